@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#
+# gpumon. `make help` lists what can be made. The module itself is described
+# in Kbuild; this file only calls the kernel's build system on it.
+
+VERSION := 0.1.0
+KERNELDIR ?= /lib/modules/$(shell uname -r)/build
+PREFIX ?= /usr/local
+DESTDIR ?=
+INSTALL ?= install
+MANDIR ?= $(PREFIX)/share/man
+DKMSDIR ?= /usr/src/gpumon-$(VERSION)
+
+HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+BUILD ?= $(HERE)
+
+all: modules user
+
+# --- the module
+
+# With BUILD= the sources are linked into that folder and built there, so
+# that several kernels never share objects.
+modules:
+	@test -e '$(KERNELDIR)/Makefile' || { \
+		echo 'no kernel headers in $(KERNELDIR); install linux-headers-$$(uname -r), or say KERNELDIR=...' >&2; \
+		exit 1; }
+ifneq ($(abspath $(BUILD)),$(HERE))
+	@mkdir -p '$(BUILD)'
+	@cd '$(HERE)' && find kmod Kbuild -type d -exec mkdir -p '$(abspath $(BUILD))/{}' \; -o \
+		-name '*.[ch]' -exec ln -sf '$(HERE)/{}' '$(abspath $(BUILD))/{}' \; -o \
+		\( -name Kbuild -o -name '*.sh' \) -exec ln -sf '$(HERE)/{}' '$(abspath $(BUILD))/{}' \;
+	@find '$(BUILD)/kmod' -xtype l -delete
+endif
+	+$(MAKE) -C '$(KERNELDIR)' M='$(abspath $(BUILD))' modules
+
+modules_install:
+	+$(MAKE) -C '$(KERNELDIR)' M='$(abspath $(BUILD))' INSTALL_MOD_DIR=extra \
+		$(if $(DESTDIR),INSTALL_MOD_PATH='$(DESTDIR)') modules_install
+
+# --- the tool
+
+user:
+	+$(MAKE) -C user
+
+# --- both
+
+install: modules_install install-user
+
+install-user: user
+	+$(MAKE) -C user install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
+	$(INSTALL) -D -m 0644 Documentation/man/gpumon.8 '$(DESTDIR)$(MANDIR)/man8/gpumon.8'
+
+uninstall:
+	+$(MAKE) -C user uninstall PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
+	rm -f '$(DESTDIR)$(MANDIR)/man8/gpumon.8'
+
+# dkms gets what the module is built from and nothing else.
+dkms-source:
+	$(INSTALL) -d '$(DESTDIR)$(DKMSDIR)'
+	cd '$(HERE)' && find Kbuild Makefile dkms.conf LICENSE LICENSES kmod -type f \
+		\( -name '*.[ch]' -o -name '*.sh' -o -name '*.txt' -o -name LICENSE -o \
+		-name Kbuild -o -name Makefile -o -name dkms.conf \) ! -name '*.mod.c' \
+		! -name '*conftest*.h' -exec $(INSTALL) -D -m 0644 '{}' '$(DESTDIR)$(DKMSDIR)/{}' \;
+
+dkms-install: dkms-source
+	dkms add -m gpumon -v $(VERSION)
+	dkms build -m gpumon -v $(VERSION)
+	dkms install -m gpumon -v $(VERSION)
+
+dkms-uninstall:
+	dkms remove -m gpumon -v $(VERSION) --all
+	rm -rf '$(DKMSDIR)'
+
+clean:
+	@test ! -e '$(KERNELDIR)/Makefile' || \
+		$(MAKE) -C '$(KERNELDIR)' M='$(abspath $(BUILD))' clean
+	@test ! -e user/Makefile || $(MAKE) -C user clean
+	@test ! -e tests/user/Makefile || $(MAKE) -C tests/user clean
+	@find . \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
+		-o -name '.*.cmd' -o -name Module.symvers -o -name modules.order \) -delete
+	@rm -f gpumon-user mock_submit tests/mock/mock_submit
+
+# --- the lab (tests/vm): everything one kernel's tests need, at the top of a
+# build folder
+
+lab: lab-module lab-user lab-tests
+
+lab-module: modules
+
+lab-user: user
+	ln -sf user/gpumon-user .
+
+lab-tests:
+	+$(MAKE) -C tests/mock all
+	+@if [ -e tests/suite/Makefile ]; then $(MAKE) -C tests/suite all; fi
+	ln -sf tests/mock/mock_gpu.ko tests/mock/mock_submit .
+
+style:
+	tests/style/run
+
+check:
+	tests/check
+
+demo:
+	tests/demo
+
+bench:
+	tests/bench/run
+
+help:
+	@echo 'make                    gpumon.ko and user/gpumon-user'
+	@echo 'make modules            the module, for KERNELDIR=$(KERNELDIR)'
+	@echo 'make user               the tool'
+	@echo 'make install            both, below DESTDIR= (PREFIX=$(PREFIX) for the tool)'
+	@echo 'make dkms-install       the module through dkms; dkms-uninstall takes it away'
+	@echo 'make clean'
+	@echo
+	@echo 'make demo               a VM with a mock GPU, the statistics and the tool: no GPU needed'
+	@echo 'make check              all tests on all kernels; the last line says how many passed'
+	@echo 'make style              checkpatch, sparse, clang-format, shellcheck, the netlink spec'
+	@echo 'make bench              what gpumon costs a job, against others'
+	@echo
+	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= DESTDIR= PREFIX= are honoured.'
+	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
+
+.PHONY: all modules modules_install user install install-user uninstall \
+	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-tests style check demo bench help

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* debugfs: the statistics as text, for people and for awk. */
+#include <linux/ctype.h>
+#include <linux/debugfs.h>
+#include <linux/mm.h>
+#include <linux/seq_file.h>
+#include <linux/ktime.h>
+
+#include "debugfs.h"
+#include "event_ring.h"
+#include "info.h"
+#include "period.h"
+#include "probe.h"
+#include "process.h"
+#include "ring.h"
+
+#define BAR_WIDTH 40
+
+static struct dentry *directory;
+
+/* A name is one column, whatever is in it. */
+static void show_name(struct seq_file *m, const char *name)
+{
+	for (; *name; name++)
+		seq_putc(m, isgraph(*name) ? *name : '_');
+}
+
+static void show_u64(struct seq_file *m, u64 value, bool known)
+{
+	if (known)
+		seq_printf(m, " %llu", value);
+	else
+		seq_puts(m, " -");
+}
+
+static void show_module(struct seq_file *m)
+{
+	struct gpumon_process_totals totals;
+
+	gpumon_process_totals(false, &totals);
+	seq_puts(m, "# gpumon\nkey value\n");
+	seq_printf(m, "version %s\nschema %d\nclock monotonic\n", GPUMON_VERSION, GPUMON_SCHEMA);
+	seq_printf(m, "now_ns %llu\nsince_ns %llu\nperiod %u\n", ktime_get_mono_fast_ns(),
+		   gpumon_period.since_ns, gpumon_period.number);
+	seq_printf(m, "possible_cpus %u\n", num_possible_cpus());
+	seq_printf(m, "max_rings %u\nrings %u\nrings_retired %llu\n", gpumon_max_rings,
+		   gpumon_table_used(&gpumon_ring_table), gpumon_rings_retired);
+	seq_printf(m, "max_processes %u\nprocesses %u\nprocesses_exited %llu\njobs_exited %llu\n",
+		   gpumon_max_processes, gpumon_table_used(&gpumon_process_table), totals.exited,
+		   totals.jobs_exited);
+	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_max_jobs,
+		   gpumon_jobs_unattributed(false), gpumon_memory_bytes());
+	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues,i915\n");
+}
+
+static void show_groups(struct seq_file *m)
+{
+	enum gpumon_attach_state state;
+	const char *reason;
+	unsigned int g;
+
+	seq_puts(m, "# groups\ngroup state reason\n");
+	for (g = 0; g < gpumon_group_count; g++) {
+		state = gpumon_group_state(gpumon_groups[g], &reason);
+		seq_printf(m, "%s %s %s\n", gpumon_groups[g]->name,
+			   gpumon_attach_state_name(state), *reason ? reason : "-");
+	}
+}
+
+static void show_probes(struct seq_file *m)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_probe *probe;
+	struct gpumon_probe_view view;
+	unsigned int g, i;
+
+	seq_puts(m, "# probes\ngroup probe module kind state seen recorded table_full recursion untracked reason\n");
+	for (g = 0; g < gpumon_group_count; g++) {
+		group = gpumon_groups[g];
+		for (probe = group->probes; probe < group->probes + group->count; probe++) {
+			gpumon_probe_read(probe, false, &view);
+			seq_printf(m, "%s %s %s %s %s", group->name, probe->name,
+				   gpumon_probe_module_name(probe),
+				   gpumon_probe_kind_name(probe->kind),
+				   gpumon_attach_state_name(probe->state));
+			for (i = 0; i < GPUMON_PROBE_WORDS; i++)
+				seq_printf(m, " %llu", view.words[i]);
+			seq_printf(m, " %s\n", *probe->reason ? probe->reason : "-");
+		}
+	}
+}
+
+static void show_percentiles(struct seq_file *m, const struct gpumon_ring_view *view,
+			     const struct gpumon_ring_histogram *histogram)
+{
+	static const unsigned int percent[] = { 50, 99 };
+	struct gpumon_distribution d;
+	unsigned int i;
+
+	gpumon_ring_distribution(view, histogram, &d);
+	for (i = 0; i < ARRAY_SIZE(percent); i++)
+		show_u64(m, gpumon_histogram_percentile(view->words + histogram->first,
+							histogram->buckets, d.count, d.min, d.max,
+							percent[i]), d.count);
+}
+
+static void show_rings(struct seq_file *m, struct gpumon_ring_view *view)
+{
+	static const u8 counters[] = { GPUMON_RING_QUEUED, GPUMON_RING_RUN, GPUMON_RING_DONE,
+				       GPUMON_RING_ERRORS, GPUMON_RING_KILLED, GPUMON_RING_WAITS,
+				       GPUMON_RING_UNTRACKED };
+	u32 slot;
+	int i;
+
+	seq_puts(m, "# drm_sched.rings\ndevice ring queued run done errors killed dependency_waits untracked queue_depth queue_depth_max hw_depth hw_depth_max queue_p50_ns queue_p99_ns run_p50_ns run_p99_ns jobs_table_full clock_backwards live\n");
+	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
+		if (!gpumon_ring_read(slot, false, view))
+			continue;
+		show_name(m, gpumon_rings[slot].device);
+		seq_putc(m, ' ');
+		show_name(m, gpumon_rings[slot].name);
+		for (i = 0; i < ARRAY_SIZE(counters); i++)
+			show_u64(m, view->words[counters[i]], true);
+		show_u64(m, view->queue_depth, view->depth_known);
+		show_u64(m, view->words[GPUMON_RING_QUEUE_DEPTH_MAX], view->depth_known);
+		show_u64(m, view->hw_depth, view->depth_known);
+		show_u64(m, view->words[GPUMON_RING_HW_DEPTH_MAX], view->depth_known);
+		show_percentiles(m, view, &gpumon_ring_histograms[0]);
+		show_percentiles(m, view, &gpumon_ring_histograms[1]);
+		show_u64(m, view->words[GPUMON_RING_JOBS_TABLE_FULL], true);
+		show_u64(m, view->words[GPUMON_RING_BACKWARDS], true);
+		show_u64(m, view->live, true);
+		seq_putc(m, '\n');
+	}
+}
+
+static void show_processes(struct seq_file *m)
+{
+	char comm[TASK_COMM_LEN];
+	bool alive;
+	u64 jobs;
+	u32 slot;
+
+	seq_puts(m, "# processes\npid jobs alive comm\n");
+	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
+		if (!smp_load_acquire(&gpumon_processes[slot].ready))
+			continue;
+		gpumon_counters_read(&gpumon_process_counters, slot, false, &jobs);
+		alive = gpumon_process_alive(slot, comm);
+		if (!jobs && !alive)
+			continue;
+		seq_printf(m, "%u %llu %d ", gpumon_processes[slot].pid, jobs, alive);
+		show_name(m, comm);
+		seq_putc(m, '\n');
+	}
+}
+
+static void show_event_ring(struct seq_file *m)
+{
+	struct gpumon_event_ring_view view;
+
+	gpumon_event_ring_read(&view);
+	seq_printf(m, "# event_ring\nkey value\nenabled %d\nsize_kib %u\nwritten %llu\noverwritten %llu\n",
+		   view.enabled, view.size_kib, view.written, view.overwritten);
+	seq_printf(m, "delivered %llu\npending %llu\ndropped %llu\n", view.delivered, view.pending,
+		   view.dropped);
+}
+
+static int stats_show(struct seq_file *m, void *unused)
+{
+	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
+
+	if (!view)
+		return -ENOMEM;
+	mutex_lock(&gpumon_probe_lock);
+	mutex_lock(&gpumon_period_lock);
+	show_module(m);
+	show_groups(m);
+	show_probes(m);
+	show_rings(m, view);
+	show_processes(m);
+	show_event_ring(m);
+	mutex_unlock(&gpumon_period_lock);
+	mutex_unlock(&gpumon_probe_lock);
+	kvfree(view);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+static void show_bar(struct seq_file *m, u64 count, u64 highest)
+{
+	unsigned int i, bar = DIV64_U64_ROUND_UP(count * BAR_WIDTH, highest);
+
+	seq_putc(m, '|');
+	for (i = 0; i < BAR_WIDTH; i++)
+		seq_putc(m, i < bar ? '@' : ' ');
+	seq_puts(m, "|\n");
+}
+
+static void show_histogram(struct seq_file *m, const struct gpumon_ring *ring,
+			   const struct gpumon_ring_view *view,
+			   const struct gpumon_ring_histogram *histogram)
+{
+	const u64 *bucket = view->words + histogram->first;
+	unsigned int i, first = 0, last = 0;
+	struct gpumon_distribution d;
+	u64 highest = 0;
+
+	gpumon_ring_distribution(view, histogram, &d);
+	if (!d.count)
+		return;
+	show_name(m, ring->device);
+	seq_putc(m, ' ');
+	show_name(m, ring->name);
+	seq_printf(m, " %s: count %llu, sum %llu, min %llu, max %llu\n", histogram->name, d.count,
+		   d.sum, d.min, d.max);
+	for (i = 0; i < histogram->buckets; i++) {
+		if (!bucket[i])
+			continue;
+		if (!highest)
+			first = i;
+		last = i;
+		highest = max(highest, bucket[i]);
+	}
+	for (i = first; i <= last; i++) {
+		seq_printf(m, "[%llu, ", gpumon_histogram_lower(i));
+		if (i + 1 < histogram->buckets)
+			seq_printf(m, "%llu)", gpumon_histogram_lower(i + 1));
+		else
+			seq_puts(m, "...)");
+		seq_printf(m, "\t%8llu ", bucket[i]);
+		show_bar(m, bucket[i], highest);
+	}
+	seq_putc(m, '\n');
+}
+
+static int histograms_show(struct seq_file *m, void *unused)
+{
+	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
+	u32 slot;
+	int i;
+
+	if (!view)
+		return -ENOMEM;
+	mutex_lock(&gpumon_period_lock);
+	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
+		if (!gpumon_ring_read(slot, false, view))
+			continue;
+		for (i = 0; i < GPUMON_RING_HISTOGRAMS; i++)
+			show_histogram(m, &gpumon_rings[slot], view, &gpumon_ring_histograms[i]);
+	}
+	mutex_unlock(&gpumon_period_lock);
+	kvfree(view);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(histograms);
+
+/**
+ * gpumon_debugfs_init - make the files
+ *
+ * Without debugfs in the kernel there are none, netlink has everything that
+ * they show. They are for reading: a writer is refused even as root.
+ */
+void gpumon_debugfs_init(void)
+{
+	directory = debugfs_create_dir("gpumon", NULL);
+	debugfs_create_file("stats", 0400, directory, NULL, &stats_fops);
+	debugfs_create_file("histograms", 0400, directory, NULL, &histograms_fops);
+	debugfs_create_file("events", 0400, directory, NULL, &gpumon_event_ring_fops);
+}
+
+/** gpumon_debugfs_exit - remove the files, waits for readers */
+void gpumon_debugfs_exit(void)
+{
+	debugfs_remove_recursive(directory);
+}

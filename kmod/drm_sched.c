@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group drm_sched: the DRM scheduler (gpu_sched.ko), that amdgpu, nouveau, xe,
+ * panfrost, v3d, msm and others hand their jobs to.
+ *
+ * A job is queued, run and done; its entry in the job table carries the time
+ * of the last step and the ring. The jobs of a killed entity are queued and
+ * then never run: only their finished fence signals, with an error. The same
+ * place shows every other error, because the tracepoint at the end of a job
+ * fires before the result is stored.
+ */
+#include <linux/dma-fence.h>
+#include <linux/kprobes.h>
+#include <linux/ktime.h>
+#include <drm/gpu_scheduler.h>
+
+#include "drm_sched.h"
+#include "event_ring.h"
+#include "job.h"
+#include "probe.h"
+#include "process.h"
+#include "ring.h"
+
+/* What the finished fences of the scheduler are known by; learned from the first job seen. */
+static const void *finished_ops __read_mostly;
+
+static __always_inline const void *fence_ops(const struct dma_fence *fence)
+{
+	/* __rcu from 7.x on; it is only compared. */
+	return (__force const void *)READ_ONCE(fence->ops);
+}
+
+static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
+{
+	return cpu->rings + ring * GPUMON_RING_STRIDE;
+}
+
+/* Where no job entry says it. */
+static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
+{
+	const struct gpumon_scheduler *known;
+	u32 slot;
+
+	slot = gpumon_table_find(&gpumon_scheduler_table, (unsigned long)sched, GPUMON_TABLE_WAYS);
+	if (likely(slot != GPUMON_NONE)) {
+		known = &gpumon_schedulers[slot];
+		if (likely(smp_load_acquire(&known->name) == sched->name &&
+			   READ_ONCE(known->dev) == sched->dev))
+			return READ_ONCE(known->ring);
+	}
+	return gpumon_ring_learn(sched);
+}
+
+/* Time since the job's last step. mono_fast may step back by a little, seen from two CPUs. */
+static __always_inline u64 job_elapsed(const struct gpumon_job *job, u64 now, local64_t *words)
+{
+	u64 elapsed = now - job->time_ns;
+
+	if (unlikely((s64)elapsed < 0)) {
+		local64_inc(&words[GPUMON_RING_BACKWARDS]);
+		return 0;
+	}
+	return elapsed;
+}
+
+static void probe_queue(void *data, struct drm_sched_job *sched_job,
+			struct drm_sched_entity *entity)
+{
+	const struct drm_gpu_scheduler *sched = sched_job->sched;
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	struct gpumon_event_context ctx;
+	struct gpumon_job *job;
+	u32 ring, slot, process;
+	local64_t *words;
+	int depth;
+	u64 now;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (unlikely(!finished_ops))
+		WRITE_ONCE(finished_ops, fence_ops(finished));
+	ring = ring_of(sched);
+	if (unlikely(ring == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = ring_words(ctx.cpu, ring);
+	local64_inc(&words[GPUMON_RING_QUEUED]);
+	process = gpumon_process_count_job(ctx.cpu);
+	if (unlikely(process == GPUMON_NONE))
+		local64_inc(&words[GPUMON_RING_UNATTRIBUTED]);
+
+	now = ktime_get_mono_fast_ns();
+	slot = gpumon_table_insert(&gpumon_job_table, gpumon_job_key(finished));
+	if (likely(slot != GPUMON_NONE)) {
+		job = &gpumon_jobs[slot];
+		job->time_ns = now;
+		job->ring = ring;
+		job->process = process;
+		job->pid = current->tgid;
+		job->tid = current->pid;
+		job->state = GPUMON_JOB_QUEUED;
+		depth = atomic_inc_return(&gpumon_ring_gauges[ring].queued);
+		gpumon_ring_observe(words, depth, GPUMON_RING_QUEUE_DEPTH, GPUMON_DEPTH_BUCKETS,
+				    GPUMON_RING_QUEUE_DEPTH_SUM, GPUMON_RING_QUEUE_DEPTH_MAX);
+	} else {
+		local64_inc(&words[GPUMON_RING_JOBS_TABLE_FULL]);
+	}
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_queue(now, ring, finished);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sched_entity *entity)
+{
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	struct gpumon_event_context ctx;
+	struct gpumon_job *job = NULL;
+	u64 now, elapsed = 0;
+	local64_t *words;
+	u32 ring, slot;
+	int depth;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	now = ktime_get_mono_fast_ns();
+	slot = gpumon_table_find(&gpumon_job_table, gpumon_job_key(finished), GPUMON_TABLE_WAYS);
+	if (likely(slot != GPUMON_NONE)) {
+		job = &gpumon_jobs[slot];
+		ring = job->ring;
+		words = ring_words(ctx.cpu, ring);
+		elapsed = job_elapsed(job, now, words);
+		job->time_ns = now;
+		job->state = GPUMON_JOB_RUNNING;
+		gpumon_ring_observe(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_LATENCY_BUCKETS,
+				    GPUMON_RING_QUEUE_NS_SUM, GPUMON_RING_QUEUE_NS_MAX);
+		atomic_dec(&gpumon_ring_gauges[ring].queued);
+		depth = atomic_inc_return(&gpumon_ring_gauges[ring].running);
+		gpumon_ring_observe(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_DEPTH_BUCKETS,
+				    GPUMON_RING_HW_DEPTH_SUM, GPUMON_RING_HW_DEPTH_MAX);
+	} else {
+		if (unlikely(!finished_ops))
+			WRITE_ONCE(finished_ops, fence_ops(finished));
+		ring = ring_of(sched_job->sched);
+		if (unlikely(ring == GPUMON_NONE)) {
+			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+			goto leave;
+		}
+		words = ring_words(ctx.cpu, ring);
+		local64_inc(&words[GPUMON_RING_UNTRACKED]);
+	}
+	local64_inc(&words[GPUMON_RING_RUN]);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_job(GPUMON_EVENT_RUN, now, ring, job, elapsed, finished, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void probe_done(void *data, struct drm_sched_fence *s_fence)
+{
+	const struct dma_fence *finished = &s_fence->finished;
+	struct gpumon_event_context ctx;
+	struct gpumon_job *job = NULL;
+	u64 now, elapsed = 0;
+	local64_t *words;
+	u32 ring, slot;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	now = ktime_get_mono_fast_ns();
+	slot = gpumon_table_find(&gpumon_job_table, gpumon_job_key(finished), GPUMON_TABLE_WAYS);
+	if (likely(slot != GPUMON_NONE && gpumon_jobs[slot].state == GPUMON_JOB_RUNNING)) {
+		job = &gpumon_jobs[slot];
+		ring = job->ring;
+		words = ring_words(ctx.cpu, ring);
+		elapsed = job_elapsed(job, now, words);
+		gpumon_ring_observe(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_LATENCY_BUCKETS,
+				    GPUMON_RING_RUN_NS_SUM, GPUMON_RING_RUN_NS_MAX);
+		atomic_dec(&gpumon_ring_gauges[ring].running);
+	} else {
+		ring = ring_of(s_fence->sched);
+		if (unlikely(ring == GPUMON_NONE)) {
+			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+			goto leave;
+		}
+		words = ring_words(ctx.cpu, ring);
+		local64_inc(&words[GPUMON_RING_UNTRACKED]);
+		/* Its run was not seen: the probe came off and on, or was dropped. */
+		if (slot != GPUMON_NONE) {
+			atomic_dec(&gpumon_ring_gauges[gpumon_jobs[slot].ring].queued);
+			job = &gpumon_jobs[slot];
+		}
+	}
+	local64_inc(&words[GPUMON_RING_DONE]);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_job(GPUMON_EVENT_DONE, now, ring, job, elapsed, finished, 0);
+	if (likely(slot != GPUMON_NONE))
+		gpumon_table_release(&gpumon_job_table, slot);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void probe_wait(void *data, struct drm_sched_job *sched_job, struct dma_fence *dependency)
+{
+	struct gpumon_event_context ctx;
+	u32 ring;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	ring = ring_of(sched_job->sched);
+	if (unlikely(ring == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	local64_inc(&ring_words(ctx.cpu, ring)[GPUMON_RING_WAITS]);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_wait(ktime_get_mono_fast_ns(), ring,
+				       &sched_job->s_fence->finished, dependency);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/* A finished fence that signals with an error, or whose job never reached the hardware. */
+static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int error)
+{
+	const struct dma_fence *finished = &s_fence->finished;
+	enum gpumon_event_type event = GPUMON_EVENT_ERROR;
+	struct gpumon_event_context ctx;
+	struct gpumon_job *job = NULL;
+	u64 now, elapsed = 0;
+	local64_t *words;
+	u32 ring, slot;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	now = ktime_get_mono_fast_ns();
+	slot = gpumon_table_find(&gpumon_job_table, gpumon_job_key(finished), GPUMON_TABLE_WAYS);
+	ring = slot != GPUMON_NONE ? gpumon_jobs[slot].ring : ring_of(s_fence->sched);
+	if (unlikely(ring == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = ring_words(ctx.cpu, ring);
+	if (error)
+		local64_inc(&words[GPUMON_RING_ERRORS]);
+	if (slot != GPUMON_NONE) {
+		job = &gpumon_jobs[slot];
+		elapsed = job_elapsed(job, now, words);
+		if (job->state == GPUMON_JOB_QUEUED) {
+			event = GPUMON_EVENT_KILLED;
+			local64_inc(&words[GPUMON_RING_KILLED]);
+			atomic_dec(&gpumon_ring_gauges[ring].queued);
+		} else {
+			atomic_dec(&gpumon_ring_gauges[ring].running);
+		}
+	}
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on() && (error || job))
+		gpumon_event_ring_job(event, now, ring, job, elapsed, finished, error);
+	if (slot != GPUMON_NONE)
+		gpumon_table_release(&gpumon_job_table, slot);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/*
+ * Fires for every fence of every driver: the common case has to be over in a
+ * few instructions, it is not even counted as seen.
+ */
+static void probe_signaled(void *data, struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence;
+	const struct dma_fence *parent;
+	int error;
+
+	if (likely(fence_ops(fence) != finished_ops))
+		return;
+	s_fence = container_of(fence, struct drm_sched_fence, finished);
+	parent = s_fence->parent;
+	/* 6.1 leaves the error of the hardware's fence where it is. */
+	error = fence->error;
+	if (likely(parent)) {
+		error = error ?: parent->error;
+		if (likely(!error))
+			return;
+	}
+	job_failed(data, s_fence, error);
+}
+
+/* kprobe on drm_sched_fini(sched): the address may be another scheduler's next. */
+static int probe_fini(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct gpumon_probe *probe = container_of(kprobe, struct gpumon_probe, kprobe);
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_probe_enter(&ctx, (void *)(unsigned long)probe->number))
+		return 0;
+	gpumon_ring_forget_scheduler((void *)regs_get_kernel_argument(regs, 0));
+	gpumon_probe_recorded(&ctx);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* Jobs that are under way are not known: depths start over, see gpumon_ring_read(). */
+static void track_from_now(void)
+{
+	gpumon_table_clear(&gpumon_job_table);
+	gpumon_ring_track();
+}
+
+static void scheduler_gone(void)
+{
+	finished_ops = NULL;
+	gpumon_ring_forget_schedulers();
+	track_from_now();
+}
+
+enum { ROLE_QUEUE, ROLE_RUN, ROLE_DONE, ROLE_WAIT, ROLE_RESULT, ROLE_FINI };
+
+#define SCHED_TRACEPOINT(_name, _role, _body, ...)                                           \
+	{ .module = "gpu_sched", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT,        \
+	  .role = _role, .body = _body, ##__VA_ARGS__ }
+
+static struct gpumon_probe drm_sched_probes[] = {
+	/* Beginning of a job first: the order in which they are detached. */
+	SCHED_TRACEPOINT("drm_sched_job", ROLE_QUEUE, probe_queue),
+	SCHED_TRACEPOINT("drm_sched_job_queue", ROLE_QUEUE, probe_queue),
+	SCHED_TRACEPOINT("drm_run_job", ROLE_RUN, probe_run),
+	SCHED_TRACEPOINT("drm_sched_job_run", ROLE_RUN, probe_run),
+	SCHED_TRACEPOINT("drm_sched_process_job", ROLE_DONE, probe_done),
+	SCHED_TRACEPOINT("drm_sched_job_done", ROLE_DONE, probe_done),
+	SCHED_TRACEPOINT("drm_sched_job_wait_dep", ROLE_WAIT, probe_wait, .optional = true,
+			 .without = "dependency waits are not counted"),
+	SCHED_TRACEPOINT("drm_sched_job_unschedulable", ROLE_WAIT, probe_wait, .optional = true,
+			 .without = "dependency waits are not counted"),
+	{ .with = "gpu_sched", .name = "dma_fence_signaled", .kind = GPUMON_PROBE_KIND_TRACEPOINT,
+	  .role = ROLE_RESULT, .body = probe_signaled,
+	  .without = "errors and killed jobs are not seen" },
+	{ .module = "gpu_sched", .name = "drm_sched_fini", .kind = GPUMON_PROBE_KIND_KPROBE,
+	  .role = ROLE_FINI, .body = probe_fini, .optional = true,
+	  .without = "rings that are gone keep their place" },
+};
+
+struct gpumon_group gpumon_drm_sched = {
+	.name = "drm_sched",
+	.probes = drm_sched_probes,
+	.count = ARRAY_SIZE(drm_sched_probes),
+	.start = track_from_now,
+	.module_gone = scheduler_gone,
+};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The event ring: single events for userspace, on the kernel's own per-CPU
+ * ring buffer. Off until asked for, and then a jump that is patched out.
+ */
+#ifndef GPUMON_EVENT_RING_H
+#define GPUMON_EVENT_RING_H
+
+#include <linux/jump_label.h>
+#include <linux/types.h>
+
+#include "uapi/gpumon_event.h"
+
+struct dma_fence;
+struct file_operations;
+struct gpumon_job;
+struct netlink_ext_ack;
+
+/* KiB for each CPU. */
+#define GPUMON_EVENT_RING_MIN_KIB 8
+#define GPUMON_EVENT_RING_MAX_KIB 65536
+
+/**
+ * struct gpumon_event_ring_view - state and losses
+ * @enabled: events are written
+ * @size_kib: size for each CPU
+ * @written: events written since it was switched on
+ * @overwritten: of these, overwritten before they were read
+ * @delivered: of these, handed to readers
+ * @pending: of these, in the ring now
+ * @dropped: events that could not be written, or were lost on the way to a reader
+ */
+struct gpumon_event_ring_view {
+	bool enabled;
+	u32 size_kib;
+	u64 written;
+	u64 overwritten;
+	u64 delivered;
+	u64 pending;
+	u64 dropped;
+};
+
+DECLARE_STATIC_KEY_FALSE(gpumon_event_ring_key);
+extern const struct file_operations gpumon_event_ring_fops;
+
+void gpumon_event_ring_init(void);
+void gpumon_event_ring_exit(void);
+int gpumon_event_ring_set(const bool *enabled, const u32 *size_kib, struct netlink_ext_ack *extack);
+void gpumon_event_ring_read(struct gpumon_event_ring_view *view);
+
+/* Called by probes, with preemption off, only while gpumon_event_ring_on(). */
+void gpumon_event_ring_queue(u64 now, u32 ring, const struct dma_fence *finished);
+void gpumon_event_ring_job(enum gpumon_event_type event, u64 now, u32 ring,
+			   const struct gpumon_job *job, u64 elapsed,
+			   const struct dma_fence *finished, int error);
+void gpumon_event_ring_wait(u64 now, u32 ring, const struct dma_fence *finished,
+			    const struct dma_fence *dependency);
+
+/**
+ * gpumon_event_ring_on - are events asked for
+ *
+ * Context: any.
+ * Return: whether they are.
+ */
+static __always_inline bool gpumon_event_ring_on(void)
+{
+	return static_branch_unlikely(&gpumon_event_ring_key);
+}
+
+#endif /* GPUMON_EVENT_RING_H */

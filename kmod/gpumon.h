@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What every part of the module shares: the per-CPU anchor that probes start
+ * from, the limits, and the entry and exit of a probe.
+ */
+#ifndef GPUMON_H
+#define GPUMON_H
+
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/types.h>
+#include <asm/local64.h>
+
+#define GPUMON_VERSION "0.1.0"
+
+/* Table slots are numbered from 0, this is "no slot". */
+#define GPUMON_NONE (~0U)
+
+/* Why an event that was seen did not get into the statistics. */
+enum gpumon_drop {
+	GPUMON_DROP_TABLE_FULL,
+	GPUMON_DROP_RECURSION,
+	GPUMON_DROP_UNTRACKED,
+	GPUMON_DROPS
+};
+
+/* Counters of one probe: seen == recorded + the sum of the drops, always. */
+enum {
+	GPUMON_PROBE_SEEN,
+	GPUMON_PROBE_RECORDED,
+	GPUMON_PROBE_DROPPED,
+	GPUMON_PROBE_WORDS = GPUMON_PROBE_DROPPED + GPUMON_DROPS,
+	/* A power of two, so that a probe finds its counters with a shift. */
+	GPUMON_PROBE_STRIDE = 8
+};
+
+/**
+ * struct gpumon_cpu - where a probe finds this CPU's memory
+ * @active: set while a probe runs, one per context level: an interrupt on top
+ *          of a probe is another event, only the same level again is recursion
+ * @probes: counters of the probes, GPUMON_PROBE_STRIDE each
+ * @rings: counters of the rings, see ring.h
+ * @processes: jobs queued by each process, see process.h
+ */
+struct gpumon_cpu {
+	u8 active[4];
+	local64_t *probes;
+	local64_t *rings;
+	local64_t *processes;
+};
+
+DECLARE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
+
+/**
+ * struct gpumon_event_context - what one run of a probe carries around
+ * @cpu: this CPU's memory
+ * @probe: the counters of the probe that runs
+ */
+struct gpumon_event_context {
+	struct gpumon_cpu *cpu;
+	local64_t *probe;
+};
+
+/**
+ * gpumon_probe_enter - begin of every probe body
+ * @ctx: filled in
+ * @data: the pointer that the probe was registered with, its number
+ *
+ * Kernels from 7.x on call tracepoint probes with preemption on, so that it is
+ * switched off here on all of them.
+ *
+ * Context: any but NMI handlers that interrupt a probe, those are counted as recursion.
+ * Return: false if the event must not be recorded, it is counted then and the
+ * probe returns at once; true with preemption off, and gpumon_probe_leave() must follow.
+ */
+static __always_inline bool gpumon_probe_enter(struct gpumon_event_context *ctx,
+					       void *data)
+{
+	unsigned int level;
+
+	preempt_disable_notrace();
+	ctx->cpu = this_cpu_ptr(&gpumon_cpu);
+	ctx->probe = ctx->cpu->probes + (unsigned long)data * GPUMON_PROBE_STRIDE;
+	local64_inc(&ctx->probe[GPUMON_PROBE_SEEN]);
+
+	level = interrupt_context_level();
+	if (unlikely(ctx->cpu->active[level])) {
+		local64_inc(&ctx->probe[GPUMON_PROBE_DROPPED + GPUMON_DROP_RECURSION]);
+		preempt_enable_notrace();
+		return false;
+	}
+	ctx->cpu->active[level] = 1;
+	barrier();
+	return true;
+}
+
+/**
+ * gpumon_probe_leave - end of every probe body that gpumon_probe_enter() let in
+ * @ctx: as filled in by gpumon_probe_enter()
+ *
+ * Context: the same CPU and context level as gpumon_probe_enter().
+ */
+static __always_inline void gpumon_probe_leave(struct gpumon_event_context *ctx)
+{
+	barrier();
+	ctx->cpu->active[interrupt_context_level()] = 0;
+	preempt_enable_notrace();
+}
+
+/**
+ * gpumon_probe_recorded - the event is in the statistics
+ * @ctx: as filled in by gpumon_probe_enter()
+ */
+static __always_inline void gpumon_probe_recorded(struct gpumon_event_context *ctx)
+{
+	local64_inc(&ctx->probe[GPUMON_PROBE_RECORDED]);
+}
+
+/**
+ * gpumon_probe_dropped - the event could not be recorded
+ * @ctx: as filled in by gpumon_probe_enter()
+ * @cause: why
+ */
+static __always_inline void gpumon_probe_dropped(struct gpumon_event_context *ctx,
+						 enum gpumon_drop cause)
+{
+	local64_inc(&ctx->probe[GPUMON_PROBE_DROPPED + cause]);
+}
+
+#endif /* GPUMON_H */

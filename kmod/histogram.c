@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reading of histograms; filling them is inline in histogram.h. */
+#include <linux/math64.h>
+
+#include "histogram.h"
+
+/**
+ * gpumon_histogram_percentile - value below which a share of all values lies
+ * @bucket: counts of the buckets
+ * @buckets: number of buckets
+ * @count: sum of the counts
+ * @min: lowest value seen
+ * @max: highest value seen
+ * @percent: share, 1 to 100
+ *
+ * The values of a bucket are taken to be spread evenly over it, so that the
+ * answer is off by at most the width of the bucket, a quarter of the value.
+ *
+ * Return: the percentile, within @min and @max; 0 if @count is 0.
+ */
+u64 gpumon_histogram_percentile(const u64 *bucket, unsigned int buckets, u64 count, u64 min,
+				u64 max, unsigned int percent)
+{
+	u64 rank, below = 0, lower, upper, value;
+	unsigned int i;
+
+	if (!count)
+		return 0;
+	rank = max(DIV64_U64_ROUND_UP(count * percent, 100), 1ULL);
+	for (i = 0; i < buckets; i++) {
+		if (below + bucket[i] >= rank)
+			break;
+		below += bucket[i];
+	}
+	if (i == buckets)
+		return max;
+	lower = gpumon_histogram_lower(i);
+	upper = min(gpumon_histogram_upper(i, buckets) - 1, max(max, lower));
+	value = lower + mul_u64_u64_div_u64(upper - lower, rank - below, bucket[i]);
+	return clamp(value, min, max);
+}

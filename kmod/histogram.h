@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Log-linear histograms: 4 buckets for each power of two, so that a bucket is
+ * at most 25% wide, from one instruction to find the power and a shift.
+ */
+#ifndef GPUMON_HISTOGRAM_H
+#define GPUMON_HISTOGRAM_H
+
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+#define GPUMON_HISTOGRAM_SUB_BITS 2
+#define GPUMON_HISTOGRAM_SUB (1U << GPUMON_HISTOGRAM_SUB_BITS)
+
+/* Buckets that hold values below 2^bits apart, the last one takes what is above too. */
+#define GPUMON_HISTOGRAM_BUCKETS(bits) \
+	(((bits) - GPUMON_HISTOGRAM_SUB_BITS + 1) * GPUMON_HISTOGRAM_SUB)
+
+/**
+ * gpumon_histogram_index - bucket of a value
+ * @value: value
+ * @buckets: number of buckets, see GPUMON_HISTOGRAM_BUCKETS()
+ *
+ * Return: number of the bucket, below @buckets.
+ */
+static __always_inline unsigned int gpumon_histogram_index(u64 value, unsigned int buckets)
+{
+	/* The set bit makes small values fall into the linear part without a branch. */
+	unsigned int shift =
+		63 - __builtin_clzll(value | GPUMON_HISTOGRAM_SUB) - GPUMON_HISTOGRAM_SUB_BITS;
+	unsigned int index = (shift << GPUMON_HISTOGRAM_SUB_BITS) + (unsigned int)(value >> shift);
+
+	return min(index, buckets - 1);
+}
+
+/**
+ * gpumon_histogram_lower - lowest value of a bucket
+ * @index: number of the bucket
+ *
+ * Return: the lowest value that gpumon_histogram_index() puts there.
+ */
+static inline u64 gpumon_histogram_lower(unsigned int index)
+{
+	unsigned int shift;
+
+	if (index < 2 * GPUMON_HISTOGRAM_SUB)
+		return index;
+	shift = (index >> GPUMON_HISTOGRAM_SUB_BITS) - 1;
+	return (u64)(index - (shift << GPUMON_HISTOGRAM_SUB_BITS)) << shift;
+}
+
+/**
+ * gpumon_histogram_upper - end of a bucket
+ * @index: number of the bucket
+ * @buckets: number of buckets
+ *
+ * Return: the lowest value above the bucket, U64_MAX for the last one.
+ */
+static inline u64 gpumon_histogram_upper(unsigned int index, unsigned int buckets)
+{
+	return index + 1 < buckets ? gpumon_histogram_lower(index + 1) : U64_MAX;
+}
+
+u64 gpumon_histogram_percentile(const u64 *bucket, unsigned int buckets, u64 count, u64 min,
+				u64 max, unsigned int percent);
+
+#endif /* GPUMON_HISTOGRAM_H */

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Load and unload: parameters, the order in which the parts start and stop. */
+#include <linux/module.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+
+#include "debugfs.h"
+#include "drm_sched.h"
+#include "event_ring.h"
+#include "info.h"
+#include "job.h"
+#include "netlink.h"
+#include "period.h"
+#include "process.h"
+#include "ring.h"
+
+/* How often tables are looked at for what is gone. Memory is only reused under pressure. */
+#define HOUSEKEEPING_MS 1000
+
+DEFINE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
+
+/* One line for each driver. */
+struct gpumon_group *const gpumon_groups[] = {
+	&gpumon_drm_sched,
+};
+
+const unsigned int gpumon_group_count = ARRAY_SIZE(gpumon_groups);
+
+unsigned int gpumon_max_rings = 64;
+module_param_named(max_rings, gpumon_max_rings, uint, 0444);
+MODULE_PARM_DESC(max_rings, "rings that fit, 1 to 1024 (default 64)");
+
+unsigned int gpumon_max_processes = 1024;
+module_param_named(max_processes, gpumon_max_processes, uint, 0444);
+MODULE_PARM_DESC(max_processes, "processes that fit, 8 to 65536 (default 1024)");
+
+unsigned int gpumon_max_jobs = 8192;
+module_param_named(max_jobs, gpumon_max_jobs, uint, 0444);
+MODULE_PARM_DESC(max_jobs, "jobs in flight that are tracked, 8 to 1048576 (default 8192)");
+
+static bool enable_drm_sched = true;
+module_param_named(drm_sched, enable_drm_sched, bool, 0444);
+MODULE_PARM_DESC(drm_sched, "group drm_sched is on at load, 0 or 1 (default 1)");
+
+static void housekeeping(struct work_struct *work);
+static DECLARE_DEFERRABLE_WORK(housekeeping_work, housekeeping);
+
+static void housekeeping(struct work_struct *work)
+{
+	mutex_lock(&gpumon_period_lock);
+	gpumon_process_age();
+	gpumon_ring_recycle();
+	mutex_unlock(&gpumon_period_lock);
+	schedule_delayed_work(&housekeeping_work, msecs_to_jiffies(HOUSEKEEPING_MS));
+}
+
+/**
+ * gpumon_memory_bytes - memory held for statistics, the event ring apart
+ *
+ * Return: bytes.
+ */
+size_t gpumon_memory_bytes(void)
+{
+	return gpumon_counters_bytes(&gpumon_probe_counters) + gpumon_ring_bytes() +
+	       gpumon_process_bytes() + gpumon_job_bytes() +
+	       num_possible_cpus() * sizeof(struct gpumon_cpu);
+}
+
+/**
+ * gpumon_jobs_unattributed - jobs whose process did not fit
+ * @closed: the period that the last reset closed, else the one that runs
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: jobs, of the rings that are in the table.
+ */
+u64 gpumon_jobs_unattributed(bool closed)
+{
+	const struct gpumon_counters *counters = &gpumon_ring_counters;
+	u64 jobs = 0;
+	u32 slot;
+
+	for (slot = 0; slot < counters->slots; slot++)
+		jobs += gpumon_counters_one(counters, slot, closed, GPUMON_RING_UNATTRIBUTED);
+	return jobs;
+}
+
+static int check_parameter(const char *name, unsigned int value, unsigned int min, unsigned int max)
+{
+	if (value >= min && value <= max)
+		return 0;
+	pr_err("parameter %s=%u is out of range, choose %u to %u\n", name, value, min, max);
+	return -EINVAL;
+}
+
+static int check_parameters(void)
+{
+	return check_parameter("max_rings", gpumon_max_rings, 1, 1024) ?:
+	       check_parameter("max_processes", gpumon_max_processes, 8, 65536) ?:
+	       check_parameter("max_jobs", gpumon_max_jobs, 8, 1048576);
+}
+
+static void free_tables(void)
+{
+	gpumon_job_exit();
+	gpumon_process_exit();
+	gpumon_ring_exit();
+	gpumon_probe_exit();
+}
+
+static int __init gpumon_init(void)
+{
+	int ret = check_parameters();
+
+	if (ret)
+		return ret;
+	ret = gpumon_probe_init() ?: gpumon_ring_init(gpumon_max_rings) ?:
+	      gpumon_process_init(gpumon_max_processes) ?: gpumon_job_init(gpumon_max_jobs);
+	if (ret) {
+		pr_err("no memory for the statistics, choose smaller max_rings, max_processes or max_jobs\n");
+		goto err_tables;
+	}
+	gpumon_event_ring_init();
+	gpumon_period_start();
+	gpumon_drm_sched.enabled = enable_drm_sched;
+	ret = gpumon_probe_start();
+	if (ret)
+		goto err_tables;
+	ret = gpumon_netlink_init();
+	if (ret) {
+		pr_err("cannot register the generic netlink family, error %d\n", ret);
+		goto err_probes;
+	}
+	gpumon_debugfs_init();
+	schedule_delayed_work(&housekeeping_work, msecs_to_jiffies(HOUSEKEEPING_MS));
+	return 0;
+
+err_probes:
+	gpumon_probe_stop();
+err_tables:
+	free_tables();
+	return ret;
+}
+
+static void __exit gpumon_exit(void)
+{
+	/* First nobody may ask, then nobody may write, then the memory goes. */
+	gpumon_debugfs_exit();
+	gpumon_netlink_exit();
+	gpumon_probe_stop();
+	cancel_delayed_work_sync(&housekeeping_work);
+	gpumon_event_ring_exit();
+	free_tables();
+}
+
+module_init(gpumon_init);
+module_exit(gpumon_exit);
+
+/*
+ * No MODULE_ALIAS_GENL_FAMILY: with it any user could load the module from any
+ * network namespace by asking for the family, and a poller would bring it back
+ * right after rmmod. Who wants it at boot has modules-load.d.
+ */
+MODULE_AUTHOR("The gpumon authors");
+MODULE_DESCRIPTION("GPU driver statistics from tracepoints, per CPU, always on");
+MODULE_VERSION(GPUMON_VERSION);
+MODULE_INFO(schema, __stringify(GPUMON_SCHEMA));
+MODULE_LICENSE("GPL");

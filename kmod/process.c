@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The process table: learning of processes, ageing out those that are gone. */
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+
+#include "period.h"
+#include "process.h"
+
+struct gpumon_table gpumon_process_table;
+struct gpumon_process *gpumon_processes;
+struct gpumon_counters gpumon_process_counters;
+
+/* Sums of aged-out processes: of all time, at the last reset, of the period before it. */
+static struct gpumon_process_totals process_total, process_base, process_closed;
+
+/**
+ * gpumon_process_init - allocate the process table
+ * @max_processes: processes that have to fit
+ *
+ * Keys are spread over sets of eight, twice the room makes a full set unlikely
+ * before the table is full.
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_process_exit() frees what was allocated.
+ */
+int gpumon_process_init(u32 max_processes)
+{
+	u32 slots = max_processes <= GPUMON_TABLE_WAYS ? max_processes : 2 * max_processes;
+	int ret, cpu;
+
+	ret = gpumon_table_init(&gpumon_process_table, slots, GPUMON_TABLE_WAYS);
+	if (ret)
+		return ret;
+	slots = gpumon_process_table.slots;
+	gpumon_processes = kvcalloc(slots, sizeof(*gpumon_processes), GFP_KERNEL);
+	if (!gpumon_processes)
+		return -ENOMEM;
+	ret = gpumon_counters_init(&gpumon_process_counters, slots, 1, 0, 1);
+	if (ret)
+		return ret;
+	for_each_possible_cpu(cpu)
+		per_cpu(gpumon_cpu, cpu).processes = gpumon_process_counters.cpu[cpu];
+	return 0;
+}
+
+/**
+ * gpumon_process_exit - free the process table
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_process_exit(void)
+{
+	gpumon_counters_free(&gpumon_process_counters);
+	kvfree(gpumon_processes);
+	gpumon_table_free(&gpumon_process_table);
+}
+
+/**
+ * gpumon_process_bytes - memory of the process table
+ *
+ * Return: bytes.
+ */
+size_t gpumon_process_bytes(void)
+{
+	return gpumon_table_bytes(&gpumon_process_table) +
+	       gpumon_process_table.slots * sizeof(*gpumon_processes) +
+	       gpumon_counters_bytes(&gpumon_process_counters);
+}
+
+/**
+ * gpumon_process_learn - slot for the current process, which has none
+ * @key: its key
+ *
+ * Context: task context of the process, preemption off.
+ * Return: slot, GPUMON_NONE if the table is full.
+ */
+noinline u32 gpumon_process_learn(u64 key)
+{
+	struct task_struct *leader = current->group_leader;
+	struct gpumon_process *process;
+	bool created;
+	u32 slot;
+
+	slot = gpumon_table_claim(&gpumon_process_table, key, GPUMON_TABLE_WAYS, &created);
+	if (!created)
+		return slot;
+	process = &gpumon_processes[slot];
+	process->pid = current->tgid;
+	process->start_ns = leader->start_time;
+	/* A name that changes while it is copied is still terminated. */
+	memcpy(process->comm, leader->comm, TASK_COMM_LEN);
+	process->comm[TASK_COMM_LEN - 1] = '\0';
+	smp_store_release(&process->ready, true);
+	return slot;
+}
+
+/**
+ * gpumon_process_alive - does the process of a slot still exist
+ * @slot: slot with a ready process
+ * @comm: filled with its name, the present one if it exists
+ *
+ * Context: any, gpumon_period_lock held.
+ * Return: whether it exists.
+ */
+bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN])
+{
+	const struct gpumon_process *process = &gpumon_processes[slot];
+	struct task_struct *task;
+	bool alive;
+
+	memcpy(comm, process->comm, TASK_COMM_LEN);
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(process->pid, &init_pid_ns), PIDTYPE_TGID);
+	alive = task && task->start_time == process->start_ns;
+	if (alive) {
+		memcpy(comm, task->comm, TASK_COMM_LEN);
+		comm[TASK_COMM_LEN - 1] = '\0';
+	}
+	rcu_read_unlock();
+	return alive;
+}
+
+/**
+ * gpumon_process_age - make room: fold exited processes into their sum
+ *
+ * Nothing happens while there is room, so that a short-lived process is still
+ * in the table when somebody looks. A process that is gone counts nothing any
+ * more, its slot can be freed without waiting for probes.
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_process_age(void)
+{
+	struct gpumon_table *table = &gpumon_process_table;
+	char comm[TASK_COMM_LEN];
+	u32 slot;
+
+	lockdep_assert_held(&gpumon_period_lock);
+	if (gpumon_table_used(table) < table->slots / 8 * 3)
+		return;
+	for (slot = 0; slot < table->slots; slot++) {
+		if (!smp_load_acquire(&gpumon_processes[slot].ready) ||
+		    gpumon_process_alive(slot, comm))
+			continue;
+		process_total.exited++;
+		process_total.jobs_exited +=
+			gpumon_counters_total(&gpumon_process_counters, slot, 0) -
+			gpumon_process_counters.base[slot];
+		gpumon_counters_zero(&gpumon_process_counters, slot);
+		WRITE_ONCE(gpumon_processes[slot].ready, false);
+		gpumon_table_release(table, slot);
+	}
+}
+
+/**
+ * gpumon_process_close - end the period
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_process_close(void)
+{
+	gpumon_counters_close(&gpumon_process_counters);
+	process_closed.exited = process_total.exited - process_base.exited;
+	process_closed.jobs_exited = process_total.jobs_exited - process_base.jobs_exited;
+	process_base = process_total;
+}
+
+/**
+ * gpumon_process_totals - what aged-out processes came to in a period
+ * @closed: the period that the last reset closed, else the one that runs
+ * @totals: filled in
+ *
+ * Context: gpumon_period_lock held.
+ */
+void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals)
+{
+	*totals = process_closed;
+	if (closed)
+		return;
+	totals->exited = process_total.exited - process_base.exited;
+	totals->jobs_exited = process_total.jobs_exited - process_base.jobs_exited;
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The ring table: learning of rings, recycling those that are gone, reading. */
+#include <linux/device.h>
+#include <linux/mm.h>
+#include <linux/siphash.h>
+#include <linux/string.h>
+#include <linux/ktime.h>
+#include <linux/tracepoint.h>
+#include <drm/gpu_scheduler.h>
+
+#include "period.h"
+#include "ring.h"
+
+/* Schedulers that can be remembered for each ring; xe has one for each queue of an application. */
+#define SCHEDULERS_PER_RING 16
+
+struct gpumon_table gpumon_ring_table;
+struct gpumon_ring *gpumon_rings;
+struct gpumon_ring_gauge *gpumon_ring_gauges;
+struct gpumon_table gpumon_scheduler_table;
+struct gpumon_scheduler *gpumon_schedulers;
+struct gpumon_counters gpumon_ring_counters;
+u64 gpumon_rings_retired;
+
+/* Changes when a ring comes or goes, so that a dump in parts notices. Never 0. */
+atomic_t gpumon_ring_generation = ATOMIC_INIT(1);
+
+/* Depths at the end of the closed period. */
+static struct {
+	u32 queue_depth;
+	u32 hw_depth;
+} *closed_depths;
+
+static siphash_key_t name_key;
+
+const struct gpumon_ring_histogram gpumon_ring_histograms[GPUMON_RING_HISTOGRAMS] = {
+	{ "queue_ns", GPUMON_RING_QUEUE_NS, GPUMON_LATENCY_BUCKETS, GPUMON_RING_QUEUE_NS_SUM,
+	  GPUMON_RING_QUEUE_NS_MAX },
+	{ "run_ns", GPUMON_RING_RUN_NS, GPUMON_LATENCY_BUCKETS, GPUMON_RING_RUN_NS_SUM,
+	  GPUMON_RING_RUN_NS_MAX },
+	{ "queue_depth", GPUMON_RING_QUEUE_DEPTH, GPUMON_DEPTH_BUCKETS,
+	  GPUMON_RING_QUEUE_DEPTH_SUM, GPUMON_RING_QUEUE_DEPTH_MAX },
+	{ "hw_depth", GPUMON_RING_HW_DEPTH, GPUMON_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTH_SUM,
+	  GPUMON_RING_HW_DEPTH_MAX },
+};
+
+/**
+ * gpumon_ring_init - allocate the ring table
+ * @max_rings: rings that fit
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_ring_exit() frees what was allocated.
+ */
+int gpumon_ring_init(u32 max_rings)
+{
+	int ret, cpu;
+
+	get_random_bytes(&name_key, sizeof(name_key));
+	ret = gpumon_table_init(&gpumon_ring_table, max_rings, 0);
+	if (!ret)
+		ret = gpumon_table_init(&gpumon_scheduler_table, SCHEDULERS_PER_RING * max_rings,
+					GPUMON_TABLE_WAYS);
+	if (!ret)
+		ret = gpumon_counters_init(&gpumon_ring_counters, max_rings, GPUMON_RING_SUMS,
+					   GPUMON_RING_WORDS - GPUMON_RING_SUMS,
+					   GPUMON_RING_STRIDE);
+	if (ret)
+		return ret;
+	gpumon_rings = kvcalloc(max_rings, sizeof(*gpumon_rings), GFP_KERNEL);
+	gpumon_ring_gauges = kvcalloc(max_rings, sizeof(*gpumon_ring_gauges), GFP_KERNEL);
+	closed_depths = kvcalloc(max_rings, sizeof(*closed_depths), GFP_KERNEL);
+	gpumon_schedulers = kvcalloc(gpumon_scheduler_table.slots, sizeof(*gpumon_schedulers),
+				     GFP_KERNEL);
+	if (!gpumon_rings || !gpumon_ring_gauges || !closed_depths || !gpumon_schedulers)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		per_cpu(gpumon_cpu, cpu).rings = gpumon_ring_counters.cpu[cpu];
+	return 0;
+}
+
+/**
+ * gpumon_ring_exit - free the ring table
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_ring_exit(void)
+{
+	kvfree(gpumon_schedulers);
+	kvfree(closed_depths);
+	kvfree(gpumon_ring_gauges);
+	kvfree(gpumon_rings);
+	gpumon_counters_free(&gpumon_ring_counters);
+	gpumon_table_free(&gpumon_scheduler_table);
+	gpumon_table_free(&gpumon_ring_table);
+}
+
+/**
+ * gpumon_ring_bytes - memory of the ring table
+ *
+ * Return: bytes.
+ */
+size_t gpumon_ring_bytes(void)
+{
+	return gpumon_table_bytes(&gpumon_ring_table) +
+	       gpumon_table_bytes(&gpumon_scheduler_table) +
+	       gpumon_ring_table.slots * (sizeof(*gpumon_rings) + sizeof(*gpumon_ring_gauges) +
+					  sizeof(*closed_depths)) +
+	       gpumon_scheduler_table.slots * sizeof(*gpumon_schedulers) +
+	       gpumon_counters_bytes(&gpumon_ring_counters);
+}
+
+/* The same names make the same ring on any CPU, so that two that learn it at once agree. */
+static u32 ring_by_name(const char *device, const char *name)
+{
+	struct gpumon_ring names = {};
+	struct gpumon_ring *ring;
+	bool created;
+	u32 slot;
+	u64 key;
+
+	strscpy(names.device, device, sizeof(names.device));
+	strscpy(names.name, name, sizeof(names.name));
+	key = siphash(&names, offsetof(struct gpumon_ring, ready), &name_key);
+	if (!key || key == GPUMON_TABLE_RECYCLING)
+		key = 1;
+	slot = gpumon_table_claim(&gpumon_ring_table, key, gpumon_ring_table.ways, &created);
+	if (slot == GPUMON_NONE)
+		return slot;
+	ring = &gpumon_rings[slot];
+	if (!smp_load_acquire(&ring->ready)) {
+		memcpy(ring->device, names.device, sizeof(ring->device));
+		memcpy(ring->name, names.name, sizeof(ring->name));
+		smp_store_release(&ring->ready, true);
+		atomic_add(2, &gpumon_ring_generation);
+	}
+	return slot;
+}
+
+/**
+ * gpumon_ring_learn - ring of a scheduler that is not known at its address
+ * @sched: live scheduler
+ *
+ * Context: any, preemption off, takes no lock.
+ * Return: slot of the ring, GPUMON_NONE if a table is full.
+ */
+noinline u32 gpumon_ring_learn(const struct drm_gpu_scheduler *sched)
+{
+	const char *name = sched->name;
+	struct gpumon_scheduler *known;
+	bool created;
+	u32 slot, ring;
+
+	ring = ring_by_name(sched->dev ? dev_name(sched->dev) : "-", name ?: "-");
+	if (ring == GPUMON_NONE)
+		return ring;
+	slot = gpumon_table_claim(&gpumon_scheduler_table, (unsigned long)sched, GPUMON_TABLE_WAYS,
+				  &created);
+	if (slot == GPUMON_NONE)
+		return slot;
+	known = &gpumon_schedulers[slot];
+	WRITE_ONCE(known->ring, ring);
+	WRITE_ONCE(known->dev, sched->dev);
+	/* A reader takes the ring only after it has found this name. */
+	smp_store_release(&known->name, name);
+	return ring;
+}
+
+static void forget_scheduler(u32 slot)
+{
+	/* A name that no scheduler has, for who finds the key and not yet the payload. */
+	WRITE_ONCE(gpumon_schedulers[slot].name, &gpumon_schedulers[slot]);
+	gpumon_table_release(&gpumon_scheduler_table, slot);
+}
+
+/**
+ * gpumon_ring_forget_scheduler - a scheduler ends, another may get its address
+ * @sched: scheduler, not followed
+ *
+ * Context: any.
+ */
+void gpumon_ring_forget_scheduler(const struct drm_gpu_scheduler *sched)
+{
+	u32 slot;
+
+	while ((slot = gpumon_table_find(&gpumon_scheduler_table, (unsigned long)sched,
+					 GPUMON_TABLE_WAYS)) != GPUMON_NONE)
+		forget_scheduler(slot);
+}
+
+/**
+ * gpumon_ring_forget_schedulers - all schedulers are gone, with gpu_sched.ko
+ *
+ * Context: no probe may run.
+ */
+void gpumon_ring_forget_schedulers(void)
+{
+	u32 slot;
+
+	for (slot = 0; slot < gpumon_scheduler_table.slots; slot++)
+		if (gpumon_scheduler_table.keys[slot])
+			forget_scheduler(slot);
+}
+
+/**
+ * gpumon_ring_track - jobs are followed from now on, those on their way are not known
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_ring_track(void)
+{
+	u32 slot;
+
+	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
+		atomic_set(&gpumon_ring_gauges[slot].queued, 0);
+		atomic_set(&gpumon_ring_gauges[slot].running, 0);
+		gpumon_rings[slot].tracked_from =
+			gpumon_counters_total(&gpumon_ring_counters, slot, GPUMON_RING_QUEUED);
+	}
+}
+
+static u32 ring_live(u32 ring)
+{
+	u32 slot, live = 0;
+
+	for (slot = 0; slot < gpumon_scheduler_table.slots; slot++)
+		if (READ_ONCE(gpumon_scheduler_table.keys[slot]) &&
+		    READ_ONCE(gpumon_schedulers[slot].ring) == ring)
+			live++;
+	return live;
+}
+
+static bool ring_idle(u32 slot)
+{
+	return !ring_live(slot) && !atomic_read(&gpumon_ring_gauges[slot].queued) &&
+	       !atomic_read(&gpumon_ring_gauges[slot].running);
+}
+
+/**
+ * gpumon_ring_recycle - make room: drop the ring that has been without a scheduler longest
+ *
+ * Nothing happens while there is room.
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_ring_recycle(void)
+{
+	struct gpumon_table *table = &gpumon_ring_table;
+	u64 now = ktime_get_mono_fast_ns(), key;
+	u32 slot, oldest = GPUMON_NONE;
+
+	lockdep_assert_held(&gpumon_period_lock);
+	for (slot = 0; slot < table->slots; slot++) {
+		if (!smp_load_acquire(&gpumon_rings[slot].ready))
+			continue;
+		if (!ring_idle(slot))
+			gpumon_rings[slot].last_used_ns = now;
+		else if (oldest == GPUMON_NONE || gpumon_rings[slot].last_used_ns <
+							  gpumon_rings[oldest].last_used_ns)
+			oldest = slot;
+	}
+	if (oldest == GPUMON_NONE || gpumon_table_used(table) < table->slots - table->slots / 4)
+		return;
+
+	/*
+	 * Hide it, wait for the probes that may just be learning it again, and
+	 * put it back if one did.
+	 */
+	key = table->keys[oldest];
+	WRITE_ONCE(table->keys[oldest], GPUMON_TABLE_RECYCLING);
+	tracepoint_synchronize_unregister();
+	if (!ring_idle(oldest)) {
+		WRITE_ONCE(table->keys[oldest], key);
+		return;
+	}
+	WRITE_ONCE(gpumon_rings[oldest].ready, false);
+	gpumon_counters_zero(&gpumon_ring_counters, oldest);
+	gpumon_rings[oldest].tracked_from = 0;
+	memset(&closed_depths[oldest], 0, sizeof(*closed_depths));
+	gpumon_table_release(table, oldest);
+	gpumon_rings_retired++;
+	atomic_add(2, &gpumon_ring_generation);
+}
+
+/**
+ * gpumon_ring_close - end the period
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_ring_close(void)
+{
+	u32 slot;
+
+	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
+		closed_depths[slot].queue_depth = atomic_read(&gpumon_ring_gauges[slot].queued);
+		closed_depths[slot].hw_depth = atomic_read(&gpumon_ring_gauges[slot].running);
+	}
+	gpumon_counters_close(&gpumon_ring_counters);
+	atomic_add(2, &gpumon_ring_generation);
+}
+
+/**
+ * gpumon_ring_read - a ring in one period
+ * @slot: slot
+ * @closed: the period that the last reset closed, else the one that runs
+ * @view: filled in
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: false if no ring is in this slot.
+ */
+bool gpumon_ring_read(u32 slot, bool closed, struct gpumon_ring_view *view)
+{
+	u64 *words = view->words;
+	u64 total;
+
+	if (!smp_load_acquire(&gpumon_rings[slot].ready))
+		return false;
+	gpumon_counters_read(&gpumon_ring_counters, slot, closed, words);
+	view->live = ring_live(slot);
+	total = gpumon_counters_total(&gpumon_ring_counters, slot, GPUMON_RING_QUEUED);
+	view->depth_known = total != gpumon_rings[slot].tracked_from;
+	if (closed) {
+		view->queue_depth = closed_depths[slot].queue_depth;
+		view->hw_depth = closed_depths[slot].hw_depth;
+	} else {
+		view->queue_depth = atomic_read(&gpumon_ring_gauges[slot].queued);
+		view->hw_depth = atomic_read(&gpumon_ring_gauges[slot].running);
+	}
+	/* A depth that did not change since the reset is the highest of the period. */
+	words[GPUMON_RING_QUEUE_DEPTH_MAX] =
+		max_t(u64, words[GPUMON_RING_QUEUE_DEPTH_MAX], view->queue_depth);
+	words[GPUMON_RING_HW_DEPTH_MAX] =
+		max_t(u64, words[GPUMON_RING_HW_DEPTH_MAX], view->hw_depth);
+	return true;
+}
+
+/**
+ * gpumon_ring_distribution - count, sum and extremes of a histogram
+ * @view: ring
+ * @histogram: which one
+ * @distribution: filled in
+ */
+void gpumon_ring_distribution(const struct gpumon_ring_view *view,
+			      const struct gpumon_ring_histogram *histogram,
+			      struct gpumon_distribution *distribution)
+{
+	const u64 *bucket = view->words + histogram->first;
+	unsigned int i, lowest = 0, highest = 0;
+
+	memset(distribution, 0, sizeof(*distribution));
+	for (i = 0; i < histogram->buckets; i++) {
+		if (!bucket[i])
+			continue;
+		if (!distribution->count)
+			lowest = i;
+		highest = i;
+		distribution->count += bucket[i];
+	}
+	if (!distribution->count)
+		return;
+	distribution->sum = view->words[histogram->sum];
+	/*
+	 * The extremes are not read at the same instant as the buckets, and a
+	 * reset may take one away: hold them to the buckets that are there.
+	 */
+	distribution->min = clamp(~view->words[histogram->max + 1],
+				  gpumon_histogram_lower(lowest),
+				  gpumon_histogram_upper(lowest, histogram->buckets) - 1);
+	distribution->max = clamp(view->words[histogram->max], gpumon_histogram_lower(highest),
+				  gpumon_histogram_upper(highest, histogram->buckets) - 1);
+}
