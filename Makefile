@@ -83,17 +83,20 @@ clean:
 # --- the lab (tests/vm): everything one kernel's tests need, at the top of a
 # build folder
 
-lab: lab-module lab-user lab-tests
+lab: lab-module lab-user lab-mock lab-tests
 
 lab-module: modules
 
 lab-user: user
 	ln -sf user/gpumon-user .
 
-lab-tests:
+lab-mock:
 	+$(MAKE) -C tests/mock all
-	+@if [ -e tests/suite/Makefile ]; then $(MAKE) -C tests/suite all; fi
 	ln -sf tests/mock/mock_gpu.ko tests/mock/mock_submit .
+
+# What else the tests of tests/suite need.
+lab-tests: lab-mock
+	+@if [ -e tests/suite/Makefile ]; then $(MAKE) -C tests/suite all; fi
 
 style:
 	tests/style/run
@@ -124,4 +127,4 @@ help:
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user install install-user uninstall \
-	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-tests style check demo bench help
+	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check demo bench help

@@ -39,9 +39,12 @@ static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
 {
 	const struct gpumon_scheduler *known;
+	u64 key = (unsigned long)sched;
 	u32 slot;
 
-	slot = gpumon_table_find(&gpumon_scheduler_table, (unsigned long)sched, GPUMON_TABLE_WAYS);
+	slot = gpumon_table_find(&gpumon_scheduler_table,
+				 gpumon_table_home(&gpumon_scheduler_table, key), key,
+				 GPUMON_TABLE_WAYS);
 	if (likely(slot != GPUMON_NONE)) {
 		known = &gpumon_schedulers[slot];
 		if (likely(smp_load_acquire(&known->name) == sched->name &&
@@ -49,6 +52,18 @@ static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
 			return READ_ONCE(known->ring);
 	}
 	return gpumon_ring_learn(sched);
+}
+
+/* A job whose queueing was not seen: it is counted, and has neither latency nor depth. */
+static noinline u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fence *s_fence)
+{
+	u32 ring = ring_of(s_fence->sched);
+
+	if (!finished_ops)
+		WRITE_ONCE(finished_ops, fence_ops(&s_fence->finished));
+	if (ring != GPUMON_NONE)
+		local64_inc(&ring_words(cpu, ring)[GPUMON_RING_UNTRACKED]);
+	return ring;
 }
 
 /* Time since the job's last step. mono_fast may step back by a little, seen from two CPUs. */
@@ -63,23 +78,28 @@ static __always_inline u64 job_elapsed(const struct gpumon_job *job, u64 now, lo
 	return elapsed;
 }
 
+/*
+ * The three probes of a job's way are the hot path. The time is taken before
+ * anything else, while nothing has to be kept over the call, and what is rare
+ * is out of line.
+ */
 static void probe_queue(void *data, struct drm_sched_job *sched_job,
 			struct drm_sched_entity *entity)
 {
-	const struct drm_gpu_scheduler *sched = sched_job->sched;
-	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	u64 now = ktime_get_mono_fast_ns();
+	const struct drm_sched_fence *s_fence = sched_job->s_fence;
+	const struct dma_fence *finished = &s_fence->finished;
 	struct gpumon_event_context ctx;
 	struct gpumon_job *job;
-	u32 ring, slot, process;
+	u32 ring, process;
 	local64_t *words;
 	int depth;
-	u64 now;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	if (unlikely(!finished_ops))
 		WRITE_ONCE(finished_ops, fence_ops(finished));
-	ring = ring_of(sched);
+	ring = ring_of(sched_job->sched);
 	if (unlikely(ring == GPUMON_NONE)) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
 		goto leave;
@@ -90,10 +110,8 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 	if (unlikely(process == GPUMON_NONE))
 		local64_inc(&words[GPUMON_RING_UNATTRIBUTED]);
 
-	now = ktime_get_mono_fast_ns();
-	slot = gpumon_table_insert(&gpumon_job_table, gpumon_job_key(finished));
-	if (likely(slot != GPUMON_NONE)) {
-		job = &gpumon_jobs[slot];
+	job = gpumon_job_insert(finished);
+	if (likely(job)) {
 		job->time_ns = now;
 		job->ring = ring;
 		job->process = process;
@@ -101,8 +119,8 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 		job->tid = current->pid;
 		job->state = GPUMON_JOB_QUEUED;
 		depth = atomic_inc_return(&gpumon_ring_gauges[ring].queued);
-		gpumon_ring_observe(words, depth, GPUMON_RING_QUEUE_DEPTH, GPUMON_DEPTH_BUCKETS,
-				    GPUMON_RING_QUEUE_DEPTH_SUM, GPUMON_RING_QUEUE_DEPTH_MAX);
+		gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH,
+				  GPUMON_RING_QUEUE_DEPTH_SUM, GPUMON_RING_QUEUE_DEPTH_MAX);
 	} else {
 		local64_inc(&words[GPUMON_RING_JOBS_TABLE_FULL]);
 	}
@@ -115,91 +133,89 @@ leave:
 
 static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sched_entity *entity)
 {
-	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	u64 now = ktime_get_mono_fast_ns();
+	const struct drm_sched_fence *s_fence = sched_job->s_fence;
 	struct gpumon_event_context ctx;
-	struct gpumon_job *job = NULL;
-	u64 now, elapsed = 0;
+	struct gpumon_ring_gauge *gauge;
+	struct gpumon_job *job;
+	u64 elapsed = 0;
 	local64_t *words;
-	u32 ring, slot;
 	int depth;
+	u32 ring;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	now = ktime_get_mono_fast_ns();
-	slot = gpumon_table_find(&gpumon_job_table, gpumon_job_key(finished), GPUMON_TABLE_WAYS);
-	if (likely(slot != GPUMON_NONE)) {
-		job = &gpumon_jobs[slot];
+	job = gpumon_job_find(&s_fence->finished);
+	if (likely(job)) {
 		ring = job->ring;
 		words = ring_words(ctx.cpu, ring);
 		elapsed = job_elapsed(job, now, words);
 		job->time_ns = now;
 		job->state = GPUMON_JOB_RUNNING;
-		gpumon_ring_observe(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_LATENCY_BUCKETS,
-				    GPUMON_RING_QUEUE_NS_SUM, GPUMON_RING_QUEUE_NS_MAX);
-		atomic_dec(&gpumon_ring_gauges[ring].queued);
-		depth = atomic_inc_return(&gpumon_ring_gauges[ring].running);
-		gpumon_ring_observe(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_DEPTH_BUCKETS,
-				    GPUMON_RING_HW_DEPTH_SUM, GPUMON_RING_HW_DEPTH_MAX);
+		gpumon_ring_latency(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_SUM,
+				    GPUMON_RING_QUEUE_NS_MAX);
+		gauge = &gpumon_ring_gauges[ring];
+		atomic_dec(&gauge->queued);
+		depth = atomic_inc_return(&gauge->running);
+		gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_RING_HW_DEPTH_SUM,
+				  GPUMON_RING_HW_DEPTH_MAX);
 	} else {
-		if (unlikely(!finished_ops))
-			WRITE_ONCE(finished_ops, fence_ops(finished));
-		ring = ring_of(sched_job->sched);
+		ring = ring_of_untracked(ctx.cpu, s_fence);
 		if (unlikely(ring == GPUMON_NONE)) {
 			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
 			goto leave;
 		}
 		words = ring_words(ctx.cpu, ring);
-		local64_inc(&words[GPUMON_RING_UNTRACKED]);
 	}
 	local64_inc(&words[GPUMON_RING_RUN]);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_job(GPUMON_EVENT_RUN, now, ring, job, elapsed, finished, 0);
+		gpumon_event_ring_job(GPUMON_EVENT_RUN, now, ring, job, elapsed,
+				      &s_fence->finished, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
 
 static void probe_done(void *data, struct drm_sched_fence *s_fence)
 {
-	const struct dma_fence *finished = &s_fence->finished;
+	u64 now = ktime_get_mono_fast_ns();
 	struct gpumon_event_context ctx;
-	struct gpumon_job *job = NULL;
-	u64 now, elapsed = 0;
+	struct gpumon_job *job;
+	u64 elapsed = 0;
 	local64_t *words;
-	u32 ring, slot;
+	u32 ring;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	now = ktime_get_mono_fast_ns();
-	slot = gpumon_table_find(&gpumon_job_table, gpumon_job_key(finished), GPUMON_TABLE_WAYS);
-	if (likely(slot != GPUMON_NONE && gpumon_jobs[slot].state == GPUMON_JOB_RUNNING)) {
-		job = &gpumon_jobs[slot];
+	job = gpumon_job_find(&s_fence->finished);
+	if (unlikely(job && job->state != GPUMON_JOB_RUNNING)) {
+		/* Its run was not seen: the probe came off and on, or dropped it. */
+		atomic_dec(&gpumon_ring_gauges[job->ring].queued);
+		gpumon_job_release(job);
+		job = NULL;
+	}
+	if (likely(job)) {
 		ring = job->ring;
 		words = ring_words(ctx.cpu, ring);
 		elapsed = job_elapsed(job, now, words);
-		gpumon_ring_observe(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_LATENCY_BUCKETS,
-				    GPUMON_RING_RUN_NS_SUM, GPUMON_RING_RUN_NS_MAX);
+		gpumon_ring_latency(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_SUM,
+				    GPUMON_RING_RUN_NS_MAX);
 		atomic_dec(&gpumon_ring_gauges[ring].running);
 	} else {
-		ring = ring_of(s_fence->sched);
+		ring = ring_of_untracked(ctx.cpu, s_fence);
 		if (unlikely(ring == GPUMON_NONE)) {
 			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
 			goto leave;
 		}
 		words = ring_words(ctx.cpu, ring);
-		local64_inc(&words[GPUMON_RING_UNTRACKED]);
-		/* Its run was not seen: the probe came off and on, or was dropped. */
-		if (slot != GPUMON_NONE) {
-			atomic_dec(&gpumon_ring_gauges[gpumon_jobs[slot].ring].queued);
-			job = &gpumon_jobs[slot];
-		}
 	}
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_job(GPUMON_EVENT_DONE, now, ring, job, elapsed, finished, 0);
-	if (likely(slot != GPUMON_NONE))
-		gpumon_table_release(&gpumon_job_table, slot);
+		gpumon_event_ring_job(GPUMON_EVENT_DONE, now, ring, job, elapsed,
+				      &s_fence->finished, 0);
+	if (likely(job))
+		gpumon_job_release(job);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -231,16 +247,16 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	const struct dma_fence *finished = &s_fence->finished;
 	enum gpumon_event_type event = GPUMON_EVENT_ERROR;
 	struct gpumon_event_context ctx;
-	struct gpumon_job *job = NULL;
+	struct gpumon_job *job;
 	u64 now, elapsed = 0;
 	local64_t *words;
-	u32 ring, slot;
+	u32 ring;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	now = ktime_get_mono_fast_ns();
-	slot = gpumon_table_find(&gpumon_job_table, gpumon_job_key(finished), GPUMON_TABLE_WAYS);
-	ring = slot != GPUMON_NONE ? gpumon_jobs[slot].ring : ring_of(s_fence->sched);
+	job = gpumon_job_find(finished);
+	ring = job ? job->ring : ring_of(s_fence->sched);
 	if (unlikely(ring == GPUMON_NONE)) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
 		goto leave;
@@ -248,8 +264,7 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	words = ring_words(ctx.cpu, ring);
 	if (error)
 		local64_inc(&words[GPUMON_RING_ERRORS]);
-	if (slot != GPUMON_NONE) {
-		job = &gpumon_jobs[slot];
+	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		if (job->state == GPUMON_JOB_QUEUED) {
 			event = GPUMON_EVENT_KILLED;
@@ -262,8 +277,8 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on() && (error || job))
 		gpumon_event_ring_job(event, now, ring, job, elapsed, finished, error);
-	if (slot != GPUMON_NONE)
-		gpumon_table_release(&gpumon_job_table, slot);
+	if (job)
+		gpumon_job_release(job);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -298,7 +313,7 @@ static int probe_fini(struct kprobe *kprobe, struct pt_regs *regs)
 	struct gpumon_probe *probe = container_of(kprobe, struct gpumon_probe, kprobe);
 	struct gpumon_event_context ctx;
 
-	if (!gpumon_probe_enter(&ctx, (void *)(unsigned long)probe->number))
+	if (!gpumon_probe_enter(&ctx, gpumon_probe_data(probe)))
 		return 0;
 	gpumon_ring_forget_scheduler((void *)regs_get_kernel_argument(regs, 0));
 	gpumon_probe_recorded(&ctx);
@@ -309,7 +324,7 @@ static int probe_fini(struct kprobe *kprobe, struct pt_regs *regs)
 /* Jobs that are under way are not known: depths start over, see gpumon_ring_read(). */
 static void track_from_now(void)
 {
-	gpumon_table_clear(&gpumon_job_table);
+	gpumon_job_clear();
 	gpumon_ring_track();
 }
 

@@ -44,6 +44,7 @@ static DEFINE_MUTEX(event_lock);
 static struct trace_buffer *event_buffer;
 static u32 event_size_kib = DEFAULT_KIB;
 static u64 event_delivered, event_undelivered;
+static int event_next_cpu;
 static DECLARE_WAIT_QUEUE_HEAD(event_wait);
 /* Rises with each wake-up: what a reader waits for, without looking at a buffer that may go. */
 static atomic_t event_wakes = ATOMIC_INIT(0);
@@ -310,37 +311,53 @@ void gpumon_event_ring_read(struct gpumon_event_ring_view *view)
 	mutex_unlock(&event_lock);
 }
 
-/* Fill records from one CPU after the other. Within one they are in order. */
-static unsigned int event_take(struct gpumon_event *records, unsigned int room, u64 *events)
+/* The next records of one CPU, at most @room with those that say what was lost. */
+static unsigned int event_take_cpu(int cpu, struct gpumon_event *records, unsigned int room,
+				   u64 *events)
 {
 	struct ring_buffer_event *event;
 	unsigned long lost;
 	unsigned int n = 0;
-	int cpu;
 	u64 time;
 
-	*events = 0;
-	for_each_possible_cpu(cpu) {
-		/* A loss and the event after it come together. */
-		while (n + 2 <= room) {
-			event = ring_buffer_consume(event_buffer, cpu, &time, &lost);
-			if (!event)
-				break;
-			memcpy(&records[n], ring_buffer_event_data(event), sizeof(*records));
-			if (lost) {
-				records[n + 1] = records[n];
-				memset(&records[n], 0, sizeof(*records));
-				records[n].time_ns = records[n + 1].time_ns;
-				records[n].event = GPUMON_EVENT_LOST;
-				records[n].cpu = cpu;
-				records[n].arg = lost;
-				records[n].queue_depth = GPUMON_DEPTH_UNKNOWN;
-				records[n].hw_depth = GPUMON_DEPTH_UNKNOWN;
-				n++;
-			}
+	/* A loss and the event after it come together. */
+	while (n + 2 <= room) {
+		event = ring_buffer_consume(event_buffer, cpu, &time, &lost);
+		if (!event)
+			break;
+		memcpy(&records[n], ring_buffer_event_data(event), sizeof(*records));
+		if (lost) {
+			records[n + 1] = records[n];
+			memset(&records[n], 0, sizeof(*records));
+			records[n].time_ns = records[n + 1].time_ns;
+			records[n].event = GPUMON_EVENT_LOST;
+			records[n].cpu = cpu;
+			records[n].arg = lost;
+			records[n].queue_depth = GPUMON_DEPTH_UNKNOWN;
+			records[n].hw_depth = GPUMON_DEPTH_UNKNOWN;
 			n++;
-			(*events)++;
 		}
+		n++;
+		(*events)++;
+	}
+	return n;
+}
+
+/*
+ * Fill records, those of one CPU in order. Each time another CPU is first, so
+ * that one that writes faster than it is read does not starve the others.
+ */
+static unsigned int event_take(struct gpumon_event *records, unsigned int room, u64 *events)
+{
+	unsigned int n = 0;
+	int cpu, i;
+
+	*events = 0;
+	event_next_cpu = (event_next_cpu + 1) % nr_cpu_ids;
+	for (i = 0; i < nr_cpu_ids && n + 2 <= room; i++) {
+		cpu = (event_next_cpu + i) % nr_cpu_ids;
+		if (cpu_possible(cpu))
+			n += event_take_cpu(cpu, records + n, room - n, events);
 	}
 	return n;
 }

@@ -36,14 +36,15 @@ enum {
 
 /**
  * struct gpumon_cpu - where a probe finds this CPU's memory
- * @active: set while a probe runs, one per context level: an interrupt on top
- *          of a probe is another event, only the same level again is recursion
+ * @active: context level of the innermost probe that runs, 0 if none does: an
+ *          interrupt on top of a probe is another event, only the same level
+ *          again is recursion
  * @probes: counters of the probes, GPUMON_PROBE_STRIDE each
  * @rings: counters of the rings, see ring.h
  * @processes: jobs queued by each process, see process.h
  */
 struct gpumon_cpu {
-	u8 active[4];
+	unsigned long active;
 	local64_t *probes;
 	local64_t *rings;
 	local64_t *processes;
@@ -55,11 +56,19 @@ DECLARE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
  * struct gpumon_event_context - what one run of a probe carries around
  * @cpu: this CPU's memory
  * @probe: the counters of the probe that runs
+ * @outer: context level of the probe that this one interrupted, 0 if none
  */
 struct gpumon_event_context {
 	struct gpumon_cpu *cpu;
 	local64_t *probe;
+	unsigned long outer;
 };
+
+/* Tells task, softirq, hard interrupt and NMI apart in few instructions. */
+static __always_inline unsigned long gpumon_context_level(void)
+{
+	return (preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)) | 1;
+}
 
 /**
  * gpumon_probe_enter - begin of every probe body
@@ -69,27 +78,28 @@ struct gpumon_event_context {
  * Kernels from 7.x on call tracepoint probes with preemption on, so that it is
  * switched off here on all of them.
  *
- * Context: any but NMI handlers that interrupt a probe, those are counted as recursion.
+ * Context: any.
  * Return: false if the event must not be recorded, it is counted then and the
  * probe returns at once; true with preemption off, and gpumon_probe_leave() must follow.
  */
-static __always_inline bool gpumon_probe_enter(struct gpumon_event_context *ctx,
-					       void *data)
+static __always_inline bool gpumon_probe_enter(struct gpumon_event_context *ctx, void *data)
 {
-	unsigned int level;
+	unsigned long level;
 
 	preempt_disable_notrace();
+	level = gpumon_context_level();
 	ctx->cpu = this_cpu_ptr(&gpumon_cpu);
-	ctx->probe = ctx->cpu->probes + (unsigned long)data * GPUMON_PROBE_STRIDE;
+	ctx->probe = ctx->cpu->probes + (unsigned long)data;
 	local64_inc(&ctx->probe[GPUMON_PROBE_SEEN]);
 
-	level = interrupt_context_level();
-	if (unlikely(ctx->cpu->active[level])) {
+	/* An interrupt restores what it found: a plain word is enough. */
+	ctx->outer = READ_ONCE(ctx->cpu->active);
+	if (unlikely(ctx->outer == level)) {
 		local64_inc(&ctx->probe[GPUMON_PROBE_DROPPED + GPUMON_DROP_RECURSION]);
 		preempt_enable_notrace();
 		return false;
 	}
-	ctx->cpu->active[level] = 1;
+	WRITE_ONCE(ctx->cpu->active, level);
 	barrier();
 	return true;
 }
@@ -103,7 +113,7 @@ static __always_inline bool gpumon_probe_enter(struct gpumon_event_context *ctx,
 static __always_inline void gpumon_probe_leave(struct gpumon_event_context *ctx)
 {
 	barrier();
-	ctx->cpu->active[interrupt_context_level()] = 0;
+	WRITE_ONCE(ctx->cpu->active, ctx->outer);
 	preempt_enable_notrace();
 }
 

@@ -15,13 +15,14 @@
  *
  * The values of a bucket are taken to be spread evenly over it, so that the
  * answer is off by at most the width of the bucket, a quarter of the value.
+ * gpumon-user computes it in the same way.
  *
  * Return: the percentile, within @min and @max; 0 if @count is 0.
  */
 u64 gpumon_histogram_percentile(const u64 *bucket, unsigned int buckets, u64 count, u64 min,
 				u64 max, unsigned int percent)
 {
-	u64 rank, below = 0, lower, upper, value;
+	u64 rank, below = 0, lower, upper;
 	unsigned int i;
 
 	if (!count)
@@ -34,8 +35,8 @@ u64 gpumon_histogram_percentile(const u64 *bucket, unsigned int buckets, u64 cou
 	}
 	if (i == buckets)
 		return max;
-	lower = gpumon_histogram_lower(i);
-	upper = min(gpumon_histogram_upper(i, buckets) - 1, max(max, lower));
-	value = lower + mul_u64_u64_div_u64(upper - lower, rank - below, bucket[i]);
-	return clamp(value, min, max);
+	lower = clamp(min, gpumon_histogram_lower(i), gpumon_histogram_upper(i, buckets) - 1);
+	upper = clamp(max, lower, gpumon_histogram_upper(i, buckets) - 1);
+	/* The k-th of n values sits in the middle of the k-th of n equal parts. */
+	return lower + mul_u64_u64_div_u64(upper - lower, 2 * (rank - below) - 1, 2 * bucket[i]);
 }

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory of the jobs in flight. */
+#include <linux/log2.h>
 #include <linux/mm.h>
 
 #include "job.h"
 
-struct gpumon_table gpumon_job_table;
-struct gpumon_job *gpumon_jobs;
+struct gpumon_job *gpumon_jobs __read_mostly;
+u32 gpumon_job_mask __read_mostly;
+
+static size_t job_entries(void)
+{
+	return gpumon_job_mask + GPUMON_JOB_WAYS;
+}
 
 /**
  * gpumon_job_init - allocate the table of jobs in flight
- * @max_jobs: jobs that have to fit
+ * @max_jobs: jobs that have to fit, rounded up to a power of two
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM, then gpumon_job_exit() frees what was allocated.
  */
 int gpumon_job_init(u32 max_jobs)
 {
-	int ret = gpumon_table_init(&gpumon_job_table, max_jobs, GPUMON_TABLE_WAYS);
-
-	if (ret)
-		return ret;
-	gpumon_jobs = kvcalloc(gpumon_job_table.slots, sizeof(*gpumon_jobs), GFP_KERNEL);
+	gpumon_job_mask = roundup_pow_of_two(max_jobs) - 1;
+	gpumon_jobs = kvcalloc(job_entries(), sizeof(*gpumon_jobs), GFP_KERNEL);
 	return gpumon_jobs ? 0 : -ENOMEM;
 }
 
@@ -32,7 +35,17 @@ int gpumon_job_init(u32 max_jobs)
 void gpumon_job_exit(void)
 {
 	kvfree(gpumon_jobs);
-	gpumon_table_free(&gpumon_job_table);
+	gpumon_jobs = NULL;
+}
+
+/**
+ * gpumon_job_clear - forget all jobs in flight
+ *
+ * Context: no probe may run.
+ */
+void gpumon_job_clear(void)
+{
+	memset(gpumon_jobs, 0, job_entries() * sizeof(*gpumon_jobs));
 }
 
 /**
@@ -42,6 +55,5 @@ void gpumon_job_exit(void)
  */
 size_t gpumon_job_bytes(void)
 {
-	return gpumon_table_bytes(&gpumon_job_table) +
-	       gpumon_job_table.slots * sizeof(*gpumon_jobs);
+	return job_entries() * sizeof(*gpumon_jobs);
 }

@@ -1,40 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Jobs of the DRM scheduler in flight: from being queued until they are done. */
+/*
+ * Jobs of the DRM scheduler in flight: from being queued until they are done.
+ *
+ * A table of its own, not a gpumon_table: only the probes of one job write its
+ * entry, one after the other, so that key and payload can be in one place.
+ */
 #ifndef GPUMON_JOB_H
 #define GPUMON_JOB_H
 
+#include <linux/atomic.h>
 #include <linux/dma-fence.h>
-
-#include "table.h"
+#include <linux/hash.h>
 
 enum gpumon_job_state {
 	GPUMON_JOB_QUEUED,
 	GPUMON_JOB_RUNNING,
 };
 
+/* Entries that a job may be in, its home and those behind it. */
+#define GPUMON_JOB_WAYS 8
+
 /**
  * struct gpumon_job - a job in flight
+ * @key: what names it, 0 if the entry is free
  * @time_ns: when it got into its state, CLOCK_MONOTONIC
- * @ring: slot of its ring
  * @process: slot of the process that queued it, GPUMON_NONE if it had none
  * @pid: its pid, tells whether the slot is still the same process's
  * @tid: thread that queued it
- * @state: where it is
+ * @ring: slot of its ring
+ * @state: where it is, enum gpumon_job_state
  */
 struct gpumon_job {
+	u64 key;
 	u64 time_ns;
-	u32 ring;
 	u32 process;
 	u32 pid;
 	u32 tid;
-	u32 state;
+	u16 ring;
+	u16 state;
 };
 
-extern struct gpumon_table gpumon_job_table;
 extern struct gpumon_job *gpumon_jobs;
+extern u32 gpumon_job_mask;
 
 int gpumon_job_init(u32 max_jobs);
 void gpumon_job_exit(void);
+void gpumon_job_clear(void);
 size_t gpumon_job_bytes(void);
 
 /**
@@ -50,6 +61,66 @@ size_t gpumon_job_bytes(void);
 static __always_inline u64 gpumon_job_key(const struct dma_fence *finished)
 {
 	return finished->context << 32 ^ finished->seqno;
+}
+
+/*
+ * The jobs of an entity have rising numbers: they get entries one behind the
+ * other and do not meet.
+ */
+static __always_inline struct gpumon_job *gpumon_job_home(u64 key)
+{
+	return &gpumon_jobs[((u32)(key >> 32) * GOLDEN_RATIO_32 + (u32)key) & gpumon_job_mask];
+}
+
+/**
+ * gpumon_job_find - entry of a job
+ * @finished: its finished fence
+ *
+ * Context: any, takes no lock.
+ * Return: its entry, NULL if its queueing was not seen.
+ */
+static __always_inline struct gpumon_job *gpumon_job_find(const struct dma_fence *finished)
+{
+	u64 key = gpumon_job_key(finished);
+	struct gpumon_job *job = gpumon_job_home(key);
+	const struct gpumon_job *end = job + GPUMON_JOB_WAYS;
+
+	do {
+		if (likely(READ_ONCE(job->key) == key))
+			return job;
+	} while (++job < end);
+	return NULL;
+}
+
+/**
+ * gpumon_job_insert - entry for a job that is queued
+ * @finished: its finished fence
+ *
+ * Context: any, takes no lock.
+ * Return: an entry with the key and nothing else, NULL if there is no room.
+ */
+static __always_inline struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished)
+{
+	u64 key = gpumon_job_key(finished);
+	struct gpumon_job *job = gpumon_job_home(key);
+	const struct gpumon_job *end = job + GPUMON_JOB_WAYS;
+
+	do {
+		if (likely(!READ_ONCE(job->key) && !cmpxchg64(&job->key, 0, key)))
+			return job;
+	} while (++job < end);
+	return NULL;
+}
+
+/**
+ * gpumon_job_release - the job is over
+ * @job: its entry
+ *
+ * Context: any, takes no lock.
+ */
+static __always_inline void gpumon_job_release(struct gpumon_job *job)
+{
+	smp_store_release(&job->key, 0);
 }
 
 #endif /* GPUMON_JOB_H */

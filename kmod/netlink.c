@@ -474,7 +474,7 @@ static int process_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int ret;
 
 	mutex_lock(&gpumon_period_lock);
-	cb->seq = gpumon_period.number;
+	cb->seq = atomic_read(&gpumon_process_generation);
 	ret = period_asked(dump_attr(cb, GPUMON_A_PROCESS_PERIOD), &closed, cb->extack);
 	for (; !ret && state->index < gpumon_process_table.slots; state->index++) {
 		if (!smp_load_acquire(&gpumon_processes[state->index].ready))

@@ -96,7 +96,7 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 			return;
 		}
 		ret = tracepoint_probe_register(probe->tp, probe->body,
-						(void *)(unsigned long)probe->number);
+						gpumon_probe_data(probe));
 	} else {
 		ret = kprobe_attach(probe);
 	}
@@ -118,7 +118,7 @@ static void probe_detach(struct gpumon_probe *probe)
 		return;
 	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT)
 		tracepoint_probe_unregister(probe->tp, probe->body,
-					    (void *)(unsigned long)probe->number);
+					    gpumon_probe_data(probe));
 	else
 		unregister_kprobe(&probe->kprobe);
 	probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");

@@ -29,8 +29,8 @@ struct tracepoint;
  * @kind: tracepoint or kprobe
  * @role: what it is for, probes of one role are names that different kernels
  *        have for the same event
- * @body: tracepoint probe, its first argument is the probe's number for
- *        gpumon_probe_enter(); or a kprobe_pre_handler_t
+ * @body: tracepoint probe, its first argument is gpumon_probe_data(),
+ *        for gpumon_probe_enter(); or a kprobe_pre_handler_t
  * @optional: the group is attached without it
  * @without: what is wrong or missing while it is not attached
  * @number: slot of its counters, given at load
@@ -87,6 +87,17 @@ extern const unsigned int gpumon_group_count;
 extern struct gpumon_counters gpumon_probe_counters;
 /* Held by who attaches, detaches or reads states. Taken before gpumon_period_lock. */
 extern struct mutex gpumon_probe_lock;
+
+/**
+ * gpumon_probe_data - what a probe's body gets as its first argument
+ * @probe: probe
+ *
+ * Return: for gpumon_probe_enter(), where the probe's counters are.
+ */
+static inline void *gpumon_probe_data(const struct gpumon_probe *probe)
+{
+	return (void *)((unsigned long)probe->number * GPUMON_PROBE_STRIDE);
+}
 
 int gpumon_probe_init(void);
 int gpumon_probe_start(void);

@@ -12,6 +12,9 @@ struct gpumon_table gpumon_process_table;
 struct gpumon_process *gpumon_processes;
 struct gpumon_counters gpumon_process_counters;
 
+/* Changes when a process goes or a period ends, so that a dump in parts notices. Never 0. */
+atomic_t gpumon_process_generation = ATOMIC_INIT(1);
+
 /* Sums of aged-out processes: of all time, at the last reset, of the period before it. */
 static struct gpumon_process_totals process_total, process_base, process_closed;
 
@@ -19,7 +22,7 @@ static struct gpumon_process_totals process_total, process_base, process_closed;
  * gpumon_process_init - allocate the process table
  * @max_processes: processes that have to fit
  *
- * Keys are spread over sets of eight, twice the room makes a full set unlikely
+ * A key has eight places, twice the room makes it unlikely that all are taken
  * before the table is full.
  *
  * Context: may sleep.
@@ -27,10 +30,10 @@ static struct gpumon_process_totals process_total, process_base, process_closed;
  */
 int gpumon_process_init(u32 max_processes)
 {
-	u32 slots = max_processes <= GPUMON_TABLE_WAYS ? max_processes : 2 * max_processes;
+	u32 slots;
 	int ret, cpu;
 
-	ret = gpumon_table_init(&gpumon_process_table, slots, GPUMON_TABLE_WAYS);
+	ret = gpumon_table_init(&gpumon_process_table, 2 * max_processes, GPUMON_TABLE_WAYS);
 	if (ret)
 		return ret;
 	slots = gpumon_process_table.slots;
@@ -83,7 +86,7 @@ noinline u32 gpumon_process_learn(u64 key)
 	bool created;
 	u32 slot;
 
-	slot = gpumon_table_claim(&gpumon_process_table, key, GPUMON_TABLE_WAYS, &created);
+	slot = gpumon_table_claim(&gpumon_process_table, key, &created);
 	if (!created)
 		return slot;
 	process = &gpumon_processes[slot];
@@ -138,7 +141,7 @@ void gpumon_process_age(void)
 	u32 slot;
 
 	lockdep_assert_held(&gpumon_period_lock);
-	if (gpumon_table_used(table) < table->slots / 8 * 3)
+	if (gpumon_table_used(table) < table->slots * 3 / 8)
 		return;
 	for (slot = 0; slot < table->slots; slot++) {
 		if (!smp_load_acquire(&gpumon_processes[slot].ready) ||
@@ -146,8 +149,10 @@ void gpumon_process_age(void)
 			continue;
 		process_total.exited++;
 		process_total.jobs_exited +=
-			gpumon_counters_total(&gpumon_process_counters, slot, 0) -
-			gpumon_process_counters.base[slot];
+			gpumon_counters_one(&gpumon_process_counters, slot, false, 0);
+		process_closed.jobs_exited +=
+			gpumon_counters_one(&gpumon_process_counters, slot, true, 0);
+		atomic_add(2, &gpumon_process_generation);
 		gpumon_counters_zero(&gpumon_process_counters, slot);
 		WRITE_ONCE(gpumon_processes[slot].ready, false);
 		gpumon_table_release(table, slot);
@@ -165,6 +170,7 @@ void gpumon_process_close(void)
 	process_closed.exited = process_total.exited - process_base.exited;
 	process_closed.jobs_exited = process_total.jobs_exited - process_base.jobs_exited;
 	process_base = process_total;
+	atomic_add(2, &gpumon_process_generation);
 }
 
 /**

@@ -35,6 +35,7 @@ struct gpumon_process_totals {
 extern struct gpumon_table gpumon_process_table;
 extern struct gpumon_process *gpumon_processes;
 extern struct gpumon_counters gpumon_process_counters;
+extern atomic_t gpumon_process_generation;
 
 int gpumon_process_init(u32 max_processes);
 void gpumon_process_exit(void);
@@ -57,7 +58,9 @@ static __always_inline u32 gpumon_process_count_job(struct gpumon_cpu *cpu)
 	const struct task_struct *leader = current->group_leader;
 	/* Start times differ even where pids come again; the pid parts those born at once. */
 	u64 key = leader->start_time ^ ((u64)current->tgid << 42);
-	u32 slot = gpumon_table_find(&gpumon_process_table, key, GPUMON_TABLE_WAYS);
+	u32 slot = gpumon_table_find(&gpumon_process_table,
+				     gpumon_table_home(&gpumon_process_table, key), key,
+				     GPUMON_TABLE_WAYS);
 
 	if (unlikely(slot == GPUMON_NONE)) {
 		slot = gpumon_process_learn(key);

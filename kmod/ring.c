@@ -35,13 +35,13 @@ static siphash_key_t name_key;
 
 const struct gpumon_ring_histogram gpumon_ring_histograms[GPUMON_RING_HISTOGRAMS] = {
 	{ "queue_ns", GPUMON_RING_QUEUE_NS, GPUMON_LATENCY_BUCKETS, GPUMON_RING_QUEUE_NS_SUM,
-	  GPUMON_RING_QUEUE_NS_MAX },
+	  GPUMON_RING_QUEUE_NS_MAX, GPUMON_RING_QUEUE_NS_MIN },
 	{ "run_ns", GPUMON_RING_RUN_NS, GPUMON_LATENCY_BUCKETS, GPUMON_RING_RUN_NS_SUM,
-	  GPUMON_RING_RUN_NS_MAX },
+	  GPUMON_RING_RUN_NS_MAX, GPUMON_RING_RUN_NS_MIN },
 	{ "queue_depth", GPUMON_RING_QUEUE_DEPTH, GPUMON_DEPTH_BUCKETS,
-	  GPUMON_RING_QUEUE_DEPTH_SUM, GPUMON_RING_QUEUE_DEPTH_MAX },
+	  GPUMON_RING_QUEUE_DEPTH_SUM, GPUMON_RING_QUEUE_DEPTH_MAX, 0 },
 	{ "hw_depth", GPUMON_RING_HW_DEPTH, GPUMON_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTH_SUM,
-	  GPUMON_RING_HW_DEPTH_MAX },
+	  GPUMON_RING_HW_DEPTH_MAX, 0 },
 };
 
 /**
@@ -123,7 +123,7 @@ static u32 ring_by_name(const char *device, const char *name)
 	key = siphash(&names, offsetof(struct gpumon_ring, ready), &name_key);
 	if (!key || key == GPUMON_TABLE_RECYCLING)
 		key = 1;
-	slot = gpumon_table_claim(&gpumon_ring_table, key, gpumon_ring_table.ways, &created);
+	slot = gpumon_table_claim(&gpumon_ring_table, key, &created);
 	if (slot == GPUMON_NONE)
 		return slot;
 	ring = &gpumon_rings[slot];
@@ -153,8 +153,7 @@ noinline u32 gpumon_ring_learn(const struct drm_gpu_scheduler *sched)
 	ring = ring_by_name(sched->dev ? dev_name(sched->dev) : "-", name ?: "-");
 	if (ring == GPUMON_NONE)
 		return ring;
-	slot = gpumon_table_claim(&gpumon_scheduler_table, (unsigned long)sched, GPUMON_TABLE_WAYS,
-				  &created);
+	slot = gpumon_table_claim(&gpumon_scheduler_table, (unsigned long)sched, &created);
 	if (slot == GPUMON_NONE)
 		return slot;
 	known = &gpumon_schedulers[slot];
@@ -180,9 +179,11 @@ static void forget_scheduler(u32 slot)
  */
 void gpumon_ring_forget_scheduler(const struct drm_gpu_scheduler *sched)
 {
+	u64 key = (unsigned long)sched;
+	u32 home = gpumon_table_home(&gpumon_scheduler_table, key);
 	u32 slot;
 
-	while ((slot = gpumon_table_find(&gpumon_scheduler_table, (unsigned long)sched,
+	while ((slot = gpumon_table_find(&gpumon_scheduler_table, home, key,
 					 GPUMON_TABLE_WAYS)) != GPUMON_NONE)
 		forget_scheduler(slot);
 }
@@ -362,9 +363,11 @@ void gpumon_ring_distribution(const struct gpumon_ring_view *view,
 	 * The extremes are not read at the same instant as the buckets, and a
 	 * reset may take one away: hold them to the buckets that are there.
 	 */
-	distribution->min = clamp(~view->words[histogram->max + 1],
-				  gpumon_histogram_lower(lowest),
-				  gpumon_histogram_upper(lowest, histogram->buckets) - 1);
+	distribution->min = gpumon_histogram_lower(lowest);
+	if (histogram->min)
+		distribution->min =
+			clamp(~view->words[histogram->min], distribution->min,
+			      gpumon_histogram_upper(lowest, histogram->buckets) - 1);
 	distribution->max = clamp(view->words[histogram->max], gpumon_histogram_lower(highest),
 				  gpumon_histogram_upper(highest, histogram->buckets) - 1);
 }

@@ -51,9 +51,7 @@ enum {
 	GPUMON_RING_RUN_NS_MAX,
 	GPUMON_RING_RUN_NS_MIN,
 	GPUMON_RING_QUEUE_DEPTH_MAX,
-	GPUMON_RING_QUEUE_DEPTH_MIN,
 	GPUMON_RING_HW_DEPTH_MAX,
-	GPUMON_RING_HW_DEPTH_MIN,
 	GPUMON_RING_WORDS
 };
 
@@ -124,7 +122,9 @@ struct gpumon_ring_view {
  * @first: word of its first bucket
  * @buckets: number of buckets
  * @sum: word of the sum
- * @max: word of the highest value, the lowest follows
+ * @max: word of the highest value
+ * @min: word of the complement of the lowest value, 0 where it is not kept and
+ *       the lowest bucket says it
  */
 struct gpumon_ring_histogram {
 	const char *name;
@@ -132,6 +132,7 @@ struct gpumon_ring_histogram {
 	u16 buckets;
 	u16 sum;
 	u16 max;
+	u16 min;
 };
 
 #define GPUMON_RING_HISTOGRAMS 4
@@ -176,24 +177,40 @@ void gpumon_ring_distribution(const struct gpumon_ring_view *view,
 			      struct gpumon_distribution *distribution);
 
 /**
- * gpumon_ring_observe - count a value into a histogram of a ring
+ * gpumon_ring_latency - count a latency of a ring
  * @words: this CPU's counters of the ring
- * @value: value
- * @first: word of the first bucket
- * @buckets: number of buckets
+ * @ns: latency
+ * @first: word of the histogram's first bucket
+ * @sum: word of the sum
+ * @max: word of the highest value, that of the lowest follows
+ *
+ * Context: any, preemption off.
+ */
+static __always_inline void gpumon_ring_latency(local64_t *words, u64 ns, unsigned int first,
+						unsigned int sum, unsigned int max)
+{
+	local64_inc(&words[first + gpumon_histogram_index(ns, GPUMON_LATENCY_BUCKETS)]);
+	local64_add(ns, &words[sum]);
+	gpumon_counters_raise(&words[max], ns);
+	gpumon_counters_raise(&words[max + 1], ~ns);
+}
+
+/**
+ * gpumon_ring_depth - count a depth of a ring
+ * @words: this CPU's counters of the ring
+ * @depth: depth
+ * @first: word of the histogram's first bucket
  * @sum: word of the sum
  * @max: word of the highest value
  *
  * Context: any, preemption off.
  */
-static __always_inline void gpumon_ring_observe(local64_t *words, u64 value, unsigned int first,
-						unsigned int buckets, unsigned int sum,
-						unsigned int max)
+static __always_inline void gpumon_ring_depth(local64_t *words, u32 depth, unsigned int first,
+					      unsigned int sum, unsigned int max)
 {
-	local64_inc(&words[first + gpumon_histogram_index(value, buckets)]);
-	local64_add(value, &words[sum]);
-	gpumon_counters_raise(&words[max], value);
-	gpumon_counters_raise(&words[max + 1], ~value);
+	local64_inc(&words[first + gpumon_histogram_index(depth, GPUMON_DEPTH_BUCKETS)]);
+	local64_add(depth, &words[sum]);
+	gpumon_counters_raise(&words[max], depth);
 }
 
 #endif /* GPUMON_RING_H */

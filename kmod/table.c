@@ -9,18 +9,20 @@
 /**
  * gpumon_table_init - allocate a table
  * @table: table
- * @slots: slots wanted, rounded up to a power of two of at least one set
- * @ways: slots of a set, 0 for a single set that is searched as a whole
+ * @slots: slots wanted; with @ways rounded up to a power of two, and the ways
+ *         of the last home slot beyond that
+ * @ways: slots that a key may sit in, 0 for all of them
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
 int gpumon_table_init(struct gpumon_table *table, u32 slots, u32 ways)
 {
-	table->slots = ways ? roundup_pow_of_two(max(slots, ways)) : slots;
+	u32 homes = ways ? roundup_pow_of_two(slots) : 1;
+
+	table->mask = homes - 1;
 	table->ways = ways ?: slots;
-	/* The number of the set is what remains of the hash's 32 bits, none for a single set. */
-	table->shift = 32 - ilog2(table->slots / table->ways);
+	table->slots = homes + table->ways - 1;
 	table->keys = kvcalloc(table->slots, sizeof(*table->keys), GFP_KERNEL);
 	return table->keys ? 0 : -ENOMEM;
 }
@@ -66,8 +68,7 @@ u32 gpumon_table_used(const struct gpumon_table *table)
 /**
  * gpumon_table_claim - slot of a key, a new one if it has none
  * @table: table
- * @key: key, not 0
- * @ways: @table->ways
+ * @key: key without order, not 0
  * @created: set to whether the slot is new
  *
  * Any number of CPUs may claim the same key at once, all but one find it.
@@ -75,38 +76,38 @@ u32 gpumon_table_used(const struct gpumon_table *table)
  * Context: any, takes no lock.
  * Return: number of the slot, GPUMON_NONE if there is no room.
  */
-u32 gpumon_table_claim(struct gpumon_table *table, u64 key, u32 ways, bool *created)
+u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created)
 {
-	u32 first = gpumon_table_set(table, key, ways);
-	u32 slot;
+	u32 home = gpumon_table_home(table, key);
+	u32 slot, first;
 	u64 old;
 
 	*created = false;
-	slot = gpumon_table_find(table, key, ways);
+	slot = gpumon_table_find(table, home, key, table->ways);
 	if (slot != GPUMON_NONE)
 		return slot;
-	for (slot = first; slot < first + ways; slot++) {
-		if (READ_ONCE(table->keys[slot]))
-			continue;
-		old = cmpxchg64(&table->keys[slot], 0, key);
+	for (slot = home; slot < home + table->ways; slot++) {
+		old = READ_ONCE(table->keys[slot]);
+		if (!old)
+			old = cmpxchg64(&table->keys[slot], 0, key);
 		if (old == key)
 			return slot;
-		if (!old) {
-			*created = true;
-			return slot;
-		}
+		if (!old)
+			break;
 	}
-	/* Another CPU may have put it behind where this one had looked. */
-	return gpumon_table_find(table, key, ways);
-}
+	if (slot == home + table->ways)
+		return GPUMON_NONE;
 
-/**
- * gpumon_table_clear - free every slot
- * @table: table
- *
- * Context: no probe may run that uses the table.
- */
-void gpumon_table_clear(struct gpumon_table *table)
-{
-	memset(table->keys, 0, table->slots * sizeof(*table->keys));
+	/*
+	 * A slot before this one may have been freed after it was passed, and be
+	 * taken for the same key by another CPU. Both look again, the one in front stays.
+	 */
+	smp_mb();
+	first = gpumon_table_find(table, home, key, slot - home);
+	if (slot > home && first != GPUMON_NONE) {
+		gpumon_table_release(table, slot);
+		return first;
+	}
+	*created = true;
+	return slot;
 }

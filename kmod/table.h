@@ -4,9 +4,9 @@
  * 64-bit key that is not 0 to the number of a slot; the payload of a slot is
  * the owner's, in an array of its own.
  *
- * A key may sit in any slot of its set. Sets make a lookup bounded, and with
- * eight ways a set's keys are one cache line. A table with a single set holds
- * exactly as many keys as it has slots.
+ * A key may sit in its home slot or in one of the few behind it, which bounds a
+ * lookup. A table whose keys may sit anywhere holds exactly as many as it has
+ * slots.
  */
 #ifndef GPUMON_TABLE_H
 #define GPUMON_TABLE_H
@@ -25,67 +25,56 @@
 /**
  * struct gpumon_table - the keys
  * @keys: key of each slot, 0 if free
- * @slots: number of slots, sets times ways
- * @ways: slots of a set
- * @shift: bits of the hash that are not the number of the set
+ * @slots: number of slots
+ * @ways: slots that a key may sit in
+ * @mask: what a hash is cut down with to a home slot
  */
 struct gpumon_table {
 	u64 *keys;
 	u32 slots;
 	u32 ways;
-	u32 shift;
+	u32 mask;
 };
 
 int gpumon_table_init(struct gpumon_table *table, u32 slots, u32 ways);
 void gpumon_table_free(struct gpumon_table *table);
 u32 gpumon_table_used(const struct gpumon_table *table);
-u32 gpumon_table_claim(struct gpumon_table *table, u64 key, u32 ways, bool *created);
-void gpumon_table_clear(struct gpumon_table *table);
+u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created);
 size_t gpumon_table_bytes(const struct gpumon_table *table);
 
-static __always_inline u32 gpumon_table_set(const struct gpumon_table *table, u64 key, u32 ways)
+/**
+ * gpumon_table_home - home slot of a key without order
+ * @table: table
+ * @key: key
+ *
+ * Return: number of the slot.
+ */
+static __always_inline u32 gpumon_table_home(const struct gpumon_table *table, u64 key)
 {
-	return (u32)((key * GOLDEN_RATIO_64) >> 32 >> table->shift) * ways;
+	return (u32)((key * GOLDEN_RATIO_64) >> 32) & table->mask;
 }
 
 /**
  * gpumon_table_find - slot of a key
  * @table: table
+ * @home: its home slot
  * @key: key, not 0
  * @ways: @table->ways, as a constant where it is one
  *
  * Context: any, takes no lock.
  * Return: number of the slot or GPUMON_NONE.
  */
-static __always_inline u32 gpumon_table_find(const struct gpumon_table *table, u64 key, u32 ways)
+static __always_inline u32 gpumon_table_find(const struct gpumon_table *table, u32 home, u64 key,
+					     u32 ways)
 {
-	u32 slot = gpumon_table_set(table, key, ways);
-	u32 end = slot + ways;
+	const u64 *keys = table->keys + home;
+	u32 way;
 
-	do {
-		if (READ_ONCE(table->keys[slot]) == key)
-			return slot;
-	} while (++slot < end);
-	return GPUMON_NONE;
-}
-
-/**
- * gpumon_table_insert - slot for a key that is not in the table
- * @table: table with GPUMON_TABLE_WAYS ways
- * @key: key, not 0, that no other CPU inserts
- *
- * Context: any, takes no lock.
- * Return: number of the slot, GPUMON_NONE if the set is full.
- */
-static __always_inline u32 gpumon_table_insert(struct gpumon_table *table, u64 key)
-{
-	u32 slot = gpumon_table_set(table, key, GPUMON_TABLE_WAYS);
-	u32 end = slot + GPUMON_TABLE_WAYS;
-
-	do {
-		if (!READ_ONCE(table->keys[slot]) && !cmpxchg64(&table->keys[slot], 0, key))
-			return slot;
-	} while (++slot < end);
+	if (likely(READ_ONCE(keys[0]) == key))
+		return home;
+	for (way = 1; way < ways; way++)
+		if (READ_ONCE(keys[way]) == key)
+			return home + way;
 	return GPUMON_NONE;
 }
 

@@ -18,7 +18,8 @@
  *                  done: run->done latency in ns.
  *                  wait: fence context of the dependency.
  *                  killed: time spent in the queue in ns.
- *                  error: 0, the error field has the errno.
+ *                  error: 0, or with GPUMON_EVENT_F_LATENCY the time since the job was
+ *                  run, where its end was not seen; the error field has the errno.
  *                  lost: number of events that were overwritten on this CPU before
  *                  the next record of the same CPU.
  */

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * measure: counts the guest's instructions around one thing. Runs in a VM that
+ * was started with -icount shift=0,sleep=off: there the time stamp counter
+ * goes up by one with each instruction of the one processor, whoever executes
+ * it, and jumps while the guest is idle. So nothing in here may sleep while it
+ * counts. Static, and without a library: it runs in any root, and its own
+ * share in what is counted stays small.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <error.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "../mock/mock_gpu.h"
+#include "netlink.h"
+
+#define BUFFER_SIZE (1 << 20)
+/* Rounds until entity, ring and process are known, and every page is there. */
+#define WARM_UPS 2
+
+static struct {
+	unsigned int jobs;
+	unsigned int repeats;
+	const char *drain;
+	bool reader;
+} options = {
+	.jobs = 2000,
+	.repeats = 2,
+};
+
+static char buffer[BUFFER_SIZE];
+
+static uint64_t instructions(void)
+{
+	return __rdtsc();
+}
+
+/* All there is now, without waiting. */
+static void drain(int fd)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, buffer, sizeof(buffer));
+	while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0 && errno != EAGAIN)
+		error(1, errno, "cannot read what should be consumed");
+}
+
+/* A reader like a tracing tool's: it sleeps until there is enough. */
+static pid_t start_reader(const char *path)
+{
+	pid_t pid = fork();
+	ssize_t n;
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		error(1, errno, "%s", path);
+	do
+		n = read(fd, buffer, sizeof(buffer));
+	while (n > 0 || (n < 0 && errno == EINTR));
+	_exit(n < 0);
+}
+
+static void run_jobs(int fd, unsigned int count)
+{
+	struct mock_gpu_submit submit = {
+		.count = count,
+		.flags = MOCK_GPU_SUBMIT_INLINE | MOCK_GPU_SUBMIT_WAIT,
+		.service_ns = 1000,
+	};
+
+	if (ioctl(fd, MOCK_GPU_IOC_SUBMIT, &submit) || submit.submitted != count)
+		error(1, errno, "cannot submit to the mock GPU");
+}
+
+/* The scheduler frees jobs after their last event: not part of what is compared. */
+static void wait_idle(void)
+{
+	char line[512];
+	bool busy;
+	FILE *f;
+
+	do {
+		unsigned long alive;
+
+		busy = false;
+		f = fopen("/sys/kernel/debug/mock_gpu/account", "re");
+		if (!f)
+			error(1, errno, "cannot read the mock GPU's account");
+		if (!fgets(line, sizeof(line), f))
+			error(1, 0, "no account");
+		while (fgets(line, sizeof(line), f)) {
+			if (sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu",
+				   &alive) != 1)
+				error(1, 0, "no column 'alive' in the account");
+			busy |= alive != 0;
+		}
+		fclose(f);
+		if (busy)
+			usleep(1000);
+	} while (busy);
+}
+
+static void measure_jobs(void)
+{
+	uint64_t begin, end;
+	int fd, events = -1;
+	unsigned int r;
+	pid_t reader = 0;
+
+	fd = open("/dev/mock_gpu", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		error(1, errno, "/dev/mock_gpu");
+	if (options.drain) {
+		events = open(options.drain, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (events < 0)
+			error(1, errno, "%s", options.drain);
+		if (options.reader)
+			reader = start_reader(options.drain);
+	}
+	for (r = 0; r < WARM_UPS + options.repeats; r++) {
+		/* Waits until nothing of the round before is under way. */
+		usleep(200000);
+		begin = instructions();
+		run_jobs(fd, options.jobs);
+		if (events >= 0)
+			drain(events);
+		end = instructions();
+		wait_idle();
+		if (r >= WARM_UPS)
+			printf("%.2f\n", (double)(end - begin) / options.jobs);
+	}
+	if (reader) {
+		kill(reader, SIGKILL);
+		waitpid(reader, NULL, 0);
+	}
+	close(fd);
+}
+
+/* One job on each ring of each device, so that all rings are known. */
+static void touch_rings(void)
+{
+	struct mock_gpu_submit submit;
+	struct mock_gpu_info info;
+	unsigned int d, r, i;
+	int fd = open("/dev/mock_gpu", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, MOCK_GPU_IOC_INFO, &info))
+		error(1, errno, "/dev/mock_gpu");
+	for (d = 0; d < info.devices; d++) {
+		for (r = 0; r < info.rings; r++) {
+			for (i = 0; i < options.jobs; i++) {
+				memset(&submit, 0, sizeof(submit));
+				submit.device = d;
+				submit.ring = r;
+				submit.count = 1;
+				submit.flags = MOCK_GPU_SUBMIT_INLINE | MOCK_GPU_SUBMIT_WAIT;
+				if (ioctl(fd, MOCK_GPU_IOC_SUBMIT, &submit))
+					error(1, errno, "cannot submit");
+			}
+		}
+	}
+	close(fd);
+	wait_idle();
+}
+
+/* Prints instructions and bytes of opening, reading to the end and closing. */
+static void measure_read(const char *path)
+{
+	uint64_t begin, end;
+	unsigned int r;
+	size_t bytes;
+	ssize_t n;
+	int fd;
+
+	for (r = 0; r < options.repeats + 1; r++) {
+		bytes = 0;
+		usleep(200000);
+		begin = instructions();
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			error(1, errno, "%s", path);
+		while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+			bytes += n;
+		close(fd);
+		end = instructions();
+		if (n < 0)
+			error(1, errno, "%s", path);
+		if (r)
+			printf("%llu %zu\n", (unsigned long long)(end - begin), bytes);
+	}
+}
+
+/* The same of netlink dumps, one after the other. */
+static void measure_dump(char **commands, unsigned int count)
+{
+	uint64_t begin, end;
+	unsigned int r, i;
+	size_t bytes;
+
+	netlink_open();
+	for (r = 0; r < options.repeats + 1; r++) {
+		bytes = 0;
+		usleep(200000);
+		begin = instructions();
+		for (i = 0; i < count; i++)
+			bytes += netlink_dump(commands[i]);
+		end = instructions();
+		if (r)
+			printf("%llu %zu\n", (unsigned long long)(end - begin), bytes);
+	}
+}
+
+static const struct argp_option arguments[] = {
+	{ "jobs", 'n', "N", 0, "Jobs (2000)", 0 },
+	{ "repeats", 'k', "N", 0, "Measurements, after a warm-up (2)", 0 },
+	{ "drain", 'd', "FILE", 0, "After the jobs read what is in there", 0 },
+	{ "reader", 'r', NULL, 0, "With a reader of it that sleeps and wakes meanwhile, too", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'n':
+		options.jobs = strtoul(arg, NULL, 10);
+		return 0;
+	case 'k':
+		options.repeats = strtoul(arg, NULL, 10);
+		return 0;
+	case 'd':
+		options.drain = arg;
+		return 0;
+	case 'r':
+		options.reader = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = arguments,
+	.parser = parse,
+	.args_doc = "jobs | touch | read FILE | dump COMMAND... | event-ring on|off [KIB]",
+	.doc = "Count the guest's instructions.",
+};
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	argp_parse(&parser, argc, argv, 0, &i, NULL);
+	argc -= i;
+	argv += i;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 1 && !strcmp(argv[0], "jobs")) {
+		measure_jobs();
+	} else if (argc == 1 && !strcmp(argv[0], "touch")) {
+		touch_rings();
+	} else if (argc == 2 && !strcmp(argv[0], "read")) {
+		measure_read(argv[1]);
+	} else if (argc >= 2 && !strcmp(argv[0], "dump")) {
+		measure_dump(argv + 1, argc - 1);
+	} else if (argc >= 2 && !strcmp(argv[0], "event-ring")) {
+		netlink_open();
+		netlink_event_ring(!strcmp(argv[1], "on"),
+				   argc > 2 ? strtoul(argv[2], NULL, 10) : 0);
+	} else {
+		error(2, 0, "usage: measure %s", parser.args_doc);
+	}
+	return 0;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What gpumon counts of a job, as a BPF program would: counters and latency
+ * histograms of each ring per CPU, a hash map from the job to its last step.
+ * Not counted here, but by gpumon: depths, errors, processes, losses.
+ *
+ * Types of the scheduler are declared with what is used of them: their offsets
+ * come from the running kernel's BTF.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "raw_tp.h"
+
+#define CORE __attribute__((preserve_access_index))
+
+struct dma_fence {
+	__u64 context;
+	__u64 seqno;
+} CORE;
+
+struct drm_gpu_scheduler {
+	const char *name;
+} CORE;
+
+struct drm_sched_fence {
+	struct dma_fence finished;
+	struct drm_gpu_scheduler *sched;
+} CORE;
+
+struct drm_sched_job {
+	struct drm_gpu_scheduler *sched;
+	struct drm_sched_fence *s_fence;
+} CORE;
+
+struct job {
+	__u64 time_ns;
+	__u64 sched;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, struct job);
+} jobs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u64);
+	__type(value, struct ring);
+} rings SEC(".maps");
+
+static const struct ring empty;
+
+static __always_inline struct ring *ring_of(__u64 sched)
+{
+	struct ring *ring = bpf_map_lookup_elem(&rings, &sched);
+
+	if (ring)
+		return ring;
+	bpf_map_update_elem(&rings, &sched, &empty, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&rings, &sched);
+}
+
+/* Log-linear, 4 buckets for each power of two: BPF has no instruction to find the power. */
+static __always_inline void observe(struct histogram *h, __u64 value)
+{
+	__u64 v = value | 4;
+	__u32 shift = 0, index;
+
+	if (v >> 32) {
+		v >>= 32;
+		shift += 32;
+	}
+	if (v >> 16) {
+		v >>= 16;
+		shift += 16;
+	}
+	if (v >> 8) {
+		v >>= 8;
+		shift += 8;
+	}
+	if (v >> 4) {
+		v >>= 4;
+		shift += 4;
+	}
+	if (v >> 2) {
+		v >>= 2;
+		shift += 2;
+	}
+	shift += v >> 1;
+	shift -= 2;
+	index = (shift << 2) + (__u32)(value >> shift);
+	if (index >= BUCKETS)
+		index = BUCKETS - 1;
+	h->bucket[index]++;
+	h->sum += value;
+	if (value > h->max)
+		h->max = value;
+}
+
+SEC("raw_tp")
+int queue(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct drm_sched_job *job = (void *)ctx->args[0];
+	struct job entry = { .time_ns = bpf_ktime_get_ns() };
+	struct ring *ring;
+	__u64 key;
+
+	key = (__u64)&BPF_CORE_READ(job, s_fence)->finished;
+	entry.sched = (__u64)BPF_CORE_READ(job, sched);
+	ring = ring_of(entry.sched);
+	if (!ring)
+		return 0;
+	ring->queued++;
+	bpf_map_update_elem(&jobs, &key, &entry, BPF_ANY);
+	return 0;
+}
+
+SEC("raw_tp")
+int run(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct drm_sched_job *job = (void *)ctx->args[0];
+	__u64 now = bpf_ktime_get_ns(), key;
+	struct job *entry;
+	struct ring *ring;
+
+	key = (__u64)&BPF_CORE_READ(job, s_fence)->finished;
+	entry = bpf_map_lookup_elem(&jobs, &key);
+	if (!entry)
+		return 0;
+	ring = ring_of(entry->sched);
+	if (!ring)
+		return 0;
+	ring->run++;
+	observe(&ring->queue_ns, now - entry->time_ns);
+	entry->time_ns = now;
+	return 0;
+}
+
+SEC("raw_tp")
+int done(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct drm_sched_fence *s_fence = (void *)ctx->args[0];
+	__u64 now = bpf_ktime_get_ns(), key = (__u64)&s_fence->finished;
+	struct job *entry = bpf_map_lookup_elem(&jobs, &key);
+	struct ring *ring;
+
+	if (!entry)
+		return 0;
+	ring = ring_of(entry->sched);
+	if (ring) {
+		ring->done++;
+		observe(&ring->run_ns, now - entry->time_ns);
+	}
+	bpf_map_delete_elem(&jobs, &key);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The differences between the kernels' scheduler interfaces. MOCK_HAVE_* come
+ * from mock_gpu_conftest.sh, which compiles a snippet against the headers for
+ * each: versions say nothing here, as Debian's 6.1.192 carries a struct
+ * drm_sched_init_args that 6.12.107 lacks.
+ */
+#ifndef MOCK_GPU_COMPAT_H
+#define MOCK_GPU_COMPAT_H
+
+#include <linux/hrtimer.h>
+
+#include <drm/gpu_scheduler.h>
+
+#include "mock_gpu_conftest.h"
+
+#ifdef MOCK_HAVE_STAT_RESET
+#define MOCK_STAT_RECOVERED	DRM_GPU_SCHED_STAT_RESET
+#else
+#define MOCK_STAT_RECOVERED	DRM_GPU_SCHED_STAT_NOMINAL
+#endif
+
+/**
+ * mock_compat_sched_init() - drm_sched_init() with one run queue a priority
+ * @sched: the scheduler
+ * @ops: its callbacks
+ * @hw_limit: jobs that the hardware takes
+ * @timeout: in jiffies
+ * @name: of the ring
+ * @dev: the device
+ *
+ * Return: 0 or a negative error.
+ */
+static inline int mock_compat_sched_init(struct drm_gpu_scheduler *sched,
+					 const struct drm_sched_backend_ops *ops,
+					 unsigned int hw_limit, long timeout, const char *name,
+					 struct device *dev)
+{
+#if defined(MOCK_HAVE_SCHED_INIT_ARGS)
+	const struct drm_sched_init_args args = {
+		.ops = ops,
+#ifdef MOCK_HAVE_SCHED_INIT_NUM_RQS
+		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
+#endif
+		.credit_limit = hw_limit,
+		.timeout = timeout,
+		.name = name,
+		.dev = dev,
+	};
+
+	return drm_sched_init(sched, &args);
+#elif defined(MOCK_HAVE_SCHED_INIT_POSITIONAL_RQS)
+	return drm_sched_init(sched, ops, NULL, DRM_SCHED_PRIORITY_COUNT, hw_limit, 0, timeout,
+			      NULL, NULL, name, dev);
+#else
+	return drm_sched_init(sched, ops, hw_limit, 0, timeout, NULL, NULL, name, dev);
+#endif
+}
+
+/**
+ * mock_compat_job_init() - drm_sched_job_init() of a job of one credit
+ * @job: the job
+ * @entity: where it will be pushed
+ * @owner: whose it is
+ *
+ * Return: 0 or a negative error.
+ */
+static inline int mock_compat_job_init(struct drm_sched_job *job, struct drm_sched_entity *entity,
+				       void *owner)
+{
+#if defined(MOCK_HAVE_JOB_INIT_CLIENT_ID)
+	return drm_sched_job_init(job, entity, 1, owner, 0);
+#elif defined(MOCK_HAVE_JOB_INIT_CREDITS)
+	return drm_sched_job_init(job, entity, 1, owner);
+#else
+	return drm_sched_job_init(job, entity, owner);
+#endif
+}
+
+/**
+ * mock_compat_sched_start() - drm_sched_start() after a full recovery
+ * @sched: the scheduler
+ */
+static inline void mock_compat_sched_start(struct drm_gpu_scheduler *sched)
+{
+#if defined(MOCK_HAVE_SCHED_START_BOOL)
+	drm_sched_start(sched, true);
+#elif defined(MOCK_HAVE_SCHED_START_ERRNO)
+	drm_sched_start(sched, 0);
+#else
+	drm_sched_start(sched);
+#endif
+}
+
+/**
+ * mock_compat_hrtimer_setup() - a timer on the monotonic clock, absolute times
+ * @timer: the timer
+ * @function: what it calls
+ */
+static inline void mock_compat_hrtimer_setup(struct hrtimer *timer,
+					     enum hrtimer_restart (*function)(struct hrtimer *))
+{
+#ifdef MOCK_HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	timer->function = function;
+#endif
+}
+
+#endif /* MOCK_GPU_COMPAT_H */

@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Counters equal the mock's own account, on every ring and however jobs end."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+from gpumon_netlink import Gpumon
+
+# The scheduler of 6.1 and 6.12 fires for each dependency that it finds, 7 only for one that is
+# not signalled yet: those of this test last long enough to be found so.
+def waits(row):
+    return row["dependencies_run"]
+
+
+lab.load(devices=2, rings=3, hw_limit=4, service_ns=100000, distribution="exponential",
+         timeout_ms=400)
+
+lab.step("several processes and threads, timer completion")
+lab.submit("-d", "all", "-r", "all", "-n", 90, "-p", 3, "-t", 2, "-b", 3, "-w")
+lab.check_counts(waits=waits)
+
+lab.step("inline completion")
+lab.submit("-d", "0,1", "-r", 1, "-n", 200, "-b", 20, "--inline", "-w")
+lab.check_counts(waits=waits)
+
+lab.step("run_job() fails, each 3rd job")
+lab.submit("-d", 0, "-r", 0, "-n", 60, "--fail", "run", "--fail-every", 3, "-w")
+lab.submit("-d", 1, "-r", 0, "-n", 30, "--inline", "--fail", "run", "-w")
+lab.check_counts(waits=waits)
+
+lab.step("the hardware's fence fails, each 4th job")
+lab.submit("-d", 0, "-r", 1, "-n", 60, "--fail", "fence", "--fail-every", 4, "-w")
+lab.submit("-d", 1, "-r", 1, "-n", 30, "--inline", "--fail", "fence", "-w")
+lab.check_counts(waits=waits)
+
+lab.step("a job hangs until the scheduler's timeout")
+lab.submit("-d", 0, "-r", 2, "-n", 8, "--fail", "hang", "--fail-every", 4, "-w")
+mock = lab.wait_idle()
+lab.equal(mock["mock_gpu.0", "ring2"]["timeouts"], 2, "timeouts of the mock")
+lab.check_counts(mock, waits=waits)
+
+lab.step("dependencies between rings and devices")
+lab.submit("-d", 1, "-r", 0, "-n", 20, "-s", 20000000, "-D", "0:1", "-w")
+mock = lab.wait_idle()
+lab.equal(mock["mock_gpu.1", "ring0"]["dependencies_run"], 20, "dependencies of the mock")
+lab.check_counts(mock, waits=waits)
+
+lab.step("netlink says the same as debugfs")
+ours = lab.rings()
+with Gpumon() as g:
+    told = {(r["device"], r["name"]): r for r in g.rings()}
+    lab.equal(sorted(told), sorted(ours), "rings in netlink")
+    for key, row in ours.items():
+        for column in ("queued", "run", "done", "errors", "killed", "dependency_waits",
+                       "untracked", "queue_depth", "queue_depth_max", "hw_depth",
+                       "hw_depth_max", "jobs_table_full", "clock_backwards", "live"):
+            lab.equal(told[key][column], row[column], "%s of %s in netlink" % (column, key))
+
+lab.step("a latency for each job that ran, and for each that was done")
+with Gpumon() as g:
+    rings = {r["id"]: (r["device"], r["name"]) for r in g.rings()}
+    for h in g.histograms():
+        row = ours[rings[h["ring_id"]]]
+        should = {"queue_ns": row["run"], "run_ns": row["done"], "queue_depth": row["queued"],
+                  "hw_depth": row["run"]}[h["name"]]
+        lab.equal(h["count"], should, "%s of %s" % (h["name"], rings[h["ring_id"]]))
+        lab.equal(sum(b["count"] for b in h["bucket"]), h["count"], "buckets of " + h["name"])

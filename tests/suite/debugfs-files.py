@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: timeout=120
+"""debugfs is for looking: 0400, no writing even as root, any way of reading gives the same text."""
+import errno
+import os
+import re
+import stat
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+from gpumon_netlink import Gpumon
+from lab import DEBUGFS, check, equal, fail, load, read, stats, step, submit, wait_idle
+
+DIRECTORY = DEBUGFS + "/gpumon"
+FILES = ["events", "histograms", "stats"]
+# An address of the kernel's half, and what %p and %px print where they leak.
+POINTER = re.compile(r"ffff[0-9a-f]{12}|\b0x[0-9a-f]{8,}|\(ptrval\)|\(____ptrval____\)")
+
+load(devices=3, rings=5, distribution="exponential")
+step("what is there")
+equal(sorted(os.listdir(DIRECTORY)), FILES, "files")
+for name in FILES:
+    mode = os.stat("%s/%s" % (DIRECTORY, name))
+    equal((stat.S_IMODE(mode.st_mode), mode.st_uid, mode.st_gid, stat.S_ISREG(mode.st_mode)),
+          (0o400, 0, 0, True), "mode and owner of " + name)
+
+submit("-d", "all", "-r", "all", "-n", 600, "-p", 4, "-w")
+submit("-n", 20, "--fail", "fence", "-w", "-D", "1")
+wait_idle()
+
+step("writers, root or not, get nothing in")
+before = read(DIRECTORY + "/stats")
+for name in FILES:
+    path = "%s/%s" % (DIRECTORY, name)
+    for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_APPEND):
+        try:
+            fd = os.open(path, flags | os.O_NONBLOCK)
+        except OSError as e:
+            check(e.errno in (errno.EACCES, errno.EPERM), "open of %s: %s" % (name, e))
+            continue
+        for text in (b"0\n", b"reset\n", b"x" * 8192):
+            try:
+                written = os.write(fd, text)
+            except OSError as e:
+                check(e.errno in (errno.EINVAL, errno.EBADF, errno.EPERM, errno.EACCES),
+                      "write to %s: %s" % (name, e))
+            else:
+                fail("%s took %d bytes" % (name, written))
+        os.close(fd)
+for make in (lambda: open(DIRECTORY + "/new", "w"), lambda: os.mkdir(DIRECTORY + "/new"),
+             lambda: os.unlink(DIRECTORY + "/stats"),
+             lambda: os.rename(DIRECTORY + "/stats", DIRECTORY + "/s")):
+    try:
+        make()
+    except OSError as e:
+        check(e.errno in (errno.EPERM, errno.EACCES, errno.EOPNOTSUPP), "changing: %s" % e)
+    else:
+        fail("the directory can be changed")
+equal(sorted(os.listdir(DIRECTORY)), FILES, "files afterwards")
+
+
+def steady(text):
+    """Without the time, which is the only thing that goes on when no job runs."""
+    return re.sub(r"(?m)^now_ns \d+$", "now_ns", text)
+
+
+equal(steady(read(DIRECTORY + "/stats")), steady(before), "stats after the writers")
+
+step("any size and any offset give the same text")
+for name in ("stats", "histograms"):
+    path = "%s/%s" % (DIRECTORY, name)
+    whole = read(path).encode()
+    check(len(whole) > 4096, "%s has only %d bytes, nothing is shown" % (name, len(whole)))
+    for size in (1, 7, 509, 4095, 4096, 4097, len(whole), 1 << 20):
+        fd = os.open(path, os.O_RDONLY)
+        text = b""
+        while True:
+            part = os.read(fd, size)
+            if not part:
+                break
+            check(len(part) <= size, "more than asked for")
+            text += part
+        # One open file is one look, however it is read.
+        equal(steady(text.decode()), steady(whole.decode()), "%s in parts of %d" % (name, size))
+        os.close(fd)
+    fd = os.open(path, os.O_RDONLY)
+    once = os.pread(fd, 1 << 20, 0)
+    for offset, size in ((1, 3), (4095, 2), (4096, 4096), (17, 1), (len(once) - 1, 100),
+                         (len(once), 10), (len(once) + 4096, 10), (0, 0)):
+        got = os.pread(fd, size, offset)
+        again = os.pread(fd, 1 << 20, 0)
+        equal(len(again), len(once), "length of " + name)
+        at = once.find(b"now_ns")
+        if not at - size <= offset <= at + 40:
+            equal(got, once[offset:offset + size], "%s: %d bytes at %d" % (name, size, offset))
+    os.lseek(fd, 100, os.SEEK_SET)
+    equal(os.read(fd, 50), once[100:150] if not 50 < once.find(b"now_ns") < 150 else
+          os.pread(fd, 50, 100), name + " after a seek")
+    os.close(fd)
+sections = stats(before)
+equal(list(sections), ["gpumon", "groups", "probes", "drm_sched.rings", "processes", "event_ring"],
+      "sections of stats in their order")
+equal(len(sections["drm_sched.rings"]), 15, "rings")
+heads = re.findall(r"(?m)^(\S+) (\S+) (\S+): count (\d+), sum \d+, min \d+, max \d+$",
+                   read(DIRECTORY + "/histograms"))
+equal(len(heads), 15 * 4, "histograms drawn")
+drawn = {(d, r, n): int(c) for d, r, n, c in heads}
+for row in sections["drm_sched.rings"]:
+    equal(drawn[row["device"], row["ring"], "run_ns"], row["done"], "count of run_ns")
+
+step("events: whole records or an error, and none while it is off")
+fd = os.open(DIRECTORY + "/events", os.O_RDONLY | os.O_NONBLOCK)
+equal(os.read(fd, 4096), b"", "events while it is off")
+g = Gpumon()
+g.event_ring_set(1, 256)
+for size in (0, 1, 87, 88, 175):
+    try:
+        got = os.read(fd, size)
+    except OSError as e:
+        check(e.errno in (errno.EINVAL, errno.EAGAIN), "read of %d bytes: %s" % (size, e))
+    else:
+        equal(got, b"", "read of %d bytes" % size)
+try:
+    fail("events before there is one: %r" % os.read(fd, 4096))
+except BlockingIOError:
+    pass
+submit("-n", 50, "-w")
+wait_idle()
+events = b""
+for size in (176, 177, 263, 1000, 1 << 16, 1 << 16):
+    try:
+        part = os.read(fd, size)
+    except BlockingIOError:
+        continue
+    equal(len(part) % 88, 0, "bytes of a record cut off in a read of %d" % size)
+    events += part
+equal(len(events) // 88, 150, "events of 50 jobs")
+try:
+    os.lseek(fd, 0, os.SEEK_SET)
+    fail("events can be seeked in")
+except OSError as e:
+    equal(errno.errorcode[e.errno], "ESPIPE", "seek in events")
+os.close(fd)
+g.event_ring_set(0)
+
+step("no address of the kernel in any text")
+texts = read(DIRECTORY + "/stats") + read(DIRECTORY + "/histograms")
+found = POINTER.search(texts)
+check(not found, "an address: %r" % (found and found.group(0)))
+check(POINTER.search("x ffff888100a0b0c0 y"), "the expression finds nothing at all")
+# In records an address is eight bytes whose upper two are ff: no field of them looks like that.
+for at in range(0, len(events), 8):
+    check(events[at + 6:at + 8] != b"\xff\xff" or events[at:at + 8] == b"\xff" * 8,
+          "an address in an event: %s" % events[at:at + 8][::-1].hex())
+step("done")

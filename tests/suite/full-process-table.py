@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: timeout=120
+"""A full process table: every job is some process's, an exited one's or counted as nobody's."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+from gpumon_netlink import Gpumon
+from lab import (account, check, check_counts, equal, held, load, mock_processes, release, stats,
+                 step, submit, until, wait_idle)
+
+PROCESSES, JOBS, ROOM = 40, 10, 8
+
+load(devices=1, rings=2, timeout_ms=60000, gpumon={"max_processes": ROOM})
+g = Gpumon()
+
+
+def balance(sections, what):
+    """Jobs by process; the sums must come to all jobs."""
+    queued = sum(r["queued"] for r in sections["drm_sched.rings"])
+    jobs = {r["pid"]: r["jobs"] for r in sections["processes"]}
+    head = sections["gpumon"]
+    equal(sum(jobs.values()) + head["jobs_exited"] + head["jobs_unattributed"], queued,
+          "%s: processes %d + exited %d + unattributed %d against queued" %
+          (what, sum(jobs.values()), head["jobs_exited"], head["jobs_unattributed"]))
+    return jobs
+
+
+step("%d processes at once, room for %d" % (PROCESSES, ROOM))
+holder = held("-p", PROCESSES, "-n", JOBS, "-r", "0,1")
+until(lambda: sum(r["queued"] for r in account().values()) == PROCESSES * JOBS, "all jobs queued")
+sections = stats()
+jobs = balance(sections, "with all of them alive")
+equal(len(jobs), ROOM, "processes in the table")
+equal(sections["gpumon"]["jobs_unattributed"], (PROCESSES - ROOM) * JOBS, "jobs_unattributed")
+theirs = mock_processes()
+for pid, count in jobs.items():
+    equal((count, theirs[pid][0]), (JOBS, JOBS), "jobs of process %d" % pid)
+check(all(r["alive"] == 1 for r in sections["processes"]), "a process that is alive is not said so")
+info = g.info()
+equal((info["processes"], info["max_processes"], info["jobs_unattributed"]),
+      (ROOM, ROOM, (PROCESSES - ROOM) * JOBS), "netlink")
+release(holder)
+wait_idle()
+# A full process table takes nothing from the rings.
+check_counts()
+
+step("all exited: their jobs are summed up, there is room again")
+
+
+def aged():
+    submit("-n", 1, "-w")
+    return g.info()["processes_exited"] >= ROOM
+
+
+until(aged, "exited processes were aged out", timeout=20)
+wait_idle()
+before = stats()
+balance(before, "after ageing")
+unattributed = before["gpumon"]["jobs_unattributed"]
+until(lambda: submit("-n", 1, "-w") and g.info()["processes"] < 6, "room again", timeout=20)
+at = stats()["gpumon"]["jobs_unattributed"]
+submit("-n", 25, "--comm", "later", "-w")
+wait_idle()
+sections = stats()
+balance(sections, "with a later one")
+equal([r["jobs"] for r in sections["processes"] if r["comm"] == "later"], [25],
+      "jobs of a later process")
+equal(sections["gpumon"]["jobs_unattributed"], at, "jobs_unattributed with room")
+
+step("many short ones, one after the other, and a reset in between")
+for i in range(30):
+    submit("-n", 3, "-r", i % 2)
+    if i == 15:
+        wait_idle()
+        g.reset()
+        equal(g.info()["jobs_unattributed"], 0, "jobs_unattributed of a new period")
+wait_idle()
+balance(stats(), "after a reset")
+check_sum = sum(r["queued"] for r in g.rings())
+equal(check_sum, 14 * 3, "jobs since the reset")
+step("done")

@@ -1,0 +1,57 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""SIGKILL with jobs queued: they are counted as killed and no depth is left behind."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+
+
+def total(rows, column):
+    return sum(r[column] for r in rows.values())
+
+
+lab.load(devices=2, rings=2, hw_limit=4, service_ns=30000000, timeout_ms=0)
+
+for turn in range(3):
+    lab.step("kill a process with jobs on four rings")
+    before = total(lab.account(), "queued")
+    victim = lab.submitter("-d", "all", "-r", "all", "-n", 200, "-b", 50, "--linger")
+    lab.until(lambda: total(lab.account(), "queued") == before + 200,
+              "200 more jobs")
+    lab.until(lambda: total(lab.account(), "hw_depth"), "jobs on the hardware")
+    lab.check(total(lab.rings(), "queue_depth"), "gpumon sees none queued")
+    victim.kill()
+    victim.wait(30)
+    mock = lab.wait_idle()
+    killed = total(mock, "killed")
+    lab.check(killed >= 100 * (turn + 1), "the mock killed only %d" % killed)
+    lab.check_counts(mock)
+
+lab.step("several at once, while another goes on")
+other = lab.submitter("-d", "all", "-r", "all", "-n", 400, "-s", 50000, "--sync", "-b", 5)
+victims = [lab.submitter("-d", "all", "-r", "all", "-n", 60, "-b", 10, "--linger")
+           for _ in range(4)]
+lab.until(lambda: sum(1 for p in lab.mock_processes().values() if p[0] == 60) >= 4,
+          "jobs of the four")
+for victim in victims:
+    victim.kill()
+for victim in victims:
+    victim.wait(30)
+lab.equal(other.wait(60), 0, "exit status of the one that went on")
+lab.check_counts()
+
+lab.step("the scheduler kills only after what is on the hardware: that is held")
+holder = lab.held("-d", 0, "-r", 0, "-n", 1)
+victim = lab.submitter("-d", 0, "-r", 0, "-n", 40, "-b", 40, "--linger")
+lab.until(lambda: lab.rings()["mock_gpu.0", "ring0"]["queue_depth"] == 37, "37 queued")
+killed = lab.account()["mock_gpu.0", "ring0"]["killed"]
+victim.kill()
+victim.wait(30)
+row = lab.rings()["mock_gpu.0", "ring0"]
+lab.equal((row["queue_depth"], row["hw_depth"], row["killed"]), (37, 4, killed), "while held")
+lab.release(holder)
+mock = lab.wait_idle()
+lab.equal(mock["mock_gpu.0", "ring0"]["killed"], killed + 37, "killed by the mock")
+lab.check_counts(mock)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What the tests of the suite share: loading, submitting, reading, comparing."""
+import os
+import subprocess
+import sys
+import time
+
+BUILD = os.environ.get("GPUMON_BUILD", "/gpumon")
+KERNEL = os.environ.get("GPUMON_KERNEL", "?")
+DEBUGFS = "/sys/kernel/debug"
+STATS = DEBUGFS + "/gpumon/stats"
+EVENTS = DEBUGFS + "/gpumon/events"
+
+# What a ring's row in gpumon must be, from the mock's account.
+COUNTERS = {"queued": "queued", "run": "run", "done": "done", "errors": "errors",
+            "killed": "killed"}
+
+
+def fail(why):
+    """End the test; what both sides say now goes before the reason."""
+    for path in STATS, DEBUGFS + "/mock_gpu/account":
+        if os.path.exists(path):
+            print(read(path))
+    sys.stdout.flush()
+    sys.exit("FAILED: " + why)
+
+
+def skip(why):
+    print(why)
+    sys.exit(77)
+
+
+def check(condition, why):
+    if not condition:
+        fail(why)
+
+
+def equal(is_, should, what):
+    if is_ != should:
+        fail("%s: is %r, should be %r" % (what, is_, should))
+
+
+def within(is_, low, high, what):
+    if not low <= is_ <= high:
+        fail("%s: is %r, should be in [%r, %r]" % (what, is_, low, high))
+
+
+def step(text):
+    """Say what comes, with the time, so that a failure has a place."""
+    print("[%8.2f] %s" % (time.monotonic(), text), flush=True)
+
+
+def until(condition, what, timeout=30, pause=0.05):
+    """Wait until condition() is true and return its value."""
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            fail("%s: not so after %d s" % (what, timeout))
+        time.sleep(pause)
+
+
+# --- modules
+
+def loaded(name):
+    with open("/proc/modules") as f:
+        return any(line.split()[0] == name for line in f)
+
+
+def run(*command, timeout=60, check_=True, **options):
+    done = subprocess.run(command, timeout=timeout, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True, **options)
+    if check_ and done.returncode:
+        fail("%s: exit status %d: %s" % (" ".join(command), done.returncode,
+                                         (done.stderr or done.stdout).strip()))
+    return done
+
+
+def insmod(name, **parameters):
+    run("insmod", "%s/%s.ko" % (BUILD, name), *["%s=%s" % p for p in parameters.items()])
+
+
+def rmmod(*names):
+    for name in names:
+        run("rmmod", name)
+
+
+def load_scheduler():
+    run("modprobe", "gpu-sched")
+
+
+def load_mock(**parameters):
+    load_scheduler()
+    insmod("mock_gpu", **parameters)
+
+
+def load_gpumon(**parameters):
+    insmod("gpumon", **parameters)
+
+
+def load(gpumon=None, **mock):
+    """gpu_sched, the mock GPU with its parameters, gpumon with its own."""
+    load_mock(**mock)
+    load_gpumon(**(gpumon or {}))
+
+
+# --- the mock GPU
+
+def read(path):
+    # Text of other people (comm) need not be UTF-8.
+    with open(path, errors="surrogateescape") as f:
+        return f.read()
+
+
+def submitter(*arguments, **options):
+    """Start mock_submit; the caller waits for it."""
+    options.setdefault("stdin", subprocess.PIPE)
+    return subprocess.Popen([BUILD + "/mock_submit", *map(str, arguments)],
+                            stdout=subprocess.PIPE, universal_newlines=True, **options)
+
+
+def submit(*arguments, timeout=60):
+    """Run mock_submit to its end."""
+    return run(BUILD + "/mock_submit", *map(str, arguments), timeout=timeout,
+               stdin=subprocess.DEVNULL).stdout
+
+
+def held(*arguments):
+    """Start mock_submit --hold 0 and come back when it has pushed everything.
+
+    Closing stdin of what is returned, release(), lets the jobs go.
+    """
+    process = submitter("--hold", 0, *arguments)
+    for line in process.stdout:
+        if line.strip() == "held":
+            return process
+    fail("mock_submit --hold ended early")
+
+
+def release(process, timeout=60):
+    process.stdin.close()
+    status = process.wait(timeout)
+    process.stdout.close()
+    equal(status, 0, "exit status of mock_submit")
+
+
+def account():
+    """{(device, ring): {column: number}} by the mock itself."""
+    lines = read(DEBUGFS + "/mock_gpu/account").splitlines()
+    columns = lines[0].split()
+    rows = {}
+    for line in lines[1:]:
+        values = line.split()
+        rows[values[0], values[1]] = dict(zip(columns[2:], map(int, values[2:])))
+    return rows
+
+
+def mock_processes():
+    """{pid: (jobs, comm)} by the mock itself."""
+    rows = {}
+    for line in read(DEBUGFS + "/mock_gpu/processes").splitlines()[1:]:
+        pid, jobs, comm = line.split(" ", 2)
+        rows[int(pid)] = (int(jobs), comm)
+    return rows
+
+
+def wait_idle(timeout=60):
+    """Wait until every job was freed, every tracepoint has fired then; the account."""
+    def idle():
+        rows = account()
+        return rows if not any(r["alive"] for r in rows.values()) else None
+    return until(idle, "the mock GPU is idle", timeout)
+
+
+# --- gpumon
+
+def value(text):
+    """A word of stats: '-' is unknown, digits are a number."""
+    if text == "-":
+        return None
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def stats(text=None):
+    """{section: rows}; rows are dictionaries, or one dictionary of keys and values.
+
+    The last column of a section is the rest of the line.
+    """
+    sections = {}
+    columns = name = None
+    for line in (read(STATS) if text is None else text).splitlines():
+        if line.startswith("# "):
+            name, columns = line[2:], None
+        elif columns is None:
+            columns = line.split()
+            sections[name] = {} if columns == ["key", "value"] else []
+        else:
+            words = line.split(None, len(columns) - 1)
+            check(len(words) == len(columns), "%s: row %r for columns %r" % (name, line, columns))
+            words = [value(w) for w in words]
+            if isinstance(sections[name], dict):
+                sections[name][words[0]] = words[1]
+            else:
+                sections[name].append(dict(zip(columns, words)))
+    return sections
+
+
+def rings(sections=None):
+    """{(device, ring): row} of stats."""
+    rows = {}
+    for row in (sections or stats())["drm_sched.rings"]:
+        key = row["device"], row["ring"]
+        check(key not in rows, "ring %s is there twice" % (key,))
+        rows[key] = row
+    return rows
+
+
+def probes(sections=None):
+    """{name: row} of stats."""
+    return {p["probe"]: p for p in (sections or stats())["probes"]}
+
+
+# The names of the two generations, first 6.1 and 6.12, then 7.
+GENERATIONS = {"queue": ("drm_sched_job", "drm_sched_job_queue"),
+               "run": ("drm_run_job", "drm_sched_job_run"),
+               "done": ("drm_sched_process_job", "drm_sched_job_done"),
+               "wait": ("drm_sched_job_wait_dep", "drm_sched_job_unschedulable")}
+
+
+def probe(role, rows=None):
+    """The probe of a role that this kernel has: the attached one."""
+    rows = rows or probes()
+    found = [rows[n] for n in GENERATIONS[role] if rows[n]["state"] == "attached"]
+    equal(len(found), 1, "attached probes for " + role)
+    return found[0]
+
+
+def check_sums(sections=None):
+    """seen = recorded + what was dropped, for each probe."""
+    for name, p in probes(sections).items():
+        equal(p["seen"], p["recorded"] + p["table_full"] + p["recursion"] + p["untracked"],
+              "seen of %s against recorded + dropped" % name)
+
+
+def check_counts(mock=None, waits=None, sections=None):
+    """Counters of every ring equal the mock's account; depths are 0 when it is idle."""
+    mock = mock or wait_idle()
+    sections = sections or stats()
+    ours = rings(sections)
+    for key, row in mock.items():
+        if not row["queued"]:
+            continue
+        check(key in ours, "ring %s is not in stats" % (key,))
+        for column, theirs in COUNTERS.items():
+            equal(ours[key][column], row[theirs], "%s of %s" % (column, key))
+        equal(ours[key]["untracked"], 0, "untracked of %s" % (key,))
+        equal(ours[key]["jobs_table_full"], 0, "jobs_table_full of %s" % (key,))
+        equal((ours[key]["queue_depth"], ours[key]["hw_depth"]),
+              (row["queue_depth"], row["hw_depth"]), "depths of %s" % (key,))
+        if waits is not None:
+            equal(ours[key]["dependency_waits"], waits(row), "dependency_waits of %s" % (key,))
+    check_sums(sections)
+    return ours

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The client against a kernel made of --wrap: retries, periods, refusals. */
+#include "common.h"
+
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+#define FAMILY 0x20
+
+/* What the made-up kernel does next. */
+static struct {
+	int resolve;	  /* what looking the family up gives */
+	int interrupted;  /* so many ring dumps are flagged */
+	int stale;	  /* so many ring dumps are refused with ESTALE */
+	int error;	  /* answer to everything but info */
+	const char *text; /* its own words */
+	uint32_t port;	  /* who answers */
+	uint32_t period;  /* the running one */
+	bool cut;	  /* datagrams lose their last bytes */
+	/* Seen by it. */
+	int ring_dumps;
+	uint32_t asked_period;
+	struct message answer;
+} kernel;
+
+int __wrap_genl_connect(struct nl_sock *sock);
+int __wrap_genl_ctrl_resolve(struct nl_sock *sock, const char *name);
+int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg);
+int __wrap_nl_recv(struct nl_sock *sock, struct sockaddr_nl *from, unsigned char **buffer,
+		   struct ucred **creds);
+
+int __wrap_genl_connect(struct nl_sock *sock)
+{
+	(void)sock;
+	return 0;
+}
+
+int __wrap_genl_ctrl_resolve(struct nl_sock *sock, const char *name)
+{
+	(void)sock;
+	assert_string_equal(name, "gpumon");
+	return kernel.resolve;
+}
+
+static void append(const struct message *part)
+{
+	kernel.answer.data = realloc(kernel.answer.data, kernel.answer.len + part->len);
+	assert_non_null(kernel.answer.data);
+	memcpy(kernel.answer.data + kernel.answer.len, part->data, part->len);
+	kernel.answer.len += part->len;
+}
+
+/* Header, error number, and with text an attribute: NLMSG_ERROR or NLMSG_DONE. */
+static void append_end(const struct nlmsghdr *request, int type, int error, int flags)
+{
+	size_t body = type == NLMSG_DONE ? sizeof(int) : sizeof(struct nlmsgerr);
+	struct message message = { .len = NLMSG_HDRLEN + body };
+	struct nlmsghdr *header;
+
+	message.data = calloc(1, message.len);
+	assert_non_null(message.data);
+	memcpy(message.data + NLMSG_HDRLEN, &error, sizeof(error));
+	if (kernel.text && error)
+		message_string(&message, NLMSGERR_ATTR_MSG, kernel.text);
+	header = (struct nlmsghdr *)message.data;
+	header->nlmsg_len = (uint32_t)message.len;
+	header->nlmsg_type = (uint16_t)type;
+	header->nlmsg_seq = request->nlmsg_seq;
+	header->nlmsg_flags = (uint16_t)(flags | (kernel.text ? NLM_F_ACK_TLVS : 0) | NLM_F_CAPPED);
+	append(&message);
+	message_free(&message);
+}
+
+static void append_message(const struct nlmsghdr *request, struct message *message, int flags)
+{
+	struct nlmsghdr *header = (struct nlmsghdr *)message->data;
+
+	header->nlmsg_seq = request->nlmsg_seq;
+	header->nlmsg_flags = (uint16_t)flags;
+	append(message);
+	message_free(message);
+}
+
+static void answer_rings(const struct nlmsghdr *request)
+{
+	struct nlattr *period =
+		nlmsg_find_attr((struct nlmsghdr *)request, GENL_HDRLEN, GPUMON_A_RING_PERIOD);
+	bool flag = kernel.interrupted > 0;
+	struct message message;
+
+	kernel.ring_dumps++;
+	kernel.asked_period = period ? nla_get_u32(period) : 0;
+	if (kernel.stale > 0) {
+		kernel.stale--;
+		kernel.period++;
+		append_end(request, NLMSG_ERROR, -ESTALE, 0);
+		return;
+	}
+	if (flag)
+		kernel.interrupted--;
+	for (uint32_t i = 0; i < 2; i++) {
+		message_begin(&message, GPUMON_CMD_RING_GET);
+		message_u32(&message, GPUMON_A_RING_ID, i);
+		/* As the kernel does: the flag comes on what follows the change. */
+		append_message(request, &message, NLM_F_MULTI | (flag && i ? NLM_F_DUMP_INTR : 0));
+	}
+	append_end(request, NLMSG_DONE, 0, NLM_F_MULTI);
+}
+
+int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg)
+{
+	const struct nlmsghdr *request = nlmsg_hdr(msg);
+	struct message message;
+
+	nl_complete_msg(sock, msg);
+	assert_int_equal(request->nlmsg_type, FAMILY);
+	message_free(&kernel.answer);
+	/* The rest of an answer that nobody took: another sequence number, to be skipped. */
+	message_begin(&message, GPUMON_CMD_RING_GET);
+	((struct nlmsghdr *)message.data)->nlmsg_seq = request->nlmsg_seq - 1;
+	append(&message);
+	message_free(&message);
+
+	switch (genlmsg_hdr((struct nlmsghdr *)request)->cmd) {
+	case GPUMON_CMD_INFO_GET:
+		message_begin(&message, GPUMON_CMD_INFO_GET);
+		message_string(&message, GPUMON_A_INFO_VERSION, "0.1.0");
+		message_u32(&message, GPUMON_A_INFO_SCHEMA, GPUMON_SCHEMA);
+		message_u32(&message, GPUMON_A_INFO_PERIOD, kernel.period);
+		append_message(request, &message, 0);
+		append_end(request, NLMSG_ERROR, 0, 0);
+		break;
+	case GPUMON_CMD_RING_GET:
+		assert_true(request->nlmsg_flags & NLM_F_DUMP);
+		answer_rings(request);
+		break;
+	default:
+		append_end(request, NLMSG_ERROR, kernel.error, 0);
+	}
+	return 1;
+}
+
+int __wrap_nl_recv(struct nl_sock *sock, struct sockaddr_nl *from, unsigned char **buffer,
+		   struct ucred **creds)
+{
+	size_t len = kernel.answer.len - (kernel.cut ? 3 : 0);
+
+	(void)sock;
+	(void)creds;
+	from->nl_pid = kernel.port;
+	/* A stranger's answer once, then silence. */
+	if (!kernel.answer.len)
+		return -NLE_AGAIN;
+	*buffer = malloc(len);
+	assert_non_null(*buffer);
+	memcpy(*buffer, kernel.answer.data, len);
+	message_free(&kernel.answer);
+	return (int)len;
+}
+
+static struct gpumon_client *client;
+
+static int connect_client(void **state)
+{
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.resolve = FAMILY;
+	kernel.period = 5;
+	return gpumon_client_open(&client, &err);
+}
+
+static int close_client(void **state)
+{
+	(void)state;
+	gpumon_client_close(client);
+	message_free(&kernel.answer);
+	return 0;
+}
+
+static void a_quiet_dump(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	assert_string_equal(gpumon_client_version(client), "0.1.0");
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
+	assert_int_equal(kernel.ring_dumps, 1);
+	assert_int_equal(kernel.asked_period, 0);
+	assert_int_equal(model.n_rings, 2);
+	assert_int_equal(model.inconsistent, 0);
+	gpumon_model_free(&model);
+}
+
+/* With info, every part is read of the period that info named. */
+static void one_period_for_all_parts(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_INFO | GPUMON_PART_RINGS, 0, &model,
+					    &err),
+			 0);
+	assert_int_equal(kernel.asked_period, 5);
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_INFO | GPUMON_PART_RINGS, 4, &model,
+					    &err),
+			 0);
+	assert_int_equal(kernel.asked_period, 4);
+	gpumon_model_free(&model);
+}
+
+static void an_interrupted_dump_is_read_again(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	kernel.interrupted = 2;
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
+	assert_int_equal(kernel.ring_dumps, 3);
+	/* Nothing of the first two is left. */
+	assert_int_equal(model.n_rings, 2);
+	assert_int_equal(model.inconsistent, 0);
+	gpumon_model_free(&model);
+}
+
+static void endless_change_is_flagged(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	kernel.interrupted = 1000;
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
+	assert_in_range(kernel.ring_dumps, 2, 10);
+	assert_int_equal(model.n_rings, 2);
+	assert_int_equal(model.inconsistent, GPUMON_PART_RINGS);
+	/* The next quiet reading takes the flag away. */
+	kernel.interrupted = 0;
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
+	assert_int_equal(model.inconsistent, 0);
+	gpumon_model_free(&model);
+}
+
+static void a_period_that_is_gone(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	/* Of the running one: begin again with the new one. */
+	kernel.stale = 2;
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_INFO | GPUMON_PART_RINGS, 0, &model,
+					    &err),
+			 0);
+	assert_int_equal(kernel.asked_period, 7);
+	assert_int_equal(model.info.period.v, 7);
+	assert_int_equal(model.n_rings, 2);
+	/* Of a certain one: it cannot be had. */
+	kernel.stale = 1;
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 5, &model, &err), -1);
+	assert_int_equal(err.status, GPUMON_EXIT_FAILED);
+	assert_string_equal(err.code, "changed");
+	gpumon_model_free(&model);
+}
+
+static void refusals(void **state)
+{
+	static const struct {
+		int error, status;
+		const char *text, *code, *piece;
+	} cases[] = {
+		{ -EPERM, GPUMON_EXIT_IMPOSSIBLE, NULL, "permission", "run this as root" },
+		{ -EINVAL, GPUMON_EXIT_FAILED, "the kernel's words", "refused",
+		  "group \"x\": the kernel's words" },
+		{ -ENOENT, GPUMON_EXIT_FAILED, NULL, "refused", "No such file" },
+		{ -EOPNOTSUPP, GPUMON_EXIT_IMPOSSIBLE, NULL, "unsupported", "cannot do this" },
+		{ -ENOMEM, GPUMON_EXIT_FAILED, "no memory", "kernel", "no memory" },
+	};
+	struct gpumon_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		kernel.error = cases[i].error;
+		kernel.text = cases[i].text;
+		assert_int_equal(gpumon_client_group_set(client, "x", true, &err), -1);
+		assert_int_equal(err.status, cases[i].status);
+		assert_int_equal(err.sys, cases[i].error);
+		assert_string_equal(err.code, cases[i].code);
+		assert_non_null(strstr(err.message, cases[i].piece));
+	}
+	kernel.error = 0;
+	assert_int_equal(gpumon_client_group_set(client, "x", true, &err), 0);
+}
+
+static void bad_answers(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	kernel.cut = true;
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), -1);
+	assert_int_equal(err.status, GPUMON_EXIT_FAILED);
+	kernel.cut = false;
+	/* Another process answers in the kernel's place: not heard. */
+	kernel.port = 1234;
+	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), -1);
+	assert_non_null(strstr(err.message, "no answer"));
+	assert_int_equal(model.n_rings, 0);
+	gpumon_model_free(&model);
+}
+
+static void no_family(void **state)
+{
+	struct gpumon_client *other = (void *)1;
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	kernel.resolve = -NLE_OBJ_NOTFOUND;
+	assert_int_equal(gpumon_client_open(&other, &err), -1);
+	assert_null(other);
+	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, connect_client, close_client)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_quiet_dump),
+		TEST(one_period_for_all_parts),
+		TEST(an_interrupted_dump_is_read_again),
+		TEST(endless_change_is_flagged),
+		TEST(a_period_that_is_gone),
+		TEST(refusals),
+		TEST(bad_answers),
+		TEST(no_family),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Command lines: help, wrong usage, exit status, errors as JSON. */
+#include "common.h"
+
+#include <json.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+#define CHECK_USAGE(want, ...)                                      \
+	do {                                                        \
+		struct captured c = capture("", __VA_ARGS__, NULL); \
+		assert_int_equal(c.status, GPUMON_EXIT_USAGE);      \
+		assert_string_equal(c.out, "");                     \
+		if (!strstr(c.err, want))                           \
+			fail_msg("no \"%s\" in: %s", want, c.err);  \
+		one_line(c.err);                                    \
+		captured_free(&c);                                  \
+	} while (0)
+
+static void one_line(const char *text)
+{
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_int_equal(strncmp(text, "gpumon-user: ", 13), 0);
+}
+
+static void wrong_usage(void **state)
+{
+	struct captured none = capture("", NULL);
+
+	(void)state;
+	assert_int_equal(none.status, GPUMON_EXIT_USAGE);
+	one_line(none.err);
+	captured_free(&none);
+
+	CHECK_USAGE("unknown command \"stats\"", "stats");
+	CHECK_USAGE("unknown option --frobnicate", "--frobnicate");
+	CHECK_USAGE("stat: unknown option --frobnicate", "stat", "--frobnicate");
+	CHECK_USAGE("stat: unknown option -x", "stat", "-x");
+	CHECK_USAGE("stat: option --interval needs an argument", "stat", "--interval");
+	CHECK_USAGE("stat: option -i needs an argument", "stat", "-i");
+	CHECK_USAGE("stat: option --reset=1 takes no argument", "stat", "--reset=1");
+	CHECK_USAGE("--interval: \"0\"", "stat", "--interval", "0");
+	CHECK_USAGE("--interval: \"-1\"", "stat", "--interval", "-1");
+	CHECK_USAGE("--interval: \"nan\"", "stat", "--interval", "nan");
+	CHECK_USAGE("--interval: \"1e5\"", "stat", "--interval", "1e5");
+	CHECK_USAGE("--interval: \"0x10\"", "stat", "--interval", "0x10");
+	CHECK_USAGE("--interval: \"1 s\"", "stat", "--interval", "1 s");
+	CHECK_USAGE("--interval: \"5days\"", "stat", "--interval", "5days");
+	CHECK_USAGE("--interval: \"\"", "stat", "--interval", "");
+	CHECK_USAGE("--count: \"0\"", "stat", "--interval", "1", "--count", "0");
+	CHECK_USAGE("--count: \"-3\"", "stat", "--interval", "1", "--count", "-3");
+	CHECK_USAGE("--count: \" 3\"", "stat", "--interval", "1", "--count", " 3");
+	CHECK_USAGE("--count: \"3x\"", "stat", "--interval", "1", "--count", "3x");
+	CHECK_USAGE("--count: \"99999999999999999999999\"", "stat", "--interval", "1", "--count",
+		    "99999999999999999999999");
+	CHECK_USAGE("--count goes with --interval", "stat", "--count", "3");
+	CHECK_USAGE("unexpected argument \"rings\"", "stat", "rings");
+	CHECK_USAGE("unexpected argument \"x\"", "doctor", "x");
+	CHECK_USAGE("doctor: unknown option --interval", "doctor", "--interval", "1");
+	CHECK_USAGE("nothing to set", "set");
+	CHECK_USAGE("\"drm_sched\" wants on or off", "set", "drm_sched");
+	CHECK_USAGE("\"yes\" after \"drm_sched\"", "set", "drm_sched", "yes");
+	CHECK_USAGE("\"event-ring\" wants on or off", "set", "drm_sched", "on", "event-ring");
+	CHECK_USAGE("--size goes with event-ring", "set", "drm_sched", "on", "--size", "64");
+	CHECK_USAGE("--size (KiB): \"7\"", "set", "event-ring", "on", "--size", "7");
+	CHECK_USAGE("--size (KiB): \"65537\"", "set", "event-ring", "on", "--size", "65537");
+}
+
+static void wrong_usage_as_json(void **state)
+{
+	/* The option comes after the mistake, and within the operands. */
+	static const char *const lines[][4] = {
+		{ "stat", "--frobnicate", "--json", NULL },
+		{ "set", "drm_sched", "maybe", "--json" },
+		{ "nothing", "--json", NULL, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct captured c =
+			capture("", lines[i][0], lines[i][1], lines[i][2], lines[i][3], NULL);
+		struct json_object *document, *error, *value;
+
+		assert_int_equal(c.status, GPUMON_EXIT_USAGE);
+		one_line(c.err);
+		document = json_tokener_parse(c.out);
+		assert_true(json_object_object_get_ex(document, "error", &error));
+		assert_true(json_object_object_get_ex(error, "code", &value));
+		assert_string_equal(json_object_get_string(value), "usage");
+		assert_true(json_object_object_get_ex(error, "message", &value));
+		assert_non_null(strstr(c.err, json_object_get_string(value)));
+		json_object_put(document);
+		captured_free(&c);
+	}
+}
+
+static void help_and_version(void **state)
+{
+#define NAME(name) #name,
+	static const char *const names[] = { GPUMON_COMMANDS(NAME) };
+#undef NAME
+	struct captured c = capture("", "--help", NULL);
+
+	(void)state;
+	assert_int_equal(c.status, GPUMON_EXIT_OK);
+	assert_string_equal(c.err, "");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		static const char *const flags[] = { "--help", "-h" };
+
+		assert_non_null(strstr(c.out, names[i]));
+		for (size_t k = 0; k < 2; k++) {
+			struct captured help = capture("", names[i], flags[k], NULL);
+			char usage[64];
+
+			assert_int_equal(help.status, GPUMON_EXIT_OK);
+			assert_string_equal(help.err, "");
+			snprintf(usage, sizeof(usage), "Usage: gpumon-user %s ", names[i]);
+			assert_ptr_equal(strstr(help.out, usage), help.out);
+			assert_non_null(strstr(help.out, "--help"));
+			captured_free(&help);
+		}
+	}
+	captured_free(&c);
+
+	c = capture("", "--version", NULL);
+	assert_int_equal(c.status, GPUMON_EXIT_OK);
+	assert_string_equal(c.out, "gpumon-user 0.1.0 (netlink schema 1)\n");
+	captured_free(&c);
+}
+
+static void durations(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} cases[] = {
+		{ "1", 1000000000 },	  { "0.5", 500000000 }, { ".25", 250000000 },
+		{ "200ms", 200000000 },	  { "1ms", 1000000 },	{ "2m", 120000000000 },
+		{ "1h", 3600000000000 },  { "3s", 3000000000 }, { "5000us", 5000000 },
+		{ "1000000ns", 1000000 },
+	};
+	struct gpumon_context context = { .out = stdout, .err = stderr, .root = "" };
+	uint64_t ns;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(gpumon_argument_duration(&context, "x", cases[i].text, &ns), 0);
+		assert_int_equal(ns, cases[i].ns);
+	}
+}
+
+static void another_schema(void **state)
+{
+	struct gpumon_info info = { .version = "7.0.0", .schema = gpumon_value_of(1) };
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(gpumon_client_check_schema(&info, &err), 0);
+	info.schema = gpumon_value_of(2);
+	assert_int_equal(gpumon_client_check_schema(&info, &err), -1);
+	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
+	assert_string_equal(err.code, "schema");
+	assert_string_equal(
+		err.message,
+		"the loaded gpumon module (version 7.0.0) speaks schema 2, this program schema 1: install the same version of both");
+	info = (struct gpumon_info){ 0 };
+	assert_int_equal(gpumon_client_check_schema(&info, &err), -1);
+	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
+}
+
+/* Last: the flag stays set. */
+static void signals_end_a_sleep(void **state)
+{
+	uint64_t begin = gpumon_monotonic_ns();
+
+	(void)state;
+	assert_true(gpumon_sleep_until(begin + 1000000));
+	assert_true(gpumon_monotonic_ns() >= begin + 1000000);
+	gpumon_signals_catch();
+	assert_false(gpumon_signals_caught());
+	raise(SIGTERM);
+	assert_true(gpumon_signals_caught());
+	assert_false(gpumon_sleep_until(gpumon_monotonic_ns() + 3600000000000ULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wrong_usage),	    cmocka_unit_test(wrong_usage_as_json),
+		cmocka_unit_test(help_and_version), cmocka_unit_test(durations),
+		cmocka_unit_test(another_schema),   cmocka_unit_test(signals_end_a_sleep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

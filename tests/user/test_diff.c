@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Differences of two readings, and closed periods. */
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stat_print.h"
+
+struct pair {
+	struct gpumon_model before, after, diff;
+};
+
+static struct pair *pair_new(void)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+
+	assert_non_null(pair);
+	test_model(&pair->before);
+	test_model(&pair->after);
+	pair->after.info.now_ns.v += 2000000000;
+	return pair;
+}
+
+static void pair_free(struct pair *pair)
+{
+	gpumon_model_free(&pair->before);
+	gpumon_model_free(&pair->after);
+	gpumon_model_free(&pair->diff);
+	free(pair);
+}
+
+static void counters_are_subtracted(void **state)
+{
+	struct pair *pair = pair_new();
+
+	(void)state;
+	pair->after.rings[1].queued.v += 10;
+	pair->after.rings[1].errors.v += 2;
+	pair->after.rings[1].queue_depth.v = 3;
+	pair->after.groups[0].probes[0].seen.v += 30;
+	pair->after.groups[0].probes[0].dropped.table_full.v += 4;
+	pair->after.processes[0].jobs.v += 6;
+	pair->after.info.processes_exited.v += 1;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+
+	assert_int_equal(pair->diff.interval_ns, 2000000000);
+	assert_false(pair->diff.reset_between);
+	assert_int_equal(pair->diff.info.since_ns.v, pair->before.info.now_ns.v);
+	assert_int_equal(pair->diff.rings[1].queued.v, 10);
+	assert_int_equal(pair->diff.rings[1].errors.v, 2);
+	assert_int_equal(pair->diff.rings[0].queued.v, 0);
+	assert_int_equal(pair->diff.groups[0].probes[0].seen.v, 30);
+	assert_int_equal(pair->diff.groups[0].probes[0].dropped.table_full.v, 4);
+	assert_int_equal(pair->diff.processes[0].jobs.v, 6);
+	assert_int_equal(pair->diff.info.processes_exited.v, 1);
+	/* Gauges and limits are not counters. */
+	assert_int_equal(pair->diff.rings[1].queue_depth.v, 3);
+	assert_int_equal(pair->diff.info.max_rings.v, 64);
+	assert_false(pair->diff.rings[2].queue_depth.known);
+	assert_string_equal(pair->diff.rings[1].name, "sdma0");
+	pair_free(pair);
+}
+
+static void histograms_are_subtracted(void **state)
+{
+	struct pair *pair = pair_new();
+	struct gpumon_histogram *after =
+		(struct gpumon_histogram *)gpumon_model_histogram(&pair->after, 1, "run_ns");
+	const struct gpumon_histogram *got;
+
+	(void)state;
+	assert_non_null(after);
+	after->count.v += 50;
+	after->sum.v += 90000;
+	after->buckets[1].count += 49;
+	assert_int_equal(gpumon_histogram_add_bucket(after, 2048, 2560, 1), 0);
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+
+	got = gpumon_model_histogram(&pair->diff, 1, "run_ns");
+	assert_non_null(got);
+	assert_int_equal(got->count.v, 50);
+	assert_int_equal(got->sum.v, 90000);
+	/* The bucket that did not grow is gone; the new one is there. */
+	assert_int_equal(got->n_buckets, 2);
+	assert_int_equal(got->buckets[0].ge, 1792);
+	assert_int_equal(got->buckets[0].count, 49);
+	assert_int_equal(got->buckets[1].ge, 2048);
+	assert_int_equal(got->buckets[1].count, 1);
+	/* The extremes of the interval are not known, those of the period would mislead. */
+	assert_false(got->min.known);
+	assert_false(got->max.known);
+	assert_in_range(gpumon_histogram_percentile(got, 500).v, 1792, 2047);
+
+	got = gpumon_model_histogram(&pair->diff, 2, "run_ns");
+	assert_int_equal(got->count.v, 0);
+	assert_int_equal(got->n_buckets, 0);
+	assert_false(gpumon_histogram_percentile(got, 500).known);
+	pair_free(pair);
+}
+
+static void a_reset_in_between(void **state)
+{
+	struct pair *pair = pair_new();
+
+	(void)state;
+	pair->after.info.period.v++;
+	pair->after.info.since_ns.v = pair->after.info.now_ns.v - 500000000;
+	pair->after.rings[0].queued.v = 5;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	assert_true(pair->diff.reset_between);
+	assert_int_equal(pair->diff.interval_ns, 500000000);
+	assert_int_equal(pair->diff.rings[0].queued.v, 5);
+	assert_int_equal(pair->diff.processes[0].jobs.v, pair->after.processes[0].jobs.v);
+	pair_free(pair);
+}
+
+static void a_recycled_ring_is_another(void **state)
+{
+	struct pair *pair = pair_new();
+
+	(void)state;
+	/* The same number, another name: more jobs than the old one had, yet all of them new. */
+	free(pair->after.rings[0].name);
+	pair->after.rings[0].name = strdup("vcn_dec");
+	pair->after.rings[0].queued.v = 5000;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	assert_int_equal(pair->diff.rings[0].queued.v, 5000);
+
+	/* The same name too, and fewer jobs. */
+	gpumon_model_free(&pair->diff);
+	pair->after.rings[1].queued.v = 3;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	assert_int_equal(pair->diff.rings[1].queued.v, 3);
+	pair_free(pair);
+}
+
+static void a_reused_pid_is_another_process(void **state)
+{
+	struct pair *pair = pair_new();
+
+	(void)state;
+	pair->after.processes[0].start_ns.v++;
+	pair->after.processes[0].jobs.v = 6000;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	assert_int_equal(pair->diff.processes[0].jobs.v, 6000);
+	pair_free(pair);
+}
+
+static void unknown_stays_unknown(void **state)
+{
+	struct pair *pair = pair_new();
+
+	(void)state;
+	pair->before.rings[0].done.known = false;
+	pair->after.rings[0].killed.known = false;
+	pair->before.inconsistent = GPUMON_PART_RINGS;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	assert_false(pair->diff.rings[0].done.known);
+	assert_false(pair->diff.rings[0].killed.known);
+	assert_int_equal(pair->diff.inconsistent, GPUMON_PART_RINGS);
+	pair_free(pair);
+}
+
+/* What --reset shows has the bounds of the period that ended. */
+static void a_closed_period(void **state)
+{
+	const struct gpumon_period period = {
+		.closed = gpumon_value_of(3),
+		.closed_since_ns = gpumon_value_of(100),
+		.closed_at_ns = gpumon_value_of(900),
+	};
+	struct gpumon_model model;
+
+	(void)state;
+	test_model(&model);
+	model.info.period = gpumon_value_of(4);
+	gpumon_stat_close(&model, &period);
+	assert_int_equal(model.info.period.v, 3);
+	assert_int_equal(model.info.since_ns.v, 100);
+	assert_int_equal(model.info.now_ns.v, 900);
+	gpumon_model_free(&model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counters_are_subtracted),
+		cmocka_unit_test(histograms_are_subtracted),
+		cmocka_unit_test(a_reset_in_between),
+		cmocka_unit_test(a_recycled_ring_is_another),
+		cmocka_unit_test(a_reused_pid_is_another_process),
+		cmocka_unit_test(unknown_stays_unknown),
+		cmocka_unit_test(a_closed_period),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The shape of "stat --json", printed and read back. */
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_model.h"
+
+/* Print as the program does, parse as a user's program would. */
+static struct json_object *round_trip(struct json_object *object, bool one_line)
+{
+	struct json_object *back;
+	char *text;
+	size_t len;
+	FILE *stream = open_memstream(&text, &len);
+
+	assert_non_null(object);
+	assert_int_equal(gpumon_json_print(object, one_line, stream), 0);
+	fclose(stream);
+	assert_int_equal(text[len - 1], '\n');
+	if (one_line)
+		assert_ptr_equal(strchr(text, '\n'), text + len - 1);
+	back = json_tokener_parse(text);
+	assert_non_null(back);
+	free(text);
+	return back;
+}
+
+/* Follow "a.b.3.c"; fails where there is no such key, gives NULL for null. */
+static struct json_object *at(struct json_object *object, const char *path)
+{
+	char copy[128], *save, *part;
+
+	assert_true(strlen(path) < sizeof(copy));
+	strcpy(copy, path);
+	for (part = strtok_r(copy, ".", &save); part; part = strtok_r(NULL, ".", &save)) {
+		if (json_object_is_type(object, json_type_array)) {
+			assert_true((size_t)atoi(part) < json_object_array_length(object));
+			object = json_object_array_get_idx(object, (size_t)atoi(part));
+			continue;
+		}
+		if (!json_object_object_get_ex(object, part, &object))
+			fail_msg("no key %s in %s", part, path);
+	}
+	return object;
+}
+
+static void has(struct json_object *document, const char *path, enum json_type type)
+{
+	if (!json_object_is_type(at(document, path), type))
+		fail_msg("%s is %s", path,
+			 json_type_to_name(json_object_get_type(at(document, path))));
+}
+
+static void number(struct json_object *document, const char *path, uint64_t want)
+{
+	has(document, path, json_type_int);
+	assert_int_equal(json_object_get_uint64(at(document, path)), want);
+}
+
+static void text(struct json_object *document, const char *path, const char *want)
+{
+	has(document, path, json_type_string);
+	assert_string_equal(json_object_get_string(at(document, path)), want);
+}
+
+static void json_has_the_shape(void **state)
+{
+	static const char *const depths[] = { "queue_depth", "hw_depth" };
+	static const char *const counters[] = { "queued", "run", "done", "errors",
+						"dependency_waits" };
+	static const char *const latencies[] = { "queue_ns", "run_ns" };
+	static const char *const numbers[] = { "count", "sum", "min", "max", "p50", "p90", "p99" };
+	struct gpumon_model model;
+	struct json_object *document;
+	char path[128];
+
+	(void)state;
+	test_model(&model);
+	document = round_trip(gpumon_json_model(&model, NULL), true);
+
+	text(document, "gpumon.version", "0.1.0");
+	number(document, "gpumon.schema", 1);
+	text(document, "gpumon.source", "kmod");
+	text(document, "gpumon.clock", "monotonic");
+	number(document, "gpumon.now_ns", 12000000000);
+	number(document, "gpumon.since_ns", 2000000000);
+
+	text(document, "groups.0.name", "drm_sched");
+	text(document, "groups.0.state", "attached");
+	text(document, "groups.0.reason", "");
+	text(document, "groups.1.state", "off");
+	text(document, "groups.0.probes.0.name", "drm_run_job");
+	text(document, "groups.0.probes.0.module", "gpu_sched");
+	text(document, "groups.0.probes.0.kind", "tracepoint");
+	text(document, "groups.0.probes.0.state", "attached");
+	text(document, "groups.0.probes.0.reason", "");
+	number(document, "groups.0.probes.0.seen", 1000);
+	number(document, "groups.0.probes.0.recorded", 993);
+	number(document, "groups.0.probes.0.dropped.table_full", 7);
+	number(document, "groups.0.probes.0.dropped.recursion", 0);
+	text(document, "groups.0.probes.1.reason", "not in this kernel");
+	text(document, "groups.0.probes.2.kind", "kprobe");
+
+	assert_int_equal(json_object_array_length(at(document, "drm_sched.rings")), 3);
+	text(document, "drm_sched.rings.0.device", "0000:03:00.0");
+	text(document, "drm_sched.rings.0.ring", "gfx_0.0.0");
+	text(document, "drm_sched.rings.2.device", "0000:0a:00.0");
+	number(document, "drm_sched.rings.1.queued", 2000);
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		snprintf(path, sizeof(path), "drm_sched.rings.1.%s", counters[i]);
+		has(document, path, json_type_int);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "drm_sched.rings.1.%s.now", depths[i]);
+		has(document, path, json_type_int);
+		snprintf(path, sizeof(path), "drm_sched.rings.1.%s.max", depths[i]);
+		has(document, path, json_type_int);
+		for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++) {
+			snprintf(path, sizeof(path), "drm_sched.rings.1.%s.%s", latencies[i],
+				 numbers[k]);
+			has(document, path, json_type_int);
+		}
+		snprintf(path, sizeof(path), "drm_sched.rings.1.%s.buckets.0", latencies[i]);
+		has(document, path, json_type_object);
+	}
+	number(document, "drm_sched.rings.1.queue_ns.buckets.0.ge", 1024);
+	number(document, "drm_sched.rings.1.queue_ns.buckets.0.lt", 1280);
+	number(document, "drm_sched.rings.1.queue_ns.buckets.0.count", 99);
+
+	number(document, "processes.0.pid", 4242);
+	text(document, "processes.0.comm", "glxgears");
+	number(document, "processes.0.jobs", 5900);
+
+	json_object_put(document);
+	gpumon_model_free(&model);
+}
+
+static void unknown_is_null(void **state)
+{
+	struct gpumon_model model;
+	struct json_object *document;
+
+	(void)state;
+	test_model(&model);
+	document = round_trip(gpumon_json_model(&model, NULL), false);
+	assert_null(at(document, "drm_sched.rings.2.queue_depth.now"));
+	assert_null(at(document, "drm_sched.rings.2.queue_depth.max"));
+	assert_null(at(document, "drm_sched.rings.2.hw_depth.now"));
+	/* An empty histogram counts 0 and has neither extremes nor percentiles. */
+	number(document, "drm_sched.rings.0.queue_ns.count", 0);
+	assert_null(at(document, "drm_sched.rings.0.queue_ns.min"));
+	assert_null(at(document, "drm_sched.rings.0.queue_ns.p99"));
+	assert_int_equal(json_object_array_length(at(document, "drm_sched.rings.0.run_ns.buckets")),
+			 0);
+	json_object_put(document);
+	gpumon_model_free(&model);
+
+	/* Nothing known at all: every key is there all the same. */
+	memset(&model, 0, sizeof(model));
+	assert_non_null(gpumon_model_add_group(&model));
+	assert_non_null(gpumon_group_add_probe(&model.groups[0]));
+	assert_non_null(gpumon_model_add_ring(&model));
+	assert_non_null(gpumon_model_add_process(&model));
+	document = round_trip(gpumon_json_model(&model, NULL), true);
+	assert_null(at(document, "gpumon.version"));
+	assert_null(at(document, "gpumon.now_ns"));
+	text(document, "groups.0.state", "unknown");
+	text(document, "groups.0.probes.0.kind", "unknown");
+	assert_null(at(document, "groups.0.probes.0.seen"));
+	assert_null(at(document, "groups.0.probes.0.dropped.table_full"));
+	assert_null(at(document, "drm_sched.rings.0.queued"));
+	assert_null(at(document, "drm_sched.rings.0.run_ns.count"));
+	assert_null(at(document, "processes.0.pid"));
+	json_object_put(document);
+	gpumon_model_free(&model);
+}
+
+static void large_numbers_stay_whole(void **state)
+{
+	struct gpumon_model model;
+	struct json_object *document;
+
+	(void)state;
+	test_model(&model);
+	model.rings[0].queued = gpumon_value_of(UINT64_MAX);
+	model.info.now_ns = gpumon_value_of((1ULL << 63) + 1);
+	document = round_trip(gpumon_json_model(&model, NULL), true);
+	number(document, "drm_sched.rings.0.queued", UINT64_MAX);
+	number(document, "gpumon.now_ns", (1ULL << 63) + 1);
+	json_object_put(document);
+	gpumon_model_free(&model);
+}
+
+static void one_group(void **state)
+{
+	struct gpumon_model model;
+	struct json_object *document, *ignored;
+
+	(void)state;
+	test_model(&model);
+	document = round_trip(gpumon_json_model(&model, "other"), true);
+	assert_int_equal(json_object_array_length(at(document, "groups")), 1);
+	text(document, "groups.0.name", "other");
+	assert_false(json_object_object_get_ex(document, "drm_sched", &ignored));
+	json_object_put(document);
+	document = round_trip(gpumon_json_model(&model, "drm_sched"), true);
+	assert_int_equal(json_object_array_length(at(document, "groups")), 1);
+	assert_int_equal(json_object_array_length(at(document, "drm_sched.rings")), 3);
+	json_object_put(document);
+	gpumon_model_free(&model);
+}
+
+static void strings_are_valid_utf8(void **state)
+{
+	static const struct {
+		const char *raw, *clean;
+	} cases[] = {
+		{ "plain", "plain" },
+		{ "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
+		{ "cut\xc3", "cut\xef\xbf\xbd" },
+		{ "\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "quote\"back\\\033\n", "quote\"back\\\033\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct json_object *object = json_object_new_object();
+
+		assert_int_equal(gpumon_json_add_string(object, "key", cases[i].raw), 0);
+		object = round_trip(object, true);
+		text(object, "key", cases[i].clean);
+		json_object_put(object);
+	}
+}
+
+static void difference_says_so(void **state)
+{
+	struct gpumon_model model;
+	struct json_object *document, *ignored;
+
+	(void)state;
+	test_model(&model);
+	document = round_trip(gpumon_json_model(&model, NULL), true);
+	assert_false(json_object_object_get_ex(at(document, "gpumon"), "interval_ns", &ignored));
+	assert_int_equal(json_object_array_length(at(document, "gpumon.inconsistent")), 0);
+	json_object_put(document);
+
+	model.interval_ns = 1000000000;
+	model.inconsistent = GPUMON_PART_RINGS | GPUMON_PART_PROCESSES;
+	document = round_trip(gpumon_json_model(&model, NULL), true);
+	number(document, "gpumon.interval_ns", 1000000000);
+	has(document, "gpumon.reset_between", json_type_boolean);
+	text(document, "gpumon.inconsistent.0", "rings");
+	text(document, "gpumon.inconsistent.1", "processes");
+	json_object_put(document);
+	gpumon_model_free(&model);
+}
+
+static void error_shape(void **state)
+{
+	struct gpumon_error err;
+	struct json_object *document;
+
+	(void)state;
+	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -22, "refused", "group \"%s\": %s", "x", "a\nb");
+	document = round_trip(gpumon_json_error(&err), true);
+	text(document, "error.code", "refused");
+	text(document, "error.message", "group \"x\": a b");
+	json_object_put(document);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(json_has_the_shape),
+		cmocka_unit_test(unknown_is_null),
+		cmocka_unit_test(large_numbers_stay_whole),
+		cmocka_unit_test(one_group),
+		cmocka_unit_test(strings_are_valid_utf8),
+		cmocka_unit_test(difference_says_so),
+		cmocka_unit_test(error_shape),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Netlink messages as byte buffers: whole, cut, twisted. ASan watches the reads. */
+#include "common.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse.h"
+
+static void ring_message(struct message *message)
+{
+	message_begin(message, GPUMON_CMD_RING_GET);
+	message_u32(message, GPUMON_A_RING_ID, 7);
+	message_string(message, GPUMON_A_RING_DEVICE, "0000:03:00.0");
+	message_string(message, GPUMON_A_RING_NAME, "gfx_0.0.0");
+	message_u32(message, GPUMON_A_RING_LIVE, 1);
+	message_u64(message, GPUMON_A_RING_QUEUED, 1ULL << 40);
+	message_u64(message, GPUMON_A_RING_RUN, 2);
+	message_u64(message, GPUMON_A_RING_DONE, 3);
+	message_u64(message, GPUMON_A_RING_ERRORS, 4);
+	message_u64(message, GPUMON_A_RING_KILLED, 5);
+	message_u64(message, GPUMON_A_RING_DEPENDENCY_WAITS, 6);
+	message_u64(message, GPUMON_A_RING_UNTRACKED, 8);
+	message_u64(message, GPUMON_A_RING_CLOCK_BACKWARDS, 9);
+	message_u32(message, GPUMON_A_RING_QUEUE_DEPTH, 10);
+	message_u32(message, GPUMON_A_RING_QUEUE_DEPTH_MAX, 11);
+	/* No hardware depth: unknown. */
+}
+
+static void bucket(struct message *message, uint64_t ge, uint64_t lt, uint64_t count)
+{
+	size_t nest = message_nest(message, GPUMON_A_HISTOGRAM_BUCKET);
+
+	message_u64(message, GPUMON_A_BUCKET_GE, ge);
+	message_u64(message, GPUMON_A_BUCKET_LT, lt);
+	message_u64(message, GPUMON_A_BUCKET_COUNT, count);
+	message_nest_end(message, nest);
+}
+
+static void histogram_message(struct message *message)
+{
+	message_begin(message, GPUMON_CMD_HISTOGRAM_GET);
+	message_string(message, GPUMON_A_HISTOGRAM_GROUP, "drm_sched");
+	message_u32(message, GPUMON_A_HISTOGRAM_RING_ID, 7);
+	message_string(message, GPUMON_A_HISTOGRAM_NAME, "queue_ns");
+	message_u64(message, GPUMON_A_HISTOGRAM_COUNT, 30);
+	message_u64(message, GPUMON_A_HISTOGRAM_SUM, 40000);
+	message_u64(message, GPUMON_A_HISTOGRAM_MIN_VALUE, 1030);
+	message_u64(message, GPUMON_A_HISTOGRAM_MAX_VALUE, 2000);
+	bucket(message, 1024, 1280, 20);
+	bucket(message, 1280, 1536, 10);
+}
+
+static void group_message(struct message *message)
+{
+	size_t probe, drops;
+
+	message_begin(message, GPUMON_CMD_GROUP_GET);
+	message_string(message, GPUMON_A_GROUP_NAME, "drm_sched");
+	message_u32(message, GPUMON_A_GROUP_ENABLED, 1);
+	message_u32(message, GPUMON_A_GROUP_STATE, GPUMON_ATTACH_STATE_ATTACHED);
+	message_string(message, GPUMON_A_GROUP_REASON, "");
+	for (int i = 0; i < 2; i++) {
+		probe = message_nest(message, GPUMON_A_GROUP_PROBE);
+		message_string(message, GPUMON_A_PROBE_NAME, i ? "drm_run_job" : "drm_sched_job");
+		message_string(message, GPUMON_A_PROBE_MODULE, "gpu_sched");
+		message_u32(message, GPUMON_A_PROBE_KIND, GPUMON_PROBE_KIND_TRACEPOINT);
+		message_u32(message, GPUMON_A_PROBE_STATE, GPUMON_ATTACH_STATE_ATTACHED);
+		message_string(message, GPUMON_A_PROBE_REASON, "");
+		message_u64(message, GPUMON_A_PROBE_SEEN, 10);
+		message_u64(message, GPUMON_A_PROBE_RECORDED, 4);
+		drops = message_nest(message, GPUMON_A_PROBE_DROPPED);
+		message_u64(message, GPUMON_A_DROPS_TABLE_FULL, 1);
+		message_u64(message, GPUMON_A_DROPS_RECURSION, 2);
+		message_u64(message, GPUMON_A_DROPS_UNTRACKED, 3);
+		message_nest_end(message, drops);
+		message_nest_end(message, probe);
+	}
+}
+
+static void process_message(struct message *message)
+{
+	message_begin(message, GPUMON_CMD_PROCESS_GET);
+	message_u32(message, GPUMON_A_PROCESS_PID, 4242);
+	message_u64(message, GPUMON_A_PROCESS_START_NS, 99);
+	message_string(message, GPUMON_A_PROCESS_COMM, "glxgears");
+	message_u32(message, GPUMON_A_PROCESS_ALIVE, 0);
+	message_u64(message, GPUMON_A_PROCESS_JOBS, 77);
+}
+
+static void info_message(struct message *message)
+{
+	message_begin(message, GPUMON_CMD_INFO_GET);
+	message_string(message, GPUMON_A_INFO_VERSION, "0.1.0");
+	message_u32(message, GPUMON_A_INFO_SCHEMA, 1);
+	message_string(message, GPUMON_A_INFO_CLOCK, "monotonic");
+	message_u64(message, GPUMON_A_INFO_NOW_NS, 12);
+	message_u64(message, GPUMON_A_INFO_SINCE_NS, 2);
+	message_u32(message, GPUMON_A_INFO_PERIOD, 3);
+	message_u64(message, GPUMON_A_INFO_MEMORY_BYTES, 4096);
+}
+
+static void parse_a_ring(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_ring *ring;
+	struct message message;
+
+	(void)state;
+	ring_message(&message);
+	assert_int_equal(gpumon_parse_ring(message_header(&message), message.len, &model), 0);
+	assert_int_equal(model.n_rings, 1);
+	ring = &model.rings[0];
+	assert_int_equal(ring->id.v, 7);
+	assert_string_equal(ring->device, "0000:03:00.0");
+	assert_string_equal(ring->name, "gfx_0.0.0");
+	assert_int_equal(ring->queued.v, 1ULL << 40);
+	assert_int_equal(ring->run.v, 2);
+	assert_int_equal(ring->done.v, 3);
+	assert_int_equal(ring->errors.v, 4);
+	assert_int_equal(ring->killed.v, 5);
+	assert_int_equal(ring->dependency_waits.v, 6);
+	assert_int_equal(ring->untracked.v, 8);
+	assert_int_equal(ring->clock_backwards.v, 9);
+	assert_int_equal(ring->queue_depth.v, 10);
+	assert_int_equal(ring->queue_depth_max.v, 11);
+	assert_true(ring->queue_depth.known);
+	assert_false(ring->hw_depth.known);
+	assert_false(ring->hw_depth_max.known);
+	message_free(&message);
+	gpumon_model_free(&model);
+}
+
+static void parse_a_histogram(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_histogram *histogram;
+	struct message message;
+
+	(void)state;
+	histogram_message(&message);
+	assert_int_equal(gpumon_parse_histogram(message_header(&message), message.len, &model), 0);
+	assert_int_equal(model.n_histograms, 1);
+	histogram = &model.histograms[0];
+	assert_string_equal(histogram->name, "queue_ns");
+	assert_int_equal(histogram->count.v, 30);
+	assert_int_equal(histogram->sum.v, 40000);
+	assert_int_equal(histogram->min.v, 1030);
+	assert_int_equal(histogram->max.v, 2000);
+	assert_int_equal(histogram->n_buckets, 2);
+	assert_int_equal(histogram->buckets[1].ge, 1280);
+	assert_int_equal(histogram->buckets[1].lt, 1536);
+	assert_int_equal(histogram->buckets[1].count, 10);
+	assert_ptr_equal(gpumon_model_histogram(&model, 7, "queue_ns"), histogram);
+	assert_null(gpumon_model_histogram(&model, 7, "run_ns"));
+	assert_null(gpumon_model_histogram(&model, 8, "queue_ns"));
+	message_free(&message);
+	gpumon_model_free(&model);
+}
+
+static void parse_a_group(void **state)
+{
+	struct gpumon_model model = { 0 };
+	const struct gpumon_group *group;
+	struct message message;
+
+	(void)state;
+	group_message(&message);
+	assert_int_equal(gpumon_parse_group(message_header(&message), message.len, &model), 0);
+	group = gpumon_model_group(&model, "drm_sched");
+	assert_non_null(group);
+	assert_int_equal(group->n_probes, 2);
+	assert_string_equal(group->probes[0].name, "drm_sched_job");
+	assert_string_equal(group->probes[1].name, "drm_run_job");
+	assert_int_equal(group->probes[1].seen.v, 10);
+	assert_int_equal(group->probes[1].recorded.v, 4);
+	assert_int_equal(group->probes[1].dropped.table_full.v, 1);
+	assert_int_equal(group->probes[1].dropped.recursion.v, 2);
+	assert_int_equal(group->probes[1].dropped.untracked.v, 3);
+	assert_string_equal(gpumon_attach_state_name(group->state), "attached");
+	assert_string_equal(gpumon_probe_kind_name(group->probes[0].kind), "tracepoint");
+	message_free(&message);
+	gpumon_model_free(&model);
+}
+
+static void parse_the_others(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_period period = { 0 };
+	struct message message;
+
+	(void)state;
+	process_message(&message);
+	assert_int_equal(gpumon_parse_process(message_header(&message), message.len, &model), 0);
+	assert_int_equal(model.processes[0].pid.v, 4242);
+	assert_string_equal(model.processes[0].comm, "glxgears");
+	assert_true(model.processes[0].alive.known);
+	assert_int_equal(model.processes[0].alive.v, 0);
+	assert_int_equal(model.processes[0].jobs.v, 77);
+	message_free(&message);
+
+	info_message(&message);
+	assert_int_equal(gpumon_parse_info(message_header(&message), message.len, &model.info), 0);
+	/* Twice: what was there is replaced, and not leaked. */
+	assert_int_equal(gpumon_parse_info(message_header(&message), message.len, &model.info), 0);
+	assert_string_equal(model.info.version, "0.1.0");
+	assert_int_equal(model.info.memory_bytes.v, 4096);
+	assert_false(model.info.max_jobs.known);
+	message_free(&message);
+
+	message_begin(&message, GPUMON_CMD_EVENT_RING_GET);
+	message_u32(&message, GPUMON_A_EVENT_RING_ENABLED, 1);
+	message_u64(&message, GPUMON_A_EVENT_RING_OVERWRITTEN, 9);
+	assert_int_equal(gpumon_parse_event_ring(message_header(&message), message.len,
+						 &model.event_ring),
+			 0);
+	assert_int_equal(model.event_ring.enabled.v, 1);
+	assert_int_equal(model.event_ring.overwritten.v, 9);
+	assert_false(model.event_ring.written.known);
+	message_free(&message);
+
+	message_begin(&message, GPUMON_CMD_RESET);
+	message_u32(&message, GPUMON_A_PERIOD_CLOSED, 4);
+	message_u64(&message, GPUMON_A_PERIOD_CLOSED_AT_NS, 5);
+	assert_int_equal(gpumon_parse_period(message_header(&message), message.len, &period), 0);
+	assert_int_equal(period.closed.v, 4);
+	assert_int_equal(period.closed_at_ns.v, 5);
+	message_free(&message);
+	gpumon_model_free(&model);
+}
+
+static void unknown_attributes_are_skipped(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct message message;
+
+	(void)state;
+	ring_message(&message);
+	message_u64(&message, 999, 1);
+	message_string(&message, GPUMON_A_RING_MAX + 1, "of a newer module");
+	message_attr(&message, GPUMON_A_RING_PAD, NULL, 0);
+	assert_int_equal(gpumon_parse_ring(message_header(&message), message.len, &model), 0);
+	assert_int_equal(model.rings[0].id.v, 7);
+	message_free(&message);
+	gpumon_model_free(&model);
+}
+
+/* One refused attribute, and nothing of its message stays. */
+static void refused(int type, const void *data, size_t len)
+{
+	struct gpumon_model model = { 0 };
+	struct message message;
+
+	ring_message(&message);
+	message_attr(&message, type, data, len);
+	assert_int_equal(gpumon_parse_ring(message_header(&message), message.len, &model),
+			 -EBADMSG);
+	assert_int_equal(model.n_rings, 0);
+	message_free(&message);
+	gpumon_model_free(&model);
+}
+
+static void wrong_sizes_are_refused(void **state)
+{
+	static const unsigned char bytes[16];
+
+	(void)state;
+	for (size_t len = 0; len <= sizeof(bytes); len++) {
+		if (len != sizeof(uint32_t))
+			refused(GPUMON_A_RING_ID, bytes, len);
+		if (len != sizeof(uint64_t))
+			refused(GPUMON_A_RING_QUEUED, bytes, len);
+	}
+	refused(GPUMON_A_RING_NAME, "no end", 6);
+	refused(GPUMON_A_RING_NAME, "", 0);
+}
+
+static void wrong_headers_are_refused(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct message message;
+	struct nlmsghdr *header;
+
+	(void)state;
+	ring_message(&message);
+	header = (struct nlmsghdr *)message.data;
+	/* Another command's answer. */
+	assert_int_equal(gpumon_parse_process(header, message.len, &model), -EBADMSG);
+	/* Longer than what is there, shorter than its own headers. */
+	header->nlmsg_len = (uint32_t)message.len + 4;
+	assert_int_equal(gpumon_parse_ring(header, message.len, &model), -EBADMSG);
+	header->nlmsg_len = NLMSG_HDRLEN;
+	assert_int_equal(gpumon_parse_ring(header, message.len, &model), -EBADMSG);
+	header->nlmsg_len = 0;
+	assert_int_equal(gpumon_parse_ring(header, message.len, &model), -EBADMSG);
+	assert_int_equal(gpumon_parse_ring(header, 3, &model), -EBADMSG);
+	assert_int_equal(gpumon_parse_ring(header, 0, &model), -EBADMSG);
+	assert_int_equal(model.n_rings, 0);
+	message_free(&message);
+}
+
+static void broken_buckets_are_refused(void **state)
+{
+	static const uint64_t broken[][2] = {
+		{ 1536, 1536 }, { 1536, 1500 }, { 1500, 1600 }, { 0, 1 }, { UINT64_MAX, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		struct gpumon_model model = { 0 };
+		struct message message;
+
+		histogram_message(&message);
+		bucket(&message, broken[i][0], broken[i][1], 1);
+		assert_int_equal(gpumon_parse_histogram(message_header(&message), message.len,
+							&model),
+				 -EBADMSG);
+		assert_int_equal(model.n_histograms, 0);
+		message_free(&message);
+		gpumon_model_free(&model);
+	}
+}
+
+static const struct {
+	void (*make)(struct message *message);
+	int (*parse)(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
+} kinds[] = {
+	{ ring_message, gpumon_parse_ring },
+	{ histogram_message, gpumon_parse_histogram },
+	{ group_message, gpumon_parse_group },
+	{ process_message, gpumon_parse_process },
+};
+
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static size_t elements(const struct gpumon_model *model)
+{
+	return model->n_rings + model->n_histograms + model->n_groups + model->n_processes;
+}
+
+/* Cut after each byte: whole attributes pass, everything else is refused and leaves nothing. */
+static void cut_messages(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < N_KINDS; k++) {
+		struct message message;
+
+		kinds[k].make(&message);
+		for (size_t len = 0; len < message.len; len++) {
+			struct gpumon_model model = { 0 };
+			struct message cut = message_cut(&message, len);
+			int ret = kinds[k].parse(message_header(&cut), cut.len, &model);
+
+			assert_true(ret == 0 || ret == -EBADMSG);
+			assert_int_equal(elements(&model), ret ? 0 : 1);
+			message_free(&cut);
+			gpumon_model_free(&model);
+		}
+		message_free(&message);
+	}
+}
+
+/* Every bit of every byte turned over, then many at random: no crash, no half element. */
+static void twisted_messages(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (size_t k = 0; k < N_KINDS; k++) {
+		struct message message;
+
+		kinds[k].make(&message);
+		for (size_t i = 0; i < message.len * 8 + 20000; i++) {
+			struct gpumon_model model = { 0 };
+			struct message twisted = message_cut(&message, message.len);
+			int ret;
+
+			if (i < message.len * 8) {
+				twisted.data[i / 8] ^= (unsigned char)(1 << i % 8);
+			} else {
+				for (int n = 0; n < 4; n++)
+					twisted.data[test_random(&seed) % message.len] =
+						(unsigned char)test_random(&seed);
+			}
+			ret = kinds[k].parse(message_header(&twisted), twisted.len, &model);
+			assert_true(ret == 0 || ret == -EBADMSG);
+			assert_int_equal(elements(&model), ret ? 0 : 1);
+			message_free(&twisted);
+			gpumon_model_free(&model);
+		}
+		message_free(&message);
+	}
+}
+
+/* A refused message in the middle of a dump leaves those before it whole. */
+static void refusal_keeps_the_earlier(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct message good, bad;
+
+	(void)state;
+	group_message(&good);
+	group_message(&bad);
+	message_attr(&bad, GPUMON_A_GROUP_STATE, "x", 1);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(gpumon_parse_group(message_header(&good), good.len, &model), 0);
+		assert_int_equal(gpumon_parse_group(message_header(&bad), bad.len, &model),
+				 -EBADMSG);
+	}
+	assert_int_equal(model.n_groups, 5);
+	assert_int_equal(model.groups[4].n_probes, 2);
+	message_free(&good);
+	message_free(&bad);
+	gpumon_model_free(&model);
+}
+
+/* An answer of the kernel: the error, the request or its header, then attributes. */
+static struct message error_message(int error, bool capped, const char *text)
+{
+	struct nlmsgerr reply = { .error = error, .msg = { .nlmsg_len = NLMSG_HDRLEN + 8 } };
+	size_t body = sizeof(reply) + (capped ? 0 : 8);
+	struct message message = { .data = calloc(1, NLMSG_HDRLEN + body),
+				   .len = NLMSG_HDRLEN + body };
+	struct nlmsghdr *header = (struct nlmsghdr *)message.data;
+
+	assert_non_null(header);
+	header->nlmsg_type = NLMSG_ERROR;
+	header->nlmsg_flags = (uint16_t)((capped ? NLM_F_CAPPED : 0) | NLM_F_ACK_TLVS);
+	header->nlmsg_len = (uint32_t)message.len;
+	memcpy(message.data + NLMSG_HDRLEN, &reply, sizeof(reply));
+	if (text)
+		message_string(&message, NLMSGERR_ATTR_MSG, text);
+	return message;
+}
+
+static void extended_ack(void **state)
+{
+	char text[64];
+	int error;
+
+	(void)state;
+	for (int capped = 0; capped < 2; capped++) {
+		struct message message = error_message(-22, capped, "size_kib is too large");
+
+		assert_int_equal(gpumon_parse_extack(message_header(&message), message.len, &error,
+						     text, sizeof(text)),
+				 0);
+		assert_int_equal(error, -22);
+		assert_string_equal(text, "size_kib is too large");
+
+		/* Not more than there is room for, and always ended. */
+		assert_int_equal(gpumon_parse_extack(message_header(&message), message.len, &error,
+						     text, 5),
+				 0);
+		assert_string_equal(text, "size");
+
+		for (size_t len = 0; len < message.len; len++) {
+			struct message cut = message_cut(&message, len);
+			int ret = gpumon_parse_extack(message_header(&cut), cut.len, &error, text,
+						      sizeof(text));
+
+			assert_true(ret == 0 || ret == -EBADMSG);
+			message_free(&cut);
+		}
+		message_free(&message);
+
+		message = error_message(-1, capped, NULL);
+		assert_int_equal(gpumon_parse_extack(message_header(&message), message.len, &error,
+						     text, sizeof(text)),
+				 0);
+		assert_int_equal(error, -1);
+		assert_string_equal(text, "");
+		message_free(&message);
+	}
+}
+
+static void end_of_a_dump(void **state)
+{
+	struct {
+		struct nlmsghdr header;
+		int error;
+	} done = { .header = { .nlmsg_len = sizeof(done), .nlmsg_type = NLMSG_DONE },
+		   .error = -116 };
+	char text[64];
+	int error = 1;
+
+	(void)state;
+	assert_int_equal(
+		gpumon_parse_extack(&done.header, sizeof(done), &error, text, sizeof(text)), 0);
+	assert_int_equal(error, -116);
+	done.header.nlmsg_len = NLMSG_HDRLEN;
+	assert_int_equal(
+		gpumon_parse_extack(&done.header, sizeof(done), &error, text, sizeof(text)), 0);
+	assert_int_equal(error, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parse_a_ring),
+		cmocka_unit_test(parse_a_histogram),
+		cmocka_unit_test(parse_a_group),
+		cmocka_unit_test(parse_the_others),
+		cmocka_unit_test(unknown_attributes_are_skipped),
+		cmocka_unit_test(wrong_sizes_are_refused),
+		cmocka_unit_test(wrong_headers_are_refused),
+		cmocka_unit_test(broken_buckets_are_refused),
+		cmocka_unit_test(cut_messages),
+		cmocka_unit_test(twisted_messages),
+		cmocka_unit_test(refusal_keeps_the_earlier),
+		cmocka_unit_test(extended_ack),
+		cmocka_unit_test(end_of_a_dump),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

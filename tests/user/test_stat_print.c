@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The tables of "stat", as they come out of a pipe or on a narrow terminal. */
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stat_print.h"
+
+static char *print(const struct gpumon_model *model, const char *group,
+		   const struct gpumon_term *term)
+{
+	char *text;
+	size_t len;
+	FILE *stream = open_memstream(&text, &len);
+
+	assert_int_equal(gpumon_stat_print(model, group, term, stream), 0);
+	fclose(stream);
+	return text;
+}
+
+static const struct gpumon_term pipe_term;
+
+/* The words of the first line that begins with @begin after blanks, joined by one blank each. */
+static void row(const char *text, const char *begin, const char *want)
+{
+	char line[512];
+
+	for (const char *at = text; at && *at;
+	     at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+		size_t out = 0, len = strcspn(at, "\n");
+
+		for (size_t i = 0; i < len && out < sizeof(line) - 1; i++) {
+			if (at[i] != ' ' || (out && line[out - 1] != ' '))
+				line[out++] = at[i];
+		}
+		while (out && line[out - 1] == ' ')
+			out--;
+		line[out] = '\0';
+		if (strncmp(line, begin, strlen(begin)))
+			continue;
+		assert_string_equal(line, want);
+		return;
+	}
+	fail_msg("no line begins with \"%s\" in:\n%s", begin, text);
+}
+
+static void tables(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	text = print(&model, NULL, &pipe_term);
+	row(text, "gpumon 0.1.0", "gpumon 0.1.0, schema 1, period 3, counting for 10.0s");
+	row(text, "3 of 64", "3 of 64 rings, 2 of 1024 processes, 3.00MiB of memory");
+	row(text, "drm_sched ", "drm_sched attached -");
+	row(text, "other ", "other off switched off");
+	row(text, "drm_run_job", "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 0 -");
+	row(text, "drm_sched_job_run",
+	    "drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 0 not in this kernel");
+	row(text, "0000:03:00.0 sdma0 2", "0000:03:00.0 sdma0 2000 1980 1960 1 1 77 0 10 20 3 4");
+	/* Unknown is not 0. */
+	row(text, "0000:0a:00.0 gfx_0.0.0 3",
+	    "0000:0a:00.0 gfx_0.0.0 3000 2970 2940 2 2 77 0 - - - -");
+	row(text, "0000:03:00.0 gfx_0.0.0 queue-run",
+	    "0000:03:00.0 gfx_0.0.0 queue-run 0 - - - - - -");
+	row(text, "0000:03:00.0 sdma0 run-done",
+	    "0000:03:00.0 sdma0 run-done 100 1.02us 1.10us 1.15us 1.25us 1.28us 2.00us");
+	row(text, "4242", "4242 5900 yes glxgears");
+	row(text, "4243", "4243 100 no ?[31m?");
+	row(text, "and 5 that exited", "and 5 that exited and made room, with 50 jobs");
+	row(text, "rings recycled",
+	    "rings recycled with their counts: 1; latencies below 0, counted as 0: 0");
+	row(text, "event ring:",
+	    "event ring: off, 64 KiB a CPU; since it was switched on: written 500, delivered 479, overwritten 21, dropped 0");
+	assert_non_null(strstr(text, "not covered: ROCm/KFD compute"));
+	assert_null(strchr(text, '\033'));
+	/* The states come first, the counts after them. */
+	assert_true(strstr(text, "PROBES") < strstr(text, "DRM SCHEDULER RINGS"));
+	assert_true(strstr(text, "DRM SCHEDULER RINGS") < strstr(text, "LATENCIES"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static void rates_of_a_difference(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	model.interval_ns = 2000000000;
+	model.info.since_ns.v = model.info.now_ns.v - model.interval_ns;
+	text = print(&model, NULL, &pipe_term);
+	row(text, "gpumon 0.1.0", "gpumon 0.1.0, schema 1, period 3, change over 2.00s");
+	row(text, "0000:03:00.0 sdma0 1.", "0000:03:00.0 sdma0 1.00k 990 980 1 1 77 0 10 20 3 4");
+	row(text, "4242", "4242 2.95k yes glxgears");
+	assert_non_null(strstr(text, "QUEUED/s"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static void one_group(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	text = print(&model, "other", &pipe_term);
+	assert_null(strstr(text, "drm_run_job"));
+	assert_null(strstr(text, "LATENCIES"));
+	row(text, "other ", "other off switched off");
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static void flags_are_shown(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	model.inconsistent = GPUMON_PART_RINGS;
+	model.reset_between = true;
+	text = print(&model, NULL, &pipe_term);
+	assert_non_null(strstr(text, "note: rings or processes came and went"));
+	assert_non_null(strstr(text, "note: the counts were reset in between"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static void nothing_known(void **state)
+{
+	struct gpumon_model model = { 0 };
+	char *text = print(&model, NULL, &pipe_term);
+
+	(void)state;
+	row(text, "gpumon -", "gpumon -, schema -, period -, counting for -");
+	assert_non_null(strstr(text, "no ring has been seen"));
+	assert_non_null(strstr(text, "event ring: unknown"));
+	free(text);
+}
+
+static void colours_only_where_asked(void **state)
+{
+	const struct gpumon_term term = { .tty = true, .colour = true, .columns = 200 };
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	text = print(&model, NULL, &term);
+	assert_non_null(strstr(text, "\033[32m"));
+	/* Those of the terminal only, never those of a process name. */
+	assert_non_null(strstr(text, "?[31m?"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables),	 cmocka_unit_test(rates_of_a_difference),
+		cmocka_unit_test(one_group),	 cmocka_unit_test(flags_are_shown),
+		cmocka_unit_test(nothing_known), cmocka_unit_test(colours_only_where_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

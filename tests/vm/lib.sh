@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the lab's scripts share: where things are, how to become root, how to
+# enter a release's root, and how to ask the archive for packages without
+# touching the machine's own apt state.
+
+VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+TOP_DIR=$(cd "$VM_DIR/../.." && pwd)
+: "${GPUMON_CACHE:=${HOME:?}/.cache/gpumon}"
+export GPUMON_CACHE
+
+# A pyenv or conda python in front of Debian's lacks the packages that we
+# install with apt; and sbin is not on every user's path.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+export PATH
+
+die()
+{
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+say()
+{
+	echo "==> $*" >&2
+}
+
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	else
+		command -v sudo >/dev/null ||
+			die "not root, and there is no sudo: needed for: $*"
+		sudo GPUMON_CACHE="$GPUMON_CACHE" "$@"
+	fi
+}
+
+# kernels: the names, one a line
+kernels()
+{
+	awk '!/^#/ && NF { print $1 }' "$VM_DIR/kernels.list"
+}
+
+# kernel_select NAME: sets K_NAME K_RELEASE K_SUITES K_PATTERN K_DIR K_ROOT
+kernel_select()
+{
+	local line
+
+	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/kernels.list")
+	[ -n "$line" ] ||
+		die "no kernel '$1'; there are: $(kernels | tr '\n' ' ')"
+	# shellcheck disable=SC2034
+	read -r K_NAME K_RELEASE K_SUITES K_PATTERN <<<"$line"
+	K_DIR=$GPUMON_CACHE/kernels/$K_NAME
+	# shellcheck disable=SC2034
+	K_ROOT=$(root_of "$K_RELEASE")
+	# shellcheck disable=SC2034
+	K_BUILD=$GPUMON_CACHE/build/$K_NAME
+}
+
+# kernel_version: the version that prepare found for the selected kernel
+kernel_version()
+{
+	cat "$K_DIR/version"
+}
+
+host_release()
+{
+	# shellcheck disable=SC1091
+	(. /etc/os-release && echo "${VERSION_CODENAME:-unknown}")
+}
+
+root_of()
+{
+	if [ "$1" = "$(host_release)" ] && [ -z "${GPUMON_NO_HOST_ROOT:-}" ]; then
+		echo /
+	else
+		echo "$GPUMON_CACHE/roots/$1"
+	fi
+}
+
+# apt_uri main|security: the mirror that this machine itself uses
+apt_uri()
+{
+	local uri
+
+	# shellcheck disable=SC2016
+	uri=$(apt-get indextargets --format '$(LABEL)|$(REPO_URI)' 2>/dev/null |
+		awk -F'|' -v want="$([ "$1" = main ] && echo Debian || echo Debian-Security)" \
+			'$1 == want { print $2; exit }')
+	if [ -z "$uri" ]; then
+		# Without lists (a fresh machine) apt knows no labels: the
+		# sources themselves, in both their formats.
+		uri=$(apt_sources | awk -v want="$1" '
+			want == "main" && $2 !~ /-security|\/updates/ && $1 ~ /\/debian\/?$/ { print $1; exit }
+			want == "security" && $2 ~ /-security/ { print $1; exit }')
+	fi
+	if [ -z "$uri" ] && [ "$1" = security ]; then
+		uri=$(apt_uri main)
+		uri=${uri%/}-security
+	fi
+	[ -n "$uri" ] || die "no Debian archive in this machine's apt sources"
+	echo "${uri%/}"
+}
+
+# apt_sources: "URI SUITE" of every deb line and stanza
+apt_sources()
+{
+	local d=/etc/apt
+
+	cat "$d"/sources.list "$d"/sources.list.d/*.list 2>/dev/null |
+		sed -n 's/^deb[[:space:]]\+\(\[[^]]*\][[:space:]]*\)\?//p' |
+		awk '{ print $1, $2 }'
+	cat /dev/null "$d"/sources.list.d/*.sources 2>/dev/null | awk '
+		function flush(  i, j) {
+			for (i = 1; i <= nu; i++)
+				for (j = 1; j <= ns; j++)
+					print u[i], s[j]
+			nu = ns = 0
+		}
+		/^[[:space:]]*$/ || /^Types:/ { flush() }
+		/^URIs:/ { nu = split($0, t, /[ \t]+/) - 1; for (i = 1; i <= nu; i++) u[i] = t[i + 1] }
+		/^Suites:/ { ns = split($0, t, /[ \t]+/) - 1; for (i = 1; i <= ns; i++) s[i] = t[i + 1] }
+		END { flush() }'
+}
+
+# suite_line SUITE: a sources.list line for it, on the machine's own mirror
+suite_line()
+{
+	local keyring=/usr/share/keyrings/debian-archive-keyring.gpg kind=main
+
+	case $1 in *-security) kind=security ;; esac
+	echo "deb [signed-by=$keyring] $(apt_uri $kind) $1 main"
+}
+
+# apt_private SUITES ARCH CMD...: apt-get or apt-cache with lists of its own
+# under the cache, so that any suite and architecture can be asked for and
+# the machine's configuration stays as it is.
+apt_private()
+{
+	local suites=$1 arch=$2 cmd=$3 dir s
+	shift 3
+
+	dir=$GPUMON_CACHE/apt/${suites//,/+}-$arch
+	mkdir -p "$dir"/{lists/partial,cache/archives/partial,etc/parts}
+	if [ ! -s "$dir/etc/sources.list" ]; then
+		for s in ${suites//,/ }; do
+			suite_line "$s"
+		done >"$dir/etc/sources.list.new"
+		mv "$dir/etc/sources.list.new" "$dir/etc/sources.list"
+	fi
+	: >>"$dir/status"
+	local opts=(-o Dir::State="$dir" -o Dir::State::lists="$dir/lists"
+		-o Dir::State::status="$dir/status" -o Dir::Cache="$dir/cache"
+		-o Dir::Etc::sourcelist="$dir/etc/sources.list"
+		-o Dir::Etc::sourceparts="$dir/etc/parts"
+		-o Dir::Etc::preferencesparts="$dir/etc/parts"
+		-o APT::Architecture="$arch" -o APT::Architectures="$arch"
+		-o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3
+		-o APT::Update::Post-Invoke-Success::= -o Acquire::Languages=none)
+	if [ ! -e "$dir/updated" ]; then
+		say "package lists of ${suites//,/ } ($arch)"
+		flock "$dir/etc" apt-get "${opts[@]}" -q update >&2
+		touch "$dir/updated"
+	fi
+	"$cmd" "${opts[@]}" "$@"
+}
+
+# apt_download SUITES ARCH DIR PACKAGE...: the .deb files, into DIR
+apt_download()
+{
+	local suites=$1 arch=$2 dir=$3
+	shift 3
+
+	mkdir -p "$dir"
+	(cd "$dir" && apt_private "$suites" "$arch" apt-get -q download "$@" >&2)
+}
+
+# in_root ROOT CMD...: run as root inside a release's root, in a mount
+# namespace of its own: nothing stays mounted, however it ends. objtool of
+# 7.2 and later wants /proc, and dpkg's scripts want /dev.
+in_root()
+{
+	local root=$1
+	shift
+
+	if [ "$root" = / ]; then
+		as_root "$@"
+		return
+	fi
+	# shellcheck disable=SC2016
+	as_root unshare --mount --propagation private bash -euc '
+		root=$1; shift
+		mount -t proc proc "$root/proc"
+		mount -t sysfs -o ro sys "$root/sys" 2>/dev/null || :
+		mount --rbind /dev "$root/dev"
+		mount -t tmpfs tmp "$root/tmp"
+		mount -t tmpfs run "$root/run"
+		mkdir -p "$root$GPUMON_CACHE"
+		mount --bind "$GPUMON_CACHE" "$root$GPUMON_CACHE"
+		[ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+		exec chroot "$root" env -i HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 \
+			GPUMON_CACHE="$GPUMON_CACHE" \
+			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			${http_proxy:+http_proxy="$http_proxy"} "$@"
+	' in_root "$root" "$@"
+}
+
+# sync_sources DIR: the sources as they are now, without what git ignores.
+# Unchanged files keep their times, so that make rebuilds only what it must.
+sync_sources()
+{
+	mkdir -p "$1"
+	# What .gitignore names is neither copied nor deleted, which keeps the
+	# folder's own build results.
+	rsync -rlpt --delete --exclude=/.git --filter=':- .gitignore' \
+		"$TOP_DIR/" "$1/"
+}

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* gpumon-user trace: the event ring as a stream of lines. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "command.h"
+#include "event_reader.h"
+#include "trace.h"
+
+/*
+ * How much later than its time a record may get into the buffer. A probe takes the time and
+ * writes at once; what comes between is an interrupt or, in a VM, the host.
+ */
+#define WINDOW_NS 20000000ULL
+#define HELD_MAX  (1U << 17)
+#define JOBS_MAX  (1U << 16)
+/* A reader is only woken at a watermark: look by ourselves that often. */
+#define POLL_NS		 50000000ULL
+#define RINGS_NS	 1000000000ULL
+#define RINGS_UNKNOWN_NS 100000000ULL
+/* What is left in the ring at the end is read for this long at most. */
+#define LAST_NS 2000000000ULL
+
+/**
+ * struct trace_run - everything that must be put back at the end
+ * @switched_on: the ring was off, and is to be again
+ * @pipe_broken: the output is a pipe that nobody reads any more
+ * @output_error: errno of what else went wrong with the output
+ * @ended_by_others: the ring was switched off under us
+ * @rings: names of the rings, re-read now and then as they come and go
+ * @rings_ns: when they were last read
+ */
+struct trace_run {
+	struct gpumon_context *context;
+	struct gpumon_client *client;
+	struct gpumon_event_reader reader;
+	struct gpumon_trace *trace;
+	struct gpumon_trace_options options;
+	struct gpumon_event_ring before;
+	struct gpumon_model rings;
+	uint64_t rings_ns;
+	uint64_t duration_ns;
+	bool no_enable;
+	bool switched_on;
+	bool pipe_broken;
+	int output_error;
+	bool ended_by_others;
+};
+
+static int read_rings(struct trace_run *run, struct gpumon_error *err)
+{
+	run->rings_ns = gpumon_monotonic_ns();
+	return gpumon_client_read(run->client, GPUMON_PART_RINGS, 0, &run->rings, err);
+}
+
+static const struct gpumon_ring *find_ring(void *data, unsigned int id)
+{
+	struct trace_run *run = data;
+	const struct gpumon_ring *ring = gpumon_model_ring(&run->rings, id);
+	uint64_t age = gpumon_monotonic_ns() - run->rings_ns;
+	struct gpumon_error err;
+
+	/* Numbers are used again for other rings, so a known one is looked up again, too. */
+	if (age < (ring ? RINGS_NS : RINGS_UNKNOWN_NS))
+		return ring;
+	/* Where that fails, a number is shown in place of the name. */
+	(void)read_rings(run, &err);
+	return gpumon_model_ring(&run->rings, id);
+}
+
+/*
+ * Nobody takes the lines any more. "trace | head" is the usual case and no error; it is seen also
+ * while nothing is printed. A full disk is one, of which errno is only known here.
+ */
+static bool output_gone(struct trace_run *run, bool flush)
+{
+	FILE *out = run->context->out;
+	struct pollfd poll_out = { .fd = fileno(out) };
+
+	errno = 0;
+	if (flush)
+		fflush(out);
+	if (errno == EPIPE ||
+	    (poll_out.fd >= 0 && poll(&poll_out, 1, 0) > 0 && (poll_out.revents & POLLERR)))
+		run->pipe_broken = true;
+	if (ferror(out) && !run->output_error)
+		run->output_error = errno ? errno : EIO;
+	return run->pipe_broken || ferror(out);
+}
+
+/*
+ * Read all that is there now. 1 if the stream goes on, 0 at its end, -1 on failure; *again if
+ * it stopped before the stream was empty.
+ */
+static int read_available(struct trace_run *run, bool *again, struct gpumon_error *err)
+{
+	/* Bounded, so that signals and the end are looked at under load, too. */
+	for (int i = 0; i < 16; i++) {
+		uint64_t now = gpumon_monotonic_ns();
+		const struct gpumon_event *events;
+		ssize_t n = gpumon_event_reader_read(&run->reader, &events);
+
+		*again = n > 0;
+		if (n == -EAGAIN) {
+			gpumon_trace_drained(run->trace, now);
+			return 1;
+		}
+		if (n < 0)
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, (int)n, "io",
+						"reading events: %s", strerror((int)-n));
+		if (!n) {
+			gpumon_trace_drained(run->trace, UINT64_MAX);
+			return 0;
+		}
+		if (gpumon_trace_feed(run->trace, events, (size_t)n))
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+						"no memory to sort the events");
+		if (gpumon_trace_finished(run->trace))
+			return 1;
+	}
+	return 1;
+}
+
+static int trace_loop(struct trace_run *run, const sigset_t *sigmask, struct gpumon_error *err)
+{
+	uint64_t deadline = run->options.end_ns ? run->options.end_ns : UINT64_MAX;
+	bool again = false;
+
+	while (!gpumon_trace_finished(run->trace) && !gpumon_signals_caught()) {
+		uint64_t now = gpumon_monotonic_ns();
+		uint64_t wait = deadline > now ? deadline - now : 0;
+		int ret;
+
+		if (!wait)
+			return 0;
+		if (wait > POLL_NS)
+			wait = POLL_NS;
+		/* Signals come in only here, also when there is nothing to wait for. */
+		ret = gpumon_event_reader_wait(&run->reader, again ? 0 : wait, sigmask);
+		if (ret < 0 && ret != -EINTR)
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io",
+						"waiting for events: %s", strerror(-ret));
+		ret = read_available(run, &again, err);
+		if (ret < 0)
+			return -1;
+		if (output_gone(run, !again))
+			return 0;
+		if (!ret) {
+			run->ended_by_others = run->switched_on;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* After the ring is off, or at the end of the time: what was recorded until then. */
+static int trace_last(struct trace_run *run, struct gpumon_error *err)
+{
+	uint64_t deadline = gpumon_monotonic_ns() + LAST_NS;
+	bool again = true;
+
+	while (again && gpumon_monotonic_ns() < deadline && !output_gone(run, false)) {
+		int ret = read_available(run, &again, err);
+
+		if (ret < 0)
+			return -1;
+		if (!ret || gpumon_trace_finished(run->trace))
+			break;
+	}
+	gpumon_trace_drained(run->trace, UINT64_MAX);
+	return 0;
+}
+
+static void ring_off(struct trace_run *run)
+{
+	struct gpumon_error err;
+
+	if (!run->switched_on)
+		return;
+	if (gpumon_client_event_ring_set(run->client, 0, 0, &err))
+		fprintf(run->context->err,
+			"gpumon-user: the event ring could not be switched off again: %s\n",
+			err.message);
+	run->switched_on = false;
+}
+
+static uint64_t since(struct gpumon_value before, struct gpumon_value after)
+{
+	/* It began again at 0 when it was switched on in between. */
+	return after.v >= before.v ? after.v - before.v : after.v;
+}
+
+static void print_totals(struct trace_run *run)
+{
+	struct gpumon_trace_totals totals;
+	struct gpumon_event_ring after;
+	struct gpumon_error err;
+	FILE *out = run->context->err;
+
+	gpumon_trace_get_totals(run->trace, &totals);
+	fprintf(out, "%llu events", (unsigned long long)totals.printed);
+	if (totals.hidden)
+		fprintf(out, ", %llu not shown", (unsigned long long)totals.hidden);
+	if (!gpumon_client_event_ring_get(run->client, &after, &err))
+		fprintf(out, "; lost: %llu overwritten, %llu dropped",
+			(unsigned long long)since(run->before.overwritten, after.overwritten),
+			(unsigned long long)since(run->before.dropped, after.dropped));
+	else
+		fprintf(out, "; lost: %llu overwritten", (unsigned long long)totals.overwritten);
+	fprintf(out, ", %llu late, %u cut; %llu unmatched", (unsigned long long)totals.merge.late,
+		run->reader.cut, (unsigned long long)totals.join.unmatched);
+	if (totals.join.evicted)
+		fprintf(out, " (%llu jobs forgotten)", (unsigned long long)totals.join.evicted);
+	fputc('\n', out);
+	if (run->ended_by_others)
+		fputs("The event ring was switched off by somebody else.\n", out);
+}
+
+static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
+{
+	struct gpumon_context *context = run->context;
+	struct gpumon_model info = { 0 };
+	char path[512];
+	int ret;
+
+	if (gpumon_client_open(&run->client, err) || read_rings(run, err) ||
+	    gpumon_client_event_ring_get(run->client, &run->before, err))
+		return -1;
+	if (gpumon_client_read(run->client, GPUMON_PART_INFO, 0, &info, err)) {
+		gpumon_model_free(&info);
+		return -1;
+	}
+	run->options.cpus = (unsigned int)info.info.possible_cpus.v;
+	gpumon_model_free(&info);
+
+	for (size_t i = 0; i < run->rings.n_rings; i++) {
+		const struct gpumon_ring *ring = &run->rings.rings[i];
+		size_t width = (ring->device ? strlen(ring->device) : 1) +
+			       (ring->name ? strlen(ring->name) : 1) + 1;
+
+		if (width > run->options.ring_width)
+			run->options.ring_width = (unsigned int)width;
+	}
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/debug/gpumon/events", context->root);
+	ret = gpumon_event_reader_open(&run->reader, path);
+	if (ret == -ENOENT)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, ret, "unsupported",
+			"%s is not there: mount debugfs with \"mount -t debugfs none "
+			"/sys/kernel/debug\"",
+			path);
+	if (ret == -EACCES || ret == -EPERM)
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, ret, "permission",
+					"%s: %s: run as root; where the kernel is locked down, "
+					"debugfs is closed to root, too",
+					path, strerror(-ret));
+	if (ret)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "%s: %s", path,
+					strerror(-ret));
+
+	run->options.find_ring = find_ring;
+	run->options.find_ring_data = run;
+	run->options.start_ns = gpumon_monotonic_ns();
+	if (run->duration_ns)
+		run->options.end_ns = run->options.start_ns + run->duration_ns;
+	run->trace = gpumon_trace_new(&run->options, context->out);
+	if (!run->trace)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+					"no memory to sort the events");
+
+	if (run->before.enabled.v || run->no_enable)
+		return 0;
+	if (gpumon_client_event_ring_set(run->client, 1, 0, err))
+		return -1;
+	run->switched_on = true;
+	/* It counts from 0 again. */
+	memset(&run->before, 0, sizeof(run->before));
+	return 0;
+}
+
+static int trace_run(struct trace_run *run)
+{
+	struct gpumon_context *context = run->context;
+	sigset_t block, unblocked, original;
+	struct sigaction action;
+	struct gpumon_error err;
+	int ret;
+
+	/*
+	 * Blocked but for the wait: the ring that we switch on is always switched off again, and
+	 * no signal comes between looking for one and waiting.
+	 */
+	gpumon_signals_catch();
+	sigaction(SIGTERM, NULL, &action);
+	/* A terminal that is closed ends it likewise, but not under nohup. */
+	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
+	sigprocmask(SIG_BLOCK, &block, &original);
+	unblocked = original;
+	sigdelset(&unblocked, SIGINT);
+	sigdelset(&unblocked, SIGTERM);
+	sigdelset(&unblocked, SIGHUP);
+	/* A reader that leaves must not kill us before the ring is off. */
+	signal(SIGPIPE, SIG_IGN);
+
+	ret = trace_prepare(run, &err);
+	if (!ret) {
+		if (run->no_enable && !run->before.enabled.v)
+			fputs("The event ring is off: showing what is left in it.\n", context->err);
+		gpumon_trace_header(run->trace);
+		output_gone(run, true);
+		ret = trace_loop(run, &unblocked, &err);
+	}
+	ring_off(run);
+	if (!ret && !gpumon_trace_finished(run->trace))
+		ret = trace_last(run, &err);
+	sigprocmask(SIG_SETMASK, &original, NULL);
+	if (ret)
+		return gpumon_report(context, &err);
+
+	output_gone(run, true);
+	if (run->pipe_broken) {
+		/* What is still in the buffer has no reader; main() must not complain about it. */
+		if (!freopen("/dev/null", "w", context->out))
+			return GPUMON_EXIT_FAILED;
+		return GPUMON_EXIT_OK;
+	}
+	print_totals(run);
+	if (run->output_error) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -run->output_error, "io",
+				 "standard output: %s", strerror(run->output_error));
+		return gpumon_report(context, &err);
+	}
+	return GPUMON_EXIT_OK;
+}
+
+static int command_trace(struct gpumon_context *context, int argc, char **argv)
+{
+	static const struct option options[] = {
+		GPUMON_OPTION_JSON,
+		{ "duration", required_argument, NULL, 'd' },
+		{ "count", required_argument, NULL, 'n' },
+		{ "ring", required_argument, NULL, 'r' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "no-enable", no_argument, NULL, GPUMON_OPTION_FIRST },
+		{ 0 },
+	};
+	struct trace_run *run;
+	uint64_t number;
+	int status;
+
+	/* The buffer of the reader makes it too large for the stack. */
+	run = calloc(1, sizeof(*run));
+	if (!run) {
+		struct gpumon_error err;
+
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		return gpumon_report(context, &err);
+	}
+	run->context = context;
+	run->reader.fd = -1;
+	run->options.window_ns = WINDOW_NS;
+	run->options.held_max = HELD_MAX;
+	run->options.jobs_max = JOBS_MAX;
+	status = GPUMON_EXIT_USAGE;
+
+	for (;;) {
+		int option = gpumon_option(context, argc, argv, options);
+
+		if (option == GPUMON_OPTION_END)
+			break;
+		switch (option) {
+		case GPUMON_OPTION_HELP:
+			status = GPUMON_EXIT_OK;
+			goto out;
+		case 'd':
+			if (gpumon_argument_duration(context, "--duration", optarg,
+						     &run->duration_ns))
+				goto out;
+			break;
+		case 'n':
+			if (gpumon_argument_u64(context, "--count", optarg, 1, UINT64_MAX,
+						&run->options.count))
+				goto out;
+			break;
+		case 'r':
+			if (!*optarg) {
+				gpumon_usage(context, "--ring: the name is empty");
+				goto out;
+			}
+			run->options.ring = optarg;
+			break;
+		case 'p':
+			if (gpumon_argument_u64(context, "--pid", optarg, 1, INT32_MAX, &number))
+				goto out;
+			run->options.pid = (uint32_t)number;
+			break;
+		case GPUMON_OPTION_FIRST:
+			run->no_enable = true;
+			break;
+		default:
+			goto out;
+		}
+	}
+	if (optind < argc) {
+		gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
+		goto out;
+	}
+
+	run->options.json = context->json;
+	gpumon_term_get(&run->options.term, context->out);
+	status = trace_run(run);
+out:
+	gpumon_trace_free(run->trace);
+	gpumon_event_reader_close(&run->reader);
+	gpumon_model_free(&run->rings);
+	gpumon_client_close(run->client);
+	free(run);
+	return status;
+}
+
+const struct gpumon_command gpumon_command_trace = {
+	.name = "trace",
+	.summary = "Print jobs as they are queued, run and completed",
+	.usage = "[--json] [--duration TIME] [--count N] [--ring [DEVICE/]NAME] [--pid PID] "
+		 "[--no-enable]",
+	.help = "Switches the event ring on, if it is off, and off again at the end. Events of all\n"
+		"CPUs are sorted by time; RUN is joined to COMPLETE. Losses are printed where they\n"
+		"happened and summed up at the end, on standard error.\n"
+		"\n"
+		"  TIME(ms)   since the start; negative for what a ring that was on already had\n"
+		"  JOB        fence context:sequence number\n"
+		"  QUEUED/HW  jobs queued and not run / run and not done on that ring, \"-\" unknown\n"
+		"  DETAILS    QUEUE: the submitter; RUN: time queued; COMPLETE: time run;\n"
+		"             WAIT_DEP: the job waited for\n"
+		"\n"
+		"Options:\n"
+		"      --json             JSON lines\n"
+		"  -d, --duration TIME    stop after that time (seconds, or 500ms, 2m, ...)\n"
+		"  -n, --count N          stop after N lines\n"
+		"  -r, --ring NAME        only this ring, NAME or DEVICE/NAME\n"
+		"  -p, --pid PID          only jobs that this process submitted\n"
+		"      --no-enable        do not switch the ring on, print what is in it\n",
+	.run = command_trace,
+};

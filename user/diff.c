@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The difference of two readings, see gpumon_model_diff(). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "histogram.h"
+#include "model.h"
+
+/* NULL stays NULL; only a failed allocation is a failure. */
+static int copy_string(char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+	return from && !*to ? -1 : 0;
+}
+
+static bool same_string(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool same_value(struct gpumon_value a, struct gpumon_value b)
+{
+	return a.known == b.known && a.v == b.v;
+}
+
+static int copy_info(struct gpumon_info *to, const struct gpumon_info *from)
+{
+	*to = *from;
+	to->version = NULL;
+	to->clock = NULL;
+	return copy_string(&to->version, from->version) || copy_string(&to->clock, from->clock) ?
+		       -1 :
+		       0;
+}
+
+static const struct gpumon_probe *find_probe(const struct gpumon_group *group,
+					     const struct gpumon_probe *like)
+{
+	for (size_t i = 0; group && i < group->n_probes; i++) {
+		if (same_string(group->probes[i].name, like->name) &&
+		    same_string(group->probes[i].module, like->module) &&
+		    same_value(group->probes[i].kind, like->kind))
+			return &group->probes[i];
+	}
+	return NULL;
+}
+
+static int diff_group(struct gpumon_model *diff, const struct gpumon_group *before,
+		      const struct gpumon_group *after)
+{
+	struct gpumon_group *group = gpumon_model_add_group(diff);
+
+	if (!group || copy_string(&group->name, after->name) ||
+	    copy_string(&group->reason, after->reason))
+		return -1;
+	group->enabled = after->enabled;
+	group->state = after->state;
+
+	for (size_t i = 0; i < after->n_probes; i++) {
+		const struct gpumon_probe *new = &after->probes[i];
+		const struct gpumon_probe *old = find_probe(before, new);
+		struct gpumon_probe *probe = gpumon_group_add_probe(group);
+
+		if (!probe)
+			return -1;
+		*probe = *new;
+		probe->name = NULL;
+		probe->module = NULL;
+		probe->reason = NULL;
+		if (copy_string(&probe->name, new->name) ||
+		    copy_string(&probe->module, new->module) ||
+		    copy_string(&probe->reason, new->reason))
+			return -1;
+		if (!old)
+			continue;
+		probe->seen = gpumon_value_subtract(new->seen, old->seen);
+		probe->recorded = gpumon_value_subtract(new->recorded, old->recorded);
+		probe->dropped.table_full =
+			gpumon_value_subtract(new->dropped.table_full, old->dropped.table_full);
+		probe->dropped.recursion =
+			gpumon_value_subtract(new->dropped.recursion, old->dropped.recursion);
+		probe->dropped.untracked =
+			gpumon_value_subtract(new->dropped.untracked, old->dropped.untracked);
+	}
+	return 0;
+}
+
+/* The number of a ring is used again after it went: names must agree too. */
+static const struct gpumon_ring *find_ring(const struct gpumon_model *model,
+					   const struct gpumon_ring *like)
+{
+	for (size_t i = 0; i < model->n_rings; i++) {
+		const struct gpumon_ring *ring = &model->rings[i];
+
+		if (same_value(ring->id, like->id) && same_string(ring->device, like->device) &&
+		    same_string(ring->name, like->name))
+			return ring;
+	}
+	return NULL;
+}
+
+static int diff_ring(struct gpumon_model *diff, const struct gpumon_ring *before,
+		     const struct gpumon_ring *after)
+{
+	struct gpumon_ring *ring = gpumon_model_add_ring(diff);
+
+	if (!ring)
+		return -1;
+	*ring = *after;
+	ring->device = NULL;
+	ring->name = NULL;
+	if (copy_string(&ring->device, after->device) || copy_string(&ring->name, after->name))
+		return -1;
+	if (!before)
+		return 0;
+	ring->queued = gpumon_value_subtract(after->queued, before->queued);
+	ring->run = gpumon_value_subtract(after->run, before->run);
+	ring->done = gpumon_value_subtract(after->done, before->done);
+	ring->errors = gpumon_value_subtract(after->errors, before->errors);
+	ring->killed = gpumon_value_subtract(after->killed, before->killed);
+	ring->dependency_waits =
+		gpumon_value_subtract(after->dependency_waits, before->dependency_waits);
+	ring->untracked = gpumon_value_subtract(after->untracked, before->untracked);
+	ring->clock_backwards =
+		gpumon_value_subtract(after->clock_backwards, before->clock_backwards);
+	return 0;
+}
+
+static int diff_histogram(struct gpumon_model *diff, const struct gpumon_model *before,
+			  const struct gpumon_model *after_model,
+			  const struct gpumon_histogram *after)
+{
+	static const struct gpumon_histogram nothing = {
+		.count = { .known = true },
+		.sum = { .known = true },
+	};
+	const struct gpumon_histogram *old = NULL;
+	const struct gpumon_ring *ring = NULL;
+	struct gpumon_histogram *histogram = gpumon_model_add_histogram(diff);
+
+	if (!histogram || copy_string(&histogram->group, after->group) ||
+	    copy_string(&histogram->name, after->name))
+		return -1;
+	histogram->ring_id = after->ring_id;
+
+	if (after->ring_id.known && after->name)
+		old = gpumon_model_histogram(before, after->ring_id.v, after->name);
+	if (after->ring_id.known)
+		ring = gpumon_model_ring(after_model, after->ring_id.v);
+	if (ring && !find_ring(before, ring))
+		old = NULL;
+	/* Fewer values than before: the ring went and came back under its number. */
+	if (old && old->count.known && after->count.known && after->count.v < old->count.v)
+		old = NULL;
+	return gpumon_histogram_subtract(histogram, old ? old : &nothing, after);
+}
+
+static int diff_process(struct gpumon_model *diff, const struct gpumon_model *before,
+			const struct gpumon_process *after)
+{
+	struct gpumon_process *process = gpumon_model_add_process(diff);
+
+	if (!process)
+		return -1;
+	*process = *after;
+	process->comm = NULL;
+	if (copy_string(&process->comm, after->comm))
+		return -1;
+
+	for (size_t i = 0; i < before->n_processes; i++) {
+		const struct gpumon_process *old = &before->processes[i];
+
+		if (!same_value(old->pid, after->pid) ||
+		    !same_value(old->start_ns, after->start_ns))
+			continue;
+		process->jobs = gpumon_value_subtract(after->jobs, old->jobs);
+		break;
+	}
+	return 0;
+}
+
+int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
+		      const struct gpumon_model *after)
+{
+	static const struct gpumon_model nothing;
+	const struct gpumon_model *base = before;
+
+	diff->parts = after->parts;
+	diff->inconsistent = after->inconsistent | before->inconsistent;
+	if (copy_info(&diff->info, &after->info))
+		return -1;
+
+	diff->reset_between = before->info.period.known && after->info.period.known &&
+			      before->info.period.v != after->info.period.v;
+	if (diff->reset_between) {
+		base = &nothing;
+	} else {
+		diff->info.since_ns = before->info.now_ns;
+		diff->info.processes_exited = gpumon_value_subtract(after->info.processes_exited,
+								    before->info.processes_exited);
+		diff->info.jobs_exited =
+			gpumon_value_subtract(after->info.jobs_exited, before->info.jobs_exited);
+		diff->info.rings_retired = gpumon_value_subtract(after->info.rings_retired,
+								 before->info.rings_retired);
+	}
+	diff->interval_ns = gpumon_value_subtract(diff->info.now_ns, diff->info.since_ns).v;
+
+	/* Its counters start at 0 when it is switched on, apart from any reset: left as they are. */
+	diff->event_ring = after->event_ring;
+
+	for (size_t i = 0; i < after->n_groups; i++) {
+		const struct gpumon_group *group = &after->groups[i];
+
+		if (diff_group(diff, group->name ? gpumon_model_group(base, group->name) : NULL,
+			       group))
+			return -1;
+	}
+	for (size_t i = 0; i < after->n_rings; i++) {
+		if (diff_ring(diff, find_ring(base, &after->rings[i]), &after->rings[i]))
+			return -1;
+	}
+	for (size_t i = 0; i < after->n_histograms; i++) {
+		if (diff_histogram(diff, base, after, &after->histograms[i]))
+			return -1;
+	}
+	for (size_t i = 0; i < after->n_processes; i++) {
+		if (diff_process(diff, base, &after->processes[i]))
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "error.h"
+
+int gpumon_error_set(struct gpumon_error *err, int status, int sys, const char *code,
+		     const char *format, ...)
+{
+	va_list args;
+
+	err->status = status;
+	err->sys = sys;
+	err->code = code;
+	va_start(args, format);
+	vsnprintf(err->message, sizeof(err->message), format, args);
+	va_end(args);
+
+	/* The kernel's texts come in here: the promise is one line that is safe to print. */
+	for (char *p = err->message; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = ' ';
+	}
+	return -1;
+}

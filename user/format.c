@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "format.h"
+
+/* Three significant digits: 1.23, 12.3, 123. Rounding up to the next digit is seen here. */
+static void three(char *buf, size_t len, double number, const char *unit)
+{
+	int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+
+	snprintf(buf, len, "%.*f%s", decimals, number, unit);
+}
+
+/* Up the units while the number would print as four digits. */
+static void scaled(char *buf, size_t len, double number, double step, const char *const *units,
+		   size_t n_units)
+{
+	size_t i = 0;
+
+	while (i + 1 < n_units && number >= (i ? step - 0.5 : step)) {
+		number /= step;
+		i++;
+	}
+	if (i)
+		three(buf, len, number, units[i]);
+	else
+		snprintf(buf, len, "%.0f%s", number, units[0]);
+}
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+const char *gpumon_format_ns(char *buf, size_t len, struct gpumon_value ns)
+{
+	uint64_t seconds;
+
+	if (!ns.known)
+		snprintf(buf, len, "-");
+	else if (ns.v < 1000)
+		snprintf(buf, len, "%" PRIu64 "ns", ns.v);
+	else if (ns.v < 999500)
+		three(buf, len, (double)ns.v / 1e3, "us");
+	else if (ns.v < 999500000)
+		three(buf, len, (double)ns.v / 1e6, "ms");
+	else if (ns.v < 59950000000ULL)
+		three(buf, len, (double)ns.v / 1e9, "s");
+	else {
+		seconds = ns.v / 1000000000 + (ns.v % 1000000000 >= 500000000);
+		if (seconds < 3600)
+			snprintf(buf, len, "%" PRIu64 "m%02" PRIu64 "s", seconds / 60,
+				 seconds % 60);
+		else
+			snprintf(buf, len, "%" PRIu64 "h%02" PRIu64 "m", seconds / 3600,
+				 seconds / 60 % 60);
+	}
+	return buf;
+}
+
+const char *gpumon_format_count(char *buf, size_t len, struct gpumon_value value)
+{
+	if (value.known)
+		snprintf(buf, len, "%" PRIu64, value.v);
+	else
+		snprintf(buf, len, "-");
+	return buf;
+}
+
+const char *gpumon_format_short(char *buf, size_t len, struct gpumon_value value)
+{
+	static const char *const units[] = { "", "k", "M", "G", "T", "P", "E" };
+
+	if (value.known)
+		scaled(buf, len, (double)value.v, 1000, units, COUNT_OF(units));
+	else
+		snprintf(buf, len, "-");
+	return buf;
+}
+
+const char *gpumon_format_rate(char *buf, size_t len, struct gpumon_value count,
+			       uint64_t interval_ns)
+{
+	double rate;
+
+	if (!count.known || !interval_ns) {
+		snprintf(buf, len, "-");
+		return buf;
+	}
+	rate = (double)count.v * 1e9 / (double)interval_ns;
+	if (!count.v)
+		snprintf(buf, len, "0");
+	else if (rate < 999.5)
+		three(buf, len, rate, "");
+	else
+		gpumon_format_short(buf, len, gpumon_value_of((uint64_t)(rate + 0.5)));
+	return buf;
+}
+
+const char *gpumon_format_bytes(char *buf, size_t len, struct gpumon_value bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+
+	if (bytes.known)
+		scaled(buf, len, (double)bytes.v, 1024, units, COUNT_OF(units));
+	else
+		snprintf(buf, len, "-");
+	return buf;
+}
+
+const char *gpumon_format_time(char *buf, size_t len, uint64_t ns)
+{
+	snprintf(buf, len, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+	return buf;
+}
+
+/* Bytes of the well-formed UTF-8 character at @text, 0 if it is none or a control character. */
+static size_t character(const unsigned char *text)
+{
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t least;
+	} forms[] = {
+		{ 0x80, 0x00, 0x20 },
+		{ 0xe0, 0xc0, 0x80 },
+		{ 0xf0, 0xe0, 0x800 },
+		{ 0xf8, 0xf0, 0x10000 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
+		uint32_t code;
+
+		if ((text[0] & forms[i].mask) != forms[i].lead)
+			continue;
+		code = text[0] & (unsigned char)~forms[i].mask;
+		for (size_t k = 1; k <= i; k++) {
+			if ((text[k] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (text[k] & 0x3f);
+		}
+		/* Overlong, surrogates, and the controls 0x7f to 0x9f. */
+		if (code < forms[i].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ||
+		    (code >= 0x7f && code < 0xa0))
+			return 0;
+		return i + 1;
+	}
+	return 0;
+}
+
+const char *gpumon_format_name(char *buf, size_t len, const char *name)
+{
+	size_t at = 0;
+
+	if (!len)
+		return buf;
+	if (!name)
+		name = "-";
+	while (*name) {
+		size_t bytes = character((const unsigned char *)name);
+
+		if (at + (bytes ? bytes : 1) >= len)
+			break;
+		if (bytes) {
+			memcpy(buf + at, name, bytes);
+			at += bytes;
+			name += bytes;
+		} else {
+			buf[at++] = '?';
+			name++;
+		}
+	}
+	buf[at] = '\0';
+	return buf;
+}
+
+/* A positive number of the environment, 0 if it is none. */
+static unsigned int environment(const char *name)
+{
+	const char *text = getenv(name);
+	char *end;
+	long number;
+
+	if (!text)
+		return 0;
+	number = strtol(text, &end, 10);
+	return *end || number < 1 || number > 100000 ? 0 : (unsigned int)number;
+}
+
+void gpumon_term_get(struct gpumon_term *term, FILE *stream)
+{
+	const char *kind = getenv("TERM"), *no_color = getenv("NO_COLOR");
+	struct winsize size = { 0 };
+	int fd = fileno(stream);
+
+	memset(term, 0, sizeof(*term));
+	/* A memory stream has no descriptor. */
+	term->tty = fd >= 0 && isatty(fd);
+	if (term->tty)
+		(void)ioctl(fd, TIOCGWINSZ, &size);
+	term->colour = term->tty && !(no_color && *no_color) && !(kind && !strcmp(kind, "dumb"));
+	term->columns = environment("COLUMNS");
+	if (!term->columns)
+		term->columns = size.ws_col;
+	term->rows = environment("LINES");
+	if (!term->rows)
+		term->rows = size.ws_row;
+}
+
+#define SEQUENCE(name, code)                                           \
+	const char *gpumon_term_##name(const struct gpumon_term *term) \
+	{                                                              \
+		return term->colour ? "\033[" code "m" : "";           \
+	}
+
+SEQUENCE(red, "31")
+SEQUENCE(yellow, "33")
+SEQUENCE(green, "32")
+SEQUENCE(bold, "1")
+SEQUENCE(dim, "2")
+SEQUENCE(reset, "0")

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the parts of the model share among themselves; the rest of the program needs model.h. */
+#ifndef GPUMON_USER_HISTOGRAM_H
+#define GPUMON_USER_HISTOGRAM_H
+
+#include "model.h"
+
+/*
+ * Unknown if one of them is. A counter that went back was begun anew in between (its ring was
+ * recycled): it counts from there.
+ */
+static inline struct gpumon_value gpumon_value_subtract(struct gpumon_value after,
+							struct gpumon_value before)
+{
+	if (!after.known || !before.known)
+		return (struct gpumon_value){ 0 };
+	return gpumon_value_of(after.v >= before.v ? after.v - before.v : after.v);
+}
+
+/* Counts and buckets of @after without those of @before; @diff is empty. -1: no memory. */
+int gpumon_histogram_subtract(struct gpumon_histogram *diff, const struct gpumon_histogram *before,
+			      const struct gpumon_histogram *after);
+
+/* Free what is in it and zero it. */
+void gpumon_info_clear(struct gpumon_info *info);
+void gpumon_group_clear(struct gpumon_group *group);
+void gpumon_ring_clear(struct gpumon_ring *ring);
+void gpumon_histogram_clear(struct gpumon_histogram *histogram);
+void gpumon_process_clear(struct gpumon_process *process);
+
+#endif /* GPUMON_USER_HISTOGRAM_H */

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_model.h"
+
+int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
+{
+	/* A NULL value would be JSON null: here it is a failed allocation. */
+	if (!object || !value) {
+		json_object_put(value);
+		return -1;
+	}
+	if (json_object_object_add(object, key, value)) {
+		json_object_put(value);
+		return -1;
+	}
+	return 0;
+}
+
+static int add_null(struct json_object *object, const char *key)
+{
+	return object ? json_object_object_add(object, key, NULL) : -1;
+}
+
+int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value)
+{
+	return gpumon_json_add(object, key, json_object_new_uint64(value));
+}
+
+int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value)
+{
+	return gpumon_json_add(object, key, json_object_new_int64(value));
+}
+
+int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value)
+{
+	return value.known ? gpumon_json_add_u64(object, key, value.v) : add_null(object, key);
+}
+
+int gpumon_json_add_bool(struct json_object *object, const char *key, bool value)
+{
+	return gpumon_json_add(object, key, json_object_new_boolean(value));
+}
+
+/* Bytes of the well-formed UTF-8 character at @text, 0 if it is none. */
+static size_t utf8(const unsigned char *text)
+{
+	size_t bytes = text[0] < 0x80		? 1 :
+		       (text[0] & 0xe0) == 0xc0 ? 2 :
+		       (text[0] & 0xf0) == 0xe0 ? 3 :
+		       (text[0] & 0xf8) == 0xf0 ? 4 :
+						  0;
+
+	for (size_t i = 1; i < bytes; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	/* Overlong forms, surrogates, beyond U+10FFFF. */
+	if ((bytes == 2 && text[0] < 0xc2) || (bytes == 3 && text[0] == 0xe0 && text[1] < 0xa0) ||
+	    (bytes == 3 && text[0] == 0xed && text[1] > 0x9f) ||
+	    (bytes == 4 && text[0] == 0xf0 && text[1] < 0x90) ||
+	    (bytes == 4 && (text[0] > 0xf4 || (text[0] == 0xf4 && text[1] > 0x8f))))
+		return 0;
+	return bytes;
+}
+
+int gpumon_json_add_string(struct json_object *object, const char *key, const char *value)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	const size_t replacement_len = sizeof(replacement) - 1;
+	size_t at = 0;
+	char *text;
+	int ret;
+
+	if (!value)
+		return add_null(object, key);
+
+	/* A process may call itself anything, and a comm is cut at 15 bytes amid a character. */
+	text = malloc(strlen(value) * replacement_len + 1);
+	if (!text)
+		return -1;
+	while (*value) {
+		size_t bytes = utf8((const unsigned char *)value);
+
+		if (bytes) {
+			memcpy(text + at, value, bytes);
+			at += bytes;
+			value += bytes;
+		} else {
+			memcpy(text + at, replacement, replacement_len);
+			at += replacement_len;
+			value++;
+		}
+	}
+	ret = gpumon_json_add(object, key, json_object_new_string_len(text, (int)at));
+	free(text);
+	return ret;
+}
+
+int gpumon_json_append(struct json_object *array, struct json_object *value)
+{
+	if (!array || !value || json_object_array_add(array, value)) {
+		json_object_put(value);
+		return -1;
+	}
+	return 0;
+}
+
+/* @failed: free it and say so. */
+static struct json_object *finish(struct json_object *object, bool failed)
+{
+	if (!failed)
+		return object;
+	json_object_put(object);
+	return NULL;
+}
+
+struct json_object *gpumon_json_histogram(const struct gpumon_histogram *histogram)
+{
+	static const struct gpumon_histogram unknown;
+	struct json_object *object = json_object_new_object();
+	struct json_object *buckets = json_object_new_array();
+	bool failed = !object || !buckets;
+
+	if (!histogram)
+		histogram = &unknown;
+	failed |=
+		gpumon_json_add_value(object, "count", histogram->count) ||
+		gpumon_json_add_value(object, "sum", histogram->sum) ||
+		gpumon_json_add_value(object, "min", histogram->min) ||
+		gpumon_json_add_value(object, "max", histogram->max) ||
+		gpumon_json_add_value(object, "p50", gpumon_histogram_percentile(histogram, 500)) ||
+		gpumon_json_add_value(object, "p90", gpumon_histogram_percentile(histogram, 900)) ||
+		gpumon_json_add_value(object, "p99", gpumon_histogram_percentile(histogram, 990));
+
+	for (size_t i = 0; i < histogram->n_buckets && !failed; i++) {
+		struct json_object *bucket = json_object_new_object();
+
+		failed = gpumon_json_add_u64(bucket, "ge", histogram->buckets[i].ge) ||
+			 gpumon_json_add_u64(bucket, "lt", histogram->buckets[i].lt) ||
+			 gpumon_json_add_u64(bucket, "count", histogram->buckets[i].count);
+		failed |= gpumon_json_append(buckets, bucket) != 0;
+	}
+	failed |= gpumon_json_add(object, "buckets", buckets) != 0;
+	return finish(object, failed);
+}
+
+static struct json_object *json_parts(unsigned int parts)
+{
+	static const struct {
+		unsigned int part;
+		const char *name;
+	} names[] = {
+		{ GPUMON_PART_GROUPS, "groups" },
+		{ GPUMON_PART_RINGS, "rings" },
+		{ GPUMON_PART_HISTOGRAMS, "histograms" },
+		{ GPUMON_PART_PROCESSES, "processes" },
+	};
+	struct json_object *array = json_object_new_array();
+	bool failed = !array;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !failed; i++) {
+		if (parts & names[i].part)
+			failed = gpumon_json_append(array, json_object_new_string(names[i].name));
+	}
+	return finish(array, failed);
+}
+
+static struct json_object *json_info(const struct gpumon_model *model)
+{
+	const struct gpumon_info *info = &model->info;
+	struct json_object *object = json_object_new_object();
+	bool failed;
+
+	failed = gpumon_json_add_string(object, "version", info->version) ||
+		 gpumon_json_add_value(object, "schema", info->schema) ||
+		 gpumon_json_add_string(object, "source", "kmod") ||
+		 gpumon_json_add_string(object, "clock", info->clock) ||
+		 gpumon_json_add_value(object, "now_ns", info->now_ns) ||
+		 gpumon_json_add_value(object, "since_ns", info->since_ns) ||
+		 gpumon_json_add_value(object, "period", info->period) ||
+		 gpumon_json_add_value(object, "possible_cpus", info->possible_cpus) ||
+		 gpumon_json_add_value(object, "max_rings", info->max_rings) ||
+		 gpumon_json_add_value(object, "rings", info->rings) ||
+		 gpumon_json_add_value(object, "rings_retired", info->rings_retired) ||
+		 gpumon_json_add_value(object, "max_processes", info->max_processes) ||
+		 gpumon_json_add_value(object, "processes", info->processes) ||
+		 gpumon_json_add_value(object, "processes_exited", info->processes_exited) ||
+		 gpumon_json_add_value(object, "jobs_exited", info->jobs_exited) ||
+		 gpumon_json_add_value(object, "max_jobs", info->max_jobs) ||
+		 gpumon_json_add_value(object, "memory_bytes", info->memory_bytes) ||
+		 gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
+	/* Only a difference has these: their being there says that the counts are one. */
+	if (!failed && model->interval_ns)
+		failed = gpumon_json_add_u64(object, "interval_ns", model->interval_ns) ||
+			 gpumon_json_add_bool(object, "reset_between", model->reset_between);
+	return finish(object, failed);
+}
+
+static struct json_object *json_probe(const struct gpumon_probe *probe)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *dropped = json_object_new_object();
+	bool failed;
+
+	failed = gpumon_json_add_value(dropped, "table_full", probe->dropped.table_full) ||
+		 gpumon_json_add_value(dropped, "recursion", probe->dropped.recursion) ||
+		 gpumon_json_add_value(dropped, "untracked", probe->dropped.untracked) ||
+		 gpumon_json_add_string(object, "name", probe->name) ||
+		 gpumon_json_add_string(object, "module", probe->module) ||
+		 gpumon_json_add_string(object, "kind", gpumon_probe_kind_name(probe->kind)) ||
+		 gpumon_json_add_string(object, "state", gpumon_attach_state_name(probe->state)) ||
+		 gpumon_json_add_string(object, "reason", probe->reason ? probe->reason : "") ||
+		 gpumon_json_add_value(object, "seen", probe->seen) ||
+		 gpumon_json_add_value(object, "recorded", probe->recorded);
+	failed |= gpumon_json_add(object, "dropped", dropped) != 0;
+	return finish(object, failed);
+}
+
+struct json_object *gpumon_json_group(const struct gpumon_group *group)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *probes = json_object_new_array();
+	bool failed;
+
+	failed = gpumon_json_add_string(object, "name", group->name) ||
+		 gpumon_json_add_string(object, "state", gpumon_attach_state_name(group->state)) ||
+		 gpumon_json_add_string(object, "reason", group->reason ? group->reason : "") ||
+		 (group->enabled.known ?
+			  gpumon_json_add_bool(object, "enabled", group->enabled.v != 0) :
+			  add_null(object, "enabled"));
+	for (size_t i = 0; i < group->n_probes && !failed; i++)
+		failed = gpumon_json_append(probes, json_probe(&group->probes[i]));
+	failed |= gpumon_json_add(object, "probes", probes) != 0;
+	return finish(object, failed);
+}
+
+static struct json_object *json_depth(struct gpumon_value now, struct gpumon_value max,
+				      const struct gpumon_histogram *histogram)
+{
+	struct json_object *object = json_object_new_object();
+	bool failed;
+
+	failed = gpumon_json_add_value(object, "now", now) ||
+		 gpumon_json_add_value(object, "max", max) ||
+		 gpumon_json_add(object, "histogram", gpumon_json_histogram(histogram));
+	return finish(object, failed);
+}
+
+static struct json_object *json_ring(const struct gpumon_model *model,
+				     const struct gpumon_ring *ring)
+{
+	struct json_object *object = json_object_new_object();
+	uint64_t id = ring->id.known ? ring->id.v : UINT64_MAX;
+	bool failed;
+
+	failed =
+		gpumon_json_add_value(object, "id", ring->id) ||
+		gpumon_json_add_string(object, "device", ring->device) ||
+		gpumon_json_add_string(object, "ring", ring->name) ||
+		gpumon_json_add_value(object, "live", ring->live) ||
+		gpumon_json_add_value(object, "queued", ring->queued) ||
+		gpumon_json_add_value(object, "run", ring->run) ||
+		gpumon_json_add_value(object, "done", ring->done) ||
+		gpumon_json_add_value(object, "errors", ring->errors) ||
+		gpumon_json_add_value(object, "killed", ring->killed) ||
+		gpumon_json_add_value(object, "dependency_waits", ring->dependency_waits) ||
+		gpumon_json_add_value(object, "untracked", ring->untracked) ||
+		gpumon_json_add_value(object, "clock_backwards", ring->clock_backwards) ||
+		gpumon_json_add(object, "queue_depth",
+				json_depth(ring->queue_depth, ring->queue_depth_max,
+					   gpumon_model_histogram(model, id, "queue_depth"))) ||
+		gpumon_json_add(object, "hw_depth",
+				json_depth(ring->hw_depth, ring->hw_depth_max,
+					   gpumon_model_histogram(model, id, "hw_depth"))) ||
+		gpumon_json_add(
+			object, "queue_ns",
+			gpumon_json_histogram(gpumon_model_histogram(model, id, "queue_ns"))) ||
+		gpumon_json_add(object, "run_ns",
+				gpumon_json_histogram(gpumon_model_histogram(model, id, "run_ns")));
+	return finish(object, failed);
+}
+
+static struct json_object *json_process(const struct gpumon_process *process)
+{
+	struct json_object *object = json_object_new_object();
+	bool failed;
+
+	failed = gpumon_json_add_value(object, "pid", process->pid) ||
+		 gpumon_json_add_string(object, "comm", process->comm) ||
+		 gpumon_json_add_value(object, "jobs", process->jobs) ||
+		 gpumon_json_add_value(object, "start_ns", process->start_ns) ||
+		 (process->alive.known ?
+			  gpumon_json_add_bool(object, "alive", process->alive.v != 0) :
+			  add_null(object, "alive"));
+	return finish(object, failed);
+}
+
+struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring)
+{
+	struct json_object *object = json_object_new_object();
+	bool failed;
+
+	failed = (ring->enabled.known ?
+			  gpumon_json_add_bool(object, "enabled", ring->enabled.v != 0) :
+			  add_null(object, "enabled")) ||
+		 gpumon_json_add_value(object, "size_kib", ring->size_kib) ||
+		 gpumon_json_add_value(object, "written", ring->written) ||
+		 gpumon_json_add_value(object, "overwritten", ring->overwritten) ||
+		 gpumon_json_add_value(object, "delivered", ring->delivered) ||
+		 gpumon_json_add_value(object, "pending", ring->pending) ||
+		 gpumon_json_add_value(object, "dropped", ring->dropped);
+	return finish(object, failed);
+}
+
+/* The parts that belong to the group drm_sched alone. */
+static int add_drm_sched(struct json_object *document, const struct gpumon_model *model)
+{
+	struct json_object *drm_sched = json_object_new_object();
+	struct json_object *rings = json_object_new_array();
+	struct json_object *processes = json_object_new_array();
+	bool failed = !drm_sched || !rings || !processes;
+
+	for (size_t i = 0; i < model->n_rings && !failed; i++)
+		failed = gpumon_json_append(rings, json_ring(model, &model->rings[i]));
+	for (size_t i = 0; i < model->n_processes && !failed; i++)
+		failed = gpumon_json_append(processes, json_process(&model->processes[i]));
+
+	failed |= gpumon_json_add(drm_sched, "rings", rings) != 0;
+	failed |= gpumon_json_add(document, "drm_sched", drm_sched) != 0;
+	failed |= gpumon_json_add(document, "processes", processes) != 0;
+	return failed ? -1 : 0;
+}
+
+struct json_object *gpumon_json_model(const struct gpumon_model *model, const char *group)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *groups = json_object_new_array();
+	bool failed = !document || !groups;
+
+	for (size_t i = 0; i < model->n_groups && !failed; i++) {
+		const char *name = model->groups[i].name;
+
+		if (!group || (name && !strcmp(name, group)))
+			failed = gpumon_json_append(groups, gpumon_json_group(&model->groups[i]));
+	}
+	failed |= gpumon_json_add(document, "gpumon", json_info(model)) != 0;
+	failed |= gpumon_json_add(document, "groups", groups) != 0;
+	if (!failed && (!group || !strcmp(group, "drm_sched")))
+		failed = add_drm_sched(document, model);
+	failed |= gpumon_json_add(document, "event_ring",
+				  gpumon_json_event_ring(&model->event_ring)) != 0;
+	return finish(document, failed);
+}
+
+struct json_object *gpumon_json_error(const struct gpumon_error *err)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *error = json_object_new_object();
+	bool failed;
+
+	failed = gpumon_json_add_string(error, "code", err->code) ||
+		 gpumon_json_add_string(error, "message", err->message);
+	failed |= gpumon_json_add(document, "error", error) != 0;
+	return finish(document, failed);
+}
+
+int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream)
+{
+	const int flags = JSON_C_TO_STRING_NOSLASHESCAPE |
+			  (one_line ? JSON_C_TO_STRING_PLAIN :
+				      JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED);
+	const char *text = object ? json_object_to_json_string_ext(object, flags) : NULL;
+	int ret = -1;
+
+	/* Flushed line by line: whoever reads the pipe gets each document when it is made. */
+	if (text && fputs(text, stream) >= 0 && fputc('\n', stream) >= 0 && !fflush(stream))
+		ret = 0;
+	json_object_put(object);
+	return ret;
+}

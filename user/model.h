@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What gpumon.ko told us, as plain structures: filled by parse.c, printed by
+ * stat, top and the JSON writer. No netlink in here, so that a test can make one up.
+ */
+#ifndef GPUMON_USER_MODEL_H
+#define GPUMON_USER_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../kmod/uapi/gpumon_netlink.h"
+
+/**
+ * struct gpumon_value - a number that may be unknown
+ * @v: the number, 0 if unknown
+ * @known: false if the kernel did not send it: print "-" or null, never 0
+ */
+struct gpumon_value {
+	uint64_t v;
+	bool known;
+};
+
+static inline struct gpumon_value gpumon_value_of(uint64_t v)
+{
+	return (struct gpumon_value){ .v = v, .known = true };
+}
+
+/* Strings are allocated, NULL where the kernel sent none. */
+
+struct gpumon_info {
+	char *version;
+	struct gpumon_value schema;
+	char *clock;
+	struct gpumon_value now_ns;
+	struct gpumon_value since_ns;
+	struct gpumon_value period;
+	struct gpumon_value possible_cpus;
+	struct gpumon_value max_rings;
+	struct gpumon_value rings;
+	struct gpumon_value rings_retired;
+	struct gpumon_value max_processes;
+	struct gpumon_value processes;
+	struct gpumon_value processes_exited;
+	struct gpumon_value jobs_exited;
+	struct gpumon_value max_jobs;
+	struct gpumon_value memory_bytes;
+};
+
+struct gpumon_drops {
+	struct gpumon_value table_full;
+	struct gpumon_value recursion;
+	struct gpumon_value untracked;
+};
+
+struct gpumon_probe {
+	char *name;
+	char *module;
+	char *reason;
+	struct gpumon_value kind;  /* enum gpumon_probe_kind, gpumon_probe_kind_name() */
+	struct gpumon_value state; /* enum gpumon_attach_state, gpumon_attach_state_name() */
+	struct gpumon_value seen;
+	struct gpumon_value recorded;
+	struct gpumon_drops dropped;
+};
+
+struct gpumon_group {
+	char *name;
+	char *reason;
+	struct gpumon_value enabled;
+	struct gpumon_value state; /* enum gpumon_attach_state */
+	struct gpumon_probe *probes;
+	size_t n_probes;
+};
+
+struct gpumon_ring {
+	struct gpumon_value id;
+	char *device;
+	char *name;
+	struct gpumon_value live;
+	struct gpumon_value queued;
+	struct gpumon_value run;
+	struct gpumon_value done;
+	struct gpumon_value errors;
+	struct gpumon_value killed;
+	struct gpumon_value dependency_waits;
+	struct gpumon_value untracked;
+	struct gpumon_value clock_backwards;
+	struct gpumon_value queue_depth;
+	struct gpumon_value queue_depth_max;
+	struct gpumon_value hw_depth;
+	struct gpumon_value hw_depth_max;
+};
+
+struct gpumon_bucket {
+	uint64_t ge;
+	uint64_t lt;
+	uint64_t count;
+};
+
+struct gpumon_histogram {
+	char *group; /* "drm_sched" */
+	struct gpumon_value ring_id;
+	char *name; /* "queue_ns", "run_ns", "queue_depth", "hw_depth" */
+	struct gpumon_value count;
+	struct gpumon_value sum;
+	struct gpumon_value min; /* unknown when count is 0, and in a difference */
+	struct gpumon_value max;
+	struct gpumon_bucket *buckets; /* not empty, rising, not overlapping */
+	size_t n_buckets;
+};
+
+struct gpumon_process {
+	struct gpumon_value pid;
+	struct gpumon_value start_ns;
+	char *comm;
+	struct gpumon_value alive;
+	struct gpumon_value jobs;
+};
+
+struct gpumon_event_ring {
+	struct gpumon_value enabled;
+	struct gpumon_value size_kib;
+	struct gpumon_value written;
+	struct gpumon_value overwritten;
+	struct gpumon_value delivered;
+	struct gpumon_value pending;
+	struct gpumon_value dropped;
+};
+
+/* Answer of the reset operation. */
+struct gpumon_period {
+	struct gpumon_value closed;
+	struct gpumon_value closed_since_ns;
+	struct gpumon_value closed_at_ns;
+};
+
+/* Parts of a model, a mask says which to read and which one is flagged. */
+#define GPUMON_PART_INFO       (1U << 0)
+#define GPUMON_PART_GROUPS     (1U << 1)
+#define GPUMON_PART_RINGS      (1U << 2)
+#define GPUMON_PART_HISTOGRAMS (1U << 3)
+#define GPUMON_PART_PROCESSES  (1U << 4)
+#define GPUMON_PART_EVENT_RING (1U << 5)
+#define GPUMON_PART_ALL	       0x3fU
+
+/**
+ * struct gpumon_model - everything that the module knows, at one time
+ * @parts: GPUMON_PART_* that were read
+ * @inconsistent: GPUMON_PART_* that kept changing while they were read, even after retries
+ * @interval_ns: 0, or the model is a difference (gpumon_model_diff()) over that time
+ * @reset_between: the difference spans a reset, it counts from that reset
+ *
+ * Start it as all zeroes, end it with gpumon_model_free().
+ */
+struct gpumon_model {
+	unsigned int parts;
+	unsigned int inconsistent;
+	uint64_t interval_ns;
+	bool reset_between;
+	struct gpumon_info info;
+	struct gpumon_event_ring event_ring;
+	struct gpumon_group *groups;
+	size_t n_groups;
+	struct gpumon_ring *rings;
+	size_t n_rings;
+	struct gpumon_histogram *histograms;
+	size_t n_histograms;
+	struct gpumon_process *processes;
+	size_t n_processes;
+};
+
+void gpumon_model_free(struct gpumon_model *model);
+
+/* Empties one part (GPUMON_PART_*), for a dump that has to start again. */
+void gpumon_model_clear(struct gpumon_model *model, unsigned int parts);
+
+/* Append one zeroed element. NULL: no memory. */
+struct gpumon_group *gpumon_model_add_group(struct gpumon_model *model);
+struct gpumon_probe *gpumon_group_add_probe(struct gpumon_group *group);
+struct gpumon_ring *gpumon_model_add_ring(struct gpumon_model *model);
+struct gpumon_histogram *gpumon_model_add_histogram(struct gpumon_model *model);
+int gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge, uint64_t lt,
+				uint64_t count);
+struct gpumon_process *gpumon_model_add_process(struct gpumon_model *model);
+
+/* NULL if there is none. */
+const struct gpumon_group *gpumon_model_group(const struct gpumon_model *model, const char *name);
+const struct gpumon_ring *gpumon_model_ring(const struct gpumon_model *model, uint64_t id);
+const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model *model,
+						      uint64_t ring_id, const char *name);
+
+/**
+ * gpumon_model_diff() - what happened between two readings
+ * @diff: out, zeroed; free it with gpumon_model_free() also on failure
+ * @before: the earlier reading
+ * @after: the later one
+ *
+ * Counters and buckets are subtracted. States, depths, limits and names are those of
+ * @after. min and max of a histogram are unknown. A ring is the same if id, device and name
+ * are; a ring, histogram or process without an earlier one counts from its own beginning. If
+ * the period changed in between, @after is taken whole.
+ *
+ * Return: 0, or -1 without memory.
+ */
+int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
+		      const struct gpumon_model *after);
+
+/**
+ * gpumon_histogram_percentile() - a percentile from buckets
+ * @histogram: may be NULL
+ * @permille: 500 for p50, 990 for p99
+ *
+ * Rule: the value of rank ceil(count * permille / 1000) is looked up; inside its bucket the
+ * values are taken as evenly spread, and the result is clamped to [min, max] where these are
+ * known. So it is never further from the true value than that bucket is wide.
+ *
+ * Return: unknown where there is no value.
+ */
+struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *histogram,
+						unsigned int permille);
+
+/* "off", "waiting", "attached", …; "unknown" for what this program does not know. */
+const char *gpumon_attach_state_name(struct gpumon_value state);
+/* "tracepoint", "kprobe", "kretprobe", "unknown". */
+const char *gpumon_probe_kind_name(struct gpumon_value kind);
+
+#endif /* GPUMON_USER_MODEL_H */

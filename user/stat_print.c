@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
+#include "stat_print.h"
+#include "table.h"
+
+struct print {
+	const struct gpumon_model *model;
+	const char *group;
+	const struct gpumon_term *term;
+	FILE *stream;
+};
+
+static bool wanted(const struct print *print, const char *group)
+{
+	return !print->group || (group && !strcmp(group, print->group));
+}
+
+static void heading(const struct print *print, const char *text)
+{
+	fprintf(print->stream, "\n%s%s%s\n", gpumon_term_bold(print->term), text,
+		gpumon_term_reset(print->term));
+}
+
+static void print_info(const struct print *print)
+{
+	const struct gpumon_info *info = &print->model->info;
+	char version[64], time[GPUMON_FORMAT_LEN], n[7][GPUMON_FORMAT_LEN];
+	struct gpumon_value elapsed = { 0 };
+
+	if (info->now_ns.known && info->since_ns.known && info->now_ns.v >= info->since_ns.v)
+		elapsed = gpumon_value_of(info->now_ns.v - info->since_ns.v);
+	gpumon_format_ns(time, sizeof(time), elapsed);
+
+	fprintf(print->stream, "gpumon %s, schema %s, period %s, %s %s\n",
+		gpumon_format_name(version, sizeof(version), info->version),
+		gpumon_format_count(n[0], sizeof(n[0]), info->schema),
+		gpumon_format_count(n[1], sizeof(n[1]), info->period),
+		print->model->interval_ns ? "change over" : "counting for", time);
+	fprintf(print->stream, "%s of %s rings, %s of %s processes, %s of memory\n",
+		gpumon_format_count(n[2], sizeof(n[2]), info->rings),
+		gpumon_format_count(n[3], sizeof(n[3]), info->max_rings),
+		gpumon_format_count(n[4], sizeof(n[4]), info->processes),
+		gpumon_format_count(n[5], sizeof(n[5]), info->max_processes),
+		gpumon_format_bytes(n[6], sizeof(n[6]), info->memory_bytes));
+	if (print->model->reset_between)
+		fputs("note: the counts were reset in between, they are those since the reset\n",
+		      print->stream);
+	if (print->model->inconsistent)
+		fputs("note: rings or processes came and went while they were read, some may be missing or twice\n",
+		      print->stream);
+}
+
+static const char *state_colour(const struct gpumon_term *term, struct gpumon_value state)
+{
+	if (!state.known)
+		return "";
+	switch (state.v) {
+	case GPUMON_ATTACH_STATE_ATTACHED:
+		return gpumon_term_green(term);
+	case GPUMON_ATTACH_STATE_WAITING:
+		return gpumon_term_yellow(term);
+	case GPUMON_ATTACH_STATE_MISMATCH:
+	case GPUMON_ATTACH_STATE_FAILED:
+		return gpumon_term_red(term);
+	default: /* off is wanted, missing is normal: a kernel has one generation of names */
+		return gpumon_term_dim(term);
+	}
+}
+
+static int print_groups(const struct print *print)
+{
+	const struct gpumon_model *model = print->model;
+	struct gpumon_table *table = gpumon_table_new(print->term);
+
+	heading(print, "GROUPS");
+	gpumon_table_column(table, "GROUP", 0);
+	gpumon_table_column(table, "STATE", 0);
+	gpumon_table_column(table, "REASON", 0);
+	for (size_t i = 0; i < model->n_groups; i++) {
+		const struct gpumon_group *group = &model->groups[i];
+
+		if (!wanted(print, group->name))
+			continue;
+		gpumon_table_row(table);
+		gpumon_table_text(table, group->name);
+		gpumon_table_text(table, gpumon_attach_state_name(group->state));
+		gpumon_table_text(table, group->reason && *group->reason ? group->reason : NULL);
+		gpumon_table_colour(table, state_colour(print->term, group->state));
+	}
+	return gpumon_table_print(table, print->stream);
+}
+
+static int print_probes(const struct print *print)
+{
+	static const char *const counts[] = { "SEEN", "RECORDED", "TABLE-FULL", "RECURSION",
+					      "UNTRACKED" };
+	const struct gpumon_model *model = print->model;
+	struct gpumon_table *table = gpumon_table_new(print->term);
+
+	heading(print, "PROBES (seen = recorded + dropped: table-full, recursion, untracked)");
+	gpumon_table_column(table, "PROBE", 0);
+	gpumon_table_column(table, "MODULE", 0);
+	gpumon_table_column(table, "KIND", 0);
+	gpumon_table_column(table, "STATE", 0);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		gpumon_table_column(table, counts[i], GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "REASON", 0);
+
+	for (size_t g = 0; g < model->n_groups; g++) {
+		const struct gpumon_group *group = &model->groups[g];
+
+		if (!wanted(print, group->name))
+			continue;
+		for (size_t i = 0; i < group->n_probes; i++) {
+			const struct gpumon_probe *probe = &group->probes[i];
+
+			gpumon_table_row(table);
+			gpumon_table_text(table, probe->name);
+			gpumon_table_text(table, probe->module);
+			gpumon_table_text(table, gpumon_probe_kind_name(probe->kind));
+			gpumon_table_text(table, gpumon_attach_state_name(probe->state));
+			gpumon_table_count(table, probe->seen);
+			gpumon_table_count(table, probe->recorded);
+			gpumon_table_count(table, probe->dropped.table_full);
+			gpumon_table_count(table, probe->dropped.recursion);
+			gpumon_table_count(table, probe->dropped.untracked);
+			gpumon_table_text(table,
+					  probe->reason && *probe->reason ? probe->reason : NULL);
+			gpumon_table_colour(table, state_colour(print->term, probe->state));
+		}
+	}
+	return gpumon_table_print(table, print->stream);
+}
+
+/* Counts of a reading, rates of a difference. */
+static void flow(const struct print *print, struct gpumon_table *table, struct gpumon_value value)
+{
+	if (print->model->interval_ns)
+		gpumon_table_rate(table, value, print->model->interval_ns);
+	else
+		gpumon_table_count(table, value);
+}
+
+static int print_rings(const struct print *print)
+{
+	static const char *const plain[] = { "QUEUED", "RUN", "DONE" };
+	static const char *const rates[] = { "QUEUED/s", "RUN/s", "DONE/s" };
+	static const char *const counts[] = { "ERRORS", "KILLED",    "DEP-WAITS", "UNTRACKED",
+					      "QUEUE",	"MAX-QUEUE", "HW",	  "MAX-HW" };
+	const struct gpumon_model *model = print->model;
+	const char *const *names = model->interval_ns ? rates : plain;
+	struct gpumon_table *table;
+
+	heading(print,
+		"DRM SCHEDULER RINGS (QUEUE and HW: jobs waiting and jobs on the hardware now)");
+	if (!model->n_rings) {
+		fputs("no ring has been seen: no job was submitted since the group is on\n",
+		      print->stream);
+		return 0;
+	}
+	table = gpumon_table_new(print->term);
+	gpumon_table_column(table, "DEVICE", 0);
+	gpumon_table_column(table, "RING", 0);
+	for (size_t i = 0; i < 3; i++)
+		gpumon_table_column(table, names[i], GPUMON_COLUMN_RIGHT);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		gpumon_table_column(table, counts[i], GPUMON_COLUMN_RIGHT);
+
+	for (size_t i = 0; i < model->n_rings; i++) {
+		const struct gpumon_ring *ring = &model->rings[i];
+
+		gpumon_table_row(table);
+		gpumon_table_text(table, ring->device);
+		gpumon_table_text(table, ring->name);
+		flow(print, table, ring->queued);
+		flow(print, table, ring->run);
+		flow(print, table, ring->done);
+		gpumon_table_count(table, ring->errors);
+		gpumon_table_count(table, ring->killed);
+		gpumon_table_count(table, ring->dependency_waits);
+		gpumon_table_count(table, ring->untracked);
+		gpumon_table_count(table, ring->queue_depth);
+		gpumon_table_count(table, ring->queue_depth_max);
+		gpumon_table_count(table, ring->hw_depth);
+		gpumon_table_count(table, ring->hw_depth_max);
+		if (ring->errors.known && ring->errors.v)
+			gpumon_table_colour(table, gpumon_term_red(print->term));
+	}
+	return gpumon_table_print(table, print->stream);
+}
+
+static void latency_row(struct gpumon_table *table, const struct gpumon_model *model,
+			const struct gpumon_ring *ring, const char *what, const char *name)
+{
+	static const struct gpumon_histogram unknown;
+	const struct gpumon_histogram *histogram =
+		ring->id.known ? gpumon_model_histogram(model, ring->id.v, name) : NULL;
+	struct gpumon_value mean = { 0 };
+
+	if (!histogram)
+		histogram = &unknown;
+	if (histogram->sum.known && histogram->count.v)
+		mean = gpumon_value_of(histogram->sum.v / histogram->count.v);
+
+	gpumon_table_row(table);
+	gpumon_table_text(table, ring->device);
+	gpumon_table_text(table, ring->name);
+	gpumon_table_text(table, what);
+	gpumon_table_count(table, histogram->count);
+	gpumon_table_ns(table, histogram->min);
+	gpumon_table_ns(table, mean);
+	gpumon_table_ns(table, gpumon_histogram_percentile(histogram, 500));
+	gpumon_table_ns(table, gpumon_histogram_percentile(histogram, 900));
+	gpumon_table_ns(table, gpumon_histogram_percentile(histogram, 990));
+	gpumon_table_ns(table, histogram->max);
+}
+
+static int print_latencies(const struct print *print)
+{
+	static const char *const names[] = { "COUNT", "MIN", "MEAN", "P50", "P90", "P99", "MAX" };
+	const struct gpumon_model *model = print->model;
+	struct gpumon_table *table;
+
+	if (!model->n_rings)
+		return 0;
+	heading(print, "LATENCIES");
+	table = gpumon_table_new(print->term);
+	gpumon_table_column(table, "DEVICE", 0);
+	gpumon_table_column(table, "RING", 0);
+	gpumon_table_column(table, "FROM-TO", 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		gpumon_table_column(table, names[i], GPUMON_COLUMN_RIGHT);
+	for (size_t i = 0; i < model->n_rings; i++) {
+		latency_row(table, model, &model->rings[i], "queue-run", "queue_ns");
+		latency_row(table, model, &model->rings[i], "run-done", "run_ns");
+	}
+	return gpumon_table_print(table, print->stream);
+}
+
+static int print_processes(const struct print *print)
+{
+	const struct gpumon_model *model = print->model;
+	struct gpumon_table *table;
+	char processes[GPUMON_FORMAT_LEN], jobs[GPUMON_FORMAT_LEN];
+	int ret;
+
+	if (!model->n_processes && !model->info.processes_exited.v)
+		return 0;
+	heading(print, "PROCESSES");
+	table = gpumon_table_new(print->term);
+	gpumon_table_column(table, "PID", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, model->interval_ns ? "JOBS/s" : "JOBS", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "ALIVE", 0);
+	gpumon_table_column(table, "COMM", 0);
+	for (size_t i = 0; i < model->n_processes; i++) {
+		const struct gpumon_process *process = &model->processes[i];
+
+		gpumon_table_row(table);
+		gpumon_table_count(table, process->pid);
+		flow(print, table, process->jobs);
+		gpumon_table_text(table, !process->alive.known ? NULL :
+					 process->alive.v      ? "yes" :
+								 "no");
+		gpumon_table_text(table, process->comm);
+	}
+	ret = gpumon_table_print(table, print->stream);
+	if (model->info.processes_exited.v)
+		fprintf(print->stream, "and %s that exited and made room, with %s jobs\n",
+			gpumon_format_count(processes, sizeof(processes),
+					    model->info.processes_exited),
+			gpumon_format_count(jobs, sizeof(jobs), model->info.jobs_exited));
+	return ret;
+}
+
+/* Losses stand wherever counts do: those of the probes are in their table, the others here. */
+static void print_losses(const struct print *print)
+{
+	const struct gpumon_model *model = print->model;
+	const struct gpumon_event_ring *ring = &model->event_ring;
+	struct gpumon_value backwards = { 0 };
+	char n[6][GPUMON_FORMAT_LEN];
+
+	for (size_t i = 0; i < model->n_rings; i++) {
+		backwards.known |= model->rings[i].clock_backwards.known;
+		backwards.v += model->rings[i].clock_backwards.v;
+	}
+	heading(print, "LOSSES AND EVENT RING");
+	fprintf(print->stream,
+		"rings recycled with their counts: %s; latencies below 0, counted as 0: %s\n",
+		gpumon_format_count(n[0], sizeof(n[0]), model->info.rings_retired),
+		gpumon_format_count(n[1], sizeof(n[1]), backwards));
+	if (!ring->enabled.known) {
+		fputs("event ring: unknown\n", print->stream);
+		return;
+	}
+	fprintf(print->stream,
+		"event ring: %s, %s KiB a CPU; since it was switched on: written %s, delivered %s, overwritten %s, dropped %s\n",
+		ring->enabled.v ? "on" : "off",
+		gpumon_format_count(n[0], sizeof(n[0]), ring->size_kib),
+		gpumon_format_count(n[2], sizeof(n[2]), ring->written),
+		gpumon_format_count(n[3], sizeof(n[3]), ring->delivered),
+		gpumon_format_count(n[4], sizeof(n[4]), ring->overwritten),
+		gpumon_format_count(n[5], sizeof(n[5]), ring->dropped));
+}
+
+int gpumon_stat_print(const struct gpumon_model *model, const char *group,
+		      const struct gpumon_term *term, FILE *stream)
+{
+	const struct print print = {
+		.model = model,
+		.group = group,
+		.term = term,
+		.stream = stream,
+	};
+
+	print_info(&print);
+	if (print_groups(&print) || print_probes(&print))
+		return -1;
+	if (wanted(&print, "drm_sched")) {
+		if (print_rings(&print) || print_latencies(&print) || print_processes(&print))
+			return -1;
+	}
+	print_losses(&print);
+	if (wanted(&print, "drm_sched"))
+		fprintf(stream, "\nnot covered: %s\n", GPUMON_NOT_COVERED);
+	return fflush(stream) ? -1 : 0;
+}
+
+void gpumon_stat_close(struct gpumon_model *model, const struct gpumon_period *period)
+{
+	model->info.period = period->closed;
+	model->info.since_ns = period->closed_since_ns;
+	model->info.now_ns = period->closed_at_ns;
+}

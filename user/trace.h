@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What "trace" does with records between reading and printing: merged by time, joined by job,
+ * filtered, written as lines. No file and no netlink in here, so that a test can feed it.
+ */
+#ifndef GPUMON_USER_TRACE_H
+#define GPUMON_USER_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "event_join.h"
+#include "event_merge.h"
+#include "format.h"
+#include "model.h"
+
+/**
+ * struct gpumon_trace_options - what to print and how
+ * @json: JSON lines, not a table
+ * @term: colours of the table
+ * @ring: only this ring, "NAME" or "DEVICE/NAME", NULL for all
+ * @pid: only jobs that this process submitted, 0 for all
+ * @count: stop after so many lines, 0 for no end
+ * @start_ns: time 0 of the table
+ * @end_ns: records of later times are not printed, 0 for no end
+ * @cpus: CPUs that can record, 0 if unknown
+ * @window_ns: see gpumon_event_merge_new()
+ * @held_max: records held for sorting at most
+ * @jobs_max: jobs remembered for joining at most
+ * @ring_width: columns for the ring, 0 for a usual width
+ * @find_ring: name of a ring by its number; NULL if unknown
+ * @find_ring_data: for @find_ring
+ */
+struct gpumon_trace_options {
+	bool json;
+	struct gpumon_term term;
+	const char *ring;
+	uint32_t pid;
+	uint64_t count;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	unsigned int cpus;
+	uint64_t window_ns;
+	size_t held_max;
+	size_t jobs_max;
+	unsigned int ring_width;
+	const struct gpumon_ring *(*find_ring)(void *data, unsigned int id);
+	void *find_ring_data;
+};
+
+/**
+ * struct gpumon_trace_totals - where the records went
+ * @printed: lines written, losses not counted
+ * @hidden: records that the filters, the end or the count kept from being printed
+ * @overwritten: sum of the losses told by records
+ * @merge: see struct gpumon_event_merge_stats
+ * @join: see struct gpumon_event_join_stats
+ */
+struct gpumon_trace_totals {
+	uint64_t printed;
+	uint64_t hidden;
+	uint64_t overwritten;
+	struct gpumon_event_merge_stats merge;
+	struct gpumon_event_join_stats join;
+};
+
+struct gpumon_trace;
+
+/* NULL without memory. @options is copied, what it points to is not. */
+struct gpumon_trace *gpumon_trace_new(const struct gpumon_trace_options *options, FILE *out);
+void gpumon_trace_free(struct gpumon_trace *trace);
+
+/* The line above the table; nothing with JSON. */
+void gpumon_trace_header(struct gpumon_trace *trace);
+
+/* Take in records as read. 0, or a negative errno (-ENOMEM). */
+int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n);
+
+/* See gpumon_event_merge_drained(). */
+void gpumon_trace_drained(struct gpumon_trace *trace, uint64_t time_ns);
+
+/* The count was reached, or a record later than the end came by: nothing more will be printed. */
+bool gpumon_trace_finished(const struct gpumon_trace *trace);
+
+void gpumon_trace_get_totals(const struct gpumon_trace *trace, struct gpumon_trace_totals *totals);
+
+/* "QUEUE", "COMPLETE", … as the table has it, NULL if unknown. */
+const char *gpumon_trace_event_label(unsigned int event);
+
+#endif /* GPUMON_USER_TRACE_H */

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_USER_VERSION_H
+#define GPUMON_USER_VERSION_H
+
+/* Equal to MODULE_VERSION and to PACKAGE_VERSION of dkms.conf. */
+#define GPUMON_VERSION "0.1.0"
+
+#endif /* GPUMON_USER_VERSION_H */
