@@ -112,8 +112,7 @@ u64 gpumon_counters_total(const struct gpumon_counters *counters, u32 slot, u32 
 u64 gpumon_counters_one(const struct gpumon_counters *counters, u32 slot, bool closed, u32 word)
 {
 	if (closed)
-		return counters->closed[(size_t)slot * (counters->sums + counters->extremes) +
-					word];
+		return counters->closed[(size_t)slot * (counters->sums + counters->extremes) + word];
 	return gpumon_counters_total(counters, slot, word) -
 	       counters->base[(size_t)slot * counters->sums + word];
 }
@@ -127,8 +126,7 @@ u64 gpumon_counters_one(const struct gpumon_counters *counters, u32 slot, bool c
  *
  * Context: may sleep, gpumon_period_lock held.
  */
-void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool closed,
-			  u64 *words)
+void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool closed, u64 *words)
 {
 	u32 count = counters->sums + counters->extremes;
 	const local64_t *from;
@@ -145,7 +143,7 @@ void gpumon_counters_read(const struct gpumon_counters *counters, u32 slot, bool
 		for (i = 0; i < counters->sums; i++)
 			words[i] += local64_read(&from[i]);
 		for (; i < count; i++)
-			words[i] = max(words[i], (u64)local64_read(&from[i]));
+			words[i] = max_t(u64, words[i], local64_read(&from[i]));
 	}
 	for (i = 0; i < counters->sums; i++)
 		words[i] -= counters->base[(size_t)slot * counters->sums + i];

@@ -62,8 +62,8 @@ static void show_groups(struct seq_file *m)
 	seq_puts(m, "# groups\ngroup state reason\n");
 	for (g = 0; g < gpumon_group_count; g++) {
 		state = gpumon_group_state(gpumon_groups[g], &reason);
-		seq_printf(m, "%s %s %s\n", gpumon_groups[g]->name,
-			   gpumon_attach_state_name(state), *reason ? reason : "-");
+		seq_printf(m, "%s %s %s\n", gpumon_groups[g]->name, gpumon_attach_state_name(state),
+			   *reason ? reason : "-");
 	}
 }
 
@@ -74,7 +74,9 @@ static void show_probes(struct seq_file *m)
 	struct gpumon_probe_view view;
 	unsigned int g, i;
 
-	seq_puts(m, "# probes\ngroup probe module kind state seen recorded table_full recursion untracked reason\n");
+	seq_puts(
+		m,
+		"# probes\ngroup probe module kind state seen recorded table_full recursion untracked reason\n");
 	for (g = 0; g < gpumon_group_count; g++) {
 		group = gpumon_groups[g];
 		for (probe = group->probes; probe < group->probes + group->count; probe++) {
@@ -99,20 +101,24 @@ static void show_percentiles(struct seq_file *m, const struct gpumon_ring_view *
 
 	gpumon_ring_distribution(view, histogram, &d);
 	for (i = 0; i < ARRAY_SIZE(percent); i++)
-		show_u64(m, gpumon_histogram_percentile(view->words + histogram->first,
-							histogram->buckets, d.count, d.min, d.max,
-							percent[i]), d.count);
+		show_u64(m,
+			 gpumon_histogram_percentile(view->words + histogram->first,
+						     histogram->buckets, d.count, d.min, d.max,
+						     percent[i]),
+			 d.count);
 }
 
 static void show_rings(struct seq_file *m, struct gpumon_ring_view *view)
 {
-	static const u8 counters[] = { GPUMON_RING_QUEUED, GPUMON_RING_RUN, GPUMON_RING_DONE,
-				       GPUMON_RING_ERRORS, GPUMON_RING_KILLED, GPUMON_RING_WAITS,
+	static const u8 counters[] = { GPUMON_RING_QUEUED,   GPUMON_RING_RUN,	 GPUMON_RING_DONE,
+				       GPUMON_RING_ERRORS,   GPUMON_RING_KILLED, GPUMON_RING_WAITS,
 				       GPUMON_RING_UNTRACKED };
 	u32 slot;
 	int i;
 
-	seq_puts(m, "# drm_sched.rings\ndevice ring queued run done errors killed dependency_waits untracked queue_depth queue_depth_max hw_depth hw_depth_max queue_p50_ns queue_p99_ns run_p50_ns run_p99_ns jobs_table_full clock_backwards live\n");
+	seq_puts(
+		m,
+		"# drm_sched.rings\ndevice ring queued run done errors killed dependency_waits untracked queue_depth queue_depth_max hw_depth hw_depth_max queue_p50_ns queue_p99_ns run_p50_ns run_p99_ns jobs_table_full clock_backwards live\n");
 	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
 		if (!gpumon_ring_read(slot, false, view))
 			continue;
@@ -143,7 +149,7 @@ static void show_processes(struct seq_file *m)
 
 	seq_puts(m, "# processes\npid jobs alive comm\n");
 	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
-		if (!smp_load_acquire(&gpumon_processes[slot].ready))
+		if (!gpumon_process_ready(slot))
 			continue;
 		gpumon_counters_read(&gpumon_process_counters, slot, false, &jobs);
 		alive = gpumon_process_alive(slot, comm);
@@ -160,8 +166,10 @@ static void show_event_ring(struct seq_file *m)
 	struct gpumon_event_ring_view view;
 
 	gpumon_event_ring_read(&view);
-	seq_printf(m, "# event_ring\nkey value\nenabled %d\nsize_kib %u\nwritten %llu\noverwritten %llu\n",
-		   view.enabled, view.size_kib, view.written, view.overwritten);
+	seq_printf(
+		m,
+		"# event_ring\nkey value\nenabled %d\nsize_kib %u\nwritten %llu\noverwritten %llu\n",
+		view.enabled, view.size_kib, view.written, view.overwritten);
 	seq_printf(m, "delivered %llu\npending %llu\ndropped %llu\n", view.delivered, view.pending,
 		   view.dropped);
 }

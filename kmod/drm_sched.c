@@ -47,6 +47,7 @@ static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
 				 GPUMON_TABLE_WAYS);
 	if (likely(slot != GPUMON_NONE)) {
 		known = &gpumon_schedulers[slot];
+		/* Pairs with gpumon_ring_learn(): the ring is there with the name. */
 		if (likely(smp_load_acquire(&known->name) == sched->name &&
 			   READ_ONCE(known->dev) == sched->dev))
 			return READ_ONCE(known->ring);
@@ -170,8 +171,8 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	local64_inc(&words[GPUMON_RING_RUN]);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_job(GPUMON_EVENT_RUN, now, ring, job, elapsed,
-				      &s_fence->finished, 0);
+		gpumon_event_ring_job(GPUMON_EVENT_RUN, now, ring, job, elapsed, &s_fence->finished,
+				      0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -335,11 +336,20 @@ static void scheduler_gone(void)
 	track_from_now();
 }
 
-enum { ROLE_QUEUE, ROLE_RUN, ROLE_DONE, ROLE_WAIT, ROLE_RESULT, ROLE_FINI };
+enum {
+	ROLE_QUEUE,
+	ROLE_RUN,
+	ROLE_DONE,
+	ROLE_WAIT,
+	ROLE_RESULT,
+	ROLE_FINI
+};
 
-#define SCHED_TRACEPOINT(_name, _role, _body, ...)                                           \
-	{ .module = "gpu_sched", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT,        \
-	  .role = _role, .body = _body, ##__VA_ARGS__ }
+#define SCHED_TRACEPOINT(_name, _role, _body, ...)                                          \
+	{                                                                                   \
+		.module = "gpu_sched", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
+		.role = _role, .body = _body, ##__VA_ARGS__                                 \
+	}
 
 static struct gpumon_probe drm_sched_probes[] = {
 	/* Beginning of a job first: the order in which they are detached. */
@@ -353,11 +363,18 @@ static struct gpumon_probe drm_sched_probes[] = {
 			 .without = "dependency waits are not counted"),
 	SCHED_TRACEPOINT("drm_sched_job_unschedulable", ROLE_WAIT, probe_wait, .optional = true,
 			 .without = "dependency waits are not counted"),
-	{ .with = "gpu_sched", .name = "dma_fence_signaled", .kind = GPUMON_PROBE_KIND_TRACEPOINT,
-	  .role = ROLE_RESULT, .body = probe_signaled,
+	{ .with = "gpu_sched",
+	  .name = "dma_fence_signaled",
+	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
+	  .role = ROLE_RESULT,
+	  .body = probe_signaled,
 	  .without = "errors and killed jobs are not seen" },
-	{ .module = "gpu_sched", .name = "drm_sched_fini", .kind = GPUMON_PROBE_KIND_KPROBE,
-	  .role = ROLE_FINI, .body = probe_fini, .optional = true,
+	{ .module = "gpu_sched",
+	  .name = "drm_sched_fini",
+	  .kind = GPUMON_PROBE_KIND_KPROBE,
+	  .role = ROLE_FINI,
+	  .body = probe_fini,
+	  .optional = true,
 	  .without = "rings that are gone keep their place" },
 };
 

@@ -21,8 +21,8 @@
 /* Events on one CPU after which a waiting reader is woken at once. */
 #define WATERMARK 256
 /* A waiting reader gets fewer than that after this time. */
-#define FLUSH_MS 50
-#define DEFAULT_KIB 512
+#define FLUSH_MS       50
+#define DEFAULT_KIB    512
 #define BOUNCE_RECORDS 64
 
 DEFINE_STATIC_KEY_FALSE(gpumon_event_ring_key);
@@ -69,6 +69,7 @@ static void event_wake_readers(void)
 static void event_flush(struct work_struct *work)
 {
 	mutex_lock(&event_lock);
+	/* A reader that is just going to wait is woken the next time. */
 	if (waitqueue_active(&event_wait) && event_pending())
 		event_wake_readers();
 	if (event_readers)
@@ -100,6 +101,7 @@ static void event_commit(struct ring_buffer_event *slot)
 	local64_inc(&cpu->written);
 	if (unlikely(++cpu->since_wake >= WATERMARK)) {
 		cpu->since_wake = 0;
+		/* Not seen waiting, it is woken by event_flush() at the latest. */
 		if (waitqueue_active(&event_wait))
 			irq_work_queue(&cpu->wake);
 	}
@@ -179,9 +181,11 @@ noinline void gpumon_event_ring_job(enum gpumon_event_type event, u64 now, u32 r
 		record->flags = GPUMON_EVENT_F_LATENCY | GPUMON_EVENT_F_SUBMITTER;
 		record->pid = job->pid;
 		record->tid = job->tid;
-		process = job->process == GPUMON_NONE ? NULL : &gpumon_processes[job->process];
-		if (process && smp_load_acquire(&process->ready) && process->pid == job->pid)
-			memcpy(record->comm, process->comm, sizeof(record->comm));
+		if (job->process != GPUMON_NONE && gpumon_process_ready(job->process)) {
+			process = &gpumon_processes[job->process];
+			if (process->pid == job->pid)
+				memcpy(record->comm, process->comm, sizeof(record->comm));
+		}
 	}
 	event_commit(slot);
 }
@@ -369,8 +373,9 @@ static ssize_t event_copy(char __user *buffer, size_t room, struct gpumon_event 
 	u64 events;
 
 	while (room - done >= 2 * sizeof(*bounce)) {
-		n = event_take(bounce, min_t(size_t, (room - done) / sizeof(*bounce),
-					     BOUNCE_RECORDS), &events);
+		n = event_take(bounce,
+			       min_t(size_t, (room - done) / sizeof(*bounce), BOUNCE_RECORDS),
+			       &events);
 		if (!n)
 			break;
 		if (copy_to_user(buffer + done, bounce, n * sizeof(*bounce))) {

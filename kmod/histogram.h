@@ -11,11 +11,11 @@
 #include <linux/types.h>
 
 #define GPUMON_HISTOGRAM_SUB_BITS 2
-#define GPUMON_HISTOGRAM_SUB (1U << GPUMON_HISTOGRAM_SUB_BITS)
+#define GPUMON_HISTOGRAM_SUB	  (1U << GPUMON_HISTOGRAM_SUB_BITS)
 
 /* Buckets that hold values below 2^bits apart, the last one takes what is above too. */
 #define GPUMON_HISTOGRAM_BUCKETS(bits) \
-	(((bits) - GPUMON_HISTOGRAM_SUB_BITS + 1) * GPUMON_HISTOGRAM_SUB)
+	(((bits)-GPUMON_HISTOGRAM_SUB_BITS + 1) * GPUMON_HISTOGRAM_SUB)
 
 /**
  * gpumon_histogram_index - bucket of a value

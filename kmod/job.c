@@ -10,19 +10,20 @@ u32 gpumon_job_mask __read_mostly;
 
 static size_t job_entries(void)
 {
-	return gpumon_job_mask + GPUMON_JOB_WAYS;
+	return (size_t)gpumon_job_mask + 1;
 }
 
 /**
  * gpumon_job_init - allocate the table of jobs in flight
- * @max_jobs: jobs that have to fit, rounded up to a power of two
+ * @max_jobs: jobs that have to fit, rounded up to a power of two; there is twice
+ *            the room
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM, then gpumon_job_exit() frees what was allocated.
  */
 int gpumon_job_init(u32 max_jobs)
 {
-	gpumon_job_mask = roundup_pow_of_two(max_jobs) - 1;
+	gpumon_job_mask = 2 * roundup_pow_of_two(max_jobs) - 1;
 	gpumon_jobs = kvcalloc(job_entries(), sizeof(*gpumon_jobs), GFP_KERNEL);
 	return gpumon_jobs ? 0 : -ENOMEM;
 }
@@ -56,4 +57,44 @@ void gpumon_job_clear(void)
 size_t gpumon_job_bytes(void)
 {
 	return job_entries() * sizeof(*gpumon_jobs);
+}
+
+/**
+ * gpumon_job_find_further - gpumon_job_find() where the first entry is another job's
+ * @key: key
+ *
+ * Context: any, takes no lock.
+ * Return: its entry, NULL if its queueing was not seen.
+ */
+struct gpumon_job *gpumon_job_find_further(u64 key)
+{
+	struct gpumon_job *job;
+	u32 way;
+
+	for (way = 1; way < GPUMON_JOB_WAYS; way++) {
+		job = gpumon_job_entry(key, way);
+		if (READ_ONCE(job->key) == key)
+			return job;
+	}
+	return NULL;
+}
+
+/**
+ * gpumon_job_insert_further - gpumon_job_insert() where the first entry is taken
+ * @key: key
+ *
+ * Context: any, takes no lock.
+ * Return: an entry with the key and nothing else, NULL if there is no room.
+ */
+struct gpumon_job *gpumon_job_insert_further(u64 key)
+{
+	struct gpumon_job *job;
+	u32 way;
+
+	for (way = 1; way < GPUMON_JOB_WAYS; way++) {
+		job = gpumon_job_entry(key, way);
+		if (!READ_ONCE(job->key) && !cmpxchg64(&job->key, 0, key))
+			return job;
+	}
+	return NULL;
 }

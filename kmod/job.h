@@ -17,8 +17,8 @@ enum gpumon_job_state {
 	GPUMON_JOB_RUNNING,
 };
 
-/* Entries that a job may be in, its home and those behind it. */
-#define GPUMON_JOB_WAYS 8
+/* Entries that a job may be in. With a table half full, all of them are taken once in 65536. */
+#define GPUMON_JOB_WAYS 16
 
 /**
  * struct gpumon_job - a job in flight
@@ -65,12 +65,21 @@ static __always_inline u64 gpumon_job_key(const struct dma_fence *finished)
 
 /*
  * The jobs of an entity have rising numbers: they get entries one behind the
- * other and do not meet.
+ * other, from a place that their context is hashed to, and do not meet. Where
+ * they meet those of another entity, they all step over them by the same
+ * distance, which is another one for each entity.
  */
-static __always_inline struct gpumon_job *gpumon_job_home(u64 key)
+static __always_inline struct gpumon_job *gpumon_job_entry(u64 key, u32 way)
 {
-	return &gpumon_jobs[((u32)(key >> 32) * GOLDEN_RATIO_32 + (u32)key) & gpumon_job_mask];
+	u32 hash = (u32)(key >> 32) * GOLDEN_RATIO_32;
+
+	if (way)
+		hash += way * (hash >> 8 | 1);
+	return &gpumon_jobs[(hash + (u32)key) & gpumon_job_mask];
 }
+
+struct gpumon_job *gpumon_job_find_further(u64 key);
+struct gpumon_job *gpumon_job_insert_further(u64 key);
 
 /**
  * gpumon_job_find - entry of a job
@@ -82,14 +91,11 @@ static __always_inline struct gpumon_job *gpumon_job_home(u64 key)
 static __always_inline struct gpumon_job *gpumon_job_find(const struct dma_fence *finished)
 {
 	u64 key = gpumon_job_key(finished);
-	struct gpumon_job *job = gpumon_job_home(key);
-	const struct gpumon_job *end = job + GPUMON_JOB_WAYS;
+	struct gpumon_job *job = gpumon_job_entry(key, 0);
 
-	do {
-		if (likely(READ_ONCE(job->key) == key))
-			return job;
-	} while (++job < end);
-	return NULL;
+	if (likely(READ_ONCE(job->key) == key))
+		return job;
+	return gpumon_job_find_further(key);
 }
 
 /**
@@ -102,14 +108,11 @@ static __always_inline struct gpumon_job *gpumon_job_find(const struct dma_fence
 static __always_inline struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished)
 {
 	u64 key = gpumon_job_key(finished);
-	struct gpumon_job *job = gpumon_job_home(key);
-	const struct gpumon_job *end = job + GPUMON_JOB_WAYS;
+	struct gpumon_job *job = gpumon_job_entry(key, 0);
 
-	do {
-		if (likely(!READ_ONCE(job->key) && !cmpxchg64(&job->key, 0, key)))
-			return job;
-	} while (++job < end);
-	return NULL;
+	if (likely(!READ_ONCE(job->key) && !cmpxchg64(&job->key, 0, key)))
+		return job;
+	return gpumon_job_insert_further(key);
 }
 
 /**
@@ -120,6 +123,7 @@ static __always_inline struct gpumon_job *gpumon_job_insert(const struct dma_fen
  */
 static __always_inline void gpumon_job_release(struct gpumon_job *job)
 {
+	/* Whoever takes the entry next writes it after its last reads here. */
 	smp_store_release(&job->key, 0);
 }
 

@@ -94,9 +94,9 @@ static int check_parameter(const char *name, unsigned int value, unsigned int mi
 
 static int check_parameters(void)
 {
-	return check_parameter("max_rings", gpumon_max_rings, 1, 1024) ?:
-	       check_parameter("max_processes", gpumon_max_processes, 8, 65536) ?:
-	       check_parameter("max_jobs", gpumon_max_jobs, 8, 1048576);
+	return check_parameter("max_rings", gpumon_max_rings, 1, 1024)			?:
+		       check_parameter("max_processes", gpumon_max_processes, 8, 65536) ?:
+		       check_parameter("max_jobs", gpumon_max_jobs, 8, 1048576);
 }
 
 static void free_tables(void)
@@ -113,8 +113,10 @@ static int __init gpumon_init(void)
 
 	if (ret)
 		return ret;
-	ret = gpumon_probe_init() ?: gpumon_ring_init(gpumon_max_rings) ?:
-	      gpumon_process_init(gpumon_max_processes) ?: gpumon_job_init(gpumon_max_jobs);
+	ret = gpumon_probe_init()				?:
+		      gpumon_ring_init(gpumon_max_rings)	?:
+		      gpumon_process_init(gpumon_max_processes) ?:
+								  gpumon_job_init(gpumon_max_jobs);
 	if (ret) {
 		pr_err("no memory for the statistics, choose smaller max_rings, max_processes or max_jobs\n");
 		goto err_tables;

@@ -1,8 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of the generic netlink interface share. */
 #ifndef GPUMON_NETLINK_INTERNAL_H
 #define GPUMON_NETLINK_INTERNAL_H
 
+#include <net/netlink.h>
+
+#include "uapi/gpumon_netlink.h"
+
+extern struct genl_family gpumon_family;
+
 int gpumon_netlink_init(void);
 void gpumon_netlink_exit(void);
+
+int gpumon_netlink_period(const struct nlattr *attr, bool *closed, struct netlink_ext_ack *extack);
+void *gpumon_netlink_dump_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
+const struct nlattr *gpumon_netlink_dump_attr(struct netlink_callback *cb, int type);
+
+int gpumon_netlink_ring_get(struct sk_buff *skb, struct netlink_callback *cb);
+int gpumon_netlink_histogram_start(struct netlink_callback *cb);
+int gpumon_netlink_histogram_get(struct sk_buff *skb, struct netlink_callback *cb);
+int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb);
+
+/**
+ * struct gpumon_netlink_dump - where a dump in parts goes on
+ * @index: slot of the table
+ * @part: message of the slot
+ */
+struct gpumon_netlink_dump {
+	u32 index;
+	u32 part;
+};
+
+static inline struct gpumon_netlink_dump *gpumon_netlink_dump(struct netlink_callback *cb)
+{
+	BUILD_BUG_ON(sizeof(struct gpumon_netlink_dump) > sizeof(cb->ctx));
+	return (struct gpumon_netlink_dump *)cb->ctx;
+}
+
+/**
+ * gpumon_netlink_dump_end - what a dump returns
+ * @skb: buffer
+ * @ret: 0 if all was written, -EMSGSIZE if the buffer is full, or an error
+ *
+ * Return: length if there is more to come or all was written, else @ret.
+ */
+static inline int gpumon_netlink_dump_end(const struct sk_buff *skb, int ret)
+{
+	if (ret && !(ret == -EMSGSIZE && skb->len))
+		return ret;
+	return skb->len;
+}
+
+static inline int gpumon_netlink_put_u64(struct sk_buff *skb, int type, u64 value, int pad)
+{
+	return nla_put_u64_64bit(skb, type, value, pad);
+}
 
 #endif /* GPUMON_NETLINK_INTERNAL_H */

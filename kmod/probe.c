@@ -74,14 +74,11 @@ static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe
 
 static int kprobe_attach(struct gpumon_probe *probe)
 {
-	int ret;
-
 	/* What is left of an earlier registration would be refused. */
 	memset(&probe->kprobe, 0, sizeof(probe->kprobe));
 	probe->kprobe.symbol_name = probe->name;
 	probe->kprobe.pre_handler = probe->body;
-	ret = register_kprobe(&probe->kprobe);
-	return ret;
+	return register_kprobe(&probe->kprobe);
 }
 
 static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
@@ -95,8 +92,7 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 			probe_missing(group, probe);
 			return;
 		}
-		ret = tracepoint_probe_register(probe->tp, probe->body,
-						gpumon_probe_data(probe));
+		ret = tracepoint_probe_register(probe->tp, probe->body, gpumon_probe_data(probe));
 	} else {
 		ret = kprobe_attach(probe);
 	}
@@ -104,7 +100,7 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 		probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s", "");
 	else if (ret == -ENOENT)
 		probe_missing(group, probe);
-	else if (ret == -EOPNOTSUPP || ret == -ENOSYS)
+	else if (ret == -EOPNOTSUPP)
 		probe_say(probe, GPUMON_ATTACH_STATE_FAILED,
 			  "kernel without kprobes, rebuild it with CONFIG_KPROBES");
 	else
@@ -117,8 +113,7 @@ static void probe_detach(struct gpumon_probe *probe)
 	if (probe->state != GPUMON_ATTACH_STATE_ATTACHED)
 		return;
 	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT)
-		tracepoint_probe_unregister(probe->tp, probe->body,
-					    gpumon_probe_data(probe));
+		tracepoint_probe_unregister(probe->tp, probe->body, gpumon_probe_data(probe));
 	else
 		unregister_kprobe(&probe->kprobe);
 	probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");

@@ -95,6 +95,7 @@ noinline u32 gpumon_process_learn(u64 key)
 	/* A name that changes while it is copied is still terminated. */
 	memcpy(process->comm, leader->comm, TASK_COMM_LEN);
 	process->comm[TASK_COMM_LEN - 1] = '\0';
+	/* Pairs with gpumon_process_ready(). */
 	smp_store_release(&process->ready, true);
 	return slot;
 }
@@ -144,8 +145,7 @@ void gpumon_process_age(void)
 	if (gpumon_table_used(table) < table->slots * 3 / 8)
 		return;
 	for (slot = 0; slot < table->slots; slot++) {
-		if (!smp_load_acquire(&gpumon_processes[slot].ready) ||
-		    gpumon_process_alive(slot, comm))
+		if (!gpumon_process_ready(slot) || gpumon_process_alive(slot, comm))
 			continue;
 		process_total.exited++;
 		process_total.jobs_exited +=

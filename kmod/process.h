@@ -47,6 +47,18 @@ size_t gpumon_process_bytes(void);
 u32 gpumon_process_learn(u64 key);
 
 /**
+ * gpumon_process_ready - is a process in this slot
+ * @slot: slot
+ *
+ * Return: whether its fields can be read.
+ */
+static inline bool gpumon_process_ready(u32 slot)
+{
+	/* Pairs with the release in gpumon_process_learn(): the fields are there. */
+	return smp_load_acquire(&gpumon_processes[slot].ready);
+}
+
+/**
  * gpumon_process_count_job - count a job to the process that submits it
  * @cpu: this CPU's memory
  *

@@ -26,10 +26,12 @@ u64 gpumon_rings_retired;
 atomic_t gpumon_ring_generation = ATOMIC_INIT(1);
 
 /* Depths at the end of the closed period. */
-static struct {
+struct closed_depth {
 	u32 queue_depth;
 	u32 hw_depth;
-} *closed_depths;
+};
+
+static struct closed_depth *closed_depths;
 
 static siphash_key_t name_key;
 
@@ -38,8 +40,8 @@ const struct gpumon_ring_histogram gpumon_ring_histograms[GPUMON_RING_HISTOGRAMS
 	  GPUMON_RING_QUEUE_NS_MAX, GPUMON_RING_QUEUE_NS_MIN },
 	{ "run_ns", GPUMON_RING_RUN_NS, GPUMON_LATENCY_BUCKETS, GPUMON_RING_RUN_NS_SUM,
 	  GPUMON_RING_RUN_NS_MAX, GPUMON_RING_RUN_NS_MIN },
-	{ "queue_depth", GPUMON_RING_QUEUE_DEPTH, GPUMON_DEPTH_BUCKETS,
-	  GPUMON_RING_QUEUE_DEPTH_SUM, GPUMON_RING_QUEUE_DEPTH_MAX, 0 },
+	{ "queue_depth", GPUMON_RING_QUEUE_DEPTH, GPUMON_DEPTH_BUCKETS, GPUMON_RING_QUEUE_DEPTH_SUM,
+	  GPUMON_RING_QUEUE_DEPTH_MAX, 0 },
 	{ "hw_depth", GPUMON_RING_HW_DEPTH, GPUMON_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTH_SUM,
 	  GPUMON_RING_HW_DEPTH_MAX, 0 },
 };
@@ -69,8 +71,8 @@ int gpumon_ring_init(u32 max_rings)
 	gpumon_rings = kvcalloc(max_rings, sizeof(*gpumon_rings), GFP_KERNEL);
 	gpumon_ring_gauges = kvcalloc(max_rings, sizeof(*gpumon_ring_gauges), GFP_KERNEL);
 	closed_depths = kvcalloc(max_rings, sizeof(*closed_depths), GFP_KERNEL);
-	gpumon_schedulers = kvcalloc(gpumon_scheduler_table.slots, sizeof(*gpumon_schedulers),
-				     GFP_KERNEL);
+	gpumon_schedulers =
+		kvcalloc(gpumon_scheduler_table.slots, sizeof(*gpumon_schedulers), GFP_KERNEL);
 	if (!gpumon_rings || !gpumon_ring_gauges || !closed_depths || !gpumon_schedulers)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu)
@@ -127,9 +129,10 @@ static u32 ring_by_name(const char *device, const char *name)
 	if (slot == GPUMON_NONE)
 		return slot;
 	ring = &gpumon_rings[slot];
-	if (!smp_load_acquire(&ring->ready)) {
+	if (!gpumon_ring_ready(slot)) {
 		memcpy(ring->device, names.device, sizeof(ring->device));
 		memcpy(ring->name, names.name, sizeof(ring->name));
+		/* Pairs with gpumon_ring_ready(). */
 		smp_store_release(&ring->ready, true);
 		atomic_add(2, &gpumon_ring_generation);
 	}
@@ -159,7 +162,7 @@ noinline u32 gpumon_ring_learn(const struct drm_gpu_scheduler *sched)
 	known = &gpumon_schedulers[slot];
 	WRITE_ONCE(known->ring, ring);
 	WRITE_ONCE(known->dev, sched->dev);
-	/* A reader takes the ring only after it has found this name. */
+	/* Pairs with ring_of(): who finds this name finds this ring. */
 	smp_store_release(&known->name, name);
 	return ring;
 }
@@ -183,8 +186,8 @@ void gpumon_ring_forget_scheduler(const struct drm_gpu_scheduler *sched)
 	u32 home = gpumon_table_home(&gpumon_scheduler_table, key);
 	u32 slot;
 
-	while ((slot = gpumon_table_find(&gpumon_scheduler_table, home, key,
-					 GPUMON_TABLE_WAYS)) != GPUMON_NONE)
+	while ((slot = gpumon_table_find(&gpumon_scheduler_table, home, key, GPUMON_TABLE_WAYS)) !=
+	       GPUMON_NONE)
 		forget_scheduler(slot);
 }
 
@@ -251,12 +254,12 @@ void gpumon_ring_recycle(void)
 
 	lockdep_assert_held(&gpumon_period_lock);
 	for (slot = 0; slot < table->slots; slot++) {
-		if (!smp_load_acquire(&gpumon_rings[slot].ready))
+		if (!gpumon_ring_ready(slot))
 			continue;
 		if (!ring_idle(slot))
 			gpumon_rings[slot].last_used_ns = now;
-		else if (oldest == GPUMON_NONE || gpumon_rings[slot].last_used_ns <
-							  gpumon_rings[oldest].last_used_ns)
+		else if (oldest == GPUMON_NONE ||
+			 gpumon_rings[slot].last_used_ns < gpumon_rings[oldest].last_used_ns)
 			oldest = slot;
 	}
 	if (oldest == GPUMON_NONE || gpumon_table_used(table) < table->slots - table->slots / 4)
@@ -313,7 +316,7 @@ bool gpumon_ring_read(u32 slot, bool closed, struct gpumon_ring_view *view)
 	u64 *words = view->words;
 	u64 total;
 
-	if (!smp_load_acquire(&gpumon_rings[slot].ready))
+	if (!gpumon_ring_ready(slot))
 		return false;
 	gpumon_counters_read(&gpumon_ring_counters, slot, closed, words);
 	view->live = ring_live(slot);
@@ -365,9 +368,8 @@ void gpumon_ring_distribution(const struct gpumon_ring_view *view,
 	 */
 	distribution->min = gpumon_histogram_lower(lowest);
 	if (histogram->min)
-		distribution->min =
-			clamp(~view->words[histogram->min], distribution->min,
-			      gpumon_histogram_upper(lowest, histogram->buckets) - 1);
+		distribution->min = clamp(~view->words[histogram->min], distribution->min,
+					  gpumon_histogram_upper(lowest, histogram->buckets) - 1);
 	distribution->max = clamp(view->words[histogram->max], gpumon_histogram_lower(highest),
 				  gpumon_histogram_upper(highest, histogram->buckets) - 1);
 }

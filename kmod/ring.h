@@ -17,11 +17,11 @@
 struct drm_gpu_scheduler;
 
 #define GPUMON_RING_DEVICE_LEN 32
-#define GPUMON_RING_NAME_LEN 32
+#define GPUMON_RING_NAME_LEN   32
 
 /* Latencies up to 2^42 ns, 73 minutes; depths up to 4096 jobs. */
 #define GPUMON_LATENCY_BUCKETS GPUMON_HISTOGRAM_BUCKETS(42)
-#define GPUMON_DEPTH_BUCKETS GPUMON_HISTOGRAM_BUCKETS(12)
+#define GPUMON_DEPTH_BUCKETS   GPUMON_HISTOGRAM_BUCKETS(12)
 
 /* Words of a ring's counters: counters, histograms, then the extremes. */
 enum {
@@ -157,6 +157,18 @@ void gpumon_ring_close(void);
 bool gpumon_ring_read(u32 slot, bool closed, struct gpumon_ring_view *view);
 size_t gpumon_ring_bytes(void);
 u32 gpumon_ring_learn(const struct drm_gpu_scheduler *sched);
+
+/**
+ * gpumon_ring_ready - is a ring in this slot
+ * @slot: slot
+ *
+ * Return: whether its names can be read.
+ */
+static inline bool gpumon_ring_ready(u32 slot)
+{
+	/* Pairs with the release in ring_by_name(): the names are there. */
+	return smp_load_acquire(&gpumon_rings[slot].ready);
+}
 
 /**
  * struct gpumon_distribution - a histogram in numbers

@@ -87,6 +87,7 @@ static __always_inline u32 gpumon_table_find(const struct gpumon_table *table, u
  */
 static __always_inline void gpumon_table_release(struct gpumon_table *table, u32 slot)
 {
+	/* Whoever takes the slot next writes its payload after the owner's last access. */
 	smp_store_release(&table->keys[slot], 0);
 }
 

@@ -9,7 +9,7 @@
 #include <linux/ring_buffer.h>
 
 static inline void gpumon_compat_ring_buffer_unlock_commit(struct trace_buffer *buffer,
-							    struct ring_buffer_event *event)
+							   struct ring_buffer_event *event)
 {
 #ifdef GPUMON_HAVE_RING_BUFFER_COMMIT_EVENT
 	ring_buffer_unlock_commit(buffer, event);

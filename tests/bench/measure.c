@@ -235,7 +235,7 @@ static const struct argp_option arguments[] = {
 	{ 0 }
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse(int key, char *arg, __attribute__((unused)) struct argp_state *state)
 {
 	switch (key) {
 	case 'n':

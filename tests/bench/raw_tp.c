@@ -39,11 +39,11 @@ static void print_counts(int map)
 	int cpus = libbpf_num_possible_cpus(), cpu;
 	unsigned long long queued = 0, run = 0, done = 0;
 	struct ring *values = calloc(cpus, sizeof(*values));
-	__u64 *previous = NULL, key;
+	__u32 key;
 
 	if (!values)
 		error(1, ENOMEM, "counts");
-	while (!bpf_map_get_next_key(map, previous, &key)) {
+	for (key = 0; key < RINGS; key++) {
 		if (bpf_map_lookup_elem(map, &key, values))
 			error(1, errno, "counts");
 		for (cpu = 0; cpu < cpus; cpu++) {
@@ -51,7 +51,6 @@ static void print_counts(int map)
 			run += values[cpu].run;
 			done += values[cpu].done;
 		}
-		previous = &key;
 	}
 	printf("%llu %llu %llu\n", queued, run, done);
 	free(values);

@@ -5,8 +5,10 @@
 
 #include <linux/types.h>
 
-/* Up to 2^42, like gpumon's. */
-#define BUCKETS ((42 - 2 + 1) * 4)
+/* 4 for each power of two up to 2^64, 252, and a power of two. */
+#define BUCKETS 256
+
+#define RINGS 64
 
 struct histogram {
 	__u64 sum;

@@ -18,7 +18,7 @@ FILES = ["events", "histograms", "stats"]
 # An address of the kernel's half, and what %p and %px print where they leak.
 POINTER = re.compile(r"ffff[0-9a-f]{12}|\b0x[0-9a-f]{8,}|\(ptrval\)|\(____ptrval____\)")
 
-load(devices=3, rings=5, distribution="exponential")
+load(devices=4, rings=8, distribution="exponential")
 step("what is there")
 equal(sorted(os.listdir(DIRECTORY)), FILES, "files")
 for name in FILES:
@@ -26,7 +26,7 @@ for name in FILES:
     equal((stat.S_IMODE(mode.st_mode), mode.st_uid, mode.st_gid, stat.S_ISREG(mode.st_mode)),
           (0o400, 0, 0, True), "mode and owner of " + name)
 
-submit("-d", "all", "-r", "all", "-n", 600, "-p", 4, "-w")
+submit("-d", "all", "-r", "all", "-n", 320, "-p", 4, "-w")
 submit("-n", 20, "--fail", "fence", "-w", "-D", "1")
 wait_idle()
 
@@ -73,7 +73,8 @@ for name in ("stats", "histograms"):
     path = "%s/%s" % (DIRECTORY, name)
     whole = read(path).encode()
     check(len(whole) > 4096, "%s has only %d bytes, nothing is shown" % (name, len(whole)))
-    for size in (1, 7, 509, 4095, 4096, 4097, len(whole), 1 << 20):
+    # Byte by byte the histograms would take minutes under TCG.
+    for size in (1 if name == "stats" else 97, 509, 4095, 4096, 4097, len(whole), 1 << 20):
         fd = os.open(path, os.O_RDONLY)
         text = b""
         while True:
@@ -102,10 +103,10 @@ for name in ("stats", "histograms"):
 sections = stats(before)
 equal(list(sections), ["gpumon", "groups", "probes", "drm_sched.rings", "processes", "event_ring"],
       "sections of stats in their order")
-equal(len(sections["drm_sched.rings"]), 15, "rings")
+equal(len(sections["drm_sched.rings"]), 32, "rings")
 heads = re.findall(r"(?m)^(\S+) (\S+) (\S+): count (\d+), sum \d+, min \d+, max \d+$",
                    read(DIRECTORY + "/histograms"))
-equal(len(heads), 15 * 4, "histograms drawn")
+equal(len(heads), 32 * 4, "histograms drawn")
 drawn = {(d, r, n): int(c) for d, r, n, c in heads}
 for row in sections["drm_sched.rings"]:
     equal(drawn[row["device"], row["ring"], "run_ns"], row["done"], "count of run_ns")

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 
 from gpumon_netlink import Gpumon
 from lab import (account, check, check_counts, equal, held, load, mock_processes, release, stats,
-                 step, submit, until, wait_idle)
+                 step, submit, submitter, until, wait_idle)
 
 PROCESSES, JOBS, ROOM = 40, 10, 8
 
@@ -29,7 +29,8 @@ def balance(sections, what):
 
 
 step("%d processes at once, room for %d" % (PROCESSES, ROOM))
-holder = held("-p", PROCESSES, "-n", JOBS, "-r", "0,1")
+holder = held("-n", JOBS, "-r", "0,1")
+others = submitter("-p", PROCESSES - 1, "-n", JOBS, "-r", "0,1", "-w")
 until(lambda: sum(r["queued"] for r in account().values()) == PROCESSES * JOBS, "all jobs queued")
 sections = stats()
 jobs = balance(sections, "with all of them alive")
@@ -43,6 +44,7 @@ info = g.info()
 equal((info["processes"], info["max_processes"], info["jobs_unattributed"]),
       (ROOM, ROOM, (PROCESSES - ROOM) * JOBS), "netlink")
 release(holder)
+equal(others.wait(60), 0, "exit status of the other processes")
 wait_idle()
 # A full process table takes nothing from the rings.
 check_counts()

@@ -276,12 +276,14 @@ for wrong in (0, max(o["number"] for o in spec.ops.values()) + 1, 255):
     else:
         fail("command %d is answered" % wrong)
 
-# info-get, event-ring-get and reset take nothing: what comes along must not pass unseen.
+# Those that take nothing: what comes along must not pass unseen.
 for op in ("info-get", "event-ring-get", "reset"):
-    entry = spec.ops[op]
-    try:
-        g.request(g.id, entry["number"], u32(1, 0))
-        step("%s takes attributes that it does not have" % op)
-    except NetlinkError as e:
-        equal(errno.errorcode[e.errno], "EINVAL", "%s with an attribute" % op)
+    for attribute in (u32(1, 0), u32(63, 0), string(2, "x")):
+        try:
+            g.request(g.id, spec.ops[op]["number"], attribute)
+        except NetlinkError as e:
+            equal(os.strerror(e.errno), os.strerror(errno.EINVAL), op + " with an attribute")
+        else:
+            fail("%s takes an attribute that it does not have" % op)
+equal(ask("info-get")[0]["period"], 3, "period after refused resets")
 step("done")

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "wrap.h"
 
 #define FAMILY 0x20
 
@@ -29,12 +30,6 @@ static struct {
 	uint32_t asked_period;
 	struct message answer;
 } kernel;
-
-int __wrap_genl_connect(struct nl_sock *sock);
-int __wrap_genl_ctrl_resolve(struct nl_sock *sock, const char *name);
-int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg);
-int __wrap_nl_recv(struct nl_sock *sock, struct sockaddr_nl *from, unsigned char **buffer,
-		   struct ucred **creds);
 
 int __wrap_genl_connect(struct nl_sock *sock)
 {

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The event ring, too small: what is lost is counted and said, no record twice."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import events
+import lab
+from gpumon_netlink import Gpumon
+
+lab.load(devices=1, rings=2, service_ns=20000)
+
+
+def balance(g, what):
+    """written = delivered + pending + overwritten, nothing dropped."""
+    s = g.event_ring()
+    lab.equal(s["written"], s["delivered"] + s["pending"] + s["overwritten"],
+              "written, %s: %r" % (what, s))
+    lab.equal(s["dropped"], 0, "dropped, " + what)
+    text = lab.stats()["event_ring"]
+    lab.equal({k: text[k] for k in s}, s, "stats and netlink, " + what)
+    return s
+
+
+with Gpumon() as g:
+    lab.step("nobody reads")
+    g.event_ring_set(enabled=1, size_kib=8)
+    lab.submit("-r", "0,1", "-n", 400, "-t", 2, "-b", 10, "-w")
+    lab.wait_idle()
+    s = balance(g, "full")
+    lab.equal(s["written"], 2400, "written")
+    lab.check(s["overwritten"] > 1000, "overwritten: %r" % s)
+
+    lab.step("then somebody does")
+    reader = events.Reader()
+    found = reader.drain()
+    s = balance(g, "drained")
+    lab.equal(s["pending"], 0, "pending")
+    lab.equal((len(events.real(found)), events.lost(found)), (s["delivered"], s["overwritten"]),
+              "records and LOST against delivered and overwritten")
+    # The newest are kept: the last event of all is among them.
+    lab.equal(len({(e.context, e.seqno, e.event) for e in events.real(found)}), s["delivered"],
+              "records, none twice")
+
+    lab.step("a slow reader under load")
+    found = []
+    load = lab.submitter("-r", "0,1", "-n", 500, "-t", 2, "-b", 10, "-w")
+    while load.poll() is None:
+        found += reader.read(2 * events.LAYOUT.size) or []
+        s = g.event_ring()
+        # Not one instant: on the way a record is in none of them or in two.
+        lab.within(s["delivered"] + s["pending"] + s["overwritten"] - s["written"], -8, 8,
+                   "balance under load: %r" % s)
+    lab.wait_idle()
+    found += reader.drain()
+    s = balance(g, "after the load")
+    lab.equal(s["written"], 2400 + 3000, "written")
+    first = s["delivered"] - len(events.real(found))
+    lab.check(events.real(found) and first >= 0, "records were read")
+    print("%d read, %d lost" % (len(events.real(found)), events.lost(found)))
+    reader.close()
+
+    lab.step("two readers share the records")
+    g.event_ring_set(enabled=0)
+    g.event_ring_set(enabled=1, size_kib=1024)
+    readers = [events.Reader(), events.Reader()]
+    shares = [[], []]
+    load = lab.submitter("-r", "0,1", "-n", 300, "-b", 5, "-w")
+    while load.poll() is None:
+        for share, reader in zip(shares, readers):
+            share += reader.read(8 * events.LAYOUT.size) or []
+    lab.wait_idle()
+    for share, reader in zip(shares, readers):
+        share += reader.read(32 * events.LAYOUT.size) or []
+    shares[0] += readers[0].drain()
+    both = [(e.context, e.seqno, e.event) for e in shares[0] + shares[1]]
+    lab.equal((len(both), len(set(both))), (900, 900), "records of both, and those that differ")
+    lab.check(shares[0] and shares[1], "each got some")
+    balance(g, "two readers")
+
+    lab.step("refused: a size for a ring that is on, too small a buffer")
+    for size, enabled in (16, None), (16, 1):
+        try:
+            g.event_ring_set(enabled=enabled, size_kib=size)
+        except OSError as e:
+            lab.equal((e.errno, "switch the event ring off" in e.message), (16, True), "size")
+        else:
+            lab.fail("the size of a ring that is on was changed")
+    try:
+        os.read(readers[0].fd, events.LAYOUT.size - 1)
+    except OSError as e:
+        lab.equal(e.errno, 22, "a read of less than a record")
+    else:
+        lab.fail("a read of less than a record was not refused")
+    for reader in readers:
+        reader.close()

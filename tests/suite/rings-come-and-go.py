@@ -1,0 +1,71 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: timeout=240
+"""Drivers reloaded with other devices and rings: old rings give way, memory stays flat."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+from gpumon_netlink import Gpumon
+from lab import (account, check, check_sums, equal, load_gpumon, load_mock, load_scheduler, probes,
+                 rings, rmmod, stats, step, submit, until, wait_idle)
+
+ROOM = 8
+# devices, rings: names come back, some are new each time.
+SHAPES = [(4, 2), (1, 8), (2, 4), (8, 1), (1, 1), (1, 8), (4, 2)]
+
+load_scheduler()
+load_gpumon(max_rings=ROOM)
+g = Gpumon()
+memory = g.info()["memory_bytes"]
+retired = 0
+names = set()
+for turn, (devices, count) in enumerate(SHAPES):
+    step("%d devices with %d rings" % (devices, count))
+    load_mock(devices=devices, rings=count)
+    wanted = {("mock_gpu.%d" % d, "ring%d" % r) for d in range(devices) for r in range(count)}
+    names |= wanted
+
+    def learned():
+        submit("-d", "all", "-r", "all", "-n", len(wanted), "-w")
+        return wanted <= set(rings())
+
+    until(learned, "every ring of the driver is in the table", timeout=30, pause=0.2)
+    wait_idle()
+    info = g.info()
+    check(len(rings()) <= ROOM, "%d rings where %d fit" % (len(rings()), ROOM))
+    equal(info["memory_bytes"], memory, "memory_bytes")
+    check(info["rings_retired"] >= retired, "rings_retired went back")
+    retired = info["rings_retired"]
+    for row in g.rings():
+        equal(row["live"], int((row["device"], row["name"]) in wanted),
+              "live of %s %s" % (row["device"], row["name"]))
+
+    # Jobs of rings that were in nobody's table are counted as dropped, exactly.
+    queue = [p for p in probes().values() if p["probe"] in ("drm_sched_job", "drm_sched_job_queue")]
+    check(sum(p["seen"] for p in queue) == sum(p["recorded"] + p["table_full"] for p in queue),
+          "jobs that are neither recorded nor dropped")
+
+    g.reset()
+    start = account()
+    submit("-d", "all", "-r", "all", "-n", 5 * len(wanted), "-p", 2, "-w")
+    mock = wait_idle()
+    ours = rings()
+    for key in wanted:
+        for column in ("queued", "run", "done", "errors", "killed"):
+            equal(ours[key][column], mock[key][column] - start[key][column],
+                  "%s of %s" % (column, key))
+        equal((ours[key]["queue_depth"], ours[key]["hw_depth"], ours[key]["untracked"]), (0, 0, 0),
+              "depths of %s" % (key,))
+    check_sums()
+    if turn % 2:
+        # What a reader of the driver holds open does not keep its rings.
+        stats()
+    rmmod("mock_gpu")
+    equal([r["live"] for r in g.rings() if r["live"]], [], "live rings without a driver")
+check(len(names) > ROOM, "no more names than fit")
+check(retired >= len(names) - ROOM, "only %d rings of %d retired" % (retired, len(names)))
+rmmod("gpu_sched")
+equal(g.info()["memory_bytes"], memory, "memory_bytes in the end")
+step("done, %d rings retired" % retired)
