@@ -76,7 +76,7 @@ static void show_probes(struct seq_file *m)
 
 	seq_puts(
 		m,
-		"# probes\ngroup probe module kind state seen recorded table_full recursion untracked reason\n");
+		"# probes\ngroup probe module kind state seen recorded table_full recursion reason\n");
 	for (g = 0; g < gpumon_group_count; g++) {
 		group = gpumon_groups[g];
 		for (probe = group->probes; probe < group->probes + group->count; probe++) {

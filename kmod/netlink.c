@@ -115,7 +115,6 @@ static int fill_probe(struct sk_buff *skb, const struct gpumon_probe *probe, boo
 	static const int drop_attrs[GPUMON_DROPS] = {
 		[GPUMON_DROP_TABLE_FULL] = GPUMON_A_DROPS_TABLE_FULL,
 		[GPUMON_DROP_RECURSION] = GPUMON_A_DROPS_RECURSION,
-		[GPUMON_DROP_UNTRACKED] = GPUMON_A_DROPS_UNTRACKED,
 	};
 	const int pad = GPUMON_A_PROBE_PAD;
 	struct gpumon_probe_view view;

@@ -79,8 +79,6 @@ static int diff_group(struct gpumon_model *diff, const struct gpumon_group *befo
 			gpumon_value_subtract(new->dropped.table_full, old->dropped.table_full);
 		probe->dropped.recursion =
 			gpumon_value_subtract(new->dropped.recursion, old->dropped.recursion);
-		probe->dropped.untracked =
-			gpumon_value_subtract(new->dropped.untracked, old->dropped.untracked);
 	}
 	return 0;
 }
@@ -121,6 +119,8 @@ static int diff_ring(struct gpumon_model *diff, const struct gpumon_ring *before
 	ring->dependency_waits =
 		gpumon_value_subtract(after->dependency_waits, before->dependency_waits);
 	ring->untracked = gpumon_value_subtract(after->untracked, before->untracked);
+	ring->jobs_table_full =
+		gpumon_value_subtract(after->jobs_table_full, before->jobs_table_full);
 	ring->clock_backwards =
 		gpumon_value_subtract(after->clock_backwards, before->clock_backwards);
 	return 0;
@@ -198,6 +198,8 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 		diff->info.since_ns = before->info.now_ns;
 		diff->info.processes_exited = gpumon_value_subtract(after->info.processes_exited,
 								    before->info.processes_exited);
+		diff->info.jobs_unattributed = gpumon_value_subtract(
+			after->info.jobs_unattributed, before->info.jobs_unattributed);
 		diff->info.jobs_exited =
 			gpumon_value_subtract(after->info.jobs_exited, before->info.jobs_exited);
 		diff->info.rings_retired = gpumon_value_subtract(after->info.rings_retired,

@@ -188,6 +188,7 @@ static struct json_object *json_info(const struct gpumon_model *model)
 		 gpumon_json_add_value(object, "processes", info->processes) ||
 		 gpumon_json_add_value(object, "processes_exited", info->processes_exited) ||
 		 gpumon_json_add_value(object, "jobs_exited", info->jobs_exited) ||
+		 gpumon_json_add_value(object, "jobs_unattributed", info->jobs_unattributed) ||
 		 gpumon_json_add_value(object, "max_jobs", info->max_jobs) ||
 		 gpumon_json_add_value(object, "memory_bytes", info->memory_bytes) ||
 		 gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
@@ -206,7 +207,6 @@ static struct json_object *json_probe(const struct gpumon_probe *probe)
 
 	failed = gpumon_json_add_value(dropped, "table_full", probe->dropped.table_full) ||
 		 gpumon_json_add_value(dropped, "recursion", probe->dropped.recursion) ||
-		 gpumon_json_add_value(dropped, "untracked", probe->dropped.untracked) ||
 		 gpumon_json_add_string(object, "name", probe->name) ||
 		 gpumon_json_add_string(object, "module", probe->module) ||
 		 gpumon_json_add_string(object, "kind", gpumon_probe_kind_name(probe->kind)) ||
@@ -267,6 +267,7 @@ static struct json_object *json_ring(const struct gpumon_model *model,
 		gpumon_json_add_value(object, "killed", ring->killed) ||
 		gpumon_json_add_value(object, "dependency_waits", ring->dependency_waits) ||
 		gpumon_json_add_value(object, "untracked", ring->untracked) ||
+		gpumon_json_add_value(object, "jobs_table_full", ring->jobs_table_full) ||
 		gpumon_json_add_value(object, "clock_backwards", ring->clock_backwards) ||
 		gpumon_json_add(object, "queue_depth",
 				json_depth(ring->queue_depth, ring->queue_depth_max,

@@ -45,13 +45,13 @@ struct gpumon_info {
 	struct gpumon_value processes_exited;
 	struct gpumon_value jobs_exited;
 	struct gpumon_value max_jobs;
+	struct gpumon_value jobs_unattributed;
 	struct gpumon_value memory_bytes;
 };
 
 struct gpumon_drops {
 	struct gpumon_value table_full;
 	struct gpumon_value recursion;
-	struct gpumon_value untracked;
 };
 
 struct gpumon_probe {
@@ -86,6 +86,7 @@ struct gpumon_ring {
 	struct gpumon_value killed;
 	struct gpumon_value dependency_waits;
 	struct gpumon_value untracked;
+	struct gpumon_value jobs_table_full;
 	struct gpumon_value clock_backwards;
 	struct gpumon_value queue_depth;
 	struct gpumon_value queue_depth_max;

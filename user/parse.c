@@ -170,6 +170,7 @@ int gpumon_parse_info(const struct nlmsghdr *message, size_t len, struct gpumon_
 		U32(GPUMON_A_INFO_MAX_PROCESSES, struct gpumon_info, max_processes),
 		U32(GPUMON_A_INFO_PROCESSES, struct gpumon_info, processes),
 		U64(GPUMON_A_INFO_PROCESSES_EXITED, struct gpumon_info, processes_exited),
+		U64(GPUMON_A_INFO_JOBS_UNATTRIBUTED, struct gpumon_info, jobs_unattributed),
 		U64(GPUMON_A_INFO_JOBS_EXITED, struct gpumon_info, jobs_exited),
 		U32(GPUMON_A_INFO_MAX_JOBS, struct gpumon_info, max_jobs),
 		U64(GPUMON_A_INFO_MEMORY_BYTES, struct gpumon_info, memory_bytes),
@@ -200,7 +201,6 @@ static int parse_probe(const struct attr *nest, struct gpumon_probe *probe)
 	static const struct field drops[] = {
 		U64(GPUMON_A_DROPS_TABLE_FULL, struct gpumon_drops, table_full),
 		U64(GPUMON_A_DROPS_RECURSION, struct gpumon_drops, recursion),
-		U64(GPUMON_A_DROPS_UNTRACKED, struct gpumon_drops, untracked),
 	};
 	const unsigned char *at = nest->data;
 	size_t left = nest->len;
@@ -273,6 +273,7 @@ int gpumon_parse_ring(const struct nlmsghdr *message, size_t len, struct gpumon_
 		U64(GPUMON_A_RING_KILLED, struct gpumon_ring, killed),
 		U64(GPUMON_A_RING_DEPENDENCY_WAITS, struct gpumon_ring, dependency_waits),
 		U64(GPUMON_A_RING_UNTRACKED, struct gpumon_ring, untracked),
+		U64(GPUMON_A_RING_JOBS_TABLE_FULL, struct gpumon_ring, jobs_table_full),
 		U64(GPUMON_A_RING_CLOCK_BACKWARDS, struct gpumon_ring, clock_backwards),
 		U32(GPUMON_A_RING_QUEUE_DEPTH, struct gpumon_ring, queue_depth),
 		U32(GPUMON_A_RING_QUEUE_DEPTH_MAX, struct gpumon_ring, queue_depth_max),

@@ -93,12 +93,11 @@ static int print_groups(const struct print *print)
 
 static int print_probes(const struct print *print)
 {
-	static const char *const counts[] = { "SEEN", "RECORDED", "TABLE-FULL", "RECURSION",
-					      "UNTRACKED" };
+	static const char *const counts[] = { "SEEN", "RECORDED", "TABLE-FULL", "RECURSION" };
 	const struct gpumon_model *model = print->model;
 	struct gpumon_table *table = gpumon_table_new(print->term);
 
-	heading(print, "PROBES (seen = recorded + dropped: table-full, recursion, untracked)");
+	heading(print, "PROBES (seen = recorded + dropped: table-full, recursion)");
 	gpumon_table_column(table, "PROBE", 0);
 	gpumon_table_column(table, "MODULE", 0);
 	gpumon_table_column(table, "KIND", 0);
@@ -124,7 +123,6 @@ static int print_probes(const struct print *print)
 			gpumon_table_count(table, probe->recorded);
 			gpumon_table_count(table, probe->dropped.table_full);
 			gpumon_table_count(table, probe->dropped.recursion);
-			gpumon_table_count(table, probe->dropped.untracked);
 			gpumon_table_text(table,
 					  probe->reason && *probe->reason ? probe->reason : NULL);
 			gpumon_table_colour(table, state_colour(print->term, probe->state));
@@ -278,18 +276,24 @@ static void print_losses(const struct print *print)
 {
 	const struct gpumon_model *model = print->model;
 	const struct gpumon_event_ring *ring = &model->event_ring;
-	struct gpumon_value backwards = { 0 };
+	struct gpumon_value backwards = { 0 }, table_full = { 0 };
 	char n[6][GPUMON_FORMAT_LEN];
 
 	for (size_t i = 0; i < model->n_rings; i++) {
 		backwards.known |= model->rings[i].clock_backwards.known;
 		backwards.v += model->rings[i].clock_backwards.v;
+		table_full.known |= model->rings[i].jobs_table_full.known;
+		table_full.v += model->rings[i].jobs_table_full.v;
 	}
 	heading(print, "LOSSES AND EVENT RING");
 	fprintf(print->stream,
 		"rings recycled with their counts: %s; latencies below 0, counted as 0: %s\n",
 		gpumon_format_count(n[0], sizeof(n[0]), model->info.rings_retired),
 		gpumon_format_count(n[1], sizeof(n[1]), backwards));
+	fprintf(print->stream,
+		"jobs not followed, too many in flight: %s; of processes that did not fit: %s\n",
+		gpumon_format_count(n[0], sizeof(n[0]), table_full),
+		gpumon_format_count(n[1], sizeof(n[1]), model->info.jobs_unattributed));
 	if (!ring->enabled.known) {
 		fputs("event ring: unknown\n", print->stream);
 		return;

@@ -193,7 +193,6 @@ static struct gpumon_drops sum_drops(const struct gpumon_model *model)
 
 			add_value(&sum.table_full, dropped->table_full);
 			add_value(&sum.recursion, dropped->recursion);
-			add_value(&sum.untracked, dropped->untracked);
 		}
 	}
 	return sum;

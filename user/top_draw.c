@@ -186,7 +186,6 @@ static void draw_losses(struct gpumon_page *page)
 
 	draw_loss(page, &any, "table full", top->lost.table_full.v, top->lost_now.table_full.v);
 	draw_loss(page, &any, "recursion", top->lost.recursion.v, top->lost_now.recursion.v);
-	draw_loss(page, &any, "untracked", top->lost.untracked.v, top->lost_now.untracked.v);
 	draw_loss(page, &any, "rings recycled", top->last.info.rings_retired.v,
 		  top->diff.info.rings_retired.v);
 	if (events->enabled.v) {

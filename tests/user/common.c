@@ -144,7 +144,6 @@ static void add_probe(struct gpumon_group *group, const char *name, const char *
 	probe->recorded = gpumon_value_of(seen - full);
 	probe->dropped.table_full = gpumon_value_of(full);
 	probe->dropped.recursion = gpumon_value_of(0);
-	probe->dropped.untracked = gpumon_value_of(0);
 }
 
 void test_model(struct gpumon_model *model)

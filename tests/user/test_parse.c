@@ -73,7 +73,6 @@ static void group_message(struct message *message)
 		drops = message_nest(message, GPUMON_A_PROBE_DROPPED);
 		message_u64(message, GPUMON_A_DROPS_TABLE_FULL, 1);
 		message_u64(message, GPUMON_A_DROPS_RECURSION, 2);
-		message_u64(message, GPUMON_A_DROPS_UNTRACKED, 3);
 		message_nest_end(message, drops);
 		message_nest_end(message, probe);
 	}
@@ -177,7 +176,6 @@ static void parse_a_group(void **state)
 	assert_int_equal(group->probes[1].recorded.v, 4);
 	assert_int_equal(group->probes[1].dropped.table_full.v, 1);
 	assert_int_equal(group->probes[1].dropped.recursion.v, 2);
-	assert_int_equal(group->probes[1].dropped.untracked.v, 3);
 	assert_string_equal(gpumon_attach_state_name(group->state), "attached");
 	assert_string_equal(gpumon_probe_kind_name(group->probes[0].kind), "tracepoint");
 	message_free(&message);

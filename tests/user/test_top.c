@@ -89,7 +89,6 @@ static void add_group(struct gpumon_model *model, uint64_t state, const char *re
 	probe->name = strdup("drm_run_job");
 	probe->dropped.table_full = gpumon_value_of(table_full);
 	probe->dropped.recursion = gpumon_value_of(0);
-	probe->dropped.untracked = gpumon_value_of(0);
 }
 
 static void update(struct gpumon_top *top, struct gpumon_model *reading)
