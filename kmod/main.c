@@ -14,6 +14,13 @@
 #include "process.h"
 #include "ring.h"
 
+#ifndef CONFIG_TRACEPOINTS
+#error gpumon needs a kernel with CONFIG_TRACEPOINTS
+#endif
+#ifndef CONFIG_RING_BUFFER
+#error gpumon needs a kernel with CONFIG_RING_BUFFER, which CONFIG_FTRACE selects
+#endif
+
 /* How often tables are looked at for what is gone. Memory is only reused under pressure. */
 #define HOUSEKEEPING_MS 1000
 
