@@ -60,7 +60,7 @@ with Gpumon() as g:
 
     lab.step("each job's story")
     jobs = {}
-    for e in sorted(real for real in found if real.event != events.LOST):
+    for e in sorted(events.real(found)):
         lab.equal(e.reserved, 0, "reserved")
         jobs.setdefault((e.context, e.seqno), []).append(e)
     for key, story in jobs.items():

@@ -126,9 +126,10 @@ def message():
 
 def drain(sock, tally):
     """Read what is there and count the verdicts."""
+    sock.socket.setblocking(False)
     while True:
         try:
-            data = sock.socket.recv(1 << 17, socket.MSG_DONTWAIT)
+            data = sock.socket.recv(1 << 17)
         except BlockingIOError:
             return
         except OSError as e:
