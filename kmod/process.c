@@ -15,6 +15,10 @@ struct gpumon_counters gpumon_process_counters;
 /* Changes when a process goes or a period ends, so that a dump in parts notices. Never 0. */
 atomic_t gpumon_process_generation = ATOMIC_INIT(1);
 
+/* Processes in the table, and how many may be. */
+static atomic_t process_count;
+static u32 process_limit;
+
 /* Sums of aged-out processes: of all time, at the last reset, of the period before it. */
 static struct gpumon_process_totals process_total, process_base, process_closed;
 
@@ -22,8 +26,8 @@ static struct gpumon_process_totals process_total, process_base, process_closed;
  * gpumon_process_init - allocate the process table
  * @max_processes: processes that have to fit
  *
- * A key has eight places, twice the room makes it unlikely that all are taken
- * before the table is full.
+ * A key has eight places in a table of twice the size: that all are taken
+ * before the table is full is possible, and not likely.
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM, then gpumon_process_exit() frees what was allocated.
@@ -33,6 +37,8 @@ int gpumon_process_init(u32 max_processes)
 	u32 slots;
 	int ret, cpu;
 
+	process_limit = max_processes;
+	atomic_set(&process_count, 0);
 	ret = gpumon_table_init(&gpumon_process_table, 2 * max_processes, GPUMON_TABLE_WAYS);
 	if (ret)
 		return ret;
@@ -86,9 +92,16 @@ noinline u32 gpumon_process_learn(u64 key)
 	bool created;
 	u32 slot;
 
+	/* A place is taken before it is looked for, so that there are never too many. */
+	if (atomic_inc_return(&process_count) > process_limit) {
+		atomic_dec(&process_count);
+		return GPUMON_NONE;
+	}
 	slot = gpumon_table_claim(&gpumon_process_table, key, &created);
-	if (!created)
+	if (!created) {
+		atomic_dec(&process_count);
 		return slot;
+	}
 	process = &gpumon_processes[slot];
 	process->pid = current->tgid;
 	process->start_ns = leader->start_time;
@@ -142,7 +155,7 @@ void gpumon_process_age(void)
 	u32 slot;
 
 	lockdep_assert_held(&gpumon_period_lock);
-	if (gpumon_table_used(table) < table->slots * 3 / 8)
+	if (atomic_read(&process_count) < process_limit - process_limit / 4)
 		return;
 	for (slot = 0; slot < table->slots; slot++) {
 		if (!gpumon_process_ready(slot) || gpumon_process_alive(slot, comm))
@@ -156,6 +169,7 @@ void gpumon_process_age(void)
 		gpumon_counters_zero(&gpumon_process_counters, slot);
 		WRITE_ONCE(gpumon_processes[slot].ready, false);
 		gpumon_table_release(table, slot);
+		atomic_dec(&process_count);
 	}
 }
 

@@ -47,10 +47,13 @@ with Gpumon() as g:
     load = lab.submitter("-r", "0,1", "-n", 500, "-t", 2, "-b", 10, "-w")
     while load.poll() is None:
         found += reader.read(2 * events.LAYOUT.size) or []
-        s = g.event_ring()
-        # Not one instant: on the way a record is in none of them or in two.
-        lab.within(s["delivered"] + s["pending"] + s["overwritten"] - s["written"], -8, 8,
-                   "balance under load: %r" % s)
+        # The numbers are not of one instant while somebody writes: they balance at rest only.
+        now = g.event_ring()
+        lab.equal(now["delivered"], first["delivered"] + len(events.real(found)), "delivered")
+        for name in "written", "overwritten":
+            lab.check(now[name] >= s[name], "%s went back: %r, %r" % (name, s, now))
+        lab.check(now["written"] >= s["delivered"] + s["overwritten"], "%r, then %r" % (s, now))
+        s = now
     lab.wait_idle()
     found += reader.drain()
     s = balance(g, "after the load")
@@ -58,7 +61,7 @@ with Gpumon() as g:
     lab.equal((first["delivered"] + len(events.real(found)),
                first["overwritten"] + events.lost(found)), (s["delivered"], s["overwritten"]),
               "records and LOST against delivered and overwritten, with a slow reader")
-    lab.check(len(events.real(found)) > 100, "only %d were read" % len(events.real(found)))
+    lab.check(len(events.real(found)) > 20, "only %d were read" % len(events.real(found)))
     print("%d read, %d lost" % (len(events.real(found)), events.lost(found)))
     reader.close()
 
