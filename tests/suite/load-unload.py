@@ -39,7 +39,8 @@ def reader():
                 f.read(88 * 64)
         except OSError:
             # Not loaded at this moment.
-            time.sleep(0.002)
+            pass
+        time.sleep(0.005)
         # What a test reads in the end: that this did see something.
         with open(os.environ["TMPDIR"] + "/seen", "w") as f:
             f.write(str(seen))
@@ -63,7 +64,7 @@ def quiet_memory():
     return memory()
 
 
-load_mock(devices=2, rings=4, service_ns=200000, distribution="exponential")
+load_mock(devices=2, rings=4, service_ns=1000000, distribution="exponential")
 # Not over 9p 200 times.
 module = os.environ["TMPDIR"] + "/gpumon.ko"
 shutil.copy(BUILD + "/gpumon.ko", module)
@@ -77,10 +78,11 @@ class Load:
 
     def keep(self):
         self.programs = [p for p in self.programs if p.poll() is None]
+        # Synchronous: jobs all the time, and yet time for the rounds under TCG.
         while len(self.programs) < 2:
             # Some with dependencies and errors, so that every probe fires.
             self.programs.append(submitter(
-                "-d", "all", "-r", "all", "-n", 2000, "-b", 4, "-w", "--fail", "fence",
+                "-d", "all", "-r", "all", "-n", 4000, "--sync", "--fail", "fence",
                 "--fail-every", 9, "-D", 1))
 
     def stop(self):
