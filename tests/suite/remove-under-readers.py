@@ -95,7 +95,7 @@ step("%d rounds, %d looks, %d events" % (ROUNDS, looks, counted))
 equal(sorted(rings()), [("mock_gpu.%d" % d, "ring%d" % r) for d in (0, 1) for r in (0, 1)], "rings")
 check(not loaded("gpu_sched"), "gpu_sched is held")
 for p in probes().values():
-    equal(p["seen"], p["recorded"] + p["table_full"] + p["recursion"] + p["untracked"],
+    equal(p["seen"], p["recorded"] + p["table_full"] + p["recursion"],
           "seen of " + p["probe"])
 rmmod("gpumon")
 check(not os.path.exists(STATS), "stats is left")
