@@ -182,9 +182,10 @@ static int stats_show(struct seq_file *m, void *unused)
 		return -ENOMEM;
 	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
-	show_module(m);
+	/* First whether it works at all, and why not. */
 	show_groups(m);
 	show_probes(m);
+	show_module(m);
 	show_rings(m, view);
 	show_processes(m);
 	show_event_ring(m);

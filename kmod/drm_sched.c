@@ -21,8 +21,13 @@
 #include "process.h"
 #include "ring.h"
 
-/* What the finished fences of the scheduler are known by; learned from the first job seen. */
-static const void *finished_ops __read_mostly;
+/*
+ * What the finished fences of the scheduler are known by; learned from the
+ * first job seen. Until then an address that no fence's ops can have: a NULL
+ * would be some fences' on 7.x.
+ */
+static const void *finished_ops __read_mostly = &finished_ops;
+#define FINISHED_OPS_UNKNOWN ((const void *)&finished_ops)
 
 static __always_inline const void *fence_ops(const struct dma_fence *fence)
 {
@@ -60,7 +65,7 @@ static noinline u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_s
 {
 	u32 ring = ring_of(s_fence->sched);
 
-	if (!finished_ops)
+	if (finished_ops == FINISHED_OPS_UNKNOWN)
 		WRITE_ONCE(finished_ops, fence_ops(&s_fence->finished));
 	if (ring != GPUMON_NONE)
 		local64_inc(&ring_words(cpu, ring)[GPUMON_RING_UNTRACKED]);
@@ -98,7 +103,7 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (unlikely(!finished_ops))
+	if (unlikely(finished_ops == FINISHED_OPS_UNKNOWN))
 		WRITE_ONCE(finished_ops, fence_ops(finished));
 	ring = ring_of(sched_job->sched);
 	if (unlikely(ring == GPUMON_NONE)) {
@@ -331,7 +336,7 @@ static void track_from_now(void)
 
 static void scheduler_gone(void)
 {
-	finished_ops = NULL;
+	finished_ops = FINISHED_OPS_UNKNOWN;
 	gpumon_ring_forget_schedulers();
 	track_from_now();
 }

@@ -25,7 +25,7 @@ def reader():
     end = time.monotonic() + 280
     while time.monotonic() < end:
         try:
-            seen += read(STATS).startswith("# gpumon")
+            seen += read(STATS).startswith("# groups")
             seen += len(read(DEBUGFS + "/gpumon/histograms")) > 0
             with Gpumon(5) as g:
                 g.info()
