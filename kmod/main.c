@@ -43,7 +43,9 @@ MODULE_PARM_DESC(max_processes, "processes that fit, 8 to 65536 (default 1024)")
 
 unsigned int gpumon_max_jobs = 8192;
 module_param_named(max_jobs, gpumon_max_jobs, uint, 0444);
-MODULE_PARM_DESC(max_jobs, "jobs in flight that are tracked, 8 to 1048576, rounded up to a power of two (default 8192)");
+MODULE_PARM_DESC(
+	max_jobs,
+	"jobs in flight that are tracked, 8 to 1048576, rounded up to a power of two (default 8192)");
 
 static bool enable_drm_sched = true;
 module_param_named(drm_sched, enable_drm_sched, bool, 0444);
