@@ -16,10 +16,19 @@
 /* Table slots are numbered from 0, this is "no slot". */
 #define GPUMON_NONE (~0U)
 
-/* Why an event that was seen did not get into the statistics. */
+/**
+ * enum gpumon_drop - why an event did not get into the statistics
+ * @GPUMON_DROP_TABLE_FULL: a table had no place for it
+ * @GPUMON_DROP_RECURSION: it came while a probe ran in the same context
+ * @GPUMON_DROP_UNREADABLE: its arguments could not be read, nothing of it could be recorded
+ * @GPUMON_DROP_MISSED: the kernel did not call the kprobe's body; only the engine counts it
+ * @GPUMON_DROPS: number of causes
+ */
 enum gpumon_drop {
 	GPUMON_DROP_TABLE_FULL,
 	GPUMON_DROP_RECURSION,
+	GPUMON_DROP_UNREADABLE,
+	GPUMON_DROP_MISSED,
 	GPUMON_DROPS
 };
 
