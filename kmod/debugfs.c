@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* debugfs: the statistics as text, for people and for awk. */
-#include <linux/ctype.h>
 #include <linux/debugfs.h>
 #include <linux/mm.h>
 #include <linux/seq_file.h>
@@ -13,25 +12,9 @@
 #include "probe.h"
 #include "process.h"
 #include "ring.h"
-
-#define BAR_WIDTH 40
+#include "statistics.h"
 
 static struct dentry *directory;
-
-/* A name is one column, whatever is in it. */
-static void show_name(struct seq_file *m, const char *name)
-{
-	for (; *name; name++)
-		seq_putc(m, isgraph(*name) ? *name : '_');
-}
-
-static void show_u64(struct seq_file *m, u64 value, bool known)
-{
-	if (known)
-		seq_printf(m, " %llu", value);
-	else
-		seq_puts(m, " -");
-}
 
 static void show_module(struct seq_file *m)
 {
@@ -47,10 +30,10 @@ static void show_module(struct seq_file *m)
 		   gpumon_table_used(&gpumon_ring_table), gpumon_rings_retired);
 	seq_printf(m, "max_processes %u\nprocesses %u\nprocesses_exited %llu\njobs_exited %llu\n",
 		   gpumon_max_processes, gpumon_table_used(&gpumon_process_table), totals.exited,
-		   totals.jobs_exited);
+		   totals.words[GPUMON_PROCESS_JOBS]);
 	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_max_jobs,
 		   gpumon_jobs_unattributed(false), gpumon_memory_bytes());
-	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues,i915\n");
+	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
 }
 
 static void show_groups(struct seq_file *m)
@@ -74,9 +57,10 @@ static void show_probes(struct seq_file *m)
 	struct gpumon_probe_view view;
 	unsigned int g, i;
 
-	seq_puts(
-		m,
-		"# probes\ngroup probe module kind state seen recorded table_full recursion reason\n");
+	seq_puts(m, "# probes\ngroup probe module kind state seen recorded");
+	for (i = 0; i < GPUMON_DROPS; i++)
+		seq_printf(m, " %s", gpumon_drop_name(i));
+	seq_puts(m, " reason\n");
 	for (g = 0; g < gpumon_group_count; g++) {
 		group = gpumon_groups[g];
 		for (probe = group->probes; probe < group->probes + group->count; probe++) {
@@ -95,17 +79,10 @@ static void show_probes(struct seq_file *m)
 static void show_percentiles(struct seq_file *m, const struct gpumon_ring_view *view,
 			     const struct gpumon_ring_histogram *histogram)
 {
-	static const unsigned int percent[] = { 50, 99 };
 	struct gpumon_distribution d;
-	unsigned int i;
 
 	gpumon_ring_distribution(view, histogram, &d);
-	for (i = 0; i < ARRAY_SIZE(percent); i++)
-		show_u64(m,
-			 gpumon_histogram_percentile(view->words + histogram->first,
-						     histogram->buckets, d.count, d.min, d.max,
-						     percent[i]),
-			 d.count);
+	gpumon_debugfs_show_percentiles(m, view->words + histogram->first, histogram->buckets, &d);
 }
 
 static void show_rings(struct seq_file *m, struct gpumon_ring_view *view)
@@ -122,41 +99,64 @@ static void show_rings(struct seq_file *m, struct gpumon_ring_view *view)
 	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
 		if (!gpumon_ring_read(slot, false, view))
 			continue;
-		show_name(m, gpumon_rings[slot].device);
+		gpumon_debugfs_show_name(m, gpumon_rings[slot].device);
 		seq_putc(m, ' ');
-		show_name(m, gpumon_rings[slot].name);
+		gpumon_debugfs_show_name(m, gpumon_rings[slot].name);
 		for (i = 0; i < ARRAY_SIZE(counters); i++)
-			show_u64(m, view->words[counters[i]], true);
-		show_u64(m, view->queue_depth, view->depth_known);
-		show_u64(m, view->words[GPUMON_RING_QUEUE_DEPTH_MAX], view->depth_known);
-		show_u64(m, view->hw_depth, view->depth_known);
-		show_u64(m, view->words[GPUMON_RING_HW_DEPTH_MAX], view->depth_known);
+			gpumon_debugfs_show_u64(m, view->words[counters[i]], true);
+		gpumon_debugfs_show_u64(m, view->queue_depth, view->depth_known);
+		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_QUEUE_DEPTH_MAX],
+					view->depth_known);
+		gpumon_debugfs_show_u64(m, view->hw_depth, view->depth_known);
+		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_HW_DEPTH_MAX],
+					view->depth_known);
 		show_percentiles(m, view, &gpumon_ring_histograms[0]);
 		show_percentiles(m, view, &gpumon_ring_histograms[1]);
-		show_u64(m, view->words[GPUMON_RING_JOBS_TABLE_FULL], true);
-		show_u64(m, view->words[GPUMON_RING_BACKWARDS], true);
-		show_u64(m, view->live, true);
+		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_JOBS_TABLE_FULL], true);
+		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_BACKWARDS], true);
+		gpumon_debugfs_show_u64(m, view->live, true);
 		seq_putc(m, '\n');
 	}
 }
 
 static void show_processes(struct seq_file *m)
 {
+	static const char *const names[GPUMON_PROCESS_WORDS] = {
+		[GPUMON_PROCESS_JOBS] = "jobs",
+		[GPUMON_PROCESS_SUBMISSIONS] = "submissions",
+		[GPUMON_PROCESS_ALLOCATED_BYTES] = "allocated_bytes",
+		[GPUMON_PROCESS_MAPPED_BYTES] = "mapped_bytes",
+		[GPUMON_PROCESS_IOCTLS] = "ioctls",
+		[GPUMON_PROCESS_FAULTS] = "faults",
+		[GPUMON_PROCESS_OPENS] = "opens",
+		[GPUMON_PROCESS_CLOSES] = "closes",
+	};
+	u64 words[GPUMON_PROCESS_WORDS];
 	char comm[TASK_COMM_LEN];
-	bool alive;
-	u64 jobs;
 	u32 slot;
+	bool alive;
+	int i;
 
-	seq_puts(m, "# processes\npid jobs alive comm\n");
+	seq_puts(m, "# processes\npid");
+	for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
+		seq_printf(m, " %s", names[i]);
+	seq_puts(m, " cgroup_id alive comm\n");
 	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
 		if (!gpumon_process_ready(slot))
 			continue;
-		gpumon_counters_read(&gpumon_process_counters, slot, false, &jobs);
+		gpumon_counters_read(&gpumon_process_counters, slot, false, words);
 		alive = gpumon_process_alive(slot, comm);
-		if (!jobs && !alive)
+		if (!alive && !memchr_inv(words, 0, sizeof(words)))
 			continue;
-		seq_printf(m, "%u %llu %d ", gpumon_processes[slot].pid, jobs, alive);
-		show_name(m, comm);
+		seq_printf(m, "%u", gpumon_processes[slot].pid);
+		for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
+			gpumon_debugfs_show_u64(m, words[i],
+						i == GPUMON_PROCESS_JOBS ||
+							gpumon_process_word_known(i));
+		gpumon_debugfs_show_u64(m, gpumon_processes[slot].cgroup_id,
+					gpumon_processes[slot].cgroup_id);
+		seq_printf(m, " %d ", alive);
+		gpumon_debugfs_show_name(m, comm);
 		seq_putc(m, '\n');
 	}
 }
@@ -177,9 +177,13 @@ static void show_event_ring(struct seq_file *m)
 static int stats_show(struct seq_file *m, void *unused)
 {
 	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
+	struct gpumon_row_view *row = gpumon_row_view_alloc();
 
-	if (!view)
+	if (!view || !row) {
+		kvfree(view);
+		gpumon_row_view_free(row);
 		return -ENOMEM;
+	}
 	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
 	/* First whether it works at all, and why not. */
@@ -187,60 +191,33 @@ static int stats_show(struct seq_file *m, void *unused)
 	show_probes(m);
 	show_module(m);
 	show_rings(m, view);
+	gpumon_debugfs_show_statistics(m, row);
 	show_processes(m);
 	show_event_ring(m);
+	gpumon_btf_show(m);
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);
+	gpumon_row_view_free(row);
 	kvfree(view);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
 
-static void show_bar(struct seq_file *m, u64 count, u64 highest)
-{
-	unsigned int i, bar = DIV64_U64_ROUND_UP(count * BAR_WIDTH, highest);
-
-	seq_putc(m, '|');
-	for (i = 0; i < BAR_WIDTH; i++)
-		seq_putc(m, i < bar ? '@' : ' ');
-	seq_puts(m, "|\n");
-}
-
 static void show_histogram(struct seq_file *m, const struct gpumon_ring *ring,
 			   const struct gpumon_ring_view *view,
 			   const struct gpumon_ring_histogram *histogram)
 {
-	const u64 *bucket = view->words + histogram->first;
-	unsigned int i, first = 0, last = 0;
 	struct gpumon_distribution d;
-	u64 highest = 0;
 
 	gpumon_ring_distribution(view, histogram, &d);
 	if (!d.count)
 		return;
-	show_name(m, ring->device);
+	gpumon_debugfs_show_name(m, ring->device);
 	seq_putc(m, ' ');
-	show_name(m, ring->name);
-	seq_printf(m, " %s: count %llu, sum %llu, min %llu, max %llu\n", histogram->name, d.count,
-		   d.sum, d.min, d.max);
-	for (i = 0; i < histogram->buckets; i++) {
-		if (!bucket[i])
-			continue;
-		if (!highest)
-			first = i;
-		last = i;
-		highest = max(highest, bucket[i]);
-	}
-	for (i = first; i <= last; i++) {
-		seq_printf(m, "[%llu, ", gpumon_histogram_lower(i));
-		if (i + 1 < histogram->buckets)
-			seq_printf(m, "%llu)", gpumon_histogram_lower(i + 1));
-		else
-			seq_puts(m, "...)");
-		seq_printf(m, "\t%8llu ", bucket[i]);
-		show_bar(m, bucket[i], highest);
-	}
-	seq_putc(m, '\n');
+	gpumon_debugfs_show_name(m, ring->name);
+	seq_putc(m, ' ');
+	gpumon_debugfs_show_histogram(m, histogram->name, view->words + histogram->first,
+				      histogram->buckets, &d);
 }
 
 static int histograms_show(struct seq_file *m, void *unused)
@@ -260,7 +237,7 @@ static int histograms_show(struct seq_file *m, void *unused)
 	}
 	mutex_unlock(&gpumon_period_lock);
 	kvfree(view);
-	return 0;
+	return gpumon_debugfs_show_all_histograms(m);
 }
 DEFINE_SHOW_ATTRIBUTE(histograms);
 

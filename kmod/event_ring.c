@@ -213,6 +213,49 @@ noinline void gpumon_event_ring_wait(u64 now, u32 ring, const struct dma_fence *
 	event_commit(slot);
 }
 
+/**
+ * gpumon_event_ring_words - write an event of a table of statistics
+ * @event: which
+ * @now: time
+ * @row: its row, GPUMON_NONE for none
+ * @context: first word, see GPUMON_EVENT_WORDS()
+ * @seqno: second word
+ * @arg: third word
+ * @arg2: fourth word
+ *
+ * The task is named where one made it, not where it was interrupted.
+ *
+ * Context: probe, preemption off.
+ */
+noinline void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32 row, u64 context,
+				      u64 seqno, u64 arg, u64 arg2)
+{
+	struct ring_buffer_event *slot;
+	struct gpumon_event *record = event_begin(&slot);
+
+	if (!record)
+		return;
+	memset(record, 0, sizeof(*record));
+	record->time_ns = now;
+	record->context = context;
+	record->seqno = seqno;
+	record->arg = arg;
+	record->arg2 = arg2;
+	record->event = event;
+	record->cpu = raw_smp_processor_id();
+	record->ring = row;
+	record->queue_depth = GPUMON_DEPTH_UNKNOWN;
+	record->hw_depth = GPUMON_DEPTH_UNKNOWN;
+	if (in_task()) {
+		record->flags = GPUMON_EVENT_F_SUBMITTER;
+		record->pid = current->tgid;
+		record->tid = current->pid;
+		memcpy(record->comm, current->comm, sizeof(record->comm));
+		record->comm[sizeof(record->comm) - 1] = '\0';
+	}
+	event_commit(slot);
+}
+
 static void event_ring_off(void)
 {
 	if (!static_key_enabled(&gpumon_event_ring_key))

@@ -56,6 +56,9 @@ void gpumon_event_ring_job(enum gpumon_event_type event, u64 now, u32 ring,
 void gpumon_event_ring_wait(u64 now, u32 ring, const struct dma_fence *finished,
 			    const struct dma_fence *dependency);
 
+void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32 row, u64 context, u64 seqno,
+			     u64 arg, u64 arg2);
+
 /**
  * gpumon_event_ring_on - are events asked for
  *

@@ -62,6 +62,22 @@ static inline u64 gpumon_histogram_upper(unsigned int index, unsigned int bucket
 	return index + 1 < buckets ? gpumon_histogram_lower(index + 1) : U64_MAX;
 }
 
+/**
+ * struct gpumon_distribution - a histogram in numbers
+ * @count: number of values
+ * @sum: their sum
+ * @min: the lowest
+ * @max: the highest
+ */
+struct gpumon_distribution {
+	u64 count;
+	u64 sum;
+	u64 min;
+	u64 max;
+};
+
+void gpumon_histogram_distribution(const u64 *bucket, unsigned int buckets, u64 sum, u64 max,
+				   u64 not_min, struct gpumon_distribution *distribution);
 u64 gpumon_histogram_percentile(const u64 *bucket, unsigned int buckets, u64 count, u64 min,
 				u64 max, unsigned int percent);
 

@@ -4,6 +4,7 @@
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
+#include "alert.h"
 #include "debugfs.h"
 #include "drm_sched.h"
 #include "event_ring.h"
@@ -13,6 +14,7 @@
 #include "period.h"
 #include "process.h"
 #include "ring.h"
+#include "statistics.h"
 
 #ifndef CONFIG_TRACEPOINTS
 #error gpumon needs a kernel with CONFIG_TRACEPOINTS
@@ -71,7 +73,7 @@ static void housekeeping(struct work_struct *work)
 size_t gpumon_memory_bytes(void)
 {
 	return gpumon_counters_bytes(&gpumon_probe_counters) + gpumon_ring_bytes() +
-	       gpumon_process_bytes() + gpumon_job_bytes() +
+	       gpumon_process_bytes() + gpumon_job_bytes() + gpumon_groups_bytes() +
 	       num_possible_cpus() * sizeof(struct gpumon_cpu);
 }
 
@@ -110,6 +112,7 @@ static int check_parameters(void)
 
 static void free_tables(void)
 {
+	gpumon_groups_exit();
 	gpumon_job_exit();
 	gpumon_process_exit();
 	gpumon_ring_exit();
@@ -125,28 +128,32 @@ static int __init gpumon_init(void)
 	ret = gpumon_probe_init()				?:
 		      gpumon_ring_init(gpumon_max_rings)	?:
 		      gpumon_process_init(gpumon_max_processes) ?:
-								  gpumon_job_init(gpumon_max_jobs);
+		      gpumon_job_init(gpumon_max_jobs)		?:
+								  gpumon_groups_init();
 	if (ret) {
 		pr_err("no memory for the statistics, choose smaller max_rings, max_processes or max_jobs\n");
 		goto err_tables;
 	}
 	gpumon_event_ring_init();
+	gpumon_alert_init();
 	gpumon_period_start();
 	gpumon_drm_sched.enabled = enable_drm_sched;
-	ret = gpumon_probe_start();
-	if (ret)
-		goto err_tables;
+	/* Alerts of the first probes already find the family. */
 	ret = gpumon_netlink_init();
 	if (ret) {
 		pr_err("cannot register the generic netlink family, error %d\n", ret);
-		goto err_probes;
+		goto err_tables;
 	}
+	ret = gpumon_probe_start();
+	if (ret)
+		goto err_netlink;
 	gpumon_debugfs_init();
 	schedule_delayed_work(&housekeeping_work, msecs_to_jiffies(HOUSEKEEPING_MS));
 	return 0;
 
-err_probes:
-	gpumon_probe_stop();
+err_netlink:
+	gpumon_alert_exit();
+	gpumon_netlink_exit();
 err_tables:
 	free_tables();
 	return ret;
@@ -154,10 +161,14 @@ err_tables:
 
 static void __exit gpumon_exit(void)
 {
-	/* First nobody may ask, then nobody may write, then the memory goes. */
+	/*
+	 * Nobody may write, then nobody may ask, then the memory goes. A request
+	 * in between finds that nothing can be attached any more.
+	 */
 	gpumon_debugfs_exit();
-	gpumon_netlink_exit();
 	gpumon_probe_stop();
+	gpumon_alert_exit();
+	gpumon_netlink_exit();
 	cancel_delayed_work_sync(&housekeeping_work);
 	gpumon_event_ring_exit();
 	free_tables();

@@ -9,6 +9,7 @@
 #include <linux/ktime.h>
 #include <net/genetlink.h>
 
+#include "alert.h"
 #include "event_ring.h"
 #include "info.h"
 #include "netlink.h"
@@ -35,6 +36,10 @@ static const struct nla_policy ring_get_policy[GPUMON_A_RING_MAX + 1] = {
 
 static const struct nla_policy histogram_get_policy[GPUMON_A_HISTOGRAM_MAX + 1] = {
 	[GPUMON_A_HISTOGRAM_PERIOD] = { .type = NLA_U32 },
+};
+
+static const struct nla_policy statistic_get_policy[GPUMON_A_STATISTIC_MAX + 1] = {
+	[GPUMON_A_STATISTIC_PERIOD] = { .type = NLA_U32 },
 };
 
 static const struct nla_policy process_get_policy[GPUMON_A_PROCESS_MAX + 1] = {
@@ -76,6 +81,7 @@ static int fill_info(struct sk_buff *skb, void *unused)
 {
 	const int pad = GPUMON_A_INFO_PAD;
 	struct gpumon_process_totals totals;
+	struct nlattr *nest;
 
 	gpumon_process_totals(false, &totals);
 	if (nla_put_string(skb, GPUMON_A_INFO_VERSION, GPUMON_VERSION) ||
@@ -91,12 +97,17 @@ static int fill_info(struct sk_buff *skb, void *unused)
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_PROCESSES, gpumon_max_processes) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_PROCESSES, gpumon_table_used(&gpumon_process_table)) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_PROCESSES_EXITED, totals.exited, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_EXITED, totals.jobs_exited, pad) ||
+	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_EXITED,
+				   totals.words[GPUMON_PROCESS_JOBS], pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_JOBS, gpumon_max_jobs) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_UNATTRIBUTED,
 				   gpumon_jobs_unattributed(false), pad) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_MEMORY_BYTES, gpumon_memory_bytes(), pad))
 		return -EMSGSIZE;
+	nest = nla_nest_start(skb, GPUMON_A_INFO_EXITED);
+	if (!nest || gpumon_netlink_put_process_words(skb, totals.words))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
 	return 0;
 }
 
@@ -104,9 +115,11 @@ static int info_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	int ret;
 
+	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
 	ret = reply(info, NLMSG_GOODSIZE, fill_info, NULL);
 	mutex_unlock(&gpumon_period_lock);
+	mutex_unlock(&gpumon_probe_lock);
 	return ret;
 }
 
@@ -115,6 +128,8 @@ static int fill_probe(struct sk_buff *skb, const struct gpumon_probe *probe, boo
 	static const int drop_attrs[GPUMON_DROPS] = {
 		[GPUMON_DROP_TABLE_FULL] = GPUMON_A_DROPS_TABLE_FULL,
 		[GPUMON_DROP_RECURSION] = GPUMON_A_DROPS_RECURSION,
+		[GPUMON_DROP_UNREADABLE] = GPUMON_A_DROPS_UNREADABLE,
+		[GPUMON_DROP_MISSED] = GPUMON_A_DROPS_MISSED,
 	};
 	const int pad = GPUMON_A_PROBE_PAD;
 	struct gpumon_probe_view view;
@@ -174,7 +189,19 @@ static int fill_group(struct sk_buff *skb, void *arg)
 /* Room for a group with all its probes. */
 static size_t group_bytes(const struct gpumon_group *group)
 {
-	return 512 + group->count * 512;
+	return 512 + group->count * 640;
+}
+
+/* A group is sent whole, it may be larger than the usual buffer. */
+static int group_get_start(struct netlink_callback *cb)
+{
+	size_t most = 0;
+	unsigned int g;
+
+	for (g = 0; g < gpumon_group_count; g++)
+		most = max(most, group_bytes(gpumon_groups[g]));
+	cb->min_dump_alloc = most;
+	return 0;
 }
 
 static const struct gpumon_group *group_asked(struct genl_info *info)
@@ -328,6 +355,7 @@ static const struct genl_ops gpumon_ops[] = {
 		.policy = group_get_policy,
 		.maxattr = GPUMON_A_GROUP_MAX,
 		.doit = group_get_doit,
+		.start = group_get_start,
 		.dumpit = group_get_dumpit,
 	},
 	{
@@ -375,6 +403,24 @@ static const struct genl_ops gpumon_ops[] = {
 		.cmd = GPUMON_CMD_RESET,
 		.flags = GENL_ADMIN_PERM,
 		.doit = reset_doit,
+	},
+	{
+		.cmd = GPUMON_CMD_STATISTIC_GET,
+		.flags = GENL_ADMIN_PERM,
+		.policy = statistic_get_policy,
+		.maxattr = GPUMON_A_STATISTIC_MAX,
+		.start = gpumon_netlink_statistic_start,
+		.dumpit = gpumon_netlink_statistic_get,
+	},
+	{
+		.cmd = GPUMON_CMD_LAYOUT_GET,
+		.flags = GENL_ADMIN_PERM,
+		.dumpit = gpumon_netlink_layout_get,
+	},
+	{
+		.cmd = GPUMON_CMD_ALERT_GET,
+		.flags = GENL_ADMIN_PERM,
+		.dumpit = gpumon_netlink_alert_get,
 	},
 };
 

@@ -21,12 +21,23 @@ int gpumon_netlink_histogram_start(struct netlink_callback *cb);
 int gpumon_netlink_histogram_get(struct sk_buff *skb, struct netlink_callback *cb);
 int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb);
 
+int gpumon_netlink_statistic_start(struct netlink_callback *cb);
+int gpumon_netlink_statistic_get(struct sk_buff *skb, struct netlink_callback *cb);
+int gpumon_netlink_layout_get(struct sk_buff *skb, struct netlink_callback *cb);
+int gpumon_netlink_put_buckets(struct sk_buff *skb, int type, const u64 *bucket,
+			       unsigned int buckets);
+int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words);
+
 /**
  * struct gpumon_netlink_dump - where a dump in parts goes on
+ * @group: group
+ * @table: table of the group
  * @index: slot of the table
  * @part: message of the slot
  */
 struct gpumon_netlink_dump {
+	u32 group;
+	u32 table;
 	u32 index;
 	u32 part;
 };

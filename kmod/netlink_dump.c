@@ -6,6 +6,7 @@
 #include "compat/genetlink.h"
 #include "netlink.h"
 #include "period.h"
+#include "probe.h"
 #include "process.h"
 #include "ring.h"
 
@@ -104,14 +105,45 @@ static int fill_ring(struct sk_buff *skb, u32 slot, const struct gpumon_ring_vie
 	return 0;
 }
 
+/**
+ * gpumon_netlink_put_buckets - the buckets of a histogram that are not empty
+ * @skb: buffer
+ * @type: attribute, with the attributes of the set bucket inside
+ * @bucket: counts
+ * @buckets: their number
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int gpumon_netlink_put_buckets(struct sk_buff *skb, int type, const u64 *bucket,
+			       unsigned int buckets)
+{
+	struct nlattr *nest;
+	unsigned int i;
+
+	for (i = 0; i < buckets; i++) {
+		if (!bucket[i])
+			continue;
+		nest = nla_nest_start(skb, type);
+		if (!nest ||
+		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_GE, gpumon_histogram_lower(i),
+					   GPUMON_A_BUCKET_PAD) ||
+		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_LT,
+					   gpumon_histogram_upper(i, buckets),
+					   GPUMON_A_BUCKET_PAD) ||
+		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_COUNT, bucket[i],
+					   GPUMON_A_BUCKET_PAD))
+			return -EMSGSIZE;
+		nla_nest_end(skb, nest);
+	}
+	return 0;
+}
+
 static int fill_histogram(struct sk_buff *skb, u32 slot, const struct gpumon_ring_view *view,
 			  const struct gpumon_ring_histogram *histogram)
 {
 	const u64 *bucket = view->words + histogram->first;
 	const int pad = GPUMON_A_HISTOGRAM_PAD;
 	struct gpumon_distribution d;
-	struct nlattr *nest;
-	unsigned int i;
 
 	gpumon_ring_distribution(view, histogram, &d);
 	if (nla_put_string(skb, GPUMON_A_HISTOGRAM_GROUP, "drm_sched") ||
@@ -125,22 +157,8 @@ static int fill_histogram(struct sk_buff *skb, u32 slot, const struct gpumon_rin
 	if (gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_MIN_VALUE, d.min, pad) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_MAX_VALUE, d.max, pad))
 		return -EMSGSIZE;
-	for (i = 0; i < histogram->buckets; i++) {
-		if (!bucket[i])
-			continue;
-		nest = nla_nest_start(skb, GPUMON_A_HISTOGRAM_BUCKET);
-		if (!nest ||
-		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_GE, gpumon_histogram_lower(i),
-					   GPUMON_A_BUCKET_PAD) ||
-		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_LT,
-					   gpumon_histogram_upper(i, histogram->buckets),
-					   GPUMON_A_BUCKET_PAD) ||
-		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_COUNT, bucket[i],
-					   GPUMON_A_BUCKET_PAD))
-			return -EMSGSIZE;
-		nla_nest_end(skb, nest);
-	}
-	return 0;
+	return gpumon_netlink_put_buckets(skb, GPUMON_A_HISTOGRAM_BUCKET, bucket,
+					  histogram->buckets);
 }
 
 /* The rings, or with @histograms their histograms, as far as they fit into @skb. */
@@ -205,21 +223,64 @@ int gpumon_netlink_histogram_get(struct sk_buff *skb, struct netlink_callback *c
 	return dump_rings(skb, cb, true);
 }
 
+/**
+ * gpumon_netlink_put_process_words - what a process came to
+ * @skb: buffer
+ * @words: its counters
+ *
+ * Jobs are always sent, the others if somebody counts them.
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: 0 or -EMSGSIZE.
+ */
+int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words)
+{
+	static const u8 attr[GPUMON_PROCESS_WORDS] = {
+		[GPUMON_PROCESS_JOBS] = GPUMON_A_PROCESS_JOBS,
+		[GPUMON_PROCESS_SUBMISSIONS] = GPUMON_A_PROCESS_SUBMISSIONS,
+		[GPUMON_PROCESS_ALLOCATED_BYTES] = GPUMON_A_PROCESS_ALLOCATED_BYTES,
+		[GPUMON_PROCESS_MAPPED_BYTES] = GPUMON_A_PROCESS_MAPPED_BYTES,
+		[GPUMON_PROCESS_IOCTLS] = GPUMON_A_PROCESS_IOCTLS,
+		[GPUMON_PROCESS_FAULTS] = GPUMON_A_PROCESS_FAULTS,
+		[GPUMON_PROCESS_OPENS] = GPUMON_A_PROCESS_OPENS,
+	};
+	int word;
+
+	for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
+		if (!attr[word] ||
+		    (word != GPUMON_PROCESS_JOBS && !gpumon_process_word_known(word)))
+			continue;
+		if (gpumon_netlink_put_u64(skb, attr[word], words[word], GPUMON_A_PROCESS_PAD))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
 static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 {
 	const struct gpumon_process *process = &gpumon_processes[slot];
 	char comm[TASK_COMM_LEN];
+	u64 words[GPUMON_PROCESS_WORDS], open;
 	bool alive;
-	u64 jobs;
 
-	gpumon_counters_read(&gpumon_process_counters, slot, closed, &jobs);
+	gpumon_counters_read(&gpumon_process_counters, slot, closed, words);
 	alive = gpumon_process_alive(slot, comm);
 	if (nla_put_u32(skb, GPUMON_A_PROCESS_PID, process->pid) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_START_NS, process->start_ns,
 				   GPUMON_A_PROCESS_PAD) ||
 	    nla_put_string(skb, GPUMON_A_PROCESS_COMM, comm) ||
 	    nla_put_u32(skb, GPUMON_A_PROCESS_ALIVE, alive) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_JOBS, jobs, GPUMON_A_PROCESS_PAD))
+	    gpumon_netlink_put_process_words(skb, words))
+		return -EMSGSIZE;
+	/* A level: over all periods, what was opened and not closed. */
+	open = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_OPENS) -
+	       gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_CLOSES);
+	if (gpumon_process_word_known(GPUMON_PROCESS_OPENS) &&
+	    gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_OPEN_HANDLES, max_t(s64, open, 0),
+				   GPUMON_A_PROCESS_PAD))
+		return -EMSGSIZE;
+	if (process->cgroup_id && gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_CGROUP_ID,
+							 process->cgroup_id, GPUMON_A_PROCESS_PAD))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -231,6 +292,7 @@ int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb)
 	bool closed;
 	int ret;
 
+	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
 	cb->seq = atomic_read(&gpumon_process_generation);
 	ret = gpumon_netlink_period(gpumon_netlink_dump_attr(cb, GPUMON_A_PROCESS_PERIOD), &closed,
@@ -248,5 +310,6 @@ int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb)
 		genlmsg_end(skb, header);
 	}
 	mutex_unlock(&gpumon_period_lock);
+	mutex_unlock(&gpumon_probe_lock);
 	return gpumon_netlink_dump_end(skb, ret);
 }

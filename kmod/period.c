@@ -6,6 +6,7 @@
 #include "probe.h"
 #include "process.h"
 #include "ring.h"
+#include "statistics.h"
 
 struct gpumon_period gpumon_period;
 DEFINE_MUTEX(gpumon_period_lock);
@@ -25,9 +26,11 @@ void gpumon_period_start(void)
 void gpumon_period_close(void)
 {
 	lockdep_assert_held(&gpumon_period_lock);
+	gpumon_probe_collect_missed();
 	gpumon_counters_close(&gpumon_probe_counters);
 	gpumon_ring_close();
 	gpumon_process_close();
+	gpumon_groups_close();
 	gpumon_period.closed_since_ns = gpumon_period.since_ns;
 	gpumon_period.since_ns = ktime_get_mono_fast_ns();
 	gpumon_period.number++;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The process table: learning of processes, ageing out those that are gone. */
+#include <linux/cgroup.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 
 #include "period.h"
+#include "probe.h"
 #include "process.h"
 
 struct gpumon_table gpumon_process_table;
@@ -46,7 +48,8 @@ int gpumon_process_init(u32 max_processes)
 	gpumon_processes = kvcalloc(slots, sizeof(*gpumon_processes), GFP_KERNEL);
 	if (!gpumon_processes)
 		return -ENOMEM;
-	ret = gpumon_counters_init(&gpumon_process_counters, slots, 1, 0, 1);
+	ret = gpumon_counters_init(&gpumon_process_counters, slots, GPUMON_PROCESS_WORDS, 0,
+				   GPUMON_PROCESS_WORDS);
 	if (ret)
 		return ret;
 	for_each_possible_cpu(cpu)
@@ -76,6 +79,19 @@ size_t gpumon_process_bytes(void)
 	return gpumon_table_bytes(&gpumon_process_table) +
 	       gpumon_process_table.slots * sizeof(*gpumon_processes) +
 	       gpumon_counters_bytes(&gpumon_process_counters);
+}
+
+/* Where the process is in the unified hierarchy; its number is the directory's inode. */
+static u64 current_cgroup_id(void)
+{
+	u64 id = 0;
+
+#ifdef CONFIG_CGROUPS
+	rcu_read_lock();
+	id = cgroup_id(task_dfl_cgroup(current));
+	rcu_read_unlock();
+#endif
+	return id;
 }
 
 /**
@@ -108,6 +124,7 @@ noinline u32 gpumon_process_learn(u64 key)
 	/* A name that changes while it is copied is still terminated. */
 	memcpy(process->comm, leader->comm, TASK_COMM_LEN);
 	process->comm[TASK_COMM_LEN - 1] = '\0';
+	process->cgroup_id = current_cgroup_id();
 	/* Pairs with gpumon_process_ready(). */
 	smp_store_release(&process->ready, true);
 	return slot;
@@ -152,7 +169,7 @@ void gpumon_process_age(void)
 {
 	struct gpumon_table *table = &gpumon_process_table;
 	char comm[TASK_COMM_LEN];
-	u32 slot;
+	u32 slot, word;
 
 	lockdep_assert_held(&gpumon_period_lock);
 	if (atomic_read(&process_count) < process_limit - process_limit / 4)
@@ -161,16 +178,27 @@ void gpumon_process_age(void)
 		if (!gpumon_process_ready(slot) || gpumon_process_alive(slot, comm))
 			continue;
 		process_total.exited++;
-		process_total.jobs_exited +=
-			gpumon_counters_one(&gpumon_process_counters, slot, false, 0);
-		process_closed.jobs_exited +=
-			gpumon_counters_one(&gpumon_process_counters, slot, true, 0);
+		for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
+			process_total.words[word] +=
+				gpumon_counters_one(&gpumon_process_counters, slot, false, word);
+			process_closed.words[word] +=
+				gpumon_counters_one(&gpumon_process_counters, slot, true, word);
+		}
 		atomic_add(2, &gpumon_process_generation);
 		gpumon_counters_zero(&gpumon_process_counters, slot);
 		WRITE_ONCE(gpumon_processes[slot].ready, false);
 		gpumon_table_release(table, slot);
 		atomic_dec(&process_count);
 	}
+}
+
+static void process_since(struct gpumon_process_totals *totals)
+{
+	int word;
+
+	totals->exited = process_total.exited - process_base.exited;
+	for (word = 0; word < GPUMON_PROCESS_WORDS; word++)
+		totals->words[word] = process_total.words[word] - process_base.words[word];
 }
 
 /**
@@ -181,8 +209,7 @@ void gpumon_process_age(void)
 void gpumon_process_close(void)
 {
 	gpumon_counters_close(&gpumon_process_counters);
-	process_closed.exited = process_total.exited - process_base.exited;
-	process_closed.jobs_exited = process_total.jobs_exited - process_base.jobs_exited;
+	process_since(&process_closed);
 	process_base = process_total;
 	atomic_add(2, &gpumon_process_generation);
 }
@@ -196,9 +223,42 @@ void gpumon_process_close(void)
  */
 void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals)
 {
-	*totals = process_closed;
 	if (closed)
-		return;
-	totals->exited = process_total.exited - process_base.exited;
-	totals->jobs_exited = process_total.jobs_exited - process_base.jobs_exited;
+		*totals = process_closed;
+	else
+		process_since(totals);
+}
+
+/**
+ * gpumon_process_word_known - does anybody count this
+ * @word: what
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: whether a group that counts it is attached.
+ */
+bool gpumon_process_word_known(enum gpumon_process_word word)
+{
+	static const struct {
+		const char *group;
+		u16 words;
+	} counted[] = {
+		{ "drm_sched", BIT(GPUMON_PROCESS_JOBS) },
+		{ "i915", BIT(GPUMON_PROCESS_SUBMISSIONS) | BIT(GPUMON_PROCESS_ALLOCATED_BYTES) |
+				  BIT(GPUMON_PROCESS_FAULTS) },
+		{ "amdgpu", BIT(GPUMON_PROCESS_SUBMISSIONS) | BIT(GPUMON_PROCESS_ALLOCATED_BYTES) |
+				    BIT(GPUMON_PROCESS_MAPPED_BYTES) },
+		{ "nvidia", BIT(GPUMON_PROCESS_MAPPED_BYTES) | BIT(GPUMON_PROCESS_IOCTLS) |
+				    BIT(GPUMON_PROCESS_FAULTS) | BIT(GPUMON_PROCESS_OPENS) |
+				    BIT(GPUMON_PROCESS_CLOSES) },
+	};
+	const struct gpumon_group *group;
+	unsigned int i, p;
+
+	for (i = 0; i < ARRAY_SIZE(counted); i++) {
+		group = counted[i].words & BIT(word) ? gpumon_group_find(counted[i].group) : NULL;
+		for (p = 0; group && p < group->count; p++)
+			if (group->probes[p].state == GPUMON_ATTACH_STATE_ATTACHED)
+				return true;
+	}
+	return false;
 }

@@ -9,27 +9,53 @@
 #include "table.h"
 
 /**
+ * enum gpumon_process_word - what is counted of a process, by whatever group
+ * @GPUMON_PROCESS_JOBS: jobs queued to the DRM scheduler
+ * @GPUMON_PROCESS_SUBMISSIONS: submissions to a driver's own interface
+ * @GPUMON_PROCESS_ALLOCATED_BYTES: bytes of the buffers it allocated
+ * @GPUMON_PROCESS_MAPPED_BYTES: bytes it mapped
+ * @GPUMON_PROCESS_IOCTLS: ioctls on a driver's devices
+ * @GPUMON_PROCESS_FAULTS: page faults on mappings of a driver's devices
+ * @GPUMON_PROCESS_OPENS: devices opened
+ * @GPUMON_PROCESS_CLOSES: devices closed, of those that it was seen to open
+ * @GPUMON_PROCESS_WORDS: number of these, a power of two
+ */
+enum gpumon_process_word {
+	GPUMON_PROCESS_JOBS,
+	GPUMON_PROCESS_SUBMISSIONS,
+	GPUMON_PROCESS_ALLOCATED_BYTES,
+	GPUMON_PROCESS_MAPPED_BYTES,
+	GPUMON_PROCESS_IOCTLS,
+	GPUMON_PROCESS_FAULTS,
+	GPUMON_PROCESS_OPENS,
+	GPUMON_PROCESS_CLOSES,
+	GPUMON_PROCESS_WORDS
+};
+
+/**
  * struct gpumon_process - who a slot belongs to
  * @pid: process id (thread group) in the initial pid namespace
  * @ready: set when the other fields are
  * @start_ns: when it started, CLOCK_MONOTONIC, tells two users of a pid apart
+ * @cgroup_id: id of its cgroup (version 2) when it was first seen, 0 if there is none
  * @comm: its name when it was first seen
  */
 struct gpumon_process {
 	u32 pid;
 	bool ready;
 	u64 start_ns;
+	u64 cgroup_id;
 	char comm[TASK_COMM_LEN];
 };
 
 /**
  * struct gpumon_process_totals - what is known beyond the table
  * @exited: processes that were aged out
- * @jobs_exited: their jobs
+ * @words: what they had come to
  */
 struct gpumon_process_totals {
 	u64 exited;
-	u64 jobs_exited;
+	u64 words[GPUMON_PROCESS_WORDS];
 };
 
 extern struct gpumon_table gpumon_process_table;
@@ -58,14 +84,15 @@ static inline bool gpumon_process_ready(u32 slot)
 	return smp_load_acquire(&gpumon_processes[slot].ready);
 }
 
+bool gpumon_process_word_known(enum gpumon_process_word word);
+
 /**
- * gpumon_process_count_job - count a job to the process that submits it
- * @cpu: this CPU's memory
+ * gpumon_process_slot - the current process
  *
- * Context: task context of the submitter, preemption off.
- * Return: slot of the process, GPUMON_NONE if the table is full.
+ * Context: task context of the process, preemption off.
+ * Return: its slot, GPUMON_NONE if the table is full.
  */
-static __always_inline u32 gpumon_process_count_job(struct gpumon_cpu *cpu)
+static __always_inline u32 gpumon_process_slot(void)
 {
 	const struct task_struct *leader = current->group_leader;
 	/* Start times differ even where pids come again; the pid parts those born at once. */
@@ -74,13 +101,23 @@ static __always_inline u32 gpumon_process_count_job(struct gpumon_cpu *cpu)
 				     gpumon_table_home(&gpumon_process_table, key), key,
 				     GPUMON_TABLE_WAYS);
 
-	if (unlikely(slot == GPUMON_NONE)) {
-		slot = gpumon_process_learn(key);
-		if (slot == GPUMON_NONE)
-			return slot;
-	}
-	local64_inc(&cpu->processes[slot]);
-	return slot;
+	return likely(slot != GPUMON_NONE) ? slot : gpumon_process_learn(key);
+}
+
+/**
+ * gpumon_process_add - count something to a process
+ * @cpu: this CPU's memory
+ * @slot: the process, GPUMON_NONE is counted nowhere
+ * @word: what
+ * @n: how much
+ *
+ * Context: any, preemption off; the process is alive or @slot was checked to be still its own.
+ */
+static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
+					       enum gpumon_process_word word, u64 n)
+{
+	if (likely(slot != GPUMON_NONE))
+		local64_add(n, &cpu->processes[slot * GPUMON_PROCESS_WORDS + word]);
 }
 
 #endif /* GPUMON_PROCESS_H */

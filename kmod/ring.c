@@ -347,29 +347,8 @@ void gpumon_ring_distribution(const struct gpumon_ring_view *view,
 			      const struct gpumon_ring_histogram *histogram,
 			      struct gpumon_distribution *distribution)
 {
-	const u64 *bucket = view->words + histogram->first;
-	unsigned int i, lowest = 0, highest = 0;
-
-	memset(distribution, 0, sizeof(*distribution));
-	for (i = 0; i < histogram->buckets; i++) {
-		if (!bucket[i])
-			continue;
-		if (!distribution->count)
-			lowest = i;
-		highest = i;
-		distribution->count += bucket[i];
-	}
-	if (!distribution->count)
-		return;
-	distribution->sum = view->words[histogram->sum];
-	/*
-	 * The extremes are not read at the same instant as the buckets, and a
-	 * reset may take one away: hold them to the buckets that are there.
-	 */
-	distribution->min = gpumon_histogram_lower(lowest);
-	if (histogram->min)
-		distribution->min = clamp(~view->words[histogram->min], distribution->min,
-					  gpumon_histogram_upper(lowest, histogram->buckets) - 1);
-	distribution->max = clamp(view->words[histogram->max], gpumon_histogram_lower(highest),
-				  gpumon_histogram_upper(highest, histogram->buckets) - 1);
+	gpumon_histogram_distribution(view->words + histogram->first, histogram->buckets,
+				      view->words[histogram->sum], view->words[histogram->max],
+				      histogram->min ? view->words[histogram->min] : ~0ULL,
+				      distribution);
 }

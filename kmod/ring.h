@@ -170,20 +170,6 @@ static inline bool gpumon_ring_ready(u32 slot)
 	return smp_load_acquire(&gpumon_rings[slot].ready);
 }
 
-/**
- * struct gpumon_distribution - a histogram in numbers
- * @count: number of values
- * @sum: their sum
- * @min: the lowest
- * @max: the highest
- */
-struct gpumon_distribution {
-	u64 count;
-	u64 sum;
-	u64 min;
-	u64 max;
-};
-
 void gpumon_ring_distribution(const struct gpumon_ring_view *view,
 			      const struct gpumon_ring_histogram *histogram,
 			      struct gpumon_distribution *distribution);

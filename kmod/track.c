@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Allocation of the tables of things under way. */
+#include <linux/mm.h>
+
+#include "track.h"
+
+/**
+ * gpumon_track_init - allocate a table
+ * @track: table, described
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_track_exit() frees what was allocated.
+ */
+int gpumon_track_init(struct gpumon_track *track)
+{
+	/* Half full at most, so that the places of a key are not all taken before the table is. */
+	int ret = gpumon_table_init(&track->table, 2 * track->capacity, GPUMON_TABLE_WAYS);
+
+	if (ret)
+		return ret;
+	track->entries = kvcalloc(track->table.slots, sizeof(*track->entries), GFP_KERNEL);
+	return track->entries ? 0 : -ENOMEM;
+}
+
+/**
+ * gpumon_track_exit - free a table
+ * @track: table, may be half allocated
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_track_exit(struct gpumon_track *track)
+{
+	kvfree(track->entries);
+	gpumon_table_free(&track->table);
+}
+
+/**
+ * gpumon_track_clear - nothing is known any more
+ * @track: table
+ *
+ * Context: no probe that uses it runs.
+ */
+void gpumon_track_clear(struct gpumon_track *track)
+{
+	u32 slot;
+
+	for (slot = 0; slot < track->table.slots; slot++)
+		gpumon_table_release(&track->table, slot);
+}
+
+/**
+ * gpumon_track_bytes - memory of a table
+ * @track: table
+ *
+ * Return: bytes.
+ */
+size_t gpumon_track_bytes(const struct gpumon_track *track)
+{
+	return gpumon_table_bytes(&track->table) + track->table.slots * sizeof(*track->entries);
+}

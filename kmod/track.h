@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Things that were seen to begin and whose end is waited for: objects that
+ * live, requests under way, files that are open. What has no entry here was
+ * begun before anybody looked, and its end must not be counted against a level.
+ */
+#ifndef GPUMON_TRACK_H
+#define GPUMON_TRACK_H
+
+#include "table.h"
+
+/**
+ * struct gpumon_tracked - a thing that has begun
+ * @time_ns: when
+ * @value: its size, or whatever its driver keeps
+ * @owner: whose it is, or whatever its driver keeps
+ * @row: row that it is counted in
+ * @process: slot of the process that began it, GPUMON_NONE if there is none
+ */
+struct gpumon_tracked {
+	u64 time_ns;
+	u64 value;
+	u64 owner;
+	u32 row;
+	u32 process;
+};
+
+/**
+ * struct gpumon_track - a bounded table of them
+ * @name: what they are: "objects"
+ * @capacity: how many fit
+ * @table: the keys
+ * @entries: their entries
+ */
+struct gpumon_track {
+	const char *name;
+	u32 capacity;
+	struct gpumon_table table;
+	struct gpumon_tracked *entries;
+};
+
+int gpumon_track_init(struct gpumon_track *track);
+void gpumon_track_exit(struct gpumon_track *track);
+void gpumon_track_clear(struct gpumon_track *track);
+size_t gpumon_track_bytes(const struct gpumon_track *track);
+
+/**
+ * gpumon_track_find - what is known of a thing
+ * @track: table
+ * @key: what it is known by, not 0: an address (never followed), or its numbers mixed
+ *
+ * Context: any, preemption off, takes no lock.
+ * Return: its entry, NULL if its beginning was not seen.
+ */
+static __always_inline struct gpumon_tracked *gpumon_track_find(const struct gpumon_track *track,
+								u64 key)
+{
+	u32 slot = gpumon_table_find(&track->table, gpumon_table_home(&track->table, key), key,
+				     GPUMON_TABLE_WAYS);
+
+	return slot == GPUMON_NONE ? NULL : &track->entries[slot];
+}
+
+/**
+ * gpumon_track_begin - a thing begins
+ * @track: table
+ * @key: what it is known by, not 0
+ * @known: set if there was an entry already: its end was not seen, the caller
+ *         takes back what it had counted for it
+ *
+ * Context: any, preemption off, takes no lock; begin and end of one thing never
+ * run at once.
+ * Return: the entry to be filled in, NULL if the table is full.
+ */
+static __always_inline struct gpumon_tracked *gpumon_track_begin(struct gpumon_track *track,
+								 u64 key, bool *known)
+{
+	bool created;
+	u32 slot = gpumon_table_claim(&track->table, key, &created);
+
+	if (unlikely(slot == GPUMON_NONE))
+		return NULL;
+	*known = !created;
+	return &track->entries[slot];
+}
+
+/**
+ * gpumon_track_end - a thing is over, its entry is free again
+ * @track: table
+ * @entry: its entry, everything of it has been read
+ *
+ * Context: any, preemption off, takes no lock.
+ */
+static __always_inline void gpumon_track_end(struct gpumon_track *track,
+					     struct gpumon_tracked *entry)
+{
+	gpumon_table_release(&track->table, entry - track->entries);
+}
+
+#endif /* GPUMON_TRACK_H */
