@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The control file in debugfs: what no process can do with a device node. One
+ * command a write; it is over when write() returns, and its error is write()'s.
+ */
+#include <linux/debugfs.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "mock_nvidia_priv.h"
+
+#define MOCK_COMMAND_LEN 1024
+
+/* The next word of a command as a number; fallback where the command ends. */
+static int next_number(char **rest, u64 *value, const u64 *fallback)
+{
+	char *word = strsep(rest, " ");
+
+	if (word && *word)
+		return kstrtou64(word, 0, value);
+	if (!fallback)
+		return -EINVAL;
+	*value = *fallback;
+	return 0;
+}
+
+static int next_gpu(char **rest, struct mock_gpu **gpu)
+{
+	u64 index;
+	int err = next_number(rest, &index, NULL);
+
+	if (err)
+		return err;
+	if (index >= mock_gpu_count)
+		return -ENODEV;
+	*gpu = mock_gpus[index];
+	return 0;
+}
+
+static int next_vector(char **rest, struct mock_vector **vector)
+{
+	struct mock_gpu *gpu;
+	char *word;
+	u64 index;
+	int err = next_gpu(rest, &gpu);
+
+	if (err)
+		return err;
+	word = strsep(rest, " ");
+	if (!word)
+		return -EINVAL;
+	if (!strcmp(word, "legacy")) {
+		*vector = &gpu->vector[gpu->vectors];
+		return 0;
+	}
+	err = kstrtou64(word, 0, &index);
+	if (err)
+		return err;
+	if (index >= gpu->vectors)
+		return -ENOENT;
+	*vector = &gpu->vector[index];
+	return 0;
+}
+
+static int fire(char *rest, enum mock_answer answer, bool burst)
+{
+	const u64 once = 1, no_time = 0;
+	struct mock_vector *vector;
+	u64 count, bh_ns;
+	int err;
+
+	err = next_vector(&rest, &vector);
+	if (!err)
+		err = next_number(&rest, &count, &once);
+	if (!err)
+		err = next_number(&rest, &bh_ns, &no_time);
+	return err ? err : mock_irq_fire(vector, answer, count, bh_ns, burst);
+}
+
+static int do_interrupt(char *rest)
+{
+	return fire(rest, MOCK_WAKE, false);
+}
+
+static int do_burst(char *rest)
+{
+	return fire(rest, MOCK_WAKE, true);
+}
+
+static int do_handled(char *rest)
+{
+	return fire(rest, MOCK_HANDLED, false);
+}
+
+static int do_unhandled(char *rest)
+{
+	return fire(rest, MOCK_UNHANDLED, false);
+}
+
+static int report(char *rest, bool in_interrupt)
+{
+	struct mock_gpu *gpu = NULL;
+	u64 code;
+	int err;
+
+	if (!strncmp(rest, "- ", 2)) {
+		/* The tracepoint would follow the NULL, in the driver as well. */
+		if (IS_ENABLED(MOCK_TRACEPOINT))
+			return -EOPNOTSUPP;
+		rest += 2;
+	} else {
+		err = next_gpu(&rest, &gpu);
+		if (err)
+			return err;
+	}
+	err = next_number(&rest, &code, NULL);
+	if (err)
+		return err;
+	if (code > U32_MAX)
+		return -ERANGE;
+	mock_xid(gpu, code, in_interrupt, rest ? rest : "");
+	return 0;
+}
+
+static int do_xid(char *rest)
+{
+	return report(rest, false);
+}
+
+static int do_xid_irq(char *rest)
+{
+	return report(rest, true);
+}
+
+static int get(char *rest, bool persistent)
+{
+	u64 id, va, length;
+	int err;
+
+	err = next_number(&rest, &id, NULL);
+	if (!err)
+		err = next_number(&rest, &va, NULL);
+	if (!err)
+		err = next_number(&rest, &length, NULL);
+	return err ? err : mock_p2p_get(id, va, length, persistent);
+}
+
+static int do_p2p_get(char *rest)
+{
+	return get(rest, false);
+}
+
+static int do_p2p_get_persistent(char *rest)
+{
+	return get(rest, true);
+}
+
+static int with_id(char *rest, int (*function)(u64 id))
+{
+	u64 id;
+	int err = next_number(&rest, &id, NULL);
+
+	return err ? err : function(id);
+}
+
+static int do_p2p_put(char *rest)
+{
+	return with_id(rest, mock_p2p_put);
+}
+
+static int do_p2p_put_wrong(char *rest)
+{
+	return with_id(rest, mock_p2p_put_wrong);
+}
+
+static int do_p2p_revoke(char *rest)
+{
+	return with_id(rest, mock_p2p_revoke);
+}
+
+static int do_p2p_unmap(char *rest)
+{
+	return with_id(rest, mock_p2p_unmap);
+}
+
+static int do_p2p_map(char *rest)
+{
+	struct mock_gpu *peer = NULL;
+	u64 id;
+	int err = next_number(&rest, &id, NULL);
+
+	if (!err && rest)
+		err = next_gpu(&rest, &peer);
+	return err ? err : mock_p2p_map(id, peer);
+}
+
+static int power(char *rest, int (*function)(struct device *dev))
+{
+	const u64 no_time = 0, works = 0;
+	struct mock_gpu *gpu;
+	u64 ns, fails;
+	int err;
+
+	err = next_gpu(&rest, &gpu);
+	if (!err)
+		err = next_number(&rest, &ns, &no_time);
+	if (!err)
+		err = next_number(&rest, &fails, &works);
+	if (err)
+		return err;
+	mutex_lock(&gpu->pm_lock);
+	gpu->pm_ns = ns;
+	gpu->pm_fails = fails;
+	err = function ? function(gpu->nvl.dev) : mock_pm_procfs_suspend(gpu);
+	mutex_unlock(&gpu->pm_lock);
+	return err;
+}
+
+static int do_suspend(char *rest)
+{
+	return power(rest, nv_pm_ops.suspend);
+}
+
+static int do_procfs_suspend(char *rest)
+{
+	return power(rest, NULL);
+}
+
+static int do_resume(char *rest)
+{
+	return power(rest, nv_pm_ops.resume);
+}
+
+static int do_runtime_suspend(char *rest)
+{
+	return power(rest, nv_pm_ops.runtime_suspend);
+}
+
+static int do_runtime_resume(char *rest)
+{
+	return power(rest, nv_pm_ops.runtime_resume);
+}
+
+static int do_fail_opens(char *rest)
+{
+	struct mock_gpu *gpu;
+	u64 count;
+	int err;
+
+	err = next_gpu(&rest, &gpu);
+	if (!err)
+		err = next_number(&rest, &count, NULL);
+	if (err)
+		return err;
+	atomic_set(&gpu->fail_opens, min_t(u64, count, INT_MAX));
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*function)(char *rest);
+} mock_commands[] = {
+	{ "interrupt", do_interrupt },
+	{ "burst", do_burst },
+	{ "handled", do_handled },
+	{ "unhandled", do_unhandled },
+	{ "xid", do_xid },
+	{ "xid-irq", do_xid_irq },
+	{ "p2p-get", do_p2p_get },
+	{ "p2p-get-persistent", do_p2p_get_persistent },
+	{ "p2p-put", do_p2p_put },
+	{ "p2p-put-wrong", do_p2p_put_wrong },
+	{ "p2p-revoke", do_p2p_revoke },
+	{ "p2p-map", do_p2p_map },
+	{ "p2p-unmap", do_p2p_unmap },
+	{ "suspend", do_suspend },
+	{ "procfs-suspend", do_procfs_suspend },
+	{ "resume", do_resume },
+	{ "runtime-suspend", do_runtime_suspend },
+	{ "runtime-resume", do_runtime_resume },
+	{ "fail-opens", do_fail_opens },
+};
+
+static ssize_t control_write(struct file *file, const char __user *from, size_t size,
+			     loff_t *offset)
+{
+	char *command, *rest, *word;
+	unsigned int i;
+	int err = -EINVAL;
+
+	if (size >= MOCK_COMMAND_LEN)
+		return -E2BIG;
+	command = memdup_user_nul(from, size);
+	if (IS_ERR(command))
+		return PTR_ERR(command);
+	rest = strim(command);
+	word = strsep(&rest, " ");
+	for (i = 0; i < ARRAY_SIZE(mock_commands); i++)
+		if (!strcmp(word, mock_commands[i].name))
+			break;
+	if (rest && i < ARRAY_SIZE(mock_commands))
+		err = mock_commands[i].function(rest);
+	kfree(command);
+	return err ? err : size;
+}
+
+static const struct file_operations control_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = control_write,
+	.llseek = noop_llseek,
+};
+
+/**
+ * mock_control_init() - make the file
+ * @dir: the mock's folder in debugfs
+ */
+void mock_control_init(struct dentry *dir)
+{
+	debugfs_create_file("control", 0200, dir, NULL, &control_fops);
+}
