@@ -10,11 +10,9 @@
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
-struct gpumon_group;
-struct gpumon_probe;
 struct seq_file;
 
-#define GPUMON_FIELD_REASON_LEN 64
+#define GPUMON_FIELD_REASON_LEN 96
 
 /**
  * struct gpumon_field - a member of a type that is known at run time only
@@ -126,11 +124,6 @@ static __always_inline void *gpumon_field_address(const struct gpumon_field *fie
 }
 
 long gpumon_read_string_nofault(char *to, size_t size, const char *from);
-int gpumon_btf_init(void);
-void gpumon_btf_exit(void);
-void gpumon_btf_module_came(const char *module);
-void gpumon_btf_module_gone(const char *module);
-void gpumon_btf_done(void);
 void gpumon_btf_show(struct seq_file *m);
 
 #endif /* GPUMON_BTF_H */

@@ -112,7 +112,8 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 	}
 	words = ring_words(ctx.cpu, ring);
 	local64_inc(&words[GPUMON_RING_QUEUED]);
-	process = gpumon_process_count_job(ctx.cpu);
+	process = gpumon_process_slot();
+	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_JOBS, 1);
 	if (unlikely(process == GPUMON_NONE))
 		local64_inc(&words[GPUMON_RING_UNATTRIBUTED]);
 
@@ -350,35 +351,40 @@ enum {
 	ROLE_FINI
 };
 
-#define SCHED_TRACEPOINT(_name, _role, _body, ...)                                          \
+#define SCHED_TRACEPOINT(_name, _role, _body, _prototype, ...)                              \
 	{                                                                                   \
 		.module = "gpu_sched", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
-		.role = _role, .body = _body, ##__VA_ARGS__                                 \
+		.role = _role, .body = _body, .prototype = _prototype, ##__VA_ARGS__        \
 	}
+#define JOB_AND_ENTITY "*drm_sched_job *drm_sched_entity"
+#define JOB_AND_FENCE  "*drm_sched_job *dma_fence"
 
 static struct gpumon_probe drm_sched_probes[] = {
 	/* Beginning of a job first: the order in which they are detached. */
-	SCHED_TRACEPOINT("drm_sched_job", ROLE_QUEUE, probe_queue),
-	SCHED_TRACEPOINT("drm_sched_job_queue", ROLE_QUEUE, probe_queue),
-	SCHED_TRACEPOINT("drm_run_job", ROLE_RUN, probe_run),
-	SCHED_TRACEPOINT("drm_sched_job_run", ROLE_RUN, probe_run),
-	SCHED_TRACEPOINT("drm_sched_process_job", ROLE_DONE, probe_done),
-	SCHED_TRACEPOINT("drm_sched_job_done", ROLE_DONE, probe_done),
-	SCHED_TRACEPOINT("drm_sched_job_wait_dep", ROLE_WAIT, probe_wait, .optional = true,
-			 .without = "dependency waits are not counted"),
-	SCHED_TRACEPOINT("drm_sched_job_unschedulable", ROLE_WAIT, probe_wait, .optional = true,
-			 .without = "dependency waits are not counted"),
+	SCHED_TRACEPOINT("drm_sched_job", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_sched_job_queue", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_run_job", ROLE_RUN, probe_run, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_sched_job_run", ROLE_RUN, probe_run, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_sched_process_job", ROLE_DONE, probe_done, "*drm_sched_fence"),
+	SCHED_TRACEPOINT("drm_sched_job_done", ROLE_DONE, probe_done, "*drm_sched_fence"),
+	SCHED_TRACEPOINT("drm_sched_job_wait_dep", ROLE_WAIT, probe_wait, JOB_AND_FENCE,
+			 .optional = true, .without = "dependency waits are not counted"),
+	SCHED_TRACEPOINT("drm_sched_job_unschedulable", ROLE_WAIT, probe_wait, JOB_AND_FENCE,
+			 .optional = true, .without = "dependency waits are not counted"),
 	{ .with = "gpu_sched",
 	  .name = "dma_fence_signaled",
 	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
 	  .role = ROLE_RESULT,
 	  .body = probe_signaled,
+	  .prototype = "*dma_fence",
 	  .without = "errors and killed jobs are not seen" },
 	{ .module = "gpu_sched",
 	  .name = "drm_sched_fini",
 	  .kind = GPUMON_PROBE_KIND_KPROBE,
 	  .role = ROLE_FINI,
 	  .body = probe_fini,
+	  .prototype = "*drm_gpu_scheduler",
+	  .returns = "void",
 	  .optional = true,
 	  .without = "rings that are gone keep their place" },
 };

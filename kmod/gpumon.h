@@ -49,7 +49,7 @@ enum {
  *          again is recursion
  * @probes: counters of the probes, GPUMON_PROBE_STRIDE each
  * @rings: counters of the rings, see ring.h
- * @processes: jobs queued by each process, see process.h
+ * @processes: counters of the processes, see process.h
  */
 struct gpumon_cpu {
 	unsigned long active;

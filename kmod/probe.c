@@ -1,30 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attach engine.
+ * The attach engine: who is there, what is attached, and why not.
  *
  * A probe whose prototype in the running kernel's BTF is not the one expected
- * is refused in probe_attach(), before it is registered: that is where the
- * check belongs, once the companion hands the prototypes over.
+ * is refused in probe_attach(), before it is registered; btf.c looks it up when
+ * the module comes.
+ *
+ * Modules are followed in two ways. Those with tracepoints through the tracepoints'
+ * notifier, which also names what is loaded already; but it leaves out modules
+ * without tracepoints, and those of a foreign licence. All of them through the
+ * modules' notifier, and at load through sysfs. Whichever comes first does the work.
  */
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/tracepoint.h>
 
 #include "period.h"
-#include "probe.h"
+#include "probe_engine.h"
+#include "read_file.h"
+#include "statistics.h"
 
 DEFINE_MUTEX(gpumon_probe_lock);
 struct gpumon_counters gpumon_probe_counters;
 
 static bool probes_running;
 
-#define for_each_group(group, g) \
-	for ((g) = 0; (g) < gpumon_group_count && ((group) = gpumon_groups[g], true); (g)++)
+/* What was loaded before is looked at in one go, with the kernel's BTF kept in between. */
+static bool probes_starting;
 
-#define for_each_probe(group, probe) \
-	for ((probe) = (group)->probes; (probe) < (group)->probes + (group)->count; (probe)++)
+/* The modules that a probe or field names. */
+struct followed_module {
+	const char *name;
+	bool loaded;
+	/* It has tracepoints, and a licence with which they can be reached. */
+	bool tracepoints;
+};
 
-__printf(3, 4) static void probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
-				     const char *format, ...)
+static struct followed_module *followed;
+static unsigned int followed_count;
+
+/**
+ * gpumon_probe_say - what became of a probe
+ * @probe: probe
+ * @state: state
+ * @format: why, for a reader, "" if there is nothing to say
+ *
+ * Context: gpumon_probe_lock held.
+ */
+void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
+		      const char *format, ...)
 {
 	va_list args;
 
@@ -34,51 +58,78 @@ __printf(3, 4) static void probe_say(struct gpumon_probe *probe, enum gpumon_att
 	va_end(args);
 }
 
-/* The name that another kernel generation has for the same event. */
-static const struct gpumon_probe *probe_other_name(const struct gpumon_group *group,
-						   const struct gpumon_probe *probe)
+static struct followed_module *find_followed(const char *name)
 {
-	const struct gpumon_probe *other;
+	unsigned int i;
 
-	for_each_probe(group, other)
-		if (other != probe && other->role == probe->role &&
-		    other->state == GPUMON_ATTACH_STATE_ATTACHED)
-			return other;
+	for (i = 0; i < followed_count; i++)
+		if (!strcmp(followed[i].name, name))
+			return &followed[i];
 	return NULL;
 }
 
-/* The module that a probe comes and goes with. */
-static const char *probe_follows(const struct gpumon_probe *probe)
+static void follow(const char *name)
 {
-	return probe->module ?: probe->with;
+	if (name && !find_followed(name))
+		followed[followed_count++].name = name;
+}
+
+static int follow_all(void)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_probe *probe;
+	const struct gpumon_field *field;
+	unsigned int g, most = 0;
+
+	for_each_group(group, g)
+		most += 2 * group->count + group->field_count;
+	followed_count = 0;
+	followed = kcalloc(most, sizeof(*followed), GFP_KERNEL);
+	if (!followed)
+		return -ENOMEM;
+	for_each_group(group, g) {
+		for_each_probe(group, probe) {
+			follow(probe->module);
+			follow(probe->with);
+		}
+		for_each_field(group, field) follow(field->module);
+	}
+	return 0;
 }
 
 static bool probe_is_with(const struct gpumon_probe *probe, const char *module)
 {
-	const char *follows = probe_follows(probe);
+	return (probe->module && !strcmp(probe->module, module)) ||
+	       (probe->with && !strcmp(probe->with, module));
+}
 
-	return follows && !strcmp(follows, module);
+/* The module that a probe waits for, NULL if it need not wait. */
+static const char *probe_waits_for(const struct gpumon_probe *probe)
+{
+	if (probe->module && !find_followed(probe->module)->loaded)
+		return probe->module;
+	if (probe->with && !find_followed(probe->with)->loaded)
+		return probe->with;
+	return NULL;
 }
 
 static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe)
 {
-	const struct gpumon_probe *other = probe_other_name(group, probe);
+	const struct gpumon_probe *other = gpumon_probe_other_name(group, probe);
+	bool tracepoint = probe->kind == GPUMON_PROBE_KIND_TRACEPOINT;
+	const char *what = "not in this kernel";
 
-	if (other)
-		probe_say(probe, GPUMON_ATTACH_STATE_MISSING, "this kernel calls it %s",
-			  other->name);
-	else
-		probe_say(probe, GPUMON_ATTACH_STATE_MISSING, "not in this kernel%s%s",
-			  probe->without ? ": " : "", probe->without ?: "");
-}
-
-static int kprobe_attach(struct gpumon_probe *probe)
-{
-	/* What is left of an earlier registration would be refused. */
-	memset(&probe->kprobe, 0, sizeof(probe->kprobe));
-	probe->kprobe.symbol_name = probe->name;
-	probe->kprobe.pre_handler = probe->body;
-	return register_kprobe(&probe->kprobe);
+	if (other) {
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING, "this kernel calls it %s",
+				 other->name);
+		return;
+	}
+	if (!tracepoint)
+		what = "not in this kernel, or inlined";
+	else if (probe->module && !find_followed(probe->module)->tracepoints)
+		what = "the module has no tracepoints, or a licence that hides them";
+	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING, "%s%s%s", what,
+			 probe->without ? ": " : "", probe->without ?: "");
 }
 
 static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
@@ -87,36 +138,38 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 
 	if (probe->state == GPUMON_ATTACH_STATE_ATTACHED)
 		return;
-	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT) {
-		if (!probe->tp) {
-			probe_missing(group, probe);
-			return;
-		}
-		ret = tracepoint_probe_register(probe->tp, probe->body, gpumon_probe_data(probe));
-	} else {
-		ret = kprobe_attach(probe);
-	}
-	if (!ret)
-		probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s", "");
-	else if (ret == -ENOENT)
+	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT && !probe->tp) {
 		probe_missing(group, probe);
-	else if (ret == -EOPNOTSUPP)
-		probe_say(probe, GPUMON_ATTACH_STATE_FAILED,
-			  "kernel without kprobes, rebuild it with CONFIG_KPROBES");
+		return;
+	}
+	if (probe->check == -EBADMSG) {
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", probe->check_reason);
+		return;
+	}
+	if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT) {
+		if (gpumon_kprobe_attach(probe) == -ENOENT)
+			probe_missing(group, probe);
+		return;
+	}
+	ret = tracepoint_probe_register(probe->tp, probe->body, gpumon_probe_data(probe));
+	if (ret)
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_FAILED,
+				 "registration failed with error %d", ret);
 	else
-		probe_say(probe, GPUMON_ATTACH_STATE_FAILED, "registration failed with error %d",
-			  ret);
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s", probe->check_reason);
 }
 
 static void probe_detach(struct gpumon_probe *probe)
 {
 	if (probe->state != GPUMON_ATTACH_STATE_ATTACHED)
 		return;
-	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT)
+	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT) {
+		gpumon_kprobe_detached();
 		tracepoint_probe_unregister(probe->tp, probe->body, gpumon_probe_data(probe));
-	else
-		unregister_kprobe(&probe->kprobe);
-	probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+	} else {
+		gpumon_kprobe_detach(probe);
+	}
+	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 }
 
 static bool group_attached(const struct gpumon_group *group)
@@ -129,16 +182,6 @@ static bool group_attached(const struct gpumon_group *group)
 	return false;
 }
 
-static bool module_loaded(const struct gpumon_group *group, const char *module)
-{
-	const struct gpumon_probe *probe;
-
-	for_each_probe(group, probe)
-		if (probe->module && !strcmp(probe->module, module) && probe->tp)
-			return true;
-	return false;
-}
-
 /*
  * Attach what can be attached now. Later probes of the table go first: whoever
  * sees the end of a job is there before who sees its beginning.
@@ -146,52 +189,127 @@ static bool module_loaded(const struct gpumon_group *group, const char *module)
 static void group_attach(struct gpumon_group *group)
 {
 	struct gpumon_probe *probe;
+	const char *missing;
 
 	if (!group->enabled || !probes_running)
 		return;
-	if (group->start && !group_attached(group))
-		group->start();
+	if (!group_attached(group)) {
+		gpumon_group_forget(group);
+		if (group->start)
+			group->start();
+	}
 	for (probe = group->probes + group->count; probe-- > group->probes;) {
-		if (probe_follows(probe) && !module_loaded(group, probe_follows(probe)))
-			probe_say(probe, GPUMON_ATTACH_STATE_WAITING, "module %s is not loaded",
-				  probe_follows(probe));
+		missing = probe_waits_for(probe);
+		if (missing)
+			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_WAITING,
+					 "module %s is not loaded", missing);
 		else
 			probe_attach(group, probe);
 	}
 	/* Only now is it known which of several names the kernel has. */
 	for_each_probe(group, probe)
-		if (probe->state == GPUMON_ATTACH_STATE_MISSING)
+		if (probe->state == GPUMON_ATTACH_STATE_MISSING &&
+		    gpumon_probe_other_name(group, probe))
 			probe_missing(group, probe);
 }
 
-/* Beginnings stop first, ends of jobs that were seen to begin still count. */
-static void group_detach(struct gpumon_group *group, const char *module)
+/*
+ * Beginnings stop first, ends of jobs that were seen to begin still count.
+ * tracepoint_synchronize_unregister() has to follow.
+ */
+static void group_detach(struct gpumon_group *group)
 {
 	struct gpumon_probe *probe;
 
 	for_each_probe(group, probe)
-		if (!module || probe_is_with(probe, module))
-			probe_detach(probe);
-	tracepoint_synchronize_unregister();
+		probe_detach(probe);
+	gpumon_kprobe_detached();
 }
 
-static void module_tracepoints(struct module *module, bool coming)
+static bool group_is_with(const struct gpumon_group *group, const char *module)
 {
-	tracepoint_ptr_t *end = module->tracepoints_ptrs + module->num_tracepoints;
-	tracepoint_ptr_t *at;
+	const struct gpumon_probe *probe;
+
+	for_each_probe(group, probe)
+		if (probe_is_with(probe, module))
+			return true;
+	return false;
+}
+
+static void module_came(const char *name)
+{
+	struct followed_module *module = find_followed(name);
+	struct gpumon_group *group;
+	unsigned int g;
+
+	if (!module)
+		return;
+	if (!module->loaded) {
+		module->loaded = true;
+		gpumon_btf_module_came(name);
+		if (!probes_starting)
+			gpumon_btf_done();
+	}
+	for_each_group(group, g)
+		if (group_is_with(group, name))
+			group_attach(group);
+}
+
+/*
+ * A group whose module goes is detached as a whole, and what is left of it
+ * begins anew: its levels hang on things whose end nobody will see.
+ */
+static void module_gone(const char *name)
+{
+	struct followed_module *module = find_followed(name);
 	struct gpumon_group *group;
 	struct gpumon_probe *probe;
+	bool attached = false;
+	unsigned int g;
+
+	if (!module || !module->loaded)
+		return;
+	module->loaded = false;
+	module->tracepoints = false;
+	for_each_group(group, g) {
+		if (!group_is_with(group, name) || !group_attached(group))
+			continue;
+		group_detach(group);
+		attached = true;
+	}
+	if (attached)
+		tracepoint_synchronize_unregister();
+	for_each_group(group, g) {
+		if (!group_is_with(group, name))
+			continue;
+		for_each_probe(group, probe)
+			if (probe->module && !strcmp(probe->module, name))
+				probe->tp = NULL;
+		gpumon_group_forget(group);
+		if (group->module_gone)
+			group->module_gone();
+		group_attach(group);
+	}
+	gpumon_btf_module_gone(name);
+}
+
+static void module_tracepoints(const struct module *module)
+{
+	tracepoint_ptr_t *end = module->tracepoints_ptrs + module->num_tracepoints;
+	struct followed_module *known = find_followed(module->name);
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	tracepoint_ptr_t *at;
 	struct tracepoint *tp;
 	unsigned int g;
-	bool ours;
 
+	if (!known)
+		return;
+	known->tracepoints = true;
 	for_each_group(group, g) {
-		ours = false;
 		for_each_probe(group, probe) {
-			if (!probe->module || strcmp(probe->module, module->name))
-				continue;
-			ours = true;
-			if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT || !coming)
+			if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT || !probe->module ||
+			    strcmp(probe->module, module->name))
 				continue;
 			for (at = module->tracepoints_ptrs; at < end; at++) {
 				tp = tracepoint_ptr_deref(at);
@@ -199,24 +317,6 @@ static void module_tracepoints(struct module *module, bool coming)
 					probe->tp = tp;
 			}
 		}
-		if (!ours)
-			continue;
-		if (coming) {
-			group_attach(group);
-			continue;
-		}
-		group_detach(group, module->name);
-		for_each_probe(group, probe) {
-			if (!probe_is_with(probe, module->name))
-				continue;
-			if (probe->module)
-				probe->tp = NULL;
-			if (group->enabled)
-				probe_say(probe, GPUMON_ATTACH_STATE_WAITING,
-					  "module %s is not loaded", module->name);
-		}
-		if (group->module_gone)
-			group->module_gone();
 	}
 }
 
@@ -224,21 +324,101 @@ static void module_tracepoints(struct module *module, bool coming)
  * Called at COMING before the module's own code runs, at GOING after it; also
  * for what is loaded when the notifier is registered and unregistered.
  */
-static int module_event(struct notifier_block *block, unsigned long event, void *data)
+static int tracepoints_event(struct notifier_block *block, unsigned long event, void *data)
 {
-	struct tp_module *tp_module = data;
+	const struct module *module = ((struct tp_module *)data)->mod;
 
-	if (event != MODULE_STATE_COMING && event != MODULE_STATE_GOING)
-		return NOTIFY_OK;
 	mutex_lock(&gpumon_probe_lock);
-	module_tracepoints(tp_module->mod, event == MODULE_STATE_COMING);
+	/* One that is on its way out and shown all the same says GOING next. */
+	if (event == MODULE_STATE_COMING && READ_ONCE(module->state) != MODULE_STATE_GOING) {
+		module_tracepoints(module);
+		module_came(module->name);
+	} else if (event == MODULE_STATE_GOING) {
+		module_gone(module->name);
+	}
 	mutex_unlock(&gpumon_probe_lock);
 	return NOTIFY_OK;
 }
 
-static struct notifier_block module_notifier = {
-	.notifier_call = module_event,
+static struct notifier_block tracepoints_notifier = {
+	.notifier_call = tracepoints_event,
 };
+
+/* LIVE is for one that was on its way in when the notifier was registered. */
+static int module_comes_event(struct notifier_block *block, unsigned long event, void *data)
+{
+	const struct module *module = data;
+
+	if (event != MODULE_STATE_COMING && event != MODULE_STATE_LIVE)
+		return NOTIFY_OK;
+	mutex_lock(&gpumon_probe_lock);
+	module_came(module->name);
+	mutex_unlock(&gpumon_probe_lock);
+	return NOTIFY_OK;
+}
+
+static int module_goes_event(struct notifier_block *block, unsigned long event, void *data)
+{
+	const struct module *module = data;
+
+	if (event != MODULE_STATE_GOING)
+		return NOTIFY_OK;
+	mutex_lock(&gpumon_probe_lock);
+	module_gone(module->name);
+	mutex_unlock(&gpumon_probe_lock);
+	return NOTIFY_OK;
+}
+
+/*
+ * When a module comes, everybody else has to know it first: BTF, tracepoints
+ * and kprobes. When it goes, we are gone before they take it apart.
+ */
+static struct notifier_block module_comes_notifier = {
+	.notifier_call = module_comes_event,
+	.priority = INT_MIN,
+};
+
+static struct notifier_block module_goes_notifier = {
+	.notifier_call = module_goes_event,
+	.priority = INT_MAX,
+};
+
+static int notifiers_register(void)
+{
+	int ret = register_tracepoint_module_notifier(&tracepoints_notifier);
+
+	if (ret) {
+		pr_err("cannot follow modules, register_tracepoint_module_notifier() failed with error %d\n",
+		       ret);
+		return ret;
+	}
+	ret = register_module_notifier(&module_comes_notifier);
+	if (ret)
+		goto err_tracepoints;
+	ret = register_module_notifier(&module_goes_notifier);
+	if (ret)
+		goto err_comes;
+	return 0;
+
+err_comes:
+	unregister_module_notifier(&module_comes_notifier);
+err_tracepoints:
+	unregister_tracepoint_module_notifier(&tracepoints_notifier);
+	pr_err("cannot follow modules, register_module_notifier() failed with error %d\n", ret);
+	return ret;
+}
+
+/* No other way to ask is exported. One that is going says so to the notifier. */
+static bool module_is_there(const char *name)
+{
+	char path[sizeof("/sys/module//initstate") + MODULE_NAME_LEN];
+	char state[8] = {};
+
+	snprintf(path, sizeof(path), "/sys/module/%s/initstate", name);
+	if (gpumon_read_file(path, state, sizeof(state)) < 0)
+		return false;
+	return !strncmp(state, "live", 4) || !strncmp(state, "coming", 6);
+}
 
 static void kernel_tracepoint(struct tracepoint *tp, void *unused)
 {
@@ -268,13 +448,17 @@ int gpumon_probe_init(void)
 	int ret, cpu;
 
 	for_each_group(group, g) {
+		group->enabled = !group->off_by_default;
 		for_each_probe(group, probe) {
 			probe->number = number++;
-			probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 		}
 	}
-	ret = gpumon_counters_init(&gpumon_probe_counters, number, GPUMON_PROBE_WORDS, 0,
-				   GPUMON_PROBE_STRIDE);
+	gpumon_btf_init();
+	ret = follow_all()			 ?:
+		      gpumon_kprobe_init(number) ?:
+		      gpumon_counters_init(&gpumon_probe_counters, number, GPUMON_PROBE_WORDS, 0,
+					   GPUMON_PROBE_STRIDE);
 	if (ret)
 		return ret;
 	for_each_possible_cpu(cpu)
@@ -290,6 +474,22 @@ int gpumon_probe_init(void)
 void gpumon_probe_exit(void)
 {
 	gpumon_counters_free(&gpumon_probe_counters);
+	gpumon_kprobe_exit();
+	kfree(followed);
+	followed = NULL;
+}
+
+static void detach_all(void)
+{
+	struct gpumon_group *group;
+	unsigned int g;
+
+	mutex_lock(&gpumon_probe_lock);
+	probes_running = false;
+	for_each_group(group, g)
+		group_detach(group);
+	tracepoint_synchronize_unregister();
+	mutex_unlock(&gpumon_probe_lock);
 }
 
 /**
@@ -301,26 +501,29 @@ void gpumon_probe_exit(void)
 int gpumon_probe_start(void)
 {
 	struct gpumon_group *group;
-	unsigned int g;
+	unsigned int g, i;
 	int ret;
 
 	for_each_kernel_tracepoint(kernel_tracepoint, NULL);
 	mutex_lock(&gpumon_probe_lock);
 	probes_running = true;
+	probes_starting = true;
+	gpumon_btf_module_came(NULL);
+	mutex_unlock(&gpumon_probe_lock);
+
+	ret = notifiers_register();
+
+	mutex_lock(&gpumon_probe_lock);
+	for (i = 0; !ret && i < followed_count; i++)
+		if (!followed[i].loaded && module_is_there(followed[i].name))
+			module_came(followed[i].name);
+	gpumon_btf_done();
+	probes_starting = false;
 	for_each_group(group, g)
 		group_attach(group);
 	mutex_unlock(&gpumon_probe_lock);
-
-	ret = register_tracepoint_module_notifier(&module_notifier);
-	if (ret) {
-		pr_err("cannot follow modules, register_tracepoint_module_notifier() failed with error %d\n",
-		       ret);
-		mutex_lock(&gpumon_probe_lock);
-		probes_running = false;
-		for_each_group(group, g)
-			group_detach(group, NULL);
-		mutex_unlock(&gpumon_probe_lock);
-	}
+	if (ret)
+		detach_all();
 	return ret;
 }
 
@@ -331,16 +534,11 @@ int gpumon_probe_start(void)
  */
 void gpumon_probe_stop(void)
 {
-	struct gpumon_group *group;
-	unsigned int g;
-
-	/* Says GOING for every loaded module, which detaches its probes. */
-	unregister_tracepoint_module_notifier(&module_notifier);
-	mutex_lock(&gpumon_probe_lock);
-	probes_running = false;
-	for_each_group(group, g)
-		group_detach(group, NULL);
-	mutex_unlock(&gpumon_probe_lock);
+	detach_all();
+	unregister_module_notifier(&module_goes_notifier);
+	unregister_module_notifier(&module_comes_notifier);
+	/* Says GOING for every module that has tracepoints. */
+	unregister_tracepoint_module_notifier(&tracepoints_notifier);
 }
 
 /**
@@ -365,129 +563,9 @@ int gpumon_group_set(struct gpumon_group *group, bool enabled)
 		group_attach(group);
 		return 0;
 	}
-	group_detach(group, NULL);
+	group_detach(group);
+	tracepoint_synchronize_unregister();
 	for_each_probe(group, probe)
-		probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 	return 0;
-}
-
-/**
- * gpumon_group_find - group of a name
- * @name: name
- *
- * Return: the group or NULL.
- */
-struct gpumon_group *gpumon_group_find(const char *name)
-{
-	struct gpumon_group *group;
-	unsigned int g;
-
-	for_each_group(group, g)
-		if (!strcmp(group->name, name))
-			return group;
-	return NULL;
-}
-
-/**
- * gpumon_group_state - state of a group as a whole
- * @group: group
- * @reason: set to why it is not attached, "" if it is
- *
- * A group is attached when each of its roles that is not optional is.
- *
- * Context: gpumon_probe_lock held.
- * Return: the state.
- */
-enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, const char **reason)
-{
-	const struct gpumon_probe *probe;
-
-	if (!group->enabled) {
-		*reason = "switched off, switch on with: gpumon-user set <group> on";
-		return GPUMON_ATTACH_STATE_OFF;
-	}
-	for_each_probe(group, probe) {
-		if (probe->state == GPUMON_ATTACH_STATE_ATTACHED || probe->optional ||
-		    probe_other_name(group, probe))
-			continue;
-		*reason = probe->reason;
-		return probe->state;
-	}
-	*reason = "";
-	return GPUMON_ATTACH_STATE_ATTACHED;
-}
-
-/**
- * gpumon_probe_read - counters of a probe in one period
- * @probe: probe
- * @closed: the period that the last reset closed, else the one that runs
- * @view: filled in
- *
- * An event may be on its way between its counters on another CPU: seen is
- * read again until nothing moved, so that the counters agree.
- *
- * Context: may sleep, gpumon_period_lock held.
- */
-void gpumon_probe_read(const struct gpumon_probe *probe, bool closed,
-		       struct gpumon_probe_view *view)
-{
-	unsigned int tries, i;
-	u64 sum;
-
-	for (tries = 0; tries < 8; tries++) {
-		gpumon_counters_read(&gpumon_probe_counters, probe->number, closed, view->words);
-		sum = view->words[GPUMON_PROBE_RECORDED];
-		for (i = 0; i < GPUMON_DROPS; i++)
-			sum += view->words[GPUMON_PROBE_DROPPED + i];
-		if (closed || sum == view->words[GPUMON_PROBE_SEEN])
-			break;
-	}
-}
-
-/**
- * gpumon_attach_state_name - a state in a word
- * @state: state
- *
- * Return: the word, as in the netlink specification.
- */
-const char *gpumon_attach_state_name(enum gpumon_attach_state state)
-{
-	static const char *const names[] = {
-		[GPUMON_ATTACH_STATE_OFF] = "off",
-		[GPUMON_ATTACH_STATE_WAITING] = "waiting",
-		[GPUMON_ATTACH_STATE_ATTACHED] = "attached",
-		[GPUMON_ATTACH_STATE_MISSING] = "missing",
-		[GPUMON_ATTACH_STATE_MISMATCH] = "mismatch",
-		[GPUMON_ATTACH_STATE_FAILED] = "failed",
-	};
-
-	return names[state];
-}
-
-/**
- * gpumon_probe_kind_name - a kind of probe in a word
- * @kind: kind
- *
- * Return: the word, as in the netlink specification.
- */
-const char *gpumon_probe_kind_name(enum gpumon_probe_kind kind)
-{
-	static const char *const names[] = {
-		[GPUMON_PROBE_KIND_TRACEPOINT] = "tracepoint",
-		[GPUMON_PROBE_KIND_KPROBE] = "kprobe",
-		[GPUMON_PROBE_KIND_KRETPROBE] = "kretprobe",
-	};
-
-	return names[kind];
-}
-
-/**
- * gpumon_probe_module_name - module that holds a probe point
- * @probe: probe
- *
- * Return: its name, "vmlinux" for the kernel itself.
- */
-const char *gpumon_probe_module_name(const struct gpumon_probe *probe)
-{
-	return probe->module ?: "vmlinux";
 }

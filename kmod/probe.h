@@ -18,6 +18,8 @@
 #include "gpumon.h"
 #include "uapi/gpumon_netlink.h"
 
+struct gpumon_statistics;
+struct gpumon_track;
 struct module;
 struct tracepoint;
 
@@ -40,7 +42,7 @@ struct tracepoint;
  * @data_size: of a kretprobe: bytes in kretprobe_instance.data, from @body to @on_return
  * @maxactive: of a kretprobe: calls that may be under way at the same time, more are
  *             missed; 0 for a number that does for calls that block
- * @prototype: arguments that it has to have, see gpumon_btf_module_came(); several
+ * @prototype: arguments that it has to have, see btf.c for the form; several
  *             with '|' between them; NULL if they do not matter
  * @returns: what it has to return, in the same way
  * @count_if_suffixed: attach it also where the compiler made another function of
@@ -57,7 +59,6 @@ struct tracepoint;
  *                     are known; otherwise a body may only count
  * @tp: the tracepoint while its module is loaded
  * @symbol: what the kprobe was registered as
- * @missed: of what the kernel says it missed, what is in the counters already
  * @kprobe: the kprobe while registered
  * @kretprobe: the kretprobe while registered
  */
@@ -85,7 +86,6 @@ struct gpumon_probe {
 	bool arguments_trusted;
 	struct tracepoint *tp;
 	char symbol[GPUMON_SYMBOL_LEN];
-	u64 missed;
 	union {
 		struct kprobe kprobe;
 		struct kretprobe kretprobe;
@@ -101,6 +101,10 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @count: number of probes
  * @fields: members of private types that its bodies read, NULL for none
  * @field_count: number of fields
+ * @statistics: its tables, NULL for none
+ * @statistics_count: number of tables
+ * @tracks: its tables of things under way, NULL for none, see gpumon_group_forget()
+ * @track_count: number of these
  * @off_by_default: not switched on at load
  * @enabled: switched on
  * @start: called before the first probe is attached, while none runs
@@ -112,6 +116,10 @@ struct gpumon_group {
 	unsigned int count;
 	struct gpumon_field *fields;
 	unsigned int field_count;
+	struct gpumon_statistics *const *statistics;
+	unsigned int statistics_count;
+	struct gpumon_track *const *tracks;
+	unsigned int track_count;
 	bool off_by_default;
 	bool enabled;
 	void (*start)(void);

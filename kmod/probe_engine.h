@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the attach engine share: probe*.c and btf.c. */
+#ifndef GPUMON_PROBE_ENGINE_H
+#define GPUMON_PROBE_ENGINE_H
+
+#include "probe.h"
+
+#define for_each_group(group, g) \
+	for ((g) = 0; (g) < gpumon_group_count && ((group) = gpumon_groups[g], true); (g)++)
+
+#define for_each_probe(group, probe) \
+	for ((probe) = (group)->probes; (probe) < (group)->probes + (group)->count; (probe)++)
+
+#define for_each_field(group, field)    \
+	for ((field) = (group)->fields; \
+	     (group)->fields && (field) < (group)->fields + (group)->field_count; (field)++)
+
+__printf(3, 4) void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
+				     const char *format, ...);
+
+const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *group,
+						   const struct gpumon_probe *probe);
+
+int gpumon_kprobe_init(u32 probes);
+void gpumon_kprobe_exit(void);
+int gpumon_kprobe_attach(struct gpumon_probe *probe);
+void gpumon_kprobe_detach(struct gpumon_probe *probe);
+void gpumon_kprobe_detached(void);
+void gpumon_kprobe_collect(const struct gpumon_probe *probe);
+
+void gpumon_btf_init(void);
+void gpumon_btf_module_came(const char *module);
+void gpumon_btf_module_gone(const char *module);
+void gpumon_btf_done(void);
+
+#endif /* GPUMON_PROBE_ENGINE_H */
