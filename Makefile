@@ -92,7 +92,8 @@ lab-user: user
 
 lab-mock:
 	+$(MAKE) -C tests/mock all
-	ln -sf tests/mock/mock_gpu.ko tests/mock/mock_submit .
+	ln -sf tests/mock/mock_gpu.ko tests/mock/mock_submit tests/mock/fire_gpu.ko \
+		tests/mock/fire_vblank.ko .
 
 # What else the tests of tests/suite need.
 lab-tests: lab-mock

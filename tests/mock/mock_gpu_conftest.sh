@@ -11,6 +11,8 @@ trap 'rm -rf "$dir"' EXIT
 # The headers are read once; each snippet then compiles in a fraction of the time.
 cat > "$dir/headers.c" <<'HEADERS'
 #include <linux/hrtimer.h>
+#include <linux/tracepoint.h>
+#include <drm/drm_drv.h>
 #include <drm/gpu_scheduler.h>
 HEADERS
 "$@" -E -P -o "$dir/headers.i" "$dir/headers.c"
@@ -59,5 +61,7 @@ JOB_INIT_CLIENT_ID|int t(struct drm_sched_job *j, struct drm_sched_entity *e) { 
 STAT_RESET|int t(void); int t(void) { return DRM_GPU_SCHED_STAT_RESET; }
 SCHED_START_BOOL|_Static_assert(__builtin_types_compatible_p(typeof(drm_sched_start), void(struct drm_gpu_scheduler *, _Bool)), "");
 SCHED_START_ERRNO|_Static_assert(__builtin_types_compatible_p(typeof(drm_sched_start), void(struct drm_gpu_scheduler *, int)), "");
+FAULTABLE_TRACEPOINTS|_Bool t(struct tracepoint *tp); _Bool t(struct tracepoint *tp) { return tracepoint_is_faultable(tp); }
+DRM_DRIVER_DATE|void t(struct drm_driver *d); void t(struct drm_driver *d) { d->date = ""; }
 HRTIMER_SETUP|void t(struct hrtimer *h); void t(struct hrtimer *h) { hrtimer_setup(h, (void *)0, 0, 0); }
 SNIPPETS

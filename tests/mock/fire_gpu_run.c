@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where a tracepoint is called from: the task that asks, kernel threads bound
+ * to processors, hard interrupts; a number of times, or for a while.
+ */
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "fire_compat.h"
+#include "fire_gpu.h"
+
+/* Between two looks at the clock and at signals; an interrupt stays short. */
+#define FIRE_BATCH	256
+#define FIRE_BATCH_IRQ	64
+/* Of the interrupts. */
+#define FIRE_PERIOD_NS	50000
+
+/**
+ * struct fire_calls - the calls of one task, and how far they are
+ * @run: what is asked for
+ * @batch: the next calls
+ * @fired: calls made
+ * @now: CLOCK_MONOTONIC after them
+ * @end: if not 0, when to end
+ * @timer: whose interrupt makes them
+ * @done: there are none left
+ */
+struct fire_calls {
+	struct fire_run *run;
+	struct fire_batch batch;
+	u64 fired;
+	u64 now;
+	u64 end;
+	struct hrtimer timer;
+	struct completion done;
+};
+
+struct fire_thread {
+	struct task_struct *task;
+	struct fire_run *run;
+	struct completion *start;
+	struct completion done;
+	int ret;
+};
+
+/* Some calls; true if more are to come. */
+static bool fire_some(struct fire_calls *calls, unsigned int most)
+{
+	struct fire_point *point = calls->run->target.point;
+	u64 probed = calls->batch.probed;
+	u64 n = most;
+
+	if (!calls->end)
+		n = min(n, calls->run->count - calls->fired);
+	fire_tracepoint_call(&calls->batch, n);
+	calls->now = ktime_get_ns();
+	calls->fired += n;
+	atomic64_add(n, &point->fires);
+	atomic64_add(calls->batch.probed - probed, &point->probed);
+	return calls->end ? calls->now < calls->end : calls->fired < calls->run->count;
+}
+
+static enum hrtimer_restart fire_timer(struct hrtimer *timer)
+{
+	struct fire_calls *calls = container_of(timer, struct fire_calls, timer);
+
+	if (READ_ONCE(calls->run->stop) || !fire_some(calls, FIRE_BATCH_IRQ)) {
+		complete(&calls->done);
+		return HRTIMER_NORESTART;
+	}
+	hrtimer_forward_now(timer, ns_to_ktime(FIRE_PERIOD_NS));
+	return HRTIMER_RESTART;
+}
+
+/*
+ * The task sleeps meanwhile: another one may run on this processor, so that
+ * the interrupt comes in the middle of what that one does.
+ */
+static int fire_from_interrupt(struct fire_calls *calls)
+{
+	int ret = 0;
+
+	init_completion(&calls->done);
+	fire_compat_hrtimer_setup(&calls->timer, fire_timer, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&calls->timer, ns_to_ktime(FIRE_PERIOD_NS), HRTIMER_MODE_REL_PINNED_HARD);
+	if (wait_for_completion_interruptible(&calls->done)) {
+		WRITE_ONCE(calls->run->stop, true);
+		wait_for_completion(&calls->done);
+		ret = -EINTR;
+	}
+	hrtimer_cancel(&calls->timer);
+	return ret;
+}
+
+static int fire_from_task(struct fire_calls *calls)
+{
+	bool more = true;
+
+	while (more) {
+		if (READ_ONCE(calls->run->stop) || signal_pending(current))
+			return -EINTR;
+		more = fire_some(calls, FIRE_BATCH);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int fire_here(struct fire_run *run)
+{
+	struct fire_calls *calls;
+	unsigned int i;
+	int ret;
+
+	calls = kzalloc(sizeof(*calls), GFP_KERNEL);
+	if (!calls)
+		return -ENOMEM;
+	calls->run = run;
+	calls->batch.tp = run->target.tp;
+	calls->batch.left = run->count;
+	calls->batch.run = run;
+	for (i = 0; i < FIRE_MAX_ARGS; i++)
+		calls->batch.args[i] = run->args[i].value;
+
+	calls->now = ktime_get_ns();
+	if (run->ms)
+		calls->end = calls->now + (u64)run->ms * NSEC_PER_MSEC;
+	atomic64_cmpxchg(&run->first_ns, 0, calls->now);
+	ret = run->irq ? fire_from_interrupt(calls) : fire_from_task(calls);
+
+	atomic64_add(calls->fired, &run->fires);
+	/* Of several processors, the one that ends last. */
+	if (calls->now > atomic64_read(&run->last_ns))
+		atomic64_set(&run->last_ns, calls->now);
+	kfree(calls);
+	return ret;
+}
+
+static int fire_thread(void *data)
+{
+	struct fire_thread *thread = data;
+
+	wait_for_completion(thread->start);
+	thread->ret = fire_here(thread->run);
+	complete(&thread->done);
+	/* Until kthread_stop(), which waits for the end of this very function. */
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_IDLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+	return 0;
+}
+
+static int fire_in_threads(struct fire_run *run, const struct cpumask *cpus)
+{
+	DECLARE_COMPLETION_ONSTACK(start);
+	struct fire_thread *threads, *thread;
+	unsigned int count = 0, cpu, i;
+	int ret = 0;
+
+	threads = kcalloc(cpumask_weight(cpus), sizeof(*threads), GFP_KERNEL);
+	if (!threads)
+		return -ENOMEM;
+
+	for_each_cpu(cpu, cpus) {
+		thread = &threads[count];
+		thread->run = run;
+		thread->start = &start;
+		init_completion(&thread->done);
+		thread->task = kthread_create(fire_thread, thread, "fire_gpu/%u", cpu);
+		if (IS_ERR(thread->task)) {
+			ret = PTR_ERR(thread->task);
+			WRITE_ONCE(run->stop, true);
+			break;
+		}
+		kthread_bind(thread->task, cpu);
+		wake_up_process(thread->task);
+		count++;
+	}
+
+	complete_all(&start);
+	for (i = 0; i < count; i++) {
+		thread = &threads[i];
+		if (wait_for_completion_interruptible(&thread->done)) {
+			WRITE_ONCE(run->stop, true);
+			wait_for_completion(&thread->done);
+		}
+		kthread_stop(thread->task);
+		if (!ret)
+			ret = thread->ret;
+	}
+	kfree(threads);
+	return ret;
+}
+
+/**
+ * fire_run() - do what a fire command asks for
+ * @run: the command; what was done is left in it
+ *
+ * Context: a task. Comes back when all is done, or with -EINTR at a signal.
+ * Return: 0; -ENODEV if the processor is not online, -ENOMEM, -EINTR.
+ */
+int fire_run(struct fire_run *run)
+{
+	struct cpumask *cpus;
+	int ret;
+
+	if (run->where == FIRE_HERE)
+		return fire_here(run);
+
+	cpus = kzalloc(cpumask_size(), GFP_KERNEL);
+	if (!cpus)
+		return -ENOMEM;
+	if (run->where == FIRE_ON_ALL_CPUS)
+		cpumask_copy(cpus, cpu_online_mask);
+	else if (run->cpu < nr_cpu_ids && cpu_online(run->cpu))
+		cpumask_set_cpu(run->cpu, cpus);
+	ret = cpumask_empty(cpus) ? -ENODEV : fire_in_threads(run, cpus);
+	kfree(cpus);
+	return ret;
+}

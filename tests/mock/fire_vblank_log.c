@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The log of vblanks: what a test computes rates, intervals and delays from.
+ */
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+#include <linux/vmalloc.h>
+
+#include "fire_vblank.h"
+
+static DEFINE_RAW_SPINLOCK(log_lock);
+static struct fire_record *log_records;
+static unsigned int log_size;
+/* Of all that were ever added. */
+static u64 log_added;
+
+/**
+ * fire_log_add() - remember a vblank
+ * @record: the vblank; if there is no room, the oldest goes
+ */
+void fire_log_add(const struct fire_record *record)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&log_lock, flags);
+	log_records[log_added++ % log_size] = *record;
+	raw_spin_unlock_irqrestore(&log_lock, flags);
+}
+
+/**
+ * fire_log_show() - print the log, the oldest first
+ * @m: where
+ *
+ * The first line says how many there were in all.
+ */
+void fire_log_show(struct seq_file *m)
+{
+	struct fire_record record;
+	unsigned long flags;
+	u64 i, added;
+
+	raw_spin_lock_irqsave(&log_lock, flags);
+	added = log_added;
+	raw_spin_unlock_irqrestore(&log_lock, flags);
+
+	seq_printf(m, "# %llu\n", added);
+	seq_puts(m, "device crtc seq time_ns handled_ns\n");
+	for (i = added > log_size ? added - log_size : 0; i < added; i++) {
+		raw_spin_lock_irqsave(&log_lock, flags);
+		record = log_records[i % log_size];
+		raw_spin_unlock_irqrestore(&log_lock, flags);
+		seq_printf(m, "fire_vblank.%u %u %llu %lld %lld\n", record.device, record.crtc,
+			   record.seq, record.time_ns, record.handled_ns);
+	}
+}
+
+/**
+ * fire_log_init() - make room
+ * @records: for so many
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fire_log_init(unsigned int records)
+{
+	log_records = vzalloc(array_size(records, sizeof(*log_records)));
+	log_size = records;
+	return log_records ? 0 : -ENOMEM;
+}
+
+/**
+ * fire_log_exit() - forget it
+ */
+void fire_log_exit(void)
+{
+	vfree(log_records);
+}
