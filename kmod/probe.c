@@ -188,6 +188,7 @@ static bool group_attached(const struct gpumon_group *group)
  */
 static void group_attach(struct gpumon_group *group)
 {
+	const struct gpumon_probe *other;
 	struct gpumon_probe *probe;
 	const char *missing;
 
@@ -200,9 +201,14 @@ static void group_attach(struct gpumon_group *group)
 	}
 	for (probe = group->probes + group->count; probe-- > group->probes;) {
 		missing = probe_waits_for(probe);
+		other = gpumon_probe_other_name(group, probe);
 		if (missing)
 			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_WAITING,
 					 "module %s is not loaded", missing);
+		else if (probe->state != GPUMON_ATTACH_STATE_ATTACHED && other &&
+			 (probe->fallback || other->fallback))
+			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "not needed, %s is used",
+					 other->name);
 		else
 			probe_attach(group, probe);
 	}

@@ -48,6 +48,8 @@ struct tracepoint;
  * @count_if_suffixed: attach it also where the compiler made another function of
  *                     it, "name.isra.0", whose arguments are then not trusted
  * @optional: the group is attached without it
+ * @fallback: attached only where no probe of its role behind it in the table could be: both
+ *            are there, and one event would be counted twice
  * @without: what is wrong or missing while it is not attached
  * @number: slot of its counters, given at load
  * @state: what became of it
@@ -76,6 +78,7 @@ struct gpumon_probe {
 	const char *returns;
 	bool count_if_suffixed;
 	bool optional;
+	bool fallback;
 	const char *without;
 
 	u32 number;
