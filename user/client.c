@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "histogram.h"
 #include "parse.h"
 
 #define DUMP_ATTEMPTS  5
@@ -209,6 +210,21 @@ static int take_process(const struct nlmsghdr *message, size_t len, void *argume
 	return gpumon_parse_process(message, len, argument);
 }
 
+static int take_statistic(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_statistic(message, len, argument);
+}
+
+static int take_layout(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_layout(message, len, argument);
+}
+
+static int take_alert(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_alert(message, len, GPUMON_CMD_ALERT_GET, argument);
+}
+
 static int take_event_ring(const struct nlmsghdr *message, size_t len, void *argument)
 {
 	return gpumon_parse_event_ring(message, len, argument);
@@ -283,7 +299,8 @@ static int check_module(struct gpumon_client *client, struct gpumon_error *err)
 	if (!ret || err->sys == -EBADMSG)
 		ret = gpumon_client_check_schema(&info, err);
 	client->version = info.version;
-	free(info.clock);
+	info.version = NULL;
+	gpumon_info_clear(&info);
 	return ret;
 }
 
@@ -316,7 +333,7 @@ const char *gpumon_client_version(const struct gpumon_client *client)
 	return client->version ? client->version : "unknown";
 }
 
-/* The dumps, in the order in which they are asked for. */
+/* The dumps, in the order in which they are asked for; without period_attr it is of no period. */
 static const struct dump {
 	unsigned int part;
 	int command;
@@ -330,6 +347,10 @@ static const struct dump {
 	  take_histogram, "histograms" },
 	{ GPUMON_PART_PROCESSES, GPUMON_CMD_PROCESS_GET, GPUMON_A_PROCESS_PERIOD, take_process,
 	  "processes" },
+	{ GPUMON_PART_STATISTICS, GPUMON_CMD_STATISTIC_GET, GPUMON_A_STATISTIC_PERIOD,
+	  take_statistic, "statistics" },
+	{ GPUMON_PART_LAYOUTS, GPUMON_CMD_LAYOUT_GET, 0, take_layout, "layouts" },
+	{ GPUMON_PART_ALERTS, GPUMON_CMD_ALERT_GET, 0, take_alert, "alerts" },
 };
 
 static int read_dump(struct gpumon_client *client, const struct dump *dump, uint32_t period,
@@ -340,7 +361,8 @@ static int read_dump(struct gpumon_client *client, const struct dump *dump, uint
 	for (int attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
 		struct nl_msg *request = request_new(client, dump->command, NLM_F_DUMP);
 
-		if (request && period && nla_put_u32(request, dump->period_attr, period)) {
+		if (request && period && dump->period_attr &&
+		    nla_put_u32(request, dump->period_attr, period)) {
 			nlmsg_free(request);
 			request = NULL;
 		}

@@ -6,8 +6,7 @@
 #include "histogram.h"
 #include "model.h"
 
-/* NULL stays NULL; only a failed allocation is a failure. */
-static int copy_string(char **to, const char *from)
+int gpumon_copy_string(char **to, const char *from)
 {
 	*to = from ? strdup(from) : NULL;
 	return from && !*to ? -1 : 0;
@@ -21,16 +20,6 @@ static bool same_string(const char *a, const char *b)
 static bool same_value(struct gpumon_value a, struct gpumon_value b)
 {
 	return a.known == b.known && a.v == b.v;
-}
-
-static int copy_info(struct gpumon_info *to, const struct gpumon_info *from)
-{
-	*to = *from;
-	to->version = NULL;
-	to->clock = NULL;
-	return copy_string(&to->version, from->version) || copy_string(&to->clock, from->clock) ?
-		       -1 :
-		       0;
 }
 
 static const struct gpumon_probe *find_probe(const struct gpumon_group *group,
@@ -50,8 +39,8 @@ static int diff_group(struct gpumon_model *diff, const struct gpumon_group *befo
 {
 	struct gpumon_group *group = gpumon_model_add_group(diff);
 
-	if (!group || copy_string(&group->name, after->name) ||
-	    copy_string(&group->reason, after->reason))
+	if (!group || gpumon_copy_string(&group->name, after->name) ||
+	    gpumon_copy_string(&group->reason, after->reason))
 		return -1;
 	group->enabled = after->enabled;
 	group->state = after->state;
@@ -67,9 +56,9 @@ static int diff_group(struct gpumon_model *diff, const struct gpumon_group *befo
 		probe->name = NULL;
 		probe->module = NULL;
 		probe->reason = NULL;
-		if (copy_string(&probe->name, new->name) ||
-		    copy_string(&probe->module, new->module) ||
-		    copy_string(&probe->reason, new->reason))
+		if (gpumon_copy_string(&probe->name, new->name) ||
+		    gpumon_copy_string(&probe->module, new->module) ||
+		    gpumon_copy_string(&probe->reason, new->reason))
 			return -1;
 		if (!old)
 			continue;
@@ -79,6 +68,10 @@ static int diff_group(struct gpumon_model *diff, const struct gpumon_group *befo
 			gpumon_value_subtract(new->dropped.table_full, old->dropped.table_full);
 		probe->dropped.recursion =
 			gpumon_value_subtract(new->dropped.recursion, old->dropped.recursion);
+		probe->dropped.unreadable =
+			gpumon_value_subtract(new->dropped.unreadable, old->dropped.unreadable);
+		probe->dropped.missed =
+			gpumon_value_subtract(new->dropped.missed, old->dropped.missed);
 	}
 	return 0;
 }
@@ -107,7 +100,8 @@ static int diff_ring(struct gpumon_model *diff, const struct gpumon_ring *before
 	*ring = *after;
 	ring->device = NULL;
 	ring->name = NULL;
-	if (copy_string(&ring->device, after->device) || copy_string(&ring->name, after->name))
+	if (gpumon_copy_string(&ring->device, after->device) ||
+	    gpumon_copy_string(&ring->name, after->name))
 		return -1;
 	if (!before)
 		return 0;
@@ -138,8 +132,8 @@ static int diff_histogram(struct gpumon_model *diff, const struct gpumon_model *
 	const struct gpumon_ring *ring = NULL;
 	struct gpumon_histogram *histogram = gpumon_model_add_histogram(diff);
 
-	if (!histogram || copy_string(&histogram->group, after->group) ||
-	    copy_string(&histogram->name, after->name))
+	if (!histogram || gpumon_copy_string(&histogram->group, after->group) ||
+	    gpumon_copy_string(&histogram->name, after->name))
 		return -1;
 	histogram->ring_id = after->ring_id;
 
@@ -155,16 +149,51 @@ static int diff_histogram(struct gpumon_model *diff, const struct gpumon_model *
 	return gpumon_histogram_subtract(histogram, old ? old : &nothing, after);
 }
 
+/* The counters alone; handles are a level. */
+static void subtract_process(struct gpumon_process *process, const struct gpumon_process *before,
+			     const struct gpumon_process *after)
+{
+	process->jobs = gpumon_value_subtract(after->jobs, before->jobs);
+	process->submissions = gpumon_value_subtract(after->submissions, before->submissions);
+	process->allocated_bytes =
+		gpumon_value_subtract(after->allocated_bytes, before->allocated_bytes);
+	process->mapped_bytes = gpumon_value_subtract(after->mapped_bytes, before->mapped_bytes);
+	process->ioctls = gpumon_value_subtract(after->ioctls, before->ioctls);
+	process->faults = gpumon_value_subtract(after->faults, before->faults);
+	process->opens = gpumon_value_subtract(after->opens, before->opens);
+}
+
+static int copy_process(struct gpumon_process *to, const struct gpumon_process *from)
+{
+	*to = *from;
+	to->comm = NULL;
+	to->container = NULL;
+	to->cgroup = NULL;
+	return gpumon_copy_string(&to->comm, from->comm) ||
+			       gpumon_copy_string(&to->container, from->container) ||
+			       gpumon_copy_string(&to->cgroup, from->cgroup) ?
+		       -1 :
+		       0;
+}
+
+static int copy_info(struct gpumon_info *to, const struct gpumon_info *from)
+{
+	*to = *from;
+	to->version = NULL;
+	to->clock = NULL;
+	return copy_process(&to->exited, &from->exited) ||
+			       gpumon_copy_string(&to->version, from->version) ||
+			       gpumon_copy_string(&to->clock, from->clock) ?
+		       -1 :
+		       0;
+}
+
 static int diff_process(struct gpumon_model *diff, const struct gpumon_model *before,
 			const struct gpumon_process *after)
 {
 	struct gpumon_process *process = gpumon_model_add_process(diff);
 
-	if (!process)
-		return -1;
-	*process = *after;
-	process->comm = NULL;
-	if (copy_string(&process->comm, after->comm))
+	if (!process || copy_process(process, after))
 		return -1;
 
 	for (size_t i = 0; i < before->n_processes; i++) {
@@ -173,7 +202,7 @@ static int diff_process(struct gpumon_model *diff, const struct gpumon_model *be
 		if (!same_value(old->pid, after->pid) ||
 		    !same_value(old->start_ns, after->start_ns))
 			continue;
-		process->jobs = gpumon_value_subtract(after->jobs, old->jobs);
+		subtract_process(process, old, after);
 		break;
 	}
 	return 0;
@@ -202,6 +231,7 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 			after->info.jobs_unattributed, before->info.jobs_unattributed);
 		diff->info.jobs_exited =
 			gpumon_value_subtract(after->info.jobs_exited, before->info.jobs_exited);
+		subtract_process(&diff->info.exited, &before->info.exited, &after->info.exited);
 		diff->info.rings_retired = gpumon_value_subtract(after->info.rings_retired,
 								 before->info.rings_retired);
 	}
@@ -229,5 +259,5 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 		if (diff_process(diff, base, &after->processes[i]))
 			return -1;
 	}
-	return 0;
+	return gpumon_statistics_diff(diff, base, after);
 }

@@ -17,6 +17,11 @@ static inline struct gpumon_value gpumon_value_subtract(struct gpumon_value afte
 	return gpumon_value_of(after.v >= before.v ? after.v - before.v : after.v);
 }
 
+/* Make an array longer by one zeroed element; returns that, NULL without memory. */
+void *gpumon_grow(void **array, size_t *n, size_t size);
+
+#define GPUMON_GROW(array, n) gpumon_grow((void **)&(array), &(n), sizeof(*(array)))
+
 /* Counts and buckets of @after without those of @before; @diff is empty. -1: no memory. */
 int gpumon_histogram_subtract(struct gpumon_histogram *diff, const struct gpumon_histogram *before,
 			      const struct gpumon_histogram *after);
@@ -27,5 +32,16 @@ void gpumon_group_clear(struct gpumon_group *group);
 void gpumon_ring_clear(struct gpumon_ring *ring);
 void gpumon_histogram_clear(struct gpumon_histogram *histogram);
 void gpumon_process_clear(struct gpumon_process *process);
+void gpumon_row_clear(struct gpumon_row *row);
+void gpumon_layout_clear(struct gpumon_layout *layout);
+void gpumon_alert_clear(struct gpumon_alert *alert);
+/* Statistics, layouts and alerts, whichever is among the parts. */
+void gpumon_statistics_clear(struct gpumon_model *model, unsigned int parts);
+
+/* The rows of @after without what they came to in @before. -1: no memory. */
+int gpumon_statistics_diff(struct gpumon_model *diff, const struct gpumon_model *before,
+			   const struct gpumon_model *after);
+/* NULL stays NULL; only a failed allocation is a failure. */
+int gpumon_copy_string(char **to, const char *from);
 
 #endif /* GPUMON_USER_HISTOGRAM_H */

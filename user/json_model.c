@@ -152,10 +152,10 @@ static struct json_object *json_parts(unsigned int parts)
 		unsigned int part;
 		const char *name;
 	} names[] = {
-		{ GPUMON_PART_GROUPS, "groups" },
-		{ GPUMON_PART_RINGS, "rings" },
-		{ GPUMON_PART_HISTOGRAMS, "histograms" },
-		{ GPUMON_PART_PROCESSES, "processes" },
+		{ GPUMON_PART_GROUPS, "groups" },	  { GPUMON_PART_RINGS, "rings" },
+		{ GPUMON_PART_HISTOGRAMS, "histograms" }, { GPUMON_PART_PROCESSES, "processes" },
+		{ GPUMON_PART_STATISTICS, "statistics" }, { GPUMON_PART_LAYOUTS, "layouts" },
+		{ GPUMON_PART_ALERTS, "alerts" },
 	};
 	struct json_object *array = json_object_new_array();
 	bool failed = !array;
@@ -165,6 +165,48 @@ static struct json_object *json_parts(unsigned int parts)
 			failed = gpumon_json_append(array, json_object_new_string(names[i].name));
 	}
 	return finish(array, failed);
+}
+
+static int add_process_counts(struct json_object *object, const struct gpumon_process *process)
+{
+	return gpumon_json_add_value(object, "jobs", process->jobs) ||
+			       gpumon_json_add_value(object, "submissions", process->submissions) ||
+			       gpumon_json_add_value(object, "allocated_bytes",
+						     process->allocated_bytes) ||
+			       gpumon_json_add_value(object, "mapped_bytes",
+						     process->mapped_bytes) ||
+			       gpumon_json_add_value(object, "ioctls", process->ioctls) ||
+			       gpumon_json_add_value(object, "faults", process->faults) ||
+			       gpumon_json_add_value(object, "opens", process->opens) ?
+		       -1 :
+		       0;
+}
+
+static struct json_object *json_exited(const struct gpumon_process *exited)
+{
+	struct json_object *object = json_object_new_object();
+
+	return finish(object, add_process_counts(object, exited) != 0);
+}
+
+static struct json_object *json_process(const struct gpumon_process *process)
+{
+	struct json_object *object = json_object_new_object();
+	bool failed;
+
+	failed = gpumon_json_add_value(object, "pid", process->pid) ||
+		 gpumon_json_add_string(object, "comm", process->comm) ||
+		 gpumon_json_add_value(object, "start_ns", process->start_ns) ||
+		 (process->alive.known ?
+			  gpumon_json_add_bool(object, "alive", process->alive.v != 0) :
+			  add_null(object, "alive")) ||
+		 add_process_counts(object, process) ||
+		 gpumon_json_add_value(object, "open_handles", process->open_handles) ||
+		 gpumon_json_add_value(object, "cgroup_id", process->cgroup_id) ||
+		 gpumon_json_add_string(object, "cgroup", process->cgroup) ||
+		 gpumon_json_add_string(object, "container", process->container) ||
+		 gpumon_json_add_value(object, "container_pid", process->container_pid);
+	return finish(object, failed);
 }
 
 static struct json_object *json_info(const struct gpumon_model *model)
@@ -191,6 +233,7 @@ static struct json_object *json_info(const struct gpumon_model *model)
 		 gpumon_json_add_value(object, "jobs_unattributed", info->jobs_unattributed) ||
 		 gpumon_json_add_value(object, "max_jobs", info->max_jobs) ||
 		 gpumon_json_add_value(object, "memory_bytes", info->memory_bytes) ||
+		 gpumon_json_add(object, "exited", json_exited(&info->exited)) ||
 		 gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
 	/* Only a difference has these: their being there says that the counts are one. */
 	if (!failed && model->interval_ns)
@@ -207,6 +250,8 @@ static struct json_object *json_probe(const struct gpumon_probe *probe)
 
 	failed = gpumon_json_add_value(dropped, "table_full", probe->dropped.table_full) ||
 		 gpumon_json_add_value(dropped, "recursion", probe->dropped.recursion) ||
+		 gpumon_json_add_value(dropped, "unreadable", probe->dropped.unreadable) ||
+		 gpumon_json_add_value(dropped, "missed", probe->dropped.missed) ||
 		 gpumon_json_add_string(object, "name", probe->name) ||
 		 gpumon_json_add_string(object, "module", probe->module) ||
 		 gpumon_json_add_string(object, "kind", gpumon_probe_kind_name(probe->kind)) ||
@@ -283,21 +328,6 @@ static struct json_object *json_ring(const struct gpumon_model *model,
 	return finish(object, failed);
 }
 
-static struct json_object *json_process(const struct gpumon_process *process)
-{
-	struct json_object *object = json_object_new_object();
-	bool failed;
-
-	failed = gpumon_json_add_value(object, "pid", process->pid) ||
-		 gpumon_json_add_string(object, "comm", process->comm) ||
-		 gpumon_json_add_value(object, "jobs", process->jobs) ||
-		 gpumon_json_add_value(object, "start_ns", process->start_ns) ||
-		 (process->alive.known ?
-			  gpumon_json_add_bool(object, "alive", process->alive.v != 0) :
-			  add_null(object, "alive"));
-	return finish(object, failed);
-}
-
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring)
 {
 	struct json_object *object = json_object_new_object();
@@ -315,21 +345,27 @@ struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring)
 	return finish(object, failed);
 }
 
-/* The parts that belong to the group drm_sched alone. */
 static int add_drm_sched(struct json_object *document, const struct gpumon_model *model)
 {
 	struct json_object *drm_sched = json_object_new_object();
 	struct json_object *rings = json_object_new_array();
-	struct json_object *processes = json_object_new_array();
-	bool failed = !drm_sched || !rings || !processes;
+	bool failed = !drm_sched || !rings;
 
 	for (size_t i = 0; i < model->n_rings && !failed; i++)
 		failed = gpumon_json_append(rings, json_ring(model, &model->rings[i]));
-	for (size_t i = 0; i < model->n_processes && !failed; i++)
-		failed = gpumon_json_append(processes, json_process(&model->processes[i]));
-
 	failed |= gpumon_json_add(drm_sched, "rings", rings) != 0;
 	failed |= gpumon_json_add(document, "drm_sched", drm_sched) != 0;
+	return failed ? -1 : 0;
+}
+
+/* They are of all groups. */
+static int add_processes(struct json_object *document, const struct gpumon_model *model)
+{
+	struct json_object *processes = json_object_new_array();
+	bool failed = !processes;
+
+	for (size_t i = 0; i < model->n_processes && !failed; i++)
+		failed = gpumon_json_append(processes, json_process(&model->processes[i]));
 	failed |= gpumon_json_add(document, "processes", processes) != 0;
 	return failed ? -1 : 0;
 }
@@ -350,6 +386,8 @@ struct json_object *gpumon_json_model(const struct gpumon_model *model, const ch
 	failed |= gpumon_json_add(document, "groups", groups) != 0;
 	if (!failed && (!group || !strcmp(group, "drm_sched")))
 		failed = add_drm_sched(document, model);
+	failed = failed || gpumon_json_statistics(document, model, group) ||
+		 add_processes(document, model);
 	failed |= gpumon_json_add(document, "event_ring",
 				  gpumon_json_event_ring(&model->event_ring)) != 0;
 	return finish(document, failed);

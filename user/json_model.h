@@ -32,6 +32,10 @@ int gpumon_json_append(struct json_object *array, struct json_object *value);
 struct json_object *gpumon_json_group(const struct gpumon_group *group);
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring);
 struct json_object *gpumon_json_histogram(const struct gpumon_histogram *histogram);
+struct json_object *gpumon_json_alert(const struct gpumon_alert *alert);
+/* To the document of "stat --json": tables under their groups' names, layouts, alerts. 0 or -1. */
+int gpumon_json_statistics(struct json_object *document, const struct gpumon_model *model,
+			   const char *group);
 /* The document of "stat --json"; @group: only that group, NULL for all. */
 struct json_object *gpumon_json_model(const struct gpumon_model *model, const char *group);
 /* {"error":{"code":…,"message":…}} */

@@ -5,14 +5,11 @@
 #include "histogram.h"
 #include "model.h"
 
-/*
- * Grow an array by one zeroed element. Capacity is the next power of two of the number, so it
- * needs no field of its own.
- */
-static void *grow(void **array, size_t *n, size_t size)
+void *gpumon_grow(void **array, size_t *n, size_t size)
 {
 	void *bigger;
 
+	/* Capacity is the next power of two of the number, so it needs no field of its own. */
 	if ((*n & (*n - 1)) == 0) {
 		size_t capacity = *n ? *n * 2 : 1;
 
@@ -27,37 +24,35 @@ static void *grow(void **array, size_t *n, size_t size)
 	return bigger;
 }
 
-#define GROW(array, n) grow((void **)&(array), &(n), sizeof(*(array)))
-
 struct gpumon_group *gpumon_model_add_group(struct gpumon_model *model)
 {
-	return GROW(model->groups, model->n_groups);
+	return GPUMON_GROW(model->groups, model->n_groups);
 }
 
 struct gpumon_probe *gpumon_group_add_probe(struct gpumon_group *group)
 {
-	return GROW(group->probes, group->n_probes);
+	return GPUMON_GROW(group->probes, group->n_probes);
 }
 
 struct gpumon_ring *gpumon_model_add_ring(struct gpumon_model *model)
 {
-	return GROW(model->rings, model->n_rings);
+	return GPUMON_GROW(model->rings, model->n_rings);
 }
 
 struct gpumon_histogram *gpumon_model_add_histogram(struct gpumon_model *model)
 {
-	return GROW(model->histograms, model->n_histograms);
+	return GPUMON_GROW(model->histograms, model->n_histograms);
 }
 
 struct gpumon_process *gpumon_model_add_process(struct gpumon_model *model)
 {
-	return GROW(model->processes, model->n_processes);
+	return GPUMON_GROW(model->processes, model->n_processes);
 }
 
 int gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge, uint64_t lt,
 				uint64_t count)
 {
-	struct gpumon_bucket *bucket = GROW(histogram->buckets, histogram->n_buckets);
+	struct gpumon_bucket *bucket = GPUMON_GROW(histogram->buckets, histogram->n_buckets);
 
 	if (!bucket)
 		return -1;
@@ -96,6 +91,8 @@ void gpumon_histogram_clear(struct gpumon_histogram *histogram)
 void gpumon_process_clear(struct gpumon_process *process)
 {
 	free(process->comm);
+	free(process->container);
+	free(process->cgroup);
 	memset(process, 0, sizeof(*process));
 }
 
@@ -103,6 +100,7 @@ void gpumon_info_clear(struct gpumon_info *info)
 {
 	free(info->version);
 	free(info->clock);
+	gpumon_process_clear(&info->exited);
 	memset(info, 0, sizeof(*info));
 }
 
@@ -140,6 +138,7 @@ void gpumon_model_clear(struct gpumon_model *model, unsigned int parts)
 		model->processes = NULL;
 		model->n_processes = 0;
 	}
+	gpumon_statistics_clear(model, parts);
 	model->parts &= ~parts;
 	model->inconsistent &= ~parts;
 }

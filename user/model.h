@@ -27,7 +27,47 @@ static inline struct gpumon_value gpumon_value_of(uint64_t v)
 	return (struct gpumon_value){ .v = v, .known = true };
 }
 
+/* A level, which is signed. */
+struct gpumon_level {
+	int64_t v;
+	bool known;
+};
+
+static inline struct gpumon_level gpumon_level_of(int64_t v)
+{
+	return (struct gpumon_level){ .v = v, .known = true };
+}
+
 /* Strings are allocated, NULL where the kernel sent none. */
+
+/**
+ * struct gpumon_process - a process that used a driver
+ * @open_handles: of those seen to be opened, now
+ * @container: name of its container, NULL where it is in none; like @cgroup and
+ *             @container_pid found out by gpumon_containers_resolve(), not by the kernel
+ * @cgroup: path of its cgroup
+ * @container_pid: its pid in its own pid namespace, unknown of one that exited
+ *
+ * The counters but for @jobs are unknown where no attached group counts them.
+ */
+struct gpumon_process {
+	struct gpumon_value pid;
+	struct gpumon_value start_ns;
+	char *comm;
+	struct gpumon_value alive;
+	struct gpumon_value jobs;
+	struct gpumon_value submissions;
+	struct gpumon_value allocated_bytes;
+	struct gpumon_value mapped_bytes;
+	struct gpumon_value ioctls;
+	struct gpumon_value faults;
+	struct gpumon_value opens;
+	struct gpumon_value open_handles;
+	struct gpumon_value cgroup_id;
+	char *container;
+	char *cgroup;
+	struct gpumon_value container_pid;
+};
 
 struct gpumon_info {
 	char *version;
@@ -47,11 +87,14 @@ struct gpumon_info {
 	struct gpumon_value max_jobs;
 	struct gpumon_value jobs_unattributed;
 	struct gpumon_value memory_bytes;
+	struct gpumon_process exited; /* what the processes that were aged out came to */
 };
 
 struct gpumon_drops {
 	struct gpumon_value table_full;
 	struct gpumon_value recursion;
+	struct gpumon_value unreadable;
+	struct gpumon_value missed;
 };
 
 struct gpumon_probe {
@@ -112,12 +155,67 @@ struct gpumon_histogram {
 	size_t n_buckets;
 };
 
-struct gpumon_process {
-	struct gpumon_value pid;
-	struct gpumon_value start_ns;
-	char *comm;
-	struct gpumon_value alive;
-	struct gpumon_value jobs;
+/* What a row of statistics is known by. */
+struct gpumon_label {
+	char *name;
+	char *value;
+	bool number; /* the text is one */
+};
+
+/**
+ * struct gpumon_column - a number of a row
+ * @kind: enum gpumon_column_kind: which of the following it is
+ * @value: of a counter
+ * @level: of a gauge, now or at the end of the closed period
+ * @highest: of a gauge, in the period
+ * @histogram: of a histogram; without group, ring and name
+ */
+struct gpumon_column {
+	char *name;
+	struct gpumon_value kind;
+	struct gpumon_value value;
+	struct gpumon_level level;
+	struct gpumon_value highest;
+	struct gpumon_histogram histogram;
+};
+
+struct gpumon_row {
+	struct gpumon_value number; /* stays while the module is loaded */
+	struct gpumon_label *labels;
+	size_t n_labels;
+	struct gpumon_column *columns;
+	size_t n_columns;
+};
+
+/* A table of a group, as the kernel describes it. One without rows is not sent. */
+struct gpumon_statistics {
+	char *group;
+	char *table;
+	struct gpumon_row *rows;
+	size_t n_rows;
+};
+
+/* A field of a private type; offset and size are unknown until it is found in BTF. */
+struct gpumon_layout {
+	char *group;
+	char *module;
+	char *type;
+	char *member;
+	char *reason;
+	struct gpumon_value offset;
+	struct gpumon_value size;
+};
+
+/* The last alert of a kind, device and code. */
+struct gpumon_alert {
+	struct gpumon_value time_ns;
+	char *group;
+	char *kind;
+	char *device;
+	struct gpumon_value code;
+	char *message;
+	struct gpumon_value count;
+	struct gpumon_value lost; /* alerts of all kinds that could not be sent */
 };
 
 struct gpumon_event_ring {
@@ -144,7 +242,10 @@ struct gpumon_period {
 #define GPUMON_PART_HISTOGRAMS (1U << 3)
 #define GPUMON_PART_PROCESSES  (1U << 4)
 #define GPUMON_PART_EVENT_RING (1U << 5)
-#define GPUMON_PART_ALL	       0x3fU
+#define GPUMON_PART_STATISTICS (1U << 6)
+#define GPUMON_PART_LAYOUTS    (1U << 7)
+#define GPUMON_PART_ALERTS     (1U << 8)
+#define GPUMON_PART_ALL	       0x1ffU
 
 /**
  * struct gpumon_model - everything that the module knows, at one time
@@ -170,6 +271,12 @@ struct gpumon_model {
 	size_t n_histograms;
 	struct gpumon_process *processes;
 	size_t n_processes;
+	struct gpumon_statistics *statistics;
+	size_t n_statistics;
+	struct gpumon_layout *layouts;
+	size_t n_layouts;
+	struct gpumon_alert *alerts;
+	size_t n_alerts;
 };
 
 void gpumon_model_free(struct gpumon_model *model);
@@ -185,12 +292,23 @@ struct gpumon_histogram *gpumon_model_add_histogram(struct gpumon_model *model);
 int gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge, uint64_t lt,
 				uint64_t count);
 struct gpumon_process *gpumon_model_add_process(struct gpumon_model *model);
+struct gpumon_statistics *gpumon_model_add_statistics(struct gpumon_model *model);
+struct gpumon_row *gpumon_statistics_add_row(struct gpumon_statistics *statistics);
+struct gpumon_label *gpumon_row_add_label(struct gpumon_row *row);
+struct gpumon_column *gpumon_row_add_column(struct gpumon_row *row);
+struct gpumon_layout *gpumon_model_add_layout(struct gpumon_model *model);
+struct gpumon_alert *gpumon_model_add_alert(struct gpumon_model *model);
 
 /* NULL if there is none. */
 const struct gpumon_group *gpumon_model_group(const struct gpumon_model *model, const char *name);
 const struct gpumon_ring *gpumon_model_ring(const struct gpumon_model *model, uint64_t id);
 const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model *model,
 						      uint64_t ring_id, const char *name);
+struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *model,
+						  const char *group, const char *table);
+struct gpumon_row *gpumon_statistics_row(const struct gpumon_statistics *statistics,
+					 uint64_t number);
+struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char *name);
 
 /**
  * gpumon_model_diff() - what happened between two readings
@@ -200,8 +318,8 @@ const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model 
  *
  * Counters and buckets are subtracted. States, depths, limits and names are those of
  * @after. min and max of a histogram are unknown. A ring is the same if id, device and name
- * are; a ring, histogram or process without an earlier one counts from its own beginning. If
- * the period changed in between, @after is taken whole.
+ * are, a row if number and labels are; a ring, histogram, row or process without an earlier one
+ * counts from its own beginning. If the period changed in between, @after is taken whole.
  *
  * Return: 0, or -1 without memory.
  */
@@ -224,6 +342,8 @@ struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *h
 
 /* "off", "waiting", "attached", …; "unknown" for what this program does not know. */
 const char *gpumon_attach_state_name(struct gpumon_value state);
+/* Did anybody count it? */
+bool gpumon_column_known(const struct gpumon_column *column);
 /* "tracepoint", "kprobe", "kretprobe", "unknown". */
 const char *gpumon_probe_kind_name(struct gpumon_value kind);
 

@@ -31,6 +31,15 @@ int gpumon_parse_group(const struct nlmsghdr *message, size_t len, struct gpumon
 int gpumon_parse_ring(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 int gpumon_parse_histogram(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 int gpumon_parse_process(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
+/*
+ * A message has a whole row or, later, one of its histograms with the buckets: what it says
+ * replaces what the model has of that row.
+ */
+int gpumon_parse_statistic(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
+int gpumon_parse_layout(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
+/* @command: GPUMON_CMD_ALERT_GET, or GPUMON_CMD_ALERT_NTF for one that is sent as it happens. */
+int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,
+		       struct gpumon_model *model);
 int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,
 			    struct gpumon_event_ring *ring);
 int gpumon_parse_period(const struct nlmsghdr *message, size_t len, struct gpumon_period *period);
