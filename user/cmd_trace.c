@@ -31,8 +31,9 @@
  * @pipe_broken: the output is a pipe that nobody reads any more
  * @output_error: errno of what else went wrong with the output
  * @ended_by_others: the ring was switched off under us
- * @rings: names of the rings, re-read now and then as they come and go
+ * @rings: names of the rings and rows, re-read now and then as they come and go
  * @rings_ns: when they were last read
+ * @row_text: labels of the row that was last looked up
  */
 struct trace_run {
 	struct gpumon_context *context;
@@ -43,6 +44,7 @@ struct trace_run {
 	struct gpumon_event_ring before;
 	struct gpumon_model rings;
 	uint64_t rings_ns;
+	char row_text[128];
 	uint64_t duration_ns;
 	bool no_enable;
 	bool switched_on;
@@ -54,7 +56,8 @@ struct trace_run {
 static int read_rings(struct trace_run *run, struct gpumon_error *err)
 {
 	run->rings_ns = gpumon_monotonic_ns();
-	return gpumon_client_read(run->client, GPUMON_PART_RINGS, 0, &run->rings, err);
+	return gpumon_client_read(run->client, GPUMON_PART_RINGS | GPUMON_PART_STATISTICS, 0,
+				  &run->rings, err);
 }
 
 static const struct gpumon_ring *find_ring(void *data, unsigned int id)
@@ -70,6 +73,50 @@ static const struct gpumon_ring *find_ring(void *data, unsigned int id)
 	/* Where that fails, a number is shown in place of the name. */
 	(void)read_rings(run, &err);
 	return gpumon_model_ring(&run->rings, id);
+}
+
+/* The labels of a row in one text, in a buffer that is used again. */
+static const char *row_text(struct trace_run *run, const struct gpumon_row *row)
+{
+	size_t at = 0;
+
+	run->row_text[0] = '\0';
+	for (size_t i = 0; i < row->n_labels && at < sizeof(run->row_text); i++)
+		at += (size_t)snprintf(run->row_text + at, sizeof(run->row_text) - at, "%s%s",
+				       i ? "/" : "",
+				       row->labels[i].value ? row->labels[i].value : "-");
+	return run->row_text;
+}
+
+static const struct gpumon_row *model_row(const struct gpumon_model *model, const char *group,
+					  const char *table, unsigned int number)
+{
+	for (size_t i = 0; i < model->n_statistics; i++) {
+		const struct gpumon_statistics *statistics = &model->statistics[i];
+
+		if (!statistics->group || strcmp(statistics->group, group) != 0 ||
+		    !statistics->table || strcmp(statistics->table, table) != 0)
+			continue;
+		for (size_t r = 0; r < statistics->n_rows; r++)
+			if (statistics->rows[r].number.known &&
+			    statistics->rows[r].number.v == number)
+				return &statistics->rows[r];
+	}
+	return NULL;
+}
+
+static const char *find_row(void *data, const char *group, const char *table, unsigned int number)
+{
+	struct trace_run *run = data;
+	const struct gpumon_row *row = model_row(&run->rings, group, table, number);
+	struct gpumon_error err;
+
+	/* Rows stay, so that only an unknown one is looked up again; and not for each event. */
+	if (!row && gpumon_monotonic_ns() - run->rings_ns >= RINGS_UNKNOWN_NS) {
+		(void)read_rings(run, &err);
+		row = model_row(&run->rings, group, table, number);
+	}
+	return row ? row_text(run, row) : NULL;
 }
 
 /*
@@ -264,6 +311,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 					strerror(-ret));
 
 	run->options.find_ring = find_ring;
+	run->options.find_row = find_row;
 	run->options.find_ring_data = run;
 	run->options.start_ns = gpumon_monotonic_ns();
 	if (run->duration_ns)
@@ -349,6 +397,7 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 		GPUMON_OPTION_JSON,
 		{ "duration", required_argument, NULL, 'd' },
 		{ "count", required_argument, NULL, 'n' },
+		{ "group", required_argument, NULL, 'g' },
 		{ "ring", required_argument, NULL, 'r' },
 		{ "pid", required_argument, NULL, 'p' },
 		{ "no-enable", no_argument, NULL, GPUMON_OPTION_FIRST },
@@ -399,6 +448,13 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 			}
 			run->options.ring = optarg;
 			break;
+		case 'g':
+			if (!*optarg) {
+				gpumon_usage(context, "--group: the name is empty");
+				goto out;
+			}
+			run->options.group = optarg;
+			break;
 		case 'p':
 			if (gpumon_argument_u64(context, "--pid", optarg, 1, INT32_MAX, &number))
 				goto out;
@@ -430,9 +486,9 @@ out:
 
 const struct gpumon_command gpumon_command_trace = {
 	.name = "trace",
-	.summary = "Print jobs as they are queued, run and completed",
-	.usage = "[--json] [--duration TIME] [--count N] [--ring [DEVICE/]NAME] [--pid PID] "
-		 "[--no-enable]",
+	.summary = "Print jobs and what else the drivers do, as it happens",
+	.usage = "[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] "
+		 "[--pid PID] [--no-enable]",
 	.help = "Switches the event ring on, if it is off, and off again at the end. Events of all\n"
 		"CPUs are sorted by time; RUN is joined to COMPLETE. Losses are printed where they\n"
 		"happened and summed up at the end, on standard error.\n"
@@ -443,12 +499,16 @@ const struct gpumon_command gpumon_command_trace = {
 		"  DETAILS    QUEUE: the submitter; RUN: time queued; COMPLETE: time run;\n"
 		"             WAIT_DEP: the job waited for\n"
 		"\n"
+		"Events of other groups show in place of the ring what they are about (device, crtc, ...)\n"
+		"and in DETAILS their numbers.\n"
+		"\n"
 		"Options:\n"
 		"      --json             JSON lines\n"
 		"  -d, --duration TIME    stop after that time (seconds, or 500ms, 2m, ...)\n"
 		"  -n, --count N          stop after N lines\n"
-		"  -r, --ring NAME        only this ring, NAME or DEVICE/NAME\n"
-		"  -p, --pid PID          only jobs that this process submitted\n"
+		"  -g, --group GROUP      only events of this group, for example nvidia\n"
+		"  -r, --ring NAME        only this ring, NAME or DEVICE/NAME, or what has this label\n"
+		"  -p, --pid PID          only what this process submitted or did\n"
 		"      --no-enable        do not switch the ring on, print what is in it\n",
 	.run = command_trace,
 };

@@ -19,6 +19,7 @@
 	X(stat)            \
 	X(top)             \
 	X(trace)           \
+	X(alerts)          \
 	X(set)             \
 	X(doctor)
 

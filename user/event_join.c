@@ -250,6 +250,14 @@ void gpumon_event_join_add(struct gpumon_event_join *join, const struct gpumon_e
 	joined->event = *event;
 	if (event->event == GPUMON_EVENT_LOST || event->event >= __GPUMON_EVENT_TYPE_MAX)
 		return;
+	/* Events of other groups are of no job of the scheduler, whatever their words are. */
+	if (event->event > GPUMON_EVENT_ERROR) {
+		joined->submitter_known = event->flags & GPUMON_EVENT_F_SUBMITTER;
+		joined->pid = event->pid;
+		joined->tid = event->tid;
+		memcpy(joined->comm, event->comm, GPUMON_COMM_LEN);
+		return;
+	}
 
 	job = join_find(join, event->context, event->seqno);
 	switch (event->event) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 #include "json_model.h"
 #include "trace.h"
+#include "trace_words.h"
 
 #define RING_WIDTH     24
 #define RING_WIDTH_MAX 40
@@ -92,12 +94,42 @@ static bool ring_matches(const struct gpumon_ring *ring, const char *wanted)
 	       !strcmp(name, wanted + length + 1);
 }
 
+static const char *trace_row(const struct gpumon_trace *trace, const struct gpumon_event *event)
+{
+	if (!trace->options.find_row)
+		return NULL;
+	return trace->options.find_row(trace->options.find_ring_data,
+				       gpumon_trace_event_group(event->event),
+				       gpumon_trace_event_table(event->event), event->ring);
+}
+
+/* The whole of the labels, or one of them. */
+static bool row_matches(const char *row, const char *wanted)
+{
+	size_t length = strlen(wanted);
+	const char *at = row;
+
+	if (!row)
+		return false;
+	if (!strcmp(row, wanted))
+		return true;
+	while ((at = strstr(at, wanted))) {
+		if ((at == row || at[-1] == '/') && (!at[length] || at[length] == '/'))
+			return true;
+		at++;
+	}
+	return false;
+}
+
 static bool trace_wanted(const struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
-			 const struct gpumon_ring *ring)
+			 const struct gpumon_ring *ring, const char *row)
 {
 	const struct gpumon_trace_options *options = &trace->options;
+	const char *group = gpumon_trace_event_group(joined->event.event);
 
-	if (options->ring && !ring_matches(ring, options->ring))
+	if (options->group && (!group || strcmp(group, options->group) != 0))
+		return false;
+	if (options->ring && !ring_matches(ring, options->ring) && !row_matches(row, options->ring))
 		return false;
 	return !options->pid || (joined->submitter_known && joined->pid == options->pid);
 }
@@ -204,8 +236,37 @@ void gpumon_trace_header(struct gpumon_trace *trace)
 		"DETAILS", gpumon_term_reset(term));
 }
 
+/* Of a group other than drm_sched: its words say what it is about. */
+static void print_words_line(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
+			     const char *time, const char *row)
+{
+	const struct gpumon_event *event = &joined->event;
+	const struct gpumon_term *term = &trace->options.term;
+	const char *colour = event->event == GPUMON_EVENT_XID ? gpumon_term_red(term) : "";
+	char label[32], labels[128] = "-", comm[4 * GPUMON_COMM_LEN];
+	FILE *out = trace->out;
+	size_t i;
+
+	snprintf(label, sizeof(label), "%s", names[event->event]);
+	for (i = 0; label[i]; i++)
+		label[i] = (char)toupper((unsigned char)label[i]);
+	if (row)
+		gpumon_format_name(labels, sizeof(labels), row);
+	else if (event->ring != UINT16_MAX)
+		snprintf(labels, sizeof(labels), "#%u", event->ring);
+	fprintf(out, "%12s  %s%-24s%s  %-*s  %9s  ", time, colour, label,
+		*colour ? gpumon_term_reset(term) : "", (int)trace->options.ring_width, labels,
+		"-");
+	gpumon_trace_print_words(out, event);
+	if (joined->submitter_known) {
+		gpumon_format_name(comm, sizeof(comm), joined->comm[0] ? joined->comm : NULL);
+		fprintf(out, "  by %s[%" PRIu32 "]", comm, joined->pid);
+	}
+	fputc('\n', out);
+}
+
 static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
-		       const struct gpumon_ring *ring)
+		       const struct gpumon_ring *ring, const char *row)
 {
 	const struct gpumon_event *event = &joined->event;
 	const struct gpumon_term *term = &trace->options.term;
@@ -219,6 +280,13 @@ static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joi
 	char unknown[16], job[48] = "-", device[256], name[256], full[520] = "-";
 	FILE *out = trace->out;
 
+	/* Records from before the start are possible where the ring was on already. */
+	snprintf(time, sizeof(time), "%s%" PRIu64 ".%03u", negative ? "-" : "", us / 1000,
+		 (unsigned int)(us % 1000));
+	if (gpumon_trace_has_words(event->event)) {
+		print_words_line(trace, joined, time, row);
+		return;
+	}
 	if (!label) {
 		snprintf(unknown, sizeof(unknown), "#%u", event->event);
 		label = unknown;
@@ -233,9 +301,6 @@ static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joi
 		snprintf(full, sizeof(full), "%s/%s", device, name);
 	}
 
-	/* Records from before the start are possible where the ring was on already. */
-	snprintf(time, sizeof(time), "%s%" PRIu64 ".%03u", negative ? "-" : "", us / 1000,
-		 (unsigned int)(us % 1000));
 	fprintf(out, "%12s  %s%-8s%s  %-14s  %-*s  ", time, colour, label,
 		*colour ? gpumon_term_reset(term) : "", job, (int)trace->options.ring_width, full);
 	if (event->event == GPUMON_EVENT_LOST) {
@@ -252,7 +317,7 @@ static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joi
 }
 
 static int print_json(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
-		      const struct gpumon_ring *ring)
+		      const struct gpumon_ring *ring, const char *row)
 {
 	const struct gpumon_event *event = &joined->event;
 	struct gpumon_value latency = { .v = joined->latency_ns, .known = joined->latency_known };
@@ -276,6 +341,16 @@ static int print_json(struct gpumon_trace *trace, const struct gpumon_event_join
 	}
 	if (!known)
 		ret |= gpumon_json_add_u64(object, "event_number", event->event);
+	if (gpumon_trace_has_words(event->event)) {
+		ret |= gpumon_json_add_string(object, "group",
+					      gpumon_trace_event_group(event->event));
+		ret |= gpumon_json_add_string(object, "row", row);
+		ret |= gpumon_json_add_value(object, "pid", pid);
+		ret |= gpumon_json_add_value(object, "tid", tid);
+		ret |= gpumon_json_add_string(object, "comm", pid.known ? joined->comm : NULL);
+		ret |= gpumon_trace_json_words(object, event);
+		goto out;
+	}
 
 	ret |= gpumon_json_add_u64(object, "context", event->context);
 	ret |= gpumon_json_add_u64(object, "seqno", event->seqno);
@@ -315,6 +390,7 @@ static int trace_emit(struct gpumon_trace *trace, const struct gpumon_event *eve
 	const struct gpumon_ring *ring = NULL;
 	struct gpumon_event_joined joined;
 	bool lost = event->event == GPUMON_EVENT_LOST;
+	const char *row = NULL;
 
 	if (lost)
 		trace->overwritten += event->arg;
@@ -328,16 +404,19 @@ static int trace_emit(struct gpumon_trace *trace, const struct gpumon_event *eve
 	/* The join sees everything, also what is not shown: what is shown may need it. */
 	gpumon_event_join_add(trace->join, event, &joined);
 	if (!lost) {
-		ring = trace_ring(trace, event->ring);
-		if (!trace_wanted(trace, &joined, ring)) {
+		if (gpumon_trace_has_words(event->event))
+			row = trace_row(trace, event);
+		else
+			ring = trace_ring(trace, event->ring);
+		if (!trace_wanted(trace, &joined, ring, row)) {
 			trace->hidden++;
 			return 0;
 		}
 		trace->printed++;
 	}
 	if (options->json)
-		return print_json(trace, &joined, ring);
-	print_line(trace, &joined, ring);
+		return print_json(trace, &joined, ring, row);
+	print_line(trace, &joined, ring, row);
 	return 0;
 }
 

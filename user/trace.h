@@ -20,8 +20,9 @@
  * struct gpumon_trace_options - what to print and how
  * @json: JSON lines, not a table
  * @term: colours of the table
- * @ring: only this ring, "NAME" or "DEVICE/NAME", NULL for all
- * @pid: only jobs that this process submitted, 0 for all
+ * @ring: only this ring, "NAME" or "DEVICE/NAME", or rows with this label; NULL for all
+ * @group: only events of this group, NULL for all
+ * @pid: only what this process did, 0 for all
  * @count: stop after so many lines, 0 for no end
  * @start_ns: time 0 of the table
  * @end_ns: records of later times are not printed, 0 for no end
@@ -31,12 +32,14 @@
  * @jobs_max: jobs remembered for joining at most
  * @ring_width: columns for the ring, 0 for a usual width
  * @find_ring: name of a ring by its number; NULL if unknown
- * @find_ring_data: for @find_ring
+ * @find_row: labels of a row of a table of statistics, with '/' between; NULL if unknown
+ * @find_ring_data: for @find_ring and @find_row
  */
 struct gpumon_trace_options {
 	bool json;
 	struct gpumon_term term;
 	const char *ring;
+	const char *group;
 	uint32_t pid;
 	uint64_t count;
 	uint64_t start_ns;
@@ -47,6 +50,7 @@ struct gpumon_trace_options {
 	size_t jobs_max;
 	unsigned int ring_width;
 	const struct gpumon_ring *(*find_ring)(void *data, unsigned int id);
+	const char *(*find_row)(void *data, const char *group, const char *table, unsigned int row);
 	void *find_ring_data;
 };
 
@@ -86,7 +90,7 @@ bool gpumon_trace_finished(const struct gpumon_trace *trace);
 
 void gpumon_trace_get_totals(const struct gpumon_trace *trace, struct gpumon_trace_totals *totals);
 
-/* "QUEUE", "COMPLETE", … as the table has it, NULL if unknown. */
+/* "QUEUE", "COMPLETE", … as the table has it, NULL if unknown or not of the DRM scheduler. */
 const char *gpumon_trace_event_label(unsigned int event);
 
 #endif /* GPUMON_USER_TRACE_H */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "alert_listener.h"
+
+#include <errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "parse.h"
+
+/* Room for some hundred alerts while a command runs. */
+#define SOCKET_BYTES  (1 << 18)
+#define RECEIVE_BYTES 8192
+
+struct gpumon_alert_listener {
+	struct nl_sock *socket;
+	int family;
+};
+
+static int open_failed(struct gpumon_error *err, const char *what, int ret)
+{
+	if (ret == -NLE_PERM)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			"no permission: alerts need CAP_NET_ADMIN in the initial namespaces, run this as root (sudo gpumon-user …)");
+	if (ret == -NLE_OBJ_NOTFOUND)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "not-loaded",
+			"the module gpumon is not loaded (modprobe gpumon), or this is not the initial network namespace");
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io", "%s: %s", what,
+				nl_geterror(ret));
+}
+
+static int join(struct gpumon_alert_listener *listener, struct gpumon_error *err)
+{
+	int ret = genl_connect(listener->socket);
+	int group;
+
+	if (ret)
+		return open_failed(err, "connecting to netlink", ret);
+	listener->family = genl_ctrl_resolve(listener->socket, GPUMON_FAMILY_NAME);
+	if (listener->family < 0)
+		return open_failed(err, "looking for the family gpumon", listener->family);
+	group = genl_ctrl_resolve_grp(listener->socket, GPUMON_FAMILY_NAME, GPUMON_MCGRP_ALERTS);
+	if (group < 0)
+		return open_failed(err, "looking for the group alerts", group);
+	nl_socket_set_buffer_size(listener->socket, SOCKET_BYTES, 0);
+	ret = nl_socket_add_membership(listener->socket, group);
+	if (ret)
+		return open_failed(err, "joining the group alerts", ret);
+	return 0;
+}
+
+int gpumon_alert_listener_open(struct gpumon_alert_listener **listener, struct gpumon_error *err)
+{
+	struct gpumon_alert_listener *new = calloc(1, sizeof(*new));
+
+	*listener = NULL;
+	if (new)
+		new->socket = nl_socket_alloc();
+	if (!new || !new->socket) {
+		free(new);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+					"out of memory");
+	}
+	if (join(new, err)) {
+		gpumon_alert_listener_close(new);
+		return -1;
+	}
+	*listener = new;
+	return 0;
+}
+
+void gpumon_alert_listener_close(struct gpumon_alert_listener *listener)
+{
+	if (!listener)
+		return;
+	nl_socket_free(listener->socket);
+	free(listener);
+}
+
+int gpumon_alert_listener_fd(const struct gpumon_alert_listener *listener)
+{
+	return nl_socket_get_fd(listener->socket);
+}
+
+static int take(const struct gpumon_alert_listener *listener, const unsigned char *buffer,
+		size_t left, struct gpumon_model *model)
+{
+	while (left >= sizeof(struct nlmsghdr)) {
+		/* The buffer is aligned, and so is each message in it. */
+		const struct nlmsghdr *message = (const void *)buffer;
+		size_t step;
+		int ret;
+
+		if (message->nlmsg_len < sizeof(*message) || message->nlmsg_len > left)
+			return -EBADMSG;
+		if (message->nlmsg_type == listener->family) {
+			ret = gpumon_parse_alert(message, left, GPUMON_CMD_ALERT_NTF, model);
+			if (ret)
+				return ret;
+		}
+		step = NLMSG_ALIGN((size_t)message->nlmsg_len);
+		step = step < left ? step : left;
+		buffer += step;
+		left -= step;
+	}
+	return 0;
+}
+
+int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gpumon_model *model,
+			       bool *lost, struct gpumon_error *err)
+{
+	union {
+		struct nlmsghdr align;
+		unsigned char bytes[RECEIVE_BYTES];
+	} buffer;
+	int fd = gpumon_alert_listener_fd(listener);
+
+	*lost = false;
+	for (;;) {
+		struct sockaddr_nl from = { 0 };
+		socklen_t from_len = sizeof(from);
+		ssize_t n = recvfrom(fd, buffer.bytes, sizeof(buffer), MSG_DONTWAIT,
+				     (struct sockaddr *)&from, &from_len);
+		int ret;
+
+		if (n < 0 && errno == ENOBUFS) {
+			*lost = true;
+			continue;
+		}
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (n < 0)
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io",
+						"receiving alerts: %s", strerror(errno));
+		/* Only the kernel's word counts. */
+		if (from.nl_pid)
+			continue;
+		ret = take(listener, buffer.bytes, (size_t)n, model);
+		if (ret)
+			return gpumon_error_set(
+				err, GPUMON_EXIT_FAILED, ret, "kernel",
+				"malformed alert, module and program do not belong together: install the same version of both");
+	}
+}
