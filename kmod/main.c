@@ -8,9 +8,11 @@
 #include "debugfs.h"
 #include "drm_sched.h"
 #include "event_ring.h"
+#include "i915.h"
 #include "info.h"
 #include "job.h"
 #include "netlink.h"
+#include "nvidia.h"
 #include "period.h"
 #include "process.h"
 #include "ring.h"
@@ -31,6 +33,9 @@ DEFINE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
 /* One line for each driver. */
 struct gpumon_group *const gpumon_groups[] = {
 	&gpumon_drm_sched,
+	&gpumon_i915,
+	&gpumon_nvidia,
+	&gpumon_nvidia_uvm,
 };
 
 const unsigned int gpumon_group_count = ARRAY_SIZE(gpumon_groups);
@@ -53,6 +58,18 @@ static bool enable_drm_sched = true;
 module_param_named(drm_sched, enable_drm_sched, bool, 0444);
 MODULE_PARM_DESC(drm_sched, "group drm_sched is on at load, 0 or 1 (default 1)");
 
+static bool enable_nvidia = true;
+module_param_named(nvidia, enable_nvidia, bool, 0444);
+MODULE_PARM_DESC(nvidia, "group nvidia is on at load, 0 or 1 (default 1)");
+
+static bool enable_nvidia_uvm = true;
+module_param_named(nvidia_uvm, enable_nvidia_uvm, bool, 0444);
+MODULE_PARM_DESC(nvidia_uvm, "group nvidia_uvm is on at load, 0 or 1 (default 1)");
+
+static bool enable_i915 = true;
+module_param_named(i915, enable_i915, bool, 0444);
+MODULE_PARM_DESC(i915, "group i915 is on at load, 0 or 1 (default 1)");
+
 static void housekeeping(struct work_struct *work);
 static DECLARE_DEFERRABLE_WORK(housekeeping_work, housekeeping);
 
@@ -62,6 +79,7 @@ static void housekeeping(struct work_struct *work)
 	gpumon_process_age();
 	gpumon_ring_recycle();
 	mutex_unlock(&gpumon_period_lock);
+	gpumon_nvidia_refresh();
 	schedule_delayed_work(&housekeeping_work, msecs_to_jiffies(HOUSEKEEPING_MS));
 }
 
@@ -138,6 +156,9 @@ static int __init gpumon_init(void)
 	gpumon_alert_init();
 	gpumon_period_start();
 	gpumon_drm_sched.enabled = enable_drm_sched;
+	gpumon_i915.enabled = enable_i915;
+	gpumon_nvidia.enabled = enable_nvidia;
+	gpumon_nvidia_uvm.enabled = enable_nvidia_uvm;
 	/* Alerts of the first probes already find the family. */
 	ret = gpumon_netlink_init();
 	if (ret) {

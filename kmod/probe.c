@@ -120,7 +120,8 @@ static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe
 	const char *what = "not in this kernel";
 
 	if (other) {
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING, "this kernel calls it %s",
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING,
+				 other->fallback ? "%s is used instead" : "this kernel calls it %s",
 				 other->name);
 		return;
 	}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group nvidia: Xid errors, from the driver's tracepoint, or from the function
+ * that fires it where there is no tracepoint. Each is an alert too.
+ *
+ * The function gets a format and a va_list. Expanding them would follow whatever
+ * pointers are in there, so that of the message only the format is told.
+ */
+#include <linux/pci.h>
+
+#include "alert.h"
+#include "nvidia_internal.h"
+
+NVIDIA_KNOWN(NVIDIA_XID)
+
+enum {
+	XID_COUNT
+};
+
+static const struct gpumon_column xid_columns[] = {
+	[XID_COUNT] = { .name = "xids",
+			.kind = GPUMON_COLUMN_KIND_COUNTER,
+			.known = NVIDIA_XID_known },
+};
+
+struct gpumon_statistics nvidia_xids = {
+	.name = "xids",
+	.labels = { "device", "code", "meaning" },
+	.numbers = BIT(1),
+	.columns = xid_columns,
+	.column_count = ARRAY_SIZE(xid_columns),
+	.capacity = 256,
+};
+
+/*
+ * The well-known codes in short words of our own. What each means, and what to
+ * do about it, is in "XID Errors", NVIDIA GPU Deployment and Management
+ * Documentation, https://docs.nvidia.com/deploy/xid-errors/
+ */
+static const struct {
+	u16 code;
+	const char *meaning;
+} meanings[] = {
+	{ 8, "GPU stopped processing" },
+	{ 13, "graphics engine exception" },
+	{ 31, "GPU memory page fault" },
+	{ 32, "corrupted push buffer" },
+	{ 38, "driver firmware error" },
+	{ 43, "channel reset by its own fault" },
+	{ 45, "channels removed preemptively" },
+	{ 46, "GPU stopped processing" },
+	{ 48, "double-bit ECC error" },
+	{ 56, "display engine error" },
+	{ 57, "memory interface error" },
+	{ 58, "unstable memory interface" },
+	{ 61, "microcontroller breakpoint" },
+	{ 62, "microcontroller halt" },
+	{ 63, "row remap or page retirement" },
+	{ 64, "row remap or retirement failed" },
+	{ 68, "video processor exception" },
+	{ 69, "graphics engine class error" },
+	{ 74, "NVLink error" },
+	{ 78, "vGPU start error" },
+	{ 79, "GPU fell off the bus" },
+	{ 92, "high single-bit ECC error rate" },
+	{ 94, "contained ECC error" },
+	{ 95, "uncontained ECC error" },
+	{ 109, "context switch timeout" },
+	{ 119, "GSP RPC timeout" },
+	{ 120, "GSP error" },
+	{ 121, "C2C link error" },
+	{ 137, "NVLink access violation" },
+	{ 140, "unrecovered ECC error" },
+	{ 143, "GPU initialization failed" },
+	{ 154, "recovery action changed" },
+};
+
+static const char *meaning_of(u32 code)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(meanings); i++)
+		if (meanings[i].code == code)
+			return meanings[i].meaning;
+	return "-";
+}
+
+/* Rare, and it has a long message on its stack. */
+static noinline void count_xid(struct gpumon_event_context *ctx, const void *pdev, u32 code,
+			       const char *from)
+{
+	const struct nvidia_gpu *gpu = nvidia_gpu_of_pdev(pdev);
+	u64 now = ktime_get_mono_fast_ns();
+	char message[GPUMON_ALERT_MESSAGE_LEN];
+	char name[NVIDIA_NAME_LEN];
+	u64 key;
+	u32 row;
+
+	if (gpu)
+		strscpy(name, gpu->name, sizeof(name));
+	else
+		nvidia_pdev_name(name, pdev);
+	gpumon_read_string_nofault(message, sizeof(message), from);
+	/* Also if it finds no place in the table. */
+	gpumon_alert(now, "nvidia", "xid", name, code, message);
+
+	key = nvidia_key(nvidia_hash(name), code + 1ULL);
+	row = gpumon_row_find(&nvidia_xids, key);
+	if (row == GPUMON_NONE)
+		row = gpumon_row_learn_number(&nvidia_xids, key, name, code, meaning_of(code));
+	if (row == GPUMON_NONE) {
+		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+		return;
+	}
+	gpumon_row_add(gpumon_row_words(&nvidia_xids, row), XID_COUNT, 1);
+	gpumon_probe_recorded(ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_XID, now, row, code, 0, 0, 0);
+}
+
+/**
+ * nvidia_xid_traced - tracepoint nvidia_dev_xid
+ * @data: gpumon_probe_data()
+ * @pdev: GPU
+ * @code: code
+ * @message: what the driver says
+ */
+void nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message)
+{
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	count_xid(&ctx, pdev, code, message);
+	gpumon_probe_leave(&ctx);
+}
+
+/* kprobe on nv_report_error(pci_dev, code, format, arguments) */
+NVIDIA_KPROBE(nvidia_error_reported)
+{
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	count_xid(&ctx, (void *)regs_get_kernel_argument(regs, 0),
+		  regs_get_kernel_argument(regs, 1), (void *)regs_get_kernel_argument(regs, 2));
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
