@@ -231,10 +231,8 @@ static void run_compat_ioctl(const struct handle *h, unsigned int command)
 	check_ioctl(h, command, ret != 0, 0);
 	munmap(args, page);
 #else
-	(void)h;
-	(void)command;
 	errno = ENOSYS;
-	die("32-bit system calls");
+	die("command %#x of file %d as of a 32-bit program", commands[command], h->fd);
 #endif
 }
 
@@ -537,11 +535,9 @@ static void parse(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "d:g:p:n:i:m:f:P:s:S:c:Hh", long_options, NULL)) !=
 	       -1) {
-		if (c == 'h') {
+		if (c == 'h' || c == '?') {
 			usage();
-			exit(0);
-		} else if (c == '?') {
-			exit(2);
+			exit(c == 'h' ? 0 : 2);
 		} else if (c == 'd') {
 			options.dir = optarg;
 		} else if (c == 'H') {

@@ -12,10 +12,7 @@
 
 #define MOCK_P2P_PAGE 0x10000ULL
 
-/*
- * What the driver knows of a page table: the table is its first member. mapped
- * is what is mapped of it for other devices.
- */
+/* What the driver knows of a page table, and how often it is mapped. */
 struct mock_table {
 	struct nvidia_p2p_page_table base;
 	u64 va;
@@ -229,6 +226,23 @@ mock_probed int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer,
 }
 EXPORT_SYMBOL(nvidia_p2p_dma_unmap_pages);
 
+/**
+ * nvidia_p2p_free_dma_mapping() - the user's answer in its free callback
+ * @dma_mapping: mapping; the driver frees it after the callback
+ *
+ * Return: 0.
+ */
+mock_probed int nvidia_p2p_free_dma_mapping(struct nvidia_p2p_dma_mapping *dma_mapping)
+{
+	u64 length = dma_mapping->entries * MOCK_P2P_PAGE;
+
+	count_p2p(MOCK_P2P_MAP_FREES, 1);
+	count_p2p(MOCK_P2P_MAP_FREE_BYTES, length);
+	count_p2p(MOCK_P2P_MAPPED_BYTES, -(s64)length);
+	return 0;
+}
+EXPORT_SYMBOL(nvidia_p2p_free_dma_mapping);
+
 /* --- the other module */
 
 /**
@@ -284,7 +298,8 @@ static void memory_freed(void *data)
 {
 	struct mock_p2p *p2p = data;
 
-	unmap(p2p);
+	if (p2p->mapping)
+		nvidia_p2p_free_dma_mapping(p2p->mapping);
 	nvidia_p2p_free_page_table(p2p->table);
 }
 
@@ -393,6 +408,7 @@ int mock_p2p_revoke(u64 id)
 		goto out;
 	table = to_mock_table(p2p->table);
 	table->free_callback(table->data);
+	kfree(p2p->mapping);
 	kfree(table);
 	forget(p2p);
 	err = 0;

@@ -147,7 +147,9 @@ enum mock_kind {
 	X(P2P_LIVE_BYTES, "p2p_live_bytes") \
 	X(P2P_MAPS, "p2p_maps") X(P2P_MAP_BYTES, "p2p_map_bytes") \
 	X(P2P_MAP_ERRORS, "p2p_map_errors") X(P2P_UNMAPS, "p2p_unmaps") \
-	X(P2P_UNMAP_BYTES, "p2p_unmap_bytes") X(P2P_MAPPED_BYTES, "p2p_mapped_bytes") \
+	X(P2P_UNMAP_BYTES, "p2p_unmap_bytes") X(P2P_MAP_FREES, "p2p_map_frees") \
+	X(P2P_MAP_FREE_BYTES, "p2p_map_free_bytes") \
+	X(P2P_MAPPED_BYTES, "p2p_mapped_bytes") \
 	X(SUSPENDS, "suspends") X(SUSPEND_NS, "suspend_ns") X(SUSPEND_ERRORS, "suspend_errors") \
 	X(RESUMES, "resumes") X(RESUME_NS, "resume_ns") X(RESUME_ERRORS, "resume_errors") \
 	X(RUNTIME_SUSPENDS, "runtime_suspends") X(RUNTIME_SUSPEND_NS, "runtime_suspend_ns") \

@@ -171,8 +171,13 @@ typedef union {
 		uvm_va_block_t *block;
 		uvm_processor_id_t dst;
 		uvm_processor_id_t src;
+#if MOCK_NVIDIA == 580
 		NvS16 dst_nid;
 		NvS16 src_nid;
+#else
+		NvU16 dst_nid;
+		NvU16 src_nid;
+#endif
 		NvU64 address;
 		NvU64 bytes;
 		uvm_va_block_transfer_mode_t transfer_mode;

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""The mocks of NVIDIA's driver: loading, driving, and what they say of themselves."""
+import os
+import struct
+import subprocess
+import time
+
+import btf
+import lab
+
+MOCK = lab.DEBUGFS + "/mock_nvidia"
+UVM = lab.DEBUGFS + "/mock_nvidia_uvm"
+LOADER = lab.BUILD + "/tests/mock/mock_nvidia_load"
+FACTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvidia_prototypes.txt")
+
+# Each is a nvidia.ko of its own; these two also have a nvidia-uvm.ko.
+VARIANTS = ("535", "550", "550-inlined", "580", "580-untraced")
+UVM_VARIANTS = ("550", "580")
+
+
+def generation(variant):
+    """535, 550 or 580, as text."""
+    return variant.split("-")[0]
+
+
+def load(variant="580", **parameters):
+    lab.insmod("tests/mock/nvidia-%s/nvidia" % variant, **parameters)
+
+
+def load_uvm(variant="580"):
+    lab.insmod("tests/mock/nvidia-%s/nvidia-uvm" % variant)
+
+
+def unload(name="nvidia"):
+    lab.rmmod(name)
+    lab.check(not lab.loaded(name), "%s is still loaded" % name)
+
+
+def control(*words, folder=MOCK):
+    """A command of the mock's control file, raises OSError if it fails."""
+    fd = os.open(folder + "/control", os.O_WRONLY)
+    try:
+        os.write(fd, " ".join(map(str, words)).encode())
+    finally:
+        os.close(fd)
+
+
+def lines(text):
+    """{name: number} of "name number" lines."""
+    rows = {}
+    for line in text.splitlines():
+        words = line.rsplit(" ", 1)
+        if len(words) == 2 and words[1].lstrip("-").isdigit():
+            lab.check(words[0] not in rows, "%s is there twice" % words[0])
+            rows[words[0]] = int(words[1])
+    return rows
+
+
+def account(folder=MOCK):
+    """{name: number} by the mock itself: pid/12/opens, gpu/0000:01:00.0/isrs, opens ..."""
+    rows = lines(lab.read(folder + "/account"))
+    lab.equal(rows["lost"], 0, "counters that the mock had no room for")
+    return rows
+
+
+def devices():
+    """[(bus address, [MSI-X irqs], legacy irq)] of the GPUs."""
+    gpus = []
+    for line in lab.read(MOCK + "/devices").splitlines():
+        words = line.split()
+        lab.equal((words[2], words[-2]), ("msix", "legacy"), "a line of devices")
+        gpus.append((words[1], [int(w) for w in words[3:-2]], int(words[-1])))
+    return gpus
+
+
+def renamed(rows):
+    """The loader's account under the mock's names: its minor/N is a GPU's address there."""
+    names = {"minor/%d" % i: "gpu/" + gpu[0] for i, gpu in enumerate(devices())}
+    names.update({"ctl": "gpu/ctl", "none": "gpu/none"})
+    renamed_ = {}
+    for name, n in rows.items():
+        for old, new in names.items():
+            if name.startswith(old + "/"):
+                name = new + name[len(old):]
+        renamed_[name] = n
+    return renamed_
+
+
+def workload(*arguments, timeout=100):
+    """Run mock_nvidia_load to its end; its account, with the mock's names."""
+    done = lab.run(LOADER, *map(str, arguments), timeout=timeout, stdin=subprocess.DEVNULL)
+    return renamed(lines(done.stdout))
+
+
+def held_workload(*arguments):
+    """Start it with --hold; (process, account) with all handles open.
+
+    released() lets it end.
+    """
+    process = subprocess.Popen([LOADER, "--hold", *map(str, arguments)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, universal_newlines=True)
+    text = ""
+    for line in process.stdout:
+        if line.strip() == "held":
+            return process, renamed(lines(text))
+        text += line
+    lab.fail("mock_nvidia_load --hold ended early")
+    return None
+
+
+def released(process, timeout=60):
+    """Let it end; its last account."""
+    text = process.communicate(timeout=timeout)[0]
+    lab.equal(process.returncode, 0, "exit status of mock_nvidia_load")
+    return renamed(lines(text))
+
+
+def check_account(theirs, mine=None):
+    """Everything that the loader counted is in the mock's account, the same."""
+    mine = account() if mine is None else mine
+    for name, n in theirs.items():
+        if name != "sleep_ns":
+            lab.equal(mine.get(name, 0), n, "%s by the mock, against the loader" % name)
+
+
+# --- what the real driver is like
+
+def facts(module, of):
+    """[(what, name, text)] of a generation, from nvidia_prototypes.txt."""
+    rows = []
+    with open(FACTS) as f:
+        for line in f:
+            if line.startswith("#"):
+                continue
+            words = line.rstrip("\n").split("\t")
+            lab.equal(len(words), 5, "columns of nvidia_prototypes.txt: %r" % line)
+            if words[0] == module and of in words[1].split(","):
+                rows.append(tuple(words[2:]))
+    return rows
+
+
+def _declaration(type_, name):
+    if "(*)" in type_:
+        return type_.replace("(*)", "(*%s)" % name)
+    return type_ + ("" if type_.endswith("*") else " ") + name
+
+
+def prototype(types, name):
+    """A function as it is declared in C, from a module's BTF."""
+    returns, arguments = types.function(name)
+    return "%s(%s)" % (_declaration(returns, name),
+                       ", ".join(_declaration(*a) for a in arguments))
+
+
+def symbols(module, variant):
+    """{name: "T" or "t"}: functions of a built module, global or local.
+
+    From its file: /proc/kallsyms shows of a module what is exported, not what is global.
+    """
+    path = "%s/tests/mock/nvidia-%s/%s.ko" % (lab.BUILD, variant, module.replace("_", "-"))
+    with open(path, "rb") as f:
+        data = f.read()
+    # ELF-64: the section headers, and of them the symbol table and its strings.
+    offset, = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3a)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", data, offset + i * size) for i in range(count)]
+    found = {}
+    for _, kind, _, _, at, length, link, _, _, each in headers:
+        if kind != 2:
+            continue
+        strings = headers[link][4]
+        for i in range(0, length, each):
+            name, info = struct.unpack_from("<IB", data, at + i)
+            if info & 15 == 2:
+                text = data[strings + name:data.index(b"\0", strings + name)].decode()
+                found[text] = "T" if info >> 4 else "t"
+    return found
+
+
+def has_btf(module):
+    return os.path.exists("%s/%s" % (btf.FOLDER, module))
+
+
+def tracing(path, text, append=False):
+    fd = os.open("/sys/kernel/tracing/" + path,
+                 os.O_WRONLY | (os.O_APPEND if append else os.O_TRUNC))
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+class Hits:
+    """ftrace counts how often functions are called, in the place of who watches the mock.
+
+    with Hits("nvidia_open") as hits: ...; hits.count["nvidia_open"]; hits.text is the trace.
+    """
+
+    def __init__(self, *functions):
+        self.functions = functions
+        self.count = {}
+        self.text = ""
+
+    def __enter__(self):
+        for f in self.functions:
+            tracing("kprobe_events", "p:mock_hits/%s nvidia:%s\n" % (f.split(".")[0], f), True)
+        tracing("trace", "")
+        tracing("buffer_size_kb", "4096")
+        tracing("events/mock_hits/enable", "1")
+        return self
+
+    def __exit__(self, *error):
+        time.sleep(0.1)
+        tracing("events/mock_hits/enable", "0")
+        with open("/sys/kernel/tracing/trace") as f:
+            self.text = f.read()
+        with open("/sys/kernel/tracing/kprobe_profile") as f:
+            for line in f:
+                name, hits, missed = line.split()
+                for function in self.functions:
+                    if function.split(".")[0] == name:
+                        self.count[function] = int(hits)
+                        lab.equal(int(missed), 0, "calls of %s that ftrace missed" % name)
+        for f in self.functions:
+            tracing("kprobe_events", "-:mock_hits/%s\n" % f.split(".")[0], True)
+        tracing("trace", "")
