@@ -5,6 +5,7 @@
 #include <linux/workqueue.h>
 
 #include "alert.h"
+#include "amdgpu.h"
 #include "debugfs.h"
 #include "drm_sched.h"
 #include "event_ring.h"
@@ -33,6 +34,8 @@ DEFINE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
 /* One line for each driver. */
 struct gpumon_group *const gpumon_groups[] = {
 	&gpumon_drm_sched,
+	&gpumon_amdgpu,
+	&gpumon_amdgpu_registers,
 	&gpumon_i915,
 	&gpumon_nvidia,
 	&gpumon_nvidia_uvm,
@@ -57,6 +60,14 @@ MODULE_PARM_DESC(
 static bool enable_drm_sched = true;
 module_param_named(drm_sched, enable_drm_sched, bool, 0444);
 MODULE_PARM_DESC(drm_sched, "group drm_sched is on at load, 0 or 1 (default 1)");
+
+static bool enable_amdgpu = true;
+module_param_named(amdgpu, enable_amdgpu, bool, 0444);
+MODULE_PARM_DESC(amdgpu, "group amdgpu is on at load, 0 or 1 (default 1)");
+
+static bool enable_amdgpu_registers;
+module_param_named(amdgpu_registers, enable_amdgpu_registers, bool, 0444);
+MODULE_PARM_DESC(amdgpu_registers, "group amdgpu_registers is on at load, 0 or 1 (default 0)");
 
 static bool enable_nvidia = true;
 module_param_named(nvidia, enable_nvidia, bool, 0444);
@@ -156,6 +167,8 @@ static int __init gpumon_init(void)
 	gpumon_alert_init();
 	gpumon_period_start();
 	gpumon_drm_sched.enabled = enable_drm_sched;
+	gpumon_amdgpu.enabled = enable_amdgpu;
+	gpumon_amdgpu_registers.enabled = enable_amdgpu_registers;
 	gpumon_i915.enabled = enable_i915;
 	gpumon_nvidia.enabled = enable_nvidia;
 	gpumon_nvidia_uvm.enabled = enable_nvidia_uvm;

@@ -102,7 +102,7 @@
 	X(GPUMON_EVENT_BO_MOVE, "moves", "bo_bytes", "from", "to", "")         \
 	X(GPUMON_EVENT_CS_IOCTL, "rings", "context", "seqno", "num_ibs", "")   \
 	X(GPUMON_EVENT_SCHED_RUN_JOB, "rings", "context", "seqno", "submission_ns", "num_ibs") \
-	X(GPUMON_EVENT_CS, "rings", "num_ibs", "length", "fences", "")         \
+	X(GPUMON_EVENT_CS, "rings", "length_dw", "", "", "")                   \
 	X(GPUMON_EVENT_IV, "interrupts", "client", "source", "ring", "vmid")   \
 	X(GPUMON_EVENT_VM_MAP, "vm", "first_page_hex", "last_page_hex", "mapped_bytes", "flags_hex") \
 	X(GPUMON_EVENT_VM_UNMAP, "vm", "first_page_hex", "last_page_hex", "unmapped_bytes", "flags_hex") \
