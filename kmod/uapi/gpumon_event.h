@@ -89,15 +89,15 @@
 	X(GPUMON_EVENT_VBLANK_DELIVERED, "crtcs", "seq", "", "since_queued_ns", "since_vblank_ns") \
 	X(GPUMON_EVENT_GEM_CREATE, "memory", "object_bytes", "", "", "")       \
 	X(GPUMON_EVENT_GEM_DESTROY, "memory", "object_bytes", "", "", "")      \
-	X(GPUMON_EVENT_VMA_BIND, "memory", "node_bytes", "flags_hex", "rebind", "") \
-	X(GPUMON_EVENT_VMA_UNBIND, "memory", "node_bytes", "", "", "")         \
-	X(GPUMON_EVENT_GEM_SHRINK, "memory", "target_pages", "flags_hex", "", "") \
-	X(GPUMON_EVENT_GEM_EVICT, "memory", "wanted_bytes", "align_bytes", "flags_hex", "") \
-	X(GPUMON_EVENT_GEM_PWRITE, "memory", "offset", "written_bytes", "", "") \
-	X(GPUMON_EVENT_GEM_PREAD, "memory", "offset", "read_bytes", "", "")    \
-	X(GPUMON_EVENT_GEM_FAULT, "memory", "page", "gtt", "write", "")        \
+	X(GPUMON_EVENT_VMA_BIND, "bindings", "node_bytes", "flags_hex", "rebind", "") \
+	X(GPUMON_EVENT_VMA_UNBIND, "bindings", "node_bytes", "", "", "")         \
+	X(GPUMON_EVENT_GEM_SHRINK, "bindings", "target_pages", "flags_hex", "", "") \
+	X(GPUMON_EVENT_GEM_EVICT, "bindings", "wanted_bytes", "align_bytes", "flags_hex", "") \
+	X(GPUMON_EVENT_GEM_PWRITE, "accesses", "offset", "written_bytes", "", "") \
+	X(GPUMON_EVENT_GEM_PREAD, "accesses", "offset", "read_bytes", "", "")    \
+	X(GPUMON_EVENT_GEM_FAULT, "accesses", "page", "gtt", "write", "")        \
 	X(GPUMON_EVENT_REQUEST_ADD, "engines", "context", "seqno", "", "")     \
-	X(GPUMON_EVENT_REQUEST_RETIRE, "engines", "context", "seqno", "retired_ns", "") \
+	X(GPUMON_EVENT_REQUEST_RETIRE, "engines", "context", "seqno", "retired_within_ns", "") \
 	X(GPUMON_EVENT_BO_CREATE, "domains", "bo_bytes", "domain_hex", "visible", "") \
 	X(GPUMON_EVENT_BO_MOVE, "moves", "bo_bytes", "from", "to", "")         \
 	X(GPUMON_EVENT_CS_IOCTL, "rings", "context", "seqno", "num_ibs", "")   \
