@@ -134,7 +134,7 @@ static void show_column(struct seq_file *m, const struct gpumon_statistics *stat
 			u32 column, const struct gpumon_row_view *view)
 {
 	const struct gpumon_place *place = &statistics->places[column];
-	bool known = gpumon_column_known(&statistics->columns[column]);
+	bool known = gpumon_row_column_known(statistics, row, column);
 	struct gpumon_distribution d;
 
 	switch (statistics->columns[column].kind) {

@@ -8,6 +8,7 @@
 #include "amdgpu.h"
 #include "debugfs.h"
 #include "drm_sched.h"
+#include "drm_vblank.h"
 #include "event_ring.h"
 #include "i915.h"
 #include "info.h"
@@ -36,6 +37,7 @@ struct gpumon_group *const gpumon_groups[] = {
 	&gpumon_drm_sched,
 	&gpumon_amdgpu,
 	&gpumon_amdgpu_registers,
+	&gpumon_drm_vblank,
 	&gpumon_i915,
 	&gpumon_nvidia,
 	&gpumon_nvidia_uvm,
@@ -68,6 +70,10 @@ MODULE_PARM_DESC(amdgpu, "group amdgpu is on at load, 0 or 1 (default 1)");
 static bool enable_amdgpu_registers;
 module_param_named(amdgpu_registers, enable_amdgpu_registers, bool, 0444);
 MODULE_PARM_DESC(amdgpu_registers, "group amdgpu_registers is on at load, 0 or 1 (default 0)");
+
+static bool enable_drm_vblank = true;
+module_param_named(drm_vblank, enable_drm_vblank, bool, 0444);
+MODULE_PARM_DESC(drm_vblank, "group drm_vblank is on at load, 0 or 1 (default 1)");
 
 static bool enable_nvidia = true;
 module_param_named(nvidia, enable_nvidia, bool, 0444);
@@ -169,6 +175,7 @@ static int __init gpumon_init(void)
 	gpumon_drm_sched.enabled = enable_drm_sched;
 	gpumon_amdgpu.enabled = enable_amdgpu;
 	gpumon_amdgpu_registers.enabled = enable_amdgpu_registers;
+	gpumon_drm_vblank.enabled = enable_drm_vblank;
 	gpumon_i915.enabled = enable_i915;
 	gpumon_nvidia.enabled = enable_nvidia;
 	gpumon_nvidia_uvm.enabled = enable_nvidia_uvm;

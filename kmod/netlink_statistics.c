@@ -68,7 +68,7 @@ static int put_column(struct sk_buff *skb, const struct gpumon_statistics *stati
 	if (!nest || nla_put_string(skb, GPUMON_A_COLUMN_NAME, described->name) ||
 	    nla_put_u32(skb, GPUMON_A_COLUMN_KIND, described->kind))
 		return -EMSGSIZE;
-	if (!gpumon_column_known(described))
+	if (!gpumon_row_column_known(statistics, row, column))
 		goto end;
 	switch (described->kind) {
 	case GPUMON_COLUMN_KIND_GAUGE:
@@ -118,16 +118,15 @@ static int put_part(struct sk_buff *skb, const struct gpumon_group *group,
 	return ret;
 }
 
-static bool part_wanted(const struct gpumon_statistics *statistics, u32 part,
+static bool part_wanted(const struct gpumon_statistics *statistics, u32 row, u32 part,
 			const struct gpumon_row_view *view)
 {
-	const struct gpumon_column *column;
 	struct gpumon_distribution d;
 
 	if (!part)
 		return true;
-	column = &statistics->columns[part - 1];
-	if (column->kind != GPUMON_COLUMN_KIND_HISTOGRAM || !gpumon_column_known(column))
+	if (statistics->columns[part - 1].kind != GPUMON_COLUMN_KIND_HISTOGRAM ||
+	    !gpumon_row_column_known(statistics, row, part - 1))
 		return false;
 	gpumon_row_distribution(statistics, part - 1, view, &d);
 	return d.count;
@@ -142,7 +141,7 @@ static int dump_row(struct sk_buff *skb, struct netlink_callback *cb,
 	int ret;
 
 	for (; state->part <= statistics->column_count; state->part++) {
-		if (!part_wanted(statistics, state->part, view))
+		if (!part_wanted(statistics, state->index, state->part, view))
 			continue;
 		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_STATISTIC_GET);
 		if (!header)

@@ -215,6 +215,22 @@ bool gpumon_column_known(const struct gpumon_column *column)
 }
 
 /**
+ * gpumon_row_column_known - can the column's number be told of this row
+ * @statistics: table
+ * @row: slot with a row
+ * @column: number of the column
+ *
+ * Return: false if it is unknown, to be shown as such and not as 0.
+ */
+bool gpumon_row_column_known(const struct gpumon_statistics *statistics, u32 row, u32 column)
+{
+	const struct gpumon_column *described = &statistics->columns[column];
+
+	return gpumon_column_known(described) &&
+	       (!described->known_of || described->known_of(row));
+}
+
+/**
  * gpumon_row_view_alloc - room for any row of any table
  *
  * Context: may sleep, all tables are initialised.

@@ -31,6 +31,8 @@
  * @needs: the column is unknown while this field of a private type is not
  *         resolved, NULL if it needs none
  * @known: asked in the same way, for what depends on something else; NULL for always
+ * @known_of: asked for each row, where some rows have this number and others cannot; NULL
+ *            if they are all alike
  */
 struct gpumon_column {
 	const char *name;
@@ -38,6 +40,7 @@ struct gpumon_column {
 	u8 bits;
 	const struct gpumon_field *needs;
 	bool (*known)(void);
+	bool (*known_of)(u32 row);
 };
 
 /**
@@ -130,6 +133,7 @@ size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics);
 void gpumon_statistics_close(struct gpumon_statistics *statistics);
 void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics);
 bool gpumon_column_known(const struct gpumon_column *column);
+bool gpumon_row_column_known(const struct gpumon_statistics *statistics, u32 row, u32 column);
 
 /* Readers: gpumon_period_lock held. */
 struct gpumon_row_view *gpumon_row_view_alloc(void);
@@ -232,6 +236,31 @@ static __always_inline void gpumon_row_level(struct gpumon_statistics *statistic
 	gpumon_counters_raise(gpumon_row_words(statistics, row) +
 				      statistics->places[column].extreme,
 			      max_t(s64, now, 0));
+}
+
+/**
+ * gpumon_row_level_set - give a gauge column its value
+ * @statistics: table
+ * @row: row
+ * @column: number of the column, which gpumon_row_level() is not used for
+ * @value: what it is from now on
+ *
+ * For a measure rather than a number of things.
+ *
+ * Context: any, preemption off.
+ */
+static __always_inline void gpumon_row_level_set(struct gpumon_statistics *statistics, u32 row,
+						 unsigned int column, s64 value)
+{
+	struct gpumon_gauge *gauge =
+		&statistics->gauges[(size_t)row * statistics->column_count + column];
+
+	atomic64_set(&gauge->now, value);
+	if (unlikely(!READ_ONCE(gauge->begun)))
+		WRITE_ONCE(gauge->begun, true);
+	gpumon_counters_raise(gpumon_row_words(statistics, row) +
+				      statistics->places[column].extreme,
+			      max_t(s64, value, 0));
 }
 
 #endif /* GPUMON_STATISTICS_H */
