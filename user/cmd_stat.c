@@ -4,6 +4,7 @@
 
 #include "client.h"
 #include "command.h"
+#include "container.h"
 #include "format.h"
 #include "json_model.h"
 #include "stat_print.h"
@@ -20,6 +21,7 @@ struct settings {
 	uint64_t interval_ns; /* 0: once */
 	uint64_t count;	      /* 0: until stopped */
 	bool reset;
+	struct gpumon_containers *containers;
 };
 
 static int parse_options(struct gpumon_context *context, int argc, char **argv,
@@ -103,13 +105,13 @@ static int read_model(struct gpumon_client *client, const struct settings *setti
 {
 	struct gpumon_period period = { 0 };
 
-	if (!settings->reset)
-		return gpumon_client_read(client, GPUMON_PART_ALL, 0, model, err);
-
-	if (gpumon_client_reset(client, &period, err) ||
-	    gpumon_client_read(client, GPUMON_PART_ALL, (uint32_t)period.closed.v, model, err))
+	if (settings->reset && gpumon_client_reset(client, &period, err))
 		return -1;
-	gpumon_stat_close(model, &period);
+	if (gpumon_client_read(client, GPUMON_PART_ALL, (uint32_t)period.closed.v, model, err))
+		return -1;
+	if (settings->reset)
+		gpumon_stat_close(model, &period);
+	gpumon_containers_resolve(settings->containers, model);
 	return 0;
 }
 
@@ -184,6 +186,8 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 	if (ret)
 		return ret == GPUMON_OPTION_HELP ? GPUMON_EXIT_OK : GPUMON_EXIT_USAGE;
 	gpumon_term_get(&term, context->out);
+	/* Without memory for it the containers are unknown, and the rest is shown. */
+	settings.containers = gpumon_containers_new(context->root);
 
 	ret = gpumon_client_open(&client, &err);
 	/* Before a reset: a wrong name must not cost the counts. */
@@ -197,14 +201,21 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 		ret = settings.interval_ns ? stat_repeat(context, client, &settings, &term, &err) :
 					     stat_once(context, client, &settings, &term, &err);
 	gpumon_client_close(client);
+	gpumon_containers_free(settings.containers);
 	return ret ? gpumon_report(context, &err) : GPUMON_EXIT_OK;
 }
 
 const struct gpumon_command gpumon_command_stat = {
 	.name = "stat",
-	.summary = "Show what was counted: probes, rings, latencies, processes, losses",
+	.summary = "Show what was counted: probes, rings, tables of the drivers, processes, losses",
 	.usage = "[--json] [--interval TIME [--count N]] [--group NAME] [--reset]",
-	.help = "Options:\n"
+	.help = "Tables of a driver are named GROUP.TABLE. Of a histogram there are the number of values\n"
+		"(-N), percentiles and the highest value; of a level what it is now and was at most (-MAX).\n"
+		"\"-\" is unknown. Without --group, probes are left out of groups that are off or wait for\n"
+		"their module. CONTAINER is the beginning of a container's id or its name, and outside of\n"
+		"containers the path of the cgroup; IN-CONTAINER is the pid in there.\n"
+		"\n"
+		"Options:\n"
 		"      --json             one JSON document (a line each with --interval)\n"
 		"  -i, --interval TIME    what changed in each TIME (1, 0.5, 200ms), until stopped\n"
 		"  -n, --count N          stop after N intervals\n"

@@ -12,6 +12,7 @@
 
 #include "client.h"
 #include "command.h"
+#include "container.h"
 #include "top.h"
 
 #define INTERVAL_NS	1000000000ULL
@@ -35,6 +36,7 @@
 struct top_run {
 	struct gpumon_context *context;
 	struct gpumon_client *client;
+	struct gpumon_containers *containers;
 	struct gpumon_top top;
 	struct gpumon_top_view view;
 	uint64_t count;
@@ -108,6 +110,7 @@ static int update(struct top_run *run, struct gpumon_error *err)
 		gpumon_model_free(&reading);
 		return -1;
 	}
+	gpumon_containers_resolve(run->containers, &reading);
 	if (gpumon_top_update(&run->top, &reading))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
 	return 0;
@@ -196,6 +199,11 @@ static bool keys(struct top_run *run)
 	for (ssize_t i = 0; i < n; i++) {
 		enum gpumon_top_sort sort = gpumon_top_key(pressed[i]);
 
+		if (pressed[i] >= '1' && pressed[i] <= '9') {
+			gpumon_top_turn(&run->top, &run->view, 0, (unsigned int)(pressed[i] - '0'));
+			continue;
+		}
+
 		if (sort != GPUMON_TOP_SORTS) {
 			run->view.sort = sort;
 			continue;
@@ -216,8 +224,16 @@ static bool keys(struct top_run *run)
 		case '-':
 			interval_change(run, false);
 			break;
+		case '\t':
+			gpumon_top_turn(&run->top, &run->view, 1, 0);
+			break;
 		case '\033':
-			/* An arrow or the like, whose letters are no keys of ours. */
+			/* Arrows; the letters of other such keys are no keys of ours. */
+			if (i + 2 < n && pressed[i + 1] == '[' && pressed[i + 2] == 'C')
+				gpumon_top_turn(&run->top, &run->view, 1, 0);
+			else if (i + 2 < n && pressed[i + 1] == '[' &&
+				 (pressed[i + 2] == 'D' || pressed[i + 2] == 'Z'))
+				gpumon_top_turn(&run->top, &run->view, -1, 0);
 			return true;
 		}
 	}
@@ -272,10 +288,22 @@ static void wait_for_next(struct top_run *run, uint64_t from, const sigset_t *un
 	}
 }
 
+/* A page that was asked for and is not there (yet) must not pass for another. */
+static const char *missing_page(const struct top_run *run, char *text, size_t len)
+{
+	const char *wanted = run->view.page;
+
+	if (!*wanted || !strcmp(gpumon_top_shown(&run->top, wanted), wanted))
+		return NULL;
+	snprintf(text, len, "There is no page \"%s\" now: nothing was counted for it", wanted);
+	return text;
+}
+
 static int loop(struct top_run *run, const sigset_t *unblocked, struct gpumon_error *err)
 {
 	unsigned int failures = 0;
 	uint64_t drawn = 0;
+	char missing[96];
 
 	for (;;) {
 		uint64_t started = gpumon_monotonic_ns();
@@ -285,7 +313,7 @@ static int loop(struct top_run *run, const sigset_t *unblocked, struct gpumon_er
 		/* Short of memory once is no reason to leave; no module any more is. */
 		if (failures >= FAILURES_MAX || (ret && (run->batch || !run->top.readings)))
 			return -1;
-		run->view.note = ret ? err->message : NULL;
+		run->view.note = ret ? err->message : missing_page(run, missing, sizeof(missing));
 
 		/* In a pipe the mean since the beginning would only be mistaken for an interval. */
 		if (!run->batch || run->top.readings > 1) {
@@ -367,6 +395,7 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 		{ "interval", required_argument, NULL, 'i' },
 		{ "count", required_argument, NULL, 'n' },
 		{ "batch", no_argument, NULL, 'b' },
+		{ "page", required_argument, NULL, 'P' },
 		{ 0 },
 	};
 	struct top_run run = { .context = context, .input = -1 };
@@ -397,6 +426,12 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 		case 'b':
 			run.batch = true;
 			break;
+		case 'P':
+			if (strlen(optarg) >= sizeof(run.view.page))
+				return gpumon_usage(context,
+						    "--page: no page has such a long name");
+			strcpy(run.view.page, optarg);
+			break;
 		default:
 			return GPUMON_EXIT_USAGE;
 		}
@@ -412,16 +447,18 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 	if (run.batch)
 		run.view.term.rows = 0;
 
+	run.containers = gpumon_containers_new(context->root);
 	status = run_top(&run);
 	gpumon_top_free(&run.top);
+	gpumon_containers_free(run.containers);
 	gpumon_client_close(run.client);
 	return status;
 }
 
 const struct gpumon_command gpumon_command_top = {
 	.name = "top",
-	.summary = "Watch rings and processes live",
-	.usage = "[--interval TIME] [--count N] [--batch]",
+	.summary = "Watch rings, the tables of the drivers and processes live",
+	.usage = "[--interval TIME] [--count N] [--page NAME] [--batch]",
 	.help = "Rings by load and processes by jobs, of the last interval. The first page has the\n"
 		"mean since the counters began.\n"
 		"\n"
@@ -435,12 +472,17 @@ const struct gpumon_command gpumon_command_top = {
 		"  TIME RUN     from run to done, likewise\n"
 		"  ERR          jobs that ended with an error, killed ones too\n"
 		"\n"
-		"Keys: q quit, p pause, + - interval; sort by l load, j jobs, d queue depth,\n"
-		"w time queued (wait), r time run, e errors, n name.\n"
+		"Further pages have the tables of a driver, those that count something: counters a second\n"
+		"(/S), levels as they are now, and of histograms the 99th percentile (-P99) of the\n"
+		"interval. Rows that did most come first.\n"
+		"\n"
+		"Keys: q quit, p pause, + - interval; tab or arrows, or the number of a page, turn to it;\n"
+		"sort by l load, j jobs, d queue depth, w time queued (wait), r time run, e errors, n name.\n"
 		"\n"
 		"Options:\n"
 		"  -i, --interval TIME    between readings (seconds, or 500ms, ...), default 1\n"
 		"  -n, --count N          stop after N pages\n"
+		"  -P, --page NAME        begin with this page: rings, processes, or a group\n"
 		"  -b, --batch            pages one below the other, also where the output is no\n"
 		"                         terminal; the first comes after one interval\n",
 	.run = command_top,

@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
+#include "stat_part.h"
 #include "stat_print.h"
 #include "table.h"
 
-struct print {
-	const struct gpumon_model *model;
-	const char *group;
-	const struct gpumon_term *term;
-	FILE *stream;
-};
-
-static bool wanted(const struct print *print, const char *group)
+bool gpumon_stat_wanted(const struct gpumon_stat *stat, const char *group)
 {
-	return !print->group || (group && !strcmp(group, print->group));
+	return !stat->group || (group && !strcmp(group, stat->group));
 }
 
-static void heading(const struct print *print, const char *text)
+void gpumon_stat_heading(const struct gpumon_stat *stat, const char *text)
 {
-	fprintf(print->stream, "\n%s%s%s\n", gpumon_term_bold(print->term), text,
-		gpumon_term_reset(print->term));
+	char safe[256];
+
+	fprintf(stat->stream, "\n%s%s%s\n", gpumon_term_bold(stat->term),
+		gpumon_format_name(safe, sizeof(safe), text), gpumon_term_reset(stat->term));
 }
 
-static void print_info(const struct print *print)
+static void print_info(const struct gpumon_stat *stat)
 {
-	const struct gpumon_info *info = &print->model->info;
+	const struct gpumon_info *info = &stat->model->info;
 	char version[64], time[GPUMON_FORMAT_LEN], n[7][GPUMON_FORMAT_LEN];
 	struct gpumon_value elapsed = { 0 };
 
@@ -32,23 +28,23 @@ static void print_info(const struct print *print)
 		elapsed = gpumon_value_of(info->now_ns.v - info->since_ns.v);
 	gpumon_format_ns(time, sizeof(time), elapsed);
 
-	fprintf(print->stream, "gpumon %s, schema %s, period %s, %s %s\n",
+	fprintf(stat->stream, "gpumon %s, schema %s, period %s, %s %s\n",
 		gpumon_format_name(version, sizeof(version), info->version),
 		gpumon_format_count(n[0], sizeof(n[0]), info->schema),
 		gpumon_format_count(n[1], sizeof(n[1]), info->period),
-		print->model->interval_ns ? "change over" : "counting for", time);
-	fprintf(print->stream, "%s of %s rings, %s of %s processes, %s of memory\n",
+		stat->model->interval_ns ? "change over" : "counting for", time);
+	fprintf(stat->stream, "%s of %s rings, %s of %s processes, %s of memory\n",
 		gpumon_format_count(n[2], sizeof(n[2]), info->rings),
 		gpumon_format_count(n[3], sizeof(n[3]), info->max_rings),
 		gpumon_format_count(n[4], sizeof(n[4]), info->processes),
 		gpumon_format_count(n[5], sizeof(n[5]), info->max_processes),
 		gpumon_format_bytes(n[6], sizeof(n[6]), info->memory_bytes));
-	if (print->model->reset_between)
+	if (stat->model->reset_between)
 		fputs("note: the counts were reset in between, they are those since the reset\n",
-		      print->stream);
-	if (print->model->inconsistent)
-		fputs("note: rings or processes came and went while they were read, some may be missing or twice\n",
-		      print->stream);
+		      stat->stream);
+	if (stat->model->inconsistent)
+		fputs("note: rings, rows or processes came and went while they were read, some may be missing or twice\n",
+		      stat->stream);
 }
 
 static const char *state_colour(const struct gpumon_term *term, struct gpumon_value state)
@@ -68,36 +64,56 @@ static const char *state_colour(const struct gpumon_term *term, struct gpumon_va
 	}
 }
 
-static int print_groups(const struct print *print)
+static int print_groups(const struct gpumon_stat *stat)
 {
-	const struct gpumon_model *model = print->model;
-	struct gpumon_table *table = gpumon_table_new(print->term);
+	const struct gpumon_model *model = stat->model;
+	struct gpumon_table *table = gpumon_table_new(stat->term);
 
-	heading(print, "GROUPS");
+	gpumon_stat_heading(stat, "GROUPS");
 	gpumon_table_column(table, "GROUP", 0);
 	gpumon_table_column(table, "STATE", 0);
 	gpumon_table_column(table, "REASON", 0);
 	for (size_t i = 0; i < model->n_groups; i++) {
 		const struct gpumon_group *group = &model->groups[i];
 
-		if (!wanted(print, group->name))
+		if (!gpumon_stat_wanted(stat, group->name))
 			continue;
 		gpumon_table_row(table);
 		gpumon_table_text(table, group->name);
 		gpumon_table_text(table, gpumon_attach_state_name(group->state));
 		gpumon_table_text(table, group->reason && *group->reason ? group->reason : NULL);
-		gpumon_table_colour(table, state_colour(print->term, group->state));
+		gpumon_table_colour(table, state_colour(stat->term, group->state));
 	}
-	return gpumon_table_print(table, print->stream);
+	return gpumon_table_print(table, stat->stream);
 }
 
-static int print_probes(const struct print *print)
+/* Its reason says all there is to say; with --group its probes are shown all the same. */
+static bool idle(const struct gpumon_group *group)
 {
-	static const char *const counts[] = { "SEEN", "RECORDED", "TABLE-FULL", "RECURSION" };
-	const struct gpumon_model *model = print->model;
-	struct gpumon_table *table = gpumon_table_new(print->term);
+	return group->state.known && (group->state.v == GPUMON_ATTACH_STATE_OFF ||
+				      group->state.v == GPUMON_ATTACH_STATE_WAITING);
+}
 
-	heading(print, "PROBES (seen = recorded + dropped: table-full, recursion)");
+static bool shows_probes(const struct gpumon_stat *stat, const struct gpumon_group *group)
+{
+	return gpumon_stat_wanted(stat, group->name) && group->n_probes &&
+	       (stat->group || !idle(group));
+}
+
+static int print_probes(const struct gpumon_stat *stat)
+{
+	static const char *const counts[] = { "SEEN",	   "RECORDED",	 "TABLE-FULL",
+					      "RECURSION", "UNREADABLE", "MISSED" };
+	const struct gpumon_model *model = stat->model;
+	struct gpumon_table *table;
+	bool any = false;
+
+	for (size_t g = 0; g < model->n_groups; g++)
+		any |= shows_probes(stat, &model->groups[g]);
+	if (!any)
+		return 0;
+	table = gpumon_table_new(stat->term);
+	gpumon_stat_heading(stat, "PROBES (seen = recorded + the four causes of loss behind it)");
 	gpumon_table_column(table, "PROBE", 0);
 	gpumon_table_column(table, "MODULE", 0);
 	gpumon_table_column(table, "KIND", 0);
@@ -109,7 +125,7 @@ static int print_probes(const struct print *print)
 	for (size_t g = 0; g < model->n_groups; g++) {
 		const struct gpumon_group *group = &model->groups[g];
 
-		if (!wanted(print, group->name))
+		if (!shows_probes(stat, group))
 			continue;
 		for (size_t i = 0; i < group->n_probes; i++) {
 			const struct gpumon_probe *probe = &group->probes[i];
@@ -123,41 +139,45 @@ static int print_probes(const struct print *print)
 			gpumon_table_count(table, probe->recorded);
 			gpumon_table_count(table, probe->dropped.table_full);
 			gpumon_table_count(table, probe->dropped.recursion);
+			gpumon_table_count(table, probe->dropped.unreadable);
+			gpumon_table_count(table, probe->dropped.missed);
 			gpumon_table_text(table,
 					  probe->reason && *probe->reason ? probe->reason : NULL);
-			gpumon_table_colour(table, state_colour(print->term, probe->state));
+			gpumon_table_colour(table, state_colour(stat->term, probe->state));
 		}
 	}
-	return gpumon_table_print(table, print->stream);
+	return gpumon_table_print(table, stat->stream);
 }
 
 /* Counts of a reading, rates of a difference. */
-static void flow(const struct print *print, struct gpumon_table *table, struct gpumon_value value)
+static void flow(const struct gpumon_stat *stat, struct gpumon_table *table,
+		 struct gpumon_value value)
 {
-	if (print->model->interval_ns)
-		gpumon_table_rate(table, value, print->model->interval_ns);
+	if (stat->model->interval_ns)
+		gpumon_table_rate(table, value, stat->model->interval_ns);
 	else
 		gpumon_table_count(table, value);
 }
 
-static int print_rings(const struct print *print)
+static int print_rings(const struct gpumon_stat *stat)
 {
 	static const char *const plain[] = { "QUEUED", "RUN", "DONE" };
 	static const char *const rates[] = { "QUEUED/s", "RUN/s", "DONE/s" };
 	static const char *const counts[] = { "ERRORS", "KILLED",    "DEP-WAITS", "UNTRACKED",
 					      "QUEUE",	"MAX-QUEUE", "HW",	  "MAX-HW" };
-	const struct gpumon_model *model = print->model;
+	const struct gpumon_model *model = stat->model;
 	const char *const *names = model->interval_ns ? rates : plain;
 	struct gpumon_table *table;
 
-	heading(print,
+	gpumon_stat_heading(
+		stat,
 		"DRM SCHEDULER RINGS (QUEUE and HW: jobs waiting and jobs on the hardware now)");
 	if (!model->n_rings) {
 		fputs("no ring has been seen: no job was submitted since the group is on\n",
-		      print->stream);
+		      stat->stream);
 		return 0;
 	}
-	table = gpumon_table_new(print->term);
+	table = gpumon_table_new(stat->term);
 	gpumon_table_column(table, "DEVICE", 0);
 	gpumon_table_column(table, "RING", 0);
 	for (size_t i = 0; i < 3; i++)
@@ -171,9 +191,9 @@ static int print_rings(const struct print *print)
 		gpumon_table_row(table);
 		gpumon_table_text(table, ring->device);
 		gpumon_table_text(table, ring->name);
-		flow(print, table, ring->queued);
-		flow(print, table, ring->run);
-		flow(print, table, ring->done);
+		flow(stat, table, ring->queued);
+		flow(stat, table, ring->run);
+		flow(stat, table, ring->done);
 		gpumon_table_count(table, ring->errors);
 		gpumon_table_count(table, ring->killed);
 		gpumon_table_count(table, ring->dependency_waits);
@@ -183,9 +203,9 @@ static int print_rings(const struct print *print)
 		gpumon_table_count(table, ring->hw_depth);
 		gpumon_table_count(table, ring->hw_depth_max);
 		if (ring->errors.known && ring->errors.v)
-			gpumon_table_colour(table, gpumon_term_red(print->term));
+			gpumon_table_colour(table, gpumon_term_red(stat->term));
 	}
-	return gpumon_table_print(table, print->stream);
+	return gpumon_table_print(table, stat->stream);
 }
 
 static void latency_row(struct gpumon_table *table, const struct gpumon_model *model,
@@ -214,16 +234,16 @@ static void latency_row(struct gpumon_table *table, const struct gpumon_model *m
 	gpumon_table_ns(table, histogram->max);
 }
 
-static int print_latencies(const struct print *print)
+static int print_latencies(const struct gpumon_stat *stat)
 {
 	static const char *const names[] = { "COUNT", "MIN", "MEAN", "P50", "P90", "P99", "MAX" };
-	const struct gpumon_model *model = print->model;
+	const struct gpumon_model *model = stat->model;
 	struct gpumon_table *table;
 
 	if (!model->n_rings)
 		return 0;
-	heading(print, "LATENCIES");
-	table = gpumon_table_new(print->term);
+	gpumon_stat_heading(stat, "LATENCIES");
+	table = gpumon_table_new(stat->term);
 	gpumon_table_column(table, "DEVICE", 0);
 	gpumon_table_column(table, "RING", 0);
 	gpumon_table_column(table, "FROM-TO", 0);
@@ -233,48 +253,13 @@ static int print_latencies(const struct print *print)
 		latency_row(table, model, &model->rings[i], "queue-run", "queue_ns");
 		latency_row(table, model, &model->rings[i], "run-done", "run_ns");
 	}
-	return gpumon_table_print(table, print->stream);
-}
-
-static int print_processes(const struct print *print)
-{
-	const struct gpumon_model *model = print->model;
-	struct gpumon_table *table;
-	char processes[GPUMON_FORMAT_LEN], jobs[GPUMON_FORMAT_LEN];
-	int ret;
-
-	if (!model->n_processes && !model->info.processes_exited.v)
-		return 0;
-	heading(print, "PROCESSES");
-	table = gpumon_table_new(print->term);
-	gpumon_table_column(table, "PID", GPUMON_COLUMN_RIGHT);
-	gpumon_table_column(table, model->interval_ns ? "JOBS/s" : "JOBS", GPUMON_COLUMN_RIGHT);
-	gpumon_table_column(table, "ALIVE", 0);
-	gpumon_table_column(table, "COMM", 0);
-	for (size_t i = 0; i < model->n_processes; i++) {
-		const struct gpumon_process *process = &model->processes[i];
-
-		gpumon_table_row(table);
-		gpumon_table_count(table, process->pid);
-		flow(print, table, process->jobs);
-		gpumon_table_text(table, !process->alive.known ? NULL :
-					 process->alive.v      ? "yes" :
-								 "no");
-		gpumon_table_text(table, process->comm);
-	}
-	ret = gpumon_table_print(table, print->stream);
-	if (model->info.processes_exited.v)
-		fprintf(print->stream, "and %s that exited and made room, with %s jobs\n",
-			gpumon_format_count(processes, sizeof(processes),
-					    model->info.processes_exited),
-			gpumon_format_count(jobs, sizeof(jobs), model->info.jobs_exited));
-	return ret;
+	return gpumon_table_print(table, stat->stream);
 }
 
 /* Losses stand wherever counts do: those of the probes are in their table, the others here. */
-static void print_losses(const struct print *print)
+static void print_losses(const struct gpumon_stat *stat)
 {
-	const struct gpumon_model *model = print->model;
+	const struct gpumon_model *model = stat->model;
 	const struct gpumon_event_ring *ring = &model->event_ring;
 	struct gpumon_value backwards = { 0 }, table_full = { 0 };
 	char n[6][GPUMON_FORMAT_LEN];
@@ -285,20 +270,20 @@ static void print_losses(const struct print *print)
 		table_full.known |= model->rings[i].jobs_table_full.known;
 		table_full.v += model->rings[i].jobs_table_full.v;
 	}
-	heading(print, "LOSSES AND EVENT RING");
-	fprintf(print->stream,
+	gpumon_stat_heading(stat, "LOSSES AND EVENT RING");
+	fprintf(stat->stream,
 		"rings recycled with their counts: %s; latencies below 0, counted as 0: %s\n",
 		gpumon_format_count(n[0], sizeof(n[0]), model->info.rings_retired),
 		gpumon_format_count(n[1], sizeof(n[1]), backwards));
-	fprintf(print->stream,
+	fprintf(stat->stream,
 		"jobs not followed, too many in flight: %s; of processes that did not fit: %s\n",
 		gpumon_format_count(n[0], sizeof(n[0]), table_full),
 		gpumon_format_count(n[1], sizeof(n[1]), model->info.jobs_unattributed));
 	if (!ring->enabled.known) {
-		fputs("event ring: unknown\n", print->stream);
+		fputs("event ring: unknown\n", stat->stream);
 		return;
 	}
-	fprintf(print->stream,
+	fprintf(stat->stream,
 		"event ring: %s, %s KiB a CPU; since it was switched on: written %s, delivered %s, overwritten %s, dropped %s\n",
 		ring->enabled.v ? "on" : "off",
 		gpumon_format_count(n[0], sizeof(n[0]), ring->size_kib),
@@ -311,22 +296,24 @@ static void print_losses(const struct print *print)
 int gpumon_stat_print(const struct gpumon_model *model, const char *group,
 		      const struct gpumon_term *term, FILE *stream)
 {
-	const struct print print = {
+	const struct gpumon_stat stat = {
 		.model = model,
 		.group = group,
 		.term = term,
 		.stream = stream,
 	};
+	bool rings = gpumon_stat_wanted(&stat, "drm_sched");
 
-	print_info(&print);
-	if (print_groups(&print) || print_probes(&print))
+	print_info(&stat);
+	if (print_groups(&stat) || gpumon_stat_alerts(&stat) || print_probes(&stat) ||
+	    gpumon_stat_layouts(&stat))
 		return -1;
-	if (wanted(&print, "drm_sched")) {
-		if (print_rings(&print) || print_latencies(&print) || print_processes(&print))
-			return -1;
-	}
-	print_losses(&print);
-	if (wanted(&print, "drm_sched"))
+	if (rings && (print_rings(&stat) || print_latencies(&stat)))
+		return -1;
+	if (gpumon_stat_statistics(&stat) || gpumon_stat_processes(&stat))
+		return -1;
+	print_losses(&stat);
+	if (rings)
 		fprintf(stream, "\nnot covered: %s\n", GPUMON_NOT_COVERED);
 	return fflush(stream) ? -1 : 0;
 }

@@ -7,9 +7,9 @@
 #include "format.h"
 #include "model.h"
 
-/* What a user of ROCm or i915 would miss, said where they would look for it. */
+/* What a user of ROCm would miss, said where they would look for it. */
 #define GPUMON_NOT_COVERED \
-	"ROCm/KFD compute, amdgpu user queues and i915 never pass drm_sched: their work is not in these numbers"
+	"ROCm/KFD compute and amdgpu user queues never pass drm_sched: their work is not in the rings"
 
 /**
  * gpumon_stat_print() - the tables of "stat"

@@ -193,6 +193,8 @@ static struct gpumon_drops sum_drops(const struct gpumon_model *model)
 
 			add_value(&sum.table_full, dropped->table_full);
 			add_value(&sum.recursion, dropped->recursion);
+			add_value(&sum.unreadable, dropped->unreadable);
+			add_value(&sum.missed, dropped->missed);
 		}
 	}
 	return sum;

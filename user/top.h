@@ -111,6 +111,17 @@ int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading);
 void gpumon_top_sort(struct gpumon_top *top, enum gpumon_top_sort sort);
 void gpumon_top_free(struct gpumon_top *top);
 
+/* Pages that are always called so; the others have the names of groups. */
+#define GPUMON_TOP_RINGS     "rings"
+#define GPUMON_TOP_PROCESSES "processes"
+#define GPUMON_TOP_PAGES     32
+#define GPUMON_TOP_PAGE_LEN  32
+
+/* Names of the pages there are, in the order of their numbers; they live until the next reading. */
+size_t gpumon_top_pages(const struct gpumon_top *top, const char *names[GPUMON_TOP_PAGES]);
+/* The page to show if @wanted is; "" or one that is not there: the first that has something. */
+const char *gpumon_top_shown(const struct gpumon_top *top, const char *wanted);
+
 /**
  * struct gpumon_top_view - how to draw
  * @term: columns (0: 132), rows (0: as many as there are lines), colours
@@ -118,6 +129,7 @@ void gpumon_top_free(struct gpumon_top *top);
  * @live: with the line of keys at the bottom
  * @paused: readings stand still
  * @sort: what the rings are sorted by
+ * @page: name of the page that is wanted, "" for the first that has something
  * @interval_ns: asked for, for the line of keys
  * @clock: time of day, may be NULL
  * @note: a line for the user, such as a failed reading, may be NULL
@@ -128,6 +140,7 @@ struct gpumon_top_view {
 	bool live;
 	bool paused;
 	enum gpumon_top_sort sort;
+	char page[GPUMON_TOP_PAGE_LEN];
 	uint64_t interval_ns;
 	const char *clock;
 	const char *note;
@@ -135,6 +148,10 @@ struct gpumon_top_view {
 
 /* Draws a page; with @view->term.rows, no more lines than that, the last without newline. */
 void gpumon_top_draw(const struct gpumon_top *top, const struct gpumon_top_view *view, FILE *out);
+
+/* Turn to the next page (@by 1) or the one before (-1), or to a number from 1 on (@number). */
+void gpumon_top_turn(const struct gpumon_top *top, struct gpumon_top_view *view, int by,
+		     unsigned int number);
 
 /* What a key sorts by, GPUMON_TOP_SORTS if nothing. */
 enum gpumon_top_sort gpumon_top_key(int key);

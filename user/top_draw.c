@@ -4,60 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparkline.h"
 #include "top.h"
 #include "top_page.h"
 
 #define COLUMNS_DEFAULT	 132
 #define COLUMNS_MAX	 512
-#define RING_MIN	 12
-#define RING_MAX	 40
-#define SPARK_MIN	 8
 #define PROCESS_ROWS_MIN 4
-
-/* Columns of the ring table, from left to right. */
-enum column {
-	COL_RING,
-	COL_LOAD,
-	COL_SPARK,
-	COL_JOBS,
-	COL_QUEUED,
-	COL_QUEUED_MAX,
-	COL_HW,
-	COL_HW_MAX,
-	COL_QUEUE_P50,
-	COL_QUEUE_P99,
-	COL_RUN_P50,
-	COL_RUN_P99,
-	COL_ERRORS,
-	COLS
-};
-
-/*
- * @over: title above, common to neighbours; @drop: the highest goes first where the terminal is
- * narrow, 0 never; @sort: the order that its title is marked for, GPUMON_TOP_SORTS if none.
- */
-static const struct {
-	const char *over;
-	const char *title;
-	unsigned int width;
-	unsigned int drop;
-	enum gpumon_top_sort sort;
-} cols[COLS] = {
-	[COL_RING] = { "", "RING", 0, 0, GPUMON_TOP_NAME },
-	[COL_LOAD] = { "", "LOAD", 6, 0, GPUMON_TOP_LOAD },
-	[COL_SPARK] = { "", "", 0, 9, GPUMON_TOP_SORTS },
-	[COL_JOBS] = { "", "JOBS/S", 7, 0, GPUMON_TOP_JOBS },
-	[COL_QUEUED] = { "QUEUED", "now", 6, 1, GPUMON_TOP_QUEUED },
-	[COL_QUEUED_MAX] = { "QUEUED", "max", 6, 7, GPUMON_TOP_SORTS },
-	[COL_HW] = { "ON HW", "now", 4, 2, GPUMON_TOP_SORTS },
-	[COL_HW_MAX] = { "ON HW", "max", 4, 8, GPUMON_TOP_SORTS },
-	[COL_QUEUE_P50] = { "TIME QUEUED", "p50", 7, 6, GPUMON_TOP_SORTS },
-	[COL_QUEUE_P99] = { "TIME QUEUED", "p99", 7, 4, GPUMON_TOP_QUEUE_TIME },
-	[COL_RUN_P50] = { "TIME RUN", "p50", 7, 5, GPUMON_TOP_SORTS },
-	[COL_RUN_P99] = { "TIME RUN", "p99", 7, 3, GPUMON_TOP_RUN_TIME },
-	[COL_ERRORS] = { "", "ERR", 5, 1, GPUMON_TOP_ERRORS },
-};
 
 static const struct {
 	char key;
@@ -131,30 +83,67 @@ static void draw_title(struct gpumon_page *page)
 	gpumon_page_end_line(page);
 }
 
-static void draw_groups(struct gpumon_page *page)
+static bool is_idle(const struct gpumon_group *group)
+{
+	return group->state.known && (group->state.v == GPUMON_ATTACH_STATE_OFF ||
+				      group->state.v == GPUMON_ATTACH_STATE_WAITING);
+}
+
+static void draw_group(struct gpumon_page *page, const struct gpumon_group *group)
+{
+	char text[512];
+
+	gpumon_page_colour(page, bold(page), group->name ? group->name : "-");
+	snprintf(text, sizeof(text), " is %s", gpumon_attach_state_name(group->state));
+	gpumon_page_colour(page, gpumon_term_yellow(&page->view->term), text);
+	if (group->reason && *group->reason) {
+		gpumon_page_put(page, ": ");
+		gpumon_page_put(page, gpumon_format_name(text, sizeof(text), group->reason));
+	}
+	gpumon_page_end_line(page);
+}
+
+/* Of drivers that this machine does not have the names are enough, all on one line. */
+static void draw_idle(struct gpumon_page *page)
 {
 	const struct gpumon_model *last = &page->top->last;
+	bool first = true;
 
 	for (size_t i = 0; i < last->n_groups; i++) {
 		const struct gpumon_group *group = &last->groups[i];
-		bool attached = group->state.known &&
-				group->state.v == GPUMON_ATTACH_STATE_ATTACHED;
-		char text[512];
+		char text[96], name[64];
 
-		if (attached)
+		if (!is_idle(group))
 			continue;
-		gpumon_page_colour(page, bold(page), group->name ? group->name : "-");
-		snprintf(text, sizeof(text), " is %s", gpumon_attach_state_name(group->state));
-		gpumon_page_colour(page, gpumon_term_yellow(&page->view->term), text);
-		if (group->reason && *group->reason) {
-			char reason[400];
-
-			gpumon_format_name(reason, sizeof(reason), group->reason);
-			gpumon_page_put(page, ": ");
-			gpumon_page_put(page, reason);
-		}
-		gpumon_page_end_line(page);
+		snprintf(text, sizeof(text), "%s%s %s", first ? "" : ", ",
+			 gpumon_format_name(name, sizeof(name), group->name),
+			 gpumon_attach_state_name(group->state));
+		gpumon_page_colour(page, dim(page), text);
+		first = false;
 	}
+	gpumon_page_end_line(page);
+}
+
+/* What is not attached: of this group, or of all. */
+static void draw_groups(struct gpumon_page *page, const char *name, unsigned int reserved)
+{
+	const struct gpumon_model *last = &page->top->last;
+	size_t idle = 0;
+
+	for (size_t i = 0; i < last->n_groups; i++)
+		idle += is_idle(&last->groups[i]);
+	for (size_t i = 0; i < last->n_groups; i++) {
+		const struct gpumon_group *group = &last->groups[i];
+
+		if ((name && (!group->name || strcmp(group->name, name))) ||
+		    (!name && idle > 1 && is_idle(group)) ||
+		    (group->state.known && group->state.v == GPUMON_ATTACH_STATE_ATTACHED))
+			continue;
+		if (gpumon_page_room(page, 1 + reserved))
+			draw_group(page, group);
+	}
+	if (!name && idle > 1 && gpumon_page_room(page, 1 + reserved))
+		draw_idle(page);
 }
 
 static void draw_loss(struct gpumon_page *page, bool *any, const char *cause, uint64_t total,
@@ -186,6 +175,8 @@ static void draw_losses(struct gpumon_page *page)
 
 	draw_loss(page, &any, "table full", top->lost.table_full.v, top->lost_now.table_full.v);
 	draw_loss(page, &any, "recursion", top->lost.recursion.v, top->lost_now.recursion.v);
+	draw_loss(page, &any, "unreadable", top->lost.unreadable.v, top->lost_now.unreadable.v);
+	draw_loss(page, &any, "missed by kprobes", top->lost.missed.v, top->lost_now.missed.v);
 	draw_loss(page, &any, "rings recycled", top->last.info.rings_retired.v,
 		  top->diff.info.rings_retired.v);
 	if (events->enabled.v) {
@@ -198,262 +189,6 @@ static void draw_losses(struct gpumon_page *page)
 		gpumon_page_colour(page, gpumon_term_yellow(&page->view->term),
 				   "  The tables kept changing while they were read");
 	gpumon_page_end_line(page);
-}
-
-static void ring_name(const struct gpumon_top_ring *ring, char *buf, size_t len)
-{
-	char device[160];
-	char name[160];
-
-	gpumon_format_name(device, sizeof(device), ring->device);
-	gpumon_format_name(name, sizeof(name), ring->name);
-	snprintf(buf, len, "%s/%s", device, name);
-}
-
-/* Which columns fit, and how wide those are that can stretch. */
-static void layout(const struct gpumon_page *page, unsigned int *widths)
-{
-	unsigned int ring = RING_MIN;
-	unsigned int used;
-	unsigned int drop = 10;
-
-	for (size_t i = 0; i < page->top->n_rings; i++) {
-		char name[324];
-		unsigned int wanted;
-
-		ring_name(&page->top->rings[i], name, sizeof(name));
-		wanted = gpumon_page_width(name);
-		if (wanted > ring)
-			ring = wanted < RING_MAX ? wanted : RING_MAX;
-	}
-
-	/* Drop columns, the least important first, until the rest fits. */
-	do {
-		drop--;
-		used = 0;
-		for (size_t i = 0; i < COLS; i++) {
-			widths[i] = !cols[i].drop || cols[i].drop <= drop ? cols[i].width : 0;
-			if (i == COL_SPARK && cols[i].drop <= drop)
-				widths[i] = SPARK_MIN;
-			if (i == COL_RING)
-				widths[i] = ring;
-			used += widths[i] ? widths[i] + (used ? 2 : 0) : 0;
-		}
-	} while (used > page->columns && drop);
-
-	if (used > page->columns) {
-		unsigned int excess = used - page->columns;
-
-		widths[COL_RING] = ring > excess + 4 ? ring - excess : 4;
-	} else if (widths[COL_SPARK]) {
-		widths[COL_SPARK] += page->columns - used;
-		if (widths[COL_SPARK] > GPUMON_TOP_HISTORY)
-			widths[COL_SPARK] = GPUMON_TOP_HISTORY;
-	}
-}
-
-/* A full bar is one job at all times, or the highest on the page where that is more. */
-static double spark_scale(const struct gpumon_top *top, unsigned int width)
-{
-	double scale = 1;
-
-	for (size_t i = 0; i < top->n_rings; i++) {
-		const struct gpumon_top_ring *ring = &top->rings[i];
-		size_t from = ring->n_history > width ? ring->n_history - width : 0;
-
-		for (size_t k = from; k < ring->n_history; k++) {
-			if (ring->history[k] > scale)
-				scale = ring->history[k];
-		}
-	}
-	return scale;
-}
-
-static void draw_ring_header(struct gpumon_page *page, const unsigned int *widths, double scale)
-{
-	unsigned int blanks = 0;
-	char title[64];
-	bool first = true;
-
-	for (size_t i = 0; i < COLS;) {
-		unsigned int width = widths[i];
-		unsigned int text = gpumon_page_width(cols[i].over);
-		size_t next = i + 1;
-
-		for (; next < COLS && *cols[i].over && !strcmp(cols[i].over, cols[next].over);
-		     next++)
-			width += widths[next] ? widths[next] + (width ? 2 : 0) : 0;
-		if (width) {
-			unsigned int left = width > text ? width - text : 0;
-
-			/* Blanks at the end of the line are left out. */
-			blanks += (first ? 0 : 2) + left;
-			first = false;
-			if (text) {
-				gpumon_page_blanks(page, blanks);
-				gpumon_page_colour(page, dim(page), cols[i].over);
-				blanks = 0;
-			}
-		}
-		i = next;
-	}
-	gpumon_page_end_line(page);
-
-	first = true;
-	for (size_t i = 0; i < COLS; i++) {
-		const char *text = cols[i].title;
-		const char *colour;
-
-		if (!widths[i])
-			continue;
-		gpumon_page_blanks(page, first ? 0 : 2);
-		first = false;
-		if (i == COL_SPARK) {
-			snprintf(title, sizeof(title), "0..%.3g", scale);
-			text = title;
-		}
-		colour = cols[i].sort == page->view->sort ? gpumon_term_green(&page->view->term) :
-							    bold(page);
-		if (i == COL_RING || i == COL_SPARK)
-			gpumon_page_left(page, widths[i], colour, text);
-		else
-			gpumon_page_right(page, widths[i], colour, text);
-	}
-	gpumon_page_end_line(page);
-}
-
-static void draw_value(struct gpumon_page *page, unsigned int width, struct gpumon_value value,
-		       bool time)
-{
-	char text[GPUMON_FORMAT_LEN];
-
-	if (time)
-		gpumon_format_ns(text, sizeof(text), value);
-	else
-		gpumon_format_short(text, sizeof(text), value);
-	/* What is zero or unknown steps back. */
-	gpumon_page_right(page, width, value.v ? "" : dim(page), text);
-}
-
-static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ring,
-		      const unsigned int *widths, double scale)
-{
-	const struct gpumon_term *term = &page->view->term;
-	char spark[GPUMON_TOP_HISTORY * GPUMON_SPARKLINE_GLYPH + 1];
-	char text[324];
-	const char *name = text;
-	unsigned int length;
-	bool first = true;
-
-	for (size_t i = 0; i < COLS; i++) {
-		unsigned int width = widths[i];
-
-		if (!width)
-			continue;
-		gpumon_page_blanks(page, first ? 0 : 2);
-		first = false;
-		switch ((enum column)i) {
-		case COL_RING:
-			ring_name(ring, text, sizeof(text));
-			/* The end tells rings apart: cut the beginning. */
-			length = gpumon_page_width(text);
-			if (length > width) {
-				for (; length >= width; length--)
-					name += gpumon_page_character(name);
-				gpumon_page_put(page, page->view->utf8 ? "…" : "~");
-				gpumon_page_left(page, width - 1, "", name);
-			} else {
-				gpumon_page_left(page, width, "", text);
-			}
-			break;
-		case COL_LOAD:
-			if (ring->load < 0)
-				strcpy(text, "-");
-			else
-				snprintf(text, sizeof(text), ring->load < 999.5 ? "%.2f" : "%.0f",
-					 ring->load);
-			gpumon_page_right(page, width, ring->load > 0 ? bold(page) : dim(page),
-					  text);
-			break;
-		case COL_SPARK:
-			gpumon_sparkline(spark, sizeof(spark), ring->history, ring->n_history,
-					 width, scale, page->view->utf8);
-			gpumon_page_left(page, width, gpumon_term_green(term), spark);
-			break;
-		case COL_JOBS:
-			gpumon_format_rate(text, sizeof(text), ring->done,
-					   page->top->diff.interval_ns);
-			gpumon_page_right(page, width, ring->done.v ? "" : dim(page), text);
-			break;
-		case COL_QUEUED:
-			draw_value(page, width, ring->queue_depth, false);
-			break;
-		case COL_QUEUED_MAX:
-			draw_value(page, width, ring->queue_depth_max, false);
-			break;
-		case COL_HW:
-			draw_value(page, width, ring->hw_depth, false);
-			break;
-		case COL_HW_MAX:
-			draw_value(page, width, ring->hw_depth_max, false);
-			break;
-		case COL_QUEUE_P50:
-			draw_value(page, width, ring->queue_p50, true);
-			break;
-		case COL_QUEUE_P99:
-			draw_value(page, width, ring->queue_p99, true);
-			break;
-		case COL_RUN_P50:
-			draw_value(page, width, ring->run_p50, true);
-			break;
-		case COL_RUN_P99:
-			draw_value(page, width, ring->run_p99, true);
-			break;
-		case COL_ERRORS:
-			gpumon_format_short(text, sizeof(text), ring->errors);
-			gpumon_page_right(page, width,
-					  ring->errors.v ? gpumon_term_red(term) : dim(page), text);
-			break;
-		case COLS:
-			break;
-		}
-	}
-	gpumon_page_end_line(page);
-}
-
-static void draw_more(struct gpumon_page *page, size_t n, const char *what)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "and %zu more %s", n, what);
-	gpumon_page_colour(page, dim(page), text);
-	gpumon_page_end_line(page);
-}
-
-static void draw_rings(struct gpumon_page *page, unsigned int reserved)
-{
-	const struct gpumon_top *top = page->top;
-	unsigned int widths[COLS];
-	double scale;
-
-	if (!top->n_rings) {
-		gpumon_page_put(page, "No ring has had a job yet.");
-		gpumon_page_end_line(page);
-		return;
-	}
-	layout(page, widths);
-	scale = spark_scale(top, widths[COL_SPARK]);
-	draw_ring_header(page, widths, scale);
-	for (size_t i = 0; i < top->n_rings; i++) {
-		bool last = i + 1 == top->n_rings;
-
-		if (!gpumon_page_room(page, (last ? 1 : 2) + reserved)) {
-			if (gpumon_page_room(page, 1 + reserved))
-				draw_more(page, top->n_rings - i, "rings");
-			return;
-		}
-		draw_ring(page, &top->rings[i], widths, scale);
-	}
 }
 
 static void draw_process(struct gpumon_page *page, const struct gpumon_top_process *process)
@@ -500,7 +235,7 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 
 		if (!gpumon_page_room(page, (last ? 1 : 2) + reserved)) {
 			if (gpumon_page_room(page, 1 + reserved))
-				draw_more(page, top->n_processes - i, "processes");
+				gpumon_page_more(page, top->n_processes - i, "processes");
 			return;
 		}
 		draw_process(page, &top->processes[i]);
@@ -515,15 +250,49 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 	}
 }
 
+/* The pages and how to get there; only the one that is shown where not all of them fit. */
+static void draw_pages(struct gpumon_page *page, const char *shown)
+{
+	const char *green = gpumon_term_green(&page->view->term);
+	const char *names[GPUMON_TOP_PAGES];
+	size_t n = gpumon_top_pages(page->top, names), chosen = 0;
+	unsigned int width = 0;
+	char text[96], name[64];
+
+	for (size_t i = 0; i < n; i++) {
+		/* " [1 name]" or "  1 name " */
+		width += gpumon_page_width(gpumon_format_name(name, sizeof(name), names[i])) + 5;
+		if (!strcmp(names[i], shown))
+			chosen = i;
+	}
+	gpumon_page_colour(page, bold(page), "tab");
+	gpumon_page_put(page, " page");
+	if (page->at + width > page->columns) {
+		snprintf(text, sizeof(text), " [%s]",
+			 gpumon_format_name(name, sizeof(name), shown));
+		gpumon_page_colour(page, green, text);
+		snprintf(text, sizeof(text), " %zu of %zu", chosen + 1, n);
+		gpumon_page_colour(page, dim(page), text);
+		n = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "%zu ", i + 1);
+		gpumon_page_put(page, i == chosen ? " [" : "  ");
+		gpumon_page_colour(page, bold(page), i < 9 ? text : "");
+		gpumon_page_colour(page, i == chosen ? green : dim(page),
+				   gpumon_format_name(name, sizeof(name), names[i]));
+		gpumon_page_put(page, i == chosen ? "]" : "");
+	}
+	gpumon_page_end_line(page);
+}
+
 /* The keys, at the bottom of the screen. */
-static void draw_keys(struct gpumon_page *page)
+static void draw_keys(struct gpumon_page *page, bool sort)
 {
 	const struct gpumon_top_view *view = page->view;
 	char interval[GPUMON_FORMAT_LEN];
 	char text[96];
 
-	while (view->term.rows && page->lines + 1 < view->term.rows)
-		gpumon_page_end_line(page);
 	gpumon_page_colour(page, bold(page), "q");
 	gpumon_page_put(page, " quit  ");
 	gpumon_page_colour(page, bold(page), "p");
@@ -535,8 +304,8 @@ static void draw_keys(struct gpumon_page *page)
 		snprintf(text, sizeof(text), " every %s  ", interval);
 		gpumon_page_put(page, text);
 	}
-	gpumon_page_put(page, "sort");
-	for (size_t i = 0; i < GPUMON_TOP_SORTS; i++) {
+	gpumon_page_put(page, sort ? "sort" : "");
+	for (size_t i = 0; sort && i < GPUMON_TOP_SORTS; i++) {
 		char key[2] = { sorts[i].key, '\0' };
 		bool chosen = i == view->sort;
 
@@ -550,11 +319,38 @@ static void draw_keys(struct gpumon_page *page)
 	gpumon_page_end_line(page);
 }
 
+static void draw_rings_page(struct gpumon_page *page, unsigned int keys)
+{
+	const struct gpumon_top *top = page->top;
+	unsigned int below;
+
+	/* Processes keep a few lines, however many rings there are. */
+	below = (unsigned int)(top->n_processes < PROCESS_ROWS_MIN ? top->n_processes :
+								     PROCESS_ROWS_MIN);
+	below = below ? below + 2 + keys : keys;
+	if (!gpumon_page_room(page, below + 6))
+		below = keys;
+	gpumon_top_draw_rings(page, below);
+	draw_processes(page, keys);
+}
+
+/* Lines at the bottom: the keys, and the pages where there is more than one and room. */
+static unsigned int footer_lines(const struct gpumon_top *top, const struct gpumon_top_view *view)
+{
+	const char *names[GPUMON_TOP_PAGES];
+
+	if (!view->live || view->term.rows == 1)
+		return 0;
+	return gpumon_top_pages(top, names) > 1 && (!view->term.rows || view->term.rows >= 6) ? 2 :
+												1;
+}
+
 void gpumon_top_draw(const struct gpumon_top *top, const struct gpumon_top_view *view, FILE *out)
 {
 	struct gpumon_page page = { .top = top, .view = view, .out = out };
-	unsigned int keys = view->live && view->term.rows != 1;
-	unsigned int below;
+	unsigned int keys = footer_lines(top, view);
+	const char *shown = gpumon_top_shown(top, view->page);
+	bool rings = !strcmp(shown, GPUMON_TOP_RINGS);
 
 	page.columns = view->term.columns ? view->term.columns : COLUMNS_DEFAULT;
 	if (page.columns > COLUMNS_MAX)
@@ -563,23 +359,22 @@ void gpumon_top_draw(const struct gpumon_top *top, const struct gpumon_top_view 
 	draw_title(&page);
 	if (gpumon_page_room(&page, 1 + keys))
 		draw_losses(&page);
-	if (gpumon_page_room(&page, (unsigned int)top->last.n_groups + keys))
-		draw_groups(&page);
+	draw_groups(&page, rings || !strcmp(shown, GPUMON_TOP_PROCESSES) ? NULL : shown, keys);
 	if (view->note && gpumon_page_room(&page, 1 + keys)) {
 		gpumon_page_colour(&page, gpumon_term_red(&view->term), view->note);
 		gpumon_page_end_line(&page);
 	}
 	if (gpumon_page_room(&page, 4 + keys)) {
-		/* Processes keep a few lines, however many rings there are. */
-		below = (unsigned int)(top->n_processes < PROCESS_ROWS_MIN ? top->n_processes :
-									     PROCESS_ROWS_MIN);
-		below = below ? below + 2 + keys : keys;
-		if (!gpumon_page_room(&page, below + 6))
-			below = keys;
 		gpumon_page_end_line(&page);
-		draw_rings(&page, below);
-		draw_processes(&page, keys);
+		if (rings)
+			draw_rings_page(&page, keys);
+		else
+			gpumon_top_draw_tables(&page, shown, keys);
 	}
+	while (keys && view->term.rows && page.lines + keys < view->term.rows)
+		gpumon_page_end_line(&page);
+	if (keys > 1)
+		draw_pages(&page, shown);
 	if (keys)
-		draw_keys(&page);
+		draw_keys(&page, rings);
 }

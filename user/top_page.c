@@ -82,3 +82,12 @@ bool gpumon_page_room(const struct gpumon_page *page, unsigned int lines)
 {
 	return !page->view->term.rows || page->lines + lines <= page->view->term.rows;
 }
+
+void gpumon_page_more(struct gpumon_page *page, size_t n, const char *what)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "and %zu more %s", n, what);
+	gpumon_page_colour(page, gpumon_term_dim(&page->view->term), text);
+	gpumon_page_end_line(page);
+}

@@ -31,4 +31,11 @@ void gpumon_page_end_line(struct gpumon_page *page);
 /* True if so many more lines fit. */
 bool gpumon_page_room(const struct gpumon_page *page, unsigned int lines);
 
+/* "and N more WHAT" */
+void gpumon_page_more(struct gpumon_page *page, size_t n, const char *what);
+
+/* The tables of a page, leaving so many lines of it free. */
+void gpumon_top_draw_rings(struct gpumon_page *page, unsigned int reserved);
+void gpumon_top_draw_tables(struct gpumon_page *page, const char *group, unsigned int reserved);
+
 #endif /* GPUMON_USER_TOP_PAGE_H */

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "statistics_format.h"
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), e = strlen(end);
+
+	return n > e && !strcmp(name + n - e, end);
+}
+
+static bool is_time(const char *name)
+{
+	return name && ends_with(name, "_ns");
+}
+
+static bool is_bytes(const char *name)
+{
+	return name && (ends_with(name, "_bytes") || !strcmp(name, "bytes"));
+}
+
+const char *gpumon_format_by_name(char *buf, const char *name, struct gpumon_value value)
+{
+	if (is_time(name))
+		return gpumon_format_ns(buf, GPUMON_FORMAT_LEN, value);
+	if (is_bytes(name))
+		return gpumon_format_bytes(buf, GPUMON_FORMAT_LEN, value);
+	return gpumon_format_count(buf, GPUMON_FORMAT_LEN, value);
+}
+
+const char *gpumon_format_level(char *buf, const char *name, struct gpumon_level level)
+{
+	char text[GPUMON_FORMAT_LEN];
+	struct gpumon_value size = { .known = level.known };
+
+	size.v = level.v < 0 ? 0 - (uint64_t)level.v : (uint64_t)level.v;
+	gpumon_format_by_name(text, name, size);
+	snprintf(buf, GPUMON_FORMAT_LEN, "%s%.*s", level.v < 0 ? "-" : "", GPUMON_FORMAT_LEN - 2,
+		 text);
+	return buf;
+}
+
+const char *gpumon_format_rate_by_name(char *buf, const char *name, struct gpumon_value count,
+				       uint64_t interval_ns)
+{
+	double rate;
+
+	if (!count.known || !interval_ns || (!is_time(name) && !is_bytes(name)))
+		return gpumon_format_rate(buf, GPUMON_FORMAT_LEN, count, interval_ns);
+	rate = (double)count.v * 1e9 / (double)interval_ns;
+	/* Beyond that a double is no uint64_t any more. */
+	count.v = rate < 1e19 ? (uint64_t)(rate + 0.5) : UINT64_MAX;
+	return gpumon_format_by_name(buf, name, count);
+}
+
+const char *gpumon_format_title(char *buf, const char *name, bool without_unit, const char *ending)
+{
+	size_t room = GPUMON_TITLE_LEN - strlen(ending) - 1;
+	size_t length = name ? strlen(name) : 0;
+	size_t i;
+
+	if (without_unit && is_time(name))
+		length -= strlen("_ns");
+	else if (without_unit && is_bytes(name) && strcmp(name, "bytes"))
+		length -= strlen("_bytes");
+	for (i = 0; i < length && i < room; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		buf[i] = c == '_' ? '-' : isgraph(c) ? (char)toupper(c) : '?';
+	}
+	strcpy(buf + i, ending);
+	return buf;
+}
+
+int gpumon_row_compare(const void *a, const void *b)
+{
+	const struct gpumon_row *x = *(const struct gpumon_row *const *)a;
+	const struct gpumon_row *y = *(const struct gpumon_row *const *)b;
+	int order = 0;
+
+	for (size_t i = 0; i < x->n_labels && i < y->n_labels && !order; i++) {
+		const char *left = x->labels[i].value, *right = y->labels[i].value;
+
+		order = strverscmp(left ? left : "", right ? right : "");
+	}
+	if (!order)
+		order = x->number.v < y->number.v ? -1 : x->number.v > y->number.v;
+	return order;
+}
+
+const char *gpumon_row_label(const struct gpumon_row *row, const char *name)
+{
+	for (size_t i = 0; i < row->n_labels; i++) {
+		if (row->labels[i].name && name && !strcmp(row->labels[i].name, name))
+			return row->labels[i].value;
+	}
+	return NULL;
+}
