@@ -101,8 +101,12 @@ for name in ("stats", "histograms"):
           os.pread(fd, 50, 100), name + " after a seek")
     os.close(fd)
 sections = stats(before)
-equal(list(sections), ["gpumon", "groups", "probes", "drm_sched.rings", "processes", "event_ring"],
-      "sections of stats in their order")
+names = list(sections)
+tables = names[4:-3]
+equal(names[:4] + names[-3:], ["groups", "probes", "gpumon", "drm_sched.rings", "processes",
+                               "event_ring", "layouts"], "sections of stats in their order")
+groups = [row["group"] for row in sections["groups"]]
+equal([t for t in tables if t.split(".")[0] not in groups], [], "tables that are of no group")
 equal(len(sections["drm_sched.rings"]), 32, "rings")
 heads = re.findall(r"(?m)^(\S+) (\S+) (\S+): count (\d+), sum \d+, min \d+, max \d+$",
                    read(DIRECTORY + "/histograms"))

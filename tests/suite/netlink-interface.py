@@ -22,7 +22,11 @@ from netlink_spec import Spec
 
 # Not in an answer when there is nothing to say.
 OPTIONAL = {"ring": {"queue-depth", "queue-depth-max", "hw-depth", "hw-depth-max"},
-            "histogram": {"min-value", "max-value", "bucket"}}
+            "histogram": {"min-value", "max-value", "bucket"},
+            "process": {"submissions", "allocated-bytes", "mapped-bytes", "ioctls", "faults",
+                        "opens", "open-handles", "cgroup-id"},
+            "statistic": {"label", "column"},
+            "layout": {"offset", "size"}}
 
 spec = Spec()
 load(devices=2, rings=2, timeout_ms=60000, gpumon={"max_rings": 8})
@@ -70,8 +74,11 @@ ops = {}
 for _, one in attributes(family[6]):
     parts = dict(attributes(one))
     ops[struct.unpack("=I", parts[1])[0]] = struct.unpack("=I", parts[2])[0]
-equal(sorted(ops), sorted(o["number"] for o in spec.ops.values()), "numbers of the operations")
+equal(sorted(ops), sorted(o["number"] for o in spec.ops.values() if not o["event"]),
+      "numbers of the operations")
 for name, op in spec.ops.items():
+    if op["event"]:
+        continue
     flags = ops[op["number"]]
     equal(bool(flags & 1), "admin-perm" in op["flags"], "admin-perm of " + name)
     equal(bool(flags & 2), "do" in op, "do of " + name)
@@ -87,6 +94,7 @@ check(info["memory-bytes"] > 0, "no memory")
 equal(ask("ring-get", dump=True), [], "rings before a job")
 equal(ask("histogram-get", dump=True), [], "histograms before a job")
 equal(ask("process-get", dump=True), [], "processes before a job")
+equal(ask("alert-get", dump=True), [], "alerts before there is one")
 
 step("answers with jobs standing on the rings")
 submit("-d", "all", "-r", "all", "-n", 40, "-w")
@@ -130,20 +138,35 @@ step("groups and probes")
 states = spec.enums["attach-state"]
 dumped = ask("group-get", dump=True)
 one, = ask("group-get", string(number("group", "name"), "drm_sched"))
-equal([x["name"] for x in dumped], ["drm_sched"], "groups")
+names = [x["name"] for x in dumped]
+equal((names[0], len(set(names))), ("drm_sched", len(names)), "groups, different ones")
+equal(one, dumped[0], "drm_sched alone and among all")
+for p in (p for x in dumped for p in x["probe"]):
+    equal(set(p), set(spec.sets["probe"]) - {"pad"}, "attributes of a probe")
+    equal(set(p["dropped"]), set(spec.sets["drops"]) - {"pad"}, "causes of loss")
+    equal(p["reason"] == "", states[p["state"]] == "attached", "reason of " + p["name"])
+    equal(p["seen"], p["recorded"] + sum(p["dropped"].values()), "seen of " + p["name"])
+    check(p["kind"] < len(spec.enums["probe-kind"]), "kind")
 equal((one["enabled"], states[one["state"]], one["reason"]), (1, "attached", ""), "drm_sched")
 probes = {p["name"]: p for p in one["probe"]}
 equal(len(probes), len(one["probe"]), "different probes")
 for p in one["probe"]:
-    equal(set(p), set(spec.sets["probe"]) - {"pad"}, "attributes of a probe")
     check(states[p["state"]] in ("attached", "missing"), "state of %s" % p["name"])
-    equal(p["reason"] == "", states[p["state"]] == "attached", "reason of " + p["name"])
-    equal(p["seen"], p["recorded"] + sum(p["dropped"].values()), "seen of " + p["name"])
-    check(p["kind"] < len(spec.enums["probe-kind"]), "kind")
 check("dma_fence_signaled" in probes and probes["dma_fence_signaled"]["module"] == "vmlinux",
       "dma_fence_signaled of vmlinux")
 equal(sum(p["recorded"] for p in one["probe"] if p["name"] in
           ("drm_sched_job", "drm_sched_job_queue")), 50, "jobs seen by the queue probe")
+
+step("rows of statistics, fields of private types")
+kinds = spec.enums["column-kind"]
+for row in ask("statistic-get", dump=True):
+    check(row["group"] in names, "a row of no group: %r" % row)
+    for column in row["column"]:
+        check(column["kind"] < len(kinds), "kind of %r" % column)
+for field in ask("layout-get", dump=True):
+    check(field["group"] in names, "a field of no group: %r" % field)
+    equal("offset" in field, "size" in field, "offset and size of %r" % field)
+    equal(field["reason"] == "", "offset" in field, "reason of %r" % field)
 
 step("group off and on, twice each is fine")
 for enabled in (0, 0, 1, 1):
@@ -233,6 +256,7 @@ def strip(rows):
             if r.get("jobs", 1)]
 
 
+ask("statistic-get", u32(number("statistic", "period"), 1), dump=True)
 for op, should in dumps.items():
     of_period = number(spec.ops[op]["set"], "period")
     equal(strip(ask(op, u32(of_period, 1), dump=True)), strip(should), op + " of the closed period")
@@ -247,7 +271,7 @@ refused(errno.ESTALE, "only the current period", "group-get",
 one, = ask("group-get", string(name_of_group, "drm_sched") + u32(number("group", "period"), 1))
 equal(one["probe"], before_groups[0]["probe"], "group-get by name of the closed period")
 equal(ask("reset")[0]["closed"], 2, "second reset")
-for op in dumps:
+for op in [*dumps, "statistic-get"]:
     refused(errno.ESTALE, "only the current period", op,
             u32(number(spec.ops[op]["set"], "period"), 1), dump=True)
 

@@ -11,8 +11,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 from gpumon_netlink import Gpumon
-from lab import (DEBUGFS, STATS, account, check, equal, load_gpumon, load_mock, load_scheduler,
-                 loaded, probes, read, rings, rmmod, step, submitter, until)
+from lab import (DEBUGFS, DROPS, STATS, account, check, equal, load_gpumon, load_mock,
+                 load_scheduler, loaded, probes, read, rings, rmmod, step, submitter, until)
 
 ROUNDS = 20
 looks = 0
@@ -95,7 +95,7 @@ step("%d rounds, %d looks, %d events" % (ROUNDS, looks, counted))
 equal(sorted(rings()), [("mock_gpu.%d" % d, "ring%d" % r) for d in (0, 1) for r in (0, 1)], "rings")
 check(not loaded("gpu_sched"), "gpu_sched is held")
 for p in probes().values():
-    equal(p["seen"], p["recorded"] + p["table_full"] + p["recursion"],
+    equal(p["seen"], p["recorded"] + sum(p[cause] for cause in DROPS),
           "seen of " + p["probe"])
 rmmod("gpumon")
 check(not os.path.exists(STATS), "stats is left")

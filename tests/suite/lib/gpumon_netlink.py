@@ -12,6 +12,7 @@ import struct
 
 NETLINK_GENERIC = 16
 SOL_NETLINK = 270
+NETLINK_ADD_MEMBERSHIP = 1
 NETLINK_CAP_ACK = 10
 NETLINK_EXT_ACK = 11
 NETLINK_GET_STRICT_CHK = 12
@@ -224,9 +225,34 @@ def header_numbers(path=HEADER):
     return numbers
 
 
-STRINGS = {"version", "clock", "name", "module", "reason", "device", "group", "comm"}
+STRINGS = {"version", "clock", "name", "module", "reason", "device", "group", "comm", "table",
+           "type", "member", "message"}
+# What is text, or signed, in one set of attributes alone.
+STRINGS_OF = {("LABEL", "value"), ("ALERT", "kind")}
+SIGNED = {("COLUMN", "level")}
+FLAGS = {("LABEL", "number")}
 NESTS = {("GROUP", "probe"): ("PROBE", True), ("PROBE", "dropped"): ("DROPS", False),
-         ("HISTOGRAM", "bucket"): ("BUCKET", True)}
+         ("HISTOGRAM", "bucket"): ("BUCKET", True), ("INFO", "exited"): ("PROCESS", False),
+         ("STATISTIC", "label"): ("LABEL", True), ("STATISTIC", "column"): ("COLUMN", True),
+         ("COLUMN", "bucket"): ("BUCKET", True)}
+SETS = ("INFO", "DROPS", "PROBE", "GROUP", "RING", "BUCKET", "HISTOGRAM", "PROCESS", "EVENT_RING",
+        "PERIOD", "LABEL", "COLUMN", "STATISTIC", "LAYOUT", "ALERT")
+# Kinds of columns, by number.
+COUNTER, GAUGE, HISTOGRAM = range(3)
+
+
+def column_value(column):
+    """What a column says, None where it is not known."""
+    if column["kind"] == COUNTER:
+        return column.get("value")
+    if column["kind"] == GAUGE:
+        if "level" not in column:
+            return None
+        return {"now": column["level"], "max": column["highest"]}
+    if "count" not in column:
+        return None
+    return {"count": column["count"], "sum": column["sum"], "min": column.get("min_value"),
+            "max": column.get("max_value"), "buckets": column.get("bucket", [])}
 
 
 class Gpumon(Socket):
@@ -238,8 +264,7 @@ class Gpumon(Socket):
         self.id = self.family("gpumon")
         self.names = {}
         for name, value in self.number.items():
-            m = re.match(r"GPUMON_A_(INFO|DROPS|PROBE|GROUP|RING|BUCKET|HISTOGRAM|PROCESS|"
-                         r"EVENT_RING|PERIOD)_(\w+)$", name)
+            m = re.match(r"GPUMON_A_(%s)_(\w+)$" % "|".join(SETS), name)
             if m and not name.startswith("__"):
                 self.names[m.group(1), value] = m.group(2).lower()
 
@@ -264,12 +289,14 @@ class Gpumon(Socket):
                 if many:
                     out.setdefault(name, []).append(value)
                     continue
-            elif name in STRINGS:
+            elif (space, name) in FLAGS:
+                value = True
+            elif name in STRINGS or (space, name) in STRINGS_OF:
                 value = value.rstrip(b"\0").decode()
             elif len(value) == 4:
                 value = struct.unpack("=I", value)[0]
             elif len(value) == 8:
-                value = struct.unpack("=Q", value)[0]
+                value = struct.unpack("=q" if (space, name) in SIGNED else "=Q", value)[0]
             else:
                 raise ValueError("%s %s has %d bytes" % (space, name, len(value)))
             if name in out:
@@ -317,6 +344,47 @@ class Gpumon(Socket):
 
     def processes(self, period=None):
         return self.dump("PROCESS_GET", "PROCESS", self.of_period("PROCESS", period))
+
+    def statistics(self, period=None):
+        """{"group.table": rows}; a row is a dictionary by label and column, and "row".
+
+        Labels are text or numbers, counters numbers, gauges {"now", "max"}, histograms {"count",
+        "sum", "min", "max", "buckets": [{"ge", "lt", "count"}]}. What is not known is None.
+        """
+        tables = {}
+        rows = {}
+        for message in self.dump("STATISTIC_GET", "STATISTIC",
+                                 self.of_period("STATISTIC", period)):
+            name = "%s.%s" % (message["group"], message["table"])
+            key = name, message["row"]
+            if key not in rows:
+                rows[key] = {"row": message["row"]}
+                tables.setdefault(name, []).append(rows[key])
+            for label in message.get("label", []):
+                rows[key][label["name"]] = int(label["value"]) if label.get("number") else \
+                    label["value"]
+            for column in message.get("column", []):
+                rows[key][column["name"]] = column_value(column)
+        return tables
+
+    def layouts(self):
+        return self.dump("LAYOUT_GET", "LAYOUT")
+
+    def alerts(self):
+        """The last alert of each kind, device and code."""
+        return self.dump("ALERT_GET", "ALERT")
+
+    def alerts_join(self):
+        """Be told of alerts as they happen: alert() then waits for the next one."""
+        self.socket.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, self.groups_of["alerts"])
+        self.waiting = []
+
+    def alert(self):
+        while not self.waiting:
+            for m in self.receive():
+                if m.kind == self.id and m.payload[0] == self.command("ALERT_NTF"):
+                    self.waiting.append(self.decode("ALERT", m.payload[4:]))
+        return self.waiting.pop(0)
 
     def event_ring(self):
         return self.do("EVENT_RING_GET", "EVENT_RING")

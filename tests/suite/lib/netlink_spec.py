@@ -109,7 +109,8 @@ class Spec:
         anchors = {}
         for number, item in enumerate(self._items(self._below(self._section("operations"), "list")), 1):
             op = {"number": number, "set": self._value(item, "attribute-set"),
-                  "flags": self._value(item, "flags")}
+                  "flags": self._value(item, "flags"),
+                  "event": self._value(item, "event") is not None}
             for kind in ("do", "dump"):
                 part = self._below(item, kind)
                 if part is None:
@@ -136,11 +137,15 @@ class Spec:
             name, one = by_number[number]
             if one["type"] == "pad":
                 continue
-            if one["type"] in ("u32", "u64"):
-                form = {"u32": "=I", "u64": "=Q"}[one["type"]]
+            if one["type"] in ("u32", "u64", "s64"):
+                form = {"u32": "=I", "u64": "=Q", "s64": "=q"}[one["type"]]
                 if len(payload) != struct.calcsize(form):
                     raise ValueError("%s of %d bytes" % (name, len(payload)))
                 value, = struct.unpack(form, payload)
+            elif one["type"] == "flag":
+                if payload:
+                    raise ValueError("%s of %d bytes" % (name, len(payload)))
+                value = True
             elif one["type"] == "string":
                 if payload[-1:] != b"\0" or b"\0" in payload[:-1]:
                     raise ValueError("%s is not one terminated string: %r" % (name, payload))
