@@ -108,6 +108,7 @@ static const struct gpumon_column flush_columns[] = {
 struct gpumon_statistics gpumon_amdgpu_flushes = {
 	.name = "flushes",
 	.labels = { "ring", "hub", "vmid" },
+	.numbers = BIT(1) | BIT(2),
 	.columns = flush_columns,
 	.column_count = ARRAY_SIZE(flush_columns),
 	.capacity = 1024,
