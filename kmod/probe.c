@@ -206,12 +206,11 @@ static void group_attach(struct gpumon_group *group)
 		if (missing)
 			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_WAITING,
 					 "module %s is not loaded", missing);
-		else if (probe->state != GPUMON_ATTACH_STATE_ATTACHED && other &&
-			 (probe->fallback || other->fallback))
+		else if (!other || !(probe->fallback || other->fallback))
+			probe_attach(group, probe);
+		else if (probe->fallback && probe->state != GPUMON_ATTACH_STATE_ATTACHED)
 			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "not needed, %s is used",
 					 other->name);
-		else
-			probe_attach(group, probe);
 	}
 	/* Only now is it known which of several names the kernel has. */
 	for_each_probe(group, probe)
