@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""NVIDIA's p2p pages and their level; suspend, resume and runtime transitions."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+import nvidia
+import nvidia_stats
+from gpumon_netlink import Gpumon
+
+PAGE = 0x10000
+
+
+def refused(*words):
+    try:
+        nvidia.control(*words)
+    except OSError:
+        return
+    lab.fail("%s was not refused" % (words,))
+
+
+def p2p(peer="-"):
+    return nvidia_stats.table("p2p", "peer").get(peer)
+
+
+def check_p2p(level=True):
+    account = nvidia.account()
+    rows = nvidia_stats.table("p2p", "peer")
+    row = rows["-"]
+    for ours, theirs in {"gets": "p2p_gets", "gets_failed": "p2p_get_errors",
+                         "bytes": "p2p_get_bytes", "puts": "p2p_puts",
+                         "puts_failed": "p2p_put_errors", "frees": "p2p_frees"}.items():
+        lab.equal(row[ours], account.get(theirs, 0), ours)
+    if level:
+        lab.equal(row["live_bytes"], account["p2p_live_bytes"], "live bytes")
+    for ours, theirs in {"dma_maps": "p2p_maps", "dma_maps_failed": "p2p_map_errors",
+                         "dma_bytes": "p2p_map_bytes", "dma_unmaps": "p2p_unmaps"}.items():
+        lab.equal(sum(r[ours] for r in rows.values()), account.get(theirs, 0), ours)
+    lab.equal([r["gets_untracked"] + r["dma_maps_untracked"] for r in rows.values()],
+              [0] * len(rows), "untracked")
+    lab.check_sums()
+
+
+lab.step("pages are got, mapped, put, taken away")
+nvidia.load("580")
+lab.load_gpumon()
+nvidia.control("p2p-get", 1, PAGE, 3 * PAGE)
+nvidia.control("p2p-get-persistent", 2, 16 * PAGE, 5 * PAGE)
+nvidia.control("p2p-get", 3, 32 * PAGE, 7 * PAGE)
+refused("p2p-get", 4, 1, PAGE)
+check_p2p()
+lab.equal((p2p()["live_bytes"], p2p()["live_bytes_max"]), (15 * PAGE, 15 * PAGE), "live bytes")
+nvidia.control("p2p-map", 1, 0)
+nvidia.control("p2p-map", 2, 1)
+refused("p2p-map", 3)
+nvidia.control("p2p-unmap", 1)
+check_p2p()
+first, second = (gpu[0] for gpu in nvidia.devices())
+lab.equal((p2p(first)["dma_maps"], p2p(first)["dma_bytes"], p2p(first)["dma_unmaps"]),
+          (1, 3 * PAGE, 1), "mapped for the first GPU")
+lab.equal((p2p(second)["dma_maps"], p2p(second)["dma_bytes"], p2p(second)["dma_unmaps"]),
+          (1, 5 * PAGE, 0), "mapped for the second GPU")
+refused("p2p-put-wrong", 1)
+lab.equal(p2p()["live_bytes"], 15 * PAGE, "live bytes after a put that failed")
+nvidia.control("p2p-put", 1)
+nvidia.control("p2p-revoke", 3)
+check_p2p()
+lab.equal(p2p()["live_bytes"], 5 * PAGE, "live bytes, pages of one are left")
+
+lab.step("what was got before is not put from the level")
+with Gpumon() as g:
+    g.group_set("nvidia", 0)
+    nvidia.control("p2p-get", 5, 64 * PAGE, 9 * PAGE)
+    g.group_set("nvidia", 1)
+lab.equal(p2p()["live_bytes"], None, "a level without a baseline")
+nvidia.control("p2p-get", 6, 96 * PAGE, PAGE)
+nvidia.control("p2p-map", 5, 0)
+lab.equal(p2p(first)["dma_maps_untracked"], 1, "a mapping whose size is not known")
+nvidia.control("p2p-unmap", 5)
+nvidia.control("p2p-unmap", 2)
+for number in 5, 2:
+    nvidia.control("p2p-put", number)
+lab.equal(p2p()["live_bytes"], PAGE, "live bytes of what was seen")
+nvidia.control("p2p-put", 6)
+lab.equal(p2p()["live_bytes"], 0, "live bytes, nothing is left")
+lab.rmmod("gpumon")
+nvidia.unload()
+
+KINDS = {"suspend": "suspends", "resume": "resumes", "runtime_suspend": "runtime_suspends",
+         "runtime_resume": "runtime_resumes"}
+
+
+def power():
+    with Gpumon() as g:
+        return {row["device"]: row for row in g.statistics()["nvidia.power"]}
+
+
+def check_power(kinds, failures):
+    account = nvidia.account()
+    rows = power()
+    for address in (gpu[0] for gpu in nvidia.devices()):
+        for kind in kinds:
+            def mock(name):
+                return account.get("gpu/%s/%s" % (address, name), 0)
+            calls = mock(kind + "s")
+            histogram = rows[address][kind + "_ns"]
+            lab.equal((rows[address][kind + "s"], histogram["count"]), (calls, calls),
+                      "%ss of %s" % (kind, address))
+            lab.within(histogram["sum"], mock(kind + "_ns"),
+                       mock(kind + "_ns") + calls * 20000000, "time of %ss" % kind)
+            if kind in failures:
+                lab.equal(rows[address][kind + "s_failed"], failures[kind],
+                          "failed %ss of %s" % (kind, address))
+    lab.check_sums()
+    return rows
+
+
+for variant in "580", "550", "550-inlined":
+    lab.step("power of %s" % variant)
+    nvidia.load(variant)
+    lab.load_gpumon()
+    probes = nvidia_stats.probes()
+    for gpu in 0, 1:
+        nvidia.control("suspend", gpu, 3000000)
+        nvidia.control("resume", gpu, 2000000)
+        nvidia.control("suspend", gpu, 5000000)
+        nvidia.control("resume", gpu)
+        refused("suspend", gpu, 0, 1)
+        refused("resume", gpu, 0, 1)
+        nvidia.control("runtime-suspend", gpu, 1000000)
+        nvidia.control("runtime-resume", gpu, 1000000)
+        refused("runtime-suspend", gpu, 0, 1)
+    failures = {"suspend": 1, "resume": 1, "runtime_suspend": 1, "runtime_resume": 0}
+    if variant != "580":
+        # The function is another one: its arguments and what it returns are not trusted.
+        failures["resume"] = None
+        lab.equal(probes["nvidia_resume"]["reason"],
+                  "nvidia_resume.isra.0: arguments not trusted, counted only", "nvidia_resume")
+    check_power(KINDS, failures)
+    if variant == "550-inlined":
+        lab.equal((probes["nvidia_suspend"]["state"], probes["nvidia_suspend"]["reason"],
+                   probes["nv_pmops_suspend"]["state"]),
+                  ("missing", "nv_pmops_suspend is used instead", "attached"), "nvidia_suspend")
+    else:
+        lab.equal((probes["nvidia_suspend"]["state"], probes["nv_pmops_suspend"]["reason"]),
+                  ("attached", "not needed, nvidia_suspend is used"), "nvidia_suspend")
+        nvidia.control("procfs-suspend", 0, 4000000)
+        check_power(KINDS, failures)
+    lab.rmmod("gpumon")
+    nvidia.unload()
