@@ -106,10 +106,11 @@ static int report(char *rest, bool in_interrupt)
 	int err;
 
 	if (!strncmp(rest, "- ", 2)) {
-		/* The tracepoint would follow the NULL, in the driver as well. */
-		if (IS_ENABLED(MOCK_TRACEPOINT))
-			return -EOPNOTSUPP;
 		rest += 2;
+#ifdef MOCK_TRACEPOINT
+		/* The tracepoint would follow the NULL, in the driver as well. */
+		return -EOPNOTSUPP;
+#endif
 	} else {
 		err = next_gpu(&rest, &gpu);
 		if (err)

@@ -104,14 +104,14 @@ __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *form
 	_exit(1);
 }
 
-static void count_in(struct slot *slot, unsigned int minor, enum counter counter, uint64_t n)
+static void count_in(struct slot *slot, unsigned int minor, enum counter which, uint64_t n)
 {
-	__atomic_add_fetch(&slot->counter[minor][counter], n, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&slot->counter[minor][which], n, __ATOMIC_RELAXED);
 }
 
-static void count(const struct handle *h, enum counter counter, uint64_t n)
+static void count(const struct handle *h, enum counter which, uint64_t n)
 {
-	count_in(own, h->minor, counter, n);
+	count_in(own, h->minor, which, n);
 }
 
 static void be(pid_t pid)
@@ -262,7 +262,7 @@ static void touch(const struct handle *h, char *at, unsigned int pages)
 	unsigned int i;
 
 	for (i = 0; i < pages; i++)
-		((volatile char *)at)[i * page] = 1;
+		__atomic_store_n(&at[i * page], 1, __ATOMIC_RELAXED);
 	count(h, FAULTS, pages);
 }
 
@@ -508,8 +508,8 @@ static unsigned long number(const char *text, unsigned long min, unsigned long m
 	unsigned long n = strtoul(text, &end, 0);
 
 	if (end == text || *end || n < min || n > max) {
-		fprintf(stderr, "mock_nvidia_load: '%s' is not a number from %lu to %lu\n", text,
-			min, max);
+		fprintf(stderr, "mock_nvidia_load: '%s' is not within %lu and %lu\n", text, min,
+			max);
 		exit(2);
 	}
 	return n;

@@ -464,11 +464,11 @@ int mock_p2p_unmap(u64 id)
  */
 void mock_p2p_exit(void)
 {
-	struct mock_p2p *p2p, *next;
+	struct mock_p2p *p2p;
 
 	mutex_lock(&mock_p2p_lock);
-	list_for_each_entry_safe(p2p, next, &mock_p2ps, node)
-	{
+	while (!list_empty(&mock_p2ps)) {
+		p2p = list_first_entry(&mock_p2ps, struct mock_p2p, node);
 		unmap(p2p);
 		put(p2p, p2p->va);
 		forget(p2p);
