@@ -243,7 +243,7 @@ static void print_words_line(struct gpumon_trace *trace, const struct gpumon_eve
 	const struct gpumon_event *event = &joined->event;
 	const struct gpumon_term *term = &trace->options.term;
 	const char *colour = event->event == GPUMON_EVENT_XID ? gpumon_term_red(term) : "";
-	char label[32], labels[128] = "-", comm[4 * GPUMON_COMM_LEN];
+	char label[32], about[128] = "-", comm[4 * GPUMON_COMM_LEN];
 	FILE *out = trace->out;
 	size_t i;
 
@@ -251,11 +251,11 @@ static void print_words_line(struct gpumon_trace *trace, const struct gpumon_eve
 	for (i = 0; label[i]; i++)
 		label[i] = (char)toupper((unsigned char)label[i]);
 	if (row)
-		gpumon_format_name(labels, sizeof(labels), row);
+		gpumon_format_name(about, sizeof(about), row);
 	else if (event->ring != UINT16_MAX)
-		snprintf(labels, sizeof(labels), "#%u", event->ring);
+		snprintf(about, sizeof(about), "#%u", event->ring);
 	fprintf(out, "%12s  %s%-24s%s  %-*s  %9s  ", time, colour, label,
-		*colour ? gpumon_term_reset(term) : "", (int)trace->options.ring_width, labels,
+		*colour ? gpumon_term_reset(term) : "", (int)trace->options.ring_width, about,
 		"-");
 	gpumon_trace_print_words(out, event);
 	if (joined->submitter_known) {
