@@ -5,6 +5,7 @@
 
 #include "histogram.h"
 #include "model.h"
+#include "process_count.h"
 
 int gpumon_copy_string(char **to, const char *from)
 {
@@ -153,14 +154,9 @@ static int diff_histogram(struct gpumon_model *diff, const struct gpumon_model *
 static void subtract_process(struct gpumon_process *process, const struct gpumon_process *before,
 			     const struct gpumon_process *after)
 {
-	process->jobs = gpumon_value_subtract(after->jobs, before->jobs);
-	process->submissions = gpumon_value_subtract(after->submissions, before->submissions);
-	process->allocated_bytes =
-		gpumon_value_subtract(after->allocated_bytes, before->allocated_bytes);
-	process->mapped_bytes = gpumon_value_subtract(after->mapped_bytes, before->mapped_bytes);
-	process->ioctls = gpumon_value_subtract(after->ioctls, before->ioctls);
-	process->faults = gpumon_value_subtract(after->faults, before->faults);
-	process->opens = gpumon_value_subtract(after->opens, before->opens);
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++)
+		*gpumon_process_count(process, i) = gpumon_value_subtract(
+			gpumon_process_count_of(after, i), gpumon_process_count_of(before, i));
 }
 
 static int copy_process(struct gpumon_process *to, const struct gpumon_process *from)

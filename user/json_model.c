@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "json_model.h"
+#include "process_count.h"
 
 int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
 {
@@ -169,17 +170,12 @@ static struct json_object *json_parts(unsigned int parts)
 
 static int add_process_counts(struct json_object *object, const struct gpumon_process *process)
 {
-	return gpumon_json_add_value(object, "jobs", process->jobs) ||
-			       gpumon_json_add_value(object, "submissions", process->submissions) ||
-			       gpumon_json_add_value(object, "allocated_bytes",
-						     process->allocated_bytes) ||
-			       gpumon_json_add_value(object, "mapped_bytes",
-						     process->mapped_bytes) ||
-			       gpumon_json_add_value(object, "ioctls", process->ioctls) ||
-			       gpumon_json_add_value(object, "faults", process->faults) ||
-			       gpumon_json_add_value(object, "opens", process->opens) ?
-		       -1 :
-		       0;
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
+		if (gpumon_json_add_value(object, gpumon_process_counts[i].name,
+					  gpumon_process_count_of(process, i)))
+			return -1;
+	}
+	return 0;
 }
 
 static struct json_object *json_exited(const struct gpumon_process *exited)

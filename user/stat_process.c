@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* The processes of "stat". */
+#include "process_count.h"
 #include "stat_part.h"
 #include "statistics_format.h"
 #include "wide.h"
-
-/* Counters of a process, in the order of the page. Names carry the unit. */
-static const struct {
-	const char *name;
-	const char *exited; /* as it is called in the line about those that are gone */
-	size_t offset;
-	bool optional; /* left out where nobody counts it */
-} counts[] = {
-	{ "jobs", "jobs", offsetof(struct gpumon_process, jobs), false },
-	{ "submissions", "submissions", offsetof(struct gpumon_process, submissions), true },
-	{ "allocated_bytes", "allocated", offsetof(struct gpumon_process, allocated_bytes), true },
-	{ "mapped_bytes", "mapped", offsetof(struct gpumon_process, mapped_bytes), true },
-	{ "ioctls", "ioctls", offsetof(struct gpumon_process, ioctls), true },
-	{ "faults", "faults", offsetof(struct gpumon_process, faults), true },
-	{ "opens", "opens", offsetof(struct gpumon_process, opens), true },
-};
-
-#define N_COUNTS (sizeof(counts) / sizeof(counts[0]))
-
-static struct gpumon_value count_of(const struct gpumon_process *process, size_t i)
-{
-	return *(const struct gpumon_value *)((const char *)process + counts[i].offset);
-}
 
 static void add_columns(const struct gpumon_stat *stat, struct gpumon_wide *wide)
 {
@@ -33,12 +11,12 @@ static void add_columns(const struct gpumon_stat *stat, struct gpumon_wide *wide
 
 	gpumon_wide_column(wide, "PID", GPUMON_WIDE_KEY | GPUMON_WIDE_RIGHT);
 	gpumon_wide_column(wide, "IN-CONTAINER", GPUMON_WIDE_RIGHT | GPUMON_WIDE_OPTIONAL);
-	for (size_t i = 0; i < N_COUNTS; i++)
-		gpumon_wide_column(wide,
-				   gpumon_format_title(title, counts[i].name, true,
-						       stat->model->interval_ns ? "/s" : ""),
-				   GPUMON_WIDE_RIGHT |
-					   (counts[i].optional ? GPUMON_WIDE_OPTIONAL : 0));
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
+		snprintf(title, sizeof(title), "%s%s", gpumon_process_counts[i].title,
+			 stat->model->interval_ns ? "/s" : "");
+		/* Jobs are counted always; the others only where a driver of theirs is. */
+		gpumon_wide_column(wide, title, GPUMON_WIDE_RIGHT | (i ? GPUMON_WIDE_OPTIONAL : 0));
+	}
 	gpumon_wide_column(wide, "OPEN-NOW", GPUMON_WIDE_RIGHT | GPUMON_WIDE_OPTIONAL);
 	gpumon_wide_column(wide, "ALIVE", 0);
 	gpumon_wide_column(wide, "CONTAINER", GPUMON_WIDE_OPTIONAL);
@@ -55,12 +33,14 @@ static void add_process(const struct gpumon_stat *stat, struct gpumon_wide *wide
 	/* The same pid twice would only take room. */
 	inside.known = inside.known && inside.v != process->pid.v;
 	gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), inside));
-	for (size_t i = 0; i < N_COUNTS; i++) {
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 		if (stat->model->interval_ns)
-			gpumon_format_rate_by_name(text, counts[i].name, count_of(process, i),
+			gpumon_format_rate_by_name(text, gpumon_process_counts[i].name,
+						   gpumon_process_count_of(process, i),
 						   stat->model->interval_ns);
 		else
-			gpumon_format_by_name(text, counts[i].name, count_of(process, i));
+			gpumon_format_by_name(text, gpumon_process_counts[i].name,
+					      gpumon_process_count_of(process, i));
 		gpumon_wide_cell(wide, text);
 	}
 	gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), process->open_handles));
@@ -81,13 +61,13 @@ static void print_exited(const struct gpumon_stat *stat)
 		gpumon_format_count(text, sizeof(text), info->processes_exited));
 	fprintf(stat->stream, "%s jobs",
 		gpumon_format_count(text, sizeof(text), info->jobs_exited));
-	for (size_t i = 1; i < N_COUNTS; i++) {
-		struct gpumon_value value = count_of(&info->exited, i);
+	for (size_t i = 1; i < GPUMON_PROCESS_COUNTS; i++) {
+		struct gpumon_value value = gpumon_process_count_of(&info->exited, i);
 
 		if (value.v)
 			fprintf(stat->stream, ", %s %s",
-				gpumon_format_by_name(text, counts[i].name, value),
-				counts[i].exited);
+				gpumon_format_by_name(text, gpumon_process_counts[i].name, value),
+				gpumon_process_counts[i].noun);
 	}
 	fputc('\n', stat->stream);
 }

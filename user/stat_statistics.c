@@ -19,21 +19,20 @@ static void add_titles(const struct gpumon_stat *stat, struct gpumon_wide *wide,
 	switch (column->kind.v) {
 	case GPUMON_COLUMN_KIND_GAUGE:
 		for (size_t i = 0; i < 2; i++)
-			gpumon_wide_column(wide,
-					   gpumon_format_title(title, column->name, false,
-							       gauge_endings[i]),
-					   GPUMON_WIDE_RIGHT);
+			gpumon_wide_column(
+				wide, gpumon_format_title(title, column->name, gauge_endings[i]),
+				GPUMON_WIDE_RIGHT);
 		break;
 	case GPUMON_COLUMN_KIND_HISTOGRAM:
 		for (size_t i = 0; i < 4; i++)
 			gpumon_wide_column(wide,
-					   gpumon_format_title(title, column->name, true,
+					   gpumon_format_title(title, column->name,
 							       histogram_endings[i]),
 					   GPUMON_WIDE_RIGHT);
 		break;
 	default:
 		gpumon_wide_column(wide,
-				   gpumon_format_title(title, column->name, false,
+				   gpumon_format_title(title, column->name,
 						       stat->model->interval_ns ? "/s" : ""),
 				   GPUMON_WIDE_RIGHT);
 	}
@@ -89,9 +88,9 @@ static int print_table(const struct gpumon_stat *stat, const struct gpumon_stati
 		qsort(rows, statistics->n_rows, sizeof(*rows), gpumon_row_compare);
 
 	for (size_t i = 0; i < first->n_labels; i++)
-		gpumon_wide_column(
-			wide, gpumon_format_title(title, first->labels[i].name, false, ""),
-			GPUMON_WIDE_KEY | (first->labels[i].number ? GPUMON_WIDE_RIGHT : 0));
+		gpumon_wide_column(wide, gpumon_format_title(title, first->labels[i].name, ""),
+				   GPUMON_WIDE_KEY |
+					   (first->labels[i].number ? GPUMON_WIDE_RIGHT : 0));
 	for (size_t i = 0; i < first->n_columns; i++)
 		add_titles(stat, wide, &first->columns[i]);
 

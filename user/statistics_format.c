@@ -22,12 +22,21 @@ static bool is_bytes(const char *name)
 	return name && (ends_with(name, "_bytes") || !strcmp(name, "bytes"));
 }
 
+static bool is_rate(const char *name)
+{
+	return name && ends_with(name, "_mhz");
+}
+
 const char *gpumon_format_by_name(char *buf, const char *name, struct gpumon_value value)
 {
 	if (is_time(name))
 		return gpumon_format_ns(buf, GPUMON_FORMAT_LEN, value);
 	if (is_bytes(name))
 		return gpumon_format_bytes(buf, GPUMON_FORMAT_LEN, value);
+	if (is_rate(name) && value.known) {
+		snprintf(buf, GPUMON_FORMAT_LEN, "%.2fHz", (double)value.v / 1e3);
+		return buf;
+	}
 	return gpumon_format_count(buf, GPUMON_FORMAT_LEN, value);
 }
 
@@ -56,16 +65,16 @@ const char *gpumon_format_rate_by_name(char *buf, const char *name, struct gpumo
 	return gpumon_format_by_name(buf, name, count);
 }
 
-const char *gpumon_format_title(char *buf, const char *name, bool without_unit, const char *ending)
+const char *gpumon_format_title(char *buf, const char *name, const char *ending)
 {
 	size_t room = GPUMON_TITLE_LEN - strlen(ending) - 1;
 	size_t length = name ? strlen(name) : 0;
 	size_t i;
 
-	if (without_unit && is_time(name))
+	if (is_time(name))
 		length -= strlen("_ns");
-	else if (without_unit && is_bytes(name) && strcmp(name, "bytes"))
-		length -= strlen("_bytes");
+	else if (is_rate(name))
+		length -= strlen("_mhz");
 	for (i = 0; i < length && i < room; i++) {
 		unsigned char c = (unsigned char)name[i];
 

@@ -8,7 +8,10 @@
 
 #define GPUMON_TITLE_LEN 64
 
-/* "queue_ns": time; "bytes", "moved_bytes": bytes; else plain. All write GPUMON_FORMAT_LEN, return buf. */
+/*
+ * "queue_ns": time; "bytes", "moved_bytes": bytes; "refresh_mhz": millihertz, shown as Hz; else
+ * plain. All write GPUMON_FORMAT_LEN and return buf.
+ */
 const char *gpumon_format_by_name(char *buf, const char *name, struct gpumon_value value);
 /* The same of a level, which may be below 0. */
 const char *gpumon_format_level(char *buf, const char *name, struct gpumon_level level);
@@ -20,12 +23,14 @@ const char *gpumon_format_rate_by_name(char *buf, const char *name, struct gpumo
  * gpumon_format_title() - heading of a column
  * @buf: GPUMON_TITLE_LEN bytes
  * @name: "refresh_interval_ns"
- * @without_unit: leave "_ns" and "_bytes" out, for values that carry their unit
  * @ending: "-P99", "/s"
+ *
+ * Units that the values carry are left out, but for "_bytes": there is often a count beside it
+ * that is called the same but for that.
  *
  * Return: @buf, "REFRESH-INTERVAL-P99".
  */
-const char *gpumon_format_title(char *buf, const char *name, bool without_unit, const char *ending);
+const char *gpumon_format_title(char *buf, const char *name, const char *ending);
 
 /* Order of rows for people: by labels, numbers in texts as numbers. For qsort() of row pointers. */
 int gpumon_row_compare(const void *a, const void *b);

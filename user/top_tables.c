@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process_count.h"
 #include "statistics_format.h"
 #include "top.h"
 #include "top_page.h"
@@ -90,7 +91,9 @@ static void grid_measure(struct grid *grid)
 			if (i < grid->keys || is_nothing(cell(grid, k, i)))
 				continue;
 			grid->quiet[i] = false;
-			grid->idle[k] = false;
+			/* Text says who it is, numbers whether it does something. */
+			if (grid->right[i])
+				grid->idle[k] = false;
 		}
 	}
 }
@@ -220,11 +223,11 @@ static void fill_table(const struct gpumon_page *page, struct grid *grid,
 		       const struct gpumon_row **rows, const struct gpumon_row *first)
 {
 	for (size_t i = 0; i < first->n_labels; i++) {
-		gpumon_format_title(grid->title[i], first->labels[i].name, false, "");
+		gpumon_format_title(grid->title[i], first->labels[i].name, "");
 		grid->right[i] = first->labels[i].number;
 	}
 	for (size_t i = 0; i < first->n_columns; i++) {
-		gpumon_format_title(grid->title[first->n_labels + i], first->columns[i].name, true,
+		gpumon_format_title(grid->title[first->n_labels + i], first->columns[i].name,
 				    ending(&first->columns[i]));
 		grid->right[first->n_labels + i] = true;
 	}
@@ -262,31 +265,11 @@ static void draw_table(struct gpumon_page *page, const struct gpumon_statistics 
 	free(rows);
 }
 
-/* Counters of a process in the order of the page; which of them is counted at all, is shown. */
-static const struct {
-	const char *name;
-	size_t offset;
-} counts[] = {
-	{ "jobs", offsetof(struct gpumon_process, jobs) },
-	{ "submissions", offsetof(struct gpumon_process, submissions) },
-	{ "allocated_bytes", offsetof(struct gpumon_process, allocated_bytes) },
-	{ "mapped_bytes", offsetof(struct gpumon_process, mapped_bytes) },
-	{ "ioctls", offsetof(struct gpumon_process, ioctls) },
-	{ "faults", offsetof(struct gpumon_process, faults) },
-	{ "opens", offsetof(struct gpumon_process, opens) },
-};
-
-#define N_COUNTS (sizeof(counts) / sizeof(counts[0]))
-
-static struct gpumon_value count_of(const struct gpumon_process *process, size_t i)
-{
-	return *(const struct gpumon_value *)((const char *)process + counts[i].offset);
-}
-
+/* Does anybody count it? What nobody does is not shown. */
 static bool counted(const struct gpumon_model *model, size_t count)
 {
 	for (size_t i = 0; i < model->n_processes; i++) {
-		if (count_of(&model->processes[i], count).known)
+		if (gpumon_process_count_of(&model->processes[i], count).known)
 			return true;
 	}
 	return false;
@@ -303,9 +286,11 @@ static int compare_processes(const void *a, const void *b)
 	const struct gpumon_process *x = *(const struct gpumon_process *const *)a;
 	const struct gpumon_process *y = *(const struct gpumon_process *const *)b;
 
-	for (size_t i = 0; i < N_COUNTS; i++) {
-		if (count_of(x, i).v != count_of(y, i).v)
-			return count_of(x, i).v > count_of(y, i).v ? -1 : 1;
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
+		if (gpumon_process_count_of(x, i).v != gpumon_process_count_of(y, i).v)
+			return gpumon_process_count_of(x, i).v > gpumon_process_count_of(y, i).v ?
+				       -1 :
+				       1;
 	}
 	if (alive(x) != alive(y))
 		return alive(x) ? -1 : 1;
@@ -319,16 +304,16 @@ static void fill_processes(const struct gpumon_page *page, struct grid *grid,
 
 	strcpy(grid->title[column], "PID");
 	grid->right[column++] = true;
-	for (size_t i = 0; i < N_COUNTS; i++) {
+	strcpy(grid->title[column++], "PROCESS");
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 		if (!counted(&page->top->diff, i))
 			continue;
-		gpumon_format_title(grid->title[column], counts[i].name, true, "/S");
+		snprintf(grid->title[column], CELL_LEN, "%s/S", gpumon_process_counts[i].title);
 		grid->right[column++] = true;
 	}
 	strcpy(grid->title[column], "OPEN-NOW");
 	grid->right[column++] = true;
-	strcpy(grid->title[column++], "CONTAINER");
-	strcpy(grid->title[column], "PROCESS");
+	strcpy(grid->title[column], "CONTAINER");
 
 	for (size_t k = 0; k < grid->n_rows; k++) {
 		const struct gpumon_process *process = processes[k];
@@ -336,18 +321,19 @@ static void fill_processes(const struct gpumon_page *page, struct grid *grid,
 
 		column = 0;
 		gpumon_format_count(cell(grid, k, column++), CELL_LEN, process->pid);
-		for (size_t i = 0; i < N_COUNTS; i++) {
+		gpumon_format_name(cell(grid, k, column++), CELL_LEN, process->comm);
+		for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 			if (counted(&page->top->diff, i))
-				gpumon_format_rate_by_name(cell(grid, k, column++), counts[i].name,
-							   count_of(process, i),
+				gpumon_format_rate_by_name(cell(grid, k, column++),
+							   gpumon_process_counts[i].name,
+							   gpumon_process_count_of(process, i),
 							   page->top->diff.interval_ns);
 		}
 		gpumon_format_count(cell(grid, k, column++), CELL_LEN, process->open_handles);
 		/* Of a long path the end tells more. */
 		if (place && strlen(place) > 24)
 			place += strlen(place) - 24;
-		gpumon_format_name(cell(grid, k, column++), CELL_LEN, place);
-		gpumon_format_name(cell(grid, k, column), CELL_LEN, process->comm);
+		gpumon_format_name(cell(grid, k, column), CELL_LEN, place);
 	}
 }
 
@@ -363,9 +349,9 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 	for (size_t i = 0; i < diff->n_processes; i++)
 		processes[i] = &diff->processes[i];
 	qsort(processes, diff->n_processes, sizeof(*processes), compare_processes);
-	for (size_t i = 0; i < N_COUNTS; i++)
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++)
 		columns += counted(diff, i);
-	if (!grid_init(&grid, 1, columns, diff->n_processes)) {
+	if (!grid_init(&grid, 2, columns, diff->n_processes)) {
 		fill_processes(page, &grid, processes);
 		grid_draw(page, &grid, GPUMON_TOP_PROCESSES, reserved);
 		grid_free(&grid);
@@ -429,7 +415,7 @@ size_t gpumon_top_pages(const struct gpumon_top *top, const char *names[GPUMON_T
 			names[n++] = group;
 	}
 	/* Where jobs alone are counted the first page has it all. */
-	for (size_t i = 1; i < N_COUNTS; i++) {
+	for (size_t i = 1; i < GPUMON_PROCESS_COUNTS; i++) {
 		if (counted(last, i)) {
 			names[n++] = GPUMON_TOP_PROCESSES;
 			break;

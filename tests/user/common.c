@@ -244,6 +244,116 @@ void test_model(struct gpumon_model *model)
 	model->event_ring.dropped = gpumon_value_of(0);
 }
 
+static struct gpumon_column *add_column(struct gpumon_row *row, const char *name, int kind)
+{
+	struct gpumon_column *column = gpumon_row_add_column(row);
+
+	assert_non_null(column);
+	column->name = copy(name);
+	column->kind = gpumon_value_of((uint64_t)kind);
+	return column;
+}
+
+static void add_row(struct gpumon_statistics *statistics, uint64_t number, const char *device,
+		    const char *crtc, uint64_t count, struct gpumon_level level)
+{
+	struct gpumon_row *row = gpumon_statistics_add_row(statistics);
+	struct gpumon_label *label;
+	struct gpumon_column *column;
+
+	assert_non_null(row);
+	row->number = gpumon_value_of(number);
+	label = gpumon_row_add_label(row);
+	assert_non_null(label);
+	label->name = copy("device");
+	label->value = copy(device);
+	label = gpumon_row_add_label(row);
+	assert_non_null(label);
+	label->name = copy("crtc");
+	label->value = copy(crtc);
+	label->number = true;
+
+	add_column(row, "vblanks", GPUMON_COLUMN_KIND_COUNTER)->value = gpumon_value_of(count);
+	add_column(row, "moved_bytes", GPUMON_COLUMN_KIND_COUNTER)->value =
+		gpumon_value_of(count << 10);
+	column = add_column(row, "pending", GPUMON_COLUMN_KIND_GAUGE);
+	column->level = level;
+	if (level.known)
+		column->highest = gpumon_value_of(9);
+	column = add_column(row, "interval_ns", GPUMON_COLUMN_KIND_HISTOGRAM);
+	column->histogram.count = gpumon_value_of(count);
+	column->histogram.sum = gpumon_value_of(count * 16000000);
+	if (count) {
+		column->histogram.min = gpumon_value_of(16000000);
+		column->histogram.max = gpumon_value_of(17000000);
+		assert_int_equal(gpumon_histogram_add_bucket(&column->histogram, 16000000, 17000001,
+							     count),
+				 0);
+	}
+	/* Needs a field that was not found. */
+	add_column(row, "late", GPUMON_COLUMN_KIND_COUNTER);
+}
+
+static void add_layout(struct gpumon_model *model, const char *member, const char *reason)
+{
+	struct gpumon_layout *layout = gpumon_model_add_layout(model);
+
+	assert_non_null(layout);
+	layout->group = copy("drm_vblank");
+	layout->module = copy("drm");
+	layout->type = copy("drm_file");
+	layout->member = copy(member);
+	layout->reason = copy(reason);
+	if (*reason)
+		return;
+	layout->offset = gpumon_value_of(16);
+	layout->size = gpumon_value_of(8);
+}
+
+void test_tables(struct gpumon_model *model)
+{
+	struct gpumon_statistics *statistics;
+	struct gpumon_group *group;
+	struct gpumon_alert *alert;
+
+	group = gpumon_model_add_group(model);
+	assert_non_null(group);
+	group->name = copy("drm_vblank");
+	group->reason = copy("");
+	group->enabled = gpumon_value_of(1);
+	group->state = gpumon_value_of(GPUMON_ATTACH_STATE_ATTACHED);
+
+	statistics = gpumon_model_add_statistics(model);
+	assert_non_null(statistics);
+	statistics->group = copy("drm_vblank");
+	statistics->table = copy("crtcs");
+	add_row(statistics, 5, "0000:03:00.0", "10", 600, gpumon_level_of(-2));
+	add_row(statistics, 2, "-", "9", 0, (struct gpumon_level){ 0 });
+
+	add_layout(model, "pid", "");
+	add_layout(model, "minor", "no BTF of module drm");
+
+	alert = gpumon_model_add_alert(model);
+	assert_non_null(alert);
+	alert->time_ns = gpumon_value_of(11000000000);
+	alert->group = copy("drm_vblank");
+	alert->kind = copy("xid");
+	alert->device = copy("0000:65:00.0");
+	alert->code = gpumon_value_of(79);
+	alert->message = copy("GPU has fallen off the bus.\033[2J");
+	alert->count = gpumon_value_of(3);
+	alert->lost = gpumon_value_of(0);
+
+	for (size_t i = 0; i < model->n_processes; i++) {
+		struct gpumon_process *process = &model->processes[i];
+
+		process->ioctls = gpumon_value_of(40 * i + 2);
+		process->allocated_bytes = gpumon_value_of(3 << 20);
+		process->open_handles = gpumon_value_of(i);
+		process->cgroup_id = gpumon_value_of(77 + i);
+	}
+}
+
 struct captured capture(const char *root, ...)
 {
 	char *argv[32] = { "gpumon-user" };

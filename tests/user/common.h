@@ -41,6 +41,13 @@ uint64_t test_random(uint64_t *state);
 /* Two groups, three rings (two of the same name on two devices), histograms, two processes. */
 void test_model(struct gpumon_model *model);
 
+/*
+ * Adds the group drm_vblank with the table "crtcs" of two rows: the second one's device is
+ * unknown, and so is its level. An unknown and a known field, an alert, and counters of both
+ * processes that test_model() made.
+ */
+void test_tables(struct gpumon_model *model);
+
 /* What a command line printed; free with captured_free(). */
 struct captured {
 	int status;

@@ -162,6 +162,96 @@ static void unknown_stays_unknown(void **state)
 	pair_free(pair);
 }
 
+static struct gpumon_column *column_of(struct gpumon_model *model, size_t row, const char *name)
+{
+	struct gpumon_column *column = gpumon_row_column(&model->statistics[0].rows[row], name);
+
+	assert_non_null(column);
+	return column;
+}
+
+static void rows_are_subtracted(void **state)
+{
+	struct pair *pair = pair_new();
+	struct gpumon_column *column;
+
+	(void)state;
+	test_tables(&pair->before);
+	test_tables(&pair->after);
+	column_of(&pair->after, 0, "vblanks")->value.v += 120;
+	column_of(&pair->after, 0, "pending")->level = gpumon_level_of(4);
+	column_of(&pair->after, 0, "pending")->highest = gpumon_value_of(11);
+	column = column_of(&pair->after, 0, "interval_ns");
+	column->histogram.count.v += 120;
+	column->histogram.sum.v += 500;
+	column->histogram.buckets[0].count += 120;
+	/* Known from now on: what it was before nobody knows. */
+	column_of(&pair->after, 0, "late")->value = gpumon_value_of(5);
+	pair->after.processes[0].ioctls.v += 8;
+	pair->after.processes[0].container = strdup("abc");
+	pair->after.processes[1].open_handles.v = 0;
+	pair->before.info.exited.faults = gpumon_value_of(1);
+	pair->after.info.exited.faults = gpumon_value_of(4);
+	pair->before.groups[0].probes[0].dropped.missed = gpumon_value_of(1);
+	pair->after.groups[0].probes[0].dropped.missed = gpumon_value_of(3);
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+
+	assert_int_equal(pair->diff.n_statistics, 1);
+	assert_int_equal(pair->diff.statistics[0].n_rows, 2);
+	assert_string_equal(pair->diff.statistics[0].rows[0].labels[1].value, "10");
+	assert_int_equal(column_of(&pair->diff, 0, "vblanks")->value.v, 120);
+	assert_int_equal(column_of(&pair->diff, 1, "vblanks")->value.v, 0);
+	assert_int_equal(column_of(&pair->diff, 0, "pending")->level.v, 4);
+	assert_int_equal(column_of(&pair->diff, 0, "pending")->highest.v, 11);
+	column = column_of(&pair->diff, 0, "interval_ns");
+	assert_int_equal(column->histogram.count.v, 120);
+	assert_int_equal(column->histogram.sum.v, 500);
+	assert_int_equal(column->histogram.buckets[0].count, 120);
+	assert_false(column->histogram.max.known);
+	assert_false(gpumon_column_known(column_of(&pair->diff, 0, "late")));
+	assert_int_equal(pair->diff.processes[0].ioctls.v, 8);
+	assert_string_equal(pair->diff.processes[0].container, "abc");
+	assert_false(pair->diff.processes[0].faults.known);
+	/* A level. */
+	assert_int_equal(pair->diff.processes[1].open_handles.v, 0);
+	assert_int_equal(pair->diff.info.exited.faults.v, 3);
+	assert_int_equal(pair->diff.groups[0].probes[0].dropped.missed.v, 2);
+	/* What is no count is there as it is. */
+	assert_int_equal(pair->diff.n_layouts, 2);
+	assert_string_equal(pair->diff.layouts[1].reason, "no BTF of module drm");
+	assert_int_equal(pair->diff.n_alerts, 1);
+	assert_int_equal(pair->diff.alerts[0].count.v, 3);
+	pair_free(pair);
+}
+
+static void rows_that_are_others(void **state)
+{
+	struct pair *pair = pair_new();
+
+	(void)state;
+	test_tables(&pair->before);
+	test_tables(&pair->after);
+	/* The module was loaded anew: the number is another row's now. */
+	free(pair->after.statistics[0].rows[0].labels[1].value);
+	pair->after.statistics[0].rows[0].labels[1].value = strdup("3");
+	column_of(&pair->after, 0, "vblanks")->value.v = 700;
+	/* One that was not there. */
+	pair->after.statistics[0].rows[1].number.v = 8;
+	column_of(&pair->after, 1, "vblanks")->value.v = 20;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	assert_int_equal(column_of(&pair->diff, 0, "vblanks")->value.v, 700);
+	assert_int_equal(column_of(&pair->diff, 0, "interval_ns")->histogram.count.v, 600);
+	assert_int_equal(column_of(&pair->diff, 1, "vblanks")->value.v, 20);
+
+	/* A reset in between: all of it. */
+	gpumon_model_free(&pair->diff);
+	pair->after.info.period.v++;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	assert_int_equal(column_of(&pair->diff, 0, "vblanks")->value.v, 700);
+	assert_int_equal(pair->diff.processes[0].ioctls.v, 2);
+	pair_free(pair);
+}
+
 /* What --reset shows has the bounds of the period that ended. */
 static void a_closed_period(void **state)
 {
@@ -191,6 +281,8 @@ int main(void)
 		cmocka_unit_test(a_recycled_ring_is_another),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(unknown_stays_unknown),
+		cmocka_unit_test(rows_are_subtracted),
+		cmocka_unit_test(rows_that_are_others),
 		cmocka_unit_test(a_closed_period),
 	};
 

@@ -137,6 +137,112 @@ static void json_has_the_shape(void **state)
 	gpumon_model_free(&model);
 }
 
+static void tables_under_their_groups(void **state)
+{
+	struct gpumon_model model;
+	struct json_object *document, *ignored;
+
+	(void)state;
+	test_model(&model);
+	test_tables(&model);
+	model.processes[0].container = strdup("0123456789ab");
+	model.processes[0].cgroup = strdup("/docker/x");
+	model.processes[0].container_pid = gpumon_value_of(7);
+	model.groups[0].probes[0].dropped.unreadable = gpumon_value_of(4);
+	model.groups[0].probes[0].dropped.missed = gpumon_value_of(5);
+	document = round_trip(gpumon_json_model(&model, NULL), true);
+
+	assert_int_equal(json_object_array_length(at(document, "drm_vblank.crtcs")), 2);
+	text(document, "drm_vblank.crtcs.0.device", "0000:03:00.0");
+	number(document, "drm_vblank.crtcs.0.crtc", 10);
+	number(document, "drm_vblank.crtcs.0.row", 5);
+	number(document, "drm_vblank.crtcs.0.vblanks", 600);
+	has(document, "drm_vblank.crtcs.0.pending.now", json_type_int);
+	assert_int_equal(json_object_get_int64(at(document, "drm_vblank.crtcs.0.pending.now")), -2);
+	number(document, "drm_vblank.crtcs.0.pending.max", 9);
+	number(document, "drm_vblank.crtcs.0.interval_ns.count", 600);
+	number(document, "drm_vblank.crtcs.0.interval_ns.min", 16000000);
+	number(document, "drm_vblank.crtcs.0.interval_ns.buckets.0.count", 600);
+	has(document, "drm_vblank.crtcs.0.interval_ns.p99", json_type_int);
+	/* Not known is null, nothing seen is 0. */
+	assert_null(at(document, "drm_vblank.crtcs.0.late"));
+	assert_null(at(document, "drm_vblank.crtcs.1.pending.now"));
+	assert_null(at(document, "drm_vblank.crtcs.1.pending.max"));
+	number(document, "drm_vblank.crtcs.1.vblanks", 0);
+	number(document, "drm_vblank.crtcs.1.interval_ns.count", 0);
+	assert_null(at(document, "drm_vblank.crtcs.1.interval_ns.p50"));
+	/* Every group has its key, and drm_sched its rings in it. */
+	has(document, "other", json_type_object);
+	assert_int_equal(json_object_array_length(at(document, "drm_sched.rings")), 3);
+
+	number(document, "layouts.0.offset", 16);
+	text(document, "layouts.0.type", "drm_file");
+	assert_null(at(document, "layouts.1.offset"));
+	text(document, "layouts.1.reason", "no BTF of module drm");
+	text(document, "alerts.0.kind", "xid");
+	number(document, "alerts.0.code", 79);
+	number(document, "alerts.0.count", 3);
+	number(document, "alerts.0.lost", 0);
+
+	number(document, "processes.0.ioctls", 2);
+	number(document, "processes.0.allocated_bytes", 3 << 20);
+	number(document, "processes.1.open_handles", 1);
+	number(document, "processes.0.cgroup_id", 77);
+	text(document, "processes.0.container", "0123456789ab");
+	text(document, "processes.0.cgroup", "/docker/x");
+	number(document, "processes.0.container_pid", 7);
+	assert_null(at(document, "processes.1.container"));
+	assert_null(at(document, "processes.1.container_pid"));
+	assert_null(at(document, "processes.0.submissions"));
+	assert_null(at(document, "processes.0.opens"));
+	number(document, "groups.0.probes.0.dropped.unreadable", 4);
+	number(document, "groups.0.probes.0.dropped.missed", 5);
+	assert_null(at(document, "gpumon.exited.ioctls"));
+	json_object_put(document);
+
+	document = round_trip(gpumon_json_model(&model, "other"), true);
+	assert_false(json_object_object_get_ex(document, "drm_vblank", &ignored));
+	assert_int_equal(json_object_array_length(at(document, "layouts")), 0);
+	assert_int_equal(json_object_array_length(at(document, "alerts")), 0);
+	json_object_put(document);
+	gpumon_model_free(&model);
+}
+
+/* A label that says it is a number need not be one that fits. */
+static void labels_that_are_no_numbers(void **state)
+{
+	static const struct {
+		const char *value;
+		bool is_text;
+	} cases[] = {
+		{ "18446744073709551615", false },
+		{ "18446744073709551616", true },
+		{ "0x10", true },
+		{ "", true },
+		{ "-1", true },
+		{ " 5", true },
+		{ "7z", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gpumon_model model;
+		struct json_object *document;
+
+		test_model(&model);
+		test_tables(&model);
+		free(model.statistics[0].rows[0].labels[1].value);
+		model.statistics[0].rows[0].labels[1].value = strdup(cases[i].value);
+		document = round_trip(gpumon_json_model(&model, "drm_vblank"), true);
+		if (cases[i].is_text)
+			text(document, "drm_vblank.crtcs.0.crtc", cases[i].value);
+		else
+			number(document, "drm_vblank.crtcs.0.crtc", UINT64_MAX);
+		json_object_put(document);
+		gpumon_model_free(&model);
+	}
+}
+
 static void unknown_is_null(void **state)
 {
 	struct gpumon_model model;
@@ -277,6 +383,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_has_the_shape),
+		cmocka_unit_test(tables_under_their_groups),
+		cmocka_unit_test(labels_that_are_no_numbers),
 		cmocka_unit_test(unknown_is_null),
 		cmocka_unit_test(large_numbers_stay_whole),
 		cmocka_unit_test(one_group),

@@ -57,9 +57,9 @@ static void tables(void **state)
 	row(text, "3 of 64", "3 of 64 rings, 2 of 1024 processes, 3.00MiB of memory");
 	row(text, "drm_sched ", "drm_sched attached -");
 	row(text, "other ", "other off switched off");
-	row(text, "drm_run_job", "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 -");
+	row(text, "drm_run_job", "drm_run_job gpu_sched tracepoint attached 1000 993 7 0 - - -");
 	row(text, "drm_sched_job_run",
-	    "drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 not in this kernel");
+	    "drm_sched_job_run gpu_sched tracepoint missing 0 0 0 0 - - not in this kernel");
 	row(text, "0000:03:00.0 sdma0 2", "0000:03:00.0 sdma0 2000 1980 1960 1 1 77 0 10 20 3 4");
 	/* Unknown is not 0. */
 	row(text, "0000:0a:00.0 gfx_0.0.0 3",
@@ -127,7 +127,7 @@ static void flags_are_shown(void **state)
 	model.inconsistent = GPUMON_PART_RINGS;
 	model.reset_between = true;
 	text = print(&model, NULL, &pipe_term);
-	assert_non_null(strstr(text, "note: rings or processes came and went"));
+	assert_non_null(strstr(text, "note: rings, rows or processes came and went"));
 	assert_non_null(strstr(text, "note: the counts were reset in between"));
 	free(text);
 	gpumon_model_free(&model);
@@ -161,12 +161,167 @@ static void colours_only_where_asked(void **state)
 	gpumon_model_free(&model);
 }
 
+static void tables_that_describe_themselves(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	test_tables(&model);
+	text = print(&model, NULL, &pipe_term);
+	assert_non_null(strstr(text, "\ndrm_vblank.crtcs\n"));
+	row(text, "DEVICE CRTC",
+	    "DEVICE CRTC VBLANKS MOVED-BYTES PENDING PENDING-MAX INTERVAL-N INTERVAL-P50 INTERVAL-P99 INTERVAL-MAX LATE");
+	row(text, "0000:03:00.0 10", "0000:03:00.0 10 600 600KiB -2 9 600 16.5ms 17.0ms 17.0ms -");
+	/* Nothing seen is 0, not known is a dash. */
+	row(text, "- 9", "- 9 0 0B - - 0 - - - -");
+	row(text, "GROUP MODULE FIELD", "GROUP MODULE FIELD REASON");
+	row(text, "drm_vblank drm drm_file.minor",
+	    "drm_vblank drm drm_file.minor no BTF of module drm");
+	assert_null(strstr(text, "drm_file.pid"));
+	row(text, "drm_vblank xid",
+	    "drm_vblank xid 0000:65:00.0 79 3 1.00s GPU has fallen off the bus.?[2J");
+	free(text);
+
+	/* Of the other group alone. */
+	text = print(&model, "other", &pipe_term);
+	assert_null(strstr(text, "crtcs"));
+	assert_null(strstr(text, "drm_file"));
+	assert_null(strstr(text, "xid"));
+	free(text);
+	text = print(&model, "drm_vblank", &pipe_term);
+	assert_non_null(strstr(text, "drm_vblank.crtcs"));
+	assert_null(strstr(text, "DRM SCHEDULER RINGS"));
+	free(text);
+
+	/* A group that waits for its module misses no field. */
+	model.groups[2].state = gpumon_value_of(GPUMON_ATTACH_STATE_WAITING);
+	text = print(&model, NULL, &pipe_term);
+	assert_null(strstr(text, "drm_file.minor"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static void tables_of_a_difference(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	test_tables(&model);
+	model.interval_ns = 2000000000;
+	text = print(&model, NULL, &pipe_term);
+	row(text, "DEVICE CRTC",
+	    "DEVICE CRTC VBLANKS/s MOVED-BYTES/s PENDING PENDING-MAX INTERVAL-N INTERVAL-P50 INTERVAL-P99 INTERVAL-MAX LATE/s");
+	row(text, "0000:03:00.0 10", "0000:03:00.0 10 300 300KiB -2 9 600 16.5ms 17.0ms 17.0ms -");
+	free(text);
+	gpumon_model_free(&model);
+}
+
+static unsigned int widest(const char *text)
+{
+	unsigned int most = 0, n = 0;
+
+	for (; *text; text++) {
+		n = *text == '\n' ? 0 : n + 1;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* What does not fit beside stands below, with the labels once more. */
+static void narrow_terminals(void **state)
+{
+	struct gpumon_term term = { .tty = true };
+	struct gpumon_model model;
+	char *text, *at;
+
+	(void)state;
+	test_model(&model);
+	test_tables(&model);
+	for (term.columns = 60; term.columns < 200; term.columns += 7) {
+		unsigned int times = 0;
+		char *end;
+
+		text = print(&model, "drm_vblank", &term);
+		at = strstr(text, "drm_vblank.crtcs");
+		assert_non_null(at);
+		end = strstr(at, "\n\n");
+		assert_non_null(end);
+		*end = '\0';
+		assert_true(widest(at) <= term.columns);
+		assert_non_null(strstr(at, "INTERVAL-P99"));
+		assert_non_null(strstr(at, "LATE"));
+		for (char *found = at; (found = strstr(found, "DEVICE")); found++)
+			times++;
+		assert_true(term.columns > 130 ? times == 1 : times >= 1);
+		assert_true(term.columns > 100 || times > 1);
+		free(text);
+	}
+	gpumon_model_free(&model);
+}
+
+static void processes_of_every_group(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	test_tables(&model);
+	model.processes[0].container = strdup("0123456789ab");
+	model.processes[0].cgroup = strdup("/docker/0123456789ab…");
+	model.processes[0].container_pid = gpumon_value_of(7);
+	model.processes[1].cgroup = strdup("/user.slice");
+	model.processes[1].container_pid = model.processes[1].pid;
+	model.info.exited.ioctls = gpumon_value_of(12);
+	model.info.exited.mapped_bytes = gpumon_value_of(2048);
+	text = print(&model, NULL, &pipe_term);
+	/* Nobody counts submissions, mapped bytes, faults or opens: no such columns. */
+	row(text, "PID", "PID IN-CONTAINER JOBS ALLOCATED IOCTLS OPEN-NOW ALIVE CONTAINER COMM");
+	row(text, "4242", "4242 7 5900 3.00MiB 2 0 yes 0123456789ab glxgears");
+	row(text, "4243", "4243 - 100 3.00MiB 42 1 no /user.slice ?[31m?");
+	row(text, "and 5",
+	    "and 5 that exited and made room, with 50 jobs, 2.00KiB mapped, 12 ioctls");
+	free(text);
+	gpumon_model_free(&model);
+}
+
+/* Dozens of probes of drivers that are not here only hide the others. */
+static void probes_of_idle_groups_are_left_out(void **state)
+{
+	struct gpumon_model model;
+	char *text;
+
+	(void)state;
+	test_model(&model);
+	model.groups[0].state = gpumon_value_of(GPUMON_ATTACH_STATE_WAITING);
+	text = print(&model, NULL, &pipe_term);
+	assert_null(strstr(text, "drm_run_job"));
+	assert_null(strstr(text, "PROBES"));
+	free(text);
+	text = print(&model, "drm_sched", &pipe_term);
+	assert_non_null(strstr(text, "drm_run_job"));
+	free(text);
+	gpumon_model_free(&model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tables),	 cmocka_unit_test(rates_of_a_difference),
-		cmocka_unit_test(one_group),	 cmocka_unit_test(flags_are_shown),
-		cmocka_unit_test(nothing_known), cmocka_unit_test(colours_only_where_asked),
+		cmocka_unit_test(tables),
+		cmocka_unit_test(rates_of_a_difference),
+		cmocka_unit_test(one_group),
+		cmocka_unit_test(flags_are_shown),
+		cmocka_unit_test(nothing_known),
+		cmocka_unit_test(colours_only_where_asked),
+		cmocka_unit_test(tables_that_describe_themselves),
+		cmocka_unit_test(tables_of_a_difference),
+		cmocka_unit_test(narrow_terminals),
+		cmocka_unit_test(processes_of_every_group),
+		cmocka_unit_test(probes_of_idle_groups_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
