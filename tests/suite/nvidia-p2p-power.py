@@ -21,14 +21,14 @@ def refused(*words):
     lab.fail("%s was not refused" % (words,))
 
 
-def p2p(peer="-"):
+def p2p(peer=None):
     return nvidia_stats.table("p2p", "peer").get(peer)
 
 
 def check_p2p(level=True):
     account = nvidia.account()
     rows = nvidia_stats.table("p2p", "peer")
-    row = rows["-"]
+    row = rows[None]
     for ours, theirs in {"gets": "p2p_gets", "gets_failed": "p2p_get_errors",
                          "bytes": "p2p_get_bytes", "puts": "p2p_puts",
                          "puts_failed": "p2p_put_errors", "frees": "p2p_frees"}.items():

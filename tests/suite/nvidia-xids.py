@@ -34,7 +34,7 @@ def check_counts():
     for name, n in account.items():
         words = name.split("/")
         if words[0] == "gpu" and len(words) == 5 and words[2] == "xid":
-            device = "-" if words[1] == "none" else words[1]
+            device = None if words[1] == "none" else words[1]
             expected[device, int(words[3])] = n
     lab.equal({key: row["xids"] for key, row in rows.items()}, expected, "Xids")
     lab.equal(sum(expected.values()), account["xids"], "each once")

@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""More commands that sleep than can be followed: what was not is told as missed."""
+import fcntl
+import os
+import struct
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+import nvidia
+import nvidia_stats
+from gpumon_netlink import Gpumon
+
+THREADS = 700
+SECONDS = 15
+# _IOWR('F', 42, struct mock_nvidia_args)
+COMMAND = 3 << 30 | 16 << 16 | ord("F") << 8 | 42
+
+nvidia.load("580")
+lab.load_gpumon()
+nvidia.workload("--processes", 1)
+since = nvidia.account()
+fd = os.open("/dev/nvidiactl", os.O_RDWR)
+with Gpumon() as g:
+    g.reset()
+
+
+def sleep():
+    fcntl.ioctl(fd, COMMAND, bytearray(struct.pack("=QII", SECONDS * 10 ** 9, 0, 0)))
+
+
+lab.step("%d threads sleep in a command" % THREADS)
+threading.stack_size(64 << 10)
+threads = [threading.Thread(target=sleep) for _ in range(THREADS)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+served = nvidia.account()["ioctls"] - since["ioctls"]
+lab.equal(served, THREADS, "commands by the mock")
+sections = lab.stats()
+probe = nvidia_stats.probes(sections)["nvidia_unlocked_ioctl"]
+lab.check(probe["missed"] > 0, "nothing was missed: are there as many at a time?")
+lab.equal((probe["seen"], probe["recorded"] + probe["missed"]), (THREADS, THREADS),
+          "seen, and recorded with missed")
+row = nvidia_stats.table("devices", "minor", sections=sections)[255]
+command = nvidia_stats.table("ioctls", "command", sections=sections)["0x%08x" % COMMAND]
+lab.equal((row["ioctls"], command["ioctls"], command["number"]),
+          (probe["recorded"], probe["recorded"], 42), "what was recorded is in the tables")
+lab.check_sums(sections)
+with Gpumon() as g:
+    drops = {p["name"]: p["dropped"] for group in g.groups() for p in group["probe"]}
+    lab.equal(drops["nvidia_unlocked_ioctl"]["missed"], probe["missed"], "missed in netlink")
+    lab.step("%d of %d were missed; a period later none" % (probe["missed"], THREADS))
+    g.reset()
+for _ in range(5):
+    fcntl.ioctl(fd, COMMAND, bytearray(struct.pack("=QII", 0, 0, 0)))
+probe = nvidia_stats.probes()["nvidia_unlocked_ioctl"]
+lab.equal((probe["seen"], probe["recorded"], probe["missed"]), (5, 5, 0), "after a reset")
+os.close(fd)
+nvidia.unload()
