@@ -109,6 +109,44 @@ static void answer_rings(const struct nlmsghdr *request)
 	append_end(request, NLMSG_DONE, 0, NLM_F_MULTI);
 }
 
+/* A row, then the histogram of it; the first dump that is flagged has another row besides. */
+static void answer_statistics(const struct nlmsghdr *request)
+{
+	struct nlattr *period =
+		nlmsg_find_attr((struct nlmsghdr *)request, GENL_HDRLEN, GPUMON_A_STATISTIC_PERIOD);
+	bool flag = kernel.interrupted > 0;
+	struct message message;
+	size_t nest;
+
+	kernel.asked_period = period ? nla_get_u32(period) : 0;
+	kernel.interrupted -= flag;
+	for (uint32_t i = 0; i < (flag ? 3 : 2); i++) {
+		message_begin(&message, GPUMON_CMD_STATISTIC_GET);
+		message_string(&message, GPUMON_A_STATISTIC_GROUP, "drm_vblank");
+		message_string(&message, GPUMON_A_STATISTIC_TABLE, "crtcs");
+		message_u32(&message, GPUMON_A_STATISTIC_ROW, i / 2);
+		nest = message_nest(&message, GPUMON_A_STATISTIC_COLUMN);
+		message_string(&message, GPUMON_A_COLUMN_NAME, "interval_ns");
+		message_u32(&message, GPUMON_A_COLUMN_KIND, GPUMON_COLUMN_KIND_HISTOGRAM);
+		message_u64(&message, GPUMON_A_COLUMN_COUNT, 10 + i);
+		message_nest_end(&message, nest);
+		append_message(request, &message, NLM_F_MULTI | (flag && i ? NLM_F_DUMP_INTR : 0));
+	}
+	append_end(request, NLMSG_DONE, 0, NLM_F_MULTI);
+}
+
+/* Of these there are no periods: the kernel's policy refuses every attribute. */
+static void answer_without_period(const struct nlmsghdr *request, int command, int attr)
+{
+	struct message message;
+
+	assert_int_equal(request->nlmsg_len, NLMSG_HDRLEN + GENL_HDRLEN);
+	message_begin(&message, command);
+	message_string(&message, attr, "nvidia");
+	append_message(request, &message, NLM_F_MULTI);
+	append_end(request, NLMSG_DONE, 0, NLM_F_MULTI);
+}
+
 int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg)
 {
 	const struct nlmsghdr *request = nlmsg_hdr(msg);
@@ -135,6 +173,15 @@ int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg)
 	case GPUMON_CMD_RING_GET:
 		assert_true(request->nlmsg_flags & NLM_F_DUMP);
 		answer_rings(request);
+		break;
+	case GPUMON_CMD_STATISTIC_GET:
+		answer_statistics(request);
+		break;
+	case GPUMON_CMD_LAYOUT_GET:
+		answer_without_period(request, GPUMON_CMD_LAYOUT_GET, GPUMON_A_LAYOUT_GROUP);
+		break;
+	case GPUMON_CMD_ALERT_GET:
+		answer_without_period(request, GPUMON_CMD_ALERT_GET, GPUMON_A_ALERT_GROUP);
 		break;
 	default:
 		append_end(request, NLMSG_ERROR, kernel.error, 0);
@@ -225,6 +272,32 @@ static void an_interrupted_dump_is_read_again(void **state)
 	assert_int_equal(kernel.ring_dumps, 3);
 	/* Nothing of the first two is left. */
 	assert_int_equal(model.n_rings, 2);
+	assert_int_equal(model.inconsistent, 0);
+	gpumon_model_free(&model);
+}
+
+static void statistics_layouts_alerts(void **state)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	kernel.interrupted = 1;
+	assert_int_equal(gpumon_client_read(client,
+					    GPUMON_PART_INFO | GPUMON_PART_STATISTICS |
+						    GPUMON_PART_LAYOUTS | GPUMON_PART_ALERTS,
+					    0, &model, &err),
+			 0);
+	assert_int_equal(kernel.asked_period, 5);
+	assert_int_equal(kernel.interrupted, 0);
+	/* The row of the flagged dump is gone again. */
+	assert_int_equal(model.n_statistics, 1);
+	assert_int_equal(model.statistics[0].n_rows, 1);
+	assert_int_equal(model.statistics[0].rows[0].n_columns, 1);
+	assert_int_equal(model.statistics[0].rows[0].columns[0].histogram.count.v, 11);
+	assert_int_equal(model.n_layouts, 1);
+	assert_string_equal(model.layouts[0].group, "nvidia");
+	assert_int_equal(model.n_alerts, 1);
 	assert_int_equal(model.inconsistent, 0);
 	gpumon_model_free(&model);
 }
@@ -336,6 +409,7 @@ int main(void)
 		TEST(a_quiet_dump),
 		TEST(one_period_for_all_parts),
 		TEST(an_interrupted_dump_is_read_again),
+		TEST(statistics_layouts_alerts),
 		TEST(endless_change_is_flagged),
 		TEST(a_period_that_is_gone),
 		TEST(refusals),
