@@ -78,7 +78,8 @@ clean:
 	@test ! -e tests/user/Makefile || $(MAKE) -C tests/user clean
 	@find . \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name Module.symvers -o -name modules.order \) -delete
-	@rm -f gpumon-user mock_submit tests/mock/mock_submit
+	@rm -f gpumon-user mock_submit tests/mock/mock_submit tests/mock/mock_nvidia_load
+	@rm -rf tests/mock/nvidia-*/
 
 # --- the lab (tests/vm): everything one kernel's tests need, at the top of a
 # build folder
