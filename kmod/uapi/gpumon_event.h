@@ -119,7 +119,7 @@
 	X(GPUMON_EVENT_ISR_BH, "irqs", "irq", "", "since_isr_ns", "")          \
 	X(GPUMON_EVENT_P2P_GET, "p2p", "length_bytes", "result", "", "")       \
 	X(GPUMON_EVENT_P2P_PUT, "p2p", "length_bytes", "", "", "")             \
-	X(GPUMON_EVENT_P2P_DMA_MAP, "p2p", "result", "", "", "")               \
+	X(GPUMON_EVENT_P2P_DMA_MAP, "p2p", "mapped_bytes", "result", "", "")    \
 	X(GPUMON_EVENT_SUSPEND, "power", "result", "", "duration_ns", "")      \
 	X(GPUMON_EVENT_RESUME, "power", "result", "", "duration_ns", "")       \
 	X(GPUMON_EVENT_XID, "xids", "code", "", "", "")                        \
