@@ -30,7 +30,8 @@ static void ask_module(struct gpumon_doctor *doctor)
 		gpumon_doctor_netlink(doctor, &err);
 		return;
 	}
-	if (gpumon_client_read(client, GPUMON_PART_INFO | GPUMON_PART_GROUPS, 0, &model, &err)) {
+	if (gpumon_client_read(client, GPUMON_PART_INFO | GPUMON_PART_GROUPS | GPUMON_PART_LAYOUTS,
+			       0, &model, &err)) {
 		gpumon_doctor_netlink(doctor, &err);
 	} else {
 		gpumon_doctor_netlink(doctor, NULL);

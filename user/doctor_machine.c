@@ -258,9 +258,9 @@ static void check_coverage(struct gpumon_doctor *doctor)
 		{ "/sys/module/amdgpu/parameters/user_queue", "amdgpu-user-queues",
 		  "work on user queues, where they are on, goes to the GPU past drm_sched: it is not in these numbers" },
 		{ "/sys/module/i915", "i915",
-		  "i915 has its own scheduler: its work is not in these numbers" },
+		  "i915 has its own scheduler: its work is in group i915, not on the rings of drm_sched" },
 		{ "/sys/module/nvidia", "nvidia",
-		  "NVIDIA's own driver has its own scheduler: its work is not in these numbers" },
+		  "NVIDIA's driver has its own scheduler: what it does is in group nvidia, single jobs are not seen" },
 	};
 	bool any = false;
 

@@ -121,14 +121,23 @@ static struct gpumon_doctor look(void)
 	return doctor;
 }
 
-static const struct gpumon_doctor_check *find(const struct gpumon_doctor *doctor, const char *name)
+static const struct gpumon_doctor_check *find_if_there(const struct gpumon_doctor *doctor,
+						       const char *name)
 {
 	for (size_t i = 0; i < doctor->n_checks; i++) {
 		if (!strcmp(doctor->checks[i].name, name))
 			return &doctor->checks[i];
 	}
-	fail_msg("no check \"%s\"", name);
 	return NULL;
+}
+
+static const struct gpumon_doctor_check *find(const struct gpumon_doctor *doctor, const char *name)
+{
+	const struct gpumon_doctor_check *check = find_if_there(doctor, name);
+
+	if (!check)
+		fail_msg("no check \"%s\"", name);
+	return check;
 }
 
 /* One check, alone: its level, and a piece of what it says. */
@@ -313,18 +322,75 @@ static void groups_and_probes(void **state)
 			    "missing, not in this kernel");
 	assert_int_equal(find(&doctor, "probe drm_sched_fini")->level, GPUMON_DOCTOR_FAIL);
 	assert_string_equal(find(&doctor, "probe drm_sched_fini")->message, "failed, error -22");
-	assert_int_equal(find(&doctor, "group other")->level, GPUMON_DOCTOR_WARN);
+	/* Off is what the user wants; that it can be on is said. */
+	assert_int_equal(find(&doctor, "group other")->level, GPUMON_DOCTOR_OK);
 	assert_string_equal(find(&doctor, "group other")->advice, "gpumon-user set other on");
 	assert_int_equal(find(&doctor, "losses")->level, GPUMON_DOCTOR_WARN);
 	assert_non_null(strstr(find(&doctor, "losses")->message, "7 events"));
 	gpumon_doctor_free(&doctor);
 
 	/* Nothing attached: then a missing name is what is wrong. */
-	model.groups[0].state.v = GPUMON_ATTACH_STATE_WAITING;
+	model.groups[0].state.v = GPUMON_ATTACH_STATE_MISSING;
 	doctor = (struct gpumon_doctor){ .root = root };
 	gpumon_doctor_model(&doctor, &model);
 	assert_int_equal(find(&doctor, "group drm_sched")->level, GPUMON_DOCTOR_WARN);
 	assert_int_equal(find(&doctor, "probe drm_sched_job_run")->level, GPUMON_DOCTOR_WARN);
+	gpumon_doctor_free(&doctor);
+
+	/* A driver that is not loaded is one line; it is a warning while no other one is. */
+	model.groups[0].state.v = GPUMON_ATTACH_STATE_WAITING;
+	doctor = (struct gpumon_doctor){ .root = root };
+	gpumon_doctor_model(&doctor, &model);
+	assert_int_equal(find(&doctor, "group drm_sched")->level, GPUMON_DOCTOR_WARN);
+	gpumon_doctor_free(&doctor);
+	model.groups[1].state.v = GPUMON_ATTACH_STATE_ATTACHED;
+	doctor = (struct gpumon_doctor){ .root = root };
+	gpumon_doctor_model(&doctor, &model);
+	assert_int_equal(find(&doctor, "group drm_sched")->level, GPUMON_DOCTOR_OK);
+	gpumon_doctor_free(&doctor);
+	gpumon_model_free(&model);
+}
+
+static void layouts_of_drivers_that_are_there(void **state)
+{
+	struct gpumon_doctor doctor = { .root = root };
+	struct gpumon_layout *layout;
+	struct gpumon_model model;
+
+	(void)state;
+	test_model(&model);
+	gpumon_doctor_model(&doctor, &model);
+	assert_null(find_if_there(&doctor, "layouts"));
+	gpumon_doctor_free(&doctor);
+
+	for (int i = 0; i < 2; i++) {
+		layout = gpumon_model_add_layout(&model);
+		layout->group = strdup(model.groups[0].name);
+		layout->type = strdup("amdgpu_bo");
+		layout->member = strdup(i ? "flags" : "tbo.base.size");
+		layout->reason = strdup(i ? "no such member" : "");
+		layout->offset.known = !i;
+	}
+	doctor = (struct gpumon_doctor){ .root = root };
+	gpumon_doctor_model(&doctor, &model);
+	assert_int_equal(find(&doctor, "layouts")->level, GPUMON_DOCTOR_OK);
+	assert_string_equal(find(&doctor, "layouts")->message,
+			    "1 of 2 fields found in BTF; amdgpu_bo.flags: no such member");
+	gpumon_doctor_free(&doctor);
+
+	/* Nothing at all is found where there is no BTF. */
+	model.layouts[0].offset.known = false;
+	doctor = (struct gpumon_doctor){ .root = root };
+	gpumon_doctor_model(&doctor, &model);
+	assert_int_equal(find(&doctor, "layouts")->level, GPUMON_DOCTOR_WARN);
+	assert_non_null(find(&doctor, "layouts")->advice);
+	gpumon_doctor_free(&doctor);
+
+	/* A driver that is not loaded has none to be found. */
+	model.groups[0].state.v = GPUMON_ATTACH_STATE_WAITING;
+	doctor = (struct gpumon_doctor){ .root = root };
+	gpumon_doctor_model(&doctor, &model);
+	assert_null(find_if_there(&doctor, "layouts"));
 	gpumon_doctor_free(&doctor);
 	gpumon_model_free(&model);
 }
@@ -411,6 +477,7 @@ int main(void)
 		TEST(module_states),
 		TEST(what_is_not_seen),
 		TEST(groups_and_probes),
+		TEST(layouts_of_drivers_that_are_there),
 		TEST(the_command_itself),
 		TEST(the_command_as_json),
 		TEST(an_empty_root),
