@@ -180,13 +180,17 @@ void nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev)
 
 static void learn(const struct pci_dev *pdev)
 {
+	char name[NVIDIA_NAME_LEN];
 	struct nvidia_gpu *gpu;
 	void *arg = NULL;
 	u64 minor;
 	bool created;
 	u32 slot;
 
-	if (get_kernel_nofault(arg, &pdev->dev.driver_data) || !arg)
+	if (!pdev || get_kernel_nofault(arg, &pdev->dev.driver_data) || !arg)
+		return;
+	nvidia_pdev_name(name, pdev);
+	if (!strcmp(name, GPUMON_DEVICE_UNKNOWN))
 		return;
 	slot = gpumon_table_claim(&gpu_table, (unsigned long)arg, &created);
 	if (slot == GPUMON_NONE)
@@ -195,7 +199,7 @@ static void learn(const struct pci_dev *pdev)
 	if (READ_ONCE(gpu->ready) && gpu->pdev == pdev)
 		return;
 	WRITE_ONCE(gpu->ready, false);
-	nvidia_pdev_name(gpu->name, pdev);
+	strscpy(gpu->name, name, sizeof(gpu->name));
 	gpu->hash = nvidia_hash(gpu->name);
 	gpu->pdev = pdev;
 	gpu->dev = &pdev->dev;

@@ -16,7 +16,8 @@ NVIDIA_FLAGS_580 := -DMOCK_TRACEPOINT
 NVIDIA_UVM_550 := y
 NVIDIA_UVM_580 := y
 
-nvidia: $(NVIDIA_VARIANTS:%=$(BUILD)/nvidia-%/nvidia.ko) $(BUILD)/nvidia-uvm.ko
+nvidia: $(NVIDIA_VARIANTS:%=$(BUILD)/nvidia-%/nvidia.ko) $(BUILD)/nvidia-uvm.ko \
+	$(BUILD)/nvidia-hollow/nvidia.ko
 
 # These are looked at by kbuild only if something of them changed, or if a checker
 # is to look at them: five times a second or two otherwise.
@@ -30,6 +31,15 @@ $(BUILD)/nvidia-%/nvidia.ko: $(NVIDIA_SOURCES) $(HERE)/nvidia.mk \
 		$(if $(W),W=$(W)) modules
 	@touch $@
 
+# Functions that do nothing, for arguments that none can do anything with.
+$(BUILD)/nvidia-hollow/nvidia.ko: $(HERE)/hollow_nvidia.c $(HERE)/nvidia.mk \
+		$(wildcard $(KERNELDIR)/Module.symvers) $(if $(C)$(W),nvidia-always)
+	@mkdir -p $(@D)
+	@cp -p $(filter %.c %.h,$^) $(@D)
+	@printf 'obj-m := nvidia.o\nnvidia-y := hollow_nvidia.o\n' >$(@D)/Kbuild
+	$(MAKE) -C $(KERNELDIR) M=$(abspath $(@D)) $(if $(W),W=$(W)) modules
+	@touch $@
+
 $(BUILD)/nvidia-uvm.ko: $(BUILD)/nvidia-580/nvidia.ko
 	ln -sf nvidia-580/nvidia-uvm.ko $@
 
@@ -40,7 +50,7 @@ $(BUILD)/mock_nvidia_load: $(HERE)/mock_nvidia_load.c $(HERE)/mock_nvidia.h
 	$(CC) $(CFLAGS) -std=gnu11 -Wall -Wextra -static -pthread -o $@ $<
 
 clean-nvidia:
-	rm -rf $(NVIDIA_VARIANTS:%=$(BUILD)/nvidia-%)
+	rm -rf $(NVIDIA_VARIANTS:%=$(BUILD)/nvidia-%) $(BUILD)/nvidia-hollow
 	rm -f $(BUILD)/nvidia-uvm.ko $(BUILD)/mock_nvidia_load
 
 .PHONY: nvidia nvidia-always mock_nvidia_load clean-nvidia
