@@ -159,11 +159,11 @@ client.event()
 lab.step("a client that is gone gets nothing, and its request is not the next one's")
 g.reset()
 changes = Changes(g)
-for n in range(10):
+for n in range(4):
     gone = vblank.Client(account[0, 1])
     gone.wait_event(3)
     gone.close()
-    time.sleep(0.1)
+    time.sleep(1)
     # The kernel gives a new file the memory of the old one.
     after = vblank.Client(account[0, 1])
     after.wait_event(4)
@@ -175,7 +175,7 @@ for n in range(10):
     after.event()
     after.close()
 longest = rows(g)[0, 1]["queue_to_delivery_ns"]["max"]
-lab.check(longest < 100000000, "a request took %d ns, the older ones were 0.1 s old" % longest)
+lab.check(longest < 1000000000, "a request took %d ns, the older ones were 1 s old" % longest)
 
 lab.step("events that nobody asked for by that call")
 client.queue_sequence(1)

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: timeout=300
+"""drm_vblank while displays run by themselves and clients wait for them: counts
+are those of the kernel's own trace, and intervals, jitter, rates, late and missed
+frames those of the times in the display's log, to the nanosecond.
+"""
+import os
+import sys
+import threading
+import time
+from collections import Counter
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+import vblank
+from gpumon_netlink import Gpumon
+from vblank_rows import delivered_adds_up, follow, histogram, rate, rows, same_as_log
+
+TRACING = "/sys/kernel/tracing/"
+EVENTS = "drm_vblank_event", "drm_vblank_event_queued", "drm_vblank_event_delivered"
+
+
+def write(path, text):
+    with open(TRACING + path, "w") as f:
+        f.write(text)
+
+
+def traced():
+    """{(event, crtc): count} of ftrace, that does not tell the device."""
+    found = Counter()
+    for line in lab.read(TRACING + "trace").splitlines():
+        if line.startswith("#"):
+            continue
+        _, event, rest = line.split(": ", 2)
+        fields = dict(f.split("=") for f in rest.split(", "))
+        found[event, int(fields["crtc"])] += 1
+    return found
+
+
+def trace(on):
+    for name in EVENTS:
+        write("events/drm/%s/enable" % name, "1" if on else "0")
+
+
+def run(keys, seconds):
+    for key in keys:
+        vblank.command("run", *key)
+    time.sleep(seconds)
+    for key in keys:
+        vblank.command("pause", *key)
+
+
+def wait_in_a_loop(client, stop, latencies):
+    while not stop.is_set():
+        asked = time.monotonic_ns()
+        client.wait_event(1)
+        if client.event():
+            latencies.append(time.monotonic_ns() - asked)
+
+
+lab.load_gpumon()
+g = Gpumon()
+write("buffer_size_kb", "8192")
+
+lab.step("two devices with two displays at 60 Hz, two clients of each display")
+vblank.load(devices=2, crtcs=2, refresh_hz=60, paused=1)
+trace(True)
+keys = sorted(vblank.account())
+for key in keys:
+    vblank.command("hold", *key)
+stop, latencies, threads, clients = threading.Event(), {}, [], []
+for key, row in vblank.account().items():
+    for n in range(2):
+        clients.append(vblank.Client(row))
+        latencies[key, n] = []
+        threads.append(threading.Thread(target=wait_in_a_loop,
+                                        args=(clients[-1], stop, latencies[key, n])))
+for t in threads:
+    t.start()
+for key in keys:
+    vblank.command("run", *key)
+time.sleep(4)
+stop.set()
+for t in threads:
+    t.join()
+for key in keys:
+    vblank.command("pause", *key)
+trace(False)
+found, account, counts = rows(g), vblank.account(), traced()
+lab.equal(sorted(found), keys, "rows")
+for key in keys:
+    same_as_log(found[key], vblank.log(*key), str(key))
+    row = found[key]
+    lab.equal((row["vblanks"], row["missed"]), (account[key]["vblanks"], account[key]["missed"]),
+              "vblanks and missed of %s, and in the account" % (key,))
+    lab.equal(row["high_precision"], row["vblanks"], "high precision of %s" % (key,))
+    delivered_adds_up(row, str(key))
+    lab.equal((row["off_gaps"], row["untracked"], row["null_file"], row["ambiguous"]), (0, 0, 0, 0),
+              "off gaps, untracked, null file, ambiguous of %s" % (key,))
+    seen = [n for client in range(2) for n in latencies[key, client]]
+    for column in "queued", "delivered":
+        lab.equal(row[column], len(seen), "%s of %s" % (column, key))
+    to = row["queue_to_delivery_ns"]
+    # What a client measures has what the kernel does in it.
+    lab.check(to["max"] <= max(seen) and to["min"] <= min(seen) and 2 * to["sum"] >= sum(seen) / 4,
+              "%s: %r, its clients measured %d to %d, sum %d" % (key, to, min(seen), max(seen),
+                                                                 sum(seen)))
+    # No later after its vblank than after it was asked for, and seldom as late as the next.
+    since = row["vblank_to_delivery_ns"]
+    lab.equal(since["count"], len(seen), "vblank_to_delivery_ns of %s" % (key,))
+    lab.check(since["sum"] <= to["sum"], "%s: since the vblank %r, since asked %r" % (key, since,
+                                                                                     to))
+for event, column in zip(EVENTS, ("vblanks", "queued", "delivered")):
+    for crtc in 0, 1:
+        lab.equal(sum(found[key][column] for key in keys if key[1] == crtc), counts[event, crtc],
+                  "%s of crtc %d, and in ftrace" % (column, crtc))
+for client in clients:
+    client.close()
+vblank.unload()
+write("trace", "")
+
+lab.step("interrupts' own times: jitter, and late frames")
+g.reset()
+vblank.load(devices=1, crtcs=2, refresh_hz=20, high_prec=0, paused=1)
+vblank.command("hold", 0, 0)
+run([(0, 0)], 1)
+for n in range(3):
+    vblank.command("late", 0, 0, 35000000, 1)
+    run([(0, 0)], 0.5)
+row = rows(g)[0, 0]
+same_as_log(row, vblank.log(0, 0), "late frames")
+lab.check(row["late"] >= 3, "late: %d" % row["late"])
+lab.check(row["jitter_ns"]["max"] >= 20000000, "jitter: %r" % row["jitter_ns"])
+lab.equal(row["high_precision"], 0, "high precision")
+
+lab.step("the rate of a period is that of its own vblanks")
+mark, closed = len(vblank.log(0, 0)), g.reset()["closed"]
+run([(0, 0)], 1)
+intervals = follow(vblank.log(0, 0)[mark - 1:])[0]
+late = rows(g)[0, 0]
+lab.equal(late["refresh_mhz"]["now"], rate(intervals), "rate after a reset")
+histogram(late, "interval_ns", intervals, "a new period")
+last = [r for r in g.statistics(closed)["drm_vblank.crtcs"]
+        if (r["device"], r["crtc"]) == ("fire_vblank.0", 0)]
+lab.equal([r["refresh_mhz"]["now"] for r in last], [row["refresh_mhz"]["now"]],
+          "rate of the period before")
+
+lab.step("another device of the name, with another rate")
+vblank.unload()
+vblank.load(devices=1, crtcs=2, refresh_hz=10, paused=1)
+vblank.command("hold", 0, 0)
+vblank.command("step", 0, 0, 10)
+row = rows(g)[0, 0]
+lab.equal((row["late"], row["missed"], row["refresh_mhz"]["now"]),
+          (late["late"], late["missed"], 10000), "late, missed, rate")
+lab.equal(row["vblanks"], late["vblanks"] + 10, "vblanks")
+g.close()
+lab.rmmod("gpumon")
+vblank.unload()
