@@ -129,8 +129,9 @@ void gpumon_i915_bind(void *data, struct i915_vma *vma, unsigned int flags)
 	}
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_VMA_BIND, ktime_get_mono_fast_ns(), row, size,
-					flags, rebind, 0);
+		gpumon_event_ring_words(GPUMON_EVENT_VMA_BIND, ktime_get_mono_fast_ns(), row,
+					gpumon_i915_word(GPUMON_I915_VMA_SIZE, size), flags,
+					gpumon_i915_word(GPUMON_I915_VMA_OBJECT, rebind), 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -192,7 +193,7 @@ void gpumon_i915_unbind(void *data, struct i915_vma *vma)
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_VMA_UNBIND, ktime_get_mono_fast_ns(), row,
-					size, 0, 0, 0);
+					gpumon_i915_word(GPUMON_I915_VMA_SIZE, size), 0, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }

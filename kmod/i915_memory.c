@@ -91,10 +91,10 @@ struct gpumon_track gpumon_i915_objects = {
 	.capacity = 16384,
 };
 
-static __always_inline bool object_device(const struct drm_i915_gem_object *object, u32 *device)
+/* Device of an object that has an entry or none. False if it cannot be read. */
+static __always_inline bool object_device(const struct gpumon_tracked *entry, const void *object,
+					  u32 *device)
 {
-	const struct gpumon_tracked *entry = gpumon_i915_object_find(object);
-
 	if (unlikely(!entry))
 		return gpumon_i915_device_unseen(object, device);
 	*device = entry->row;
@@ -126,15 +126,14 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 	struct gpumon_tracked *entry;
 	u32 device = 0, row;
 	local64_t *words;
-	bool known;
+	bool readable, known;
 	u64 size;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_MEMORY,
-				   gpumon_i915_device_unseen(object, &device) &&
-					   gpumon_i915_read(GPUMON_I915_OBJECT_SIZE, object, &size),
-				   device, &row))
+	readable = gpumon_i915_device_unseen(object, &device) &&
+		   gpumon_i915_read(GPUMON_I915_OBJECT_SIZE, object, &size);
+	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_MEMORY, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_memory, row);
 	gpumon_row_add(words, MEMORY_CREATED, 1);
@@ -158,7 +157,8 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 				   size);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_GEM_CREATE, now, row, size, 0, 0, 0);
+		gpumon_event_ring_words(GPUMON_EVENT_GEM_CREATE, now, row,
+					gpumon_i915_word(GPUMON_I915_OBJECT_SIZE, size), 0, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -176,31 +176,28 @@ void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
 	struct gpumon_tracked *entry;
 	u32 device = 0, row;
 	local64_t *words;
-	u64 size = 0;
+	bool readable;
+	u64 size;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	entry = gpumon_i915_object_find(object);
-	if (likely(entry))
-		device = entry->row;
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_MEMORY,
-				   entry || gpumon_i915_device_unseen(object, &device), device,
-				   &row))
+	readable = object_device(entry, object, &device);
+	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_MEMORY, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_memory, row);
 	gpumon_row_add(words, MEMORY_DESTROYED, 1);
-	if (likely(entry && entry->time_ns)) {
-		size = entry->value;
+	if (likely(entry && entry->time_ns))
 		leave_levels(entry);
-	} else {
+	else
 		gpumon_row_add(words, MEMORY_UNTRACKED, 1);
-	}
 	if (likely(entry))
 		gpumon_track_end(&gpumon_i915_objects, entry);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {
-		if (!size)
-			gpumon_i915_read(GPUMON_I915_OBJECT_SIZE, object, &size);
+		/* Also of one whose creation was not seen. */
+		if (!gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE], object, &size))
+			size = GPUMON_I915_NO_WORD;
 		gpumon_event_ring_words(GPUMON_EVENT_GEM_DESTROY, ktime_get_mono_fast_ns(), row,
 					size, 0, 0, 0);
 	}
@@ -215,11 +212,12 @@ static __always_inline void access(void *data, const struct drm_i915_gem_object 
 	struct gpumon_event_context ctx;
 	u32 device = 0, row;
 	local64_t *words;
+	bool readable;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_ACCESSES, object_device(object, &device),
-				   device, &row))
+	readable = object_device(gpumon_i915_object_find(object), object, &device);
+	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_ACCESSES, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_accesses, row);
 	gpumon_row_add(words, count, 1);
@@ -277,11 +275,12 @@ void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page,
 	struct gpumon_event_context ctx;
 	u32 device = 0, row;
 	local64_t *words;
+	bool readable;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_ACCESSES, object_device(object, &device),
-				   device, &row))
+	readable = object_device(gpumon_i915_object_find(object), object, &device);
+	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_ACCESSES, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_accesses, row);
 	gpumon_row_add(words, write ? ACCESSES_WRITE_FAULTS : ACCESSES_READ_FAULTS, 1);

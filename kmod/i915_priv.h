@@ -23,6 +23,9 @@ struct i915_vma;
 /* Devices by name, the one that is not known included. */
 #define GPUMON_I915_DEVICES 16
 
+/* A word of an event that is not known. */
+#define GPUMON_I915_NO_WORD (~0ULL)
+
 /* Members of private types. */
 enum gpumon_i915_field {
 	GPUMON_I915_OBJECT_SIZE,
@@ -114,6 +117,18 @@ static __always_inline bool gpumon_i915_read(enum gpumon_i915_field field, const
 	*value = 0;
 	return gpumon_field_read(&gpumon_i915_fields[field], object, value) ||
 	       !gpumon_field_known(&gpumon_i915_fields[field]);
+}
+
+/**
+ * gpumon_i915_word - a value that depends on a member, as a word of an event
+ * @field: which
+ * @value: value
+ *
+ * Return: the value, all ones if the machine does not tell where the member is.
+ */
+static inline u64 gpumon_i915_word(enum gpumon_i915_field field, u64 value)
+{
+	return gpumon_field_known(&gpumon_i915_fields[field]) ? value : GPUMON_I915_NO_WORD;
 }
 
 /**

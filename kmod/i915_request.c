@@ -33,7 +33,7 @@ static const struct gpumon_column columns[] = {
 				    .known = gpumon_i915_requests_known },
 	[COLUMN_UNTRACKED] = { .name = "untracked" },
 	[COLUMN_TABLE_FULL] = { .name = "requests_table_full" },
-	[COLUMN_BACKWARDS] = { .name = "backwards" },
+	[COLUMN_BACKWARDS] = { .name = "clock_backwards" },
 };
 
 struct gpumon_statistics gpumon_i915_engines = {
@@ -106,10 +106,10 @@ static __always_inline bool engine_of(const struct i915_request *request, u32 *r
 static noinline void event(enum gpumon_event_type type, u64 now, u32 row,
 			   const struct i915_request *request, u64 within)
 {
-	u64 context, seqno;
+	u64 context = GPUMON_I915_NO_WORD, seqno = GPUMON_I915_NO_WORD;
 
-	gpumon_i915_read(GPUMON_I915_REQUEST_CONTEXT, request, &context);
-	gpumon_i915_read(GPUMON_I915_REQUEST_SEQNO, request, &seqno);
+	gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_REQUEST_CONTEXT], request, &context);
+	gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_REQUEST_SEQNO], request, &seqno);
 	gpumon_event_ring_words(type, now, row, context, seqno, within, 0);
 }
 
@@ -173,8 +173,8 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request)
 	u64 now = ktime_get_mono_fast_ns();
 	struct gpumon_event_context ctx;
 	struct gpumon_tracked *entry;
+	u64 within = GPUMON_I915_NO_WORD;
 	local64_t *words;
-	u64 within = 0;
 	u32 row;
 
 	if (!gpumon_probe_enter(&ctx, data))
