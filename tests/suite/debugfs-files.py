@@ -101,7 +101,7 @@ for name in ("stats", "histograms"):
           os.pread(fd, 50, 100), name + " after a seek")
     os.close(fd)
 sections = stats(before)
-equal(list(sections), ["gpumon", "groups", "probes", "drm_sched.rings", "processes", "event_ring"],
+equal(list(sections), ["groups", "probes", "gpumon", "drm_sched.rings", "processes", "event_ring"],
       "sections of stats in their order")
 equal(len(sections["drm_sched.rings"]), 32, "rings")
 heads = re.findall(r"(?m)^(\S+) (\S+) (\S+): count (\d+), sum \d+, min \d+, max \d+$",
