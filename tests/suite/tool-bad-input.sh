@@ -6,7 +6,7 @@
 # stderr, nothing on stdout, the exit status of the kind of failure, and
 # nothing half-done.
 #
-# shellcheck disable=SC2119
+# shellcheck source=tests/suite/lib/lib.sh disable=SC2119
 . "$(dirname "$0")/lib/lib.sh"
 
 tool=$GPUMON_BUILD/gpumon-user
