@@ -298,14 +298,13 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	if (ret == -ENOENT)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, ret, "unsupported",
-			"%s is not there: mount debugfs with \"mount -t debugfs none "
-			"/sys/kernel/debug\"",
+			"%s is not there: mount debugfs with \"mount -t debugfs none /sys/kernel/debug\"",
 			path);
 	if (ret == -EACCES || ret == -EPERM)
-		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, ret, "permission",
-					"%s: %s: run as root; where the kernel is locked down, "
-					"debugfs is closed to root, too",
-					path, strerror(-ret));
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, ret, "permission",
+			"%s: %s: run as root; where the kernel is locked down, debugfs is closed to root, too",
+			path, strerror(-ret));
 	if (ret)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "%s: %s", path,
 					strerror(-ret));
@@ -487,8 +486,8 @@ out:
 const struct gpumon_command gpumon_command_trace = {
 	.name = "trace",
 	.summary = "Print jobs and what else the drivers do, as it happens",
-	.usage = "[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] "
-		 "[--pid PID] [--no-enable]",
+	.usage =
+		"[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] [--pid PID] [--no-enable]",
 	.help = "Switches the event ring on, if it is off, and off again at the end. Events of all\n"
 		"CPUs are sorted by time; RUN is joined to COMPLETE. Losses are printed where they\n"
 		"happened and summed up at the end, on standard error.\n"

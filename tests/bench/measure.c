@@ -106,7 +106,8 @@ static void wait_idle(void)
 		if (!fgets(line, sizeof(line), f))
 			error(1, 0, "no account");
 		while (fgets(line, sizeof(line), f)) {
-			if (sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu",
+			if (sscanf(line,
+				   "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu",
 				   &alive) != 1)
 				error(1, 0, "no column 'alive' in the account");
 			busy |= alive != 0;

@@ -28,8 +28,8 @@ static void attach(struct bpf_object *object, const char *program, const char *o
 }
 
 /* Only the other name being there is expected, and says so. */
-static int print_errors(__attribute__((unused)) enum libbpf_print_level level,
-			const char *format, va_list args)
+static int print_errors(__attribute__((unused)) enum libbpf_print_level level, const char *format,
+			va_list args)
 {
 	return getenv("RAW_TP_VERBOSE") ? vfprintf(stderr, format, args) : 0;
 }

@@ -23,8 +23,8 @@
 
 #include "mock_gpu.h"
 
-#define MAX_TARGETS	1024
-#define NO_HOLD		(-1L)
+#define MAX_TARGETS 1024
+#define NO_HOLD	    (-1L)
 
 enum {
 	KEY_FAIL = 256,
@@ -83,7 +83,8 @@ struct worker {
 
 static const struct argp_option arguments[] = {
 	{ "device", 'd', "N[,N]|all", 0, "Devices (0)", 0 },
-	{ "ring", 'r', "N[,N]|all", 0, "Rings of each device; jobs go to each ring in turn (0)", 0 },
+	{ "ring", 'r', "N[,N]|all", 0, "Rings of each device; jobs go to each ring in turn (0)",
+	  0 },
 	{ "jobs", 'n', "N", 0, "Jobs of each thread (1)", 0 },
 	{ "batch", 'b', "N", 0, "Jobs of one system call (1)", 0 },
 	{ "processes", 'p', "N", 0, "Processes, each with its own file (1)", 0 },
@@ -95,21 +96,25 @@ static const struct argp_option arguments[] = {
 	{ "fail-every", KEY_FAIL_EVERY, "N", 0, "Only each Nth job of a thread fails (1)", 1 },
 	{ "depend", 'D', "[DEVICE:]RING", 0,
 	  "A job is pushed there first, and each job depends on it", 1 },
-	{ "chain", KEY_CHAIN, NULL, 0, "Each job depends on the one before, on the ring before", 1 },
+	{ "chain", KEY_CHAIN, NULL, 0, "Each job depends on the one before, on the ring before",
+	  1 },
 	{ "wait", 'w', NULL, 0, "At the end wait until all jobs have ended", 2 },
 	{ "sync", KEY_SYNC, NULL, 0, "Wait after every system call", 2 },
 	{ "hold", KEY_HOLD, "MS", 0,
 	  "Hold the rings while submitting and MS after; 0: until the end of standard input", 2 },
-	{ "linger", KEY_LINGER, NULL, 0,
-	  "Keep the file open after submitting, until killed", 2 },
+	{ "linger", KEY_LINGER, NULL, 0, "Keep the file open after submitting, until killed", 2 },
 	{ "comm", KEY_COMM, "NAME", 0, "Name of the processes", 2 },
 	{ "time", KEY_TIME, NULL, 0, "Print how long the submission and waiting took", 2 },
 	{ 0 }
 };
 
-static struct { unsigned int device, ring; bool set; } depend;
+static struct {
+	unsigned int device, ring;
+	bool set;
+} depend;
 
-static uint64_t parse_number(const char *text, uint64_t low, uint64_t high, struct argp_state *state)
+static uint64_t parse_number(const char *text, uint64_t low, uint64_t high,
+			     struct argp_state *state)
 {
 	unsigned long long value;
 	char *end;
@@ -122,7 +127,8 @@ static uint64_t parse_number(const char *text, uint64_t low, uint64_t high, stru
 	return value;
 }
 
-static bool parse_list(char *text, unsigned int *values, unsigned int *count, struct argp_state *state)
+static bool parse_list(char *text, unsigned int *values, unsigned int *count,
+		       struct argp_state *state)
 {
 	char *part, *save = NULL;
 
@@ -141,13 +147,14 @@ static bool parse_list(char *text, unsigned int *values, unsigned int *count, st
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	static const char * const fails[] = { "none", "run", "fence", "hang" };
+	static const char *const fails[] = { "none", "run", "fence", "hang" };
 	unsigned int i;
 	char *colon;
 
 	switch (key) {
 	case 'd':
-		options.all_devices = parse_list(arg, options.devices, &options.device_count, state);
+		options.all_devices =
+			parse_list(arg, options.devices, &options.device_count, state);
 		return 0;
 	case 'r':
 		options.all_rings = parse_list(arg, options.rings, &options.ring_count, state);
