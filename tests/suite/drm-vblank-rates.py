@@ -125,10 +125,13 @@ g.reset()
 vblank.load(devices=1, crtcs=2, refresh_hz=20, high_prec=0, paused=1)
 vblank.command("hold", 0, 0)
 run([(0, 0)], 1)
-for n in range(3):
-    vblank.command("late", 0, 0, 35000000, 1)
+# On a busy host an interrupt can come so late that the next frame has begun: that is missed.
+for n in range(20):
+    vblank.command("late", 0, 0, 30000000, 1)
     run([(0, 0)], 0.5)
-row = rows(g)[0, 0]
+    row = rows(g)[0, 0]
+    if row["late"] >= 3:
+        break
 same_as_log(row, vblank.log(0, 0), "late frames")
 lab.check(row["late"] >= 3, "late: %d" % row["late"])
 lab.check(row["jitter_ns"]["max"] >= 20000000, "jitter: %r" % row["jitter_ns"])
