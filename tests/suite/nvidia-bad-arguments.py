@@ -73,7 +73,8 @@ lab.equal((power["suspends"], power["suspends_failed"]), (calls, calls * 3 // 4)
 for row in nvidia_stats.table("devices", "minor", sections=sections).values():
     lab.check((row["open_handles"] or 0) >= 0, "open handles of %s" % row["device"])
 p2p = nvidia_stats.table("p2p", "peer", sections=sections)[None]
-lab.equal(p2p["gets"] + p2p["gets_failed"], calls, "gets")
-lab.check((p2p["live_bytes"] or 0) >= 0, "live bytes")
+# Its persistent forms are missing: what is counted is not all.
+lab.equal((p2p["gets"], p2p["gets_failed"], p2p["puts"], p2p["live_bytes"]), (None,) * 4,
+          "what a driver with functions missing is not known to have done")
 lab.equal(p2p["dma_maps_untracked"], p2p["dma_maps"], "mappings of unknown pages")
 nvidia.unload()
