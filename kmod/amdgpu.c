@@ -40,7 +40,7 @@ struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELDS] = {
 #define AMDGPU_TRACEPOINT(_name, _role, _body, _prototype)                               \
 	{                                                                                \
 		.module = "amdgpu", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
-		.role = _role, .body = _body, .prototype = _prototype, .optional = true  \
+		.role = _role, .body = _body, .prototype = _prototype,                   \
 	}
 
 static struct gpumon_probe amdgpu_probes[] = {

@@ -63,8 +63,10 @@ noinline u64 gpumon_amdgpu_device_learn(const struct device *dev, const char *na
 	if (entry) {
 		/* Two CPUs that learn it at once write the same. */
 		WRITE_ONCE(entry->value, 0);
+		/* Nobody takes the new hash for that of the name before. */
 		smp_wmb();
 		WRITE_ONCE(entry->owner, hash);
+		/* Pairs with gpumon_amdgpu_device_hash(). */
 		smp_store_release(&entry->value, (unsigned long)name);
 	}
 	return hash;

@@ -44,7 +44,7 @@ static const struct gpumon_column ring_columns[] = {
 	[RING_UNMATCHED] = { .name = "unmatched" },
 	[RING_UNTRACKED] = { .name = "untracked" },
 	[RING_UNATTRIBUTED] = { .name = "unattributed" },
-	[RING_BACKWARDS] = { .name = "backwards" },
+	[RING_BACKWARDS] = { .name = "clock_backwards" },
 	[RING_PIPE_SYNCS] = { .name = "pipe_syncs" },
 };
 
@@ -119,9 +119,11 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char
 	if (entry) {
 		/* Two CPUs that learn it at once write the same. */
 		WRITE_ONCE(entry->value, 0);
+		/* Nobody takes the new row for that of the name before. */
 		smp_wmb();
 		WRITE_ONCE(entry->owner, (unsigned long)dev);
 		WRITE_ONCE(entry->row, row);
+		/* Pairs with ring_of(). */
 		smp_store_release(&entry->value, (unsigned long)name);
 	}
 	return row;
@@ -188,7 +190,7 @@ void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	/* Until it is armed, sched is that of the device's first ring: whatever the job's will be. */
+	/* Until it is armed, sched is the device's first ring, whatever the job's will be. */
 	if (unlikely(!gpumon_amdgpu_get(AMDGPU_IB_LENGTH, ib, &length) ||
 		     copy_from_kernel_nofault(&entity, &sched_job->entity, sizeof(entity)) ||
 		     copy_from_kernel_nofault(&rq, &entity->rq, sizeof(rq)) ||

@@ -301,7 +301,8 @@ static __always_inline void vm_event(void *data, const void *bo_va, const void *
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	if (unlikely(!gpumon_amdgpu_get(AMDGPU_MAPPING_START, mapping, &first) ||
-		     !gpumon_amdgpu_get(AMDGPU_MAPPING_LAST, mapping, &last) || last < first)) {
+		     !gpumon_amdgpu_get(AMDGPU_MAPPING_LAST, mapping, &last) ||
+		     (mapping_known() && last < first))) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
 		goto leave;
 	}
@@ -329,9 +330,13 @@ static __always_inline void vm_event(void *data, const void *bo_va, const void *
 				       &flags))
 			flags = AMDGPU_EVENT_UNKNOWN;
 		if (!mapping_known())
-			first = last = bytes = AMDGPU_EVENT_UNKNOWN;
-		gpumon_event_ring_words(map ? GPUMON_EVENT_VM_MAP : GPUMON_EVENT_VM_UNMAP,
-					ktime_get_mono_fast_ns(), row, first, last, bytes, flags);
+			bytes = AMDGPU_EVENT_UNKNOWN;
+		gpumon_event_ring_words(
+			map ? GPUMON_EVENT_VM_MAP : GPUMON_EVENT_VM_UNMAP, ktime_get_mono_fast_ns(),
+			row,
+			gpumon_amdgpu_known(AMDGPU_MAPPING_START) ? first : AMDGPU_EVENT_UNKNOWN,
+			gpumon_amdgpu_known(AMDGPU_MAPPING_LAST) ? last : AMDGPU_EVENT_UNKNOWN,
+			bytes, flags);
 	}
 leave:
 	gpumon_probe_leave(&ctx);
@@ -361,7 +366,7 @@ void gpumon_amdgpu_vm_unmap(void *data, struct amdgpu_bo_va *bo_va,
 	vm_event(data, bo_va, mapping, false);
 }
 
-/* The hub moved from the ring's functions to the ring. False if it is known where and unreadable. */
+/* The hub moved from the ring's functions to the ring. False if it cannot be read. */
 static __always_inline bool ring_hub(const void *ring, u64 *hub)
 {
 	if (!gpumon_amdgpu_known(AMDGPU_RING_HUB) && gpumon_amdgpu_known(AMDGPU_RING_FUNCS))

@@ -110,23 +110,22 @@ amdgpu.check_all(rows("flushes"), dict(
      ((A + "/sdma0", "8", "1"), dict(flushes=2))]))
 
 lab.step("jobs: latency from submission to run, by the job's own fence")
-SLOW, SLOWER = 20000000, 80000000
 one = f.amdgpu_job(gfx[A], context=11, seqno=1, num_ibs=4)
 # The same numbers on another GPU, and the next of the same context.
 other = f.amdgpu_job(gfx[B], context=11, seqno=1, num_ibs=1)
 after = f.amdgpu_job(gfx[A], context=11, seqno=2, num_ibs=2)
-f.amdgpu_cs_ioctl(one)
-f.wait(SLOW)
-f.amdgpu_cs_ioctl(other)
-f.amdgpu_sched_run_job(one)
-f.amdgpu_cs_ioctl(after)
-f.wait(SLOWER)
-f.amdgpu_sched_run_job(other)
-f.amdgpu_sched_run_job(after)
+submitted = {one: f.amdgpu_cs_ioctl(one)}
+f.wait(20000000)
+submitted[other] = f.amdgpu_cs_ioctl(other)
+ran = {one: f.amdgpu_sched_run_job(one)}
+submitted[after] = f.amdgpu_cs_ioctl(after)
+f.wait(80000000)
+ran[other] = f.amdgpu_sched_run_job(other)
+ran[after] = f.amdgpu_sched_run_job(after)
 # Run again after a reset, and a job of the kernel's own.
 f.amdgpu_sched_run_job(one)
 f.amdgpu_sched_run_job(f.amdgpu_job(sdma, context=12, seqno=1), times=3)
-quiet = dict(untracked=0, unattributed=0, backwards=0, pipe_syncs=0, command_buffers=0,
+quiet = dict(untracked=0, unattributed=0, clock_backwards=0, pipe_syncs=0, command_buffers=0,
              command_dwords=0)
 amdgpu.check_all(rows("rings"), {
     (A, "gfx_0.0.0"): dict(submissions=2, ibs=6, runs=3, unmatched=1, submission_ns_count=2,
@@ -138,11 +137,20 @@ amdgpu.check_all(rows("rings"), {
 with Gpumon() as g:
     found = {(r["device"], r["ring"]): r["submission_ns"]
              for r in g.statistics()["amdgpu.rings"]}
+
+
+def between(job):
+    """The least and the most that can have passed, by the firing module's clock."""
+    return (ran[job].first_ns - submitted[job].last_ns - 100000,
+            ran[job].last_ns - submitted[job].first_ns + 100000)
+
+
 latency = found[A, "gfx_0.0.0"]
-lab.within(latency["min"], SLOW, SLOWER, "latency of the first job")
-lab.within(latency["max"], SLOWER, 20 * SLOWER, "latency of the second job")
+low, high = sorted(map(between, (one, after)))
+lab.within(latency["min"], *low, "the shorter latency")
+lab.within(latency["max"], *high, "the longer latency")
 lab.equal(latency["sum"], latency["min"] + latency["max"], "sum of two")
-lab.within(found[B, "gfx_0.0.0"]["sum"], SLOWER, 20 * SLOWER, "latency on the other GPU")
+lab.within(found[B, "gfx_0.0.0"]["sum"], *between(other), "latency on the other GPU")
 lab.equal(sum(b["count"] for b in latency["buckets"]), 2, "in the buckets")
 
 lab.step("a job that is killed does not lend its time to the next with its fence's memory")
