@@ -33,7 +33,10 @@
 #define FILE_POLL  "*file *poll_table_struct"
 #define VMA	   "*vm_area_struct"
 #define IRQ	   "i32 *"
-#define PAGES	   "*nvidia_p2p_page_table"
+/* How a va_list is passed depends on the architecture. */
+#define ERROR \
+	"*pci_dev u32 *char *__va_list_tag|*pci_dev u32 *char struct:__va_list|*pci_dev u32 *char *"
+#define PAGES "*nvidia_p2p_page_table"
 
 static struct gpumon_probe nvidia_probes[] = {
 	/* Beginnings first: the order in which they are detached. */
@@ -133,10 +136,8 @@ static struct gpumon_probe nvidia_probes[] = {
 		  .without = "runtime resumes are not counted",
 		  .data_size = sizeof(struct nvidia_power_data)),
 
-	KPROBE("nv_report_error", NVIDIA_XID, nvidia_error_reported,
-	       "*pci_dev u32 *char *__va_list_tag|*pci_dev u32 *char struct:__va_list|"
-	       "*pci_dev u32 *char *",
-	       "void", .fallback = true, .without = "Xid errors are not counted"),
+	KPROBE("nv_report_error", NVIDIA_XID, nvidia_error_reported, ERROR, "void",
+	       .fallback = true, .without = "Xid errors are not counted"),
 	{ .module = "nvidia",
 	  .name = "nvidia_dev_xid",
 	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,

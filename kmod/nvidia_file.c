@@ -335,7 +335,7 @@ NVIDIA_KRETPROBE(nvidia_mmap_entered)
 
 	mmap->file = (void *)regs_get_kernel_argument(regs, 0);
 	if (copy_from_kernel_nofault(mmap->at, &vma->vm_start, sizeof(mmap->at)))
-		mmap->at[0] = mmap->at[1] = 0;
+		memset(mmap->at, 0, sizeof(mmap->at));
 	return 0;
 }
 
