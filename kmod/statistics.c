@@ -66,9 +66,12 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 	statistics->rows = kvcalloc(rows, sizeof(*statistics->rows), GFP_KERNEL);
 	statistics->gauges = kvcalloc((size_t)rows * statistics->column_count,
 				      sizeof(*statistics->gauges), GFP_KERNEL);
+	statistics->opened_gauges = kvcalloc((size_t)rows * statistics->column_count,
+					     sizeof(*statistics->opened_gauges), GFP_KERNEL);
 	statistics->closed_gauges = kvcalloc((size_t)rows * statistics->column_count,
 					     sizeof(*statistics->closed_gauges), GFP_KERNEL);
-	if (!statistics->rows || !statistics->gauges || !statistics->closed_gauges)
+	if (!statistics->rows || !statistics->gauges || !statistics->opened_gauges ||
+	    !statistics->closed_gauges)
 		return -ENOMEM;
 	return gpumon_counters_init(&statistics->counters, rows, sums, words - sums, 0);
 }
@@ -83,6 +86,7 @@ void gpumon_statistics_exit(struct gpumon_statistics *statistics)
 {
 	gpumon_counters_free(&statistics->counters);
 	kvfree(statistics->closed_gauges);
+	kvfree(statistics->opened_gauges);
 	kvfree(statistics->gauges);
 	kvfree(statistics->rows);
 	gpumon_table_free(&statistics->table);
@@ -103,7 +107,8 @@ size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics)
 	       (size_t)statistics->table.slots *
 		       (sizeof(*statistics->rows) +
 			statistics->column_count *
-				(sizeof(*statistics->gauges) + sizeof(*statistics->closed_gauges)));
+				(sizeof(*statistics->gauges) + sizeof(*statistics->opened_gauges) +
+				 sizeof(*statistics->closed_gauges)));
 }
 
 static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
@@ -195,8 +200,10 @@ void gpumon_statistics_close(struct gpumon_statistics *statistics)
 	size_t i;
 
 	lockdep_assert_held(&gpumon_period_lock);
-	for (i = 0; i < (size_t)statistics->table.slots * statistics->column_count; i++)
+	for (i = 0; i < (size_t)statistics->table.slots * statistics->column_count; i++) {
+		statistics->opened_gauges[i] = statistics->closed_gauges[i];
 		statistics->closed_gauges[i] = atomic64_read(&statistics->gauges[i].now);
+	}
 	gpumon_counters_close(&statistics->counters);
 	atomic_add(2, &statistics->generation);
 }
@@ -270,8 +277,10 @@ void gpumon_row_view_free(struct gpumon_row_view *view)
 bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool closed,
 		     struct gpumon_row_view *view)
 {
-	const struct gpumon_gauge *gauges =
-		statistics->gauges + (size_t)row * statistics->column_count;
+	const size_t first = (size_t)row * statistics->column_count;
+	const struct gpumon_gauge *gauges = statistics->gauges + first;
+	const s64 *end = statistics->closed_gauges + first;
+	const s64 *begin = closed ? statistics->opened_gauges + first : end;
 	u32 i, max;
 
 	/* Pairs with row_learn(): the labels are there. */
@@ -281,13 +290,10 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 	for (i = 0; i < statistics->column_count; i++) {
 		if (statistics->columns[i].kind != GPUMON_COLUMN_KIND_GAUGE)
 			continue;
-		view->level[i] =
-			closed ? statistics->closed_gauges[(size_t)row * statistics->column_count +
-							   i] :
-				 atomic64_read(&gauges[i].now);
-		/* A level that did not change since the reset is the highest of the period. */
+		view->level[i] = closed ? end[i] : atomic64_read(&gauges[i].now);
+		/* The highest may be the one that the period began with: only rises are noted. */
 		max = statistics->places[i].extreme;
-		view->words[max] = max_t(s64, view->words[max], max_t(s64, view->level[i], 0));
+		view->words[max] = max3((s64)view->words[max], view->level[i], begin[i]);
 	}
 	return true;
 }

@@ -89,7 +89,8 @@ struct gpumon_place {
  * @counters: words: one for each column (counter, or sum of a histogram), the
  *            buckets of the histograms, then the extremes
  * @gauges: column_count for each row
- * @closed_gauges: their levels at the end of the closed period
+ * @opened_gauges: their levels at the beginning of the closed period
+ * @closed_gauges: their levels at its end, where the one that runs begins
  * @places: where the words of the columns lie
  * @generation: changes when a row comes, never 0
  */
@@ -105,6 +106,7 @@ struct gpumon_statistics {
 	struct gpumon_row *rows;
 	struct gpumon_counters counters;
 	struct gpumon_gauge *gauges;
+	s64 *opened_gauges;
 	s64 *closed_gauges;
 	struct gpumon_place *places;
 	atomic_t generation;
