@@ -242,6 +242,7 @@ bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *ti
 	for (tries = 0; tries < 3; tries++) {
 		if (!READ_NOFAULT(&last, &vblank->seqlock))
 			return false;
+		/* Pairs with the core's write_seqlock(): what was read is of that sequence. */
 		smp_rmb();
 		if (!READ_NOFAULT(&sequence, &vblank->SEQUENCE))
 			return false;

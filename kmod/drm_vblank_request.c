@@ -15,7 +15,7 @@
 /* Events that one client may wait for at a time: more the DRM core refuses. */
 #define MAX_REQUESTS 128
 
-/* Set in gpumon_tracked.owner of a client: requests up to the number in the low half had no room. */
+/* In gpumon_tracked.owner of a client: requests up to the number in the low half had no room. */
 #define LOST BIT_ULL(32)
 
 /* Two CPUs may not agree on the time to the nanosecond. */
