@@ -37,7 +37,7 @@ static int open_failed(struct gpumon_error *err, const char *what, int ret)
 static int join(struct gpumon_alert_listener *listener, struct gpumon_error *err)
 {
 	int ret = genl_connect(listener->socket);
-	int group;
+	int group, families;
 
 	if (ret)
 		return open_failed(err, "connecting to netlink", ret);
@@ -47,10 +47,16 @@ static int join(struct gpumon_alert_listener *listener, struct gpumon_error *err
 	group = genl_ctrl_resolve_grp(listener->socket, GPUMON_FAMILY_NAME, GPUMON_MCGRP_ALERTS);
 	if (group < 0)
 		return open_failed(err, "looking for the group alerts", group);
+	families = genl_ctrl_resolve_grp(listener->socket, "nlctrl", "notify");
+	if (families < 0)
+		return open_failed(err, "looking for the group notify", families);
 	nl_socket_set_buffer_size(listener->socket, SOCKET_BYTES, 0);
 	ret = nl_socket_add_membership(listener->socket, group);
 	if (ret)
 		return open_failed(err, "joining the group alerts", ret);
+	ret = nl_socket_add_membership(listener->socket, families);
+	if (ret)
+		return open_failed(err, "joining the group notify", ret);
 	return 0;
 }
 
@@ -87,6 +93,22 @@ int gpumon_alert_listener_fd(const struct gpumon_alert_listener *listener)
 	return nl_socket_get_fd(listener->socket);
 }
 
+/* A group that is gone is silent; the kernel tells of its family. */
+static bool family_gone(const struct gpumon_alert_listener *listener,
+			const struct nlmsghdr *message)
+{
+	const struct genlmsghdr *genl = (const void *)(message + 1);
+	const struct nlattr *id;
+
+	if (message->nlmsg_type != GENL_ID_CTRL ||
+	    message->nlmsg_len < sizeof(*message) + GENL_HDRLEN || genl->cmd != CTRL_CMD_DELFAMILY)
+		return false;
+	id = nla_find((const void *)((const char *)genl + GENL_HDRLEN),
+		      (int)(message->nlmsg_len - sizeof(*message) - GENL_HDRLEN),
+		      CTRL_ATTR_FAMILY_ID);
+	return id && nla_len(id) >= (int)sizeof(uint16_t) && nla_get_u16(id) == listener->family;
+}
+
 static int take(const struct gpumon_alert_listener *listener, const unsigned char *buffer,
 		size_t left, struct gpumon_model *model)
 {
@@ -102,6 +124,8 @@ static int take(const struct gpumon_alert_listener *listener, const unsigned cha
 			ret = gpumon_parse_alert(message, left, GPUMON_CMD_ALERT_NTF, model);
 			if (ret)
 				return ret;
+		} else if (family_gone(listener, message)) {
+			return -ENODEV;
 		}
 		step = NLMSG_ALIGN((size_t)message->nlmsg_len);
 		step = step < left ? step : left;
@@ -112,7 +136,7 @@ static int take(const struct gpumon_alert_listener *listener, const unsigned cha
 }
 
 int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gpumon_model *model,
-			       bool *lost, struct gpumon_error *err)
+			       struct gpumon_error *err)
 {
 	union {
 		struct nlmsghdr align;
@@ -120,7 +144,6 @@ int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gp
 	} buffer;
 	int fd = gpumon_alert_listener_fd(listener);
 
-	*lost = false;
 	for (;;) {
 		struct sockaddr_nl from = { 0 };
 		socklen_t from_len = sizeof(from);
@@ -128,10 +151,9 @@ int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gp
 				     (struct sockaddr *)&from, &from_len);
 		int ret;
 
-		if (n < 0 && errno == ENOBUFS) {
-			*lost = true;
+		/* Alerts did not fit: how many is in the counts of the next ones. */
+		if (n < 0 && errno == ENOBUFS)
 			continue;
-		}
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return 0;
 		if (n < 0)
@@ -141,6 +163,9 @@ int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gp
 		if (from.nl_pid)
 			continue;
 		ret = take(listener, buffer.bytes, (size_t)n, model);
+		if (ret == -ENODEV)
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "not-loaded",
+						"the module gpumon was unloaded");
 		if (ret)
 			return gpumon_error_set(
 				err, GPUMON_EXIT_FAILED, ret, "kernel",

@@ -22,12 +22,12 @@ int gpumon_alert_listener_fd(const struct gpumon_alert_listener *listener);
  * gpumon_alert_listener_read() - the alerts that have come
  * @listener: listener
  * @model: alerts are added to it
- * @lost: set to whether the socket's buffer was full: alerts went by unseen
  * @err: out
  *
- * Does not wait. 0, also if none has come; -1 with *err.
+ * Does not wait. 0, also if none has come; -1 with *err, for example because the module was
+ * unloaded; @model has what came before that.
  */
 int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gpumon_model *model,
-			       bool *lost, struct gpumon_error *err);
+			       struct gpumon_error *err);
 
 #endif /* GPUMON_USER_ALERT_LISTENER_H */

@@ -18,14 +18,19 @@
 
 /* Signals are looked for that often. */
 #define POLL_MS 200
+/* Kinds, devices and codes of which the count is followed; the module keeps fewer. */
+#define FOLLOWED_MAX 256
 
 /**
  * struct alerts_run - a run of the command
  * @exec: shell command to run on each alert, NULL for none
  * @count: stop after so many, 0 for no end
- * @end_ns: stop then, 0 for no end
+ * @duration_ns: stop after that time, 0 for no end
+ * @end_ns: that point in time, UINT64_MAX for no end
  * @last: print the last of each kind, and do not wait for more
  * @shown: alerts printed
+ * @seen: the last alert of each kind, device and code, of which only the count is of use
+ * @lost: alerts that the module could not send, as last told
  */
 struct alerts_run {
 	struct gpumon_context *context;
@@ -33,8 +38,11 @@ struct alerts_run {
 	const char *exec;
 	uint64_t count;
 	uint64_t duration_ns;
+	uint64_t end_ns;
 	bool last;
 	uint64_t shown;
+	struct gpumon_model seen;
+	uint64_t lost;
 };
 
 static const char *text_of(const char *text)
@@ -57,22 +65,9 @@ static void print_alert(struct alerts_run *run, const struct gpumon_alert *alert
 
 static int print_json(struct alerts_run *run, const struct gpumon_alert *alert)
 {
-	struct json_object *object = json_object_new_object();
-	int ret = 0;
+	struct json_object *object = gpumon_json_alert(alert);
 
-	ret |= gpumon_json_add_value(object, "time_ns", alert->time_ns);
-	ret |= gpumon_json_add_string(object, "group", alert->group);
-	ret |= gpumon_json_add_string(object, "kind", alert->kind);
-	ret |= gpumon_json_add_string(object, "device", alert->device);
-	ret |= gpumon_json_add_value(object, "code", alert->code);
-	ret |= gpumon_json_add_string(object, "message", alert->message);
-	ret |= gpumon_json_add_value(object, "count", alert->count);
-	ret |= gpumon_json_add_value(object, "lost", alert->lost);
-	if (ret) {
-		json_object_put(object);
-		return -ENOMEM;
-	}
-	return gpumon_json_print(object, true, run->context->out);
+	return object ? gpumon_json_print(object, true, run->context->out) : -ENOMEM;
 }
 
 /* The alert is in the environment, not in the command line: a message may hold anything. */
@@ -119,16 +114,83 @@ static void run_command(struct alerts_run *run, const struct gpumon_alert *alert
 			WEXITSTATUS(status));
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(text_of(a), text_of(b));
+}
+
+static struct gpumon_alert *seen_before(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	for (size_t i = 0; i < run->seen.n_alerts; i++) {
+		struct gpumon_alert *seen = &run->seen.alerts[i];
+
+		if (seen->code.v == alert->code.v && same_text(seen->device, alert->device) &&
+		    same_text(seen->kind, alert->kind) && same_text(seen->group, alert->group))
+			return seen;
+	}
+	return NULL;
+}
+
+/* Without memory its count is not followed. */
+static void remember(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	struct gpumon_alert *seen;
+
+	if (run->seen.n_alerts >= FOLLOWED_MAX)
+		return;
+	seen = gpumon_model_add_alert(&run->seen);
+	if (!seen)
+		return;
+	seen->group = strdup(text_of(alert->group));
+	seen->kind = strdup(text_of(alert->kind));
+	seen->device = strdup(text_of(alert->device));
+	seen->code = alert->code;
+	seen->count = alert->count;
+}
+
+/*
+ * How many went by unseen. A socket that overflows does not say how many did not fit, but the
+ * counts have a gap then; what the module had no room for is in none of them, it says so itself.
+ */
+static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	struct gpumon_alert *seen = seen_before(run, alert);
+	uint64_t before = seen ? seen->count.v : 0;
+	uint64_t missed = alert->count.v > before ? alert->count.v - before - 1 : 0;
+
+	if (!seen)
+		remember(run, alert);
+	else if (alert->count.v > before)
+		seen->count = alert->count;
+	if (alert->lost.v > run->lost) {
+		missed += alert->lost.v - run->lost;
+		run->lost = alert->lost.v;
+	}
+	if (missed)
+		fprintf(run->context->err,
+			"gpumon-user: %" PRIu64
+			" alerts were lost: they came faster than they were handled\n",
+			missed);
+}
+
 static bool enough(const struct alerts_run *run)
 {
 	return run->count && run->shown >= run->count;
 }
 
-static int show(struct alerts_run *run, const struct gpumon_model *model, bool exec)
+/* Commands take their time: the end may come while many alerts still wait for theirs. */
+static bool ended(const struct alerts_run *run)
 {
-	for (size_t i = 0; i < model->n_alerts && !enough(run); i++) {
+	return gpumon_signals_caught() || (run->exec && gpumon_monotonic_ns() >= run->end_ns);
+}
+
+static int show(struct alerts_run *run, const struct gpumon_model *model)
+{
+	for (size_t i = 0; i < model->n_alerts && !enough(run) && !ended(run); i++) {
 		const struct gpumon_alert *alert = &model->alerts[i];
 
+		if (!run->last)
+			tell_losses(run, alert);
 		if (run->context->json) {
 			if (print_json(run, alert))
 				return -1;
@@ -136,26 +198,38 @@ static int show(struct alerts_run *run, const struct gpumon_model *model, bool e
 			print_alert(run, alert);
 		}
 		run->shown++;
-		if (exec && run->exec)
+		if (run->exec)
 			run_command(run, alert);
 	}
 	fflush(run->context->out);
 	return ferror(run->context->out) ? -1 : 0;
 }
 
-static int show_last(struct alerts_run *run, struct gpumon_error *err)
+static int read_kept(struct gpumon_model *model, struct gpumon_error *err)
 {
-	struct gpumon_model model = { 0 };
 	struct gpumon_client *client;
 	int ret;
 
 	if (gpumon_client_open(&client, err))
 		return -1;
-	ret = gpumon_client_read(client, GPUMON_PART_ALERTS, 0, &model, err);
+	ret = gpumon_client_read(client, GPUMON_PART_ALERTS, 0, model, err);
 	gpumon_client_close(client);
-	if (!ret && show(run, &model, false))
-		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io", "standard output: %s",
-				       strerror(EIO));
+	return ret;
+}
+
+static int output_failed(struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io", "standard output: %s",
+				strerror(EIO));
+}
+
+static int show_last(struct alerts_run *run, struct gpumon_error *err)
+{
+	struct gpumon_model model = { 0 };
+	int ret = read_kept(&model, err);
+
+	if (!ret && show(run, &model))
+		ret = output_failed(err);
 	gpumon_model_free(&model);
 	return ret;
 }
@@ -163,23 +237,28 @@ static int show_last(struct alerts_run *run, struct gpumon_error *err)
 static int follow(struct alerts_run *run, struct gpumon_alert_listener *listener,
 		  struct gpumon_error *err)
 {
-	uint64_t end = run->duration_ns ? gpumon_monotonic_ns() + run->duration_ns : UINT64_MAX;
+	/* After joining: what happens in between comes twice, which is no gap. */
+	if (read_kept(&run->seen, err))
+		return -1;
+	for (size_t i = 0; i < run->seen.n_alerts; i++)
+		if (run->seen.alerts[i].lost.v > run->lost)
+			run->lost = run->seen.alerts[i].lost.v;
 
-	while (!gpumon_signals_caught() && !enough(run) && gpumon_monotonic_ns() < end) {
+	while (!gpumon_signals_caught() && !enough(run)) {
 		struct pollfd fds = { .fd = gpumon_alert_listener_fd(listener), .events = POLLIN };
 		struct gpumon_model model = { 0 };
-		bool lost;
+		uint64_t now = gpumon_monotonic_ns();
+		uint64_t left_ms = now < run->end_ns ? (run->end_ns - now) / 1000000 + 1 : 0;
 		int ret;
 
-		if (poll(&fds, 1, POLL_MS) <= 0)
+		if (!left_ms)
+			break;
+		if (poll(&fds, 1, left_ms < POLL_MS ? (int)left_ms : POLL_MS) <= 0)
 			continue;
-		ret = gpumon_alert_listener_read(listener, &model, &lost, err);
-		if (lost)
-			fputs("gpumon-user: alerts were lost: they came faster than they were handled\n",
-			      run->context->err);
-		if (!ret && show(run, &model, true))
-			ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io",
-					       "standard output: %s", strerror(EIO));
+		ret = gpumon_alert_listener_read(listener, &model, err);
+		/* Also what came before that failed. */
+		if (show(run, &model))
+			ret = output_failed(err);
 		gpumon_model_free(&model);
 		if (ret)
 			return ret;
@@ -194,6 +273,7 @@ static int alerts_run(struct alerts_run *run)
 	int ret;
 
 	gpumon_signals_catch();
+	run->end_ns = run->duration_ns ? gpumon_monotonic_ns() + run->duration_ns : UINT64_MAX;
 	if (run->last) {
 		ret = show_last(run, &err);
 	} else {
@@ -201,6 +281,7 @@ static int alerts_run(struct alerts_run *run)
 		if (!ret)
 			ret = follow(run, listener, &err);
 		gpumon_alert_listener_close(listener);
+		gpumon_model_free(&run->seen);
 	}
 	return ret ? gpumon_report(run->context, &err) : GPUMON_EXIT_OK;
 }

@@ -130,6 +130,12 @@ static struct json_object *json_layout(const struct gpumon_layout *layout)
 	return finish(object, failed);
 }
 
+/* The module says "-" for a device that is not known. */
+static const char *known_name(const char *name)
+{
+	return name && strcmp(name, "-") != 0 ? name : NULL;
+}
+
 struct json_object *gpumon_json_alert(const struct gpumon_alert *alert)
 {
 	struct json_object *object = json_object_new_object();
@@ -138,7 +144,7 @@ struct json_object *gpumon_json_alert(const struct gpumon_alert *alert)
 	failed = gpumon_json_add_value(object, "time_ns", alert->time_ns) ||
 		 gpumon_json_add_string(object, "group", alert->group) ||
 		 gpumon_json_add_string(object, "kind", alert->kind) ||
-		 gpumon_json_add_string(object, "device", alert->device) ||
+		 gpumon_json_add_string(object, "device", known_name(alert->device)) ||
 		 gpumon_json_add_value(object, "code", alert->code) ||
 		 gpumon_json_add_string(object, "message", alert->message) ||
 		 gpumon_json_add_value(object, "count", alert->count) ||
