@@ -105,14 +105,18 @@ static const struct gpumon_row *model_row(const struct gpumon_model *model, cons
 	return NULL;
 }
 
-static const char *find_row(void *data, const char *group, const char *table, unsigned int number)
+static const char *find_row(void *data, const char *group, const char *table, unsigned int number,
+			    uint64_t time_ns)
 {
 	struct trace_run *run = data;
 	const struct gpumon_row *row = model_row(&run->rings, group, table, number);
 	struct gpumon_error err;
 
-	/* Rows stay, so that only an unknown one is looked up again; and not for each event. */
-	if (!row && gpumon_monotonic_ns() - run->rings_ns >= RINGS_UNKNOWN_NS) {
+	/*
+	 * Rows stay, and are there before their first event is: only one that came after the last
+	 * look is looked up again. Events come many at a time, so that is not for each of them.
+	 */
+	if (!row && time_ns >= run->rings_ns) {
 		(void)read_rings(run, &err);
 		row = model_row(&run->rings, group, table, number);
 	}

@@ -100,7 +100,8 @@ static const char *trace_row(const struct gpumon_trace *trace, const struct gpum
 		return NULL;
 	return trace->options.find_row(trace->options.find_ring_data,
 				       gpumon_trace_event_group(event->event),
-				       gpumon_trace_event_table(event->event), event->ring);
+				       gpumon_trace_event_table(event->event), event->ring,
+				       event->time_ns);
 }
 
 /* The whole of the labels, or one of them. */

@@ -59,12 +59,14 @@ static size_t without(const char *name, const char *ending)
 
 /*
  * A word that is all ones is not known: a size that could not be read, a time without a
- * beginning. What a function returned is always known, and may be -EPERM.
+ * beginning. What a function returned is always known, and may be -EPERM; so is how much it was
+ * asked for, all ones for all there is.
  */
 static struct gpumon_value value_of(const char *name, uint64_t word)
 {
-	return (struct gpumon_value){ .v = word,
-				      .known = word != UINT64_MAX || !strcmp(name, "result") };
+	bool known = word != UINT64_MAX || !strcmp(name, "result") || !strcmp(name, "target_pages");
+
+	return (struct gpumon_value){ .v = word, .known = known };
 }
 
 static void print_word(FILE *out, const char *name, uint64_t word)
@@ -83,6 +85,8 @@ static void print_word(FILE *out, const char *name, uint64_t word)
 			snprintf(text, sizeof(text), "-");
 		else if (length)
 			snprintf(text, sizeof(text), "0x%" PRIx64, word);
+		else if (word == UINT64_MAX && !strcmp(name, "target_pages"))
+			snprintf(text, sizeof(text), "all");
 		else
 			snprintf(text, sizeof(text), "%" PRId64, (int64_t)word);
 		length = length ? length : strlen(name);
