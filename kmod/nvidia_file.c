@@ -413,6 +413,7 @@ NVIDIA_KPROBE(nvidia_fault_called)
 	struct vm_area_struct *vma;
 	struct gpumon_event_context ctx;
 	unsigned long address;
+	u64 page = U64_MAX;
 	u32 row;
 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
@@ -426,10 +427,11 @@ NVIDIA_KPROBE(nvidia_fault_called)
 	gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_FAULTS, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {
-		if (get_kernel_nofault(address, &fault->address))
-			address = 0;
-		gpumon_event_ring_words(GPUMON_EVENT_FAULT, ktime_get_mono_fast_ns(), row,
-					address & PAGE_MASK, 0, 0, 0);
+		/* All ones: not known. */
+		if (!get_kernel_nofault(address, &fault->address))
+			page = address & PAGE_MASK;
+		gpumon_event_ring_words(GPUMON_EVENT_FAULT, ktime_get_mono_fast_ns(), row, page, 0,
+					0, 0);
 	}
 leave:
 	gpumon_probe_leave(&ctx);

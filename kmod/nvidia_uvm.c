@@ -168,7 +168,7 @@ static bool read_field(unsigned int field, const void *data, u64 *value)
 
 static u32 count_fault(const void *data, u64 now)
 {
-	u64 processor = PROCESSOR_UNKNOWN, duplicate = 0, write = 0, address = 0;
+	u64 processor = PROCESSOR_UNKNOWN, duplicate = 0, write = 0, page = U64_MAX;
 	local64_t *words;
 	u32 row;
 
@@ -187,10 +187,11 @@ static u32 count_fault(const void *data, u64 now)
 	gpumon_row_add(words, FAULT_DUPLICATES, !!duplicate);
 	gpumon_row_add(words, FAULT_WRITES, !!write);
 	if (gpumon_event_ring_on()) {
-		if (!processor)
-			read_field(FIELD_FAULT_ADDRESS, data, &address);
-		gpumon_event_ring_words(GPUMON_EVENT_UVM_FAULT, now, row, address & PAGE_MASK, 0, 0,
-					0);
+		/* All ones: not known. */
+		if (!processor && gpumon_field_known(&uvm_fields[FIELD_FAULT_ADDRESS]) &&
+		    read_field(FIELD_FAULT_ADDRESS, data, &page))
+			page &= PAGE_MASK;
+		gpumon_event_ring_words(GPUMON_EVENT_UVM_FAULT, now, row, page, 0, 0, 0);
 	}
 	return row;
 }
@@ -215,9 +216,10 @@ static u32 count_migration(const void *data, u64 now)
 		gpumon_row_add(words, MIGRATION_EVICTED, bytes);
 	}
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(cause == CAUSE_EVICTION ? GPUMON_EVENT_UVM_EVICT :
-								  GPUMON_EVENT_UVM_MIGRATE,
-					now, row, bytes, from, to, 0);
+		gpumon_event_ring_words(
+			cause == CAUSE_EVICTION ? GPUMON_EVENT_UVM_EVICT : GPUMON_EVENT_UVM_MIGRATE,
+			now, row, gpumon_field_known(&uvm_fields[FIELD_BYTES]) ? bytes : U64_MAX,
+			from, to, 0);
 	return row;
 }
 
