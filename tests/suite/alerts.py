@@ -1,0 +1,250 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: timeout=240
+"""gpumon-user alerts: each once, with what the driver said; commands that get it in their
+environment and run none of it; the last ones; losses told to the number.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+import nvidia
+from gpumon_netlink import Gpumon
+
+TOOL = lab.BUILD + "/gpumon-user"
+NOBODY = 65534
+LOST = re.compile(r"gpumon-user: (\d+) alerts were lost: "
+                  r"they came faster than they were handled\n")
+# What a message may hold, none of which is for a shell or a terminal.
+TRAP = """it's "gone"; touch ran1 $(touch ran2) `touch ran3` | touch ran4 & \x1b[2J > ran5 %s \\n *"""
+
+
+def listening(pid, group):
+    """Is a socket of the process in the multicast group?"""
+    for line in lab.read("/proc/net/netlink").splitlines()[1:]:
+        words = line.split()
+        # libnl makes its port from the pid.
+        if words[1] == "16" and int(words[2]) & 0x3fffff == pid and \
+                int(words[3], 16) & 1 << (group - 1):
+            return True
+    return False
+
+
+class Follower:
+    """gpumon-user alerts, that listens already."""
+
+    def __init__(self, *arguments, cwd=None):
+        self.out = tempfile.TemporaryFile("w+")
+        self.err = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen([TOOL, "alerts", *map(str, arguments)], cwd=cwd,
+                                        stdin=subprocess.DEVNULL, stdout=self.out,
+                                        stderr=self.err)
+        lab.until(lambda: listening(self.process.pid, g.groups_of["alerts"]), "it listens",
+                  pause=0.02)
+
+    def said(self):
+        # Not by seek(): the process writes where it is.
+        return os.pread(self.out.fileno(), 1 << 24, 0).decode()
+
+    def end(self, how=None, status=0, timeout=60):
+        """(output, standard error) once it has ended, by itself or by a signal."""
+        if how:
+            self.process.send_signal(how)
+        lab.equal(self.process.wait(timeout), status, "exit status of alerts")
+        return self.said(), os.pread(self.err.fileno(), 1 << 20, 0).decode()
+
+
+def documents(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def xids(gpu, *codes, text="x"):
+    for code in codes:
+        nvidia.control("xid", gpu, code, text)
+
+
+def one_line(done, status, what):
+    lab.equal((done.returncode, done.stderr.count("\n"), done.stderr[:13]),
+              (status, 1, "gpumon-user: "), "status and words of alerts " + what)
+
+
+def ask(*arguments, **options):
+    return lab.run(TOOL, "alerts", *map(str, arguments), check_=False, **options)
+
+
+nvidia.load("580")
+lab.load_gpumon()
+first, second = (gpu[0] for gpu in nvidia.devices())
+folder = tempfile.mkdtemp()
+g = Gpumon()
+lab.check(g.groups_of["alerts"] <= 32, "/proc/net/netlink shows no group above 32")
+
+lab.step("before the first there is none")
+lab.equal((ask("--last").stdout, ask("--last", "--json").stdout), ("", ""), "the last ones")
+
+lab.step("each once: device, code, message, count")
+g.alerts_join()
+follower = Follower("--json", "--count", 4)
+nvidia.control("xid", 0, 79, "one")
+nvidia.control("xid", 1, 79, "two")
+nvidia.control("xid-irq", 0, 79, "three")
+nvidia.control("xid", 1, 13, "four")
+out, err = follower.end()
+lab.equal(err, "", "standard error")
+found = documents(out)
+lab.equal(found, [g.alert() for _ in range(4)], "alerts, against netlink")
+lab.equal([(a["group"], a["kind"], a["device"], a["code"], a["count"], a["lost"],
+            a["message"].rpartition(", ")[2]) for a in found],
+          [("nvidia", "xid", first, 79, 1, 0, "one"), ("nvidia", "xid", second, 79, 1, 0, "two"),
+           ("nvidia", "xid", first, 79, 2, 0, "three"), ("nvidia", "xid", second, 13, 1, 0, "four")],
+          "alerts")
+
+lab.step("as text, one line each; nothing in a message is for the terminal")
+follower = Follower("--count", 1)
+nvidia.control("xid", 0, 79, TRAP)
+out, err = follower.end()
+message = g.alert()["message"]
+lab.check(message.endswith(TRAP), "message %r" % message)
+lab.equal((out.count("\n"), err), (1, ""), "lines, standard error")
+lab.check("  %s  xid 79  %s  (3 since load)\n" % (first, message.replace("\x1b", "?")) in out,
+          "line %r" % out)
+
+lab.step("a command gets it in its environment, and none of it is executed")
+NAMES = ("GROUP", "KIND", "DEVICE", "CODE", "COUNT", "TIME_NS", "MESSAGE")
+follower = Follower("--json", "--count", 2, "--exec", "printf '%s\\0' " + " ".join(
+    '"$GPUMON_ALERT_%s"' % name for name in NAMES) + " >>said", cwd=folder)
+nvidia.control("xid", 0, 79, TRAP)
+nvidia.control("xid", 1, 31, "plain")
+out, err = follower.end()
+lab.equal(err, "", "standard error")
+given = lab.read(folder + "/said").split("\0")[:-1]
+lab.equal([given[:7], given[7:]],
+          [[str(a[name.lower()]) for name in NAMES] for a in documents(out)], "environment")
+lab.check(given[6].endswith(TRAP), "message %r" % given[6])
+lab.equal(os.listdir(folder), ["said"], "what is there after the command")
+os.unlink(folder + "/said")
+
+lab.step("a command that fails is told, and the next alert still comes")
+follower = Follower("--count", 4, "--exec", "echo >>said; case $GPUMON_ALERT_CODE in "
+                    "41) exit 3;; 42) kill -9 $$;; 43) no-such-command;; esac", cwd=folder)
+xids(0, 41, 42, 43, 44)
+out, err = follower.end()
+lines = err.splitlines()
+lab.equal((out.count("\n"), lab.read(folder + "/said").count("\n")), (4, 4), "alerts, commands")
+lab.equal([lines[0], lines[1], lines[-1], len(lines)],
+          ["gpumon-user: --exec: exit status 3", "gpumon-user: --exec: killed by signal 9",
+           "gpumon-user: --exec: exit status 127", 4], "standard error")
+
+lab.step("the last of each kind, device and code")
+kept = g.alerts()
+lab.equal(sorted((a["device"], a["code"], a["count"]) for a in kept),
+          sorted([(first, 79, 4), (second, 79, 1), (second, 13, 1), (second, 31, 1),
+                  (first, 41, 1), (first, 42, 1), (first, 43, 1), (first, 44, 1)]), "kept")
+lab.equal(documents(ask("--last", "--json").stdout), kept, "--last --json")
+text = ask("--last").stdout
+lab.equal(text.count("\n"), len(kept), "lines of --last")
+lab.check("  %s  xid 13  " % second in text and "(4 since load)" in text, text)
+lab.equal(documents(ask("--last", "--json", "--count", 2).stdout), kept[:2], "--last --count 2")
+
+lab.step("it ends in time, whether alerts come or not, and whatever still waits for a command")
+begin = time.monotonic()
+done = ask("--duration", "300ms")
+lab.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "nothing happened")
+lab.within(time.monotonic() - begin, 0.3, 10, "seconds for --duration 300ms")
+for how, arguments in (None, ["--duration", 2]), (signal.SIGTERM, []):
+    follower = Follower("--exec", "sleep 1", *arguments)
+    begin = time.monotonic()
+    xids(1, *[50] * 40)
+    lab.until(follower.said, "the first of them")
+    out, err = follower.end(how)
+    lab.within(time.monotonic() - begin, 0, 20, "seconds until it ended")
+    lab.within(out.count("\n"), 1, 20, "alerts with a command of a second each")
+    lab.equal(err, "", "standard error")
+
+lab.step("many at once: what came and what was told as lost is what was fired")
+MANY, EACH = 1500, 300
+
+
+def fire(cpu):
+    """A process that lets nobody else run on a processor."""
+    pid = os.fork()
+    if not pid:
+        os.sched_setaffinity(0, [cpu])
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        for _ in range(EACH):
+            nvidia.control("xid-irq" if cpu else "xid", cpu, 62, "burst")
+        os._exit(0)
+    return pid
+
+
+follower = Follower("--json")
+before = nvidia.account()["xids"]
+# Nobody reads: the socket overflows. Then the module has nobody to send: it overflows.
+follower.process.send_signal(signal.SIGSTOP)
+xids(0, *[62] * MANY)
+for child in [fire(cpu) for cpu in (0, 1)]:
+    lab.equal(os.waitpid(child, 0)[1], 0, "status of who fires")
+follower.process.send_signal(signal.SIGCONT)
+time.sleep(1)
+# The counts of the next ones tell.
+for gpu in 0, 1:
+    nvidia.control("xid", gpu, 62, "after")
+lab.until(lambda: follower.said().count("after") == 2, "the last ones")
+out, err = follower.end(signal.SIGINT)
+found = documents(out)
+told = sum(map(int, LOST.findall(err)))
+lab.equal(LOST.sub("", err), "", "what else is on standard error")
+fired = nvidia.account()["xids"] - before
+lab.equal(fired, MANY + 2 * EACH + 2, "Xids by the mock")
+lab.equal(len(found) + told, fired, "arrived and told as lost (%d)" % told)
+in_module = found[-1]["lost"]
+counts = {a["device"]: a["count"] for a in found}
+lab.equal(sum(counts.values()) + in_module, fired, "counts and what the module lost")
+lab.step("%d arrived, %d lost in the module, %d in the socket" %
+         (len(found), in_module, told - in_module))
+lab.check(in_module and told > in_module and len(found) > 2, "there was no loss of each kind")
+for device in first, second:
+    numbers = [a["count"] for a in found if a["device"] == device]
+    lab.equal(numbers, sorted(set(numbers)), "each once, in order")
+
+lab.step("who may not")
+for arguments in [], ["--last"], ["--exec", "touch ran"], ["--json"]:
+    done = ask(*arguments, user=NOBODY, group=NOBODY, extra_groups=[], cwd="/")
+    one_line(done, 77, "%s as nobody" % arguments)
+    if "--json" in arguments:
+        lab.equal(documents(done.stdout)[0]["error"]["code"], "permission", "error")
+    else:
+        lab.equal(done.stdout, "", "output as nobody")
+for arguments in ["--exec", ""], ["--last", "--exec", "true"], ["--count", "0"], ["more"]:
+    one_line(ask(*arguments), 2, "%s" % arguments)
+
+lab.step("of no device: unknown")
+nvidia.unload()
+nvidia.load("580-untraced")
+follower = Follower("--json", "--count", 1)
+nvidia.control("xid", "-", 31, "of no device")
+out, err = follower.end()
+lab.equal([(a["device"], a["code"], a["count"]) for a in documents(out)], [(None, 31, 1)], "alert")
+lab.check("  -  xid 31  " in ask("--last").stdout, "no line of it in --last")
+
+lab.step("the module goes, and comes again without them")
+follower = Follower("--json")
+g.close()
+xids(0, 45)
+lab.rmmod("gpumon")
+out, err = follower.end(status=1)
+lab.equal([a.get("code") for a in documents(out)][0], 45, "what came before that")
+lab.equal(err, "gpumon-user: the module gpumon was unloaded\n", "standard error")
+one_line(ask(), 77, "without the module")
+lab.load_gpumon()
+lab.equal(ask("--last").stdout, "", "kept by a new module")
+lab.rmmod("gpumon")
+nvidia.unload()
+lab.step("done")
