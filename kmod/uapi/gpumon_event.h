@@ -84,7 +84,7 @@
  * that ends in _hex is written so, without the ending.
  */
 #define GPUMON_EVENT_WORDS(X)                                                  \
-	X(GPUMON_EVENT_VBLANK, "crtcs", "seq", "time_ns", "high_precision", "missed") \
+	X(GPUMON_EVENT_VBLANK, "crtcs", "seq", "vblank_time_ns", "high_precision", "missed") \
 	X(GPUMON_EVENT_VBLANK_QUEUED, "crtcs", "seq", "", "", "")              \
 	X(GPUMON_EVENT_VBLANK_DELIVERED, "crtcs", "seq", "", "since_queued_ns", "since_vblank_ns") \
 	X(GPUMON_EVENT_GEM_CREATE, "memory", "object_bytes", "", "", "")       \
