@@ -97,8 +97,9 @@ static void event_commit(struct ring_buffer_event *slot)
 {
 	struct event_cpu *cpu = this_cpu_ptr(&event_cpu);
 
-	gpumon_compat_ring_buffer_unlock_commit(event_buffer, slot);
+	/* Counted before it can be read or overwritten: nobody sees more of those than were written. */
 	local64_inc(&cpu->written);
+	gpumon_compat_ring_buffer_unlock_commit(event_buffer, slot);
 	if (unlikely(++cpu->since_wake >= WATERMARK)) {
 		cpu->since_wake = 0;
 		/* Not seen waiting, it is woken by event_flush() at the latest. */
@@ -335,6 +336,9 @@ unlock:
  * gpumon_event_ring_read - state and losses
  * @view: filled in
  *
+ * While somebody writes, delivered, pending and overwritten are together at
+ * most written; at rest they are equal.
+ *
  * Context: may sleep.
  */
 void gpumon_event_ring_read(struct gpumon_event_ring_view *view)
@@ -345,15 +349,17 @@ void gpumon_event_ring_read(struct gpumon_event_ring_view *view)
 	mutex_lock(&event_lock);
 	view->enabled = static_key_enabled(&gpumon_event_ring_key);
 	view->size_kib = event_size_kib;
-	for_each_possible_cpu(cpu) {
-		view->written += local64_read(&per_cpu(event_cpu, cpu).written);
-		view->dropped += local64_read(&per_cpu(event_cpu, cpu).dropped);
-	}
 	view->delivered = event_delivered;
-	view->dropped += event_undelivered;
+	view->dropped = event_undelivered;
 	if (event_buffer) {
 		view->overwritten = ring_buffer_overruns(event_buffer);
 		view->pending = ring_buffer_entries(event_buffer);
+	}
+	/* Last, so that it has all that the others have. */
+	smp_rmb();
+	for_each_possible_cpu(cpu) {
+		view->written += local64_read(&per_cpu(event_cpu, cpu).written);
+		view->dropped += local64_read(&per_cpu(event_cpu, cpu).dropped);
 	}
 	mutex_unlock(&event_lock);
 }
