@@ -6,6 +6,7 @@
  */
 #include "amdgpu.h"
 #include "amdgpu_priv.h"
+#include "process.h"
 
 #define FIELD(_type, _member, _size)                                                \
 	{                                                                           \
@@ -37,20 +38,23 @@ struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELDS] = {
 	[AMDGPU_ADEV_DEV] = FIELD("amdgpu_device", "dev", sizeof(void *)),
 };
 
-#define AMDGPU_TRACEPOINT(_name, _role, _body, _prototype)                               \
+#define AMDGPU_TRACEPOINT(_name, _role, _body, _prototype, ...)                          \
 	{                                                                                \
 		.module = "amdgpu", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
-		.role = _role, .body = _body, .prototype = _prototype,                   \
+		.role = _role, .body = _body, .prototype = _prototype, ##__VA_ARGS__     \
 	}
 
 static struct gpumon_probe amdgpu_probes[] = {
 	/* Beginning of a thing first: the order in which they are detached. */
 	AMDGPU_TRACEPOINT("amdgpu_bo_create", AMDGPU_ROLE_BO_CREATE, gpumon_amdgpu_bo_create,
-			  "*amdgpu_bo"),
+			  "*amdgpu_bo", .process_words = BIT(GPUMON_PROCESS_ALLOCATED_BYTES),
+			  .process_needs = &gpumon_amdgpu_fields[AMDGPU_BO_SIZE]),
 	AMDGPU_TRACEPOINT("amdgpu_bo_move", AMDGPU_ROLE_BO_MOVE, gpumon_amdgpu_bo_move,
 			  "*amdgpu_bo u32 u32"),
 	AMDGPU_TRACEPOINT("amdgpu_vm_bo_map", AMDGPU_ROLE_VM_MAP, gpumon_amdgpu_vm_map,
-			  "*amdgpu_bo_va *amdgpu_bo_va_mapping"),
+			  "*amdgpu_bo_va *amdgpu_bo_va_mapping",
+			  .process_words = BIT(GPUMON_PROCESS_MAPPED_BYTES),
+			  .process_needs = &gpumon_amdgpu_fields[AMDGPU_MAPPING_START]),
 	AMDGPU_TRACEPOINT("amdgpu_vm_bo_unmap", AMDGPU_ROLE_VM_UNMAP, gpumon_amdgpu_vm_unmap,
 			  "*amdgpu_bo_va *amdgpu_bo_va_mapping"),
 	AMDGPU_TRACEPOINT("amdgpu_vm_flush", AMDGPU_ROLE_VM_FLUSH, gpumon_amdgpu_vm_flush,
@@ -58,7 +62,7 @@ static struct gpumon_probe amdgpu_probes[] = {
 	AMDGPU_TRACEPOINT("amdgpu_cs", AMDGPU_ROLE_CS, gpumon_amdgpu_cs,
 			  "*amdgpu_cs_parser *amdgpu_job *amdgpu_ib"),
 	AMDGPU_TRACEPOINT("amdgpu_cs_ioctl", AMDGPU_ROLE_CS_IOCTL, gpumon_amdgpu_cs_ioctl,
-			  "*amdgpu_job"),
+			  "*amdgpu_job", .process_words = BIT(GPUMON_PROCESS_SUBMISSIONS)),
 	AMDGPU_TRACEPOINT("amdgpu_sched_run_job", AMDGPU_ROLE_RUN, gpumon_amdgpu_run,
 			  "*amdgpu_job"),
 	AMDGPU_TRACEPOINT("amdgpu_ib_pipe_sync", AMDGPU_ROLE_PIPE_SYNC, gpumon_amdgpu_pipe_sync,

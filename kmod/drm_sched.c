@@ -361,8 +361,10 @@ enum {
 
 static struct gpumon_probe drm_sched_probes[] = {
 	/* Beginning of a job first: the order in which they are detached. */
-	SCHED_TRACEPOINT("drm_sched_job", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY),
-	SCHED_TRACEPOINT("drm_sched_job_queue", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_sched_job", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
+			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
+	SCHED_TRACEPOINT("drm_sched_job_queue", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
+			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
 	SCHED_TRACEPOINT("drm_run_job", ROLE_RUN, probe_run, JOB_AND_ENTITY),
 	SCHED_TRACEPOINT("drm_sched_job_run", ROLE_RUN, probe_run, JOB_AND_ENTITY),
 	SCHED_TRACEPOINT("drm_sched_process_job", ROLE_DONE, probe_done, "*drm_sched_fence"),

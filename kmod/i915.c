@@ -7,6 +7,7 @@
 #include "i915.h"
 #include "i915_priv.h"
 #include "probe.h"
+#include "process.h"
 
 #define I915_FIELD(_type, _member, _size)                                         \
 	{                                                                         \
@@ -60,7 +61,9 @@ enum {
 /* Beginnings before ends, each in the order in which they are detached. */
 static struct gpumon_probe i915_probes[] = {
 	I915_TRACEPOINT(PROBE_CREATE, "i915_gem_object_create", gpumon_i915_create,
-			"*drm_i915_gem_object"),
+			"*drm_i915_gem_object",
+			.process_words = BIT(GPUMON_PROCESS_ALLOCATED_BYTES),
+			.process_needs = &gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE]),
 	I915_TRACEPOINT(PROBE_BIND, "i915_vma_bind", gpumon_i915_bind, "*i915_vma u32",
 			WITHOUT("bindings are not counted")),
 	I915_TRACEPOINT(PROBE_UNBIND, "i915_vma_unbind", gpumon_i915_unbind, "*i915_vma",
@@ -82,9 +85,13 @@ static struct gpumon_probe i915_probes[] = {
 	I915_TRACEPOINT(PROBE_PWRITE, "i915_gem_object_pwrite", gpumon_i915_pwrite,
 			"*drm_i915_gem_object u64 u64", WITHOUT("writes are not counted")),
 	I915_TRACEPOINT(PROBE_FAULT, "i915_gem_object_fault", gpumon_i915_fault,
-			"*drm_i915_gem_object u64 bool bool", WITHOUT("faults are not counted")),
+			"*drm_i915_gem_object u64 bool bool",
+			.process_words = BIT(GPUMON_PROCESS_FAULTS),
+			WITHOUT("faults are not counted")),
 	I915_TRACEPOINT(PROBE_REQUEST_ADD, "i915_request_add", gpumon_i915_request_add,
-			"*i915_request", WITHOUT("requests are not counted")),
+			"*i915_request",
+			.process_words = BIT(GPUMON_PROCESS_SUBMISSIONS),
+			WITHOUT("requests are not counted")),
 	I915_TRACEPOINT(PROBE_REQUEST_RETIRE, "i915_request_retire", gpumon_i915_request_retire,
 			"*i915_request", WITHOUT("the end of requests is not seen")),
 	[PROBE_NEW_DEVICE] = {

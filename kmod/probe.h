@@ -51,6 +51,8 @@ struct tracepoint;
  * @fallback: attached only where no probe of its role behind it in the table could be: both
  *            are there, and one event would be counted twice
  * @without: what is wrong or missing while it is not attached
+ * @process_words: what it counts of processes, bits of enum gpumon_process_word
+ * @process_needs: field of a private type without which it does not know these, NULL for none
  * @number: slot of its counters, given at load
  * @state: what became of it
  * @reason: why, for a reader
@@ -80,6 +82,8 @@ struct gpumon_probe {
 	bool optional;
 	bool fallback;
 	const char *without;
+	u8 process_words;
+	const struct gpumon_field *process_needs;
 
 	u32 number;
 	enum gpumon_attach_state state;

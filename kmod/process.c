@@ -229,36 +229,36 @@ void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals)
 		process_since(totals);
 }
 
+static bool counts_process_word(const struct gpumon_probe *probe, enum gpumon_process_word word)
+{
+	return probe->state == GPUMON_ATTACH_STATE_ATTACHED && probe->process_words & BIT(word);
+}
+
 /**
- * gpumon_process_word_known - does anybody count this
+ * gpumon_process_word_known - can this be told of processes
  * @word: what
  *
  * Context: gpumon_probe_lock held.
- * Return: whether a group that counts it is attached.
+ * Return: whether a probe that counts it is attached, and none that is lacks what it needs.
  */
 bool gpumon_process_word_known(enum gpumon_process_word word)
 {
-	static const struct {
-		const char *group;
-		u16 words;
-	} counted[] = {
-		{ "drm_sched", BIT(GPUMON_PROCESS_JOBS) },
-		{ "i915", BIT(GPUMON_PROCESS_SUBMISSIONS) | BIT(GPUMON_PROCESS_ALLOCATED_BYTES) |
-				  BIT(GPUMON_PROCESS_FAULTS) },
-		{ "amdgpu", BIT(GPUMON_PROCESS_SUBMISSIONS) | BIT(GPUMON_PROCESS_ALLOCATED_BYTES) |
-				    BIT(GPUMON_PROCESS_MAPPED_BYTES) },
-		{ "nvidia", BIT(GPUMON_PROCESS_MAPPED_BYTES) | BIT(GPUMON_PROCESS_IOCTLS) |
-				    BIT(GPUMON_PROCESS_FAULTS) | BIT(GPUMON_PROCESS_OPENS) |
-				    BIT(GPUMON_PROCESS_CLOSES) },
-	};
+	const struct gpumon_probe *probe;
 	const struct gpumon_group *group;
+	bool known = false;
 	unsigned int i, p;
 
-	for (i = 0; i < ARRAY_SIZE(counted); i++) {
-		group = counted[i].words & BIT(word) ? gpumon_group_find(counted[i].group) : NULL;
-		for (p = 0; group && p < group->count; p++)
-			if (group->probes[p].state == GPUMON_ATTACH_STATE_ATTACHED)
-				return true;
+	static_assert(GPUMON_PROCESS_WORDS <= BITS_PER_BYTE * sizeof(probe->process_words));
+	for (i = 0; i < gpumon_group_count; i++) {
+		group = gpumon_groups[i];
+		for (p = 0; p < group->count; p++) {
+			probe = &group->probes[p];
+			if (!counts_process_word(probe, word))
+				continue;
+			if (probe->process_needs && !gpumon_field_known(probe->process_needs))
+				return false;
+			known = true;
+		}
 	}
-	return false;
+	return known;
 }

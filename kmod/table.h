@@ -51,7 +51,10 @@ size_t gpumon_table_bytes(const struct gpumon_table *table);
  */
 static __always_inline u32 gpumon_table_home(const struct gpumon_table *table, u64 key)
 {
-	return (u32)((key * GOLDEN_RATIO_64) >> 32) & table->mask;
+	u64 hash = key * GOLDEN_RATIO_64;
+
+	/* Objects of one size lie at a stride: bits of one place alone are few homes for some. */
+	return (u32)(hash >> 32 ^ hash >> 51) & table->mask;
 }
 
 /**
