@@ -1,0 +1,304 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""drivers.py RESULTS [gpumon]: what each event of a driver costs, inside a VM that was
+started with -icount, where a nanosecond is an instruction.
+
+With "gpumon" only gpumon is measured and not what it is compared with. What is
+measured goes to RESULTS, a line each: "event GROUP EVENT WITH INSTRUCTIONS...",
+where WITH is nothing, gpumon, bpftrace or, for functions, bare: a probe whose
+handler does nothing.
+"""
+import fcntl
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "suite", "lib"))
+# The folder has no other way to be found.
+# pylint: disable=wrong-import-position
+import fire
+import lab
+import nvidia
+
+EVENTS = 1000
+REPEATS = 5
+# Until rows, processes and caches are there.
+WARM_UPS = 2
+PAGE, MIB = 4096, 1 << 20
+
+
+class Group:
+    """A driver, and its events in the order in which they are fired.
+
+    A method for each event does it so many times and returns the instructions of all.
+    """
+
+    name = None
+    events = ()
+    # {function: kind} of those events that are not tracepoints.
+    functions = {}
+
+    def round(self):
+        """{event: instructions of one}"""
+        return {event: getattr(self, event)(EVENTS) / EVENTS for event in self.events}
+
+    def close(self):
+        pass
+
+
+def fired(result):
+    return result.last_ns - result.first_ns
+
+
+def taken(do, times):
+    begin = time.perf_counter_ns()
+    for _ in range(times):
+        do()
+    return time.perf_counter_ns() - begin
+
+
+class Fired(Group):
+    """Tracepoints of a real driver, called by fire_gpu.ko."""
+
+    def __init__(self):
+        fire.load_drivers(self.module)
+        self.f = fire.Fire()
+        self.prepare()
+
+    def close(self):
+        self.f.close()
+        lab.rmmod("fire_gpu")
+
+
+class I915(Fired):
+    name = module = "i915"
+    events = ("gem_create", "vma_bind", "gem_pwrite", "gem_fault", "request_add",
+              "request_retire", "vma_unbind", "gem_destroy")
+
+    def prepare(self):
+        f = self.f
+        device = f.i915_device()
+        self.objects = f.i915_object(2 * MIB, device, count=EVENTS)
+        self.vmas = f.i915_vma(self.objects, f.i915_vm(device), size=2 * MIB)
+        self.requests = f.i915_request(f.i915_engine(device=device), context=7, count=EVENTS)
+
+    def gem_create(self, times):
+        return fired(self.f.i915_gem_object_create(self.objects, times=times))
+
+    def gem_destroy(self, times):
+        return fired(self.f.i915_gem_object_destroy(self.objects, times=times))
+
+    def vma_bind(self, times):
+        return fired(self.f.i915_vma_bind(self.vmas, 1, times=times))
+
+    def vma_unbind(self, times):
+        return fired(self.f.i915_vma_unbind(self.vmas, times=times))
+
+    def gem_pwrite(self, times):
+        return fired(self.f.i915_gem_object_pwrite(self.objects, 0, PAGE, times=times))
+
+    def gem_fault(self, times):
+        return fired(self.f.i915_gem_object_fault(self.objects, 0, True, False, times=times))
+
+    def request_add(self, times):
+        return fired(self.f.i915_request_add(self.requests, times=times))
+
+    def request_retire(self, times):
+        return fired(self.f.i915_request_retire(self.requests, times=times))
+
+
+class Amdgpu(Fired):
+    name = module = "amdgpu"
+    events = ("bo_create", "bo_move", "vm_bo_map", "cs_ioctl", "sched_run_job", "vm_flush", "iv")
+
+    def prepare(self):
+        f = self.f
+        device = f.amdgpu_device()
+        self.bo = f.amdgpu_bo(size=MIB)
+        self.bo.set("tbo.base.dev", device.at("ddev"))
+        self.ring = f.amdgpu_ring("gfx_0.0.0", device)
+        self.jobs = f.amdgpu_job(self.ring, context=7, count=EVENTS)
+        self.va = f.amdgpu_bo_va(self.bo)
+        self.mapping = f.amdgpu_mapping(MIB)
+        self.entry = f.amdgpu_iv_entry(client_id=20, src_id=181)
+
+    def bo_create(self, times):
+        return fired(self.f.amdgpu_bo_create(self.bo, times=times))
+
+    def bo_move(self, times):
+        return fired(self.f.amdgpu_bo_move(self.bo, times=times))
+
+    def vm_bo_map(self, times):
+        return fired(self.f.amdgpu_vm_bo_map(self.va, self.mapping, times=times))
+
+    def cs_ioctl(self, times):
+        return fired(self.f.amdgpu_cs_ioctl(self.jobs, times=times))
+
+    def sched_run_job(self, times):
+        return fired(self.f.amdgpu_sched_run_job(self.jobs, times=times))
+
+    def vm_flush(self, times):
+        return fired(self.f.amdgpu_vm_flush(self.ring, times=times))
+
+    def iv(self, times):
+        return fired(self.f.amdgpu_iv(self.entry, times=times))
+
+
+class Vblank(Fired):
+    """Tracepoints alone: whose display it is is then not known."""
+
+    name, module = "drm_vblank", "drm"
+    events = ("vblank", "vblank_queued", "vblank_delivered")
+
+    def prepare(self):
+        self.seq, self.file = 1000, self.f.memory(8)
+
+    def vblank(self, times):
+        self.seq += times
+        return fired(self.f.drm_vblank_event(0, fire.Step(self.seq),
+                                             fire.Step(self.seq * 16666667, 16666667),
+                                             times=times))
+
+    def vblank_queued(self, times):
+        return fired(self.f.drm_vblank_event_queued(self.file, 0, fire.Step(self.seq),
+                                                    times=times))
+
+    def vblank_delivered(self, times):
+        return fired(self.f.drm_vblank_event_delivered(self.file, 0, fire.Step(self.seq),
+                                                       times=times))
+
+
+class Nvidia(Group):
+    """The mock, which real calls and interrupts reach."""
+
+    name = "nvidia"
+    events = ("ioctl", "poll", "isr", "isr_bh")
+    functions = {"kretprobe": "nvidia_unlocked_ioctl,nvidia_isr",
+                 "kprobe": "nvidia_poll,nvidia_isr_kthread_bh"}
+
+    def __init__(self):
+        nvidia.load("580")
+        lab.run(nvidia.LOADER)
+        self.fd = os.open("/dev/nvidia0", os.O_RDWR)
+        self.polled = select.poll()
+        self.polled.register(self.fd)
+
+    def ioctl(self, times):
+        # A command that the mock does not know is one all the same.
+        return taken(lambda: fcntl.ioctl(self.fd, 0xc00046c8, 0), times)
+
+    def poll(self, times):
+        return taken(lambda: self.polled.poll(0), times)
+
+    def isr(self, times):
+        begin = time.perf_counter_ns()
+        nvidia.control("handled", 0, "legacy", times)
+        return time.perf_counter_ns() - begin
+
+    def isr_bh(self, times):
+        begin = time.perf_counter_ns()
+        nvidia.control("interrupt", 0, "legacy", times)
+        return time.perf_counter_ns() - begin
+
+    def close(self):
+        os.close(self.fd)
+        nvidia.unload()
+
+
+def note(text):
+    print(text, flush=True)
+    results.write(text + "\n")
+    results.flush()
+
+
+def measure(group, what):
+    for _ in range(WARM_UPS):
+        group.round()
+    rounds = [group.round() for _ in range(REPEATS)]
+    for event in group.events:
+        note("event %s %s %s %s" % (group.name, event, what,
+                                    " ".join("%.1f" % r[event] for r in rounds)))
+    return WARM_UPS + REPEATS
+
+
+def with_gpumon(group):
+    lab.load_gpumon()
+    rounds = measure(group, "gpumon")
+    # Cheap because it did nothing?
+    rows = [p for p in lab.stats()["probes"] if p["group"] == group.name and int(p["seen"])]
+    for row in rows:
+        lab.check(int(row["recorded"]) >= rounds * EVENTS, "recorded by gpumon: %s" % row)
+    lab.check(len(rows) >= len(group.events), "too few probes of gpumon saw anything: %s" % rows)
+    lab.rmmod("gpumon")
+
+
+def with_bpftrace(group):
+    release = os.uname().release
+    headers = "/usr/src/linux-headers-%s-common" % release.rpartition("-")[0]
+    environment = dict(os.environ)
+    # It wants headers for types that are in no BTF of its own choice.
+    if os.path.isdir(headers):
+        environment.update(BPFTRACE_KERNEL_SOURCE=headers,
+                           BPFTRACE_KERNEL_BUILD="/usr/src/linux-headers-" + release)
+    script = "%s/drivers/%s.bt" % (HERE, group.name)
+    with open("/tmp/bpftrace", "w+", encoding="utf-8") as out:
+        process = subprocess.Popen(["bpftrace", "-B", "line", script], stdout=out, stderr=out,
+                                   env=environment)
+
+        def counts():
+            found = {}
+            for line in lab.read("/tmp/bpftrace").splitlines():
+                name, colon, n = line.partition(": ")
+                if colon and name[:1] == "@" and name[1:] in group.events:
+                    found[name[1:]] = int(n)
+            return found
+
+        def all_attached():
+            """It says that it is ready before its last probe is."""
+            lab.check(process.poll() is None, "bpftrace ended: " + lab.read("/tmp/bpftrace"))
+            for event in group.events:
+                getattr(group, event)(1)
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.2)
+            return set(counts()) == set(group.events)
+
+        lab.until(lambda: "ready" in lab.read("/tmp/bpftrace") or process.poll() is not None,
+                  "bpftrace is ready", timeout=900, pause=0.5)
+        lab.until(all_attached, "bpftrace counts", timeout=300, pause=0.1)
+        before = counts()
+        rounds = measure(group, "bpftrace")
+        process.send_signal(signal.SIGINT)
+        process.wait(300)
+        after = counts()
+    for event in group.events:
+        lab.check(after[event] - before[event] >= rounds * EVENTS,
+                  "%s by bpftrace: %d, then %d" % (event, before[event], after[event]))
+
+
+def with_bare_probes(group):
+    lab.run("insmod", "/out/bare_probe.ko", *("%s=%s" % f for f in group.functions.items()))
+    measure(group, "bare")
+    lab.rmmod("bare_probe")
+
+
+results = open(sys.argv[1], "w", encoding="utf-8")
+alone = sys.argv[2:] == ["gpumon"]
+note("version kernel " + os.uname().release)
+if not alone:
+    note("version " + lab.run("bpftrace", "--version").stdout.strip().replace(" v", " "))
+for kind in I915, Amdgpu, Vblank, Nvidia:
+    driver = kind()
+    lab.step(driver.name)
+    measure(driver, "nothing")
+    with_gpumon(driver)
+    if driver.functions:
+        with_bare_probes(driver)
+    if not alone:
+        with_bpftrace(driver)
+    driver.close()
+note("end")
+results.close()
