@@ -2,6 +2,9 @@
 /*
  * Writing and reading captures: a directory with capture.json, what holds for
  * all of it, and a file of chunks (format.h) for each process and for the driver.
+ *
+ * Not thread-safe: a writer with its files, or a capture that is read, is one
+ * thread's at a time; different ones do not disturb each other.
  */
 #ifndef GPUMON_CAPTURE_H
 #define GPUMON_CAPTURE_H
@@ -10,7 +13,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../error.h"
 #include "format.h"
+
+/* capture.json, files of chunks, and the driver's one, whose process is ~0. */
+#define GPUMON_CAPTURE_INFO   "capture.json"
+#define GPUMON_CAPTURE_SUFFIX ".records"
+#define GPUMON_CAPTURE_DRIVER "driver"
+
+/* Of a cursor, of what is no process's. */
+#define GPUMON_PROCESS_DRIVER (~0u)
+
+/**
+ * gpumon_capture_error - why the last function of this header failed in this thread
+ *
+ * Return: the failure, for gpumon_report(); valid until the next call of this header.
+ */
+const struct gpumon_error *gpumon_capture_error(void);
 
 /* --- writing */
 
@@ -45,7 +64,7 @@ struct gpumon_capture_info {
  * @command: what is recorded, for capture.json
  * @writer: set to the capture
  *
- * Return: 0, or -1 with the reason told by gpumon_error().
+ * Return: 0, or -1 with the reason in gpumon_capture_error().
  */
 int gpumon_capture_create(const char *path, const char *command,
 			  struct gpumon_capture_writer **writer);
@@ -53,10 +72,10 @@ int gpumon_capture_create(const char *path, const char *command,
 /**
  * gpumon_capture_add_file - a file of a process, or of the driver
  * @writer: capture
- * @name: without suffix, as "process-123-456"
- * @file: set to it
+ * @name: without suffix, as "process-123-456", or GPUMON_CAPTURE_DRIVER
+ * @file: set to it, belongs to @writer
  *
- * Return: 0, or -1 with the reason told.
+ * Return: 0, or -1 with the reason in gpumon_capture_error().
  */
 int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *name,
 			    struct gpumon_capture_file **file);
@@ -68,19 +87,36 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
  * @records: they
  * @size: bytes, at most GPUMON_CHUNK_SIZE_MAX
  *
- * A disk that is full is told once and counted: records are then lost, and a
- * GPUMON_RECORD_LOSS says how many as soon as there is room.
+ * A disk that is full is told once (gpumon_capture_on_trouble()) and counted:
+ * records are then lost, and a GPUMON_RECORD_LOSS says how many as soon as there
+ * is room. A chunk is written whole or not at all.
  *
- * Return: 0, or -1 if they are lost.
+ * Return: 0, or -1 if they are lost, with the reason in gpumon_capture_error().
  */
 int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			  size_t size);
 
+/* The process ended: its descriptor is closed, @file may not be used after. */
+void gpumon_capture_end_file(struct gpumon_capture_file *file);
+
+/**
+ * gpumon_capture_on_trouble - who is told, once, that something cannot be written
+ * @writer: capture
+ * @tell: gets the failure; NULL (as at first): one line on stderr
+ * @data: for @tell
+ */
+void gpumon_capture_on_trouble(struct gpumon_capture_writer *writer,
+			       void (*tell)(void *data, const struct gpumon_error *err),
+			       void *data);
+
+/* Records that could not be written, of all files until now. */
+uint64_t gpumon_capture_lost(const struct gpumon_capture_writer *writer);
+
 /**
  * gpumon_capture_close - end a capture
- * @writer: capture, NULL is nothing
+ * @writer: capture, NULL is nothing; freed also where this fails
  *
- * Return: 0, or -1 if something was not written, as was told.
+ * Return: 0, or -1 if something was not written, with the reason in gpumon_capture_error().
  */
 int gpumon_capture_close(struct gpumon_capture_writer *writer);
 
@@ -102,9 +138,13 @@ struct gpumon_capture_cursor {
  * struct gpumon_capture_damage - what could not be read, by cause
  * @truncated_bytes: at the ends of files that were cut off
  * @broken_chunks: whose CRC is wrong, skipped
- * @broken_records: with impossible sizes, skipped with the rest of their chunk
+ * @broken_records: with impossible sizes, skipped with the rest of their chunk, or with
+ *                  counts that do not fit into their size, skipped alone
  * @unknown_records: of a type that this version does not know
- * @missing_chunks: gaps in the numbers of chunks
+ * @missing_chunks: gaps in the numbers of chunks, chunks of files that ended too early, and
+ *                  files that are not there
+ * @broken_info: capture.json cannot be read: what it says is not known
+ * @unreadable_files: that cannot be opened or read
  */
 struct gpumon_capture_damage {
 	uint64_t truncated_bytes;
@@ -112,6 +152,8 @@ struct gpumon_capture_damage {
 	uint64_t broken_records;
 	uint64_t unknown_records;
 	uint64_t missing_chunks;
+	bool broken_info;
+	uint64_t unreadable_files;
 };
 
 /**
@@ -119,11 +161,21 @@ struct gpumon_capture_damage {
  * @path: directory
  * @capture: set to it
  *
- * Return: 0, or -1 with the reason told: it is none, or of a version to come.
+ * One that is still being written can be opened, too, see gpumon_capture_next().
+ *
+ * Return: 0, or -1 with the reason in gpumon_capture_error(): it is none, or of a version to
+ * come.
  */
 int gpumon_capture_open(const char *path, struct gpumon_capture **capture);
 
+/* Unknown texts are "", unknown times 0. @ended is looked up again at the end of the records. */
 const struct gpumon_capture_info *gpumon_capture_info(const struct gpumon_capture *capture);
+
+/* How many processes there are until now; their numbers are below it. */
+uint32_t gpumon_capture_processes(const struct gpumon_capture *capture);
+
+/* Name of a process's file without suffix, as it was added; NULL where there is none. */
+const char *gpumon_capture_name(const struct gpumon_capture *capture, uint32_t process);
 
 /**
  * gpumon_capture_next - the next record
@@ -131,10 +183,18 @@ const struct gpumon_capture_info *gpumon_capture_info(const struct gpumon_captur
  * @cursor: filled in
  *
  * Chunks of one process come in their order, which is about that of time;
- * those of several processes in turns. A record is longer than its type's struct,
- * or shorter: gpumon_record_copy() gives a whole one.
+ * those of several processes in turns, one chunk of each: the time of a chunk is
+ * not known without its records, so that times of different processes are not in
+ * order. A record is longer than its type's struct, or shorter: gpumon_record_copy()
+ * gives a whole one. Texts, frames and events lie within their record, and a stack has
+ * GPUMON_STACK_DEPTH_MAX frames at most: those that do not are damage.
  *
- * Return: the record, valid until the next call; NULL at the end.
+ * Processes are numbered by the names of their files. A capture that is still being
+ * written ends at what is there: NULL, and a later call goes on with what was written
+ * since; processes that came since get the next numbers. Until a file has grown,
+ * an incomplete chunk at its end counts as truncated.
+ *
+ * Return: the record, valid until the next call, aligned to 8; NULL at the end.
  */
 const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 						struct gpumon_capture_cursor *cursor);
@@ -142,7 +202,7 @@ const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 /* From the beginning again. */
 void gpumon_capture_rewind(struct gpumon_capture *capture);
 
-/* As far as it was read. */
+/* As far as it was read, since the last rewind. */
 const struct gpumon_capture_damage *gpumon_capture_damage(const struct gpumon_capture *capture);
 
 void gpumon_capture_free(struct gpumon_capture *capture);
@@ -154,5 +214,26 @@ void gpumon_capture_free(struct gpumon_capture *capture);
  * @record: record
  */
 void gpumon_record_copy(void *to, size_t size, const struct gpumon_record *record);
+
+/**
+ * enum gpumon_record_state - what gpumon_record_check() finds
+ * @GPUMON_RECORD_GOOD: readable; also of an unknown type
+ * @GPUMON_RECORD_BROKEN: its size is possible, its contents are not: skip it
+ * @GPUMON_RECORD_IMPOSSIBLE: where the next one begins cannot be told
+ */
+enum gpumon_record_state {
+	GPUMON_RECORD_GOOD,
+	GPUMON_RECORD_BROKEN,
+	GPUMON_RECORD_IMPOSSIBLE,
+};
+
+/* Is there a record at @record, aligned to 8, in @room bytes? */
+enum gpumon_record_state gpumon_record_check(const struct gpumon_record *record, size_t room);
+
+/* "kernel", as in Documentation/capture-format.md; NULL of an unknown type. */
+const char *gpumon_record_name(unsigned int type);
+
+/* "channel-full", as in Documentation/capture-format.md; NULL of an unknown cause. */
+const char *gpumon_loss_name(unsigned int cause);
 
 #endif /* GPUMON_CAPTURE_H */

@@ -26,6 +26,9 @@
 
 #define GPUMON_BLOCK_SIZE (1u << 16)
 
+/* The longest record that can go through a channel: a block's room. */
+#define GPUMON_CHANNEL_RECORD_MAX (GPUMON_BLOCK_SIZE - 64)
+
 enum gpumon_block_state {
 	GPUMON_BLOCK_FREE = 0,
 	GPUMON_BLOCK_FILLING = 1,
@@ -67,6 +70,7 @@ enum gpumon_channel_command {
  * @lost: records that found no place, by enum gpumon_loss
  * @launches: as struct gpumon_record_totals, kept up to date while the target runs, so that
  *            they are right also where it is killed
+ * @freed: blocks that the recorder has freed: without a new one, looking again is no use
  */
 struct gpumon_channel {
 	uint32_t magic;
@@ -83,6 +87,7 @@ struct gpumon_channel {
 	uint64_t copies;
 	uint64_t sets;
 	uint64_t device_bytes;
+	uint64_t freed;
 };
 
 /* Messages on the socket: SOCK_SEQPACKET, one struct each. */

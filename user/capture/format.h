@@ -29,10 +29,10 @@
  * @magic: GPUMON_CHUNK_MAGIC
  * @version: GPUMON_CAPTURE_VERSION
  * @size: bytes of records behind it, whole ones
- * @crc: CRC-32 (zlib's) of these
+ * @crc: CRC-32 (zlib's) of this head with @crc 0, and of the records
  * @tid: writer, in the target's pid namespace; 0: the library's or recorder's own
  * @reserved: 0
- * @sequence: of the process's chunks, from 0 on: a gap is a loss
+ * @sequence: of the file's chunks, from 0 on: a gap is a loss
  */
 struct gpumon_chunk {
 	uint32_t magic;
@@ -502,6 +502,9 @@ enum gpumon_loss {
 	GPUMON_LOSS_DRIVER_RING = 9,	 /* events of the module, overwritten */
 	GPUMON_LOSS_UNKNOWN_RECORD = 10, /* activity of a layout that is not known */
 	GPUMON_LOSS_RECORDER = 11,	 /* records that could not be written: disk full */
+	GPUMON_LOSS_INTERRUPTED = 12,	 /* by a signal handler amid another record of its thread */
+	GPUMON_LOSS_BROKEN = 13,	 /* what a target left in the channel was no record */
+	GPUMON_LOSS_TOO_LONG = 14,	 /* a record for which no block is big enough */
 	GPUMON_LOSS_CAUSES
 };
 

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* capture.json, and how the functions of capture.h fail. */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "internal.h"
+
+#define INFO_NEW    ".capture.json.new"
+#define INFO_FORMAT "gpumon-capture"
+
+static __thread struct gpumon_error last_error;
+
+const struct gpumon_error *gpumon_capture_error(void)
+{
+	return &last_error;
+}
+
+int gpumon_capture_fail(int sys, const char *code, const char *format, ...)
+{
+	char text[sizeof(last_error.message)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return gpumon_error_set(&last_error, GPUMON_EXIT_FAILED, sys, code, "%s", text);
+}
+
+bool gpumon_capture_name_good(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 0 && n <= GPUMON_CAPTURE_NAME_MAX && name[0] != '.' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+		       n;
+}
+
+uint32_t gpumon_chunk_crc(const struct gpumon_chunk *chunk, const void *records)
+{
+	struct gpumon_chunk head = *chunk;
+	uLong crc;
+
+	head.crc = 0;
+	crc = crc32(0, (const Bytef *)&head, sizeof(head));
+	return (uint32_t)crc32(crc, records, chunk->size);
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		text += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static struct json_object *files_json(const struct gpumon_capture_contents *contents)
+{
+	struct json_object *files = json_object_new_array();
+
+	for (uint32_t i = 0; files && i < contents->n_files; i++) {
+		const struct gpumon_capture_file_info *from = &contents->files[i];
+		struct json_object *file = json_object_new_object();
+
+		json_object_object_add(file, "name", json_object_new_string(from->name));
+		json_object_object_add(file, "chunks", json_object_new_uint64(from->chunks));
+		json_object_object_add(file, "bytes", json_object_new_uint64(from->bytes));
+		json_object_array_add(files, file);
+	}
+	return files;
+}
+
+int gpumon_capture_info_write(int directory, const struct gpumon_capture_contents *contents)
+{
+	const struct gpumon_capture_info *info = &contents->info;
+	struct json_object *root = json_object_new_object();
+	const char *text;
+	int fd;
+	int ret;
+
+	if (!root)
+		return -ENOMEM;
+	json_object_object_add(root, "format", json_object_new_string(INFO_FORMAT));
+	json_object_object_add(root, "version", json_object_new_int64(info->version));
+	json_object_object_add(root, "gpumon_version",
+			       json_object_new_string(info->gpumon_version));
+	json_object_object_add(root, "boot_id", json_object_new_string(info->boot_id));
+	json_object_object_add(root, "host", json_object_new_string(info->host));
+	json_object_object_add(root, "command",
+			       json_object_new_string(info->command ? info->command : ""));
+	json_object_object_add(root, "clock", json_object_new_string("CLOCK_MONOTONIC"));
+	json_object_object_add(root, "created_realtime_ns",
+			       json_object_new_uint64(info->created_ns));
+	json_object_object_add(root, "created_monotonic_ns",
+			       json_object_new_uint64(info->created_monotonic_ns));
+	json_object_object_add(root, "ended", json_object_new_boolean(info->ended));
+	if (info->ended) {
+		json_object_object_add(root, "lost_records",
+				       json_object_new_uint64(contents->lost_records));
+		json_object_object_add(root, "files", files_json(contents));
+	}
+	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+							    JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (!text) {
+		json_object_put(root);
+		return -ENOMEM;
+	}
+
+	unlinkat(directory, INFO_NEW, 0);
+	fd = openat(directory, INFO_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0) {
+		ret = -errno;
+	} else {
+		ret = write_all(fd, text, strlen(text));
+		if (!ret)
+			ret = write_all(fd, "\n", 1);
+		if (close(fd) && !ret)
+			ret = -errno;
+		if (!ret && renameat(directory, INFO_NEW, directory, GPUMON_CAPTURE_INFO))
+			ret = -errno;
+		if (ret)
+			unlinkat(directory, INFO_NEW, 0);
+	}
+	json_object_put(root);
+	return ret;
+}
+
+static uint64_t get_u64(struct json_object *root, const char *key)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(root, key, &value) ||
+	    !json_object_is_type(value, json_type_int))
+		return 0;
+	return json_object_get_uint64(value);
+}
+
+static const char *get_text(struct json_object *root, const char *key)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(root, key, &value) ||
+	    !json_object_is_type(value, json_type_string))
+		return "";
+	return json_object_get_string(value);
+}
+
+static bool get_bool(struct json_object *root, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(root, key, &value) &&
+	       json_object_is_type(value, json_type_boolean) && json_object_get_boolean(value);
+}
+
+static int get_files(struct json_object *root, struct gpumon_capture_contents *contents)
+{
+	struct json_object *files;
+	size_t n;
+
+	if (!json_object_object_get_ex(root, "files", &files) ||
+	    !json_object_is_type(files, json_type_array))
+		return 0;
+	n = json_object_array_length(files);
+	contents->files = calloc(n + 1, sizeof(*contents->files));
+	if (!contents->files)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *file = json_object_array_get_idx(files, i);
+		struct gpumon_capture_file_info *to = &contents->files[contents->n_files];
+
+		/* Of another make, or damaged: a name that cannot be one is none. */
+		if (!json_object_is_type(file, json_type_object) ||
+		    !gpumon_capture_name_good(get_text(file, "name")))
+			continue;
+		to->name = strdup(get_text(file, "name"));
+		if (!to->name)
+			return -ENOMEM;
+		to->chunks = get_u64(file, "chunks");
+		to->bytes = get_u64(file, "bytes");
+		contents->n_files++;
+	}
+	return 0;
+}
+
+/* The whole file, ended by a zero; NULL with a negative errno in @error. */
+static char *read_text(int directory, int *error)
+{
+	int fd = openat(directory, GPUMON_CAPTURE_INFO,
+			O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat stat;
+	size_t have = 0;
+	char *text = NULL;
+
+	*error = 0;
+	if (fd < 0 || fstat(fd, &stat)) {
+		*error = -errno;
+		goto out;
+	}
+	if (!S_ISREG(stat.st_mode) || stat.st_size > GPUMON_CAPTURE_INFO_MAX) {
+		*error = -EPROTO;
+		goto out;
+	}
+	text = malloc((size_t)stat.st_size + 1);
+	if (!text) {
+		*error = -ENOMEM;
+		goto out;
+	}
+	while (have < (size_t)stat.st_size) {
+		ssize_t n = read(fd, text + have, (size_t)stat.st_size - have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+	}
+	text[have] = '\0';
+out:
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *contents)
+{
+	struct gpumon_capture_info *info = &contents->info;
+	struct json_object *root;
+	char *text;
+	uint64_t version;
+	int ret;
+
+	memset(contents, 0, sizeof(*contents));
+	info->command = strdup("");
+	if (!info->command)
+		return -ENOMEM;
+	text = read_text(directory, &ret);
+	if (!text)
+		return ret;
+	root = json_tokener_parse(text);
+	free(text);
+	if (!json_object_is_type(root, json_type_object)) {
+		json_object_put(root);
+		return -EPROTO;
+	}
+	if (strcmp(get_text(root, "format"), INFO_FORMAT) != 0) {
+		json_object_put(root);
+		return -EMEDIUMTYPE;
+	}
+	version = get_u64(root, "version");
+	info->version = version > UINT32_MAX ? UINT32_MAX : (uint32_t)version;
+	snprintf(info->gpumon_version, sizeof(info->gpumon_version), "%s",
+		 get_text(root, "gpumon_version"));
+	snprintf(info->boot_id, sizeof(info->boot_id), "%s", get_text(root, "boot_id"));
+	snprintf(info->host, sizeof(info->host), "%s", get_text(root, "host"));
+	free(info->command);
+	info->command = strdup(get_text(root, "command"));
+	info->created_ns = get_u64(root, "created_realtime_ns");
+	info->created_monotonic_ns = get_u64(root, "created_monotonic_ns");
+	info->ended = get_bool(root, "ended");
+	contents->lost_records = get_u64(root, "lost_records");
+	ret = info->command ? get_files(root, contents) : -ENOMEM;
+	json_object_put(root);
+	if (!ret && info->version > GPUMON_CAPTURE_VERSION)
+		ret = -ENOTSUP;
+	if (!ret && info->version == 0)
+		ret = -EPROTO;
+	return ret;
+}
+
+void gpumon_capture_info_free(struct gpumon_capture_contents *contents)
+{
+	for (uint32_t i = 0; i < contents->n_files; i++)
+		free(contents->files[i].name);
+	free(contents->files);
+	free(contents->info.command);
+	memset(contents, 0, sizeof(*contents));
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The reading half of capture.h: a directory of files, record after record. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "reader_file.h"
+
+/* Descriptors that are kept; those of more processes are opened for a chunk at a time. */
+#define OPEN_MAX_KEPT 256
+
+struct by_name {
+	const char *name;
+	uint32_t file;
+};
+
+struct gpumon_capture {
+	int directory;
+	struct gpumon_capture_contents contents;
+	struct gpumon_reader_file *files;
+	uint32_t n_files;
+	struct by_name *names; /* of all files, sorted */
+	uint32_t processes;
+	uint32_t open;
+	uint32_t turn; /* of whom the next chunk is, if there is one */
+	bool finished; /* closed by its writer, and everything was read */
+	struct gpumon_capture_damage damage;
+	struct gpumon_capture_cursor cursor;
+	uint32_t position; /* in the chunk */
+	uint32_t size;	   /* of the chunk's records */
+	struct gpumon_reader_buffer buffer;
+};
+
+static bool is_driver(const char *name)
+{
+	return strcmp(name, GPUMON_CAPTURE_DRIVER) == 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct by_name *)a)->name, ((const struct by_name *)b)->name);
+}
+
+/* The file of a name among @n known ones, NULL where there is none. */
+static struct gpumon_reader_file *find_file(const struct gpumon_capture *capture, const char *name,
+					    uint32_t n)
+{
+	struct by_name key = { .name = name };
+	const struct by_name *found;
+
+	if (!n)
+		return NULL;
+	found = bsearch(&key, capture->names, n, sizeof(key), compare_names);
+	return found ? &capture->files[found->file] : NULL;
+}
+
+static int sort_names(struct gpumon_capture *capture)
+{
+	struct by_name *names = reallocarray(capture->names, capture->n_files + 1, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	capture->names = names;
+	for (uint32_t i = 0; i < capture->n_files; i++)
+		names[i] = (struct by_name){ capture->files[i].name, i };
+	qsort(names, capture->n_files, sizeof(*names), compare_names);
+	return 0;
+}
+
+/* By the numbers in names, where there are some: process-9 before process-10. */
+static int compare_files(const void *a, const void *b)
+{
+	return strverscmp(((const struct gpumon_reader_file *)a)->name,
+			  ((const struct gpumon_reader_file *)b)->name);
+}
+
+static int add_file(struct gpumon_capture *capture, const char *entry, size_t length,
+		    uint32_t *room)
+{
+	struct gpumon_reader_file *file;
+
+	if (capture->n_files == *room) {
+		uint32_t more = *room ? *room * 2 : 16;
+		void *grown = reallocarray(capture->files, more, sizeof(*capture->files));
+
+		if (!grown)
+			return -ENOMEM;
+		capture->files = grown;
+		*room = more;
+	}
+	file = &capture->files[capture->n_files];
+	memset(file, 0, sizeof(*file));
+	file->fd = -1;
+	file->name = strndup(entry, length);
+	if (!file->name)
+		return -ENOMEM;
+	capture->n_files++;
+	return 0;
+}
+
+/* Files that are not known yet. 0, or a negative errno. */
+static int scan(struct gpumon_capture *capture)
+{
+	int fd = openat(capture->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	uint32_t known = capture->n_files;
+	uint32_t room = known;
+	int ret = 0;
+
+	if (!dir) {
+		ret = -errno;
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	while (!ret && (entry = readdir(dir))) {
+		size_t n = strlen(entry->d_name);
+		size_t suffix = strlen(GPUMON_CAPTURE_SUFFIX);
+		char name[256];
+
+		if (n <= suffix || n >= sizeof(name) ||
+		    strcmp(entry->d_name + n - suffix, GPUMON_CAPTURE_SUFFIX) != 0)
+			continue;
+		memcpy(name, entry->d_name, n - suffix);
+		name[n - suffix] = '\0';
+		if (!gpumon_capture_name_good(name))
+			continue;
+		if (find_file(capture, name, known))
+			continue;
+		ret = add_file(capture, name, n - suffix, &room);
+	}
+	closedir(dir);
+	qsort(capture->files + known, capture->n_files - known, sizeof(*capture->files),
+	      compare_files);
+	/* Without the index those that are new would be found again and again. */
+	if (capture->n_files != known && sort_names(capture)) {
+		while (capture->n_files > known)
+			free(capture->files[--capture->n_files].name);
+		ret = -ENOMEM;
+	}
+	for (uint32_t i = known; i < capture->n_files; i++) {
+		bool driver = is_driver(capture->files[i].name);
+
+		capture->files[i].process = driver ? GPUMON_PROCESS_DRIVER : capture->processes;
+		capture->processes += !driver;
+	}
+	return ret;
+}
+
+/* False: it cannot be read, counted. */
+static bool open_file(struct gpumon_capture *capture, struct gpumon_reader_file *file)
+{
+	char path[GPUMON_CAPTURE_NAME_MAX + sizeof(GPUMON_CAPTURE_SUFFIX)];
+	struct stat stat;
+
+	if (file->fd >= 0)
+		return true;
+	strcpy(path, file->name);
+	strcat(path, GPUMON_CAPTURE_SUFFIX);
+	/* A pipe by that name would wait for a writer for ever. */
+	file->fd = openat(capture->directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (file->fd < 0 || fstat(file->fd, &stat) || !S_ISREG(stat.st_mode)) {
+		if (file->fd >= 0)
+			close(file->fd);
+		file->fd = -1;
+		file->unreadable = true;
+		file->at_end = true;
+		capture->damage.unreadable_files++;
+		return false;
+	}
+	capture->open++;
+	return true;
+}
+
+static void close_file(struct gpumon_capture *capture, struct gpumon_reader_file *file)
+{
+	if (file->fd < 0)
+		return;
+	close(file->fd);
+	file->fd = -1;
+	capture->open--;
+}
+
+/* Does a chunk of the version that we read stand at the beginning of a file? */
+static bool has_known_chunk(struct gpumon_capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_files; i++) {
+		struct gpumon_chunk chunk;
+		bool known;
+
+		if (!open_file(capture, &capture->files[i]))
+			continue;
+		known = pread(capture->files[i].fd, &chunk, sizeof(chunk), 0) ==
+				(ssize_t)sizeof(chunk) &&
+			chunk.magic == GPUMON_CHUNK_MAGIC &&
+			chunk.version == GPUMON_CAPTURE_VERSION;
+		close_file(capture, &capture->files[i]);
+		if (known)
+			return true;
+	}
+	return false;
+}
+
+/* What capture.json says against what is there. 0, or -1 with the reason. */
+static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
+{
+	if (ret == 0)
+		return 0;
+	if (ret == -ENOMEM)
+		return gpumon_capture_fail(ret, "memory", "out of memory");
+	/* One flipped bit in a line of text is no reason to give up gigabytes. */
+	if (has_known_chunk(capture)) {
+		struct gpumon_capture_contents empty;
+
+		gpumon_capture_info_free(&capture->contents);
+		memset(&empty, 0, sizeof(empty));
+		empty.info.command = strdup("");
+		if (!empty.info.command)
+			return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+		capture->contents = empty;
+		capture->damage.broken_info = true;
+		return 0;
+	}
+	switch (ret) {
+	case -ENOTSUP:
+		return gpumon_capture_fail(
+			ret, "unsupported",
+			"%s is a capture of format version %u, this gpumon-user reads up to %u: use "
+			"the one that recorded it (gpumon %s) or a newer one",
+			path, capture->contents.info.version, GPUMON_CAPTURE_VERSION,
+			capture->contents.info.gpumon_version);
+	case -ENOENT:
+		return gpumon_capture_fail(
+			ret, "unsupported",
+			"%s is no capture: there is no %s in it; name the directory that "
+			"gpumon-user record wrote",
+			path, GPUMON_CAPTURE_INFO);
+	case -EPROTO:
+	case -EMEDIUMTYPE:
+		return gpumon_capture_fail(ret, "unsupported",
+					   "%s is no capture: its %s is not one of gpumon", path,
+					   GPUMON_CAPTURE_INFO);
+	default:
+		return gpumon_capture_fail(ret, "io", "cannot read %s/%s: %s", path,
+					   GPUMON_CAPTURE_INFO, strerror(-ret));
+	}
+}
+
+int gpumon_capture_open(const char *path, struct gpumon_capture **capture)
+{
+	struct gpumon_capture *opened = calloc(1, sizeof(*opened));
+	int error;
+	int ret;
+
+	*capture = NULL;
+	if (!opened)
+		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+	opened->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (opened->directory < 0) {
+		error = errno;
+		free(opened);
+		return gpumon_capture_fail(-error, "io", "cannot open the capture %s: %s%s", path,
+					   strerror(error),
+					   error == ENOTDIR ? "; a capture is a directory" : "");
+	}
+	ret = scan(opened);
+	if (ret) {
+		gpumon_capture_free(opened);
+		return gpumon_capture_fail(ret, "io", "cannot read the capture %s: %s", path,
+					   strerror(-ret));
+	}
+	ret = gpumon_capture_info_read(opened->directory, &opened->contents);
+	if (judge_info(opened, path, ret)) {
+		gpumon_capture_free(opened);
+		return -1;
+	}
+	gpumon_capture_rewind(opened);
+	*capture = opened;
+	return 0;
+}
+
+const struct gpumon_capture_info *gpumon_capture_info(const struct gpumon_capture *capture)
+{
+	return &capture->contents.info;
+}
+
+uint32_t gpumon_capture_processes(const struct gpumon_capture *capture)
+{
+	return capture->processes;
+}
+
+const char *gpumon_capture_name(const struct gpumon_capture *capture, uint32_t process)
+{
+	for (uint32_t i = 0; i < capture->n_files; i++) {
+		if (capture->files[i].process == process)
+			return capture->files[i].name;
+	}
+	return NULL;
+}
+
+/* The next chunk of the next process that has one. */
+static bool load_chunk(struct gpumon_capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_files; i++) {
+		struct gpumon_reader_file *file =
+			&capture->files[(capture->turn + i) % capture->n_files];
+		bool loaded;
+
+		if (file->at_end || !open_file(capture, file))
+			continue;
+		loaded = gpumon_reader_file_next(file, &capture->buffer, &capture->damage);
+		if (capture->open > OPEN_MAX_KEPT || file->unreadable)
+			close_file(capture, file);
+		if (!loaded)
+			continue;
+		capture->turn = (capture->turn + i + 1) % capture->n_files;
+		capture->cursor.process = file->process;
+		capture->cursor.tid = capture->buffer.chunk.tid;
+		capture->size = capture->buffer.chunk.size;
+		capture->position = 0;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * At the end of what is there: is there more now? Whether it was closed is read before
+ * files are, so that one that was closed meanwhile is read to its end.
+ */
+static bool look_again(struct gpumon_capture *capture)
+{
+	struct gpumon_capture_contents contents;
+
+	if (capture->contents.info.ended)
+		return false;
+	if (!capture->damage.broken_info) {
+		int ret = gpumon_capture_info_read(capture->directory, &contents);
+
+		/* The rest stays as it is, and so where the caller has pointers to. */
+		if (ret == 0 && contents.info.ended) {
+			capture->contents.info.ended = true;
+			capture->contents.lost_records = contents.lost_records;
+			capture->contents.files = contents.files;
+			capture->contents.n_files = contents.n_files;
+			contents.files = NULL;
+			contents.n_files = 0;
+		}
+		gpumon_capture_info_free(&contents);
+	}
+	/* A directory that can be read no more only hides processes to come. */
+	(void)scan(capture);
+	for (uint32_t i = 0; i < capture->n_files; i++)
+		capture->files[i].at_end = capture->files[i].unreadable;
+	return true;
+}
+
+/* Everything was read of a capture that was closed: was it all that was written? */
+static void finish(struct gpumon_capture *capture)
+{
+	const struct gpumon_capture_contents *contents = &capture->contents;
+
+	for (uint32_t i = 0; i < contents->n_files; i++) {
+		const struct gpumon_reader_file *file =
+			find_file(capture, contents->files[i].name, capture->n_files);
+		uint64_t seen = file ? file->sequence + file->skipped : 0;
+
+		if (contents->files[i].chunks > seen)
+			gpumon_reader_missing(&capture->damage, contents->files[i].chunks - seen);
+	}
+	capture->finished = true;
+}
+
+const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
+						struct gpumon_capture_cursor *cursor)
+{
+	bool looked = false;
+
+	for (;;) {
+		const struct gpumon_record *record;
+
+		if (capture->position == capture->size) {
+			if (load_chunk(capture))
+				continue;
+			if (!looked && look_again(capture)) {
+				looked = true;
+				continue;
+			}
+			if (capture->contents.info.ended && !capture->finished)
+				finish(capture);
+			return NULL;
+		}
+		record = (const void *)(capture->buffer.records + capture->position);
+		switch (gpumon_record_check(record, capture->size - capture->position)) {
+		case GPUMON_RECORD_IMPOSSIBLE:
+			capture->damage.broken_records++;
+			capture->position = capture->size;
+			continue;
+		case GPUMON_RECORD_BROKEN:
+			capture->damage.broken_records++;
+			capture->position += record->size;
+			continue;
+		case GPUMON_RECORD_GOOD:
+			break;
+		}
+		capture->position += record->size;
+		if (record->type == GPUMON_RECORD_PAD)
+			continue;
+		if (!gpumon_record_name(record->type)) {
+			capture->damage.unknown_records++;
+			continue;
+		}
+		*cursor = capture->cursor;
+		return record;
+	}
+}
+
+void gpumon_capture_rewind(struct gpumon_capture *capture)
+{
+	bool broken_info = capture->damage.broken_info;
+
+	memset(&capture->damage, 0, sizeof(capture->damage));
+	capture->damage.broken_info = broken_info;
+	for (uint32_t i = 0; i < capture->n_files; i++) {
+		/* What could not be read may be readable now. */
+		capture->files[i].unreadable = false;
+		gpumon_reader_file_rewind(&capture->files[i]);
+	}
+	capture->turn = 0;
+	capture->finished = false;
+	capture->position = 0;
+	capture->size = 0;
+}
+
+const struct gpumon_capture_damage *gpumon_capture_damage(const struct gpumon_capture *capture)
+{
+	return &capture->damage;
+}
+
+void gpumon_capture_free(struct gpumon_capture *capture)
+{
+	if (!capture)
+		return;
+	for (uint32_t i = 0; i < capture->n_files; i++) {
+		close_file(capture, &capture->files[i]);
+		free(capture->files[i].name);
+	}
+	free(capture->files);
+	free(capture->names);
+	gpumon_capture_info_free(&capture->contents);
+	if (capture->directory >= 0)
+		close(capture->directory);
+	free(capture);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * One file of a capture. It is read, not mapped: a file that is cut while it is
+ * read would kill the reader.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "reader_file.h"
+
+#define HEAD ((uint64_t)sizeof(struct gpumon_chunk))
+
+/*
+ * A made-up file can be full of heads of long chunks that are none. So many bytes
+ * of CRC, and so many for each byte of the file before, are spent on finding out.
+ */
+#define DEBT_FREE (64ull << 20)
+#define DEBT_RATE 8
+
+/* As much as there is; -1 with errno. */
+static ssize_t read_at(int fd, void *to, size_t size, uint64_t at)
+{
+	size_t have = 0;
+
+	while (have < size) {
+		ssize_t n = pread(fd, (char *)to + have, size - have, (off_t)(at + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
+
+static bool plausible(const struct gpumon_chunk *chunk)
+{
+	return chunk->magic == GPUMON_CHUNK_MAGIC && chunk->version == GPUMON_CAPTURE_VERSION &&
+	       chunk->size && chunk->size % 8 == 0 && chunk->size <= GPUMON_CHUNK_SIZE_MAX;
+}
+
+/* What is at a place of a file. */
+enum what {
+	WHAT_CHUNK,	 /* a good one, in the buffer */
+	WHAT_BROKEN,	 /* it would be one but for its CRC */
+	WHAT_CUT,	 /* it would be one, the file ends before it does */
+	WHAT_NOTHING,	 /* no head */
+	WHAT_UNREADABLE, /* the disk fails */
+};
+
+/* @end: of the file, where it is known: what reaches beyond it need not be read to be told. */
+static enum what look(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
+		      uint64_t at, uint64_t end)
+{
+	ssize_t n = read_at(file->fd, &buffer->chunk, sizeof(buffer->chunk), at);
+
+	if (n < 0)
+		return WHAT_UNREADABLE;
+	if ((size_t)n < sizeof(buffer->chunk))
+		return WHAT_CUT;
+	if (!plausible(&buffer->chunk))
+		return WHAT_NOTHING;
+	if (buffer->chunk.size > end - at - HEAD)
+		return WHAT_CUT;
+	n = read_at(file->fd, buffer->records, buffer->chunk.size, at + HEAD);
+	if (n < 0)
+		return WHAT_UNREADABLE;
+	if ((size_t)n < buffer->chunk.size)
+		return WHAT_CUT;
+	if (gpumon_chunk_crc(&buffer->chunk, buffer->records) != buffer->chunk.crc)
+		return WHAT_BROKEN;
+	return WHAT_CHUNK;
+}
+
+/*
+ * The first good chunk at or behind @from, which is then in the buffer. Damage may
+ * have moved what follows it, so that it can begin at any byte. Return: its place;
+ * @size where there is none.
+ */
+static uint64_t search(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
+		       uint64_t from, uint64_t size)
+{
+	static const uint32_t magic = GPUMON_CHUNK_MAGIC;
+	uint64_t at = from;
+
+	while (at + HEAD <= size) {
+		ssize_t n = read_at(file->fd, buffer->window, sizeof(buffer->window), at);
+		const unsigned char *found;
+		uint64_t place;
+
+		if (n < (ssize_t)HEAD)
+			break;
+		found = memmem(buffer->window, (size_t)n, &magic, sizeof(magic));
+		if (!found) {
+			/* The magic may lie across the end of the window. */
+			at += (uint64_t)n - sizeof(magic) + 1;
+			continue;
+		}
+		place = at + (uint64_t)(found - buffer->window);
+		at = place + 1;
+		switch (look(file, buffer, place, size)) {
+		case WHAT_CHUNK:
+			return place;
+		case WHAT_BROKEN:
+			file->debt += buffer->chunk.size;
+			if (file->debt > DEBT_FREE + DEBT_RATE * place)
+				at = place + HEAD + buffer->chunk.size;
+			break;
+		case WHAT_UNREADABLE:
+			return size;
+		default:
+			break;
+		}
+	}
+	return size;
+}
+
+static void set_tail(struct gpumon_reader_file *file, uint64_t tail, uint64_t size,
+		     struct gpumon_capture_damage *damage)
+{
+	damage->truncated_bytes += tail - file->tail;
+	file->tail = tail;
+	file->tail_size = size;
+}
+
+/* Find the next chunk behind something that is none. Return: whether there is one. */
+static bool go_past(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
+		    enum what what, struct gpumon_capture_damage *damage)
+{
+	uint32_t size = buffer->chunk.size;
+	struct stat stat;
+	uint64_t end;
+	uint64_t from;
+	uint64_t place;
+
+	if (fstat(file->fd, &stat))
+		return false;
+	end = (uint64_t)stat.st_size;
+	if (what == WHAT_BROKEN) {
+		uint64_t next = file->offset + HEAD + size;
+		uint32_t magic = 0;
+
+		/* Its size is right where another one follows, or nothing at all. */
+		if (next == end ||
+		    (read_at(file->fd, &magic, sizeof(magic), next) == (ssize_t)sizeof(magic) &&
+		     magic == GPUMON_CHUNK_MAGIC)) {
+			file->offset = next;
+			return true;
+		}
+	}
+	from = file->offset + 1;
+	if (file->searched > from)
+		from = file->searched;
+	place = search(file, buffer, from, end);
+	if (place < end) {
+		file->offset = place;
+		return true;
+	}
+	if (what == WHAT_BROKEN) {
+		file->offset += HEAD + size;
+		return true;
+	}
+	/* What would begin in the last bytes may become whole when the file grows. */
+	if (end > HEAD + GPUMON_CHUNK_SIZE_MAX && end - HEAD - GPUMON_CHUNK_SIZE_MAX > from)
+		file->searched = end - HEAD - GPUMON_CHUNK_SIZE_MAX;
+	set_tail(file, end > file->offset ? end - file->offset : 0, end, damage);
+	return false;
+}
+
+static bool has_grown(struct gpumon_reader_file *file)
+{
+	struct stat stat;
+
+	return fstat(file->fd, &stat) == 0 && (uint64_t)stat.st_size != file->tail_size;
+}
+
+void gpumon_reader_missing(struct gpumon_capture_damage *damage, uint64_t chunks)
+{
+	if (__builtin_add_overflow(damage->missing_chunks, chunks, &damage->missing_chunks))
+		damage->missing_chunks = UINT64_MAX;
+}
+
+bool gpumon_reader_file_next(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
+			     struct gpumon_capture_damage *damage)
+{
+	uint64_t gap = 0;
+
+	/* A tail was looked at from all sides already. */
+	if (file->tail && !has_grown(file)) {
+		file->at_end = true;
+		return false;
+	}
+	for (;;) {
+		enum what what = look(file, buffer, file->offset, UINT64_MAX);
+
+		if (what == WHAT_UNREADABLE) {
+			file->unreadable = true;
+			file->at_end = true;
+			damage->unreadable_files++;
+			return false;
+		}
+		if (what == WHAT_CHUNK)
+			break;
+		if (!go_past(file, buffer, what, damage)) {
+			file->at_end = true;
+			return false;
+		}
+		damage->broken_chunks++;
+		file->skipped++;
+		set_tail(file, 0, 0, damage);
+	}
+	set_tail(file, 0, 0, damage);
+	if (buffer->chunk.sequence > file->sequence)
+		gap = buffer->chunk.sequence - file->sequence;
+	gpumon_reader_missing(damage, gap > file->skipped ? gap - file->skipped : 0);
+	file->skipped = 0;
+	file->sequence = buffer->chunk.sequence + 1;
+	file->offset += HEAD + buffer->chunk.size;
+	return true;
+}
+
+void gpumon_reader_file_rewind(struct gpumon_reader_file *file)
+{
+	file->at_end = file->unreadable;
+	file->offset = 0;
+	file->sequence = 0;
+	file->skipped = 0;
+	file->debt = 0;
+	file->tail = 0;
+	file->tail_size = 0;
+	file->searched = 0;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What holds for one record, wherever it is from. */
+#include <stddef.h>
+#include <string.h>
+
+#include "capture.h"
+
+static const char *const record_names[] = {
+	[GPUMON_RECORD_PAD] = "pad",
+	[GPUMON_RECORD_PROCESS] = "process",
+	[GPUMON_RECORD_THREAD] = "thread",
+	[GPUMON_RECORD_MAPPING] = "mapping",
+	[GPUMON_RECORD_UNMAPPING] = "unmapping",
+	[GPUMON_RECORD_STRING] = "string",
+	[GPUMON_RECORD_FRAME] = "frame",
+	[GPUMON_RECORD_STACK] = "stack",
+	[GPUMON_RECORD_DEVICE] = "device",
+	[GPUMON_RECORD_CONTEXT] = "context",
+	[GPUMON_RECORD_STREAM] = "stream",
+	[GPUMON_RECORD_LAUNCH] = "launch",
+	[GPUMON_RECORD_CALL] = "call",
+	[GPUMON_RECORD_HIT] = "hit",
+	[GPUMON_RECORD_RANGE] = "range",
+	[GPUMON_RECORD_GRAPH_NODE] = "graph-node",
+	[GPUMON_RECORD_KERNEL] = "kernel",
+	[GPUMON_RECORD_COPY] = "copy",
+	[GPUMON_RECORD_SET] = "set",
+	[GPUMON_RECORD_SYNC] = "sync",
+	[GPUMON_RECORD_MEMORY] = "memory",
+	[GPUMON_RECORD_UNIFIED_MEMORY] = "unified-memory",
+	[GPUMON_RECORD_DRIVER_EVENT] = "driver-event",
+	[GPUMON_RECORD_ALERT] = "alert",
+	[GPUMON_RECORD_LOSS] = "loss",
+	[GPUMON_RECORD_WINDOW] = "window",
+	[GPUMON_RECORD_NOTE] = "note",
+	[GPUMON_RECORD_TOTALS] = "totals",
+};
+
+static const char *const loss_names[GPUMON_LOSS_CAUSES] = {
+	[GPUMON_LOSS_CHANNEL_FULL] = "channel-full",
+	[GPUMON_LOSS_CUPTI_DROPPED] = "cupti-dropped",
+	[GPUMON_LOSS_WITHHELD] = "withheld",
+	[GPUMON_LOSS_NO_TIMESTAMP] = "no-timestamp",
+	[GPUMON_LOSS_STACK_TABLE] = "stack-table",
+	[GPUMON_LOSS_STRING_TABLE] = "string-table",
+	[GPUMON_LOSS_UPROBE_RING] = "uprobe-ring",
+	[GPUMON_LOSS_UPROBE_STACK] = "uprobe-stack",
+	[GPUMON_LOSS_DRIVER_RING] = "driver-ring",
+	[GPUMON_LOSS_UNKNOWN_RECORD] = "unknown-record",
+	[GPUMON_LOSS_RECORDER] = "recorder",
+	[GPUMON_LOSS_INTERRUPTED] = "interrupted",
+	[GPUMON_LOSS_BROKEN] = "broken",
+	[GPUMON_LOSS_TOO_LONG] = "too-long",
+};
+
+const char *gpumon_record_name(unsigned int type)
+{
+	return type < sizeof(record_names) / sizeof(record_names[0]) ? record_names[type] : NULL;
+}
+
+const char *gpumon_loss_name(unsigned int cause)
+{
+	return cause < GPUMON_LOSS_CAUSES ? loss_names[cause] : NULL;
+}
+
+void gpumon_record_copy(void *to, size_t size, const struct gpumon_record *record)
+{
+	size_t have = record->size < size ? record->size : size;
+
+	memcpy(to, record, have);
+	memset((char *)to + have, 0, size - have);
+}
+
+enum gpumon_record_state gpumon_record_check(const struct gpumon_record *record, size_t room)
+{
+	size_t rest;
+
+	if (room < sizeof(*record) || record->size < sizeof(*record) || record->size % 8 ||
+	    record->size > room || record->size > GPUMON_RECORD_SIZE_MAX)
+		return GPUMON_RECORD_IMPOSSIBLE;
+	rest = record->size;
+
+	switch (record->type) {
+	case GPUMON_RECORD_STRING: {
+		const struct gpumon_record_string *string = (const void *)record;
+
+		if (rest < sizeof(*string) || string->length > rest - sizeof(*string))
+			return GPUMON_RECORD_BROKEN;
+		break;
+	}
+	case GPUMON_RECORD_STACK: {
+		const struct gpumon_record_stack *stack = (const void *)record;
+
+		if (rest < sizeof(*stack) || stack->count > GPUMON_STACK_DEPTH_MAX ||
+		    stack->count > (rest - sizeof(*stack)) / sizeof(stack->frames[0]))
+			return GPUMON_RECORD_BROKEN;
+		break;
+	}
+	case GPUMON_RECORD_DRIVER_EVENT: {
+		const struct gpumon_record_driver_event *event = (const void *)record;
+
+		if (rest < sizeof(*event) || event->event_size > rest - sizeof(*event))
+			return GPUMON_RECORD_BROKEN;
+		break;
+	}
+	case GPUMON_RECORD_MAPPING: {
+		const struct gpumon_record_mapping *mapping = (const void *)record;
+
+		if (rest >= offsetof(struct gpumon_record_mapping, reserved) &&
+		    mapping->build_id_size > GPUMON_BUILD_ID_SIZE)
+			return GPUMON_RECORD_BROKEN;
+		break;
+	}
+	default:
+		break;
+	}
+	return GPUMON_RECORD_GOOD;
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The writing half of capture.h. Everything goes to the kernel at once, so that
+ * a recorder that is killed loses nothing of what it was given.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../version.h"
+#include "internal.h"
+
+/*
+ * Held from the beginning and given up at the end: on a disk that is full the
+ * last words, what was lost and capture.json, still find room.
+ */
+#define RESERVE_NAME ".reserve"
+#define RESERVE_SIZE (128 << 10)
+
+struct gpumon_capture_file {
+	struct gpumon_capture_writer *writer;
+	struct gpumon_capture_file *next;
+	char *name;
+	int fd;
+	uint64_t size; /* of whole chunks */
+	uint64_t sequence;
+	uint64_t lost; /* records, since the last loss record */
+};
+
+struct gpumon_capture_writer {
+	int directory;
+	char *path;
+	struct gpumon_capture_contents contents;
+	struct gpumon_capture_file *files; /* the last one first */
+	uint32_t n_files;
+	void (*tell)(void *data, const struct gpumon_error *err);
+	void *tell_data;
+	bool told;
+	uint64_t lost;
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Like clock_gettime, what cannot be had stays empty: no reason not to record. */
+static void read_boot_id(char *text, size_t size)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+
+	if (fd >= 0) {
+		n = read(fd, text, size - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
+/* -1 with errno; 1: there is something in it. */
+static int directory_occupied(int directory)
+{
+	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	int occupied = 0;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	while ((entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			occupied = 1;
+	}
+	closedir(dir);
+	return occupied;
+}
+
+static int open_directory(const char *path)
+{
+	bool made = mkdir(path, 0700) == 0;
+	int error = errno;
+	int directory;
+	int occupied;
+
+	if (!made && error != EEXIST) {
+		gpumon_capture_fail(-error, "io", "cannot make %s: %s%s", path, strerror(error),
+				    error == ENOENT ? "; make the directory above it first" : "");
+		return -1;
+	}
+	/* With a slash at its end, O_NOFOLLOW would follow a link all the same. */
+	directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (directory < 0) {
+		error = errno;
+		if (error == ELOOP || error == ENOTDIR)
+			gpumon_capture_fail(-error, "io",
+					    "%s is there and is no directory of its own (a link or "
+					    "a file); choose another name",
+					    path);
+		else
+			gpumon_capture_fail(-error, "io", "cannot open %s: %s", path,
+					    strerror(error));
+		return -1;
+	}
+	occupied = directory_occupied(directory);
+	if (occupied) {
+		error = occupied < 0 ? errno : ENOTEMPTY;
+		if (occupied < 0)
+			gpumon_capture_fail(-error, "io", "cannot read %s: %s", path,
+					    strerror(error));
+		else
+			gpumon_capture_fail(-error, "io",
+					    "%s is not empty; choose another name, or remove it",
+					    path);
+		close(directory);
+		return -1;
+	}
+	return directory;
+}
+
+static void make_reserve(int directory)
+{
+	int fd = openat(directory, RESERVE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	/* Without room for it there will be no room for records either: told then. */
+	if (posix_fallocate(fd, 0, RESERVE_SIZE))
+		unlinkat(directory, RESERVE_NAME, 0);
+	close(fd);
+}
+
+static void writer_free(struct gpumon_capture_writer *writer)
+{
+	struct gpumon_capture_file *file = writer->files;
+
+	while (file) {
+		struct gpumon_capture_file *next = file->next;
+
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->name);
+		free(file);
+		file = next;
+	}
+	gpumon_capture_info_free(&writer->contents);
+	if (writer->directory >= 0)
+		close(writer->directory);
+	free(writer->path);
+	free(writer);
+}
+
+/* Without the slashes at its end, which would make a link a directory. */
+static char *plain_path(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return strndup(path, n);
+}
+
+int gpumon_capture_create(const char *path, const char *command,
+			  struct gpumon_capture_writer **writer)
+{
+	struct gpumon_capture_writer *made = calloc(1, sizeof(*made));
+	struct gpumon_capture_info *info;
+	int ret;
+
+	*writer = NULL;
+	if (!made)
+		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+	made->directory = -1;
+	info = &made->contents.info;
+	made->path = plain_path(path);
+	info->command = strdup(command);
+	if (!made->path || !info->command) {
+		writer_free(made);
+		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+	}
+	made->directory = open_directory(made->path);
+	if (made->directory < 0) {
+		writer_free(made);
+		return -1;
+	}
+	make_reserve(made->directory);
+	info->version = GPUMON_CAPTURE_VERSION;
+	snprintf(info->gpumon_version, sizeof(info->gpumon_version), "%s", GPUMON_VERSION);
+	read_boot_id(info->boot_id, sizeof(info->boot_id));
+	gethostname(info->host, sizeof(info->host) - 1);
+	info->created_ns = now_ns(CLOCK_REALTIME);
+	info->created_monotonic_ns = now_ns(CLOCK_MONOTONIC);
+	ret = gpumon_capture_info_write(made->directory, &made->contents);
+	if (ret) {
+		gpumon_capture_fail(ret, "io", "cannot write %s/%s: %s", made->path,
+				    GPUMON_CAPTURE_INFO, strerror(-ret));
+		unlinkat(made->directory, RESERVE_NAME, 0);
+		writer_free(made);
+		return -1;
+	}
+	*writer = made;
+	return 0;
+}
+
+void gpumon_capture_on_trouble(struct gpumon_capture_writer *writer,
+			       void (*tell)(void *data, const struct gpumon_error *err), void *data)
+{
+	writer->tell = tell;
+	writer->tell_data = data;
+}
+
+uint64_t gpumon_capture_lost(const struct gpumon_capture_writer *writer)
+{
+	return writer->lost;
+}
+
+int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *name,
+			    struct gpumon_capture_file **file)
+{
+	char path[GPUMON_CAPTURE_NAME_MAX + sizeof(GPUMON_CAPTURE_SUFFIX)];
+	struct gpumon_capture_file *added;
+	int error;
+
+	*file = NULL;
+	if (!gpumon_capture_name_good(name))
+		return gpumon_capture_fail(-EINVAL, "io", "\"%s\" cannot be the name of a file",
+					   name);
+	added = calloc(1, sizeof(*added));
+	if (added)
+		added->name = strdup(name);
+	if (!added || !added->name) {
+		free(added);
+		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+	}
+	snprintf(path, sizeof(path), "%s%s", name, GPUMON_CAPTURE_SUFFIX);
+	added->writer = writer;
+	added->fd = openat(writer->directory, path,
+			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (added->fd < 0) {
+		error = errno;
+		free(added->name);
+		free(added);
+		return gpumon_capture_fail(-error, "io", "cannot make %s/%s: %s", writer->path,
+					   path, strerror(error));
+	}
+	added->next = writer->files;
+	writer->files = added;
+	writer->n_files++;
+	*file = added;
+	return 0;
+}
+
+static uint64_t count_records(const void *records, size_t size)
+{
+	const char *at = records;
+	uint64_t count = 0;
+
+	while (gpumon_record_check((const void *)at, size) != GPUMON_RECORD_IMPOSSIBLE) {
+		const struct gpumon_record *record = (const void *)at;
+
+		count += record->type != GPUMON_RECORD_PAD;
+		at += record->size;
+		size -= record->size;
+	}
+	return count;
+}
+
+static struct gpumon_chunk chunk_of(uint64_t sequence, uint32_t tid, const void *records,
+				    size_t size)
+{
+	struct gpumon_chunk chunk = {
+		.magic = GPUMON_CHUNK_MAGIC,
+		.version = GPUMON_CAPTURE_VERSION,
+		.size = (uint32_t)size,
+		.tid = tid,
+		.sequence = sequence,
+	};
+
+	chunk.crc = gpumon_chunk_crc(&chunk, records);
+	return chunk;
+}
+
+/* All of it behind the last whole chunk, or nothing: 0, or a negative errno. */
+static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int parts)
+{
+	uint64_t at = file->size;
+	int error;
+
+	while (parts) {
+		ssize_t n = pwritev(file->fd, part, parts, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			error = n < 0 ? errno : EIO;
+			/* Half a chunk would read as damage. The next one is written over it. */
+			if (at != file->size && ftruncate(file->fd, (off_t)file->size))
+				return -error;
+			return -error;
+		}
+		at += (uint64_t)n;
+		while (parts && (size_t)n >= part->iov_len) {
+			n -= (ssize_t)part->iov_len;
+			part++;
+			parts--;
+		}
+		if (parts) {
+			part->iov_base = (char *)part->iov_base + n;
+			part->iov_len -= (size_t)n;
+		}
+	}
+	file->size = at;
+	return 0;
+}
+
+/* What was lost until now, and then the records, which may be none. */
+static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const void *records,
+			size_t size)
+{
+	struct gpumon_record_loss loss = {
+		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(loss) },
+		.time_ns = now_ns(CLOCK_MONOTONIC),
+		.count = file->lost,
+		.cause = GPUMON_LOSS_RECORDER,
+	};
+	struct gpumon_chunk loss_chunk, chunk;
+	struct iovec part[4];
+	uint64_t sequence = file->sequence;
+	int parts = 0;
+	int ret;
+
+	if (file->lost) {
+		loss_chunk = chunk_of(sequence++, 0, &loss, sizeof(loss));
+		part[parts++] = (struct iovec){ &loss_chunk, sizeof(loss_chunk) };
+		part[parts++] = (struct iovec){ &loss, sizeof(loss) };
+	}
+	if (size) {
+		chunk = chunk_of(sequence++, tid, records, size);
+		part[parts++] = (struct iovec){ &chunk, sizeof(chunk) };
+		part[parts++] = (struct iovec){ (void *)(uintptr_t)records, size };
+	}
+	ret = write_whole(file, part, parts);
+	if (ret)
+		return ret;
+	file->sequence = sequence;
+	file->lost = 0;
+	return 0;
+}
+
+static void tell_once(struct gpumon_capture_writer *writer)
+{
+	if (writer->told)
+		return;
+	writer->told = true;
+	if (writer->tell)
+		writer->tell(writer->tell_data, gpumon_capture_error());
+	else
+		fprintf(stderr, "gpumon-user: %s\n", gpumon_capture_error()->message);
+}
+
+int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const void *records,
+			  size_t size)
+{
+	struct gpumon_capture_writer *writer = file->writer;
+	uint64_t count;
+	int ret;
+
+	if (!size)
+		return 0;
+	if (size > GPUMON_CHUNK_SIZE_MAX || size % 8)
+		ret = -EINVAL;
+	else
+		ret = write_chunks(file, tid, records, size);
+	if (!ret)
+		return 0;
+	count = count_records(records, size);
+	file->lost += count;
+	writer->lost += count;
+	gpumon_capture_fail(ret, "io",
+			    "%s/%s%s: %s: records are lost until it can be written again",
+			    writer->path, file->name, GPUMON_CAPTURE_SUFFIX, strerror(-ret));
+	tell_once(writer);
+	return -1;
+}
+
+/* 0, or a negative errno. */
+static int end_file(struct gpumon_capture_file *file)
+{
+	int ret = 0;
+
+	if (file->fd < 0)
+		return 0;
+	if (file->lost)
+		ret = write_chunks(file, 0, NULL, 0);
+	if (close(file->fd) && !ret)
+		ret = -errno;
+	file->fd = -1;
+	return ret;
+}
+
+void gpumon_capture_end_file(struct gpumon_capture_file *file)
+{
+	/* What is lost and has no room now is written at the end of the capture. */
+	if (!file->lost)
+		end_file(file);
+}
+
+/* Files in the order in which they were added; 0 or -ENOMEM. */
+static int describe_files(struct gpumon_capture_writer *writer)
+{
+	struct gpumon_capture_contents *contents = &writer->contents;
+	uint32_t i = writer->n_files;
+
+	contents->files = calloc(writer->n_files + 1, sizeof(*contents->files));
+	if (!contents->files)
+		return -ENOMEM;
+	contents->n_files = writer->n_files;
+	for (struct gpumon_capture_file *file = writer->files; file; file = file->next) {
+		struct gpumon_capture_file_info *info = &contents->files[--i];
+
+		info->name = file->name;
+		file->name = NULL;
+		info->chunks = file->sequence;
+		info->bytes = file->size;
+	}
+	return 0;
+}
+
+int gpumon_capture_close(struct gpumon_capture_writer *writer)
+{
+	int failed = 0;
+	int ret;
+
+	if (!writer)
+		return 0;
+	unlinkat(writer->directory, RESERVE_NAME, 0);
+	for (struct gpumon_capture_file *file = writer->files; file; file = file->next) {
+		ret = end_file(file);
+		failed = failed ? failed : ret;
+	}
+	writer->contents.info.ended = true;
+	writer->contents.lost_records = writer->lost;
+	ret = describe_files(writer);
+	if (!ret)
+		ret = gpumon_capture_info_write(writer->directory, &writer->contents);
+	failed = failed ? failed : ret;
+	if (failed)
+		gpumon_capture_fail(failed, "io", "%s: %s; what was written before can be read",
+				    writer->path, strerror(-failed));
+	else if (writer->lost)
+		failed = gpumon_capture_fail(-ENOSPC, "io", "%s: %llu records could not be written",
+					     writer->path, (unsigned long long)writer->lost);
+	writer_free(writer);
+	return failed ? -1 : 0;
+}
