@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Hits of uprobes on functions that give the GPU something to do, or wait for
+ * it, in one process: numbered for each thread, with their stacks.
+ *
+ * Nothing of the kernel's own structures is read, so that no BTF of it is
+ * needed. Since 6.0 these programs can be preempted: what is shared is changed
+ * by atomic operations, what is a thread's is in its own entry.
+ */
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "uprobe.h"
+
+/* Which process: its pid namespace as the kernel numbers it, and its pid there. */
+const volatile __u64 namespace_device;
+const volatile __u64 namespace_inode;
+const volatile __u32 target_pid;
+const volatile __u32 depth_max = 127;
+const volatile bool with_stacks = true;
+/* Bytes in the ring from which on the reader is woken; it comes by itself, too. */
+const volatile __u64 wake_bytes = 256 << 10;
+
+/* Code of libraries of the API: whoever calls from there is not the program. */
+struct uprobe_range ranges[UPROBE_RANGES];
+__u32 range_count;
+
+/*
+ * The dynamic linker changes what is mapped: until userspace has looked at it,
+ * what is known of addresses is not used.
+ */
+__u64 linker_changes;
+__u64 linker_settled;
+/* Grows when addresses got another meaning. */
+__u32 generation;
+
+/* The process became another program. */
+__u32 ended;
+
+__u32 last_stack;
+__u64 copies_sent;
+__u64 copies_seen;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} events SEC(".maps");
+
+/* By tid of the initial pid namespace. Entries go when their thread ends. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct uprobe_thread);
+} threads SEC(".maps");
+
+/*
+ * Stacks that were sent, by hash. An entry holds the frames, and they are
+ * compared: of two stacks with one hash the second is sent each time, and is
+ * never taken for the first. Their "type" is the generation they are of.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, struct uprobe_stack);
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct uprobe_rule);
+} rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, UPROBE_COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+/* An entry of a thread to begin with: too long for a program's stack. */
+static const struct uprobe_thread empty_thread;
+
+static __always_inline void count(__u32 counter)
+{
+	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	/* Atomic, since another task's hit may come in between on this very processor. */
+	if (value)
+		__sync_fetch_and_add(value, 1);
+}
+
+static __always_inline __u64 wake(void)
+{
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wake_bytes ? BPF_RB_FORCE_WAKEUP :
+									     BPF_RB_NO_WAKEUP;
+}
+
+/* --- the stack */
+
+/**
+ * struct walk - where a walk is
+ * @stack: frames until now
+ * @pc: return address in the function that is to be left
+ * @sp: stack pointer there
+ * @fp: frame pointer there
+ * @hash: of the frames
+ * @missed: it ended because no rule is known for @pc
+ */
+struct walk {
+	struct uprobe_stack *stack;
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	__u64 hash;
+	__u32 count;
+	__u32 flags;
+	__u32 settled;
+	__u32 missed;
+};
+
+static __always_inline void add_frame(struct walk *w, __u64 pc)
+{
+	w->stack->frames[w->count++ & (UPROBE_DEPTH - 1)] = pc;
+	w->hash = (w->hash ^ pc) * 0x9e3779b97f4a7c15ull;
+	w->hash ^= w->hash >> 29;
+}
+
+/* Leave one function. 1: that was it. */
+static long step(__u32 index, struct walk *w)
+{
+	const struct uprobe_rule *rule;
+	__u64 key = w->pc, cfa, ra, fp = w->fp;
+
+	rule = w->settled ? bpf_map_lookup_elem(&rules, &key) : NULL;
+	if (!rule) {
+		w->missed = 1;
+		return 1;
+	}
+	switch (rule->kind) {
+	case UPROBE_RULE_SP:
+		cfa = w->sp + rule->cfa;
+		break;
+	case UPROBE_RULE_FP:
+		cfa = w->fp + rule->cfa;
+		break;
+	case UPROBE_RULE_END:
+		return 1;
+	default:
+		w->flags |= UPROBE_TRUNCATED;
+		return 1;
+	}
+	/* Frames lie one above the other; what does not would never end. */
+	if (cfa <= w->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)(cfa + rule->ra))) {
+		w->flags |= UPROBE_TRUNCATED;
+		return 1;
+	}
+	if (rule->fp != UPROBE_FP_SAME &&
+	    bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + rule->fp)))
+		fp = 0;
+	if (!ra)
+		return 1;
+	if (w->count >= depth_max || w->count >= UPROBE_DEPTH) {
+		w->flags |= UPROBE_TRUNCATED;
+		return 1;
+	}
+	w->pc = ra;
+	w->sp = cfa;
+	w->fp = fp;
+	add_frame(w, ra);
+	return 0;
+}
+
+static __noinline bool same(const struct uprobe_stack *known, const struct uprobe_stack *stack,
+			    __u32 current)
+{
+	__u32 i;
+
+	if (known->count != stack->count || known->flags != stack->flags || known->type != current)
+		return false;
+	for (i = 0; i < UPROBE_DEPTH; i++) {
+		if (i >= stack->count)
+			break;
+		if (known->frames[i] != stack->frames[i])
+			return false;
+	}
+	return true;
+}
+
+/* Userspace goes on from a copy of the thread's stack, and learns the rules that were missing. */
+static __noinline __u32 send_copy(const struct walk *w)
+{
+	struct uprobe_copy *copy;
+	__u64 address = w->sp;
+	__u32 id, done = 0;
+
+	/* Not exact when several come at once, which does not matter. */
+	if (copies_sent - copies_seen >= UPROBE_COPIES)
+		return 0;
+	copy = bpf_ringbuf_reserve(&events, sizeof(*copy), 0);
+	if (!copy)
+		return 0;
+	__sync_fetch_and_add(&copies_sent, 1);
+	id = __sync_fetch_and_add(&last_stack, 1) + 1;
+	bpf_probe_read_kernel(&copy->stack, sizeof(copy->stack), w->stack);
+	copy->stack.type = UPROBE_COPY;
+	copy->stack.id = id;
+	copy->sp = w->sp;
+	copy->fp = w->fp;
+	copy->reserved = 0;
+	/* Page by page: what is behind the stack's upper end cannot be read. */
+	for (int i = 0; i <= UPROBE_COPY_PAGES; i++) {
+		__u32 bytes = UPROBE_PAGE - (address & (UPROBE_PAGE - 1));
+
+		if (done > UPROBE_COPY_MAX - UPROBE_PAGE ||
+		    bpf_probe_read_user(copy->memory + done, bytes, (void *)address))
+			break;
+		done += bytes;
+		address += bytes;
+	}
+	copy->bytes = done;
+	bpf_ringbuf_submit(copy, BPF_RB_FORCE_WAKEUP);
+	return id;
+}
+
+/* Its id, 0 if it is lost. */
+static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32 current,
+				   bool settled)
+{
+	struct uprobe_stack *known = NULL;
+	__u32 size = stack->count;
+
+	if (settled)
+		known = bpf_map_lookup_elem(&stacks, &hash);
+	if (known && same(known, stack, current)) {
+		count(UPROBE_STACK_KNOWN);
+		return known->id;
+	}
+	stack->type = UPROBE_STACK;
+	stack->id = __sync_fetch_and_add(&last_stack, 1) + 1;
+	if (size > UPROBE_DEPTH)
+		return 0;
+	size = size * sizeof(__u64) + __builtin_offsetof(struct uprobe_stack, frames);
+	if (bpf_ringbuf_output(&events, stack, size, wake()))
+		return 0;
+	count(UPROBE_STACK_NEW);
+	if (!settled)
+		return stack->id;
+	/*
+	 * Only now, so that an id that is found was sent before. Of two threads
+	 * that come at once one gets its stack in; both ids are right.
+	 */
+	stack->type = current;
+	if ((known && known->type == current) ||
+	    bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY))
+		count(UPROBE_STACK_NO_ROOM);
+	return stack->id;
+}
+
+/* The stack of a call at whose first instruction the thread is. Its id, 0 if there is none. */
+static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra)
+{
+	struct walk w = { .stack = &thread->stack };
+	__u32 current = generation, id;
+
+	w.settled = linker_changes == linker_settled;
+	w.pc = ra;
+#if defined(__TARGET_ARCH_x86)
+	w.sp = PT_REGS_SP(ctx) + sizeof(__u64);
+#else
+	w.sp = PT_REGS_SP(ctx);
+#endif
+	w.fp = PT_REGS_FP(ctx);
+	add_frame(&w, PT_REGS_IP(ctx));
+	add_frame(&w, ra);
+	bpf_loop(UPROBE_DEPTH, step, &w, 0);
+	thread->stack.count = w.count;
+	thread->stack.flags = w.flags;
+	if (w.missed) {
+		id = send_copy(&w);
+		if (id) {
+			count(UPROBE_STACK_COPIED);
+			return id;
+		}
+		thread->stack.flags |= UPROBE_TRUNCATED;
+	}
+	if (thread->stack.flags & UPROBE_TRUNCATED)
+		count(UPROBE_STACK_TRUNCATED);
+	id = send_stack(&thread->stack, w.hash, current, w.settled);
+	if (!id)
+		count(UPROBE_LOST_STACK);
+	return id;
+}
+
+/* --- threads and calls */
+
+static __noinline void announce(struct uprobe_thread *thread, __u32 host_tid)
+{
+	struct uprobe_thread_event event = {
+		.type = UPROBE_THREAD,
+		.tid = thread->tid,
+		.host_tid = host_tid,
+	};
+
+	bpf_get_current_comm(event.comm, sizeof(event.comm));
+	/* Where there is no room its next hit tries again. */
+	if (!bpf_ringbuf_output(&events, &event, sizeof(event), wake()))
+		thread->announced = 1;
+}
+
+static __noinline struct uprobe_thread *new_thread(__u32 host_tid)
+{
+	struct bpf_pidns_info ids = {};
+	struct uprobe_thread *thread;
+
+	if (bpf_map_update_elem(&threads, &host_tid, &empty_thread, BPF_NOEXIST))
+		return NULL;
+	thread = bpf_map_lookup_elem(&threads, &host_tid);
+	if (!thread)
+		return NULL;
+	if (bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &ids, sizeof(ids)) ||
+	    ids.tgid != target_pid)
+		thread->foreign = 1;
+	thread->tid = ids.pid;
+	return thread;
+}
+
+static __always_inline void send_hit(const struct uprobe_hit *hit)
+{
+	count(bpf_ringbuf_output(&events, (void *)hit, sizeof(*hit), wake()) ? UPROBE_LOST_RING :
+									       UPROBE_SENT);
+}
+
+static __noinline bool called_by_api(__u64 ra)
+{
+	for (__u32 i = 0; i < UPROBE_RANGES; i++) {
+		if (i >= range_count)
+			break;
+		if (ra >= ranges[i].start && ra < ranges[i].end)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is it within the call of the last hit? The return address of that is still
+ * where it was as long as the call goes on, and the one who calls now is code of
+ * the API. Either alone would not do: an unused place on the stack may keep the
+ * address for long, and the API's code has functions that are not probed.
+ */
+static __noinline bool nested(const struct uprobe_thread *thread, __u64 sp, __u64 ra)
+{
+	if (!thread->number || sp >= thread->sp || !called_by_api(ra))
+		return false;
+#if defined(__TARGET_ARCH_x86)
+	/* Of a call whose return is probed, it is the kernel's address. */
+	if (!thread->pending.time_ns) {
+		__u64 now;
+
+		if (bpf_probe_read_user(&now, sizeof(now), (void *)thread->sp) ||
+		    now != thread->ra)
+			return false;
+	}
+#endif
+	return true;
+}
+
+SEC("uprobe")
+int enter(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
+	__u32 host_tid = (__u32)bpf_get_current_pid_tgid(), flags = cookie >> 32;
+	struct uprobe_hit hit = { .type = UPROBE_HIT };
+	__u64 sp = PT_REGS_SP(ctx), ra = 0;
+	struct uprobe_thread *thread;
+
+	if (ended)
+		return 0;
+	count(UPROBE_SEEN);
+#if defined(__TARGET_ARCH_x86)
+	bpf_probe_read_user(&ra, sizeof(ra), (void *)sp);
+#else
+	ra = PT_REGS_RET(ctx);
+#endif
+	thread = bpf_map_lookup_elem(&threads, &host_tid);
+	if (!thread)
+		thread = new_thread(host_tid);
+	if (!thread) {
+		count(UPROBE_LOST_THREAD);
+		return 0;
+	}
+	if (thread->foreign) {
+		count(UPROBE_FOREIGN);
+		return 0;
+	}
+	/* A function that only jumps to this one leaves the stack as it was. */
+	if (nested(thread, sp, ra) || (thread->jumps_to == (__u32)cookie && thread->number &&
+				       thread->sp == sp && thread->ra == ra)) {
+		thread->jumps_to = UPROBE_NOWHERE;
+		count(UPROBE_NESTED);
+		return 0;
+	}
+	if (!thread->announced)
+		announce(thread, host_tid);
+	if (thread->pending.time_ns) {
+		count(UPROBE_RETURN_UNSEEN);
+		send_hit(&thread->pending);
+		thread->pending.time_ns = 0;
+	}
+	thread->number++;
+	thread->sp = sp;
+	thread->ra = ra;
+	thread->jumps_to = flags & UPROBE_THUNK ? flags >> UPROBE_THUNK_SHIFT : UPROBE_NOWHERE;
+
+	hit.function = (__u32)cookie;
+	hit.time_ns = now;
+	hit.number = thread->number;
+	hit.tid = thread->tid;
+	hit.host_tid = host_tid;
+	hit.flags = flags;
+	if (with_stacks)
+		hit.stack = take_stack(ctx, thread, ra);
+	if (flags & UPROBE_BLOCKING)
+		thread->pending = hit;
+	else
+		send_hit(&hit);
+	return 0;
+}
+
+SEC("uretprobe")
+int leave(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
+	__u32 host_tid = (__u32)bpf_get_current_pid_tgid();
+	struct uprobe_thread *thread = bpf_map_lookup_elem(&threads, &host_tid);
+
+	if (!thread || !thread->pending.time_ns || thread->pending.function != (__u32)cookie)
+		return 0;
+#if defined(__TARGET_ARCH_x86)
+	/* The return took the address off the stack. */
+	if (PT_REGS_SP(ctx) != thread->sp + sizeof(__u64))
+#else
+	if (PT_REGS_SP(ctx) != thread->sp)
+#endif
+		return 0;
+	thread->pending.duration_ns = now - thread->pending.time_ns;
+	send_hit(&thread->pending);
+	thread->pending.time_ns = 0;
+	return 0;
+}
+
+/* --- what happens to the process */
+
+static __always_inline void tell(__u32 type)
+{
+	__u64 event = type;
+
+	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
+}
+
+/* The dynamic linker is about to change what is mapped, or has done it. */
+SEC("uprobe")
+int linker(struct pt_regs *ctx)
+{
+	__sync_fetch_and_add(&linker_changes, 1);
+	tell(UPROBE_LINKER);
+	return 0;
+}
+
+/* Of any thread of the machine: its number may be another one's next. */
+SEC("raw_tp/sched_process_exit")
+int thread_exit(void *ctx)
+{
+	__u32 host_tid = (__u32)bpf_get_current_pid_tgid();
+	struct uprobe_thread *thread = bpf_map_lookup_elem(&threads, &host_tid);
+
+	if (!thread)
+		return 0;
+	if (thread->pending.time_ns) {
+		count(UPROBE_RETURN_UNSEEN);
+		send_hit(&thread->pending);
+	}
+	bpf_map_delete_elem(&threads, &host_tid);
+	return 0;
+}
+
+/* From here on all addresses are another program's. */
+SEC("raw_tp/sched_process_exec")
+int exec(void *ctx)
+{
+	struct bpf_pidns_info ids = {};
+
+	if (bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &ids, sizeof(ids)) ||
+	    ids.tgid != target_pid)
+		return 0;
+	ended = 1;
+	tell(UPROBE_EXEC);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
