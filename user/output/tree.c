@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "output_text.h"
+#include "tree.h"
+
+const char *gpumon_node_kind_name(enum gpumon_node_kind kind)
+{
+	static const char *const names[GPUMON_NODE_KINDS] = {
+		[GPUMON_NODE_ROOT] = "root",	 [GPUMON_NODE_PROCESS] = "process",
+		[GPUMON_NODE_THREAD] = "thread", [GPUMON_NODE_FUNCTION] = "function",
+		[GPUMON_NODE_PYTHON] = "python", [GPUMON_NODE_API] = "api",
+		[GPUMON_NODE_DEVICE] = "device", [GPUMON_NODE_STREAM] = "stream",
+		[GPUMON_NODE_GRAPH] = "graph",	 [GPUMON_NODE_KERNEL] = "kernel",
+		[GPUMON_NODE_COPY] = "copy",	 [GPUMON_NODE_SET] = "set",
+		[GPUMON_NODE_REASON] = "reason",
+	};
+
+	return (unsigned int)kind < GPUMON_NODE_KINDS ? names[kind] : "unknown";
+}
+
+const char *gpumon_weight_key(enum gpumon_weight weight)
+{
+	switch (weight) {
+	case GPUMON_WEIGHT_COUNT:
+		return "count";
+	case GPUMON_WEIGHT_CPU_NS:
+		return "cpu_ns";
+	case GPUMON_WEIGHT_GPU_NS:
+		break;
+	}
+	return "gpu_ns";
+}
+
+/* By cause: the word for programs, what happened, and what helps against it. */
+static const struct {
+	const char *key;
+	const char *text;
+	const char *advice;
+} losses[GPUMON_LOSS_CAUSES] = {
+	[GPUMON_LOSS_CHANNEL_FULL] = { "channel_full",
+				       "records: the channel to the recorder was full",
+				       "give the channel more memory" },
+	[GPUMON_LOSS_CUPTI_DROPPED] = { "cupti_dropped", "records of the GPU: dropped by CUPTI",
+					"record fewer kinds, or in windows" },
+	[GPUMON_LOSS_WITHHELD] = { "withheld",
+				   "launches: CUPTI had not told of their work when it ended",
+				   "let the program end by itself" },
+	[GPUMON_LOSS_NO_TIMESTAMP] = { "no_timestamp", "pieces of work without times",
+				       "record in shorter windows" },
+	[GPUMON_LOSS_STACK_TABLE] = { "stack_table", "call paths: the table of stacks was full",
+				      "give stacks more memory" },
+	[GPUMON_LOSS_STRING_TABLE] = { "string_table", "names: the table of strings was full",
+				       "give strings more memory" },
+	[GPUMON_LOSS_UPROBE_RING] = { "uprobe_ring", "uprobe hits: the ring was full",
+				      "give the ring more memory" },
+	[GPUMON_LOSS_UPROBE_STACK] = { "uprobe_stack", "stacks of uprobe hits that were not taken",
+				       "give the table of stacks more memory" },
+	[GPUMON_LOSS_DRIVER_RING] = { "driver_ring", "driver events: overwritten before read",
+				      "give the module's ring more memory" },
+	[GPUMON_LOSS_UNKNOWN_RECORD] = { "unknown_record",
+					 "CUPTI records of a layout that is not known",
+					 "use a newer gpumon" },
+	[GPUMON_LOSS_RECORDER] = { "recorder", "records that could not be written",
+				   "make room on the disk" },
+};
+
+#define LOSS(field)                                                                              \
+	((unsigned int)cause < GPUMON_LOSS_CAUSES && losses[cause].field ? losses[cause].field : \
+									   "unknown")
+
+const char *gpumon_loss_key(enum gpumon_loss cause)
+{
+	return LOSS(key);
+}
+
+const char *gpumon_loss_text(enum gpumon_loss cause)
+{
+	return LOSS(text);
+}
+
+const char *gpumon_loss_advice(enum gpumon_loss cause)
+{
+	return LOSS(advice);
+}
+
+const char *gpumon_match_key(enum gpumon_match match)
+{
+	static const char *const keys[GPUMON_MATCH_KINDS] = {
+		[GPUMON_MATCH_STACK] = "stack",	      [GPUMON_MATCH_GRAPH_NODE] = "graph_node",
+		[GPUMON_MATCH_NO_STACK] = "no_stack", [GPUMON_MATCH_NO_LAUNCH] = "no_launch",
+		[GPUMON_MATCH_INTERNAL] = "internal", [GPUMON_MATCH_AMBIGUOUS] = "ambiguous",
+	};
+
+	return (unsigned int)match < GPUMON_MATCH_KINDS ? keys[match] : "unknown";
+}
+
+const char *gpumon_match_text(enum gpumon_match match)
+{
+	static const char *const texts[GPUMON_MATCH_KINDS] = {
+		[GPUMON_MATCH_STACK] = "by the stack of its launch",
+		[GPUMON_MATCH_GRAPH_NODE] = "by the stack that made its graph node",
+		[GPUMON_MATCH_NO_STACK] = "launch known, without a stack",
+		[GPUMON_MATCH_NO_LAUNCH] = "launch was not recorded",
+		[GPUMON_MATCH_INTERNAL] = "launched by CUDA itself",
+		[GPUMON_MATCH_AMBIGUOUS] = "uprobe hits do not tell which launch",
+	};
+
+	return (unsigned int)match < GPUMON_MATCH_KINDS ? texts[match] : "unknown";
+}
+
+const char *gpumon_launch_end_key(enum gpumon_launch_end end)
+{
+	static const char *const keys[GPUMON_LAUNCH_ENDS] = {
+		[GPUMON_LAUNCH_UNMATCHED] = "without_work",
+		[GPUMON_LAUNCH_IN_GRAPH] = "captured_into_graph",
+		[GPUMON_LAUNCH_REFUSED] = "refused",
+	};
+
+	return (unsigned int)end < GPUMON_LAUNCH_ENDS ? keys[end] : "unknown";
+}
+
+const char *gpumon_launch_end_text(enum gpumon_launch_end end)
+{
+	static const char *const texts[GPUMON_LAUNCH_ENDS] = {
+		[GPUMON_LAUNCH_UNMATCHED] = "launches that no work of the GPU came for",
+		[GPUMON_LAUNCH_IN_GRAPH] = "launches captured into graphs: no work of their own",
+		[GPUMON_LAUNCH_REFUSED] = "launches that failed",
+	};
+
+	return (unsigned int)end < GPUMON_LAUNCH_ENDS ? texts[end] : "unknown";
+}
+
+const char *gpumon_work_kind_text(enum gpumon_work_kind kind)
+{
+	static const char *const texts[GPUMON_WORK_KINDS] = {
+		[GPUMON_WORK_KERNEL] = "kernel",
+		[GPUMON_WORK_COPY] = "copy",
+		[GPUMON_WORK_SET] = "set",
+	};
+
+	return (unsigned int)kind < GPUMON_WORK_KINDS ? texts[kind] : "unknown";
+}
+
+void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *missing)
+{
+	const struct gpumon_correlate_counts *counts = view->counts;
+	const struct gpumon_capture_damage *damage = view->damage;
+
+	memset(missing, 0, sizeof(*missing));
+	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
+		missing->lost = gpumon_add_saturated(missing->lost, view->losses[i]);
+	for (unsigned int kind = 0; counts && kind < GPUMON_WORK_KINDS; kind++) {
+		const uint64_t *by = counts->works[kind];
+
+		missing->unmatched += by[GPUMON_MATCH_NO_STACK] + by[GPUMON_MATCH_NO_LAUNCH] +
+				      by[GPUMON_MATCH_AMBIGUOUS];
+		for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++)
+			missing->work += by[match];
+	}
+	if (counts)
+		missing->unmatched_launches = counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED];
+	if (damage)
+		missing->damaged = damage->truncated_bytes + damage->broken_chunks +
+				   damage->broken_records + damage->missing_chunks;
+}
+
+const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missing *missing)
+{
+	char number[GPUMON_TEXT_NUMBER], percent[GPUMON_TEXT_NUMBER];
+	size_t at = 0;
+
+#define APPEND(...)                                                              \
+	do {                                                                     \
+		if (at)                                                          \
+			at += (size_t)snprintf(buf + at, len - at, ", ");        \
+		if (at < len)                                                    \
+			at += (size_t)snprintf(buf + at, len - at, __VA_ARGS__); \
+		if (at >= len)                                                   \
+			at = len - 1;                                            \
+	} while (0)
+
+	if (!len)
+		return buf;
+	buf[0] = '\0';
+	if (missing->lost)
+		APPEND("%s records lost", gpumon_text_count(number, sizeof(number), missing->lost));
+	if (missing->unmatched)
+		APPEND("%s pieces of work (%s) without a call path",
+		       gpumon_text_count(number, sizeof(number), missing->unmatched),
+		       gpumon_text_percent(percent, sizeof(percent), missing->unmatched,
+					   missing->work));
+	if (missing->unmatched_launches)
+		APPEND("%s launches without work",
+		       gpumon_text_count(number, sizeof(number), missing->unmatched_launches));
+	if (missing->damaged)
+		APPEND("the capture is damaged");
+#undef APPEND
+	return buf;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "flame.h"
+#include "output_text.h"
+#include "tree.h"
+#include "view_text.h"
+
+void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_scan *scan,
+		    struct gpumon_view *view)
+{
+	memset(view, 0, sizeof(*view));
+	view->root = gpumon_profile_root(profile);
+	view->kernels = gpumon_profile_kernels(profile, &view->kernel_count);
+	view->devices = gpumon_profile_devices(profile, &view->device_count);
+	view->ranges = gpumon_profile_ranges(profile, &view->range_count);
+	view->gaps = gpumon_profile_gaps(profile, &view->gap_count);
+	view->latency = gpumon_profile_latency(profile);
+	view->counts = gpumon_profile_counts(profile);
+	view->losses = gpumon_profile_losses(profile);
+	view->damage = gpumon_profile_damage(profile);
+	gpumon_profile_times(profile, &view->first_ns, &view->last_ns);
+	view->scan = scan;
+}
+
+void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_totals *totals)
+{
+	memset(totals, 0, sizeof(*totals));
+	for (const struct gpumon_node *node = view->root; node;
+	     node = gpumon_tree_next(node, view->root)) {
+		totals->gpu_ns = gpumon_add_saturated(totals->gpu_ns, node->gpu_ns);
+		totals->cpu_ns = gpumon_add_saturated(totals->cpu_ns, node->cpu_ns);
+		totals->count = gpumon_add_saturated(totals->count, node->count);
+	}
+	totals->wall_ns = view->last_ns > view->first_ns ? view->last_ns - view->first_ns : 0;
+}
+
+const char *gpumon_view_command(const struct gpumon_view *view)
+{
+	const struct gpumon_scan *scan = view->scan;
+
+	if (!scan)
+		return "";
+	if (scan->command && *scan->command)
+		return scan->command;
+	/* Of live processes: the first one that says what it runs. */
+	for (unsigned int i = 0; i < scan->process_count; i++) {
+		if (scan->processes[i].command && *scan->processes[i].command)
+			return scan->processes[i].command;
+	}
+	return "";
+}
+
+const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view)
+{
+	char wall[GPUMON_TEXT_NUMBER], gpu[GPUMON_TEXT_NUMBER], count[GPUMON_TEXT_NUMBER];
+	char command[160] = "";
+	const char *host = view->scan && view->scan->host ? view->scan->host : "";
+	struct gpumon_view_totals totals;
+
+	gpumon_view_totals(view, &totals);
+	gpumon_text_cut(command, sizeof(command), gpumon_view_command(view), 60);
+	snprintf(buf, len, "%s%s%s%s%s recorded · %s of GPU time in %s pieces of work", command,
+		 *command ? " · " : "", host, *host ? " · " : "",
+		 gpumon_text_ns(wall, sizeof(wall), totals.wall_ns),
+		 gpumon_text_ns(gpu, sizeof(gpu), totals.gpu_ns),
+		 gpumon_text_count(count, sizeof(count), totals.count));
+	return buf;
+}
+
+int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
+				  enum gpumon_weight weight, bool icicle)
+{
+	struct gpumon_missing missing;
+	char subtitle[512], losses[512] = "";
+	struct gpumon_flamegraph_options options = {
+		.weight = weight,
+		.subtitle = gpumon_view_subtitle(subtitle, sizeof(subtitle), view),
+		.losses = losses,
+		.icicle = icicle,
+	};
+	size_t at;
+
+	gpumon_missing_of(view, &missing);
+	at = (size_t)snprintf(losses, sizeof(losses), "Missing: ");
+	if (!*gpumon_missing_line(losses + at, sizeof(losses) - at, &missing))
+		losses[0] = '\0';
+	return gpumon_output_flamegraph(out, view->root, &options);
+}
