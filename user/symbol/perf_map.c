@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "perf_map.h"
+
+#define FILE_MAX     ((size_t)256 << 20)
+#define NAME_MAX_LEN 4096 /* of a piece; what is longer is cut off */
+#define REREAD_NS    1000000000u
+
+/* A line. */
+struct piece {
+	uint64_t start;
+	uint64_t end;
+	uint32_t name; /* in the text */
+	uint16_t length;
+};
+
+/* Of the addresses that a line's piece has and no later one. */
+struct span {
+	uint64_t start;
+	uint64_t end;
+	uint32_t piece;
+};
+
+struct gpumon_perf_map {
+	char *path;
+	char *text;
+	struct piece *pieces;
+	size_t n_pieces;
+	struct span *spans; /* by address, none over another */
+	size_t n_spans;
+	size_t n_bad;
+	bool too_long;
+	struct stat read; /* the file as it was read */
+	uint64_t read_ns; /* when, 0: never */
+	char problem[256];
+};
+
+struct gpumon_perf_map *gpumon_perf_map_new(const char *path)
+{
+	struct gpumon_perf_map *map = calloc(1, sizeof(*map));
+
+	if (!map)
+		return NULL;
+	map->path = strdup(path);
+	if (!map->path) {
+		free(map);
+		return NULL;
+	}
+	return map;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Hex, with or without 0x, and blanks behind it; false if it is none or too large. */
+static bool read_hex(const char **at, const char *end, uint64_t *number)
+{
+	const char *p = *at;
+	int digits = 0;
+
+	if (end - p >= 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
+		p += 2;
+	*number = 0;
+	for (; p < end; p++, digits++) {
+		unsigned int digit;
+
+		if (*p >= '0' && *p <= '9')
+			digit = (unsigned int)(*p - '0');
+		else if ((*p | 32) >= 'a' && (*p | 32) <= 'f')
+			digit = (unsigned int)((*p | 32) - 'a' + 10);
+		else
+			break;
+		if (*number >> 60)
+			return false;
+		*number = *number << 4 | digit;
+	}
+	if (!digits || p == end || (*p != ' ' && *p != '\t'))
+		return false;
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	*at = p;
+	return true;
+}
+
+static bool read_line(const char *text, const char *line, const char *end, struct piece *piece)
+{
+	uint64_t size;
+	size_t length;
+
+	if (!read_hex(&line, end, &piece->start) || !read_hex(&line, end, &size) || !size ||
+	    size > UINT64_MAX - piece->start)
+		return false;
+	piece->end = piece->start + size;
+	while (end > line && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+		end--;
+	length = (size_t)(end - line);
+	if (!length)
+		return false;
+	piece->name = (uint32_t)(line - text);
+	piece->length = length > NAME_MAX_LEN ? NAME_MAX_LEN : (uint16_t)length;
+	return true;
+}
+
+static int read_lines(struct gpumon_perf_map *map, size_t size)
+{
+	const char *text = map->text, *end = text + size;
+	size_t lines = 1;
+
+	for (const char *p = text; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+		lines++;
+	map->pieces = calloc(lines, sizeof(*map->pieces));
+	if (!map->pieces)
+		return -1;
+	for (const char *line = text; line < end;) {
+		const char *stop = memchr(line, '\n', (size_t)(end - line));
+
+		/* The last one is being written: it is read when it has its end. */
+		if (!stop)
+			break;
+		if (read_line(text, line, stop, &map->pieces[map->n_pieces]))
+			map->n_pieces++;
+		else if (stop > line)
+			map->n_bad++;
+		line = stop + 1;
+	}
+	return 0;
+}
+
+struct edge {
+	uint64_t address;
+	uint32_t piece;
+	bool end;
+};
+
+static int compare_edges(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->piece < y->piece ? -1 : x->piece > y->piece;
+}
+
+/* Pieces that began already, the latest line on top; those that ended are taken off late. */
+struct heap {
+	uint32_t *items;
+	size_t count;
+};
+
+static void heap_push(struct heap *heap, uint32_t item)
+{
+	size_t at = heap->count++;
+
+	for (; at && heap->items[(at - 1) / 2] < item; at = (at - 1) / 2)
+		heap->items[at] = heap->items[(at - 1) / 2];
+	heap->items[at] = item;
+}
+
+static void heap_pop(struct heap *heap)
+{
+	uint32_t item = heap->items[--heap->count];
+	size_t at = 0, child;
+
+	while ((child = at * 2 + 1) < heap->count) {
+		if (child + 1 < heap->count && heap->items[child + 1] > heap->items[child])
+			child++;
+		if (heap->items[child] <= item)
+			break;
+		heap->items[at] = heap->items[child];
+		at = child;
+	}
+	heap->items[at] = item;
+}
+
+/* From one edge to the next the same piece holds. */
+static int lay_out(struct gpumon_perf_map *map)
+{
+	size_t n_edges = map->n_pieces * 2;
+	struct edge *edges = calloc(n_edges + 1, sizeof(*edges));
+	struct heap heap = { .items = calloc(map->n_pieces + 1, sizeof(*heap.items)) };
+	int err = -1;
+
+	map->spans = calloc(n_edges + 1, sizeof(*map->spans));
+	if (!edges || !heap.items || !map->spans)
+		goto out;
+	for (size_t i = 0; i < map->n_pieces; i++) {
+		edges[i * 2] = (struct edge){ map->pieces[i].start, (uint32_t)i, false };
+		edges[i * 2 + 1] = (struct edge){ map->pieces[i].end, (uint32_t)i, true };
+	}
+	qsort(edges, n_edges, sizeof(*edges), compare_edges);
+	for (size_t i = 0; i + 1 < n_edges; i++) {
+		uint64_t start = edges[i].address, end = edges[i + 1].address;
+		struct span *last = map->n_spans ? &map->spans[map->n_spans - 1] : NULL;
+
+		if (!edges[i].end)
+			heap_push(&heap, edges[i].piece);
+		if (start == end)
+			continue;
+		while (heap.count && map->pieces[heap.items[0]].end <= start)
+			heap_pop(&heap);
+		if (!heap.count)
+			continue;
+		if (last && last->end == start && last->piece == heap.items[0])
+			last->end = end;
+		else
+			map->spans[map->n_spans++] = (struct span){ start, end, heap.items[0] };
+	}
+	err = 0;
+out:
+	free(edges);
+	free(heap.items);
+	return err;
+}
+
+static void forget(struct gpumon_perf_map *map)
+{
+	free(map->text);
+	free(map->pieces);
+	free(map->spans);
+	map->text = NULL;
+	map->pieces = NULL;
+	map->spans = NULL;
+	map->n_pieces = 0;
+	map->n_spans = 0;
+	map->n_bad = 0;
+}
+
+static size_t read_all(int fd, char *text, size_t room)
+{
+	size_t size = 0;
+	ssize_t n;
+
+	while (size < room) {
+		n = read(fd, text + size, room - size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		size += (size_t)n;
+	}
+	return size;
+}
+
+static void problem(struct gpumon_perf_map *map, const char *what)
+{
+	snprintf(map->problem, sizeof(map->problem), "%s", what);
+}
+
+/*
+ * /tmp is everybody's: a link there, or a pipe in place of the file, may be a
+ * trap of another user.
+ */
+static void load(struct gpumon_perf_map *map)
+{
+	int fd = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	struct stat st;
+	size_t size;
+
+	if (fd < 0) {
+		if (errno != ENOENT)
+			snprintf(map->problem, sizeof(map->problem), "it cannot be read: %s",
+				 errno == ELOOP ? "it is a symbolic link, which is not followed" :
+						  strerror(errno));
+		return;
+	}
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		problem(map, "it is no ordinary file");
+		goto out;
+	}
+	if (map->read_ns && st.st_size == map->read.st_size && st.st_ino == map->read.st_ino &&
+	    st.st_mtim.tv_sec == map->read.st_mtim.tv_sec &&
+	    st.st_mtim.tv_nsec == map->read.st_mtim.tv_nsec)
+		goto out;
+	forget(map);
+	map->read = st;
+	map->problem[0] = '\0';
+	size = (size_t)st.st_size;
+	if (size > FILE_MAX) {
+		size = FILE_MAX;
+		problem(map, "it is longer than 256 MiB: what is behind that has no names");
+	}
+	map->text = malloc(size + 1);
+	if (!map->text || read_lines(map, read_all(fd, map->text, size)) || lay_out(map)) {
+		forget(map);
+		problem(map, "there is not enough memory for it");
+		goto out;
+	}
+	if (map->n_bad)
+		snprintf(map->problem, sizeof(map->problem),
+			 "%zu of its lines are not \"START SIZE NAME\" in hex: skipped",
+			 map->n_bad);
+out:
+	close(fd);
+}
+
+static const struct span *find_span(const struct gpumon_perf_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->n_spans;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->spans[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && map->spans[low - 1].end > address ? &map->spans[low - 1] : NULL;
+}
+
+const char *gpumon_perf_map_find(struct gpumon_perf_map *map, uint64_t address, size_t *length)
+{
+	const struct span *span = find_span(map, address);
+	uint64_t now;
+
+	if (!span) {
+		now = now_ns();
+		if (!map->read_ns || now - map->read_ns > REREAD_NS) {
+			load(map);
+			map->read_ns = now;
+			span = find_span(map, address);
+		}
+	}
+	if (!span)
+		return NULL;
+	*length = map->pieces[span->piece].length;
+	return map->text + map->pieces[span->piece].name;
+}
+
+const char *gpumon_perf_map_problem(const struct gpumon_perf_map *map)
+{
+	return *map->problem ? map->problem : NULL;
+}
+
+void gpumon_perf_map_free(struct gpumon_perf_map *map)
+{
+	if (!map)
+		return;
+	forget(map);
+	free(map->path);
+	free(map);
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf_map.h"
+#include "symbol.h"
+#include "symbol_mappings.h"
+#include "symbol_object.h"
+#include "symbol_strings.h"
+
+#define UNKNOWN "[unknown]"
+#define JIT	"[jit]"
+
+#define RESULT_MAX     64 /* functions at one address */
+#define FIRST_SLOTS    4096
+#define SLOTS_MAX      (2u << 20) /* 48 MiB, at most half of them used */
+#define NAMELESS_BYTES ((size_t)256 << 20)
+
+/* What was found for an address of a file; NULL: of no file, the address itself. */
+struct slot {
+	const struct gpumon_symbol_object *object;
+	uint64_t offset;
+	uint32_t first; /* in results */
+	uint32_t count; /* 0: nothing here */
+};
+
+struct gpumon_symbols {
+	struct gpumon_symbol_strings *strings;
+	struct gpumon_symbol_objects *objects;
+	struct gpumon_symbol_mappings mappings;
+	struct gpumon_perf_map *perf_map;
+	char *perf_map_path;
+	struct slot *slots;
+	size_t n_slots;
+	size_t n_used;
+	struct gpumon_symbol *results;
+	size_t n_results;
+	size_t room;
+};
+
+struct gpumon_symbols *gpumon_symbols_new(const char *root, const char *perf_map)
+{
+	struct gpumon_symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols)
+		return NULL;
+	symbols->n_slots = FIRST_SLOTS;
+	symbols->slots = calloc(symbols->n_slots, sizeof(*symbols->slots));
+	symbols->strings = gpumon_symbol_strings_new();
+	if (!symbols->slots || !symbols->strings)
+		goto fail;
+	symbols->objects = gpumon_symbol_objects_new(root, symbols->strings);
+	if (!symbols->objects)
+		goto fail;
+	if (perf_map) {
+		symbols->perf_map = gpumon_perf_map_new(perf_map);
+		symbols->perf_map_path = strdup(perf_map);
+		if (!symbols->perf_map || !symbols->perf_map_path)
+			goto fail;
+	}
+	return symbols;
+fail:
+	gpumon_symbols_free(symbols);
+	return NULL;
+}
+
+int gpumon_symbols_map(struct gpumon_symbols *symbols, const struct gpumon_record_mapping *mapping,
+		       const char *path)
+{
+	struct gpumon_symbol_mapping mapped = {
+		.start = mapping->start,
+		.end = mapping->end,
+		.offset = mapping->offset,
+		.first_ns = mapping->time_ns,
+		.last_ns = mapping->time_ns,
+	};
+
+	mapped.object = gpumon_symbol_objects_get(symbols->objects, mapping, path ? path : "");
+	if (!mapped.object)
+		return -1;
+	return gpumon_symbol_mappings_add(&symbols->mappings, &mapped);
+}
+
+void gpumon_symbols_unmap(struct gpumon_symbols *symbols,
+			  const struct gpumon_record_unmapping *unmapping)
+{
+	gpumon_symbol_mappings_remove(&symbols->mappings, unmapping->start, unmapping->end,
+				      unmapping->time_ns);
+}
+
+static size_t slot_of(const struct gpumon_symbols *symbols,
+		      const struct gpumon_symbol_object *object, uint64_t offset)
+{
+	uint64_t hash = (offset ^ (uint64_t)(uintptr_t)object >> 4) * 0x9e3779b97f4a7c15u;
+	size_t at = (hash ^ hash >> 32) & (symbols->n_slots - 1);
+
+	while (symbols->slots[at].count &&
+	       (symbols->slots[at].object != object || symbols->slots[at].offset != offset))
+		at = (at + 1) & (symbols->n_slots - 1);
+	return at;
+}
+
+static void forget_results(struct gpumon_symbols *symbols)
+{
+	memset(symbols->slots, 0, symbols->n_slots * sizeof(*symbols->slots));
+	symbols->n_used = 0;
+	symbols->n_results = 0;
+}
+
+/* Room for one more; without memory what was found before is forgotten instead. */
+static void make_room(struct gpumon_symbols *symbols)
+{
+	struct slot *old = symbols->slots;
+	size_t n_old = symbols->n_slots;
+
+	if (symbols->n_used * 2 < symbols->n_slots)
+		return;
+	if (symbols->n_slots >= SLOTS_MAX) {
+		forget_results(symbols);
+		return;
+	}
+	symbols->slots = calloc(n_old * 2, sizeof(*old));
+	if (!symbols->slots) {
+		symbols->slots = old;
+		forget_results(symbols);
+		return;
+	}
+	symbols->n_slots = n_old * 2;
+	for (size_t i = 0; i < n_old; i++) {
+		if (old[i].count)
+			symbols->slots[slot_of(symbols, old[i].object, old[i].offset)] = old[i];
+	}
+	free(old);
+}
+
+static void remember(struct gpumon_symbols *symbols, const struct gpumon_symbol_object *object,
+		     uint64_t offset, const struct gpumon_symbol *found, unsigned int count)
+{
+	make_room(symbols);
+	if (symbols->n_results + count > symbols->room) {
+		size_t room = symbols->room ? symbols->room * 2 : 4096;
+		void *p = realloc(symbols->results, room * sizeof(*found));
+
+		if (!p)
+			return;
+		symbols->results = p;
+		symbols->room = room;
+	}
+	memcpy(symbols->results + symbols->n_results, found, count * sizeof(*found));
+	symbols->slots[slot_of(symbols, object, offset)] =
+		(struct slot){ object, offset, (uint32_t)symbols->n_results, count };
+	symbols->n_results += count;
+	symbols->n_used++;
+}
+
+/* "module+0x123". Of a hostile capture no more of these are made than memory has room for. */
+static const char *nameless(struct gpumon_symbols *symbols, const char *module, uint64_t address)
+{
+	const char *name = NULL;
+	char *text;
+
+	if (gpumon_symbol_strings_bytes(symbols->strings) > NAMELESS_BYTES)
+		return module;
+	if (asprintf(&text, "%s+0x%llx", module, (unsigned long long)address) >= 0) {
+		name = gpumon_symbol_strings_add(symbols->strings, text, strlen(text));
+		free(text);
+	}
+	return name ? name : module;
+}
+
+/* Code made at run time. */
+static unsigned int find_jit(struct gpumon_symbols *symbols, uint64_t address,
+			     struct gpumon_symbol *found)
+{
+	const char *name = NULL, *kept = NULL;
+	size_t length;
+
+	if (symbols->perf_map)
+		name = gpumon_perf_map_find(symbols->perf_map, address, &length);
+	if (name)
+		kept = gpumon_symbol_strings_add(symbols->strings, name, length);
+	if (kept)
+		kept = gpumon_symbol_strings_demangled(symbols->strings, kept);
+	if (!kept)
+		return 0;
+	*found = (struct gpumon_symbol){ .function = kept, .module = JIT, .file = "" };
+	return 1;
+}
+
+unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t address, uint64_t time_ns,
+				 struct gpumon_symbol *found, unsigned int room)
+{
+	const struct gpumon_symbol_mapping *mapping =
+		gpumon_symbol_mappings_find(&symbols->mappings, address, time_ns);
+	struct gpumon_symbol_object *object = mapping ? mapping->object : NULL;
+	uint64_t offset = mapping ? address - mapping->start + mapping->offset : address;
+	struct gpumon_symbol result[RESULT_MAX];
+	const struct slot *slot;
+	unsigned int count = 0;
+
+	if (!object || gpumon_symbol_object_is_memory(object)) {
+		count = find_jit(symbols, address, found);
+		if (count)
+			return count;
+	}
+	slot = &symbols->slots[slot_of(symbols, object, offset)];
+	if (slot->count) {
+		count = slot->count < room ? slot->count : room;
+		memcpy(found, symbols->results + slot->first, count * sizeof(*found));
+		return count;
+	}
+
+	if (object)
+		count = gpumon_symbol_object_find(symbols->objects, object, offset, result,
+						  RESULT_MAX, &offset);
+	if (!count) {
+		result[0] = (struct gpumon_symbol){ .file = "" };
+		result[0].module = object ? gpumon_symbol_object_module(object) : UNKNOWN;
+		count = 1;
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		if (!result[i].function)
+			result[i].function = nameless(symbols, result[i].module, offset);
+	}
+	offset = mapping ? address - mapping->start + mapping->offset : address;
+	remember(symbols, object, offset, result, count);
+	count = count < room ? count : room;
+	memcpy(found, result, count * sizeof(*found));
+	return count;
+}
+
+unsigned int gpumon_symbols_missing(const struct gpumon_symbols *symbols,
+				    void (*each)(void *data, const char *path, const char *why),
+				    void *data)
+{
+	unsigned int count = gpumon_symbol_objects_missing(symbols->objects, each, data);
+	const char *problem = symbols->perf_map ? gpumon_perf_map_problem(symbols->perf_map) : NULL;
+
+	if (problem) {
+		count++;
+		if (each)
+			each(data, symbols->perf_map_path, problem);
+	}
+	return count;
+}
+
+void gpumon_symbols_free(struct gpumon_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	gpumon_symbol_mappings_free(&symbols->mappings);
+	gpumon_symbol_objects_free(symbols->objects);
+	gpumon_symbol_strings_free(symbols->strings);
+	gpumon_perf_map_free(symbols->perf_map);
+	free(symbols->perf_map_path);
+	free(symbols->slots);
+	free(symbols->results);
+	free(symbols);
+}
