@@ -12,7 +12,8 @@
  *
  * A block belongs to who made it FILLING, one thread of the target; it appends
  * whole records and stores @used with release order. The recorder may read up
- * to @used at any time, and frees a block that is FULL once it has all of it.
+ * to @used at any time, and frees a block that is FULL once it has all of it: @used
+ * is 0 before it is FREE. channel_writer.h and channel_reader.h are the two sides.
  */
 #ifndef GPUMON_CAPTURE_CHANNEL_H
 #define GPUMON_CAPTURE_CHANNEL_H
@@ -89,6 +90,14 @@ struct gpumon_channel {
 	uint64_t device_bytes;
 	uint64_t freed;
 };
+
+/*
+ * Where a dormant library listens: uid and pid as the target itself sees them. In the abstract
+ * name space (of the target's network namespace, as /proc/PID/net/unix shows it), or, with
+ * ".sock" behind, as a file in the folder that its GPUMON_LISTEN names. As soon as somebody
+ * connects, the library says GPUMON_HELLO, as where it connects itself.
+ */
+#define GPUMON_LISTEN_NAME "gpumon-%u-%u"
 
 /* Messages on the socket: SOCK_SEQPACKET, one struct each. */
 enum gpumon_message_type {

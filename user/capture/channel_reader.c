@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The recorder's half of the channel. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "channel_reader.h"
+#include "internal.h"
+
+#define ROOM	GPUMON_CHANNEL_RECORD_MAX
+#define N_CAUSE (sizeof(((struct gpumon_channel *)NULL)->lost) / sizeof(uint64_t))
+
+_Static_assert(N_CAUSE >= GPUMON_LOSS_CAUSES, "each cause has its counter");
+
+/* How far a block was read, since it was freed last. */
+struct block_read {
+	uint32_t position;
+	bool broken; /* what follows is no record, until it is freed */
+};
+
+/* A block with something to read. */
+struct ready {
+	uint64_t sequence;
+	uint32_t block;
+	uint32_t used;
+	bool full;
+};
+
+struct gpumon_channel_reader {
+	int fd;
+	size_t size;
+	uint32_t blocks;
+	struct gpumon_channel *channel;
+	struct block_read *read;
+	struct ready *ready;
+	struct gpumon_channel_account account;
+	uint64_t broken_told;
+	unsigned char copy[ROOM] __attribute__((aligned(8)));
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct gpumon_block *block_at(const struct gpumon_channel_reader *reader, uint32_t i)
+{
+	return (struct gpumon_block *)((char *)reader->channel +
+				       ((size_t)i + 1) * GPUMON_BLOCK_SIZE);
+}
+
+static int make_memory(struct gpumon_channel_reader *reader)
+{
+	struct gpumon_channel *channel;
+
+	reader->size = ((size_t)reader->blocks + 1) * GPUMON_BLOCK_SIZE;
+	reader->fd = memfd_create("gpumon-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (reader->fd < 0 || ftruncate(reader->fd, (off_t)reader->size) ||
+	    fcntl(reader->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	channel = mmap(NULL, reader->size, PROT_READ | PROT_WRITE, MAP_SHARED, reader->fd, 0);
+	if (channel == MAP_FAILED)
+		return -errno;
+	channel->magic = GPUMON_CHANNEL_MAGIC;
+	channel->version = GPUMON_CHANNEL_VERSION;
+	channel->blocks = reader->blocks;
+	channel->command = GPUMON_CHANNEL_RUN;
+	reader->channel = channel;
+	return 0;
+}
+
+int gpumon_channel_create(uint32_t blocks, struct gpumon_channel_reader **reader)
+{
+	struct gpumon_channel_reader *made;
+	int ret;
+
+	*reader = NULL;
+	if (!blocks || blocks > GPUMON_CHANNEL_BLOCKS_MAX)
+		return gpumon_capture_fail(-EINVAL, "usage",
+					   "a channel has 1 to %u blocks of 64 KiB, not %u",
+					   GPUMON_CHANNEL_BLOCKS_MAX, blocks);
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+	made->fd = -1;
+	made->blocks = blocks;
+	made->read = calloc(blocks, sizeof(*made->read));
+	made->ready = calloc(blocks, sizeof(*made->ready));
+	if (!made->read || !made->ready) {
+		gpumon_channel_free(made);
+		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+	}
+	ret = make_memory(made);
+	if (ret) {
+		gpumon_channel_free(made);
+		return gpumon_capture_fail(ret, "memory",
+					   "cannot make shared memory of %u MiB for the target: %s",
+					   blocks / 16, strerror(-ret));
+	}
+	*reader = made;
+	return 0;
+}
+
+int gpumon_channel_descriptor(const struct gpumon_channel_reader *reader)
+{
+	return reader->fd;
+}
+
+void gpumon_channel_set_command(struct gpumon_channel_reader *reader,
+				enum gpumon_channel_command command)
+{
+	__atomic_store_n(&reader->channel->command, (uint32_t)command, __ATOMIC_RELEASE);
+}
+
+bool gpumon_channel_stopped(const struct gpumon_channel_reader *reader)
+{
+	return __atomic_load_n(&reader->channel->stopped, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Everything of it was read. Its owner left it, so that nobody writes it until it is free. */
+static void free_block(struct gpumon_channel_reader *reader, uint32_t i)
+{
+	struct gpumon_block *block = block_at(reader, i);
+
+	reader->read[i] = (struct block_read){ 0 };
+	/* Before it is free: who takes it does not set it, see channel_writer.c. */
+	__atomic_store_n(&block->used, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&block->state, GPUMON_BLOCK_FREE, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&reader->channel->freed, 1, __ATOMIC_RELEASE);
+}
+
+static void break_block(struct gpumon_channel_reader *reader, uint32_t i)
+{
+	if (!reader->read[i].broken)
+		reader->account.broken++;
+	reader->read[i].broken = true;
+}
+
+/*
+ * What can be read of a block. Blocks numbered from @bound on wait for the next
+ * time: their threads may have written into ones before them that were passed by.
+ */
+static bool look(struct gpumon_channel_reader *reader, uint32_t i, uint64_t bound,
+		 struct ready *ready)
+{
+	const struct gpumon_block *block = block_at(reader, i);
+	struct block_read *read = &reader->read[i];
+	uint32_t state = __atomic_load_n(&block->state, __ATOMIC_ACQUIRE);
+	uint32_t used;
+
+	if (state == GPUMON_BLOCK_FREE) {
+		*read = (struct block_read){ 0 };
+		return false;
+	}
+	reader->account.busy++;
+	/* After the state: of a full one it is the last word. */
+	used = __atomic_load_n(&block->used, __ATOMIC_ACQUIRE);
+	if (state > GPUMON_BLOCK_FULL || used > ROOM || used % 8 || used < read->position)
+		break_block(reader, i);
+	ready->block = i;
+	ready->full = state == GPUMON_BLOCK_FULL;
+	ready->used = read->broken ? read->position : used;
+	ready->sequence = __atomic_load_n(&block->sequence, __ATOMIC_RELAXED);
+	if (ready->used == read->position) {
+		if (ready->full)
+			free_block(reader, i);
+		return false;
+	}
+	return bound == UINT64_MAX || ready->sequence < bound;
+}
+
+/* Copied bytes: how many of them are whole records; what is none among these becomes padding. */
+static uint32_t check_copy(struct gpumon_channel_reader *reader, uint32_t size, uint32_t i)
+{
+	uint32_t position = 0;
+
+	while (position < size) {
+		struct gpumon_record *record = (void *)(reader->copy + position);
+
+		switch (gpumon_record_check(record, size - position)) {
+		case GPUMON_RECORD_IMPOSSIBLE:
+			break_block(reader, i);
+			return position;
+		case GPUMON_RECORD_BROKEN:
+			reader->account.broken++;
+			record->type = GPUMON_RECORD_PAD;
+			break;
+		case GPUMON_RECORD_GOOD:
+			reader->account.records += record->type != GPUMON_RECORD_PAD;
+			break;
+		}
+		position += record->size;
+	}
+	return position;
+}
+
+static void read_block(struct gpumon_channel_reader *reader, const struct ready *ready,
+		       struct gpumon_capture_file *file)
+{
+	const struct gpumon_block *block = block_at(reader, ready->block);
+	struct block_read *read = &reader->read[ready->block];
+	uint32_t size = ready->used - read->position;
+	uint32_t tid = __atomic_load_n(&block->tid, __ATOMIC_RELAXED);
+	uint32_t good;
+
+	memcpy(reader->copy, (const char *)(block + 1) + read->position, size);
+	good = check_copy(reader, size, ready->block);
+	read->position = ready->used;
+	reader->account.bytes += good;
+	/* What finds no room on the disk is counted there. */
+	(void)gpumon_capture_append(file, tid, reader->copy, good);
+	if (ready->full)
+		free_block(reader, ready->block);
+}
+
+static int compare_ready(const void *a, const void *b)
+{
+	const struct ready *x = a;
+	const struct ready *y = b;
+
+	if (x->sequence != y->sequence)
+		return x->sequence < y->sequence ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}
+
+static uint64_t empty(struct gpumon_channel_reader *reader, struct gpumon_capture_file *file,
+		      uint64_t bound)
+{
+	uint64_t before = reader->account.bytes;
+	uint32_t n = 0;
+
+	reader->account.busy = 0;
+	for (uint32_t i = 0; i < reader->blocks; i++)
+		n += look(reader, i, bound, &reader->ready[n]);
+	if (reader->account.busy > reader->account.busy_max)
+		reader->account.busy_max = reader->account.busy;
+	qsort(reader->ready, n, sizeof(*reader->ready), compare_ready);
+	for (uint32_t i = 0; i < n; i++)
+		read_block(reader, &reader->ready[i], file);
+	/* From the first one on, so that memory is used again that is in the caches still. */
+	__atomic_store_n(&reader->channel->next_block, 0, __ATOMIC_RELAXED);
+	return reader->account.bytes - before;
+}
+
+static void add_loss(struct gpumon_record_loss *losses, uint32_t *n, unsigned int cause,
+		     uint64_t count)
+{
+	losses[(*n)++] = (struct gpumon_record_loss){
+		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(*losses) },
+		.time_ns = now_ns(),
+		.count = count,
+		.cause = cause,
+	};
+}
+
+/* Counters of the target that grew since; one that shrank is no counter of ours. */
+static void tell_losses(struct gpumon_channel_reader *reader, struct gpumon_capture_file *file)
+{
+	struct gpumon_channel_account *account = &reader->account;
+	struct gpumon_record_loss losses[N_CAUSE + 1];
+	uint32_t n = 0;
+
+	for (unsigned int cause = 1; cause < N_CAUSE; cause++) {
+		uint64_t lost = __atomic_load_n(&reader->channel->lost[cause], __ATOMIC_RELAXED);
+
+		if (lost <= account->lost[cause])
+			continue;
+		add_loss(losses, &n, cause, lost - account->lost[cause]);
+		account->lost[cause] = lost;
+	}
+	if (account->broken > reader->broken_told) {
+		add_loss(losses, &n, GPUMON_LOSS_BROKEN, account->broken - reader->broken_told);
+		reader->broken_told = account->broken;
+	}
+	(void)gpumon_capture_append(file, 0, losses, n * sizeof(losses[0]));
+}
+
+uint64_t gpumon_channel_drain(struct gpumon_channel_reader *reader,
+			      struct gpumon_capture_file *file)
+{
+	uint64_t bound = __atomic_load_n(&reader->channel->next_sequence, __ATOMIC_ACQUIRE);
+	uint64_t bytes = empty(reader, file, bound);
+
+	tell_losses(reader, file);
+	return bytes;
+}
+
+void gpumon_channel_finish(struct gpumon_channel_reader *reader, struct gpumon_capture_file *file)
+{
+	const struct gpumon_channel *channel = reader->channel;
+	struct gpumon_record_totals totals = {
+		.head = { .type = GPUMON_RECORD_TOTALS, .size = sizeof(totals) },
+	};
+
+	/* A thread that still wrote when it was told to stop may fill one block meanwhile. */
+	empty(reader, file, __atomic_load_n(&channel->next_sequence, __ATOMIC_ACQUIRE));
+	/* Numbers can be made up, and one that is never reached would hide a block. */
+	empty(reader, file, UINT64_MAX);
+	tell_losses(reader, file);
+	totals.time_ns = now_ns();
+	totals.launches = __atomic_load_n(&channel->launches, __ATOMIC_RELAXED);
+	totals.captured = __atomic_load_n(&channel->captured, __ATOMIC_RELAXED);
+	totals.kernels = __atomic_load_n(&channel->kernels, __ATOMIC_RELAXED);
+	totals.copies = __atomic_load_n(&channel->copies, __ATOMIC_RELAXED);
+	totals.sets = __atomic_load_n(&channel->sets, __ATOMIC_RELAXED);
+	totals.device_bytes = __atomic_load_n(&channel->device_bytes, __ATOMIC_RELAXED);
+	(void)gpumon_capture_append(file, 0, &totals, sizeof(totals));
+}
+
+const struct gpumon_channel_account *
+gpumon_channel_account(const struct gpumon_channel_reader *reader)
+{
+	return &reader->account;
+}
+
+void gpumon_channel_free(struct gpumon_channel_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->channel)
+		munmap(reader->channel, reader->size);
+	if (reader->fd >= 0)
+		close(reader->fd);
+	free(reader->read);
+	free(reader->ready);
+	free(reader);
+}

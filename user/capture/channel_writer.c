@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The target's half of the channel. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "channel_writer.h"
+
+/* Of kernels and C libraries later than those that the library is built with and runs on. */
+#ifndef F_GET_SEALS
+#define F_GET_SEALS   1034
+#define F_SEAL_SHRINK 0x0002
+#endif
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+_Static_assert(sizeof(struct gpumon_block) + GPUMON_CHANNEL_RECORD_MAX == GPUMON_BLOCK_SIZE,
+	       "a block's room");
+_Static_assert(sizeof(struct gpumon_channel) <= GPUMON_BLOCK_SIZE, "blocks follow the head");
+
+/* A page that a forked child finds empty, however it was forked. */
+static volatile const uint32_t *make_alive(void)
+{
+	static const uint32_t always = 1;
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	uint32_t *page =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return &always;
+	*page = 1;
+	/* Before Linux 4.14 only the library's own fork handler keeps a child out. */
+	(void)madvise(page, size, MADV_WIPEONFORK);
+	return page;
+}
+
+int gpumon_channel_map(struct gpumon_channel_map *map, int fd)
+{
+	/* Not fstat(): its symbol is of a C library that is too new for some containers. */
+	off_t end = lseek(fd, 0, SEEK_END);
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct gpumon_channel *channel;
+	uint32_t blocks;
+	int ret;
+
+	memset(map, 0, sizeof(*map));
+	if (end < 0)
+		return -errno;
+	if (seals < 0 || !(seals & F_SEAL_SHRINK))
+		return -EPERM;
+	if (end < 2 * (off_t)GPUMON_BLOCK_SIZE)
+		return -EPROTO;
+	channel = mmap(NULL, (size_t)end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (channel == MAP_FAILED)
+		return -errno;
+	blocks = __atomic_load_n(&channel->blocks, __ATOMIC_RELAXED);
+	if (channel->magic != GPUMON_CHANNEL_MAGIC || channel->version != GPUMON_CHANNEL_VERSION ||
+	    blocks == 0 || blocks > (uint64_t)end / GPUMON_BLOCK_SIZE - 1) {
+		ret = -EPROTO;
+		munmap(channel, (size_t)end);
+		return ret;
+	}
+	/* A core dump of the target is not to grow by it. */
+	(void)madvise(channel, (size_t)end, MADV_DONTDUMP);
+	map->channel = channel;
+	map->size = (size_t)end;
+	map->blocks = blocks;
+	map->alive = make_alive();
+	return 0;
+}
+
+void gpumon_channel_unmap(struct gpumon_channel_map *map)
+{
+	/* The page of @alive stays: a child may look at it at any time. */
+	if (map->channel)
+		munmap(map->channel, map->size);
+	map->channel = NULL;
+	map->blocks = 0;
+}
+
+void gpumon_channel_writer_begin(struct gpumon_channel_writer *writer,
+				 struct gpumon_channel_map *map, uint32_t tid)
+{
+	memset(writer, 0, sizeof(*writer));
+	writer->map = map;
+	writer->tid = tid;
+}
+
+void gpumon_channel_lose(struct gpumon_channel_map *map, unsigned int cause, uint64_t count)
+{
+	struct gpumon_channel *channel = map->channel;
+
+	if (!channel || !*map->alive || cause >= sizeof(channel->lost) / sizeof(channel->lost[0]))
+		return;
+	__atomic_fetch_add(&channel->lost[cause], count, __ATOMIC_RELAXED);
+}
+
+static struct gpumon_block *block_at(const struct gpumon_channel_map *map, uint32_t i)
+{
+	return (struct gpumon_block *)((char *)map->channel + ((size_t)i + 1) * GPUMON_BLOCK_SIZE);
+}
+
+static void give_back(struct gpumon_channel_writer *writer)
+{
+	if (writer->block)
+		__atomic_store_n(&writer->block->state, GPUMON_BLOCK_FULL, __ATOMIC_RELEASE);
+	writer->block = NULL;
+	writer->used = 0;
+}
+
+/*
+ * A free block. Its number is taken after it is ours and after the one before was
+ * given back: a recorder that sees the number sees all of the one before, and so
+ * reads each thread's records in order. @used is 0 already, by who freed it; it
+ * would be too late to set it here, where the recorder looks at it already.
+ */
+static bool take(struct gpumon_channel_writer *writer)
+{
+	struct gpumon_channel_map *map = writer->map;
+	struct gpumon_channel *channel = map->channel;
+	uint64_t freed = __atomic_load_n(&channel->freed, __ATOMIC_ACQUIRE);
+	uint32_t first;
+
+	/* All were taken and none was freed since: a recorder that is gone costs nothing. */
+	if (writer->full && writer->full_at == freed)
+		return false;
+	first = __atomic_load_n(&channel->next_block, __ATOMIC_RELAXED) % map->blocks;
+	for (uint32_t n = 0; n < map->blocks; n++) {
+		uint32_t i = first + n < map->blocks ? first + n : first + n - map->blocks;
+		struct gpumon_block *block = block_at(map, i);
+		uint32_t expected = GPUMON_BLOCK_FREE;
+
+		if (__atomic_load_n(&block->state, __ATOMIC_RELAXED) != GPUMON_BLOCK_FREE ||
+		    !__atomic_compare_exchange_n(&block->state, &expected, GPUMON_BLOCK_FILLING,
+						 false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		__atomic_store_n(&channel->next_block, i + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&block->tid, writer->tid, __ATOMIC_RELAXED);
+		__atomic_store_n(&block->sequence,
+				 __atomic_fetch_add(&channel->next_sequence, 1, __ATOMIC_ACQ_REL),
+				 __ATOMIC_RELAXED);
+		writer->block = block;
+		writer->used = 0;
+		writer->full = false;
+		return true;
+	}
+	writer->full = true;
+	writer->full_at = freed;
+	return false;
+}
+
+/* Compiler only: whoever interrupts is on the same processor. */
+static void signal_fence(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void *gpumon_channel_reserve(struct gpumon_channel_writer *writer, size_t size)
+{
+	struct gpumon_channel_map *map = writer->map;
+
+	size = (size + 7) & ~(size_t)7;
+	if (writer->busy || !size || size > GPUMON_CHANNEL_RECORD_MAX || !map->channel ||
+	    !*map->alive)
+		return NULL;
+	writer->busy = 1;
+	signal_fence();
+	if (!writer->block || size > GPUMON_CHANNEL_RECORD_MAX - writer->used) {
+		give_back(writer);
+		if (!take(writer)) {
+			signal_fence();
+			writer->busy = 0;
+			return NULL;
+		}
+	}
+	writer->reserved = (uint32_t)size;
+	return (char *)(writer->block + 1) + writer->used;
+}
+
+void gpumon_channel_commit(struct gpumon_channel_writer *writer, size_t size)
+{
+	if (!writer->busy)
+		return;
+	if (size <= writer->reserved && size % 8 == 0) {
+		writer->used += (uint32_t)size;
+		__atomic_store_n(&writer->block->used, writer->used, __ATOMIC_RELEASE);
+	}
+	writer->reserved = 0;
+	signal_fence();
+	writer->busy = 0;
+}
+
+unsigned int gpumon_channel_why(const struct gpumon_channel_writer *writer, size_t size)
+{
+	if (writer->busy)
+		return GPUMON_LOSS_INTERRUPTED;
+	return size > GPUMON_CHANNEL_RECORD_MAX ? GPUMON_LOSS_TOO_LONG : GPUMON_LOSS_CHANNEL_FULL;
+}
+
+bool gpumon_channel_write(struct gpumon_channel_writer *writer, const void *record)
+{
+	const struct gpumon_record *head = record;
+	void *room = gpumon_channel_reserve(writer, head->size);
+
+	if (!room) {
+		gpumon_channel_lose(writer->map, gpumon_channel_why(writer, head->size), 1);
+		return false;
+	}
+	memcpy(room, record, head->size);
+	gpumon_channel_commit(writer, head->size);
+	return true;
+}
+
+void gpumon_channel_writer_end(struct gpumon_channel_writer *writer)
+{
+	if (writer->busy || !writer->map || !writer->map->channel || !*writer->map->alive)
+		return;
+	writer->busy = 1;
+	signal_fence();
+	give_back(writer);
+	signal_fence();
+	writer->busy = 0;
+}
