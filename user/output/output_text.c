@@ -211,53 +211,64 @@ static const char *closing(const char *at)
 	return NULL;
 }
 
-const char *gpumon_text_function(char *buf, size_t len, const char *name)
-{
-	const char *begin = name, *at, *end, *parameters = NULL;
-
-	if (!len)
-		return buf;
-	/* A name of C or Python has no parameters, and "[kernel without stack]" is none. */
-	if (*name == '[' || *name == '<' || !strchr(name, '(') || strstr(name, "operator")) {
-		gpumon_text_cut(buf, len, name, 0);
-		return buf;
-	}
-	for (at = name; *at; at++) {
-		if (*at == '<' || *at == '{') {
-			end = closing(at);
-			if (!end)
-				break;
-			at = end;
-		} else if (*at == '(') {
-			end = closing(at);
-			if (!end)
-				break;
-			/* "(anonymous namespace)::f", "f(int)::{lambda()#1}": within the name. */
-			if (strncmp(end + 1, "::", 2) && at != begin && at[-1] != ' ')
-				parameters = at;
-			if (parameters)
-				break;
-			at = end;
-		} else if (*at == ' ') {
-			begin = at + 1;
-		}
-	}
-	if (parameters && parameters > begin) {
-		char copy[4096];
-		size_t size = (size_t)(parameters - begin);
-
-		if (size < sizeof(copy)) {
-			memcpy(copy, begin, size);
-			copy[size] = '\0';
-			return gpumon_text_cut(buf, len, copy, 0);
-		}
-	}
-	return gpumon_text_cut(buf, len, name, 0);
-}
-
 static bool word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
+
+/* Behind "operator" and its sign, which may be one of the brackets. */
+static const char *behind_operator(const char *at)
+{
+	at += strlen("operator");
+	if (!strncmp(at, "()", 2) || !strncmp(at, "[]", 2))
+		return at + 2;
+	return at + strspn(at, "<>=-+*/%&|^!~,");
+}
+
+/* Where the parameters of a demangled name begin and the name does; NULL where it has none. */
+static const char *find_parameters(const char *name, const char **begin)
+{
+	const char *at = name, *end;
+
+	*begin = name;
+	while (*at) {
+		if (!strncmp(at, "operator", 8) && (at == name || !word(at[-1])) && !word(at[8])) {
+			at = behind_operator(at);
+			continue;
+		}
+		if (*at == '<' || *at == '{' || *at == '(') {
+			end = closing(at);
+			if (!end)
+				return NULL;
+			/* "(anonymous namespace)::f", "f(int)::{lambda()#1}": within the name. */
+			if (*at == '(' && at != *begin && strncmp(end + 1, "::", 2) &&
+			    strncmp(end + 1, " const::", 8))
+				return at;
+			at = end;
+			if (!strncmp(end + 1, " const::", 8))
+				at += 6;
+		} else if (*at == ' ') {
+			*begin = at + 1;
+		}
+		at++;
+	}
+	return NULL;
+}
+
+const char *gpumon_text_function(char *buf, size_t len, const char *name)
+{
+	const char *begin, *parameters;
+	char copy[4096];
+
+	/* A name of C or Python has no parameters, and "[kernel without stack]" is none. */
+	if (*name == '[' || *name == '<')
+		return gpumon_text_cut(buf, len, name, 0);
+	parameters = find_parameters(name, &begin);
+	if (!parameters || parameters <= begin || (size_t)(parameters - begin) >= sizeof(copy))
+		return gpumon_text_cut(buf, len, name, 0);
+	memcpy(copy, begin, (size_t)(parameters - begin));
+	copy[parameters - begin] = '\0';
+	return gpumon_text_cut(buf, len, copy, 0);
 }
 
 /* Leave out "a::b::" in place, everywhere or within template arguments only. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Call paths as one line, and the heaviest of a tree. */
+#ifndef GPUMON_OUTPUT_PATH_TEXT_H
+#define GPUMON_OUTPUT_PATH_TEXT_H
+
+#include "output.h"
+
+/**
+ * gpumon_path_text - the callers of a piece of work in a line
+ * @buf: out
+ * @len: size of it
+ * @node: the work; not in the line itself, nor are the API call and what is above it
+ * @columns: at most, 0: no limit
+ *
+ * Where not all have room, Python's functions come before those of machine code,
+ * inner ones before outer ones, and "…" stands for what is left out. A reason
+ * for having no path is told as it is.
+ *
+ * Return: @buf.
+ */
+const char *gpumon_path_text(char *buf, size_t len, const struct gpumon_node *node,
+			     unsigned int columns);
+
+/**
+ * gpumon_paths_top - nodes with the most weight of their own
+ * @root: of the tree
+ * @weight: which
+ * @top: filled in, the heaviest first
+ * @room: of it
+ *
+ * Return: how many.
+ */
+unsigned int gpumon_paths_top(const struct gpumon_node *root, enum gpumon_weight weight,
+			      const struct gpumon_node **top, unsigned int room);
+
+#endif /* GPUMON_OUTPUT_PATH_TEXT_H */
