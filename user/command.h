@@ -20,6 +20,12 @@
 	X(top)             \
 	X(trace)           \
 	X(alerts)          \
+	X(record)          \
+	X(correlate)       \
+	X(flamegraph)      \
+	X(report)          \
+	X(export)          \
+	X(diff)            \
 	X(set)             \
 	X(doctor)
 

@@ -39,6 +39,8 @@ struct gpumon_channel_reader {
 	struct ready *ready;
 	struct gpumon_channel_account account;
 	uint64_t broken_told;
+	void (*see)(void *data, uint32_t tid, void *records, size_t size);
+	void *see_data;
 	unsigned char copy[ROOM] __attribute__((aligned(8)));
 };
 
@@ -214,6 +216,8 @@ static void read_block(struct gpumon_channel_reader *reader, const struct ready 
 	good = check_copy(reader, size, ready->block);
 	read->position = ready->used;
 	reader->account.bytes += good;
+	if (reader->see && good)
+		reader->see(reader->see_data, tid, reader->copy, good);
 	/* What finds no room on the disk is counted there. */
 	(void)gpumon_capture_append(file, tid, reader->copy, good);
 	if (ready->full)
@@ -292,26 +296,43 @@ uint64_t gpumon_channel_drain(struct gpumon_channel_reader *reader,
 	return bytes;
 }
 
+void gpumon_channel_totals(const struct gpumon_channel_reader *reader,
+			   struct gpumon_record_totals *totals)
+{
+	const struct gpumon_channel *channel = reader->channel;
+
+	*totals = (struct gpumon_record_totals){
+		.head = { .type = GPUMON_RECORD_TOTALS, .size = sizeof(*totals) },
+		.time_ns = now_ns(),
+		.launches = __atomic_load_n(&channel->launches, __ATOMIC_RELAXED),
+		.captured = __atomic_load_n(&channel->captured, __ATOMIC_RELAXED),
+		.kernels = __atomic_load_n(&channel->kernels, __ATOMIC_RELAXED),
+		.copies = __atomic_load_n(&channel->copies, __ATOMIC_RELAXED),
+		.sets = __atomic_load_n(&channel->sets, __ATOMIC_RELAXED),
+		.device_bytes = __atomic_load_n(&channel->device_bytes, __ATOMIC_RELAXED),
+	};
+}
+
 void gpumon_channel_finish(struct gpumon_channel_reader *reader, struct gpumon_capture_file *file)
 {
 	const struct gpumon_channel *channel = reader->channel;
-	struct gpumon_record_totals totals = {
-		.head = { .type = GPUMON_RECORD_TOTALS, .size = sizeof(totals) },
-	};
+	struct gpumon_record_totals totals;
 
 	/* A thread that still wrote when it was told to stop may fill one block meanwhile. */
 	empty(reader, file, __atomic_load_n(&channel->next_sequence, __ATOMIC_ACQUIRE));
 	/* Numbers can be made up, and one that is never reached would hide a block. */
 	empty(reader, file, UINT64_MAX);
 	tell_losses(reader, file);
-	totals.time_ns = now_ns();
-	totals.launches = __atomic_load_n(&channel->launches, __ATOMIC_RELAXED);
-	totals.captured = __atomic_load_n(&channel->captured, __ATOMIC_RELAXED);
-	totals.kernels = __atomic_load_n(&channel->kernels, __ATOMIC_RELAXED);
-	totals.copies = __atomic_load_n(&channel->copies, __ATOMIC_RELAXED);
-	totals.sets = __atomic_load_n(&channel->sets, __ATOMIC_RELAXED);
-	totals.device_bytes = __atomic_load_n(&channel->device_bytes, __ATOMIC_RELAXED);
+	gpumon_channel_totals(reader, &totals);
 	(void)gpumon_capture_append(file, 0, &totals, sizeof(totals));
+}
+
+void gpumon_channel_on_records(struct gpumon_channel_reader *reader,
+			       void (*see)(void *data, uint32_t tid, void *records, size_t size),
+			       void *data)
+{
+	reader->see = see;
+	reader->see_data = data;
 }
 
 const struct gpumon_channel_account *

@@ -85,6 +85,20 @@ uint64_t gpumon_channel_drain(struct gpumon_channel_reader *reader,
  */
 void gpumon_channel_finish(struct gpumon_channel_reader *reader, struct gpumon_capture_file *file);
 
+/**
+ * gpumon_channel_on_records - who looks at records before they are written
+ * @reader: channel
+ * @see: gets whole records of one thread; may change their fields, but not their sizes; NULL: none
+ * @data: for @see
+ */
+void gpumon_channel_on_records(struct gpumon_channel_reader *reader,
+			       void (*see)(void *data, uint32_t tid, void *records, size_t size),
+			       void *data);
+
+/* As the target counts now, head and time filled in. */
+void gpumon_channel_totals(const struct gpumon_channel_reader *reader,
+			   struct gpumon_record_totals *totals);
+
 const struct gpumon_channel_account *
 gpumon_channel_account(const struct gpumon_channel_reader *reader);
 

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../capture/channel.h"
+#include "dormant.h"
+#include "process_info.h"
+
+#define LIBRARY		"libgpumon-inject.so"
+#define ENVIRONMENT_MAX (128U << 10)
+
+/* What is looked for, and what became of it. */
+struct search {
+	const char *root;
+	pid_t pid;
+	unsigned int inner_pid; /* its number in its own pid namespace */
+	int error; /* the last failure to connect, 0: nothing was there to connect to */
+};
+
+static FILE *open_proc(const struct search *search, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/proc/%d/%s", search->root, (int)search->pid, name);
+	return fopen(path, "re");
+}
+
+/* The last number of "NSpid:" is that of the innermost namespace. */
+static unsigned int inner_pid(const struct search *search)
+{
+	FILE *file = open_proc(search, "status");
+	unsigned int found = (unsigned int)search->pid;
+	char line[512];
+
+	if (!file)
+		return found;
+	while (fgets(line, sizeof(line), file)) {
+		char *save, *word;
+
+		if (strncmp(line, "NSpid:", 6) != 0)
+			continue;
+		for (word = strtok_r(line + 6, " \t\n", &save); word;
+		     word = strtok_r(NULL, " \t\n", &save))
+			found = (unsigned int)strtoul(word, NULL, 10);
+		break;
+	}
+	fclose(file);
+	return found;
+}
+
+/* "gpumon-UID-PID": the uid is as the process sees it, any is good. */
+static bool name_fits(const struct search *search, const char *name, const char *suffix)
+{
+	unsigned int uid, pid;
+	char expected[64];
+
+	if (sscanf(name, GPUMON_LISTEN_NAME, &uid, &pid) != 2 || pid != search->inner_pid)
+		return false;
+	snprintf(expected, sizeof(expected), GPUMON_LISTEN_NAME "%s", uid, pid, suffix);
+	return !strcmp(expected, name);
+}
+
+/* Who listens has to be that very process: the name alone could be anybody's. */
+static bool is_process(int fd, pid_t pid)
+{
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && peer.pid == pid;
+}
+
+static int connect_to(struct search *search, const struct sockaddr_un *address, socklen_t length)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0) {
+		search->error = errno;
+		return -1;
+	}
+	if (connect(fd, (const struct sockaddr *)address, length)) {
+		search->error = errno;
+	} else if (is_process(fd, search->pid)) {
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+static bool same_network(const struct search *search)
+{
+	char path[PATH_MAX];
+	struct stat ours, theirs;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/ns/net", search->root, (int)search->pid);
+	return stat(path, &theirs) || stat("/proc/self/ns/net", &ours) ||
+	       (ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev);
+}
+
+static int connect_abstract(struct search *search, const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = strlen(name);
+	int ours = -1, theirs = -1, fd = -1;
+	char path[PATH_MAX];
+
+	if (length + 1 > sizeof(address.sun_path))
+		return -1;
+	memcpy(address.sun_path + 1, name, length);
+	/* Of a container with a network of its own: a socket belongs to where it is made. */
+	if (!same_network(search)) {
+		snprintf(path, sizeof(path), "%s/proc/%d/ns/net", search->root, (int)search->pid);
+		ours = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+		theirs = open(path, O_RDONLY | O_CLOEXEC);
+		if (ours < 0 || theirs < 0 || setns(theirs, CLONE_NEWNET)) {
+			search->error = errno;
+			goto out;
+		}
+	}
+	fd = connect_to(search, &address,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
+	if (theirs >= 0 && setns(ours, CLONE_NEWNET)) {
+		/* Better none than one that goes on elsewhere. */
+		search->error = errno;
+		if (fd >= 0)
+			close(fd);
+		fd = -1;
+	}
+out:
+	if (ours >= 0)
+		close(ours);
+	if (theirs >= 0)
+		close(theirs);
+	return fd;
+}
+
+static int search_abstract(struct search *search)
+{
+	FILE *file = open_proc(search, "net/unix");
+	char line[512];
+	int fd = -1;
+
+	if (!file)
+		return -1;
+	while (fd < 0 && fgets(line, sizeof(line), file)) {
+		char *name = strchr(line, '@');
+
+		if (!name)
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		if (name_fits(search, name + 1, ""))
+			fd = connect_abstract(search, name + 1);
+	}
+	fclose(file);
+	return fd;
+}
+
+/* GPUMON_LISTEN of the process, as it was when it began. */
+static char *listen_folder(const struct search *search)
+{
+	FILE *file = open_proc(search, "environ");
+	char *text = malloc(ENVIRONMENT_MAX), *folder = NULL;
+	size_t size;
+
+	if (!file || !text)
+		goto out;
+	size = fread(text, 1, ENVIRONMENT_MAX - 1, file);
+	text[size] = '\0';
+	for (const char *at = text; at < text + size; at += strlen(at) + 1) {
+		if (strncmp(at, "GPUMON_LISTEN=", 14) != 0 || at[14] != '/')
+			continue;
+		folder = strdup(at + 14);
+		break;
+	}
+out:
+	if (file)
+		fclose(file);
+	free(text);
+	return folder;
+}
+
+static int connect_file(struct search *search, int folder, const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int file = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int fd;
+
+	if (file < 0) {
+		search->error = errno;
+		return -1;
+	}
+	/* Its real path may be longer than an address can be. */
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file);
+	fd = connect_to(search, &address, sizeof(address));
+	close(file);
+	return fd;
+}
+
+static int search_folder(struct search *search)
+{
+	char *folder = listen_folder(search);
+	char path[PATH_MAX];
+	struct dirent *entry;
+	int fd = -1, at;
+	DIR *entries;
+
+	if (!folder)
+		return -1;
+	/* As the process sees it: it may have a root of its own. */
+	snprintf(path, sizeof(path), "%s/proc/%d/root%s", search->root, (int)search->pid, folder);
+	free(folder);
+	at = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	entries = at < 0 ? NULL : fdopendir(at);
+	if (!entries) {
+		if (at >= 0)
+			close(at);
+		return -1;
+	}
+	while (fd < 0 && (entry = readdir(entries)))
+		if (name_fits(search, entry->d_name, ".sock"))
+			fd = connect_file(search, at, entry->d_name);
+	closedir(entries);
+	return fd;
+}
+
+/* 1, 0, or -1 where we may not look. */
+static int has_library(const struct search *search)
+{
+	FILE *file = open_proc(search, "maps");
+	char *line = NULL;
+	size_t room = 0;
+	int found = 0;
+
+	if (!file)
+		return -1;
+	while (!found && getline(&line, &room, file) > 0)
+		found = !!strstr(line, "/" LIBRARY);
+	if (ferror(file))
+		found = -1;
+	free(line);
+	fclose(file);
+	return found;
+}
+
+static int tell_why(const struct search *search, struct gpumon_error *err)
+{
+	switch (has_library(search)) {
+	case 1:
+		if (!search->error || search->error == ECONNREFUSED)
+			return gpumon_error_set(
+				err, GPUMON_EXIT_FAILED, -EBUSY, "refused",
+				"the injection library of process %d does not listen: it is recorded already, or CUDA is just being initialised",
+				(int)search->pid);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -search->error, "io",
+					"the injection library of process %d: %s", (int)search->pid,
+					strerror(search->error));
+	case 0:
+		gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "unsupported",
+			"process %d has no injection library: start it with CUDA_INJECTION64_PATH=PATH/" LIBRARY
+			", or under \"gpumon-user record\"",
+			(int)search->pid);
+		return 1;
+	default:
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EACCES, "permission",
+			"process %d is not yours to look into: run this as its user or as root",
+			(int)search->pid);
+	}
+}
+
+int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpumon_error *err)
+{
+	struct search search = { .root = root, .pid = pid };
+	uid_t owner;
+	int ret = gpumon_process_owner(root, pid, &owner);
+
+	*socket = -1;
+	if (ret)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "no process %d",
+					(int)pid);
+	if (geteuid() != 0 && owner != geteuid())
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			"process %d is another user's: run this as that user or as root", (int)pid);
+	search.inner_pid = inner_pid(&search);
+	*socket = search_abstract(&search);
+	if (*socket < 0)
+		*socket = search_folder(&search);
+	return *socket < 0 ? tell_why(&search, err) : 0;
+}

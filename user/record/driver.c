@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../alert_listener.h"
+#include "../client.h"
+#include "../command.h"
+#include "../event_reader.h"
+#include "driver.h"
+#include "driver_record.h"
+
+/* Names of rings and rows are read again after that time, and unknown ones sooner. */
+#define NAMES_NS	 1000000000ULL
+#define NAMES_UNKNOWN_NS 100000000ULL
+/* A drain ends after so many reads, so that targets get their turn under load. */
+#define READS_MAX 16
+/* What is left in the ring at the end is read for this long at most. */
+#define LAST_NS 1000000000ULL
+
+/**
+ * struct gpumon_driver - the module's part
+ * @file: where records go
+ * @client: NULL where nothing is recorded
+ * @alerts: NULL where there are none to be had
+ * @names: rings and statistics, for the names of rows
+ * @names_ns: when they were read
+ * @records: to be written
+ * @reason: why nothing is recorded
+ * @switched_on: the ring was off before
+ */
+struct gpumon_driver {
+	struct gpumon_capture_file *file;
+	struct gpumon_client *client;
+	struct gpumon_alert_listener *alerts;
+	struct gpumon_event_reader reader;
+	struct gpumon_model names;
+	uint64_t names_ns;
+	struct gpumon_driver_records records;
+	char reason[256];
+	uint64_t events;
+	uint64_t bytes;
+	bool switched_on;
+};
+
+static void write_records(struct gpumon_driver *driver)
+{
+	const uint8_t *at = driver->records.data;
+	size_t left = driver->records.size;
+
+	while (left) {
+		size_t size = 0;
+
+		/* Whole records, as many as a chunk takes. */
+		while (size < left) {
+			const struct gpumon_record *record =
+				(const struct gpumon_record *)(at + size);
+
+			if (size + record->size > GPUMON_CHUNK_SIZE_MAX)
+				break;
+			size += record->size;
+		}
+		/* A full disk is told and counted by the writer. */
+		if (!gpumon_capture_append(driver->file, 0, at, size))
+			driver->bytes += size;
+		at += size;
+		left -= size;
+	}
+	driver->records.size = 0;
+}
+
+static void read_names(struct gpumon_driver *driver)
+{
+	struct gpumon_error err;
+
+	driver->names_ns = gpumon_monotonic_ns();
+	/* Where that fails, rows have no names. */
+	(void)gpumon_client_read(driver->client, GPUMON_PART_RINGS | GPUMON_PART_STATISTICS, 0,
+				 &driver->names, &err);
+	gpumon_driver_records_forget(&driver->records);
+}
+
+static void drain_events(struct gpumon_driver *driver)
+{
+	for (int i = 0; i < READS_MAX; i++) {
+		const struct gpumon_event *events;
+		ssize_t n = gpumon_event_reader_read(&driver->reader, &events);
+
+		if (n <= 0)
+			return;
+		for (ssize_t k = 0; k < n; k++) {
+			uint64_t age = gpumon_monotonic_ns() - driver->names_ns;
+
+			if (age > NAMES_NS ||
+			    (age > NAMES_UNKNOWN_NS &&
+			     !gpumon_driver_row_known(&driver->names, &events[k])))
+				read_names(driver);
+			if (gpumon_driver_records_event(&driver->records, &events[k],
+							&driver->names))
+				return;
+			driver->events++;
+		}
+		write_records(driver);
+	}
+}
+
+static void drain_alerts(struct gpumon_driver *driver)
+{
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err;
+
+	if (gpumon_alert_listener_read(driver->alerts, &model, &err)) {
+		gpumon_alert_listener_close(driver->alerts);
+		driver->alerts = NULL;
+		gpumon_driver_note(driver, err.message);
+	}
+	for (size_t i = 0; i < model.n_alerts; i++)
+		(void)gpumon_driver_records_alert(&driver->records, &model.alerts[i]);
+	gpumon_model_free(&model);
+}
+
+void gpumon_driver_drain(struct gpumon_driver *driver)
+{
+	if (driver->reader.fd >= 0)
+		drain_events(driver);
+	if (driver->alerts)
+		drain_alerts(driver);
+	write_records(driver);
+}
+
+void gpumon_driver_note(struct gpumon_driver *driver, const char *text)
+{
+	(void)gpumon_driver_records_note(&driver->records, gpumon_monotonic_ns(), text);
+	write_records(driver);
+}
+
+static int open_module(struct gpumon_driver *driver, const char *root, struct gpumon_error *err)
+{
+	struct gpumon_event_ring ring;
+	char path[512];
+	int ret;
+
+	if (gpumon_client_open(&driver->client, err) ||
+	    gpumon_client_event_ring_get(driver->client, &ring, err))
+		return -1;
+	snprintf(path, sizeof(path), "%s/sys/kernel/debug/gpumon/events", root);
+	ret = gpumon_event_reader_open(&driver->reader, path);
+	if (ret)
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, ret, "unsupported", "%s: %s",
+					path, strerror(-ret));
+	if (ring.enabled.v)
+		return 0;
+	if (gpumon_client_event_ring_set(driver->client, 1, 0, err))
+		return -1;
+	driver->switched_on = true;
+	return 0;
+}
+
+static void close_module(struct gpumon_driver *driver)
+{
+	struct gpumon_error err;
+
+	if (driver->switched_on && gpumon_client_event_ring_set(driver->client, 0, 0, &err))
+		gpumon_driver_note(driver, "the module's event ring could not be switched off");
+	driver->switched_on = false;
+	/* Off, it has an end. */
+	for (uint64_t until = gpumon_monotonic_ns() + LAST_NS;
+	     driver->reader.fd >= 0 && gpumon_monotonic_ns() < until;) {
+		uint64_t before = driver->events;
+
+		drain_events(driver);
+		if (driver->events == before)
+			break;
+	}
+	if (driver->reader.fd >= 0)
+		gpumon_event_reader_close(&driver->reader);
+	driver->reader.fd = -1;
+	if (driver->alerts)
+		drain_alerts(driver);
+	gpumon_alert_listener_close(driver->alerts);
+	driver->alerts = NULL;
+	gpumon_client_close(driver->client);
+	driver->client = NULL;
+	gpumon_model_free(&driver->names);
+}
+
+int gpumon_driver_new(struct gpumon_capture_writer *writer, bool module, const char *root,
+		      struct gpumon_driver **driver, struct gpumon_error *err)
+{
+	struct gpumon_driver *new = calloc(1, sizeof(*new));
+	struct gpumon_error why;
+
+	*driver = NULL;
+	if (!new)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+	new->reader.fd = -1;
+	if (gpumon_capture_add_file(writer, GPUMON_CAPTURE_DRIVER, &new->file)) {
+		*err = *gpumon_capture_error();
+		free(new);
+		return -1;
+	}
+	if (!module) {
+		snprintf(new->reason, sizeof(new->reason), "not asked for");
+	} else if (open_module(new, root, &why)) {
+		close_module(new);
+		snprintf(new->reason, sizeof(new->reason), "%.240s", why.message);
+		snprintf(why.message, sizeof(why.message), "no events of the gpumon module: %s",
+			 new->reason);
+		gpumon_driver_note(new, why.message);
+	} else {
+		read_names(new);
+		if (gpumon_alert_listener_open(&new->alerts, &why))
+			gpumon_driver_note(new, why.message);
+	}
+	*driver = new;
+	return 0;
+}
+
+bool gpumon_driver_recording(const struct gpumon_driver *driver)
+{
+	return driver->reader.fd >= 0;
+}
+
+const char *gpumon_driver_reason(const struct gpumon_driver *driver)
+{
+	return driver->reason;
+}
+
+uint64_t gpumon_driver_events(const struct gpumon_driver *driver)
+{
+	return driver->events;
+}
+
+uint64_t gpumon_driver_bytes(const struct gpumon_driver *driver)
+{
+	return driver->bytes;
+}
+
+void gpumon_driver_free(struct gpumon_driver *driver)
+{
+	if (!driver)
+		return;
+	close_module(driver);
+	write_records(driver);
+	gpumon_capture_end_file(driver->file);
+	gpumon_driver_records_free(&driver->records);
+	free(driver);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "load.h"
+
+static int failed(const char *path, struct gpumon_error *err)
+{
+	const struct gpumon_error *why = gpumon_capture_error();
+
+	if (why && why->code) {
+		*err = *why;
+		return -1;
+	}
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+				"%s: no memory to read it", path);
+}
+
+int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, unsigned int count,
+			 const struct gpumon_profile_options *options, unsigned int bins,
+			 struct gpumon_error *err)
+{
+	memset(load, 0, sizeof(*load));
+	if (gpumon_profile_load(paths, count, options, &load->profile) ||
+	    gpumon_scan_load(paths, count, load->profile, bins, &load->scan))
+		return failed(paths[0], err);
+	gpumon_view_of(load->profile, load->scan, &load->view);
+	return 0;
+}
+
+void gpumon_load_free(struct gpumon_load *load)
+{
+	if (load->scan)
+		gpumon_scan_free(load->scan);
+	if (load->profile)
+		gpumon_profile_free(load->profile);
+	memset(load, 0, sizeof(*load));
+}
+
+int gpumon_load_output_failed(const char *path, int error, struct gpumon_error *err)
+{
+	if (!error)
+		return failed(path, err);
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s",
+				strcmp(path, "-") ? path : "standard output", strerror(error));
+}

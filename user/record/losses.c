@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
+
+#include "losses.h"
+
+static const char *const words[GPUMON_LOSS_CAUSES] = {
+	[GPUMON_LOSS_CHANNEL_FULL] =
+		"records, the recorder did not empty their memory in time: --buffer with more helps",
+	[GPUMON_LOSS_CUPTI_DROPPED] = "records that CUPTI dropped: --cupti-buffer with more helps",
+	[GPUMON_LOSS_WITHHELD] = "launches whose work CUPTI had not told of when the process ended",
+	[GPUMON_LOSS_NO_TIMESTAMP] = "kernels and copies to which CUPTI gave no time",
+	[GPUMON_LOSS_STACK_TABLE] = "stacks that found no place: --stack-depth with less helps",
+	[GPUMON_LOSS_STRING_TABLE] = "names that found no place",
+	[GPUMON_LOSS_UPROBE_RING] = "uprobe hits, their ring was full",
+	[GPUMON_LOSS_UPROBE_STACK] = "stacks of uprobe hits",
+	[GPUMON_LOSS_DRIVER_RING] =
+		"events of the module, overwritten before they were read: gpumon-user set event-ring on --size",
+	[GPUMON_LOSS_UNKNOWN_RECORD] = "records of CUPTI of a kind that is not known",
+	[GPUMON_LOSS_RECORDER] = "records that could not be written",
+};
+
+void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES], uint64_t unwritten)
+{
+	for (unsigned int cause = 1; cause < GPUMON_LOSS_CAUSES; cause++) {
+		uint64_t count = lost[cause];
+
+		if (cause == GPUMON_LOSS_RECORDER)
+			count += unwritten;
+		if (count)
+			fprintf(out, "gpumon-user: lost: %" PRIu64 " %s\n", count,
+				words[cause] ? words[cause] : "records");
+	}
+}

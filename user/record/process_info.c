@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process_info.h"
+
+/* More of an environment than that is not searched for a rank. */
+#define ENVIRONMENT_MAX (128U << 10)
+
+/* Bytes read, with an end behind them; a negative errno. */
+static ssize_t read_file(const char *root, pid_t pid, const char *name, char *buffer, size_t room)
+{
+	char path[PATH_MAX];
+	size_t length = 0;
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/%s", root, (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (length < room - 1) {
+		n = read(fd, buffer + length, room - 1 - length);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		length += (size_t)n;
+	}
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	buffer[length] = '\0';
+	return n < 0 ? n : (ssize_t)length;
+}
+
+/* Fields from the third on: the name before may hold blanks and brackets. */
+static const char *stat_field(const char *text, unsigned int field)
+{
+	const char *at = strrchr(text, ')');
+
+	if (!at || at[1] != ' ')
+		return NULL;
+	at += 2;
+	for (unsigned int i = 3; i < field; i++) {
+		at = strchr(at, ' ');
+		if (!at)
+			return NULL;
+		at++;
+	}
+	return at;
+}
+
+static uint64_t ticks_to_monotonic(uint64_t ticks)
+{
+	long hz = sysconf(_SC_CLK_TCK);
+	struct timespec boot, monotonic;
+	int64_t slept;
+	uint64_t ns;
+
+	if (hz <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) ||
+	    clock_gettime(CLOCK_MONOTONIC, &monotonic))
+		return 0;
+	/* Start times count the time that the machine was suspended, our clock does not. */
+	slept = (boot.tv_sec - monotonic.tv_sec) * 1000000000LL + boot.tv_nsec - monotonic.tv_nsec;
+	ns = ticks / (uint64_t)hz * 1000000000ULL +
+	     ticks % (uint64_t)hz * 1000000000ULL / (uint64_t)hz;
+	/* The two clocks are not read at once. */
+	if (slept < 1000000)
+		return ns;
+	return ns > (uint64_t)slept ? ns - (uint64_t)slept : 0;
+}
+
+uint32_t gpumon_process_rank(const char *environment, size_t size)
+{
+	/* Open MPI, MPICH and its kin, PMIx, torchrun, Slurm: the first one that is set. */
+	static const char *const names[] = {
+		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+		"MV2_COMM_WORLD_RANK",	"RANK",	     "SLURM_PROCID",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]);
+		const char *at = environment;
+
+		while (at < environment + size) {
+			size_t rest = (size_t)(environment + size - at);
+			size_t text = strnlen(at, rest);
+			unsigned long rank;
+			char *end;
+
+			if (text == rest)
+				break;
+			if (text > length + 1 && !strncmp(at, names[i], length) &&
+			    at[length] == '=' && isdigit((unsigned char)at[length + 1])) {
+				errno = 0;
+				rank = strtoul(at + length + 1, &end, 10);
+				if (!*end && !errno && rank < UINT32_MAX)
+					return (uint32_t)rank;
+			}
+			at += text + 1;
+		}
+	}
+	return UINT32_MAX;
+}
+
+static void read_rank(struct gpumon_process_info *info, const char *root)
+{
+	char *environment = malloc(ENVIRONMENT_MAX);
+	ssize_t n;
+
+	if (!environment)
+		return;
+	n = read_file(root, info->pid, "environ", environment, ENVIRONMENT_MAX);
+	if (n > 0)
+		info->rank = gpumon_process_rank(environment, (size_t)n + 1);
+	free(environment);
+}
+
+static void read_command(struct gpumon_process_info *info, const char *root)
+{
+	ssize_t n = read_file(root, info->pid, "cmdline", info->command, sizeof(info->command));
+
+	/* Ends between arguments, one more behind the last. */
+	while (n > 0 && !info->command[n - 1])
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if (!info->command[i])
+			info->command[i] = ' ';
+	info->command[n > 0 ? n : 0] = '\0';
+}
+
+static void read_cgroup(struct gpumon_process_info *info, const char *root)
+{
+	char text[4096];
+	char *at = text, *save;
+
+	if (read_file(root, info->pid, "cgroup", text, sizeof(text)) <= 0)
+		return;
+	/* Version 2 is the line "0::PATH"; where there is only version 1, any of its lines. */
+	for (char *line = strtok_r(at, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *path = strchr(line, ':');
+
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (!path)
+			continue;
+		if (!strncmp(line, "0::", 3) || !info->cgroup[0])
+			snprintf(info->cgroup, sizeof(info->cgroup), "%s", path + 1);
+	}
+}
+
+void gpumon_process_info_read(struct gpumon_process_info *info, const char *root, pid_t pid)
+{
+	char text[4096], path[PATH_MAX];
+	struct stat namespace;
+	const char *field;
+	ssize_t n;
+
+	memset(info, 0, sizeof(*info));
+	info->rank = UINT32_MAX;
+	if (pid <= 0)
+		return;
+	info->pid = pid;
+
+	if (read_file(root, pid, "stat", text, sizeof(text)) > 0) {
+		field = stat_field(text, 4);
+		info->parent = field ? (pid_t)strtol(field, NULL, 10) : 0;
+		field = stat_field(text, 22);
+		info->start_ticks = field ? strtoull(field, NULL, 10) : 0;
+		if (info->start_ticks)
+			info->start_ns = ticks_to_monotonic(info->start_ticks);
+	}
+	snprintf(path, sizeof(path), "%s/proc/%d/ns/pid", root, (int)pid);
+	if (!stat(path, &namespace))
+		info->pid_namespace = namespace.st_ino;
+	snprintf(path, sizeof(path), "%s/proc/%d/exe", root, (int)pid);
+	n = readlink(path, info->executable, sizeof(info->executable) - 1);
+	info->executable[n > 0 ? n : 0] = '\0';
+	read_command(info, root);
+	read_cgroup(info, root);
+	read_rank(info, root);
+}
+
+void gpumon_boot_id_read(uint8_t boot_id[16], const char *root)
+{
+	char path[PATH_MAX], text[64] = "";
+	unsigned int nibbles = 0;
+	FILE *file;
+
+	memset(boot_id, 0, 16);
+	snprintf(path, sizeof(path), "%s/proc/sys/kernel/random/boot_id", root);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	for (const char *at = text; *at && nibbles < 32; at++) {
+		int digit;
+
+		if (!isxdigit((unsigned char)*at))
+			continue;
+		digit = isdigit((unsigned char)*at) ? *at - '0' : (*at | 0x20) - 'a' + 10;
+		boot_id[nibbles / 2] = (uint8_t)(boot_id[nibbles / 2] << 4 | digit);
+		nibbles++;
+	}
+}
+
+int gpumon_process_owner(const char *root, pid_t pid, uid_t *uid)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/proc/%d", root, (int)pid);
+	if (stat(path, &status))
+		return errno == ENOENT ? -ESRCH : -errno;
+	*uid = status.st_uid;
+	return 0;
+}

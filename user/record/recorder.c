@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../command.h"
+#include "driver.h"
+#include "listener.h"
+#include "probed.h"
+#include "recorder.h"
+
+#define CHANNEL_BYTES (32ULL << 20)
+/* A library says hello as soon as it has connected. */
+#define HELLO_NS 5000000000ULL
+/* While they end: what is there is looked at more often. */
+#define STOP_POLL_MS 2
+/* Each has its memory and descriptors. */
+#define TARGETS_MAX 4096
+
+/**
+ * struct gpumon_recorder - all that is recorded
+ * @epoll: of the listener, and the targets' sockets and pidfds
+ * @targets: not yet ended
+ * @probed: processes without a library, also those that have ended
+ * @closed: nobody is let in any more
+ * @why_closed: told to who comes after that
+ * @counts: @targets of it: of those that have ended
+ */
+struct gpumon_recorder {
+	struct gpumon_recorder_options options;
+	struct gpumon_target_options target_options;
+	struct gpumon_capture_writer *writer;
+	struct gpumon_listener listener;
+	struct gpumon_driver *driver;
+	int epoll;
+	struct gpumon_target **targets;
+	unsigned int count;
+	unsigned int room;
+	struct gpumon_probed **probed;
+	unsigned int probed_count;
+	bool closed;
+	const char *why_closed;
+	struct gpumon_recorder_counts counts;
+};
+
+static int watch(struct gpumon_recorder *recorder, int fd, void *data)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = data };
+
+	return fd < 0 ? 0 : epoll_ctl(recorder->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+int gpumon_recorder_new(const struct gpumon_recorder_options *options,
+			struct gpumon_capture_writer *writer, struct gpumon_recorder **recorder,
+			struct gpumon_error *err)
+{
+	struct gpumon_recorder *new = calloc(1, sizeof(*new));
+
+	*recorder = NULL;
+	if (!new)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+	new->options = *options;
+	new->options.settings.type = GPUMON_SETTINGS;
+	new->options.settings.version = GPUMON_CHANNEL_VERSION;
+	if (!new->options.root)
+		new->options.root = "";
+	new->writer = writer;
+	new->target_options = (struct gpumon_target_options){
+		.settings = new->options.settings,
+		.channel_bytes = options->channel_bytes ? options->channel_bytes : CHANNEL_BYTES,
+		.writer = writer,
+		.root = new->options.root,
+		.tap = options->tap,
+	};
+	new->listener.fd = -1;
+	new->listener.reserve = -1;
+	new->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (new->epoll < 0) {
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "epoll: %s",
+				 strerror(errno));
+		goto fail;
+	}
+	if (gpumon_driver_new(writer, options->driver, new->options.root, &new->driver, err) ||
+	    gpumon_listener_open(&new->listener, err))
+		goto fail;
+	if (watch(new, new->listener.fd, NULL)) {
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "epoll: %s",
+				 strerror(errno));
+		goto fail;
+	}
+	*recorder = new;
+	return 0;
+fail:
+	gpumon_recorder_free(new);
+	return -1;
+}
+
+const char *gpumon_recorder_socket(const struct gpumon_recorder *recorder)
+{
+	return recorder->listener.path;
+}
+
+void gpumon_recorder_note(struct gpumon_recorder *recorder, const char *text)
+{
+	gpumon_driver_note(recorder->driver, text);
+}
+
+static void refuse(int socket, const char *why)
+{
+	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
+
+	snprintf(message.why, sizeof(message.why), "%s", why);
+	(void)!send(socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(socket);
+}
+
+static void tell_refused(struct gpumon_recorder *recorder, const struct gpumon_error *err)
+{
+	recorder->counts.refused++;
+	gpumon_driver_note(recorder->driver, err->message);
+}
+
+int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpumon_error *err)
+{
+	struct gpumon_target *target;
+
+	if (recorder->closed) {
+		refuse(socket, recorder->why_closed);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
+					"a process was not recorded: %s", recorder->why_closed);
+	}
+	if (recorder->count >= TARGETS_MAX) {
+		refuse(socket, "too many processes are recorded at once");
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
+					"a process was not recorded: %u are recorded already",
+					recorder->count);
+	}
+	if (recorder->count == recorder->room) {
+		unsigned int room = recorder->room ? 2 * recorder->room : 16;
+		struct gpumon_target **targets =
+			realloc(recorder->targets, room * sizeof(struct gpumon_target *));
+
+		if (!targets) {
+			close(socket);
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+						"no memory");
+		}
+		recorder->targets = targets;
+		recorder->room = room;
+	}
+	target = gpumon_target_new(socket, &recorder->target_options, err);
+	if (!target)
+		return -1;
+	if (watch(recorder, gpumon_target_socket(target), target) ||
+	    watch(recorder, gpumon_target_pidfd(target), target)) {
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "epoll: %s",
+				 strerror(errno));
+		gpumon_target_free(target);
+		return -1;
+	}
+	recorder->targets[recorder->count++] = target;
+	return 0;
+}
+
+int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gpumon_error *err)
+{
+	struct gpumon_probed **probed = realloc(
+		recorder->probed, (recorder->probed_count + 1) * sizeof(struct gpumon_probed *));
+
+	if (!probed)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+	recorder->probed = probed;
+	probed[recorder->probed_count] = gpumon_probed_new(recorder->writer, recorder->options.root,
+							   pid, &recorder->options.settings, err);
+	if (!probed[recorder->probed_count])
+		return -1;
+	recorder->probed_count++;
+	return 0;
+}
+
+static void accept_all(struct gpumon_recorder *recorder)
+{
+	struct gpumon_error err;
+	int fd;
+
+	while ((fd = gpumon_listener_accept(&recorder->listener)) >= 0)
+		if (gpumon_recorder_add(recorder, fd, &err))
+			tell_refused(recorder, &err);
+	if (fd == -EMFILE) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, fd, "io",
+				 "a process was not recorded: no more descriptors (ulimit -n)");
+		tell_refused(recorder, &err);
+	}
+}
+
+static void receive(struct gpumon_recorder *recorder, struct gpumon_target *target)
+{
+	enum gpumon_target_state before = gpumon_target_state(target);
+	struct gpumon_error err = { 0 };
+
+	gpumon_target_receive(target, &err);
+	if (before == GPUMON_TARGET_HELLO && gpumon_target_state(target) == GPUMON_TARGET_RUNNING)
+		recorder->counts.processes++;
+	if (err.code)
+		tell_refused(recorder, &err);
+}
+
+/* A pidfd is readable when the process is gone; its socket may live on in a child. */
+static bool process_ended(const struct gpumon_target *target)
+{
+	struct pollfd fds = { .fd = gpumon_target_pidfd(target), .events = POLLIN };
+
+	return fds.fd >= 0 && poll(&fds, 1, 0) > 0;
+}
+
+static void handle_events(struct gpumon_recorder *recorder)
+{
+	struct epoll_event events[64];
+	int n = epoll_wait(recorder->epoll, events, 64, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct gpumon_target *target = events[i].data.ptr;
+
+		if (!target) {
+			accept_all(recorder);
+			continue;
+		}
+		/* Both its descriptors may be in here; it is freed only afterwards. */
+		if (gpumon_target_state(target) == GPUMON_TARGET_ENDED)
+			continue;
+		receive(recorder, target);
+		if (gpumon_target_state(target) != GPUMON_TARGET_ENDED && process_ended(target))
+			gpumon_target_end(target);
+	}
+}
+
+static void add_counts(struct gpumon_target_counts *sum, const struct gpumon_target *target)
+{
+	struct gpumon_target_counts counts;
+
+	gpumon_target_get_counts(target, &counts);
+	sum->bytes += counts.bytes;
+	for (unsigned int i = 0; i < GPUMON_LOSS_CAUSES; i++)
+		sum->lost[i] += counts.lost[i];
+	sum->launches += counts.launches;
+	sum->captured += counts.captured;
+	sum->kernels += counts.kernels;
+	sum->copies += counts.copies;
+	sum->sets += counts.sets;
+}
+
+/* Closing its descriptors takes them out of the epoll set. */
+static void reap(struct gpumon_recorder *recorder)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < recorder->count; i++) {
+		struct gpumon_target *target = recorder->targets[i];
+
+		if (gpumon_target_state(target) != GPUMON_TARGET_ENDED) {
+			recorder->targets[kept++] = target;
+			continue;
+		}
+		add_counts(&recorder->counts.targets, target);
+		gpumon_target_free(target);
+	}
+	recorder->count = kept;
+}
+
+/* Of processes without a library. */
+static void add_probed(const struct gpumon_recorder *recorder,
+		       struct gpumon_recorder_counts *counts)
+{
+	for (unsigned int i = 0; i < recorder->probed_count; i++) {
+		struct gpumon_probed_counts one;
+
+		gpumon_probed_get_counts(recorder->probed[i], &one);
+		counts->probed++;
+		counts->live += !gpumon_probed_ended(recorder->probed[i]);
+		counts->hits += one.hits;
+		counts->targets.bytes += one.bytes;
+		for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++)
+			counts->targets.lost[cause] += one.lost[cause];
+	}
+}
+
+static uint64_t bytes_written(const struct gpumon_recorder *recorder)
+{
+	struct gpumon_recorder_counts counts;
+
+	gpumon_recorder_get_counts(recorder, &counts);
+	return counts.targets.bytes + gpumon_driver_bytes(recorder->driver);
+}
+
+static void look_at_size(struct gpumon_recorder *recorder)
+{
+	if (!recorder->options.max_bytes || recorder->counts.full ||
+	    bytes_written(recorder) < recorder->options.max_bytes)
+		return;
+	recorder->counts.full = true;
+	recorder->closed = true;
+	recorder->why_closed = "the capture has its largest size (--max-size)";
+	gpumon_driver_note(recorder->driver,
+			   "the capture reached its largest size (--max-size), recording ended");
+	for (unsigned int i = 0; i < recorder->count; i++)
+		gpumon_target_stop(recorder->targets[i]);
+	for (unsigned int i = 0; i < recorder->probed_count; i++)
+		gpumon_probed_end(recorder->probed[i]);
+}
+
+/* It connected and says nothing: somebody holds it, as a debugger does. */
+static void give_up(struct gpumon_recorder *recorder, struct gpumon_target *target)
+{
+	struct gpumon_error err;
+
+	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ETIMEDOUT, "io",
+			 "process %d was not recorded: it connected and said nothing for %d s",
+			 (int)gpumon_target_info(target)->pid, (int)(HELLO_NS / 1000000000));
+	tell_refused(recorder, &err);
+	gpumon_target_end(target);
+}
+
+void gpumon_recorder_step(struct gpumon_recorder *recorder)
+{
+	uint64_t now;
+
+	handle_events(recorder);
+	now = gpumon_monotonic_ns();
+	for (unsigned int i = 0; i < recorder->count; i++) {
+		struct gpumon_target *target = recorder->targets[i];
+
+		gpumon_target_drain(target);
+		if (gpumon_target_state(target) == GPUMON_TARGET_HELLO &&
+		    now > gpumon_target_since(target) + HELLO_NS)
+			give_up(recorder, target);
+		else if (recorder->closed && gpumon_target_stopped(target))
+			gpumon_target_end(target);
+	}
+	for (unsigned int i = 0; i < recorder->probed_count; i++)
+		gpumon_probed_drain(recorder->probed[i]);
+	if (!recorder->counts.full)
+		gpumon_driver_drain(recorder->driver);
+	look_at_size(recorder);
+	reap(recorder);
+}
+
+int gpumon_recorder_fd(const struct gpumon_recorder *recorder)
+{
+	return recorder->epoll;
+}
+
+int gpumon_recorder_timeout_ms(const struct gpumon_recorder *recorder)
+{
+	if (recorder->count || recorder->probed_count || gpumon_driver_recording(recorder->driver))
+		return GPUMON_RECORDER_PERIOD_MS;
+	return -1;
+}
+
+void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms)
+{
+	uint64_t until = gpumon_monotonic_ns() + wait_ms * 1000000ULL;
+
+	/* Who knocked before it ended is still let in, and stopped like the others. */
+	gpumon_recorder_step(recorder);
+	if (!recorder->closed) {
+		recorder->closed = true;
+		recorder->why_closed = "recording has ended";
+	}
+	for (unsigned int i = 0; i < recorder->count; i++)
+		gpumon_target_stop(recorder->targets[i]);
+	for (unsigned int i = 0; i < recorder->probed_count; i++)
+		gpumon_probed_end(recorder->probed[i]);
+	while (recorder->count && gpumon_monotonic_ns() < until) {
+		struct pollfd fds = { .fd = recorder->epoll, .events = POLLIN };
+
+		(void)poll(&fds, 1, STOP_POLL_MS);
+		gpumon_recorder_step(recorder);
+	}
+	for (unsigned int i = 0; i < recorder->count; i++)
+		gpumon_target_end(recorder->targets[i]);
+	reap(recorder);
+	gpumon_listener_close(&recorder->listener);
+}
+
+void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
+				struct gpumon_recorder_counts *counts)
+{
+	*counts = recorder->counts;
+	for (unsigned int i = 0; i < recorder->count; i++) {
+		add_counts(&counts->targets, recorder->targets[i]);
+		counts->live += gpumon_target_state(recorder->targets[i]) == GPUMON_TARGET_RUNNING;
+	}
+	add_probed(recorder, counts);
+	counts->driver_events = gpumon_driver_events(recorder->driver);
+	snprintf(counts->driver, sizeof(counts->driver), "%s",
+		 gpumon_driver_reason(recorder->driver));
+}
+
+void gpumon_recorder_free(struct gpumon_recorder *recorder)
+{
+	if (!recorder)
+		return;
+	for (unsigned int i = 0; i < recorder->count; i++) {
+		gpumon_target_end(recorder->targets[i]);
+		gpumon_target_free(recorder->targets[i]);
+	}
+	free(recorder->targets);
+	for (unsigned int i = 0; i < recorder->probed_count; i++)
+		gpumon_probed_free(recorder->probed[i]);
+	free(recorder->probed);
+	gpumon_listener_close(&recorder->listener);
+	gpumon_driver_free(recorder->driver);
+	if (recorder->epoll >= 0)
+		close(recorder->epoll);
+	free(recorder);
+}

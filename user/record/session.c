@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../format.h"
+#include "dormant.h"
+#include "launch.h"
+#include "losses.h"
+#include "session.h"
+
+/* Processes that live on when recording ends get so long to give out what they have. */
+#define STOP_MS 3000
+/* Directories with the time in their name that are tried. */
+#define NAMES_MAX 20
+
+/**
+ * struct session - a recording that goes on
+ * @trouble: what could not be written, to be told at the end
+ * @began_ns: when
+ * @stopped: it ended before the program did
+ */
+struct session {
+	struct gpumon_context *context;
+	const struct gpumon_session_options *options;
+	struct gpumon_session_result *result;
+	struct gpumon_capture_writer *writer;
+	struct gpumon_recorder *recorder;
+	struct gpumon_launch launch;
+	struct gpumon_error trouble;
+	uint64_t began_ns;
+	bool stopped;
+};
+
+void gpumon_session_remove(const char *directory)
+{
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!entries) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(entries))) {
+		size_t length = strlen(entry->d_name), suffix = strlen(GPUMON_CAPTURE_SUFFIX);
+
+		if (!strcmp(entry->d_name, GPUMON_CAPTURE_INFO) ||
+		    (length > suffix &&
+		     !strcmp(entry->d_name + length - suffix, GPUMON_CAPTURE_SUFFIX)))
+			(void)unlinkat(fd, entry->d_name, 0);
+	}
+	closedir(entries);
+	(void)rmdir(directory);
+}
+
+/* "python3 train.py", as far as it goes. */
+static char *command_text(char *const *argv)
+{
+	size_t length = 1;
+	char *text, *at;
+
+	for (char *const *word = argv; word && *word; word++)
+		length += strlen(*word) + 1;
+	text = at = malloc(length);
+	if (!text)
+		return NULL;
+	*at = '\0';
+	for (char *const *word = argv; word && *word; word++)
+		at += sprintf(at, "%s%s", word == argv ? "" : " ", *word);
+	return text;
+}
+
+static int create(struct session *session, struct gpumon_error *err)
+{
+	char *command = command_text(session->options->argv);
+	char *directory = session->result->directory;
+	size_t room = sizeof(session->result->directory);
+	time_t now = time(NULL);
+	struct tm local;
+	char name[40];
+	int ret = -1;
+
+	if (!command)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+	if (session->options->directory) {
+		snprintf(directory, room, "%s", session->options->directory);
+		ret = gpumon_capture_create(directory, command, &session->writer);
+	} else {
+		localtime_r(&now, &local);
+		strftime(name, sizeof(name), "gpumon-%Y%m%d-%H%M%S", &local);
+		/* Two in the same second. */
+		for (int i = 1; ret && i <= NAMES_MAX; i++) {
+			struct stat status;
+
+			if (i == 1)
+				snprintf(directory, room, "%s", name);
+			else
+				snprintf(directory, room, "%s-%d", name, i);
+			if (!lstat(directory, &status) && i < NAMES_MAX)
+				continue;
+			ret = gpumon_capture_create(directory, command, &session->writer);
+			if (ret && gpumon_capture_error()->sys != -EEXIST)
+				break;
+		}
+	}
+	free(command);
+	if (ret) {
+		*err = *gpumon_capture_error();
+		directory[0] = '\0';
+	}
+	return ret;
+}
+
+static void on_trouble(void *data, const struct gpumon_error *err)
+{
+	struct session *session = data;
+
+	/* Not into the program's output: at the end. */
+	session->trouble = *err;
+}
+
+/* CUDA_INJECTION64_PATH and so on; NVTX is told apart by a variable of its own. */
+static int start_program(struct session *session, struct gpumon_error *err)
+{
+	char library[PATH_MAX], cuda[PATH_MAX + 32], nvtx[PATH_MAX + 32], socket[256];
+	const char *environment[] = { cuda, nvtx, socket, NULL };
+	const char *before = getenv("CUDA_INJECTION64_PATH");
+	char text[512];
+
+	if (gpumon_launch_find_library(library, err))
+		return -1;
+	snprintf(cuda, sizeof(cuda), "CUDA_INJECTION64_PATH=%s", library);
+	snprintf(nvtx, sizeof(nvtx), "NVTX_INJECTION64_PATH=%s", library);
+	snprintf(socket, sizeof(socket), "GPUMON_SOCKET=%s",
+		 gpumon_recorder_socket(session->recorder));
+	if (before && *before && strcmp(before, library) != 0) {
+		snprintf(text, sizeof(text), "CUDA_INJECTION64_PATH was %.400s, replaced by ours",
+			 before);
+		gpumon_recorder_note(session->recorder, text);
+	}
+	return gpumon_launch_start(&session->launch, session->options->argv, environment, err);
+}
+
+/* A library that sleeps in it, or else what can be seen from outside. */
+static int attach_process(struct session *session, pid_t pid, struct gpumon_error *err)
+{
+	const char *root = session->options->recorder.root;
+	struct gpumon_error why;
+	char text[2 * sizeof(err->message) + 64];
+	int socket, ret;
+
+	ret = gpumon_dormant_connect(root ? root : "", pid, &socket, err);
+	if (!ret)
+		return gpumon_recorder_add(session->recorder, socket, err);
+	if (ret < 0)
+		return -1;
+	if (gpumon_recorder_probe(session->recorder, pid, &why)) {
+		/* What to do about the one that is better, and why the other is no way out. */
+		snprintf(text, sizeof(text), "%s; nor can it be probed from outside: %s",
+			 err->message, why.message);
+		return gpumon_error_set(err, why.status, why.sys, why.code, "%s", text);
+	}
+	snprintf(
+		text, sizeof(text),
+		"process %d has no injection library: its launches are recorded by uprobes, what the GPU did is not known",
+		(int)pid);
+	gpumon_recorder_note(session->recorder, text);
+	if (!session->options->quiet)
+		fprintf(session->context->err, "gpumon-user: %s\n", text);
+	return 0;
+}
+
+static int attach_processes(struct session *session, struct gpumon_error *err)
+{
+	for (unsigned int i = 0; i < session->options->pid_count; i++)
+		if (attach_process(session, session->options->pids[i], err))
+			return -1;
+	return 0;
+}
+
+static bool finished(struct session *session)
+{
+	struct gpumon_recorder_counts counts;
+
+	if (session->options->argv)
+		return !gpumon_launch_wait(&session->launch);
+	if (session->stopped)
+		return true;
+	/* One that never said hello is not in the counts but still waited for. */
+	gpumon_recorder_get_counts(session->recorder, &counts);
+	return counts.processes + counts.probed + counts.refused >= session->options->pid_count &&
+	       !counts.live;
+}
+
+static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_t now)
+{
+	int timeout = gpumon_recorder_timeout_ms(session->recorder);
+	uint64_t until = UINT64_MAX;
+
+	/* A kernel without pidfds: it is looked at. */
+	if (session->options->argv && session->launch.pidfd < 0 && (timeout < 0 || timeout > 20))
+		timeout = 20;
+	if (session->options->live.tick)
+		until = next_tick_ns;
+	if (session->options->duration_ns && !session->stopped &&
+	    session->began_ns + session->options->duration_ns < until)
+		until = session->began_ns + session->options->duration_ns;
+	if (until == UINT64_MAX)
+		return timeout;
+	until = until > now ? (until - now + 999999) / 1000000 : 0;
+	if (timeout < 0 || until < (uint64_t)timeout)
+		timeout = until > INT_MAX ? INT_MAX : (int)until;
+	return timeout;
+}
+
+static void loop(struct session *session)
+{
+	const struct gpumon_session_live *live = &session->options->live;
+	uint64_t period_ns = live->period_ms * 1000000ULL;
+	uint64_t next_tick_ns = session->began_ns + period_ns;
+
+	for (;;) {
+		struct pollfd fds[] = {
+			{ .fd = gpumon_recorder_fd(session->recorder), .events = POLLIN },
+			{ .fd = session->launch.signals, .events = POLLIN },
+			{ .fd = session->launch.pidfd, .events = POLLIN },
+		};
+		uint64_t now = gpumon_monotonic_ns();
+		bool interrupted = false;
+
+		(void)poll(fds, 3, wait_ms(session, next_tick_ns, now));
+		gpumon_recorder_step(session->recorder);
+		if (fds[1].revents)
+			gpumon_launch_signal(&session->launch, &interrupted);
+		now = gpumon_monotonic_ns();
+		if (session->options->duration_ns && !session->stopped &&
+		    now >= session->began_ns + session->options->duration_ns) {
+			gpumon_recorder_stop(session->recorder, STOP_MS);
+			session->stopped = true;
+		}
+		if (interrupted || finished(session))
+			return;
+		if (live->tick && now >= next_tick_ns) {
+			live->tick(live->data, session->recorder);
+			next_tick_ns = gpumon_monotonic_ns() + period_ns;
+		}
+	}
+}
+
+static void tell_nothing(const struct session *session)
+{
+	FILE *err = session->context->err;
+	const char *program = session->options->argv[0];
+
+	if (session->result->counts.refused) {
+		fprintf(err,
+			"gpumon-user: nothing was recorded: %u processes could not be, the notes in %s say why\n",
+			session->result->counts.refused, session->result->directory);
+		return;
+	}
+	if (gpumon_launch_privileged(program)) {
+		fprintf(err,
+			"gpumon-user: nothing was recorded: %s is setuid, setgid or has capabilities, so the injection library is not loaded into it: run it as the user that it runs as\n",
+			program);
+		return;
+	}
+	fputs("gpumon-user: nothing was recorded: no process used CUDA (or it clears its environment, or runs as another user)\n",
+	      err);
+}
+
+static void tell_counts(const struct session *session)
+{
+	const struct gpumon_recorder_counts *counts = &session->result->counts;
+	const struct gpumon_target_counts *targets = &counts->targets;
+	FILE *err = session->context->err;
+	char bytes[GPUMON_FORMAT_LEN];
+
+	gpumon_format_bytes(bytes, sizeof(bytes), gpumon_value_of(targets->bytes));
+	if (counts->processes || !counts->probed)
+		fprintf(err,
+			"gpumon-user: %u process%s, %" PRIu64 " launches, %" PRIu64
+			" kernels, %" PRIu64 " copies and sets, %s in %s\n",
+			counts->processes, counts->processes == 1 ? "" : "es",
+			targets->launches + targets->captured, targets->kernels,
+			targets->copies + targets->sets, bytes, session->result->directory);
+	if (counts->probed)
+		fprintf(err,
+			"gpumon-user: %u process%s by uprobes, %" PRIu64
+			" calls, what the GPU did is not known, %s in %s\n",
+			counts->probed, counts->probed == 1 ? "" : "es", counts->hits, bytes,
+			session->result->directory);
+	gpumon_losses_print(err, targets->lost, gpumon_capture_lost(session->writer));
+}
+
+/* What came of it, in one line, and what went wrong in others. */
+static void tell(const struct session *session)
+{
+	const struct gpumon_recorder_counts *counts = &session->result->counts;
+	FILE *err = session->context->err;
+
+	if (session->trouble.code)
+		fprintf(err, "gpumon-user: %s\n", session->trouble.message);
+	if (session->options->quiet)
+		return;
+	if (!counts->processes && session->options->argv) {
+		tell_nothing(session);
+		return;
+	}
+	if (!session->options->brief)
+		tell_counts(session);
+	if (counts->full)
+		fputs("gpumon-user: recording ended at the largest size (--max-size), before the program did\n",
+		      err);
+	if (counts->refused)
+		fprintf(err,
+			"gpumon-user: %u processes could not be recorded, the notes in %s say why\n",
+			counts->refused, session->result->directory);
+}
+
+static int begin(struct session *session, struct gpumon_error *err)
+{
+	if (create(session, err))
+		return -1;
+	gpumon_capture_on_trouble(session->writer, on_trouble, session);
+	if (gpumon_recorder_new(&session->options->recorder, session->writer, &session->recorder,
+				err))
+		return -1;
+	if (session->options->argv)
+		return start_program(session, err);
+	return attach_processes(session, err);
+}
+
+int gpumon_session_run(struct gpumon_context *context, const struct gpumon_session_options *options,
+		       struct gpumon_session_result *result, struct gpumon_error *err)
+{
+	struct session session = { .context = context, .options = options, .result = result };
+	const struct gpumon_session_live *live = &options->live;
+	int ret;
+
+	memset(result, 0, sizeof(*result));
+	if (gpumon_launch_prepare(&session.launch, err)) {
+		gpumon_launch_end(&session.launch);
+		return -1;
+	}
+	session.began_ns = gpumon_monotonic_ns();
+	ret = begin(&session, err);
+	if (!ret) {
+		if (live->begin)
+			live->begin(live->data, result->directory);
+		loop(&session);
+		/* Also of processes that the program left behind. */
+		gpumon_recorder_stop(session.recorder, STOP_MS);
+		gpumon_recorder_get_counts(session.recorder, &result->counts);
+		if (options->argv)
+			result->exit_status = gpumon_launch_exit_status(&session.launch);
+		if (live->end)
+			live->end(live->data);
+	}
+	gpumon_recorder_free(session.recorder);
+	if (!ret)
+		tell(&session);
+	if (gpumon_capture_close(session.writer) && !ret && !session.trouble.code)
+		fprintf(context->err, "gpumon-user: %s\n", gpumon_capture_error()->message);
+	if (ret && result->directory[0]) {
+		gpumon_session_remove(result->directory);
+		result->directory[0] = '\0';
+	}
+	gpumon_launch_end(&session.launch);
+	return ret;
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../capture/channel_reader.h"
+#include "../command.h"
+#include "target.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/*
+ * Ids of our own strings in a process's file. Libraries count theirs from 1 on, and could not
+ * have as many.
+ */
+#define STRING_EXECUTABLE 0xffffff01u
+#define STRING_COMMAND	  0xffffff02u
+#define STRING_CGROUP	  0xffffff03u
+#define STRING_HOST	  0xffffff04u
+
+/* Files of one process that has called exec() so often. */
+#define NAMES_MAX 10000
+
+/**
+ * struct gpumon_target - one process
+ * @socket: -1 once it is closed
+ * @pidfd: -1 where there is none
+ * @hello_pid: what it calls itself, in its own pid namespace
+ * @described: a PROCESS record is in the file
+ * @strings: which of ours are still to be written, by id
+ * @ours: bytes that we wrote beside the channel's
+ */
+struct gpumon_target {
+	const struct gpumon_target_options *options;
+	enum gpumon_target_state state;
+	int socket;
+	int pidfd;
+	uint32_t hello_pid;
+	uint64_t since_ns;
+	struct gpumon_process_info info;
+	struct gpumon_channel_reader *channel;
+	struct gpumon_capture_file *file;
+	bool described;
+	bool strings;
+	uint64_t ours;
+};
+
+static void refuse(struct gpumon_target *target, const char *why)
+{
+	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
+
+	snprintf(message.why, sizeof(message.why), "%s", why);
+	(void)!send(target->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* By the socket if the kernel can: a number could be another process's by now. */
+static int open_pidfd(int socket, pid_t pid)
+{
+	socklen_t size = sizeof(int);
+	int fd;
+
+	if (!getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size))
+		return fd;
+	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_options *options,
+					struct gpumon_error *err)
+{
+	struct gpumon_target *target = calloc(1, sizeof(*target));
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t size = sizeof(peer);
+
+	if (!target) {
+		close(socket);
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		return NULL;
+	}
+	target->options = options;
+	target->socket = socket;
+	target->pidfd = -1;
+	target->since_ns = gpumon_monotonic_ns();
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	    (peer.uid != geteuid() && peer.uid != 0 && geteuid() != 0)) {
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPERM, "permission",
+				 "process %d of user %d was not recorded: it is not yours",
+				 (int)peer.pid, (int)peer.uid);
+		refuse(target, "the recorder is another user's");
+		gpumon_target_free(target);
+		return NULL;
+	}
+	target->pidfd = open_pidfd(socket, peer.pid);
+	gpumon_process_info_read(&target->info, options->root, peer.pid);
+	return target;
+}
+
+static int append(struct gpumon_target *target, const void *record, size_t size)
+{
+	if (gpumon_capture_append(target->file, 0, record, size))
+		return -1;
+	target->ours += size;
+	return 0;
+}
+
+static void append_string(struct gpumon_target *target, uint32_t id, const char *text)
+{
+	size_t length = strnlen(text, 4096), size;
+	struct {
+		struct gpumon_record_string record;
+		char text[4096 + 8];
+	} string = { .record = { .head = { .type = GPUMON_RECORD_STRING } } };
+
+	size = (sizeof(string.record) + length + 7) & ~(size_t)7;
+	string.record.head.size = (uint32_t)size;
+	string.record.id = id;
+	string.record.length = (uint32_t)length;
+	memcpy(string.text, text, length);
+	(void)append(target, &string, size);
+}
+
+static const char *host_name(char *buffer, size_t room)
+{
+	if (gethostname(buffer, room))
+		buffer[0] = '\0';
+	buffer[room - 1] = '\0';
+	return buffer;
+}
+
+/* Ours, where it is needed: what the library left empty. */
+static void append_strings(struct gpumon_target *target)
+{
+	char host[72];
+
+	target->strings = false;
+	append_string(target, STRING_CGROUP, target->info.cgroup);
+	append_string(target, STRING_EXECUTABLE, target->info.executable);
+	append_string(target, STRING_COMMAND, target->info.command);
+	append_string(target, STRING_HOST, host_name(host, sizeof(host)));
+}
+
+static uint32_t fill_id(uint32_t id, uint32_t ours, const char *text)
+{
+	return id || !text[0] ? id : ours;
+}
+
+/* What a process cannot know of itself, and what its library left out. */
+static void describe(struct gpumon_target *target, struct gpumon_record_process *process)
+{
+	const struct gpumon_process_info *info = &target->info;
+
+	if (!process->host_pid)
+		process->host_pid = (uint32_t)info->pid;
+	if (!process->start_ns)
+		process->start_ns = info->start_ns;
+	if (!process->pid_namespace)
+		process->pid_namespace = info->pid_namespace;
+	process->cgroup = fill_id(process->cgroup, STRING_CGROUP, info->cgroup);
+	process->executable = fill_id(process->executable, STRING_EXECUTABLE, info->executable);
+	process->command = fill_id(process->command, STRING_COMMAND, info->command);
+	process->host = fill_id(process->host, STRING_HOST, "host");
+	target->described = true;
+	target->strings = true;
+}
+
+static void on_records(void *data, uint32_t tid, void *records, size_t size)
+{
+	struct gpumon_target *target = data;
+	size_t at = 0;
+
+	(void)tid;
+	while (at < size) {
+		struct gpumon_record *record = (struct gpumon_record *)((char *)records + at);
+
+		if (record->type == GPUMON_RECORD_PROCESS &&
+		    record->size >= sizeof(struct gpumon_record_process))
+			describe(target, (struct gpumon_record_process *)record);
+		at += record->size;
+	}
+	if (target->options->tap.records)
+		target->options->tap.records(target->options->tap.data, target, records, size);
+}
+
+/* Of one whose library had no time to say who it is. */
+static void append_process(struct gpumon_target *target)
+{
+	struct gpumon_record_process process = {
+		.head = { .type = GPUMON_RECORD_PROCESS, .size = sizeof(process) },
+		.pid = target->hello_pid,
+		.rank = target->info.rank,
+	};
+
+	gpumon_boot_id_read(process.boot_id, target->options->root);
+	describe(target, &process);
+	/* In its own pid namespace, as @pid is: not known where that is another one. */
+	if (target->hello_pid == (uint32_t)target->info.pid)
+		process.parent = (uint32_t)target->info.parent;
+	(void)append(target, &process, sizeof(process));
+}
+
+static int add_file(struct gpumon_target *target, struct gpumon_error *err)
+{
+	uint32_t pid = target->info.pid ? (uint32_t)target->info.pid : target->hello_pid;
+	char name[80];
+	int length;
+
+	length = snprintf(name, sizeof(name), "process-%u-%llu", pid,
+			  (unsigned long long)target->info.start_ticks);
+	/* After exec() it is the same process, with another program. */
+	for (unsigned int i = 2;
+	     gpumon_capture_add_file(target->options->writer, name, &target->file); i++) {
+		*err = *gpumon_capture_error();
+		if (err->sys != -EEXIST || i > NAMES_MAX)
+			return -1;
+		snprintf(name + length, sizeof(name) - (size_t)length, "-%u", i);
+	}
+	return 0;
+}
+
+static int make_channel(struct gpumon_target *target, struct gpumon_error *err)
+{
+	uint64_t blocks = target->options->channel_bytes / GPUMON_BLOCK_SIZE;
+
+	if (!blocks)
+		blocks = GPUMON_CHANNEL_BLOCKS_DEFAULT;
+	if (blocks > GPUMON_CHANNEL_BLOCKS_MAX)
+		blocks = GPUMON_CHANNEL_BLOCKS_MAX;
+	if (gpumon_channel_create((uint32_t)blocks, &target->channel)) {
+		*err = *gpumon_capture_error();
+		return -1;
+	}
+	gpumon_channel_on_records(target->channel, on_records, target);
+	return 0;
+}
+
+static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
+{
+	int descriptor = gpumon_channel_descriptor(target->channel);
+	struct gpumon_message_settings settings = target->options->settings;
+	struct iovec vector = { .iov_base = &settings, .iov_len = sizeof(settings) };
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { { 0 } };
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.room,
+		.msg_controllen = sizeof(control.room),
+	};
+	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+
+	rights->cmsg_level = SOL_SOCKET;
+	rights->cmsg_type = SCM_RIGHTS;
+	rights->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
+	/* It has just said hello: there is room, or it is gone. */
+	if (sendmsg(target->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io",
+					"process %d was not recorded: %s", (int)target->info.pid,
+					strerror(errno));
+	return 0;
+}
+
+static int greet(struct gpumon_target *target, const struct gpumon_message_hello *hello,
+		 struct gpumon_error *err)
+{
+	if (hello->version != GPUMON_CHANNEL_VERSION) {
+		refuse(target, "the recorder is of another version than the library");
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EPROTO, "schema",
+			"process %d was not recorded: its injection library speaks version %u, this program %u",
+			(int)target->info.pid, hello->version, GPUMON_CHANNEL_VERSION);
+	}
+	target->hello_pid = hello->pid;
+	if (add_file(target, err) || make_channel(target, err) || send_settings(target, err)) {
+		refuse(target, "the recorder could not make a channel");
+		return -1;
+	}
+	target->state = GPUMON_TARGET_RUNNING;
+	return 0;
+}
+
+static void close_socket(struct gpumon_target *target)
+{
+	if (target->socket >= 0)
+		close(target->socket);
+	target->socket = -1;
+}
+
+void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *err)
+{
+	union {
+		uint32_t type;
+		struct gpumon_message_hello hello;
+		struct gpumon_message_refused refused;
+		char room[512];
+	} message;
+
+	while (target->state != GPUMON_TARGET_ENDED) {
+		ssize_t n;
+
+		memset(&message, 0, sizeof(message));
+		/* Descriptors that come along have no room, and are closed by the kernel. */
+		n = recv(target->socket, &message, sizeof(message), MSG_DONTWAIT);
+		if (n < 0 && (errno == EINTR))
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n <= 0) {
+			if (target->state == GPUMON_TARGET_HELLO)
+				gpumon_error_set(
+					err, GPUMON_EXIT_FAILED, -ECONNRESET, "io",
+					"process %d was not recorded: it ended before it said who it is",
+					(int)target->info.pid);
+			gpumon_target_end(target);
+			return;
+		}
+		if (n >= (ssize_t)sizeof(message.hello) && message.type == GPUMON_HELLO &&
+		    target->state == GPUMON_TARGET_HELLO) {
+			if (greet(target, &message.hello, err))
+				gpumon_target_end(target);
+		} else if (n >= (ssize_t)sizeof(message.refused) &&
+			   message.type == GPUMON_REFUSED) {
+			message.refused.why[sizeof(message.refused.why) - 1] = '\0';
+			gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
+					 "process %d was not recorded: %s", (int)target->info.pid,
+					 message.refused.why);
+			gpumon_target_end(target);
+		} else {
+			gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPROTO, "schema",
+					 "process %d was not recorded: it sent what is no message",
+					 (int)target->info.pid);
+			gpumon_target_end(target);
+		}
+	}
+}
+
+int gpumon_target_drain(struct gpumon_target *target)
+{
+	if (target->state != GPUMON_TARGET_RUNNING)
+		return 0;
+	gpumon_channel_drain(target->channel, target->file);
+	if (target->strings)
+		append_strings(target);
+	return 0;
+}
+
+void gpumon_target_end(struct gpumon_target *target)
+{
+	if (target->state == GPUMON_TARGET_RUNNING) {
+		gpumon_channel_finish(target->channel, target->file);
+		if (!target->described)
+			append_process(target);
+		if (target->strings)
+			append_strings(target);
+	}
+	target->state = GPUMON_TARGET_ENDED;
+	close_socket(target);
+}
+
+void gpumon_target_stop(struct gpumon_target *target)
+{
+	if (target->state == GPUMON_TARGET_RUNNING) {
+		gpumon_channel_set_command(target->channel, GPUMON_CHANNEL_STOP);
+		/* The library looks now and then; a message wakes it. */
+		(void)!send(target->socket, &target->options->settings,
+			    sizeof(target->options->settings), MSG_NOSIGNAL | MSG_DONTWAIT);
+	} else if (target->state == GPUMON_TARGET_HELLO) {
+		gpumon_target_end(target);
+	}
+}
+
+bool gpumon_target_stopped(const struct gpumon_target *target)
+{
+	return target->channel && gpumon_channel_stopped(target->channel);
+}
+
+void gpumon_target_free(struct gpumon_target *target)
+{
+	if (!target)
+		return;
+	close_socket(target);
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	if (target->file)
+		gpumon_capture_end_file(target->file);
+	if (target->channel)
+		gpumon_channel_free(target->channel);
+	free(target);
+}
+
+enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target)
+{
+	return target->state;
+}
+
+int gpumon_target_socket(const struct gpumon_target *target)
+{
+	return target->socket;
+}
+
+int gpumon_target_pidfd(const struct gpumon_target *target)
+{
+	return target->pidfd;
+}
+
+const struct gpumon_process_info *gpumon_target_info(const struct gpumon_target *target)
+{
+	return &target->info;
+}
+
+void gpumon_target_get_counts(const struct gpumon_target *target,
+			      struct gpumon_target_counts *counts)
+{
+	const struct gpumon_channel_account *account;
+	struct gpumon_record_totals totals;
+
+	memset(counts, 0, sizeof(*counts));
+	counts->bytes = target->ours;
+	if (!target->channel)
+		return;
+	account = gpumon_channel_account(target->channel);
+	counts->bytes += account->bytes;
+	for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++)
+		counts->lost[cause] = account->lost[cause];
+	counts->lost[GPUMON_LOSS_BROKEN] += account->broken;
+	gpumon_channel_totals(target->channel, &totals);
+	counts->launches = totals.launches;
+	counts->captured = totals.captured;
+	counts->kernels = totals.kernels;
+	counts->copies = totals.copies;
+	counts->sets = totals.sets;
+}
+
+uint64_t gpumon_target_since(const struct gpumon_target *target)
+{
+	return target->since_ns;
+}
