@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+/* Numbers of processes count from 0 on; beyond this the caller is wrong. */
+#define PROCESSES_MAX (1u << 20)
+
+struct gpumon_correlate *gpumon_correlate_new(const struct gpumon_correlate_output *output)
+{
+	struct gpumon_correlate *correlate = calloc(1, sizeof(*correlate));
+
+	if (correlate)
+		correlate->output = *output;
+	return correlate;
+}
+
+static struct process *find_process(struct gpumon_correlate *correlate, uint32_t number)
+{
+	struct process **processes;
+	struct process *process;
+
+	if (correlate->last && correlate->last->number == number)
+		return correlate->last;
+	if (number >= PROCESSES_MAX)
+		return NULL;
+	if (number >= correlate->room) {
+		uint32_t room = correlate->room ? correlate->room : 8;
+
+		while (room <= number)
+			room *= 2;
+		processes = realloc(correlate->processes, room * sizeof(*processes));
+		if (!processes)
+			return NULL;
+		memset(processes + correlate->room, 0,
+		       (room - correlate->room) * sizeof(*processes));
+		correlate->processes = processes;
+		correlate->room = room;
+	}
+	process = correlate->processes[number];
+	if (!process) {
+		process = calloc(1, sizeof(*process));
+		if (!process)
+			return NULL;
+		process->number = number;
+		correlate->processes[number] = process;
+		correlate->count++;
+	}
+	correlate->last = process;
+	return process;
+}
+
+int gpumon_correlate_expect(struct gpumon_correlate *correlate, uint32_t number, uint32_t expect)
+{
+	struct process *process = find_process(correlate, number);
+
+	if (!process)
+		return -1;
+	process->no_hits = !(expect & GPUMON_EXPECT_HITS);
+	process->no_nodes = !(expect & GPUMON_EXPECT_NODES);
+	return 0;
+}
+
+/* A record of at least its type's size: itself, or a copy with the fields that it lacks as 0. */
+static const void *whole(const struct gpumon_record *record, size_t size, void *copy)
+{
+	if (record->size >= size)
+		return record;
+	memset(copy, 0, size);
+	memcpy(copy, record, record->size);
+	return copy;
+}
+
+int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
+			    const struct gpumon_record *record)
+{
+	union {
+		struct gpumon_record_launch launch;
+		struct gpumon_record_hit hit;
+		struct gpumon_record_graph_node node;
+		struct gpumon_record_kernel kernel;
+		struct gpumon_record_copy copy;
+		struct gpumon_record_set set;
+		struct gpumon_record_loss loss;
+	} copy;
+	struct process *process;
+
+#define WHOLE(member) whole(record, sizeof(copy.member), &copy.member)
+	/* Of the driver, by the module: no process. */
+	if (number == ~0u || record->size < sizeof(*record))
+		return 0;
+	process = find_process(correlate, number);
+	if (!process)
+		return -1;
+	switch (record->type) {
+	case GPUMON_RECORD_LAUNCH:
+		return join_launch(correlate, process, WHOLE(launch));
+	case GPUMON_RECORD_KERNEL:
+		return join_work(correlate, process, GPUMON_WORK_KERNEL, WHOLE(kernel));
+	case GPUMON_RECORD_COPY:
+		return join_work(correlate, process, GPUMON_WORK_COPY, WHOLE(copy));
+	case GPUMON_RECORD_SET:
+		return join_work(correlate, process, GPUMON_WORK_SET, WHOLE(set));
+	case GPUMON_RECORD_GRAPH_NODE:
+		if (nodes_add(&process->nodes, WHOLE(node)))
+			return -1;
+		join_node(correlate, process);
+		return 0;
+	case GPUMON_RECORD_HIT:
+		return hits_hit(correlate, process, WHOLE(hit));
+	case GPUMON_RECORD_STRING:
+		if (process->no_hits || record->size < sizeof(struct gpumon_record_string))
+			return 0;
+		return hits_string(correlate, process, (const void *)record);
+	case GPUMON_RECORD_LOSS: {
+		const struct gpumon_record_loss *loss = WHOLE(loss);
+
+		if (loss->cause == GPUMON_LOSS_UPROBE_RING && loss->count)
+			process->hits.lost = true;
+		return 0;
+	}
+	default:
+		return 0;
+	}
+#undef WHOLE
+}
+
+static void finish_process(struct gpumon_correlate *correlate, struct process *process)
+{
+	hits_finish(correlate, process);
+	join_finish(correlate, process);
+	hits_clear(process);
+	nodes_clear(&process->nodes);
+	correlate->processes[process->number] = NULL;
+	correlate->count--;
+	if (correlate->last == process)
+		correlate->last = NULL;
+	free(process);
+}
+
+int gpumon_correlate_finish(struct gpumon_correlate *correlate, uint32_t number)
+{
+	for (uint32_t i = 0; i < correlate->room; i++) {
+		if (correlate->processes[i] && (number == ~0u || number == i))
+			finish_process(correlate, correlate->processes[i]);
+	}
+	return 0;
+}
+
+const struct gpumon_correlate_counts *
+gpumon_correlate_counts(const struct gpumon_correlate *correlate)
+{
+	return &correlate->counts;
+}
+
+size_t gpumon_correlate_memory(const struct gpumon_correlate *correlate)
+{
+	size_t bytes = sizeof(*correlate) + correlate->room * sizeof(*correlate->processes) +
+		       correlate->functions.room * sizeof(*correlate->functions.names) +
+		       gpumon_map_bytes(&correlate->functions.by_name);
+
+	for (uint32_t i = 0; i < correlate->room; i++) {
+		const struct process *process = correlate->processes[i];
+
+		if (!process)
+			continue;
+		bytes += sizeof(*process) +
+			 process->join.launches_room *
+				 (sizeof(struct launch) + 2 * sizeof(uint32_t)) +
+			 process->join.works_room * (sizeof(struct work) + 2 * sizeof(uint32_t)) +
+			 process->nodes.room * sizeof(struct node) +
+			 gpumon_map_bytes(&process->nodes.by_id) +
+			 process->hits.room * sizeof(struct hit_thread) +
+			 gpumon_map_bytes(&process->hits.by_tid) +
+			 gpumon_map_bytes(&process->hits.text);
+		for (uint32_t j = 0; j < process->hits.used; j++)
+			bytes += process->hits.threads[j].hits.room *
+					 sizeof(struct gpumon_record_hit) +
+				 process->hits.threads[j].calls.room * sizeof(struct call);
+	}
+	return bytes;
+}
+
+void gpumon_correlate_free(struct gpumon_correlate *correlate)
+{
+	if (!correlate)
+		return;
+	/* What waits is not told any more. */
+	memset(&correlate->output, 0, sizeof(correlate->output));
+	gpumon_correlate_finish(correlate, ~0u);
+	free(correlate->processes);
+	gpumon_functions_clear(&correlate->functions);
+	free(correlate);
+}

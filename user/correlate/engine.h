@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the parts of correlate.h's engine share; nobody else includes this. */
+#ifndef GPUMON_CORRELATE_ENGINE_H
+#define GPUMON_CORRELATE_ENGINE_H
+
+#include "correlate.h"
+#include "functions.h"
+#include "map.h"
+
+/* --- launches and work, join.c */
+
+/* What became of a launch. */
+#define LAUNCH_GONE    1u /* given out, its place is free */
+#define LAUNCH_PENDING 2u /* its stack is not known before the hits are */
+#define LAUNCH_UNSURE  4u /* hits did not tell whose it is */
+
+/**
+ * struct launch - a launch that waits, or had work lately
+ * @serial: of its process's launches, may go round
+ * @next: the one of the same id that came before, place + 1
+ * @last: number of the record that was its last work
+ * @works: how many were given out
+ * @turn: how often ids had gone round
+ * @flags: GPUMON_LAUNCH_*
+ * @state: LAUNCH_*
+ */
+struct launch {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t serial;
+	uint32_t next;
+	uint32_t tid;
+	uint32_t correlation;
+	uint32_t stack;
+	uint32_t function;
+	uint32_t context;
+	int32_t result;
+	uint32_t last;
+	uint32_t works;
+	uint32_t turn;
+	uint16_t flags;
+	uint16_t state;
+};
+
+/**
+ * struct work - work that waits
+ * @correlation: id
+ * @since: number of its record
+ * @next: the next one of the same id, of the last one the first: place + 1
+ * @kind: enum gpumon_work_kind
+ * @gone: it was given out, its place is free
+ */
+struct work {
+	uint32_t correlation;
+	uint32_t since;
+	uint32_t next;
+	uint16_t kind;
+	uint16_t gone;
+	union {
+		struct gpumon_record head;
+		struct gpumon_record_kernel kernel;
+		struct gpumon_record_copy copy;
+		struct gpumon_record_set set;
+	};
+};
+
+/* Open addressing from correlation ids to places in an array, of the last one of an id. */
+struct index {
+	uint32_t *slots; /* place + 1 */
+	uint32_t mask;
+};
+
+/* Both arrays are in the order of arrival. */
+struct join {
+	struct launch *launches;
+	uint32_t launches_used;
+	uint32_t launches_room;
+	uint32_t launches_waiting;
+	struct index launch_index;
+	uint32_t next_serial;
+	uint64_t newest_id; /* with turns in the upper half; 0: none yet */
+	uint32_t records;   /* launches and works so far, may go round */
+	struct work *works;
+	uint32_t works_used;
+	uint32_t works_room;
+	uint32_t works_waiting;
+	uint32_t works_sweep; /* number of the record when to look for old ones */
+	struct index work_index;
+	uint32_t new_nodes; /* since works were looked through for them */
+};
+
+/* --- graph nodes, nodes.c */
+
+struct node {
+	uint64_t node;
+	uint64_t original;
+	uint32_t stack;
+	uint32_t graph;
+};
+
+struct nodes {
+	struct gpumon_map by_id; /* place + 1 */
+	struct node *nodes;
+	uint32_t used;
+	uint32_t room;
+};
+
+/* So many graph nodes are known of a process at most: of others work has the launch's stack. */
+#define NODES_MAX (1u << 22)
+
+int nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record);
+/* False: the record of it or of what it was cloned from is not there. @stack 0: it has none. */
+bool nodes_stack(const struct nodes *nodes, uint64_t node, uint32_t *stack);
+void nodes_clear(struct nodes *nodes);
+
+/* --- uprobe hits, hits.c */
+
+/* A launch that waits for its hit; @serial finds it in struct join. */
+struct call {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t serial;
+	uint32_t function;
+	uint32_t has_stack;
+	uint32_t reserved;
+};
+
+/* Arrays with a beginning that moves. */
+struct hit_queue {
+	struct gpumon_record_hit *at;
+	uint32_t first;
+	uint32_t used; /* behind @first */
+	uint32_t room;
+};
+
+struct call_queue {
+	struct call *at;
+	uint32_t first;
+	uint32_t used;
+	uint32_t room;
+};
+
+/**
+ * struct hit_thread - a thread's hits and launches that are not yet joined
+ * @tid: thread
+ * @any: a hit was done with already: the fields below are of the last one
+ * @last_number: its number
+ * @done_until: launches that began before this are decided
+ * @newest_start: of its launches
+ * @call_start: of the last call that got a stack: further hits within it are of nested calls
+ * @call_end: end of that call
+ */
+struct hit_thread {
+	uint32_t tid;
+	bool any;
+	uint64_t last_number;
+	uint64_t done_until;
+	uint64_t newest_start;
+	uint64_t call_start;
+	uint64_t call_end;
+	struct hit_queue hits;
+	struct call_queue calls;
+};
+
+struct hits {
+	struct gpumon_map by_tid; /* place + 1 */
+	struct hit_thread *threads;
+	uint32_t used;
+	uint32_t room;
+	uint32_t queued;	/* hits that wait */
+	uint32_t calls;		/* launches that wait */
+	bool lost;		/* some were: the last one of a thread proves nothing */
+	struct gpumon_map text; /* string id to function number + 2, 1: is none */
+};
+
+/* --- all of it */
+
+struct process {
+	uint32_t number;
+	bool no_hits;  /* none will come */
+	bool no_nodes; /* none will come */
+	struct join join;
+	struct nodes nodes;
+	struct hits hits;
+};
+
+struct gpumon_correlate {
+	struct gpumon_correlate_output output;
+	struct gpumon_correlate_counts counts;
+	struct gpumon_functions functions;
+	struct process **processes;
+	uint32_t room;
+	uint32_t count; /* processes that there are */
+	struct process *last;
+};
+
+/* A process's share of what may wait in all. */
+static inline uint32_t gpumon_correlate_share(const struct gpumon_correlate *correlate,
+					      uint32_t total)
+{
+	uint32_t share = total / (correlate->count ? correlate->count : 1);
+
+	return share > 4096 ? share : 4096;
+}
+
+static inline void gpumon_correlate_wait(struct gpumon_correlate *correlate)
+{
+	if (++correlate->counts.in_flight > correlate->counts.in_flight_max)
+		correlate->counts.in_flight_max = correlate->counts.in_flight;
+}
+
+int join_launch(struct gpumon_correlate *correlate, struct process *process,
+		const struct gpumon_record_launch *launch);
+int join_work(struct gpumon_correlate *correlate, struct process *process,
+	      enum gpumon_work_kind kind, const struct gpumon_record *record);
+/* A graph node is known now that work may wait for. */
+void join_node(struct gpumon_correlate *correlate, struct process *process);
+/* What hits say of a launch: its stack, or 0; @unsure if they do not tell. */
+void join_resolve(struct gpumon_correlate *correlate, struct process *process, uint32_t serial,
+		  uint32_t stack, bool unsure);
+void join_finish(struct gpumon_correlate *correlate, struct process *process);
+
+int hits_launch(struct gpumon_correlate *correlate, struct process *process,
+		const struct launch *launch);
+int hits_hit(struct gpumon_correlate *correlate, struct process *process,
+	     const struct gpumon_record_hit *hit);
+int hits_string(struct gpumon_correlate *correlate, struct process *process,
+		const struct gpumon_record_string *string);
+void hits_finish(struct gpumon_correlate *correlate, struct process *process);
+void hits_clear(struct process *process);
+
+#endif /* GPUMON_CORRELATE_ENGINE_H */

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Uprobe hits and the launches they belong to, where launches have no stack.
+ *
+ * A hit comes before the record of its call, and a thread makes one call at a time. So
+ * of a thread's hits with the numbers n and n + 1, the launch that began between them is n's,
+ * if it is of the same function and the first one there. Where
+ * it is not so plain nothing is guessed:
+ *
+ * - A number is missing: a hit was lost, and it could be that one's launch if the record of n's
+ *   call was lost too. What began before the next hit is ambiguous.
+ * - Several launches of that function between two hits: some of them have no uprobe. Ambiguous.
+ * - The last hit of a thread: no number shows whether there was another one. It counts if no
+ *   hit of the process is known to be lost.
+ *
+ * A hit within a call, from begin to end of its record, is of a function that this call
+ * made (cuLaunchKernel, of cudaLaunchKernel in a static cudart): its stack holds
+ * whatever was lost.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+/* A thread's hits may come so far out of order before a missing number counts as a loss. */
+#define REORDER_MAX 64
+
+/* Hits and launches of one thread further out of order are not joined: no program makes such. */
+#define DISORDER_MAX 1024
+
+enum until {
+	WAIT,  /* for what may still come */
+	ROOM,  /* there is no room to wait for it */
+	KNOWN, /* all has come; the last hits of threads wait */
+	END,   /* all has come */
+};
+
+/* --- queues */
+
+static int hit_room(struct hit_queue *queue)
+{
+	struct gpumon_record_hit *at;
+	uint32_t room = queue->room ? queue->room * 2 : 16;
+
+	if (queue->first + queue->used < queue->room)
+		return 0;
+	if (queue->first > queue->room / 2) {
+		memmove(queue->at, queue->at + queue->first, queue->used * sizeof(*queue->at));
+		queue->first = 0;
+		return 0;
+	}
+	at = realloc(queue->at, room * sizeof(*at));
+	if (!at)
+		return -1;
+	queue->at = at;
+	queue->room = room;
+	return 0;
+}
+
+static int call_room(struct call_queue *queue)
+{
+	struct call *at;
+	uint32_t room = queue->room ? queue->room * 2 : 16;
+
+	if (queue->first + queue->used < queue->room)
+		return 0;
+	if (queue->first > queue->room / 2) {
+		memmove(queue->at, queue->at + queue->first, queue->used * sizeof(*queue->at));
+		queue->first = 0;
+		return 0;
+	}
+	at = realloc(queue->at, room * sizeof(*at));
+	if (!at)
+		return -1;
+	queue->at = at;
+	queue->room = room;
+	return 0;
+}
+
+static struct hit_thread *thread_of(struct hits *hits, uint32_t tid)
+{
+	uint64_t place = gpumon_map_get(&hits->by_tid, tid);
+	struct hit_thread *threads;
+
+	if (place)
+		return &hits->threads[place - 1];
+	if (hits->used == hits->room) {
+		uint32_t room = hits->room ? hits->room * 2 : 16;
+
+		threads = realloc(hits->threads, room * sizeof(*threads));
+		if (!threads)
+			return NULL;
+		hits->threads = threads;
+		hits->room = room;
+	}
+	if (gpumon_map_set(&hits->by_tid, tid, hits->used + 1))
+		return NULL;
+	hits->threads[hits->used] = (struct hit_thread){ .tid = tid };
+	return &hits->threads[hits->used++];
+}
+
+/* --- functions */
+
+/* The text of a string id came: what hits and launches are compared by. */
+int hits_string(struct gpumon_correlate *correlate, struct process *process,
+		const struct gpumon_record_string *string)
+{
+	size_t room = string->head.size - sizeof(*string);
+	int64_t number;
+
+	if (string->length > room)
+		return 0;
+	number = gpumon_functions_number(&correlate->functions, string->text, string->length);
+	if (number < 0)
+		return -1;
+	/* What cannot be a function's name need not be kept. */
+	if (!number && string->length >= GPUMON_FUNCTION_MAX)
+		return 0;
+	return gpumon_map_set(&process->hits.text, string->id, number + 1);
+}
+
+static bool known(const struct process *process, uint32_t function)
+{
+	return !function || gpumon_map_get(&process->hits.text, function);
+}
+
+static bool same_function(const struct process *process, uint32_t a, uint32_t b)
+{
+	uint64_t one, other;
+
+	if (!a || !b)
+		return false;
+	if (a == b)
+		return true;
+	one = gpumon_map_get(&process->hits.text, a);
+	other = gpumon_map_get(&process->hits.text, b);
+	return one > 1 && one == other;
+}
+
+/* --- joining */
+
+static void done_with_hit(struct gpumon_correlate *correlate, struct process *process,
+			  const struct gpumon_record_hit *hit, bool matched, bool ambiguous)
+{
+	const struct gpumon_unmatched_hit unmatched = { process->number, hit };
+
+	if (matched) {
+		correlate->counts.hits_matched++;
+		return;
+	}
+	correlate->counts.hits_ambiguous += ambiguous;
+	if (correlate->output.hit)
+		correlate->output.hit(correlate->output.data, &unmatched);
+}
+
+static void pop_call(struct gpumon_correlate *correlate, struct process *process,
+		     struct hit_thread *thread, const struct gpumon_record_hit *hit, bool unsure)
+{
+	struct call *call = &thread->calls.at[thread->calls.first];
+
+	if (hit) {
+		thread->call_start = call->start_ns;
+		thread->call_end = call->end_ns;
+	}
+	thread->calls.first++;
+	thread->calls.used--;
+	process->hits.calls--;
+	if (!call->has_stack)
+		join_resolve(correlate, process, call->serial, hit ? hit->stack : 0, unsure);
+}
+
+/* A hit of a function that the call itself made. */
+static bool within(const struct gpumon_record_hit *hit, uint64_t start_ns, uint64_t end_ns)
+{
+	return hit->time_ns > start_ns && hit->time_ns <= end_ns;
+}
+
+/*
+ * Decide what began from hit to next, and be done with the hit. Without a next one
+ * @proven says whether it is known that there is none.
+ */
+static void decide_interval(struct gpumon_correlate *correlate, struct process *process,
+			    struct hit_thread *thread, const struct gpumon_record_hit *hit,
+			    const struct gpumon_record_hit *next, bool proven)
+{
+	const struct call *calls = thread->calls.at + thread->calls.first;
+	bool matched = within(hit, thread->call_start, thread->call_end);
+	bool gap = next ? next->number != hit->number + 1 : !proven;
+	uint32_t count = 0;
+	uint32_t same = 0;
+	bool first;
+
+	while (count < thread->calls.used && (!next || calls[count].start_ns < next->time_ns))
+		same += same_function(process, calls[count++].function, hit->function);
+	first = count && same == 1 && same_function(process, calls[0].function, hit->function);
+	if (gap && next)
+		process->hits.lost = true;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct call *call = thread->calls.at + thread->calls.first;
+		const struct gpumon_record_hit *inner =
+			next && within(next, call->start_ns, call->end_ns) ? next : NULL;
+		bool is_same = same_function(process, call->function, hit->function);
+
+		if (first && !i && !gap && !matched) {
+			matched = true;
+			pop_call(correlate, process, thread, hit, false);
+		} else {
+			pop_call(correlate, process, thread, inner, !inner && (gap || is_same));
+		}
+	}
+	done_with_hit(correlate, process, hit, matched, !matched && count && (gap || same));
+	thread->any = true;
+	thread->last_number = hit->number;
+	if (next)
+		thread->done_until = next->time_ns;
+	else if (count)
+		thread->done_until = thread->newest_start + 1;
+}
+
+/* Launches that began before the first hit that waits. */
+static void decide_before(struct gpumon_correlate *correlate, struct process *process,
+			  struct hit_thread *thread, const struct gpumon_record_hit *hit)
+{
+	while (thread->calls.used) {
+		const struct call *call = thread->calls.at + thread->calls.first;
+
+		if (hit && call->start_ns >= hit->time_ns)
+			break;
+		pop_call(correlate, process, thread,
+			 hit && within(hit, call->start_ns, call->end_ns) ? hit : NULL,
+			 thread->any && call->start_ns < thread->done_until);
+	}
+}
+
+static bool functions_known(const struct process *process, const struct hit_thread *thread,
+			    const struct gpumon_record_hit *hit,
+			    const struct gpumon_record_hit *next)
+{
+	const struct call *call = thread->calls.at + thread->calls.first;
+
+	if (!known(process, hit->function))
+		return false;
+	for (uint32_t i = 0; i < thread->calls.used && call[i].start_ns < next->time_ns; i++) {
+		if (!known(process, call[i].function))
+			return false;
+	}
+	return true;
+}
+
+static void decide_thread(struct gpumon_correlate *correlate, struct process *process,
+			  struct hit_thread *thread, enum until until)
+{
+	struct hit_queue *hits = &thread->hits;
+
+	while (hits->used) {
+		const struct gpumon_record_hit *hit = &hits->at[hits->first];
+		const struct gpumon_record_hit *next = hits->used > 1 ? hit + 1 : NULL;
+		bool follows = hit->number == (thread->any ? thread->last_number + 1 : 1);
+
+		if (until == WAIT && !follows && hits->used <= REORDER_MAX)
+			return;
+		if (!follows)
+			process->hits.lost = true;
+		decide_before(correlate, process, thread, hit);
+		if (!next && (until == WAIT || until == KNOWN))
+			return;
+		if (!next && until == ROOM && !thread->calls.used)
+			return;
+		if (until == WAIT) {
+			if (next->number != hit->number + 1 && hits->used <= REORDER_MAX)
+				return;
+			if (thread->newest_start < next->time_ns ||
+			    !functions_known(process, thread, hit, next))
+				return;
+		}
+		decide_interval(correlate, process, thread, hit, next,
+				until == END && !process->hits.lost);
+		hits->first++;
+		hits->used--;
+		process->hits.queued--;
+		correlate->counts.in_flight--;
+		/* Room for one is room enough. */
+		if (until == ROOM)
+			until = WAIT;
+	}
+	if (until == END || until == ROOM)
+		decide_before(correlate, process, thread, NULL);
+}
+
+/* Too many wait: the longest queue is decided by half. */
+static void make_room(struct gpumon_correlate *correlate, struct process *process)
+{
+	uint32_t share = gpumon_correlate_share(correlate, GPUMON_CORRELATE_HITS);
+	struct hits *hits = &process->hits;
+	struct hit_thread *longest = NULL;
+	uint32_t length = 0;
+	uint32_t before;
+
+	if (hits->queued <= share && hits->calls <= share)
+		return;
+	for (uint32_t i = 0; i < hits->used; i++) {
+		struct hit_thread *thread = &hits->threads[i];
+
+		if (thread->hits.used + thread->calls.used > length) {
+			length = thread->hits.used + thread->calls.used;
+			longest = thread;
+		}
+	}
+	if (!longest)
+		return;
+	do {
+		before = longest->hits.used + longest->calls.used;
+		decide_thread(correlate, process, longest, ROOM);
+	} while (longest->hits.used + longest->calls.used > length / 2 &&
+		 longest->hits.used + longest->calls.used < before);
+}
+
+int hits_hit(struct gpumon_correlate *correlate, struct process *process,
+	     const struct gpumon_record_hit *record)
+{
+	struct hit_thread *thread = thread_of(&process->hits, record->tid);
+	struct hit_queue *queue;
+	struct gpumon_record_hit *at;
+	uint32_t place;
+
+	if (!thread || hit_room(&thread->hits))
+		return -1;
+	correlate->counts.hits++;
+	queue = &thread->hits;
+	at = queue->at + queue->first;
+	place = queue->used;
+	while (place && at[place - 1].number > record->number)
+		place--;
+	/* Its number was counted as lost, or is there already. */
+	if ((thread->any && record->number <= thread->last_number) ||
+	    (place && at[place - 1].number == record->number) ||
+	    queue->used - place > DISORDER_MAX) {
+		done_with_hit(correlate, process, record, false, false);
+		return 0;
+	}
+	memmove(at + place + 1, at + place, (queue->used - place) * sizeof(*at));
+	at[place] = *record;
+	queue->used++;
+	process->hits.queued++;
+	gpumon_correlate_wait(correlate);
+	decide_thread(correlate, process, thread, WAIT);
+	make_room(correlate, process);
+	return 0;
+}
+
+int hits_launch(struct gpumon_correlate *correlate, struct process *process,
+		const struct launch *launch)
+{
+	struct hit_thread *thread = thread_of(&process->hits, launch->tid);
+	struct call_queue *queue;
+	struct call *at;
+	uint32_t place;
+
+	if (!thread || call_room(&thread->calls))
+		return -1;
+	queue = &thread->calls;
+	at = queue->at + queue->first;
+	place = queue->used;
+	while (place && at[place - 1].start_ns > launch->start_ns)
+		place--;
+	if (queue->used - place > DISORDER_MAX) {
+		if (!launch->stack)
+			join_resolve(correlate, process, launch->serial, 0, true);
+		return 0;
+	}
+	memmove(at + place + 1, at + place, (queue->used - place) * sizeof(*at));
+	at[place] = (struct call){
+		.start_ns = launch->start_ns,
+		.end_ns = launch->end_ns,
+		.serial = launch->serial,
+		.function = launch->function,
+		.has_stack = launch->stack != 0,
+	};
+	queue->used++;
+	process->hits.calls++;
+	if (launch->start_ns > thread->newest_start)
+		thread->newest_start = launch->start_ns;
+	decide_thread(correlate, process, thread, WAIT);
+	make_room(correlate, process);
+	return 0;
+}
+
+void hits_finish(struct gpumon_correlate *correlate, struct process *process)
+{
+	/* Losses that any thread shows tell of the last hits of all. */
+	for (uint32_t i = 0; i < process->hits.used; i++)
+		decide_thread(correlate, process, &process->hits.threads[i], KNOWN);
+	for (uint32_t i = 0; i < process->hits.used; i++)
+		decide_thread(correlate, process, &process->hits.threads[i], END);
+}
+
+void hits_clear(struct process *process)
+{
+	struct hits *hits = &process->hits;
+
+	for (uint32_t i = 0; i < hits->used; i++) {
+		free(hits->threads[i].hits.at);
+		free(hits->threads[i].calls.at);
+	}
+	free(hits->threads);
+	gpumon_map_clear(&hits->by_tid);
+	gpumon_map_clear(&hits->text);
+	memset(hits, 0, sizeof(*hits));
+}

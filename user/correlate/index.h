@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* From correlation ids to launches and work in the arrays of struct join; for join.c alone. */
+#ifndef GPUMON_CORRELATE_INDEX_H
+#define GPUMON_CORRELATE_INDEX_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+/* Ids that follow each other lie side by side, those at a stride do not meet. */
+static inline uint32_t index_hash(const struct index *index, uint32_t correlation)
+{
+	return (correlation + (correlation >> 16) * 0x9e3779b1u) & index->mask;
+}
+
+static inline uint32_t index_next(const struct index *index, uint32_t slot)
+{
+	return (slot + 1) & index->mask;
+}
+
+/* The slot of an id, or the free one where it belongs. */
+static inline uint32_t *launch_slot(const struct join *join, uint32_t correlation)
+{
+	const struct index *index = &join->launch_index;
+	uint32_t slot = index_hash(index, correlation);
+
+	while (index->slots[slot] &&
+	       join->launches[index->slots[slot] - 1].correlation != correlation)
+		slot = index_next(index, slot);
+	return &index->slots[slot];
+}
+
+static inline uint32_t *work_slot(const struct join *join, uint32_t correlation)
+{
+	const struct index *index = &join->work_index;
+	uint32_t slot = index_hash(index, correlation);
+
+	while (index->slots[slot] && join->works[index->slots[slot] - 1].correlation != correlation)
+		slot = index_next(index, slot);
+	return &index->slots[slot];
+}
+
+static inline void index_launch(struct join *join, uint32_t place)
+{
+	uint32_t *slot = launch_slot(join, join->launches[place].correlation);
+
+	join->launches[place].next = *slot;
+	*slot = place + 1;
+}
+
+static inline void index_work(struct join *join, uint32_t place)
+{
+	uint32_t *slot = work_slot(join, join->works[place].correlation);
+	struct work *last = *slot ? &join->works[*slot - 1] : &join->works[place];
+
+	/* A ring, so that they come out in their order. */
+	join->works[place].next = *slot ? last->next : place + 1;
+	last->next = place + 1;
+	*slot = place + 1;
+}
+
+static inline void index_empty(struct index *index)
+{
+	memset(index->slots, 0, ((size_t)index->mask + 1) * sizeof(*index->slots));
+}
+
+/* Twice the places; what was in it is gone. */
+static inline int index_resize(struct index *index, uint32_t places)
+{
+	uint32_t *slots = calloc((size_t)places * 2, sizeof(*slots));
+
+	if (!slots)
+		return -1;
+	free(index->slots);
+	index->slots = slots;
+	index->mask = places * 2 - 1;
+	return 0;
+}
+
+#endif /* GPUMON_CORRELATE_INDEX_H */

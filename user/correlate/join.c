@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Launches and work by correlation id. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "index.h"
+
+#define ROOM_FIRST 1024u
+
+/*
+ * Ids that were given since; a launch so far behind could be taken for one of the next turn.
+ * The rest of the turn is for records that come out of order.
+ */
+#define TURN_MAX ((1ull << 32) - (1u << 28))
+
+/* One id's launches, or work that does not belong to one, that are looked at: bad input has many. */
+#define TRIES_MAX 64
+
+/* How often work that waits is looked through for what waited too long, in records. */
+#define SWEEP_RECORDS (1u << 17)
+
+/* --- giving out */
+
+static void give_launch(struct gpumon_correlate *correlate, const struct process *process,
+			const struct launch *launch)
+{
+	enum gpumon_launch_end end = launch->flags & GPUMON_LAUNCH_CAPTURED ?
+					     GPUMON_LAUNCH_IN_GRAPH :
+				     launch->flags & GPUMON_LAUNCH_FAILED ? GPUMON_LAUNCH_REFUSED :
+									    GPUMON_LAUNCH_UNMATCHED;
+	const struct gpumon_record_launch record = {
+		.head = { GPUMON_RECORD_LAUNCH, launch->flags, sizeof(record) },
+		.start_ns = launch->start_ns,
+		.end_ns = launch->end_ns,
+		.tid = launch->tid,
+		.correlation = launch->correlation,
+		.stack = launch->stack,
+		.function = launch->function,
+		.context = launch->context,
+		.result = launch->result,
+	};
+	const struct gpumon_unmatched_launch unmatched = {
+		.process = process->number,
+		.end = end,
+		.launch = &record,
+	};
+
+	correlate->counts.unmatched_launches[end]++;
+	if (correlate->output.launch)
+		correlate->output.launch(correlate->output.data, &unmatched);
+}
+
+/* One that is in the array and had no work. */
+static void end_launch(struct gpumon_correlate *correlate, struct process *process,
+		       struct launch *launch)
+{
+	give_launch(correlate, process, launch);
+	launch->state |= LAUNCH_GONE;
+	process->join.launches_waiting--;
+	correlate->counts.in_flight--;
+}
+
+/* What is the same in each kind of work. */
+struct work_view {
+	uint64_t start_ns;
+	uint64_t node;
+	uint32_t correlation;
+	bool internal;
+};
+
+static inline struct work_view view(enum gpumon_work_kind kind, const struct gpumon_record *record)
+{
+	struct work_view view = { .internal = record->flags & GPUMON_WORK_INTERNAL };
+
+#define TAKE(type)                                                            \
+	do {                                                                  \
+		const struct gpumon_record_##type *of = (const void *)record; \
+		view.start_ns = of->start_ns;                                 \
+		view.node = of->node;                                         \
+		view.correlation = of->correlation;                           \
+	} while (0)
+	switch (kind) {
+	case GPUMON_WORK_KERNEL:
+		TAKE(kernel);
+		break;
+	case GPUMON_WORK_COPY:
+		TAKE(copy);
+		break;
+	default:
+		TAKE(set);
+		break;
+	}
+#undef TAKE
+	return view;
+}
+
+static void give_work(struct gpumon_correlate *correlate, struct process *process,
+		      enum gpumon_work_kind kind, const struct gpumon_record *record,
+		      const struct work_view *seen, struct launch *launch, enum gpumon_match match,
+		      uint32_t stack)
+{
+	struct gpumon_work work = {
+		.process = process->number,
+		.kind = kind,
+		.match = match,
+		.stack = stack,
+	};
+
+	correlate->counts.works[kind][match]++;
+	if (launch) {
+		if (!launch->works) {
+			process->join.launches_waiting--;
+			correlate->counts.in_flight--;
+			correlate->counts.launches++;
+		}
+		if (seen->start_ns && seen->start_ns < launch->start_ns)
+			correlate->counts.work_before_launch++;
+		work.tid = launch->tid;
+		work.launch_ns = launch->start_ns;
+		work.launch_end_ns = launch->end_ns;
+		work.launch_function = launch->function;
+		work.launch_flags = launch->flags;
+		work.launch_work = launch->works;
+		launch->works++;
+		launch->last = process->join.records;
+	}
+	if (kind == GPUMON_WORK_KERNEL)
+		work.kernel = (const void *)record;
+	else if (kind == GPUMON_WORK_COPY)
+		work.copy = (const void *)record;
+	else
+		work.set = (const void *)record;
+	if (correlate->output.work)
+		correlate->output.work(correlate->output.data, &work);
+}
+
+/* --- deciding */
+
+static inline bool too_old(const struct join *join, const struct launch *launch)
+{
+	uint64_t id = (uint64_t)launch->turn << 32 | launch->correlation;
+
+	return join->newest_id > id && join->newest_id - id >= TURN_MAX;
+}
+
+/*
+ * The launch of an id that work of a time can be of: the last one before it, or
+ * else the first one a little after it. *later: there is one only of a much later
+ * time, so that the id was used again.
+ */
+static struct launch *find_launch(struct join *join, const struct work_view *work, bool *later)
+{
+	uint64_t start = work->start_ns;
+	struct launch *found = NULL;
+
+	*later = false;
+	if (!join->launch_index.slots || !work->correlation)
+		return NULL;
+	for (uint32_t place = *launch_slot(join, work->correlation), tries = TRIES_MAX;
+	     place && tries; place = join->launches[place - 1].next, tries--) {
+		struct launch *launch = &join->launches[place - 1];
+
+		if (launch->state & LAUNCH_GONE || too_old(join, launch))
+			continue;
+		if (start && launch->start_ns >= start + GPUMON_CORRELATE_CLOCK_NS) {
+			*later = true;
+			continue;
+		}
+		if (!found || (start && found->start_ns > start ?
+				       launch->start_ns < found->start_ns :
+				       launch->start_ns >= found->start_ns &&
+					       (!start || launch->start_ns <= start)))
+			found = launch;
+	}
+	if (found)
+		*later = false;
+	return found;
+}
+
+/*
+ * Give work out if all is known that it needs. With @last it does not wait any longer.
+ * Return: false if it has to wait.
+ */
+static bool decide(struct gpumon_correlate *correlate, struct process *process,
+		   enum gpumon_work_kind kind, const struct gpumon_record *record, bool last)
+{
+	struct work_view work = view(kind, record);
+	enum gpumon_match match;
+	struct launch *launch;
+	uint32_t stack = 0;
+	bool later;
+
+	if (work.internal) {
+		give_work(correlate, process, kind, record, &work, NULL, GPUMON_MATCH_INTERNAL, 0);
+		return true;
+	}
+	if (work.node && !nodes_stack(&process->nodes, work.node, &stack) && !last &&
+	    !process->no_nodes)
+		return false;
+	launch = find_launch(&process->join, &work, &later);
+	if (!launch && work.correlation && !last)
+		return false;
+	if (launch && launch->state & LAUNCH_PENDING && !stack && !last)
+		return false;
+
+	if (stack) {
+		match = GPUMON_MATCH_GRAPH_NODE;
+	} else if (!launch) {
+		match = GPUMON_MATCH_NO_LAUNCH;
+	} else if (launch->state & LAUNCH_UNSURE) {
+		match = GPUMON_MATCH_AMBIGUOUS;
+	} else {
+		stack = launch->stack;
+		match = stack ? GPUMON_MATCH_STACK : GPUMON_MATCH_NO_STACK;
+	}
+	if (!launch && later)
+		correlate->counts.ids_used_again++;
+	give_work(correlate, process, kind, record, &work, launch, match, stack);
+	return true;
+}
+
+/* --- work that waits */
+
+static void work_gone(struct gpumon_correlate *correlate, struct process *process,
+		      struct work *work)
+{
+	work->gone = 1;
+	process->join.works_waiting--;
+	correlate->counts.in_flight--;
+}
+
+/* Give out what waited too long or can be decided now, and close the gaps. */
+static void sweep_works(struct gpumon_correlate *correlate, struct process *process)
+{
+	uint32_t share = gpumon_correlate_share(correlate, GPUMON_CORRELATE_WORKS);
+	struct join *join = &process->join;
+	uint32_t excess = join->works_waiting > share ? join->works_waiting - share / 8 * 7 : 0;
+	uint32_t kept = 0;
+
+	join->works_sweep = join->records + SWEEP_RECORDS;
+	join->new_nodes = 0;
+	for (uint32_t i = 0; i < join->works_used; i++) {
+		struct work *work = &join->works[i];
+
+		if (work->gone)
+			continue;
+		if (decide(correlate, process, work->kind, &work->head, false)) {
+			work_gone(correlate, process, work);
+			excess -= excess > 0;
+			continue;
+		}
+		if (excess || join->records - work->since >= GPUMON_CORRELATE_WORK_RECORDS) {
+			decide(correlate, process, work->kind, &work->head, true);
+			work_gone(correlate, process, work);
+			correlate->counts.works_expired++;
+			excess -= excess > 0;
+			continue;
+		}
+		if (kept != i)
+			join->works[kept] = *work;
+		kept++;
+	}
+	join->works_used = kept;
+	if (!join->work_index.slots)
+		return;
+	index_empty(&join->work_index);
+	for (uint32_t i = 0; i < kept; i++)
+		index_work(join, i);
+}
+
+static int works_room(struct gpumon_correlate *correlate, struct process *process)
+{
+	struct join *join = &process->join;
+	uint32_t room = join->works_room ? join->works_room * 2 : ROOM_FIRST;
+	struct work *works;
+
+	if (join->works_used < join->works_room)
+		return 0;
+	sweep_works(correlate, process);
+	if (join->works_used < join->works_room / 8 * 5)
+		return 0;
+	works = realloc(join->works, room * sizeof(*works));
+	if (!works)
+		return join->works_used < join->works_room ? 0 : -1;
+	join->works = works;
+	if (index_resize(&join->work_index, room))
+		return join->works_used < join->works_room ? 0 : -1;
+	join->works_room = room;
+	for (uint32_t i = 0; i < join->works_used; i++)
+		index_work(join, i);
+	return 0;
+}
+
+static int keep_work(struct gpumon_correlate *correlate, struct process *process,
+		     enum gpumon_work_kind kind, const struct gpumon_record *record, size_t size)
+{
+	struct join *join = &process->join;
+	struct work *work;
+
+	if (works_room(correlate, process))
+		return -1;
+	work = &join->works[join->works_used];
+	memcpy(&work->head, record, size);
+	work->correlation = view(kind, record).correlation;
+	work->since = join->records;
+	work->kind = kind;
+	work->gone = 0;
+	index_work(join, join->works_used++);
+	join->works_waiting++;
+	gpumon_correlate_wait(correlate);
+	return 0;
+}
+
+/* Work that may have waited for a launch of this id. */
+static void wake_works(struct gpumon_correlate *correlate, struct process *process,
+		       uint32_t correlation)
+{
+	struct join *join = &process->join;
+	unsigned int tries = TRIES_MAX;
+	uint32_t last, place;
+
+	if (!join->works_waiting)
+		return;
+	last = *work_slot(join, correlation);
+	if (!last)
+		return;
+	place = last;
+	do {
+		struct work *work;
+
+		place = join->works[place - 1].next;
+		work = &join->works[place - 1];
+		if (!work->gone && decide(correlate, process, work->kind, &work->head, false))
+			work_gone(correlate, process, work);
+		else
+			tries--;
+	} while (place != last && tries);
+}
+
+/* --- launches that are kept */
+
+/* No place for it any more: it has no stack if the hits have not told yet. */
+static void expire_launch(struct gpumon_correlate *correlate, struct process *process,
+			  struct launch *launch)
+{
+	if (launch->state & LAUNCH_PENDING) {
+		launch->state &= ~LAUNCH_PENDING;
+		wake_works(correlate, process, launch->correlation);
+	}
+	if (!launch->works) {
+		correlate->counts.launches_expired++;
+		end_launch(correlate, process, launch);
+	}
+}
+
+static bool retained(const struct join *join, const struct launch *launch)
+{
+	uint32_t retain = launch->flags & GPUMON_LAUNCH_GRAPH ? GPUMON_CORRELATE_RETAIN_GRAPH :
+								GPUMON_CORRELATE_RETAIN;
+
+	return join->records - launch->last <= retain;
+}
+
+/* Drop what is done with, and what there are too many of, and close the gaps. */
+static void sweep_launches(struct gpumon_correlate *correlate, struct process *process)
+{
+	uint32_t share = gpumon_correlate_share(correlate, GPUMON_CORRELATE_LAUNCHES);
+	struct join *join = &process->join;
+	uint32_t excess = join->launches_waiting > share ? join->launches_waiting - share / 8 * 7 :
+							   0;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < join->launches_used; i++) {
+		struct launch *launch = &join->launches[i];
+
+		if (launch->state & LAUNCH_GONE || launch->works)
+			continue;
+		if (excess || too_old(join, launch)) {
+			expire_launch(correlate, process, launch);
+			excess -= excess > 0;
+		}
+	}
+	for (uint32_t i = 0; i < join->launches_used; i++) {
+		const struct launch *launch = &join->launches[i];
+
+		if (launch->state & LAUNCH_GONE || (launch->works && !retained(join, launch)))
+			continue;
+		if (kept != i)
+			join->launches[kept] = *launch;
+		kept++;
+	}
+	join->launches_used = kept;
+}
+
+static int launches_room(struct gpumon_correlate *correlate, struct process *process)
+{
+	struct join *join = &process->join;
+	uint32_t room = join->launches_room ? join->launches_room * 2 : ROOM_FIRST;
+	struct launch *launches;
+	int status = 0;
+
+	if (join->launches_used < join->launches_room)
+		return 0;
+	sweep_launches(correlate, process);
+	if (join->launches_used >= join->launches_room / 8 * 5) {
+		launches = realloc(join->launches, room * sizeof(*launches));
+		if (launches)
+			join->launches = launches;
+		if (launches && !index_resize(&join->launch_index, room))
+			join->launches_room = room;
+		else if (join->launches_used == join->launches_room)
+			status = -1;
+	}
+	if (!join->launch_index.slots)
+		return status;
+	index_empty(&join->launch_index);
+	for (uint32_t i = 0; i < join->launches_used; i++)
+		index_launch(join, i);
+	return status;
+}
+
+static struct launch *by_serial(const struct join *join, uint32_t serial)
+{
+	uint32_t low = 0;
+	uint32_t high = join->launches_used;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((int32_t)(join->launches[middle].serial - serial) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < join->launches_used && join->launches[low].serial == serial &&
+			       !(join->launches[low].state & LAUNCH_GONE) ?
+		       &join->launches[low] :
+		       NULL;
+}
+
+/* Which turn of the ids it is of: the one nearest to the newest. */
+static uint32_t take_id(struct join *join, uint32_t correlation)
+{
+	uint64_t id;
+
+	if (!join->newest_id) {
+		/* Turn 1, so that there is one before it. */
+		join->newest_id = 1ull << 32 | correlation;
+		return 1;
+	}
+	id = join->newest_id +
+	     (uint64_t)(int64_t)(int32_t)(correlation - (uint32_t)join->newest_id);
+	if (id > join->newest_id)
+		join->newest_id = id;
+	return (uint32_t)(id >> 32);
+}
+
+int join_launch(struct gpumon_correlate *correlate, struct process *process,
+		const struct gpumon_record_launch *record)
+{
+	struct join *join = &process->join;
+	bool by_hits = !process->no_hits &&
+		       (!record->stack || process->hits.used || process->hits.queued);
+	struct launch *launch;
+
+	join->records++;
+	if (record->head.flags & GPUMON_LAUNCH_CAPTURED && !by_hits) {
+		/* No work comes of it, so it does not wait. */
+		const struct launch captured = {
+			.start_ns = record->start_ns,
+			.end_ns = record->end_ns,
+			.tid = record->tid,
+			.correlation = record->correlation,
+			.stack = record->stack,
+			.function = record->function,
+			.context = record->context,
+			.result = record->result,
+			.flags = record->head.flags,
+		};
+
+		give_launch(correlate, process, &captured);
+		return 0;
+	}
+	if (launches_room(correlate, process))
+		return -1;
+	launch = &join->launches[join->launches_used];
+	*launch = (struct launch){
+		.start_ns = record->start_ns,
+		.end_ns = record->end_ns,
+		.serial = ++join->next_serial,
+		.tid = record->tid,
+		.correlation = record->correlation,
+		.stack = record->stack,
+		.function = record->function,
+		.context = record->context,
+		.result = record->result,
+		.flags = record->head.flags,
+		.state = by_hits && !record->stack ? LAUNCH_PENDING : 0,
+	};
+	if (record->correlation)
+		launch->turn = take_id(join, record->correlation);
+	index_launch(join, join->launches_used++);
+	join->launches_waiting++;
+	gpumon_correlate_wait(correlate);
+	if (by_hits && hits_launch(correlate, process, launch))
+		return -1;
+	if (record->correlation && !(launch->state & LAUNCH_GONE))
+		wake_works(correlate, process, record->correlation);
+	if (launch->flags & GPUMON_LAUNCH_CAPTURED &&
+	    !(launch->state & (LAUNCH_PENDING | LAUNCH_GONE)) && !launch->works)
+		end_launch(correlate, process, launch);
+	return 0;
+}
+
+void join_resolve(struct gpumon_correlate *correlate, struct process *process, uint32_t serial,
+		  uint32_t stack, bool unsure)
+{
+	struct launch *launch = by_serial(&process->join, serial);
+
+	if (!launch || !(launch->state & LAUNCH_PENDING))
+		return;
+	launch->state &= ~LAUNCH_PENDING;
+	launch->stack = stack;
+	if (unsure)
+		launch->state |= LAUNCH_UNSURE;
+	wake_works(correlate, process, launch->correlation);
+	if (launch->flags & GPUMON_LAUNCH_CAPTURED && !launch->works)
+		end_launch(correlate, process, launch);
+}
+
+int join_work(struct gpumon_correlate *correlate, struct process *process,
+	      enum gpumon_work_kind kind, const struct gpumon_record *record)
+{
+	static const size_t sizes[] = {
+		[GPUMON_WORK_KERNEL] = sizeof(struct gpumon_record_kernel),
+		[GPUMON_WORK_COPY] = sizeof(struct gpumon_record_copy),
+		[GPUMON_WORK_SET] = sizeof(struct gpumon_record_set),
+	};
+	struct join *join = &process->join;
+
+	join->records++;
+	if (join->works_waiting && (int32_t)(join->records - join->works_sweep) >= 0)
+		sweep_works(correlate, process);
+	if (decide(correlate, process, kind, record, false))
+		return 0;
+	return keep_work(correlate, process, kind, record, sizes[kind]);
+}
+
+void join_node(struct gpumon_correlate *correlate, struct process *process)
+{
+	struct join *join = &process->join;
+
+	/* One look through all of it for as many nodes: the cost of each stays the same. */
+	if (join->works_waiting && ++join->new_nodes >= 1024 &&
+	    join->new_nodes >= join->works_waiting)
+		sweep_works(correlate, process);
+}
+
+void join_finish(struct gpumon_correlate *correlate, struct process *process)
+{
+	struct join *join = &process->join;
+
+	for (uint32_t i = 0; i < join->launches_used; i++)
+		join->launches[i].state &= ~LAUNCH_PENDING;
+	for (uint32_t i = 0; i < join->works_used; i++) {
+		struct work *work = &join->works[i];
+
+		if (!work->gone) {
+			decide(correlate, process, work->kind, &work->head, true);
+			work_gone(correlate, process, work);
+		}
+	}
+	for (uint32_t i = 0; i < join->launches_used; i++) {
+		struct launch *launch = &join->launches[i];
+
+		if (!launch->works && !(launch->state & LAUNCH_GONE))
+			end_launch(correlate, process, launch);
+	}
+	free(join->launches);
+	free(join->launch_index.slots);
+	free(join->works);
+	free(join->work_index.slots);
+	memset(join, 0, sizeof(*join));
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+/* Clones of clones; a longer chain is a ring, which only a broken capture has. */
+#define CLONES_MAX 64
+
+int nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record)
+{
+	uint64_t place = gpumon_map_get(&nodes->by_id, record->node);
+	struct node *node;
+
+	if (!record->node)
+		return 0;
+	if (!place) {
+		if (nodes->used == NODES_MAX)
+			return 0;
+		if (nodes->used == nodes->room) {
+			uint32_t room = nodes->room ? nodes->room * 2 : 64;
+
+			node = realloc(nodes->nodes, room * sizeof(*node));
+			if (!node)
+				return -1;
+			nodes->nodes = node;
+			nodes->room = room;
+		}
+		place = nodes->used + 1;
+		if (gpumon_map_set(&nodes->by_id, record->node, place))
+			return -1;
+		nodes->used++;
+	}
+	/* An id that is used again: what launches come now are of the new one. */
+	node = &nodes->nodes[place - 1];
+	node->node = record->node;
+	node->original = record->original;
+	node->stack = record->stack;
+	node->graph = record->graph;
+	return 0;
+}
+
+bool nodes_stack(const struct nodes *nodes, uint64_t node, uint32_t *stack)
+{
+	*stack = 0;
+	for (unsigned int i = 0; i < CLONES_MAX; i++) {
+		uint64_t place = gpumon_map_get(&nodes->by_id, node);
+
+		if (!place)
+			return false;
+		*stack = nodes->nodes[place - 1].stack;
+		node = nodes->nodes[place - 1].original;
+		if (*stack || !node)
+			return true;
+	}
+	return true;
+}
+
+void nodes_clear(struct nodes *nodes)
+{
+	gpumon_map_clear(&nodes->by_id);
+	free(nodes->nodes);
+	memset(nodes, 0, sizeof(*nodes));
+}
