@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "intern.h"
+
+#define ROOM_MIN 256
+
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 14695981039346656037ULL;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211ULL;
+	return hash ^ hash >> 29;
+}
+
+/* The slot of a text, or the free one where it belongs. */
+static uint32_t slot_of(const struct gpumon_intern *intern, const char *text, uint64_t hash)
+{
+	uint32_t at = (uint32_t)hash & (intern->room - 1);
+
+	while (intern->slots[at]) {
+		uint32_t number = intern->slots[at];
+
+		if (intern->hashes[number - 1] == hash && !strcmp(intern->texts[number - 1], text))
+			return at;
+		at = (at + 1) & (intern->room - 1);
+	}
+	return at;
+}
+
+static int grow(struct gpumon_intern *intern)
+{
+	uint32_t room = intern->room ? 2 * intern->room : ROOM_MIN;
+	uint32_t *slots = calloc(room, sizeof(*slots));
+	char **texts = reallocarray(intern->texts, room / 2, sizeof(*texts));
+	uint64_t *hashes;
+
+	if (texts)
+		intern->texts = texts;
+	hashes = reallocarray(intern->hashes, room / 2, sizeof(*hashes));
+	if (hashes)
+		intern->hashes = hashes;
+	if (!slots || !texts || !hashes) {
+		free(slots);
+		return -1;
+	}
+	free(intern->slots);
+	intern->slots = slots;
+	intern->room = room;
+	for (uint32_t i = 0; i < intern->n; i++) {
+		uint32_t at = (uint32_t)hashes[i] & (room - 1);
+
+		while (slots[at])
+			at = (at + 1) & (room - 1);
+		slots[at] = i + 1;
+	}
+	return 0;
+}
+
+uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *added)
+{
+	uint64_t hash = hash_of(text);
+	uint32_t at;
+
+	if (added)
+		*added = false;
+	if (intern->n == intern->room / 2 && grow(intern))
+		return 0;
+	at = slot_of(intern, text, hash);
+	if (intern->slots[at])
+		return intern->slots[at];
+	intern->texts[intern->n] = strdup(text);
+	if (!intern->texts[intern->n])
+		return 0;
+	intern->hashes[intern->n] = hash;
+	intern->slots[at] = ++intern->n;
+	if (added)
+		*added = true;
+	return intern->n;
+}
+
+uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *parts,
+			     unsigned int count, bool *added)
+{
+	char room[512], *key = room, *at;
+	size_t size = 1;
+	uint32_t number;
+
+	for (unsigned int i = 0; i < count; i++)
+		size += strlen(parts[i]) + 1;
+	if (size > sizeof(room)) {
+		key = malloc(size);
+		if (!key)
+			return 0;
+	}
+	at = key;
+	for (unsigned int i = 0; i < count; i++) {
+		at = stpcpy(at, parts[i]);
+		/* In no name. */
+		*at++ = '\1';
+	}
+	*at = '\0';
+	number = gpumon_intern(intern, key, added);
+	if (key != room)
+		free(key);
+	return number;
+}
+
+void gpumon_intern_clear(struct gpumon_intern *intern)
+{
+	for (uint32_t i = 0; i < intern->n; i++)
+		free(intern->texts[i]);
+	free(intern->texts);
+	free(intern->hashes);
+	free(intern->slots);
+	memset(intern, 0, sizeof(*intern));
+}
