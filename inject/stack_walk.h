@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Who called: a walk up the stack of the calling thread, exact and cheap
+ * enough for every launch. How it works is told in stack_walk.c.
+ */
+#ifndef GPUMON_STACK_WALK_H
+#define GPUMON_STACK_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Frames of one walk at most; as GPUMON_STACK_DEPTH_MAX of the capture's format. */
+#define GPUMON_STACK_WALK_MAX 512
+
+/**
+ * gpumon_stack_init - once, before any walk
+ *
+ * Takes the loader's lock for a moment, as dlsym does.
+ *
+ * Return: false where there is no memory; walks then find nothing.
+ */
+bool gpumon_stack_init(void);
+
+/**
+ * gpumon_stack_walk - who called
+ * @frames: filled with return addresses, the innermost first; the first one is where this
+ *          function returns to, in its caller
+ * @room: of @frames, at most GPUMON_STACK_WALK_MAX are used
+ * @truncated: set to whether the stack goes on beyond the last of @frames: no room, no rule how
+ *             to go on, or an address that cannot be one
+ *
+ * Each is an address behind a call; that of code which a signal interrupted is one more than
+ * where it was, so that who looks up (address - 1) is right about all of them.
+ *
+ * Takes no lock, makes no system call and allocates nothing, except: at the first walk of a
+ * thread, at an address never seen since a library was last loaded or unloaded, and on stacks
+ * that are not the thread's own (coroutines, signal stacks: a system call for each page). Never
+ * waits for the loader, or for another thread longer than a few milliseconds. From within a
+ * signal handler that interrupted a walk it finds nothing.
+ *
+ * Return: how many of @frames are filled.
+ */
+unsigned int gpumon_stack_walk(uint64_t *frames, unsigned int room, bool *truncated);
+
+/**
+ * struct gpumon_stack_view - the thread's last walk, valid until its next one
+ * @frames: as gpumon_stack_walk() gives them
+ * @stack: where the frame of each begins, and the last one ends: frame i has the addresses from
+ *         @stack[i] up to, but without, @stack[i + 1]
+ * @count: of @frames; @stack has one more
+ * @same: how many of the outermost are the same as in the walk before, return address for
+ *        return address and place for place
+ * @truncated: as gpumon_stack_walk() says
+ */
+struct gpumon_stack_view {
+	const uint64_t *frames;
+	const uint64_t *stack;
+	unsigned int count;
+	unsigned int same;
+	bool truncated;
+};
+
+/**
+ * gpumon_stack_view - as gpumon_stack_walk(), without a copy
+ * @view: filled in
+ * @room: frames at most
+ *
+ * Return: false where nothing was found.
+ */
+bool gpumon_stack_view(struct gpumon_stack_view *view, unsigned int room);
+
+/**
+ * gpumon_stack_library_changed - forget all rules
+ *
+ * Not needed where gpumon_stack_notices_unload() says so.
+ */
+void gpumon_stack_library_changed(void);
+
+/**
+ * gpumon_stack_notices_unload - does a walk see by itself that a library came or went
+ *
+ * Where it is false (a glibc whose counters are not where they always were), a thread that may
+ * wait for the loader should call gpumon_stack_poll() now and then.
+ */
+bool gpumon_stack_notices_unload(void);
+
+/* Asks the loader, under its lock, whether a library came or went since. */
+void gpumon_stack_poll(void);
+
+/* In a child after fork, by the only thread there is. */
+void gpumon_stack_forked(void);
+
+#endif /* GPUMON_STACK_WALK_H */
