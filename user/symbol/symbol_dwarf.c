@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,11 @@
 #define RANGES_MAX  (16u << 20) /* of one unit, and of all units */
 #define DEPTH_MAX   256		/* of DIEs in DIEs */
 #define NESTING_MAX 64		/* of ranges that have to be looked at for one address */
-#define LINE_BYTES  64		/* what libdw keeps of each */
+#define HOLDERS_MAX 32		/* namespaces and classes around a function */
+#define ORIGINS_MAX 16		/* from a call to the declaration of what is called */
+#define NAME_BYTES  4096
+#define LINE_BYTES  64 /* what libdw keeps of each */
+#define CU_BYTES    512
 
 /* A range of addresses; @of is a unit's or a node's index. */
 struct range {
@@ -34,23 +39,57 @@ struct node {
 	bool inlined;
 };
 
+/* A namespace, a class or a function: part of the names of what is in it. */
+struct holder {
+	const char *name; /* NULL: it has none */
+	uint32_t holder;  /* index + 1 of what it is in, 0: nothing */
+	bool is_namespace;
+};
+
+/* A function whose name DWARF does not say as a whole. */
+struct held {
+	void *die;
+	uint32_t holder;
+};
+
+struct vector {
+	void *items;
+	size_t count;
+	size_t room;
+};
+
 struct unit {
 	Dwarf_Die die;	/* has the lines */
 	Dwarf_Die tree; /* has the functions: another one where they are in a file of their own */
-	struct node *nodes;
-	size_t n_nodes;
-	size_t room;
+	struct vector nodes;
+	struct vector holders;
+	struct vector held; /* by address */
 	struct ranges ranges;
 	bool read;
+	bool is_c;
 };
 
 struct gpumon_symbol_dwarf {
-	Dwarf *dwarf;
-	struct unit *units;
-	size_t n_units;
+	struct gpumon_symbol_strings *strings;
+	struct vector units;
 	struct ranges ranges;
 	size_t bytes;
 };
+
+static int append(struct vector *vector, const void *item, size_t size)
+{
+	if (vector->count == vector->room) {
+		size_t room = vector->room ? vector->room * 2 : 64;
+		void *p = realloc(vector->items, room * size);
+
+		if (!p)
+			return -1;
+		vector->items = p;
+		vector->room = room;
+	}
+	memcpy((char *)vector->items + vector->count++ * size, item, size);
+	return 0;
+}
 
 static int add_range(struct ranges *ranges, uint64_t low, uint64_t high, uint32_t of,
 		     uint32_t depth)
@@ -131,160 +170,171 @@ static const struct range *find_range(const struct ranges *ranges, uint64_t addr
 	return NULL;
 }
 
-static int add_unit(struct gpumon_symbol_dwarf *dwarf, Dwarf_Die *die, Dwarf_Die *tree,
-		    size_t *room)
+static int add_unit(struct gpumon_symbol_dwarf *dwarf, Dwarf_Die *die, Dwarf_Die *tree)
 {
-	if (dwarf->n_units == *room) {
-		size_t more = *room ? *room * 2 : 64;
-		void *p = realloc(dwarf->units, more * sizeof(*dwarf->units));
+	struct unit unit = { .die = *die, .tree = *tree };
 
-		if (!p)
-			return -1;
-		dwarf->units = p;
-		*room = more;
-	}
-	dwarf->units[dwarf->n_units] = (struct unit){ .die = *die, .tree = *tree };
-	if (add_ranges(&dwarf->ranges, die, (uint32_t)dwarf->n_units, 0))
+	if (add_ranges(&dwarf->ranges, die, (uint32_t)dwarf->units.count, 0))
 		return -1;
-	dwarf->n_units++;
-	return 0;
+	return append(&dwarf->units, &unit, sizeof(unit));
 }
 
-struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *libdw)
+struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *libdw,
+						    struct gpumon_symbol_strings *strings)
 {
 	struct gpumon_symbol_dwarf *dwarf = calloc(1, sizeof(*dwarf));
-	Dwarf_Die die, tree;
 	Dwarf_CU *unit = NULL;
-	size_t room = 0;
+	Dwarf_Die die, tree;
 	uint8_t type;
 
 	if (!dwarf)
 		return NULL;
-	dwarf->dwarf = libdw;
+	dwarf->strings = strings;
 	/*
 	 * Not by .debug_aranges: clang does not write it, and libdw finds nothing
 	 * without it.
 	 */
-	while (dwarf->n_units < UNITS_MAX &&
+	while (dwarf->units.count < UNITS_MAX &&
 	       dwarf_get_units(libdw, unit, &unit, NULL, &type, &die, &tree) == 0) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		if (type != DW_UT_skeleton || !tree.addr)
 			tree = die;
-		if (add_unit(dwarf, &die, &tree, &room)) {
+		if (add_unit(dwarf, &die, &tree)) {
 			gpumon_symbol_dwarf_free(dwarf);
 			return NULL;
 		}
 	}
 	sort_ranges(&dwarf->ranges);
-	dwarf->bytes = dwarf->n_units * (sizeof(*dwarf->units) + 512) +
+	dwarf->bytes = dwarf->units.count * (sizeof(struct unit) + CU_BYTES) +
 		       dwarf->ranges.count * sizeof(struct range);
 	return dwarf;
 }
 
 static int add_node(struct unit *unit, Dwarf_Die *die, uint32_t parent, uint32_t depth)
 {
-	size_t before = unit->ranges.count;
-
-	if (add_ranges(&unit->ranges, die, (uint32_t)unit->n_nodes, depth))
-		return -1;
-	/* No code of its own: a declaration, or what is inlined everywhere. */
-	if (unit->ranges.count == before)
-		return 0;
-	if (unit->n_nodes == unit->room) {
-		size_t room = unit->room ? unit->room * 2 : 64;
-		void *p = realloc(unit->nodes, room * sizeof(*unit->nodes));
-
-		if (!p)
-			return -1;
-		unit->nodes = p;
-		unit->room = room;
-	}
-	unit->nodes[unit->n_nodes++] = (struct node){
+	struct node node = {
 		.die = die->addr,
 		.parent = parent,
 		.inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine,
 	};
+	size_t before = unit->ranges.count;
+
+	if (add_ranges(&unit->ranges, die, (uint32_t)unit->nodes.count, depth))
+		return -1;
+	/* No code of its own: a declaration, or what is inlined everywhere. */
+	if (unit->ranges.count == before)
+		return 0;
+	return append(&unit->nodes, &node, sizeof(node));
+}
+
+static bool has_linkage_name(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_linkage_name) ||
+	       dwarf_hasattr(die, DW_AT_MIPS_linkage_name);
+}
+
+/* What is in it gets it into its name; @holder is set to it. */
+static int add_holder(struct unit *unit, Dwarf_Die *die, bool is_namespace, uint32_t *holder)
+{
+	struct holder this = { .name = dwarf_diename(die),
+			       .holder = *holder,
+			       .is_namespace = is_namespace };
+
+	if (append(&unit->holders, &this, sizeof(this)))
+		return -1;
+	*holder = (uint32_t)unit->holders.count;
 	return 0;
 }
 
-static bool may_have_functions(int tag)
+struct level {
+	Dwarf_Die die;
+	uint32_t parent; /* of its siblings */
+	uint32_t holder; /* of its siblings */
+};
+
+static int enter_function(struct unit *unit, struct level *level, int tag, int depth,
+			  uint32_t *parent, uint32_t *holder)
 {
+	struct held held = { level->die.addr, *holder };
+	bool inlined = tag == DW_TAG_inlined_subroutine;
+	size_t before = unit->nodes.count;
+
+	if (add_node(unit, &level->die, inlined ? *parent : 0, (uint32_t)depth))
+		return -1;
+	if (unit->nodes.count > before)
+		*parent = (uint32_t)unit->nodes.count;
+	else if (!inlined)
+		*parent = 0;
+	if (unit->is_c || inlined)
+		return 0;
+	if (held.holder && !has_linkage_name(&level->die) &&
+	    append(&unit->held, &held, sizeof(held)))
+		return -1;
+	/* For what is defined within it: lambdas. */
+	return dwarf_haschildren(&level->die) > 0 ? add_holder(unit, &level->die, false, holder) :
+						    0;
+}
+
+/* Reads on below the DIE of a level: 1 if there may be functions, 0 if not, -1 without memory. */
+static int enter(struct unit *unit, struct level *level, int depth, uint32_t *parent,
+		 uint32_t *holder)
+{
+	int tag = dwarf_tag(&level->die);
+
 	switch (tag) {
-	case DW_TAG_compile_unit:
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+		return enter_function(unit, level, tag, depth, parent, holder) ? -1 : 1;
 	case DW_TAG_namespace:
 	case DW_TAG_module:
+		if (!unit->is_c && add_holder(unit, &level->die, true, holder))
+			return -1;
+		return 1;
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
-	case DW_TAG_subprogram:
-	case DW_TAG_inlined_subroutine:
+		if (unit->is_c)
+			return 0;
+		return add_holder(unit, &level->die, false, holder) ? -1 : 1;
 	case DW_TAG_lexical_block:
 	case DW_TAG_try_block:
 	case DW_TAG_catch_block:
 	case DW_TAG_with_stmt:
-		return true;
+		return 1;
 	default:
-		return false;
+		return 0;
 	}
 }
 
 /* Whatever a broken file says, each DIE is seen once: they lie one behind the other. */
 static int read_tree(struct unit *unit)
 {
-	struct level {
-		Dwarf_Die die;
-		uint32_t parent; /* of its siblings */
-	} levels[DEPTH_MAX];
+	struct level levels[DEPTH_MAX];
 	int depth = 0;
 
 	if (dwarf_child(&unit->tree, &levels[0].die))
 		return 0;
 	levels[0].parent = 0;
+	levels[0].holder = 0;
 	while (depth >= 0) {
-		struct level *level = &levels[depth];
-		int tag = dwarf_tag(&level->die);
-		uint32_t parent = level->parent;
+		uint32_t parent = levels[depth].parent, holder = levels[depth].holder;
+		int below = enter(unit, &levels[depth], depth, &parent, &holder);
 
-		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-			size_t before = unit->n_nodes;
-			bool inlined = tag == DW_TAG_inlined_subroutine;
-
-			if (add_node(unit, &level->die, inlined ? parent : 0, (uint32_t)depth))
-				return -1;
-			if (unit->n_nodes > before)
-				parent = (uint32_t)unit->n_nodes;
-			else if (!inlined)
-				parent = 0;
-		}
-		if (may_have_functions(tag) && depth + 1 < DEPTH_MAX &&
-		    dwarf_child(&level->die, &levels[depth + 1].die) == 0) {
-			levels[++depth].parent = parent;
+		if (below < 0)
+			return -1;
+		if (below && depth + 1 < DEPTH_MAX &&
+		    dwarf_child(&levels[depth].die, &levels[depth + 1].die) == 0) {
+			depth++;
+			levels[depth].parent = parent;
+			levels[depth].holder = holder;
 			continue;
 		}
 		while (depth >= 0 && dwarf_siblingof(&levels[depth].die, &levels[depth].die))
 			depth--;
 	}
 	return 0;
-}
-
-static void read_unit(struct gpumon_symbol_dwarf *dwarf, struct unit *unit)
-{
-	Dwarf_Lines *lines;
-	size_t n_lines = 0;
-
-	unit->read = true;
-	if (read_tree(unit)) {
-		/* Without memory: lines remain. */
-		unit->ranges.count = 0;
-		unit->n_nodes = 0;
-	}
-	sort_ranges(&unit->ranges);
-	if (dwarf_getsrclines(&unit->die, &lines, &n_lines))
-		n_lines = 0;
-	dwarf->bytes += unit->room * sizeof(*unit->nodes) +
-			unit->ranges.room * sizeof(struct range) + n_lines * LINE_BYTES;
 }
 
 static bool unit_is_c(Dwarf_Die *unit)
@@ -301,14 +351,98 @@ static bool unit_is_c(Dwarf_Die *unit)
 	}
 }
 
-static void name_scope(struct gpumon_symbol_scope *scope, Dwarf_Die *die)
+static void read_unit(struct gpumon_symbol_dwarf *dwarf, struct unit *unit)
+{
+	size_t n_lines = 0;
+	Dwarf_Lines *lines;
+
+	unit->read = true;
+	unit->is_c = unit_is_c(&unit->tree);
+	if (read_tree(unit)) {
+		/* Without memory: lines remain. */
+		unit->ranges.count = 0;
+		unit->held.count = 0;
+	}
+	sort_ranges(&unit->ranges);
+	if (dwarf_getsrclines(&unit->die, &lines, &n_lines))
+		n_lines = 0;
+	dwarf->bytes += unit->nodes.room * sizeof(struct node) +
+			unit->holders.room * sizeof(struct holder) +
+			unit->held.room * sizeof(struct held) +
+			unit->ranges.room * sizeof(struct range) + n_lines * LINE_BYTES;
+}
+
+static uint32_t holder_of(const struct unit *unit, const void *die)
+{
+	const struct held *held = unit->held.items;
+	size_t low = 0, high = unit->held.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if ((uintptr_t)held[middle].die < (uintptr_t)die)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < unit->held.count && held[low].die == die ? held[low].holder : 0;
+}
+
+/* "a::b::" and the name, of the unit's own functions. */
+static const char *whole_name(struct gpumon_symbol_dwarf *dwarf, const struct unit *unit,
+			      Dwarf_Die *die, const char *name)
+{
+	const struct holder *holders = unit->holders.items;
+	const char *parts[HOLDERS_MAX];
+	uint32_t holder = 0;
+	Dwarf_Die origin = *die;
+	size_t count = 0, used = 0;
+	char text[NAME_BYTES];
+
+	/* A call of a function, a body of a declaration: up to where it is in something. */
+	for (int i = 0; i < ORIGINS_MAX; i++) {
+		uint32_t found = holder_of(unit, origin.addr);
+		Dwarf_Attribute attribute;
+
+		if (found)
+			holder = found;
+		if (!dwarf_attr(&origin, DW_AT_abstract_origin, &attribute) &&
+		    !dwarf_attr(&origin, DW_AT_specification, &attribute))
+			break;
+		if (!dwarf_formref_die(&attribute, &origin))
+			break;
+	}
+	for (; holder && count < HOLDERS_MAX; holder = holders[holder - 1].holder) {
+		const struct holder *this = &holders[holder - 1];
+
+		parts[count++] = this->name	    ? this->name :
+				 this->is_namespace ? "(anonymous namespace)" :
+						      "{unnamed}";
+	}
+	while (count && used < sizeof(text)) {
+		int n = snprintf(text + used, sizeof(text) - used, "%s::", parts[--count]);
+
+		used += n > 0 ? (size_t)n : 0;
+	}
+	if (used >= sizeof(text) || used + strlen(name) >= sizeof(text))
+		return name;
+	memcpy(text + used, name, strlen(name));
+	return gpumon_symbol_strings_add(dwarf->strings, text, used + strlen(name));
+}
+
+static void name_scope(struct gpumon_symbol_dwarf *dwarf, const struct unit *unit,
+		       struct gpumon_symbol_scope *scope, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
 		scope->linkage_name = dwarf_formstring(&attribute);
+	if (scope->linkage_name)
+		return;
 	scope->name = dwarf_diename(die);
+	if (scope->name && !unit->is_c)
+		scope->name = whole_name(dwarf, unit, die, scope->name);
 }
 
 /* Where an inlined function was called: the place of what it was inlined into. */
@@ -345,13 +479,14 @@ unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf, uint64_
 {
 	const struct range *range = find_range(&dwarf->ranges, address);
 	struct gpumon_symbol_scope place = { 0 };
+	const struct node *nodes;
 	unsigned int count = 0;
 	struct unit *unit;
 	uint32_t node;
 
 	if (!range || !room)
 		return 0;
-	unit = &dwarf->units[range->of];
+	unit = (struct unit *)dwarf->units.items + range->of;
 	if (!unit->read)
 		read_unit(dwarf, unit);
 	place_address(&place, &unit->die, address);
@@ -360,16 +495,17 @@ unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf, uint64_
 		scopes[0] = place;
 		return place.file || place.line;
 	}
-	for (node = range->of + 1; node && count < room; node = unit->nodes[node - 1].parent) {
-		const struct node *this = &unit->nodes[node - 1];
+	nodes = unit->nodes.items;
+	for (node = range->of + 1; node && count < room; node = nodes[node - 1].parent) {
+		const struct node *this = &nodes[node - 1];
 		Dwarf_Die die;
 
 		place.inlined = this->inlined;
-		place.is_c = unit_is_c(&unit->tree);
+		place.is_c = unit->is_c;
 		scopes[count] = place;
 		place = (struct gpumon_symbol_scope){ 0 };
 		if (dwarf_die_addr_die(dwarf_cu_getdwarf(unit->tree.cu), this->die, &die)) {
-			name_scope(&scopes[count], &die);
+			name_scope(dwarf, unit, &scopes[count], &die);
 			place_call(&place, &die, &unit->tree);
 		}
 		count++;
@@ -386,13 +522,18 @@ size_t gpumon_symbol_dwarf_bytes(const struct gpumon_symbol_dwarf *dwarf)
 
 void gpumon_symbol_dwarf_free(struct gpumon_symbol_dwarf *dwarf)
 {
+	struct unit *units;
+
 	if (!dwarf)
 		return;
-	for (size_t i = 0; i < dwarf->n_units; i++) {
-		free(dwarf->units[i].nodes);
-		free(dwarf->units[i].ranges.items);
+	units = dwarf->units.items;
+	for (size_t i = 0; i < dwarf->units.count; i++) {
+		free(units[i].nodes.items);
+		free(units[i].holders.items);
+		free(units[i].held.items);
+		free(units[i].ranges.items);
 	}
-	free(dwarf->units);
+	free(dwarf->units.items);
 	free(dwarf->ranges.items);
 	free(dwarf);
 }

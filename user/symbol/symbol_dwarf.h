@@ -12,13 +12,16 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbol_strings.h"
+
 struct gpumon_symbol_dwarf;
 
 /**
  * struct gpumon_symbol_scope - a function at an address
  * @linkage_name: mangled, NULL where DWARF has none
- * @name: as in the source, NULL where DWARF has none
- * @is_c: @name is all that there is to its name
+ * @name: without a @linkage_name: as in the source, with namespaces and classes
+ *        in front of it where these are known; NULL where DWARF has none
+ * @is_c: of a language that has names as they are
  * @file: source, NULL where not known
  * @line: 0 where not known
  * @inlined: into the next one
@@ -32,8 +35,9 @@ struct gpumon_symbol_scope {
 	bool inlined;
 };
 
-/* NULL without memory; @dwarf stays the caller's and has to outlive it. */
-struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *dwarf);
+/* NULL without memory; what is given stays the caller's and has to outlive it. */
+struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *dwarf,
+						    struct gpumon_symbol_strings *strings);
 
 /**
  * gpumon_symbol_dwarf_find - functions at an address

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
-#include "elf_find.h"
 #include "symbol_dwarf.h"
+#include "symbol_file.h"
 #include "symbol_object.h"
 #include "symbol_table.h"
 
-#define DELETED	    " (deleted)"
+#define UNKNOWN	    "[unknown]"
+#define VDSO	    "[vdso]"
 #define LOADS_MAX   64
 #define INLINED_MAX 64
+#define BUCKETS	    4096
 
 /* Descriptors and memory: what was used longest ago is closed, and opened again when needed. */
 #define OPEN_MAX  256
@@ -39,16 +37,20 @@ enum state {
 };
 
 struct gpumon_symbol_object {
-	struct gpumon_symbol_object *next;
-	char *path; /* as in the capture */
+	struct gpumon_symbol_object *next;    /* of the same bucket */
+	struct gpumon_symbol_object *earlier; /* of all */
+	char *path;			      /* as in the capture */
 	const char *module;
 	uint64_t inode;
+	uint64_t start; /* of a mapping */
+	uint64_t end;
 	uint8_t build_id[GPUMON_BUILD_ID_SIZE];
 	size_t build_id_size;
 	enum state state;
 	char *why;
 	uint64_t used; /* when, in look-ups */
 	Dwfl *dwfl;
+	Dwfl_Module *elf;
 	struct load loads[LOADS_MAX]; /* executable ones first */
 	size_t n_loads;
 	struct gpumon_symbol_table table;
@@ -58,13 +60,12 @@ struct gpumon_symbol_object {
 };
 
 struct gpumon_symbol_objects {
-	char *root;
-	char *debug_path; /* NULL: elfutils' own */
+	struct gpumon_symbol_search search;
 	struct gpumon_symbol_strings *strings;
-	struct gpumon_symbol_object *first;
+	struct gpumon_symbol_object *buckets[BUCKETS];
+	struct gpumon_symbol_object *last;
 	uint64_t now;
 	size_t n_open;
-	Dwfl_Callbacks callbacks;
 };
 
 struct gpumon_symbol_objects *gpumon_symbol_objects_new(const char *root,
@@ -75,34 +76,24 @@ struct gpumon_symbol_objects *gpumon_symbol_objects_new(const char *root,
 	if (!objects)
 		return NULL;
 	objects->strings = strings;
-	objects->root = strdup(root ? root : "");
-	if (!objects->root)
-		goto fail;
-	/* A colon would be taken for the end of a folder. */
-	if (*objects->root && !strchr(objects->root, ':') &&
-	    asprintf(&objects->debug_path, ":.debug:%s/usr/lib/debug:/usr/lib/debug",
-		     objects->root) < 0) {
-		objects->debug_path = NULL;
-		goto fail;
+	if (gpumon_symbol_search_init(&objects->search, root)) {
+		free(objects);
+		return NULL;
 	}
-	objects->callbacks = (Dwfl_Callbacks){
-		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.debuginfo_path = objects->debug_path ? &objects->debug_path : NULL,
-	};
 	return objects;
-fail:
-	gpumon_symbol_objects_free(objects);
-	return NULL;
 }
 
-static bool is_memory(const char *path)
+/* What has a build id is a file, by whatever name. */
+static bool is_memory(const char *path, size_t build_id_size)
 {
-	static const char *const begins[] = { "[",     "//anon",      "/memfd:", "/dev/",
-					      "/SYSV", "anon_inode:", "/i915" };
+	static const char *const begins[] = { "//", "/memfd:", "/dev/", "/SYSV" };
 
-	if (!*path)
+	if (build_id_size || !strcmp(path, VDSO))
+		return false;
+	if (*path != '/')
 		return true;
+	if (!strncmp(path, "/dev/shm/", strlen("/dev/shm/")))
+		return false;
 	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
 		if (!strncmp(path, begins[i], strlen(begins[i])))
 			return true;
@@ -110,17 +101,38 @@ static bool is_memory(const char *path)
 	return false;
 }
 
+static const char *module_name(struct gpumon_symbol_objects *objects, const char *path)
+{
+	size_t length = gpumon_symbol_path_length(path);
+	const char *base = memrchr(path, '/', length);
+
+	base = base ? base + 1 : path;
+	length -= (size_t)(base - path);
+	if (!length || !strncmp(path, "//", 2))
+		return UNKNOWN;
+	return gpumon_symbol_strings_add(objects->strings, base, length);
+}
+
+static size_t bucket_of(const char *path)
+{
+	size_t hash = 5381;
+
+	while (*path)
+		hash = hash * 33 + (unsigned char)*path++;
+	return hash % BUCKETS;
+}
+
 struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_objects *objects,
 						       const struct gpumon_record_mapping *mapping,
 						       const char *path)
 {
-	size_t build_id_size = mapping->build_id_size, length = strlen(path);
+	struct gpumon_symbol_object **bucket = &objects->buckets[bucket_of(path)];
+	size_t build_id_size = mapping->build_id_size;
 	struct gpumon_symbol_object *object;
-	const char *base;
 
 	if (build_id_size > GPUMON_BUILD_ID_SIZE)
 		build_id_size = GPUMON_BUILD_ID_SIZE;
-	for (object = objects->first; object; object = object->next) {
+	for (object = *bucket; object; object = object->next) {
 		if (!strcmp(object->path, path) && object->inode == mapping->inode &&
 		    object->build_id_size == build_id_size &&
 		    !memcmp(object->build_id, mapping->build_id, build_id_size))
@@ -131,26 +143,22 @@ struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_obje
 	if (!object)
 		return NULL;
 	object->path = strdup(path);
-	if (length > strlen(DELETED) && !strcmp(path + length - strlen(DELETED), DELETED))
-		length -= strlen(DELETED);
-	base = memrchr(path, '/', length);
-	base = base ? base + 1 : path;
-	if (is_memory(path) && *path != '[')
-		object->module = "[unknown]";
-	else
-		object->module = gpumon_symbol_strings_add(objects->strings, base,
-							   length - (size_t)(base - path));
+	object->module = module_name(objects, path);
 	if (!object->path || !object->module) {
 		free(object->path);
 		free(object);
 		return NULL;
 	}
 	object->inode = mapping->inode;
+	object->start = mapping->start;
+	object->end = mapping->end;
 	object->build_id_size = build_id_size;
 	memcpy(object->build_id, mapping->build_id, build_id_size);
-	object->state = is_memory(path) && strcmp(path, "[vdso]") ? STATE_MEMORY : STATE_NEW;
-	object->next = objects->first;
-	objects->first = object;
+	object->state = is_memory(path, build_id_size) ? STATE_MEMORY : STATE_NEW;
+	object->next = *bucket;
+	*bucket = object;
+	object->earlier = objects->last;
+	objects->last = object;
 	return object;
 }
 
@@ -174,6 +182,7 @@ static void close_object(struct gpumon_symbol_objects *objects, struct gpumon_sy
 	object->dwarf_tried = false;
 	dwfl_end(object->dwfl);
 	object->dwfl = NULL;
+	object->elf = NULL;
 	objects->n_open--;
 	if (object->state == STATE_OPEN)
 		object->state = STATE_CLOSED;
@@ -185,71 +194,24 @@ static size_t bytes_of(const struct gpumon_symbol_object *object)
 	       (object->dwarf ? gpumon_symbol_dwarf_bytes(object->dwarf) : 0);
 }
 
-/* Makes room for another one; @keep is in use. */
-static void close_oldest(struct gpumon_symbol_objects *objects,
-			 const struct gpumon_symbol_object *keep)
+/* Makes room for another one. */
+static void close_oldest(struct gpumon_symbol_objects *objects)
 {
 	for (;;) {
 		struct gpumon_symbol_object *oldest = NULL;
 		size_t bytes = 0;
 
-		for (struct gpumon_symbol_object *o = objects->first; o; o = o->next) {
+		for (struct gpumon_symbol_object *o = objects->last; o; o = o->earlier) {
 			if (!o->dwfl)
 				continue;
 			bytes += bytes_of(o);
-			if (o != keep && (!oldest || o->used < oldest->used))
+			if (!oldest || o->used < oldest->used)
 				oldest = o;
 		}
 		if (!oldest || (objects->n_open < OPEN_MAX && bytes < BYTES_MAX))
 			return;
 		close_object(objects, oldest);
 	}
-}
-
-__attribute__((format(printf, 2, 3))) static void refuse(struct gpumon_symbol_object *object,
-							 const char *format, ...)
-{
-	va_list args;
-
-	object->state = STATE_MISSING;
-	free(object->why);
-	va_start(args, format);
-	if (vasprintf(&object->why, format, args) < 0)
-		object->why = NULL;
-	va_end(args);
-}
-
-/* A file with symbols that is the one that was mapped, or -1. */
-static int open_file(struct gpumon_symbol_objects *objects, struct gpumon_symbol_object *object,
-		     const char *path)
-{
-	uint8_t build_id[GPUMON_BUILD_ID_SIZE];
-	size_t build_id_size;
-	struct stat st;
-	int fd;
-
-	fd = gpumon_elf_open(objects->root, path, &st);
-	if (fd == -ENOENT) {
-		refuse(object, "it is not there any more: its functions have no names");
-		return -1;
-	}
-	if (fd < 0) {
-		refuse(object, "it cannot be read (%s): its functions have no names",
-		       strerror(-fd));
-		return -1;
-	}
-	build_id_size = gpumon_elf_build_id(fd, build_id);
-	if (object->build_id_size ? build_id_size != object->build_id_size ||
-					    memcmp(build_id, object->build_id, build_id_size) :
-				    object->inode && object->inode != st.st_ino) {
-		refuse(object,
-		       "it is another file now than the one that ran (%s): its functions "
-		       "have no names; put the old one back, or record again",
-		       object->build_id_size ? "build id" : "inode");
-		close(fd);
-		return -1;
-	}
-	return fd;
 }
 
 static void read_loads(struct gpumon_symbol_object *object, Elf *elf)
@@ -274,75 +236,78 @@ static void read_loads(struct gpumon_symbol_object *object, Elf *elf)
 	}
 }
 
+static void refuse(struct gpumon_symbol_object *object, char *why)
+{
+	object->state = STATE_MISSING;
+	free(object->why);
+	object->why = why;
+}
+
 static int open_object(struct gpumon_symbol_objects *objects, struct gpumon_symbol_object *object)
 {
-	size_t length = strlen(object->path);
-	Dwfl_Module *module;
-	char *name = NULL;
+	const struct gpumon_symbol_wanted wanted = {
+		.path = object->path,
+		.inode = object->inode,
+		.start = object->start,
+		.end = object->end,
+		.build_id = object->build_id,
+		.build_id_size = object->build_id_size,
+	};
+	char *name, *why;
 	GElf_Addr bias;
 	int fd;
 
-	close_oldest(objects, object);
-	if (length > strlen(DELETED) && !strcmp(object->path + length - strlen(DELETED), DELETED))
-		length -= strlen(DELETED);
-	if (asprintf(&name, "%s%.*s", objects->root, (int)length, object->path) < 0)
+	close_oldest(objects);
+	fd = gpumon_symbol_file_open(&objects->search, &wanted, &name, &why);
+	if (fd < 0) {
+		refuse(object, why);
 		return -1;
-	fd = open_file(objects, object, name + strlen(objects->root));
-	if (fd < 0)
-		goto fail;
-	object->dwfl = dwfl_begin(&objects->callbacks);
+	}
+	object->dwfl = dwfl_begin(&objects->search.callbacks);
 	if (!object->dwfl) {
 		close(fd);
-		goto fail;
+		free(name);
+		return -1;
 	}
 	objects->n_open++;
 	/* At its own addresses: what is asked for is in them. */
-	module = dwfl_report_elf(object->dwfl, object->module, name, fd, 0, true);
-	if (!module || dwfl_report_end(object->dwfl, NULL, NULL)) {
-		if (!module)
-			close(fd);
-		refuse(object, "it is no ELF file that can be read (%s)", dwfl_errmsg(-1));
+	object->elf = dwfl_report_elf(object->dwfl, object->module, name ? name : object->path, fd,
+				      0, true);
+	free(name);
+	if (!object->elf) {
+		close(fd);
+		if (asprintf(&why,
+			     "it is no ELF file that can be read (%s): put the one that ran back",
+			     dwfl_errmsg(-1)) < 0)
+			why = NULL;
+		refuse(object, why);
 		close_object(objects, object);
-		goto fail;
+		return -1;
 	}
-	read_loads(object, dwfl_module_getelf(module, &bias));
-	if (gpumon_symbol_table_read(&object->table, module)) {
+	dwfl_report_end(object->dwfl, NULL, NULL);
+	gpumon_symbol_search_use(&objects->search, object->elf);
+	read_loads(object, dwfl_module_getelf(object->elf, &bias));
+	if (gpumon_symbol_table_read(&object->table, object->elf)) {
 		close_object(objects, object);
-		goto fail;
+		return -1;
 	}
 	object->state = STATE_OPEN;
-	free(name);
 	return 0;
-fail:
-	free(name);
-	return -1;
 }
 
-static int find_module(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr start,
-		       void *data)
+static void open_dwarf(struct gpumon_symbol_objects *objects, struct gpumon_symbol_object *object)
 {
-	(void)userdata;
-	(void)name;
-	(void)start;
-	*(Dwfl_Module **)data = module;
-	return DWARF_CB_ABORT;
-}
-
-static void open_dwarf(struct gpumon_symbol_object *object)
-{
-	Dwfl_Module *module = NULL;
 	Dwarf_Addr bias;
 	Dwarf *dwarf;
 
 	if (object->dwarf_tried)
 		return;
 	object->dwarf_tried = true;
-	dwfl_getmodules(object->dwfl, find_module, &module, 0);
-	dwarf = module ? dwfl_module_getdwarf(module, &bias) : NULL;
+	dwarf = dwfl_module_getdwarf(object->elf, &bias);
 	if (!dwarf)
 		return;
 	object->dwarf_bias = bias;
-	object->dwarf = gpumon_symbol_dwarf_new(dwarf);
+	object->dwarf = gpumon_symbol_dwarf_new(dwarf, objects->strings);
 }
 
 static bool to_address(const struct gpumon_symbol_object *object, uint64_t offset,
@@ -361,28 +326,27 @@ static bool to_address(const struct gpumon_symbol_object *object, uint64_t offse
 
 static const char *keep(struct gpumon_symbol_objects *objects, const char *text)
 {
-	const char *kept = text ? gpumon_symbol_strings_add(objects->strings, text, strlen(text)) :
-				  NULL;
+	const char *kept = NULL;
 
+	if (text)
+		kept = gpumon_symbol_strings_add(objects->strings, text, strlen(text));
 	return kept ? kept : "";
 }
 
 /*
- * The linker's name says more than DWARF's where that has no namespace; where
- * DWARF has all of it, a part that was moved elsewhere (.cold) is the same function.
+ * DWARF's name where it is the whole one: a part that the compiler moved away
+ * ("f.cold") is the same function. The linker's where DWARF has no namespace.
  */
 static const char *name_of(struct gpumon_symbol_objects *objects,
 			   const struct gpumon_symbol_scope *scope, const char *linker)
 {
 	const char *name = scope->linkage_name;
 
-	if (!name && scope->is_c)
-		name = scope->name;
-	if (!name && !scope->inlined)
-		name = linker;
+	if (!name && (scope->is_c || scope->inlined || !linker))
+		return scope->name && *scope->name ? keep(objects, scope->name) : NULL;
 	if (!name)
-		name = scope->name;
-	return name && *name ? gpumon_symbol_strings_demangled(objects->strings, name) : NULL;
+		name = linker;
+	return *name ? gpumon_symbol_strings_demangled(objects->strings, name) : NULL;
 }
 
 unsigned int gpumon_symbol_object_find(struct gpumon_symbol_objects *objects,
@@ -403,7 +367,7 @@ unsigned int gpumon_symbol_object_find(struct gpumon_symbol_objects *objects,
 	if (!to_address(object, offset, address))
 		return 0;
 	linker = gpumon_symbol_table_find(&object->table, *address);
-	open_dwarf(object);
+	open_dwarf(objects, object);
 	if (object->dwarf)
 		count = gpumon_symbol_dwarf_find(object->dwarf, *address - object->dwarf_bias,
 						 scopes, room < INLINED_MAX ? room : INLINED_MAX);
@@ -412,16 +376,16 @@ unsigned int gpumon_symbol_object_find(struct gpumon_symbol_objects *objects,
 		count = 1;
 	}
 	for (unsigned int i = 0; i < count; i++) {
-		const char *name = name_of(objects, &scopes[i], linker);
-
 		found[i] = (struct gpumon_symbol){
-			.function = name,
+			.function = name_of(objects, &scopes[i], linker),
 			.module = object->module,
 			.file = keep(objects, scopes[i].file),
 			.line = scopes[i].line,
 			.inlined = scopes[i].inlined,
 		};
 	}
+	if (bytes_of(object) > BYTES_MAX)
+		close_object(objects, object);
 	return count;
 }
 
@@ -432,30 +396,29 @@ unsigned int gpumon_symbol_objects_missing(const struct gpumon_symbol_objects *o
 {
 	unsigned int count = 0;
 
-	for (struct gpumon_symbol_object *o = objects->first; o; o = o->next) {
+	for (struct gpumon_symbol_object *o = objects->last; o; o = o->earlier) {
 		if (o->state != STATE_MISSING)
 			continue;
 		count++;
 		if (each)
-			each(data, o->path, o->why ? o->why : "not enough memory");
+			each(data, o->path, o->why ? o->why : "there is not enough memory");
 	}
 	return count;
 }
 
 void gpumon_symbol_objects_free(struct gpumon_symbol_objects *objects)
 {
-	struct gpumon_symbol_object *next;
+	struct gpumon_symbol_object *earlier;
 
 	if (!objects)
 		return;
-	for (struct gpumon_symbol_object *o = objects->first; o; o = next) {
-		next = o->next;
+	for (struct gpumon_symbol_object *o = objects->last; o; o = earlier) {
+		earlier = o->earlier;
 		close_object(objects, o);
 		free(o->path);
 		free(o->why);
 		free(o);
 	}
-	free(objects->root);
-	free(objects->debug_path);
+	gpumon_symbol_search_free(&objects->search);
 	free(objects);
 }

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "elf_find.h"
+#include "symbol_file.h"
+
+#define VDSO	    "[vdso]"
+#define DEBUG_DIR   "/usr/lib/debug"
+#define SILENT_NS   20000000000ll /* after that long without a file a server is given up */
+#define VDSO_MAX    ((size_t)1 << 20)
+#define PATH_LENGTH 8192
+
+size_t gpumon_symbol_path_length(const char *path)
+{
+	size_t length = strlen(path), deleted = strlen(GPUMON_DELETED);
+
+	if (length > deleted && !strcmp(path + length - deleted, GPUMON_DELETED))
+		length -= deleted;
+	return length;
+}
+
+/* Folder of ".build-id", suffix "" of files and ".debug" of their debug information. */
+static bool build_id_path(char *path, size_t room, const char *folder, const uint8_t *build_id,
+			  size_t size, const char *suffix)
+{
+	int n = snprintf(path, room, "%s/.build-id/%02x/", folder, build_id[0]);
+
+	for (size_t i = 1; i < size && n > 0 && (size_t)n + 3 < room; i++)
+		n += snprintf(path + n, room - (size_t)n, "%02x", build_id[i]);
+	n += snprintf(path + n, room - (size_t)n, "%s", suffix);
+	return size > 1 && (size_t)n < room;
+}
+
+static bool has_build_id(int fd, const uint8_t *build_id, size_t size)
+{
+	uint8_t found[GPUMON_BUILD_ID_SIZE];
+
+	return gpumon_elf_build_id(fd, found) == size && !memcmp(found, build_id, size);
+}
+
+/*
+ * A server that does not answer costs a minute and a half for each library by
+ * elfutils' own setting, if the user made none.
+ */
+static bool may_ask_debuginfod(const struct gpumon_symbol_search *search)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls && *urls && !search->debuginfod_silent;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* --- debug files: called by libdwfl */
+
+static bool has_crc(int fd, GElf_Word wanted)
+{
+	uLong crc = crc32(0, NULL, 0);
+	unsigned char buffer[65536];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, buffer, sizeof(buffer), at)) > 0) {
+		crc = crc32(crc, buffer, (uInt)n);
+		at += n;
+	}
+	return n == 0 && crc == wanted;
+}
+
+struct debug_file {
+	const unsigned char *build_id; /* of the file it is for */
+	int build_id_size;
+	bool has_crc;
+	GElf_Word crc;
+};
+
+static int try_debug_file(const char *root, const char *path, const struct debug_file *wanted,
+			  char **name)
+{
+	int fd = gpumon_elf_open(root, path, NULL);
+
+	if (fd < 0)
+		return -1;
+	if (wanted->build_id_size > 0 ? has_build_id(fd, wanted->build_id,
+						     wanted->build_id_size > GPUMON_BUILD_ID_SIZE ?
+							     GPUMON_BUILD_ID_SIZE :
+							     (size_t)wanted->build_id_size) :
+					wanted->has_crc && has_crc(fd, wanted->crc)) {
+		if (asprintf(name, "%s%s", root, path) >= 0)
+			return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+/*
+ * In the usual places of one root. Not by libdwfl, which follows links out of a
+ * container's root, and waits for pipes.
+ */
+static int search_debug_file(const char *root, const char *file, const char *link,
+			     const struct debug_file *wanted, char **name)
+{
+	static const char *const formats[] = { "%.*s/%s", "%.*s/.debug/%s", DEBUG_DIR "%.*s/%s" };
+	const char *slash = strrchr(file, '/');
+	char path[PATH_LENGTH];
+	int fd;
+
+	if (wanted->build_id_size > 0 &&
+	    build_id_path(path, sizeof(path), DEBUG_DIR, wanted->build_id,
+			  (size_t)wanted->build_id_size, ".debug")) {
+		fd = try_debug_file(root, path, wanted, name);
+		if (fd >= 0)
+			return fd;
+	}
+	for (size_t i = 0; slash && i < sizeof(formats) / sizeof(*formats); i++) {
+		int n = snprintf(path, sizeof(path), formats[i], (int)(slash - file), file, link);
+
+		if (n < 0 || (size_t)n >= sizeof(path))
+			continue;
+		fd = try_debug_file(root, path, wanted, name);
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
+static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *module_name,
+			  Dwarf_Addr base, const char *file, const char *link, GElf_Word crc,
+			  char **name)
+{
+	struct gpumon_symbol_search *search = *userdata;
+	struct debug_file wanted = { .has_crc = link != NULL, .crc = crc };
+	char default_link[PATH_LENGTH];
+	const char *own = file;
+	GElf_Addr address;
+	int64_t begin;
+	int fd = -1;
+
+	if (!search)
+		return -1;
+	/* What several debug files share (dwz), by the name that one of these says. */
+	if (link && !crc)
+		return dwfl_standard_find_debuginfo(module, userdata, module_name, base, file, link,
+						    crc, name);
+	wanted.build_id_size = dwfl_module_build_id(module, &wanted.build_id, &address);
+	if (file) {
+		if (!strncmp(file, search->root, strlen(search->root)))
+			own = file + strlen(search->root);
+		if (!link) {
+			const char *slash = strrchr(own, '/');
+
+			snprintf(default_link, sizeof(default_link), "%s.debug",
+				 slash ? slash + 1 : own);
+			link = default_link;
+		}
+		fd = search_debug_file(search->root, own, link, &wanted, name);
+		if (fd < 0 && *search->root)
+			fd = search_debug_file("", own, link, &wanted, name);
+	}
+	if (fd >= 0 || !may_ask_debuginfod(search))
+		return fd;
+
+	begin = now_ns();
+	fd = dwfl_standard_find_debuginfo(module, userdata, module_name, base, NULL, NULL, 0, name);
+	if (fd < 0 && now_ns() - begin > SILENT_NS)
+		search->debuginfod_silent = true;
+	return fd;
+}
+
+void gpumon_symbol_search_use(struct gpumon_symbol_search *search, Dwfl_Module *module)
+{
+	void **userdata;
+
+	dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+	*userdata = search;
+}
+
+int gpumon_symbol_search_init(struct gpumon_symbol_search *search, const char *root)
+{
+	size_t length;
+
+	*search = (struct gpumon_symbol_search){ 0 };
+	search->root = strdup(root ? root : "");
+	if (!search->root)
+		return -1;
+	length = strlen(search->root);
+	while (length && search->root[length - 1] == '/')
+		search->root[--length] = '\0';
+	search->callbacks.find_elf = dwfl_build_id_find_elf;
+	search->callbacks.find_debuginfo = find_debuginfo;
+	return 0;
+}
+
+void gpumon_symbol_search_free(struct gpumon_symbol_search *search)
+{
+	free(search->root);
+	search->root = NULL;
+}
+
+/* --- files themselves */
+
+/* Each process has the kernel's own code in its memory, and no file of it. */
+static int open_vdso(const struct gpumon_symbol_wanted *wanted)
+{
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	unsigned long start, end = 0;
+	char line[512];
+	FILE *maps;
+	int fd;
+
+	maps = fopen("/proc/self/maps", "re");
+	if (!image || !maps) {
+		if (maps)
+			fclose(maps);
+		return -1;
+	}
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start == (unsigned long)image)
+			break;
+		end = 0;
+	}
+	fclose(maps);
+	if (!end || end - start > VDSO_MAX)
+		return -1;
+	fd = memfd_create("gpumon-vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (write(fd, image, end - start) != (ssize_t)(end - start) ||
+	    !has_build_id(fd, wanted->build_id, wanted->build_id_size)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* A live process's mapping leads to its file, whatever became of the name. */
+static int open_mapping(const struct gpumon_symbol_search *search,
+			const struct gpumon_symbol_wanted *wanted, struct stat *st, char **name)
+{
+	unsigned int pid;
+	int n = 0, fd;
+
+	if (sscanf(search->root, "/proc/%u/root%n", &pid, &n) != 1 || !n || search->root[n] ||
+	    wanted->start >= wanted->end)
+		return -1;
+	if (asprintf(name, "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)wanted->start,
+		     (unsigned long long)wanted->end) < 0) {
+		*name = NULL;
+		return -1;
+	}
+	fd = gpumon_elf_open("", *name, st);
+	if (fd < 0) {
+		free(*name);
+		*name = NULL;
+	}
+	return fd;
+}
+
+static int open_from_debuginfod(struct gpumon_symbol_search *search,
+				const struct gpumon_symbol_wanted *wanted, char **name)
+{
+	char *none = NULL;
+	Dwfl_Callbacks callbacks = search->callbacks;
+	void **userdata = NULL;
+	Dwfl_Module *module;
+	Elf *elf = NULL;
+	int64_t begin;
+	int fd = -1;
+	Dwfl *dwfl;
+
+	if (!may_ask_debuginfod(search))
+		return -1;
+	/* libdwfl would look into folders first: we did. */
+	none = strdup("-");
+	callbacks.debuginfo_path = &none;
+	dwfl = none ? dwfl_begin(&callbacks) : NULL;
+	if (!dwfl)
+		goto out;
+	module = dwfl_report_module(dwfl, "wanted", 0x10000, 0x20000);
+	begin = now_ns();
+	if (module &&
+	    !dwfl_module_report_build_id(module, wanted->build_id, wanted->build_id_size, 0)) {
+		dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+		fd = dwfl_build_id_find_elf(module, userdata, "wanted", 0x10000, name, &elf);
+		elf_end(elf);
+		if (fd >= 0 && !*name)
+			*name = strdup(wanted->path);
+	}
+	if (fd < 0 && now_ns() - begin > SILENT_NS)
+		search->debuginfod_silent = true;
+	dwfl_end(dwfl);
+out:
+	free(none);
+	return fd;
+}
+
+/* Some distributions link all files at their build ids, and keep the links of old ones. */
+static int open_by_build_id(struct gpumon_symbol_search *search,
+			    const struct gpumon_symbol_wanted *wanted, char **name)
+{
+	static const char *const folders[] = { DEBUG_DIR, "/usr/lib" };
+	const char *const roots[] = { search->root, "" };
+	char path[256];
+	int fd;
+
+	for (size_t r = 0; r < (*search->root ? 2 : 1); r++) {
+		for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+			if (!build_id_path(path, sizeof(path), folders[i], wanted->build_id,
+					   wanted->build_id_size, ""))
+				continue;
+			fd = gpumon_elf_open(roots[r], path, NULL);
+			if (fd < 0)
+				continue;
+			if (has_build_id(fd, wanted->build_id, wanted->build_id_size) &&
+			    asprintf(name, "%s%s", roots[r], path) >= 0)
+				return fd;
+			close(fd);
+		}
+	}
+	return open_from_debuginfod(search, wanted, name);
+}
+
+/* Nothing is known of a file's content but its build id, and of its identity but its inode. */
+static bool is_wanted(const struct gpumon_symbol_wanted *wanted, int fd, const struct stat *st)
+{
+	if (wanted->build_id_size)
+		return has_build_id(fd, wanted->build_id, wanted->build_id_size);
+	return !wanted->inode || wanted->inode == st->st_ino;
+}
+
+static void say_why(const struct gpumon_symbol_search *search,
+		    const struct gpumon_symbol_wanted *wanted, int err, char **why)
+{
+	char problem[128], advice[160], id[GPUMON_BUILD_ID_SIZE * 2 + 1] = "";
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	for (size_t i = 0; i < wanted->build_id_size; i++)
+		snprintf(id + i * 2, 3, "%02x", wanted->build_id[i]);
+	if (!err)
+		snprintf(problem, sizeof(problem), "it is another file now than the one that ran");
+	else if (err == -ENOENT || err == -ENOTDIR)
+		snprintf(problem, sizeof(problem), "it is not there any more");
+	else if (err == -EINVAL)
+		snprintf(problem, sizeof(problem), "it is no ordinary file now");
+	else
+		snprintf(problem, sizeof(problem), "it cannot be read: %s", strerror(-err));
+
+	if (err == -EACCES || err == -EPERM)
+		snprintf(advice, sizeof(advice), "read the capture as a user who may");
+	else if (!wanted->build_id_size)
+		snprintf(advice, sizeof(advice),
+			 "put the old one back, or link with --build-id and record again");
+	else if (search->debuginfod_silent)
+		snprintf(advice, sizeof(advice),
+			 "put the one of build id %s back; debuginfod did not answer", id);
+	else if (urls && *urls)
+		snprintf(advice, sizeof(advice),
+			 "put the one of build id %s back; debuginfod has none", id);
+	else
+		snprintf(advice, sizeof(advice),
+			 "put the one of build id %s back, or set DEBUGINFOD_URLS", id);
+	if (asprintf(why, "%s: %s", problem, advice) < 0)
+		*why = NULL;
+}
+
+int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
+			    const struct gpumon_symbol_wanted *wanted, char **name, char **why)
+{
+	size_t length = gpumon_symbol_path_length(wanted->path);
+	struct stat st;
+	char *path;
+	int fd, err;
+
+	*why = NULL;
+	*name = NULL;
+	if (!strcmp(wanted->path, VDSO)) {
+		fd = wanted->build_id_size ? open_vdso(wanted) : -1;
+		*name = fd >= 0 ? strdup(VDSO) : NULL;
+		if (fd < 0)
+			*why = strdup("it is of another kernel than the one that runs here: only "
+				      "there its functions have names");
+		return fd;
+	}
+
+	path = strndup(wanted->path, length);
+	if (!path)
+		return -1;
+	fd = gpumon_elf_open(search->root, path, &st);
+	err = fd < 0 ? fd : 0;
+	if (fd >= 0 && is_wanted(wanted, fd, &st) &&
+	    asprintf(name, "%s%s", search->root, path) >= 0)
+		goto out;
+	if (fd >= 0)
+		close(fd);
+	fd = open_mapping(search, wanted, &st, name);
+	if (fd >= 0 && (wanted->build_id_size || wanted->inode) && is_wanted(wanted, fd, &st))
+		goto out;
+	if (fd >= 0) {
+		close(fd);
+		free(*name);
+		*name = NULL;
+	}
+	fd = wanted->build_id_size ? open_by_build_id(search, wanted, name) : -1;
+	if (fd < 0)
+		say_why(search, wanted, err, why);
+out:
+	free(path);
+	return fd;
+}
