@@ -12,7 +12,7 @@
 #include "reader_file.h"
 
 /* Descriptors that are kept; those of more processes are opened for a chunk at a time. */
-#define OPEN_MAX_KEPT 256
+#define OPEN_MAX_KEPT 128
 
 struct by_name {
 	const char *name;
@@ -136,10 +136,12 @@ static int scan(struct gpumon_capture *capture)
 		ret = add_file(capture, name, n - suffix, &room);
 	}
 	closedir(dir);
+	if (capture->n_files == known)
+		return ret;
 	qsort(capture->files + known, capture->n_files - known, sizeof(*capture->files),
 	      compare_files);
 	/* Without the index those that are new would be found again and again. */
-	if (capture->n_files != known && sort_names(capture)) {
+	if (sort_names(capture)) {
 		while (capture->n_files > known)
 			free(capture->files[--capture->n_files].name);
 		ret = -ENOMEM;
