@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What runs in the program's launches: two callbacks for each function of the
+ * API, and the runtime's functions call the driver's. The first entry takes
+ * time and stack, the last exit writes the record.
+ */
+#include "callbacks.h"
+#include "graphs.h"
+#include "intern.h"
+#include "nvtx.h"
+#include "session.h"
+#include "stack_walk.h"
+#include "subscribe.h"
+
+/* Of this library, defined by the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _etext[] __attribute__((visibility("hidden")));
+
+/* String ids of functions' names, with the generation in which they were taken in the upper half. */
+static _Atomic uint64_t names[2][INJECT_FUNCTIONS];
+
+static uintptr_t own_start, own_end;
+
+void inject_callbacks_setup(void)
+{
+	own_start = (uintptr_t)__ehdr_start;
+	own_end = (uintptr_t)_etext;
+}
+
+/* Between the program and us there is CUPTI, and that is nobody's business. */
+static inline bool is_between(uint64_t address)
+{
+	return (address >= own_start && address < own_end) ||
+	       (address >= inject_cupti.text_start && address < inject_cupti.text_end);
+}
+
+uint32_t inject_stack_here(struct inject_thread *thread)
+{
+	unsigned int room = GPUMON_STACK_DEPTH_MAX, count, first = 0;
+	bool truncated;
+
+	if (inject_session.stack_depth + 16 < room)
+		room = inject_session.stack_depth + 16;
+	count = gpumon_stack_walk(thread->frames, room, &truncated);
+	while (first < count && is_between(thread->frames[first]))
+		first++;
+	count -= first;
+	if (count > inject_session.stack_depth) {
+		count = inject_session.stack_depth;
+		truncated = true;
+	}
+	return inject_intern_stack(thread, thread->frames + first, count, truncated);
+}
+
+static uint32_t name_of(struct inject_thread *thread, unsigned int domain, uint32_t id,
+			const CUpti_CallbackData *data)
+{
+	uint64_t generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	uint64_t known = atomic_load_explicit(&names[domain][id], memory_order_relaxed);
+	const char *name = NULL;
+
+	if (INJECT_LIKELY(known >> 32 == generation))
+		return (uint32_t)known;
+	if (inject_cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API + domain, id, &name) !=
+		    CUPTI_SUCCESS ||
+	    !name)
+		name = data->functionName;
+	known = generation << 32 | inject_intern_string(thread, name);
+	atomic_store_explicit(&names[domain][id], known, memory_order_relaxed);
+	return (uint32_t)known;
+}
+
+static void finish_launch(struct inject_thread *thread, uint64_t end_ns,
+			  const CUpti_CallbackData *data, int32_t result)
+{
+	const struct inject_call *call = &thread->call;
+	struct gpumon_channel *channel = inject_session.map.channel;
+	struct gpumon_record_launch record = {
+		.head = { .type = GPUMON_RECORD_LAUNCH, .size = sizeof(record) },
+		.start_ns = call->start_ns,
+		.end_ns = end_ns,
+		.tid = thread->tid,
+		.correlation = call->correlation,
+		.stack = call->stack,
+		.function = call->function,
+		.context = data ? data->contextUid : 0,
+		.result = result,
+	};
+
+	if (call->is_captured)
+		record.head.flags |= GPUMON_LAUNCH_CAPTURED;
+	if (call->class & INJECT_CLASS_GRAPH)
+		record.head.flags |= GPUMON_LAUNCH_GRAPH;
+	if (call->class & INJECT_CLASS_COPY)
+		record.head.flags |= GPUMON_LAUNCH_COPY;
+	if (call->class & INJECT_CLASS_SET)
+		record.head.flags |= GPUMON_LAUNCH_SET;
+	if (result)
+		record.head.flags |= GPUMON_LAUNCH_FAILED;
+	__atomic_fetch_add(call->is_captured ? &channel->captured : &channel->launches, 1,
+			   __ATOMIC_RELAXED);
+	inject_append(thread, &record);
+}
+
+static void finish_call(struct inject_thread *thread, uint64_t end_ns)
+{
+	const struct inject_call *call = &thread->call;
+	const struct gpumon_record_call record = {
+		.head = { .type = GPUMON_RECORD_CALL,
+			  .flags = call->class & INJECT_CLASS_BLOCKING ? GPUMON_CALL_BLOCKING : 0,
+			  .size = sizeof(record) },
+		.start_ns = call->start_ns,
+		.end_ns = end_ns,
+		.tid = thread->tid,
+		.correlation = call->correlation,
+		.function = call->function,
+		.stack = call->stack,
+	};
+
+	inject_append(thread, &record);
+}
+
+/* Recorded when it returns, so that the result is known. */
+static void finish(struct inject_thread *thread, uint64_t end_ns, const CUpti_CallbackData *data,
+		   int32_t result)
+{
+	if (INJECT_LIKELY(thread->call.class & INJECT_CLASS_LAUNCH))
+		finish_launch(thread, end_ns, data, result);
+	else
+		finish_call(thread, end_ns);
+	thread->call.open = 0;
+}
+
+static inline bool needs_stack(uint16_t class)
+{
+	return (inject_session.record & GPUMON_RECORD_STACKS) &&
+	       (class & (INJECT_CLASS_LAUNCH | INJECT_CLASS_BLOCKING));
+}
+
+static inline void enter(struct inject_thread *thread, unsigned int domain, uint32_t id,
+			 const CUpti_CallbackData *data, uint16_t class)
+{
+	struct inject_call *call = &thread->call;
+
+	if (call->open && call->correlation == data->correlationId) {
+		call->open++;
+		if (INJECT_LIKELY((call->class & INJECT_CLASS_LAUNCH) ||
+				  !(class & INJECT_CLASS_LAUNCH)))
+			return;
+		/* Called for something else, and yet it launches. */
+		call->class |= class;
+		if (!call->stack && needs_stack(class))
+			call->stack = inject_stack_here(thread);
+		return;
+	}
+	/* Its exit was never told: left by longjmp, or callbacks were off at that time. */
+	if (INJECT_UNLIKELY(call->open))
+		finish(thread, 0, NULL, 0);
+	call->start_ns = inject_now();
+	call->correlation = data->correlationId;
+	call->open = 1;
+	call->class = class;
+	call->is_captured = false;
+	call->function = name_of(thread, domain, id, data);
+	call->stack = needs_stack(class) ? inject_stack_here(thread) : 0;
+}
+
+static inline void leave(struct inject_thread *thread, unsigned int domain,
+			 const CUpti_CallbackData *data)
+{
+	struct inject_call *call = &thread->call;
+	int32_t result;
+
+	if (INJECT_UNLIKELY(!call->open || call->correlation != data->correlationId))
+		return;
+	if (INJECT_UNLIKELY(atomic_load_explicit(&inject_session.captures_open,
+						 memory_order_relaxed) > 0) &&
+	    !call->is_captured && (call->class & INJECT_CLASS_LAUNCH))
+		call->is_captured =
+			inject_call_is_captured(CUPTI_CB_DOMAIN_DRIVER_API + domain, data);
+	if (--call->open)
+		return;
+	/* cudaError_t and CUresult: both are 0 where all is well. */
+	result = data->functionReturnValue ? *(const int32_t *)data->functionReturnValue : 0;
+	finish(thread, inject_now(), data, result);
+}
+
+/* Calls that change what is recorded. */
+static void control(struct inject_thread *thread, uint16_t class, bool is_exit)
+{
+	if (class & INJECT_CLASS_CAPTURE_BEGIN && is_exit)
+		atomic_fetch_add(&inject_session.captures_open, 1);
+	/* More ends than begins: those began before us. */
+	if (class & INJECT_CLASS_CAPTURE_END && is_exit &&
+	    atomic_fetch_sub(&inject_session.captures_open, 1) <= 0)
+		atomic_store(&inject_session.captures_open, 0);
+	if (inject_session.settings.window != GPUMON_WINDOW_PROFILER)
+		return;
+	if (class & INJECT_CLASS_PROFILER_ON && is_exit)
+		inject_window_open(thread, "cudaProfilerStart");
+	if (class & INJECT_CLASS_PROFILER_OFF && !is_exit)
+		inject_window_close(thread, "cudaProfilerStop");
+}
+
+static inline void api(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+		       const CUpti_CallbackData *data)
+{
+	unsigned int which = domain - CUPTI_CB_DOMAIN_DRIVER_API;
+	const uint16_t control_class = INJECT_CLASS_PROFILER_ON | INJECT_CLASS_PROFILER_OFF |
+				       INJECT_CLASS_CAPTURE_BEGIN | INJECT_CLASS_CAPTURE_END;
+	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
+	struct inject_thread *thread;
+	uint16_t class;
+
+	if (INJECT_UNLIKELY(id >= INJECT_FUNCTIONS))
+		return;
+	class = inject_class[which][id];
+	/* What was begun within the window is also ended where it closes meanwhile. */
+	thread = inject_thread_enter(is_exit || (class & control_class));
+	if (INJECT_UNLIKELY(!thread))
+		return;
+	if (INJECT_UNLIKELY(class & control_class))
+		control(thread, class, is_exit);
+	if (INJECT_UNLIKELY(thread->ours))
+		;
+	else if (is_exit)
+		leave(thread, which, data);
+	else if (INJECT_LIKELY(class & INJECT_CLASS_LAUNCH) ||
+		 (atomic_load(&inject_session.recording) &&
+		  ((inject_session.record & GPUMON_RECORD_ALL_CALLS) ||
+		   (class & INJECT_CLASS_BLOCKING &&
+		    inject_session.record & GPUMON_RECORD_SYNCHRONISATION))))
+		enter(thread, which, id, data, class);
+	inject_thread_leave(thread);
+}
+
+void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			      const void *data)
+{
+	struct inject_thread *thread;
+
+	(void)user;
+	switch (domain) {
+	case CUPTI_CB_DOMAIN_RUNTIME_API:
+	case CUPTI_CB_DOMAIN_DRIVER_API:
+		api(domain, id, data);
+		break;
+	case CUPTI_CB_DOMAIN_RESOURCE:
+		thread = inject_thread_enter(true);
+		if (!thread)
+			break;
+		inject_resource(thread, id, data);
+		inject_thread_leave(thread);
+		break;
+	case CUPTI_CB_DOMAIN_NVTX:
+		inject_nvtx_callback(id, data);
+		break;
+	default:
+		break;
+	}
+}

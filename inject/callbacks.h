@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_INJECT_CALLBACKS_H
+#define GPUMON_INJECT_CALLBACKS_H
+
+#include "cupti.h"
+#include "thread.h"
+
+/* What CUPTI calls, in the program's threads. */
+void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			      const void *data);
+
+/**
+ * inject_stack_here - id of the calling thread's stack, without our frames and CUPTI's
+ * @thread: caller
+ */
+uint32_t inject_stack_here(struct inject_thread *thread);
+
+/* Frames of ours in memory: set up once. */
+void inject_callbacks_setup(void);
+
+#endif /* GPUMON_INJECT_CALLBACKS_H */

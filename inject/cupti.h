@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * CUPTI, found at run time: which one depends on the program, and a program
+ * without it has to run as well. Its headers are only compiled against.
+ */
+#ifndef GPUMON_INJECT_CUPTI_H
+#define GPUMON_INJECT_CUPTI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cupti.h>
+
+/* The version with which cuptiGetVersion began to count as 130000. */
+#define CUPTI_VERSION_13_0 130000u
+
+#define INJECT_CUPTI_REQUIRED(f)                 \
+	f(cuptiSubscribe)                        \
+	f(cuptiUnsubscribe)                      \
+	f(cuptiEnableCallback)                   \
+	f(cuptiEnableDomain)                     \
+	f(cuptiGetVersion)                       \
+	f(cuptiGetCallbackName)                  \
+	f(cuptiGetResultString)                  \
+	f(cuptiSetThreadIdType)                  \
+	f(cuptiActivityRegisterTimestampCallback) \
+	f(cuptiActivityRegisterCallbacks)        \
+	f(cuptiActivityEnable)                   \
+	f(cuptiActivityDisable)                  \
+	f(cuptiActivityFlushAll)                 \
+	f(cuptiActivityGetNextRecord)            \
+	f(cuptiActivityGetNumDroppedRecords)
+
+/* Without one of these something less is recorded. */
+#define INJECT_CUPTI_OPTIONAL(f)               \
+	f(cuptiActivityEnableAndDump)          \
+	f(cuptiActivityEnableLatencyTimestamps) \
+	f(cuptiActivityConfigureUnifiedMemoryCounter) \
+	f(cuptiActivityGetAttribute)           \
+	f(cuptiActivitySetAttribute)           \
+	f(cuptiGetContextId)                   \
+	f(cuptiGetDeviceId)                    \
+	f(cuptiGetGraphId)                     \
+	f(cuptiGetGraphNodeId)
+
+/**
+ * struct inject_cupti - its functions by their names without "cupti"'s place in them
+ * @handle: of dlopen, NULL while none is loaded
+ * @version: as cuptiGetVersion says, 0 before it may be asked
+ * @text_start: of its code, frames of which are left out of stacks
+ * @text_end: behind it
+ */
+struct inject_cupti {
+	void *handle;
+	uint32_t version;
+	uintptr_t text_start;
+	uintptr_t text_end;
+#define INJECT_CUPTI_MEMBER(name) __typeof__(&name) name;
+	INJECT_CUPTI_REQUIRED(INJECT_CUPTI_MEMBER)
+	INJECT_CUPTI_OPTIONAL(INJECT_CUPTI_MEMBER)
+#undef INJECT_CUPTI_MEMBER
+};
+
+extern struct inject_cupti inject_cupti;
+
+/**
+ * inject_cupti_load - find CUPTI, one that is loaded already before any other
+ * @why: set to a text where there is none; valid until the next call
+ *
+ * Calls nothing in it.
+ *
+ * Return: true if inject_cupti is filled in.
+ */
+bool inject_cupti_load(const char **why);
+
+/* What a result is called, "unknown" at the worst. */
+const char *inject_cupti_result(CUptiResult result);
+
+/**
+ * inject_cuda_symbol - a function of the driver's library, which is loaded as it called us
+ *
+ * Return: NULL where there is none.
+ */
+void *inject_cuda_symbol(const char *name);
+
+/* As cuDriverGetVersion, 0 where it cannot be asked. */
+uint32_t inject_cuda_driver_version(void);
+
+/* Of a libcudart.so that is loaded, by the name of its file: 13000; 0 where not known. */
+uint32_t inject_cuda_runtime_version(void);
+
+#endif /* GPUMON_INJECT_CUPTI_H */

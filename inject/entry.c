@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Begin and end of the library in a process. There is no constructor: in a
+ * program that does not use CUDA it does nothing at all.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "activity.h"
+#include "callbacks.h"
+#include "entry.h"
+#include "session.h"
+#include "socket.h"
+#include "stack_walk.h"
+#include "subscribe.h"
+#include "worker.h"
+
+/* Process in which the library is at work, 0 for none. */
+static _Atomic int owner;
+static bool is_prepared;
+
+/* A child has one thread and half of CUDA: nothing is recorded in it until it calls us anew. */
+static void after_fork(void)
+{
+	if (atomic_load(&owner) == (int)getpid())
+		return;
+	atomic_store(&owner, 0);
+	inject_session_forked();
+	inject_thread_forked();
+	inject_worker_forked();
+	inject_activity_forked();
+	inject_subscribe_forked();
+	gpumon_stack_forked();
+}
+
+/* Registered after CUPTI was loaded, so that it runs before what CUPTI has registered. */
+static void at_exit(void)
+{
+	if (atomic_load(&owner) == (int)getpid())
+		inject_worker_finish(INJECT_EXIT_MS);
+}
+
+static bool prepare(void)
+{
+	if (is_prepared)
+		return true;
+	if (!inject_thread_setup() || !gpumon_stack_init() || pthread_atfork(NULL, NULL, after_fork))
+		return false;
+	inject_callbacks_setup();
+	is_prepared = true;
+	return true;
+}
+
+INJECT_EXPORT int InitializeInjection(void)
+{
+	const char *path = getenv("GPUMON_SOCKET");
+	struct gpumon_message_settings settings;
+	struct gpumon_channel_map map;
+	bool is_recorded = false;
+	static bool has_exit;
+	int pid = (int)getpid(), nobody = 0, socket = -1;
+
+	/* Of more rights than the one who set the environment has: that one decides nothing here. */
+	if (getauxval(AT_SECURE))
+		return 1;
+	if (!atomic_compare_exchange_strong(&owner, &nobody, pid))
+		return 1;
+	if (!prepare())
+		return 1;
+	if (path && *path)
+		socket = inject_socket_connect(path, INJECT_CONNECT_MS);
+	if (socket >= 0 && inject_socket_handshake(socket, INJECT_CONNECT_MS, &settings, &map)) {
+		is_recorded = inject_session_begin(&map, &settings, true);
+		if (!is_recorded)
+			gpumon_channel_unmap(&map);
+	}
+	if (!is_recorded && socket >= 0) {
+		close(socket);
+		socket = -1;
+	}
+	if (!inject_worker_start(socket) && is_recorded)
+		inject_session_end(false, "no thread");
+	if (!has_exit)
+		has_exit = atexit(at_exit) == 0;
+	return 1;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Graphs: kernels that run from one have no launch of their own, but the node
+ * was made somewhere, and that is the stack that a person wants to see. A
+ * launch into a stream that is being captured makes a node and nothing else.
+ */
+#include <string.h>
+
+
+#include "callbacks.h"
+#include "graphs.h"
+#include "subscribe.h"
+
+static uint64_t node_id(CUgraphNode node)
+{
+	uint64_t id = 0;
+
+	if (!node || !inject_cupti.cuptiGetGraphNodeId ||
+	    inject_cupti.cuptiGetGraphNodeId(node, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
+static uint32_t graph_id(CUgraph graph)
+{
+	uint32_t id = 0;
+
+	if (!graph || !inject_cupti.cuptiGetGraphId ||
+	    inject_cupti.cuptiGetGraphId(graph, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
+static void made_node(struct inject_thread *thread, const CUpti_GraphData *data, bool is_clone)
+{
+	struct gpumon_record_graph_node record = {
+		.head = { .type = GPUMON_RECORD_GRAPH_NODE, .size = sizeof(record) },
+	};
+	struct inject_call *call = &thread->call;
+
+	if (!data)
+		return;
+	record.node = node_id(data->node);
+	record.graph = graph_id(data->graph);
+	if (is_clone) {
+		record.original = node_id(data->originalNode);
+	} else if (call->open && (call->class & INJECT_CLASS_LAUNCH)) {
+		call->is_captured = true;
+		record.stack = call->stack;
+	} else if (inject_session.record & GPUMON_RECORD_STACKS) {
+		record.stack = inject_stack_here(thread);
+	}
+	if (record.node)
+		inject_append(thread, &record);
+}
+
+static void end_context(struct inject_thread *thread, CUcontext context)
+{
+	struct gpumon_record_context record = {
+		.head = { .type = GPUMON_RECORD_CONTEXT,
+			  .flags = GPUMON_CONTEXT_DESTROYED,
+			  .size = sizeof(record) },
+		.time_ns = inject_now(),
+	};
+
+	if (!inject_cupti.cuptiGetContextId || !inject_cupti.cuptiGetDeviceId ||
+	    inject_cupti.cuptiGetContextId(context, &record.id) != CUPTI_SUCCESS ||
+	    inject_cupti.cuptiGetDeviceId(context, &record.device) != CUPTI_SUCCESS)
+		return;
+	inject_append(thread, &record);
+	if (atomic_fetch_sub(&inject_session.contexts, 1) <= 0)
+		atomic_store(&inject_session.contexts, 0);
+}
+
+void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
+		     const CUpti_ResourceData *data)
+{
+	switch (id) {
+	case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+		made_node(thread, data->resourceDescriptor, false);
+		break;
+	case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+		made_node(thread, data->resourceDescriptor, true);
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+		inject_subscribe_unified_memory(thread);
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+		end_context(thread, data->context);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The stream of a call, by the functions that launch most; false for others. */
+static bool find_stream(CUpti_CallbackDomain domain, const CUpti_CallbackData *data,
+			CUstream *stream)
+{
+	const char *name = data->functionName;
+	const void *parameters = data->functionParams;
+	bool is_per_thread = name && strstr(name, "_pts");
+
+	if (!name || !parameters)
+		return false;
+	*stream = NULL;
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+		if (strncmp(name, "cuLaunchKernelEx", 16) == 0)
+			*stream = ((const cuLaunchKernelEx_params *)parameters)->config->hStream;
+		else if (strncmp(name, "cuLaunchKernel", 14) == 0)
+			*stream = ((const cuLaunchKernel_params *)parameters)->hStream;
+		else
+			return false;
+	} else if (strncmp(name, "cudaLaunchKernelExC", 19) == 0) {
+		*stream = ((const cudaLaunchKernelExC_v11060_params *)parameters)->config->stream;
+	} else if (strncmp(name, "cudaLaunchKernel", 16) == 0) {
+		*stream = ((const cudaLaunchKernel_v7000_params *)parameters)->stream;
+	} else if (strncmp(name, "cudaMemcpyAsync", 15) == 0) {
+		*stream = ((const cudaMemcpyAsync_v3020_params *)parameters)->stream;
+	} else if (strncmp(name, "cudaMemsetAsync", 15) == 0) {
+		*stream = ((const cudaMemsetAsync_v3020_params *)parameters)->stream;
+	} else {
+		return false;
+	}
+	if (!*stream)
+		*stream = is_per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+	return true;
+}
+
+bool inject_call_is_captured(CUpti_CallbackDomain domain, const CUpti_CallbackData *data)
+{
+	static CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus *);
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUstream stream;
+
+	if (!find_stream(domain, data, &stream))
+		return false;
+	if (!is_capturing)
+		is_capturing = inject_cuda_symbol("cuStreamIsCapturing");
+	return is_capturing && is_capturing(stream, &status) == CUDA_SUCCESS &&
+	       status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Strings and stacks have ids and are written once. The tables hold hashes of
+ * 64 bits, not the things: lock-free, of a fixed size, never emptied.
+ */
+#ifndef GPUMON_INJECT_INTERN_H
+#define GPUMON_INJECT_INTERN_H
+
+#include "thread.h"
+
+/**
+ * inject_intern_setup - make the tables
+ *
+ * Return: false where there is no memory.
+ */
+bool inject_intern_setup(void);
+
+/**
+ * inject_intern_string - id of a text, its STRING record written if this is its first use
+ * @thread: caller
+ * @text: NULL is none
+ *
+ * Return: the id; 0 for none, and where the table is full, which is counted.
+ */
+uint32_t inject_intern_string(struct inject_thread *thread, const char *text);
+
+/* The same of a text with a length and no end. */
+uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size_t length);
+
+/**
+ * inject_intern_stack - id of a stack, its STACK record written if this is its first use
+ * @thread: caller
+ * @frames: the innermost first
+ * @count: of these
+ * @truncated: the walk ended before the stack did
+ *
+ * Return: the id; 0 where there are no frames, or where the table is full, which is counted.
+ */
+uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frames, unsigned int count,
+			     bool truncated);
+
+#endif /* GPUMON_INJECT_INTERN_H */

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Which file is where in memory, and from when to when. The loader counts how
+ * often it added and removed a library: while these stay, there is nothing new.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "intern.h"
+#include "process.h"
+
+/* PyTorch with all that it loads has a few hundred. */
+#define MAPPINGS 4096
+
+/**
+ * struct known - a mapping that was written
+ * @start: address
+ * @end: address behind it
+ * @path: string id
+ * @is_seen: it is still there, in this look
+ */
+struct known {
+	uint64_t start;
+	uint64_t end;
+	uint32_t path;
+	bool is_seen;
+};
+
+/**
+ * struct look - one look at all that is loaded
+ * @thread: caller
+ * @time_ns: of the look before: what is new came after it; 0 at the first
+ * @is_first_library: the program itself, which has no name here
+ */
+struct look {
+	struct inject_thread *thread;
+	uint64_t time_ns;
+	bool is_first_library;
+};
+
+static struct known *known;
+static unsigned int known_count;
+static unsigned long long adds, subs;
+static uint64_t last_look_ns;
+
+void inject_mappings_reset(void)
+{
+	known_count = 0;
+	adds = 0;
+	subs = 0;
+	last_look_ns = 0;
+}
+
+/* The note that the linker leaves, in memory as it is mapped. */
+static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_mapping *mapping)
+{
+	const ElfW(Phdr) *header;
+	const ElfW(Nhdr) *note;
+	const char *at, *end, *name, *id;
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		header = &info->dlpi_phdr[i];
+		if (header->p_type != PT_NOTE)
+			continue;
+		at = (const char *)(info->dlpi_addr + header->p_vaddr);
+		end = at + header->p_memsz;
+		while (at + sizeof(*note) <= end) {
+			note = (const void *)at;
+			name = at + sizeof(*note);
+			id = name + ((note->n_namesz + 3) & ~3u);
+			at = id + ((note->n_descsz + 3) & ~3u);
+			if (at > end)
+				break;
+			if (note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
+			    memcmp(name, "GNU", 4) != 0 || note->n_descsz > GPUMON_BUILD_ID_SIZE)
+				continue;
+			mapping->build_id_size = (uint8_t)note->n_descsz;
+			memcpy(mapping->build_id, id, note->n_descsz);
+			return;
+		}
+	}
+}
+
+static bool is_known(uint64_t start, uint64_t end, uint32_t path)
+{
+	unsigned int i;
+
+	for (i = 0; i < known_count; i++) {
+		if (known[i].start != start || known[i].end != end || known[i].path != path)
+			continue;
+		known[i].is_seen = true;
+		return true;
+	}
+	return false;
+}
+
+static void write_mapping(const struct look *look, const struct dl_phdr_info *info,
+			  const ElfW(Phdr) *header, const char *path)
+{
+	struct gpumon_record_mapping record = {
+		.head = { .type = GPUMON_RECORD_MAPPING, .size = sizeof(record) },
+		.time_ns = look->time_ns,
+	};
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	struct stat file;
+
+	record.start = (info->dlpi_addr + header->p_vaddr) & ~page;
+	record.end = (info->dlpi_addr + header->p_vaddr + header->p_memsz + page) & ~page;
+	record.offset = header->p_offset & ~page;
+	record.path = inject_intern_string(look->thread, path);
+	if (is_known(record.start, record.end, record.path))
+		return;
+	/* Not stat(): its symbol is newer than the C library of many containers. */
+	if (path[0] == '/' && syscall(SYS_newfstatat, AT_FDCWD, path, &file, 0) == 0) {
+		record.inode = file.st_ino;
+		record.device = file.st_dev;
+	}
+	find_build_id(info, &record);
+	if (known_count < MAPPINGS)
+		known[known_count++] = (struct known){ .start = record.start,
+						       .end = record.end,
+						       .path = record.path,
+						       .is_seen = true };
+	inject_append(look->thread, &record);
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct look *look = argument;
+	const char *path = info->dlpi_name;
+	char executable[PATH_MAX] = "";
+	unsigned int i;
+	int h;
+
+	if (look->is_first_library) {
+		look->is_first_library = false;
+		if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
+			if (info->dlpi_adds == adds && info->dlpi_subs == subs)
+				return 1;
+			adds = info->dlpi_adds;
+			subs = info->dlpi_subs;
+		}
+		for (i = 0; i < known_count; i++)
+			known[i].is_seen = false;
+		if (!*path && readlink("/proc/self/exe", executable, sizeof(executable) - 1) > 0)
+			path = executable;
+	}
+	for (h = 0; h < info->dlpi_phnum; h++)
+		if (info->dlpi_phdr[h].p_type == PT_LOAD && (info->dlpi_phdr[h].p_flags & PF_X))
+			write_mapping(look, info, &info->dlpi_phdr[h], path);
+	return 0;
+}
+
+static void write_gone(struct inject_thread *thread, uint64_t time_ns)
+{
+	struct gpumon_record_unmapping record = {
+		.head = { .type = GPUMON_RECORD_UNMAPPING, .size = sizeof(record) },
+		.time_ns = time_ns,
+	};
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < known_count; i++) {
+		if (known[i].is_seen) {
+			known[kept++] = known[i];
+			continue;
+		}
+		record.start = known[i].start;
+		record.end = known[i].end;
+		inject_append(thread, &record);
+	}
+	known_count = kept;
+}
+
+void inject_mappings_write(struct inject_thread *thread)
+{
+	struct look look = { .thread = thread, .time_ns = last_look_ns, .is_first_library = true };
+	uint64_t now = inject_now();
+	void *memory;
+
+	if (!known) {
+		memory = mmap(NULL, MAPPINGS * sizeof(*known), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory == MAP_FAILED)
+			return;
+		known = memory;
+	}
+	if (dl_iterate_phdr(look_at, &look) != 1)
+		write_gone(thread, look.time_ns);
+	last_look_ns = now;
+}

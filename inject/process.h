@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_INJECT_PROCESS_H
+#define GPUMON_INJECT_PROCESS_H
+
+#include "thread.h"
+
+/* Writes the PROCESS record and the strings in it. */
+void inject_process_write(struct inject_thread *thread, uint32_t cupti_version);
+
+/**
+ * inject_mappings_write - MAPPING of what is new, UNMAPPING of what is gone, since the last time
+ * @thread: caller; a thread that may wait for the loader
+ */
+void inject_mappings_write(struct inject_thread *thread);
+
+/* Forget what was written: a new capture begins. */
+void inject_mappings_reset(void);
+
+#endif /* GPUMON_INJECT_PROCESS_H */

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "settings.h"
+#include "socket.h"
+
+static char listen_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+
+static bool make_address(const char *path, struct sockaddr_un *address, socklen_t *length)
+{
+	size_t size = strlen(path);
+
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	if (!size || size >= sizeof(address->sun_path))
+		return false;
+	memcpy(address->sun_path, path, size);
+	if (path[0] == '@')
+		address->sun_path[0] = '\0';
+	*length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + (path[0] != '@'));
+	return true;
+}
+
+int inject_socket_connect(const char *path, unsigned int wait_ms)
+{
+	uint64_t until = inject_now() + wait_ms * 1000000ull;
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	struct sockaddr_un address;
+	socklen_t length;
+	int fd;
+
+	if (!make_address(path, &address, &length))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	/* A unix socket that may not wait says EAGAIN while the backlog is full, and cannot be polled. */
+	while (connect(fd, (struct sockaddr *)&address, length)) {
+		if ((errno != EAGAIN && errno != EINTR) || inject_now() > until) {
+			close(fd);
+			return -1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return fd;
+}
+
+int inject_socket_listen(void)
+{
+	const char *folder = getenv("GPUMON_LISTEN");
+	unsigned int uid = geteuid(), pid = (unsigned int)getpid();
+	struct sockaddr_un address;
+	char path[sizeof(address.sun_path)];
+	socklen_t length;
+	int fd, size;
+
+	if (folder && *folder)
+		size = snprintf(path, sizeof(path), "%s/" GPUMON_LISTEN_NAME ".sock", folder, uid,
+				pid);
+	else
+		size = snprintf(path, sizeof(path), "@" GPUMON_LISTEN_NAME, uid, pid);
+	if (size < 0 || (size_t)size >= sizeof(path) || !make_address(path, &address, &length))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	if (path[0] != '@')
+		unlink(path); /* of a process before with this number */
+	/* Not by umask, which is the program's; who comes before chmod is asked who he is anyway. */
+	if (bind(fd, (struct sockaddr *)&address, length) ||
+	    (path[0] != '@' && chmod(path, 0600)) || listen(fd, 4)) {
+		close(fd);
+		return -1;
+	}
+	if (path[0] != '@')
+		snprintf(listen_path, sizeof(listen_path), "%s", path);
+	return fd;
+}
+
+void inject_socket_unlisten(void)
+{
+	if (listen_path[0])
+		unlink(listen_path);
+	listen_path[0] = '\0';
+}
+
+int inject_socket_accept(int listener)
+{
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t length = sizeof(peer);
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return -1;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ||
+	    (peer.uid != 0 && peer.uid != geteuid())) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void refuse(int socket, const char *why)
+{
+	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
+
+	snprintf(message.why, sizeof(message.why), "%s", why);
+	send(socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* One message, and the descriptor that came with it: -1 where none did. */
+static ssize_t receive(int socket, void *message, size_t size, int *descriptor)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int) * 4)];
+		struct cmsghdr align;
+	} control;
+	struct iovec vector = { .iov_base = message, .iov_len = size };
+	struct msghdr header = { .msg_iov = &vector,
+				 .msg_iovlen = 1,
+				 .msg_control = control.room,
+				 .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *part;
+	int fds[4], count, i;
+	ssize_t length;
+
+	*descriptor = -1;
+	length = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (length < 0)
+		return -1;
+	for (part = CMSG_FIRSTHDR(&header); part; part = CMSG_NXTHDR(&header, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		count = (int)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		if (count > 4)
+			count = 4;
+		memcpy(fds, CMSG_DATA(part), (size_t)count * sizeof(int));
+		for (i = 0; i < count; i++) {
+			if (*descriptor < 0)
+				*descriptor = fds[i];
+			else
+				close(fds[i]);
+		}
+	}
+	return length;
+}
+
+bool inject_socket_handshake(int socket, unsigned int wait_ms,
+			     struct gpumon_message_settings *settings,
+			     struct gpumon_channel_map *map)
+{
+	const struct gpumon_message_hello hello = {
+		.type = GPUMON_HELLO,
+		.version = GPUMON_CHANNEL_VERSION,
+		.pid = (uint32_t)getpid(),
+	};
+	uint64_t until = inject_now() + wait_ms * 1000000ull, now;
+	struct pollfd wait = { .fd = socket, .events = POLLIN };
+	const char *why = "this is no message that the library knows";
+	union {
+		uint32_t type;
+		struct gpumon_message_settings settings;
+		struct gpumon_message_refused refused;
+	} message;
+	ssize_t length;
+	int fd = -1;
+
+	if (send(socket, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)sizeof(hello))
+		return false;
+	do {
+		now = inject_now();
+		if (now >= until || poll(&wait, 1, (int)((until - now) / 1000000) + 1) == 0)
+			return false;
+		memset(&message, 0, sizeof(message));
+		length = receive(socket, &message, sizeof(message), &fd);
+	} while (length < 0 && (errno == EAGAIN || errno == EINTR));
+	if (length >= (ssize_t)offsetof(struct gpumon_message_settings, range) &&
+	    message.type == GPUMON_SETTINGS && fd >= 0) {
+		if (message.settings.version != GPUMON_CHANNEL_VERSION)
+			why = "the library is of another version than the recorder";
+		else if (gpumon_channel_map(map, fd))
+			why = "the channel is no sealed memfd, or of another version";
+		else
+			why = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (why) {
+		if (length > 0 && message.type != GPUMON_REFUSED)
+			refuse(socket, why);
+		return false;
+	}
+	*settings = message.settings;
+	inject_settings_bound(settings);
+	return true;
+}

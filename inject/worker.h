@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The thread of ours: it talks to the recorder, asks CUPTI for what is
+ * complete, makes records of it, and looks for new libraries.
+ */
+#ifndef GPUMON_INJECT_WORKER_H
+#define GPUMON_INJECT_WORKER_H
+
+#include "inject.h"
+
+/**
+ * inject_worker_start - begin it
+ * @socket: of a recorder whose session has begun, or -1: then it listens for one
+ *
+ * Return: false where no thread can be had.
+ */
+bool inject_worker_start(int socket);
+
+/* There is something to do; from any thread, also under CUPTI's lock. */
+void inject_worker_wake(void);
+
+/* A library may be new. As inject_worker_wake(). */
+void inject_worker_look_at_mappings(void);
+
+/**
+ * inject_worker_finish - the program ends: have all written that there is
+ * @wait_ms: at most, then the program goes on
+ */
+void inject_worker_finish(unsigned int wait_ms);
+
+/* In a child after fork: there is no such thread here. */
+void inject_worker_forked(void);
+
+#endif /* GPUMON_INJECT_WORKER_H */
