@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Captures that were cut off, damaged or made up: all that is whole comes, the rest is counted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture_maker.h"
+#include "common.h"
+
+#define NAME "process-1-1"
+
+/* A capture of one file, and what its chunks hold. */
+struct fixture {
+	char *directory;
+	char *path;
+	char *info_path;
+	unsigned char *bytes;
+	size_t size;
+	/* Of each chunk: where it begins, and the number of its first record. */
+	size_t n_chunks;
+	size_t begin[64];
+	size_t first[65];
+	unsigned char *info;
+	size_t info_size;
+	struct capture_maker *expected;
+	const struct gpumon_record *records[256];
+	size_t n_records;
+	struct gpumon_capture *kept; /* to be read again, see keep_open() */
+};
+
+static unsigned char *read_file(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat stat;
+	unsigned char *bytes;
+
+	assert_int_equal(fstat(fd, &stat), 0);
+	bytes = malloc((size_t)stat.st_size + 1);
+	assert_int_equal(read(fd, bytes, (size_t)stat.st_size), stat.st_size);
+	close(fd);
+	*size = (size_t)stat.st_size;
+	return bytes;
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+	close(fd);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	struct gpumon_capture_writer *writer;
+	struct gpumon_capture_file *file;
+	struct capture_maker *maker = capture_maker_new();
+	size_t record = 0;
+
+	fixture->directory = capture_maker_directory();
+	fixture->expected = capture_maker_new();
+	make_example(maker, 1000000, 0);
+	make_example(fixture->expected, 1000000, 0);
+	for (const struct gpumon_record *r = NULL; (r = capture_maker_next(fixture->expected, r));)
+		fixture->records[fixture->n_records++] = r;
+	assert_int_equal(gpumon_capture_create(fixture->directory, "x", &writer), 0);
+	assert_int_equal(gpumon_capture_add_file(writer, NAME, &file), 0);
+	capture_maker_flush(maker, file, 7, 450);
+	assert_int_equal(gpumon_capture_close(writer), 0);
+	capture_maker_free(maker);
+
+	assert_true(asprintf(&fixture->path, "%s/" NAME "%s", fixture->directory,
+			     GPUMON_CAPTURE_SUFFIX) > 0);
+	assert_true(asprintf(&fixture->info_path, "%s/%s", fixture->directory,
+			     GPUMON_CAPTURE_INFO) > 0);
+	fixture->bytes = read_file(fixture->path, &fixture->size);
+	fixture->info = read_file(fixture->info_path, &fixture->info_size);
+	for (size_t at = 0; at < fixture->size; fixture->n_chunks++) {
+		const struct gpumon_chunk *chunk = (const void *)(fixture->bytes + at);
+		size_t end = at + sizeof(*chunk) + chunk->size;
+
+		fixture->begin[fixture->n_chunks] = at;
+		fixture->first[fixture->n_chunks] = record;
+		for (at += sizeof(*chunk); at < end; record++)
+			at += ((const struct gpumon_record *)(fixture->bytes + at))->size;
+	}
+	fixture->first[fixture->n_chunks] = record;
+	assert_int_equal(record, fixture->n_records);
+	assert_true(fixture->n_chunks > 8);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	gpumon_capture_free(fixture->kept);
+	free(fixture->path);
+	free(fixture->info_path);
+	free(fixture->bytes);
+	free(fixture->info);
+	capture_maker_free(fixture->expected);
+	capture_maker_remove(fixture->directory);
+	free(fixture);
+	return 0;
+}
+
+/* A capture that says of itself that it did not end. */
+static void make_unended(struct fixture *fixture)
+{
+	char *at = memmem(fixture->info, fixture->info_size, "\"ended\":true", 12);
+
+	assert_non_null(at);
+	memcpy(at, "\"ended\":null", 12);
+	write_file(fixture->info_path, fixture->info, fixture->info_size);
+}
+
+/* Thousands of times the same capture: rewound, not opened again. */
+static void keep_open(struct fixture *fixture)
+{
+	gpumon_capture_free(fixture->kept);
+	assert_int_equal(gpumon_capture_open(fixture->directory, &fixture->kept), 0);
+}
+
+/* All records come but those with numbers @from to @to, not with. Returns the damage. */
+static struct gpumon_capture_damage expect_without(struct fixture *fixture, size_t from, size_t to)
+{
+	struct gpumon_capture_damage damage;
+	struct gpumon_capture_cursor cursor;
+	const struct gpumon_record *record;
+	struct gpumon_capture *capture = fixture->kept;
+	size_t n = 0;
+
+	if (capture)
+		gpumon_capture_rewind(capture);
+	else if (gpumon_capture_open(fixture->directory, &capture))
+		fail_msg("%s", gpumon_capture_error()->message);
+	while ((record = gpumon_capture_next(capture, &cursor))) {
+		if (n == from)
+			n = to;
+		assert_true(n < fixture->n_records);
+		assert_int_equal(record->size, fixture->records[n]->size);
+		assert_memory_equal(record, fixture->records[n], record->size);
+		assert_int_equal(cursor.tid, 7);
+		n++;
+	}
+	if (n == from)
+		n = to;
+	assert_int_equal(n, fixture->n_records);
+	damage = *gpumon_capture_damage(capture);
+	if (!fixture->kept)
+		gpumon_capture_free(capture);
+	return damage;
+}
+
+static bool any(const struct gpumon_capture_damage *damage)
+{
+	return damage->truncated_bytes || damage->broken_chunks || damage->broken_records ||
+	       damage->unknown_records || damage->missing_chunks || damage->broken_info ||
+	       damage->unreadable_files;
+}
+
+static void truncated_at_every_byte(void **state)
+{
+	struct fixture *fixture = *state;
+	struct gpumon_capture_damage damage;
+
+	for (int ended = 1; ended >= 0; ended--) {
+		write_file(fixture->path, fixture->bytes, fixture->size);
+		keep_open(fixture);
+		damage = expect_without(fixture, 0, 0);
+		assert_false(any(&damage));
+		for (size_t size = fixture->size; size-- > 0;) {
+			size_t whole = 0;
+
+			assert_int_equal(truncate(fixture->path, (off_t)size), 0);
+			/* The last chunk that ends before it. */
+			for (size_t i = 0; i < fixture->n_chunks; i++) {
+				if (fixture->begin[i] <= size)
+					whole = i;
+			}
+			damage = expect_without(fixture, fixture->first[whole], fixture->n_records);
+			assert_int_equal(damage.truncated_bytes, size - fixture->begin[whole]);
+			assert_int_equal(damage.broken_chunks, 0);
+			assert_int_equal(damage.missing_chunks,
+					 ended ? fixture->n_chunks - whole : 0);
+		}
+		if (ended)
+			make_unended(fixture);
+	}
+}
+
+static void every_byte_flipped(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t random = 1;
+	size_t chunk = 0;
+
+	keep_open(fixture);
+	for (size_t i = 0; i < fixture->size; i++) {
+		const unsigned char masks[] = { 0xff,
+						(unsigned char)(1u << (test_random(&random) % 8)) };
+
+		if (chunk + 1 < fixture->n_chunks && i == fixture->begin[chunk + 1])
+			chunk++;
+		for (size_t j = 0; j < sizeof(masks); j++) {
+			struct gpumon_capture_damage damage;
+
+			fixture->bytes[i] ^= masks[j];
+			write_file(fixture->path, fixture->bytes, fixture->size);
+			damage = expect_without(fixture, fixture->first[chunk],
+						fixture->first[chunk + 1]);
+			assert_true(damage.broken_chunks == 1 || damage.truncated_bytes > 0);
+			fixture->bytes[i] ^= masks[j];
+		}
+	}
+}
+
+static void every_byte_of_capture_json_flipped(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t random = 1;
+
+	for (size_t i = 0; i < fixture->info_size; i++) {
+		const unsigned char masks[] = { 0xff,
+						(unsigned char)(1u << (test_random(&random) % 8)) };
+
+		for (size_t j = 0; j < sizeof(masks); j++) {
+			fixture->info[i] ^= masks[j];
+			write_file(fixture->info_path, fixture->info, fixture->info_size);
+			expect_without(fixture, 0, 0);
+			fixture->info[i] ^= masks[j];
+		}
+	}
+	for (size_t size = 0; size < fixture->info_size; size++) {
+		struct gpumon_capture_damage damage;
+
+		write_file(fixture->info_path, fixture->info, size);
+		damage = expect_without(fixture, 0, 0);
+		/* Without its last newline it is whole. */
+		assert_int_equal(damage.broken_info, size + 1 < fixture->info_size);
+	}
+	unlink(fixture->info_path);
+	assert_true(expect_without(fixture, 0, 0).broken_info);
+}
+
+/* Bytes that came in or went out between: what follows is at other places than before. */
+static void bytes_inserted_and_removed(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t chunk = fixture->n_chunks / 2;
+	size_t at = fixture->begin[chunk];
+	unsigned char *changed = malloc(fixture->size + 16);
+	struct gpumon_capture_damage damage;
+
+	for (size_t n = 1; n <= 16; n++) {
+		memcpy(changed, fixture->bytes, at);
+		memset(changed + at, 0x47, n);
+		memcpy(changed + at + n, fixture->bytes + at, fixture->size - at);
+		write_file(fixture->path, changed, fixture->size + n);
+		damage = expect_without(fixture, 0, 0);
+		assert_int_equal(damage.broken_chunks, 1);
+
+		memcpy(changed + at, fixture->bytes + at + n, fixture->size - at - n);
+		write_file(fixture->path, changed, fixture->size - n);
+		damage = expect_without(fixture, fixture->first[chunk], fixture->first[chunk + 1]);
+		assert_int_equal(damage.broken_chunks, 1);
+		assert_int_equal(damage.missing_chunks, 0);
+	}
+	free(changed);
+}
+
+static void chunks_that_are_gone(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t from = fixture->begin[3];
+	size_t to = fixture->begin[5];
+	unsigned char *changed = malloc(fixture->size);
+	struct gpumon_capture_damage damage;
+
+	memcpy(changed, fixture->bytes, from);
+	memcpy(changed + from, fixture->bytes + to, fixture->size - to);
+	write_file(fixture->path, changed, fixture->size - (to - from));
+	damage = expect_without(fixture, fixture->first[3], fixture->first[5]);
+	assert_int_equal(damage.missing_chunks, 2);
+	assert_int_equal(damage.broken_chunks, 0);
+	free(changed);
+
+	/* A whole file that capture.json tells of. */
+	unlink(fixture->path);
+	damage = expect_without(fixture, 0, fixture->n_records);
+	assert_int_equal(damage.missing_chunks, fixture->n_chunks);
+}
+
+/* What a file system leaves behind after a crash: the size is right, the bytes are not there. */
+static void a_tail_of_zeros(void **state)
+{
+	struct fixture *fixture = *state;
+	struct gpumon_capture_damage damage;
+	size_t from = fixture->begin[4] + 11;
+
+	write_file(fixture->path, fixture->bytes, from);
+	assert_int_equal(truncate(fixture->path, 3 << 20), 0);
+	damage = expect_without(fixture, fixture->first[4], fixture->n_records);
+	/* Its head is there, so that its end is known. */
+	assert_int_equal(damage.broken_chunks, 1);
+	assert_int_equal(damage.truncated_bytes, (3 << 20) - fixture->begin[5]);
+}
+
+/* Half a chunk at the end of a capture that is written still is not damage for ever. */
+static void half_a_chunk_that_becomes_whole(void **state)
+{
+	struct fixture *fixture = *state;
+	struct gpumon_capture_cursor cursor;
+	struct gpumon_capture *capture;
+	size_t n = 0;
+	int fd;
+
+	make_unended(fixture);
+	assert_int_equal(truncate(fixture->path, 0), 0);
+	fd = open(fixture->path, O_WRONLY | O_APPEND);
+	assert_int_equal(gpumon_capture_open(fixture->directory, &capture), 0);
+	for (size_t i = 0; i < fixture->size; i += 37) {
+		size_t piece = fixture->size - i < 37 ? fixture->size - i : 37;
+		const struct gpumon_record *record;
+
+		assert_int_equal(write(fd, fixture->bytes + i, piece), (ssize_t)piece);
+		while ((record = gpumon_capture_next(capture, &cursor))) {
+			assert_memory_equal(record, fixture->records[n], record->size);
+			n++;
+		}
+		assert_true(gpumon_capture_damage(capture)->truncated_bytes < 500);
+	}
+	assert_int_equal(n, fixture->n_records);
+	assert_false(any(gpumon_capture_damage(capture)));
+	gpumon_capture_free(capture);
+	close(fd);
+}
+
+/* Records that cannot be, in a chunk whose CRC is right. */
+static void records_that_cannot_be(void **state)
+{
+	struct fixture *fixture = *state;
+	static const uint32_t sizes[] = { 0, 1, 4, 7, 9, 12, 24 + 8, 1u << 31, ~0u };
+	struct gpumon_record_hit hit = { .head = { GPUMON_RECORD_HIT, 0, sizeof(hit) } };
+	struct capture_maker *maker = capture_maker_new();
+	struct gpumon_capture_writer *writer;
+	struct gpumon_capture_file *file;
+	struct gpumon_capture_cursor cursor;
+	struct gpumon_capture *capture;
+	char *directory = capture_maker_directory();
+	uint64_t hits = 0;
+	const size_t n_sizes = sizeof(sizes) / sizeof(sizes[0]);
+	struct {
+		struct gpumon_record_string string;
+		char text[8];
+	} string = { .string = { .head = { GPUMON_RECORD_STRING, 0, sizeof(string) },
+				 .length = 9 } };
+	struct {
+		struct gpumon_record_stack stack;
+		uint64_t frames[2];
+	} stack = { .stack = { .head = { GPUMON_RECORD_STACK, 0, sizeof(stack) }, .count = 3 } };
+	struct gpumon_record_driver_event event = {
+		.head = { GPUMON_RECORD_DRIVER_EVENT, 0, sizeof(event) }, .event_size = 1
+	};
+	struct gpumon_record_mapping mapping = {
+		.head = { GPUMON_RECORD_MAPPING, 0, sizeof(mapping) }, .build_id_size = 21
+	};
+	struct gpumon_record bare = { GPUMON_RECORD_STRING, 0, sizeof(bare) };
+
+	assert_int_equal(gpumon_capture_create(directory, "x", &writer), 0);
+	assert_int_equal(gpumon_capture_add_file(writer, NAME, &file), 0);
+	for (size_t i = 0; i < n_sizes; i++) {
+		struct gpumon_record bad = { .type = GPUMON_RECORD_HIT, .size = sizes[i] };
+
+		capture_maker_raw(maker, &hit, sizeof(hit));
+		capture_maker_raw(maker, &bad, sizeof(bad));
+		capture_maker_raw(maker, "01234567", 8);
+		{
+			size_t size;
+			const void *records = capture_maker_records(maker, &size);
+
+			assert_int_equal(gpumon_capture_append(file, 1, records, size), 0);
+		}
+		capture_maker_clear(maker);
+	}
+	/* Here the next one can be found. */
+	capture_maker_raw(maker, &string, sizeof(string));
+	capture_maker_raw(maker, &stack, sizeof(stack));
+	capture_maker_raw(maker, &event, sizeof(event));
+	capture_maker_raw(maker, &mapping, sizeof(mapping));
+	capture_maker_raw(maker, &bare, sizeof(bare));
+	capture_maker_raw(maker, &hit, sizeof(hit));
+	string.string.length = 8;
+	stack.stack.count = 2;
+	capture_maker_raw(maker, &string, sizeof(string));
+	capture_maker_raw(maker, &stack, sizeof(stack));
+	capture_maker_flush(maker, file, 1, 0);
+	assert_int_equal(gpumon_capture_close(writer), 0);
+
+	assert_int_equal(gpumon_capture_open(directory, &capture), 0);
+	for (const struct gpumon_record *record; (record = gpumon_capture_next(capture, &cursor));)
+		hits += record->type == GPUMON_RECORD_HIT;
+	assert_int_equal(hits, n_sizes + 1);
+	assert_int_equal(gpumon_capture_damage(capture)->broken_records, n_sizes + 5);
+	assert_int_equal(gpumon_capture_damage(capture)->broken_chunks, 0);
+	gpumon_capture_free(capture);
+	capture_maker_free(maker);
+	capture_maker_remove(directory);
+	(void)fixture;
+}
+
+/* Nothing but heads of long chunks, so that each byte could begin one: it has to end soon. */
+static void heads_without_end(void **state)
+{
+	struct fixture *fixture = *state;
+	enum {
+		SIZE = 12 << 20
+	};
+	unsigned char *bytes = malloc(SIZE);
+	struct gpumon_chunk chunk = { .magic = GPUMON_CHUNK_MAGIC,
+				      .version = GPUMON_CAPTURE_VERSION };
+
+	for (size_t at = 0; at < SIZE; at += sizeof(chunk)) {
+		chunk.size = GPUMON_CHUNK_SIZE_MAX - 8 * (uint32_t)(at % 1024);
+		chunk.crc = (uint32_t)at;
+		memcpy(bytes + at, &chunk, sizeof(chunk));
+	}
+	for (int shift = 0; shift < 2; shift++) {
+		/* Not at multiples of what follows them: no size leads to another head. */
+		write_file(fixture->path, bytes + (shift ? 20 : 0), SIZE - 20);
+		alarm(60);
+		{
+			struct gpumon_capture_damage damage =
+				expect_without(fixture, 0, fixture->n_records);
+
+			assert_true(damage.broken_chunks + damage.truncated_bytes > 0);
+		}
+		alarm(0);
+	}
+	free(bytes);
+}
+
+/* Things by the name of a file of records that are none must not be waited for. */
+static void files_that_are_none(void **state)
+{
+	struct fixture *fixture = *state;
+	struct gpumon_capture_damage damage;
+	char *path;
+
+	assert_true(asprintf(&path, "%s/a-pipe%s", fixture->directory, GPUMON_CAPTURE_SUFFIX) > 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	free(path);
+	assert_true(asprintf(&path, "%s/b-link%s", fixture->directory, GPUMON_CAPTURE_SUFFIX) > 0);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	free(path);
+	assert_true(asprintf(&path, "%s/c-directory%s", fixture->directory, GPUMON_CAPTURE_SUFFIX) >
+		    0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	free(path);
+	damage = expect_without(fixture, 0, 0);
+	assert_int_equal(damage.unreadable_files, 3);
+}
+
+static void assert_no_capture(const char *path, const char *why)
+{
+	struct gpumon_capture *capture;
+
+	assert_int_equal(gpumon_capture_open(path, &capture), -1);
+	assert_null(capture);
+	if (!strstr(gpumon_capture_error()->message, why))
+		fail_msg("%s", gpumon_capture_error()->message);
+}
+
+static void what_is_no_capture(void **state)
+{
+	struct fixture *fixture = *state;
+	static const char later[] = "{\"format\":\"gpumon-capture\",\"version\":7,"
+				    "\"gpumon_version\":\"9.1\"}";
+	static const char foreign[] = "{\"format\":\"something\"}";
+	struct gpumon_chunk chunk = { .magic = GPUMON_CHUNK_MAGIC, .version = 7, .size = 8 };
+
+	assert_no_capture("/nonexistent/capture", "No such file");
+	assert_no_capture(fixture->path, "a capture is a directory");
+	write_file(fixture->info_path, later, strlen(later));
+	write_file(fixture->path, &chunk, sizeof(chunk));
+	assert_no_capture(fixture->directory, "version 7");
+	assert_non_null(strstr(gpumon_capture_error()->message, "9.1"));
+	unlink(fixture->path);
+	assert_no_capture(fixture->directory, "version 7");
+	write_file(fixture->info_path, foreign, strlen(foreign));
+	assert_no_capture(fixture->directory, "not one of gpumon");
+	write_file(fixture->info_path, "[1, 2", 5);
+	assert_no_capture(fixture->directory, "not one of gpumon");
+	unlink(fixture->info_path);
+	assert_no_capture(fixture->directory, "there is no capture.json");
+}
+
+#define DAMAGE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		DAMAGE_TEST(truncated_at_every_byte),
+		DAMAGE_TEST(every_byte_flipped),
+		DAMAGE_TEST(every_byte_of_capture_json_flipped),
+		DAMAGE_TEST(bytes_inserted_and_removed),
+		DAMAGE_TEST(chunks_that_are_gone),
+		DAMAGE_TEST(a_tail_of_zeros),
+		DAMAGE_TEST(half_a_chunk_that_becomes_whole),
+		DAMAGE_TEST(records_that_cannot_be),
+		DAMAGE_TEST(heads_without_end),
+		DAMAGE_TEST(files_that_are_none),
+		DAMAGE_TEST(what_is_no_capture),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
