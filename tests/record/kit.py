@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What the tests of the recorder have in common."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+
+class Skip(Exception):
+    """The test cannot run here."""
+
+
+def test(function):
+    function.is_test = True
+    return function
+
+
+class Capture:
+    """What is in a capture, by tests/record/count."""
+
+    def __init__(self, lines):
+        rows = [json.loads(line) for line in lines.splitlines()]
+        self.processes = [row for row in rows if row["kind"] == "process"]
+        self.driver = next(row for row in rows if row["kind"] == "driver")
+        self.whole = rows[-1]
+
+    def sum(self, key):
+        return sum(row[key] for row in self.processes)
+
+    def check(self, processes, launches, ended=True):
+        """All of it is there, each process described once and first, and nothing is damaged."""
+        same("processes", len(self.processes), processes)
+        same("launches", self.sum("launches"), launches)
+        same("kernels", self.sum("kernels"), launches)
+        same("kernel time", self.sum("kernel_ns"), launches * 1000)
+        same("lost", self.sum("lost"), 0)
+        same("ended", self.whole["ended"], ended)
+        for row in self.processes:
+            same("descriptions", row["descriptions"], 1)
+            same("first record", row["first_type"], 1)
+        for key in ("truncated", "broken", "missing"):
+            same(key, self.whole[key], 0)
+
+
+def same(what, got, wanted):
+    if got != wanted:
+        raise AssertionError(f"{what}: {got!r}, not {wanted!r}")
+
+
+def has(what, text, part):
+    if part not in text:
+        raise AssertionError(f"{what}: no {part!r} in {text!r}")
+
+
+class Kit:
+    """One test's programs and folder."""
+
+    def __init__(self, program, tools, folder):
+        self.program = program
+        self.player = os.path.join(tools, "player")
+        self.counter = os.path.join(tools, "count")
+        self.folder = folder
+        library = self.path("libgpumon-inject.so")
+        with open(library, "w", encoding="utf-8"):
+            pass
+        os.chmod(library, 0o755)
+        self.environment = dict(os.environ, GPUMON_INJECT=library, TMPDIR=folder, NO_COLOR="1",
+                                LC_ALL="C.UTF-8")
+        for name in ("RANK", "GPUMON_SOCKET", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"):
+            self.environment.pop(name, None)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, *words, **options):
+        """A command of ours, to its end."""
+        return self.call(self.program, *words, **options)
+
+    def call(self, *words, stdin=b"", env=None, **options):
+        return subprocess.run(words, input=stdin, capture_output=True, timeout=60,
+                              cwd=self.folder, env=dict(self.environment, **(env or {})),
+                              check=False, **options)
+
+    def start(self, *words, program=None, env=None, **options):
+        """A command of ours that goes on."""
+        return subprocess.Popen([program or self.program, *words], cwd=self.folder,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE,
+                                env=dict(self.environment, **(env or {})), **options)
+
+    def record(self, *words, directory="capture", options=(), status=0, **more):
+        """Record the player; what it made."""
+        done = self.run("record", "-o", directory, *options, "--", self.player, *words, **more)
+        if status is not None and done.returncode != status:
+            raise AssertionError(f"exit status {done.returncode}, not {status}: {done.stderr!r}")
+        return done
+
+    def capture(self, directory="capture"):
+        done = self.call(self.counter, directory)
+        if done.returncode:
+            raise AssertionError(done.stderr.decode())
+        return Capture(done.stdout.decode())
+
+    def wait_for(self, name, seconds=20):
+        until = time.monotonic() + seconds
+        while not os.path.exists(self.path(name)):
+            if time.monotonic() > until:
+                raise AssertionError(f"{name} did not come")
+            time.sleep(0.01)
+
+    def end(self, process, number=None, seconds=20):
+        """Wait for one that goes on, having sent it a signal."""
+        if number is not None:
+            process.send_signal(number)
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            raise AssertionError("it did not end") from None
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def left_behind(self):
+        """Sockets and captures that should have been removed."""
+        return [name for name in os.listdir(self.folder) if name.startswith("gpumon-")]
