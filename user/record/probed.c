@@ -78,9 +78,10 @@ static int add_file(struct gpumon_probed *probed, struct gpumon_error *err)
 			  (unsigned long long)info.start_ticks);
 	for (unsigned int i = 2; gpumon_capture_add_file(probed->writer, name, &probed->file);
 	     i++) {
-		*err = *gpumon_capture_error();
-		if (err->sys != -EEXIST || i > NAMES_MAX)
+		if (gpumon_capture_error()->sys != -EEXIST || i > NAMES_MAX) {
+			*err = *gpumon_capture_error();
 			return -1;
+		}
 		snprintf(name + length, sizeof(name) - (size_t)length, "-%u", i);
 	}
 	return 0;

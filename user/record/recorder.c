@@ -28,6 +28,7 @@
  * @targets: not yet ended
  * @probed: processes without a library, also those that have ended
  * @closed: nobody is let in any more
+ * @until_ns: then those that have not stopped are left alone
  * @why_closed: told to who comes after that
  * @counts: @targets of it: of those that have ended
  */
@@ -44,6 +45,7 @@ struct gpumon_recorder {
 	struct gpumon_probed **probed;
 	unsigned int probed_count;
 	bool closed;
+	uint64_t until_ns;
 	const char *why_closed;
 	struct gpumon_recorder_counts counts;
 };
@@ -70,6 +72,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 	if (!new->options.root)
 		new->options.root = "";
 	new->writer = writer;
+	new->until_ns = UINT64_MAX;
 	new->target_options = (struct gpumon_target_options){
 		.settings = new->options.settings,
 		.channel_bytes = options->channel_bytes ? options->channel_bytes : CHANNEL_BYTES,
@@ -200,12 +203,11 @@ static void accept_all(struct gpumon_recorder *recorder)
 
 static void receive(struct gpumon_recorder *recorder, struct gpumon_target *target)
 {
-	enum gpumon_target_state before = gpumon_target_state(target);
+	bool before = gpumon_target_accepted(target);
 	struct gpumon_error err = { 0 };
 
 	gpumon_target_receive(target, &err);
-	if (before == GPUMON_TARGET_HELLO && gpumon_target_state(target) == GPUMON_TARGET_RUNNING)
-		recorder->counts.processes++;
+	recorder->counts.processes += gpumon_target_accepted(target) && !before;
 	if (err.code)
 		tell_refused(recorder, &err);
 }
@@ -338,7 +340,8 @@ void gpumon_recorder_step(struct gpumon_recorder *recorder)
 		if (gpumon_target_state(target) == GPUMON_TARGET_HELLO &&
 		    now > gpumon_target_since(target) + HELLO_NS)
 			give_up(recorder, target);
-		else if (recorder->closed && gpumon_target_stopped(target))
+		else if (recorder->closed &&
+			 (gpumon_target_stopped(target) || now >= recorder->until_ns))
 			gpumon_target_end(target);
 	}
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
@@ -361,7 +364,7 @@ int gpumon_recorder_timeout_ms(const struct gpumon_recorder *recorder)
 	return -1;
 }
 
-void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms)
+void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms)
 {
 	uint64_t until = gpumon_monotonic_ns() + wait_ms * 1000000ULL;
 
@@ -371,19 +374,24 @@ void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms
 		recorder->closed = true;
 		recorder->why_closed = "recording has ended";
 	}
+	if (until < recorder->until_ns)
+		recorder->until_ns = until;
 	for (unsigned int i = 0; i < recorder->count; i++)
 		gpumon_target_stop(recorder->targets[i]);
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
 		gpumon_probed_end(recorder->probed[i]);
-	while (recorder->count && gpumon_monotonic_ns() < until) {
+	reap(recorder);
+}
+
+void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms)
+{
+	gpumon_recorder_end(recorder, wait_ms);
+	while (recorder->count) {
 		struct pollfd fds = { .fd = recorder->epoll, .events = POLLIN };
 
 		(void)poll(&fds, 1, STOP_POLL_MS);
 		gpumon_recorder_step(recorder);
 	}
-	for (unsigned int i = 0; i < recorder->count; i++)
-		gpumon_target_end(recorder->targets[i]);
-	reap(recorder);
 	gpumon_listener_close(&recorder->listener);
 }
 

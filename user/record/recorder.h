@@ -103,13 +103,15 @@ int gpumon_recorder_timeout_ms(const struct gpumon_recorder *recorder);
 void gpumon_recorder_step(struct gpumon_recorder *recorder);
 
 /**
- * gpumon_recorder_stop - take what there is, and let nobody in any more
+ * gpumon_recorder_end - ask for what there is, and let nobody in any more
  * @recorder: recorder
  * @wait_ms: for libraries of processes that live on, to give out what they have
  *
- * Processes that are already ending are waited for likewise: their last records are in their
- * channels.
+ * Does not wait itself: steps go on, until nobody is live in the counts.
  */
+void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms);
+
+/* The same, and wait for it. */
 void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms);
 
 void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,

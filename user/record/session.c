@@ -194,10 +194,10 @@ static bool finished(struct session *session)
 
 	if (session->options->argv)
 		return !gpumon_launch_wait(&session->launch);
-	if (session->stopped)
-		return true;
 	/* One that never said hello is not in the counts but still waited for. */
 	gpumon_recorder_get_counts(session->recorder, &counts);
+	if (session->stopped)
+		return !counts.live;
 	return counts.processes + counts.probed + counts.refused >= session->options->pid_count &&
 	       !counts.live;
 }
@@ -245,7 +245,7 @@ static void loop(struct session *session)
 		now = gpumon_monotonic_ns();
 		if (session->options->duration_ns && !session->stopped &&
 		    now >= session->began_ns + session->options->duration_ns) {
-			gpumon_recorder_stop(session->recorder, STOP_MS);
+			gpumon_recorder_end(session->recorder, STOP_MS);
 			session->stopped = true;
 		}
 		if (interrupted || finished(session))

@@ -34,6 +34,7 @@
  * @socket: -1 once it is closed
  * @pidfd: -1 where there is none
  * @hello_pid: what it calls itself, in its own pid namespace
+ * @accepted: it got a channel
  * @described: a PROCESS record is in the file
  * @strings: which of ours are still to be written, by id
  * @ours: bytes that we wrote beside the channel's
@@ -48,6 +49,7 @@ struct gpumon_target {
 	struct gpumon_process_info info;
 	struct gpumon_channel_reader *channel;
 	struct gpumon_capture_file *file;
+	bool accepted;
 	bool described;
 	bool strings;
 	uint64_t ours;
@@ -216,9 +218,10 @@ static int add_file(struct gpumon_target *target, struct gpumon_error *err)
 	/* After exec() it is the same process, with another program. */
 	for (unsigned int i = 2;
 	     gpumon_capture_add_file(target->options->writer, name, &target->file); i++) {
-		*err = *gpumon_capture_error();
-		if (err->sys != -EEXIST || i > NAMES_MAX)
+		if (gpumon_capture_error()->sys != -EEXIST || i > NAMES_MAX) {
+			*err = *gpumon_capture_error();
 			return -1;
+		}
 		snprintf(name + length, sizeof(name) - (size_t)length, "-%u", i);
 	}
 	return 0;
@@ -285,6 +288,7 @@ static int greet(struct gpumon_target *target, const struct gpumon_message_hello
 		return -1;
 	}
 	target->state = GPUMON_TARGET_RUNNING;
+	target->accepted = true;
 	return 0;
 }
 
@@ -400,6 +404,11 @@ void gpumon_target_free(struct gpumon_target *target)
 enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target)
 {
 	return target->state;
+}
+
+bool gpumon_target_accepted(const struct gpumon_target *target)
+{
+	return target->accepted;
 }
 
 int gpumon_target_socket(const struct gpumon_target *target)

@@ -103,6 +103,8 @@ bool gpumon_target_stopped(const struct gpumon_target *target);
 void gpumon_target_free(struct gpumon_target *target);
 
 enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target);
+/* It has said hello and has got a channel; also of one that has ended since. */
+bool gpumon_target_accepted(const struct gpumon_target *target);
 /* Readable: gpumon_target_receive(). */
 int gpumon_target_socket(const struct gpumon_target *target);
 /* Readable: the process ended. -1 where the kernel knows no such thing. */
