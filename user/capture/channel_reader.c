@@ -283,7 +283,8 @@ static void tell_losses(struct gpumon_channel_reader *reader, struct gpumon_capt
 		add_loss(losses, &n, GPUMON_LOSS_BROKEN, account->broken - reader->broken_told);
 		reader->broken_told = account->broken;
 	}
-	(void)gpumon_capture_append(file, 0, losses, n * sizeof(losses[0]));
+	if (n)
+		(void)gpumon_capture_append(file, 0, losses, n * sizeof(losses[0]));
 }
 
 uint64_t gpumon_channel_drain(struct gpumon_channel_reader *reader,

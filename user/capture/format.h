@@ -131,7 +131,9 @@ struct gpumon_record_process {
 struct gpumon_record_thread {
 	struct gpumon_record head;
 	uint32_t tid;
-	uint32_t name; /* string id */
+	uint32_t name;	   /* string id */
+	uint32_t host_tid; /* in the initial pid namespace, 0 where not known */
+	uint32_t reserved;
 };
 
 #define GPUMON_BUILD_ID_SIZE 20
@@ -296,6 +298,9 @@ struct gpumon_record_call {
 	uint32_t function;
 	uint32_t stack;
 };
+
+/* Of a hit's flags: a call that waits for the GPU, so that its return is probed too. */
+#define GPUMON_HIT_BLOCKING 1u
 
 /**
  * struct gpumon_record_hit - a uprobe on a function of the API
