@@ -49,13 +49,15 @@ struct launch {
  * @next: the next one of the same id, of the last one the first: place + 1
  * @kind: enum gpumon_work_kind
  * @gone: it was given out, its place is free
+ * @turn: of its id, by the launches when it came; 0: there were none
  */
 struct work {
 	uint32_t correlation;
 	uint32_t since;
 	uint32_t next;
-	uint16_t kind;
-	uint16_t gone;
+	uint8_t kind;
+	uint8_t gone;
+	uint16_t turn;
 	union {
 		struct gpumon_record head;
 		struct gpumon_record_kernel kernel;

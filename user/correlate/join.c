@@ -65,6 +65,7 @@ struct work_view {
 	uint64_t start_ns;
 	uint64_t node;
 	uint32_t correlation;
+	uint16_t turn; /* 0: not known */
 	bool internal;
 };
 
@@ -136,6 +137,13 @@ static void give_work(struct gpumon_correlate *correlate, struct process *proces
 
 /* --- deciding */
 
+/* An id with its turn: the one nearest to the newest. */
+static uint64_t nearest_id(const struct join *join, uint32_t correlation)
+{
+	return join->newest_id +
+	       (uint64_t)(int64_t)(int32_t)(correlation - (uint32_t)join->newest_id);
+}
+
 static inline bool too_old(const struct join *join, const struct launch *launch)
 {
 	uint64_t id = (uint64_t)launch->turn << 32 | launch->correlation;
@@ -162,6 +170,10 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
 
 		if (launch->state & LAUNCH_GONE || too_old(join, launch))
 			continue;
+		if (work->turn && work->turn != (uint16_t)launch->turn) {
+			*later = true;
+			continue;
+		}
 		if (start && launch->start_ns >= start + GPUMON_CORRELATE_CLOCK_NS) {
 			*later = true;
 			continue;
@@ -179,10 +191,11 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
 
 /*
  * Give work out if all is known that it needs. With @last it does not wait any longer.
- * Return: false if it has to wait.
+ * @turn: of its id, 0 where not known. Return: false if it has to wait.
  */
 static bool decide(struct gpumon_correlate *correlate, struct process *process,
-		   enum gpumon_work_kind kind, const struct gpumon_record *record, bool last)
+		   enum gpumon_work_kind kind, const struct gpumon_record *record, uint16_t turn,
+		   bool last)
 {
 	struct work_view work = view(kind, record);
 	enum gpumon_match match;
@@ -190,6 +203,7 @@ static bool decide(struct gpumon_correlate *correlate, struct process *process,
 	uint32_t stack = 0;
 	bool later;
 
+	work.turn = turn;
 	if (work.internal) {
 		give_work(correlate, process, kind, record, &work, NULL, GPUMON_MATCH_INTERNAL, 0);
 		return true;
@@ -244,13 +258,13 @@ static void sweep_works(struct gpumon_correlate *correlate, struct process *proc
 
 		if (work->gone)
 			continue;
-		if (decide(correlate, process, work->kind, &work->head, false)) {
+		if (decide(correlate, process, work->kind, &work->head, work->turn, false)) {
 			work_gone(correlate, process, work);
 			excess -= excess > 0;
 			continue;
 		}
 		if (excess || join->records - work->since >= GPUMON_CORRELATE_WORK_RECORDS) {
-			decide(correlate, process, work->kind, &work->head, true);
+			decide(correlate, process, work->kind, &work->head, work->turn, true);
 			work_gone(correlate, process, work);
 			correlate->counts.works_expired++;
 			excess -= excess > 0;
@@ -303,8 +317,10 @@ static int keep_work(struct gpumon_correlate *correlate, struct process *process
 	memcpy(&work->head, record, size);
 	work->correlation = view(kind, record).correlation;
 	work->since = join->records;
-	work->kind = kind;
+	work->kind = (uint8_t)kind;
 	work->gone = 0;
+	/* Its launch may come after ids went round, or not at all: then it is not the next one. */
+	work->turn = join->newest_id ? (uint16_t)(nearest_id(join, work->correlation) >> 32) : 0;
 	index_work(join, join->works_used++);
 	join->works_waiting++;
 	gpumon_correlate_wait(correlate);
@@ -330,7 +346,8 @@ static void wake_works(struct gpumon_correlate *correlate, struct process *proce
 
 		place = join->works[place - 1].next;
 		work = &join->works[place - 1];
-		if (!work->gone && decide(correlate, process, work->kind, &work->head, false))
+		if (!work->gone &&
+		    decide(correlate, process, work->kind, &work->head, work->turn, false))
 			work_gone(correlate, process, work);
 		else
 			tries--;
@@ -438,18 +455,13 @@ static struct launch *by_serial(const struct join *join, uint32_t serial)
 		       NULL;
 }
 
-/* Which turn of the ids it is of: the one nearest to the newest. */
+/* Which turn of the ids a launch is of. */
 static uint32_t take_id(struct join *join, uint32_t correlation)
 {
-	uint64_t id;
+	uint64_t id = 1ull << 32 | correlation; /* turn 1, so that there is one before it */
 
-	if (!join->newest_id) {
-		/* Turn 1, so that there is one before it. */
-		join->newest_id = 1ull << 32 | correlation;
-		return 1;
-	}
-	id = join->newest_id +
-	     (uint64_t)(int64_t)(int32_t)(correlation - (uint32_t)join->newest_id);
+	if (join->newest_id)
+		id = nearest_id(join, correlation);
 	if (id > join->newest_id)
 		join->newest_id = id;
 	return (uint32_t)(id >> 32);
@@ -541,7 +553,7 @@ int join_work(struct gpumon_correlate *correlate, struct process *process,
 	join->records++;
 	if (join->works_waiting && (int32_t)(join->records - join->works_sweep) >= 0)
 		sweep_works(correlate, process);
-	if (decide(correlate, process, kind, record, false))
+	if (decide(correlate, process, kind, record, 0, false))
 		return 0;
 	return keep_work(correlate, process, kind, record, sizes[kind]);
 }
@@ -566,7 +578,7 @@ void join_finish(struct gpumon_correlate *correlate, struct process *process)
 		struct work *work = &join->works[i];
 
 		if (!work->gone) {
-			decide(correlate, process, work->kind, &work->head, true);
+			decide(correlate, process, work->kind, &work->head, work->turn, true);
 			work_gone(correlate, process, work);
 		}
 	}

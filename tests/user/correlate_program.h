@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * A made-up program whose right answer is known: what its threads called, what the
+ * GPU did for it, what of all that was recorded, and in which order it comes.
+ */
+#ifndef GPUMON_TEST_CORRELATE_PROGRAM_H
+#define GPUMON_TEST_CORRELATE_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "correlate/correlate.h"
+
+/* How often a thing is lost, in 1/1000. */
+struct program_loss {
+	unsigned int launches;
+	unsigned int works;
+	unsigned int hits;
+	unsigned int nodes;
+};
+
+enum program_order {
+	PROGRAM_IN_TIME,  /* as a recorder writes it: work some hundred calls later */
+	PROGRAM_SHUFFLED, /* any order between writers; each one's own is kept */
+	PROGRAM_RANDOM,	  /* any order at all */
+};
+
+/**
+ * struct program_options - what the program is like
+ * @threads: that make calls
+ * @calls: of each
+ * @streams: of each
+ * @graphs: some launches are of graphs, some are captured, and work has nodes
+ * @by_hits: launches have no stacks, uprobes tell them
+ * @statically: a static cudart: the hit is within the call, of cuLaunchKernel
+ * @first_id: correlation id of the first call
+ * @stride: between ids of calls
+ */
+struct program_options {
+	uint64_t seed;
+	unsigned int threads;
+	unsigned int calls;
+	unsigned int streams;
+	bool graphs;
+	bool by_hits;
+	bool statically;
+	uint64_t first_id;
+	uint32_t stride;
+	struct program_loss loss;
+	enum program_order order;
+};
+
+enum program_call_kind {
+	PROGRAM_LAUNCH,
+	PROGRAM_COPY,
+	PROGRAM_SET,
+	PROGRAM_GRAPH,
+	PROGRAM_CAPTURED,
+	PROGRAM_FAILED,
+	PROGRAM_SYNCHRONISE, /* only a hit */
+};
+
+/**
+ * struct program_call - a call of the API
+ * @stack: the right one, a different one for each call
+ * @works: pieces of work that it makes
+ * @has_record: its launch was recorded
+ * @has_hit: its hit was recorded
+ */
+struct program_call {
+	enum program_call_kind kind;
+	unsigned int thread;
+	uint64_t hit_ns;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t number; /* of the thread's hits */
+	uint64_t id;	 /* before it was cut to 32 bits */
+	uint32_t stack;
+	unsigned int works;
+	bool has_record;
+	bool has_hit;
+};
+
+/* Work: its number is in grid[0], or in bytes. */
+struct program_work {
+	unsigned int call;
+	uint64_t node; /* 0: none */
+	uint64_t start_ns;
+	uint64_t duration_ns;
+	bool recorded;
+};
+
+union program_record {
+	struct gpumon_record head;
+	struct gpumon_record_launch launch;
+	struct gpumon_record_hit hit;
+	struct gpumon_record_kernel kernel;
+	struct gpumon_record_copy copy;
+	struct gpumon_record_set set;
+	struct gpumon_record_graph_node node;
+	struct gpumon_record_loss loss;
+	struct {
+		struct gpumon_record_string string;
+		char text[40];
+	};
+};
+
+/**
+ * struct program - it, made
+ * @calls: of all threads, sorted by start
+ * @works: in the order of their calls
+ * @node_stack: by node from 1 on; stacks of nodes are above those of calls
+ * @node_recorded: its records are there, those that it was cloned from as well
+ * @records: what comes, in its order
+ * @hits_lost: some were
+ */
+struct program {
+	struct program_options options;
+	struct program_call *calls;
+	unsigned int call_count;
+	struct program_work *works;
+	unsigned int work_count;
+	uint32_t *node_stack;
+	bool *node_recorded;
+	unsigned int node_count;
+	union program_record *records;
+	unsigned int record_count;
+	unsigned int launches_recorded;
+	unsigned int works_recorded;
+	unsigned int hits_recorded;
+	bool hits_lost;
+};
+
+struct program *program_new(const struct program_options *options);
+void program_free(struct program *program);
+
+/* Which work of the program it is. */
+unsigned int program_work_number(const struct gpumon_work *work);
+
+#endif /* GPUMON_TEST_CORRELATE_PROGRAM_H */

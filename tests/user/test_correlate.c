@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Known answers: GPU time on a wrong stack is 0, and matched + unmatched = all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+#include "correlate_program.h"
+
+/* What came out of the engine. */
+struct result {
+	const struct program *program;
+	struct seen {
+		unsigned int times;
+		enum gpumon_match match;
+		uint32_t stack;
+	} * works;
+	unsigned int *launches; /* by call: times given out as unmatched */
+	enum gpumon_launch_end *ends;
+	unsigned int *first_works; /* by call */
+	uint64_t wrong_ns;
+	uint64_t right_ns;
+	uint64_t all_ns;
+	unsigned int hits_unmatched;
+	struct gpumon_correlate_counts counts;
+	size_t memory_max;
+};
+
+/* Which call a launch is of: ids differ unless they went round, times always do. */
+static unsigned int call_number(const struct program *program, uint64_t start_ns, uint32_t tid)
+{
+	unsigned int low = 0, high = program->call_count;
+
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+
+		if (program->calls[middle].start_ns < start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low < program->call_count && program->calls[low].start_ns == start_ns &&
+	       program->calls[low].thread != tid - 100)
+		low++;
+	assert_true(low < program->call_count);
+	assert_int_equal(program->calls[low].start_ns, start_ns);
+	return low;
+}
+
+static uint32_t right_stack(const struct program *program, unsigned int number)
+{
+	const struct program_work *work = &program->works[number];
+
+	if (work->node && program->node_recorded[work->node])
+		return program->node_stack[work->node];
+	return program->calls[work->call].stack;
+}
+
+static void on_work(void *data, const struct gpumon_work *work)
+{
+	struct result *result = data;
+	const struct program *program = result->program;
+	unsigned int number = program_work_number(work);
+	const struct program_work *of;
+	struct seen *seen;
+
+	assert_true(number < program->work_count);
+	of = &program->works[number];
+	seen = &result->works[number];
+	assert_true(of->recorded);
+	seen->times++;
+	seen->match = work->match;
+	seen->stack = work->stack;
+	result->all_ns += of->duration_ns;
+	if (work->stack) {
+		if (work->stack == right_stack(program, number))
+			result->right_ns += of->duration_ns;
+		else
+			result->wrong_ns += of->duration_ns;
+	}
+	assert_int_equal(!work->stack, work->match != GPUMON_MATCH_STACK &&
+					       work->match != GPUMON_MATCH_GRAPH_NODE);
+	if (work->launch_ns) {
+		const struct program_call *call = &program->calls[of->call];
+
+		/* Not only the stack has to be its own launch's. */
+		assert_int_equal(work->launch_ns, call->start_ns);
+		assert_int_equal(work->launch_end_ns, call->end_ns);
+		assert_int_equal(work->tid, 100 + call->thread);
+		assert_int_equal(work->launch_work, result->first_works[of->call]++);
+	} else {
+		assert_int_equal(work->launch_work, 0);
+	}
+}
+
+static void on_launch(void *data, const struct gpumon_unmatched_launch *unmatched)
+{
+	struct result *result = data;
+	unsigned int call =
+		call_number(result->program, unmatched->launch->start_ns, unmatched->launch->tid);
+
+	result->launches[call]++;
+	result->ends[call] = unmatched->end;
+	assert_true(!unmatched->launch->stack ||
+		    unmatched->launch->stack == result->program->calls[call].stack);
+}
+
+static void on_hit(void *data, const struct gpumon_unmatched_hit *unmatched)
+{
+	struct result *result = data;
+
+	assert_non_null(unmatched->hit);
+	result->hits_unmatched++;
+}
+
+static void run_program(struct program *program, struct result *result)
+{
+	const struct gpumon_correlate_output output = {
+		.work = on_work,
+		.launch = on_launch,
+		.hit = on_hit,
+		.data = result,
+	};
+	struct gpumon_correlate *correlate = gpumon_correlate_new(&output);
+
+	memset(result, 0, sizeof(*result));
+	result->program = program;
+	result->works = calloc(program->work_count + 1, sizeof(*result->works));
+	result->launches = calloc(program->call_count, sizeof(*result->launches));
+	result->ends = calloc(program->call_count, sizeof(*result->ends));
+	result->first_works = calloc(program->call_count, sizeof(*result->first_works));
+	assert_non_null(correlate);
+	for (unsigned int i = 0; i < program->record_count; i++) {
+		/* In its exact size and nowhere else, so that ASan sees what is kept of it. */
+		const struct gpumon_record *record = &program->records[i].head;
+		struct gpumon_record *copy = malloc(record->size);
+		size_t memory;
+
+		memcpy(copy, record, record->size);
+		assert_int_equal(gpumon_correlate_record(correlate, 3, copy), 0);
+		free(copy);
+		if (i % 4096 == 0) {
+			memory = gpumon_correlate_memory(correlate);
+			if (memory > result->memory_max)
+				result->memory_max = memory;
+		}
+	}
+	gpumon_correlate_finish(correlate, 3);
+	result->counts = *gpumon_correlate_counts(correlate);
+	gpumon_correlate_free(correlate);
+}
+
+static void result_free(struct result *result)
+{
+	free(result->works);
+	free(result->launches);
+	free(result->ends);
+	free(result->first_works);
+}
+
+/* What holds whatever was lost, in any order. */
+static void check_always(const struct program *program, const struct result *result)
+{
+	const struct gpumon_correlate_counts *counts = &result->counts;
+	uint64_t works = 0, unmatched = 0;
+
+	for (unsigned int i = 0; i < program->work_count; i++)
+		assert_int_equal(result->works[i].times, program->works[i].recorded);
+	for (unsigned int i = 0; i < program->call_count; i++) {
+		const struct program_call *call = &program->calls[i];
+
+		/* Given out as without work, or with: never both. */
+		if (call->kind == PROGRAM_SYNCHRONISE || !call->has_record)
+			assert_int_equal(result->launches[i], 0);
+		else
+			assert_int_equal(result->launches[i] + (result->first_works[i] > 0), 1);
+		if (result->launches[i])
+			assert_int_equal(result->ends[i],
+					 call->kind == PROGRAM_CAPTURED ? GPUMON_LAUNCH_IN_GRAPH :
+					 call->kind == PROGRAM_FAILED	? GPUMON_LAUNCH_REFUSED :
+									  GPUMON_LAUNCH_UNMATCHED);
+	}
+	for (unsigned int i = 0; i < GPUMON_WORK_KINDS * GPUMON_MATCH_KINDS; i++)
+		works += counts->works[i / GPUMON_MATCH_KINDS][i % GPUMON_MATCH_KINDS];
+	for (unsigned int i = 0; i < GPUMON_LAUNCH_ENDS; i++)
+		unmatched += counts->unmatched_launches[i];
+	assert_int_equal(works, program->works_recorded);
+	assert_int_equal(counts->launches + unmatched, program->launches_recorded);
+	assert_int_equal(counts->hits, program->hits_recorded);
+	assert_int_equal(counts->hits_matched + result->hits_unmatched, program->hits_recorded);
+	assert_int_equal(counts->in_flight, 0);
+	assert_int_equal(result->wrong_ns, 0);
+}
+
+/* Is it certain that the hit before this call's record is its own? */
+static bool provable(const struct program *program, unsigned int number)
+{
+	const struct program_call *call = &program->calls[number];
+
+	if (!call->has_hit)
+		return false;
+	for (unsigned int i = number + 1; i < program->call_count; i++) {
+		if (program->calls[i].thread == call->thread)
+			return program->calls[i].has_hit;
+	}
+	return !program->hits_lost;
+}
+
+/* Each work has just the match that what was recorded allows. */
+static void check_exact(const struct program *program, const struct result *result)
+{
+	for (unsigned int i = 0; i < program->work_count; i++) {
+		const struct program_work *work = &program->works[i];
+		const struct program_call *call = &program->calls[work->call];
+		enum gpumon_match expected = GPUMON_MATCH_STACK;
+
+		if (!work->recorded)
+			continue;
+		if (work->node && program->node_recorded[work->node])
+			expected = GPUMON_MATCH_GRAPH_NODE;
+		else if (!call->has_record)
+			expected = GPUMON_MATCH_NO_LAUNCH;
+		else if (program->options.by_hits && program->options.statically)
+			expected = call->has_hit ? GPUMON_MATCH_STACK : result->works[i].match;
+		else if (program->options.by_hits && !provable(program, work->call))
+			/* Which of the two: that of the next test. */
+			expected = result->works[i].match;
+		assert_int_equal(result->works[i].match, expected);
+	}
+}
+
+static void check_program(const struct program_options *options)
+{
+	struct program *program = program_new(options);
+	struct result result;
+
+	run_program(program, &result);
+	check_always(program, &result);
+	if (options->order != PROGRAM_RANDOM || !options->by_hits)
+		check_exact(program, &result);
+	assert_true(result.memory_max < 40u << 20);
+	result_free(&result);
+	program_free(program);
+}
+
+static const unsigned int thread_counts[] = { 1, 4, 16 };
+static const unsigned int rates[] = { 0, 1, 10, 100 };
+
+/* The losses of one side, the other, both; hits among those of the processor's side. */
+static void check_losses(struct program_options options)
+{
+	for (unsigned int t = 0; t < 3; t++) {
+		for (unsigned int r = 0; r < 4; r++) {
+			for (unsigned int side = 0; side < 4; side++) {
+				options.seed = 1 + t + 4 * r + 64 * side + options.order * 1024;
+				options.threads = thread_counts[t];
+				options.calls = 4800 / options.threads;
+				options.loss = (struct program_loss){
+					.launches = side & 1 ? rates[r] : 0,
+					.works = side & 2 ? rates[r] : 0,
+					.hits = side & 1 && options.by_hits ? rates[r] : 0,
+					.nodes = side & 1 ? rates[r] : 0,
+				};
+				check_program(&options);
+				/* Hits alone. */
+				if (!options.by_hits || !(side & 1))
+					continue;
+				options.loss.launches = 0;
+				check_program(&options);
+			}
+		}
+	}
+}
+
+static void test_stack_in_launch(void **state)
+{
+	(void)state;
+	check_losses((struct program_options){ .streams = 4, .stride = 3, .first_id = 1 });
+}
+
+static void test_stack_in_launch_shuffled(void **state)
+{
+	(void)state;
+	check_losses((struct program_options){
+		.streams = 4, .stride = 3, .first_id = 1, .order = PROGRAM_SHUFFLED });
+}
+
+static void test_any_order(void **state)
+{
+	(void)state;
+	check_losses((struct program_options){
+		.streams = 2, .stride = 1, .first_id = 1, .graphs = true, .order = PROGRAM_RANDOM });
+	check_losses((struct program_options){ .streams = 2,
+					       .stride = 1,
+					       .first_id = 1,
+					       .graphs = true,
+					       .by_hits = true,
+					       .order = PROGRAM_RANDOM });
+}
+
+static void test_graphs(void **state)
+{
+	(void)state;
+	check_losses((struct program_options){
+		.streams = 3, .stride = 2, .first_id = 1, .graphs = true });
+	check_losses((struct program_options){ .streams = 3,
+					       .stride = 2,
+					       .first_id = 1,
+					       .graphs = true,
+					       .order = PROGRAM_SHUFFLED });
+}
+
+static void test_hits(void **state)
+{
+	(void)state;
+	check_losses((struct program_options){
+		.streams = 2, .stride = 2, .first_id = 1, .by_hits = true });
+	check_losses((struct program_options){
+		.streams = 2, .stride = 2, .first_id = 1, .by_hits = true, .graphs = true });
+}
+
+static void test_hits_shuffled(void **state)
+{
+	(void)state;
+	check_losses((struct program_options){ .streams = 2,
+					       .stride = 2,
+					       .first_id = 1,
+					       .by_hits = true,
+					       .graphs = true,
+					       .order = PROGRAM_SHUFFLED });
+}
+
+static void test_hits_in_static_runtime(void **state)
+{
+	(void)state;
+	check_losses((struct program_options){
+		.streams = 2, .stride = 2, .first_id = 1, .by_hits = true, .statically = true });
+	check_losses((struct program_options){ .streams = 2,
+					       .stride = 2,
+					       .first_id = 1,
+					       .by_hits = true,
+					       .statically = true,
+					       .order = PROGRAM_SHUFFLED });
+}
+
+/* Over the end of 32 bits in the middle; then some times, 1024 or 4096 calls a turn. */
+static void test_ids_go_round(void **state)
+{
+	(void)state;
+	check_losses((struct program_options){
+		.streams = 2, .stride = 1, .first_id = 0xfffff800, .graphs = true });
+	check_losses((struct program_options){ .streams = 2,
+					       .stride = 5,
+					       .first_id = 0xfffff000,
+					       .graphs = true,
+					       .order = PROGRAM_SHUFFLED });
+	check_losses((struct program_options){ .streams = 1, .stride = 1 << 22, .first_id = 7 });
+	check_losses((struct program_options){
+		.streams = 1, .stride = 1 << 20, .first_id = 7, .by_hits = true });
+}
+
+/* A long recording with losses: what waits stays small, what is kept too. */
+static void test_memory(void **state)
+{
+	const struct program_options options = { .seed = 5,
+						 .threads = 4,
+						 .calls = 150000,
+						 .streams = 2,
+						 .stride = 7,
+						 .first_id = 1,
+						 .loss = { .launches = 10, .works = 10 } };
+	struct program *program = program_new(&options);
+	struct result result;
+
+	(void)state;
+	run_program(program, &result);
+	check_always(program, &result);
+	check_exact(program, &result);
+	assert_true(result.memory_max < 16u << 20);
+	assert_true(result.counts.in_flight_max < 40000);
+	result_free(&result);
+	program_free(program);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stack_in_launch),
+		cmocka_unit_test(test_stack_in_launch_shuffled),
+		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_graphs),
+		cmocka_unit_test(test_hits),
+		cmocka_unit_test(test_hits_shuffled),
+		cmocka_unit_test(test_hits_in_static_runtime),
+		cmocka_unit_test(test_ids_go_round),
+		cmocka_unit_test(test_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

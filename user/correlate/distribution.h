@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Making distributions; profile.h has what can be asked of one. */
+#ifndef GPUMON_CORRELATE_DISTRIBUTION_H
+#define GPUMON_CORRELATE_DISTRIBUTION_H
+
+#include "profile.h"
+
+/**
+ * struct gpumon_distribution - values by log-linear buckets; all zero is an empty one
+ * @buckets: from bucket @first on, as far as there are values
+ * @first: number of the first bucket
+ * @room: how many buckets
+ */
+struct gpumon_distribution {
+	uint64_t *buckets;
+	uint32_t first;
+	uint32_t room;
+	uint64_t count;
+	uint64_t sum;
+	uint64_t min;
+	uint64_t max;
+};
+
+/* NULL without memory. */
+struct gpumon_distribution *gpumon_distribution_new(void);
+/* 0, or -1 without memory: then only the buckets lack the value. */
+int gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t value);
+/* Free what is in it, not itself. */
+void gpumon_distribution_clear(struct gpumon_distribution *distribution);
+/* One of gpumon_distribution_new(). */
+void gpumon_distribution_free(struct gpumon_distribution *distribution);
+
+#endif /* GPUMON_CORRELATE_DISTRIBUTION_H */
