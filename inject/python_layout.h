@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Where things are in the running interpreter, and how they are read. */
+#ifndef GPUMON_PYTHON_LAYOUT_H
+#define GPUMON_PYTHON_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* How frames of Python are tied to those of C, by version. */
+enum gpumon_python_linkage {
+	GPUMON_PYTHON_NONE = 0,
+	GPUMON_PYTHON_OBJECTS = 1, /* to 3.9: a frame object for each call of the loop */
+	GPUMON_PYTHON_CFRAMES = 2, /* 3.10: and a CFrame in its frame */
+	GPUMON_PYTHON_ENTRIES = 3, /* 3.11: several functions, the outermost marked; a CFrame */
+	GPUMON_PYTHON_SHIMS = 4, /* from 3.12: a frame of Python's kind in the C frame ends them */
+};
+
+/**
+ * struct gpumon_python_layout - offsets in bytes
+ * @linkage: enum gpumon_python_linkage
+ * @tagged: low bits of the pointer to the code are no part of it
+ * @thread_id: pthread_self() of a thread state
+ * @thread_frame: frame, or CFrame, of a thread state
+ * @thread_cframe: CFrame, where @thread_frame is none
+ * @cframe_frame: frame of a CFrame, ~0 where it has none
+ * @cframe_previous: the next outer CFrame
+ * @previous: the next outer frame
+ * @code: of a frame
+ * @instruction: of a frame: a pointer, or a number where @instruction_unit is not 0
+ * @instruction_unit: bytes that the number counts
+ * @owner: of a frame, or its mark as outermost one
+ * @instructions: of a code object, in it
+ * @first_line: of a code object
+ * @file: of a code object
+ * @name: of a code object, qualified where there is such a name
+ * @lines: table of a code object
+ */
+struct gpumon_python_layout {
+	enum gpumon_python_linkage linkage;
+	bool tagged;
+	uint16_t thread_id;
+	uint16_t thread_frame;
+	uint16_t thread_cframe;
+	uint16_t cframe_frame;
+	uint16_t cframe_previous;
+	uint16_t previous;
+	uint16_t code;
+	uint16_t instruction;
+	uint16_t instruction_unit;
+	uint16_t owner;
+	uint16_t instructions;
+	uint16_t first_line;
+	uint16_t file;
+	uint16_t name;
+	uint16_t lines;
+};
+
+/* Owner of a frame that is no function's (3.12 and later), the lowest of such. */
+#define GPUMON_PYTHON_OWNER_SHIM 3
+
+/* Of all objects: their type, and of those with a size that. */
+#define GPUMON_PYTHON_TYPE 8
+#define GPUMON_PYTHON_SIZE 16
+
+enum gpumon_python_state {
+	GPUMON_PYTHON_ABSENT = 0,
+	GPUMON_PYTHON_UNPROVEN = 1, /* every load is checked by the kernel */
+	GPUMON_PYTHON_PROVEN = 2,   /* what was found in a thread was what it had to be */
+	GPUMON_PYTHON_REFUSED = 3,
+};
+
+/**
+ * struct gpumon_python - the interpreter
+ * @state: enum gpumon_python_state
+ * @failures: times that what was found was not what it had to be
+ * @layout: offsets
+ * @thread_state: PyGILState_GetThisThreadState(): needs no lock
+ * @line: PyCode_Addr2Line(): reads a table that does not change
+ * @length: PyUnicode_GetLength()
+ * @character: PyUnicode_ReadChar()
+ * @code_type: PyCode_Type
+ * @text_type: PyUnicode_Type
+ * @bytes_type: PyBytes_Type
+ * @loop_start: of the interpreter's loop, where @layout needs it
+ * @loop_end: its end
+ */
+struct gpumon_python {
+	_Atomic int state;
+	_Atomic unsigned int failures;
+	struct gpumon_python_layout layout;
+	void *(*thread_state)(void);
+	int (*line)(void *code, int offset);
+	ssize_t (*length)(void *text);
+	uint32_t (*character)(void *text, ssize_t index);
+	uint64_t code_type;
+	uint64_t text_type;
+	uint64_t bytes_type;
+	uint64_t loop_start;
+	uint64_t loop_end;
+};
+
+extern struct gpumon_python gpumon_python;
+
+/* It is not used any more, for a reason. */
+void gpumon_python_refuse(const char *why);
+
+/* What was found was not what it had to be; often enough without a proof, it is refused. */
+void gpumon_python_failed(void);
+
+struct gpumon_stack_thread;
+
+/**
+ * struct gpumon_python_reader - loads from the interpreter's memory
+ * @thread: caller's
+ * @checked: by the kernel, each one
+ * @bad: one was not possible; what was read since is 0
+ */
+struct gpumon_python_reader {
+	struct gpumon_stack_thread *thread;
+	bool checked;
+	bool bad;
+};
+
+uint64_t gpumon_python_read_checked(struct gpumon_python_reader *reader, uint64_t address);
+
+static inline uint64_t gpumon_python_word(struct gpumon_python_reader *reader, uint64_t address)
+{
+	if (__builtin_expect(reader->checked, 0))
+		return gpumon_python_read_checked(reader, address);
+	return *(const volatile uint64_t *)(uintptr_t)address;
+}
+
+/* Smaller ones never lie across two words. */
+static inline uint32_t gpumon_python_int(struct gpumon_python_reader *reader, uint64_t address)
+{
+	return (uint32_t)(gpumon_python_word(reader, address & ~7ull) >> (address & 7) * 8);
+}
+
+static inline uint8_t gpumon_python_byte(struct gpumon_python_reader *reader, uint64_t address)
+{
+	return (uint8_t)gpumon_python_int(reader, address);
+}
+
+/* --- python_code.c */
+
+struct gpumon_python_intern;
+
+/**
+ * gpumon_python_code_id - id of a line of a function
+ * @reader: for its object
+ * @code: address of the code object
+ * @instruction: as the frame has it
+ * @intern: gives new ones
+ *
+ * Return: the id; 0 for none. @reader is bad where this is no code object.
+ */
+uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t code,
+			       uint64_t instruction, const struct gpumon_python_intern *intern);
+
+bool gpumon_python_code_init(void);
+
+#endif /* GPUMON_PYTHON_LAYOUT_H */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Functions of Python on a stack. A thread's frames of Python are changed by
+ * that thread alone, and each keeps its code alive, so the thread itself may
+ * read them at any time: also where a library has released the interpreter's
+ * lock before it launched, as PyTorch does. Nothing else is read, no reference
+ * is taken, no lock asked for.
+ *
+ * One call of the interpreter's loop in C runs many functions of Python. Where
+ * these belong among the frames of C is known by address: with each call the
+ * loop keeps something on its own stack that the frames of Python lead to.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "../user/capture/format.h"
+#include "python_layout.h"
+#include "python_stack.h"
+#include "stack_internal.h"
+
+/* Frames of Python looked at in one walk, those that find no room too: a loop among them ends. */
+#define FRAMES_MAX 4096
+
+#define NO_SANITIZER __attribute__((no_sanitize("address", "thread", "undefined")))
+
+/**
+ * struct chain - the thread's frames of Python, the innermost first
+ * @reader: loads
+ * @frame: next one, 0 at the end
+ * @cframe: of the call of the loop that runs it, where there are such
+ * @looked: frames so far
+ */
+struct chain {
+	struct gpumon_python_reader reader;
+	uint64_t frame;
+	uint64_t cframe;
+	unsigned int looked;
+};
+
+/**
+ * struct merge - the stack as it is put together
+ * @view: frames of C
+ * @next: of these, first one that is not in @frames
+ * @frames: where to
+ * @room: of @frames
+ * @count: in @frames
+ * @cut: something found no room
+ */
+struct merge {
+	struct gpumon_stack_view view;
+	unsigned int next;
+	uint64_t *frames;
+	unsigned int room;
+	unsigned int count;
+	bool cut;
+};
+
+static NO_SANITIZER bool begin_chain(struct chain *chain)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	uint64_t state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
+
+	if (!state)
+		return false;
+	if (gpumon_python_word(&chain->reader, state + layout->thread_id) !=
+	    (uint64_t)pthread_self()) {
+		chain->reader.bad = true;
+		return false;
+	}
+	if (layout->thread_cframe)
+		chain->cframe = gpumon_python_word(&chain->reader, state + layout->thread_cframe);
+	if (layout->thread_frame)
+		chain->frame = gpumon_python_word(&chain->reader, state + layout->thread_frame);
+	else if (chain->cframe)
+		chain->frame =
+			gpumon_python_word(&chain->reader, chain->cframe + layout->cframe_frame);
+	return chain->frame && !chain->reader.bad;
+}
+
+/**
+ * struct group - functions that one call of the loop runs
+ * @ids: theirs, with GPUMON_STACK_FRAME_ID
+ * @count: of these
+ * @host: an address within the frame of that call, 0 where it is not known
+ */
+struct group {
+	uint64_t ids[GPUMON_STACK_WALK_MAX];
+	unsigned int count;
+	uint64_t host;
+};
+
+static NO_SANITIZER void add_frame(struct chain *chain, struct group *group,
+				   const struct gpumon_python_intern *intern)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	uint64_t code = gpumon_python_word(&chain->reader, chain->frame + layout->code);
+	uint64_t instruction =
+		layout->instruction_unit ?
+			gpumon_python_int(&chain->reader, chain->frame + layout->instruction) :
+			gpumon_python_word(&chain->reader, chain->frame + layout->instruction);
+	uint32_t id;
+
+	if (layout->tagged)
+		code &= ~3ull;
+	if (chain->reader.bad || group->count == GPUMON_STACK_WALK_MAX)
+		return;
+	id = gpumon_python_code_id(&chain->reader, code, instruction, intern);
+	if (id)
+		group->ids[group->count++] = GPUMON_STACK_FRAME_ID | id;
+}
+
+/* The next call's functions. False: there is none, or the chain makes no sense. */
+static NO_SANITIZER bool next_group(struct chain *chain, struct group *group,
+				    const struct gpumon_python_intern *intern)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+
+	group->count = 0;
+	group->host = chain->cframe;
+	while (chain->frame && !chain->reader.bad) {
+		uint64_t frame = chain->frame;
+		bool last = layout->linkage <= GPUMON_PYTHON_CFRAMES;
+
+		if (++chain->looked > FRAMES_MAX)
+			return false;
+		if (layout->linkage == GPUMON_PYTHON_SHIMS &&
+		    gpumon_python_byte(&chain->reader, frame + layout->owner) >=
+			    GPUMON_PYTHON_OWNER_SHIM) {
+			group->host = frame;
+			last = true;
+		} else {
+			add_frame(chain, group, intern);
+		}
+		if (layout->linkage == GPUMON_PYTHON_ENTRIES)
+			last = gpumon_python_byte(&chain->reader, frame + layout->owner);
+		chain->frame = gpumon_python_word(&chain->reader, frame + layout->previous);
+		if (!last)
+			continue;
+		if (layout->cframe_previous)
+			chain->cframe = gpumon_python_word(&chain->reader,
+							   chain->cframe + layout->cframe_previous);
+		return !chain->reader.bad;
+	}
+	return false;
+}
+
+static void put(struct merge *merge, const uint64_t *frames, unsigned int count)
+{
+	unsigned int left = merge->room - merge->count;
+
+	if (count > left) {
+		count = left;
+		merge->cut = true;
+	}
+	memcpy(merge->frames + merge->count, frames, count * sizeof(*frames));
+	merge->count += count;
+}
+
+/* The frame of C that runs the functions; view.count where it is not among those that are left. */
+static unsigned int find_host(const struct merge *merge, uint64_t host)
+{
+	const struct gpumon_stack_view *view = &merge->view;
+	unsigned int at = merge->next;
+
+	if (gpumon_python.layout.linkage == GPUMON_PYTHON_OBJECTS) {
+		while (at < view->count && (view->frames[at] <= gpumon_python.loop_start ||
+					    view->frames[at] > gpumon_python.loop_end))
+			at++;
+		return at;
+	}
+	while (at < view->count && host >= view->stack[at + 1])
+		at++;
+	return at < view->count && host >= view->stack[at] ? at : view->count;
+}
+
+/* Without addresses: as many calls of the loop as there are functions, or it is not known which. */
+static NO_SANITIZER bool counts_agree(const struct merge *merge, struct chain chain)
+{
+	const struct gpumon_stack_view *view = &merge->view;
+	unsigned int calls = 0;
+	unsigned int functions = 0;
+
+	if (gpumon_python.layout.linkage != GPUMON_PYTHON_OBJECTS)
+		return true;
+	for (unsigned int i = merge->next; i < view->count; i++)
+		calls += view->frames[i] > gpumon_python.loop_start &&
+			 view->frames[i] <= gpumon_python.loop_end;
+	while (chain.frame && !chain.reader.bad && functions < FRAMES_MAX) {
+		functions++;
+		chain.frame = gpumon_python_word(&chain.reader,
+						 chain.frame + gpumon_python.layout.previous);
+	}
+	return view->truncated ? calls <= functions : calls == functions;
+}
+
+/* What is left of the stack, where all that Python has to say was said. */
+static unsigned int finish(struct merge *merge, bool *truncated)
+{
+	const struct gpumon_stack_view *view = &merge->view;
+
+	put(merge, view->frames + merge->next, view->count - merge->next);
+	*truncated = view->truncated || merge->cut;
+	return merge->count;
+}
+
+/* Returns whether all functions of a thread that has some found their place. */
+static bool merge_python(struct merge *merge, struct chain *chain, struct group *group,
+			 const struct gpumon_python_intern *intern)
+{
+	bool found = false;
+
+	if (!begin_chain(chain) || !counts_agree(merge, *chain))
+		return false;
+	while (merge->count < merge->room && next_group(chain, group, intern)) {
+		unsigned int host = find_host(merge, group->host);
+
+		if (!group->count)
+			continue;
+		if (host < merge->view.count) {
+			put(merge, merge->view.frames + merge->next, host - merge->next);
+			put(merge, group->ids, group->count);
+			merge->next = host + 1;
+			found = true;
+		} else if (merge->view.truncated &&
+			   (gpumon_python.layout.linkage == GPUMON_PYTHON_OBJECTS ||
+			    group->host >= merge->view.stack[merge->view.count])) {
+			/* Further out than the walk came. */
+			put(merge, merge->view.frames + merge->next,
+			    merge->view.count - merge->next);
+			merge->next = merge->view.count;
+			put(merge, group->ids, group->count);
+		}
+	}
+	return found && !chain->reader.bad;
+}
+
+__attribute__((noinline)) unsigned int
+gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
+		    const struct gpumon_python_intern *intern)
+{
+	int state = atomic_load_explicit(&gpumon_python.state, memory_order_acquire);
+	struct merge merge = { .frames = frames, .room = room, .next = 1 };
+	struct chain chain = { .reader.checked = state == GPUMON_PYTHON_UNPROVEN };
+	struct group group;
+
+	*truncated = true;
+	/* The first frame is in here. */
+	if (!room || !gpumon_stack_view(&merge.view, room + 1))
+		return 0;
+	if (state == GPUMON_PYTHON_ABSENT || state == GPUMON_PYTHON_REFUSED)
+		return finish(&merge, truncated);
+	chain.reader.thread = gpumon_stack_thread();
+	if (merge_python(&merge, &chain, &group, intern)) {
+		if (chain.reader.checked) {
+			int unproven = GPUMON_PYTHON_UNPROVEN;
+
+			atomic_compare_exchange_strong(&gpumon_python.state, &unproven,
+						       GPUMON_PYTHON_PROVEN);
+		}
+	} else if (chain.reader.bad) {
+		/* Nothing that was guessed stays. */
+		gpumon_python_failed();
+		merge.count = 0;
+		merge.next = 1;
+		merge.cut = false;
+	}
+	return finish(&merge, truncated);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Stacks with the functions of CPython in them, each in the place of the C
+ * function that runs it. How that is done without the interpreter's lock is
+ * told in python_stack.c.
+ */
+#ifndef GPUMON_PYTHON_STACK_H
+#define GPUMON_PYTHON_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct gpumon_python_frame - a function of Python that has called
+ * @function: its qualified name ("Class.method"; the bare one before Python 3.11), UTF-8, with
+ *            an end, cut at about 500 bytes
+ * @function_length: bytes of it
+ * @file: as Python has it, UTF-8, with an end, cut at about 1000 bytes
+ * @file_length: bytes of it
+ * @line: where it is, 0 where that is not known
+ * @first_line: where it begins
+ */
+struct gpumon_python_frame {
+	const char *function;
+	size_t function_length;
+	const char *file;
+	size_t file_length;
+	uint32_t line;
+	uint32_t first_line;
+};
+
+/**
+ * struct gpumon_python_intern - gives frames their ids
+ * @frame: called for a line of a function that was not seen before, or was forgotten: gives the
+ *         same id for the same frame, 0 where there is no room; in the thread that walks, with or
+ *         without the interpreter's lock: must not call Python, nor wait
+ * @context: for it
+ * @generation: ids of another generation are forgotten
+ */
+struct gpumon_python_intern {
+	uint32_t (*frame)(void *context, const struct gpumon_python_frame *frame);
+	void *context;
+	uint32_t generation;
+};
+
+/**
+ * gpumon_python_init - look for an interpreter in this process
+ *
+ * May be called again when one may have come; takes the loader's lock as dlsym does. After
+ * gpumon_stack_init().
+ *
+ * Return: there is one of a version that is known; gpumon_python_problem() tells of one that
+ * is not.
+ */
+bool gpumon_python_init(void);
+
+/**
+ * gpumon_python_problem - why there are no functions of Python in stacks
+ *
+ * Can also come up later: what is known of a version is compared with the running interpreter
+ * when its first functions are seen.
+ *
+ * Return: a sentence; NULL where there is no interpreter, or nothing is wrong with it.
+ */
+const char *gpumon_python_problem(void);
+
+/**
+ * gpumon_python_stack - as gpumon_stack_walk(), with functions of Python
+ * @frames: filled; functions of Python are GPUMON_STACK_FRAME_ID with an id of @intern, in the
+ *          place of the frame of the interpreter's loop that runs them
+ * @room: of @frames
+ * @truncated: as gpumon_stack_walk(); functions of Python beyond the last frame that could be
+ *             found are there nevertheless
+ * @intern: gives ids
+ *
+ * Return: how many of @frames are filled.
+ */
+unsigned int gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
+				 const struct gpumon_python_intern *intern);
+
+#endif /* GPUMON_PYTHON_STACK_H */
