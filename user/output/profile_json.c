@@ -210,6 +210,8 @@ static struct json_object *damage(const struct gpumon_capture_damage *from)
 	bad |= gpumon_json_add_u64(object, "broken_records", from->broken_records);
 	bad |= gpumon_json_add_u64(object, "unknown_records", from->unknown_records);
 	bad |= gpumon_json_add_u64(object, "missing_chunks", from->missing_chunks);
+	bad |= gpumon_json_add_u64(object, "unreadable_files", from->unreadable_files);
+	bad |= gpumon_json_add_bool(object, "broken_info", from->broken_info);
 	return whole(object, bad);
 }
 

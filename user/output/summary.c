@@ -354,6 +354,10 @@ static void missing(const struct summary *summary)
 		cause(summary, view->damage->broken_chunks, red, "chunks that are broken", "");
 		cause(summary, view->damage->broken_records, red, "records that are broken", "");
 		cause(summary, view->damage->missing_chunks, red, "chunks that are not there", "");
+		cause(summary, view->damage->unreadable_files, red, "files that cannot be read",
+		      "");
+		cause(summary, view->damage->broken_info, red, "capture.json that cannot be read",
+		      "");
 		cause(summary, view->damage->unknown_records, plain,
 		      "records of a kind that this version does not know", "");
 	}

@@ -64,8 +64,15 @@ static const struct {
 					 "use a newer gpumon" },
 	[GPUMON_LOSS_RECORDER] = { "recorder", "records that could not be written",
 				   "make room on the disk" },
+	[GPUMON_LOSS_INTERRUPTED] = { "interrupted",
+				      "records of signal handlers, amid another of their thread",
+				      "" },
+	[GPUMON_LOSS_BROKEN] = { "broken", "what the program left in the channel was no record",
+				 "" },
+	[GPUMON_LOSS_TOO_LONG] = { "too_long", "records longer than a block of the channel", "" },
 };
 
+/* A cause that came later than this table has no advice. */
 #define LOSS(field)                                                                              \
 	((unsigned int)cause < GPUMON_LOSS_CAUSES && losses[cause].field ? losses[cause].field : \
 									   "unknown")
@@ -82,7 +89,9 @@ const char *gpumon_loss_text(enum gpumon_loss cause)
 
 const char *gpumon_loss_advice(enum gpumon_loss cause)
 {
-	return LOSS(advice);
+	if ((unsigned int)cause >= GPUMON_LOSS_CAUSES || !losses[cause].advice)
+		return "";
+	return losses[cause].advice;
 }
 
 const char *gpumon_match_key(enum gpumon_match match)
@@ -163,7 +172,8 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 		missing->unmatched_launches = counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED];
 	if (damage)
 		missing->damaged = damage->truncated_bytes + damage->broken_chunks +
-				   damage->broken_records + damage->missing_chunks;
+				   damage->broken_records + damage->missing_chunks +
+				   damage->broken_info + damage->unreadable_files;
 }
 
 const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missing *missing)

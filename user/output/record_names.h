@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Strings of many processes' captures under numbers of one table. */
+#ifndef GPUMON_OUTPUT_RECORD_NAMES_H
+#define GPUMON_OUTPUT_RECORD_NAMES_H
+
+#include "../capture/format.h"
+#include "../correlate/map.h"
+#include "intern.h"
+
+/**
+ * struct gpumon_record_names - the table
+ * @numbers: process and string id to a number of @texts
+ * @kernels: number to that of the demangled text
+ * @functions: number to that of the API function without version and variant
+ */
+struct gpumon_record_names {
+	struct gpumon_intern texts;
+	struct gpumon_map numbers;
+	struct gpumon_map kernels;
+	struct gpumon_map functions;
+};
+
+/* Of a record from a file: its text lies within it. -1 without memory. */
+int gpumon_names_add(struct gpumon_record_names *names, uint32_t process,
+		     const struct gpumon_record_string *string);
+
+/* Numbers of texts, from 1 on; 0 of an unknown string, or without memory. */
+uint32_t gpumon_names_string(const struct gpumon_record_names *names, uint32_t process,
+			     uint32_t string);
+uint32_t gpumon_names_kernel(struct gpumon_record_names *names, uint32_t process, uint32_t string);
+uint32_t gpumon_names_function(struct gpumon_record_names *names, uint32_t process,
+			       uint32_t string);
+uint32_t gpumon_names_text(struct gpumon_record_names *names, const char *text);
+
+/* The text of a number; of 0 what is given. */
+const char *gpumon_names_of(const struct gpumon_record_names *names, uint32_t number,
+			    const char *unknown);
+void gpumon_names_clear(struct gpumon_record_names *names);
+
+#endif /* GPUMON_OUTPUT_RECORD_NAMES_H */
