@@ -17,6 +17,10 @@ static const char *const words[GPUMON_LOSS_CAUSES] = {
 		"events of the module, overwritten before they were read: gpumon-user set event-ring on --size",
 	[GPUMON_LOSS_UNKNOWN_RECORD] = "records of CUPTI of a kind that is not known",
 	[GPUMON_LOSS_RECORDER] = "records that could not be written",
+	[GPUMON_LOSS_INTERRUPTED] =
+		"records of signal handlers, which came amid another record of their thread",
+	[GPUMON_LOSS_BROKEN] = "places in a process's memory that held no record",
+	[GPUMON_LOSS_TOO_LONG] = "records that were too long",
 };
 
 void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES], uint64_t unwritten)

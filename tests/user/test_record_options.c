@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Options of record, where a program's own words begin, wrong usage of the commands for captures. */
+#include "common.h"
+
+#include <string.h>
+
+#include "record/options.h"
+
+#define CHECK_USAGE(want, ...)                                      \
+	do {                                                        \
+		struct captured c = capture("", __VA_ARGS__, NULL); \
+		assert_int_equal(c.status, GPUMON_EXIT_USAGE);      \
+		assert_string_equal(c.out, "");                     \
+		if (!strstr(c.err, want))                           \
+			fail_msg("no \"%s\" in: %s", want, c.err);  \
+		captured_free(&c);                                  \
+	} while (0)
+
+static const struct option options[] = {
+	GPUMON_RECORD_OPTIONS,
+	{ "quiet", no_argument, NULL, 'q' },
+	{ 0 },
+};
+
+static void split(void **state)
+{
+	static const struct {
+		const char *words[8];
+		int index;
+		bool explicit;
+	} cases[] = {
+		{ { "record", "./a" }, 1, false },
+		{ { "record", "--", "./a", "-q" }, 1, true },
+		{ { "record", "-q", "./a", "-q" }, 2, false },
+		{ { "record", "-o", "dir", "./a", "--", "x" }, 3, false },
+		{ { "record", "-odir", "./a" }, 2, false },
+		{ { "record", "-qo", "dir", "./a" }, 3, false },
+		{ { "record", "-qodir", "./a" }, 2, false },
+		{ { "record", "--output", "dir", "./a" }, 3, false },
+		{ { "record", "--output=dir", "./a" }, 2, false },
+		{ { "record", "--out", "dir", "./a" }, 3, false },
+		{ { "record", "--sync", "./a" }, 2, false },
+		/* A prefix of a name without an argument, and one of names with one. */
+		{ { "record", "--mem", "./a" }, 2, false },
+		{ { "record", "--buf", "1M", "./a" }, 3, false },
+		{ { "record", "-", "x" }, 1, false },
+		{ { "record", "-p", "1", "-d", "2" }, 5, false },
+		/* The argument is missing: getopt says so. */
+		{ { "record", "-o" }, 2, false },
+		{ { "record" }, 1, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *words[9] = { NULL };
+		bool explicit;
+		int count = 0, index;
+
+		while (count < 8 && cases[i].words[count]) {
+			words[count] = (char *)cases[i].words[count];
+			count++;
+		}
+		index = gpumon_record_split(count, words, options, &explicit);
+		/* "-o" without its argument takes what is not there. */
+		if (index > count)
+			index = count;
+		if (index != cases[i].index || explicit != cases[i].explicit)
+			fail_msg("case %zu: %d, %d", i, index, explicit);
+	}
+}
+
+static void wrong_usage(void **state)
+{
+	(void)state;
+	CHECK_USAGE("no program to run, and no --pid", "record");
+	CHECK_USAGE("no program to run, and no --pid", "record", "--");
+	CHECK_USAGE("either a program or --pid", "record", "-p", "1", "--", "true");
+	CHECK_USAGE("unexpected", "record", "-p", "1", "--window", "unexpected");
+	CHECK_USAGE("--pid: \"0\"", "record", "-p", "0");
+	CHECK_USAGE("--pid: \"x\"", "record", "-p", "x");
+	CHECK_USAGE("--duration: \"0\"", "record", "-d", "0", "true");
+	CHECK_USAGE("--window: \"kernel\" is neither", "record", "--window", "kernel", "true");
+	CHECK_USAGE("--window: \"range:\" is neither", "record", "--window", "range:", "true");
+	CHECK_USAGE("--buffer: \"1\" is not a size from 1M to 1024M", "record", "--buffer", "1",
+		    "true");
+	CHECK_USAGE("--buffer: \"2G\"", "record", "--buffer", "2G", "true");
+	CHECK_USAGE("--buffer: \"-1M\"", "record", "--buffer", "-1M", "true");
+	CHECK_USAGE("--buffer: \"1T\"", "record", "--buffer", "1T", "true");
+	CHECK_USAGE("--buffer: \"99999999999999999999G\"", "record", "--buffer",
+		    "99999999999999999999G", "true");
+	CHECK_USAGE("--max-size: \"17179869184G\"", "record", "--max-size", "17179869184G", "true");
+	CHECK_USAGE("--stack-depth: \"513\"", "record", "--stack-depth", "513", "true");
+	CHECK_USAGE("unknown option --frobnicate", "record", "--frobnicate", "true");
+	CHECK_USAGE("--output: the name is empty", "record", "-o", "", "true");
+
+	CHECK_USAGE("no program, no --pid and no capture", "correlate");
+	CHECK_USAGE("leave out -o, -p, -d", "correlate", "/", "-o", "x");
+	CHECK_USAGE("--rows: \"0\"", "correlate", "--rows", "0", "/");
+	CHECK_USAGE("no capture given", "flamegraph");
+	CHECK_USAGE("no capture given", "report");
+	CHECK_USAGE("the name of a capture is empty", "report", "");
+	CHECK_USAGE("--output: the name is empty", "report", "-o", "", "x");
+	CHECK_USAGE("leave nothing together", "flamegraph", "--cpu-only", "--gpu-only", "x");
+	CHECK_USAGE("which format?", "export", "x");
+	CHECK_USAGE("one format at a time", "export", "--chrome", "--pprof", "x");
+	CHECK_USAGE("no capture given", "export", "--perfetto");
+	CHECK_USAGE("two captures are compared", "diff", "a");
+	CHECK_USAGE("two captures are compared", "diff", "a", "b", "c");
+}
+
+static struct gpumon_session_options parse(const char *name, const char *argument)
+{
+	struct gpumon_context context = { .err = stderr, .out = stdout };
+	struct gpumon_session_options session;
+	const struct option *option = options;
+
+	while (strcmp(option->name, name) != 0)
+		option++;
+	optarg = (char *)argument;
+	gpumon_record_options_default(&session);
+	assert_int_equal(gpumon_record_option(&context, &session, option->val), 0);
+	return session;
+}
+
+static void what_is_recorded(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t on, off;
+	} cases[] = {
+		{ "sync", GPUMON_RECORD_SYNCHRONISATION, 0 },
+		{ "memory", GPUMON_RECORD_ALLOCATIONS, 0 },
+		{ "unified-memory", GPUMON_RECORD_UNIFIED, 0 },
+		{ "nvtx", GPUMON_RECORD_RANGES, 0 },
+		{ "api", GPUMON_RECORD_ALL_CALLS, 0 },
+		{ "latency", GPUMON_RECORD_LATENCY, 0 },
+		{ "no-stacks", 0, GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON },
+		{ "no-python", 0, GPUMON_RECORD_PYTHON },
+	};
+	struct gpumon_session_options session;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		session = parse(cases[i].name, NULL);
+		assert_int_equal(session.recorder.settings.record,
+				 (GPUMON_RECORD_BY_DEFAULT | cases[i].on) & ~cases[i].off);
+	}
+	session = parse("window", "range:step 7");
+	assert_int_equal(session.recorder.settings.window, GPUMON_WINDOW_RANGE);
+	assert_string_equal(session.recorder.settings.range, "step 7");
+	assert_true(session.recorder.settings.record & GPUMON_RECORD_RANGES);
+	session = parse("window", "profiler");
+	assert_int_equal(session.recorder.settings.window, GPUMON_WINDOW_PROFILER);
+	assert_int_equal(parse("buffer", "64MiB").recorder.channel_bytes, 64 << 20);
+	assert_int_equal(parse("buffer", "2048K").recorder.channel_bytes, 2 << 20);
+	assert_int_equal(parse("max-size", "3G").recorder.max_bytes, 3ULL << 30);
+	assert_int_equal(parse("cupti-buffer", "1G").recorder.settings.buffer_mib, 1024);
+	assert_int_equal(parse("stack-depth", "512").recorder.settings.stack_depth, 512);
+	assert_int_equal(parse("duration", "1.5").duration_ns, 1500000000);
+	assert_false(parse("no-driver", NULL).recorder.driver);
+	session = parse("pid", "42");
+	assert_int_equal(session.pid_count, 1);
+	assert_int_equal(session.pids[0], 42);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(split),
+		cmocka_unit_test(wrong_usage),
+		cmocka_unit_test(what_is_recorded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
