@@ -37,8 +37,8 @@ struct gpumon_distribution *gpumon_distribution_new(void)
 static int make_room(struct gpumon_distribution *distribution, uint32_t bucket)
 {
 	uint32_t end = distribution->first + distribution->room;
-	uint32_t first = distribution->room && distribution->first < bucket ? distribution->first
-									    : bucket;
+	uint32_t first = distribution->room && distribution->first < bucket ? distribution->first :
+									      bucket;
 	uint64_t *buckets;
 
 	/* Neighbours will come too. */
@@ -68,8 +68,7 @@ int gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t v
 		distribution->max = value;
 	distribution->count++;
 	distribution->sum += value;
-	if ((bucket < distribution->first ||
-	     bucket >= distribution->first + distribution->room) &&
+	if ((bucket < distribution->first || bucket >= distribution->first + distribution->room) &&
 	    make_room(distribution, bucket))
 		return -1;
 	distribution->buckets[bucket - distribution->first]++;

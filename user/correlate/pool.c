@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "map.h"
+#include "pool.h"
+
+#define BLOCK_SIZE (64u << 10)
+
+static void *take(struct gpumon_pool *pool, size_t size)
+{
+	void *taken;
+
+	size = (size + 7) & ~(size_t)7;
+	if (size > pool->left) {
+		size_t length = size > BLOCK_SIZE / 4 ? size : BLOCK_SIZE;
+		void **blocks;
+		char *block;
+
+		blocks = realloc(pool->blocks, (pool->blocks_used + 1) * sizeof(*blocks));
+		if (!blocks)
+			return NULL;
+		pool->blocks = blocks;
+		block = malloc(length);
+		if (!block)
+			return NULL;
+		pool->blocks[pool->blocks_used++] = block;
+		/* A large thing has a block of its own, the begun one stays in use. */
+		if (length != BLOCK_SIZE)
+			return block;
+		pool->block = block;
+		pool->left = length;
+	}
+	taken = pool->block;
+	pool->block += size;
+	pool->left -= size;
+	return taken;
+}
+
+static const char **find_text(const char **texts, size_t mask, const char *text, size_t length)
+{
+	size_t i = gpumon_hash_bytes(text, length) & mask;
+
+	while (texts[i] && (strncmp(texts[i], text, length) != 0 || texts[i][length]))
+		i = (i + 1) & mask;
+	return &texts[i];
+}
+
+static int grow_texts(struct gpumon_pool *pool)
+{
+	size_t mask = pool->texts ? pool->mask * 2 + 1 : 255;
+	const char **texts = calloc(mask + 1, sizeof(*texts));
+
+	if (!texts)
+		return -1;
+	for (size_t i = 0; pool->texts && i <= pool->mask; i++) {
+		if (pool->texts[i])
+			*find_text(texts, mask, pool->texts[i], strlen(pool->texts[i])) =
+				pool->texts[i];
+	}
+	free(pool->texts);
+	pool->texts = texts;
+	pool->mask = mask;
+	return 0;
+}
+
+const char *gpumon_pool_part(struct gpumon_pool *pool, const char *text, size_t length)
+{
+	const char **slot;
+	char *copy;
+
+	length = strnlen(text, length);
+	if ((!pool->texts || pool->used * 4 > pool->mask * 3) && grow_texts(pool))
+		return NULL;
+	slot = find_text(pool->texts, pool->mask, text, length);
+	if (*slot)
+		return *slot;
+	copy = take(pool, length + 1);
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	*slot = copy;
+	pool->used++;
+	return copy;
+}
+
+const char *gpumon_pool_text(struct gpumon_pool *pool, const char *text)
+{
+	return gpumon_pool_part(pool, text, strlen(text));
+}
+
+void *gpumon_pool_zalloc(struct gpumon_pool *pool, size_t size)
+{
+	void *taken = take(pool, size);
+
+	if (taken)
+		memset(taken, 0, size);
+	return taken;
+}
+
+void gpumon_pool_clear(struct gpumon_pool *pool)
+{
+	for (size_t i = 0; i < pool->blocks_used; i++)
+		free(pool->blocks[i]);
+	free(pool->blocks);
+	free(pool->texts);
+	memset(pool, 0, sizeof(*pool));
+}
+
+void *gpumon_array_add(void **array, uint32_t *used, uint32_t *room, size_t size)
+{
+	char *at;
+
+	if (*used == *room) {
+		uint32_t more = *room ? *room * 2 : 16;
+		void *grown = more > *room ? reallocarray(*array, more, size) : NULL;
+
+		if (!grown)
+			return NULL;
+		*array = grown;
+		*room = more;
+	}
+	at = (char *)*array + (size_t)(*used)++ * size;
+	memset(at, 0, size);
+	return at;
+}
+
+static uint32_t *find_key(const struct gpumon_keys *keys, const struct gpumon_key *key)
+{
+	uint64_t hash = 0;
+	uint32_t i;
+
+	for (unsigned int part = 0; part < GPUMON_KEY_SIZE; part++)
+		hash = gpumon_hash(hash + key->part[part]);
+	i = (uint32_t)hash & keys->mask;
+	while (keys->slots[i] && memcmp(&keys->keys[keys->slots[i] - 1], key, sizeof(*key)) != 0)
+		i = (i + 1) & keys->mask;
+	return &keys->slots[i];
+}
+
+static int grow_keys(struct gpumon_keys *keys)
+{
+	uint32_t mask = keys->slots ? keys->mask * 2 + 1 : 63;
+	uint32_t *slots = calloc((size_t)mask + 1, sizeof(*slots));
+
+	if (!slots)
+		return -1;
+	free(keys->slots);
+	keys->slots = slots;
+	keys->mask = mask;
+	for (uint32_t i = 0; i < keys->used; i++)
+		*find_key(keys, &keys->keys[i]) = i + 1;
+	return 0;
+}
+
+uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *key, bool *added)
+{
+	struct gpumon_key *at;
+	uint32_t *slot;
+
+	if (added)
+		*added = false;
+	if (!keys->slots && !added)
+		return GPUMON_KEY_NONE;
+	if (added && (!keys->slots || (uint64_t)keys->used * 4 > (uint64_t)keys->mask * 3) &&
+	    grow_keys(keys))
+		return GPUMON_KEY_NONE;
+	slot = find_key(keys, key);
+	if (*slot)
+		return *slot - 1;
+	if (!added)
+		return GPUMON_KEY_NONE;
+	at = GPUMON_ARRAY_ADD(keys->keys, keys->used, keys->room);
+	if (!at)
+		return GPUMON_KEY_NONE;
+	*at = *key;
+	*slot = keys->used;
+	*added = true;
+	return keys->used - 1;
+}
+
+void gpumon_keys_clear(struct gpumon_keys *keys)
+{
+	free(keys->keys);
+	free(keys->slots);
+	memset(keys, 0, sizeof(*keys));
+}
