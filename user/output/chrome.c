@@ -41,8 +41,7 @@ static uint32_t pid_of(const struct gpumon_track *track)
 	case GPUMON_TRACK_DRIVER:
 		return PID_DRIVER;
 	default:
-		/* Of several hosts or containers two may be the same. */
-		return of->number ? of->number : PID_DRIVER + of->id;
+		return of->number;
 	}
 }
 

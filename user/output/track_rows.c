@@ -6,6 +6,9 @@
 #include "../histogram.h"
 #include "track_rows.h"
 
+/* Above all pids of Linux, below what formats use for other things. */
+#define PID_OTHER 50000000u
+
 static uint64_t pair(uint32_t high, uint32_t low)
 {
 	return (uint64_t)high << 32 | low;
@@ -121,6 +124,7 @@ const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows
 	struct gpumon_track_process *process = gpumon_rows_find_process(rows, number);
 	struct gpumon_record_names *names = rows->names;
 	const char *command, *executable, *base, *host;
+	uint32_t number_shown;
 	char name[512];
 
 	if (!process || process->track)
@@ -136,7 +140,13 @@ const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows
 		 *base	  ? base :
 			    "process",
 		 *host ? " on " : "", host);
-	process->track = new_track(rows, GPUMON_TRACK_PROCESS, NULL, process->pid, name);
+	/* Of another host or container one may have the same: readers would mix them up. */
+	number_shown = process->pid;
+	for (size_t i = 0; i < rows->process_count; i++) {
+		if (rows->processes[i].track && rows->processes[i].track->number == number_shown)
+			number_shown = PID_OTHER + number;
+	}
+	process->track = new_track(rows, GPUMON_TRACK_PROCESS, NULL, number_shown, name);
 	return process->track;
 }
 

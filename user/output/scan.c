@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../capture/capture.h"
+#include "../histogram.h"
+#include "output.h"
+#include "output_text.h"
+#include "record_names.h"
+#include "tree.h"
+
+#define BINS_MAX (1u << 16)
+
+/* Strings that are looked up once all are known. */
+struct wanted {
+	uint32_t process;
+	uint32_t host;
+	uint32_t executable;
+	uint32_t command;
+};
+
+struct note {
+	uint32_t process;
+	uint32_t text;
+};
+
+/* A process tells of its totals again and again: the last ones hold. */
+struct totals {
+	uint32_t process;
+	struct gpumon_record_totals last;
+};
+
+struct reading {
+	struct gpumon_scan *scan;
+	struct totals *totals;
+	size_t totals_count;
+	struct gpumon_record_names names;
+	struct gpumon_map rows; /* process, device, context, stream to a place + 1 */
+	struct gpumon_map contexts;
+	struct wanted *wanted;
+	size_t wanted_count;
+	struct note *notes;
+	size_t note_count;
+	size_t process_count;
+	size_t row_count;
+	uint64_t *until; /* by row: what was added last ends here, so that overlaps count once */
+	size_t until_count;
+	uint32_t context_count;
+	uint64_t last_ns;
+	bool failed;
+};
+
+void gpumon_scan_free(struct gpumon_scan *scan)
+{
+	if (!scan)
+		return;
+	for (unsigned int i = 0; i < scan->process_count; i++) {
+		free(scan->processes[i].host);
+		free(scan->processes[i].executable);
+		free(scan->processes[i].command);
+	}
+	for (unsigned int i = 0; i < scan->note_count; i++)
+		free(scan->notes[i]);
+	for (unsigned int i = 0; i < scan->row_count; i++)
+		free(scan->rows[i].busy_ns);
+	free(scan->processes);
+	free(scan->notes);
+	free(scan->rows);
+	free(scan->host);
+	free(scan->command);
+	free(scan);
+}
+
+/* Printable, of what a file says. */
+static char *safe_copy(struct reading *reading, const char *text)
+{
+	size_t len = strlen(text) + 1;
+	char *copy = malloc(len);
+
+	if (copy)
+		gpumon_text_cut(copy, len, text, 0);
+	else
+		reading->failed = true;
+	return copy;
+}
+
+static char *string_copy(struct reading *reading, uint32_t process, uint32_t string)
+{
+	return safe_copy(reading,
+			 gpumon_names_of(&reading->names,
+					 gpumon_names_string(&reading->names, process, string),
+					 ""));
+}
+
+static struct gpumon_scan_row *row_of(struct reading *reading, uint32_t process, uint32_t device,
+				      uint32_t context, uint32_t stream, size_t *place)
+{
+	uint64_t key = (uint64_t)process << 32 | context, number;
+	struct gpumon_scan_row *row;
+
+	number = gpumon_map_get(&reading->contexts, key);
+	if (!number) {
+		number = ++reading->context_count;
+		if (gpumon_map_set(&reading->contexts, key, number))
+			return NULL;
+	}
+	/* A device has a row of all its streams, which is in no context. */
+	key = stream == ~0u ? (uint64_t)process << 32 | device : number << 32 | stream;
+	key = stream == ~0u ? ~key : key;
+	*place = (size_t)gpumon_map_get(&reading->rows, key);
+	if (*place)
+		return &reading->scan->rows[--*place];
+	row = GPUMON_GROW(reading->scan->rows, reading->row_count);
+	if (!row || !GPUMON_GROW(reading->until, reading->until_count))
+		return NULL;
+	reading->scan->row_count = (unsigned int)reading->row_count;
+	*place = reading->row_count - 1;
+	row->process = process;
+	row->device = device;
+	row->context = context;
+	row->stream = stream;
+	row->busy_ns = calloc(reading->scan->bins, sizeof(*row->busy_ns));
+	if (!row->busy_ns || gpumon_map_set(&reading->rows, key, reading->row_count))
+		return NULL;
+	return row;
+}
+
+/*
+ * Work comes about in the order of its time: what began before the end of what came
+ * last overlaps it. Of work that comes late the part before is not seen, which a
+ * picture of some hundred bins does not show.
+ */
+static void add_busy(struct reading *reading, uint32_t process, uint32_t device, uint32_t context,
+		     uint32_t stream, uint64_t start, uint64_t end)
+{
+	struct gpumon_scan *scan = reading->scan;
+	uint64_t first, last, covered;
+	struct gpumon_scan_row *row;
+	size_t place;
+
+	row = row_of(reading, process, device, context, stream, &place);
+	if (!row) {
+		reading->failed = true;
+		return;
+	}
+	covered = reading->until[place];
+	/* Late by more than a bin: another thread's buffer, and not an overlap. */
+	if (start < covered && end + scan->bin_ns > covered)
+		start = covered;
+	if (end > covered)
+		reading->until[place] = end;
+	if (start < scan->first_ns)
+		start = scan->first_ns;
+	if (end <= start)
+		return;
+	first = (start - scan->first_ns) / scan->bin_ns;
+	last = (end - 1 - scan->first_ns) / scan->bin_ns;
+	for (uint64_t bin = first; bin <= last && bin < scan->bins; bin++) {
+		uint64_t begin = scan->first_ns + bin * scan->bin_ns;
+		uint64_t from = start > begin ? start : begin;
+		uint64_t to = end < begin + scan->bin_ns ? end : begin + scan->bin_ns;
+
+		row->busy_ns[bin] += to - from;
+		if (row->busy_ns[bin] > scan->bin_ns)
+			row->busy_ns[bin] = scan->bin_ns;
+	}
+}
+
+static void on_work(struct reading *reading, uint32_t process, const struct gpumon_record *record)
+{
+	/* Only what all three have at the same place would do; they differ behind the times. */
+	union {
+		struct gpumon_record_kernel kernel;
+		struct gpumon_record_copy copy;
+		struct gpumon_record_set set;
+	} work;
+	uint32_t device, context, stream;
+	uint64_t start, end;
+
+	gpumon_record_copy(&work, sizeof(work), record);
+	switch (record->type) {
+	case GPUMON_RECORD_COPY:
+		device = work.copy.device;
+		context = work.copy.context;
+		stream = work.copy.stream;
+		break;
+	case GPUMON_RECORD_SET:
+		device = work.set.device;
+		context = work.set.context;
+		stream = work.set.stream;
+		break;
+	default:
+		device = work.kernel.device;
+		context = work.kernel.context;
+		stream = work.kernel.stream;
+	}
+	start = work.kernel.start_ns;
+	end = work.kernel.end_ns;
+	if (!start)
+		return;
+	if (record->flags & GPUMON_WORK_UNFINISHED && end < start)
+		end = reading->last_ns;
+	add_busy(reading, process, device, context, stream, start, end);
+	add_busy(reading, process, device, 0, ~0u, start, end);
+}
+
+static void on_process(struct reading *reading, uint32_t process,
+		       const struct gpumon_record_process *record)
+{
+	struct gpumon_scan_process *to;
+	struct wanted *wanted;
+
+	to = GPUMON_GROW(reading->scan->processes, reading->process_count);
+	wanted = GPUMON_GROW(reading->wanted, reading->wanted_count);
+	if (!to || !wanted) {
+		reading->failed = true;
+		return;
+	}
+	reading->scan->process_count = (unsigned int)reading->process_count;
+	to->number = process;
+	to->pid = record->pid;
+	to->host_pid = record->host_pid;
+	to->rank = record->rank;
+	to->cupti_version = record->cupti_version;
+	to->driver_version = record->driver_version;
+	*wanted = (struct wanted){ process, record->host, record->executable, record->command };
+}
+
+static void on_totals(struct reading *reading, uint32_t process, const struct gpumon_record *record)
+{
+	struct totals *totals = NULL;
+
+	for (size_t i = reading->totals_count; i-- && !totals;) {
+		if (reading->totals[i].process == process)
+			totals = &reading->totals[i];
+	}
+	if (!totals)
+		totals = GPUMON_GROW(reading->totals, reading->totals_count);
+	if (!totals) {
+		reading->failed = true;
+		return;
+	}
+	totals->process = process;
+	gpumon_record_copy(&totals->last, sizeof(totals->last), record);
+}
+
+static void add_totals(struct reading *reading)
+{
+	struct gpumon_record_totals *to = &reading->scan->totals;
+
+	reading->scan->totals_known = reading->totals_count > 0;
+	for (size_t i = 0; i < reading->totals_count; i++) {
+		const struct gpumon_record_totals *from = &reading->totals[i].last;
+
+		to->launches += from->launches;
+		to->captured += from->captured;
+		to->kernels += from->kernels;
+		to->copies += from->copies;
+		to->sets += from->sets;
+		to->device_bytes += from->device_bytes;
+	}
+}
+
+static void on_record(struct reading *reading, uint32_t process, const struct gpumon_record *record)
+{
+	struct gpumon_record_process of;
+	struct gpumon_record_note from;
+	struct note *note;
+
+	switch (record->type) {
+	case GPUMON_RECORD_STRING:
+		if (gpumon_names_add(&reading->names, process,
+				     (const struct gpumon_record_string *)record))
+			reading->failed = true;
+		break;
+	case GPUMON_RECORD_PROCESS:
+		gpumon_record_copy(&of, sizeof(of), record);
+		on_process(reading, process, &of);
+		break;
+	case GPUMON_RECORD_NOTE:
+		gpumon_record_copy(&from, sizeof(from), record);
+		note = GPUMON_GROW(reading->notes, reading->note_count);
+		if (note)
+			*note = (struct note){ process, from.text };
+		else
+			reading->failed = true;
+		break;
+	case GPUMON_RECORD_TOTALS:
+		on_totals(reading, process, record);
+		break;
+	case GPUMON_RECORD_KERNEL:
+	case GPUMON_RECORD_COPY:
+	case GPUMON_RECORD_SET:
+		if (reading->scan->bin_ns)
+			on_work(reading, process, record);
+		break;
+	default:
+		break;
+	}
+}
+
+static int read_capture(struct reading *reading, const char *path, unsigned int number,
+			uint32_t *base)
+{
+	struct gpumon_scan *scan = reading->scan;
+	const struct gpumon_capture_info *info;
+	const struct gpumon_record *record;
+	struct gpumon_capture_cursor cursor;
+	struct gpumon_capture *capture;
+
+	if (gpumon_capture_open(path, &capture)) {
+		errno = 0;
+		return -1;
+	}
+	while (!reading->failed && (record = gpumon_capture_next(capture, &cursor))) {
+		bool driver = cursor.process == GPUMON_PROCESS_DRIVER;
+		uint32_t process = driver ? ~number : *base + cursor.process;
+
+		on_record(reading, process, record);
+	}
+	info = gpumon_capture_info(capture);
+	if (!number) {
+		scan->created_ns = info->created_ns;
+		scan->host = safe_copy(reading, info->host);
+		scan->command = safe_copy(reading, info->command ? info->command : "");
+		scan->ended = true;
+	}
+	scan->ended &= info->ended;
+	*base += gpumon_capture_processes(capture);
+	gpumon_capture_free(capture);
+	return 0;
+}
+
+static void add_notes(struct reading *reading)
+{
+	struct gpumon_scan *scan = reading->scan;
+	size_t n = 0;
+
+	for (size_t i = 0; i < reading->note_count && !reading->failed; i++) {
+		char *text =
+			string_copy(reading, reading->notes[i].process, reading->notes[i].text);
+		bool there = !text || !*text;
+
+		for (size_t k = 0; k < n && !there; k++)
+			there = !strcmp(scan->notes[k], text);
+		if (!there && GPUMON_GROW(scan->notes, n)) {
+			scan->notes[n - 1] = text;
+			scan->note_count = (unsigned int)n;
+			continue;
+		}
+		reading->failed |= !there;
+		free(text);
+	}
+}
+
+static int row_order(const void *a, const void *b)
+{
+	const struct gpumon_scan_row *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	/* All of the device first. */
+	if ((x->stream == ~0u) != (y->stream == ~0u))
+		return x->stream == ~0u ? -1 : 1;
+	if (x->context != y->context)
+		return x->context < y->context ? -1 : 1;
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
+int gpumon_scan_load(const char *const *paths, unsigned int count,
+		     const struct gpumon_profile *profile, unsigned int bins,
+		     struct gpumon_scan **scan)
+{
+	struct reading reading = { .scan = calloc(1, sizeof(*reading.scan)) };
+	uint64_t last_ns = 0;
+	uint32_t base = 0;
+	int ret = 0;
+
+	*scan = NULL;
+	if (!reading.scan) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (profile && bins) {
+		reading.scan->bins = bins < BINS_MAX ? bins : BINS_MAX;
+		gpumon_profile_times(profile, &reading.scan->first_ns, &last_ns);
+		reading.last_ns = last_ns;
+		if (last_ns > reading.scan->first_ns)
+			reading.scan->bin_ns =
+				(last_ns - reading.scan->first_ns) / reading.scan->bins + 1;
+	}
+	for (unsigned int i = 0; i < count && !ret; i++)
+		ret = read_capture(&reading, paths[i], i, &base);
+	for (size_t i = 0; i < reading.wanted_count && !ret; i++) {
+		const struct wanted *wanted = &reading.wanted[i];
+		struct gpumon_scan_process *process = &reading.scan->processes[i];
+
+		process->host = string_copy(&reading, wanted->process, wanted->host);
+		process->executable = string_copy(&reading, wanted->process, wanted->executable);
+		process->command = string_copy(&reading, wanted->process, wanted->command);
+	}
+	if (!ret) {
+		add_notes(&reading);
+		add_totals(&reading);
+	}
+	if (reading.scan->row_count)
+		qsort(reading.scan->rows, reading.scan->row_count, sizeof(*reading.scan->rows),
+		      row_order);
+	if (!ret && reading.failed) {
+		errno = ENOMEM;
+		ret = -1;
+	}
+	gpumon_names_clear(&reading.names);
+	gpumon_map_clear(&reading.rows);
+	gpumon_map_clear(&reading.contexts);
+	free(reading.wanted);
+	free(reading.notes);
+	free(reading.totals);
+	free(reading.until);
+	if (ret)
+		gpumon_scan_free(reading.scan);
+	else
+		*scan = reading.scan;
+	return ret;
+}
