@@ -59,7 +59,7 @@ static void print_help(struct gpumon_context *context)
 static void print_overview(FILE *out)
 {
 	fputs("Usage: gpumon-user COMMAND [OPTION]…\n\n"
-	      "GPU driver statistics kept by the gpumon kernel module.\n\n"
+	      "What GPU drivers do, and which code launched what on the GPU.\n\n"
 	      "Commands:\n",
 	      out);
 	for (size_t i = 0; i < N_COMMANDS; i++)
