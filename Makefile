@@ -42,6 +42,10 @@ modules_install:
 user:
 	+$(MAKE) -C user
 
+# The BPF programs alone; gpumon-user makes its own.
+bpf:
+	+$(MAKE) -C bpf
+
 # --- both
 
 install: modules_install install-user
@@ -75,6 +79,7 @@ clean:
 	@test ! -e '$(KERNELDIR)/Makefile' || \
 		$(MAKE) -C '$(KERNELDIR)' M='$(abspath $(BUILD))' clean
 	@test ! -e user/Makefile || $(MAKE) -C user clean
+	@rm -rf bpf/out tests/uprobe/out
 	@test ! -e tests/user/Makefile || $(MAKE) -C tests/user clean
 	@find . \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name Module.symvers -o -name modules.order \) -delete
@@ -116,6 +121,7 @@ help:
 	@echo 'make                    gpumon.ko and user/gpumon-user'
 	@echo 'make modules            the module, for KERNELDIR=$(KERNELDIR)'
 	@echo 'make user               the tool'
+	@echo 'make bpf                its BPF programs alone, with clang and bpftool'
 	@echo 'make install            both, below DESTDIR= (PREFIX=$(PREFIX) for the tool)'
 	@echo 'make dkms-install       the module through dkms; dkms-uninstall takes it away'
 	@echo 'make clean'
@@ -128,5 +134,5 @@ help:
 	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= DESTDIR= PREFIX= are honoured.'
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
-.PHONY: all modules modules_install user install install-user uninstall \
+.PHONY: all modules modules_install user bpf install install-user uninstall \
 	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check demo bench help

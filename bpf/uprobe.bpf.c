@@ -179,12 +179,11 @@ static long step(__u32 index, struct walk *w)
 	return 0;
 }
 
-static __noinline bool same(const struct uprobe_stack *known, const struct uprobe_stack *stack,
-			    __u32 current)
+static __noinline bool same(const struct uprobe_stack *known, const struct uprobe_stack *stack)
 {
 	__u32 i;
 
-	if (known->count != stack->count || known->flags != stack->flags || known->type != current)
+	if (known->count != stack->count || known->flags != stack->flags)
 		return false;
 	for (i = 0; i < UPROBE_DEPTH; i++) {
 		if (i >= stack->count)
@@ -210,9 +209,15 @@ static __noinline __u32 send_copy(const struct walk *w)
 		return 0;
 	__sync_fetch_and_add(&copies_sent, 1);
 	id = __sync_fetch_and_add(&last_stack, 1) + 1;
-	bpf_probe_read_kernel(&copy->stack, sizeof(copy->stack), w->stack);
 	copy->stack.type = UPROBE_COPY;
 	copy->stack.id = id;
+	copy->stack.count = w->count;
+	copy->stack.flags = w->flags | UPROBE_ONCE;
+	for (__u32 i = 0; i < UPROBE_DEPTH; i++) {
+		if (i >= w->count)
+			break;
+		copy->stack.frames[i] = w->stack->frames[i];
+	}
 	copy->sp = w->sp;
 	copy->fp = w->fp;
 	copy->reserved = 0;
@@ -238,30 +243,38 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 	struct uprobe_stack *known = NULL;
 	__u32 size = stack->count;
 
+	if (size > UPROBE_DEPTH)
+		return 0;
 	if (settled)
 		known = bpf_map_lookup_elem(&stacks, &hash);
-	if (known && same(known, stack, current)) {
+	if (known && known->type != current)
+		known = NULL;
+	if (known && !same(known, stack)) {
+		known = NULL;
+	} else if (!known && settled) {
+		/* Its id comes when it was sent, so that an id that is found always was. */
+		stack->type = current;
+		stack->id = 0;
+		if (!bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY))
+			known = bpf_map_lookup_elem(&stacks, &hash);
+	}
+	if (known && known->id) {
 		count(UPROBE_STACK_KNOWN);
 		return known->id;
 	}
 	stack->type = UPROBE_STACK;
 	stack->id = __sync_fetch_and_add(&last_stack, 1) + 1;
-	if (size > UPROBE_DEPTH)
-		return 0;
+	if (!known) {
+		stack->flags |= UPROBE_ONCE;
+		count(UPROBE_STACK_NO_ROOM);
+	}
 	size = size * sizeof(__u64) + __builtin_offsetof(struct uprobe_stack, frames);
 	if (bpf_ringbuf_output(&events, stack, size, wake()))
 		return 0;
 	count(UPROBE_STACK_NEW);
-	if (!settled)
-		return stack->id;
-	/*
-	 * Only now, so that an id that is found was sent before. Of two threads
-	 * that come at once one gets its stack in; both ids are right.
-	 */
-	stack->type = current;
-	if ((known && known->type == current) ||
-	    bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY))
-		count(UPROBE_STACK_NO_ROOM);
+	/* Of two threads that come at once, each with an id, one stays; both were sent. */
+	if (known)
+		known->id = stack->id;
 	return stack->id;
 }
 
@@ -365,8 +378,7 @@ static __noinline bool nested(const struct uprobe_thread *thread, __u64 sp, __u6
 	if (!thread->pending.time_ns) {
 		__u64 now;
 
-		if (bpf_probe_read_user(&now, sizeof(now), (void *)thread->sp) ||
-		    now != thread->ra)
+		if (bpf_probe_read_user(&now, sizeof(now), (void *)thread->sp) || now != thread->ra)
 			return false;
 	}
 #endif

@@ -19,8 +19,8 @@
 #define UPROBE_COMM_SIZE 16
 
 /* A probe's cookie: number of the function, and what it is in the upper half. */
-#define UPROBE_BLOCKING (1u << 0) /* its return is probed, too */
-#define UPROBE_THUNK	(1u << 1) /* may jump to another one, whose number is above the shift */
+#define UPROBE_BLOCKING	   (1u << 0) /* its return is probed, too */
+#define UPROBE_THUNK	   (1u << 1) /* may jump to another one, whose number is above the shift */
 #define UPROBE_THUNK_SHIFT 8
 #define UPROBE_NOWHERE	   (~0u)
 
@@ -48,6 +48,8 @@ struct uprobe_hit {
 
 /* The walk ended before the stack did. */
 #define UPROBE_TRUNCATED (1u << 0)
+/* Its id is that of one hit, since the table has no room for the stack. */
+#define UPROBE_ONCE (1u << 1)
 
 struct uprobe_stack {
 	__u32 type;
@@ -116,7 +118,7 @@ enum uprobe_counter {
 	UPROBE_LOST_STACK,	/* hits that were sent without their stack */
 	UPROBE_STACK_NEW,	/* stacks that were sent */
 	UPROBE_STACK_KNOWN,	/* hits with a stack that was sent before */
-	UPROBE_STACK_NO_ROOM,	/* stacks that the table could not take: sent each time */
+	UPROBE_STACK_NO_ROOM,	/* stacks sent for one hit alone: not in the table */
 	UPROBE_STACK_TRUNCATED, /* hits whose stack is not whole */
 	UPROBE_STACK_COPIED,	/* of these, walked further by userspace */
 	UPROBE_RETURN_UNSEEN,	/* blocking calls whose return did not come by */

@@ -109,7 +109,8 @@ int gpumon_uprobes_supported(const char *root, struct gpumon_error *err);
  *
  * Return: it, or NULL with @err.
  */
-struct gpumon_uprobes *gpumon_uprobes_attach(pid_t pid, const struct gpumon_uprobes_options *options,
+struct gpumon_uprobes *gpumon_uprobes_attach(pid_t pid,
+					     const struct gpumon_uprobes_options *options,
 					     struct gpumon_error *err);
 
 /* The same, but a process in which there is no such library yet is watched until there is. */

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * A program of known calls: threads that launch by known paths, and an account
+ * of it on standard output, as JSON. It is linked with stand-ins, or loads
+ * them when it runs.
+ *
+ * usage: program THREADS ROUNDS [go=FILE] [load=LIBRARY:FUNCTION] [reload=N] [pause=US] [stay=FILE]
+ *                [leader-exits] [exec] [vfork]
+ *   go=      waits for the file before it begins; prints a line with its pid before
+ *   load=    calls that function, of a library loaded after go=, instead of the usual ones
+ *   reload=  loads and unloads it so often, ROUNDS calls each time
+ *   pause=   between rounds
+ *   stay=    waits for that file at the end, in cudaDeviceSynchronize's place
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CALLED(X)                      \
+	X(cudaLaunchKernel)            \
+	X(__cudaLaunchKernel)          \
+	X(cudaLaunchKernel_ptsz)       \
+	X(__cudaLaunchKernel_ptsz)     \
+	X(cudaLaunchKernelExC)         \
+	X(cudaLaunchCooperativeKernel) \
+	X(cudaGraphLaunch)             \
+	X(cudaMemcpyAsync)             \
+	X(cudaMemsetAsync)             \
+	X(cudaMemcpy)                  \
+	X(cudaStreamSynchronize)       \
+	X(cudaDeviceSynchronize)       \
+	X(cudaNotKnownToAnybody)       \
+	X(cuLaunchKernel)              \
+	X(cuMemcpyHtoD_v2)             \
+	X(hipLaunchKernel)             \
+	X(hipModuleLaunchKernel)       \
+	X(hipStreamSynchronize)        \
+	X(zeCommandListAppendLaunchKernel)
+
+#define NUMBER(name) CALL_##name,
+enum called {
+	CALLED(NUMBER) CALLS
+};
+
+#ifndef NO_LIBRARIES
+#define DECLARE(name) int name(void);
+CALLED(DECLARE)
+#define ADDRESS(name) [CALL_##name] = name,
+static int (*const functions[CALLS])(void) = { CALLED(ADDRESS) };
+#else
+static int (*const functions[CALLS])(void);
+#endif
+#define NAME(name) [CALL_##name] = #name,
+static const char *const names[CALLS] = { CALLED(NAME) };
+
+struct worker {
+	pthread_t thread;
+	long tid;
+	unsigned long count[CALLS];
+	unsigned long loaded;
+};
+
+static unsigned long rounds;
+static unsigned int pause_us;
+static int (*loaded)(void);
+
+/* Each path is functions of its own, none of which ends with a jump. */
+#define PATH(name, next, ...)                                                              \
+	static __attribute__((noinline)) int name(struct worker *worker, enum called call) \
+	{                                                                                  \
+		char room[__VA_ARGS__] = { 0 };                                            \
+		int result;                                                                \
+                                                                                           \
+		__asm__ volatile("" : : "r"(room) : "memory");                             \
+		result = next(worker, call);                                               \
+		__asm__ volatile("" : : "r"(room) : "memory");                             \
+		return result + 1;                                                         \
+	}
+
+static __attribute__((noinline)) int finally_call(struct worker *worker, enum called call)
+{
+	int result;
+
+	if (loaded) {
+		worker->loaded++;
+		result = loaded();
+	} else {
+		worker->count[call]++;
+		result = functions[call]();
+	}
+	__asm__ volatile("" : : : "memory");
+	return result + 1;
+}
+
+PATH(forward_inner, finally_call, 24)
+PATH(forward_outer, forward_inner, 400)
+PATH(backward_inner, finally_call, 8)
+PATH(backward_middle, backward_inner, 3000)
+PATH(backward_outer, backward_middle, 56)
+
+static __attribute__((noinline)) int deep(struct worker *worker, enum called call,
+					  unsigned int more)
+{
+	int result = more ? deep(worker, call, more - 1) : finally_call(worker, call);
+
+	__asm__ volatile("" : : : "memory");
+	return result + 1;
+}
+
+static __attribute__((noinline)) void one_round(struct worker *worker, unsigned long round)
+{
+	static const enum called forward[] = {
+		CALL_cudaLaunchKernel,	    CALL_cudaLaunchKernel, CALL_cudaLaunchKernel,
+		CALL___cudaLaunchKernel,    CALL_cudaMemcpyAsync,  CALL_cudaLaunchKernelExC,
+		CALL_cudaMemsetAsync,	    CALL_cuLaunchKernel,   CALL___cudaLaunchKernel_ptsz,
+		CALL_cudaLaunchKernel_ptsz,
+	};
+	static const enum called backward[] = {
+		CALL_cudaLaunchKernel,	    CALL_cudaGraphLaunch,
+		CALL_cudaStreamSynchronize, CALL_cudaMemcpy,
+		CALL_cuMemcpyHtoD_v2,	    CALL_cudaLaunchCooperativeKernel,
+		CALL_hipLaunchKernel,	    CALL_hipModuleLaunchKernel,
+		CALL_hipStreamSynchronize,  CALL_zeCommandListAppendLaunchKernel,
+		CALL_cudaNotKnownToAnybody, CALL_cudaDeviceSynchronize,
+	};
+
+	for (unsigned int i = 0; i < sizeof(forward) / sizeof(forward[0]); i++)
+		forward_outer(worker, forward[i]);
+	if (round % 8 == 0)
+		for (unsigned int i = 0; i < sizeof(backward) / sizeof(backward[0]); i++)
+			backward_outer(worker, backward[i]);
+	if (round % 64 == 0)
+		deep(worker, CALL_cudaLaunchKernel, 40);
+	if (pause_us)
+		usleep(pause_us);
+}
+
+static void *work(void *data)
+{
+	struct worker *worker = data;
+
+	worker->tid = syscall(SYS_gettid);
+	for (unsigned long i = 0; i < rounds; i++)
+		one_round(worker, i);
+	return NULL;
+}
+
+static void wait_for(const char *file)
+{
+	while (access(file, F_OK))
+		usleep(1000);
+}
+
+static void print_account(const struct worker *workers, unsigned int count, const char *function)
+{
+	const struct {
+		const char *name;
+		void *address;
+	} places[] = {
+		{ "finally_call", finally_call },
+		{ "forward_inner", forward_inner },
+		{ "forward_outer", forward_outer },
+		{ "backward_inner", backward_inner },
+		{ "backward_middle", backward_middle },
+		{ "backward_outer", backward_outer },
+		{ "deep", deep },
+		{ "one_round", one_round },
+		{ "work", work },
+		{ "wait_for", wait_for },
+	};
+
+	printf("{\"pid\":%d,\"threads\":{", (int)getpid());
+	for (unsigned int i = 0; i < count; i++) {
+		const char *comma = "";
+
+		printf("%s\"%ld\":{", i ? "," : "", workers[i].tid);
+		for (unsigned int j = 0; j < CALLS; j++) {
+			if (!workers[i].count[j])
+				continue;
+			printf("%s\"%s\":%lu", comma, names[j], workers[i].count[j]);
+			comma = ",";
+		}
+		if (workers[i].loaded)
+			printf("%s\"%s\":%lu", comma, function, workers[i].loaded);
+		printf("}");
+	}
+	printf("},\"places\":{");
+	for (unsigned int i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		printf("%s\"%s\":%lu", i ? "," : "", places[i].name,
+		       (unsigned long)places[i].address);
+	printf("}}\n");
+	fflush(stdout);
+}
+
+static void run(struct worker *workers, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			abort();
+	for (unsigned int i = 0; i < count; i++)
+		pthread_join(workers[i].thread, NULL);
+}
+
+struct plan {
+	unsigned int count;
+	const char *go, *library, *function, *stay;
+	unsigned int reload;
+	bool exec, vfork;
+	char **argv;
+};
+
+static void *main_thread(void *data)
+{
+	const struct plan *plan = data;
+	struct worker *workers = calloc(plan->count, sizeof(*workers));
+
+	if (plan->go)
+		wait_for(plan->go);
+	if (plan->vfork) {
+		/* A child that shares the memory makes a call: not the program's. */
+		pid_t child = vfork();
+
+		if (!child) {
+			functions[CALL_cudaLaunchKernel]();
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+	for (unsigned int i = 0; i < (plan->reload ? plan->reload : 1); i++) {
+		void *library = NULL;
+
+		if (plan->library) {
+			library = dlopen(plan->library, RTLD_NOW);
+			loaded = library ? (int (*)(void))dlsym(library, plan->function) : NULL;
+			if (!loaded) {
+				fprintf(stderr, "%s\n", dlerror());
+				exit(1);
+			}
+			/* What is loaded just now has no probes yet. */
+			usleep(plan->reload ? 0 : 500000);
+		}
+		run(workers, plan->count);
+		if (plan->reload)
+			dlclose(library);
+	}
+	print_account(workers, plan->count, plan->function);
+	if (plan->stay)
+		wait_for(plan->stay);
+	if (plan->exec) {
+		plan->argv[1] = "1";
+		plan->argv[2] = "3";
+		plan->argv[3] = NULL;
+		execv("/proc/self/exe", plan->argv);
+	}
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	struct plan plan = { .count = 1, .argv = argv };
+	bool leader_exits = false;
+	pthread_t thread;
+
+	if (argc < 3)
+		return 2;
+	plan.count = (unsigned int)atoi(argv[1]);
+	rounds = strtoul(argv[2], NULL, 0);
+	for (int i = 3; i < argc; i++) {
+		char *value = strchr(argv[i], '=');
+
+		if (!strncmp(argv[i], "go=", 3)) {
+			plan.go = value + 1;
+		} else if (!strncmp(argv[i], "load=", 5)) {
+			plan.library = strtok(value + 1, ":");
+			plan.function = strtok(NULL, ":");
+		} else if (!strncmp(argv[i], "reload=", 7)) {
+			plan.reload = (unsigned int)atoi(value + 1);
+		} else if (!strncmp(argv[i], "pause=", 6)) {
+			pause_us = (unsigned int)atoi(value + 1);
+		} else if (!strncmp(argv[i], "stay=", 5)) {
+			plan.stay = value + 1;
+		} else if (!strcmp(argv[i], "leader-exits")) {
+			leader_exits = true;
+		} else if (!strcmp(argv[i], "exec")) {
+			plan.exec = true;
+		} else if (!strcmp(argv[i], "vfork")) {
+			plan.vfork = true;
+		} else {
+			return 2;
+		}
+	}
+	printf("{\"pid\":%d}\n", (int)getpid());
+	fflush(stdout);
+	if (!leader_exits)
+		return main_thread(&plan) != NULL;
+	if (pthread_create(&thread, NULL, main_thread, &plan))
+		abort();
+	pthread_exit(NULL);
+}

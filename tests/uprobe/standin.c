@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Libraries with the names and symbols of CUDA's runtime and driver, HIP and
+ * Level Zero, that do nothing, but call each other as the real ones do: the
+ * runtime the driver. One source, with -DSTANDIN_CUDART, _CUDA, _HIP or _ZE.
+ */
+#include <stdatomic.h>
+#include <time.h>
+
+/* As long as a real launch has code around the call: frames of these show in stacks. */
+#define FUNCTION(name)  \
+	int name(void); \
+	__attribute__((noinline)) int name(void)
+
+static __attribute__((unused)) void wait_a_little(void)
+{
+	struct timespec a_little = { .tv_nsec = 20000 };
+
+	nanosleep(&a_little, NULL);
+}
+
+static volatile unsigned long calls;
+
+#define LEAF(name)        \
+	FUNCTION(name)    \
+	{                 \
+		calls++;  \
+		return 0; \
+	}
+
+/* Begins with an instruction that the kernel cannot run elsewhere: no uprobe there. */
+#define LEAF_LOCKED(name)                     \
+	FUNCTION(name)                        \
+	{                                     \
+		static atomic_ulong locked;   \
+                                              \
+		atomic_fetch_add(&locked, 1); \
+		return 0;                     \
+	}
+
+#define LEAF_WAITING(name)       \
+	FUNCTION(name)           \
+	{                        \
+		calls++;         \
+		wait_a_little(); \
+		return 0;        \
+	}
+
+/* Not a tail call, and not optimised into one. */
+#define OVER(name, driver)             \
+	int driver(void);              \
+	FUNCTION(name)                 \
+	{                              \
+		int result = driver(); \
+		calls++;               \
+		return result;         \
+	}
+
+#ifdef STANDIN_CUDA
+LEAF(cuLaunchKernel)
+LEAF(cuLaunchKernel_ptsz)
+LEAF(cuLaunchKernelEx)
+LEAF(cuLaunchCooperativeKernel)
+LEAF(cuGraphLaunch)
+LEAF(cuMemcpyAsync)
+LEAF(cuMemsetD8Async)
+LEAF_LOCKED(cuMemsetD16Async)
+LEAF_WAITING(cuMemcpyHtoD_v2)
+LEAF_WAITING(cuStreamSynchronize)
+LEAF_WAITING(cuCtxSynchronize)
+LEAF_WAITING(cuEventSynchronize)
+/* Nothing that is probed. */
+LEAF(cuDeviceGetCount)
+#endif
+
+#ifdef STANDIN_CUDART
+OVER(cudaLaunchKernel, cuLaunchKernel)
+OVER(cudaLaunchKernel_ptsz, cuLaunchKernel_ptsz)
+OVER(cudaLaunchKernelExC, cuLaunchKernelEx)
+OVER(cudaLaunchCooperativeKernel, cuLaunchCooperativeKernel)
+OVER(cudaGraphLaunch, cuGraphLaunch)
+OVER(cudaMemcpyAsync, cuMemcpyAsync)
+OVER(cudaMemsetAsync, cuMemsetD8Async)
+OVER(cudaMemcpy, cuMemcpyHtoD_v2)
+OVER(cudaStreamSynchronize, cuStreamSynchronize)
+OVER(cudaDeviceSynchronize, cuCtxSynchronize)
+OVER(cudaEventSynchronize, cuEventSynchronize)
+OVER(cudaGetDeviceCount, cuDeviceGetCount)
+/* A function that is not probed, and launches: the driver's hit is the only one. */
+OVER(cudaNotKnownToAnybody, cuLaunchKernel)
+
+/* As nvcc 13's runtime: it jumps. */
+int __cudaLaunchKernel(void);
+int __cudaLaunchKernel_ptsz(void);
+#if defined(__x86_64__)
+__asm__(".globl __cudaLaunchKernel\n.type __cudaLaunchKernel, @function\n__cudaLaunchKernel:\n"
+	"push %rbp\nmov %rsp, %rbp\npop %rbp\njmp cudaLaunchKernel_here\n"
+	".size __cudaLaunchKernel, . - __cudaLaunchKernel\n"
+	".set cudaLaunchKernel_here, cudaLaunchKernel\n"
+	/* A jump that is not seen without running it. */
+	".globl __cudaLaunchKernel_ptsz\n.type __cudaLaunchKernel_ptsz, @function\n"
+	"__cudaLaunchKernel_ptsz:\n"
+	"lea cudaLaunchKernel_ptsz_here(%rip), %rax\njmp *%rax\n"
+	".size __cudaLaunchKernel_ptsz, . - __cudaLaunchKernel_ptsz\n"
+	".set cudaLaunchKernel_ptsz_here, cudaLaunchKernel_ptsz\n");
+#else
+int __cudaLaunchKernel(void)
+{
+	return cudaLaunchKernel();
+}
+int __cudaLaunchKernel_ptsz(void)
+{
+	return cudaLaunchKernel_ptsz();
+}
+#endif
+#endif
+
+#ifdef STANDIN_HIP
+static __attribute__((noinline)) int launch_inside(void)
+{
+	calls++;
+	return 0;
+}
+FUNCTION(hipModuleLaunchKernel)
+{
+	int result = launch_inside();
+
+	calls++;
+	return result;
+}
+/* Calls its own exported function: one launch. */
+FUNCTION(hipLaunchKernel)
+{
+	int result = hipModuleLaunchKernel();
+
+	calls++;
+	return result;
+}
+LEAF(hipMemcpyAsync)
+LEAF_WAITING(hipStreamSynchronize)
+LEAF_WAITING(hipDeviceSynchronize)
+#endif
+
+#ifdef STANDIN_ZE
+LEAF(zeCommandListAppendLaunchKernel)
+LEAF(zeCommandListAppendMemoryCopy)
+LEAF_WAITING(zeCommandQueueSynchronize)
+#endif

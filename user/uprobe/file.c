@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../symbol/elf_find.h"
+#include "function.h"
+#include "process.h"
+
+/* A function of a file that has the runtime in it, by where it begins. */
+struct begin {
+	uint64_t offset;
+	bool runtime;
+};
+
+struct reader {
+	struct gpumon_uprobe_file *file;
+	uint64_t *addresses; /* of sites */
+	struct begin *begins;
+	size_t begin_count;
+	size_t begin_room;
+};
+
+/* Two names of one function are one site: the first, unless that is a version of before. */
+static int read_site(void *data, const struct gpumon_elf_function *function)
+{
+	struct reader *reader = data;
+	struct gpumon_uprobe_file *file = reader->file;
+	unsigned int kind = gpumon_function_kind(function->name);
+	struct gpumon_uprobe_site *sites;
+	uint64_t *addresses;
+
+	if (!strcmp(function->name, "_dl_debug_state"))
+		file->linker_offset = function->offset;
+	if (!kind || function->ifunc)
+		return 0;
+	for (unsigned int i = 0; i < file->site_count; i++)
+		if (file->sites[i].offset == function->offset)
+			return 0;
+	sites = realloc(file->sites, (file->site_count + 1) * sizeof(*sites));
+	if (sites)
+		file->sites = sites;
+	addresses = realloc(reader->addresses, (file->site_count + 1) * sizeof(*addresses));
+	if (addresses)
+		reader->addresses = addresses;
+	if (!sites || !addresses)
+		return -ENOMEM;
+	sites[file->site_count] = (struct gpumon_uprobe_site){
+		.name = strndup(function->name, strcspn(function->name, "@")),
+		.offset = function->offset,
+		.kind = kind,
+		.jumps_to = -1,
+	};
+	if (!sites[file->site_count].name)
+		return -ENOMEM;
+	addresses[file->site_count++] = function->address;
+	return 0;
+}
+
+static int read_begin(void *data, const struct gpumon_elf_function *function)
+{
+	struct reader *reader = data;
+	struct begin *begins = reader->begins;
+
+	if (reader->begin_count == reader->begin_room) {
+		reader->begin_room = reader->begin_room ? 2 * reader->begin_room : 256;
+		begins = realloc(begins, reader->begin_room * sizeof(*begins));
+		if (!begins)
+			return -ENOMEM;
+		reader->begins = begins;
+	}
+	begins[reader->begin_count++] =
+		(struct begin){ function->offset, gpumon_function_of_runtime(function->name) };
+	return 0;
+}
+
+static int compare_begins(const void *a, const void *b)
+{
+	const struct begin *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return (int)x->runtime - (int)y->runtime;
+}
+
+/* From a function of the runtime to the next one that is none of it. */
+static int find_spans(struct reader *reader)
+{
+	struct gpumon_uprobe_file *file = reader->file;
+	struct gpumon_uprobe_span *spans;
+	bool within = false;
+
+	qsort(reader->begins, reader->begin_count, sizeof(*reader->begins), compare_begins);
+	for (size_t i = 0; i < reader->begin_count; i++) {
+		const struct begin *begin = &reader->begins[i];
+
+		if (begin->runtime && !within) {
+			spans = realloc(file->spans, (file->span_count + 1) * sizeof(*spans));
+			if (!spans)
+				return -ENOMEM;
+			file->spans = spans;
+			spans[file->span_count++] =
+				(struct gpumon_uprobe_span){ begin->offset, UINT64_MAX };
+		} else if (!begin->runtime && within) {
+			file->spans[file->span_count - 1].end = begin->offset;
+		}
+		within = begin->runtime;
+	}
+	return 0;
+}
+
+static bool read_soname(Elf *elf, char *soname, size_t room)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Dyn entry;
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag; i++) {
+			const char *name;
+
+			if (entry.d_tag != DT_SONAME)
+				continue;
+			name = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
+			if (!name)
+				return false;
+			snprintf(soname, room, "%s", name);
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Functions that only jump on to another one that is probed are left out, or
+ * one call would count twice: nvcc calls __cudaLaunchKernel, which does that.
+ */
+static void leave_out_jumps(struct reader *reader, unsigned int machine)
+{
+	struct gpumon_uprobe_file *file = reader->file;
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < file->site_count; i++) {
+		uint8_t code[32];
+		int64_t distance = 0;
+		ssize_t n = pread(file->fd, code, sizeof(code), (off_t)file->sites[i].offset);
+		bool jumps = n > 0 && gpumon_function_jump(code, (size_t)n, machine, &distance);
+		bool known = false;
+
+		for (unsigned int j = 0; jumps && j < file->site_count; j++)
+			if (j != i &&
+			    reader->addresses[j] == reader->addresses[i] + (uint64_t)distance)
+				known = true;
+		/* Its offset is marked, since others may jump to it in turn. */
+		if (known)
+			file->sites[i].kind = 0;
+	}
+	for (unsigned int i = 0; i < file->site_count; i++) {
+		if (file->sites[i].kind)
+			file->sites[left++] = file->sites[i];
+		else
+			free(file->sites[i].name);
+	}
+	file->site_count = left;
+}
+
+/* Of those whose code does not tell where they jump, the name does. */
+static void name_jumps(struct gpumon_uprobe_file *file)
+{
+	for (unsigned int i = 0; i < file->site_count; i++) {
+		file->sites[i].jumps_to = -1;
+		for (unsigned int j = 0; j < file->site_count; j++)
+			if (!strncmp(file->sites[i].name, "__", 2) &&
+			    !strcmp(file->sites[i].name + 2, file->sites[j].name))
+				file->sites[i].jumps_to = (int)j;
+	}
+}
+
+void gpumon_uprobe_file_launches_only(struct gpumon_uprobe_file *file)
+{
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < file->site_count; i++) {
+		if (file->sites[i].kind & GPUMON_FUNCTION_LAUNCH)
+			file->sites[left++] = file->sites[i];
+		else
+			free(file->sites[i].name);
+	}
+	file->site_count = left;
+	name_jumps(file);
+}
+
+int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file)
+{
+	struct reader reader = { .file = file };
+	const char *slash = strrchr(file->path, '/'), *why = "";
+	unsigned int machine = EM_NONE;
+	char soname[256];
+	GElf_Ehdr header;
+	int result;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(file->fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header)) {
+		machine = header.e_machine;
+		if (gelf_getclass(elf) != ELFCLASS64)
+			machine = EM_NONE;
+		file->api =
+			gpumon_library_of_api(slash ? slash + 1 : file->path) ||
+			(read_soname(elf, soname, sizeof(soname)) && gpumon_library_of_api(soname));
+	}
+	elf_end(elf);
+	if (machine == EM_NONE)
+		return 0;
+	file->build_id_size = (uint8_t)gpumon_elf_build_id(file->fd, file->build_id);
+	result = gpumon_elf_functions(file->fd, read_site, &reader, &why);
+	if (result == -1)
+		snprintf(file->why, sizeof(file->why), "its symbols cannot be read: %s", why);
+	if (!result && file->site_count) {
+		leave_out_jumps(&reader, machine);
+		name_jumps(file);
+		if (!file->api) {
+			result = gpumon_elf_functions(file->fd, read_begin, &reader, &why);
+			if (!result)
+				result = find_spans(&reader);
+		}
+	}
+	free(reader.addresses);
+	free(reader.begins);
+	return result == -ENOMEM ? -1 : 0;
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "../symbol/elf_find.h"
+#include "process.h"
+#include "rule.h"
+
+/* A line of /proc/PID/maps */
+struct line {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint64_t inode;
+	uint64_t device;
+	bool executable;
+	char *path;
+};
+
+static bool parse_line(char *text, struct line *line)
+{
+	unsigned int major, minor;
+	char permissions[5];
+	size_t length;
+	int at = 0;
+
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &line->start, &line->end, permissions, &line->offset, &major, &minor,
+		   &line->inode, &at) < 7 ||
+	    !at)
+		return false;
+	line->executable = permissions[2] == 'x';
+	line->device = makedev(major, minor);
+	line->path = text + at;
+	length = strcspn(line->path, "\n");
+	line->path[length] = '\0';
+	if (length > 10 && !strcmp(line->path + length - 10, " (deleted)"))
+		line->path[length - 10] = '\0';
+	return true;
+}
+
+/*
+ * The very file that is mapped, also where it was deleted or is not at its path
+ * any more; that takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Else by its
+ * path in the process's root, if that is still the same file.
+ */
+static int open_mapped(const struct gpumon_uprobe_process *process, uint64_t start, uint64_t end,
+		       const char *name, uint64_t inode)
+{
+	char path[128];
+	struct stat status;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/map_files/%" PRIx64 "-%" PRIx64, process->root,
+		 (int)process->pid, start, end);
+	if (!stat(path, &status) && S_ISREG(status.st_mode)) {
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd >= 0)
+			return fd;
+	}
+	snprintf(path, sizeof(path), "%s/proc/%d/root", process->root, (int)process->pid);
+	fd = gpumon_elf_open(path, name, &status);
+	/* The device is compared by nobody: btrfs and overlayfs tell two different ones. */
+	if (fd >= 0 && status.st_ino != inode) {
+		close(fd);
+		fd = -ESTALE;
+	}
+	return fd;
+}
+
+int gpumon_uprobe_process_open(const struct gpumon_uprobe_process *process,
+			       const struct gpumon_uprobe_map *map)
+{
+	return open_mapped(process, map->start, map->end, map->file->path, map->file->inode);
+}
+
+static struct gpumon_uprobe_file *add_file(struct gpumon_uprobe_process *process,
+					   const struct line *line)
+{
+	struct gpumon_uprobe_file *file, **files;
+
+	files = realloc(process->files, (process->file_count + 1) * sizeof(*files));
+	if (!files)
+		return NULL;
+	process->files = files;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->device = line->device;
+	file->inode = line->inode;
+	file->path = strdup(line->path);
+	file->fd = file->path ?
+			   open_mapped(process, line->start, line->end, line->path, line->inode) :
+			   -ENOMEM;
+	if (file->path && file->fd < 0)
+		snprintf(file->why, sizeof(file->why), "it cannot be opened: %s",
+			 strerror(-file->fd));
+	if (!file->path || (file->fd >= 0 && gpumon_uprobe_file_read(file))) {
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->path);
+		free(file);
+		return NULL;
+	}
+	files[process->file_count++] = file;
+	return file;
+}
+
+static struct gpumon_uprobe_file *find_file(struct gpumon_uprobe_process *process,
+					    const struct line *line)
+{
+	for (unsigned int i = 0; i < process->file_count; i++) {
+		struct gpumon_uprobe_file *file = process->files[i];
+
+		if (file->inode == line->inode && file->device == line->device &&
+		    !strcmp(file->path, line->path))
+			return file;
+	}
+	return add_file(process, line);
+}
+
+const struct gpumon_uprobe_map *
+gpumon_uprobe_process_map(const struct gpumon_uprobe_process *process, uint64_t address)
+{
+	unsigned int low = 0, high = process->map_count;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+		const struct gpumon_uprobe_map *map = &process->maps[middle];
+
+		if (address < map->start)
+			high = middle;
+		else if (address >= map->end)
+			low = middle + 1;
+		else
+			return map;
+	}
+	return NULL;
+}
+
+static bool same_map(const struct gpumon_uprobe_map *a, const struct gpumon_uprobe_map *b)
+{
+	return a->start == b->start && a->end == b->end && a->file == b->file &&
+	       (!a->file || a->offset == b->offset);
+}
+
+/* What is in both lists was seen before; what is in the old one alone was unmapped. Both by address. */
+static int compare_maps(struct gpumon_uprobe_process *process, struct gpumon_uprobe_map *old,
+			unsigned int old_count)
+{
+	unsigned int at = 0;
+
+	free(process->unmapped);
+	process->unmapped_count = 0;
+	process->unmapped = calloc(old_count + 1, sizeof(*old));
+	if (!process->unmapped)
+		return -1;
+	for (unsigned int i = 0; i < old_count; i++) {
+		while (at < process->map_count && process->maps[at].start < old[i].start)
+			at++;
+		if (at < process->map_count && same_map(&old[i], &process->maps[at]))
+			process->maps[at].seen = old[i].seen;
+		else
+			process->unmapped[process->unmapped_count++] = old[i];
+	}
+	return 0;
+}
+
+static int read_maps(struct gpumon_uprobe_process *process, FILE *stream)
+{
+	char *text = NULL;
+	size_t room = 0, maps_room = 0;
+	struct line line;
+	int result = 0;
+
+	while (!result && getline(&text, &room, stream) > 0) {
+		struct gpumon_uprobe_map *maps = process->maps, *map;
+
+		if (!parse_line(text, &line) || !line.executable ||
+		    (line.path[0] == '[' && strncmp(line.path, "[anon", 5)))
+			continue;
+		if (process->map_count == maps_room) {
+			maps_room = maps_room ? 2 * maps_room : 64;
+			maps = realloc(maps, maps_room * sizeof(*maps));
+			if (!maps) {
+				result = -1;
+				break;
+			}
+			process->maps = maps;
+		}
+		map = &maps[process->map_count];
+		*map = (struct gpumon_uprobe_map){ line.start, line.end, line.offset, NULL, false };
+		if (line.path[0] == '/' && line.inode) {
+			map->file = find_file(process, &line);
+			if (!map->file)
+				result = -1;
+			else
+				map->file->mapped = true;
+		}
+		process->map_count++;
+	}
+	free(text);
+	return result;
+}
+
+int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpumon_error *err)
+{
+	struct gpumon_uprobe_map *old = process->maps;
+	unsigned int old_count = process->map_count;
+	char path[64];
+	FILE *stream;
+	int result, sys;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/maps", process->root, (int)process->pid);
+	stream = fopen(path, "re");
+	if (!stream) {
+		sys = -errno;
+		if (sys == -ENOENT || sys == -ESRCH)
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, "gone",
+						"there is no process %d (any more)",
+						(int)process->pid);
+		if (sys == -EACCES || sys == -EPERM)
+			return gpumon_error_set(
+				err, GPUMON_EXIT_IMPOSSIBLE, sys, "permission",
+				"what process %d has mapped may not be read: be its user or root, "
+				"or have CAP_SYS_PTRACE",
+				(int)process->pid);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, "io", "%s: %s", path,
+					strerror(-sys));
+	}
+	process->maps = NULL;
+	process->map_count = 0;
+	for (unsigned int i = 0; i < process->file_count; i++)
+		process->files[i]->mapped = false;
+	result = read_maps(process, stream);
+	fclose(stream);
+	/* A process that ends has nothing mapped, and a thread of the kernel never had. */
+	if (!result && !process->map_count) {
+		free(process->maps);
+		process->maps = old;
+		process->map_count = old_count;
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -ESRCH, "gone",
+			"process %d has no memory: it is at its end, or the kernel's",
+			(int)process->pid);
+	}
+	if (!result)
+		result = compare_maps(process, old, old_count);
+	free(old);
+	if (result)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+					"not enough memory for what process %d has mapped",
+					(int)process->pid);
+	return 0;
+}
+
+void gpumon_uprobe_process_free(struct gpumon_uprobe_process *process)
+{
+	for (unsigned int i = 0; i < process->file_count; i++) {
+		struct gpumon_uprobe_file *file = process->files[i];
+
+		gpumon_uprobe_unwind_free(file);
+		for (unsigned int j = 0; j < file->site_count; j++)
+			free(file->sites[j].name);
+		free(file->sites);
+		free(file->spans);
+		if (file->fd >= 0)
+			close(file->fd);
+		free(file->path);
+		free(file);
+	}
+	free(process->files);
+	free(process->maps);
+	free(process->unmapped);
+}

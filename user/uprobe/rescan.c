@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What the target has mapped, as time goes on, and probes on what is new. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "function.h"
+#include "rescan.h"
+
+#define UNKNOWN_NS 20000000u
+
+static bool name_function(struct gpumon_uprobes *uprobes, const char *name)
+{
+	uint32_t count = uprobes->function_count;
+	char **functions = realloc(uprobes->functions, (count + 1) * sizeof(*functions));
+
+	if (!functions)
+		return false;
+	uprobes->functions = functions;
+	functions[count] = strdup(name);
+	if (!functions[count])
+		return false;
+	uprobes->function_count++;
+	return true;
+}
+
+/*
+ * The returns first: a return alone is ignored, and a call of which the entry alone is
+ * probed would wait for its end.
+ */
+static void probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file,
+			struct gpumon_uprobe_point *points, uint32_t first)
+{
+	const struct gpumon_uprobe_site *sites = file->sites;
+	struct gpumon_uprobe_point *returns = points + file->site_count;
+	unsigned int return_count = 0;
+
+	for (unsigned int i = 0; i < file->site_count; i++) {
+		points[i] = (struct gpumon_uprobe_point){ sites[i].offset, first + i, 0 };
+		if (sites[i].jumps_to >= 0)
+			points[i].cookie |=
+				(uint64_t)(UPROBE_THUNK | (first + (uint32_t)sites[i].jumps_to)
+								  << UPROBE_THUNK_SHIFT)
+				<< 32;
+		if (sites[i].kind & GPUMON_FUNCTION_BLOCKING && !uprobes->options.no_blocking)
+			returns[return_count++] =
+				(struct gpumon_uprobe_point){ sites[i].offset, first + i, 0 };
+	}
+	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_LEAVE, uprobes->probe_tid,
+				    file->fd, returns, return_count);
+	for (unsigned int i = 0; i < return_count; i++) {
+		if (returns[i].result)
+			continue;
+		points[returns[i].cookie - first].cookie |= (uint64_t)UPROBE_BLOCKING << 32;
+		uprobes->returns++;
+	}
+	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_ENTER, uprobes->probe_tid,
+				    file->fd, points, file->site_count);
+}
+
+static const char *refusal(int result)
+{
+	/* ENOTSUPP, which only the kernel knows: an instruction that it cannot run elsewhere. */
+	return result == -524 ? "its first instruction cannot be probed" : strerror(-result);
+}
+
+static int probe_file(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file, int *last)
+{
+	uint32_t first = uprobes->function_count;
+	struct gpumon_uprobe_point *points;
+	unsigned int refused = 0;
+	size_t length;
+
+	for (unsigned int i = 0; i < file->site_count; i++)
+		if (!name_function(uprobes, file->sites[i].name))
+			return -1;
+	points = calloc(2 * (size_t)file->site_count, sizeof(*points));
+	if (!points)
+		return -1;
+	probe_sites(uprobes, file, points, first);
+	for (unsigned int i = 0; i < file->site_count; i++) {
+		if (!points[i].result) {
+			file->probed++;
+			continue;
+		}
+		if (!refused++)
+			snprintf(file->why, sizeof(file->why), "%s: %s", file->sites[i].name,
+				 refusal(points[i].result));
+		*last = points[i].result;
+	}
+	free(points);
+	length = strlen(file->why);
+	if (refused > 1)
+		snprintf(file->why + length, sizeof(file->why) - length, ", and %u more",
+			 refused - 1);
+	uprobes->probes += file->probed;
+	uprobes->refused += refused;
+	return (int)file->probed;
+}
+
+static void give_ranges(struct gpumon_uprobes *uprobes)
+{
+	struct uprobe_range ranges[UPROBE_RANGES + 1];
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < uprobes->process.map_count; i++) {
+		const struct gpumon_uprobe_map *map = &uprobes->process.maps[i];
+		const struct gpumon_uprobe_file *file = map->file;
+		unsigned int spans = !file ? 0 : file->api ? 1 : file->span_count;
+
+		for (unsigned int j = 0; j < spans && count <= UPROBE_RANGES; j++) {
+			uint64_t start = map->offset, end = map->offset + (map->end - map->start);
+
+			if (!file->api) {
+				if (file->spans[j].start > start)
+					start = file->spans[j].start;
+				if (file->spans[j].end < end)
+					end = file->spans[j].end;
+			}
+			if (start < end)
+				ranges[count++] = (struct uprobe_range){
+					map->start + (start - map->offset),
+					map->start + (end - map->offset),
+				};
+		}
+	}
+	if (!gpumon_uprobe_program_ranges(uprobes->program, ranges, count))
+		gpumon_uprobes_note(uprobes,
+				    "uprobes: code of the API is in more than %u places: "
+				    "some calls may count twice",
+				    UPROBE_RANGES);
+}
+
+int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *err)
+{
+	struct gpumon_uprobe_point linker = { 0 };
+	int total = 0, last = 0;
+	bool any = false;
+
+	give_ranges(uprobes);
+	for (unsigned int i = 0; i < uprobes->process.file_count; i++) {
+		struct gpumon_uprobe_file *file = uprobes->process.files[i];
+		int probed;
+
+		if (file->fd < 0)
+			continue;
+		linker.offset = file->linker_offset;
+		gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_LINKER,
+					    uprobes->probe_tid, file->fd, &linker,
+					    file->linker_offset != 0);
+		if (uprobes->options.no_blocking)
+			gpumon_uprobe_file_launches_only(file);
+		if (file->site_count) {
+			any = true;
+			probed = probe_file(uprobes, file, &last);
+			if (probed < 0)
+				return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+							"not enough memory for the uprobes");
+			total += probed;
+			if (uprobes->began)
+				gpumon_uprobes_note(uprobes, "uprobes: %s: %d functions%s%s",
+						    file->path, probed, *file->why ? "; " : "",
+						    file->why);
+		}
+		/* What else is wanted of it is opened again; there can be hundreds. */
+		close(file->fd);
+		file->fd = -1;
+	}
+	if (any && !total)
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, last,
+					last == -EACCES || last == -EPERM ? "permission" : "kernel",
+					"the kernel refused every uprobe in process %d: %s",
+					(int)uprobes->pid, strerror(-last));
+	return total;
+}
+
+static void reprobe(struct gpumon_uprobes *uprobes, pid_t tid)
+{
+	struct gpumon_error err;
+
+	gpumon_uprobe_program_unprobe(uprobes->program);
+	uprobes->probe_tid = tid;
+	uprobes->probes = uprobes->returns = uprobes->refused = 0;
+	for (unsigned int i = 0; i < uprobes->process.map_count; i++) {
+		struct gpumon_uprobe_map *map = &uprobes->process.maps[i];
+
+		if (!map->file || map->file->fd >= 0 ||
+		    (!map->file->site_count && !map->file->linker_offset))
+			continue;
+		map->file->probed = 0;
+		map->file->why[0] = '\0';
+		map->file->fd = gpumon_uprobe_process_open(&uprobes->process, map);
+	}
+	if (gpumon_uprobes_probe(uprobes, &err) < 0)
+		gpumon_uprobes_note(uprobes, "uprobes: %s", err.message);
+}
+
+void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan why)
+{
+	/* Before looking: what changes while we look is looked at again. */
+	uint64_t changes = gpumon_uprobe_program_changes(uprobes->program);
+	uint64_t now = gpumon_uprobes_now();
+	struct gpumon_error err;
+	pid_t tid;
+
+	if (uprobes->state != GPUMON_UPROBES_RUNNING ||
+	    (why == GPUMON_RESCAN_UNKNOWN && now - uprobes->scanned_ns < UNKNOWN_NS))
+		return;
+	uprobes->scanned_ns = now;
+	/* A process at its end has nothing mapped; that it is gone is seen elsewhere. */
+	if (gpumon_uprobe_process_scan(&uprobes->process, &err))
+		return;
+	for (unsigned int i = 0; i < uprobes->process.unmapped_count; i++)
+		if (uprobes->process.unmapped[i].file)
+			gpumon_uprobes_give_unmap(uprobes, &uprobes->process.unmapped[i], now);
+	for (unsigned int i = 0; i < uprobes->process.map_count; i++) {
+		struct gpumon_uprobe_map *map = &uprobes->process.maps[i];
+
+		if (map->file && !map->seen)
+			gpumon_uprobes_give_map(uprobes, map, now);
+		map->seen = true;
+	}
+	if (uprobes->process.unmapped_count) {
+		gpumon_uprobes_forget(uprobes);
+		gpumon_uprobe_program_new_generation(uprobes->program);
+	}
+	if (gpumon_uprobes_probe(uprobes, &err) < 0)
+		gpumon_uprobes_note(uprobes, "uprobes: %s", err.message);
+	gpumon_uprobe_program_settle(uprobes->program, changes);
+	/* Uprobes of a process hang at one of its threads. */
+	tid = gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
+	if (tid && tid != uprobes->probe_tid &&
+	    gpumon_uprobe_living_thread(uprobes->root, uprobes->pid) == tid)
+		reprobe(uprobes, tid);
+}

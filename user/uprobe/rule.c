@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rule.h"
+
+#if defined(__aarch64__)
+#define REGISTER_FP 29
+#define REGISTER_SP 31
+#define REGISTER_RA 30
+#else
+#define REGISTER_FP 6
+#define REGISTER_SP 7
+#define REGISTER_RA 16
+#endif
+
+#define LOADS_MAX 16
+
+/* Call frame information of a file, read when it is needed first. */
+struct unwind {
+	int fd;
+	Elf *elf;
+	Dwarf *dwarf;
+	Dwarf_CFI *eh;	  /* .eh_frame, belongs to @elf */
+	Dwarf_CFI *debug; /* .debug_frame, to @dwarf */
+	struct {
+		uint64_t offset;
+		uint64_t size;
+		uint64_t address;
+	} loads[LOADS_MAX];
+	unsigned int load_count;
+};
+
+static struct unwind *open_unwind(const struct gpumon_uprobe_process *process,
+				  const struct gpumon_uprobe_map *map)
+{
+	struct unwind *unwind = calloc(1, sizeof(*unwind));
+	GElf_Phdr header;
+	size_t count = 0;
+
+	if (!unwind)
+		return NULL;
+	map->file->unwind = unwind;
+	unwind->fd = gpumon_uprobe_process_open(process, map);
+	if (unwind->fd < 0)
+		return unwind;
+	elf_version(EV_CURRENT);
+	/* Mapped, since of a large library only a few pages are looked at. */
+	unwind->elf = elf_begin(unwind->fd, ELF_C_READ_MMAP, NULL);
+	if (!unwind->elf || elf_getphdrnum(unwind->elf, &count))
+		return unwind;
+	for (size_t i = 0; i < count && unwind->load_count < LOADS_MAX; i++) {
+		if (!gelf_getphdr(unwind->elf, (int)i, &header) || header.p_type != PT_LOAD)
+			continue;
+		unwind->loads[unwind->load_count].offset = header.p_offset;
+		unwind->loads[unwind->load_count].size = header.p_filesz;
+		unwind->loads[unwind->load_count++].address = header.p_vaddr;
+	}
+	unwind->eh = dwarf_getcfi_elf(unwind->elf);
+	if (!unwind->eh) {
+		unwind->dwarf = dwarf_begin_elf(unwind->elf, DWARF_C_READ, NULL);
+		if (unwind->dwarf)
+			unwind->debug = dwarf_getcfi(unwind->dwarf);
+	}
+	return unwind;
+}
+
+void gpumon_uprobe_unwind_free(struct gpumon_uprobe_file *file)
+{
+	struct unwind *unwind = file->unwind;
+
+	if (!unwind)
+		return;
+	if (unwind->dwarf)
+		dwarf_end(unwind->dwarf);
+	if (unwind->eh)
+		dwarf_cfi_end(unwind->eh);
+	elf_end(unwind->elf);
+	if (unwind->fd >= 0)
+		close(unwind->fd);
+	free(unwind);
+	file->unwind = NULL;
+}
+
+static bool fits(int64_t value)
+{
+	return value > -(1 << 30) && value < 1 << 30;
+}
+
+/* A place at a distance from the frame's upper end, as libdw says it. */
+static bool from_cfa(const Dwarf_Op *ops, size_t count, int32_t *distance)
+{
+	int64_t sum = 0;
+
+	if (!count || ops[0].atom != DW_OP_call_frame_cfa)
+		return false;
+	if (count == 2 && ops[1].atom == DW_OP_plus_uconst)
+		sum = (int64_t)ops[1].number;
+	else if (count == 3 && ops[2].atom == DW_OP_plus &&
+		 (ops[1].atom == DW_OP_consts || ops[1].atom == DW_OP_const8s))
+		sum = (int64_t)ops[1].number;
+	else if (count != 1)
+		return false;
+	*distance = (int32_t)sum;
+	return fits(sum);
+}
+
+static bool read_frame(Dwarf_Frame *frame, struct uprobe_rule *rule)
+{
+	Dwarf_Op memory[3], *ops = NULL;
+	int64_t distance;
+	size_t count;
+	unsigned int number;
+
+	/* Of who nobody called (_start, a thread's first function) it is undefined. */
+	if (dwarf_frame_register(frame, REGISTER_RA, memory, &ops, &count))
+		return false;
+	if (!count && ops == memory) {
+		rule->kind = UPROBE_RULE_END;
+		return true;
+	}
+	if (!from_cfa(ops, count, &rule->ra))
+		return false;
+	if (dwarf_frame_cfa(frame, &ops, &count) || count != 1)
+		return false;
+	if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
+		number = ops[0].atom - DW_OP_breg0;
+		distance = (int64_t)ops[0].number;
+	} else if (ops[0].atom == DW_OP_bregx) {
+		number = (unsigned int)ops[0].number;
+		distance = (int64_t)ops[0].number2;
+	} else {
+		return false;
+	}
+	if ((number != REGISTER_SP && number != REGISTER_FP) || !fits(distance))
+		return false;
+	rule->cfa = (int32_t)distance;
+	rule->kind = number == REGISTER_SP ? UPROBE_RULE_SP : UPROBE_RULE_FP;
+	if (dwarf_frame_register(frame, REGISTER_FP, memory, &ops, &count))
+		return false;
+	rule->fp = UPROBE_FP_SAME;
+	return !count || from_cfa(ops, count, &rule->fp);
+}
+
+void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
+			struct uprobe_rule *rule)
+{
+	static const struct uprobe_rule by_fp = { UPROBE_RULE_FP, 16, -8, -16 };
+	/* A call can be the last instruction of its function. */
+	const struct gpumon_uprobe_map *map = gpumon_uprobe_process_map(process, pc - 1);
+	struct unwind *unwind;
+	Dwarf_Frame *frame = NULL;
+	uint64_t offset;
+
+	*rule = (struct uprobe_rule){ .kind = UPROBE_RULE_NONE };
+	if (!map)
+		return;
+	*rule = by_fp;
+	if (!map->file)
+		return;
+	unwind = map->file->unwind;
+	if (!unwind)
+		unwind = open_unwind(process, map);
+	if (!unwind || (!unwind->eh && !unwind->debug))
+		return;
+	offset = pc - 1 - map->start + map->offset;
+	for (unsigned int i = 0; i < unwind->load_count && !frame; i++) {
+		uint64_t address;
+
+		if (offset < unwind->loads[i].offset ||
+		    offset - unwind->loads[i].offset >= unwind->loads[i].size)
+			continue;
+		address = offset - unwind->loads[i].offset + unwind->loads[i].address;
+		if (dwarf_cfi_addrframe(unwind->eh ? unwind->eh : unwind->debug, address, &frame))
+			frame = NULL;
+	}
+	if (!frame)
+		return;
+	*rule = (struct uprobe_rule){ .kind = UPROBE_RULE_NONE };
+	if (!read_frame(frame, rule))
+		*rule = (struct uprobe_rule){ .kind = UPROBE_RULE_NONE };
+	free(frame);
+}
+
+static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t *word)
+{
+	if (address < copy->sp || address - copy->sp > copy->bytes ||
+	    copy->bytes - (address - copy->sp) < sizeof(*word))
+		return false;
+	memcpy(word, copy->memory + (address - copy->sp), sizeof(*word));
+	return true;
+}
+
+void gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct uprobe_copy *copy,
+			  unsigned int depth,
+			  void (*learnt)(void *data, uint64_t pc, const struct uprobe_rule *rule),
+			  void *data)
+{
+	struct uprobe_stack *stack = &copy->stack;
+	uint64_t sp = copy->sp, fp = copy->fp, cfa, ra;
+
+	while (stack->count && !(stack->flags & UPROBE_TRUNCATED)) {
+		uint64_t pc = stack->frames[stack->count - 1];
+		struct uprobe_rule rule;
+
+		gpumon_uprobe_rule(process, pc, &rule);
+		learnt(data, pc, &rule);
+		if (rule.kind == UPROBE_RULE_END)
+			break;
+		cfa = (rule.kind == UPROBE_RULE_SP ? sp : fp) + (uint64_t)(int64_t)rule.cfa;
+		if (rule.kind == UPROBE_RULE_NONE || cfa <= sp ||
+		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.ra, &ra) ||
+		    (ra && stack->count >= depth)) {
+			stack->flags |= UPROBE_TRUNCATED;
+			break;
+		}
+		if (!ra)
+			break;
+		if (rule.fp != UPROBE_FP_SAME &&
+		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.fp, &fp))
+			fp = 0;
+		sp = cfa;
+		stack->frames[stack->count++] = ra;
+	}
+}
