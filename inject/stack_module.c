@@ -316,8 +316,10 @@ void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_pla
 	if (maps.salt == salt) {
 		if (search_maps(address, place))
 			return;
-		if (now() - maps.read_ns < maps.took_ns * MAPS_SHARE)
+		if (now() - maps.read_ns < maps.took_ns * MAPS_SHARE) {
+			place->kind = GPUMON_STACK_UNKNOWN;
 			return;
+		}
 	}
 	read_maps(salt);
 	search_maps(address, place);

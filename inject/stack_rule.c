@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 
 #include "stack_rule.h"
 
@@ -13,6 +14,8 @@
 struct gpumon_rule_line *gpumon_rule_table;
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static void find_coroutine_end(void);
 
 bool gpumon_rule_init(void)
 {
@@ -25,6 +28,7 @@ bool gpumon_rule_init(void)
 	if (table == MAP_FAILED)
 		return false;
 	gpumon_rule_table = table;
+	find_coroutine_end();
 	return true;
 }
 
@@ -184,6 +188,32 @@ bool gpumon_rule_row(uint64_t frame, uint64_t salt, struct gpumon_cfi_row *row)
 	       (gpumon_cfi_find(&place, frame - 1, row) || restorer_row(frame, row));
 }
 
+/*
+ * What a coroutine's function returns to, which nobody has called: glibc says nothing of it, and
+ * a return address that is the begin of a function would otherwise be none. 0: not known.
+ */
+static uint64_t coroutine_end;
+
+static void never_called(void)
+{
+}
+
+static void find_coroutine_end(void)
+{
+#ifdef __GLIBC__
+	uint64_t stack[64];
+	ucontext_t context;
+
+	if (getcontext(&context))
+		return;
+	context.uc_stack.ss_sp = stack;
+	context.uc_stack.ss_size = sizeof(stack);
+	context.uc_link = NULL;
+	makecontext(&context, never_called, 0);
+	coroutine_end = *(uint64_t *)(uintptr_t)context.uc_mcontext.gregs[REG_RSP];
+#endif
+}
+
 static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
 {
 	struct gpumon_stack_place place;
@@ -191,17 +221,17 @@ static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
 	bool called;
 
 	gpumon_stack_place(frame - 1, salt, &place);
+	if (place.kind == GPUMON_STACK_UNKNOWN)
+		return GPUMON_RULE_NONE;
 	if (place.kind == GPUMON_STACK_NOWHERE)
 		return GPUMON_RULE_BAD;
+	if (frame == coroutine_end)
+		return GPUMON_RULE_END;
 	called = interrupted || gpumon_stack_after_call(frame);
 	if (place.kind == GPUMON_STACK_MODULE) {
 		if (gpumon_cfi_find(&place, frame - 1, &row)) {
 			if (called || row.signal)
 				return encode(&row);
-			/* Where a coroutine returns to from its function, which nobody called. */
-			if (gpumon_cfi_find(&place, frame, &row) && row.start == frame &&
-			    encode(&row) == GPUMON_RULE_END)
-				return GPUMON_RULE_END;
 			return GPUMON_RULE_BAD;
 		}
 		if (restorer_row(frame, &row))
@@ -217,12 +247,18 @@ static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
 
 #else
 
+static void find_coroutine_end(void)
+{
+}
+
 /* Elsewhere frame pointers are part of the ABI. */
 static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
 {
 	struct gpumon_stack_place place;
 
 	gpumon_stack_place(frame - 1, salt, &place);
+	if (place.kind == GPUMON_STACK_UNKNOWN)
+		return GPUMON_RULE_NONE;
 	if (place.kind == GPUMON_STACK_NOWHERE || (!interrupted && !gpumon_stack_after_call(frame)))
 		return GPUMON_RULE_BAD;
 	return GPUMON_RULE_FRAME_POINTER;
@@ -260,7 +296,10 @@ uint64_t gpumon_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
 	if (!gpumon_rule_lock())
 		return GPUMON_RULE_STOP;
 	rule = make(frame, salt, interrupted);
-	keep(frame, salt, rule);
+	if (rule)
+		keep(frame, salt, rule);
+	else
+		rule = GPUMON_RULE_BAD;
 	gpumon_rule_unlock();
 	return rule;
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Two libraries are made of this, alike but for the size of a frame: what is right for a return
+ * address of one is wrong for the same address of the other.
+ */
+#ifdef __x86_64__
+#define TEXT_OF(x) #x
+#define TEXT(x)	   TEXT_OF(x)
+void frame_call(void (*function)(void));
+__asm__(".text\n.globl frame_call\n.type frame_call, @function\nframe_call:\n"
+	"\t.cfi_startproc\n"
+	"\t.byte 0x48, 0x81, 0xec\n\t.long " TEXT(
+		FRAME_SIZE) "\n" /* sub $FRAME_SIZE, %rsp */
+			    "\t.cfi_adjust_cfa_offset " TEXT(
+				    FRAME_SIZE) "\n"
+						"\tcall *%rdi\n"
+						"\t.byte 0x48, 0x81, 0xc4\n\t.long " TEXT(
+							FRAME_SIZE) "\n" /* add $FRAME_SIZE, %rsp */
+								    "\t.cfi_adjust_cfa_offset -" TEXT(
+									    FRAME_SIZE) "\n"
+											"\tret\n\t.cfi_endproc\n.size frame_call, . - frame_call\n");
+#else
+void frame_call(void (*function)(void));
+void frame_call(void (*function)(void))
+{
+	volatile char space[FRAME_SIZE];
+
+	space[0] = 1;
+	function();
+	space[1] = space[0];
+}
+#endif

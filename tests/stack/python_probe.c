@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* A library that Python calls through ctypes, as it calls one that launches: takes its stack. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../user/capture/format.h"
+#include "python_stack.h"
+#include "stack_walk.h"
+
+#define FRAMES_MAX 4096
+
+static struct {
+	char function[512];
+	char file[1024];
+	uint32_t line;
+	uint32_t first_line;
+} known[FRAMES_MAX];
+
+static uint32_t known_count;
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+unsigned int probe_interned;
+
+static uint32_t intern(void *context, const struct gpumon_python_frame *frame)
+{
+	uint32_t id;
+
+	(void)context;
+	pthread_mutex_lock(&known_lock);
+	probe_interned++;
+	for (id = 0; id < known_count; id++) {
+		if (known[id].line == frame->line && known[id].first_line == frame->first_line &&
+		    !strcmp(known[id].function, frame->function) &&
+		    !strcmp(known[id].file, frame->file))
+			goto out;
+	}
+	if (id == FRAMES_MAX) {
+		pthread_mutex_unlock(&known_lock);
+		return 0;
+	}
+	known_count++;
+	snprintf(known[id].function, sizeof(known[id].function), "%s", frame->function);
+	snprintf(known[id].file, sizeof(known[id].file), "%s", frame->file);
+	known[id].line = frame->line;
+	known[id].first_line = frame->first_line;
+out:
+	pthread_mutex_unlock(&known_lock);
+	return id + 1;
+}
+
+static struct gpumon_python_intern interning = { .frame = intern };
+
+/* "" when all is well. */
+const char *probe_init(void)
+{
+	if (!gpumon_stack_init())
+		return "no stacks";
+	if (!gpumon_python_init())
+		return gpumon_python_problem() ? gpumon_python_problem() : "no Python";
+	return "";
+}
+
+const char *probe_problem(void)
+{
+	return gpumon_python_problem() ? gpumon_python_problem() : "";
+}
+
+void probe_new_generation(void)
+{
+	interning.generation++;
+}
+
+/* One line for each frame: P function, file, line, first line; or C and the symbol. */
+int probe_stack(char *text, size_t size, unsigned int room)
+{
+	uint64_t frames[GPUMON_STACK_WALK_MAX];
+	bool truncated;
+	unsigned int count = gpumon_python_stack(frames, room, &truncated, &interning);
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < count && used < size; i++) {
+		uint32_t id = (uint32_t)(frames[i] & ~GPUMON_STACK_FRAME_ID);
+		Dl_info info;
+
+		if (frames[i] & GPUMON_STACK_FRAME_ID)
+			used += (size_t)snprintf(text + used, size - used, "P\t%s\t%s\t%u\t%u\n",
+						 known[id - 1].function, known[id - 1].file,
+						 known[id - 1].line, known[id - 1].first_line);
+		else
+			used += (size_t)snprintf(text + used, size - used, "C\t%s\n",
+						 dladdr((void *)(frames[i] - 1), &info) &&
+								 info.dli_sname ?
+							 info.dli_sname :
+							 "?");
+	}
+	return truncated ? -(int)count : (int)count;
+}
+
+/* Without the text: for the speed. */
+unsigned int probe_repeat(unsigned int times, int python)
+{
+	uint64_t frames[GPUMON_STACK_WALK_MAX];
+	unsigned int count = 0;
+	bool truncated;
+
+	for (unsigned int i = 0; i < times; i++)
+		count = python ? gpumon_python_stack(frames, GPUMON_STACK_WALK_MAX, &truncated,
+						     &interning) :
+				 gpumon_stack_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
+	return count;
+}
+
+/* Calls back, as a library of C does. */
+void probe_call(void (*function)(void))
+{
+	function();
+	__asm__ volatile("" ::: "memory");
+}
