@@ -4,13 +4,29 @@ import os
 import signal
 import time
 
-from kit import has, same, test
+from kit import Skip, has, same, test
 
 
-def start_player(kit, *words):
-    process = kit.start(*words, program=kit.player)
+def start_player(kit, *words, **options):
+    process = kit.start(*words, program=kit.player, **options)
     time.sleep(0.1)
     return process
+
+
+def namespaces(kit, *words, **options):
+    """The player in network and pid namespaces of its own, and its pid in ours."""
+    process = kit.start("-n", "-p", "-f", "--mount-proc", kit.player, *words, program="unshare",
+                        **options)
+    until = time.monotonic() + 5
+    while time.monotonic() < until and process.poll() is None:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            children = file.read().split()
+        if children and os.readlink(f"/proc/{children[0]}/exe") == kit.player:
+            time.sleep(0.1)
+            return process, int(children[0])
+        time.sleep(0.01)
+    process.kill()
+    raise Skip("no namespaces of one's own: " + process.communicate()[1].decode().strip())
 
 
 @test
@@ -88,3 +104,47 @@ def impostor(kit):
     kit.end(victim, signal.SIGKILL)
     same("status is a refusal", done.returncode in (1, 77), True)
     same("capture", os.path.exists(kit.path("capture")), False)
+
+
+@test
+def in_a_folder(kit):
+    """A path longer than a socket's name can be is no obstacle from outside."""
+    player = start_player(kit, "listen", "stop", env={"GPUMON_LISTEN": kit.folder})
+    done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-d", "0.2")
+    same("status", done.returncode, 0)
+    kit.end(player)
+    kit.capture().check(1, 100)
+
+
+@test
+def in_a_container(kit):
+    """Process 1 of its own world, on a network of its own."""
+    player, pid = namespaces(kit, "listen", "stop")
+    done = kit.run("record", "-o", "capture", "-p", str(pid), "-d", "0.2")
+    same("message", done.returncode, 0)
+    kit.end(player)
+    capture = kit.capture()
+    capture.check(1, 100)
+    same("pid", capture.processes[0]["pid"], 1)
+    same("host pid", capture.processes[0]["host_pid"], pid)
+
+
+@test
+def folder_in_a_container(kit):
+    player, pid = namespaces(kit, "listen", "stop", env={"GPUMON_LISTEN": kit.folder})
+    done = kit.run("record", "-o", "capture", "-p", str(pid), "-d", "0.2")
+    same("status", done.returncode, 0)
+    kit.end(player)
+    kit.capture().check(1, 100)
+
+
+@test
+def started_in_a_container(kit):
+    done = kit.run("record", "-o", "capture", "--", "unshare", "-n", "-p", "-f", "--mount-proc",
+                   kit.player, "record")
+    if done.returncode == 1 and b"unshare" in done.stderr:
+        raise Skip("no namespaces of one's own")
+    same("status", done.returncode, 0)
+    row = kit.capture().processes[0]
+    same("pid", row["pid"], 1)
+    same("a host pid", row["host_pid"] > 1, True)

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import time
 
-from kit import has, same, test
+from kit import Skip, has, same, test
 
 OUTPUT = ("out=first line", "err=an error", "out=last")
 
@@ -167,7 +167,6 @@ def setuid(kit):
         os.chown(program, 1, 1)
         os.chmod(program, 0o4755)
     if not program:
-        from kit import Skip
         raise Skip("no setuid program")
     done = kit.run("record", "-o", "capture", "--", program, "--version")
     has("message", done.stderr.decode(), f"{program} is setuid")

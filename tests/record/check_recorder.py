@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What processes leave in a capture, however many they are and however they end."""
 import os
+import resource
 import signal
+import subprocess
 import time
 
-from kit import has, same, test
+from kit import Skip, has, same, test
 
 
 @test
@@ -133,7 +135,8 @@ def strangers(kit):
               " except OSError: pass\n' & "
               f"{kit.player} launches=40 record; wait")
     done = kit.run("record", "-o", "capture", "--", "sh", "-c", script)
-    has("message", done.stderr.decode(), "processes could not be recorded, the notes in capture")
+    has("message", done.stderr.decode(), "was not recorded")
+    has("message", done.stderr.decode(), "and 4 more, the notes in capture say why")
     capture = kit.capture()
     capture.check(1, 40)
     # One for each of the five, and one about the module where that is not there.
@@ -185,7 +188,6 @@ def known_of_the_host(kit):
 @test
 def no_module(kit):
     if os.path.exists("/sys/module/gpumon"):
-        from kit import Skip
         raise Skip("the module is loaded")
     kit.record("record")
     same("notes", kit.capture().driver["notes"], 1)
@@ -219,3 +221,44 @@ def directory_taken(kit):
     os.mkdir(kit.path("empty"))
     kit.record("record", directory="empty")
     kit.capture("empty").check(1, 100)
+
+
+@test
+def full_disk(kit):
+    """What there was room for is there and readable, the rest is counted, the program untouched."""
+    os.mkdir(kit.path("small"))
+    done = kit.call("unshare", "-m", "sh", "-c",
+                    f"mount -t tmpfs -o size=1M small small || exit 66; {kit.program} record "
+                    f"-o small/capture -- {kit.player} launches=20000 record out=on exit=3; "
+                    "status=$?; cp -r small/capture capture; exit $status")
+    if done.returncode in (1, 66):
+        raise Skip("no mount of one's own: " + done.stderr.decode().splitlines()[0])
+    same("status", done.returncode, 3)
+    same("output", done.stdout, b"on\n")
+    has("message", done.stderr.decode(), "No space left")
+    has("message", done.stderr.decode(), "records that could not be written")
+    capture = kit.capture()
+    if not 1000 < capture.sum("launches") < 20000:
+        raise AssertionError(f"{capture.sum('launches')} launches")
+    same("damage", capture.whole["truncated"] + capture.whole["broken"], 0)
+
+
+@test
+def no_memory_for_it(kit):
+    """Where files may not be large, there is no channel: it is said, the program goes on."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    done = kit.record("record", "exit=3", status=3, preexec_fn=limit)
+    has("message", done.stderr.decode(), "shared memory")
+
+
+@test
+def nobody_reads_our_words(kit):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    process = subprocess.run([kit.program, "record", "-o", "capture", "--", kit.player, "record",
+                              "exit=3"], cwd=kit.folder, env=kit.environment, stderr=theirs,
+                             timeout=20, check=False)
+    os.close(theirs)
+    same("status", process.returncode, 3)
+    kit.capture().check(1, 100)

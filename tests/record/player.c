@@ -267,14 +267,23 @@ static void do_record(void)
 
 static void do_listen(void)
 {
+	const char *folder = getenv("GPUMON_LISTEN");
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
-			      GPUMON_LISTEN_NAME, (unsigned int)geteuid(), (unsigned int)getpid());
+	char name[64];
+	int length;
 
+	snprintf(name, sizeof(name), GPUMON_LISTEN_NAME, (unsigned int)geteuid(),
+		 (unsigned int)getpid());
+	if (folder)
+		length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s.sock", folder,
+				  name);
+	else
+		length = 1 +
+			 snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "%s", name);
 	if (fd < 0 ||
 	    bind(fd, (const struct sockaddr *)&address,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length)) ||
 	    listen(fd, 1))
 		die("listen");
 	recorder = accept4(fd, NULL, NULL, SOCK_CLOEXEC);

@@ -18,6 +18,19 @@
 /* What a user may send us, or a terminal. */
 static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 
+/*
+ * Ignored, SIGCHLD would keep the program's status from us. A reader of our output that is gone, and
+ * a file that may not grow, are told where we write.
+ */
+static const struct {
+	int number;
+	void (*handler)(int);
+} changed[GPUMON_LAUNCH_ACTIONS] = {
+	{ SIGCHLD, SIG_DFL },
+	{ SIGPIPE, SIG_IGN },
+	{ SIGXFSZ, SIG_IGN },
+};
+
 static int check_library(const char *path, struct gpumon_error *err)
 {
 	struct stat status;
@@ -73,26 +86,25 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 
 int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err)
 {
-	struct sigaction action;
+	struct sigaction action = { 0 };
 	struct rlimit files;
 	sigset_t mask;
 
 	memset(launch, 0, sizeof(*launch));
 	launch->pidfd = -1;
+	sigemptyset(&action.sa_mask);
 	sigemptyset(&mask);
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
 		sigaddset(&mask, passed_on[i]);
 	sigprocmask(SIG_BLOCK, &mask, &launch->original);
+	for (size_t i = 0; i < GPUMON_LAUNCH_ACTIONS; i++) {
+		action.sa_handler = changed[i].handler;
+		sigaction(changed[i].number, &action, &launch->actions[i]);
+	}
 	launch->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (launch->signals < 0)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "signalfd: %s",
 					strerror(errno));
-
-	/* With SIGCHLD ignored, and that is inherited, nobody learns a status. */
-	sigaction(SIGCHLD, NULL, &action);
-	launch->child_ignored = action.sa_handler == SIG_IGN;
-	if (launch->child_ignored)
-		signal(SIGCHLD, SIG_DFL);
 
 	/* A few for each process that is recorded. */
 	if (!getrlimit(RLIMIT_NOFILE, &launch->files)) {
@@ -101,6 +113,12 @@ int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
 	return 0;
+}
+
+static void restore_actions(const struct gpumon_launch *launch)
+{
+	for (size_t i = 0; i < GPUMON_LAUNCH_ACTIONS; i++)
+		sigaction(changed[i].number, &launch->actions[i], NULL);
 }
 
 /* In the child: nothing of ours is left but the environment. */
@@ -114,8 +132,7 @@ static void run(const struct gpumon_launch *launch, char *const *argv,
 			goto fail;
 	if (launch->files.rlim_max)
 		(void)setrlimit(RLIMIT_NOFILE, &launch->files);
-	if (launch->child_ignored)
-		signal(SIGCHLD, SIG_IGN);
+	restore_actions(launch);
 	sigprocmask(SIG_SETMASK, &launch->original, NULL);
 	execvp(argv[0], argv);
 fail:
@@ -205,8 +222,7 @@ void gpumon_launch_end(struct gpumon_launch *launch)
 		close(launch->signals);
 	launch->signals = -1;
 	sigprocmask(SIG_SETMASK, &launch->original, NULL);
-	if (launch->child_ignored)
-		signal(SIGCHLD, SIG_IGN);
+	restore_actions(launch);
 	if (launch->files.rlim_max)
 		(void)setrlimit(RLIMIT_NOFILE, &launch->files);
 }

@@ -26,6 +26,8 @@
  */
 int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err);
 
+#define GPUMON_LAUNCH_ACTIONS 3
+
 /**
  * struct gpumon_launch - a program that was started
  * @pid: its pid
@@ -34,7 +36,7 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err);
  * @status: as wait() has it, once it ended
  * @original: signal mask of before
  * @files: soft limit of descriptors of before
- * @child_ignored: SIGCHLD was ignored before
+ * @actions: of before, of the signals whose effect is changed for us
  */
 struct gpumon_launch {
 	pid_t pid;
@@ -43,7 +45,7 @@ struct gpumon_launch {
 	int status;
 	sigset_t original;
 	struct rlimit files;
-	bool child_ignored;
+	struct sigaction actions[GPUMON_LAUNCH_ACTIONS];
 };
 
 /**

@@ -125,6 +125,8 @@ static void refuse(int socket, const char *why)
 static void tell_refused(struct gpumon_recorder *recorder, const struct gpumon_error *err)
 {
 	recorder->counts.refused++;
+	snprintf(recorder->counts.refusal, sizeof(recorder->counts.refusal), "%.255s",
+		 err->message);
 	gpumon_driver_note(recorder->driver, err->message);
 }
 

@@ -45,6 +45,7 @@ struct gpumon_recorder_options {
  * @probed: processes of which the processor's side alone is recorded
  * @live: of both, those that have not ended
  * @refused: that could not be recorded
+ * @refusal: why the last of these was not, "" if there is none
  * @full: @max_bytes was reached
  * @targets: sums over them
  * @hits: of uprobes
@@ -56,6 +57,7 @@ struct gpumon_recorder_counts {
 	unsigned int probed;
 	unsigned int live;
 	unsigned int refused;
+	char refusal[256];
 	bool full;
 	struct gpumon_target_counts targets;
 	uint64_t hits;

@@ -262,12 +262,8 @@ static void tell_nothing(const struct session *session)
 	FILE *err = session->context->err;
 	const char *program = session->options->argv[0];
 
-	if (session->result->counts.refused) {
-		fprintf(err,
-			"gpumon-user: nothing was recorded: %u processes could not be, the notes in %s say why\n",
-			session->result->counts.refused, session->result->directory);
+	if (session->result->counts.refused)
 		return;
-	}
 	if (gpumon_launch_privileged(program)) {
 		fprintf(err,
 			"gpumon-user: nothing was recorded: %s is setuid, setgid or has capabilities, so the injection library is not loaded into it: run it as the user that it runs as\n",
@@ -312,6 +308,11 @@ static void tell(const struct session *session)
 		fprintf(err, "gpumon-user: %s\n", session->trouble.message);
 	if (session->options->quiet)
 		return;
+	if (counts->refused)
+		fprintf(err, "gpumon-user: %s\n", counts->refusal);
+	if (counts->refused > 1)
+		fprintf(err, "gpumon-user: and %u more, the notes in %s say why\n",
+			counts->refused - 1, session->result->directory);
 	if (!counts->processes && session->options->argv) {
 		tell_nothing(session);
 		return;
@@ -321,10 +322,6 @@ static void tell(const struct session *session)
 	if (counts->full)
 		fputs("gpumon-user: recording ended at the largest size (--max-size), before the program did\n",
 		      err);
-	if (counts->refused)
-		fprintf(err,
-			"gpumon-user: %u processes could not be recorded, the notes in %s say why\n",
-			counts->refused, session->result->directory);
 }
 
 static int begin(struct session *session, struct gpumon_error *err)
