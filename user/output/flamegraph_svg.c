@@ -11,7 +11,8 @@
 #define WIDTH		1200
 #define MARGIN		10
 #define ROW		18
-#define HEADER		92
+#define HEADER		56 /* without the lines below the title */
+#define LINE		18
 #define FOOTER		34
 #define NARROWEST	0.1 /* px: what is less is left out, its time stays in its caller */
 #define TEXT_MARGIN	4
@@ -24,7 +25,7 @@ struct drawing {
 	uint64_t total;
 	uint64_t total_before;
 	double scale; /* px of a unit of weight */
-	unsigned int depth;
+	unsigned int header;
 	size_t narrow;
 	bool seen[GPUMON_NODE_KINDS];
 };
@@ -150,7 +151,7 @@ static void put_frame(struct drawing *drawing, const struct gpumon_frame *frame,
 	double x = MARGIN + (double)frame->start * drawing->scale;
 	double width = (double)frame->total * drawing->scale;
 	unsigned int row = drawing->options->icicle ? frame->depth : rows - 1 - frame->depth;
-	unsigned int y = HEADER + row * ROW;
+	unsigned int y = drawing->header + row * ROW;
 	int room = (int)((width - 2 * TEXT_MARGIN) / CHARACTER_WIDTH);
 	const char *name = *frame->name ? frame->name : "all";
 	char label[1024], cut[1024];
@@ -284,11 +285,12 @@ static void put_head(const struct drawing *drawing, unsigned int height, bool pa
 	put_line(out, "title", 24, options->title ? options->title : default_title(drawing), 90);
 	if (options->subtitle && *options->subtitle) {
 		put_line(out, "subtitle", y, options->subtitle, 135);
-		y += 18;
+		y += LINE;
 	}
 	if (options->losses && *options->losses)
 		put_line(out, "losses", y, options->losses, 165);
-	fprintf(out, "<text class=\"hint\" x=\"%d\" y=\"%d\"></text>\n", MARGIN, HEADER - 10);
+	fprintf(out, "<text class=\"hint\" x=\"%d\" y=\"%u\"></text>\n", MARGIN,
+		drawing->header - 10);
 }
 
 int gpumon_flame_write(FILE *out, const struct gpumon_flame *flame,
@@ -311,11 +313,13 @@ int gpumon_flame_write(FILE *out, const struct gpumon_flame *flame,
 		else if (frame->depth >= rows)
 			rows = frame->depth + 1;
 	}
-	height = HEADER + rows * ROW + FOOTER;
+	drawing.header = HEADER + LINE * ((options->subtitle && *options->subtitle) +
+					  (options->losses && *options->losses));
+	height = drawing.header + rows * ROW + FOOTER;
 	put_head(&drawing, height, part);
 	if (!drawing.total)
-		fprintf(out, "<text x=\"%d\" y=\"%d\">Nothing to show: no %s in it.</text>\n",
-			MARGIN, HEADER + 13,
+		fprintf(out, "<text x=\"%d\" y=\"%u\">Nothing to show: no %s in it.</text>\n",
+			MARGIN, drawing.header + 13,
 			options->weight == GPUMON_WEIGHT_CPU_NS ? "launch" : "work of a GPU");
 	fputs("<g class=\"frames\">\n", out);
 	/* A parent that is too narrow has only such children. */
