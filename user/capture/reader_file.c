@@ -91,31 +91,37 @@ static uint64_t search(struct gpumon_reader_file *file, struct gpumon_reader_buf
 
 	while (at + HEAD <= size) {
 		ssize_t n = read_at(file->fd, buffer->window, sizeof(buffer->window), at);
-		const unsigned char *found;
-		uint64_t place;
+		uint64_t window = at;
+		uint64_t end;
 
 		if (n < (ssize_t)HEAD)
 			break;
-		found = memmem(buffer->window, (size_t)n, &magic, sizeof(magic));
-		if (!found) {
-			/* The magic may lie across the end of the window. */
-			at += (uint64_t)n - sizeof(magic) + 1;
-			continue;
-		}
-		place = at + (uint64_t)(found - buffer->window);
-		at = place + 1;
-		switch (look(file, buffer, place, size)) {
-		case WHAT_CHUNK:
-			return place;
-		case WHAT_BROKEN:
-			file->debt += buffer->chunk.size;
-			if (file->debt > DEBT_FREE + DEBT_RATE * place)
-				at = place + HEAD + buffer->chunk.size;
-			break;
-		case WHAT_UNREADABLE:
-			return size;
-		default:
-			break;
+		end = window + (uint64_t)n;
+		while (at + sizeof(magic) <= end) {
+			const unsigned char *found = memmem(buffer->window + (at - window),
+							    end - at, &magic, sizeof(magic));
+			uint64_t place;
+
+			if (!found) {
+				/* One may lie across the end of the window. */
+				at = end - sizeof(magic) + 1;
+				break;
+			}
+			place = window + (uint64_t)(found - buffer->window);
+			at = place + 1;
+			switch (look(file, buffer, place, size)) {
+			case WHAT_CHUNK:
+				return place;
+			case WHAT_BROKEN:
+				file->debt += buffer->chunk.size;
+				if (file->debt > DEBT_FREE + DEBT_RATE * place)
+					at = place + HEAD + buffer->chunk.size;
+				break;
+			case WHAT_UNREADABLE:
+				return size;
+			default:
+				break;
+			}
 		}
 	}
 	return size;
