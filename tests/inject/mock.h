@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Stand-ins for libcuda, libcudart and libcupti: they keep CUPTI's contract as
+ * far as the injection library uses it, launch nothing, and keep an account of
+ * all that happened in a file that outlives the process.
+ */
+#ifndef GPUMON_TESTS_INJECT_MOCK_H
+#define GPUMON_TESTS_INJECT_MOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+enum mock_account_type {
+	MOCK_LAUNCH = 1,   /* outermost call of a launch function; @address: where it returns to */
+	MOCK_CAPTURED = 2, /* the same into a graph */
+	MOCK_KERNEL = 3,   /* told of by a record with times */
+	MOCK_COPY = 4,
+	MOCK_SET = 5,
+	MOCK_DROPPED = 6, /* no buffer for its record */
+	MOCK_NO_TIME = 7, /* record with start = end = 0 */
+	MOCK_NODE = 8,	  /* of a graph; @address: where the call that made it returns to */
+	MOCK_CLONE = 9,	  /* @other: of which */
+	MOCK_CALL = 10,	  /* outermost call of any other function */
+	MOCK_UNFINISHED = 11,
+	MOCK_BROKEN = 12, /* the library broke a rule of CUPTI's; @other: which */
+	MOCK_LOADED = 13, /* the program's own: a library came; @address: in it */
+};
+
+/* One line of the account: a file of these, named by MOCK_ACCOUNT. */
+struct mock_account {
+	uint32_t type;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t correlation;
+	uint64_t address;
+	uint64_t start;
+	uint64_t end;
+	uint64_t node;
+	uint64_t other;
+	uint32_t result;
+	uint32_t window; /* of the program's own: recording was to be on */
+};
+
+enum mock_work {
+	MOCK_WORK_KERNEL,
+	MOCK_WORK_COPY,
+	MOCK_WORK_PEER_COPY,
+	MOCK_WORK_SET,
+};
+
+/* What libcuda tells libcupti. */
+struct mock_hooks {
+	void (*api)(unsigned int domain, unsigned int id, bool is_exit, const char *name,
+		    const void *parameters, int *result, uint32_t correlation);
+	void (*resource)(unsigned int id, CUcontext context, CUgraph graph, CUgraphNode node,
+			 CUgraphNode original);
+	void (*nvtx)(unsigned int id, const char *name, const void *parameters,
+		     const void *result);
+	void (*work)(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
+		     uint64_t node, uint32_t graph, uint64_t bytes);
+	void (*wait)(void);
+};
+
+struct mock_node {
+	uint64_t id;
+	char name[48];
+	enum mock_work work;
+};
+
+#define MOCK_NODES 64
+
+struct mock_graph {
+	uint32_t id;
+	unsigned int count;
+	struct mock_node nodes[MOCK_NODES];
+};
+
+struct mock_stream {
+	uint32_t id;
+	struct mock_graph *capture;
+};
+
+/* Exported by the stand-in of libcuda. */
+void mock_set_hooks(const struct mock_hooks *hooks);
+struct mock_account *mock_account(enum mock_account_type type);
+uint64_t mock_monotonic(void);
+
+/**
+ * mock_call - a function of the API: entry, what it does, exit
+ * @domain: CUPTI's
+ * @id: CUPTI's
+ * @name: of the function
+ * @is_launch: it launches
+ * @address: where it returns to
+ * @parameters: CUPTI's struct of them
+ * @body: what it does
+ */
+int mock_call(unsigned int domain, unsigned int id, const char *name, bool is_launch,
+	      const void *address, const void *parameters, int (*body)(const void *parameters));
+
+#endif /* GPUMON_TESTS_INJECT_MOCK_H */

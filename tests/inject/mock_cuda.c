@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Stand-in for libcuda.so.1: see mock.h. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cupti.h>
+
+#include "mock.h"
+
+#define ACCOUNTS (1u << 21)
+
+static const struct mock_hooks *hooks;
+static struct mock_account *accounts;
+static _Atomic uint32_t *account_count;
+static _Atomic uint32_t last_correlation;
+static _Atomic uint64_t last_node = 100;
+static _Atomic uint32_t last_graph = 10;
+static __thread unsigned int depth;
+static __thread uint32_t correlation;
+static __thread bool was_captured;
+static __thread const void *outer_address;
+
+uint64_t mock_monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static void open_account(void)
+{
+	const char *path = getenv("MOCK_ACCOUNT");
+	size_t size = sizeof(*accounts) * ACCOUNTS;
+	int fd;
+
+	if (accounts || !path)
+		return;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, (off_t)size))
+		abort();
+	accounts = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (accounts == MAP_FAILED)
+		abort();
+	close(fd);
+	/* The first line is the count of the others. */
+	account_count = (_Atomic uint32_t *)(void *)accounts;
+}
+
+struct mock_account *mock_account(enum mock_account_type type)
+{
+	static __thread struct mock_account nowhere;
+	struct mock_account *account = &nowhere;
+	uint32_t at;
+
+	if (accounts) {
+		at = atomic_fetch_add(account_count, 1) + 1;
+		if (at >= ACCOUNTS)
+			abort();
+		account = &accounts[at];
+	}
+	account->pid = (uint32_t)getpid();
+	account->tid = (uint32_t)syscall(SYS_gettid);
+	account->correlation = correlation;
+	account->type = type;
+	return account;
+}
+
+void mock_set_hooks(const struct mock_hooks *new_hooks)
+{
+	hooks = new_hooks;
+}
+
+int mock_call(unsigned int domain, unsigned int id, const char *name, bool is_launch,
+	      const void *address, const void *parameters, int (*body)(const void *parameters))
+{
+	bool is_outermost = !depth++;
+	struct mock_account *account;
+	uint64_t start = mock_monotonic();
+	int result;
+
+	if (is_outermost) {
+		correlation = atomic_fetch_add(&last_correlation, 1) + 1;
+		was_captured = false;
+		outer_address = address;
+	}
+	if (hooks)
+		hooks->api(domain, id, false, name, parameters, NULL, correlation);
+	result = body(parameters);
+	if (hooks)
+		hooks->api(domain, id, true, name, parameters, &result, correlation);
+	if (is_outermost) {
+		account = mock_account(!is_launch     ? MOCK_CALL :
+				       was_captured ? MOCK_CAPTURED :
+						      MOCK_LAUNCH);
+		account->address = (uintptr_t)address;
+		account->start = start;
+		account->end = mock_monotonic();
+		account->result = (uint32_t)result;
+	}
+	depth--;
+	return result;
+}
+
+/* What libcuda does with CUDA_INJECTION64_PATH. */
+CUresult cuInit(unsigned int flags)
+{
+	static _Atomic int done;
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	int (*initialize)(void);
+	void *handle;
+
+	(void)flags;
+	if (atomic_exchange(&done, 1))
+		return CUDA_SUCCESS;
+	open_account();
+	if (!path)
+		return CUDA_SUCCESS;
+	handle = dlopen(path, RTLD_NOW);
+	if (!handle) {
+		fprintf(stderr, "mock: %s\n", dlerror());
+		return CUDA_SUCCESS;
+	}
+	initialize = (int (*)(void))dlsym(handle, "InitializeInjection");
+	if (initialize)
+		initialize();
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+	const char *text = getenv("MOCK_DRIVER_VERSION");
+
+	*version = text ? atoi(text) : 13000;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+	(void)device;
+	*value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID	? 0x1b :
+		 attribute == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID ? 2 :
+								  1;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+	const struct mock_stream *mock = (const void *)stream;
+
+	*status = (uintptr_t)stream > 2 && mock->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE :
+							   CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+/* Either a node of the graph that the stream is captured into, or work for the GPU. */
+static void do_work(enum mock_work work, const char *name, CUstream stream, uint64_t bytes)
+{
+	struct mock_stream *mock = (void *)stream;
+	struct mock_account *account;
+	struct mock_graph *graph;
+	struct mock_node *node;
+
+	if ((uintptr_t)stream > 2 && mock->capture) {
+		graph = mock->capture;
+		if (graph->count == MOCK_NODES)
+			abort();
+		node = &graph->nodes[graph->count++];
+		node->id = atomic_fetch_add(&last_node, 1) + 1;
+		node->work = work;
+		snprintf(node->name, sizeof(node->name), "%s", name);
+		was_captured = true;
+		account = mock_account(MOCK_NODE);
+		account->node = node->id;
+		account->address = (uintptr_t)outer_address;
+		if (hooks && !getenv("MOCK_NO_NODES"))
+			hooks->resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, NULL, (CUgraph)graph,
+					(CUgraphNode)node, NULL);
+		return;
+	}
+	if (hooks)
+		hooks->work(work, name, correlation, stream, 0, 0, bytes);
+}
+
+static int launch_kernel(const void *parameters)
+{
+	const cuLaunchKernel_params *p = parameters;
+
+	/* A grid of 0 is refused, as by the real one. */
+	if (!p->gridDimX)
+		return CUDA_ERROR_INVALID_VALUE;
+	do_work(MOCK_WORK_KERNEL, (const char *)p->f, p->hStream, 0);
+	return 0;
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+			unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+			unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+			void **kernelParams, void **extra)
+{
+	const cuLaunchKernel_params p = { f,	     gridDimX,	gridDimY,	gridDimZ,
+					  blockDimX, blockDimY, blockDimZ,	sharedMemBytes,
+					  hStream,   kernelParams, extra };
+
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, "cuLaunchKernel", true,
+				   __builtin_return_address(0), &p, launch_kernel);
+}
+
+static int launch_kernel_ex(const void *parameters)
+{
+	const cuLaunchKernelEx_params *p = parameters;
+
+	do_work(MOCK_WORK_KERNEL, (const char *)p->f, p->config->hStream, 0);
+	return 0;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+			  void **extra)
+{
+	const cuLaunchKernelEx_params p = { config, f, kernelParams, extra };
+
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, "cuLaunchKernelEx",
+				   true, __builtin_return_address(0), &p, launch_kernel_ex);
+}
+
+static int memcpy_async(const void *parameters)
+{
+	const cuMemcpyAsync_params *p = parameters;
+
+	do_work(MOCK_WORK_COPY, "", p->hStream, p->ByteCount);
+	return 0;
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
+{
+	const cuMemcpyAsync_params p = { dst, src, ByteCount, hStream };
+
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync, "cuMemcpyAsync", true,
+				   __builtin_return_address(0), &p, memcpy_async);
+}
+
+static int memset_async(const void *parameters)
+{
+	const cuMemsetD8Async_params *p = parameters;
+
+	do_work(MOCK_WORK_SET, "", p->hStream, p->N);
+	return 0;
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
+{
+	const cuMemsetD8Async_params p = { dstDevice, uc, N, hStream };
+
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, "cuMemsetD8Async", true,
+				   __builtin_return_address(0), &p, memset_async);
+}
+
+static int begin_capture(const void *parameters)
+{
+	struct mock_stream *stream = (void *)(*(const CUstream *)parameters);
+
+	stream->capture = calloc(1, sizeof(*stream->capture));
+	stream->capture->id = atomic_fetch_add(&last_graph, 1) + 1;
+	return 0;
+}
+
+CUresult cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode)
+{
+	(void)mode;
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
+				   "cuStreamBeginCapture_v2", false, __builtin_return_address(0),
+				   &hStream, begin_capture);
+}
+
+static __thread CUgraph captured;
+
+static int end_capture(const void *parameters)
+{
+	struct mock_stream *stream = (void *)(*(const CUstream *)parameters);
+
+	captured = (CUgraph)stream->capture;
+	stream->capture = NULL;
+	return 0;
+}
+
+CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
+{
+	int result = mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+			       CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture, "cuStreamEndCapture",
+			       false, __builtin_return_address(0), &hStream, end_capture);
+
+	*phGraph = captured;
+	return (CUresult)result;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
+				     unsigned long long flags)
+{
+	const struct mock_graph *from = (const void *)hGraph;
+	struct mock_graph *to = calloc(1, sizeof(*to));
+	struct mock_account *account;
+	unsigned int i;
+
+	(void)flags;
+	*to = *from;
+	to->id = atomic_fetch_add(&last_graph, 1) + 1;
+	for (i = 0; i < to->count; i++) {
+		to->nodes[i].id = atomic_fetch_add(&last_node, 1) + 1;
+		account = mock_account(MOCK_CLONE);
+		account->node = to->nodes[i].id;
+		account->other = from->nodes[i].id;
+		if (hooks)
+			hooks->resource(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, NULL, (CUgraph)to,
+					(CUgraphNode)&to->nodes[i],
+					(CUgraphNode)(uintptr_t)&from->nodes[i]);
+	}
+	*phGraphExec = (CUgraphExec)to;
+	return CUDA_SUCCESS;
+}
+
+static int launch_graph(const void *parameters)
+{
+	const cuGraphLaunch_params *p = parameters;
+	const struct mock_graph *graph = (const void *)p->hGraph;
+	unsigned int i;
+
+	for (i = 0; i < graph->count && hooks; i++)
+		hooks->work(graph->nodes[i].work, graph->nodes[i].name, correlation, p->hStream,
+			    graph->nodes[i].id, graph->id, 64);
+	return 0;
+}
+
+CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
+{
+	const cuGraphLaunch_params p = { hGraphExec, hStream };
+
+	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
+				   CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, "cuGraphLaunch", true,
+				   __builtin_return_address(0), &p, launch_graph);
+}
+
+/* For the stand-in of the runtime, and of NVTX. */
+void mock_wait(void)
+{
+	if (hooks)
+		hooks->wait();
+}
+
+void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result)
+{
+	if (hooks)
+		hooks->nvtx(id, name, parameters, result);
+}
+
+void mock_context(bool ends)
+{
+	if (hooks)
+		hooks->resource(ends ? CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING :
+				       CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+				(CUcontext)1, NULL, NULL, NULL);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Stand-in for libcupti, in two generations that are built from the same files:
+ * 12 writes records of CUpti_ActivityKernel9 and Memcpy5 into one buffer for
+ * all threads, 13 those of Kernel10 and Memcpy6 into a buffer for each.
+ */
+#ifndef GPUMON_TESTS_INJECT_MOCK_CUPTI_H
+#define GPUMON_TESTS_INJECT_MOCK_CUPTI_H
+
+#include <cupti.h>
+
+#include "mock.h"
+
+#if MOCK_GENERATION == 13
+typedef CUpti_ActivityKernel10 mock_kernel;
+typedef CUpti_ActivityMemcpy6 mock_copy;
+typedef CUpti_ActivityDevice5 mock_device;
+typedef CUpti_ActivityContext3 mock_context_record;
+#define MOCK_CUPTI_VERSION 130001
+#else
+typedef CUpti_ActivityKernel9 mock_kernel;
+typedef CUpti_ActivityMemcpy5 mock_copy;
+typedef CUpti_ActivityDevice4 mock_device;
+typedef CUpti_ActivityContext mock_context_record;
+#define MOCK_CUPTI_VERSION 24
+#endif
+
+/* What MOCK_FAIL says of a function: "cuptiActivityEnable:8" or "cuptiActivityEnable@10:8". */
+CUptiResult mock_failure(const char *function, int argument);
+
+/* The library did what CUPTI forbids: into the account. */
+void mock_broken(unsigned int rule);
+
+enum {
+	MOCK_RULE_CALL_IN_BUFFER_CALLBACK = 1, /* CUPTI's lock is held there */
+	MOCK_RULE_CLOCK_TWICE = 2,
+	MOCK_RULE_CLOCK_AFTER_ENABLE = 3,
+	MOCK_RULE_BEFORE_SUBSCRIBE = 4,
+	MOCK_RULE_NOT_ZEROED = 5,
+	MOCK_RULE_FOREIGN_SUBSCRIBER = 6,
+};
+
+extern bool mock_is_subscribed;
+
+/* activity */
+bool mock_kind_enabled(CUpti_ActivityKind kind);
+void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
+		  uint64_t node, uint32_t graph, uint64_t bytes);
+void mock_put_context(void);
+bool mock_in_buffer_callback(void);
+void mock_wait_for_gpu(void);
+
+#endif /* GPUMON_TESTS_INJECT_MOCK_CUPTI_H */

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Stand-in for libcupti: activity records. Buffers are asked for and given back
+ * under a lock; a thread is the GPU and completes records some time later; a
+ * default flush gives back what is complete, a forced one all.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mock_cupti.h"
+
+#define BUFFERS 512
+
+/**
+ * struct buffer - one that the library gave
+ * @data: NULL where there is none
+ * @pending: records in it without an end
+ * @owner: thread, of generation 13
+ */
+struct buffer {
+	uint8_t *data;
+	size_t size;
+	size_t used;
+	unsigned int pending;
+	bool is_full;
+	pthread_t owner;
+};
+
+/* A record that the GPU works on. */
+struct task {
+	struct task *next;
+	struct buffer *buffer;
+	uint64_t *start;
+	uint64_t *end;
+	uint32_t correlation;
+	uint64_t node;
+	uint64_t generation;
+	enum mock_account_type type;
+	bool is_stuck;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
+static struct buffer buffers[BUFFERS];
+static struct task *first_task, **last_task = &first_task;
+static CUpti_BuffersCallbackRequestFunc request;
+static CUpti_BuffersCallbackCompleteFunc complete;
+static CUpti_TimestampCallbackFunc clock_function;
+static _Atomic bool is_enabled[CUPTI_ACTIVITY_KIND_COUNT];
+static bool was_enabled;
+static size_t dropped;
+static unsigned int work_count;
+static __thread bool in_buffer_callback;
+
+bool mock_in_buffer_callback(void)
+{
+	return in_buffer_callback;
+}
+
+bool mock_kind_enabled(CUpti_ActivityKind kind)
+{
+	return atomic_load(&is_enabled[kind]);
+}
+
+static uint64_t now(void)
+{
+	struct timespec real;
+
+	if (clock_function && !getenv("MOCK_REALTIME"))
+		return clock_function();
+	clock_gettime(CLOCK_REALTIME, &real);
+	return (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec;
+}
+
+static size_t record_size(CUpti_ActivityKind kind)
+{
+	switch (kind) {
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return sizeof(mock_kernel);
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return sizeof(mock_copy);
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return sizeof(CUpti_ActivityMemcpyPtoP4);
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return sizeof(CUpti_ActivityMemset4);
+	case CUPTI_ACTIVITY_KIND_DEVICE:
+		return sizeof(mock_device);
+	case CUPTI_ACTIVITY_KIND_CONTEXT:
+		return sizeof(mock_context_record);
+	case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
+		return sizeof(CUpti_ActivityAPI);
+	default:
+		return 64; /* MOCK_UNKNOWN */
+	}
+}
+
+/* Under the lock, as all that changes buffers. */
+static void deliver(struct buffer *buffer)
+{
+	struct buffer copy = *buffer;
+	struct task *task;
+
+	for (task = first_task; task; task = task->next) {
+		if (task->buffer != buffer)
+			continue;
+		task->buffer = NULL;
+		if (!*task->start)
+			mock_account(MOCK_NO_TIME)->correlation = task->correlation;
+	}
+	memset(buffer, 0, sizeof(*buffer));
+	in_buffer_callback = true;
+	complete(NULL, 0, copy.data, copy.size, copy.used);
+	in_buffer_callback = false;
+}
+
+static bool is_ours(const struct buffer *buffer)
+{
+	return buffer->data && !buffer->is_full &&
+	       (MOCK_GENERATION < 13 || pthread_equal(buffer->owner, pthread_self()));
+}
+
+static struct buffer *new_buffer(void)
+{
+	struct buffer *buffer = NULL;
+	size_t records = 0, i;
+
+	for (i = 0; i < BUFFERS && !buffer; i++)
+		if (!buffers[i].data)
+			buffer = &buffers[i];
+	if (!buffer)
+		return NULL;
+	in_buffer_callback = true;
+	request(&buffer->data, &buffer->size, &records);
+	in_buffer_callback = false;
+	for (i = 0; buffer->data && i < buffer->size; i += 4096)
+		if (buffer->data[i])
+			mock_broken(MOCK_RULE_NOT_ZEROED);
+	buffer->owner = pthread_self();
+	return buffer->data ? buffer : NULL;
+}
+
+static void *put(CUpti_ActivityKind kind, struct buffer **in)
+{
+	size_t size = record_size(kind), i;
+	struct buffer *buffer = NULL;
+	CUpti_Activity *record;
+
+	for (i = 0; i < BUFFERS && !buffer; i++)
+		if (is_ours(&buffers[i]))
+			buffer = &buffers[i];
+	if (buffer && buffer->used + size > buffer->size) {
+		buffer->is_full = true;
+		if (!buffer->pending)
+			deliver(buffer);
+		buffer = NULL;
+	}
+	if (!buffer)
+		buffer = new_buffer();
+	if (!buffer) {
+		dropped++;
+		mock_account(MOCK_DROPPED);
+		return NULL;
+	}
+	record = (void *)(buffer->data + buffer->used);
+	buffer->used += size;
+	record->kind = kind;
+	*in = buffer;
+	return record;
+}
+
+static void finish_task(struct task *task)
+{
+	struct mock_account *account;
+
+	if (!task->buffer)
+		return;
+	*task->start = now();
+	*task->end = now() + 1;
+	account = mock_account(task->type);
+	account->correlation = task->correlation;
+	account->node = task->node;
+	account->start = *task->start;
+	account->end = *task->end;
+	task->buffer->pending--;
+	if (task->buffer->is_full && !task->buffer->pending)
+		deliver(task->buffer);
+}
+
+static void *be_gpu(void *argument)
+{
+	struct task *task, **from;
+
+	(void)argument;
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		for (from = &first_task; *from && (*from)->is_stuck; from = &(*from)->next)
+			;
+		task = *from;
+		if (!task) {
+			pthread_cond_wait(&more, &lock);
+			continue;
+		}
+		*from = task->next;
+		if (last_task == &task->next)
+			last_task = from;
+		finish_task(task);
+		free(task);
+		pthread_cond_broadcast(&done);
+	}
+	return NULL;
+}
+
+/* But for what never ends. */
+void mock_wait_for_gpu(void)
+{
+	const struct task *task;
+
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		for (task = first_task; task && task->is_stuck; task = task->next)
+			;
+		if (!task)
+			break;
+		pthread_cond_wait(&done, &lock);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void add_task(struct buffer *buffer, enum mock_account_type type, uint64_t *start,
+		     uint64_t *end, uint32_t correlation, uint64_t node, bool is_stuck)
+{
+	static bool has_gpu;
+	struct task *task = calloc(1, sizeof(*task));
+	struct mock_account *account;
+	pthread_t thread;
+
+	if (is_stuck) {
+		*start = now();
+		account = mock_account(MOCK_UNFINISHED);
+		account->correlation = correlation;
+	}
+	*task = (struct task){ .buffer = buffer,
+			       .start = start,
+			       .end = end,
+			       .correlation = correlation,
+			       .node = node,
+			       .type = type,
+			       .is_stuck = is_stuck };
+	buffer->pending++;
+	*last_task = task;
+	last_task = &task->next;
+	if (!has_gpu)
+		has_gpu = pthread_create(&thread, NULL, be_gpu, NULL) == 0;
+	pthread_cond_signal(&more);
+}
+
+static void put_kernel(const char *name, uint32_t correlation, uint32_t stream, uint64_t node,
+		       uint32_t graph)
+{
+	const char *every = getenv("MOCK_NO_TIME_EVERY");
+	struct mock_account *account;
+	struct buffer *buffer;
+	mock_kernel *kernel = put(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, &buffer);
+	CUpti_ActivityAPI *api;
+
+	if (!kernel)
+		return;
+	kernel->deviceId = 0;
+	kernel->contextId = 1;
+	kernel->streamId = stream;
+	kernel->gridX = 7;
+	kernel->gridY = 2;
+	kernel->gridZ = 1;
+	kernel->blockX = 128;
+	kernel->blockY = 1;
+	kernel->blockZ = 1;
+	kernel->staticSharedMemory = 1024;
+	kernel->dynamicSharedMemory = 2048;
+	kernel->localMemoryPerThread = 16;
+	kernel->registersPerThread = 32;
+	kernel->correlationId = correlation;
+	kernel->name = name;
+	kernel->graphNodeId = node;
+	kernel->graphId = graph;
+	if (every && ++work_count % (unsigned int)atoi(every) == 0) {
+		account = mock_account(MOCK_NO_TIME);
+		account->correlation = correlation;
+	} else {
+		add_task(buffer, MOCK_KERNEL, &kernel->start, &kernel->end, correlation, node,
+			 strstr(name, "stuck"));
+	}
+	/* Told of after the kernel, as the call ends after it began. */
+	if (strstr(name, "internal") && is_enabled[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API]) {
+		api = put(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, &buffer);
+		if (api)
+			api->correlationId = correlation;
+	}
+}
+
+void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
+		  uint64_t node, uint32_t graph, uint64_t bytes)
+{
+	const struct mock_stream *mock = (const void *)stream;
+	uint32_t stream_id = (uintptr_t)stream > 2 ? mock->id : 7;
+	CUpti_ActivityMemset4 *set;
+	struct buffer *buffer;
+	mock_copy *copy;
+
+	pthread_mutex_lock(&lock);
+	if (getenv("MOCK_UNKNOWN"))
+		put(CUPTI_ACTIVITY_KIND_ENVIRONMENT, &buffer);
+	if (work == MOCK_WORK_KERNEL && is_enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) {
+		put_kernel(name, correlation, stream_id, node, graph);
+	} else if (work == MOCK_WORK_COPY && is_enabled[CUPTI_ACTIVITY_KIND_MEMCPY]) {
+		copy = put(CUPTI_ACTIVITY_KIND_MEMCPY, &buffer);
+		if (copy) {
+			copy->copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+			copy->srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+			copy->dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+			copy->bytes = bytes;
+			copy->contextId = 1;
+			copy->streamId = stream_id;
+			copy->correlationId = correlation;
+			copy->graphNodeId = node;
+			copy->graphId = graph;
+#if MOCK_GENERATION == 13
+			copy->copyCount = 3;
+#endif
+			add_task(buffer, MOCK_COPY, &copy->start, &copy->end, correlation, node,
+				 false);
+		}
+	} else if (work == MOCK_WORK_SET && is_enabled[CUPTI_ACTIVITY_KIND_MEMSET]) {
+		set = put(CUPTI_ACTIVITY_KIND_MEMSET, &buffer);
+		if (set) {
+			set->value = 0x5a;
+			set->bytes = bytes;
+			set->contextId = 1;
+			set->streamId = stream_id;
+			set->correlationId = correlation;
+			set->graphNodeId = node;
+			set->graphId = graph;
+			add_task(buffer, MOCK_SET, &set->start, &set->end, correlation, node,
+				 false);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void put_device(void)
+{
+	struct buffer *buffer;
+	mock_device *device = put(CUPTI_ACTIVITY_KIND_DEVICE, &buffer);
+	unsigned int i;
+
+	if (!device)
+		return;
+	device->id = 0;
+	device->name = "Stand-in H100";
+	device->globalMemorySize = 85899345920;
+	device->numMultiprocessors = 132;
+	device->computeCapabilityMajor = 9;
+	device->isMigEnabled = getenv("MOCK_MIG") != NULL;
+	for (i = 0; i < 16; i++) {
+		((uint8_t *)&device->uuid)[i] = (uint8_t)(i + 1);
+		((uint8_t *)&device->migUuid)[i] = (uint8_t)(0xf0 + i);
+	}
+}
+
+void mock_put_context(void)
+{
+	mock_context_record *context;
+	struct buffer *buffer;
+
+	pthread_mutex_lock(&lock);
+	if (is_enabled[CUPTI_ACTIVITY_KIND_CONTEXT]) {
+		context = put(CUPTI_ACTIVITY_KIND_CONTEXT, &buffer);
+		if (context)
+			context->contextId = 1;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	CUptiResult result = mock_failure("cuptiActivityEnable", (int)kind);
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	was_enabled = true;
+	atomic_store(&is_enabled[kind], true);
+	if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
+		pthread_mutex_lock(&lock);
+		put_device();
+		pthread_mutex_unlock(&lock);
+	}
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+	CUptiResult result = cuptiActivityEnable(kind);
+
+	if (result == CUPTI_SUCCESS && kind == CUPTI_ACTIVITY_KIND_CONTEXT)
+		mock_put_context();
+	return result;
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	mock_failure("cuptiActivityDisable", (int)kind);
+	atomic_store(&is_enabled[kind], false);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc new_request,
+					   CUpti_BuffersCallbackCompleteFunc new_complete)
+{
+	CUptiResult result = mock_failure("cuptiActivityRegisterCallbacks", 0);
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	request = new_request;
+	complete = new_complete;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc function)
+{
+	CUptiResult result = mock_failure("cuptiActivityRegisterTimestampCallback", 0);
+
+	if (clock_function)
+		mock_broken(MOCK_RULE_CLOCK_TWICE);
+	if (was_enabled)
+		mock_broken(MOCK_RULE_CLOCK_AFTER_ENABLE);
+	if (result == CUPTI_SUCCESS)
+		clock_function = function;
+	return result;
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	CUptiResult result = mock_failure("cuptiActivityFlushAll", (int)flag);
+	const char *hang = getenv("MOCK_FLUSH_HANGS");
+	const struct timespec forever = { .tv_sec = 1000 };
+	unsigned int i;
+
+	if (hang && (uint32_t)atoi(hang) == flag)
+		nanosleep(&forever, NULL);
+	if (result != CUPTI_SUCCESS)
+		return result;
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < BUFFERS; i++)
+		if (buffers[i].data && buffers[i].used &&
+		    (!buffers[i].pending || (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)))
+			deliver(&buffers[i]);
+	pthread_mutex_unlock(&lock);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+	uint8_t *at = (uint8_t *)*record;
+
+	if (in_buffer_callback)
+		mock_broken(MOCK_RULE_CALL_IN_BUFFER_CALLBACK);
+	at = at ? at + record_size((*record)->kind) : buffer;
+	if (at >= buffer + valid)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = (void *)at;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *count)
+{
+	(void)context;
+	(void)stream;
+	mock_failure("cuptiActivityGetNumDroppedRecords", 0);
+	pthread_mutex_lock(&lock);
+	*count = dropped;
+	dropped = 0;
+	pthread_mutex_unlock(&lock);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
+{
+	*size = sizeof(size_t);
+	*(size_t *)value =
+		attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE ? 3200000 : 3;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
+{
+	(void)size;
+	(void)value;
+	return mock_failure("cuptiActivitySetAttribute", (int)attribute);
+}
+
+CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable)
+{
+	(void)enable;
+	return mock_failure("cuptiActivityEnableLatencyTimestamps", 0);
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Stand-in for libcupti: subscriber, callbacks and what else is no activity. */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mock_cupti.h"
+
+#define IDS 2048
+
+bool mock_is_subscribed;
+
+static CUpti_CallbackFunc callback;
+static void *callback_user;
+static _Atomic bool is_enabled[CUPTI_CB_DOMAIN_SIZE][IDS];
+
+CUptiResult mock_failure(const char *function, int argument)
+{
+	const char *text = getenv("MOCK_FAIL"), *at;
+	char key[80];
+
+	if (mock_in_buffer_callback())
+		mock_broken(MOCK_RULE_CALL_IN_BUFFER_CALLBACK);
+	if (!mock_is_subscribed && strcmp(function, "cuptiSubscribe") != 0 &&
+	    strcmp(function, "cuptiActivityDisable") != 0)
+		mock_broken(MOCK_RULE_BEFORE_SUBSCRIBE);
+	if (!text)
+		return CUPTI_SUCCESS;
+	snprintf(key, sizeof(key), "%s@%d:", function, argument);
+	at = strstr(text, key);
+	if (!at) {
+		snprintf(key, sizeof(key), "%s:", function);
+		at = strstr(text, key);
+	}
+	return at ? (CUptiResult)atoi(at + strlen(key)) : CUPTI_SUCCESS;
+}
+
+void mock_broken(unsigned int rule)
+{
+	mock_account(MOCK_BROKEN)->other = rule;
+}
+
+static void on_api(unsigned int domain, unsigned int id, bool is_exit, const char *name,
+		   const void *parameters, int *result, uint32_t correlation)
+{
+	static __thread uint64_t data[CUPTI_CB_DOMAIN_SIZE][4];
+	CUpti_CallbackData callback_data = {
+		.callbackSite = is_exit ? CUPTI_API_EXIT : CUPTI_API_ENTER,
+		.functionName = name,
+		.functionParams = parameters,
+		.functionReturnValue = result,
+		.symbolName = "a_kernel",
+		.context = (CUcontext)1,
+		.contextUid = 1,
+		.correlationData = data[domain],
+		.correlationId = correlation,
+	};
+
+	if (mock_is_subscribed && atomic_load(&is_enabled[domain][id]))
+		callback(callback_user, domain, id, &callback_data);
+}
+
+static void on_resource(unsigned int id, CUcontext context, CUgraph graph, CUgraphNode node,
+			CUgraphNode original)
+{
+	CUpti_GraphData graph_data = {
+		.graph = graph,
+		.node = node,
+		.originalNode = original,
+		.nodeType = CU_GRAPH_NODE_TYPE_KERNEL,
+	};
+	CUpti_ResourceData data = {
+		.context = context,
+		.resourceDescriptor = graph ? &graph_data : NULL,
+	};
+
+	if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+		mock_put_context();
+	if (mock_is_subscribed && atomic_load(&is_enabled[CUPTI_CB_DOMAIN_RESOURCE][id]))
+		callback(callback_user, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+}
+
+static void on_nvtx(unsigned int id, const char *name, const void *parameters, const void *result)
+{
+	const CUpti_NvtxData data = {
+		.functionName = name,
+		.functionParams = parameters,
+		.functionReturnValue = result,
+	};
+
+	if (mock_is_subscribed && atomic_load(&is_enabled[CUPTI_CB_DOMAIN_NVTX][id]))
+		callback(callback_user, CUPTI_CB_DOMAIN_NVTX, id, &data);
+}
+
+static const struct mock_hooks hooks = {
+	.api = on_api,
+	.resource = on_resource,
+	.nvtx = on_nvtx,
+	.work = mock_do_work,
+	.wait = mock_wait_for_gpu,
+};
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function,
+			   void *user)
+{
+	CUptiResult result = mock_failure("cuptiSubscribe", 0);
+	void (*set_hooks)(const struct mock_hooks *);
+	void *cuda;
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	if (mock_is_subscribed)
+		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	set_hooks = cuda ? (void (*)(const struct mock_hooks *))dlsym(cuda, "mock_set_hooks") : NULL;
+	if (!set_hooks)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	callback = function;
+	callback_user = user;
+	mock_is_subscribed = true;
+	set_hooks(&hooks);
+	*subscriber = (CUpti_SubscriberHandle)&mock_is_subscribed;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
+{
+	if (subscriber != (CUpti_SubscriberHandle)&mock_is_subscribed)
+		mock_broken(MOCK_RULE_FOREIGN_SUBSCRIBER);
+	mock_is_subscribed = false;
+	memset((void *)is_enabled, 0, sizeof(is_enabled));
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
+				CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+	CUptiResult result = mock_failure("cuptiEnableCallback", (int)domain);
+
+	(void)subscriber;
+	if (result != CUPTI_SUCCESS)
+		return result;
+	if (domain >= CUPTI_CB_DOMAIN_SIZE || id >= IDS)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	atomic_store(&is_enabled[domain][id], enable);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber,
+			      CUpti_CallbackDomain domain)
+{
+	unsigned int id;
+
+	for (id = 1; id < IDS; id++)
+		cuptiEnableCallback(enable, subscriber, domain, id);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetVersion(uint32_t *version)
+{
+	mock_failure("cuptiGetVersion", 0);
+	*version = MOCK_CUPTI_VERSION;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char **name)
+{
+#define RUNTIME(function, version) \
+	[CUPTI_RUNTIME_TRACE_CBID_##function##_v##version] = #function "_v" #version
+#define DRIVER(function) [CUPTI_DRIVER_TRACE_CBID_##function] = #function
+	static const char *const runtime[IDS] = {
+		RUNTIME(cudaLaunchKernel, 7000),      RUNTIME(cudaLaunchKernelExC, 11060),
+		RUNTIME(cudaMemcpyAsync, 3020),	      RUNTIME(cudaMemsetAsync, 3020),
+		RUNTIME(cudaDeviceSynchronize, 3020), RUNTIME(cudaMalloc, 3020),
+		RUNTIME(cudaProfilerStart, 4000),     RUNTIME(cudaProfilerStop, 4000),
+		RUNTIME(cudaGraphLaunch, 10000),
+	};
+	static const char *const driver[IDS] = {
+		DRIVER(cuLaunchKernel),		 DRIVER(cuLaunchKernelEx),
+		DRIVER(cuMemcpyAsync),		 DRIVER(cuMemsetD8Async),
+		DRIVER(cuStreamBeginCapture_v2), DRIVER(cuStreamEndCapture),
+		DRIVER(cuGraphLaunch),		 DRIVER(cuMemSetAccess),
+	};
+
+	*name = NULL;
+	if (id == 0 || id >= 900)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API)
+		*name = runtime[id] ? runtime[id] : "cudaSomething_v1";
+	else if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		*name = driver[id] ? driver[id] : "cuSomething";
+	return *name ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
+{
+	*text = result == CUPTI_ERROR_OUT_OF_MEMORY ? "CUPTI_ERROR_OUT_OF_MEMORY" :
+						      "CUPTI_ERROR_OF_A_TEST";
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+	(void)type;
+	return mock_failure("cuptiSetThreadIdType", 0);
+}
+
+CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
+{
+	(void)context;
+	*id = 1;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
+{
+	(void)context;
+	*id = 0;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *id)
+{
+	*id = ((const struct mock_graph *)(const void *)graph)->id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *id)
+{
+	*id = ((const struct mock_node *)(const void *)node)->id;
+	return CUPTI_SUCCESS;
+}

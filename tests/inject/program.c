@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* A program that uses CUDA, in all the ways that tests ask for: see check. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda.h>
+#include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
+#include <cupti_nvtx_cbid.h>
+#define NVTX_NO_IMPL
+#include <generated_nvtx_meta.h>
+
+void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result);
+void mock_context(bool ends);
+
+static const dim3 one = { 1, 1, 1 };
+
+/* Not inlined and not merged: each is a caller of its own. */
+#define PLACE __attribute__((noinline, noclone, noipa))
+
+PLACE static void launch_here(const char *kernel, cudaStream_t stream)
+{
+	cudaLaunchKernel(kernel, one, one, NULL, 0, stream);
+	__asm__ volatile("");
+}
+
+PLACE static void launch_there(const char *kernel, cudaStream_t stream)
+{
+	cudaLaunchKernel(kernel, one, one, NULL, 0, stream);
+	__asm__ volatile("");
+}
+
+PLACE static void launch_deep(const char *kernel, unsigned int depth)
+{
+	if (depth)
+		launch_deep(kernel, depth - 1);
+	else
+		cudaLaunchKernel(kernel, one, one, NULL, 0, NULL);
+	__asm__ volatile("");
+}
+
+PLACE static void launch_by_driver(const char *kernel)
+{
+	cuLaunchKernel((CUfunction)(uintptr_t)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+	__asm__ volatile("");
+}
+
+PLACE static void launch_ex(const char *kernel)
+{
+	const cudaLaunchConfig_t config = { .gridDim = one };
+
+	cudaLaunchKernelExC(&config, kernel, NULL);
+	__asm__ volatile("");
+}
+
+PLACE static void fail_here(void)
+{
+	const dim3 none = { 0, 0, 0 };
+
+	cudaLaunchKernel("never", none, one, NULL, 0, NULL);
+	__asm__ volatile("");
+}
+
+PLACE static void copy_here(size_t bytes)
+{
+	cudaMemcpyAsync((void *)0x1000, (void *)0x2000, bytes, cudaMemcpyHostToDevice, NULL);
+	__asm__ volatile("");
+}
+
+PLACE static void set_here(size_t bytes)
+{
+	cudaMemsetAsync((void *)0x1000, 0x5a, bytes, NULL);
+	__asm__ volatile("");
+}
+
+static void mixed(unsigned int i)
+{
+	switch (i % 7) {
+	case 0:
+		launch_here("kernel_a", NULL);
+		break;
+	case 1:
+		launch_there("kernel_b", NULL);
+		break;
+	case 2:
+		launch_deep("kernel_c", i % 31);
+		break;
+	case 3:
+		copy_here(i);
+		break;
+	case 4:
+		set_here(i);
+		break;
+	case 5:
+		launch_by_driver("kernel_d");
+		break;
+	default:
+		launch_ex("kernel_e");
+	}
+}
+
+static unsigned int per_thread;
+
+static void *run_thread(void *argument)
+{
+	unsigned int i;
+	char name[16];
+
+	snprintf(name, sizeof(name), "worker-%zu", (size_t)argument);
+	pthread_setname_np(pthread_self(), name);
+	for (i = 0; i < per_thread; i++)
+		mixed(i);
+	return NULL;
+}
+
+static void run_threads(unsigned int threads, unsigned int count)
+{
+	pthread_t thread[64];
+	size_t i;
+
+	per_thread = count;
+	cuInit(0);
+	for (i = 0; i < threads; i++)
+		pthread_create(&thread[i], NULL, run_thread, (void *)i);
+	for (i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+}
+
+/* What a program does before it uses results. */
+static void wait_for_gpu(void)
+{
+	cudaDeviceSynchronize();
+}
+
+static void pause_ms(unsigned int ms)
+{
+	usleep(ms * 1000);
+}
+
+static void run_graph(unsigned int launches)
+{
+	cudaStream_t stream;
+	cudaGraphExec_t exec;
+	cudaGraph_t graph;
+	unsigned int i;
+
+	cudaStreamCreate(&stream);
+	launch_here("before", stream);
+	cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+	launch_here("node_a", stream);
+	launch_there("node_b", stream);
+	cudaMemcpyAsync((void *)1, (void *)2, 64, cudaMemcpyHostToDevice, stream);
+	launch_here("not captured", NULL);
+	cudaStreamEndCapture(stream, &graph);
+	cudaGraphInstantiateWithFlags(&exec, graph, 0);
+	for (i = 0; i < launches; i++)
+		cudaGraphLaunch(exec, stream);
+}
+
+static void run_fork(unsigned int count, char **argv)
+{
+	char text[16];
+	unsigned int i;
+	pid_t pid;
+
+	for (i = 0; i < count; i++)
+		mixed(i);
+	pid = fork();
+	if (pid == 0) {
+		/* CUDA is not to be used here; whoever does it all the same is not recorded. */
+		for (i = 0; i < count; i++)
+			mixed(i);
+		exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	wait_for_gpu();
+	pid = fork();
+	if (pid == 0) {
+		snprintf(text, sizeof(text), "%u", count);
+		execl(argv[0], argv[0], "loop", text, (char *)NULL);
+		_exit(1);
+	}
+	waitpid(pid, NULL, 0);
+	for (i = 0; i < count; i++)
+		mixed(i);
+}
+
+static void run_nvtx(unsigned int count)
+{
+	const nvtxRangePushA_params push = { "outer" };
+	const nvtxRangeStartA_params begin = { "wanted" };
+	const nvtxDomainCreateA_params create = { "a domain" };
+	const nvtxDomainHandle_t domain = (nvtxDomainHandle_t)0x5550;
+	nvtxEventAttributes_t attributes = {
+		.version = NVTX_VERSION,
+		.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.colorType = NVTX_COLOR_ARGB,
+		.color = 0xff00ff00,
+		.messageType = NVTX_MESSAGE_TYPE_UNICODE,
+		.message.unicode = L"gr\u00fc\u00df",
+	};
+	const nvtxDomainRangePushEx_params push_ex = { domain, { &attributes } };
+	const nvtxDomainRangePop_params pop_ex = { domain };
+	nvtxRangeId_t id = 77;
+	const nvtxRangeEnd_params end = { id };
+	unsigned int i;
+
+	cuInit(0);
+	mock_nvtx(CUPTI_CBID_NVTX_nvtxDomainCreateA, "nvtxDomainCreateA", &create, &domain);
+	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangePushA, "nvtxRangePushA", &push, NULL);
+	launch_here("outside", NULL);
+	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangeStartA, "nvtxRangeStartA", &begin, &id);
+	for (i = 0; i < count; i++)
+		launch_here("inside", NULL);
+	mock_nvtx(CUPTI_CBID_NVTX_nvtxDomainRangePushEx, "nvtxDomainRangePushEx", &push_ex, NULL);
+	mock_nvtx(CUPTI_CBID_NVTX_nvtxDomainRangePop, "nvtxDomainRangePop", &pop_ex, NULL);
+	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangeEnd, "nvtxRangeEnd", &end, NULL);
+	launch_here("outside", NULL);
+	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangePop, "nvtxRangePop", NULL, NULL);
+}
+
+static void *load(const char *path, unsigned int count)
+{
+	void *handle = dlopen(path, RTLD_NOW);
+	void (*function)(const char *) = handle ? (void (*)(const char *))dlsym(handle, "plugin") :
+						  NULL;
+	unsigned int i;
+
+	for (i = 0; function && i < count; i++)
+		function("kernel_of_plugin");
+	return handle;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "loop";
+	unsigned int count = argc > 2 ? (unsigned int)atoi(argv[2]) : 100, i;
+	unsigned int more = argc > 3 ? (unsigned int)atoi(argv[3]) : 4;
+	void *memory;
+
+	if (strcmp(what, "loop") == 0) {
+		for (i = 0; i < count; i++)
+			mixed(i);
+	} else if (strcmp(what, "threads") == 0) {
+		run_threads(more, count);
+	} else if (strcmp(what, "churn") == 0) {
+		for (i = 0; i < count; i++)
+			run_threads(4, more);
+	} else if (strcmp(what, "graph") == 0) {
+		run_graph(count);
+	} else if (strcmp(what, "fork") == 0) {
+		run_fork(count, argv);
+	} else if (strcmp(what, "kill") == 0 || strcmp(what, "_exit") == 0) {
+		for (i = 0; i < count; i++)
+			mixed(i);
+		wait_for_gpu();
+		pause_ms(more);
+		if (what[0] == 'k')
+			raise(SIGKILL);
+		_exit(3);
+	} else if (strcmp(what, "steady") == 0) {
+		/* Until it is told to end: for who comes and goes meanwhile. */
+		cuInit(0);
+		printf("ready\n");
+		fflush(stdout);
+		for (i = 0; i < count; i++) {
+			mixed(i);
+			usleep(200);
+			if (i == more) {
+				printf("half\n");
+				fflush(stdout);
+			}
+		}
+	} else if (strcmp(what, "profiler") == 0) {
+		for (i = 0; i < count; i++)
+			launch_here("outside", NULL);
+		cudaProfilerStart();
+		for (i = 0; i < count; i++)
+			launch_there("inside", NULL);
+		cudaProfilerStop();
+		for (i = 0; i < count; i++)
+			launch_here("outside", NULL);
+	} else if (strcmp(what, "nvtx") == 0) {
+		run_nvtx(count);
+	} else if (strcmp(what, "calls") == 0) {
+		for (i = 0; i < count; i++) {
+			cudaMalloc(&memory, 100);
+			launch_here("kernel_a", NULL);
+			cudaDeviceSynchronize();
+		}
+	} else if (strcmp(what, "odd") == 0) {
+		for (i = 0; i < count; i++) {
+			launch_here(i % 3 == 0 ? "internal_kernel" : "kernel_a", NULL);
+			fail_here();
+		}
+		launch_here("stuck_kernel", NULL);
+		mock_context(true);
+	} else if (strcmp(what, "plugin") == 0) {
+		launch_here("kernel_a", NULL);
+		memory = load(argv[3], count);
+		pause_ms(700);
+		dlclose(memory);
+		load(argv[4], count);
+	} else if (strcmp(what, "quiet") == 0) {
+		printf("no CUDA here\n");
+		return 0;
+	}
+	wait_for_gpu();
+	return 0;
+}

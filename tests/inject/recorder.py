@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A recorder as small as it can be: the other end of user/capture/channel.h.
+
+Empties the channels of all processes that connect, and reads the records in
+them (user/capture/format.h). On x86 and arm64 a load of four aligned bytes is
+one load, which is all that Python has to promise here; what orders loads is the
+time between them, which on arm64 is no guarantee: this is a test's recorder.
+"""
+import ctypes
+import fcntl
+import mmap
+import os
+import select
+import socket
+import struct
+import threading
+import time
+
+BLOCK = 1 << 16
+HEAD = 64
+MAGIC = 0x31434D47
+FREE, FILLING, FULL = 0, 1, 2
+HELLO, SETTINGS, REFUSED = 1, 2, 3
+RUN, STOP = 1, 2
+
+KERNELS, COPIES, STACKS, SYNC, ALLOCATIONS, UNIFIED, RANGES, ALL_CALLS, LATENCY, PYTHON = (
+    1 << i for i in range(10))
+DEFAULT = KERNELS | COPIES | STACKS | PYTHON
+ALWAYS, PROFILER, RANGE = range(3)
+
+CAUSES = {1: "channel full", 2: "CUPTI dropped", 3: "withheld", 4: "no timestamp",
+          5: "stack table", 6: "string table", 10: "unknown record", 12: "interrupted",
+          14: "too long"}
+
+RECORDS = {
+    1: ("process", "pid parent host_pid rank start_ns pid_namespace boot_id host executable command "
+        "cgroup cupti_version driver_version runtime_version reserved", "<4I2Q16s8I"),
+    2: ("thread", "tid name", "<2I"),
+    3: ("mapping", "time_ns start end offset inode device path build_id build_id_size",
+        "<6QI20sB"),
+    4: ("unmapping", "time_ns start end", "<3Q"),
+    8: ("device", "id name uuid mig_uuid pci multiprocessors memory_bytes major minor",
+        "<2I16s16s2IQ2H"),
+    9: ("context", "time_ns id device", "<Q2I"),
+    10: ("stream", "context id priority name", "<2IiI"),
+    20: ("launch", "start_ns end_ns tid correlation stack function context result", "<2Q5Ii"),
+    21: ("call", "start_ns end_ns tid correlation function stack", "<2Q4I"),
+    23: ("range", "time_ns id tid domain text color kind", "<2Q4IH"),
+    24: ("graph_node", "node original graph stack", "<2Q2I"),
+    40: ("kernel", "start_ns end_ns queued_ns submitted_ns node correlation name device context "
+         "stream graph gx gy gz bx by bz static_shared dynamic_shared local registers", "<5Q16I"),
+    41: ("copy", "start_ns end_ns bytes node correlation device context stream graph to_device "
+         "origin target", "<4Q6I2H"),
+    42: ("set", "start_ns end_ns bytes node correlation device context stream graph value",
+         "<4Q6I"),
+    43: ("sync", "start_ns end_ns correlation context stream kind", "<2Q4I"),
+    81: ("window", "time_ns reason", "<QI"),
+    82: ("note", "time_ns text", "<QI"),
+}
+LAUNCH_CAPTURED, LAUNCH_GRAPH, LAUNCH_COPY, LAUNCH_SET, LAUNCH_FAILED = 1, 2, 4, 8, 16
+UNFINISHED, INTERNAL, PAGEABLE = 1, 2, 4
+
+
+class Record:
+    __slots__ = ("type", "flags", "__dict__")
+
+    def __init__(self, kind, flags, names, values):
+        self.type = kind
+        self.flags = flags
+        self.__dict__.update(zip(names, values))
+
+    def __repr__(self):
+        return f"{self.type}{self.__dict__}"
+
+
+LAYOUTS = {number: (name, fields.split(), struct.Struct(layout))
+           for number, (name, fields, layout) in RECORDS.items()}
+
+
+class Target:
+    """One process that connected, and what it wrote."""
+
+    def __init__(self, connection, settings, blocks):
+        self.connection = connection
+        self.done = threading.Event()
+        self.chunks = []
+        self.read = {}
+        self.pid = 0
+        self.ended_by = None
+        size = (blocks + 1) * BLOCK
+        descriptor = os.memfd_create("gpumon-test", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(descriptor, size)
+        fcntl.fcntl(descriptor, 1033, 0x2 | 0x4 | 0x1)  # F_ADD_SEALS: SHRINK, GROW, SEAL
+        self.memory = mmap.mmap(descriptor, size)
+        struct.pack_into("<6I", self.memory, 0, MAGIC, 1, blocks, RUN, 0, 0)
+        self.blocks = blocks
+        self.settings = settings
+        self.descriptor = descriptor
+        self.freed = 0
+        # Loads and stores of one word: slices of an mmap are copied byte by byte, perhaps.
+        self.words = (ctypes.c_uint32 * (size // 4)).from_buffer(self.memory)
+        self.longs = (ctypes.c_uint64 * (size // 8)).from_buffer(self.memory)
+
+    def greet(self):
+        hello = self.connection.recv(4096)
+        if len(hello) < 16:
+            return False
+        kind, version, self.pid, _ = struct.unpack_from("<4I", hello)
+        assert kind == HELLO and version == 1, hello
+        socket.send_fds(self.connection, [self.settings], [self.descriptor])
+        return True
+
+    def drain(self):
+        """Everything that is whole by now; blocks in the order in which they were taken."""
+        found = []
+        for block in range(self.blocks):
+            base = (block + 1) * BLOCK
+            state = self.words[base // 4]
+            if state != FREE:
+                found.append((self.longs[base // 8 + 2], block, base, state))
+        for sequence, block, base, state in sorted(found):
+            used = self.words[base // 4 + 1]
+            at = self.read.get(block, 0)
+            if used > at:
+                data = self.memory[base + HEAD + at:base + HEAD + used]
+                self.chunks.append((self.words[base // 4 + 2], sequence, data))
+                self.read[block] = used
+            if state == FULL and self.words[base // 4 + 1] == used:
+                self.read[block] = 0
+                self.words[base // 4 + 1] = 0
+                self.words[base // 4] = FREE
+                self.freed += 1
+                self.longs[self.freed_at()] = self.freed
+
+    @staticmethod
+    def freed_at():
+        return (4 * 6 + 8 + 16 * 8 + 6 * 8) // 8
+
+    def totals(self):
+        at = 4 * 6 + 8
+        lost = struct.unpack_from("<16Q", self.memory, at)
+        names = ("launches", "captured", "kernels", "copies", "sets", "device_bytes")
+        totals = dict(zip(names, struct.unpack_from("<6Q", self.memory, at + 128)))
+        totals["lost"] = {i: n for i, n in enumerate(lost) if n}
+        return totals
+
+    def stopped(self):
+        return self.words[4] == 1
+
+    def stop(self):
+        self.words[3] = STOP
+
+    def serve(self, interval):
+        try:
+            if not self.greet():
+                return
+            poll = select.poll()
+            poll.register(self.connection, select.POLLIN | select.POLLRDHUP)
+            while True:
+                events = poll.poll(interval * 1000)
+                if events:
+                    break
+                self.drain()
+                if self.stopped():
+                    break
+            self.ended_by = "stop" if self.stopped() else "end"
+            self.drain()
+        finally:
+            self.done.set()
+
+    def records(self):
+        """All records, by type; strings and stacks as dictionaries."""
+        result = {name: [] for name, _, _ in LAYOUTS.values()}
+        result.update(strings={}, stacks={}, unknown=[], truncated=set(), doubles=0, writers={})
+        for tid, _, data in self.chunks:
+            at = 0
+            while at < len(data):
+                kind, flags, size = struct.unpack_from("<2HI", data, at)
+                assert size >= 8 and size % 8 == 0 and at + size <= len(data), (kind, size, at)
+                body = data[at + 8:at + size]
+                at += size
+                if kind == 5:
+                    number, length = struct.unpack_from("<2I", body)
+                    result["doubles"] += number in result["strings"]
+                    result["strings"][number] = body[8:8 + length].decode("utf-8", "replace")
+                elif kind == 7:
+                    number, count = struct.unpack_from("<2I", body)
+                    result["doubles"] += number in result["stacks"]
+                    result["stacks"][number] = struct.unpack_from(f"<{count}Q", body, 8)
+                    if flags & 1:
+                        result["truncated"].add(number)
+                elif kind in LAYOUTS:
+                    name, fields, layout = LAYOUTS[kind]
+                    record = Record(name, flags, fields, layout.unpack_from(body))
+                    record.__dict__["writer"] = tid
+                    result[name].append(record)
+                elif kind:
+                    result["unknown"].append(kind)
+        return result
+
+
+def make_settings(record=DEFAULT, window=ALWAYS, flush_ms=50, depth=128, mib=16, name=""):
+    return struct.pack("<8I128s", SETTINGS, 1, record, window, flush_ms, depth, mib, 0,
+                       name.encode())
+
+
+class Recorder:
+    """Listens at a path; a target for each process that comes."""
+
+    def __init__(self, path, blocks=512, interval=0.005, **settings):
+        self.path = path
+        self.blocks = blocks
+        self.interval = interval
+        self.settings = make_settings(**settings)
+        self.targets = []
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.bind(path)
+        self.socket.listen(16)
+        self.closing = False
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            self.take(connection)
+
+    def take(self, connection):
+        target = Target(connection, self.settings, self.blocks)
+        self.targets.append(target)
+        threading.Thread(target=target.serve, args=(self.interval,), daemon=True).start()
+        return target
+
+    def wait(self, seconds=20):
+        until = time.monotonic() + seconds
+        for target in self.targets:
+            if not target.done.wait(max(0, until - time.monotonic())):
+                raise TimeoutError(f"{target.pid} is still connected")
+        return self.targets
+
+    def close(self):
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.socket.close()
+        try:
+            os.unlink(self.path)
+        except OSError:
+            pass
+
+
+def attach(address, blocks=512, interval=0.005, **settings):
+    """Connect to a library that listens: the other way round."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.connect(address)
+    target = Target(connection, make_settings(**settings), blocks)
+    threading.Thread(target=target.serve, args=(interval,), daemon=True).start()
+    return target
