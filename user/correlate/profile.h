@@ -95,6 +95,8 @@ struct gpumon_kernel_row {
  * @first_ns: begin of the first work
  * @last_ns: end of the last
  * @idle_longest_ns: the longest time between in which nothing ran
+ * @missed_ns: of work that came too late to be part of @busy_ns; 0 unless a capture is far out of
+ *             order
  */
 struct gpumon_device_row {
 	const char *host;
@@ -110,6 +112,7 @@ struct gpumon_device_row {
 	uint64_t first_ns;
 	uint64_t last_ns;
 	uint64_t idle_longest_ns;
+	uint64_t missed_ns;
 };
 
 /* An NVTX range's share, by text and domain: work launched while it was open on the thread. */
@@ -151,7 +154,11 @@ struct gpumon_profile;
  * @options: what the tree looks like
  * @profile: set to it
  *
- * Return: 0, or -1 with the reason told.
+ * Processes are numbered through all captures, in their order: those of the second follow the
+ * gpumon_capture_processes() of the first. A capture that is still being written counts as far
+ * as it was there when reading it began.
+ *
+ * Return: 0, or -1 with the reason in gpumon_capture_error().
  */
 int gpumon_profile_load(const char *const *paths, unsigned int count,
 			const struct gpumon_profile_options *options,

@@ -55,7 +55,7 @@ static int add_stack(struct gpumon_tables_process *process, const struct gpumon_
 	}
 	if (gpumon_map_set(&process->stacks, stack->id, process->stack_used + 1))
 		return -1;
-	process->stack[process->stack_used] = stack->count;
+	process->stack[process->stack_used] = (uint64_t)stack->head.flags << 32 | stack->count;
 	memcpy(process->stack + process->stack_used + 1, stack->frames,
 	       stack->count * sizeof(stack->frames[0]));
 	process->stack_used = need;
@@ -257,13 +257,14 @@ const char *gpumon_tables_string(const struct gpumon_tables_process *process, ui
 }
 
 const uint64_t *gpumon_tables_stack(const struct gpumon_tables_process *process, uint32_t id,
-				    uint32_t *count)
+				    uint32_t *count, uint16_t *flags)
 {
 	uint64_t place = gpumon_map_get(&process->stacks, id);
 
 	if (!place)
 		return NULL;
 	*count = (uint32_t)process->stack[place - 1];
+	*flags = (uint16_t)(process->stack[place - 1] >> 32);
 	return process->stack + place;
 }
 

@@ -15,7 +15,7 @@
  * @record: as it tells of itself, @has_record
  * @strings: id to text
  * @frames: id to number in @frame + 1
- * @stacks: id to place in @stack + 1: count, then that many frames
+ * @stacks: id to place in @stack + 1: flags << 32 | count, then that many frames
  * @threads: tid to string id of its name
  * @contexts: id to device id + 1
  * @devices: id to number in @device + 1
@@ -102,7 +102,7 @@ void gpumon_tables_clear(struct gpumon_tables *tables);
 const char *gpumon_tables_string(const struct gpumon_tables_process *process, uint32_t id);
 /* Frames of a stack, NULL where it is not known. */
 const uint64_t *gpumon_tables_stack(const struct gpumon_tables_process *process, uint32_t id,
-				    uint32_t *count);
+				    uint32_t *count, uint16_t *flags);
 const struct gpumon_record_frame *gpumon_tables_frame(const struct gpumon_tables_process *process,
 						      uint32_t id);
 const struct gpumon_record_device *gpumon_tables_device(const struct gpumon_tables_process *process,

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile_ranges.h"
+
+/* Changes of a thread that are kept for work which is still in flight. */
+#define CHANGES_MAX (1u << 18)
+
+static struct gpumon_range_thread *find_thread(struct gpumon_ranges *ranges, uint32_t process,
+					       uint32_t tid, bool make, uint32_t *number)
+{
+	const struct gpumon_key key = { { process, tid } };
+	struct gpumon_range_thread **slot;
+	bool added = false;
+
+	*number = gpumon_keys_number(&ranges->thread_keys, &key, make ? &added : NULL);
+	if (*number == GPUMON_KEY_NONE)
+		return NULL;
+	if (!added)
+		return *number < ranges->threads_used ? ranges->threads[*number] : NULL;
+	slot = GPUMON_ARRAY_ADD(ranges->threads, ranges->threads_used, ranges->threads_room);
+	if (!slot)
+		return NULL;
+	*slot = calloc(1, sizeof(**slot));
+	return *slot;
+}
+
+static uint32_t find_row(struct gpumon_ranges *ranges, const char *domain, const char *text)
+{
+	const struct gpumon_key key = { { (uintptr_t)domain, (uintptr_t)text } };
+	struct gpumon_range_row *row;
+	uint32_t number;
+	bool added;
+
+	number = gpumon_keys_number(&ranges->row_keys, &key, &added);
+	if (number == GPUMON_KEY_NONE || !added)
+		return number;
+	row = GPUMON_ARRAY_ADD(ranges->rows, ranges->rows_used, ranges->rows_room);
+	if (!row)
+		return GPUMON_KEY_NONE;
+	row->domain = domain;
+	row->text = text;
+	return number;
+}
+
+/* The path of a parent and one more range; GPUMON_KEY_NONE without memory. */
+static uint32_t find_path(struct gpumon_ranges *ranges, uint32_t parent, uint32_t row)
+{
+	const struct gpumon_key key = { { parent, row } };
+	struct gpumon_range_path *path;
+	uint32_t number;
+	bool added;
+
+	number = gpumon_keys_number(&ranges->path_keys, &key, &added);
+	if (number == GPUMON_KEY_NONE)
+		return number;
+	if (!added)
+		return number + 1;
+	path = GPUMON_ARRAY_ADD(ranges->paths, ranges->paths_used, ranges->paths_room);
+	if (!path)
+		return GPUMON_KEY_NONE;
+	path->parent = parent;
+	path->row = row;
+	for (uint32_t above = parent; above && !path->again;
+	     above = ranges->paths[above - 1].parent)
+		path->again = ranges->paths[above - 1].row == row;
+	return number + 1;
+}
+
+/* Other ranges are open on the thread from now on. */
+static int change(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
+		  uint64_t time_ns)
+{
+	struct gpumon_range_change *at;
+	uint32_t path = 0;
+
+	if (!ranges->timeline)
+		return 0;
+	for (uint32_t i = 0; i < thread->depth; i++) {
+		path = find_path(ranges, path, thread->open[i].row);
+		if (path == GPUMON_KEY_NONE)
+			return -1;
+	}
+	if (thread->used >= CHANGES_MAX) {
+		thread->first += CHANGES_MAX / 4;
+		thread->used -= CHANGES_MAX / 4;
+	}
+	if (thread->first + thread->used == thread->room) {
+		if (thread->first > thread->room / 8) {
+			memmove(thread->changes, thread->changes + thread->first,
+				thread->used * sizeof(*at));
+			thread->first = 0;
+		} else {
+			uint32_t room = thread->room ? thread->room * 2 : 64;
+
+			at = reallocarray(thread->changes, room, sizeof(*at));
+			if (!at)
+				return -1;
+			thread->changes = at;
+			thread->room = room;
+		}
+	}
+	at = &thread->changes[thread->first + thread->used++];
+	at->time_ns = time_ns;
+	at->path = path;
+	/* They are written as they happen; a clock that went back would hide those before. */
+	if (thread->used > 1 && at[-1].time_ns > time_ns)
+		at->time_ns = at[-1].time_ns;
+	return 0;
+}
+
+static int open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
+		      const struct gpumon_record_range *range, uint32_t row, bool pushed)
+{
+	ranges->rows[row].count++;
+	if (thread->depth == GPUMON_RANGES_OPEN) {
+		thread->too_deep += pushed;
+		return 0;
+	}
+	thread->open[thread->depth++] = (struct gpumon_range_open){
+		.time_ns = range->time_ns,
+		.id = range->id,
+		.row = row,
+		.pushed = pushed,
+	};
+	return change(ranges, thread, range->time_ns);
+}
+
+static int close_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
+		       uint32_t process, uint32_t tid, uint32_t place, uint64_t time_ns)
+{
+	struct gpumon_range_open closed = thread->open[place];
+	struct gpumon_range_row *row = &ranges->rows[closed.row];
+
+	if (time_ns > closed.time_ns) {
+		row->cpu_ns += time_ns - closed.time_ns;
+		if (ranges->ended)
+			ranges->ended(ranges->data, process, tid, closed.time_ns, time_ns,
+				      row->text);
+	}
+	memmove(&thread->open[place], &thread->open[place + 1],
+		(thread->depth - place - 1) * sizeof(closed));
+	thread->depth--;
+	return change(ranges, thread, time_ns);
+}
+
+/* Where a range of that id is open, on a thread; its depth if it is not. */
+static uint32_t find_started(const struct gpumon_range_thread *thread, uint64_t id)
+{
+	for (uint32_t i = thread->depth; i-- > 0;) {
+		if (!thread->open[i].pushed && thread->open[i].id == id)
+			return i;
+	}
+	return thread->depth;
+}
+
+/* It may end on another thread than it was started on. */
+static int end_range(struct gpumon_ranges *ranges, uint32_t process,
+		     const struct gpumon_record_range *range)
+{
+	uint32_t own = 0;
+	uint32_t place;
+
+	if (find_thread(ranges, process, range->tid, false, &own)) {
+		place = find_started(ranges->threads[own], range->id);
+		if (place < ranges->threads[own]->depth)
+			return close_range(ranges, ranges->threads[own], process, range->tid, place,
+					   range->time_ns);
+	}
+	for (uint32_t i = 0; i < ranges->threads_used; i++) {
+		const struct gpumon_key *key = &ranges->thread_keys.keys[i];
+
+		if (key->part[0] != process)
+			continue;
+		place = find_started(ranges->threads[i], range->id);
+		if (place < ranges->threads[i]->depth)
+			return close_range(ranges, ranges->threads[i], process,
+					   (uint32_t)key->part[1], place, range->time_ns);
+	}
+	return 0;
+}
+
+int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
+			 const struct gpumon_tables_process *process,
+			 const struct gpumon_record *record)
+{
+	struct gpumon_range_thread *thread;
+	struct gpumon_record_range range;
+	const char *domain, *text;
+	uint32_t at, row;
+
+	gpumon_record_copy(&range, sizeof(range), record);
+	if (range.kind == GPUMON_RANGE_END)
+		return end_range(ranges, number, &range);
+	thread = find_thread(ranges, number, range.tid, true, &at);
+	if (!thread)
+		return -1;
+	if (range.kind == GPUMON_RANGE_POP) {
+		if (thread->too_deep) {
+			thread->too_deep--;
+			return 0;
+		}
+		for (uint32_t i = thread->depth; i-- > 0;) {
+			if (thread->open[i].pushed)
+				return close_range(ranges, thread, number, range.tid, i,
+						   range.time_ns);
+		}
+		return 0;
+	}
+	if (range.kind != GPUMON_RANGE_PUSH && range.kind != GPUMON_RANGE_START)
+		return 0;
+	domain = gpumon_tables_string(process, range.domain);
+	text = gpumon_tables_string(process, range.text);
+	domain = domain ? domain : gpumon_pool_text(ranges->pool, "");
+	text = text ? text : gpumon_pool_text(ranges->pool, "[unnamed]");
+	row = domain && text ? find_row(ranges, domain, text) : GPUMON_KEY_NONE;
+	if (row == GPUMON_KEY_NONE)
+		return -1;
+	return open_range(ranges, thread, &range, row, range.kind == GPUMON_RANGE_PUSH);
+}
+
+void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
+			uint64_t launch_ns, uint64_t gpu_ns)
+{
+	const struct gpumon_range_thread *thread;
+	const struct gpumon_range_change *changes;
+	uint32_t low = 0, high, path;
+
+	thread = find_thread(ranges, number, tid, false, &path);
+	if (!thread || !thread->used)
+		return;
+	changes = thread->changes + thread->first;
+	high = thread->used;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (changes[middle].time_ns <= launch_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (path = low ? changes[low - 1].path : 0; path; path = ranges->paths[path - 1].parent) {
+		const struct gpumon_range_path *at = &ranges->paths[path - 1];
+
+		if (at->again)
+			continue;
+		ranges->rows[at->row].works++;
+		ranges->rows[at->row].gpu_ns += gpu_ns;
+	}
+}
+
+void gpumon_ranges_clear(struct gpumon_ranges *ranges)
+{
+	for (uint32_t i = 0; i < ranges->threads_used; i++) {
+		if (ranges->threads[i])
+			free(ranges->threads[i]->changes);
+		free(ranges->threads[i]);
+	}
+	gpumon_keys_clear(&ranges->row_keys);
+	gpumon_keys_clear(&ranges->path_keys);
+	gpumon_keys_clear(&ranges->thread_keys);
+	free(ranges->rows);
+	free(ranges->paths);
+	free(ranges->threads);
+	memset(ranges, 0, sizeof(*ranges));
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Work that was joined, into the tree and the table by kernel. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile_internal.h"
+
+static const char *const match_reasons[GPUMON_MATCH_KINDS] = {
+	[GPUMON_MATCH_NO_STACK] = "[kernel without stack]",
+	[GPUMON_MATCH_NO_LAUNCH] = "[kernel without launch]",
+	[GPUMON_MATCH_INTERNAL] = "[launched by CUDA]",
+	[GPUMON_MATCH_AMBIGUOUS] = "[ambiguous]",
+};
+
+static const char *const end_reasons[GPUMON_LAUNCH_ENDS] = {
+	[GPUMON_LAUNCH_UNMATCHED] = "[unmatched launch]",
+	[GPUMON_LAUNCH_IN_GRAPH] = "[captured into graph]",
+	[GPUMON_LAUNCH_REFUSED] = "[failed call]",
+};
+
+/* --- the table by kernel */
+
+static uint32_t find_row(struct gpumon_profile *profile, enum gpumon_work_kind kind,
+			 const char *mangled)
+{
+	const struct gpumon_key key = { { (uintptr_t)mangled, kind } };
+	struct gpumon_kernel_growing *row;
+	uint32_t number;
+	char *name;
+	bool added;
+
+	number = gpumon_keys_number(&profile->kernel_keys, &key, &added);
+	if (number == GPUMON_KEY_NONE || !added)
+		return number;
+	row = GPUMON_ARRAY_ADD(profile->kernels, profile->kernels_used, profile->kernels_room);
+	name = gpumon_demangle(mangled);
+	if (!row || !name) {
+		free(name);
+		return GPUMON_KEY_NONE;
+	}
+	row->name = gpumon_pool_text(&profile->pool, name);
+	row->mangled = mangled;
+	row->kind = kind;
+	free(name);
+	return row->name ? number : GPUMON_KEY_NONE;
+}
+
+static uint32_t kernel_row(struct gpumon_profile *profile, uint32_t process, uint32_t name)
+{
+	const struct gpumon_key key = { { process, name } };
+	const char *mangled;
+	uint32_t number, row;
+	uint32_t *slot;
+	bool added;
+
+	number = gpumon_keys_number(&profile->kernel_ids, &key, &added);
+	if (number == GPUMON_KEY_NONE)
+		return number;
+	if (!added)
+		return profile->kernel_of_id[number];
+	mangled = gpumon_tables_string(&profile->tables.processes[process], name);
+	if (!mangled)
+		mangled = gpumon_pool_text(&profile->pool, "[unknown kernel]");
+	row = mangled ? find_row(profile, GPUMON_WORK_KERNEL, mangled) : GPUMON_KEY_NONE;
+	slot = GPUMON_ARRAY_ADD(profile->kernel_of_id, profile->kernel_of_id_used,
+				profile->kernel_of_id_room);
+	if (!slot || row == GPUMON_KEY_NONE)
+		return GPUMON_KEY_NONE;
+	*slot = row;
+	return row;
+}
+
+static struct gpumon_kernel_growing *work_row(struct gpumon_profile *profile,
+					      const struct gpumon_work *work)
+{
+	uint32_t row;
+
+	if (work->kind == GPUMON_WORK_KERNEL) {
+		row = kernel_row(profile, work->process, work->kernel->name);
+	} else {
+		const char *name = work->kind == GPUMON_WORK_COPY ? gpumon_copy_name(work->copy) :
+								    "memset";
+
+		name = gpumon_pool_text(&profile->pool, name);
+		row = name ? find_row(profile, work->kind, name) : GPUMON_KEY_NONE;
+	}
+	return row == GPUMON_KEY_NONE ? NULL : &profile->kernels[row];
+}
+
+/* --- the tree */
+
+/* Levels below the call, as far as they are asked for. */
+static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpumon_node *node,
+				      const struct gpumon_work_fields *fields)
+{
+	char name[64];
+
+	if (node && profile->options.devices) {
+		snprintf(name, sizeof(name), "[GPU%" PRIu32 "]", fields->device);
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_DEVICE, name);
+	}
+	if (node && profile->options.streams) {
+		snprintf(name, sizeof(name), "stream %" PRIu32, fields->stream);
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_STREAM, name);
+	}
+	if (node && profile->options.graphs && fields->graph) {
+		snprintf(name, sizeof(name), "graph %" PRIu32, fields->graph);
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_GRAPH, name);
+	}
+	return node;
+}
+
+static uint64_t call_ns(uint64_t start_ns, uint64_t end_ns)
+{
+	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+static struct gpumon_node *work_path(struct gpumon_profile *profile, const struct gpumon_work *work,
+				     uint64_t start_ns)
+{
+	const struct gpumon_tree_where where = {
+		.process = work->process,
+		.tid = work->tid,
+		.stack = work->stack,
+		.function = work->launch_function,
+		.time_ns = work->launch_ns ? work->launch_ns : start_ns,
+		.reason = match_reasons[work->match],
+	};
+
+	return gpumon_tree_path(&profile->tree, &where);
+}
+
+static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work *work,
+		       const struct gpumon_work_fields *fields, const char *name, uint64_t gpu_ns)
+{
+	/* A launch's call counts once, whatever it launched. */
+	bool first = work->launch_ns && !work->launch_work;
+	struct gpumon_tree_frame frame = { .name = name, .module = "", .line = "" };
+	struct gpumon_node *node;
+
+	if (profile->options.cpu_only) {
+		if (!first)
+			return 0;
+		node = work_path(profile, work, fields->start_ns);
+		if (!node)
+			return -1;
+		node->count++;
+		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
+		return 0;
+	}
+	if (profile->options.gpu_only)
+		node = gpumon_tree_process(&profile->tree, work->process);
+	else
+		node = work_path(profile, work, fields->start_ns);
+	node = add_levels(profile, node, fields);
+	if (!node)
+		return -1;
+	frame.kind = work->kind == GPUMON_WORK_KERNEL ? GPUMON_NODE_KERNEL :
+		     work->kind == GPUMON_WORK_COPY   ? GPUMON_NODE_COPY :
+							GPUMON_NODE_SET;
+	node = gpumon_tree_child(&profile->tree, node, &frame);
+	if (!node)
+		return -1;
+	node->count++;
+	node->gpu_ns += gpu_ns;
+	if (first)
+		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
+	return 0;
+}
+
+static int add_work(struct gpumon_profile *profile, const struct gpumon_work *work)
+{
+	const struct gpumon_record *record = work->kernel ? &work->kernel->head :
+					     work->copy	  ? &work->copy->head :
+							    &work->set->head;
+	struct gpumon_kernel_growing *row;
+	struct gpumon_work_fields fields;
+	uint64_t gpu_ns;
+
+	gpumon_work_fields(record, &fields);
+	gpu_ns = fields.valid ? fields.end_ns - fields.start_ns : 0;
+	row = work_row(profile, work);
+	if (!row)
+		return -1;
+	row->count++;
+	row->gpu_ns += gpu_ns;
+	if (fields.valid && gpumon_distribution_add(&row->duration, gpu_ns))
+		return -1;
+	/*
+	 * Of a graph's works only the first one's start says how long its launch took. Where the
+	 * clocks disagree there is no latency; the engine counts these.
+	 */
+	if (work->launch_ns && fields.start_ns >= work->launch_ns &&
+	    !(work->launch_flags & GPUMON_LAUNCH_GRAPH && work->launch_work)) {
+		uint64_t latency_ns = fields.start_ns - work->launch_ns;
+
+		if (gpumon_distribution_add(&row->latency, latency_ns) ||
+		    gpumon_distribution_add(&profile->latency, latency_ns))
+			return -1;
+	}
+	if (work->tid) {
+		const struct gpumon_key key = { { work->process, fields.device, work->tid } };
+		bool added;
+
+		if (gpumon_keys_number(&profile->launchers, &key, &added) == GPUMON_KEY_NONE)
+			return -1;
+	}
+	if (work->launch_ns)
+		gpumon_ranges_work(&profile->ranges, work->process, work->tid, work->launch_ns,
+				   gpu_ns);
+	return add_to_tree(profile, work, &fields, row->name, gpu_ns);
+}
+
+void gpumon_profile_on_work(void *data, const struct gpumon_work *work)
+{
+	struct gpumon_profile *profile = data;
+
+	if (!profile->failed)
+		profile->failed = add_work(profile, work) != 0;
+}
+
+static int add_launch(struct gpumon_profile *profile, uint32_t process, uint32_t tid,
+		      uint32_t stack, uint32_t function, uint64_t start_ns, uint64_t cpu_ns,
+		      const char *reason)
+{
+	const struct gpumon_tree_where where = {
+		.process = process,
+		.tid = tid,
+		.stack = stack,
+		.function = function,
+		.time_ns = start_ns,
+	};
+	struct gpumon_node *node = gpumon_tree_path(&profile->tree, &where);
+
+	if (node && reason)
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_REASON, reason);
+	if (!node)
+		return -1;
+	node->count++;
+	node->cpu_ns += cpu_ns;
+	return 0;
+}
+
+void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *unmatched)
+{
+	const struct gpumon_record_launch *launch = unmatched->launch;
+	struct gpumon_profile *profile = data;
+
+	if (profile->failed || profile->options.gpu_only)
+		return;
+	profile->failed =
+		add_launch(profile, unmatched->process, launch->tid, launch->stack,
+			   launch->function, launch->start_ns,
+			   call_ns(launch->start_ns, launch->end_ns),
+			   profile->options.cpu_only ? NULL : end_reasons[unmatched->end]) != 0;
+}
+
+/* Where there is no injection library hits are all that is known of calls. */
+void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *unmatched)
+{
+	const struct gpumon_record_hit *hit = unmatched->hit;
+	struct gpumon_profile *profile = data;
+
+	if (profile->failed || profile->options.gpu_only ||
+	    profile->tables.processes[unmatched->process].has_launches)
+		return;
+	profile->failed = add_launch(profile, unmatched->process, hit->tid, hit->stack,
+				     hit->function, hit->time_ns, hit->duration_ns, NULL) != 0;
+}
+
+/* --- what is the same in all kinds of work */
+
+static char place_letter(uint16_t place)
+{
+	switch (place) {
+	case GPUMON_PLACE_PAGEABLE:
+	case GPUMON_PLACE_PINNED:
+		return 'H';
+	case GPUMON_PLACE_DEVICE:
+		return 'D';
+	case GPUMON_PLACE_ARRAY:
+		return 'A';
+	case GPUMON_PLACE_MANAGED:
+		return 'M';
+	case GPUMON_PLACE_PEER:
+		return 'P';
+	default:
+		return '?';
+	}
+}
+
+const char *gpumon_copy_name(const struct gpumon_record_copy *copy)
+{
+	static __thread char name[16];
+
+	snprintf(name, sizeof(name), "memcpy %cto%c", place_letter(copy->from),
+		 place_letter(copy->to));
+	return name;
+}
+
+bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_fields *fields)
+{
+	union {
+		struct gpumon_record_kernel kernel;
+		struct gpumon_record_copy copy;
+		struct gpumon_record_set set;
+	} work;
+
+#define TAKE(member)                                                           \
+	do {                                                                   \
+		gpumon_record_copy(&work.member, sizeof(work.member), record); \
+		*fields = (struct gpumon_work_fields){                         \
+			.start_ns = work.member.start_ns,                      \
+			.end_ns = work.member.end_ns,                          \
+			.device = work.member.device,                          \
+			.context = work.member.context,                        \
+			.stream = work.member.stream,                          \
+			.graph = work.member.graph,                            \
+		};                                                             \
+	} while (0)
+	switch (record->type) {
+	case GPUMON_RECORD_KERNEL:
+		TAKE(kernel);
+		break;
+	case GPUMON_RECORD_COPY:
+		TAKE(copy);
+		break;
+	case GPUMON_RECORD_SET:
+		TAKE(set);
+		break;
+	default:
+		return false;
+	}
+#undef TAKE
+	fields->valid = fields->start_ns && fields->end_ns >= fields->start_ns &&
+			!(record->flags & GPUMON_WORK_UNFINISHED);
+	return true;
+}
