@@ -352,26 +352,36 @@ static __always_inline void send_hit(const struct uprobe_hit *hit)
 									       UPROBE_SENT);
 }
 
-static __noinline bool called_by_api(__u64 ra)
+/*
+ * Is it a function's own library that calls, be it the function of the last hit, or one that
+ * was called within it?
+ */
+static __noinline bool called_within(const struct uprobe_thread *thread, __u64 ra)
 {
+	__u64 caller = 0, last = 0, inner = 0;
+
 	for (__u32 i = 0; i < UPROBE_RANGES; i++) {
 		if (i >= range_count)
 			break;
 		if (ra >= ranges[i].start && ra < ranges[i].end)
-			return true;
+			caller = ranges[i].file;
+		if (thread->ip >= ranges[i].start && thread->ip < ranges[i].end)
+			last = ranges[i].file;
+		if (thread->inner >= ranges[i].start && thread->inner < ranges[i].end)
+			inner = ranges[i].file;
 	}
-	return false;
+	return caller && (caller == last || caller == inner);
 }
 
 /*
  * Is it within the call of the last hit? The return address of that is still
- * where it was as long as the call goes on, and the one who calls now is code of
- * the API. Either alone would not do: an unused place on the stack may keep the
- * address for long, and the API's code has functions that are not probed.
+ * where it was as long as the call goes on, and the one who calls now is the same
+ * library. Either alone would not do: an unused place on the stack may keep the
+ * address for long, and the API has functions that are not probed.
  */
-static __noinline bool nested(const struct uprobe_thread *thread, __u64 sp, __u64 ra)
+static __noinline bool nested(struct uprobe_thread *thread, __u64 sp, __u64 ra, __u64 ip)
 {
-	if (!thread->number || sp >= thread->sp || !called_by_api(ra))
+	if (!thread->number || sp >= thread->sp || !called_within(thread, ra))
 		return false;
 #if defined(__TARGET_ARCH_x86)
 	/* Of a call whose return is probed, it is the kernel's address. */
@@ -382,6 +392,7 @@ static __noinline bool nested(const struct uprobe_thread *thread, __u64 sp, __u6
 			return false;
 	}
 #endif
+	thread->inner = ip;
 	return true;
 }
 
@@ -414,8 +425,9 @@ int enter(struct pt_regs *ctx)
 		return 0;
 	}
 	/* A function that only jumps to this one leaves the stack as it was. */
-	if (nested(thread, sp, ra) || (thread->jumps_to == (__u32)cookie && thread->number &&
-				       thread->sp == sp && thread->ra == ra)) {
+	if (nested(thread, sp, ra, PT_REGS_IP(ctx)) ||
+	    (thread->jumps_to == (__u32)cookie && thread->number && thread->sp == sp &&
+	     thread->ra == ra)) {
 		thread->jumps_to = UPROBE_NOWHERE;
 		count(UPROBE_NESTED);
 		return 0;
@@ -430,6 +442,7 @@ int enter(struct pt_regs *ctx)
 	thread->number++;
 	thread->sp = sp;
 	thread->ra = ra;
+	thread->ip = thread->inner = PT_REGS_IP(ctx);
 	thread->jumps_to = flags & UPROBE_THUNK ? flags >> UPROBE_THUNK_SHIFT : UPROBE_NOWHERE;
 
 	hit.function = (__u32)cookie;

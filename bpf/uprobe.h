@@ -13,7 +13,7 @@
 #define UPROBE_PAGE	  4096
 #define UPROBE_COPY_MAX	  ((UPROBE_COPY_PAGES + 1) * UPROBE_PAGE)
 /* Copies that userspace has not seen yet at most; beyond it stacks end early, marked. */
-#define UPROBE_COPIES 32
+#define UPROBE_COPIES 128
 /* Where libraries of the API have their code. */
 #define UPROBE_RANGES	 64
 #define UPROBE_COMM_SIZE 16
@@ -125,9 +125,11 @@ enum uprobe_counter {
 	UPROBE_COUNTERS
 };
 
+/* @file: which one, the same of all of its ranges */
 struct uprobe_range {
 	__u64 start;
 	__u64 end;
+	__u64 file;
 };
 
 /**
@@ -135,6 +137,8 @@ struct uprobe_range {
  * @number: of its last hit
  * @sp: of its last hit: where the return address is
  * @ra: return address of that
+ * @ip: first instruction of that function
+ * @inner: first instruction of the last one that was called within it, else of itself
  * @jumps_to: function that the one of that may be on its way to
  * @tid: in the target's pid namespace
  * @foreign: it is none of the target's
@@ -147,6 +151,8 @@ struct uprobe_thread {
 	__u64 number;
 	__u64 sp;
 	__u64 ra;
+	__u64 inner;
+	__u64 ip;
 	__u32 jumps_to;
 	__u32 tid;
 	__u32 foreign;

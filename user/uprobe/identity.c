@@ -83,7 +83,7 @@ static char thread_state(const char *root, pid_t pid, pid_t tid)
 	return at && at[1] == ' ' ? at[2] : 'X';
 }
 
-static bool alive(const char *root, pid_t pid, pid_t tid)
+bool gpumon_uprobe_thread_lives(const char *root, pid_t pid, pid_t tid)
 {
 	return !strchr("ZXx", thread_state(root, pid, tid));
 }
@@ -95,14 +95,14 @@ pid_t gpumon_uprobe_living_thread(const char *root, pid_t pid)
 	pid_t found = 0;
 	DIR *folder;
 
-	if (alive(root, pid, pid))
+	if (gpumon_uprobe_thread_lives(root, pid, pid))
 		return pid;
 	snprintf(path, sizeof(path), "%s/proc/%d/task", root, (int)pid);
 	folder = opendir(path);
 	while (folder && !found && (entry = readdir(folder))) {
 		pid_t tid = (pid_t)atoi(entry->d_name);
 
-		if (tid > 0 && alive(root, pid, tid))
+		if (tid > 0 && gpumon_uprobe_thread_lives(root, pid, tid))
 			found = tid;
 	}
 	if (folder)

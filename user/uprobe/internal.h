@@ -108,6 +108,7 @@ uint64_t gpumon_uprobes_now(void);
 pid_t gpumon_uprobe_pid_there(const char *root, pid_t pid);
 /* That of its parent, 0 where it is not in that namespace. */
 pid_t gpumon_uprobe_parent_there(const char *root, pid_t pid, pid_t parent);
+bool gpumon_uprobe_thread_lives(const char *root, pid_t pid, pid_t tid);
 /* A thread of the process that is alive, 0 if there is none. */
 pid_t gpumon_uprobe_living_thread(const char *root, pid_t pid);
 

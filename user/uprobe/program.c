@@ -271,6 +271,11 @@ void gpumon_uprobe_program_probe(struct gpumon_uprobe_program *program,
 					   -ENOMEM;
 }
 
+bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *program)
+{
+	return !program->multi;
+}
+
 void gpumon_uprobe_program_unprobe(struct gpumon_uprobe_program *program)
 {
 	for (size_t i = 0; i < program->link_count; i++) {

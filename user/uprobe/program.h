@@ -86,6 +86,8 @@ struct gpumon_uprobe_point {
 void gpumon_uprobe_program_probe(struct gpumon_uprobe_program *program,
 				 enum gpumon_uprobe_hook hook, pid_t tid, int fd,
 				 struct gpumon_uprobe_point *points, unsigned int count);
+/* Is each probe by itself? Else they can only hang at the first thread of a process. */
+bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *program);
 /* Take all probes away. */
 void gpumon_uprobe_program_unprobe(struct gpumon_uprobe_program *program);
 

@@ -26,6 +26,11 @@ void gpumon_uprobe_program_probe(struct gpumon_uprobe_program *program,
 {
 }
 
+bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *program)
+{
+	return true;
+}
+
 void gpumon_uprobe_program_unprobe(struct gpumon_uprobe_program *program)
 {
 }

@@ -123,6 +123,7 @@ static void give_ranges(struct gpumon_uprobes *uprobes)
 				ranges[count++] = (struct uprobe_range){
 					map->start + (start - map->offset),
 					map->start + (end - map->offset),
+					(uintptr_t)file,
 				};
 		}
 	}
@@ -197,18 +198,42 @@ static void reprobe(struct gpumon_uprobes *uprobes, pid_t tid)
 		gpumon_uprobes_note(uprobes, "uprobes: %s", err.message);
 }
 
+/*
+ * One of the process's threads is what its probes and its folder in /proc hang
+ * at: when that one ends, another one. Many probes at once only hang at the
+ * first thread, and stay where they are when it ends.
+ */
+static void follow_thread(struct gpumon_uprobes *uprobes)
+{
+	pid_t tid = gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
+
+	if (!tid || tid == uprobes->probe_tid ||
+	    (uprobes->probe_tid != uprobes->pid &&
+	     gpumon_uprobe_thread_lives(uprobes->root, uprobes->pid, uprobes->probe_tid)))
+		return;
+	uprobes->process.pid = tid;
+	if (gpumon_uprobe_program_one_by_one(uprobes->program)) {
+		reprobe(uprobes, tid);
+		return;
+	}
+	uprobes->probe_tid = tid;
+	gpumon_uprobes_note(uprobes,
+			    "uprobes: the first thread has ended: libraries that are loaded "
+			    "from now on are not probed");
+}
+
 void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan why)
 {
 	/* Before looking: what changes while we look is looked at again. */
 	uint64_t changes = gpumon_uprobe_program_changes(uprobes->program);
 	uint64_t now = gpumon_uprobes_now();
 	struct gpumon_error err;
-	pid_t tid;
 
 	if (uprobes->state != GPUMON_UPROBES_RUNNING ||
 	    (why == GPUMON_RESCAN_UNKNOWN && now - uprobes->scanned_ns < UNKNOWN_NS))
 		return;
 	uprobes->scanned_ns = now;
+	follow_thread(uprobes);
 	/* A process at its end has nothing mapped; that it is gone is seen elsewhere. */
 	if (gpumon_uprobe_process_scan(&uprobes->process, &err))
 		return;
@@ -229,9 +254,4 @@ void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan wh
 	if (gpumon_uprobes_probe(uprobes, &err) < 0)
 		gpumon_uprobes_note(uprobes, "uprobes: %s", err.message);
 	gpumon_uprobe_program_settle(uprobes->program, changes);
-	/* Uprobes of a process hang at one of its threads. */
-	tid = gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
-	if (tid && tid != uprobes->probe_tid &&
-	    gpumon_uprobe_living_thread(uprobes->root, uprobes->pid) == tid)
-		reprobe(uprobes, tid);
 }

@@ -118,7 +118,8 @@ static int attach(struct gpumon_uprobes *uprobes, bool wait, struct gpumon_error
 	if (find_process(uprobes, &namespace, err) ||
 	    gpumon_uprobe_program_possible(uprobes->root, err))
 		return -1;
-	uprobes->process.pid = uprobes->pid;
+	/* A thread sees what its process sees, also when the first thread has ended. */
+	uprobes->process.pid = uprobes->probe_tid;
 	uprobes->process.root = uprobes->root;
 	if (gpumon_uprobe_process_scan(&uprobes->process, err))
 		return -1;
@@ -131,6 +132,7 @@ static int attach(struct gpumon_uprobes *uprobes, bool wait, struct gpumon_error
 		.threads = uprobes->options.threads,
 		.ring_bytes = uprobes->options.ring_bytes,
 		.with_stacks = !uprobes->options.no_stacks,
+		.one_by_one = uprobes->probe_tid != uprobes->pid,
 	};
 	uprobes->program = gpumon_uprobe_program_load(&setup, gpumon_uprobes_event, uprobes, err);
 	if (!uprobes->program || watch_end(uprobes, err))
