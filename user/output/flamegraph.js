@@ -135,7 +135,9 @@ function gpumonFlame(svg) {
 		const path = [];
 		for (let f = zoom; f; f = f.parent)
 			path.unshift(f);
-		let room = Math.floor((width - 2 * margin) / 6.6) - 8;
+		// In a low header the search's result is on the same line.
+		const taken = Number(hint.getAttribute("y")) < 60 ? 270 : 0;
+		let room = Math.floor((width - 2 * margin - taken) / 6.6) - 8;
 		const shown = [];
 		for (let i = path.length - 1; i >= 0; i--) {
 			const name = i ? cut(path[i].label, 32) : "Reset zoom";
