@@ -140,12 +140,3 @@ void inject_activity_drain(struct inject_thread *thread)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_CUPTI_DROPPED, dropped);
 }
 
-void inject_activity_forked(void)
-{
-	if (pool)
-		munmap(pool, (size_t)pool_count * BUFFER_SIZE);
-	pool = NULL;
-	pool_count = 0;
-	atomic_store(&free_buffers.head, NONE);
-	atomic_store(&complete_buffers.head, NONE);
-}

@@ -28,7 +28,4 @@ void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8
  */
 void inject_activity_drain(struct inject_thread *thread);
 
-/* In a child after fork: buffers that others had are lost to us. */
-void inject_activity_forked(void);
-
 #endif /* GPUMON_INJECT_ACTIVITY_H */

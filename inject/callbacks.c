@@ -143,11 +143,8 @@ static inline void enter(struct inject_thread *thread, unsigned int domain, uint
 	struct inject_call *call = &thread->call;
 
 	if (call->open && call->correlation == data->correlationId) {
-		call->open++;
-		if (INJECT_LIKELY((call->class & INJECT_CLASS_LAUNCH) ||
-				  !(class & INJECT_CLASS_LAUNCH)))
-			return;
 		/* Called for something else, and yet it launches. */
+		call->open++;
 		call->class |= class;
 		if (!call->stack && needs_stack(class))
 			call->stack = inject_stack_here(thread);
@@ -173,19 +170,23 @@ static inline void leave(struct inject_thread *thread, unsigned int domain,
 
 	if (INJECT_UNLIKELY(!call->open || call->correlation != data->correlationId))
 		return;
+	if (--call->open)
+		return;
 	if (INJECT_UNLIKELY(atomic_load_explicit(&inject_session.captures_open,
 						 memory_order_relaxed) > 0) &&
 	    !call->is_captured && (call->class & INJECT_CLASS_LAUNCH))
 		call->is_captured =
 			inject_call_is_captured(CUPTI_CB_DOMAIN_DRIVER_API + domain, data);
-	if (--call->open)
-		return;
 	/* cudaError_t and CUresult: both are 0 where all is well. */
 	result = data->functionReturnValue ? *(const int32_t *)data->functionReturnValue : 0;
 	finish(thread, inject_now(), data, result);
 }
 
 /* Calls that change what is recorded. */
+#define CONTROL                                                                            \
+	(INJECT_CLASS_PROFILER_ON | INJECT_CLASS_PROFILER_OFF | INJECT_CLASS_CAPTURE_BEGIN | \
+	 INJECT_CLASS_CAPTURE_END)
+
 static void control(struct inject_thread *thread, uint16_t class, bool is_exit)
 {
 	if (class & INJECT_CLASS_CAPTURE_BEGIN && is_exit)
@@ -202,12 +203,39 @@ static void control(struct inject_thread *thread, uint16_t class, bool is_exit)
 		inject_window_close(thread, "cudaProfilerStop");
 }
 
+/*
+ * The driver's call within the runtime's: half of all callbacks. It touches
+ * nothing but the thread's own, so it need not keep the channel in place.
+ */
+static inline bool is_nested(const CUpti_CallbackData *data, uint16_t class, bool is_exit)
+{
+	struct inject_thread *thread = inject_self;
+	struct inject_call *call;
+
+	if (INJECT_UNLIKELY(!thread ||
+			    atomic_load_explicit(&thread->inside, memory_order_relaxed)))
+		return false;
+	call = &thread->call;
+	if (!call->open || call->correlation != data->correlationId)
+		return false;
+	/* A call for something else that launches is a launch from there on. */
+	if (INJECT_UNLIKELY((class & INJECT_CLASS_LAUNCH) && !(call->class & INJECT_CLASS_LAUNCH)))
+		return false;
+	if (INJECT_UNLIKELY(class & CONTROL))
+		return false;
+	if (!is_exit)
+		call->open++;
+	else if (call->open > 1)
+		call->open--;
+	else
+		return false;
+	return true;
+}
+
 static inline void api(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 		       const CUpti_CallbackData *data)
 {
 	unsigned int which = domain - CUPTI_CB_DOMAIN_DRIVER_API;
-	const uint16_t control_class = INJECT_CLASS_PROFILER_ON | INJECT_CLASS_PROFILER_OFF |
-				       INJECT_CLASS_CAPTURE_BEGIN | INJECT_CLASS_CAPTURE_END;
 	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
 	struct inject_thread *thread;
 	uint16_t class;
@@ -215,11 +243,13 @@ static inline void api(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 	if (INJECT_UNLIKELY(id >= INJECT_FUNCTIONS))
 		return;
 	class = inject_class[which][id];
+	if (is_nested(data, class, is_exit))
+		return;
 	/* What was begun within the window is also ended where it closes meanwhile. */
-	thread = inject_thread_enter(is_exit || (class & control_class));
+	thread = inject_thread_enter(is_exit || (class & CONTROL));
 	if (INJECT_UNLIKELY(!thread))
 		return;
-	if (INJECT_UNLIKELY(class & control_class))
+	if (INJECT_UNLIKELY(class & CONTROL))
 		control(thread, class, is_exit);
 	if (INJECT_UNLIKELY(thread->ours))
 		;

@@ -8,7 +8,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "activity.h"
 #include "callbacks.h"
 #include "entry.h"
 #include "session.h"
@@ -21,7 +20,10 @@
 static _Atomic int owner;
 static bool is_prepared;
 
-/* A child has one thread and half of CUDA: nothing is recorded in it until it calls us anew. */
+/*
+ * A child has one thread and half of CUDA: nothing is recorded in it until it calls us anew. Buffers
+ * that CUPTI has stay where they are, it may look at them when the child ends.
+ */
 static void after_fork(void)
 {
 	if (atomic_load(&owner) == (int)getpid())
@@ -30,7 +32,6 @@ static void after_fork(void)
 	inject_session_forked();
 	inject_thread_forked();
 	inject_worker_forked();
-	inject_activity_forked();
 	inject_subscribe_forked();
 	gpumon_stack_forked();
 }

@@ -96,8 +96,10 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	}
 	if (inject_subscribe(&why)) {
 		inject_process_write(thread, inject_cupti.version);
-		inject_subscribe_configure(thread, at_start);
-		inject_subscribe_always(thread, at_start);
+		if (inject_subscribe_configure(thread, at_start))
+			inject_subscribe_always(thread, at_start);
+		else
+			inject_unsubscribe();
 	} else {
 		inject_process_write(thread, inject_cupti.version);
 		inject_session_note(thread, "%s", why);

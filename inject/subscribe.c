@@ -120,7 +120,7 @@ static size_t get_attribute(CUpti_ActivityAttribute attribute)
 	return value;
 }
 
-void inject_subscribe_configure(struct inject_thread *thread, bool at_start)
+bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 {
 	static bool has_clock;
 	uint8_t one = 1;
@@ -140,10 +140,11 @@ void inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	inject_session.context_bytes =
 		get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE) *
 		get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE);
-	check(thread,
-	      inject_cupti.cuptiActivityRegisterCallbacks(inject_activity_request,
-							  inject_activity_complete),
-	      "buffers");
+	if (!check(thread,
+		   inject_cupti.cuptiActivityRegisterCallbacks(inject_activity_request,
+							       inject_activity_complete),
+		   "buffers, so that nothing of the GPU is recorded"))
+		return false;
 	if (inject_session.record & GPUMON_RECORD_LATENCY) {
 		if (!at_start)
 			inject_session_note(thread,
@@ -153,6 +154,7 @@ void inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 			check(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),
 			      "queued and submitted times");
 	}
+	return true;
 }
 
 static bool enable_kind(struct inject_thread *thread, CUpti_ActivityKind kind, bool on,

@@ -47,8 +47,10 @@ bool inject_subscribe(const char **why);
  * inject_subscribe_configure - what has to be set once for this process
  * @thread: caller
  * @at_start: CUDA is being initialised
+ *
+ * Return: false where CUPTI takes no buffers: then there is nothing that it could record.
  */
-void inject_subscribe_configure(struct inject_thread *thread, bool at_start);
+bool inject_subscribe_configure(struct inject_thread *thread, bool at_start);
 
 /* Callbacks and kinds that are on for a whole session, also outside of its window. */
 void inject_subscribe_always(struct inject_thread *thread, bool at_start);

@@ -9,6 +9,8 @@
 #include "intern.h"
 #include "thread.h"
 
+__thread struct inject_thread *inject_self;
+
 static _Atomic(struct inject_thread *) threads;
 static pthread_key_t key;
 static bool key_made;
@@ -27,6 +29,7 @@ static void end_thread(void *argument)
 	thread->call.open = 0;
 	thread->range_depth = 0;
 	thread->range_windows = 0;
+	inject_self = NULL;
 	atomic_store(&thread->taken, false);
 }
 
@@ -62,18 +65,18 @@ static struct inject_thread *new_thread(void)
 	thread->tid = (uint32_t)syscall(SYS_gettid);
 	thread->ours = false;
 	atomic_store(&thread->generation, 0);
+	/* For its end; and with it set anew if callbacks come after that. */
 	if (pthread_setspecific(key, thread)) {
 		atomic_store(&thread->taken, false);
 		return NULL;
 	}
+	inject_self = thread;
 	return thread;
 }
 
 struct inject_thread *inject_thread_get(void)
 {
-	struct inject_thread *thread = pthread_getspecific(key);
-
-	return INJECT_LIKELY(thread) ? thread : new_thread();
+	return INJECT_LIKELY(inject_self) ? inject_self : new_thread();
 }
 
 /* Of a thread's first callback in a capture. */
@@ -156,7 +159,7 @@ void inject_thread_release_blocks(void)
 
 void inject_thread_forked(void)
 {
-	struct inject_thread *thread, *self = pthread_getspecific(key);
+	struct inject_thread *thread, *self = inject_self;
 
 	for (thread = atomic_load(&threads); thread; thread = thread->next) {
 		atomic_store(&thread->inside, false);

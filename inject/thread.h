@@ -63,6 +63,12 @@ struct inject_thread {
  */
 bool inject_thread_setup(void);
 
+/*
+ * The calling thread's, NULL before inject_thread_get(). One word of the loader's
+ * static room for such variables, which is there for libraries that come late.
+ */
+extern __thread struct inject_thread *inject_self __attribute__((tls_model("initial-exec")));
+
 /**
  * inject_thread_get - of the calling thread
  *

@@ -49,5 +49,6 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 void mock_put_context(void);
 bool mock_in_buffer_callback(void);
 void mock_wait_for_gpu(void);
+void mock_prepare_for_fork(void);
 
 #endif /* GPUMON_TESTS_INJECT_MOCK_CUPTI_H */

@@ -230,6 +230,24 @@ void mock_wait_for_gpu(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static void lock_all(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void unlock_all(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void mock_prepare_for_fork(void)
+{
+	static bool done_before;
+
+	if (!done_before)
+		done_before = pthread_atfork(lock_all, unlock_all, unlock_all) == 0;
+}
+
 static void add_task(struct buffer *buffer, enum mock_account_type type, uint64_t *start,
 		     uint64_t *end, uint32_t correlation, uint64_t node, bool is_stuck)
 {

@@ -120,6 +120,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 	callback = function;
 	callback_user = user;
 	mock_is_subscribed = true;
+	mock_prepare_for_fork();
 	set_hooks(&hooks);
 	*subscriber = (CUpti_SubscriberHandle)&mock_is_subscribed;
 	return CUPTI_SUCCESS;
