@@ -72,10 +72,10 @@ static int record_and_show(struct correlate_run *run)
 	struct gpumon_error err;
 	int ret, status;
 
-	if (!run->session.directory) {
+	if (!run->session.directory[0]) {
 		if (make_temporary(temporary, sizeof(temporary), &err))
 			return gpumon_report(run->context, &err);
-		run->session.directory = temporary;
+		memcpy(run->session.directory, temporary, sizeof(temporary));
 	}
 	run->session.brief = true;
 	if (!run->no_live)
@@ -174,7 +174,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 		return GPUMON_EXIT_USAGE;
 	}
 	if (optind < words) {
-		if (run.session.pid_count || run.session.directory || run.session.duration_ns)
+		if (run.session.pid_count || run.session.directory[0] || run.session.duration_ns)
 			return gpumon_usage(context,
 					    "captures are shown as they are: leave out -o, -p, -d");
 		if (gpumon_show_operands(context, &run.show, words, argv))

@@ -173,8 +173,15 @@ def losses(kit):
 @test
 def ranks(kit):
     for rank in range(2):
-        kit.record("record", directory=f"rank{rank}", env={"RANK": str(rank)})
+        kit.record("record", directory="rank%r", env={"RANK": str(rank)})
         same("rank", kit.capture(f"rank{rank}").processes[0]["rank"], rank)
+
+
+@test
+def no_rank(kit):
+    done = kit.run("record", "-o", "rank%r", "--", "true")
+    same("status", done.returncode, 2)
+    has("message", done.stderr.decode(), "no launcher set a rank")
 
 
 @test

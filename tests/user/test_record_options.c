@@ -3,6 +3,7 @@
 #include "common.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "record/options.h"
 
@@ -92,6 +93,8 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("--stack-depth: \"513\"", "record", "--stack-depth", "513", "true");
 	CHECK_USAGE("unknown option --frobnicate", "record", "--frobnicate", "true");
 	CHECK_USAGE("--output: the name is empty", "record", "-o", "", "true");
+	CHECK_USAGE("only %h, %p, %r and %% mean", "record", "-o", "a%x", "true");
+	CHECK_USAGE("only %h, %p, %r and %% mean", "record", "-o", "a%", "true");
 
 	CHECK_USAGE("no program, no --pid and no capture", "correlate");
 	CHECK_USAGE("leave out -o, -p, -d", "correlate", "/", "-o", "x");
@@ -163,12 +166,25 @@ static void what_is_recorded(void **state)
 	assert_int_equal(session.pids[0], 42);
 }
 
+static void directories(void **state)
+{
+	struct gpumon_context context = { .err = stderr, .out = stdout };
+	char name[PATH_MAX], wanted[600], host[256];
+
+	(void)state;
+	assert_int_equal(gethostname(host, sizeof(host)), 0);
+	snprintf(wanted, sizeof(wanted), "a/%s-%d-100%%", host, (int)getpid());
+	assert_int_equal(gpumon_record_directory(&context, "a/%h-%p-100%%", name), 0);
+	assert_string_equal(name, wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(split),
 		cmocka_unit_test(wrong_usage),
 		cmocka_unit_test(what_is_recorded),
+		cmocka_unit_test(directories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

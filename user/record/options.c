@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options.h"
+#include "process_info.h"
 
 #define MIB (1ULL << 20)
 
@@ -95,6 +97,64 @@ static int set_window(struct gpumon_context *context, struct gpumon_message_sett
 	return 0;
 }
 
+/* Of this very process: ranks are started as "mpirun gpumon-user record ...". */
+static uint32_t own_rank(void)
+{
+	struct gpumon_process_info info;
+
+	gpumon_process_info_read(&info, "", getpid());
+	return info.rank;
+}
+
+static int expand(struct gpumon_context *context, char letter, char *text, size_t room)
+{
+	switch (letter) {
+	case '%':
+		snprintf(text, room, "%%");
+		return 0;
+	case 'p':
+		snprintf(text, room, "%d", (int)getpid());
+		return 0;
+	case 'h':
+		if (gethostname(text, room))
+			snprintf(text, room, "localhost");
+		text[room - 1] = '\0';
+		return 0;
+	case 'r':
+		if (own_rank() == UINT32_MAX) {
+			gpumon_usage(
+				context,
+				"--output: %%r, but no launcher set a rank in the environment");
+			return -1;
+		}
+		snprintf(text, room, "%u", own_rank());
+		return 0;
+	default:
+		gpumon_usage(context,
+			     "--output: only %%h, %%p, %%r and %%%% mean anything behind %%");
+		return -1;
+	}
+}
+
+int gpumon_record_directory(struct gpumon_context *context, const char *text, char *name)
+{
+	size_t length = 0;
+
+	for (; *text; text++) {
+		char part[256] = { *text };
+
+		if (*text == '%' && expand(context, *++text, part, sizeof(part)))
+			return -1;
+		if (length + strlen(part) >= PATH_MAX) {
+			gpumon_usage(context, "--output: the name is too long");
+			return -1;
+		}
+		memcpy(name + length, part, strlen(part) + 1);
+		length += strlen(part);
+	}
+	return 0;
+}
+
 /* Options that are a bit, or take one away. */
 static bool set_bit(struct gpumon_message_settings *settings, int option)
 {
@@ -142,8 +202,7 @@ int gpumon_record_option(struct gpumon_context *context, struct gpumon_session_o
 			gpumon_usage(context, "--output: the name is empty");
 			return -1;
 		}
-		options->directory = optarg;
-		return 0;
+		return gpumon_record_directory(context, optarg, options->directory);
 	case 'p':
 		return add_pid(context, options);
 	case 'd':

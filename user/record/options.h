@@ -49,7 +49,8 @@ enum gpumon_record_option {
 
 /* Their part of a command's help. */
 #define GPUMON_RECORD_HELP                                                                         \
-	"  -o, --output DIR       directory of the capture, made by this\n"                        \
+	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n" \
+	"                         %h the host, %p the pid\n"                                       \
 	"  -p, --pid PID          a live process whose library sleeps; more than once\n"           \
 	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"      \
 	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n" \
@@ -94,6 +95,16 @@ int gpumon_record_option(struct gpumon_context *context, struct gpumon_session_o
  * Return: how many words are the command's; the program's begin there, behind "--".
  */
 int gpumon_record_split(int argc, char **argv, const struct option *options, bool *explicit);
+
+/**
+ * gpumon_record_directory - the name of a capture, where ranks and hosts have one each
+ * @context: context
+ * @text: name, with %h for the host, %p for our pid, %r for the rank, %% for a percent sign
+ * @name: filled in, PATH_MAX bytes
+ *
+ * Return: 0, or -1 having called gpumon_usage().
+ */
+int gpumon_record_directory(struct gpumon_context *context, const char *text, char *name);
 
 /* "4096", "64K", "16M", "1G". 0, or -1 having called gpumon_usage(). */
 int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,

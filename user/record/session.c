@@ -92,7 +92,7 @@ static int create(struct session *session, struct gpumon_error *err)
 
 	if (!command)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
-	if (session->options->directory) {
+	if (session->options->directory[0]) {
 		snprintf(directory, room, "%s", session->options->directory);
 		ret = gpumon_capture_create(directory, command, &session->writer);
 	} else {

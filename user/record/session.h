@@ -35,7 +35,7 @@ struct gpumon_session_live {
 
 /**
  * struct gpumon_session_options - what to record, and where to
- * @directory: of the capture; NULL: gpumon-YYYYMMDD-HHMMSS here
+ * @directory: of the capture; "": gpumon-YYYYMMDD-HHMMSS here
  * @argv: program and arguments, NULL where processes are recorded
  * @pids: processes that live
  * @pid_count: how many
@@ -46,7 +46,7 @@ struct gpumon_session_live {
  * @live: may be empty
  */
 struct gpumon_session_options {
-	const char *directory;
+	char directory[PATH_MAX];
 	char *const *argv;
 	pid_t pids[GPUMON_SESSION_PIDS_MAX];
 	unsigned int pid_count;
