@@ -227,16 +227,32 @@ static bool launches(struct gpumon_profile *profile, const struct gpumon_gap *ga
 	return !tid || gpumon_keys_number(&profile->launchers, &key, NULL) != GPUMON_KEY_NONE;
 }
 
-static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t tid,
-		     uint64_t device, uint64_t start_ns, uint64_t end_ns, const char *name)
+static const char *call_name(struct gpumon_profile *profile, uint32_t process, uint32_t function)
 {
-	for (unsigned int i = 0; i < profile->gap_count && name; i++) {
+	const char *name = gpumon_tables_string(&profile->tables.processes[process], function);
+	size_t length = name ? strlen(name) : 0;
+
+	if (name)
+		name = gpumon_function_base(name, &length);
+	return name ? gpumon_pool_part(&profile->pool, name, length) : NULL;
+}
+
+/* A call: @name, or @function to be looked up where it matters. @device: its id + 1, 0: any. */
+static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t tid,
+		     uint64_t device, uint64_t start_ns, uint64_t end_ns, uint32_t function,
+		     const char *name)
+{
+	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap *gap = &profile->gaps[i];
 		uint64_t ns = gap->process == process ? overlap(gap, start_ns, end_ns) : 0;
 
 		if (ns <= profile->doing[i].call_ns || (device && device - 1 != gap->device) ||
 		    !launches(profile, gap, tid))
 			continue;
+		if (!name)
+			name = call_name(profile, process, function);
+		if (!name)
+			return;
 		profile->doing[i].call = name;
 		profile->doing[i].call_ns = ns;
 	}
@@ -273,16 +289,6 @@ int gpumon_gaps_begin(struct gpumon_profile *profile, struct gpumon_ranges *rang
 	return 0;
 }
 
-static const char *call_name(struct gpumon_profile *profile, uint32_t process, uint32_t function)
-{
-	const char *name = gpumon_tables_string(&profile->tables.processes[process], function);
-	size_t length = name ? strlen(name) : 0;
-
-	if (name)
-		name = gpumon_function_base(name, &length);
-	return name ? gpumon_pool_part(&profile->pool, name, length) : NULL;
-}
-
 int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ranges,
 		       uint32_t number, const struct gpumon_record *record)
 {
@@ -298,19 +304,18 @@ int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ran
 	case GPUMON_RECORD_LAUNCH:
 		COPY(launch);
 		add_call(profile, number, of.launch.tid, 0, of.launch.start_ns, of.launch.end_ns,
-			 call_name(profile, number, of.launch.function));
+			 of.launch.function, NULL);
 		return 0;
 	case GPUMON_RECORD_CALL:
 		COPY(call);
 		add_call(profile, number, of.call.tid, 0, of.call.start_ns, of.call.end_ns,
-			 call_name(profile, number, of.call.function));
+			 of.call.function, NULL);
 		return 0;
 	case GPUMON_RECORD_HIT:
 		COPY(hit);
 		if (of.hit.duration_ns)
 			add_call(profile, number, of.hit.tid, 0, of.hit.time_ns,
-				 of.hit.time_ns + of.hit.duration_ns,
-				 call_name(profile, number, of.hit.function));
+				 of.hit.time_ns + of.hit.duration_ns, of.hit.function, NULL);
 		return 0;
 	case GPUMON_RECORD_SYNC: {
 		const struct gpumon_tables_process *process = &profile->tables.processes[number];
@@ -319,7 +324,7 @@ int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ran
 		if (of.sync.kind < sizeof(sync_names) / sizeof(sync_names[0]))
 			add_call(profile, number, 0,
 				 gpumon_map_get(&process->contexts, of.sync.context),
-				 of.sync.start_ns, of.sync.end_ns, sync_names[of.sync.kind]);
+				 of.sync.start_ns, of.sync.end_ns, 0, sync_names[of.sync.kind]);
 		return 0;
 	}
 	case GPUMON_RECORD_RANGE:

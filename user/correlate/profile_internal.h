@@ -64,6 +64,7 @@ struct gpumon_profile {
 	struct gpumon_correlate *correlate;
 	struct gpumon_correlate_counts counts;
 	struct gpumon_capture_damage damage;
+	uint64_t losses[GPUMON_LOSS_CAUSES];
 	struct gpumon_keys kernel_ids;
 	uint32_t *kernel_of_id;
 	uint32_t kernel_of_id_used;
@@ -78,7 +79,6 @@ struct gpumon_profile {
 	uint32_t devices_used;
 	uint32_t devices_room;
 	struct gpumon_device_row *device_rows;
-	struct gpumon_range_row *range_rows;
 	struct gpumon_keys launchers;
 	struct gpumon_gap gaps[GPUMON_GAPS_MAX];
 	struct gpumon_gap_doing doing[GPUMON_GAPS_MAX];

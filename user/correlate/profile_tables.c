@@ -220,8 +220,7 @@ static int end_process(struct gpumon_tables_process *process, const char *path)
 int gpumon_tables_end(struct gpumon_tables *tables, const char *const *paths)
 {
 	for (uint32_t i = 0; i < tables->used; i++) {
-		if (tables->processes[i].known &&
-		    end_process(&tables->processes[i], paths[tables->processes[i].capture]))
+		if (end_process(&tables->processes[i], paths[tables->processes[i].capture]))
 			return -1;
 	}
 	return 0;
