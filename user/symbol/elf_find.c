@@ -123,6 +123,7 @@ struct lister {
 		const char *name;
 	} * seen; /* of .dynsym */
 	size_t n_seen;
+	char *name; /* of a symbol, without what is behind it */
 };
 
 static void read_loads(struct lister *lister, Elf *elf)
@@ -196,13 +197,13 @@ static int read_versions(struct lister *lister, const struct table *table)
 		return -1;
 	lister->n_version_names = 0x8000;
 	/* Offsets only grow, so that a chain ends. */
-	while (offset < data->d_size) {
+	while (offset < data->d_size && offset < INT32_MAX) {
 		GElf_Verdef definition;
 		GElf_Verdaux name;
 
 		if (!gelf_getverdef(data, (int)offset, &definition))
 			break;
-		if (definition.vd_aux < data->d_size - offset &&
+		if (definition.vd_aux < INT32_MAX - offset &&
 		    gelf_getverdaux(data, (int)(offset + definition.vd_aux), &name))
 			lister->version_names[definition.vd_ndx & 0x7fff] =
 				elf_strptr(table->elf, header.sh_link, name.vda_name);
@@ -222,13 +223,29 @@ static int compare_seen(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* In .symtab a versioned symbol can be called "name@@version": compared up to there. */
 static bool was_seen(const struct lister *lister, uint64_t address, const char *name)
 {
 	struct seen wanted = { address, name };
 
 	return lister->n_seen &&
 	       bsearch(&wanted, lister->seen, lister->n_seen, sizeof(wanted), compare_seen);
+}
+
+/* In .symtab a versioned symbol can be called "name@@version"; @room keeps its name. */
+static void split_version(struct gpumon_elf_function *function, char **room)
+{
+	const char *at = strchr(function->name, '@');
+	char *name = at ? strndup(function->name, (size_t)(at - function->name)) : NULL;
+
+	if (!name || !*name) {
+		free(name);
+		return;
+	}
+	free(*room);
+	*room = name;
+	function->name = name;
+	function->default_version = at[1] == '@';
+	function->version = at + 1 + function->default_version;
 }
 
 static int list_table(struct lister *lister, const struct table *table, bool dynamic)
@@ -261,8 +278,10 @@ static int list_table(struct lister *lister, const struct table *table, bool dyn
 				function.version = lister->version_names[version & 0x7fff];
 				function.default_version = function.version && !(version & 0x8000);
 			}
-		} else if (was_seen(lister, function.address, function.name)) {
-			continue;
+		} else {
+			split_version(&function, &lister->name);
+			if (was_seen(lister, function.address, function.name))
+				continue;
 		}
 		result = lister->each(lister->data, &function);
 		if (result)
@@ -305,6 +324,7 @@ int gpumon_elf_functions(int fd,
 	result = find_table(elf, SHT_SYMTAB, &table) ? list_table(&lister, &table, false) : 0;
 out:
 	free(lister.seen);
+	free(lister.name);
 	free(lister.version_names);
 	elf_end(elf);
 	return result;

@@ -69,6 +69,9 @@ struct gpumon_elf_function {
  * @data: for @each
  * @why: set to a reason on failure, a constant
  *
+ * One place in the file can come several times, with another name or version:
+ * who puts uprobes there has to do so once.
+ *
  * Return: 0, what @each said if it was not 0, or -1.
  */
 int gpumon_elf_functions(int fd,

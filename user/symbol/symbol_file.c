@@ -88,6 +88,17 @@ struct debug_file {
 	GElf_Word crc;
 };
 
+static bool is_debug_file_of(int fd, const struct debug_file *wanted)
+{
+	size_t size = GPUMON_BUILD_ID_SIZE;
+
+	if (wanted->build_id_size <= 0)
+		return wanted->has_crc && has_crc(fd, wanted->crc);
+	if ((size_t)wanted->build_id_size < size)
+		size = (size_t)wanted->build_id_size;
+	return has_build_id(fd, wanted->build_id, size);
+}
+
 static int try_debug_file(const char *root, const char *path, const struct debug_file *wanted,
 			  char **name)
 {
@@ -95,14 +106,8 @@ static int try_debug_file(const char *root, const char *path, const struct debug
 
 	if (fd < 0)
 		return -1;
-	if (wanted->build_id_size > 0 ? has_build_id(fd, wanted->build_id,
-						     wanted->build_id_size > GPUMON_BUILD_ID_SIZE ?
-							     GPUMON_BUILD_ID_SIZE :
-							     (size_t)wanted->build_id_size) :
-					wanted->has_crc && has_crc(fd, wanted->crc)) {
-		if (asprintf(name, "%s%s", root, path) >= 0)
-			return fd;
-	}
+	if (is_debug_file_of(fd, wanted) && asprintf(name, "%s%s", root, path) >= 0)
+		return fd;
 	close(fd);
 	return -1;
 }
@@ -178,6 +183,12 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *modu
 	fd = dwfl_standard_find_debuginfo(module, userdata, module_name, base, NULL, NULL, 0, name);
 	if (fd < 0 && now_ns() - begin > SILENT_NS)
 		search->debuginfod_silent = true;
+	if (fd >= 0 && !is_debug_file_of(fd, &wanted)) {
+		close(fd);
+		free(*name);
+		*name = NULL;
+		return -1;
+	}
 	return fd;
 }
 
@@ -331,7 +342,13 @@ static int open_by_build_id(struct gpumon_symbol_search *search,
 			close(fd);
 		}
 	}
-	return open_from_debuginfod(search, wanted, name);
+	fd = open_from_debuginfod(search, wanted, name);
+	if (fd < 0 || has_build_id(fd, wanted->build_id, wanted->build_id_size))
+		return fd;
+	close(fd);
+	free(*name);
+	*name = NULL;
+	return -1;
 }
 
 /* Nothing is known of a file's content but its build id, and of its identity but its inode. */
