@@ -9,6 +9,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 INSTALL ?= install
 MANDIR ?= $(PREFIX)/share/man
+LIBDIR ?= $(PREFIX)/lib
+CUDA ?= /usr/local/cuda
 DKMSDIR ?= /usr/src/gpumon-$(VERSION)
 
 HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
@@ -46,9 +48,19 @@ user:
 bpf:
 	+$(MAKE) -C bpf
 
+# --- the library that CUDA loads into programs; needs CUDA's headers, see inject/Makefile
+
+inject:
+	+$(MAKE) -C inject CUDA='$(CUDA)'
+
+install-inject: inject
+	+$(MAKE) -C inject install CUDA='$(CUDA)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)'
+
 # --- both
 
-install: modules_install install-user
+# What CUDA's headers are needed for only where they are.
+install: modules_install install-user \
+	$(if $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/include/cupti.h),install-inject)
 
 install-user: user
 	+$(MAKE) -C user install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
@@ -56,6 +68,7 @@ install-user: user
 
 uninstall:
 	+$(MAKE) -C user uninstall PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
+	+@test ! -e inject/Makefile || $(MAKE) -C inject uninstall LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)'
 	rm -f '$(DESTDIR)$(MANDIR)/man8/gpumon.8'
 
 # dkms gets what the module is built from and nothing else.
@@ -81,6 +94,8 @@ clean:
 	@test ! -e user/Makefile || $(MAKE) -C user clean
 	@rm -rf bpf/out tests/uprobe/out
 	@test ! -e tests/user/Makefile || $(MAKE) -C tests/user clean
+	@test ! -e inject/Makefile || $(MAKE) -C inject clean
+	@test ! -e tests/inject/Makefile || $(MAKE) -C tests/inject clean
 	@find . \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name Module.symvers -o -name modules.order \) -delete
 	@rm -f gpumon-user mock_submit tests/mock/mock_submit tests/mock/mock_nvidia_load
@@ -122,6 +137,7 @@ help:
 	@echo 'make modules            the module, for KERNELDIR=$(KERNELDIR)'
 	@echo 'make user               the tool'
 	@echo 'make bpf                its BPF programs alone, with clang and bpftool'
+	@echo 'make inject             the library for CUDA programs, with the headers in CUDA=$(CUDA)'
 	@echo 'make install            both, below DESTDIR= (PREFIX=$(PREFIX) for the tool)'
 	@echo 'make dkms-install       the module through dkms; dkms-uninstall takes it away'
 	@echo 'make clean'

@@ -8,6 +8,7 @@
 #include "graphs.h"
 #include "intern.h"
 #include "nvtx.h"
+#include "python_stack.h"
 #include "session.h"
 #include "stack_walk.h"
 #include "subscribe.h"
@@ -34,6 +35,29 @@ static inline bool is_between(uint64_t address)
 	       (address >= inject_cupti.text_start && address < inject_cupti.text_end);
 }
 
+static uint32_t python_frame(void *context, const struct gpumon_python_frame *frame)
+{
+	struct inject_thread *thread = context;
+
+	return inject_intern_frame(
+		thread, inject_intern_text(thread, frame->function, frame->function_length),
+		inject_intern_text(thread, frame->file, frame->file_length), frame->line,
+		frame->first_line);
+}
+
+static unsigned int walk(struct inject_thread *thread, unsigned int room, bool *truncated)
+{
+	struct gpumon_python_intern intern;
+
+	if (!atomic_load_explicit(&inject_session.has_python, memory_order_relaxed))
+		return gpumon_stack_walk(thread->frames, room, truncated);
+	intern.frame = python_frame;
+	intern.context = thread;
+	intern.generation =
+		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	return gpumon_python_stack(thread->frames, room, truncated, &intern);
+}
+
 uint32_t inject_stack_here(struct inject_thread *thread)
 {
 	unsigned int room = GPUMON_STACK_DEPTH_MAX, count, first = 0;
@@ -41,7 +65,7 @@ uint32_t inject_stack_here(struct inject_thread *thread)
 
 	if (inject_session.stack_depth + 16 < room)
 		room = inject_session.stack_depth + 16;
-	count = gpumon_stack_walk(thread->frames, room, &truncated);
+	count = walk(thread, room, &truncated);
 	while (first < count && is_between(thread->frames[first]))
 		first++;
 	count -= first;

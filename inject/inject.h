@@ -35,6 +35,7 @@
  * @is_open: there is a channel; records may be written to it also outside of the window
  * @map: the channel
  * @settings: as the recorder sent them, within bounds
+ * @has_python: there is an interpreter, whose functions are to be in stacks
  * @captures_open: streams being captured into graphs, in the whole process
  * @contexts: that are alive, as far as seen
  * @context_bytes: of the GPU's memory that CUPTI takes for each, as far as it says so
@@ -47,6 +48,7 @@ struct inject_session {
 	uint32_t stack_depth;
 	struct gpumon_channel_map map;
 	struct gpumon_message_settings settings;
+	_Atomic bool has_python;
 	_Atomic int captures_open;
 	_Atomic int contexts;
 	uint64_t context_bytes;

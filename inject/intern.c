@@ -8,6 +8,7 @@
 /* Powers of two; a table is full at three quarters, where searches grow long. */
 #define STRINGS (1u << 15)
 #define STACKS	(1u << 17)
+#define FRAMES	(1u << 16)
 
 /* In state, with the generation: being written just now. */
 #define WRITING (1u << 31)
@@ -30,6 +31,7 @@ struct table {
 
 static struct table strings = { .size = STRINGS };
 static struct table stacks = { .size = STACKS };
+static struct table frames_table = { .size = FRAMES };
 
 static bool make_table(struct table *table)
 {
@@ -47,7 +49,7 @@ static bool make_table(struct table *table)
 
 bool inject_intern_setup(void)
 {
-	return make_table(&strings) && make_table(&stacks);
+	return make_table(&strings) && make_table(&stacks) && make_table(&frames_table);
 }
 
 /* Two multiplications that mix what goes in with all that went in before. */
@@ -203,4 +205,26 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 	/* A new stack is where a library that was just loaded shows first. */
 	inject_worker_look_at_mappings();
 	return id;
+}
+
+uint32_t inject_intern_frame(struct inject_thread *thread, uint32_t function, uint32_t file,
+			     uint32_t line, uint32_t first_line)
+{
+	struct gpumon_record_frame record = {
+		.head = { .type = GPUMON_RECORD_FRAME, .size = sizeof(record) },
+		.kind = GPUMON_FRAME_PYTHON,
+		.function = function,
+		.file = file,
+		.line = line,
+		.first_line = first_line,
+	};
+	uint64_t hash = finish(mix(mix(function, file), (uint64_t)first_line << 32 | line));
+	bool is_mine;
+
+	record.id = find(&frames_table, hash, &is_mine);
+	if (!record.id)
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STACK_TABLE, 1);
+	else if (is_mine)
+		written(&frames_table, record.id, inject_append(thread, &record) ? &record : NULL);
+	return record.id;
 }

@@ -39,4 +39,17 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
 uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frames, unsigned int count,
 			     bool truncated);
 
+/**
+ * inject_intern_frame - id of a function that is no machine code
+ * @thread: caller
+ * @function: string id
+ * @file: string id
+ * @line: where it is
+ * @first_line: where it begins
+ *
+ * Return: the id; 0 where the table is full, which is counted as a stack's loss.
+ */
+uint32_t inject_intern_frame(struct inject_thread *thread, uint32_t function, uint32_t file,
+			     uint32_t line, uint32_t first_line);
+
 #endif /* GPUMON_INJECT_INTERN_H */

@@ -178,20 +178,23 @@ static void write_gone(struct inject_thread *thread, uint64_t time_ns)
 	known_count = kept;
 }
 
-void inject_mappings_write(struct inject_thread *thread)
+bool inject_mappings_write(struct inject_thread *thread)
 {
 	struct look look = { .thread = thread, .time_ns = last_look_ns, .is_first_library = true };
 	uint64_t now = inject_now();
 	void *memory;
+	bool changed;
 
 	if (!known) {
 		memory = mmap(NULL, MAPPINGS * sizeof(*known), PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (memory == MAP_FAILED)
-			return;
+			return false;
 		known = memory;
 	}
-	if (dl_iterate_phdr(look_at, &look) != 1)
+	changed = dl_iterate_phdr(look_at, &look) != 1;
+	if (changed)
 		write_gone(thread, look.time_ns);
 	last_look_ns = now;
+	return changed;
 }

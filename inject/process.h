@@ -10,8 +10,10 @@ void inject_process_write(struct inject_thread *thread, uint32_t cupti_version);
 /**
  * inject_mappings_write - MAPPING of what is new, UNMAPPING of what is gone, since the last time
  * @thread: caller; a thread that may wait for the loader
+ *
+ * Return: true if anything came or went.
  */
-void inject_mappings_write(struct inject_thread *thread);
+bool inject_mappings_write(struct inject_thread *thread);
 
 /* Forget what was written: a new capture begins. */
 void inject_mappings_reset(void);

@@ -8,6 +8,7 @@
 #include "intern.h"
 #include "nvtx.h"
 #include "process.h"
+#include "python_stack.h"
 #include "session.h"
 #include "subscribe.h"
 
@@ -73,6 +74,25 @@ void inject_window_close(struct inject_thread *thread, const char *reason)
 	pthread_mutex_unlock(&switching);
 }
 
+void inject_session_look_for_python(struct inject_thread *thread)
+{
+	static uint32_t told_in;
+	uint32_t generation = atomic_load(&inject_session.generation);
+	const char *problem;
+
+	if (!(inject_session.record & GPUMON_RECORD_PYTHON)) {
+		atomic_store(&inject_session.has_python, false);
+		return;
+	}
+	if (!atomic_load(&inject_session.has_python))
+		atomic_store(&inject_session.has_python, gpumon_python_init());
+	problem = gpumon_python_problem();
+	if (problem && told_in != generation) {
+		inject_session_note(thread, "%s", problem);
+		told_in = generation;
+	}
+}
+
 bool inject_session_begin(const struct gpumon_channel_map *map,
 			  const struct gpumon_message_settings *settings, bool at_start)
 {
@@ -105,6 +125,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 		inject_session_note(thread, "%s", why);
 	}
 	inject_mappings_write(thread);
+	inject_session_look_for_python(thread);
 	if (settings->window == GPUMON_WINDOW_ALWAYS)
 		inject_window_open(thread, at_start ? "start" : "attach");
 	inject_thread_leave(thread);

@@ -37,6 +37,12 @@ void inject_session_note(struct inject_thread *thread, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /**
+ * inject_session_look_for_python - an interpreter may have come
+ * @thread: caller, within; may wait for the loader
+ */
+void inject_session_look_for_python(struct inject_thread *thread);
+
+/**
  * inject_window_open - record from now on, where it is not done already
  * @thread: caller, within
  * @reason: for the WINDOW record

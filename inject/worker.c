@@ -92,7 +92,8 @@ static void tick(bool flush)
 	inject_activity_drain(thread);
 	if (flush || atomic_load(&look_at_mappings)) {
 		atomic_store(&look_at_mappings, false);
-		inject_mappings_write(thread);
+		if (inject_mappings_write(thread) || atomic_load(&inject_session.has_python))
+			inject_session_look_for_python(thread);
 		if (!gpumon_stack_notices_unload())
 			gpumon_stack_poll();
 	}

@@ -38,7 +38,7 @@ class Run:
     """A run of the program, its account and the targets that came to the recorder."""
 
     def __init__(self, *arguments, generation=13, recorded=True, wait=True, blocks=512,
-                 interval=0.005, environment=None, stdout=subprocess.PIPE, **settings):
+                 interval=0.005, environment=None, stdout=subprocess.PIPE, command=None, **settings):
         self.folder = tempfile.mkdtemp(prefix="gpumon-inject-", dir=objects)
         self.account_path = os.path.join(self.folder, "account")
         self.recorder = None
@@ -56,7 +56,7 @@ class Run:
             self.recorder = rec.Recorder(path, blocks=blocks, interval=interval, **settings)
             self.environment["GPUMON_SOCKET"] = path
         self.process = subprocess.Popen(
-            [os.path.join(objects, "program"), *map(str, arguments)], env=self.environment,
+            [*(command or [os.path.join(objects, "program")]), *map(str, arguments)], env=self.environment,
             stdout=stdout, stderr=subprocess.PIPE, text=True)
         if wait:
             self.wait()

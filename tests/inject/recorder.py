@@ -39,6 +39,7 @@ RECORDS = {
     3: ("mapping", "time_ns start end offset inode device path build_id build_id_size",
         "<6QI20sB"),
     4: ("unmapping", "time_ns start end", "<3Q"),
+    6: ("frame", "id kind reserved function file line first_line", "<I2H4I"),
     8: ("device", "id name uuid mig_uuid pci multiprocessors memory_bytes major minor",
         "<2I16s16s2IQ2H"),
     9: ("context", "time_ns id device", "<Q2I"),
