@@ -150,5 +150,5 @@ help:
 	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= DESTDIR= PREFIX= are honoured.'
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
-.PHONY: all modules modules_install user bpf install install-user uninstall \
+.PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
 	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check demo bench help
