@@ -121,6 +121,28 @@ static void signals_amid_a_record(void **state)
 	lane_close(&lane);
 }
 
+static bool writes_into_its_own(void)
+{
+	struct gpumon_channel_reader *reader;
+	struct gpumon_channel_writer writer;
+	struct gpumon_channel_map map;
+	unsigned char record[LANE_RECORD_MAX];
+	bool wrote;
+
+	if (gpumon_channel_create(2, &reader) ||
+	    gpumon_channel_map(&map, gpumon_channel_descriptor(reader)))
+		return false;
+	gpumon_channel_writer_begin(&writer, &map, 1);
+	lane_record(record, 1, 1);
+	wrote = gpumon_channel_write(&writer, record);
+	gpumon_channel_unmap(&map);
+	/* After that, nothing is written, and nothing breaks. */
+	wrote = wrote && !gpumon_channel_write(&writer, record);
+	gpumon_channel_writer_end(&writer);
+	gpumon_channel_free(reader);
+	return wrote;
+}
+
 /* A child without exec has the parent's blocks, and would write over what the parent writes. */
 static void a_forked_child_is_inert(void **state)
 {
@@ -147,6 +169,10 @@ static void a_forked_child_is_inert(void **state)
 		gpumon_channel_writer_begin(&other, &lane.map, 1);
 		wrote = gpumon_channel_write(&other, record) || wrote;
 		gpumon_channel_lose(&lane.map, GPUMON_LOSS_WITHHELD, 5);
+		/* With a channel of its own it is a target like any other; the parent's stays shut. */
+		if (!writes_into_its_own())
+			_exit(2);
+		wrote = gpumon_channel_write(&writer, record) || wrote;
 		_exit(wrote);
 	}
 	waitpid(child, &status, 0);

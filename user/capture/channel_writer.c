@@ -21,20 +21,46 @@ _Static_assert(sizeof(struct gpumon_block) + GPUMON_CHANNEL_RECORD_MAX == GPUMON
 	       "a block's room");
 _Static_assert(sizeof(struct gpumon_channel) <= GPUMON_BLOCK_SIZE, "blocks follow the head");
 
-/* A page that a forked child finds empty, however it was forked. */
-static volatile const uint32_t *make_alive(void)
+/*
+ * A page that a forked child finds empty, however it was forked: it may map a channel
+ * of its own and gets another token, with which it does not write into its parent's.
+ * One for the whole process, for ever: threads may look at it at any time.
+ */
+static void set_token(struct gpumon_channel_map *map)
 {
-	static const uint32_t always = 1;
-	size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	uint32_t *page =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static uint32_t *page;
+	static uint32_t tokens;
+	static uint32_t fallback;
+	uint32_t *alive = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+	uint32_t none = 0;
 
-	if (page == MAP_FAILED)
-		return &always;
-	*page = 1;
-	/* Before Linux 4.14 only the library's own fork handler keeps a child out. */
-	(void)madvise(page, size, MADV_WIPEONFORK);
-	return page;
+	if (!alive) {
+		size_t size = (size_t)sysconf(_SC_PAGESIZE);
+		uint32_t *made = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		/* Before Linux 4.14 only the library's own fork handler keeps a child out. */
+		if (made != MAP_FAILED)
+			(void)madvise(made, size, MADV_WIPEONFORK);
+		else
+			made = &fallback;
+		if (__atomic_compare_exchange_n(&page, &alive, made, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			alive = made;
+		else if (made != &fallback)
+			munmap(made, size);
+	}
+	if (__atomic_load_n(alive, __ATOMIC_ACQUIRE) == 0)
+		__atomic_compare_exchange_n(alive, &none,
+					    __atomic_add_fetch(&tokens, 1, __ATOMIC_RELAXED), false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	map->alive = alive;
+	map->token = __atomic_load_n(alive, __ATOMIC_ACQUIRE);
+}
+
+static bool is_alive(const struct gpumon_channel_map *map)
+{
+	return map->channel && __atomic_load_n(map->alive, __ATOMIC_RELAXED) == map->token;
 }
 
 int gpumon_channel_map(struct gpumon_channel_map *map, int fd)
@@ -68,13 +94,12 @@ int gpumon_channel_map(struct gpumon_channel_map *map, int fd)
 	map->channel = channel;
 	map->size = (size_t)end;
 	map->blocks = blocks;
-	map->alive = make_alive();
+	set_token(map);
 	return 0;
 }
 
 void gpumon_channel_unmap(struct gpumon_channel_map *map)
 {
-	/* The page of @alive stays: a child may look at it at any time. */
 	if (map->channel)
 		munmap(map->channel, map->size);
 	map->channel = NULL;
@@ -93,7 +118,7 @@ void gpumon_channel_lose(struct gpumon_channel_map *map, unsigned int cause, uin
 {
 	struct gpumon_channel *channel = map->channel;
 
-	if (!channel || !*map->alive || cause >= sizeof(channel->lost) / sizeof(channel->lost[0]))
+	if (!is_alive(map) || cause >= sizeof(channel->lost) / sizeof(channel->lost[0]))
 		return;
 	__atomic_fetch_add(&channel->lost[cause], count, __ATOMIC_RELAXED);
 }
@@ -163,8 +188,7 @@ void *gpumon_channel_reserve(struct gpumon_channel_writer *writer, size_t size)
 	struct gpumon_channel_map *map = writer->map;
 
 	size = (size + 7) & ~(size_t)7;
-	if (writer->busy || !size || size > GPUMON_CHANNEL_RECORD_MAX || !map->channel ||
-	    !*map->alive)
+	if (writer->busy || !size || size > GPUMON_CHANNEL_RECORD_MAX || !is_alive(map))
 		return NULL;
 	writer->busy = 1;
 	signal_fence();
@@ -216,7 +240,7 @@ bool gpumon_channel_write(struct gpumon_channel_writer *writer, const void *reco
 
 void gpumon_channel_writer_end(struct gpumon_channel_writer *writer)
 {
-	if (writer->busy || !writer->map || !writer->map->channel || !*writer->map->alive)
+	if (writer->busy || !writer->map || !is_alive(writer->map))
 		return;
 	writer->busy = 1;
 	signal_fence();

@@ -22,13 +22,15 @@
  * @channel: its head
  * @size: bytes mapped
  * @blocks: copied once, the memory can be changed by others at any time
- * @alive: 1; 0 in a forked child, for whom nobody records
+ * @alive: @token; something else in a forked child, for whom nobody records
+ * @token: of the process that mapped it
  */
 struct gpumon_channel_map {
 	struct gpumon_channel *channel;
 	size_t size;
 	uint32_t blocks;
-	volatile const uint32_t *alive;
+	const uint32_t *alive;
+	uint32_t token;
 };
 
 /**
