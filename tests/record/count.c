@@ -27,6 +27,7 @@ struct process {
 	uint64_t totals;
 	uint64_t total_launches;
 	uint64_t notes;
+	uint64_t hits;
 	int cgroup_known;
 };
 
@@ -74,6 +75,9 @@ static void take(struct process *process, const struct gpumon_record *record)
 		process->totals++;
 		process->total_launches = copy.totals.launches;
 		break;
+	case GPUMON_RECORD_HIT:
+		process->hits++;
+		break;
 	case GPUMON_RECORD_NOTE:
 		process->notes++;
 		break;
@@ -85,11 +89,12 @@ static void print(const struct process *process, const char *kind)
 	printf("{\"kind\":\"%s\",\"pid\":%u,\"host_pid\":%u,\"rank\":%d,\"cgroup\":%d,\"records\":%" PRIu64
 	       ",\"descriptions\":%" PRIu64 ",\"first_type\":%" PRIu64 ",\"launches\":%" PRIu64
 	       ",\"kernels\":%" PRIu64 ",\"kernel_ns\":%" PRIu64 ",\"lost\":%" PRIu64
-	       ",\"totals\":%" PRIu64 ",\"total_launches\":%" PRIu64 ",\"notes\":%" PRIu64 "}\n",
+	       ",\"totals\":%" PRIu64 ",\"total_launches\":%" PRIu64 ",\"notes\":%" PRIu64
+	       ",\"hits\":%" PRIu64 "}\n",
 	       kind, process->pid, process->host_pid, (int)process->rank, process->cgroup_known,
 	       process->records, process->descriptions, process->first_type, process->launches,
 	       process->kernels, process->kernel_ns, process->lost, process->totals,
-	       process->total_launches, process->notes);
+	       process->total_launches, process->notes, process->hits);
 }
 
 int main(int argc, char **argv)

@@ -58,6 +58,8 @@ class Kit:
 
     def __init__(self, program, tools, folder):
         self.program = program
+        inject = os.path.join(tools, "inject")
+        self.inject = inject if os.path.exists(os.path.join(inject, "program")) else None
         self.player = os.path.join(tools, "player")
         self.counter = os.path.join(tools, "count")
         self.folder = folder
@@ -77,8 +79,8 @@ class Kit:
         """A command of ours, to its end."""
         return self.call(self.program, *words, **options)
 
-    def call(self, *words, stdin=b"", env=None, **options):
-        return subprocess.run(words, input=stdin, capture_output=True, timeout=60,
+    def call(self, *words, stdin=b"", env=None, to=subprocess.PIPE, **options):
+        return subprocess.run(words, input=stdin, stdout=to, stderr=subprocess.PIPE, timeout=60,
                               cwd=self.folder, env=dict(self.environment, **(env or {})),
                               check=False, **options)
 
