@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
+#include "text_intern.h"
 #include "output.h"
 #include "protobuf.h"
 #include "track.h"

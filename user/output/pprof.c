@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "intern.h"
+#include "text_intern.h"
 #include "output.h"
 #include "protobuf.h"
 #include "tree.h"

@@ -156,6 +156,7 @@ static struct json_object *device(const struct gpumon_device_row *row)
 	bad |= add_known(object, "first_ns", row->first_ns, row->count);
 	bad |= add_known(object, "last_ns", row->last_ns, row->count);
 	bad |= gpumon_json_add_u64(object, "idle_longest_ns", row->idle_longest_ns);
+	bad |= gpumon_json_add_u64(object, "missed_ns", row->missed_ns);
 	return whole(object, bad);
 }
 

@@ -5,7 +5,7 @@
 
 #include "../capture/format.h"
 #include "../correlate/map.h"
-#include "intern.h"
+#include "text_intern.h"
 
 /**
  * struct gpumon_record_names - the table

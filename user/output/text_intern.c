@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
+#include "text_intern.h"
 
 #define ROOM_MIN 256
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* Texts to numbers, each text once: what files with tables of strings are written with. */
-#ifndef GPUMON_OUTPUT_INTERN_H
-#define GPUMON_OUTPUT_INTERN_H
+#ifndef GPUMON_OUTPUT_TEXT_INTERN_H
+#define GPUMON_OUTPUT_TEXT_INTERN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,4 +30,4 @@ uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *pa
 
 void gpumon_intern_clear(struct gpumon_intern *intern);
 
-#endif /* GPUMON_OUTPUT_INTERN_H */
+#endif /* GPUMON_OUTPUT_TEXT_INTERN_H */

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * produce DIR: every output, of profiles and captures made by hand, as files for
+ * the tests beside this one.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_maker.h"
+#include "output/output.h"
+#include "output_profile.h"
+#include "../kmod/uapi/gpumon_event.h"
+
+static const char *directory;
+
+static FILE *open_file(const char *name)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = fopen(path, "w");
+	if (!file) {
+		fprintf(stderr, "produce: %s: %s\n", path, strerror(errno));
+		exit(1);
+	}
+	return file;
+}
+
+static void close_file(FILE *file, const char *name, int ret)
+{
+	if (fclose(file) || ret) {
+		fprintf(stderr, "produce: %s failed\n", name);
+		exit(1);
+	}
+}
+
+#define PRODUCE(name, call)                      \
+	do {                                     \
+		FILE *out = open_file(name);     \
+                                                 \
+		close_file(out, (name), (call)); \
+	} while (0)
+
+static void produce_view(const char *prefix, const struct gpumon_view *view)
+{
+	static const struct gpumon_term term = { .columns = 80 };
+	char name[128];
+
+#define NAMED(suffix) (snprintf(name, sizeof(name), "%s%s", prefix, suffix), name)
+	PRODUCE(NAMED(".svg"),
+		gpumon_output_flamegraph_view(out, view, GPUMON_WEIGHT_GPU_NS, false));
+	PRODUCE(NAMED(".icicle.svg"),
+		gpumon_output_flamegraph_view(out, view, GPUMON_WEIGHT_COUNT, true));
+	PRODUCE(NAMED(".folded"), gpumon_output_folded(out, view->root, GPUMON_WEIGHT_GPU_NS));
+	PRODUCE(NAMED(".json"), gpumon_output_json(out, view));
+	PRODUCE(NAMED(".pb.gz"), gpumon_output_pprof(out, view));
+	PRODUCE(NAMED(".html"), gpumon_output_report(out, view));
+	PRODUCE(NAMED(".txt"), gpumon_output_summary(out, &term, view, NULL));
+#undef NAMED
+}
+
+/* Nothing at all. */
+static void produce_empty(void)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_view view = { .root = root };
+
+	produce_view("empty", &view);
+	made_free(root);
+}
+
+/* Names that would break out of what they are written into, and weights at the ends. */
+static void produce_hostile(void)
+{
+	static const char *const names[] = {
+		"operator<< <int>(std::ostream&, \"x\" && 'y')",
+		"</title><script>document.title='broken'</script>",
+		"a;b;c\nd",
+		"]]></script><script>document.title='broken'</script>",
+		"核心 Ядро ünï 🚀 kernel",
+		"broken \xff\xfe utf-8 \xc3",
+		"",
+		"\x1b[31mred",
+		"\u202egnp.exe",
+	};
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "", 0, 0, 0), *node;
+	struct gpumon_kernel_row kernels[9] = { 0 };
+	struct gpumon_view view = { .root = root, .kernels = kernels, .kernel_count = 9 };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		node = made_node(root, GPUMON_NODE_FUNCTION, names[i], 0, 0, 0);
+		node = made_node(node, GPUMON_NODE_KERNEL, names[i], i + 1, 1000003 * (i + 1), 7);
+		kernels[i] = (struct gpumon_kernel_row){ .name = names[i],
+							 .mangled = names[i],
+							 .count = i + 1,
+							 .gpu_ns = 1000003 * (i + 1) };
+	}
+	produce_view("hostile", &view);
+	node = made_node(root, GPUMON_NODE_KERNEL, "huge", UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	kernels[0].gpu_ns = UINT64_MAX;
+	produce_view("huge", &view);
+	made_free(root);
+}
+
+/* As many frames as a big program has. */
+static void produce_large(void)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_view view = { .root = root };
+	char name[64];
+
+	for (unsigned int i = 0; i < 60; i++) {
+		struct gpumon_node *node = root;
+
+		for (unsigned int depth = 0; depth < 60; depth++) {
+			snprintf(name, sizeof(name), "function_%u_%u", i, depth);
+			node = made_node(node, GPUMON_NODE_FUNCTION, name, 0, 0, 0);
+		}
+		made_node(node, GPUMON_NODE_KERNEL, "kernel", 3, 1000 + i, 9);
+	}
+	produce_view("large", &view);
+	made_free(root);
+}
+
+static void produce_diff(void)
+{
+	static const struct gpumon_term term = { .columns = 100 };
+	struct gpumon_view before, after;
+	struct gpumon_node *node;
+	struct gpumon_diff *diff;
+
+	made_training(&before);
+	made_training(&after);
+	((struct gpumon_kernel_row *)after.kernels)[0].gpu_ns *= 2;
+	((struct gpumon_kernel_row *)after.kernels)[3].name = "another_kernel(int)";
+	node = made_node((struct gpumon_node *)after.root, GPUMON_NODE_KERNEL, "only_after", 1,
+			 5000000, 0);
+	made_node((struct gpumon_node *)before.root, GPUMON_NODE_KERNEL, "only_before", 2, 4000000,
+		  0);
+	made_node(node, GPUMON_NODE_KERNEL, "below", 1, 1, 0);
+	diff = gpumon_diff_new(&before, &after);
+	if (!diff)
+		exit(1);
+	PRODUCE("diff.txt", gpumon_diff_print(out, &term, diff, NULL));
+	PRODUCE("diff.json", gpumon_diff_json(out, diff));
+	PRODUCE("diff.svg", gpumon_diff_flamegraph(out, diff));
+	gpumon_diff_free(diff);
+	made_training_free(&before);
+	made_training_free(&after);
+}
+
+/* A process whose work overlaps on one stream and comes out of order, with all kinds of events. */
+static void make_timeline(struct capture_maker *maker)
+{
+	uint32_t launch = make_string(maker, "cudaLaunchKernel_v7000");
+	uint32_t wait = make_string(maker, "cudaStreamSynchronize_v3020");
+	uint32_t kernel = make_string(maker, "_Z6matmulPKfS0_Pf");
+	struct gpumon_event event = {
+		.time_ns = 1000000500,
+		.event = GPUMON_EVENT_IOCTL,
+		.context = 0x2a,
+		.arg = 77,
+		.pid = 42,
+		.comm = "train \"1\"",
+	};
+
+	make_process(maker, .pid = 42, .rank = ~0u, .command = make_string(maker, "./train <1>"),
+		     .host = make_string(maker, "node-1"));
+	make_thread(maker, .tid = 42, .name = make_string(maker, "main"));
+	make_device(maker, .id = 0, .name = make_string(maker, "NVIDIA H100"), .uuid = { 1, 2 });
+	make_range(maker, .time_ns = 1000000001, .tid = 42, .kind = GPUMON_RANGE_PUSH,
+		   .text = make_string(maker, "step \"one\""));
+	for (uint32_t i = 0; i < 4; i++)
+		make_launch(maker, .start_ns = 1000001000 + i * 1000,
+			    .end_ns = 1000001789 + i * 1000, .tid = 42, .correlation = i + 1,
+			    .function = launch, .context = 1, .stack = make_stack(maker, 0x401000));
+	/* The last one first, and overlapping the one before it. */
+	for (uint32_t i = 4; i-- > 0;)
+		make_kernel(maker, .start_ns = 1000010000 + i * 1000,
+			    .end_ns = 1000011001 + i * 1000 + (i == 1), .correlation = i + 1,
+			    .name = kernel, .context = 1, .stream = 7, .grid = { 1, 2, 3 },
+			    .block = { 256, 1, 1 });
+	make_copy(maker, .start_ns = 1000020000, .end_ns = 1000020500, .bytes = 4096,
+		  .correlation = 99, .context = 1, .stream = 7, .from = GPUMON_PLACE_PINNED,
+		  .to = GPUMON_PLACE_DEVICE);
+	make_call(maker, .head.flags = GPUMON_CALL_BLOCKING, .start_ns = 1000012000,
+		  .end_ns = 1000025000, .tid = 42, .correlation = 50, .function = wait);
+	make_range(maker, .time_ns = 1000026000, .tid = 42, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1000026001, .tid = 42, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1000002000, .tid = 42, .id = 5, .kind = GPUMON_RANGE_START,
+		   .text = make_string(maker, "epoch"));
+	make_range(maker, .time_ns = 1000027000, .tid = 43, .id = 5, .kind = GPUMON_RANGE_END);
+	make_range(maker, .time_ns = 1000003000, .tid = 42, .kind = GPUMON_RANGE_MARK,
+		   .text = make_string(maker, "here"));
+	make_alert(maker, .time_ns = 1000028000, .code = 31,
+		   .device = make_string(maker, "0000:07:00.0"),
+		   .message = make_string(maker, "MMU Fault"));
+	make_driver_event(maker, "nvidia0 0x2a", &event, sizeof(event));
+}
+
+static void produce_timelines(void)
+{
+	struct capture_maker *maker = capture_maker_new();
+	char path[4096], example[4096];
+	const char *paths[2] = { path, example };
+
+	snprintf(path, sizeof(path), "%s/capture", directory);
+	snprintf(example, sizeof(example), "%s/example", directory);
+	make_timeline(maker);
+	capture_maker_save(maker, path, "process-42-1", 42);
+	capture_maker_free(maker);
+	maker = capture_maker_new();
+	make_example(maker, 1000000000, 3);
+	capture_maker_save(maker, example, "process-103-1", 103);
+	capture_maker_free(maker);
+	PRODUCE("timeline.chrome.json", gpumon_output_chrome(out, paths, 1));
+	PRODUCE("timeline.perfetto", gpumon_output_perfetto(out, paths, 1));
+	PRODUCE("both.chrome.json", gpumon_output_chrome(out, paths, 2));
+	PRODUCE("both.perfetto", gpumon_output_perfetto(out, paths, 2));
+}
+
+int main(int argc, char **argv)
+{
+	struct gpumon_view view;
+
+	if (argc != 2) {
+		fputs("usage: produce DIRECTORY\n", stderr);
+		return 2;
+	}
+	directory = argv[1];
+	made_training(&view);
+	produce_view("training", &view);
+	made_training_free(&view);
+	produce_empty();
+	produce_hostile();
+	produce_large();
+	produce_diff();
+	produce_timelines();
+	return 0;
+}
