@@ -8,6 +8,7 @@
  */
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,7 @@
 #define WORKER_STACK_BYTES ((size_t)64 << 20) /* touched as far as it is needed */
 #define WORKER_MS	   200
 #define LOOK_MS		   20
+#define GIVE_UP_MAX	   50 /* names; who sends more of them gets no further threads */
 
 #define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
 
@@ -108,6 +110,8 @@ static bool took_too_long(clockid_t clock)
 	       used.tv_sec * 1000 + used.tv_nsec / 1000000 >= WORKER_MS;
 }
 
+static atomic_uint given_up;
+
 /* On a stack of its own, and not longer than WORKER_MS. */
 static bool demangle_apart(struct output *output)
 {
@@ -118,7 +122,7 @@ static bool demangle_apart(struct output *output)
 	void *result;
 	int err;
 
-	if (pthread_attr_init(&attributes))
+	if (given_up >= GIVE_UP_MAX || pthread_attr_init(&attributes))
 		return false;
 	err = pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
 	if (!err)
@@ -137,6 +141,7 @@ static bool demangle_apart(struct output *output)
 				return output->good;
 		} while (!took_too_long(clock));
 	}
+	given_up++;
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
 	return false;

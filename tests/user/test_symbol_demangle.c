@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Names for people, and names made to do harm. */
+#include "common.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "symbol/symbol.h"
+
+static void check(const char *name, const char *expected)
+{
+	char *demangled = gpumon_demangle(name);
+
+	assert_non_null(demangled);
+	assert_string_equal(demangled, expected);
+	free(demangled);
+}
+
+static void names(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "main", "main" },
+		{ "", "" },
+		{ "_Z", "_Z" },
+		{ "_Z1fv", "f()" },
+		{ "_Z1fSt6vectorIiSaIiEE", "f(std::vector<int, std::allocator<int> >)" },
+		{ "_ZN5outer12_GLOBAL__N_15innerEv", "outer::(anonymous namespace)::inner()" },
+		{ "_ZNKSt8functionIFvvEEclEv", "std::function<void ()>::operator()() const" },
+		{ "_Z3fooIiEvT_.constprop.0", "void foo<int>(int) [clone .constprop.0]" },
+		{ "_Z1fv.cold", "f() [clone .cold]" },
+		/* Kernels, as nvcc names them. */
+		{ "_Z9vectorAddPKfS0_Pfi", "vectorAdd(float const*, float const*, float*, int)" },
+		{ "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_",
+		  "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+		  "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)" },
+		/* Rust, both ways. */
+		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+		  "core::fmt::Write::write_fmt" },
+		{ "_RNvC6_123foo3bar", "123foo::bar" },
+		{ "_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>" },
+		/* No mangled names, though they begin like some. */
+		{ "_Zebra", "_Zebra" },
+		{ "_Rust", "_Rust" },
+		{ "_ZN", "_ZN" },
+		{ "_Z999999999999999999999f", "_Z999999999999999999999f" },
+		{ "py::train:/srv/job/train.py", "py::train:/srv/job/train.py" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		check(cases[i][0], cases[i][1]);
+}
+
+/* libiberty gives up at 1024 bytes; template libraries have names of ten thousand. */
+static void long_names(void **state)
+{
+	static const size_t lengths[] = { 900, 1000, 1024, 2000, 8000, 15000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		char *name, *expected, *word = malloc(lengths[i] + 1);
+
+		assert_non_null(word);
+		memset(word, 'a', lengths[i]);
+		word[lengths[i]] = '\0';
+		assert_true(asprintf(&name, "_ZN2ns%zu%sIiEEvT_", lengths[i], word) > 0);
+		assert_true(asprintf(&expected, "void ns::%s<int>(int)", word) > 0);
+		free(word);
+		word = gpumon_demangle(name);
+		assert_string_equal(word, expected);
+		free(word);
+		free(name);
+		free(expected);
+	}
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+/* It comes back as it is, soon. */
+static void assert_left_alone(const char *name)
+{
+	double begin = seconds();
+	char *demangled = gpumon_demangle(name);
+
+	assert_non_null(demangled);
+	assert_string_equal(demangled, name);
+	assert_true(seconds() - begin < 5);
+	free(demangled);
+}
+
+/* "_", "0_" ... "9_", "A_" or "a_" ... and so on, as references are numbered. */
+static void number(char *text, const char *digits, int number)
+{
+	int base = (int)strlen(digits);
+
+	if (!number)
+		strcpy(text, "_");
+	else if (number <= base)
+		sprintf(text, "%c_", digits[number - 1]);
+	else
+		sprintf(text, "%c%c_", digits[(number - 1) / base], digits[(number - 1) % base]);
+}
+
+/* Each parameter is a pair of two of the one before: 2^levels words. */
+static void make_growing(char *name, int levels)
+{
+	char *at = name + sprintf(name, "_Z1f4pairIiiE"), last[8];
+
+	/* S_ is pair, S0_ the first one, S1_ the second ... */
+	for (int i = 1; i <= levels; i++) {
+		number(last, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", i);
+		at += sprintf(at, "S_IS%sS%sE", last, last);
+	}
+}
+
+/* Each argument is a tuple of two of the one before; references are places in the name. */
+static void make_growing_rust(char *name, int levels)
+{
+	char *at = name + sprintf(name, "_RINvC1a1bTuuE"), last[8];
+	int place = 8;
+
+	for (int i = 1; i <= levels; i++) {
+		int here = (int)(at - name) - 2;
+
+		number(last, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+		       place);
+		at += sprintf(at, "TB%sB%sE", last, last);
+		place = here;
+	}
+	strcpy(at, "E");
+}
+
+static void grows(void **state)
+{
+	char name[4096];
+
+	(void)state;
+	make_growing(name, 2);
+	check(name,
+	      "f(pair<int, int>, pair<pair<int, int>, pair<int, int> >, "
+	      "pair<pair<pair<int, int>, pair<int, int> >, pair<pair<int, int>, pair<int, int> > >)");
+	make_growing(name, 40);
+	assert_left_alone(name);
+}
+
+static void grows_in_rust(void **state)
+{
+	char name[4096];
+
+	(void)state;
+	make_growing_rust(name, 2);
+	check(name, "a::b::<((), ()), (((), ()), ((), ())), "
+		    "((((), ()), ((), ())), (((), ()), ((), ())))>");
+	make_growing_rust(name, 40);
+	assert_left_alone(name);
+}
+
+/* A search through 2^36 places that says nothing while it goes on. */
+static void searches(void **state)
+{
+	char name[4096], *at = name + sprintf(name, "_Z1fIJiEEvDp4pairI"), last[8];
+
+	(void)state;
+	for (int i = 1; i < 36; i++)
+		at += sprintf(at, "S0_I");
+	at += sprintf(at, "iiE");
+	for (int i = 2; i < 37; i++) {
+		number(last, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", i);
+		at += sprintf(at, "S%sE", last);
+	}
+	for (int i = 0; i < 3; i++)
+		assert_left_alone(name);
+	/* What is good is good still. */
+	make_growing(name, 5);
+	at = gpumon_demangle(name);
+	assert_non_null(strstr(at, "f(pair<int, int>, pair<"));
+	free(at);
+}
+
+static void deep(void **state)
+{
+	static const char *const parts[] = {
+		"P", "K", "N", "I", "F", "M", "Dp", "cl", "T", "X", "J"
+	};
+	char *name = malloc(100001);
+
+	(void)state;
+	assert_non_null(name);
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
+		for (size_t length = 100; length <= 100000; length *= 10) {
+			char *demangled, *at;
+
+			strcpy(name, "_Z1f");
+			for (at = name + 4; at < name + length - 8; at += strlen(parts[p]))
+				strcpy(at, parts[p]);
+			strcpy(at, "i");
+			demangled = gpumon_demangle(name);
+			assert_non_null(demangled);
+			free(demangled);
+			memcpy(name, "_RI", 3);
+			demangled = gpumon_demangle(name);
+			assert_non_null(demangled);
+			free(demangled);
+		}
+	}
+	free(name);
+}
+
+/* Parts of real names, put together anew: no crash, no long wait. */
+static void nonsense(void **state)
+{
+	static const char *const parts[] = {
+		"_Z",  "_R",
+		"N",   "E",
+		"I",   "S_",
+		"S0_", "T_",
+		"T0_", "3foo",
+		"St",  "Dp",
+		"sZ",  "J",
+		"Lj",  "cl",
+		"v",   "i",
+		"P",   "R",
+		"17h", "0123456789abcdef",
+		"B_",  "B3_",
+		"C1",  "D0",
+		"Ul",  "E_",
+		"fp",  "X",
+		"DT",  "4pair",
+	};
+	uint64_t seed = 3;
+	char name[2048];
+
+	(void)state;
+	for (int round = 0; round < 30000; round++) {
+		size_t length = (size_t)snprintf(name, sizeof(name), "%s",
+						 round % 4 ? "_Z" :
+						 round % 8 ? "_R" :
+							     "_ZN");
+		unsigned int count = 1 + test_random(&seed) % (round % 100 ? 30 : 300);
+		char *demangled;
+
+		while (count-- && length < sizeof(name) - 32) {
+			const char *part =
+				parts[test_random(&seed) % (sizeof(parts) / sizeof(*parts))];
+
+			strcpy(name + length, part);
+			length += strlen(part);
+		}
+		demangled = gpumon_demangle(name);
+		assert_non_null(demangled);
+		free(demangled);
+	}
+}
+
+/* With a stack of a megabyte, as a thread of a server may have. */
+static void *on_a_small_stack(void *data)
+{
+	deep(data);
+	return NULL;
+}
+
+static void small_stack(void **state)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_attr_init(&attributes), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attributes, 1 << 20), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, on_a_small_stack, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attributes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),    cmocka_unit_test(long_names),
+		cmocka_unit_test(grows),    cmocka_unit_test(grows_in_rust),
+		cmocka_unit_test(searches), cmocka_unit_test(deep),
+		cmocka_unit_test(nonsense), cmocka_unit_test(small_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
