@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Profiles of captures whose answer is known: tree, tables, ranges, gaps. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture_maker.h"
+#include "common.h"
+#include "correlate/distribution.h"
+#include "correlate_program.h"
+
+#define PID 4711
+
+/* Functions of the made-up program, 256 bytes each. */
+#define MAIN	0x10000u
+#define TRAIN	0x10100u
+#define FORWARD 0x10200u
+#define LAUNCH	0x10300u
+#define CAPTURE 0x10400u
+
+/* A return address in a function: behind its last call it is the next function's. */
+#define IN(function)  ((function) + 0x40)
+#define END(function) ((function) + 0x100)
+
+struct fixture {
+	char *directory;
+	char path[512];
+	struct capture_maker *maker;
+	struct gpumon_profile *profile;
+};
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	fixture->directory = capture_maker_directory();
+	snprintf(fixture->path, sizeof(fixture->path), "%s/a", fixture->directory);
+	fixture->maker = capture_maker_new();
+	make_process(fixture->maker, .pid = PID, .rank = ~0u,
+		     .executable = make_string(fixture->maker, "/usr/bin/train"),
+		     .host = make_string(fixture->maker, "here"));
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	gpumon_profile_free(fixture->profile);
+	capture_maker_free(fixture->maker);
+	capture_maker_remove(fixture->directory);
+	free(fixture);
+	return 0;
+}
+
+/* Names of addresses, as a runtime would tell them. */
+static void write_symbols(const char *path)
+{
+	static const char *const names[] = { "main", "train", "forward", "cudaLaunchKernel",
+					     "capture_graph" };
+	char name[600];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "%s/perf-%d.map", path, PID);
+	file = fopen(name, "w");
+	assert_non_null(file);
+	for (unsigned int i = 0; i < 5; i++)
+		fprintf(file, "%x 100 %s\n", MAIN + 0x100 * i, names[i]);
+	fclose(file);
+}
+
+static const struct gpumon_node *load(struct fixture *fixture,
+				      const struct gpumon_profile_options *options)
+{
+	const char *const paths[] = { fixture->path };
+
+	if (access(fixture->path, F_OK)) {
+		capture_maker_save(fixture->maker, fixture->path, "process-4711-1", 7);
+		write_symbols(fixture->path);
+	}
+	gpumon_profile_free(fixture->profile);
+	fixture->profile = NULL;
+	assert_int_equal(gpumon_profile_load(paths, 1, options, &fixture->profile), 0);
+	return gpumon_profile_root(fixture->profile);
+}
+
+/* The node at "main>train>saxpy"; NULL where there is none. */
+static const struct gpumon_node *at(const struct gpumon_node *node, const char *path)
+{
+	while (node && *path) {
+		size_t length = strcspn(path, ">");
+		const struct gpumon_node *child = node->child;
+
+		while (child &&
+		       (strlen(child->name) != length || strncmp(child->name, path, length) != 0))
+			child = child->next;
+		if (child)
+			assert_ptr_equal(child->parent, node);
+		node = child;
+		path += length + (path[length] == '>');
+	}
+	return node;
+}
+
+static void expect_node(const struct gpumon_node *root, const char *path,
+			enum gpumon_node_kind kind, uint64_t count, uint64_t gpu_ns,
+			uint64_t cpu_ns)
+{
+	const struct gpumon_node *node = at(root, path);
+
+	if (!node)
+		fail_msg("no %s", path);
+	assert_int_equal(node->kind, kind);
+	assert_int_equal(node->count, count);
+	assert_int_equal(node->gpu_ns, gpu_ns);
+	assert_int_equal(node->cpu_ns, cpu_ns);
+}
+
+static uint64_t total(const struct gpumon_node *node, uint64_t *count)
+{
+	uint64_t ns = node->gpu_ns;
+
+	*count += node->count;
+	for (const struct gpumon_node *child = node->child; child; child = child->next) {
+		ns += total(child, count);
+		/* Sorted, and each one once. */
+		if (child->next)
+			assert_true(strcmp(child->name, child->next->name) < 0 ||
+				    child->kind < child->next->kind);
+	}
+	return ns;
+}
+
+static const struct gpumon_kernel_row *kernel(const struct fixture *fixture, const char *name)
+{
+	unsigned int count;
+	const struct gpumon_kernel_row *rows = gpumon_profile_kernels(fixture->profile, &count);
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	}
+	fail_msg("no row of %s", name);
+	return NULL;
+}
+
+/* A launch of a kernel that takes 1000 ns more than its number, 500 ns after the call began. */
+static void make_pair(struct capture_maker *maker, uint32_t number, uint32_t tid, uint32_t stack,
+		      const char *name)
+{
+	uint64_t time = 1000000 + number * 10000;
+
+	make_launch(maker, .tid = tid, .correlation = number, .stack = stack, .start_ns = time,
+		    .end_ns = time + 300, .function = make_string(maker, "cudaLaunchKernel_v7000"));
+	make_kernel(maker, .correlation = number, .start_ns = time + 500,
+		    .end_ns = time + 1500 + number, .name = make_string(maker, name), .stream = 7,
+		    .context = 1);
+}
+
+static void test_tree(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t python = make_python_frame(maker, "step", "/src/model.py", 12);
+	uint32_t one = make_stack(maker, IN(FORWARD), END(TRAIN), IN(MAIN));
+	uint32_t two = make_stack(maker, LAUNCH, PYTHON_FRAME(python), IN(MAIN));
+	const struct gpumon_node *root;
+	uint64_t count = 0;
+
+	make_thread(maker, .tid = 5, .name = make_string(maker, "worker"));
+	make_pair(maker, 1, 4, one, "_Z5saxpyPfi");
+	make_pair(maker, 2, 5, one, "_Z5saxpyPfi");
+	make_pair(maker, 3, 4, two, "gemm");
+	root = load(fixture, &(struct gpumon_profile_options){ 0 });
+	expect_node(root, "main>train>forward>cudaLaunchKernel>saxpy(float*, int)",
+		    GPUMON_NODE_KERNEL, 2, 2003, 600);
+	/* The uprobe's own address is the call, which is there once. */
+	expect_node(root, "main>step>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 1, 1003, 300);
+	assert_int_equal(at(root, "main>step")->kind, GPUMON_NODE_PYTHON);
+	assert_string_equal(at(root, "main>step")->line, "/src/model.py:12");
+	assert_string_equal(at(root, "main>step")->module, "model.py");
+	assert_int_equal(at(root, "main>step>cudaLaunchKernel")->kind, GPUMON_NODE_API);
+	assert_null(at(root, "main>step>cudaLaunchKernel>cudaLaunchKernel"));
+	assert_int_equal(total(root, &count), 3006);
+	assert_int_equal(count, 3);
+
+	root = load(fixture, &(struct gpumon_profile_options){
+				     .threads = true, .devices = true, .streams = true });
+	expect_node(
+		root,
+		"worker 5>main>train>forward>cudaLaunchKernel>[GPU0]>stream 7>saxpy(float*, int)",
+		GPUMON_NODE_KERNEL, 1, 1002, 300);
+	assert_non_null(at(root, "thread 4>main"));
+
+	root = load(fixture, &(struct gpumon_profile_options){ .cpu_only = true });
+	expect_node(root, "main>train>forward>cudaLaunchKernel", GPUMON_NODE_API, 2, 0, 600);
+	assert_null(at(root, "main>train>forward>cudaLaunchKernel")->child);
+
+	root = load(fixture,
+		    &(struct gpumon_profile_options){ .gpu_only = true, .processes = true });
+	expect_node(root, "train 4711>gemm", GPUMON_NODE_KERNEL, 1, 1003, 300);
+	assert_int_equal(at(root, "train 4711")->kind, GPUMON_NODE_PROCESS);
+}
+
+static void test_reasons(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t stack = make_stack(maker, IN(MAIN));
+	uint32_t cut = capture_maker_stack(maker, (const uint64_t[]){ IN(FORWARD) }, 1,
+					   GPUMON_STACK_TRUNCATED);
+	uint32_t function = make_string(maker, "cuLaunchKernel");
+	const struct gpumon_correlate_counts *counts;
+	const struct gpumon_node *root;
+
+	make_pair(maker, 1, 4, 0, "k");
+	make_pair(maker, 2, 4, cut, "k");
+	make_pair(maker, 3, 4, 12345, "k");
+	make_kernel(maker, .correlation = 10, .start_ns = 100, .end_ns = 111,
+		    .name = make_string(maker, "k"));
+	make_kernel(maker, .head.flags = GPUMON_WORK_INTERNAL, .correlation = 11, .start_ns = 200,
+		    .end_ns = 222, .name = make_string(maker, "k"));
+	make_launch(maker, .tid = 4, .correlation = 12, .stack = stack, .start_ns = 300,
+		    .end_ns = 333, .function = function);
+	make_launch(maker, .head.flags = GPUMON_LAUNCH_CAPTURED, .tid = 4, .correlation = 13,
+		    .stack = stack, .start_ns = 400, .end_ns = 444, .function = function);
+	make_launch(maker, .head.flags = GPUMON_LAUNCH_FAILED, .tid = 4, .correlation = 14,
+		    .stack = stack, .start_ns = 500, .end_ns = 555, .function = function,
+		    .result = 1);
+	/* Neither an end nor a time. */
+	make_kernel(maker, .head.flags = GPUMON_WORK_UNFINISHED, .correlation = 15, .start_ns = 600,
+		    .name = make_string(maker, "endless"));
+	make_kernel(maker, .correlation = 16, .name = make_string(maker, "timeless"));
+	root = load(fixture, &(struct gpumon_profile_options){ 0 });
+	expect_node(root, "[kernel without stack]>cudaLaunchKernel>k", GPUMON_NODE_KERNEL, 1, 1001,
+		    300);
+	expect_node(root, "[stack cut off]>forward>cudaLaunchKernel>k", GPUMON_NODE_KERNEL, 1, 1002,
+		    300);
+	expect_node(root, "[stack not recorded]>cudaLaunchKernel>k", GPUMON_NODE_KERNEL, 1, 1003,
+		    300);
+	expect_node(root, "[kernel without launch]>k", GPUMON_NODE_KERNEL, 1, 11, 0);
+	expect_node(root, "[launched by CUDA]>k", GPUMON_NODE_KERNEL, 1, 22, 0);
+	expect_node(root, "main>cuLaunchKernel>[unmatched launch]", GPUMON_NODE_REASON, 1, 0, 33);
+	expect_node(root, "main>cuLaunchKernel>[captured into graph]", GPUMON_NODE_REASON, 1, 0,
+		    44);
+	expect_node(root, "main>cuLaunchKernel>[failed call]", GPUMON_NODE_REASON, 1, 0, 55);
+	expect_node(root, "[kernel without launch]>endless", GPUMON_NODE_KERNEL, 1, 0, 0);
+	expect_node(root, "[kernel without launch]>timeless", GPUMON_NODE_KERNEL, 1, 0, 0);
+	assert_int_equal(gpumon_distribution_count(kernel(fixture, "endless")->duration), 0);
+	counts = gpumon_profile_counts(fixture->profile);
+	assert_int_equal(counts->launches, 3);
+	assert_int_equal(counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED], 1);
+	assert_int_equal(counts->unmatched_launches[GPUMON_LAUNCH_IN_GRAPH], 1);
+	assert_int_equal(counts->unmatched_launches[GPUMON_LAUNCH_REFUSED], 1);
+	assert_int_equal(counts->works[GPUMON_WORK_KERNEL][GPUMON_MATCH_NO_LAUNCH], 3);
+}
+
+static void test_graph(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t launched = make_stack(maker, IN(TRAIN), IN(MAIN));
+	uint32_t created = make_stack(maker, IN(CAPTURE), IN(MAIN));
+	uint32_t name = make_string(maker, "k");
+	const struct gpumon_node *root;
+
+	make_graph_node(maker, .node = 100, .stack = created, .graph = 1);
+	make_launch(maker, .head.flags = GPUMON_LAUNCH_GRAPH, .tid = 4, .correlation = 1,
+		    .stack = launched, .start_ns = 1000, .end_ns = 1100,
+		    .function = make_string(maker, "cudaGraphLaunch_v10000"));
+	for (unsigned int i = 0; i < 10; i++)
+		make_kernel(maker, .correlation = 1, .node = 200, .graph = 2,
+			    .start_ns = 2000 + 100 * i, .end_ns = 2050 + 100 * i, .name = name);
+	/* A node of which nothing is known: where the graph was launched. */
+	make_kernel(maker, .correlation = 1, .node = 300, .graph = 2, .start_ns = 5000,
+		    .end_ns = 5007, .name = name);
+	/* Definitions may come last. */
+	make_graph_node(maker, .node = 200, .original = 100, .graph = 2);
+	root = load(fixture, &(struct gpumon_profile_options){ .graphs = true });
+	expect_node(root, "main>capture_graph>cudaGraphLaunch>graph 2>k", GPUMON_NODE_KERNEL, 10,
+		    500, 100);
+	/* The first one has the call's time. */
+	expect_node(root, "main>train>cudaGraphLaunch>graph 2>k", GPUMON_NODE_KERNEL, 1, 7, 0);
+	assert_int_equal(gpumon_distribution_count(gpumon_profile_latency(fixture->profile)), 1);
+	assert_int_equal(gpumon_profile_counts(fixture->profile)->launches, 1);
+}
+
+static void test_copies(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+
+	make_copy(maker, .correlation = 1, .start_ns = 10, .end_ns = 20, .bytes = 4,
+		  .from = GPUMON_PLACE_PAGEABLE, .to = GPUMON_PLACE_DEVICE);
+	make_copy(maker, .correlation = 2, .start_ns = 30, .end_ns = 45, .bytes = 4,
+		  .from = GPUMON_PLACE_PINNED, .to = GPUMON_PLACE_DEVICE);
+	make_copy(maker, .correlation = 3, .start_ns = 50, .end_ns = 60,
+		  .from = GPUMON_PLACE_DEVICE, .to = GPUMON_PLACE_MANAGED);
+	make_set(maker, .correlation = 4, .start_ns = 70, .end_ns = 77);
+	load(fixture, &(struct gpumon_profile_options){ .gpu_only = true });
+	assert_int_equal(kernel(fixture, "memcpy HtoD")->count, 2);
+	assert_int_equal(kernel(fixture, "memcpy HtoD")->gpu_ns, 25);
+	assert_int_equal(kernel(fixture, "memcpy HtoD")->kind, GPUMON_WORK_COPY);
+	assert_int_equal(kernel(fixture, "memcpy DtoM")->gpu_ns, 10);
+	assert_int_equal(kernel(fixture, "memset")->kind, GPUMON_WORK_SET);
+}
+
+static void test_latency(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	const struct gpumon_distribution *latency;
+
+	for (uint32_t i = 1; i <= 100; i++)
+		make_pair(maker, i, 4, 0, "k");
+	/* Began before its launch: told, and no latency. */
+	make_launch(maker, .tid = 4, .correlation = 500, .start_ns = 3000000, .end_ns = 3000100);
+	make_kernel(maker, .correlation = 500, .start_ns = 2999900, .end_ns = 3000200,
+		    .name = make_string(maker, "k"));
+	load(fixture, &(struct gpumon_profile_options){ 0 });
+	latency = gpumon_profile_latency(fixture->profile);
+	assert_int_equal(gpumon_distribution_count(latency), 100);
+	assert_int_equal(gpumon_distribution_sum(latency), 50000);
+	assert_int_equal(gpumon_distribution_quantile(latency, 0.99), 500);
+	assert_int_equal(gpumon_profile_counts(fixture->profile)->work_before_launch, 1);
+	assert_int_equal(gpumon_distribution_count(kernel(fixture, "k")->latency), 100);
+	assert_int_equal(gpumon_distribution_min(kernel(fixture, "k")->duration), 300);
+	assert_int_equal(gpumon_distribution_max(kernel(fixture, "k")->duration), 1100);
+}
+
+static void test_ranges(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t step = make_string(maker, "step"), inner = make_string(maker, "inner");
+	uint32_t io = make_string(maker, "io");
+	const struct gpumon_range_row *rows;
+	unsigned int count;
+
+	/* Launches at 1010000, 1020000, ... on thread 4, 1030000 on thread 5. */
+	make_range(maker, .time_ns = 1005000, .tid = 4, .text = step, .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1015000, .tid = 4, .text = inner, .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1016000, .tid = 4, .text = step, .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1025000, .tid = 4, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1026000, .tid = 4, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1045000, .tid = 4, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1045001, .tid = 4, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1046000, .tid = 4, .text = io, .id = 9,
+		   .kind = GPUMON_RANGE_START);
+	make_range(maker, .time_ns = 1056000, .tid = 5, .text = 0, .id = 9,
+		   .kind = GPUMON_RANGE_END);
+	make_range(maker, .time_ns = 1057000, .tid = 5, .text = io, .kind = GPUMON_RANGE_MARK);
+	make_pair(maker, 1, 4, 0, "k");
+	make_pair(maker, 2, 4, 0, "k");
+	make_pair(maker, 3, 5, 0, "k");
+	make_pair(maker, 4, 4, 0, "k");
+	make_pair(maker, 5, 4, 0, "k");
+	make_pair(maker, 6, 4, 0, "k");
+	load(fixture, &(struct gpumon_profile_options){ 0 });
+	rows = gpumon_profile_ranges(fixture->profile, &count);
+	assert_int_equal(count, 3);
+	/* Twice on the path counts once. */
+	assert_string_equal(rows[0].text, "step");
+	assert_int_equal(rows[0].count, 2);
+	assert_int_equal(rows[0].works, 3);
+	assert_int_equal(rows[0].gpu_ns, 1001 + 1002 + 1004);
+	assert_int_equal(rows[0].cpu_ns, 40000 + 9000);
+	assert_string_equal(rows[1].text, "io");
+	assert_int_equal(rows[1].works, 1);
+	assert_int_equal(rows[1].gpu_ns, 1005);
+	assert_int_equal(rows[1].cpu_ns, 10000);
+	assert_string_equal(rows[2].text, "inner");
+	assert_int_equal(rows[2].gpu_ns, 1002);
+	assert_string_equal(rows[2].domain, "");
+}
+
+static void test_devices_and_gaps(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t name = make_string(maker, "k");
+	const struct gpumon_device_row *rows;
+	const struct gpumon_gap *gaps;
+	unsigned int count;
+
+	make_device(maker, .id = 0, .name = make_string(maker, "H100"),
+		    .uuid = { 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0 });
+	make_context(maker, .id = 1, .device = 0);
+	make_launch(maker, .tid = 4, .correlation = 1, .start_ns = 900, .end_ns = 950);
+	/* 1000-2000 on two streams, overlapping; 5000-6000; 20000-20500. */
+	make_kernel(maker, .correlation = 1, .start_ns = 1000, .end_ns = 1700, .stream = 7,
+		    .context = 1, .name = name);
+	make_kernel(maker, .start_ns = 20000, .end_ns = 20500, .stream = 7, .context = 1,
+		    .name = name);
+	make_kernel(maker, .start_ns = 1500, .end_ns = 2000, .stream = 8, .context = 1,
+		    .name = name);
+	make_kernel(maker, .start_ns = 5000, .end_ns = 6000, .stream = 8, .context = 1,
+		    .name = name);
+	/* Thread 9 gives the device nothing. */
+	make_call(maker, .tid = 9, .start_ns = 5000, .end_ns = 30000,
+		  .function = make_string(maker, "cudaEventSynchronize_v3020"));
+	make_call(maker, .tid = 4, .start_ns = 6500, .end_ns = 19000,
+		  .function = make_string(maker, "cudaStreamSynchronize_v3020"));
+	make_range(maker, .time_ns = 1800, .tid = 4, .text = make_string(maker, "epoch"),
+		   .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1900, .tid = 4, .text = make_string(maker, "load data"),
+		   .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 5000, .tid = 4, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 25000, .tid = 4, .kind = GPUMON_RANGE_POP);
+	load(fixture, &(struct gpumon_profile_options){ 0 });
+	rows = gpumon_profile_devices(fixture->profile, &count);
+	assert_int_equal(count, 3);
+	assert_int_equal(rows[0].stream, ~0u);
+	assert_int_equal(rows[0].busy_ns, 1000 + 1000 + 500);
+	assert_int_equal(rows[0].gpu_ns, 700 + 500 + 1000 + 500);
+	assert_int_equal(rows[0].idle_longest_ns, 14000);
+	assert_int_equal(rows[0].first_ns, 1000);
+	assert_int_equal(rows[0].last_ns, 20500);
+	assert_string_equal(rows[0].name, "H100");
+	assert_string_equal(rows[0].host, "here");
+	assert_string_equal(rows[0].uuid, "12345678-9abc-def0-0000-000000000000");
+	assert_int_equal(rows[1].stream, 7);
+	assert_int_equal(rows[1].busy_ns, 1200);
+	assert_int_equal(rows[2].stream, 8);
+	assert_int_equal(rows[2].idle_longest_ns, 3000);
+	gaps = gpumon_profile_gaps(fixture->profile, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(gaps[0].start_ns, 6000);
+	assert_int_equal(gaps[0].end_ns, 20000);
+	assert_string_equal(gaps[0].doing, "cudaStreamSynchronize");
+	assert_int_equal(gaps[1].end_ns - gaps[1].start_ns, 3000);
+	assert_string_equal(gaps[1].doing, "load data");
+}
+
+/* No injection library: hits are all there is. */
+static void test_hits_alone(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t stack = make_stack(maker, LAUNCH, IN(TRAIN), IN(MAIN));
+	const struct gpumon_node *root;
+
+	for (uint32_t i = 1; i <= 5; i++)
+		make_hit(maker, .time_ns = 1000 * i, .number = i, .tid = 4, .stack = stack,
+			 .function = make_string(maker, "cudaLaunchKernel"));
+	make_hit(maker, .time_ns = 9000, .number = 6, .tid = 4,
+		 .stack = make_stack(maker, IN(MAIN)), .duration_ns = 77,
+		 .function = make_string(maker, "cudaDeviceSynchronize"));
+	root = load(fixture, &(struct gpumon_profile_options){ 0 });
+	expect_node(root, "main>train>cudaLaunchKernel", GPUMON_NODE_API, 5, 0, 0);
+	expect_node(root, "main>cudaDeviceSynchronize", GPUMON_NODE_API, 1, 0, 77);
+	assert_int_equal(gpumon_profile_counts(fixture->profile)->hits, 6);
+}
+
+/* Two captures of one job: processes are a level of their own. */
+static void test_two_captures(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *other = capture_maker_new();
+	char second[600];
+	const char *paths[] = { fixture->path, second };
+	const struct gpumon_device_row *rows;
+	const struct gpumon_node *root;
+	unsigned int count;
+
+	snprintf(second, sizeof(second), "%s/b", fixture->directory);
+	make_pair(fixture->maker, 1, 4, 0, "k");
+	load(fixture, &(struct gpumon_profile_options){ 0 });
+	make_process(other, .pid = 12, .rank = 3, .executable = make_string(other, "train"),
+		     .host = make_string(other, "there"));
+	make_pair(other, 1, 4, 0, "k");
+	capture_maker_save(other, second, "process-12-1", 7);
+	capture_maker_free(other);
+	gpumon_profile_free(fixture->profile);
+	fixture->profile = NULL;
+	assert_int_equal(gpumon_profile_load(paths, 2, &(struct gpumon_profile_options){ 0 },
+					     &fixture->profile),
+			 0);
+	root = gpumon_profile_root(fixture->profile);
+	expect_node(root, "train 4711>[kernel without stack]>cudaLaunchKernel>k",
+		    GPUMON_NODE_KERNEL, 1, 1001, 300);
+	expect_node(root, "train 12 rank 3 on there>[kernel without stack]>cudaLaunchKernel>k",
+		    GPUMON_NODE_KERNEL, 1, 1001, 300);
+	assert_int_equal(kernel(fixture, "k")->count, 2);
+	rows = gpumon_profile_devices(fixture->profile, &count);
+	assert_int_equal(count, 4);
+	assert_int_equal(rows[2].process, 1);
+	assert_string_equal(rows[2].host, "there");
+}
+
+static void test_no_capture(void **state)
+{
+	struct fixture *fixture = *state;
+	const char *const paths[] = { fixture->directory };
+	struct gpumon_profile *profile = NULL;
+
+	assert_int_equal(
+		gpumon_profile_load(paths, 1, &(struct gpumon_profile_options){ 0 }, &profile), -1);
+	assert_null(profile);
+	assert_non_null(strstr(gpumon_capture_error()->message, "no capture"));
+}
+
+/* A whole program with losses, shuffled: no nanosecond is lost, or on a wrong path. */
+static void check_program(struct fixture *fixture, const struct program_options *options)
+{
+	const struct gpumon_profile_options tree = { .threads = true };
+	struct program *program = program_new(options);
+	uint64_t all_ns = 0, rows_ns = 0, devices_ns = 0, count = 0, unmatched = 0;
+	const struct gpumon_correlate_counts *counts;
+	const struct gpumon_device_row *devices;
+	const struct gpumon_kernel_row *rows;
+	unsigned int n;
+
+	snprintf(fixture->path, sizeof(fixture->path), "%s/%" PRIu64, fixture->directory,
+		 options->seed);
+	capture_maker_clear(fixture->maker);
+	for (unsigned int i = 0; i < program->record_count; i++)
+		capture_maker_raw(fixture->maker, &program->records[i],
+				  program->records[i].head.size);
+	for (unsigned int i = 0; i < program->work_count; i++)
+		all_ns += program->works[i].recorded ? program->works[i].duration_ns : 0;
+	load(fixture, &tree);
+	counts = gpumon_profile_counts(fixture->profile);
+	for (unsigned int i = 0; i < GPUMON_LAUNCH_ENDS; i++)
+		unmatched += counts->unmatched_launches[i];
+	assert_int_equal(total(gpumon_profile_root(fixture->profile), &count), all_ns);
+	assert_int_equal(count, program->works_recorded + unmatched);
+	assert_int_equal(counts->launches + unmatched, program->launches_recorded);
+	rows = gpumon_profile_kernels(fixture->profile, &n);
+	for (unsigned int i = 0; i < n; i++) {
+		assert_int_equal(gpumon_distribution_sum(rows[i].duration), rows[i].gpu_ns);
+		rows_ns += rows[i].gpu_ns;
+	}
+	assert_int_equal(rows_ns, all_ns);
+	devices = gpumon_profile_devices(fixture->profile, &n);
+	for (unsigned int i = 0; i < n; i++) {
+		assert_int_equal(devices[i].missed_ns, 0);
+		/* Streams do one thing at a time. */
+		if (devices[i].stream != ~0u)
+			assert_int_equal(devices[i].busy_ns, devices[i].gpu_ns);
+		else
+			devices_ns += devices[i].gpu_ns;
+	}
+	assert_int_equal(devices_ns, all_ns);
+	program_free(program);
+}
+
+static void test_programs(void **state)
+{
+	for (unsigned int i = 0; i < 8; i++)
+		check_program(*state, &(struct program_options){
+					      .seed = 100 + i,
+					      .threads = i & 1 ? 4 : 1,
+					      .calls = 1000,
+					      .streams = 3,
+					      .stride = 1,
+					      .first_id = 1,
+					      .graphs = i & 2,
+					      .by_hits = i & 4,
+					      .loss = { .launches = 10, .works = 10, .hits = 10 },
+					      .order = i & 1 ? PROGRAM_SHUFFLED : PROGRAM_IN_TIME,
+				      });
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_tree),
+		TEST(test_reasons),
+		TEST(test_graph),
+		TEST(test_copies),
+		TEST(test_latency),
+		TEST(test_ranges),
+		TEST(test_devices_and_gaps),
+		TEST(test_hits_alone),
+		TEST(test_two_captures),
+		TEST(test_no_capture),
+		TEST(test_programs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
