@@ -227,11 +227,11 @@ static void debug_files(void **state)
 		  "mkdir -p usr/lib/debug/.build-id/ab && mv lib.debug "
 		  "usr/lib/debug/.build-id/ab/cdef0123456789abcdef0123456789abcdef01.debug",
 		  "code.c" },
-		{ "-Wl,--build-id=0xabcd", ":", "code.c" },
+		{ "-Wl,--build-id=0xabcdef01", ":", "code.c" },
 		/* Not the one that the link means. */
 		{ "-Wl,--build-id=none", "printf x >>lib.debug", "" },
 		{ "-Wl,--build-id=none", "truncate -s 100 lib.debug", "" },
-		{ "-Wl,--build-id=0xabcd", "objcopy -R .note.gnu.build-id lib.debug", "" },
+		{ "-Wl,--build-id=0xabcdef01", "objcopy -R .note.gnu.build-id lib.debug", "" },
 	};
 	char root[256];
 

@@ -194,17 +194,23 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 	const struct gpumon_symbol_mapping *mapping =
 		gpumon_symbol_mappings_find(&symbols->mappings, address, time_ns);
 	struct gpumon_symbol_object *object = mapping ? mapping->object : NULL;
-	uint64_t offset = mapping ? address - mapping->start + mapping->offset : address;
+	uint64_t offset = mapping ? address - mapping->start + mapping->offset : address, key;
 	struct gpumon_symbol result[RESULT_MAX];
 	const struct slot *slot;
 	unsigned int count = 0;
 
+	/* Anonymous memory: a place in it says nothing, the address at least tells two apart. */
+	if (object && !strcmp(gpumon_symbol_object_module(object), UNKNOWN)) {
+		object = NULL;
+		offset = address;
+	}
 	if (!object || gpumon_symbol_object_is_memory(object)) {
 		count = find_jit(symbols, address, found);
 		if (count)
 			return count;
 	}
-	slot = &symbols->slots[slot_of(symbols, object, offset)];
+	key = offset;
+	slot = &symbols->slots[slot_of(symbols, object, key)];
 	if (slot->count) {
 		count = slot->count < room ? slot->count : room;
 		memcpy(found, symbols->results + slot->first, count * sizeof(*found));
@@ -212,8 +218,8 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 	}
 
 	if (object)
-		count = gpumon_symbol_object_find(symbols->objects, object, offset, result,
-						  RESULT_MAX, &offset);
+		count = gpumon_symbol_object_find(symbols->objects, object, key, result, RESULT_MAX,
+						  &offset);
 	if (!count) {
 		result[0] = (struct gpumon_symbol){ .file = "" };
 		result[0].module = object ? gpumon_symbol_object_module(object) : UNKNOWN;
@@ -223,8 +229,7 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 		if (!result[i].function)
 			result[i].function = nameless(symbols, result[i].module, offset);
 	}
-	offset = mapping ? address - mapping->start + mapping->offset : address;
-	remember(symbols, object, offset, result, count);
+	remember(symbols, object, key, result, count);
 	count = count < room ? count : room;
 	memcpy(found, result, count * sizeof(*found));
 	return count;
@@ -236,11 +241,20 @@ unsigned int gpumon_symbols_missing(const struct gpumon_symbols *symbols,
 {
 	unsigned int count = gpumon_symbol_objects_missing(symbols->objects, each, data);
 	const char *problem = symbols->perf_map ? gpumon_perf_map_problem(symbols->perf_map) : NULL;
+	char refused[128];
 
 	if (problem) {
 		count++;
 		if (each)
 			each(data, symbols->perf_map_path, problem);
+	}
+	if (symbols->mappings.refused) {
+		snprintf(refused, sizeof(refused),
+			 "%zu of them are more than are kept: what they had has no names",
+			 symbols->mappings.refused);
+		count++;
+		if (each)
+			each(data, "mappings", refused);
 	}
 	return count;
 }

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* perf-PID.map: what runtimes write, what goes wrong while they do, and what others put there. */
+#include "common.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/perf_map.h"
+#include "symbol/symbol.h"
+#include "symbol_build.h"
+
+static struct gpumon_perf_map *open_map(const char *folder)
+{
+	char path[512];
+	struct gpumon_perf_map *map;
+
+	snprintf(path, sizeof(path), "%s/perf-1.map", folder);
+	map = gpumon_perf_map_new(path);
+	assert_non_null(map);
+	return map;
+}
+
+static void check(struct gpumon_perf_map *map, uint64_t address, const char *expected)
+{
+	size_t length = 0;
+	const char *name = gpumon_perf_map_find(map, address, &length);
+
+	if (!expected) {
+		assert_null(name);
+		return;
+	}
+	assert_non_null(name);
+	assert_int_equal(length, strlen(expected));
+	assert_memory_equal(name, expected, length);
+}
+
+static void write_map(const char *folder, const char *text)
+{
+	symbol_write(folder, "perf-1.map", text, strlen(text));
+}
+
+static void lines(void **state)
+{
+	struct gpumon_perf_map *map;
+
+	write_map(*state, "7f0000001000 20 one\n"
+			  "0x7f0000001020 0x10 void Foo::bar(int, char const*) [tier 2]\n"
+			  "7F0000001030\t8   LazyCompile:~ main /srv/a b.js:1 \r\n"
+			  "\n"
+			  "7f0000002000 10 py::train:/srv/train.py\n"
+			  "ffffffffffffff00 f0 top\n");
+	map = open_map(*state);
+	check(map, 0x7f0000000fff, NULL);
+	check(map, 0x7f0000001000, "one");
+	check(map, 0x7f000000101f, "one");
+	check(map, 0x7f0000001020, "void Foo::bar(int, char const*) [tier 2]");
+	check(map, 0x7f0000001037, "LazyCompile:~ main /srv/a b.js:1");
+	check(map, 0x7f0000001038, NULL);
+	check(map, 0x7f0000002000, "py::train:/srv/train.py");
+	check(map, 0xffffffffffffff00, "top");
+	check(map, UINT64_MAX, NULL);
+	assert_null(gpumon_perf_map_problem(map));
+	gpumon_perf_map_free(map);
+}
+
+static void bad_lines(void **state)
+{
+	struct gpumon_perf_map *map;
+
+	write_map(*state, "7f0000001000 20\n"
+			  "7f0000001000\n"
+			  "7f0000001000 20 \n"
+			  "zzz 20 name\n"
+			  "1000 -4 name\n"
+			  "1000 0 nothing\n"
+			  "10000000000000000 1 too large\n"
+			  "fffffffffffffff0 20 over the end\n"
+			  "3000 10 good\n"
+			  "# a comment\n"
+			  "3010 10 cut off");
+	map = open_map(*state);
+	check(map, 0x3000, "good");
+	check(map, 0x1000, NULL);
+	check(map, 0x3010, NULL);
+	assert_non_null(gpumon_perf_map_problem(map));
+	assert_non_null(strstr(gpumon_perf_map_problem(map), "9 of its lines"));
+	gpumon_perf_map_free(map);
+}
+
+/* Code is made where old code was: the line further down holds, where it is. */
+static void over_another(void **state)
+{
+	struct gpumon_perf_map *map;
+
+	write_map(*state, "1000 100 old\n"
+			  "1040 20 middle\n"
+			  "10f0 20 tail\n"
+			  "2000 10 same\n"
+			  "2000 10 same again\n"
+			  "3000 10 inner\n"
+			  "2ff0 40 outer\n");
+	map = open_map(*state);
+	check(map, 0x103f, "old");
+	check(map, 0x1040, "middle");
+	check(map, 0x1060, "old");
+	check(map, 0x10f0, "tail");
+	check(map, 0x110f, "tail");
+	check(map, 0x1110, NULL);
+	check(map, 0x2008, "same again");
+	check(map, 0x3008, "outer");
+	gpumon_perf_map_free(map);
+}
+
+/* Against a look through all lines from the last one on. */
+static void many(void **state)
+{
+	static struct {
+		uint64_t start, size;
+	} pieces[400];
+	uint64_t seed = 11;
+
+	for (int round = 0; round < 20; round++) {
+		struct gpumon_perf_map *map;
+		char *text = malloc(400 * 64), *at = text;
+
+		assert_non_null(text);
+		for (int i = 0; i < 400; i++) {
+			pieces[i].start = test_random(&seed) % 2000;
+			pieces[i].size = 1 + test_random(&seed) % (round % 2 ? 20 : 500);
+			at += sprintf(at, "%llx %llx f%d\n", (unsigned long long)pieces[i].start,
+				      (unsigned long long)pieces[i].size, i);
+		}
+		write_map(*state, text);
+		free(text);
+		map = open_map(*state);
+		for (uint64_t address = 0; address < 2600; address++) {
+			char expected[16] = "";
+
+			for (int i = 399; i >= 0 && !*expected; i--) {
+				if (address >= pieces[i].start &&
+				    address < pieces[i].start + pieces[i].size)
+					snprintf(expected, sizeof(expected), "f%d", i);
+			}
+			check(map, address, *expected ? expected : NULL);
+		}
+		gpumon_perf_map_free(map);
+	}
+}
+
+/* A runtime writes on while we read: half a line is no line yet. */
+static void grows(void **state)
+{
+	struct gpumon_perf_map *map;
+
+	write_map(*state, "1000 10 first\n2000 10 sec");
+	map = open_map(*state);
+	check(map, 0x1000, "first");
+	check(map, 0x2000, NULL);
+	write_map(*state, "1000 10 first\n2000 10 second\n3000 10 third\n");
+	/* At most once a second. */
+	check(map, 0x3000, NULL);
+	usleep(1100 * 1000);
+	check(map, 0x3000, "third");
+	check(map, 0x2000, "second");
+	check(map, 0x1000, "first");
+	assert_null(gpumon_perf_map_problem(map));
+	gpumon_perf_map_free(map);
+}
+
+static void traps(void **state)
+{
+	struct gpumon_perf_map *map = open_map(*state);
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/perf-1.map", (char *)*state);
+	/* Not there: nothing is wrong. */
+	check(map, 0x1000, NULL);
+	assert_null(gpumon_perf_map_problem(map));
+	gpumon_perf_map_free(map);
+
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	map = open_map(*state);
+	check(map, 0x1000, NULL);
+	assert_non_null(strstr(gpumon_perf_map_problem(map), "symbolic link"));
+	gpumon_perf_map_free(map);
+	unlink(path);
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(20);
+	map = open_map(*state);
+	check(map, 0x1000, NULL);
+	assert_non_null(strstr(gpumon_perf_map_problem(map), "no ordinary file"));
+	gpumon_perf_map_free(map);
+	alarm(0);
+	unlink(path);
+
+	assert_int_equal(mkdir(path, 0700), 0);
+	map = open_map(*state);
+	check(map, 0x1000, NULL);
+	assert_non_null(gpumon_perf_map_problem(map));
+	gpumon_perf_map_free(map);
+	rmdir(path);
+
+	write_map(*state, "");
+	assert_int_equal(truncate(path, (off_t)1 << 40), 0);
+	map = open_map(*state);
+	check(map, 0x1000, NULL);
+	assert_non_null(strstr(gpumon_perf_map_problem(map), "256 MiB"));
+	gpumon_perf_map_free(map);
+}
+
+static void long_name(void **state)
+{
+	struct gpumon_perf_map *map;
+	char *text = malloc(200100), name[4097];
+	size_t length;
+
+	assert_non_null(text);
+	memcpy(text, "1000 10 ", 8);
+	memset(text + 8, 'x', 200000);
+	strcpy(text + 200008, "\n2000 10 y\n");
+	write_map(*state, text);
+	free(text);
+	memset(name, 'x', 4096);
+	map = open_map(*state);
+	check(map, 0x2000, "y");
+	assert_memory_equal(gpumon_perf_map_find(map, 0x1000, &length), name, 4096);
+	assert_int_equal(length, 4096);
+	gpumon_perf_map_free(map);
+}
+
+/* In memory without a file, where no mapping is known, and never over a file's own names. */
+static void with_symbols(void **state)
+{
+	struct gpumon_record_mapping mapping = { .time_ns = 1, .start = 0x10000, .end = 0x20000 };
+	struct gpumon_symbols *symbols;
+	struct gpumon_symbol found;
+	char path[512];
+	uint64_t bias;
+
+	write_map(*state, "10100 10 jit one\n30000 10 nowhere\n7f0000000000 100000 over a file\n"
+			  "10200 10 _ZN4core3fmt5Write9write_fmt17h0123456789abcdefE\n");
+	symbol_run(*state, "echo 'int f(void); int f(void) { return 4; }' >f.c && "
+			   "gcc -shared -fPIC -nostdlib -o f.so f.c");
+	snprintf(path, sizeof(path), "%s/perf-1.map", (char *)*state);
+	symbols = gpumon_symbols_new("", path);
+	assert_non_null(symbols);
+	assert_int_equal(gpumon_symbols_map(symbols, &mapping, ""), 0);
+	bias = symbol_load(symbols, *state, "f.so", 0x7f0000000000, 1);
+
+	assert_int_equal(gpumon_symbols_find(symbols, 0x10108, 1, &found, 1), 1);
+	assert_string_equal(found.function, "jit one");
+	assert_string_equal(found.module, "[jit]");
+	assert_string_equal(symbol_name(symbols, 0x30000), "nowhere");
+	assert_string_equal(symbol_name(symbols, 0x10200), "core::fmt::Write::write_fmt");
+	assert_string_equal(symbol_name(symbols, 0x10300), "[unknown]+0x10300");
+	assert_string_equal(symbol_name(symbols, bias + symbol_address(*state, "f.so", "f", NULL)),
+			    "f");
+	assert_int_equal(gpumon_symbols_missing(symbols, NULL, NULL), 0);
+	gpumon_symbols_free(symbols);
+}
+
+/* Bytes at random, and lines of random bytes: no crash, and the good line keeps its name. */
+static void nonsense(void **state)
+{
+	static const char letters[] = "0123456789abcdefxX \t\n\r-+zZ\0\xff";
+	uint64_t seed = 5;
+
+	for (int round = 0; round < 300; round++) {
+		struct gpumon_perf_map *map;
+		char text[2000];
+		size_t size = test_random(&seed) % 1900;
+
+		for (size_t i = 0; i < size; i++)
+			text[i] = letters[test_random(&seed) % (sizeof(letters) - 1)];
+		memcpy(text + size, "\n1000 10 good\n", 14);
+		symbol_write(*state, "perf-1.map", text, size + 14);
+		map = open_map(*state);
+		check(map, 0x1008, "good");
+		for (uint64_t address = 0; address < 0x2000; address += 0x100) {
+			size_t length;
+
+			gpumon_perf_map_find(map, address, &length);
+		}
+		gpumon_perf_map_free(map);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(lines, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(bad_lines, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(over_another, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(many, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(grows, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(traps, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(long_name, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(with_symbols, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(nonsense, symbol_setup, symbol_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
