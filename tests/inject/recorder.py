@@ -8,6 +8,7 @@ time between them, which on arm64 is no guarantee: this is a test's recorder.
 """
 import ctypes
 import fcntl
+import json
 import mmap
 import os
 import select
@@ -15,6 +16,7 @@ import socket
 import struct
 import threading
 import time
+import zlib
 
 BLOCK = 1 << 16
 HEAD = 64
@@ -261,3 +263,39 @@ def attach(address, blocks=512, interval=0.005, **settings):
     target = Target(connection, make_settings(**settings), blocks)
     threading.Thread(target=target.serve, args=(interval,), daemon=True).start()
     return target
+
+
+def write_capture(folder, targets, command):
+    """As Documentation/capture-format.md has it, for those who look at it later."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    files = []
+    for target in targets:
+        try:
+            with open(f"/proc/{target.pid}/stat", encoding="utf-8") as file:
+                start = file.read().rsplit(")", 1)[1].split()[19]
+        except OSError:
+            start = target.records()["process"][0].start_ns if target.chunks else 0
+        name = f"process-{target.pid}-{start}"
+        totals = target.totals()
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        last = b"".join(struct.pack("<2HI2Q2I", 80, 0, 32, now, count, cause, 0)
+                        for cause, count in totals["lost"].items())
+        last += struct.pack("<2HI7Q", 83, 0, 64, now, *(totals[n] for n in (
+            "launches", "captured", "kernels", "copies", "sets", "device_bytes")))
+        size = 0
+        with open(os.path.join(folder, name + ".records"), "wb") as file:
+            chunks = [(tid, data) for tid, _, data in target.chunks if data] + [(0, last)]
+            for sequence, (tid, data) in enumerate(chunks):
+                head = struct.pack("<6IQ", 0x434D5047, 1, len(data), 0, tid, 0, sequence)
+                crc = zlib.crc32(data, zlib.crc32(head))
+                file.write(head[:12] + struct.pack("<I", crc) + head[16:] + data)
+                size += 32 + len(data)
+        files.append({"name": name, "chunks": len(chunks), "bytes": size})
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        boot_id = file.read().strip()
+    with open(os.path.join(folder, "capture.json"), "w", encoding="utf-8") as file:
+        json.dump({"format": "gpumon-capture", "version": 1, "gpumon_version": "test",
+                   "boot_id": boot_id, "host": os.uname().nodename, "command": command,
+                   "clock": "CLOCK_MONOTONIC", "created_realtime_ns": time.time_ns(),
+                   "created_monotonic_ns": time.clock_gettime_ns(time.CLOCK_MONOTONIC),
+                   "ended": True, "lost_records": 0, "files": files}, file, indent=1)
