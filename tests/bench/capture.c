@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * capture [MILLIONS [THREADS]]: what the channel and captures cost, without a GPU. A launch record
- * (48 bytes) and a kernel record (112) for each launch. Medians of seven runs. From the top:
- *   gcc -O2 -D_GNU_SOURCE -Iuser $(pkg-config --cflags json-c) -o /tmp/capture-speed \
- *     tests/bench/capture.c user/capture/{record,info,writer,reader,reader_file}.c \
- *     user/capture/channel_*.c user/error.c $(pkg-config --libs json-c zlib)
+ * What the channel and captures cost, without a GPU: capture-run builds and runs it. A launch
+ * record (48 bytes) and a kernel record (112) for each launch. Medians of seven runs.
  */
 #include <pthread.h>
 #include <stdio.h>

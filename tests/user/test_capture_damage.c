@@ -482,8 +482,8 @@ static void assert_no_capture(const char *path, const char *why)
 static void what_is_no_capture(void **state)
 {
 	struct fixture *fixture = *state;
-	static const char later[] = "{\"format\":\"gpumon-capture\",\"version\":7,"
-				    "\"gpumon_version\":\"9.1\"}";
+	static const char later[] =
+		"{\"format\":\"gpumon-capture\",\"version\":7,\"gpumon_version\":\"9.1\"}";
 	static const char foreign[] = "{\"format\":\"something\"}";
 	struct gpumon_chunk chunk = { .magic = GPUMON_CHUNK_MAGIC, .version = 7, .size = 8 };
 

@@ -233,16 +233,14 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 	case -ENOTSUP:
 		return gpumon_capture_fail(
 			ret, "unsupported",
-			"%s is a capture of format version %u, this gpumon-user reads up to %u: use "
-			"the one that recorded it (gpumon %s) or a newer one",
+			"%s is of format version %u, this gpumon reads up to %u: use gpumon %s",
 			path, capture->contents.info.version, GPUMON_CAPTURE_VERSION,
 			capture->contents.info.gpumon_version);
 	case -ENOENT:
 		return gpumon_capture_fail(
 			ret, "unsupported",
-			"%s is no capture: there is no %s in it; name the directory that "
-			"gpumon-user record wrote",
-			path, GPUMON_CAPTURE_INFO);
+			"%s is no capture: there is no %s in it; name what record -o wrote", path,
+			GPUMON_CAPTURE_INFO);
 	case -EPROTO:
 	case -EMEDIUMTYPE:
 		return gpumon_capture_fail(ret, "unsupported",

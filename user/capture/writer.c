@@ -107,9 +107,7 @@ static int open_directory(const char *path)
 		error = errno;
 		if (error == ELOOP || error == ENOTDIR)
 			gpumon_capture_fail(-error, "io",
-					    "%s is there and is no directory of its own (a link or "
-					    "a file); choose another name",
-					    path);
+					    "%s is a link or a file; choose another name", path);
 		else
 			gpumon_capture_fail(-error, "io", "cannot open %s: %s", path,
 					    strerror(error));
