@@ -52,6 +52,22 @@ def descriptors_signals_limits(kit):
 
 
 @test
+def closed_descriptors(kit):
+    """Of the standard three, those that are closed are closed in the program, too."""
+    for closed in ("<&-", "2>&-", "<&- 2>&-"):
+        said = []
+        for number, program in enumerate(("", f"{kit.program} record -o capture%d --")):
+            name = f"capture{len(closed)}" if number else ""
+            command = program % len(closed) if number else ""
+            done = kit.call("sh", "-c", f"exec 4>&1; {command} {kit.player} "
+                            f"descriptors record {closed}")
+            said.append(done.stdout)
+            if name:
+                kit.capture(name).check(1, 100)
+        same(f"with {closed}", said[1], said[0])
+
+
+@test
 def environment(kit):
     done = kit.run("record", "-q", "-o", "capture", "env")
     variables = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())

@@ -84,6 +84,17 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 		program);
 }
 
+/*
+ * Where we were started without standard input or output, a file of ours would become it, and our
+ * words land in there. The program gets it closed, as we did.
+ */
+static void keep_standard_files(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
 int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err)
 {
 	struct sigaction action = { 0 };
@@ -92,6 +103,7 @@ int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err
 
 	memset(launch, 0, sizeof(*launch));
 	launch->pidfd = -1;
+	keep_standard_files();
 	sigemptyset(&action.sa_mask);
 	sigemptyset(&mask);
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
