@@ -328,13 +328,6 @@ function gpumonFlame(svg) {
 			mark(next, true);
 	}
 	svg.addEventListener("keydown", keys);
-	// Opened by itself, the picture is the page and no click is needed before.
-	if (!part)
-		document.addEventListener("keydown", function (event) {
-			if (!svg.contains(document.activeElement) || document.activeElement === null)
-				keys(event);
-		});
-
 	const fitted = [];
 	for (const element of svg.querySelectorAll(".title, .subtitle, .losses"))
 		fitted.push([element, element.getAttribute("data-full") || element.textContent]);

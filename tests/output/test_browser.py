@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""test_browser.py DIR: pictures and pages in headless Chromium, clicked, searched and typed into.
+
+A script of the test's is put into a copy of each file; it does what a person would, and leaves
+what it saw as an attribute of the document, which Chromium writes out.
+"""
+import html
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import check
+from check import Skip, equal, test
+
+files = pathlib.Path(sys.argv[1])
+browser = next((path for path in map(shutil.which, ["chromium", "chromium-browser",
+                                                    "google-chrome"]) if path), None)
+
+BEFORE = """window.errors = [];
+window.addEventListener("error", function (event) { window.errors.push(event.message); });
+window.addEventListener("securitypolicyviolation", function (event) {
+	window.errors.push("policy: " + event.violatedDirective); });
+"""
+
+# Tools for all scripts.
+TOOLS = """
+function seen(f) { return f.g.style.display !== "none"; }
+function all() { return Array.from(document.querySelectorAll("g.f")).map(function (g) { return g.frame; }); }
+function named(name) { return all().filter(function (f) { return f.name === name; })[0]; }
+function width(f) { return Number(f.rect.getAttribute("width")); }
+function click(element) { element.dispatchEvent(new MouseEvent("click", { bubbles: true })); }
+function press(key, on) { (on || document.querySelector("svg.gpumon-flame")).dispatchEvent(
+	new KeyboardEvent("keydown", { key: key, bubbles: true, cancelable: true })); }
+function type(text) { var input = document.querySelector(".gpumon-flame input"); input.value = text;
+	input.dispatchEvent(new Event("input", { bubbles: true })); }
+function found() { return document.querySelector(".found").textContent; }
+function hint() { return document.querySelector(".hint").textContent; }
+function overflow() { return all().filter(function (f) { return seen(f) && f.text.textContent &&
+	f.text.getComputedTextLength() + 4 > width(f) + 0.5; }).map(function (f) { return f.name; }); }
+"""
+
+
+def run(name, script, size="1400,900"):
+    """What the script returns, with the page's errors looked at."""
+    if not browser:
+        raise Skip("no chromium here")
+    text = (files / name).read_text(encoding="utf-8")
+    after = (f"(function () {{ {TOOLS}\nvar result;\ntry {{ result = (function () {{ {script} }})(); }}"
+             "\ncatch (error) { window.errors.push(String(error)); }\n"
+             "document.documentElement.setAttribute('data-test', JSON.stringify("
+             "{ errors: window.errors, title: document.title, result: result })); })();")
+    if name.endswith(".svg"):
+        text = re.sub(r"(<svg [^>]*>)", lambda m: m[1] + f"<script><![CDATA[{BEFORE}]]></script>",
+                      text, count=1)
+        text = text.replace("</svg>", f"<script><![CDATA[{after}]]></script></svg>")
+    else:
+        text = text.replace("<style>", f"<script>{BEFORE}</script><style>", 1)
+        text = text.replace("</body>", f"<script>{after}</script></body>")
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / name
+        path.write_text(text, encoding="utf-8")
+        environment = dict(os.environ, HOME=directory, XDG_RUNTIME_DIR=directory)
+        done = subprocess.run(
+            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--no-first-run", "--disable-background-networking", f"--user-data-dir={directory}/p",
+             f"--window-size={size}", "--dump-dom", path.as_uri()],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=90, env=environment,
+            check=False)
+    match = re.search(r'data-test="([^"]*)"', done.stdout.decode("utf-8", "replace"))
+    assert match, f"{name}: no result: {done.stderr.decode('utf-8', 'replace')[-600:]}"
+    answer = json.loads(html.unescape(match[1]))
+    equal(answer["errors"], [], name)
+    assert answer["title"] != "broken", f"{name}: a name became a script"
+    return answer["result"]
+
+
+@test
+def zoom():
+    """A click zooms, the words above lead back, and all is as before"""
+    answer = run("training.svg", """
+var step = named("train_step"), before = all().map(width);
+var r = { first: width(step), total: width(all()[0]) };
+click(step.g);
+r.zoomed = width(step); r.hint = hint();
+r.hidden = all().filter(function (f) { return !seen(f); }).length;
+r.beside = seen(named("load_batch")); r.above = seen(named("<module>"));
+r.below = seen(named("Transformer.forward"));
+r.within = all().every(function (f) { return !seen(f) || Number(f.rect.getAttribute("x")) + width(f) <= r.total + 10.1; });
+click(document.querySelector(".hint .button"));
+r.back = all().map(width).join() === before.join() && all().every(seen);
+return r;""")
+    assert answer["first"] < answer["total"] * 0.6
+    assert abs(answer["zoomed"] - answer["total"]) < 0.1
+    assert answer["hidden"] > 0 and not answer["beside"] and answer["above"] and answer["below"]
+    assert answer["within"] and answer["back"]
+    assert answer["hint"].startswith("Reset zoom") and answer["hint"].endswith("train_step")
+
+
+@test
+def search():
+    """A search marks frames and adds up their time once"""
+    tree = json.loads((files / "training.json").read_text(encoding="utf-8"))
+    gemm = sum(node["gpu_ns"] for node in tree["nodes"] if node["name"].startswith("sm90"))
+    part = 100 * gemm / tree["recording"]["gpu_ns"]
+    answer = run("training.svg", """
+var r = {};
+type("sm90_.*gemm"); r.gemm = found();
+r.hits = document.querySelectorAll("g.hit").length;
+type("forward|sm90"); r.nested = found();
+type("("); r.broken = found();
+type("no such thing"); r.none = found();
+type(""); r.cleared = document.querySelectorAll("g.hit").length + found();
+return r;""")
+    equal(answer["gemm"].replace("\u00a0", " "),
+          f"{gemm / 1e6:.0f} ms, {part:.1f}% in {answer['hits']} frames")
+    assert answer["nested"].split(", ")[1].startswith(tuple("123456789")), answer
+    assert float(answer["nested"].split(", ")[1].split("%")[0]) <= 100
+    assert "frames" in answer["broken"], "'(' is no expression and is looked for as it is"
+    equal((answer["none"], answer["cleared"]), ("nothing matches", "0"))
+
+
+@test
+def keys():
+    """Keys move, zoom, search and lead back"""
+    for name, outward in [("training.svg", "ArrowUp"), ("training.icicle.svg", "ArrowDown")]:
+        answer = run(name, f"""
+var r = {{}}, current = function () {{ return document.querySelector(".current").frame; }};
+press("{outward}"); r.root = current().depth;
+press("{outward}"); press("{outward}"); r.depth = current().depth;
+var one = current();
+press("ArrowRight"); r.beside = current() !== one && current().depth === 2 && current().start > one.start;
+press("ArrowLeft"); r.same = current() === one;
+press("Enter"); r.zoomed = width(one) === width(all()[0]);
+press("Backspace"); r.parent = width(one.parent) === width(all()[0]);
+press("Escape"); r.reset = all().every(seen);
+press("/"); r.focus = document.activeElement.tagName.toLowerCase();
+return r;""")
+        equal(answer, {"root": 0, "depth": 2, "beside": True, "same": True, "zoomed": True,
+                       "parent": True, "reset": True, "focus": "input"}, name)
+
+
+@test
+def hover():
+    """The pointer brings name, time and part, within the window"""
+    answer = run("training.svg", """
+var f = named("[copy pinned to device]"), box = f.rect.getBoundingClientRect();
+f.rect.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: box.left + 3, clientY: box.top + 3 }));
+var tip = document.querySelector(".tip"), r = tip.getBoundingClientRect();
+var answer = { shown: tip.getAttribute("visibility"), text: tip.textContent, right: r.right <= window.innerWidth,
+	top: r.top >= 0 };
+document.documentElement.dispatchEvent(new MouseEvent("mouseleave"));
+answer.hidden = tip.getAttribute("visibility");
+return answer;""")
+    equal((answer["shown"], answer["hidden"]), ("visible", "hidden"))
+    assert answer["right"] and answer["top"]
+    assert "[copy pinned to device]" in answer["text"] and "11.6% of all" in answer["text"], answer
+
+
+@test
+def fits():
+    """No label is longer than its frame, in wide and narrow windows, zoomed or not"""
+    for name, size in [("training.svg", "1900,800"), ("training.svg", "700,800"),
+                       ("hostile.svg", "700,800")]:
+        answer = run(name, """
+var r = overflow(); click(all()[1].g); return r.concat(overflow());""", size)
+        equal(answer, [], f"{name} at {size}")
+
+
+@test
+def hostile():
+    """Names stay names in pictures and pages, and none becomes a script"""
+    for name in ["hostile.html", "huge.svg", "empty.html"]:
+        run(name, "return true;")
+
+
+@test
+def responsive():
+    """Thousands of frames are zoomed and searched fast"""
+    answer = run("large.svg", """
+var r = { frames: all().length }, at = performance.now();
+click(all()[30].g); press("Escape"); type("function_5"); type("");
+r.ms = performance.now() - at;
+return r;""")
+    assert answer["frames"] > 3500, answer
+    assert answer["ms"] < 3000, f"{answer['ms']} ms for two zooms and two searches"
+
+
+@test
+def report():
+    """The report's tables sort, its flame graph zooms, its timeline tells"""
+    answer = run("training.html", """
+var table = document.querySelector("#kernels table"), heads = table.tHead.rows[0].cells;
+function column(i) { return Array.from(table.tBodies[0].rows).map(function (row) {
+	return row.cells[i].getAttribute("data-v") || row.cells[i].textContent; }); }
+var r = { first: column(2) };
+click(heads[2]); r.down = column(2); r.sort = heads[2].getAttribute("aria-sort");
+click(heads[2]); r.up = column(2);
+click(heads[9]); r.names = column(9);
+click(named("train_step").g); r.zoomed = width(named("train_step")) === width(all()[0]);
+var area = document.querySelector(".area"), box = area.getBoundingClientRect();
+area.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: box.left + box.width / 2, clientY: box.top + 5 }));
+r.tip = document.querySelector("div.tip").textContent;
+r.wide = document.documentElement.scrollWidth <= window.innerWidth;
+return r;""")
+    numbers = [int(value) for value in answer["first"]]
+    equal([int(value) for value in answer["down"]], sorted(numbers, reverse=True))
+    equal([int(value) for value in answer["up"]], sorted(numbers))
+    equal(answer["sort"], "descending")
+    equal(answer["names"], sorted(answer["names"], key=str.lower))
+    assert answer["zoomed"] and answer["wide"]
+    assert re.fullmatch(r"at [\d.]+\u00a0ms: \d+% busy.*", answer["tip"]), answer["tip"]
+
+
+check.main("browser")

@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""test_profiles.py DIR: folded stacks, JSON, pprof and text, read back and compared."""
+import gzip
+import json
+import pathlib
+import sys
+import unicodedata
+
+import check
+from check import Message, equal, test
+
+files = pathlib.Path(sys.argv[1])
+NAMES = ["training", "empty", "hostile", "huge", "large"]
+
+
+def profile(name):
+    return json.loads((files / f"{name}.json").read_bytes().decode("utf-8"))
+
+
+def paths(document):
+    """Names from below the root down to each node, with the node."""
+    nodes = document["nodes"]
+    found = []
+    for number, node in enumerate(nodes):
+        way = []
+        while node["parent"] is not None:
+            assert node["parent"] < number or way, "a parent behind its child"
+            way.append(node["name"])
+            node = nodes[node["parent"]]
+        found.append((list(reversed(way)), nodes[number]))
+    return found
+
+
+@test
+def json_is_whole():
+    """JSON of all profiles is valid and says what it is"""
+    for name in NAMES:
+        document = profile(name)
+        equal(document["schema"], "gpumon-profile")
+        equal(document["schema_version"], 1)
+        equal(document["nodes"][0]["parent"], None, name)
+        for key in ["recording", "missing", "latency", "kernels", "devices", "ranges", "gaps"]:
+            assert key in document, f"{name}: no {key}"
+        total = sum(node["gpu_ns"] for node in document["nodes"])
+        equal(document["recording"]["gpu_ns"], min(total, 2**64 - 1), name)
+
+
+@test
+def json_unknown():
+    """What is not known is null, and what is lost is told by cause"""
+    document = profile("empty")
+    for key in ["command", "host", "created_realtime_ns", "ended", "first_ns", "duration_ns"]:
+        equal(document["recording"][key], None, key)
+    equal(document["latency"]["p50_ns"], None)
+    equal(document["missing"]["works"], None)
+    document = profile("training")
+    equal(document["missing"]["losses"]["channel_full"], 41)
+    equal(document["missing"]["works"]["no_stack"]["kernel"], 12)
+    equal(document["missing"]["launches"]["without_work"], 3)
+    equal(document["recording"]["processes"][0]["rank"], None)
+    assert "unknown" not in document["missing"]["losses"], "a cause without a name"
+
+
+@test
+def json_keys_have_units():
+    """Numbers of time say in their key that they are nanoseconds"""
+    def walk(value, key):
+        if isinstance(value, dict):
+            for inner_key, inner in value.items():
+                walk(inner, inner_key)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner, key)
+        elif isinstance(value, int) and not isinstance(value, bool) and value > 10**7:
+            assert key.endswith(("_ns", "_bytes", "count", "version")), f"{key} has no unit"
+    walk(profile("training"), "")
+
+
+@test
+def folded_agrees():
+    """Folded stacks have the paths and times of the tree"""
+    for name in NAMES:
+        text = (files / f"{name}.folded").read_text(encoding="utf-8")
+        got = {}
+        for line in text.splitlines():
+            path, weight = line.rsplit(" ", 1)
+            assert path not in got, f"{name}: {path} twice"
+            got[path] = int(weight)
+        want = {}
+        for path, node in paths(profile(name)):
+            if node["gpu_ns"]:
+                clean = [(part or "[unknown]").replace(";", ":") for part in path]
+                # JSON keeps what folded stacks cannot: control characters and broken bytes.
+                clean = ["".join("?" if unicodedata.category(c) in ("Cc", "Cf") or c == "\ufffd"
+                                 else c for c in part) for part in clean]
+                want[";".join(clean)] = node["gpu_ns"]
+        equal(got, want, name)
+
+
+def pprof(name):
+    top = Message(gzip.decompress((files / f"{name}.pb.gz").read_bytes()))
+    strings = [value.decode("utf-8") for value in top.all(6)]
+    equal(strings[0], "", "the first string")
+    functions = {m.one(1): m for m in top.messages(5)}
+    mappings = {m.one(1): m for m in top.messages(3)}
+    locations = {m.one(1): m for m in top.messages(4)}
+    equal(len(locations), len(top.messages(4)), "ids of locations")
+    samples = []
+    for message in top.messages(2):
+        way = []
+        for number in message.packed(1):
+            location = locations[number]
+            assert location.one(2, 0) == 0 or location.one(2) in mappings
+            line = location.messages(4)[0]
+            function = functions[line.one(1)]
+            way.append((strings[function.one(2)], strings[function.one(4, 0)], line.one(2, 0)))
+        samples.append((way, message.packed(2)))
+    types = [(strings[m.one(1)], strings[m.one(2)]) for m in top.messages(1)]
+    return top, strings, types, samples
+
+
+@test
+def pprof_agrees():
+    """pprof's profile read by another implementation has the tree's paths and sums"""
+    for name in NAMES:
+        _, _, types, samples = pprof(name)
+        equal(types, [("gpu_nanoseconds", "nanoseconds"), ("count", "count"),
+                      ("cpu_nanoseconds", "nanoseconds")])
+        nodes = [node for path, node in paths(profile(name))
+                 if path and (node["gpu_ns"] or node["count"] or node["cpu_ns"])]
+        equal(len(samples), len(nodes), name)
+        limit = 2**63 - 1
+        for index, key in enumerate(["gpu_ns", "count", "cpu_ns"]):
+            equal(sum(values[index] for _, values in samples),
+                  sum(min(node[key], limit) for node in nodes), f"{name} {key}")
+        for (way, _), (path, node) in zip(samples, [p for p in paths(profile(name)) if p[0] and (
+                p[1]["gpu_ns"] or p[1]["count"] or p[1]["cpu_ns"])]):
+            equal(len(way), len(path), f"{name}: depth of {node['name']}")
+
+
+@test
+def pprof_lines():
+    """pprof's profile has files, lines, modules and when it was"""
+    top, strings, _, samples = pprof("training")
+    frames = {frame for way, _ in samples for frame in way}
+    assert ("train_step", "train.py", 97) in frames, sorted(frames)
+    assert "libtorch_cuda.so" in {strings[m.one(5)] for m in top.messages(3)}
+    equal(top.one(9), 1763740800 * 10**9)
+    equal(strings[top.one(14)], "gpu_nanoseconds")
+
+
+@test
+def text_fits():
+    """The summary's lines are at most 80 columns wide, also with long and odd names"""
+    for name in NAMES + ["diff"]:
+        room = 100 if name == "diff" else 80
+        for line in (files / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+            width = sum(0 if unicodedata.combining(c) else
+                        2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+            assert width <= room, f"{name}: {width} columns: {line}"
+            assert "\x1b" not in line, f"{name}: an escape sequence: {line!r}"
+
+
+@test
+def text_says():
+    """The summary names what ran, the top kernel, the path, and every loss"""
+    text = (files / "training.txt").read_text(encoding="utf-8")
+    for part in ["python3 train.py", "sm90_xmma_gemm", "Linear.forward", "stream 13",
+                 "Launch latency", "cudaStreamSynchronize", "data: load <batch>", "Missing",
+                 "41  records: the channel", "12  of 10,019 pieces of work"]:
+        assert part in text, part
+    text = (files / "empty.txt").read_text(encoding="utf-8")
+    assert "No work of a GPU" in text and "Nothing is missing" in text, text
+
+
+@test
+def diff_says():
+    """A comparison tells changes, and what is on one side only"""
+    document = json.loads((files / "diff.json").read_text(encoding="utf-8"))
+    kernels = {kernel["name"]: kernel for kernel in document["kernels"]}
+    top = document["kernels"][0]
+    equal((top["change_ns"], top["change_percent"]), (top["before"]["gpu_ns"], 100.0))
+    equal(kernels["another_kernel(int)"]["before"], None)
+    equal(kernels["another_kernel(int)"]["change_percent"], None)
+    nodes = {node["name"]: node for node in document["nodes"]}
+    equal(nodes["only_after"]["change_ns"], 5000000)
+    equal(nodes["only_after"]["before"], None)
+    equal(nodes["only_before"]["change_count"], -2)
+    equal(nodes["only_before"]["after"], None)
+    total = sum(node["change_ns"] for node in document["nodes"])
+    equal(total, document["after"]["gpu_ns"] - document["before"]["gpu_ns"])
+    text = (files / "diff.txt").read_text(encoding="utf-8")
+    for part in ["+100.0%", "new", "gone", "1 only before, 1 only after"]:
+        assert part in text, part
+
+
+check.main("profiles")

@@ -1,0 +1,218 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""test_timelines.py DIR: Chrome's and Perfetto's files read back and compared."""
+import json
+import pathlib
+import sys
+from decimal import Decimal
+
+import check
+from check import Message, equal, test
+
+files = pathlib.Path(sys.argv[1])
+START = 1000000001
+
+
+def chrome(name):
+    text = (files / f"{name}.chrome.json").read_text(encoding="utf-8")
+    document = json.loads(text, parse_float=Decimal)
+    events, rows = [], {}
+    start = int(document["otherData"]["start_ns"])
+    for event in document["traceEvents"]:
+        if event["ph"] == "M":
+            rows.setdefault((event["pid"], event["tid"]), {})[event["name"]] = event["args"]
+            continue
+        event["ns"] = int(event["ts"] * 1000) + start
+        if "dur" in event:
+            event["dur_ns"] = int(event["dur"] * 1000)
+        events.append(event)
+    names = {}
+    for (pid, tid), found in rows.items():
+        if "process_name" in found:
+            names[pid] = found["process_name"]["name"]
+        if "thread_name" in found:
+            names[pid, tid] = found["thread_name"]["name"]
+    return events, names
+
+
+class Slice:
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+
+def perfetto(name):
+    """Tracks by uuid, and slices and instants with their interned texts put in."""
+    tracks, categories, names, keys, open_slices, found = {}, {}, {}, {}, {}, []
+    packets = Message((files / f"{name}.perfetto").read_bytes()).messages(1)
+    events = []
+    for order, packet in enumerate(packets):
+        equal(packet.one(10), 1, "the sequence")
+        if order == 0:
+            equal(packet.one(13), 1, "flags of the first packet")
+        for descriptor in packet.messages(60):
+            uuid = descriptor.one(1)
+            assert uuid not in tracks, "a track twice"
+            process, thread = descriptor.messages(3), descriptor.messages(4)
+            assert descriptor.one(5) is None or descriptor.one(5) in tracks, "a parent unknown"
+            tracks[uuid] = Slice(parent=descriptor.one(5), name=descriptor.text(2) or
+                                 (process and process[0].text(6)) or thread[0].text(5),
+                                 pid=process and process[0].one(1), tid=thread and thread[0].one(2))
+        for data in packet.messages(12):
+            for number, table in [(1, categories), (2, names), (3, keys)]:
+                for entry in data.messages(number):
+                    assert entry.one(1) not in table, "interned twice"
+                    table[entry.one(1)] = entry.text(2)
+        for event in packet.messages(11):
+            arguments = {keys[m.one(1)]: m.one(3) if m.one(3) is not None else m.text(6)
+                         for m in event.messages(4)}
+            kind = event.one(9)
+            events.append((packet.one(8), order, kind, event.one(11),
+                           Slice(name=names[event.one(10)] if kind != 2 else None,
+                                 category=categories[event.one(3)] if kind != 2 else None,
+                                 flows=event.all(47), arguments=arguments)))
+    # As a reader does: by time, and at the same time as they were written.
+    for ns, _, kind, track, slice_ in sorted(events, key=lambda event: event[:2]):
+        assert track in tracks, "an event on an unknown track"
+        slice_.track, slice_.start = tracks[track], ns
+        if kind == 1:
+            open_slices.setdefault(track, []).append(slice_)
+        elif kind == 2:
+            ended = open_slices[track].pop()
+            ended.end = ns
+            found.append(ended)
+        else:
+            equal(kind, 3)
+            slice_.end = ns
+            found.append(slice_)
+    assert not any(open_slices.values()), "a slice without an end"
+    return tracks, found
+
+
+@test
+def chrome_nanoseconds():
+    """Chrome's trace keeps nanoseconds"""
+    events, names = chrome("timeline")
+    kernels = [e for e in events if e.get("cat") == "kernel"]
+    equal([e["ns"] for e in sorted(kernels, key=lambda e: e["ns"])],
+          [1000010000 + i * 1000 for i in range(4)])
+    equal(sorted(e["dur_ns"] for e in kernels), [1001, 1001, 1001, 1002])
+    equal({e["name"] for e in kernels}, {"matmul(float const*, float const*, float*)"})
+    launches = [e for e in events if e.get("cat") == "api" and e["ph"] == "X"]
+    equal([(e["ns"], e["dur_ns"]) for e in launches],
+          [(1000001000 + i * 1000, 789) for i in range(4)])
+    equal({names[e["pid"], e["tid"]] for e in launches}, {"main"})
+
+
+def check_rows(slices):
+    """Slices of a row do not cut each other."""
+    stack = []
+    for start, end in sorted(slices, key=lambda s: (s[0], -s[1])):
+        while stack and stack[-1] <= start:
+            stack.pop()
+        assert not stack or end <= stack[-1], f"{start} to {end} overlaps one that ends {stack[-1]}"
+        stack.append(end)
+
+
+@test
+def chrome_rows():
+    """Each GPU is a process with its streams, and work that overlaps gets rows of its own"""
+    for name in ["timeline", "both"]:
+        events, names = chrome(name)
+        by_row = {}
+        for event in events:
+            assert event["pid"] in names and (event["pid"], event["tid"]) in names or \
+                event["ph"] == "i", f"{event} is in no row"
+            if event["ph"] == "X":
+                by_row.setdefault((event["pid"], event["tid"]), []).append(
+                    (event["ns"], event["ns"] + event["dur_ns"]))
+        for row in by_row.values():
+            check_rows(row)
+    events, names = chrome("timeline")
+    rows = [names[e["pid"], e["tid"]] for e in events if e.get("cat") == "kernel"]
+    equal(set(rows), {"stream 7", "stream 7 (2)"})
+    equal({names[e["pid"]] for e in events if e.get("cat") == "kernel"}, {"GPU0 NVIDIA H100"})
+
+
+@test
+def chrome_flows():
+    """An arrow leads from each launch to its kernel"""
+    events, _ = chrome("timeline")
+    begins = {e["id"]: e for e in events if e["ph"] == "s"}
+    ends = {e["id"]: e for e in events if e["ph"] == "f"}
+    equal(len(begins), 4)
+    equal(set(begins), set(ends))
+    for number, begin in begins.items():
+        equal(ends[number]["ns"] - begin["ns"], 9000)
+        equal(ends[number]["bp"], "e")
+
+
+@test
+def chrome_ranges_and_events():
+    """NVTX ranges, waits, driver events and alerts are there"""
+    events, names = chrome("timeline")
+    phases = [e["ph"] for e in events if e["ph"] in "BE"]
+    equal(phases, ["B", "E"], "a pop without a push")
+    equal([e["name"] for e in events if e["ph"] == "B"], ['step "one"'])
+    epoch = [e for e in events if e["ph"] == "X" and e["name"] == "epoch"]
+    equal([(e["ns"], e["dur_ns"]) for e in epoch], [(1000002000, 25000)])
+    instants = {e["name"]: e for e in events if e["ph"] == "i"}
+    equal(instants["Xid 31"]["s"], "g")
+    equal(instants["Xid 31"]["args"], {"device": "0000:07:00.0", "message": "MMU Fault"})
+    equal(instants["ioctl"]["args"], {"command_hex": 42, "result": 0, "duration_ns": 77,
+                                      "pid": 42, "comm": 'train "1"'})
+    equal(names[instants["ioctl"]["pid"], instants["ioctl"]["tid"]], "nvidia0 0x2a")
+    assert "here" in instants
+    waits = [e for e in events if e.get("cat") == "wait"]
+    equal([(e["name"], e["dur_ns"]) for e in waits], [("cudaStreamSynchronize", 13000)])
+    copies = [e for e in events if e.get("cat") == "copy"]
+    equal([e["args"]["no_call_path"] for e in copies], ["kernel without launch"])
+
+
+@test
+def perfetto_agrees():
+    """Perfetto's trace, decoded, has the slices of Chrome's"""
+    for name in ["timeline", "both"]:
+        events, names = chrome(name)
+        _, slices = perfetto(name)
+        want = sorted((e["ns"], e["ns"] + e.get("dur_ns", 0), e["name"]) for e in events
+                      if e["ph"] in "Xi")
+        got = sorted((s.start, s.end, s.name) for s in slices)
+        pushed = [e for e in events if e["ph"] == "B"]
+        popped = [e for e in events if e["ph"] == "E"]
+        for begin, end in zip(pushed, popped):
+            want.append((begin["ns"], end["ns"], begin["name"]))
+        equal(got, sorted(want), name)
+
+
+@test
+def perfetto_tracks():
+    """Perfetto's tracks: threads of processes, streams of GPUs, lanes for what overlaps"""
+    tracks, slices = perfetto("timeline")
+    by_name = {track.name: track for track in tracks.values()}
+    equal(by_name["./train <1>"].pid, 42)
+    equal(by_name["main"].tid, 42)
+    equal(tracks[by_name["stream 7"].parent].name, "GPU0 NVIDIA H100")
+    equal(tracks[by_name["nvidia0 0x2a"].parent].name, "driver")
+    by_row = {}
+    for slice_ in slices:
+        by_row.setdefault(id(slice_.track), []).append((slice_.start, slice_.end))
+    for row in by_row.values():
+        check_rows(row)
+
+
+@test
+def perfetto_flows():
+    """Perfetto's flows join each launch with its kernel and nothing else"""
+    _, slices = perfetto("timeline")
+    flows = {}
+    for slice_ in slices:
+        for flow in slice_.flows:
+            flows.setdefault(flow, []).append(slice_)
+    joined = [sorted(s.category for s in found) for found in flows.values() if len(found) > 1]
+    equal(joined, [["api", "kernel"]] * 4)
+    kernels = [s for s in slices if s.category == "kernel"]
+    equal({s.arguments["latency_ns"] for s in kernels}, {9000})
+    equal({s.arguments["grid"] for s in kernels}, {"1 2 3"})
+
+
+check.main("timelines")
