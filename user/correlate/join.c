@@ -168,7 +168,9 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
 	     place && tries; place = join->launches[place - 1].next, tries--) {
 		struct launch *launch = &join->launches[place - 1];
 
-		if (launch->state & LAUNCH_GONE || too_old(join, launch))
+		/* What was captured has no work; one that waits here does for its hit. */
+		if (launch->state & LAUNCH_GONE || launch->flags & GPUMON_LAUNCH_CAPTURED ||
+		    too_old(join, launch))
 			continue;
 		if (work->turn && work->turn != (uint16_t)launch->turn) {
 			*later = true;
