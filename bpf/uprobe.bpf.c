@@ -38,8 +38,11 @@ __u64 linker_settled;
 /* Grows when addresses got another meaning. */
 __u32 generation;
 
-/* The process became another program. */
-__u32 ended;
+/*
+ * Not all probes are there yet, or not any more, or the process became another program:
+ * calls are not hits then, but those within them are known as such.
+ */
+__u32 stopped = 1;
 
 __u32 last_stack;
 __u64 copies_sent;
@@ -381,11 +384,11 @@ static __noinline bool called_within(const struct uprobe_thread *thread, __u64 r
  */
 static __noinline bool nested(struct uprobe_thread *thread, __u64 sp, __u64 ra, __u64 ip)
 {
-	if (!thread->number || sp >= thread->sp || !called_within(thread, ra))
+	if (sp >= thread->sp || !called_within(thread, ra))
 		return false;
 #if defined(__TARGET_ARCH_x86)
 	/* Of a call whose return is probed, it is the kernel's address. */
-	if (!thread->pending.time_ns) {
+	if (!thread->waiting) {
 		__u64 now;
 
 		if (bpf_probe_read_user(&now, sizeof(now), (void *)thread->sp) || now != thread->ra)
@@ -405,9 +408,8 @@ int enter(struct pt_regs *ctx)
 	__u64 sp = PT_REGS_SP(ctx), ra = 0;
 	struct uprobe_thread *thread;
 
-	if (ended)
-		return 0;
-	count(UPROBE_SEEN);
+	if (!stopped)
+		count(UPROBE_SEEN);
 #if defined(__TARGET_ARCH_x86)
 	bpf_probe_read_user(&ra, sizeof(ra), (void *)sp);
 #else
@@ -417,21 +419,30 @@ int enter(struct pt_regs *ctx)
 	if (!thread)
 		thread = new_thread(host_tid);
 	if (!thread) {
-		count(UPROBE_LOST_THREAD);
+		if (!stopped)
+			count(UPROBE_LOST_THREAD);
 		return 0;
 	}
 	if (thread->foreign) {
-		count(UPROBE_FOREIGN);
+		if (!stopped)
+			count(UPROBE_FOREIGN);
 		return 0;
 	}
 	/* A function that only jumps to this one leaves the stack as it was. */
 	if (nested(thread, sp, ra, PT_REGS_IP(ctx)) ||
-	    (thread->jumps_to == (__u32)cookie && thread->number && thread->sp == sp &&
-	     thread->ra == ra)) {
+	    (thread->jumps_to == (__u32)cookie && thread->sp == sp && thread->ra == ra)) {
 		thread->jumps_to = UPROBE_NOWHERE;
-		count(UPROBE_NESTED);
+		if (!stopped)
+			count(UPROBE_NESTED);
 		return 0;
 	}
+	thread->sp = sp;
+	thread->ra = ra;
+	thread->ip = thread->inner = PT_REGS_IP(ctx);
+	thread->waiting = flags & UPROBE_BLOCKING;
+	thread->jumps_to = flags & UPROBE_THUNK ? flags >> UPROBE_THUNK_SHIFT : UPROBE_NOWHERE;
+	if (stopped)
+		return 0;
 	if (!thread->announced)
 		announce(thread, host_tid);
 	if (thread->pending.time_ns) {
@@ -440,10 +451,6 @@ int enter(struct pt_regs *ctx)
 		thread->pending.time_ns = 0;
 	}
 	thread->number++;
-	thread->sp = sp;
-	thread->ra = ra;
-	thread->ip = thread->inner = PT_REGS_IP(ctx);
-	thread->jumps_to = flags & UPROBE_THUNK ? flags >> UPROBE_THUNK_SHIFT : UPROBE_NOWHERE;
 
 	hit.function = (__u32)cookie;
 	hit.time_ns = now;
@@ -467,7 +474,7 @@ int leave(struct pt_regs *ctx)
 	__u32 host_tid = (__u32)bpf_get_current_pid_tgid();
 	struct uprobe_thread *thread = bpf_map_lookup_elem(&threads, &host_tid);
 
-	if (!thread || !thread->pending.time_ns || thread->pending.function != (__u32)cookie)
+	if (!thread)
 		return 0;
 #if defined(__TARGET_ARCH_x86)
 	/* The return took the address off the stack. */
@@ -475,6 +482,9 @@ int leave(struct pt_regs *ctx)
 #else
 	if (PT_REGS_SP(ctx) != thread->sp)
 #endif
+		return 0;
+	thread->waiting = 0;
+	if (!thread->pending.time_ns || thread->pending.function != (__u32)cookie)
 		return 0;
 	thread->pending.duration_ns = now - thread->pending.time_ns;
 	send_hit(&thread->pending);
@@ -526,7 +536,7 @@ int exec(void *ctx)
 	if (bpf_get_ns_current_pid_tgid(namespace_device, namespace_inode, &ids, sizeof(ids)) ||
 	    ids.tgid != target_pid)
 		return 0;
-	ended = 1;
+	stopped = 1;
 	tell(UPROBE_EXEC);
 	return 0;
 }

@@ -143,6 +143,7 @@ struct uprobe_range {
  * @tid: in the target's pid namespace
  * @foreign: it is none of the target's
  * @announced: its UPROBE_THREAD was sent
+ * @waiting: the call of its last hit has a probe at its return, which has not come
  * @pending: a blocking call that has not returned; time_ns 0 if there is none
  * @stack: where its stack is put together: programs can be preempted, so that a place for each
  *         processor would be shared
@@ -157,6 +158,8 @@ struct uprobe_thread {
 	__u32 tid;
 	__u32 foreign;
 	__u32 announced;
+	__u32 waiting;
+	__u32 reserved;
 	struct uprobe_hit pending;
 	struct uprobe_stack stack;
 };

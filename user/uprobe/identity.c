@@ -40,6 +40,13 @@ static unsigned int read_numbers(const char *root, pid_t pid, const char *key, p
 	return count;
 }
 
+pid_t gpumon_uprobe_process_of(const char *root, pid_t tid)
+{
+	pid_t number = 0;
+
+	return read_numbers(root, tid, "Tgid:", &number, 1) ? number : 0;
+}
+
 pid_t gpumon_uprobe_pid_there(const char *root, pid_t pid)
 {
 	pid_t numbers[32];

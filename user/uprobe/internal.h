@@ -104,6 +104,8 @@ uint64_t gpumon_uprobes_now(void);
 
 /* --- identity.c */
 
+/* The process that a thread is of, 0 where it is not known. */
+pid_t gpumon_uprobe_process_of(const char *root, pid_t tid);
 /* The last number of a line of /proc/PID/status as "NSpid:", 0 where there is none. */
 pid_t gpumon_uprobe_pid_there(const char *root, pid_t pid);
 /* That of its parent, 0 where it is not in that namespace. */

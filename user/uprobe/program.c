@@ -276,6 +276,11 @@ bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *progra
 	return !program->multi;
 }
 
+void gpumon_uprobe_program_run(struct gpumon_uprobe_program *program, bool run)
+{
+	__atomic_store_n(&program->bpf->data->stopped, !run, __ATOMIC_SEQ_CST);
+}
+
 void gpumon_uprobe_program_unprobe(struct gpumon_uprobe_program *program)
 {
 	for (size_t i = 0; i < program->link_count; i++) {

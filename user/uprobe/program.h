@@ -88,6 +88,8 @@ void gpumon_uprobe_program_probe(struct gpumon_uprobe_program *program,
 				 struct gpumon_uprobe_point *points, unsigned int count);
 /* Is each probe by itself? Else they can only hang at the first thread of a process. */
 bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *program);
+/* From now on calls are hits, or not. At first they are not. */
+void gpumon_uprobe_program_run(struct gpumon_uprobe_program *program, bool run);
 /* Take all probes away. */
 void gpumon_uprobe_program_unprobe(struct gpumon_uprobe_program *program);
 

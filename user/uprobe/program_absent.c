@@ -31,6 +31,10 @@ bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *progra
 	return true;
 }
 
+void gpumon_uprobe_program_run(struct gpumon_uprobe_program *program, bool run)
+{
+}
+
 void gpumon_uprobe_program_unprobe(struct gpumon_uprobe_program *program)
 {
 }

@@ -134,40 +134,55 @@ static void give_ranges(struct gpumon_uprobes *uprobes)
 				    UPROBE_RANGES);
 }
 
+static bool is_driver(const struct gpumon_uprobe_file *file)
+{
+	return file->site_count && !strncmp(file->sites[0].name, "cu", 2) &&
+	       strncmp(file->sites[0].name, "cuda", 4);
+}
+
+static int probe_file_once(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file,
+			   int *last)
+{
+	struct gpumon_uprobe_point linker = { .offset = file->linker_offset };
+	int probed = 0;
+
+	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_LINKER, uprobes->probe_tid,
+				    file->fd, &linker, file->linker_offset != 0);
+	if (uprobes->options.no_blocking)
+		gpumon_uprobe_file_launches_only(file);
+	if (file->site_count) {
+		probed = probe_file(uprobes, file, last);
+		if (uprobes->began && probed >= 0)
+			gpumon_uprobes_note(uprobes, "uprobes: %s: %d functions%s%s", file->path,
+					    probed, *file->why ? "; " : "", file->why);
+	}
+	/* What else is wanted of it is opened again; there can be hundreds. */
+	close(file->fd);
+	file->fd = -1;
+	return probed;
+}
+
 int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *err)
 {
-	struct gpumon_uprobe_point linker = { 0 };
 	int total = 0, last = 0;
 	bool any = false;
 
 	give_ranges(uprobes);
-	for (unsigned int i = 0; i < uprobes->process.file_count; i++) {
-		struct gpumon_uprobe_file *file = uprobes->process.files[i];
-		int probed;
+	/* Runtimes first, or calls of theirs to the driver would pass for the program's. */
+	for (int driver = 0; driver < 2; driver++) {
+		for (unsigned int i = 0; i < uprobes->process.file_count; i++) {
+			struct gpumon_uprobe_file *file = uprobes->process.files[i];
+			int probed;
 
-		if (file->fd < 0)
-			continue;
-		linker.offset = file->linker_offset;
-		gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_LINKER,
-					    uprobes->probe_tid, file->fd, &linker,
-					    file->linker_offset != 0);
-		if (uprobes->options.no_blocking)
-			gpumon_uprobe_file_launches_only(file);
-		if (file->site_count) {
-			any = true;
-			probed = probe_file(uprobes, file, &last);
+			if (file->fd < 0 || is_driver(file) != driver)
+				continue;
+			any |= file->site_count > 0;
+			probed = probe_file_once(uprobes, file, &last);
 			if (probed < 0)
 				return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
 							"not enough memory for the uprobes");
 			total += probed;
-			if (uprobes->began)
-				gpumon_uprobes_note(uprobes, "uprobes: %s: %d functions%s%s",
-						    file->path, probed, *file->why ? "; " : "",
-						    file->why);
 		}
-		/* What else is wanted of it is opened again; there can be hundreds. */
-		close(file->fd);
-		file->fd = -1;
 	}
 	if (any && !total)
 		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, last,

@@ -71,9 +71,7 @@ static int find_process(struct gpumon_uprobes *uprobes, struct stat *namespace,
 	if (uprobes->pid <= 0 || stat(path, &status))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, "gone",
 					"there is no process %d", (int)uprobes->pid);
-	snprintf(path, sizeof(path), "%s/proc/%d/task/%d", uprobes->root, (int)uprobes->pid,
-		 (int)uprobes->pid);
-	if (stat(path, &status))
+	if (gpumon_uprobe_process_of(uprobes->root, uprobes->pid) != uprobes->pid)
 		return gpumon_error_set(err, GPUMON_EXIT_USAGE, -EINVAL, "usage",
 					"%d is a thread: give its process's number",
 					(int)uprobes->pid);
@@ -141,6 +139,7 @@ static int attach(struct gpumon_uprobes *uprobes, bool wait, struct gpumon_error
 	probed = gpumon_uprobes_probe(uprobes, err);
 	if (probed < 0)
 		return -1;
+	gpumon_uprobe_program_run(uprobes->program, true);
 	if (!probed && !wait)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, "no-library",
@@ -311,6 +310,7 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 	uprobes->tap = tap;
 	uprobes->tap_data = data;
 	if (uprobes->program) {
+		gpumon_uprobe_program_run(uprobes->program, false);
 		gpumon_uprobe_program_unprobe(uprobes->program);
 		if (tap) {
 			if (!uprobes->began)

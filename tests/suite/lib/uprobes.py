@@ -9,6 +9,7 @@ own calls, and what user/uprobe saw of it.
     seen = run.end(dump)
     uprobes.check_exact(run, seen)
 """
+import atexit
 import collections
 import json
 import os
@@ -107,6 +108,7 @@ class Run:
 
     def start(self, **options):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True, **options)
+        atexit.register(self.process.kill)
         line = self.process.stdout.readline()
         check(line, "the program says nothing")
         self.pid = json.loads(line)["pid"]
