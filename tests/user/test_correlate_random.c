@@ -274,14 +274,17 @@ static void make_thread(uint64_t *random, struct thread *thread)
 			.context = i,
 		};
 		uint32_t function = below(random, FUNCTIONS);
+		/* Also of the driver's function, which others call within. */
+		bool driver = !thread->all_hooked && !below(random, 5);
 		bool hooked = thread->all_hooked ? function != 2 : below(random, 4) != 0;
 		struct gpumon_record_hit hit = {
 			.head = { GPUMON_RECORD_HIT, 0, sizeof(hit) },
 			.tid = 7,
 			.stack = i + 1,
-			.function = hit_name(function),
 		};
 
+		function = driver ? 9 : function;
+		hit.function = hit_name(function);
 		hit.time_ns = now += 10;
 		launch.function = 10 + function;
 		launch.start_ns = now += 10;
