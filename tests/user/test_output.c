@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Folded stacks, flame graphs, summaries and comparisons of profiles made by hand. */
+#include "common.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/flame.h"
+#include "output/output.h"
+#include "output/output_text.h"
+#include "output/path_text.h"
+#include "output/profile_diff.h"
+#include "output_profile.h"
+
+/* What is written by @call, which writes to "out" and returns 0. */
+#define WRITTEN(text, call)                                  \
+	do {                                                 \
+		size_t size_;                                \
+		FILE *out = open_memstream(&(text), &size_); \
+                                                             \
+		assert_int_equal(call, 0);                   \
+		fclose(out);                                 \
+	} while (0)
+
+static struct gpumon_node *small_tree(void)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node;
+
+	node = made_node(root, GPUMON_NODE_FUNCTION, "main", 0, 0, 0);
+	node = made_node(node, GPUMON_NODE_API, "cudaLaunchKernel", 1, 0, 500);
+	made_node(node, GPUMON_NODE_KERNEL, "void gemm<float>(int)", 3, 3000, 30);
+	made_node(node, GPUMON_NODE_KERNEL, "a;b", 1, 1000, 10);
+	node = made_node(root, GPUMON_NODE_REASON, "[kernel without stack]", 0, 0, 0);
+	made_node(node, GPUMON_NODE_SET, "[set]", 1, 1, 0);
+	return root;
+}
+
+static void folded(void **state)
+{
+	struct gpumon_node *root = small_tree();
+	char *text;
+
+	(void)state;
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS));
+	assert_string_equal(text, "[kernel without stack];[set] 1\n"
+				  "main;cudaLaunchKernel;a:b 1000\n"
+				  "main;cudaLaunchKernel;void gemm<float>(int) 3000\n");
+	free(text);
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_CPU_NS));
+	assert_string_equal(text, "main;cudaLaunchKernel 500\n"
+				  "main;cudaLaunchKernel;a:b 10\n"
+				  "main;cudaLaunchKernel;void gemm<float>(int) 30\n");
+	free(text);
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_COUNT));
+	assert_string_equal(text, "[kernel without stack];[set] 1\n"
+				  "main;cudaLaunchKernel 1\n"
+				  "main;cudaLaunchKernel;a:b 1\n"
+				  "main;cudaLaunchKernel;void gemm<float>(int) 3\n");
+	free(text);
+	made_free(root);
+}
+
+static void folded_without_paths(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	char *text;
+
+	(void)state;
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS));
+	assert_string_equal(text, "");
+	free(text);
+	root->gpu_ns = 5;
+	made_node(root, GPUMON_NODE_KERNEL, "", 1, UINT64_MAX, 0);
+	WRITTEN(text, gpumon_output_folded(out, root, GPUMON_WEIGHT_GPU_NS));
+	assert_string_equal(text, "all 5\n[unknown] 18446744073709551615\n");
+	free(text);
+	made_free(root);
+}
+
+static void layout(void **state)
+{
+	struct gpumon_node *root = small_tree();
+	struct gpumon_flame flame;
+
+	(void)state;
+	assert_int_equal(gpumon_flame_of(&flame, root, GPUMON_WEIGHT_GPU_NS), 0);
+	assert_int_equal(flame.n, 7);
+	assert_int_equal(flame.frames[0].total, 4001);
+	/* The heaviest on the left, whatever its name. */
+	assert_string_equal(flame.frames[0].child->name, "main");
+	assert_int_equal(flame.frames[0].child->total, 4000);
+	assert_int_equal(flame.frames[0].child->next->start, 4000);
+	assert_string_equal(flame.frames[0].child->child->child->name, "void gemm<float>(int)");
+	assert_int_equal(flame.frames[0].child->child->child->depth, 3);
+	assert_int_equal(flame.frames[0].count, 6);
+	gpumon_flame_clear(&flame);
+	made_free(root);
+}
+
+/* All of a small picture but its style and script, so that a change of it is seen. */
+static void golden(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	const struct gpumon_flamegraph_options options = {
+		.title = "T<1>",
+		.subtitle = "sub",
+		.losses = "3 lost",
+	};
+	struct gpumon_flame flame;
+	char *text;
+
+	(void)state;
+	made_node(made_node(root, GPUMON_NODE_FUNCTION, "main", 0, 0, 0), GPUMON_NODE_KERNEL,
+		  "k<&>", 2, 2500, 7);
+	assert_int_equal(gpumon_flame_of(&flame, root, GPUMON_WEIGHT_GPU_NS), 0);
+	WRITTEN(text, gpumon_flame_write(out, &flame, &options, true));
+	assert_string_equal(
+		text,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"gpumon-flame\" width=\"1200\" height=\"180\" viewBox=\"0 0 1200 180\" data-total=\"2500\" data-weight=\"gpu_ns\" data-icicle=\"0\">\n"
+		"<rect class=\"paper\" width=\"100%\" height=\"180\"/>\n"
+		"<text class=\"title\" x=\"10\" y=\"24\">T&lt;1&gt;</text>\n"
+		"<text class=\"subtitle\" x=\"10\" y=\"44\">sub</text>\n"
+		"<text class=\"losses\" x=\"10\" y=\"62\">3 lost</text>\n"
+		"<text class=\"hint\" x=\"10\" y=\"82\"></text>\n"
+		"<g class=\"frames\">\n"
+		"<g class=\"f\" data-s=\"0\" data-v=\"2500\" data-d=\"0\"><title>all\n2.50\u00a0µs of GPU time · 100.0% of all · 2 times\n7\u00a0ns in the calls that launched it</title><rect x=\"10.00\" y=\"128\" width=\"1180.00\" height=\"17\" rx=\"1.5\" class=\"s\"/><text x=\"14.00\" y=\"141\">all</text></g>\n"
+		"<g class=\"f\" data-s=\"0\" data-v=\"2500\" data-d=\"1\"><title>main\n2.50\u00a0µs of GPU time · 100.0% of all · 2 times\n7\u00a0ns in the calls that launched it</title><rect x=\"10.00\" y=\"110\" width=\"1180.00\" height=\"17\" rx=\"1.5\" class=\"c1\"/><text x=\"14.00\" y=\"123\">main</text></g>\n"
+		"<g class=\"f\" data-s=\"0\" data-v=\"2500\" data-d=\"2\"><title>k&lt;&amp;&gt;\n2.50\u00a0µs of GPU time · 100.0% of all · 2 times\n7\u00a0ns in the calls that launched it</title><rect x=\"10.00\" y=\"92\" width=\"1180.00\" height=\"17\" rx=\"1.5\" class=\"k1\"/><text x=\"14.00\" y=\"105\">k&lt;&amp;&gt;</text></g>\n"
+		"</g>\n"
+		"<g class=\"legend\"><rect x=\"10\" y=\"158\" width=\"11\" height=\"11\" rx=\"2\" class=\"c0\"/><text x=\"26\" y=\"168\">machine code</text><rect x=\"124\" y=\"158\" width=\"11\" height=\"11\" rx=\"2\" class=\"k0\"/><text x=\"140\" y=\"168\">kernel</text></g>\n"
+		"</svg>\n");
+	free(text);
+	gpumon_flame_clear(&flame);
+	made_free(root);
+}
+
+static void picture_edges(void **state)
+{
+	static const char *const needles[] = { "<style>", "@media (prefers-color-scheme: dark)",
+					       "gpumonFlame(document.documentElement);" };
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "", 0, 0, 0), *node;
+	const struct gpumon_flamegraph_options options = { .icicle = true };
+	char *text;
+
+	(void)state;
+	WRITTEN(text, gpumon_output_flamegraph(out, root, &options));
+	assert_non_null(strstr(text, "Nothing to show"));
+	assert_null(strstr(text, "class=\"f\""));
+	for (size_t i = 0; i < sizeof(needles) / sizeof(needles[0]); i++)
+		assert_non_null(strstr(text, needles[i]));
+	free(text);
+	/* One node alone, then one that weighs nothing beside it. */
+	root->gpu_ns = 1;
+	WRITTEN(text, gpumon_output_flamegraph(out, root, &options));
+	assert_non_null(strstr(text, "<title>all\n"));
+	free(text);
+	node = made_node(root, GPUMON_NODE_KERNEL, "huge", 1, UINT64_MAX - 1, UINT64_MAX);
+	made_node(node, GPUMON_NODE_KERNEL, "tiny", 1, 1, 0);
+	WRITTEN(text, gpumon_output_flamegraph(out, root, &options));
+	assert_non_null(strstr(text, "huge"));
+	assert_null(strstr(text, "tiny"));
+	assert_non_null(strstr(text, "1 frame too narrow to draw"));
+	free(text);
+	made_free(root);
+}
+
+/* In every width each line fits, and the table still names things. */
+static void summary_widths(void **state)
+{
+	struct gpumon_view view;
+
+	(void)state;
+	made_training(&view);
+	for (unsigned int columns = 80; columns <= 240; columns += 1) {
+		const struct gpumon_term term = { .columns = columns };
+		char *text, *line, *rest;
+
+		WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
+		assert_non_null(strstr(text, "sm90_xmma_gemm"));
+		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+			assert_true(gpumon_text_columns(line) <= columns);
+		free(text);
+	}
+	made_training_free(&view);
+}
+
+static void summary_in_a_pipe(void **state)
+{
+	const struct gpumon_summary_options options = { .rows = 1 };
+	const struct gpumon_term term = { 0 };
+	struct gpumon_view view;
+	char *text;
+
+	(void)state;
+	made_training(&view);
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, &options));
+	/* Nothing is cut there, and there is no colour. */
+	assert_non_null(strstr(text, "segment_k_off_kernel__5x_cublas"));
+	assert_null(strstr(text, "\033"));
+	assert_non_null(strstr(text, "and 5 more"));
+	assert_non_null(
+		strstr(text, "          41  records: the channel to the recorder was full\n"));
+	free(text);
+	made_training_free(&view);
+}
+
+static void summary_of_launches(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_view view = { .root = root };
+	const struct gpumon_term term = { .columns = 80 };
+	char *text;
+
+	(void)state;
+	made_node(made_node(root, GPUMON_NODE_FUNCTION, "main", 0, 0, 0), GPUMON_NODE_API,
+		  "cudaLaunchKernel", 20, 0, 4000);
+	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
+	assert_non_null(strstr(text, "CPU TIME"));
+	assert_non_null(strstr(text, "cudaLaunchKernel"));
+	assert_non_null(strstr(text, "      main\n"));
+	free(text);
+	made_free(root);
+}
+
+static void paths(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node;
+	const struct gpumon_node *top[2];
+	char text[256];
+
+	(void)state;
+	node = made_node(root, GPUMON_NODE_FUNCTION, "_start", 0, 0, 0);
+	node = made_node(node, GPUMON_NODE_PYTHON, "step", 0, 0, 0);
+	node->line = "/home/someone/train.py:97";
+	node = made_node(node, GPUMON_NODE_FUNCTION, "int at::launch<float>(int)", 0, 0, 0);
+	node = made_node(node, GPUMON_NODE_API, "cudaLaunchKernel", 0, 0, 0);
+	made_node(node, GPUMON_NODE_COPY, "copy", 1, 10, 0);
+	made_node(node, GPUMON_NODE_KERNEL, "gemm", 1, 20, 0);
+	made_node(node, GPUMON_NODE_SET, "set", 1, 5, 0);
+	assert_int_equal(gpumon_paths_top(root, GPUMON_WEIGHT_GPU_NS, top, 2), 2);
+	assert_string_equal(top[0]->name, "gemm");
+	assert_string_equal(top[1]->name, "copy");
+	assert_string_equal(gpumon_path_text(text, sizeof(text), top[0], 0),
+			    "_start › step train.py:97 › at::launch<float>");
+	/* Python's own first. */
+	assert_string_equal(gpumon_path_text(text, sizeof(text), top[0], 30),
+			    "… › step train.py:97 › …");
+	made_free(root);
+}
+
+static void differences(void **state)
+{
+	struct gpumon_view before, after;
+	struct gpumon_diff *diff;
+
+	(void)state;
+	made_training(&before);
+	made_training(&after);
+	diff = gpumon_diff_new(&before, &after);
+	assert_non_null(diff);
+	/* The same twice: all on both sides, no change. */
+	for (size_t i = 0; i < diff->node_count; i++) {
+		assert_true(diff->nodes[i].before.there && diff->nodes[i].after.there);
+		assert_int_equal(diff->nodes[i].before.ns, diff->nodes[i].after.ns);
+		assert_true(diff->nodes[i].parent < i || i == 0);
+	}
+	gpumon_diff_free(diff);
+	((struct gpumon_kernel_row *)after.kernels)[2].gpu_ns /= 4;
+	diff = gpumon_diff_new(&before, &after);
+	assert_non_null(diff);
+	assert_string_equal(diff->kernels[0].name, "[copy pinned to device]");
+	assert_int_equal(gpumon_diff_change(diff->kernels[0].before.ns, diff->kernels[0].after.ns),
+			 -24300000);
+	gpumon_diff_free(diff);
+	assert_int_equal(gpumon_diff_change(0, UINT64_MAX), INT64_MAX);
+	assert_int_equal(gpumon_diff_change(UINT64_MAX, 0), -INT64_MAX);
+	made_training_free(&before);
+	made_training_free(&after);
+}
+
+static void full_disk(void **state)
+{
+	struct gpumon_view view;
+	const struct gpumon_term term = { .columns = 80 };
+	FILE *full = fopen("/dev/full", "w");
+
+	(void)state;
+	if (!full)
+		skip();
+	made_training(&view);
+	setvbuf(full, NULL, _IONBF, 0);
+	assert_int_equal(gpumon_output_folded(full, view.root, GPUMON_WEIGHT_GPU_NS), -1);
+	assert_int_equal(errno, ENOSPC);
+	assert_int_equal(gpumon_output_report(full, &view), -1);
+	assert_int_equal(gpumon_output_json(full, &view), -1);
+	assert_int_equal(gpumon_output_pprof(full, &view), -1);
+	assert_int_equal(gpumon_output_summary(full, &term, &view, NULL), -1);
+	assert_int_equal(gpumon_output_flamegraph_view(full, &view, GPUMON_WEIGHT_COUNT, true), -1);
+	fclose(full);
+	made_training_free(&view);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(folded),
+		cmocka_unit_test(folded_without_paths),
+		cmocka_unit_test(layout),
+		cmocka_unit_test(golden),
+		cmocka_unit_test(picture_edges),
+		cmocka_unit_test(summary_widths),
+		cmocka_unit_test(summary_in_a_pipe),
+		cmocka_unit_test(summary_of_launches),
+		cmocka_unit_test(paths),
+		cmocka_unit_test(differences),
+		cmocka_unit_test(full_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

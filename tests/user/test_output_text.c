@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/output_text.h"
+#include "output/protobuf.h"
+#include "output/text_intern.h"
+
+static void characters(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t code;
+		size_t bytes;
+	} cases[] = {
+		{ "", 0, 0 },
+		{ "a", 'a', 1 },
+		{ "é", 0xe9, 2 },
+		{ "核", 0x6838, 3 },
+		{ "🚀", 0x1f680, 4 },
+		/* Cut off, a byte that begins nothing, too long, a surrogate, beyond Unicode. */
+		{ "\xe6\xa0", '?', 1 },
+		{ "\x80", '?', 1 },
+		{ "\xc0\xaf", '?', 1 },
+		{ "\xed\xa0\x80", '?', 3 },
+		{ "\xf7\xbf\xbf\xbf", '?', 4 },
+		/* Control characters, what XML has not, what turns the direction. */
+		{ "\n", '?', 1 },
+		{ "\x7f", '?', 1 },
+		{ "\xc2\x9b", '?', 2 },
+		{ "\xef\xbf\xbf", '?', 3 },
+		{ "\u202e", '?', 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *at = cases[i].text;
+
+		assert_int_equal(gpumon_text_next(&at), cases[i].code);
+		assert_int_equal(at - cases[i].text, cases[i].bytes);
+	}
+	assert_int_equal(gpumon_text_columns("aé核🚀e\u0301"), 1 + 1 + 2 + 2 + 1);
+}
+
+static char *written(void (*write)(FILE *, const char *), const char *text)
+{
+	char *data = NULL;
+	size_t size;
+	FILE *out = open_memstream(&data, &size);
+
+	write(out, text);
+	fclose(out);
+	return data;
+}
+
+static void check_written(void (*write)(FILE *, const char *), const char *text, const char *want)
+{
+	char *got = written(write, text);
+
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void escapes(void **state)
+{
+	(void)state;
+	check_written(gpumon_text_xml, "a<b>&\"'\x01ü", "a&lt;b&gt;&amp;&quot;&#39;?ü");
+	check_written(gpumon_text_json, "\"\\/\n\xff", "\\\"\\\\/??");
+	check_written(gpumon_text_folded, "a;b\nc d", "a:b?c d");
+	check_written(gpumon_text_plain, "\x1b[31m", "?[31m");
+}
+
+static void cuts(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int columns;
+		const char *want;
+	} cases[] = {
+		{ "abcdef", 0, "abcdef" },     { "abcdef", 6, "abcdef" },
+		{ "abcdef", 5, "abcd…" },      { "abcdef", 1, "…" },
+		{ "核心核心", 8, "核心核心" }, { "核心核心", 7, "核心核…" },
+		{ "核心核心", 6, "核心…" },    { "", 3, "" },
+	};
+	char small[8];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char buf[64];
+
+		assert_string_equal(gpumon_text_cut(buf, sizeof(buf), cases[i].text,
+						    cases[i].columns),
+				    cases[i].want);
+	}
+	/* The buffer's end, never amid a character. */
+	assert_string_equal(gpumon_text_cut(small, sizeof(small), "abcdefgh", 0), "abcd…");
+	assert_string_equal(gpumon_text_cut(small, sizeof(small), "核心核", 0), "核…");
+	assert_string_equal(gpumon_text_cut(small, 1, "abc", 0), "");
+}
+
+static void functions(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *want;
+	} cases[] = {
+		{ "main", "main" },
+		{ "void fill<float>(int, float*)", "fill<float>" },
+		{ "at::native::(anonymous namespace)::norm<float, float>(int, float const*)",
+		  "at::native::(anonymous namespace)::norm<float, float>" },
+		{ "f(int)::{lambda()#1}::operator()() const", "f(int)::{lambda()#1}::operator()" },
+		{ "A::operator<<(int)", "A::operator<<" },
+		{ "bool operator< <int>(A<int>, A<int>)", "operator< <int>" },
+		{ "std::function<void (int)>::operator()(int) const",
+		  "std::function<void (int)>::operator()" },
+		{ "<module>", "<module>" },
+		{ "[kernel without stack]", "[kernel without stack]" },
+		{ "libfoo.so+0x123", "libfoo.so+0x123" },
+		{ "broken<(", "broken<(" },
+		{ "(", "(" },
+		{ "", "" },
+		{ "operator", "operator" },
+		{ "a(b", "a(b" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char buf[128];
+
+		assert_string_equal(gpumon_text_function(buf, sizeof(buf), cases[i].name),
+				    cases[i].want);
+	}
+}
+
+static void fits(void **state)
+{
+	static const char name[] =
+		"void at::native::elementwise<4, at::native::Add<float>, std::array<char*, 3ul>>(int)";
+	char buf[128];
+
+	(void)state;
+	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), name, 0), name);
+	assert_string_equal(
+		gpumon_text_fit(buf, sizeof(buf), name, 75),
+		"at::native::elementwise<4, at::native::Add<float>, std::array<char*, 3ul>>");
+	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), name, 60),
+			    "at::native::elementwise<4, Add<float>, array<char*, 3ul>>");
+	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), name, 50),
+			    "elementwise<4, Add<float>, array<char*, 3ul>>");
+	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), name, 20), "elementwise<4, Add<…");
+	/* Any text in any width stays within it. */
+	for (unsigned int columns = 1; columns < 100; columns++)
+		assert_true(gpumon_text_columns(gpumon_text_fit(buf, sizeof(buf), name, columns)) <=
+			    columns);
+}
+
+static void numbers(void **state)
+{
+	char buf[GPUMON_TEXT_NUMBER];
+
+	(void)state;
+	assert_string_equal(gpumon_text_ns(buf, sizeof(buf), 850), "850\u00a0ns");
+	assert_string_equal(gpumon_text_ns(buf, sizeof(buf), 12345), "12.3\u00a0µs");
+	assert_string_equal(gpumon_text_ns(buf, sizeof(buf), 125000000000), "2m05s");
+	assert_string_equal(gpumon_text_count(buf, sizeof(buf), 0), "0");
+	assert_string_equal(gpumon_text_count(buf, sizeof(buf), 999), "999");
+	assert_string_equal(gpumon_text_count(buf, sizeof(buf), 1000), "1,000");
+	assert_string_equal(gpumon_text_count(buf, sizeof(buf), UINT64_MAX),
+			    "18,446,744,073,709,551,615");
+	assert_string_equal(gpumon_text_percent(buf, sizeof(buf), 1, 0), "-");
+	assert_string_equal(gpumon_text_percent(buf, sizeof(buf), 0, 5), "0.00%");
+	assert_string_equal(gpumon_text_percent(buf, sizeof(buf), 1, 1000000), "<0.01%");
+	assert_string_equal(gpumon_text_percent(buf, sizeof(buf), 999, 10000), "9.99%");
+	assert_string_equal(gpumon_text_percent(buf, sizeof(buf), 9996, 100000), "10.0%");
+	assert_string_equal(gpumon_text_percent(buf, sizeof(buf), 5, 5), "100.0%");
+	assert_int_equal(gpumon_add_saturated(UINT64_MAX, 1), UINT64_MAX);
+	assert_int_equal(gpumon_add_saturated(2, 3), 5);
+}
+
+static void random_bytes(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	/* Whatever a name is, nothing reads or writes beyond it, and what comes out is UTF-8. */
+	for (unsigned int round = 0; round < 20000; round++) {
+		static const char likely[] = "<>(){}:,& operator\xc3\xe6\x80ab";
+		size_t size = test_random(&seed) % 40;
+		char *name = malloc(size + 1), buf[48];
+		const char *at = buf;
+		uint32_t code;
+
+		for (size_t i = 0; i < size; i++)
+			name[i] = likely[test_random(&seed) % (sizeof(likely) - 1)];
+		name[size] = '\0';
+		gpumon_text_fit(buf, 1 + test_random(&seed) % sizeof(buf), name,
+				(unsigned int)(test_random(&seed) % 30));
+		while ((code = gpumon_text_next(&at)))
+			assert_true(code >= 0x20);
+		free(name);
+	}
+}
+
+static void protobuf(void **state)
+{
+	struct gpumon_protobuf message = { 0 };
+	size_t outer, inner;
+	char text[129];
+
+	(void)state;
+	gpumon_protobuf_uint(&message, 1, 150);
+	outer = gpumon_protobuf_begin(&message, 2);
+	inner = gpumon_protobuf_begin(&message, 3);
+	gpumon_protobuf_end(&message, inner);
+	memset(text, 'x', 127);
+	text[127] = '\0';
+	gpumon_protobuf_string(&message, 4, text);
+	gpumon_protobuf_string(&message, 5, "");
+	gpumon_protobuf_end(&message, outer);
+	/* 3 {}, 4 "xxx", 5 "": 2 + 2 + 127 + 2 bytes; the length itself takes two. */
+	assert_int_equal(message.size, 6 + 2 + 2 + 127 + 2);
+	assert_memory_equal(message.data, "\x08\x96\x01\x12\x85\x01", 6);
+	gpumon_protobuf_clear(&message);
+	gpumon_protobuf_varint(&message, UINT64_MAX);
+	assert_int_equal(message.size, 10);
+	gpumon_protobuf_fixed64(&message, 47, 0x0102030405060708);
+	assert_memory_equal(message.data + 10, "\xf9\x02\x08\x07\x06\x05\x04\x03\x02\x01", 10);
+	gpumon_protobuf_free(&message);
+}
+
+static void interned(void **state)
+{
+	struct gpumon_intern intern = { 0 };
+	const char *const one[] = { "a", "bc" }, *const other[] = { "ab", "c" };
+	char text[32];
+	bool added;
+
+	(void)state;
+	for (unsigned int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 5000; i++) {
+			snprintf(text, sizeof(text), "name %u", i);
+			assert_int_equal(gpumon_intern(&intern, text, &added), i + 1);
+			assert_int_equal(added, round == 0);
+		}
+	}
+	assert_string_equal(intern.texts[4999], "name 4999");
+	assert_int_not_equal(gpumon_intern_parts(&intern, one, 2, NULL),
+			     gpumon_intern_parts(&intern, other, 2, NULL));
+	gpumon_intern_clear(&intern);
+	assert_int_equal(gpumon_intern(&intern, "", NULL), 1);
+	gpumon_intern_clear(&intern);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(characters),	cmocka_unit_test(escapes),
+		cmocka_unit_test(cuts),		cmocka_unit_test(functions),
+		cmocka_unit_test(fits),		cmocka_unit_test(numbers),
+		cmocka_unit_test(protobuf),	cmocka_unit_test(interned),
+		cmocka_unit_test(random_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
