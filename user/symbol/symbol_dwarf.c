@@ -139,6 +139,8 @@ static int compare(const void *a, const void *b)
 
 static void sort_ranges(struct ranges *ranges)
 {
+	if (!ranges->count)
+		return;
 	qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare);
 	for (size_t i = 0; i < ranges->count; i++) {
 		uint32_t outer = (uint32_t)i;

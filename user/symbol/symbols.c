@@ -200,7 +200,8 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 	unsigned int count = 0;
 
 	/* Anonymous memory: a place in it says nothing, the address at least tells two apart. */
-	if (object && !strcmp(gpumon_symbol_object_module(object), UNKNOWN)) {
+	if (object && gpumon_symbol_object_is_memory(object) &&
+	    !strcmp(gpumon_symbol_object_module(object), UNKNOWN)) {
 		object = NULL;
 		offset = address;
 	}
