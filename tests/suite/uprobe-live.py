@@ -128,8 +128,8 @@ dump = run.dump()
 run.go()
 seen = run.end(dump)
 uprobes.check_exact(run, seen, truncated_at_most=400)
-# The runtime's call and the driver's within it.
-check(1 <= seen.counts["foreign"] <= 2, "%d calls of the child" % seen.counts["foreign"])
+# The runtime's call and the driver's within it; newer kernels do not even let us see them.
+check(seen.counts["foreign"] <= 2, "%d calls of the child" % seen.counts["foreign"])
 
 step("exec: another program from there on")
 run = uprobes.Run("program", 1, 20, "exec")

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What of the uprobes needs no kernel's help: which functions and libraries, jumps,
+ * mappings of a process, rules of return addresses. The rest is in tests/suite/uprobe-*.py.
+ */
+#include <elf.h>
+#include <execinfo.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "uprobe/function.h"
+#include "uprobe/internal.h"
+#include "uprobe/process.h"
+#include "uprobe/rule.h"
+#include "uprobe/uprobe.h"
+
+static void kinds(void **state)
+{
+	const unsigned int launch = GPUMON_FUNCTION_LAUNCH, blocking = GPUMON_FUNCTION_BLOCKING;
+	static const char *const none[] = {
+		"",
+		"cu",
+		"cudaLaunchKernelOfMine",
+		"cudaLaunchHostFunc",
+		"cudaMemcpyToArrayFoo",
+		"cudaGraphAddMemcpyNode",
+		"cuLaunchKernel_v",
+		"cuLaunchKernel_vx",
+		"cudaMemcpy_",
+		"xcudaMemcpy",
+		"malloc",
+		"hipMalloc",
+		"zeInit",
+		"cudaMemcpy_ptsz_",
+		"__cudaRegisterVar",
+	};
+
+	(void)state;
+	assert_int_equal(gpumon_function_kind("cudaLaunchKernel"), launch);
+	assert_int_equal(gpumon_function_kind("cudaLaunchKernel_ptsz"), launch);
+	assert_int_equal(gpumon_function_kind("__cudaLaunchKernel"), launch);
+	assert_int_equal(gpumon_function_kind("cudaLaunchKernelExC_ptsz"), launch);
+	assert_int_equal(gpumon_function_kind("cuLaunchKernelEx"), launch);
+	assert_int_equal(gpumon_function_kind("cuMemcpy2DAsync_v2_ptsz"), launch);
+	assert_int_equal(gpumon_function_kind("cuMemcpyHtoD_v2"), launch | blocking);
+	assert_int_equal(gpumon_function_kind("cudaMemcpy_ptds"), launch | blocking);
+	assert_int_equal(gpumon_function_kind("cuCtxSynchronize_v2"), blocking);
+	assert_int_equal(gpumon_function_kind("cudaStreamSynchronize"), blocking);
+	assert_int_equal(gpumon_function_kind("hipLaunchKernel_spt"), launch);
+	assert_int_equal(gpumon_function_kind("zeCommandListAppendLaunchKernel"), launch);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		if (gpumon_function_kind(none[i]))
+			fail_msg("%s is one", none[i]);
+}
+
+static void libraries(void **state)
+{
+	(void)state;
+	assert_true(gpumon_library_of_api("libcudart.so.13"));
+	assert_true(gpumon_library_of_api("libcudart-d0da41ae.so.11.0"));
+	assert_true(gpumon_library_of_api("libcuda.so.580.159.04"));
+	assert_true(gpumon_library_of_api("libamdhip64.so.6"));
+	assert_true(gpumon_library_of_api("libze_intel_gpu.so.1"));
+	/* These have the API linked in, or are users of it. */
+	assert_false(gpumon_library_of_api("libcudadevrt.so"));
+	assert_false(gpumon_library_of_api("libcudnn.so.9"));
+	assert_false(gpumon_library_of_api("libcublas.so.13"));
+	assert_false(gpumon_library_of_api("libtorch_cuda.so"));
+	assert_true(gpumon_function_of_runtime("libcudart_static_0123abcd"));
+	assert_true(gpumon_function_of_runtime("cudaFree"));
+	assert_false(gpumon_function_of_runtime("cudagraph"));
+	assert_false(gpumon_function_of_runtime("main"));
+}
+
+static void jumps(void **state)
+{
+	/* CUDA 13.0's __cudaLaunchKernel */
+	static const uint8_t framed[] = { 0x55, 0x48, 0x89, 0xe5, 0x5d, 0xe9, 0x10, 0, 0, 0 };
+	static const uint8_t marked[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xe9, 0xf0, 0xff, 0xff, 0xff };
+	static const uint8_t near[] = { 0xeb, 0xfe };
+	static const uint8_t works[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0xe9, 0 };
+	static const uint8_t branch[] = { 0x5f, 0x24, 0x03, 0xd5, 0x04, 0, 0, 0x14 };
+	int64_t target = 0;
+
+	(void)state;
+	assert_true(gpumon_function_jump(framed, sizeof(framed), EM_X86_64, &target));
+	assert_int_equal(target, 10 + 0x10);
+	assert_true(gpumon_function_jump(marked, sizeof(marked), EM_X86_64, &target));
+	assert_int_equal(target, 9 - 0x10);
+	assert_true(gpumon_function_jump(near, sizeof(near), EM_X86_64, &target));
+	assert_int_equal(target, 0);
+	assert_false(gpumon_function_jump(works, sizeof(works), EM_X86_64, &target));
+	assert_true(gpumon_function_jump(branch, sizeof(branch), EM_AARCH64, &target));
+	assert_int_equal(target, 4 + 16);
+	assert_false(gpumon_function_jump(framed, sizeof(framed), EM_RISCV, &target));
+	/* Cut off anywhere, at the end of a file. */
+	for (size_t size = 0; size < sizeof(framed); size++)
+		assert_false(gpumon_function_jump(framed, size, EM_X86_64, &target));
+	for (size_t size = 0; size < sizeof(branch); size++)
+		assert_false(gpumon_function_jump(branch, size, EM_AARCH64, &target));
+}
+
+static void interning(void **state)
+{
+	struct gpumon_uprobe_interned set = { 0 };
+	bool is_new;
+
+	(void)state;
+	for (uint32_t i = 0; i < 5000; i++) {
+		assert_int_equal(gpumon_uprobe_intern(&set, &i, sizeof(i), &is_new), i + 1);
+		assert_true(is_new);
+	}
+	for (uint32_t i = 0; i < 5000; i++) {
+		assert_int_equal(gpumon_uprobe_intern(&set, &i, sizeof(i), &is_new), i + 1);
+		assert_false(is_new);
+	}
+	/* A beginning of something is something else. */
+	assert_int_equal(gpumon_uprobe_intern(&set, "\0\0", 2, &is_new), 5001);
+	gpumon_uprobe_interned_free(&set);
+}
+
+static void own_mappings(void **state)
+{
+	struct gpumon_uprobe_process process = { .pid = getpid(), .root = "" };
+	const struct gpumon_uprobe_map *map;
+	struct gpumon_error err;
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	bool linker = false;
+
+	(void)state;
+	assert_true(n > 0);
+	path[n] = '\0';
+	assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
+	map = gpumon_uprobe_process_map(&process, (uintptr_t)own_mappings);
+	assert_non_null(map);
+	assert_non_null(map->file);
+	assert_string_equal(map->file->path, path);
+	assert_null(gpumon_uprobe_process_map(&process, 0));
+	assert_null(gpumon_uprobe_process_map(&process, (uintptr_t)&map));
+	for (unsigned int i = 0; i < process.file_count; i++) {
+		assert_int_equal(process.files[i]->site_count, 0);
+		linker |= process.files[i]->linker_offset != 0;
+	}
+	assert_true(linker);
+	/* Nothing has changed: nothing is unmapped, nothing is read twice. */
+	for (unsigned int i = 0; i < process.map_count; i++)
+		process.maps[i].seen = true;
+	n = process.file_count;
+	assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
+	assert_int_equal(process.unmapped_count, 0);
+	assert_int_equal(process.file_count, n);
+	for (unsigned int i = 0; i < process.map_count; i++)
+		assert_true(process.maps[i].seen);
+	gpumon_uprobe_process_free(&process);
+}
+
+static unsigned int rules;
+
+static void learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
+{
+	(void)data;
+	assert_true(pc != 0);
+	assert_true(rule->kind >= UPROBE_RULE_END && rule->kind <= UPROBE_RULE_NONE);
+	rules++;
+}
+
+/* As the kernel sends it: the frames that are known, and memory from the stack pointer on. */
+static __attribute__((noinline, no_sanitize("address"))) void take_copy(struct uprobe_copy *copy,
+									uint64_t fp)
+{
+	const uint8_t *memory = (const uint8_t *)(uintptr_t)copy->sp;
+
+	copy->fp = fp;
+	copy->bytes = 8192;
+	for (uint32_t i = 0; i < copy->bytes; i++)
+		copy->memory[i] = memory[i];
+}
+
+static __attribute__((noinline)) void deeper(struct uprobe_copy *copy, void **frames, int *count,
+					     unsigned int more)
+{
+	if (more) {
+		deeper(copy, frames, count, more - 1);
+	} else {
+		uint64_t *frame = __builtin_frame_address(0);
+
+		*count = backtrace(frames, 64);
+		/* This function is left already: where it returns to, and how it is there. */
+		copy->stack.frames[0] = (uintptr_t)deeper;
+		copy->stack.frames[1] = frame[1];
+		copy->stack.count = 2;
+		copy->sp = (uintptr_t)(frame + 2);
+		take_copy(copy, frame[0]);
+	}
+	__asm__ volatile("" : : : "memory");
+}
+
+static void stacks(void **state)
+{
+	struct gpumon_uprobe_process process = { .pid = getpid(), .root = "" };
+	struct uprobe_copy *copy = calloc(1, sizeof(*copy)), *again = calloc(1, sizeof(*again));
+	struct gpumon_error err;
+	void *frames[64];
+	int count = 0;
+
+	(void)state;
+#if !defined(__x86_64__)
+	skip();
+#endif
+	assert_non_null(copy);
+	assert_non_null(again);
+	assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
+	deeper(copy, frames, &count, 5);
+	*again = *copy;
+	gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
+	/* backtrace() begins in deeper(), or in a sanitizer's own; it ends at _start as well. */
+	while (count > 1 && (uintptr_t)frames[1] != copy->stack.frames[1])
+		memmove(frames, frames + 1, (size_t)--count * sizeof(*frames));
+	assert_in_range(count, 8, 62);
+	assert_false(copy->stack.flags & UPROBE_TRUNCATED);
+	assert_int_equal(copy->stack.count, count);
+	for (int i = 1; i < count; i++)
+		assert_int_equal(copy->stack.frames[i], (uintptr_t)frames[i]);
+	assert_true(rules >= (unsigned int)count - 1);
+
+	/* Memory that ends: as far as it goes, and marked. */
+	for (uint32_t bytes = 0; bytes < 800; bytes += 8) {
+		*copy = *again;
+		copy->bytes = bytes;
+		gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
+		for (uint32_t i = 1; i < copy->stack.count; i++)
+			assert_int_equal(copy->stack.frames[i], (uintptr_t)frames[i]);
+		assert_true(copy->stack.flags & UPROBE_TRUNCATED ||
+			    copy->stack.count == (uint32_t)count);
+	}
+	/* So many frames at most. */
+	*copy = *again;
+	gpumon_uprobe_unwind(&process, copy, 5, learnt, NULL);
+	assert_int_equal(copy->stack.count, 5);
+	assert_true(copy->stack.flags & UPROBE_TRUNCATED);
+	/* Garbage ends somewhere. */
+	for (unsigned int round = 0; round < 200; round++) {
+		*copy = *again;
+		for (uint32_t i = 0; i < copy->bytes; i++)
+			copy->memory[i] = (uint8_t)rand();
+		gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
+		assert_true(copy->stack.count <= UPROBE_DEPTH);
+	}
+	gpumon_uprobe_process_free(&process);
+	free(copy);
+	free(again);
+}
+
+static void refusals(void **state)
+{
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	assert_null(gpumon_uprobes_attach(0, NULL, &err));
+	assert_string_equal(err.code, "gone");
+	assert_int_equal(err.status, GPUMON_EXIT_FAILED);
+#ifndef GPUMON_BPF
+	assert_int_equal(gpumon_uprobes_supported("", &err), -1);
+	assert_string_equal(err.code, "not-built");
+	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
+	assert_null(gpumon_uprobes_attach(getpid(), NULL, &err));
+	assert_string_equal(err.code, "not-built");
+#endif
+	gpumon_uprobes_detach(NULL, NULL, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds),	cmocka_unit_test(libraries),
+		cmocka_unit_test(jumps),	cmocka_unit_test(interning),
+		cmocka_unit_test(own_mappings), cmocka_unit_test(stacks),
+		cmocka_unit_test(refusals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
