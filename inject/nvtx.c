@@ -151,6 +151,13 @@ static const char *text_of(const struct inject_nvtx_event *event, char *buffer, 
 	return buffer;
 }
 
+static uint32_t color_of(const struct inject_nvtx_event *event)
+{
+	return event->attributes && event->attributes->colorType == NVTX_COLOR_ARGB ?
+		       event->attributes->color :
+		       0;
+}
+
 /* The id of the START that opened the window; pushes are told apart by their depth. */
 static _Atomic uint64_t window_start;
 
@@ -162,24 +169,23 @@ static void follow_window(struct inject_thread *thread, const struct inject_nvtx
 	bool is_it = text && strcmp(text, wanted) == 0;
 	static _Atomic int open;
 	uint64_t id = event->id;
+	uint32_t depth;
 	bool ends = false;
 
 	switch (event->kind) {
 	case GPUMON_RANGE_PUSH:
 		/* Deeper than 64 nobody nests; those cannot open it. */
-		if (is_it && thread->range_depth < 64) {
-			thread->range_windows |= 1ull << thread->range_depth;
+		depth = thread->range_depth - 1;
+		if (is_it && depth < 64) {
+			thread->range_windows |= 1ull << depth;
 			if (atomic_fetch_add(&open, 1) == 0)
 				inject_window_open(thread, wanted);
 		}
-		thread->range_depth++;
 		return;
 	case GPUMON_RANGE_POP:
-		if (!thread->range_depth)
-			return;
-		thread->range_depth--;
-		if (thread->range_depth < 64 && thread->range_windows >> thread->range_depth & 1) {
-			thread->range_windows &= ~(1ull << thread->range_depth);
+		depth = thread->range_depth;
+		if (depth < 64 && thread->range_windows >> depth & 1) {
+			thread->range_windows &= ~(1ull << depth);
 			ends = true;
 		}
 		break;
@@ -198,9 +204,55 @@ static void follow_window(struct inject_thread *thread, const struct inject_nvtx
 		inject_window_close(thread, wanted);
 }
 
+/* What is open, so that a capture that begins later knows; also while there is none. */
+static void follow_depth(const struct inject_nvtx_event *event, uint64_t time_ns)
+{
+	struct inject_thread *thread = inject_thread_get();
+	struct inject_range *range;
+	char buffer[NAME_LENGTH];
+	const char *text;
+
+	if (!thread)
+		return;
+	if (event->kind == GPUMON_RANGE_POP) {
+		thread->range_depth -= thread->range_depth > 0;
+		return;
+	}
+	if (thread->range_depth < INJECT_RANGES) {
+		range = &thread->ranges[thread->range_depth];
+		text = text_of(event, buffer, sizeof(buffer));
+		range->time_ns = time_ns;
+		range->domain = event->domain;
+		range->color = color_of(event);
+		memset(range->text, 0, sizeof(range->text));
+		if (text)
+			memcpy(range->text, text, strnlen(text, sizeof(range->text) - 1));
+	}
+	thread->range_depth++;
+}
+
+void inject_nvtx_write_open(struct inject_thread *thread)
+{
+	struct gpumon_record_range record = {
+		.head = { .type = GPUMON_RECORD_RANGE, .size = sizeof(record) },
+		.kind = GPUMON_RANGE_PUSH,
+		.tid = thread->tid,
+	};
+	unsigned int i;
+
+	if (!(inject_session.record & GPUMON_RECORD_RANGES))
+		return;
+	for (i = 0; i < thread->range_depth && i < INJECT_RANGES; i++) {
+		record.time_ns = thread->ranges[i].time_ns;
+		record.domain = inject_intern_string(thread, name_of(thread->ranges[i].domain));
+		record.text = inject_intern_string(thread, thread->ranges[i].text);
+		record.color = thread->ranges[i].color;
+		inject_append(thread, &record);
+	}
+}
+
 void inject_nvtx_event(const struct inject_nvtx_event *event)
 {
-	const nvtxEventAttributes_t *attributes = event->attributes;
 	struct gpumon_record_range record = {
 		.head = { .type = GPUMON_RECORD_RANGE, .size = sizeof(record) },
 		.id = event->id,
@@ -210,12 +262,14 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 	char buffer[NAME_LENGTH];
 	const char *text;
 
-	/* Asked before anything else: most of the time nobody listens. */
-	if (!atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) ||
-	    !inject_nvtx_wanted())
-		return;
 	record.time_ns = inject_now();
-	thread = inject_thread_enter(true);
+	/* Before the capture is looked at: introducing the thread writes what is open. */
+	thread = NULL;
+	if (atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) &&
+	    inject_nvtx_wanted())
+		thread = inject_thread_enter(true);
+	if (event->kind == GPUMON_RANGE_PUSH || event->kind == GPUMON_RANGE_POP)
+		follow_depth(event, record.time_ns);
 	if (!thread)
 		return;
 	text = text_of(event, buffer, sizeof(buffer));
@@ -228,8 +282,7 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 		record.tid = thread->tid;
 		record.domain = inject_intern_string(thread, name_of(event->domain));
 		record.text = inject_intern_string(thread, text);
-		if (attributes && attributes->colorType == NVTX_COLOR_ARGB)
-			record.color = attributes->color;
+		record.color = color_of(event);
 		inject_append(thread, &record);
 	}
 	if (inject_session.settings.window == GPUMON_WINDOW_RANGE &&

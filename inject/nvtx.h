@@ -18,6 +18,9 @@
 /* A callback of CUPTI's NVTX domain. */
 void inject_nvtx_callback(CUpti_CallbackId id, const CUpti_NvtxData *data);
 
+/* Writes the ranges of a thread that were open before it came into this capture. */
+void inject_nvtx_write_open(struct inject_thread *thread);
+
 /* Do ranges matter in this session: recorded, or as its window. */
 bool inject_nvtx_wanted(void);
 

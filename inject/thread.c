@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "intern.h"
+#include "nvtx.h"
 #include "thread.h"
 
 __thread struct inject_thread *inject_self;
@@ -96,6 +97,7 @@ static void introduce(struct inject_thread *thread, uint32_t generation)
 	prctl(PR_GET_NAME, name, 0, 0, 0);
 	record.name = inject_intern_string(thread, name);
 	inject_append(thread, &record);
+	inject_nvtx_write_open(thread);
 }
 
 struct inject_thread *inject_thread_enter(bool any_time)

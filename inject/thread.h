@@ -28,6 +28,17 @@ struct inject_call {
 	bool is_captured;
 };
 
+/* NVTX ranges of a thread that are remembered while they are open; deeper ones are just counted. */
+#define INJECT_RANGES 16
+
+/* One that was pushed. */
+struct inject_range {
+	uint64_t time_ns;
+	const void *domain;
+	uint32_t color;
+	char text[68];
+};
+
 /**
  * struct inject_thread - a thread that came through a callback
  * @next: in the list of all, never taken out
@@ -38,7 +49,8 @@ struct inject_call {
  * @ours: what it calls is not the program's
  * @writer: its block of the channel
  * @call: of the API
- * @range_depth: NVTX ranges pushed
+ * @range_depth: NVTX ranges pushed, also outside of captures
+ * @ranges: the outermost of them
  * @range_windows: those of them, by depth, that opened the window
  * @frames: room for a stack
  */
@@ -53,6 +65,7 @@ struct inject_thread {
 	struct inject_call call;
 	uint32_t range_depth;
 	uint64_t range_windows;
+	struct inject_range ranges[INJECT_RANGES];
 	uint64_t frames[GPUMON_STACK_DEPTH_MAX];
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Stand-in for libcudart.so: functions that call the driver's, each with its own callbacks. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include <cupti.h>
@@ -9,14 +10,18 @@
 void mock_context(bool ends);
 void mock_wait(void);
 
-static void begin(void)
+static void initialise(void)
 {
-	static _Atomic int done;
-
-	if (done++)
-		return;
 	cuInit(0);
 	mock_context(false);
+}
+
+/* Others wait until it is done, as with the real one. */
+static void begin(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, initialise);
 }
 
 #define RUNTIME(name, version, launch, parameters, body)                                           \

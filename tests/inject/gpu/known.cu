@@ -399,8 +399,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(mode, "bench")) {
 		run_bench(number);
 	}
-	if (strcmp(mode, "reset"))
-		MUST(cudaDeviceSynchronize());
+	MUST(cudaDeviceSynchronize());
 	write_account();
 	return 0;
 }
