@@ -119,8 +119,8 @@ static size_t copy_text(uint64_t text, char *to, size_t room)
 	return used;
 }
 
-/* Where in the code the frame is, in bytes; negative before it has begun. */
-static int64_t code_offset(struct gpumon_python_reader *reader, uint64_t code, uint64_t instruction)
+int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
+			     uint64_t instruction)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	int64_t units;
@@ -191,7 +191,7 @@ uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t add
 	uint64_t key;
 	uint32_t id;
 
-	code.offset = code_offset(reader, address, instruction);
+	code.offset = gpumon_python_offset(reader, address, instruction);
 	code.name = gpumon_python_word(reader, address + layout->name);
 	code.file = gpumon_python_word(reader, address + layout->file);
 	code.lines = gpumon_python_word(reader, address + layout->lines);

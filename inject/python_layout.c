@@ -18,6 +18,8 @@
 
 /* What does not fit so often, before anything fitted, is not what it is taken for. */
 #define FAILURES_MAX 8
+/* What fits so often in a row is. */
+#define FITS_MIN 8
 
 struct gpumon_python gpumon_python;
 
@@ -122,11 +124,21 @@ void gpumon_python_refuse(const char *why)
 	atomic_store_explicit(&has_problem, true, memory_order_release);
 }
 
+void gpumon_python_fitted(void)
+{
+	int unproven = GPUMON_PYTHON_UNPROVEN;
+
+	if (atomic_fetch_add_explicit(&gpumon_python.fits, 1, memory_order_relaxed) + 1 == FITS_MIN)
+		atomic_compare_exchange_strong(&gpumon_python.state, &unproven,
+					       GPUMON_PYTHON_PROVEN);
+}
+
 void gpumon_python_failed(void)
 {
 	unsigned int failures =
 		atomic_fetch_add_explicit(&gpumon_python.failures, 1, memory_order_relaxed) + 1;
 
+	atomic_store_explicit(&gpumon_python.fits, 0, memory_order_relaxed);
 	if (failures == FAILURES_MAX &&
 	    atomic_load_explicit(&gpumon_python.state, memory_order_relaxed) ==
 		    GPUMON_PYTHON_UNPROVEN)
@@ -189,6 +201,7 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 /* The interpreter's loop, to tell its frames by their addresses. */
 static bool find_loop(void)
 {
+#ifdef __GLIBC__
 	const uint8_t *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
@@ -199,6 +212,9 @@ static bool find_loop(void)
 	gpumon_python.loop_start = (uint64_t)(uintptr_t)loop;
 	gpumon_python.loop_end = gpumon_python.loop_start + symbol->st_size;
 	return true;
+#else
+	return false;
+#endif
 }
 
 static bool find_layout(unsigned int major, unsigned int minor)
@@ -271,6 +287,7 @@ bool gpumon_python_init(void)
 	}
 	if (!gpumon_python_code_init())
 		return false;
+	gpumon_python_confirm_init();
 	atomic_store_explicit(&gpumon_python.state, GPUMON_PYTHON_UNPROVEN, memory_order_release);
 	return true;
 }

@@ -76,6 +76,8 @@ enum gpumon_python_state {
  * struct gpumon_python - the interpreter
  * @state: enum gpumon_python_state
  * @failures: times that what was found was not what it had to be
+ * @fits: times that it was since
+ * @unconfirmed: walks in which the interpreter may still be asked
  * @layout: offsets
  * @thread_state: PyGILState_GetThisThreadState(): needs no lock
  * @line: PyCode_Addr2Line(): reads a table that does not change
@@ -90,6 +92,8 @@ enum gpumon_python_state {
 struct gpumon_python {
 	_Atomic int state;
 	_Atomic unsigned int failures;
+	_Atomic unsigned int fits;
+	_Atomic int unconfirmed;
 	struct gpumon_python_layout layout;
 	void *(*thread_state)(void);
 	int (*line)(void *code, int offset);
@@ -106,6 +110,9 @@ extern struct gpumon_python gpumon_python;
 
 /* It is not used any more, for a reason. */
 void gpumon_python_refuse(const char *why);
+
+/* What was found was what it had to be; often enough without a failure, it is proven. */
+void gpumon_python_fitted(void);
 
 /* What was found was not what it had to be; often enough without a proof, it is refused. */
 void gpumon_python_failed(void);
@@ -144,7 +151,48 @@ static inline uint8_t gpumon_python_byte(struct gpumon_python_reader *reader, ui
 	return (uint8_t)gpumon_python_int(reader, address);
 }
 
+/* --- python_confirm.c */
+
+/* Frames that the interpreter is asked about. */
+#define GPUMON_PYTHON_CONFIRM_MAX 32
+
+/**
+ * struct gpumon_python_place - what a frame says
+ * @code: address of the code object
+ * @instruction: as the frame has it
+ */
+struct gpumon_python_place {
+	uint64_t code;
+	uint64_t instruction;
+};
+
+void gpumon_python_confirm_init(void);
+
+/* Nothing has to be asked any more. */
+static inline bool gpumon_python_confirmed(void)
+{
+	return atomic_load_explicit(&gpumon_python.unconfirmed, memory_order_relaxed) <= 0;
+}
+
+/**
+ * gpumon_python_confirm - compare frames with what the interpreter says of them
+ * @reader: for their code objects
+ * @places: the innermost first
+ * @count: of these; fewer than GPUMON_PYTHON_CONFIRM_MAX if there are no more
+ *
+ * Does nothing where this thread does not hold the interpreter's lock. What does not agree is
+ * refused.
+ *
+ * Return: false where something does not agree.
+ */
+bool gpumon_python_confirm(struct gpumon_python_reader *reader,
+			   const struct gpumon_python_place *places, unsigned int count);
+
 /* --- python_code.c */
+
+/* Where in the code a frame is, in bytes; negative before it has begun. */
+int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
+			     uint64_t instruction);
 
 struct gpumon_python_intern;
 

@@ -78,10 +78,56 @@ static NO_SANITIZER bool begin_chain(struct chain *chain)
 }
 
 /**
+ * struct step - a frame of Python
+ * @function: it is a function's
+ * @last: the outermost of a call of the loop
+ * @code: address of the code object
+ * @instruction: as the frame has it
+ * @host: an address within the C frame of the call, where @last
+ */
+struct step {
+	bool function;
+	bool last;
+	uint64_t code;
+	uint64_t instruction;
+	uint64_t host;
+};
+
+/* The next frame. False: there is none, or the chain makes no sense. */
+static NO_SANITIZER bool next_frame(struct chain *chain, struct step *step)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	struct gpumon_python_reader *reader = &chain->reader;
+	uint64_t frame = chain->frame;
+	uint8_t owner = 0;
+
+	if (!frame || reader->bad || ++chain->looked > FRAMES_MAX)
+		return false;
+	if (layout->owner)
+		owner = gpumon_python_byte(reader, frame + layout->owner);
+	step->function = layout->linkage != GPUMON_PYTHON_SHIMS || owner < GPUMON_PYTHON_OWNER_SHIM;
+	step->last = layout->linkage <= GPUMON_PYTHON_CFRAMES || !step->function ||
+		     (layout->linkage == GPUMON_PYTHON_ENTRIES && owner);
+	step->host = layout->linkage == GPUMON_PYTHON_SHIMS ? frame : chain->cframe;
+	if (step->function) {
+		step->code = gpumon_python_word(reader, frame + layout->code);
+		if (layout->tagged)
+			step->code &= ~3ull;
+		step->instruction = layout->instruction_unit ?
+					    gpumon_python_int(reader, frame + layout->instruction) :
+					    gpumon_python_word(reader, frame + layout->instruction);
+	}
+	chain->frame = gpumon_python_word(reader, frame + layout->previous);
+	if (step->last && layout->cframe_previous)
+		chain->cframe = gpumon_python_word(reader, chain->cframe + layout->cframe_previous);
+	return !reader->bad;
+}
+
+/**
  * struct group - functions that one call of the loop runs
  * @ids: theirs, with GPUMON_STACK_FRAME_ID
  * @count: of these
- * @host: an address within the frame of that call, 0 where it is not known
+ * @host: an address within the frame of that call
  */
 struct group {
 	uint64_t ids[GPUMON_STACK_WALK_MAX];
@@ -89,59 +135,42 @@ struct group {
 	uint64_t host;
 };
 
-static NO_SANITIZER void add_frame(struct chain *chain, struct group *group,
-				   const struct gpumon_python_intern *intern)
-{
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	uint64_t code = gpumon_python_word(&chain->reader, chain->frame + layout->code);
-	uint64_t instruction =
-		layout->instruction_unit ?
-			gpumon_python_int(&chain->reader, chain->frame + layout->instruction) :
-			gpumon_python_word(&chain->reader, chain->frame + layout->instruction);
-	uint32_t id;
-
-	if (layout->tagged)
-		code &= ~3ull;
-	if (chain->reader.bad || group->count == GPUMON_STACK_WALK_MAX)
-		return;
-	id = gpumon_python_code_id(&chain->reader, code, instruction, intern);
-	if (id)
-		group->ids[group->count++] = GPUMON_STACK_FRAME_ID | id;
-}
-
 /* The next call's functions. False: there is none, or the chain makes no sense. */
-static NO_SANITIZER bool next_group(struct chain *chain, struct group *group,
-				    const struct gpumon_python_intern *intern)
+static bool next_group(struct chain *chain, struct group *group,
+		       const struct gpumon_python_intern *intern)
 {
-	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	struct step step;
 
 	group->count = 0;
-	group->host = chain->cframe;
-	while (chain->frame && !chain->reader.bad) {
-		uint64_t frame = chain->frame;
-		bool last = layout->linkage <= GPUMON_PYTHON_CFRAMES;
+	while (next_frame(chain, &step)) {
+		if (step.function) {
+			uint32_t id = gpumon_python_code_id(&chain->reader, step.code,
+							    step.instruction, intern);
 
-		if (++chain->looked > FRAMES_MAX)
-			return false;
-		if (layout->linkage == GPUMON_PYTHON_SHIMS &&
-		    gpumon_python_byte(&chain->reader, frame + layout->owner) >=
-			    GPUMON_PYTHON_OWNER_SHIM) {
-			group->host = frame;
-			last = true;
-		} else {
-			add_frame(chain, group, intern);
+			if (id && group->count < GPUMON_STACK_WALK_MAX)
+				group->ids[group->count++] = GPUMON_STACK_FRAME_ID | id;
 		}
-		if (layout->linkage == GPUMON_PYTHON_ENTRIES)
-			last = gpumon_python_byte(&chain->reader, frame + layout->owner);
-		chain->frame = gpumon_python_word(&chain->reader, frame + layout->previous);
-		if (!last)
-			continue;
-		if (layout->cframe_previous)
-			chain->cframe = gpumon_python_word(&chain->reader,
-							   chain->cframe + layout->cframe_previous);
-		return !chain->reader.bad;
+		if (step.last) {
+			group->host = step.host;
+			return !chain->reader.bad;
+		}
 	}
 	return false;
+}
+
+/* Asks the interpreter itself, where this thread holds its lock. */
+static bool confirm(struct chain chain)
+{
+	struct gpumon_python_place places[GPUMON_PYTHON_CONFIRM_MAX];
+	unsigned int count = 0;
+	struct step step;
+
+	while (count < GPUMON_PYTHON_CONFIRM_MAX && next_frame(&chain, &step)) {
+		if (step.function)
+			places[count++] =
+				(struct gpumon_python_place){ step.code, step.instruction };
+	}
+	return !chain.reader.bad && gpumon_python_confirm(&chain.reader, places, count);
 }
 
 static void put(struct merge *merge, const uint64_t *frames, unsigned int count)
@@ -211,6 +240,10 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 
 	if (!begin_chain(chain) || !counts_agree(merge, *chain))
 		return false;
+	if (GPUMON_STACK_UNLIKELY(!gpumon_python_confirmed()) && !confirm(*chain)) {
+		chain->reader.bad = true;
+		return false;
+	}
 	while (merge->count < merge->room && next_group(chain, group, intern)) {
 		unsigned int host = find_host(merge, group->host);
 
@@ -229,6 +262,9 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 			    merge->view.count - merge->next);
 			merge->next = merge->view.count;
 			put(merge, group->ids, group->count);
+		} else if (chain->reader.checked) {
+			/* Not a chain of this stack's, as long as nothing else says that it is one. */
+			chain->reader.bad = true;
 		}
 	}
 	return found && !chain->reader.bad;
@@ -245,18 +281,14 @@ gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
 
 	*truncated = true;
 	/* The first frame is in here. */
-	if (!room || !gpumon_stack_view(&merge.view, room + 1))
+	if (!room || !gpumon_stack_walk_view(&merge.view, room + 1))
 		return 0;
 	if (state == GPUMON_PYTHON_ABSENT || state == GPUMON_PYTHON_REFUSED)
 		return finish(&merge, truncated);
 	chain.reader.thread = gpumon_stack_thread();
 	if (merge_python(&merge, &chain, &group, intern)) {
-		if (chain.reader.checked) {
-			int unproven = GPUMON_PYTHON_UNPROVEN;
-
-			atomic_compare_exchange_strong(&gpumon_python.state, &unproven,
-						       GPUMON_PYTHON_PROVEN);
-		}
+		if (chain.reader.checked)
+			gpumon_python_fitted();
 	} else if (chain.reader.bad) {
 		/* Nothing that was guessed stays. */
 		gpumon_python_failed();

@@ -41,6 +41,8 @@ static int read_counters(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+#ifdef __GLIBC__
+
 /* Mutexes as the loader's: recursive, behind one another. How many there are differs. */
 #define MUTEXES_MIN 2
 #define MUTEXES_MAX 4
@@ -105,6 +107,8 @@ static void find_counters(uint64_t adds, uint64_t subs)
 	gpumon_stack_loader.loaded = (const void *)(global + sizeof(void *));
 	gpumon_stack_loader.known = true;
 }
+
+#endif
 
 void gpumon_stack_loader_init(void)
 {

@@ -194,13 +194,14 @@ bool gpumon_rule_row(uint64_t frame, uint64_t salt, struct gpumon_cfi_row *row)
  */
 static uint64_t coroutine_end;
 
+#ifdef __GLIBC__
+
 static void never_called(void)
 {
 }
 
 static void find_coroutine_end(void)
 {
-#ifdef __GLIBC__
 	uint64_t stack[64];
 	ucontext_t context;
 
@@ -211,8 +212,15 @@ static void find_coroutine_end(void)
 	context.uc_link = NULL;
 	makecontext(&context, never_called, 0);
 	coroutine_end = *(uint64_t *)(uintptr_t)context.uc_mcontext.gregs[REG_RSP];
-#endif
 }
+
+#else
+
+static void find_coroutine_end(void)
+{
+}
+
+#endif
 
 static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
 {

@@ -93,6 +93,8 @@ static inline NO_SANITIZER unsigned int take_kept(struct gpumon_stack_thread *th
 	kept->next = at;
 	if (at >= end || thread->stack[at] != state->stack || thread->frames[at] != state->frame ||
 	    thread->base[at] != state->base) {
+		/* What begins where this frame does is passed with it. */
+		kept->next = at + (at < end && thread->stack[at] == state->stack);
 		kept->matching = false;
 		return 0;
 	}
@@ -288,8 +290,8 @@ static void end(struct gpumon_stack_thread *thread)
 FROM_ASSEMBLY unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room,
 						  bool *truncated,
 						  const struct gpumon_stack_registers *registers);
-FROM_ASSEMBLY bool gpumon_stack_view_from(struct gpumon_stack_view *view, unsigned int room,
-					  const struct gpumon_stack_registers *registers);
+FROM_ASSEMBLY bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
+					       const struct gpumon_stack_registers *registers);
 
 unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *truncated,
 				    const struct gpumon_stack_registers *registers)
@@ -307,8 +309,8 @@ unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *t
 	return count;
 }
 
-bool gpumon_stack_view_from(struct gpumon_stack_view *view, unsigned int room,
-			    const struct gpumon_stack_registers *registers)
+bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
+				 const struct gpumon_stack_registers *registers)
 {
 	struct gpumon_stack_thread *thread = begin(room, registers);
 
@@ -345,11 +347,11 @@ __attribute__((naked)) unsigned int gpumon_stack_walk(uint64_t *frames __attribu
 	SAVE_REGISTERS_AND_CALL("rcx", "gpumon_stack_walk_from");
 }
 
-__attribute__((naked)) bool gpumon_stack_view(struct gpumon_stack_view *view
-					      __attribute__((unused)),
-					      unsigned int room __attribute__((unused)))
+__attribute__((naked)) bool gpumon_stack_walk_view(struct gpumon_stack_view *view
+						   __attribute__((unused)),
+						   unsigned int room __attribute__((unused)))
 {
-	SAVE_REGISTERS_AND_CALL("rdx", "gpumon_stack_view_from");
+	SAVE_REGISTERS_AND_CALL("rdx", "gpumon_stack_walk_view_from");
 }
 
 #else
@@ -371,11 +373,12 @@ __attribute__((noinline)) unsigned int gpumon_stack_walk(uint64_t *frames, unsig
 	return gpumon_stack_walk_from(frames, room, truncated, &registers);
 }
 
-__attribute__((noinline)) bool gpumon_stack_view(struct gpumon_stack_view *view, unsigned int room)
+__attribute__((noinline)) bool gpumon_stack_walk_view(struct gpumon_stack_view *view,
+						      unsigned int room)
 {
 	const struct gpumon_stack_registers registers = REGISTERS;
 
-	return gpumon_stack_view_from(view, room, &registers);
+	return gpumon_stack_walk_view_from(view, room, &registers);
 }
 
 #endif

@@ -61,13 +61,13 @@ struct gpumon_stack_view {
 };
 
 /**
- * gpumon_stack_view - as gpumon_stack_walk(), without a copy
+ * gpumon_stack_walk_view - as gpumon_stack_walk(), without a copy
  * @view: filled in
  * @room: frames at most
  *
  * Return: false where nothing was found.
  */
-bool gpumon_stack_view(struct gpumon_stack_view *view, unsigned int room);
+bool gpumon_stack_walk_view(struct gpumon_stack_view *view, unsigned int room);
 
 /**
  * gpumon_stack_library_changed - forget all rules

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "stack_walk.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "stack_walk.h"
 
 #define FRAMES_MAX 600
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../user/capture/format.h"
+#include "python_layout.h"
 #include "python_stack.h"
 #include "stack_walk.h"
 
@@ -110,6 +111,49 @@ unsigned int probe_repeat(unsigned int times, int python)
 						     &interning) :
 				 gpumon_stack_walk(frames, GPUMON_STACK_WALK_MAX, &truncated);
 	return count;
+}
+
+/* Calls back in a thread that Python did not make. */
+static void *call(void *function)
+{
+	((void (*)(void))function)();
+	return NULL;
+}
+
+void probe_call_in_thread(void (*function)(void))
+{
+	pthread_t thread;
+
+	if (!pthread_create(&thread, NULL, call, (void *)function))
+		pthread_join(thread, NULL);
+}
+
+/* As where the interpreter is another one than its version says: one offset is wrong. */
+int probe_break(unsigned int field, int by)
+{
+	uint16_t *fields[] = {
+		&gpumon_python.layout.thread_id,     &gpumon_python.layout.thread_frame,
+		&gpumon_python.layout.thread_cframe, &gpumon_python.layout.cframe_frame,
+		&gpumon_python.layout.previous,	     &gpumon_python.layout.code,
+		&gpumon_python.layout.instruction,   &gpumon_python.layout.owner,
+		&gpumon_python.layout.instructions,  &gpumon_python.layout.first_line,
+		&gpumon_python.layout.file,	     &gpumon_python.layout.name,
+		&gpumon_python.layout.lines,
+	};
+
+	if (field >= sizeof(fields) / sizeof(fields[0]))
+		return 0;
+	*fields[field] = (uint16_t)(*fields[field] + by);
+	return 1;
+}
+
+/* As before the first walk, and without asking the interpreter. */
+void probe_forget(void)
+{
+	gpumon_python.state = GPUMON_PYTHON_UNPROVEN;
+	gpumon_python.unconfirmed = 0;
+	gpumon_python.failures = 0;
+	gpumon_python.fits = 0;
 }
 
 /* Calls back, as a library of C does. */

@@ -264,7 +264,7 @@ static NOINLINE void overwrite_returns(void)
 	unsigned int believed = 0;
 	unsigned int count;
 
-	gpumon_stack_view(&view, 64);
+	gpumon_stack_walk_view(&view, 64);
 	count = view.count;
 	memcpy(frames, view.frames, count * sizeof(*frames));
 	memcpy(stack, view.stack, (count + 1) * sizeof(*stack));
@@ -300,7 +300,7 @@ static NOINLINE void overwrite_stack(void)
 	size_t words;
 	unsigned int wrong = 0;
 
-	gpumon_stack_view(&view, 64);
+	gpumon_stack_walk_view(&view, 64);
 	low = (uint64_t *)(uintptr_t)view.stack[2];
 	words = (view.stack[view.count - 4] - view.stack[2]) / 8;
 	if (words > 4096)

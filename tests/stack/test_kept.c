@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What a walk takes over from the one before must be what it would have found: thousands of
+ * stacks, each a little or much different from the last, walked with and without.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "stack_internal.h"
+
+volatile int sink;
+
+static uint64_t state = 1;
+
+static unsigned int draw(unsigned int below)
+{
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned int)(state >> 33) % below;
+}
+
+static struct walk kept;
+static struct walk fresh;
+static struct walk reference;
+static uint64_t old_frames[GPUMON_STACK_SLOTS];
+static uint64_t old_stack[GPUMON_STACK_SLOTS];
+static unsigned int old_count;
+static unsigned long walks;
+static unsigned long different;
+static unsigned long not_libunwind;
+static unsigned long wrongly_same;
+static unsigned long same_frames;
+static unsigned long all_frames;
+
+/* What the view says is the same has to be. */
+static void check_same(const struct gpumon_stack_view *view)
+{
+	unsigned int same = view->same;
+
+	if (same > view->count || same > old_count) {
+		wrongly_same++;
+	} else if (same && (memcmp(view->frames + view->count - same, old_frames + old_count - same,
+				   same * 8) ||
+			    memcmp(view->stack + view->count - same, old_stack + old_count - same,
+				   (same + 1) * 8))) {
+		wrongly_same++;
+	}
+	same_frames += same;
+	all_frames += view->count;
+}
+
+static NOINLINE void look(void)
+{
+	unsigned int room = draw(4) ? GPUMON_STACK_WALK_MAX : 1 + draw(200);
+	struct gpumon_stack_view view;
+
+	walks++;
+	if (!gpumon_stack_walk_view(&view, room)) {
+		different++;
+		return;
+	}
+	check_same(&view);
+	old_count = view.count;
+	memcpy(old_frames, view.frames, view.count * 8);
+	memcpy(old_stack, view.stack, (view.count + 1) * 8);
+	kept.count = gpumon_stack_walk(kept.frames, room, &kept.truncated);
+	gpumon_stack_thread()->count = 0;
+	fresh.count = gpumon_stack_walk(fresh.frames, room, &fresh.truncated);
+	if (kept.count != fresh.count || kept.truncated != fresh.truncated ||
+	    kept.count != view.count || kept.truncated != view.truncated ||
+	    memcmp(kept.frames + 1, fresh.frames + 1, (kept.count - 1) * 8) ||
+	    memcmp(kept.frames + 1, view.frames + 1, (kept.count - 1) * 8))
+		different++;
+	if (!draw(20)) {
+		reference_walk(&reference);
+		if (reference.count < fresh.count ||
+		    memcmp(fresh.frames + 1, reference.frames + 1, (fresh.count - 1) * 8) ||
+		    fresh.truncated != (reference.count > fresh.count))
+			not_libunwind++;
+	}
+	/* What is kept for the next one: this, or what another place sees. */
+	if (draw(2))
+		gpumon_stack_walk_view(&view, room);
+	old_count = view.count;
+	memcpy(old_frames, gpumon_stack_thread()->frames, gpumon_stack_thread()->count * 8);
+	memcpy(old_stack, gpumon_stack_thread()->stack, (gpumon_stack_thread()->count + 1) * 8);
+	old_count = gpumon_stack_thread()->count;
+}
+
+static void go(unsigned int depth);
+
+static NOINLINE void plain(unsigned int depth)
+{
+	go(depth);
+	sink++;
+}
+
+static NOINLINE void wide(unsigned int depth)
+{
+	volatile char space[3000];
+
+	space[0] = 1;
+	go(depth);
+	sink += space[0];
+}
+
+static NOINLINE void variable(unsigned int depth)
+{
+	volatile char space[8 + draw(500)];
+
+	space[0] = 1;
+	go(depth);
+	sink += space[0];
+}
+
+static NOINLINE void realigned(unsigned int depth)
+{
+	volatile int space[16] __attribute__((aligned(64)));
+
+	space[0] = 1;
+	go(depth);
+	sink += space[0];
+}
+
+static int compare(const void *left, const void *right)
+{
+	static int inside;
+
+	if (!inside++)
+		go(*(const unsigned int *)left < *(const unsigned int *)right ?
+			   *(const unsigned int *)left :
+			   *(const unsigned int *)right);
+	inside--;
+	return 0;
+}
+
+static NOINLINE void through_library(unsigned int depth)
+{
+	unsigned int depths[2] = { depth, depth };
+
+	qsort(depths, 2, sizeof(depths[0]), compare);
+	sink++;
+}
+
+/* Several launches from each place, then deeper, then back. */
+static NOINLINE void go(unsigned int depth)
+{
+	if (!depth || !draw(6))
+		look();
+	if (!depth)
+		return;
+	for (unsigned int times = draw(10) ? 1 : 2; times; times--) {
+		switch (draw(6)) {
+		case 0:
+			wide(depth - 1);
+			break;
+		case 1:
+			variable(depth - 1);
+			break;
+		case 2:
+			realigned(depth - 1);
+			break;
+		case 3:
+			through_library(depth - 1);
+			break;
+		default:
+			plain(depth - 1);
+		}
+	}
+	if (!draw(9))
+		look();
+}
+
+int main(void)
+{
+	gpumon_stack_init();
+	for (int i = 0; i < 3000; i++)
+		go(draw(40));
+	/* Deeper than what can be kept of one. */
+	for (int i = 0; i < 100; i++)
+		go(150 + draw(150));
+	SAY(walks > 3000 && !different, "walks with what was kept, and without",
+	    "%lu of %lu differ", different, walks);
+	SAY(!not_libunwind, "some of them against libunwind", "%lu differ", not_libunwind);
+	SAY(!wrongly_same, "what is said to be the same", "%lu walks were not", wrongly_same);
+	SAY(same_frames > all_frames / 20, "frames are kept", "%lu of %lu", same_frames,
+	    all_frames);
+	printf("# %lu walks, %lu of %lu frames the same as before\n", walks, same_frames,
+	       all_frames);
+	return test_end();
+}
