@@ -28,8 +28,7 @@ uprobes.need()
 for program in ("program", "program-fp", "program-static"):
     step("%s: every call, with its stack" % program)
     r, seen = run(program, 4, 200)
-    # The first times that code is seen copies are made, of which there are so many at most.
-    uprobes.check_exact(r, seen, truncated_at_most=400)
+    uprobes.check_exact(r, seen)
     process = seen.one("process")
     equal((process["pid"], process["host_pid"]), (r.pid, r.pid), "process")
     equal(seen.strings[process["executable"]], os.path.realpath(r.command[0]), "executable")
@@ -65,7 +64,7 @@ for s in deep:
 
 step("a table of 4 stacks: others are sent each time, and are right")
 r, seen = run("program", 2, 100, "stacks=4")
-uprobes.check_exact(r, seen, truncated_at_most=400)
+uprobes.check_exact(r, seen)
 check(seen.counts["stacks_no_room"] > 100, "all stacks had room")
 
 step("room for 2 threads: hits of others are counted as lost, and have no number")

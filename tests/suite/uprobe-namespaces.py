@@ -39,7 +39,7 @@ dump = run.dump(pid=outside)
 run.go()
 seen = run.end(dump)
 # Threads are as the program numbers them.
-uprobes.check_exact(run, seen, truncated_at_most=400)
+uprobes.check_exact(run, seen)
 process = seen.one("process")
 equal((process["pid"], process["host_pid"], process["parent"]), (inside, outside, 0), "process")
 equal(process["namespace"] == os.stat("/proc/self/ns/pid").st_ino, False, "our namespace")
@@ -55,7 +55,7 @@ shutil.rmtree(folder)
 dump = run.dump()
 run.go()
 seen = run.end(dump)
-uprobes.check_exact(run, seen, truncated_at_most=400)
+uprobes.check_exact(run, seen)
 paths = [seen.strings[m["path"]] for m in seen.records["mapping"]]
 check(os.path.join(folder, "libcudart.so.13") in paths, "mappings: %s" % paths)
 check(all(m["build_id"] for m in seen.records["mapping"]

@@ -4,12 +4,13 @@
  * of it on standard output, as JSON. It is linked with stand-ins, or loads
  * them when it runs.
  *
- * usage: program THREADS ROUNDS [go=FILE] [load=LIBRARY:FUNCTION] [reload=N] [pause=US] [stay=FILE]
- *                [leader-exits] [exec] [vfork]
+ * usage: program THREADS ROUNDS [go=FILE] [load=LIBRARY:FUNCTION] [reload=N] [pause=US] [warm=US]
+ *                [stay=FILE] [leader-exits] [exec] [vfork]
  *   go=      waits for the file before it begins; prints a line with its pid before
  *   load=    calls that function, of a library loaded after go=, instead of the usual ones
  *   reload=  loads and unloads it so often, ROUNDS calls each time
  *   pause=   between rounds
+ *   warm=    after the first round, in which all that the program does is done once
  *   stay=    waits for that file at the end, in cudaDeviceSynchronize's place
  */
 #include <dlfcn.h>
@@ -67,7 +68,7 @@ struct worker {
 };
 
 static unsigned long rounds;
-static unsigned int pause_us;
+static unsigned int pause_us, warm_us;
 static int (*loaded)(void);
 
 /* Each path is functions of its own, none of which ends with a jump. */
@@ -146,8 +147,11 @@ static void *work(void *data)
 	struct worker *worker = data;
 
 	worker->tid = syscall(SYS_gettid);
-	for (unsigned long i = 0; i < rounds; i++)
+	for (unsigned long i = 0; i < rounds; i++) {
 		one_round(worker, i);
+		if (!i)
+			usleep(warm_us);
+	}
 	return NULL;
 }
 
@@ -283,6 +287,8 @@ int main(int argc, char **argv)
 			plan.reload = (unsigned int)atoi(value + 1);
 		} else if (!strncmp(argv[i], "pause=", 6)) {
 			pause_us = (unsigned int)atoi(value + 1);
+		} else if (!strncmp(argv[i], "warm=", 5)) {
+			warm_us = (unsigned int)atoi(value + 1);
 		} else if (!strncmp(argv[i], "stay=", 5)) {
 			plan.stay = value + 1;
 		} else if (!strcmp(argv[i], "leader-exits")) {

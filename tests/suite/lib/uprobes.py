@@ -103,7 +103,7 @@ class Run:
         self.rounds = rounds
         self.go_file = os.path.join(self.folder, "go")
         self.command = list(prefix) + [os.path.join(out, program), str(threads), str(rounds),
-                                       "go=" + self.go_file] + list(arguments)
+                                       "go=" + self.go_file, "warm=2000000"] + list(arguments)
         self.process = self.account = self.pid = None
 
     def start(self, **options):
@@ -202,21 +202,25 @@ def check_stack(run, seen, hit, chains=tuple(CHAINS)):
                                                 " (cut off)" if stack["truncated"] else ""))
 
 
-def check_exact(run, seen, truncated_at_most=0):
-    """Every call of the account has its hit, with the right number and stack."""
+def check_exact(run, seen):
+    """Every call of the account has its hit, with the right number and stack; and the stack is
+    whole once the thread has done everything for the first time: code that is seen first is
+    learnt from copies of stacks, of which there are so many at one time."""
     check_hits(seen)
     want = expected(run.account)
     equal({t: dict(collections.Counter(h["name"] for h in hits))
            for t, hits in seen.hits.items()}, want, "hits by thread and function")
     calls = sequence(run.rounds)
-    cut_off = 0
+    first = len(sequence(1))
+    cut_off = []
     for tid, hits in seen.hits.items():
         equal([h["number"] for h in hits], list(range(1, len(hits) + 1)),
               "numbers of thread %d" % tid)
         equal([h["name"] for h in hits], [c[0] for c in calls], "calls of thread %d" % tid)
         for hit, (name, chain) in zip(hits, calls):
             found = check_stack(run, seen, hit, (chain,))
-            cut_off += found is None
+            if not found and hit["number"] > first:
+                cut_off.append((tid, hit["number"], name))
             if hit["blocking"]:
                 check(20000 <= hit["duration_ns"] < 10**10, "%s lasted %d ns" %
                       (name, hit["duration_ns"]))
@@ -228,7 +232,7 @@ def check_exact(run, seen, truncated_at_most=0):
     for name in ("lost_ring", "lost_threads", "lost_stacks", "returns_unseen"):
         equal(c[name], 0, name)
     equal(seen.records["loss"], [], "losses")
-    check(cut_off <= truncated_at_most, "%d stacks end early" % cut_off)
+    equal(cut_off, [], "stacks that end early")
     check_threads(seen)
 
 
