@@ -349,8 +349,9 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		gpumon_launch_end(&session.launch);
 		return -1;
 	}
-	session.began_ns = gpumon_monotonic_ns();
 	ret = begin(&session, err);
+	/* Attaching takes its time, which is not the user's. */
+	session.began_ns = gpumon_monotonic_ns();
 	if (!ret) {
 		if (live->begin)
 			live->begin(live->data, result->directory);
