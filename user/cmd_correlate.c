@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "command.h"
+#include "record/launch.h"
 #include "record/live.h"
 #include "record/options.h"
 #include "record/output_file.h"
@@ -110,6 +111,14 @@ static bool are_captures(int argc, char **argv)
 	return optind < argc && !stat(argv[optind], &status) && S_ISDIR(status.st_mode);
 }
 
+static bool is_nothing(const char *word)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	return stat(word, &status) && !gpumon_launch_find_program(word, path);
+}
+
 static int parse(struct correlate_run *run, int argc, char **argv, const struct option *options)
 {
 	struct gpumon_context *context = run->context;
@@ -157,6 +166,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 		{ 0 },
 	};
 	struct correlate_run run = { .context = context };
+	struct gpumon_error err;
 	bool explicit;
 	int words = gpumon_record_split(argc, argv, options, &explicit);
 
@@ -188,6 +198,11 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 		return gpumon_usage(context, "either a program or --pid, not both");
 	if (!run.session.argv && !run.session.pid_count)
 		return gpumon_usage(context, "no program, no --pid and no capture");
+	if (run.session.argv && !explicit && is_nothing(run.session.argv[0])) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOENT, "io",
+				 "%s: neither a capture nor a program", run.session.argv[0]);
+		return gpumon_report(context, &err);
+	}
 	return record_and_show(&run);
 }
 

@@ -200,6 +200,9 @@ def no_captures(kit):
             same("output", done.stdout, b"")
     same("files", sorted(os.listdir(kit.folder)),
          ["empty", "file", "foreign", "libgpumon-inject.so"])
+    done = kit.run("correlate", "nothing-at-all")
+    same("status", done.returncode, 1)
+    has("message", done.stderr.decode(), "nothing-at-all: neither a capture nor a program")
     done = kit.run("correlate", "--json", "empty")
     same("status", done.returncode, 1)
     has("error", json.loads(done.stdout)["error"]["message"], "empty")

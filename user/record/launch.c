@@ -246,29 +246,35 @@ int gpumon_launch_exit_status(const struct gpumon_launch *launch)
 	return WEXITSTATUS(launch->status);
 }
 
-bool gpumon_launch_privileged(const char *program)
+bool gpumon_launch_find_program(const char *program, char path[PATH_MAX])
 {
-	const char *path = getenv("PATH");
-	char candidate[PATH_MAX];
+	const char *folders = getenv("PATH");
 	struct stat status;
 
-	if (strchr(program, '/') || !path)
-		path = "";
+	if (strchr(program, '/') || !folders)
+		folders = "";
 	for (;;) {
-		size_t length = strcspn(path, ":");
+		size_t length = strcspn(folders, ":");
 
-		if (strchr(program, '/'))
-			snprintf(candidate, sizeof(candidate), "%s", program);
-		else
-			snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)length, path,
-				 program);
-		if (!access(candidate, X_OK) && !stat(candidate, &status) &&
-		    S_ISREG(status.st_mode))
-			return ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
-			       ((status.st_mode & S_ISGID) && status.st_gid != getegid()) ||
-			       getxattr(candidate, "security.capability", NULL, 0) > 0;
-		if (!path[length])
+		/* An empty folder in PATH is this one. */
+		snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, folders, length ? "/" : "",
+			 program);
+		if (!access(path, X_OK) && !stat(path, &status) && S_ISREG(status.st_mode))
+			return true;
+		if (!folders[length])
 			return false;
-		path += length + 1;
+		folders += length + 1;
 	}
+}
+
+bool gpumon_launch_privileged(const char *program)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	if (!gpumon_launch_find_program(program, path) || stat(path, &status))
+		return false;
+	return ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+	       ((status.st_mode & S_ISGID) && status.st_gid != getegid()) ||
+	       getxattr(path, "security.capability", NULL, 0) > 0;
 }

@@ -88,6 +88,15 @@ void gpumon_launch_end(struct gpumon_launch *launch);
 int gpumon_launch_exit_status(const struct gpumon_launch *launch);
 
 /**
+ * gpumon_launch_find_program - where a program is
+ * @program: as typed
+ * @path: filled in, PATH_MAX bytes
+ *
+ * Return: is there an executable file by that name, or in PATH?
+ */
+bool gpumon_launch_find_program(const char *program, char path[PATH_MAX]);
+
+/**
  * gpumon_launch_privileged - does the system ignore our environment for it?
  * @program: as it is found by PATH
  *
