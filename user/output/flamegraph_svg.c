@@ -37,14 +37,14 @@ static const struct {
 	const char *legend;
 } kinds[GPUMON_NODE_KINDS] = {
 	[GPUMON_NODE_ROOT] = { "s", false, NULL },
-	[GPUMON_NODE_PROCESS] = { "s", false, "process, thread, device, stream, graph" },
-	[GPUMON_NODE_THREAD] = { "s", false, "process, thread, device, stream, graph" },
+	[GPUMON_NODE_PROCESS] = { "s", false, "" },
+	[GPUMON_NODE_THREAD] = { "s", false, "" },
 	[GPUMON_NODE_FUNCTION] = { "c", true, "machine code" },
 	[GPUMON_NODE_PYTHON] = { "p", true, "Python" },
 	[GPUMON_NODE_API] = { "a", true, "GPU API" },
-	[GPUMON_NODE_DEVICE] = { "s", false, "process, thread, device, stream, graph" },
-	[GPUMON_NODE_STREAM] = { "s", false, "process, thread, device, stream, graph" },
-	[GPUMON_NODE_GRAPH] = { "s", false, "process, thread, device, stream, graph" },
+	[GPUMON_NODE_DEVICE] = { "s", false, "" },
+	[GPUMON_NODE_STREAM] = { "s", false, "" },
+	[GPUMON_NODE_GRAPH] = { "s", false, "" },
 	[GPUMON_NODE_KERNEL] = { "k", true, "kernel" },
 	[GPUMON_NODE_COPY] = { "y", true, "copy" },
 	[GPUMON_NODE_SET] = { "m", true, "memset" },
@@ -218,38 +218,47 @@ static const char *default_title(const struct drawing *drawing)
 	return "GPU time by call path";
 }
 
+/* What there is of processes, threads, devices, streams and graphs: they are of one colour. */
+static const char *structure_text(const struct drawing *drawing, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (unsigned int i = 0; i < GPUMON_NODE_KINDS && at < len; i++) {
+		if (drawing->seen[i] && kinds[i].legend && !*kinds[i].legend)
+			at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? ", " : "",
+					       gpumon_node_kind_name(i));
+	}
+	return buf;
+}
+
+static double put_entry(FILE *out, double x, unsigned int y, const char *class, const char *text)
+{
+	fprintf(out,
+		"<rect x=\"%.0f\" y=\"%u\" width=\"11\" height=\"11\" rx=\"2\" class=\"%s\"/><text x=\"%.0f\" y=\"%u\">%s</text>",
+		x, y - 10, class, x + 16, y, text);
+	return x + 34 + 6.7 * (double)strlen(text);
+}
+
 static void put_legend(const struct drawing *drawing, unsigned int y)
 {
 	FILE *out = drawing->out;
-	const char *last = NULL;
+	char structure[128], class[8];
 	char count[GPUMON_TEXT_NUMBER];
 	double x = MARGIN;
 
 	fputs("<g class=\"legend\">", out);
 	if (drawing->flame->differs) {
-		fprintf(out,
-			"<rect x=\"%.0f\" y=\"%u\" width=\"11\" height=\"11\" rx=\"2\" class=\"worse\"/><text x=\"%.0f\" y=\"%u\">slower</text>",
-			x, y - 10, x + 16, y);
-		x += 76;
-		fprintf(out,
-			"<rect x=\"%.0f\" y=\"%u\" width=\"11\" height=\"11\" rx=\"2\" class=\"better\"/><text x=\"%.0f\" y=\"%u\">faster</text>",
-			x, y - 10, x + 16, y);
-		x += 76;
+		x = put_entry(out, x, y, "worse", "slower");
+		put_entry(out, x, y, "better", "faster");
 	}
+	if (!drawing->flame->differs && *structure_text(drawing, structure, sizeof(structure)))
+		x = put_entry(out, x, y, "s", structure);
 	for (unsigned int i = 0; i < GPUMON_NODE_KINDS && !drawing->flame->differs; i++) {
-		const char *text = kinds[i].legend;
-
-		/* Those of one colour are told once. */
-		if (!drawing->seen[i] || !text || (last && !strcmp(last, text)))
+		if (!drawing->seen[i] || !kinds[i].legend || !*kinds[i].legend)
 			continue;
-		if (i > GPUMON_NODE_THREAD && i < GPUMON_NODE_KERNEL && !kinds[i].shades &&
-		    (drawing->seen[GPUMON_NODE_PROCESS] || drawing->seen[GPUMON_NODE_THREAD]))
-			continue;
-		fprintf(out,
-			"<rect x=\"%.0f\" y=\"%u\" width=\"11\" height=\"11\" rx=\"2\" class=\"%s%s\"/><text x=\"%.0f\" y=\"%u\">%s</text>",
-			x, y - 10, kinds[i].letter, kinds[i].shades ? "0" : "", x + 16, y, text);
-		x += 34 + 6.7 * (double)strlen(text);
-		last = text;
+		snprintf(class, sizeof(class), "%s%s", kinds[i].letter, kinds[i].shades ? "0" : "");
+		x = put_entry(out, x, y, class, kinds[i].legend);
 	}
 	if (drawing->narrow) {
 		fprintf(out, "<text class=\"narrow\" x=\"%d\" y=\"%u\" text-anchor=\"end\">",

@@ -222,7 +222,9 @@ static const char *behind_operator(const char *at)
 	at += strlen("operator");
 	if (!strncmp(at, "()", 2) || !strncmp(at, "[]", 2))
 		return at + 2;
-	return at + strspn(at, "<>=-+*/%&|^!~,");
+	at += strspn(at, "<>=-+*/%&|^!~,");
+	/* "operator< <int>", "operator bool": the blank is within the name. */
+	return at + (*at == ' ');
 }
 
 /* Where the parameters of a demangled name begin and the name does; NULL where it has none. */

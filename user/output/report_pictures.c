@@ -7,7 +7,8 @@
 #include "report.h"
 #include "view_text.h"
 
-#define TICKS 6
+#define TICKS	  6
+#define MARKS_MAX 5
 
 /* --- the timeline */
 
@@ -69,13 +70,17 @@ static void put_gaps(FILE *out, const struct gpumon_view *view, const struct gpu
 	const struct gpumon_scan *scan = view->scan;
 	double length = (double)scan->bin_ns * scan->bins;
 	char text[GPUMON_TEXT_NUMBER];
+	unsigned int marked = 0;
 
 	for (unsigned int i = 0; i < view->gap_count; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
 
+		/* Where it idles most of the time, marks would be all there is to see. */
 		if (gap->process != row->process || gap->device != row->device ||
-		    gap->start_ns < scan->first_ns)
+		    gap->start_ns < scan->first_ns || marked == MARKS_MAX ||
+		    (double)(gap->end_ns - gap->start_ns) * 200 < length)
 			continue;
+		marked++;
 		fprintf(out, "<u style=\"left:%.3f%%;width:%.3f%%\" title=\"idle %s: ",
 			100.0 * (double)(gap->start_ns - scan->first_ns) / length,
 			100.0 * (double)(gap->end_ns - gap->start_ns) / length,
@@ -115,7 +120,7 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 		fprintf(out, "stream %u", row->stream);
 	}
 	if (scan->process_count > 1)
-		fprintf(out, " <em>process %u</em>", row->process);
+		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
 	fprintf(out, "</b><em>%s</em></span><div class=\"area\" data-busy=\"",
 		gpumon_text_percent(percent, sizeof(percent), busy, scan->bin_ns * scan->bins));
 	for (unsigned int i = 0; i < scan->bins; i++)

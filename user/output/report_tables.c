@@ -145,6 +145,8 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 			gpumon_text_xml(out, row->host);
 			fputs("</em>", out);
 		}
+		if (view->scan && view->scan->process_count > 1)
+			fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
 		fputs("</td></tr>\n", out);
 	}
 	close_table(out);

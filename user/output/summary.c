@@ -182,13 +182,15 @@ static int paths(const struct summary *summary)
 static int devices(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
+	bool hosts = false, processes = false;
 	struct gpumon_grid *grid;
-	bool hosts = false;
 
 	if (!view->device_count)
 		return 0;
-	for (unsigned int i = 1; i < view->device_count; i++)
+	for (unsigned int i = 1; i < view->device_count; i++) {
 		hosts |= strcmp(view->devices[i].host, view->devices[0].host) != 0;
+		processes |= view->devices[i].process != view->devices[0].process;
+	}
 	head(summary, "GPUs", "busy: something of it ran, % of the time recorded");
 	grid = gpumon_grid_new(summary->term);
 	gpumon_grid_column(grid, "BUSY");
@@ -199,15 +201,17 @@ static int devices(const struct summary *summary)
 	gpumon_grid_column(grid, "DEVICE");
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
-		char name[256];
+		char name[256], pid[24] = "";
 
+		if (processes && row->stream == ~0u)
+			snprintf(pid, sizeof(pid), " of %u", gpumon_view_pid(view, row->process));
 		gpumon_grid_ns(grid, gpumon_value_of(row->busy_ns));
 		gpumon_grid_percent(grid, row->busy_ns, summary->totals.wall_ns);
 		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
 		gpumon_grid_count(grid, row->count);
 		gpumon_grid_ns(grid, gpumon_value_of(row->idle_longest_ns));
 		if (row->stream == ~0u)
-			snprintf(name, sizeof(name), "GPU%u %s%s%s", row->device, row->name,
+			snprintf(name, sizeof(name), "GPU%u %s%s%s%s", row->device, row->name, pid,
 				 hosts ? " on " : "", hosts ? row->host : "");
 		else
 			snprintf(name, sizeof(name), "  stream %u", row->stream);

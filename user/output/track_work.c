@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../correlate/profile_internal.h"
 #include "track_read.h"
 
 void gpumon_track_value(struct gpumon_track_event *event, const char *key, uint64_t value)
@@ -50,18 +51,6 @@ static struct common common_of(const struct gpumon_track_work *waiting)
 	}
 }
 
-static const char *place_name(unsigned int place)
-{
-	static const char *const names[] = {
-		[GPUMON_PLACE_UNKNOWN] = "unknown", [GPUMON_PLACE_PAGEABLE] = "pageable",
-		[GPUMON_PLACE_PINNED] = "pinned",   [GPUMON_PLACE_DEVICE] = "device",
-		[GPUMON_PLACE_ARRAY] = "array",	    [GPUMON_PLACE_MANAGED] = "managed",
-		[GPUMON_PLACE_PEER] = "peer",
-	};
-
-	return place < sizeof(names) / sizeof(names[0]) ? names[place] : "unknown";
-}
-
 static void describe_kernel(struct gpumon_track_reader *reader, struct gpumon_track_event *event,
 			    const struct gpumon_track_work *waiting, char *grid, char *block,
 			    size_t len)
@@ -88,12 +77,8 @@ static void describe_kernel(struct gpumon_track_reader *reader, struct gpumon_tr
 static void describe_copy(struct gpumon_track_reader *reader, struct gpumon_track_event *event,
 			  const struct gpumon_record_copy *copy)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), "[copy %s to %s]", place_name(copy->from),
-		 place_name(copy->to));
 	event->category = GPUMON_CATEGORY_COPY;
-	event->name = gpumon_names_text(&reader->names, name);
+	event->name = gpumon_names_text(&reader->names, gpumon_copy_name(copy));
 	gpumon_track_value(event, "bytes", copy->bytes);
 	if (copy->to_device != copy->device)
 		gpumon_track_value(event, "to_device", copy->to_device);
@@ -144,7 +129,7 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 		describe_copy(reader, &event, &waiting->copy);
 	} else if (work->kind == GPUMON_WORK_SET) {
 		event.category = GPUMON_CATEGORY_SET;
-		event.name = gpumon_names_text(&reader->names, "[set]");
+		event.name = gpumon_names_text(&reader->names, "memset");
 		gpumon_track_value(&event, "bytes", waiting->set.bytes);
 		gpumon_track_value(&event, "value", waiting->set.value);
 	} else {

@@ -195,15 +195,18 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 		return buf;
 	buf[0] = '\0';
 	if (missing->lost)
-		APPEND("%s records lost", gpumon_text_count(number, sizeof(number), missing->lost));
+		APPEND("%s %s lost", gpumon_text_count(number, sizeof(number), missing->lost),
+		       missing->lost == 1 ? "record" : "records");
 	if (missing->unmatched)
-		APPEND("%s pieces of work (%s) without a call path",
+		APPEND("%s %s of work (%s) without a call path",
 		       gpumon_text_count(number, sizeof(number), missing->unmatched),
+		       missing->unmatched == 1 ? "piece" : "pieces",
 		       gpumon_text_percent(percent, sizeof(percent), missing->unmatched,
 					   missing->work));
 	if (missing->unmatched_launches)
-		APPEND("%s launches without work",
-		       gpumon_text_count(number, sizeof(number), missing->unmatched_launches));
+		APPEND("%s %s without work",
+		       gpumon_text_count(number, sizeof(number), missing->unmatched_launches),
+		       missing->unmatched_launches == 1 ? "launch" : "launches");
 	if (missing->damaged)
 		APPEND("the capture is damaged");
 #undef APPEND

@@ -27,6 +27,8 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 
 void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_totals *totals)
 {
+	struct gpumon_missing missing;
+
 	memset(totals, 0, sizeof(*totals));
 	for (const struct gpumon_node *node = view->root; node;
 	     node = gpumon_tree_next(node, view->root)) {
@@ -34,6 +36,10 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 		totals->cpu_ns = gpumon_add_saturated(totals->cpu_ns, node->cpu_ns);
 		totals->count = gpumon_add_saturated(totals->count, node->count);
 	}
+	/* Nodes count launches, too, that had no work of their own. */
+	gpumon_missing_of(view, &missing);
+	if (missing.work)
+		totals->count = missing.work;
 	totals->wall_ns = view->last_ns > view->first_ns ? view->last_ns - view->first_ns : 0;
 }
 
@@ -51,6 +57,19 @@ const char *gpumon_view_command(const struct gpumon_view *view)
 			return scan->processes[i].command;
 	}
 	return "";
+}
+
+uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process)
+{
+	const struct gpumon_scan *scan = view->scan;
+
+	for (unsigned int i = 0; scan && i < scan->process_count; i++) {
+		const struct gpumon_scan_process *of = &scan->processes[i];
+
+		if (of->number == process)
+			return of->host_pid ? of->host_pid : of->pid;
+	}
+	return 0;
 }
 
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view)

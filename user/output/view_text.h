@@ -21,6 +21,9 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 /* What was run, "" where that is not known. */
 const char *gpumon_view_command(const struct gpumon_view *view);
 
+/* Of a process by its number, 0 where not known. */
+uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process);
+
 /* What ran where, for how long, and what the GPU had of it. */
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view);
 
