@@ -118,6 +118,7 @@ static void functions(void **state)
 		{ "<module>", "<module>" },
 		{ "[kernel without stack]", "[kernel without stack]" },
 		{ "libfoo.so+0x123", "libfoo.so+0x123" },
+		{ "A::operator bool() const", "A::operator bool" },
 		{ "broken<(", "broken<(" },
 		{ "(", "(" },
 		{ "", "" },
@@ -186,7 +187,8 @@ static void random_bytes(void **state)
 	(void)state;
 	/* Whatever a name is, nothing reads or writes beyond it, and what comes out is UTF-8. */
 	for (unsigned int round = 0; round < 20000; round++) {
-		static const char likely[] = "<>(){}:,& operator\xc3\xe6\x80ab";
+		static const char likely[] = "<>(){}:,& operator\xc3\xe6\x80"
+					     "ab";
 		size_t size = test_random(&seed) % 40;
 		char *name = malloc(size + 1), buf[48];
 		const char *at = buf;
