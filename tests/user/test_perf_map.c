@@ -2,6 +2,7 @@
 /* perf-PID.map: what runtimes write, what goes wrong while they do, and what others put there. */
 #include "common.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,44 @@ static void long_name(void **state)
 	gpumon_perf_map_free(map);
 }
 
+/* Of a container, by the pid that it has there; lines that are none stay where they are. */
+static void copies(void **state)
+{
+	struct gpumon_perf_map *map;
+	char root[256], to[512];
+	size_t size;
+	char *text;
+
+	snprintf(root, sizeof(root), "%s/root", (char *)*state);
+	snprintf(to, sizeof(to), "%s/perf-1.map", (char *)*state);
+	symbol_run(*state, "mkdir -p root/tmp");
+	assert_int_equal(gpumon_perf_map_copy(root, 7, to), 0);
+	symbol_run(*state, "printf '1000 10 one two\\nroot:secret:0\\n2000 10 three\\n' "
+			   ">root/tmp/perf-7.map");
+	assert_int_equal(gpumon_perf_map_copy(root, 7, to), 1);
+	text = symbol_read(*state, "perf-1.map", &size);
+	assert_string_equal(text, "1000 10 one two\n2000 10 three\n");
+	free(text);
+	map = open_map(*state);
+	check(map, 0x1000, "one two");
+	gpumon_perf_map_free(map);
+
+	/* Nothing good in it: no copy. A link does not lead out. */
+	unlink(to);
+	symbol_run(*state,
+		   "echo secret >root/tmp/perf-7.map && echo '1000 10 outside' >outside && "
+		   "ln -s \"$PWD/outside\" root/tmp/perf-8.map && mkfifo root/tmp/perf-9.map");
+	assert_int_equal(gpumon_perf_map_copy(root, 7, to), 0);
+	assert_int_equal(gpumon_perf_map_copy(root, 8, to), 0);
+	alarm(20);
+	assert_int_equal(gpumon_perf_map_copy(root, 9, to), -EINVAL);
+	alarm(0);
+	assert_int_not_equal(access(to, F_OK), 0);
+	symbol_run(*state, "echo '1000 10 x' >root/tmp/perf-7.map");
+	assert_int_equal(gpumon_perf_map_copy(root, 7, "/nowhere/map"), -ENOENT);
+	assert_int_equal(gpumon_perf_map_copy(root, 7, "/dev/full"), -ENOSPC);
+}
+
 /* In memory without a file, where no mapping is known, and never over a file's own names. */
 static void with_symbols(void **state)
 {
@@ -299,6 +338,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(grows, symbol_setup, symbol_teardown),
 		cmocka_unit_test_setup_teardown(traps, symbol_setup, symbol_teardown),
 		cmocka_unit_test_setup_teardown(long_name, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(copies, symbol_setup, symbol_teardown),
 		cmocka_unit_test_setup_teardown(with_symbols, symbol_setup, symbol_teardown),
 		cmocka_unit_test_setup_teardown(nonsense, symbol_setup, symbol_teardown),
 	};

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "elf_find.h"
 #include "perf_map.h"
 
 #define FILE_MAX     ((size_t)256 << 20)
@@ -264,22 +265,46 @@ static void problem(struct gpumon_perf_map *map, const char *what)
  * /tmp is everybody's: a link there, or a pipe in place of the file, may be a
  * trap of another user.
  */
+static int open_map(const char *root, const char *path, struct stat *st)
+{
+	int fd, err;
+
+	if (*root)
+		return gpumon_elf_open(root, path, st);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -EINVAL;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static const char *words(int err)
+{
+	switch (err) {
+	case -ELOOP:
+		return "it is a symbolic link, which is not followed";
+	case -EINVAL:
+		return "it is no ordinary file";
+	default:
+		return strerror(-err);
+	}
+}
+
 static void load(struct gpumon_perf_map *map)
 {
-	int fd = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	struct stat st;
 	size_t size;
+	int fd;
 
+	fd = open_map("", map->path, &st);
 	if (fd < 0) {
-		if (errno != ENOENT)
+		if (fd != -ENOENT)
 			snprintf(map->problem, sizeof(map->problem), "it cannot be read: %s",
-				 errno == ELOOP ? "it is a symbolic link, which is not followed" :
-						  strerror(errno));
+				 words(fd));
 		return;
-	}
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		problem(map, "it is no ordinary file");
-		goto out;
 	}
 	if (map->read_ns && st.st_size == map->read.st_size && st.st_ino == map->read.st_ino &&
 	    st.st_mtim.tv_sec == map->read.st_mtim.tv_sec &&
@@ -344,6 +369,52 @@ const char *gpumon_perf_map_find(struct gpumon_perf_map *map, uint64_t address, 
 const char *gpumon_perf_map_problem(const struct gpumon_perf_map *map)
 {
 	return *map->problem ? map->problem : NULL;
+}
+
+int gpumon_perf_map_copy(const char *root, unsigned int pid, const char *to)
+{
+	char path[64], *text = NULL;
+	struct stat st;
+	FILE *copy = NULL;
+	size_t size, good = 0;
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+	fd = open_map(root, path, &st);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	size = (size_t)st.st_size < FILE_MAX ? (size_t)st.st_size : FILE_MAX;
+	text = malloc(size + 1);
+	if (!text) {
+		close(fd);
+		return -ENOMEM;
+	}
+	size = read_all(fd, text, size);
+	close(fd);
+	for (const char *line = text, *stop; line < text + size; line = stop + 1) {
+		struct piece piece;
+
+		stop = memchr(line, '\n', (size_t)(text + size - line));
+		if (!stop)
+			break;
+		if (!read_line(text, line, stop, &piece))
+			continue;
+		if (!copy) {
+			copy = fopen(to, "we");
+			if (!copy) {
+				err = -errno;
+				break;
+			}
+		}
+		good++;
+		fwrite(line, 1, (size_t)(stop + 1 - line), copy);
+	}
+	if (copy && ferror(copy))
+		err = -EIO;
+	if (copy && fclose(copy) && !err)
+		err = -errno;
+	free(text);
+	return err ? err : good > 0;
 }
 
 void gpumon_perf_map_free(struct gpumon_perf_map *map)

@@ -35,6 +35,19 @@ const char *gpumon_perf_map_find(struct gpumon_perf_map *map, uint64_t address, 
  */
 const char *gpumon_perf_map_problem(const struct gpumon_perf_map *map);
 
+/**
+ * gpumon_perf_map_copy - keep what a runtime said for later
+ * @root: of the process, as gpumon_symbols_new()
+ * @pid: in its own pid namespace: what it calls its file by
+ * @to: path of the copy; there is none where there is nothing to copy
+ *
+ * Only lines that are understood are copied: who may write to /tmp could else have us copy
+ * what only we may read.
+ *
+ * Return: 1 if there is a copy, 0 if there is nothing, -errno, with what got onto a full disk kept.
+ */
+int gpumon_perf_map_copy(const char *root, unsigned int pid, const char *to);
+
 void gpumon_perf_map_free(struct gpumon_perf_map *map);
 
 #endif /* GPUMON_PERF_MAP_H */
