@@ -133,7 +133,11 @@ struct gpumon_python_reader {
 
 uint64_t gpumon_python_read_checked(struct gpumon_python_reader *reader, uint64_t address);
 
-static inline uint64_t gpumon_python_word(struct gpumon_python_reader *reader, uint64_t address)
+/* Other threads write other fields of the same objects. */
+#define GPUMON_PYTHON_NO_SANITIZER __attribute__((no_sanitize("address", "thread", "undefined")))
+
+static inline GPUMON_PYTHON_NO_SANITIZER uint64_t
+gpumon_python_word(struct gpumon_python_reader *reader, uint64_t address)
 {
 	if (__builtin_expect(reader->checked, 0))
 		return gpumon_python_read_checked(reader, address);
@@ -141,12 +145,14 @@ static inline uint64_t gpumon_python_word(struct gpumon_python_reader *reader, u
 }
 
 /* Smaller ones never lie across two words. */
-static inline uint32_t gpumon_python_int(struct gpumon_python_reader *reader, uint64_t address)
+static inline GPUMON_PYTHON_NO_SANITIZER uint32_t
+gpumon_python_int(struct gpumon_python_reader *reader, uint64_t address)
 {
 	return (uint32_t)(gpumon_python_word(reader, address & ~7ull) >> (address & 7) * 8);
 }
 
-static inline uint8_t gpumon_python_byte(struct gpumon_python_reader *reader, uint64_t address)
+static inline GPUMON_PYTHON_NO_SANITIZER uint8_t
+gpumon_python_byte(struct gpumon_python_reader *reader, uint64_t address)
 {
 	return (uint8_t)gpumon_python_int(reader, address);
 }

@@ -21,8 +21,6 @@
 /* Frames of Python looked at in one walk, those that find no room too: a loop among them ends. */
 #define FRAMES_MAX 4096
 
-#define NO_SANITIZER __attribute__((no_sanitize("address", "thread", "undefined")))
-
 /**
  * struct chain - the thread's frames of Python, the innermost first
  * @reader: loads
@@ -55,7 +53,7 @@ struct merge {
 	bool cut;
 };
 
-static NO_SANITIZER bool begin_chain(struct chain *chain)
+static bool begin_chain(struct chain *chain)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	uint64_t state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
@@ -94,7 +92,7 @@ struct step {
 };
 
 /* The next frame. False: there is none, or the chain makes no sense. */
-static NO_SANITIZER bool next_frame(struct chain *chain, struct step *step)
+static bool next_frame(struct chain *chain, struct step *step)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	struct gpumon_python_reader *reader = &chain->reader;
@@ -203,7 +201,7 @@ static unsigned int find_host(const struct merge *merge, uint64_t host)
 }
 
 /* Without addresses: as many calls of the loop as there are functions, or it is not known which. */
-static NO_SANITIZER bool counts_agree(const struct merge *merge, struct chain chain)
+static bool counts_agree(const struct merge *merge, struct chain chain)
 {
 	const struct gpumon_stack_view *view = &merge->view;
 	unsigned int calls = 0;

@@ -29,8 +29,20 @@ struct found_object {
 static int (*find_object)(void *address, struct found_object *result);
 
 /**
+ * struct executable - a mapping whose code can run
+ * @start: address
+ * @end: behind it
+ * @first: where the file that it is of, or the one mapped in front of it, begins; 0: none
+ */
+struct executable {
+	uint64_t start;
+	uint64_t end;
+	uint64_t first;
+};
+
+/**
  * struct maps - /proc/self/maps as it was
- * @places: sorted by address
+ * @all: sorted by address
  * @count: of these
  * @room: for so many
  * @salt: it was read for
@@ -38,7 +50,7 @@ static int (*find_object)(void *address, struct found_object *result);
  * @took_ns: reading it
  */
 static struct {
-	struct gpumon_stack_place *places;
+	struct executable *all;
 	size_t count;
 	size_t room;
 	uint64_t salt;
@@ -67,34 +79,42 @@ void gpumon_stack_place_forget(void)
 	maps.salt = 0;
 }
 
-/* The ELF header at an address, if that is what is there. */
-static const ElfW(Ehdr) * read_header(uint64_t address)
+/* Memory that another thread may unmap at any time. */
+static bool read_memory(uint64_t address, void *to, size_t size)
 {
-	const ElfW(Ehdr) *header = (const void *)(uintptr_t)address;
+	int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	ssize_t got;
 
-	if (!gpumon_stack_readable(address) || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
-	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
-	    !gpumon_stack_readable(address + header->e_phoff) ||
-	    !gpumon_stack_readable(address + header->e_phoff +
-				   header->e_phnum * sizeof(ElfW(Phdr)) - 1))
-		return NULL;
-	return header;
+	if (file < 0) {
+		if (!gpumon_stack_readable(address) || !gpumon_stack_readable(address + size - 1))
+			return false;
+		memcpy(to, (const void *)(uintptr_t)address, size);
+		return true;
+	}
+	got = pread(file, to, size, (off_t)address);
+	close(file);
+	return got == (ssize_t)size;
 }
+
+#define SEGMENTS_MAX 64
 
 /* An object by its header in memory: from where to where, and its .eh_frame_hdr. */
 static bool read_object(uint64_t address, struct gpumon_stack_place *place)
 {
-	const ElfW(Ehdr) *header = read_header(address);
-	const ElfW(Phdr) * segments;
+	static ElfW(Phdr) segments[SEGMENTS_MAX];
+	ElfW(Ehdr) header;
 	uint64_t base = 0;
 	uint64_t end = 0;
 	bool based = false;
 
-	if (!header)
+	if (!address || !read_memory(address, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_phentsize != sizeof(segments[0]) || !header.e_phnum ||
+	    header.e_phnum > SEGMENTS_MAX ||
+	    !read_memory(address + header.e_phoff, segments, header.e_phnum * sizeof(segments[0])))
 		return false;
 	*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_MODULE, .start = address };
-	segments = (const void *)(uintptr_t)(address + header->e_phoff);
-	for (unsigned int i = 0; i < header->e_phnum; i++) {
+	for (unsigned int i = 0; i < header.e_phnum; i++) {
 		const ElfW(Phdr) *segment = &segments[i];
 
 		if (segment->p_type == PT_GNU_EH_FRAME)
@@ -119,25 +139,25 @@ static bool read_object(uint64_t address, struct gpumon_stack_place *place)
 	return based && place->end > place->start;
 }
 
-static void add_place(const struct gpumon_stack_place *place)
+static void add_executable(uint64_t start, uint64_t end, uint64_t first)
 {
 	size_t room;
-	void *places;
+	void *all;
 
 	if (maps.count == maps.room) {
 		room = maps.room ? maps.room * 2 : 512;
 		if (maps.room)
-			places = mremap(maps.places, maps.room * sizeof(*maps.places),
-					room * sizeof(*maps.places), MREMAP_MAYMOVE);
+			all = mremap(maps.all, maps.room * sizeof(*maps.all),
+				     room * sizeof(*maps.all), MREMAP_MAYMOVE);
 		else
-			places = mmap(NULL, room * sizeof(*maps.places), PROT_READ | PROT_WRITE,
-				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (places == MAP_FAILED)
+			all = mmap(NULL, room * sizeof(*maps.all), PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (all == MAP_FAILED)
 			return;
-		maps.places = places;
+		maps.all = all;
 		maps.room = room;
 	}
-	maps.places[maps.count++] = *place;
+	maps.all[maps.count++] = (struct executable){ start, end, first };
 }
 
 /**
@@ -145,7 +165,6 @@ static void add_place(const struct gpumon_stack_place *place)
  * @start: address
  * @end: address
  * @offset: in the file
- * @device: as major:minor, in one word
  * @inode: 0 of what is no file
  * @executable: so
  * @vdso: the kernel's own object
@@ -154,7 +173,6 @@ struct mapping {
 	uint64_t start;
 	uint64_t end;
 	uint64_t offset;
-	uint64_t device;
 	uint64_t inode;
 	bool executable;
 	bool vdso;
@@ -194,40 +212,15 @@ static bool parse_line(const char *line, struct mapping *mapping)
 	mapping->offset = number(&at, 16);
 	if (*at++ != ' ')
 		return false;
-	mapping->device = number(&at, 16) << 32;
+	number(&at, 16); /* device */
 	if (*at++ != ':')
 		return false;
-	mapping->device |= number(&at, 16);
+	number(&at, 16);
 	if (*at++ != ' ')
 		return false;
 	mapping->inode = number(&at, 10);
 	mapping->vdso = strstr(at, "[vdso]") != NULL;
 	return true;
-}
-
-/* An executable mapping, with the begin of the file that it is of. */
-static void add_mapping(const struct mapping *mapping, const struct mapping *first)
-{
-	struct gpumon_stack_place place;
-	struct gpumon_stack_place *last = maps.count ? &maps.places[maps.count - 1] : NULL;
-
-	/* Another piece of an object, or one whose code was moved into huge pages. */
-	if (last && last->kind == GPUMON_STACK_MODULE && mapping->end <= last->end)
-		return;
-	if (mapping->vdso) {
-		if (read_object(mapping->start, &place))
-			add_place(&place);
-		return;
-	}
-	if (mapping->inode && first->inode == mapping->inode && first->device == mapping->device &&
-	    read_object(first->start, &place) && place.end > mapping->start) {
-		add_place(&place);
-		return;
-	}
-	place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_ANONYMOUS,
-					     .start = mapping->start,
-					     .end = mapping->end };
-	add_place(&place);
 }
 
 static int64_t now(void)
@@ -242,8 +235,8 @@ static int64_t now(void)
 static void read_maps(uint64_t salt)
 {
 	static char buffer[1 << 16];
-	struct mapping first = { 0 };
 	struct mapping mapping;
+	uint64_t first = 0;
 	int64_t begin = now();
 	size_t used = 0;
 	int file;
@@ -265,10 +258,11 @@ static void read_maps(uint64_t salt)
 		while ((end = memchr(line, '\n', used - (size_t)(line - buffer)))) {
 			*end = '\0';
 			if (parse_line(line, &mapping)) {
-				if (!mapping.offset)
-					first = mapping;
+				/* Code that was moved into huge pages lies between its file's. */
+				if (!mapping.offset && (mapping.inode || mapping.vdso))
+					first = mapping.start;
 				if (mapping.executable)
-					add_mapping(&mapping, &first);
+					add_executable(mapping.start, mapping.end, first);
 			}
 			line = end + 1;
 		}
@@ -284,20 +278,25 @@ static void read_maps(uint64_t salt)
 
 static bool search_maps(uint64_t address, struct gpumon_stack_place *place)
 {
+	const struct executable *found;
 	size_t low = 0;
 	size_t high = maps.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (maps.places[middle].start <= address)
+		if (maps.all[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low || address >= maps.places[low - 1].end)
+	if (!low || address >= maps.all[low - 1].end)
 		return false;
-	*place = maps.places[low - 1];
+	found = &maps.all[low - 1];
+	if (!read_object(found->first, place) || address >= place->end)
+		*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_ANONYMOUS,
+						      .start = found->start,
+						      .end = found->end };
 	return true;
 }
 

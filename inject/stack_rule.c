@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Rules made from what is at an address, once; see stack_rule.h for what they are. */
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,8 +9,13 @@
 
 #include "stack_rule.h"
 
-/* How long a walk waits for another thread's rules at the most. */
-#define LOCK_WAIT_NS 20000000ll
+/*
+ * How long a walk waits for another thread's rules at the most. These take microseconds, but
+ * where there are more threads than processors the one that makes them may be kept waiting.
+ */
+#define LOCK_WAIT_NS 250000000ll
+#define LOCK_YIELDS  50
+#define LOCK_NAP_NS  100000l
 
 struct gpumon_rule_line *gpumon_rule_table;
 
@@ -42,14 +48,19 @@ static int64_t now(void)
 
 bool gpumon_rule_lock(void)
 {
+	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
 	int64_t end = 0;
 
-	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+	for (unsigned int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire);
+	     i++) {
 		if (!end)
 			end = now() + LOCK_WAIT_NS;
 		else if (now() > end)
 			return false;
-		sched_yield();
+		if (i < LOCK_YIELDS)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
 	}
 	return true;
 }
@@ -297,6 +308,7 @@ static void keep(uint64_t frame, uint64_t salt, uint64_t rule)
 
 uint64_t gpumon_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
 {
+	int kept = errno; /* a program's launch sets none */
 	uint64_t rule;
 
 	if (frame < 4096 || frame >= GPUMON_STACK_USER_END)
@@ -309,5 +321,6 @@ uint64_t gpumon_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
 	else
 		rule = GPUMON_RULE_BAD;
 	gpumon_rule_unlock();
+	errno = kept;
 	return rule;
 }

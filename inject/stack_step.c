@@ -3,6 +3,8 @@
  * Steps that are rare: on stacks that are not the thread's own, from one stack
  * to another, through signal frames, by registers other than rsp and rbp.
  */
+#include <errno.h>
+
 #include "stack_rule.h"
 
 /* A frame larger than this is none. */
@@ -216,6 +218,7 @@ static bool step_row(struct gpumon_stack_thread *thread, unsigned int index, uin
 bool gpumon_stack_step(struct gpumon_stack_thread *thread, unsigned int index, uint64_t rule,
 		       uint64_t salt, struct gpumon_stack_state *state)
 {
+	int kept = errno;
 	bool done;
 
 	if ((rule & GPUMON_RULE_KIND) != GPUMON_RULE_ROW)
@@ -224,5 +227,6 @@ bool gpumon_stack_step(struct gpumon_stack_thread *thread, unsigned int index, u
 		return false;
 	done = step_row(thread, index, salt, state);
 	gpumon_rule_unlock();
+	errno = kept;
 	return done;
 }

@@ -41,6 +41,7 @@ struct gpumon_stack_thread *gpumon_stack_thread_new(void)
 {
 	struct gpumon_stack_thread *thread;
 	pthread_attr_t attributes;
+	int kept = errno;
 	void *low;
 	size_t size;
 
@@ -63,6 +64,7 @@ struct gpumon_stack_thread *gpumon_stack_thread_new(void)
 		return NULL;
 	}
 	mine = thread;
+	errno = kept;
 	return thread;
 }
 

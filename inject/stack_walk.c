@@ -40,7 +40,7 @@ struct kept {
 	unsigned int first;
 };
 
-static inline uint64_t load(uint64_t address)
+static inline NO_SANITIZER uint64_t load(uint64_t address)
 {
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
@@ -391,6 +391,9 @@ bool gpumon_stack_init(void)
 		return true;
 	gpumon_stack_loader_init();
 	done = gpumon_stack_module_init() && gpumon_stack_thread_init() && gpumon_rule_init();
+	/* The main thread's bounds cost memory and a file: better now than in its first walk. */
+	if (done && !gpumon_stack_thread())
+		gpumon_stack_thread_new();
 	return done;
 }
 

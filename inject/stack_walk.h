@@ -35,7 +35,7 @@ bool gpumon_stack_init(void);
  * Takes no lock, makes no system call and allocates nothing, except: at the first walk of a
  * thread, at an address never seen since a library was last loaded or unloaded, and on stacks
  * that are not the thread's own (coroutines, signal stacks: a system call for each page). Never
- * waits for the loader, or for another thread longer than a few milliseconds. From within a
+ * waits for the loader, nor for another thread longer than a quarter of a second. From within a
  * signal handler that interrupted a walk it finds nothing.
  *
  * Return: how many of @frames are filled.

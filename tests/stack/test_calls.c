@@ -220,7 +220,6 @@ static void exit_function(void)
 
 static void *thread(void *data)
 {
-	what = "several threads at once";
 	for (int i = 0; i < 300; i++) {
 		struct walk ours;
 		struct walk theirs;
@@ -273,6 +272,7 @@ static void library_calls(void)
 	what = "twalk";
 	tsearch(&numbers[0], &tree, compare_ints);
 	twalk(tree, visit);
+	tdelete(&numbers[0], &tree, compare_ints);
 	what = "pthread_once";
 	pthread_once(&control, once);
 	what = "a thread's begin";

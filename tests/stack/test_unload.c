@@ -160,6 +160,53 @@ static void busy_loader(bool new_glibc)
 	pthread_join(thread, NULL);
 }
 
+static _Atomic bool stop;
+
+/* The same stack all the time, whatever the loader does. */
+static NOINLINE void *steady(void *data)
+{
+	unsigned long *wrong = data;
+	struct walk first;
+	struct walk now;
+
+	WALK(&first);
+	while (!stop) {
+		WALK(&now);
+		if (now.truncated || now.count != first.count ||
+		    memcmp(now.frames + 1, first.frames + 1, (now.count - 1) * 8))
+			wrong[0]++;
+		wrong[1]++;
+	}
+	return NULL;
+}
+
+static void coming_and_going(const char *name)
+{
+	unsigned long counts[4][2] = { 0 };
+	unsigned long wrong = 0;
+	unsigned long all = 0;
+	pthread_t threads[4];
+
+	stop = false;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, steady, counts[i]);
+	for (int i = 0; i < 150; i++) {
+		void *small = dlopen("./frames_small.so", RTLD_NOW);
+		void *large = dlopen("./frames_large.so", RTLD_NOW);
+
+		dlclose(i & 1 ? small : large);
+		usleep(500);
+		dlclose(i & 1 ? large : small);
+	}
+	stop = true;
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		wrong += counts[i][0];
+		all += counts[i][1];
+	}
+	SAY(!wrong && all > 100, name, "%lu of %lu walks were wrong", wrong, all);
+}
+
 static int count_objects(struct dl_phdr_info *info, size_t size, void *data)
 {
 	(void)size;
@@ -194,9 +241,11 @@ int main(void)
 	unloading("by the loader's counters");
 	counters();
 	busy_loader(true);
+	coming_and_going("walks while libraries come and go");
 	gpumon_stack_module_without_loader();
 	unloading("by /proc/self/maps");
 	busy_loader(false);
+	coming_and_going("walks while libraries come and go, without _dl_find_object");
 
 	/* As where the counters are not found: somebody has to ask. */
 	kept.adds = gpumon_stack_loader.adds;
