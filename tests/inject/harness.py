@@ -49,6 +49,9 @@ class Run:
             "LD_LIBRARY_PATH": f"{objects}/{generation}:{objects}",
             "MOCK_ACCOUNT": self.account_path,
             "MOCK_DRIVER_VERSION": f"{generation}000",
+            "TSAN_OPTIONS": f"log_path={self.folder}/sanitizer",
+            "ASAN_OPTIONS": f"detect_leaks=0:log_path={self.folder}/sanitizer",
+            "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={self.folder}/sanitizer",
             **(environment or {}),
         }
         path = os.path.join(self.folder, "socket")
@@ -70,7 +73,15 @@ class Run:
         if self.recorder:
             self.recorder.wait()
             self.recorder.close()
+        self.check_sanitizer()
         return self
+
+    def check_sanitizer(self):
+        """What it says goes into files, so that it is not taken for the program's output."""
+        for name in os.listdir(self.folder):
+            if name.startswith("sanitizer"):
+                with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+                    raise Failure(file.read()[:4000])
 
     @property
     def status(self):
@@ -93,6 +104,7 @@ class Run:
                 if (not types or e.type in types) and (pid is None or e.pid == pid)]
 
     def check_rules(self):
+        self.check_sanitizer()
         broken = {RULES[e.other] for e in self.account(BROKEN)}
         expect(not broken, "the library " + ", ".join(sorted(broken)))
 

@@ -17,7 +17,10 @@
 
 #define ACCOUNTS (1u << 21)
 
-static const struct mock_hooks *hooks;
+static _Atomic(const struct mock_hooks *) current_hooks;
+
+/* CUPTI may come at any time. */
+#define hooks atomic_load(&current_hooks)
 static struct mock_account *accounts;
 static _Atomic uint32_t *account_count;
 static _Atomic uint32_t last_correlation;
@@ -76,7 +79,7 @@ struct mock_account *mock_account(enum mock_account_type type)
 
 void mock_set_hooks(const struct mock_hooks *new_hooks)
 {
-	hooks = new_hooks;
+	atomic_store(&current_hooks, new_hooks);
 }
 
 int mock_call(unsigned int domain, unsigned int id, const char *name, bool is_launch,

@@ -40,7 +40,7 @@ enum {
 	MOCK_RULE_FOREIGN_SUBSCRIBER = 6,
 };
 
-extern bool mock_is_subscribed;
+extern _Atomic bool mock_is_subscribed;
 
 /* activity */
 bool mock_kind_enabled(CUpti_ActivityKind kind);

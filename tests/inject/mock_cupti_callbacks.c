@@ -10,7 +10,7 @@
 
 #define IDS 2048
 
-bool mock_is_subscribed;
+_Atomic bool mock_is_subscribed;
 
 static CUpti_CallbackFunc callback;
 static void *callback_user;
@@ -128,10 +128,14 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
+	unsigned int domain, id;
+
 	if (subscriber != (CUpti_SubscriberHandle)&mock_is_subscribed)
 		mock_broken(MOCK_RULE_FOREIGN_SUBSCRIBER);
 	mock_is_subscribed = false;
-	memset((void *)is_enabled, 0, sizeof(is_enabled));
+	for (domain = 0; domain < CUPTI_CB_DOMAIN_SIZE; domain++)
+		for (id = 0; id < IDS; id++)
+			atomic_store_explicit(&is_enabled[domain][id], false, memory_order_relaxed);
 	return CUPTI_SUCCESS;
 }
 
