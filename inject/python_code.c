@@ -47,10 +47,56 @@ bool gpumon_python_code_init(void)
 	return true;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+/* What tells a line of a code object from all others, so that it can be hashed at once. */
+enum {
+	KEY_ADDRESS,
+	KEY_OFFSET, /* and first line */
+	KEY_NAME,
+	KEY_NAME_LENGTH,
+	KEY_NAME_HASH,
+	KEY_FILE,
+	KEY_FILE_LENGTH,
+	KEY_FILE_HASH,
+	KEY_LINES,
+	KEY_WORDS,
+};
+
+/* A sum of products that do not wait for each other. */
+static inline uint64_t hash_key(const uint64_t key[KEY_WORDS], uint64_t generation)
 {
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
+	static const uint64_t factors[KEY_WORDS] = {
+		0x9e3779b97f4a7c15ull, 0xbf58476d1ce4e5b9ull, 0x94d049bb133111ebull,
+		0xd6e8feb86659fd93ull, 0xa0761d6478bd642full, 0xe7037ed1a0b428dbull,
+		0x8ebc6af09c88c6e3ull, 0x589965cc75374cc3ull, 0x1d8e4e27c47d124full,
+	};
+	uint64_t sum = generation * 0xeb44accab455d165ull;
+
+#pragma GCC unroll 9
+	for (unsigned int i = 0; i < KEY_WORDS; i++)
+		sum += key[i] * factors[i];
+	sum ^= sum >> 32;
+	sum *= 0x9e3779b97f4a7c15ull;
+	return sum ^ sum >> 29;
+}
+
+/*
+ * Its hash, where Python needed it before; else its last characters, by which names that are
+ * made one after the other differ. Characters of other
+ * letters begin behind those of ASCII, so what is read lies within either.
+ */
+static inline uint64_t text_hash(struct gpumon_python_reader *reader, uint64_t text,
+				 uint64_t length)
+{
+	uint64_t hash = gpumon_python_word(reader, text + TEXT_HASH);
+	uint64_t last;
+
+	if (__builtin_expect(hash != ~0ull, 1) || !length)
+		return hash;
+	last = text + gpumon_python.layout.text + length - 1;
+	hash = gpumon_python_word(reader, last & ~7ull);
+	if (length > 8)
+		hash += gpumon_python_word(reader, (last - 8) & ~7ull) * 0x9e3779b97f4a7c15ull;
+	return hash;
 }
 
 static uint64_t check_of(uint64_t key, uint64_t id)
@@ -58,7 +104,7 @@ static uint64_t check_of(uint64_t key, uint64_t id)
 	return key ^ (id * 0xd6e8feb86659fd93ull);
 }
 
-static uint32_t find(uint64_t key)
+static inline uint32_t find(uint64_t key)
 {
 	struct line_of_ids *line = &table[key >> (64 - BITS)];
 
@@ -119,8 +165,8 @@ static size_t copy_text(uint64_t text, char *to, size_t room)
 	return used;
 }
 
-int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
-			     uint64_t instruction)
+static inline __attribute__((always_inline)) int64_t
+code_offset(struct gpumon_python_reader *reader, uint64_t code, uint64_t instruction)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	int64_t units;
@@ -133,6 +179,12 @@ int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
 	if ((int64_t)instruction < -2 || (int64_t)instruction > units * 2 || instruction & 1)
 		reader->bad = true;
 	return (int64_t)instruction;
+}
+
+int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
+			     uint64_t instruction)
+{
+	return code_offset(reader, code, instruction);
 }
 
 /**
@@ -183,41 +235,72 @@ static uint32_t intern_new(uint64_t address, const struct code *code,
 	return intern->frame(intern->context, &frame);
 }
 
-uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t address,
-			       uint64_t instruction, const struct gpumon_python_intern *intern)
+static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_reader *caller,
+						       uint64_t address, const struct code *code,
+						       uint64_t key,
+						       const struct gpumon_python_intern *intern)
+{
+	uint32_t id;
+
+	if (!is_plausible(caller, address, code)) {
+		caller->bad = true;
+		return 0;
+	}
+	id = intern_new(address, code, intern);
+	if (id)
+		keep(key, id);
+	return id;
+}
+
+/* Made twice, so that loads which need no check have none. */
+static inline __attribute__((always_inline)) uint32_t
+identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruction,
+	 const struct gpumon_python_intern *intern)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	struct gpumon_python_reader again;
+	uint64_t words[KEY_WORDS];
 	struct code code;
 	uint64_t key;
 	uint32_t id;
 
-	code.offset = gpumon_python_offset(reader, address, instruction);
+	code.offset = code_offset(reader, address, instruction);
 	code.name = gpumon_python_word(reader, address + layout->name);
 	code.file = gpumon_python_word(reader, address + layout->file);
 	code.lines = gpumon_python_word(reader, address + layout->lines);
 	code.first_line = gpumon_python_int(reader, address + layout->first_line);
 	if (reader->bad)
 		return 0;
-
-	key = mix(intern->generation, address);
-	key = mix(key, (uint64_t)code.offset << 32 | code.first_line);
-	key = mix(key, code.name ^ code.file << 20);
-	key = mix(key, code.lines);
-	key = mix(key, gpumon_python_word(reader, code.name + TEXT_LENGTH));
-	key = mix(key, gpumon_python_word(reader, code.name + TEXT_HASH));
-	key = mix(key, gpumon_python_word(reader, code.file + TEXT_LENGTH));
-	key = mix(key, gpumon_python_word(reader, code.file + TEXT_HASH));
+	words[KEY_ADDRESS] = address;
+	words[KEY_OFFSET] = (uint64_t)code.offset << 32 | code.first_line;
+	words[KEY_NAME] = code.name;
+	words[KEY_NAME_LENGTH] = gpumon_python_word(reader, code.name + TEXT_LENGTH);
+	words[KEY_NAME_HASH] = text_hash(reader, code.name, words[KEY_NAME_LENGTH]);
+	words[KEY_FILE] = code.file;
+	words[KEY_FILE_LENGTH] = gpumon_python_word(reader, code.file + TEXT_LENGTH);
+	words[KEY_FILE_HASH] = text_hash(reader, code.file, words[KEY_FILE_LENGTH]);
+	words[KEY_LINES] = code.lines;
 	if (reader->bad)
 		return 0;
+	key = hash_key(words, intern->generation);
 	id = find(key);
 	if (__builtin_expect(id != 0, 1))
 		return id;
-	if (!is_plausible(reader, address, &code)) {
-		reader->bad = true;
-		return 0;
-	}
-	id = intern_new(address, &code, intern);
-	if (id)
-		keep(key, id);
+	again = *reader;
+	id = identify_new(&again, address, &code, key, intern);
+	reader->bad = again.bad;
+	return id;
+}
+
+uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t address,
+			       uint64_t instruction, const struct gpumon_python_intern *intern)
+{
+	struct gpumon_python_reader unchecked = { reader->thread, false, false };
+	uint32_t id;
+
+	if (__builtin_expect(reader->checked, 0))
+		return identify(reader, address, instruction, intern);
+	id = identify(&unchecked, address, instruction, intern);
+	reader->bad = unchecked.bad;
 	return id;
 }

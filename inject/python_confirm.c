@@ -110,14 +110,18 @@ static bool all_agree(struct gpumon_python_reader *reader, const struct gpumon_p
 	return good && i == count && (count == GPUMON_PYTHON_CONFIRM_MAX || !frame);
 }
 
+bool gpumon_python_can_confirm(void)
+{
+	/* The thread that runs Python now is this one. */
+	if (api.current() == gpumon_python.thread_state())
+		return true;
+	atomic_fetch_sub_explicit(&gpumon_python.unconfirmed, 1, memory_order_relaxed);
+	return false;
+}
+
 bool gpumon_python_confirm(struct gpumon_python_reader *reader,
 			   const struct gpumon_python_place *places, unsigned int count)
 {
-	/* The thread that runs Python now is this one. */
-	if (api.current() != gpumon_python.thread_state()) {
-		atomic_fetch_sub_explicit(&gpumon_python.unconfirmed, 1, memory_order_relaxed);
-		return true;
-	}
 	if (atomic_exchange(&gpumon_python.unconfirmed, 0) <= 0)
 		return true;
 	/* Making the objects of frames must not begin a collection: that could run anything. */

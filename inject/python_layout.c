@@ -39,6 +39,7 @@ static const struct gpumon_python_layout layout_3_8 = {
 	.file = 104,
 	.name = 112,
 	.lines = 120,
+	.text = 48,
 };
 
 static const struct gpumon_python_layout layout_3_10 = {
@@ -55,6 +56,7 @@ static const struct gpumon_python_layout layout_3_10 = {
 	.file = 104,
 	.name = 112,
 	.lines = 120,
+	.text = 48,
 };
 
 static const struct gpumon_python_layout layout_3_11 = {
@@ -72,6 +74,7 @@ static const struct gpumon_python_layout layout_3_11 = {
 	.file = 112,
 	.name = 128,
 	.lines = 136,
+	.text = 48,
 };
 
 static const struct gpumon_python_layout layout_3_12 = {
@@ -88,6 +91,7 @@ static const struct gpumon_python_layout layout_3_12 = {
 	.file = 112,
 	.name = 128,
 	.lines = 136,
+	.text = 40,
 };
 
 /*
@@ -194,6 +198,7 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 		.file = (uint16_t)code[CODE_FILE],
 		.name = (uint16_t)code[CODE_NAME],
 		.lines = (uint16_t)code[CODE_LINES],
+		.text = 40,
 	};
 	return true;
 }

@@ -37,6 +37,7 @@ enum gpumon_python_linkage {
  * @file: of a code object
  * @name: of a code object, qualified where there is such a name
  * @lines: table of a code object
+ * @text: where the characters of a text of ASCII begin
  */
 struct gpumon_python_layout {
 	enum gpumon_python_linkage linkage;
@@ -56,6 +57,7 @@ struct gpumon_python_layout {
 	uint16_t file;
 	uint16_t name;
 	uint16_t lines;
+	uint16_t text;
 };
 
 /* Owner of a frame that is no function's (3.12 and later), the lowest of such. */
@@ -180,14 +182,16 @@ static inline bool gpumon_python_confirmed(void)
 	return atomic_load_explicit(&gpumon_python.unconfirmed, memory_order_relaxed) <= 0;
 }
 
+/* May it be asked? Only where this thread holds its lock. */
+bool gpumon_python_can_confirm(void);
+
 /**
  * gpumon_python_confirm - compare frames with what the interpreter says of them
  * @reader: for their code objects
  * @places: the innermost first
  * @count: of these; fewer than GPUMON_PYTHON_CONFIRM_MAX if there are no more
  *
- * Does nothing where this thread does not hold the interpreter's lock. What does not agree is
- * refused.
+ * Only after gpumon_python_can_confirm(). What does not agree again and again is refused.
  *
  * Return: false where something does not agree.
  */

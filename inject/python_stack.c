@@ -91,11 +91,10 @@ struct step {
 	uint64_t host;
 };
 
-/* The next frame. False: there is none, or the chain makes no sense. */
-static bool next_frame(struct chain *chain, struct step *step)
+static inline __attribute__((always_inline)) bool
+next_frame_by(struct chain *chain, struct step *step, struct gpumon_python_reader *reader)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	struct gpumon_python_reader *reader = &chain->reader;
 	uint64_t frame = chain->frame;
 	uint8_t owner = 0;
 
@@ -119,6 +118,16 @@ static bool next_frame(struct chain *chain, struct step *step)
 	if (step->last && layout->cframe_previous)
 		chain->cframe = gpumon_python_word(reader, chain->cframe + layout->cframe_previous);
 	return !reader->bad;
+}
+
+/* The next frame. False: there is none, or the chain makes no sense. */
+static inline bool next_frame(struct chain *chain, struct step *step)
+{
+	struct gpumon_python_reader unchecked = { NULL, false, false };
+
+	if (GPUMON_STACK_UNLIKELY(chain->reader.checked))
+		return next_frame_by(chain, step, &chain->reader);
+	return next_frame_by(chain, step, &unchecked);
 }
 
 /**
@@ -238,7 +247,8 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 
 	if (!begin_chain(chain) || !counts_agree(merge, *chain))
 		return false;
-	if (GPUMON_STACK_UNLIKELY(!gpumon_python_confirmed()) && !confirm(*chain)) {
+	if (GPUMON_STACK_UNLIKELY(!gpumon_python_confirmed()) && gpumon_python_can_confirm() &&
+	    !confirm(*chain)) {
 		chain->reader.bad = true;
 		return false;
 	}

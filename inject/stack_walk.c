@@ -169,6 +169,58 @@ static inline uint64_t limit_at(const struct gpumon_stack_thread *thread, uint64
 	return stack >= thread->low && stack < thread->high ? thread->high : stack;
 }
 
+/*
+ * Frames by rules of the usual kind, as many as there are in a row: nearly all of a walk's, so
+ * this has nothing else in it. Ends in front of any other, of frame @end, and of one whose stack
+ * begins where @near does or behind it. Returns the count of frames then.
+ */
+static inline NO_SANITIZER unsigned int run(struct gpumon_stack_thread *thread, unsigned int count,
+					    unsigned int end, uint64_t near, uint64_t salt,
+					    uint64_t limit, struct gpumon_stack_state *state)
+{
+	uint64_t frame = state->frame;
+	uint64_t stack = state->stack;
+	uint64_t base = state->base;
+
+	while (count < end && stack < near) {
+		uint64_t rule = gpumon_rule_find(frame, salt);
+		uint64_t kind = rule & GPUMON_RULE_KIND;
+		uint64_t span = limit - 8 - stack;
+		uint64_t cfa = (kind == GPUMON_RULE_RSP ? stack : base) +
+			       (uint64_t)gpumon_rule_offset(rule);
+		uint64_t next_base = base;
+		uint64_t saved = 0;
+		uint64_t next;
+
+		/* Kinds 1 and 2, and the return address between rsp and the end of the stack */
+		if (kind - 1 > 1 || cfa - 8 - stack > span || cfa & 7)
+			break;
+		if (rule & GPUMON_RULE_BASE) {
+			saved = (rule & GPUMON_RULE_BASE_CFA ? cfa : base) +
+				(uint64_t)gpumon_rule_base_offset(rule);
+			if (saved - stack > span || saved & 7)
+				break;
+			next_base = load(saved);
+		}
+		next = load(cfa - 8);
+		if (!next)
+			break;
+		thread->frames[count] = frame;
+		thread->stack[count] = stack;
+		thread->base[count] = base;
+		thread->link[count] = cfa - 8;
+		thread->saved[count] = saved;
+		count++;
+		frame = next;
+		stack = cfa;
+		base = next_base;
+	}
+	if (stack != state->stack) {
+		*state = (struct gpumon_stack_state){ frame, stack, base, false };
+	}
+	return count;
+}
+
 static uint64_t look_again(struct gpumon_stack_thread *thread, uint64_t salt, uint64_t rule,
 			   const struct gpumon_stack_state *state)
 {
@@ -201,6 +253,16 @@ static NO_SANITIZER void walk(struct gpumon_stack_thread *thread, unsigned int r
 
 		if (kept.count)
 			count += take_kept(thread, &kept, count, room, &state);
+		if (limit != state.stack && !kept.matching) {
+			bool more = kept.next < kept.count;
+			unsigned int end = more && kept.next < room ? kept.next : room - 1;
+			unsigned int begin = count;
+
+			count = run(thread, count, end, more ? thread->stack[kept.next] : ~0ull,
+				    salt, limit, &state);
+			if (count != begin && more)
+				continue;
+		}
 		rule = gpumon_rule_find(state.frame, salt);
 		if (GPUMON_STACK_UNLIKELY(!rule))
 			rule = gpumon_rule_make(state.frame, salt, state.interrupted);
