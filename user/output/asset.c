@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
+#include "asset.h"
 #include "flame.h"
 
 /* The assembler looks where the compiler does: in user/, or where -I points to it. */
-#define ASSET(name, file)                                                              \
-	__asm__(".pushsection .rodata\n"                                               \
-		".globl gpumon_asset_" #name "\n"                                      \
-		".globl gpumon_asset_" #name "_end\n"                                  \
-		"gpumon_asset_" #name ":\n"                                            \
-		".incbin \"output/" file "\"\n"                                        \
-		"gpumon_asset_" #name "_end:\n"                                        \
-		".popsection\n");                                                      \
-	extern const char gpumon_asset_##name[] __attribute__((visibility("hidden"))); \
-	extern const char gpumon_asset_##name##_end[] __attribute__((visibility("hidden")))
+#define ASSET(name, file)                             \
+	__asm__(".pushsection .rodata\n"              \
+		".globl gpumon_asset_" #name "\n"     \
+		".globl gpumon_asset_" #name "_end\n" \
+		"gpumon_asset_" #name ":\n"           \
+		".incbin \"output/" file "\"\n"       \
+		"gpumon_asset_" #name "_end:\n"       \
+		".popsection\n")
 
 ASSET(flame_css, "flamegraph.css");
 ASSET(flame_js, "flamegraph.js");
