@@ -123,10 +123,11 @@ static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
 	if (slot == GPUMON_NONE)
 		return slot;
 	row = &statistics->rows[slot];
-	/* Two CPUs that learn it at once write the same. Pairs with gpumon_row_read(). */
+	/* Two CPUs that learn it at once write the same. */
 	if (!smp_load_acquire(&row->ready)) {
 		for (i = 0; i < GPUMON_LABELS; i++)
 			strscpy(row->label[i], label[i] ?: "", GPUMON_LABEL_LEN);
+		/* Pairs with gpumon_row_read(). */
 		smp_store_release(&row->ready, true);
 		atomic_add(2, &statistics->generation);
 	}
