@@ -17,7 +17,7 @@ from vblank_rows import UNKNOWN, columns, delivered_adds_up, rows, same
 
 # Of a row of any device.
 CANNOT_BE_KNOWN = ("missed", "repeated", "late", "off_gaps", "interval_ns", "jitter_ns",
-                   "refresh_mhz")
+                   "refresh_millihertz")
 
 
 def kprobes(on):
@@ -63,8 +63,8 @@ for column in CANNOT_BE_KNOWN:
         value = value.get("now", value.get("count"))
     lab.equal(value, None, "%s of an unknown device" % column)
 text = [r for r in lab.stats()["drm_vblank.crtcs"] if r["device"] is None or r["device"] == "-"]
-lab.equal([(r["missed"], r["refresh_mhz"], r["vblanks"]) for r in text], [(None, None, 7)],
-          "missed, refresh_mhz and vblanks in stats")
+lab.equal([(r["missed"], r["refresh_millihertz"], r["vblanks"]) for r in text], [(None, None, 7)],
+          "missed, refresh_millihertz and vblanks in stats")
 for key, client in clients.items():
     # The client has one device.
     same(found[key], str(key), vblanks=5, queued=1, delivered=1, queue_to_delivery_ns=1,
