@@ -396,6 +396,8 @@ void gpumon_btf_show(struct seq_file *m)
 
 	seq_puts(m, "# layouts\nmodule member offset size reason\n");
 	for_each_group(group, g) {
+		if (!gpumon_group_shown(group))
+			continue;
 		for_each_field(group, field) {
 			seq_printf(m, "%s %s.%s ", module_name_of(field->module), field->type,
 				   field->member);

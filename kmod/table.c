@@ -36,7 +36,7 @@ int gpumon_table_init(struct gpumon_table *table, u32 slots, u32 ways)
 void gpumon_table_free(struct gpumon_table *table)
 {
 	kvfree(table->keys);
-	table->keys = NULL;
+	memset(table, 0, sizeof(*table));
 }
 
 /**
