@@ -35,7 +35,7 @@ void gpumon_amdgpu_device_label(const struct device *dev, char label[GPUMON_LABE
 {
 	const char *name;
 
-	if (dev && !copy_from_kernel_nofault(&name, &dev->kobj.name, sizeof(name)) && name &&
+	if (dev && gpumon_read_nofault(&name, &dev->kobj.name, sizeof(name)) && name &&
 	    gpumon_read_string_nofault(label, GPUMON_LABEL_LEN, name) > 0 && *label)
 		return;
 	strscpy(label, GPUMON_DEVICE_UNKNOWN, GPUMON_LABEL_LEN);

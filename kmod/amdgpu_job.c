@@ -89,12 +89,12 @@ static __always_inline bool read_job(const struct amdgpu_job *job, struct job_vi
 {
 	const struct drm_sched_job *sched_job = (const struct drm_sched_job *)job;
 
-	return !copy_from_kernel_nofault(view, &sched_job->sched, sizeof(*view));
+	return gpumon_read_nofault(view, &sched_job->sched, sizeof(*view));
 }
 
 static __always_inline bool read_fence(const struct dma_fence *fence, struct fence_view *view)
 {
-	return !copy_from_kernel_nofault(view, &fence->context, sizeof(*view));
+	return gpumon_read_nofault(view, &fence->context, sizeof(*view));
 }
 
 static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char *name,
@@ -136,8 +136,8 @@ static __always_inline bool ring_of(const struct drm_gpu_scheduler *sched, u32 *
 	const struct device *dev;
 	const char *name;
 
-	if (unlikely(!sched || copy_from_kernel_nofault(&name, &sched->name, sizeof(name)) ||
-		     copy_from_kernel_nofault(&dev, &sched->dev, sizeof(dev))))
+	if (unlikely(!sched || !gpumon_read_nofault(&name, &sched->name, sizeof(name)) ||
+		     !gpumon_read_nofault(&dev, &sched->dev, sizeof(dev))))
 		return false;
 	known = gpumon_track_find(&gpumon_amdgpu_schedulers, (unsigned long)sched);
 	/* Pairs with ring_learn(): the row is there with the name. */
@@ -192,9 +192,9 @@ void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu
 		return;
 	/* Until it is armed, sched is the device's first ring, whatever the job's will be. */
 	if (unlikely(!gpumon_amdgpu_get(AMDGPU_IB_LENGTH, ib, &length) ||
-		     copy_from_kernel_nofault(&entity, &sched_job->entity, sizeof(entity)) ||
-		     copy_from_kernel_nofault(&rq, &entity->rq, sizeof(rq)) ||
-		     copy_from_kernel_nofault(&sched, &rq->sched, sizeof(sched)))) {
+		     !gpumon_read_nofault(&entity, &sched_job->entity, sizeof(entity)) ||
+		     !gpumon_read_nofault(&rq, &entity->rq, sizeof(rq)) ||
+		     !gpumon_read_nofault(&sched, &rq->sched, sizeof(sched)))) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
 		goto leave;
 	}

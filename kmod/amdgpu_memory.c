@@ -121,7 +121,7 @@ static __always_inline const struct device *bo_device(const void *bo)
 		gpumon_field_pointer(&gpumon_amdgpu_fields[AMDGPU_BO_DRM], bo);
 	const struct device *dev;
 
-	return drm && !copy_from_kernel_nofault(&dev, &drm->dev, sizeof(dev)) ? dev : NULL;
+	return drm && gpumon_read_nofault(&dev, &drm->dev, sizeof(dev)) ? dev : NULL;
 }
 
 /* AMDGPU_GEM_DOMAIN_*, of which older headers lack the last. */
@@ -413,7 +413,7 @@ void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int v
 		return;
 	if (unlikely(!ring_hub(ring, &hub) ||
 		     (gpumon_amdgpu_known(AMDGPU_RING_NAME) &&
-		      copy_from_kernel_nofault(text, name, sizeof(text))))) {
+		      !gpumon_read_nofault(text, name, sizeof(text))))) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
 		goto leave;
 	}

@@ -197,7 +197,7 @@ static __always_inline u64 gpumon_amdgpu_device_hash(const struct device *dev)
 	const struct gpumon_tracked *known;
 	const char *name;
 
-	if (!dev || copy_from_kernel_nofault(&name, &dev->kobj.name, sizeof(name)) || !name)
+	if (!dev || !gpumon_read_nofault(&name, &dev->kobj.name, sizeof(name)) || !name)
 		return AMDGPU_DEVICE_NONE;
 	known = gpumon_track_find(&gpumon_amdgpu_devices, (unsigned long)dev);
 	/* Pairs with gpumon_amdgpu_device_learn(): the hash is there with the name. */

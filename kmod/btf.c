@@ -261,7 +261,9 @@ static bool is_asked(const char *module)
 		for_each_probe(group, probe)
 			if (is_checked(probe, module))
 				return true;
-		for_each_field(group, field) if (same_module(field->module, module)) return true;
+		for_each_field(group, field)
+			if (same_module(field->module, module))
+				return true;
 	}
 	return false;
 }
@@ -291,8 +293,7 @@ static void answer(const char *module, const struct gpumon_btf *btf, const char 
 				probe_checked(probe, -ENODATA, "prototype not checked: %s",
 					      why_not);
 		}
-		for_each_field(group, field)
-		{
+		for_each_field(group, field) {
 			if (!same_module(field->module, module))
 				continue;
 			if (btf)
@@ -358,8 +359,9 @@ void gpumon_btf_module_gone(const char *module)
 		for_each_probe(group, probe)
 			if (is_checked(probe, module))
 				probe_checked(probe, -ENODATA, "prototype not checked");
-		for_each_field(group, field) if (same_module(field->module, module))
-			field_unknown(field, "module %s is not loaded", module);
+		for_each_field(group, field)
+			if (same_module(field->module, module))
+				field_unknown(field, "module %s is not loaded", module);
 	}
 }
 
@@ -375,8 +377,9 @@ void gpumon_btf_init(void)
 	unsigned int g;
 
 	for_each_group(group, g)
-		for_each_field(group, field) field_unknown(field, "module %s is not loaded",
-							   module_name_of(field->module));
+		for_each_field(group, field)
+			field_unknown(field, "module %s is not loaded",
+				      module_name_of(field->module));
 }
 
 /**
@@ -393,8 +396,9 @@ void gpumon_btf_show(struct seq_file *m)
 
 	seq_puts(m, "# layouts\nmodule member offset size reason\n");
 	for_each_group(group, g) {
-		for_each_field(group, field)
-		{
+		if (!gpumon_group_shown(group))
+			continue;
+		for_each_field(group, field) {
 			seq_printf(m, "%s %s.%s ", module_name_of(field->module), field->type,
 				   field->member);
 			if (!gpumon_field_known(field))

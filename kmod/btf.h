@@ -8,7 +8,8 @@
 #define GPUMON_BTF_H
 
 #include <linux/types.h>
-#include <linux/uaccess.h>
+
+#include "nofault.h"
 
 struct seq_file;
 
@@ -74,8 +75,12 @@ static __always_inline bool gpumon_field_read(const struct gpumon_field *field, 
 
 	if (unlikely(offset < 0 || size > sizeof(word)))
 		return false;
-	if (unlikely(copy_from_kernel_nofault(&word, object + offset, size)))
+	if (likely(size == sizeof(word))) {
+		if (unlikely(!gpumon_read_nofault(&word, object + offset, sizeof(word))))
+			return false;
+	} else if (unlikely(!gpumon_read_nofault(&word, object + offset, size))) {
 		return false;
+	}
 #ifdef __BIG_ENDIAN
 	word >>= 8 * (sizeof(word) - size);
 #endif

@@ -63,6 +63,8 @@ static void show_probes(struct seq_file *m)
 	seq_puts(m, " reason\n");
 	for (g = 0; g < gpumon_group_count; g++) {
 		group = gpumon_groups[g];
+		if (!gpumon_group_shown(group))
+			continue;
 		for (probe = group->probes; probe < group->probes + group->count; probe++) {
 			gpumon_probe_read(probe, false, &view);
 			seq_printf(m, "%s %s %s %s %s", group->name, probe->name,

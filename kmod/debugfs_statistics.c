@@ -197,6 +197,8 @@ void gpumon_debugfs_show_statistics(struct seq_file *m, struct gpumon_row_view *
 
 	for (g = 0; g < gpumon_group_count; g++) {
 		group = gpumon_groups[g];
+		if (!gpumon_group_shown(group))
+			continue;
 		for (i = 0; i < group->statistics_count; i++)
 			show_table(m, group, group->statistics[i], view);
 	}

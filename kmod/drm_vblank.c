@@ -483,7 +483,7 @@ static const struct gpumon_column vblank_columns[VBLANK_COLUMNS] = {
 	COUNTER(VBLANK_OFF_GAPS, "off_gaps", .known_of = gaps_known),
 	HISTOGRAM(VBLANK_INTERVAL_NS, "interval_ns", .known_of = sequence_known),
 	HISTOGRAM(VBLANK_JITTER_NS, "jitter_ns", .known_of = sequence_known),
-	[VBLANK_REFRESH_MHZ] = { .name = "refresh_mhz", .kind = GPUMON_COLUMN_KIND_GAUGE },
+	[VBLANK_REFRESH_MHZ] = { .name = "refresh_millihertz", .kind = GPUMON_COLUMN_KIND_GAUGE },
 	COUNTER(VBLANK_QUEUED, "queued"),
 	COUNTER(VBLANK_DELIVERED, "delivered"),
 	HISTOGRAM(VBLANK_QUEUE_TO_DELIVERY_NS, "queue_to_delivery_ns"),

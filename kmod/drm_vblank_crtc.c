@@ -29,7 +29,7 @@ struct gpumon_vblank_crtc gpumon_vblank_crtc_states[SLOTS];
 u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
 
 #define READ_NOFAULT(_to, _from) \
-	(!copy_from_kernel_nofault(_to, (const void *)(_from), sizeof(*(_to))))
+	(gpumon_read_nofault(_to, (const void *)(_from), sizeof(*(_to))))
 
 /**
  * gpumon_vblank_forget_crtcs - nothing is known of any crtc

@@ -58,11 +58,11 @@ static bool read_name(char name[GPUMON_LABEL_LEN], const struct drm_device *drm)
 	const struct device *dev;
 	const char *text;
 
-	if (copy_from_kernel_nofault(&dev, &drm->dev, sizeof(dev)) || !dev)
+	if (!gpumon_read_nofault(&dev, &drm->dev, sizeof(dev)) || !dev)
 		return false;
-	if (copy_from_kernel_nofault(&text, &dev->init_name, sizeof(text)))
+	if (!gpumon_read_nofault(&text, &dev->init_name, sizeof(text)))
 		return false;
-	if (!text && copy_from_kernel_nofault(&text, &dev->kobj.name, sizeof(text)))
+	if (!text && !gpumon_read_nofault(&text, &dev->kobj.name, sizeof(text)))
 		return false;
 	return gpumon_read_string_nofault(name, GPUMON_LABEL_LEN, text) > 0;
 }

@@ -167,9 +167,10 @@ static inline void gpumon_i915_remember(struct gpumon_track *track, u64 key, u32
 	bool known;
 
 	entry = gpumon_track_begin(track, key, &known);
+	if (!entry)
+		return;
 	/* Pairs with gpumon_i915_known(): the device or row is there. */
-	if (entry)
-		smp_store_release(&entry->row, number + 1);
+	smp_store_release(&entry->row, number + 1);
 }
 
 /**

@@ -129,7 +129,7 @@ static u32 device_of_inode(const struct inode *inode)
 	u64 key;
 	u32 row;
 
-	if (get_kernel_nofault(number, &inode->i_rdev))
+	if (!gpumon_read_nofault(&number, &inode->i_rdev, sizeof(number)))
 		return NVIDIA_UNREADABLE;
 	gpu = nvidia_gpu_of_minor(MINOR(number));
 	key = nvidia_key(gpu ? gpu->hash : 0, MINOR(number));
@@ -141,7 +141,7 @@ static noinline u32 device_of_untracked(const struct file *file)
 {
 	struct inode *inode;
 
-	if (get_kernel_nofault(inode, &file->f_inode))
+	if (!gpumon_read_nofault(&inode, &file->f_inode, sizeof(inode)))
 		return NVIDIA_UNREADABLE;
 	return device_of_inode(inode);
 }
@@ -334,7 +334,7 @@ NVIDIA_KRETPROBE(nvidia_mmap_entered)
 	struct nvidia_mmap_data *mmap = (void *)instance->data;
 
 	mmap->file = (void *)regs_get_kernel_argument(regs, 0);
-	if (copy_from_kernel_nofault(mmap->at, &vma->vm_start, sizeof(mmap->at)))
+	if (!gpumon_read_nofault(mmap->at, &vma->vm_start, sizeof(mmap->at)))
 		memset(mmap->at, 0, sizeof(mmap->at));
 	return 0;
 }
@@ -401,7 +401,7 @@ static u32 device_of_vma(const struct vm_area_struct *vma)
 {
 	struct file *file;
 
-	if (get_kernel_nofault(file, &vma->vm_file))
+	if (!gpumon_read_nofault(&file, &vma->vm_file, sizeof(file)))
 		return NVIDIA_UNREADABLE;
 	return device_of_file(file);
 }
@@ -418,7 +418,8 @@ NVIDIA_KPROBE(nvidia_fault_called)
 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
-	row = get_kernel_nofault(vma, &fault->vma) ? NVIDIA_UNREADABLE : device_of_vma(vma);
+	row = !gpumon_read_nofault(&vma, &fault->vma, sizeof(vma)) ? NVIDIA_UNREADABLE :
+								     device_of_vma(vma);
 	if (!has_row(row)) {
 		nvidia_no_row(&ctx, row);
 		goto leave;
@@ -428,7 +429,7 @@ NVIDIA_KPROBE(nvidia_fault_called)
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {
 		/* All ones: not known. */
-		if (!get_kernel_nofault(address, &fault->address))
+		if (gpumon_read_nofault(&address, &fault->address, sizeof(address)))
 			page = address & PAGE_MASK;
 		gpumon_event_ring_words(GPUMON_EVENT_FAULT, ktime_get_mono_fast_ns(), row, page, 0,
 					0, 0);
@@ -455,7 +456,7 @@ static void count_vma(struct kprobe *kprobe, struct pt_regs *regs, unsigned int 
 	}
 	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), column, 1);
 	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on() && !copy_from_kernel_nofault(at, &vma->vm_start, sizeof(at)))
+	if (gpumon_event_ring_on() && gpumon_read_nofault(at, &vma->vm_start, sizeof(at)))
 		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, at[1] - at[0], 0, 0,
 					0);
 leave:

@@ -92,7 +92,8 @@ static int follow_all(void)
 			follow(probe->module);
 			follow(probe->with);
 		}
-		for_each_field(group, field) follow(field->module);
+		for_each_field(group, field)
+			follow(field->module);
 	}
 	return 0;
 }
@@ -183,6 +184,16 @@ static bool group_attached(const struct gpumon_group *group)
 	return false;
 }
 
+static bool group_module_there(const struct gpumon_group *group)
+{
+	const struct gpumon_probe *probe;
+
+	for_each_probe(group, probe)
+		if (!probe_waits_for(probe))
+			return true;
+	return false;
+}
+
 /*
  * Attach what can be attached now. Later probes of the table go first: whoever
  * sees the end of a job is there before who sees its beginning.
@@ -195,6 +206,13 @@ static void group_attach(struct gpumon_group *group)
 
 	if (!group->enabled || !probes_running)
 		return;
+	if (group_module_there(group) && gpumon_group_allocate(group)) {
+		for_each_probe(group, probe)
+			gpumon_probe_say(
+				probe, GPUMON_ATTACH_STATE_FAILED,
+				"no memory for its statistics, switch the group off and on to try again");
+		return;
+	}
 	if (!group_attached(group)) {
 		gpumon_group_forget(group);
 		if (group->start)

@@ -114,6 +114,7 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @track_count: number of these
  * @off_by_default: not switched on at load
  * @enabled: switched on
+ * @allocated: its tables have memory: a module of it was there once while it was on
  * @start: called before the first probe is attached, while none runs
  * @module_gone: called when a module of the group is gone and no probe of it runs
  */
@@ -129,6 +130,7 @@ struct gpumon_group {
 	unsigned int track_count;
 	bool off_by_default;
 	bool enabled;
+	bool allocated;
 	void (*start)(void);
 	void (*module_gone)(void);
 };
@@ -140,6 +142,21 @@ struct gpumon_group {
 struct gpumon_probe_view {
 	u64 words[GPUMON_PROBE_WORDS];
 };
+
+/**
+ * gpumon_group_shown - is there more to be said of a group than its state
+ * @group: group
+ *
+ * Who looks at a text at night is spared what would belong to drivers that
+ * were never there.
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: whether there is.
+ */
+static inline bool gpumon_group_shown(const struct gpumon_group *group)
+{
+	return group->allocated || !group->statistics_count;
+}
 
 extern struct gpumon_group *const gpumon_groups[];
 extern const unsigned int gpumon_group_count;

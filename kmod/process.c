@@ -248,7 +248,7 @@ bool gpumon_process_word_known(enum gpumon_process_word word)
 	bool known = false;
 	unsigned int i, p;
 
-	static_assert(GPUMON_PROCESS_WORDS <= BITS_PER_BYTE * sizeof(probe->process_words));
+	static_assert(BITS_PER_BYTE * sizeof(probe->process_words) >= GPUMON_PROCESS_WORDS);
 	for (i = 0; i < gpumon_group_count; i++) {
 		group = gpumon_groups[i];
 		for (p = 0; p < group->count; p++) {

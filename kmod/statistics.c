@@ -19,19 +19,12 @@ static bool column_has_max(const struct gpumon_column *column)
 	return column->kind != GPUMON_COLUMN_KIND_COUNTER;
 }
 
-/**
- * gpumon_statistics_init - lay out the words of a table and allocate it
- * @statistics: table, described
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM, then gpumon_statistics_exit() frees what was allocated.
- */
-int gpumon_statistics_init(struct gpumon_statistics *statistics)
+/* Lay out the words of a table's rows; it has no memory for rows yet. */
+static int statistics_layout(struct gpumon_statistics *statistics)
 {
 	const struct gpumon_column *column;
 	struct gpumon_place *place;
-	u32 words = statistics->column_count, sums, rows, i;
-	int ret;
+	u32 words = statistics->column_count, i;
 
 	atomic_set(&statistics->generation, 1);
 	statistics->places =
@@ -47,7 +40,7 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 		place->buckets = GPUMON_HISTOGRAM_BUCKETS(column->bits ?: DEFAULT_BITS);
 		words += place->buckets;
 	}
-	sums = words;
+	statistics->sums = words;
 	for (i = 0; i < statistics->column_count; i++) {
 		column = &statistics->columns[i];
 		if (!column_has_max(column))
@@ -58,8 +51,15 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 	}
 	most_words = max(most_words, words);
 	most_columns = max_t(u32, most_columns, statistics->column_count);
+	statistics->words = words;
+	return 0;
+}
 
-	ret = gpumon_table_init(&statistics->table, statistics->capacity, GPUMON_TABLE_WAYS);
+static int statistics_allocate(struct gpumon_statistics *statistics)
+{
+	int ret = gpumon_table_init(&statistics->table, statistics->capacity, GPUMON_TABLE_WAYS);
+	u32 rows;
+
 	if (ret)
 		return ret;
 	rows = statistics->table.slots;
@@ -73,24 +73,23 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 	if (!statistics->rows || !statistics->gauges || !statistics->opened_gauges ||
 	    !statistics->closed_gauges)
 		return -ENOMEM;
-	return gpumon_counters_init(&statistics->counters, rows, sums, words - sums, 0);
+	return gpumon_counters_init(&statistics->counters, rows, statistics->sums,
+				    statistics->words - statistics->sums, 0);
 }
 
-/**
- * gpumon_statistics_exit - free a table
- * @statistics: table, may be half allocated
- *
- * Context: may sleep, no probe may run.
- */
-void gpumon_statistics_exit(struct gpumon_statistics *statistics)
+/* May be half allocated; is as it was before. */
+static void statistics_free(struct gpumon_statistics *statistics)
 {
 	gpumon_counters_free(&statistics->counters);
 	kvfree(statistics->closed_gauges);
 	kvfree(statistics->opened_gauges);
 	kvfree(statistics->gauges);
 	kvfree(statistics->rows);
+	statistics->closed_gauges = NULL;
+	statistics->opened_gauges = NULL;
+	statistics->gauges = NULL;
+	statistics->rows = NULL;
 	gpumon_table_free(&statistics->table);
-	kfree(statistics->places);
 }
 
 /**
@@ -123,10 +122,11 @@ static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
 	if (slot == GPUMON_NONE)
 		return slot;
 	row = &statistics->rows[slot];
-	/* Two CPUs that learn it at once write the same. Pairs with gpumon_row_read(). */
+	/* Two CPUs that learn it at once write the same. */
 	if (!smp_load_acquire(&row->ready)) {
 		for (i = 0; i < GPUMON_LABELS; i++)
 			strscpy(row->label[i], label[i] ?: "", GPUMON_LABEL_LEN);
+		/* Pairs with gpumon_row_read(). */
 		smp_store_release(&row->ready, true);
 		atomic_add(2, &statistics->generation);
 	}
@@ -233,8 +233,7 @@ bool gpumon_row_column_known(const struct gpumon_statistics *statistics, u32 row
 {
 	const struct gpumon_column *described = &statistics->columns[column];
 
-	return gpumon_column_known(described) &&
-	       (!described->known_of || described->known_of(row));
+	return gpumon_column_known(described) && (!described->known_of || described->known_of(row));
 }
 
 /**
@@ -330,7 +329,7 @@ void gpumon_row_distribution(const struct gpumon_statistics *statistics, u32 col
 }
 
 /**
- * gpumon_groups_init - allocate the tables of all groups
+ * gpumon_groups_init - lay out the tables of all groups
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM, then gpumon_groups_exit() frees what was allocated.
@@ -344,10 +343,50 @@ int gpumon_groups_init(void)
 	for (g = 0; g < gpumon_group_count && !ret; g++) {
 		group = gpumon_groups[g];
 		for (i = 0; i < group->statistics_count && !ret; i++)
-			ret = gpumon_statistics_init(group->statistics[i]);
-		for (i = 0; i < group->track_count && !ret; i++)
-			ret = gpumon_track_init(group->tracks[i]);
+			ret = statistics_layout(group->statistics[i]);
 	}
+	return ret;
+}
+
+static void group_free(struct gpumon_group *group)
+{
+	unsigned int i;
+
+	for (i = 0; i < group->statistics_count; i++)
+		statistics_free(group->statistics[i]);
+	for (i = 0; i < group->track_count; i++)
+		gpumon_track_exit(group->tracks[i]);
+	group->allocated = false;
+}
+
+/**
+ * gpumon_group_allocate - memory for the tables of a group, if it has none yet
+ * @group: group
+ *
+ * Called when the first module of the group is there: who has no such GPU pays
+ * nothing for it. What was counted stays until gpumon is unloaded.
+ *
+ * Context: may sleep, gpumon_probe_lock held, no probe of the group runs.
+ * Return: 0 or -ENOMEM, then nothing is allocated.
+ */
+int gpumon_group_allocate(struct gpumon_group *group)
+{
+	unsigned int i;
+	int ret = 0;
+
+	if (group->allocated)
+		return 0;
+	/* Readers see all of a table or none of it. */
+	mutex_lock(&gpumon_period_lock);
+	for (i = 0; i < group->statistics_count && !ret; i++)
+		ret = statistics_allocate(group->statistics[i]);
+	for (i = 0; i < group->track_count && !ret; i++)
+		ret = gpumon_track_init(group->tracks[i]);
+	if (ret)
+		group_free(group);
+	else
+		group->allocated = true;
+	mutex_unlock(&gpumon_period_lock);
 	return ret;
 }
 
@@ -358,15 +397,14 @@ int gpumon_groups_init(void)
  */
 void gpumon_groups_exit(void)
 {
-	const struct gpumon_group *group;
+	struct gpumon_group *group;
 	unsigned int g, i;
 
 	for (g = 0; g < gpumon_group_count; g++) {
 		group = gpumon_groups[g];
+		group_free(group);
 		for (i = 0; i < group->statistics_count; i++)
-			gpumon_statistics_exit(group->statistics[i]);
-		for (i = 0; i < group->track_count; i++)
-			gpumon_track_exit(group->tracks[i]);
+			kfree(group->statistics[i]->places);
 	}
 }
 

@@ -92,6 +92,8 @@ struct gpumon_place {
  * @opened_gauges: their levels at the beginning of the closed period
  * @closed_gauges: their levels at its end, where the one that runs begins
  * @places: where the words of the columns lie
+ * @sums: words of a row that are sums
+ * @words: all words of a row
  * @generation: changes when a row comes, never 0
  */
 struct gpumon_statistics {
@@ -109,6 +111,8 @@ struct gpumon_statistics {
 	s64 *opened_gauges;
 	s64 *closed_gauges;
 	struct gpumon_place *places;
+	u32 sums;
+	u32 words;
 	atomic_t generation;
 };
 
@@ -126,11 +130,10 @@ struct gpumon_group;
 
 int gpumon_groups_init(void);
 void gpumon_groups_exit(void);
+int gpumon_group_allocate(struct gpumon_group *group);
 size_t gpumon_groups_bytes(void);
 void gpumon_groups_close(void);
 void gpumon_group_forget(const struct gpumon_group *group);
-int gpumon_statistics_init(struct gpumon_statistics *statistics);
-void gpumon_statistics_exit(struct gpumon_statistics *statistics);
 size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics);
 void gpumon_statistics_close(struct gpumon_statistics *statistics);
 void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics);

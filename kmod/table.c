@@ -36,7 +36,7 @@ int gpumon_table_init(struct gpumon_table *table, u32 slots, u32 ways)
 void gpumon_table_free(struct gpumon_table *table)
 {
 	kvfree(table->keys);
-	table->keys = NULL;
+	memset(table, 0, sizeof(*table));
 }
 
 /**
@@ -83,7 +83,10 @@ u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created)
 	u64 old;
 
 	*created = false;
-	slot = gpumon_table_find(table, home, key, table->ways);
+	/* A constant makes it a row of compares. */
+	slot = likely(table->ways == GPUMON_TABLE_WAYS) ?
+		       gpumon_table_find(table, home, key, GPUMON_TABLE_WAYS) :
+		       gpumon_table_find(table, home, key, table->ways);
 	if (slot != GPUMON_NONE)
 		return slot;
 	for (slot = home; slot < home + table->ways; slot++) {

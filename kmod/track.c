@@ -31,6 +31,7 @@ int gpumon_track_init(struct gpumon_track *track)
 void gpumon_track_exit(struct gpumon_track *track)
 {
 	kvfree(track->entries);
+	track->entries = NULL;
 	gpumon_table_free(&track->table);
 }
 

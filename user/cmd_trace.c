@@ -33,6 +33,7 @@
  * @ended_by_others: the ring was switched off under us
  * @rings: names of the rings and rows, re-read now and then as they come and go
  * @rings_ns: when they were last read
+ * @events_ns: when the last events were
  * @row_text: labels of the row that was last looked up
  */
 struct trace_run {
@@ -44,6 +45,7 @@ struct trace_run {
 	struct gpumon_event_ring before;
 	struct gpumon_model rings;
 	uint64_t rings_ns;
+	uint64_t events_ns;
 	char row_text[128];
 	uint64_t duration_ns;
 	bool no_enable;
@@ -105,18 +107,17 @@ static const struct gpumon_row *model_row(const struct gpumon_model *model, cons
 	return NULL;
 }
 
-static const char *find_row(void *data, const char *group, const char *table, unsigned int number,
-			    uint64_t time_ns)
+static const char *find_row(void *data, const char *group, const char *table, unsigned int number)
 {
 	struct trace_run *run = data;
 	const struct gpumon_row *row = model_row(&run->rings, group, table, number);
 	struct gpumon_error err;
 
 	/*
-	 * Rows stay, and are there before their first event is: only one that came after the last
-	 * look is looked up again. Events come many at a time, so that is not for each of them.
+	 * Rows stay, and are there before their first event can be read: it is enough to look
+	 * again once after each reading. An event's time says less, it may be that of its begin.
 	 */
-	if (!row && time_ns >= run->rings_ns) {
+	if (!row && run->events_ns >= run->rings_ns) {
 		(void)read_rings(run, &err);
 		row = model_row(&run->rings, group, table, number);
 	}
@@ -155,6 +156,7 @@ static int read_available(struct trace_run *run, bool *again, struct gpumon_erro
 		const struct gpumon_event *events;
 		ssize_t n = gpumon_event_reader_read(&run->reader, &events);
 
+		run->events_ns = gpumon_monotonic_ns();
 		*again = n > 0;
 		if (n == -EAGAIN) {
 			gpumon_trace_drained(run->trace, now);

@@ -24,7 +24,7 @@ static bool is_bytes(const char *name)
 
 static bool is_rate(const char *name)
 {
-	return name && ends_with(name, "_mhz");
+	return name && ends_with(name, "_millihertz");
 }
 
 const char *gpumon_format_by_name(char *buf, const char *name, struct gpumon_value value)
@@ -74,7 +74,7 @@ const char *gpumon_format_title(char *buf, const char *name, const char *ending)
 	if (is_time(name))
 		length -= strlen("_ns");
 	else if (is_rate(name))
-		length -= strlen("_mhz");
+		length -= strlen("_millihertz");
 	for (i = 0; i < length && i < room; i++) {
 		unsigned char c = (unsigned char)name[i];
 

@@ -9,7 +9,7 @@
 #define GPUMON_TITLE_LEN 64
 
 /*
- * "queue_ns": time; "bytes", "moved_bytes": bytes; "refresh_mhz": millihertz, shown as Hz; else
+ * "queue_ns": time; "bytes", "moved_bytes": bytes; "refresh_millihertz": millihertz, shown as Hz; else
  * plain. All write GPUMON_FORMAT_LEN and return buf.
  */
 const char *gpumon_format_by_name(char *buf, const char *name, struct gpumon_value value);

@@ -100,8 +100,7 @@ static const char *trace_row(const struct gpumon_trace *trace, const struct gpum
 		return NULL;
 	return trace->options.find_row(trace->options.find_ring_data,
 				       gpumon_trace_event_group(event->event),
-				       gpumon_trace_event_table(event->event), event->ring,
-				       event->time_ns);
+				       gpumon_trace_event_table(event->event), event->ring);
 }
 
 /* The whole of the labels, or one of them. */
@@ -256,8 +255,7 @@ static void print_words_line(struct gpumon_trace *trace, const struct gpumon_eve
 	else if (event->ring != UINT16_MAX)
 		snprintf(about, sizeof(about), "#%u", event->ring);
 	fprintf(out, "%12s  %s%-24s%s  %-*s  %9s  ", time, colour, label,
-		*colour ? gpumon_term_reset(term) : "", (int)trace->options.ring_width, about,
-		"-");
+		*colour ? gpumon_term_reset(term) : "", (int)trace->options.ring_width, about, "-");
 	gpumon_trace_print_words(out, event);
 	if (joined->submitter_known) {
 		gpumon_format_name(comm, sizeof(comm), joined->comm[0] ? joined->comm : NULL);

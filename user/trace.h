@@ -32,8 +32,7 @@
  * @jobs_max: jobs remembered for joining at most
  * @ring_width: columns for the ring, 0 for a usual width
  * @find_ring: name of a ring by its number; NULL if unknown
- * @find_row: labels of a row of a table of statistics as of a time, with '/' between; NULL if
- *	unknown
+ * @find_row: labels of a row of a table of statistics, with '/' between; NULL if unknown
  * @find_ring_data: for @find_ring and @find_row
  */
 struct gpumon_trace_options {
@@ -51,8 +50,7 @@ struct gpumon_trace_options {
 	size_t jobs_max;
 	unsigned int ring_width;
 	const struct gpumon_ring *(*find_ring)(void *data, unsigned int id);
-	const char *(*find_row)(void *data, const char *group, const char *table, unsigned int row,
-				uint64_t time_ns);
+	const char *(*find_row)(void *data, const char *group, const char *table, unsigned int row);
 	void *find_ring_data;
 };
 

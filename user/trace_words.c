@@ -73,24 +73,25 @@ static void print_word(FILE *out, const char *name, uint64_t word)
 {
 	struct gpumon_value value = value_of(name, word);
 	char text[GPUMON_FORMAT_LEN];
-	size_t length;
+	size_t time = without(name, "_ns"), bytes = without(name, "_bytes");
+	size_t hex = without(name, "_hex"), length = time + bytes + hex;
 
-	if ((length = without(name, "_ns"))) {
+	if (time) {
 		gpumon_format_ns(text, sizeof(text), value);
-	} else if ((length = without(name, "_bytes"))) {
+	} else if (bytes) {
 		gpumon_format_bytes(text, sizeof(text), value);
 	} else {
-		length = without(name, "_hex");
 		if (!value.known)
 			snprintf(text, sizeof(text), "-");
-		else if (length)
+		else if (hex)
 			snprintf(text, sizeof(text), "0x%" PRIx64, word);
 		else if (word == UINT64_MAX && !strcmp(name, "target_pages"))
 			snprintf(text, sizeof(text), "all");
 		else
 			snprintf(text, sizeof(text), "%" PRId64, (int64_t)word);
-		length = length ? length : strlen(name);
 	}
+	if (!length)
+		length = strlen(name);
 	fprintf(out, "%.*s %s", (int)length, name, text);
 }
 

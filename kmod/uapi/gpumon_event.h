@@ -20,6 +20,8 @@
  *                  killed: time spent in the queue in ns.
  *                  error: 0, or with GPUMON_EVENT_F_LATENCY the time since the job was
  *                  run, where its end was not seen; the error field has the errno.
+ *                  others: the first of four words, see GPUMON_EVENT_WORDS; a word
+ *                  that is not known is all ones.
  *                  lost: number of events that were overwritten on this CPU before
  *                  the next record of the same CPU.
  */

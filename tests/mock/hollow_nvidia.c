@@ -40,7 +40,7 @@ static long result;
 	X(long, nvidia_unlocked_ioctl,                                                   \
 	  (struct file *file, unsigned int cmd, unsigned long i_arg))                    \
 	X(int, nvidia_mmap, (struct file *file, struct vm_area_struct *vma))             \
-	X(unsigned int, nvidia_poll, (struct file *file, poll_table *wait))              \
+	X(unsigned int, nvidia_poll, (struct file *file, struct poll_table_struct *wait))              \
 	X(vm_fault_t, nvidia_fault, (struct vm_fault *vmf))                              \
 	X(irqreturn_t, nvidia_isr, (int irq, void *arg))                                 \
 	X(irqreturn_t, nvidia_isr_msix, (int irq, void *arg))                            \
@@ -69,10 +69,10 @@ static long result;
 	X(nv_pci_remove, (struct pci_dev *pci_dev))
 /* clang-format on */
 
-#define FUNCTION(type, name, arguments)         \
-	static hollow type name arguments       \
-	{                                       \
-		return (type)READ_ONCE(result); \
+#define FUNCTION(type, name, arguments)                 \
+	static hollow type name arguments               \
+	{                                               \
+		return (__force type)READ_ONCE(result); \
 	}
 #define PROCEDURE(name, arguments)        \
 	static hollow void name arguments \
@@ -85,7 +85,7 @@ PROCEDURES(PROCEDURE)
 /* As many arguments as are in registers. */
 typedef long (*hollow_t)(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 
-#define ENTRY_F(type, name, arguments) { #name, (hollow_t)(void *)name },
+#define ENTRY_F(type, name, arguments) { #name, (__force hollow_t)(void *)name },
 #define ENTRY_P(name, arguments)       { #name, (hollow_t)(void *)name },
 static const struct {
 	const char *name;

@@ -22,7 +22,7 @@ RING = GPU, "gfx_0.0.0"
 
 def registers():
     return {(r["device_id"], r["range"]): (r["reads"], r["writes"])
-            for r in lab.stats()["amdgpu_registers.registers"]}
+            for r in lab.stats().get("amdgpu_registers.registers", [])}
 
 
 def ring_row():
@@ -32,8 +32,11 @@ def ring_row():
 lab.step("gpumon first: it waits, with nothing known of a driver that is not there")
 lab.load_gpumon()
 lab.equal(amdgpu.state(), "waiting", "state before amdgpu")
-lab.equal({p["state"] for p in amdgpu.probes().values()}, {"waiting"}, "its probes")
-lab.equal(amdgpu.tables(), {t: {} for t in amdgpu.LABELS}, "tables")
+lab.equal(amdgpu.probes(), {}, "its probes in stats")
+with Gpumon() as g:
+    lab.equal({p["state"] for p in g.probe_rows() if p["group"] == "amdgpu"}, {"waiting"},
+              "its probes")
+lab.equal([s for s in lab.stats() if s.startswith("amdgpu")], [], "tables")
 fire.load_drivers("amdgpu")
 lab.equal(amdgpu.state(), "attached", "state with amdgpu")
 f = fire.Fire()

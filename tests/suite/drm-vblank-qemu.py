@@ -101,9 +101,9 @@ for module in "bochs", "virtio-gpu":
     lab.check(row["off_gaps"] <= 1 and row["late"] <= late + 1, "off gaps %d, late %d" %
               (row["off_gaps"], row["late"]))
     histogram(row, "interval_ns", intervals, device)
-    lab.equal(row["refresh_mhz"]["now"], rate(intervals), "rate")
-    lab.within(row["refresh_mhz"]["now"], 40000, 80000, "rate of a display at 60 Hz")
-    print("%s: %d mHz" % (device, row["refresh_mhz"]["now"]))
+    lab.equal(row["refresh_millihertz"]["now"], rate(intervals), "rate")
+    lab.within(row["refresh_millihertz"]["now"], 40000, 80000, "rate of a display at 60 Hz")
+    print("%s: %d mHz" % (device, row["refresh_millihertz"]["now"]))
     for r in g.statistics()["drm_vblank.crtcs"]:
         if r["device"] != device:
             lab.equal((r["vblanks"], r["queued"]), (0, 0), "vblanks, queued of " + r["device"])

@@ -142,11 +142,11 @@ mark, closed = len(vblank.log(0, 0)), g.reset()["closed"]
 run([(0, 0)], 1)
 intervals = follow(vblank.log(0, 0)[mark - 1:])[0]
 late = rows(g)[0, 0]
-lab.equal(late["refresh_mhz"]["now"], rate(intervals), "rate after a reset")
+lab.equal(late["refresh_millihertz"]["now"], rate(intervals), "rate after a reset")
 histogram(late, "interval_ns", intervals, "a new period")
 last = [r for r in g.statistics(closed)["drm_vblank.crtcs"]
         if (r["device"], r["crtc"]) == ("fire_vblank.0", 0)]
-lab.equal([r["refresh_mhz"]["now"] for r in last], [row["refresh_mhz"]["now"]],
+lab.equal([r["refresh_millihertz"]["now"] for r in last], [row["refresh_millihertz"]["now"]],
           "rate of the period before")
 
 lab.step("another device of the name, with another rate")
@@ -155,7 +155,7 @@ vblank.load(devices=1, crtcs=2, refresh_hz=10, paused=1)
 vblank.command("hold", 0, 0)
 vblank.command("step", 0, 0, 10)
 row = rows(g)[0, 0]
-lab.equal((row["late"], row["missed"], row["refresh_mhz"]["now"]),
+lab.equal((row["late"], row["missed"], row["refresh_millihertz"]["now"]),
           (late["late"], late["missed"], 10000), "late, missed, rate")
 lab.equal(row["vblanks"], late["vblanks"] + 10, "vblanks")
 g.close()

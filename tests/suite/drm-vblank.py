@@ -69,7 +69,7 @@ for i, key in enumerate(KEYS):
     for column in "min", "max":
         lab.equal(row["interval_ns"][column], period, "interval, %s" % column)
         lab.equal(row["jitter_ns"][column], 0, "jitter, %s" % column)
-    lab.equal(row["refresh_mhz"]["now"], 60000, "refresh rate")
+    lab.equal(row["refresh_millihertz"]["now"], 60000, "refresh rate")
 changes = Changes(g)
 
 lab.step("interrupts that do not come are missed")
@@ -93,7 +93,7 @@ found = changes.are("interrupts off", {(0, 1): {"vblanks": 4, "off_gaps": 1},
 for key in KEYS:
     lab.equal(found[key]["vblanks"], vblank.account()[key]["vblanks"], "vblanks of %s" % (key,))
     lab.equal(found[key]["missed"], vblank.account()[key]["missed"], "missed of %s" % (key,))
-    lab.equal((found[key]["late"], found[key]["refresh_mhz"]["now"]), (0, 60000), "late, rate")
+    lab.equal((found[key]["late"], found[key]["refresh_millihertz"]["now"]), (0, 60000), "late, rate")
 
 lab.step("clients of all displays ask for the same sequence")
 account = vblank.account()

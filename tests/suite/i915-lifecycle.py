@@ -25,8 +25,12 @@ def state():
 lab.step("gpumon first, i915 later")
 lab.load_gpumon()
 lab.equal(state(), "waiting", "group without i915")
-for name, p in i915_rows.probes().items():
-    lab.equal((p["state"], p["reason"]), ("waiting", "module i915 is not loaded"), name)
+lab.equal(i915_rows.probes(), {}, "probes in stats, which is silent about what never was there")
+with Gpumon() as g:
+    rows = [p for p in g.probe_rows() if p["group"] == "i915"]
+    lab.check(rows, "no probes")
+    for p in rows:
+        lab.equal((p["state"], p["reason"]), ("waiting", "module i915 is not loaded"), p["probe"])
 fire.load_drivers("i915")
 lab.equal(state(), "attached", "group with i915")
 
@@ -161,5 +165,5 @@ lab.step("off at load")
 lab.rmmod("gpumon")
 lab.load_gpumon(i915=0)
 work()
-lab.equal((state(), i915_rows.rows("memory")), ("off", {}), "with i915=0")
+lab.equal((state(), "i915.memory" in lab.stats()), ("off", False), "with i915=0")
 f.close()

@@ -47,11 +47,13 @@ def find(field):
 def check_fields():
     """Every row is right; number of fields that are known."""
     rows = lab.stats()["layouts"]
+    # Of groups whose driver never was there it is silent.
+    fields = [f for f in FIELDS if f["module"] in come]
     lab.equal([(r["module"], r["member"]) for r in rows],
-              [(f["module"] or "vmlinux", "%s.%s" % (f["type"], f["member"])) for f in FIELDS],
+              [(f["module"] or "vmlinux", "%s.%s" % (f["type"], f["member"])) for f in fields],
               "fields")
     known = 0
-    for field, row in zip(FIELDS, rows):
+    for field, row in zip(fields, rows):
         what = "%s %s" % (row["module"], row["member"])
         if field["module"] and not lab.loaded(field["module"]):
             should = None, None, "module %s is not loaded" % field["module"]
@@ -66,11 +68,13 @@ lab.check(FIELDS, "no group has a field")
 
 lab.step("gpumon first")
 lab.load_gpumon()
+come = set()
 before = check_fields()
+come = {"amdgpu", "i915"}
 lab.run("modprobe", "amdgpu", timeout=200)
 lab.run("modprobe", "i915", timeout=200)
 known = check_fields()
-print("%d of %d fields known" % (known, len(FIELDS)))
+print("%d fields known" % known)
 for module in "amdgpu", "i915":
     lab.check(any(r["module"] == module and r["offset"] is not None
                   for r in lab.stats()["layouts"]), "no field of %s is known" % module)

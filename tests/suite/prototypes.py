@@ -16,6 +16,7 @@ import btf
 import canonical
 import gpumon_ko
 import lab
+from gpumon_netlink import Gpumon
 
 SUFFIXES = ".isra.0", ".constprop.0", ".part.0"
 TRACING = "/sys/kernel/tracing"
@@ -108,7 +109,12 @@ def expected(probe, functions):
 def check_states():
     """Every probe is in the state that the kernel's BTF and symbols say; number by state."""
     sections = lab.stats()
-    rows = iter(sections["probes"])
+    with Gpumon() as g:
+        everything = g.probe_rows()
+    told = [r for r in everything if any(p["group"] == r["group"] for p in sections["probes"])]
+    lab.equal([{k: p[k] for k in everything[0]} for p in sections["probes"]], told,
+              "probes in stats and netlink")
+    rows = iter(everything)
     functions = symbols()
     states = collections.Counter()
     for group in GROUPS:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: own-boot timeout=200
 """Every probe, statistic and event that Documentation/bpftrace-scripts.md names is there."""
 import os
 import re
@@ -8,6 +8,9 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
+import fire
+import nvidia
+from gpumon_netlink import Gpumon
 from lab import BUILD, STATS, check, equal, load_gpumon, read, step
 
 DOCUMENT = BUILD + "/Documentation/bpftrace-scripts.md"
@@ -64,6 +67,11 @@ def missing(place, there, probes, events):
 
 
 load_gpumon()
+# Of a driver that never was there, stats is silent.
+fire.load_drivers("amdgpu", "i915")
+nvidia.load("580")
+with Gpumon() as g:
+    g.group_set("amdgpu_registers", 1)
 there, probes = names_there()
 events = set(re.findall(r"(?m)^\s*X\(\d+, \w+, \"(\w+)\"", read(EVENTS)))
 check(len(there) > 100 and len(probes) > 50 and len(events) > 40,

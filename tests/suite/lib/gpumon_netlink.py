@@ -329,6 +329,18 @@ class Gpumon(Socket):
             g.setdefault("probe", [])
         return groups
 
+    def probe_rows(self):
+        """Rows as stats has them of probes, also those of drivers that never were there."""
+        names = {}
+        for what in "ATTACH_STATE", "PROBE_KIND":
+            prefix = "GPUMON_%s_" % what
+            names[what] = {n: name[len(prefix):].lower() for name, n in self.number.items()
+                           if name.startswith(prefix) and not name.endswith("_MAX")}
+        return [{"group": g["name"], "probe": p["name"], "module": p["module"],
+                 "kind": names["PROBE_KIND"][p["kind"]],
+                 "state": names["ATTACH_STATE"][p["state"]], "reason": p.get("reason") or None}
+                for g in self.groups() for p in g["probe"]]
+
     def group_set(self, name, enabled):
         self.do("GROUP_SET", "GROUP", string(self.a("GROUP_NAME"), name) +
                 u32(self.a("GROUP_ENABLED"), enabled))

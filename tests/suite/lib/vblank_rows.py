@@ -80,4 +80,4 @@ def same_as_log(row, records, what):
     same(row, what, vblanks=len(records), missed=missed, late=late, repeated=0)
     histogram(row, "interval_ns", intervals, what)
     histogram(row, "jitter_ns", jitter, what)
-    lab.equal(row["refresh_mhz"]["now"], rate(intervals), "refresh rate of " + what)
+    lab.equal(row["refresh_millihertz"]["now"], rate(intervals), "refresh rate of " + what)
