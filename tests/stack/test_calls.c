@@ -327,6 +327,20 @@ static void loading(void)
 	dlclose(library);
 }
 
+static void lazily(void)
+{
+	void *library = dlopen("./lazy_user.so", RTLD_LAZY);
+	int (*function)(void);
+
+	what = "a function that the loader calls at another one's first call";
+	if (!library) {
+		SAY(false, what, "%s", dlerror());
+		return;
+	}
+	*(void **)&function = dlsym(library, "lazy_call");
+	SAY(function() == 8, "it is called", "it is not");
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -363,5 +377,6 @@ int main(void)
 	what = "a child's exit";
 	in_child(exit_function);
 	loading();
+	lazily();
 	return test_end();
 }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Calls it through its PLT. */
+int lazily_chosen(void);
+int lazy_call(void);
+
+int lazy_call(void)
+{
+	return lazily_chosen() + 1;
+}
