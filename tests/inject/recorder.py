@@ -252,8 +252,8 @@ class Recorder:
         self.socket.close()
         try:
             os.unlink(self.path)
-        except OSError:
-            pass
+        except (OSError, ValueError):
+            pass  # an abstract address is no file
 
 
 def attach(address, blocks=512, interval=0.005, **settings):
