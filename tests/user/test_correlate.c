@@ -253,7 +253,7 @@ static void check_losses(struct program_options options)
 			for (unsigned int side = 0; side < 4; side++) {
 				options.seed = 1 + t + 4 * r + 64 * side + options.order * 1024;
 				options.threads = thread_counts[t];
-				options.calls = 4800 / options.threads;
+				options.calls = 3200 / options.threads;
 				options.loss = (struct program_loss){
 					.launches = side & 1 ? rates[r] : 0,
 					.works = side & 2 ? rates[r] : 0,
@@ -342,7 +342,7 @@ static void test_hits_in_static_runtime(void **state)
 					       .order = PROGRAM_SHUFFLED });
 }
 
-/* Over the end of 32 bits in the middle; then some times, 1024 or 4096 calls a turn. */
+/* Over the end of 32 bits in the middle; then some times, 1024 or 2048 calls a turn. */
 static void test_ids_go_round(void **state)
 {
 	(void)state;
@@ -355,7 +355,7 @@ static void test_ids_go_round(void **state)
 					       .order = PROGRAM_SHUFFLED });
 	check_losses((struct program_options){ .streams = 1, .stride = 1 << 22, .first_id = 7 });
 	check_losses((struct program_options){
-		.streams = 1, .stride = 1 << 20, .first_id = 7, .by_hits = true });
+		.streams = 1, .stride = 1 << 21, .first_id = 7, .by_hits = true });
 }
 
 /* A long recording with losses: what waits stays small, what is kept too. */
@@ -363,7 +363,7 @@ static void test_memory(void **state)
 {
 	const struct program_options options = { .seed = 5,
 						 .threads = 4,
-						 .calls = 150000,
+						 .calls = 60000,
 						 .streams = 2,
 						 .stride = 7,
 						 .first_id = 1,
