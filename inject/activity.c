@@ -139,4 +139,3 @@ void inject_activity_drain(struct inject_thread *thread)
 	    dropped)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_CUPTI_DROPPED, dropped);
 }
-

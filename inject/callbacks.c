@@ -53,8 +53,7 @@ static unsigned int walk(struct inject_thread *thread, unsigned int room, bool *
 		return gpumon_stack_walk(thread->frames, room, truncated);
 	intern.frame = python_frame;
 	intern.context = thread;
-	intern.generation =
-		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	intern.generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
 	return gpumon_python_stack(thread->frames, room, truncated, &intern);
 }
 
@@ -79,7 +78,8 @@ uint32_t inject_stack_here(struct inject_thread *thread)
 static uint32_t name_of(struct inject_thread *thread, unsigned int domain, uint32_t id,
 			const CUpti_CallbackData *data)
 {
-	uint64_t generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	uint64_t generation =
+		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
 	uint64_t known = atomic_load_explicit(&names[domain][id], memory_order_relaxed);
 	const char *name = NULL;
 
@@ -207,7 +207,7 @@ static inline void leave(struct inject_thread *thread, unsigned int domain,
 }
 
 /* Calls that change what is recorded. */
-#define CONTROL                                                                            \
+#define CONTROL                                                                              \
 	(INJECT_CLASS_PROFILER_ON | INJECT_CLASS_PROFILER_OFF | INJECT_CLASS_CAPTURE_BEGIN | \
 	 INJECT_CLASS_CAPTURE_END)
 
@@ -236,8 +236,7 @@ static inline bool is_nested(const CUpti_CallbackData *data, uint16_t class, boo
 	struct inject_thread *thread = inject_self;
 	struct inject_call *call;
 
-	if (INJECT_UNLIKELY(!thread ||
-			    atomic_load_explicit(&thread->inside, memory_order_relaxed)))
+	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
 		return false;
 	call = &thread->call;
 	if (!call->open || call->correlation != data->correlationId)

@@ -47,7 +47,8 @@ static bool prepare(void)
 {
 	if (is_prepared)
 		return true;
-	if (!inject_thread_setup() || !gpumon_stack_init() || pthread_atfork(NULL, NULL, after_fork))
+	if (!inject_thread_setup() || !gpumon_stack_init() ||
+	    pthread_atfork(NULL, NULL, after_fork))
 		return false;
 	inject_callbacks_setup();
 	is_prepared = true;

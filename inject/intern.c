@@ -87,8 +87,7 @@ static inline uint32_t find(struct table *table, uint64_t hash, bool *is_mine)
 			break;
 		if (there)
 			continue;
-		if (atomic_load_explicit(&table->used, memory_order_relaxed) >=
-		    table->size / 4 * 3)
+		if (atomic_load_explicit(&table->used, memory_order_relaxed) >= table->size / 4 * 3)
 			return 0;
 		if (atomic_compare_exchange_strong(&entry->hash, &there, hash)) {
 			atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed);
@@ -109,8 +108,8 @@ static void *reserve(struct inject_thread *thread, size_t size)
 	void *room = gpumon_channel_reserve(&thread->writer, size);
 
 	if (!room)
-		gpumon_channel_lose(&inject_session.map,
-				    gpumon_channel_why(&thread->writer, size), 1);
+		gpumon_channel_lose(&inject_session.map, gpumon_channel_why(&thread->writer, size),
+				    1);
 	return room;
 }
 

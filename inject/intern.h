@@ -36,8 +36,8 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
  *
  * Return: the id; 0 where there are no frames, or where the table is full, which is counted.
  */
-uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frames, unsigned int count,
-			     bool truncated);
+uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frames,
+			     unsigned int count, bool truncated);
 
 /**
  * inject_intern_frame - id of a function that is no machine code

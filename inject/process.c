@@ -22,8 +22,7 @@ static size_t read_text(const char *path, char *text, size_t size)
 	ssize_t got;
 
 	if (fd >= 0) {
-		while (length < size - 1 &&
-		       (got = read(fd, text + length, size - 1 - length)) > 0)
+		while (length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0)
 			length += (size_t)got;
 		close(fd);
 	}

@@ -26,10 +26,10 @@ void inject_settings_bound(struct gpumon_message_settings *settings)
 {
 	settings->flush_ms =
 		bound(settings->flush_ms, FLUSH_MS_DEFAULT, FLUSH_MS_MIN, FLUSH_MS_MAX);
-	settings->stack_depth = bound(settings->stack_depth, STACK_DEPTH_DEFAULT, 1,
-				      GPUMON_STACK_DEPTH_MAX);
-	settings->buffer_mib = bound(settings->buffer_mib, BUFFER_MIB_DEFAULT, BUFFER_MIB_MIN,
-				     BUFFER_MIB_MAX);
+	settings->stack_depth =
+		bound(settings->stack_depth, STACK_DEPTH_DEFAULT, 1, GPUMON_STACK_DEPTH_MAX);
+	settings->buffer_mib =
+		bound(settings->buffer_mib, BUFFER_MIB_DEFAULT, BUFFER_MIB_MIN, BUFFER_MIB_MAX);
 	settings->range[sizeof(settings->range) - 1] = '\0';
 	if (settings->window > GPUMON_WINDOW_RANGE ||
 	    (settings->window == GPUMON_WINDOW_RANGE && !settings->range[0]))
@@ -38,8 +38,12 @@ void inject_settings_bound(struct gpumon_message_settings *settings)
 
 uint32_t inject_settings_rank(void)
 {
-	static const char *const names[] = { "RANK",	     "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-					     "PMI_RANK",     "MV2_COMM_WORLD_RANK",  "SLURM_PROCID",
+	static const char *const names[] = { "RANK",
+					     "OMPI_COMM_WORLD_RANK",
+					     "PMIX_RANK",
+					     "PMI_RANK",
+					     "MV2_COMM_WORLD_RANK",
+					     "SLURM_PROCID",
 					     "JSM_NAMESPACE_RANK" };
 	const char *text;
 	unsigned long rank;

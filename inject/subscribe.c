@@ -88,9 +88,10 @@ bool inject_subscribe(const char **why)
 		return false;
 	}
 	if (result != CUPTI_SUCCESS) {
-		snprintf(text, sizeof(text),
-			 "CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded",
-			 inject_cupti_result(result));
+		snprintf(
+			text, sizeof(text),
+			"CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded",
+			inject_cupti_result(result));
 		*why = text;
 		return false;
 	}
@@ -147,9 +148,9 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 		return false;
 	if (inject_session.record & GPUMON_RECORD_LATENCY) {
 		if (!at_start)
-			inject_session_note(thread,
-					    "no queued and submitted times: they have to be asked for "
-					    "before CUDA is initialised");
+			inject_session_note(
+				thread, "no queued and submitted times: they have to be asked for "
+					"before CUDA is initialised");
 		else if (inject_cupti.cuptiActivityEnableLatencyTimestamps)
 			check(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),
 			      "queued and submitted times");
@@ -294,7 +295,8 @@ void inject_subscribe_window(struct inject_thread *thread, bool on)
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMORY2, on, "memory");
 	if (record & GPUMON_RECORD_UNIFIED) {
 		if (!on)
-			enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, false, NULL);
+			enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, false,
+				    NULL);
 		else if (atomic_load(&inject_session.contexts) > 0)
 			inject_subscribe_unified_memory(thread);
 	}

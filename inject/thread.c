@@ -106,13 +106,12 @@ struct inject_thread *inject_thread_enter(bool any_time)
 	uint32_t generation;
 
 	/* Within already: a callback of a call that we make, or a signal handler's. */
-	if (INJECT_UNLIKELY(!thread ||
-			    atomic_load_explicit(&thread->inside, memory_order_relaxed)))
+	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
 		return NULL;
 	/* Either the one who ends the capture sees this, or this sees that it ends. */
 	atomic_store(&thread->inside, true);
-	if (INJECT_UNLIKELY(!atomic_load(any_time ? &inject_session.is_open :
-						    &inject_session.recording))) {
+	if (INJECT_UNLIKELY(
+		    !atomic_load(any_time ? &inject_session.is_open : &inject_session.recording))) {
 		inject_thread_leave(thread);
 		return NULL;
 	}

@@ -24,9 +24,9 @@ static void begin(void)
 	pthread_once(&once, initialise);
 }
 
-#define RUNTIME(name, version, launch, parameters, body)                                           \
-	(cudaError_t) mock_call(CUPTI_CB_DOMAIN_RUNTIME_API,                                       \
-				CUPTI_RUNTIME_TRACE_CBID_##name##_v##version, #name, launch,       \
+#define RUNTIME(name, version, launch, parameters, body)                                     \
+	(cudaError_t) mock_call(CUPTI_CB_DOMAIN_RUNTIME_API,                                 \
+				CUPTI_RUNTIME_TRACE_CBID_##name##_v##version, #name, launch, \
 				__builtin_return_address(0), parameters, body)
 
 static int launch_kernel(const void *parameters)

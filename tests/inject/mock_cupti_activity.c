@@ -507,8 +507,7 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
 {
 	*size = sizeof(size_t);
-	*(size_t *)value =
-		attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE ? 3200000 : 3;
+	*(size_t *)value = attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE ? 3200000 : 3;
 	return CUPTI_SUCCESS;
 }
 

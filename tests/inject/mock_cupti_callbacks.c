@@ -114,7 +114,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 	if (mock_is_subscribed)
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-	set_hooks = cuda ? (void (*)(const struct mock_hooks *))dlsym(cuda, "mock_set_hooks") : NULL;
+	set_hooks = cuda ? (void (*)(const struct mock_hooks *))dlsym(cuda, "mock_set_hooks") :
+			   NULL;
 	if (!set_hooks)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	callback = function;

@@ -355,7 +355,8 @@ int main(int argc, char **argv)
 			launch_deep("kernel_a", 12);
 		clock_gettime(CLOCK_MONOTONIC, &end);
 		printf("%.0f\n", ((double)(end.tv_sec - begin.tv_sec) * 1e9 +
-				  (double)(end.tv_nsec - begin.tv_nsec)) / count);
+				  (double)(end.tv_nsec - begin.tv_nsec)) /
+					 count);
 	} else if (strcmp(what, "quiet") == 0) {
 		printf("no CUDA here\n");
 		return 0;
