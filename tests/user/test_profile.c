@@ -461,7 +461,7 @@ static void test_two_captures(void **state)
 	struct fixture *fixture = *state;
 	struct capture_maker *other = capture_maker_new();
 	char second[600];
-	const char *paths[] = { fixture->path, second };
+	const char *const paths[2] = { fixture->path, second };
 	const struct gpumon_device_row *rows;
 	const struct gpumon_node *root;
 	unsigned int count;
