@@ -137,23 +137,36 @@ static __always_inline void add_frame(struct walk *w, __u64 pc)
 	w->hash ^= w->hash >> 29;
 }
 
+/* What is read lies between the two numbers of the address, in this order. */
+static __always_inline bool read_rule(__u64 pc, struct uprobe_rule *rule)
+{
+	const volatile struct uprobe_rule *found = bpf_map_lookup_elem(&rules, &pc);
+
+	if (!found || found->pc_again != pc)
+		return false;
+	rule->kind = found->kind;
+	rule->cfa = found->cfa;
+	rule->ra = found->ra;
+	rule->fp = found->fp;
+	return found->pc == pc;
+}
+
 /* Leave one function. 1: that was it. */
 static long step(__u32 index, struct walk *w)
 {
-	const struct uprobe_rule *rule;
-	__u64 key = w->pc, cfa, ra, fp = w->fp;
+	__u64 cfa, ra, fp = w->fp;
+	struct uprobe_rule rule;
 
-	rule = w->settled ? bpf_map_lookup_elem(&rules, &key) : NULL;
-	if (!rule) {
+	if (!w->settled || !read_rule(w->pc, &rule)) {
 		w->missed = 1;
 		return 1;
 	}
-	switch (rule->kind) {
+	switch (rule.kind) {
 	case UPROBE_RULE_SP:
-		cfa = w->sp + rule->cfa;
+		cfa = w->sp + rule.cfa;
 		break;
 	case UPROBE_RULE_FP:
-		cfa = w->fp + rule->cfa;
+		cfa = w->fp + rule.cfa;
 		break;
 	case UPROBE_RULE_END:
 		return 1;
@@ -162,12 +175,12 @@ static long step(__u32 index, struct walk *w)
 		return 1;
 	}
 	/* Frames lie one above the other; what does not would never end. */
-	if (cfa <= w->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)(cfa + rule->ra))) {
+	if (cfa <= w->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)(cfa + rule.ra))) {
 		w->flags |= UPROBE_TRUNCATED;
 		return 1;
 	}
-	if (rule->fp != UPROBE_FP_SAME &&
-	    bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + rule->fp)))
+	if (rule.fp != UPROBE_FP_SAME &&
+	    bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + rule.fp)))
 		fp = 0;
 	if (!ra)
 		return 1;
@@ -182,25 +195,50 @@ static long step(__u32 index, struct walk *w)
 	return 0;
 }
 
+/*
+ * Loops are functions called by the kernel's bpf_loop(): the verifier looks at
+ * them once, while it follows a loop of C round for round, some kernels' for minutes.
+ */
+struct comparison {
+	const struct uprobe_stack *a;
+	const struct uprobe_stack *b;
+	__u32 differs;
+};
+
+static long compare_frame(__u32 index, struct comparison *c)
+{
+	index &= UPROBE_DEPTH - 1;
+	c->differs = c->a->frames[index] != c->b->frames[index];
+	return c->differs;
+}
+
 static __noinline bool same(const struct uprobe_stack *known, const struct uprobe_stack *stack)
 {
-	__u32 i;
+	struct comparison c = { .a = known, .b = stack };
 
 	if (known->count != stack->count || known->flags != stack->flags)
 		return false;
-	for (i = 0; i < UPROBE_DEPTH; i++) {
-		if (i >= stack->count)
-			break;
-		if (known->frames[i] != stack->frames[i])
-			return false;
-	}
-	return true;
+	bpf_loop(stack->count & (2 * UPROBE_DEPTH - 1), compare_frame, &c, 0);
+	return !c.differs;
+}
+
+struct frames {
+	const struct uprobe_stack *from;
+	struct uprobe_stack *to;
+};
+
+static long copy_frame(__u32 index, struct frames *f)
+{
+	index &= UPROBE_DEPTH - 1;
+	f->to->frames[index] = f->from->frames[index];
+	return 0;
 }
 
 /* Userspace goes on from a copy of the thread's stack, and learns the rules that were missing. */
 static __noinline __u32 send_copy(const struct walk *w)
 {
 	struct uprobe_copy *copy;
+	struct frames frames;
 	__u64 address = w->sp;
 	__u32 id, done = 0;
 
@@ -216,11 +254,9 @@ static __noinline __u32 send_copy(const struct walk *w)
 	copy->stack.id = id;
 	copy->stack.count = w->count;
 	copy->stack.flags = w->flags | UPROBE_ONCE;
-	for (__u32 i = 0; i < UPROBE_DEPTH; i++) {
-		if (i >= w->count)
-			break;
-		copy->stack.frames[i] = w->stack->frames[i];
-	}
+	frames.from = w->stack;
+	frames.to = &copy->stack;
+	bpf_loop(w->count & (2 * UPROBE_DEPTH - 1), copy_frame, &frames, 0);
 	copy->sp = w->sp;
 	copy->fp = w->fp;
 	copy->reserved = 0;
@@ -248,18 +284,20 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 
 	if (size > UPROBE_DEPTH)
 		return 0;
+	/* Entries are never replaced: who has found one would find another's in its place. */
+	hash += current * 0x9e3779b97f4a7c15ull;
 	if (settled)
 		known = bpf_map_lookup_elem(&stacks, &hash);
-	if (known && known->type != current)
-		known = NULL;
-	if (known && !same(known, stack)) {
+	if (known && (known->type != current || !same(known, stack))) {
 		known = NULL;
 	} else if (!known && settled) {
 		/* Its id comes when it was sent, so that an id that is found always was. */
 		stack->type = current;
 		stack->id = 0;
-		if (!bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY))
-			known = bpf_map_lookup_elem(&stacks, &hash);
+		bpf_map_update_elem(&stacks, &hash, stack, BPF_NOEXIST);
+		known = bpf_map_lookup_elem(&stacks, &hash);
+		if (known && (known->type != current || !same(known, stack)))
+			known = NULL;
 	}
 	if (known && known->id) {
 		count(UPROBE_STACK_KNOWN);
@@ -355,25 +393,41 @@ static __always_inline void send_hit(const struct uprobe_hit *hit)
 									       UPROBE_SENT);
 }
 
+struct places {
+	__u64 ra;
+	__u64 ip;
+	__u64 inner;
+	__u64 ra_file;
+	__u64 ip_file;
+	__u64 inner_file;
+};
+
+static long look_up_range(__u32 index, struct places *p)
+{
+	const struct uprobe_range *range;
+
+	if (index >= range_count || index >= UPROBE_RANGES)
+		return 1;
+	range = &ranges[index];
+	if (p->ra >= range->start && p->ra < range->end)
+		p->ra_file = range->file;
+	if (p->ip >= range->start && p->ip < range->end)
+		p->ip_file = range->file;
+	if (p->inner >= range->start && p->inner < range->end)
+		p->inner_file = range->file;
+	return 0;
+}
+
 /*
  * Is it a function's own library that calls, be it the function of the last hit, or one that
  * was called within it?
  */
 static __noinline bool called_within(const struct uprobe_thread *thread, __u64 ra)
 {
-	__u64 caller = 0, last = 0, inner = 0;
+	struct places p = { .ra = ra, .ip = thread->ip, .inner = thread->inner };
 
-	for (__u32 i = 0; i < UPROBE_RANGES; i++) {
-		if (i >= range_count)
-			break;
-		if (ra >= ranges[i].start && ra < ranges[i].end)
-			caller = ranges[i].file;
-		if (thread->ip >= ranges[i].start && thread->ip < ranges[i].end)
-			last = ranges[i].file;
-		if (thread->inner >= ranges[i].start && thread->inner < ranges[i].end)
-			inner = ranges[i].file;
-	}
-	return caller && (caller == last || caller == inner);
+	bpf_loop(UPROBE_RANGES, look_up_range, &p, 0);
+	return p.ra_file && (p.ra_file == p.ip_file || p.ra_file == p.inner_file);
 }
 
 /*

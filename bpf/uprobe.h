@@ -95,16 +95,21 @@ enum uprobe_rule_kind {
 
 /**
  * struct uprobe_rule - of one return address
+ * @pc: it
  * @kind: enum uprobe_rule_kind
  * @cfa: from that register to the frame's upper end
  * @ra: from there to the return address
  * @fp: from there to the saved frame pointer, or UPROBE_FP_SAME
+ * @pc_again: @pc once more: an entry of a table that is deleted can be another one's before
+ *            who has found it has read it, and both would not be right then
  */
 struct uprobe_rule {
+	__u64 pc;
 	__s32 kind;
 	__s32 cfa;
 	__s32 ra;
 	__s32 fp;
+	__u64 pc_again;
 };
 
 /* Of the per-CPU counters. seen = nested + sent + lost_*, once nothing is pending */

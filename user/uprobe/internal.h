@@ -59,9 +59,7 @@ struct gpumon_uprobes {
 	uint32_t stack_ids_room;
 	struct gpumon_uprobe_once *once;
 	struct uprobe_copy *copy; /* of an event, to be worked on */
-	uint64_t *rules;	  /* return addresses that the kernel has rules for */
-	size_t rule_count;
-	size_t rule_room;
+	struct gpumon_uprobe_interned rules; /* return addresses that the kernel has them for */
 	uint64_t told[UPROBE_COUNTERS]; /* losses that were given out */
 	uint64_t lost_here;		/* stacks that were lost for want of memory here */
 };

@@ -329,13 +329,13 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 	gpumon_uprobe_process_free(&uprobes->process);
 	gpumon_uprobe_interned_free(&uprobes->strings);
 	gpumon_uprobe_interned_free(&uprobes->stacks);
+	gpumon_uprobe_interned_free(&uprobes->rules);
 	for (uint32_t i = 0; i < uprobes->function_count; i++)
 		free(uprobes->functions[i]);
 	free(uprobes->functions);
 	free(uprobes->stack_ids);
 	free(uprobes->once);
 	free(uprobes->copy);
-	free(uprobes->rules);
 	free(uprobes->root);
 	free(uprobes);
 }
