@@ -60,7 +60,8 @@ struct mock_hooks {
 	void (*nvtx)(unsigned int id, const char *name, const void *parameters, const void *result);
 	void (*work)(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
 		     uint64_t node, uint32_t graph, uint64_t bytes);
-	void (*wait)(void);
+	void (*wait)(uint32_t correlation);
+	void (*allocate)(uint32_t correlation, uint64_t address, uint64_t bytes);
 };
 
 struct mock_node {

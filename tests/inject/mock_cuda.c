@@ -359,7 +359,13 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 void mock_wait(void)
 {
 	if (hooks)
-		hooks->wait();
+		hooks->wait(correlation);
+}
+
+void mock_allocate(uint64_t address, uint64_t bytes)
+{
+	if (hooks)
+		hooks->allocate(correlation, address, bytes);
 }
 
 void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result)

@@ -9,6 +9,7 @@
 
 void mock_context(bool ends);
 void mock_wait(void);
+void mock_allocate(uint64_t address, uint64_t bytes);
 
 static void initialise(void)
 {
@@ -115,12 +116,17 @@ cudaError_t cudaDeviceSynchronize(void)
 	return RUNTIME(cudaDeviceSynchronize, 3020, false, NULL, wait_for_gpu);
 }
 
+static int allocate(const void *parameters)
+{
+	mock_allocate(0x7000, *(const size_t *)parameters);
+	return 0;
+}
+
 cudaError_t cudaMalloc(void **devPtr, size_t size)
 {
 	begin();
 	*devPtr = (void *)0x7000;
-	(void)size;
-	return RUNTIME(cudaMalloc, 3020, false, NULL, nothing);
+	return RUNTIME(cudaMalloc, 3020, false, &size, allocate);
 }
 
 cudaError_t cudaProfilerStart(void)

@@ -91,6 +91,15 @@ static size_t record_size(CUpti_ActivityKind kind)
 		return sizeof(mock_device);
 	case CUPTI_ACTIVITY_KIND_CONTEXT:
 		return sizeof(mock_context_record);
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivitySynchronization2) :
+					       sizeof(CUpti_ActivitySynchronization);
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivityMemory4) :
+					       sizeof(CUpti_ActivityMemory3);
+	case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivityUnifiedMemoryCounter3) :
+					       sizeof(CUpti_ActivityUnifiedMemoryCounter2);
 	case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
 		return sizeof(CUpti_ActivityAPI);
 	default:
@@ -215,9 +224,12 @@ static void *be_gpu(void *argument)
 }
 
 /* But for what never ends. */
-void mock_wait_for_gpu(void)
+void mock_wait_for_gpu(uint32_t correlation)
 {
+	CUpti_ActivitySynchronization *sync;
 	const struct task *task;
+	uint64_t start = now();
+	struct buffer *buffer;
 
 	pthread_mutex_lock(&lock);
 	for (;;) {
@@ -226,6 +238,51 @@ void mock_wait_for_gpu(void)
 		if (!task)
 			break;
 		pthread_cond_wait(&done, &lock);
+	}
+	if (is_enabled[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION]) {
+		sync = put(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, &buffer);
+		if (sync) {
+			sync->type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
+			sync->start = start;
+			sync->end = now();
+			sync->correlationId = correlation;
+			sync->contextId = 1;
+			sync->streamId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* An allocation, and a fault of managed memory at the same place. */
+void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes)
+{
+	CUpti_ActivityUnifiedMemoryCounter2 *fault;
+	CUpti_ActivityMemory3 *memory;
+	struct buffer *buffer;
+
+	pthread_mutex_lock(&lock);
+	memory = is_enabled[CUPTI_ACTIVITY_KIND_MEMORY2] ?
+			 put(CUPTI_ACTIVITY_KIND_MEMORY2, &buffer) :
+			 NULL;
+	if (memory) {
+		memory->memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+		memory->memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+		memory->correlationId = correlation;
+		memory->address = address;
+		memory->bytes = bytes;
+		memory->timestamp = now();
+		memory->contextId = 1;
+	}
+	fault = is_enabled[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER] ?
+			put(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, &buffer) :
+			NULL;
+	if (fault) {
+		fault->counterKind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
+		fault->value = bytes;
+		fault->start = now();
+		fault->end = fault->start + 5;
+		fault->address = address;
+		fault->dstId = 2;
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -516,6 +573,15 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t 
 	(void)size;
 	(void)value;
 	return mock_failure("cuptiActivitySetAttribute", (int)attribute);
+}
+
+CUptiResult
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+					   uint32_t count)
+{
+	(void)config;
+	(void)count;
+	return mock_failure("cuptiActivityConfigureUnifiedMemoryCounter", 0);
 }
 
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable)

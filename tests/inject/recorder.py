@@ -57,6 +57,8 @@ RECORDS = {
     42: ("set", "start_ns end_ns bytes node correlation device context stream graph value",
          "<4Q6I"),
     43: ("sync", "start_ns end_ns correlation context stream kind", "<2Q4I"),
+    44: ("memory", "time_ns address bytes correlation device context place", "<3Q3IH"),
+    45: ("unified", "start_ns end_ns value address kind from_device to_device", "<4Q3I"),
     81: ("window", "time_ns reason", "<QI"),
     82: ("note", "time_ns text", "<QI"),
 }
