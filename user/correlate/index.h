@@ -19,9 +19,13 @@ static inline uint32_t index_hash(const struct index *index, uint32_t correlatio
 	return (spread << 3 | (correlation & 7)) & index->mask;
 }
 
-static inline uint32_t index_next(const struct index *index, uint32_t slot)
+/*
+ * From a taken slot on in steps of the id's own: where launches of several times wait at once, as
+ * they do after a loss, long runs of taken slots lie over each other. Odd, to come to every slot.
+ */
+static inline uint32_t index_next(const struct index *index, uint32_t slot, uint32_t correlation)
 {
-	return (slot + 1) & index->mask;
+	return (slot + (correlation * 0x9e3779b1u >> 8 | 1)) & index->mask;
 }
 
 /* The slot of an id, or the free one where it belongs. */
@@ -32,7 +36,7 @@ static inline uint32_t *launch_slot(const struct join *join, uint32_t correlatio
 
 	while (index->slots[slot] &&
 	       join->launches[index->slots[slot] - 1].correlation != correlation)
-		slot = index_next(index, slot);
+		slot = index_next(index, slot, correlation);
 	return &index->slots[slot];
 }
 
@@ -42,7 +46,7 @@ static inline uint32_t *work_slot(const struct join *join, uint32_t correlation)
 	uint32_t slot = index_hash(index, correlation);
 
 	while (index->slots[slot] && join->works[index->slots[slot] - 1].correlation != correlation)
-		slot = index_next(index, slot);
+		slot = index_next(index, slot, correlation);
 	return &index->slots[slot];
 }
 
