@@ -130,7 +130,8 @@ void inject_activity_drain(struct inject_thread *thread)
 		buffer = pool + (size_t)which * BUFFER_SIZE;
 		if (thread)
 			inject_convert(thread, buffer, valid_bytes[which]);
-		memset(buffer, 0, valid_bytes[which]);
+		/* CUPTI was told that buffers are zero; it may have begun a record behind the last. */
+		memset(buffer, 0, BUFFER_SIZE);
 		push(&free_buffers, which);
 		atomic_fetch_add_explicit(&at_home, 1, memory_order_relaxed);
 	}

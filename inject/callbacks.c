@@ -99,31 +99,40 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns,
 {
 	const struct inject_call *call = &thread->call;
 	struct gpumon_channel *channel = inject_session.map.channel;
-	struct gpumon_record_launch record = {
-		.head = { .type = GPUMON_RECORD_LAUNCH, .size = sizeof(record) },
-		.start_ns = call->start_ns,
-		.end_ns = end_ns,
-		.tid = thread->tid,
-		.correlation = call->correlation,
-		.stack = call->stack,
-		.function = call->function,
-		.context = data ? data->contextUid : 0,
-		.result = result,
-	};
+	struct gpumon_record_launch *record;
+	uint16_t flags = 0;
 
 	if (call->is_captured)
-		record.head.flags |= GPUMON_LAUNCH_CAPTURED;
+		flags |= GPUMON_LAUNCH_CAPTURED;
 	if (call->class & INJECT_CLASS_GRAPH)
-		record.head.flags |= GPUMON_LAUNCH_GRAPH;
+		flags |= GPUMON_LAUNCH_GRAPH;
 	if (call->class & INJECT_CLASS_COPY)
-		record.head.flags |= GPUMON_LAUNCH_COPY;
+		flags |= GPUMON_LAUNCH_COPY;
 	if (call->class & INJECT_CLASS_SET)
-		record.head.flags |= GPUMON_LAUNCH_SET;
+		flags |= GPUMON_LAUNCH_SET;
 	if (result)
-		record.head.flags |= GPUMON_LAUNCH_FAILED;
+		flags |= GPUMON_LAUNCH_FAILED;
 	__atomic_fetch_add(call->is_captured ? &channel->captured : &channel->launches, 1,
 			   __ATOMIC_RELAXED);
-	inject_append(thread, &record);
+	/* In place: this is what runs most. */
+	record = gpumon_channel_reserve(&thread->writer, sizeof(*record));
+	if (INJECT_UNLIKELY(!record)) {
+		gpumon_channel_lose(&inject_session.map,
+				    gpumon_channel_why(&thread->writer, sizeof(*record)), 1);
+		return;
+	}
+	record->head.type = GPUMON_RECORD_LAUNCH;
+	record->head.flags = flags;
+	record->head.size = sizeof(*record);
+	record->start_ns = call->start_ns;
+	record->end_ns = end_ns;
+	record->tid = thread->tid;
+	record->correlation = call->correlation;
+	record->stack = call->stack;
+	record->function = call->function;
+	record->context = data ? data->contextUid : 0;
+	record->result = result;
+	gpumon_channel_commit(&thread->writer, sizeof(*record));
 }
 
 static void finish_call(struct inject_thread *thread, uint64_t end_ns)

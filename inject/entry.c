@@ -36,10 +36,27 @@ static void after_fork(void)
 	gpumon_stack_forked();
 }
 
+static bool is_owner(void)
+{
+	return atomic_load(&owner) == (int)getpid();
+}
+
+static void before_fork(void)
+{
+	if (is_owner())
+		inject_worker_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+	if (is_owner())
+		inject_worker_after_fork();
+}
+
 /* Registered after CUPTI was loaded, so that it runs before what CUPTI has registered. */
 static void at_exit(void)
 {
-	if (atomic_load(&owner) == (int)getpid())
+	if (is_owner())
 		inject_worker_finish(INJECT_EXIT_MS);
 }
 
@@ -48,7 +65,7 @@ static bool prepare(void)
 	if (is_prepared)
 		return true;
 	if (!inject_thread_setup() || !gpumon_stack_init() ||
-	    pthread_atfork(NULL, NULL, after_fork))
+	    pthread_atfork(before_fork, after_fork_in_parent, after_fork))
 		return false;
 	inject_callbacks_setup();
 	is_prepared = true;

@@ -21,12 +21,17 @@
 /* How often the recorder's command, and whether it is there, are looked at. */
 #define COMMAND_MS 100
 
+/* How long a fork may wait for a flush. */
+#define FORK_MS 200
+
 /* Futexes and no descriptor to wake it by: the program might close that, and use its number. */
 static _Atomic uint32_t woken;
 static _Atomic uint32_t finished;
 static _Atomic bool look_at_mappings;
 static _Atomic bool finish;
 static _Atomic bool runs;
+static _Atomic bool in_cupti;
+static _Atomic int forks;
 static struct inject_socket recorder = { .fd = -1 };
 static struct inject_socket listener = { .fd = -1 };
 
@@ -80,6 +85,30 @@ static void answer(void)
 	inject_socket_close(&recorder);
 }
 
+/* A flush holds locks of CUPTI's, which nobody would ever release in a forked child. */
+static void flush_cupti(void)
+{
+	atomic_store(&in_cupti, true);
+	if (!atomic_load(&forks))
+		inject_cupti.cuptiActivityFlushAll(0);
+	atomic_store(&in_cupti, false);
+}
+
+void inject_worker_before_fork(void)
+{
+	const struct timespec pause = { .tv_nsec = 50000 };
+	uint64_t until = inject_now() + FORK_MS * 1000000ull;
+
+	atomic_fetch_add(&forks, 1);
+	while (atomic_load(&in_cupti) && inject_now() < until)
+		nanosleep(&pause, NULL);
+}
+
+void inject_worker_after_fork(void)
+{
+	atomic_fetch_sub(&forks, 1);
+}
+
 /* What is regular work of a session. */
 static void tick(bool flush)
 {
@@ -89,7 +118,7 @@ static void tick(bool flush)
 		return;
 	/* Within CUPTI it may wait for a launch that waits for nobody. */
 	if (flush && inject_subscribed())
-		inject_cupti.cuptiActivityFlushAll(0);
+		flush_cupti();
 	inject_activity_drain(thread);
 	if (flush || atomic_load(&look_at_mappings)) {
 		atomic_store(&look_at_mappings, false);
@@ -235,4 +264,6 @@ void inject_worker_forked(void)
 	inject_socket_close(&recorder);
 	inject_socket_close(&listener);
 	atomic_store(&runs, false);
+	atomic_store(&in_cupti, false);
+	atomic_store(&forks, 0);
 }
