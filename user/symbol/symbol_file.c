@@ -408,8 +408,8 @@ int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
 		fd = wanted->build_id_size ? open_vdso(wanted) : -1;
 		*name = fd >= 0 ? strdup(VDSO) : NULL;
 		if (fd < 0)
-			*why = strdup("it is of another kernel than the one that runs here: only "
-				      "there its functions have names");
+			*why = strdup(
+				"it is another kernel's: its functions have names only there");
 		return fd;
 	}
 
