@@ -45,34 +45,51 @@ static uint32_t python_frame(void *context, const struct gpumon_python_frame *fr
 		frame->first_line);
 }
 
-static unsigned int walk(struct inject_thread *thread, unsigned int room, bool *truncated)
+/* The thread's stack, in its own memory or in the walker's. */
+static inline bool walk(struct inject_thread *thread, unsigned int room,
+			struct gpumon_stack_view *view)
 {
 	struct gpumon_python_intern intern;
 
 	if (!atomic_load_explicit(&inject_session.has_python, memory_order_relaxed))
-		return gpumon_stack_walk(thread->frames, room, truncated);
+		return gpumon_stack_walk_view(view, room);
 	intern.frame = python_frame;
 	intern.context = thread;
 	intern.generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
-	return gpumon_python_stack(thread->frames, room, truncated, &intern);
+	view->count = gpumon_python_stack(thread->frames, room, &view->truncated, &intern);
+	view->frames = thread->frames;
+	view->stack = NULL;
+	view->same = 0;
+	return view->count;
 }
 
 uint32_t inject_stack_here(struct inject_thread *thread)
 {
 	unsigned int room = GPUMON_STACK_DEPTH_MAX, count, first = 0;
-	bool truncated;
+	struct gpumon_stack_view view;
+	uint32_t id;
 
 	if (inject_session.stack_depth + 16 < room)
 		room = inject_session.stack_depth + 16;
-	count = walk(thread, room, &truncated);
-	while (first < count && is_between(thread->frames[first]))
+	if (!walk(thread, room, &view)) {
+		thread->hashed = 0;
+		return 0;
+	}
+	count = view.count;
+	while (first < count && is_between(view.frames[first]))
 		first++;
 	count -= first;
-	if (count > inject_session.stack_depth) {
+	if (INJECT_UNLIKELY(count > inject_session.stack_depth)) {
 		count = inject_session.stack_depth;
-		truncated = true;
+		view.truncated = true;
 	}
-	return inject_intern_stack(thread, thread->frames + first, count, truncated);
+	/* Of a stack that is cut, the outermost frames are others each time; Python's are not the walk's. */
+	if (INJECT_UNLIKELY(view.truncated || !view.stack))
+		thread->hashed = 0;
+	id = inject_intern_stack(thread, view.frames + first, count, view.truncated, view.same);
+	if (INJECT_UNLIKELY(view.truncated || !view.stack))
+		thread->hashed = 0;
+	return id;
 }
 
 static uint32_t name_of(struct inject_thread *thread, unsigned int domain, uint32_t id,

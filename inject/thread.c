@@ -65,6 +65,7 @@ static struct inject_thread *new_thread(void)
 	}
 	thread->tid = (uint32_t)syscall(SYS_gettid);
 	thread->ours = false;
+	thread->hashed = 0;
 	atomic_store(&thread->generation, 0);
 	/* For its end; and with it set anew if callbacks come after that. */
 	if (pthread_setspecific(key, thread)) {
