@@ -109,30 +109,16 @@ static __always_inline __u64 wake(void)
 
 /* --- the stack */
 
-/**
- * struct walk - where a walk is
- * @stack: frames until now
- * @pc: return address in the function that is to be left
- * @sp: stack pointer there
- * @fp: frame pointer there
- * @hash: of the frames
- * @missed: it ended because no rule is known for @pc
- */
+/* All that bpf_loop() hands on. */
 struct walk {
-	struct uprobe_stack *stack;
-	__u64 pc;
-	__u64 sp;
-	__u64 fp;
-	__u64 hash;
-	__u32 count;
-	__u32 flags;
-	__u32 settled;
-	__u32 missed;
+	struct uprobe_thread *thread;
 };
 
-static __always_inline void add_frame(struct walk *w, __u64 pc)
+static __always_inline void add_frame(struct uprobe_thread *thread, __u32 place, __u64 pc)
 {
-	w->stack->frames[w->count++ & (UPROBE_DEPTH - 1)] = pc;
+	struct uprobe_walk *w = &thread->walk;
+
+	thread->stack.frames[place & (UPROBE_DEPTH - 1)] = pc;
 	w->hash = (w->hash ^ pc) * 0x9e3779b97f4a7c15ull;
 	w->hash ^= w->hash >> 29;
 }
@@ -152,9 +138,13 @@ static __always_inline bool read_rule(__u64 pc, struct uprobe_rule *rule)
 }
 
 /* Leave one function. 1: that was it. */
-static long step(__u32 index, struct walk *w)
+static long step(__u32 index, struct walk *walk)
 {
+	struct uprobe_thread *thread = walk->thread;
+	struct uprobe_walk *w = &thread->walk;
 	__u64 cfa, ra, fp = w->fp;
+	/* Two frames are there to begin with. */
+	__u32 place = index + 2;
 	struct uprobe_rule rule;
 
 	if (!w->settled || !read_rule(w->pc, &rule)) {
@@ -184,14 +174,15 @@ static long step(__u32 index, struct walk *w)
 		fp = 0;
 	if (!ra)
 		return 1;
-	if (w->count >= depth_max || w->count >= UPROBE_DEPTH) {
+	if (place >= depth_max || place >= UPROBE_DEPTH) {
 		w->flags |= UPROBE_TRUNCATED;
 		return 1;
 	}
 	w->pc = ra;
 	w->sp = cfa;
 	w->fp = fp;
-	add_frame(w, ra);
+	w->count = place + 1;
+	add_frame(thread, place, ra);
 	return 0;
 }
 
@@ -235,8 +226,9 @@ static long copy_frame(__u32 index, struct frames *f)
 }
 
 /* Userspace goes on from a copy of the thread's stack, and learns the rules that were missing. */
-static __noinline __u32 send_copy(const struct walk *w)
+static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 {
+	const struct uprobe_walk *w = &thread->walk;
 	struct uprobe_copy *copy;
 	struct frames frames;
 	__u64 address = w->sp;
@@ -254,7 +246,7 @@ static __noinline __u32 send_copy(const struct walk *w)
 	copy->stack.id = id;
 	copy->stack.count = w->count;
 	copy->stack.flags = w->flags | UPROBE_ONCE;
-	frames.from = w->stack;
+	frames.from = &thread->stack;
 	frames.to = &copy->stack;
 	bpf_loop(w->count & (2 * UPROBE_DEPTH - 1), copy_frame, &frames, 0);
 	copy->sp = w->sp;
@@ -322,24 +314,29 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 /* The stack of a call at whose first instruction the thread is. Its id, 0 if there is none. */
 static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra)
 {
-	struct walk w = { .stack = &thread->stack };
+	struct uprobe_walk *w = &thread->walk;
+	struct walk walk = { .thread = thread };
 	__u32 current = generation, id;
 
-	w.settled = linker_changes == linker_settled;
-	w.pc = ra;
+	w->settled = linker_changes == linker_settled;
+	w->pc = ra;
 #if defined(__TARGET_ARCH_x86)
-	w.sp = PT_REGS_SP(ctx) + sizeof(__u64);
+	w->sp = PT_REGS_SP(ctx) + sizeof(__u64);
 #else
-	w.sp = PT_REGS_SP(ctx);
+	w->sp = PT_REGS_SP(ctx);
 #endif
-	w.fp = PT_REGS_FP(ctx);
-	add_frame(&w, PT_REGS_IP(ctx));
-	add_frame(&w, ra);
-	bpf_loop(UPROBE_DEPTH, step, &w, 0);
-	thread->stack.count = w.count;
-	thread->stack.flags = w.flags;
-	if (w.missed) {
-		id = send_copy(&w);
+	w->fp = PT_REGS_FP(ctx);
+	w->hash = 0;
+	w->count = 2;
+	w->flags = 0;
+	w->missed = 0;
+	add_frame(thread, 0, PT_REGS_IP(ctx));
+	add_frame(thread, 1, ra);
+	bpf_loop(UPROBE_DEPTH, step, &walk, 0);
+	thread->stack.count = w->count;
+	thread->stack.flags = w->flags;
+	if (w->missed) {
+		id = send_copy(thread);
 		if (id) {
 			count(UPROBE_STACK_COPIED);
 			return id;
@@ -348,7 +345,7 @@ static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *th
 	}
 	if (thread->stack.flags & UPROBE_TRUNCATED)
 		count(UPROBE_STACK_TRUNCATED);
-	id = send_stack(&thread->stack, w.hash, current, w.settled);
+	id = send_stack(&thread->stack, w->hash, current, w->settled);
 	if (!id)
 		count(UPROBE_LOST_STACK);
 	return id;

@@ -138,6 +138,28 @@ struct uprobe_range {
 };
 
 /**
+ * struct uprobe_walk - where a walk is
+ * @pc: return address in the function that is to be left
+ * @sp: stack pointer there
+ * @fp: frame pointer there
+ * @hash: of the frames
+ * @count: of the frames
+ * @flags: as of a stack
+ * @settled: what is known of addresses holds
+ * @missed: it ended because no rule is known for @pc
+ */
+struct uprobe_walk {
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	__u64 hash;
+	__u32 count;
+	__u32 flags;
+	__u32 settled;
+	__u32 missed;
+};
+
+/**
  * struct uprobe_thread - what is known of a thread; only itself changes it
  * @number: of its last hit
  * @sp: of its last hit: where the return address is
@@ -150,6 +172,7 @@ struct uprobe_range {
  * @announced: its UPROBE_THREAD was sent
  * @waiting: the call of its last hit has a probe at its return, which has not come
  * @pending: a blocking call that has not returned; time_ns 0 if there is none
+ * @walk: of its stack: the verifier follows what is in a program's variables, not what is here
  * @stack: where its stack is put together: programs can be preempted, so that a place for each
  *         processor would be shared
  */
@@ -166,6 +189,7 @@ struct uprobe_thread {
 	__u32 waiting;
 	__u32 reserved;
 	struct uprobe_hit pending;
+	struct uprobe_walk walk;
 	struct uprobe_stack stack;
 };
 
