@@ -277,8 +277,10 @@ void inject_subscribe_window(struct inject_thread *thread, bool on)
 		return;
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
-		enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
-			    "kernels of CUDA itself");
+		/* For measurements: what these records cost. */
+		if (!getenv("GPUMON_NO_INTERNAL"))
+			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
+				    "kernels of CUDA itself");
 		classes |= INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH;
 	}
 	if (record & GPUMON_RECORD_COPIES) {
