@@ -384,6 +384,32 @@ static void many_files(void **state)
 	assert_int_equal(count_descriptors(), before);
 }
 
+/* A job's processes have the same files: these are open once, and as long as one needs them. */
+static void many_processes(void **state)
+{
+	struct gpumon_symbols *symbols[50];
+	unsigned int before = count_descriptors(), one = 0;
+	uint64_t bias = 0, address;
+
+	build(*state, "lib.so", "shared_by_all", "-g");
+	address = symbol_address(*state, "lib.so", "shared_by_all", NULL);
+	for (size_t i = 0; i < 50; i++) {
+		symbols[i] = new_symbols("");
+		bias = symbol_load(symbols[i], *state, "lib.so", AT, 1);
+		assert_string_equal(symbol_name(symbols[i], bias + address), "shared_by_all");
+		if (!i)
+			one = count_descriptors();
+		assert_int_equal(count_descriptors(), one);
+	}
+	for (size_t i = 0; i < 50; i++) {
+		gpumon_symbols_free(symbols[i]);
+		if (i < 49)
+			assert_string_equal(symbol_name(symbols[49], bias + address + i % 3),
+					    "shared_by_all");
+	}
+	assert_int_equal(count_descriptors(), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +423,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deleted_of_a_live_process, symbol_setup,
 						symbol_teardown),
 		cmocka_unit_test_setup_teardown(many_files, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(many_processes, symbol_setup, symbol_teardown),
 	};
 
 	unsetenv("DEBUGINFOD_URLS");
