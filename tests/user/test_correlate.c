@@ -130,16 +130,21 @@ static void run_program(struct program *program, struct result *result)
 	result->first_works = calloc(program->call_count, sizeof(*result->first_works));
 	assert_non_null(correlate);
 	for (unsigned int i = 0; i < program->record_count; i++) {
-		/* In its exact size and nowhere else, so that ASan sees what is kept of it. */
 		const struct gpumon_record *record = &program->records[i].head;
-		struct gpumon_record *copy = malloc(record->size);
-		size_t memory;
 
-		memcpy(copy, record, record->size);
-		assert_int_equal(gpumon_correlate_record(correlate, 3, copy), 0);
-		free(copy);
+		if (program->options.threads == 1) {
+			/* In its exact size and nowhere else, so that ASan sees what is kept of it. */
+			struct gpumon_record *copy = malloc(record->size);
+
+			memcpy(copy, record, record->size);
+			assert_int_equal(gpumon_correlate_record(correlate, 3, copy), 0);
+			free(copy);
+		} else {
+			assert_int_equal(gpumon_correlate_record(correlate, 3, record), 0);
+		}
 		if (i % 4096 == 0) {
-			memory = gpumon_correlate_memory(correlate);
+			size_t memory = gpumon_correlate_memory(correlate);
+
 			if (memory > result->memory_max)
 				result->memory_max = memory;
 		}
@@ -250,10 +255,11 @@ static void check_losses(struct program_options options)
 {
 	for (unsigned int t = 0; t < 3; t++) {
 		for (unsigned int r = 0; r < 4; r++) {
-			for (unsigned int side = 0; side < 4; side++) {
+			/* Of no losses one is like the other. */
+			for (unsigned int side = r ? 1 : 0; side < (r ? 4 : 1); side++) {
 				options.seed = 1 + t + 4 * r + 64 * side + options.order * 1024;
 				options.threads = thread_counts[t];
-				options.calls = 3200 / options.threads;
+				options.calls = 2400 / options.threads;
 				options.loss = (struct program_loss){
 					.launches = side & 1 ? rates[r] : 0,
 					.works = side & 2 ? rates[r] : 0,
@@ -342,7 +348,7 @@ static void test_hits_in_static_runtime(void **state)
 					       .order = PROGRAM_SHUFFLED });
 }
 
-/* Over the end of 32 bits in the middle; then some times, 1024 or 2048 calls a turn. */
+/* Over the end of 32 bits in the middle; then some times, 1024 calls a turn. */
 static void test_ids_go_round(void **state)
 {
 	(void)state;

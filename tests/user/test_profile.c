@@ -377,6 +377,37 @@ static void test_ranges(void **state)
 	assert_string_equal(rows[2].domain, "");
 }
 
+/* Each domain has its own stack of ranges. */
+static void test_range_domains(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t nccl = make_string(maker, "NCCL"), torch = make_string(maker, "torch");
+	uint32_t text = make_string(maker, "all reduce");
+	const struct gpumon_range_row *rows;
+	unsigned int count;
+
+	make_range(maker, .time_ns = 1001000, .tid = 4, .domain = torch, .text = text,
+		   .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1005000, .tid = 4, .domain = nccl, .text = text,
+		   .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1015000, .tid = 4, .domain = torch, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1016000, .tid = 4, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1025000, .tid = 4, .domain = nccl, .kind = GPUMON_RANGE_POP);
+	make_pair(maker, 1, 4, 0, "k");
+	make_pair(maker, 2, 4, 0, "k");
+	make_pair(maker, 3, 4, 0, "k");
+	load(fixture, &(struct gpumon_profile_options){ 0 });
+	rows = gpumon_profile_ranges(fixture->profile, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(rows[0].domain, "NCCL");
+	assert_int_equal(rows[0].gpu_ns, 1001 + 1002);
+	assert_int_equal(rows[0].cpu_ns, 20000);
+	assert_string_equal(rows[1].domain, "torch");
+	assert_int_equal(rows[1].gpu_ns, 1001);
+	assert_int_equal(rows[1].cpu_ns, 14000);
+}
+
 static void test_devices_and_gaps(void **state)
 {
 	struct fixture *fixture = *state;
@@ -569,17 +600,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_tree),
-		TEST(test_reasons),
-		TEST(test_graph),
-		TEST(test_copies),
-		TEST(test_latency),
-		TEST(test_ranges),
-		TEST(test_devices_and_gaps),
-		TEST(test_hits_alone),
-		TEST(test_two_captures),
-		TEST(test_no_capture),
-		TEST(test_programs),
+		TEST(test_tree),	  TEST(test_reasons),	       TEST(test_graph),
+		TEST(test_copies),	  TEST(test_latency),	       TEST(test_ranges),
+		TEST(test_range_domains), TEST(test_devices_and_gaps), TEST(test_hits_alone),
+		TEST(test_two_captures),  TEST(test_no_capture),       TEST(test_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,9 @@
 
 #include "engine.h"
 
+/* Slots in a row that are tried: two lines of the cache. */
+#define INDEX_RUN 32
+
 /*
  * Eight ids that follow each other lie side by side, in one line of the cache. More would make one
  * long run of taken slots where launches of several times wait at once, as they do after a loss.
@@ -32,7 +35,7 @@ static inline uint32_t index_next(const struct index *index, uint32_t slot, uint
 static inline uint32_t *launch_slot(const struct join *join, uint32_t correlation)
 {
 	const struct index *index = &join->launch_index;
-	uint32_t slot = index_hash(index, correlation);
+	uint32_t slot = index_hash(index, correlation), tries = 0;
 
 	while (index->slots[slot] &&
 	       join->launches[index->slots[slot] - 1].correlation != correlation)
@@ -43,7 +46,7 @@ static inline uint32_t *launch_slot(const struct join *join, uint32_t correlatio
 static inline uint32_t *work_slot(const struct join *join, uint32_t correlation)
 {
 	const struct index *index = &join->work_index;
-	uint32_t slot = index_hash(index, correlation);
+	uint32_t slot = index_hash(index, correlation), tries = 0;
 
 	while (index->slots[slot] && join->works[index->slots[slot] - 1].correlation != correlation)
 		slot = index_next(index, slot, correlation);
