@@ -61,6 +61,7 @@ struct mock_hooks {
 	void (*work)(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
 		     uint64_t node, uint32_t graph, uint64_t bytes);
 	void (*wait)(uint32_t correlation);
+	void (*stream)(uint32_t id);
 	void (*allocate)(uint32_t correlation, uint64_t address, uint64_t bytes);
 };
 

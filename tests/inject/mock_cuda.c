@@ -362,6 +362,12 @@ void mock_wait(void)
 		hooks->wait(correlation);
 }
 
+void mock_stream_made(uint32_t id)
+{
+	if (hooks)
+		hooks->stream(id);
+}
+
 void mock_allocate(uint64_t address, uint64_t bytes)
 {
 	if (hooks)

@@ -10,6 +10,7 @@
 void mock_context(bool ends);
 void mock_wait(void);
 void mock_allocate(uint64_t address, uint64_t bytes);
+void mock_stream_made(uint32_t id);
 
 static void initialise(void)
 {
@@ -149,6 +150,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 	begin();
 	mock->id = ++last;
 	*stream = (cudaStream_t)mock;
+	mock_stream_made(mock->id);
 	return cudaSuccess;
 }
 

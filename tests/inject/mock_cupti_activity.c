@@ -91,6 +91,8 @@ static size_t record_size(CUpti_ActivityKind kind)
 		return sizeof(mock_device);
 	case CUPTI_ACTIVITY_KIND_CONTEXT:
 		return sizeof(mock_context_record);
+	case CUPTI_ACTIVITY_KIND_STREAM:
+		return sizeof(CUpti_ActivityStream);
 	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
 		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivitySynchronization2) :
 					       sizeof(CUpti_ActivitySynchronization);
@@ -443,6 +445,23 @@ static void put_device(void)
 		((uint8_t *)&device->uuid)[i] = (uint8_t)(i + 1);
 		((uint8_t *)&device->migUuid)[i] = (uint8_t)(0xf0 + i);
 	}
+}
+
+void mock_put_stream(uint32_t id)
+{
+	CUpti_ActivityStream *stream;
+	struct buffer *buffer;
+
+	pthread_mutex_lock(&lock);
+	if (is_enabled[CUPTI_ACTIVITY_KIND_STREAM]) {
+		stream = put(CUPTI_ACTIVITY_KIND_STREAM, &buffer);
+		if (stream) {
+			stream->contextId = 1;
+			stream->streamId = id;
+			stream->priority = (uint32_t)-5;
+		}
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 void mock_put_context(void)

@@ -100,6 +100,7 @@ static const struct mock_hooks hooks = {
 	.nvtx = on_nvtx,
 	.work = mock_do_work,
 	.wait = mock_wait_for_gpu,
+	.stream = mock_put_stream,
 	.allocate = mock_allocate_memory,
 };
 
