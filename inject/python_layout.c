@@ -208,7 +208,7 @@ static bool find_loop(void)
 {
 #ifdef __GLIBC__
 	const uint8_t *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
-	const ElfW(Sym) *symbol = NULL;
+	const Elf64_Sym *symbol = NULL;
 	Dl_info info;
 
 	if (!loop || !dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* A function that is chosen when it is called first: by the loader, from within the call. */
-void from_constructor(void);
-int lazily_chosen(void);
+#include "called.h"
 
 static int chosen(void)
 {

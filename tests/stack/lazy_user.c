@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Calls it through its PLT. */
-int lazily_chosen(void);
-int lazy_call(void);
+#include "called.h"
 
 int lazy_call(void)
 {
