@@ -231,8 +231,7 @@ static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 	const struct uprobe_walk *w = &thread->walk;
 	struct uprobe_copy *copy;
 	struct frames frames;
-	__u64 address = w->sp;
-	__u32 id, done = 0;
+	__u32 done = 0;
 
 	/* Not exact when several come at once, which does not matter. */
 	if (copies_sent - copies_seen >= UPROBE_COPIES)
@@ -241,9 +240,8 @@ static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 	if (!copy)
 		return 0;
 	__sync_fetch_and_add(&copies_sent, 1);
-	id = __sync_fetch_and_add(&last_stack, 1) + 1;
 	copy->stack.type = UPROBE_COPY;
-	copy->stack.id = id;
+	copy->stack.id = __sync_fetch_and_add(&last_stack, 1) + 1;
 	copy->stack.count = w->count;
 	copy->stack.flags = w->flags | UPROBE_ONCE;
 	frames.from = &thread->stack;
@@ -254,17 +252,18 @@ static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 	copy->reserved = 0;
 	/* Page by page: what is behind the stack's upper end cannot be read. */
 	for (int i = 0; i <= UPROBE_COPY_PAGES; i++) {
+		__u64 address = w->sp + done;
 		__u32 bytes = UPROBE_PAGE - (address & (UPROBE_PAGE - 1));
 
 		if (done > UPROBE_COPY_MAX - UPROBE_PAGE ||
 		    bpf_probe_read_user(copy->memory + done, bytes, (void *)address))
 			break;
 		done += bytes;
-		address += bytes;
 	}
 	copy->bytes = done;
+	done = copy->stack.id;
 	bpf_ringbuf_submit(copy, BPF_RB_FORCE_WAKEUP);
-	return id;
+	return done;
 }
 
 /* Its id, 0 if it is lost. */
@@ -390,17 +389,9 @@ static __always_inline void send_hit(const struct uprobe_hit *hit)
 									       UPROBE_SENT);
 }
 
-struct places {
-	__u64 ra;
-	__u64 ip;
-	__u64 inner;
-	__u64 ra_file;
-	__u64 ip_file;
-	__u64 inner_file;
-};
-
-static long look_up_range(__u32 index, struct places *p)
+static long look_up_range(__u32 index, struct walk *walk)
 {
+	struct uprobe_places *p = &walk->thread->places;
 	const struct uprobe_range *range;
 
 	if (index >= range_count || index >= UPROBE_RANGES)
@@ -419,12 +410,17 @@ static long look_up_range(__u32 index, struct places *p)
  * Is it a function's own library that calls, be it the function of the last hit, or one that
  * was called within it?
  */
-static __noinline bool called_within(const struct uprobe_thread *thread, __u64 ra)
+static __noinline bool called_within(struct uprobe_thread *thread, __u64 ra)
 {
-	struct places p = { .ra = ra, .ip = thread->ip, .inner = thread->inner };
+	struct uprobe_places *p = &thread->places;
+	struct walk walk = { .thread = thread };
 
-	bpf_loop(UPROBE_RANGES, look_up_range, &p, 0);
-	return p.ra_file && (p.ra_file == p.ip_file || p.ra_file == p.inner_file);
+	p->ra = ra;
+	p->ip = thread->ip;
+	p->inner = thread->inner;
+	p->ra_file = p->ip_file = p->inner_file = 0;
+	bpf_loop(UPROBE_RANGES, look_up_range, &walk, 0);
+	return p->ra_file && (p->ra_file == p->ip_file || p->ra_file == p->inner_file);
 }
 
 /*
@@ -455,8 +451,8 @@ int enter(struct pt_regs *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
 	__u32 host_tid = (__u32)bpf_get_current_pid_tgid(), flags = cookie >> 32;
-	struct uprobe_hit hit = { .type = UPROBE_HIT };
 	__u64 sp = PT_REGS_SP(ctx), ra = 0;
+	struct uprobe_hit *hit;
 	struct uprobe_thread *thread;
 
 	if (!stopped)
@@ -503,18 +499,22 @@ int enter(struct pt_regs *ctx)
 	}
 	thread->number++;
 
-	hit.function = (__u32)cookie;
-	hit.time_ns = now;
-	hit.number = thread->number;
-	hit.tid = thread->tid;
-	hit.host_tid = host_tid;
-	hit.flags = flags;
+	hit = &thread->hit;
+	hit->type = UPROBE_HIT;
+	hit->function = (__u32)cookie;
+	hit->time_ns = now;
+	hit->number = thread->number;
+	hit->duration_ns = 0;
+	hit->tid = thread->tid;
+	hit->host_tid = host_tid;
+	hit->flags = flags;
+	hit->stack = 0;
 	if (with_stacks)
-		hit.stack = take_stack(ctx, thread, ra);
+		hit->stack = take_stack(ctx, thread, ra);
 	if (flags & UPROBE_BLOCKING)
-		thread->pending = hit;
+		thread->pending = *hit;
 	else
-		send_hit(&hit);
+		send_hit(hit);
 	return 0;
 }
 

@@ -159,6 +159,16 @@ struct uprobe_walk {
 	__u32 missed;
 };
 
+/* Three addresses, and the files of the API that they are in; 0: in none. */
+struct uprobe_places {
+	__u64 ra;
+	__u64 ip;
+	__u64 inner;
+	__u64 ra_file;
+	__u64 ip_file;
+	__u64 inner_file;
+};
+
 /**
  * struct uprobe_thread - what is known of a thread; only itself changes it
  * @number: of its last hit
@@ -172,9 +182,14 @@ struct uprobe_walk {
  * @announced: its UPROBE_THREAD was sent
  * @waiting: the call of its last hit has a probe at its return, which has not come
  * @pending: a blocking call that has not returned; time_ns 0 if there is none
- * @walk: of its stack: the verifier follows what is in a program's variables, not what is here
- * @stack: where its stack is put together: programs can be preempted, so that a place for each
- *         processor would be shared
+ * @hit: the one that is made
+ * @places: of its caller and others
+ * @walk: of its stack
+ * @stack: the stack itself
+ *
+ * @hit to @stack would be variables of the program, were it not that some kernels
+ * keep a program's variables for each processor, once a function has 64 bytes of them: wrong for uprobes,
+ * which can be preempted there by another thread's. And the verifier follows variables, but not what is in a map.
  */
 struct uprobe_thread {
 	__u64 number;
@@ -189,6 +204,8 @@ struct uprobe_thread {
 	__u32 waiting;
 	__u32 reserved;
 	struct uprobe_hit pending;
+	struct uprobe_hit hit;
+	struct uprobe_places places;
 	struct uprobe_walk walk;
 	struct uprobe_stack stack;
 };
