@@ -2,12 +2,13 @@
 /*
  * How fast launches and kernels are joined, and what memory it takes.
  *
- *	correlate engine LAUNCHES [LOSS]	through gpumon_correlate_record() alone
+ *	correlate engine LAUNCHES [LOSS [STRIDE]]	through gpumon_correlate_record() alone
  *	correlate write DIR LAUNCHES		a capture of a made-up program
  *	correlate profile DIR			the capture, all of it, into a profile
  *
  * Kernels come half a second later than their launches, as CUPTI gives them. LOSS is how many
- * of 1000 records are missing on each side. Prints one line "name value" for each figure.
+ * of 1000 records are missing on each side, STRIDE how far the ids of launches are apart: other
+ * calls have ids too. Prints one line "name value" for each figure.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ enum {
 };
 
 static uint64_t random_state = 1;
+static uint32_t stride = 7;
 
 static uint32_t below(uint32_t limit)
 {
@@ -60,7 +62,7 @@ static double rss_mb(void)
 	return (double)usage.ru_maxrss / 1024;
 }
 
-/* A launch every 3.3 us on one of the threads, each 7th call is one. */
+/* A launch every 3.3 us on one of the threads. */
 static void make_launch(struct gpumon_record_launch *launch, uint64_t number)
 {
 	*launch = (struct gpumon_record_launch){
@@ -68,7 +70,7 @@ static void make_launch(struct gpumon_record_launch *launch, uint64_t number)
 		.start_ns = 1000000000 + number * 3300,
 		.end_ns = 1000000000 + number * 3300 + 2700,
 		.tid = 1000 + (uint32_t)(number % THREADS),
-		.correlation = (uint32_t)(number * 7 + 1),
+		.correlation = (uint32_t)(number * stride + 1),
 		.stack = (uint32_t)(number * 2654435761u % STACKS) + 1,
 		.function = STRING_FUNCTION,
 		.context = 1,
@@ -83,7 +85,7 @@ static void make_kernel(struct gpumon_record_kernel *kernel, uint64_t number)
 		.head = { GPUMON_RECORD_KERNEL, 0, sizeof(*kernel) },
 		.start_ns = start_ns,
 		.end_ns = start_ns + 2000 + number % 1000,
-		.correlation = (uint32_t)(number * 7 + 1),
+		.correlation = (uint32_t)(number * stride + 1),
 		.name = STRING_KERNELS + (uint32_t)(number % NAMES),
 		.context = 1,
 		.stream = 7 + (uint32_t)(number % STREAMS),
@@ -110,8 +112,9 @@ static void on_work(void *data, const struct gpumon_work *work)
 		return;
 	sums->with_stack++;
 	/* The right stack follows from the id. */
-	sums->wrong += work->stack !=
-		       (uint64_t)(work->kernel->correlation - 1) / 7 * 2654435761u % STACKS + 1;
+	sums->wrong +=
+		work->stack !=
+		(uint64_t)(work->kernel->correlation - 1) / stride * 2654435761u % STACKS + 1;
 }
 
 static void on_launch(void *data, const struct gpumon_unmatched_launch *launch)
@@ -328,7 +331,9 @@ static int run_profile(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc >= 3 && !strcmp(argv[1], "engine"))
+	if (argc > 4)
+		stride = (uint32_t)strtoul(argv[4], NULL, 10);
+	if (argc >= 3 && !strcmp(argv[1], "engine") && stride)
 		return run_engine(strtoull(argv[2], NULL, 10),
 				  argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0);
 	if (argc == 4 && !strcmp(argv[1], "write"))
@@ -336,6 +341,6 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "profile"))
 		return run_profile(argv[2]);
 	fprintf(stderr,
-		"usage: correlate engine LAUNCHES [LOSS] | write DIR LAUNCHES | profile DIR\n");
+		"usage: correlate engine LAUNCHES [LOSS [STRIDE]] | write DIR LAUNCHES | profile DIR\n");
 	return 2;
 }

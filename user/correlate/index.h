@@ -8,48 +8,40 @@
 
 #include "engine.h"
 
-/* Slots in a row that are tried: two lines of the cache. */
-#define INDEX_RUN 32
-
 /*
- * Eight ids that follow each other lie side by side, in one line of the cache. More would make one
- * long run of taken slots where launches of several times wait at once, as they do after a loss.
+ * The golden ratio keeps ids apart at any stride. Those that follow each other must not lie side by
+ * side: their runs of many thousand slots lie over each other where launches of several times wait
+ * at once, as they do after a loss, and each of them would be gone through to its end.
  */
 static inline uint32_t index_hash(const struct index *index, uint32_t correlation)
 {
-	uint32_t spread = (uint32_t)((correlation >> 3) * 0x9e3779b97f4a7c15ull >> 32);
-
-	return (spread << 3 | (correlation & 7)) & index->mask;
+	return (uint32_t)(correlation * 0x9e3779b97f4a7c15ull >> 32) & index->mask;
 }
 
-/*
- * From a taken slot on in steps of the id's own: where launches of several times wait at once, as
- * they do after a loss, long runs of taken slots lie over each other. Odd, to come to every slot.
- */
-static inline uint32_t index_next(const struct index *index, uint32_t slot, uint32_t correlation)
+static inline uint32_t index_next(const struct index *index, uint32_t slot)
 {
-	return (slot + (correlation * 0x9e3779b1u >> 8 | 1)) & index->mask;
+	return (slot + 1) & index->mask;
 }
 
 /* The slot of an id, or the free one where it belongs. */
 static inline uint32_t *launch_slot(const struct join *join, uint32_t correlation)
 {
 	const struct index *index = &join->launch_index;
-	uint32_t slot = index_hash(index, correlation), tries = 0;
+	uint32_t slot = index_hash(index, correlation);
 
 	while (index->slots[slot] &&
 	       join->launches[index->slots[slot] - 1].correlation != correlation)
-		slot = index_next(index, slot, correlation);
+		slot = index_next(index, slot);
 	return &index->slots[slot];
 }
 
 static inline uint32_t *work_slot(const struct join *join, uint32_t correlation)
 {
 	const struct index *index = &join->work_index;
-	uint32_t slot = index_hash(index, correlation), tries = 0;
+	uint32_t slot = index_hash(index, correlation);
 
 	while (index->slots[slot] && join->works[index->slots[slot] - 1].correlation != correlation)
-		slot = index_next(index, slot, correlation);
+		slot = index_next(index, slot);
 	return &index->slots[slot];
 }
 
