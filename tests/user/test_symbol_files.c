@@ -357,6 +357,7 @@ static void many_files(void **state)
 	struct gpumon_symbols *symbols = new_symbols("");
 	struct gpumon_record_mapping mapping;
 	unsigned int before = count_descriptors();
+	struct rlimit limit;
 	uint64_t bias, address;
 	char path[256];
 
@@ -372,7 +373,12 @@ static void many_files(void **state)
 		assert_int_equal(gpumon_symbols_map(symbols, &mapping, path), 0);
 	}
 	bias = symbol_mapping(&mapping, *state, "lib0.so", AT, 1);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	for (unsigned int turn = 0; turn < 2; turn++) {
+		/* A user's limit can be lower than what we would like. */
+		struct rlimit lower = { turn ? 64 : limit.rlim_cur, limit.rlim_max };
+
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &lower), 0);
 		for (unsigned int i = 0; i < 600; i++) {
 			uint64_t at = bias + address + ((uint64_t)i << 20) + turn;
 
@@ -380,6 +386,8 @@ static void many_files(void **state)
 		}
 		assert_true(count_descriptors() - before < 600);
 	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(gpumon_symbols_missing(symbols, NULL, NULL), 0);
 	gpumon_symbols_free(symbols);
 	assert_int_equal(count_descriptors(), before);
 }

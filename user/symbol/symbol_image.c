@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <elfutils/libdwfl.h>
@@ -213,13 +214,23 @@ static void refuse(struct gpumon_symbol_image *image, char *why)
 	image->why = why;
 }
 
+/* A file takes three descriptors at most: its own, its debug file's, what these share. */
+static size_t open_max(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 4 >= OPEN_MAX)
+		return OPEN_MAX;
+	return limit.rlim_cur / 4 + 1;
+}
+
 static int open_image(struct gpumon_symbol_image *image)
 {
 	char *name, *why;
 	GElf_Addr bias;
 	int fd;
 
-	while (images.first && (images.n_open >= OPEN_MAX || images.bytes >= BYTES_MAX))
+	while (images.first && (images.n_open >= open_max() || images.bytes >= BYTES_MAX))
 		close_image(images.first);
 	fd = gpumon_symbol_file_open(&image->search, &image->wanted, &name, &why);
 	if (fd < 0) {
