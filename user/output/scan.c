@@ -431,7 +431,9 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		reading.scan->bins = bins < BINS_MAX ? bins : BINS_MAX;
 		gpumon_profile_times(profile, &reading.scan->first_ns, &last_ns);
 		reading.last_ns = last_ns;
-		if (last_ns > reading.scan->first_ns)
+		/* Times of a damaged capture may be anything. */
+		if (last_ns > reading.scan->first_ns &&
+		    last_ns - reading.scan->first_ns < INT64_MAX)
 			reading.scan->bin_ns =
 				(last_ns - reading.scan->first_ns) / reading.scan->bins + 1;
 	}
