@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import select
+import shutil
 import socket
 import struct
 import threading
@@ -269,7 +270,8 @@ def attach(address, blocks=512, interval=0.005, **settings):
 
 def write_capture(folder, targets, command):
     """As Documentation/capture-format.md has it, for those who look at it later."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, mode=0o700)
     files = []
     for target in targets:
         try:
