@@ -157,15 +157,15 @@ bool gpumon_stack_is_restorer(uint64_t address);
 
 /**
  * struct gpumon_stack_loader - where the loader counts
+ * @changes: gpumon_stack_library_changed()
  * @adds: libraries loaded ever
  * @loaded: those that are there now
- * @changes: gpumon_stack_library_changed()
  * @known: @adds and @loaded are the loader's own
  */
 struct gpumon_stack_loader {
+	_Atomic uint64_t changes;
 	const volatile uint64_t *adds;
 	const volatile uint32_t *loaded;
-	_Atomic uint64_t changes;
 	bool known;
 };
 
