@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cupti.h"
+#include "settings.h"
 
 struct inject_cupti inject_cupti;
 
@@ -164,7 +165,7 @@ static bool find_cupti(void)
 	uint32_t version = inject_cuda_runtime_version(), driver = inject_cuda_driver_version();
 	unsigned int first = (version ? version : driver) / 1000 < 13 ? 12 : 13,
 		     second = 25 - first;
-	const char *named = getenv("GPUMON_CUPTI");
+	const char *named = inject_environment.cupti;
 	struct search library;
 
 	/* Before all else one that the program has: CUPTI's state is that library's. */
@@ -173,7 +174,7 @@ static bool find_cupti(void)
 		if (inject_cupti.handle)
 			return true;
 	}
-	if (named && *named)
+	if (*named)
 		return try_open(named);
 	if (find_loaded(&library, "libcudart") &&
 	    (open_beside(library.path, first) || open_beside(library.path, second)))

@@ -11,6 +11,7 @@
 #include "callbacks.h"
 #include "entry.h"
 #include "session.h"
+#include "settings.h"
 #include "socket.h"
 #include "stack_walk.h"
 #include "subscribe.h"
@@ -88,6 +89,7 @@ INJECT_EXPORT int InitializeInjection(void)
 		return 1;
 	if (!prepare())
 		return 1;
+	inject_settings_read_environment();
 	if (path && *path)
 		socket = inject_socket_connect(path, INJECT_CONNECT_MS);
 	if (socket >= 0 && inject_socket_handshake(socket, INJECT_CONNECT_MS, &settings, &map)) {

@@ -114,7 +114,7 @@ void inject_process_write(struct inject_thread *thread, uint32_t cupti_version)
 		.head = { .type = GPUMON_RECORD_PROCESS, .size = sizeof(record) },
 		.pid = (uint32_t)getpid(),
 		.parent = (uint32_t)getppid(),
-		.rank = inject_settings_rank(),
+		.rank = inject_environment.rank,
 		.cupti_version = cupti_version,
 		.driver_version = inject_cuda_driver_version(),
 		.runtime_version = inject_cuda_runtime_version(),

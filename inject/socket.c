@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -102,14 +101,14 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 
 int inject_socket_listen(void)
 {
-	const char *folder = getenv("GPUMON_LISTEN");
+	const char *folder = inject_environment.listen;
 	unsigned int uid = geteuid(), pid = (unsigned int)getpid();
 	struct sockaddr_un address;
 	char path[sizeof(address.sun_path)];
 	socklen_t length;
 	int fd, size;
 
-	if (folder && *folder)
+	if (*folder)
 		size = snprintf(path, sizeof(path), "%s/" GPUMON_LISTEN_NAME ".sock", folder, uid,
 				pid);
 	else

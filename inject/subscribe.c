@@ -7,6 +7,7 @@
 #include "callbacks.h"
 #include "nvtx.h"
 #include "session.h"
+#include "settings.h"
 #include "subscribe.h"
 
 uint16_t inject_class[2][INJECT_FUNCTIONS];
@@ -189,8 +190,7 @@ static void enable_callback(struct inject_thread *thread, CUpti_CallbackDomain d
 static void enable_classes(struct inject_thread *thread, uint16_t classes, bool on)
 {
 	/* For measurements: what the runtime's own callbacks cost. */
-	const char *only = getenv("GPUMON_LAUNCHES");
-	bool driver_only = only && strcmp(only, "driver") == 0, failed = false;
+	bool driver_only = inject_environment.driver_only, failed = false;
 	unsigned int domain, id;
 	CUptiResult result;
 
@@ -278,7 +278,7 @@ void inject_subscribe_window(struct inject_thread *thread, bool on)
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
 		/* For measurements: what these records cost. */
-		if (!getenv("GPUMON_NO_INTERNAL"))
+		if (!inject_environment.no_internal)
 			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
 				    "kernels of CUDA itself");
 		classes |= INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH;
