@@ -367,7 +367,10 @@ for depth in range(4):
     threading.Thread(target=launch, args=(depth * 7,), daemon=True).start()
 time.sleep(0.05)
 """
-    ends = [subprocess.call([sys.executable, "-c", script, sys.argv[1]]) for _ in range(4)]
+    # What is freed does not stay as it was.
+    environment = dict(os.environ, PYTHONMALLOC="malloc", MALLOC_PERTURB_="165")
+    ends = [subprocess.call([sys.executable, "-c", script, sys.argv[1]], env=environment)
+            for _ in range(4)]
     say(not any(ends), "threads that launch while the interpreter ends", ends)
 
 
