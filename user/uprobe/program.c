@@ -69,23 +69,23 @@ static void refuse(int sys, struct gpumon_error *err)
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, "memory",
 				 "the kernel has not enough memory for the tables of the uprobes");
 	else if (strstr(text, "[confidentiality]"))
-		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "lockdown",
-				 "the kernel is locked down (confidentiality) and refuses the BPF "
-				 "programs of the uprobes: %s",
-				 strerror(-sys));
+		gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, "lockdown",
+			"the kernel is locked down (confidentiality) and refuses the BPF programs of the uprobes: %s",
+			strerror(-sys));
 	else if (sys == -EPERM || sys == -EACCES)
-		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "permission",
-				 "the kernel refuses BPF to this process: a container's seccomp "
-				 "filter or an LSM, if it has CAP_BPF and CAP_PERFMON (%s)",
-				 libbpf_said);
+		gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, "permission",
+			"the kernel refuses BPF to this process: a container's seccomp filter or an LSM, if it has CAP_BPF and CAP_PERFMON (%s)",
+			libbpf_said);
 	else if (sys == -ENOSYS)
 		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "no-bpf",
 				 "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
 	else
-		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "kernel",
-				 "this kernel refuses the BPF programs of the uprobes, which need "
-				 "Linux 5.17: %s (%s)",
-				 strerror(-sys), libbpf_said);
+		gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, "kernel",
+			"this kernel refuses the BPF programs of the uprobes, which need Linux 5.17: %s (%s)",
+			strerror(-sys), libbpf_said);
 }
 
 /* Each probe has two descriptors, and a process can have hundreds of probes. */
