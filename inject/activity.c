@@ -119,6 +119,11 @@ void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8
 	inject_worker_wake();
 }
 
+bool inject_activity_is_home(void)
+{
+	return atomic_load(&at_home) == pool_count;
+}
+
 void inject_activity_drain(struct inject_thread *thread)
 {
 	uint32_t which = take_all(&complete_buffers), following;

@@ -102,7 +102,7 @@ INJECT_EXPORT int InitializeInjection(void)
 		socket = -1;
 	}
 	if (!inject_worker_start(socket) && is_recorded)
-		inject_session_end(false, "no thread");
+		inject_session_end(false, "no thread", 0);
 	if (!has_exit)
 		has_exit = atexit(at_exit) == 0;
 	return 1;

@@ -21,6 +21,9 @@
 /* How often the recorder's command, and whether it is there, are looked at. */
 #define COMMAND_MS 100
 
+/* How long the GPU may take for what it has, when a capture of a live process ends. */
+#define SETTLE_MS 500
+
 /* How long a fork may wait for a flush. */
 #define FORK_MS 200
 
@@ -147,7 +150,7 @@ static bool recorder_is_gone(void)
 
 static void end_session(bool recorder_lives, const char *reason)
 {
-	inject_session_end(recorder_lives, reason);
+	inject_session_end(recorder_lives, reason, SETTLE_MS);
 	inject_socket_close(&recorder);
 }
 
@@ -211,7 +214,7 @@ static void *work(void *argument)
 			sleep_dormant();
 	}
 	if (atomic_load(&inject_session.is_open))
-		inject_session_end(!recorder_is_gone(), "exit");
+		inject_session_end(!recorder_is_gone(), "exit", 0);
 	/* The recorder sees that the program ends when it does. */
 	atomic_store(&finished, 1);
 	futex(&finished, FUTEX_WAKE_PRIVATE, 1, NULL);
