@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Profiles of captures whose answer is known: tree, tables, ranges, gaps. */
+/* Profiles of small captures whose answer is known: tree, tables, ranges, gaps. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "capture_maker.h"
 #include "common.h"
 #include "correlate/distribution.h"
-#include "correlate_program.h"
 
 #define PID 4711
 
@@ -534,68 +533,6 @@ static void test_no_capture(void **state)
 	assert_non_null(strstr(gpumon_capture_error()->message, "no capture"));
 }
 
-/* A whole program with losses, shuffled: no nanosecond is lost, or on a wrong path. */
-static void check_program(struct fixture *fixture, const struct program_options *options)
-{
-	const struct gpumon_profile_options tree = { .threads = true };
-	struct program *program = program_new(options);
-	uint64_t all_ns = 0, rows_ns = 0, devices_ns = 0, count = 0, unmatched = 0;
-	const struct gpumon_correlate_counts *counts;
-	const struct gpumon_device_row *devices;
-	const struct gpumon_kernel_row *rows;
-	unsigned int n;
-
-	snprintf(fixture->path, sizeof(fixture->path), "%s/%" PRIu64, fixture->directory,
-		 options->seed);
-	capture_maker_clear(fixture->maker);
-	for (unsigned int i = 0; i < program->record_count; i++)
-		capture_maker_raw(fixture->maker, &program->records[i],
-				  program->records[i].head.size);
-	for (unsigned int i = 0; i < program->work_count; i++)
-		all_ns += program->works[i].recorded ? program->works[i].duration_ns : 0;
-	load(fixture, &tree);
-	counts = gpumon_profile_counts(fixture->profile);
-	for (unsigned int i = 0; i < GPUMON_LAUNCH_ENDS; i++)
-		unmatched += counts->unmatched_launches[i];
-	assert_int_equal(total(gpumon_profile_root(fixture->profile), &count), all_ns);
-	assert_int_equal(count, program->works_recorded + unmatched);
-	assert_int_equal(counts->launches + unmatched, program->launches_recorded);
-	rows = gpumon_profile_kernels(fixture->profile, &n);
-	for (unsigned int i = 0; i < n; i++) {
-		assert_int_equal(gpumon_distribution_sum(rows[i].duration), rows[i].gpu_ns);
-		rows_ns += rows[i].gpu_ns;
-	}
-	assert_int_equal(rows_ns, all_ns);
-	devices = gpumon_profile_devices(fixture->profile, &n);
-	for (unsigned int i = 0; i < n; i++) {
-		assert_int_equal(devices[i].missed_ns, 0);
-		/* Streams do one thing at a time. */
-		if (devices[i].stream != ~0u)
-			assert_int_equal(devices[i].busy_ns, devices[i].gpu_ns);
-		else
-			devices_ns += devices[i].gpu_ns;
-	}
-	assert_int_equal(devices_ns, all_ns);
-	program_free(program);
-}
-
-static void test_programs(void **state)
-{
-	for (unsigned int i = 0; i < 8; i++)
-		check_program(*state, &(struct program_options){
-					      .seed = 100 + i,
-					      .threads = i & 1 ? 4 : 1,
-					      .calls = 1000,
-					      .streams = 3,
-					      .stride = 1,
-					      .first_id = 1,
-					      .graphs = i & 2,
-					      .by_hits = i & 4,
-					      .loss = { .launches = 10, .works = 10, .hits = 10 },
-					      .order = i & 1 ? PROGRAM_SHUFFLED : PROGRAM_IN_TIME,
-				      });
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -603,7 +540,7 @@ int main(void)
 		TEST(test_tree),	  TEST(test_reasons),	       TEST(test_graph),
 		TEST(test_copies),	  TEST(test_latency),	       TEST(test_ranges),
 		TEST(test_range_domains), TEST(test_devices_and_gaps), TEST(test_hits_alone),
-		TEST(test_two_captures),  TEST(test_no_capture),       TEST(test_programs),
+		TEST(test_two_captures),  TEST(test_no_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Busy times and distributions against what sorting says; captures with nonsense in them. */
+/* Busy times and distributions against what sorting says; captures of programs, and of nonsense. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "correlate/distribution.h"
 #include "correlate/pool.h"
 #include "correlate/profile_busy.h"
+#include "correlate_program.h"
 
 /* --- distributions */
 
@@ -349,13 +350,84 @@ static void test_nonsense(void **state)
 	capture_maker_remove(directory);
 }
 
+/* A whole program with losses, shuffled: no nanosecond is lost, or on a wrong path. */
+static void check_program(const char *directory, const struct program_options *options)
+{
+	const struct gpumon_profile_options tree = { .threads = true };
+	struct capture_maker *maker = capture_maker_new();
+	struct gpumon_profile *profile = NULL;
+	char name[600];
+	const char *path = name;
+	struct program *program = program_new(options);
+	uint64_t all_ns = 0, rows_ns = 0, devices_ns = 0, count = 0, unmatched = 0;
+	const struct gpumon_correlate_counts *counts;
+	const struct gpumon_device_row *devices;
+	const struct gpumon_kernel_row *rows;
+	unsigned int n;
+
+	snprintf(name, sizeof(name), "%s/program%u", directory, (unsigned int)options->seed);
+	for (unsigned int i = 0; i < program->record_count; i++)
+		capture_maker_raw(maker, &program->records[i], program->records[i].head.size);
+	for (unsigned int i = 0; i < program->work_count; i++)
+		all_ns += program->works[i].recorded ? program->works[i].duration_ns : 0;
+	capture_maker_save(maker, path, "process-1-1", 7);
+	assert_int_equal(gpumon_profile_load(&path, 1, &tree, &profile), 0);
+	counts = gpumon_profile_counts(profile);
+	for (unsigned int i = 0; i < GPUMON_LAUNCH_ENDS; i++)
+		unmatched += counts->unmatched_launches[i];
+	assert_int_equal(sum(gpumon_profile_root(profile), &count), all_ns);
+	assert_int_equal(count, program->works_recorded + unmatched);
+	assert_int_equal(counts->launches + unmatched, program->launches_recorded);
+	rows = gpumon_profile_kernels(profile, &n);
+	for (unsigned int i = 0; i < n; i++) {
+		assert_int_equal(gpumon_distribution_sum(rows[i].duration), rows[i].gpu_ns);
+		rows_ns += rows[i].gpu_ns;
+	}
+	assert_int_equal(rows_ns, all_ns);
+	devices = gpumon_profile_devices(profile, &n);
+	for (unsigned int i = 0; i < n; i++) {
+		assert_int_equal(devices[i].missed_ns, 0);
+		/* Streams do one thing at a time. */
+		if (devices[i].stream != ~0u)
+			assert_int_equal(devices[i].busy_ns, devices[i].gpu_ns);
+		else
+			devices_ns += devices[i].gpu_ns;
+	}
+	assert_int_equal(devices_ns, all_ns);
+	gpumon_profile_free(profile);
+	capture_maker_free(maker);
+	program_free(program);
+}
+
+static void test_programs(void **state)
+{
+	char *directory = capture_maker_directory();
+
+	(void)state;
+	for (unsigned int i = 0; i < 8; i++)
+		check_program(directory,
+			      &(struct program_options){
+				      .seed = 100 + i,
+				      .threads = i & 1 ? 4 : 1,
+				      .calls = 1000,
+				      .streams = 3,
+				      .stride = 1,
+				      .first_id = 1,
+				      .graphs = i & 2,
+				      .by_hits = i & 4,
+				      .loss = { .launches = 10, .works = 10, .hits = 10 },
+				      .order = i & 1 ? PROGRAM_SHUFFLED : PROGRAM_IN_TIME,
+			      });
+	capture_maker_remove(directory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_distribution), cmocka_unit_test(test_distribution_ends),
 		cmocka_unit_test(test_busy),	     cmocka_unit_test(test_busy_too_late),
 		cmocka_unit_test(test_pool),	     cmocka_unit_test(test_example),
-		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
