@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: timeout=400
-# vm: own-boot icount
+# vm: kernels=6.12 own-boot icount
 """What a hit costs the process that is probed, in instructions: QEMU counts one a nanosecond here.
 
 With nothing, with hits alone, and with stacks of about 5, 15 and 35 frames; of the
