@@ -39,6 +39,7 @@ static void names(void **state)
 		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
 		  "core::fmt::Write::write_fmt" },
 		{ "_RNvC6_123foo3bar", "123foo::bar" },
+		{ "_RNvC0_123foo3bar", "_RNvC0_123foo3bar" },
 		{ "_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>" },
 		/* No mangled names, though they begin like some. */
 		{ "_Zebra", "_Zebra" },
