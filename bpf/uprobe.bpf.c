@@ -123,12 +123,18 @@ static __always_inline void add_frame(struct uprobe_thread *thread, __u32 place,
 	w->hash ^= w->hash >> 29;
 }
 
-/* What is read lies between the two numbers of the address, in this order. */
-static __always_inline bool read_rule(__u64 pc, struct uprobe_rule *rule)
-{
-	const volatile struct uprobe_rule *found = bpf_map_lookup_elem(&rules, &pc);
+/*
+ * In front of the table, which takes some hundred instructions to look into: a
+ * place that is free gets the first rule that comes for it. Userspace writes the address last, and
+ * takes it away first.
+ */
+struct uprobe_rule quick[1 << UPROBE_QUICK_BITS];
 
-	if (!found || found->pc_again != pc)
+/* What is read lies between the two numbers of the address, in this order. */
+static __always_inline bool copy_rule(const volatile struct uprobe_rule *found, __u64 pc,
+				      struct uprobe_rule *rule)
+{
+	if (found->pc_again != pc)
 		return false;
 	rule->kind = found->kind;
 	rule->cfa = found->cfa;
@@ -137,12 +143,22 @@ static __always_inline bool read_rule(__u64 pc, struct uprobe_rule *rule)
 	return found->pc == pc;
 }
 
+static __always_inline bool read_rule(__u64 pc, struct uprobe_rule *rule)
+{
+	const struct uprobe_rule *found = &quick[uprobe_quick(pc) & ((1 << UPROBE_QUICK_BITS) - 1)];
+
+	if (copy_rule(found, pc, rule))
+		return true;
+	found = bpf_map_lookup_elem(&rules, &pc);
+	return found && copy_rule(found, pc, rule);
+}
+
 /* Leave one function. 1: that was it. */
 static long step(__u32 index, struct walk *walk)
 {
 	struct uprobe_thread *thread = walk->thread;
 	struct uprobe_walk *w = &thread->walk;
-	__u64 cfa, ra, fp = w->fp;
+	__u64 cfa, ra, fp = w->fp, saved[2];
 	/* Two frames are there to begin with. */
 	__u32 place = index + 2;
 	struct uprobe_rule rule;
@@ -161,29 +177,37 @@ static long step(__u32 index, struct walk *walk)
 	case UPROBE_RULE_END:
 		return 1;
 	default:
-		w->flags |= UPROBE_TRUNCATED;
-		return 1;
+		goto truncated;
 	}
 	/* Frames lie one above the other; what does not would never end. */
-	if (cfa <= w->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)(cfa + rule.ra))) {
-		w->flags |= UPROBE_TRUNCATED;
-		return 1;
+	if (cfa <= w->sp)
+		goto truncated;
+	/* Mostly the two lie side by side. */
+	if (rule.fp == rule.ra - (int)sizeof(__u64)) {
+		if (bpf_probe_read_user(saved, sizeof(saved), (void *)(cfa + rule.fp)))
+			goto truncated;
+		fp = saved[0];
+	} else {
+		if (bpf_probe_read_user(&saved[1], sizeof(saved[1]), (void *)(cfa + rule.ra)))
+			goto truncated;
+		if (rule.fp != UPROBE_FP_SAME &&
+		    bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + rule.fp)))
+			fp = 0;
 	}
-	if (rule.fp != UPROBE_FP_SAME &&
-	    bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + rule.fp)))
-		fp = 0;
+	ra = saved[1];
 	if (!ra)
 		return 1;
-	if (place >= depth_max || place >= UPROBE_DEPTH) {
-		w->flags |= UPROBE_TRUNCATED;
-		return 1;
-	}
+	if (place >= depth_max || place >= UPROBE_DEPTH)
+		goto truncated;
 	w->pc = ra;
 	w->sp = cfa;
 	w->fp = fp;
 	w->count = place + 1;
 	add_frame(thread, place, ra);
 	return 0;
+truncated:
+	w->flags |= UPROBE_TRUNCATED;
+	return 1;
 }
 
 /*

@@ -17,6 +17,8 @@
 /* Where libraries of the API have their code. */
 #define UPROBE_RANGES	 64
 #define UPROBE_COMM_SIZE 16
+/* Rules that are found at once, by a few bits of a return address's hash. */
+#define UPROBE_QUICK_BITS 12
 
 /* A probe's cookie: number of the function, and what it is in the upper half. */
 #define UPROBE_BLOCKING	   (1u << 0) /* its return is probed, too */
@@ -111,6 +113,11 @@ struct uprobe_rule {
 	__s32 fp;
 	__u64 pc_again;
 };
+
+static inline __u32 uprobe_quick(__u64 pc)
+{
+	return (__u32)(pc * 0x9e3779b97f4a7c15ull >> (64 - UPROBE_QUICK_BITS));
+}
 
 /* Of the per-CPU counters. seen = nested + sent + lost_*, once nothing is pending */
 enum uprobe_counter {

@@ -321,8 +321,20 @@ bool gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
 void gpumon_uprobe_program_rule(struct gpumon_uprobe_program *program, uint64_t pc,
 				const struct uprobe_rule *rule)
 {
+	struct uprobe_rule *quick = &program->bpf->bss->quick[uprobe_quick(pc)];
 	int map = bpf_map__fd(program->bpf->maps.rules);
 
+	if (rule && !quick->pc) {
+		quick->kind = rule->kind;
+		quick->cfa = rule->cfa;
+		quick->ra = rule->ra;
+		quick->fp = rule->fp;
+		__atomic_store_n(&quick->pc, pc, __ATOMIC_RELEASE);
+		__atomic_store_n(&quick->pc_again, pc, __ATOMIC_RELEASE);
+	} else if (!rule && quick->pc == pc) {
+		__atomic_store_n(&quick->pc, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&quick->pc_again, 0, __ATOMIC_SEQ_CST);
+	}
 	/* One that finds no room is asked for again. */
 	if (rule)
 		bpf_map_update_elem(map, &pc, rule, BPF_ANY);
