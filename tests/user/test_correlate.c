@@ -6,14 +6,16 @@
 #include "common.h"
 #include "correlate_program.h"
 
+struct seen {
+	unsigned int times;
+	enum gpumon_match match;
+	uint32_t stack;
+};
+
 /* What came out of the engine. */
 struct result {
 	const struct program *program;
-	struct seen {
-		unsigned int times;
-		enum gpumon_match match;
-		uint32_t stack;
-	} * works;
+	struct seen *works;
 	unsigned int *launches; /* by call: times given out as unmatched */
 	enum gpumon_launch_end *ends;
 	unsigned int *first_works; /* by call */
