@@ -40,7 +40,6 @@ static void close_file(FILE *file, const char *name, int ret)
 #define PRODUCE(name, call)                      \
 	do {                                     \
 		FILE *out = open_file(name);     \
-                                                 \
 		close_file(out, (name), (call)); \
 	} while (0)
 

@@ -45,7 +45,7 @@ static void busy_bins(void **state)
 	struct capture_maker *maker = capture_maker_new();
 	const struct gpumon_profile_options options = { 0 };
 	char *directory = capture_maker_directory(), *path = path_in(directory, "a");
-	const char *paths[] = { path };
+	const char *const paths[] = { path };
 	struct gpumon_profile *profile;
 	struct gpumon_scan *scan;
 	uint32_t name = make_string(maker, "kernel");
@@ -92,7 +92,7 @@ static void who_and_notes(void **state)
 	struct capture_maker *maker = capture_maker_new();
 	char *directory = capture_maker_directory(), *one = path_in(directory, "one");
 	char *two = path_in(directory, "two");
-	const char *paths[] = { one, two };
+	const char *const paths[] = { one, two };
 	struct gpumon_scan *scan;
 
 	(void)state;
@@ -135,7 +135,7 @@ static void who_and_notes(void **state)
 
 static void no_capture(void **state)
 {
-	const char *paths[] = { "/nonexistent/capture" };
+	const char *const paths[] = { "/nonexistent/capture" };
 	struct gpumon_scan *scan = (void *)1;
 	char *text = NULL;
 	size_t size;

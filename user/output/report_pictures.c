@@ -49,8 +49,7 @@ static void put_area(FILE *out, const struct gpumon_scan *scan, const struct gpu
 	double last = 0;
 
 	fprintf(out,
-		"<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-		"<path d=\"M0 100",
+		"<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><path d=\"M0 100",
 		scan->bins);
 	for (unsigned int i = 0; i < scan->bins; i++) {
 		double busy = 100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns;
@@ -199,8 +198,7 @@ static void put_mark(FILE *out, const struct scale *scale, uint64_t value, const
 	char text[GPUMON_TEXT_NUMBER];
 
 	fprintf(out,
-		"<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
-		"<text class=\"mark\" x=\"%.1f\" y=\"%u\" text-anchor=\"%s\">%s %s</text>\n",
+		"<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text class=\"mark\" x=\"%.1f\" y=\"%u\" text-anchor=\"%s\">%s %s</text>\n",
 		x, x, y - 10, HEIGHT - BOTTOM, x + (left ? -5 : 5), y, left ? "end" : "start", name,
 		gpumon_text_ns(text, sizeof(text), value));
 }
