@@ -109,100 +109,153 @@ static __always_inline __u64 wake(void)
 
 /* --- the stack */
 
-/**
- * struct walk - where a walk is
- * @stack: frames until now
- * @pc: return address in the function that is to be left
- * @sp: stack pointer there
- * @fp: frame pointer there
- * @hash: of the frames
- * @missed: it ended because no rule is known for @pc
- */
+/* All that bpf_loop() hands on. */
 struct walk {
-	struct uprobe_stack *stack;
-	__u64 pc;
-	__u64 sp;
-	__u64 fp;
-	__u64 hash;
-	__u32 count;
-	__u32 flags;
-	__u32 settled;
-	__u32 missed;
+	struct uprobe_thread *thread;
 };
 
-static __always_inline void add_frame(struct walk *w, __u64 pc)
+static __always_inline void add_frame(struct uprobe_thread *thread, __u32 place, __u64 pc)
 {
-	w->stack->frames[w->count++ & (UPROBE_DEPTH - 1)] = pc;
+	struct uprobe_walk *w = &thread->walk;
+
+	thread->stack.frames[place & (UPROBE_DEPTH - 1)] = pc;
 	w->hash = (w->hash ^ pc) * 0x9e3779b97f4a7c15ull;
 	w->hash ^= w->hash >> 29;
 }
 
-/* Leave one function. 1: that was it. */
-static long step(__u32 index, struct walk *w)
-{
-	const struct uprobe_rule *rule;
-	__u64 key = w->pc, cfa, ra, fp = w->fp;
+/*
+ * In front of the table, which takes some hundred instructions to look into: a
+ * place that is free gets the first rule that comes for it. Userspace writes the address last, and
+ * takes it away first.
+ */
+struct uprobe_rule quick[1 << UPROBE_QUICK_BITS];
 
-	rule = w->settled ? bpf_map_lookup_elem(&rules, &key) : NULL;
-	if (!rule) {
+/* What is read lies between the two numbers of the address, in this order. */
+static __always_inline bool copy_rule(const volatile struct uprobe_rule *found, __u64 pc,
+				      struct uprobe_rule *rule)
+{
+	if (found->pc_again != pc)
+		return false;
+	rule->kind = found->kind;
+	rule->cfa = found->cfa;
+	rule->ra = found->ra;
+	rule->fp = found->fp;
+	return found->pc == pc;
+}
+
+static __always_inline bool read_rule(__u64 pc, struct uprobe_rule *rule)
+{
+	const struct uprobe_rule *found = &quick[uprobe_quick(pc) & ((1 << UPROBE_QUICK_BITS) - 1)];
+
+	if (copy_rule(found, pc, rule))
+		return true;
+	found = bpf_map_lookup_elem(&rules, &pc);
+	return found && copy_rule(found, pc, rule);
+}
+
+/* Leave one function. 1: that was it. */
+static long step(__u32 index, struct walk *walk)
+{
+	struct uprobe_thread *thread = walk->thread;
+	struct uprobe_walk *w = &thread->walk;
+	__u64 cfa, ra, fp = w->fp, saved[2];
+	/* Two frames are there to begin with. */
+	__u32 place = index + 2;
+	struct uprobe_rule rule;
+
+	if (!w->settled || !read_rule(w->pc, &rule)) {
 		w->missed = 1;
 		return 1;
 	}
-	switch (rule->kind) {
+	switch (rule.kind) {
 	case UPROBE_RULE_SP:
-		cfa = w->sp + rule->cfa;
+		cfa = w->sp + rule.cfa;
 		break;
 	case UPROBE_RULE_FP:
-		cfa = w->fp + rule->cfa;
+		cfa = w->fp + rule.cfa;
 		break;
 	case UPROBE_RULE_END:
 		return 1;
 	default:
-		w->flags |= UPROBE_TRUNCATED;
-		return 1;
+		goto truncated;
 	}
 	/* Frames lie one above the other; what does not would never end. */
-	if (cfa <= w->sp || bpf_probe_read_user(&ra, sizeof(ra), (void *)(cfa + rule->ra))) {
-		w->flags |= UPROBE_TRUNCATED;
-		return 1;
+	if (cfa <= w->sp)
+		goto truncated;
+	/* Mostly the two lie side by side. */
+	if (rule.fp == rule.ra - (int)sizeof(__u64)) {
+		if (bpf_probe_read_user(saved, sizeof(saved), (void *)(cfa + rule.fp)))
+			goto truncated;
+		fp = saved[0];
+	} else {
+		if (bpf_probe_read_user(&saved[1], sizeof(saved[1]), (void *)(cfa + rule.ra)))
+			goto truncated;
+		if (rule.fp != UPROBE_FP_SAME &&
+		    bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + rule.fp)))
+			fp = 0;
 	}
-	if (rule->fp != UPROBE_FP_SAME &&
-	    bpf_probe_read_user(&fp, sizeof(fp), (void *)(cfa + rule->fp)))
-		fp = 0;
+	ra = saved[1];
 	if (!ra)
 		return 1;
-	if (w->count >= depth_max || w->count >= UPROBE_DEPTH) {
-		w->flags |= UPROBE_TRUNCATED;
-		return 1;
-	}
+	if (place >= depth_max || place >= UPROBE_DEPTH)
+		goto truncated;
 	w->pc = ra;
 	w->sp = cfa;
 	w->fp = fp;
-	add_frame(w, ra);
+	w->count = place + 1;
+	add_frame(thread, place, ra);
 	return 0;
+truncated:
+	w->flags |= UPROBE_TRUNCATED;
+	return 1;
+}
+
+/*
+ * Loops are functions called by the kernel's bpf_loop(): the verifier looks at
+ * them once, while it follows a loop of C round for round, some kernels' for minutes.
+ */
+struct comparison {
+	const struct uprobe_stack *a;
+	const struct uprobe_stack *b;
+	__u32 differs;
+};
+
+static long compare_frame(__u32 index, struct comparison *c)
+{
+	index &= UPROBE_DEPTH - 1;
+	c->differs = c->a->frames[index] != c->b->frames[index];
+	return c->differs;
 }
 
 static __noinline bool same(const struct uprobe_stack *known, const struct uprobe_stack *stack)
 {
-	__u32 i;
+	struct comparison c = { .a = known, .b = stack };
 
 	if (known->count != stack->count || known->flags != stack->flags)
 		return false;
-	for (i = 0; i < UPROBE_DEPTH; i++) {
-		if (i >= stack->count)
-			break;
-		if (known->frames[i] != stack->frames[i])
-			return false;
-	}
-	return true;
+	bpf_loop(stack->count & (2 * UPROBE_DEPTH - 1), compare_frame, &c, 0);
+	return !c.differs;
+}
+
+struct frames {
+	const struct uprobe_stack *from;
+	struct uprobe_stack *to;
+};
+
+static long copy_frame(__u32 index, struct frames *f)
+{
+	index &= UPROBE_DEPTH - 1;
+	f->to->frames[index] = f->from->frames[index];
+	return 0;
 }
 
 /* Userspace goes on from a copy of the thread's stack, and learns the rules that were missing. */
-static __noinline __u32 send_copy(const struct walk *w)
+static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 {
+	const struct uprobe_walk *w = &thread->walk;
 	struct uprobe_copy *copy;
-	__u64 address = w->sp;
-	__u32 id, done = 0;
+	struct frames frames;
+	__u32 done = 0;
 
 	/* Not exact when several come at once, which does not matter. */
 	if (copies_sent - copies_seen >= UPROBE_COPIES)
@@ -211,32 +264,30 @@ static __noinline __u32 send_copy(const struct walk *w)
 	if (!copy)
 		return 0;
 	__sync_fetch_and_add(&copies_sent, 1);
-	id = __sync_fetch_and_add(&last_stack, 1) + 1;
 	copy->stack.type = UPROBE_COPY;
-	copy->stack.id = id;
+	copy->stack.id = __sync_fetch_and_add(&last_stack, 1) + 1;
 	copy->stack.count = w->count;
 	copy->stack.flags = w->flags | UPROBE_ONCE;
-	for (__u32 i = 0; i < UPROBE_DEPTH; i++) {
-		if (i >= w->count)
-			break;
-		copy->stack.frames[i] = w->stack->frames[i];
-	}
+	frames.from = &thread->stack;
+	frames.to = &copy->stack;
+	bpf_loop(w->count & (2 * UPROBE_DEPTH - 1), copy_frame, &frames, 0);
 	copy->sp = w->sp;
 	copy->fp = w->fp;
 	copy->reserved = 0;
 	/* Page by page: what is behind the stack's upper end cannot be read. */
 	for (int i = 0; i <= UPROBE_COPY_PAGES; i++) {
+		__u64 address = w->sp + done;
 		__u32 bytes = UPROBE_PAGE - (address & (UPROBE_PAGE - 1));
 
 		if (done > UPROBE_COPY_MAX - UPROBE_PAGE ||
 		    bpf_probe_read_user(copy->memory + done, bytes, (void *)address))
 			break;
 		done += bytes;
-		address += bytes;
 	}
 	copy->bytes = done;
+	done = copy->stack.id;
 	bpf_ringbuf_submit(copy, BPF_RB_FORCE_WAKEUP);
-	return id;
+	return done;
 }
 
 /* Its id, 0 if it is lost. */
@@ -248,18 +299,20 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 
 	if (size > UPROBE_DEPTH)
 		return 0;
+	/* Entries are never replaced: who has found one would find another's in its place. */
+	hash += current * 0x9e3779b97f4a7c15ull;
 	if (settled)
 		known = bpf_map_lookup_elem(&stacks, &hash);
-	if (known && known->type != current)
-		known = NULL;
-	if (known && !same(known, stack)) {
+	if (known && (known->type != current || !same(known, stack))) {
 		known = NULL;
 	} else if (!known && settled) {
 		/* Its id comes when it was sent, so that an id that is found always was. */
 		stack->type = current;
 		stack->id = 0;
-		if (!bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY))
-			known = bpf_map_lookup_elem(&stacks, &hash);
+		bpf_map_update_elem(&stacks, &hash, stack, BPF_NOEXIST);
+		known = bpf_map_lookup_elem(&stacks, &hash);
+		if (known && (known->type != current || !same(known, stack)))
+			known = NULL;
 	}
 	if (known && known->id) {
 		count(UPROBE_STACK_KNOWN);
@@ -284,24 +337,29 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 /* The stack of a call at whose first instruction the thread is. Its id, 0 if there is none. */
 static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra)
 {
-	struct walk w = { .stack = &thread->stack };
+	struct uprobe_walk *w = &thread->walk;
+	struct walk walk = { .thread = thread };
 	__u32 current = generation, id;
 
-	w.settled = linker_changes == linker_settled;
-	w.pc = ra;
+	w->settled = linker_changes == linker_settled;
+	w->pc = ra;
 #if defined(__TARGET_ARCH_x86)
-	w.sp = PT_REGS_SP(ctx) + sizeof(__u64);
+	w->sp = PT_REGS_SP(ctx) + sizeof(__u64);
 #else
-	w.sp = PT_REGS_SP(ctx);
+	w->sp = PT_REGS_SP(ctx);
 #endif
-	w.fp = PT_REGS_FP(ctx);
-	add_frame(&w, PT_REGS_IP(ctx));
-	add_frame(&w, ra);
-	bpf_loop(UPROBE_DEPTH, step, &w, 0);
-	thread->stack.count = w.count;
-	thread->stack.flags = w.flags;
-	if (w.missed) {
-		id = send_copy(&w);
+	w->fp = PT_REGS_FP(ctx);
+	w->hash = 0;
+	w->count = 2;
+	w->flags = 0;
+	w->missed = 0;
+	add_frame(thread, 0, PT_REGS_IP(ctx));
+	add_frame(thread, 1, ra);
+	bpf_loop(UPROBE_DEPTH, step, &walk, 0);
+	thread->stack.count = w->count;
+	thread->stack.flags = w->flags;
+	if (w->missed) {
+		id = send_copy(thread);
 		if (id) {
 			count(UPROBE_STACK_COPIED);
 			return id;
@@ -310,7 +368,7 @@ static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *th
 	}
 	if (thread->stack.flags & UPROBE_TRUNCATED)
 		count(UPROBE_STACK_TRUNCATED);
-	id = send_stack(&thread->stack, w.hash, current, w.settled);
+	id = send_stack(&thread->stack, w->hash, current, w->settled);
 	if (!id)
 		count(UPROBE_LOST_STACK);
 	return id;
@@ -355,25 +413,38 @@ static __always_inline void send_hit(const struct uprobe_hit *hit)
 									       UPROBE_SENT);
 }
 
+static long look_up_range(__u32 index, struct walk *walk)
+{
+	struct uprobe_places *p = &walk->thread->places;
+	const struct uprobe_range *range;
+
+	if (index >= range_count || index >= UPROBE_RANGES)
+		return 1;
+	range = &ranges[index];
+	if (p->ra >= range->start && p->ra < range->end)
+		p->ra_file = range->file;
+	if (p->ip >= range->start && p->ip < range->end)
+		p->ip_file = range->file;
+	if (p->inner >= range->start && p->inner < range->end)
+		p->inner_file = range->file;
+	return 0;
+}
+
 /*
  * Is it a function's own library that calls, be it the function of the last hit, or one that
  * was called within it?
  */
-static __noinline bool called_within(const struct uprobe_thread *thread, __u64 ra)
+static __noinline bool called_within(struct uprobe_thread *thread, __u64 ra)
 {
-	__u64 caller = 0, last = 0, inner = 0;
+	struct uprobe_places *p = &thread->places;
+	struct walk walk = { .thread = thread };
 
-	for (__u32 i = 0; i < UPROBE_RANGES; i++) {
-		if (i >= range_count)
-			break;
-		if (ra >= ranges[i].start && ra < ranges[i].end)
-			caller = ranges[i].file;
-		if (thread->ip >= ranges[i].start && thread->ip < ranges[i].end)
-			last = ranges[i].file;
-		if (thread->inner >= ranges[i].start && thread->inner < ranges[i].end)
-			inner = ranges[i].file;
-	}
-	return caller && (caller == last || caller == inner);
+	p->ra = ra;
+	p->ip = thread->ip;
+	p->inner = thread->inner;
+	p->ra_file = p->ip_file = p->inner_file = 0;
+	bpf_loop(UPROBE_RANGES, look_up_range, &walk, 0);
+	return p->ra_file && (p->ra_file == p->ip_file || p->ra_file == p->inner_file);
 }
 
 /*
@@ -404,8 +475,8 @@ int enter(struct pt_regs *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
 	__u32 host_tid = (__u32)bpf_get_current_pid_tgid(), flags = cookie >> 32;
-	struct uprobe_hit hit = { .type = UPROBE_HIT };
 	__u64 sp = PT_REGS_SP(ctx), ra = 0;
+	struct uprobe_hit *hit;
 	struct uprobe_thread *thread;
 
 	if (!stopped)
@@ -452,18 +523,22 @@ int enter(struct pt_regs *ctx)
 	}
 	thread->number++;
 
-	hit.function = (__u32)cookie;
-	hit.time_ns = now;
-	hit.number = thread->number;
-	hit.tid = thread->tid;
-	hit.host_tid = host_tid;
-	hit.flags = flags;
+	hit = &thread->hit;
+	hit->type = UPROBE_HIT;
+	hit->function = (__u32)cookie;
+	hit->time_ns = now;
+	hit->number = thread->number;
+	hit->duration_ns = 0;
+	hit->tid = thread->tid;
+	hit->host_tid = host_tid;
+	hit->flags = flags;
+	hit->stack = 0;
 	if (with_stacks)
-		hit.stack = take_stack(ctx, thread, ra);
+		hit->stack = take_stack(ctx, thread, ra);
 	if (flags & UPROBE_BLOCKING)
-		thread->pending = hit;
+		thread->pending = *hit;
 	else
-		send_hit(&hit);
+		send_hit(hit);
 	return 0;
 }
 

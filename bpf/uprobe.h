@@ -17,6 +17,8 @@
 /* Where libraries of the API have their code. */
 #define UPROBE_RANGES	 64
 #define UPROBE_COMM_SIZE 16
+/* Rules that are found at once, by a few bits of a return address's hash. */
+#define UPROBE_QUICK_BITS 12
 
 /* A probe's cookie: number of the function, and what it is in the upper half. */
 #define UPROBE_BLOCKING	   (1u << 0) /* its return is probed, too */
@@ -95,17 +97,27 @@ enum uprobe_rule_kind {
 
 /**
  * struct uprobe_rule - of one return address
+ * @pc: it
  * @kind: enum uprobe_rule_kind
  * @cfa: from that register to the frame's upper end
  * @ra: from there to the return address
  * @fp: from there to the saved frame pointer, or UPROBE_FP_SAME
+ * @pc_again: @pc once more: an entry of a table that is deleted can be another one's before
+ *            who has found it has read it, and both would not be right then
  */
 struct uprobe_rule {
+	__u64 pc;
 	__s32 kind;
 	__s32 cfa;
 	__s32 ra;
 	__s32 fp;
+	__u64 pc_again;
 };
+
+static inline __u32 uprobe_quick(__u64 pc)
+{
+	return (__u32)(pc * 0x9e3779b97f4a7c15ull >> (64 - UPROBE_QUICK_BITS));
+}
 
 /* Of the per-CPU counters. seen = nested + sent + lost_*, once nothing is pending */
 enum uprobe_counter {
@@ -133,6 +145,38 @@ struct uprobe_range {
 };
 
 /**
+ * struct uprobe_walk - where a walk is
+ * @pc: return address in the function that is to be left
+ * @sp: stack pointer there
+ * @fp: frame pointer there
+ * @hash: of the frames
+ * @count: of the frames
+ * @flags: as of a stack
+ * @settled: what is known of addresses holds
+ * @missed: it ended because no rule is known for @pc
+ */
+struct uprobe_walk {
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	__u64 hash;
+	__u32 count;
+	__u32 flags;
+	__u32 settled;
+	__u32 missed;
+};
+
+/* Three addresses, and the files of the API that they are in; 0: in none. */
+struct uprobe_places {
+	__u64 ra;
+	__u64 ip;
+	__u64 inner;
+	__u64 ra_file;
+	__u64 ip_file;
+	__u64 inner_file;
+};
+
+/**
  * struct uprobe_thread - what is known of a thread; only itself changes it
  * @number: of its last hit
  * @sp: of its last hit: where the return address is
@@ -145,8 +189,14 @@ struct uprobe_range {
  * @announced: its UPROBE_THREAD was sent
  * @waiting: the call of its last hit has a probe at its return, which has not come
  * @pending: a blocking call that has not returned; time_ns 0 if there is none
- * @stack: where its stack is put together: programs can be preempted, so that a place for each
- *         processor would be shared
+ * @hit: the one that is made
+ * @places: of its caller and others
+ * @walk: of its stack
+ * @stack: the stack itself
+ *
+ * @hit to @stack would be variables of the program, were it not that some kernels
+ * keep a program's variables for each processor, once a function has 64 bytes of them: wrong for uprobes,
+ * which can be preempted there by another thread's. And the verifier follows variables, but not what is in a map.
  */
 struct uprobe_thread {
 	__u64 number;
@@ -161,6 +211,9 @@ struct uprobe_thread {
 	__u32 waiting;
 	__u32 reserved;
 	struct uprobe_hit pending;
+	struct uprobe_hit hit;
+	struct uprobe_places places;
+	struct uprobe_walk walk;
 	struct uprobe_stack stack;
 };
 

@@ -119,6 +119,11 @@ void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8
 	inject_worker_wake();
 }
 
+bool inject_activity_is_home(void)
+{
+	return atomic_load(&at_home) == pool_count;
+}
+
 void inject_activity_drain(struct inject_thread *thread)
 {
 	uint32_t which = take_all(&complete_buffers), following;
@@ -130,7 +135,8 @@ void inject_activity_drain(struct inject_thread *thread)
 		buffer = pool + (size_t)which * BUFFER_SIZE;
 		if (thread)
 			inject_convert(thread, buffer, valid_bytes[which]);
-		memset(buffer, 0, valid_bytes[which]);
+		/* CUPTI was told that buffers are zero; it may have begun a record behind the last. */
+		memset(buffer, 0, BUFFER_SIZE);
 		push(&free_buffers, which);
 		atomic_fetch_add_explicit(&at_home, 1, memory_order_relaxed);
 	}
@@ -139,4 +145,3 @@ void inject_activity_drain(struct inject_thread *thread)
 	    dropped)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_CUPTI_DROPPED, dropped);
 }
-

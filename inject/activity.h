@@ -22,6 +22,9 @@ void CUPTIAPI inject_activity_request(uint8_t **buffer, size_t *size, size_t *re
 void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
 				       size_t size, size_t valid);
 
+/* Has CUPTI given all buffers back? */
+bool inject_activity_is_home(void);
+
 /**
  * inject_activity_drain - records of all complete buffers
  * @thread: caller; NULL: nobody reads them, just take the buffers back

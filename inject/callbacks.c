@@ -45,41 +45,58 @@ static uint32_t python_frame(void *context, const struct gpumon_python_frame *fr
 		frame->first_line);
 }
 
-static unsigned int walk(struct inject_thread *thread, unsigned int room, bool *truncated)
+/* The thread's stack, in its own memory or in the walker's. */
+static inline bool walk(struct inject_thread *thread, unsigned int room,
+			struct gpumon_stack_view *view)
 {
 	struct gpumon_python_intern intern;
 
 	if (!atomic_load_explicit(&inject_session.has_python, memory_order_relaxed))
-		return gpumon_stack_walk(thread->frames, room, truncated);
+		return gpumon_stack_walk_view(view, room);
 	intern.frame = python_frame;
 	intern.context = thread;
-	intern.generation =
-		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
-	return gpumon_python_stack(thread->frames, room, truncated, &intern);
+	intern.generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	view->count = gpumon_python_stack(thread->frames, room, &view->truncated, &intern);
+	view->frames = thread->frames;
+	view->stack = NULL;
+	view->same = 0;
+	return view->count;
 }
 
 uint32_t inject_stack_here(struct inject_thread *thread)
 {
 	unsigned int room = GPUMON_STACK_DEPTH_MAX, count, first = 0;
-	bool truncated;
+	struct gpumon_stack_view view;
+	uint32_t id;
 
 	if (inject_session.stack_depth + 16 < room)
 		room = inject_session.stack_depth + 16;
-	count = walk(thread, room, &truncated);
-	while (first < count && is_between(thread->frames[first]))
+	if (!walk(thread, room, &view)) {
+		thread->hashed = 0;
+		return 0;
+	}
+	count = view.count;
+	while (first < count && is_between(view.frames[first]))
 		first++;
 	count -= first;
-	if (count > inject_session.stack_depth) {
+	if (INJECT_UNLIKELY(count > inject_session.stack_depth)) {
 		count = inject_session.stack_depth;
-		truncated = true;
+		view.truncated = true;
 	}
-	return inject_intern_stack(thread, thread->frames + first, count, truncated);
+	/* Of a stack that is cut, the outermost frames are others each time; Python's are not the walk's. */
+	if (INJECT_UNLIKELY(view.truncated || !view.stack))
+		thread->hashed = 0;
+	id = inject_intern_stack(thread, view.frames + first, count, view.truncated, view.same);
+	if (INJECT_UNLIKELY(view.truncated || !view.stack))
+		thread->hashed = 0;
+	return id;
 }
 
 static uint32_t name_of(struct inject_thread *thread, unsigned int domain, uint32_t id,
 			const CUpti_CallbackData *data)
 {
-	uint64_t generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	uint64_t generation =
+		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
 	uint64_t known = atomic_load_explicit(&names[domain][id], memory_order_relaxed);
 	const char *name = NULL;
 
@@ -99,31 +116,40 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns,
 {
 	const struct inject_call *call = &thread->call;
 	struct gpumon_channel *channel = inject_session.map.channel;
-	struct gpumon_record_launch record = {
-		.head = { .type = GPUMON_RECORD_LAUNCH, .size = sizeof(record) },
-		.start_ns = call->start_ns,
-		.end_ns = end_ns,
-		.tid = thread->tid,
-		.correlation = call->correlation,
-		.stack = call->stack,
-		.function = call->function,
-		.context = data ? data->contextUid : 0,
-		.result = result,
-	};
+	struct gpumon_record_launch *record;
+	uint16_t flags = 0;
 
 	if (call->is_captured)
-		record.head.flags |= GPUMON_LAUNCH_CAPTURED;
+		flags |= GPUMON_LAUNCH_CAPTURED;
 	if (call->class & INJECT_CLASS_GRAPH)
-		record.head.flags |= GPUMON_LAUNCH_GRAPH;
+		flags |= GPUMON_LAUNCH_GRAPH;
 	if (call->class & INJECT_CLASS_COPY)
-		record.head.flags |= GPUMON_LAUNCH_COPY;
+		flags |= GPUMON_LAUNCH_COPY;
 	if (call->class & INJECT_CLASS_SET)
-		record.head.flags |= GPUMON_LAUNCH_SET;
+		flags |= GPUMON_LAUNCH_SET;
 	if (result)
-		record.head.flags |= GPUMON_LAUNCH_FAILED;
+		flags |= GPUMON_LAUNCH_FAILED;
 	__atomic_fetch_add(call->is_captured ? &channel->captured : &channel->launches, 1,
 			   __ATOMIC_RELAXED);
-	inject_append(thread, &record);
+	/* In place: this is what runs most. */
+	record = gpumon_channel_reserve(&thread->writer, sizeof(*record));
+	if (INJECT_UNLIKELY(!record)) {
+		gpumon_channel_lose(&inject_session.map,
+				    gpumon_channel_why(&thread->writer, sizeof(*record)), 1);
+		return;
+	}
+	record->head.type = GPUMON_RECORD_LAUNCH;
+	record->head.flags = flags;
+	record->head.size = sizeof(*record);
+	record->start_ns = call->start_ns;
+	record->end_ns = end_ns;
+	record->tid = thread->tid;
+	record->correlation = call->correlation;
+	record->stack = call->stack;
+	record->function = call->function;
+	record->context = data ? data->contextUid : 0;
+	record->result = result;
+	gpumon_channel_commit(&thread->writer, sizeof(*record));
 }
 
 static void finish_call(struct inject_thread *thread, uint64_t end_ns)
@@ -207,7 +233,7 @@ static inline void leave(struct inject_thread *thread, unsigned int domain,
 }
 
 /* Calls that change what is recorded. */
-#define CONTROL                                                                            \
+#define CONTROL                                                                              \
 	(INJECT_CLASS_PROFILER_ON | INJECT_CLASS_PROFILER_OFF | INJECT_CLASS_CAPTURE_BEGIN | \
 	 INJECT_CLASS_CAPTURE_END)
 
@@ -236,8 +262,7 @@ static inline bool is_nested(const CUpti_CallbackData *data, uint16_t class, boo
 	struct inject_thread *thread = inject_self;
 	struct inject_call *call;
 
-	if (INJECT_UNLIKELY(!thread ||
-			    atomic_load_explicit(&thread->inside, memory_order_relaxed)))
+	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
 		return false;
 	call = &thread->call;
 	if (!call->open || call->correlation != data->correlationId)

@@ -24,8 +24,8 @@ typedef CUpti_ActivityUnifiedMemoryCounter2 unified_record;
 typedef CUpti_ActivityAPI api_record;
 
 #if CUPTI_API_VERSION >= 130000
-#define SAME_PLACE(base, newer, field)                                       \
-	_Static_assert(offsetof(base, field) == offsetof(newer, field) &&    \
+#define SAME_PLACE(base, newer, field)                                                    \
+	_Static_assert(offsetof(base, field) == offsetof(newer, field) &&                 \
 			       sizeof(((base *)0)->field) == sizeof(((newer *)0)->field), \
 		       #field " has moved")
 SAME_PLACE(kernel_record, CUpti_ActivityKernel10, registersPerThread);
@@ -108,8 +108,8 @@ static uint64_t fix_time(uint64_t time)
 	if (!is_realtime) {
 		monotonic = inject_now();
 		clock_gettime(CLOCK_REALTIME, &real);
-		realtime_offset = (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec -
-				  monotonic;
+		realtime_offset =
+			(uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec - monotonic;
 		is_realtime = true;
 	}
 	return time > realtime_offset ? time - realtime_offset : time;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cupti.h"
+#include "settings.h"
 
 struct inject_cupti inject_cupti;
 
@@ -30,7 +31,7 @@ static int match_library(struct dl_phdr_info *info, size_t size, void *argument)
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
 	struct search *search = argument;
-	const ElfW(Phdr) *header;
+	const ElfW(Phdr) * header;
 	size_t length = strlen(search->name);
 	int i;
 
@@ -162,8 +163,9 @@ static bool find_cupti(void)
 {
 	/* One for a driver of CUDA 13 does not go with an older one. */
 	uint32_t version = inject_cuda_runtime_version(), driver = inject_cuda_driver_version();
-	unsigned int first = (version ? version : driver) / 1000 < 13 ? 12 : 13, second = 25 - first;
-	const char *named = getenv("GPUMON_CUPTI");
+	unsigned int first = (version ? version : driver) / 1000 < 13 ? 12 : 13,
+		     second = 25 - first;
+	const char *named = inject_environment.cupti;
 	struct search library;
 
 	/* Before all else one that the program has: CUPTI's state is that library's. */
@@ -172,7 +174,7 @@ static bool find_cupti(void)
 		if (inject_cupti.handle)
 			return true;
 	}
-	if (named && *named)
+	if (*named)
 		return try_open(named);
 	if (find_loaded(&library, "libcudart") &&
 	    (open_beside(library.path, first) || open_beside(library.path, second)))
@@ -195,16 +197,18 @@ bool inject_cupti_load(const char **why)
 		*why = text;
 		return false;
 	}
-#define INJECT_CUPTI_FIND(name) inject_cupti.name = (__typeof__(&name))dlsym(inject_cupti.handle, #name);
-#define INJECT_CUPTI_NEED(name)       \
-	INJECT_CUPTI_FIND(name)       \
-	if (!inject_cupti.name)       \
+#define INJECT_CUPTI_FIND(name) \
+	inject_cupti.name = (__typeof__(&name))dlsym(inject_cupti.handle, #name);
+#define INJECT_CUPTI_NEED(name) \
+	INJECT_CUPTI_FIND(name) \
+	if (!inject_cupti.name) \
 		missing = #name;
 	INJECT_CUPTI_REQUIRED(INJECT_CUPTI_NEED)
 	INJECT_CUPTI_OPTIONAL(INJECT_CUPTI_FIND)
 	if (missing) {
 		snprintf(text, sizeof(text),
-			 "this CUPTI has no %s: it is too old, CUDA 12 or newer is needed", missing);
+			 "this CUPTI has no %s: it is too old, CUDA 12 or newer is needed",
+			 missing);
 		*why = text;
 		/* Not closed: it may be the program's. */
 		inject_cupti.handle = NULL;

@@ -14,34 +14,21 @@
 /* The version with which cuptiGetVersion began to count as 130000. */
 #define CUPTI_VERSION_13_0 130000u
 
-#define INJECT_CUPTI_REQUIRED(f)                 \
-	f(cuptiSubscribe)                        \
-	f(cuptiUnsubscribe)                      \
-	f(cuptiEnableCallback)                   \
-	f(cuptiEnableDomain)                     \
-	f(cuptiGetVersion)                       \
-	f(cuptiGetCallbackName)                  \
-	f(cuptiGetResultString)                  \
-	f(cuptiSetThreadIdType)                  \
-	f(cuptiActivityRegisterTimestampCallback) \
-	f(cuptiActivityRegisterCallbacks)        \
-	f(cuptiActivityEnable)                   \
-	f(cuptiActivityDisable)                  \
-	f(cuptiActivityFlushAll)                 \
-	f(cuptiActivityGetNextRecord)            \
-	f(cuptiActivityGetNumDroppedRecords)
+#define INJECT_CUPTI_REQUIRED(f)                                                          \
+	f(cuptiSubscribe) f(cuptiUnsubscribe) f(cuptiEnableCallback) f(cuptiEnableDomain) \
+		f(cuptiGetVersion) f(cuptiGetCallbackName) f(cuptiGetResultString)        \
+			f(cuptiSetThreadIdType) f(cuptiActivityRegisterTimestampCallback) \
+				f(cuptiActivityRegisterCallbacks) f(cuptiActivityEnable)  \
+					f(cuptiActivityDisable) f(cuptiActivityFlushAll)  \
+						f(cuptiActivityGetNextRecord)             \
+							f(cuptiActivityGetNumDroppedRecords)
 
 /* Without one of these something less is recorded. */
-#define INJECT_CUPTI_OPTIONAL(f)               \
-	f(cuptiActivityEnableAndDump)          \
-	f(cuptiActivityEnableLatencyTimestamps) \
-	f(cuptiActivityConfigureUnifiedMemoryCounter) \
-	f(cuptiActivityGetAttribute)           \
-	f(cuptiActivitySetAttribute)           \
-	f(cuptiGetContextId)                   \
-	f(cuptiGetDeviceId)                    \
-	f(cuptiGetGraphId)                     \
-	f(cuptiGetGraphNodeId)
+#define INJECT_CUPTI_OPTIONAL(f)                                                              \
+	f(cuptiActivityEnableAndDump) f(cuptiActivityEnableLatencyTimestamps)                 \
+		f(cuptiActivityConfigureUnifiedMemoryCounter) f(cuptiActivityGetAttribute)    \
+			f(cuptiActivitySetAttribute) f(cuptiGetContextId) f(cuptiGetDeviceId) \
+				f(cuptiGetGraphId) f(cuptiGetGraphNodeId)
 
 /**
  * struct inject_cupti - its functions by their names without "cupti"'s place in them

@@ -11,6 +11,7 @@
 #include "callbacks.h"
 #include "entry.h"
 #include "session.h"
+#include "settings.h"
 #include "socket.h"
 #include "stack_walk.h"
 #include "subscribe.h"
@@ -36,10 +37,27 @@ static void after_fork(void)
 	gpumon_stack_forked();
 }
 
+static bool is_owner(void)
+{
+	return atomic_load(&owner) == (int)getpid();
+}
+
+static void before_fork(void)
+{
+	if (is_owner())
+		inject_worker_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+	if (is_owner())
+		inject_worker_after_fork();
+}
+
 /* Registered after CUPTI was loaded, so that it runs before what CUPTI has registered. */
 static void at_exit(void)
 {
-	if (atomic_load(&owner) == (int)getpid())
+	if (is_owner())
 		inject_worker_finish(INJECT_EXIT_MS);
 }
 
@@ -47,7 +65,8 @@ static bool prepare(void)
 {
 	if (is_prepared)
 		return true;
-	if (!inject_thread_setup() || !gpumon_stack_init() || pthread_atfork(NULL, NULL, after_fork))
+	if (!inject_thread_setup() || !gpumon_stack_init() ||
+	    pthread_atfork(before_fork, after_fork_in_parent, after_fork))
 		return false;
 	inject_callbacks_setup();
 	is_prepared = true;
@@ -70,6 +89,7 @@ INJECT_EXPORT int InitializeInjection(void)
 		return 1;
 	if (!prepare())
 		return 1;
+	inject_settings_read_environment();
 	if (path && *path)
 		socket = inject_socket_connect(path, INJECT_CONNECT_MS);
 	if (socket >= 0 && inject_socket_handshake(socket, INJECT_CONNECT_MS, &settings, &map)) {
@@ -82,7 +102,7 @@ INJECT_EXPORT int InitializeInjection(void)
 		socket = -1;
 	}
 	if (!inject_worker_start(socket) && is_recorded)
-		inject_session_end(false, "no thread");
+		inject_session_end(false, "no thread", 0);
 	if (!has_exit)
 		has_exit = atexit(at_exit) == 0;
 	return 1;

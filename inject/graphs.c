@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-
 #include "callbacks.h"
 #include "graphs.h"
 #include "subscribe.h"

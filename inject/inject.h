@@ -18,7 +18,7 @@
 
 #include "../user/capture/channel_writer.h"
 
-#define INJECT_EXPORT __attribute__((visibility("default")))
+#define INJECT_EXPORT	   __attribute__((visibility("default")))
 #define INJECT_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define INJECT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 

@@ -87,8 +87,7 @@ static inline uint32_t find(struct table *table, uint64_t hash, bool *is_mine)
 			break;
 		if (there)
 			continue;
-		if (atomic_load_explicit(&table->used, memory_order_relaxed) >=
-		    table->size / 4 * 3)
+		if (atomic_load_explicit(&table->used, memory_order_relaxed) >= table->size / 4 * 3)
 			return 0;
 		if (atomic_compare_exchange_strong(&entry->hash, &there, hash)) {
 			atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed);
@@ -109,8 +108,8 @@ static void *reserve(struct inject_thread *thread, size_t size)
 	void *room = gpumon_channel_reserve(&thread->writer, size);
 
 	if (!room)
-		gpumon_channel_lose(&inject_session.map,
-				    gpumon_channel_why(&thread->writer, size), 1);
+		gpumon_channel_lose(&inject_session.map, gpumon_channel_why(&thread->writer, size),
+				    1);
 	return room;
 }
 
@@ -168,21 +167,37 @@ uint32_t inject_intern_string(struct inject_thread *thread, const char *text)
 	return text && *text ? inject_intern_text(thread, text, strlen(text)) : 0;
 }
 
+/* From the outermost on, so that what is the same as before need not be hashed again. */
+static inline uint64_t hash_stack(struct inject_thread *thread, const uint64_t *frames,
+				  unsigned int count, unsigned int same)
+{
+	unsigned int i = same < thread->hashed ? same : thread->hashed;
+	uint64_t hash;
+
+	if (i > count)
+		i = count;
+	hash = i ? thread->hashes[i - 1] : 0;
+	for (; i < count; i++) {
+		hash = mix(hash, frames[count - 1 - i]);
+		thread->hashes[i] = hash;
+	}
+	thread->hashed = count;
+	return hash;
+}
+
 uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frames,
-			     unsigned int count, bool truncated)
+			     unsigned int count, bool truncated, unsigned int same)
 {
 	struct gpumon_record_stack *record;
-	uint64_t hash = (uint64_t)count << 1 | truncated;
+	uint64_t hash;
 	bool is_mine;
 	uint32_t id;
-	unsigned int i;
 	size_t size;
 
 	if (!count)
 		return 0;
-	for (i = 0; i < count; i++)
-		hash = mix(hash, frames[i]);
-	hash = finish(hash);
+	hash = hash_stack(thread, frames, count, same);
+	hash = finish(mix(hash, (uint64_t)count << 1 | truncated));
 	id = find(&stacks, hash, &is_mine);
 	if (INJECT_UNLIKELY(!id)) {
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STACK_TABLE, 1);

@@ -33,11 +33,12 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
  * @frames: the innermost first
  * @count: of these
  * @truncated: the walk ended before the stack did
+ * @same: how many of the outermost frames are the same as in this thread's stack before
  *
  * Return: the id; 0 where there are no frames, or where the table is full, which is counted.
  */
-uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frames, unsigned int count,
-			     bool truncated);
+uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frames,
+			     unsigned int count, bool truncated, unsigned int same);
 
 /**
  * inject_intern_frame - id of a function that is no machine code

@@ -60,8 +60,8 @@ void inject_mappings_reset(void)
 /* The note that the linker leaves, in memory as it is mapped. */
 static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_mapping *mapping)
 {
-	const ElfW(Phdr) *header;
-	const ElfW(Nhdr) *note;
+	const ElfW(Phdr) * header;
+	const ElfW(Nhdr) * note;
 	const char *at, *end, *name, *id;
 	int i;
 
@@ -102,7 +102,7 @@ static bool is_known(uint64_t start, uint64_t end, uint32_t path)
 }
 
 static void write_mapping(const struct look *look, const struct dl_phdr_info *info,
-			  const ElfW(Phdr) *header, const char *path)
+			  const ElfW(Phdr) * header, const char *path)
 {
 	struct gpumon_record_mapping record = {
 		.head = { .type = GPUMON_RECORD_MAPPING, .size = sizeof(record) },

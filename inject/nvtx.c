@@ -8,9 +8,9 @@
 #include "session.h"
 
 /* Domains and registered strings, for the life of the process: a power of two. */
-#define NAMES	   (1u << 13)
-#define NAME_BYTES (1u << 20)
-#define NAME_LENGTH   1024
+#define NAMES	    (1u << 13)
+#define NAME_BYTES  (1u << 20)
+#define NAME_LENGTH 1024
 
 /**
  * struct name - what a handle stands for
@@ -62,8 +62,8 @@ static char *allocate(uint32_t size)
 	uint32_t at;
 
 	if (!memory) {
-		memory = mmap(NULL, NAME_BYTES, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memory = mmap(NULL, NAME_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
 		if (memory == MAP_FAILED)
 			return NULL;
 		if (!atomic_compare_exchange_strong(&arena, &nothing, memory)) {
@@ -190,8 +190,7 @@ static void follow_window(struct inject_thread *thread, const struct inject_nvtx
 		}
 		break;
 	case GPUMON_RANGE_START:
-		if (is_it && !atomic_exchange(&window_start, id) &&
-		    atomic_fetch_add(&open, 1) == 0)
+		if (is_it && !atomic_exchange(&window_start, id) && atomic_fetch_add(&open, 1) == 0)
 			inject_window_open(thread, wanted);
 		return;
 	case GPUMON_RANGE_END:

@@ -89,9 +89,9 @@ static void read_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
 		inject_nvtx_remember(handle, ((const nvtxDomainCreateA_params *)parameters)->name,
 				     NULL);
 	else if (id == CUPTI_CBID_NVTX_nvtxDomainRegisterStringA)
-		inject_nvtx_remember(
-			handle, ((const nvtxDomainRegisterStringA_params *)parameters)->string,
-			NULL);
+		inject_nvtx_remember(handle,
+				     ((const nvtxDomainRegisterStringA_params *)parameters)->string,
+				     NULL);
 }
 
 void inject_nvtx_callback(CUpti_CallbackId id, const CUpti_NvtxData *data)

@@ -147,9 +147,9 @@ static nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t *w
 	return (nvtxStringHandle_t)(uintptr_t)inject_nvtx_remember(NULL, NULL, wide);
 }
 
-#define PUT(id, function)                                            \
-	do {                                                         \
-		if ((unsigned int)(id) < size)                       \
+#define PUT(id, function)                                             \
+	do {                                                          \
+		if ((unsigned int)(id) < size)                        \
 			*table[id] = (NvtxFunctionPointer)(function); \
 	} while (0)
 

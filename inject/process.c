@@ -22,8 +22,7 @@ static size_t read_text(const char *path, char *text, size_t size)
 	ssize_t got;
 
 	if (fd >= 0) {
-		while (length < size - 1 &&
-		       (got = read(fd, text + length, size - 1 - length)) > 0)
+		while (length < size - 1 && (got = read(fd, text + length, size - 1 - length)) > 0)
 			length += (size_t)got;
 		close(fd);
 	}
@@ -115,7 +114,7 @@ void inject_process_write(struct inject_thread *thread, uint32_t cupti_version)
 		.head = { .type = GPUMON_RECORD_PROCESS, .size = sizeof(record) },
 		.pid = (uint32_t)getpid(),
 		.parent = (uint32_t)getppid(),
-		.rank = inject_settings_rank(),
+		.rank = inject_environment.rank,
 		.cupti_version = cupti_version,
 		.driver_version = inject_cuda_driver_version(),
 		.runtime_version = inject_cuda_runtime_version(),

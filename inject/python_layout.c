@@ -208,7 +208,7 @@ static bool find_loop(void)
 {
 #ifdef __GLIBC__
 	const uint8_t *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
-	const ElfW(Sym) *symbol = NULL;
+	const Elf64_Sym *symbol = NULL;
 	Dl_info info;
 
 	if (!loop || !dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
@@ -259,6 +259,7 @@ static bool find_symbols(void)
 {
 	struct gpumon_python *python = &gpumon_python;
 
+	*(void **)&python->initialized = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
 	*(void **)&python->thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
 	*(void **)&python->line = dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
 	*(void **)&python->length = dlsym(RTLD_DEFAULT, "PyUnicode_GetLength");
@@ -266,8 +267,8 @@ static bool find_symbols(void)
 	python->code_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyCode_Type");
 	python->text_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyUnicode_Type");
 	python->bytes_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyBytes_Type");
-	return python->thread_state && python->line && python->length && python->character &&
-	       python->code_type && python->text_type && python->bytes_type;
+	return python->initialized && python->thread_state && python->line && python->length &&
+	       python->character && python->code_type && python->text_type && python->bytes_type;
 }
 
 bool gpumon_python_init(void)

@@ -81,6 +81,7 @@ enum gpumon_python_state {
  * @fits: times that it was since
  * @unconfirmed: walks in which the interpreter may still be asked
  * @layout: offsets
+ * @initialized: Py_IsInitialized(): no more from the begin of its end on
  * @thread_state: PyGILState_GetThisThreadState(): needs no lock
  * @line: PyCode_Addr2Line(): reads a table that does not change
  * @length: PyUnicode_GetLength()
@@ -97,6 +98,7 @@ struct gpumon_python {
 	_Atomic unsigned int fits;
 	_Atomic int unconfirmed;
 	struct gpumon_python_layout layout;
+	int (*initialized)(void);
 	void *(*thread_state)(void);
 	int (*line)(void *code, int offset);
 	ssize_t (*length)(void *text);

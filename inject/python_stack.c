@@ -56,8 +56,15 @@ struct merge {
 static bool begin_chain(struct chain *chain)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
-	uint64_t state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
+	uint64_t state;
 
+	/*
+	 * When the interpreter ends, it frees the states of threads that are still in functions
+	 * of C, and these threads are not told.
+	 */
+	if (!gpumon_python.initialized())
+		return false;
+	state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
 	if (!state)
 		return false;
 	if (gpumon_python_word(&chain->reader, state + layout->thread_id) !=

@@ -132,7 +132,20 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	return true;
 }
 
-void inject_session_end(bool recorder_lives, const char *reason)
+/* Kernels that were launched before the end, and end soon after, come with their times. */
+static void settle(struct inject_thread *thread, unsigned int settle_ms)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	uint64_t until = inject_now() + settle_ms * 1000000ull;
+
+	while (!inject_activity_is_home() && inject_now() < until) {
+		nanosleep(&pause, NULL);
+		inject_cupti.cuptiActivityFlushAll(0);
+		inject_activity_drain(thread);
+	}
+}
+
+void inject_session_end(bool recorder_lives, const char *reason, unsigned int settle_ms)
 {
 	struct gpumon_channel *channel = inject_session.map.channel;
 	struct inject_thread *thread = inject_thread_enter(true);
@@ -147,8 +160,10 @@ void inject_session_end(bool recorder_lives, const char *reason)
 		inject_activity_drain(recorder_lives ? thread : NULL);
 		if (atomic_load(&inject_session.recording))
 			inject_subscribe_window(thread, false);
-		if (recorder_lives)
+		if (recorder_lives) {
+			settle(thread, settle_ms);
 			inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+		}
 		inject_activity_drain(recorder_lives ? thread : NULL);
 		inject_unsubscribe();
 	}

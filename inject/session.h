@@ -22,8 +22,9 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
  * inject_session_end - no more is recorded, what there is gets written, the channel goes
  * @recorder_lives: it will read the rest; without it nothing is flushed
  * @reason: for the WINDOW record
+ * @settle_ms: how long work that the GPU still has may take, before it is said to be unfinished
  */
-void inject_session_end(bool recorder_lives, const char *reason);
+void inject_session_end(bool recorder_lives, const char *reason, unsigned int settle_ms);
 
 /* In a child after fork: nothing is recorded here. */
 void inject_session_forked(void);

@@ -2,6 +2,8 @@
 #ifndef GPUMON_INJECT_SETTINGS_H
 #define GPUMON_INJECT_SETTINGS_H
 
+#include <limits.h>
+
 #include "inject.h"
 
 /**
@@ -10,7 +12,29 @@
  */
 void inject_settings_bound(struct gpumon_message_settings *settings);
 
-/* Whether the environment asks for the parallel job's rank: ~0 where it names none. */
-uint32_t inject_settings_rank(void);
+/**
+ * struct inject_environment - what the environment said when the library came
+ * @listen: GPUMON_LISTEN, a folder
+ * @cupti: GPUMON_CUPTI, a path
+ * @rank: of a parallel job, by the launcher's variables; ~0 where there is none
+ * @driver_only: GPUMON_LAUNCHES=driver
+ * @no_internal: GPUMON_NO_INTERNAL
+ */
+struct inject_environment {
+	char listen[PATH_MAX];
+	char cupti[PATH_MAX];
+	uint32_t rank;
+	bool driver_only;
+	bool no_internal;
+};
+
+extern struct inject_environment inject_environment;
+
+/**
+ * inject_settings_read_environment - once, in the program's own thread
+ *
+ * Later, and in ours, the program might be changing it.
+ */
+void inject_settings_read_environment(void);
 
 #endif /* GPUMON_INJECT_SETTINGS_H */

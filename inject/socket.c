@@ -1,18 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "settings.h"
 #include "socket.h"
 
+/* Programs count on small numbers, as shells do. */
+#define FD_AT_LEAST 200
+
 static char listen_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+
+/* Not fstat(): its symbol is newer than the C library of many containers. */
+static bool identify(int fd, uint64_t *inode, uint64_t *device)
+{
+	struct stat status;
+
+	if (fd < 0 || syscall(SYS_newfstatat, fd, "", &status, AT_EMPTY_PATH))
+		return false;
+	*inode = status.st_ino;
+	*device = status.st_dev;
+	return S_ISSOCK(status.st_mode);
+}
+
+void inject_socket_take(struct inject_socket *socket, int fd)
+{
+	int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FD_AT_LEAST) : -1;
+
+	if (moved >= 0) {
+		close(fd);
+		fd = moved;
+	}
+	socket->fd = fd;
+	if (fd >= 0 && !identify(fd, &socket->inode, &socket->device)) {
+		close(fd);
+		socket->fd = -1;
+	}
+}
+
+bool inject_socket_is_ours(const struct inject_socket *socket)
+{
+	uint64_t inode, device;
+
+	return identify(socket->fd, &inode, &device) && inode == socket->inode &&
+	       device == socket->device;
+}
+
+void inject_socket_close(struct inject_socket *socket)
+{
+	if (inject_socket_is_ours(socket))
+		close(socket->fd);
+	socket->fd = -1;
+}
 
 static bool make_address(const char *path, struct sockaddr_un *address, socklen_t *length)
 {
@@ -55,14 +101,14 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 
 int inject_socket_listen(void)
 {
-	const char *folder = getenv("GPUMON_LISTEN");
+	const char *folder = inject_environment.listen;
 	unsigned int uid = geteuid(), pid = (unsigned int)getpid();
 	struct sockaddr_un address;
 	char path[sizeof(address.sun_path)];
 	socklen_t length;
 	int fd, size;
 
-	if (folder && *folder)
+	if (*folder)
 		size = snprintf(path, sizeof(path), "%s/" GPUMON_LISTEN_NAME ".sock", folder, uid,
 				pid);
 	else

@@ -9,6 +9,32 @@
 #include "inject.h"
 
 /**
+ * struct inject_socket - a descriptor in somebody else's process
+ * @fd: -1 for none
+ * @inode: of the socket: a program that closes all that it does not know, and opens something
+ *         else, gets our number for it
+ * @device: of it
+ */
+struct inject_socket {
+	int fd;
+	uint64_t inode;
+	uint64_t device;
+};
+
+/**
+ * inject_socket_take - remember a descriptor, away from the numbers that the program gets
+ * @socket: filled in
+ * @fd: closed where another number is taken; -1 is none
+ */
+void inject_socket_take(struct inject_socket *socket, int fd);
+
+/* Is it still what it was? If not, it is not ours to read from, or to close. */
+bool inject_socket_is_ours(const struct inject_socket *socket);
+
+/* Closes it, if it is ours. */
+void inject_socket_close(struct inject_socket *socket);
+
+/**
  * inject_socket_connect - to the recorder that started the program
  * @path: of its socket; one that begins with '@' is in the abstract name space
  * @wait_ms: at most

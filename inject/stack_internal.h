@@ -71,10 +71,10 @@ struct gpumon_stack_thread {
 	uint64_t high;
 	uint64_t readable_low;
 	uint64_t readable_high;
-	unsigned int switches;
-	_Atomic bool busy;
+	atomic_bool busy;
 	bool own;
 	bool truncated;
+	unsigned int switches;
 	unsigned int count;
 	unsigned int same;
 	unsigned int refused;
@@ -157,15 +157,15 @@ bool gpumon_stack_is_restorer(uint64_t address);
 
 /**
  * struct gpumon_stack_loader - where the loader counts
+ * @changes: gpumon_stack_library_changed()
  * @adds: libraries loaded ever
  * @loaded: those that are there now
- * @changes: gpumon_stack_library_changed()
  * @known: @adds and @loaded are the loader's own
  */
 struct gpumon_stack_loader {
+	_Atomic uint64_t changes;
 	const volatile uint64_t *adds;
 	const volatile uint32_t *loaded;
-	_Atomic uint64_t changes;
 	bool known;
 };
 
@@ -289,6 +289,19 @@ struct gpumon_cfi_context {
  */
 bool gpumon_cfi_evaluate(const struct gpumon_cfi_value *value, struct gpumon_cfi_context *context,
 			 const uint64_t *first, uint64_t *result);
+
+/* --- stack_walk.c */
+
+/* Called by assembly, with the registers that it has saved. */
+#define GPUMON_STACK_FROM_ASSEMBLY __attribute__((used, visibility("hidden")))
+
+GPUMON_STACK_FROM_ASSEMBLY unsigned int
+gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *truncated,
+		       const struct gpumon_stack_registers *registers);
+
+GPUMON_STACK_FROM_ASSEMBLY bool
+gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
+			    const struct gpumon_stack_registers *registers);
 
 /* --- stack_step.c: steps that the loop in stack_walk.c leaves to others */
 

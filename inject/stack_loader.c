@@ -87,7 +87,7 @@ static void find_counters(uint64_t adds, uint64_t subs)
 {
 	const struct r_debug *debug = dlsym(RTLD_DEFAULT, "_r_debug");
 	const uint8_t *global = dlsym(RTLD_DEFAULT, "_rtld_global");
-	const ElfW(Sym) *symbol = NULL;
+	const Elf64_Sym *symbol = NULL;
 	const uint64_t *found;
 	uint32_t loaded;
 	Dl_info info;

@@ -101,8 +101,8 @@ static bool read_memory(uint64_t address, void *to, size_t size)
 /* An object by its header in memory: from where to where, and its .eh_frame_hdr. */
 static bool read_object(uint64_t address, struct gpumon_stack_place *place)
 {
-	static ElfW(Phdr) segments[SEGMENTS_MAX];
-	ElfW(Ehdr) header;
+	static Elf64_Phdr segments[SEGMENTS_MAX];
+	Elf64_Ehdr header;
 	uint64_t base = 0;
 	uint64_t end = 0;
 	bool based = false;
@@ -115,7 +115,7 @@ static bool read_object(uint64_t address, struct gpumon_stack_place *place)
 		return false;
 	*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_MODULE, .start = address };
 	for (unsigned int i = 0; i < header.e_phnum; i++) {
-		const ElfW(Phdr) *segment = &segments[i];
+		const Elf64_Phdr *segment = &segments[i];
 
 		if (segment->p_type == PT_GNU_EH_FRAME)
 			place->header = segment->p_vaddr;

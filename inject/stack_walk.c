@@ -215,9 +215,8 @@ static inline NO_SANITIZER unsigned int run(struct gpumon_stack_thread *thread, 
 		stack = cfa;
 		base = next_base;
 	}
-	if (stack != state->stack) {
+	if (stack != state->stack)
 		*state = (struct gpumon_stack_state){ frame, stack, base, false };
-	}
 	return count;
 }
 
@@ -345,15 +344,6 @@ static void end(struct gpumon_stack_thread *thread)
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&thread->busy, false, memory_order_relaxed);
 }
-
-/* Called by the assembly below, with the registers that it has saved. */
-#define FROM_ASSEMBLY __attribute__((used, visibility("hidden")))
-
-FROM_ASSEMBLY unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room,
-						  bool *truncated,
-						  const struct gpumon_stack_registers *registers);
-FROM_ASSEMBLY bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
-					       const struct gpumon_stack_registers *registers);
 
 unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *truncated,
 				    const struct gpumon_stack_registers *registers)

@@ -7,6 +7,7 @@
 #include "callbacks.h"
 #include "nvtx.h"
 #include "session.h"
+#include "settings.h"
 #include "subscribe.h"
 
 uint16_t inject_class[2][INJECT_FUNCTIONS];
@@ -88,9 +89,10 @@ bool inject_subscribe(const char **why)
 		return false;
 	}
 	if (result != CUPTI_SUCCESS) {
-		snprintf(text, sizeof(text),
-			 "CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded",
-			 inject_cupti_result(result));
+		snprintf(
+			text, sizeof(text),
+			"CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded",
+			inject_cupti_result(result));
 		*why = text;
 		return false;
 	}
@@ -147,9 +149,9 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 		return false;
 	if (inject_session.record & GPUMON_RECORD_LATENCY) {
 		if (!at_start)
-			inject_session_note(thread,
-					    "no queued and submitted times: they have to be asked for "
-					    "before CUDA is initialised");
+			inject_session_note(
+				thread, "no queued and submitted times: they have to be asked for "
+					"before CUDA is initialised");
 		else if (inject_cupti.cuptiActivityEnableLatencyTimestamps)
 			check(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),
 			      "queued and submitted times");
@@ -188,8 +190,7 @@ static void enable_callback(struct inject_thread *thread, CUpti_CallbackDomain d
 static void enable_classes(struct inject_thread *thread, uint16_t classes, bool on)
 {
 	/* For measurements: what the runtime's own callbacks cost. */
-	const char *only = getenv("GPUMON_LAUNCHES");
-	bool driver_only = only && strcmp(only, "driver") == 0, failed = false;
+	bool driver_only = inject_environment.driver_only, failed = false;
 	unsigned int domain, id;
 	CUptiResult result;
 
@@ -276,8 +277,10 @@ void inject_subscribe_window(struct inject_thread *thread, bool on)
 		return;
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
-		enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
-			    "kernels of CUDA itself");
+		/* For measurements: what these records cost. */
+		if (!inject_environment.no_internal)
+			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
+				    "kernels of CUDA itself");
 		classes |= INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH;
 	}
 	if (record & GPUMON_RECORD_COPIES) {
@@ -294,7 +297,8 @@ void inject_subscribe_window(struct inject_thread *thread, bool on)
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMORY2, on, "memory");
 	if (record & GPUMON_RECORD_UNIFIED) {
 		if (!on)
-			enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, false, NULL);
+			enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, false,
+				    NULL);
 		else if (atomic_load(&inject_session.contexts) > 0)
 			inject_subscribe_unified_memory(thread);
 	}

@@ -65,6 +65,7 @@ static struct inject_thread *new_thread(void)
 	}
 	thread->tid = (uint32_t)syscall(SYS_gettid);
 	thread->ours = false;
+	thread->hashed = 0;
 	atomic_store(&thread->generation, 0);
 	/* For its end; and with it set anew if callbacks come after that. */
 	if (pthread_setspecific(key, thread)) {
@@ -106,13 +107,12 @@ struct inject_thread *inject_thread_enter(bool any_time)
 	uint32_t generation;
 
 	/* Within already: a callback of a call that we make, or a signal handler's. */
-	if (INJECT_UNLIKELY(!thread ||
-			    atomic_load_explicit(&thread->inside, memory_order_relaxed)))
+	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
 		return NULL;
 	/* Either the one who ends the capture sees this, or this sees that it ends. */
 	atomic_store(&thread->inside, true);
-	if (INJECT_UNLIKELY(!atomic_load(any_time ? &inject_session.is_open :
-						    &inject_session.recording))) {
+	if (INJECT_UNLIKELY(
+		    !atomic_load(any_time ? &inject_session.is_open : &inject_session.recording))) {
 		inject_thread_leave(thread);
 		return NULL;
 	}

@@ -53,6 +53,8 @@ struct inject_range {
  * @ranges: the outermost of them
  * @range_windows: those of them, by depth, that opened the window
  * @frames: room for a stack
+ * @hashes: of the last stack that was walked: of its outermost frame, of its outermost two, ...
+ * @hashed: how many of @hashes hold
  */
 struct inject_thread {
 	struct inject_thread *next;
@@ -67,6 +69,8 @@ struct inject_thread {
 	uint64_t range_windows;
 	struct inject_range ranges[INJECT_RANGES];
 	uint64_t frames[GPUMON_STACK_DEPTH_MAX];
+	uint64_t hashes[GPUMON_STACK_DEPTH_MAX];
+	unsigned int hashed;
 };
 
 /**

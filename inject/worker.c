@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -19,16 +18,25 @@
 #include "subscribe.h"
 #include "worker.h"
 
-/* How often the recorder's command is looked at. */
+/* How often the recorder's command, and whether it is there, are looked at. */
 #define COMMAND_MS 100
 
-static _Atomic int event_fd = -1;
-static _Atomic bool woken;
+/* How long the GPU may take for what it has, when a capture of a live process ends. */
+#define SETTLE_MS 500
+
+/* How long a fork may wait for a flush. */
+#define FORK_MS 200
+
+/* Futexes and no descriptor to wake it by: the program might close that, and use its number. */
+static _Atomic uint32_t woken;
+static _Atomic uint32_t finished;
 static _Atomic bool look_at_mappings;
 static _Atomic bool finish;
-static _Atomic uint32_t finished;
-static int recorder = -1;
-static int listener = -1;
+static _Atomic bool runs;
+static _Atomic bool in_cupti;
+static _Atomic int forks;
+static struct inject_socket recorder = { .fd = -1 };
+static struct inject_socket listener = { .fd = -1 };
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
 		  const struct timespec *timeout)
@@ -36,16 +44,20 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
 	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
 }
 
+static void wait_for(_Atomic uint32_t *word, uint64_t wait_ns)
+{
+	const struct timespec timeout = { .tv_sec = (time_t)(wait_ns / 1000000000),
+					  .tv_nsec = (long)(wait_ns % 1000000000) };
+
+	futex(word, FUTEX_WAIT_PRIVATE, 0, &timeout);
+}
+
 void inject_worker_wake(void)
 {
-	const uint64_t one = 1;
-	int fd = atomic_load(&event_fd);
 	int before = errno;
 
-	if (fd < 0 || atomic_exchange(&woken, true))
-		return;
-	if (write(fd, &one, sizeof(one)) < 0)
-		atomic_store(&woken, false);
+	if (!atomic_exchange(&woken, 1))
+		futex(&woken, FUTEX_WAKE_PRIVATE, 1, NULL);
 	errno = before;
 }
 
@@ -55,28 +67,49 @@ void inject_worker_look_at_mappings(void)
 		inject_worker_wake();
 }
 
-static void close_recorder(void)
-{
-	if (recorder >= 0)
-		close(recorder);
-	recorder = -1;
-}
-
 /* Somebody wants a capture of a program that runs already. */
 static void answer(void)
 {
 	struct gpumon_message_settings settings;
 	struct gpumon_channel_map map;
 
-	recorder = inject_socket_accept(listener);
-	if (recorder < 0)
+	if (!inject_socket_is_ours(&listener)) {
+		listener.fd = -1;
 		return;
-	if (!inject_socket_handshake(recorder, INJECT_CONNECT_MS, &settings, &map)) {
-		close_recorder();
-	} else if (!inject_session_begin(&map, &settings, false)) {
-		gpumon_channel_unmap(&map);
-		close_recorder();
 	}
+	inject_socket_take(&recorder, inject_socket_accept(listener.fd));
+	if (recorder.fd < 0)
+		return;
+	if (inject_socket_handshake(recorder.fd, INJECT_CONNECT_MS, &settings, &map)) {
+		if (inject_session_begin(&map, &settings, false))
+			return;
+		gpumon_channel_unmap(&map);
+	}
+	inject_socket_close(&recorder);
+}
+
+/* A flush holds locks of CUPTI's, which nobody would ever release in a forked child. */
+static void flush_cupti(void)
+{
+	atomic_store(&in_cupti, true);
+	if (!atomic_load(&forks))
+		inject_cupti.cuptiActivityFlushAll(0);
+	atomic_store(&in_cupti, false);
+}
+
+void inject_worker_before_fork(void)
+{
+	const struct timespec pause = { .tv_nsec = 50000 };
+	uint64_t until = inject_now() + FORK_MS * 1000000ull;
+
+	atomic_fetch_add(&forks, 1);
+	while (atomic_load(&in_cupti) && inject_now() < until)
+		nanosleep(&pause, NULL);
+}
+
+void inject_worker_after_fork(void)
+{
+	atomic_fetch_sub(&forks, 1);
 }
 
 /* What is regular work of a session. */
@@ -88,7 +121,7 @@ static void tick(bool flush)
 		return;
 	/* Within CUPTI it may wait for a launch that waits for nobody. */
 	if (flush && inject_subscribed())
-		inject_cupti.cuptiActivityFlushAll(0);
+		flush_cupti();
 	inject_activity_drain(thread);
 	if (flush || atomic_load(&look_at_mappings)) {
 		atomic_store(&look_at_mappings, false);
@@ -102,78 +135,86 @@ static void tick(bool flush)
 
 static bool recorder_is_gone(void)
 {
-	struct pollfd wait = { .fd = recorder, .events = POLLIN | POLLRDHUP };
+	struct pollfd wait = { .fd = recorder.fd, .events = POLLIN | POLLRDHUP };
 	char message[sizeof(struct gpumon_message_settings)];
 
+	if (!inject_socket_is_ours(&recorder))
+		return true;
 	if (poll(&wait, 1, 0) <= 0)
 		return false;
 	if (wait.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL))
 		return true;
-	/* A message wakes, it does not say anything. */
-	return recv(recorder, message, sizeof(message), MSG_DONTWAIT) == 0;
+	/* It has nothing to say; who sends all the same is not to wake us for ever. */
+	return recv(recorder.fd, message, sizeof(message), MSG_DONTWAIT) == 0;
 }
 
 static void end_session(bool recorder_lives, const char *reason)
 {
-	inject_session_end(recorder_lives, reason);
-	close_recorder();
+	inject_session_end(recorder_lives, reason, SETTLE_MS);
+	inject_socket_close(&recorder);
+}
+
+/* Until somebody comes; the program's end does not wait for it. */
+static void sleep_dormant(void)
+{
+	const struct timespec pause = { .tv_sec = 1 };
+	struct pollfd wait = { .events = POLLIN };
+
+	if (listener.fd < 0)
+		inject_socket_take(&listener, inject_socket_listen());
+	wait.fd = listener.fd;
+	if (wait.fd < 0 || poll(&wait, 1, -1) < 0 || (wait.revents & POLLNVAL)) {
+		listener.fd = wait.revents & POLLNVAL ? -1 : listener.fd;
+		nanosleep(&pause, NULL);
+		return;
+	}
+	if (!atomic_load(&finish))
+		answer();
+}
+
+static void work_in_session(uint64_t *last_flush)
+{
+	uint64_t flush_ns = inject_session.settings.flush_ms * 1000000ull;
+	uint64_t pause_ns = COMMAND_MS * 1000000ull, now;
+	bool flush;
+
+	wait_for(&woken, flush_ns < pause_ns ? flush_ns : pause_ns);
+	atomic_store(&woken, 0);
+	if (atomic_load(&finish))
+		return;
+	if (recorder_is_gone()) {
+		end_session(false, "recorder is gone");
+		return;
+	}
+	if (__atomic_load_n(&inject_session.map.channel->command, __ATOMIC_ACQUIRE) ==
+	    GPUMON_CHANNEL_STOP) {
+		end_session(true, "stop");
+		return;
+	}
+	now = inject_now();
+	flush = now - *last_flush >= flush_ns;
+	if (flush)
+		*last_flush = now;
+	tick(flush);
 }
 
 static void *work(void *argument)
 {
 	struct inject_thread *self = inject_thread_get();
-	uint64_t last_flush = inject_now(), now, count;
-	struct pollfd wait[2];
-	bool in_session, flush;
-	int timeout;
+	uint64_t last_flush = inject_now();
 
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
 	if (self)
 		self->ours = true;
 	while (self && !atomic_load(&finish)) {
-		in_session = atomic_load(&inject_session.is_open);
-		if (!in_session && listener < 0)
-			listener = inject_socket_listen();
-		timeout = -1;
-		if (in_session) {
-			timeout = (int)inject_session.settings.flush_ms;
-			timeout = timeout < COMMAND_MS ? timeout : COMMAND_MS;
-		}
-		wait[0] = (struct pollfd){ .fd = event_fd, .events = POLLIN };
-		wait[1] = (struct pollfd){ .fd = in_session ? recorder : listener,
-					   .events = POLLIN | POLLRDHUP };
-		if (poll(wait, 2, timeout) < 0 && errno != EINTR)
-			break;
-		if (wait[0].revents) {
-			atomic_store(&woken, false);
-			if (read(event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-				break;
-		}
-		if (atomic_load(&finish))
-			break;
-		if (!in_session) {
-			if (wait[1].revents & POLLIN)
-				answer();
-			continue;
-		}
-		if (recorder_is_gone()) {
-			end_session(false, "recorder is gone");
-			continue;
-		}
-		if (__atomic_load_n(&inject_session.map.channel->command, __ATOMIC_ACQUIRE) ==
-		    GPUMON_CHANNEL_STOP) {
-			end_session(true, "stop");
-			continue;
-		}
-		now = inject_now();
-		flush = now - last_flush >= inject_session.settings.flush_ms * 1000000ull;
-		if (flush)
-			last_flush = now;
-		tick(flush);
+		if (atomic_load(&inject_session.is_open))
+			work_in_session(&last_flush);
+		else
+			sleep_dormant();
 	}
 	if (atomic_load(&inject_session.is_open))
-		inject_session_end(recorder >= 0 && !recorder_is_gone(), "exit");
+		inject_session_end(!recorder_is_gone(), "exit", 0);
 	/* The recorder sees that the program ends when it does. */
 	atomic_store(&finished, 1);
 	futex(&finished, FUTEX_WAKE_PRIVATE, 1, NULL);
@@ -186,53 +227,46 @@ bool inject_worker_start(int socket)
 	pthread_t thread;
 	int failed;
 
-	recorder = socket;
+	inject_socket_take(&recorder, socket);
 	atomic_store(&finish, false);
 	atomic_store(&finished, 0);
-	atomic_store(&woken, false);
-	atomic_store(&event_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-	if (atomic_load(&event_fd) < 0)
-		return false;
+	atomic_store(&woken, 0);
 	/* The program's signal handlers run in its own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	failed = pthread_create(&thread, NULL, work, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed) {
-		close(atomic_exchange(&event_fd, -1));
+	if (failed)
 		return false;
-	}
 	pthread_detach(thread);
+	atomic_store(&runs, true);
 	return true;
 }
 
 void inject_worker_finish(unsigned int wait_ms)
 {
 	uint64_t until = inject_now() + wait_ms * 1000000ull, now;
-	struct timespec timeout;
 
-	if (atomic_load(&event_fd) < 0)
-		return;
+	inject_socket_unlisten();
+	/* A dormant one has nothing to write, and sleeps until somebody connects. */
 	atomic_store(&finish, true);
-	atomic_store(&woken, false);
+	if (!atomic_load(&runs) || !atomic_load(&inject_session.is_open))
+		return;
+	atomic_store(&woken, 0);
 	inject_worker_wake();
 	while (!atomic_load(&finished)) {
 		now = inject_now();
 		if (now >= until)
 			break;
-		timeout.tv_sec = (time_t)((until - now) / 1000000000);
-		timeout.tv_nsec = (long)((until - now) % 1000000000);
-		futex(&finished, FUTEX_WAIT_PRIVATE, 0, &timeout);
+		wait_for(&finished, until - now);
 	}
-	inject_socket_unlisten();
 }
 
 void inject_worker_forked(void)
 {
-	close_recorder();
-	if (listener >= 0)
-		close(listener);
-	listener = -1;
-	if (atomic_load(&event_fd) >= 0)
-		close(atomic_exchange(&event_fd, -1));
+	inject_socket_close(&recorder);
+	inject_socket_close(&listener);
+	atomic_store(&runs, false);
+	atomic_store(&in_cupti, false);
+	atomic_store(&forks, 0);
 }

@@ -28,6 +28,16 @@ void inject_worker_look_at_mappings(void);
  */
 void inject_worker_finish(unsigned int wait_ms);
 
+/**
+ * inject_worker_before_fork - a child should not inherit a lock of CUPTI's that our thread has
+ *
+ * Waits for a flush that is going on, a fifth of a second at most.
+ */
+void inject_worker_before_fork(void);
+
+/* In the parent. */
+void inject_worker_after_fork(void);
+
 /* In a child after fork: there is no such thread here. */
 void inject_worker_forked(void);
 

@@ -2,12 +2,14 @@
 /*
  * How fast launches and kernels are joined, and what memory it takes.
  *
- *	correlate engine LAUNCHES [LOSS]	through gpumon_correlate_record() alone
+ *	correlate engine LAUNCHES [LOSS [STRIDE [hits]]]
+ *						through gpumon_correlate_record() alone
  *	correlate write DIR LAUNCHES		a capture of a made-up program
  *	correlate profile DIR			the capture, all of it, into a profile
  *
  * Kernels come half a second later than their launches, as CUPTI gives them. LOSS is how many
- * of 1000 records are missing on each side. Prints one line "name value" for each figure.
+ * of 1000 records are missing on each side, STRIDE how far the ids of launches are apart: other
+ * calls have ids too. With hits the stacks are those of uprobes. Prints one line "name value" for each figure.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,6 +39,8 @@ enum {
 };
 
 static uint64_t random_state = 1;
+static uint32_t stride = 7;
+static int by_hits;
 
 static uint32_t below(uint32_t limit)
 {
@@ -60,7 +64,7 @@ static double rss_mb(void)
 	return (double)usage.ru_maxrss / 1024;
 }
 
-/* A launch every 3.3 us on one of the threads, each 7th call is one. */
+/* A launch every 3.3 us on one of the threads. */
 static void make_launch(struct gpumon_record_launch *launch, uint64_t number)
 {
 	*launch = (struct gpumon_record_launch){
@@ -68,10 +72,23 @@ static void make_launch(struct gpumon_record_launch *launch, uint64_t number)
 		.start_ns = 1000000000 + number * 3300,
 		.end_ns = 1000000000 + number * 3300 + 2700,
 		.tid = 1000 + (uint32_t)(number % THREADS),
-		.correlation = (uint32_t)(number * 7 + 1),
+		.correlation = (uint32_t)(number * stride + 1),
 		.stack = (uint32_t)(number * 2654435761u % STACKS) + 1,
 		.function = STRING_FUNCTION,
 		.context = 1,
+	};
+}
+
+/* The uprobe on the same call. */
+static void make_hit(struct gpumon_record_hit *hit, uint64_t number)
+{
+	*hit = (struct gpumon_record_hit){
+		.head = { GPUMON_RECORD_HIT, 0, sizeof(*hit) },
+		.time_ns = 1000000000 + number * 3300 - 500,
+		.number = number / THREADS + 1,
+		.tid = 1000 + (uint32_t)(number % THREADS),
+		.stack = (uint32_t)(number * 2654435761u % STACKS) + 1,
+		.function = STRING_FUNCTION,
 	};
 }
 
@@ -83,7 +100,7 @@ static void make_kernel(struct gpumon_record_kernel *kernel, uint64_t number)
 		.head = { GPUMON_RECORD_KERNEL, 0, sizeof(*kernel) },
 		.start_ns = start_ns,
 		.end_ns = start_ns + 2000 + number % 1000,
-		.correlation = (uint32_t)(number * 7 + 1),
+		.correlation = (uint32_t)(number * stride + 1),
 		.name = STRING_KERNELS + (uint32_t)(number % NAMES),
 		.context = 1,
 		.stream = 7 + (uint32_t)(number % STREAMS),
@@ -110,8 +127,9 @@ static void on_work(void *data, const struct gpumon_work *work)
 		return;
 	sums->with_stack++;
 	/* The right stack follows from the id. */
-	sums->wrong += work->stack !=
-		       (uint64_t)(work->kernel->correlation - 1) / 7 * 2654435761u % STACKS + 1;
+	sums->wrong +=
+		work->stack !=
+		(uint64_t)(work->kernel->correlation - 1) / stride * 2654435761u % STACKS + 1;
 }
 
 static void on_launch(void *data, const struct gpumon_unmatched_launch *launch)
@@ -125,6 +143,15 @@ static void on_launch(void *data, const struct gpumon_unmatched_launch *launch)
 static int run_engine(uint64_t launches, uint32_t loss)
 {
 	struct sums sums = { 0 };
+	const struct {
+		struct gpumon_record_string string;
+		char text[24];
+	} function = {
+		.string = { .head = { GPUMON_RECORD_STRING, 0, sizeof(function) },
+			    .id = STRING_FUNCTION,
+			    .length = 22 },
+		.text = "cudaLaunchKernel_v7000",
+	};
 	const struct gpumon_correlate_output output = {
 		.work = on_work,
 		.launch = on_launch,
@@ -133,25 +160,36 @@ static int run_engine(uint64_t launches, uint32_t loss)
 	struct gpumon_correlate *correlate = gpumon_correlate_new(&output);
 	struct gpumon_record_launch *made_launches = calloc(BLOCK, sizeof(*made_launches));
 	struct gpumon_record_kernel *made_kernels = calloc(BLOCK, sizeof(*made_kernels));
+	struct gpumon_record_hit *made_hits = calloc(BLOCK, sizeof(*made_hits));
 	uint64_t records = 0;
 	size_t memory = 0;
 	double before, spent = 0;
 
-	if (!correlate || !made_launches || !made_kernels)
+	if (!correlate || !made_launches || !made_kernels || !made_hits)
 		return 1;
-	gpumon_correlate_expect(correlate, 0, 0);
+	if (gpumon_correlate_record(correlate, 0, &function.string.head))
+		return 1;
+	gpumon_correlate_expect(correlate, 0, by_hits ? GPUMON_EXPECT_HITS : 0);
 	for (uint64_t at = 0; at < launches + IN_FLIGHT; at += BLOCK) {
-		uint32_t n_launches = 0, n_kernels = 0;
+		uint32_t n_launches = 0, n_kernels = 0, n_hits = 0;
 
 		for (uint64_t i = at; i < at + BLOCK; i++) {
 			if (i < launches && below(1000) >= loss)
 				make_launch(&made_launches[n_launches++], i);
+			if (by_hits && i < launches && below(1000) >= loss)
+				make_hit(&made_hits[n_hits++], i);
 			if (i >= IN_FLIGHT && i - IN_FLIGHT < launches && below(1000) >= loss)
 				make_kernel(&made_kernels[n_kernels++], i - IN_FLIGHT);
 		}
 		/* Making them is not what is measured. */
 		before = seconds();
+		for (uint32_t i = 0; i < n_hits; i++) {
+			if (gpumon_correlate_record(correlate, 0, &made_hits[i].head))
+				return 1;
+		}
 		for (uint32_t i = 0; i < n_launches; i++) {
+			if (by_hits)
+				made_launches[i].stack = 0;
 			if (gpumon_correlate_record(correlate, 0, &made_launches[i].head))
 				return 1;
 		}
@@ -160,7 +198,7 @@ static int run_engine(uint64_t launches, uint32_t loss)
 				return 1;
 		}
 		spent += seconds() - before;
-		records += n_launches + n_kernels;
+		records += n_launches + n_kernels + n_hits;
 		if (gpumon_correlate_memory(correlate) > memory)
 			memory = gpumon_correlate_memory(correlate);
 	}
@@ -178,6 +216,7 @@ static int run_engine(uint64_t launches, uint32_t loss)
 	gpumon_correlate_free(correlate);
 	free(made_launches);
 	free(made_kernels);
+	free(made_hits);
 	return sums.wrong != 0;
 }
 
@@ -328,7 +367,10 @@ static int run_profile(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc >= 3 && !strcmp(argv[1], "engine"))
+	if (argc > 4)
+		stride = (uint32_t)strtoul(argv[4], NULL, 10);
+	by_hits = argc > 5 && !strcmp(argv[5], "hits");
+	if (argc >= 3 && !strcmp(argv[1], "engine") && stride)
 		return run_engine(strtoull(argv[2], NULL, 10),
 				  argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0);
 	if (argc == 4 && !strcmp(argv[1], "write"))
@@ -336,6 +378,6 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "profile"))
 		return run_profile(argv[2]);
 	fprintf(stderr,
-		"usage: correlate engine LAUNCHES [LOSS] | write DIR LAUNCHES | profile DIR\n");
+		"usage: correlate engine LAUNCHES [LOSS [STRIDE [hits]]] | write DIR LAUNCHES | profile DIR\n");
 	return 2;
 }

@@ -19,6 +19,8 @@ RULES = {1: "called CUPTI in a buffer callback", 2: "set the clock twice",
 
 objects = None
 
+SANITIZED = os.environ.get("SANITIZE", "") != ""
+
 
 class Failure(Exception):
     pass

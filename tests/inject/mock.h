@@ -57,11 +57,12 @@ struct mock_hooks {
 		    const void *parameters, int *result, uint32_t correlation);
 	void (*resource)(unsigned int id, CUcontext context, CUgraph graph, CUgraphNode node,
 			 CUgraphNode original);
-	void (*nvtx)(unsigned int id, const char *name, const void *parameters,
-		     const void *result);
+	void (*nvtx)(unsigned int id, const char *name, const void *parameters, const void *result);
 	void (*work)(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
 		     uint64_t node, uint32_t graph, uint64_t bytes);
-	void (*wait)(void);
+	void (*wait)(uint32_t correlation);
+	void (*stream)(uint32_t id);
+	void (*allocate)(uint32_t correlation, uint64_t address, uint64_t bytes);
 };
 
 struct mock_node {

@@ -101,7 +101,7 @@ int mock_call(unsigned int domain, unsigned int id, const char *name, bool is_la
 	if (hooks)
 		hooks->api(domain, id, true, name, parameters, &result, correlation);
 	if (is_outermost) {
-		account = mock_account(!is_launch     ? MOCK_CALL :
+		account = mock_account(!is_launch   ? MOCK_CALL :
 				       was_captured ? MOCK_CAPTURED :
 						      MOCK_LAUNCH);
 		account->address = (uintptr_t)address;
@@ -209,8 +209,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 			unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
 			void **kernelParams, void **extra)
 {
-	const cuLaunchKernel_params p = { f,	     gridDimX,	gridDimY,	gridDimZ,
-					  blockDimX, blockDimY, blockDimZ,	sharedMemBytes,
+	const cuLaunchKernel_params p = { f,	     gridDimX,	   gridDimY,  gridDimZ,
+					  blockDimX, blockDimY,	   blockDimZ, sharedMemBytes,
 					  hStream,   kernelParams, extra };
 
 	return (CUresult)mock_call(CUPTI_CB_DOMAIN_DRIVER_API,
@@ -359,7 +359,19 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 void mock_wait(void)
 {
 	if (hooks)
-		hooks->wait();
+		hooks->wait(correlation);
+}
+
+void mock_stream_made(uint32_t id)
+{
+	if (hooks)
+		hooks->stream(id);
+}
+
+void mock_allocate(uint64_t address, uint64_t bytes)
+{
+	if (hooks)
+		hooks->allocate(correlation, address, bytes);
 }
 
 void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result)

@@ -9,6 +9,8 @@
 
 void mock_context(bool ends);
 void mock_wait(void);
+void mock_allocate(uint64_t address, uint64_t bytes);
+void mock_stream_made(uint32_t id);
 
 static void initialise(void)
 {
@@ -24,9 +26,9 @@ static void begin(void)
 	pthread_once(&once, initialise);
 }
 
-#define RUNTIME(name, version, launch, parameters, body)                                           \
-	(cudaError_t) mock_call(CUPTI_CB_DOMAIN_RUNTIME_API,                                       \
-				CUPTI_RUNTIME_TRACE_CBID_##name##_v##version, #name, launch,       \
+#define RUNTIME(name, version, launch, parameters, body)                                     \
+	(cudaError_t) mock_call(CUPTI_CB_DOMAIN_RUNTIME_API,                                 \
+				CUPTI_RUNTIME_TRACE_CBID_##name##_v##version, #name, launch, \
 				__builtin_return_address(0), parameters, body)
 
 static int launch_kernel(const void *parameters)
@@ -115,12 +117,17 @@ cudaError_t cudaDeviceSynchronize(void)
 	return RUNTIME(cudaDeviceSynchronize, 3020, false, NULL, wait_for_gpu);
 }
 
+static int allocate(const void *parameters)
+{
+	mock_allocate(0x7000, *(const size_t *)parameters);
+	return 0;
+}
+
 cudaError_t cudaMalloc(void **devPtr, size_t size)
 {
 	begin();
 	*devPtr = (void *)0x7000;
-	(void)size;
-	return RUNTIME(cudaMalloc, 3020, false, NULL, nothing);
+	return RUNTIME(cudaMalloc, 3020, false, &size, allocate);
 }
 
 cudaError_t cudaProfilerStart(void)
@@ -143,6 +150,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 	begin();
 	mock->id = ++last;
 	*stream = (cudaStream_t)mock;
+	mock_stream_made(mock->id);
 	return cudaSuccess;
 }
 

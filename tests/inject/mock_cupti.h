@@ -43,12 +43,27 @@ enum {
 extern _Atomic bool mock_is_subscribed;
 
 /* activity */
+struct mock_buffer;
+
+void mock_lock(void);
+void mock_unlock(void);
+uint64_t mock_now(void);
+
+/* A record in a buffer of the caller's, NULL where there is none: under the lock. */
+void *mock_put(CUpti_ActivityKind kind, struct mock_buffer **in);
+
+/* Let the GPU work on it: under the lock. */
+void mock_add_task(struct mock_buffer *buffer, enum mock_account_type type, uint64_t *start,
+		   uint64_t *end, uint32_t correlation, uint64_t node, bool is_stuck);
+void mock_put_device(void);
 bool mock_kind_enabled(CUpti_ActivityKind kind);
 void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
 		  uint64_t node, uint32_t graph, uint64_t bytes);
 void mock_put_context(void);
 bool mock_in_buffer_callback(void);
-void mock_wait_for_gpu(void);
+void mock_wait_for_gpu(uint32_t correlation);
+void mock_put_stream(uint32_t id);
+void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes);
 void mock_prepare_for_fork(void);
 
 #endif /* GPUMON_TESTS_INJECT_MOCK_CUPTI_H */

@@ -15,12 +15,12 @@
 #define BUFFERS 512
 
 /**
- * struct buffer - one that the library gave
+ * struct mock_buffer - one that the library gave
  * @data: NULL where there is none
  * @pending: records in it without an end
  * @owner: thread, of generation 13
  */
-struct buffer {
+struct mock_buffer {
 	uint8_t *data;
 	size_t size;
 	size_t used;
@@ -32,7 +32,7 @@ struct buffer {
 /* A record that the GPU works on. */
 struct task {
 	struct task *next;
-	struct buffer *buffer;
+	struct mock_buffer *buffer;
 	uint64_t *start;
 	uint64_t *end;
 	uint32_t correlation;
@@ -45,7 +45,7 @@ struct task {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-static struct buffer buffers[BUFFERS];
+static struct mock_buffer buffers[BUFFERS];
 static struct task *first_task, **last_task = &first_task;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
@@ -53,7 +53,6 @@ static CUpti_TimestampCallbackFunc clock_function;
 static _Atomic bool is_enabled[CUPTI_ACTIVITY_KIND_COUNT];
 static bool was_enabled;
 static size_t dropped;
-static unsigned int work_count;
 static __thread bool in_buffer_callback;
 
 bool mock_in_buffer_callback(void)
@@ -66,7 +65,7 @@ bool mock_kind_enabled(CUpti_ActivityKind kind)
 	return atomic_load(&is_enabled[kind]);
 }
 
-static uint64_t now(void)
+uint64_t mock_now(void)
 {
 	struct timespec real;
 
@@ -91,6 +90,17 @@ static size_t record_size(CUpti_ActivityKind kind)
 		return sizeof(mock_device);
 	case CUPTI_ACTIVITY_KIND_CONTEXT:
 		return sizeof(mock_context_record);
+	case CUPTI_ACTIVITY_KIND_STREAM:
+		return sizeof(CUpti_ActivityStream);
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivitySynchronization2) :
+					       sizeof(CUpti_ActivitySynchronization);
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivityMemory4) :
+					       sizeof(CUpti_ActivityMemory3);
+	case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivityUnifiedMemoryCounter3) :
+					       sizeof(CUpti_ActivityUnifiedMemoryCounter2);
 	case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
 		return sizeof(CUpti_ActivityAPI);
 	default:
@@ -99,9 +109,9 @@ static size_t record_size(CUpti_ActivityKind kind)
 }
 
 /* Under the lock, as all that changes buffers. */
-static void deliver(struct buffer *buffer)
+static void deliver(struct mock_buffer *buffer)
 {
-	struct buffer copy = *buffer;
+	struct mock_buffer copy = *buffer;
 	struct task *task;
 
 	for (task = first_task; task; task = task->next) {
@@ -117,15 +127,15 @@ static void deliver(struct buffer *buffer)
 	in_buffer_callback = false;
 }
 
-static bool is_ours(const struct buffer *buffer)
+static bool is_ours(const struct mock_buffer *buffer)
 {
 	return buffer->data && !buffer->is_full &&
 	       (MOCK_GENERATION < 13 || pthread_equal(buffer->owner, pthread_self()));
 }
 
-static struct buffer *new_buffer(void)
+static struct mock_buffer *new_buffer(void)
 {
-	struct buffer *buffer = NULL;
+	struct mock_buffer *buffer = NULL;
 	size_t records = 0, i;
 
 	for (i = 0; i < BUFFERS && !buffer; i++)
@@ -143,10 +153,10 @@ static struct buffer *new_buffer(void)
 	return buffer->data ? buffer : NULL;
 }
 
-static void *put(CUpti_ActivityKind kind, struct buffer **in)
+void *mock_put(CUpti_ActivityKind kind, struct mock_buffer **in)
 {
 	size_t size = record_size(kind), i;
-	struct buffer *buffer = NULL;
+	struct mock_buffer *buffer = NULL;
 	CUpti_Activity *record;
 
 	for (i = 0; i < BUFFERS && !buffer; i++)
@@ -178,8 +188,8 @@ static void finish_task(struct task *task)
 
 	if (!task->buffer)
 		return;
-	*task->start = now();
-	*task->end = now() + 1;
+	*task->start = mock_now();
+	*task->end = mock_now() + 1;
 	account = mock_account(task->type);
 	account->correlation = task->correlation;
 	account->node = task->node;
@@ -215,9 +225,12 @@ static void *be_gpu(void *argument)
 }
 
 /* But for what never ends. */
-void mock_wait_for_gpu(void)
+void mock_wait_for_gpu(uint32_t correlation)
 {
+	CUpti_ActivitySynchronization *sync;
 	const struct task *task;
+	uint64_t start = mock_now();
+	struct mock_buffer *buffer;
 
 	pthread_mutex_lock(&lock);
 	for (;;) {
@@ -227,15 +240,26 @@ void mock_wait_for_gpu(void)
 			break;
 		pthread_cond_wait(&done, &lock);
 	}
+	if (is_enabled[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION]) {
+		sync = mock_put(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, &buffer);
+		if (sync) {
+			sync->type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE;
+			sync->start = start;
+			sync->end = mock_now();
+			sync->correlationId = correlation;
+			sync->contextId = 1;
+			sync->streamId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+		}
+	}
 	pthread_mutex_unlock(&lock);
 }
 
-static void lock_all(void)
+void mock_lock(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-static void unlock_all(void)
+void mock_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
@@ -245,11 +269,11 @@ void mock_prepare_for_fork(void)
 	static bool done_before;
 
 	if (!done_before)
-		done_before = pthread_atfork(lock_all, unlock_all, unlock_all) == 0;
+		done_before = pthread_atfork(mock_lock, mock_unlock, mock_unlock) == 0;
 }
 
-static void add_task(struct buffer *buffer, enum mock_account_type type, uint64_t *start,
-		     uint64_t *end, uint32_t correlation, uint64_t node, bool is_stuck)
+void mock_add_task(struct mock_buffer *buffer, enum mock_account_type type, uint64_t *start,
+		   uint64_t *end, uint32_t correlation, uint64_t node, bool is_stuck)
 {
 	static bool has_gpu;
 	struct task *task = calloc(1, sizeof(*task));
@@ -257,7 +281,7 @@ static void add_task(struct buffer *buffer, enum mock_account_type type, uint64_
 	pthread_t thread;
 
 	if (is_stuck) {
-		*start = now();
+		*start = mock_now();
 		account = mock_account(MOCK_UNFINISHED);
 		account->correlation = correlation;
 	}
@@ -276,132 +300,6 @@ static void add_task(struct buffer *buffer, enum mock_account_type type, uint64_
 	pthread_cond_signal(&more);
 }
 
-static void put_kernel(const char *name, uint32_t correlation, uint32_t stream, uint64_t node,
-		       uint32_t graph)
-{
-	const char *every = getenv("MOCK_NO_TIME_EVERY");
-	struct mock_account *account;
-	struct buffer *buffer;
-	mock_kernel *kernel = put(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, &buffer);
-	CUpti_ActivityAPI *api;
-
-	if (!kernel)
-		return;
-	kernel->deviceId = 0;
-	kernel->contextId = 1;
-	kernel->streamId = stream;
-	kernel->gridX = 7;
-	kernel->gridY = 2;
-	kernel->gridZ = 1;
-	kernel->blockX = 128;
-	kernel->blockY = 1;
-	kernel->blockZ = 1;
-	kernel->staticSharedMemory = 1024;
-	kernel->dynamicSharedMemory = 2048;
-	kernel->localMemoryPerThread = 16;
-	kernel->registersPerThread = 32;
-	kernel->correlationId = correlation;
-	kernel->name = name;
-	kernel->graphNodeId = node;
-	kernel->graphId = graph;
-	if (every && ++work_count % (unsigned int)atoi(every) == 0) {
-		account = mock_account(MOCK_NO_TIME);
-		account->correlation = correlation;
-	} else {
-		add_task(buffer, MOCK_KERNEL, &kernel->start, &kernel->end, correlation, node,
-			 strstr(name, "stuck"));
-	}
-	/* Told of after the kernel, as the call ends after it began. */
-	if (strstr(name, "internal") && is_enabled[CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API]) {
-		api = put(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, &buffer);
-		if (api)
-			api->correlationId = correlation;
-	}
-}
-
-void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
-		  uint64_t node, uint32_t graph, uint64_t bytes)
-{
-	const struct mock_stream *mock = (const void *)stream;
-	uint32_t stream_id = (uintptr_t)stream > 2 ? mock->id : 7;
-	CUpti_ActivityMemset4 *set;
-	struct buffer *buffer;
-	mock_copy *copy;
-
-	pthread_mutex_lock(&lock);
-	if (getenv("MOCK_UNKNOWN"))
-		put(CUPTI_ACTIVITY_KIND_ENVIRONMENT, &buffer);
-	if (work == MOCK_WORK_KERNEL && is_enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]) {
-		put_kernel(name, correlation, stream_id, node, graph);
-	} else if (work == MOCK_WORK_COPY && is_enabled[CUPTI_ACTIVITY_KIND_MEMCPY]) {
-		copy = put(CUPTI_ACTIVITY_KIND_MEMCPY, &buffer);
-		if (copy) {
-			copy->copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
-			copy->srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
-			copy->dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-			copy->bytes = bytes;
-			copy->contextId = 1;
-			copy->streamId = stream_id;
-			copy->correlationId = correlation;
-			copy->graphNodeId = node;
-			copy->graphId = graph;
-#if MOCK_GENERATION == 13
-			copy->copyCount = 3;
-#endif
-			add_task(buffer, MOCK_COPY, &copy->start, &copy->end, correlation, node,
-				 false);
-		}
-	} else if (work == MOCK_WORK_SET && is_enabled[CUPTI_ACTIVITY_KIND_MEMSET]) {
-		set = put(CUPTI_ACTIVITY_KIND_MEMSET, &buffer);
-		if (set) {
-			set->value = 0x5a;
-			set->bytes = bytes;
-			set->contextId = 1;
-			set->streamId = stream_id;
-			set->correlationId = correlation;
-			set->graphNodeId = node;
-			set->graphId = graph;
-			add_task(buffer, MOCK_SET, &set->start, &set->end, correlation, node,
-				 false);
-		}
-	}
-	pthread_mutex_unlock(&lock);
-}
-
-static void put_device(void)
-{
-	struct buffer *buffer;
-	mock_device *device = put(CUPTI_ACTIVITY_KIND_DEVICE, &buffer);
-	unsigned int i;
-
-	if (!device)
-		return;
-	device->id = 0;
-	device->name = "Stand-in H100";
-	device->globalMemorySize = 85899345920;
-	device->numMultiprocessors = 132;
-	device->computeCapabilityMajor = 9;
-	device->isMigEnabled = getenv("MOCK_MIG") != NULL;
-	for (i = 0; i < 16; i++) {
-		((uint8_t *)&device->uuid)[i] = (uint8_t)(i + 1);
-		((uint8_t *)&device->migUuid)[i] = (uint8_t)(0xf0 + i);
-	}
-}
-
-void mock_put_context(void)
-{
-	mock_context_record *context;
-	struct buffer *buffer;
-
-	pthread_mutex_lock(&lock);
-	if (is_enabled[CUPTI_ACTIVITY_KIND_CONTEXT]) {
-		context = put(CUPTI_ACTIVITY_KIND_CONTEXT, &buffer);
-		if (context)
-			context->contextId = 1;
-	}
-	pthread_mutex_unlock(&lock);
-}
-
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
 	CUptiResult result = mock_failure("cuptiActivityEnable", (int)kind);
@@ -411,9 +309,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	was_enabled = true;
 	atomic_store(&is_enabled[kind], true);
 	if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
-		pthread_mutex_lock(&lock);
-		put_device();
-		pthread_mutex_unlock(&lock);
+		mock_put_device();
 	}
 	return CUPTI_SUCCESS;
 }
@@ -507,8 +403,7 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t *size, void *value)
 {
 	*size = sizeof(size_t);
-	*(size_t *)value =
-		attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE ? 3200000 : 3;
+	*(size_t *)value = attribute == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE ? 3200000 : 3;
 	return CUPTI_SUCCESS;
 }
 
@@ -517,6 +412,15 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t 
 	(void)size;
 	(void)value;
 	return mock_failure("cuptiActivitySetAttribute", (int)attribute);
+}
+
+CUptiResult
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+					   uint32_t count)
+{
+	(void)config;
+	(void)count;
+	return mock_failure("cuptiActivityConfigureUnifiedMemoryCounter", 0);
 }
 
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable)

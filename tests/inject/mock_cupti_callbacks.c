@@ -100,6 +100,8 @@ static const struct mock_hooks hooks = {
 	.nvtx = on_nvtx,
 	.work = mock_do_work,
 	.wait = mock_wait_for_gpu,
+	.stream = mock_put_stream,
+	.allocate = mock_allocate_memory,
 };
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function,
@@ -114,7 +116,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 	if (mock_is_subscribed)
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-	set_hooks = cuda ? (void (*)(const struct mock_hooks *))dlsym(cuda, "mock_set_hooks") : NULL;
+	set_hooks = cuda ? (void (*)(const struct mock_hooks *))dlsym(cuda, "mock_set_hooks") :
+			   NULL;
 	if (!set_hooks)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	callback = function;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -227,6 +228,40 @@ static void run_nvtx(unsigned int count)
 	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangePop, "nvtxRangePop", NULL, NULL);
 }
 
+/*
+ * Closes what it does not know, as daemons do, and gets all these numbers for a
+ * socket of its own. Who reads from that takes its data.
+ */
+static int take_descriptors(unsigned int count)
+{
+	char text[8] = "";
+	unsigned int i;
+	int pair[2], fd;
+
+	for (i = 0; i < count; i++)
+		mixed(i);
+	for (fd = 3; fd < 400; fd++)
+		close(fd);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+		return 10;
+	for (fd = 5; fd < 400; fd++)
+		dup2(pair[0], fd);
+	if (write(pair[1], "data", 4) != 4)
+		return 11;
+	for (i = 0; i < count; i++)
+		mixed(i);
+	pause_ms(600);
+	if (recv(pair[0], text, sizeof(text), MSG_DONTWAIT) != 4 || strcmp(text, "data") != 0)
+		return 12;
+	/* Nor is anything written to it, and it is not closed. */
+	if (recv(pair[1], text, sizeof(text), MSG_DONTWAIT) >= 0)
+		return 13;
+	for (fd = 5; fd < 400; fd++)
+		if (close(fd))
+			return 14;
+	return 0;
+}
+
 static void *load(const char *path, unsigned int count)
 {
 	void *handle = dlopen(path, RTLD_NOW);
@@ -304,6 +339,8 @@ int main(int argc, char **argv)
 		}
 		launch_here("stuck_kernel", NULL);
 		mock_context(true);
+	} else if (strcmp(what, "descriptors") == 0) {
+		return take_descriptors(count);
 	} else if (strcmp(what, "plugin") == 0) {
 		launch_here("kernel_a", NULL);
 		memory = load(argv[3], count);
@@ -318,7 +355,8 @@ int main(int argc, char **argv)
 			launch_deep("kernel_a", 12);
 		clock_gettime(CLOCK_MONOTONIC, &end);
 		printf("%.0f\n", ((double)(end.tv_sec - begin.tv_sec) * 1e9 +
-				  (double)(end.tv_nsec - begin.tv_nsec)) / count);
+				  (double)(end.tv_nsec - begin.tv_nsec)) /
+					 count);
 	} else if (strcmp(what, "quiet") == 0) {
 		printf("no CUDA here\n");
 		return 0;

@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import select
+import shutil
 import socket
 import struct
 import threading
@@ -57,6 +58,8 @@ RECORDS = {
     42: ("set", "start_ns end_ns bytes node correlation device context stream graph value",
          "<4Q6I"),
     43: ("sync", "start_ns end_ns correlation context stream kind", "<2Q4I"),
+    44: ("memory", "time_ns address bytes correlation device context place", "<3Q3IH"),
+    45: ("unified", "start_ns end_ns value address kind from_device to_device", "<4Q3I"),
     81: ("window", "time_ns reason", "<QI"),
     82: ("note", "time_ns text", "<QI"),
 }
@@ -252,8 +255,8 @@ class Recorder:
         self.socket.close()
         try:
             os.unlink(self.path)
-        except OSError:
-            pass
+        except (OSError, ValueError):
+            pass  # an abstract address is no file
 
 
 def attach(address, blocks=512, interval=0.005, **settings):
@@ -267,7 +270,8 @@ def attach(address, blocks=512, interval=0.005, **settings):
 
 def write_capture(folder, targets, command):
     """As Documentation/capture-format.md has it, for those who look at it later."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, mode=0o700)
     files = []
     for target in targets:
         try:

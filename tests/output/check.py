@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What the tests of this folder have in common: one line for each, a failure explained below."""
+"""What the tests of this folder have in common: one line for each, a failure explained above it."""
 import sys
 import traceback
 
@@ -24,10 +24,10 @@ def main(name):
             function()
         except Skip as reason:
             print(f"skip {title}: {reason}")
-        except Exception:
+        except Exception as error:
             failed = True
-            print(f"FAIL {title}")
-            print("".join(f"     | {line}\n" for line in traceback.format_exc().splitlines()), end="")
+            print("".join(f"    {line}\n" for line in traceback.format_exc().splitlines()), end="")
+            print(f"not ok {title}: {(str(error).splitlines() or [type(error).__name__])[0][:200]}")
         else:
             print(f"ok   {title}")
         sys.stdout.flush()

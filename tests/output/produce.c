@@ -40,7 +40,6 @@ static void close_file(FILE *file, const char *name, int ret)
 #define PRODUCE(name, call)                      \
 	do {                                     \
 		FILE *out = open_file(name);     \
-                                                 \
 		close_file(out, (name), (call)); \
 	} while (0)
 
@@ -201,11 +200,24 @@ static void make_timeline(struct capture_maker *maker)
 	make_driver_event(maker, "nvidia0 0x2a", &event, sizeof(event));
 }
 
+/* Seen by uprobes alone: no library in it, so no launches and no work. */
+static void make_hits(struct capture_maker *maker)
+{
+	uint32_t stack = make_stack(maker, 0x401000);
+
+	make_process(maker, .pid = 77, .rank = ~0u, .executable = make_string(maker, "/bin/serve"));
+	make_hit(maker, .time_ns = 5000000100, .number = 1, .tid = 78, .stack = stack,
+		 .function = make_string(maker, "cudaLaunchKernel"));
+	make_hit(maker, .time_ns = 5000000200, .number = 2, .tid = 78, .stack = stack,
+		 .function = make_string(maker, "cudaStreamSynchronize_ptsz"),
+		 .duration_ns = 54321);
+}
+
 static void produce_timelines(void)
 {
 	struct capture_maker *maker = capture_maker_new();
-	char path[4096], example[4096];
-	const char *paths[2] = { path, example };
+	char path[4096], example[4096], hits[4096];
+	const char *paths[2] = { path, example }, *alone[1] = { hits };
 
 	snprintf(path, sizeof(path), "%s/capture", directory);
 	snprintf(example, sizeof(example), "%s/example", directory);
@@ -216,6 +228,13 @@ static void produce_timelines(void)
 	make_example(maker, 1000000000, 3);
 	capture_maker_save(maker, example, "process-103-1", 103);
 	capture_maker_free(maker);
+	snprintf(hits, sizeof(hits), "%s/hits", directory);
+	maker = capture_maker_new();
+	make_hits(maker);
+	capture_maker_save(maker, hits, "process-77-1", 77);
+	capture_maker_free(maker);
+	PRODUCE("hits.chrome.json", gpumon_output_chrome(out, alone, 1));
+	PRODUCE("hits.perfetto", gpumon_output_perfetto(out, alone, 1));
 	PRODUCE("timeline.chrome.json", gpumon_output_chrome(out, paths, 1));
 	PRODUCE("timeline.perfetto", gpumon_output_perfetto(out, paths, 1));
 	PRODUCE("both.chrome.json", gpumon_output_chrome(out, paths, 2));

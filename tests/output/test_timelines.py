@@ -169,9 +169,20 @@ def chrome_ranges_and_events():
 
 
 @test
+def hits_alone():
+    """A process that only uprobes saw has its calls, and how long it waited"""
+    events, names = chrome("hits")
+    equal([(e["ph"], e["name"], e["ns"], e.get("dur_ns")) for e in events],
+          [("i", "cudaLaunchKernel", 5000000100, None),
+           ("X", "cudaStreamSynchronize", 5000000200, 54321)])
+    equal({names[e["pid"]] for e in events}, {"serve"})
+    equal({names[e["pid"], e["tid"]] for e in events}, {"thread 78"})
+
+
+@test
 def perfetto_agrees():
     """Perfetto's trace, decoded, has the slices of Chrome's"""
-    for name in ["timeline", "both"]:
+    for name in ["timeline", "both", "hits"]:
         events, names = chrome(name)
         _, slices = perfetto(name)
         want = sorted((e["ns"], e["ns"] + e.get("dur_ns", 0), e["name"]) for e in events

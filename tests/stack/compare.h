@@ -68,8 +68,12 @@ bool is_in(uint64_t frame, const char *function);
 int find_in(const struct walk *walk, const char *function);
 
 /* So that a call is neither the last thing in a function, nor inlined. */
-#define KEEP()	 __asm__ volatile("" ::: "memory")
+#define KEEP() __asm__ volatile("" ::: "memory")
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 #ifdef __cplusplus
 }

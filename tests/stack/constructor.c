@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* A library that calls back when it is loaded, when it is asked to, and when it is unloaded. */
-void from_constructor(void);
-void constructor_call(void (*function)(void));
+#include "called.h"
 
 static __attribute__((constructor)) void begin(void)
 {

@@ -3,10 +3,11 @@
  * Two libraries are made of this, alike but for the size of a frame: what is right for a return
  * address of one is wrong for the same address of the other.
  */
+#include "called.h"
+
 #ifdef __x86_64__
 #define TEXT_OF(x) #x
 #define TEXT(x)	   TEXT_OF(x)
-void frame_call(void (*function)(void));
 __asm__(".text\n.globl frame_call\n.type frame_call, @function\nframe_call:\n"
 	"\t.cfi_startproc\n"
 	"\t.byte 0x48, 0x81, 0xec\n\t.long " TEXT(
@@ -20,7 +21,6 @@ __asm__(".text\n.globl frame_call\n.type frame_call, @function\nframe_call:\n"
 									    FRAME_SIZE) "\n"
 											"\tret\n\t.cfi_endproc\n.size frame_call, . - frame_call\n");
 #else
-void frame_call(void (*function)(void));
 void frame_call(void (*function)(void))
 {
 	volatile char space[FRAME_SIZE];

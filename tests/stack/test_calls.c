@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "called.h"
 #include "compare.h"
 
 volatile int sink;
@@ -162,13 +163,13 @@ static NOINLINE void fault(volatile int *nowhere)
 	sink++;
 }
 
-static sigjmp_buf *back;
+static sigjmp_buf back;
 
 static void on_fault(int signal)
 {
 	(void)signal;
 	look();
-	siglongjmp(*back, 1);
+	siglongjmp(back, 1);
 }
 
 /* A function whose last instruction is a call: what follows belongs to another one. */
@@ -283,7 +284,6 @@ static void library_calls(void)
 static void signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	sigjmp_buf buffer;
 
 	what = "a signal handler";
 	sigaction(SIGUSR1, &action, NULL);
@@ -297,13 +297,11 @@ static void signals(void)
 	action.sa_handler = on_fault;
 	action.sa_flags = 0;
 	sigaction(SIGSEGV, &action, NULL);
-	back = &buffer;
-	if (!sigsetjmp(buffer, 1))
+	if (!sigsetjmp(back, 1))
 		fault((volatile int *)16);
 }
 
 /* The library's constructor calls this. */
-void from_constructor(void);
 void from_constructor(void)
 {
 	look();
@@ -325,6 +323,20 @@ static void loading(void)
 	function(from_constructor);
 	what = "a destructor in dlclose";
 	dlclose(library);
+}
+
+static void lazily(void)
+{
+	void *library = dlopen("./lazy_user.so", RTLD_LAZY);
+	int (*function)(void);
+
+	what = "a function that the loader calls at another one's first call";
+	if (!library) {
+		SAY(false, what, "%s", dlerror());
+		return;
+	}
+	*(void **)&function = dlsym(library, "lazy_call");
+	SAY(function() == 8, "it is called", "it is not");
 }
 
 int main(void)
@@ -363,5 +375,6 @@ int main(void)
 	what = "a child's exit";
 	in_child(exit_function);
 	loading();
+	lazily();
 	return test_end();
 }

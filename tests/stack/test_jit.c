@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "called.h"
 #include "compare.h"
 
 #ifdef __x86_64__
@@ -68,7 +69,6 @@ static void *without_frame_pointer(void *target, uint64_t *after)
 }
 
 /* Its rbp is good, and would lead on to its own caller. */
-void keeps_frame_pointer(void (*function)(void));
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) void
 keeps_frame_pointer(void (*function)(void))
 {
@@ -76,7 +76,6 @@ keeps_frame_pointer(void (*function)(void))
 	KEEP();
 }
 
-void keeps_none(void (*function)(void));
 NOINLINE void keeps_none(void (*function)(void))
 {
 	function();

@@ -9,6 +9,7 @@ import functools
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 
@@ -352,6 +353,27 @@ def broken(field, by):
     return "%s%s" % (" and ".join(sorted(kinds)), ", told" if problem else "")
 
 
+def ending():
+    """Threads go on launching while the interpreter ends around them."""
+    script = """
+import ctypes, sys, threading, time
+library = ctypes.CDLL(sys.argv[1])
+library.probe_init()
+def launch(depth):
+    if depth:
+        return launch(depth - 1)
+    library.probe_repeat(2000000000, 1)
+for depth in range(4):
+    threading.Thread(target=launch, args=(depth * 7,), daemon=True).start()
+time.sleep(0.05)
+"""
+    # What is freed does not stay as it was.
+    environment = dict(os.environ, PYTHONMALLOC="malloc", MALLOC_PERTURB_="165")
+    ends = [subprocess.call([sys.executable, "-c", script, sys.argv[1]], env=environment)
+            for _ in range(4)]
+    say(not any(ends), "threads that launch while the interpreter ends", ends)
+
+
 def take_raw(lib):
     text = ctypes.create_string_buffer(1 << 18)
     lib.probe_stack(text, len(text), 512)
@@ -373,6 +395,7 @@ def main():
     limits()
     generations()
     in_child()
+    ending()
     say(not library.probe_problem(), "nothing was refused", library.probe_problem())
     sys.exit(1 if failures else 0)
 

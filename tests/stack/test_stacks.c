@@ -9,14 +9,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "called.h"
 #include "compare.h"
 
 #define PAGE 4096u
 
 volatile int sink;
-
-/* Not static: looked for by name. */
-void bottom(void);
 
 static struct walk seen;
 static struct walk reference;
@@ -167,7 +165,6 @@ static void coroutines(void)
 #ifdef __x86_64__
 
 /* As hand-written coroutines do: no call frame information where the function came from. */
-void enter(void *stack, void (*function)(void));
 __asm__(".text\n.globl enter\n.type enter, @function\nenter:\n"
 	"\tpush %rbp\n\tpush %rbx\n\tmov %rsp, %rbx\n\tmov %rdi, %rsp\n\txor %ebp, %ebp\n"
 	"\tinc %ebp\n\tcall *%rsi\n\tmov %rbx, %rsp\n\tpop %rbx\n\tpop %rbp\n\tret\n"

@@ -12,23 +12,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "called.h"
 #include "compare.h"
 #include "stack_internal.h"
 
 static struct walk seen;
 static void *last_base;
 
-void look(void);
-NOINLINE void look(void)
+NOINLINE void look_here(void)
 {
 	for (int i = 0; i < 3; i++)
 		WALK(&seen);
 }
 
-void calls_library(void (*function)(void (*)(void)));
 NOINLINE void calls_library(void (*function)(void (*)(void)))
 {
-	function(look);
+	function(look_here);
 	KEEP();
 }
 
@@ -126,13 +125,12 @@ static void ask(const char *name)
 static const char *how_asked;
 
 /* The library's constructor calls this, in dlopen. */
-void from_constructor(void);
 void from_constructor(void)
 {
 	if (how_asked)
 		ask(how_asked);
 	how_asked = NULL;
-	look();
+	look_here();
 }
 
 static int in_iteration(struct dl_phdr_info *info, size_t size, void *name)

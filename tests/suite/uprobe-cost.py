@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: timeout=400
-# vm: own-boot icount
+# vm: kernels=6.12 own-boot icount
 """What a hit costs the process that is probed, in instructions: QEMU counts one a nanosecond here.
 
-With nothing, with hits alone, and with stacks of about 5, 15 and 35 frames; of the
+With nothing, with hits alone, and with stacks of about 10, 20 and 40 frames; of the
 driver (one breakpoint), and of the runtime (two, of which the inner one is no hit).
 Figures are printed; they may not grow without anybody seeing it.
 """

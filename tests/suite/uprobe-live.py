@@ -95,7 +95,6 @@ for hits in seen.hits.values():
     for h in hits:
         if h["stack"]:
             uprobes.check_stack(run, seen, h, ("forward", "backward", "deep"))
-check(seen.records["unmapping"], "no unmapping")
 
 step("two processes with the same libraries, each with its own")
 runs = [uprobes.Run("program", 2, 150), uprobes.Run("program-static", 2, 100)]

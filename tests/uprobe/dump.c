@@ -50,9 +50,8 @@ static void print(void *data, uint32_t tid, const struct gpumon_record *record)
 	case GPUMON_RECORD_PROCESS: {
 		const struct gpumon_record_process *p = (const void *)record;
 
-		printf("{\"type\":\"process\",\"pid\":%u,\"host_pid\":%u,\"parent\":%u,"
-		       "\"start_ns\":%" PRIu64 ",\"namespace\":%" PRIu64 ",\"executable\":%u,"
-		       "\"command\":%u}\n",
+		printf("{\"type\":\"process\",\"pid\":%u,\"host_pid\":%u,\"parent\":%u,\"start_ns\":%" PRIu64
+		       ",\"namespace\":%" PRIu64 ",\"executable\":%u,\"command\":%u}\n",
 		       p->pid, p->host_pid, p->parent, p->start_ns, p->pid_namespace, p->executable,
 		       p->command);
 		break;

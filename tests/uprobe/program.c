@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "standin.h"
+
 #define CALLED(X)                      \
 	X(cudaLaunchKernel)            \
 	X(__cudaLaunchKernel)          \
@@ -52,12 +54,10 @@ enum called {
 };
 
 #ifndef NO_LIBRARIES
-#define DECLARE(name) int name(void);
-CALLED(DECLARE)
 #define ADDRESS(name) [CALL_##name] = name,
-static int (*const functions[CALLS])(void) = { CALLED(ADDRESS) };
+static void (*const functions[CALLS])(void) = { CALLED(ADDRESS) };
 #else
-static int (*const functions[CALLS])(void);
+static void (*const functions[CALLS])(void);
 #endif
 #define NAME(name) [CALL_##name] = #name,
 static const char *const names[CALLS] = { CALLED(NAME) };
@@ -71,49 +71,80 @@ struct worker {
 
 static unsigned long rounds;
 static unsigned int pause_us, warm_us;
-static int (*loaded)(void);
+static void (*loaded)(void);
 
-/* Each path is functions of its own, none of which ends with a jump. */
-#define PATH(name, next, ...)                                                              \
-	static __attribute__((noinline)) int name(struct worker *worker, enum called call) \
-	{                                                                                  \
-		char room[__VA_ARGS__] = { 0 };                                            \
-		int result;                                                                \
-                                                                                           \
-		__asm__ volatile("" : : "r"(room) : "memory");                             \
-		result = next(worker, call);                                               \
-		__asm__ volatile("" : : "r"(room) : "memory");                             \
-		return result + 1;                                                         \
-	}
-
-static __attribute__((noinline)) int finally_call(struct worker *worker, enum called call)
+/* What is done with it is nobody's business, a compiler's least of all. */
+static inline void keep(void *what)
 {
-	int result;
-
-	if (loaded) {
-		worker->loaded++;
-		result = loaded();
-	} else {
-		worker->count[call]++;
-		result = functions[call]();
-	}
-	__asm__ volatile("" : : : "memory");
-	return result + 1;
+	__asm__ volatile("" : : "r"(what) : "memory");
 }
 
-PATH(forward_inner, finally_call, 24)
-PATH(forward_outer, forward_inner, 400)
-PATH(backward_inner, finally_call, 8)
-PATH(backward_middle, backward_inner, 3000)
-PATH(backward_outer, backward_middle, 56)
-
-static __attribute__((noinline)) int deep(struct worker *worker, enum called call,
-					  unsigned int more)
+static __attribute__((noinline)) void finally_call(struct worker *worker, enum called call)
 {
-	int result = more ? deep(worker, call, more - 1) : finally_call(worker, call);
+	if (loaded) {
+		worker->loaded++;
+		loaded();
+	} else {
+		worker->count[call]++;
+		functions[call]();
+	}
+	keep(worker);
+}
 
-	__asm__ volatile("" : : : "memory");
-	return result + 1;
+/* Each path is functions of its own, none of which ends with a jump. */
+static __attribute__((noinline)) void forward_inner(struct worker *worker, enum called call)
+{
+	char room[24] = { 0 };
+
+	keep(room);
+	finally_call(worker, call);
+	keep(room);
+}
+
+static __attribute__((noinline)) void forward_outer(struct worker *worker, enum called call)
+{
+	char room[400] = { 0 };
+
+	keep(room);
+	forward_inner(worker, call);
+	keep(room);
+}
+
+static __attribute__((noinline)) void backward_inner(struct worker *worker, enum called call)
+{
+	char room[8] = { 0 };
+
+	keep(room);
+	finally_call(worker, call);
+	keep(room);
+}
+
+static __attribute__((noinline)) void backward_middle(struct worker *worker, enum called call)
+{
+	char room[3000] = { 0 };
+
+	keep(room);
+	backward_inner(worker, call);
+	keep(room);
+}
+
+static __attribute__((noinline)) void backward_outer(struct worker *worker, enum called call)
+{
+	char room[56] = { 0 };
+
+	keep(room);
+	backward_middle(worker, call);
+	keep(room);
+}
+
+static __attribute__((noinline)) void deep(struct worker *worker, enum called call,
+					   unsigned int more)
+{
+	if (more)
+		deep(worker, call, more - 1);
+	else
+		finally_call(worker, call);
+	keep(worker);
 }
 
 static __attribute__((noinline)) void one_round(struct worker *worker, unsigned long round)
@@ -151,6 +182,8 @@ static void *work(void *data)
 	worker->tid = syscall(SYS_gettid);
 	for (unsigned long i = 0; i < rounds; i++) {
 		one_round(worker, i);
+		/* All rounds are to be called from one place, whatever a compiler finds quicker. */
+		__asm__ volatile("" : "+r"(i));
 		if (!i)
 			usleep(warm_us);
 	}
@@ -292,7 +325,7 @@ static void *main_thread(void *data)
 
 		if (plan->library) {
 			library = dlopen(plan->library, RTLD_NOW);
-			loaded = library ? (int (*)(void))dlsym(library, plan->function) : NULL;
+			loaded = library ? (void (*)(void))dlsym(library, plan->function) : NULL;
 			if (!loaded) {
 				fprintf(stderr, "%s\n", dlerror());
 				exit(1);

@@ -7,10 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* As long as a real launch has code around the call: frames of these show in stacks. */
-#define FUNCTION(name)  \
-	int name(void); \
-	__attribute__((noinline)) int name(void)
+#include "standin.h"
 
 static __attribute__((unused)) void wait_a_little(void)
 {
@@ -20,22 +17,21 @@ static __attribute__((unused)) void wait_a_little(void)
 }
 
 static volatile unsigned long calls;
+static __attribute__((unused)) atomic_ulong locked;
 
-#define LEAF(name)        \
-	FUNCTION(name)    \
-	{                 \
-		calls++;  \
-		return 0; \
+#define FUNCTION(name) __attribute__((noinline)) void name(void)
+
+#define LEAF(name)       \
+	FUNCTION(name)   \
+	{                \
+		calls++; \
 	}
 
 /* Begins with an instruction that the kernel cannot run elsewhere: no uprobe there. */
 #define LEAF_LOCKED(name)                     \
 	FUNCTION(name)                        \
 	{                                     \
-		static atomic_ulong locked;   \
-                                              \
 		atomic_fetch_add(&locked, 1); \
-		return 0;                     \
 	}
 
 #define LEAF_WAITING(name)       \
@@ -43,17 +39,14 @@ static volatile unsigned long calls;
 	{                        \
 		calls++;         \
 		wait_a_little(); \
-		return 0;        \
 	}
 
-/* Not a tail call, and not optimised into one. */
-#define OVER(name, driver)             \
-	int driver(void);              \
-	FUNCTION(name)                 \
-	{                              \
-		int result = driver(); \
-		calls++;               \
-		return result;         \
+/* The call is not the last thing it does, or it would be a jump. */
+#define OVER(name, driver) \
+	FUNCTION(name)     \
+	{                  \
+		driver();  \
+		calls++;   \
 	}
 
 #ifdef STANDIN_CUDA
@@ -90,8 +83,6 @@ OVER(cudaGetDeviceCount, cuDeviceGetCount)
 OVER(cudaNotKnownToAnybody, cuLaunchKernel)
 
 /* As nvcc 13's runtime: it jumps. */
-int __cudaLaunchKernel(void);
-int __cudaLaunchKernel_ptsz(void);
 #if defined(__x86_64__)
 __asm__(".globl __cudaLaunchKernel\n.type __cudaLaunchKernel, @function\n__cudaLaunchKernel:\n"
 	"push %rbp\nmov %rsp, %rbp\npop %rbp\njmp cudaLaunchKernel_here\n"
@@ -104,38 +95,27 @@ __asm__(".globl __cudaLaunchKernel\n.type __cudaLaunchKernel, @function\n__cudaL
 	".size __cudaLaunchKernel_ptsz, . - __cudaLaunchKernel_ptsz\n"
 	".set cudaLaunchKernel_ptsz_here, cudaLaunchKernel_ptsz\n");
 #else
-int __cudaLaunchKernel(void)
+void __cudaLaunchKernel(void)
 {
-	return cudaLaunchKernel();
+	cudaLaunchKernel();
 }
-int __cudaLaunchKernel_ptsz(void)
+
+void __cudaLaunchKernel_ptsz(void)
 {
-	return cudaLaunchKernel_ptsz();
+	cudaLaunchKernel_ptsz();
 }
 #endif
 #endif
 
 #ifdef STANDIN_HIP
-static __attribute__((noinline)) int launch_inside(void)
+static __attribute__((noinline)) void launch_inside(void)
 {
 	calls++;
-	return 0;
 }
-FUNCTION(hipModuleLaunchKernel)
-{
-	int result = launch_inside();
 
-	calls++;
-	return result;
-}
+OVER(hipModuleLaunchKernel, launch_inside)
 /* Calls its own exported function: one launch. */
-FUNCTION(hipLaunchKernel)
-{
-	int result = hipModuleLaunchKernel();
-
-	calls++;
-	return result;
-}
+OVER(hipLaunchKernel, hipModuleLaunchKernel)
 LEAF(hipMemcpyAsync)
 LEAF_WAITING(hipStreamSynchronize)
 LEAF_WAITING(hipDeviceSynchronize)

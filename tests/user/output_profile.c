@@ -67,22 +67,15 @@ static struct gpumon_node *at_line(struct gpumon_node *node, const char *module,
 }
 
 static const char add_kernel[] =
-	"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
-	"std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)";
+	"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)";
 static const char gelu_kernel[] =
-	"void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl"
-	"(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::operator()() const::"
-	"{lambda()#2}::operator()() const::{lambda(float)#1}, std::array<char*, 2ul> >(int, "
-	"at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::"
-	"{lambda()#2}, std::array<char*, 2ul>)";
-static const char gemm_kernel[] = "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_"
-				  "warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas";
+	"void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::operator()() const::{lambda()#2}::operator()() const::{lambda(float)#1}, std::array<char*, 2ul> >(int, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}, std::array<char*, 2ul>)";
+static const char gemm_kernel[] =
+	"sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas";
 static const char norm_kernel[] =
-	"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int, "
-	"float, float const*, float const*, float const*, float*, float*, float*)";
+	"void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int, float, float const*, float const*, float const*, float*, float*, float*)";
 static const char attention_kernel[] =
-	"fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, "
-	"cutlass::arch::Sm80, true, 64, 64, 64, true, true>::Params)";
+	"fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, cutlass::arch::Sm80, true, 64, 64, 64, true, true>::Params)";
 
 static struct gpumon_node *operators(struct gpumon_node *python, const char *operator_name,
 				     const char *implementation)
@@ -178,6 +171,7 @@ static struct gpumon_node *training_tree(void)
 #define DEVICES 4
 #define RANGES	3
 #define GAPS	3
+#define NOTES	1
 
 struct training {
 	struct gpumon_kernel_row kernels[KERNELS];
@@ -193,7 +187,7 @@ struct training {
 	struct gpumon_scan scan;
 	struct gpumon_scan_process process;
 	struct gpumon_scan_row rows[DEVICES];
-	char *notes[1];
+	char *notes[NOTES];
 };
 
 /* The same numbers each time. */
@@ -337,7 +331,7 @@ void made_training(struct gpumon_view *view)
 		.processes = &training->process,
 		.process_count = 1,
 		.notes = training->notes,
-		.note_count = 1,
+		.note_count = NOTES,
 		.first_ns = 998000000,
 		.bin_ns = 1737500,
 		.bins = BINS,

@@ -85,7 +85,7 @@ void symbol_run(const char *folder, const char *format, ...)
 	va_start(args, format);
 	assert_true(vasprintf(&command, format, args) > 0);
 	va_end(args);
-	assert_true(asprintf(&whole, "cd '%s' && %s", folder, command) > 0);
+	assert_true(asprintf(&whole, "set -e; cd '%s'; %s", folder, command) > 0);
 	if (system(whole))
 		fail_msg("failed: %s", whole);
 	free(whole);

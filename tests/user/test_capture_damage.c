@@ -202,6 +202,7 @@ static void every_byte_flipped(void **state)
 	struct fixture *fixture = *state;
 	uint64_t random = 1;
 	size_t chunk = 0;
+	int fd = open(fixture->path, O_WRONLY);
 
 	keep_open(fixture);
 	for (size_t i = 0; i < fixture->size; i++) {
@@ -212,15 +213,16 @@ static void every_byte_flipped(void **state)
 			chunk++;
 		for (size_t j = 0; j < sizeof(masks); j++) {
 			struct gpumon_capture_damage damage;
+			unsigned char flipped = fixture->bytes[i] ^ masks[j];
 
-			fixture->bytes[i] ^= masks[j];
-			write_file(fixture->path, fixture->bytes, fixture->size);
+			assert_int_equal(pwrite(fd, &flipped, 1, (off_t)i), 1);
 			damage = expect_without(fixture, fixture->first[chunk],
 						fixture->first[chunk + 1]);
 			assert_true(damage.broken_chunks == 1 || damage.truncated_bytes > 0);
-			fixture->bytes[i] ^= masks[j];
 		}
+		assert_int_equal(pwrite(fd, fixture->bytes + i, 1, (off_t)i), 1);
 	}
+	close(fd);
 }
 
 static void every_byte_of_capture_json_flipped(void **state)
@@ -422,7 +424,7 @@ static void heads_without_end(void **state)
 {
 	struct fixture *fixture = *state;
 	enum {
-		SIZE = 12 << 20
+		SIZE = 4 << 20
 	};
 	unsigned char *bytes = malloc(SIZE);
 	struct gpumon_chunk chunk = { .magic = GPUMON_CHUNK_MAGIC,
@@ -436,14 +438,12 @@ static void heads_without_end(void **state)
 	for (int shift = 0; shift < 2; shift++) {
 		/* Not at multiples of what follows them: no size leads to another head. */
 		write_file(fixture->path, bytes + (shift ? 20 : 0), SIZE - 20);
-		alarm(60);
 		{
 			struct gpumon_capture_damage damage =
 				expect_without(fixture, 0, fixture->n_records);
 
 			assert_true(damage.broken_chunks + damage.truncated_bytes > 0);
 		}
-		alarm(0);
 	}
 	free(bytes);
 }

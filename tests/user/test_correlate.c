@@ -6,14 +6,16 @@
 #include "common.h"
 #include "correlate_program.h"
 
+struct seen {
+	unsigned int times;
+	enum gpumon_match match;
+	uint32_t stack;
+};
+
 /* What came out of the engine. */
 struct result {
 	const struct program *program;
-	struct seen {
-		unsigned int times;
-		enum gpumon_match match;
-		uint32_t stack;
-	} * works;
+	struct seen *works;
 	unsigned int *launches; /* by call: times given out as unmatched */
 	enum gpumon_launch_end *ends;
 	unsigned int *first_works; /* by call */
@@ -130,16 +132,21 @@ static void run_program(struct program *program, struct result *result)
 	result->first_works = calloc(program->call_count, sizeof(*result->first_works));
 	assert_non_null(correlate);
 	for (unsigned int i = 0; i < program->record_count; i++) {
-		/* In its exact size and nowhere else, so that ASan sees what is kept of it. */
 		const struct gpumon_record *record = &program->records[i].head;
-		struct gpumon_record *copy = malloc(record->size);
-		size_t memory;
 
-		memcpy(copy, record, record->size);
-		assert_int_equal(gpumon_correlate_record(correlate, 3, copy), 0);
-		free(copy);
+		if (program->options.threads == 1) {
+			/* In its exact size and nowhere else, so that ASan sees what is kept of it. */
+			struct gpumon_record *copy = malloc(record->size);
+
+			memcpy(copy, record, record->size);
+			assert_int_equal(gpumon_correlate_record(correlate, 3, copy), 0);
+			free(copy);
+		} else {
+			assert_int_equal(gpumon_correlate_record(correlate, 3, record), 0);
+		}
 		if (i % 4096 == 0) {
-			memory = gpumon_correlate_memory(correlate);
+			size_t memory = gpumon_correlate_memory(correlate);
+
 			if (memory > result->memory_max)
 				result->memory_max = memory;
 		}
@@ -250,10 +257,11 @@ static void check_losses(struct program_options options)
 {
 	for (unsigned int t = 0; t < 3; t++) {
 		for (unsigned int r = 0; r < 4; r++) {
-			for (unsigned int side = 0; side < 4; side++) {
+			/* Of no losses one is like the other. */
+			for (unsigned int side = r ? 1 : 0; side < (r ? 4 : 1); side++) {
 				options.seed = 1 + t + 4 * r + 64 * side + options.order * 1024;
 				options.threads = thread_counts[t];
-				options.calls = 4800 / options.threads;
+				options.calls = 2400 / options.threads;
 				options.loss = (struct program_loss){
 					.launches = side & 1 ? rates[r] : 0,
 					.works = side & 2 ? rates[r] : 0,
@@ -342,7 +350,7 @@ static void test_hits_in_static_runtime(void **state)
 					       .order = PROGRAM_SHUFFLED });
 }
 
-/* Over the end of 32 bits in the middle; then some times, 1024 or 4096 calls a turn. */
+/* Over the end of 32 bits in the middle; then some times, 1024 calls a turn. */
 static void test_ids_go_round(void **state)
 {
 	(void)state;
@@ -355,7 +363,7 @@ static void test_ids_go_round(void **state)
 					       .order = PROGRAM_SHUFFLED });
 	check_losses((struct program_options){ .streams = 1, .stride = 1 << 22, .first_id = 7 });
 	check_losses((struct program_options){
-		.streams = 1, .stride = 1 << 20, .first_id = 7, .by_hits = true });
+		.streams = 1, .stride = 1 << 21, .first_id = 7, .by_hits = true });
 }
 
 /* A long recording with losses: what waits stays small, what is kept too. */
@@ -363,7 +371,7 @@ static void test_memory(void **state)
 {
 	const struct program_options options = { .seed = 5,
 						 .threads = 4,
-						 .calls = 150000,
+						 .calls = 60000,
 						 .streams = 2,
 						 .stride = 7,
 						 .first_id = 1,

@@ -18,7 +18,6 @@
 	do {                                                 \
 		size_t size_;                                \
 		FILE *out = open_memstream(&(text), &size_); \
-                                                             \
 		assert_int_equal(call, 0);                   \
 		fclose(out);                                 \
 	} while (0)

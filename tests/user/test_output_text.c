@@ -187,8 +187,7 @@ static void random_bytes(void **state)
 	(void)state;
 	/* Whatever a name is, nothing reads or writes beyond it, and what comes out is UTF-8. */
 	for (unsigned int round = 0; round < 20000; round++) {
-		static const char likely[] = "<>(){}:,& operator\xc3\xe6\x80"
-					     "ab";
+		static const char likely[] = "ab<>(){}:,& operator\xc3\xe6\x80";
 		size_t size = test_random(&seed) % 40;
 		char *name = malloc(size + 1), buf[48];
 		const char *at = buf;

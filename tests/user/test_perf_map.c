@@ -73,7 +73,7 @@ static void bad_lines(void **state)
 
 	write_map(*state, "7f0000001000 20\n"
 			  "7f0000001000\n"
-			  "7f0000001000 20 \n"
+			  "7f0000001000 20 \t\n"
 			  "zzz 20 name\n"
 			  "1000 -4 name\n"
 			  "1000 0 nothing\n"
@@ -245,8 +245,9 @@ static void copies(void **state)
 	snprintf(to, sizeof(to), "%s/perf-1.map", (char *)*state);
 	symbol_run(*state, "mkdir -p root/tmp");
 	assert_int_equal(gpumon_perf_map_copy(root, 7, to), 0);
-	symbol_run(*state, "printf '1000 10 one two\\nroot:secret:0\\n2000 10 three\\n' "
-			   ">root/tmp/perf-7.map");
+	symbol_run(
+		*state,
+		"printf '1000 10 one two\\nroot:secret:0\\n2000 10 three\\n' >root/tmp/perf-7.map");
 	assert_int_equal(gpumon_perf_map_copy(root, 7, to), 1);
 	text = symbol_read(*state, "perf-1.map", &size);
 	assert_string_equal(text, "1000 10 one two\n2000 10 three\n");
@@ -258,7 +259,7 @@ static void copies(void **state)
 	/* Nothing good in it: no copy. A link does not lead out. */
 	unlink(to);
 	symbol_run(*state,
-		   "echo secret >root/tmp/perf-7.map && echo '1000 10 outside' >outside && "
+		   "echo secret >root/tmp/perf-7.map && echo '1000 10 outside' >outside; "
 		   "ln -s \"$PWD/outside\" root/tmp/perf-8.map && mkfifo root/tmp/perf-9.map");
 	assert_int_equal(gpumon_perf_map_copy(root, 7, to), 0);
 	assert_int_equal(gpumon_perf_map_copy(root, 8, to), 0);
@@ -282,7 +283,7 @@ static void with_symbols(void **state)
 
 	write_map(*state, "10100 10 jit one\n30000 10 nowhere\n7f0000000000 100000 over a file\n"
 			  "10200 10 _ZN4core3fmt5Write9write_fmt17h0123456789abcdefE\n");
-	symbol_run(*state, "echo 'int f(void); int f(void) { return 4; }' >f.c && "
+	symbol_run(*state, "echo 'int f(void); int f(void) { return 4; }' >f.c; "
 			   "gcc -shared -fPIC -nostdlib -o f.so f.c");
 	snprintf(path, sizeof(path), "%s/perf-1.map", (char *)*state);
 	symbols = gpumon_symbols_new("", path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Profiles of captures whose answer is known: tree, tables, ranges, gaps. */
+/* Profiles of small captures whose answer is known: tree, tables, ranges, gaps. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "capture_maker.h"
 #include "common.h"
 #include "correlate/distribution.h"
-#include "correlate_program.h"
 
 #define PID 4711
 
@@ -377,6 +376,37 @@ static void test_ranges(void **state)
 	assert_string_equal(rows[2].domain, "");
 }
 
+/* Each domain has its own stack of ranges. */
+static void test_range_domains(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t nccl = make_string(maker, "NCCL"), torch = make_string(maker, "torch");
+	uint32_t text = make_string(maker, "all reduce");
+	const struct gpumon_range_row *rows;
+	unsigned int count;
+
+	make_range(maker, .time_ns = 1001000, .tid = 4, .domain = torch, .text = text,
+		   .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1005000, .tid = 4, .domain = nccl, .text = text,
+		   .kind = GPUMON_RANGE_PUSH);
+	make_range(maker, .time_ns = 1015000, .tid = 4, .domain = torch, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1016000, .tid = 4, .kind = GPUMON_RANGE_POP);
+	make_range(maker, .time_ns = 1025000, .tid = 4, .domain = nccl, .kind = GPUMON_RANGE_POP);
+	make_pair(maker, 1, 4, 0, "k");
+	make_pair(maker, 2, 4, 0, "k");
+	make_pair(maker, 3, 4, 0, "k");
+	load(fixture, &(struct gpumon_profile_options){ 0 });
+	rows = gpumon_profile_ranges(fixture->profile, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(rows[0].domain, "NCCL");
+	assert_int_equal(rows[0].gpu_ns, 1001 + 1002);
+	assert_int_equal(rows[0].cpu_ns, 20000);
+	assert_string_equal(rows[1].domain, "torch");
+	assert_int_equal(rows[1].gpu_ns, 1001);
+	assert_int_equal(rows[1].cpu_ns, 14000);
+}
+
 static void test_devices_and_gaps(void **state)
 {
 	struct fixture *fixture = *state;
@@ -461,7 +491,7 @@ static void test_two_captures(void **state)
 	struct fixture *fixture = *state;
 	struct capture_maker *other = capture_maker_new();
 	char second[600];
-	const char *paths[] = { fixture->path, second };
+	const char *const paths[2] = { fixture->path, second };
 	const struct gpumon_device_row *rows;
 	const struct gpumon_node *root;
 	unsigned int count;
@@ -503,83 +533,14 @@ static void test_no_capture(void **state)
 	assert_non_null(strstr(gpumon_capture_error()->message, "no capture"));
 }
 
-/* A whole program with losses, shuffled: no nanosecond is lost, or on a wrong path. */
-static void check_program(struct fixture *fixture, const struct program_options *options)
-{
-	const struct gpumon_profile_options tree = { .threads = true };
-	struct program *program = program_new(options);
-	uint64_t all_ns = 0, rows_ns = 0, devices_ns = 0, count = 0, unmatched = 0;
-	const struct gpumon_correlate_counts *counts;
-	const struct gpumon_device_row *devices;
-	const struct gpumon_kernel_row *rows;
-	unsigned int n;
-
-	snprintf(fixture->path, sizeof(fixture->path), "%s/%" PRIu64, fixture->directory,
-		 options->seed);
-	capture_maker_clear(fixture->maker);
-	for (unsigned int i = 0; i < program->record_count; i++)
-		capture_maker_raw(fixture->maker, &program->records[i],
-				  program->records[i].head.size);
-	for (unsigned int i = 0; i < program->work_count; i++)
-		all_ns += program->works[i].recorded ? program->works[i].duration_ns : 0;
-	load(fixture, &tree);
-	counts = gpumon_profile_counts(fixture->profile);
-	for (unsigned int i = 0; i < GPUMON_LAUNCH_ENDS; i++)
-		unmatched += counts->unmatched_launches[i];
-	assert_int_equal(total(gpumon_profile_root(fixture->profile), &count), all_ns);
-	assert_int_equal(count, program->works_recorded + unmatched);
-	assert_int_equal(counts->launches + unmatched, program->launches_recorded);
-	rows = gpumon_profile_kernels(fixture->profile, &n);
-	for (unsigned int i = 0; i < n; i++) {
-		assert_int_equal(gpumon_distribution_sum(rows[i].duration), rows[i].gpu_ns);
-		rows_ns += rows[i].gpu_ns;
-	}
-	assert_int_equal(rows_ns, all_ns);
-	devices = gpumon_profile_devices(fixture->profile, &n);
-	for (unsigned int i = 0; i < n; i++) {
-		assert_int_equal(devices[i].missed_ns, 0);
-		/* Streams do one thing at a time. */
-		if (devices[i].stream != ~0u)
-			assert_int_equal(devices[i].busy_ns, devices[i].gpu_ns);
-		else
-			devices_ns += devices[i].gpu_ns;
-	}
-	assert_int_equal(devices_ns, all_ns);
-	program_free(program);
-}
-
-static void test_programs(void **state)
-{
-	for (unsigned int i = 0; i < 8; i++)
-		check_program(*state, &(struct program_options){
-					      .seed = 100 + i,
-					      .threads = i & 1 ? 4 : 1,
-					      .calls = 1000,
-					      .streams = 3,
-					      .stride = 1,
-					      .first_id = 1,
-					      .graphs = i & 2,
-					      .by_hits = i & 4,
-					      .loss = { .launches = 10, .works = 10, .hits = 10 },
-					      .order = i & 1 ? PROGRAM_SHUFFLED : PROGRAM_IN_TIME,
-				      });
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_tree),
-		TEST(test_reasons),
-		TEST(test_graph),
-		TEST(test_copies),
-		TEST(test_latency),
-		TEST(test_ranges),
-		TEST(test_devices_and_gaps),
-		TEST(test_hits_alone),
-		TEST(test_two_captures),
-		TEST(test_no_capture),
-		TEST(test_programs),
+		TEST(test_tree),	  TEST(test_reasons),	       TEST(test_graph),
+		TEST(test_copies),	  TEST(test_latency),	       TEST(test_ranges),
+		TEST(test_range_domains), TEST(test_devices_and_gaps), TEST(test_hits_alone),
+		TEST(test_two_captures),  TEST(test_no_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,7 +167,7 @@ static void stripped(void **state)
 	char expected[64];
 
 	write_source(*state);
-	symbol_run(*state, "gcc -O1 -shared -fPIC -Wl,--build-id -o full.so code.c && "
+	symbol_run(*state, "gcc -O1 -shared -fPIC -Wl,--build-id -o full.so code.c; "
 			   "strip -o stripped.so full.so");
 	hidden = symbol_address(*state, "full.so", "hidden", NULL);
 	shared = symbol_address(*state, "full.so", "shared", NULL);
@@ -195,12 +195,11 @@ static void mini_debug_info(void **state)
 		skip();
 	}
 	write_source(*state);
-	symbol_run(*state,
-		   "gcc -O1 -shared -fPIC -Wl,--build-id -o full.so code.c && "
-		   "objcopy --only-keep-debug full.so mini && "
-		   "objcopy -S --remove-section .comment --keep-symbol hidden mini mini2 && "
-		   "xz -k mini2 && strip -o mini.so full.so && "
-		   "objcopy --add-section .gnu_debugdata=mini2.xz mini.so");
+	symbol_run(*state, "gcc -O1 -shared -fPIC -Wl,--build-id -o full.so code.c; "
+			   "objcopy --only-keep-debug full.so mini; "
+			   "objcopy -S --remove-section .comment --keep-symbol hidden mini mini2; "
+			   "xz -k mini2 && strip -o mini.so full.so; "
+			   "objcopy --add-section .gnu_debugdata=mini2.xz mini.so");
 	hidden = symbol_address(*state, "full.so", "hidden", NULL);
 	bias = symbol_load(symbols, *state, "mini.so", AT, 1);
 	assert_string_equal(symbol_name(symbols, bias + hidden), "hidden");

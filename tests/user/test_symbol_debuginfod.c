@@ -119,10 +119,10 @@ static void ask(void **state, const char *urls, const char *in_place, const char
 	symbol_run(
 		*state,
 		"printf 'static __attribute__((noinline)) int hidden(int x)\\n{\\n\\treturn x * x;\\n}\\n"
-		"int f(int x) { return hidden(x) + 1; }\\n' >code.c && "
+		"int f(int x) { return hidden(x) + 1; }\\n' >code.c; "
 		"gcc -g -O1 -shared -fPIC -nostdlib -Wl,--build-id=0x" BUILD_ID
-		" -o full.so code.c && "
-		"objcopy --only-keep-debug full.so served-debuginfo && "
+		" -o full.so code.c; "
+		"objcopy --only-keep-debug full.so served-debuginfo; "
 		"strip -o served-executable full.so && cp served-executable lib.so");
 	hidden = symbol_address(*state, "full.so", "hidden", NULL);
 	bias = symbol_mapping(&mapping, *state, "lib.so", AT, 1);

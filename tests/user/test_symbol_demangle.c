@@ -34,12 +34,12 @@ static void names(void **state)
 		/* Kernels, as nvcc names them. */
 		{ "_Z9vectorAddPKfS0_Pfi", "vectorAdd(float const*, float const*, float*, int)" },
 		{ "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_",
-		  "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
-		  "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)" },
+		  "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)" },
 		/* Rust, both ways. */
 		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
 		  "core::fmt::Write::write_fmt" },
 		{ "_RNvC6_123foo3bar", "123foo::bar" },
+		{ "_RNvC0_123foo3bar", "_RNvC0_123foo3bar" },
 		{ "_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>" },
 		/* No mangled names, though they begin like some. */
 		{ "_Zebra", "_Zebra" },
@@ -77,11 +77,12 @@ static void long_names(void **state)
 	}
 }
 
+/* Of this process, all threads: a busy machine is no fault. */
 static double seconds(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
@@ -93,7 +94,7 @@ static void assert_left_alone(const char *name)
 
 	assert_non_null(demangled);
 	assert_string_equal(demangled, name);
-	assert_true(seconds() - begin < 5);
+	assert_true(seconds() - begin < 2);
 	free(demangled);
 }
 
@@ -146,8 +147,7 @@ static void grows(void **state)
 	(void)state;
 	make_growing(name, 2);
 	check(name,
-	      "f(pair<int, int>, pair<pair<int, int>, pair<int, int> >, "
-	      "pair<pair<pair<int, int>, pair<int, int> >, pair<pair<int, int>, pair<int, int> > >)");
+	      "f(pair<int, int>, pair<pair<int, int>, pair<int, int> >, pair<pair<pair<int, int>, pair<int, int> >, pair<pair<int, int>, pair<int, int> > >)");
 	make_growing(name, 40);
 	assert_left_alone(name);
 }
@@ -158,8 +158,8 @@ static void grows_in_rust(void **state)
 
 	(void)state;
 	make_growing_rust(name, 2);
-	check(name, "a::b::<((), ()), (((), ()), ((), ())), "
-		    "((((), ()), ((), ())), (((), ()), ((), ())))>");
+	check(name,
+	      "a::b::<((), ()), (((), ()), ((), ())), ((((), ()), ((), ())), (((), ()), ((), ())))>");
 	make_growing_rust(name, 40);
 	assert_left_alone(name);
 }

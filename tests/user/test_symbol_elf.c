@@ -176,9 +176,10 @@ static void undefined(void **state)
 {
 	static struct list list;
 
-	symbol_run(*state,
-		   "echo 'int other(void); int mine(void); int mine(void) { return other(); }' "
-		   ">code.c && gcc -shared -fPIC -o lib.so code.c");
+	symbol_run(
+		*state,
+		"echo 'int other(void); int mine(void); int mine(void) { return other(); }' >code.c; "
+		"gcc -shared -fPIC -o lib.so code.c");
 	read_list(&list, *state, "lib.so");
 	assert_null(find(&list, "other", ""));
 	assert_non_null(find(&list, "mine", ""));
@@ -270,7 +271,7 @@ static void opening(void **state)
 	alarm(0);
 
 	/* Links are of the root that they are in. */
-	symbol_run(*state, "mkdir -p root/sub && echo in >root/file && echo out >file && "
+	symbol_run(*state, "mkdir -p root/sub && echo in >root/file && echo out >file; "
 			   "ln -s /file root/sub/absolute && ln -s ../../file root/sub/up");
 	snprintf(root, sizeof(root), "%s/root", (char *)*state);
 	for (const char *const *p = (const char *const[]){ "/file", "/sub/absolute", "/sub/up",

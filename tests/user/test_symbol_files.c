@@ -22,11 +22,10 @@
 /* A library with one function, and another one at its place in others. */
 static void build(const char *folder, const char *library, const char *function, const char *flags)
 {
-	symbol_run(
-		folder,
-		"printf 'int %s(int x);\\nint %s(int x)\\n{\\n\\treturn x * 3;\\n}\\n' >code.c && "
-		"gcc -O1 -shared -fPIC -nostdlib %s -o %s code.c",
-		function, function, flags, library);
+	symbol_run(folder,
+		   "printf 'int %s(int x);\\nint %s(int x)\\n{\\n\\treturn x * 3;\\n}\\n' >code.c; "
+		   "gcc -O1 -shared -fPIC -nostdlib %s -o %s code.c",
+		   function, function, flags, library);
 }
 
 static struct gpumon_symbols *new_symbols(const char *root)
@@ -167,8 +166,8 @@ static void a_pipe(void **state)
 	/* And in place of a debug file. */
 	symbols = new_symbols("");
 	build(*state, "lib.so", "named", "-g -Wl,--build-id");
-	symbol_run(*state, "objcopy --only-keep-debug lib.so lib.debug && strip lib.so && "
-			   "objcopy --add-gnu-debuglink=lib.debug lib.so && rm lib.debug && "
+	symbol_run(*state, "objcopy --only-keep-debug lib.so lib.debug && strip lib.so; "
+			   "objcopy --add-gnu-debuglink=lib.debug lib.so && rm lib.debug; "
 			   "mkfifo lib.debug && mkdir .debug && mkfifo .debug/lib.debug");
 	uint64_t bias = symbol_load(symbols, *state, "lib.so", AT, 1);
 
@@ -187,11 +186,10 @@ static void containers(void **state)
 	char root[256];
 
 	build(*state, "lib.so", "inside", "");
-	symbol_run(*state,
-		   "mkdir -p root/opt root/etc && mv lib.so root/opt/lib.so && "
-		   "ln -s /opt/lib.so root/etc/absolute.so && "
-		   "ln -s ../../../../../../../../../../../opt/lib.so root/etc/upwards.so && "
-		   "ln -s /proc/self/root/opt/lib.so root/etc/magic.so");
+	symbol_run(*state, "mkdir -p root/opt root/etc && mv lib.so root/opt/lib.so; "
+			   "ln -s /opt/lib.so root/etc/absolute.so; "
+			   "ln -s ../../../../../../../../../../../opt/lib.so root/etc/upwards.so; "
+			   "ln -s /proc/self/root/opt/lib.so root/etc/magic.so");
 	snprintf(root, sizeof(root), "%s/root", (char *)*state);
 	address = symbol_address(root, "opt/lib.so", "inside", NULL);
 	bias = symbol_mapping(&mapping, root, "opt/lib.so", AT, 1);
@@ -224,8 +222,7 @@ static void debug_files(void **state)
 		{ "-Wl,--build-id=none",
 		  "mkdir -p usr/lib/debug/opt && mv lib.debug usr/lib/debug/opt", "code.c" },
 		{ "-Wl,--build-id=0xabcdef0123456789abcdef0123456789abcdef01",
-		  "mkdir -p usr/lib/debug/.build-id/ab && mv lib.debug "
-		  "usr/lib/debug/.build-id/ab/cdef0123456789abcdef0123456789abcdef01.debug",
+		  "mkdir -p usr/lib/debug/.build-id/ab && mv lib.debug usr/lib/debug/.build-id/ab/cdef0123456789abcdef0123456789abcdef01.debug",
 		  "code.c" },
 		{ "-Wl,--build-id=0xabcdef01", ":", "code.c" },
 		/* Not the one that the link means. */
@@ -246,9 +243,9 @@ static void debug_files(void **state)
 		symbol_run(
 			root,
 			"printf 'static __attribute__((noinline)) int hidden(int x)\\n"
-			"{\\n\\treturn x * x;\\n}\\nint f(int x) { return hidden(x) + 1; }' >code.c && "
-			"gcc -g -O1 -shared -fPIC -nostdlib %s -o full.so code.c && "
-			"objcopy --only-keep-debug full.so lib.debug && strip -o opt/lib.so full.so && "
+			"{\\n\\treturn x * x;\\n}\\nint f(int x) { return hidden(x) + 1; }' >code.c; "
+			"gcc -g -O1 -shared -fPIC -nostdlib %s -o full.so code.c; "
+			"objcopy --only-keep-debug full.so lib.debug && strip -o opt/lib.so full.so; "
 			"objcopy --add-gnu-debuglink=lib.debug opt/lib.so",
 			cases[i].build);
 		/* In the folder of the library, or from the root. */
@@ -285,7 +282,7 @@ static void replaced_but_kept(void **state)
 	build(root, "opt/lib.so", "before", "-Wl,--build-id=0xabcdef01");
 	address = symbol_address(root, "opt/lib.so", "before", NULL);
 	bias = symbol_mapping(&mapping, root, "opt/lib.so", AT, 1);
-	symbol_run(root, "mv opt/lib.so opt/old.so && "
+	symbol_run(root, "mv opt/lib.so opt/old.so; "
 			 "ln -s ../../../../opt/old.so usr/lib/.build-id/ab/cdef01");
 	build(root, "opt/lib.so", "after", "-Wl,--build-id=0xabcdef02");
 	symbols = new_symbols(root);
@@ -360,6 +357,7 @@ static void many_files(void **state)
 	struct gpumon_symbols *symbols = new_symbols("");
 	struct gpumon_record_mapping mapping;
 	unsigned int before = count_descriptors();
+	struct rlimit limit;
 	uint64_t bias, address;
 	char path[256];
 
@@ -375,7 +373,12 @@ static void many_files(void **state)
 		assert_int_equal(gpumon_symbols_map(symbols, &mapping, path), 0);
 	}
 	bias = symbol_mapping(&mapping, *state, "lib0.so", AT, 1);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	for (unsigned int turn = 0; turn < 2; turn++) {
+		/* A user's limit can be lower than what we would like. */
+		struct rlimit lower = { turn ? 64 : limit.rlim_cur, limit.rlim_max };
+
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &lower), 0);
 		for (unsigned int i = 0; i < 600; i++) {
 			uint64_t at = bias + address + ((uint64_t)i << 20) + turn;
 
@@ -383,7 +386,35 @@ static void many_files(void **state)
 		}
 		assert_true(count_descriptors() - before < 600);
 	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(gpumon_symbols_missing(symbols, NULL, NULL), 0);
 	gpumon_symbols_free(symbols);
+	assert_int_equal(count_descriptors(), before);
+}
+
+/* A job's processes have the same files: these are open once, and as long as one needs them. */
+static void many_processes(void **state)
+{
+	struct gpumon_symbols *symbols[50];
+	unsigned int before = count_descriptors(), one = 0;
+	uint64_t bias = 0, address;
+
+	build(*state, "lib.so", "shared_by_all", "-g");
+	address = symbol_address(*state, "lib.so", "shared_by_all", NULL);
+	for (size_t i = 0; i < 50; i++) {
+		symbols[i] = new_symbols("");
+		bias = symbol_load(symbols[i], *state, "lib.so", AT, 1);
+		assert_string_equal(symbol_name(symbols[i], bias + address), "shared_by_all");
+		if (!i)
+			one = count_descriptors();
+		assert_int_equal(count_descriptors(), one);
+	}
+	for (size_t i = 0; i < 50; i++) {
+		gpumon_symbols_free(symbols[i]);
+		if (i < 49)
+			assert_string_equal(symbol_name(symbols[49], bias + address + i % 3),
+					    "shared_by_all");
+	}
 	assert_int_equal(count_descriptors(), before);
 }
 
@@ -400,6 +431,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deleted_of_a_live_process, symbol_setup,
 						symbol_teardown),
 		cmocka_unit_test_setup_teardown(many_files, symbol_setup, symbol_teardown),
+		cmocka_unit_test_setup_teardown(many_processes, symbol_setup, symbol_teardown),
 	};
 
 	unsetenv("DEBUGINFOD_URLS");

@@ -24,7 +24,7 @@ static void build(const char *folder, const char *flags)
 		"printf 'volatile int knob;\\n"
 		"static __attribute__((noinline)) int hidden(int x) { return x * knob; }\\n"
 		"static inline __attribute__((always_inline)) int deep(int x) { return x + knob; }\\n"
-		"int shared(int x) { return hidden(deep(x)) / 7; }\\n' >code.c && "
+		"int shared(int x) { return hidden(deep(x)) / 7; }\\n' >code.c; "
 		"gcc -O2 -shared -fPIC -nostdlib %s -Wl,-z,noseparate-code -o whole.so code.c",
 		flags);
 }

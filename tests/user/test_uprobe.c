@@ -223,8 +223,10 @@ static void stacks(void **state)
 	*again = *copy;
 	gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
 	/* backtrace() begins in deeper(), or in a sanitizer's own; it ends at _start as well. */
-	while (count > 1 && (uintptr_t)frames[1] != copy->stack.frames[1])
-		memmove(frames, frames + 1, (size_t)--count * sizeof(*frames));
+	while (count > 1 && (uintptr_t)frames[1] != copy->stack.frames[1]) {
+		count--;
+		memmove(frames, frames + 1, (size_t)count * sizeof(*frames));
+	}
 	assert_in_range(count, 8, 62);
 	assert_false(copy->stack.flags & UPROBE_TRUNCATED);
 	assert_int_equal(copy->stack.count, count);

@@ -95,24 +95,24 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 		return -1;
 	switch (record->type) {
 	case GPUMON_RECORD_LAUNCH:
-		return join_launch(correlate, process, WHOLE(launch));
+		return gpumon_join_launch(correlate, process, WHOLE(launch));
 	case GPUMON_RECORD_KERNEL:
-		return join_work(correlate, process, GPUMON_WORK_KERNEL, WHOLE(kernel));
+		return gpumon_join_work(correlate, process, GPUMON_WORK_KERNEL, WHOLE(kernel));
 	case GPUMON_RECORD_COPY:
-		return join_work(correlate, process, GPUMON_WORK_COPY, WHOLE(copy));
+		return gpumon_join_work(correlate, process, GPUMON_WORK_COPY, WHOLE(copy));
 	case GPUMON_RECORD_SET:
-		return join_work(correlate, process, GPUMON_WORK_SET, WHOLE(set));
+		return gpumon_join_work(correlate, process, GPUMON_WORK_SET, WHOLE(set));
 	case GPUMON_RECORD_GRAPH_NODE:
-		if (nodes_add(&process->nodes, WHOLE(node)))
+		if (gpumon_nodes_add(&process->nodes, WHOLE(node)))
 			return -1;
-		join_node(correlate, process);
+		gpumon_join_node(correlate, process);
 		return 0;
 	case GPUMON_RECORD_HIT:
-		return hits_hit(correlate, process, WHOLE(hit));
+		return gpumon_hits_hit(correlate, process, WHOLE(hit));
 	case GPUMON_RECORD_STRING:
 		if (process->no_hits || record->size < sizeof(struct gpumon_record_string))
 			return 0;
-		return hits_string(correlate, process, (const void *)record);
+		return gpumon_hits_string(correlate, process, (const void *)record);
 	case GPUMON_RECORD_LOSS: {
 		const struct gpumon_record_loss *loss = WHOLE(loss);
 
@@ -128,10 +128,10 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 
 static void finish_process(struct gpumon_correlate *correlate, struct process *process)
 {
-	hits_finish(correlate, process);
-	join_finish(correlate, process);
-	hits_clear(process);
-	nodes_clear(&process->nodes);
+	gpumon_hits_finish(correlate, process);
+	gpumon_join_finish(correlate, process);
+	gpumon_hits_clear(process);
+	gpumon_nodes_clear(&process->nodes);
 	correlate->processes[process->number] = NULL;
 	correlate->count--;
 	if (correlate->last == process)

@@ -41,8 +41,8 @@ struct gpumon_correlate;
 
 /* Of one process, in launches and works; those of graphs come over a longer time. */
 #define GPUMON_CORRELATE_RETAIN	      (1u << 16)
-#define GPUMON_CORRELATE_RETAIN_GRAPH (1u << 21)
-#define GPUMON_CORRELATE_WORK_RECORDS (1u << 20)
+#define GPUMON_CORRELATE_RETAIN_GRAPH (1u << 19)
+#define GPUMON_CORRELATE_WORK_RECORDS (1u << 19)
 
 /* CUPTI maps the GPU's time to the processor's afterwards, so work can seem to begin early. */
 #define GPUMON_CORRELATE_CLOCK_NS 1000000u

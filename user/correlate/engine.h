@@ -110,10 +110,10 @@ struct nodes {
 /* So many graph nodes are known of a process at most: of others work has the launch's stack. */
 #define NODES_MAX (1u << 22)
 
-int nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record);
+int gpumon_nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record);
 /* False: the record of it or of what it was cloned from is not there. @stack 0: it has none. */
-bool nodes_stack(const struct nodes *nodes, uint64_t node, uint32_t *stack);
-void nodes_clear(struct nodes *nodes);
+bool gpumon_nodes_stack(const struct nodes *nodes, uint64_t node, uint32_t *stack);
+void gpumon_nodes_clear(struct nodes *nodes);
 
 /* --- uprobe hits, hits.c */
 
@@ -211,24 +211,24 @@ static inline void gpumon_correlate_wait(struct gpumon_correlate *correlate)
 		correlate->counts.in_flight_max = correlate->counts.in_flight;
 }
 
-int join_launch(struct gpumon_correlate *correlate, struct process *process,
-		const struct gpumon_record_launch *launch);
-int join_work(struct gpumon_correlate *correlate, struct process *process,
-	      enum gpumon_work_kind kind, const struct gpumon_record *record);
+int gpumon_join_launch(struct gpumon_correlate *correlate, struct process *process,
+		       const struct gpumon_record_launch *launch);
+int gpumon_join_work(struct gpumon_correlate *correlate, struct process *process,
+		     enum gpumon_work_kind kind, const struct gpumon_record *record);
 /* A graph node is known now that work may wait for. */
-void join_node(struct gpumon_correlate *correlate, struct process *process);
+void gpumon_join_node(struct gpumon_correlate *correlate, struct process *process);
 /* What hits say of a launch: its stack, or 0; @unsure if they do not tell. */
-void join_resolve(struct gpumon_correlate *correlate, struct process *process, uint32_t serial,
-		  uint32_t stack, bool unsure);
-void join_finish(struct gpumon_correlate *correlate, struct process *process);
+void gpumon_join_resolve(struct gpumon_correlate *correlate, struct process *process,
+			 uint32_t serial, uint32_t stack, bool unsure);
+void gpumon_join_finish(struct gpumon_correlate *correlate, struct process *process);
 
-int hits_launch(struct gpumon_correlate *correlate, struct process *process,
-		const struct launch *launch);
-int hits_hit(struct gpumon_correlate *correlate, struct process *process,
-	     const struct gpumon_record_hit *hit);
-int hits_string(struct gpumon_correlate *correlate, struct process *process,
-		const struct gpumon_record_string *string);
-void hits_finish(struct gpumon_correlate *correlate, struct process *process);
-void hits_clear(struct process *process);
+int gpumon_hits_launch(struct gpumon_correlate *correlate, struct process *process,
+		       const struct launch *launch);
+int gpumon_hits_hit(struct gpumon_correlate *correlate, struct process *process,
+		    const struct gpumon_record_hit *hit);
+int gpumon_hits_string(struct gpumon_correlate *correlate, struct process *process,
+		       const struct gpumon_record_string *string);
+void gpumon_hits_finish(struct gpumon_correlate *correlate, struct process *process);
+void gpumon_hits_clear(struct process *process);
 
 #endif /* GPUMON_CORRELATE_ENGINE_H */

@@ -102,8 +102,8 @@ static struct hit_thread *thread_of(struct hits *hits, uint32_t tid)
 /* --- functions */
 
 /* The text of a string id came: what hits and launches are compared by. */
-int hits_string(struct gpumon_correlate *correlate, struct process *process,
-		const struct gpumon_record_string *string)
+int gpumon_hits_string(struct gpumon_correlate *correlate, struct process *process,
+		       const struct gpumon_record_string *string)
 {
 	size_t room = string->head.size - sizeof(*string);
 	int64_t number;
@@ -166,7 +166,7 @@ static void pop_call(struct gpumon_correlate *correlate, struct process *process
 	thread->calls.used--;
 	process->hits.calls--;
 	if (!call->has_stack)
-		join_resolve(correlate, process, call->serial, hit ? hit->stack : 0, unsure);
+		gpumon_join_resolve(correlate, process, call->serial, hit ? hit->stack : 0, unsure);
 }
 
 /* A hit of a function that the call itself made. */
@@ -316,8 +316,8 @@ static void make_room(struct gpumon_correlate *correlate, struct process *proces
 		 longest->hits.used + longest->calls.used < before);
 }
 
-int hits_hit(struct gpumon_correlate *correlate, struct process *process,
-	     const struct gpumon_record_hit *record)
+int gpumon_hits_hit(struct gpumon_correlate *correlate, struct process *process,
+		    const struct gpumon_record_hit *record)
 {
 	struct hit_thread *thread = thread_of(&process->hits, record->tid);
 	struct hit_queue *queue;
@@ -349,8 +349,8 @@ int hits_hit(struct gpumon_correlate *correlate, struct process *process,
 	return 0;
 }
 
-int hits_launch(struct gpumon_correlate *correlate, struct process *process,
-		const struct launch *launch)
+int gpumon_hits_launch(struct gpumon_correlate *correlate, struct process *process,
+		       const struct launch *launch)
 {
 	struct hit_thread *thread = thread_of(&process->hits, launch->tid);
 	struct call_queue *queue;
@@ -366,7 +366,7 @@ int hits_launch(struct gpumon_correlate *correlate, struct process *process,
 		place--;
 	if (queue->used - place > DISORDER_MAX) {
 		if (!launch->stack)
-			join_resolve(correlate, process, launch->serial, 0, true);
+			gpumon_join_resolve(correlate, process, launch->serial, 0, true);
 		return 0;
 	}
 	memmove(at + place + 1, at + place, (queue->used - place) * sizeof(*at));
@@ -386,7 +386,7 @@ int hits_launch(struct gpumon_correlate *correlate, struct process *process,
 	return 0;
 }
 
-void hits_finish(struct gpumon_correlate *correlate, struct process *process)
+void gpumon_hits_finish(struct gpumon_correlate *correlate, struct process *process)
 {
 	/* Losses that any thread shows tell of the last hits of all. */
 	for (uint32_t i = 0; i < process->hits.used; i++)
@@ -395,7 +395,7 @@ void hits_finish(struct gpumon_correlate *correlate, struct process *process)
 		decide_thread(correlate, process, &process->hits.threads[i], END);
 }
 
-void hits_clear(struct process *process)
+void gpumon_hits_clear(struct process *process)
 {
 	struct hits *hits = &process->hits;
 

@@ -8,36 +8,48 @@
 
 #include "engine.h"
 
+/* Slots in a row that are tried: half a line of the cache. */
+#define INDEX_RUN 8
+
 /* Ids that follow each other lie side by side, those at a stride do not meet. */
 static inline uint32_t index_hash(const struct index *index, uint32_t correlation)
 {
 	return (correlation + (correlation >> 16) * 0x9e3779b1u) & index->mask;
 }
 
-static inline uint32_t index_next(const struct index *index, uint32_t slot)
+/*
+ * The slot to try after @tries taken ones. Where launches of several times wait at once, as they do
+ * after a loss, long runs of taken slots lie over each other: after some of them it goes on
+ * elsewhere, in steps of the id's own. With the others before it each is odd, so that it comes to
+ * every slot.
+ */
+static inline uint32_t index_next(const struct index *index, uint32_t slot, uint32_t correlation,
+				  uint32_t tries)
 {
-	return (slot + 1) & index->mask;
+	if (tries % INDEX_RUN)
+		return (slot + 1) & index->mask;
+	return (slot + (correlation * 0x9e3779b1u >> 8 << 1)) & index->mask;
 }
 
 /* The slot of an id, or the free one where it belongs. */
 static inline uint32_t *launch_slot(const struct join *join, uint32_t correlation)
 {
 	const struct index *index = &join->launch_index;
-	uint32_t slot = index_hash(index, correlation);
+	uint32_t slot = index_hash(index, correlation), tries = 0;
 
 	while (index->slots[slot] &&
 	       join->launches[index->slots[slot] - 1].correlation != correlation)
-		slot = index_next(index, slot);
+		slot = index_next(index, slot, correlation, ++tries);
 	return &index->slots[slot];
 }
 
 static inline uint32_t *work_slot(const struct join *join, uint32_t correlation)
 {
 	const struct index *index = &join->work_index;
-	uint32_t slot = index_hash(index, correlation);
+	uint32_t slot = index_hash(index, correlation), tries = 0;
 
 	while (index->slots[slot] && join->works[index->slots[slot] - 1].correlation != correlation)
-		slot = index_next(index, slot);
+		slot = index_next(index, slot, correlation, ++tries);
 	return &index->slots[slot];
 }
 

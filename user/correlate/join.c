@@ -210,7 +210,7 @@ static bool decide(struct gpumon_correlate *correlate, struct process *process,
 		give_work(correlate, process, kind, record, &work, NULL, GPUMON_MATCH_INTERNAL, 0);
 		return true;
 	}
-	if (work.node && !nodes_stack(&process->nodes, work.node, &stack) && !last &&
+	if (work.node && !gpumon_nodes_stack(&process->nodes, work.node, &stack) && !last &&
 	    !process->no_nodes)
 		return false;
 	launch = find_launch(&process->join, &work, &later);
@@ -469,8 +469,8 @@ static uint32_t take_id(struct join *join, uint32_t correlation)
 	return (uint32_t)(id >> 32);
 }
 
-int join_launch(struct gpumon_correlate *correlate, struct process *process,
-		const struct gpumon_record_launch *record)
+int gpumon_join_launch(struct gpumon_correlate *correlate, struct process *process,
+		       const struct gpumon_record_launch *record)
 {
 	struct join *join = &process->join;
 	bool by_hits = !process->no_hits &&
@@ -516,7 +516,7 @@ int join_launch(struct gpumon_correlate *correlate, struct process *process,
 	index_launch(join, join->launches_used++);
 	join->launches_waiting++;
 	gpumon_correlate_wait(correlate);
-	if (by_hits && hits_launch(correlate, process, launch))
+	if (by_hits && gpumon_hits_launch(correlate, process, launch))
 		return -1;
 	if (record->correlation && !(launch->state & LAUNCH_GONE))
 		wake_works(correlate, process, record->correlation);
@@ -526,8 +526,8 @@ int join_launch(struct gpumon_correlate *correlate, struct process *process,
 	return 0;
 }
 
-void join_resolve(struct gpumon_correlate *correlate, struct process *process, uint32_t serial,
-		  uint32_t stack, bool unsure)
+void gpumon_join_resolve(struct gpumon_correlate *correlate, struct process *process,
+			 uint32_t serial, uint32_t stack, bool unsure)
 {
 	struct launch *launch = by_serial(&process->join, serial);
 
@@ -542,8 +542,8 @@ void join_resolve(struct gpumon_correlate *correlate, struct process *process, u
 		end_launch(correlate, process, launch);
 }
 
-int join_work(struct gpumon_correlate *correlate, struct process *process,
-	      enum gpumon_work_kind kind, const struct gpumon_record *record)
+int gpumon_join_work(struct gpumon_correlate *correlate, struct process *process,
+		     enum gpumon_work_kind kind, const struct gpumon_record *record)
 {
 	static const size_t sizes[] = {
 		[GPUMON_WORK_KERNEL] = sizeof(struct gpumon_record_kernel),
@@ -560,7 +560,7 @@ int join_work(struct gpumon_correlate *correlate, struct process *process,
 	return keep_work(correlate, process, kind, record, sizes[kind]);
 }
 
-void join_node(struct gpumon_correlate *correlate, struct process *process)
+void gpumon_join_node(struct gpumon_correlate *correlate, struct process *process)
 {
 	struct join *join = &process->join;
 
@@ -570,7 +570,7 @@ void join_node(struct gpumon_correlate *correlate, struct process *process)
 		sweep_works(correlate, process);
 }
 
-void join_finish(struct gpumon_correlate *correlate, struct process *process)
+void gpumon_join_finish(struct gpumon_correlate *correlate, struct process *process)
 {
 	struct join *join = &process->join;
 

@@ -7,7 +7,7 @@
 /* Clones of clones; a longer chain is a ring, which only a broken capture has. */
 #define CLONES_MAX 64
 
-int nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record)
+int gpumon_nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record)
 {
 	uint64_t place = gpumon_map_get(&nodes->by_id, record->node);
 	struct node *node;
@@ -40,7 +40,7 @@ int nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record
 	return 0;
 }
 
-bool nodes_stack(const struct nodes *nodes, uint64_t node, uint32_t *stack)
+bool gpumon_nodes_stack(const struct nodes *nodes, uint64_t node, uint32_t *stack)
 {
 	*stack = 0;
 	for (unsigned int i = 0; i < CLONES_MAX; i++) {
@@ -56,7 +56,7 @@ bool nodes_stack(const struct nodes *nodes, uint64_t node, uint32_t *stack)
 	return true;
 }
 
-void nodes_clear(struct nodes *nodes)
+void gpumon_nodes_clear(struct nodes *nodes)
 {
 	gpumon_map_clear(&nodes->by_id);
 	free(nodes->nodes);

@@ -9,7 +9,10 @@
 #define LATE_MAX 4096
 
 /* Disjoint intervals that are kept for what may come between. */
-#define INTERVALS_MAX (1u << 18)
+#define INTERVALS_MAX (1u << 17)
+
+/* Intervals out of order that are collected before they are sorted in, and more if there are many. */
+#define PENDING_MIN 1024
 
 #define ALLOW_FIRST_NS 1000
 
@@ -85,17 +88,13 @@ static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data
 	busy->used--;
 }
 
-static int make_room(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
+static int make_room(struct gpumon_busy *busy)
 {
 	uint32_t room = busy->room ? busy->room * 2 : 16;
 	struct gpumon_interval *at;
 
 	if (busy->first + busy->used < busy->room)
 		return 0;
-	if (busy->used >= INTERVALS_MAX) {
-		for (uint32_t i = INTERVALS_MAX / 4; i; i--)
-			count_first(busy, gap, data);
-	}
 	if (busy->first > busy->room / 8) {
 		memmove(busy->at, busy->at + busy->first, busy->used * sizeof(*busy->at));
 		busy->first = 0;
@@ -109,14 +108,68 @@ static int make_room(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
 	return 0;
 }
 
-static int insert(struct gpumon_busy *busy, struct gpumon_interval interval, gpumon_gap_fn *gap,
-		  void *data)
+/* Behind all others, or joined with the last one. */
+static int append(struct gpumon_busy *busy, struct gpumon_interval interval)
 {
-	struct gpumon_interval *at;
-	uint32_t low = 0, high, last;
+	struct gpumon_interval *last;
 
-	if (make_room(busy, gap, data))
+	if (busy->used) {
+		last = &busy->at[busy->first + busy->used - 1];
+		if (last->end_ns >= interval.start_ns) {
+			if (last->end_ns < interval.end_ns)
+				last->end_ns = interval.end_ns;
+			return 0;
+		}
+	}
+	if (make_room(busy))
 		return -1;
+	busy->at[busy->first + busy->used++] = interval;
+	return 0;
+}
+
+static int by_interval(const void *a, const void *b)
+{
+	const struct gpumon_interval *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Sort in what came out of order. */
+static int settle(struct gpumon_busy *busy)
+{
+	struct gpumon_busy merged = { 0 };
+	uint32_t i = 0, j = 0;
+
+	if (!busy->pending_used)
+		return 0;
+	qsort(busy->pending, busy->pending_used, sizeof(*busy->pending), by_interval);
+	merged.room = busy->used + busy->pending_used;
+	merged.at = calloc(merged.room, sizeof(*merged.at));
+	if (!merged.at)
+		return -1;
+	while (i < busy->used || j < busy->pending_used) {
+		const struct gpumon_interval *next = &busy->at[busy->first + i];
+
+		if (i == busy->used ||
+		    (j < busy->pending_used && busy->pending[j].start_ns < next->start_ns))
+			next = &busy->pending[j++];
+		else
+			i++;
+		append(&merged, *next);
+	}
+	free(busy->at);
+	busy->at = merged.at;
+	busy->first = 0;
+	busy->used = merged.used;
+	busy->room = merged.room;
+	busy->pending_used = 0;
+	return 0;
+}
+
+static int insert(struct gpumon_busy *busy, struct gpumon_interval interval)
+{
+	struct gpumon_interval *pending;
+
 	if (busy->began && interval.start_ns < busy->done_ns) {
 		uint64_t until = interval.end_ns < busy->done_ns ? interval.end_ns : busy->done_ns;
 
@@ -125,33 +178,13 @@ static int insert(struct gpumon_busy *busy, struct gpumon_interval interval, gpu
 		if (interval.end_ns <= interval.start_ns)
 			return 0;
 	}
-	at = busy->at + busy->first;
-	high = busy->used;
 	/* Most belong at the end. */
-	if (high && at[high - 1].start_ns <= interval.start_ns)
-		low = high;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (at[middle].start_ns <= interval.start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* The one before may reach into it. */
-	if (low && at[low - 1].end_ns >= interval.start_ns) {
-		low--;
-		interval.start_ns = at[low].start_ns;
-		if (at[low].end_ns > interval.end_ns)
-			interval.end_ns = at[low].end_ns;
-	}
-	for (last = low; last < busy->used && at[last].start_ns <= interval.end_ns; last++) {
-		if (at[last].end_ns > interval.end_ns)
-			interval.end_ns = at[last].end_ns;
-	}
-	memmove(at + low + 1, at + last, (busy->used - last) * sizeof(*at));
-	at[low] = interval;
-	busy->used += 1 - (last - low);
+	if (!busy->used || busy->at[busy->first + busy->used - 1].start_ns <= interval.start_ns)
+		return append(busy, interval);
+	pending = GPUMON_ARRAY_ADD(busy->pending, busy->pending_used, busy->pending_room);
+	if (!pending)
+		return -1;
+	*pending = interval;
 	return 0;
 }
 
@@ -163,23 +196,37 @@ int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns
 		return 0;
 	while (busy->late_next < busy->late_used &&
 	       busy->late[busy->late_next].interval.start_ns <= busy->newest_ns) {
-		if (insert(busy, busy->late[busy->late_next++].interval, gap, data))
+		if (insert(busy, busy->late[busy->late_next++].interval))
 			return -1;
 	}
-	if (insert(busy, (struct gpumon_interval){ start_ns, end_ns }, gap, data))
+	if (insert(busy, (struct gpumon_interval){ start_ns, end_ns }))
 		return -1;
+	/* The more there are the seldomer they are gone through. */
+	if (busy->pending_used >= PENDING_MIN && busy->pending_used > busy->used / 4 &&
+	    settle(busy))
+		return -1;
+	if (busy->used > INTERVALS_MAX && settle(busy))
+		return -1;
+	if (busy->pending_used)
+		return 0;
 	while (busy->used && busy->newest_ns > busy->allow_ns &&
 	       busy->at[busy->first].end_ns < busy->newest_ns - busy->allow_ns)
 		count_first(busy, gap, data);
+	if (busy->used > INTERVALS_MAX) {
+		while (busy->used > INTERVALS_MAX / 4 * 3)
+			count_first(busy, gap, data);
+	}
 	return 0;
 }
 
 int gpumon_busy_end(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
 {
 	while (busy->late_next < busy->late_used) {
-		if (insert(busy, busy->late[busy->late_next++].interval, gap, data))
+		if (insert(busy, busy->late[busy->late_next++].interval))
 			return -1;
 	}
+	if (settle(busy))
+		return -1;
 	while (busy->used)
 		count_first(busy, gap, data);
 	return 0;
@@ -189,5 +236,6 @@ void gpumon_busy_clear(struct gpumon_busy *busy)
 {
 	free(busy->late);
 	free(busy->at);
+	free(busy->pending);
 	memset(busy, 0, sizeof(*busy));
 }

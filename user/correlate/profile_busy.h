@@ -25,6 +25,7 @@ struct gpumon_late {
  * @allow_ns: an interval begins at most so long before the newest one, but for those in @late
  * @late: what came later, as a kernel does that runs for minutes
  * @at: disjoint intervals to which something may still be added, sorted; from @first on
+ * @pending: what belongs among them, in no order yet
  * @done_ns: all before this is counted
  * @began: something was counted
  * @busy_ns: result: time in which something ran
@@ -42,6 +43,9 @@ struct gpumon_busy {
 	uint32_t first;
 	uint32_t used;
 	uint32_t room;
+	struct gpumon_interval *pending;
+	uint32_t pending_used;
+	uint32_t pending_room;
 	uint64_t done_ns;
 	int began;
 	uint64_t busy_ns;

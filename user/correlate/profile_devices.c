@@ -69,24 +69,29 @@ void gpumon_devices_turn(struct gpumon_profile *profile)
 		gpumon_busy_turn(&profile->devices[i]->busy);
 }
 
+static uint64_t length_of(const struct gpumon_gap *gap)
+{
+	return gap->end_ns - gap->start_ns;
+}
+
 /* The longest ones are kept, in no order. */
 static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct gpumon_device_growing *device = data;
 	struct gpumon_profile *profile = device->profile;
-	struct gpumon_gap *gap = NULL;
+	struct gpumon_gap *gap = profile->gaps;
+	uint64_t shortest_ns = ~0ull;
 
 	if (profile->gap_count < GPUMON_GAPS_MAX) {
 		gap = &profile->gaps[profile->gap_count++];
 	} else {
-		for (unsigned int i = 0; i < GPUMON_GAPS_MAX; i++) {
-			struct gpumon_gap *at = &profile->gaps[i];
-
-			if (!gap || at->end_ns - at->start_ns < gap->end_ns - gap->start_ns)
-				gap = at;
-		}
-		if (gap->end_ns - gap->start_ns >= end_ns - start_ns)
+		/* Most are as short as those of a loop that only launches. */
+		if (end_ns - start_ns <= profile->gap_shortest_ns)
 			return;
+		for (unsigned int i = 0; i < GPUMON_GAPS_MAX; i++) {
+			if (length_of(&profile->gaps[i]) < length_of(gap))
+				gap = &profile->gaps[i];
+		}
 	}
 	*gap = (struct gpumon_gap){
 		.process = device->row.process,
@@ -95,6 +100,11 @@ static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 		.end_ns = end_ns,
 		.doing = "",
 	};
+	for (unsigned int i = 0; i < profile->gap_count; i++) {
+		if (length_of(&profile->gaps[i]) < shortest_ns)
+			shortest_ns = length_of(&profile->gaps[i]);
+	}
+	profile->gap_shortest_ns = shortest_ns;
 }
 
 static void count(struct gpumon_device_row *row, const struct gpumon_work_fields *fields)
@@ -178,7 +188,7 @@ static int by_place(const void *a, const void *b)
 static int by_length(const void *a, const void *b)
 {
 	const struct gpumon_gap *x = a, *y = b;
-	uint64_t first = x->end_ns - x->start_ns, second = y->end_ns - y->start_ns;
+	uint64_t first = length_of(x), second = length_of(y);
 
 	if (first != second)
 		return first > second ? -1 : 1;
@@ -341,7 +351,7 @@ void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *range
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap_doing *doing = &profile->doing[i];
 		struct gpumon_gap *gap = &profile->gaps[i];
-		uint64_t half = (gap->end_ns - gap->start_ns) / 2;
+		uint64_t half = length_of(gap) / 2;
 
 		/* A call says more than the range around it, if it is what the time went to. */
 		if (doing->call && (doing->call_ns >= half || doing->call_ns >= doing->range_ns))

@@ -83,6 +83,7 @@ struct gpumon_profile {
 	struct gpumon_gap gaps[GPUMON_GAPS_MAX];
 	struct gpumon_gap_doing doing[GPUMON_GAPS_MAX];
 	unsigned int gap_count;
+	uint64_t gap_shortest_ns; /* of them, once there are as many as are kept */
 	struct gpumon_distribution latency;
 	uint64_t first_ns;
 	uint64_t last_ns;

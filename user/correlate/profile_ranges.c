@@ -196,13 +196,17 @@ int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 	thread = find_thread(ranges, number, range.tid, true, &at);
 	if (!thread)
 		return -1;
+	domain = gpumon_tables_string(process, range.domain);
+	domain = domain ? domain : gpumon_pool_text(ranges->pool, "");
 	if (range.kind == GPUMON_RANGE_POP) {
 		if (thread->too_deep) {
 			thread->too_deep--;
 			return 0;
 		}
+		/* Each domain has a stack of its own. */
 		for (uint32_t i = thread->depth; i-- > 0;) {
-			if (thread->open[i].pushed)
+			if (thread->open[i].pushed &&
+			    ranges->rows[thread->open[i].row].domain == domain)
 				return close_range(ranges, thread, number, range.tid, i,
 						   range.time_ns);
 		}
@@ -210,9 +214,7 @@ int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 	}
 	if (range.kind != GPUMON_RANGE_PUSH && range.kind != GPUMON_RANGE_START)
 		return 0;
-	domain = gpumon_tables_string(process, range.domain);
 	text = gpumon_tables_string(process, range.text);
-	domain = domain ? domain : gpumon_pool_text(ranges->pool, "");
 	text = text ? text : gpumon_pool_text(ranges->pool, "[unnamed]");
 	row = domain && text ? find_row(ranges, domain, text) : GPUMON_KEY_NONE;
 	if (row == GPUMON_KEY_NONE)

@@ -33,10 +33,13 @@ static void put_axis(FILE *out, uint64_t length_ns)
 	char text[GPUMON_TEXT_NUMBER];
 
 	fputs("<div class=\"row axis\"><span></span><div>", out);
-	for (uint64_t at = 0; at <= length_ns; at += tick)
+	for (uint64_t at = 0; at <= length_ns; at += tick) {
 		fprintf(out, "<i style=\"left:%.3f%%\">%s</i>",
 			100.0 * (double)at / (double)length_ns,
 			at ? gpumon_text_ns(text, sizeof(text), at) : "0");
+		if (length_ns - at < tick)
+			break;
+	}
 	fputs("</div></div>\n", out);
 }
 
@@ -46,8 +49,7 @@ static void put_area(FILE *out, const struct gpumon_scan *scan, const struct gpu
 	double last = 0;
 
 	fprintf(out,
-		"<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-		"<path d=\"M0 100",
+		"<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><path d=\"M0 100",
 		scan->bins);
 	for (unsigned int i = 0; i < scan->bins; i++) {
 		double busy = 100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns;
@@ -158,7 +160,7 @@ void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
 #define HEIGHT 200
 #define LEFT   10
 #define BOTTOM 24
-#define TOP    22
+#define TOP    36
 
 /* How many values are at most @value; the quantiles are asked the other way round. */
 static double at_most(const struct gpumon_distribution *of, double value)
@@ -189,15 +191,15 @@ static double x_of(const struct scale *scale, double value)
 }
 
 static void put_mark(FILE *out, const struct scale *scale, uint64_t value, const char *name,
-		     bool left)
+		     unsigned int y)
 {
 	double x = x_of(scale, (double)(value ? value : 1));
+	bool left = x > WIDTH * 0.8;
 	char text[GPUMON_TEXT_NUMBER];
 
 	fprintf(out,
-		"<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
-		"<text class=\"mark\" x=\"%.1f\" y=\"14\" text-anchor=\"%s\">%s %s</text>\n",
-		x, x, TOP - 4, HEIGHT - BOTTOM, x + (left ? -5 : 5), left ? "end" : "start", name,
+		"<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text class=\"mark\" x=\"%.1f\" y=\"%u\" text-anchor=\"%s\">%s %s</text>\n",
+		x, x, y - 10, HEIGHT - BOTTOM, x + (left ? -5 : 5), y, left ? "end" : "start", name,
 		gpumon_text_ns(text, sizeof(text), value));
 }
 
@@ -257,7 +259,8 @@ void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 	}
 	p50 = gpumon_distribution_quantile(of, 0.5);
 	p99 = gpumon_distribution_quantile(of, 0.99);
-	put_mark(out, &scale, p50, "median", x_of(&scale, (double)(p50 ? p50 : 1)) > WIDTH * 0.5);
-	put_mark(out, &scale, p99, "p99", x_of(&scale, (double)(p99 ? p99 : 1)) > WIDTH * 0.85);
+	/* Below each other: they may lie close together. */
+	put_mark(out, &scale, p50, "median", 14);
+	put_mark(out, &scale, p99, "p99", 29);
 	fputs("</svg>\n", out);
 }

@@ -140,7 +140,7 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 			gpumon_text_xml(out, row->name ? row->name : "");
 		else
 			fprintf(out, "stream %u, context %u", row->stream, row->context);
-		if (row->host && *row->host) {
+		if (row->stream == ~0u && row->host && *row->host) {
 			fputs(" <em>", out);
 			gpumon_text_xml(out, row->host);
 			fputs("</em>", out);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "../capture/capture.h"
+#include "../correlate/profile_busy.h"
+#include "../correlate/profile_internal.h"
 #include "../histogram.h"
 #include "output.h"
 #include "output_text.h"
@@ -31,6 +33,13 @@ struct totals {
 	struct gpumon_record_totals last;
 };
 
+/* Of a row: when something of it ran, found out in two rounds. */
+struct row_busy {
+	struct gpumon_busy busy;
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
 struct reading {
 	struct gpumon_scan *scan;
 	struct totals *totals;
@@ -44,8 +53,9 @@ struct reading {
 	size_t note_count;
 	size_t process_count;
 	size_t row_count;
-	uint64_t *until; /* by row: what was added last ends here, so that overlaps count once */
-	size_t until_count;
+	struct row_busy *busy; /* by row */
+	size_t busy_count;
+	bool second; /* round */
 	uint32_t context_count;
 	uint64_t last_ns;
 	bool failed;
@@ -112,8 +122,9 @@ static struct gpumon_scan_row *row_of(struct reading *reading, uint32_t process,
 	if (*place)
 		return &reading->scan->rows[--*place];
 	row = GPUMON_GROW(reading->scan->rows, reading->row_count);
-	if (!row || !GPUMON_GROW(reading->until, reading->until_count))
+	if (!row || !GPUMON_GROW(reading->busy, reading->busy_count))
 		return NULL;
+	reading->busy[reading->busy_count - 1].first_ns = UINT64_MAX;
 	reading->scan->row_count = (unsigned int)reading->row_count;
 	*place = reading->row_count - 1;
 	row->process = process;
@@ -126,17 +137,46 @@ static struct gpumon_scan_row *row_of(struct reading *reading, uint32_t process,
 	return row;
 }
 
-/*
- * Work comes about in the order of its time: what began before the end of what came
- * last overlaps it. Of work that comes late the part before is not seen, which a
- * picture of some hundred bins does not show.
- */
+/* Where bins are to be filled, or emptied by a gap. */
+struct filling {
+	const struct gpumon_scan *scan;
+	uint64_t *busy_ns;
+	bool empty;
+};
+
+static void fill(void *data, uint64_t start, uint64_t end)
+{
+	const struct filling *filling = data;
+	const struct gpumon_scan *scan = filling->scan;
+	uint64_t first;
+
+	if (start < scan->first_ns)
+		start = scan->first_ns;
+	if (end <= start)
+		return;
+	first = (start - scan->first_ns) / scan->bin_ns;
+	for (uint64_t bin = first; bin < scan->bins; bin++) {
+		uint64_t begin = scan->first_ns + bin * scan->bin_ns;
+		uint64_t from = start > begin ? start : begin;
+		uint64_t to = end < begin + scan->bin_ns ? end : begin + scan->bin_ns;
+
+		if (to <= from)
+			break;
+		if (!filling->empty)
+			filling->busy_ns[bin] += to - from;
+		else if (filling->busy_ns[bin] > to - from)
+			filling->busy_ns[bin] -= to - from;
+		else
+			filling->busy_ns[bin] = 0;
+	}
+}
+
 static void add_busy(struct reading *reading, uint32_t process, uint32_t device, uint32_t context,
 		     uint32_t stream, uint64_t start, uint64_t end)
 {
-	struct gpumon_scan *scan = reading->scan;
-	uint64_t first, last, covered;
+	struct filling gap = { .scan = reading->scan, .empty = true };
 	struct gpumon_scan_row *row;
+	struct row_busy *busy;
 	size_t place;
 
 	row = row_of(reading, process, device, context, stream, &place);
@@ -144,65 +184,59 @@ static void add_busy(struct reading *reading, uint32_t process, uint32_t device,
 		reading->failed = true;
 		return;
 	}
-	covered = reading->until[place];
-	/* Late by more than a bin: another thread's buffer, and not an overlap. */
-	if (start < covered && end + scan->bin_ns > covered)
-		start = covered;
-	if (end > covered)
-		reading->until[place] = end;
-	if (start < scan->first_ns)
-		start = scan->first_ns;
-	if (end <= start)
+	busy = &reading->busy[place];
+	if (reading->second) {
+		gap.busy_ns = row->busy_ns;
+		if (gpumon_busy_add(&busy->busy, start, end, fill, &gap))
+			reading->failed = true;
 		return;
-	first = (start - scan->first_ns) / scan->bin_ns;
-	last = (end - 1 - scan->first_ns) / scan->bin_ns;
-	for (uint64_t bin = first; bin <= last && bin < scan->bins; bin++) {
-		uint64_t begin = scan->first_ns + bin * scan->bin_ns;
-		uint64_t from = start > begin ? start : begin;
-		uint64_t to = end < begin + scan->bin_ns ? end : begin + scan->bin_ns;
-
-		row->busy_ns[bin] += to - from;
-		if (row->busy_ns[bin] > scan->bin_ns)
-			row->busy_ns[bin] = scan->bin_ns;
 	}
+	if (start < busy->first_ns)
+		busy->first_ns = start;
+	if (end > busy->last_ns)
+		busy->last_ns = end;
+	if (gpumon_busy_look(&busy->busy, start, end))
+		reading->failed = true;
 }
 
 static void on_work(struct reading *reading, uint32_t process, const struct gpumon_record *record)
 {
-	/* Only what all three have at the same place would do; they differ behind the times. */
-	union {
-		struct gpumon_record_kernel kernel;
-		struct gpumon_record_copy copy;
-		struct gpumon_record_set set;
-	} work;
-	uint32_t device, context, stream;
-	uint64_t start, end;
+	struct gpumon_work_fields work;
 
-	gpumon_record_copy(&work, sizeof(work), record);
-	switch (record->type) {
-	case GPUMON_RECORD_COPY:
-		device = work.copy.device;
-		context = work.copy.context;
-		stream = work.copy.stream;
-		break;
-	case GPUMON_RECORD_SET:
-		device = work.set.device;
-		context = work.set.context;
-		stream = work.set.stream;
-		break;
-	default:
-		device = work.kernel.device;
-		context = work.kernel.context;
-		stream = work.kernel.stream;
-	}
-	start = work.kernel.start_ns;
-	end = work.kernel.end_ns;
-	if (!start)
+	if (!gpumon_work_fields(record, &work) || !work.start_ns)
 		return;
-	if (record->flags & GPUMON_WORK_UNFINISHED && end < start)
-		end = reading->last_ns;
-	add_busy(reading, process, device, context, stream, start, end);
-	add_busy(reading, process, device, 0, ~0u, start, end);
+	if (record->flags & GPUMON_WORK_UNFINISHED && work.end_ns < work.start_ns)
+		work.end_ns = reading->last_ns;
+	if (work.end_ns <= work.start_ns)
+		return;
+	add_busy(reading, process, work.device, work.context, work.stream, work.start_ns,
+		 work.end_ns);
+	add_busy(reading, process, work.device, 0, ~0u, work.start_ns, work.end_ns);
+}
+
+/* All from the first begin to the last end; the second round takes the gaps out of it. */
+static void turn(struct reading *reading)
+{
+	for (size_t i = 0; i < reading->row_count; i++) {
+		struct filling all = { .scan = reading->scan,
+				       .busy_ns = reading->scan->rows[i].busy_ns };
+
+		fill(&all, reading->busy[i].first_ns, reading->busy[i].last_ns);
+		gpumon_busy_turn(&reading->busy[i].busy);
+	}
+	reading->second = true;
+}
+
+static void end_busy(struct reading *reading)
+{
+	for (size_t i = 0; i < reading->row_count; i++) {
+		struct filling gap = { .scan = reading->scan,
+				       .busy_ns = reading->scan->rows[i].busy_ns,
+				       .empty = true };
+
+		if (gpumon_busy_end(&reading->busy[i].busy, fill, &gap))
+			reading->failed = true;
+	}
 }
 
 static void on_process(struct reading *reading, uint32_t process,
@@ -262,12 +296,22 @@ static void add_totals(struct reading *reading)
 	}
 }
 
+static bool is_work(const struct gpumon_record *record)
+{
+	return record->type == GPUMON_RECORD_KERNEL || record->type == GPUMON_RECORD_COPY ||
+	       record->type == GPUMON_RECORD_SET;
+}
+
 static void on_record(struct reading *reading, uint32_t process, const struct gpumon_record *record)
 {
 	struct gpumon_record_process of;
 	struct gpumon_record_note from;
 	struct note *note;
 
+	if (is_work(record) && reading->scan->bin_ns)
+		on_work(reading, process, record);
+	if (reading->second)
+		return;
 	switch (record->type) {
 	case GPUMON_RECORD_STRING:
 		if (gpumon_names_add(&reading->names, process,
@@ -289,22 +333,27 @@ static void on_record(struct reading *reading, uint32_t process, const struct gp
 	case GPUMON_RECORD_TOTALS:
 		on_totals(reading, process, record);
 		break;
-	case GPUMON_RECORD_KERNEL:
-	case GPUMON_RECORD_COPY:
-	case GPUMON_RECORD_SET:
-		if (reading->scan->bin_ns)
-			on_work(reading, process, record);
-		break;
 	default:
 		break;
 	}
 }
 
+static void on_info(struct reading *reading, const struct gpumon_capture_info *info, bool first)
+{
+	struct gpumon_scan *scan = reading->scan;
+
+	if (first) {
+		scan->created_ns = info->created_ns;
+		scan->host = safe_copy(reading, info->host);
+		scan->command = safe_copy(reading, info->command ? info->command : "");
+		scan->ended = true;
+	}
+	scan->ended &= info->ended;
+}
+
 static int read_capture(struct reading *reading, const char *path, unsigned int number,
 			uint32_t *base)
 {
-	struct gpumon_scan *scan = reading->scan;
-	const struct gpumon_capture_info *info;
 	const struct gpumon_record *record;
 	struct gpumon_capture_cursor cursor;
 	struct gpumon_capture *capture;
@@ -319,14 +368,8 @@ static int read_capture(struct reading *reading, const char *path, unsigned int 
 
 		on_record(reading, process, record);
 	}
-	info = gpumon_capture_info(capture);
-	if (!number) {
-		scan->created_ns = info->created_ns;
-		scan->host = safe_copy(reading, info->host);
-		scan->command = safe_copy(reading, info->command ? info->command : "");
-		scan->ended = true;
-	}
-	scan->ended &= info->ended;
+	if (!reading->second)
+		on_info(reading, gpumon_capture_info(capture), !number);
 	*base += gpumon_capture_processes(capture);
 	gpumon_capture_free(capture);
 	return 0;
@@ -388,12 +431,21 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		reading.scan->bins = bins < BINS_MAX ? bins : BINS_MAX;
 		gpumon_profile_times(profile, &reading.scan->first_ns, &last_ns);
 		reading.last_ns = last_ns;
-		if (last_ns > reading.scan->first_ns)
+		/* Times of a damaged capture may be anything. */
+		if (last_ns > reading.scan->first_ns &&
+		    last_ns - reading.scan->first_ns < INT64_MAX)
 			reading.scan->bin_ns =
 				(last_ns - reading.scan->first_ns) / reading.scan->bins + 1;
 	}
 	for (unsigned int i = 0; i < count && !ret; i++)
 		ret = read_capture(&reading, paths[i], i, &base);
+	if (reading.row_count && !reading.failed && !ret) {
+		turn(&reading);
+		base = 0;
+		for (unsigned int i = 0; i < count && !ret; i++)
+			ret = read_capture(&reading, paths[i], i, &base);
+		end_busy(&reading);
+	}
 	for (size_t i = 0; i < reading.wanted_count && !ret; i++) {
 		const struct wanted *wanted = &reading.wanted[i];
 		struct gpumon_scan_process *process = &reading.scan->processes[i];
@@ -419,7 +471,9 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	free(reading.wanted);
 	free(reading.notes);
 	free(reading.totals);
-	free(reading.until);
+	for (size_t i = 0; i < reading.busy_count; i++)
+		gpumon_busy_clear(&reading.busy[i].busy);
+	free(reading.busy);
 	if (ret)
 		gpumon_scan_free(reading.scan);
 	else

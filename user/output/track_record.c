@@ -6,6 +6,7 @@
 #include "../../kmod/uapi/gpumon_event.h"
 #include "../capture/capture.h"
 #include "../histogram.h"
+#include "output_text.h"
 #include "track_read.h"
 
 static void put(struct gpumon_track_reader *reader, struct gpumon_track_event *event)
@@ -98,7 +99,7 @@ static void put_hit(struct gpumon_track_reader *reader, uint32_t process,
 	event.name = gpumon_names_function(&reader->names, process, hit.function);
 	event.track = thread ? thread->track : NULL;
 	event.start_ns = hit.time_ns;
-	event.end_ns = hit.time_ns + hit.duration_ns;
+	event.end_ns = gpumon_add_saturated(hit.time_ns, hit.duration_ns);
 	event.type = hit.duration_ns ? GPUMON_TRACK_SLICE : GPUMON_TRACK_INSTANT;
 	if (hit.duration_ns)
 		event.category = GPUMON_CATEGORY_WAIT;

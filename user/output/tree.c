@@ -17,7 +17,7 @@ const char *gpumon_node_kind_name(enum gpumon_node_kind kind)
 		[GPUMON_NODE_REASON] = "reason",
 	};
 
-	return (unsigned int)kind < GPUMON_NODE_KINDS ? names[kind] : "unknown";
+	return (unsigned int)kind < GPUMON_NODE_KINDS && names[kind] ? names[kind] : "unknown";
 }
 
 const char *gpumon_weight_key(enum gpumon_weight weight)

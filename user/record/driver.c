@@ -11,9 +11,8 @@
 #include "driver.h"
 #include "driver_record.h"
 
-/* Names of rings and rows are read again after that time, and unknown ones sooner. */
-#define NAMES_NS	 1000000000ULL
-#define NAMES_UNKNOWN_NS 100000000ULL
+/* Names of rings are read again after that time: their numbers are used again. */
+#define NAMES_NS 1000000000ULL
 /* A drain ends after so many reads, so that targets get their turn under load. */
 #define READS_MAX 16
 /* What is left in the ring at the end is read for this long at most. */
@@ -90,11 +89,15 @@ static void drain_events(struct gpumon_driver *driver)
 		if (n <= 0)
 			return;
 		for (ssize_t k = 0; k < n; k++) {
-			uint64_t age = gpumon_monotonic_ns() - driver->names_ns;
+			bool known = gpumon_driver_row_known(&driver->names, &events[k]);
 
-			if (age > NAMES_NS ||
-			    (age > NAMES_UNKNOWN_NS &&
-			     !gpumon_driver_row_known(&driver->names, &events[k])))
+			/*
+			 * A row is there before its first event is: one that came after the last
+			 * look is looked up again. Events come many at a time, so that is not for
+			 * each of them.
+			 */
+			if ((!known && events[k].time_ns >= driver->names_ns) ||
+			    gpumon_monotonic_ns() - driver->names_ns > NAMES_NS)
 				read_names(driver);
 			if (gpumon_driver_records_event(&driver->records, &events[k],
 							&driver->names))

@@ -49,6 +49,9 @@ static void append(const char *text, size_t length, void *data)
 
 	if (++output->calls > OUTPUT_MAX_CALLS || length > OUTPUT_MAX_BYTES - output->length)
 		longjmp(output->stop, 1);
+	/* Rust's says nothing by a NULL. */
+	if (!length)
+		return;
 	memcpy(output->text + output->length, text, length);
 	output->length += length;
 }

@@ -110,6 +110,11 @@ struct place {
 	uint64_t size;
 };
 
+struct seen {
+	uint64_t address;
+	const char *name;
+};
+
 struct lister {
 	int (*each)(void *data, const struct gpumon_elf_function *function);
 	void *data;
@@ -118,10 +123,7 @@ struct lister {
 	const char **version_names; /* by index */
 	size_t n_version_names;
 	struct table dynamic;
-	struct seen {
-		uint64_t address;
-		const char *name;
-	} * seen; /* of .dynsym */
+	struct seen *seen; /* of .dynsym */
 	size_t n_seen;
 	char *name; /* of a symbol, without what is behind it */
 };

@@ -70,7 +70,6 @@ struct unit {
 };
 
 struct gpumon_symbol_dwarf {
-	struct gpumon_symbol_strings *strings;
 	struct vector units;
 	struct ranges ranges;
 	size_t bytes;
@@ -181,8 +180,7 @@ static int add_unit(struct gpumon_symbol_dwarf *dwarf, Dwarf_Die *die, Dwarf_Die
 	return append(&dwarf->units, &unit, sizeof(unit));
 }
 
-struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *libdw,
-						    struct gpumon_symbol_strings *strings)
+struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *libdw)
 {
 	struct gpumon_symbol_dwarf *dwarf = calloc(1, sizeof(*dwarf));
 	Dwarf_CU *unit = NULL;
@@ -191,7 +189,6 @@ struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *libdw,
 
 	if (!dwarf)
 		return NULL;
-	dwarf->strings = strings;
 	/*
 	 * Not by .debug_aranges: clang does not write it, and libdw finds nothing
 	 * without it.
@@ -391,7 +388,7 @@ static uint32_t holder_of(const struct unit *unit, const void *die)
 }
 
 /* "a::b::" and the name, of the unit's own functions. */
-static const char *whole_name(struct gpumon_symbol_dwarf *dwarf, const struct unit *unit,
+static const char *whole_name(struct gpumon_symbol_strings *strings, const struct unit *unit,
 			      Dwarf_Die *die, const char *name)
 {
 	const struct holder *holders = unit->holders.items;
@@ -429,10 +426,10 @@ static const char *whole_name(struct gpumon_symbol_dwarf *dwarf, const struct un
 	if (used >= sizeof(text) || used + strlen(name) >= sizeof(text))
 		return name;
 	memcpy(text + used, name, strlen(name));
-	return gpumon_symbol_strings_add(dwarf->strings, text, used + strlen(name));
+	return gpumon_symbol_strings_add(strings, text, used + strlen(name));
 }
 
-static void name_scope(struct gpumon_symbol_dwarf *dwarf, const struct unit *unit,
+static void name_scope(struct gpumon_symbol_strings *strings, const struct unit *unit,
 		       struct gpumon_symbol_scope *scope, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -444,7 +441,7 @@ static void name_scope(struct gpumon_symbol_dwarf *dwarf, const struct unit *uni
 		return;
 	scope->name = dwarf_diename(die);
 	if (scope->name && !unit->is_c)
-		scope->name = whole_name(dwarf, unit, die, scope->name);
+		scope->name = whole_name(strings, unit, die, scope->name);
 }
 
 /* Where an inlined function was called: the place of what it was inlined into. */
@@ -476,7 +473,8 @@ static void place_address(struct gpumon_symbol_scope *scope, Dwarf_Die *unit, ui
 		scope->line = (unsigned int)number;
 }
 
-unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf, uint64_t address,
+unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf,
+				      struct gpumon_symbol_strings *strings, uint64_t address,
 				      struct gpumon_symbol_scope *scopes, unsigned int room)
 {
 	const struct range *range = find_range(&dwarf->ranges, address);
@@ -507,7 +505,7 @@ unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf, uint64_
 		scopes[count] = place;
 		place = (struct gpumon_symbol_scope){ 0 };
 		if (dwarf_die_addr_die(dwarf_cu_getdwarf(unit->tree.cu), this->die, &die)) {
-			name_scope(dwarf, unit, &scopes[count], &die);
+			name_scope(strings, unit, &scopes[count], &die);
 			place_call(&place, &die, &unit->tree);
 		}
 		count++;

@@ -35,13 +35,13 @@ struct gpumon_symbol_scope {
 	bool inlined;
 };
 
-/* NULL without memory; what is given stays the caller's and has to outlive it. */
-struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *dwarf,
-						    struct gpumon_symbol_strings *strings);
+/* NULL without memory; @dwarf stays the caller's and has to outlive it. */
+struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *dwarf);
 
 /**
  * gpumon_symbol_dwarf_find - functions at an address
  * @dwarf: of the file
+ * @strings: where names are kept that are put together
  * @address: in the numbers of the DWARF
  * @scopes: filled in, the innermost first; strings are good as long as the Dwarf. Where
  *          there is a line but no function, one without names.
@@ -49,7 +49,8 @@ struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *dwarf,
  *
  * Return: how many, 0 where DWARF knows nothing of the address.
  */
-unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf, uint64_t address,
+unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf,
+				      struct gpumon_symbol_strings *strings, uint64_t address,
 				      struct gpumon_symbol_scope *scopes, unsigned int room);
 
 /* Bytes that it takes by now, about. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,15 +47,18 @@ static bool has_build_id(int fd, const uint8_t *build_id, size_t size)
 	return gpumon_elf_build_id(fd, found) == size && !memcmp(found, build_id, size);
 }
 
+/* A server let us wait in vain: it is not asked again, for no file. */
+static atomic_bool debuginfod_silent;
+
 /*
  * A server that does not answer costs a minute and a half for each library by
  * elfutils' own setting, if the user made none.
  */
-static bool may_ask_debuginfod(const struct gpumon_symbol_search *search)
+static bool may_ask_debuginfod(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
-	return urls && *urls && !search->debuginfod_silent;
+	return urls && *urls && !debuginfod_silent;
 }
 
 static int64_t now_ns(void)
@@ -176,13 +180,13 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *modu
 		if (fd < 0 && *search->root)
 			fd = search_debug_file("", own, link, &wanted, name);
 	}
-	if (fd >= 0 || !may_ask_debuginfod(search))
+	if (fd >= 0 || !may_ask_debuginfod())
 		return fd;
 
 	begin = now_ns();
 	fd = dwfl_standard_find_debuginfo(module, userdata, module_name, base, NULL, NULL, 0, name);
 	if (fd < 0 && now_ns() - begin > SILENT_NS)
-		search->debuginfod_silent = true;
+		debuginfod_silent = true;
 	if (fd >= 0 && !is_debug_file_of(fd, &wanted)) {
 		close(fd);
 		free(*name);
@@ -293,7 +297,7 @@ static int open_from_debuginfod(struct gpumon_symbol_search *search,
 	int fd = -1;
 	Dwfl *dwfl;
 
-	if (!may_ask_debuginfod(search))
+	if (!may_ask_debuginfod())
 		return -1;
 	/* libdwfl would look into folders first: we did. */
 	none = strdup("-");
@@ -312,7 +316,7 @@ static int open_from_debuginfod(struct gpumon_symbol_search *search,
 			*name = strdup(wanted->path);
 	}
 	if (fd < 0 && now_ns() - begin > SILENT_NS)
-		search->debuginfod_silent = true;
+		debuginfod_silent = true;
 	dwfl_end(dwfl);
 out:
 	free(none);
@@ -359,8 +363,7 @@ static bool is_wanted(const struct gpumon_symbol_wanted *wanted, int fd, const s
 	return !wanted->inode || wanted->inode == st->st_ino;
 }
 
-static void say_why(const struct gpumon_symbol_search *search,
-		    const struct gpumon_symbol_wanted *wanted, int err, char **why)
+static void say_why(const struct gpumon_symbol_wanted *wanted, int err, char **why)
 {
 	char problem[128], advice[160], id[GPUMON_BUILD_ID_SIZE * 2 + 1] = "";
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -381,7 +384,7 @@ static void say_why(const struct gpumon_symbol_search *search,
 	else if (!wanted->build_id_size)
 		snprintf(advice, sizeof(advice),
 			 "put the old one back, or link with --build-id and record again");
-	else if (search->debuginfod_silent)
+	else if (debuginfod_silent)
 		snprintf(advice, sizeof(advice),
 			 "put the one of build id %s back; debuginfod did not answer", id);
 	else if (urls && *urls)
@@ -408,8 +411,8 @@ int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
 		fd = wanted->build_id_size ? open_vdso(wanted) : -1;
 		*name = fd >= 0 ? strdup(VDSO) : NULL;
 		if (fd < 0)
-			*why = strdup("it is of another kernel than the one that runs here: only "
-				      "there its functions have names");
+			*why = strdup(
+				"it is another kernel's: its functions have names only there");
 		return fd;
 	}
 
@@ -433,7 +436,7 @@ int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
 	}
 	fd = wanted->build_id_size ? open_by_build_id(search, wanted, name) : -1;
 	if (fd < 0)
-		say_why(search, wanted, err, why);
+		say_why(wanted, err, why);
 out:
 	free(path);
 	return fd;

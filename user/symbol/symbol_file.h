@@ -20,12 +20,10 @@
 /**
  * struct gpumon_symbol_search - where files are looked for
  * @root: in front of paths, "" for ours
- * @debuginfod_silent: a server let us wait in vain: it is not asked again
  * @callbacks: for dwfl_begin()
  */
 struct gpumon_symbol_search {
 	char *root;
-	bool debuginfod_silent;
 	Dwfl_Callbacks callbacks;
 };
 

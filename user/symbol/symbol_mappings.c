@@ -60,13 +60,14 @@ static int insert(struct gpumon_symbol_intervals *intervals,
 	return 0;
 }
 
+typedef bool each_t(void *data, struct gpumon_symbol_mapping *item);
+
 /*
  * Calls @each with all items that contain an address of [start, end), the last
  * ones first, until it says false.
  */
-static void for_each_over(const struct gpumon_symbol_intervals *intervals, uint64_t start,
-			  uint64_t end,
-			  bool (*each)(void *data, struct gpumon_symbol_mapping *item), void *data)
+static void visit_all_over(const struct gpumon_symbol_intervals *intervals, uint64_t start,
+			   uint64_t end, each_t *each, void *data)
 {
 	for (size_t i = count_until(intervals, end - 1); i-- && intervals->reach[i] > start;) {
 		if (intervals->items[i].end > start && !each(data, &intervals->items[i]))
@@ -99,9 +100,9 @@ int gpumon_symbol_mappings_add(struct gpumon_symbol_mappings *mappings,
 
 	if (mapping->start >= mapping->end)
 		return 0;
-	for_each_over(&mappings->mapped, mapping->start, mapping->end, is_same, &same);
+	visit_all_over(&mappings->mapped, mapping->start, mapping->end, is_same, &same);
 	if (same.found && !same.other)
-		for_each_over(&mappings->unmapped, mapping->start, mapping->end, is_same, &same);
+		visit_all_over(&mappings->unmapped, mapping->start, mapping->end, is_same, &same);
 	/* A recorder tells all mappings again and again: that need not take memory. */
 	if (same.found && !same.other) {
 		if (same.found->first_ns > mapping->first_ns)
@@ -185,7 +186,7 @@ static bool unmapped_between(const struct gpumon_symbol_mappings *mappings, uint
 {
 	struct gone gone = { after_ns, until_ns, false };
 
-	for_each_over(&mappings->unmapped, address, address + 1, is_gone, &gone);
+	visit_all_over(&mappings->unmapped, address, address + 1, is_gone, &gone);
 	return gone.gone;
 }
 
@@ -197,7 +198,7 @@ gpumon_symbol_mappings_find(const struct gpumon_symbol_mappings *mappings, uint6
 
 	if (address == UINT64_MAX)
 		return NULL;
-	for_each_over(&mappings->mapped, address, address + 1, choose, &choice);
+	visit_all_over(&mappings->mapped, address, address + 1, choose, &choice);
 	if (!time_ns)
 		return choice.differ ? NULL : choice.any;
 	if (choice.before && !unmapped_between(mappings, address, choice.before_ns, time_ns))

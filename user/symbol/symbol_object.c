@@ -1,40 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <elfutils/libdwfl.h>
-#include <gelf.h>
-
-#include "symbol_dwarf.h"
 #include "symbol_file.h"
+#include "symbol_image.h"
 #include "symbol_object.h"
-#include "symbol_table.h"
 
-#define UNKNOWN	    "[unknown]"
-#define VDSO	    "[vdso]"
-#define LOADS_MAX   64
-#define INLINED_MAX 64
-#define BUCKETS	    4096
-
-/* Descriptors and memory: what was used longest ago is closed, and opened again when needed. */
-#define OPEN_MAX  256
-#define BYTES_MAX ((size_t)1 << 30)
-
-struct load {
-	uint64_t address;
-	uint64_t offset;
-	uint64_t size;
-};
-
-enum state {
-	STATE_NEW,
-	STATE_MEMORY, /* no file */
-	STATE_OPEN,
-	STATE_CLOSED,  /* was open, and is good */
-	STATE_MISSING, /* @why */
-};
+#define UNKNOWN "[unknown]"
+#define VDSO	"[vdso]"
+#define BUCKETS 4096
 
 struct gpumon_symbol_object {
 	struct gpumon_symbol_object *next;    /* of the same bucket */
@@ -42,44 +16,36 @@ struct gpumon_symbol_object {
 	char *path;			      /* as in the capture */
 	const char *module;
 	uint64_t inode;
-	uint64_t start; /* of a mapping */
-	uint64_t end;
 	uint8_t build_id[GPUMON_BUILD_ID_SIZE];
 	size_t build_id_size;
-	enum state state;
-	char *why;
-	uint64_t used; /* when, in look-ups */
-	Dwfl *dwfl;
-	Dwfl_Module *elf;
-	struct load loads[LOADS_MAX]; /* executable ones first */
-	size_t n_loads;
-	struct gpumon_symbol_table table;
-	struct gpumon_symbol_dwarf *dwarf; /* NULL: there is none */
-	uint64_t dwarf_bias;
-	bool dwarf_tried;
+	struct gpumon_symbol_image *image; /* NULL: memory without a file */
+	bool asked;
 };
 
 struct gpumon_symbol_objects {
-	struct gpumon_symbol_search search;
+	char *root;
 	struct gpumon_symbol_strings *strings;
 	struct gpumon_symbol_object *buckets[BUCKETS];
 	struct gpumon_symbol_object *last;
-	uint64_t now;
-	size_t n_open;
 };
 
 struct gpumon_symbol_objects *gpumon_symbol_objects_new(const char *root,
 							struct gpumon_symbol_strings *strings)
 {
 	struct gpumon_symbol_objects *objects = calloc(1, sizeof(*objects));
+	size_t length;
 
 	if (!objects)
 		return NULL;
 	objects->strings = strings;
-	if (gpumon_symbol_search_init(&objects->search, root)) {
+	objects->root = strdup(root ? root : "");
+	if (!objects->root) {
 		free(objects);
 		return NULL;
 	}
+	length = strlen(objects->root);
+	while (length && objects->root[length - 1] == '/')
+		objects->root[--length] = '\0';
 	return objects;
 }
 
@@ -122,20 +88,34 @@ static size_t bucket_of(const char *path)
 	return hash % BUCKETS;
 }
 
+static void free_object(struct gpumon_symbol_object *object)
+{
+	gpumon_symbol_image_put(object->image);
+	free(object->path);
+	free(object);
+}
+
 struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_objects *objects,
 						       const struct gpumon_record_mapping *mapping,
 						       const char *path)
 {
 	struct gpumon_symbol_object **bucket = &objects->buckets[bucket_of(path)];
-	size_t build_id_size = mapping->build_id_size;
+	struct gpumon_symbol_wanted wanted = {
+		.path = path,
+		.inode = mapping->inode,
+		.start = mapping->start,
+		.end = mapping->end,
+		.build_id = mapping->build_id,
+		.build_id_size = mapping->build_id_size,
+	};
 	struct gpumon_symbol_object *object;
 
-	if (build_id_size > GPUMON_BUILD_ID_SIZE)
-		build_id_size = GPUMON_BUILD_ID_SIZE;
+	if (wanted.build_id_size > GPUMON_BUILD_ID_SIZE)
+		wanted.build_id_size = GPUMON_BUILD_ID_SIZE;
 	for (object = *bucket; object; object = object->next) {
-		if (!strcmp(object->path, path) && object->inode == mapping->inode &&
-		    object->build_id_size == build_id_size &&
-		    !memcmp(object->build_id, mapping->build_id, build_id_size))
+		if (!strcmp(object->path, path) && object->inode == wanted.inode &&
+		    object->build_id_size == wanted.build_id_size &&
+		    !memcmp(object->build_id, wanted.build_id, wanted.build_id_size))
 			return object;
 	}
 
@@ -144,17 +124,16 @@ struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_obje
 		return NULL;
 	object->path = strdup(path);
 	object->module = module_name(objects, path);
-	if (!object->path || !object->module) {
-		free(object->path);
-		free(object);
+	if (!is_memory(path, wanted.build_id_size))
+		object->image = gpumon_symbol_image_get(objects->root, &wanted);
+	if (!object->path || !object->module ||
+	    (!object->image && !is_memory(path, wanted.build_id_size))) {
+		free_object(object);
 		return NULL;
 	}
-	object->inode = mapping->inode;
-	object->start = mapping->start;
-	object->end = mapping->end;
-	object->build_id_size = build_id_size;
-	memcpy(object->build_id, mapping->build_id, build_id_size);
-	object->state = is_memory(path, build_id_size) ? STATE_MEMORY : STATE_NEW;
+	object->inode = wanted.inode;
+	object->build_id_size = wanted.build_id_size;
+	memcpy(object->build_id, wanted.build_id, wanted.build_id_size);
 	object->next = *bucket;
 	*bucket = object;
 	object->earlier = objects->last;
@@ -164,7 +143,7 @@ struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_obje
 
 bool gpumon_symbol_object_is_memory(const struct gpumon_symbol_object *object)
 {
-	return object->state == STATE_MEMORY;
+	return !object->image;
 }
 
 const char *gpumon_symbol_object_module(const struct gpumon_symbol_object *object)
@@ -172,220 +151,21 @@ const char *gpumon_symbol_object_module(const struct gpumon_symbol_object *objec
 	return object->module;
 }
 
-static void close_object(struct gpumon_symbol_objects *objects, struct gpumon_symbol_object *object)
-{
-	if (!object->dwfl)
-		return;
-	gpumon_symbol_table_free(&object->table);
-	gpumon_symbol_dwarf_free(object->dwarf);
-	object->dwarf = NULL;
-	object->dwarf_tried = false;
-	dwfl_end(object->dwfl);
-	object->dwfl = NULL;
-	object->elf = NULL;
-	objects->n_open--;
-	if (object->state == STATE_OPEN)
-		object->state = STATE_CLOSED;
-}
-
-static size_t bytes_of(const struct gpumon_symbol_object *object)
-{
-	return object->table.count * sizeof(*object->table.entries) +
-	       (object->dwarf ? gpumon_symbol_dwarf_bytes(object->dwarf) : 0);
-}
-
-/* Makes room for another one. */
-static void close_oldest(struct gpumon_symbol_objects *objects)
-{
-	for (;;) {
-		struct gpumon_symbol_object *oldest = NULL;
-		size_t bytes = 0;
-
-		for (struct gpumon_symbol_object *o = objects->last; o; o = o->earlier) {
-			if (!o->dwfl)
-				continue;
-			bytes += bytes_of(o);
-			if (!oldest || o->used < oldest->used)
-				oldest = o;
-		}
-		if (!oldest || (objects->n_open < OPEN_MAX && bytes < BYTES_MAX))
-			return;
-		close_object(objects, oldest);
-	}
-}
-
-static void read_loads(struct gpumon_symbol_object *object, Elf *elf)
-{
-	size_t count;
-
-	object->n_loads = 0;
-	if (!elf || elf_getphdrnum(elf, &count))
-		return;
-	for (GElf_Word wanted = PF_X;; wanted = 0) {
-		for (size_t i = 0; i < count && object->n_loads < LOADS_MAX; i++) {
-			GElf_Phdr header;
-
-			if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
-			    (header.p_flags & PF_X) != wanted)
-				continue;
-			object->loads[object->n_loads++] =
-				(struct load){ header.p_vaddr, header.p_offset, header.p_filesz };
-		}
-		if (!wanted)
-			break;
-	}
-}
-
-static void refuse(struct gpumon_symbol_object *object, char *why)
-{
-	object->state = STATE_MISSING;
-	free(object->why);
-	object->why = why;
-}
-
-static int open_object(struct gpumon_symbol_objects *objects, struct gpumon_symbol_object *object)
-{
-	const struct gpumon_symbol_wanted wanted = {
-		.path = object->path,
-		.inode = object->inode,
-		.start = object->start,
-		.end = object->end,
-		.build_id = object->build_id,
-		.build_id_size = object->build_id_size,
-	};
-	char *name, *why;
-	GElf_Addr bias;
-	int fd;
-
-	close_oldest(objects);
-	fd = gpumon_symbol_file_open(&objects->search, &wanted, &name, &why);
-	if (fd < 0) {
-		refuse(object, why);
-		return -1;
-	}
-	object->dwfl = dwfl_begin(&objects->search.callbacks);
-	if (!object->dwfl) {
-		close(fd);
-		free(name);
-		return -1;
-	}
-	objects->n_open++;
-	/* At its own addresses: what is asked for is in them. */
-	object->elf = dwfl_report_elf(object->dwfl, object->module, name ? name : object->path, fd,
-				      0, true);
-	free(name);
-	if (!object->elf) {
-		close(fd);
-		if (asprintf(&why,
-			     "it is no ELF file that can be read (%s): put the one that ran back",
-			     dwfl_errmsg(-1)) < 0)
-			why = NULL;
-		refuse(object, why);
-		close_object(objects, object);
-		return -1;
-	}
-	dwfl_report_end(object->dwfl, NULL, NULL);
-	gpumon_symbol_search_use(&objects->search, object->elf);
-	read_loads(object, dwfl_module_getelf(object->elf, &bias));
-	if (gpumon_symbol_table_read(&object->table, object->elf)) {
-		close_object(objects, object);
-		return -1;
-	}
-	object->state = STATE_OPEN;
-	return 0;
-}
-
-static void open_dwarf(struct gpumon_symbol_objects *objects, struct gpumon_symbol_object *object)
-{
-	Dwarf_Addr bias;
-	Dwarf *dwarf;
-
-	if (object->dwarf_tried)
-		return;
-	object->dwarf_tried = true;
-	dwarf = dwfl_module_getdwarf(object->elf, &bias);
-	if (!dwarf)
-		return;
-	object->dwarf_bias = bias;
-	object->dwarf = gpumon_symbol_dwarf_new(dwarf, objects->strings);
-}
-
-static bool to_address(const struct gpumon_symbol_object *object, uint64_t offset,
-		       uint64_t *address)
-{
-	for (size_t i = 0; i < object->n_loads; i++) {
-		const struct load *load = &object->loads[i];
-
-		if (offset >= load->offset && offset - load->offset < load->size) {
-			*address = offset - load->offset + load->address;
-			return true;
-		}
-	}
-	return false;
-}
-
-static const char *keep(struct gpumon_symbol_objects *objects, const char *text)
-{
-	const char *kept = NULL;
-
-	if (text)
-		kept = gpumon_symbol_strings_add(objects->strings, text, strlen(text));
-	return kept ? kept : "";
-}
-
-/*
- * DWARF's name where it is the whole one: a part that the compiler moved away
- * ("f.cold") is the same function. The linker's where DWARF has no namespace.
- */
-static const char *name_of(struct gpumon_symbol_objects *objects,
-			   const struct gpumon_symbol_scope *scope, const char *linker)
-{
-	const char *name = scope->linkage_name;
-
-	if (!name && (scope->is_c || scope->inlined || !linker))
-		return scope->name && *scope->name ? keep(objects, scope->name) : NULL;
-	if (!name)
-		name = linker;
-	return *name ? gpumon_symbol_strings_demangled(objects->strings, name) : NULL;
-}
-
 unsigned int gpumon_symbol_object_find(struct gpumon_symbol_objects *objects,
 				       struct gpumon_symbol_object *object, uint64_t offset,
 				       struct gpumon_symbol *found, unsigned int room,
 				       uint64_t *address)
 {
-	struct gpumon_symbol_scope scopes[INLINED_MAX];
-	unsigned int count = 0;
-	const char *linker;
+	unsigned int count;
 
 	*address = offset;
-	if (object->state == STATE_MEMORY || object->state == STATE_MISSING)
+	if (!object->image)
 		return 0;
-	object->used = ++objects->now;
-	if (object->state != STATE_OPEN && open_object(objects, object))
-		return 0;
-	if (!to_address(object, offset, address))
-		return 0;
-	linker = gpumon_symbol_table_find(&object->table, *address);
-	open_dwarf(objects, object);
-	if (object->dwarf)
-		count = gpumon_symbol_dwarf_find(object->dwarf, *address - object->dwarf_bias,
-						 scopes, room < INLINED_MAX ? room : INLINED_MAX);
-	if (!count && linker) {
-		scopes[0] = (struct gpumon_symbol_scope){ 0 };
-		count = 1;
-	}
-	for (unsigned int i = 0; i < count; i++) {
-		found[i] = (struct gpumon_symbol){
-			.function = name_of(objects, &scopes[i], linker),
-			.module = object->module,
-			.file = keep(objects, scopes[i].file),
-			.line = scopes[i].line,
-			.inlined = scopes[i].inlined,
-		};
-	}
-	if (bytes_of(object) > BYTES_MAX)
-		close_object(objects, object);
+	object->asked = true;
+	count = gpumon_symbol_image_find(object->image, objects->strings, offset, found, room,
+					 address);
+	for (unsigned int i = 0; i < count; i++)
+		found[i].module = object->module;
 	return count;
 }
 
@@ -397,11 +177,13 @@ unsigned int gpumon_symbol_objects_missing(const struct gpumon_symbol_objects *o
 	unsigned int count = 0;
 
 	for (struct gpumon_symbol_object *o = objects->last; o; o = o->earlier) {
-		if (o->state != STATE_MISSING)
+		const char *why = o->asked ? gpumon_symbol_image_why(o->image) : NULL;
+
+		if (!why)
 			continue;
 		count++;
 		if (each)
-			each(data, o->path, o->why ? o->why : "there is not enough memory");
+			each(data, o->path, why);
 	}
 	return count;
 }
@@ -414,11 +196,8 @@ void gpumon_symbol_objects_free(struct gpumon_symbol_objects *objects)
 		return;
 	for (struct gpumon_symbol_object *o = objects->last; o; o = earlier) {
 		earlier = o->earlier;
-		close_object(objects, o);
-		free(o->path);
-		free(o->why);
-		free(o);
+		free_object(o);
 	}
-	gpumon_symbol_search_free(&objects->search);
+	free(objects->root);
 	free(objects);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The files that a process has mapped: each is opened when something of it is
- * asked for, and only if it is still the one that was mapped.
+ * The files that one process has mapped, and memory of it without a file.
  */
 #ifndef GPUMON_SYMBOL_OBJECT_H
 #define GPUMON_SYMBOL_OBJECT_H

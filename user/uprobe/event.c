@@ -275,48 +275,42 @@ static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stac
 	give(uprobes, 0, GPUMON_RECORD_STACK, &whole, sizeof(whole.record) + size);
 }
 
+/* Each once: an entry that is replaced could be read as another one's. */
 static void learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 {
 	struct gpumon_uprobes *uprobes = data;
-	uint64_t *rules = uprobes->rules;
+	bool is_new;
 
-	gpumon_uprobe_program_rule(uprobes->program, pc, rule);
-	for (size_t i = uprobes->rule_count; i > 0 && i + 64 > uprobes->rule_count; i--)
-		if (rules[i - 1] == pc)
-			return;
-	if (uprobes->rule_count == uprobes->rule_room) {
-		size_t room = uprobes->rule_room ? 2 * uprobes->rule_room : 1024;
-
-		rules = realloc(rules, room * sizeof(*rules));
-		if (!rules) {
-			uprobes->failed = true;
-			return;
-		}
-		uprobes->rules = rules;
-		uprobes->rule_room = room;
-	}
-	rules[uprobes->rule_count++] = pc;
+	if (!gpumon_uprobe_intern(&uprobes->rules, &pc, sizeof(pc), &is_new))
+		uprobes->failed = true;
+	if (is_new)
+		gpumon_uprobe_program_rule(uprobes->program, pc, rule);
 }
 
-/* Rules of addresses whose code is not there any more. */
+/* Rules of addresses whose code is not there any more; the others are kept. */
 void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes)
 {
 	const struct gpumon_uprobe_process *process = &uprobes->process;
-	size_t left = 0;
+	struct gpumon_uprobe_interned old = uprobes->rules;
+	bool is_new;
 
-	for (size_t i = 0; i < uprobes->rule_count; i++) {
-		uint64_t pc = uprobes->rules[i];
+	uprobes->rules = (struct gpumon_uprobe_interned){ 0 };
+	for (uint32_t i = 0; i < old.room; i++) {
 		bool gone = false;
+		uint64_t pc;
 
+		if (!old.items[i].id)
+			continue;
+		memcpy(&pc, old.items[i].bytes, sizeof(pc));
 		for (unsigned int j = 0; j < process->unmapped_count && !gone; j++)
 			gone = pc - 1 >= process->unmapped[j].start &&
 			       pc - 1 < process->unmapped[j].end;
 		if (gone)
 			gpumon_uprobe_program_rule(uprobes->program, pc, NULL);
-		else
-			uprobes->rules[left++] = pc;
+		else if (!gpumon_uprobe_intern(&uprobes->rules, &pc, sizeof(pc), &is_new))
+			uprobes->failed = true;
 	}
-	uprobes->rule_count = left;
+	gpumon_uprobe_interned_free(&old);
 }
 
 /* @event is the kernel's memory, which is not ours to write. */

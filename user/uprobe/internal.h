@@ -10,13 +10,15 @@
 #define GPUMON_UPROBE_ONCE 65536
 
 /* A set of byte strings with ids from 1 on: strings, and frames of stacks. */
+struct gpumon_uprobe_item {
+	uint64_t hash;
+	uint32_t id;
+	uint32_t size;
+	void *bytes;
+};
+
 struct gpumon_uprobe_interned {
-	struct gpumon_uprobe_item {
-		uint64_t hash;
-		uint32_t id;
-		uint32_t size;
-		void *bytes;
-	} * items;
+	struct gpumon_uprobe_item *items;
 	uint32_t count;
 	uint32_t room; /* a power of two */
 	uint32_t last_id;
@@ -58,12 +60,10 @@ struct gpumon_uprobes {
 	uint32_t *stack_ids; /* by the kernel's number */
 	uint32_t stack_ids_room;
 	struct gpumon_uprobe_once *once;
-	struct uprobe_copy *copy; /* of an event, to be worked on */
-	uint64_t *rules;	  /* return addresses that the kernel has rules for */
-	size_t rule_count;
-	size_t rule_room;
-	uint64_t told[UPROBE_COUNTERS]; /* losses that were given out */
-	uint64_t lost_here;		/* stacks that were lost for want of memory here */
+	struct uprobe_copy *copy;	     /* of an event, to be worked on */
+	struct gpumon_uprobe_interned rules; /* return addresses that the kernel has them for */
+	uint64_t told[UPROBE_COUNTERS];	     /* losses that were given out */
+	uint64_t lost_here;		     /* stacks that were lost for want of memory here */
 };
 
 /* --- event.c */

@@ -54,13 +54,12 @@ int gpumon_uprobe_program_possible(const char *root, struct gpumon_error *err)
 #ifndef GPUMON_BPF
 	return gpumon_error_set(
 		err, GPUMON_EXIT_IMPOSSIBLE, 0, "not-built",
-		"uprobes are not in this gpumon-user: it was built without clang or "
-		"bpftool; install both and build it again");
+		"uprobes are not in this gpumon-user: it was built without clang or bpftool; install both and build it again");
 #endif
 	if (!read_text(root, "/sys/bus/event_source/devices/uprobe/type", text, sizeof(text)))
-		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "no-uprobes",
-					"this kernel has no uprobes for perf events "
-					"(CONFIG_UPROBE_EVENTS), or /sys is not mounted");
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "no-uprobes",
+			"this kernel has no uprobes for perf events (CONFIG_UPROBE_EVENTS), or /sys is not mounted");
 	if (read_text(root, "/proc/self/status", text, sizeof(text))) {
 		line = strstr(text, "\nCapEff:");
 		if (line)
@@ -69,14 +68,10 @@ int gpumon_uprobe_program_possible(const char *root, struct gpumon_error *err)
 	if (!capable(set, CAPABILITY_BPF) || !capable(set, CAPABILITY_PERFMON))
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
-			"uprobes need CAP_BPF and CAP_PERFMON (CAP_SYS_PTRACE too, for "
-			"processes of others): be root, or have root give them: setcap "
-			"cap_bpf,cap_perfmon,cap_sys_ptrace+ep gpumon-user");
+			"uprobes need CAP_BPF and CAP_PERFMON (CAP_SYS_PTRACE too, for processes of others): be root, or have root give them: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep gpumon-user");
 	if (!initial_user_namespace(root))
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
-			"uprobes need CAP_BPF and CAP_PERFMON outside of this user "
-			"namespace: run gpumon-user on the host, on the process's number "
-			"there");
+			"uprobes need CAP_BPF and CAP_PERFMON outside of this user namespace: run gpumon-user on the host, on the process's number there");
 	return 0;
 }

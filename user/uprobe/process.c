@@ -229,8 +229,7 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 		if (sys == -EACCES || sys == -EPERM)
 			return gpumon_error_set(
 				err, GPUMON_EXIT_IMPOSSIBLE, sys, "permission",
-				"what process %d has mapped may not be read: be its user or root, "
-				"or have CAP_SYS_PTRACE",
+				"what process %d has mapped may not be read: be its user or root, or have CAP_SYS_PTRACE",
 				(int)process->pid);
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, "io", "%s: %s", path,
 					strerror(-sys));

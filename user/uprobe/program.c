@@ -69,23 +69,23 @@ static void refuse(int sys, struct gpumon_error *err)
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, "memory",
 				 "the kernel has not enough memory for the tables of the uprobes");
 	else if (strstr(text, "[confidentiality]"))
-		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "lockdown",
-				 "the kernel is locked down (confidentiality) and refuses the BPF "
-				 "programs of the uprobes: %s",
-				 strerror(-sys));
+		gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, "lockdown",
+			"the kernel is locked down (confidentiality) and refuses the BPF programs of the uprobes: %s",
+			strerror(-sys));
 	else if (sys == -EPERM || sys == -EACCES)
-		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "permission",
-				 "the kernel refuses BPF to this process: a container's seccomp "
-				 "filter or an LSM, if it has CAP_BPF and CAP_PERFMON (%s)",
-				 libbpf_said);
+		gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, "permission",
+			"the kernel refuses BPF to this process: a container's seccomp filter or an LSM, if it has CAP_BPF and CAP_PERFMON (%s)",
+			libbpf_said);
 	else if (sys == -ENOSYS)
 		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "no-bpf",
 				 "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
 	else
-		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "kernel",
-				 "this kernel refuses the BPF programs of the uprobes, which need "
-				 "Linux 5.17: %s (%s)",
-				 strerror(-sys), libbpf_said);
+		gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, "kernel",
+			"this kernel refuses the BPF programs of the uprobes, which need Linux 5.17: %s (%s)",
+			strerror(-sys), libbpf_said);
 }
 
 /* Each probe has two descriptors, and a process can have hundreds of probes. */
@@ -321,8 +321,20 @@ bool gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
 void gpumon_uprobe_program_rule(struct gpumon_uprobe_program *program, uint64_t pc,
 				const struct uprobe_rule *rule)
 {
+	struct uprobe_rule *quick = &program->bpf->bss->quick[uprobe_quick(pc)];
 	int map = bpf_map__fd(program->bpf->maps.rules);
 
+	if (rule && !quick->pc) {
+		quick->kind = rule->kind;
+		quick->cfa = rule->cfa;
+		quick->ra = rule->ra;
+		quick->fp = rule->fp;
+		__atomic_store_n(&quick->pc, pc, __ATOMIC_RELEASE);
+		__atomic_store_n(&quick->pc_again, pc, __ATOMIC_RELEASE);
+	} else if (!rule && quick->pc == pc) {
+		__atomic_store_n(&quick->pc, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&quick->pc_again, 0, __ATOMIC_SEQ_CST);
+	}
 	/* One that finds no room is asked for again. */
 	if (rule)
 		bpf_map_update_elem(map, &pc, rule, BPF_ANY);

@@ -128,10 +128,10 @@ static void give_ranges(struct gpumon_uprobes *uprobes)
 		}
 	}
 	if (!gpumon_uprobe_program_ranges(uprobes->program, ranges, count))
-		gpumon_uprobes_note(uprobes,
-				    "uprobes: code of the API is in more than %u places: "
-				    "some calls may count twice",
-				    UPROBE_RANGES);
+		gpumon_uprobes_note(
+			uprobes,
+			"uprobes: code of the API is in more than %u places: some calls may count twice",
+			UPROBE_RANGES);
 }
 
 static bool is_driver(const struct gpumon_uprobe_file *file)
@@ -232,9 +232,9 @@ static void follow_thread(struct gpumon_uprobes *uprobes)
 		return;
 	}
 	uprobes->probe_tid = tid;
-	gpumon_uprobes_note(uprobes,
-			    "uprobes: the first thread has ended: libraries that are loaded "
-			    "from now on are not probed");
+	gpumon_uprobes_note(
+		uprobes,
+		"uprobes: the first thread has ended: libraries that are loaded from now on are not probed");
 }
 
 void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan why)

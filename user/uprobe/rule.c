@@ -150,17 +150,20 @@ static bool read_frame(Dwarf_Frame *frame, struct uprobe_rule *rule)
 void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
 			struct uprobe_rule *rule)
 {
-	static const struct uprobe_rule by_fp = { UPROBE_RULE_FP, 16, -8, -16 };
 	/* A call can be the last instruction of its function. */
 	const struct gpumon_uprobe_map *map = gpumon_uprobe_process_map(process, pc - 1);
+	const struct uprobe_rule none = { .pc = pc, .kind = UPROBE_RULE_NONE, .pc_again = pc };
 	struct unwind *unwind;
 	Dwarf_Frame *frame = NULL;
 	uint64_t offset;
 
-	*rule = (struct uprobe_rule){ .kind = UPROBE_RULE_NONE };
+	*rule = none;
 	if (!map)
 		return;
-	*rule = by_fp;
+	rule->kind = UPROBE_RULE_FP;
+	rule->cfa = 16;
+	rule->ra = -8;
+	rule->fp = -16;
 	if (!map->file)
 		return;
 	unwind = map->file->unwind;
@@ -181,9 +184,9 @@ void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 	}
 	if (!frame)
 		return;
-	*rule = (struct uprobe_rule){ .kind = UPROBE_RULE_NONE };
+	*rule = none;
 	if (!read_frame(frame, rule))
-		*rule = (struct uprobe_rule){ .kind = UPROBE_RULE_NONE };
+		*rule = none;
 	free(frame);
 }
 

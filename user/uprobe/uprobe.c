@@ -84,8 +84,7 @@ static int find_process(struct gpumon_uprobes *uprobes, struct stat *namespace,
 	if (stat(path, namespace))
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -errno, "permission",
-			"process %d belongs to somebody else: be its user or root, or "
-			"have CAP_SYS_PTRACE",
+			"process %d belongs to somebody else: be its user or root, or have CAP_SYS_PTRACE",
 			(int)uprobes->pid);
 	return 0;
 }
@@ -143,8 +142,7 @@ static int attach(struct gpumon_uprobes *uprobes, bool wait, struct gpumon_error
 	if (!probed && !wait)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, "no-library",
-			"process %d has no library of CUDA, HIP or Level Zero in it, or "
-			"one without symbols: it may not have used the GPU yet",
+			"process %d has no library of CUDA, HIP or Level Zero in it, or one without symbols: it may not have used the GPU yet",
 			(int)uprobes->pid);
 	return 0;
 }
@@ -329,13 +327,13 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 	gpumon_uprobe_process_free(&uprobes->process);
 	gpumon_uprobe_interned_free(&uprobes->strings);
 	gpumon_uprobe_interned_free(&uprobes->stacks);
+	gpumon_uprobe_interned_free(&uprobes->rules);
 	for (uint32_t i = 0; i < uprobes->function_count; i++)
 		free(uprobes->functions[i]);
 	free(uprobes->functions);
 	free(uprobes->stack_ids);
 	free(uprobes->once);
 	free(uprobes->copy);
-	free(uprobes->rules);
 	free(uprobes->root);
 	free(uprobes);
 }

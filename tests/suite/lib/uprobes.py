@@ -103,7 +103,7 @@ class Run:
         self.rounds = rounds
         self.go_file = os.path.join(self.folder, "go")
         self.command = list(prefix) + [os.path.join(out, program), str(threads), str(rounds),
-                                       "go=" + self.go_file, "warm=2000000"] + list(arguments)
+                                       "go=" + self.go_file, "warm=1000000"] + list(arguments)
         self.process = self.account = self.pid = None
 
     def start(self, **options):
@@ -220,7 +220,8 @@ def check_exact(run, seen):
         for hit, (name, chain) in zip(hits, calls):
             found = check_stack(run, seen, hit, (chain,))
             if not found and hit["number"] > first:
-                cut_off.append((tid, hit["number"], name))
+                cut_off.append((tid, hit["number"], name, hit["stack"],
+                                names_of(run, seen.stacks[hit["stack"]]["frames"])))
             if hit["blocking"]:
                 check(20000 <= hit["duration_ns"] < 10**10, "%s lasted %d ns" %
                       (name, hit["duration_ns"]))

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Stand-in for libcupti: what stands in activity records. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mock_cupti.h"
+
+static unsigned int work_count;
+
+static void put_kernel(const char *name, uint32_t correlation, uint32_t stream, uint64_t node,
+		       uint32_t graph)
+{
+	const char *every = getenv("MOCK_NO_TIME_EVERY");
+	struct mock_account *account;
+	struct mock_buffer *buffer;
+	mock_kernel *kernel = mock_put(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, &buffer);
+	CUpti_ActivityAPI *api;
+
+	if (!kernel)
+		return;
+	kernel->deviceId = 0;
+	kernel->contextId = 1;
+	kernel->streamId = stream;
+	kernel->gridX = 7;
+	kernel->gridY = 2;
+	kernel->gridZ = 1;
+	kernel->blockX = 128;
+	kernel->blockY = 1;
+	kernel->blockZ = 1;
+	kernel->staticSharedMemory = 1024;
+	kernel->dynamicSharedMemory = 2048;
+	kernel->localMemoryPerThread = 16;
+	kernel->registersPerThread = 32;
+	kernel->correlationId = correlation;
+	kernel->name = name;
+	kernel->graphNodeId = node;
+	kernel->graphId = graph;
+	if (every && ++work_count % (unsigned int)atoi(every) == 0) {
+		account = mock_account(MOCK_NO_TIME);
+		account->correlation = correlation;
+	} else {
+		mock_add_task(buffer, MOCK_KERNEL, &kernel->start, &kernel->end, correlation, node,
+			      strstr(name, "stuck"));
+	}
+	/* Told of after the kernel, as the call ends after it began. */
+	if (strstr(name, "internal") &&
+	    mock_kind_enabled(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API)) {
+		api = mock_put(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, &buffer);
+		if (api)
+			api->correlationId = correlation;
+	}
+}
+
+void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
+		  uint64_t node, uint32_t graph, uint64_t bytes)
+{
+	const struct mock_stream *mock = (const void *)stream;
+	uint32_t stream_id = (uintptr_t)stream > 2 ? mock->id : 7;
+	CUpti_ActivityMemset4 *set;
+	struct mock_buffer *buffer;
+	mock_copy *copy;
+
+	mock_lock();
+	if (getenv("MOCK_UNKNOWN"))
+		mock_put(CUPTI_ACTIVITY_KIND_ENVIRONMENT, &buffer);
+	if (work == MOCK_WORK_KERNEL && mock_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
+		put_kernel(name, correlation, stream_id, node, graph);
+	} else if (work == MOCK_WORK_COPY && mock_kind_enabled(CUPTI_ACTIVITY_KIND_MEMCPY)) {
+		copy = mock_put(CUPTI_ACTIVITY_KIND_MEMCPY, &buffer);
+		if (copy) {
+			copy->copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+			copy->srcKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+			copy->dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+			copy->bytes = bytes;
+			copy->contextId = 1;
+			copy->streamId = stream_id;
+			copy->correlationId = correlation;
+			copy->graphNodeId = node;
+			copy->graphId = graph;
+#if MOCK_GENERATION == 13
+			copy->copyCount = 3;
+#endif
+			mock_add_task(buffer, MOCK_COPY, &copy->start, &copy->end, correlation,
+				      node, false);
+		}
+	} else if (work == MOCK_WORK_SET && mock_kind_enabled(CUPTI_ACTIVITY_KIND_MEMSET)) {
+		set = mock_put(CUPTI_ACTIVITY_KIND_MEMSET, &buffer);
+		if (set) {
+			set->value = 0x5a;
+			set->bytes = bytes;
+			set->contextId = 1;
+			set->streamId = stream_id;
+			set->correlationId = correlation;
+			set->graphNodeId = node;
+			set->graphId = graph;
+			mock_add_task(buffer, MOCK_SET, &set->start, &set->end, correlation, node,
+				      false);
+		}
+	}
+	mock_unlock();
+}
+
+void mock_put_device(void)
+{
+	struct mock_buffer *buffer;
+	mock_device *device;
+	unsigned int i;
+
+	mock_lock();
+	device = mock_put(CUPTI_ACTIVITY_KIND_DEVICE, &buffer);
+	if (!device) {
+		mock_unlock();
+		return;
+	}
+	device->id = 0;
+	device->name = "Stand-in H100";
+	device->globalMemorySize = 85899345920;
+	device->numMultiprocessors = 132;
+	device->computeCapabilityMajor = 9;
+	device->isMigEnabled = getenv("MOCK_MIG") != NULL;
+	for (i = 0; i < 16; i++) {
+		((uint8_t *)&device->uuid)[i] = (uint8_t)(i + 1);
+		((uint8_t *)&device->migUuid)[i] = (uint8_t)(0xf0 + i);
+	}
+	mock_unlock();
+}
+
+void mock_put_stream(uint32_t id)
+{
+	CUpti_ActivityStream *stream;
+	struct mock_buffer *buffer;
+
+	mock_lock();
+	if (mock_kind_enabled(CUPTI_ACTIVITY_KIND_STREAM)) {
+		stream = mock_put(CUPTI_ACTIVITY_KIND_STREAM, &buffer);
+		if (stream) {
+			stream->contextId = 1;
+			stream->streamId = id;
+			stream->priority = (uint32_t)-5;
+		}
+	}
+	mock_unlock();
+}
+
+void mock_put_context(void)
+{
+	mock_context_record *context;
+	struct mock_buffer *buffer;
+
+	mock_lock();
+	if (mock_kind_enabled(CUPTI_ACTIVITY_KIND_CONTEXT)) {
+		context = mock_put(CUPTI_ACTIVITY_KIND_CONTEXT, &buffer);
+		if (context)
+			context->contextId = 1;
+	}
+	mock_unlock();
+}
+
+/* An allocation, and a fault of managed memory at the same place. */
+void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes)
+{
+	CUpti_ActivityUnifiedMemoryCounter2 *fault;
+	CUpti_ActivityMemory3 *memory;
+	struct mock_buffer *buffer;
+
+	mock_lock();
+	memory = mock_kind_enabled(CUPTI_ACTIVITY_KIND_MEMORY2) ?
+			 mock_put(CUPTI_ACTIVITY_KIND_MEMORY2, &buffer) :
+			 NULL;
+	if (memory) {
+		memory->memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+		memory->memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+		memory->correlationId = correlation;
+		memory->address = address;
+		memory->bytes = bytes;
+		memory->timestamp = mock_now();
+		memory->contextId = 1;
+	}
+	fault = mock_kind_enabled(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) ?
+			mock_put(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, &buffer) :
+			NULL;
+	if (fault) {
+		fault->counterKind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
+		fault->value = bytes;
+		fault->start = mock_now();
+		fault->end = fault->start + 5;
+		fault->address = address;
+		fault->dstId = 2;
+	}
+	mock_unlock();
+}

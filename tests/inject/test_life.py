@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Begins and ends, of programs, recorders and CUPTI; and what goes wrong."""
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import harness
+import recorder as rec
+from harness import SANITIZED, Run, compare_all, compare_launches, equal, expect, notes
+
+
+def test_fork_and_exec():
+    """a forked child is not recorded, one that calls exec is a process of its own"""
+    run = Run("fork", 300)
+    equal(run.status, 0, "exit status")
+    equal(len(run.targets()), 2, "processes that connected")
+    by_pid = {t.pid: t for t in run.targets()}
+    equal(len(by_pid), 2, "different ones")
+    forked = {e.pid for e in run.account(harness.LAUNCH)} - set(by_pid)
+    equal(len(forked), 1, "children that launched unrecorded")
+    for pid, target in by_pid.items():
+        records = compare_all(run, target, pid)
+        equal(len(records["launch"]), 600 if pid == run.process.pid else 300, "launches")
+
+
+def test_killed():
+    """killed with SIGKILL, or ended by _exit: what was written is there, the rest can be counted"""
+    for how, status in (("kill", -signal.SIGKILL), ("_exit", 3)):
+        run = Run(how, 1400, 200)
+        equal(run.status, status, "exit status")
+        compare_all(run, run.only())
+    run = Run("kill", 1400, 0, flush_ms=10000)
+    target = run.only()
+    compare_launches(run, target.records(), target)
+    totals = target.totals()
+    equal(totals["launches"], 1400, "launches in all")
+    expect(totals["kernels"] < len(run.account(harness.KERNEL)),
+           "nothing was withheld: this test tests nothing")
+
+
+def test_no_cupti():
+    """without CUPTI the program runs, and the capture says why it is empty"""
+    empty = os.path.join(harness.objects, "empty")
+    os.makedirs(empty, exist_ok=True)
+    run = Run("loop", 20, environment={"LD_LIBRARY_PATH": harness.objects,
+                                       "GPUMON_CUPTI": f"{empty}/none.so"})
+    equal(run.status, 0, "exit status")
+    equal((run.output, run.errors), ("", ""), "what it printed")
+    text = " ".join(notes(run.only().records()))
+    expect("no CUPTI found" in text, f"notes: {text}")
+
+
+def test_other_subscriber():
+    """another subscriber: said once, and nothing of CUPTI is touched"""
+    run = Run("loop", 20, environment={"MOCK_FAIL": "cuptiSubscribe:39"})
+    equal(run.status, 0, "exit status")
+    texts = notes(run.only().records())
+    equal(len(texts), 1, "notes")
+    expect("another profiler" in texts[0], texts[0])
+    run.check_rules()
+    equal(run.only().totals()["launches"], 0, "launches")
+
+
+def test_cupti_fails():
+    """an error of any function of CUPTI's: a note, and the program goes on"""
+    functions = ["cuptiSubscribe:999", "cuptiSetThreadIdType:8", "cuptiActivityEnable@10:8",
+                 "cuptiActivityEnable:8", "cuptiEnableCallback:8", "cuptiActivityFlushAll:8",
+                 "cuptiActivityRegisterCallbacks:8", "cuptiActivityRegisterTimestampCallback:8"]
+    for function in functions:
+        run = Run("loop", 50, environment={"MOCK_FAIL": function})
+        equal(run.status, 0, f"exit status with {function}")
+        equal((run.output, run.errors), ("", ""), "what it printed")
+        texts = notes(run.only().records())
+        if "Flush" not in function:
+            expect(any("CUPTI" in t for t in texts), f"{function}: notes {texts}")
+        if function == "cuptiActivityEnable@10:8":
+            equal(texts, ["CUPTI refuses kernels: CUPTI_ERROR_OUT_OF_MEMORY"], "notes")
+            compare_launches(run, run.only().records(), run.only())
+
+
+def test_losses():
+    """what is lost is counted, by its cause"""
+    run = Run("threads", 3000, 12, mib=4, environment={"MOCK_FAIL": "cuptiActivityFlushAll@0:8"},
+              interval=0.001)
+    dropped = len(run.account(harness.DROPPED))
+    totals = run.only().totals()
+    expect(dropped, "nothing was dropped: this test tests nothing")
+    equal(totals["lost"].get(2), dropped, "records that CUPTI dropped")
+    equal(totals["kernels"], len(run.account(harness.KERNEL)), "kernels")
+
+    run = Run("loop", 700, environment={"MOCK_NO_TIME_EVERY": "10"})
+    without = len(run.account(harness.NO_TIME))
+    expect(without > 40, "too few")
+    equal(run.only().totals()["lost"], {4: without}, "losses")
+    equal(len(run.only().records()["kernel"]), len(run.account(harness.KERNEL)), "kernels")
+
+    run = Run("loop", 70, environment={"MOCK_UNKNOWN": "1"})
+    equal(run.only().totals()["lost"], {10: 70}, "records of an unknown kind")
+
+
+def test_full_channel():
+    """a recorder that does not keep up: launches are counted, not waited for"""
+    run = Run("loop", 30000, blocks=4, interval=30)
+    target = run.only()
+    totals = target.totals()
+    records = target.records()
+    equal(run.status, 0, "exit status")
+    expect(totals["lost"].get(1, 0) > 1000, f"losses: {totals['lost']}")
+    equal(totals["launches"], 30000, "launches in all")
+    written = sum(len(v) for k, v in records.items() if isinstance(v, list))
+    equal(records["unknown"], [], "broken records")
+    expect(written > 1000, "nothing was written")
+
+
+def test_recorder_dies():
+    """a recorder that goes away: the program runs on, and the next one may come"""
+    run = Run("steady", 12000, 8000, wait=False)
+    process = run.process
+    equal(process.stdout.readline(), "ready\n", "first line")
+    for _ in range(500):
+        time.sleep(0.02)
+        if run.targets() and run.targets()[0].totals()["launches"] > 200:
+            break
+    first = run.targets()[0]
+    first.connection.shutdown(socket.SHUT_RDWR)
+    run.recorder.close()
+    address = f"\0gpumon-{os.geteuid()}-{process.pid}"
+    for _ in range(1000):
+        time.sleep(0.02)
+        try:
+            second = rec.attach(address, flush_ms=50)
+            break
+        except ConnectionError:
+            pass
+    else:
+        raise harness.Failure("the library does not listen")
+    equal(process.stdout.readline(), "half\n", "second line")
+    process.communicate(timeout=60)
+    equal(process.returncode, 0, "exit status")
+    expect(second.done.wait(30), "the second capture does not end")
+    run.check_rules()
+    for target in (first, second):
+        records = target.records()
+        expect(len(records["launch"]) > 50, "launches")
+        for launch in records["launch"]:
+            expect(launch.stack in records["stacks"] and launch.function in records["strings"],
+                   "a capture lacks what the one before had")
+    ids = [{r.correlation for r in t.records()["launch"]} for t in (first, second)]
+    expect(not ids[0] & ids[1], "a launch is in both captures")
+
+
+def test_dormant():
+    """dormant without a recorder; switched on and off, twice; the window is said"""
+    run = Run("steady", 100000, 100, recorded=False, wait=False)
+    process = run.process
+    equal(process.stdout.readline(), "ready\n", "first line")
+    equal(process.stdout.readline(), "half\n", "second line")
+    address = f"\0gpumon-{os.geteuid()}-{process.pid}"
+    captures = []
+    for _ in range(2):
+        target = rec.attach(address, flush_ms=50)
+        begun = target.totals()["launches"]
+        for _ in range(500):
+            time.sleep(0.02)
+            if target.totals()["launches"] - begun > 400:
+                break
+        target.stop()
+        expect(target.done.wait(30), "it does not stop")
+        equal(target.ended_by, "stop", "how it ended")
+        target.connection.close()
+        captures.append(target)
+        time.sleep(0.15)
+    process.terminate()
+    process.communicate(timeout=20)
+    run.check_rules()
+    entries = {e.correlation: e for e in run.account(harness.LAUNCH)}
+    kernels = {e.correlation: e for e in run.account(harness.KERNEL)}
+    for target in captures:
+        records = target.records()
+        begin, end = records["window"]
+        equal(records["strings"][begin.reason], "attach", "why it began")
+        equal(records["strings"][end.reason], "stop", "why it ended")
+        launched = {r.correlation for r in records["launch"]}
+        inside = {c for c, e in entries.items()
+                  if begin.time_ns + 20e6 < e.start and e.end < end.time_ns - 20e6}
+        expect(len(inside) > 100, "too few launches to say anything")
+        expect(inside <= launched, f"{len(inside - launched)} launches in the window are missing")
+        told = {k.correlation for k in records["kernel"]}
+        expect({c for c in inside if c in kernels} <= told, "kernels in the window are missing")
+        expect(records["device"] and records["context"], "what was made before is not there")
+        equal(len(records["process"]), 1, "process records")
+        equal(target.totals()["launches"], len(launched), "launches in all")
+
+
+def test_dormant_file():
+    """a dormant library listens at a file where that is asked for, for its user alone"""
+    folder = os.path.join(harness.objects, "listen")
+    os.makedirs(folder, exist_ok=True)
+    run = Run("steady", 3000, 10, recorded=False, wait=False,
+              environment={"GPUMON_LISTEN": folder})
+    run.process.stdout.readline()
+    path = f"{folder}/gpumon-{os.geteuid()}-{run.process.pid}.sock"
+    for _ in range(100):
+        if os.path.exists(path):
+            break
+        time.sleep(0.02)
+    equal(os.stat(path).st_mode & 0o777, 0o600, "mode")
+    target = rec.attach(path)
+    run.process.communicate(timeout=60)
+    expect(target.done.wait(10), "the capture does not end")
+    expect(len(target.records()["launch"]) > 100, "launches")
+    expect(not os.path.exists(path), "the file is left behind")
+
+
+def test_bad_recorder():
+    """a recorder that talks nonsense, or nothing, does not hold the program up"""
+    for message in (b"", b"x" * 8, rec.struct.pack("<2I248s", rec.REFUSED, 0, b"no"),
+                    rec.make_settings()):
+        path = os.path.join(harness.objects, f"nonsense-{os.getpid()}")
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        server.bind(path)
+        server.listen(1)
+        run = Run("loop", 50, recorded=False, wait=False, environment={"GPUMON_SOCKET": path})
+        connection, _ = server.accept()
+        connection.recv(100)
+        begin = time.monotonic()
+        if message:
+            connection.send(message)
+        run.wait(20)
+        equal(run.status, 0, "exit status")
+        equal((run.output, run.errors), ("", ""), "what it printed")
+        expect(time.monotonic() - begin < 6, "it took too long")
+        connection.close()
+        server.close()
+        os.unlink(path)
+    run = Run("loop", 50, recorded=False, environment={"GPUMON_SOCKET": "/nowhere/at/all"})
+    equal((run.status, run.output, run.errors), (0, "", ""), "without a socket")
+
+
+def test_hangs():
+    """a CUPTI that never comes back from a flush does not keep the program from ending"""
+    begin = time.monotonic()
+    run = Run("loop", 50, wait=False, environment={"MOCK_FLUSH_HANGS": "1"})
+    run.wait(30)
+    equal(run.status, 0, "exit status")
+    expect(time.monotonic() - begin < 12, "it took too long")
+    compare_launches(run, run.only().records(), run.only())
+
+
+def test_not_cuda():
+    """a program that does not use CUDA: nothing happens"""
+    run = Run("quiet", wait=False)
+    run.process.communicate(timeout=20)
+    equal(run.process.returncode, 0, "exit status")
+    equal(run.targets(), [], "processes that connected")
+
+
+def test_descriptors():
+    """a program that closes all descriptors and reuses their numbers keeps its data"""
+    run = Run("descriptors", 200)
+    equal(run.status, 0, "exit status")
+    target = run.only()
+    expect(len(target.records()["launch"]) >= 200, "launches before that")
+
+
+def test_secure_exec():
+    """a program with more rights than its user is left alone"""
+    if os.geteuid() != 0:
+        return "needs root to make a setuid program"
+    if SANITIZED:
+        return "a sanitizer takes no settings in a setuid program"
+    if os.statvfs(harness.objects).f_flag & os.ST_NOSUID:
+        return f"{harness.objects} is mounted nosuid"
+    connected = []
+    for mode in (0o755, 0o4755):
+        path = f"{harness.objects}/program-setuid"
+        subprocess.run(["cp", f"{harness.objects}/program-fixed", path], check=True)
+        os.chown(path, 65534, 65534)
+        os.chmod(path, mode)
+        address = f"@gpumon-secure-{os.getpid()}-{mode}"
+        recorder = rec.Recorder("\0" + address[1:])
+        result = subprocess.run(
+            [path, "loop", "20"], capture_output=True, text=True,
+            env={"CUDA_INJECTION64_PATH": f"{harness.objects}/libgpumon-inject.so",
+                 "GPUMON_CUPTI": f"{harness.objects}/13/libcupti.so.13",
+                 "GPUMON_SOCKET": address})
+        os.unlink(path)
+        recorder.close()
+        if result.returncode == 126 or "cannot open shared object" in result.stderr:
+            return f"others may not look into {harness.objects}"
+        equal((result.returncode, result.stdout, result.stderr), (0, "", ""), "exit status")
+        connected.append(len(recorder.targets))
+    equal(connected, [1, 0], "captures of the plain program and of the setuid one")
+    return None

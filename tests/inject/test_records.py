@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What is in a capture, compared with the account of what happened."""
+import os
+import re
+import subprocess
+import time
+
+import harness
+import recorder as rec
+from harness import SANITIZED, Run, compare_all, compare_launches, equal, expect, frames_of, notes
+
+
+def test_one_thread():
+    """one thread: every launch with its stack, every kernel, copy and memset"""
+    for generation in (12, 13):
+        run = Run("loop", 2000, generation=generation)
+        equal(run.status, 0, "exit status")
+        records = compare_all(run, run.only())
+        process, = records["process"]
+        equal(process.cupti_version, 130001 if generation == 13 else 24, "CUPTI's version")
+        equal(process.runtime_version, 0, "runtime's version, of a file without one")
+
+
+def test_threads():
+    """1, 4 and 16 threads at once"""
+    for threads in (1, 4, 16):
+        run = Run("threads", 600, threads)
+        records = compare_all(run, run.only())
+        names = {records["strings"][t.name] for t in records["thread"]}
+        for i in range(threads):
+            expect(f"worker-{i}" in names, f"no thread worker-{i} in {names}")
+
+
+def test_threads_come_and_go():
+    """forty rounds of threads that end: blocks and places are used again"""
+    run = Run("churn", 40, 50, blocks=64)
+    records = compare_all(run, run.only())
+    equal(len({t.tid for t in records["thread"]}), 161, "threads")
+
+
+def test_what_is_in_records():
+    """fields of kernels, copies, memsets and the device arrive as CUPTI has them"""
+    run = Run("loop", 70, environment={"MOCK_MIG": "1"})
+    records = compare_all(run, run.only())
+    kernel = records["kernel"][0]
+    equal((kernel.gx, kernel.gy, kernel.gz, kernel.bx, kernel.by, kernel.bz), (7, 2, 1, 128, 1, 1),
+          "grid and block")
+    equal((kernel.static_shared, kernel.dynamic_shared, kernel.local, kernel.registers),
+          (1024, 2048, 16, 32), "resources")
+    equal((kernel.context, kernel.stream), (1, 7), "context and stream")
+    equal({records["strings"][k.name] for k in records["kernel"]},
+          {f"kernel_{c}" for c in "abcde"}, "names")
+    copy = records["copy"][0]
+    equal((copy.bytes, copy.origin, copy.target, copy.flags), (3, 1, 3, rec.PAGEABLE), "copy")
+    memset = records["set"][0]
+    equal((memset.bytes, memset.value), (4, 0x5A), "memset")
+    device, = records["device"]
+    equal(records["strings"][device.name], "Stand-in H100", "device's name")
+    equal(device.uuid, bytes(range(1, 17)), "UUID")
+    equal(device.mig_uuid, bytes(range(0xF0, 0x100)), "UUID of the instance")
+    equal(device.pci, 1 << 16 | 0x1B << 8 | 2 << 3, "bus address")
+    equal((device.major, device.multiprocessors), (9, 132), "compute capability")
+    context, = [c for c in records["context"] if not c.flags]
+    equal(context.id, 1, "context")
+    equal(run.only().totals()["device_bytes"], 3 * 3200000, "CUPTI's memory on the GPU")
+    functions = {records["strings"][launch.function] for launch in records["launch"]}
+    expect({"cudaLaunchKernel_v7000", "cuLaunchKernel", "cudaMemcpyAsync_v3020",
+            "cudaLaunchKernelExC_v11060"} <= functions, f"functions are {functions}")
+    window = records["window"]
+    equal([w.flags for w in window], [0, 1], "begin and end of the window")
+
+
+def test_stacks_tell_places_apart():
+    """callers are told apart, and recursion of any depth is there whole"""
+    run = Run("loop", 7 * 31)
+    records = compare_all(run, run.only())
+    depths = {len(frames_of(records, launch)) for launch in records["launch"]}
+    expect(max(depths) - min(depths) >= 30, f"depths are {sorted(depths)}")
+    library = [m for m in records["mapping"]
+               if "libgpumon" in records["strings"][m.path]]
+    expect(library, "no mapping of the library")
+    for launch in records["launch"]:
+        frames = frames_of(records, launch)
+        for mapping in library:
+            expect(not any(mapping.start < f <= mapping.end for f in frames),
+                   "frames of the library are in a stack")
+
+
+def test_process_record():
+    """the process says who it is"""
+    run = Run("loop", 10, environment={"RANK": "3"})
+    records = compare_all(run, run.only())
+    process, = records["process"]
+    strings = records["strings"]
+    equal((process.pid, process.parent, process.rank), (run.process.pid, os.getpid(), 3), "ids")
+    equal(strings[process.command], f"{harness.objects}/program loop 10", "command")
+    equal(strings[process.executable], os.path.realpath(f"{harness.objects}/program"), "file")
+    equal(strings[process.host], os.uname().nodename, "host")
+    equal(process.boot_id.hex(),
+          open("/proc/sys/kernel/random/boot_id").read().strip().replace("-", ""), "boot id")
+    equal(process.pid_namespace, os.stat("/proc/self/ns/pid").st_ino, "pid namespace")
+    expect(0 <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) - process.start_ns < 60e9,
+           f"start is {process.start_ns}")
+
+
+def test_mappings():
+    """mappings have what is needed to find symbols, also of what is loaded later and goes"""
+    run = Run("plugin", 20, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
+    records = compare_all(run, run.only())
+    plugins = {}
+    for mapping in records["mapping"]:
+        name = os.path.basename(records["strings"][mapping.path])
+        plugins[name] = mapping
+        if name.startswith(("libcuda", "program", "plugin")):
+            path = records["strings"][mapping.path]
+            equal(mapping.inode, os.stat(path).st_ino, f"inode of {name}")
+            wanted = subprocess.run(["readelf", "-n", path], capture_output=True, text=True).stdout
+            wanted = re.search(r"Build ID: ([0-9a-f]+)", wanted).group(1)
+            equal(mapping.build_id[:mapping.build_id_size].hex(), wanted, f"build id of {name}")
+    first, second = plugins["plugin-a.so"], plugins["plugin-b.so"]
+    equal(plugins["program"].time_ns, 0, "time of what was there at the begin")
+    expect(0 < first.time_ns < second.time_ns, "times of plugins")
+    gone = [u for u in records["unmapping"] if u.start == first.start]
+    expect(gone and first.time_ns < gone[0].time_ns, "the first plugin was not seen to go")
+    launches = {launch.correlation: launch for launch in records["launch"]}
+    for entry in run.account(harness.LAUNCH):
+        start = launches[entry.correlation].start_ns
+        covers = [m for m in records["mapping"]
+                  if m.start <= entry.address < m.end and m.time_ns <= start]
+        expect(covers, f"no mapping holds {entry.address:#x} at that time")
+
+
+def test_graphs():
+    """graphs: captured launches are a class of their own, nodes lead to where they were made"""
+    for environment in ({}, {"MOCK_NO_NODES": "1"}):
+        run = Run("graph", 25, environment=environment)
+        records = compare_all(run, run.only())
+        equal(len(run.account(harness.CAPTURED)), 3, "captured launches")
+        replays = [r for r in records["launch"] if r.flags & rec.LAUNCH_GRAPH]
+        equal(len(replays), 25, "launches of the graph")
+        stream, = records["stream"]
+        equal((stream.context, stream.priority), (1, -5), "context and priority of the stream")
+        equal({k.stream for k in records["kernel"]}, {stream.id, 7}, "streams")
+        nodes = {n.node: n for n in records["graph_node"]}
+        for clone in run.account(harness.CLONE):
+            equal(nodes[clone.node].original, clone.other, "original of a clone")
+        if environment:
+            continue
+        for made in run.account(harness.NODE):
+            frames = records["stacks"][nodes[made.node].stack]
+            expect(made.address in frames, "the stack of a node lacks who made it")
+        for kernel in records["kernel"]:
+            if kernel.node:
+                expect(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
+
+
+def test_odd_ones():
+    """failed launches, kernels of CUDA itself, one that never ends, a context that does"""
+    run = Run("odd", 30)
+    target = run.only()
+    run.check_rules()
+    records = target.records()
+    compare_launches(run, records, target)
+    equal(sum(bool(r.flags & rec.LAUNCH_FAILED) for r in records["launch"]), 30, "failed launches")
+    for kernel in records["kernel"]:
+        equal(bool(kernel.flags & rec.INTERNAL),
+              records["strings"][kernel.name] == "internal_kernel", "launched by CUDA itself")
+    stuck, = [k for k in records["kernel"] if records["strings"][k.name] == "stuck_kernel"]
+    equal((stuck.flags, stuck.end_ns), (rec.UNFINISHED, 0), "kernel that never ended")
+    expect(stuck.start_ns, "it has no start")
+    ended, = [c for c in records["context"] if c.flags]
+    equal(ended.id, 1, "context that ended")
+
+
+def test_profiler_window():
+    """a window between cudaProfilerStart and cudaProfilerStop"""
+    run = Run("profiler", 40, window=rec.PROFILER)
+    records = run.only().records()
+    run.check_rules()
+    equal(len(records["launch"]), 40, "launches")
+    equal({records["strings"][k.name] for k in records["kernel"]}, {"inside"}, "kernels")
+    equal([records["strings"][w.reason] for w in records["window"]],
+          ["cudaProfilerStart", "cudaProfilerStop"], "window")
+
+
+def test_nvtx():
+    """NVTX ranges, with domain, colour and names in any alphabet; and as a window"""
+    run = Run("nvtx", 15, record=rec.DEFAULT | rec.RANGES)
+    records = compare_all(run, run.only())
+    strings = records["strings"]
+    told = [(r.kind, strings.get(r.domain), strings.get(r.text), r.id, r.color)
+            for r in records["range"]]
+    equal(told, [(1, None, "outer", 0, 0), (3, None, "wanted", 77, 0),
+                 (1, "a domain", "gr\u00fc\u00df", 0, 0xFF00FF00), (2, "a domain", None, 0, 0),
+                 (4, None, None, 77, 0), (2, None, None, 0, 0)], "ranges")
+    for name in ("wanted", "outer", "never"):
+        run = Run("nvtx", 15, window=rec.RANGE, name=name)
+        records = run.only().records()
+        equal(len(records["launch"]), {"wanted": 15, "outer": 17, "never": 0}[name],
+              f"launches in {name}")
+        equal(len(records["kernel"]), len(records["launch"]), f"kernels in {name}")
+
+
+def test_nvtx_direct():
+    """NVTX without CUPTI in between, ranges that are open before CUDA is used among them"""
+    run = Run(command=[f"{harness.objects}/nvtx_program"], record=rec.DEFAULT | rec.RANGES,
+              environment={"NVTX_INJECTION64_PATH": f"{harness.objects}/libgpumon-inject.so"})
+    equal((run.status, run.errors), (0, ""), "exit status")
+    records = compare_all(run, run.only())
+    strings = records["strings"]
+    told = [(r.kind, strings.get(r.domain), strings.get(r.text), r.color)
+            for r in records["range"]]
+    equal(told, [(1, None, "before CUDA", 0), (1, "of a library", "registered", 0xFF102030),
+                 (2, "of a library", None, 0), (3, None, "wide", 0), (5, None, "mark", 0),
+                 (4, None, None, 0), (2, None, None, 0)], "ranges")
+    start, end = (r for r in records["range"] if r.kind in (3, 4))
+    expect(start.id and start.id == end.id, "begin and end have different ids")
+    times = [r.time_ns for r in records["range"]]
+    equal(times, sorted(times), "times")
+    run = Run(command=[f"{harness.objects}/nvtx_program"], recorded=False,
+              environment={"NVTX_INJECTION64_PATH": f"{harness.objects}/libgpumon-inject.so"})
+    equal((run.status, run.errors), (0, ""), "exit status of one that is not recorded")
+
+
+def test_all_calls():
+    """every call of the API where it is asked for, the outermost alone"""
+    run = Run("calls", 30, record=rec.DEFAULT | rec.ALL_CALLS)
+    records = compare_all(run, run.only())
+    names = [records["strings"][c.function] for c in records["call"]]
+    equal(sorted(set(names)), ["cudaDeviceSynchronize_v3020", "cudaMalloc_v3020"], "functions")
+    equal(len(names), 61, "calls")
+    ids = {c.correlation: c for c in records["call"]}
+    for entry in run.account(harness.CALL):
+        call = ids[entry.correlation]
+        if call.flags:
+            expect(entry.address in records["stacks"][call.stack], "stack of a blocking call")
+    run = Run("calls", 30, record=rec.DEFAULT | rec.SYNC)
+    records = compare_all(run, run.only())
+    equal(len(records["call"]), 31, "blocking calls alone")
+
+
+def test_by_choice():
+    """waits, allocations and unified memory, of both generations"""
+    for generation in (12, 13):
+        run = Run("calls", 10, generation=generation,
+                  record=rec.DEFAULT | rec.SYNC | rec.ALLOCATIONS | rec.UNIFIED)
+        records = compare_all(run, run.only())
+        calls = {c.correlation: c for c in records["call"]}
+        equal(len(records["sync"]), 11, "waits")
+        for sync in records["sync"]:
+            call = calls[sync.correlation]
+            expect(call.start_ns <= sync.start_ns <= sync.end_ns <= call.end_ns, "times of a wait")
+            equal((sync.context, sync.stream), (1, 0xFFFFFFFF), "of which")
+        equal([(m.address, m.bytes, m.place) for m in records["memory"]], [(0x7000, 100, 3)] * 10,
+              "allocations")
+        equal([(u.value, u.address, u.to_device, u.end_ns - u.start_ns)
+               for u in records["unified"]], [(100, 0x7000, 2, 5)] * 10, "unified memory")
+
+
+def test_choices():
+    """what is not asked for is not recorded"""
+    run = Run("loop", 70, record=rec.KERNELS)
+    records = run.only().records()
+    equal((len(records["copy"]), len(records["set"])), (0, 0), "copies and memsets")
+    equal({r.stack for r in records["launch"]}, {0}, "stacks")
+    equal(len(records["launch"]), 50, "launches of kernels")
+    run = Run("loop", 70, depth=4)
+    records = run.only().records()
+    equal({len(f) for f in records["stacks"].values()}, {4}, "frames")
+    expect(set(records["stacks"]) == records["truncated"], "cut stacks say so")
+
+
+PYTHON = """
+import ctypes, sys
+
+class Dim(ctypes.Structure):
+    _fields_ = [(axis, ctypes.c_uint) for axis in "xyz"]
+
+cudart = ctypes.CDLL(sys.argv[1])
+launch = cudart.cudaLaunchKernel
+launch.argtypes = [ctypes.c_char_p, Dim, Dim, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+NAME = b"kernel_a"
+
+class Model:
+    def forward(self):
+        launch(NAME, Dim(1, 1, 1), Dim(1, 1, 1), None, 0, None)
+
+def step(model):
+    model.forward()
+
+model = Model()
+for i in range(20):
+    step(model)
+cudart.cudaDeviceSynchronize()
+"""
+
+
+def test_python():
+    """functions of Python are in the stacks of its launches"""
+    if SANITIZED:
+        return "python3 is not built with the sanitizer"
+    script = os.path.join(harness.objects, "launches.py")
+    with open(script, "w") as file:
+        file.write(PYTHON)
+    run = Run(f"{harness.objects}/libcudart.so.13", command=["/usr/bin/python3", script])
+    equal((run.status, run.errors), (0, ""), "exit status")
+    records = run.only().records()
+    strings = records["strings"]
+    texts = notes(records)
+    equal(texts, [], "notes")
+    frames = {f.id: f for f in records["frame"]}
+    equal(len(records["launch"]), 20, "launches")
+    for launch in records["launch"]:
+        names = [(strings[frames[f & ~(1 << 63)].function], frames[f & ~(1 << 63)].line)
+                 for f in frames_of(records, launch) if f >> 63]
+        lines = PYTHON.split("\n")
+        wanted = [("Model.forward", lines.index("        launch(NAME, Dim(1, 1, 1), "
+                                                "Dim(1, 1, 1), None, 0, None)") + 1),
+                  ("step", lines.index("    model.forward()") + 1),
+                  ("<module>", lines.index("    step(model)") + 1)]
+        equal(names, wanted, "functions of Python")
+    run = Run(f"{harness.objects}/libcudart.so.13", command=["/usr/bin/python3", script],
+              record=rec.DEFAULT & ~rec.PYTHON)
+    equal(run.only().records()["frame"], [], "functions of Python, not asked for")
+    return None
+
+
+def test_realtime():
+    """a CUPTI that stays on CLOCK_REALTIME is put right"""
+    run = Run("loop", 70, environment={"MOCK_REALTIME": "1"})
+    records = run.only().records()
+    launches = {r.correlation: r for r in records["launch"]}
+    expect(records["kernel"], "no kernels")
+    for kernel in records["kernel"]:
+        away = kernel.start_ns - launches[kernel.correlation].start_ns
+        expect(-5e6 < away < 2e9, f"a kernel starts {away} ns after its launch")

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Captures whose bytes were changed: every output is made of what is there, and none hangs. */
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_maker.h"
+#include "output/output.h"
+
+#define ROUNDS 60
+
+/* The example's records with some bytes changed, as a capture that is whole otherwise. */
+static void save_changed(const char *path, uint64_t *seed)
+{
+	struct capture_maker *maker = capture_maker_new(), *changed = capture_maker_new();
+	const struct gpumon_record *record = NULL;
+
+	make_example(maker, 1000000000, 1);
+	while ((record = capture_maker_next(maker, record))) {
+		unsigned char *copy = malloc(record->size);
+		uint32_t bytes = record->size - (uint32_t)sizeof(*record);
+
+		assert_non_null(copy);
+		memcpy(copy, record, record->size);
+		/* The head stays, so that what is behind it is read. */
+		if (bytes && test_random(seed) % 4 == 0) {
+			for (unsigned int i = 0; i < 3; i++)
+				copy[sizeof(*record) + test_random(seed) % bytes] =
+					(unsigned char)test_random(seed);
+		}
+		if (test_random(seed) % 50 == 0)
+			copy[0] = (unsigned char)(test_random(seed) % 90);
+		capture_maker_raw(changed, copy, record->size);
+		free(copy);
+	}
+	capture_maker_save(changed, path, "process-1-1", 1);
+	capture_maker_free(maker);
+	capture_maker_free(changed);
+}
+
+static void changed_bytes(void **state)
+{
+	static const struct gpumon_term term = { .columns = 80 };
+	const struct gpumon_profile_options options = { .threads = true, .streams = true };
+	FILE *out = fopen("/dev/null", "w");
+	uint64_t seed = 20;
+
+	(void)state;
+	assert_non_null(out);
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		char *directory = capture_maker_directory(), *path = NULL;
+		struct gpumon_profile *profile = NULL;
+		struct gpumon_scan *scan = NULL;
+		struct gpumon_view view;
+		const char *paths[1];
+
+		assert_true(asprintf(&path, "%s/a", directory) > 0);
+		paths[0] = path;
+		save_changed(path, &seed);
+		assert_int_equal(gpumon_output_chrome(out, paths, 1), 0);
+		assert_int_equal(gpumon_output_perfetto(out, paths, 1), 0);
+		assert_int_equal(gpumon_profile_load(paths, 1, &options, &profile), 0);
+		assert_int_equal(gpumon_scan_load(paths, 1, profile, 100, &scan), 0);
+		gpumon_view_of(profile, scan, &view);
+		assert_int_equal(gpumon_output_report(out, &view), 0);
+		assert_int_equal(gpumon_output_summary(out, &term, &view, NULL), 0);
+		assert_int_equal(gpumon_output_json(out, &view), 0);
+		assert_int_equal(gpumon_output_pprof(out, &view), 0);
+		gpumon_scan_free(scan);
+		gpumon_profile_free(profile);
+		free(path);
+		capture_maker_remove(directory);
+	}
+	fclose(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changed_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What is read of captures beside their profile: who, notes, totals, and when GPUs were busy. */
+#include "common.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_maker.h"
+#include "output/output.h"
+
+static char *path_in(const char *directory, const char *name)
+{
+	char *path = NULL;
+
+	assert_true(asprintf(&path, "%s/%s", directory, name) > 0);
+	return path;
+}
+
+static const struct gpumon_scan_row *row_of(const struct gpumon_scan *scan, uint32_t stream)
+{
+	for (unsigned int i = 0; i < scan->row_count; i++) {
+		if (scan->rows[i].stream == stream)
+			return &scan->rows[i];
+	}
+	return NULL;
+}
+
+static uint64_t sum(const struct gpumon_scan *scan, uint32_t stream)
+{
+	const struct gpumon_scan_row *row = row_of(scan, stream);
+	uint64_t all = 0;
+
+	assert_non_null(row);
+	for (unsigned int i = 0; i < scan->bins; i++) {
+		assert_true(row->busy_ns[i] <= scan->bin_ns);
+		all += row->busy_ns[i];
+	}
+	return all;
+}
+
+/* Work that overlaps, and comes in no order: each nanosecond counts once, in its bin. */
+static void busy_bins(void **state)
+{
+	struct capture_maker *maker = capture_maker_new();
+	const struct gpumon_profile_options options = { 0 };
+	char *directory = capture_maker_directory(), *path = path_in(directory, "a");
+	const char *const paths[] = { path };
+	struct gpumon_profile *profile;
+	struct gpumon_scan *scan;
+	uint32_t name = make_string(maker, "kernel");
+
+	(void)state;
+	make_process(maker, .pid = 1, .rank = ~0u);
+	/* From 1000 to 2000 in all: bins of 101. */
+	make_kernel(maker, .start_ns = 1900, .end_ns = 2000, .correlation = 1, .name = name,
+		    .context = 1, .stream = 8);
+	make_kernel(maker, .start_ns = 1050, .end_ns = 1150, .correlation = 2, .name = name,
+		    .context = 1, .stream = 7);
+	make_kernel(maker, .start_ns = 1000, .end_ns = 1100, .correlation = 3, .name = name,
+		    .context = 1, .stream = 7);
+	make_copy(maker, .start_ns = 1120, .end_ns = 1130, .correlation = 4, .context = 1,
+		  .stream = 8);
+	make_set(maker, .start_ns = 1500, .end_ns = 1501, .correlation = 5, .context = 1,
+		 .stream = 7);
+	capture_maker_save(maker, path, "process-1-1", 1);
+	assert_int_equal(gpumon_profile_load(paths, 1, &options, &profile), 0);
+	assert_int_equal(gpumon_scan_load(paths, 1, profile, 10, &scan), 0);
+	assert_int_equal(scan->bins, 10);
+	assert_int_equal(scan->bin_ns, 101);
+	assert_int_equal(scan->row_count, 3);
+	/* The device's row comes first. */
+	assert_int_equal(scan->rows[0].stream, ~0u);
+	assert_int_equal(sum(scan, ~0u), 150 + 1 + 100);
+	assert_int_equal(sum(scan, 7), 150 + 1);
+	assert_int_equal(sum(scan, 8), 10 + 100);
+	assert_int_equal(row_of(scan, 7)->busy_ns[0], 101);
+	assert_int_equal(row_of(scan, 7)->busy_ns[1], 49);
+	assert_int_equal(row_of(scan, 7)->busy_ns[2], 0);
+	assert_int_equal(row_of(scan, 7)->busy_ns[4], 1);
+	assert_int_equal(row_of(scan, ~0u)->busy_ns[1], 49);
+	assert_int_equal(row_of(scan, 8)->busy_ns[9], 91);
+	gpumon_scan_free(scan);
+	gpumon_profile_free(profile);
+	capture_maker_free(maker);
+	free(path);
+	capture_maker_remove(directory);
+}
+
+static void who_and_notes(void **state)
+{
+	struct capture_maker *maker = capture_maker_new();
+	char *directory = capture_maker_directory(), *one = path_in(directory, "one");
+	char *two = path_in(directory, "two");
+	const char *const paths[] = { one, two };
+	struct gpumon_scan *scan;
+
+	(void)state;
+	/* Totals are told again and again, the last ones hold; a note is told once. */
+	make_process(maker, .pid = 11, .rank = 3, .host = make_string(maker, "node\n1"),
+		     .command = make_string(maker, "train"), .cupti_version = 26);
+	make_totals(maker, .launches = 5, .kernels = 4);
+	make_totals(maker, .launches = 50, .kernels = 40);
+	make_note(maker, .text = make_string(maker, "no CUPTI here"));
+	make_note(maker, .text = make_string(maker, "no CUPTI here"));
+	capture_maker_save(maker, one, "process-11-1", 11);
+	capture_maker_free(maker);
+	maker = capture_maker_new();
+	make_process(maker, .pid = 12, .host_pid = 412, .rank = ~0u);
+	make_totals(maker, .launches = 7);
+	make_note(maker, .text = make_string(maker, "another"));
+	capture_maker_save(maker, two, "process-12-1", 12);
+	capture_maker_free(maker);
+	assert_int_equal(gpumon_scan_load(paths, 2, NULL, 0, &scan), 0);
+	assert_int_equal(scan->process_count, 2);
+	assert_int_equal(scan->processes[0].number, 0);
+	assert_int_equal(scan->processes[0].rank, 3);
+	assert_string_equal(scan->processes[0].host, "node?1");
+	assert_string_equal(scan->processes[0].command, "train");
+	assert_int_equal(scan->processes[1].number, 1);
+	assert_int_equal(scan->processes[1].host_pid, 412);
+	assert_string_equal(scan->processes[1].command, "");
+	assert_true(scan->totals_known);
+	assert_int_equal(scan->totals.launches, 57);
+	assert_int_equal(scan->totals.kernels, 40);
+	assert_int_equal(scan->note_count, 2);
+	assert_string_equal(scan->notes[1], "another");
+	assert_true(scan->ended);
+	assert_int_equal(scan->row_count, 0);
+	gpumon_scan_free(scan);
+	free(one);
+	free(two);
+	capture_maker_remove(directory);
+}
+
+static void no_capture(void **state)
+{
+	const char *const paths[] = { "/nonexistent/capture" };
+	struct gpumon_scan *scan = (void *)1;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	/* The reason is told already: errno says nothing. */
+	errno = EIO;
+	assert_int_equal(gpumon_scan_load(paths, 1, NULL, 0, &scan), -1);
+	assert_int_equal(errno, 0);
+	assert_null(scan);
+	errno = EIO;
+	assert_int_equal(gpumon_output_chrome(out, paths, 1), -1);
+	assert_int_equal(errno, 0);
+	assert_int_equal(gpumon_output_perfetto(out, paths, 1), -1);
+	assert_true(strlen(gpumon_capture_error()->message) > 0);
+	fclose(out);
+	free(text);
+	gpumon_scan_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(busy_bins),
+		cmocka_unit_test(who_and_notes),
+		cmocka_unit_test(no_capture),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
