@@ -128,6 +128,7 @@ struct mock_entity {
 	struct kref ref;
 	struct mock_ring *ring;
 	struct mutex lock;
+	struct drm_sched_rq *rq;
 	struct dma_fence *last;
 	bool held;
 	struct work_struct fini;
