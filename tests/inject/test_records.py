@@ -33,7 +33,8 @@ def test_threads():
 
 def test_threads_come_and_go():
     """forty rounds of threads that end: blocks and places are used again"""
-    run = Run("churn", 40, 50, blocks=64)
+    # Fewer blocks than threads, and enough for a recorder that is not let run for a while.
+    run = Run("churn", 40, 50, blocks=144)
     records = compare_all(run, run.only())
     equal(len({t.tid for t in records["thread"]}), 161, "threads")
 
