@@ -172,12 +172,14 @@ lab.step("many at once: what came and what was told as lost is what was fired")
 MANY, EACH = 1500, 300
 
 
-def fire(cpu):
-    """A process that lets nobody else run on a processor."""
+def fire(cpu, begin, other_end):
+    """A process that lets nobody else run on a processor, from when begin is closed on."""
     pid = os.fork()
     if not pid:
         os.sched_setaffinity(0, [cpu])
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.close(other_end)
+        os.read(begin, 1)
         for _ in range(EACH):
             nvidia.control("xid-irq" if cpu else "xid", cpu, 62, "burst")
         os._exit(0)
@@ -192,7 +194,12 @@ lab.until(follower.said, "the first one")
 # Nobody reads: the socket overflows. Then the module has nobody to send: it overflows.
 follower.process.send_signal(signal.SIGSTOP)
 xids(0, *[62] * MANY)
-for child in [fire(cpu) for cpu in (0, 1)]:
+# Both at once, or who sends for the module has a processor.
+ends = os.pipe()
+children = [fire(cpu, *ends) for cpu in (0, 1)]
+time.sleep(0.5)
+os.close(ends[1])
+for child in children:
     lab.equal(os.waitpid(child, 0)[1], 0, "status of who fires")
 follower.process.send_signal(signal.SIGCONT)
 time.sleep(1)
