@@ -4,8 +4,8 @@
 
 A reader of its own, from Documentation/capture-format.md alone: it keeps everything, joins by
 correlation id and adds up. gpumon-user does the same in a stream, in bounded memory; what both say
-has to agree, to the nanosecond. Nothing here depends on files of the machine that it runs on: of
-machine code a path has the modules, not the functions.
+has to agree, to the nanosecond. Files of the machine that it runs on are not looked at: machine
+code is module+offset.
 """
 import collections
 import json
@@ -30,26 +30,34 @@ PLACES = {1: "H", 2: "H", 3: "D", 4: "A", 5: "M", 6: "P"}
 
 # Libraries whose functions are what a call of the API is made of.
 DRIVER = re.compile(r"(libcuda\.so|libcudart|libcupti)")
+INTERPRETER = re.compile(r"(lib)?python[0-9.dmt]*(so.*)?")
+
+
+def chunk_at(data, at):
+    """Its sequence number, its records and its end, or None where none is whole and right."""
+    begin = at + CHUNK.size
+    if begin > len(data):
+        return None
+    magic, version, size, crc, _, _, sequence = CHUNK.unpack_from(data, at)
+    records = data[begin:begin + size]
+    if magic != b"GPMC" or version != 1 or len(records) != size:
+        return None
+    if zlib.crc32(data[at:at + 12] + bytes(4) + data[at + 16:begin] + records) != crc:
+        return None
+    return sequence, records, begin + size
 
 
 def chunks(data, damage):
-    """Whole chunks in the order of the file; what is between or behind them is counted."""
-    at = 0
-    while at < len(data):
-        begin = at + CHUNK.size
-        if begin > len(data):
-            break
-        magic, version, size, crc, _, _, sequence = CHUNK.unpack_from(data, at)
-        records = data[begin:begin + size]
-        if magic == b"GPMC" and version == 1 and len(records) == size:
-            if zlib.crc32(data[at:at + 12] + bytes(4) + data[at + 16:begin] + records) == crc:
-                yield sequence, records
-                at = begin + size
-                continue
-        elif magic == b"GPMC" and len(records) < size:
-            break
-        raise ValueError("damage that is no end: not what this reader is for")
-    damage["truncated_bytes"] += len(data) - at
+    """Whole chunks in the order of the file; bytes behind the last one are counted."""
+    at = good = 0
+    while at >= 0:
+        found = chunk_at(data, at)
+        if found:
+            yield found[:2]
+            at = good = found[2]
+        else:
+            at = data.find(b"GPMC", at + 1)
+    damage["truncated_bytes"] += len(data) - good
 
 
 def padded(record, size):
@@ -61,14 +69,12 @@ class Process:
     """One file of records, all of it in memory."""
 
     def __init__(self, path, damage):
-        self.pid = 0
+        self.pid = self.chunks = 0
         self.strings, self.frames, self.stacks, self.nodes, self.devices = {}, {}, {}, {}, {}
         self.mappings, self.launches, self.works = [], [], []
         self.losses = collections.Counter()
-        expected = 0
-        for sequence, records in chunks(path.read_bytes(), damage):
-            damage["missing_chunks"] += sequence - expected
-            expected = sequence + 1
+        for _, records in chunks(path.read_bytes(), damage):
+            self.chunks += 1
             at = 0
             while at < len(records):
                 kind, flags, size = HEAD.unpack_from(records, at)
@@ -109,8 +115,9 @@ class Process:
             self.nodes[node] = (original, stack)
         elif kind in (MAPPING, UNMAPPING):
             time, start, end = struct.unpack_from("<QQQ", record, 8)
-            path = struct.unpack_from("<I", record, 56)[0] if kind == MAPPING else None
-            self.mappings.append((time, start, end, path))
+            offset, path = (struct.unpack_from("<Q", record, 32)[0],
+                            struct.unpack_from("<I", record, 56)[0]) if kind == MAPPING else (0, None)
+            self.mappings.append((time, start, end, offset, path))
         elif kind == DEVICE:
             number = struct.unpack_from("<I", record, 8)[0]
             uuid = record[16:32].hex()
@@ -124,38 +131,40 @@ class Process:
         elif kind not in KNOWN:
             damage["unknown_records"] += 1
 
-    def module(self, address, time):
-        """Of the last mapping over it that is not of after the time."""
-        found = "[unknown]"
-        for since, start, end, path in self.mappings:
+    def place(self, address, time):
+        """Module and name: of the last mapping over it that is not of after the time."""
+        found = ("[unknown]", f"0x{address:x}")
+        for since, start, end, offset, path in self.mappings:
             if start <= address < end and (not time or since <= time):
                 name = self.strings.get(path, "") if path is not None else ""
-                name = name.removesuffix(" (deleted)").rsplit("/", 1)[-1]
-                found = name or "[unknown]"
+                name = name.removesuffix(" (deleted)").rsplit("/", 1)[-1] or "[unknown]"
+                found = (name, f"{name}+0x{address - start + offset:x}")
         return found
 
     def path(self, stack, function, time):
-        """What called, outermost first: modules, functions of Python, the call of the API."""
+        """What called, outermost first: machine code, functions of Python, the call of the API."""
+        call = self.strings.get(function)
         if stack == 0:
             way = []
         elif stack not in self.stacks:
             way = ["[stack not recorded]"]
         else:
             cut, frames = self.stacks[stack]
-            way = []
-            for number, frame in reversed(list(enumerate(frames))):
+            python = any(frame & FRAME_ID for frame in frames)
+            found = []
+            for number, frame in enumerate(frames):
                 if frame & FRAME_ID:
                     function_id = self.frames.get(frame & 0xffffffff)
-                    way.append(self.strings.get(function_id, "[unknown]") + "()")
+                    found.append((None, self.strings.get(function_id, "[unknown]")))
                 else:
-                    name = self.module(frame - 1 if number and frame else frame, time)
-                    if not way or way[-1] != name:
-                        way.append(name)
-            while way and DRIVER.match(way[-1]):
-                way.pop()
+                    found.append(self.place(frame - 1 if number and frame else frame, time))
+            # What the driver's libraries do within a call is the call.
+            while call and found and found[0][0] and DRIVER.match(found[0][0]):
+                found.pop(0)
+            way = [name for module, name in reversed(found)
+                   if not (python and module and INTERPRETER.fullmatch(module))]
             if cut:
                 way.insert(0, "[stack cut off]")
-        call = self.strings.get(function)
         return way + [base(call)] if call else way
 
     def node_stack(self, node):
@@ -187,6 +196,12 @@ def union_ns(intervals):
     return busy
 
 
+def expected_chunks(file):
+    """As capture.json says."""
+    info = json.loads((file.parent / "capture.json").read_text(encoding="utf-8"))
+    return {entry["name"]: entry["chunks"] for entry in info["files"]}[file.stem]
+
+
 def figures(directories):
     """All that is compared, of several captures together."""
     damage = collections.Counter()
@@ -208,6 +223,7 @@ def figures(directories):
              for file in sorted(pathlib.Path(directory).glob("[!.]*.records"))]
     for file in files:
         process = Process(file, damage)
+        damage["missing_chunks"] += expected_chunks(file) - process.chunks
         losses += process.losses
         cache = {}
 
