@@ -10,7 +10,8 @@ import xml.etree.ElementTree as ElementTree
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "output"))
-from check import Message  # noqa: E402
+import go_pprof  # noqa: E402,F401
+from check import Message, Skip  # noqa: E402,F401
 
 WORK = ("kernel", "copy", "set")
 
