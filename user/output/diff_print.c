@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,8 @@ static const char *change_percent(char *buf, size_t len, const struct gpumon_dif
 		if (percent >= 9999.5)
 			snprintf(buf, len, ">+9999%%");
 		else
-			snprintf(buf, len, "%+.1f%%", percent);
+			/* "-0.0%" would be none. */
+			snprintf(buf, len, fabs(percent) < 0.05 ? "0.0%%" : "%+.1f%%", percent);
 	}
 	return buf;
 }

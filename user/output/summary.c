@@ -83,6 +83,11 @@ static void about(const struct summary *summary)
 			 gpumon_format_ns(gpu, sizeof(gpu),
 					  gpumon_value_of(summary->totals.gpu_ns)),
 			 gpumon_text_count(count, sizeof(count), summary->totals.count));
+	else if (summary->totals.cpu_ns)
+		snprintf(text + at, sizeof(text) - at, " · %s in the calls of %s launches",
+			 gpumon_format_ns(gpu, sizeof(gpu),
+					  gpumon_value_of(summary->totals.cpu_ns)),
+			 gpumon_text_count(count, sizeof(count), summary->totals.count));
 	line(summary, 0, "", text);
 	if (scan && !scan->ended)
 		line(summary, 0, gpumon_term_yellow(summary->term),
