@@ -297,11 +297,50 @@ static void summary_of_launches(void **state)
 	made_free(root);
 }
 
+static void expect_path(const struct gpumon_node *node, unsigned int columns, const char *want)
+{
+	char *text = gpumon_path_text(node, columns);
+
+	assert_non_null(text);
+	assert_string_equal(text, want);
+	free(text);
+}
+
+/* Of libraries without symbols a line has the name once, and names come first. */
+static void paths_without_names(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node = root;
+	char name[32], *text;
+
+	(void)state;
+	node = made_place(node, "liba.so+0x10", "liba.so");
+	node = made_place(node, "multiply", "liba.so");
+	node = made_place(node, "libb.so+0x10", "libb.so");
+	node = made_place(node, "libb.so+0x20", "libb.so");
+	node = made_place(node, "libb.so+0x30", "libb.so");
+	made_node(node, GPUMON_NODE_KERNEL, "k", 1, 10, 0);
+	expect_path(node->child, 80, "liba.so+0x10 › multiply › libb.so (3)");
+	expect_path(node->child, 34, "… › multiply › libb.so (3)");
+	expect_path(node->child, 20, "… › multiply › …");
+	/* Without a limit nothing is left out, however long it is. */
+	expect_path(node->child, 0,
+		    "liba.so+0x10 › multiply › libb.so+0x10 › libb.so+0x20 › libb.so+0x30");
+	for (unsigned int i = 0; i < 500; i++) {
+		snprintf(name, sizeof(name), "libc.so+0x%x", i);
+		node = made_place(node, name, "libc.so");
+	}
+	made_node(node, GPUMON_NODE_KERNEL, "k", 1, 10, 0);
+	text = gpumon_path_text(node->child, 0);
+	assert_non_null(strstr(text, " › libc.so+0x0 › "));
+	assert_string_equal(text + strlen(text) - 13, "libc.so+0x1f3");
+	free(text);
+	made_free(root);
+}
+
 static void paths(void **state)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node;
 	const struct gpumon_node *top[2];
-	char text[256];
 
 	(void)state;
 	node = made_node(root, GPUMON_NODE_FUNCTION, "_start", 0, 0, 0);
@@ -315,11 +354,9 @@ static void paths(void **state)
 	assert_int_equal(gpumon_paths_top(root, GPUMON_WEIGHT_GPU_NS, top, 2), 2);
 	assert_string_equal(top[0]->name, "gemm");
 	assert_string_equal(top[1]->name, "copy");
-	assert_string_equal(gpumon_path_text(text, sizeof(text), top[0], 0),
-			    "_start › step train.py:97 › at::launch<float>");
+	expect_path(top[0], 0, "_start › step train.py:97 › at::launch<float>");
 	/* Python's own first. */
-	assert_string_equal(gpumon_path_text(text, sizeof(text), top[0], 30),
-			    "… › step train.py:97 › …");
+	expect_path(top[0], 30, "… › step train.py:97 › …");
 	made_free(root);
 }
 
@@ -389,6 +426,7 @@ int main(void)
 		cmocka_unit_test(picture_of_launches),
 		cmocka_unit_test(unnamed),
 		cmocka_unit_test(paths),
+		cmocka_unit_test(paths_without_names),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(full_disk),
 	};

@@ -144,7 +144,7 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 {
 	const struct gpumon_diff_node **nodes = calloc(diff->node_count, sizeof(*nodes));
 	struct gpumon_grid *grid;
-	char text[2048];
+	char *text;
 	size_t n = 0;
 	int ret;
 
@@ -165,10 +165,12 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 	grid = new_grid(term, diff->weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (size_t i = 0; i < n; i++) {
 		put_row(grid, term, &nodes[i]->before, &nodes[i]->after, nodes[i]->of->name);
-		gpumon_path_text(text, sizeof(text), nodes[i]->of,
-				 term->columns ? (term->columns > 26 ? term->columns - 6 : 20) : 0);
-		if (*text)
+		text = gpumon_path_text(
+			nodes[i]->of,
+			term->columns ? (term->columns > 26 ? term->columns - 6 : 20) : 0);
+		if (!text || *text)
 			gpumon_grid_below(grid, text);
+		free(text);
 	}
 	ret = gpumon_grid_print(grid, out);
 	free(nodes);

@@ -92,24 +92,14 @@ int gpumon_flame_layout(struct gpumon_flame *flame)
 	return 0;
 }
 
-/* "libfoo.so+0x123": all that is known is the place. */
-static bool is_unnamed(const struct gpumon_node *node)
-{
-	size_t length = node->module ? strlen(node->module) : 0;
-
-	return node->kind == GPUMON_NODE_FUNCTION && length &&
-	       !strncmp(node->name, node->module, length) &&
-	       !strncmp(node->name + length, "+0x", 3);
-}
-
 /* Is it part of its parent's frame? */
 static bool is_joined(const struct gpumon_node *node, const struct gpumon_node *root)
 {
 	const struct gpumon_node *parent = node->parent;
 
 	return node != root && parent != root && parent->child == node && !node->next &&
-	       !parent->count && !parent->gpu_ns && !parent->cpu_ns && is_unnamed(node) &&
-	       is_unnamed(parent) && !strcmp(node->module, parent->module);
+	       !parent->count && !parent->gpu_ns && !parent->cpu_ns && gpumon_tree_unnamed(node) &&
+	       gpumon_tree_unnamed(parent) && !strcmp(node->module, parent->module);
 }
 
 int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "grid.h"
@@ -169,17 +170,17 @@ static int paths(const struct summary *summary)
 	gpumon_grid_column(grid, weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t value = gpumon_tree_weight(top[i], weight);
-		char text[2048];
+		char *text;
 
 		if (weight != GPUMON_WEIGHT_COUNT)
 			gpumon_grid_ns(grid, gpumon_value_of(value));
 		gpumon_grid_percent(grid, value, all);
 		gpumon_grid_count(grid, top[i]->count);
 		gpumon_grid_cell(grid, top[i]->name);
-		gpumon_path_text(text, sizeof(text), top[i],
-				 columns ? (columns > 26 ? columns - 6 : 20) : 0);
-		if (*text)
+		text = gpumon_path_text(top[i], columns ? (columns > 26 ? columns - 6 : 20) : 0);
+		if (!text || *text)
 			gpumon_grid_below(grid, text);
+		free(text);
 	}
 	return gpumon_grid_print(grid, summary->out);
 }
