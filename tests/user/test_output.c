@@ -351,10 +351,17 @@ static void paths(void **state)
 	made_node(node, GPUMON_NODE_COPY, "copy", 1, 10, 0);
 	made_node(node, GPUMON_NODE_KERNEL, "gemm", 1, 20, 0);
 	made_node(node, GPUMON_NODE_SET, "set", 1, 5, 0);
+	assert_true(gpumon_paths_any(&(const struct gpumon_node *){ node }, 1));
+	assert_false(gpumon_paths_any(&(const struct gpumon_node *){ root->child }, 1));
 	assert_int_equal(gpumon_paths_top(root, GPUMON_WEIGHT_GPU_NS, top, 2), 2);
 	assert_string_equal(top[0]->name, "gemm");
 	assert_string_equal(top[1]->name, "copy");
 	expect_path(top[0], 0, "_start › step train.py:97 › at::launch<float>");
+	/* Levels that were asked for are part of the way, inside of the call. */
+	node = made_node(node, GPUMON_NODE_DEVICE, "[GPU0]", 0, 0, 0);
+	node = made_node(node, GPUMON_NODE_STREAM, "stream 7", 0, 0, 0);
+	expect_path(made_node(node, GPUMON_NODE_KERNEL, "k", 1, 1, 0), 0,
+		    "_start › step train.py:97 › at::launch<float> › [GPU0] › stream 7");
 	/* Python's own first. */
 	expect_path(top[0], 30, "… › step train.py:97 › …");
 	made_free(root);

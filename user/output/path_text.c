@@ -19,6 +19,9 @@ static bool is_caller(const struct gpumon_node *node)
 	case GPUMON_NODE_FUNCTION:
 	case GPUMON_NODE_PYTHON:
 	case GPUMON_NODE_REASON:
+	case GPUMON_NODE_DEVICE:
+	case GPUMON_NODE_STREAM:
+	case GPUMON_NODE_GRAPH:
 		return true;
 	default:
 		return false;
@@ -199,4 +202,15 @@ unsigned int gpumon_paths_top(const struct gpumon_node *root, enum gpumon_weight
 		}
 	}
 	return n;
+}
+
+bool gpumon_paths_any(const struct gpumon_node *const *nodes, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		for (const struct gpumon_node *up = nodes[i]->parent; up; up = up->parent) {
+			if (is_caller(up) || up->kind == GPUMON_NODE_API)
+				return true;
+		}
+	}
+	return false;
 }

@@ -7,7 +7,7 @@
 
 /**
  * gpumon_path_text - the callers of a piece of work in a line
- * @node: the work; not in the line itself, nor are the API call and what is above it
+ * @node: the work; not in the line itself, nor is the API call
  * @columns: at most, 0: no limit, and nothing is cut or left out
  *
  * Where not all have room, Python's functions come before those of machine code, these
@@ -30,5 +30,8 @@ char *gpumon_path_text(const struct gpumon_node *node, unsigned int columns);
  */
 unsigned int gpumon_paths_top(const struct gpumon_node *root, enum gpumon_weight weight,
 			      const struct gpumon_node **top, unsigned int room);
+
+/* Has any of them a caller? */
+bool gpumon_paths_any(const struct gpumon_node *const *nodes, unsigned int count);
 
 #endif /* GPUMON_OUTPUT_PATH_TEXT_H */

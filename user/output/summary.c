@@ -128,7 +128,7 @@ static int kernels(const struct summary *summary)
 		const struct gpumon_kernel_row *row = &view->kernels[i];
 
 		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
-		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.gpu_ns);
+		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.work_ns);
 		gpumon_grid_count(grid, row->count);
 		gpumon_grid_ns(grid, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
 						  (struct gpumon_value){ 0 });
@@ -151,10 +151,13 @@ static int paths(const struct summary *summary)
 		       weight == GPUMON_WEIGHT_CPU_NS ? summary->totals.cpu_ns :
 							summary->totals.count;
 	unsigned int columns = summary->term->columns, n;
+	unsigned int heavy = 0;
 	struct gpumon_grid *grid;
+	int ret;
 
 	n = gpumon_paths_top(summary->view->root, weight, top, summary->rows);
-	if (!n)
+	/* Where there are no callers (--gpu-only) this would be the table by kernel again. */
+	if (!n || !gpumon_paths_any(top, n))
 		return 0;
 	head(summary, "Call paths",
 	     weight == GPUMON_WEIGHT_GPU_NS ? "by GPU time, outermost caller first" :
@@ -182,7 +185,12 @@ static int paths(const struct summary *summary)
 			gpumon_grid_below(grid, text);
 		free(text);
 	}
-	return gpumon_grid_print(grid, summary->out);
+	ret = gpumon_grid_print(grid, summary->out);
+	for (const struct gpumon_node *node = summary->view->root; node;
+	     node = gpumon_tree_next(node, summary->view->root))
+		heavy += gpumon_tree_weight(node, weight) != 0;
+	more(summary, n, heavy);
+	return ret;
 }
 
 static int devices(const struct summary *summary)
@@ -295,7 +303,7 @@ static int ranges(const struct summary *summary)
 		char name[512];
 
 		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
-		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.gpu_ns);
+		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.work_ns);
 		gpumon_grid_count(grid, row->works);
 		gpumon_grid_count(grid, row->count);
 		gpumon_grid_ns(grid, gpumon_value_of(row->cpu_ns));

@@ -36,9 +36,11 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 		totals->cpu_ns = gpumon_add_saturated(totals->cpu_ns, node->cpu_ns);
 		totals->count = gpumon_add_saturated(totals->count, node->count);
 	}
+	for (unsigned int i = 0; i < view->kernel_count; i++)
+		totals->work_ns = gpumon_add_saturated(totals->work_ns, view->kernels[i].gpu_ns);
 	/* Nodes count launches, too, that had no work of their own. */
 	gpumon_missing_of(view, &missing);
-	if (missing.work)
+	if (missing.work && totals->gpu_ns)
 		totals->count = missing.work;
 	totals->wall_ns = view->last_ns > view->first_ns ? view->last_ns - view->first_ns : 0;
 }
