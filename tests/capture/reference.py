@@ -137,7 +137,7 @@ class Process:
 
     def place(self, address, time):
         """Module and name: of the last mapping over it that is not of after the time."""
-        found = ("[unknown]", f"0x{address:x}")
+        found = ("[unknown]", f"[unknown]+0x{address:x}")
         for since, start, end, offset, path in self.mappings:
             if start <= address < end and (not time or since <= time):
                 name = self.strings.get(path, "") if path is not None else ""
