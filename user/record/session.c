@@ -133,7 +133,7 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 static int start_program(struct session *session, struct gpumon_error *err)
 {
 	char library[PATH_MAX], cuda[PATH_MAX + 32], nvtx[PATH_MAX + 32], socket[256];
-	const char *environment[] = { cuda, nvtx, socket, NULL };
+	const char *const environment[] = { cuda, nvtx, socket, NULL };
 	const char *before = getenv("CUDA_INJECTION64_PATH");
 	char text[512];
 
