@@ -18,7 +18,7 @@ def check_profile(label, run, status=0, complete=True, accounts=None):
           f"{run.seconds:.1f} s" if result.returncode == status else
           f"{result.returncode}: {result.stderr[-300:]}")
     check(len(lines) == 1 and lines[0].startswith("gpumon-user: "), f"{label}: one line is printed",
-          result.stderr[-300:])
+          lines[-1] if lines else "nothing")
     profile = run.profile
     accounts = run.accounts if accounts is None else accounts
     check(accounts, f"{label}: the program left its account")

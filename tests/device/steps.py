@@ -35,7 +35,8 @@ def note(text):
 def check(is_true, text, detail=""):
     result = "ok" if is_true else "not ok"
     counts[result] += 1
-    say(f"{result} {text}" + (f" ({detail})" if detail not in ("", None) else ""))
+    detail = " ".join(str("" if detail is None else detail).split())
+    say(f"{result} {text}" + (f" ({detail})" if detail else ""))
     return bool(is_true)
 
 
