@@ -86,9 +86,11 @@ static void *read_file(const char *path)
 {
 	FILE *file = fopen(path, "rb");
 	char *text;
-	long size;
+	long size = -1;
 
-	if (!file || fseek(file, 0, SEEK_END) || (size = ftell(file)) < 0) {
+	if (file && !fseek(file, 0, SEEK_END))
+		size = ftell(file);
+	if (size < 0) {
 		fprintf(stderr, "driver: cannot read %s\n", path);
 		exit(1);
 	}
@@ -113,9 +115,10 @@ static void write_account(void)
 	if (!file)
 		return;
 	fprintf(file,
-		"{\"launches\":%ld,\"captured\":%ld,\"copies\":%ld,\"sets\":%ld,\"failed\":0,"
-		"\"kernels\":{\"driver_add\":{\"count\":%ld},\"driver_scale\":{\"count\":%ld}}}\n",
-		launches, captured, copies, sets, adds, scales);
+		"{\"launches\":%ld,\"captured\":%ld,\"copies\":%ld,\"sets\":%ld,\"failed\":0,",
+		launches, captured, copies, sets);
+	fprintf(file, "\"kernels\":{\"driver_add\":{\"count\":%ld},", adds);
+	fprintf(file, "\"driver_scale\":{\"count\":%ld}}}\n", scales);
 	fclose(file);
 }
 
