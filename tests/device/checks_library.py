@@ -132,8 +132,8 @@ def check_run(label, run, program=None, status=0):
             if kernel.flags & rec.INTERNAL:
                 internal += 1
             kernels[number_of(records["strings"].get(kernel.name, ""))] += 1
-        for note in records["note"]:
-            note(f"note: {records['strings'].get(note.text)}")
+        for record in records["note"]:
+            note(f"note: {records['strings'].get(record.text)}")
         wanted = account["kernels"]
         check(dict(kernels) == wanted, f"{label}: kernels {sum(wanted.values())}",
               "" if dict(kernels) == wanted else f"{dict(kernels)} should be {wanted}")
@@ -267,8 +267,8 @@ def step_dormant():
         check(ended, f"live process, turn {turn}: ends when it is told to")
         kernels = {k.correlation for k in records["kernel"]}
         launches = {r.correlation for r in records["launch"]}
-        for note in records["note"]:
-            note(f"note: {records['strings'].get(note.text)}")
+        for record in records["note"]:
+            note(f"note: {records['strings'].get(record.text)}")
         check(len(launches) > 500 and len(launches ^ kernels) < 20,
               f"live process, turn {turn}: launches and kernels go together",
               f"{len(launches)} and {len(kernels)}, {len(launches - kernels)} without kernel, "

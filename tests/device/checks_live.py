@@ -71,13 +71,18 @@ def step_dormant():
         equal(live.process.returncode, 0, "live process: its exit status")
 
 
+CUT = "[stack cut off]"
+
+
 def hits_by_place(profile):
-    """Calls by the innermost known function above them."""
+    """Calls by the innermost known function above them, or CUT."""
     result = {}
     for number, node in enumerate(profile["nodes"]):
         if not node["count"]:
             continue
         by = answers.launcher(profile, number)
+        if by is None and answers.reason(profile, number) == CUT:
+            by = CUT
         result[by] = result.get(by, 0) + node["count"]
     return result
 
@@ -130,9 +135,13 @@ def uprobes(name):
         check(launched >= sum(should.values()), f"{label}: {sum(should.values())} launches",
               launched)
         return
+    # Stacks are cut off until gpumon-user has handed over how to unwind what was just seen.
+    cut = by.get(CUT, 0)
     is_ = {k: v for k, v in by.items() if k in should}
-    equal(is_, should, f"{label}: launches, each on the stack of who made it")
-    note(f"other calls: { {k: v for k, v in by.items() if k not in should} }")
+    check(all(is_.get(k, 0) <= v for k, v in should.items()) and
+          0 <= sum(should.values()) - sum(is_.values()) <= cut < sum(should.values()),
+          f"{label}: {sum(should.values())} launches, each on the stack of who made it, or cut off",
+          f"{is_}, {cut} cut off, waits too")
 
 
 def step_uprobes():

@@ -187,7 +187,7 @@ def step_llm():
         long_sum = sum(ns for name, (_, ns) in answers.kernels(long.profile).items()
                        if name != "fill")
         events = long.accounts[0]["events_ns"]
-        check(0.1 < long_sum / events <= 1.0, f"{label}: kernels take no more than the time "
+        check(0 < long_sum <= events, f"{label}: kernels take no more than the time "
               "between two events around them", f"{long_sum} of {events:.0f} ns")
         figure(f"llm{'.cublas' if kind else ''}", {
             "kernels_ns": long_sum, "events_ns": events,

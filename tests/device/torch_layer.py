@@ -17,25 +17,28 @@ import time
 import torch
 from torch import nn
 
-WIDTH, HEADS, LENGTH, BATCH = 256, 8, 128, 8
+# Width, heads, length, batch, type. In the small one the processor waits for nothing, in the usual
+# one it waits for the GPU.
+SIZES = {"small": (256, 8, 128, 8, torch.float32), "usual": (1024, 16, 512, 8, torch.bfloat16)}
 
 
 class Layer(nn.Module):
-    def __init__(self):
+    def __init__(self, width, heads):
         super().__init__()
-        self.first = nn.LayerNorm(WIDTH)
-        self.attention = nn.Linear(WIDTH, 3 * WIDTH)
-        self.output = nn.Linear(WIDTH, WIDTH)
-        self.second = nn.LayerNorm(WIDTH)
-        self.up = nn.Linear(WIDTH, 4 * WIDTH)
-        self.down = nn.Linear(4 * WIDTH, WIDTH)
+        self.heads = heads
+        self.first = nn.LayerNorm(width)
+        self.attention = nn.Linear(width, 3 * width)
+        self.output = nn.Linear(width, width)
+        self.second = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
 
     def attend(self, x):
-        batch, length, _ = x.shape
-        query, key, value = (part.view(batch, length, HEADS, -1).transpose(1, 2)
+        batch, length, width = x.shape
+        query, key, value = (part.view(batch, length, self.heads, -1).transpose(1, 2)
                              for part in self.attention(x).chunk(3, dim=-1))
-        scores = torch.softmax(query @ key.transpose(-2, -1) * (WIDTH // HEADS) ** -0.5, dim=-1)
-        return self.output((scores @ value).transpose(1, 2).reshape(batch, length, WIDTH))
+        scores = torch.softmax(query @ key.transpose(-2, -1) * (width // self.heads) ** -0.5, dim=-1)
+        return self.output((scores @ value).transpose(1, 2).reshape(batch, length, width))
 
     def feed_forward(self, x):
         return self.down(nn.functional.gelu(self.up(x)))
@@ -113,9 +116,11 @@ class Region:
             json.dump(result, file)
 
 
-def make():
+def make(size="small"):
+    width, heads, length, batch, kind = SIZES[size]
     torch.manual_seed(1)
-    return Layer().cuda(), torch.randn(BATCH, LENGTH, WIDTH, device="cuda")
+    return (Layer(width, heads).to("cuda", kind),
+            torch.randn(batch, length, width, device="cuda", dtype=kind))
 
 
 def run(mode, steps, path):
@@ -144,9 +149,9 @@ def run(mode, steps, path):
                 step(model, x)
 
 
-def measure(steps, blocks):
+def measure(size, steps, blocks):
     """Milliseconds a step, of each block of them."""
-    model, x = make()
+    model, x = make(size)
     result = []
     with torch.no_grad():
         for block in range(blocks + 1):
@@ -174,7 +179,7 @@ def serve():
         if child == 0:
             os.environ.update(order["environment"])
             # In the child alone, and to its proper end: libraries write what they have there.
-            print(json.dumps({"ms": measure(order["steps"], order["blocks"])}), flush=True)
+            print(json.dumps({"ms": measure(order["size"], order["steps"], order["blocks"])}), flush=True)
             sys.exit(0)
         _, status = os.waitpid(child, 0)
         print(json.dumps({"status": status}), flush=True)
