@@ -253,6 +253,7 @@ int queue(struct bpf_raw_tracepoint_args *ctx)
 	learn_ops(s_fence);
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_QUEUE);
+	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
 		return drop(SOURCE_SCHED_QUEUE);
@@ -293,6 +294,7 @@ int run(struct bpf_raw_tracepoint_args *ctx)
 
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_RUN);
+	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
 		return drop(SOURCE_SCHED_RUN);
@@ -334,6 +336,7 @@ int done(struct bpf_raw_tracepoint_args *ctx)
 	ring = job ? job->ring : ring_of_untracked(s_fence);
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_DONE);
+	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
 		return drop(SOURCE_SCHED_DONE);
@@ -365,6 +368,7 @@ int wait(struct bpf_raw_tracepoint_args *ctx)
 
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_WAIT);
+	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
 		return drop(SOURCE_SCHED_WAIT);
@@ -396,6 +400,7 @@ static __noinline int job_failed(__u64 address, int error)
 
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_RESULT);
+	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
 		return drop(SOURCE_SCHED_RESULT);

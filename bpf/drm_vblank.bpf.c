@@ -79,6 +79,7 @@ int vblank(struct bpf_raw_tracepoint_args *ctx)
 		add(&probes[SOURCE_VBLANK_VBLANK].table_full, 1);
 		return 0;
 	}
+	TESTED(row);
 	add(&crtcs[row].words[SOURCE_CRTC_VBLANKS], 1);
 	add(&crtcs[row].words[SOURCE_CRTC_AMBIGUOUS], 1);
 	if (precise)
@@ -105,6 +106,7 @@ INLINE int client_event(struct bpf_raw_tracepoint_args *ctx, __u32 probe, __u32 
 		add(&probes[probe].table_full, 1);
 		return 0;
 	}
+	TESTED(row);
 	add(&crtcs[row].words[word], 1);
 	if (!file) {
 		add(&crtcs[row].words[SOURCE_CRTC_NULL_FILE], 1);

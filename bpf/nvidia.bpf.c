@@ -239,6 +239,7 @@ static __noinline int opened(__u64 now, __u32 fd)
 			add(&probes[SOURCE_NVIDIA_EXIT].table_full, 1);
 		return 0;
 	}
+	TESTED(slot);
 	add(&devices[slot].words[SOURCE_DEVICE_OPENS], 1);
 	if (devices[slot].family == SOURCE_NVIDIA)
 		process_add(process_of_current(), SOURCE_PROCESS_OPENS, 1);
@@ -287,6 +288,7 @@ static __noinline int returned(__u64 now, __u64 ret)
 	bpf_map_delete_elem(&calls, &tid);
 	if (call.device >= SOURCE_DEVICES)
 		return 0;
+	TESTED(call.device);
 	device = &devices[call.device];
 	switch (call.nr) {
 	case NR_IOCTL:

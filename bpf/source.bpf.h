@@ -134,6 +134,12 @@ INLINE __u64 hash_name(__u64 hash, const char *name)
 		_found;                                                                       \
 	})
 
+/*
+ * Behind a test that a place is there: the compiler is not to work out its address before, which
+ * the verifier refuses.
+ */
+#define TESTED(_slot) barrier_var(_slot)
+
 /* The name of the hardware, "-" where it has none. */
 INLINE void device_name(char name[SOURCE_NAME_LEN], const struct device *device)
 {

@@ -41,8 +41,10 @@ static __noinline __u32 process_of_current(void)
 
 INLINE void process_add(__u32 slot, enum source_process_word word, __u64 n)
 {
-	if (slot < SOURCE_PROCESSES)
-		add(&processes[slot].words[word], n);
+	if (slot >= SOURCE_PROCESSES)
+		return;
+	TESTED(slot);
+	add(&processes[slot].words[word], n);
 }
 
 #endif /* GPUMON_BPF_SOURCE_PROCESS_BPF_H */
