@@ -183,12 +183,14 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Strings may come after the mappings that name them. */
-static int end_process(struct gpumon_tables_process *process, const char *path)
+static int end_process(struct gpumon_tables_process *process, const char *symbol_root,
+		       const char *path)
 {
 	char perf_map[4096];
 
 	snprintf(perf_map, sizeof(perf_map), "%s/perf-%u.map", path, process->record.pid);
-	process->symbols = gpumon_symbols_new("", access(perf_map, R_OK) ? NULL : perf_map);
+	process->symbols = gpumon_symbols_new(symbol_root ? symbol_root : "",
+					      access(perf_map, R_OK) ? NULL : perf_map);
 	if (!process->symbols)
 		return -1;
 	for (uint32_t i = 0; i < process->mapping_used; i++) {
@@ -220,7 +222,8 @@ static int end_process(struct gpumon_tables_process *process, const char *path)
 int gpumon_tables_end(struct gpumon_tables *tables, const char *const *paths)
 {
 	for (uint32_t i = 0; i < tables->used; i++) {
-		if (end_process(&tables->processes[i], paths[tables->processes[i].capture]))
+		if (end_process(&tables->processes[i], tables->symbol_root,
+				paths[tables->processes[i].capture]))
 			return -1;
 	}
 	return 0;

@@ -62,6 +62,7 @@ struct gpumon_tables_process {
 /* All zero is empty, but for @pool. */
 struct gpumon_tables {
 	struct gpumon_pool *pool;
+	const char *symbol_root; /* as struct gpumon_profile_options */
 	struct gpumon_tables_process *processes;
 	uint32_t used;
 	uint32_t room;
