@@ -64,6 +64,9 @@ extern struct inject_cupti inject_cupti;
  */
 bool inject_cupti_load(const char **why);
 
+/* Which CUPTI was loaded, and for which CUDA the driver is: what does not go together is told with it. */
+void inject_cupti_describe(char *text, size_t size);
+
 /* What a result is called, "unknown" at the worst. */
 const char *inject_cupti_result(CUptiResult result);
 

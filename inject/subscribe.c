@@ -77,7 +77,8 @@ static void classify_all(void)
 
 bool inject_subscribe(const char **why)
 {
-	static char text[256];
+	static char text[512];
+	char which[360];
 	CUptiResult result;
 
 	if (!inject_cupti_load(why))
@@ -88,10 +89,12 @@ bool inject_subscribe(const char **why)
 		return false;
 	}
 	if (result != CUPTI_SUCCESS) {
+		inject_cupti_describe(which, sizeof(which));
 		snprintf(
 			text, sizeof(text),
-			"CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded",
-			inject_cupti_result(result));
+			"CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded. "
+			"This is %s; GPUMON_CUPTI=PATH names another",
+			inject_cupti_result(result), which);
 		*why = text;
 		return false;
 	}

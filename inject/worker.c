@@ -84,6 +84,7 @@ static void answer(void)
 		if (inject_session_begin(&map, &settings, false))
 			return;
 		gpumon_channel_unmap(&map);
+		inject_socket_refuse(recorder.fd, inject_no_memory);
 	}
 	inject_socket_close(&recorder);
 }

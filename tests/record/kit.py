@@ -126,3 +126,15 @@ class Kit:
     def left_behind(self):
         """Sockets and captures that should have been removed."""
         return [name for name in os.listdir(self.folder) if name.startswith("gpumon-")]
+
+
+def left_processes(program):
+    """Those of our own that run a program, which outlived who started them."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program):
+                found.append(int(pid))
+        except OSError:
+            pass
+    return found

@@ -532,6 +532,9 @@ struct gpumon_record_window {
 	uint32_t reserved;
 };
 
+/* In a note's flags: for that reason nothing of the GPU is recorded. */
+#define GPUMON_NOTE_NO_GPU 1u
+
 /* Something that a person should know of this capture: no CUPTI because, ... */
 struct gpumon_record_note {
 	struct gpumon_record head;

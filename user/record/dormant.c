@@ -279,6 +279,29 @@ static int tell_why(const struct search *search, struct gpumon_error *err)
 	}
 }
 
+/* What can be recorded in no way. */
+static int check_kind(const char *root, pid_t pid, struct gpumon_error *err)
+{
+	pid_t process;
+
+	switch (gpumon_process_kind(root, pid, &process)) {
+	case GPUMON_PROCESS_THREAD:
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EINVAL, "io",
+					"%d is a thread of process %d: record that one", (int)pid,
+					(int)process);
+	case GPUMON_PROCESS_KERNEL:
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EINVAL, "io",
+			"process %d has no memory: it is the kernel's, or at its end", (int)pid);
+	case GPUMON_PROCESS_ENDED:
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, "io",
+					"process %d has ended, its parent has not looked yet",
+					(int)pid);
+	default:
+		return 0;
+	}
+}
+
 int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpumon_error *err)
 {
 	struct search search = { .root = root, .pid = pid };
@@ -289,6 +312,8 @@ int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpum
 	if (ret)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "no process %d",
 					(int)pid);
+	if (check_kind(root, pid, err))
+		return -1;
 	if (geteuid() != 0 && owner != geteuid())
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",

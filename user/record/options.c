@@ -65,6 +65,10 @@ static int add_pid(struct gpumon_context *context, struct gpumon_session_options
 
 	if (gpumon_argument_u64(context, "--pid", optarg, 1, INT32_MAX, &pid))
 		return -1;
+	/* Named twice, it is recorded once. */
+	for (unsigned int i = 0; i < options->pid_count; i++)
+		if (options->pids[i] == (pid_t)pid)
+			return 0;
 	if (options->pid_count >= GPUMON_SESSION_PIDS_MAX) {
 		gpumon_usage(context, "--pid: at most %d processes", GPUMON_SESSION_PIDS_MAX);
 		return -1;

@@ -30,6 +30,7 @@
  * @closed: nobody is let in any more
  * @until_ns: then those that have not stopped are left alone
  * @why_closed: told to who comes after that
+ * @notes: of all libraries
  * @counts: @targets of it: of those that have ended
  */
 struct gpumon_recorder {
@@ -47,6 +48,7 @@ struct gpumon_recorder {
 	bool closed;
 	uint64_t until_ns;
 	const char *why_closed;
+	struct gpumon_library_notes notes;
 	struct gpumon_recorder_counts counts;
 };
 
@@ -78,6 +80,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 		.channel_bytes = options->channel_bytes ? options->channel_bytes : CHANNEL_BYTES,
 		.writer = writer,
 		.root = new->options.root,
+		.notes = &new->notes,
 		.tap = options->tap,
 	};
 	new->listener.fd = -1;
@@ -209,7 +212,8 @@ static void receive(struct gpumon_recorder *recorder, struct gpumon_target *targ
 	struct gpumon_error err = { 0 };
 
 	gpumon_target_receive(target, &err);
-	recorder->counts.processes += gpumon_target_accepted(target) && !before;
+	/* One that has a channel may refuse it all the same: it has no memory for it. */
+	recorder->counts.processes += gpumon_target_accepted(target) - before;
 	if (err.code)
 		tell_refused(recorder, &err);
 }
@@ -271,6 +275,7 @@ static void reap(struct gpumon_recorder *recorder)
 			continue;
 		}
 		add_counts(&recorder->counts.targets, target);
+		recorder->counts.without_gpu += gpumon_target_without_gpu(target);
 		gpumon_target_free(target);
 	}
 	recorder->count = kept;
@@ -404,11 +409,17 @@ void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 	for (unsigned int i = 0; i < recorder->count; i++) {
 		add_counts(&counts->targets, recorder->targets[i]);
 		counts->live += gpumon_target_state(recorder->targets[i]) == GPUMON_TARGET_RUNNING;
+		counts->without_gpu += gpumon_target_without_gpu(recorder->targets[i]);
 	}
 	add_probed(recorder, counts);
 	counts->driver_events = gpumon_driver_events(recorder->driver);
 	snprintf(counts->driver, sizeof(counts->driver), "%s",
 		 gpumon_driver_reason(recorder->driver));
+}
+
+const struct gpumon_library_notes *gpumon_recorder_notes(const struct gpumon_recorder *recorder)
+{
+	return &recorder->notes;
 }
 
 void gpumon_recorder_free(struct gpumon_recorder *recorder)

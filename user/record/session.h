@@ -60,7 +60,9 @@ struct gpumon_session_options {
 /**
  * struct gpumon_session_result - what came of it
  * @directory: of the capture, "" where there is none
- * @exit_status: the program's as a shell has it, 0 without a program
+ * @exit_status: the program's as a shell has it; without a program GPUMON_EXIT_OK,
+ *               GPUMON_EXIT_FAILED where no process was recorded, GPUMON_EXIT_IMPOSSIBLE where
+ *               nothing of the GPU could be
  * @counts: of the recorder
  */
 struct gpumon_session_result {

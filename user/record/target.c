@@ -35,9 +35,10 @@
  * @pidfd: -1 where there is none
  * @hello_pid: what it calls itself, in its own pid namespace
  * @accepted: it got a channel
+ * @without_gpu: its library said so
  * @described: a PROCESS record is in the file
  * @strings: which of ours are still to be written, by id
- * @ours: bytes that we wrote beside the channel's
+ * @notes: of its library
  */
 struct gpumon_target {
 	const struct gpumon_target_options *options;
@@ -50,9 +51,10 @@ struct gpumon_target {
 	struct gpumon_channel_reader *channel;
 	struct gpumon_capture_file *file;
 	bool accepted;
+	bool without_gpu;
 	bool described;
 	bool strings;
-	uint64_t ours;
+	struct gpumon_note_reader notes;
 };
 
 static void refuse(struct gpumon_target *target, const char *why)
@@ -106,10 +108,7 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 
 static int append(struct gpumon_target *target, const void *record, size_t size)
 {
-	if (gpumon_capture_append(target->file, 0, record, size))
-		return -1;
-	target->ours += size;
-	return 0;
+	return gpumon_capture_append(target->file, 0, record, size);
 }
 
 static void append_string(struct gpumon_target *target, uint32_t id, const char *text)
@@ -172,6 +171,16 @@ static void describe(struct gpumon_target *target, struct gpumon_record_process 
 	target->strings = true;
 }
 
+static void see_note(struct gpumon_target *target, const struct gpumon_record *record)
+{
+	const char *text = gpumon_note_read(&target->notes, record);
+
+	if (record->type == GPUMON_RECORD_NOTE && (record->flags & GPUMON_NOTE_NO_GPU))
+		target->without_gpu = true;
+	if (text && target->options->notes)
+		gpumon_library_notes_add(target->options->notes, text);
+}
+
 static void on_records(void *data, uint32_t tid, void *records, size_t size)
 {
 	struct gpumon_target *target = data;
@@ -184,6 +193,7 @@ static void on_records(void *data, uint32_t tid, void *records, size_t size)
 		if (record->type == GPUMON_RECORD_PROCESS &&
 		    record->size >= sizeof(struct gpumon_record_process))
 			describe(target, (struct gpumon_record_process *)record);
+		see_note(target, record);
 		at += record->size;
 	}
 	if (target->options->tap.records)
@@ -337,6 +347,7 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 			gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
 					 "process %d was not recorded: %s", (int)target->info.pid,
 					 message.refused.why);
+			target->accepted = false;
 			gpumon_target_end(target);
 		} else {
 			gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPROTO, "schema",
@@ -411,6 +422,11 @@ bool gpumon_target_accepted(const struct gpumon_target *target)
 	return target->accepted;
 }
 
+bool gpumon_target_without_gpu(const struct gpumon_target *target)
+{
+	return target->without_gpu;
+}
+
 int gpumon_target_socket(const struct gpumon_target *target)
 {
 	return target->socket;
@@ -433,11 +449,11 @@ void gpumon_target_get_counts(const struct gpumon_target *target,
 	struct gpumon_record_totals totals;
 
 	memset(counts, 0, sizeof(*counts));
-	counts->bytes = target->ours;
+	if (target->file)
+		counts->bytes = gpumon_capture_file_bytes(target->file);
 	if (!target->channel)
 		return;
 	account = gpumon_channel_account(target->channel);
-	counts->bytes += account->bytes;
 	for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++)
 		counts->lost[cause] = account->lost[cause];
 	counts->lost[GPUMON_LOSS_BROKEN] += account->broken;
