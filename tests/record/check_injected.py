@@ -5,6 +5,7 @@ The stand-ins keep an account of their own: what was launched from where, and wh
 """
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -13,6 +14,8 @@ import time
 from kit import Skip, has, same, test
 
 LAUNCH, CAPTURED, KERNEL, COPY, SET = range(1, 6)
+# Types of records.
+THREAD, MAPPING, STREAM = 2, 3, 10
 ENTRY = struct.Struct("<4I5Q2I")
 # Which function of the program launches which kernel.
 CALLERS = {"kernel_a": "launch_here", "kernel_b": "launch_there", "kernel_c": "launch_deep",
@@ -129,14 +132,15 @@ def not_cuda(kit):
     same("output", done.stderr, b"")
 
 
-def start(kit, *words, inject):
+def start(kit, *words, inject, wait=True):
     variables = dict(kit.environment, **environment(kit))
     if inject:
         variables["CUDA_INJECTION64_PATH"] = variables["GPUMON_INJECT"]
     process = subprocess.Popen([os.path.join(kit.inject, "program"), *map(str, words)],
                                env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdout.readline()
-    time.sleep(0.2)
+    if wait:
+        process.stdout.readline()
+        time.sleep(0.2)
     return process
 
 
@@ -181,3 +185,119 @@ def by_uprobes(kit):
     same("status", calls.returncode, 0)
     for caller in ("launch_here", "launch_there"):
         has("paths of calls", calls.stdout.decode(), f";{caller};")
+
+
+def jit_paths(kit):
+    """Where the kernels that code made at run time has launched were launched from."""
+    text = kit.run("flamegraph", "--folded", "capture").stdout.decode()
+    return [line for line in text.splitlines() if ";kernel_of_jit " in line]
+
+
+def check_jit(kit, launches, command):
+    capture = kit.capture()
+    same("launches", capture.sum("launches"), launches)
+    lines = jit_paths(kit)
+    same("paths", len(lines), 1)
+    has(f"path with {command}", lines[0], ";jit_train_step;launch_from_jit;")
+    maps = [name for name in os.listdir(kit.path("capture")) if name.endswith(".map")]
+    same("maps", len(maps), 1)
+    same("it is named as the process's file",
+         maps[0].replace("perf-", "process-").replace(".map", ".records")
+         in os.listdir(kit.path("capture")), True)
+    # Without the copy there is no name: it is from there that it came.
+    os.rename(kit.path("capture/" + maps[0]), kit.path("map"))
+    same("without the copy", "jit_train_step" in jit_paths(kit)[0], False)
+
+
+@test
+def code_made_at_run_time(kit):
+    """Names of perf-PID.map are in the capture, and are found when the file is gone."""
+    done = record(kit, "jit", 50, 0)
+    os.unlink(f"/tmp/perf-{int(done.stdout)}.map")
+    check_jit(kit, 50, "record")
+
+
+@test
+def code_made_at_run_time_in_a_container(kit):
+    """Its /tmp is gone with it; and its number is not the one that it has here."""
+    variables = environment(kit)
+    library_path = variables.pop("LD_LIBRARY_PATH")
+    shutil.copytree(kit.inject, kit.path("inject"), ignore=lambda _, names: [
+        name for name in names if name in ("inject", "empty", "listen") or "gpumon-inject-" in name])
+    socket = f"mount --bind {kit.folder} /mnt && mount -t tmpfs tmpfs /tmp && mkdir -p {kit.folder} " \
+             f"&& mount --bind /mnt {kit.folder}"
+    done = kit.run("record", "-q", "-o", "capture", "--", "unshare", "-p", "-f", "-m",
+                   "--mount-proc", "sh", "-c",
+                   f"({socket}) || exit 66; MOCK_ACCOUNT={kit.path('account')} "
+                   f"LD_LIBRARY_PATH={library_path.replace(kit.inject, kit.path('inject'))} "
+                   f"exec {kit.path('inject')}/program jit 30 50",
+                   env={**variables, "GPUMON_INJECT": kit.path("inject/libgpumon-inject.so")})
+    if done.returncode in (1, 66):
+        raise Skip("no namespaces of one's own: " + done.stderr.decode().strip())
+    same("status", done.returncode, 0)
+    number = int(done.stdout)
+    same("a number of its own", number < 5, True)
+    check_jit(kit, 30, "record in a container")
+
+
+@test
+def code_made_at_run_time_by_uprobes(kit):
+    process = start(kit, "jit", 200, 10, inject=False, wait=False)
+    try:
+        time.sleep(0.3)
+        done = kit.run("record", "-o", "capture", "-p", str(process.pid), "-d", "0.5")
+    finally:
+        process.kill()
+        process.communicate()
+        if os.path.exists(f"/tmp/perf-{process.pid}.map"):
+            os.unlink(f"/tmp/perf-{process.pid}.map")
+    if done.returncode == 77:
+        raise Skip(done.stderr.decode().strip())
+    calls = kit.run("flamegraph", "--folded", "--cpu-only", "--count", "capture").stdout.decode()
+    has("paths of calls", calls, ";jit_train_step;launch_from_jit;")
+
+
+@test
+def planted_maps(kit):
+    """A map that is another user's, or is no file, is not taken, and it is said."""
+    if os.geteuid():
+        raise Skip("root alone can make files of others")
+    for number, plant in enumerate(("chown 65534", "ln")):
+        path = f"/tmp/perf-$$.map; echo '1000 10 planted' >{kit.path('secret')}; "
+        path += (f"echo '1000 10 planted' >/tmp/perf-$$.map; chown 65534 /tmp/perf-$$.map; "
+                 if "chown" in plant else f"ln -s {kit.path('secret')} /tmp/perf-$$.map; ")
+        done = kit.run("record", "-q", "-o", f"capture{number}", "--", "sh", "-c",
+                       f"rm -f {path} echo $$; exec {kit.player} record sleep=100")
+        os.unlink(f"/tmp/perf-{int(done.stdout)}.map")
+        same("maps", [name for name in os.listdir(kit.path(f"capture{number}"))
+                      if name.endswith(".map")], [])
+        notes = json.loads(kit.run("correlate", "--json",
+                                   f"capture{number}").stdout)["recording"]["notes"]
+        has("notes", " ".join(notes), "was not copied: it is ")
+
+
+def build_ids(kit):
+    """Of each file that was mapped, by its name."""
+    return {strings[struct.unpack_from("<I", record, 56)[0]]: record[60:60 + record[80]].hex()
+            for kind, _, record, strings in kit.records() if kind == MAPPING}
+
+
+@test
+def vdso(kit):
+    """Which kernel's code it was can be told on another day: the same by both ways."""
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        if "[vdso]" not in file.read():
+            raise Skip("this kernel maps no vdso")
+    record(kit, "loop", 5)
+    ids = build_ids(kit)
+    same("it has a build id", len(ids["[vdso]"]) >= 16, True)
+    shutil.rmtree(kit.path("capture"))
+    process = start(kit, "steady", 1000000, 1000000, inject=False)
+    try:
+        done = kit.run("record", "-o", "capture", "-p", str(process.pid), "-d", "0.3")
+    finally:
+        process.kill()
+        process.communicate()
+    if done.returncode == 77:
+        raise Skip(done.stderr.decode().strip())
+    same("by uprobes", build_ids(kit)["[vdso]"], ids["[vdso]"])

@@ -19,9 +19,9 @@
 /* capture.json, files of chunks, and the driver's one, whose process is ~0. */
 #define GPUMON_CAPTURE_INFO   "capture.json"
 #define GPUMON_CAPTURE_SUFFIX ".records"
-/* A runtime's map of the code that it made: what perf calls it, of the process's own number. */
-#define GPUMON_CAPTURE_MAP_PREFIX "perf-"
-#define GPUMON_CAPTURE_MAP_SUFFIX ".map"
+/* Of a process: GPUMON_CAPTURE_PROCESS "PID-TICKS", and what its runtime said of code that it made. */
+#define GPUMON_CAPTURE_PROCESS "process-"
+#define GPUMON_CAPTURE_MAP     "perf-%s.map"
 /* Only there while a capture is written, or where its writer was killed. */
 #define GPUMON_CAPTURE_INFO_NEW ".capture.json.new"
 #define GPUMON_CAPTURE_RESERVE	".reserve"
@@ -104,6 +104,14 @@ int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const 
 
 /* Bytes of whole chunks that are in the file. */
 uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file);
+
+/**
+ * gpumon_capture_make_map - a GPUMON_CAPTURE_MAP beside a process's file
+ * @file: of the process, which must not have been ended
+ *
+ * Return: a descriptor that belongs to the caller, or -1 with errno.
+ */
+int gpumon_capture_make_map(struct gpumon_capture_file *file);
 
 /* The process ended: its descriptor is closed, @file may not be used after. */
 void gpumon_capture_end_file(struct gpumon_capture_file *file);

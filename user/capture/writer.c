@@ -399,6 +399,18 @@ uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file)
 	return file->size;
 }
 
+int gpumon_capture_make_map(struct gpumon_capture_file *file)
+{
+	const char *name = file->name;
+	char map[GPUMON_CAPTURE_NAME_MAX + sizeof(GPUMON_CAPTURE_MAP)];
+
+	if (!strncmp(name, GPUMON_CAPTURE_PROCESS, strlen(GPUMON_CAPTURE_PROCESS)))
+		name += strlen(GPUMON_CAPTURE_PROCESS);
+	snprintf(map, sizeof(map), GPUMON_CAPTURE_MAP, name);
+	return openat(file->writer->directory, map,
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 /* 0, or a negative errno. */
 static int end_file(struct gpumon_capture_file *file)
 {

@@ -182,13 +182,27 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* As the recorder names it, by the file of the process; or by its pid, as somebody put it there. */
+static void find_perf_map(const struct gpumon_tables_process *process, const char *path, char *map,
+			  size_t room)
+{
+	size_t length = strlen(GPUMON_CAPTURE_PROCESS);
+
+	if (process->name && !strncmp(process->name, GPUMON_CAPTURE_PROCESS, length)) {
+		snprintf(map, room, "%s/" GPUMON_CAPTURE_MAP, path, process->name + length);
+		if (!access(map, R_OK))
+			return;
+	}
+	snprintf(map, room, "%s/perf-%u.map", path, process->record.pid);
+}
+
 /* Strings may come after the mappings that name them. */
 static int end_process(struct gpumon_tables_process *process, const char *symbol_root,
 		       const char *path)
 {
 	char perf_map[4096];
 
-	snprintf(perf_map, sizeof(perf_map), "%s/perf-%u.map", path, process->record.pid);
+	find_perf_map(process, path, perf_map, sizeof(perf_map));
 	process->symbols = gpumon_symbols_new(symbol_root ? symbol_root : "",
 					      access(perf_map, R_OK) ? NULL : perf_map);
 	if (!process->symbols)

@@ -25,6 +25,7 @@
  */
 struct gpumon_tables_process {
 	uint32_t capture;
+	const char *name;
 	bool known;
 	bool has_record;
 	bool has_launches;

@@ -37,29 +37,6 @@ static FILE *open_proc(const struct search *search, const char *name)
 	return fopen(path, "re");
 }
 
-/* The last number of "NSpid:" is that of the innermost namespace. */
-static unsigned int inner_pid(const struct search *search)
-{
-	FILE *file = open_proc(search, "status");
-	unsigned int found = (unsigned int)search->pid;
-	char line[512];
-
-	if (!file)
-		return found;
-	while (fgets(line, sizeof(line), file)) {
-		char *save, *word;
-
-		if (strncmp(line, "NSpid:", 6) != 0)
-			continue;
-		for (word = strtok_r(line + 6, " \t\n", &save); word;
-		     word = strtok_r(NULL, " \t\n", &save))
-			found = (unsigned int)strtoul(word, NULL, 10);
-		break;
-	}
-	fclose(file);
-	return found;
-}
-
 /* "gpumon-UID-PID": the uid is as the process sees it, any is good. */
 static bool name_fits(const struct search *search, const char *name, const char *suffix)
 {
@@ -318,7 +295,7 @@ int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpum
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
 			"process %d is another user's: run this as that user or as root", (int)pid);
-	search.inner_pid = inner_pid(&search);
+	search.inner_pid = gpumon_process_inner_pid(root, pid);
 	*socket = search_abstract(&search);
 	if (*socket < 0)
 		*socket = search_folder(&search);

@@ -262,6 +262,14 @@ static void add_counts(struct gpumon_target_counts *sum, const struct gpumon_tar
 	sum->sets += counts.sets;
 }
 
+static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *target)
+{
+	struct gpumon_error err;
+
+	if (gpumon_target_keep_map(target, &err))
+		gpumon_driver_note(recorder->driver, err.message);
+}
+
 /* Closing its descriptors takes them out of the epoll set. */
 static void reap(struct gpumon_recorder *recorder)
 {
@@ -276,6 +284,7 @@ static void reap(struct gpumon_recorder *recorder)
 		}
 		add_counts(&recorder->counts.targets, target);
 		recorder->counts.without_gpu += gpumon_target_without_gpu(target);
+		keep_map(recorder, target);
 		gpumon_target_free(target);
 	}
 	recorder->count = kept;
@@ -296,6 +305,20 @@ static void add_probed(const struct gpumon_recorder *recorder,
 		for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++)
 			counts->targets.lost[cause] += one.lost[cause];
 	}
+}
+
+static void tell_problem(struct gpumon_recorder *recorder, struct gpumon_probed *probed)
+{
+	char text[256];
+
+	if (gpumon_probed_problem(probed, text, sizeof(text)))
+		gpumon_driver_note(recorder->driver, text);
+}
+
+static void end_probed(struct gpumon_recorder *recorder, struct gpumon_probed *probed)
+{
+	gpumon_probed_end(probed);
+	tell_problem(recorder, probed);
 }
 
 static uint64_t bytes_written(const struct gpumon_recorder *recorder)
@@ -319,7 +342,7 @@ static void look_at_size(struct gpumon_recorder *recorder)
 	for (unsigned int i = 0; i < recorder->count; i++)
 		gpumon_target_stop(recorder->targets[i]);
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
-		gpumon_probed_end(recorder->probed[i]);
+		end_probed(recorder, recorder->probed[i]);
 }
 
 /* It connected and says nothing: somebody holds it, as a debugger does. */
@@ -351,8 +374,10 @@ void gpumon_recorder_step(struct gpumon_recorder *recorder)
 			 (gpumon_target_stopped(target) || now >= recorder->until_ns))
 			gpumon_target_end(target);
 	}
-	for (unsigned int i = 0; i < recorder->probed_count; i++)
+	for (unsigned int i = 0; i < recorder->probed_count; i++) {
 		gpumon_probed_drain(recorder->probed[i]);
+		tell_problem(recorder, recorder->probed[i]);
+	}
 	if (!recorder->counts.full)
 		gpumon_driver_drain(recorder->driver);
 	look_at_size(recorder);
@@ -386,7 +411,7 @@ void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms)
 	for (unsigned int i = 0; i < recorder->count; i++)
 		gpumon_target_stop(recorder->targets[i]);
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
-		gpumon_probed_end(recorder->probed[i]);
+		end_probed(recorder, recorder->probed[i]);
 	reap(recorder);
 }
 
@@ -428,6 +453,7 @@ void gpumon_recorder_free(struct gpumon_recorder *recorder)
 		return;
 	for (unsigned int i = 0; i < recorder->count; i++) {
 		gpumon_target_end(recorder->targets[i]);
+		keep_map(recorder, recorder->targets[i]);
 		gpumon_target_free(recorder->targets[i]);
 	}
 	free(recorder->targets);

@@ -58,8 +58,8 @@ static bool is_ours(const char *name)
 	if (!strcmp(name, GPUMON_CAPTURE_INFO) || !strcmp(name, GPUMON_CAPTURE_INFO_NEW) ||
 	    !strcmp(name, GPUMON_CAPTURE_RESERVE))
 		return true;
-	if (!strncmp(name, GPUMON_CAPTURE_MAP_PREFIX, strlen(GPUMON_CAPTURE_MAP_PREFIX)))
-		return ends(name, GPUMON_CAPTURE_MAP_SUFFIX);
+	if (!strncmp(name, "perf-", 5) && ends(name, ".map"))
+		return true;
 	return ends(name, GPUMON_CAPTURE_SUFFIX);
 }
 

@@ -39,6 +39,7 @@
  * @described: a PROCESS record is in the file
  * @strings: which of ours are still to be written, by id
  * @notes: of its library
+ * @map: of code that it makes
  */
 struct gpumon_target {
 	const struct gpumon_target_options *options;
@@ -55,6 +56,7 @@ struct gpumon_target {
 	bool described;
 	bool strings;
 	struct gpumon_note_reader notes;
+	struct gpumon_runtime_map map;
 };
 
 static void refuse(struct gpumon_target *target, const char *why)
@@ -91,6 +93,7 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 	target->options = options;
 	target->socket = socket;
 	target->pidfd = -1;
+	target->map.root = target->map.file = -1;
 	target->since_ns = gpumon_monotonic_ns();
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
 	    (peer.uid != geteuid() && peer.uid != 0 && geteuid() != 0)) {
@@ -102,6 +105,7 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 		return NULL;
 	}
 	target->pidfd = open_pidfd(socket, peer.pid);
+	gpumon_runtime_map_begin(&target->map, options->root, peer.pid);
 	gpumon_process_info_read(&target->info, options->root, peer.pid);
 	return target;
 }
@@ -223,7 +227,7 @@ static int add_file(struct gpumon_target *target, struct gpumon_error *err)
 	char name[80];
 	int length;
 
-	length = snprintf(name, sizeof(name), "process-%u-%llu", pid,
+	length = snprintf(name, sizeof(name), GPUMON_CAPTURE_PROCESS "%u-%llu", pid,
 			  (unsigned long long)target->info.start_ticks);
 	/* After exec() it is the same process, with another program. */
 	for (unsigned int i = 2;
@@ -365,6 +369,7 @@ int gpumon_target_drain(struct gpumon_target *target)
 	gpumon_channel_drain(target->channel, target->file);
 	if (target->strings)
 		append_strings(target);
+	gpumon_runtime_map_look(&target->map);
 	return 0;
 }
 
@@ -398,10 +403,18 @@ bool gpumon_target_stopped(const struct gpumon_target *target)
 	return target->channel && gpumon_channel_stopped(target->channel);
 }
 
+int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *err)
+{
+	return gpumon_runtime_map_end(&target->map, target->file, target->info.pid, err);
+}
+
 void gpumon_target_free(struct gpumon_target *target)
 {
+	struct gpumon_error err;
+
 	if (!target)
 		return;
+	(void)gpumon_runtime_map_end(&target->map, NULL, 0, &err);
 	close_socket(target);
 	if (target->pidfd >= 0)
 		close(target->pidfd);

@@ -15,6 +15,7 @@
 #include "../error.h"
 #include "library_notes.h"
 #include "process_info.h"
+#include "runtime_map.h"
 
 struct gpumon_target;
 
@@ -101,6 +102,9 @@ int gpumon_target_drain(struct gpumon_target *target);
 void gpumon_target_stop(struct gpumon_target *target);
 /* It has written all that there will be. */
 bool gpumon_target_stopped(const struct gpumon_target *target);
+
+/* Keep what its runtime says of code that it made, once it has ended. -1 with @err. */
+int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *err);
 
 /* Closes its file, too. */
 void gpumon_target_free(struct gpumon_target *target);
