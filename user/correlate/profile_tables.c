@@ -203,6 +203,15 @@ static int end_process(struct gpumon_tables_process *process, const char *symbol
 	char perf_map[4096];
 
 	find_perf_map(process, path, perf_map, sizeof(perf_map));
+	/* Who says where the files are wants these. */
+	if (!symbol_root && process->name) {
+		char kept[4096];
+
+		snprintf(kept, sizeof(kept), "%s/%s" GPUMON_KEPT_SUFFIX, path, process->name);
+		process->kept = gpumon_kept_read(kept);
+	}
+	if (process->root)
+		symbol_root = process->root;
 	process->symbols = gpumon_symbols_new(symbol_root ? symbol_root : "",
 					      access(perf_map, R_OK) ? NULL : perf_map);
 	if (!process->symbols)
@@ -262,6 +271,8 @@ void gpumon_tables_clear(struct gpumon_tables *tables)
 		free(process->unmapping);
 		if (process->symbols)
 			gpumon_symbols_free(process->symbols);
+		gpumon_kept_free(process->kept);
+		free(process->root);
 	}
 	free(tables->processes);
 	memset(tables, 0, sizeof(*tables));
