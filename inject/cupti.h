@@ -28,7 +28,7 @@
 	f(cuptiActivityEnableAndDump) f(cuptiActivityEnableLatencyTimestamps)                 \
 		f(cuptiActivityConfigureUnifiedMemoryCounter) f(cuptiActivityGetAttribute)    \
 			f(cuptiActivitySetAttribute) f(cuptiGetContextId) f(cuptiGetDeviceId) \
-				f(cuptiGetGraphId) f(cuptiGetGraphNodeId)
+				f(cuptiGetGraphId) f(cuptiGetGraphNodeId) f(cuptiGetStreamIdEx)
 
 /**
  * struct inject_cupti - its functions by their names without "cupti"'s place in them

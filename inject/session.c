@@ -6,6 +6,7 @@
 #include "activity.h"
 #include "convert.h"
 #include "intern.h"
+#include "names.h"
 #include "nvtx.h"
 #include "process.h"
 #include "python_stack.h"
@@ -179,6 +180,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 		inject_unsubscribe();
 	}
 	if (recorder_lives) {
+		inject_names_refresh(thread);
 		inject_mappings_write(thread);
 		if (atomic_load(&inject_session.recording))
 			write_window(thread, true, reason);

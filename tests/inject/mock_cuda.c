@@ -155,6 +155,19 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	return CUDA_SUCCESS;
 }
 
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+	(void)stream;
+	*context = (CUcontext)1;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetPriority(CUstream stream, int *priority)
+{
+	*priority = (uintptr_t)stream > 2 ? -5 : 0;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
 	const struct mock_stream *mock = (const void *)stream;

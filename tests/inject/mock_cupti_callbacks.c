@@ -222,6 +222,15 @@ CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
 	return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t is_per_thread,
+			       uint32_t *id)
+{
+	(void)context;
+	(void)is_per_thread;
+	*id = (uintptr_t)stream > 2 ? ((const struct mock_stream *)(const void *)stream)->id : 7;
+	return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
 {
 	(void)context;

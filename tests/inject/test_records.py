@@ -227,6 +227,14 @@ def test_nvtx_direct():
     expect(start.id and start.id == end.id, "begin and end have different ids")
     times = [r.time_ns for r in records["range"]]
     equal(times, sorted(times), "times")
+    # Of threads the last one holds; of streams the one with a name.
+    names = {}
+    for thread in records["thread"]:
+        names.setdefault(thread.tid, []).append(strings.get(thread.name))
+    equal(names.pop(run.process.pid), ["before CUDA"], "the main thread's name")
+    equal(list(names.values()), [["nvtx_program", "renamed"]], "the other thread's names")
+    equal({(s.id, strings[s.name], s.priority) for s in records["stream"] if s.name},
+          {(7, "gr\u00fcn", 0), (21, "compute", -5)}, "streams")
     run = Run(command=[f"{harness.objects}/nvtx_program"], recorded=False,
               environment={"NVTX_INJECTION64_PATH": f"{harness.objects}/libgpumon-inject.so"})
     equal((run.status, run.errors), (0, ""), "exit status of one that is not recorded")

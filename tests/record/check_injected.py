@@ -30,11 +30,12 @@ def environment(kit):
             "GPUMON_INJECT": os.path.join(kit.inject, "libgpumon-inject.so")}
 
 
-def record(kit, *words, status=0):
+def record(kit, *words, status=0, program="program", options=()):
     variables = environment(kit)
     library_path = variables.pop("LD_LIBRARY_PATH")
-    done = kit.run("record", "-q", "-o", "capture", "--", "env", f"LD_LIBRARY_PATH={library_path}",
-                   os.path.join(kit.inject, "program"), *map(str, words), env=variables)
+    done = kit.run("record", "-q", "-o", "capture", *options, "--", "env",
+                   f"LD_LIBRARY_PATH={library_path}", os.path.join(kit.inject, program),
+                   *map(str, words), env=variables)
     same("status", done.returncode, status)
     return done
 
@@ -337,3 +338,51 @@ def vdso(kit):
     if done.returncode == 77:
         raise Skip(done.stderr.decode().strip())
     same("by uprobes", build_ids(kit)["[vdso]"], ids["[vdso]"])
+
+
+def timeline(kit):
+    """Rows and what is on them, of both formats' common ground: Chrome's."""
+    events = json.loads(kit.run("export", "--chrome", "capture").stdout)["traceEvents"]
+    rows = {(event["pid"], event.get("tid")): event["args"]["name"] for event in events
+            if event["ph"] == "M" and event["name"] == "thread_name"}
+    return [(rows.get((event["pid"], event.get("tid"))), event) for event in events
+            if event["ph"] != "M"]
+
+
+@test
+def names_of_streams_and_threads(kit):
+    """What the program calls them, and streams' priorities: on timelines and in tables."""
+    record(kit, program="nvtx_program")
+    rows = {row for row, _ in timeline(kit)}
+    for name in ("stream 21 (compute, priority -5)", "stream 7 (gr\u00fcn)"):
+        has("rows", rows, name)
+    same("threads", {name for name in ("before CUDA", "renamed", "nvtx_program")
+                     if any(row and row.startswith(name) for row in rows)},
+         {"before CUDA", "renamed"})
+    text = kit.run("correlate", "capture").stdout.decode()
+    has("summary", text, "stream 21 (compute, priority -5)")
+    has("report", kit.run("report", "capture").stdout.decode(), "stream 21 (compute, priority -5)")
+    tree = show(kit)
+    streams = {row["stream"]: (row["stream_name"], row["stream_priority"])
+               for row in tree["devices"] if row["stream"] is not None}
+    same("JSON", streams, {7: ("gr\u00fcn", 0), 21: ("compute", -5)})
+
+
+@test
+def unified_memory(kit):
+    """What moved by itself, with its bytes, on timelines and in the summary."""
+    record(kit, "calls", 10, options=("--unified-memory",))
+    moved = [event for row, event in timeline(kit) if row and row.startswith("unified memory")]
+    same("slices", [event["name"] for event in moved], ["moved to a GPU"] * 10)
+    same("their bytes", {event["args"]["bytes"] for event in moved}, {100})
+    rows = show(kit)["unified_memory"]
+    same("JSON", [(row["kind"], row["count"], row["bytes"], row["faults"], row["ns"])
+                  for row in rows], [("to_device", 10, 1000, None, 50)])
+    text = kit.run("correlate", "capture").stdout.decode()
+    has("summary", text, "Unified memory")
+    has("summary", text, "moved to a GPU")
+    perfetto = kit.run("export", "--perfetto", "capture").stdout
+    has("Perfetto", perfetto, b"unified memory")
+    shutil.rmtree(kit.path("capture"))
+    record(kit, "calls", 10)
+    same("not asked for", show(kit)["unified_memory"], [])

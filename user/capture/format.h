@@ -470,7 +470,7 @@ struct gpumon_record_unified_memory {
 	struct gpumon_record head;
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t value; /* bytes, or how many */
+	uint64_t value; /* bytes; of faults of a GPU how many, of the CPU's where its code is */
 	uint64_t address;
 	uint32_t kind; /* CUPTI's counter */
 	uint32_t from_device;
