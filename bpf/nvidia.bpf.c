@@ -56,11 +56,11 @@ struct pt_regs___kernel {
 	__u64 orig_x0;
 	int syscallno;
 } KERNEL_TYPE;
-#define NR_OF(r) ((long)BPF_CORE_READ(r, syscallno))
-#define ARG1(r)	 BPF_CORE_READ(r, orig_x0)
-#define ARG2(r)	 BPF_CORE_READ(r, regs[1])
-#define ARG4(r)	 BPF_CORE_READ(r, regs[3])
-#define ARG5(r)	 BPF_CORE_READ(r, regs[4])
+#define NR_OF(r)  ((long)BPF_CORE_READ(r, syscallno))
+#define ARG1(r)	  BPF_CORE_READ(r, orig_x0)
+#define ARG2(r)	  BPF_CORE_READ(r, regs[1])
+#define ARG4(r)	  BPF_CORE_READ(r, regs[3])
+#define ARG5(r)	  BPF_CORE_READ(r, regs[4])
 #else
 #error "the numbers of system calls of this machine are to be filled in"
 #endif
@@ -93,13 +93,6 @@ struct pci_dev {
 } KERNEL_TYPE;
 
 const volatile __u64 page_size = 4096;
-/*
- * Are the twins of the two programs of system calls attached, too? Where a program
- * can be preempted, the kernel leaves out those that the next tasks of that processor would
- * run, until it goes on. So there is each of them twice, and the second counts what the first
- * did not: both are left out only where both were preempted.
- */
-const volatile bool twins = false;
 
 /* Major numbers by family, 0: not there. gpumon-user looks for them again now and then. */
 volatile __u32 majors[SOURCE_NVIDIA_FAMILIES];

@@ -75,7 +75,8 @@ lab.submit("-d", 0, "-r", 0, "-n", 12, "--fail", "fence", "--fail-every", 4, "-w
 lab.wait_idle()
 bpf, module = jobs(ours.end()), jobs(theirs.end())
 lab.equal(ours.totals.groups()[1:], ("0", "0", "0"), "losses of BPF")
-lab.equal(sorted(bpf, key=str), sorted(module, key=str), "events")
+lab.equal((sorted(set(bpf) - set(module))[:5], sorted(set(module) - set(bpf), key=str)[:5]), ([], []),
+          "the first events that one of both does not have")
 lab.equal(collections.Counter(key[2] for key in bpf)["done"],
           sum(row["done"] for row in lab.account().values()), "jobs that are done")
 for key, line in bpf.items():

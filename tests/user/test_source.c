@@ -44,7 +44,9 @@ static void buckets_cover_every_value(void **state)
 
 static void histogram_in_numbers(void **state)
 {
-	uint64_t buckets[SOURCE_DEPTH_BUCKETS] = { [3] = 2, [9] = 5, [SOURCE_DEPTH_BUCKETS - 1] = 1 };
+	uint64_t buckets[SOURCE_DEPTH_BUCKETS] = {
+		[3] = 2, [9] = 5, [SOURCE_DEPTH_BUCKETS - 1] = 1
+	};
 	struct gpumon_model model = { 0 };
 	struct gpumon_histogram *histogram = gpumon_model_add_histogram(&model);
 
@@ -65,8 +67,7 @@ static void histogram_in_numbers(void **state)
 	histogram = gpumon_model_add_histogram(&model);
 	gpumon_source_histogram(histogram, buckets, SOURCE_DEPTH_BUCKETS, 0, 1, ~100ULL);
 	assert_int_equal(histogram->min.v, 3);
-	assert_int_equal(histogram->max.v,
-			 gpumon_source_bucket_lower(SOURCE_DEPTH_BUCKETS - 1));
+	assert_int_equal(histogram->max.v, gpumon_source_bucket_lower(SOURCE_DEPTH_BUCKETS - 1));
 
 	memset(buckets, 0, sizeof(buckets));
 	histogram = gpumon_model_add_histogram(&model);
@@ -79,8 +80,9 @@ static void histogram_in_numbers(void **state)
 static void ring_of_words(void **state)
 {
 	static struct source_ring_words cpu[2], sum;
-	struct source_ring from = { .queued = 2, .running = 1, .device = "0000:03:00.0",
-				    .name = "gfx" };
+	struct source_ring from = {
+		.queued = 2, .running = 1, .device = "0000:03:00.0", .name = "gfx"
+	};
 	struct gpumon_model model = { 0 };
 	const struct gpumon_ring *ring;
 
@@ -116,9 +118,8 @@ static void ring_of_words(void **state)
 
 	/* Nothing followed, nothing seen of results: unknown, not 0. */
 	sum.word[SOURCE_RING_JOBS_TABLE_FULL] = 11;
-	assert_int_equal(gpumon_source_ring(&model, 8, &from, &sum,
-					    (struct gpumon_value){ 0 }, false),
-			 0);
+	assert_int_equal(
+		gpumon_source_ring(&model, 8, &from, &sum, (struct gpumon_value){ 0 }, false), 0);
 	ring = gpumon_model_ring(&model, 8);
 	assert_false(ring->live.known || ring->errors.known || ring->killed.known);
 	assert_false(ring->queue_depth.known || ring->queue_depth_max.known ||
@@ -128,8 +129,9 @@ static void ring_of_words(void **state)
 
 static void processes_are_joined(void **state)
 {
-	struct source_process from = { .pid = 10, .start_ns = 5, .comm = "one", .cgroup_id = 3,
-				       .words = { 1, 2, 4, 8 } };
+	struct source_process from = {
+		.pid = 10, .start_ns = 5, .comm = "one", .cgroup_id = 3, .words = { 1, 2, 4, 8 }
+	};
 	struct gpumon_model model = { 0 };
 
 	(void)state;
@@ -156,12 +158,14 @@ static void processes_are_joined(void **state)
 
 static void tables_have_the_modules_columns(void **state)
 {
-	static struct source_command command = { .family = SOURCE_NVIDIA_UVM, .command = 0xc0104629,
-						 .count = 2, .failed = 1 };
+	static struct source_command command = {
+		.family = SOURCE_NVIDIA_UVM, .command = 0xc0104629, .count = 2, .failed = 1
+	};
 	struct source_crtc crtc = { .crtc = 1, .device = "-", .words = { 7, 6, 0, 0, 7, 0 } };
 	struct source_device device = { .minor = 255, .words = { 3, 2 } };
-	struct source_xid xid = { .code = 79, .count = 4, .time_ns = 9, .device = "0000:01:00.0",
-				  .message = "gone" };
+	struct source_xid xid = {
+		.code = 79, .count = 4, .time_ns = 9, .device = "0000:01:00.0", .message = "gone"
+	};
 	struct gpumon_model model = { 0 };
 	const struct gpumon_statistics *table;
 
@@ -240,7 +244,10 @@ static void put(const char *path, const char *text)
 static void proc_is_read(void **state)
 {
 	static struct source_process processes[3] = {
-		{ .ready = 1, .pid = 41, .start_ns = 1, .start_boottime_ns = 12340000001ULL,
+		{ .ready = 1,
+		  .pid = 41,
+		  .start_ns = 1,
+		  .start_boottime_ns = 12340000001ULL,
 		  .comm = "old" },
 		{ .ready = 1, .pid = 41, .start_ns = 2, .start_boottime_ns = 99, .comm = "reused" },
 		{ .ready = 1, .pid = 42, .start_ns = 3, .comm = "gone" },
@@ -251,11 +258,13 @@ static void proc_is_read(void **state)
 
 	(void)state;
 	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA), 0);
-	put("/proc/devices", "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n"
-			     "507 nvidia-caps\n511 nvidia-uvm\n\nBlock devices:\n  8 nvidia-frontend\n");
+	put("/proc/devices",
+	    "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n"
+	    "507 nvidia-caps\n511 nvidia-uvm\n\nBlock devices:\n  8 nvidia-frontend\n");
 	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA), 195);
 	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA_UVM), 511);
-	put("/proc/devices", "Character devices:\n240 nvidia-frontend\nBlock devices:\n 9 nvidia-uvm\n");
+	put("/proc/devices",
+	    "Character devices:\n240 nvidia-frontend\nBlock devices:\n 9 nvidia-uvm\n");
 	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA), 240);
 	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA_UVM), 0);
 
