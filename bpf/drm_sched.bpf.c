@@ -240,16 +240,23 @@ INLINE __u32 ring_of_untracked(struct drm_sched_fence *s_fence)
 	return ring_of(BPF_CORE_READ(s_fence, sched));
 }
 
-SEC("raw_tp")
-int queue(struct bpf_raw_tracepoint_args *ctx)
+/*
+ * All programs of a tracepoint have run before the scheduler goes on with the job, so that
+ * its entry says to the twin whether the first has counted this step. Where there is no room
+ * for an entry, the twin leaves it at that.
+ */
+INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
 	__u64 now = bpf_ktime_get_ns(), ids = bpf_get_current_pid_tgid();
 	struct drm_sched_job *sched_job = (void *)ctx->args[0];
 	struct drm_sched_fence *s_fence = BPF_CORE_READ(sched_job, s_fence);
-	__u32 ring = ring_of(BPF_CORE_READ(sched_job, sched)), process, depth;
+	__u64 key = job_key(s_fence), *words;
 	struct source_job *job;
-	__u64 *words;
+	__u32 ring, process, depth;
 
+	if (twin && job_find(key))
+		return 0;
+	ring = ring_of(BPF_CORE_READ(sched_job, sched));
 	learn_ops(s_fence);
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_QUEUE);
@@ -257,16 +264,19 @@ int queue(struct bpf_raw_tracepoint_args *ctx)
 	words = words_of(ring);
 	if (!words)
 		return drop(SOURCE_SCHED_QUEUE);
+	job = job_insert(key);
+	if (twin && !job)
+		return 0;
 	add(&words[SOURCE_RING_QUEUED], 1);
 	process = process_of_current();
 	process_add(process, SOURCE_PROCESS_JOBS, 1);
 	if (process >= SOURCE_PROCESSES)
 		add(&words[SOURCE_RING_UNATTRIBUTED], 1);
-	job = job_insert(job_key(s_fence));
 	if (job) {
 		job->time_ns = now;
 		job->ring = ring;
 		job->state = SOURCE_JOB_QUEUED;
+		job->waited = 0;
 		job->pid = ids >> 32;
 		job->tid = (__u32)ids;
 		if (with_events)
@@ -283,15 +293,51 @@ int queue(struct bpf_raw_tracepoint_args *ctx)
 }
 
 SEC("raw_tp")
-int run(struct bpf_raw_tracepoint_args *ctx)
+int queue(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_queued(ctx, false);
+}
+
+SEC("raw_tp")
+int queue_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_queued(ctx, true);
+}
+
+/* Of a job without an entry: it gets one for a moment, by which the twin knows. */
+INLINE bool untracked_was_counted(__u64 key, bool twin)
+{
+	struct source_job *job;
+
+	if (!twins)
+		return false;
+	job = job_insert(key);
+	if (!job)
+		return twin;
+	if (twin)
+		job_release(job);
+	else
+		job->state = SOURCE_JOB_UNTRACKED;
+	return false;
+}
+
+INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
 	__u64 now = bpf_ktime_get_ns(), elapsed = 0;
 	struct drm_sched_job *sched_job = (void *)ctx->args[0];
 	struct drm_sched_fence *s_fence = BPF_CORE_READ(sched_job, s_fence);
-	struct source_job *job = job_find(job_key(s_fence));
-	__u32 ring = job ? job->ring : ring_of_untracked(s_fence), depth;
-	__u64 *words;
+	__u64 key = job_key(s_fence), *words;
+	struct source_job *job = job_find(key);
+	__u32 ring, depth;
 
+	if (twin && job && job->state != SOURCE_JOB_QUEUED) {
+		if (job->state == SOURCE_JOB_UNTRACKED)
+			job_release(job);
+		return 0;
+	}
+	if (!job && untracked_was_counted(key, twin))
+		return 0;
+	ring = job ? job->ring : ring_of_untracked(s_fence);
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_RUN);
 	TESTED(ring);
@@ -318,6 +364,18 @@ int run(struct bpf_raw_tracepoint_args *ctx)
 }
 
 SEC("raw_tp")
+int run(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_run(ctx, false);
+}
+
+SEC("raw_tp")
+int run_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_run(ctx, true);
+}
+
+SEC("raw_tp")
 int done(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), elapsed = 0;
@@ -327,8 +385,8 @@ int done(struct bpf_raw_tracepoint_args *ctx)
 	__u32 ring;
 
 	if (job && job->state != SOURCE_JOB_RUNNING) {
-		/* Its run was not seen. */
-		if (job->ring < SOURCE_RINGS)
+		/* Its run was not seen, or nothing before it. */
+		if (job->state == SOURCE_JOB_QUEUED && job->ring < SOURCE_RINGS)
 			__sync_fetch_and_add(&rings[job->ring].queued, -1);
 		job_release(job);
 		job = NULL;
@@ -356,16 +414,23 @@ int done(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp")
-int wait(struct bpf_raw_tracepoint_args *ctx)
+INLINE int job_waits(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
 	struct drm_sched_job *sched_job = (void *)ctx->args[0];
 	struct dma_fence *dependency = (void *)ctx->args[1];
 	struct drm_sched_fence *s_fence = BPF_CORE_READ(sched_job, s_fence);
-	__u32 ring = ring_of(BPF_CORE_READ(sched_job, sched));
+	struct source_job *job = twins ? job_find(job_key(s_fence)) : NULL;
 	struct gpumon_event *event;
 	__u64 *words;
+	__u32 ring;
 
+	if (twin) {
+		if (!job || __sync_lock_test_and_set(&job->waited, 0))
+			return 0;
+	} else if (job) {
+		__sync_lock_test_and_set(&job->waited, 1);
+	}
+	ring = ring_of(BPF_CORE_READ(sched_job, sched));
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_WAIT);
 	TESTED(ring);
@@ -389,6 +454,18 @@ int wait(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+SEC("raw_tp")
+int wait(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_waits(ctx, false);
+}
+
+SEC("raw_tp")
+int wait_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_waits(ctx, true);
+}
+
 /* A finished fence that signals with an error, or whose job never reached the hardware. */
 static __noinline int job_failed(__u64 address, int error)
 {
@@ -396,7 +473,13 @@ static __noinline int job_failed(__u64 address, int error)
 	__u16 type = GPUMON_EVENT_ERROR;
 	struct source_job *job = job_find(job_key(s_fence));
 	__u64 now = bpf_ktime_get_ns(), elapsed = 0, *words;
-	__u32 ring = job ? job->ring : ring_of(BPF_CORE_READ(s_fence, sched));
+	__u32 ring;
+
+	if (job && job->state == SOURCE_JOB_UNTRACKED) {
+		job_release(job);
+		job = NULL;
+	}
+	ring = job ? job->ring : ring_of(BPF_CORE_READ(s_fence, sched));
 
 	if (ring >= SOURCE_RINGS)
 		return drop(SOURCE_SCHED_RESULT);

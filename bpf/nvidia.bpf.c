@@ -56,11 +56,11 @@ struct pt_regs___kernel {
 	__u64 orig_x0;
 	int syscallno;
 } KERNEL_TYPE;
-#define NR_OF(r) ((long)BPF_CORE_READ(r, syscallno))
-#define ARG1(r)	 BPF_CORE_READ(r, orig_x0)
-#define ARG2(r)	 BPF_CORE_READ(r, regs[1])
-#define ARG4(r)	 BPF_CORE_READ(r, regs[3])
-#define ARG5(r)	 BPF_CORE_READ(r, regs[4])
+#define NR_OF(r)  ((long)BPF_CORE_READ(r, syscallno))
+#define ARG1(r)	  BPF_CORE_READ(r, orig_x0)
+#define ARG2(r)	  BPF_CORE_READ(r, regs[1])
+#define ARG4(r)	  BPF_CORE_READ(r, regs[3])
+#define ARG5(r)	  BPF_CORE_READ(r, regs[4])
 #else
 #error "the numbers of system calls of this machine are to be filled in"
 #endif
@@ -109,6 +109,9 @@ struct call {
 	__s32 nr;
 	__u32 device;
 };
+
+/* Of an open that was counted, for the twin. */
+#define NR_OPENED (-2)
 
 /* By thread. Calls of a thread come one after the other, and always end. */
 struct {
@@ -171,8 +174,14 @@ static __noinline __u32 device_of(__u32 fd, bool *full)
 	return slot;
 }
 
-SEC("raw_tp/sys_enter")
-int sys_enter(struct bpf_raw_tracepoint_args *ctx)
+/* The first of the two programs has seen this call. */
+INLINE bool seen(const struct call *found, const struct call *call)
+{
+	return found && found->nr == call->nr && found->argument == call->argument &&
+	       found->device == call->device;
+}
+
+INLINE int enter(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
 	const struct pt_regs___kernel *regs = (const void *)ctx->args[0];
 	struct call call = { .nr = ctx->args[1] };
@@ -203,14 +212,30 @@ int sys_enter(struct bpf_raw_tracepoint_args *ctx)
 	if (call.device >= SOURCE_DEVICES)
 		return 0;
 	call.argument = ARG2(regs);
+	if (twin && seen(bpf_map_lookup_elem(&calls, &tid), &call))
+		return 0;
 	call.time_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&calls, &tid, &call, BPF_ANY))
 		goto full;
 	add(&probes[SOURCE_NVIDIA_ENTER].recorded, 1);
 	return 0;
 full:
-	add(&probes[SOURCE_NVIDIA_ENTER].table_full, 1);
+	/* The twin finds the same. */
+	if (!twin)
+		add(&probes[SOURCE_NVIDIA_ENTER].table_full, 1);
 	return 0;
+}
+
+SEC("raw_tp/sys_enter")
+int sys_enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	return enter(ctx, false);
+}
+
+SEC("raw_tp/sys_enter")
+int sys_enter_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return enter(ctx, true);
 }
 
 INLINE void send(__u16 type, __u64 now, __u32 row, __u64 context, __u64 seqno, __u64 arg)
@@ -229,13 +254,22 @@ INLINE void send(__u16 type, __u64 now, __u32 row, __u64 context, __u64 seqno, _
 	event_commit(event);
 }
 
-static __noinline int opened(__u64 now, __u32 fd)
+static __noinline int opened(__u64 now, __u32 fd, bool twin)
 {
+	__u32 slot, tid = (__u32)bpf_get_current_pid_tgid();
+	struct call call = { .nr = NR_OPENED }, *found;
 	bool full = false;
-	__u32 slot = device_of(fd, &full);
 
+	if (twin) {
+		found = bpf_map_lookup_elem(&calls, &tid);
+		if (found && found->nr == NR_OPENED) {
+			bpf_map_delete_elem(&calls, &tid);
+			return 0;
+		}
+	}
+	slot = device_of(fd, &full);
 	if (slot >= SOURCE_DEVICES) {
-		if (full)
+		if (full && !twin)
 			add(&probes[SOURCE_NVIDIA_EXIT].table_full, 1);
 		return 0;
 	}
@@ -245,6 +279,8 @@ static __noinline int opened(__u64 now, __u32 fd)
 		process_add(process_of_current(), SOURCE_PROCESS_OPENS, 1);
 	add(&probes[SOURCE_NVIDIA_EXIT].recorded, 1);
 	send(GPUMON_EVENT_OPEN, now, slot, 0, 0, 0);
+	if (twins && !twin)
+		bpf_map_update_elem(&calls, &tid, &call, BPF_ANY);
 	return 0;
 }
 
@@ -282,7 +318,8 @@ static __noinline int returned(__u64 now, __u64 ret)
 	struct call call;
 	__u64 bytes;
 
-	if (!found)
+	/* Not of ours, or the other program was first. */
+	if (!found || found->nr == NR_OPENED)
 		return 0;
 	call = *found;
 	bpf_map_delete_elem(&calls, &tid);
@@ -327,8 +364,7 @@ static __noinline int returned(__u64 now, __u64 ret)
 	return 0;
 }
 
-SEC("raw_tp/sys_exit")
-int sys_exit(struct bpf_raw_tracepoint_args *ctx)
+INLINE int leave(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
 	const struct pt_regs___kernel *regs = (const void *)ctx->args[0];
 	__u64 ret = ctx->args[1], now;
@@ -346,9 +382,21 @@ int sys_exit(struct bpf_raw_tracepoint_args *ctx)
 		if ((__s64)ret < 0 || is_32bit())
 			return 0;
 		now = bpf_ktime_get_ns();
-		return opened(now, ret);
+		return opened(now, ret, twin);
 	}
 	return 0;
+}
+
+SEC("raw_tp/sys_exit")
+int sys_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	return leave(ctx, false);
+}
+
+SEC("raw_tp/sys_exit")
+int sys_exit_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return leave(ctx, true);
 }
 
 /* (pci_dev, code, message) */

@@ -29,6 +29,13 @@ struct device {
 
 /* Are events wanted? Where not, the verifier takes that code away. */
 const volatile bool with_events = false;
+/*
+ * Are twins of programs attached, too? Where a program can be preempted, the kernel leaves
+ * out those that the next tasks of that processor would run, until it goes on. So each that
+ * runs in a task is there twice, and the second counts what the first did not: only what
+ * both were left out of is lost.
+ */
+const volatile bool twins = false;
 /* Bytes in the ring from which on the reader is woken; it comes by itself, too. */
 const volatile __u64 wake_bytes = 256 << 10;
 
@@ -112,26 +119,26 @@ INLINE __u64 hash_name(__u64 hash, const char *name)
  * The place of a key in a table of entries that begin with their keys, taken if it is
  * not there yet. SOURCE_NONE: there is no room.
  */
-#define CLAIM(_table, _count, _key, _created)                                                 \
-	({                                                                                    \
-		__u32 _found = SOURCE_NONE;                                                   \
-		__u64 _want = (_key);                                                         \
-                                                                                              \
-		*(_created) = false;                                                          \
-		for (__u32 _way = 0; _way < SOURCE_WAYS; _way++) {                            \
-			__u32 _i = ((__u32)(_want >> 32) + _way) & ((_count)-1);              \
-			__u64 _old = *(volatile __u64 *)&(_table)[_i].key;                    \
-                                                                                              \
-			if (!_old) {                                                          \
+#define CLAIM(_table, _count, _key, _created)                                                    \
+	({                                                                                       \
+		__u32 _found = SOURCE_NONE;                                                      \
+		__u64 _want = (_key);                                                            \
+                                                                                                 \
+		*(_created) = false;                                                             \
+		for (__u32 _way = 0; _way < SOURCE_WAYS; _way++) {                               \
+			__u32 _i = ((__u32)(_want >> 32) + _way) & ((_count)-1);                 \
+			__u64 _old = *(volatile __u64 *)&(_table)[_i].key;                       \
+                                                                                                 \
+			if (!_old) {                                                             \
 				_old = __sync_val_compare_and_swap(&(_table)[_i].key, 0, _want); \
-				*(_created) = !_old;                                          \
-			}                                                                     \
-			if (!_old || _old == _want) {                                         \
-				_found = _i;                                                  \
-				break;                                                        \
-			}                                                                     \
-		}                                                                             \
-		_found;                                                                       \
+				*(_created) = !_old;                                             \
+			}                                                                        \
+			if (!_old || _old == _want) {                                            \
+				_found = _i;                                                     \
+				break;                                                           \
+			}                                                                        \
+		}                                                                                \
+		_found;                                                                          \
 	})
 
 /*

@@ -170,6 +170,8 @@ struct source_scheduler {
 enum source_job_state {
 	SOURCE_JOB_QUEUED,
 	SOURCE_JOB_RUNNING,
+	/* Its queueing was not seen: a word from one program of its run to the twin. */
+	SOURCE_JOB_UNTRACKED,
 };
 
 struct source_job {
@@ -179,7 +181,8 @@ struct source_job {
 	__u32 tid;
 	__u16 ring;
 	__u16 state;
-	__u32 reserved;
+	/* A wait of it was counted, for the twin. */
+	__u32 waited;
 	char comm[GPUMON_COMM_LEN];
 };
 

@@ -69,8 +69,7 @@ static void ask_uprobes(struct gpumon_doctor *doctor)
 {
 	struct gpumon_error err = { 0 };
 
-	gpumon_doctor_uprobes(doctor,
-			      gpumon_uprobes_supported(doctor->root, &err) ? &err : NULL);
+	gpumon_doctor_uprobes(doctor, gpumon_uprobes_supported(doctor->root, &err) ? &err : NULL);
 }
 
 static int doctor_run(struct gpumon_context *context, int argc, char **argv)

@@ -335,8 +335,9 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 const struct gpumon_command gpumon_command_stat = {
 	.name = "stat",
 	.summary = "Show what was counted: probes, rings, tables of the drivers, processes, losses",
-	.usage = "[--json] [--interval TIME [--count N]] [--duration TIME] [--group NAME] [--reset]\n"
-		 "                        [--source SOURCE] [--output FILE] [-- COMMAND [ARGUMENT]…]",
+	.usage =
+		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group NAME] [--reset]\n"
+		"                        [--source SOURCE] [--output FILE] [-- COMMAND [ARGUMENT]…]",
 	.help = "Tables of a driver are named GROUP.TABLE. Of a histogram there are the number of values\n"
 		"(-N), percentiles and the highest value; of a level what it is now and was at most (-MAX).\n"
 		"\"-\" is unknown. Without --group, probes are left out of groups that are off or wait for\n"

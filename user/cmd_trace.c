@@ -311,7 +311,8 @@ static int open_events(struct trace_run *run, struct gpumon_error *err)
 	int ret;
 
 	if (run->source.bpf) {
-		gpumon_event_reader_attach(&run->reader, dup(gpumon_bpf_source_fd(run->source.bpf)));
+		gpumon_event_reader_attach(&run->reader,
+					   dup(gpumon_bpf_source_fd(run->source.bpf)));
 		return 0;
 	}
 	snprintf(path, sizeof(path), "%s/sys/kernel/debug/gpumon/events", run->context->root);

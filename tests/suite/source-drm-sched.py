@@ -90,7 +90,7 @@ lab.rmmod("gpumon")
 
 lab.step("without the module")
 lab.rmmod("mock_gpu")
-lab.load_mock(devices=2, rings=3, hw_limit=4, service_ns=100000)
+lab.load_mock(devices=2, rings=3, hw_limit=4, service_ns=100000, timeout_ms=100000)
 before = lab.wait_idle()
 counting = source_bpf.Counting()
 lab.submit("-d", "all", "-r", "all", "-n", 20, "-p", 2, "-w")

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -66,6 +67,20 @@ int gpumon_source_processors(void)
 	return n < 1 ? 1 : n;
 }
 
+bool gpumon_source_preempted(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	/*
+	 * Tracepoints called their probes without preemption until they did so under SRCU, in 7.0.
+	 * A twin that is not needed does no harm: where in doubt, there is one.
+	 */
+	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return true;
+	return major > 6 || (major == 6 && minor > 12);
+}
+
 int gpumon_source_processes(struct gpumon_model *model, const struct source_process *processes,
 			    unsigned int known)
 {
@@ -111,6 +126,9 @@ static void attach_hook(struct source_hook *hook)
 	else
 		link = bpf_program__attach_kprobe(hook->program, false, hook->name);
 	if (link) {
+		if (hook->twin)
+			hook->twin_link =
+				bpf_program__attach_raw_tracepoint(hook->twin, hook->name);
 		hook->link = link;
 		hook->state = GPUMON_ATTACH_STATE_ATTACHED;
 		hook->reason[0] = '\0';
@@ -157,8 +175,9 @@ static void attach_group(struct source_group *group)
 static void detach_group(struct source_group *group)
 {
 	for (size_t i = 0; i < group->type->n_hooks; i++) {
+		bpf_link__destroy(group->hooks[i].twin_link);
 		bpf_link__destroy(group->hooks[i].link);
-		group->hooks[i].link = NULL;
+		group->hooks[i].link = group->hooks[i].twin_link = NULL;
 	}
 	if (group->skeleton)
 		group->type->unload(group);
@@ -292,14 +311,23 @@ static struct gpumon_value count_if(bool known, uint64_t count)
 }
 
 /* Calls of a program that the kernel left out because it was running there already. */
-static uint64_t recursion_of(const struct source_hook *hook)
+static uint64_t left_out(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 size = sizeof(info);
 
-	if (!hook->program || bpf_obj_get_info_by_fd(bpf_program__fd(hook->program), &info, &size))
+	if (!program || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
 		return 0;
 	return info.recursion_misses;
+}
+
+/* No more can be lost than were left out of both. */
+static uint64_t recursion_of(const struct source_hook *hook)
+{
+	uint64_t lost = left_out(hook->program);
+	uint64_t twin = hook->twin_link ? left_out(hook->twin) : lost;
+
+	return twin < lost ? twin : lost;
 }
 
 static int fill_probe(const struct source_group *group, const struct source_hook *hook,
@@ -325,8 +353,7 @@ static int fill_probe(const struct source_group *group, const struct source_hook
 	probe->dropped.unreadable = gpumon_value_of(now.unreadable);
 	probe->dropped.recursion = gpumon_value_of(recursion);
 	probe->dropped.missed = gpumon_value_of(0);
-	probe->seen =
-		gpumon_value_of(now.recorded + now.table_full + now.unreadable + recursion);
+	probe->seen = gpumon_value_of(now.recorded + now.table_full + now.unreadable + recursion);
 	return probe->name && probe->module && probe->reason ? 0 : -1;
 }
 

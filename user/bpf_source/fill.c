@@ -116,8 +116,8 @@ int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct
 	ring->clock_backwards = gpumon_value_of(w[SOURCE_RING_BACKWARDS]);
 	if (known) {
 		ring->queue_depth = gpumon_value_of(from->queued);
-		ring->queue_depth_max = gpumon_value_of(
-			at_least(w[SOURCE_RING_QUEUE_DEPTH_MAX], from->queued));
+		ring->queue_depth_max =
+			gpumon_value_of(at_least(w[SOURCE_RING_QUEUE_DEPTH_MAX], from->queued));
 		ring->hw_depth = gpumon_value_of(from->running);
 		ring->hw_depth_max =
 			gpumon_value_of(at_least(w[SOURCE_RING_HW_DEPTH_MAX], from->running));
@@ -163,8 +163,7 @@ int gpumon_source_process(struct gpumon_model *model, const struct source_proces
 			return -1;
 		process->pid = gpumon_value_of(from->pid);
 		process->start_ns = gpumon_value_of(from->start_ns);
-		process->cgroup_id =
-			(struct gpumon_value){ from->cgroup_id, from->cgroup_id != 0 };
+		process->cgroup_id = (struct gpumon_value){ from->cgroup_id, from->cgroup_id != 0 };
 		process->comm = strndup(from->comm, sizeof(from->comm));
 		if (!process->comm)
 			return -1;

@@ -23,12 +23,12 @@ struct column {
 	int word;
 };
 
-#define COUNTER(_name, _word)                                                          \
-	{                                                                              \
+#define COUNTER(_name, _word)                                                    \
+	{                                                                        \
 		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .word = _word \
 	}
-#define UNKNOWN(_name, _kind)                                                          \
-	{                                                                              \
+#define UNKNOWN(_name, _kind)                                                   \
+	{                                                                       \
 		.name = _name, .kind = GPUMON_COLUMN_KIND_##_kind, .word = NONE \
 	}
 

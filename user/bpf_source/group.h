@@ -19,7 +19,9 @@
  * @optional: the group is attached without it
  * @without: what is not known then, NULL where another hook of the same counter has it
  * @program: what is attached
+ * @twin: the same once more, for what the kernel leaves out of @program; NULL for none
  * @link: where it is
+ * @twin_link: where the twin is
  * @state: enum gpumon_attach_state
  * @reason: why it is not attached
  */
@@ -31,7 +33,9 @@ struct source_hook {
 	bool optional;
 	const char *without;
 	struct bpf_program *program;
+	struct bpf_program *twin;
 	struct bpf_link *link;
+	struct bpf_link *twin_link;
 	enum gpumon_attach_state state;
 	char reason[192];
 };
@@ -95,6 +99,9 @@ extern const struct source_group_type gpumon_source_nvidia_uvm;
 
 /* Of the kernel's processors; a per-CPU value has one of each. */
 int gpumon_source_processors(void);
+
+/* Can the kernel take the processor away from a program of a tracepoint? */
+bool gpumon_source_preempted(void);
 
 /* Processes of an object's table, and whether they are there. */
 int gpumon_source_processes(struct gpumon_model *model, const struct source_process *processes,

@@ -13,10 +13,10 @@
 /* Needs the tables of the one before. */
 #include "drm_sched.skel.h"
 
-#define TRACEPOINT(_name, _counter, ...)                                                   \
-	{                                                                                  \
+#define TRACEPOINT(_name, _counter, ...)                                                    \
+	{                                                                                   \
 		.name = _name, .module = "gpu_sched", .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
-		.counter = _counter, ##__VA_ARGS__                                         \
+		.counter = _counter, ##__VA_ARGS__                                          \
 	}
 
 /* Names of 6.1 and 6.12, and of 7. */
@@ -52,6 +52,7 @@ static int load(struct source_group *group)
 	if (!bpf)
 		return -errno;
 	bpf->rodata->with_events = group->with_events;
+	bpf->rodata->twins = gpumon_source_preempted();
 	result = bpf_map__reuse_fd(bpf->maps.events, group->events_fd);
 	if (!result)
 		result = drm_sched_bpf__load(bpf);
@@ -69,7 +70,16 @@ static int load(struct source_group *group)
 			[SOURCE_SCHED_FINI] = bpf->progs.fini,
 		};
 
+		/* Fences signal with interrupts off: nothing comes between. */
+		struct bpf_program *twins[SOURCE_SCHED_PROBES] = {
+			[SOURCE_SCHED_QUEUE] = bpf->progs.queue_twin,
+			[SOURCE_SCHED_RUN] = bpf->progs.run_twin,
+			[SOURCE_SCHED_WAIT] = bpf->progs.wait_twin,
+		};
+
 		group->hooks[i].program = programs[group->hooks[i].counter];
+		if (bpf->rodata->twins)
+			group->hooks[i].twin = twins[group->hooks[i].counter];
 	}
 	group->skeleton = bpf;
 	group->probes = bpf->bss->probes;

@@ -56,8 +56,7 @@ static int fill(struct source_group *group, unsigned int parts, struct gpumon_mo
 	struct drm_vblank_bpf *bpf = group->skeleton;
 
 	for (unsigned int i = 0; i < SOURCE_CRTCS && parts & GPUMON_PART_STATISTICS; i++) {
-		if (bpf->bss->crtcs[i].ready &&
-		    gpumon_source_crtc(model, i, &bpf->bss->crtcs[i]))
+		if (bpf->bss->crtcs[i].ready && gpumon_source_crtc(model, i, &bpf->bss->crtcs[i]))
 			return -1;
 	}
 	return 0;

@@ -48,6 +48,7 @@ static int load(struct source_group *group)
 	if (!bpf)
 		return -errno;
 	bpf->rodata->with_events = group->with_events;
+	bpf->rodata->twins = gpumon_source_preempted();
 	bpf->rodata->page_size = (__u64)sysconf(_SC_PAGESIZE);
 	result = bpf_map__reuse_fd(bpf->maps.events, group->events_fd);
 	if (!result)
@@ -59,6 +60,10 @@ static int load(struct source_group *group)
 	group->hooks[0].program = bpf->progs.sys_enter;
 	group->hooks[1].program = bpf->progs.sys_exit;
 	group->hooks[2].program = bpf->progs.xid;
+	if (bpf->rodata->twins) {
+		group->hooks[0].twin = bpf->progs.sys_enter_twin;
+		group->hooks[1].twin = bpf->progs.sys_exit_twin;
+	}
 	group->skeleton = bpf;
 	group->probes = bpf->bss->probes;
 	group->events = &bpf->bss->event_counts;

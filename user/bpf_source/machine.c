@@ -149,9 +149,9 @@ void gpumon_source_alive(struct gpumon_model *model, const char *root,
 
 			if (process->pid.v != from->pid || process->start_ns.v != from->start_ns)
 				continue;
-			process->alive = gpumon_value_of(
-				start_of(root, from->pid, &ticks) &&
-				ticks == from->start_boottime_ns / TICK_NS);
+			process->alive =
+				gpumon_value_of(start_of(root, from->pid, &ticks) &&
+						ticks == from->start_boottime_ns / TICK_NS);
 			if (process->alive.v)
 				read_comm(root, from->pid, &process->comm);
 		}
