@@ -173,6 +173,33 @@ var r = overflow(); click(all()[1].g); return r.concat(overflow());""", size)
 
 
 @test
+def nothing_overlaps():
+    """Title, search, result, hint and legend lie beside each other in any window"""
+    for name in ["training.svg", "training.html"]:
+        for size in ["1900,800", "700,800", "480,800"]:
+            answer = run(name, """
+type("a");
+var svg = document.querySelector("svg.gpumon-flame");
+var parts = [".title", ".subtitle:not(.found)", ".losses", ".hint", ".found", ".legend .entry", ".legend .narrow", "input"]
+	.flatMap(function (selector) { return Array.from(svg.querySelectorAll(selector)); })
+	.filter(function (e) { return getComputedStyle(e).visibility !== "hidden" && (e.textContent || e.tagName === "input"); })
+	.map(function (e) { var b = e.getBoundingClientRect(); return [e.getAttribute("class") || e.tagName, b.left, b.top + 2, b.right, b.bottom - 2]; });
+var frame = svg.getBoundingClientRect(), bad = [], last = 0;
+all().forEach(function (f) { if (seen(f)) last = Math.max(last, f.rect.getBoundingClientRect().bottom); });
+parts.forEach(function (a, i) {
+	if (a[1] < frame.left || a[3] > frame.right + 1 || a[4] > frame.bottom)
+		bad.push(a[0] + " is outside");
+	if (/entry|narrow/.test(a[0]) && a[2] < last - 2)
+		bad.push(a[0] + " lies on frames");
+	parts.slice(i + 1).forEach(function (b) {
+		if (a[1] < b[3] && b[1] < a[3] && a[2] < b[4] && b[2] < a[4])
+			bad.push(a[0] + " on " + b[0]); });
+});
+return bad.concat(parts.length > 8 ? [] : ["few parts"]);""", size)
+            equal(answer, [], f"{name} at {size}")
+
+
+@test
 def hostile():
     """Names stay names in pictures and pages, and none becomes a script"""
     for name in ["hostile.html", "huge.svg", "empty.html"]:

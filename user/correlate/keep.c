@@ -107,15 +107,6 @@ static uint64_t *find_addresses(const struct gpumon_tables_process *process, siz
 	return addresses;
 }
 
-/* "libfoo.so+0x123" is what is said where there is no name. */
-static bool is_name(const struct gpumon_symbol *symbol)
-{
-	size_t length = strlen(symbol->module);
-
-	return strncmp(symbol->function, symbol->module, length) != 0 ||
-	       strncmp(symbol->function + length, "+0x", 3) != 0;
-}
-
 /* A time in an epoch, when all was mapped that was mapped in it. */
 static uint64_t time_of(const struct gpumon_tables_process *process, uint32_t epoch)
 {
@@ -137,7 +128,7 @@ static int write_names(FILE *out, const struct gpumon_tables_process *process)
 			unsigned int n = gpumon_symbols_find(process->symbols, addresses[i],
 							     time_ns, found, INLINED_MAX);
 
-			if (n && is_name(&found[0]))
+			if (n && gpumon_symbol_is_name(&found[0]))
 				gpumon_kept_write(out, addresses[i], epoch, found, n);
 		}
 	}

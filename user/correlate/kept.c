@@ -30,6 +30,14 @@ struct gpumon_kept {
 	uint32_t room;
 };
 
+bool gpumon_symbol_is_name(const struct gpumon_symbol *symbol)
+{
+	size_t length = strlen(symbol->module);
+
+	return strncmp(symbol->function, symbol->module, length) != 0 ||
+	       strncmp(symbol->function + length, "+0x", 3) != 0;
+}
+
 /* --- writing */
 
 static void write_field(FILE *out, const char *text, char end)

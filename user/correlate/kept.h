@@ -41,6 +41,9 @@ unsigned int gpumon_kept_find(const struct gpumon_kept *kept, uint64_t address, 
 			      struct gpumon_symbol *found, unsigned int room);
 void gpumon_kept_free(struct gpumon_kept *kept);
 
+/* Not "libfoo.so+0x123", which is said where there is no name. */
+bool gpumon_symbol_is_name(const struct gpumon_symbol *symbol);
+
 /**
  * gpumon_kept_write - an address, and the functions there
  * @out: file, empty before the first

@@ -203,8 +203,7 @@ static int end_process(struct gpumon_tables_process *process, const char *symbol
 	char perf_map[4096];
 
 	find_perf_map(process, path, perf_map, sizeof(perf_map));
-	/* Who says where the files are wants these. */
-	if (!symbol_root && process->name) {
+	if (process->name) {
 		char kept[4096];
 
 		snprintf(kept, sizeof(kept), "%s/%s" GPUMON_KEPT_SUFFIX, path, process->name);

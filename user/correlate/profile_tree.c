@@ -175,14 +175,29 @@ static int add_python(struct gpumon_tree *tree, const struct gpumon_tables_proce
 			 file ? base_name(file) : "", file ? file : "", frame ? frame->line : 0);
 }
 
+/* Where somebody says where the files are, what they say counts more than what is kept. */
+static unsigned int find_symbols(const struct gpumon_tree *tree,
+				 const struct gpumon_tables_process *process, uint64_t address,
+				 uint32_t epoch, uint64_t time_ns, struct gpumon_symbol *found)
+{
+	unsigned int count = 0;
+
+	if (tree->tables->symbol_root) {
+		count = gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+		if (gpumon_symbol_is_name(&found[0]))
+			return count;
+	}
+	count = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
+	return count ? count :
+		       gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+}
+
 static int add_native(struct gpumon_tree *tree, const struct gpumon_tables_process *process,
 		      uint64_t address, uint32_t epoch, uint64_t time_ns)
 {
 	struct gpumon_symbol found[INLINED_MAX];
-	unsigned int count = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
+	unsigned int count = find_symbols(tree, process, address, epoch, time_ns, found);
 
-	if (!count)
-		count = gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
 	/* Without inlined ones what remains is the function that has the code. */
 	for (unsigned int i = tree->options.no_inline && count ? count - 1 : 0; i < count; i++) {
 		if (add_frame(tree, GPUMON_NODE_FUNCTION, found[i].function, found[i].module,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 (function () {
 	"use strict";
-	const shownRows = 40;
+	const shownRows = 15;
 
 	for (const svg of document.querySelectorAll("svg.gpumon-flame"))
 		gpumonFlame(svg);
