@@ -244,4 +244,33 @@ return r;""")
     assert re.fullmatch(r"at [\d.]+\u00a0ms: \d+% busy.*", answer["tip"]), answer["tip"]
 
 
+@test
+def timeline():
+    """A part of the report's timeline that is dragged over is shown, and all of it again"""
+    answer = run("training.html", """
+var area = document.querySelector(".area"), box = area.getBoundingClientRect(), svg = area.querySelector("svg");
+var all = svg.getAttribute("viewBox"), ticks = document.querySelector(".axis div").innerHTML;
+function pointer(kind, part) { area.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1,
+	clientX: box.left + part * box.width, clientY: box.top + 5 })); }
+function tip(part) { area.dispatchEvent(new MouseEvent("mousemove", { bubbles: true,
+	clientX: box.left + part * box.width, clientY: box.top + 5 })); return document.querySelector("div.tip").textContent; }
+var r = { before: tip(0.75) };
+pointer("pointerdown", 0.5); pointer("pointerup", 0.75);
+r.part = svg.getAttribute("viewBox").split(" ").map(Number); r.all = all.split(" ").map(Number);
+r.after = tip(0.999); r.labels = Array.from(document.querySelectorAll(".axis i")).map(function (i) { return i.textContent; });
+r.left = Array.from(document.querySelectorAll(".axis i")).map(function (i) { return parseFloat(i.style.left); });
+pointer("pointerdown", 0.5); pointer("pointerup", 0.5); r.click = svg.getAttribute("viewBox").split(" ").map(Number);
+area.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+r.back = svg.getAttribute("viewBox") === all && document.querySelector(".axis div").innerHTML === ticks;
+return r;""")
+    bins = answer["all"][2]
+    assert abs(answer["part"][0] - bins / 2) <= 1 and abs(answer["part"][2] - bins / 4) <= 2, answer
+    equal(answer["click"], answer["part"], "a click is no drag")
+    assert answer["back"], "all of it is not as it was"
+    assert 3 <= len(answer["labels"]) <= 8 and all(0 <= x <= 100 for x in answer["left"]), answer
+    # The same time under the right end as was at three quarters.
+    before, after = (float(answer[key].split()[1]) for key in ("before", "after"))
+    assert abs(before - after) < before / 100, (answer["before"], answer["after"])
+
+
 check.main("browser")
