@@ -114,9 +114,11 @@ def compare(mode):
     matched = by["stack"] + by["graph_node"]
     check(matched == sum(by.values()), f"{label}: every kernel has a stack", by)
     share = python_share(profile)
-    check(share > 0.99, f"{label}: Python functions above the GPU time", f"{share:.4f}")
+    # What goes backward is launched by a thread of C++.
+    check(share > (0.3 if mode == "train" else 0.99),
+          f"{label}: Python functions above the GPU time", f"{share:.4f}")
     check(not answers.lost(profile), f"{label}: nothing lost", answers.lost(profile) or "")
-    if mode != "compile":
+    if mode in ("eager", "graph"):
         check_marks(label, profile)
     check(run.bytes <= 300000, f"{label}: the capture to be kept is small", run.bytes)
     figure(f"torch.{mode}", {
@@ -127,6 +129,10 @@ def compare(mode):
 
 def step_eager():
     compare("eager")
+
+
+def step_train():
+    compare("train")
 
 
 def step_graph():
@@ -152,5 +158,5 @@ def step_whole():
           answers.lost(run.profile) or "")
 
 
-STEPS = [("torch-eager", step_eager, 200), ("torch-graph", step_graph, 150),
+STEPS = [("torch-eager", step_eager, 200), ("torch-train", step_train, 150), ("torch-graph", step_graph, 150),
          ("torch-compile", step_compile, 200), ("torch-whole", step_whole, 150)]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """A transformer layer in PyTorch: the program that is recorded and measured. Needs torch.
 
-    torch_layer.py MODE STEPS [--profile FILE]    MODE: eager, graph, compile
+    torch_layer.py MODE STEPS [--profile FILE]    MODE: eager, train, graph, compile
     torch_layer.py serve                          for bench: processes that are told what to do
 
 What is compared runs between cudaProfilerStart and cudaProfilerStop, or, with
@@ -123,7 +123,26 @@ def make(size="small"):
             torch.randn(batch, length, width, device="cuda", dtype=kind))
 
 
+def learn_step(model, optimizer, x):
+    optimizer.zero_grad()
+    model(x).square().mean().backward()
+    optimizer.step()
+
+
+def train(steps, path):
+    model, x = make()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    for _ in range(3):
+        learn_step(model, optimizer, x)
+    with Region(path):
+        for _ in range(steps):
+            learn_step(model, optimizer, x)
+
+
 def run(mode, steps, path):
+    if mode == "train":
+        train(steps, path)
+        return
     model, x = make()
     step = train_step
     with torch.no_grad():
