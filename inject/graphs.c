@@ -9,7 +9,15 @@
 
 #include "callbacks.h"
 #include "graphs.h"
+#include "session.h"
 #include "subscribe.h"
+
+#if CUPTI_API_VERSION >= 130000
+_Static_assert((int)CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED == INJECT_GRAPH_NODE_UPDATED &&
+		       (int)CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS ==
+			       INJECT_GRAPH_NODE_SET_PARAMS,
+	       "as CUPTI has them");
+#endif
 
 static uint64_t node_id(CUgraphNode node)
 {
@@ -54,6 +62,31 @@ static void made_node(struct inject_thread *thread, const CUpti_GraphData *data,
 		inject_append(thread, &record);
 }
 
+/* Nodes that were given other parameters: of cudaGraphExecUpdate, of cudaGraphExecKernelNodeSetParams. */
+static _Atomic uint64_t updates[2];
+
+void inject_graphs_begin(void)
+{
+	atomic_store(&updates[0], 0);
+	atomic_store(&updates[1], 0);
+}
+
+/*
+ * A node's kernel is told with the same id before and after, so that one stack for it is all that
+ * can be right: where it was made. What was done since is at least told.
+ */
+void inject_graphs_end(struct inject_thread *thread)
+{
+	uint64_t updated = atomic_load(&updates[0]), set = atomic_load(&updates[1]);
+
+	if (updated || set)
+		inject_session_note(
+			thread,
+			"nodes of graphs were changed after they were made, %llu times by an update of the "
+			"whole graph, %llu times alone: their work is shown where the nodes were made",
+			(unsigned long long)updated, (unsigned long long)set);
+}
+
 static void end_context(struct inject_thread *thread, CUcontext context)
 {
 	struct gpumon_record_context record = {
@@ -81,6 +114,11 @@ void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 		break;
 	case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
 		made_node(thread, data->resourceDescriptor, true);
+		break;
+	case INJECT_GRAPH_NODE_UPDATED:
+	case INJECT_GRAPH_NODE_SET_PARAMS:
+		atomic_fetch_add_explicit(&updates[id - INJECT_GRAPH_NODE_UPDATED], 1,
+					  memory_order_relaxed);
 		break;
 	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
 		inject_subscribe_unified_memory(thread);

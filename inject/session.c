@@ -5,6 +5,7 @@
 
 #include "activity.h"
 #include "convert.h"
+#include "graphs.h"
 #include "intern.h"
 #include "names.h"
 #include "nvtx.h"
@@ -115,6 +116,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	inject_session.stack_depth = settings->stack_depth;
 	inject_mappings_reset();
 	inject_convert_reset();
+	inject_graphs_begin();
 	atomic_fetch_add(&inject_session.generation, 1);
 	inject_session.map = *map;
 	atomic_store(&inject_session.is_open, true);
@@ -181,6 +183,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 	}
 	if (recorder_lives) {
 		inject_names_refresh(thread);
+		inject_graphs_end(thread);
 		inject_mappings_write(thread);
 		if (atomic_load(&inject_session.recording))
 			write_window(thread, true, reason);

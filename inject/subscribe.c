@@ -5,6 +5,7 @@
 
 #include "activity.h"
 #include "callbacks.h"
+#include "graphs.h"
 #include "nvtx.h"
 #include "session.h"
 #include "settings.h"
@@ -234,6 +235,9 @@ void inject_subscribe_always(struct inject_thread *thread, bool at_start)
 			true, "nodes of graphs");
 	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
 			true, "clones of nodes of graphs");
+	/* Of a CUPTI that has them. */
+	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, INJECT_GRAPH_NODE_UPDATED, true, NULL);
+	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, INJECT_GRAPH_NODE_SET_PARAMS, true, NULL);
 	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true,
 			"the begin of contexts");
 	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE,

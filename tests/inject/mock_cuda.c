@@ -393,6 +393,18 @@ void mock_nvtx(unsigned int id, const char *name, const void *parameters, const 
 		hooks->nvtx(id, name, parameters, result);
 }
 
+/* As cudaGraphExecUpdate and cudaGraphExecKernelNodeSetParams do, of each node. */
+void mock_change_nodes(CUgraphExec exec, bool alone)
+{
+	struct mock_graph *graph = (void *)exec;
+	unsigned int i;
+
+	for (i = 0; i < graph->count && hooks; i++)
+		hooks->resource(alone ? CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS :
+					CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
+				NULL, (CUgraph)graph, (CUgraphNode)&graph->nodes[i], NULL);
+}
+
 void mock_context(bool ends)
 {
 	if (hooks)

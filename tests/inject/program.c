@@ -23,6 +23,7 @@
 
 void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result);
 void mock_context(bool ends);
+void mock_change_nodes(CUgraphExec exec, bool alone);
 
 static const dim3 one = { 1, 1, 1 };
 
@@ -148,7 +149,7 @@ static void pause_ms(unsigned int ms)
 	usleep(ms * 1000);
 }
 
-static void run_graph(unsigned int launches)
+static void run_graph(unsigned int launches, bool change)
 {
 	cudaStream_t stream;
 	cudaGraphExec_t exec;
@@ -164,8 +165,11 @@ static void run_graph(unsigned int launches)
 	launch_here("not captured", NULL);
 	cudaStreamEndCapture(stream, &graph);
 	cudaGraphInstantiateWithFlags(&exec, graph, 0);
-	for (i = 0; i < launches; i++)
+	for (i = 0; i < launches; i++) {
 		cudaGraphLaunch(exec, stream);
+		if (change)
+			mock_change_nodes((CUgraphExec)exec, i % 2);
+	}
 }
 
 static void run_fork(unsigned int count, char **argv)
@@ -342,7 +346,9 @@ int main(int argc, char **argv)
 		for (i = 0; i < count; i++)
 			run_threads(4, more);
 	} else if (strcmp(what, "graph") == 0) {
-		run_graph(count);
+		run_graph(count, false);
+	} else if (strcmp(what, "changed-graph") == 0) {
+		run_graph(count, true);
 	} else if (strcmp(what, "fork") == 0) {
 		run_fork(count, argv);
 	} else if (strcmp(what, "kill") == 0 || strcmp(what, "_exit") == 0) {

@@ -164,6 +164,22 @@ def test_graphs():
                 expect(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
 
 
+def test_changed_graphs():
+    """nodes that are changed after they were made keep their stack, and it is said how often"""
+    run = Run("changed-graph", 20)
+    records = compare_all(run, run.only())
+    notes = [records["strings"][n.text] for n in records["note"]]
+    equal(len(notes), 1, f"notes: {notes}")
+    expect("30 times by an update of the whole graph, 30 times alone" in notes[0], notes[0])
+    nodes = {n.node: n for n in records["graph_node"]}
+    ran = [k for k in records["kernel"] if k.node]
+    equal(len(ran), 40, "kernels of the graph")
+    for kernel in ran:
+        expect(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
+    run = Run("graph", 5)
+    equal(run.only().records()["note"], [], "notes without a change")
+
+
 def test_odd_ones():
     """failed launches, kernels of CUDA itself, one that never ends, a context that does"""
     run = Run("odd", 30)
