@@ -8,9 +8,6 @@
  */
 #include "source_process.bpf.h"
 
-#include <linux/ptrace.h>
-#include <bpf/bpf_tracing.h>
-
 #define MINOR_BITS 20
 #define FILE_TYPE  0170000
 #define CHARACTER  0020000

@@ -13,23 +13,6 @@ from gpumon_netlink import Gpumon
 
 COUNTERS = ("live", "queued", "run", "done", "errors", "killed", "dependency_waits", "untracked",
             "jobs_table_full")
-# Both take their own time at the same tracepoint, one after the other: what one of them is
-# behind at the end of a latency it was behind at its beginning, but for interrupts and cold
-# caches in between, and under emulation the host's scheduler. On average of all jobs:
-NEAR_NS = 200000
-
-
-def near(ours, theirs, what):
-    lab.equal(ours["count"], theirs["count"], "count of " + what)
-    lab.equal(sum(b["count"] for b in ours["buckets"]), ours["count"], "buckets of " + what)
-    if not ours["count"]:
-        return
-    each = abs(ours["sum"] - theirs["sum"]) / ours["count"]
-    print("    %s: %d values, mean %.1f us, %.1f us apart" %
-          (what, ours["count"], ours["sum"] / ours["count"] / 1e3, each / 1e3))
-    lab.within(each, 0, NEAR_NS, "mean difference of " + what)
-    lab.within(ours["min"], 0, ours["sum"] // ours["count"], "min of " + what)
-    lab.within(ours["max"], ours["sum"] // ours["count"], ours["sum"], "max of " + what)
 
 
 def agree(bpf, module):
@@ -40,7 +23,8 @@ def agree(bpf, module):
         for column in COUNTERS:
             lab.equal(row[column], theirs[key][column], "%s of %s" % (column, key))
         for latency in ("queue_ns", "run_ns"):
-            near(row[latency], theirs[key][latency], "%s of %s/%s" % (latency, *key))
+            source_bpf.near(row[latency], theirs[key][latency],
+                            "%s of %s/%s" % (latency, *key))
         for depth in ("queue_depth", "hw_depth"):
             lab.equal(row[depth]["now"], theirs[key][depth]["now"], "%s of %s" % (depth, key))
             lab.equal(row[depth]["histogram"]["count"], theirs[key][depth]["histogram"]["count"],
@@ -96,6 +80,7 @@ counting = source_bpf.Counting()
 lab.submit("-d", "all", "-r", "all", "-n", 20, "-p", 2, "-w")
 lab.wait_idle()
 document = counting.end()
+source_bpf.lossless(document)
 against_mock(document, before)
 lab.equal(source_bpf.group(document, "drm_sched")["state"], "attached", "group")
 lab.equal(len(source_bpf.attached(document, "drm_sched")), 6, "attached probes")
@@ -124,6 +109,19 @@ lab.check(done.stdout.endswith("said\n") and not done.stderr, "the command's own
 with open(path) as f:
     document = json.load(f)
 lab.equal(source_bpf.rings(document)["mock_gpu.0", "ring1"]["queued"], 17, "jobs of the command")
+
+lab.step("the module's numbers around a command are a difference")
+lab.load_gpumon()
+lab.submit("-d", 0, "-r", 1, "-n", 5, "-w")
+done = lab.run(source_bpf.TOOL, "stat", "--source=module", "--json", "-o", path, "--",
+               lab.BUILD + "/mock_submit", "-d", "0", "-r", "1", "-n", "9", "-w", timeout=120)
+with open(path) as f:
+    document = json.load(f)
+lab.equal(source_bpf.rings(document)["mock_gpu.0", "ring1"]["queued"], 9, "jobs of the command")
+lab.check(document["gpumon"]["interval_ns"], "it is a difference")
+done = lab.run(source_bpf.TOOL, "stat", "--json", "-d", "300ms", timeout=120)
+lab.within(json.loads(done.stdout)["gpumon"]["interval_ns"], 300000000, 60000000000, "--duration")
+lab.rmmod("gpumon")
 
 lab.step("a driver that comes while it counts")
 lab.rmmod("mock_gpu", "gpu_sched")

@@ -36,7 +36,12 @@ class Trace:
 
         def ready():
             lab.equal(self.process.poll(), None, "trace has ended")
-            links = [os.readlink(folder + "/" + fd) for fd in os.listdir(folder)]
+            links = []
+            for fd in os.listdir(folder):
+                try:
+                    links.append(os.readlink(folder + "/" + fd))
+                except FileNotFoundError:
+                    continue
             return sum("eventpoll" in link for link in links) >= 2
         lab.until(ready, "trace by BPF has begun", 60)
         return self

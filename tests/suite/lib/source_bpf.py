@@ -90,6 +90,30 @@ def table(document, name_of_group, name, *labels):
     return rows
 
 
+# What one value of a latency may be apart, in the middle and on average. Each source takes its
+# own time at a place of its own; what comes in between is some instructions, but under emulation
+# the host may take a processor away there for long: hence the second, and a second in all.
+NEAR_NS, NEAR_ON_AVERAGE_NS, AWAY_NS = 200000, 500000, 1000000000
+
+
+def near(ours, theirs, what):
+    """Two histograms of the same: values are exactly as many, and nearly as long."""
+    lab.equal(ours["count"], theirs["count"], "count of " + what)
+    lab.equal(sum(b["count"] for b in ours["buckets"]), ours["count"], "buckets of " + what)
+    if not ours["count"]:
+        return
+    apart = ours["sum"] - theirs["sum"]
+    print("    %s: %d values, mean %.1f us, %.1f us apart" %
+          (what, ours["count"], ours["sum"] / ours["count"] / 1e3, apart / ours["count"] / 1e3))
+    lab.within(abs(apart), 0, ours["count"] * NEAR_ON_AVERAGE_NS + AWAY_NS, "sums apart, of " + what)
+    # In a histogram a value is known to a quarter, and so is each half.
+    lab.within(ours["p50"], theirs["p50"] * 0.7 - NEAR_NS, theirs["p50"] * 1.4 + NEAR_NS,
+               "middle of " + what)
+    mean = ours["sum"] // ours["count"]
+    lab.within(ours["min"], 0, mean, "min of " + what)
+    lab.within(ours["max"], mean, ours["sum"], "max of " + what)
+
+
 def same_keys(ours, theirs, what):
     """Both sources have the same schema: each key of one is in the other, at any depth."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
