@@ -248,6 +248,10 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 		ret = read_model(source, settings, &before, err);
 	if (!ret)
 		ret = gpumon_stat_window_start(window, err);
+	/* From here on a signal only ends the counting. */
+	if (!ret && !settings->duration_ns && !settings->program)
+		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
+		      context->err);
 	if (!ret) {
 		gpumon_stat_window_wait(window, UINT64_MAX);
 		ret = source->bpf ? stat_once(context, source, settings, term, err) :
@@ -278,9 +282,6 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 	}
 	if (source->bpf && settings->reset)
 		return gpumon_source_reset(source, NULL, err);
-	if (source->bpf && !windowed && !settings->interval_ns)
-		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
-		      context->err);
 	if (settings->interval_ns)
 		return stat_repeat(context, source, settings, &term, window, err);
 	if (windowed || source->bpf)
