@@ -362,7 +362,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	if (open_events(run, err))
 		return -1;
 
-	run->options.source = run->source.bpf ? "bpf" : "kmod";
+	run->options.source = run->source.bpf ? "bpf" : NULL;
 	run->options.find_ring = find_ring;
 	run->options.find_row = find_row;
 	run->options.find_ring_data = run;
