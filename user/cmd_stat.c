@@ -150,8 +150,8 @@ static int check_group(const struct settings *settings, const struct gpumon_mode
 	if (!settings->group || gpumon_model_group(model, settings->group))
 		return 0;
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
-				"there is no group \"%.32s\": \"gpumon-user stat\" lists them",
-				settings->group);
+				"there is no group \"%.32s\"%s: \"gpumon-user stat\" lists them",
+				settings->group, model->info.source ? " by BPF" : "");
 }
 
 /* The running period, or with --reset the one that is closed by it. */
@@ -273,7 +273,8 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 	gpumon_term_get(&term, settings->out);
 	/* Before a reset: a wrong name must not cost the counts. */
 	if (settings->group) {
-		ret = gpumon_source_read(source, GPUMON_PART_GROUPS, 0, &groups, err);
+		ret = gpumon_source_read(source, GPUMON_PART_INFO | GPUMON_PART_GROUPS, 0, &groups,
+					 err);
 		if (!ret)
 			ret = check_group(settings, &groups, err);
 		gpumon_model_free(&groups);
