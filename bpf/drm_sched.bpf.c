@@ -37,6 +37,10 @@ struct source_ring rings[SOURCE_RINGS];
 struct source_scheduler schedulers[SOURCE_SCHEDULERS];
 struct source_job jobs[SOURCE_JOBS];
 
+/* Keys of jobs for which the first program of two found no room just now. */
+#define NO_ROOM 1024
+volatile __u64 no_room[NO_ROOM];
+
 /* What the finished fences of the scheduler are known by, learned from the first job. */
 volatile __u64 finished_ops;
 
@@ -190,6 +194,21 @@ INLINE void job_release(struct source_job *job, __u64 key)
 	__sync_val_compare_and_swap(&job->key, key, 0);
 }
 
+/* From one program to its twin, in place of an entry. */
+INLINE bool no_room_for(__u64 key, bool twin)
+{
+	volatile __u64 *mark = &no_room[job_place(key, 0) & (NO_ROOM - 1)];
+
+	if (!twin) {
+		*mark = key;
+		return false;
+	}
+	if (*mark != key)
+		return false;
+	*mark = 0;
+	return true;
+}
+
 INLINE __u64 job_elapsed(const struct source_job *job, __u64 now, __u64 *words)
 {
 	__u64 elapsed = now - job->time_ns;
@@ -257,8 +276,7 @@ INLINE __u32 ring_of_untracked(struct drm_sched_fence *s_fence)
 
 /*
  * All programs of a tracepoint have run before the scheduler goes on with the job, so that
- * its entry says to the twin whether the first has counted this step. Where there is no room
- * for an entry, the twin leaves it at that.
+ * its entry says to the twin whether the first has counted this step.
  */
 INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
@@ -269,7 +287,7 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	struct source_job *job;
 	__u32 ring, process, depth;
 
-	if (twin && job_find(key))
+	if (twin && (job_find(key) || no_room_for(key, true)))
 		return 0;
 	ring = ring_of(BPF_CORE_READ(sched_job, sched));
 	learn_ops(s_fence);
@@ -280,8 +298,8 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	if (!words)
 		return drop(SOURCE_SCHED_QUEUE, twin);
 	job = job_insert(key);
-	if (twin && !job)
-		return 0;
+	if (!job && !twin)
+		no_room_for(key, false);
 	add(&words[SOURCE_RING_QUEUED], 1);
 	process = process_of_current();
 	process_add(process, SOURCE_PROCESS_JOBS, 1);
@@ -325,15 +343,13 @@ INLINE bool untracked_was_counted(__u64 key, bool twin)
 {
 	struct source_job *job;
 
-	if (!twins)
-		return false;
-	job = job_insert(key);
-	if (!job)
-		return twin;
 	if (twin)
-		job_release(job, key);
-	else
+		return no_room_for(key, true);
+	job = job_insert(key);
+	if (job)
 		job->state = SOURCE_JOB_UNTRACKED;
+	else
+		no_room_for(key, false);
 	return false;
 }
 

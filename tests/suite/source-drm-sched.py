@@ -99,6 +99,25 @@ lab.check(row["untracked"] >= 3 and not row["queued"], "jobs from before: %s" % 
 lab.equal((row["queue_depth"]["now"], row["hw_depth"]["now"]), (None, None), "levels")
 lab.equal((row["queue_ns"]["count"], row["run_ns"]["count"]), (0, 0), "latencies")
 
+lab.step("more jobs in flight than fit: all are counted, some are not followed")
+before = lab.wait_idle()
+process = lab.held("-d", 1, "-r", 0, "-n", 20)
+counting = source_bpf.Counting()
+lab.submit("-d", 0, "-r", 0, "-n", 20000, "-b", 50, "--inline", "-w", timeout=120)
+holder = [lab.held("-d", 0, "-r", 1, "-n", 6000) for _ in range(3)]
+for process in [process] + holder:
+    lab.release(process)
+lab.wait_idle()
+document = counting.end()
+source_bpf.lossless(document)
+row = source_bpf.rings(document)["mock_gpu.0", "ring1"]
+mock = lab.account()["mock_gpu.0", "ring1"]
+for column in "queued", "run", "done":
+    lab.equal(row[column], mock[column] - before["mock_gpu.0", "ring1"][column], column)
+lab.check(row["jobs_table_full"] >= 18000 - 16384, "jobs that found no room: %s" % row)
+lab.equal(row["untracked"], 2 * row["jobs_table_full"], "their runs and ends are untracked")
+lab.equal(row["queue_ns"]["count"] + row["jobs_table_full"], row["queued"], "the others' latencies")
+
 lab.step("around a command: its exit status, the numbers to a file")
 path = os.environ["TMPDIR"] + "/stat.json"
 done = lab.run(source_bpf.TOOL, "stat", "--source=bpf", "--json", "-o", path, "--",
