@@ -107,6 +107,8 @@ def near(ours, theirs, what):
     lab.equal(sum(b["count"] for b in ours["buckets"]), ours["count"], "buckets of " + what)
     if not ours["count"]:
         return
+    lab.within(ours["sum"], sum(b["ge"] * b["count"] for b in ours["buckets"]),
+               sum(b["lt"] * b["count"] for b in ours["buckets"]), "sum by the buckets of " + what)
     apart = ours["sum"] - theirs["sum"]
     print("    %s: %d values, mean %.1f us, %.1f us apart" %
           (what, ours["count"], ours["sum"] / ours["count"] / 1e3, apart / ours["count"] / 1e3))
