@@ -37,6 +37,10 @@ struct source_ring rings[SOURCE_RINGS];
 struct source_scheduler schedulers[SOURCE_SCHEDULERS];
 struct source_job jobs[SOURCE_JOBS];
 
+/* Keys of jobs for which the first program of two found no room just now. */
+#define NO_ROOM 1024
+volatile __u64 no_room[NO_ROOM];
+
 /* What the finished fences of the scheduler are known by, learned from the first job. */
 volatile __u64 finished_ops;
 
@@ -168,13 +172,41 @@ INLINE struct source_job *job_insert(__u64 key)
 		    !__sync_val_compare_and_swap(&job->key, 0, key))
 			return job;
 	}
+	/* Of those that are over, whose twin was left out. */
+	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
+		struct source_job *job = &jobs[job_place(key, way)];
+		__u64 old = *(volatile __u64 *)&job->key;
+		__u32 state = *(volatile __u32 *)&job->state;
+
+		if (state < SOURCE_JOB_UNTRACKED ||
+		    __sync_val_compare_and_swap(&job->state, state, SOURCE_JOB_QUEUED) != state)
+			continue;
+		if (__sync_val_compare_and_swap(&job->key, old, key) == old)
+			return job;
+	}
 	return NULL;
 }
 
-INLINE void job_release(struct source_job *job)
+INLINE void job_release(struct source_job *job, __u64 key)
 {
+	job->state = SOURCE_JOB_QUEUED;
 	/* Whoever takes the place next writes it after the last reads here. */
-	__sync_val_compare_and_swap(&job->key, job->key, 0);
+	__sync_val_compare_and_swap(&job->key, key, 0);
+}
+
+/* From one program to its twin, in place of an entry. */
+INLINE bool no_room_for(__u64 key, bool twin)
+{
+	volatile __u64 *mark = &no_room[job_place(key, 0) & (NO_ROOM - 1)];
+
+	if (!twin) {
+		*mark = key;
+		return false;
+	}
+	if (*mark != key)
+		return false;
+	*mark = 0;
+	return true;
 }
 
 INLINE __u64 job_elapsed(const struct source_job *job, __u64 now, __u64 *words)
@@ -228,9 +260,11 @@ INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job
 
 /* --- the programs */
 
-INLINE int drop(enum source_drm_sched_probe probe)
+/* Once, not by the twin again. */
+INLINE int drop(enum source_drm_sched_probe probe, bool twin)
 {
-	add(&probes[probe].table_full, 1);
+	if (!twin)
+		add(&probes[probe].table_full, 1);
 	return 0;
 }
 
@@ -242,8 +276,7 @@ INLINE __u32 ring_of_untracked(struct drm_sched_fence *s_fence)
 
 /*
  * All programs of a tracepoint have run before the scheduler goes on with the job, so that
- * its entry says to the twin whether the first has counted this step. Where there is no room
- * for an entry, the twin leaves it at that.
+ * its entry says to the twin whether the first has counted this step.
  */
 INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
@@ -254,19 +287,19 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	struct source_job *job;
 	__u32 ring, process, depth;
 
-	if (twin && job_find(key))
+	if (twin && (job_find(key) || no_room_for(key, true)))
 		return 0;
 	ring = ring_of(BPF_CORE_READ(sched_job, sched));
 	learn_ops(s_fence);
 	if (ring >= SOURCE_RINGS)
-		return drop(SOURCE_SCHED_QUEUE);
+		return drop(SOURCE_SCHED_QUEUE, twin);
 	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
-		return drop(SOURCE_SCHED_QUEUE);
+		return drop(SOURCE_SCHED_QUEUE, twin);
 	job = job_insert(key);
-	if (twin && !job)
-		return 0;
+	if (!job && !twin)
+		no_room_for(key, false);
 	add(&words[SOURCE_RING_QUEUED], 1);
 	process = process_of_current();
 	process_add(process, SOURCE_PROCESS_JOBS, 1);
@@ -295,6 +328,7 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 SEC("raw_tp")
 int queue(struct bpf_raw_tracepoint_args *ctx)
 {
+	add(&probes[SOURCE_SCHED_QUEUE].ran, 1);
 	return job_queued(ctx, false);
 }
 
@@ -309,15 +343,13 @@ INLINE bool untracked_was_counted(__u64 key, bool twin)
 {
 	struct source_job *job;
 
-	if (!twins)
-		return false;
-	job = job_insert(key);
-	if (!job)
-		return twin;
 	if (twin)
-		job_release(job);
-	else
+		return no_room_for(key, true);
+	job = job_insert(key);
+	if (job)
 		job->state = SOURCE_JOB_UNTRACKED;
+	else
+		no_room_for(key, false);
 	return false;
 }
 
@@ -332,18 +364,18 @@ INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 
 	if (twin && job && job->state != SOURCE_JOB_QUEUED) {
 		if (job->state == SOURCE_JOB_UNTRACKED)
-			job_release(job);
+			job_release(job, key);
 		return 0;
 	}
 	if (!job && untracked_was_counted(key, twin))
 		return 0;
 	ring = job ? job->ring : ring_of_untracked(s_fence);
 	if (ring >= SOURCE_RINGS)
-		return drop(SOURCE_SCHED_RUN);
+		return drop(SOURCE_SCHED_RUN, twin);
 	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
-		return drop(SOURCE_SCHED_RUN);
+		return drop(SOURCE_SCHED_RUN, twin);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		job->time_ns = now;
@@ -366,6 +398,7 @@ INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 SEC("raw_tp")
 int run(struct bpf_raw_tracepoint_args *ctx)
 {
+	add(&probes[SOURCE_SCHED_RUN].ran, 1);
 	return job_run(ctx, false);
 }
 
@@ -375,29 +408,33 @@ int run_twin(struct bpf_raw_tracepoint_args *ctx)
 	return job_run(ctx, true);
 }
 
-SEC("raw_tp")
-int done(struct bpf_raw_tracepoint_args *ctx)
+INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
 	__u64 now = bpf_ktime_get_ns(), elapsed = 0;
 	struct drm_sched_fence *s_fence = (void *)ctx->args[0];
-	struct source_job *job = job_find(job_key(s_fence));
-	__u64 *words;
+	__u64 key = job_key(s_fence), *words;
+	struct source_job *entry = job_find(key), *job = entry;
 	__u32 ring;
 
+	if (twin && job && job->state >= SOURCE_JOB_UNTRACKED) {
+		job_release(job, key);
+		return 0;
+	}
+	if (!job && untracked_was_counted(key, twin))
+		return 0;
 	if (job && job->state != SOURCE_JOB_RUNNING) {
 		/* Its run was not seen, or nothing before it. */
 		if (job->state == SOURCE_JOB_QUEUED && job->ring < SOURCE_RINGS)
 			__sync_fetch_and_add(&rings[job->ring].queued, -1);
-		job_release(job);
 		job = NULL;
 	}
 	ring = job ? job->ring : ring_of_untracked(s_fence);
 	if (ring >= SOURCE_RINGS)
-		return drop(SOURCE_SCHED_DONE);
+		return drop(SOURCE_SCHED_DONE, twin);
 	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
-		return drop(SOURCE_SCHED_DONE);
+		return drop(SOURCE_SCHED_DONE, twin);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		observe_latency(words, elapsed, SOURCE_RING_RUN_NS, SOURCE_RING_RUN_NS_SUM,
@@ -409,9 +446,24 @@ int done(struct bpf_raw_tracepoint_args *ctx)
 	add(&words[SOURCE_RING_DONE], 1);
 	add(&probes[SOURCE_SCHED_DONE].recorded, 1);
 	event_job(GPUMON_EVENT_DONE, now, ring, job, elapsed, s_fence, 0);
-	if (job)
-		job_release(job);
+	if (entry && twins && !twin)
+		entry->state = SOURCE_JOB_DONE;
+	else if (entry)
+		job_release(entry, key);
 	return 0;
+}
+
+SEC("raw_tp")
+int done(struct bpf_raw_tracepoint_args *ctx)
+{
+	add(&probes[SOURCE_SCHED_DONE].ran, 1);
+	return job_done(ctx, false);
+}
+
+SEC("raw_tp")
+int done_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_done(ctx, true);
 }
 
 INLINE int job_waits(struct bpf_raw_tracepoint_args *ctx, bool twin)
@@ -432,11 +484,11 @@ INLINE int job_waits(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	}
 	ring = ring_of(BPF_CORE_READ(sched_job, sched));
 	if (ring >= SOURCE_RINGS)
-		return drop(SOURCE_SCHED_WAIT);
+		return drop(SOURCE_SCHED_WAIT, twin);
 	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
-		return drop(SOURCE_SCHED_WAIT);
+		return drop(SOURCE_SCHED_WAIT, twin);
 	add(&words[SOURCE_RING_WAITS], 1);
 	add(&probes[SOURCE_SCHED_WAIT].recorded, 1);
 	if (!with_events)
@@ -457,6 +509,7 @@ INLINE int job_waits(struct bpf_raw_tracepoint_args *ctx, bool twin)
 SEC("raw_tp")
 int wait(struct bpf_raw_tracepoint_args *ctx)
 {
+	add(&probes[SOURCE_SCHED_WAIT].ran, 1);
 	return job_waits(ctx, false);
 }
 
@@ -471,22 +524,22 @@ static __noinline int job_failed(__u64 address, int error)
 {
 	struct drm_sched_fence *s_fence = (void *)address;
 	__u16 type = GPUMON_EVENT_ERROR;
-	struct source_job *job = job_find(job_key(s_fence));
-	__u64 now = bpf_ktime_get_ns(), elapsed = 0, *words;
+	__u64 key = job_key(s_fence), now = bpf_ktime_get_ns(), elapsed = 0, *words;
+	struct source_job *job = job_find(key);
 	__u32 ring;
 
-	if (job && job->state == SOURCE_JOB_UNTRACKED) {
-		job_release(job);
+	if (job && job->state >= SOURCE_JOB_UNTRACKED) {
+		job_release(job, key);
 		job = NULL;
 	}
 	ring = job ? job->ring : ring_of(BPF_CORE_READ(s_fence, sched));
 
 	if (ring >= SOURCE_RINGS)
-		return drop(SOURCE_SCHED_RESULT);
+		return drop(SOURCE_SCHED_RESULT, false);
 	TESTED(ring);
 	words = words_of(ring);
 	if (!words)
-		return drop(SOURCE_SCHED_RESULT);
+		return drop(SOURCE_SCHED_RESULT, false);
 	if (error)
 		add(&words[SOURCE_RING_ERRORS], 1);
 	if (job) {
@@ -503,7 +556,7 @@ static __noinline int job_failed(__u64 address, int error)
 	if (error || job)
 		event_job(type, now, ring, job, elapsed, s_fence, error);
 	if (job)
-		job_release(job);
+		job_release(job, key);
 	return 0;
 }
 

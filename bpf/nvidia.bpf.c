@@ -8,9 +8,6 @@
  */
 #include "source_process.bpf.h"
 
-#include <linux/ptrace.h>
-#include <bpf/bpf_tracing.h>
-
 #define MINOR_BITS 20
 #define FILE_TYPE  0170000
 #define CHARACTER  0020000
@@ -62,7 +59,7 @@ struct pt_regs___kernel {
 #define ARG4(r)	  BPF_CORE_READ(r, regs[3])
 #define ARG5(r)	  BPF_CORE_READ(r, regs[4])
 #else
-#error "the numbers of system calls of this machine are to be filled in"
+#error "the numbers of system calls of this machine are to be filled in; or build with BPF=no"
 #endif
 #define NR_OPENAT2 437
 

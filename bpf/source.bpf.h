@@ -28,14 +28,14 @@ struct device {
 } KERNEL_TYPE;
 
 /* Are events wanted? Where not, the verifier takes that code away. */
-const volatile bool with_events = false;
+const volatile bool with_events;
 /*
- * Are twins of programs attached, too? Where a program can be preempted, the kernel leaves
- * out those that the next tasks of that processor would run, until it goes on. So each that
- * runs in a task is there twice, and the second counts what the first did not: only what
- * both were left out of is lost.
+ * Are twins of programs attached, too? The kernel runs a program once at a time on a processor.
+ * Where it is interrupted, or on new kernels preempted, events that come meanwhile are
+ * left out. So each is there twice, and the second counts what the first did not: only
+ * what both were left out of is lost.
  */
-const volatile bool twins = false;
+const volatile bool twins;
 /* Bytes in the ring from which on the reader is woken; it comes by itself, too. */
 const volatile __u64 wake_bytes = 256 << 10;
 
@@ -115,31 +115,35 @@ INLINE __u64 hash_name(__u64 hash, const char *name)
 	return hash;
 }
 
+/* Take the place of a key: true if it is this one's, *created if it was not before. */
+INLINE bool take(__u64 *place, __u64 key, bool *created)
+{
+	__u64 old = *(volatile __u64 *)place;
+
+	if (!old) {
+		old = __sync_val_compare_and_swap(place, 0, key);
+		*created = !old;
+	}
+	return !old || old == key;
+}
+
 /*
- * The place of a key in a table of entries that begin with their keys, taken if it is
- * not there yet. SOURCE_NONE: there is no room.
+ * The place of a key in a table of entries, which have it in "key", taken if it is not
+ * there yet. SOURCE_NONE: there is no room.
  */
-#define CLAIM(_table, _count, _key, _created)                                                    \
-	({                                                                                       \
-		__u32 _found = SOURCE_NONE;                                                      \
-		__u64 _want = (_key);                                                            \
-                                                                                                 \
-		*(_created) = false;                                                             \
-		for (__u32 _way = 0; _way < SOURCE_WAYS; _way++) {                               \
-			__u32 _i = ((__u32)(_want >> 32) + _way) & ((_count)-1);                 \
-			__u64 _old = *(volatile __u64 *)&(_table)[_i].key;                       \
-                                                                                                 \
-			if (!_old) {                                                             \
-				_old = __sync_val_compare_and_swap(&(_table)[_i].key, 0, _want); \
-				*(_created) = !_old;                                             \
-			}                                                                        \
-			if (!_old || _old == _want) {                                            \
-				_found = _i;                                                     \
-				break;                                                           \
-			}                                                                        \
-		}                                                                                \
-		_found;                                                                          \
-	})
+#define CLAIM(_table, _count, _key, _created) ({						\
+	__u32 _i, _found = SOURCE_NONE;								\
+	__u64 _want = (_key);									\
+	*(_created) = false;									\
+	for (__u32 _way = 0; _way < SOURCE_WAYS; _way++) {					\
+		_i = ((__u32)(_want >> 32) + _way) & ((_count) - 1);				\
+		if (take(&(_table)[_i].key, _want, _created)) {					\
+			_found = _i;								\
+			break;									\
+		}										\
+	}											\
+	_found;											\
+})
 
 /*
  * Behind a test that a place is there: the compiler is not to work out its address before, which

@@ -44,11 +44,13 @@
 
 /**
  * struct source_probe - what became of a program's events
+ * @ran: how often a program with a twin ran itself; 0 of others
  * @recorded: went into the statistics
  * @table_full: found no place in a table
  * @unreadable: had arguments that could not be read
  */
 struct source_probe {
+	__u64 ran;
 	__u64 recorded;
 	__u64 table_full;
 	__u64 unreadable;
@@ -170,8 +172,9 @@ struct source_scheduler {
 enum source_job_state {
 	SOURCE_JOB_QUEUED,
 	SOURCE_JOB_RUNNING,
-	/* Its queueing was not seen: a word from one program of its run to the twin. */
+	/* Words from one program to its twin: its queueing was not seen, and it is over. */
 	SOURCE_JOB_UNTRACKED,
+	SOURCE_JOB_DONE,
 };
 
 struct source_job {
@@ -179,10 +182,11 @@ struct source_job {
 	__u64 time_ns;
 	__u32 pid;
 	__u32 tid;
-	__u16 ring;
-	__u16 state;
+	__u32 ring;
+	__u32 state;
 	/* A wait of it was counted, for the twin. */
 	__u32 waited;
+	__u32 reserved;
 	char comm[GPUMON_COMM_LEN];
 };
 

@@ -150,8 +150,8 @@ static int check_group(const struct settings *settings, const struct gpumon_mode
 	if (!settings->group || gpumon_model_group(model, settings->group))
 		return 0;
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
-				"there is no group \"%.32s\": \"gpumon-user stat\" lists them",
-				settings->group);
+				"there is no group \"%.32s\"%s: \"gpumon-user stat\" lists them",
+				settings->group, model->info.source ? " by BPF" : "");
 }
 
 /* The running period, or with --reset the one that is closed by it. */
@@ -248,6 +248,10 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 		ret = read_model(source, settings, &before, err);
 	if (!ret)
 		ret = gpumon_stat_window_start(window, err);
+	/* From here on a signal only ends the counting. */
+	if (!ret && !settings->duration_ns && !settings->program)
+		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
+		      context->err);
 	if (!ret) {
 		gpumon_stat_window_wait(window, UINT64_MAX);
 		ret = source->bpf ? stat_once(context, source, settings, term, err) :
@@ -269,7 +273,8 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 	gpumon_term_get(&term, settings->out);
 	/* Before a reset: a wrong name must not cost the counts. */
 	if (settings->group) {
-		ret = gpumon_source_read(source, GPUMON_PART_GROUPS, 0, &groups, err);
+		ret = gpumon_source_read(source, GPUMON_PART_INFO | GPUMON_PART_GROUPS, 0, &groups,
+					 err);
 		if (!ret)
 			ret = check_group(settings, &groups, err);
 		gpumon_model_free(&groups);
@@ -278,9 +283,6 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 	}
 	if (source->bpf && settings->reset)
 		return gpumon_source_reset(source, NULL, err);
-	if (source->bpf && !windowed && !settings->interval_ns)
-		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
-		      context->err);
 	if (settings->interval_ns)
 		return stat_repeat(context, source, settings, &term, window, err);
 	if (windowed || source->bpf)

@@ -79,10 +79,12 @@ static const struct gpumon_ring *find_ring(void *data, unsigned int id)
 	struct trace_run *run = data;
 	const struct gpumon_ring *ring = gpumon_model_ring(&run->rings, id);
 	uint64_t age = gpumon_monotonic_ns() - run->rings_ns;
+	/* One is there before its first event can be read: of BPF it costs nothing to look again. */
+	bool look = !ring && run->source.bpf && run->events_ns >= run->rings_ns;
 	struct gpumon_error err;
 
 	/* Numbers are used again for other rings, so a known one is looked up again, too. */
-	if (age < (ring ? RINGS_NS : RINGS_UNKNOWN_NS))
+	if (age < (ring ? RINGS_NS : RINGS_UNKNOWN_NS) && !look)
 		return ring;
 	/* Where that fails, a number is shown in place of the name. */
 	(void)read_rings(run, &err);
@@ -360,7 +362,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	if (open_events(run, err))
 		return -1;
 
-	run->options.source = run->source.bpf ? "bpf" : "kmod";
+	run->options.source = run->source.bpf ? "bpf" : NULL;
 	run->options.find_ring = find_ring;
 	run->options.find_row = find_row;
 	run->options.find_ring_data = run;

@@ -31,7 +31,7 @@
  * @held_max: records held for sorting at most
  * @jobs_max: jobs remembered for joining at most
  * @ring_width: columns for the ring, 0 for a usual width
- * @source: where records come from, as in "stat --json"; NULL is the module
+ * @source: "bpf", as in "stat --json", NULL for the module: whose lines do not say it
  * @find_ring: name of a ring by its number; NULL if unknown
  * @find_row: labels of a row of a table of statistics, with '/' between; NULL if unknown
  * @find_ring_data: for @find_ring and @find_row

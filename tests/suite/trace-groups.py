@@ -281,7 +281,7 @@ def words_match(event, line):
 
 
 # What every event of a table has in JSON, beside its words.
-COMMON = {"time_ns", "event", "source", "cpu", "group", "row", "pid", "tid", "comm"}
+COMMON = {"time_ns", "event", "cpu", "group", "row", "pid", "tid", "comm"}
 
 
 def check_json(events, wanted):

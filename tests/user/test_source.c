@@ -222,7 +222,7 @@ static void tables_have_the_modules_columns(void **state)
 
 /* --- files below a made-up root */
 
-static char root[] = "/tmp/gpumon-source-XXXXXX";
+static char root[64];
 
 static void put(const char *path, const char *text)
 {
@@ -375,12 +375,13 @@ static void doctor_says_which(void **state)
 static int make_root(void **state)
 {
 	(void)state;
+	strcpy(root, "/tmp/gpumon-source-XXXXXX");
 	return mkdtemp(root) ? 0 : -1;
 }
 
 static int remove_root(void **state)
 {
-	char command[PATH_MAX + 16];
+	char command[sizeof(root) + 16];
 
 	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", root);

@@ -321,12 +321,18 @@ static uint64_t left_out(const struct bpf_program *program)
 	return info.recursion_misses;
 }
 
-/* No more can be lost than were left out of both. */
-static uint64_t recursion_of(const struct source_hook *hook)
+static uint64_t recursion_of(const struct source_hook *hook, const struct source_probe *counts)
 {
-	uint64_t lost = left_out(hook->program);
-	uint64_t twin = hook->twin_link ? left_out(hook->twin) : lost;
+	uint64_t handled = counts->recorded + counts->table_full + counts->unreadable;
+	uint64_t lost = left_out(hook->program), twin;
 
+	if (!hook->twin_link)
+		return lost;
+	/* All that came, by the first of the two, less what either of them has counted. */
+	if (counts->ran)
+		return counts->ran + lost > handled ? counts->ran + lost - handled : 0;
+	/* Not known so; no more than both were left out of. */
+	twin = left_out(hook->twin);
 	return twin < lost ? twin : lost;
 }
 
@@ -336,10 +342,8 @@ static int fill_probe(const struct source_group *group, const struct source_hook
 	static const struct source_probe none;
 	struct gpumon_probe *probe = gpumon_group_add_probe(to);
 	bool attached = hook->state == GPUMON_ATTACH_STATE_ATTACHED;
-	const struct source_probe *counts =
-		attached && group->probes ? &group->probes[hook->counter] : &none;
-	uint64_t recursion = attached ? recursion_of(hook) : 0;
-	struct source_probe now = *counts;
+	struct source_probe now = attached && group->probes ? group->probes[hook->counter] : none;
+	uint64_t recursion = attached ? recursion_of(hook, &now) : 0;
 
 	if (!probe)
 		return -1;

@@ -52,7 +52,7 @@ static int load(struct source_group *group)
 	if (!bpf)
 		return -errno;
 	bpf->rodata->with_events = group->with_events;
-	bpf->rodata->twins = gpumon_source_preempted();
+	bpf->rodata->twins = true;
 	result = bpf_map__reuse_fd(bpf->maps.events, group->events_fd);
 	if (!result)
 		result = drm_sched_bpf__load(bpf);
@@ -70,16 +70,16 @@ static int load(struct source_group *group)
 			[SOURCE_SCHED_FINI] = bpf->progs.fini,
 		};
 
-		/* Fences signal with interrupts off: nothing comes between. */
+		/* A fence that signals does so with interrupts off: nothing comes between. */
 		struct bpf_program *twins[SOURCE_SCHED_PROBES] = {
 			[SOURCE_SCHED_QUEUE] = bpf->progs.queue_twin,
 			[SOURCE_SCHED_RUN] = bpf->progs.run_twin,
+			[SOURCE_SCHED_DONE] = bpf->progs.done_twin,
 			[SOURCE_SCHED_WAIT] = bpf->progs.wait_twin,
 		};
 
 		group->hooks[i].program = programs[group->hooks[i].counter];
-		if (bpf->rodata->twins)
-			group->hooks[i].twin = twins[group->hooks[i].counter];
+		group->hooks[i].twin = twins[group->hooks[i].counter];
 	}
 	group->skeleton = bpf;
 	group->probes = bpf->bss->probes;
