@@ -31,8 +31,8 @@ static int match_library(struct dl_phdr_info *info, size_t size, void *argument)
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
 	struct search *search = argument;
-	const ElfW(Phdr) * header;
 	size_t length = strlen(search->name);
+	const ElfW(Phdr) * header;
 	int i;
 
 	(void)size;
@@ -70,7 +70,7 @@ void *inject_cuda_symbol(const char *name)
 
 uint32_t inject_cuda_driver_version(void)
 {
-	CUresult (*get_version)(int *) = inject_cuda_symbol("cuDriverGetVersion");
+	__typeof__(&cuDriverGetVersion) get_version = inject_cuda_symbol("cuDriverGetVersion");
 	int version = 0;
 
 	return get_version && get_version(&version) == CUDA_SUCCESS && version > 0 ?
@@ -184,16 +184,20 @@ static bool find_cupti(void)
 
 bool inject_cupti_load(const char **why)
 {
-	static char text[256];
+	static char text[512];
+	char which[360];
 	const char *missing = NULL;
 	struct search library;
 
 	if (inject_cupti.handle)
 		return true;
 	if (!find_cupti()) {
-		snprintf(text, sizeof(text),
-			 "no CUPTI found: nothing of the GPU is recorded. It is a part of the CUDA "
-			 "toolkit (libcupti.so); say where it is with GPUMON_CUPTI=PATH");
+		uint32_t driver = inject_cuda_driver_version();
+
+		snprintf(
+			text, sizeof(text),
+			"no CUPTI found that goes with the driver (CUDA %u.%u): nothing of the GPU is recorded. It is a part of the CUDA toolkit (libcupti.so.%u); say where it is with GPUMON_CUPTI=PATH",
+			driver / 1000, driver % 1000 / 10, driver / 1000 == 12 ? 12 : 13);
 		*why = text;
 		return false;
 	}
@@ -206,9 +210,12 @@ bool inject_cupti_load(const char **why)
 	INJECT_CUPTI_REQUIRED(INJECT_CUPTI_NEED)
 	INJECT_CUPTI_OPTIONAL(INJECT_CUPTI_FIND)
 	if (missing) {
-		snprintf(text, sizeof(text),
-			 "this CUPTI has no %s: it is too old, CUDA 12 or newer is needed",
-			 missing);
+		inject_cupti_describe(which, sizeof(which));
+		snprintf(
+			text, sizeof(text),
+			"%s has no %s: nothing of the GPU is recorded. A CUPTI of CUDA 12 or newer is "
+			"needed; say where it is with GPUMON_CUPTI=PATH",
+			which, missing);
 		*why = text;
 		/* Not closed: it may be the program's. */
 		inject_cupti.handle = NULL;
@@ -218,7 +225,24 @@ bool inject_cupti_load(const char **why)
 		inject_cupti.text_start = library.start;
 		inject_cupti.text_end = library.end;
 	}
+	if (find_loaded(&library, "libcuda")) {
+		inject_cupti.driver_start = library.start;
+		inject_cupti.driver_end = library.end;
+	}
 	return true;
+}
+
+void inject_cupti_describe(char *text, size_t size)
+{
+	uint32_t driver = inject_cuda_driver_version();
+	struct search library;
+	const char *path = find_loaded(&library, "libcupti") ? library.path : "CUPTI";
+
+	if (driver)
+		snprintf(text, size, "%.300s with a driver for CUDA %u.%u", path, driver / 1000,
+			 driver % 1000 / 10);
+	else
+		snprintf(text, size, "%.300s", path);
 }
 
 const char *inject_cupti_result(CUptiResult result)

@@ -28,7 +28,7 @@
 	f(cuptiActivityEnableAndDump) f(cuptiActivityEnableLatencyTimestamps)                 \
 		f(cuptiActivityConfigureUnifiedMemoryCounter) f(cuptiActivityGetAttribute)    \
 			f(cuptiActivitySetAttribute) f(cuptiGetContextId) f(cuptiGetDeviceId) \
-				f(cuptiGetGraphId) f(cuptiGetGraphNodeId)
+				f(cuptiGetGraphId) f(cuptiGetGraphNodeId) f(cuptiGetStreamIdEx)
 
 /**
  * struct inject_cupti - its functions by their names without "cupti"'s place in them
@@ -36,12 +36,16 @@
  * @version: as cuptiGetVersion says, 0 before it may be asked
  * @text_start: of its code, frames of which are left out of stacks
  * @text_end: behind it
+ * @driver_start: of the driver's code (libcuda), likewise
+ * @driver_end: behind it
  */
 struct inject_cupti {
 	void *handle;
 	uint32_t version;
 	uintptr_t text_start;
 	uintptr_t text_end;
+	uintptr_t driver_start;
+	uintptr_t driver_end;
 #define INJECT_CUPTI_MEMBER(name) __typeof__(&name) name;
 	INJECT_CUPTI_REQUIRED(INJECT_CUPTI_MEMBER)
 	INJECT_CUPTI_OPTIONAL(INJECT_CUPTI_MEMBER)
@@ -59,6 +63,9 @@ extern struct inject_cupti inject_cupti;
  * Return: true if inject_cupti is filled in.
  */
 bool inject_cupti_load(const char **why);
+
+/* Which CUPTI was loaded, and for which CUDA the driver is: what does not go together is told with it. */
+void inject_cupti_describe(char *text, size_t size);
 
 /* What a result is called, "unknown" at the worst. */
 const char *inject_cupti_result(CUptiResult result);

@@ -94,8 +94,10 @@ INJECT_EXPORT int InitializeInjection(void)
 		socket = inject_socket_connect(path, INJECT_CONNECT_MS);
 	if (socket >= 0 && inject_socket_handshake(socket, INJECT_CONNECT_MS, &settings, &map)) {
 		is_recorded = inject_session_begin(&map, &settings, true);
-		if (!is_recorded)
+		if (!is_recorded) {
 			gpumon_channel_unmap(&map);
+			inject_socket_refuse(socket, inject_no_memory);
+		}
 	}
 	if (!is_recorded && socket >= 0) {
 		close(socket);

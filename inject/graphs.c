@@ -4,11 +4,20 @@
  * was made somewhere, and that is the stack that a person wants to see. A
  * launch into a stream that is being captured makes a node and nothing else.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "callbacks.h"
 #include "graphs.h"
+#include "session.h"
 #include "subscribe.h"
+
+#if CUPTI_API_VERSION >= 130000
+_Static_assert((int)CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED == INJECT_GRAPH_NODE_UPDATED &&
+		       (int)CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS ==
+			       INJECT_GRAPH_NODE_SET_PARAMS,
+	       "as CUPTI has them");
+#endif
 
 static uint64_t node_id(CUgraphNode node)
 {
@@ -53,6 +62,31 @@ static void made_node(struct inject_thread *thread, const CUpti_GraphData *data,
 		inject_append(thread, &record);
 }
 
+/* Nodes that were given other parameters: of cudaGraphExecUpdate, of cudaGraphExecKernelNodeSetParams. */
+static _Atomic uint64_t updates[2];
+
+void inject_graphs_begin(void)
+{
+	atomic_store(&updates[0], 0);
+	atomic_store(&updates[1], 0);
+}
+
+/*
+ * A node's kernel is told with the same id before and after, so that one stack for it is all that
+ * can be right: where it was made. What was done since is at least told.
+ */
+void inject_graphs_end(struct inject_thread *thread)
+{
+	uint64_t updated = atomic_load(&updates[0]), set = atomic_load(&updates[1]);
+
+	if (updated || set)
+		inject_session_note(
+			thread,
+			"nodes of graphs were changed after they were made, %llu times by an update of the "
+			"whole graph, %llu times alone: their work is shown where the nodes were made",
+			(unsigned long long)updated, (unsigned long long)set);
+}
+
 static void end_context(struct inject_thread *thread, CUcontext context)
 {
 	struct gpumon_record_context record = {
@@ -81,6 +115,11 @@ void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 	case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
 		made_node(thread, data->resourceDescriptor, true);
 		break;
+	case INJECT_GRAPH_NODE_UPDATED:
+	case INJECT_GRAPH_NODE_SET_PARAMS:
+		atomic_fetch_add_explicit(&updates[id - INJECT_GRAPH_NODE_UPDATED], 1,
+					  memory_order_relaxed);
+		break;
 	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
 		inject_subscribe_unified_memory(thread);
 		break;
@@ -92,38 +131,68 @@ void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 	}
 }
 
+/* Where functions have their stream, by the begin of their names; its config has it where it is so. */
+#define STREAM(name, type, member)                                    \
+	{                                                             \
+		name, sizeof(name) - 1, offsetof(type, member), false \
+	}
+#define CONFIG(name, type)                                           \
+	{                                                            \
+		name, sizeof(name) - 1, offsetof(type, config), true \
+	}
+static const struct place {
+	const char *name;
+	uint8_t length;
+	uint8_t offset;
+	bool has_config;
+} places[] = {
+	CONFIG("cuLaunchKernelEx", cuLaunchKernelEx_params),
+	STREAM("cuLaunchKernel", cuLaunchKernel_params, hStream),
+	STREAM("cuLaunchCooperativeKernel", cuLaunchCooperativeKernel_params, hStream),
+	STREAM("cuMemcpyAsync", cuMemcpyAsync_params, hStream),
+	STREAM("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2_params, hStream),
+	STREAM("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2_params, hStream),
+	STREAM("cuMemcpyDtoDAsync", cuMemcpyDtoDAsync_v2_params, hStream),
+	STREAM("cuMemcpyPeerAsync", cuMemcpyPeerAsync_params, hStream),
+	STREAM("cuMemcpy2DAsync", cuMemcpy2DAsync_v2_params, hStream),
+	STREAM("cuMemcpy3DAsync", cuMemcpy3DAsync_v2_params, hStream),
+	STREAM("cuMemsetD8Async", cuMemsetD8Async_params, hStream),
+	STREAM("cuMemsetD16Async", cuMemsetD16Async_params, hStream),
+	STREAM("cuMemsetD32Async", cuMemsetD32Async_params, hStream),
+	CONFIG("cudaLaunchKernelExC", cudaLaunchKernelExC_v11060_params),
+	STREAM("cudaLaunchKernel", cudaLaunchKernel_v7000_params, stream),
+	STREAM("cudaMemcpyAsync", cudaMemcpyAsync_v3020_params, stream),
+	STREAM("cudaMemsetAsync", cudaMemsetAsync_v3020_params, stream),
+};
+
 /* The stream of a call, by the functions that launch most; false for others. */
 static bool find_stream(CUpti_CallbackDomain domain, const CUpti_CallbackData *data,
 			CUstream *stream)
 {
-	const char *name = data->functionName;
-	const void *parameters = data->functionParams;
-	bool is_per_thread = name && strstr(name, "_pts");
+	const char *name = data->functionName, *parameters = (const char *)data->functionParams;
+	const struct place *place;
+	const void *config;
+	size_t i;
 
 	if (!name || !parameters)
 		return false;
-	*stream = NULL;
-	if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-		if (strncmp(name, "cuLaunchKernelEx", 16) == 0)
-			*stream = ((const cuLaunchKernelEx_params *)parameters)->config->hStream;
-		else if (strncmp(name, "cuLaunchKernel", 14) == 0)
-			*stream = ((const cuLaunchKernel_params *)parameters)->hStream;
-		else
-			return false;
-	} else if (strncmp(name, "cudaLaunchKernelExC", 19) == 0) {
-		*stream = ((const cudaLaunchKernelExC_v11060_params *)parameters)->config->stream;
-	} else if (strncmp(name, "cudaLaunchKernel", 16) == 0) {
-		*stream = ((const cudaLaunchKernel_v7000_params *)parameters)->stream;
-	} else if (strncmp(name, "cudaMemcpyAsync", 15) == 0) {
-		*stream = ((const cudaMemcpyAsync_v3020_params *)parameters)->stream;
-	} else if (strncmp(name, "cudaMemsetAsync", 15) == 0) {
-		*stream = ((const cudaMemsetAsync_v3020_params *)parameters)->stream;
-	} else {
-		return false;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		place = &places[i];
+		if (strncmp(name, place->name, place->length) != 0)
+			continue;
+		if (!place->has_config) {
+			memcpy(stream, parameters + place->offset, sizeof(*stream));
+		} else {
+			memcpy(&config, parameters + place->offset, sizeof(config));
+			*stream = domain == CUPTI_CB_DOMAIN_DRIVER_API ?
+					  ((const CUlaunchConfig *)config)->hStream :
+					  (CUstream)((const cudaLaunchConfig_t *)config)->stream;
+		}
+		if (!*stream)
+			*stream = strstr(name, "_pts") ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+		return true;
 	}
-	if (!*stream)
-		*stream = is_per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-	return true;
+	return false;
 }
 
 bool inject_call_is_captured(CUpti_CallbackDomain domain, const CUpti_CallbackData *data)

@@ -5,6 +5,14 @@
 #include "cupti.h"
 #include "thread.h"
 
+/* CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED and _SET_PARAMS, which older headers lack. */
+#define INJECT_GRAPH_NODE_UPDATED    22
+#define INJECT_GRAPH_NODE_SET_PARAMS 23
+
+/* Of a capture: what was changed in graphs is counted, and told at the end. */
+void inject_graphs_begin(void);
+void inject_graphs_end(struct inject_thread *thread);
+
 /* A callback of the RESOURCE domain: nodes of graphs, and contexts. */
 void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 		     const CUpti_ResourceData *data);

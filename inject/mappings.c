@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -112,6 +113,9 @@ static void write_mapping(const struct look *look, const struct dl_phdr_info *in
 	struct stat file;
 
 	record.start = (info->dlpi_addr + header->p_vaddr) & ~page;
+	/* As everybody else calls it: the loader's name for it is that of no file, and differs. */
+	if (record.start == getauxval(AT_SYSINFO_EHDR))
+		path = "[vdso]";
 	record.end = (info->dlpi_addr + header->p_vaddr + header->p_memsz + page) & ~page;
 	record.offset = header->p_offset & ~page;
 	record.path = inject_intern_string(look->thread, path);

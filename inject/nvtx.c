@@ -32,8 +32,7 @@ bool inject_nvtx_wanted(void)
 	       inject_session.settings.window == GPUMON_WINDOW_RANGE;
 }
 
-/* As UTF-8, cut where there is no more room. */
-static size_t narrow(const wchar_t *wide, char *text, size_t size)
+size_t inject_nvtx_narrow(const wchar_t *wide, char *text, size_t size)
 {
 	size_t length = 0, bytes, i;
 	uint32_t c;
@@ -102,7 +101,7 @@ const void *inject_nvtx_remember(const void *handle, const char *text, const wch
 	size_t length;
 
 	if (wide) {
-		length = narrow(wide, buffer, sizeof(buffer));
+		length = inject_nvtx_narrow(wide, buffer, sizeof(buffer));
 		text = buffer;
 	} else {
 		length = text ? strnlen(text, NAME_LENGTH - 1) : 0;
@@ -147,7 +146,7 @@ static const char *text_of(const struct inject_nvtx_event *event, char *buffer, 
 	}
 	if (!wide)
 		return event->text;
-	narrow(wide, buffer, size);
+	inject_nvtx_narrow(wide, buffer, size);
 	return buffer;
 }
 

@@ -55,4 +55,7 @@ void inject_nvtx_event(const struct inject_nvtx_event *event);
  */
 const void *inject_nvtx_remember(const void *handle, const char *text, const wchar_t *wide);
 
+/* A wide text as UTF-8, cut where there is no more room; its length. */
+size_t inject_nvtx_narrow(const wchar_t *wide, char *text, size_t size);
+
 #endif /* GPUMON_INJECT_NVTX_H */

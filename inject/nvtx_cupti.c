@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* NVTX as CUPTI tells it: by the parameters of each function. */
+#include "names.h"
 #include "nvtx.h"
 
 #include <generated_nvtx_meta.h>
@@ -78,11 +79,48 @@ static uint16_t kind_of(CUpti_CallbackId id)
 	}
 }
 
+/* Of threads and streams. */
+static bool read_name_of(CUpti_CallbackId id, const void *parameters)
+{
+	const nvtxNameCudaStreamA_params *cuda = parameters;
+	const nvtxNameOsThreadA_params *thread = parameters;
+	const nvtxNameCuStreamA_params *stream = parameters;
+
+	switch (id) {
+	case CUPTI_CBID_NVTX_nvtxNameOsThreadA:
+		inject_name_thread(thread->threadId, thread->name, NULL);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameOsThreadW:
+		inject_name_thread(thread->threadId, NULL,
+				   ((const nvtxNameOsThreadW_params *)parameters)->name);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameCuStreamA:
+		inject_name_stream(stream->stream, stream->name, NULL);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameCuStreamW:
+		inject_name_stream(stream->stream, NULL,
+				   ((const nvtxNameCuStreamW_params *)parameters)->name);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameCudaStreamA:
+		inject_name_stream((CUstream)cuda->stream, cuda->name, NULL);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameCudaStreamW:
+		inject_name_stream((CUstream)cuda->stream, NULL,
+				   ((const nvtxNameCudaStreamW_params *)parameters)->name);
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Names that are given once and used by their handle. */
 static void read_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
 {
-	const void *parameters = data->functionParams, *handle = returned_handle(data);
+	const void *parameters = data->functionParams, *handle;
 
+	if (read_name_of(id, parameters))
+		return;
+	handle = returned_handle(data);
 	if (!handle)
 		return;
 	if (id == CUPTI_CBID_NVTX_nvtxDomainCreateA)

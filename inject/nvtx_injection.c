@@ -6,6 +6,7 @@
  */
 #include <sys/auxv.h>
 
+#include "names.h"
 #include "nvtx.h"
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
@@ -147,6 +148,27 @@ static nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t *w
 	return (nvtxStringHandle_t)(uintptr_t)inject_nvtx_remember(NULL, NULL, wide);
 }
 
+static void name_thread_a(uint32_t tid, const char *text)
+{
+	inject_name_thread(tid, text, NULL);
+}
+
+static void name_thread_w(uint32_t tid, const wchar_t *wide)
+{
+	inject_name_thread(tid, NULL, wide);
+}
+
+/* A cudaStream_t is the same handle. */
+static void name_stream_a(CUstream stream, const char *text)
+{
+	inject_name_stream(stream, text, NULL);
+}
+
+static void name_stream_w(CUstream stream, const wchar_t *wide)
+{
+	inject_name_stream(stream, NULL, wide);
+}
+
 #define PUT(id, function)                                             \
 	do {                                                          \
 		if ((unsigned int)(id) < size)                        \
@@ -166,6 +188,20 @@ static void fill_core(NvtxFunctionTable table, unsigned int size)
 	PUT(NVTX_CBID_CORE_RangePushA, push_a);
 	PUT(NVTX_CBID_CORE_RangePushW, push_w);
 	PUT(NVTX_CBID_CORE_RangePop, pop);
+	PUT(NVTX_CBID_CORE_NameOsThreadA, name_thread_a);
+	PUT(NVTX_CBID_CORE_NameOsThreadW, name_thread_w);
+}
+
+static void fill_cuda(NvtxFunctionTable table, unsigned int size)
+{
+	PUT(NVTX_CBID_CUDA_NameCuStreamA, name_stream_a);
+	PUT(NVTX_CBID_CUDA_NameCuStreamW, name_stream_w);
+}
+
+static void fill_cudart(NvtxFunctionTable table, unsigned int size)
+{
+	PUT(NVTX_CBID_CUDART_NameCudaStreamA, name_stream_a);
+	PUT(NVTX_CBID_CUDART_NameCudaStreamW, name_stream_w);
 }
 
 static void fill_core2(NvtxFunctionTable table, unsigned int size)
@@ -196,5 +232,9 @@ INJECT_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 		fill_core(table, size);
 	if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size))
 		fill_core2(table, size);
+	if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDA, &table, &size))
+		fill_cuda(table, size);
+	if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDART, &table, &size))
+		fill_cudart(table, size);
 	return 1;
 }

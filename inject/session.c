@@ -5,7 +5,9 @@
 
 #include "activity.h"
 #include "convert.h"
+#include "graphs.h"
 #include "intern.h"
+#include "names.h"
 #include "nvtx.h"
 #include "process.h"
 #include "python_stack.h"
@@ -20,20 +22,28 @@ struct inject_session inject_session;
 /* CUPTI wants that who switches callbacks takes turns. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
-void inject_session_note(struct inject_thread *thread, const char *format, ...)
+const char inject_no_memory[] = "it has no memory for what is recorded (ulimit -v, or its cgroup)";
+
+static void write_note(struct inject_thread *thread, uint16_t flags, const char *text)
 {
 	struct gpumon_record_note record = {
-		.head = { .type = GPUMON_RECORD_NOTE, .size = sizeof(record) },
+		.head = { .type = GPUMON_RECORD_NOTE, .flags = flags, .size = sizeof(record) },
 		.time_ns = inject_now(),
+		.text = inject_intern_string(thread, text),
 	};
+
+	inject_append(thread, &record);
+}
+
+void inject_session_note(struct inject_thread *thread, const char *format, ...)
+{
 	char text[512];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	record.text = inject_intern_string(thread, text);
-	inject_append(thread, &record);
+	write_note(thread, 0, text);
 }
 
 static void write_window(struct inject_thread *thread, bool end, const char *reason)
@@ -106,6 +116,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	inject_session.stack_depth = settings->stack_depth;
 	inject_mappings_reset();
 	inject_convert_reset();
+	inject_graphs_begin();
 	atomic_fetch_add(&inject_session.generation, 1);
 	inject_session.map = *map;
 	atomic_store(&inject_session.is_open, true);
@@ -116,13 +127,16 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	}
 	if (inject_subscribe(&why)) {
 		inject_process_write(thread, inject_cupti.version);
-		if (inject_subscribe_configure(thread, at_start))
+		if (inject_subscribe_configure(thread, at_start)) {
 			inject_subscribe_always(thread, at_start);
-		else
+		} else {
+			write_note(thread, GPUMON_NOTE_NO_GPU,
+				   "nothing of the GPU is recorded: CUPTI takes no buffers");
 			inject_unsubscribe();
+		}
 	} else {
 		inject_process_write(thread, inject_cupti.version);
-		inject_session_note(thread, "%s", why);
+		write_note(thread, GPUMON_NOTE_NO_GPU, why);
 	}
 	inject_mappings_write(thread);
 	inject_session_look_for_python(thread);
@@ -168,6 +182,8 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 		inject_unsubscribe();
 	}
 	if (recorder_lives) {
+		inject_names_refresh(thread);
+		inject_graphs_end(thread);
 		inject_mappings_write(thread);
 		if (atomic_load(&inject_session.recording))
 			write_window(thread, true, reason);

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "session.h"
 #include "settings.h"
 #include "socket.h"
 
@@ -154,7 +155,7 @@ int inject_socket_accept(int listener)
 	return fd;
 }
 
-static void refuse(int socket, const char *why)
+void inject_socket_refuse(int socket, const char *why)
 {
 	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
 
@@ -199,6 +200,13 @@ static ssize_t receive(int socket, void *message, size_t size, int *descriptor)
 	return length;
 }
 
+static const char *why_not_mapped(int error)
+{
+	if (error == -ENOMEM)
+		return inject_no_memory;
+	return error ? "the channel is no sealed memfd, or of another version" : NULL;
+}
+
 bool inject_socket_handshake(int socket, unsigned int wait_ms,
 			     struct gpumon_message_settings *settings,
 			     struct gpumon_channel_map *map)
@@ -233,16 +241,14 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 	    message.type == GPUMON_SETTINGS && fd >= 0) {
 		if (message.settings.version != GPUMON_CHANNEL_VERSION)
 			why = "the library is of another version than the recorder";
-		else if (gpumon_channel_map(map, fd))
-			why = "the channel is no sealed memfd, or of another version";
 		else
-			why = NULL;
+			why = why_not_mapped(gpumon_channel_map(map, fd));
 	}
 	if (fd >= 0)
 		close(fd);
 	if (why) {
 		if (length > 0 && message.type != GPUMON_REFUSED)
-			refuse(socket, why);
+			inject_socket_refuse(socket, why);
 		return false;
 	}
 	*settings = message.settings;

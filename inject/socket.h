@@ -77,4 +77,7 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 			     struct gpumon_message_settings *settings,
 			     struct gpumon_channel_map *map);
 
+/* Tell the recorder why nothing is recorded. */
+void inject_socket_refuse(int socket, const char *why);
+
 #endif /* GPUMON_INJECT_SOCKET_H */

@@ -2,11 +2,10 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "intern.h"
+#include "names.h"
 #include "nvtx.h"
 #include "thread.h"
 
@@ -21,6 +20,7 @@ static void end_thread(void *argument)
 {
 	struct inject_thread *thread = argument;
 
+	inject_names_leave(thread->tid);
 	if (!atomic_exchange(&thread->inside, true)) {
 		if (atomic_load(&inject_session.is_open) &&
 		    atomic_load(&thread->generation) == atomic_load(&inject_session.generation))
@@ -32,6 +32,11 @@ static void end_thread(void *argument)
 	thread->range_windows = 0;
 	inject_self = NULL;
 	atomic_store(&thread->taken, false);
+}
+
+struct inject_thread *inject_thread_first(void)
+{
+	return atomic_load(&threads);
 }
 
 bool inject_thread_setup(void)
@@ -84,20 +89,12 @@ struct inject_thread *inject_thread_get(void)
 /* Of a thread's first callback in a capture. */
 static void introduce(struct inject_thread *thread, uint32_t generation)
 {
-	struct gpumon_record_thread record = {
-		.head = { .type = GPUMON_RECORD_THREAD, .size = sizeof(record) },
-		.tid = thread->tid,
-	};
-	char name[16 + 1] = "";
-
 	atomic_store_explicit(&thread->generation, generation, memory_order_relaxed);
 	gpumon_channel_writer_begin(&thread->writer, &inject_session.map, thread->tid);
 	thread->call.open = 0;
 	if (thread->ours)
 		return;
-	prctl(PR_GET_NAME, name, 0, 0, 0);
-	record.name = inject_intern_string(thread, name);
-	inject_append(thread, &record);
+	inject_names_introduce(thread);
 	inject_nvtx_write_open(thread);
 }
 

@@ -47,6 +47,7 @@ struct inject_range {
  * @generation: of the session in which it has written who it is
  * @tid: in the pid namespace of the process
  * @ours: what it calls is not the program's
+ * @name: string id of the one that was written last
  * @writer: its block of the channel
  * @call: of the API
  * @range_depth: NVTX ranges pushed, also outside of captures
@@ -63,6 +64,7 @@ struct inject_thread {
 	_Atomic uint32_t generation;
 	uint32_t tid;
 	bool ours;
+	_Atomic uint32_t name;
 	struct gpumon_channel_writer writer;
 	struct inject_call call;
 	uint32_t range_depth;
@@ -110,6 +112,9 @@ void inject_thread_leave(struct inject_thread *thread);
  * Return: false if one still is: the channel has to stay.
  */
 bool inject_thread_wait_outside(unsigned int wait_ms);
+
+/* The first of all that ever were; the others by @next. */
+struct inject_thread *inject_thread_first(void);
 
 /* Gives the blocks of all threads back; nobody may be within. */
 void inject_thread_release_blocks(void);

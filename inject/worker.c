@@ -11,6 +11,7 @@
 
 #include "activity.h"
 #include "cupti.h"
+#include "names.h"
 #include "process.h"
 #include "session.h"
 #include "socket.h"
@@ -23,6 +24,9 @@
 
 /* How long the GPU may take for what it has, when a capture of a live process ends. */
 #define SETTLE_MS 500
+
+/* Flushes between two looks at how threads are called now. */
+#define NAMES_EVERY 8
 
 /* How long a fork may wait for a flush. */
 #define FORK_MS 200
@@ -84,6 +88,7 @@ static void answer(void)
 		if (inject_session_begin(&map, &settings, false))
 			return;
 		gpumon_channel_unmap(&map);
+		inject_socket_refuse(recorder.fd, inject_no_memory);
 	}
 	inject_socket_close(&recorder);
 }
@@ -115,6 +120,7 @@ void inject_worker_after_fork(void)
 /* What is regular work of a session. */
 static void tick(bool flush)
 {
+	static unsigned int flushes;
 	struct inject_thread *thread = inject_thread_enter(true);
 
 	if (!thread)
@@ -123,6 +129,8 @@ static void tick(bool flush)
 	if (flush && inject_subscribed())
 		flush_cupti();
 	inject_activity_drain(thread);
+	if (flush && ++flushes % NAMES_EVERY == 0)
+		inject_names_refresh(thread);
 	if (flush || atomic_load(&look_at_mappings)) {
 		atomic_store(&look_at_mappings, false);
 		if (inject_mappings_write(thread) || atomic_load(&inject_session.has_python))

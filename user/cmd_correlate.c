@@ -11,6 +11,7 @@
 #include "record/options.h"
 #include "record/output_file.h"
 #include "record/show.h"
+#include "record/temporary.h"
 
 enum {
 	OPTION_ROWS = GPUMON_SHOW_OPTION_NEXT,
@@ -49,24 +50,10 @@ static int show(struct correlate_run *run)
 	return gpumon_show_profile(run->context, &run->show, 0, true, write_summary, run);
 }
 
-/* A capture that is not asked for is nobody else's, and does not stay. */
-static int make_temporary(char *path, size_t room, struct gpumon_error *err)
-{
-	const char *parent = getenv("TMPDIR");
-
-	snprintf(path, room, "%s/gpumon-XXXXXX", parent && *parent ? parent : "/tmp");
-	if (!mkdtemp(path))
-		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -errno, "io",
-			"no directory for the capture (%s): %s, say where with -o DIR", path,
-			strerror(errno));
-	return 0;
-}
-
 static int record_and_show(struct correlate_run *run)
 {
 	FILE *out = run->context->out;
-	char temporary[PATH_MAX] = "";
+	struct gpumon_temporary temporary = { 0 };
 	struct gpumon_session_result result;
 	const char *path = result.directory;
 	struct gpumon_live *live = NULL;
@@ -74,9 +61,12 @@ static int record_and_show(struct correlate_run *run)
 	int ret, status;
 
 	if (!run->session.directory[0]) {
-		if (make_temporary(temporary, sizeof(temporary), &err))
+		/* A capture that is not asked for is nobody else's, and does not stay. */
+		if (gpumon_temporary_make(&temporary, &err))
 			return gpumon_report(run->context, &err);
-		memcpy(run->session.directory, temporary, sizeof(temporary));
+		memcpy(run->session.directory, temporary.path, sizeof(temporary.path));
+		/* It is read here and now. */
+		run->session.no_names = true;
 	}
 	run->session.brief = true;
 	if (!run->no_live)
@@ -84,22 +74,22 @@ static int record_and_show(struct correlate_run *run)
 	ret = gpumon_session_run(run->context, &run->session, &result, &err);
 	gpumon_live_free(live);
 	if (ret) {
-		if (temporary[0])
-			gpumon_session_remove(temporary);
+		gpumon_temporary_remove(&temporary);
 		return gpumon_report(run->context, &err);
 	}
 	run->show.paths = &path;
 	run->show.count = 1;
 	status = 0;
-	if (result.counts.processes + result.counts.probed) {
+	/* A program that reads it has to have something to read. */
+	if (result.counts.processes + result.counts.probed || run->context->json ||
+	    run->show.output) {
 		/* Standard output is the program's. */
 		if (run->session.argv)
 			run->context->out = run->context->err;
 		status = show(run);
 		run->context->out = out;
 	}
-	if (temporary[0])
-		gpumon_session_remove(temporary);
+	gpumon_temporary_remove(&temporary);
 	return result.exit_status ? result.exit_status : status;
 }
 
@@ -114,9 +104,8 @@ static bool are_captures(int argc, char **argv)
 static bool is_nothing(const char *word)
 {
 	char path[PATH_MAX];
-	struct stat status;
 
-	return stat(word, &status) && !gpumon_launch_find_program(word, path);
+	return !gpumon_launch_find_program(word, path);
 }
 
 static int parse(struct correlate_run *run, int argc, char **argv, const struct option *options)
@@ -202,7 +191,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 		return gpumon_usage(context, "no program, no --pid and no capture");
 	if (run.session.argv && !explicit && is_nothing(run.session.argv[0])) {
 		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOENT, "io",
-				 "%s: neither a capture nor a program", run.session.argv[0]);
+				 "%.300s: neither a capture nor a program", run.session.argv[0]);
 		return gpumon_report(context, &err);
 	}
 	return record_and_show(&run);

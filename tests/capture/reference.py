@@ -5,7 +5,7 @@
 A reader of its own, from Documentation/capture-format.md alone: it keeps everything, joins by
 correlation id and adds up. gpumon-user does the same in a stream, in bounded memory; what both say
 has to agree, to the nanosecond. Files of the machine that it runs on are not looked at: machine
-code is module+offset.
+code has the names that were kept with it, or is module+offset.
 """
 import collections
 import json
@@ -66,6 +66,20 @@ def padded(record, size):
     return record if len(record) >= size else record.ljust(size, b"\0")
 
 
+def read_names(path):
+    """(Address, unmappings before) to modules and names, the innermost first."""
+    names, symbols = {}, []
+    for line in path.read_bytes().decode("utf-8").split("\n")[1:] if path.exists() else []:
+        if line.startswith("@"):
+            address, epoch = line[1:].split(" ")
+            symbols = names.setdefault((int(address, 16), int(epoch)), [])
+        elif line:
+            function, module = (re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n"}.get(m[1], m[1]), f)
+                                for f in line[1:].split("\t")[:2])
+            symbols.append((module, function))
+    return names
+
+
 class Process:
     """One file of records, all of it in memory."""
 
@@ -74,6 +88,7 @@ class Process:
         self.strings, self.frames, self.stacks, self.nodes, self.devices = {}, {}, {}, {}, {}
         self.mappings, self.launches, self.works, self.hits = [], [], [], []
         self.losses = collections.Counter()
+        self.names = read_names(path.with_suffix(".symbols"))
         for _, records in chunks(path.read_bytes(), damage):
             self.chunks += 1
             at = 0
@@ -136,14 +151,18 @@ class Process:
             damage["unknown_records"] += 1
 
     def place(self, address, time):
-        """Module and name: of the last mapping over it that is not of after the time."""
+        """Modules and names, the innermost first: those that were kept, else the place in the last
+        mapping over it that is not of after the time."""
+        unmapped = sum(path is None and since <= time for since, _, _, _, path in self.mappings)
+        if (address, unmapped) in self.names:
+            return self.names[address, unmapped]
         found = ("[unknown]", f"[unknown]+0x{address:x}")
         for since, start, end, offset, path in self.mappings:
             if start <= address < end and (not time or since <= time):
                 name = self.strings.get(path, "") if path is not None else ""
                 name = name.removesuffix(" (deleted)").rsplit("/", 1)[-1] or "[unknown]"
                 found = (name, f"{name}+0x{address - start + offset:x}")
-        return found
+        return [found]
 
     def path(self, stack, function, time):
         """What called, outermost first: machine code, functions of Python, the call of the API."""
@@ -159,13 +178,16 @@ class Process:
             for number, frame in enumerate(frames):
                 if frame & FRAME_ID:
                     function_id = self.frames.get(frame & 0xffffffff)
-                    found.append((None, self.strings.get(function_id, "[unknown]")))
+                    found.append([(None, self.strings.get(function_id, "[unknown]"))])
                 else:
                     found.append(self.place(frame - 1 if number and frame else frame, time))
             # What the driver's libraries do within a call is the call.
-            while call and found and found[0][0] and DRIVER.match(found[0][0]):
+            while call and found and found[0][0][0] and DRIVER.match(found[0][0][0]):
                 found.pop(0)
-            way = [name for module, name in reversed(found)
+            flat = [symbol for symbols in found for symbol in symbols]
+            if call and flat and base(flat[0][1]) == base(call):
+                flat.pop(0)
+            way = [name for module, name in reversed(flat)
                    if not (python and module and INTERPRETER.fullmatch(module))]
             if cut:
                 way.insert(0, "[stack cut off]")

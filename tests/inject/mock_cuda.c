@@ -155,6 +155,19 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	return CUDA_SUCCESS;
 }
 
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+	(void)stream;
+	*context = (CUcontext)1;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetPriority(CUstream stream, int *priority)
+{
+	*priority = (uintptr_t)stream > 2 ? -5 : 0;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
 	const struct mock_stream *mock = (const void *)stream;
@@ -378,6 +391,18 @@ void mock_nvtx(unsigned int id, const char *name, const void *parameters, const 
 {
 	if (hooks)
 		hooks->nvtx(id, name, parameters, result);
+}
+
+/* As cudaGraphExecUpdate and cudaGraphExecKernelNodeSetParams do, of each node. */
+void mock_change_nodes(CUgraphExec exec, bool alone)
+{
+	struct mock_graph *graph = (void *)exec;
+	unsigned int i;
+
+	for (i = 0; i < graph->count && hooks; i++)
+		hooks->resource(alone ? CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS :
+					CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
+				NULL, (CUgraph)graph, (CUgraphNode)&graph->nodes[i], NULL);
 }
 
 void mock_context(bool ends)

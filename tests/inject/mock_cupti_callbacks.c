@@ -108,7 +108,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 			   void *user)
 {
 	CUptiResult result = mock_failure("cuptiSubscribe", 0);
-	void (*set_hooks)(const struct mock_hooks *);
+	void (*set_hooks)(const struct mock_hooks *hooks);
 	void *cuda;
 
 	if (result != CUPTI_SUCCESS)
@@ -219,6 +219,15 @@ CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
 {
 	(void)context;
 	*id = 1;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t is_per_thread,
+			       uint32_t *id)
+{
+	(void)context;
+	(void)is_per_thread;
+	*id = (uintptr_t)stream > 2 ? ((const struct mock_stream *)(const void *)stream)->id : 7;
 	return CUPTI_SUCCESS;
 }
 

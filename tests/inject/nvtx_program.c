@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* NVTX as programs use it: its headers, and no CUPTI; the first range is open before CUDA is used. */
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCuda.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
+
+static void *run(void *argument)
+{
+	const dim3 one = { 1, 1, 1 };
+
+	cudaLaunchKernel("kernel_c", one, one, NULL, 0, NULL);
+	/* Behind its first launch: that is looked at again. */
+	pthread_setname_np(pthread_self(), "renamed");
+	usleep(300000);
+	return argument;
+}
 
 int main(void)
 {
+	pthread_t thread;
 	const dim3 one = { 1, 1, 1 };
 	nvtxDomainHandle_t domain = nvtxDomainCreateA("of a library");
 	nvtxStringHandle_t name = nvtxDomainRegisterStringA(domain, "registered");
@@ -16,8 +34,11 @@ int main(void)
 		.messageType = NVTX_MESSAGE_TYPE_REGISTERED,
 		.message.registered = name,
 	};
+	cudaStream_t stream;
 	nvtxRangeId_t id;
 
+	/* Before and after there is a capture. */
+	nvtxNameOsThreadA((uint32_t)syscall(SYS_gettid), "before CUDA");
 	nvtxRangePushA("before CUDA");
 	nvtxDomainRangePushEx(domain, &attributes);
 	cudaLaunchKernel("kernel_a", one, one, NULL, 0, NULL);
@@ -26,6 +47,12 @@ int main(void)
 	nvtxMarkA("mark");
 	nvtxRangeEnd(id);
 	nvtxRangePop();
+	cudaStreamCreate(&stream);
+	nvtxNameCudaStreamA(stream, "compute");
+	nvtxNameCuStreamW(NULL, L"gr\u00fcn");
+	cudaLaunchKernel("kernel_b", one, one, NULL, 0, stream);
+	pthread_create(&thread, NULL, run, NULL);
+	pthread_join(thread, NULL);
 	cudaDeviceSynchronize();
 	return 0;
 }

@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +23,7 @@
 
 void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result);
 void mock_context(bool ends);
+void mock_change_nodes(CUgraphExec exec, bool alone);
 
 static const dim3 one = { 1, 1, 1 };
 
@@ -146,7 +149,7 @@ static void pause_ms(unsigned int ms)
 	usleep(ms * 1000);
 }
 
-static void run_graph(unsigned int launches)
+static void run_graph(unsigned int launches, bool change)
 {
 	cudaStream_t stream;
 	cudaGraphExec_t exec;
@@ -162,8 +165,11 @@ static void run_graph(unsigned int launches)
 	launch_here("not captured", NULL);
 	cudaStreamEndCapture(stream, &graph);
 	cudaGraphInstantiateWithFlags(&exec, graph, 0);
-	for (i = 0; i < launches; i++)
+	for (i = 0; i < launches; i++) {
 		cudaGraphLaunch(exec, stream);
+		if (change)
+			mock_change_nodes((CUgraphExec)exec, i % 2);
+	}
 }
 
 static void run_fork(unsigned int count, char **argv)
@@ -274,6 +280,55 @@ static void *load(const char *path, unsigned int count)
 	return handle;
 }
 
+PLACE void launch_from_jit(void)
+{
+	cudaLaunchKernel("kernel_of_jit", one, one, NULL, 0, NULL);
+	__asm__ volatile("");
+}
+
+/* As a runtime that compiles while it runs: code in memory of no file, and a line that names it. */
+static bool run_jit(unsigned int count, unsigned int pause)
+{
+#if defined(__x86_64__)
+	/* push %rbp; mov %rsp, %rbp; mov $FUNCTION, %rax; call *%rax; pop %rbp; ret */
+	uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0,    0,	   0,
+			   0,	 0,    0,    0,	   0,	 0xff, 0xd0, 0x5d, 0xc3 };
+	const size_t place = 6;
+#elif defined(__aarch64__)
+	/* stp x29, x30, [sp, #-16]!; mov x29, sp; ldr x8, .+16; blr x8; ldp x29, x30, [sp], #16; ret */
+	uint32_t code[] = { 0xa9bf7bfd, 0x910003fd, 0x58000088, 0xd63f0100,
+			    0xa8c17bfd, 0xd65f03c0, 0,		0 };
+	const size_t place = 24;
+#else
+	uint8_t code[8];
+	const size_t place = 0;
+	return false;
+#endif
+	uint64_t function = (uintptr_t)launch_from_jit;
+	char path[64];
+	FILE *map;
+	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return false;
+	memcpy((char *)code + place, &function, sizeof(function));
+	memcpy((char *)memory + 64, code, sizeof(code));
+	__builtin___clear_cache(memory, (char *)memory + 4096);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	map = fopen(path, "w");
+	if (!map || mprotect(memory, 4096, PROT_READ | PROT_EXEC))
+		return false;
+	fprintf(map, "%lx %zx jit_train_step\n", (unsigned long)(uintptr_t)memory + 64,
+		sizeof(code));
+	fclose(map);
+	for (unsigned int i = 0; i < count; i++) {
+		((void (*)(void))(uintptr_t)((char *)memory + 64))();
+		usleep(pause * 1000);
+	}
+	printf("%d\n", (int)getpid());
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "loop";
@@ -291,7 +346,9 @@ int main(int argc, char **argv)
 		for (i = 0; i < count; i++)
 			run_threads(4, more);
 	} else if (strcmp(what, "graph") == 0) {
-		run_graph(count);
+		run_graph(count, false);
+	} else if (strcmp(what, "changed-graph") == 0) {
+		run_graph(count, true);
 	} else if (strcmp(what, "fork") == 0) {
 		run_fork(count, argv);
 	} else if (strcmp(what, "kill") == 0 || strcmp(what, "_exit") == 0) {
@@ -347,6 +404,9 @@ int main(int argc, char **argv)
 		pause_ms(700);
 		dlclose(memory);
 		load(argv[4], count);
+	} else if (strcmp(what, "jit") == 0) {
+		if (!run_jit(count, more))
+			return 15;
 	} else if (strcmp(what, "bench") == 0) {
 		/* Nanoseconds for a launch 12 calls deep, for who compares with and without. */
 		launch_deep("kernel_a", 12);

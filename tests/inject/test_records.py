@@ -65,10 +65,19 @@ def test_what_is_in_records():
     equal(context.id, 1, "context")
     equal(run.only().totals()["device_bytes"], 3 * 3200000, "CUPTI's memory on the GPU")
     functions = {records["strings"][launch.function] for launch in records["launch"]}
-    expect({"cudaLaunchKernel_v7000", "cuLaunchKernel", "cudaMemcpyAsync_v3020",
-            "cudaLaunchKernelExC_v11060"} <= functions, f"functions are {functions}")
+    expect({"cuLaunchKernel", "cuMemcpyAsync", "cuMemsetD8Async",
+            "cuLaunchKernelEx"} <= functions, f"functions are {functions}")
     window = records["window"]
     equal([w.flags for w in window], [0, 1], "begin and end of the window")
+
+
+def test_runtime_callbacks_too():
+    """with the runtime's callbacks too, as measurements ask for them, a launch is told of once"""
+    run = Run("loop", 70, environment={"GPUMON_LAUNCHES": "all"})
+    records = compare_all(run, run.only())
+    functions = {records["strings"][launch.function] for launch in records["launch"]}
+    expect({"cudaLaunchKernel_v7000", "cuLaunchKernel", "cudaMemcpyAsync_v3020",
+            "cudaLaunchKernelExC_v11060"} <= functions, f"functions are {functions}")
 
 
 def test_stacks_tell_places_apart():
@@ -155,6 +164,22 @@ def test_graphs():
                 expect(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
 
 
+def test_changed_graphs():
+    """nodes that are changed after they were made keep their stack, and it is said how often"""
+    run = Run("changed-graph", 20)
+    records = compare_all(run, run.only())
+    notes = [records["strings"][n.text] for n in records["note"]]
+    equal(len(notes), 1, f"notes: {notes}")
+    expect("30 times by an update of the whole graph, 30 times alone" in notes[0], notes[0])
+    nodes = {n.node: n for n in records["graph_node"]}
+    ran = [k for k in records["kernel"] if k.node]
+    equal(len(ran), 40, "kernels of the graph")
+    for kernel in ran:
+        expect(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
+    run = Run("graph", 5)
+    equal(run.only().records()["note"], [], "notes without a change")
+
+
 def test_odd_ones():
     """failed launches, kernels of CUDA itself, one that never ends, a context that does"""
     run = Run("odd", 30)
@@ -218,6 +243,14 @@ def test_nvtx_direct():
     expect(start.id and start.id == end.id, "begin and end have different ids")
     times = [r.time_ns for r in records["range"]]
     equal(times, sorted(times), "times")
+    # Of threads the last one holds; of streams the one with a name.
+    names = {}
+    for thread in records["thread"]:
+        names.setdefault(thread.tid, []).append(strings.get(thread.name))
+    equal(names.pop(run.process.pid), ["before CUDA"], "the main thread's name")
+    equal(list(names.values()), [["nvtx_program", "renamed"]], "the other thread's names")
+    equal({(s.id, strings[s.name], s.priority) for s in records["stream"] if s.name},
+          {(7, "gr\u00fcn", 0), (21, "compute", -5)}, "streams")
     run = Run(command=[f"{harness.objects}/nvtx_program"], recorded=False,
               environment={"NVTX_INJECTION64_PATH": f"{harness.objects}/libgpumon-inject.so"})
     equal((run.status, run.errors), (0, ""), "exit status of one that is not recorded")

@@ -5,6 +5,7 @@ The stand-ins keep an account of their own: what was launched from where, and wh
 """
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -13,6 +14,8 @@ import time
 from kit import Skip, has, same, test
 
 LAUNCH, CAPTURED, KERNEL, COPY, SET = range(1, 6)
+# Types of records.
+THREAD, MAPPING, STREAM = 2, 3, 10
 ENTRY = struct.Struct("<4I5Q2I")
 # Which function of the program launches which kernel.
 CALLERS = {"kernel_a": "launch_here", "kernel_b": "launch_there", "kernel_c": "launch_deep",
@@ -27,11 +30,12 @@ def environment(kit):
             "GPUMON_INJECT": os.path.join(kit.inject, "libgpumon-inject.so")}
 
 
-def record(kit, *words, status=0):
+def record(kit, *words, status=0, program="program", options=()):
     variables = environment(kit)
     library_path = variables.pop("LD_LIBRARY_PATH")
-    done = kit.run("record", "-q", "-o", "capture", "--", "env", f"LD_LIBRARY_PATH={library_path}",
-                   os.path.join(kit.inject, "program"), *map(str, words), env=variables)
+    done = kit.run("record", "-q", "-o", "capture", *options, "--", "env",
+                   f"LD_LIBRARY_PATH={library_path}", os.path.join(kit.inject, program),
+                   *map(str, words), env=variables)
     same("status", done.returncode, status)
     return done
 
@@ -70,6 +74,39 @@ def check_paths(kit):
             if other in names:
                 raise AssertionError(f"from {other}: {line}")
     same("kernels with a path", seen, set(CALLERS))
+
+
+@test
+def names_are_kept(kit):
+    """A capture has its names with it: the files may be gone when it is read."""
+    variables = environment(kit)
+    library_path = variables.pop("LD_LIBRARY_PATH")
+    program = kit.path("gone")
+    for directory, options in (("capture", ()), ("without", ("--no-names",))):
+        shutil.copy(os.path.join(kit.inject, "program"), program)
+        done = kit.run("record", "-q", *options, "-o", directory, "--", "env",
+                       f"LD_LIBRARY_PATH={library_path}", program, "loop", "70", env=variables)
+        same("status", (done.returncode, done.stderr), (0, b""))
+        os.unlink(program)
+    check_paths(kit)
+    nameless = kit.run("flamegraph", "--folded", "without").stdout.decode()
+    has("without names", nameless, ";gone+0x")
+    same("names", [n for n in CALLERS.values() if n + ";" in nameless], [])
+    names, = [n for n in os.listdir(kit.path("capture")) if n.endswith(".symbols")]
+    same("mode", os.stat(kit.path(f"capture/{names}")).st_mode & 0o7777, 0o600)
+    same("names of none", [n for n in os.listdir(kit.path("without")) if "symbols" in n], [])
+    # Broken, foreign or a link: what they do not name is looked for as if they were not there.
+    whole = kit.run("export", "--json", "capture").stdout
+    for content in (b"", b"gpumon-symbols 2\n@1 0\n", b"gpumon-symbols 1\n@zz\n=\n@10 0\n+a\n=b\tc"):
+        with open(kit.path(f"capture/{names}"), "wb") as file:
+            file.write(content)
+        done = kit.run("export", "--json", "capture")
+        same("status", (done.returncode, done.stderr), (0, b""))
+        same("GPU time", json.loads(done.stdout)["recording"]["gpu_ns"],
+             json.loads(whole)["recording"]["gpu_ns"])
+    os.unlink(kit.path(f"capture/{names}"))
+    os.symlink("/proc/self/environ", kit.path(f"capture/{names}"))
+    same("status", kit.run("export", "--json", "capture").returncode, 0)
 
 
 def show(kit):
@@ -129,14 +166,15 @@ def not_cuda(kit):
     same("output", done.stderr, b"")
 
 
-def start(kit, *words, inject):
+def start(kit, *words, inject, wait=True):
     variables = dict(kit.environment, **environment(kit))
     if inject:
         variables["CUDA_INJECTION64_PATH"] = variables["GPUMON_INJECT"]
     process = subprocess.Popen([os.path.join(kit.inject, "program"), *map(str, words)],
                                env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdout.readline()
-    time.sleep(0.2)
+    if wait:
+        process.stdout.readline()
+        time.sleep(0.2)
     return process
 
 
@@ -181,3 +219,170 @@ def by_uprobes(kit):
     same("status", calls.returncode, 0)
     for caller in ("launch_here", "launch_there"):
         has("paths of calls", calls.stdout.decode(), f";{caller};")
+
+
+def jit_paths(kit):
+    """Where the kernels that code made at run time has launched were launched from."""
+    text = kit.run("flamegraph", "--folded", "capture").stdout.decode()
+    return [line for line in text.splitlines() if ";kernel_of_jit " in line]
+
+
+def check_jit(kit, launches, command):
+    capture = kit.capture()
+    same("launches", capture.sum("launches"), launches)
+    lines = jit_paths(kit)
+    same("paths", len(lines), 1)
+    has(f"path with {command}", lines[0], ";jit_train_step;launch_from_jit;")
+    maps = [name for name in os.listdir(kit.path("capture")) if name.endswith(".map")]
+    same("maps", len(maps), 1)
+    same("it is named as the process's file",
+         maps[0].replace("perf-", "process-").replace(".map", ".records")
+         in os.listdir(kit.path("capture")), True)
+    # Without the copy, and without the names that are kept, there is none: it came from there.
+    for name in os.listdir(kit.path("capture")):
+        if name.endswith(".symbols"):
+            os.unlink(kit.path("capture/" + name))
+    os.rename(kit.path("capture/" + maps[0]), kit.path("map"))
+    same("without the copy", "jit_train_step" in jit_paths(kit)[0], False)
+
+
+@test
+def code_made_at_run_time(kit):
+    """Names of perf-PID.map are in the capture, and are found when the file is gone."""
+    done = record(kit, "jit", 50, 0)
+    os.unlink(f"/tmp/perf-{int(done.stdout)}.map")
+    check_jit(kit, 50, "record")
+
+
+@test
+def code_made_at_run_time_in_a_container(kit):
+    """Its /tmp is gone with it; and its number is not the one that it has here."""
+    variables = environment(kit)
+    library_path = variables.pop("LD_LIBRARY_PATH")
+    shutil.copytree(kit.inject, kit.path("inject"), ignore=lambda _, names: [
+        name for name in names if name in ("inject", "empty", "listen") or "gpumon-inject-" in name])
+    socket = f"mount --bind {kit.folder} /mnt && mount -t tmpfs tmpfs /tmp && mkdir -p {kit.folder} " \
+             f"&& mount --bind /mnt {kit.folder}"
+    done = kit.run("record", "-q", "-o", "capture", "--", "unshare", "-p", "-f", "-m",
+                   "--mount-proc", "sh", "-c",
+                   f"({socket}) || exit 66; MOCK_ACCOUNT={kit.path('account')} "
+                   f"LD_LIBRARY_PATH={library_path.replace(kit.inject, kit.path('inject'))} "
+                   f"exec {kit.path('inject')}/program jit 30 50",
+                   env={**variables, "GPUMON_INJECT": kit.path("inject/libgpumon-inject.so")})
+    if done.returncode in (1, 66):
+        raise Skip("no namespaces of one's own: " + done.stderr.decode().strip())
+    same("status", done.returncode, 0)
+    number = int(done.stdout)
+    same("a number of its own", number < 5, True)
+    check_jit(kit, 30, "record in a container")
+
+
+@test
+def code_made_at_run_time_by_uprobes(kit):
+    process = start(kit, "jit", 200, 10, inject=False, wait=False)
+    try:
+        time.sleep(0.3)
+        done = kit.run("record", "-o", "capture", "-p", str(process.pid), "-d", "0.5")
+    finally:
+        process.kill()
+        process.communicate()
+        if os.path.exists(f"/tmp/perf-{process.pid}.map"):
+            os.unlink(f"/tmp/perf-{process.pid}.map")
+    if done.returncode == 77:
+        raise Skip(done.stderr.decode().strip())
+    calls = kit.run("flamegraph", "--folded", "--cpu-only", "--count", "capture").stdout.decode()
+    has("paths of calls", calls, ";jit_train_step;launch_from_jit;")
+
+
+@test
+def planted_maps(kit):
+    """A map that is another user's, or is no file, is not taken, and it is said."""
+    if os.geteuid():
+        raise Skip("root alone can make files of others")
+    for number, plant in enumerate(("chown 65534", "ln")):
+        path = f"/tmp/perf-$$.map; echo '1000 10 planted' >{kit.path('secret')}; "
+        path += (f"echo '1000 10 planted' >/tmp/perf-$$.map; chown 65534 /tmp/perf-$$.map; "
+                 if "chown" in plant else f"ln -s {kit.path('secret')} /tmp/perf-$$.map; ")
+        done = kit.run("record", "-q", "-o", f"capture{number}", "--", "sh", "-c",
+                       f"rm -f {path} echo $$; exec {kit.player} record sleep=100")
+        os.unlink(f"/tmp/perf-{int(done.stdout)}.map")
+        same("maps", [name for name in os.listdir(kit.path(f"capture{number}"))
+                      if name.endswith(".map")], [])
+        notes = json.loads(kit.run("correlate", "--json",
+                                   f"capture{number}").stdout)["recording"]["notes"]
+        has("notes", " ".join(notes), "was not copied: it is ")
+
+
+def build_ids(kit):
+    """Of each file that was mapped, by its name."""
+    return {strings[struct.unpack_from("<I", record, 56)[0]]: record[60:60 + record[80]].hex()
+            for kind, _, record, strings in kit.records() if kind == MAPPING}
+
+
+@test
+def vdso(kit):
+    """Which kernel's code it was can be told on another day: the same by both ways."""
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        if "[vdso]" not in file.read():
+            raise Skip("this kernel maps no vdso")
+    record(kit, "loop", 5)
+    ids = build_ids(kit)
+    same("it has a build id", len(ids["[vdso]"]) >= 16, True)
+    shutil.rmtree(kit.path("capture"))
+    process = start(kit, "steady", 1000000, 1000000, inject=False)
+    try:
+        done = kit.run("record", "-o", "capture", "-p", str(process.pid), "-d", "0.3")
+    finally:
+        process.kill()
+        process.communicate()
+    if done.returncode == 77:
+        raise Skip(done.stderr.decode().strip())
+    same("by uprobes", build_ids(kit)["[vdso]"], ids["[vdso]"])
+
+
+def timeline(kit):
+    """Rows and what is on them, of both formats' common ground: Chrome's."""
+    events = json.loads(kit.run("export", "--chrome", "capture").stdout)["traceEvents"]
+    rows = {(event["pid"], event.get("tid")): event["args"]["name"] for event in events
+            if event["ph"] == "M" and event["name"] == "thread_name"}
+    return [(rows.get((event["pid"], event.get("tid"))), event) for event in events
+            if event["ph"] != "M"]
+
+
+@test
+def names_of_streams_and_threads(kit):
+    """What the program calls them, and streams' priorities: on timelines and in tables."""
+    record(kit, program="nvtx_program")
+    rows = {row for row, _ in timeline(kit)}
+    for name in ("stream 21 (compute, priority -5)", "stream 7 (gr\u00fcn)"):
+        has("rows", rows, name)
+    same("threads", {name for name in ("before CUDA", "renamed", "nvtx_program")
+                     if any(row and row.startswith(name) for row in rows)},
+         {"before CUDA", "renamed"})
+    text = kit.run("correlate", "capture").stdout.decode()
+    has("summary", text, "stream 21 (compute, priority -5)")
+    has("report", kit.run("report", "capture").stdout.decode(), "stream 21 (compute, priority -5)")
+    tree = show(kit)
+    streams = {row["stream"]: (row["stream_name"], row["stream_priority"])
+               for row in tree["devices"] if row["stream"] is not None}
+    same("JSON", streams, {7: ("gr\u00fcn", 0), 21: ("compute", -5)})
+
+
+@test
+def unified_memory(kit):
+    """What moved by itself, with its bytes, on timelines and in the summary."""
+    record(kit, "calls", 10, options=("--unified-memory",))
+    moved = [event for row, event in timeline(kit) if row and row.startswith("unified memory")]
+    same("slices", [event["name"] for event in moved], ["moved to a GPU"] * 10)
+    same("their bytes", {event["args"]["bytes"] for event in moved}, {100})
+    rows = show(kit)["unified_memory"]
+    same("JSON", [(row["kind"], row["count"], row["bytes"], row["faults"], row["ns"])
+                  for row in rows], [("to_device", 10, 1000, None, 50)])
+    text = kit.run("correlate", "capture").stdout.decode()
+    has("summary", text, "Unified memory")
+    has("summary", text, "moved to a GPU")
+    perfetto = kit.run("export", "--perfetto", "capture").stdout
+    has("Perfetto", perfetto, b"unified memory")
+    shutil.rmtree(kit.path("capture"))
+    record(kit, "calls", 10)
+    same("not asked for", show(kit)["unified_memory"], [])

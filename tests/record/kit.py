@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 import time
 
@@ -104,6 +105,28 @@ class Kit:
             raise AssertionError(done.stderr.decode())
         return Capture(done.stdout.decode())
 
+    def records(self, directory="capture"):
+        """Of all processes: what kind it is, its flags, its bytes, and their strings."""
+        for name in sorted(os.listdir(self.path(directory))):
+            if not name.startswith("process-") or not name.endswith(".records"):
+                continue
+            with open(os.path.join(self.path(directory), name), "rb") as file:
+                data = file.read()
+            found, strings, at = [], {0: None}, 0
+            while (at := data.find(b"GPMC", at)) >= 0:
+                end = at + 32 + struct.unpack_from("<I", data, at + 8)[0]
+                at += 32
+                while at + 8 <= end:
+                    kind, flags, size = struct.unpack_from("<HHI", data, at)
+                    record = data[at:at + size]
+                    if kind == 5:
+                        number, length = struct.unpack_from("<II", record, 8)
+                        strings[number] = record[16:16 + length].decode(errors="replace")
+                    found.append((kind, flags, record))
+                    at += size
+            for record in found:
+                yield *record, strings
+
     def wait_for(self, name, seconds=20):
         until = time.monotonic() + seconds
         while not os.path.exists(self.path(name)):
@@ -126,3 +149,15 @@ class Kit:
     def left_behind(self):
         """Sockets and captures that should have been removed."""
         return [name for name in os.listdir(self.folder) if name.startswith("gpumon-")]
+
+
+def left_processes(program):
+    """Those of our own that run a program, which outlived who started them."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program):
+                found.append(int(pid))
+        except OSError:
+            pass
+    return found

@@ -36,7 +36,22 @@ for program in ("program", "program-fp", "program-static"):
     equal(seen.counts["state"], "exited", "state")
     # One name cannot be probed, and that is told; one is left out, for it only jumps.
     equal(seen.counts["refused"], 1, "refused")
+    check(not any("no CUDA runtime" in n for n in seen.notes()), "the runtime is there")
     check(any("cuMemsetD16Async" in n for n in seen.notes()), "no note of the one refused")
+
+step("a runtime that is linked in and stripped: the driver's calls, and that is said")
+r, seen = run("program-stripped", 4, 200)
+calls = [uprobes.DRIVER.get(name, name) for name, _ in uprobes.sequence(r.rounds)]
+equal(len(seen.hits), 4, "threads")
+for tid, hits in seen.hits.items():
+    equal([h["name"] for h in hits], calls, "calls of thread %d" % tid)
+    equal([h["number"] for h in hits], list(range(1, len(hits) + 1)), "numbers of thread %d" % tid)
+    for h in hits:
+        blocks = uprobes.driver_blocking(h["name"])
+        equal((h["blocking"], h["duration_ns"] > 0), (blocks, blocks), h["name"])
+# hipLaunchKernel calls hipModuleLaunchKernel, of the runtime nothing is nested.
+equal((seen.counts["nested"], seen.counts["lost_ring"]), (4 * 25, 0), "nested, lost")
+check(any("no CUDA runtime with symbols" in n for n in seen.notes()), "notes: %s" % seen.notes())
 
 step("no stacks, launches alone")
 r, seen = run("program", 2, 50, "no-stacks", "no-blocking")

@@ -8,6 +8,7 @@
 
 #include "capture_maker.h"
 #include "output/output.h"
+#include "output/scan_streams.h"
 
 static char *path_in(const char *directory, const char *name)
 {
@@ -87,6 +88,80 @@ static void busy_bins(void **state)
 	capture_maker_remove(directory);
 }
 
+/* By kind: what has bytes, what has a time, and what is a kind of later. */
+static void unified_memory(void **state)
+{
+	struct capture_maker *maker = capture_maker_new();
+	char *directory = capture_maker_directory(), *path = path_in(directory, "a");
+	const char *const paths[] = { path };
+	struct gpumon_scan *scan;
+
+	(void)state;
+	make_process(maker, .pid = 1, .rank = ~0u);
+	make_unified_memory(maker, .kind = 1, .start_ns = 10, .end_ns = 15, .value = 4096);
+	make_unified_memory(maker, .kind = 1, .start_ns = 20, .end_ns = 30, .value = 100);
+	/* Its end is whatever CUPTI left there, its value an address. */
+	make_unified_memory(maker, .kind = 3, .start_ns = 40, .end_ns = 1ull << 60,
+			    .value = 0x401000);
+	make_unified_memory(maker, .kind = 4, .start_ns = 50, .end_ns = 60, .value = 7);
+	make_unified_memory(maker, .kind = 77, .start_ns = 70, .end_ns = 80, .value = 9);
+	/* Without an end, and one before its begin. */
+	make_unified_memory(maker, .kind = 2, .start_ns = 90, .end_ns = 0, .value = 1);
+	make_unified_memory(maker, .kind = 2, .start_ns = 90, .end_ns = 80, .value = UINT64_MAX);
+	capture_maker_save(maker, path, "process-1-1", 1);
+	assert_int_equal(gpumon_scan_load(paths, 1, NULL, 0, &scan), 0);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_DEVICE].count, 2);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_DEVICE].bytes, 4196);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_DEVICE].ns, 15);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_CPU_FAULT].faults, 1);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_CPU_FAULT].bytes, 0);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_CPU_FAULT].ns, 0);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_GPU_FAULT].faults, 7);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_GPU_FAULT].ns, 10);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_UNKNOWN].count, 1);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_HOST].bytes, UINT64_MAX);
+	assert_int_equal(scan->unified[GPUMON_UNIFIED_TO_HOST].ns, 0);
+	gpumon_scan_free(scan);
+	capture_maker_free(maker);
+	free(path);
+	capture_maker_remove(directory);
+}
+
+/* Told again and again, by CUPTI without a name and by NVTX with one. */
+static void streams(void **state)
+{
+	struct capture_maker *maker = capture_maker_new();
+	char *directory = capture_maker_directory(), *path = path_in(directory, "a");
+	const char *const paths[] = { path };
+	struct gpumon_view view = { 0 };
+	struct gpumon_scan *scan;
+	char text[32];
+
+	(void)state;
+	make_process(maker, .pid = 1, .rank = ~0u);
+	make_stream(maker, .context = 1, .id = 9, .name = make_string(maker, "first"));
+	make_stream(maker, .context = 1, .id = 9, .name = make_string(maker, "com\npute"));
+	make_stream(maker, .context = 1, .id = 9, .priority = -5);
+	make_stream(maker, .context = 2, .id = 9);
+	make_stream(maker, .context = 1, .id = 8, .priority = 2, .name = 4711);
+	capture_maker_save(maker, path, "process-1-1", 1);
+	assert_int_equal(gpumon_scan_load(paths, 1, NULL, 0, &scan), 0);
+	view.scan = scan;
+	assert_int_equal(scan->stream_count, 3);
+	gpumon_view_stream_text(&view, 0, 1, 9, text, sizeof(text));
+	assert_string_equal(text, "stream 9 (com?pute, priority -5");
+	gpumon_view_stream_text(&view, 0, 2, 9, text, sizeof(text));
+	assert_string_equal(text, "stream 9");
+	gpumon_view_stream_text(&view, 0, 1, 8, text, sizeof(text));
+	assert_string_equal(text, "stream 8 (priority 2)");
+	assert_null(gpumon_view_stream(&view, 1, 1, 9));
+	assert_null(gpumon_view_stream(&view, 0, 1, 10));
+	gpumon_scan_free(scan);
+	capture_maker_free(maker);
+	free(path);
+	capture_maker_remove(directory);
+}
+
 static void who_and_notes(void **state)
 {
 	struct capture_maker *maker = capture_maker_new();
@@ -160,8 +235,8 @@ static void no_capture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(busy_bins),
-		cmocka_unit_test(who_and_notes),
+		cmocka_unit_test(busy_bins),	  cmocka_unit_test(who_and_notes),
+		cmocka_unit_test(unified_memory), cmocka_unit_test(streams),
 		cmocka_unit_test(no_capture),
 	};
 

@@ -210,7 +210,7 @@ static void output_came_in_between(void **state)
 
 static void full_disk(void **state)
 {
-	struct gpumon_output_file file = { .path = "/dev/full", .temporary = "" };
+	struct gpumon_output_file file = { .path = "-", .temporary = "" };
 	struct gpumon_error err;
 
 	(void)state;

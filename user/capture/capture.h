@@ -19,7 +19,13 @@
 /* capture.json, files of chunks, and the driver's one, whose process is ~0. */
 #define GPUMON_CAPTURE_INFO   "capture.json"
 #define GPUMON_CAPTURE_SUFFIX ".records"
-#define GPUMON_CAPTURE_DRIVER "driver"
+/* Of a process: GPUMON_CAPTURE_PROCESS "PID-TICKS", and what its runtime said of code that it made. */
+#define GPUMON_CAPTURE_PROCESS "process-"
+#define GPUMON_CAPTURE_MAP     "perf-%s.map"
+/* Only there while a capture is written, or where its writer was killed. */
+#define GPUMON_CAPTURE_INFO_NEW ".capture.json.new"
+#define GPUMON_CAPTURE_RESERVE	".reserve"
+#define GPUMON_CAPTURE_DRIVER	"driver"
 
 /* Of a cursor, of what is no process's. */
 #define GPUMON_PROCESS_DRIVER (~0u)
@@ -95,6 +101,17 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
  */
 int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			  size_t size);
+
+/* Bytes of whole chunks that are in the file. */
+uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file);
+
+/**
+ * gpumon_capture_make_map - a GPUMON_CAPTURE_MAP beside a process's file
+ * @file: of the process, which must not have been ended
+ *
+ * Return: a descriptor that belongs to the caller, or -1 with errno.
+ */
+int gpumon_capture_make_map(struct gpumon_capture_file *file);
 
 /* The process ended: its descriptor is closed, @file may not be used after. */
 void gpumon_capture_end_file(struct gpumon_capture_file *file);

@@ -102,9 +102,9 @@ int gpumon_channel_create(uint32_t blocks, struct gpumon_channel_reader **reader
 	ret = make_memory(made);
 	if (ret) {
 		gpumon_channel_free(made);
-		return gpumon_capture_fail(ret, "memory",
-					   "cannot make shared memory of %u MiB for the target: %s",
-					   blocks / 16, strerror(-ret));
+		return gpumon_capture_fail(
+			ret, "memory", "cannot make shared memory of %u MiB for the target: %s%s",
+			blocks / 16, strerror(-ret), ret == -EFBIG ? " (ulimit -f)" : "");
 	}
 	*reader = made;
 	return 0;

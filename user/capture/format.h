@@ -470,7 +470,7 @@ struct gpumon_record_unified_memory {
 	struct gpumon_record head;
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t value; /* bytes, or how many */
+	uint64_t value; /* bytes; of faults of a GPU how many, of the CPU's where its code is */
 	uint64_t address;
 	uint32_t kind; /* CUPTI's counter */
 	uint32_t from_device;
@@ -531,6 +531,9 @@ struct gpumon_record_window {
 	uint32_t reason; /* string id */
 	uint32_t reserved;
 };
+
+/* In a note's flags: for that reason nothing of the GPU is recorded. */
+#define GPUMON_NOTE_NO_GPU 1u
 
 /* Something that a person should know of this capture: no CUPTI because, ... */
 struct gpumon_record_note {

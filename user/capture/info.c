@@ -13,7 +13,6 @@
 
 #include "internal.h"
 
-#define INFO_NEW    ".capture.json.new"
 #define INFO_FORMAT "gpumon-capture"
 
 static __thread struct gpumon_error last_error;
@@ -120,9 +119,9 @@ int gpumon_capture_info_write(int directory, const struct gpumon_capture_content
 		return -ENOMEM;
 	}
 
-	unlinkat(directory, INFO_NEW, 0);
-	fd = openat(directory, INFO_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
+	unlinkat(directory, GPUMON_CAPTURE_INFO_NEW, 0);
+	fd = openat(directory, GPUMON_CAPTURE_INFO_NEW,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		ret = -errno;
 	} else {
@@ -131,10 +130,11 @@ int gpumon_capture_info_write(int directory, const struct gpumon_capture_content
 			ret = write_all(fd, "\n", 1);
 		if (close(fd) && !ret)
 			ret = -errno;
-		if (!ret && renameat(directory, INFO_NEW, directory, GPUMON_CAPTURE_INFO))
+		if (!ret &&
+		    renameat(directory, GPUMON_CAPTURE_INFO_NEW, directory, GPUMON_CAPTURE_INFO))
 			ret = -errno;
 		if (ret)
-			unlinkat(directory, INFO_NEW, 0);
+			unlinkat(directory, GPUMON_CAPTURE_INFO_NEW, 0);
 	}
 	json_object_put(root);
 	return ret;

@@ -189,22 +189,27 @@ static void close_file(struct gpumon_capture *capture, struct gpumon_reader_file
 	capture->open--;
 }
 
-/* Does a chunk of the version that we read stand at the beginning of a file? */
-static bool has_known_chunk(struct gpumon_capture *capture)
+/*
+ * Does a chunk of the version that we read stand at the beginning of a file? Else @newer is set to
+ * that of one that is newer, 0 for none.
+ */
+static bool has_known_chunk(struct gpumon_capture *capture, uint32_t *newer)
 {
+	*newer = 0;
 	for (uint32_t i = 0; i < capture->n_files; i++) {
 		struct gpumon_chunk chunk;
-		bool known;
+		bool is_chunk;
 
 		if (!open_file(capture, &capture->files[i]))
 			continue;
-		known = pread(capture->files[i].fd, &chunk, sizeof(chunk), 0) ==
-				(ssize_t)sizeof(chunk) &&
-			chunk.magic == GPUMON_CHUNK_MAGIC &&
-			chunk.version == GPUMON_CAPTURE_VERSION;
+		is_chunk = pread(capture->files[i].fd, &chunk, sizeof(chunk), 0) ==
+				   (ssize_t)sizeof(chunk) &&
+			   chunk.magic == GPUMON_CHUNK_MAGIC;
 		close_file(capture, &capture->files[i]);
-		if (known)
+		if (is_chunk && chunk.version == GPUMON_CAPTURE_VERSION)
 			return true;
+		if (is_chunk && chunk.version > GPUMON_CAPTURE_VERSION)
+			*newer = chunk.version;
 	}
 	return false;
 }
@@ -212,12 +217,21 @@ static bool has_known_chunk(struct gpumon_capture *capture)
 /* What capture.json says against what is there. 0, or -1 with the reason. */
 static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 {
-	if (ret == 0)
-		return 0;
+	uint32_t newer;
+	bool known;
+
 	if (ret == -ENOMEM)
 		return gpumon_capture_fail(ret, "memory", "out of memory");
+	known = has_known_chunk(capture, &newer);
+	if (!known && newer && ret != -ENOTSUP)
+		return gpumon_capture_fail(
+			-ENOTSUP, "unsupported",
+			"%s has records of format version %u, this gpumon reads up to %u: use the gpumon that made it",
+			path, newer, GPUMON_CAPTURE_VERSION);
+	if (ret == 0)
+		return 0;
 	/* One flipped bit in a line of text is no reason to give up gigabytes. */
-	if (has_known_chunk(capture)) {
+	if (known) {
 		struct gpumon_capture_contents empty;
 
 		gpumon_capture_info_free(&capture->contents);
@@ -265,8 +279,8 @@ int gpumon_capture_open(const char *path, struct gpumon_capture **capture)
 	if (opened->directory < 0) {
 		error = errno;
 		free(opened);
-		return gpumon_capture_fail(-error, "io", "cannot open the capture %s: %s%s", path,
-					   strerror(error),
+		return gpumon_capture_fail(-error, "io", "cannot open the capture %.300s: %s%s",
+					   path, strerror(error),
 					   error == ENOTDIR ? "; a capture is a directory" : "");
 	}
 	ret = scan(opened);

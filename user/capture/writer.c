@@ -21,7 +21,6 @@
  * Held from the beginning and given up at the end: on a disk that is full the
  * last words, what was lost and capture.json, still find room.
  */
-#define RESERVE_NAME ".reserve"
 #define RESERVE_SIZE (128 << 10)
 
 struct gpumon_capture_file {
@@ -131,13 +130,14 @@ static int open_directory(const char *path)
 
 static void make_reserve(int directory)
 {
-	int fd = openat(directory, RESERVE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = openat(directory, GPUMON_CAPTURE_RESERVE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			0600);
 
 	if (fd < 0)
 		return;
 	/* Without room for it there will be no room for records either: told then. */
 	if (posix_fallocate(fd, 0, RESERVE_SIZE))
-		unlinkat(directory, RESERVE_NAME, 0);
+		unlinkat(directory, GPUMON_CAPTURE_RESERVE, 0);
 	close(fd);
 }
 
@@ -205,7 +205,7 @@ int gpumon_capture_create(const char *path, const char *command,
 	if (ret) {
 		gpumon_capture_fail(ret, "io", "cannot write %s/%s: %s", made->path,
 				    GPUMON_CAPTURE_INFO, strerror(-ret));
-		unlinkat(made->directory, RESERVE_NAME, 0);
+		unlinkat(made->directory, GPUMON_CAPTURE_RESERVE, 0);
 		writer_free(made);
 		return -1;
 	}
@@ -394,6 +394,23 @@ int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const 
 	return -1;
 }
 
+uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file)
+{
+	return file->size;
+}
+
+int gpumon_capture_make_map(struct gpumon_capture_file *file)
+{
+	const char *name = file->name;
+	char map[GPUMON_CAPTURE_NAME_MAX + sizeof(GPUMON_CAPTURE_MAP)];
+
+	if (!strncmp(name, GPUMON_CAPTURE_PROCESS, strlen(GPUMON_CAPTURE_PROCESS)))
+		name += strlen(GPUMON_CAPTURE_PROCESS);
+	snprintf(map, sizeof(map), GPUMON_CAPTURE_MAP, name);
+	return openat(file->writer->directory, map,
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 /* 0, or a negative errno. */
 static int end_file(struct gpumon_capture_file *file)
 {
@@ -444,7 +461,7 @@ int gpumon_capture_close(struct gpumon_capture_writer *writer)
 
 	if (!writer)
 		return 0;
-	unlinkat(writer->directory, RESERVE_NAME, 0);
+	unlinkat(writer->directory, GPUMON_CAPTURE_RESERVE, 0);
 	for (struct gpumon_capture_file *file = writer->files; file; file = file->next) {
 		ret = end_file(file);
 		failed = failed ? failed : ret;

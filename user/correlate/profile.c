@@ -105,8 +105,11 @@ static int read_definitions(struct gpumon_profile *profile, unsigned int capture
 	profile->numbers[capture + 1] = first + count;
 	if (count && !gpumon_tables_process(&profile->tables, first + count - 1))
 		return -1;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		profile->tables.processes[first + i].capture = capture;
+		profile->tables.processes[first + i].name =
+			gpumon_capture_name(profile->captures[capture], i);
+	}
 	return 0;
 }
 

@@ -182,13 +182,35 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* As the recorder names it, by the file of the process; or by its pid, as somebody put it there. */
+static void find_perf_map(const struct gpumon_tables_process *process, const char *path, char *map,
+			  size_t room)
+{
+	size_t length = strlen(GPUMON_CAPTURE_PROCESS);
+
+	if (process->name && !strncmp(process->name, GPUMON_CAPTURE_PROCESS, length)) {
+		snprintf(map, room, "%s/" GPUMON_CAPTURE_MAP, path, process->name + length);
+		if (!access(map, R_OK))
+			return;
+	}
+	snprintf(map, room, "%s/perf-%u.map", path, process->record.pid);
+}
+
 /* Strings may come after the mappings that name them. */
 static int end_process(struct gpumon_tables_process *process, const char *symbol_root,
 		       const char *path)
 {
 	char perf_map[4096];
 
-	snprintf(perf_map, sizeof(perf_map), "%s/perf-%u.map", path, process->record.pid);
+	find_perf_map(process, path, perf_map, sizeof(perf_map));
+	if (process->name) {
+		char kept[4096];
+
+		snprintf(kept, sizeof(kept), "%s/%s" GPUMON_KEPT_SUFFIX, path, process->name);
+		process->kept = gpumon_kept_read(kept);
+	}
+	if (process->root)
+		symbol_root = process->root;
 	process->symbols = gpumon_symbols_new(symbol_root ? symbol_root : "",
 					      access(perf_map, R_OK) ? NULL : perf_map);
 	if (!process->symbols)
@@ -248,6 +270,8 @@ void gpumon_tables_clear(struct gpumon_tables *tables)
 		free(process->unmapping);
 		if (process->symbols)
 			gpumon_symbols_free(process->symbols);
+		gpumon_kept_free(process->kept);
+		free(process->root);
 	}
 	free(tables->processes);
 	memset(tables, 0, sizeof(*tables));

@@ -175,12 +175,28 @@ static int add_python(struct gpumon_tree *tree, const struct gpumon_tables_proce
 			 file ? base_name(file) : "", file ? file : "", frame ? frame->line : 0);
 }
 
+/* Where somebody says where the files are, what they say counts more than what is kept. */
+static unsigned int find_symbols(const struct gpumon_tree *tree,
+				 const struct gpumon_tables_process *process, uint64_t address,
+				 uint32_t epoch, uint64_t time_ns, struct gpumon_symbol *found)
+{
+	unsigned int count = 0;
+
+	if (tree->tables->symbol_root) {
+		count = gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+		if (gpumon_symbol_is_name(&found[0]))
+			return count;
+	}
+	count = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
+	return count ? count :
+		       gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+}
+
 static int add_native(struct gpumon_tree *tree, const struct gpumon_tables_process *process,
-		      uint64_t address, uint64_t time_ns)
+		      uint64_t address, uint32_t epoch, uint64_t time_ns)
 {
 	struct gpumon_symbol found[INLINED_MAX];
-	unsigned int count =
-		gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+	unsigned int count = find_symbols(tree, process, address, epoch, time_ns, found);
 
 	/* Without inlined ones what remains is the function that has the code. */
 	for (unsigned int i = tree->options.no_inline && count ? count - 1 : 0; i < count; i++) {
@@ -206,7 +222,7 @@ static uint32_t find_address(struct gpumon_tree *tree, uint32_t number, uint64_t
 		return at;
 	first = tree->frames_used;
 	if (address & GPUMON_STACK_FRAME_ID ? add_python(tree, process, (uint32_t)address) :
-					      add_native(tree, process, address, time_ns))
+					      add_native(tree, process, address, epoch, time_ns))
 		return GPUMON_KEY_NONE;
 	entry = GPUMON_ARRAY_ADD(tree->addresses, tree->addresses_used, tree->addresses_room);
 	if (!entry)
@@ -274,8 +290,8 @@ static int find_stack(struct gpumon_tree *tree, const struct gpumon_tree_where *
 
 		if (address & GPUMON_STACK_FRAME_ID)
 			stack->python = true;
-		else if (i && address)
-			address--; /* a return address may be that of the next function already */
+		else
+			address = gpumon_stack_code(address, i);
 		stack->at[i] = find_address(tree, where->process, address, epoch, where->time_ns);
 		if (stack->at[i] == GPUMON_KEY_NONE)
 			return -1;

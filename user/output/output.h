@@ -18,6 +18,7 @@
 
 #include "../correlate/profile.h"
 #include "../format.h"
+#include "unified.h"
 
 /* What the width of a frame means. */
 enum gpumon_weight {
@@ -66,6 +67,19 @@ struct gpumon_scan_row {
 };
 
 /**
+ * struct gpumon_scan_stream - what is known of a stream beside its work
+ * @priority: as CUDA has it: the lower the number, the sooner; 0 is the default
+ * @name: that the program gave it, "" for none
+ */
+struct gpumon_scan_stream {
+	uint32_t process;
+	uint32_t context;
+	uint32_t stream;
+	int32_t priority;
+	char *name;
+};
+
+/**
  * struct gpumon_scan - what a profile does not have: who was recorded, notes, a timeline
  * @created_ns: CLOCK_REALTIME when the first capture began, 0 where not known
  * @ended: all captures were closed, none was cut off
@@ -77,6 +91,8 @@ struct gpumon_scan_row {
  * @bin_ns: length of a bin, 0 without a timeline
  * @bins: how many
  * @rows: sorted by process, device, stream
+ * @streams: sorted by process, context, stream
+ * @unified: of unified memory, by kind
  */
 struct gpumon_scan {
 	uint64_t created_ns;
@@ -94,6 +110,9 @@ struct gpumon_scan {
 	unsigned int bins;
 	struct gpumon_scan_row *rows;
 	unsigned int row_count;
+	struct gpumon_scan_stream *streams;
+	unsigned int stream_count;
+	struct gpumon_unified unified[GPUMON_UNIFIED_KINDS];
 };
 
 /**

@@ -6,6 +6,7 @@
 #include "../json_model.h"
 #include "../version.h"
 #include "profile_json.h"
+#include "scan_streams.h"
 #include "tree.h"
 #include "view_text.h"
 
@@ -139,8 +140,13 @@ static struct json_object *kernel(const struct gpumon_kernel_row *row)
 	return whole(object, bad);
 }
 
-static struct json_object *device(const struct gpumon_device_row *row)
+static struct json_object *device(const struct gpumon_view *view,
+				  const struct gpumon_device_row *row)
 {
+	const struct gpumon_scan_stream *known =
+		row->stream == ~0u ?
+			NULL :
+			gpumon_view_stream(view, row->process, row->context, row->stream);
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_u64(object, "process", row->process);
 
@@ -150,6 +156,10 @@ static struct json_object *device(const struct gpumon_device_row *row)
 	bad |= add_text(object, "uuid", row->uuid);
 	bad |= add_known(object, "context", row->context, row->stream != ~0u);
 	bad |= add_known(object, "stream", row->stream, row->stream != ~0u);
+	bad |= add_text(object, "stream_name", known ? known->name : NULL);
+	bad |= known ? gpumon_json_add(object, "stream_priority",
+				       json_object_new_int(known->priority)) :
+		       gpumon_json_add_string(object, "stream_priority", NULL);
 	bad |= gpumon_json_add_u64(object, "count", row->count);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
 	bad |= gpumon_json_add_u64(object, "busy_ns", row->busy_ns);
@@ -171,6 +181,38 @@ static struct json_object *range(const struct gpumon_range_row *row)
 	bad |= gpumon_json_add_u64(object, "works", row->works);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
 	return whole(object, bad);
+}
+
+static struct json_object *unified(enum gpumon_unified_kind kind, const struct gpumon_unified *row)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_string(object, "kind", gpumon_unified_key(kind));
+
+	bad |= gpumon_json_add_u64(object, "count", row->count);
+	bad |= add_known(object, "bytes", row->bytes, gpumon_unified_has_bytes(kind));
+	bad |= add_known(object, "faults", row->faults, gpumon_unified_is_fault(kind));
+	bad |= add_known(object, "ns", row->ns, row->ns);
+	return whole(object, bad);
+}
+
+/* By kind, those that there were. */
+static struct json_object *unified_memory(const struct gpumon_scan *scan)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (unsigned int kind = 0; array && scan && kind < GPUMON_UNIFIED_KINDS; kind++) {
+		struct json_object *row;
+
+		if (!scan->unified[kind].count)
+			continue;
+		row = unified(kind, &scan->unified[kind]);
+		if (row && !json_object_array_add(array, row))
+			continue;
+		json_object_put(row);
+		json_object_put(array);
+		return NULL;
+	}
+	return array;
 }
 
 static struct json_object *gap(const struct gpumon_gap *from)
@@ -325,8 +367,10 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 		ret = gpumon_json_member(out, false, "latency",
 					 gpumon_json_distribution(view->latency));
 	PUT_ARRAY("kernels", view->kernel_count, kernel(&view->kernels[i]));
-	PUT_ARRAY("devices", view->device_count, device(&view->devices[i]));
+	PUT_ARRAY("devices", view->device_count, device(view, &view->devices[i]));
 	PUT_ARRAY("ranges", view->range_count, range(&view->ranges[i]));
+	if (!ret)
+		ret = gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));
 	PUT_ARRAY("gaps", view->gap_count, gap(&view->gaps[i]));
 	if (!ret)
 		ret = put_nodes(out, view->root);

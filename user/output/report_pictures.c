@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "output_text.h"
+#include "scan_streams.h"
 #include "report.h"
 #include "view_text.h"
 
@@ -119,7 +120,9 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 		gpumon_text_xml(out,
 				gpumon_text_cut(name, sizeof(name), device_name(view, row), 48));
 	} else {
-		fprintf(out, "stream %u", row->stream);
+		gpumon_view_stream_text(view, row->process, row->context, row->stream, name,
+					sizeof(name));
+		gpumon_text_xml(out, name);
 	}
 	if (scan->process_count > 1)
 		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "output_text.h"
+#include "scan_streams.h"
 #include "report.h"
 #include "tree.h"
 #include "view_text.h"
@@ -112,6 +113,16 @@ void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 	gpumon_report_end(out);
 }
 
+static void put_stream(FILE *out, const struct gpumon_view *view,
+		       const struct gpumon_device_row *row)
+{
+	char name[160];
+
+	gpumon_view_stream_text(view, row->process, row->context, row->stream, name, sizeof(name));
+	gpumon_text_xml(out, name);
+	fprintf(out, ", context %u", row->context);
+}
+
 void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 {
 	static const char *const titles[] = { "busy", "share",	      "GPU time",
@@ -139,7 +150,7 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 		if (row->stream == ~0u)
 			gpumon_text_xml(out, row->name ? row->name : "");
 		else
-			fprintf(out, "stream %u, context %u", row->stream, row->context);
+			put_stream(out, view, row);
 		if (row->stream == ~0u && row->host && *row->host) {
 			fputs(" <em>", out);
 			gpumon_text_xml(out, row->host);

@@ -10,6 +10,7 @@
 #include "output.h"
 #include "output_text.h"
 #include "record_names.h"
+#include "scan_streams.h"
 #include "tree.h"
 
 #define BINS_MAX (1u << 16)
@@ -51,6 +52,8 @@ struct reading {
 	size_t wanted_count;
 	struct note *notes;
 	size_t note_count;
+	struct gpumon_stream_told *streams;
+	size_t stream_count;
 	size_t process_count;
 	size_t row_count;
 	struct row_busy *busy; /* by row */
@@ -74,6 +77,9 @@ void gpumon_scan_free(struct gpumon_scan *scan)
 		free(scan->notes[i]);
 	for (unsigned int i = 0; i < scan->row_count; i++)
 		free(scan->rows[i].busy_ns);
+	for (unsigned int i = 0; i < scan->stream_count; i++)
+		free(scan->streams[i].name);
+	free(scan->streams);
 	free(scan->processes);
 	free(scan->notes);
 	free(scan->rows);
@@ -296,6 +302,57 @@ static void add_totals(struct reading *reading)
 	}
 }
 
+static void on_stream(struct reading *reading, uint32_t process, const struct gpumon_record *record)
+{
+	struct gpumon_stream_told *told = GPUMON_GROW(reading->streams, reading->stream_count);
+	struct gpumon_record_stream stream;
+
+	gpumon_record_copy(&stream, sizeof(stream), record);
+	if (told)
+		*told = (struct gpumon_stream_told){ process,	  stream.context,
+						     stream.id,	  stream.priority,
+						     stream.name, (uint32_t)reading->stream_count };
+	else
+		reading->failed = true;
+}
+
+static void add_streams(struct reading *reading)
+{
+	size_t count = gpumon_streams_merge(reading->streams, reading->stream_count);
+	struct gpumon_scan *scan = reading->scan;
+
+	scan->streams = calloc(count + 1, sizeof(*scan->streams));
+	reading->failed |= !scan->streams;
+	for (size_t i = 0; i < count && !reading->failed; i++) {
+		const struct gpumon_stream_told *told = &reading->streams[i];
+
+		scan->streams[i] = (struct gpumon_scan_stream){
+			told->process, told->context, told->stream, told->priority,
+			string_copy(reading, told->process, told->string)
+		};
+		scan->stream_count++;
+	}
+}
+
+static void on_unified(struct reading *reading, const struct gpumon_record *record)
+{
+	struct gpumon_record_unified_memory unified;
+	enum gpumon_unified_kind kind;
+	struct gpumon_unified *to;
+
+	gpumon_record_copy(&unified, sizeof(unified), record);
+	kind = gpumon_unified_kind(unified.kind);
+	to = &reading->scan->unified[kind];
+	to->count++;
+	if (gpumon_unified_has_bytes(kind))
+		to->bytes = gpumon_add_saturated(to->bytes, unified.value);
+	if (gpumon_unified_is_fault(kind))
+		to->faults = gpumon_add_saturated(
+			to->faults, kind == GPUMON_UNIFIED_GPU_FAULT ? unified.value : 1);
+	if (gpumon_unified_has_end(kind) && unified.start_ns && unified.end_ns > unified.start_ns)
+		to->ns = gpumon_add_saturated(to->ns, unified.end_ns - unified.start_ns);
+}
+
 static bool is_work(const struct gpumon_record *record)
 {
 	return record->type == GPUMON_RECORD_KERNEL || record->type == GPUMON_RECORD_COPY ||
@@ -329,6 +386,12 @@ static void on_record(struct reading *reading, uint32_t process, const struct gp
 			*note = (struct note){ process, from.text };
 		else
 			reading->failed = true;
+		break;
+	case GPUMON_RECORD_STREAM:
+		on_stream(reading, process, record);
+		break;
+	case GPUMON_RECORD_UNIFIED_MEMORY:
+		on_unified(reading, record);
 		break;
 	case GPUMON_RECORD_TOTALS:
 		on_totals(reading, process, record);
@@ -456,6 +519,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	}
 	if (!ret) {
 		add_notes(&reading);
+		add_streams(&reading);
 		add_totals(&reading);
 	}
 	if (reading.scan->row_count)
@@ -471,6 +535,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	free(reading.wanted);
 	free(reading.notes);
 	free(reading.totals);
+	free(reading.streams);
 	for (size_t i = 0; i < reading.busy_count; i++)
 		gpumon_busy_clear(&reading.busy[i].busy);
 	free(reading.busy);

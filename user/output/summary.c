@@ -6,6 +6,7 @@
 
 #include "grid.h"
 #include "output_text.h"
+#include "scan_streams.h"
 #include "path_text.h"
 #include "tree.h"
 #include "view_text.h"
@@ -222,7 +223,7 @@ static int devices(const struct summary *summary)
 	gpumon_grid_column(grid, "DEVICE");
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
-		char name[256], pid[24] = "";
+		char name[256] = "  ", pid[24] = "";
 
 		if (processes && row->stream == ~0u)
 			snprintf(pid, sizeof(pid), " of %u", gpumon_view_pid(view, row->process));
@@ -235,8 +236,43 @@ static int devices(const struct summary *summary)
 			snprintf(name, sizeof(name), "GPU%u %s%s%s%s", row->device, row->name, pid,
 				 hosts ? " on " : "", hosts ? row->host : "");
 		else
-			snprintf(name, sizeof(name), "  stream %u", row->stream);
+			gpumon_view_stream_text(view, row->process, row->context, row->stream,
+						name + 2, sizeof(name) - 2);
 		gpumon_grid_cell(grid, name);
+	}
+	return gpumon_grid_print(grid, summary->out);
+}
+
+/* What moved by itself, and what waited for that; only where it was asked for. */
+static int unified(const struct summary *summary)
+{
+	const struct gpumon_scan *scan = summary->view->scan;
+	struct gpumon_grid *grid;
+	uint64_t all = 0;
+
+	for (unsigned int kind = 0; scan && kind < GPUMON_UNIFIED_KINDS; kind++)
+		all += scan->unified[kind].count;
+	if (!all)
+		return 0;
+	head(summary, "Unified memory", "what moved by itself, and faults");
+	grid = gpumon_grid_new(summary->term);
+	gpumon_grid_column(grid, "TIME");
+	gpumon_grid_column(grid, "COUNT");
+	gpumon_grid_column(grid, "BYTES");
+	gpumon_grid_column(grid, "WHAT");
+	for (unsigned int kind = 0; kind < GPUMON_UNIFIED_KINDS; kind++) {
+		const struct gpumon_unified *row = &scan->unified[kind];
+		char bytes[GPUMON_FORMAT_LEN] = "-";
+
+		if (!row->count)
+			continue;
+		if (gpumon_unified_has_bytes(kind))
+			gpumon_format_bytes(bytes, sizeof(bytes), gpumon_value_of(row->bytes));
+		gpumon_grid_ns(grid,
+			       row->ns ? gpumon_value_of(row->ns) : (struct gpumon_value){ 0 });
+		gpumon_grid_count(grid, gpumon_unified_is_fault(kind) ? row->faults : row->count);
+		gpumon_grid_cell(grid, bytes);
+		gpumon_grid_cell(grid, gpumon_unified_text(kind));
 	}
 	return gpumon_grid_print(grid, summary->out);
 }
@@ -407,7 +443,7 @@ int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struc
 	if (kernels(&summary) || paths(&summary) || devices(&summary))
 		goto no_memory;
 	latency(&summary);
-	if (gaps(&summary) || ranges(&summary))
+	if (gaps(&summary) || ranges(&summary) || unified(&summary))
 		goto no_memory;
 	missing(&summary);
 	return ferror(out) ? -1 : 0;

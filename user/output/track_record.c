@@ -8,6 +8,7 @@
 #include "../histogram.h"
 #include "output_text.h"
 #include "track_read.h"
+#include "unified.h"
 
 static void put(struct gpumon_track_reader *reader, struct gpumon_track_event *event)
 {
@@ -252,6 +253,41 @@ static void put_memory(struct gpumon_track_reader *reader, uint32_t process,
 	put(reader, &event);
 }
 
+static void put_unified(struct gpumon_track_reader *reader, uint32_t process,
+			const struct gpumon_record *record)
+{
+	struct gpumon_track_event event = { .category = GPUMON_CATEGORY_MEMORY };
+	struct gpumon_lanes *lanes = gpumon_rows_other(&reader->rows, process, 3);
+	struct gpumon_record_unified_memory unified;
+	enum gpumon_unified_kind kind;
+
+	gpumon_record_copy(&unified, sizeof(unified), record);
+	kind = gpumon_unified_kind(unified.kind);
+	if (!unified.start_ns)
+		return;
+	if (!gpumon_unified_has_end(kind))
+		unified.end_ns = 0;
+	event.start_ns = unified.start_ns;
+	event.end_ns = unified.end_ns > unified.start_ns ? unified.end_ns : unified.start_ns;
+	event.type = unified.end_ns > unified.start_ns ? GPUMON_TRACK_SLICE : GPUMON_TRACK_INSTANT;
+	event.name = gpumon_names_text(&reader->names, gpumon_unified_text(kind));
+	event.track = lanes ? gpumon_rows_lane(&reader->rows, lanes, event.start_ns, event.end_ns) :
+			      NULL;
+	gpumon_track_value(&event,
+			   gpumon_unified_has_bytes(kind)   ? "bytes" :
+			   kind == GPUMON_UNIFIED_GPU_FAULT ? "faults" :
+			   kind == GPUMON_UNIFIED_CPU_FAULT ? "program_counter" :
+							      "value",
+			   unified.value);
+	gpumon_track_value(&event, "address", unified.address);
+	/* The host has a number, too, which says nothing. */
+	if (gpumon_unified_has_end(kind) && kind != GPUMON_UNIFIED_TO_DEVICE)
+		gpumon_track_value(&event, "from_device", unified.from_device);
+	if (kind == GPUMON_UNIFIED_TO_DEVICE || kind == GPUMON_UNIFIED_BETWEEN_DEVICES)
+		gpumon_track_value(&event, "to_device", unified.to_device);
+	put(reader, &event);
+}
+
 /* What the four words of an event are called; "" for nothing. */
 static const char *const event_words[__GPUMON_EVENT_TYPE_MAX][4] = {
 #define EVENT_WORDS(enumerator, table, context, seqno, arg, arg2) \
@@ -378,6 +414,9 @@ void gpumon_track_record(struct gpumon_track_reader *reader, uint32_t process,
 		break;
 	case GPUMON_RECORD_MEMORY:
 		put_memory(reader, process, record);
+		break;
+	case GPUMON_RECORD_UNIFIED_MEMORY:
+		put_unified(reader, process, record);
 		break;
 	case GPUMON_RECORD_DRIVER_EVENT:
 		put_driver(reader, process, record);

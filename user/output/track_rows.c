@@ -235,6 +235,37 @@ static struct gpumon_lanes *new_lanes(struct gpumon_track_rows *rows,
 	return lanes;
 }
 
+void gpumon_rows_stream_told(struct gpumon_track_rows *rows, uint32_t process,
+			     const struct gpumon_record_stream *record)
+{
+	struct gpumon_stream_told *told = GPUMON_GROW(rows->streams, rows->stream_count);
+
+	if (told)
+		*told = (struct gpumon_stream_told){ process,	   record->context,
+						     record->id,   record->priority,
+						     record->name, (uint32_t)rows->stream_count };
+	else
+		rows->failed = true;
+}
+
+static void stream_text(struct gpumon_track_rows *rows, uint32_t process, uint32_t context,
+			uint32_t stream, char *text, size_t room)
+{
+	const struct gpumon_stream_told *told;
+
+	if (!rows->streams_merged)
+		rows->stream_count = gpumon_streams_merge(rows->streams, rows->stream_count);
+	rows->streams_merged = true;
+	told = gpumon_streams_find(rows->streams, rows->stream_count, process, context, stream);
+	gpumon_stream_text(
+		text, room, stream,
+		told ? gpumon_names_of(rows->names,
+				       gpumon_names_string(rows->names, process, told->string),
+				       "") :
+		       NULL,
+		told ? told->priority : 0);
+}
+
 struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t process,
 					uint32_t device, uint32_t context, uint32_t stream)
 {
@@ -242,7 +273,7 @@ struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t
 	uint32_t number = (uint32_t)place_of(rows, &rows->context_map, pair(process, context),
 					     rows->contexts);
 	size_t place = place_of(rows, &rows->stream_map, pair(number, stream), rows->lane_count);
-	char name[96], process_text[24] = "", context_text[24] = "";
+	char name[224], known[160], process_text[24] = "", context_text[24] = "";
 
 	if (rows->failed || !of)
 		return NULL;
@@ -255,14 +286,15 @@ struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t
 	/* CUDA's first context of a process has number 1. */
 	if (context > 1)
 		snprintf(context_text, sizeof(context_text), " context %u", context);
-	snprintf(name, sizeof(name), "stream %u%s%s", stream, context_text, process_text);
+	stream_text(rows, of->number, context, stream, known, sizeof(known));
+	snprintf(name, sizeof(name), "%s%s%s", known, context_text, process_text);
 	return new_lanes(rows, gpu_of(rows, process, device), name);
 }
 
 struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t process,
 				       unsigned int kind)
 {
-	static const char *const names[] = { "ranges", "waits", "memory" };
+	static const char *const names[] = { "ranges", "waits", "memory", "unified memory" };
 	/* Contexts are counted from 0 on and never come here. */
 	size_t place =
 		place_of(rows, &rows->stream_map, pair(~0u - kind, process), rows->lane_count);
@@ -335,6 +367,7 @@ void gpumon_rows_clear(struct gpumon_track_rows *rows)
 	free(rows->processes);
 	free(rows->devices);
 	free(rows->threads);
+	free(rows->streams);
 	gpumon_map_clear(&rows->process_map);
 	gpumon_map_clear(&rows->device_map);
 	gpumon_map_clear(&rows->thread_map);

@@ -6,6 +6,7 @@
 #include "../capture/format.h"
 #include "../correlate/map.h"
 #include "record_names.h"
+#include "scan_streams.h"
 #include "track.h"
 
 /* Rows of one stream, for work that overlaps; more than these share the last one. */
@@ -76,7 +77,10 @@ struct gpumon_track_rows {
 	struct gpumon_map process_map; /* values are places + 1 */
 	struct gpumon_map device_map;
 	struct gpumon_map thread_map;
-	struct gpumon_map thread_names; /* process and tid to a name */
+	struct gpumon_map thread_names;	    /* process and tid to a name */
+	struct gpumon_stream_told *streams; /* one for each once rows are made */
+	size_t stream_count;
+	bool streams_merged;
 	struct gpumon_map context_map;
 	struct gpumon_map stream_map;
 	uint32_t contexts;
@@ -95,6 +99,8 @@ void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, u
 			     uint32_t name);
 void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
 			const struct gpumon_record_device *record);
+void gpumon_rows_stream_told(struct gpumon_track_rows *rows, uint32_t process,
+			     const struct gpumon_record_stream *record);
 /* One is made where no record told of it; NULL without memory. */
 struct gpumon_track_process *gpumon_rows_find_process(struct gpumon_track_rows *rows,
 						      uint32_t number);
@@ -105,7 +111,7 @@ struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, u
 					       uint32_t tid);
 struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t process,
 					uint32_t device, uint32_t context, uint32_t stream);
-/* Rows of a process for what has no thread: kind 0 ranges, 1 waits, 2 memory. */
+/* Rows of a process for what has no thread: kind 0 ranges, 1 waits, 2 memory, 3 unified memory. */
 struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t process,
 				       unsigned int kind);
 const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name);

@@ -38,6 +38,7 @@ static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
 		*end_ns = launch.end_ns;
 		return launch.start_ns;
 	/* And these with a time. */
+	case GPUMON_RECORD_UNIFIED_MEMORY:
 	case GPUMON_RECORD_HIT:
 	case GPUMON_RECORD_RANGE:
 	case GPUMON_RECORD_MEMORY:
@@ -61,6 +62,7 @@ static void first_pass_record(struct gpumon_track_reader *reader, uint32_t proce
 	struct gpumon_record_process of;
 	struct gpumon_record_thread thread;
 	struct gpumon_record_device device;
+	struct gpumon_record_stream stream;
 	struct gpumon_track_process *found;
 	uint64_t begin, end;
 
@@ -81,6 +83,10 @@ static void first_pass_record(struct gpumon_track_reader *reader, uint32_t proce
 	case GPUMON_RECORD_DEVICE:
 		gpumon_record_copy(&device, sizeof(device), record);
 		gpumon_rows_device(&reader->rows, process, &device);
+		break;
+	case GPUMON_RECORD_STREAM:
+		gpumon_record_copy(&stream, sizeof(stream), record);
+		gpumon_rows_stream_told(&reader->rows, process, &stream);
 		break;
 	case GPUMON_RECORD_LAUNCH:
 		found = gpumon_rows_find_process(&reader->rows, process);

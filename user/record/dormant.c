@@ -37,29 +37,6 @@ static FILE *open_proc(const struct search *search, const char *name)
 	return fopen(path, "re");
 }
 
-/* The last number of "NSpid:" is that of the innermost namespace. */
-static unsigned int inner_pid(const struct search *search)
-{
-	FILE *file = open_proc(search, "status");
-	unsigned int found = (unsigned int)search->pid;
-	char line[512];
-
-	if (!file)
-		return found;
-	while (fgets(line, sizeof(line), file)) {
-		char *save, *word;
-
-		if (strncmp(line, "NSpid:", 6) != 0)
-			continue;
-		for (word = strtok_r(line + 6, " \t\n", &save); word;
-		     word = strtok_r(NULL, " \t\n", &save))
-			found = (unsigned int)strtoul(word, NULL, 10);
-		break;
-	}
-	fclose(file);
-	return found;
-}
-
 /* "gpumon-UID-PID": the uid is as the process sees it, any is good. */
 static bool name_fits(const struct search *search, const char *name, const char *suffix)
 {
@@ -89,11 +66,10 @@ static int connect_to(struct search *search, const struct sockaddr_un *address, 
 		search->error = errno;
 		return -1;
 	}
-	if (connect(fd, (const struct sockaddr *)address, length)) {
+	if (connect(fd, (const struct sockaddr *)address, length))
 		search->error = errno;
-	} else if (is_process(fd, search->pid)) {
+	else if (is_process(fd, search->pid))
 		return fd;
-	}
 	close(fd);
 	return -1;
 }
@@ -280,6 +256,29 @@ static int tell_why(const struct search *search, struct gpumon_error *err)
 	}
 }
 
+/* What can be recorded in no way. */
+static int check_kind(const char *root, pid_t pid, struct gpumon_error *err)
+{
+	pid_t process;
+
+	switch (gpumon_process_kind(root, pid, &process)) {
+	case GPUMON_PROCESS_THREAD:
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EINVAL, "io",
+					"%d is a thread of process %d: record that one", (int)pid,
+					(int)process);
+	case GPUMON_PROCESS_KERNEL:
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EINVAL, "io",
+			"process %d has no memory: it is the kernel's, or at its end", (int)pid);
+	case GPUMON_PROCESS_ENDED:
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, "io",
+					"process %d has ended, its parent has not looked yet",
+					(int)pid);
+	default:
+		return 0;
+	}
+}
+
 int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpumon_error *err)
 {
 	struct search search = { .root = root, .pid = pid };
@@ -290,11 +289,13 @@ int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpum
 	if (ret)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "no process %d",
 					(int)pid);
+	if (check_kind(root, pid, err))
+		return -1;
 	if (geteuid() != 0 && owner != geteuid())
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
 			"process %d is another user's: run this as that user or as root", (int)pid);
-	search.inner_pid = inner_pid(&search);
+	search.inner_pid = gpumon_process_inner_pid(root, pid);
 	*socket = search_abstract(&search);
 	if (*socket < 0)
 		*socket = search_folder(&search);

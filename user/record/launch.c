@@ -24,7 +24,7 @@ static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGU
  */
 static const struct {
 	int number;
-	void (*handler)(int);
+	void (*handler)(int number);
 } changed[GPUMON_LAUNCH_ACTIONS] = {
 	{ SIGCHLD, SIG_DFL },
 	{ SIGPIPE, SIG_IGN },
@@ -41,7 +41,7 @@ static int check_library(const char *path, struct gpumon_error *err)
 	if (!S_ISREG(status.st_mode))
 		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -EINVAL, "unsupported",
 					"the injection library %s is no file", path);
-	if (status.st_mode & S_IWOTH)
+	if (status.st_mode & 0002)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
 			"the injection library %s can be written by everybody, it is not loaded: chmod o-w it",
@@ -153,6 +153,14 @@ fail:
 	_exit(127);
 }
 
+/* A script is there, but not what its first line names. */
+static const char *missing(const char *program)
+{
+	return !access(program, F_OK) && strchr(program, '/') ?
+		       "the interpreter that it names was not found" :
+		       "program not found";
+}
+
 int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 			const char *const *environment, struct gpumon_error *err)
 {
@@ -160,8 +168,8 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 	ssize_t n;
 
 	if (pipe2(tell, O_CLOEXEC))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "pipe: %s",
-					strerror(errno));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "pipe: %s%s",
+					strerror(errno), errno == EMFILE ? " (ulimit -n)" : "");
 	/* Not what stdio still has, twice. */
 	fflush(NULL);
 	launch->pid = fork();
@@ -185,7 +193,7 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 			;
 		launch->pid = 0;
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", argv[0],
-					error == ENOENT ? "program not found" : strerror(error));
+					error == ENOENT ? missing(argv[0]) : strerror(error));
 	}
 	launch->pidfd = (int)syscall(SYS_pidfd_open, launch->pid, 0);
 	return 0;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "listener.h"
@@ -14,6 +17,59 @@
 #define SOCKET_NAME "/socket"
 /* Ranks of a job start all at once. */
 #define BACKLOG 1024
+/* A socket without a listener is taken for left behind after that time; only among so many files. */
+#define STALE_S	  60
+#define SWEEP_MAX 10000
+
+/* Nobody is at its other end, and that for a while: who bound it is about to listen otherwise. */
+static bool is_left_behind(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct stat status;
+	bool refused;
+	int fd;
+
+	if (lstat(path, &status) || !S_ISSOCK(status.st_mode) ||
+	    strlen(path) >= sizeof(address.sun_path) || time(NULL) - status.st_mtime < STALE_S)
+		return false;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	refused = connect(fd, (const struct sockaddr *)&address, sizeof(address)) &&
+		  errno == ECONNREFUSED;
+	close(fd);
+	return refused;
+}
+
+/* Sockets of recorders of ours that were killed. */
+static void sweep(const char *parent)
+{
+	DIR *entries = opendir(parent);
+	struct dirent *entry;
+
+	for (int i = 0; entries && i < SWEEP_MAX && (entry = readdir(entries)); i++) {
+		char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+		char path[sizeof(folder) + sizeof(SOCKET_NAME)];
+		struct stat status;
+
+		if (strncmp(entry->d_name, &TEMPLATE[1], strlen("gpumon-")) != 0 ||
+		    strlen(entry->d_name) != strlen(TEMPLATE) - 1)
+			continue;
+		if (snprintf(folder, sizeof(folder), "%s/%.13s", parent, entry->d_name) >=
+			    (int)sizeof(folder) ||
+		    lstat(folder, &status) || !S_ISDIR(status.st_mode) ||
+		    status.st_uid != geteuid() || (status.st_mode & 077))
+			continue;
+		snprintf(path, sizeof(path), "%s" SOCKET_NAME, folder);
+		if (!is_left_behind(path))
+			continue;
+		unlink(path);
+		rmdir(folder);
+	}
+	if (entries)
+		closedir(entries);
+}
 
 static int make_folder(struct gpumon_listener *listener, struct gpumon_error *err)
 {
@@ -23,6 +79,7 @@ static int make_folder(struct gpumon_listener *listener, struct gpumon_error *er
 	if (!parent || parent[0] != '/' ||
 	    strlen(parent) + strlen(TEMPLATE SOCKET_NAME) >= sizeof(listener->path))
 		parent = "/tmp";
+	sweep(parent);
 	snprintf(listener->folder, sizeof(listener->folder), "%s%s", parent, TEMPLATE);
 	/* Mode 0700, and never something that was there already. */
 	if (!mkdtemp(listener->folder)) {

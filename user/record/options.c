@@ -65,6 +65,10 @@ static int add_pid(struct gpumon_context *context, struct gpumon_session_options
 
 	if (gpumon_argument_u64(context, "--pid", optarg, 1, INT32_MAX, &pid))
 		return -1;
+	/* Named twice, it is recorded once. */
+	for (unsigned int i = 0; i < options->pid_count; i++)
+		if (options->pids[i] == (pid_t)pid)
+			return 0;
 	if (options->pid_count >= GPUMON_SESSION_PIDS_MAX) {
 		gpumon_usage(context, "--pid: at most %d processes", GPUMON_SESSION_PIDS_MAX);
 		return -1;
@@ -208,6 +212,9 @@ int gpumon_record_option(struct gpumon_context *context, struct gpumon_session_o
 	case 'd':
 		return gpumon_argument_duration(context, "--duration", optarg,
 						&options->duration_ns);
+	case GPUMON_RECORD_OPTION_NO_NAMES:
+		options->no_names = true;
+		return 0;
 	case GPUMON_RECORD_OPTION_NO_DRIVER:
 		options->recorder.driver = false;
 		return 0;

@@ -13,7 +13,7 @@
  * struct gpumon_output_file - where a command's result goes
  * @stream: to write to
  * @path: what it will be called, "-" for standard output
- * @temporary: what it is called until it is whole, "" on standard output
+ * @temporary: what it is called until it is whole, "" where it has no name until then
  * @force: it may replace a file
  */
 struct gpumon_output_file {

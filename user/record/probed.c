@@ -7,6 +7,7 @@
 #include "../uprobe/uprobe.h"
 #include "probed.h"
 #include "process_info.h"
+#include "runtime_map.h"
 
 #define ROOM	  65536
 #define NAMES_MAX 10000
@@ -18,6 +19,8 @@
  * struct gpumon_probed - a process
  * @uprobes: NULL once they are taken away
  * @records: of one thread, not yet written
+ * @map: of code that the process makes
+ * @problem: what went wrong with it, until it is told
  * @tid: whose they are
  */
 struct gpumon_probed {
@@ -28,6 +31,8 @@ struct gpumon_probed {
 	struct gpumon_uprobes *uprobes;
 	struct gpumon_capture_file *file;
 	struct gpumon_probed_counts counts;
+	struct gpumon_runtime_map map;
+	char problem[256];
 	uint32_t tid;
 	size_t size;
 	uint8_t records[ROOM];
@@ -74,7 +79,7 @@ static int add_file(struct gpumon_probed *probed, struct gpumon_error *err)
 	int length;
 
 	gpumon_process_info_read(&info, probed->root, probed->pid);
-	length = snprintf(name, sizeof(name), "process-%d-%llu", (int)probed->pid,
+	length = snprintf(name, sizeof(name), GPUMON_CAPTURE_PROCESS "%d-%llu", (int)probed->pid,
 			  (unsigned long long)info.start_ticks);
 	for (unsigned int i = 2; gpumon_capture_add_file(probed->writer, name, &probed->file);
 	     i++) {
@@ -113,6 +118,7 @@ struct gpumon_probed *gpumon_probed_new(struct gpumon_capture_writer *writer, co
 		free(probed);
 		return NULL;
 	}
+	gpumon_runtime_map_begin(&probed->map, root, pid);
 	return probed;
 }
 
@@ -127,6 +133,7 @@ static void attach_again(struct gpumon_probed *probed)
 		gpumon_uprobes_detach(probed->uprobes, NULL, NULL);
 		probed->uprobes = NULL;
 	}
+	gpumon_runtime_map_begin(&probed->map, probed->root, probed->pid);
 }
 
 void gpumon_probed_drain(struct gpumon_probed *probed)
@@ -135,6 +142,7 @@ void gpumon_probed_drain(struct gpumon_probed *probed)
 		return;
 	(void)gpumon_uprobes_poll(probed->uprobes, 0, on_record, probed);
 	write_records(probed);
+	gpumon_runtime_map_look(&probed->map);
 	switch (gpumon_uprobes_state(probed->uprobes)) {
 	case GPUMON_UPROBES_RUNNING:
 		break;
@@ -158,13 +166,26 @@ void gpumon_probed_get_counts(const struct gpumon_probed *probed,
 	*counts = probed->counts;
 }
 
+bool gpumon_probed_problem(struct gpumon_probed *probed, char *text, size_t room)
+{
+	if (!probed->problem[0])
+		return false;
+	snprintf(text, room, "%s", probed->problem);
+	probed->problem[0] = '\0';
+	return true;
+}
+
 void gpumon_probed_end(struct gpumon_probed *probed)
 {
+	struct gpumon_error err;
+
 	if (!probed->uprobes)
 		return;
 	gpumon_uprobes_detach(probed->uprobes, on_record, probed);
 	probed->uprobes = NULL;
 	write_records(probed);
+	if (gpumon_runtime_map_end(&probed->map, probed->file, probed->pid, &err))
+		snprintf(probed->problem, sizeof(probed->problem), "%.255s", err.message);
 	gpumon_capture_end_file(probed->file);
 	probed->file = NULL;
 }

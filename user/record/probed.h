@@ -48,6 +48,9 @@ bool gpumon_probed_ended(const struct gpumon_probed *probed);
 void gpumon_probed_get_counts(const struct gpumon_probed *probed,
 			      struct gpumon_probed_counts *counts);
 
+/* Something that went wrong since, once: @text is filled in. */
+bool gpumon_probed_problem(struct gpumon_probed *probed, char *text, size_t room);
+
 /* The probes are taken away, what is left is written. Counts are those until then. */
 void gpumon_probed_end(struct gpumon_probed *probed);
 void gpumon_probed_free(struct gpumon_probed *probed);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,4 +225,46 @@ int gpumon_process_owner(const char *root, pid_t pid, uid_t *uid)
 		return errno == ENOENT ? -ESRCH : -errno;
 	*uid = status.st_uid;
 	return 0;
+}
+
+enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t *process)
+{
+	char text[4096];
+	bool has_memory = false;
+	char state = '?', *save;
+
+	*process = pid;
+	if (read_file(root, pid, "status", text, sizeof(text)) <= 0)
+		return GPUMON_PROCESS_NORMAL;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (!strncmp(line, "State:\t", 7))
+			state = line[7];
+		else if (!strncmp(line, "Tgid:\t", 6))
+			*process = (pid_t)strtol(line + 6, NULL, 10);
+		else if (!strncmp(line, "VmSize:", 7))
+			has_memory = true;
+	}
+	if (*process != pid)
+		return GPUMON_PROCESS_THREAD;
+	if (state == 'Z' || state == 'X')
+		return GPUMON_PROCESS_ENDED;
+	return has_memory || state == '?' ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_KERNEL;
+}
+
+/* The last number of "NSpid:" is that of the innermost namespace. */
+unsigned int gpumon_process_inner_pid(const char *root, pid_t pid)
+{
+	unsigned int found = (unsigned int)pid;
+	char text[4096], *save, *line, *word;
+
+	if (read_file(root, pid, "status", text, sizeof(text)) <= 0)
+		return found;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return found;
+	line += strlen("\nNSpid:");
+	line[strcspn(line, "\n")] = '\0';
+	for (word = strtok_r(line, " \t", &save); word; word = strtok_r(NULL, " \t", &save))
+		found = (unsigned int)strtoul(word, NULL, 10);
+	return found;
 }

@@ -62,4 +62,24 @@ void gpumon_boot_id_read(uint8_t boot_id[16], const char *root);
  */
 int gpumon_process_owner(const char *root, pid_t pid, uid_t *uid);
 
+/**
+ * enum gpumon_process_kind - what a number of /proc stands for
+ * @GPUMON_PROCESS_NORMAL: a process, or what it is cannot be told
+ * @GPUMON_PROCESS_THREAD: a thread that is not its process's first
+ * @GPUMON_PROCESS_KERNEL: a thread of the kernel's
+ * @GPUMON_PROCESS_ENDED: it has ended and waits for its parent to look
+ */
+enum gpumon_process_kind {
+	GPUMON_PROCESS_NORMAL,
+	GPUMON_PROCESS_THREAD,
+	GPUMON_PROCESS_KERNEL,
+	GPUMON_PROCESS_ENDED,
+};
+
+/* @process is set to whose thread it is. */
+enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t *process);
+
+/* What it calls itself in its own pid namespace; @pid where that cannot be told. */
+unsigned int gpumon_process_inner_pid(const char *root, pid_t pid);
+
 #endif /* GPUMON_RECORD_PROCESS_INFO_H */

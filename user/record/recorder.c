@@ -30,6 +30,7 @@
  * @closed: nobody is let in any more
  * @until_ns: then those that have not stopped are left alone
  * @why_closed: told to who comes after that
+ * @notes: of all libraries
  * @counts: @targets of it: of those that have ended
  */
 struct gpumon_recorder {
@@ -47,6 +48,7 @@ struct gpumon_recorder {
 	bool closed;
 	uint64_t until_ns;
 	const char *why_closed;
+	struct gpumon_library_notes notes;
 	struct gpumon_recorder_counts counts;
 };
 
@@ -78,6 +80,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 		.channel_bytes = options->channel_bytes ? options->channel_bytes : CHANNEL_BYTES,
 		.writer = writer,
 		.root = new->options.root,
+		.notes = &new->notes,
 		.tap = options->tap,
 	};
 	new->listener.fd = -1;
@@ -209,7 +212,8 @@ static void receive(struct gpumon_recorder *recorder, struct gpumon_target *targ
 	struct gpumon_error err = { 0 };
 
 	gpumon_target_receive(target, &err);
-	recorder->counts.processes += gpumon_target_accepted(target) && !before;
+	/* One that has a channel may refuse it all the same: it has no memory for it. */
+	recorder->counts.processes += gpumon_target_accepted(target) - before;
 	if (err.code)
 		tell_refused(recorder, &err);
 }
@@ -258,6 +262,14 @@ static void add_counts(struct gpumon_target_counts *sum, const struct gpumon_tar
 	sum->sets += counts.sets;
 }
 
+static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *target)
+{
+	struct gpumon_error err;
+
+	if (gpumon_target_keep_map(target, &err))
+		gpumon_driver_note(recorder->driver, err.message);
+}
+
 /* Closing its descriptors takes them out of the epoll set. */
 static void reap(struct gpumon_recorder *recorder)
 {
@@ -271,6 +283,8 @@ static void reap(struct gpumon_recorder *recorder)
 			continue;
 		}
 		add_counts(&recorder->counts.targets, target);
+		recorder->counts.without_gpu += gpumon_target_without_gpu(target);
+		keep_map(recorder, target);
 		gpumon_target_free(target);
 	}
 	recorder->count = kept;
@@ -291,6 +305,20 @@ static void add_probed(const struct gpumon_recorder *recorder,
 		for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++)
 			counts->targets.lost[cause] += one.lost[cause];
 	}
+}
+
+static void tell_problem(struct gpumon_recorder *recorder, struct gpumon_probed *probed)
+{
+	char text[256];
+
+	if (gpumon_probed_problem(probed, text, sizeof(text)))
+		gpumon_driver_note(recorder->driver, text);
+}
+
+static void end_probed(struct gpumon_recorder *recorder, struct gpumon_probed *probed)
+{
+	gpumon_probed_end(probed);
+	tell_problem(recorder, probed);
 }
 
 static uint64_t bytes_written(const struct gpumon_recorder *recorder)
@@ -314,7 +342,7 @@ static void look_at_size(struct gpumon_recorder *recorder)
 	for (unsigned int i = 0; i < recorder->count; i++)
 		gpumon_target_stop(recorder->targets[i]);
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
-		gpumon_probed_end(recorder->probed[i]);
+		end_probed(recorder, recorder->probed[i]);
 }
 
 /* It connected and says nothing: somebody holds it, as a debugger does. */
@@ -346,8 +374,10 @@ void gpumon_recorder_step(struct gpumon_recorder *recorder)
 			 (gpumon_target_stopped(target) || now >= recorder->until_ns))
 			gpumon_target_end(target);
 	}
-	for (unsigned int i = 0; i < recorder->probed_count; i++)
+	for (unsigned int i = 0; i < recorder->probed_count; i++) {
 		gpumon_probed_drain(recorder->probed[i]);
+		tell_problem(recorder, recorder->probed[i]);
+	}
 	if (!recorder->counts.full)
 		gpumon_driver_drain(recorder->driver);
 	look_at_size(recorder);
@@ -381,7 +411,7 @@ void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms)
 	for (unsigned int i = 0; i < recorder->count; i++)
 		gpumon_target_stop(recorder->targets[i]);
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
-		gpumon_probed_end(recorder->probed[i]);
+		end_probed(recorder, recorder->probed[i]);
 	reap(recorder);
 }
 
@@ -404,11 +434,17 @@ void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 	for (unsigned int i = 0; i < recorder->count; i++) {
 		add_counts(&counts->targets, recorder->targets[i]);
 		counts->live += gpumon_target_state(recorder->targets[i]) == GPUMON_TARGET_RUNNING;
+		counts->without_gpu += gpumon_target_without_gpu(recorder->targets[i]);
 	}
 	add_probed(recorder, counts);
 	counts->driver_events = gpumon_driver_events(recorder->driver);
 	snprintf(counts->driver, sizeof(counts->driver), "%s",
 		 gpumon_driver_reason(recorder->driver));
+}
+
+const struct gpumon_library_notes *gpumon_recorder_notes(const struct gpumon_recorder *recorder)
+{
+	return &recorder->notes;
 }
 
 void gpumon_recorder_free(struct gpumon_recorder *recorder)
@@ -417,6 +453,7 @@ void gpumon_recorder_free(struct gpumon_recorder *recorder)
 		return;
 	for (unsigned int i = 0; i < recorder->count; i++) {
 		gpumon_target_end(recorder->targets[i]);
+		keep_map(recorder, recorder->targets[i]);
 		gpumon_target_free(recorder->targets[i]);
 	}
 	free(recorder->targets);

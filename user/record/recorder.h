@@ -44,6 +44,7 @@ struct gpumon_recorder_options {
  * @processes: that said hello
  * @probed: processes of which the processor's side alone is recorded
  * @live: of both, those that have not ended
+ * @without_gpu: of @processes, those whose library said that nothing of the GPU is recorded
  * @refused: that could not be recorded
  * @refusal: why the last of these was not, "" if there is none
  * @full: @max_bytes was reached
@@ -56,6 +57,7 @@ struct gpumon_recorder_counts {
 	unsigned int processes;
 	unsigned int probed;
 	unsigned int live;
+	unsigned int without_gpu;
 	unsigned int refused;
 	char refusal[256];
 	bool full;
@@ -118,6 +120,9 @@ void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms
 
 void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 				struct gpumon_recorder_counts *counts);
+
+/* What libraries said, as long as the recorder lives. */
+const struct gpumon_library_notes *gpumon_recorder_notes(const struct gpumon_recorder *recorder);
 
 /* NULL is nothing. */
 void gpumon_recorder_free(struct gpumon_recorder *recorder);

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../correlate/kept.h"
 #include "../format.h"
 #include "dormant.h"
 #include "launch.h"
@@ -24,7 +26,9 @@
 
 /**
  * struct session - a recording that goes on
- * @trouble: what could not be written, to be told at the end
+ * @notes: of libraries, to be told at the end
+ * @trouble: what could not be written, likewise
+ * @made: the directory was not there before
  * @began_ns: when
  * @stopped: it ended before the program did
  */
@@ -35,12 +39,32 @@ struct session {
 	struct gpumon_capture_writer *writer;
 	struct gpumon_recorder *recorder;
 	struct gpumon_launch launch;
+	struct gpumon_library_notes notes;
 	struct gpumon_error trouble;
 	uint64_t began_ns;
+	bool made;
 	bool stopped;
 };
 
-void gpumon_session_remove(const char *directory)
+static bool ends(const char *name, const char *with)
+{
+	size_t length = strlen(name), suffix = strlen(with);
+
+	return length > suffix && !strcmp(name + length - suffix, with);
+}
+
+/* Is that a file which a capture has? */
+static bool is_ours(const char *name)
+{
+	if (!strcmp(name, GPUMON_CAPTURE_INFO) || !strcmp(name, GPUMON_CAPTURE_INFO_NEW) ||
+	    !strcmp(name, GPUMON_CAPTURE_RESERVE))
+		return true;
+	if (!strncmp(name, "perf-", 5) && ends(name, ".map"))
+		return true;
+	return ends(name, GPUMON_CAPTURE_SUFFIX) || ends(name, GPUMON_KEPT_SUFFIX);
+}
+
+static void remove_files(const char *directory)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
@@ -51,15 +75,15 @@ void gpumon_session_remove(const char *directory)
 			close(fd);
 		return;
 	}
-	while ((entry = readdir(entries))) {
-		size_t length = strlen(entry->d_name), suffix = strlen(GPUMON_CAPTURE_SUFFIX);
-
-		if (!strcmp(entry->d_name, GPUMON_CAPTURE_INFO) ||
-		    (length > suffix &&
-		     !strcmp(entry->d_name + length - suffix, GPUMON_CAPTURE_SUFFIX)))
+	while ((entry = readdir(entries)))
+		if (is_ours(entry->d_name))
 			(void)unlinkat(fd, entry->d_name, 0);
-	}
 	closedir(entries);
+}
+
+void gpumon_session_remove(const char *directory)
+{
+	remove_files(directory);
 	(void)rmdir(directory);
 }
 
@@ -86,6 +110,7 @@ static int create(struct session *session, struct gpumon_error *err)
 	char *directory = session->result->directory;
 	size_t room = sizeof(session->result->directory);
 	time_t now = time(NULL);
+	struct stat status;
 	struct tm local;
 	char name[40];
 	int ret = -1;
@@ -94,14 +119,14 @@ static int create(struct session *session, struct gpumon_error *err)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
 	if (session->options->directory[0]) {
 		snprintf(directory, room, "%s", session->options->directory);
+		session->made = lstat(directory, &status) != 0;
 		ret = gpumon_capture_create(directory, command, &session->writer);
 	} else {
 		localtime_r(&now, &local);
 		strftime(name, sizeof(name), "gpumon-%Y%m%d-%H%M%S", &local);
 		/* Two in the same second. */
+		session->made = true;
 		for (int i = 1; ret && i <= NAMES_MAX; i++) {
-			struct stat status;
-
 			if (i == 1)
 				snprintf(directory, room, "%s", name);
 			else
@@ -116,6 +141,9 @@ static int create(struct session *session, struct gpumon_error *err)
 	free(command);
 	if (ret) {
 		*err = *gpumon_capture_error();
+		/* A disk that is full has room for a directory, but not for what goes into it. */
+		if (session->made)
+			(void)rmdir(directory);
 		directory[0] = '\0';
 	}
 	return ret;
@@ -133,7 +161,7 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 static int start_program(struct session *session, struct gpumon_error *err)
 {
 	char library[PATH_MAX], cuda[PATH_MAX + 32], nvtx[PATH_MAX + 32], socket[256];
-	const char *environment[] = { cuda, nvtx, socket, NULL };
+	const char *const environment[] = { cuda, nvtx, socket, NULL };
 	const char *before = getenv("CUDA_INJECTION64_PATH");
 	char text[512];
 
@@ -261,16 +289,23 @@ static void tell_nothing(const struct session *session)
 {
 	FILE *err = session->context->err;
 	const char *program = session->options->argv[0];
+	int status = session->launch.status;
 
 	if (session->result->counts.refused)
 		return;
+	if (WIFSIGNALED(status)) {
+		fprintf(err,
+			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA\n",
+			WTERMSIG(status), strsignal(WTERMSIG(status)), program);
+		return;
+	}
 	if (gpumon_launch_privileged(program)) {
 		fprintf(err,
 			"gpumon-user: nothing was recorded: %s is setuid, setgid or has capabilities, so the injection library is not loaded into it: run it as the user that it runs as\n",
 			program);
 		return;
 	}
-	fputs("gpumon-user: nothing was recorded: no process used CUDA (or it clears its environment, or runs as another user)\n",
+	fputs("gpumon-user: nothing was recorded: no process used CUDA (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
 	      err);
 }
 
@@ -306,22 +341,50 @@ static void tell(const struct session *session)
 
 	if (session->trouble.code)
 		fprintf(err, "gpumon-user: %s\n", session->trouble.message);
-	if (session->options->quiet)
+	/* A failure is told in any case. */
+	if (session->options->quiet &&
+	    (session->options->argv || session->result->exit_status == GPUMON_EXIT_OK))
 		return;
 	if (counts->refused)
 		fprintf(err, "gpumon-user: %s\n", counts->refusal);
 	if (counts->refused > 1)
 		fprintf(err, "gpumon-user: and %u more, the notes in %s say why\n",
 			counts->refused - 1, session->result->directory);
+	/* A summary has them, too. */
+	if (!session->options->brief)
+		gpumon_library_notes_print(err, &session->notes, session->result->directory);
 	if (!counts->processes && session->options->argv) {
 		tell_nothing(session);
 		return;
 	}
-	if (!session->options->brief)
+	if (!session->options->brief && !session->options->quiet)
 		tell_counts(session);
 	if (counts->full)
 		fputs("gpumon-user: recording ended at the largest size (--max-size), before the program did\n",
 		      err);
+}
+
+/* Where a program ran, it is its own. */
+static int exit_status(const struct session *session)
+{
+	const struct gpumon_recorder_counts *counts = &session->result->counts;
+
+	if (session->options->argv)
+		return gpumon_launch_exit_status(&session->launch);
+	if (!counts->processes && !counts->probed)
+		return counts->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
+	if (!counts->probed && counts->without_gpu >= counts->processes)
+		return GPUMON_EXIT_IMPOSSIBLE;
+	return GPUMON_EXIT_OK;
+}
+
+/* While the files are still those that were mapped. */
+static void keep_names(const struct session *session)
+{
+	struct gpumon_error err;
+
+	if (gpumon_keep_names(session->result->directory, &err) && !session->trouble.code)
+		fprintf(session->context->err, "gpumon-user: %s\n", err.message);
 }
 
 static int begin(struct session *session, struct gpumon_error *err)
@@ -359,18 +422,22 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		/* Also of processes that the program left behind. */
 		gpumon_recorder_stop(session.recorder, STOP_MS);
 		gpumon_recorder_get_counts(session.recorder, &result->counts);
-		if (options->argv)
-			result->exit_status = gpumon_launch_exit_status(&session.launch);
+		result->exit_status = exit_status(&session);
 		if (live->end)
 			live->end(live->data);
+		session.notes = *gpumon_recorder_notes(session.recorder);
 	}
 	gpumon_recorder_free(session.recorder);
 	if (!ret)
 		tell(&session);
 	if (gpumon_capture_close(session.writer) && !ret && !session.trouble.code)
 		fprintf(context->err, "gpumon-user: %s\n", gpumon_capture_error()->message);
+	else if (!ret && !options->no_names)
+		keep_names(&session);
 	if (ret && result->directory[0]) {
-		gpumon_session_remove(result->directory);
+		remove_files(result->directory);
+		if (session.made)
+			(void)rmdir(result->directory);
 		result->directory[0] = '\0';
 	}
 	gpumon_launch_end(&session.launch);

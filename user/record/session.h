@@ -43,6 +43,7 @@ struct gpumon_session_live {
  * @duration_ns: recording ends after that time, the program does not; 0: no end
  * @quiet: nothing is told at the end
  * @brief: only what went wrong is
+ * @no_names: names of functions are not kept in the capture
  * @live: may be empty
  */
 struct gpumon_session_options {
@@ -54,13 +55,16 @@ struct gpumon_session_options {
 	uint64_t duration_ns;
 	bool quiet;
 	bool brief;
+	bool no_names;
 	struct gpumon_session_live live;
 };
 
 /**
  * struct gpumon_session_result - what came of it
  * @directory: of the capture, "" where there is none
- * @exit_status: the program's as a shell has it, 0 without a program
+ * @exit_status: the program's as a shell has it; without a program GPUMON_EXIT_OK,
+ *               GPUMON_EXIT_FAILED where no process was recorded, GPUMON_EXIT_IMPOSSIBLE where
+ *               nothing of the GPU could be
  * @counts: of the recorder
  */
 struct gpumon_session_result {

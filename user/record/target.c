@@ -35,9 +35,11 @@
  * @pidfd: -1 where there is none
  * @hello_pid: what it calls itself, in its own pid namespace
  * @accepted: it got a channel
+ * @without_gpu: its library said so
  * @described: a PROCESS record is in the file
  * @strings: which of ours are still to be written, by id
- * @ours: bytes that we wrote beside the channel's
+ * @notes: of its library
+ * @map: of code that it makes
  */
 struct gpumon_target {
 	const struct gpumon_target_options *options;
@@ -50,9 +52,11 @@ struct gpumon_target {
 	struct gpumon_channel_reader *channel;
 	struct gpumon_capture_file *file;
 	bool accepted;
+	bool without_gpu;
 	bool described;
 	bool strings;
-	uint64_t ours;
+	struct gpumon_note_reader notes;
+	struct gpumon_runtime_map map;
 };
 
 static void refuse(struct gpumon_target *target, const char *why)
@@ -89,6 +93,7 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 	target->options = options;
 	target->socket = socket;
 	target->pidfd = -1;
+	target->map.root = target->map.file = -1;
 	target->since_ns = gpumon_monotonic_ns();
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
 	    (peer.uid != geteuid() && peer.uid != 0 && geteuid() != 0)) {
@@ -100,32 +105,29 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 		return NULL;
 	}
 	target->pidfd = open_pidfd(socket, peer.pid);
+	gpumon_runtime_map_begin(&target->map, options->root, peer.pid);
 	gpumon_process_info_read(&target->info, options->root, peer.pid);
 	return target;
 }
 
 static int append(struct gpumon_target *target, const void *record, size_t size)
 {
-	if (gpumon_capture_append(target->file, 0, record, size))
-		return -1;
-	target->ours += size;
-	return 0;
+	return gpumon_capture_append(target->file, 0, record, size);
 }
 
 static void append_string(struct gpumon_target *target, uint32_t id, const char *text)
 {
+	_Alignas(uint64_t) char room[sizeof(struct gpumon_record_string) + 4096 + 8] = { 0 };
+	struct gpumon_record_string *record = (void *)room;
 	size_t length = strnlen(text, 4096), size;
-	struct {
-		struct gpumon_record_string record;
-		char text[4096 + 8];
-	} string = { .record = { .head = { .type = GPUMON_RECORD_STRING } } };
 
-	size = (sizeof(string.record) + length + 7) & ~(size_t)7;
-	string.record.head.size = (uint32_t)size;
-	string.record.id = id;
-	string.record.length = (uint32_t)length;
-	memcpy(string.text, text, length);
-	(void)append(target, &string, size);
+	size = (sizeof(*record) + length + 7) & ~(size_t)7;
+	record->head.type = GPUMON_RECORD_STRING;
+	record->head.size = (uint32_t)size;
+	record->id = id;
+	record->length = (uint32_t)length;
+	memcpy(record->text, text, length);
+	(void)append(target, record, size);
 }
 
 static const char *host_name(char *buffer, size_t room)
@@ -172,6 +174,16 @@ static void describe(struct gpumon_target *target, struct gpumon_record_process 
 	target->strings = true;
 }
 
+static void see_note(struct gpumon_target *target, const struct gpumon_record *record)
+{
+	const char *text = gpumon_note_read(&target->notes, record);
+
+	if (record->type == GPUMON_RECORD_NOTE && (record->flags & GPUMON_NOTE_NO_GPU))
+		target->without_gpu = true;
+	if (text && target->options->notes)
+		gpumon_library_notes_add(target->options->notes, text);
+}
+
 static void on_records(void *data, uint32_t tid, void *records, size_t size)
 {
 	struct gpumon_target *target = data;
@@ -184,6 +196,7 @@ static void on_records(void *data, uint32_t tid, void *records, size_t size)
 		if (record->type == GPUMON_RECORD_PROCESS &&
 		    record->size >= sizeof(struct gpumon_record_process))
 			describe(target, (struct gpumon_record_process *)record);
+		see_note(target, record);
 		at += record->size;
 	}
 	if (target->options->tap.records)
@@ -213,7 +226,7 @@ static int add_file(struct gpumon_target *target, struct gpumon_error *err)
 	char name[80];
 	int length;
 
-	length = snprintf(name, sizeof(name), "process-%u-%llu", pid,
+	length = snprintf(name, sizeof(name), GPUMON_CAPTURE_PROCESS "%u-%llu", pid,
 			  (unsigned long long)target->info.start_ticks);
 	/* After exec() it is the same process, with another program. */
 	for (unsigned int i = 2;
@@ -337,6 +350,7 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 			gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
 					 "process %d was not recorded: %s", (int)target->info.pid,
 					 message.refused.why);
+			target->accepted = false;
 			gpumon_target_end(target);
 		} else {
 			gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPROTO, "schema",
@@ -354,6 +368,7 @@ int gpumon_target_drain(struct gpumon_target *target)
 	gpumon_channel_drain(target->channel, target->file);
 	if (target->strings)
 		append_strings(target);
+	gpumon_runtime_map_look(&target->map);
 	return 0;
 }
 
@@ -387,10 +402,18 @@ bool gpumon_target_stopped(const struct gpumon_target *target)
 	return target->channel && gpumon_channel_stopped(target->channel);
 }
 
+int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *err)
+{
+	return gpumon_runtime_map_end(&target->map, target->file, target->info.pid, err);
+}
+
 void gpumon_target_free(struct gpumon_target *target)
 {
+	struct gpumon_error err;
+
 	if (!target)
 		return;
+	(void)gpumon_runtime_map_end(&target->map, NULL, 0, &err);
 	close_socket(target);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -409,6 +432,11 @@ enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target)
 bool gpumon_target_accepted(const struct gpumon_target *target)
 {
 	return target->accepted;
+}
+
+bool gpumon_target_without_gpu(const struct gpumon_target *target)
+{
+	return target->without_gpu;
 }
 
 int gpumon_target_socket(const struct gpumon_target *target)
@@ -433,11 +461,11 @@ void gpumon_target_get_counts(const struct gpumon_target *target,
 	struct gpumon_record_totals totals;
 
 	memset(counts, 0, sizeof(*counts));
-	counts->bytes = target->ours;
+	if (target->file)
+		counts->bytes = gpumon_capture_file_bytes(target->file);
 	if (!target->channel)
 		return;
 	account = gpumon_channel_account(target->channel);
-	counts->bytes += account->bytes;
 	for (unsigned int cause = 0; cause < GPUMON_LOSS_CAUSES; cause++)
 		counts->lost[cause] = account->lost[cause];
 	counts->lost[GPUMON_LOSS_BROKEN] += account->broken;

@@ -13,7 +13,9 @@
 #include "../capture/capture.h"
 #include "../capture/channel.h"
 #include "../error.h"
+#include "library_notes.h"
 #include "process_info.h"
+#include "runtime_map.h"
 
 struct gpumon_target;
 
@@ -40,6 +42,7 @@ struct gpumon_target_tap {
  * @channel_bytes: of shared memory for each
  * @writer: where records go
  * @root: prefix of /proc
+ * @notes: what libraries want to be told is added to it
  * @tap: may be empty
  */
 struct gpumon_target_options {
@@ -47,6 +50,7 @@ struct gpumon_target_options {
 	uint64_t channel_bytes;
 	struct gpumon_capture_writer *writer;
 	const char *root;
+	struct gpumon_library_notes *notes;
 	struct gpumon_target_tap tap;
 };
 
@@ -99,12 +103,17 @@ void gpumon_target_stop(struct gpumon_target *target);
 /* It has written all that there will be. */
 bool gpumon_target_stopped(const struct gpumon_target *target);
 
+/* Keep what its runtime says of code that it made, once it has ended. -1 with @err. */
+int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *err);
+
 /* Closes its file, too. */
 void gpumon_target_free(struct gpumon_target *target);
 
 enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target);
-/* It has said hello and has got a channel; also of one that has ended since. */
+/* It has said hello and has got a channel, and did not refuse it; also of one that has ended since. */
 bool gpumon_target_accepted(const struct gpumon_target *target);
+/* Its library said that nothing of the GPU is recorded, and why. */
+bool gpumon_target_without_gpu(const struct gpumon_target *target);
 /* Readable: gpumon_target_receive(). */
 int gpumon_target_socket(const struct gpumon_target *target);
 /* Readable: the process ended. -1 where the kernel knows no such thing. */

@@ -18,17 +18,17 @@
 #define LOADS_MAX   256
 
 /* The file itself, not what is in it: nothing is woken, no pipe is waited for. */
-static int open_path(const char *root, const char *path)
+static int open_path(const char *root, const char *path, int flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	char *whole;
 	int top, fd, err;
 
 	if (!*root) {
-		fd = open(path, O_PATH | O_CLOEXEC);
+		fd = open(path, O_PATH | O_CLOEXEC | flags);
 		return fd < 0 ? -errno : fd;
 	}
 	top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -41,20 +41,20 @@ static int open_path(const char *root, const char *path)
 	if (fd < 0 && (err == ENOSYS || err == EPERM)) {
 		if (asprintf(&whole, "%s%s", root, path) < 0)
 			return -ENOMEM;
-		fd = open(whole, O_PATH | O_CLOEXEC);
+		fd = open(whole, O_PATH | O_CLOEXEC | flags);
 		err = errno;
 		free(whole);
 	}
 	return fd < 0 ? -err : fd;
 }
 
-int gpumon_elf_open(const char *root, const char *path, struct stat *status)
+static int open_file(const char *root, const char *path, int flags, struct stat *status)
 {
 	char link[64];
 	struct stat st;
 	int fd, file, err;
 
-	fd = open_path(root, path);
+	fd = open_path(root, path, flags);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st)) {
@@ -64,7 +64,7 @@ int gpumon_elf_open(const char *root, const char *path, struct stat *status)
 	}
 	if (!S_ISREG(st.st_mode)) {
 		close(fd);
-		return -EINVAL;
+		return S_ISLNK(st.st_mode) ? -ELOOP : -EINVAL;
 	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	file = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -75,6 +75,16 @@ int gpumon_elf_open(const char *root, const char *path, struct stat *status)
 	if (status)
 		*status = st;
 	return file;
+}
+
+int gpumon_elf_open(const char *root, const char *path, struct stat *status)
+{
+	return open_file(root, path, 0, status);
+}
+
+int gpumon_elf_open_no_link(const char *root, const char *path, struct stat *status)
+{
+	return open_file(root, path, O_NOFOLLOW, status);
 }
 
 size_t gpumon_elf_build_id(int fd, uint8_t build_id[GPUMON_BUILD_ID_SIZE])

@@ -26,6 +26,9 @@
  */
 int gpumon_elf_open(const char *root, const char *path, struct stat *status);
 
+/* The same, but -ELOOP if the last part of @path is a link. */
+int gpumon_elf_open_no_link(const char *root, const char *path, struct stat *status);
+
 /**
  * gpumon_elf_build_id - who a file is
  * @fd: file, which is not closed; its position does not matter

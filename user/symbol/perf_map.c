@@ -267,18 +267,7 @@ static void problem(struct gpumon_perf_map *map, const char *what)
  */
 static int open_map(const char *root, const char *path, struct stat *st)
 {
-	int fd, err;
-
-	if (*root)
-		return gpumon_elf_open(root, path, st);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	err = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -EINVAL;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	return gpumon_elf_open_no_link(root, path, st);
 }
 
 static const char *words(int err)
@@ -371,26 +360,35 @@ const char *gpumon_perf_map_problem(const struct gpumon_perf_map *map)
 	return *map->problem ? map->problem : NULL;
 }
 
-int gpumon_perf_map_copy(const char *root, unsigned int pid, const char *to)
+int gpumon_perf_map_open(const char *root, unsigned int pid, const uid_t *owner)
 {
-	char path[64], *text = NULL;
+	char path[64];
 	struct stat st;
-	FILE *copy = NULL;
-	size_t size, good = 0;
-	int fd, err = 0;
+	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 	fd = open_map(root, path, &st);
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
+	if (fd < 0 || !owner || st.st_uid == *owner || !st.st_uid)
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+int gpumon_perf_map_write(int from, int (*make)(void *data), void *data)
+{
+	FILE *copy = NULL;
+	struct stat st;
+	size_t size;
+	int fd, err = 0;
+	char *text;
+
+	if (fstat(from, &st) || lseek(from, 0, SEEK_SET))
+		return -errno;
 	size = (size_t)st.st_size < FILE_MAX ? (size_t)st.st_size : FILE_MAX;
 	text = malloc(size + 1);
-	if (!text) {
-		close(fd);
+	if (!text)
 		return -ENOMEM;
-	}
-	size = read_all(fd, text, size);
-	close(fd);
+	size = read_all(from, text, size);
 	for (const char *line = text, *stop; line < text + size; line = stop + 1) {
 		struct piece piece;
 
@@ -400,21 +398,43 @@ int gpumon_perf_map_copy(const char *root, unsigned int pid, const char *to)
 		if (!read_line(text, line, stop, &piece))
 			continue;
 		if (!copy) {
-			copy = fopen(to, "we");
+			fd = make(data);
+			copy = fd < 0 ? NULL : fdopen(fd, "w");
 			if (!copy) {
 				err = -errno;
+				if (fd >= 0)
+					close(fd);
 				break;
 			}
 		}
-		good++;
 		fwrite(line, 1, (size_t)(stop + 1 - line), copy);
 	}
-	if (copy && ferror(copy))
-		err = -EIO;
-	if (copy && fclose(copy) && !err)
-		err = -errno;
 	free(text);
-	return err ? err : good > 0;
+	if (!copy)
+		return err;
+	if (ferror(copy))
+		err = -EIO;
+	if (fclose(copy) && !err)
+		err = -errno;
+	if (!err && (size_t)st.st_size > FILE_MAX)
+		err = -EFBIG;
+	return err ? err : 1;
+}
+
+static int make_path(void *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+int gpumon_perf_map_copy(const char *root, unsigned int pid, const char *to)
+{
+	int from = gpumon_perf_map_open(root, pid, NULL), ret;
+
+	if (from < 0)
+		return from == -ENOENT ? 0 : from;
+	ret = gpumon_perf_map_write(from, make_path, (void *)(uintptr_t)to);
+	close(from);
+	return ret;
 }
 
 void gpumon_perf_map_free(struct gpumon_perf_map *map)

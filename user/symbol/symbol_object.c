@@ -67,6 +67,13 @@ static bool is_memory(const char *path, size_t build_id_size)
 	return false;
 }
 
+/* What loaders call it, in captures of before they said "[vdso]". */
+static bool is_vdso(const char *path)
+{
+	return !strncmp(path, "linux-vdso", strlen("linux-vdso")) ||
+	       !strncmp(path, "linux-gate.so", strlen("linux-gate.so"));
+}
+
 static const char *module_name(struct gpumon_symbol_objects *objects, const char *path)
 {
 	size_t length = gpumon_symbol_path_length(path);
@@ -99,9 +106,8 @@ struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_obje
 						       const struct gpumon_record_mapping *mapping,
 						       const char *path)
 {
-	struct gpumon_symbol_object **bucket = &objects->buckets[bucket_of(path)];
+	struct gpumon_symbol_object **bucket;
 	struct gpumon_symbol_wanted wanted = {
-		.path = path,
 		.inode = mapping->inode,
 		.start = mapping->start,
 		.end = mapping->end,
@@ -110,6 +116,10 @@ struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_obje
 	};
 	struct gpumon_symbol_object *object;
 
+	if (is_vdso(path))
+		path = VDSO;
+	wanted.path = path;
+	bucket = &objects->buckets[bucket_of(path)];
 	if (wanted.build_id_size > GPUMON_BUILD_ID_SIZE)
 		wanted.build_id_size = GPUMON_BUILD_ID_SIZE;
 	for (object = *bucket; object; object = object->next) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #include "../symbol/elf_find.h"
 #include "process.h"
 #include "rule.h"
+
+#define VDSO	 "[vdso]"
+#define VDSO_MAX (1U << 20)
 
 /* A line of /proc/PID/maps */
 struct line {
@@ -46,6 +50,31 @@ static bool parse_line(char *text, struct line *line)
 	return true;
 }
 
+/* The kernel's own code is in each process, and in no file: a copy of it is as good as one. */
+static int copy_vdso(const struct gpumon_uprobe_process *process, uint64_t start, uint64_t end)
+{
+	char path[64], *image = NULL;
+	size_t size = end - start;
+	int memory, fd = -1, error;
+
+	snprintf(path, sizeof(path), "%s/proc/%d/mem", process->root, (int)process->pid);
+	memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (memory < 0)
+		return -errno;
+	image = size <= VDSO_MAX ? malloc(size) : NULL;
+	errno = ENOMEM;
+	if (image && pread(memory, image, size, (off_t)start) == (ssize_t)size)
+		fd = memfd_create("gpumon-vdso", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, image, size) != (ssize_t)size) {
+		close(fd);
+		fd = -1;
+	}
+	error = errno;
+	free(image);
+	close(memory);
+	return fd >= 0 ? fd : -error;
+}
+
 /*
  * The very file that is mapped, also where it was deleted or is not at its path
  * any more; that takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Else by its
@@ -58,6 +87,8 @@ static int open_mapped(const struct gpumon_uprobe_process *process, uint64_t sta
 	struct stat status;
 	int fd;
 
+	if (!strcmp(name, VDSO))
+		return copy_vdso(process, start, end);
 	snprintf(path, sizeof(path), "%s/proc/%d/map_files/%" PRIx64 "-%" PRIx64, process->root,
 		 (int)process->pid, start, end);
 	if (!stat(path, &status) && S_ISREG(status.st_mode)) {
@@ -184,7 +215,8 @@ static int read_maps(struct gpumon_uprobe_process *process, FILE *stream)
 		struct gpumon_uprobe_map *maps = process->maps, *map;
 
 		if (!parse_line(text, &line) || !line.executable ||
-		    (line.path[0] == '[' && strncmp(line.path, "[anon", 5)))
+		    (line.path[0] == '[' && strncmp(line.path, "[anon", 5) &&
+		     strcmp(line.path, VDSO)))
 			continue;
 		if (process->map_count == maps_room) {
 			maps_room = maps_room ? 2 * maps_room : 64;
@@ -197,7 +229,7 @@ static int read_maps(struct gpumon_uprobe_process *process, FILE *stream)
 		}
 		map = &maps[process->map_count];
 		*map = (struct gpumon_uprobe_map){ line.start, line.end, line.offset, NULL, false };
-		if (line.path[0] == '/' && line.inode) {
+		if ((line.path[0] == '/' && line.inode) || !strcmp(line.path, VDSO)) {
 			map->file = find_file(process, &line);
 			if (!map->file)
 				result = -1;

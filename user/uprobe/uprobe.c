@@ -185,6 +185,27 @@ struct gpumon_uprobes *gpumon_uprobes_watch(pid_t pid, const struct gpumon_uprob
 	return create(pid, options, true, err);
 }
 
+static bool has_function(const struct gpumon_uprobes *uprobes, const char *begin)
+{
+	for (unsigned int i = 0; i < uprobes->process.file_count; i++) {
+		const struct gpumon_uprobe_file *file = uprobes->process.files[i];
+
+		for (unsigned int j = 0; file->mapped && j < file->site_count; j++)
+			if (!strncmp(file->sites[j].name, begin, strlen(begin)))
+				return true;
+	}
+	return false;
+}
+
+/* nvcc links the runtime into programs by default, and who ships them strips them. */
+static void tell_driver_alone(struct gpumon_uprobes *uprobes)
+{
+	if (has_function(uprobes, "cuLaunchKernel") && !has_function(uprobes, "cudaLaunchKernel"))
+		gpumon_uprobes_note(
+			uprobes,
+			"uprobes: no CUDA runtime with symbols (it is linked into the program and stripped, or not there): its calls are seen as the driver's that they make, cuLaunchKernel of cudaLaunchKernel and so on");
+}
+
 /* What was mapped when it was attached: as if since ever. */
 static void begin(struct gpumon_uprobes *uprobes)
 {
@@ -203,6 +224,7 @@ static void begin(struct gpumon_uprobes *uprobes)
 			gpumon_uprobes_note(uprobes, "uprobes: %s: %u functions%s%s", file->path,
 					    file->probed, *file->why ? "; " : "", file->why);
 	}
+	tell_driver_alone(uprobes);
 }
 
 static bool ended(struct gpumon_uprobes *uprobes)

@@ -27,6 +27,14 @@ CAUSE_RING, CAUSE_STACK = 7, 8
 SEEN_AS = {"__cudaLaunchKernel": "cudaLaunchKernel", "cudaNotKnownToAnybody": "cuLaunchKernel"}
 BLOCKING = {"cudaMemcpy", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cuMemcpyHtoD_v2",
             "hipStreamSynchronize"}
+# Where the runtime's symbols are gone.
+DRIVER = {"cudaLaunchKernel": "cuLaunchKernel", "cudaLaunchKernel_ptsz": "cuLaunchKernel_ptsz",
+          "__cudaLaunchKernel_ptsz": "cuLaunchKernel_ptsz",
+          "cudaLaunchKernelExC": "cuLaunchKernelEx", "cudaGraphLaunch": "cuGraphLaunch",
+          "cudaLaunchCooperativeKernel": "cuLaunchCooperativeKernel",
+          "cudaMemcpyAsync": "cuMemcpyAsync", "cudaMemsetAsync": "cuMemsetD8Async",
+          "cudaMemcpy": "cuMemcpyHtoD_v2", "cudaStreamSynchronize": "cuStreamSynchronize",
+          "cudaDeviceSynchronize": "cuCtxSynchronize"}
 FORWARD = ("cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernel", "__cudaLaunchKernel",
            "cudaMemcpyAsync", "cudaLaunchKernelExC", "cudaMemsetAsync", "cuLaunchKernel",
            "__cudaLaunchKernel_ptsz", "cudaLaunchKernel_ptsz")
@@ -40,6 +48,10 @@ CHAINS = {
                  "one_round", "work"],
     "deep": ["finally_call"] + ["deep"] * 41 + ["one_round", "work"],
 }
+
+
+def driver_blocking(name):
+    return name in BLOCKING or name in {DRIVER.get(other) for other in BLOCKING}
 
 
 def sequence(rounds):

@@ -1,0 +1,512 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What is not there, not right, not allowed or full: one line that says so, and the exit status.
+
+0 done, 1 failed, 2 wrong usage, 77 not possible here; a program that ran has its own.
+"""
+import json
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+import zlib
+
+from kit import Skip, has, left_processes, same, test
+
+# All that reads captures, and writes a file.
+READERS = (("correlate", "--summary"), ("flamegraph", "-o"), ("report", "-o"),
+           ("export", "--chrome", "-o"), ("export", "--perfetto", "-o"), ("export", "--pprof", "-o"),
+           ("export", "--folded", "-o"), ("export", "--json", "-o"))
+
+
+def refused(done, status, *parts, what=""):
+    """One line, with all of the parts, and nothing on standard output."""
+    text = done.stderr.decode()
+    same(f"status {what} ({text.strip()})", done.returncode, status)
+    same(f"lines {what}: {text}", text.count("\n"), 1)
+    has(f"who says it {what}", text, "gpumon-user: ")
+    for part in parts:
+        has(f"message {what}", text, part)
+    same(f"output {what}", done.stdout, b"")
+
+
+def write(kit, name, data=b"", mode=0o644):
+    path = kit.path(name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data)
+    os.chmod(path, mode)
+    return path
+
+
+def limit(what, value):
+    return lambda: resource.setrlimit(what, (value, value))
+
+
+def compile_program(kit, name, text):
+    done = subprocess.run(["gcc", "-o", kit.path(name), "-x", "c", "-"], input=text.encode(),
+                          stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise Skip("no compiler: " + done.stderr.decode().splitlines()[0])
+
+
+@test
+def programs_that_cannot_run(kit):
+    os.mkdir(kit.path("folder"))
+    write(kit, "text", b"no program\n")
+    write(kit, "script", b"#!/no/such/interpreter\n", 0o755)
+    for program, part in (("./nothing", "program not found"), ("", "program not found"),
+                          ("nothing-at-all", "program not found"), ("./folder", "Permission denied"),
+                          ("./text", "Permission denied"), ("./text/x", "Not a directory"),
+                          ("./script", "the interpreter that it names was not found")):
+        for words in (("record", "-o", "capture"), ("correlate", "-o", "capture"), ("correlate",)):
+            refused(kit.run(*words, "--", program), 1, f"{program}: ", part, what=program)
+            same("capture", os.path.exists(kit.path("capture")), False)
+    same("left behind", kit.left_behind(), [])
+
+
+@test
+def programs_that_end_at_once(kit):
+    """Theirs is the status; that nothing was recorded is said in a line."""
+    compile_program(kit, "crash", "__attribute__((constructor)) static void f(void)\n"
+                    "{ *(volatile int *)8 = 1; }\nint main(void) { return 0; }\n")
+    nothing = "nothing was recorded: no process used CUDA"
+    for words, status, part in ((["./crash"], 139, "signal 11 (Segmentation fault) ended ./crash"),
+                                (["sh", "-c", "kill -9 $$"], 137, "signal 9 (Killed) ended sh"),
+                                (["sh", "-c", "exit 3"], 3, nothing), (["true"], 0, nothing)):
+        for number, command in enumerate((("record", "-o"), ("correlate", "-o"))):
+            name = f"{words[0].strip('./')}{status}-{number}"
+            refused(kit.run(*command, name, "--", *words), status, part, what=str(words))
+            # It reads as what it is: a capture of nothing.
+            same("kernels", json.loads(kit.run("correlate", "--json", name).stdout)["kernels"], [])
+        refused(kit.run("correlate", "--", *words), status, part)
+    same("left behind", kit.left_behind(), [])
+
+
+@test
+def nothing_as_json(kit):
+    """Who reads the summary by a program finds one."""
+    done = kit.run("correlate", "--json", "--summary", "out.json", "--", "sh", "-c", "exit 5")
+    refused(done, 5, "nothing was recorded")
+    with open(kit.path("out.json"), encoding="utf-8") as file:
+        same("kernels", json.load(file)["kernels"], [])
+
+
+@test
+def no_memory_in_the_program(kit):
+    inject = injected(kit)
+    done = kit.run("record", "-o", "capture", "--", *inject, "loop", "20",
+                   preexec_fn=limit(resource.RLIMIT_AS, 100 << 20))
+    refused(done, 0, "was not recorded: it has no memory for what is recorded (ulimit -v")
+    same("processes", json.loads(kit.run("correlate", "--json", "capture").stdout)["kernels"], [])
+
+
+@test
+def no_descriptors(kit):
+    refused(kit.record("record", status=None, preexec_fn=limit(resource.RLIMIT_NOFILE, 8)), 1,
+            "Too many open files (ulimit -n)")
+    same("capture", os.path.exists(kit.path("capture")), False)
+
+
+def injected(kit, generation=13, **more):
+    """Words that run the program of tests/inject with stand-ins of CUDA's libraries."""
+    if not kit.inject:
+        raise Skip("no cupti.h, the injection library was not built")
+    kit.environment["GPUMON_INJECT"] = os.path.join(kit.inject, "libgpumon-inject.so")
+    folder = f"{kit.inject}/{generation}:" if generation else ""
+    variables = {"LD_LIBRARY_PATH": f"{folder}{kit.inject}", "MOCK_DRIVER_VERSION": "13000", **more}
+    return ["env", *(f"{name}={value}" for name, value in variables.items()),
+            os.path.join(kit.inject, "program")]
+
+
+def empty_cupti(kit):
+    """A library that is called CUPTI and has none of it."""
+    done = subprocess.run(["gcc", "-shared", "-fPIC", "-o", kit.path("libcupti.so.13"), "-x", "c",
+                           "-"], input=b"int nothing;\n", stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise Skip("no compiler")
+    return kit.path("libcupti.so.13")
+
+
+@test
+def cupti(kit):
+    """None, the wrong one, one that somebody else has: the program runs on, and it is said why."""
+    empty = empty_cupti(kit)
+    gpu = "nothing of the GPU is recorded"
+    cases = (
+        ({"GPUMON_CUPTI": "/none"}, ("no CUPTI found that goes with the driver (CUDA 13.0)", gpu)),
+        ({"GPUMON_CUPTI": "/none", "MOCK_DRIVER_VERSION": "12040"}, ("(CUDA 12.4)", gpu)),
+        ({"GPUMON_CUPTI": empty}, ("has no cupti", "CUDA 12 or newer is needed", empty, gpu)),
+        ({"MOCK_FAIL": "cuptiSubscribe:39"}, ("another profiler holds CUPTI", gpu)),
+        ({"MOCK_FAIL": "cuptiSubscribe:38"}, ("libcupti.so.13 with a driver for CUDA 13.0", gpu)),
+        ({"MOCK_FAIL": "cuptiActivityRegisterCallbacks:8"}, (gpu,)),
+        ({"MOCK_FAIL": "cuptiActivityEnable@10:8"}, ("CUPTI refuses kernels",)),
+    )
+    for number, (variables, parts) in enumerate(cases):
+        words = injected(kit, 0 if "GPUMON_CUPTI" in variables else 13, **variables)
+        done = kit.run("record", "-o", f"capture{number}", "--", *words, "loop", "20")
+        same("status", done.returncode, 0)
+        same("output", done.stdout, b"")
+        for part in parts:
+            has(f"message of {variables}", done.stderr.decode(), part)
+        same("counts", done.stderr.splitlines()[-1].startswith(b"gpumon-user: 1 process, "), True)
+        summary = kit.run("correlate", f"capture{number}").stdout.decode()
+        has("summary", " ".join(summary.split()), parts[0])
+
+
+@test
+def cupti_of_live_process(kit):
+    """What cannot be recorded of it is the outcome: there is no program whose status it could be."""
+    for variables, status in (({"MOCK_FAIL": "cuptiSubscribe:39"}, 77), ({}, 0)):
+        words = injected(kit, **variables)
+        process = kit.start(*words[1:], "steady", "1000000", "1000000", program=words[0],
+                            env={"CUDA_INJECTION64_PATH": kit.environment["GPUMON_INJECT"]})
+        try:
+            process.stdout.readline()
+            time.sleep(0.2)
+            done = kit.run("record", "-o", f"capture{status}", "-p", str(process.pid), "-d", "0.3")
+        finally:
+            process.kill()
+            process.communicate()
+        same(f"status ({done.stderr.decode()})", done.returncode, status)
+        if status:
+            has("message", done.stderr.decode(), "another profiler holds CUPTI")
+
+
+@test
+def pids(kit):
+    sleeper = kit.start("30", program="sleep")
+    other = None
+    if not os.geteuid():
+        other = kit.start("--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "30", program="setpriv")
+    thread = kit.start("-c", "import threading, time\nt = threading.Thread(target=lambda: (\n"
+                       "print(threading.get_native_id(), flush=True), time.sleep(30)))\nt.start()",
+                       program=sys.executable)
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    time.sleep(0.1)
+    number = int(thread.stdout.readline())
+    cases = [
+        ("0", 2, "whole number"), ("-1", 2, "whole number"), ("1x", 2, "whole number"),
+        ("99999999999", 2, "whole number"), ("4194304", 1, "no process 4194304"),
+        (str(number), 1, f"{number} is a thread of process {thread.pid}"),
+        (str(child), 1, "has ended"),
+        (str(sleeper.pid), (1, 77), "has no injection library: start it with"),
+    ]
+    if os.path.exists("/proc/2/status") and not os.readlink("/proc/self").startswith("2"):
+        with open("/proc/2/status", encoding="ascii") as file:
+            if "VmSize" not in file.read():
+                cases.append(("2", 1, "process 2 has no memory: it is the kernel's"))
+    try:
+        for pid, status, part in cases:
+            for command in ("record", "correlate"):
+                done = kit.run(command, "-o", "capture", "-p", pid)
+                wanted = status if isinstance(status, tuple) else (status,)
+                same(f"status is one of {wanted}", done.returncode in wanted, True)
+                refused(done, done.returncode, part, what=pid)
+                same("capture", os.path.exists(kit.path("capture")), False)
+        if other:
+            stranger(kit, other.pid, sleeper.pid)
+    finally:
+        os.waitpid(child, 0)
+        for process in filter(None, (sleeper, other, thread)):
+            process.kill()
+            process.communicate()
+    same("left behind", kit.left_behind(), [])
+
+
+def as_nobody(kit, *words):
+    """Of a copy that others may run, in a folder of theirs."""
+    os.chmod(kit.folder, 0o755)
+    program = kit.path("program")
+    if not os.path.exists(program):
+        shutil.copy(kit.program, program)
+        os.chmod(program, 0o755)
+        os.mkdir(kit.path("theirs"))
+        os.chown(kit.path("theirs"), 65534, 65534)
+    # In a group of its own, as a job of a shell is.
+    return kit.call("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, *words,
+                    env={"TMPDIR": kit.path("theirs")})
+
+
+def stranger(kit, theirs, ours):
+    refused(as_nobody(kit, "record", "-o", "theirs/c", "-p", str(ours)), 77, "another user's")
+    refused(as_nobody(kit, "record", "-o", "theirs/c", "-p", str(theirs)), 77,
+            "has no injection library", "nor can it be probed from outside")
+    refused(as_nobody(kit, "record", "-o", "here", "--", "true"), 1, "cannot make here",
+            "Permission denied")
+
+
+@test
+def named_twice(kit):
+    """It is one process all the same."""
+    player = kit.start("listen", "stop", program=kit.player)
+    time.sleep(0.1)
+    done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-p", str(player.pid),
+                   "-d", "0.2")
+    kit.end(player)
+    same("status", done.returncode, 0)
+    kit.capture().check(1, 100)
+
+
+def change_chunks(path, offset, value):
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    at = 0
+    while (at := data.find(b"GPMC", at)) >= 0:
+        size, = struct.unpack_from("<I", data, at + 8)
+        struct.pack_into("<I", data, at + offset, value)
+        struct.pack_into("<I", data, at + 12, 0)
+        struct.pack_into("<I", data, at + 12, zlib.crc32(data[at:at + 32 + size]))
+        at += 32 + size
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def records(kit, name):
+    folder = kit.path(name)
+    return [os.path.join(folder, entry) for entry in os.listdir(folder)
+            if entry.endswith(".records")]
+
+
+@test
+def foreign_captures(kit):
+    """Refused by all that reads captures, and the file that they should write is not there."""
+    kit.record("record", directory="good", options=("-q",))
+    os.mkdir(kit.path("empty"))
+    write(kit, "junk/x.records", os.urandom(5000))
+    write(kit, "other/capture.json", b'{"format":"other"}')
+    write(kit, "torn/capture.json", b'{"format":')
+    write(kit, "noise/capture.json", os.urandom(3000))
+    write(kit, "zero/capture.json")
+    write(kit, "a-file", b"text\n")
+    os.mkfifo(kit.path("pipe"))
+    os.symlink("nowhere", kit.path("dangling"))
+    os.symlink("loop", kit.path("loop"))
+    shutil.copytree(kit.path("good"), kit.path("newer"))
+    for path in records(kit, "newer"):
+        change_chunks(path, 4, 7)
+    shutil.copytree(kit.path("newer"), kit.path("newest"))
+    with open(kit.path("newest/capture.json"), encoding="utf-8") as file:
+        text = file.read()
+    write(kit, "newest/capture.json", text.replace('"version":1', '"version":7').encode())
+    cases = {"y" * 300: "File name too long", "empty": "there is no capture.json", "junk": "there is no capture.json",
+             "other": "not one of gpumon", "torn": "not one of gpumon", "noise": "not one of gpumon",
+             "zero": "not one of gpumon", "a-file": "a capture is a directory",
+             "pipe": "a capture is a directory", "dangling": "No such file", "loop": "symbolic links",
+             "nothing": "No such file", "newer": "format version 7, this gpumon reads up to 1",
+             "newest": "format version 7, this gpumon reads up to 1"}
+    for name, part in cases.items():
+        for words in READERS:
+            if words[0] == "correlate" and not os.path.isdir(kit.path(name)):
+                done = kit.run("correlate", name)
+                refused(done, 1, f"{name}: neither a capture nor a program")
+                continue
+            # The name first: behind it correlate would take a program's arguments.
+            done = kit.run(words[0], name, *words[1:], "out")
+            if "--json" in words:
+                done.stdout = b"" if json.loads(done.stdout or b"{}").get("error") else b"no JSON"
+            refused(done, 1, name[:200], part, what=f"{words} {name[:20]}")
+            same("file", os.path.exists(kit.path("out")), False)
+        for words in (("good", name), (name, "good")):
+            refused(kit.run("diff", *words), 1, name[:200], part, what="diff")
+
+
+@test
+def damaged_captures(kit):
+    """What is there is shown, and what is not is counted."""
+    kit.record("record", directory="good", options=("-q",))
+    cases = {"missing": "chunks that are not there", "linked": "files that cannot be read",
+             "piped": "files that cannot be read", "folder": "files that cannot be read",
+             "uncounted": "not one of gpumon"}
+    for name in cases:
+        shutil.copytree(kit.path("good"), kit.path(name))
+    for path in records(kit, "missing"):
+        os.unlink(path)
+    for path in records(kit, "linked"):
+        os.rename(path, kit.path("elsewhere-" + os.path.basename(path)))
+        os.symlink(kit.path("elsewhere-" + os.path.basename(path)), path)
+    os.mkfifo(kit.path("piped/process-1-1.records"))
+    os.mkdir(kit.path("folder/process-1-1.records"))
+    os.unlink(kit.path("uncounted/capture.json"))
+    cases.pop("uncounted")
+    for name, part in cases.items():
+        done = kit.run("correlate", name)
+        same(f"status of {name}", (done.returncode, done.stderr), (0, b""))
+        has(f"losses of {name}", done.stdout.decode(), part)
+        for words in READERS[1:]:
+            done = kit.run(words[0], name, *words[1:], "-")
+            same(f"status of {words} {name}", (done.returncode, done.stderr), (0, b""))
+    done = kit.run("correlate", "--json", "uncounted")
+    same("kernels", json.loads(done.stdout)["kernels"][0]["count"], 100)
+
+
+@test
+def unreadable_captures(kit):
+    if os.geteuid():
+        raise Skip("root alone can be somebody else")
+    kit.record("record", directory="good", options=("-q",))
+    for name in ("closed", "no-index"):
+        shutil.copytree(kit.path("good"), kit.path(name))
+    os.chmod(kit.path("closed"), 0)
+    os.chmod(kit.path("no-index"), 0o755)
+    for name, part in (("closed", "cannot open the capture closed: Permission denied"),
+                       ("no-index", "cannot read no-index/capture.json: Permission denied")):
+        for words in (("correlate",), ("flamegraph",), ("export", "--chrome")):
+            refused(as_nobody(kit, *words, name), 1, part)
+
+
+@test
+def outputs(kit):
+    kit.record("record", directory="good", options=("-q",))
+    os.mkdir(kit.path("folder"))
+    os.symlink("good/capture.json", kit.path("link"))
+    write(kit, "taken", b"mine\n")
+    cases = (("no/such/file", 1, "No such file"), ("/proc/file", 1, "/proc/file: "),
+             ("folder", 1, "is no file"), ("/dev/full", 1, "is no file"),
+             ("link", 1, "symbolic link"), ("taken", 1, "--force"), ("taken/x", 1, "taken/x: "),
+             ("x" * 300, 1, "File name too long"), ("x" * 5000, 1, "too long"),
+             ("", 2, "the name is empty"))
+    before = sorted(os.listdir(kit.folder))
+    for name, status, part in cases:
+        for words in READERS + (("diff", "good", "--flamegraph"),):
+            done = kit.run(words[0], "good", *words[1:], name)
+            if "--json" in words:
+                done.stdout = b"" if json.loads(done.stdout or b"{}").get("error") else b"no JSON"
+            refused(done, status, part, what=f"{words} {name[:20]}")
+            same("files", sorted(os.listdir(kit.folder)), before)
+    with open(kit.path("taken"), encoding="ascii") as file:
+        same("the file that was there", file.read(), "mine\n")
+
+
+@test
+def outputs_that_may_not_grow(kit):
+    """A limit of file sizes is an error like another, and leaves nothing behind."""
+    kit.record("launches=2000", "record", directory="good", options=("-q",))
+    before = sorted(os.listdir(kit.folder))
+    for words in (("flamegraph",), ("report",), ("export", "--chrome")):
+        done = kit.run(*words, "good", "-o", "out", preexec_fn=limit(resource.RLIMIT_FSIZE, 4096))
+        refused(done, 1, "out: File too large")
+        same("files", sorted(os.listdir(kit.folder)), before)
+        with open(kit.path("standard"), "wb") as file:
+            done = kit.call(kit.program, *words, "good", to=file,
+                            preexec_fn=limit(resource.RLIMIT_FSIZE, 4096))
+        os.unlink(kit.path("standard"))
+        same("status", done.returncode, 1)
+        has("message", done.stderr.decode(), "File too large")
+    refused(kit.record("record", status=None, preexec_fn=limit(resource.RLIMIT_FSIZE, 0)), 1,
+            "capture", "File too large")
+    same("capture", os.path.exists(kit.path("capture")), False)
+
+
+@test
+def outputs_on_a_full_disk(kit):
+    kit.record("launches=3000", "threads=4", "record", directory="good", options=("-q",))
+    os.mkdir(kit.path("small"))
+    script = ["mount -t tmpfs -o size=16k small small || exit 66"]
+    for number, words in enumerate(("flamegraph", "report", "export --chrome")):
+        script.append(f"{kit.program} {words} good -o small/{number} 2>>said; echo $? >>statuses")
+    script.append("ls -A small >left")
+    # Not even room for the first file of a capture.
+    script.append("head -c 16384 /dev/zero >small/fill; "
+                  f"{kit.program} record -o small/capture -- true 2>>said; echo $? >>statuses; "
+                  f"TMPDIR=small {kit.program} correlate -- true 2>>said; echo $? >>statuses; "
+                  "ls -A small >>left")
+    done = kit.call("unshare", "-m", "sh", "-c", "\n".join(script))
+    if done.returncode:
+        raise Skip("no mount of one's own: " + done.stderr.decode().splitlines()[0])
+    with open(kit.path("statuses"), encoding="ascii") as file:
+        same("statuses", file.read().split(), ["1"] * 5)
+    with open(kit.path("said"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    same("lines", len(lines), 5)
+    for line in lines:
+        has("message", line, "No space left on device")
+    with open(kit.path("left"), encoding="ascii") as file:
+        same("left behind", file.read().split(), ["fill"])
+
+
+@test
+def directories(kit):
+    """An empty one that was there stays there, also where there was nothing to put into it."""
+    os.mkdir(kit.path("mine"))
+    refused(kit.run("record", "-o", "mine", "--", "./nothing"), 1, "program not found")
+    same("files", os.listdir(kit.path("mine")), [])
+    for name, part in (("/proc/capture", "cannot make /proc/capture"),
+                       ("/dev/null", "is a link or a file"), ("no/such", "make the directory above"),
+                       ("x" * 300, "File name too long")):
+        refused(kit.run("record", "-o", name, "--", "touch", "ran"), 1, part)
+    for folder in ("/nowhere", "/proc"):
+        refused(kit.run("record", "-o", "a", "--", "touch", "ran", env={"TMPDIR": folder}), 1,
+                "TMPDIR", folder)
+        refused(kit.run("correlate", "--", "touch", "ran", env={"TMPDIR": folder}), 1, folder)
+    same("files", sorted(os.listdir(kit.folder)), ["libgpumon-inject.so", "mine"])
+    same("the program ran", os.path.exists(kit.path("ran")), False)
+
+
+@test
+def capture_taken_away(kit):
+    """While it is written: the program runs on, what it is is said."""
+    done = kit.run("record", "-o", "capture", "--", "sh", "-c",
+                   f"rm -rf capture; {kit.player} record; exit 4")
+    same("status", done.returncode, 4)
+    has("message", done.stderr.decode(), "No such file")
+    done = kit.run("record", "-o", "capture", "--", "sh", "-c",
+                   f"mv capture moved; {kit.player} record; exit 4")
+    same("status", done.returncode, 4)
+    kit.capture("moved").check(1, 100)
+
+
+@test
+def killed_in_the_middle(kit):
+    """However we end, a capture that nobody asked to keep does not stay, nor does half a file."""
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        kill_recorder(kit, number, "correlate")
+        until = time.monotonic() + 10
+        while time.monotonic() < until and captures(kit):
+            time.sleep(0.02)
+        same(f"captures after signal {int(number)}", captures(kit), [])
+
+
+def kill_recorder(kit, number, *words):
+    """Of a program that would go on, and is ended afterwards."""
+    process = kit.start(*words, "--", kit.player, "record", "touch=ready", "sleep=20000")
+    kit.wait_for("ready")
+    before = kit.left_behind()
+    process.send_signal(number)
+    process.wait(20)
+    for pid in left_processes(kit.player):
+        os.kill(pid, signal.SIGKILL)
+    kit.end(process)
+    os.unlink(kit.path("ready"))
+    return before
+
+
+def captures(kit):
+    return [name for name in kit.left_behind()
+            if os.path.exists(os.path.join(kit.folder, name, "capture.json"))]
+
+
+@test
+def sockets_of_killed_recorders(kit):
+    """The next recorder removes them, once nobody can be about to listen there."""
+    player = kit.start("record", "-q", "-o", "long", "--", kit.player, "touch=lives", "sleep=20000")
+    kit.wait_for("lives")
+    lives = kit.left_behind()
+    os.utime(os.path.join(kit.folder, lives[0], "socket"), (1, 1))
+    kit.run("record", "-q", "-o", "other", "--", "true")
+    same("the living one's", kit.left_behind(), lives)
+    kit.end(player, signal.SIGTERM)
+    living = kill_recorder(kit, signal.SIGKILL, "record", "-o", "capture")
+    same("left behind", kit.left_behind(), living)
+    kit.run("record", "-q", "-o", "another", "--", "true")
+    same("one that could be new", kit.left_behind(), living)
+    os.utime(os.path.join(kit.folder, living[0], "socket"), (1, 1))
+    # Not these: one that is no folder of ours, and one with something else in it.
+    write(kit, "gpumon-abcdef/socket", b"no socket")
+    kit.run("record", "-q", "-o", "last", "--", "true")
+    same("left behind", kit.left_behind(), ["gpumon-abcdef"])
