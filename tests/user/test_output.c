@@ -10,6 +10,7 @@
 #include "output/output.h"
 #include "output/output_text.h"
 #include "output/path_text.h"
+#include "output/view_text.h"
 #include "output/profile_diff.h"
 #include "output_profile.h"
 
@@ -150,6 +151,26 @@ static void unnamed(void **state)
 	assert_non_null(strstr(text, ">liba.so, 3 functions</text>"));
 	free(text);
 	gpumon_flame_clear(&flame);
+	made_free(root);
+}
+
+static void subtitles(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 5, 5, 0);
+	struct gpumon_scan scan = { .host = (char *)"here" };
+	struct gpumon_view view = { .root = root, .scan = &scan };
+	char text[512];
+
+	(void)state;
+	scan.command = (char *)"/bin/short a/b";
+	assert_string_equal(
+		gpumon_view_subtitle(text, sizeof(text), &view),
+		"/bin/short a/b · here · 0\u00a0ns recorded · 5\u00a0ns of GPU time in 5 pieces of work");
+	/* Directories of paths go before words at the end do; what follows "=" is an option's. */
+	scan.command =
+		(char *)"/opt/venv/bin/python3 ../../some/where/train.py --data=/a/b eager 8 a/b";
+	assert_non_null(strstr(gpumon_view_subtitle(text, sizeof(text), &view),
+			       "python3 train.py --data=/a/b eager 8 a/b · here · "));
 	made_free(root);
 }
 
@@ -434,6 +455,7 @@ int main(void)
 		cmocka_unit_test(summary_of_launches),
 		cmocka_unit_test(picture_of_launches),
 		cmocka_unit_test(unnamed),
+		cmocka_unit_test(subtitles),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(paths_without_names),
 		cmocka_unit_test(differences),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "flame.h"
@@ -74,6 +75,28 @@ uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process)
 	return 0;
 }
 
+/* Where all of it has no room, words that are paths lose their directories first. */
+static void cut_command(char *buf, size_t len, const char *command, unsigned int columns)
+{
+	char *copy = gpumon_text_columns(command) > columns ? strdup(command) : NULL;
+	char *to = copy, *word = copy;
+	bool path = false;
+
+	for (const char *at = command; copy && *at; at++) {
+		if (at == command || at[-1] == ' ')
+			path = *at == '/' || *at == '.';
+		*to++ = *at;
+		if (*at == ' ')
+			word = to;
+		else if (path && *at == '/' && at[1] && at[1] != ' ')
+			to = word;
+	}
+	if (copy)
+		*to = '\0';
+	gpumon_text_cut(buf, len, copy ? copy : command, columns);
+	free(copy);
+}
+
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view)
 {
 	char wall[GPUMON_TEXT_NUMBER], gpu[GPUMON_TEXT_NUMBER], count[GPUMON_TEXT_NUMBER];
@@ -91,7 +114,7 @@ const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view
 		snprintf(work, sizeof(work), "%s of GPU time in %s pieces of work",
 			 gpumon_text_ns(gpu, sizeof(gpu), totals.gpu_ns),
 			 gpumon_text_count(count, sizeof(count), totals.count));
-	gpumon_text_cut(command, sizeof(command), gpumon_view_command(view), 60);
+	cut_command(command, sizeof(command), gpumon_view_command(view), 60);
 	snprintf(buf, len, "%s%s%s%s%s recorded · %s", command, *command ? " · " : "", host,
 		 *host ? " · " : "", gpumon_text_ns(wall, sizeof(wall), totals.wall_ns), work);
 	return buf;
