@@ -58,6 +58,22 @@ void inject_mappings_reset(void)
 	last_look_ns = 0;
 }
 
+/* Only what is within something that was loaded to be read is sure to be there. */
+static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
+{
+	const ElfW(Phdr) * header;
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		header = &info->dlpi_phdr[i];
+		if (header->p_type == PT_LOAD && (header->p_flags & PF_R) &&
+		    part->p_vaddr >= header->p_vaddr && part->p_memsz <= header->p_filesz &&
+		    part->p_vaddr - header->p_vaddr <= header->p_filesz - part->p_memsz)
+			return true;
+	}
+	return false;
+}
+
 /* The note that the linker leaves, in memory as it is mapped. */
 static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_mapping *mapping)
 {
@@ -69,6 +85,8 @@ static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		header = &info->dlpi_phdr[i];
 		if (header->p_type != PT_NOTE)
+			continue;
+		if (!is_loaded(info, header))
 			continue;
 		at = (const char *)(info->dlpi_addr + header->p_vaddr);
 		end = at + header->p_memsz;
