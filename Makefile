@@ -132,6 +132,13 @@ demo:
 bench:
 	tests/bench/run
 
+# On a machine with an NVIDIA GPU.
+check-device:
+	tests/device/run
+
+bench-device:
+	tests/device/bench
+
 help:
 	@echo 'make                    gpumon.ko and user/gpumon-user'
 	@echo 'make modules            the module, for KERNELDIR=$(KERNELDIR)'
@@ -146,9 +153,12 @@ help:
 	@echo 'make check              all tests on all kernels; the last line says how many passed'
 	@echo 'make style              checkpatch, sparse, clang-format, shellcheck, the netlink spec'
 	@echo 'make bench              what gpumon costs a job, against others'
+	@echo 'make check-device       on a machine with an NVIDIA GPU: programs with a known account, recorded'
+	@echo 'make bench-device       there: what a recorded launch costs, against others'
 	@echo
 	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= DESTDIR= PREFIX= are honoured.'
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
-	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check demo bench help
+	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check demo bench \
+	check-device bench-device help

@@ -28,11 +28,12 @@ void inject_callbacks_setup(void)
 	own_end = (uintptr_t)_etext;
 }
 
-/* Between the program and us there is CUPTI, and that is nobody's business. */
+/* Between the program and us there are CUPTI and the driver, and the function called says enough. */
 static inline bool is_between(uint64_t address)
 {
 	return (address >= own_start && address < own_end) ||
-	       (address >= inject_cupti.text_start && address < inject_cupti.text_end);
+	       (address >= inject_cupti.text_start && address < inject_cupti.text_end) ||
+	       (address >= inject_cupti.driver_start && address < inject_cupti.driver_end);
 }
 
 static uint32_t python_frame(void *context, const struct gpumon_python_frame *frame)

@@ -271,8 +271,7 @@ static uint32_t pci_of(uint32_t device)
 	static const int attributes[] = { CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
 					  CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
 					  CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID };
-	CUresult (*get)(int *, CUdevice_attribute, CUdevice) =
-		inject_cuda_symbol("cuDeviceGetAttribute");
+	__typeof__(&cuDeviceGetAttribute) get = inject_cuda_symbol("cuDeviceGetAttribute");
 	int values[3] = { 0 };
 	unsigned int i;
 

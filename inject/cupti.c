@@ -31,8 +31,8 @@ static int match_library(struct dl_phdr_info *info, size_t size, void *argument)
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
 	struct search *search = argument;
-	const ElfW(Phdr) * header;
 	size_t length = strlen(search->name);
+	const ElfW(Phdr) * header;
 	int i;
 
 	(void)size;
@@ -70,7 +70,7 @@ void *inject_cuda_symbol(const char *name)
 
 uint32_t inject_cuda_driver_version(void)
 {
-	CUresult (*get_version)(int *) = inject_cuda_symbol("cuDriverGetVersion");
+	__typeof__(&cuDriverGetVersion) get_version = inject_cuda_symbol("cuDriverGetVersion");
 	int version = 0;
 
 	return get_version && get_version(&version) == CUDA_SUCCESS && version > 0 ?
@@ -196,9 +196,7 @@ bool inject_cupti_load(const char **why)
 
 		snprintf(
 			text, sizeof(text),
-			"no CUPTI found that goes with the driver (CUDA %u.%u): nothing of the GPU is "
-			"recorded. It is a part of the CUDA toolkit (libcupti.so.%u); say where it is "
-			"with GPUMON_CUPTI=PATH",
+			"no CUPTI found that goes with the driver (CUDA %u.%u): nothing of the GPU is recorded. It is a part of the CUDA toolkit (libcupti.so.%u); say where it is with GPUMON_CUPTI=PATH",
 			driver / 1000, driver % 1000 / 10, driver / 1000 == 12 ? 12 : 13);
 		*why = text;
 		return false;
@@ -226,6 +224,10 @@ bool inject_cupti_load(const char **why)
 	if (find_loaded(&library, "libcupti")) {
 		inject_cupti.text_start = library.start;
 		inject_cupti.text_end = library.end;
+	}
+	if (find_loaded(&library, "libcuda")) {
+		inject_cupti.driver_start = library.start;
+		inject_cupti.driver_end = library.end;
 	}
 	return true;
 }

@@ -36,12 +36,16 @@
  * @version: as cuptiGetVersion says, 0 before it may be asked
  * @text_start: of its code, frames of which are left out of stacks
  * @text_end: behind it
+ * @driver_start: of the driver's code (libcuda), likewise
+ * @driver_end: behind it
  */
 struct inject_cupti {
 	void *handle;
 	uint32_t version;
 	uintptr_t text_start;
 	uintptr_t text_end;
+	uintptr_t driver_start;
+	uintptr_t driver_end;
 #define INJECT_CUPTI_MEMBER(name) __typeof__(&name) name;
 	INJECT_CUPTI_REQUIRED(INJECT_CUPTI_MEMBER)
 	INJECT_CUPTI_OPTIONAL(INJECT_CUPTI_MEMBER)

@@ -4,6 +4,7 @@
  * was made somewhere, and that is the stack that a person wants to see. A
  * launch into a stream that is being captured makes a node and nothing else.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "callbacks.h"
@@ -130,38 +131,68 @@ void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 	}
 }
 
+/* Where functions have their stream, by the begin of their names; its config has it where it is so. */
+#define STREAM(name, type, member)                                    \
+	{                                                             \
+		name, sizeof(name) - 1, offsetof(type, member), false \
+	}
+#define CONFIG(name, type)                                           \
+	{                                                            \
+		name, sizeof(name) - 1, offsetof(type, config), true \
+	}
+static const struct place {
+	const char *name;
+	uint8_t length;
+	uint8_t offset;
+	bool has_config;
+} places[] = {
+	CONFIG("cuLaunchKernelEx", cuLaunchKernelEx_params),
+	STREAM("cuLaunchKernel", cuLaunchKernel_params, hStream),
+	STREAM("cuLaunchCooperativeKernel", cuLaunchCooperativeKernel_params, hStream),
+	STREAM("cuMemcpyAsync", cuMemcpyAsync_params, hStream),
+	STREAM("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2_params, hStream),
+	STREAM("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2_params, hStream),
+	STREAM("cuMemcpyDtoDAsync", cuMemcpyDtoDAsync_v2_params, hStream),
+	STREAM("cuMemcpyPeerAsync", cuMemcpyPeerAsync_params, hStream),
+	STREAM("cuMemcpy2DAsync", cuMemcpy2DAsync_v2_params, hStream),
+	STREAM("cuMemcpy3DAsync", cuMemcpy3DAsync_v2_params, hStream),
+	STREAM("cuMemsetD8Async", cuMemsetD8Async_params, hStream),
+	STREAM("cuMemsetD16Async", cuMemsetD16Async_params, hStream),
+	STREAM("cuMemsetD32Async", cuMemsetD32Async_params, hStream),
+	CONFIG("cudaLaunchKernelExC", cudaLaunchKernelExC_v11060_params),
+	STREAM("cudaLaunchKernel", cudaLaunchKernel_v7000_params, stream),
+	STREAM("cudaMemcpyAsync", cudaMemcpyAsync_v3020_params, stream),
+	STREAM("cudaMemsetAsync", cudaMemsetAsync_v3020_params, stream),
+};
+
 /* The stream of a call, by the functions that launch most; false for others. */
 static bool find_stream(CUpti_CallbackDomain domain, const CUpti_CallbackData *data,
 			CUstream *stream)
 {
-	const char *name = data->functionName;
-	const void *parameters = data->functionParams;
-	bool is_per_thread = name && strstr(name, "_pts");
+	const char *name = data->functionName, *parameters = (const char *)data->functionParams;
+	const struct place *place;
+	const void *config;
+	size_t i;
 
 	if (!name || !parameters)
 		return false;
-	*stream = NULL;
-	if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-		if (strncmp(name, "cuLaunchKernelEx", 16) == 0)
-			*stream = ((const cuLaunchKernelEx_params *)parameters)->config->hStream;
-		else if (strncmp(name, "cuLaunchKernel", 14) == 0)
-			*stream = ((const cuLaunchKernel_params *)parameters)->hStream;
-		else
-			return false;
-	} else if (strncmp(name, "cudaLaunchKernelExC", 19) == 0) {
-		*stream = ((const cudaLaunchKernelExC_v11060_params *)parameters)->config->stream;
-	} else if (strncmp(name, "cudaLaunchKernel", 16) == 0) {
-		*stream = ((const cudaLaunchKernel_v7000_params *)parameters)->stream;
-	} else if (strncmp(name, "cudaMemcpyAsync", 15) == 0) {
-		*stream = ((const cudaMemcpyAsync_v3020_params *)parameters)->stream;
-	} else if (strncmp(name, "cudaMemsetAsync", 15) == 0) {
-		*stream = ((const cudaMemsetAsync_v3020_params *)parameters)->stream;
-	} else {
-		return false;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		place = &places[i];
+		if (strncmp(name, place->name, place->length) != 0)
+			continue;
+		if (!place->has_config) {
+			memcpy(stream, parameters + place->offset, sizeof(*stream));
+		} else {
+			memcpy(&config, parameters + place->offset, sizeof(config));
+			*stream = domain == CUPTI_CB_DOMAIN_DRIVER_API ?
+					  ((const CUlaunchConfig *)config)->hStream :
+					  (CUstream)((const cudaLaunchConfig_t *)config)->stream;
+		}
+		if (!*stream)
+			*stream = strstr(name, "_pts") ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+		return true;
 	}
-	if (!*stream)
-		*stream = is_per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-	return true;
+	return false;
 }
 
 bool inject_call_is_captured(CUpti_CallbackDomain domain, const CUpti_CallbackData *data)

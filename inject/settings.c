@@ -80,6 +80,6 @@ void inject_settings_read_environment(void)
 	copy(inject_environment.listen, "GPUMON_LISTEN");
 	copy(inject_environment.cupti, "GPUMON_CUPTI");
 	inject_environment.rank = find_rank();
-	inject_environment.driver_only = launches && strcmp(launches, "driver") == 0;
+	inject_environment.runtime_too = launches && strcmp(launches, "all") == 0;
 	inject_environment.no_internal = getenv("GPUMON_NO_INTERNAL");
 }

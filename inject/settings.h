@@ -17,14 +17,14 @@ void inject_settings_bound(struct gpumon_message_settings *settings);
  * @listen: GPUMON_LISTEN, a folder
  * @cupti: GPUMON_CUPTI, a path
  * @rank: of a parallel job, by the launcher's variables; ~0 where there is none
- * @driver_only: GPUMON_LAUNCHES=driver
+ * @runtime_too: GPUMON_LAUNCHES=all
  * @no_internal: GPUMON_NO_INTERNAL
  */
 struct inject_environment {
 	char listen[PATH_MAX];
 	char cupti[PATH_MAX];
 	uint32_t rank;
-	bool driver_only;
+	bool runtime_too;
 	bool no_internal;
 };
 

@@ -86,8 +86,7 @@ bool inject_subscribe(const char **why)
 		return false;
 	result = inject_cupti.cuptiSubscribe(&subscriber, inject_callback, NULL);
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		*why = "another profiler holds CUPTI, which serves one at a time: nothing of the GPU is "
-		       "recorded. Run the program without it (in PyTorch: without torch.profiler)";
+		*why = "another profiler holds CUPTI, which serves one at a time: nothing of the GPU is recorded. Run the program without it (in PyTorch: without torch.profiler)";
 		return false;
 	}
 	if (result != CUPTI_SUCCESS) {
@@ -154,8 +153,8 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	if (inject_session.record & GPUMON_RECORD_LATENCY) {
 		if (!at_start)
 			inject_session_note(
-				thread, "no queued and submitted times: they have to be asked for "
-					"before CUDA is initialised");
+				thread,
+				"no queued and submitted times: they have to be asked for before CUDA is initialised");
 		else if (inject_cupti.cuptiActivityEnableLatencyTimestamps)
 			check(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),
 			      "queued and submitted times");
@@ -193,16 +192,21 @@ static void enable_callback(struct inject_thread *thread, CUpti_CallbackDomain d
 /* All functions of these classes. */
 static void enable_classes(struct inject_thread *thread, uint16_t classes, bool on)
 {
-	/* For measurements: what the runtime's own callbacks cost. */
-	bool driver_only = inject_environment.driver_only, failed = false;
+	bool failed = false;
 	unsigned int domain, id;
 	CUptiResult result;
 
 	for (domain = 0; domain < 2; domain++) {
-		if (domain == 1 && driver_only)
-			continue;
+		uint16_t wanted = classes;
+
+		/*
+		 * The runtime's functions launch by calling the driver's, with the same correlation
+		 * id: their own callbacks would tell the same once more, for a third of the cost.
+		 */
+		if (domain == 1 && !inject_environment.runtime_too)
+			wanted &= (uint16_t)~INJECT_CLASS_LAUNCH;
 		for (id = 1; id < INJECT_FUNCTIONS; id++) {
-			if (!(inject_class[domain][id] & classes))
+			if (!(inject_class[domain][id] & wanted))
 				continue;
 			result = inject_cupti.cuptiEnableCallback(
 				on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API + domain, id);

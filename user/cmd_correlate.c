@@ -65,6 +65,8 @@ static int record_and_show(struct correlate_run *run)
 		if (gpumon_temporary_make(&temporary, &err))
 			return gpumon_report(run->context, &err);
 		memcpy(run->session.directory, temporary.path, sizeof(temporary.path));
+		/* It is read here and now. */
+		run->session.no_names = true;
 	}
 	run->session.brief = true;
 	if (!run->no_live)

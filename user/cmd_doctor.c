@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "bpf_source/bpf_source.h"
 #include "client.h"
 #include "command.h"
 #include "doctor.h"
+#include "uprobe/uprobe.h"
 
 static int parse_options(struct gpumon_context *context, int argc, char **argv)
 {
@@ -20,31 +22,60 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv)
 	return 0;
 }
 
-static void ask_module(struct gpumon_doctor *doctor)
+/* 0, or -1 if it does not answer. */
+static int ask_module(struct gpumon_doctor *doctor, struct gpumon_error *err)
 {
 	struct gpumon_client *client;
 	struct gpumon_model model = { 0 };
-	struct gpumon_error err = { 0 };
+	int ret;
 
-	if (gpumon_client_open(&client, &err)) {
-		gpumon_doctor_netlink(doctor, &err);
-		return;
+	if (gpumon_client_open(&client, err)) {
+		gpumon_doctor_netlink(doctor, err);
+		return -1;
 	}
-	if (gpumon_client_read(client, GPUMON_PART_INFO | GPUMON_PART_GROUPS | GPUMON_PART_LAYOUTS,
-			       0, &model, &err)) {
-		gpumon_doctor_netlink(doctor, &err);
+	ret = gpumon_client_read(client,
+				 GPUMON_PART_INFO | GPUMON_PART_GROUPS | GPUMON_PART_LAYOUTS, 0,
+				 &model, err);
+	if (ret) {
+		gpumon_doctor_netlink(doctor, err);
 	} else {
 		gpumon_doctor_netlink(doctor, NULL);
 		gpumon_doctor_model(doctor, &model);
 	}
 	gpumon_model_free(&model);
 	gpumon_client_close(client);
+	return ret;
+}
+
+/* The programs are loaded for a moment: whether the kernel takes them is only seen so. */
+static void ask_bpf(struct gpumon_doctor *doctor, const struct gpumon_error *module)
+{
+	struct gpumon_bpf_source *source;
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	if (gpumon_bpf_source_open(&source, false, &err)) {
+		gpumon_doctor_source(doctor, module, &err);
+		return;
+	}
+	gpumon_doctor_source(doctor, module, NULL);
+	if (module && !gpumon_bpf_source_read(source, GPUMON_PART_GROUPS, &model, &err))
+		gpumon_doctor_model(doctor, &model);
+	gpumon_model_free(&model);
+	gpumon_bpf_source_close(source);
+}
+
+static void ask_uprobes(struct gpumon_doctor *doctor)
+{
+	struct gpumon_error err = { 0 };
+
+	gpumon_doctor_uprobes(doctor, gpumon_uprobes_supported(doctor->root, &err) ? &err : NULL);
 }
 
 static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 {
 	struct gpumon_doctor doctor = { .root = context->root };
-	struct gpumon_error err = { 0 };
+	struct gpumon_error err = { 0 }, module = { 0 };
 	struct gpumon_term term;
 	int ret = parse_options(context, argc, argv);
 
@@ -55,8 +86,12 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 	gpumon_doctor_machine(&doctor);
 	gpumon_doctor_module(&doctor);
 	/* The socket leads to this machine's kernel, whatever tree the files are read from. */
-	if (!*context->root)
-		ask_module(&doctor);
+	if (!*context->root) {
+		bool answers = !ask_module(&doctor, &module);
+
+		ask_bpf(&doctor, answers ? NULL : &module);
+		ask_uprobes(&doctor);
+	}
 
 	ret = doctor.failed ? -1 : 0;
 	if (!ret && context->json)

@@ -4,7 +4,7 @@
 #include "record/show.h"
 
 /* As many as a wide screen has columns to tell apart. */
-#define TIMELINE_BINS 1000
+#define TIMELINE_BINS 4000
 
 static int write_report(FILE *out, const struct gpumon_view *view, void *data)
 {

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client.h"
 #include "command.h"
 #include "container.h"
+#include "source.h"
 #include "top.h"
 
 #define INTERVAL_NS	1000000000ULL
@@ -35,7 +35,8 @@
  */
 struct top_run {
 	struct gpumon_context *context;
-	struct gpumon_client *client;
+	struct gpumon_source source;
+	enum gpumon_source_choice choice;
 	struct gpumon_containers *containers;
 	struct gpumon_top top;
 	struct gpumon_top_view view;
@@ -94,9 +95,9 @@ static int read_all(struct top_run *run, struct gpumon_model *reading, struct gp
 	int ret;
 
 	do {
-		ret = gpumon_client_read(run->client, GPUMON_PART_INFO, 0, reading, err);
+		ret = gpumon_source_read(&run->source, GPUMON_PART_INFO, 0, reading, err);
 		if (!ret)
-			ret = gpumon_client_read(run->client, GPUMON_PART_ALL & ~GPUMON_PART_INFO,
+			ret = gpumon_source_read(&run->source, GPUMON_PART_ALL & ~GPUMON_PART_INFO,
 						 (uint32_t)reading->info.period.v, reading, err);
 	} while (ret && err->sys == -ESTALE && --tries);
 	return ret;
@@ -336,7 +337,7 @@ static int run_top(struct top_run *run)
 	struct gpumon_error err;
 	int ret;
 
-	if (gpumon_client_open(&run->client, &err))
+	if (gpumon_source_open(&run->source, run->choice, false, &err))
 		return gpumon_report(context, &err);
 
 	/* Signals come in only while waiting: the screen is whole then, and is put back. */
@@ -396,6 +397,7 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 		{ "count", required_argument, NULL, 'n' },
 		{ "batch", no_argument, NULL, 'b' },
 		{ "page", required_argument, NULL, 'P' },
+		{ "source", required_argument, NULL, GPUMON_OPTION_FIRST },
 		{ 0 },
 	};
 	struct top_run run = { .context = context, .input = -1 };
@@ -432,6 +434,10 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 						    "--page: no page has such a long name");
 			strcpy(run.view.page, optarg);
 			break;
+		case GPUMON_OPTION_FIRST:
+			if (gpumon_source_parse(optarg, &run.choice))
+				return gpumon_usage(context, "--source: auto, module or bpf");
+			break;
 		default:
 			return GPUMON_EXIT_USAGE;
 		}
@@ -451,14 +457,14 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 	status = run_top(&run);
 	gpumon_top_free(&run.top);
 	gpumon_containers_free(run.containers);
-	gpumon_client_close(run.client);
+	gpumon_source_close(&run.source);
 	return status;
 }
 
 const struct gpumon_command gpumon_command_top = {
 	.name = "top",
 	.summary = "Watch rings, the tables of the drivers and processes live",
-	.usage = "[--interval TIME] [--count N] [--page NAME] [--batch]",
+	.usage = "[--interval TIME] [--count N] [--page NAME] [--batch] [--source SOURCE]",
 	.help = "Rings by load and processes by jobs, of the last interval. The first page has the\n"
 		"mean since the counters began.\n"
 		"\n"
@@ -484,6 +490,6 @@ const struct gpumon_command gpumon_command_top = {
 		"  -n, --count N          stop after N pages\n"
 		"  -P, --page NAME        begin with this page: rings, processes, or a group\n"
 		"  -b, --batch            pages one below the other, also where the output is no\n"
-		"                         terminal; the first comes after one interval\n",
+		"                         terminal; the first comes after one interval\n" GPUMON_SOURCE_HELP,
 	.run = command_top,
 };

@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "client.h"
+#include "bpf_source/bpf_source.h"
 #include "command.h"
 #include "event_reader.h"
+#include "source.h"
 #include "trace.h"
 
 /*
@@ -25,8 +27,15 @@
 /* What is left in the ring at the end is read for this long at most. */
 #define LAST_NS 2000000000ULL
 
+enum {
+	OPTION_NO_ENABLE = GPUMON_OPTION_FIRST,
+	OPTION_SOURCE,
+};
+
 /**
  * struct trace_run - everything that must be put back at the end
+ * @source: the module, or BPF, whose ring is our own and whose events come from it
+ * @reader: of the module's ring
  * @switched_on: the ring was off, and is to be again
  * @pipe_broken: the output is a pipe that nobody reads any more
  * @output_error: errno of what else went wrong with the output
@@ -34,11 +43,13 @@
  * @rings: names of the rings and rows, re-read now and then as they come and go
  * @rings_ns: when they were last read
  * @events_ns: when the last events were
+ * @looked_ns: when drivers were last looked for that had not been there
  * @row_text: labels of the row that was last looked up
  */
 struct trace_run {
 	struct gpumon_context *context;
-	struct gpumon_client *client;
+	struct gpumon_source source;
+	enum gpumon_source_choice choice;
 	struct gpumon_event_reader reader;
 	struct gpumon_trace *trace;
 	struct gpumon_trace_options options;
@@ -46,6 +57,7 @@ struct trace_run {
 	struct gpumon_model rings;
 	uint64_t rings_ns;
 	uint64_t events_ns;
+	uint64_t looked_ns;
 	char row_text[128];
 	uint64_t duration_ns;
 	bool no_enable;
@@ -58,7 +70,7 @@ struct trace_run {
 static int read_rings(struct trace_run *run, struct gpumon_error *err)
 {
 	run->rings_ns = gpumon_monotonic_ns();
-	return gpumon_client_read(run->client, GPUMON_PART_RINGS | GPUMON_PART_STATISTICS, 0,
+	return gpumon_source_read(&run->source, GPUMON_PART_RINGS | GPUMON_PART_STATISTICS, 0,
 				  &run->rings, err);
 }
 
@@ -67,10 +79,12 @@ static const struct gpumon_ring *find_ring(void *data, unsigned int id)
 	struct trace_run *run = data;
 	const struct gpumon_ring *ring = gpumon_model_ring(&run->rings, id);
 	uint64_t age = gpumon_monotonic_ns() - run->rings_ns;
+	/* One is there before its first event can be read: of BPF it costs nothing to look again. */
+	bool look = !ring && run->source.bpf && run->events_ns >= run->rings_ns;
 	struct gpumon_error err;
 
 	/* Numbers are used again for other rings, so a known one is looked up again, too. */
-	if (age < (ring ? RINGS_NS : RINGS_UNKNOWN_NS))
+	if (age < (ring ? RINGS_NS : RINGS_UNKNOWN_NS) && !look)
 		return ring;
 	/* Where that fails, a number is shown in place of the name. */
 	(void)read_rings(run, &err);
@@ -121,7 +135,17 @@ static const char *find_row(void *data, const char *group, const char *table, un
 		(void)read_rings(run, &err);
 		row = model_row(&run->rings, group, table, number);
 	}
+	/* To BPF the files of both drivers are of one kind, and rows have different numbers. */
+	if (!row && run->source.bpf && !strcmp(group, "nvidia"))
+		row = model_row(&run->rings, "nvidia_uvm", table, number);
 	return row ? row_text(run, row) : NULL;
+}
+
+static ssize_t read_events(struct trace_run *run, const struct gpumon_event **events)
+{
+	if (run->source.bpf)
+		return gpumon_bpf_source_events(run->source.bpf, events);
+	return gpumon_event_reader_read(&run->reader, events);
 }
 
 /*
@@ -154,7 +178,7 @@ static int read_available(struct trace_run *run, bool *again, struct gpumon_erro
 	for (int i = 0; i < 16; i++) {
 		uint64_t now = gpumon_monotonic_ns();
 		const struct gpumon_event *events;
-		ssize_t n = gpumon_event_reader_read(&run->reader, &events);
+		ssize_t n = read_events(run, &events);
 
 		run->events_ns = gpumon_monotonic_ns();
 		*again = n > 0;
@@ -178,6 +202,15 @@ static int read_available(struct trace_run *run, bool *again, struct gpumon_erro
 	return 1;
 }
 
+/* The module sees a driver come; BPF programs are loaded when we see it. */
+static void look_for_drivers(struct trace_run *run, uint64_t now)
+{
+	if (!run->source.bpf || now - run->looked_ns < RINGS_NS)
+		return;
+	run->looked_ns = now;
+	gpumon_bpf_source_look(run->source.bpf);
+}
+
 static int trace_loop(struct trace_run *run, const sigset_t *sigmask, struct gpumon_error *err)
 {
 	uint64_t deadline = run->options.end_ns ? run->options.end_ns : UINT64_MAX;
@@ -194,6 +227,7 @@ static int trace_loop(struct trace_run *run, const sigset_t *sigmask, struct gpu
 			wait = POLL_NS;
 		/* Signals come in only here, also when there is nothing to wait for. */
 		ret = gpumon_event_reader_wait(&run->reader, again ? 0 : wait, sigmask);
+		look_for_drivers(run, now);
 		if (ret < 0 && ret != -EINTR)
 			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io",
 						"waiting for events: %s", strerror(-ret));
@@ -234,7 +268,7 @@ static void ring_off(struct trace_run *run)
 
 	if (!run->switched_on)
 		return;
-	if (gpumon_client_event_ring_set(run->client, 0, 0, &err))
+	if (gpumon_client_event_ring_set(run->source.client, 0, 0, &err))
 		fprintf(run->context->err,
 			"gpumon-user: the event ring could not be switched off again: %s\n",
 			err.message);
@@ -258,7 +292,7 @@ static void print_totals(struct trace_run *run)
 	fprintf(out, "%llu events", (unsigned long long)totals.printed);
 	if (totals.hidden)
 		fprintf(out, ", %llu not shown", (unsigned long long)totals.hidden);
-	if (!gpumon_client_event_ring_get(run->client, &after, &err))
+	if (!gpumon_source_event_ring_get(&run->source, &after, &err))
 		fprintf(out, "; lost: %llu overwritten, %llu dropped",
 			(unsigned long long)since(run->before.overwritten, after.overwritten),
 			(unsigned long long)since(run->before.dropped, after.dropped));
@@ -273,17 +307,43 @@ static void print_totals(struct trace_run *run)
 		fputs("The event ring was switched off by somebody else.\n", out);
 }
 
+static int open_events(struct trace_run *run, struct gpumon_error *err)
+{
+	char path[512];
+	int ret;
+
+	if (run->source.bpf) {
+		gpumon_event_reader_attach(&run->reader,
+					   dup(gpumon_bpf_source_fd(run->source.bpf)));
+		return 0;
+	}
+	snprintf(path, sizeof(path), "%s/sys/kernel/debug/gpumon/events", run->context->root);
+	ret = gpumon_event_reader_open(&run->reader, path);
+	if (ret == -ENOENT)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, ret, "unsupported",
+			"%s is not there: mount debugfs with \"mount -t debugfs none /sys/kernel/debug\"",
+			path);
+	if (ret == -EACCES || ret == -EPERM)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, ret, "permission",
+			"%s: %s: run as root; where the kernel is locked down, debugfs is closed to root, too: --source=bpf does without it",
+			path, strerror(-ret));
+	if (ret)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "%s: %s", path,
+					strerror(-ret));
+	return 0;
+}
+
 static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 {
 	struct gpumon_context *context = run->context;
 	struct gpumon_model info = { 0 };
-	char path[512];
-	int ret;
 
-	if (gpumon_client_open(&run->client, err) || read_rings(run, err) ||
-	    gpumon_client_event_ring_get(run->client, &run->before, err))
+	if (gpumon_source_open(&run->source, run->choice, true, err) || read_rings(run, err) ||
+	    gpumon_source_event_ring_get(&run->source, &run->before, err))
 		return -1;
-	if (gpumon_client_read(run->client, GPUMON_PART_INFO, 0, &info, err)) {
+	if (gpumon_source_read(&run->source, GPUMON_PART_INFO, 0, &info, err)) {
 		gpumon_model_free(&info);
 		return -1;
 	}
@@ -299,22 +359,10 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 			run->options.ring_width = (unsigned int)width;
 	}
 
-	snprintf(path, sizeof(path), "%s/sys/kernel/debug/gpumon/events", context->root);
-	ret = gpumon_event_reader_open(&run->reader, path);
-	if (ret == -ENOENT)
-		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, ret, "unsupported",
-			"%s is not there: mount debugfs with \"mount -t debugfs none /sys/kernel/debug\"",
-			path);
-	if (ret == -EACCES || ret == -EPERM)
-		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, ret, "permission",
-			"%s: %s: run as root; where the kernel is locked down, debugfs is closed to root, too",
-			path, strerror(-ret));
-	if (ret)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "%s: %s", path,
-					strerror(-ret));
+	if (open_events(run, err))
+		return -1;
 
+	run->options.source = run->source.bpf ? "bpf" : NULL;
 	run->options.find_ring = find_ring;
 	run->options.find_row = find_row;
 	run->options.find_ring_data = run;
@@ -326,9 +374,9 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
 					"no memory to sort the events");
 
-	if (run->before.enabled.v || run->no_enable)
+	if (run->before.enabled.v || run->no_enable || run->source.bpf)
 		return 0;
-	if (gpumon_client_event_ring_set(run->client, 1, 0, err))
+	if (gpumon_client_event_ring_set(run->source.client, 1, 0, err))
 		return -1;
 	run->switched_on = true;
 	/* It counts from 0 again. */
@@ -405,7 +453,8 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 		{ "group", required_argument, NULL, 'g' },
 		{ "ring", required_argument, NULL, 'r' },
 		{ "pid", required_argument, NULL, 'p' },
-		{ "no-enable", no_argument, NULL, GPUMON_OPTION_FIRST },
+		{ "no-enable", no_argument, NULL, OPTION_NO_ENABLE },
+		{ "source", required_argument, NULL, OPTION_SOURCE },
 		{ 0 },
 	};
 	struct trace_run *run;
@@ -465,8 +514,14 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 				goto out;
 			run->options.pid = (uint32_t)number;
 			break;
-		case GPUMON_OPTION_FIRST:
+		case OPTION_NO_ENABLE:
 			run->no_enable = true;
+			break;
+		case OPTION_SOURCE:
+			if (gpumon_source_parse(optarg, &run->choice)) {
+				gpumon_usage(context, "--source: auto, module or bpf");
+				goto out;
+			}
 			break;
 		default:
 			goto out;
@@ -484,7 +539,7 @@ out:
 	gpumon_trace_free(run->trace);
 	gpumon_event_reader_close(&run->reader);
 	gpumon_model_free(&run->rings);
-	gpumon_client_close(run->client);
+	gpumon_source_close(&run->source);
 	free(run);
 	return status;
 }
@@ -493,8 +548,9 @@ const struct gpumon_command gpumon_command_trace = {
 	.name = "trace",
 	.summary = "Print jobs and what else the drivers do, as it happens",
 	.usage =
-		"[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] [--pid PID] [--no-enable]",
-	.help = "Switches the event ring on, if it is off, and off again at the end. Events of all\n"
+		"[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] [--pid PID] [--no-enable] [--source SOURCE]",
+	.help = "Switches the module's event ring on, if it is off, and off again at the end; where no\n"
+		"module can be loaded, events come from BPF programs and a ring of our own. Events of all\n"
 		"CPUs are sorted by time; RUN is joined to COMPLETE. Losses are printed where they\n"
 		"happened and summed up at the end, on standard error.\n"
 		"\n"
@@ -514,6 +570,6 @@ const struct gpumon_command gpumon_command_trace = {
 		"  -g, --group GROUP      only events of this group, for example nvidia\n"
 		"  -r, --ring NAME        only this ring, NAME or DEVICE/NAME, or what has this label\n"
 		"  -p, --pid PID          only what this process submitted or did\n"
-		"      --no-enable        do not switch the ring on, print what is in it\n",
+		"      --no-enable        do not switch the ring on, print what is in it\n" GPUMON_SOURCE_HELP,
 	.run = command_trace,
 };

@@ -19,7 +19,7 @@ static const struct gpumon_command *const commands[] = {
 };
 
 #define N_COMMANDS  (sizeof(commands) / sizeof(commands[0]))
-#define MAX_OPTIONS 32
+#define MAX_OPTIONS 64
 
 int gpumon_report(struct gpumon_context *context, const struct gpumon_error *err)
 {
@@ -96,6 +96,9 @@ int gpumon_option(struct gpumon_context *context, int argc, char **argv,
 		if (all[n].has_arg == required_argument)
 			letters[length++] = ':';
 	}
+	/* Ours to see at once, not a user's to wonder about. */
+	if (options[n].name)
+		abort();
 	all[n] = (struct option){ "help", no_argument, NULL, 'h' };
 
 	/* One line of ours with the way to the help, not getopt's. */

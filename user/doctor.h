@@ -60,6 +60,18 @@ void gpumon_doctor_machine(struct gpumon_doctor *doctor);
 void gpumon_doctor_module(struct gpumon_doctor *doctor);
 /* What came of connecting: NULL if it worked. */
 void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_error *err);
+/**
+ * gpumon_doctor_source() - which source "stat" and "trace" take, and why
+ * @doctor: after what is said of the module and of permissions
+ * @module: why the module does not answer, NULL if it does
+ * @bpf: why BPF cannot be used, NULL if it can
+ *
+ * Where BPF does it all the same, that there is no module is no failure any more.
+ */
+void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_error *module,
+			  const struct gpumon_error *bpf);
+/* NULL: functions of a live process can be probed, for "record -p". */
+void gpumon_doctor_uprobes(struct gpumon_doctor *doctor, const struct gpumon_error *err);
 /* Each group and probe, and full tables. */
 void gpumon_doctor_model(struct gpumon_doctor *doctor, const struct gpumon_model *model);
 

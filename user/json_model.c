@@ -213,7 +213,7 @@ static struct json_object *json_info(const struct gpumon_model *model)
 
 	failed = gpumon_json_add_string(object, "version", info->version) ||
 		 gpumon_json_add_value(object, "schema", info->schema) ||
-		 gpumon_json_add_string(object, "source", "kmod") ||
+		 gpumon_json_add_string(object, "source", info->source ? info->source : "kmod") ||
 		 gpumon_json_add_string(object, "clock", info->clock) ||
 		 gpumon_json_add_value(object, "now_ns", info->now_ns) ||
 		 gpumon_json_add_value(object, "since_ns", info->since_ns) ||

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What gpumon.ko told us, as plain structures: filled by parse.c, printed by
- * stat, top and the JSON writer. No netlink in here, so that a test can make one up.
+ * What gpumon.ko told us, or BPF programs in its place, as plain structures: filled by parse.c
+ * or bpf_source/, printed by stat, top and the JSON writer. No netlink in here, so that a test can
+ * make one up.
  */
 #ifndef GPUMON_USER_MODEL_H
 #define GPUMON_USER_MODEL_H
@@ -69,7 +70,12 @@ struct gpumon_process {
 	struct gpumon_value container_pid;
 };
 
+/**
+ * struct gpumon_info - facts about the whole
+ * @source: "bpf", a constant; NULL is the module
+ */
 struct gpumon_info {
+	const char *source;
 	char *version;
 	struct gpumon_value schema;
 	char *clock;

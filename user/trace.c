@@ -333,6 +333,9 @@ static int print_json(struct gpumon_trace *trace, const struct gpumon_event_join
 
 	ret |= gpumon_json_add_u64(object, "time_ns", event->time_ns);
 	ret |= gpumon_json_add_string(object, "event", known ? names[event->event] : NULL);
+	/* Interrupts of amdgpu have a word of this name: those come from the module alone. */
+	if (trace->options.source)
+		ret |= gpumon_json_add_string(object, "source", trace->options.source);
 	ret |= gpumon_json_add_u64(object, "cpu", event->cpu);
 	if (event->event == GPUMON_EVENT_LOST) {
 		ret |= gpumon_json_add_u64(object, "overwritten", event->arg);

@@ -31,6 +31,7 @@
  * @held_max: records held for sorting at most
  * @jobs_max: jobs remembered for joining at most
  * @ring_width: columns for the ring, 0 for a usual width
+ * @source: "bpf", as in "stat --json", NULL for the module: whose lines do not say it
  * @find_ring: name of a ring by its number; NULL if unknown
  * @find_row: labels of a row of a table of statistics, with '/' between; NULL if unknown
  * @find_ring_data: for @find_ring and @find_row
@@ -49,6 +50,7 @@ struct gpumon_trace_options {
 	size_t held_max;
 	size_t jobs_max;
 	unsigned int ring_width;
+	const char *source;
 	const struct gpumon_ring *(*find_ring)(void *data, unsigned int id);
 	const char *(*find_row)(void *data, const char *group, const char *table, unsigned int row);
 	void *find_ring_data;

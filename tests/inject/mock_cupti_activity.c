@@ -308,9 +308,8 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 		return result;
 	was_enabled = true;
 	atomic_store(&is_enabled[kind], true);
-	if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
+	if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
 		mock_put_device();
-	}
 	return CUPTI_SUCCESS;
 }
 

@@ -108,7 +108,7 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 			   void *user)
 {
 	CUptiResult result = mock_failure("cuptiSubscribe", 0);
-	void (*set_hooks)(const struct mock_hooks *);
+	void (*set_hooks)(const struct mock_hooks *hooks);
 	void *cuda;
 
 	if (result != CUPTI_SUCCESS)

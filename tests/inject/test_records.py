@@ -65,10 +65,19 @@ def test_what_is_in_records():
     equal(context.id, 1, "context")
     equal(run.only().totals()["device_bytes"], 3 * 3200000, "CUPTI's memory on the GPU")
     functions = {records["strings"][launch.function] for launch in records["launch"]}
-    expect({"cudaLaunchKernel_v7000", "cuLaunchKernel", "cudaMemcpyAsync_v3020",
-            "cudaLaunchKernelExC_v11060"} <= functions, f"functions are {functions}")
+    expect({"cuLaunchKernel", "cuMemcpyAsync", "cuMemsetD8Async",
+            "cuLaunchKernelEx"} <= functions, f"functions are {functions}")
     window = records["window"]
     equal([w.flags for w in window], [0, 1], "begin and end of the window")
+
+
+def test_runtime_callbacks_too():
+    """with the runtime's callbacks too, as measurements ask for them, a launch is told of once"""
+    run = Run("loop", 70, environment={"GPUMON_LAUNCHES": "all"})
+    records = compare_all(run, run.only())
+    functions = {records["strings"][launch.function] for launch in records["launch"]}
+    expect({"cudaLaunchKernel_v7000", "cuLaunchKernel", "cudaMemcpyAsync_v3020",
+            "cudaLaunchKernelExC_v11060"} <= functions, f"functions are {functions}")
 
 
 def test_stacks_tell_places_apart():

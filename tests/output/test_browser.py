@@ -173,6 +173,33 @@ var r = overflow(); click(all()[1].g); return r.concat(overflow());""", size)
 
 
 @test
+def nothing_overlaps():
+    """Title, search, result, hint and legend lie beside each other in any window"""
+    for name in ["training.svg", "training.html"]:
+        for size in ["1900,800", "700,800", "480,800"]:
+            answer = run(name, """
+type("a");
+var svg = document.querySelector("svg.gpumon-flame");
+var parts = [".title", ".subtitle:not(.found)", ".losses", ".hint", ".found", ".legend .entry", ".legend .narrow", "input"]
+	.flatMap(function (selector) { return Array.from(svg.querySelectorAll(selector)); })
+	.filter(function (e) { return getComputedStyle(e).visibility !== "hidden" && (e.textContent || e.tagName === "input"); })
+	.map(function (e) { var b = e.getBoundingClientRect(); return [e.getAttribute("class") || e.tagName, b.left, b.top + 2, b.right, b.bottom - 2]; });
+var frame = svg.getBoundingClientRect(), bad = [], last = 0;
+all().forEach(function (f) { if (seen(f)) last = Math.max(last, f.rect.getBoundingClientRect().bottom); });
+parts.forEach(function (a, i) {
+	if (a[1] < frame.left || a[3] > frame.right + 1 || a[4] > frame.bottom)
+		bad.push(a[0] + " is outside");
+	if (/entry|narrow/.test(a[0]) && a[2] < last - 2)
+		bad.push(a[0] + " lies on frames");
+	parts.slice(i + 1).forEach(function (b) {
+		if (a[1] < b[3] && b[1] < a[3] && a[2] < b[4] && b[2] < a[4])
+			bad.push(a[0] + " on " + b[0]); });
+});
+return bad.concat(parts.length > 8 ? [] : ["few parts"]);""", size)
+            equal(answer, [], f"{name} at {size}")
+
+
+@test
 def hostile():
     """Names stay names in pictures and pages, and none becomes a script"""
     for name in ["hostile.html", "huge.svg", "empty.html"]:
@@ -215,6 +242,35 @@ return r;""")
     equal(answer["names"], sorted(answer["names"], key=str.lower))
     assert answer["zoomed"] and answer["wide"]
     assert re.fullmatch(r"at [\d.]+\u00a0ms: \d+% busy.*", answer["tip"]), answer["tip"]
+
+
+@test
+def timeline():
+    """A part of the report's timeline that is dragged over is shown, and all of it again"""
+    answer = run("training.html", """
+var area = document.querySelector(".area"), box = area.getBoundingClientRect(), svg = area.querySelector("svg");
+var all = svg.getAttribute("viewBox"), ticks = document.querySelector(".axis div").innerHTML;
+function pointer(kind, part) { area.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1,
+	clientX: box.left + part * box.width, clientY: box.top + 5 })); }
+function tip(part) { area.dispatchEvent(new MouseEvent("mousemove", { bubbles: true,
+	clientX: box.left + part * box.width, clientY: box.top + 5 })); return document.querySelector("div.tip").textContent; }
+var r = { before: tip(0.75) };
+pointer("pointerdown", 0.5); pointer("pointerup", 0.75);
+r.part = svg.getAttribute("viewBox").split(" ").map(Number); r.all = all.split(" ").map(Number);
+r.after = tip(0.999); r.labels = Array.from(document.querySelectorAll(".axis i")).map(function (i) { return i.textContent; });
+r.left = Array.from(document.querySelectorAll(".axis i")).map(function (i) { return parseFloat(i.style.left); });
+pointer("pointerdown", 0.5); pointer("pointerup", 0.5); r.click = svg.getAttribute("viewBox").split(" ").map(Number);
+area.dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+r.back = svg.getAttribute("viewBox") === all && document.querySelector(".axis div").innerHTML === ticks;
+return r;""")
+    bins = answer["all"][2]
+    assert abs(answer["part"][0] - bins / 2) <= 1 and abs(answer["part"][2] - bins / 4) <= 2, answer
+    equal(answer["click"], answer["part"], "a click is no drag")
+    assert answer["back"], "all of it is not as it was"
+    assert 3 <= len(answer["labels"]) <= 8 and all(0 <= x <= 100 for x in answer["left"]), answer
+    # The same time under the right end as was at three quarters.
+    before, after = (float(answer[key].split()[1]) for key in ("before", "after"))
+    assert abs(before - after) < before / 100, (answer["before"], answer["after"])
 
 
 check.main("browser")

@@ -76,6 +76,39 @@ def check_paths(kit):
     same("kernels with a path", seen, set(CALLERS))
 
 
+@test
+def names_are_kept(kit):
+    """A capture has its names with it: the files may be gone when it is read."""
+    variables = environment(kit)
+    library_path = variables.pop("LD_LIBRARY_PATH")
+    program = kit.path("gone")
+    for directory, options in (("capture", ()), ("without", ("--no-names",))):
+        shutil.copy(os.path.join(kit.inject, "program"), program)
+        done = kit.run("record", "-q", *options, "-o", directory, "--", "env",
+                       f"LD_LIBRARY_PATH={library_path}", program, "loop", "70", env=variables)
+        same("status", (done.returncode, done.stderr), (0, b""))
+        os.unlink(program)
+    check_paths(kit)
+    nameless = kit.run("flamegraph", "--folded", "without").stdout.decode()
+    has("without names", nameless, ";gone+0x")
+    same("names", [n for n in CALLERS.values() if n + ";" in nameless], [])
+    names, = [n for n in os.listdir(kit.path("capture")) if n.endswith(".symbols")]
+    same("mode", os.stat(kit.path(f"capture/{names}")).st_mode & 0o7777, 0o600)
+    same("names of none", [n for n in os.listdir(kit.path("without")) if "symbols" in n], [])
+    # Broken, foreign or a link: what they do not name is looked for as if they were not there.
+    whole = kit.run("export", "--json", "capture").stdout
+    for content in (b"", b"gpumon-symbols 2\n@1 0\n", b"gpumon-symbols 1\n@zz\n=\n@10 0\n+a\n=b\tc"):
+        with open(kit.path(f"capture/{names}"), "wb") as file:
+            file.write(content)
+        done = kit.run("export", "--json", "capture")
+        same("status", (done.returncode, done.stderr), (0, b""))
+        same("GPU time", json.loads(done.stdout)["recording"]["gpu_ns"],
+             json.loads(whole)["recording"]["gpu_ns"])
+    os.unlink(kit.path(f"capture/{names}"))
+    os.symlink("/proc/self/environ", kit.path(f"capture/{names}"))
+    same("status", kit.run("export", "--json", "capture").returncode, 0)
+
+
 def show(kit):
     done = kit.run("correlate", "--json", "capture")
     same("status", done.returncode, 0)
@@ -205,7 +238,10 @@ def check_jit(kit, launches, command):
     same("it is named as the process's file",
          maps[0].replace("perf-", "process-").replace(".map", ".records")
          in os.listdir(kit.path("capture")), True)
-    # Without the copy there is no name: it is from there that it came.
+    # Without the copy, and without the names that are kept, there is none: it came from there.
+    for name in os.listdir(kit.path("capture")):
+        if name.endswith(".symbols"):
+            os.unlink(kit.path("capture/" + name))
     os.rename(kit.path("capture/" + maps[0]), kit.path("map"))
     same("without the copy", "jit_train_step" in jit_paths(kit)[0], False)
 

@@ -41,9 +41,11 @@ def reader():
             # Not loaded at this moment.
             pass
         time.sleep(0.02)
-        # What a test reads in the end: that this did see something.
-        with open(os.environ["TMPDIR"] + "/seen", "w") as f:
+        # What a test reads in the end: that this did see something. It is killed at any
+        # moment: the file is never half-written.
+        with open(os.environ["TMPDIR"] + "/seen.new", "w") as f:
             f.write(str(seen))
+        os.rename(os.environ["TMPDIR"] + "/seen.new", os.environ["TMPDIR"] + "/seen")
 
 
 if sys.argv[1:] == ["reader"]:

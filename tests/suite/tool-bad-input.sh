@@ -51,7 +51,8 @@ usage()
 usage
 
 step "module not loaded"
-for command in stat "stat --json" "set drm_sched on" "trace --duration 100ms"; do
+for command in "stat --source=module" "stat --json --source=module" "set drm_sched on" \
+	"trace --duration 100ms --source=module"; do
 	# shellcheck disable=SC2086
 	case $command in
 	*--json*)

@@ -58,6 +58,15 @@ static void wrong_usage(void **state)
 		    "99999999999999999999999");
 	CHECK_USAGE("--count goes with --interval", "stat", "--count", "3");
 	CHECK_USAGE("unexpected argument \"rings\"", "stat", "rings");
+	CHECK_USAGE("no command after --", "stat", "--");
+	CHECK_USAGE("--source: auto, module or bpf", "stat", "--source", "kernel");
+	CHECK_USAGE("--source: auto, module or bpf", "trace", "--source=");
+	CHECK_USAGE("--source: auto, module or bpf", "top", "--source=BPF");
+	CHECK_USAGE("--duration: \"0\"", "stat", "--duration", "0");
+	CHECK_USAGE("--reset goes with neither --duration nor a command", "stat", "--reset", "-d",
+		    "1");
+	CHECK_USAGE("--reset goes with neither --duration nor a command", "stat", "--reset", "--",
+		    "true");
 	CHECK_USAGE("unexpected argument \"x\"", "doctor", "x");
 	CHECK_USAGE("doctor: unknown option --interval", "doctor", "--interval", "1");
 	CHECK_USAGE("nothing to set", "set");

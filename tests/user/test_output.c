@@ -97,6 +97,80 @@ static void layout(void **state)
 	made_free(root);
 }
 
+static struct gpumon_node *made_place(struct gpumon_node *parent, const char *name,
+				      const char *module)
+{
+	struct gpumon_node *node = made_node(parent, GPUMON_NODE_FUNCTION, name, 0, 0, 0);
+
+	node->module = module;
+	return node;
+}
+
+/* Functions without a name, one on the other in one library, are one frame; nothing is lost. */
+static void unnamed(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node, *other;
+	const struct gpumon_flamegraph_options options = { .icicle = true };
+	const struct gpumon_frame *frame;
+	struct gpumon_flame flame;
+	char *text;
+
+	(void)state;
+	node = made_place(root, "liba.so+0x10", "liba.so");
+	node = made_place(node, "liba.so+0x20", "liba.so");
+	node = made_place(node, "liba.so+0x30", "liba.so");
+	/* Another library, a name, a fork, work of its own: each begins a frame. */
+	node = made_place(node, "libb.so+0x10", "libb.so");
+	node = made_place(node, "named", "libb.so");
+	other = made_place(node, "libb.so+0x20", "libb.so");
+	made_node(other, GPUMON_NODE_KERNEL, "one", 1, 100, 0);
+	node = made_place(node, "libb.so+0x30", "libb.so");
+	node->count = 1;
+	node->gpu_ns = 7;
+	node = made_place(node, "libb.so+0x40", "libb.so");
+	made_node(node, GPUMON_NODE_KERNEL, "two", 1, 200, 0);
+
+	assert_int_equal(gpumon_flame_of(&flame, root, GPUMON_WEIGHT_GPU_NS), 0);
+	assert_int_equal(flame.n, 9);
+	assert_int_equal(flame.frames[0].total, 307);
+	frame = flame.frames[0].child;
+	assert_string_equal(frame->name, "liba.so+0x10");
+	assert_int_equal(frame->joined, 2);
+	assert_string_equal(frame->last, "liba.so+0x30");
+	assert_string_equal(frame->child->name, "libb.so+0x10");
+	assert_int_equal(frame->child->joined, 0);
+	frame = frame->child->child;
+	assert_string_equal(frame->name, "named");
+	assert_string_equal(frame->child->name, "libb.so+0x30");
+	assert_int_equal(frame->child->self, 7);
+	assert_string_equal(frame->child->child->name, "libb.so+0x40");
+	assert_string_equal(frame->child->next->name, "libb.so+0x20");
+	WRITTEN(text, gpumon_flame_write(out, &flame, &options, true));
+	assert_non_null(strstr(text, "<title>liba.so+0x10 … +0x30\n3 functions without a name\n"));
+	assert_non_null(strstr(text, ">liba.so, 3 functions</text>"));
+	free(text);
+	gpumon_flame_clear(&flame);
+	made_free(root);
+}
+
+/* Where nothing of the GPU came the launches are shown, and called so. */
+static void picture_of_launches(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_view view = { .root = root };
+	char *text;
+
+	(void)state;
+	made_node(made_node(root, GPUMON_NODE_FUNCTION, "main", 0, 0, 0), GPUMON_NODE_API,
+		  "cudaLaunchKernel", 20, 0, 4000);
+	WRITTEN(text, gpumon_output_flamegraph_view(out, &view, GPUMON_WEIGHT_GPU_NS, false));
+	assert_non_null(strstr(text, "Time in launch calls by call path"));
+	assert_non_null(strstr(text, "20 launches, 4.00\u00a0µs in their calls"));
+	assert_non_null(strstr(text, "data-weight=\"cpu_ns\""));
+	free(text);
+	made_free(root);
+}
+
 /* All of a small picture but its style and script, so that a change of it is seen. */
 static void golden(void **state)
 {
@@ -127,7 +201,7 @@ static void golden(void **state)
 		"<g class=\"f\" data-s=\"0\" data-v=\"2500\" data-d=\"1\"><title>main\n2.50\u00a0µs of GPU time · 100.0% of all · 2 times\n7\u00a0ns in the calls that launched it</title><rect x=\"10.00\" y=\"110\" width=\"1180.00\" height=\"17\" rx=\"1.5\" class=\"c1\"/><text x=\"14.00\" y=\"123\">main</text></g>\n"
 		"<g class=\"f\" data-s=\"0\" data-v=\"2500\" data-d=\"2\"><title>k&lt;&amp;&gt;\n2.50\u00a0µs of GPU time · 100.0% of all · 2 times\n7\u00a0ns in the calls that launched it</title><rect x=\"10.00\" y=\"92\" width=\"1180.00\" height=\"17\" rx=\"1.5\" class=\"k1\"/><text x=\"14.00\" y=\"105\">k&lt;&amp;&gt;</text></g>\n"
 		"</g>\n"
-		"<g class=\"legend\"><rect x=\"10\" y=\"158\" width=\"11\" height=\"11\" rx=\"2\" class=\"c0\"/><text x=\"26\" y=\"168\">machine code</text><rect x=\"124\" y=\"158\" width=\"11\" height=\"11\" rx=\"2\" class=\"k0\"/><text x=\"140\" y=\"168\">kernel</text></g>\n"
+		"<g class=\"legend\"><g class=\"entry\"><rect x=\"10\" y=\"158\" width=\"11\" height=\"11\" rx=\"2\" class=\"c0\"/><text x=\"26\" y=\"168\">machine code</text></g><g class=\"entry\"><rect x=\"124\" y=\"158\" width=\"11\" height=\"11\" rx=\"2\" class=\"k0\"/><text x=\"140\" y=\"168\">kernel</text></g></g>\n"
 		"</svg>\n");
 	free(text);
 	gpumon_flame_clear(&flame);
@@ -216,8 +290,49 @@ static void summary_of_launches(void **state)
 		  "cudaLaunchKernel", 20, 0, 4000);
 	WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
 	assert_non_null(strstr(text, "CPU TIME"));
+	assert_non_null(strstr(text, "4.00us in the calls of 20 launches"));
 	assert_non_null(strstr(text, "cudaLaunchKernel"));
 	assert_non_null(strstr(text, "      main\n"));
+	free(text);
+	made_free(root);
+}
+
+static void expect_path(const struct gpumon_node *node, unsigned int columns, const char *want)
+{
+	char *text = gpumon_path_text(node, columns);
+
+	assert_non_null(text);
+	assert_string_equal(text, want);
+	free(text);
+}
+
+/* Of libraries without symbols a line has the name once, and names come first. */
+static void paths_without_names(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node = root;
+	char name[32], *text;
+
+	(void)state;
+	node = made_place(node, "liba.so+0x10", "liba.so");
+	node = made_place(node, "multiply", "liba.so");
+	node = made_place(node, "libb.so+0x10", "libb.so");
+	node = made_place(node, "libb.so+0x20", "libb.so");
+	node = made_place(node, "libb.so+0x30", "libb.so");
+	made_node(node, GPUMON_NODE_KERNEL, "k", 1, 10, 0);
+	expect_path(node->child, 80, "liba.so+0x10 › multiply › libb.so (3)");
+	expect_path(node->child, 34, "… › multiply › libb.so (3)");
+	expect_path(node->child, 20, "… › multiply › …");
+	/* Without a limit nothing is left out, however long it is. */
+	expect_path(node->child, 0,
+		    "liba.so+0x10 › multiply › libb.so+0x10 › libb.so+0x20 › libb.so+0x30");
+	for (unsigned int i = 0; i < 500; i++) {
+		snprintf(name, sizeof(name), "libc.so+0x%x", i);
+		node = made_place(node, name, "libc.so");
+	}
+	made_node(node, GPUMON_NODE_KERNEL, "k", 1, 10, 0);
+	text = gpumon_path_text(node->child, 0);
+	assert_non_null(strstr(text, " › libc.so+0x0 › "));
+	assert_string_equal(text + strlen(text) - 13, "libc.so+0x1f3");
 	free(text);
 	made_free(root);
 }
@@ -226,7 +341,6 @@ static void paths(void **state)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node;
 	const struct gpumon_node *top[2];
-	char text[256];
 
 	(void)state;
 	node = made_node(root, GPUMON_NODE_FUNCTION, "_start", 0, 0, 0);
@@ -237,14 +351,19 @@ static void paths(void **state)
 	made_node(node, GPUMON_NODE_COPY, "copy", 1, 10, 0);
 	made_node(node, GPUMON_NODE_KERNEL, "gemm", 1, 20, 0);
 	made_node(node, GPUMON_NODE_SET, "set", 1, 5, 0);
+	assert_true(gpumon_paths_any(&(const struct gpumon_node *){ node }, 1));
+	assert_false(gpumon_paths_any(&(const struct gpumon_node *){ root->child }, 1));
 	assert_int_equal(gpumon_paths_top(root, GPUMON_WEIGHT_GPU_NS, top, 2), 2);
 	assert_string_equal(top[0]->name, "gemm");
 	assert_string_equal(top[1]->name, "copy");
-	assert_string_equal(gpumon_path_text(text, sizeof(text), top[0], 0),
-			    "_start › step train.py:97 › at::launch<float>");
+	expect_path(top[0], 0, "_start › step train.py:97 › at::launch<float>");
+	/* Levels that were asked for are part of the way, inside of the call. */
+	node = made_node(node, GPUMON_NODE_DEVICE, "[GPU0]", 0, 0, 0);
+	node = made_node(node, GPUMON_NODE_STREAM, "stream 7", 0, 0, 0);
+	expect_path(made_node(node, GPUMON_NODE_KERNEL, "k", 1, 1, 0), 0,
+		    "_start › step train.py:97 › at::launch<float> › [GPU0] › stream 7");
 	/* Python's own first. */
-	assert_string_equal(gpumon_path_text(text, sizeof(text), top[0], 30),
-			    "… › step train.py:97 › …");
+	expect_path(top[0], 30, "… › step train.py:97 › …");
 	made_free(root);
 }
 
@@ -311,7 +430,10 @@ int main(void)
 		cmocka_unit_test(summary_widths),
 		cmocka_unit_test(summary_in_a_pipe),
 		cmocka_unit_test(summary_of_launches),
+		cmocka_unit_test(picture_of_launches),
+		cmocka_unit_test(unnamed),
 		cmocka_unit_test(paths),
+		cmocka_unit_test(paths_without_names),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(full_disk),
 	};

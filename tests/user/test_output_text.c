@@ -151,6 +151,18 @@ static void fits(void **state)
 	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), name, 50),
 			    "elementwise<4, Add<float>, array<char*, 3ul>>");
 	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), name, 20), "elementwise<4, Add<…");
+	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), "at::_ops::mm::call(int)", 15),
+			    "_ops::mm::call");
+	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), "at::_ops::mm::call(int)", 9),
+			    "mm::call");
+	/* "call" alone would be any of them. */
+	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), "at::_ops::mm::call(int)", 6),
+			    "mm::c…");
+	assert_string_equal(
+		gpumon_text_fit(
+			buf, sizeof(buf),
+			"at::(anonymous namespace)::f(int)::{lambda()#1}::operator()() const", 24),
+		"{lambda()#1}::operator()");
 	/* Any text in any width stays within it. */
 	for (unsigned int columns = 1; columns < 100; columns++)
 		assert_true(gpumon_text_columns(gpumon_text_fit(buf, sizeof(buf), name, columns)) <=

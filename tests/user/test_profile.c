@@ -204,6 +204,76 @@ static void test_tree(void **state)
 	assert_int_equal(at(root, "train 4711")->kind, GPUMON_NODE_PROCESS);
 }
 
+/*
+ * On a real machine the innermost frames are the driver's, in which the stack was taken, and the
+ * interpreter's lie between those of Python: neither is the program's.
+ */
+static void test_modules(void **state)
+{
+	static const char *const files[] = { "/usr/bin/python3.12", "/opt/libfast_python.so",
+					     "/opt/lib/libcudart.so.13", "/lib/libcuda.so.1" };
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint32_t python = make_python_frame(maker, "step", "/src/model.py", 12);
+	uint32_t both, native, inside;
+	const struct gpumon_node *root;
+
+	for (unsigned int i = 0; i < 4; i++)
+		make_mapping(maker, .start = 0x100000u * (i + 1),
+			     .end = 0x100000u * (i + 1) + 0x10000,
+			     .path = make_string(maker, files[i]));
+	both = make_stack(maker, 0x400101, 0x300101, 0x200101, 0x100201, PYTHON_FRAME(python),
+			  0x100101);
+	native = make_stack(maker, 0x400101, 0x300101, 0x200101, 0x100101);
+	inside = make_stack(maker, 0x200101, 0x400101, 0x100101);
+	make_pair(maker, 1, 4, both, "gemm");
+	make_pair(maker, 2, 4, native, "gemm");
+	make_pair(maker, 3, 4, inside, "gemm");
+	root = load(fixture, &(struct gpumon_profile_options){ 0 });
+	expect_node(root, "step>libfast_python.so+0x100>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL,
+		    1, 1001, 300);
+	/* Without a function of Python those of the interpreter are all there is. */
+	expect_node(root, "python3.12+0x100>libfast_python.so+0x100>cudaLaunchKernel>gemm",
+		    GPUMON_NODE_KERNEL, 1, 1002, 300);
+	/* The driver called back: that is no part of the call. */
+	expect_node(
+		root,
+		"python3.12+0x100>libcuda.so.1+0x100>libfast_python.so+0x101>cudaLaunchKernel>gemm",
+		GPUMON_NODE_KERNEL, 1, 1003, 300);
+
+	root = load(fixture, &(struct gpumon_profile_options){ .interpreter = true });
+	expect_node(
+		root,
+		"python3.12+0x100>step>python3.12+0x200>libfast_python.so+0x100>cudaLaunchKernel>gemm",
+		GPUMON_NODE_KERNEL, 1, 1001, 300);
+}
+
+/* Of this program, as the linker names it. */
+extern const char __executable_start[];
+
+/* Captures of another machine: its files are somewhere else, or nowhere. */
+static void test_symbol_root(void **state)
+{
+	struct fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	uint64_t offset = (uintptr_t)test_symbol_root - (uintptr_t)__executable_start;
+	const struct gpumon_node *root;
+	char program[512] = "";
+	char expected[600];
+
+	assert_true(readlink("/proc/self/exe", program, sizeof(program) - 1) > 0);
+	make_mapping(maker, .start = 0x100000, .end = 0x40000000,
+		     .path = make_string(maker, program));
+	make_pair(maker, 1, 4, make_stack(maker, 0x100000 + offset), "gemm");
+	root = load(fixture, &(struct gpumon_profile_options){ 0 });
+	expect_node(root, "test_symbol_root>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 1, 1001,
+		    300);
+	root = load(fixture, &(struct gpumon_profile_options){ .symbol_root = fixture->directory });
+	snprintf(expected, sizeof(expected), "%s+0x%" PRIx64 ">cudaLaunchKernel>gemm",
+		 strrchr(program, '/') + 1, offset);
+	expect_node(root, expected, GPUMON_NODE_KERNEL, 1, 1001, 300);
+}
+
 static void test_reasons(void **state)
 {
 	struct fixture *fixture = *state;
@@ -537,10 +607,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_tree),	  TEST(test_reasons),	       TEST(test_graph),
-		TEST(test_copies),	  TEST(test_latency),	       TEST(test_ranges),
-		TEST(test_range_domains), TEST(test_devices_and_gaps), TEST(test_hits_alone),
-		TEST(test_two_captures),  TEST(test_no_capture),
+		TEST(test_tree),	  TEST(test_modules),
+		TEST(test_symbol_root),	  TEST(test_reasons),
+		TEST(test_graph),	  TEST(test_copies),
+		TEST(test_latency),	  TEST(test_ranges),
+		TEST(test_range_domains), TEST(test_devices_and_gaps),
+		TEST(test_hits_alone),	  TEST(test_two_captures),
+		TEST(test_no_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "symbol/symbol.h"
 
@@ -55,6 +56,19 @@ static void names(void **state)
 }
 
 /* libiberty gives up at 1024 bytes; template libraries have names of ten thousand. */
+static bool wait_before_clock;
+
+int __real_pthread_getcpuclockid(pthread_t thread, clockid_t *clock);
+int __wrap_pthread_getcpuclockid(pthread_t thread, clockid_t *clock);
+
+/* As on a busy machine: the thread ends before anybody asks. */
+int __wrap_pthread_getcpuclockid(pthread_t thread, clockid_t *clock)
+{
+	if (wait_before_clock)
+		usleep(100000);
+	return __real_pthread_getcpuclockid(thread, clock);
+}
+
 static void long_names(void **state)
 {
 	static const size_t lengths[] = { 900, 1000, 1024, 2000, 8000, 15000 };
@@ -75,6 +89,13 @@ static void long_names(void **state)
 		free(name);
 		free(expected);
 	}
+}
+
+static void ended_before_it_was_asked(void **state)
+{
+	wait_before_clock = true;
+	long_names(state);
+	wait_before_clock = false;
 }
 
 /* Of this process, all threads: a busy machine is no fault. */
@@ -284,10 +305,15 @@ static void small_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),    cmocka_unit_test(long_names),
-		cmocka_unit_test(grows),    cmocka_unit_test(grows_in_rust),
-		cmocka_unit_test(searches), cmocka_unit_test(deep),
-		cmocka_unit_test(nonsense), cmocka_unit_test(small_stack),
+		cmocka_unit_test(names),
+		cmocka_unit_test(long_names),
+		cmocka_unit_test(ended_before_it_was_asked),
+		cmocka_unit_test(grows),
+		cmocka_unit_test(grows_in_rust),
+		cmocka_unit_test(searches),
+		cmocka_unit_test(deep),
+		cmocka_unit_test(nonsense),
+		cmocka_unit_test(small_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -351,6 +351,7 @@ static int begin(struct gpumon_profile *profile, const char *const *paths)
 	profile->records = calloc(profile->capture_count, sizeof(*profile->records));
 	profile->correlate = gpumon_correlate_new(&output);
 	profile->tables.pool = &profile->pool;
+	profile->tables.symbol_root = profile->options.symbol_root;
 	profile->ranges.pool = &profile->pool;
 	profile->ranges.timeline = true;
 	profile->tree.pool = &profile->pool;

@@ -143,6 +143,8 @@ struct gpumon_profile_options {
 	bool cpu_only;	/* call paths by launches and the time of their calls */
 	bool gpu_only;	/* kernels without call paths */
 	bool no_inline;
+	bool interpreter;	 /* its own functions beside those of Python */
+	const char *symbol_root; /* in front of paths of code, as gpumon_symbols_new(); NULL: none */
 };
 
 struct gpumon_profile;

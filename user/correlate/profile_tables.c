@@ -197,12 +197,22 @@ static void find_perf_map(const struct gpumon_tables_process *process, const cha
 }
 
 /* Strings may come after the mappings that name them. */
-static int end_process(struct gpumon_tables_process *process, const char *path)
+static int end_process(struct gpumon_tables_process *process, const char *symbol_root,
+		       const char *path)
 {
 	char perf_map[4096];
 
 	find_perf_map(process, path, perf_map, sizeof(perf_map));
-	process->symbols = gpumon_symbols_new("", access(perf_map, R_OK) ? NULL : perf_map);
+	if (process->name) {
+		char kept[4096];
+
+		snprintf(kept, sizeof(kept), "%s/%s" GPUMON_KEPT_SUFFIX, path, process->name);
+		process->kept = gpumon_kept_read(kept);
+	}
+	if (process->root)
+		symbol_root = process->root;
+	process->symbols = gpumon_symbols_new(symbol_root ? symbol_root : "",
+					      access(perf_map, R_OK) ? NULL : perf_map);
 	if (!process->symbols)
 		return -1;
 	for (uint32_t i = 0; i < process->mapping_used; i++) {
@@ -234,7 +244,8 @@ static int end_process(struct gpumon_tables_process *process, const char *path)
 int gpumon_tables_end(struct gpumon_tables *tables, const char *const *paths)
 {
 	for (uint32_t i = 0; i < tables->used; i++) {
-		if (end_process(&tables->processes[i], paths[tables->processes[i].capture]))
+		if (end_process(&tables->processes[i], tables->symbol_root,
+				paths[tables->processes[i].capture]))
 			return -1;
 	}
 	return 0;
@@ -259,6 +270,8 @@ void gpumon_tables_clear(struct gpumon_tables *tables)
 		free(process->unmapping);
 		if (process->symbols)
 			gpumon_symbols_free(process->symbols);
+		gpumon_kept_free(process->kept);
+		free(process->root);
 	}
 	free(tables->processes);
 	memset(tables, 0, sizeof(*tables));

@@ -4,6 +4,7 @@
 #define GPUMON_CORRELATE_PROFILE_TABLES_H
 
 #include "../symbol/symbol.h"
+#include "kept.h"
 #include "map.h"
 #include "pool.h"
 #include "profile.h"
@@ -19,7 +20,9 @@
  * @threads: tid to string id of its name
  * @contexts: id to device id + 1
  * @devices: id to number in @device + 1
+ * @root: in front of paths of its code, NULL: as all others'
  * @symbols: of its addresses
+ * @kept: names that the capture has, NULL for none
  * @unmapped: times when code went away, sorted once all is read
  * @has_launches: and so on: there are such records
  */
@@ -48,7 +51,9 @@ struct gpumon_tables_process {
 	struct gpumon_record_device *device;
 	uint32_t device_used;
 	uint32_t device_room;
+	char *root;
 	struct gpumon_symbols *symbols;
+	struct gpumon_kept *kept;
 	uint64_t *unmapped;
 	uint32_t unmapped_used;
 	uint32_t unmapped_room;
@@ -63,6 +68,7 @@ struct gpumon_tables_process {
 /* All zero is empty, but for @pool. */
 struct gpumon_tables {
 	struct gpumon_pool *pool;
+	const char *symbol_root; /* as struct gpumon_profile_options */
 	struct gpumon_tables_process *processes;
 	uint32_t used;
 	uint32_t room;
@@ -104,6 +110,12 @@ const char *gpumon_tables_string(const struct gpumon_tables_process *process, ui
 /* Frames of a stack, NULL where it is not known. */
 const uint64_t *gpumon_tables_stack(const struct gpumon_tables_process *process, uint32_t id,
 				    uint32_t *count, uint16_t *flags);
+/* Where code is that a frame of a stack leads to: a return address may be the next function's. */
+static inline uint64_t gpumon_stack_code(uint64_t address, uint32_t frame)
+{
+	return frame && address ? address - 1 : address;
+}
+
 const struct gpumon_record_frame *gpumon_tables_frame(const struct gpumon_tables_process *process,
 						      uint32_t id);
 const struct gpumon_record_device *gpumon_tables_device(const struct gpumon_tables_process *process,

@@ -175,12 +175,28 @@ static int add_python(struct gpumon_tree *tree, const struct gpumon_tables_proce
 			 file ? base_name(file) : "", file ? file : "", frame ? frame->line : 0);
 }
 
+/* Where somebody says where the files are, what they say counts more than what is kept. */
+static unsigned int find_symbols(const struct gpumon_tree *tree,
+				 const struct gpumon_tables_process *process, uint64_t address,
+				 uint32_t epoch, uint64_t time_ns, struct gpumon_symbol *found)
+{
+	unsigned int count = 0;
+
+	if (tree->tables->symbol_root) {
+		count = gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+		if (gpumon_symbol_is_name(&found[0]))
+			return count;
+	}
+	count = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
+	return count ? count :
+		       gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+}
+
 static int add_native(struct gpumon_tree *tree, const struct gpumon_tables_process *process,
-		      uint64_t address, uint64_t time_ns)
+		      uint64_t address, uint32_t epoch, uint64_t time_ns)
 {
 	struct gpumon_symbol found[INLINED_MAX];
-	unsigned int count =
-		gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+	unsigned int count = find_symbols(tree, process, address, epoch, time_ns, found);
 
 	/* Without inlined ones what remains is the function that has the code. */
 	for (unsigned int i = tree->options.no_inline && count ? count - 1 : 0; i < count; i++) {
@@ -206,7 +222,7 @@ static uint32_t find_address(struct gpumon_tree *tree, uint32_t number, uint64_t
 		return at;
 	first = tree->frames_used;
 	if (address & GPUMON_STACK_FRAME_ID ? add_python(tree, process, (uint32_t)address) :
-					      add_native(tree, process, address, time_ns))
+					      add_native(tree, process, address, epoch, time_ns))
 		return GPUMON_KEY_NONE;
 	entry = GPUMON_ARRAY_ADD(tree->addresses, tree->addresses_used, tree->addresses_room);
 	if (!entry)
@@ -227,34 +243,99 @@ static bool is_call(const struct gpumon_tree_frame *frame, const char *call, siz
 	return call && length == call_length && !memcmp(base, call, length);
 }
 
+/* Libraries that a call of the API goes through: CUDA's, HIP's, Level Zero's. */
+static bool is_api_module(const char *module)
+{
+	static const char *const names[] = { "libcuda.so", "libcudart", "libcupti", "libamdhip64",
+					     "libze_" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strncmp(module, names[i], strlen(names[i])))
+			return true;
+	}
+	return false;
+}
+
+/* python3.12, libpython3.12.so.1.0; not what merely has the word in its name. */
+static bool is_interpreter(const char *module)
+{
+	if (!strncmp(module, "lib", 3))
+		module += 3;
+	if (strncmp(module, "python", 6) != 0)
+		return false;
+	module += 6;
+	module += strspn(module, "0123456789.dmt");
+	return !*module || !strncmp(module, "so", 2);
+}
+
+/*
+ * A stack's frames, found.
+ * @at: of each one, innermost first
+ * @first: the innermost one that is shown: those before are the API call, which is a level itself
+ * @python: it has functions of Python
+ */
+struct found_stack {
+	uint32_t at[GPUMON_STACK_DEPTH_MAX];
+	uint32_t first;
+	bool python;
+};
+
+static int find_stack(struct gpumon_tree *tree, const struct gpumon_tree_where *where,
+		      uint32_t epoch, const uint64_t *frames, uint32_t count,
+		      struct found_stack *stack)
+{
+	stack->python = false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t address = frames[i];
+
+		if (address & GPUMON_STACK_FRAME_ID)
+			stack->python = true;
+		else
+			address = gpumon_stack_code(address, i);
+		stack->at[i] = find_address(tree, where->process, address, epoch, where->time_ns);
+		if (stack->at[i] == GPUMON_KEY_NONE)
+			return -1;
+	}
+	return 0;
+}
+
+static const struct gpumon_tree_frame *frame_of(const struct gpumon_tree *tree, uint32_t at,
+						uint32_t inlined)
+{
+	return &tree->frames[tree->addresses[at].first + inlined];
+}
+
 static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_node *node,
 				     const struct gpumon_tree_where *where, uint32_t epoch,
 				     const char *call, size_t call_length)
 {
 	const struct gpumon_tables_process *process = &tree->tables->processes[where->process];
-	uint32_t count = 0;
+	uint32_t count = 0, first = 0;
 	uint16_t flags = 0;
 	const uint64_t *frames = gpumon_tables_stack(process, where->stack, &count, &flags);
+	struct found_stack stack;
 
 	if (!frames)
 		return gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[stack not recorded]");
+	if (count > GPUMON_STACK_DEPTH_MAX)
+		count = GPUMON_STACK_DEPTH_MAX;
+	if (find_stack(tree, where, epoch, frames, count, &stack))
+		return NULL;
 	if (flags & GPUMON_STACK_TRUNCATED)
 		node = gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[stack cut off]");
-	for (uint32_t i = count; node && i-- > 0;) {
-		uint64_t address = frames[i];
-		uint32_t at;
+	/* What the driver's libraries do within a call is the call. */
+	while (call && first < count && tree->addresses[stack.at[first]].count &&
+	       is_api_module(frame_of(tree, stack.at[first], 0)->module))
+		first++;
+	for (uint32_t i = count; node && i-- > first;) {
+		for (uint32_t j = tree->addresses[stack.at[i]].count; node && j-- > 0;) {
+			const struct gpumon_tree_frame *frame = frame_of(tree, stack.at[i], j);
 
-		/* A return address may be that of the next function already. */
-		if (i && address && !(address & GPUMON_STACK_FRAME_ID))
-			address--;
-		at = find_address(tree, where->process, address, epoch, where->time_ns);
-		if (at == GPUMON_KEY_NONE)
-			return NULL;
-		for (uint32_t j = tree->addresses[at].count; node && j-- > 0;) {
-			const struct gpumon_tree_frame *frame =
-				&tree->frames[tree->addresses[at].first + j];
-
-			if (!i && !j && is_call(frame, call, call_length))
+			if (i == first && !j && is_call(frame, call, call_length))
+				continue;
+			/* Functions of Python tell all that the interpreter's between them would. */
+			if (stack.python && !tree->options.interpreter &&
+			    frame->kind == GPUMON_NODE_FUNCTION && is_interpreter(frame->module))
 				continue;
 			node = gpumon_tree_child(tree, node, frame);
 		}

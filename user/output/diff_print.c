@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,8 @@ static const char *change_percent(char *buf, size_t len, const struct gpumon_dif
 		if (percent >= 9999.5)
 			snprintf(buf, len, ">+9999%%");
 		else
-			snprintf(buf, len, "%+.1f%%", percent);
+			/* "-0.0%" would be none. */
+			snprintf(buf, len, fabs(percent) < 0.05 ? "0.0%%" : "%+.1f%%", percent);
 	}
 	return buf;
 }
@@ -105,15 +107,20 @@ static void head(FILE *out, const struct gpumon_term *term, const char *title, c
 static void put_view(FILE *out, const struct gpumon_term *term, const char *which,
 		     const struct gpumon_view *view)
 {
-	char wall[GPUMON_FORMAT_LEN], gpu[GPUMON_FORMAT_LEN], count[GPUMON_TEXT_NUMBER];
+	char wall[GPUMON_FORMAT_LEN], time[GPUMON_FORMAT_LEN], count[GPUMON_TEXT_NUMBER];
 	char text[512], cut[512], missing_text[256];
 	struct gpumon_view_totals totals;
 	struct gpumon_missing missing;
+	bool cpu;
 
 	gpumon_view_totals(view, &totals);
-	snprintf(text, sizeof(text), "%s %s of GPU time in %s pieces of work, %s recorded  %.200s",
-		 which, gpumon_format_ns(gpu, sizeof(gpu), gpumon_value_of(totals.gpu_ns)),
+	cpu = !totals.gpu_ns && totals.cpu_ns;
+	snprintf(text, sizeof(text), "%s %s %s %s %s, %s recorded  %.200s", which,
+		 gpumon_format_ns(time, sizeof(time),
+				  gpumon_value_of(cpu ? totals.cpu_ns : totals.gpu_ns)),
+		 cpu ? "in the calls of" : "of GPU time in",
 		 gpumon_text_count(count, sizeof(count), totals.count),
+		 cpu ? "launches" : "pieces of work",
 		 gpumon_format_ns(wall, sizeof(wall), gpumon_value_of(totals.wall_ns)),
 		 gpumon_view_command(view));
 	fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));
@@ -142,20 +149,25 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 {
 	const struct gpumon_diff_node **nodes = calloc(diff->node_count, sizeof(*nodes));
 	struct gpumon_grid *grid;
-	char text[2048];
-	size_t n = 0;
+	bool any = false;
+	char *text;
+	size_t n = 0, all;
 	int ret;
 
 	if (!nodes)
 		return -1;
 	for (size_t i = 0; i < diff->node_count; i++) {
-		if (diff->nodes[i].before.ns || diff->nodes[i].after.ns)
-			nodes[n++] = &diff->nodes[i];
+		if (!diff->nodes[i].before.ns && !diff->nodes[i].after.ns)
+			continue;
+		nodes[n++] = &diff->nodes[i];
+		any |= gpumon_paths_any(&diff->nodes[i].of, 1);
 	}
 	qsort(nodes, n, sizeof(*nodes), by_change);
+	all = n;
 	if (n > rows)
 		n = rows;
-	if (!n) {
+	/* Without callers (--gpu-only) it would be the table by kernel again. */
+	if (!any) {
 		free(nodes);
 		return 0;
 	}
@@ -163,12 +175,17 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 	grid = new_grid(term, diff->weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (size_t i = 0; i < n; i++) {
 		put_row(grid, term, &nodes[i]->before, &nodes[i]->after, nodes[i]->of->name);
-		gpumon_path_text(text, sizeof(text), nodes[i]->of,
-				 term->columns ? (term->columns > 26 ? term->columns - 6 : 20) : 0);
-		if (*text)
+		text = gpumon_path_text(
+			nodes[i]->of,
+			term->columns ? (term->columns > 26 ? term->columns - 6 : 20) : 0);
+		if (!text || *text)
 			gpumon_grid_below(grid, text);
+		free(text);
 	}
 	ret = gpumon_grid_print(grid, out);
+	if (all > n)
+		fprintf(out, "  %sand %zu more%s\n", gpumon_term_dim(term), all - n,
+			gpumon_term_reset(term));
 	free(nodes);
 	return ret;
 }

@@ -92,6 +92,16 @@ int gpumon_flame_layout(struct gpumon_flame *flame)
 	return 0;
 }
 
+/* Is it part of its parent's frame? */
+static bool is_joined(const struct gpumon_node *node, const struct gpumon_node *root)
+{
+	const struct gpumon_node *parent = node->parent;
+
+	return node != root && parent != root && parent->child == node && !node->next &&
+	       !parent->count && !parent->gpu_ns && !parent->cpu_ns && gpumon_tree_unnamed(node) &&
+	       gpumon_tree_unnamed(parent) && !strcmp(node->module, parent->module);
+}
+
 int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		    enum gpumon_weight weight)
 {
@@ -104,11 +114,16 @@ int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 	if (gpumon_flame_init(flame, n))
 		return -1;
 	for (node = root; node;) {
-		frame = gpumon_flame_add(flame, frame);
-		frame->name = node->name;
-		frame->module = node->module ? node->module : "";
-		frame->line = node->line ? node->line : "";
-		frame->kind = node->kind;
+		if (is_joined(node, root)) {
+			frame->joined++;
+			frame->last = node->name;
+		} else {
+			frame = gpumon_flame_add(flame, frame);
+			frame->name = node->name;
+			frame->module = node->module ? node->module : "";
+			frame->line = node->line ? node->line : "";
+			frame->kind = node->kind;
+		}
 		frame->self = gpumon_tree_weight(node, weight);
 		frame->count = node->count;
 		frame->cpu_ns = node->cpu_ns;
@@ -118,8 +133,9 @@ int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		}
 		/* The frame of the next node's parent. */
 		while (node != root && !node->next) {
+			if (!is_joined(node, root))
+				frame = frame->parent;
 			node = node->parent;
-			frame = frame->parent;
 		}
 		if (node == root)
 			break;

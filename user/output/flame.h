@@ -17,6 +17,8 @@
  * @total: weight with those above it
  * @start: weight of all that is to the left of it
  * @depth: 0 of the root
+ * @joined: functions without a name that lie on it, see gpumon_flame_of()
+ * @last: name of the last one of these
  *
  * Texts are the caller's and have to live as long.
  */
@@ -32,6 +34,8 @@ struct gpumon_frame {
 	uint64_t total;
 	uint64_t start;
 	unsigned int depth;
+	unsigned int joined;
+	const char *last;
 	struct gpumon_frame *parent;
 	struct gpumon_frame *child;
 	struct gpumon_frame *next;
@@ -57,7 +61,11 @@ int gpumon_flame_init(struct gpumon_flame *flame, size_t room);
 struct gpumon_frame *gpumon_flame_add(struct gpumon_flame *flame, struct gpumon_frame *parent);
 /* Sums, places, and the heaviest children first. -1 without memory. */
 int gpumon_flame_layout(struct gpumon_flame *flame);
-/* From a profile's tree, laid out. */
+/*
+ * From a profile's tree, laid out. A function without a name on another one of its library, which
+ * calls nothing else, is no frame of its own: of libraries without symbols there would be rows of
+ * numbers. -1 without memory.
+ */
 int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		    enum gpumon_weight weight);
 void gpumon_flame_clear(struct gpumon_flame *flame);

@@ -5,7 +5,8 @@ function gpumonFlame(svg) {
 	const margin = 10, rowHeight = 18, textMargin = 4;
 	const unit = svg.getAttribute("data-weight");
 	const total = Number(svg.getAttribute("data-total"));
-	const height = Number(svg.getAttribute("height"));
+	const drawnHeight = Number(svg.getAttribute("height"));
+	let height = drawnHeight;
 	const part = svg.parentNode && svg.parentNode.nodeType === 1;
 
 	function make(name, attributes, parent) {
@@ -61,10 +62,32 @@ function gpumonFlame(svg) {
 			used += columns(all[n++]);
 		return n ? all.slice(0, n).join("") + "\u2026" : "";
 	}
-	// Namespaces go before letters of the name itself do.
+	// Behind the outermost "a::".
+	function behindNamespace(text) {
+		let depth = 0;
+		for (let i = 0; i + 2 < text.length; i++) {
+			if ("<({".includes(text[i]))
+				depth++;
+			else if (">)}".includes(text[i]) && text[i - 1] !== "-")
+				depth--;
+			else if (!depth && text.startsWith("::", i))
+				return text.slice(i + 2);
+		}
+		return null;
+	}
+	// Namespaces go before letters of the name itself do, unless it would be just "call".
 	function fit(text, room) {
-		return cut(columns(text) <= room ? text :
-			text.replace(/\(anonymous namespace\)::/g, "").replace(/[\w$]+::/g, ""), room);
+		const general = /^(call|redispatch|impl|apply|run|invoke|forward|backward|operator\(\))$/;
+		if (columns(text) > room)
+			text = text.replace(/<.*>/, function (inner) {
+				return inner.replace(/\(anonymous namespace\)::|[\w$]+::/g, ""); });
+		while (columns(text) > room) {
+			const next = behindNamespace(text);
+			if (next === null || general.test(next))
+				break;
+			text = next;
+		}
+		return cut(text, room);
 	}
 	function three(number) {
 		return number < 9.995 ? number.toFixed(2) : number < 99.95 ? number.toFixed(1) : number.toFixed(0);
@@ -135,9 +158,8 @@ function gpumonFlame(svg) {
 		const path = [];
 		for (let f = zoom; f; f = f.parent)
 			path.unshift(f);
-		// In a low header the search's result is on the same line.
-		const taken = Number(hint.getAttribute("y")) < 60 ? 270 : 0;
-		let room = Math.floor((width - 2 * margin - taken) / 6.6) - 8;
+		// The search's result is on the same line.
+		let room = Math.floor((width - 2 * margin - (found.textContent ? 270 : 0)) / 6.6) - 8;
 		const shown = [];
 		for (let i = path.length - 1; i >= 0; i--) {
 			const name = i ? cut(path[i].label, 32) : "Reset zoom";
@@ -244,13 +266,13 @@ function gpumonFlame(svg) {
 	}
 
 	// The search: a regular expression, or where that is none, the very text.
-	const holder = make("foreignObject", { x: 0, y: 8, width: 250, height: 30 });
+	const holder = make("foreignObject", { x: 0, y: 5, width: 250, height: 30 });
 	const input = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
 	input.setAttribute("type", "search");
 	input.setAttribute("placeholder", "Search (/)");
 	input.setAttribute("aria-label", "Search for a function or kernel");
 	holder.appendChild(input);
-	const found = make("text", { "class": "subtitle found", y: 50, "text-anchor": "end", "aria-live": "polite" });
+	const found = make("text", { "class": "subtitle found", y: hint.getAttribute("y"), "text-anchor": "end", "aria-live": "polite" });
 	function search(text) {
 		let expression = null, sum = 0, n = 0, inside = -1;
 		if (text) {
@@ -276,6 +298,8 @@ function gpumonFlame(svg) {
 		}
 		found.textContent = expression === null ? "" : n === 0 ? "nothing matches" :
 			human(sum) + ", " + percent(sum, total) + " in " + n + (n === 1 ? " frame" : " frames");
+		hint.style.visibility = text && width < 760 ? "hidden" : "";
+		crumbs();
 	}
 	input.addEventListener("input", function () { search(input.value); });
 	input.addEventListener("keydown", function (event) {
@@ -328,6 +352,28 @@ function gpumonFlame(svg) {
 			mark(next, true);
 	}
 	svg.addEventListener("keydown", keys);
+	// In as many lines as it needs; what is too narrow comes last.
+	const entries = Array.from(svg.querySelectorAll(".legend .entry, .legend .narrow"));
+	function legend() {
+		let x = margin, line = 0;
+		for (const entry of entries) {
+			const note = entry.classList.contains("narrow");
+			const text = note ? entry : entry.querySelector("text");
+			const w = text.getComputedTextLength() + (note ? 0 : 34);
+			if (x > margin && x + w > width - margin) {
+				x = margin;
+				line++;
+			}
+			const from = note ? Number(entry.getAttribute("x")) : Number(entry.querySelector("rect").getAttribute("x"));
+			// The note stands at the right, and is drawn so without script.
+			const to = note ? (line && x === margin ? margin + w : width - margin) : x;
+			entry.setAttribute("transform", "translate(" + (to - from).toFixed(2) + "," + 18 * line + ")");
+			x += w;
+		}
+		height = drawnHeight + 18 * line;
+		svg.setAttribute("height", height);
+		svg.querySelector(".paper").setAttribute("height", height);
+	}
 	const fitted = [];
 	for (const element of svg.querySelectorAll(".title, .subtitle, .losses"))
 		fitted.push([element, element.getAttribute("data-full") || element.textContent]);
@@ -340,17 +386,17 @@ function gpumonFlame(svg) {
 		sample.textContent = "MMMMMMMMMMMMMMMMMMMM";
 		characterWidth = sample.getComputedTextLength() / 20 || 7.25;
 		sample.remove();
-		holder.setAttribute("x", width - margin - 250);
+		const box = Math.max(130, Math.min(250, Math.floor(width / 3)));
+		holder.setAttribute("x", width - margin - box);
+		holder.setAttribute("width", box);
 		found.setAttribute("x", width - margin);
-		const narrow = svg.querySelector(".narrow");
-		if (narrow)
-			narrow.setAttribute("x", width - margin);
+		legend();
 		for (const [element, text] of fitted) {
 			if (element === found)
 				continue;
 			const size = element.getAttribute("class") === "title" ? 9.2 : 6.7;
 			const y = Number(element.getAttribute("y"));
-			element.textContent = cut(text, Math.floor((width - 3 * margin - (y < 55 ? 250 : 0)) / size));
+			element.textContent = cut(text, Math.floor((width - 3 * margin - (y < 40 ? box : 0)) / size));
 		}
 		draw();
 	}

@@ -48,7 +48,7 @@ static const struct {
 	[GPUMON_NODE_KERNEL] = { "k", true, "kernel" },
 	[GPUMON_NODE_COPY] = { "y", true, "copy" },
 	[GPUMON_NODE_SET] = { "m", true, "memset" },
-	[GPUMON_NODE_REASON] = { "r", false, "why there is no call path" },
+	[GPUMON_NODE_REASON] = { "r", false, "no call path, or no work" },
 };
 
 /* Neighbours get different shades, the same name the same one everywhere. */
@@ -106,6 +106,11 @@ static void put_title(const struct drawing *drawing, const struct gpumon_frame *
 
 	fputs("<title>", out);
 	gpumon_text_xml(out, *frame->name ? frame->name : "all");
+	if (frame->joined) {
+		fputs(frame->joined > 1 ? " … " : ", ", out);
+		gpumon_text_xml(out, frame->last + strlen(frame->module));
+		fprintf(out, "\n%u functions without a name", frame->joined + 1);
+	}
 	if (*frame->line || *frame->module) {
 		putc('\n', out);
 		gpumon_text_xml(out, frame->line);
@@ -158,7 +163,11 @@ static void put_frame(struct drawing *drawing, const struct gpumon_frame *frame,
 	FILE *out = drawing->out;
 
 	drawing->seen[frame->kind] = true;
-	gpumon_text_function(label, sizeof(label), name);
+	if (frame->joined)
+		snprintf(label, sizeof(label), "%.900s, %u functions", frame->module,
+			 frame->joined + 1);
+	else
+		gpumon_text_function(label, sizeof(label), name);
 	fprintf(out, "<g class=\"f\" data-s=\"%" PRIu64 "\" data-v=\"%" PRIu64 "\" data-d=\"%u\"",
 		frame->start, frame->total, frame->depth);
 	if (strcmp(label, name)) {
@@ -235,7 +244,7 @@ static const char *structure_text(const struct drawing *drawing, char *buf, size
 static double put_entry(FILE *out, double x, unsigned int y, const char *class, const char *text)
 {
 	fprintf(out,
-		"<rect x=\"%.0f\" y=\"%u\" width=\"11\" height=\"11\" rx=\"2\" class=\"%s\"/><text x=\"%.0f\" y=\"%u\">%s</text>",
+		"<g class=\"entry\"><rect x=\"%.0f\" y=\"%u\" width=\"11\" height=\"11\" rx=\"2\" class=\"%s\"/><text x=\"%.0f\" y=\"%u\">%s</text></g>",
 		x, y - 10, class, x + 16, y, text);
 	return x + 34 + 6.7 * (double)strlen(text);
 }

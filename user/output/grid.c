@@ -81,7 +81,7 @@ void gpumon_grid_below(struct gpumon_grid *grid, const char *text)
 {
 	if (!grid || grid->failed || !grid->n)
 		return;
-	grid->rows[grid->n - 1].below = strdup(text);
+	grid->rows[grid->n - 1].below = text ? strdup(text) : NULL;
 	if (!grid->rows[grid->n - 1].below)
 		grid->failed = true;
 }
@@ -150,8 +150,10 @@ int gpumon_grid_print(struct gpumon_grid *grid, FILE *out)
 			fputs("  ", out);
 		}
 		/* A row that was begun and not ended has no name. */
-		if (cells->cells[last])
+		if (cells->cells[last] && room)
 			fputs(gpumon_text_fit(name, sizeof(name), cells->cells[last], room), out);
+		else if (cells->cells[last])
+			gpumon_text_plain(out, cells->cells[last]);
 		fprintf(out, "%s\n", cells->colour ? gpumon_term_reset(grid->term) : "");
 		if (cells->below) {
 			pad(out, GPUMON_GRID_INDENT + 4);

@@ -24,7 +24,7 @@ void gpumon_grid_cell(struct gpumon_grid *grid, const char *text);
 void gpumon_grid_ns(struct gpumon_grid *grid, struct gpumon_value ns);
 void gpumon_grid_count(struct gpumon_grid *grid, uint64_t count);
 void gpumon_grid_percent(struct gpumon_grid *grid, uint64_t part, uint64_t whole);
-/* A line below the row just ended. */
+/* A line below the row just ended; NULL where there was no memory for it. */
 void gpumon_grid_below(struct gpumon_grid *grid, const char *text);
 /* An ANSI sequence for the row just ended. */
 void gpumon_grid_colour(struct gpumon_grid *grid, const char *sequence);

@@ -273,15 +273,15 @@ const char *gpumon_text_function(char *buf, size_t len, const char *name)
 	return gpumon_text_cut(buf, len, copy, 0);
 }
 
-/* Leave out "a::b::" in place, everywhere or within template arguments only. */
-static void drop_namespaces(char *name, bool everywhere)
+/* Leave out "a::b::" in place, within template arguments. */
+static void drop_namespaces(char *name)
 {
 	static const char anonymous[] = "(anonymous namespace)::";
 	unsigned int depth = 0;
 	char *to = name, *begin = NULL;
 
 	for (char *at = name; *at; at++) {
-		if (!strncmp(at, anonymous, sizeof(anonymous) - 1) && (everywhere || depth)) {
+		if (!strncmp(at, anonymous, sizeof(anonymous) - 1) && depth) {
 			at += sizeof(anonymous) - 2;
 			begin = NULL;
 			continue;
@@ -292,7 +292,7 @@ static void drop_namespaces(char *name, bool everywhere)
 			*to++ = *at;
 			continue;
 		}
-		if (begin && at[0] == ':' && at[1] == ':' && (everywhere || depth)) {
+		if (begin && at[0] == ':' && at[1] == ':' && depth) {
 			to = begin;
 			at++;
 			begin = NULL;
@@ -308,18 +308,50 @@ static void drop_namespaces(char *name, bool everywhere)
 	*to = '\0';
 }
 
+/* Behind the outermost "a::" of a name, NULL where it has none. */
+static const char *behind_namespace(const char *name)
+{
+	for (const char *at = name; *at; at++) {
+		if (*at == '<' || *at == '(' || *at == '{') {
+			at = closing(at);
+			if (!at)
+				return NULL;
+		} else if (at[0] == ':' && at[1] == ':') {
+			return at[2] ? at + 2 : NULL;
+		}
+	}
+	return NULL;
+}
+
+/* Says nothing without what is in front of it: of a hundred functions it is the name. */
+static bool is_general(const char *name)
+{
+	static const char *const names[] = { "call",   "redispatch", "impl",	 "apply",     "run",
+					     "invoke", "forward",    "backward", "operator()" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 const char *gpumon_text_fit(char *buf, size_t len, const char *name, unsigned int columns)
 {
+	const char *shorter, *next;
 	char copy[4096];
 
 	if (!columns || gpumon_text_columns(name) <= columns || *name == '[')
 		return gpumon_text_cut(buf, len, name, columns);
 	gpumon_text_function(copy, sizeof(copy), name);
 	if (gpumon_text_columns(copy) > columns && strchr(copy, '<'))
-		drop_namespaces(copy, false);
-	if (gpumon_text_columns(copy) > columns)
-		drop_namespaces(copy, true);
-	return gpumon_text_cut(buf, len, copy, columns);
+		drop_namespaces(copy);
+	for (shorter = copy; gpumon_text_columns(shorter) > columns; shorter = next) {
+		next = behind_namespace(shorter);
+		if (!next || is_general(next))
+			break;
+	}
+	return gpumon_text_cut(buf, len, shorter, columns);
 }
 
 const char *gpumon_text_ns(char *buf, size_t len, uint64_t ns)

@@ -62,7 +62,8 @@ const char *gpumon_text_function(char *buf, size_t len, const char *name);
  * @columns: at most; 0: no limit
  *
  * As it is; without result and parameters; without namespaces within template
- * arguments; without any; cut.
+ * arguments; without the outermost of its own, one after the other, as long as more than
+ * "call" or the like is left; cut.
  *
  * Return: @buf.
  */

@@ -7,19 +7,17 @@
 
 /**
  * gpumon_path_text - the callers of a piece of work in a line
- * @buf: out
- * @len: size of it
- * @node: the work; not in the line itself, nor are the API call and what is above it
- * @columns: at most, 0: no limit
+ * @node: the work; not in the line itself, nor is the API call
+ * @columns: at most, 0: no limit, and nothing is cut or left out
  *
- * Where not all have room, Python's functions come before those of machine code,
- * inner ones before outer ones, and "…" stands for what is left out. A reason
- * for having no path is told as it is.
+ * Where not all have room, Python's functions come before those of machine code, these
+ * before places without a name, inner ones before outer ones, and "…" stands for what is
+ * left out. Places of one library in a row are "libfoo.so (7)" then. A reason for having
+ * no path is told as it is.
  *
- * Return: @buf.
+ * Return: to be freed; "" without callers; NULL without memory.
  */
-const char *gpumon_path_text(char *buf, size_t len, const struct gpumon_node *node,
-			     unsigned int columns);
+char *gpumon_path_text(const struct gpumon_node *node, unsigned int columns);
 
 /**
  * gpumon_paths_top - nodes with the most weight of their own
@@ -32,5 +30,8 @@ const char *gpumon_path_text(char *buf, size_t len, const struct gpumon_node *no
  */
 unsigned int gpumon_paths_top(const struct gpumon_node *root, enum gpumon_weight weight,
 			      const struct gpumon_node **top, unsigned int room);
+
+/* Has any of them a caller? */
+bool gpumon_paths_any(const struct gpumon_node *const *nodes, unsigned int count);
 
 #endif /* GPUMON_OUTPUT_PATH_TEXT_H */

@@ -29,6 +29,7 @@ enum profile_field {
 
 struct writer {
 	FILE *out;
+	const struct gpumon_view *view;
 	struct gpumon_protobuf message;
 	struct gpumon_intern strings;
 	struct gpumon_intern mappings;
@@ -108,6 +109,17 @@ static uint64_t mapping(struct writer *writer, const char *module)
 	return number;
 }
 
+/* The first one is what was run, by the format: pprof calls the profile by it. */
+static void first_mapping(struct writer *writer)
+{
+	const struct gpumon_scan *scan = writer->view->scan;
+	const char *executable = scan && scan->process_count ? scan->processes[0].executable : NULL;
+	const char *slash = executable ? strrchr(executable, '/') : NULL;
+
+	if (executable)
+		mapping(writer, slash ? slash + 1 : executable);
+}
+
 /* "file:line" in two; the whole is the file where it has no line. */
 static unsigned long split_line(const char *text, char *file, size_t len)
 {
@@ -126,7 +138,26 @@ static unsigned long split_line(const char *text, char *file, size_t len)
 	return line;
 }
 
-static uint64_t function(struct writer *writer, const char *name, const char *file)
+/*
+ * The mangled name of a kernel, "" of others. It differs from the name, which tells pprof not to
+ * take template arguments out of it: kernels that have only these to tell them apart would be one.
+ */
+static const char *system_name(const struct writer *writer, const struct gpumon_node *node)
+{
+	const struct gpumon_view *view = writer->view;
+
+	for (unsigned int i = 0; node->kind == GPUMON_NODE_KERNEL && i < view->kernel_count; i++) {
+		const struct gpumon_kernel_row *row = &view->kernels[i];
+
+		if (row->mangled && !strcmp(row->name, node->name) &&
+		    strcmp(row->name, row->mangled) != 0)
+			return row->mangled;
+	}
+	return "";
+}
+
+static uint64_t function(struct writer *writer, const struct gpumon_node *node, const char *name,
+			 const char *file)
 {
 	struct gpumon_protobuf *message = &writer->message;
 	const char *const parts[] = { name, file };
@@ -141,7 +172,7 @@ static uint64_t function(struct writer *writer, const char *name, const char *fi
 	begin = gpumon_protobuf_begin(message, PROFILE_FUNCTION);
 	gpumon_protobuf_uint(message, 1, number);
 	gpumon_protobuf_uint(message, 2, string(writer, name));
-	gpumon_protobuf_uint(message, 3, string(writer, name));
+	gpumon_protobuf_uint(message, 3, string(writer, system_name(writer, node)));
 	gpumon_protobuf_uint(message, 4, string(writer, file));
 	gpumon_protobuf_end(message, begin);
 	return number;
@@ -166,8 +197,8 @@ static uint64_t location(struct writer *writer, const struct gpumon_node *node)
 		return number;
 	line = split_line(parts[2], file, sizeof(file));
 	/* Messages of their own: they cannot begin within that of the location. */
-	of_mapping = mapping(writer, parts[1]);
-	of_function = function(writer, name, file);
+	of_mapping = node->kind == GPUMON_NODE_PYTHON ? 0 : mapping(writer, parts[1]);
+	of_function = function(writer, node, name, file);
 	begin = gpumon_protobuf_begin(message, PROFILE_LOCATION);
 	gpumon_protobuf_uint(message, 1, number);
 	if (of_mapping)
@@ -221,7 +252,7 @@ static void sample(struct writer *writer, const struct gpumon_node *of,
 
 int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 {
-	struct writer writer = { .out = out };
+	struct writer writer = { .out = out, .view = view };
 	struct gpumon_protobuf *message = &writer.message;
 	struct gpumon_view_totals totals;
 
@@ -234,6 +265,7 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	value_type(&writer, "gpu_nanoseconds", "nanoseconds");
 	value_type(&writer, "count", "count");
 	value_type(&writer, "cpu_nanoseconds", "nanoseconds");
+	first_mapping(&writer);
 	for (const struct gpumon_node *node = view->root; node && !writer.failed;
 	     node = gpumon_tree_next(node, view->root)) {
 		if (node != view->root && (node->gpu_ns || node->count || node->cpu_ns))

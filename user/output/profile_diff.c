@@ -227,9 +227,9 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 			gone_ns = gpumon_add_saturated(gone_ns, node->before.ns);
 	}
 	snprintf(subtitle, sizeof(subtitle),
-		 "%s before, %s after, which is what widths are; %s before in paths that are gone",
-		 gpumon_text_ns(before, sizeof(before), before_ns),
+		 "%s after (widths), %s before, %s of it in paths that are gone",
 		 gpumon_text_ns(after, sizeof(after), after_ns),
+		 gpumon_text_ns(before, sizeof(before), before_ns),
 		 gpumon_text_ns(gone, sizeof(gone), gone_ns));
 	options.subtitle = subtitle;
 	if (gpumon_flame_layout(&flame))

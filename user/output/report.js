@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 (function () {
 	"use strict";
-	const shownRows = 40;
+	const shownRows = 15;
 
 	for (const svg of document.querySelectorAll("svg.gpumon-flame"))
 		gpumonFlame(svg);
@@ -52,7 +52,7 @@
 		fold();
 	}
 
-	// What the timeline says below the pointer.
+	// The timeline: what it says below the pointer, and a part of it where one was dragged over.
 	const tip = document.createElement("div");
 	tip.className = "tip";
 	document.body.appendChild(tip);
@@ -62,19 +62,97 @@
 			if (ns < below)
 				return (ns / by).toPrecision(4) + "\u00a0" + name;
 	}
-	for (const area of document.querySelectorAll(".area")) {
-		const bins = area.getAttribute("data-busy").split(" ").map(Number);
-		const bin = Number(area.closest(".timeline").getAttribute("data-bin"));
-		area.addEventListener("mousemove", function (event) {
-			const box = area.getBoundingClientRect();
-			const at = Math.floor((event.clientX - box.left) / box.width * bins.length);
-			const i = Math.max(0, Math.min(bins.length - 1, at));
-			const idle = event.target.tagName === "U" ? ", " + event.target.title : "";
-			tip.textContent = "at " + time(i * bin) + ": " + bins[i] + "% busy" + idle;
-			tip.style.display = "block";
-			tip.style.left = Math.min(event.clientX + 12, window.innerWidth - tip.offsetWidth - 4) + "px";
-			tip.style.top = event.clientY + 16 + "px";
+	function timeline(element) {
+		const bin = Number(element.getAttribute("data-bin"));
+		const areas = Array.from(element.querySelectorAll(".area"));
+		const rows = areas.map(function (area) { return area.getAttribute("data-busy").split(" ").map(Number); });
+		const count = rows[0].length, axis = element.querySelector(".axis div"), ticks = axis.innerHTML;
+		const marks = Array.from(element.querySelectorAll(".area u")).map(function (u) {
+			return { u: u, at: parseFloat(u.style.left) * count / 100, length: parseFloat(u.style.width) * count / 100 };
 		});
-		area.addEventListener("mouseleave", function () { tip.style.display = "none"; });
+		const reset = document.createElement("button");
+		let from = 0, to = count, began = null;
+
+		function drawAxis() {
+			const length = (to - from) * bin;
+			let tick = 1;
+			while (tick < length / 6)
+				tick *= tick * 2 >= length / 6 ? 2 : tick * 5 >= length / 6 ? 5 : 10;
+			axis.textContent = "";
+			for (let at = Math.ceil(from * bin / tick) * tick; at <= to * bin; at += tick) {
+				const mark = document.createElement("i");
+				mark.style.left = (100 * (at - from * bin) / length).toFixed(3) + "%";
+				mark.textContent = at ? time(at) : "0";
+				axis.appendChild(mark);
+			}
+		}
+		function show(first, behind) {
+			from = first;
+			to = behind;
+			for (const area of areas)
+				area.querySelector("svg").setAttribute("viewBox", from + " 0 " + (to - from) + " 100");
+			for (const mark of marks) {
+				const start = Math.max(mark.at, from), end = Math.min(mark.at + mark.length, to);
+				mark.u.hidden = end <= start;
+				mark.u.style.left = (100 * (start - from) / (to - from)).toFixed(3) + "%";
+				mark.u.style.width = (100 * (end - start) / (to - from)).toFixed(3) + "%";
+			}
+			reset.hidden = from === 0 && to === count;
+			if (reset.hidden)
+				axis.innerHTML = ticks;
+			else
+				drawAxis();
+		}
+		function binAt(area, x) {
+			const box = area.getBoundingClientRect();
+			return Math.max(from, Math.min(to - 1, from + Math.floor((x - box.left) / box.width * (to - from))));
+		}
+		reset.className = "more";
+		reset.textContent = "Show all of it";
+		reset.hidden = true;
+		reset.addEventListener("click", function () { show(0, count); });
+		element.after(reset);
+		const what = element.parentNode.querySelector("small");
+		if (what)
+			what.textContent += "; drag to zoom";
+		areas.forEach(function (area, row) {
+			const chosen = document.createElement("s");
+			chosen.hidden = true;
+			area.appendChild(chosen);
+			function choose(x) {
+				const i = binAt(area, x), low = Math.min(i, began), high = Math.max(i, began) + 1;
+				chosen.style.left = 100 * (low - from) / (to - from) + "%";
+				chosen.style.width = 100 * (high - low) / (to - from) + "%";
+				chosen.hidden = high - low < 2;
+				return [low, high];
+			}
+			area.addEventListener("pointerdown", function (event) {
+				began = binAt(area, event.clientX);
+				if (event.isTrusted)
+					area.setPointerCapture(event.pointerId);
+				event.preventDefault();
+			});
+			area.addEventListener("pointerup", function (event) {
+				const part = began === null ? [0, 0] : choose(event.clientX);
+				began = null;
+				chosen.hidden = true;
+				if (part[1] - part[0] > 1)
+					show(part[0], part[1]);
+			});
+			area.addEventListener("dblclick", function () { show(0, count); });
+			area.addEventListener("mousemove", function (event) {
+				const i = binAt(area, event.clientX);
+				const idle = event.target.tagName === "U" ? ", " + event.target.title : "";
+				if (began !== null)
+					choose(event.clientX);
+				tip.textContent = "at " + time(i * bin) + ": " + rows[row][i] + "% busy" + idle;
+				tip.style.display = "block";
+				tip.style.left = Math.min(event.clientX + 12, window.innerWidth - tip.offsetWidth - 4) + "px";
+				tip.style.top = event.clientY + 16 + "px";
+			});
+			area.addEventListener("mouseleave", function () { tip.style.display = "none"; });
+		});
 	}
+	for (const element of document.querySelectorAll(".timeline"))
+		timeline(element);
 })();

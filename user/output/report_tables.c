@@ -95,7 +95,7 @@ void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 
 		fprintf(out, "<tr class=\"kind-%s\">", letters[row->kind % GPUMON_WORK_KINDS]);
 		put_ns(out, row->gpu_ns);
-		put_share(out, row->gpu_ns, totals.gpu_ns);
+		put_share(out, row->gpu_ns, totals.work_ns);
 		put_count(out, row->count);
 		if (row->count)
 			put_ns(out, row->gpu_ns / row->count);
@@ -207,7 +207,7 @@ void gpumon_report_ranges(FILE *out, const struct gpumon_view *view)
 
 		fputs("<tr>", out);
 		put_ns(out, row->gpu_ns);
-		put_share(out, row->gpu_ns, totals.gpu_ns);
+		put_share(out, row->gpu_ns, totals.work_ns);
 		put_count(out, row->works);
 		put_count(out, row->count);
 		put_ns(out, row->cpu_ns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "grid.h"
@@ -84,6 +85,11 @@ static void about(const struct summary *summary)
 			 gpumon_format_ns(gpu, sizeof(gpu),
 					  gpumon_value_of(summary->totals.gpu_ns)),
 			 gpumon_text_count(count, sizeof(count), summary->totals.count));
+	else if (summary->totals.cpu_ns)
+		snprintf(text + at, sizeof(text) - at, " · %s in the calls of %s launches",
+			 gpumon_format_ns(gpu, sizeof(gpu),
+					  gpumon_value_of(summary->totals.cpu_ns)),
+			 gpumon_text_count(count, sizeof(count), summary->totals.count));
 	line(summary, 0, "", text);
 	if (scan && !scan->ended)
 		line(summary, 0, gpumon_term_yellow(summary->term),
@@ -123,7 +129,7 @@ static int kernels(const struct summary *summary)
 		const struct gpumon_kernel_row *row = &view->kernels[i];
 
 		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
-		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.gpu_ns);
+		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.work_ns);
 		gpumon_grid_count(grid, row->count);
 		gpumon_grid_ns(grid, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
 						  (struct gpumon_value){ 0 });
@@ -146,10 +152,13 @@ static int paths(const struct summary *summary)
 		       weight == GPUMON_WEIGHT_CPU_NS ? summary->totals.cpu_ns :
 							summary->totals.count;
 	unsigned int columns = summary->term->columns, n;
+	unsigned int heavy = 0;
 	struct gpumon_grid *grid;
+	int ret;
 
 	n = gpumon_paths_top(summary->view->root, weight, top, summary->rows);
-	if (!n)
+	/* Where there are no callers (--gpu-only) this would be the table by kernel again. */
+	if (!n || !gpumon_paths_any(top, n))
 		return 0;
 	head(summary, "Call paths",
 	     weight == GPUMON_WEIGHT_GPU_NS ? "by GPU time, outermost caller first" :
@@ -165,19 +174,24 @@ static int paths(const struct summary *summary)
 	gpumon_grid_column(grid, weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t value = gpumon_tree_weight(top[i], weight);
-		char text[2048];
+		char *text;
 
 		if (weight != GPUMON_WEIGHT_COUNT)
 			gpumon_grid_ns(grid, gpumon_value_of(value));
 		gpumon_grid_percent(grid, value, all);
 		gpumon_grid_count(grid, top[i]->count);
 		gpumon_grid_cell(grid, top[i]->name);
-		gpumon_path_text(text, sizeof(text), top[i],
-				 columns ? (columns > 26 ? columns - 6 : 20) : 0);
-		if (*text)
+		text = gpumon_path_text(top[i], columns ? (columns > 26 ? columns - 6 : 20) : 0);
+		if (!text || *text)
 			gpumon_grid_below(grid, text);
+		free(text);
 	}
-	return gpumon_grid_print(grid, summary->out);
+	ret = gpumon_grid_print(grid, summary->out);
+	for (const struct gpumon_node *node = summary->view->root; node;
+	     node = gpumon_tree_next(node, summary->view->root))
+		heavy += gpumon_tree_weight(node, weight) != 0;
+	more(summary, n, heavy);
+	return ret;
 }
 
 static int devices(const struct summary *summary)
@@ -325,7 +339,7 @@ static int ranges(const struct summary *summary)
 		char name[512];
 
 		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
-		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.gpu_ns);
+		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.work_ns);
 		gpumon_grid_count(grid, row->works);
 		gpumon_grid_count(grid, row->count);
 		gpumon_grid_ns(grid, gpumon_value_of(row->cpu_ns));

@@ -5,6 +5,15 @@
 #include "output_text.h"
 #include "tree.h"
 
+bool gpumon_tree_unnamed(const struct gpumon_node *node)
+{
+	size_t length = node->module ? strlen(node->module) : 0;
+
+	return node->kind == GPUMON_NODE_FUNCTION && length &&
+	       !strncmp(node->name, node->module, length) &&
+	       !strncmp(node->name + length, "+0x", 3);
+}
+
 const char *gpumon_node_kind_name(enum gpumon_node_kind kind)
 {
 	static const char *const names[GPUMON_NODE_KINDS] = {

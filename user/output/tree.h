@@ -37,6 +37,8 @@ static inline bool gpumon_tree_is_work(const struct gpumon_node *node)
 	       node->kind == GPUMON_NODE_SET;
 }
 
+/* "libfoo.so+0x123": all that is known of the function is its place. */
+bool gpumon_tree_unnamed(const struct gpumon_node *node);
 /* "kernel", "python": the word for it in JSON and pictures. */
 const char *gpumon_node_kind_name(enum gpumon_node_kind kind);
 /* "gpu_ns" and so on. */

@@ -36,9 +36,11 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 		totals->cpu_ns = gpumon_add_saturated(totals->cpu_ns, node->cpu_ns);
 		totals->count = gpumon_add_saturated(totals->count, node->count);
 	}
+	for (unsigned int i = 0; i < view->kernel_count; i++)
+		totals->work_ns = gpumon_add_saturated(totals->work_ns, view->kernels[i].gpu_ns);
 	/* Nodes count launches, too, that had no work of their own. */
 	gpumon_missing_of(view, &missing);
-	if (missing.work)
+	if (missing.work && totals->gpu_ns)
 		totals->count = missing.work;
 	totals->wall_ns = view->last_ns > view->first_ns ? view->last_ns - view->first_ns : 0;
 }
@@ -75,23 +77,30 @@ uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process)
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view)
 {
 	char wall[GPUMON_TEXT_NUMBER], gpu[GPUMON_TEXT_NUMBER], count[GPUMON_TEXT_NUMBER];
-	char command[160] = "";
+	char command[160] = "", work[2 * GPUMON_TEXT_NUMBER + 64];
 	const char *host = view->scan && view->scan->host ? view->scan->host : "";
 	struct gpumon_view_totals totals;
 
 	gpumon_view_totals(view, &totals);
+	/* Of the processor's side alone, or of a program that ended before CUPTI told of anything. */
+	if (!totals.gpu_ns && totals.cpu_ns)
+		snprintf(work, sizeof(work), "%s launches, %s in their calls",
+			 gpumon_text_count(count, sizeof(count), totals.count),
+			 gpumon_text_ns(gpu, sizeof(gpu), totals.cpu_ns));
+	else
+		snprintf(work, sizeof(work), "%s of GPU time in %s pieces of work",
+			 gpumon_text_ns(gpu, sizeof(gpu), totals.gpu_ns),
+			 gpumon_text_count(count, sizeof(count), totals.count));
 	gpumon_text_cut(command, sizeof(command), gpumon_view_command(view), 60);
-	snprintf(buf, len, "%s%s%s%s%s recorded · %s of GPU time in %s pieces of work", command,
-		 *command ? " · " : "", host, *host ? " · " : "",
-		 gpumon_text_ns(wall, sizeof(wall), totals.wall_ns),
-		 gpumon_text_ns(gpu, sizeof(gpu), totals.gpu_ns),
-		 gpumon_text_count(count, sizeof(count), totals.count));
+	snprintf(buf, len, "%s%s%s%s%s recorded · %s", command, *command ? " · " : "", host,
+		 *host ? " · " : "", gpumon_text_ns(wall, sizeof(wall), totals.wall_ns), work);
 	return buf;
 }
 
 int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 				  enum gpumon_weight weight, bool icicle)
 {
+	struct gpumon_view_totals totals;
 	struct gpumon_missing missing;
 	char subtitle[512], losses[512] = "";
 	struct gpumon_flamegraph_options options = {
@@ -102,6 +111,10 @@ int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 	};
 	size_t at;
 
+	/* Where nothing of the GPU is known the launches are what there is. */
+	gpumon_view_totals(view, &totals);
+	if (weight == GPUMON_WEIGHT_GPU_NS && !totals.gpu_ns && totals.cpu_ns)
+		options.weight = GPUMON_WEIGHT_CPU_NS;
 	gpumon_missing_of(view, &missing);
 	at = (size_t)snprintf(losses, sizeof(losses), "Missing: ");
 	if (!*gpumon_missing_line(losses + at, sizeof(losses) - at, &missing))

@@ -66,11 +66,10 @@ static int connect_to(struct search *search, const struct sockaddr_un *address, 
 		search->error = errno;
 		return -1;
 	}
-	if (connect(fd, (const struct sockaddr *)address, length)) {
+	if (connect(fd, (const struct sockaddr *)address, length))
 		search->error = errno;
-	} else if (is_process(fd, search->pid)) {
+	else if (is_process(fd, search->pid))
 		return fd;
-	}
 	close(fd);
 	return -1;
 }

@@ -24,7 +24,7 @@ static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGU
  */
 static const struct {
 	int number;
-	void (*handler)(int);
+	void (*handler)(int number);
 } changed[GPUMON_LAUNCH_ACTIONS] = {
 	{ SIGCHLD, SIG_DFL },
 	{ SIGPIPE, SIG_IGN },
@@ -41,7 +41,7 @@ static int check_library(const char *path, struct gpumon_error *err)
 	if (!S_ISREG(status.st_mode))
 		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -EINVAL, "unsupported",
 					"the injection library %s is no file", path);
-	if (status.st_mode & S_IWOTH)
+	if (status.st_mode & 0002)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
 			"the injection library %s can be written by everybody, it is not loaded: chmod o-w it",

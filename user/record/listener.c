@@ -53,7 +53,7 @@ static void sweep(const char *parent)
 		char path[sizeof(folder) + sizeof(SOCKET_NAME)];
 		struct stat status;
 
-		if (strncmp(entry->d_name, TEMPLATE + 1, strlen("gpumon-")) != 0 ||
+		if (strncmp(entry->d_name, &TEMPLATE[1], strlen("gpumon-")) != 0 ||
 		    strlen(entry->d_name) != strlen(TEMPLATE) - 1)
 			continue;
 		if (snprintf(folder, sizeof(folder), "%s/%.13s", parent, entry->d_name) >=

@@ -212,6 +212,9 @@ int gpumon_record_option(struct gpumon_context *context, struct gpumon_session_o
 	case 'd':
 		return gpumon_argument_duration(context, "--duration", optarg,
 						&options->duration_ns);
+	case GPUMON_RECORD_OPTION_NO_NAMES:
+		options->no_names = true;
+		return 0;
 	case GPUMON_RECORD_OPTION_NO_DRIVER:
 		options->recorder.driver = false;
 		return 0;

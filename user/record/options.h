@@ -18,6 +18,7 @@ enum gpumon_record_option {
 	GPUMON_RECORD_OPTION_NO_STACKS,
 	GPUMON_RECORD_OPTION_NO_PYTHON,
 	GPUMON_RECORD_OPTION_NO_DRIVER,
+	GPUMON_RECORD_OPTION_NO_NAMES,
 	GPUMON_RECORD_OPTION_WINDOW,
 	GPUMON_RECORD_OPTION_BUFFER,
 	GPUMON_RECORD_OPTION_CUPTI_BUFFER,
@@ -39,6 +40,7 @@ enum gpumon_record_option {
 		{ "no-stacks", no_argument, NULL, GPUMON_RECORD_OPTION_NO_STACKS },             \
 		{ "no-python", no_argument, NULL, GPUMON_RECORD_OPTION_NO_PYTHON },             \
 		{ "no-driver", no_argument, NULL, GPUMON_RECORD_OPTION_NO_DRIVER },             \
+		{ "no-names", no_argument, NULL, GPUMON_RECORD_OPTION_NO_NAMES },               \
 		{ "window", required_argument, NULL, GPUMON_RECORD_OPTION_WINDOW },             \
 		{ "buffer", required_argument, NULL, GPUMON_RECORD_OPTION_BUFFER },             \
 		{ "cupti-buffer", required_argument, NULL, GPUMON_RECORD_OPTION_CUPTI_BUFFER }, \
@@ -64,6 +66,7 @@ enum gpumon_record_option {
 	"      --no-stacks        no call paths\n"                                                 \
 	"      --no-python        no Python functions in them\n"                                   \
 	"      --no-driver        no events of the gpumon module\n"                                \
+	"      --no-names         no names of functions: who reads it looks them up\n"             \
 	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                       \
 	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                     \
 	"      --cupti-buffer SIZE  CUPTI's memory in each process at most, 1M to 16G\n"           \

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../correlate/kept.h"
 #include "../format.h"
 #include "dormant.h"
 #include "launch.h"
@@ -60,7 +61,7 @@ static bool is_ours(const char *name)
 		return true;
 	if (!strncmp(name, "perf-", 5) && ends(name, ".map"))
 		return true;
-	return ends(name, GPUMON_CAPTURE_SUFFIX);
+	return ends(name, GPUMON_CAPTURE_SUFFIX) || ends(name, GPUMON_KEPT_SUFFIX);
 }
 
 static void remove_files(const char *directory)
@@ -160,7 +161,7 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 static int start_program(struct session *session, struct gpumon_error *err)
 {
 	char library[PATH_MAX], cuda[PATH_MAX + 32], nvtx[PATH_MAX + 32], socket[256];
-	const char *environment[] = { cuda, nvtx, socket, NULL };
+	const char *const environment[] = { cuda, nvtx, socket, NULL };
 	const char *before = getenv("CUDA_INJECTION64_PATH");
 	char text[512];
 
@@ -377,6 +378,15 @@ static int exit_status(const struct session *session)
 	return GPUMON_EXIT_OK;
 }
 
+/* While the files are still those that were mapped. */
+static void keep_names(const struct session *session)
+{
+	struct gpumon_error err;
+
+	if (gpumon_keep_names(session->result->directory, &err) && !session->trouble.code)
+		fprintf(session->context->err, "gpumon-user: %s\n", err.message);
+}
+
 static int begin(struct session *session, struct gpumon_error *err)
 {
 	if (create(session, err))
@@ -422,6 +432,8 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		tell(&session);
 	if (gpumon_capture_close(session.writer) && !ret && !session.trouble.code)
 		fprintf(context->err, "gpumon-user: %s\n", gpumon_capture_error()->message);
+	else if (!ret && !options->no_names)
+		keep_names(&session);
 	if (ret && result->directory[0]) {
 		remove_files(result->directory);
 		if (session.made)

@@ -43,6 +43,7 @@ struct gpumon_session_live {
  * @duration_ns: recording ends after that time, the program does not; 0: no end
  * @quiet: nothing is told at the end
  * @brief: only what went wrong is
+ * @no_names: names of functions are not kept in the capture
  * @live: may be empty
  */
 struct gpumon_session_options {
@@ -54,6 +55,7 @@ struct gpumon_session_options {
 	uint64_t duration_ns;
 	bool quiet;
 	bool brief;
+	bool no_names;
 	struct gpumon_session_live live;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "output_file.h"
 #include "show.h"
@@ -37,6 +38,12 @@ bool gpumon_show_option(struct gpumon_show *show, int option)
 	case GPUMON_SHOW_OPTION_NO_INLINE:
 		show->profile.no_inline = true;
 		return true;
+	case GPUMON_SHOW_OPTION_INTERPRETER:
+		show->profile.interpreter = true;
+		return true;
+	case GPUMON_SHOW_OPTION_SYMBOL_ROOT:
+		show->profile.symbol_root = optarg;
+		return true;
 	default:
 		return false;
 	}
@@ -45,6 +52,8 @@ bool gpumon_show_option(struct gpumon_show *show, int option)
 int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *show, int argc,
 			 char **argv)
 {
+	struct stat status;
+
 	if (optind >= argc) {
 		gpumon_usage(context, "no capture given: the directory that \"record\" made");
 		return -1;
@@ -61,6 +70,12 @@ int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *sho
 	}
 	if (show->output && !*show->output) {
 		gpumon_usage(context, "--output: the name is empty");
+		return -1;
+	}
+	if (show->profile.symbol_root &&
+	    (stat(show->profile.symbol_root, &status) || !S_ISDIR(status.st_mode))) {
+		gpumon_usage(context, "--symbol-root: %s is no directory",
+			     show->profile.symbol_root);
 		return -1;
 	}
 	if (show->profile.cpu_only && show->profile.gpu_only) {

@@ -34,6 +34,8 @@ enum gpumon_show_option {
 	GPUMON_SHOW_OPTION_THREADS,
 	GPUMON_SHOW_OPTION_PROCESSES,
 	GPUMON_SHOW_OPTION_NO_INLINE,
+	GPUMON_SHOW_OPTION_INTERPRETER,
+	GPUMON_SHOW_OPTION_SYMBOL_ROOT,
 	GPUMON_SHOW_OPTION_NEXT, /* first value of a command's own */
 };
 
@@ -43,16 +45,18 @@ enum gpumon_show_option {
 	{                                                            \
 		"force", no_argument, NULL, GPUMON_SHOW_OPTION_FORCE \
 	}
-#define GPUMON_SHOW_TREE_OPTIONS                                                  \
-	{ "cpu-only", no_argument, NULL, GPUMON_SHOW_OPTION_CPU_ONLY },           \
-		{ "gpu-only", no_argument, NULL, GPUMON_SHOW_OPTION_GPU_ONLY },   \
-		{ "devices", no_argument, NULL, GPUMON_SHOW_OPTION_DEVICES },     \
-		{ "streams", no_argument, NULL, GPUMON_SHOW_OPTION_STREAMS },     \
-		{ "graphs", no_argument, NULL, GPUMON_SHOW_OPTION_GRAPHS },       \
-		{ "threads", no_argument, NULL, GPUMON_SHOW_OPTION_THREADS },     \
-		{ "processes", no_argument, NULL, GPUMON_SHOW_OPTION_PROCESSES }, \
-	{                                                                         \
-		"no-inline", no_argument, NULL, GPUMON_SHOW_OPTION_NO_INLINE      \
+#define GPUMON_SHOW_TREE_OPTIONS                                                       \
+	{ "cpu-only", no_argument, NULL, GPUMON_SHOW_OPTION_CPU_ONLY },                \
+		{ "gpu-only", no_argument, NULL, GPUMON_SHOW_OPTION_GPU_ONLY },        \
+		{ "devices", no_argument, NULL, GPUMON_SHOW_OPTION_DEVICES },          \
+		{ "streams", no_argument, NULL, GPUMON_SHOW_OPTION_STREAMS },          \
+		{ "graphs", no_argument, NULL, GPUMON_SHOW_OPTION_GRAPHS },            \
+		{ "threads", no_argument, NULL, GPUMON_SHOW_OPTION_THREADS },          \
+		{ "processes", no_argument, NULL, GPUMON_SHOW_OPTION_PROCESSES },      \
+		{ "no-inline", no_argument, NULL, GPUMON_SHOW_OPTION_NO_INLINE },      \
+		{ "interpreter", no_argument, NULL, GPUMON_SHOW_OPTION_INTERPRETER },  \
+	{                                                                              \
+		"symbol-root", required_argument, NULL, GPUMON_SHOW_OPTION_SYMBOL_ROOT \
 	}
 
 #define GPUMON_SHOW_OUTPUT_HELP                                            \
@@ -66,7 +70,9 @@ enum gpumon_show_option {
 	"      --graphs           for each graph\n"                                            \
 	"      --threads          for each thread\n"                                           \
 	"      --processes        for each process; there anyway where there are several\n"    \
-	"      --no-inline        no inlined functions\n"
+	"      --no-inline        no inlined functions\n"                                      \
+	"      --interpreter      also functions of the interpreter between those of Python\n" \
+	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n"
 
 /**
  * gpumon_show_option - one of the options above

@@ -117,18 +117,17 @@ static int append(struct gpumon_target *target, const void *record, size_t size)
 
 static void append_string(struct gpumon_target *target, uint32_t id, const char *text)
 {
+	_Alignas(uint64_t) char room[sizeof(struct gpumon_record_string) + 4096 + 8] = { 0 };
+	struct gpumon_record_string *record = (void *)room;
 	size_t length = strnlen(text, 4096), size;
-	struct {
-		struct gpumon_record_string record;
-		char text[4096 + 8];
-	} string = { .record = { .head = { .type = GPUMON_RECORD_STRING } } };
 
-	size = (sizeof(string.record) + length + 7) & ~(size_t)7;
-	string.record.head.size = (uint32_t)size;
-	string.record.id = id;
-	string.record.length = (uint32_t)length;
-	memcpy(string.text, text, length);
-	(void)append(target, &string, size);
+	size = (sizeof(*record) + length + 7) & ~(size_t)7;
+	record->head.type = GPUMON_RECORD_STRING;
+	record->head.size = (uint32_t)size;
+	record->id = id;
+	record->length = (uint32_t)length;
+	memcpy(record->text, text, length);
+	(void)append(target, record, size);
 }
 
 static const char *host_name(char *buffer, size_t room)

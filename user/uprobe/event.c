@@ -250,29 +250,28 @@ static void cut_off(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack)
 
 static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack)
 {
-	struct {
-		struct gpumon_record_stack record;
-		uint64_t frames[UPROBE_DEPTH + 1];
-	} whole = { 0 };
+	_Alignas(uint64_t) char room[sizeof(struct gpumon_record_stack) +
+				     (UPROBE_DEPTH + 1) * sizeof(uint64_t)] = { 0 };
+	struct gpumon_record_stack *record = (void *)room;
 	uint32_t size, id;
 	bool is_new;
 
 	cut_off(uprobes, stack);
-	memcpy(whole.frames, stack->frames, stack->count * sizeof(uint64_t));
+	memcpy(record->frames, stack->frames, stack->count * sizeof(uint64_t));
 	/* Whether it is whole is part of what it is. */
-	whole.frames[stack->count] = stack->flags & UPROBE_TRUNCATED;
+	record->frames[stack->count] = stack->flags & UPROBE_TRUNCATED;
 	size = stack->count * (uint32_t)sizeof(uint64_t);
-	id = gpumon_uprobe_intern(&uprobes->stacks, whole.frames, size + (uint32_t)sizeof(uint64_t),
-				  &is_new);
+	id = gpumon_uprobe_intern(&uprobes->stacks, record->frames,
+				  size + (uint32_t)sizeof(uint64_t), &is_new);
 	if (!id)
 		uprobes->failed = true;
 	remember(uprobes, stack->id, stack->flags & UPROBE_ONCE, id);
 	if (!is_new)
 		return;
-	whole.record.head.flags = stack->flags & UPROBE_TRUNCATED ? GPUMON_STACK_TRUNCATED : 0;
-	whole.record.id = id;
-	whole.record.count = stack->count;
-	give(uprobes, 0, GPUMON_RECORD_STACK, &whole, sizeof(whole.record) + size);
+	record->head.flags = stack->flags & UPROBE_TRUNCATED ? GPUMON_STACK_TRUNCATED : 0;
+	record->id = id;
+	record->count = stack->count;
+	give(uprobes, 0, GPUMON_RECORD_STACK, record, sizeof(*record) + size);
 }
 
 /* Each once: an entry that is replaced could be read as another one's. */

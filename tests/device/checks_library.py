@@ -1,141 +1,61 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""The injection library on a real NVIDIA GPU: is what it records right, and what does it cost.
-
-    tests/inject/gpu/run [check|cost]...
-
-Builds everything (nvcc, CUDA= or /usr/local/cuda), runs a program with a known
-account in every way, compares, and measures a launch against CUPTI alone.
-Everything is written into $OUT (./gpu-out): summary.txt, the captures, figures.
-Each step goes on after the failure of another; at most about five minutes.
-"""
+"""The injection library on a real GPU, record by record: tests/inject's recorder is at the other end."""
 import collections
-import concurrent.futures
 import json
 import os
 import re
-import statistics
 import subprocess
 import sys
 import time
-import traceback
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
+import programs
+from programs import LIBRARY, SCRATCH, environment
+from steps import check, note, say
+
+sys.path.insert(0, os.path.join(programs.TOP, "tests", "inject"))
 import recorder as rec  # noqa: E402
-
-CUDA = os.environ.get("CUDA", "/usr/local/cuda")
-OUT = os.path.abspath(os.environ.get("OUT", "gpu-out"))
-BUILD = os.path.join(OUT, "build")
-ROUNDS = int(os.environ.get("GPU_ROUNDS", "10"))
-BENCH_SECONDS = int(os.environ.get("GPU_BENCH_SECONDS", "150"))
-LAUNCHES = int(os.environ.get("GPU_LAUNCHES", "100000"))
-LIBRARY = os.path.join(BUILD, "libgpumon-inject.so")
-KNOWN = os.path.join(BUILD, "known")
 
 # Which function launches kernel<N>.
 PLACES = {0: "place<0>", 1: "place<1>", 2: "place<2>", 3: "place_driver", 4: "place_ex",
           5: "place_cooperative", 7: "place<7>", 8: "capture_all", 9: "add_node", 10: "place<10>"}
 
-summary = []
-passed = failed = 0
-
-
-def say(text):
-    summary.append(text)
-    print(text, flush=True)
-    with open(os.path.join(OUT, "summary.txt"), "w", encoding="utf-8") as file:
-        file.write("\n".join(summary) + "\n")
-
-
-def check(is_true, text, detail=""):
-    global passed, failed
-    if is_true:
-        passed += 1
-    else:
-        failed += 1
-    say(f"{'ok' if is_true else 'not ok'} {text}" + (f" ({detail})" if detail != "" else ""))
-    return is_true
-
-
-def environment(**more):
-    base = {k: v for k, v in os.environ.items() if not k.startswith(("GPUMON_", "BARE_"))}
-    paths = [f"{CUDA}/lib64", f"{CUDA}/extras/CUPTI/lib64", base.get("LD_LIBRARY_PATH", "")]
-    base["LD_LIBRARY_PATH"] = ":".join(p for p in paths if p)
-    base.update({k: str(v) for k, v in more.items() if v is not None})
-    return base
-
-
-def build_one(command):
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode and "-arch=native" in command:
-        command[command.index("-arch=native")] = "-arch=sm_90"
-        result = subprocess.run(command, capture_output=True, text=True)
-    return result
-
-
-def build():
-    os.makedirs(BUILD, exist_ok=True)
-    nvcc = next((c for c in (f"{CUDA}/bin/nvcc", "nvcc")
-                 if subprocess.run(["sh", "-c", f"command -v {c}"], capture_output=True).stdout),
-                None)
-    common = ["-O2", "-g", "-std=c++17", "-arch=native", f"{HERE}/known.cu", "-ldl"]
-    commands = {
-        "library": ["make", "-C", f"{HERE}/../../../inject", f"OBJ={BUILD}/inject",
-                    f"LIBRARY={LIBRARY}", f"CUDA={CUDA}"],
-        "bare CUPTI": ["cc", "-O2", "-g", "-fPIC", "-shared", f"-I{CUDA}/include",
-                       f"-I{CUDA}/extras/CUPTI/include", "-o", f"{BUILD}/bare.so",
-                       f"{HERE}/bare_cupti.c", "-ldl", "-lpthread"],
-        "program": [nvcc or "nvcc", "-cudart", "shared", "-o", KNOWN, *common],
-        "static program": [nvcc or "nvcc", "-cudart", "static", "-o", f"{KNOWN}-static", *common],
-    }
-    # All at once: nvcc takes its time.
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        results = dict(zip(commands, pool.map(build_one, commands.values())))
-    for name, result in results.items():
-        if not check(result.returncode == 0, f"build: {name}"):
-            say((result.stdout + result.stderr)[-1500:])
-
 
 class Run:
     """The program under the library, recorded."""
 
-    def __init__(self, mode, *arguments, program=None, keep=False, more=None, timeout=60,
-                 **settings):
-        path = os.path.join(OUT, "socket")
+    def __init__(self, mode, *arguments, program=None, timeout=60, **settings):
+        path = os.path.join(SCRATCH, "socket")
         if os.path.exists(path):
             os.unlink(path)
-        program = program or KNOWN
+        program = program or programs.program("known")
         self.mode = mode
-        self.account_path = os.path.join(OUT, "account")
+        self.account_path = os.path.join(SCRATCH, "account")
         self.recorder = rec.Recorder(path, blocks=4096, interval=0.02,
                                      **{"flush_ms": 500, "mib": 64, **settings})
         begin = time.monotonic()
         self.result = subprocess.run(
             [program, mode, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
             env=environment(CUDA_INJECTION64_PATH=LIBRARY, GPUMON_SOCKET=path,
-                            KNOWN_ACCOUNT=self.account_path, NVTX_INJECTION64_PATH=LIBRARY,
-                            **(more or {})))
+                            KNOWN_ACCOUNT=self.account_path, NVTX_INJECTION64_PATH=LIBRARY))
         self.seconds = time.monotonic() - begin
         self.recorder.wait()
         self.recorder.close()
         self.targets = self.recorder.targets
-        if keep:
-            rec.write_capture(os.path.join(OUT, "captures", mode + ("-static" if "static" in program
-                                                                    else "")),
-                              self.targets, f"known {mode}")
 
     def account(self, target):
         path = f"{self.account_path}.{target.pid}"
         if not os.path.exists(path):
             return None
         with open(path, encoding="utf-8") as file:
-            return {k: int(v) for k, v in (line.split() for line in file)}
+            account = json.load(file)
+        account["kernels"] = {int(k): v["count"] for k, v in account["kernels"].items()}
+        return account
 
 
 def places_of(program):
     """Ranges of addresses of the functions that launch, by their name."""
-    text = subprocess.run(["nm", "-SC", program], capture_output=True, text=True).stdout
+    with open(program + ".nm", encoding="utf-8") as file:
+        text = file.read()
     ranges = {}
     for line in text.splitlines():
         match = re.match(r"([0-9a-f]+) ([0-9a-f]+) [tTwW] (?:void )?([\w<>]+)\(", line)
@@ -190,12 +110,12 @@ def check_stacks(label, records, program):
           dict(wrong) if wrong else "")
     depths = [len(f) for f in records["stacks"].values()]
     if depths:
-        say(f"#   {len(depths)} different stacks of {min(depths)} to {max(depths)} frames, "
+        note(f"{len(depths)} different stacks of {min(depths)} to {max(depths)} frames, "
             f"{len(records['truncated'])} cut")
 
 
 def check_run(label, run, program=None, status=0):
-    program = program or KNOWN
+    program = program or programs.program("known")
     check(run.result.returncode == status, f"{label}: the program ends as it should",
           run.result.stderr[-300:] if run.result.returncode != status else f"{run.seconds:.1f} s")
     check(run.result.stderr == "", f"{label}: nothing printed into it", run.result.stderr[-300:])
@@ -212,9 +132,9 @@ def check_run(label, run, program=None, status=0):
             if kernel.flags & rec.INTERNAL:
                 internal += 1
             kernels[number_of(records["strings"].get(kernel.name, ""))] += 1
-        for note in records["note"]:
-            say(f"#   note: {records['strings'].get(note.text)}")
-        wanted = {int(k[6:]): v for k, v in account.items() if k.startswith("kernel")}
+        for record in records["note"]:
+            note(f"note: {records['strings'].get(record.text)}")
+        wanted = account["kernels"]
         check(dict(kernels) == wanted, f"{label}: kernels {sum(wanted.values())}",
               "" if dict(kernels) == wanted else f"{dict(kernels)} should be {wanted}")
         by_name = collections.Counter(records["strings"].get(r.function) for r in records["launch"]
@@ -237,58 +157,49 @@ def check_run(label, run, program=None, status=0):
                  if r.correlation in launches and r.start_ns < launches[r.correlation].start_ns]
         backwards = sum(k.end_ns < k.start_ns for k in records["kernel"] if k.end_ns)
         check(not backwards, f"{label}: no kernel ends before it starts", backwards or "")
-        say(f"#   {len(early)} kernels before their launch began"
+        note(f"{len(early)} kernels before their launch began"
             + (f", by {-min(early)} ns at most" if early else "")
             + f"; {internal} launched by CUDA itself; {totals['device_bytes'] >> 20} MiB of the GPU "
             f"for CUPTI; functions {dict(by_name)}")
 
 
-def step_machine():
-    for command in (["nvidia-smi", "-L"], ["nvidia-smi", "--query-gpu=driver_version,name",
-                                           "--format=csv,noheader"], ["uname", "-sr"]):
-        try:
-            result = subprocess.run(command, capture_output=True, text=True)
-            say("# " + " ".join(result.stdout.split()))
-        except OSError as error:
-            say(f"# {command[0]}: {error}")
-
-
 def step_mixed():
-    for program in (KNOWN, KNOWN + "-static"):
-        label = "static cudart" if "static" in program else "all kinds"
-        run = Run("mixed", 300, program=program, keep=True)
+    for name in ("known", "known-static"):
+        program = programs.program(name)
+        label = "static cudart" if "static" in name else "all kinds"
+        run = Run("mixed", 300, program=program)
         check_run(label, run, program)
         for target in run.targets:
             process = target.records()["process"][0]
-            say(f"#   CUPTI {process.cupti_version}, driver {process.driver_version}, runtime "
+            note(f"CUPTI {process.cupti_version}, driver {process.driver_version}, runtime "
                 f"{process.runtime_version}")
             for device in target.records()["device"]:
-                say(f"#   device {device.id}: {target.records()['strings'].get(device.name)}, "
+                note(f"device {device.id}: {target.records()['strings'].get(device.name)}, "
                     f"GPU-{device.uuid.hex()}, {device.multiprocessors} SMs, pci {device.pci:#x}")
 
 
 def step_threads():
-    check_run("four threads", Run("threads", 5000, 4, keep=True))
+    check_run("four threads", Run("threads", 5000, 4))
     check_run("16 threads", Run("threads", 2000, 16))
 
 
 def step_graph():
-    run = Run("graph", 200, keep=True)
+    run = Run("graph", 200)
     check_run("graphs", run)
     records = run.targets[0].records()
     made = [n for n in records["graph_node"] if not n.original]
-    say(f"#   nodes: {len(made)} made, {sum(bool(n.stack) for n in made)} with a stack, "
+    note(f"nodes: {len(made)} made, {sum(bool(n.stack) for n in made)} with a stack, "
         f"{len(records['graph_node']) - len(made)} clones")
 
 
 def step_fork():
-    run = Run("fork", 200, keep=True)
+    run = Run("fork", 200)
     check_run("fork and exec", run)
     check(len(run.targets) == 2, "fork and exec: two processes connected", len(run.targets))
 
 
 def step_killed():
-    run = Run("kill", 5000, 1500, keep=True)
+    run = Run("kill", 5000, 1500)
     check_run("killed", run, status=-9)
     run = Run("kill", 5000, 0, flush_ms=10000)
     target = run.targets[0]
@@ -333,16 +244,16 @@ def step_windows():
 def step_choices():
     everything = (rec.DEFAULT | rec.SYNC | rec.ALLOCATIONS | rec.UNIFIED | rec.ALL_CALLS |
                   rec.LATENCY)
-    run = Run("mixed", 50, record=everything, keep=False)
+    run = Run("mixed", 50, record=everything)
     check_run("everything on", run)
     records = run.targets[0].records()
-    say(f"#   {len(records['call'])} calls, {len(records['sync'])} waits, "
+    note(f"{len(records['call'])} calls, {len(records['sync'])} waits, "
         f"{sum(k.queued_ns > 0 for k in records['kernel'])} of {len(records['kernel'])} kernels "
         f"with a queued time, other records {collections.Counter(records['unknown'])}")
 
 
 def step_dormant():
-    process = subprocess.Popen([KNOWN, "steady", "6"], stdout=subprocess.PIPE, text=True,
+    process = subprocess.Popen([programs.program("known"), "steady", "6"], stdout=subprocess.PIPE, text=True,
                                env=environment(CUDA_INJECTION64_PATH=LIBRARY))
     pid = int(process.stdout.readline().split()[1])
     time.sleep(0.5)
@@ -356,8 +267,8 @@ def step_dormant():
         check(ended, f"live process, turn {turn}: ends when it is told to")
         kernels = {k.correlation for k in records["kernel"]}
         launches = {r.correlation for r in records["launch"]}
-        for note in records["note"]:
-            say(f"#   note: {records['strings'].get(note.text)}")
+        for record in records["note"]:
+            note(f"note: {records['strings'].get(record.text)}")
         check(len(launches) > 500 and len(launches ^ kernels) < 20,
               f"live process, turn {turn}: launches and kernels go together",
               f"{len(launches)} and {len(kernels)}, {len(launches - kernels)} without kernel, "
@@ -370,108 +281,12 @@ def step_dormant():
                   f"{delay[0]} to {delay[-1]} ns from launch to start")
         check(bool(records["device"]) and bool(records["context"]),
               f"live process, turn {turn}: device and context are there")
-        check_stacks(f"live process, turn {turn}", records, KNOWN)
+        check_stacks(f"live process, turn {turn}", records, programs.program("known"))
         time.sleep(0.3)
     process.wait(30)
     check(process.returncode == 0, "live process: goes on to its end")
 
 
-CHECKS = [step_mixed, step_threads, step_graph, step_fork, step_killed, step_unfinished,
-          step_reset, step_windows, step_choices, step_dormant]
-
-
-def bench_variants():
-    bare = {"CUDA_INJECTION64_PATH": f"{BUILD}/bare.so"}
-    ours = {"CUDA_INJECTION64_PATH": LIBRARY}
-    return {
-        "nothing": ({}, None),
-        "dormant": (ours, None),
-        "kernel records": ({**bare, "BARE_MODE": "kernels"}, None),
-        "kernel records + empty callback": ({**bare, "BARE_MODE": "callback"}, None),
-        "kernel + RUNTIME records": ({**bare, "BARE_MODE": "runtime"}, None),
-        "gpumon without stacks": (ours, rec.KERNELS),
-        "gpumon": (ours, rec.DEFAULT),
-        "gpumon without INTERNAL records": ({**ours, "GPUMON_NO_INTERNAL": "1"}, rec.DEFAULT),
-        "gpumon, driver's callbacks alone": ({**ours, "GPUMON_LAUNCHES": "driver"}, rec.DEFAULT),
-    }
-
-
-def bench_once(variables, record):
-    path = os.path.join(OUT, "socket")
-    recorder = None
-    if record is not None:
-        if os.path.exists(path):
-            os.unlink(path)
-        recorder = rec.Recorder(path, blocks=4096, interval=0.02, record=record, flush_ms=500,
-                                mib=64)
-        variables = {**variables, "GPUMON_SOCKET": path}
-    result = subprocess.run([KNOWN, "bench", str(LAUNCHES)], capture_output=True, text=True,
-                            timeout=60, env=environment(**variables))
-    lost = 0
-    if recorder:
-        recorder.wait()
-        recorder.close()
-        lost = sum(sum(t.totals()["lost"].values()) for t in recorder.targets)
-    match = re.search(r"bench ([0-9.]+) ([0-9.]+)", result.stdout)
-    if not match:
-        raise RuntimeError(f"no figure: {result.stdout[-200:]} {result.stderr[-200:]}")
-    return float(match.group(1)), float(match.group(2)), lost
-
-
-def step_cost():
-    variants = bench_variants()
-    figures = {name: [] for name in variants}
-    until = time.monotonic() + BENCH_SECONDS
-    for turn in range(ROUNDS):
-        if turn >= 3 and time.monotonic() > until:
-            say(f"# out of time after {turn} rounds")
-            break
-        for name, (variables, record) in variants.items():
-            try:
-                figures[name].append(bench_once(variables, record))
-            except (RuntimeError, subprocess.SubprocessError, TimeoutError) as error:
-                say(f"# {name}: {error}")
-    with open(os.path.join(OUT, "cost.json"), "w", encoding="utf-8") as file:
-        json.dump({"launches": LAUNCHES, "columns": ["launch_ns", "all_ns", "lost_records"],
-                   "rounds": figures}, file, indent=1)
-    medians = {name: statistics.median(v[1] for v in values)
-               for name, values in figures.items() if values}
-    base = medians.get("nothing")
-    say(f"# ns for a launch with its work done, median of {len(figures['nothing'])} interleaved "
-        f"rounds of {LAUNCHES} launches, 13 calls deep")
-    for name, median in medians.items():
-        values = [v[1] for v in figures[name]]
-        lost = max(v[2] for v in figures[name])
-        say(f"#   {name:34} {median:8.0f}  +{median - base:6.0f}  x{median / base:.2f}   "
-            f"{min(values):.0f} to {max(values):.0f}" + (f", {lost} records lost" if lost else ""))
-    if "gpumon" in medians and "kernel records + empty callback" in medians:
-        more = medians["gpumon"] - medians["kernel records + empty callback"]
-        check(more <= 450, "a launch with its stack costs at most 450 ns more than kernel records "
-              "and an empty callback", f"{more:.0f} ns")
-
-
-def main():
-    wanted = sys.argv[1:] or ["check", "cost"]
-    os.makedirs(OUT, exist_ok=True)
-    steps = [step_machine, build]
-    if "check" in wanted:
-        steps += CHECKS
-    if "cost" in wanted:
-        steps.append(step_cost)
-    steps += [s for s in CHECKS if s.__name__[5:] in wanted]
-    begin = time.monotonic()
-    for step in steps:
-        try:
-            step()
-        except Exception as error:  # pylint: disable=broad-except
-            check(False, f"{step.__name__}: {type(error).__name__}: {error}")
-            with open(os.path.join(OUT, "errors.txt"), "a", encoding="utf-8") as file:
-                traceback.print_exc(file=file)
-    # The programs stay: captures want their symbols.
-    subprocess.run(["rm", "-rf", os.path.join(OUT, "build", "inject")], check=False)
-    say(f"# {passed} ok, {failed} not ok, {time.monotonic() - begin:.0f} s")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+STEPS = [("library-" + function.__name__[5:].replace("_", "-"), function, 60)
+         for function in (step_mixed, step_threads, step_graph, step_fork, step_killed,
+                          step_unfinished, step_reset, step_windows, step_choices, step_dormant)]

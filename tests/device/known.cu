@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A CUDA program that knows what it does: kernel_<N> is launched by place<N>()
- * alone, and all that was launched is counted, into the file that
- * KNOWN_ACCOUNT names, one "word value" a line. See run.
+ * A CUDA program that knows what it does: kernel<N> is launched by place<N>()
+ * alone (see places.py for those that have another name), and all that was
+ * launched is counted, into the file that KNOWN_ACCOUNT names, with the pid
+ * behind it, as one JSON object.
  */
 #include <atomic>
 #include <csignal>
@@ -27,6 +28,9 @@
 
 static std::atomic<long> launches, captured, copies, sets, failed;
 static std::atomic<long> kernels[KINDS], launched[KINDS];
+/* By the GPU's own clock, read in the kernels; and between two events. */
+static unsigned long long inside_ns[KINDS];
+static double events_ns;
 
 #define MUST(call)                                                                    \
 	do {                                                                          \
@@ -48,6 +52,25 @@ template <int N> __global__ void kernel(unsigned int *out, unsigned int turns)
 		*out = x;
 }
 
+__device__ static unsigned long long gpu_clock(void)
+{
+	unsigned long long now;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+	return now;
+}
+
+/* Runs for a time, and adds up how long it did. One at a time. */
+template <int N> __global__ void spin(unsigned long long ns, unsigned long long *sum)
+{
+	unsigned long long begin = gpu_clock(), now;
+
+	do
+		now = gpu_clock();
+	while (now - begin < ns);
+	*sum += now - begin;
+}
+
 static void count(int which, long work)
 {
 	launches++;
@@ -60,6 +83,13 @@ static void count(int which, long work)
 template <int N> PLACE void place(cudaStream_t stream, unsigned int turns)
 {
 	kernel<N><<<1, 32, 0, stream>>>(nullptr, turns);
+	count(N, 1);
+	asm volatile("");
+}
+
+template <int N> PLACE void spin_place(unsigned long long ns, unsigned long long *sums)
+{
+	spin<N><<<1, 1>>>(ns, &sums[N]);
 	count(N, 1);
 	asm volatile("");
 }
@@ -259,6 +289,7 @@ static void write_account(void)
 	const char *path = getenv("KNOWN_ACCOUNT");
 	char name[4096];
 	FILE *file;
+	int n = 0;
 
 	if (!path)
 		return;
@@ -266,11 +297,18 @@ static void write_account(void)
 	file = fopen(name, "w");
 	if (!file)
 		return;
-	fprintf(file, "launches %ld\ncaptured %ld\ncopies %ld\nsets %ld\nfailed %ld\n",
-		launches.load(), captured.load(), copies.load(), sets.load(), failed.load());
+	fprintf(file,
+		"{\"launches\":%ld,\"captured\":%ld,\"copies\":%ld,\"sets\":%ld,\"failed\":%ld,"
+		"\"events_ns\":%.0f,\"kernels\":{",
+		launches.load(), captured.load(), copies.load(), sets.load(), failed.load(),
+		events_ns);
 	for (int i = 0; i < KINDS; i++)
 		if (kernels[i])
-			fprintf(file, "kernel%d %ld\n", i, kernels[i].load());
+			fprintf(file,
+				"%s\"%d\":{\"count\":%ld,\"launched\":%ld,\"inside_ns\":%llu}",
+				n++ ? "," : "", i, kernels[i].load(), launched[i].load(),
+				inside_ns[i]);
+	fputs("}}\n", file);
 	fclose(file);
 }
 
@@ -287,7 +325,7 @@ static void run_bench(int count_)
 {
 	double begin, middle, end;
 
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < count_ / 30; i++)
 		deep(12, nullptr);
 	MUST(cudaDeviceSynchronize());
 	begin = seconds();
@@ -334,6 +372,74 @@ static void run_steady(double how_long)
 		place<2>(nullptr, 100);
 		usleep(300);
 	}
+}
+
+/* Long kernels, one after the other: three that know how long they ran, and events around all. */
+static void run_timed(int count_)
+{
+	unsigned long long *sums;
+	cudaEvent_t begin, end;
+	float ms;
+
+	MUST(cudaMalloc(&sums, sizeof(inside_ns)));
+	MUST(cudaMemset(sums, 0, sizeof(inside_ns)));
+	MUST(cudaEventCreate(&begin));
+	MUST(cudaEventCreate(&end));
+	/* Something for the GPU to do until all are queued: no gaps then. */
+	spin_place<11>(20000000, sums);
+	MUST(cudaEventRecord(begin));
+	for (int i = 0; i < count_; i++) {
+		spin_place<12>(50000, sums);
+		spin_place<13>(100000, sums);
+		spin_place<14>(200000, sums);
+	}
+	MUST(cudaEventRecord(end));
+	MUST(cudaDeviceSynchronize());
+	MUST(cudaEventElapsedTime(&ms, begin, end));
+	events_ns = (double)ms * 1e6;
+	MUST(cudaMemcpy(inside_ns, sums, sizeof(inside_ns), cudaMemcpyDeviceToHost));
+	sets++;
+	copies++;
+	launches += 2;
+}
+
+static void run_devices(int count_)
+{
+	int devices;
+
+	MUST(cudaGetDeviceCount(&devices));
+	for (int d = 0; d < devices; d++) {
+		MUST(cudaSetDevice(d));
+		for (int i = 0; i < count_ * (d + 1); i++)
+			place<1>(nullptr, 100);
+	}
+	for (int d = 0; d < devices; d++) {
+		MUST(cudaSetDevice(d));
+		MUST(cudaDeviceSynchronize());
+	}
+}
+
+/* Waits for a line before it launches anything: who wants to attach has the time to. */
+static void run_told(int count_)
+{
+	char line[16];
+
+	MUST(cudaFree(nullptr));
+	place<2>(nullptr, 1);
+	MUST(cudaDeviceSynchronize());
+	printf("ready %d\n", (int)getpid());
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		exit(1);
+	for (int i = 0; i < count_; i++) {
+		deep((unsigned int)i % 20, nullptr);
+		place<1>(nullptr, 1);
+		place_ex(nullptr);
+		place_cooperative(nullptr);
+	}
+	MUST(cudaDeviceSynchronize());
+	/* The probes are taken away by somebody else, who is to see the last of it. */
+	sleep(1);
 }
 
 int main(int argc, char **argv)
@@ -398,6 +504,19 @@ int main(int argc, char **argv)
 		run_steady(number);
 	} else if (!strcmp(mode, "bench")) {
 		run_bench(number);
+	} else if (!strcmp(mode, "timed")) {
+		run_timed(number);
+	} else if (!strcmp(mode, "devices")) {
+		run_devices(number);
+	} else if (!strcmp(mode, "told")) {
+		run_told(number);
+	} else if (!strcmp(mode, "count-devices")) {
+		MUST(cudaGetDeviceCount(&number));
+		printf("%d\n", number);
+		return 0;
+	} else if (strcmp(mode, "nothing") != 0) {
+		fprintf(stderr, "known: no mode %s\n", mode);
+		return 2;
 	}
 	MUST(cudaDeviceSynchronize());
 	write_account();

@@ -2,7 +2,8 @@
 /*
  * CUPTI and nothing else, to be compared with: BARE_MODE says kernels (records
  * of kernels), callback (and an empty callback on cuLaunchKernel), runtime
- * (records of kernels and of all calls of the runtime). Buffers are thrown away.
+ * (records of kernels and of all calls of the runtime), apis (and of all of the
+ * driver). Buffers are thrown away.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -68,10 +69,13 @@ int InitializeInjection(void);
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	const char *mode = getenv("BARE_MODE"), *path = getenv("BARE_CUPTI");
-	void *cupti = dlopen(path ? path : "libcupti.so", RTLD_NOW);
+	/* PyTorch brings its own: there is to be one of them. */
+	void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
 	CUpti_SubscriberHandle subscriber;
 	pthread_t thread;
 
+	if (!cupti)
+		cupti = dlopen(path ? path : "libcupti.so.13", RTLD_NOW);
 	if (!cupti || !mode) {
 		fprintf(stderr, "bare: %s\n", cupti ? "no BARE_MODE" : dlerror());
 		return 1;
@@ -91,8 +95,10 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	if (strcmp(mode, "callback") == 0)
 		p_cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
 				      CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
-	if (strcmp(mode, "runtime") == 0)
+	if (strcmp(mode, "runtime") == 0 || strcmp(mode, "apis") == 0)
 		p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
+	if (strcmp(mode, "apis") == 0)
+		p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
 	pthread_create(&thread, NULL, keep_flushing, NULL);
 	return 1;
 }

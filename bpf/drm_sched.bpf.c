@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Group drm_sched from raw tracepoints: what kmod/drm_sched.c does, where no module
+ * may be loaded. Each step is one program; gpumon-user attaches it by the name that
+ * the kernel's generation has.
+ */
+#include "source_process.bpf.h"
+
+#include <linux/ptrace.h>
+#include <bpf/bpf_tracing.h>
+
+struct dma_fence {
+	const void *ops;
+	__u64 context;
+	__u64 seqno;
+	int error;
+} KERNEL_TYPE;
+
+struct drm_gpu_scheduler {
+	const char *name;
+	struct device *dev;
+} KERNEL_TYPE;
+
+struct drm_sched_fence {
+	struct dma_fence finished;
+	struct dma_fence *parent;
+	struct drm_gpu_scheduler *sched;
+} KERNEL_TYPE;
+
+struct drm_sched_job {
+	struct drm_gpu_scheduler *sched;
+	struct drm_sched_fence *s_fence;
+} KERNEL_TYPE;
+
+struct source_probe probes[SOURCE_SCHED_PROBES];
+struct source_ring rings[SOURCE_RINGS];
+struct source_scheduler schedulers[SOURCE_SCHEDULERS];
+struct source_job jobs[SOURCE_JOBS];
+
+/* Keys of jobs for which the first program of two found no room just now. */
+#define NO_ROOM 1024
+volatile __u64 no_room[NO_ROOM];
+
+/* What the finished fences of the scheduler are known by, learned from the first job. */
+volatile __u64 finished_ops;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SOURCE_RINGS);
+	__type(key, __u32);
+	__type(value, struct source_ring_words);
+} ring_words SEC(".maps");
+
+INLINE __u64 *words_of(__u32 ring)
+{
+	struct source_ring_words *words = bpf_map_lookup_elem(&ring_words, &ring);
+
+	return words ? words->word : NULL;
+}
+
+/* --- rings */
+
+/* Addresses differ in their lower bits, places are told by the upper ones. */
+INLINE __u64 scheduler_key(__u64 address)
+{
+	return address * 0x9e3779b97f4a7c15ULL;
+}
+
+/* The ring of a scheduler that was not seen yet, or whose address is another's now. */
+static __noinline __u32 ring_learn(__u64 address)
+{
+	const struct drm_gpu_scheduler *sched = (const void *)address;
+	const struct device *device = BPF_CORE_READ(sched, dev);
+	const char *text = BPF_CORE_READ(sched, name);
+	struct source_scheduler *known;
+	char device_text[SOURCE_NAME_LEN] __attribute__((aligned(8))) = {};
+	char name[SOURCE_NAME_LEN] __attribute__((aligned(8))) = {};
+	__u32 slot, place;
+	bool created;
+
+	device_name(device_text, device);
+	if (!text || bpf_probe_read_kernel_str(name, sizeof(name), text) <= 1)
+		name[0] = '-';
+	slot = CLAIM(rings, SOURCE_RINGS, hash_name(hash_name(1, device_text), name) | 1, &created);
+	if (slot >= SOURCE_RINGS)
+		return SOURCE_NONE;
+	if (created) {
+		__builtin_memcpy(rings[slot].device, device_text, SOURCE_NAME_LEN);
+		__builtin_memcpy(rings[slot].name, name, SOURCE_NAME_LEN);
+		__sync_fetch_and_or(&rings[slot].ready, 1);
+	}
+	/* Without room it is only learned again. */
+	place = CLAIM(schedulers, SOURCE_SCHEDULERS, scheduler_key(address), &created);
+	if (place < SOURCE_SCHEDULERS) {
+		known = &schedulers[place];
+		known->ring = 0;
+		known->device = (__u64)device;
+		known->name = (__u64)text;
+		known->ring = slot + 1;
+	}
+	return slot;
+}
+
+INLINE __u32 ring_of(const struct drm_gpu_scheduler *sched)
+{
+	__u64 key = scheduler_key((__u64)sched), device, name;
+
+	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+		__u32 i = ((__u32)(key >> 32) + way) & (SOURCE_SCHEDULERS - 1);
+		struct source_scheduler *known = &schedulers[i];
+
+		if (known->key != key)
+			continue;
+		device = (__u64)BPF_CORE_READ(sched, dev);
+		name = (__u64)BPF_CORE_READ(sched, name);
+		if (known->ring && known->device == device && known->name == name)
+			return known->ring - 1;
+		break;
+	}
+	return ring_learn((__u64)sched);
+}
+
+INLINE void observe_latency(__u64 *words, __u64 ns, __u32 first, __u32 sum, __u32 max)
+{
+	add(&words[first + bucket_of(ns, SOURCE_LATENCY_BUCKETS)], 1);
+	add(&words[sum], ns);
+	raise_to(&words[max], ns);
+	raise_to(&words[max + 1], ~ns);
+}
+
+INLINE void observe_depth(__u64 *words, __u32 depth, __u32 first, __u32 sum, __u32 max)
+{
+	add(&words[first + bucket_of(depth, SOURCE_DEPTH_BUCKETS)], 1);
+	add(&words[sum], depth);
+	raise_to(&words[max], depth);
+}
+
+/* --- jobs in flight */
+
+/* The jobs of an entity have rising numbers: they get places one behind the other. */
+INLINE __u32 job_place(__u64 key, __u32 way)
+{
+	__u32 hash = (__u32)(key >> 32) * 0x61c88647;
+
+	return (hash + (__u32)key + way * (hash >> 8 | 1)) & (SOURCE_JOBS - 1);
+}
+
+/* No two jobs ever have the same: contexts come once, and numbers have 32 bits. */
+INLINE __u64 job_key(struct drm_sched_fence *s_fence)
+{
+	return BPF_CORE_READ(s_fence, finished.context) << 32 ^
+	       BPF_CORE_READ(s_fence, finished.seqno);
+}
+
+INLINE struct source_job *job_find(__u64 key)
+{
+	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+		struct source_job *job = &jobs[job_place(key, way)];
+
+		if (*(volatile __u64 *)&job->key == key)
+			return job;
+	}
+	return NULL;
+}
+
+INLINE struct source_job *job_insert(__u64 key)
+{
+	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+		struct source_job *job = &jobs[job_place(key, way)];
+
+		if (!*(volatile __u64 *)&job->key &&
+		    !__sync_val_compare_and_swap(&job->key, 0, key))
+			return job;
+	}
+	/* Of those that are over, whose twin was left out. */
+	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
+		struct source_job *job = &jobs[job_place(key, way)];
+		__u64 old = *(volatile __u64 *)&job->key;
+		__u32 state = *(volatile __u32 *)&job->state;
+
+		if (state < SOURCE_JOB_UNTRACKED ||
+		    __sync_val_compare_and_swap(&job->state, state, SOURCE_JOB_QUEUED) != state)
+			continue;
+		if (__sync_val_compare_and_swap(&job->key, old, key) == old)
+			return job;
+	}
+	return NULL;
+}
+
+INLINE void job_release(struct source_job *job, __u64 key)
+{
+	job->state = SOURCE_JOB_QUEUED;
+	/* Whoever takes the place next writes it after the last reads here. */
+	__sync_val_compare_and_swap(&job->key, key, 0);
+}
+
+/* From one program to its twin, in place of an entry. */
+INLINE bool no_room_for(__u64 key, bool twin)
+{
+	volatile __u64 *mark = &no_room[job_place(key, 0) & (NO_ROOM - 1)];
+
+	if (!twin) {
+		*mark = key;
+		return false;
+	}
+	if (*mark != key)
+		return false;
+	*mark = 0;
+	return true;
+}
+
+INLINE __u64 job_elapsed(const struct source_job *job, __u64 now, __u64 *words)
+{
+	__u64 elapsed = now - job->time_ns;
+
+	if ((__s64)elapsed >= 0)
+		return elapsed;
+	add(&words[SOURCE_RING_BACKWARDS], 1);
+	return 0;
+}
+
+INLINE void learn_ops(struct drm_sched_fence *s_fence)
+{
+	if (!finished_ops)
+		finished_ops = (__u64)BPF_CORE_READ(s_fence, finished.ops);
+}
+
+/* --- events */
+
+INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job *job,
+		      __u64 elapsed, struct drm_sched_fence *s_fence, int error)
+{
+	struct gpumon_event *event;
+
+	if (!with_events)
+		return;
+	event = event_begin(type, now, ring);
+	if (!event)
+		return;
+	event->context = BPF_CORE_READ(s_fence, finished.context);
+	event->seqno = BPF_CORE_READ(s_fence, finished.seqno);
+	event->error = error;
+	if (ring < SOURCE_RINGS) {
+		event->queue_depth = rings[ring].queued;
+		event->hw_depth = rings[ring].running;
+	}
+	if (job) {
+		event->arg = elapsed;
+		event->flags = GPUMON_EVENT_F_LATENCY | GPUMON_EVENT_F_SUBMITTER;
+		event->pid = job->pid;
+		event->tid = job->tid;
+		__builtin_memcpy(event->comm, job->comm, sizeof(event->comm));
+	}
+	if (type == GPUMON_EVENT_QUEUE) {
+		event->flags = 0;
+		event_submitter(event);
+	}
+	event_commit(event);
+}
+
+/* --- the programs */
+
+/* Once, not by the twin again. */
+INLINE int drop(enum source_drm_sched_probe probe, bool twin)
+{
+	if (!twin)
+		add(&probes[probe].table_full, 1);
+	return 0;
+}
+
+INLINE __u32 ring_of_untracked(struct drm_sched_fence *s_fence)
+{
+	learn_ops(s_fence);
+	return ring_of(BPF_CORE_READ(s_fence, sched));
+}
+
+/*
+ * All programs of a tracepoint have run before the scheduler goes on with the job, so that
+ * its entry says to the twin whether the first has counted this step.
+ */
+INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
+{
+	__u64 now = bpf_ktime_get_ns(), ids = bpf_get_current_pid_tgid();
+	struct drm_sched_job *sched_job = (void *)ctx->args[0];
+	struct drm_sched_fence *s_fence = BPF_CORE_READ(sched_job, s_fence);
+	__u64 key = job_key(s_fence), *words;
+	struct source_job *job;
+	__u32 ring, process, depth;
+
+	if (twin && (job_find(key) || no_room_for(key, true)))
+		return 0;
+	ring = ring_of(BPF_CORE_READ(sched_job, sched));
+	learn_ops(s_fence);
+	if (ring >= SOURCE_RINGS)
+		return drop(SOURCE_SCHED_QUEUE, twin);
+	TESTED(ring);
+	words = words_of(ring);
+	if (!words)
+		return drop(SOURCE_SCHED_QUEUE, twin);
+	job = job_insert(key);
+	if (!job && !twin)
+		no_room_for(key, false);
+	add(&words[SOURCE_RING_QUEUED], 1);
+	process = process_of_current();
+	process_add(process, SOURCE_PROCESS_JOBS, 1);
+	if (process >= SOURCE_PROCESSES)
+		add(&words[SOURCE_RING_UNATTRIBUTED], 1);
+	if (job) {
+		job->time_ns = now;
+		job->ring = ring;
+		job->state = SOURCE_JOB_QUEUED;
+		job->waited = 0;
+		job->pid = ids >> 32;
+		job->tid = (__u32)ids;
+		if (with_events)
+			bpf_get_current_comm(job->comm, sizeof(job->comm));
+		depth = __sync_fetch_and_add(&rings[ring].queued, 1) + 1;
+		observe_depth(words, depth, SOURCE_RING_QUEUE_DEPTH, SOURCE_RING_QUEUE_DEPTH_SUM,
+			      SOURCE_RING_QUEUE_DEPTH_MAX);
+	} else {
+		add(&words[SOURCE_RING_JOBS_TABLE_FULL], 1);
+	}
+	add(&probes[SOURCE_SCHED_QUEUE].recorded, 1);
+	event_job(GPUMON_EVENT_QUEUE, now, ring, NULL, 0, s_fence, 0);
+	return 0;
+}
+
+SEC("raw_tp")
+int queue(struct bpf_raw_tracepoint_args *ctx)
+{
+	add(&probes[SOURCE_SCHED_QUEUE].ran, 1);
+	return job_queued(ctx, false);
+}
+
+SEC("raw_tp")
+int queue_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_queued(ctx, true);
+}
+
+/* Of a job without an entry: it gets one for a moment, by which the twin knows. */
+INLINE bool untracked_was_counted(__u64 key, bool twin)
+{
+	struct source_job *job;
+
+	if (twin)
+		return no_room_for(key, true);
+	job = job_insert(key);
+	if (job)
+		job->state = SOURCE_JOB_UNTRACKED;
+	else
+		no_room_for(key, false);
+	return false;
+}
+
+INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
+{
+	__u64 now = bpf_ktime_get_ns(), elapsed = 0;
+	struct drm_sched_job *sched_job = (void *)ctx->args[0];
+	struct drm_sched_fence *s_fence = BPF_CORE_READ(sched_job, s_fence);
+	__u64 key = job_key(s_fence), *words;
+	struct source_job *job = job_find(key);
+	__u32 ring, depth;
+
+	if (twin && job && job->state != SOURCE_JOB_QUEUED) {
+		if (job->state == SOURCE_JOB_UNTRACKED)
+			job_release(job, key);
+		return 0;
+	}
+	if (!job && untracked_was_counted(key, twin))
+		return 0;
+	ring = job ? job->ring : ring_of_untracked(s_fence);
+	if (ring >= SOURCE_RINGS)
+		return drop(SOURCE_SCHED_RUN, twin);
+	TESTED(ring);
+	words = words_of(ring);
+	if (!words)
+		return drop(SOURCE_SCHED_RUN, twin);
+	if (job) {
+		elapsed = job_elapsed(job, now, words);
+		job->time_ns = now;
+		job->state = SOURCE_JOB_RUNNING;
+		observe_latency(words, elapsed, SOURCE_RING_QUEUE_NS, SOURCE_RING_QUEUE_NS_SUM,
+				SOURCE_RING_QUEUE_NS_MAX);
+		__sync_fetch_and_add(&rings[ring].queued, -1);
+		depth = __sync_fetch_and_add(&rings[ring].running, 1) + 1;
+		observe_depth(words, depth, SOURCE_RING_HW_DEPTH, SOURCE_RING_HW_DEPTH_SUM,
+			      SOURCE_RING_HW_DEPTH_MAX);
+	} else {
+		add(&words[SOURCE_RING_UNTRACKED], 1);
+	}
+	add(&words[SOURCE_RING_RUN], 1);
+	add(&probes[SOURCE_SCHED_RUN].recorded, 1);
+	event_job(GPUMON_EVENT_RUN, now, ring, job, elapsed, s_fence, 0);
+	return 0;
+}
+
+SEC("raw_tp")
+int run(struct bpf_raw_tracepoint_args *ctx)
+{
+	add(&probes[SOURCE_SCHED_RUN].ran, 1);
+	return job_run(ctx, false);
+}
+
+SEC("raw_tp")
+int run_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_run(ctx, true);
+}
+
+INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
+{
+	__u64 now = bpf_ktime_get_ns(), elapsed = 0;
+	struct drm_sched_fence *s_fence = (void *)ctx->args[0];
+	__u64 key = job_key(s_fence), *words;
+	struct source_job *entry = job_find(key), *job = entry;
+	__u32 ring;
+
+	if (twin && job && job->state >= SOURCE_JOB_UNTRACKED) {
+		job_release(job, key);
+		return 0;
+	}
+	if (!job && untracked_was_counted(key, twin))
+		return 0;
+	if (job && job->state != SOURCE_JOB_RUNNING) {
+		/* Its run was not seen, or nothing before it. */
+		if (job->state == SOURCE_JOB_QUEUED && job->ring < SOURCE_RINGS)
+			__sync_fetch_and_add(&rings[job->ring].queued, -1);
+		job = NULL;
+	}
+	ring = job ? job->ring : ring_of_untracked(s_fence);
+	if (ring >= SOURCE_RINGS)
+		return drop(SOURCE_SCHED_DONE, twin);
+	TESTED(ring);
+	words = words_of(ring);
+	if (!words)
+		return drop(SOURCE_SCHED_DONE, twin);
+	if (job) {
+		elapsed = job_elapsed(job, now, words);
+		observe_latency(words, elapsed, SOURCE_RING_RUN_NS, SOURCE_RING_RUN_NS_SUM,
+				SOURCE_RING_RUN_NS_MAX);
+		__sync_fetch_and_add(&rings[ring].running, -1);
+	} else {
+		add(&words[SOURCE_RING_UNTRACKED], 1);
+	}
+	add(&words[SOURCE_RING_DONE], 1);
+	add(&probes[SOURCE_SCHED_DONE].recorded, 1);
+	event_job(GPUMON_EVENT_DONE, now, ring, job, elapsed, s_fence, 0);
+	if (entry && twins && !twin)
+		entry->state = SOURCE_JOB_DONE;
+	else if (entry)
+		job_release(entry, key);
+	return 0;
+}
+
+SEC("raw_tp")
+int done(struct bpf_raw_tracepoint_args *ctx)
+{
+	add(&probes[SOURCE_SCHED_DONE].ran, 1);
+	return job_done(ctx, false);
+}
+
+SEC("raw_tp")
+int done_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_done(ctx, true);
+}
+
+INLINE int job_waits(struct bpf_raw_tracepoint_args *ctx, bool twin)
+{
+	struct drm_sched_job *sched_job = (void *)ctx->args[0];
+	struct dma_fence *dependency = (void *)ctx->args[1];
+	struct drm_sched_fence *s_fence = BPF_CORE_READ(sched_job, s_fence);
+	struct source_job *job = twins ? job_find(job_key(s_fence)) : NULL;
+	struct gpumon_event *event;
+	__u64 *words;
+	__u32 ring;
+
+	if (twin) {
+		if (!job || __sync_lock_test_and_set(&job->waited, 0))
+			return 0;
+	} else if (job) {
+		__sync_lock_test_and_set(&job->waited, 1);
+	}
+	ring = ring_of(BPF_CORE_READ(sched_job, sched));
+	if (ring >= SOURCE_RINGS)
+		return drop(SOURCE_SCHED_WAIT, twin);
+	TESTED(ring);
+	words = words_of(ring);
+	if (!words)
+		return drop(SOURCE_SCHED_WAIT, twin);
+	add(&words[SOURCE_RING_WAITS], 1);
+	add(&probes[SOURCE_SCHED_WAIT].recorded, 1);
+	if (!with_events)
+		return 0;
+	event = event_begin(GPUMON_EVENT_WAIT, bpf_ktime_get_ns(), ring);
+	if (!event)
+		return 0;
+	event->context = BPF_CORE_READ(s_fence, finished.context);
+	event->seqno = BPF_CORE_READ(s_fence, finished.seqno);
+	event->arg = BPF_CORE_READ(dependency, context);
+	event->arg2 = BPF_CORE_READ(dependency, seqno);
+	event->queue_depth = rings[ring].queued;
+	event->hw_depth = rings[ring].running;
+	event_commit(event);
+	return 0;
+}
+
+SEC("raw_tp")
+int wait(struct bpf_raw_tracepoint_args *ctx)
+{
+	add(&probes[SOURCE_SCHED_WAIT].ran, 1);
+	return job_waits(ctx, false);
+}
+
+SEC("raw_tp")
+int wait_twin(struct bpf_raw_tracepoint_args *ctx)
+{
+	return job_waits(ctx, true);
+}
+
+/* A finished fence that signals with an error, or whose job never reached the hardware. */
+static __noinline int job_failed(__u64 address, int error)
+{
+	struct drm_sched_fence *s_fence = (void *)address;
+	__u16 type = GPUMON_EVENT_ERROR;
+	__u64 key = job_key(s_fence), now = bpf_ktime_get_ns(), elapsed = 0, *words;
+	struct source_job *job = job_find(key);
+	__u32 ring;
+
+	if (job && job->state >= SOURCE_JOB_UNTRACKED) {
+		job_release(job, key);
+		job = NULL;
+	}
+	ring = job ? job->ring : ring_of(BPF_CORE_READ(s_fence, sched));
+
+	if (ring >= SOURCE_RINGS)
+		return drop(SOURCE_SCHED_RESULT, false);
+	TESTED(ring);
+	words = words_of(ring);
+	if (!words)
+		return drop(SOURCE_SCHED_RESULT, false);
+	if (error)
+		add(&words[SOURCE_RING_ERRORS], 1);
+	if (job) {
+		elapsed = job_elapsed(job, now, words);
+		if (job->state == SOURCE_JOB_QUEUED) {
+			type = GPUMON_EVENT_KILLED;
+			add(&words[SOURCE_RING_KILLED], 1);
+			__sync_fetch_and_add(&rings[ring].queued, -1);
+		} else {
+			__sync_fetch_and_add(&rings[ring].running, -1);
+		}
+	}
+	add(&probes[SOURCE_SCHED_RESULT].recorded, 1);
+	if (error || job)
+		event_job(type, now, ring, job, elapsed, s_fence, error);
+	if (job)
+		job_release(job, key);
+	return 0;
+}
+
+/* Fires for every fence of every driver: the common case has to be over at once. */
+SEC("raw_tp")
+int signaled(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct dma_fence *fence = (void *)ctx->args[0], *parent;
+	struct drm_sched_fence *s_fence;
+	int error;
+
+	if (!finished_ops || (__u64)BPF_CORE_READ(fence, ops) != finished_ops)
+		return 0;
+	s_fence = (void *)fence - bpf_core_field_offset(struct drm_sched_fence, finished);
+	parent = BPF_CORE_READ(s_fence, parent);
+	error = BPF_CORE_READ(fence, error);
+	/* 6.1 leaves the error of the hardware's fence where it is. */
+	if (parent) {
+		if (!error)
+			error = BPF_CORE_READ(parent, error);
+		if (!error)
+			return 0;
+	}
+	return job_failed((__u64)s_fence, error);
+}
+
+/* drm_sched_fini(sched): the address may be another scheduler's next. */
+SEC("kprobe/drm_sched_fini")
+int fini(struct pt_regs *ctx)
+{
+	__u64 key = scheduler_key(PT_REGS_PARM1(ctx));
+
+	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+		__u32 i = ((__u32)(key >> 32) + way) & (SOURCE_SCHEDULERS - 1);
+
+		if (schedulers[i].key == key) {
+			schedulers[i].ring = 0;
+			__sync_val_compare_and_swap(&schedulers[i].key, key, 0);
+			break;
+		}
+	}
+	add(&probes[SOURCE_SCHED_FINI].recorded, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

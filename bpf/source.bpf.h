@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What the programs of raw tracepoints share: of the kernel's types only the members
+ * that are read, whose places libbpf finds in the running kernel's BTF.
+ *
+ * A program can be preempted on new kernels, and an interrupt may come at any
+ * place: what several may write is changed by atomic operations.
+ */
+#ifndef GPUMON_BPF_SOURCE_BPF_H
+#define GPUMON_BPF_SOURCE_BPF_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "source.h"
+
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+
+struct kobject {
+	const char *name;
+} KERNEL_TYPE;
+
+struct device {
+	struct kobject kobj;
+	const char *init_name;
+} KERNEL_TYPE;
+
+/* Are events wanted? Where not, the verifier takes that code away. */
+const volatile bool with_events;
+/*
+ * Are twins of programs attached, too? The kernel runs a program once at a time on a processor.
+ * Where it is interrupted, or on new kernels preempted, events that come meanwhile are
+ * left out. So each is there twice, and the second counts what the first did not: only
+ * what both were left out of is lost.
+ */
+const volatile bool twins;
+/* Bytes in the ring from which on the reader is woken; it comes by itself, too. */
+const volatile __u64 wake_bytes = 256 << 10;
+
+/* One ring for all programs, made by gpumon-user. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} events SEC(".maps");
+
+struct source_events event_counts;
+
+/* Not static inline: each program that needs it has its own. */
+#define INLINE static __always_inline
+
+INLINE void add(__u64 *word, __u64 n)
+{
+	__sync_fetch_and_add(word, n);
+}
+
+/* As often as others come in between; one that interrupts is done when it goes on. */
+INLINE void raise_to(volatile __u64 *word, __u64 value)
+{
+	for (int i = 0; i < 8; i++) {
+		__u64 old = *word;
+
+		if (old >= value || __sync_val_compare_and_swap(word, old, value) == old)
+			return;
+	}
+}
+
+/* Number of the bucket: the module's, in kmod/histogram.h. */
+INLINE __u32 bucket_of(__u64 value, __u32 buckets)
+{
+	__u64 x = value | (1 << SOURCE_SUB_BITS);
+	__u32 power = 0, index, shift;
+
+	/* The highest set bit; the instruction set has no instruction for it. */
+	if (x >> 32) {
+		power += 32;
+		x >>= 32;
+	}
+	if (x >> 16) {
+		power += 16;
+		x >>= 16;
+	}
+	if (x >> 8) {
+		power += 8;
+		x >>= 8;
+	}
+	if (x >> 4) {
+		power += 4;
+		x >>= 4;
+	}
+	if (x >> 2) {
+		power += 2;
+		x >>= 2;
+	}
+	power += x >> 1;
+	shift = power - SOURCE_SUB_BITS;
+	index = (shift << SOURCE_SUB_BITS) + (__u32)(value >> (shift & 63));
+	return index < buckets ? index : buckets - 1;
+}
+
+INLINE __u64 mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/* Both are SOURCE_NAME_LEN long, with zeroes behind their end. */
+INLINE __u64 hash_name(__u64 hash, const char *name)
+{
+	const __u64 *words = (const void *)name;
+
+	for (int i = 0; i < SOURCE_NAME_LEN / 8; i++)
+		hash = mix(hash, words[i]);
+	return hash;
+}
+
+/* Take the place of a key: true if it is this one's, *created if it was not before. */
+INLINE bool take(__u64 *place, __u64 key, bool *created)
+{
+	__u64 old = *(volatile __u64 *)place;
+
+	if (!old) {
+		old = __sync_val_compare_and_swap(place, 0, key);
+		*created = !old;
+	}
+	return !old || old == key;
+}
+
+/*
+ * The place of a key in a table of entries, which have it in "key", taken if it is not
+ * there yet. SOURCE_NONE: there is no room.
+ */
+#define CLAIM(_table, _count, _key, _created) ({						\
+	__u32 _i, _found = SOURCE_NONE;								\
+	__u64 _want = (_key);									\
+	*(_created) = false;									\
+	for (__u32 _way = 0; _way < SOURCE_WAYS; _way++) {					\
+		_i = ((__u32)(_want >> 32) + _way) & ((_count) - 1);				\
+		if (take(&(_table)[_i].key, _want, _created)) {					\
+			_found = _i;								\
+			break;									\
+		}										\
+	}											\
+	_found;											\
+})
+
+/*
+ * Behind a test that a place is there: the compiler is not to work out its address before, which
+ * the verifier refuses.
+ */
+#define TESTED(_slot) barrier_var(_slot)
+
+/* The name of the hardware, "-" where it has none. */
+INLINE void device_name(char name[SOURCE_NAME_LEN], const struct device *device)
+{
+	const char *text = NULL;
+
+	if (device) {
+		text = BPF_CORE_READ(device, init_name);
+		if (!text)
+			text = BPF_CORE_READ(device, kobj.name);
+	}
+	if (!text || bpf_probe_read_kernel_str(name, SOURCE_NAME_LEN, text) <= 1)
+		name[0] = '-';
+}
+
+/* --- events */
+
+INLINE struct gpumon_event *event_begin(__u16 type, __u64 now, __u32 row)
+{
+	struct gpumon_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		add(&event_counts.dropped, 1);
+		return NULL;
+	}
+	__builtin_memset(event, 0, sizeof(*event));
+	event->time_ns = now;
+	event->event = type;
+	event->cpu = bpf_get_smp_processor_id();
+	event->ring = row;
+	event->queue_depth = GPUMON_DEPTH_UNKNOWN;
+	event->hw_depth = GPUMON_DEPTH_UNKNOWN;
+	return event;
+}
+
+INLINE void event_submitter(struct gpumon_event *event)
+{
+	__u64 ids = bpf_get_current_pid_tgid();
+
+	event->flags |= GPUMON_EVENT_F_SUBMITTER;
+	event->pid = ids >> 32;
+	event->tid = (__u32)ids;
+	bpf_get_current_comm(event->comm, sizeof(event->comm));
+}
+
+INLINE void event_commit(struct gpumon_event *event)
+{
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	add(&event_counts.written, 1);
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wake_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	bpf_ringbuf_submit(event, flags);
+}
+
+#endif /* GPUMON_BPF_SOURCE_BPF_H */

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What the BPF programs behind "stat" and "trace" share with gpumon-user: tables
+ * that the programs fill and gpumon-user reads from memory.
+ *
+ * Places in a table are taken by a compare-and-exchange of the key, so that a probe
+ * in an interrupt never waits for the one that it interrupted: the kernel's hash maps
+ * would refuse it.
+ */
+#ifndef GPUMON_BPF_SOURCE_H
+#define GPUMON_BPF_SOURCE_H
+
+#include <linux/types.h>
+
+#include "../kmod/uapi/gpumon_event.h"
+
+/* Histograms of the module's form: 4 buckets for each power of two. */
+#define SOURCE_SUB_BITS	     2
+#define SOURCE_BUCKETS(bits) (((bits)-SOURCE_SUB_BITS + 1) << SOURCE_SUB_BITS)
+/* Up to 2^42 ns and 4096 jobs, as in the module. */
+#define SOURCE_LATENCY_BUCKETS SOURCE_BUCKETS(42)
+#define SOURCE_DEPTH_BUCKETS   SOURCE_BUCKETS(12)
+
+/* Places that a key may be in. */
+#define SOURCE_WAYS 16
+
+/* All of these are powers of two. */
+#define SOURCE_RINGS	  128
+#define SOURCE_SCHEDULERS 512
+#define SOURCE_JOBS	  16384
+#define SOURCE_PROCESSES  2048
+#define SOURCE_CRTCS	  64
+#define SOURCE_DEVICES	  128
+#define SOURCE_COMMANDS	  512
+#define SOURCE_XIDS	  256
+/* Calls under way at a time. */
+#define SOURCE_CALLS 8192
+
+#define SOURCE_NONE	   0xffffffffU
+#define SOURCE_NAME_LEN	   32
+#define SOURCE_MESSAGE_LEN 128
+/* No value of a word: an event's word that is not known. */
+#define SOURCE_UNKNOWN (~0ULL)
+
+/**
+ * struct source_probe - what became of a program's events
+ * @ran: how often a program with a twin ran itself; 0 of others
+ * @recorded: went into the statistics
+ * @table_full: found no place in a table
+ * @unreadable: had arguments that could not be read
+ */
+struct source_probe {
+	__u64 ran;
+	__u64 recorded;
+	__u64 table_full;
+	__u64 unreadable;
+};
+
+/**
+ * struct source_histogram - a histogram without its buckets
+ * @sum: of the values
+ * @max: the highest
+ * @not_min: complement of the lowest, 0 is "none yet"
+ */
+struct source_histogram {
+	__u64 sum;
+	__u64 max;
+	__u64 not_min;
+};
+
+/* What ended in the events' ring, and what found no room in it. */
+struct source_events {
+	__u64 written;
+	__u64 dropped;
+};
+
+enum source_process_word {
+	SOURCE_PROCESS_JOBS,
+	SOURCE_PROCESS_IOCTLS,
+	SOURCE_PROCESS_MAPPED_BYTES,
+	SOURCE_PROCESS_OPENS,
+	SOURCE_PROCESS_WORDS
+};
+
+/**
+ * struct source_process - a process
+ * @key: made of pid and start, 0: the place is free
+ * @ready: what follows is there
+ * @pid: in the initial pid namespace
+ * @start_ns: when it began, CLOCK_MONOTONIC
+ * @start_boottime_ns: the same on CLOCK_BOOTTIME, which /proc counts in
+ * @cgroup_id: of its cgroup in the unified hierarchy
+ * @comm: name of the group's leader when it was first seen
+ * @words: counters, enum source_process_word
+ */
+struct source_process {
+	__u64 key;
+	__u32 ready;
+	__u32 pid;
+	__u64 start_ns;
+	__u64 start_boottime_ns;
+	__u64 cgroup_id;
+	char comm[GPUMON_COMM_LEN];
+	__u64 words[SOURCE_PROCESS_WORDS];
+};
+
+/* --- the DRM scheduler */
+
+/* Words of a ring, of one processor; kmod/ring.h has the same order. */
+enum {
+	SOURCE_RING_QUEUED,
+	SOURCE_RING_RUN,
+	SOURCE_RING_DONE,
+	SOURCE_RING_ERRORS,
+	SOURCE_RING_KILLED,
+	SOURCE_RING_WAITS,
+	SOURCE_RING_UNTRACKED,
+	SOURCE_RING_JOBS_TABLE_FULL,
+	SOURCE_RING_BACKWARDS,
+	SOURCE_RING_UNATTRIBUTED,
+	SOURCE_RING_QUEUE_NS_SUM,
+	SOURCE_RING_RUN_NS_SUM,
+	SOURCE_RING_QUEUE_DEPTH_SUM,
+	SOURCE_RING_HW_DEPTH_SUM,
+	SOURCE_RING_QUEUE_NS,
+	SOURCE_RING_RUN_NS = SOURCE_RING_QUEUE_NS + SOURCE_LATENCY_BUCKETS,
+	SOURCE_RING_QUEUE_DEPTH = SOURCE_RING_RUN_NS + SOURCE_LATENCY_BUCKETS,
+	SOURCE_RING_HW_DEPTH = SOURCE_RING_QUEUE_DEPTH + SOURCE_DEPTH_BUCKETS,
+	SOURCE_RING_SUMS = SOURCE_RING_HW_DEPTH + SOURCE_DEPTH_BUCKETS,
+
+	/* Of these the highest of all processors; of a lowest value it is the complement. */
+	SOURCE_RING_QUEUE_NS_MAX = SOURCE_RING_SUMS,
+	SOURCE_RING_QUEUE_NS_MIN,
+	SOURCE_RING_RUN_NS_MAX,
+	SOURCE_RING_RUN_NS_MIN,
+	SOURCE_RING_QUEUE_DEPTH_MAX,
+	SOURCE_RING_HW_DEPTH_MAX,
+	SOURCE_RING_WORDS
+};
+
+struct source_ring_words {
+	__u64 word[SOURCE_RING_WORDS];
+};
+
+/**
+ * struct source_ring - who a place belongs to, and its levels
+ * @key: hash of the names, 0: free
+ * @ready: the names are there
+ * @queued: jobs queued and not yet run
+ * @running: jobs run and not yet done
+ * @device: name of the scheduler's device, "-" if it has none
+ * @name: of the scheduler
+ */
+struct source_ring {
+	__u64 key;
+	__u32 ready;
+	__u32 queued;
+	__u32 running;
+	__u32 reserved;
+	char device[SOURCE_NAME_LEN];
+	char name[SOURCE_NAME_LEN];
+};
+
+/* What is remembered of a scheduler at an address: ring is one more than its place. */
+struct source_scheduler {
+	__u64 key;
+	__u64 device;
+	__u64 name;
+	__u64 ring;
+};
+
+enum source_job_state {
+	SOURCE_JOB_QUEUED,
+	SOURCE_JOB_RUNNING,
+	/* Words from one program to its twin: its queueing was not seen, and it is over. */
+	SOURCE_JOB_UNTRACKED,
+	SOURCE_JOB_DONE,
+};
+
+struct source_job {
+	__u64 key;
+	__u64 time_ns;
+	__u32 pid;
+	__u32 tid;
+	__u32 ring;
+	__u32 state;
+	/* A wait of it was counted, for the twin. */
+	__u32 waited;
+	__u32 reserved;
+	char comm[GPUMON_COMM_LEN];
+};
+
+enum source_drm_sched_probe {
+	SOURCE_SCHED_QUEUE,
+	SOURCE_SCHED_RUN,
+	SOURCE_SCHED_DONE,
+	SOURCE_SCHED_WAIT,
+	SOURCE_SCHED_RESULT,
+	SOURCE_SCHED_FINI,
+	SOURCE_SCHED_PROBES
+};
+
+/* --- vblanks */
+
+enum {
+	SOURCE_CRTC_VBLANKS,
+	SOURCE_CRTC_HIGH_PRECISION,
+	SOURCE_CRTC_QUEUED,
+	SOURCE_CRTC_DELIVERED,
+	SOURCE_CRTC_AMBIGUOUS,
+	SOURCE_CRTC_NULL_FILE,
+	SOURCE_CRTC_WORDS
+};
+
+struct source_crtc {
+	__u64 key;
+	__u32 ready;
+	__u32 crtc;
+	char device[SOURCE_NAME_LEN];
+	__u64 words[SOURCE_CRTC_WORDS];
+};
+
+enum source_vblank_probe {
+	SOURCE_VBLANK_QUEUED,
+	SOURCE_VBLANK_DELIVERED,
+	SOURCE_VBLANK_VBLANK,
+	SOURCE_VBLANK_PROBES
+};
+
+/* --- NVIDIA's device files */
+
+/* Which driver's files: each is a group. */
+enum source_nvidia_family {
+	SOURCE_NVIDIA,
+	SOURCE_NVIDIA_UVM,
+	SOURCE_NVIDIA_FAMILIES
+};
+
+enum {
+	SOURCE_DEVICE_OPENS,
+	SOURCE_DEVICE_CLOSES,
+	SOURCE_DEVICE_IOCTLS,
+	SOURCE_DEVICE_IOCTLS_FAILED,
+	SOURCE_DEVICE_MMAPS,
+	SOURCE_DEVICE_MMAPS_FAILED,
+	SOURCE_DEVICE_MAPPED_BYTES,
+	SOURCE_DEVICE_WORDS
+};
+
+struct source_device {
+	__u64 key;
+	__u32 ready;
+	__u32 family;
+	__u32 minor;
+	__u32 reserved;
+	__u64 words[SOURCE_DEVICE_WORDS];
+};
+
+struct source_command {
+	__u64 key;
+	__u32 ready;
+	__u32 family;
+	__u32 command;
+	__u32 reserved;
+	__u64 count;
+	__u64 failed;
+	struct source_histogram duration;
+	__u64 buckets[SOURCE_LATENCY_BUCKETS];
+};
+
+struct source_xid {
+	__u64 key;
+	__u32 ready;
+	__u32 code;
+	__u64 count;
+	__u64 time_ns;
+	char device[SOURCE_NAME_LEN];
+	char message[SOURCE_MESSAGE_LEN];
+};
+
+enum source_nvidia_probe {
+	SOURCE_NVIDIA_ENTER,
+	SOURCE_NVIDIA_EXIT,
+	SOURCE_NVIDIA_XID,
+	SOURCE_NVIDIA_PROBES
+};
+
+#endif /* GPUMON_BPF_SOURCE_H */

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Outputs of a capture against its JSON: sums, numbers of pieces, names."""
+import collections
+import gzip
+import html.parser
+import json
+import pathlib
+import sys
+import xml.etree.ElementTree as ElementTree
+from decimal import Decimal
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "output"))
+import go_pprof  # noqa: E402,F401
+from check import Message, Skip  # noqa: E402,F401
+
+WORK = ("kernel", "copy", "set")
+
+
+def by_name(document):
+    """Count and GPU time of work by its name."""
+    found = collections.Counter()
+    for row in document["kernels"]:
+        found[row["kind"], row["name"], "count"] += row["count"]
+        found[row["kind"], row["name"], "ns"] += row["gpu_ns"]
+    return found
+
+
+def folded(text, document):
+    weights = [int(line.rsplit(" ", 1)[1]) for line in text.decode("utf-8").splitlines()]
+    assert sum(weights) == document["recording"]["gpu_ns"], "folded stacks have another sum"
+    assert 0 not in weights, "folded stacks without weight"
+
+
+def picture(text, total):
+    root = ElementTree.fromstring(text)
+    assert int(root.get("data-total")) == total, f"data-total is {root.get('data-total')}"
+    frames = [g for g in root.iter("{http://www.w3.org/2000/svg}g") if g.get("class") == "f"]
+    assert bool(frames) == bool(total), f"{len(frames)} frames"
+    assert all(int(g.get("data-v")) <= total for g in frames)
+
+
+class Page(html.parser.HTMLParser):
+    EMPTY = {"meta", "br", "input", "path", "rect", "line"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.problems = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+        for key, value in attrs:
+            if key in ("src", "href") and not (value or "").startswith("#"):
+                self.problems.append(f"{tag} loads {value}")
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag in self.EMPTY:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> at {self.getpos()}")
+
+
+def report(text):
+    page = Page()
+    page.feed(text.decode("utf-8"))
+    page.close()
+    assert not page.problems and not page.open, (page.problems[:3], page.open[:3])
+
+
+def chrome(text, document):
+    """Times with three decimals of a microsecond are whole nanoseconds."""
+    events = json.loads(text, parse_float=Decimal)["traceEvents"]
+    found = collections.Counter()
+    for event in events:
+        if event["ph"] == "X" and event.get("cat") in WORK:
+            found[event["cat"], event["name"], "count"] += 1
+            found[event["cat"], event["name"], "ns"] += int(event["dur"] * 1000)
+    assert found == by_name(document), "chrome: other work than in the profile"
+    starts = collections.Counter(e["id"] for e in events if e["ph"] == "s")
+    ends = collections.Counter(e["id"] for e in events if e["ph"] == "f")
+    assert set(ends) <= set(starts), "chrome: an arrow from nowhere"
+
+
+def perfetto(data, document):
+    names, categories, open_slices = {}, {}, collections.defaultdict(list)
+    found = collections.Counter()
+    for packet in Message(data).messages(1):
+        for interned in packet.messages(12):
+            names.update((m.one(1), m.text(2)) for m in interned.messages(2))
+            categories.update((m.one(1), m.text(2)) for m in interned.messages(1))
+        for event in packet.messages(11):
+            if event.one(9) == 1:
+                open_slices[event.one(11)].append(
+                    (packet.one(8), categories[event.one(3)], names[event.one(10)]))
+            elif event.one(9) == 2:
+                start, category, name = open_slices[event.one(11)].pop()
+                if category in WORK:
+                    found[category, name, "count"] += 1
+                    found[category, name, "ns"] += packet.one(8) - start
+    assert not any(open_slices.values()), "perfetto: a slice without an end"
+    assert found == by_name(document), "perfetto: other work than in the profile"
+
+
+def pprof(data, document):
+    top = Message(gzip.decompress(data))
+    samples = [message.packed(2) for message in top.messages(2)]
+    nodes = document["nodes"]
+    for index, key in enumerate(["gpu_ns", "count", "cpu_ns"]):
+        assert sum(values[index] for values in samples) == sum(node[key] for node in nodes), key

@@ -1,0 +1,332 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""reference.py DIR...: the figures of captures, by brute force.
+
+A reader of its own, from Documentation/capture-format.md alone: it keeps everything, joins by
+correlation id and adds up. gpumon-user does the same in a stream, in bounded memory; what both say
+has to agree, to the nanosecond. Files of the machine that it runs on are not looked at: machine
+code has the names that were kept with it, or is module+offset.
+"""
+import collections
+import json
+import pathlib
+import re
+import struct
+import sys
+import zlib
+
+CHUNK = struct.Struct("<4sIIIIIQ")
+HEAD = struct.Struct("<HHI")
+PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
+LAUNCH, RANGE, NODE, KERNEL, COPY, SET, LOSS = 20, 23, 24, 40, 41, 42, 80
+KNOWN = set(range(11)) | {20, 21, 22, 23, 24} | set(range(40, 46)) | {60, 61, 80, 81, 82, 83}
+KINDS = {KERNEL: "kernel", COPY: "copy", SET: "set"}
+FRAME_ID = 1 << 63
+
+LOSSES = ["", "channel_full", "cupti_dropped", "withheld", "no_timestamp", "stack_table",
+          "string_table", "uprobe_ring", "uprobe_stack", "driver_ring", "unknown_record", "recorder",
+          "interrupted", "broken", "too_long"]
+PLACES = {1: "H", 2: "H", 3: "D", 4: "A", 5: "M", 6: "P"}
+
+# Libraries whose functions are what a call of the API is made of.
+DRIVER = re.compile(r"(libcuda\.so|libcudart|libcupti)")
+INTERPRETER = re.compile(r"(lib)?python[0-9.dmt]*(so.*)?")
+
+
+def chunk_at(data, at):
+    """Its sequence number, its records and its end, or None where none is whole and right."""
+    begin = at + CHUNK.size
+    if begin > len(data):
+        return None
+    magic, version, size, crc, _, _, sequence = CHUNK.unpack_from(data, at)
+    records = data[begin:begin + size]
+    if magic != b"GPMC" or version != 1 or len(records) != size:
+        return None
+    if zlib.crc32(data[at:at + 12] + bytes(4) + data[at + 16:begin] + records) != crc:
+        return None
+    return sequence, records, begin + size
+
+
+def chunks(data, damage):
+    """Whole chunks in the order of the file; bytes behind the last one are counted."""
+    at = good = 0
+    while at >= 0:
+        found = chunk_at(data, at)
+        if found:
+            yield found[:2]
+            at = good = found[2]
+        else:
+            at = data.find(b"GPMC", at + 1)
+    damage["truncated_bytes"] += len(data) - good
+
+
+def padded(record, size):
+    """Fields that are not there are 0."""
+    return record if len(record) >= size else record.ljust(size, b"\0")
+
+
+def read_names(path):
+    """(Address, unmappings before) to modules and names, the innermost first."""
+    names, symbols = {}, []
+    for line in path.read_bytes().decode("utf-8").split("\n")[1:] if path.exists() else []:
+        if line.startswith("@"):
+            address, epoch = line[1:].split(" ")
+            symbols = names.setdefault((int(address, 16), int(epoch)), [])
+        elif line:
+            function, module = (re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n"}.get(m[1], m[1]), f)
+                                for f in line[1:].split("\t")[:2])
+            symbols.append((module, function))
+    return names
+
+
+class Process:
+    """One file of records, all of it in memory."""
+
+    def __init__(self, path, damage):
+        self.pid = self.chunks = 0
+        self.strings, self.frames, self.stacks, self.nodes, self.devices = {}, {}, {}, {}, {}
+        self.mappings, self.launches, self.works = [], [], []
+        self.losses = collections.Counter()
+        self.names = read_names(path.with_suffix(".symbols"))
+        for _, records in chunks(path.read_bytes(), damage):
+            self.chunks += 1
+            at = 0
+            while at < len(records):
+                kind, flags, size = HEAD.unpack_from(records, at)
+                self.take(kind, flags, records[at:at + size], damage)
+                at += size
+        self.mappings.sort(key=lambda mapping: mapping[0])
+
+    def take(self, kind, flags, record, damage):
+        if kind == STRING:
+            number, length = struct.unpack_from("<II", record, 8)
+            self.strings[number] = record[16:16 + length].decode("utf-8", "replace")
+        elif kind == STACK:
+            number, count = struct.unpack_from("<II", record, 8)
+            self.stacks[number] = (flags & 1, struct.unpack_from(f"<{count}Q", record, 16))
+        elif kind == FRAME:
+            number, _, _, function = struct.unpack_from("<IHHI", record, 8)
+            self.frames[number] = function
+        elif kind == LAUNCH:
+            self.launches.append((flags, *struct.unpack_from("<QQIIIIIi", padded(record, 48), 8)))
+        elif kind == KERNEL:
+            start, end, _, _, node, correlation, name, device, context, stream, graph = \
+                struct.unpack_from("<QQQQQIIIIII", padded(record, 112), 8)
+            self.works.append((kind, flags, start, end, node, correlation, name, device, context,
+                               stream, graph))
+        elif kind == COPY:
+            start, end, _, node, correlation, device, context, stream, graph, _, source, to = \
+                struct.unpack_from("<QQQQIIIIIIHH", padded(record, 72), 8)
+            name = f"memcpy {PLACES.get(source, '?')}to{PLACES.get(to, '?')}"
+            self.works.append((kind, flags, start, end, node, correlation, name, device, context,
+                               stream, graph))
+        elif kind == SET:
+            start, end, _, node, correlation, device, context, stream, graph = \
+                struct.unpack_from("<QQQQIIIII", padded(record, 64), 8)
+            self.works.append((kind, flags, start, end, node, correlation, "memset", device,
+                               context, stream, graph))
+        elif kind == NODE:
+            node, original, _, stack = struct.unpack_from("<QQII", record, 8)
+            self.nodes[node] = (original, stack)
+        elif kind in (MAPPING, UNMAPPING):
+            time, start, end = struct.unpack_from("<QQQ", record, 8)
+            offset, path = (struct.unpack_from("<Q", record, 32)[0],
+                            struct.unpack_from("<I", record, 56)[0]) if kind == MAPPING else (0, None)
+            self.mappings.append((time, start, end, offset, path))
+        elif kind == DEVICE:
+            number = struct.unpack_from("<I", record, 8)[0]
+            uuid = record[16:32].hex()
+            self.devices[number] = "-".join((uuid[:8], uuid[8:12], uuid[12:16], uuid[16:20],
+                                             uuid[20:]))
+        elif kind == PROCESS:
+            self.pid = struct.unpack_from("<I", record, 8)[0]
+        elif kind == LOSS:
+            count, cause = struct.unpack_from("<QI", record, 16)
+            self.losses[LOSSES[cause] if cause < len(LOSSES) else str(cause)] += count
+        elif kind not in KNOWN:
+            damage["unknown_records"] += 1
+
+    def place(self, address, time):
+        """Modules and names, the innermost first: those that were kept, else the place in the last
+        mapping over it that is not of after the time."""
+        unmapped = sum(path is None and since <= time for since, _, _, _, path in self.mappings)
+        if (address, unmapped) in self.names:
+            return self.names[address, unmapped]
+        found = ("[unknown]", f"[unknown]+0x{address:x}")
+        for since, start, end, offset, path in self.mappings:
+            if start <= address < end and (not time or since <= time):
+                name = self.strings.get(path, "") if path is not None else ""
+                name = name.removesuffix(" (deleted)").rsplit("/", 1)[-1] or "[unknown]"
+                found = (name, f"{name}+0x{address - start + offset:x}")
+        return [found]
+
+    def path(self, stack, function, time):
+        """What called, outermost first: machine code, functions of Python, the call of the API."""
+        call = self.strings.get(function)
+        if stack == 0:
+            way = []
+        elif stack not in self.stacks:
+            way = ["[stack not recorded]"]
+        else:
+            cut, frames = self.stacks[stack]
+            python = any(frame & FRAME_ID for frame in frames)
+            found = []
+            for number, frame in enumerate(frames):
+                if frame & FRAME_ID:
+                    function_id = self.frames.get(frame & 0xffffffff)
+                    found.append([(None, self.strings.get(function_id, "[unknown]"))])
+                else:
+                    found.append(self.place(frame - 1 if number and frame else frame, time))
+            # What the driver's libraries do within a call is the call.
+            while call and found and found[0][0][0] and DRIVER.match(found[0][0][0]):
+                found.pop(0)
+            flat = [symbol for symbols in found for symbol in symbols]
+            if call and flat and base(flat[0][1]) == base(call):
+                flat.pop(0)
+            way = [name for module, name in reversed(flat)
+                   if not (python and module and INTERPRETER.fullmatch(module))]
+            if cut:
+                way.insert(0, "[stack cut off]")
+        return way + [base(call)] if call else way
+
+    def node_stack(self, node):
+        """Where a graph's node was made, through clones; 0 where nobody knows."""
+        seen = set()
+        while node in self.nodes and node not in seen:
+            seen.add(node)
+            original, stack = self.nodes[node]
+            if stack or not original:
+                return stack
+            node = original
+        return 0
+
+
+def base(function):
+    """cudaLaunchKernel of cudaLaunchKernel_ptsz_v7000."""
+    while True:
+        shorter = re.sub(r"(_v\d+|_ptsz|_ptds)$", "", function)
+        if shorter == function:
+            return function.removeprefix("__")
+        function = shorter
+
+
+def union_ns(intervals):
+    busy, until = 0, 0
+    for start, end in sorted(intervals):
+        busy += max(0, end - max(start, until))
+        until = max(until, end)
+    return busy
+
+
+def expected_chunks(file):
+    """As capture.json says."""
+    info = json.loads((file.parent / "capture.json").read_text(encoding="utf-8"))
+    return {entry["name"]: entry["chunks"] for entry in info["files"]}[file.stem]
+
+
+def figures(directories):
+    """All that is compared, of several captures together."""
+    damage = collections.Counter()
+    works = {match: collections.Counter() for match in
+             ["stack", "graph_node", "no_stack", "no_launch", "internal", "ambiguous"]}
+    launches, losses = collections.Counter(), collections.Counter()
+    kernels = {}
+    paths = collections.defaultdict(lambda: [0, 0, 0])
+    streams = collections.defaultdict(lambda: [0, 0, []])
+    latency = []
+
+    def add(path, count, gpu_ns, cpu_ns):
+        entry = paths[";".join(path)]
+        entry[0] += count
+        entry[1] += gpu_ns
+        entry[2] += cpu_ns
+
+    files = [file for directory in directories
+             for file in sorted(pathlib.Path(directory).glob("[!.]*.records"))]
+    for file in files:
+        process = Process(file, damage)
+        damage["missing_chunks"] += expected_chunks(file) - process.chunks
+        losses += process.losses
+        cache = {}
+
+        def path_of(stack, function, time, process=process, cache=cache):
+            key = (stack, function)
+            if key not in cache:
+                cache[key] = process.path(stack, function, time)
+            return cache[key]
+
+        by_id = {}
+        for launch in process.launches:
+            # Id 0 is no id, and what was captured into a graph has no work.
+            if launch[4] and not launch[0] & 1:
+                assert launch[4] not in by_id, "ids went round: not what this reader is for"
+                by_id[launch[4]] = launch
+        had_work = set()
+        for kind, flags, start, end, node, correlation, name, device, context, stream, _ in \
+                sorted(process.works, key=lambda work: work[2]):
+            launch = by_id.get(correlation)
+            stack = process.node_stack(node) if node else 0
+            if flags & 2:
+                match, launch = "internal", None
+            elif stack:
+                match = "graph_node"
+            elif not launch:
+                match = "no_launch"
+            else:
+                stack = launch[5]
+                match = "stack" if stack else "no_stack"
+            works[match][KINDS[kind]] += 1
+            valid = start and end >= start and not flags & 1
+            gpu_ns = end - start if valid else 0
+            text = process.strings.get(name, "[unknown kernel]") if kind == KERNEL else name
+            row = kernels.setdefault((KINDS[kind], text), [0, 0, []])
+            row[0] += 1
+            row[1] += gpu_ns
+            if valid:
+                row[2].append(gpu_ns)
+            uuid = process.devices.get(device, "")
+            for key in [(process.pid, uuid, None, None), (process.pid, uuid, context, stream)]:
+                streams[key][0] += 1
+                streams[key][1] += gpu_ns
+                if valid:
+                    streams[key][2].append((start, end))
+            reason = {"no_stack": ["[kernel without stack]"], "no_launch": ["[kernel without launch]"],
+                      "internal": ["[launched by CUDA]"]}.get(match, [])
+            first = launch and correlation not in had_work
+            if launch:
+                if start >= launch[1] and (first or not launch[0] & 2):
+                    latency.append(start - launch[1])
+                had_work.add(correlation)
+            way = path_of(stack, launch[6] if launch else 0, launch[1] if launch else start)
+            add(reason + way + [text], 1, gpu_ns, launch[2] - launch[1] if first else 0)
+        launches["with_work"] += len(had_work)
+        for launch in process.launches:
+            flags, start, end, _, correlation, stack, function, _, _ = launch
+            if correlation in had_work and not flags & 1:
+                continue
+            key, reason = (("captured_into_graph", "[captured into graph]") if flags & 1 else
+                           ("refused", "[failed call]") if flags & 16 else
+                           ("without_work", "[unmatched launch]"))
+            launches[key] += 1
+            add(path_of(stack, function, start) + [reason], 1, 0, end - start)
+
+    return {
+        "works": {match: {kind: n for kind, n in sorted(kinds.items()) if n}
+                  for match, kinds in works.items() if any(kinds.values())},
+        "launches": {key: n for key, n in sorted(launches.items()) if n},
+        "losses": {key: n for key, n in sorted(losses.items()) if n},
+        "damage": {key: n for key, n in sorted(damage.items()) if n},
+        "kernels": {f"{kind} {name}": [count, ns, min(all_ns, default=None),
+                                       max(all_ns, default=None)]
+                    for (kind, name), (count, ns, all_ns) in sorted(kernels.items())},
+        "streams": sorted([list(key) + [count, ns, union_ns(intervals)] for
+                           key, (count, ns, intervals) in streams.items()], key=repr),
+        "latency": [len(latency), sum(latency), min(latency, default=None),
+                    max(latency, default=None)],
+        "paths": dict(sorted(paths.items())),
+    }
+
+
+if __name__ == "__main__":
+    json.dump(figures(sys.argv[1:]), sys.stdout, indent=1)
+    print()

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Processes that live already: with the library asleep in them, and without it, by uprobes."""
+import json
+import os
+import subprocess
+import time
+
+import answers
+from programs import (CAPTURES, GPUMON, LIBRARY, SCRATCH, call, environment, profile_of, program,
+                      size_of)
+from steps import check, equal, figure, note, skip
+
+
+class Live:
+    """A program of ours that says when it is ready, ended with the block."""
+
+    def __init__(self, words, name, **more):
+        self.prefix = os.path.join(SCRATCH, name + ".account")
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=environment(KNOWN_ACCOUNT=self.prefix,
+                                                                   **more))
+        self.pid = int(self.process.stdout.readline().split()[1])
+
+    def __enter__(self):
+        return self
+
+    def go(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def account(self):
+        self.process.wait(60)
+        with open(f"{self.prefix}.{self.pid}", encoding="utf-8") as file:
+            return json.load(file)
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def step_dormant():
+    """record -p of a process in which the library sleeps, twice."""
+    with Live([program("known"), "steady", "8"], "dormant",
+              CUDA_INJECTION64_PATH=LIBRARY) as live:
+        for turn in (1, 2):
+            label = f"live process, turn {turn}"
+            folder = os.path.join(SCRATCH, f"dormant-{turn}")
+            result = call([GPUMON, "record", "-p", str(live.pid), "-d",
+                           "1500ms" if turn == 1 else "300ms", "-o", folder], 30,
+                          environment(False))
+            if not check(result.returncode == 0, f"{label}: record -p", result.stderr[-300:]):
+                continue
+            profile = profile_of(folder)
+            wrong = answers.complaints(profile)
+            check(not wrong, f"{label}: matched and unmatched are all there is", "; ".join(wrong))
+            sums, wrong = answers.stacks(profile)
+            check(sums["wrong"] == [0, 0] and sums["right"][0] > 200,
+                  f"{label}: 0 ns on a wrong stack, {sums['right'][1]} ns on the right one",
+                  wrong or "")
+            launches = profile["missing"]["launches"]
+            check(launches["without_work"] < 20 and sums["without"][0] < 20,
+                  f"{label}: launches and kernels go together", launches)
+            check(not answers.lost(profile), f"{label}: nothing lost", answers.lost(profile) or "")
+            figure(f"live.{turn}", {"launches": launches, "stacks": sums})
+        check(live.process.poll() is None, "live process: goes on")
+        live.process.wait(30)
+        equal(live.process.returncode, 0, "live process: its exit status")
+
+
+CUT = "[stack cut off]"
+
+
+def hits_by_place(profile):
+    """Calls by the innermost known function above them, or CUT."""
+    result = {}
+    for number, node in enumerate(profile["nodes"]):
+        if not node["count"]:
+            continue
+        by = answers.launcher(profile, number)
+        if by is None and answers.reason(profile, number) == CUT:
+            by = CUT
+        result[by] = result.get(by, 0) + node["count"]
+    return result
+
+
+def uprobes(name):
+    label = f"uprobes, {name}"
+    folder = os.path.join(CAPTURES, f"uprobes-{name}")
+    count = 100
+    os.makedirs(CAPTURES, exist_ok=True)
+    words_path = os.path.join(SCRATCH, f"uprobes-{name}.err")
+    with Live([program(name), "told", str(count)], f"uprobes-{name}") as live, \
+            open(words_path, "w", encoding="utf-8") as words, \
+            subprocess.Popen([GPUMON, "record", "-p", str(live.pid), "-o", folder],
+                             stdout=words, stderr=words, env=environment(False)) as recorder:
+        try:
+            # Attached once it says so; refused at once.
+            until = time.monotonic() + 20
+            while recorder.poll() is None and os.path.getsize(words_path) == 0 and \
+                    time.monotonic() < until:
+                time.sleep(0.05)
+            if recorder.poll() is None:
+                live.go()
+                live.account()
+            recorder.wait(20)
+        finally:
+            if recorder.poll() is None:
+                recorder.kill()
+    with open(words_path, encoding="utf-8") as file:
+        err = file.read()
+    if recorder.returncode == 77:
+        lines = err.strip().splitlines()
+        equal(len(lines), 1, f"{label}: a refusal is one line")
+        skip(label, err.strip())
+        figure(f"uprobes.{name}", {"refused": err.strip()})
+        return
+    if not check(recorder.returncode == 0, f"{label}: record -p", err[-500:]):
+        return
+    note(err.strip().replace("\n", " | "))
+    account = live.account()
+    should = {next(iter(answers.PLACES[f"kernel<{k}>"])): v["launched"]
+              for k, v in account["kernels"].items()}
+    # Before it was told to go.
+    should.pop("place<2>")
+    profile = profile_of(folder, "--cpu-only")
+    by = hits_by_place(profile)
+    figure(f"uprobes.{name}", {"by": by, "lost": answers.lost(profile), "bytes": size_of(folder)})
+    check(not answers.lost(profile), f"{label}: nothing lost", answers.lost(profile) or "")
+    if name == "known-stripped":
+        launched = sum(v for v in by.values())
+        check(launched >= sum(should.values()), f"{label}: {sum(should.values())} launches",
+              launched)
+        return
+    # Stacks are cut off until gpumon-user has handed over how to unwind what was just seen.
+    cut = by.get(CUT, 0)
+    is_ = {k: v for k, v in by.items() if k in should}
+    check(all(is_.get(k, 0) <= v for k, v in should.items()) and
+          0 <= sum(should.values()) - sum(is_.values()) <= cut < sum(should.values()),
+          f"{label}: {sum(should.values())} launches, each on the stack of who made it, or cut off",
+          f"{is_}, {cut} cut off, waits too")
+
+
+def step_uprobes():
+    for name in ("known", "known-static", "known-stripped"):
+        uprobes(name)
+
+
+def step_refusals():
+    """What cannot be recorded is told in one line, with the documented status."""
+    folder = os.path.join(SCRATCH, "refused")
+    for label, words, status, part in (
+            ("no such program", ["/nowhere/program"], (1, 2, 127), "/nowhere/program"),
+            ("a program without CUDA", ["true"], (0,), "no process used CUDA")):
+        result = call([GPUMON, "record", "-o", folder, "--", *words], 30, environment(False))
+        check(result.returncode in status and part in result.stderr and
+              len(result.stderr.strip().splitlines()) <= 2, f"refusals: {label}",
+              f"{result.returncode}: {result.stderr.strip()}")
+        call(["rm", "-rf", folder], 10)
+    # Another subscriber of CUPTI is there first: nothing is broken, and the capture says so.
+    result = call([GPUMON, "record", "-o", folder, "--", program("known"), "mixed", "20"], 60,
+                  environment(GPUMON_CUPTI="/nowhere/libcupti.so"))
+    check(result.returncode == 0, "refusals: GPUMON_CUPTI names no file, the program runs",
+          result.stderr[-300:])
+
+
+STEPS = [("dormant", step_dormant, 60), ("uprobes", step_uprobes, 100),
+         ("refusals", step_refusals, 60)]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What a run on a GPU machine says: checks, figures and skips; and steps that go on after each other."""
+import json
+import os
+import signal
+import time
+import traceback
+
+OUT = os.path.abspath(os.environ.get("OUT") or "gpu-out")
+
+lines = []
+figures = {}
+counts = {"ok": 0, "not ok": 0, "skip": 0}
+
+
+class Skip(Exception):
+    """The step cannot be run on this machine, and why."""
+
+
+class Late(Exception):
+    """The step took longer than it may."""
+
+
+def say(text):
+    lines.append(text)
+    print(text, flush=True)
+    with open(os.path.join(OUT, "summary.txt"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def note(text):
+    say(f"#   {text}")
+
+
+def check(is_true, text, detail=""):
+    result = "ok" if is_true else "not ok"
+    counts[result] += 1
+    detail = " ".join(str("" if detail is None else detail).split())
+    say(f"{result} {text}" + (f" ({detail})" if detail else ""))
+    return bool(is_true)
+
+
+def equal(is_, should, text):
+    return check(is_ == should, f"{text}: {should}", "" if is_ == should else f"it is {is_}")
+
+
+def skip(text, reason):
+    counts["skip"] += 1
+    say(f"skip {text}: {reason}")
+
+
+def figure(name, value):
+    """A number, or what JSON can be made of, to be kept."""
+    figures[name] = value
+    with open(os.path.join(OUT, "figures.json"), "w", encoding="utf-8") as file:
+        json.dump(figures, file, indent=1)
+
+
+def _late(_number, _frame):
+    raise Late()
+
+
+def run_step(name, function, limit):
+    """Nothing that a step does keeps the next one from being run."""
+    begin = time.monotonic()
+    signal.signal(signal.SIGALRM, _late)
+    signal.alarm(limit)
+    try:
+        function()
+    except Skip as reason:
+        skip(name, reason)
+    except Late:
+        check(False, f"{name}: took more than {limit} s")
+    except Exception as error:  # pylint: disable=broad-except
+        signal.alarm(0)
+        check(False, f"{name}: {type(error).__name__}: {str(error)[-500:]}")
+        with open(os.path.join(OUT, "errors.txt"), "a", encoding="utf-8") as file:
+            file.write(f"--- {name}\n")
+            traceback.print_exc(file=file)
+    finally:
+        signal.alarm(0)
+    say(f"# {name}: {time.monotonic() - begin:.1f} s")
+
+
+def finish(begin):
+    say(f"# {counts['ok']} ok, {counts['not ok']} not ok, {counts['skip']} skipped, "
+        f"{time.monotonic() - begin:.0f} s")
+    return 1 if counts["not ok"] else 0

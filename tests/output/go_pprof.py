@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What Go's pprof says of a profile: another reader than the one that these tests have."""
+import collections
+import pathlib
+import re
+import subprocess
+
+from check import Skip
+
+INDEX = {"gpu_ns": "gpu_nanoseconds", "count": "count", "cpu_ns": "cpu_nanoseconds"}
+ROW = re.compile(r"\s*(-?\d+)(?:ns)?\s+\S+%\s+\S+%\s+(-?\d+)(?:ns)?\s+\S+%\s{2}(.*)")
+
+
+def program():
+    found = subprocess.run([pathlib.Path(__file__).parent / "pprof"], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, check=False)
+    if found.returncode == 77:
+        raise Skip(found.stderr.decode("utf-8", "replace").strip())
+    assert found.returncode == 0, found.stderr
+    return found.stdout.decode().strip()
+
+
+def run(*words):
+    done = subprocess.run([program(), *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode("utf-8")
+
+
+def top(path, key):
+    """Of each name: time or number of its own, and of all below it."""
+    text = run("-top", "-functions", "-nodecount=1000000", "-nodefraction=0", "-edgefraction=0",
+               "-trim=false", "-unit=ns", f"-sample_index={INDEX[key]}", path)
+    found = {}
+    for line in text.splitlines():
+        row = ROW.fullmatch(line)
+        if row:
+            assert row[3] not in found, f"{row[3]} twice"
+            found[row[3]] = (int(row[1]), int(row[2]))
+    return text, found
+
+
+def totals(path):
+    """Sums of the samples' values, as -raw prints them."""
+    sums = collections.Counter()
+    lines = run("-raw", path).splitlines()
+    begin = lines.index("Samples:")
+    types = [part.split("/")[0] for part in lines[begin + 1].replace("[dflt]", "").split()]
+    for line in lines[begin + 2:]:
+        sample = re.fullmatch(r"\s*((?:-?\d+\s+)+-?\d+): [\d ]*", line)
+        if not sample:
+            break
+        for name, value in zip(types, sample[1].split()):
+            sums[name] += int(value)
+    return types, sums
+
+
+def of_tree(nodes, key):
+    """The same as top() of JSON's nodes: recursion counts once."""
+    own, below = collections.Counter(), collections.Counter()
+    for node in nodes:
+        names, at = set(), node
+        while at["parent"] is not None:
+            names.add(at["name"])
+            at = nodes[at["parent"]]
+        own[node["name"]] += node[key]
+        for name in names:
+            below[name] += node[key]
+    return {name: (own[name], below[name]) for name in below if below[name]}
+
+
+def agrees(path, document):
+    """Everything that pprof shows is what the JSON has. Raises Skip where there is no pprof."""
+    nodes = document["nodes"]
+    types, sums = totals(path)
+    assert types == list(INDEX.values()), types
+    for key, name in INDEX.items():
+        assert sums[name] == sum(node[key] for node in nodes), f"{name}: {sums[name]}"
+        text, got = top(path, key)
+        got = {name: values for name, values in got.items() if any(values)}
+        want = of_tree(nodes, key)
+        differs = [one for one in sorted(set(got) | set(want)) if got.get(one) != want.get(one)]
+        assert not differs, (f"{name}: {len(differs)} differ, as {differs[0]}: "
+                             f"{got.get(differs[0])} is not {want.get(differs[0])}")
+    processes = document["recording"]["processes"]
+    if processes and processes[0]["executable"]:
+        assert f"File: {processes[0]['executable'].rsplit('/', 1)[-1]}" in text.splitlines(), \
+            "pprof says that it is of another file"

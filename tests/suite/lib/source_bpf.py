@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""gpumon-user with its BPF source: counting in the background, and its answer as JSON."""
+import json
+import os
+import signal
+import subprocess
+
+import lab
+
+TOOL = lab.BUILD + "/gpumon-user"
+
+
+def need():
+    """Skip where gpumon-user was built without BPF."""
+    done = subprocess.run([TOOL, "stat", "--source=bpf", "--json", "-d", "10ms"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    if done.returncode == 77 and "not-built" in done.stdout:
+        lab.skip(json.loads(done.stdout)["error"]["message"])
+
+
+class Counting:
+    """stat by BPF from here to end(): everything is attached when it is made."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([TOOL, "stat", "--source=bpf", "--json", *arguments],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        lab.check("counting by BPF" in line, "stat --source=bpf says: %s" % line)
+
+    def end(self):
+        """Stop it as Ctrl-C does; its document."""
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=120)
+        lab.equal(self.process.returncode, 0, "exit status of stat: %s" % err)
+        document = json.loads(out)
+        for g in document["groups"]:
+            lab.check(g["state"] in ("attached", "waiting"),
+                      "group %s is %s: %s" % (g["name"], g["state"], g["reason"]))
+        lab.equal(document["gpumon"]["source"], "bpf", "source")
+        check_sums(document)
+        return document
+
+
+def module():
+    """The module's document."""
+    done = lab.run(TOOL, "stat", "--source=module", "--json", timeout=120)
+    document = json.loads(done.stdout)
+    lab.equal(document["gpumon"]["source"], "kmod", "source")
+    return document
+
+
+def group(document, name):
+    return {g["name"]: g for g in document["groups"]}[name]
+
+
+def probes(document, name):
+    return {p["name"]: p for p in group(document, name)["probes"]}
+
+
+def attached(document, name):
+    return {p["name"] for p in probes(document, name).values() if p["state"] == "attached"}
+
+
+def check_sums(document):
+    """seen = recorded + what was dropped, for each probe."""
+    for g in document["groups"]:
+        for p in g["probes"]:
+            lab.equal(p["seen"], p["recorded"] + sum(p["dropped"].values()),
+                      "seen of %s" % p["name"])
+
+
+def lossless(document):
+    """No event of any probe was lost; a test whose counts have to be exact needs that.
+
+    Of system calls it is only told how many of any kind may be lost at most.
+    """
+    for g in document["groups"]:
+        for p in g["probes"]:
+            if p["name"] in ("sys_enter", "sys_exit"):
+                p["dropped"].pop("recursion")
+            lab.equal(sum(p["dropped"].values()), 0, "events that %s lost" % p["name"])
+
+
+def rings(document):
+    """{(device, ring): row}"""
+    return {(r["device"], r["ring"]): r for r in document["drm_sched"]["rings"]}
+
+
+def table(document, name_of_group, name, *labels):
+    """{labels: row} of a table of a group; of one label its value is the key."""
+    rows = {}
+    for row in document[name_of_group].get(name, []):
+        key = tuple(row[label] for label in labels)
+        rows[key if len(key) > 1 else key[0]] = row
+    return rows
+
+
+# What one value of a latency may be apart, in the middle and on average. Each source takes its
+# own time at a place of its own; what comes in between is some instructions, but under emulation
+# the host may take a processor away there for long: hence the second, and a second in all.
+NEAR_NS, NEAR_ON_AVERAGE_NS, AWAY_NS = 200000, 500000, 1000000000
+
+
+def near(ours, theirs, what):
+    """Two histograms of the same: values are exactly as many, and nearly as long."""
+    lab.equal(ours["count"], theirs["count"], "count of " + what)
+    lab.equal(sum(b["count"] for b in ours["buckets"]), ours["count"], "buckets of " + what)
+    if not ours["count"]:
+        return
+    lab.within(ours["sum"], sum(b["ge"] * b["count"] for b in ours["buckets"]),
+               sum(b["lt"] * b["count"] for b in ours["buckets"]), "sum by the buckets of " + what)
+    apart = ours["sum"] - theirs["sum"]
+    print("    %s: %d values, mean %.1f us, %.1f us apart" %
+          (what, ours["count"], ours["sum"] / ours["count"] / 1e3, apart / ours["count"] / 1e3))
+    lab.within(abs(apart), 0, ours["count"] * NEAR_ON_AVERAGE_NS + AWAY_NS, "sums apart, of " + what)
+    # In a histogram a value is known to a quarter, and so is each half.
+    lab.within(ours["p50"], theirs["p50"] * 0.7 - NEAR_NS, theirs["p50"] * 1.4 + NEAR_NS,
+               "middle of " + what)
+    mean = ours["sum"] // ours["count"]
+    lab.within(ours["min"], 0, mean, "min of " + what)
+    lab.within(ours["max"], mean, ours["sum"], "max of " + what)
+
+
+def same_keys(ours, theirs, what):
+    """Both sources have the same schema: each key of one is in the other, at any depth."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        lab.equal(sorted(ours), sorted(theirs), "keys of " + what)
+        for key in ours:
+            same_keys(ours[key], theirs[key], "%s.%s" % (what, key))

@@ -1,0 +1,137 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: timeout=300
+"""NVIDIA's device files by BPF: what the module counts of the same calls, and what it cannot."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+import nvidia
+import source_bpf
+
+SAME = ("opens", "ioctls", "ioctls_failed", "mmaps", "mmaps_failed", "mapped_bytes")
+UNKNOWN = ("opens_failed", "opens_untracked", "faults", "vma_opens", "vma_releases", "polls")
+
+
+def devices(document):
+    return source_bpf.table(document, "nvidia", "devices", "minor")
+
+
+def processes(document):
+    return {p["pid"]: (p["opens"], p["ioctls"], p["mapped_bytes"], p["start_ns"])
+            for p in document["processes"] if p["opens"] or p["ioctls"]}
+
+
+def agree(bpf, module):
+    ours, theirs = devices(bpf), devices(module)
+    lab.equal(sorted(ours), sorted(m for m in theirs if theirs[m]["opens"]), "minors")
+    for minor, row in ours.items():
+        source_bpf.same_keys(row, theirs[minor], "devices")
+        for column in SAME:
+            lab.equal(row[column], theirs[minor][column], "%s of minor %d" % (column, minor))
+        for column in UNKNOWN:
+            lab.equal(row[column], None, "%s, which BPF cannot know" % column)
+        lab.equal(row["open_handles"], {"now": None, "max": None}, "open handles")
+    ours, theirs = (source_bpf.table(d, "nvidia", "ioctls", "command") for d in (bpf, module))
+    lab.equal(sorted(ours), sorted(theirs), "commands")
+    for command, row in ours.items():
+        other = theirs[command]
+        source_bpf.same_keys(row, other, "ioctls")
+        for column in ("number", "ioctls", "failed"):
+            lab.equal(row[column], other[column], "%s of %s" % (column, command))
+        # From the entry of the system call instead of the driver's function, to its end.
+        source_bpf.near(row["duration_ns"], other["duration_ns"], "durations of " + command)
+    lab.equal(processes(bpf), processes(module), "processes")
+
+
+source_bpf.need()
+nvidia.load("580")
+lab.load_gpumon()
+lab.step("both on the same calls")
+counting = source_bpf.Counting()
+nvidia.workload("--processes", 3, "--compat", 0)
+document, module = counting.end(), source_bpf.module()
+source_bpf.lossless(document)
+agree(document, module)
+lab.check(len(processes(document)) >= 6, "three processes and their children")
+for minor, gpu in enumerate(nvidia.devices()):
+    lab.equal(devices(document)[minor]["device"], gpu[0], "bus address of minor %d" % minor)
+
+lab.step("Xids")
+counting = source_bpf.Counting()
+first, second = (gpu[0] for gpu in nvidia.devices())
+for gpu in 0, 1, 1:
+    nvidia.control("xid", gpu, 79, "it is gone")
+nvidia.control("xid-irq", 1, 4000000000, "x" * 500)
+document, module = counting.end(), source_bpf.module()
+rows = source_bpf.table(document, "nvidia", "xids", "device", "code", "meaning")
+lab.equal({key: row["xids"] for key, row in rows.items()},
+          {(first, 79, "GPU fell off the bus"): 1, (second, 79, "GPU fell off the bus"): 2,
+           (second, 4000000000, "-"): 1}, "Xids")
+others = source_bpf.table(module, "nvidia", "xids", "device", "code", "meaning")
+lab.equal({key: row["xids"] for key, row in others.items()},
+          {key: row["xids"] for key, row in rows.items()}, "Xids of the module")
+alerts = {(a["device"], a["code"]): a for a in document["alerts"]}
+for a in module["alerts"]:
+    ours = alerts[a["device"], a["code"]]
+    source_bpf.same_keys(ours, a, "alert")
+    lab.equal((ours["kind"], ours["count"]), (a["kind"], a["count"]), "alert")
+    # Each has its own room for the text.
+    lab.equal(ours["message"], a["message"][:len(ours["message"])], "message")
+    lab.check(ours["message"].startswith("pid="), "message %r" % ours["message"])
+lab.rmmod("gpumon")
+
+lab.step("without the module: a close is that of a descriptor, not of the file")
+counting = source_bpf.Counting()
+fd = os.open("/dev/nvidia0", os.O_RDWR)
+copy = os.dup(fd)
+os.close(fd)
+child = os.fork()
+if not child:
+    # Its exit closes without close().
+    os._exit(0)
+os.waitpid(child, 0)
+os.close(copy)
+left = os.open("/dev/nvidia0", os.O_RDWR)
+os.dup2(0, left)
+os.close(left)
+document = counting.end()
+row = devices(document)[0]
+lab.equal((row["opens"], row["closes"]), (2, 2), "opens, and close() of descriptors")
+mine = [p for p in document["processes"] if p["pid"] == os.getpid()]
+lab.equal([(p["opens"], p["alive"]) for p in mine], [(2, True)], "this process")
+
+lab.step("files of others and calls as of 32-bit programs are not counted, open files of before are")
+fd = os.open("/dev/nvidia1", os.O_RDWR)
+counting = source_bpf.Counting()
+for _ in range(50):
+    os.close(os.open("/dev/null", os.O_RDWR))
+os.close(fd)
+lab.equal(list(devices(counting.end())), [1], "devices")
+counting = source_bpf.Counting()
+before = nvidia.account()
+nvidia.workload("--processes", 1, "--compat", 5)
+document = counting.end()
+since = {name: n - before.get(name, 0) for name, n in nvidia.account().items()}
+lab.equal(sum(row["ioctls"] for row in devices(document).values()) + 5, since["ioctls"],
+          "ioctls but for those of 32-bit programs")
+
+lab.step("the driver goes when nobody counts, and comes with another number")
+nvidia.unload()
+for i in range(2):
+    for name in "/dev/nvidia%d" % i, "/dev/nvidiactl", "/dev/nvidia100":
+        if os.path.exists(name):
+            os.unlink(name)
+counting = source_bpf.Counting()
+nvidia.load("535", major=0)
+lab.run("sleep", "3")
+nvidia.workload("--processes", 1, "--compat", 0)
+mock = nvidia.account()
+document = counting.end()
+rows = devices(document)
+lab.equal(sum(row["ioctls"] for row in rows.values()), mock["ioctls"], "ioctls by the mock")
+lab.equal(sum(row["opens"] for row in rows.values()), mock["opens"], "opens by the mock")
+probe = source_bpf.probes(document, "nvidia")["nvidia_dev_xid"]
+lab.equal(probe["state"], "missing", "the tracepoint that 535 does not have")
+nvidia.unload()

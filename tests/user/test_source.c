@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What the BPF programs counted, as a model; and what is said where there is no source. */
+#include "common.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf_source/bpf_source.h"
+#include "bpf_source/fill.h"
+#include "doctor.h"
+#include "source.h"
+
+static struct gpumon_value known(uint64_t v)
+{
+	return gpumon_value_of(v);
+}
+
+static void buckets_cover_every_value(void **state)
+{
+	static const size_t sizes[] = { SOURCE_LATENCY_BUCKETS, SOURCE_DEPTH_BUCKETS };
+
+	(void)state;
+	for (size_t s = 0; s < 2; s++) {
+		uint64_t end = 0;
+
+		for (size_t i = 0; i < sizes[s]; i++) {
+			uint64_t low = gpumon_source_bucket_lower(i);
+			uint64_t high = gpumon_source_bucket_upper(i, sizes[s]);
+
+			assert_int_equal(low, end);
+			assert_true(high > low);
+			/* At most a quarter wide, but for the last. */
+			if (i >= 8 && i + 1 < sizes[s])
+				assert_true((high - low) * 4 <= low);
+			end = high;
+		}
+		assert_true(end == UINT64_MAX);
+	}
+	assert_int_equal(gpumon_source_bucket_lower(SOURCE_LATENCY_BUCKETS - 1), 7ULL << 39);
+}
+
+static void histogram_in_numbers(void **state)
+{
+	uint64_t buckets[SOURCE_DEPTH_BUCKETS] = {
+		[3] = 2, [9] = 5, [SOURCE_DEPTH_BUCKETS - 1] = 1
+	};
+	struct gpumon_model model = { 0 };
+	struct gpumon_histogram *histogram = gpumon_model_add_histogram(&model);
+
+	(void)state;
+	assert_int_equal(gpumon_source_histogram(histogram, buckets, SOURCE_DEPTH_BUCKETS, 9999,
+						 9000, ~3ULL),
+			 0);
+	assert_int_equal(histogram->n_buckets, 3);
+	assert_int_equal(histogram->count.v, 8);
+	assert_int_equal(histogram->sum.v, 9999);
+	assert_int_equal(histogram->min.v, 3);
+	assert_int_equal(histogram->max.v, 9000);
+	assert_int_equal(histogram->buckets[1].ge, 10);
+	assert_int_equal(histogram->buckets[1].lt, 12);
+	assert_true(histogram->buckets[2].lt == UINT64_MAX);
+
+	/* Extremes that were read before their values: held to the buckets. */
+	histogram = gpumon_model_add_histogram(&model);
+	gpumon_source_histogram(histogram, buckets, SOURCE_DEPTH_BUCKETS, 0, 1, ~100ULL);
+	assert_int_equal(histogram->min.v, 3);
+	assert_int_equal(histogram->max.v, gpumon_source_bucket_lower(SOURCE_DEPTH_BUCKETS - 1));
+
+	memset(buckets, 0, sizeof(buckets));
+	histogram = gpumon_model_add_histogram(&model);
+	gpumon_source_histogram(histogram, buckets, SOURCE_DEPTH_BUCKETS, 77, 1, 0);
+	assert_true(histogram->count.known && !histogram->count.v && !histogram->sum.v);
+	assert_false(histogram->min.known || histogram->max.known);
+	gpumon_model_free(&model);
+}
+
+static void ring_of_words(void **state)
+{
+	static struct source_ring_words cpu[2], sum;
+	struct source_ring from = {
+		.queued = 2, .running = 1, .device = "0000:03:00.0", .name = "gfx"
+	};
+	struct gpumon_model model = { 0 };
+	const struct gpumon_ring *ring;
+
+	(void)state;
+	memset(from.name, 'x', sizeof(from.name)); /* no end */
+	cpu[0].word[SOURCE_RING_QUEUED] = 5;
+	cpu[1].word[SOURCE_RING_QUEUED] = 6;
+	cpu[0].word[SOURCE_RING_QUEUE_NS + 8] = 3;
+	cpu[1].word[SOURCE_RING_QUEUE_NS + 9] = 4;
+	cpu[0].word[SOURCE_RING_QUEUE_NS_MAX] = 9;
+	cpu[1].word[SOURCE_RING_QUEUE_NS_MAX] = 11;
+	cpu[0].word[SOURCE_RING_QUEUE_NS_MIN] = ~8ULL;
+	cpu[1].word[SOURCE_RING_QUEUE_NS_MIN] = ~10ULL;
+	cpu[0].word[SOURCE_RING_QUEUE_NS_SUM] = 70;
+	cpu[1].word[SOURCE_RING_ERRORS] = 2;
+	cpu[0].word[SOURCE_RING_QUEUE_DEPTH_MAX] = 1;
+	gpumon_source_add_words(&sum, &cpu[0]);
+	gpumon_source_add_words(&sum, &cpu[1]);
+	assert_int_equal(gpumon_source_ring(&model, 7, &from, &sum, known(1), true), 0);
+	ring = gpumon_model_ring(&model, 7);
+	assert_non_null(ring);
+	assert_int_equal(strlen(ring->name), sizeof(from.name));
+	assert_string_equal(ring->device, "0000:03:00.0");
+	assert_int_equal(ring->queued.v, 11);
+	assert_int_equal(ring->errors.v, 2);
+	assert_int_equal(ring->queue_depth.v, 2);
+	/* It is that high now, whatever was observed. */
+	assert_int_equal(ring->queue_depth_max.v, 2);
+	assert_int_equal(gpumon_model_histogram(&model, 7, "queue_ns")->count.v, 7);
+	assert_int_equal(gpumon_model_histogram(&model, 7, "queue_ns")->min.v, 8);
+	assert_int_equal(gpumon_model_histogram(&model, 7, "queue_ns")->max.v, 11);
+	assert_non_null(gpumon_model_histogram(&model, 7, "hw_depth"));
+
+	/* Nothing followed, nothing seen of results: unknown, not 0. */
+	sum.word[SOURCE_RING_JOBS_TABLE_FULL] = 11;
+	assert_int_equal(
+		gpumon_source_ring(&model, 8, &from, &sum, (struct gpumon_value){ 0 }, false), 0);
+	ring = gpumon_model_ring(&model, 8);
+	assert_false(ring->live.known || ring->errors.known || ring->killed.known);
+	assert_false(ring->queue_depth.known || ring->queue_depth_max.known ||
+		     ring->hw_depth.known || ring->hw_depth_max.known);
+	gpumon_model_free(&model);
+}
+
+static void processes_are_joined(void **state)
+{
+	struct source_process from = {
+		.pid = 10, .start_ns = 5, .comm = "one", .cgroup_id = 3, .words = { 1, 2, 4, 8 }
+	};
+	struct gpumon_model model = { 0 };
+
+	(void)state;
+	assert_int_equal(gpumon_source_process(&model, &from, 1U << SOURCE_PROCESS_JOBS), 0);
+	assert_int_equal(model.n_processes, 1);
+	assert_int_equal(model.processes[0].jobs.v, 1);
+	assert_false(model.processes[0].ioctls.known || model.processes[0].opens.known);
+	assert_false(model.processes[0].faults.known || model.processes[0].open_handles.known);
+	/* The other program's table. */
+	gpumon_source_process(&model, &from,
+			      1U << SOURCE_PROCESS_IOCTLS | 1U << SOURCE_PROCESS_OPENS);
+	assert_int_equal(model.n_processes, 1);
+	assert_int_equal(model.processes[0].ioctls.v, 2);
+	assert_int_equal(model.processes[0].opens.v, 8);
+	assert_int_equal(model.processes[0].jobs.v, 1);
+	assert_false(model.processes[0].mapped_bytes.known);
+	/* The same pid again is another one. */
+	from.start_ns = 6;
+	gpumon_source_process(&model, &from, 1U << SOURCE_PROCESS_JOBS);
+	assert_int_equal(model.n_processes, 2);
+	assert_int_equal(model.processes[1].cgroup_id.v, 3);
+	gpumon_model_free(&model);
+}
+
+static void tables_have_the_modules_columns(void **state)
+{
+	static struct source_command command = {
+		.family = SOURCE_NVIDIA_UVM, .command = 0xc0104629, .count = 2, .failed = 1
+	};
+	struct source_crtc crtc = { .crtc = 1, .device = "-", .words = { 7, 6, 0, 0, 7, 0 } };
+	struct source_device device = { .minor = 255, .words = { 3, 2 } };
+	struct source_xid xid = {
+		.code = 79, .count = 4, .time_ns = 9, .device = "0000:01:00.0", .message = "gone"
+	};
+	struct gpumon_model model = { 0 };
+	const struct gpumon_statistics *table;
+
+	(void)state;
+	assert_int_equal(gpumon_source_crtc(&model, 0, &crtc), 0);
+	strcpy(crtc.device, "card");
+	assert_int_equal(gpumon_source_crtc(&model, 1, &crtc), 0);
+	table = gpumon_model_statistics(&model, "drm_vblank", "crtcs");
+	assert_int_equal(table->n_rows, 2);
+	assert_int_equal(table->rows[0].n_columns, 18);
+	assert_int_equal(gpumon_row_column(&table->rows[0], "vblanks")->value.v, 7);
+	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[0], "missed")));
+	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[0], "interval_ns")));
+	/* Those of a device are not known to be its own. */
+	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[1], "vblanks")));
+	assert_true(gpumon_column_known(gpumon_row_column(&table->rows[1], "queued")));
+
+	assert_int_equal(gpumon_source_device(&model, 3, &device, NULL), 0);
+	device.minor = 1;
+	assert_int_equal(gpumon_source_device(&model, 4, &device, "0000:01:00.0"), 0);
+	assert_int_equal(gpumon_source_device(&model, 5, &device, ""), 0);
+	device.family = SOURCE_NVIDIA_UVM;
+	assert_int_equal(gpumon_source_device(&model, 6, &device, NULL), 0);
+	table = gpumon_model_statistics(&model, "nvidia", "devices");
+	assert_string_equal(table->rows[0].labels[0].value, "nvidiactl");
+	assert_string_equal(table->rows[1].labels[0].value, "0000:01:00.0");
+	assert_string_equal(table->rows[2].labels[0].value, "minor1");
+	assert_int_equal(table->rows[2].number.v, 5);
+	assert_int_equal(gpumon_row_column(&table->rows[0], "closes")->value.v, 2);
+	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[0], "open_handles")));
+	assert_string_equal(
+		gpumon_model_statistics(&model, "nvidia_uvm", "devices")->rows[0].labels[0].value,
+		"nvidia-uvm-tools");
+
+	command.buckets[20] = 2;
+	assert_int_equal(gpumon_source_command(&model, 0, &command), 0);
+	table = gpumon_model_statistics(&model, "nvidia_uvm", "ioctls");
+	assert_string_equal(table->rows[0].labels[0].value, "0xc0104629");
+	assert_string_equal(table->rows[0].labels[1].value, "41");
+	assert_int_equal(gpumon_row_column(&table->rows[0], "duration_ns")->histogram.count.v, 2);
+	/* Of no family that is known: left out. */
+	command.family = device.family = SOURCE_NVIDIA_FAMILIES;
+	assert_int_equal(gpumon_source_command(&model, 1, &command), 0);
+	assert_int_equal(gpumon_source_device(&model, 7, &device, NULL), 0);
+	assert_int_equal(table->n_rows, 1);
+
+	assert_int_equal(gpumon_source_xid(&model, 0, &xid), 0);
+	table = gpumon_model_statistics(&model, "nvidia", "xids");
+	assert_string_equal(table->rows[0].labels[2].value, "GPU fell off the bus");
+	assert_int_equal(model.n_alerts, 1);
+	assert_string_equal(model.alerts[0].message, "gone");
+	gpumon_model_free(&model);
+}
+
+/* --- files below a made-up root */
+
+static char root[64];
+
+static void put(const char *path, const char *text)
+{
+	char full[PATH_MAX], *slash;
+	FILE *stream;
+
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	for (slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(full, 0700);
+		*slash = '/';
+	}
+	stream = fopen(full, "w");
+	assert_non_null(stream);
+	fputs(text, stream);
+	fclose(stream);
+}
+
+static void proc_is_read(void **state)
+{
+	static struct source_process processes[3] = {
+		{ .ready = 1,
+		  .pid = 41,
+		  .start_ns = 1,
+		  .start_boottime_ns = 12340000001ULL,
+		  .comm = "old" },
+		{ .ready = 1, .pid = 41, .start_ns = 2, .start_boottime_ns = 99, .comm = "reused" },
+		{ .ready = 1, .pid = 42, .start_ns = 3, .comm = "gone" },
+	};
+	struct gpumon_model model = { 0 };
+	struct gpumon_source_gpus gpus;
+	char path[PATH_MAX];
+
+	(void)state;
+	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA), 0);
+	put("/proc/devices",
+	    "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n"
+	    "507 nvidia-caps\n511 nvidia-uvm\n\nBlock devices:\n  8 nvidia-frontend\n");
+	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA), 195);
+	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA_UVM), 511);
+	put("/proc/devices",
+	    "Character devices:\n240 nvidia-frontend\nBlock devices:\n 9 nvidia-uvm\n");
+	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA), 240);
+	assert_int_equal(gpumon_source_major(root, SOURCE_NVIDIA_UVM), 0);
+
+	gpumon_source_gpus(root, &gpus);
+	assert_string_equal(gpus.name[0], "");
+	put("/proc/driver/nvidia/gpus/0000:01:00.0/information",
+	    "Model: \t X\nDevice Minor: \t 3\n");
+	put("/proc/driver/nvidia/gpus/0000:02:00.0/information", "Device Minor: \t 4000\n");
+	put("/proc/driver/nvidia/gpus/0000:03:00.0/information", "nothing\n");
+	gpumon_source_gpus(root, &gpus);
+	assert_string_equal(gpus.name[3], "0000:01:00.0");
+	assert_string_equal(gpus.name[0], "");
+
+	for (size_t i = 0; i < 3; i++)
+		gpumon_source_process(&model, &processes[i], 1);
+	put("/proc/41/stat", "41 (a) b (c) S 1 41 41 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 1234 0 0\n");
+	put("/proc/41/comm", "new name\n");
+	/* Another pid namespace's numbers say nothing. */
+	gpumon_source_alive(&model, root, processes, 3);
+	assert_false(model.processes[0].alive.known);
+	put("/proc/self/ns/here", "");
+	snprintf(path, sizeof(path), "%s/proc/self/ns/pid", root);
+	assert_int_equal(symlink("pid:[4026531836]", path), 0);
+	gpumon_source_alive(&model, root, processes, 3);
+	assert_true(model.processes[0].alive.v);
+	assert_string_equal(model.processes[0].comm, "new name");
+	assert_true(model.processes[1].alive.known && !model.processes[1].alive.v);
+	assert_string_equal(model.processes[1].comm, "reused");
+	assert_true(model.processes[2].alive.known && !model.processes[2].alive.v);
+	gpumon_model_free(&model);
+}
+
+static void choices_are_words(void **state)
+{
+	enum gpumon_source_choice choice = GPUMON_SOURCE_AUTO;
+
+	(void)state;
+	assert_int_equal(gpumon_source_parse("bpf", &choice), 0);
+	assert_int_equal(choice, GPUMON_SOURCE_BPF);
+	assert_int_equal(gpumon_source_parse("module", &choice), 0);
+	assert_int_equal(choice, GPUMON_SOURCE_MODULE);
+	assert_int_equal(gpumon_source_parse("auto", &choice), 0);
+	assert_int_equal(choice, GPUMON_SOURCE_AUTO);
+	assert_int_equal(gpumon_source_parse("kmod", &choice), -1);
+	assert_int_equal(gpumon_source_parse("", &choice), -1);
+}
+
+/* This test's program is built without the BPF programs. */
+static void without_bpf_it_is_said(void **state)
+{
+	struct captured c = capture("", "stat", "--source=bpf", NULL);
+
+	(void)state;
+	assert_int_equal(c.status, GPUMON_EXIT_IMPOSSIBLE);
+	assert_non_null(strstr(c.err, "built without clang or bpftool"));
+	captured_free(&c);
+	c = capture("", "trace", "--source=bpf", "--json", NULL);
+	assert_int_equal(c.status, GPUMON_EXIT_IMPOSSIBLE);
+	assert_non_null(strstr(c.out, "\"not-built\""));
+	captured_free(&c);
+}
+
+static const struct gpumon_doctor_check *find(const struct gpumon_doctor *doctor, const char *name)
+{
+	for (size_t i = 0; i < doctor->n_checks; i++) {
+		if (!strcmp(doctor->checks[i].name, name))
+			return &doctor->checks[i];
+	}
+	fail_msg("no check %s", name);
+	return NULL;
+}
+
+static void doctor_says_which(void **state)
+{
+	struct gpumon_error module = { .code = "not-loaded", .message = "no module" };
+	struct gpumon_error bpf = { .code = "no-btf", .message = "no types" };
+	struct gpumon_doctor doctor = { .root = root };
+
+	(void)state;
+	put("/sys/module/module/parameters/sig_enforce", "Y\n");
+	gpumon_doctor_add(&doctor, GPUMON_DOCTOR_FAIL, "module", NULL, "not loaded");
+	gpumon_doctor_add(&doctor, GPUMON_DOCTOR_FAIL, "kernel", NULL, "old");
+	gpumon_doctor_source(&doctor, &module, &bpf);
+	assert_int_equal(find(&doctor, "source")->level, GPUMON_DOCTOR_FAIL);
+	assert_non_null(strstr(find(&doctor, "source")->message, "no types"));
+	assert_non_null(strstr(find(&doctor, "source")->message, "have to be signed"));
+	assert_int_equal(find(&doctor, "module")->level, GPUMON_DOCTOR_FAIL);
+	gpumon_doctor_free(&doctor);
+
+	doctor.root = root;
+	gpumon_doctor_add(&doctor, GPUMON_DOCTOR_FAIL, "module", NULL, "not loaded");
+	gpumon_doctor_add(&doctor, GPUMON_DOCTOR_FAIL, "kernel", NULL, "old");
+	gpumon_doctor_source(&doctor, &module, NULL);
+	assert_int_equal(find(&doctor, "source")->level, GPUMON_DOCTOR_OK);
+	assert_int_equal(find(&doctor, "module")->level, GPUMON_DOCTOR_WARN);
+	assert_int_equal(find(&doctor, "kernel")->level, GPUMON_DOCTOR_FAIL);
+	gpumon_doctor_uprobes(&doctor, &bpf);
+	assert_int_equal(find(&doctor, "uprobes")->level, GPUMON_DOCTOR_WARN);
+	gpumon_doctor_free(&doctor);
+
+	doctor.root = root;
+	gpumon_doctor_source(&doctor, NULL, &bpf);
+	assert_int_equal(find(&doctor, "source")->level, GPUMON_DOCTOR_OK);
+	assert_non_null(strstr(find(&doctor, "source")->message, "module"));
+	gpumon_doctor_free(&doctor);
+}
+
+static int make_root(void **state)
+{
+	(void)state;
+	strcpy(root, "/tmp/gpumon-source-XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[sizeof(root) + 16];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(buckets_cover_every_value),
+		cmocka_unit_test(histogram_in_numbers),
+		cmocka_unit_test(ring_of_words),
+		cmocka_unit_test(processes_are_joined),
+		cmocka_unit_test(tables_have_the_modules_columns),
+		cmocka_unit_test(proc_is_read),
+		cmocka_unit_test(choices_are_words),
+		cmocka_unit_test(without_bpf_it_is_said),
+		cmocka_unit_test(doctor_says_which),
+	};
+
+	return cmocka_run_group_tests(tests, make_root, remove_root);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What /proc says: major numbers, GPUs by minor number, which processes are still there. */
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fill.h"
+
+/* The kernel's fixed number of the initial pid namespace. */
+#define INIT_PID_NS "pid:[4026531836]"
+/* /proc counts a process's start in hundredths of a second, on every machine. */
+#define TICK_NS 10000000ULL
+
+unsigned int gpumon_source_major(const char *root, enum source_nvidia_family family)
+{
+	static const char *const names[SOURCE_NVIDIA_FAMILIES][3] = {
+		/* 535 has the first, 550 the second or third. */
+		[SOURCE_NVIDIA] = { "nvidia-frontend", "nvidia", "nvidiactl" },
+		[SOURCE_NVIDIA_UVM] = { "nvidia-uvm", NULL, NULL },
+	};
+	unsigned int number, found = 0;
+	char line[256], path[PATH_MAX];
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "%s/proc/devices", root);
+	stream = fopen(path, "re");
+	if (!stream)
+		return 0;
+	while (!found && fgets(line, sizeof(line), stream)) {
+		char name[128];
+
+		/* Numbers of block devices are others. */
+		if (!strncmp(line, "Block", 5))
+			break;
+		if (sscanf(line, "%u %127s", &number, name) != 2)
+			continue;
+		for (size_t i = 0; i < 3 && names[family][i]; i++) {
+			if (!strcmp(name, names[family][i]))
+				found = number;
+		}
+	}
+	fclose(stream);
+	return found;
+}
+
+static bool read_minor(const char *path, unsigned int *minor)
+{
+	FILE *stream = fopen(path, "re");
+	bool found = false;
+	char line[256];
+
+	if (!stream)
+		return false;
+	while (!found && fgets(line, sizeof(line), stream))
+		found = sscanf(line, "Device Minor: %u", minor) == 1;
+	fclose(stream);
+	return found;
+}
+
+void gpumon_source_gpus(const char *root, struct gpumon_source_gpus *gpus)
+{
+	char path[PATH_MAX], file[PATH_MAX];
+	const struct dirent *entry;
+	unsigned int minor;
+	DIR *folder;
+
+	memset(gpus, 0, sizeof(*gpus));
+	snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus", root);
+	folder = opendir(path);
+	if (!folder)
+		return;
+	while ((entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= SOURCE_NAME_LEN)
+			continue;
+		if ((size_t)snprintf(file, sizeof(file), "%s/%s/information", path,
+				     entry->d_name) >= sizeof(file))
+			continue;
+		if (read_minor(file, &minor) && minor < GPUMON_SOURCE_GPUS)
+			snprintf(gpus->name[minor], sizeof(gpus->name[minor]), "%.*s",
+				 SOURCE_NAME_LEN - 1, entry->d_name);
+	}
+	closedir(folder);
+}
+
+/* Field 22 of stat; names may have blanks and brackets in them, so from the last one on. */
+static bool start_of(const char *root, unsigned long long pid, unsigned long long *ticks)
+{
+	char path[PATH_MAX], text[1024];
+	const char *at;
+	FILE *stream;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/proc/%llu/stat", root, pid);
+	stream = fopen(path, "re");
+	if (!stream)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, stream);
+	fclose(stream);
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	/* State is the first behind it, the start is the 20th. */
+	for (int i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	return at && sscanf(at, " %llu", ticks) == 1;
+}
+
+static void read_comm(const char *root, unsigned long long pid, char **comm)
+{
+	char path[PATH_MAX], text[64] = "", *copy;
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "%s/proc/%llu/comm", root, pid);
+	stream = fopen(path, "re");
+	if (!stream)
+		return;
+	if (fgets(text, sizeof(text), stream)) {
+		text[strcspn(text, "\n")] = '\0';
+		copy = strdup(text);
+		if (copy) {
+			free(*comm);
+			*comm = copy;
+		}
+	}
+	fclose(stream);
+}
+
+void gpumon_source_alive(struct gpumon_model *model, const char *root,
+			 const struct source_process *processes, size_t n)
+{
+	char path[PATH_MAX], target[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%s/proc/self/ns/pid", root);
+	length = readlink(path, target, sizeof(target) - 1);
+	target[length < 0 ? 0 : length] = '\0';
+	if (strcmp(target, INIT_PID_NS) != 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct source_process *from = &processes[i];
+		unsigned long long ticks;
+
+		if (!from->ready)
+			continue;
+		for (size_t k = 0; k < model->n_processes; k++) {
+			struct gpumon_process *process = &model->processes[k];
+
+			if (process->pid.v != from->pid || process->start_ns.v != from->start_ns)
+				continue;
+			process->alive =
+				gpumon_value_of(start_of(root, from->pid, &ticks) &&
+						ticks == from->start_boottime_ns / TICK_NS);
+			if (process->alive.v)
+				read_comm(root, from->pid, &process->comm);
+		}
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Which source there is, and whether live processes can be probed. */
+#include <string.h>
+
+#include "doctor.h"
+
+/* They are about the module alone. */
+static const char *const of_module[] = { "module", "netlink", "permission" };
+
+static void soften(struct gpumon_doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->n_checks; i++) {
+		struct gpumon_doctor_check *check = &doctor->checks[i];
+
+		for (size_t k = 0; k < sizeof(of_module) / sizeof(*of_module); k++) {
+			if (!strcmp(check->name, of_module[k]) &&
+			    check->level == GPUMON_DOCTOR_FAIL)
+				check->level = GPUMON_DOCTOR_WARN;
+		}
+	}
+}
+
+/* What keeps a module that is not loaded from being loaded, "" where nothing does. */
+static const char *in_the_way(const struct gpumon_doctor *doctor)
+{
+	char text[128];
+
+	if (!gpumon_doctor_read(doctor, "/sys/kernel/security/lockdown", text, sizeof(text)) &&
+	    !strstr(text, "[none]"))
+		return ", and the kernel is locked down: it would have to be signed";
+	if (!gpumon_doctor_read(doctor, "/sys/module/module/parameters/sig_enforce", text,
+				sizeof(text)) &&
+	    text[0] == 'Y')
+		return ", and modules have to be signed here";
+	if (!gpumon_doctor_read(doctor, "/proc/sys/kernel/modules_disabled", text, sizeof(text)) &&
+	    text[0] == '1')
+		return ", and no module can be loaded any more until the next boot";
+	return "";
+}
+
+void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_error *module,
+			  const struct gpumon_error *bpf)
+{
+	if (!module && !bpf) {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "source", NULL,
+				  "module, it answers; --source=bpf would do, too");
+	} else if (!module) {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "source", NULL,
+				  "module, it answers; not bpf: %s", bpf->message);
+	} else if (!bpf) {
+		soften(doctor);
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "source", NULL,
+			"bpf, from when a command begins: CAP_BPF, CAP_PERFMON and BTF are there; the module does not answer (%s)%s",
+			module->code, in_the_way(doctor));
+	} else {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_FAIL, "source",
+				  "load the module, or mend what keeps BPF from it",
+				  "neither the module (%s)%s nor bpf: %s", module->code,
+				  in_the_way(doctor), bpf->message);
+	}
+}
+
+void gpumon_doctor_uprobes(struct gpumon_doctor *doctor, const struct gpumon_error *err)
+{
+	if (!err)
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "uprobes", NULL,
+				  "live processes can be probed (record -p)");
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "uprobes", NULL,
+				  "\"record -p\" has no uprobes: %s", err->message);
+}
