@@ -180,6 +180,8 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 			return GPUMON_EXIT_USAGE;
 		return show(&run);
 	}
+	if (run.show.profile.symbol_root)
+		return gpumon_usage(context, "--symbol-root is for captures of another machine");
 	words += explicit;
 	if (words < argc)
 		run.session.argv = argv + words;

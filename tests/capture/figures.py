@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Figures of gpumon-user's JSON, in the form in which reference.py has them."""
+import reference
 
 
 def works(document):
@@ -8,28 +9,45 @@ def works(document):
 
 
 def paths(document, mangled):
-    """Count, GPU and CPU time by path; process nodes and the root are left out."""
-    nodes, ways, found = document["nodes"], [], {}
+    """Count and GPU time by path, time in calls by call; process nodes and the root are left out."""
+    nodes, ways, found, calls = document["nodes"], [], {}, {}
     for node in nodes:
         name = node["name"]
         if node["kind"] == "kernel":
             name = mangled.get(name, name)
         above = ways[node["parent"]] if node["parent"] is not None else []
-        ways.append(above if node["kind"] in ("root", "process") else above + [name])
-        if node["count"] or node["gpu_ns"] or node["cpu_ns"]:
-            entry = found.setdefault(";".join(ways[-1]), [0, 0, 0])
-            for i, key in enumerate(["count", "gpu_ns", "cpu_ns"]):
-                entry[i] += node[key]
-    return dict(sorted(found.items()))
+        way = above if node["kind"] in ("root", "process") else above + [name]
+        ways.append(way)
+        if node["count"] or node["gpu_ns"]:
+            entry = found.setdefault(";".join(way), [0, 0])
+            entry[0] += node["count"]
+            entry[1] += node["gpu_ns"]
+        if node["cpu_ns"]:
+            leaf = node["kind"] in ("kernel", "copy", "set", "reason")
+            call = reference.of_call(way[:-1] if leaf else way)
+            calls[call] = calls.get(call, 0) + node["cpu_ns"]
+    return dict(sorted(found.items())), dict(sorted(calls.items()))
+
+
+def streams(document):
+    """By process and stream; of a process that called exec there are two, with one pid."""
+    pids = {process["process"]: process["pid"] for process in document["recording"]["processes"]}
+    found = {}
+    for row in document["devices"]:
+        key = (pids.get(row["process"], 0), row["uuid"] or "", row["context"], row["stream"])
+        sums = found.setdefault(key, [0, 0, 0])
+        for i, part in enumerate(["count", "gpu_ns", "busy_ns"]):
+            sums[i] += row[part]
+    return sorted([list(key) + sums for key, sums in found.items()], key=repr)
 
 
 def figures(document):
     missing, latency = document["missing"], document["latency"]
-    pids = {process["process"]: process["pid"] for process in document["recording"]["processes"]}
     mangled = {row["name"]: row["mangled"] for row in document["kernels"]
                if row["kind"] == "kernel"}
     assert len(mangled) == sum(row["kind"] == "kernel" for row in document["kernels"]), \
         "two kernels of one name"
+    by_path, calls = paths(document, mangled)
     return {
         "works": works(document),
         "launches": {key: n for key, n in sorted(missing["launches"].items()) if n},
@@ -39,11 +57,10 @@ def figures(document):
             (f"{row['kind']} {row['mangled'] or row['name']}",
              [row["count"], row["gpu_ns"], row["duration"]["min_ns"], row["duration"]["max_ns"]])
             for row in document["kernels"])),
-        "streams": sorted([[pids.get(row["process"], 0), row["uuid"] or "", row["context"], row["stream"],
-                            row["count"], row["gpu_ns"], row["busy_ns"]]
-                           for row in document["devices"]], key=repr),
+        "streams": streams(document),
         "latency": [latency["count"], latency["sum_ns"], latency["min_ns"], latency["max_ns"]],
-        "paths": paths(document, mangled),
+        "paths": by_path,
+        "calls": calls,
     }
 
 
@@ -62,6 +79,8 @@ def text(found):
     lines.append("\n# GPUs and streams: pid, uuid, context, stream, count, ns, busy ns")
     lines += [" ".join("-" if value is None else str(value) for value in row)
               for row in found["streams"]]
-    lines.append("\n# call paths: count, GPU ns, ns in calls")
+    lines.append("\n# call paths: count, GPU ns")
     lines += [f"{' '.join(map(str, row))} {path}" for path, row in found["paths"].items()]
+    lines.append("\n# calls: ns in them")
+    lines += [f"{ns} {path}" for path, ns in found["calls"].items()]
     return "\n".join(lines) + "\n"

@@ -18,7 +18,7 @@ import zlib
 CHUNK = struct.Struct("<4sIIIIIQ")
 HEAD = struct.Struct("<HHI")
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
-LAUNCH, RANGE, NODE, KERNEL, COPY, SET, LOSS = 20, 23, 24, 40, 41, 42, 80
+LAUNCH, HIT, NODE, KERNEL, COPY, SET, LOSS = 20, 22, 24, 40, 41, 42, 80
 KNOWN = set(range(11)) | {20, 21, 22, 23, 24} | set(range(40, 46)) | {60, 61, 80, 81, 82, 83}
 KINDS = {KERNEL: "kernel", COPY: "copy", SET: "set"}
 FRAME_ID = 1 << 63
@@ -30,6 +30,7 @@ PLACES = {1: "H", 2: "H", 3: "D", 4: "A", 5: "M", 6: "P"}
 
 # Libraries whose functions are what a call of the API is made of.
 DRIVER = re.compile(r"(libcuda\.so|libcudart|libcupti)")
+GRAPH = re.compile(r"cu(da)?GraphLaunch")
 INTERPRETER = re.compile(r"(lib)?python[0-9.dmt]*(so.*)?")
 
 
@@ -85,7 +86,7 @@ class Process:
     def __init__(self, path, damage):
         self.pid = self.chunks = 0
         self.strings, self.frames, self.stacks, self.nodes, self.devices = {}, {}, {}, {}, {}
-        self.mappings, self.launches, self.works = [], [], []
+        self.mappings, self.launches, self.works, self.hits = [], [], [], []
         self.losses = collections.Counter()
         self.names = read_names(path.with_suffix(".symbols"))
         for _, records in chunks(path.read_bytes(), damage):
@@ -125,6 +126,9 @@ class Process:
                 struct.unpack_from("<QQQQIIIII", padded(record, 64), 8)
             self.works.append((kind, flags, start, end, node, correlation, "memset", device,
                                context, stream, graph))
+        elif kind == HIT:
+            time, _, duration, _, function, stack = struct.unpack_from("<QQQIII", record, 8)
+            self.hits.append((time, duration, function, stack))
         elif kind == NODE:
             node, original, _, stack = struct.unpack_from("<QQII", record, 8)
             self.nodes[node] = (original, stack)
@@ -201,6 +205,14 @@ class Process:
         return 0
 
 
+def of_call(path):
+    """
+    Whose time in calls is added up: a graph's launch is told with one of its works, the one that
+    was read first, which is below where its node was made.
+    """
+    return "[graphs]" if path and GRAPH.fullmatch(path[-1]) else ";".join(path)
+
+
 def base(function):
     """cudaLaunchKernel of cudaLaunchKernel_ptsz_v7000."""
     while True:
@@ -218,10 +230,11 @@ def union_ns(intervals):
     return busy
 
 
-def expected_chunks(file):
-    """As capture.json says."""
+def missing_chunks(file, chunks_seen):
+    """By capture.json, which does not say before the recording has ended."""
     info = json.loads((file.parent / "capture.json").read_text(encoding="utf-8"))
-    return {entry["name"]: entry["chunks"] for entry in info["files"]}[file.stem]
+    known = {entry["name"]: entry["chunks"] for entry in info.get("files", [])}
+    return max(0, known.get(file.stem, 0) - chunks_seen)
 
 
 def figures(directories):
@@ -231,23 +244,23 @@ def figures(directories):
              ["stack", "graph_node", "no_stack", "no_launch", "internal", "ambiguous"]}
     launches, losses = collections.Counter(), collections.Counter()
     kernels = {}
-    paths = collections.defaultdict(lambda: [0, 0, 0])
-    streams = collections.defaultdict(lambda: [0, 0, []])
-    latency = []
+    paths, calls = collections.defaultdict(lambda: [0, 0]), collections.Counter()
+    all_streams = collections.defaultdict(lambda: [0, 0, 0])
+    latency, graphs = [], False
 
-    def add(path, count, gpu_ns, cpu_ns):
-        entry = paths[";".join(path)]
-        entry[0] += count
+    def add(path, leaf, gpu_ns, cpu_ns):
+        entry = paths[";".join(path + leaf)]
+        entry[0] += 1
         entry[1] += gpu_ns
-        entry[2] += cpu_ns
+        calls[of_call(path)] += cpu_ns
 
     files = [file for directory in directories
              for file in sorted(pathlib.Path(directory).glob("[!.]*.records"))]
     for file in files:
         process = Process(file, damage)
-        damage["missing_chunks"] += expected_chunks(file) - process.chunks
+        damage["missing_chunks"] += missing_chunks(file, process.chunks)
         losses += process.losses
-        cache = {}
+        cache, streams = {}, collections.defaultdict(lambda: [0, 0, []])
 
         def path_of(stack, function, time, process=process, cache=cache):
             key = (stack, function)
@@ -294,11 +307,15 @@ def figures(directories):
                       "internal": ["[launched by CUDA]"]}.get(match, [])
             first = launch and correlation not in had_work
             if launch:
+                graphs |= bool(launch[0] & 2)
                 if start >= launch[1] and (first or not launch[0] & 2):
                     latency.append(start - launch[1])
                 had_work.add(correlation)
             way = path_of(stack, launch[6] if launch else 0, launch[1] if launch else start)
-            add(reason + way + [text], 1, gpu_ns, launch[2] - launch[1] if first else 0)
+            add(reason + way, [text], gpu_ns, launch[2] - launch[1] if first else 0)
+        for key, (count, gpu_ns, intervals) in streams.items():
+            for i, value in enumerate([count, gpu_ns, union_ns(intervals)]):
+                all_streams[key][i] += value
         launches["with_work"] += len(had_work)
         for launch in process.launches:
             flags, start, end, _, correlation, stack, function, _, _ = launch
@@ -308,7 +325,11 @@ def figures(directories):
                            ("refused", "[failed call]") if flags & 16 else
                            ("without_work", "[unmatched launch]"))
             launches[key] += 1
-            add(path_of(stack, function, start) + [reason], 1, 0, end - start)
+            add(path_of(stack, function, start), [reason], 0, end - start)
+        # Where there is no injection library hits are all that is known of calls.
+        assert not process.hits or not process.launches, "hits beside launches: not for this reader"
+        for time, duration, function, stack in process.hits:
+            add(path_of(stack, function, time), [], 0, duration)
 
     return {
         "works": {match: {kind: n for kind, n in sorted(kinds.items()) if n}
@@ -319,11 +340,13 @@ def figures(directories):
         "kernels": {f"{kind} {name}": [count, ns, min(all_ns, default=None),
                                        max(all_ns, default=None)]
                     for (kind, name), (count, ns, all_ns) in sorted(kernels.items())},
-        "streams": sorted([list(key) + [count, ns, union_ns(intervals)] for
-                           key, (count, ns, intervals) in streams.items()], key=repr),
+        "streams": sorted([list(key) + values for key, values in all_streams.items()], key=repr),
         "latency": [len(latency), sum(latency), min(latency, default=None),
                     max(latency, default=None)],
         "paths": dict(sorted(paths.items())),
+        "calls": {key: ns for key, ns in sorted(calls.items()) if ns},
+        # Which one of a graph's works has its latency is that which was read first.
+        "graphs": graphs,
     }
 
 

@@ -104,6 +104,10 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("the name of a capture is empty", "report", "");
 	CHECK_USAGE("--output: the name is empty", "report", "-o", "", "x");
 	CHECK_USAGE("leave nothing together", "flamegraph", "--cpu-only", "--gpu-only", "x");
+	CHECK_USAGE("--symbol-root: /nowhere is no directory", "report", "--symbol-root",
+		    "/nowhere", "x");
+	CHECK_USAGE("--symbol-root is for captures", "correlate", "--symbol-root", "/", "--",
+		    "true");
 	CHECK_USAGE("which format?", "export", "x");
 	CHECK_USAGE("one format at a time", "export", "--chrome", "--pprof", "x");
 	CHECK_USAGE("no capture given", "export", "--perfetto");

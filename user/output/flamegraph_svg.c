@@ -259,7 +259,8 @@ static void put_legend(const struct drawing *drawing, unsigned int y)
 	fputs("<g class=\"legend\">", out);
 	if (drawing->flame->differs) {
 		x = put_entry(out, x, y, "worse", "slower");
-		put_entry(out, x, y, "better", "faster");
+		x = put_entry(out, x, y, "better", "faster");
+		put_entry(out, x, y, "neutral", "as before");
 	}
 	if (!drawing->flame->differs && *structure_text(drawing, structure, sizeof(structure)))
 		x = put_entry(out, x, y, "s", structure);

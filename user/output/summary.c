@@ -13,6 +13,7 @@
 
 #define ROWS	 10
 #define ROWS_MAX 1000
+#define WIDE	 100 /* columns with room for quantiles beside names */
 
 struct summary {
 	FILE *out;
@@ -111,6 +112,8 @@ static int kernels(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->kernel_count < summary->rows ? view->kernel_count : summary->rows;
+	/* Names of matrix kernels differ from their 35th letter on. */
+	bool quantiles = !summary->term->columns || summary->term->columns >= WIDE;
 	struct gpumon_grid *grid;
 	int ret;
 
@@ -122,8 +125,10 @@ static int kernels(const struct summary *summary)
 	gpumon_grid_column(grid, "%");
 	gpumon_grid_column(grid, "COUNT");
 	gpumon_grid_column(grid, "AVG");
-	gpumon_grid_column(grid, "P50");
-	gpumon_grid_column(grid, "P99");
+	if (quantiles) {
+		gpumon_grid_column(grid, "P50");
+		gpumon_grid_column(grid, "P99");
+	}
 	gpumon_grid_column(grid, "KERNEL");
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
@@ -133,8 +138,10 @@ static int kernels(const struct summary *summary)
 		gpumon_grid_count(grid, row->count);
 		gpumon_grid_ns(grid, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
 						  (struct gpumon_value){ 0 });
-		gpumon_grid_ns(grid, quantile(row->duration, 0.5));
-		gpumon_grid_ns(grid, quantile(row->duration, 0.99));
+		if (quantiles) {
+			gpumon_grid_ns(grid, quantile(row->duration, 0.5));
+			gpumon_grid_ns(grid, quantile(row->duration, 0.99));
+		}
 		gpumon_grid_cell(grid, row->name);
 	}
 	ret = gpumon_grid_print(grid, summary->out);
