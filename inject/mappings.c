@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -38,15 +39,30 @@ struct known {
  * @thread: caller
  * @time_ns: of the look before: what is new came after it; 0 at the first
  * @is_first_library: the program itself, which has no name here
+ * @is_again: the look before found more than there was room for
+ * @is_full: and so does this one
  */
 struct look {
 	struct inject_thread *thread;
 	uint64_t time_ns;
 	bool is_first_library;
+	bool is_again;
+	bool is_full;
+};
+
+/* Mappings found in one look at most, PyTorch's in two. */
+#define FRESH 256
+
+/* One that is to be written. */
+struct fresh {
+	struct gpumon_record_mapping record;
+	char path[PATH_MAX];
 };
 
 static struct known *known;
 static unsigned int known_count;
+static struct fresh *fresh;
+static unsigned int fresh_count;
 static unsigned long long adds, subs;
 static uint64_t last_look_ns;
 
@@ -56,6 +72,22 @@ void inject_mappings_reset(void)
 	adds = 0;
 	subs = 0;
 	last_look_ns = 0;
+}
+
+/* Only what is within something that was loaded to be read is sure to be there. */
+static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
+{
+	const ElfW(Phdr) * header;
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		header = &info->dlpi_phdr[i];
+		if (header->p_type == PT_LOAD && (header->p_flags & PF_R) &&
+		    part->p_vaddr >= header->p_vaddr && part->p_memsz <= header->p_filesz &&
+		    part->p_vaddr - header->p_vaddr <= header->p_filesz - part->p_memsz)
+			return true;
+	}
+	return false;
 }
 
 /* The note that the linker leaves, in memory as it is mapped. */
@@ -69,6 +101,8 @@ static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		header = &info->dlpi_phdr[i];
 		if (header->p_type != PT_NOTE)
+			continue;
+		if (!is_loaded(info, header))
 			continue;
 		at = (const char *)(info->dlpi_addr + header->p_vaddr);
 		end = at + header->p_memsz;
@@ -102,15 +136,15 @@ static bool is_known(uint64_t start, uint64_t end, uint32_t path)
 	return false;
 }
 
-static void write_mapping(const struct look *look, const struct dl_phdr_info *info,
-			  const ElfW(Phdr) * header, const char *path)
+/* Under the loader's lock, for which the program waits: no file is touched here. */
+static void find_mapping(struct look *look, const struct dl_phdr_info *info,
+			 const ElfW(Phdr) * header, const char *path)
 {
 	struct gpumon_record_mapping record = {
 		.head = { .type = GPUMON_RECORD_MAPPING, .size = sizeof(record) },
 		.time_ns = look->time_ns,
 	};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-	struct stat file;
 
 	record.start = (info->dlpi_addr + header->p_vaddr) & ~page;
 	/* As everybody else calls it: the loader's name for it is that of no file, and differs. */
@@ -121,18 +155,36 @@ static void write_mapping(const struct look *look, const struct dl_phdr_info *in
 	record.path = inject_intern_string(look->thread, path);
 	if (is_known(record.start, record.end, record.path))
 		return;
-	/* Not stat(): its symbol is newer than the C library of many containers. */
-	if (path[0] == '/' && syscall(SYS_newfstatat, AT_FDCWD, path, &file, 0) == 0) {
-		record.inode = file.st_ino;
-		record.device = file.st_dev;
+	if (fresh_count == FRESH) {
+		look->is_full = true;
+		return;
 	}
 	find_build_id(info, &record);
+	fresh[fresh_count].record = record;
+	snprintf(fresh[fresh_count++].path, PATH_MAX, "%s", path);
 	if (known_count < MAPPINGS)
 		known[known_count++] = (struct known){ .start = record.start,
 						       .end = record.end,
 						       .path = record.path,
 						       .is_seen = true };
-	inject_append(look->thread, &record);
+}
+
+/* A file may be on a disk that does not answer: then nobody waits for it but us. */
+static void write_fresh(struct inject_thread *thread)
+{
+	struct stat file;
+	unsigned int i;
+
+	for (i = 0; i < fresh_count; i++) {
+		/* Not stat(): its symbol is newer than the C library of many containers. */
+		if (fresh[i].path[0] == '/' &&
+		    syscall(SYS_newfstatat, AT_FDCWD, fresh[i].path, &file, 0) == 0) {
+			fresh[i].record.inode = file.st_ino;
+			fresh[i].record.device = file.st_dev;
+		}
+		inject_append(thread, &fresh[i].record);
+	}
+	fresh_count = 0;
 }
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
@@ -146,7 +198,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 	if (look->is_first_library) {
 		look->is_first_library = false;
 		if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
-			if (info->dlpi_adds == adds && info->dlpi_subs == subs)
+			if (!look->is_again && info->dlpi_adds == adds && info->dlpi_subs == subs)
 				return 1;
 			adds = info->dlpi_adds;
 			subs = info->dlpi_subs;
@@ -158,7 +210,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 	}
 	for (h = 0; h < info->dlpi_phnum; h++)
 		if (info->dlpi_phdr[h].p_type == PT_LOAD && (info->dlpi_phdr[h].p_flags & PF_X))
-			write_mapping(look, info, &info->dlpi_phdr[h], path);
+			find_mapping(look, info, &info->dlpi_phdr[h], path);
 	return 0;
 }
 
@@ -182,21 +234,34 @@ static void write_gone(struct inject_thread *thread, uint64_t time_ns)
 	known_count = kept;
 }
 
+static void *make_table(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
 bool inject_mappings_write(struct inject_thread *thread)
 {
-	struct look look = { .thread = thread, .time_ns = last_look_ns, .is_first_library = true };
+	struct look look = { .thread = thread, .time_ns = last_look_ns };
 	uint64_t now = inject_now();
-	void *memory;
-	bool changed;
+	bool changed = false;
 
-	if (!known) {
-		memory = mmap(NULL, MAPPINGS * sizeof(*known), PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (memory == MAP_FAILED)
-			return false;
-		known = memory;
-	}
-	changed = dl_iterate_phdr(look_at, &look) != 1;
+	if (!known)
+		known = make_table(MAPPINGS * sizeof(*known));
+	if (!fresh)
+		fresh = make_table(FRESH * sizeof(*fresh));
+	if (!known || !fresh)
+		return false;
+	do {
+		look.is_again = look.is_full;
+		look.is_full = false;
+		look.is_first_library = true;
+		changed |= dl_iterate_phdr(look_at, &look) != 1;
+		write_fresh(thread);
+		/* Beyond what is remembered, all would be new again and again. */
+	} while (look.is_full && known_count < MAPPINGS);
 	if (changed)
 		write_gone(thread, look.time_ns);
 	last_look_ns = now;

@@ -179,8 +179,8 @@ void inject_names_refresh(struct inject_thread *thread)
 
 void inject_name_stream(CUstream stream, const char *text, const wchar_t *wide)
 {
-	CUresult (*get_context)(CUstream, CUcontext *) = inject_cuda_symbol("cuStreamGetCtx");
-	CUresult (*get_priority)(CUstream, int *) = inject_cuda_symbol("cuStreamGetPriority");
+	__typeof__(&cuStreamGetCtx) get_context = inject_cuda_symbol("cuStreamGetCtx");
+	__typeof__(&cuStreamGetPriority) get_priority = inject_cuda_symbol("cuStreamGetPriority");
 	struct gpumon_record_stream record = {
 		.head = { .type = GPUMON_RECORD_STREAM, .size = sizeof(record) },
 	};

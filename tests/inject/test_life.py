@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Begins and ends, of programs, recorders and CUPTI; and what goes wrong."""
 import os
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 
@@ -263,6 +265,33 @@ def test_descriptors():
     equal(run.status, 0, "exit status")
     target = run.only()
     expect(len(target.records()["launch"]) >= 200, "launches before that")
+
+
+def change_notes(path, to):
+    """Of an ELF file: its notes are said to be somewhere else."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    headers, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    for at in range(headers, headers + size * count, size):
+        if struct.unpack_from("<I", data, at)[0] == 4:
+            struct.pack_into("<Q", data, at + 16, to)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def test_odd_library():
+    """a library whose notes are where nothing is mapped, or reach beyond it, does no harm"""
+    for to in (0x7fff0000, 0xfffffffffffff000):
+        path = os.path.join(harness.objects, "plugin-odd.so")
+        shutil.copy(f"{harness.objects}/plugin-a.so", path)
+        change_notes(path, to)
+        run = Run("plugin", 30, path, f"{harness.objects}/plugin-b.so")
+        equal(run.status, 0, f"exit status with notes at {to:#x}")
+        records = run.only().records()
+        named = {records["strings"][m.path]: m for m in records["mapping"]}
+        expect(path in named, "the library has no mapping")
+        os.unlink(path)
 
 
 def test_secure_exec():

@@ -185,6 +185,10 @@ def pids(kit):
     thread = kit.start("-c", "import threading, time\nt = threading.Thread(target=lambda: (\n"
                        "print(threading.get_native_id(), flush=True), time.sleep(30)))\nt.start()",
                        program=sys.executable)
+    compile_program(kit, "leader", "#include <pthread.h>\n#include <unistd.h>\n"
+                    "static void *run(void *data) { sleep(30); return data; }\n"
+                    "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }\n")
+    leader = kit.start(program=kit.path("leader"))
     child = os.fork()
     if not child:
         os._exit(0)
@@ -196,6 +200,8 @@ def pids(kit):
         (str(number), 1, f"{number} is a thread of process {thread.pid}"),
         (str(child), 1, "has ended"),
         (str(sleeper.pid), (1, 77), "has no injection library: start it with"),
+        # Its first thread has ended, it has not.
+        (str(leader.pid), (1, 77), "has no injection library: start it with"),
     ]
     if os.path.exists("/proc/2/status") and not os.readlink("/proc/self").startswith("2"):
         with open("/proc/2/status", encoding="ascii") as file:
@@ -213,7 +219,7 @@ def pids(kit):
             stranger(kit, other.pid, sleeper.pid)
     finally:
         os.waitpid(child, 0)
-        for process in filter(None, (sleeper, other, thread)):
+        for process in filter(None, (sleeper, other, thread, leader)):
             process.kill()
             process.communicate()
     same("left behind", kit.left_behind(), [])

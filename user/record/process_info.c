@@ -232,6 +232,7 @@ enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t 
 	char text[4096];
 	bool has_memory = false;
 	char state = '?', *save;
+	long threads = 1;
 
 	*process = pid;
 	if (read_file(root, pid, "status", text, sizeof(text)) <= 0)
@@ -243,11 +244,14 @@ enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t 
 			*process = (pid_t)strtol(line + 6, NULL, 10);
 		else if (!strncmp(line, "VmSize:", 7))
 			has_memory = true;
+		else if (!strncmp(line, "Threads:\t", 9))
+			threads = strtol(line + 9, NULL, 10);
 	}
 	if (*process != pid)
 		return GPUMON_PROCESS_THREAD;
+	/* Its first thread may have ended alone. */
 	if (state == 'Z' || state == 'X')
-		return GPUMON_PROCESS_ENDED;
+		return threads > 1 ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_ENDED;
 	return has_memory || state == '?' ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_KERNEL;
 }
 

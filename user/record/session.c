@@ -381,10 +381,17 @@ static int exit_status(const struct session *session)
 /* While the files are still those that were mapped. */
 static void keep_names(const struct session *session)
 {
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	char *kept = urls ? strdup(urls) : NULL;
 	struct gpumon_error err;
 
+	/* Nobody waits for a server when a program has ended: who reads the capture may ask it. */
+	(void)unsetenv("DEBUGINFOD_URLS");
 	if (gpumon_keep_names(session->result->directory, &err) && !session->trouble.code)
 		fprintf(session->context->err, "gpumon-user: %s\n", err.message);
+	if (kept)
+		(void)setenv("DEBUGINFOD_URLS", kept, 1);
+	free(kept);
 }
 
 static int begin(struct session *session, struct gpumon_error *err)

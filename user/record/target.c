@@ -196,7 +196,8 @@ static void on_records(void *data, uint32_t tid, void *records, size_t size)
 		if (record->type == GPUMON_RECORD_PROCESS &&
 		    record->size >= sizeof(struct gpumon_record_process))
 			describe(target, (struct gpumon_record_process *)record);
-		see_note(target, record);
+		if (record->type == GPUMON_RECORD_STRING || record->type == GPUMON_RECORD_NOTE)
+			see_note(target, record);
 		at += record->size;
 	}
 	if (target->options->tap.records)

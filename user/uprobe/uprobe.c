@@ -151,6 +151,7 @@ static struct gpumon_uprobes *create(pid_t pid, const struct gpumon_uprobes_opti
 				     bool wait, struct gpumon_error *err)
 {
 	struct gpumon_uprobes *uprobes = calloc(1, sizeof(*uprobes));
+	bool failed, again;
 
 	if (uprobes) {
 		uprobes->pid = pid;
@@ -166,10 +167,18 @@ static struct gpumon_uprobes *create(pid_t pid, const struct gpumon_uprobes_opti
 		return NULL;
 	}
 	set_options(uprobes, options);
-	if (!attach(uprobes, wait, err))
+	failed = attach(uprobes, wait, err);
+	/*
+	 * The first thread ended meanwhile: what it had mapped could not be read, or the kernel put no
+	 * probes into the memory that it had no more, without a word. The next time another is taken.
+	 */
+	again = uprobes->probe_tid == uprobes->pid &&
+		!gpumon_uprobe_thread_lives(uprobes->root, uprobes->pid, uprobes->pid) &&
+		gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
+	if (!failed && !again)
 		return uprobes;
 	gpumon_uprobes_detach(uprobes, NULL, NULL);
-	return NULL;
+	return again ? create(pid, options, wait, err) : NULL;
 }
 
 struct gpumon_uprobes *gpumon_uprobes_attach(pid_t pid,
