@@ -64,7 +64,7 @@ extern struct inject_cupti inject_cupti;
  */
 bool inject_cupti_load(const char **why);
 
-/* Which CUPTI was loaded, and for which CUDA the driver is: what does not go together is told with it. */
+/* Which CUPTI was loaded, and for which CUDA the driver is: told where they do not go together. */
 void inject_cupti_describe(char *text, size_t size);
 
 /* What a result is called, "unknown" at the worst. */

@@ -13,9 +13,8 @@
 #include "subscribe.h"
 
 #if CUPTI_API_VERSION >= 130000
-_Static_assert((int)CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED == INJECT_GRAPH_NODE_UPDATED &&
-		       (int)CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS ==
-			       INJECT_GRAPH_NODE_SET_PARAMS,
+_Static_assert(!(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED - INJECT_GRAPH_NODE_UPDATED) &&
+		       !(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS - INJECT_GRAPH_NODE_SET_PARAMS),
 	       "as CUPTI has them");
 #endif
 
@@ -62,7 +61,7 @@ static void made_node(struct inject_thread *thread, const CUpti_GraphData *data,
 		inject_append(thread, &record);
 }
 
-/* Nodes that were given other parameters: of cudaGraphExecUpdate, of cudaGraphExecKernelNodeSetParams. */
+/* Nodes given other parameters: by cudaGraphExecUpdate, by cudaGraphExecKernelNodeSetParams. */
 static _Atomic uint64_t updates[2];
 
 void inject_graphs_begin(void)

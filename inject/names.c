@@ -11,7 +11,7 @@
 #include "nvtx.h"
 #include "subscribe.h"
 
-/* Threads that the program names itself; a power of two is not needed, they are looked at in turn. */
+/* Threads that the program names itself: few, and looked at in turn. */
 #define THREADS	    512
 #define NAME_LENGTH 64
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What threads and streams are called: by the kernel, and by the program through NVTX, which wins. */
+/* What threads and streams are called, by the kernel, and by the program through NVTX. */
 #ifndef GPUMON_INJECT_NAMES_H
 #define GPUMON_INJECT_NAMES_H
 

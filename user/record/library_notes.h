@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What libraries say that a person should know (no CUPTI, another profiler), told once at the end. */
+/* What libraries say that a person should know (no CUPTI, another profiler), told at the end. */
 #ifndef GPUMON_RECORD_LIBRARY_NOTES_H
 #define GPUMON_RECORD_LIBRARY_NOTES_H
 

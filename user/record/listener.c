@@ -17,7 +17,7 @@
 #define SOCKET_NAME "/socket"
 /* Ranks of a job start all at once. */
 #define BACKLOG 1024
-/* A socket without a listener is taken for left behind after that time; only among so many files. */
+/* A socket without a listener is left behind after that time; looked for among so many files. */
 #define STALE_S	  60
 #define SWEEP_MAX 10000
 

@@ -152,7 +152,7 @@ int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct 
 	}
 	if (!named && good && !error)
 		error = give_name(file);
-	/* Some file systems tell only here that there was no room: none that know files without names. */
+	/* Some file systems tell only here that there was no room; these know no nameless files. */
 	if (fclose(file->stream) && !error)
 		error = errno;
 	file->stream = NULL;

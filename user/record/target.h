@@ -110,7 +110,7 @@ int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *er
 void gpumon_target_free(struct gpumon_target *target);
 
 enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target);
-/* It has said hello and has got a channel, and did not refuse it; also of one that has ended since. */
+/* It has said hello, got a channel and did not refuse it; also of one that has ended since. */
 bool gpumon_target_accepted(const struct gpumon_target *target);
 /* Its library said that nothing of the GPU is recorded, and why. */
 bool gpumon_target_without_gpu(const struct gpumon_target *target);

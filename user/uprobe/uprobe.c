@@ -169,8 +169,8 @@ static struct gpumon_uprobes *create(pid_t pid, const struct gpumon_uprobes_opti
 	set_options(uprobes, options);
 	failed = attach(uprobes, wait, err);
 	/*
-	 * The first thread ended meanwhile: what it had mapped could not be read, or the kernel put no
-	 * probes into the memory that it had no more, without a word. The next time another is taken.
+	 * The first thread ended meanwhile: what it had mapped could not be read, or the kernel put
+	 * no probes into the memory that it had no more, without a word. Now another is taken.
 	 */
 	again = uprobes->probe_tid == uprobes->pid &&
 		!gpumon_uprobe_thread_lives(uprobes->root, uprobes->pid, uprobes->pid) &&
