@@ -213,8 +213,7 @@ bool inject_cupti_load(const char **why)
 		inject_cupti_describe(which, sizeof(which));
 		snprintf(
 			text, sizeof(text),
-			"%s has no %s: nothing of the GPU is recorded. A CUPTI of CUDA 12 or newer is "
-			"needed; say where it is with GPUMON_CUPTI=PATH",
+			"%s has no %s: nothing of the GPU is recorded. A CUPTI of CUDA 12 or newer is needed; say where it is with GPUMON_CUPTI=PATH",
 			which, missing);
 		*why = text;
 		/* Not closed: it may be the program's. */

@@ -177,10 +177,14 @@ void inject_names_refresh(struct inject_thread *thread)
 	}
 }
 
+/* Of the driver, which is not linked. */
+typedef int (*get_context_function)(CUstream stream, struct CUctx_st **context);
+typedef int (*get_priority_function)(CUstream stream, int *priority);
+
 void inject_name_stream(CUstream stream, const char *text, const wchar_t *wide)
 {
-	CUresult (*get_context)(CUstream, CUcontext *) = inject_cuda_symbol("cuStreamGetCtx");
-	CUresult (*get_priority)(CUstream, int *) = inject_cuda_symbol("cuStreamGetPriority");
+	get_context_function get_context = inject_cuda_symbol("cuStreamGetCtx");
+	get_priority_function get_priority = inject_cuda_symbol("cuStreamGetPriority");
 	struct gpumon_record_stream record = {
 		.head = { .type = GPUMON_RECORD_STREAM, .size = sizeof(record) },
 	};

@@ -93,8 +93,7 @@ bool inject_subscribe(const char **why)
 		inject_cupti_describe(which, sizeof(which));
 		snprintf(
 			text, sizeof(text),
-			"CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded. "
-			"This is %s; GPUMON_CUPTI=PATH names another",
+			"CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded. This is %s; GPUMON_CUPTI=PATH names another",
 			inject_cupti_result(result), which);
 		*why = text;
 		return false;
