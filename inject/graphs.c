@@ -12,12 +12,6 @@
 #include "session.h"
 #include "subscribe.h"
 
-#if CUPTI_API_VERSION >= 130000
-_Static_assert(!(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED - INJECT_GRAPH_NODE_UPDATED) &&
-		       !(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS - INJECT_GRAPH_NODE_SET_PARAMS),
-	       "as CUPTI has them");
-#endif
-
 static uint64_t node_id(CUgraphNode node)
 {
 	uint64_t id = 0;

@@ -343,8 +343,11 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "threads") == 0) {
 		run_threads(more, count);
 	} else if (strcmp(what, "churn") == 0) {
-		for (i = 0; i < count; i++)
+		for (i = 0; i < count; i++) {
 			run_threads(4, more);
+			/* On a busy machine whoever reads it comes to it, too. */
+			pause_ms(20);
+		}
 	} else if (strcmp(what, "graph") == 0) {
 		run_graph(count, false);
 	} else if (strcmp(what, "changed-graph") == 0) {
