@@ -13,7 +13,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 from gpumon_netlink import Gpumon
-from lab import EVENTS, check, check_counts, equal, load, stats, step, submitter, wait_idle
+from lab import (EVENTS, check, check_counts, equal, load, stats, step, submitter, until,
+                 wait_idle)
 
 ONLINE = "/sys/devices/system/cpu/cpu1/online"
 RECORD = struct.Struct("=5Q4H4Ii I16s")
@@ -84,6 +85,9 @@ def round_trip(first_off):
     for p in loads:
         equal(p.wait(60), 0, "exit status of a submitter")
     wait_idle()
+    # One of hundreds of runs on 6.1 had six events left where the reader had found no more; why is
+    # not known. Here it still reads, and they have to come.
+    until(lambda: not g.event_ring()["pending"], "all events were read")
     reader.stop = True
     reader.join(30)
     check(not reader.is_alive(), "the reader of events hangs")
