@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../kmod/uapi/gpumon_xid.h"
 #include "fill.h"
 
 #define MINOR_MODESET 254
@@ -220,43 +221,13 @@ int gpumon_source_command(struct gpumon_model *model, unsigned int id,
 				       command->duration.max, command->duration.not_min);
 }
 
-/* The well-known codes in short words of our own, as kmod/nvidia_xid.c has them. */
 static const struct {
 	unsigned int code;
 	const char *meaning;
 } meanings[] = {
-	{ 8, "GPU stopped processing" },
-	{ 13, "graphics engine exception" },
-	{ 31, "GPU memory page fault" },
-	{ 32, "corrupted push buffer" },
-	{ 38, "driver firmware error" },
-	{ 43, "channel reset by its own fault" },
-	{ 45, "channels removed preemptively" },
-	{ 46, "GPU stopped processing" },
-	{ 48, "double-bit ECC error" },
-	{ 56, "display engine error" },
-	{ 57, "memory interface error" },
-	{ 58, "unstable memory interface" },
-	{ 61, "microcontroller breakpoint" },
-	{ 62, "microcontroller halt" },
-	{ 63, "row remap or page retirement" },
-	{ 64, "row remap or retirement failed" },
-	{ 68, "video processor exception" },
-	{ 69, "graphics engine class error" },
-	{ 74, "NVLink error" },
-	{ 78, "vGPU start error" },
-	{ 79, "GPU fell off the bus" },
-	{ 92, "high single-bit ECC error rate" },
-	{ 94, "contained ECC error" },
-	{ 95, "uncontained ECC error" },
-	{ 109, "context switch timeout" },
-	{ 119, "GSP RPC timeout" },
-	{ 120, "GSP error" },
-	{ 121, "C2C link error" },
-	{ 137, "NVLink access violation" },
-	{ 140, "unrecovered ECC error" },
-	{ 143, "GPU initialization failed" },
-	{ 154, "recovery action changed" },
+#define MEANING(code, meaning) { code, meaning },
+	GPUMON_XIDS(MEANING)
+#undef MEANING
 };
 
 static const char *meaning_of(unsigned int code)

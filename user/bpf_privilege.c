@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf_privilege.h"
+
+/* linux/capability.h of older systems has not all of them. */
+#define CAPABILITY_SYS_ADMIN 21
+#define CAPABILITY_PERFMON   38
+#define CAPABILITY_BPF	     39
+
+bool gpumon_read_short(const char *root, const char *name, char *text, size_t room)
+{
+	char path[PATH_MAX];
+	FILE *stream;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	stream = fopen(path, "re");
+	if (!stream)
+		return false;
+	n = fread(text, 1, room - 1, stream);
+	fclose(stream);
+	text[n] = '\0';
+	return true;
+}
+
+static bool capable(uint64_t set, unsigned int capability)
+{
+	return set & (1ULL << CAPABILITY_SYS_ADMIN) || set & (1ULL << capability);
+}
+
+bool gpumon_bpf_capable(const char *root)
+{
+	uint64_t set = ~0ULL;
+	char text[4096], *line;
+
+	if (gpumon_read_short(root, "/proc/self/status", text, sizeof(text))) {
+		line = strstr(text, "\nCapEff:");
+		if (line)
+			sscanf(line + 8, "%" SCNx64, &set);
+	}
+	return capable(set, CAPABILITY_BPF) && capable(set, CAPABILITY_PERFMON);
+}
+
+bool gpumon_initial_user_namespace(const char *root)
+{
+	unsigned int inside, outside, count;
+	char text[256];
+
+	if (!gpumon_read_short(root, "/proc/self/uid_map", text, sizeof(text)) ||
+	    sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
+		return true;
+	return !inside && !outside && count == UINT_MAX;
+}
