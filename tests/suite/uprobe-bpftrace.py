@@ -55,4 +55,10 @@ for tid, hits in seen.hits.items():
         if h["name"] in probed:
             ours[h["name"], tid] = ours.get((h["name"], tid), 0) + 1
 check(theirs, "bpftrace counted nothing: %s" % text[-500:])
-equal(ours, theirs, "calls by function and thread")
+# Ours are the program's own account, to the call. A program of bpftrace's that is preempted on its way
+# keeps the kernel from running it for another hit on that processor: it may miss some.
+equal(set(ours), set(theirs), "functions and threads")
+more = {key: (theirs[key], n) for key, n in ours.items() if theirs[key] > n}
+check(not more, "bpftrace counts calls that we do not: %r" % more)
+missed = sum(ours.values()) - sum(theirs.values())
+check(missed <= sum(ours.values()) // 100, "bpftrace has %d calls less: %r, %r" % (missed, ours, theirs))
