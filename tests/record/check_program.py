@@ -129,8 +129,9 @@ def control_c_of_a_terminal(kit):
         os.chdir(kit.folder)
         os.execve(kit.program,
                   [kit.program, "record", "-q", "-o", "capture", "--", "sh", "-c",
-                   f"trap 'echo got it' INT; {kit.player} record; touch ready; "
-                   "while [ ! -e end ]; do sleep 0.05; done; echo end; exit 5"], kit.environment)
+                   # No program while it waits: dash loses a signal that comes while it starts one.
+                   f"trap 'echo got it' INT; {kit.player} record; : >ready; "
+                   "while [ ! -e end ]; do :; done; echo end; exit 5"], kit.environment)
     kit.wait_for("ready")
     os.write(terminal, b"\x03")
     time.sleep(0.3)

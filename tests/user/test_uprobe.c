@@ -173,6 +173,25 @@ static void learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 	rules++;
 }
 
+/* Where this stack ends: with few variables in the environment that is near. */
+static uint64_t stack_end(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long end = 0;
+	char line[512];
+
+	assert_non_null(maps);
+	while (!end && fgets(line, sizeof(line), maps)) {
+		if (strstr(line, "[stack]"))
+			assert_int_equal(sscanf(line, "%*x-%lx", &end), 1);
+	}
+	fclose(maps);
+	assert_true(end);
+	return end;
+}
+
+static uint64_t stack_ends;
+
 /* As the kernel sends it: the frames that are known, and memory from the stack pointer on. */
 static __attribute__((noinline, no_sanitize("address"))) void take_copy(struct uprobe_copy *copy,
 									uint64_t fp)
@@ -180,7 +199,7 @@ static __attribute__((noinline, no_sanitize("address"))) void take_copy(struct u
 	const uint8_t *memory = (const uint8_t *)(uintptr_t)copy->sp;
 
 	copy->fp = fp;
-	copy->bytes = 8192;
+	copy->bytes = stack_ends - copy->sp < 8192 ? (uint32_t)(stack_ends - copy->sp) : 8192;
 	for (uint32_t i = 0; i < copy->bytes; i++)
 		copy->memory[i] = memory[i];
 }
@@ -219,6 +238,7 @@ static void stacks(void **state)
 	assert_non_null(copy);
 	assert_non_null(again);
 	assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
+	stack_ends = stack_end();
 	deeper(copy, frames, &count, 5);
 	*again = *copy;
 	gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
