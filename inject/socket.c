@@ -18,6 +18,8 @@
 #define FD_AT_LEAST 200
 
 static char listen_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+/* It, while there is such a file: the program may end while our thread makes it. */
+static const char *_Atomic listening;
 
 /* Not fstat(): its symbol is newer than the C library of many containers. */
 static bool identify(int fd, uint64_t *inode, uint64_t *device)
@@ -121,22 +123,26 @@ int inject_socket_listen(void)
 		return -1;
 	if (path[0] != '@')
 		unlink(path); /* of a process before with this number */
-	/* Not by umask, which is the program's; who comes before chmod is asked who he is anyway. */
+	/* The file's mode is the socket's from the first moment on, but for the program's umask. */
+	(void)fchmod(fd, 0600);
 	if (bind(fd, (struct sockaddr *)&address, length) ||
 	    (path[0] != '@' && chmod(path, 0600)) || listen(fd, 4)) {
 		close(fd);
 		return -1;
 	}
-	if (path[0] != '@')
+	if (path[0] != '@') {
 		snprintf(listen_path, sizeof(listen_path), "%s", path);
+		atomic_store(&listening, listen_path);
+	}
 	return fd;
 }
 
 void inject_socket_unlisten(void)
 {
-	if (listen_path[0])
-		unlink(listen_path);
-	listen_path[0] = '\0';
+	const char *path = atomic_exchange(&listening, NULL);
+
+	if (path)
+		unlink(path);
 }
 
 int inject_socket_accept(int listener)
