@@ -37,27 +37,52 @@ as_root()
 	fi
 }
 
-# kernels: the names, one a line
+# kernels: the names of Debian's kernels, one a line
 kernels()
 {
 	awk '!/^#/ && NF { print $1 }' "$VM_DIR/kernels.list"
 }
 
-# kernel_select NAME: sets K_NAME K_RELEASE K_SUITES K_PATTERN K_DIR K_ROOT
+# sanitised_kernels: the names of those that are built here, one a line
+sanitised_kernels()
+{
+	awk '!/^#/ && NF { print $1 }' "$VM_DIR/sanitised.list"
+}
+
+# kernel_select NAME: sets K_NAME K_LINE K_RELEASE K_SUITES K_PATTERN K_DIR K_ROOT K_BUILD
+# K_HEADERS; of a sanitised kernel also K_SOURCE K_SLOWER K_MEMORY K_FRAGMENTS
 kernel_select()
 {
 	local line
 
-	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/kernels.list")
-	[ -n "$line" ] ||
-		die "no kernel '$1'; there are: $(kernels | tr '\n' ' ')"
 	# shellcheck disable=SC2034
-	read -r K_NAME K_RELEASE K_SUITES K_PATTERN <<<"$line"
+	K_SOURCE='' K_SLOWER=1 K_MEMORY=2048 K_FRAGMENTS='' K_BORROWED=''
+	K_NAME=$1 K_LINE=$1
+	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/sanitised.list")
+	if [ -n "$line" ]; then
+		# shellcheck disable=SC2034
+		read -r K_NAME K_LINE K_SOURCE K_SLOWER K_MEMORY K_FRAGMENTS <<<"$line"
+	fi
+	line=$(awk -v k="$K_LINE" '!/^#/ && $1 == k' "$VM_DIR/kernels.list")
+	[ -n "$line" ] ||
+		die "no kernel '$1'; there are: $(kernels | tr '\n' ' ')and, sanitised: $(sanitised_kernels | tr '\n' ' ')"
+	# shellcheck disable=SC2034
+	read -r _ K_RELEASE K_SUITES K_PATTERN <<<"$line"
 	K_DIR=$GPUMON_CACHE/kernels/$K_NAME
 	# shellcheck disable=SC2034
 	K_ROOT=$(root_of "$K_RELEASE")
 	# shellcheck disable=SC2034
 	K_BUILD=$GPUMON_CACHE/build/$K_NAME
+	if [ -n "$K_FRAGMENTS" ]; then
+		# A cache may borrow its kernels from another by a link; inside a root that
+		# link would lead nowhere (in_root).
+		# shellcheck disable=SC2034
+		[ ! -L "$GPUMON_CACHE/kernels" ] || K_BORROWED=1
+		K_HEADERS=$(readlink -m "$K_DIR")/headers
+	else
+		# shellcheck disable=SC2034
+		K_HEADERS=/usr/src/linux-headers-$(kernel_version 2>/dev/null || :)
+	fi
 }
 
 # kernel_version: the version that prepare found for the selected kernel
@@ -200,12 +225,24 @@ in_root()
 		mount -t tmpfs run "$root/run"
 		mkdir -p "$root$GPUMON_CACHE"
 		mount --bind "$GPUMON_CACHE" "$root$GPUMON_CACHE"
+		# Kernels that are borrowed from another cache.
+		if [ -L "$GPUMON_CACHE/kernels" ]; then
+			kernels=$(readlink -f "$GPUMON_CACHE/kernels")
+			mkdir -p "$root$kernels"
+			mount --bind "$kernels" "$root$kernels"
+		fi
 		[ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 		exec chroot "$root" env -i HOME=/root TERM="${TERM:-dumb}" LANG=C.UTF-8 \
 			GPUMON_CACHE="$GPUMON_CACHE" \
 			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 			${http_proxy:+http_proxy="$http_proxy"} "$@"
 	' in_root "$root" "$@"
+}
+
+# has_module NAME: the big drivers are not part of every sanitised kernel
+has_module()
+{
+	[ -z "$K_FRAGMENTS" ] || [ -n "$(find -L "$K_DIR/modules" -path '*/kernel/*' -name "$1.ko*" -print -quit)" ]
 }
 
 # sync_sources DIR: the sources as they are now, without what git ignores.
