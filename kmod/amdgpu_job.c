@@ -10,10 +10,10 @@
  * keeps its place only until the fence's memory is used again.
  */
 #include <linux/dma-fence.h>
-#include <linux/ktime.h>
 #include <drm/gpu_scheduler.h>
 
 #include "amdgpu_priv.h"
+#include "clock.h"
 #include "event_ring.h"
 #include "process.h"
 
@@ -219,7 +219,7 @@ leave:
  */
 void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
 {
-	u64 now = ktime_get_mono_fast_ns();
+	u64 now = gpumon_clock();
 	struct gpumon_tracked *entry = NULL;
 	struct gpumon_event_context ctx;
 	struct fence_view fence;
@@ -241,7 +241,7 @@ void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
 	gpumon_row_add(words, RING_SUBMISSIONS, 1);
 	gpumon_row_add(words, RING_IBS, ibs);
 	if (likely(in_task()))
-		process = gpumon_process_slot();
+		process = gpumon_process_slot(ctx.cpu);
 	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_SUBMISSIONS, 1);
 	if (unlikely(process == GPUMON_NONE))
 		gpumon_row_add(words, RING_UNATTRIBUTED, 1);
@@ -251,7 +251,7 @@ void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
 		entry = gpumon_track_begin(&gpumon_amdgpu_jobs, (unsigned long)view.s_fence,
 					   &known);
 	if (likely(entry)) {
-		entry->time_ns = now;
+		entry->since = now;
 		entry->owner = fence.context;
 		entry->value = fence.seqno;
 		entry->row = row;
@@ -260,7 +260,7 @@ void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
 	}
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_CS_IOCTL, now, row,
+		gpumon_event_ring_words(GPUMON_EVENT_CS_IOCTL, ktime_get_mono_fast_ns(), row,
 					fence_word(fenced, fence.context),
 					fence_word(fenced, fence.seqno),
 					fence_word(gpumon_amdgpu_known(AMDGPU_JOB_IBS), ibs), 0);
@@ -275,7 +275,7 @@ leave:
  */
 void gpumon_amdgpu_run(void *data, struct amdgpu_job *job)
 {
-	u64 now = ktime_get_mono_fast_ns(), elapsed = AMDGPU_EVENT_UNKNOWN, ibs;
+	u64 now = gpumon_clock(), elapsed = AMDGPU_EVENT_UNKNOWN, ibs;
 	struct gpumon_tracked *entry = NULL;
 	struct gpumon_event_context ctx;
 	struct fence_view fence;
@@ -296,12 +296,13 @@ void gpumon_amdgpu_run(void *data, struct amdgpu_job *job)
 	if (likely(entry && entry->value == fence.seqno && entry->owner == fence.context)) {
 		row = entry->row;
 		words = gpumon_row_words(&gpumon_amdgpu_rings, row);
-		elapsed = now - entry->time_ns;
+		elapsed = now - entry->since;
 		if (unlikely((s64)elapsed < 0)) {
-			/* mono_fast may step back by a little, seen from two CPUs. */
+			/* The clock may step back by a little, seen from two CPUs. */
 			gpumon_row_add(words, RING_BACKWARDS, 1);
 			elapsed = 0;
 		}
+		elapsed = gpumon_clock_ns(elapsed);
 		gpumon_row_observe(&gpumon_amdgpu_rings, words, RING_SUBMISSION_NS, elapsed);
 		gpumon_track_end(&gpumon_amdgpu_jobs, entry);
 	} else {
@@ -315,7 +316,7 @@ void gpumon_amdgpu_run(void *data, struct amdgpu_job *job)
 	if (gpumon_event_ring_on()) {
 		if (!gpumon_field_read(&gpumon_amdgpu_fields[AMDGPU_JOB_IBS], job, &ibs))
 			ibs = AMDGPU_EVENT_UNKNOWN;
-		gpumon_event_ring_words(GPUMON_EVENT_SCHED_RUN_JOB, now, row,
+		gpumon_event_ring_words(GPUMON_EVENT_SCHED_RUN_JOB, ktime_get_mono_fast_ns(), row,
 					fence_word(fenced, fence.context),
 					fence_word(fenced, fence.seqno), elapsed, ibs);
 	}

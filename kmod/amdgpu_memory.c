@@ -196,8 +196,8 @@ void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo)
 		gpumon_row_add(words, DOMAIN_VISIBLE_BYTES, size);
 	}
 	if (in_task())
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_ALLOCATED_BYTES,
-				   size);
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+				   GPUMON_PROCESS_ALLOCATED_BYTES, size);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(
@@ -322,8 +322,8 @@ static __always_inline void vm_event(void *data, const void *bo_va, const void *
 	gpumon_row_add(words, map ? VM_MAPS : VM_UNMAPS, 1);
 	gpumon_row_add(words, map ? VM_MAPPED_BYTES : VM_UNMAPPED_BYTES, bytes);
 	if (map && in_task())
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_MAPPED_BYTES,
-				   bytes);
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+				   GPUMON_PROCESS_MAPPED_BYTES, bytes);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {
 		if (!gpumon_field_read(&gpumon_amdgpu_fields[AMDGPU_MAPPING_FLAGS], mapping,
@@ -411,9 +411,8 @@ void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int v
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (unlikely(!ring_hub(ring, &hub) ||
-		     (gpumon_amdgpu_known(AMDGPU_RING_NAME) &&
-		      !gpumon_read_nofault(text, name, sizeof(text))))) {
+	if (unlikely(!ring_hub(ring, &hub) || (gpumon_amdgpu_known(AMDGPU_RING_NAME) &&
+					       !gpumon_read_nofault(text, name, sizeof(text))))) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
 		goto leave;
 	}

@@ -34,6 +34,7 @@
 #include <linux/vmalloc.h>
 
 #include "btf_parse.h"
+#include "fault.h"
 #include "probe_engine.h"
 #include "read_file.h"
 
@@ -42,14 +43,16 @@
 /* The largest kernels have 8 MiB. */
 #define MAX_FILE (256 << 20)
 
-#define WHY_LEN 80
-#define NO_BTF	"no BTF of "
+#define WHY_LEN	  112
+#define NO_BTF	  "no BTF of "
+#define TRY_AGAIN ", switch the group off and on to try again"
 
 /* The kernel's own, while modules are looked at. */
 static struct {
 	struct gpumon_btf btf;
 	bool read;
 	char why_not[WHY_LEN];
+	int error;
 } kernel;
 
 static const char *module_name_of(const char *module)
@@ -62,28 +65,39 @@ static bool same_module(const char *one, const char *other)
 	return one && other ? !strcmp(one, other) : one == other;
 }
 
-/* False, and why, if there is nothing in @btf to be freed. */
+/*
+ * False, and why, if there is nothing in @btf to be freed. @error is set if it is worth
+ * another try, and else 0.
+ */
 static bool load_file(struct gpumon_btf *btf, const struct gpumon_btf *base, const char *name,
-		      char *why_not)
+		      char *why_not, int *error)
 {
 	char path[sizeof(FOLDER) + MODULE_NAME_LEN];
 	const char *wrong;
 	void *data = NULL;
 	ssize_t size;
 
+	*error = 0;
 	snprintf(path, sizeof(path), FOLDER "%s", name);
-	size = gpumon_read_whole_file(path, &data, MAX_FILE);
+	size = GPUMON_REGISTER("gpumon_read_whole_file", path,
+			       gpumon_read_whole_file(path, &data, MAX_FILE));
+	if (size == -ENOENT) {
+		snprintf(why_not, WHY_LEN, NO_BTF "%s", name);
+		return false;
+	}
 	if (size < 0) {
-		if (size == -ENOENT)
-			snprintf(why_not, WHY_LEN, NO_BTF "%s", name);
-		else
-			snprintf(why_not, WHY_LEN, "BTF of %s unreadable, error %zd", name, size);
+		snprintf(why_not, WHY_LEN, "BTF of %s unreadable, error %zd" TRY_AGAIN, name, size);
+		*error = size;
 		return false;
 	}
 	wrong = gpumon_btf_parse(btf, base, data, size);
 	if (!wrong)
 		return true;
-	snprintf(why_not, WHY_LEN, "BTF of %s unreadable: %s", name, wrong);
+	/* It is the kernel's own: only for want of memory is it another time another. */
+	if (!strcmp(wrong, GPUMON_BTF_NO_MEMORY))
+		*error = -ENOMEM;
+	snprintf(why_not, WHY_LEN, "BTF of %s unreadable: %s%s", name, wrong,
+		 *error ? TRY_AGAIN : "");
 	gpumon_btf_free(btf);
 	return false;
 }
@@ -92,7 +106,7 @@ static bool load_kernel(void)
 {
 	if (!kernel.read) {
 		kernel.why_not[0] = '\0';
-		load_file(&kernel.btf, NULL, "vmlinux", kernel.why_not);
+		load_file(&kernel.btf, NULL, "vmlinux", kernel.why_not, &kernel.error);
 		kernel.read = true;
 	}
 	return !kernel.why_not[0];
@@ -215,13 +229,13 @@ static void check_probe(const struct gpumon_btf *btf, struct gpumon_probe *probe
 	snprintf(name, sizeof(name), "%s%s", tracepoint ? "btf_trace_" : "", probe->name);
 	id = find_type(btf, name, kinds, &in);
 	if (!id) {
-		probe_checked(probe, -ENODATA, "prototype not checked: not in BTF");
+		probe_checked(probe, -ENODATA, GPUMON_NOT_CHECKED ": not in BTF");
 		return;
 	}
 	/* If there are several, which one is probed cannot be told: each has to be right. */
 	for (; id; id = gpumon_btf_find(in, name, kinds, id)) {
 		if (gpumon_btf_function(btf, id, tracepoint, &prototype)) {
-			probe_checked(probe, -ENODATA, "prototype not checked: not understood");
+			probe_checked(probe, -ENODATA, GPUMON_NOT_CHECKED ": not understood");
 			return;
 		}
 		arguments = !probe->prototype || is_one_of(probe->prototype, prototype.arguments);
@@ -233,7 +247,7 @@ static void check_probe(const struct gpumon_btf *btf, struct gpumon_probe *probe
 		 * out, and then this is another one of the same name.
 		 */
 		if (!tracepoint && probe->module && in != btf)
-			probe_checked(probe, -ENODATA, "prototype not checked: not in BTF");
+			probe_checked(probe, -ENODATA, GPUMON_NOT_CHECKED ": not in BTF");
 		else if (arguments)
 			probe_checked(probe, -EBADMSG, "returns %s, expected %s", prototype.returns,
 				      probe->returns);
@@ -290,8 +304,7 @@ static void answer(const char *module, const struct gpumon_btf *btf, const char 
 			if (btf)
 				check_probe(btf, probe);
 			else
-				probe_checked(probe, -ENODATA, "prototype not checked: %s",
-					      why_not);
+				probe_checked(probe, -ENODATA, GPUMON_NOT_CHECKED ": %s", why_not);
 		}
 		for_each_field(group, field) {
 			if (!same_module(field->module, module))
@@ -310,24 +323,28 @@ static void answer(const char *module, const struct gpumon_btf *btf, const char 
  *
  * Context: may sleep, gpumon_probe_lock held; gpumon_btf_done() has to follow, after any
  * number of modules.
+ * Return: 0, also if there is no BTF; a negative error if there is and it could not be read now.
  */
-void gpumon_btf_module_came(const char *module)
+int gpumon_btf_module_came(const char *module)
 {
-	struct gpumon_btf btf;
 	char why_not[WHY_LEN];
+	struct gpumon_btf btf;
+	int error = 0;
 
 	if (!is_asked(module))
-		return;
+		return 0;
 	if (!load_kernel()) {
+		error = kernel.error;
 		answer(module, NULL, kernel.why_not);
 	} else if (!module) {
 		answer(module, &kernel.btf, NULL);
-	} else if (load_file(&btf, &kernel.btf, module, why_not)) {
+	} else if (load_file(&btf, &kernel.btf, module, why_not, &error)) {
 		answer(module, &btf, NULL);
 		gpumon_btf_free(&btf);
 	} else {
 		answer(module, NULL, why_not);
 	}
+	return error;
 }
 
 /**
@@ -358,7 +375,7 @@ void gpumon_btf_module_gone(const char *module)
 	for_each_group(group, g) {
 		for_each_probe(group, probe)
 			if (is_checked(probe, module))
-				probe_checked(probe, -ENODATA, "prototype not checked");
+				probe_checked(probe, -ENODATA, GPUMON_NOT_CHECKED);
 		for_each_field(group, field)
 			if (same_module(field->module, module))
 				field_unknown(field, "module %s is not loaded", module);

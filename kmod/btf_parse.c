@@ -151,13 +151,15 @@ static const char *find_sections(struct gpumon_btf *btf, struct layout *layout, 
 	if (!section_fits(header->type_at, header->type_bytes, room) ||
 	    !IS_ALIGNED(header->type_at, sizeof(u32)))
 		return "odd type section";
-	if (!section_fits(header->string_at, header->string_bytes, room) || !header->string_bytes)
+	/* All names of a small module can be the kernel's. */
+	if (!section_fits(header->string_at, header->string_bytes, room) ||
+	    (!header->string_bytes && !btf->base))
 		return "odd string section";
 	btf->types = sections + header->type_at;
 	btf->type_bytes = header->type_bytes;
 	btf->strings = sections + header->string_at;
 	btf->string_bytes = header->string_bytes;
-	if (btf->strings[btf->string_bytes - 1])
+	if (btf->string_bytes && btf->strings[btf->string_bytes - 1])
 		return "string without an end";
 	if (header->header_bytes >= sizeof(*header) && header->layout_bytes) {
 		if (!section_fits(header->layout_at, header->layout_bytes, room) ||
@@ -183,7 +185,7 @@ static const char *index_types(struct gpumon_btf *btf, const struct layout *layo
 	btf->next = kvmalloc_array(most + 1, sizeof(*btf->next), GFP_KERNEL);
 	btf->bucket = kvcalloc(BUCKETS, sizeof(*btf->bucket), GFP_KERNEL);
 	if (!btf->offset || !btf->next || !btf->bucket)
-		return "no memory";
+		return GPUMON_BTF_NO_MEMORY;
 	for (at = 0; at < btf->type_bytes; at += sizeof(*type) + extra) {
 		if (btf->type_bytes - at < sizeof(*type))
 			return "type cut off";

@@ -7,13 +7,16 @@
 #include <linux/btf.h>
 #include <linux/types.h>
 
+/* What gpumon_btf_parse() says where nothing is wrong with the file. */
+#define GPUMON_BTF_NO_MEMORY "no memory"
+
 /**
  * struct gpumon_btf - types and strings of the kernel or of a module
  * @base: the kernel's, whose ids and strings those of a module continue; NULL for the kernel's
  * @data: the file, from vmalloc()
  * @types: type section
  * @type_bytes: size of it
- * @strings: string section, ends with a NUL
+ * @strings: string section, ends with a NUL; a module's can be empty
  * @string_bytes: size of it
  * @first_id: id of its first type
  * @first_string: offset by which its first string is known

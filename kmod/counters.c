@@ -9,6 +9,7 @@
 #include <linux/topology.h>
 
 #include "counters.h"
+#include "memory.h"
 
 /**
  * gpumon_counters_init - allocate counters for every possible CPU
@@ -73,10 +74,18 @@ void gpumon_counters_free(struct gpumon_counters *counters)
  */
 size_t gpumon_counters_bytes(const struct gpumon_counters *counters)
 {
-	size_t words = counters->sums + counters->extremes;
+	size_t words = counters->sums + counters->extremes, bytes;
+	int cpu;
 
-	return counters->slots * (num_possible_cpus() * counters->stride + counters->sums + words) *
-	       sizeof(u64);
+	if (!counters->cpu)
+		return 0;
+	bytes = gpumon_memory_held(counters->cpu, nr_cpu_ids * sizeof(*counters->cpu)) +
+		gpumon_memory_held(counters->base, counters->slots * counters->sums * sizeof(u64)) +
+		gpumon_memory_held(counters->closed, counters->slots * words * sizeof(u64));
+	for_each_possible_cpu(cpu)
+		bytes += gpumon_memory_held(counters->cpu[cpu], (size_t)counters->slots *
+								counters->stride * sizeof(u64));
+	return bytes;
 }
 
 /**

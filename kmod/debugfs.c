@@ -5,8 +5,10 @@
 #include <linux/seq_file.h>
 #include <linux/ktime.h>
 
+#include "clock.h"
 #include "debugfs.h"
 #include "event_ring.h"
+#include "fault.h"
 #include "info.h"
 #include "period.h"
 #include "probe.h"
@@ -23,6 +25,8 @@ static void show_module(struct seq_file *m)
 	gpumon_process_totals(false, &totals);
 	seq_puts(m, "# gpumon\nkey value\n");
 	seq_printf(m, "version %s\nschema %d\nclock monotonic\n", GPUMON_VERSION, GPUMON_SCHEMA);
+	seq_printf(m, "duration_clock %s\n",
+		   static_key_enabled(&gpumon_clock_tsc) ? "tsc" : "monotonic");
 	seq_printf(m, "now_ns %llu\nsince_ns %llu\nperiod %u\n", ktime_get_mono_fast_ns(),
 		   gpumon_period.since_ns, gpumon_period.number);
 	seq_printf(m, "possible_cpus %u\n", num_possible_cpus());
@@ -32,7 +36,7 @@ static void show_module(struct seq_file *m)
 		   gpumon_max_processes, gpumon_table_used(&gpumon_process_table), totals.exited,
 		   totals.words[GPUMON_PROCESS_JOBS]);
 	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_max_jobs,
-		   gpumon_jobs_unattributed(false), gpumon_memory_bytes());
+		   gpumon_ring_unattributed(false), gpumon_memory_bytes());
 	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
 }
 
@@ -50,6 +54,15 @@ static void show_groups(struct seq_file *m)
 	}
 }
 
+/* A driver that is there is not passed over in silence, also if its tables got no memory. */
+static bool probes_shown(const struct gpumon_group *group)
+{
+	const char *reason;
+
+	return gpumon_group_shown(group) ||
+	       gpumon_group_state(group, &reason) == GPUMON_ATTACH_STATE_FAILED;
+}
+
 static void show_probes(struct seq_file *m)
 {
 	const struct gpumon_group *group;
@@ -63,7 +76,7 @@ static void show_probes(struct seq_file *m)
 	seq_puts(m, " reason\n");
 	for (g = 0; g < gpumon_group_count; g++) {
 		group = gpumon_groups[g];
-		if (!gpumon_group_shown(group))
+		if (!probes_shown(group))
 			continue;
 		for (probe = group->probes; probe < group->probes + group->count; probe++) {
 			gpumon_probe_read(probe, false, &view);
@@ -98,6 +111,7 @@ static void show_rings(struct seq_file *m, struct gpumon_ring_view *view)
 	seq_puts(
 		m,
 		"# drm_sched.rings\ndevice ring queued run done errors killed dependency_waits untracked queue_depth queue_depth_max hw_depth hw_depth_max queue_p50_ns queue_p99_ns run_p50_ns run_p99_ns jobs_table_full clock_backwards live\n");
+	gpumon_ring_count_live();
 	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
 		if (!gpumon_ring_read(slot, false, view))
 			continue;
@@ -116,7 +130,7 @@ static void show_rings(struct seq_file *m, struct gpumon_ring_view *view)
 		show_percentiles(m, view, &gpumon_ring_histograms[1]);
 		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_JOBS_TABLE_FULL], true);
 		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_BACKWARDS], true);
-		gpumon_debugfs_show_u64(m, view->live, true);
+		gpumon_debugfs_show_u64(m, gpumon_rings[slot].live, true);
 		seq_putc(m, '\n');
 	}
 }
@@ -163,6 +177,18 @@ static void show_processes(struct seq_file *m)
 	}
 }
 
+static void show_memory(struct seq_file *m)
+{
+	const char *name;
+	unsigned int part;
+	size_t bytes;
+
+	seq_puts(m, "# memory\npart bytes\n");
+	for (part = 0; gpumon_memory_part(part, &name, &bytes); part++)
+		if (bytes)
+			seq_printf(m, "%s %zu\n", name, bytes);
+}
+
 static void show_event_ring(struct seq_file *m)
 {
 	struct gpumon_event_ring_view view;
@@ -172,11 +198,11 @@ static void show_event_ring(struct seq_file *m)
 		m,
 		"# event_ring\nkey value\nenabled %d\nsize_kib %u\nwritten %llu\noverwritten %llu\n",
 		view.enabled, view.size_kib, view.written, view.overwritten);
-	seq_printf(m, "delivered %llu\npending %llu\ndropped %llu\n", view.delivered, view.pending,
-		   view.dropped);
+	seq_printf(m, "delivered %llu\npending %llu\ndropped %llu\nmemory_bytes %zu\n",
+		   view.delivered, view.pending, view.dropped, view.memory_bytes);
 }
 
-static int stats_show(struct seq_file *m, void *unused)
+static int show_stats(struct seq_file *m)
 {
 	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
 	struct gpumon_row_view *row = gpumon_row_view_alloc();
@@ -196,6 +222,7 @@ static int stats_show(struct seq_file *m, void *unused)
 	gpumon_debugfs_show_statistics(m, row);
 	show_processes(m);
 	show_event_ring(m);
+	show_memory(m);
 	gpumon_btf_show(m);
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);
@@ -203,7 +230,6 @@ static int stats_show(struct seq_file *m, void *unused)
 	kvfree(view);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(stats);
 
 static void show_histogram(struct seq_file *m, const struct gpumon_ring *ring,
 			   const struct gpumon_ring_view *view,
@@ -222,7 +248,7 @@ static void show_histogram(struct seq_file *m, const struct gpumon_ring *ring,
 				      histogram->buckets, &d);
 }
 
-static int histograms_show(struct seq_file *m, void *unused)
+static int show_histograms(struct seq_file *m)
 {
 	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
 	u32 slot;
@@ -241,24 +267,89 @@ static int histograms_show(struct seq_file *m, void *unused)
 	kvfree(view);
 	return gpumon_debugfs_show_all_histograms(m);
 }
-DEFINE_SHOW_ATTRIBUTE(histograms);
+
+/*
+ * A file of text. A seq_file without room for all of it is made anew, in twice the room, until it
+ * fits: with many rings that costs several times as much. So it begins with room for what there
+ * was the last time, and some more.
+ */
+struct text {
+	const char *name;
+	int (*show)(struct seq_file *m);
+	size_t last_bytes;
+};
+
+static struct text texts[] = {
+	{ .name = "stats", .show = show_stats },
+	{ .name = "histograms", .show = show_histograms },
+};
+
+static int text_show(struct seq_file *m, void *unused)
+{
+	struct text *text = m->private;
+	int ret = text->show(m);
+
+	WRITE_ONCE(text->last_bytes, m->count);
+	return ret;
+}
+
+static int text_open(struct inode *inode, struct file *file)
+{
+	struct text *text = inode->i_private;
+	size_t bytes = READ_ONCE(text->last_bytes);
+
+	return single_open_size(file, text_show, text, PAGE_ALIGN(bytes + bytes / 4 + 1));
+}
+
+static const struct file_operations text_fops = {
+	.owner = THIS_MODULE,
+	.open = text_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int make_file(const char *name, void *data, const struct file_operations *operations)
+{
+	struct dentry *file;
+
+	file = GPUMON_REGISTER_OR_ERR("debugfs_create_file", name,
+				      debugfs_create_file(name, 0400, directory, data, operations));
+	return PTR_ERR_OR_ZERO(file);
+}
 
 /**
  * gpumon_debugfs_init - make the files
  *
  * Without debugfs in the kernel there are none, netlink has everything that
- * they show. They are for reading: a writer is refused even as root.
+ * they show but single events. They are for reading: a writer is refused even as root.
  */
 void gpumon_debugfs_init(void)
 {
-	directory = debugfs_create_dir("gpumon", NULL);
-	debugfs_create_file("stats", 0400, directory, NULL, &stats_fops);
-	debugfs_create_file("histograms", 0400, directory, NULL, &histograms_fops);
-	debugfs_create_file("events", 0400, directory, NULL, &gpumon_event_ring_fops);
+	unsigned int i;
+	int ret;
+
+	directory = GPUMON_REGISTER_OR_ERR("debugfs_create_dir", NULL,
+					   debugfs_create_dir("gpumon", NULL));
+	ret = PTR_ERR_OR_ZERO(directory);
+	/* Not built in, or switched off with debugfs=: wanted like that. */
+	if (ret == -ENODEV || ret == -EPERM)
+		return;
+	for (i = 0; i < ARRAY_SIZE(texts) && !ret; i++)
+		ret = make_file(texts[i].name, &texts[i], &text_fops);
+	if (!ret)
+		ret = make_file("events", NULL, &gpumon_event_ring_fops);
+	if (!ret)
+		return;
+	/* All of them or none, so that nobody takes a part for the whole. */
+	gpumon_debugfs_exit();
+	pr_warn("no files in debugfs, error %d: statistics are in netlink (gpumon-user stat), for trace load gpumon again\n",
+		ret);
 }
 
-/** gpumon_debugfs_exit - remove the files, waits for readers */
+/** gpumon_debugfs_exit - remove the files, waits for readers; there may be none */
 void gpumon_debugfs_exit(void)
 {
 	debugfs_remove_recursive(directory);
+	directory = NULL;
 }

@@ -11,9 +11,9 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/kprobes.h>
-#include <linux/ktime.h>
 #include <drm/gpu_scheduler.h>
 
+#include "clock.h"
 #include "drm_sched.h"
 #include "event_ring.h"
 #include "job.h"
@@ -40,30 +40,28 @@ static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 	return cpu->rings + ring * GPUMON_RING_STRIDE;
 }
 
-/* Where no job entry says it. */
-static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
-{
-	const struct gpumon_scheduler *known;
-	u64 key = (unsigned long)sched;
-	u32 slot;
+/* The address of a scheduler stands for it as long as its end would be seen. */
+static bool ends_are_seen(void);
 
-	slot = gpumon_table_find(&gpumon_scheduler_table,
-				 gpumon_table_home(&gpumon_scheduler_table, key), key,
-				 GPUMON_TABLE_WAYS);
-	if (likely(slot != GPUMON_NONE)) {
-		known = &gpumon_schedulers[slot];
-		/* Pairs with gpumon_ring_learn(): the ring is there with the name. */
-		if (likely(smp_load_acquire(&known->name) == sched->name &&
-			   READ_ONCE(known->dev) == sched->dev))
-			return READ_ONCE(known->ring);
-	}
-	return gpumon_ring_learn(sched);
+/* A CPU mostly queues to the same ring again. */
+static __always_inline bool scheduler_remembered(const struct gpumon_cpu *cpu,
+						 const struct drm_gpu_scheduler *sched)
+{
+	return cpu->scheduler == sched &&
+	       cpu->scheduler_generation == atomic_read(&gpumon_scheduler_generation);
+}
+
+/* Where no job entry says it. */
+static u32 ring_of(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
+{
+	return scheduler_remembered(cpu, sched) ? cpu->scheduler_ring :
+						  gpumon_ring_find(cpu, sched, ends_are_seen());
 }
 
 /* A job whose queueing was not seen: it is counted, and has neither latency nor depth. */
-static noinline u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fence *s_fence)
+static u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fence *s_fence)
 {
-	u32 ring = ring_of(s_fence->sched);
+	u32 ring = ring_of(cpu, s_fence->sched);
 
 	if (finished_ops == FINISHED_OPS_UNKNOWN)
 		WRITE_ONCE(finished_ops, fence_ops(&s_fence->finished));
@@ -72,75 +70,124 @@ static noinline u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_s
 	return ring;
 }
 
-/* Time since the job's last step. mono_fast may step back by a little, seen from two CPUs. */
-static __always_inline u64 job_elapsed(const struct gpumon_job *job, u64 now, local64_t *words)
+static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 ring, u32 process)
 {
-	u64 elapsed = now - job->time_ns;
+	job->since = now;
+	job->ring = ring;
+	job->process = process;
+	job->pid = current->tgid;
+	job->tid = current->pid;
+	job->state = GPUMON_JOB_QUEUED;
+}
 
-	if (unlikely((s64)elapsed < 0)) {
+/* Time since the job's last step. The clock may step back by a little, seen from two CPUs. */
+static u64 job_elapsed(const struct gpumon_job *job, u64 now, local64_t *words)
+{
+	u64 elapsed = now - job->since;
+
+	if ((s64)elapsed < 0) {
 		local64_inc(&words[GPUMON_RING_BACKWARDS]);
 		return 0;
 	}
-	return elapsed;
+	return gpumon_clock_ns(elapsed);
+}
+
+static noinline void raise_and_leave(local64_t *extreme, u64 value)
+{
+	gpumon_counters_raise_slow(extreme, value);
+	gpumon_leaf_leave();
 }
 
 /*
- * The three probes of a job's way are the hot path. The time is taken before
- * anything else, while nothing has to be kept over the call, and what is rare
- * is out of line.
+ * The three probes of a job's way are the hot path, and each is there twice. The
+ * long way, *_slow(), does all there is to do. The short way calls nothing, so
+ * that no register has to be saved, and does what is usual: the ring and
+ * the process are those that this CPU has just had, the job is in its first
+ * place, no latency is an extreme, nobody wants events. Otherwise it has counted
+ * nothing yet and the long way begins anew, with the time that it began at.
  */
-static void probe_queue(void *data, struct drm_sched_job *sched_job,
-			struct drm_sched_entity *entity)
+static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_job, u64 now)
 {
-	u64 now = ktime_get_mono_fast_ns();
-	const struct drm_sched_fence *s_fence = sched_job->s_fence;
-	const struct dma_fence *finished = &s_fence->finished;
+	u64 time_ns;
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
 	struct gpumon_event_context ctx;
 	struct gpumon_job *job;
 	u32 ring, process;
 	local64_t *words;
 	int depth;
 
+	now = now ?: gpumon_clock();
+	time_ns = gpumon_event_ring_time();
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (unlikely(finished_ops == FINISHED_OPS_UNKNOWN))
+	if (finished_ops == FINISHED_OPS_UNKNOWN)
 		WRITE_ONCE(finished_ops, fence_ops(finished));
-	ring = ring_of(sched_job->sched);
-	if (unlikely(ring == GPUMON_NONE)) {
+	ring = ring_of(ctx.cpu, sched_job->sched);
+	if (ring == GPUMON_NONE) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
 		goto leave;
 	}
 	words = ring_words(ctx.cpu, ring);
 	local64_inc(&words[GPUMON_RING_QUEUED]);
-	process = gpumon_process_slot();
+	process = gpumon_process_slot(ctx.cpu);
 	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_JOBS, 1);
-	if (unlikely(process == GPUMON_NONE))
+	if (process == GPUMON_NONE)
 		local64_inc(&words[GPUMON_RING_UNATTRIBUTED]);
 
 	job = gpumon_job_insert(finished);
-	if (likely(job)) {
-		job->time_ns = now;
-		job->ring = ring;
-		job->process = process;
-		job->pid = current->tgid;
-		job->tid = current->pid;
-		job->state = GPUMON_JOB_QUEUED;
+	if (job) {
+		job_begins(job, now, ring, process);
 		depth = atomic_inc_return(&gpumon_ring_gauges[ring].queued);
 		gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH,
-				  GPUMON_RING_QUEUE_DEPTH_SUM, GPUMON_RING_QUEUE_DEPTH_MAX);
+				  GPUMON_RING_QUEUE_DEPTH_SUM);
+		gpumon_counters_raise(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	} else {
 		local64_inc(&words[GPUMON_RING_JOBS_TABLE_FULL]);
 	}
 	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_queue(now, ring, finished);
+	if (time_ns)
+		gpumon_event_ring_queue(time_ns, ring, finished);
 leave:
 	gpumon_probe_leave(&ctx);
 }
 
-static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sched_entity *entity)
+static void probe_queue(void *data, struct drm_sched_job *sched_job,
+			struct drm_sched_entity *entity)
 {
-	u64 now = ktime_get_mono_fast_ns();
+	const struct drm_gpu_scheduler *sched = sched_job->sched;
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	u32 ring, process, depth;
+	struct gpumon_cpu *cpu;
+	struct gpumon_job *job;
+	local64_t *words;
+	u64 now;
+
+	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
+		return probe_queue_slow(data, sched_job, now);
+	cpu = gpumon_leaf_enter();
+	job = gpumon_job_entry(finished, 0);
+	if (unlikely(!scheduler_remembered(cpu, sched) || !gpumon_process_remembered(cpu) ||
+		     !gpumon_job_take(job, finished))) {
+		gpumon_leaf_leave();
+		return probe_queue_slow(data, sched_job, now);
+	}
+	ring = cpu->scheduler_ring;
+	process = cpu->task_process;
+	words = cpu->scheduler_words;
+	job_begins(job, now, ring, process);
+	local64_inc(&words[GPUMON_RING_QUEUED]);
+	local64_inc(gpumon_process_words(cpu, process) + GPUMON_PROCESS_JOBS);
+	gpumon_leaf_recorded(cpu, data);
+	depth = atomic_inc_return(&gpumon_ring_gauges[ring].queued);
+	gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH, GPUMON_RING_QUEUE_DEPTH_SUM);
+	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
+		return raise_and_leave(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
+	gpumon_leaf_leave();
+}
+
+static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job, u64 now)
+{
+	u64 time_ns;
 	const struct drm_sched_fence *s_fence = sched_job->s_fence;
 	struct gpumon_event_context ctx;
 	struct gpumon_ring_gauge *gauge;
@@ -150,81 +197,142 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	int depth;
 	u32 ring;
 
+	now = now ?: gpumon_clock();
+	time_ns = gpumon_event_ring_time();
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	job = gpumon_job_find(&s_fence->finished);
-	if (likely(job)) {
-		ring = job->ring;
-		words = ring_words(ctx.cpu, ring);
+	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
+	if (ring == GPUMON_NONE) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = ring_words(ctx.cpu, ring);
+	if (job) {
 		elapsed = job_elapsed(job, now, words);
-		job->time_ns = now;
+		job->since = now;
 		job->state = GPUMON_JOB_RUNNING;
 		gpumon_ring_latency(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_SUM,
 				    GPUMON_RING_QUEUE_NS_MAX);
 		gauge = &gpumon_ring_gauges[ring];
 		atomic_dec(&gauge->queued);
 		depth = atomic_inc_return(&gauge->running);
-		gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_RING_HW_DEPTH_SUM,
-				  GPUMON_RING_HW_DEPTH_MAX);
-	} else {
-		ring = ring_of_untracked(ctx.cpu, s_fence);
-		if (unlikely(ring == GPUMON_NONE)) {
-			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
-			goto leave;
-		}
-		words = ring_words(ctx.cpu, ring);
+		gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_RING_HW_DEPTH_SUM);
+		gpumon_counters_raise(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	}
 	local64_inc(&words[GPUMON_RING_RUN]);
 	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_job(GPUMON_EVENT_RUN, now, ring, job, elapsed, &s_fence->finished,
-				      0);
+	if (time_ns)
+		gpumon_event_ring_job(GPUMON_EVENT_RUN, time_ns, ring, job, elapsed,
+				      &s_fence->finished, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
 
-static void probe_done(void *data, struct drm_sched_fence *s_fence)
+static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sched_entity *entity)
 {
-	u64 now = ktime_get_mono_fast_ns();
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	struct gpumon_ring_gauge *gauge;
+	struct gpumon_cpu *cpu;
+	struct gpumon_job *job;
+	local64_t *words;
+	u64 now, elapsed;
+	u32 depth;
+
+	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
+		return probe_run_slow(data, sched_job, now);
+	job = gpumon_job_entry(finished, 0);
+	if (unlikely(!gpumon_job_is(job, finished)))
+		return probe_run_slow(data, sched_job, now);
+	elapsed = gpumon_clock_ns(now - job->since);
+	gauge = &gpumon_ring_gauges[job->ring];
+	cpu = gpumon_leaf_enter();
+	words = ring_words(cpu, job->ring);
+	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_QUEUE_NS_MAX))) {
+		gpumon_leaf_leave();
+		return probe_run_slow(data, sched_job, now);
+	}
+	job->since = now;
+	job->state = GPUMON_JOB_RUNNING;
+	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_SUM);
+	local64_inc(&words[GPUMON_RING_RUN]);
+	gpumon_leaf_recorded(cpu, data);
+	atomic_dec(&gauge->queued);
+	depth = atomic_inc_return(&gauge->running);
+	gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_RING_HW_DEPTH_SUM);
+	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_HW_DEPTH_MAX])))
+		return raise_and_leave(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
+	gpumon_leaf_leave();
+}
+
+static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence, u64 now)
+{
+	u64 time_ns;
 	struct gpumon_event_context ctx;
 	struct gpumon_job *job;
 	u64 elapsed = 0;
 	local64_t *words;
 	u32 ring;
 
+	now = now ?: gpumon_clock();
+	time_ns = gpumon_event_ring_time();
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	job = gpumon_job_find(&s_fence->finished);
-	if (unlikely(job && job->state != GPUMON_JOB_RUNNING)) {
+	if (job && job->state != GPUMON_JOB_RUNNING) {
 		/* Its run was not seen: the probe came off and on, or dropped it. */
 		atomic_dec(&gpumon_ring_gauges[job->ring].queued);
 		gpumon_job_release(job);
 		job = NULL;
 	}
-	if (likely(job)) {
-		ring = job->ring;
-		words = ring_words(ctx.cpu, ring);
+	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
+	if (ring == GPUMON_NONE) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = ring_words(ctx.cpu, ring);
+	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		gpumon_ring_latency(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_SUM,
 				    GPUMON_RING_RUN_NS_MAX);
 		atomic_dec(&gpumon_ring_gauges[ring].running);
-	} else {
-		ring = ring_of_untracked(ctx.cpu, s_fence);
-		if (unlikely(ring == GPUMON_NONE)) {
-			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
-			goto leave;
-		}
-		words = ring_words(ctx.cpu, ring);
 	}
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_job(GPUMON_EVENT_DONE, now, ring, job, elapsed,
+	if (time_ns)
+		gpumon_event_ring_job(GPUMON_EVENT_DONE, time_ns, ring, job, elapsed,
 				      &s_fence->finished, 0);
-	if (likely(job))
+	if (job)
 		gpumon_job_release(job);
 leave:
 	gpumon_probe_leave(&ctx);
+}
+
+static void probe_done(void *data, struct drm_sched_fence *s_fence)
+{
+	struct gpumon_cpu *cpu;
+	struct gpumon_job *job;
+	local64_t *words;
+	u64 now, elapsed;
+
+	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
+		return probe_done_slow(data, s_fence, now);
+	job = gpumon_job_entry(&s_fence->finished, 0);
+	if (unlikely(!gpumon_job_is(job, &s_fence->finished) || job->state != GPUMON_JOB_RUNNING))
+		return probe_done_slow(data, s_fence, now);
+	elapsed = gpumon_clock_ns(now - job->since);
+	cpu = gpumon_leaf_enter();
+	words = ring_words(cpu, job->ring);
+	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_RUN_NS_MAX))) {
+		gpumon_leaf_leave();
+		return probe_done_slow(data, s_fence, now);
+	}
+	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_SUM);
+	local64_inc(&words[GPUMON_RING_DONE]);
+	gpumon_leaf_recorded(cpu, data);
+	atomic_dec(&gpumon_ring_gauges[job->ring].running);
+	gpumon_job_release(job);
+	gpumon_leaf_leave();
 }
 
 static void probe_wait(void *data, struct drm_sched_job *sched_job, struct dma_fence *dependency)
@@ -234,7 +342,7 @@ static void probe_wait(void *data, struct drm_sched_job *sched_job, struct dma_f
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	ring = ring_of(sched_job->sched);
+	ring = ring_of(ctx.cpu, sched_job->sched);
 	if (unlikely(ring == GPUMON_NONE)) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
 		goto leave;
@@ -255,15 +363,16 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	enum gpumon_event_type event = GPUMON_EVENT_ERROR;
 	struct gpumon_event_context ctx;
 	struct gpumon_job *job;
-	u64 now, elapsed = 0;
+	u64 now, time_ns, elapsed = 0;
 	local64_t *words;
 	u32 ring;
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	now = ktime_get_mono_fast_ns();
+	now = gpumon_clock();
+	time_ns = gpumon_event_ring_time();
 	job = gpumon_job_find(finished);
-	ring = job ? job->ring : ring_of(s_fence->sched);
+	ring = job ? job->ring : ring_of(ctx.cpu, s_fence->sched);
 	if (unlikely(ring == GPUMON_NONE)) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
 		goto leave;
@@ -282,8 +391,8 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 		}
 	}
 	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on() && (error || job))
-		gpumon_event_ring_job(event, now, ring, job, elapsed, finished, error);
+	if (time_ns && (error || job))
+		gpumon_event_ring_job(event, time_ns, ring, job, elapsed, finished, error);
 	if (job)
 		gpumon_job_release(job);
 leave:
@@ -351,6 +460,9 @@ enum {
 	ROLE_FINI
 };
 
+/* Where drm_sched_fini is in the table: behind all others. */
+#define PROBE_FINI 9
+
 #define SCHED_TRACEPOINT(_name, _role, _body, _prototype, ...)                              \
 	{                                                                                   \
 		.module = "gpu_sched", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
@@ -380,16 +492,23 @@ static struct gpumon_probe drm_sched_probes[] = {
 	  .body = probe_signaled,
 	  .prototype = "*dma_fence",
 	  .without = "errors and killed jobs are not seen" },
-	{ .module = "gpu_sched",
-	  .name = "drm_sched_fini",
-	  .kind = GPUMON_PROBE_KIND_KPROBE,
-	  .role = ROLE_FINI,
-	  .body = probe_fini,
-	  .prototype = "*drm_gpu_scheduler",
-	  .returns = "void",
-	  .optional = true,
-	  .without = "rings that are gone keep their place" },
+	[PROBE_FINI] = { .module = "gpu_sched",
+			 .name = "drm_sched_fini",
+			 .kind = GPUMON_PROBE_KIND_KPROBE,
+			 .role = ROLE_FINI,
+			 .body = probe_fini,
+			 .prototype = "*drm_gpu_scheduler",
+			 .returns = "void",
+			 .optional = true,
+			 .without = "rings that are gone keep their place" },
 };
+
+static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);
+
+static bool ends_are_seen(void)
+{
+	return READ_ONCE(drm_sched_probes[PROBE_FINI].state) == GPUMON_ATTACH_STATE_ATTACHED;
+}
 
 struct gpumon_group gpumon_drm_sched = {
 	.name = "drm_sched",

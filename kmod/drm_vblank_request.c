@@ -110,7 +110,7 @@ bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 n
 	request = gpumon_track_begin(&gpumon_vblank_request_track, key_of(client, next), &known);
 	if (unlikely(!request))
 		return lose(client, seq);
-	request->time_ns = now;
+	request->since = now;
 	request->value = seq;
 	set_list(client, first_of(client), next + 1);
 	return true;
@@ -120,7 +120,7 @@ bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 n
 static bool is_stale(const struct gpumon_tracked *request, const struct gpumon_vblank_crtc *state)
 {
 	return state->seen && gpumon_vblank_passed(state->seq, request->value) &&
-	       (s64)(state->handled_ns - request->time_ns) > CLOCK_SLACK_NS;
+	       (s64)(state->handled_ns - request->since) > CLOCK_SLACK_NS;
 }
 
 /**
@@ -148,7 +148,7 @@ enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 
 		request = request_find(client, number);
 		if (request && (!enabled || gpumon_vblank_passed(seq, request->value))) {
 			if (likely(!is_stale(request, state))) {
-				*asked_ns = request->time_ns;
+				*asked_ns = request->since;
 				join = VBLANK_JOINED;
 			}
 			gpumon_track_end(&gpumon_vblank_request_track, request);

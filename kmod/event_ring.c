@@ -13,6 +13,8 @@
 
 #include "compat/ring_buffer.h"
 #include "event_ring.h"
+#include "event_ring_priv.h"
+#include "fault.h"
 #include "gpumon.h"
 #include "job.h"
 #include "process.h"
@@ -33,6 +35,8 @@ static_assert(sizeof(struct gpumon_event) == 88);
 struct event_cpu {
 	local64_t written;
 	local64_t dropped;
+	/* Records begun and not yet committed: more than one where interrupts write, too. */
+	u32 writing;
 	u32 since_wake;
 	struct irq_work wake;
 };
@@ -44,7 +48,8 @@ static DEFINE_MUTEX(event_lock);
 static struct trace_buffer *event_buffer;
 static u32 event_size_kib = DEFAULT_KIB;
 static u64 event_delivered, event_undelivered;
-static int event_next_cpu;
+/* Which ring it is: rises each time that one is switched on. */
+static unsigned int event_generation;
 static DECLARE_WAIT_QUEUE_HEAD(event_wait);
 /* Rises with each wake-up: what a reader waits for, without looking at a buffer that may go. */
 static atomic_t event_wakes = ATOMIC_INIT(0);
@@ -85,9 +90,16 @@ static void event_wake(struct irq_work *work)
 /* Reserve, so that a record is filled where it will be read. */
 static struct gpumon_event *event_begin(struct ring_buffer_event **slot)
 {
+	struct event_cpu *cpu = this_cpu_ptr(&event_cpu);
+
+	/* An interrupt leaves it as it was: a plain word is enough. */
+	WRITE_ONCE(cpu->writing, READ_ONCE(cpu->writing) + 1);
+	barrier();
 	*slot = ring_buffer_lock_reserve(event_buffer, sizeof(struct gpumon_event));
 	if (unlikely(!*slot)) {
-		local64_inc(&this_cpu_ptr(&event_cpu)->dropped);
+		barrier();
+		WRITE_ONCE(cpu->writing, READ_ONCE(cpu->writing) - 1);
+		local64_inc(&cpu->dropped);
 		return NULL;
 	}
 	return ring_buffer_event_data(*slot);
@@ -96,16 +108,32 @@ static struct gpumon_event *event_begin(struct ring_buffer_event **slot)
 static void event_commit(struct ring_buffer_event *slot)
 {
 	struct event_cpu *cpu = this_cpu_ptr(&event_cpu);
+	u32 since;
 
 	/* Counted before it can be read or overwritten: nobody sees more of those than were written. */
 	local64_inc(&cpu->written);
 	gpumon_compat_ring_buffer_unlock_commit(event_buffer, slot);
-	if (unlikely(++cpu->since_wake >= WATERMARK)) {
-		cpu->since_wake = 0;
+	barrier();
+	WRITE_ONCE(cpu->writing, READ_ONCE(cpu->writing) - 1);
+	/* What an interrupt counts in between is forgotten: the reader is woken that much later. */
+	since = READ_ONCE(cpu->since_wake) + 1;
+	WRITE_ONCE(cpu->since_wake, since < WATERMARK ? since : 0);
+	if (unlikely(since >= WATERMARK)) {
 		/* Not seen waiting, it is woken by event_flush() at the latest. */
 		if (waitqueue_active(&event_wait))
 			irq_work_queue(&cpu->wake);
 	}
+}
+
+/**
+ * gpumon_event_ring_writing - is this CPU in the middle of a record
+ *
+ * Context: interrupt.
+ * Return: whether it is.
+ */
+bool gpumon_event_ring_writing(void)
+{
+	return READ_ONCE(this_cpu_ptr(&event_cpu)->writing);
 }
 
 static void event_fill(struct gpumon_event *record, enum gpumon_event_type event, u64 now, u32 ring,
@@ -274,18 +302,41 @@ static void event_ring_free(void)
 	event_buffer = NULL;
 }
 
+/*
+ * The smallest one, then as large as it should be: where a large one cannot be had at
+ * once, the kernel warns in its log with a stack, which is no way to say so.
+ */
+static struct trace_buffer *event_ring_alloc(unsigned long size)
+{
+	struct trace_buffer *buffer;
+
+	buffer = GPUMON_REGISTER_OR_NULL("ring_buffer_alloc", NULL,
+					 ring_buffer_alloc(PAGE_SIZE, RB_FL_OVERWRITE));
+	if (!buffer)
+		return NULL;
+	if (GPUMON_REGISTER("ring_buffer_resize", NULL,
+			    ring_buffer_resize(buffer, size, RING_BUFFER_ALL_CPUS)) >= 0)
+		return buffer;
+	ring_buffer_free(buffer);
+	return NULL;
+}
+
 static int event_ring_start(struct netlink_ext_ack *extack)
 {
+	struct trace_buffer *buffer;
 	int cpu;
 
 	if (static_key_enabled(&gpumon_event_ring_key))
 		return 0;
-	event_ring_free();
-	event_buffer = ring_buffer_alloc((unsigned long)event_size_kib << 10, RB_FL_OVERWRITE);
-	if (!event_buffer) {
+	buffer = event_ring_alloc((unsigned long)event_size_kib << 10);
+	if (!buffer) {
 		NL_SET_ERR_MSG(extack, "no memory for the event ring, choose a smaller size-kib");
 		return -ENOMEM;
 	}
+	/* Only now: where there is no memory, what the old one has can still be read. */
+	event_ring_free();
+	event_buffer = buffer;
+	event_generation++;
 	event_delivered = 0;
 	event_undelivered = 0;
 	for_each_possible_cpu(cpu) {
@@ -332,6 +383,22 @@ unlock:
 	return ret;
 }
 
+/* Its pages, one of each CPU's for the reader; each begins with a time and a length. */
+static size_t event_ring_bytes(void)
+{
+	const size_t usable = PAGE_SIZE - 2 * sizeof(u64);
+	unsigned long size, pages = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		/* 0 for a CPU that was never online meanwhile. */
+		size = ring_buffer_size(event_buffer, cpu);
+		if (size)
+			pages += DIV_ROUND_UP(size, usable) + 1;
+	}
+	return pages * PAGE_SIZE;
+}
+
 /**
  * gpumon_event_ring_read - state and losses
  * @view: filled in
@@ -354,6 +421,7 @@ void gpumon_event_ring_read(struct gpumon_event_ring_view *view)
 	if (event_buffer) {
 		view->overwritten = ring_buffer_overruns(event_buffer);
 		view->pending = ring_buffer_entries(event_buffer);
+		view->memory_bytes = event_ring_bytes();
 	}
 	/* Last, so that it has all that the others have. */
 	smp_rmb();
@@ -364,85 +432,67 @@ void gpumon_event_ring_read(struct gpumon_event_ring_view *view)
 	mutex_unlock(&event_lock);
 }
 
-/* The next records of one CPU, at most @room with those that say what was lost. */
-static unsigned int event_take_cpu(int cpu, struct gpumon_event *records, unsigned int room,
-				   u64 *events)
+/* What was taken did not reach the reader. */
+static void event_lose(u64 events, unsigned int generation)
 {
-	struct ring_buffer_event *event;
-	unsigned long lost;
-	unsigned int n = 0;
-	u64 time;
-
-	/* A loss and the event after it come together. */
-	while (n + 2 <= room) {
-		event = ring_buffer_consume(event_buffer, cpu, &time, &lost);
-		if (!event)
-			break;
-		memcpy(&records[n], ring_buffer_event_data(event), sizeof(*records));
-		if (lost) {
-			records[n + 1] = records[n];
-			memset(&records[n], 0, sizeof(*records));
-			records[n].time_ns = records[n + 1].time_ns;
-			records[n].event = GPUMON_EVENT_LOST;
-			records[n].cpu = cpu;
-			records[n].arg = lost;
-			records[n].queue_depth = GPUMON_DEPTH_UNKNOWN;
-			records[n].hw_depth = GPUMON_DEPTH_UNKNOWN;
-			n++;
-		}
-		n++;
-		(*events)++;
+	mutex_lock(&event_lock);
+	if (generation == event_generation) {
+		event_delivered -= events;
+		event_undelivered += events;
 	}
-	return n;
+	mutex_unlock(&event_lock);
 }
+
+/* How a reader finds the ring when there is nothing to take. */
+struct event_empty {
+	int wakes;
+	bool on;
+};
 
 /*
- * Fill records, those of one CPU in order. Each time another CPU is first, so
- * that one that writes faster than it is read does not starve the others.
+ * As much as there is and as fits. The reader's memory is written to with no lock held: a
+ * page of it may be long in coming, and nobody else has to wait for that.
  */
-static unsigned int event_take(struct gpumon_event *records, unsigned int room, u64 *events)
+static ssize_t event_copy(char __user *buffer, size_t room, struct gpumon_event *bounce,
+			  struct event_empty *empty)
 {
-	unsigned int n = 0;
-	int cpu, i;
-
-	*events = 0;
-	event_next_cpu = (event_next_cpu + 1) % nr_cpu_ids;
-	for (i = 0; i < nr_cpu_ids && n + 2 <= room; i++) {
-		cpu = (event_next_cpu + i) % nr_cpu_ids;
-		if (cpu_possible(cpu))
-			n += event_take_cpu(cpu, records + n, room - n, events);
-	}
-	return n;
-}
-
-static ssize_t event_copy(char __user *buffer, size_t room, struct gpumon_event *bounce)
-{
-	unsigned int n;
+	unsigned int n, generation;
 	size_t done = 0;
 	u64 events;
 
 	while (room - done >= 2 * sizeof(*bounce)) {
-		n = event_take(bounce,
-			       min_t(size_t, (room - done) / sizeof(*bounce), BOUNCE_RECORDS),
-			       &events);
+		n = 0;
+		mutex_lock(&event_lock);
+		empty->wakes = atomic_read(&event_wakes);
+		empty->on = static_key_enabled(&gpumon_event_ring_key);
+		generation = event_generation;
+		if (event_buffer) {
+			n = gpumon_event_take(event_buffer, bounce,
+					      min_t(size_t, (room - done) / sizeof(*bounce),
+						    BOUNCE_RECORDS),
+					      &events);
+			event_delivered += events;
+		}
+		mutex_unlock(&event_lock);
 		if (!n)
 			break;
 		if (copy_to_user(buffer + done, bounce, n * sizeof(*bounce))) {
-			event_undelivered += events;
+			event_lose(events, generation);
 			return done ?: -EFAULT;
 		}
-		event_delivered += events;
 		done += n * sizeof(*bounce);
+		/* Against writers that are as fast as this it would not end. */
+		if (signal_pending(current))
+			break;
 	}
 	return done;
 }
 
 static ssize_t event_read(struct file *file, char __user *buffer, size_t count, loff_t *pos)
 {
+	struct event_empty empty;
 	struct gpumon_event *bounce;
-	ssize_t done = 0;
-	int wakes;
-	bool on;
+	ssize_t done;
 
 	if (count < 2 * sizeof(*bounce))
 		return -EINVAL;
@@ -450,19 +500,15 @@ static ssize_t event_read(struct file *file, char __user *buffer, size_t count, 
 	if (!bounce)
 		return -ENOMEM;
 	for (;;) {
-		mutex_lock(&event_lock);
-		wakes = atomic_read(&event_wakes);
-		on = static_key_enabled(&gpumon_event_ring_key);
-		if (event_buffer)
-			done = event_copy(buffer, count, bounce);
-		mutex_unlock(&event_lock);
-		if (done || !on)
+		done = event_copy(buffer, count, bounce, &empty);
+		if (done || !empty.on)
 			break;
 		if (file->f_flags & O_NONBLOCK) {
 			done = -EAGAIN;
 			break;
 		}
-		done = wait_event_interruptible(event_wait, atomic_read(&event_wakes) != wakes);
+		done = wait_event_interruptible(event_wait,
+						atomic_read(&event_wakes) != empty.wakes);
 		if (done)
 			break;
 	}

@@ -7,6 +7,7 @@
 #define GPUMON_EVENT_RING_H
 
 #include <linux/jump_label.h>
+#include <linux/ktime.h>
 #include <linux/types.h>
 
 #include "uapi/gpumon_event.h"
@@ -29,6 +30,7 @@ struct netlink_ext_ack;
  * @delivered: of these, handed to readers
  * @pending: of these, in the ring now
  * @dropped: events that could not be written, or were lost on the way to a reader
+ * @memory_bytes: pages that it holds, also while it is off and can still be read
  */
 struct gpumon_event_ring_view {
 	bool enabled;
@@ -38,6 +40,7 @@ struct gpumon_event_ring_view {
 	u64 delivered;
 	u64 pending;
 	u64 dropped;
+	size_t memory_bytes;
 };
 
 DECLARE_STATIC_KEY_FALSE(gpumon_event_ring_key);
@@ -68,6 +71,20 @@ void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32 row, u64
 static __always_inline bool gpumon_event_ring_on(void)
 {
 	return static_branch_unlikely(&gpumon_event_ring_key);
+}
+
+/**
+ * gpumon_event_ring_time - time of a record, for a probe that does something else first
+ *
+ * Read before anything that another probe may follow on, so that the records of a
+ * job have their times in its order.
+ *
+ * Context: any, NMI included.
+ * Return: CLOCK_MONOTONIC in nanoseconds; 0 if nobody asks for events.
+ */
+static __always_inline u64 gpumon_event_ring_time(void)
+{
+	return gpumon_event_ring_on() ? ktime_get_mono_fast_ns() : 0;
 }
 
 #endif /* GPUMON_EVENT_RING_H */

@@ -50,12 +50,28 @@ enum {
  * @probes: counters of the probes, GPUMON_PROBE_STRIDE each
  * @rings: counters of the rings, see ring.h
  * @processes: counters of the processes, see process.h
+ * @task: the task that asked last for its process's slot
+ * @task_start_ns: when it started, tells two users of a task_struct apart
+ * @task_process: that slot
+ * @scheduler: the scheduler that a job was last queued to
+ * @scheduler_generation: gpumon_scheduler_generation then
+ * @scheduler_ring: its ring
+ * @scheduler_words: this CPU's counters of that ring
  */
 struct gpumon_cpu {
 	unsigned long active;
 	local64_t *probes;
 	local64_t *rings;
 	local64_t *processes;
+
+	const struct task_struct *task;
+	u64 task_start_ns;
+	u32 task_process;
+
+	u32 scheduler_ring;
+	const void *scheduler;
+	local64_t *scheduler_words;
+	int scheduler_generation;
 };
 
 DECLARE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
@@ -123,6 +139,51 @@ static __always_inline void gpumon_probe_leave(struct gpumon_event_context *ctx)
 	barrier();
 	WRITE_ONCE(ctx->cpu->active, ctx->outer);
 	preempt_enable_notrace();
+}
+
+/**
+ * gpumon_leaf_enter - begin of the short way through a tracepoint's body
+ *
+ * For what calls nothing at all, so that nothing can come on top of it in the
+ * same context, and no guard is needed. What is not the usual case leaves again
+ * before it counts anything, and goes the long way, through gpumon_probe_enter().
+ *
+ * Context: any. Preemption is off afterwards; gpumon_leaf_leave() must follow.
+ * Return: this CPU's memory.
+ */
+static __always_inline struct gpumon_cpu *gpumon_leaf_enter(void)
+{
+#ifndef GPUMON_HAVE_TRACEPOINTS_NOT_PREEMPTED
+	preempt_disable_notrace();
+#endif
+	return this_cpu_ptr(&gpumon_cpu);
+}
+
+/**
+ * gpumon_leaf_leave - end of what gpumon_leaf_enter() began
+ *
+ * Context: the same CPU and context level as gpumon_leaf_enter().
+ */
+static __always_inline void gpumon_leaf_leave(void)
+{
+#ifndef GPUMON_HAVE_TRACEPOINTS_NOT_PREEMPTED
+	preempt_enable_notrace();
+#endif
+}
+
+/**
+ * gpumon_leaf_recorded - an event was seen and is in the statistics
+ * @cpu: this CPU's memory
+ * @data: the pointer that the probe was registered with, its number
+ *
+ * Context: between gpumon_leaf_enter() and gpumon_leaf_leave().
+ */
+static __always_inline void gpumon_leaf_recorded(struct gpumon_cpu *cpu, void *data)
+{
+	local64_t *probe = cpu->probes + (unsigned long)data;
+
+	local64_inc(&probe[GPUMON_PROBE_SEEN]);
+	local64_inc(&probe[GPUMON_PROBE_RECORDED]);
 }
 
 /**

@@ -13,6 +13,9 @@
 #define GPUMON_HISTOGRAM_SUB_BITS 2
 #define GPUMON_HISTOGRAM_SUB	  (1U << GPUMON_HISTOGRAM_SUB_BITS)
 
+/* Below this, a value is the number of its bucket. */
+#define GPUMON_HISTOGRAM_LINEAR (2 * GPUMON_HISTOGRAM_SUB)
+
 /* Buckets that hold values below 2^bits apart, the last one takes what is above too. */
 #define GPUMON_HISTOGRAM_BUCKETS(bits) \
 	(((bits)-GPUMON_HISTOGRAM_SUB_BITS + 1) * GPUMON_HISTOGRAM_SUB)
@@ -20,18 +23,16 @@
 /**
  * gpumon_histogram_index - bucket of a value
  * @value: value
- * @buckets: number of buckets, see GPUMON_HISTOGRAM_BUCKETS()
  *
- * Return: number of the bucket, below @buckets.
+ * Return: number of the bucket; a histogram's last one holds all that is above, too.
  */
-static __always_inline unsigned int gpumon_histogram_index(u64 value, unsigned int buckets)
+static __always_inline unsigned int gpumon_histogram_index(u64 value)
 {
 	/* The set bit makes small values fall into the linear part without a branch. */
 	unsigned int shift =
 		63 - __builtin_clzll(value | GPUMON_HISTOGRAM_SUB) - GPUMON_HISTOGRAM_SUB_BITS;
-	unsigned int index = (shift << GPUMON_HISTOGRAM_SUB_BITS) + (unsigned int)(value >> shift);
 
-	return min(index, buckets - 1);
+	return (shift << GPUMON_HISTOGRAM_SUB_BITS) + (unsigned int)(value >> shift);
 }
 
 /**
@@ -44,7 +45,7 @@ static inline u64 gpumon_histogram_lower(unsigned int index)
 {
 	unsigned int shift;
 
-	if (index < 2 * GPUMON_HISTOGRAM_SUB)
+	if (index < GPUMON_HISTOGRAM_LINEAR)
 		return index;
 	shift = (index >> GPUMON_HISTOGRAM_SUB_BITS) - 1;
 	return (u64)(index - (shift << GPUMON_HISTOGRAM_SUB_BITS)) << shift;

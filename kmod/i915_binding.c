@@ -149,7 +149,7 @@ static noinline struct gpumon_tracked *object_meet(const void *object, u32 devic
 	}
 	/* The bindings of one object are unbound under its lock: nobody else is here. */
 	if (!known) {
-		entry->time_ns = 0;
+		entry->since = 0;
 		entry->value = 0;
 		entry->owner = 0;
 		entry->row = device;

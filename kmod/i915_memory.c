@@ -9,6 +9,7 @@
  */
 #include <linux/ktime.h>
 
+#include "clock.h"
 #include "event_ring.h"
 #include "i915_priv.h"
 #include "probe.h"
@@ -83,7 +84,7 @@ struct gpumon_statistics gpumon_i915_accesses = {
 
 /*
  * By the address of the object. Of an entry, @row is the number of its device,
- * not a row; @time_ns is 0 if its creation was not seen, it is not in the levels
+ * not a row; @since is 0 if its creation was not seen, it is not in the levels
  * then; and @owner has a bit for each of its bindings that was unbound.
  */
 struct gpumon_track gpumon_i915_objects = {
@@ -121,7 +122,6 @@ static __always_inline void leave_levels(const struct gpumon_tracked *entry)
  */
 void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 {
-	u64 now = ktime_get_mono_fast_ns();
 	struct gpumon_event_context ctx;
 	struct gpumon_tracked *entry;
 	u32 device = 0, row;
@@ -141,9 +141,9 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 	entry = gpumon_track_begin(&gpumon_i915_objects, (unsigned long)object, &known);
 	if (likely(entry)) {
 		/* The destruction of the one that had the address was not seen. */
-		if (unlikely(known && entry->time_ns))
+		if (unlikely(known && entry->since))
 			leave_levels(entry);
-		entry->time_ns = now;
+		entry->since = gpumon_clock();
 		entry->value = size;
 		entry->owner = 0;
 		entry->row = device;
@@ -153,11 +153,11 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 		gpumon_row_add(words, MEMORY_TABLE_FULL, 1);
 	}
 	if (likely(in_task()))
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_ALLOCATED_BYTES,
-				   size);
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+				   GPUMON_PROCESS_ALLOCATED_BYTES, size);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_GEM_CREATE, now, row,
+		gpumon_event_ring_words(GPUMON_EVENT_GEM_CREATE, ktime_get_mono_fast_ns(), row,
 					gpumon_i915_word(GPUMON_I915_OBJECT_SIZE, size), 0, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
@@ -187,7 +187,7 @@ void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_memory, row);
 	gpumon_row_add(words, MEMORY_DESTROYED, 1);
-	if (likely(entry && entry->time_ns))
+	if (likely(entry && entry->since))
 		leave_levels(entry);
 	else
 		gpumon_row_add(words, MEMORY_UNTRACKED, 1);
@@ -287,7 +287,7 @@ void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page,
 	if (gtt)
 		gpumon_row_add(words, ACCESSES_GTT_FAULTS, 1);
 	if (likely(in_task()))
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_FAULTS, 1);
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_GEM_FAULT, ktime_get_mono_fast_ns(), row, page,

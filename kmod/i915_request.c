@@ -5,8 +5,7 @@
  * i915 retires a request when somebody looks, which can be long after the
  * hardware was done with it: the time to it is an upper bound of the request's.
  */
-#include <linux/ktime.h>
-
+#include "clock.h"
 #include "event_ring.h"
 #include "i915_priv.h"
 #include "probe.h"
@@ -122,7 +121,7 @@ static noinline void event(enum gpumon_event_type type, u64 now, u32 row,
  */
 void gpumon_i915_request_add(void *data, struct i915_request *request)
 {
-	u64 now = ktime_get_mono_fast_ns();
+	u64 now = gpumon_clock();
 	struct gpumon_event_context ctx;
 	struct gpumon_tracked *entry;
 	local64_t *words;
@@ -146,17 +145,18 @@ void gpumon_i915_request_add(void *data, struct i915_request *request)
 		/* The end of the one that had the address was not seen. */
 		if (unlikely(known))
 			gpumon_row_level(&gpumon_i915_engines, entry->row, COLUMN_IN_FLIGHT, -1);
-		entry->time_ns = now;
+		entry->since = now;
 		entry->row = row;
 		gpumon_row_level(&gpumon_i915_engines, row, COLUMN_IN_FLIGHT, 1);
 	} else {
 		gpumon_row_add(words, COLUMN_TABLE_FULL, 1);
 	}
 	if (likely(in_task()))
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_SUBMISSIONS, 1);
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+				   GPUMON_PROCESS_SUBMISSIONS, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		event(GPUMON_EVENT_REQUEST_ADD, now, row, request, 0);
+		event(GPUMON_EVENT_REQUEST_ADD, ktime_get_mono_fast_ns(), row, request, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -170,7 +170,7 @@ leave:
  */
 void gpumon_i915_request_retire(void *data, struct i915_request *request)
 {
-	u64 now = ktime_get_mono_fast_ns();
+	u64 now = gpumon_clock();
 	struct gpumon_event_context ctx;
 	struct gpumon_tracked *entry;
 	u64 within = GPUMON_I915_NO_WORD;
@@ -183,7 +183,7 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request)
 				  NULL;
 	if (likely(entry)) {
 		row = entry->row;
-		within = now - entry->time_ns;
+		within = now - entry->since;
 		gpumon_track_end(&gpumon_i915_requests, entry);
 		words = gpumon_row_words(&gpumon_i915_engines, row);
 		/* The clock may step back by a little, seen from two CPUs. */
@@ -191,6 +191,7 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request)
 			gpumon_row_add(words, COLUMN_BACKWARDS, 1);
 			within = 0;
 		}
+		within = gpumon_clock_ns(within);
 		gpumon_row_observe(&gpumon_i915_engines, words, COLUMN_RETIRED_WITHIN, within);
 		gpumon_row_level(&gpumon_i915_engines, row, COLUMN_IN_FLIGHT, -1);
 	} else {
@@ -208,7 +209,7 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request)
 	gpumon_row_add(words, COLUMN_RETIRED, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		event(GPUMON_EVENT_REQUEST_RETIRE, now, row, request, within);
+		event(GPUMON_EVENT_REQUEST_RETIRE, ktime_get_mono_fast_ns(), row, request, within);
 leave:
 	gpumon_probe_leave(&ctx);
 }

@@ -10,7 +10,7 @@ extern unsigned int gpumon_max_rings;
 extern unsigned int gpumon_max_processes;
 extern unsigned int gpumon_max_jobs;
 
+bool gpumon_memory_part(unsigned int part, const char **name, size_t *bytes);
 size_t gpumon_memory_bytes(void);
-u64 gpumon_jobs_unattributed(bool closed);
 
 #endif /* GPUMON_INFO_H */

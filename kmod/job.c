@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 
 #include "job.h"
+#include "memory.h"
 
 struct gpumon_job *gpumon_jobs __read_mostly;
 u32 gpumon_job_mask __read_mostly;
@@ -56,44 +57,44 @@ void gpumon_job_clear(void)
  */
 size_t gpumon_job_bytes(void)
 {
-	return job_entries() * sizeof(*gpumon_jobs);
+	return gpumon_memory_held(gpumon_jobs, job_entries() * sizeof(*gpumon_jobs));
 }
 
 /**
- * gpumon_job_find_further - gpumon_job_find() where the first entry is another job's
- * @key: key
+ * gpumon_job_find - entry of a job
+ * @finished: its finished fence
  *
  * Context: any, takes no lock.
  * Return: its entry, NULL if its queueing was not seen.
  */
-struct gpumon_job *gpumon_job_find_further(u64 key)
+struct gpumon_job *gpumon_job_find(const struct dma_fence *finished)
 {
 	struct gpumon_job *job;
 	u32 way;
 
-	for (way = 1; way < GPUMON_JOB_WAYS; way++) {
-		job = gpumon_job_entry(key, way);
-		if (READ_ONCE(job->key) == key)
+	for (way = 0; way < GPUMON_JOB_WAYS; way++) {
+		job = gpumon_job_entry(finished, way);
+		if (gpumon_job_is(job, finished))
 			return job;
 	}
 	return NULL;
 }
 
 /**
- * gpumon_job_insert_further - gpumon_job_insert() where the first entry is taken
- * @key: key
+ * gpumon_job_insert - entry for a job that is queued
+ * @finished: its finished fence
  *
  * Context: any, takes no lock.
  * Return: an entry with the key and nothing else, NULL if there is no room.
  */
-struct gpumon_job *gpumon_job_insert_further(u64 key)
+struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished)
 {
 	struct gpumon_job *job;
 	u32 way;
 
-	for (way = 1; way < GPUMON_JOB_WAYS; way++) {
-		job = gpumon_job_entry(key, way);
-		if (!READ_ONCE(job->key) && !cmpxchg64(&job->key, 0, key))
+	for (way = 0; way < GPUMON_JOB_WAYS; way++) {
+		job = gpumon_job_entry(finished, way);
+		if (!READ_ONCE(job->key) && gpumon_job_take(job, finished))
 			return job;
 	}
 	return NULL;

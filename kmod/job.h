@@ -23,7 +23,7 @@ enum gpumon_job_state {
 /**
  * struct gpumon_job - a job in flight
  * @key: what names it, 0 if the entry is free
- * @time_ns: when it got into its state, CLOCK_MONOTONIC
+ * @since: when it got into its state, gpumon_clock()
  * @process: slot of the process that queued it, GPUMON_NONE if it had none
  * @pid: its pid, tells whether the slot is still the same process's
  * @tid: thread that queued it
@@ -32,7 +32,7 @@ enum gpumon_job_state {
  */
 struct gpumon_job {
 	u64 key;
-	u64 time_ns;
+	u64 since;
 	u32 process;
 	u32 pid;
 	u32 tid;
@@ -69,51 +69,46 @@ static __always_inline u64 gpumon_job_key(const struct dma_fence *finished)
  * they meet those of another entity, they all step over them by the same
  * distance, which is another one for each entity.
  */
-static __always_inline struct gpumon_job *gpumon_job_entry(u64 key, u32 way)
+static __always_inline struct gpumon_job *gpumon_job_entry(const struct dma_fence *finished,
+							   u32 way)
 {
-	u32 hash = (u32)(key >> 32) * GOLDEN_RATIO_32;
+	u32 hash = (u32)finished->context * GOLDEN_RATIO_32;
 
 	if (way)
 		hash += way * (hash >> 8 | 1);
-	return &gpumon_jobs[(hash + (u32)key) & gpumon_job_mask];
-}
-
-struct gpumon_job *gpumon_job_find_further(u64 key);
-struct gpumon_job *gpumon_job_insert_further(u64 key);
-
-/**
- * gpumon_job_find - entry of a job
- * @finished: its finished fence
- *
- * Context: any, takes no lock.
- * Return: its entry, NULL if its queueing was not seen.
- */
-static __always_inline struct gpumon_job *gpumon_job_find(const struct dma_fence *finished)
-{
-	u64 key = gpumon_job_key(finished);
-	struct gpumon_job *job = gpumon_job_entry(key, 0);
-
-	if (likely(READ_ONCE(job->key) == key))
-		return job;
-	return gpumon_job_find_further(key);
+	return &gpumon_jobs[(hash + (u32)finished->seqno) & gpumon_job_mask];
 }
 
 /**
- * gpumon_job_insert - entry for a job that is queued
- * @finished: its finished fence
+ * gpumon_job_is - is this the entry of a job
+ * @job: entry
+ * @finished: the job's finished fence
+ *
+ * Context: any.
+ * Return: whether it is.
+ */
+static __always_inline bool gpumon_job_is(const struct gpumon_job *job,
+					  const struct dma_fence *finished)
+{
+	return READ_ONCE(job->key) == gpumon_job_key(finished);
+}
+
+/**
+ * gpumon_job_take - take an entry for a job, if it is free
+ * @job: entry
+ * @finished: the job's finished fence
  *
  * Context: any, takes no lock.
- * Return: an entry with the key and nothing else, NULL if there is no room.
+ * Return: whether it was free: it has the key now and nothing else.
  */
-static __always_inline struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished)
+static __always_inline bool gpumon_job_take(struct gpumon_job *job,
+					    const struct dma_fence *finished)
 {
-	u64 key = gpumon_job_key(finished);
-	struct gpumon_job *job = gpumon_job_entry(key, 0);
-
-	if (likely(!READ_ONCE(job->key) && !cmpxchg64(&job->key, 0, key)))
-		return job;
-	return gpumon_job_insert_further(key);
+	return !cmpxchg64(&job->key, 0, gpumon_job_key(finished));
 }
+
+struct gpumon_job *gpumon_job_find(const struct dma_fence *finished);
+struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished);
 
 /**
  * gpumon_job_release - the job is over

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Load and unload: parameters, the order in which the parts start and stop. */
+#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
 
 #include "alert.h"
 #include "amdgpu.h"
+#include "clock.h"
 #include "debugfs.h"
 #include "drm_sched.h"
 #include "drm_vblank.h"
 #include "event_ring.h"
+#include "fault.h"
 #include "i915.h"
 #include "info.h"
 #include "job.h"
@@ -20,13 +23,6 @@
 #include "ring.h"
 #include "statistics.h"
 
-#ifndef CONFIG_TRACEPOINTS
-#error gpumon needs a kernel with CONFIG_TRACEPOINTS
-#endif
-#ifndef CONFIG_RING_BUFFER
-#error gpumon needs a kernel with CONFIG_RING_BUFFER, which CONFIG_FTRACE selects
-#endif
-
 /* How often tables are looked at for what is gone. Memory is only reused under pressure. */
 #define HOUSEKEEPING_MS 1000
 
@@ -34,13 +30,8 @@ DEFINE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
 
 /* One line for each driver. */
 struct gpumon_group *const gpumon_groups[] = {
-	&gpumon_drm_sched,
-	&gpumon_amdgpu,
-	&gpumon_amdgpu_registers,
-	&gpumon_drm_vblank,
-	&gpumon_i915,
-	&gpumon_nvidia,
-	&gpumon_nvidia_uvm,
+	&gpumon_drm_sched, &gpumon_amdgpu, &gpumon_amdgpu_registers, &gpumon_drm_vblank,
+	&gpumon_i915,	   &gpumon_nvidia, &gpumon_nvidia_uvm,
 };
 
 const unsigned int gpumon_group_count = ARRAY_SIZE(gpumon_groups);
@@ -97,37 +88,9 @@ static void housekeeping(struct work_struct *work)
 	gpumon_ring_recycle();
 	mutex_unlock(&gpumon_period_lock);
 	gpumon_nvidia_refresh();
+	if (gpumon_clock_changed())
+		gpumon_probe_change_clock();
 	schedule_delayed_work(&housekeeping_work, msecs_to_jiffies(HOUSEKEEPING_MS));
-}
-
-/**
- * gpumon_memory_bytes - memory held for statistics, the event ring apart
- *
- * Return: bytes.
- */
-size_t gpumon_memory_bytes(void)
-{
-	return gpumon_counters_bytes(&gpumon_probe_counters) + gpumon_ring_bytes() +
-	       gpumon_process_bytes() + gpumon_job_bytes() + gpumon_groups_bytes() +
-	       num_possible_cpus() * sizeof(struct gpumon_cpu);
-}
-
-/**
- * gpumon_jobs_unattributed - jobs whose process did not fit
- * @closed: the period that the last reset closed, else the one that runs
- *
- * Context: may sleep, gpumon_period_lock held.
- * Return: jobs, of the rings that are in the table.
- */
-u64 gpumon_jobs_unattributed(bool closed)
-{
-	const struct gpumon_counters *counters = &gpumon_ring_counters;
-	u64 jobs = 0;
-	u32 slot;
-
-	for (slot = 0; slot < counters->slots; slot++)
-		jobs += gpumon_counters_one(counters, slot, closed, GPUMON_RING_UNATTRIBUTED);
-	return jobs;
 }
 
 static int check_parameter(const char *name, unsigned int value, unsigned int min, unsigned int max)
@@ -145,6 +108,24 @@ static int check_parameters(void)
 		       check_parameter("max_jobs", gpumon_max_jobs, 8, 1048576);
 }
 
+static int init_tables(void)
+{
+	int ret;
+
+	ret = GPUMON_REGISTER("gpumon_probe_init", NULL, gpumon_probe_init());
+	if (!ret)
+		ret = GPUMON_REGISTER("gpumon_ring_init", NULL, gpumon_ring_init(gpumon_max_rings));
+	if (!ret)
+		ret = GPUMON_REGISTER("gpumon_process_init", NULL,
+				      gpumon_process_init(gpumon_max_processes));
+	if (!ret)
+		ret = GPUMON_REGISTER("gpumon_job_init", NULL, gpumon_job_init(gpumon_max_jobs));
+	if (!ret)
+		ret = GPUMON_REGISTER("gpumon_groups_init", NULL, gpumon_groups_init());
+	return ret;
+}
+
+/* Of what init_tables() got half done as well. */
 static void free_tables(void)
 {
 	gpumon_groups_exit();
@@ -160,18 +141,17 @@ static int __init gpumon_init(void)
 
 	if (ret)
 		return ret;
-	ret = gpumon_probe_init()				?:
-		      gpumon_ring_init(gpumon_max_rings)	?:
-		      gpumon_process_init(gpumon_max_processes) ?:
-		      gpumon_job_init(gpumon_max_jobs)		?:
-								  gpumon_groups_init();
+	ret = init_tables();
 	if (ret) {
 		pr_err("no memory for the statistics, choose smaller max_rings, max_processes or max_jobs\n");
 		goto err_tables;
 	}
+	gpumon_clock_select();
 	gpumon_event_ring_init();
 	gpumon_alert_init();
 	gpumon_period_start();
+	/* Shown as it is, not as it was asked for. */
+	gpumon_max_jobs = roundup_pow_of_two(gpumon_max_jobs);
 	gpumon_drm_sched.enabled = enable_drm_sched;
 	gpumon_amdgpu.enabled = enable_amdgpu;
 	gpumon_amdgpu_registers.enabled = enable_amdgpu_registers;
@@ -182,7 +162,8 @@ static int __init gpumon_init(void)
 	/* Alerts of the first probes already find the family. */
 	ret = gpumon_netlink_init();
 	if (ret) {
-		pr_err("cannot register the generic netlink family, error %d\n", ret);
+		pr_err("cannot register the generic netlink family, error %d, load it again when there is memory\n",
+		       ret);
 		goto err_tables;
 	}
 	ret = gpumon_probe_start();
@@ -195,6 +176,8 @@ static int __init gpumon_init(void)
 err_netlink:
 	gpumon_alert_exit();
 	gpumon_netlink_exit();
+	/* Somebody may have switched it on, the family was there. */
+	gpumon_event_ring_exit();
 err_tables:
 	free_tables();
 	return ret;

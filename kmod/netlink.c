@@ -11,6 +11,7 @@
 
 #include "alert.h"
 #include "event_ring.h"
+#include "fault.h"
 #include "info.h"
 #include "netlink.h"
 #include "period.h"
@@ -57,16 +58,23 @@ static const struct nla_policy event_ring_set_policy[GPUMON_A_EVENT_RING_MAX + 1
 	[GPUMON_A_EVENT_RING_SIZE_KIB] = NLA_POLICY_FULL_RANGE(NLA_U32, &event_ring_size_range),
 };
 
-/* Send the answer to a do request that @fill writes. */
-static int reply(struct genl_info *info, size_t size, int (*fill)(struct sk_buff *skb, void *arg),
-		 void *arg)
+/* Room for the answer to a do request. */
+static struct sk_buff *reply_new(struct genl_info *info, size_t size)
 {
 	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
+
+	if (!skb)
+		GENL_SET_ERR_MSG(info, GPUMON_NO_MEMORY);
+	return skb;
+}
+
+/* Send @skb with what @fill writes, or free it. */
+static int reply_send(struct sk_buff *skb, struct genl_info *info,
+		      int (*fill)(struct sk_buff *skb, void *arg), void *arg)
+{
 	void *header;
 	int ret;
 
-	if (!skb)
-		return -ENOMEM;
 	header = genlmsg_put_reply(skb, info, &gpumon_family, 0, info->genlhdr->cmd);
 	ret = header ? fill(skb, arg) : -EMSGSIZE;
 	if (ret) {
@@ -75,6 +83,14 @@ static int reply(struct genl_info *info, size_t size, int (*fill)(struct sk_buff
 	}
 	genlmsg_end(skb, header);
 	return genlmsg_reply(skb, info);
+}
+
+static int reply(struct genl_info *info, size_t size, int (*fill)(struct sk_buff *skb, void *arg),
+		 void *arg)
+{
+	struct sk_buff *skb = reply_new(info, size);
+
+	return skb ? reply_send(skb, info, fill, arg) : -ENOMEM;
 }
 
 static int fill_info(struct sk_buff *skb, void *unused)
@@ -101,7 +117,7 @@ static int fill_info(struct sk_buff *skb, void *unused)
 				   totals.words[GPUMON_PROCESS_JOBS], pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_JOBS, gpumon_max_jobs) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_UNATTRIBUTED,
-				   gpumon_jobs_unattributed(false), pad) ||
+				   gpumon_ring_unattributed(false), pad) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_MEMORY_BYTES, gpumon_memory_bytes(), pad))
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, GPUMON_A_INFO_EXITED);
@@ -240,11 +256,21 @@ static int group_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 static int group_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
+	const struct nlattr *name = gpumon_netlink_dump_attr(cb, GPUMON_A_GROUP_NAME);
 	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
 	struct group_request request;
 	void *header;
 	int ret;
 
+	/*
+	 * The policy is that of a request for one group. Not refused in start(), which has no
+	 * extack to say why on 6.1.
+	 */
+	if (name) {
+		NL_SET_ERR_MSG_ATTR(cb->extack, name,
+				    "a dump has all groups, ask for one without NLM_F_DUMP");
+		return -EINVAL;
+	}
 	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
 	cb->seq = gpumon_period.number;
@@ -333,11 +359,15 @@ static int fill_period(struct sk_buff *skb, void *unused)
 
 static int reset_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	/* Before the period ends: whose request is refused must find it as it was. */
+	struct sk_buff *answer = reply_new(info, NLMSG_GOODSIZE);
 	int ret;
 
+	if (!answer)
+		return -ENOMEM;
 	mutex_lock(&gpumon_period_lock);
 	gpumon_period_close();
-	ret = reply(info, NLMSG_GOODSIZE, fill_period, NULL);
+	ret = reply_send(answer, info, fill_period, NULL);
 	mutex_unlock(&gpumon_period_lock);
 	return ret;
 }
@@ -448,7 +478,7 @@ struct genl_family gpumon_family __ro_after_init = {
  */
 int gpumon_netlink_init(void)
 {
-	return genl_register_family(&gpumon_family);
+	return GPUMON_REGISTER("genl_register_family", NULL, genl_register_family(&gpumon_family));
 }
 
 /**

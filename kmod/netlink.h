@@ -7,6 +7,9 @@
 
 #include "uapi/gpumon_netlink.h"
 
+/* With -ENOMEM: nothing was changed. */
+#define GPUMON_NO_MEMORY "no memory for the answer, ask again"
+
 extern struct genl_family gpumon_family;
 
 int gpumon_netlink_init(void);

@@ -88,7 +88,7 @@ static int fill_ring(struct sk_buff *skb, u32 slot, const struct gpumon_ring_vie
 	if (nla_put_u32(skb, GPUMON_A_RING_ID, slot) ||
 	    nla_put_string(skb, GPUMON_A_RING_DEVICE, gpumon_rings[slot].device) ||
 	    nla_put_string(skb, GPUMON_A_RING_NAME, gpumon_rings[slot].name) ||
-	    nla_put_u32(skb, GPUMON_A_RING_LIVE, view->live))
+	    nla_put_u32(skb, GPUMON_A_RING_LIVE, gpumon_rings[slot].live))
 		return -EMSGSIZE;
 	for (i = 0; i < ARRAY_SIZE(counters); i++)
 		if (gpumon_netlink_put_u64(skb, counters[i].attr, view->words[counters[i].word],
@@ -172,14 +172,18 @@ static int dump_rings(struct sk_buff *skb, struct netlink_callback *cb, bool his
 	int ret;
 
 	view = kvmalloc(sizeof(*view), GFP_KERNEL);
-	if (!view)
+	if (!view) {
+		NL_SET_ERR_MSG(cb->extack, GPUMON_NO_MEMORY);
 		return -ENOMEM;
+	}
 	mutex_lock(&gpumon_period_lock);
 	cb->seq = atomic_read(&gpumon_ring_generation);
 	ret = gpumon_netlink_period(gpumon_netlink_dump_attr(cb, histograms ?
 									 GPUMON_A_HISTOGRAM_PERIOD :
 									 GPUMON_A_RING_PERIOD),
 				    &closed, cb->extack);
+	if (!histograms)
+		gpumon_ring_count_live();
 	for (; !ret && state->index < gpumon_ring_table.slots; state->index++, state->part = 0) {
 		if (!gpumon_ring_read(state->index, closed, view))
 			continue;

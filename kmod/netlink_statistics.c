@@ -203,8 +203,10 @@ int gpumon_netlink_statistic_get(struct sk_buff *skb, struct netlink_callback *c
 	bool closed;
 	int ret;
 
-	if (!view)
+	if (!view) {
+		NL_SET_ERR_MSG(cb->extack, GPUMON_NO_MEMORY);
 		return -ENOMEM;
+	}
 	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
 	cb->seq = statistics_generation();

@@ -11,6 +11,7 @@
 #include <linux/kdev_t.h>
 #include <linux/mm.h>
 
+#include "clock.h"
 #include "nvidia_internal.h"
 
 NVIDIA_KNOWN(NVIDIA_OPEN)
@@ -170,8 +171,7 @@ NVIDIA_KRETPROBE(nvidia_open_entered)
 	return 0;
 }
 
-static void handle_begins(struct gpumon_event_context *ctx, const struct file *file, u32 row,
-			  u64 now)
+static void handle_begins(struct gpumon_event_context *ctx, const struct file *file, u32 row)
 {
 	struct gpumon_tracked *open = NULL;
 	bool known;
@@ -185,9 +185,8 @@ static void handle_begins(struct gpumon_event_context *ctx, const struct file *f
 	/* The file's close was not seen, and its memory is another file's now. */
 	if (unlikely(known))
 		gpumon_row_level(&nvidia_devices, open->row, DEVICE_OPEN_HANDLES, -1);
-	open->time_ns = now;
 	open->row = row;
-	open->process = gpumon_process_slot();
+	open->process = gpumon_process_slot(ctx->cpu);
 	open->owner = open->process == GPUMON_NONE ?
 			      0 :
 			      READ_ONCE(gpumon_process_table.keys[open->process]);
@@ -200,12 +199,10 @@ NVIDIA_KRETPROBE(nvidia_open_returned)
 	const struct nvidia_open_data *open = (void *)instance->data;
 	int ret = regs_return_value(regs);
 	struct gpumon_event_context ctx;
-	u64 now;
 	u32 row;
 
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
-	now = ktime_get_mono_fast_ns();
 	row = device_of_inode(open->inode);
 	if (!has_row(row)) {
 		nvidia_no_row(&ctx, row);
@@ -214,10 +211,11 @@ NVIDIA_KRETPROBE(nvidia_open_returned)
 	gpumon_row_add(gpumon_row_words(&nvidia_devices, row),
 		       ret ? DEVICE_OPENS_FAILED : DEVICE_OPENS, 1);
 	if (!ret)
-		handle_begins(&ctx, open->file, row, now);
+		handle_begins(&ctx, open->file, row);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_OPEN, now, row, ret, 0, 0, 0);
+		gpumon_event_ring_words(GPUMON_EVENT_OPEN, ktime_get_mono_fast_ns(), row, ret, 0, 0,
+					0);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
@@ -279,13 +277,13 @@ NVIDIA_KRETPROBE(nvidia_ioctl_entered)
 
 	ioctl->file = (void *)regs_get_kernel_argument(regs, 0);
 	ioctl->command = regs_get_kernel_argument(regs, 1);
-	ioctl->time_ns = ktime_get_mono_fast_ns();
+	ioctl->since = gpumon_clock();
 	return 0;
 }
 
 NVIDIA_KRETPROBE(nvidia_ioctl_returned)
 {
-	u64 now = ktime_get_mono_fast_ns();
+	u64 now = gpumon_clock();
 	const struct nvidia_ioctl_data *ioctl = (void *)instance->data;
 	long ret = regs_return_value(regs);
 	struct gpumon_event_context ctx;
@@ -304,7 +302,7 @@ NVIDIA_KRETPROBE(nvidia_ioctl_returned)
 		nvidia_no_row(&ctx, has_row(device) ? row : device);
 		goto leave;
 	}
-	gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_IOCTLS, 1);
+	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_IOCTLS, 1);
 	words = gpumon_row_words(&nvidia_devices, device);
 	gpumon_row_add(words, DEVICE_IOCTLS, 1);
 	if (unlikely(ret < 0))
@@ -313,12 +311,14 @@ NVIDIA_KRETPROBE(nvidia_ioctl_returned)
 	gpumon_row_add(words, IOCTL_COUNT, 1);
 	if (unlikely(ret < 0))
 		gpumon_row_add(words, IOCTL_FAILED, 1);
-	elapsed = nvidia_since(now, ioctl->time_ns);
+	/* The clock may step back by a little, seen from two CPUs. */
+	elapsed = now - ioctl->since;
+	elapsed = likely((s64)elapsed >= 0) ? gpumon_clock_ns(elapsed) : 0;
 	gpumon_row_observe(&nvidia_ioctls, words, IOCTL_DURATION, elapsed);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_IOCTL, now, row, ioctl->command, ret, elapsed,
-					0);
+		gpumon_event_ring_words(GPUMON_EVENT_IOCTL, ktime_get_mono_fast_ns(), row,
+					ioctl->command, ret, elapsed, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
@@ -361,8 +361,8 @@ NVIDIA_KRETPROBE(nvidia_mmap_returned)
 	} else {
 		gpumon_row_add(words, DEVICE_MMAPS, 1);
 		gpumon_row_add(words, DEVICE_MAPPED_BYTES, bytes);
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_MAPPED_BYTES,
-				   bytes);
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+				   GPUMON_PROCESS_MAPPED_BYTES, bytes);
 	}
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
@@ -425,7 +425,7 @@ NVIDIA_KPROBE(nvidia_fault_called)
 		goto leave;
 	}
 	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_FAULTS, 1);
-	gpumon_process_add(ctx.cpu, gpumon_process_slot(), GPUMON_PROCESS_FAULTS, 1);
+	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {
 		/* All ones: not known. */

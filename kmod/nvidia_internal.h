@@ -114,7 +114,7 @@ struct nvidia_open_data {
 };
 
 struct nvidia_ioctl_data {
-	u64 time_ns;
+	u64 since;
 	const struct file *file;
 	u32 command;
 };

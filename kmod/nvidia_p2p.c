@@ -118,7 +118,7 @@ NVIDIA_KRETPROBE(nvidia_p2p_get_persistent_entered)
 	return 0;
 }
 
-static void pages_begin(const struct nvidia_p2p_data *p2p, u32 row, u64 now)
+static void pages_begin(const struct nvidia_p2p_data *p2p, u32 row)
 {
 	struct gpumon_tracked *pages = NULL;
 	const void *table;
@@ -133,7 +133,6 @@ static void pages_begin(const struct nvidia_p2p_data *p2p, u32 row, u64 now)
 	/* Its end was not seen. */
 	if (unlikely(known))
 		gpumon_row_level(&nvidia_p2p, pages->row, P2P_LIVE_BYTES, -pages->value);
-	pages->time_ns = now;
 	pages->value = p2p->bytes;
 	pages->row = row;
 	gpumon_row_level(&nvidia_p2p, row, P2P_LIVE_BYTES, p2p->bytes);
@@ -145,12 +144,10 @@ NVIDIA_KRETPROBE(nvidia_p2p_get_returned)
 	int ret = regs_return_value(regs);
 	struct gpumon_event_context ctx;
 	local64_t *words;
-	u64 now;
 	u32 row;
 
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
-	now = ktime_get_mono_fast_ns();
 	row = row_of_nobody();
 	if (unlikely(row == GPUMON_NONE)) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
@@ -162,11 +159,12 @@ NVIDIA_KRETPROBE(nvidia_p2p_get_returned)
 	} else {
 		gpumon_row_add(words, P2P_GETS, 1);
 		gpumon_row_add(words, P2P_BYTES, p2p->bytes);
-		pages_begin(p2p, row, now);
+		pages_begin(p2p, row);
 	}
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_P2P_GET, now, row, p2p->bytes, ret, 0, 0);
+		gpumon_event_ring_words(GPUMON_EVENT_P2P_GET, ktime_get_mono_fast_ns(), row,
+					p2p->bytes, ret, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;

@@ -12,12 +12,13 @@
  * modules' notifier, and at load through sysfs. Whichever comes first does the work.
  */
 #include <linux/module.h>
-#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/tracepoint.h>
 
+#include "clock.h"
+#include "fault.h"
 #include "period.h"
 #include "probe_engine.h"
-#include "read_file.h"
 #include "statistics.h"
 
 DEFINE_MUTEX(gpumon_probe_lock);
@@ -28,76 +29,6 @@ static bool probes_running;
 /* What was loaded before is looked at in one go, with the kernel's BTF kept in between. */
 static bool probes_starting;
 
-/* The modules that a probe or field names. */
-struct followed_module {
-	const char *name;
-	bool loaded;
-	/* It has tracepoints, and a licence with which they can be reached. */
-	bool tracepoints;
-};
-
-static struct followed_module *followed;
-static unsigned int followed_count;
-
-/**
- * gpumon_probe_say - what became of a probe
- * @probe: probe
- * @state: state
- * @format: why, for a reader, "" if there is nothing to say
- *
- * Context: gpumon_probe_lock held.
- */
-void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
-		      const char *format, ...)
-{
-	va_list args;
-
-	probe->state = state;
-	va_start(args, format);
-	vscnprintf(probe->reason, sizeof(probe->reason), format, args);
-	va_end(args);
-}
-
-static struct followed_module *find_followed(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < followed_count; i++)
-		if (!strcmp(followed[i].name, name))
-			return &followed[i];
-	return NULL;
-}
-
-static void follow(const char *name)
-{
-	if (name && !find_followed(name))
-		followed[followed_count++].name = name;
-}
-
-static int follow_all(void)
-{
-	const struct gpumon_group *group;
-	const struct gpumon_probe *probe;
-	const struct gpumon_field *field;
-	unsigned int g, most = 0;
-
-	for_each_group(group, g)
-		most += 2 * group->count + group->field_count;
-	followed_count = 0;
-	followed = kcalloc(most, sizeof(*followed), GFP_KERNEL);
-	if (!followed)
-		return -ENOMEM;
-	for_each_group(group, g) {
-		for_each_probe(group, probe) {
-			follow(probe->module);
-			follow(probe->with);
-		}
-		for_each_field(group, field)
-			follow(field->module);
-	}
-	return 0;
-}
-
 static bool probe_is_with(const struct gpumon_probe *probe, const char *module)
 {
 	return (probe->module && !strcmp(probe->module, module)) ||
@@ -105,12 +36,12 @@ static bool probe_is_with(const struct gpumon_probe *probe, const char *module)
 }
 
 /* The module that a probe waits for, NULL if it need not wait. */
-static const char *probe_waits_for(const struct gpumon_probe *probe)
+static const struct gpumon_followed *probe_waits_for(const struct gpumon_probe *probe)
 {
-	if (probe->module && !find_followed(probe->module)->loaded)
-		return probe->module;
-	if (probe->with && !find_followed(probe->with)->loaded)
-		return probe->with;
+	if (probe->module && !gpumon_followed(probe->module)->loaded)
+		return gpumon_followed(probe->module);
+	if (probe->with && !gpumon_followed(probe->with)->loaded)
+		return gpumon_followed(probe->with);
 	return NULL;
 }
 
@@ -128,7 +59,7 @@ static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe
 	}
 	if (!tracepoint)
 		what = "not in this kernel, or inlined";
-	else if (probe->module && !find_followed(probe->module)->tracepoints)
+	else if (probe->module && !gpumon_followed(probe->module)->tracepoints)
 		what = "the module has no tracepoints, or a licence that hides them";
 	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING, "%s%s%s", what,
 			 probe->without ? ": " : "", probe->without ?: "");
@@ -153,10 +84,11 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 			probe_missing(group, probe);
 		return;
 	}
-	ret = tracepoint_probe_register(probe->tp, probe->body, gpumon_probe_data(probe));
+	ret = GPUMON_REGISTER("tracepoint_probe_register", probe->name,
+			      tracepoint_probe_register(probe->tp, probe->body,
+							gpumon_probe_data(probe)));
 	if (ret)
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_FAILED,
-				 "registration failed with error %d", ret);
+		gpumon_probe_say_failed(probe, ret);
 	else
 		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s", probe->check_reason);
 }
@@ -200,9 +132,9 @@ static bool group_module_there(const struct gpumon_group *group)
  */
 static void group_attach(struct gpumon_group *group)
 {
+	const struct gpumon_followed *missing;
 	const struct gpumon_probe *other;
 	struct gpumon_probe *probe;
-	const char *missing;
 
 	if (!group->enabled || !probes_running)
 		return;
@@ -222,8 +154,7 @@ static void group_attach(struct gpumon_group *group)
 		missing = probe_waits_for(probe);
 		other = gpumon_probe_other_name(group, probe);
 		if (missing)
-			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_WAITING,
-					 "module %s is not loaded", missing);
+			gpumon_follow_say(probe, missing);
 		else if (!other || !(probe->fallback || other->fallback))
 			probe_attach(group, probe);
 		else if (probe->fallback && probe->state != GPUMON_ATTACH_STATE_ATTACHED)
@@ -262,7 +193,7 @@ static bool group_is_with(const struct gpumon_group *group, const char *module)
 
 static void module_came(const char *name)
 {
-	struct followed_module *module = find_followed(name);
+	struct gpumon_followed *module = gpumon_followed(name);
 	struct gpumon_group *group;
 	unsigned int g;
 
@@ -270,7 +201,8 @@ static void module_came(const char *name)
 		return;
 	if (!module->loaded) {
 		module->loaded = true;
-		gpumon_btf_module_came(name);
+		module->look_error = 0;
+		gpumon_follow_read_btf(module);
 		if (!probes_starting)
 			gpumon_btf_done();
 	}
@@ -285,7 +217,7 @@ static void module_came(const char *name)
  */
 static void module_gone(const char *name)
 {
-	struct followed_module *module = find_followed(name);
+	struct gpumon_followed *module = gpumon_followed(name);
 	struct gpumon_group *group;
 	struct gpumon_probe *probe;
 	bool attached = false;
@@ -295,6 +227,7 @@ static void module_gone(const char *name)
 		return;
 	module->loaded = false;
 	module->tracepoints = false;
+	module->btf_error = 0;
 	for_each_group(group, g) {
 		if (!group_is_with(group, name) || !group_attached(group))
 			continue;
@@ -320,7 +253,7 @@ static void module_gone(const char *name)
 static void module_tracepoints(const struct module *module)
 {
 	tracepoint_ptr_t *end = module->tracepoints_ptrs + module->num_tracepoints;
-	struct followed_module *known = find_followed(module->name);
+	struct gpumon_followed *known = gpumon_followed(module->name);
 	struct gpumon_group *group;
 	struct gpumon_probe *probe;
 	tracepoint_ptr_t *at;
@@ -409,17 +342,21 @@ static struct notifier_block module_goes_notifier = {
 
 static int notifiers_register(void)
 {
-	int ret = register_tracepoint_module_notifier(&tracepoints_notifier);
+	int ret;
 
+	ret = GPUMON_REGISTER("register_tracepoint_module_notifier", NULL,
+			      register_tracepoint_module_notifier(&tracepoints_notifier));
 	if (ret) {
-		pr_err("cannot follow modules, register_tracepoint_module_notifier() failed with error %d\n",
+		pr_err("cannot follow modules, register_tracepoint_module_notifier() failed with error %d, load gpumon again\n",
 		       ret);
 		return ret;
 	}
-	ret = register_module_notifier(&module_comes_notifier);
+	ret = GPUMON_REGISTER("register_module_notifier", "module_comes",
+			      register_module_notifier(&module_comes_notifier));
 	if (ret)
 		goto err_tracepoints;
-	ret = register_module_notifier(&module_goes_notifier);
+	ret = GPUMON_REGISTER("register_module_notifier", "module_goes",
+			      register_module_notifier(&module_goes_notifier));
 	if (ret)
 		goto err_comes;
 	return 0;
@@ -428,20 +365,9 @@ err_comes:
 	unregister_module_notifier(&module_comes_notifier);
 err_tracepoints:
 	unregister_tracepoint_module_notifier(&tracepoints_notifier);
-	pr_err("cannot follow modules, register_module_notifier() failed with error %d\n", ret);
+	pr_err("cannot follow modules, register_module_notifier() failed with error %d, load gpumon again\n",
+	       ret);
 	return ret;
-}
-
-/* No other way to ask is exported. One that is going says so to the notifier. */
-static bool module_is_there(const char *name)
-{
-	char path[sizeof("/sys/module//initstate") + MODULE_NAME_LEN];
-	char state[8] = {};
-
-	snprintf(path, sizeof(path), "/sys/module/%s/initstate", name);
-	if (gpumon_read_file(path, state, sizeof(state)) < 0)
-		return false;
-	return !strncmp(state, "live", 4) || !strncmp(state, "coming", 6);
 }
 
 static void kernel_tracepoint(struct tracepoint *tp, void *unused)
@@ -479,7 +405,7 @@ int gpumon_probe_init(void)
 		}
 	}
 	gpumon_btf_init();
-	ret = follow_all()			 ?:
+	ret = gpumon_follow_init()		 ?:
 		      gpumon_kprobe_init(number) ?:
 		      gpumon_counters_init(&gpumon_probe_counters, number, GPUMON_PROBE_WORDS, 0,
 					   GPUMON_PROBE_STRIDE);
@@ -499,8 +425,7 @@ void gpumon_probe_exit(void)
 {
 	gpumon_counters_free(&gpumon_probe_counters);
 	gpumon_kprobe_exit();
-	kfree(followed);
-	followed = NULL;
+	gpumon_follow_exit();
 }
 
 static void detach_all(void)
@@ -516,6 +441,67 @@ static void detach_all(void)
 	mutex_unlock(&gpumon_probe_lock);
 }
 
+/* What is loaded already, or only those of which it could not be found out before. */
+static bool look_for_modules(bool again)
+{
+	struct gpumon_followed *module;
+	bool looked = false;
+	unsigned int i;
+
+	for (i = 0; (module = gpumon_followed_at(i)); i++) {
+		if (module->loaded || (again && !module->look_error))
+			continue;
+		looked = true;
+		if (gpumon_follow_look(module))
+			module_came(module->name);
+	}
+	return looked;
+}
+
+/* What is attached with a prototype that could not be checked, and now has been. */
+static void check_again(void)
+{
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	bool detached = false;
+	unsigned int g;
+
+	for_each_group(group, g) {
+		for_each_probe(group, probe) {
+			if (probe->state != GPUMON_ATTACH_STATE_ATTACHED)
+				continue;
+			if (probe->check == -EBADMSG) {
+				probe_detach(probe);
+				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s",
+						 probe->check_reason);
+				detached = true;
+			} else if (strstarts(probe->reason, GPUMON_NOT_CHECKED)) {
+				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s",
+						 probe->check_reason);
+			}
+		}
+	}
+	if (detached) {
+		gpumon_kprobe_detached();
+		tracepoint_synchronize_unregister();
+	}
+}
+
+/* What could not be read is read again, for all groups, and told of their probes. */
+static void try_again(void)
+{
+	struct gpumon_group *group;
+	unsigned int g;
+
+	if (!probes_running)
+		return;
+	if (gpumon_follow_read_again())
+		check_again();
+	if (look_for_modules(true))
+		for_each_group(group, g)
+			group_attach(group);
+}
+
 /**
  * gpumon_probe_start - attach what is there, and from now on what comes
  *
@@ -525,22 +511,21 @@ static void detach_all(void)
 int gpumon_probe_start(void)
 {
 	struct gpumon_group *group;
-	unsigned int g, i;
+	unsigned int g;
 	int ret;
 
 	for_each_kernel_tracepoint(kernel_tracepoint, NULL);
 	mutex_lock(&gpumon_probe_lock);
 	probes_running = true;
 	probes_starting = true;
-	gpumon_btf_module_came(NULL);
+	gpumon_follow_read_btf(NULL);
 	mutex_unlock(&gpumon_probe_lock);
 
 	ret = notifiers_register();
 
 	mutex_lock(&gpumon_probe_lock);
-	for (i = 0; !ret && i < followed_count; i++)
-		if (!followed[i].loaded && module_is_there(followed[i].name))
-			module_came(followed[i].name);
+	if (!ret)
+		look_for_modules(false);
 	gpumon_btf_done();
 	probes_starting = false;
 	for_each_group(group, g)
@@ -566,6 +551,29 @@ void gpumon_probe_stop(void)
 }
 
 /**
+ * gpumon_probe_change_clock - let the probes measure with another clock
+ *
+ * Everything is detached for a moment, and what is under way is forgotten: it
+ * began by the clock that was.
+ *
+ * Context: may sleep, gpumon_probe_lock not held.
+ */
+void gpumon_probe_change_clock(void)
+{
+	struct gpumon_group *group;
+	unsigned int g;
+
+	mutex_lock(&gpumon_probe_lock);
+	for_each_group(group, g)
+		group_detach(group);
+	tracepoint_synchronize_unregister();
+	gpumon_clock_select();
+	for_each_group(group, g)
+		group_attach(group);
+	mutex_unlock(&gpumon_probe_lock);
+}
+
+/**
  * gpumon_group_set - switch a group on or off
  * @group: group
  * @enabled: on
@@ -584,6 +592,7 @@ int gpumon_group_set(struct gpumon_group *group, bool enabled)
 		return 0;
 	group->enabled = enabled;
 	if (enabled) {
+		try_again();
 		group_attach(group);
 		return 0;
 	}

@@ -235,6 +235,7 @@ int gpumon_probe_init(void);
 int gpumon_probe_start(void);
 void gpumon_probe_stop(void);
 void gpumon_probe_exit(void);
+void gpumon_probe_change_clock(void);
 int gpumon_group_set(struct gpumon_group *group, bool enabled);
 struct gpumon_group *gpumon_group_find(const char *name);
 enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, const char **reason);

@@ -15,8 +15,38 @@
 	for ((field) = (group)->fields; \
 	     (group)->fields && (field) < (group)->fields + (group)->field_count; (field)++)
 
+/* How the reason of a probe begins that is attached without that check. */
+#define GPUMON_NOT_CHECKED "prototype not checked"
+
+/**
+ * struct gpumon_followed - a module that a probe or field names
+ * @name: its name
+ * @loaded: it is there
+ * @tracepoints: it has tracepoints, and a licence with which they can be reached
+ * @look_error: whether it is there could not be found out, negative error
+ * @btf_error: its BTF is there and could not be read, negative error
+ */
+struct gpumon_followed {
+	const char *name;
+	bool loaded;
+	bool tracepoints;
+	int look_error;
+	int btf_error;
+};
+
+struct gpumon_followed *gpumon_followed(const char *name);
+struct gpumon_followed *gpumon_followed_at(unsigned int i);
+int gpumon_follow_init(void);
+void gpumon_follow_exit(void);
+bool gpumon_follow_look(struct gpumon_followed *module);
+void gpumon_follow_say(struct gpumon_probe *probe, const struct gpumon_followed *module);
+void gpumon_follow_read_btf(struct gpumon_followed *module);
+bool gpumon_follow_read_again(void);
+
 __printf(3, 4) void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
 				     const char *format, ...);
+
+void gpumon_probe_say_failed(struct gpumon_probe *probe, int error);
 
 const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *group,
 						   const struct gpumon_probe *probe);
@@ -29,7 +59,7 @@ void gpumon_kprobe_detached(void);
 void gpumon_kprobe_collect(const struct gpumon_probe *probe);
 
 void gpumon_btf_init(void);
-void gpumon_btf_module_came(const char *module);
+int gpumon_btf_module_came(const char *module);
 void gpumon_btf_module_gone(const char *module);
 void gpumon_btf_done(void);
 

@@ -8,9 +8,13 @@
  * its name has a suffix and its arguments may have moved.
  */
 #include <linux/cpumask.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/poison.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "fault.h"
 #include "probe_engine.h"
 
 /* In the order in which they are tried. */
@@ -23,6 +27,8 @@ static const char *const suffixes[] = { "", ".isra.0", ".constprop.0", ".part.0"
  */
 struct kprobe_account {
 	bool registered;
+	/* The kernel still has it, see keep_for_ever(). */
+	bool stuck;
 	u64 counted;
 };
 
@@ -151,7 +157,8 @@ static int find_symbol(const struct gpumon_probe *probe)
 		return -ENOMEM;
 	kprobe->symbol_name = probe->symbol;
 	kprobe->flags = KPROBE_FLAG_DISABLED;
-	ret = register_kprobe(kprobe);
+	ret = GPUMON_REGISTER("register_kprobe (to find it)", probe->symbol,
+			      register_kprobe(kprobe));
 	if (!ret) {
 		if (!probe->module && is_in_module(kprobe->addr))
 			ret = -ENOENT;
@@ -161,11 +168,20 @@ static int find_symbol(const struct gpumon_probe *probe)
 	return ret;
 }
 
+/* As one of its own, or behind another one of the same address. */
+static bool in_kernels_list(const struct kprobe *kprobe)
+{
+	return (kprobe->hlist.pprev && kprobe->hlist.pprev != LIST_POISON2) ||
+	       (kprobe->list.next && !list_empty(&kprobe->list));
+}
+
 static int register_as(struct gpumon_probe *probe)
 {
 	struct kretprobe *kretprobe = &probe->kretprobe;
 	int ret;
 
+	if (accounts[probe->number].stuck)
+		return -EALREADY;
 	/* What is left of an earlier registration would be refused. */
 	memset(kretprobe, 0, sizeof(*kretprobe));
 	probe->kprobe.symbol_name = probe->symbol;
@@ -175,47 +191,22 @@ static int register_as(struct gpumon_probe *probe)
 		kretprobe->data_size = probe->data_size;
 		/* Calls that wait for hardware are many at a time. */
 		kretprobe->maxactive = probe->maxactive ?: max_t(int, 64, 16 * num_possible_cpus());
-		ret = register_kretprobe(kretprobe);
+		ret = GPUMON_REGISTER("register_kretprobe", probe->symbol,
+				      register_kretprobe(kretprobe));
 	} else {
 		probe->kprobe.pre_handler = probe->body;
-		ret = register_kprobe(&probe->kprobe);
+		ret = GPUMON_REGISTER("register_kprobe", probe->symbol,
+				      register_kprobe(&probe->kprobe));
 	}
+	/* 7.3 says 0 also where it had no memory to arm it, and has taken it out of its list again. */
+	if (!ret && !in_kernels_list(&probe->kprobe))
+		ret = -ENOMEM;
 	if (ret)
 		return ret;
 	mutex_lock(&account_lock);
 	accounts[probe->number] = (struct kprobe_account){ .registered = true };
 	mutex_unlock(&account_lock);
 	return 0;
-}
-
-static void say_failed(struct gpumon_probe *probe, int error)
-{
-	const char *why = NULL;
-
-	switch (error) {
-	case -EOPNOTSUPP:
-		why = "kernel without kprobes, rebuild it with CONFIG_KPROBES and CONFIG_KRETPROBES";
-		break;
-	case -EINVAL:
-		why = "the kernel does not let it be probed, see blacklist in /sys/kernel/debug/kprobes";
-		break;
-	case -EPERM:
-	case -EACCES:
-		why = "refused by lockdown or a security module";
-		break;
-	case -EBUSY:
-	case -EILSEQ:
-		why = "its code is changed by a live patch or another tracer, switch the group off and on to try again";
-		break;
-	case -ENOMEM:
-		why = "no memory, switch the group off and on to try again";
-		break;
-	}
-	if (why)
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_FAILED, "%s", why);
-	else
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_FAILED,
-				 "registration failed with error %d", error);
 }
 
 /**
@@ -252,7 +243,7 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 	if (ret == -ENOENT)
 		return ret;
 	if (ret)
-		say_failed(probe, ret);
+		gpumon_probe_say_failed(probe, ret);
 	else if (!probe->arguments_trusted)
 		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED,
 				 "%s%s: arguments not trusted, counted only", probe->name,
@@ -276,6 +267,24 @@ void gpumon_kprobe_detach(struct gpumon_probe *probe)
 	leaving_kprobes[leaving_count++] = &probe->kprobe;
 }
 
+/*
+ * Taking a kprobe off a function that ftrace traces needs memory. Where there is none the kernel
+ * warns and keeps the kprobe, and all it says to us is that the address is gone. What it
+ * keeps must not be called, registered again or freed.
+ */
+static void keep_for_ever(struct gpumon_probe *probe)
+{
+	probe->kprobe.flags |= KPROBE_FLAG_DISABLED;
+	synchronize_rcu();
+	accounts[probe->number].stuck = true;
+	if (try_module_get(THIS_MODULE))
+		pr_err("the kernel had no memory to take the kprobe on %s off: gpumon cannot be unloaded until the machine is booted again\n",
+		       probe->symbol);
+	else
+		pr_err("the kernel had no memory to take the kprobe on %s off while gpumon is unloaded: boot the machine again\n",
+		       probe->symbol);
+}
+
 /**
  * gpumon_kprobe_detached - no body of a probe given to gpumon_kprobe_detach() runs any more
  *
@@ -291,6 +300,9 @@ void gpumon_kprobe_detached(void)
 		unregister_kretprobes((struct kretprobe **)leaving_kprobes, leaving_count);
 	else
 		unregister_kprobes((struct kprobe **)leaving_kprobes, leaving_count);
+	for (i = 0; i < leaving_count; i++)
+		if (!leaving[i]->kprobe.addr && in_kernels_list(&leaving[i]->kprobe))
+			keep_for_ever(leaving[i]);
 	mutex_lock(&account_lock);
 	for (i = 0; i < leaving_count; i++) {
 		collect(leaving[i]);

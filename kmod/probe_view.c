@@ -1,9 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The attach engine's side for readers: states, counters, and their names. */
+/* The attach engine's side for readers: states, reasons, counters, and their names. */
 #include <linux/string.h>
 
 #include "period.h"
 #include "probe_engine.h"
+
+/**
+ * gpumon_probe_say - what became of a probe
+ * @probe: probe
+ * @state: state
+ * @format: why, for a reader, "" if there is nothing to say
+ *
+ * Context: gpumon_probe_lock held.
+ */
+void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
+		      const char *format, ...)
+{
+	va_list args;
+
+	probe->state = state;
+	va_start(args, format);
+	vscnprintf(probe->reason, sizeof(probe->reason), format, args);
+	va_end(args);
+}
+
+/**
+ * gpumon_probe_say_failed - a probe was not registered
+ * @probe: probe
+ * @error: negative error of the registration
+ *
+ * Context: gpumon_probe_lock held.
+ */
+void gpumon_probe_say_failed(struct gpumon_probe *probe, int error)
+{
+	const char *why = NULL;
+
+	switch (error) {
+	case -EOPNOTSUPP:
+		why = "kernel without kprobes, rebuild it with CONFIG_KPROBES and CONFIG_KRETPROBES";
+		break;
+	case -EINVAL:
+		if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT)
+			why = "the kernel does not let it be probed, see blacklist in /sys/kernel/debug/kprobes";
+		break;
+	case -EPERM:
+	case -EACCES:
+		why = "refused by lockdown or a security module";
+		break;
+	case -EBUSY:
+	case -EILSEQ:
+		why = "its code is changed by a live patch or another tracer, switch the group off and on to try again";
+		break;
+	case -EALREADY:
+		why = "the kernel had no memory to take it off before and keeps it, boot the machine again";
+		break;
+	case -ENOMEM:
+		why = "no memory, switch the group off and on to try again";
+		break;
+	}
+	if (why)
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_FAILED, "%s", why);
+	else
+		gpumon_probe_say(
+			probe, GPUMON_ATTACH_STATE_FAILED,
+			"registration failed with error %d, switch the group off and on to try again",
+			error);
+}
 
 /**
  * gpumon_probe_other_name - the name that another kernel generation has for the same event
@@ -42,6 +104,21 @@ struct gpumon_group *gpumon_group_find(const char *name)
 	return NULL;
 }
 
+/* Of the names that one event has, the one that was to be used, and what is wrong with it. */
+static const struct gpumon_probe *probe_to_blame(const struct gpumon_group *group,
+						 const struct gpumon_probe *probe)
+{
+	const struct gpumon_probe *other;
+
+	if (probe->state != GPUMON_ATTACH_STATE_MISSING)
+		return probe;
+	for_each_probe(group, other)
+		if (other->role == probe->role && (other->state == GPUMON_ATTACH_STATE_FAILED ||
+						   other->state == GPUMON_ATTACH_STATE_MISMATCH))
+			return other;
+	return probe;
+}
+
 /**
  * gpumon_group_state - state of a group as a whole
  * @group: group
@@ -64,6 +141,7 @@ enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, co
 		if (probe->state == GPUMON_ATTACH_STATE_ATTACHED || probe->optional ||
 		    gpumon_probe_other_name(group, probe))
 			continue;
+		probe = probe_to_blame(group, probe);
 		*reason = probe->reason;
 		return probe->state;
 	}

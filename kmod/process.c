@@ -6,6 +6,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 
+#include "memory.h"
 #include "period.h"
 #include "probe.h"
 #include "process.h"
@@ -77,7 +78,8 @@ void gpumon_process_exit(void)
 size_t gpumon_process_bytes(void)
 {
 	return gpumon_table_bytes(&gpumon_process_table) +
-	       gpumon_process_table.slots * sizeof(*gpumon_processes) +
+	       gpumon_memory_held(gpumon_processes,
+				  gpumon_process_table.slots * sizeof(*gpumon_processes)) +
 	       gpumon_counters_bytes(&gpumon_process_counters);
 }
 
@@ -94,14 +96,8 @@ static u64 current_cgroup_id(void)
 	return id;
 }
 
-/**
- * gpumon_process_learn - slot for the current process, which has none
- * @key: its key
- *
- * Context: task context of the process, preemption off.
- * Return: slot, GPUMON_NONE if the table is full.
- */
-noinline u32 gpumon_process_learn(u64 key)
+/* Slot for the current process, which has none; GPUMON_NONE if the table is full. */
+static u32 process_learn(u64 key)
 {
 	struct task_struct *leader = current->group_leader;
 	struct gpumon_process *process;
@@ -127,6 +123,39 @@ noinline u32 gpumon_process_learn(u64 key)
 	process->cgroup_id = current_cgroup_id();
 	/* Pairs with gpumon_process_ready(). */
 	smp_store_release(&process->ready, true);
+	return slot;
+}
+
+/**
+ * gpumon_process_find - slot of the current process, which did not ask last
+ * @cpu: this CPU's memory, remembers it
+ *
+ * Context: task context of the process, preemption off.
+ * Return: its slot, GPUMON_NONE if the table is full.
+ */
+noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
+{
+	const struct task_struct *leader = current->group_leader;
+	/* Start times differ even where pids come again; the pid parts those born at once. */
+	u64 key = leader->start_time ^ ((u64)current->tgid << 42);
+	u32 slot = gpumon_table_find(&gpumon_process_table,
+				     gpumon_table_home(&gpumon_process_table, key), key,
+				     GPUMON_TABLE_WAYS);
+
+	if (slot == GPUMON_NONE)
+		slot = process_learn(key);
+	if (slot == GPUMON_NONE)
+		return slot;
+	/*
+	 * A probe in an interrupt may come in between: its task is the same, and
+	 * so is what it writes. What another task left is not taken for this one's.
+	 */
+	WRITE_ONCE(cpu->task, NULL);
+	barrier();
+	cpu->task_process = slot;
+	cpu->task_start_ns = current->start_time;
+	barrier();
+	WRITE_ONCE(cpu->task, current);
 	return slot;
 }
 

@@ -70,7 +70,7 @@ void gpumon_process_age(void);
 void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals);
 bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN]);
 size_t gpumon_process_bytes(void);
-u32 gpumon_process_learn(u64 key);
+u32 gpumon_process_find(struct gpumon_cpu *cpu);
 
 /**
  * gpumon_process_ready - is a process in this slot
@@ -87,21 +87,43 @@ static inline bool gpumon_process_ready(u32 slot)
 bool gpumon_process_word_known(enum gpumon_process_word word);
 
 /**
+ * gpumon_process_remembered - is the current process the one that this CPU remembers
+ * @cpu: this CPU's memory
+ *
+ * A CPU mostly asks for the same task again. While that lives its process is
+ * not aged out, so that the slot is still its own.
+ *
+ * Context: task context of the process, preemption off.
+ * Return: whether @cpu->task_process is its slot.
+ */
+static __always_inline bool gpumon_process_remembered(const struct gpumon_cpu *cpu)
+{
+	return likely(cpu->task == current && cpu->task_start_ns == current->start_time);
+}
+
+/**
  * gpumon_process_slot - the current process
+ * @cpu: this CPU's memory
  *
  * Context: task context of the process, preemption off.
  * Return: its slot, GPUMON_NONE if the table is full.
  */
-static __always_inline u32 gpumon_process_slot(void)
+static __always_inline u32 gpumon_process_slot(struct gpumon_cpu *cpu)
 {
-	const struct task_struct *leader = current->group_leader;
-	/* Start times differ even where pids come again; the pid parts those born at once. */
-	u64 key = leader->start_time ^ ((u64)current->tgid << 42);
-	u32 slot = gpumon_table_find(&gpumon_process_table,
-				     gpumon_table_home(&gpumon_process_table, key), key,
-				     GPUMON_TABLE_WAYS);
+	return gpumon_process_remembered(cpu) ? cpu->task_process : gpumon_process_find(cpu);
+}
 
-	return likely(slot != GPUMON_NONE) ? slot : gpumon_process_learn(key);
+/**
+ * gpumon_process_words - this CPU's counters of a process
+ * @cpu: this CPU's memory
+ * @slot: the process, not GPUMON_NONE
+ *
+ * Context: any, preemption off.
+ * Return: counters, by enum gpumon_process_word.
+ */
+static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u32 slot)
+{
+	return cpu->processes + slot * GPUMON_PROCESS_WORDS;
 }
 
 /**
@@ -117,7 +139,7 @@ static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
 					       enum gpumon_process_word word, u64 n)
 {
 	if (likely(slot != GPUMON_NONE))
-		local64_add(n, &cpu->processes[slot * GPUMON_PROCESS_WORDS + word]);
+		local64_add(n, gpumon_process_words(cpu, slot) + word);
 }
 
 #endif /* GPUMON_PROCESS_H */

@@ -8,6 +8,7 @@
 #include <linux/tracepoint.h>
 #include <drm/gpu_scheduler.h>
 
+#include "memory.h"
 #include "period.h"
 #include "ring.h"
 
@@ -22,6 +23,9 @@ struct gpumon_scheduler *gpumon_schedulers;
 struct gpumon_counters gpumon_ring_counters;
 u64 gpumon_rings_retired;
 
+/* Jobs without a process, of rings that are gone: of this period, of the one before. */
+static u64 retired_unattributed, closed_retired_unattributed;
+
 /* Changes when a ring comes or goes, so that a dump in parts notices. Never 0. */
 atomic_t gpumon_ring_generation = ATOMIC_INIT(1);
 
@@ -34,6 +38,9 @@ struct closed_depth {
 static struct closed_depth *closed_depths;
 
 static siphash_key_t name_key;
+
+/* Changes when a scheduler ends, so that no CPU takes another one at its address for it. */
+atomic_t gpumon_scheduler_generation = ATOMIC_INIT(1);
 
 const struct gpumon_ring_histogram gpumon_ring_histograms[GPUMON_RING_HISTOGRAMS] = {
 	{ "queue_ns", GPUMON_RING_QUEUE_NS, GPUMON_LATENCY_BUCKETS, GPUMON_RING_QUEUE_NS_SUM,
@@ -103,11 +110,15 @@ void gpumon_ring_exit(void)
  */
 size_t gpumon_ring_bytes(void)
 {
+	const size_t rings = gpumon_ring_table.slots;
+
 	return gpumon_table_bytes(&gpumon_ring_table) +
 	       gpumon_table_bytes(&gpumon_scheduler_table) +
-	       gpumon_ring_table.slots * (sizeof(*gpumon_rings) + sizeof(*gpumon_ring_gauges) +
-					  sizeof(*closed_depths)) +
-	       gpumon_scheduler_table.slots * sizeof(*gpumon_schedulers) +
+	       gpumon_memory_held(gpumon_rings, rings * sizeof(*gpumon_rings)) +
+	       gpumon_memory_held(gpumon_ring_gauges, rings * sizeof(*gpumon_ring_gauges)) +
+	       gpumon_memory_held(closed_depths, rings * sizeof(*closed_depths)) +
+	       gpumon_memory_held(gpumon_schedulers,
+				  gpumon_scheduler_table.slots * sizeof(*gpumon_schedulers)) +
 	       gpumon_counters_bytes(&gpumon_ring_counters);
 }
 
@@ -139,14 +150,8 @@ static u32 ring_by_name(const char *device, const char *name)
 	return slot;
 }
 
-/**
- * gpumon_ring_learn - ring of a scheduler that is not known at its address
- * @sched: live scheduler
- *
- * Context: any, preemption off, takes no lock.
- * Return: slot of the ring, GPUMON_NONE if a table is full.
- */
-noinline u32 gpumon_ring_learn(const struct drm_gpu_scheduler *sched)
+/* Ring of a scheduler that is not known at its address; GPUMON_NONE if a table is full. */
+static u32 ring_learn(const struct drm_gpu_scheduler *sched)
 {
 	const char *name = sched->name;
 	struct gpumon_scheduler *known;
@@ -162,8 +167,58 @@ noinline u32 gpumon_ring_learn(const struct drm_gpu_scheduler *sched)
 	known = &gpumon_schedulers[slot];
 	WRITE_ONCE(known->ring, ring);
 	WRITE_ONCE(known->dev, sched->dev);
-	/* Pairs with ring_of(): who finds this name finds this ring. */
+	/* Pairs with ring_known(): who finds this name finds this ring. */
 	smp_store_release(&known->name, name);
+	return ring;
+}
+
+static u32 ring_known(const struct drm_gpu_scheduler *sched)
+{
+	const struct gpumon_scheduler *known;
+	u64 key = (unsigned long)sched;
+	u32 slot;
+
+	slot = gpumon_table_find(&gpumon_scheduler_table,
+				 gpumon_table_home(&gpumon_scheduler_table, key), key,
+				 GPUMON_TABLE_WAYS);
+	if (slot == GPUMON_NONE)
+		return GPUMON_NONE;
+	known = &gpumon_schedulers[slot];
+	/* Pairs with ring_learn(): the ring is there with the name. */
+	if (smp_load_acquire(&known->name) != sched->name || READ_ONCE(known->dev) != sched->dev)
+		return GPUMON_NONE;
+	return READ_ONCE(known->ring);
+}
+
+/**
+ * gpumon_ring_find - ring of a scheduler, which is not the one that this CPU remembers
+ * @cpu: this CPU's memory
+ * @sched: live scheduler
+ * @remember: every end of a scheduler is told by gpumon_ring_forget_scheduler(), so that
+ *            the CPU may take its address for it
+ *
+ * Context: any, preemption off, takes no lock.
+ * Return: slot of the ring, GPUMON_NONE if a table is full.
+ */
+noinline u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched,
+			      bool remember)
+{
+	/* Before it is looked for: an end that comes meanwhile makes it out of date. */
+	int generation = atomic_read_acquire(&gpumon_scheduler_generation);
+	u32 ring = ring_known(sched);
+	unsigned long flags;
+
+	if (unlikely(ring == GPUMON_NONE))
+		ring = ring_learn(sched);
+	if (ring == GPUMON_NONE || !remember)
+		return ring;
+	/* An interrupt may ask for another one in between. */
+	local_irq_save(flags);
+	cpu->scheduler = sched;
+	cpu->scheduler_generation = generation;
+	cpu->scheduler_ring = ring;
+	cpu->scheduler_words = cpu->rings + ring * GPUMON_RING_STRIDE;
+	local_irq_restore(flags);
 	return ring;
 }
 
@@ -189,6 +244,7 @@ void gpumon_ring_forget_scheduler(const struct drm_gpu_scheduler *sched)
 	while ((slot = gpumon_table_find(&gpumon_scheduler_table, home, key, GPUMON_TABLE_WAYS)) !=
 	       GPUMON_NONE)
 		forget_scheduler(slot);
+	atomic_inc(&gpumon_scheduler_generation);
 }
 
 /**
@@ -203,6 +259,7 @@ void gpumon_ring_forget_schedulers(void)
 	for (slot = 0; slot < gpumon_scheduler_table.slots; slot++)
 		if (gpumon_scheduler_table.keys[slot])
 			forget_scheduler(slot);
+	atomic_inc(&gpumon_scheduler_generation);
 }
 
 /**
@@ -214,6 +271,8 @@ void gpumon_ring_track(void)
 {
 	u32 slot;
 
+	/* Schedulers may have ended while nobody looked. */
+	atomic_inc(&gpumon_scheduler_generation);
 	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
 		atomic_set(&gpumon_ring_gauges[slot].queued, 0);
 		atomic_set(&gpumon_ring_gauges[slot].running, 0);
@@ -222,20 +281,33 @@ void gpumon_ring_track(void)
 	}
 }
 
-static u32 ring_live(u32 ring)
+/**
+ * gpumon_ring_count_live - how many schedulers each ring has, in @live of each
+ *
+ * One way through the table of schedulers, which is long, for all rings together.
+ *
+ * Context: gpumon_period_lock held.
+ */
+void gpumon_ring_count_live(void)
 {
-	u32 slot, live = 0;
+	u32 slot, ring;
 
-	for (slot = 0; slot < gpumon_scheduler_table.slots; slot++)
-		if (READ_ONCE(gpumon_scheduler_table.keys[slot]) &&
-		    READ_ONCE(gpumon_schedulers[slot].ring) == ring)
-			live++;
-	return live;
+	lockdep_assert_held(&gpumon_period_lock);
+	for (slot = 0; slot < gpumon_ring_table.slots; slot++)
+		gpumon_rings[slot].live = 0;
+	for (slot = 0; slot < gpumon_scheduler_table.slots; slot++) {
+		if (!READ_ONCE(gpumon_scheduler_table.keys[slot]))
+			continue;
+		ring = READ_ONCE(gpumon_schedulers[slot].ring);
+		if (ring < gpumon_ring_table.slots)
+			gpumon_rings[ring].live++;
+	}
 }
 
+/* As gpumon_ring_count_live() has found it. */
 static bool ring_idle(u32 slot)
 {
-	return !ring_live(slot) && !atomic_read(&gpumon_ring_gauges[slot].queued) &&
+	return !gpumon_rings[slot].live && !atomic_read(&gpumon_ring_gauges[slot].queued) &&
 	       !atomic_read(&gpumon_ring_gauges[slot].running);
 }
 
@@ -252,7 +324,7 @@ void gpumon_ring_recycle(void)
 	u64 now = ktime_get_mono_fast_ns(), key;
 	u32 slot, oldest = GPUMON_NONE;
 
-	lockdep_assert_held(&gpumon_period_lock);
+	gpumon_ring_count_live();
 	for (slot = 0; slot < table->slots; slot++) {
 		if (!gpumon_ring_ready(slot))
 			continue;
@@ -272,11 +344,17 @@ void gpumon_ring_recycle(void)
 	key = table->keys[oldest];
 	WRITE_ONCE(table->keys[oldest], GPUMON_TABLE_RECYCLING);
 	tracepoint_synchronize_unregister();
+	gpumon_ring_count_live();
 	if (!ring_idle(oldest)) {
 		WRITE_ONCE(table->keys[oldest], key);
 		return;
 	}
 	WRITE_ONCE(gpumon_rings[oldest].ready, false);
+	/* The process table's loss, not this ring's: it stays. */
+	retired_unattributed += gpumon_counters_one(&gpumon_ring_counters, oldest, false,
+						    GPUMON_RING_UNATTRIBUTED);
+	closed_retired_unattributed += gpumon_counters_one(&gpumon_ring_counters, oldest, true,
+							   GPUMON_RING_UNATTRIBUTED);
 	gpumon_counters_zero(&gpumon_ring_counters, oldest);
 	gpumon_rings[oldest].tracked_from = 0;
 	memset(&closed_depths[oldest], 0, sizeof(*closed_depths));
@@ -299,7 +377,27 @@ void gpumon_ring_close(void)
 		closed_depths[slot].hw_depth = atomic_read(&gpumon_ring_gauges[slot].running);
 	}
 	gpumon_counters_close(&gpumon_ring_counters);
+	closed_retired_unattributed = retired_unattributed;
+	retired_unattributed = 0;
 	atomic_add(2, &gpumon_ring_generation);
+}
+
+/**
+ * gpumon_ring_unattributed - jobs whose process did not fit
+ * @closed: the period that the last reset closed, else the one that runs
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: jobs, those of rings included that are gone.
+ */
+u64 gpumon_ring_unattributed(bool closed)
+{
+	u64 jobs = closed ? closed_retired_unattributed : retired_unattributed;
+	u32 slot;
+
+	for (slot = 0; slot < gpumon_ring_table.slots; slot++)
+		jobs += gpumon_counters_one(&gpumon_ring_counters, slot, closed,
+					    GPUMON_RING_UNATTRIBUTED);
+	return jobs;
 }
 
 /**
@@ -319,7 +417,6 @@ bool gpumon_ring_read(u32 slot, bool closed, struct gpumon_ring_view *view)
 	if (!gpumon_ring_ready(slot))
 		return false;
 	gpumon_counters_read(&gpumon_ring_counters, slot, closed, words);
-	view->live = ring_live(slot);
 	total = gpumon_counters_total(&gpumon_ring_counters, slot, GPUMON_RING_QUEUED);
 	view->depth_known = total != gpumon_rings[slot].tracked_from;
 	if (closed) {

@@ -20,7 +20,8 @@ struct drm_gpu_scheduler;
 #define GPUMON_RING_NAME_LEN   32
 
 /* Latencies up to 2^42 ns, 73 minutes; depths up to 4096 jobs. */
-#define GPUMON_LATENCY_BUCKETS GPUMON_HISTOGRAM_BUCKETS(42)
+#define GPUMON_LATENCY_BITS    42
+#define GPUMON_LATENCY_BUCKETS GPUMON_HISTOGRAM_BUCKETS(GPUMON_LATENCY_BITS)
 #define GPUMON_DEPTH_BUCKETS   GPUMON_HISTOGRAM_BUCKETS(12)
 
 /* Words of a ring's counters: counters, histograms, then the extremes. */
@@ -76,6 +77,7 @@ struct gpumon_ring_gauge {
  * @device: name of the device, "-" if its scheduler has none
  * @name: name of the ring
  * @ready: set when the names are
+ * @live: schedulers of this name that exist, since gpumon_ring_count_live()
  * @tracked_from: jobs queued when the group was switched on; until one more comes
  *                the depths have no baseline
  * @last_used_ns: when the housekeeper last saw it with a scheduler
@@ -84,6 +86,7 @@ struct gpumon_ring {
 	char device[GPUMON_RING_DEVICE_LEN];
 	char name[GPUMON_RING_NAME_LEN];
 	bool ready;
+	u32 live;
 	u64 tracked_from;
 	u64 last_used_ns;
 };
@@ -103,14 +106,12 @@ struct gpumon_scheduler {
 /**
  * struct gpumon_ring_view - a ring in one period, as readers get it
  * @words: counters, histograms and extremes
- * @live: schedulers of this name that exist
  * @depth_known: whether the depths have a baseline
  * @queue_depth: jobs queued and not yet run
  * @hw_depth: jobs run and not yet done
  */
 struct gpumon_ring_view {
 	u64 words[GPUMON_RING_WORDS];
-	u32 live;
 	bool depth_known;
 	u32 queue_depth;
 	u32 hw_depth;
@@ -146,17 +147,20 @@ extern struct gpumon_scheduler *gpumon_schedulers;
 extern struct gpumon_counters gpumon_ring_counters;
 extern atomic_t gpumon_ring_generation;
 extern u64 gpumon_rings_retired;
+extern atomic_t gpumon_scheduler_generation;
 
 int gpumon_ring_init(u32 max_rings);
 void gpumon_ring_exit(void);
 void gpumon_ring_track(void);
 void gpumon_ring_forget_scheduler(const struct drm_gpu_scheduler *sched);
 void gpumon_ring_forget_schedulers(void);
+void gpumon_ring_count_live(void);
 void gpumon_ring_recycle(void);
 void gpumon_ring_close(void);
 bool gpumon_ring_read(u32 slot, bool closed, struct gpumon_ring_view *view);
 size_t gpumon_ring_bytes(void);
-u32 gpumon_ring_learn(const struct drm_gpu_scheduler *sched);
+u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched, bool remember);
+u64 gpumon_ring_unattributed(bool closed);
 
 /**
  * gpumon_ring_ready - is a ring in this slot
@@ -175,7 +179,40 @@ void gpumon_ring_distribution(const struct gpumon_ring_view *view,
 			      struct gpumon_distribution *distribution);
 
 /**
- * gpumon_ring_latency - count a latency of a ring
+ * gpumon_ring_latency_usual - does a latency need no more than counting
+ * @words: this CPU's counters of the ring
+ * @ns: latency, "negative" if the clock stepped back
+ * @max: word of the highest value, that of the lowest follows
+ *
+ * Context: any, preemption off.
+ * Return: false if it is an extreme, or not in the histogram's range.
+ */
+static __always_inline bool gpumon_ring_latency_usual(const local64_t *words, u64 ns,
+						      unsigned int max)
+{
+	/* The highest of a row without values is 0, so that no extreme is beyond the range. */
+	return ns <= (u64)local64_read(&words[max]) && ~ns <= (u64)local64_read(&words[max + 1]) &&
+	       !(ns >> GPUMON_LATENCY_BITS);
+}
+
+/**
+ * gpumon_ring_latency_count - count a latency for which gpumon_ring_latency_usual() holds
+ * @words: this CPU's counters of the ring
+ * @ns: latency
+ * @first: word of the histogram's first bucket
+ * @sum: word of the sum
+ *
+ * Context: any, preemption off.
+ */
+static __always_inline void gpumon_ring_latency_count(local64_t *words, u64 ns, unsigned int first,
+						      unsigned int sum)
+{
+	local64_inc(&words[first + gpumon_histogram_index(ns)]);
+	local64_add(ns, &words[sum]);
+}
+
+/**
+ * gpumon_ring_latency - count any latency of a ring
  * @words: this CPU's counters of the ring
  * @ns: latency
  * @first: word of the histogram's first bucket
@@ -184,31 +221,34 @@ void gpumon_ring_distribution(const struct gpumon_ring_view *view,
  *
  * Context: any, preemption off.
  */
-static __always_inline void gpumon_ring_latency(local64_t *words, u64 ns, unsigned int first,
-						unsigned int sum, unsigned int max)
+static inline void gpumon_ring_latency(local64_t *words, u64 ns, unsigned int first,
+				       unsigned int sum, unsigned int max)
 {
-	local64_inc(&words[first + gpumon_histogram_index(ns, GPUMON_LATENCY_BUCKETS)]);
+	local64_inc(&words[first + min(gpumon_histogram_index(ns), GPUMON_LATENCY_BUCKETS - 1)]);
 	local64_add(ns, &words[sum]);
 	gpumon_counters_raise(&words[max], ns);
 	gpumon_counters_raise(&words[max + 1], ~ns);
 }
 
 /**
- * gpumon_ring_depth - count a depth of a ring
+ * gpumon_ring_depth - count a depth of a ring, but for its extreme
  * @words: this CPU's counters of the ring
  * @depth: depth
  * @first: word of the histogram's first bucket
  * @sum: word of the sum
- * @max: word of the highest value
  *
  * Context: any, preemption off.
  */
 static __always_inline void gpumon_ring_depth(local64_t *words, u32 depth, unsigned int first,
-					      unsigned int sum, unsigned int max)
+					      unsigned int sum)
 {
-	local64_inc(&words[first + gpumon_histogram_index(depth, GPUMON_DEPTH_BUCKETS)]);
+	unsigned int index = depth;
+
+	/* Small ones, which are nearly all, are their own bucket. */
+	if (unlikely(depth >= GPUMON_HISTOGRAM_LINEAR))
+		index = min(gpumon_histogram_index(depth), GPUMON_DEPTH_BUCKETS - 1);
+	local64_inc(&words[first + index]);
 	local64_add(depth, &words[sum]);
-	gpumon_counters_raise(&words[max], depth);
 }
 
 #endif /* GPUMON_RING_H */

@@ -4,6 +4,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "fault.h"
+#include "memory.h"
 #include "period.h"
 #include "probe.h"
 #include "statistics.h"
@@ -100,14 +102,18 @@ static void statistics_free(struct gpumon_statistics *statistics)
  */
 size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics)
 {
+	const size_t rows = statistics->table.slots, cells = rows * statistics->column_count;
+
 	return gpumon_table_bytes(&statistics->table) +
 	       gpumon_counters_bytes(&statistics->counters) +
-	       statistics->column_count * sizeof(*statistics->places) +
-	       (size_t)statistics->table.slots *
-		       (sizeof(*statistics->rows) +
-			statistics->column_count *
-				(sizeof(*statistics->gauges) + sizeof(*statistics->opened_gauges) +
-				 sizeof(*statistics->closed_gauges)));
+	       gpumon_memory_held(statistics->places,
+				  statistics->column_count * sizeof(*statistics->places)) +
+	       gpumon_memory_held(statistics->rows, rows * sizeof(*statistics->rows)) +
+	       gpumon_memory_held(statistics->gauges, cells * sizeof(*statistics->gauges)) +
+	       gpumon_memory_held(statistics->opened_gauges,
+				  cells * sizeof(*statistics->opened_gauges)) +
+	       gpumon_memory_held(statistics->closed_gauges,
+				  cells * sizeof(*statistics->closed_gauges));
 }
 
 static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
@@ -379,7 +385,8 @@ int gpumon_group_allocate(struct gpumon_group *group)
 	/* Readers see all of a table or none of it. */
 	mutex_lock(&gpumon_period_lock);
 	for (i = 0; i < group->statistics_count && !ret; i++)
-		ret = statistics_allocate(group->statistics[i]);
+		ret = GPUMON_REGISTER("statistics_allocate", group->statistics[i]->name,
+				      statistics_allocate(group->statistics[i]));
 	for (i = 0; i < group->track_count && !ret; i++)
 		ret = gpumon_track_init(group->tracks[i]);
 	if (ret)
@@ -409,23 +416,21 @@ void gpumon_groups_exit(void)
 }
 
 /**
- * gpumon_groups_bytes - memory of the tables of all groups
+ * gpumon_group_bytes - memory of the tables of a group
+ * @group: group
  *
+ * Context: may sleep, gpumon_period_lock held.
  * Return: bytes.
  */
-size_t gpumon_groups_bytes(void)
+size_t gpumon_group_bytes(const struct gpumon_group *group)
 {
-	const struct gpumon_group *group;
-	unsigned int g, i;
+	unsigned int i;
 	size_t bytes = 0;
 
-	for (g = 0; g < gpumon_group_count; g++) {
-		group = gpumon_groups[g];
-		for (i = 0; i < group->statistics_count; i++)
-			bytes += gpumon_statistics_bytes(group->statistics[i]);
-		for (i = 0; i < group->track_count; i++)
-			bytes += gpumon_track_bytes(group->tracks[i]);
-	}
+	for (i = 0; i < group->statistics_count; i++)
+		bytes += gpumon_statistics_bytes(group->statistics[i]);
+	for (i = 0; i < group->track_count; i++)
+		bytes += gpumon_track_bytes(group->tracks[i]);
 	return bytes;
 }
 

@@ -131,7 +131,7 @@ struct gpumon_group;
 int gpumon_groups_init(void);
 void gpumon_groups_exit(void);
 int gpumon_group_allocate(struct gpumon_group *group);
-size_t gpumon_groups_bytes(void);
+size_t gpumon_group_bytes(const struct gpumon_group *group);
 void gpumon_groups_close(void);
 void gpumon_group_forget(const struct gpumon_group *group);
 size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics);
@@ -212,7 +212,8 @@ static __always_inline void gpumon_row_observe(const struct gpumon_statistics *s
 {
 	const struct gpumon_place *place = &statistics->places[column];
 
-	local64_inc(&words[place->bucket + gpumon_histogram_index(value, place->buckets)]);
+	local64_inc(&words[place->bucket +
+			   min_t(unsigned int, gpumon_histogram_index(value), place->buckets - 1)]);
 	local64_add(value, &words[column]);
 	gpumon_counters_raise(&words[place->extreme], value);
 	gpumon_counters_raise(&words[place->extreme + 1], ~value);

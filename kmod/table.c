@@ -4,6 +4,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 
+#include "memory.h"
 #include "table.h"
 
 /**
@@ -47,7 +48,7 @@ void gpumon_table_free(struct gpumon_table *table)
  */
 size_t gpumon_table_bytes(const struct gpumon_table *table)
 {
-	return table->slots * sizeof(*table->keys);
+	return gpumon_memory_held(table->keys, table->slots * sizeof(*table->keys));
 }
 
 /**

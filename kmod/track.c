@@ -2,6 +2,7 @@
 /* Allocation of the tables of things under way. */
 #include <linux/mm.h>
 
+#include "memory.h"
 #include "track.h"
 
 /**
@@ -57,5 +58,6 @@ void gpumon_track_clear(struct gpumon_track *track)
  */
 size_t gpumon_track_bytes(const struct gpumon_track *track)
 {
-	return gpumon_table_bytes(&track->table) + track->table.slots * sizeof(*track->entries);
+	return gpumon_table_bytes(&track->table) +
+	       gpumon_memory_held(track->entries, track->table.slots * sizeof(*track->entries));
 }

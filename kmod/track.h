@@ -11,14 +11,14 @@
 
 /**
  * struct gpumon_tracked - a thing that has begun
- * @time_ns: when
+ * @since: when; by gpumon_clock(), of vblank requests by CLOCK_MONOTONIC
  * @value: its size, or whatever its driver keeps
  * @owner: whose it is, or whatever its driver keeps
  * @row: row that it is counted in
  * @process: slot of the process that began it, GPUMON_NONE if there is none
  */
 struct gpumon_tracked {
-	u64 time_ns;
+	u64 since;
 	u64 value;
 	u64 owner;
 	u32 row;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which clock durations are measured with. */
+#include "clock.h"
+#include "compat/timekeeping.h"
+
+/* Of a tick that is a nanosecond. */
+#define NSEC_TICK (1ULL << 32)
+
+DEFINE_STATIC_KEY_FALSE(gpumon_clock_tsc);
+u64 gpumon_clock_mult __read_mostly = NSEC_TICK;
+
+#ifdef CONFIG_X86_64
+static u32 selected_khz;
+
+/*
+ * Nobody says which counter the kernel keeps time by, but a snapshot has the
+ * counter's value: the TSC's lies between two reads of it. The kernel's own
+ * watchdog and the administrator are so followed, too.
+ */
+static u32 tsc_rate_khz(void)
+{
+	u64 before, cycles, after;
+
+	if (!boot_cpu_has(X86_FEATURE_TSC) || check_tsc_unstable())
+		return 0;
+	before = rdtsc_ordered();
+	cycles = gpumon_compat_clocksource_cycles();
+	after = rdtsc_ordered();
+	return cycles - before <= after - before ? tsc_khz : 0;
+}
+#else
+static const u32 selected_khz;
+
+static u32 tsc_rate_khz(void)
+{
+	return 0;
+}
+#endif
+
+/**
+ * gpumon_clock_changed - does the kernel keep time in another way now
+ *
+ * The TSC may turn out to be unstable, or its rate be refined soon after boot.
+ *
+ * Context: may sleep.
+ * Return: whether gpumon_clock_select() would choose something else.
+ */
+bool gpumon_clock_changed(void)
+{
+	return tsc_rate_khz() != selected_khz;
+}
+
+/**
+ * gpumon_clock_select - choose the clock
+ *
+ * Context: may sleep; no probe runs, and what it remembers of a time is forgotten.
+ */
+void gpumon_clock_select(void)
+{
+#ifdef CONFIG_X86_64
+	selected_khz = tsc_rate_khz();
+	if (selected_khz) {
+		gpumon_clock_mult = div_u64(NSEC_PER_MSEC * NSEC_TICK, selected_khz);
+		static_branch_enable(&gpumon_clock_tsc);
+	} else {
+		gpumon_clock_mult = NSEC_TICK;
+		static_branch_disable(&gpumon_clock_tsc);
+	}
+#endif
+}

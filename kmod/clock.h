@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What probes measure durations with.
+ *
+ * Where the kernel itself keeps time by the TSC, a tick is one of the TSC's, and
+ * a duration costs one multiplication; ktime_get_mono_fast_ns() reads the
+ * same counter behind two calls and a sequence count. Everywhere else a tick is
+ * a nanosecond of that clock. What leaves the kernel as a time is always
+ * CLOCK_MONOTONIC.
+ */
+#ifndef GPUMON_CLOCK_H
+#define GPUMON_CLOCK_H
+
+#include <linux/jump_label.h>
+#include <linux/ktime.h>
+#ifdef CONFIG_X86_64
+#include <asm/tsc.h>
+#endif
+
+DECLARE_STATIC_KEY_FALSE(gpumon_clock_tsc);
+/* Nanoseconds of a tick, times 2^32. */
+extern u64 gpumon_clock_mult;
+
+void gpumon_clock_select(void);
+bool gpumon_clock_changed(void);
+
+/**
+ * gpumon_clock_quick - gpumon_clock() where that calls nothing
+ * @ticks: set to the time, or 0
+ *
+ * Context: any, NMI included.
+ * Return: false if gpumon_clock() has to be asked.
+ */
+static __always_inline bool gpumon_clock_quick(u64 *ticks)
+{
+#ifdef CONFIG_X86_64
+	if (static_branch_likely(&gpumon_clock_tsc)) {
+		*ticks = rdtsc_ordered();
+		return true;
+	}
+#endif
+	*ticks = 0;
+	return false;
+}
+
+/**
+ * gpumon_clock - time for durations
+ *
+ * Between two CPUs it may step back by a little.
+ *
+ * Context: any, NMI included.
+ * Return: ticks since a moment that gpumon_clock_select() changes.
+ */
+static __always_inline u64 gpumon_clock(void)
+{
+	u64 ticks;
+
+	return gpumon_clock_quick(&ticks) ? ticks : ktime_get_mono_fast_ns();
+}
+
+/**
+ * gpumon_clock_ns - a duration
+ * @ticks: difference of two times of gpumon_clock()
+ *
+ * At the rate that the kernel found the TSC to have at boot: NTP's corrections, of at
+ * most 0.05 %, are not in it.
+ *
+ * Context: any, NMI included.
+ * Return: nanoseconds; more than 2^62 if the clock stepped back in between.
+ */
+static __always_inline u64 gpumon_clock_ns(u64 ticks)
+{
+#ifdef CONFIG_X86_64
+	/* mul_u64_u64_shr() makes the compiler align the stack. */
+	asm("mulq %[mult]\n\tshrdq $32, %%rdx, %%rax"
+	    : "+a"(ticks)
+	    : [mult] "m"(gpumon_clock_mult)
+	    : "rdx", "cc");
+#endif
+	return ticks;
+}
+
+#endif /* GPUMON_CLOCK_H */

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The event ring: how records are taken out of it, without losing one. */
+#include <linux/cpu.h>
+#include <linux/minmax.h>
+#include <linux/ring_buffer.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+
+#include "event_ring_priv.h"
+
+/* Taken in one interrupt of the CPU that wrote them: some microseconds of copying. */
+#define TAKE_RECORDS 32
+/* Interrupts that found that CPU writing, after which the reader asks the others first. */
+#define TAKE_TRIES 16
+
+/* What is asked for of one CPU, and the answer. */
+struct event_request {
+	/* The first, where a test looks for it. */
+	int cpu;
+	struct trace_buffer *buffer;
+	/* At least for 2. */
+	unsigned int room;
+	struct gpumon_event *records;
+	unsigned int taken;
+	u64 events;
+	bool busy;
+};
+
+/* The next records of one CPU, with those that say what was lost. A test watches where it runs. */
+static noinline void event_take_cpu(struct event_request *request)
+{
+	struct gpumon_event *record = request->records;
+	struct ring_buffer_event *event;
+	unsigned long lost;
+	u64 time;
+
+	/* A loss and the event after it come together. */
+	while (request->taken + 2 <= request->room) {
+		event = ring_buffer_consume(request->buffer, request->cpu, &time, &lost);
+		if (!event)
+			break;
+		memcpy(record, ring_buffer_event_data(event), sizeof(*record));
+		if (lost) {
+			record[1] = record[0];
+			memset(record, 0, sizeof(*record));
+			record->time_ns = record[1].time_ns;
+			record->event = GPUMON_EVENT_LOST;
+			record->cpu = request->cpu;
+			record->arg = lost;
+			record->queue_depth = GPUMON_DEPTH_UNKNOWN;
+			record->hw_depth = GPUMON_DEPTH_UNKNOWN;
+			record++;
+			request->taken++;
+		}
+		record++;
+		request->taken++;
+		request->events++;
+	}
+}
+
+/*
+ * On the CPU whose records they are. Where it was interrupted while it wrote one, the kernel's
+ * reader could wait for that writer without end.
+ */
+static void event_take_here(void *data)
+{
+	struct event_request *request = data;
+
+	request->busy = gpumon_event_ring_writing();
+	if (request->busy)
+		return;
+	request->room = min_t(unsigned int, request->room, TAKE_RECORDS);
+	event_take_cpu(request);
+}
+
+/* False if the CPU is on. It is held off meanwhile, which waits for one that is just switched. */
+static bool event_take_off(struct event_request *request)
+{
+	bool off;
+
+	cpus_read_lock();
+	off = !cpu_online(request->cpu);
+	if (off)
+		event_take_cpu(request);
+	cpus_read_unlock();
+	return off;
+}
+
+/*
+ * The kernel's reader looks first whether its page was read to the end, then whether the writer
+ * has left it. What a writer commits in between, if it leaves the page with that, goes with the
+ * page: it is never read, in no count of losses, and pending for ever. So records are taken where
+ * their writer cannot go on meanwhile, in an interrupt of its own CPU. One that is off writes
+ * nothing.
+ */
+static void event_ask_cpu(struct event_request *request)
+{
+	int tries;
+
+	for (tries = 0; tries < TAKE_TRIES; tries++) {
+		if (smp_call_function_single(request->cpu, event_take_here, request, true)) {
+			if (event_take_off(request))
+				break;
+		} else if (!request->busy) {
+			break;
+		}
+	}
+}
+
+/**
+ * gpumon_event_take - take records out of the ring
+ * @buffer: the ring
+ * @records: for those that are taken, those of one CPU in order
+ * @room: for so many, at least 2
+ * @events: how many events they are; the others tell of losses
+ *
+ * Each time another CPU is first, so that one that writes faster than it is read does not
+ * starve the others.
+ *
+ * Context: may sleep, one at a time.
+ * Return: the number of records.
+ */
+unsigned int gpumon_event_take(struct trace_buffer *buffer, struct gpumon_event *records,
+			       unsigned int room, u64 *events)
+{
+	static int next_cpu;
+	unsigned int n = 0;
+	int cpu, i;
+
+	*events = 0;
+	next_cpu = (next_cpu + 1) % nr_cpu_ids;
+	for (i = 0; i < nr_cpu_ids && n + 2 <= room; i++) {
+		struct event_request request;
+
+		cpu = (next_cpu + i) % nr_cpu_ids;
+		/* CPUs without events are left in peace. */
+		if (!cpu_possible(cpu) || ring_buffer_empty_cpu(buffer, cpu))
+			continue;
+		do {
+			request = (struct event_request){
+				.cpu = cpu,
+				.buffer = buffer,
+				.records = records + n,
+				.room = room - n,
+			};
+			event_ask_cpu(&request);
+			n += request.taken;
+			*events += request.events;
+			/* It may have more where it came to the end of one interrupt's. */
+		} while (request.taken + 2 > TAKE_RECORDS && n + 2 <= room);
+	}
+	return n;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Registrations that can be made to fail, in a module made with GPUMON_DEBUG=1.
+ *
+ * Allocations need nothing of ours, the kernel's /proc/self/fail-nth makes them
+ * fail. Whatever gpumon registers, attaches, makes or reads elsewhere in the kernel
+ * is wrapped here, so that a test can make each of them fail in turn and say
+ * which. In an ordinary build nothing is left of it. Documentation/fault-injection.md
+ */
+#ifndef GPUMON_FAULT_H
+#define GPUMON_FAULT_H
+
+#include <linux/err.h>
+
+#ifdef GPUMON_DEBUG
+int gpumon_fault(const char *what, const char *name);
+#else
+/* No function: its name would be in the debug information of every build. */
+#define gpumon_fault(what, name) 0
+#endif
+
+/**
+ * GPUMON_REGISTER - a registration that returns 0 or a negative error
+ * @what: the function that registers
+ * @name: what is registered, NULL if there is only one
+ * @call: the call, not made where it is to fail
+ *
+ * Return: what @call returns, or the error that was asked for.
+ */
+#define GPUMON_REGISTER(what, name, call) (gpumon_fault(what, name) ?: (call))
+
+/**
+ * GPUMON_REGISTER_OR_NULL - a registration that returns a pointer, NULL where it fails
+ * @what: the function that registers
+ * @name: what is registered, NULL if there is only one
+ * @call: the call, not made where it is to fail
+ *
+ * Return: what @call returns, or NULL.
+ */
+#define GPUMON_REGISTER_OR_NULL(what, name, call) (gpumon_fault(what, name) ? NULL : (call))
+
+/**
+ * GPUMON_REGISTER_OR_ERR - a registration that returns a pointer or ERR_PTR()
+ * @what: the function that registers
+ * @name: what is registered, NULL if there is only one
+ * @call: the call, not made where it is to fail
+ *
+ * Return: what @call returns, or the error that was asked for.
+ */
+#define GPUMON_REGISTER_OR_ERR(what, name, call) (ERR_PTR(gpumon_fault(what, name)) ?: (call))
+
+#endif /* GPUMON_FAULT_H */

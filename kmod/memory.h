@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What an allocation really takes: the allocator rounds up, by as much as half of it. */
+#ifndef GPUMON_MEMORY_H
+#define GPUMON_MEMORY_H
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+/**
+ * gpumon_memory_held - memory that an allocation holds
+ * @memory: from kvmalloc() or kmalloc() and their kin, or NULL
+ * @bytes: what was asked for
+ *
+ * Context: any.
+ * Return: bytes, those included that the allocator added.
+ */
+static inline size_t gpumon_memory_held(const void *memory, size_t bytes)
+{
+	size_t held = PAGE_ALIGN(bytes);
+
+	if (!memory)
+		return 0;
+	if (!is_vmalloc_addr(memory))
+		return ksize(memory);
+	/* Whole huge pages, where the kernel maps by them; behind it all nothing is mapped. */
+	while (vmalloc_to_page(memory + held))
+		held += PAGE_SIZE;
+	return held;
+}
+
+#endif /* GPUMON_MEMORY_H */
