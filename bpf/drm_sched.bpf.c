@@ -4,6 +4,7 @@
  * may be loaded. Each step is one program; gpumon-user attaches it by the name that
  * the kernel's generation has.
  */
+#include "source_job.bpf.h"
 #include "source_process.bpf.h"
 
 #include <linux/ptrace.h>
@@ -35,11 +36,6 @@ struct drm_sched_job {
 struct source_probe probes[SOURCE_SCHED_PROBES];
 struct source_ring rings[SOURCE_RINGS];
 struct source_scheduler schedulers[SOURCE_SCHEDULERS];
-struct source_job jobs[SOURCE_JOBS];
-
-/* Keys of jobs for which the first program of two found no room just now. */
-#define NO_ROOM 1024
-volatile __u64 no_room[NO_ROOM];
 
 /* What the finished fences of the scheduler are known by, learned from the first job. */
 volatile __u64 finished_ops;
@@ -137,76 +133,11 @@ INLINE void observe_depth(__u64 *words, __u32 depth, __u32 first, __u32 sum, __u
 
 /* --- jobs in flight */
 
-/* The jobs of an entity have rising numbers: they get places one behind the other. */
-INLINE __u32 job_place(__u64 key, __u32 way)
-{
-	__u32 hash = (__u32)(key >> 32) * 0x61c88647;
-
-	return (hash + (__u32)key + way * (hash >> 8 | 1)) & (SOURCE_JOBS - 1);
-}
-
 /* No two jobs ever have the same: contexts come once, and numbers have 32 bits. */
 INLINE __u64 job_key(struct drm_sched_fence *s_fence)
 {
 	return BPF_CORE_READ(s_fence, finished.context) << 32 ^
 	       BPF_CORE_READ(s_fence, finished.seqno);
-}
-
-INLINE struct source_job *job_find(__u64 key)
-{
-	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
-		struct source_job *job = &jobs[job_place(key, way)];
-
-		if (*(volatile __u64 *)&job->key == key)
-			return job;
-	}
-	return NULL;
-}
-
-INLINE struct source_job *job_insert(__u64 key)
-{
-	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
-		struct source_job *job = &jobs[job_place(key, way)];
-
-		if (!*(volatile __u64 *)&job->key &&
-		    !__sync_val_compare_and_swap(&job->key, 0, key))
-			return job;
-	}
-	/* Of those that are over, whose twin was left out. */
-	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
-		struct source_job *job = &jobs[job_place(key, way)];
-		__u64 old = *(volatile __u64 *)&job->key;
-		__u32 state = *(volatile __u32 *)&job->state;
-
-		if (state < SOURCE_JOB_UNTRACKED ||
-		    __sync_val_compare_and_swap(&job->state, state, SOURCE_JOB_QUEUED) != state)
-			continue;
-		if (__sync_val_compare_and_swap(&job->key, old, key) == old)
-			return job;
-	}
-	return NULL;
-}
-
-INLINE void job_release(struct source_job *job, __u64 key)
-{
-	job->state = SOURCE_JOB_QUEUED;
-	/* Whoever takes the place next writes it after the last reads here. */
-	__sync_val_compare_and_swap(&job->key, key, 0);
-}
-
-/* From one program to its twin, in place of an entry. */
-INLINE bool no_room_for(__u64 key, bool twin)
-{
-	volatile __u64 *mark = &no_room[job_place(key, 0) & (NO_ROOM - 1)];
-
-	if (!twin) {
-		*mark = key;
-		return false;
-	}
-	if (*mark != key)
-		return false;
-	*mark = 0;
-	return true;
 }
 
 INLINE __u64 job_elapsed(const struct source_job *job, __u64 now, __u64 *words)
@@ -297,7 +228,7 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	words = words_of(ring);
 	if (!words)
 		return drop(SOURCE_SCHED_QUEUE, twin);
-	job = job_insert(key);
+	job = job_insert(key, now);
 	if (!job && !twin)
 		no_room_for(key, false);
 	add(&words[SOURCE_RING_QUEUED], 1);
@@ -339,17 +270,19 @@ int queue_twin(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /* Of a job without an entry: it gets one for a moment, by which the twin knows. */
-INLINE bool untracked_was_counted(__u64 key, bool twin)
+INLINE bool untracked_was_counted(__u64 key, __u64 now, bool twin)
 {
 	struct source_job *job;
 
 	if (twin)
 		return no_room_for(key, true);
-	job = job_insert(key);
-	if (job)
+	job = job_insert(key, now);
+	if (job) {
+		job->time_ns = now;
 		job->state = SOURCE_JOB_UNTRACKED;
-	else
+	} else {
 		no_room_for(key, false);
+	}
 	return false;
 }
 
@@ -367,7 +300,7 @@ INLINE int job_run(struct bpf_raw_tracepoint_args *ctx, bool twin)
 			job_release(job, key);
 		return 0;
 	}
-	if (!job && untracked_was_counted(key, twin))
+	if (!job && untracked_was_counted(key, now, twin))
 		return 0;
 	ring = job ? job->ring : ring_of_untracked(s_fence);
 	if (ring >= SOURCE_RINGS)
@@ -420,7 +353,7 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 		job_release(job, key);
 		return 0;
 	}
-	if (!job && untracked_was_counted(key, twin))
+	if (!job && untracked_was_counted(key, now, twin))
 		return 0;
 	if (job && job->state != SOURCE_JOB_RUNNING) {
 		/* Its run was not seen, or nothing before it. */
@@ -446,10 +379,12 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	add(&words[SOURCE_RING_DONE], 1);
 	add(&probes[SOURCE_SCHED_DONE].recorded, 1);
 	event_job(GPUMON_EVENT_DONE, now, ring, job, elapsed, s_fence, 0);
-	if (entry && twins && !twin)
+	if (entry && twins && !twin) {
+		entry->time_ns = now;
 		entry->state = SOURCE_JOB_DONE;
-	else if (entry)
+	} else if (entry) {
 		job_release(entry, key);
+	}
 	return 0;
 }
 

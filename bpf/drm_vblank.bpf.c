@@ -43,25 +43,6 @@ static __noinline __u32 row_of(__u64 file_address, __u32 crtc)
 	return slot;
 }
 
-INLINE void send(__u16 type, __u64 now, __u32 row, __u64 seq, __u64 seqno, __u64 arg, __u64 arg2,
-		 bool by_task)
-{
-	struct gpumon_event *event;
-
-	if (!with_events)
-		return;
-	event = event_begin(type, now, row);
-	if (!event)
-		return;
-	event->context = seq;
-	event->seqno = seqno;
-	event->arg = arg;
-	event->arg2 = arg2;
-	if (by_task)
-		event_submitter(event);
-	event_commit(event);
-}
-
 /* (crtc, seq, time, high precision) */
 SEC("raw_tp")
 int vblank(struct bpf_raw_tracepoint_args *ctx)
@@ -85,8 +66,8 @@ int vblank(struct bpf_raw_tracepoint_args *ctx)
 	if (precise)
 		add(&crtcs[row].words[SOURCE_CRTC_HIGH_PRECISION], 1);
 	add(&probes[SOURCE_VBLANK_VBLANK].recorded, 1);
-	send(GPUMON_EVENT_VBLANK, now, row, (__u32)ctx->args[1], ctx->args[2], precise,
-	     SOURCE_UNKNOWN, false);
+	event_send(GPUMON_EVENT_VBLANK, now, row, (__u32)ctx->args[1], ctx->args[2], precise,
+		   SOURCE_UNKNOWN, false);
 	return 0;
 }
 
@@ -114,10 +95,10 @@ INLINE int client_event(struct bpf_raw_tracepoint_args *ctx, __u32 probe, __u32 
 	}
 	add(&probes[probe].recorded, 1);
 	if (type == GPUMON_EVENT_VBLANK_QUEUED)
-		send(type, now, row, (__u32)ctx->args[2], 0, 0, 0, by_task);
+		event_send(type, now, row, (__u32)ctx->args[2], 0, 0, 0, by_task);
 	else
-		send(type, now, row, (__u32)ctx->args[2], 0, SOURCE_UNKNOWN, SOURCE_UNKNOWN,
-		     by_task);
+		event_send(type, now, row, (__u32)ctx->args[2], 0, SOURCE_UNKNOWN, SOURCE_UNKNOWN,
+			   by_task);
 	return 0;
 }
 

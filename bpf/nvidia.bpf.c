@@ -235,22 +235,6 @@ int sys_enter_twin(struct bpf_raw_tracepoint_args *ctx)
 	return enter(ctx, true);
 }
 
-INLINE void send(__u16 type, __u64 now, __u32 row, __u64 context, __u64 seqno, __u64 arg)
-{
-	struct gpumon_event *event;
-
-	if (!with_events)
-		return;
-	event = event_begin(type, now, row);
-	if (!event)
-		return;
-	event->context = context;
-	event->seqno = seqno;
-	event->arg = arg;
-	event_submitter(event);
-	event_commit(event);
-}
-
 static __noinline int opened(__u64 now, __u32 fd, bool twin)
 {
 	__u32 slot, tid = (__u32)bpf_get_current_pid_tgid();
@@ -275,7 +259,7 @@ static __noinline int opened(__u64 now, __u32 fd, bool twin)
 	if (devices[slot].family == SOURCE_NVIDIA)
 		process_add(process_of_current(), SOURCE_PROCESS_OPENS, 1);
 	add(&probes[SOURCE_NVIDIA_EXIT].recorded, 1);
-	send(GPUMON_EVENT_OPEN, now, slot, 0, 0, 0);
+	event_send(GPUMON_EVENT_OPEN, now, slot, 0, 0, 0, 0, true);
 	if (twins && !twin)
 		bpf_map_update_elem(&calls, &tid, &call, BPF_ANY);
 	return 0;
@@ -337,7 +321,8 @@ static __noinline int returned(__u64 now, __u64 ret)
 			add(&device->words[SOURCE_DEVICE_IOCTLS_FAILED], 1);
 		if (device->family == SOURCE_NVIDIA)
 			process_add(process_of_current(), SOURCE_PROCESS_IOCTLS, 1);
-		send(GPUMON_EVENT_IOCTL, now, row, (__u32)call.argument, ret, now - call.time_ns);
+		event_send(GPUMON_EVENT_IOCTL, now, row, (__u32)call.argument, ret,
+			   now - call.time_ns, 0, true);
 		break;
 	case NR_MMAP:
 		bytes = (call.argument + page_size - 1) & ~(page_size - 1);
@@ -350,12 +335,13 @@ static __noinline int returned(__u64 now, __u64 ret)
 				process_add(process_of_current(), SOURCE_PROCESS_MAPPED_BYTES,
 					    bytes);
 		}
-		send(GPUMON_EVENT_MMAP, now, call.device, bytes, FAILED(ret) ? ret : 0, 0);
+		event_send(GPUMON_EVENT_MMAP, now, call.device, bytes, FAILED(ret) ? ret : 0, 0, 0,
+			   true);
 		break;
 	default:
 		/* The descriptor is gone also where close() reports an error. */
 		add(&device->words[SOURCE_DEVICE_CLOSES], 1);
-		send(GPUMON_EVENT_CLOSE, now, call.device, 0, 0, 0);
+		event_send(GPUMON_EVENT_CLOSE, now, call.device, 0, 0, 0, 0, true);
 	}
 	add(&probes[SOURCE_NVIDIA_EXIT].recorded, 1);
 	return 0;

@@ -205,4 +205,24 @@ INLINE void event_commit(struct gpumon_event *event)
 	bpf_ringbuf_submit(event, flags);
 }
 
+/* A whole one, if events are wanted. What it means is the type's. */
+INLINE void event_send(__u16 type, __u64 now, __u32 row, __u64 context, __u64 seqno, __u64 arg,
+		       __u64 arg2, bool by_task)
+{
+	struct gpumon_event *event;
+
+	if (!with_events)
+		return;
+	event = event_begin(type, now, row);
+	if (!event)
+		return;
+	event->context = context;
+	event->seqno = seqno;
+	event->arg = arg;
+	event->arg2 = arg2;
+	if (by_task)
+		event_submitter(event);
+	event_commit(event);
+}
+
 #endif /* GPUMON_BPF_SOURCE_BPF_H */

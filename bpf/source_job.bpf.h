@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The table of jobs in flight, and what one program of an event tells its twin by it. */
+#ifndef GPUMON_BPF_SOURCE_JOB_BPF_H
+#define GPUMON_BPF_SOURCE_JOB_BPF_H
+
+#include "source.bpf.h"
+
+/* A task may be preempted between the two programs of an event; for so long it hardly is. */
+#define TWIN_LATE_NS 1000000000LL
+
+struct source_job jobs[SOURCE_JOBS];
+
+/* Keys of jobs for which the first program of two found no room just now. */
+#define NO_ROOM 1024
+volatile __u64 no_room[NO_ROOM];
+
+/* The jobs of an entity have rising numbers: they get places one behind the other. */
+INLINE __u32 job_place(__u64 key, __u32 way)
+{
+	__u32 hash = (__u32)(key >> 32) * 0x61c88647;
+
+	return (hash + (__u32)key + way * (hash >> 8 | 1)) & (SOURCE_JOBS - 1);
+}
+
+INLINE struct source_job *job_find(__u64 key)
+{
+	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+		struct source_job *job = &jobs[job_place(key, way)];
+
+		if (*(volatile __u64 *)&job->key == key)
+			return job;
+	}
+	return NULL;
+}
+
+INLINE struct source_job *job_insert(__u64 key, __u64 now)
+{
+	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+		struct source_job *job = &jobs[job_place(key, way)];
+
+		if (!*(volatile __u64 *)&job->key &&
+		    !__sync_val_compare_and_swap(&job->key, 0, key))
+			return job;
+	}
+	/* Of those that are over, whose twin was left out. One that is only late still needs its own. */
+	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
+		struct source_job *job = &jobs[job_place(key, way)];
+		__u64 old = *(volatile __u64 *)&job->key;
+		__u32 state = *(volatile __u32 *)&job->state;
+
+		if (state < SOURCE_JOB_UNTRACKED ||
+		    (__s64)(now - *(volatile __u64 *)&job->time_ns) < TWIN_LATE_NS ||
+		    __sync_val_compare_and_swap(&job->state, state, SOURCE_JOB_QUEUED) != state)
+			continue;
+		if (__sync_val_compare_and_swap(&job->key, old, key) == old)
+			return job;
+	}
+	return NULL;
+}
+
+INLINE void job_release(struct source_job *job, __u64 key)
+{
+	job->state = SOURCE_JOB_QUEUED;
+	/* Whoever takes the place next writes it after the last reads here. */
+	__sync_val_compare_and_swap(&job->key, key, 0);
+}
+
+/*
+ * From one program to its twin, in place of an entry. Between the two of a job another processor,
+ * or an interrupt, may well go through both for many others: they take other places, so
+ * that the twin finds its own. What a twin that was left out did not take back is written over.
+ */
+INLINE bool no_room_for(__u64 key, bool twin)
+{
+	__u32 place = job_place(key, 0);
+
+	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+		volatile __u64 *mark = &no_room[(place + way) & (NO_ROOM - 1)];
+		__u64 from = twin ? key : 0, to = twin ? 0 : key;
+
+		if (*mark == from && __sync_val_compare_and_swap(mark, from, to) == from)
+			return twin;
+	}
+	if (!twin)
+		no_room[place & (NO_ROOM - 1)] = key;
+	return false;
+}
+
+#endif
