@@ -15,6 +15,7 @@
 #include "command.h"
 #include "format.h"
 #include "json_model.h"
+#include "privileges.h"
 
 /* Signals are looked for that often. */
 #define POLL_MS 200
@@ -334,6 +335,11 @@ static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context,
 				    "--last waits for nothing: leave out --exec and --duration");
 	gpumon_term_get(&run.term, context->out);
+	if (run.exec)
+		/* We make no files ourselves. */
+		gpumon_privileges_restore_umask();
+	else
+		gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE);
 	return alerts_run(&run);
 }
 
@@ -355,5 +361,6 @@ const struct gpumon_command gpumon_command_alerts = {
 		"\n"
 		"Example:\n"
 		"  gpumon-user alerts --exec 'logger \"$GPUMON_ALERT_DEVICE: $GPUMON_ALERT_MESSAGE\"'\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_PROGRAM,
 	.run = command_alerts,
 };

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "command.h"
+#include "privileges.h"
 #include "record/launch.h"
 #include "record/live.h"
 #include "record/options.h"
@@ -157,7 +158,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 	struct correlate_run run = { .context = context };
 	struct gpumon_error err;
 	bool explicit;
-	int words = gpumon_record_split(argc, argv, options, &explicit);
+	int words = gpumon_record_split(argc, argv, options, &explicit), status;
 
 	gpumon_record_options_default(&run.session);
 	run.session.recorder.root = context->root;
@@ -178,6 +179,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 					    "captures are shown as they are: leave out -o, -p, -d");
 		if (gpumon_show_operands(context, &run.show, words, argv))
 			return GPUMON_EXIT_USAGE;
+		gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
 		return show(&run);
 	}
 	if (run.show.profile.symbol_root)
@@ -194,7 +196,8 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 				 "%.300s: neither a capture nor a program", run.session.argv[0]);
 		return gpumon_report(context, &err);
 	}
-	return record_and_show(&run);
+	status = gpumon_record_privileges(context, &run.session);
+	return status ? status : record_and_show(&run);
 }
 
 const struct gpumon_command gpumon_command_correlate = {
@@ -217,5 +220,8 @@ const struct gpumon_command gpumon_command_correlate = {
 		"Examples:\n"
 		"  gpumon-user correlate -- python3 train.py\n"
 		"  gpumon-user correlate rank0 rank1\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS | GPUMON_PRIVILEGE_BPF |
+		      GPUMON_PRIVILEGE_FILES | GPUMON_PRIVILEGE_PROCESSES |
+		      GPUMON_PRIVILEGE_PROGRAM,
 	.run = command_correlate,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "privileges.h"
 #include "record/output_file.h"
 #include "record/show.h"
 
@@ -149,5 +150,6 @@ const struct gpumon_command gpumon_command_diff = {
 			GPUMON_SHOW_TREE_HELP "\n"
 		"Example:\n"
 		"  gpumon-user diff yesterday today --flamegraph slower.svg\n",
+	.privileges = GPUMON_PRIVILEGE_FILES,
 	.run = command_diff,
 };

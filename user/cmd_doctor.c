@@ -3,6 +3,7 @@
 #include "client.h"
 #include "command.h"
 #include "doctor.h"
+#include "privileges.h"
 #include "uprobe/uprobe.h"
 
 static int parse_options(struct gpumon_context *context, int argc, char **argv)
@@ -118,5 +119,6 @@ const struct gpumon_command gpumon_command_doctor = {
 		"fail (gpumon does not work). Exit status 1 if anything fails.\n\n"
 		"Options:\n"
 		"      --json             the same as one JSON document\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
 	.run = doctor_run,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user export: captures for other programs. */
 #include "command.h"
+#include "privileges.h"
 #include "record/show.h"
 
 enum {
@@ -103,5 +104,6 @@ const struct gpumon_command gpumon_command_export = {
 			GPUMON_SHOW_TREE_HELP "\n"
 		"Example:\n"
 		"  gpumon-user export --perfetto run1 -o run1.pftrace\n",
+	.privileges = GPUMON_PRIVILEGE_FILES,
 	.run = command_export,
 };

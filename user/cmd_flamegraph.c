@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user flamegraph: GPU time by call path, as a picture. */
 #include "command.h"
+#include "privileges.h"
 #include "record/show.h"
 
 enum {
@@ -96,5 +97,6 @@ const struct gpumon_command gpumon_command_flamegraph = {
 		"\n"
 		"Example:\n"
 		"  gpumon-user flamegraph run1 -o run1.svg\n",
+	.privileges = GPUMON_PRIVILEGE_FILES,
 	.run = command_flamegraph,
 };

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user record: a program's use of the GPU into a capture. */
 #include "command.h"
+#include "privileges.h"
 #include "record/options.h"
 
 static int record_run(struct gpumon_context *context, struct gpumon_session_options *options)
 {
 	struct gpumon_session_result result;
 	struct gpumon_error err;
+	int ret = gpumon_record_privileges(context, options);
 
+	if (ret)
+		return ret;
 	if (gpumon_session_run(context, options, &result, &err))
 		return gpumon_report(context, &err);
 	return result.exit_status;
@@ -72,5 +76,8 @@ const struct gpumon_command gpumon_command_record = {
 		"  gpumon-user record -o run1 -- python3 train.py\n"
 		"  gpumon-user correlate run1\n"
 		"  gpumon-user record -p 4242 --duration 10\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS | GPUMON_PRIVILEGE_BPF |
+		      GPUMON_PRIVILEGE_FILES | GPUMON_PRIVILEGE_PROCESSES |
+		      GPUMON_PRIVILEGE_PROGRAM,
 	.run = command_record,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user report: one page with all of a capture. */
 #include "command.h"
+#include "privileges.h"
 #include "record/show.h"
 
 /* As many as a wide screen has columns to tell apart. */
@@ -46,5 +47,6 @@ const struct gpumon_command gpumon_command_report = {
 		"Options:\n" GPUMON_SHOW_OUTPUT_HELP GPUMON_SHOW_TREE_HELP "\n"
 		"Example:\n"
 		"  gpumon-user report run1 -o run1.html\n",
+	.privileges = GPUMON_PRIVILEGE_FILES,
 	.run = command_report,
 };

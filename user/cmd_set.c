@@ -6,6 +6,7 @@
 #include "command.h"
 #include "format.h"
 #include "json_model.h"
+#include "privileges.h"
 
 /* As in Documentation/netlink/specs/gpumon.yaml. */
 #define EVENT_RING_KIB_MIN 8
@@ -225,5 +226,6 @@ const struct gpumon_command gpumon_command_set = {
 		"      --json             the new state as JSON\n"
 		"  -s, --size KIB         size of the event ring for each CPU, 8 to 65536;\n"
 		"                         it can only be changed while the ring is off\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE,
 	.run = set_run,
 };

@@ -7,6 +7,8 @@
 #include "container.h"
 #include "format.h"
 #include "json_model.h"
+#include "privileges.h"
+#include "record/output_file.h"
 #include "source.h"
 #include "stat_print.h"
 #include "stat_window.h"
@@ -19,6 +21,7 @@ enum {
 	OPTION_OUTPUT = 'o',
 	OPTION_RESET = GPUMON_OPTION_FIRST,
 	OPTION_SOURCE,
+	OPTION_RUN_AS,
 };
 
 /**
@@ -30,8 +33,10 @@ enum {
  * @output: file, NULL for the standard output, or with a command the standard error
  * @program: a command to run meanwhile, NULL for none
  * @choice: where numbers come from
+ * @run_as: user as whom @program runs, NULL: under sudo the one who called it
  * @reset: begin a new period
  * @out: where @output leads
+ * @file: likewise
  * @containers: names of containers
  */
 struct settings {
@@ -42,8 +47,10 @@ struct settings {
 	const char *output;
 	char **program;
 	enum gpumon_source_choice choice;
+	const char *run_as;
 	bool reset;
 	FILE *out;
+	struct gpumon_output_file file;
 	struct gpumon_containers *containers;
 };
 
@@ -59,6 +66,7 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 		{ "duration", required_argument, NULL, OPTION_DURATION },
 		{ "output", required_argument, NULL, OPTION_OUTPUT },
 		{ "source", required_argument, NULL, OPTION_SOURCE },
+		{ "run-as", required_argument, NULL, OPTION_RUN_AS },
 		{ 0 },
 	};
 	int option;
@@ -96,6 +104,9 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 						     &settings->duration_ns))
 				return GPUMON_OPTION_BAD;
 			break;
+		case OPTION_RUN_AS:
+			settings->run_as = optarg;
+			break;
 		case OPTION_OUTPUT:
 			settings->output = optarg;
 			break;
@@ -115,6 +126,10 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 	}
 	if (settings->count && !settings->interval_ns) {
 		gpumon_usage(context, "--count goes with --interval");
+		return GPUMON_OPTION_BAD;
+	}
+	if (settings->run_as && !settings->program) {
+		gpumon_usage(context, "--run-as goes with a command");
 		return GPUMON_OPTION_BAD;
 	}
 	if (settings->reset && !settings->interval_ns &&
@@ -293,14 +308,29 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 static int open_output(struct gpumon_context *context, struct settings *settings,
 		       struct gpumon_error *err)
 {
-	settings->out = settings->program ? context->err : context->out;
-	if (!settings->output)
+	FILE *standard = settings->program && !settings->output ? context->err : context->out;
+
+	/* Is looked at while it grows: it has its name from the beginning. */
+	if (gpumon_output_file_open(&settings->file, settings->output, true, true, standard, err))
+		return -1;
+	settings->out = settings->file.stream;
+	if (!gpumon_output_file_show(&settings->file, err))
 		return 0;
-	settings->out = fopen(settings->output, "we");
-	if (settings->out)
-		return 0;
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "%s: %s", settings->output,
-				strerror(errno));
+	(void)gpumon_output_file_close(&settings->file, false, err);
+	return -1;
+}
+
+/* Before anything is opened: all of it is looked up with the rights of who runs the program. */
+static int give_up_privileges(const struct settings *settings, struct gpumon_error *err)
+{
+	unsigned int needs = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF;
+
+	if (settings->choice == GPUMON_SOURCE_MODULE)
+		needs = GPUMON_PRIVILEGE_MODULE;
+	if (settings->program)
+		return gpumon_privileges_become(settings->run_as, needs, 0, err);
+	gpumon_privileges_keep(needs | GPUMON_PRIVILEGE_FILES);
+	return 0;
 }
 
 static int stat_run(struct gpumon_context *context, int argc, char **argv)
@@ -316,7 +346,9 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 	/* Without memory for it the containers are unknown, and the rest is shown. */
 	settings.containers = gpumon_containers_new(context->root);
 
-	ret = gpumon_source_open(&source, settings.choice, false, &err);
+	ret = give_up_privileges(&settings, &err);
+	if (!ret)
+		ret = gpumon_source_open(&source, settings.choice, false, &err);
 	if (!ret)
 		ret = open_output(context, &settings, &err);
 	if (!ret) {
@@ -324,9 +356,8 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 		ret = stat_source(context, &source, &settings, &window, &err);
 		gpumon_stat_window_end(&window);
 	}
-	if (settings.output && settings.out && fclose(settings.out) && !ret)
-		ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, -errno, "io", "%s: %s",
-				       settings.output, strerror(errno));
+	if (settings.out && gpumon_output_file_close(&settings.file, !ret, &err) && !ret)
+		ret = -1;
 	gpumon_source_close(&source);
 	gpumon_containers_free(settings.containers);
 	if (ret)
@@ -357,6 +388,9 @@ const struct gpumon_command gpumon_command_stat = {
 		"  -g, --group NAME       only this group\n"
 		"      --reset            begin a new period and show the one that ended, exactly\n"
 		"  -d, --duration TIME    what happens in that time from now on\n"
-		"  -o, --output FILE      write to FILE\n" GPUMON_SOURCE_HELP,
+		"  -o, --output FILE      write to FILE, a new one that takes the place of an old one\n"
+		"      --run-as USER      who runs the command; under sudo, if not said, who called it\n" GPUMON_SOURCE_HELP,
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_FILES |
+		      GPUMON_PRIVILEGE_PROGRAM,
 	.run = stat_run,
 };

@@ -12,6 +12,7 @@
 
 #include "command.h"
 #include "container.h"
+#include "privileges.h"
 #include "source.h"
 #include "top.h"
 
@@ -491,5 +492,6 @@ const struct gpumon_command gpumon_command_top = {
 		"  -P, --page NAME        begin with this page: rings, processes, or a group\n"
 		"  -b, --batch            pages one below the other, also where the output is no\n"
 		"                         terminal; the first comes after one interval\n" GPUMON_SOURCE_HELP,
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
 	.run = command_top,
 };

@@ -10,6 +10,7 @@
 #include "bpf_source/bpf_source.h"
 #include "command.h"
 #include "event_reader.h"
+#include "privileges.h"
 #include "source.h"
 #include "trace.h"
 
@@ -571,5 +572,6 @@ const struct gpumon_command gpumon_command_trace = {
 		"  -r, --ring NAME        only this ring, NAME or DEVICE/NAME, or what has this label\n"
 		"  -p, --pid PID          only what this process submitted or did\n"
 		"      --no-enable        do not switch the ring on, print what is in it\n" GPUMON_SOURCE_HELP,
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
 	.run = command_trace,
 };

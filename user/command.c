@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "json_model.h"
+#include "privileges.h"
 #include "version.h"
 
 static const struct gpumon_command *const commands[] = {
@@ -177,6 +178,7 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 	if (!context->command)
 		return gpumon_usage(context, "unknown command \"%s\"", argv[1]);
 
+	gpumon_privileges_keep(context->command->privileges);
 	/* glibc starts afresh, also its hidden state, when optind is 0: tests run many commands. */
 	optind = 0;
 	return context->command->run(context, argc - 1, argv + 1);

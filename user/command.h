@@ -51,6 +51,7 @@ struct gpumon_context {
  * @summary: one line for the list in --help
  * @usage: arguments as in a man page, without program and command name, "[--json] [GROUP]…"
  * @help: options, one a line, then examples; ends with a newline
+ * @privileges: the most that it needs, of enum gpumon_privilege; all else is given up before @run
  * @run: argv[0] is the command's name; returns the exit status, having reported failures with
  *       gpumon_report()
  */
@@ -59,6 +60,7 @@ struct gpumon_command {
 	const char *summary;
 	const char *usage;
 	const char *help;
+	unsigned int privileges;
 	int (*run)(struct gpumon_context *context, int argc, char **argv);
 };
 

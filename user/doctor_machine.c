@@ -20,20 +20,6 @@
 #define SIGN_ADVICE \
 	"dkms signs the module, enrol its key once: mokutil --import /var/lib/dkms/mok.pub, then reboot"
 
-/* 1, 0, or -1 if no configuration of this kernel is to be found. */
-static int config_has(struct gpumon_doctor *doctor, const char *option)
-{
-	char release[128], path[256], line[128];
-
-	if (gpumon_doctor_read(doctor, "/proc/sys/kernel/osrelease", release, sizeof(release)))
-		return -1;
-	snprintf(line, sizeof(line), "%s=y", option);
-	snprintf(path, sizeof(path), "/boot/config-%s", release);
-	if (!gpumon_doctor_exists(doctor, path))
-		snprintf(path, sizeof(path), "/lib/modules/%s/config", release);
-	return gpumon_doctor_contains(doctor, path, line);
-}
-
 static void check_kernel(struct gpumon_doctor *doctor)
 {
 	char release[128];
@@ -146,7 +132,7 @@ static void check_kprobes(struct gpumon_doctor *doctor)
 					  "switched off");
 		return;
 	}
-	built_in = config_has(doctor, "CONFIG_KPROBES");
+	built_in = gpumon_doctor_option(doctor, "KPROBES");
 	if (built_in > 0 || gpumon_doctor_exists(doctor, "/proc/sys/debug/kprobes-optimization"))
 		gpumon_doctor_add(doctor, OK, "kprobes", NULL, "built in");
 	else if (!built_in)
@@ -159,7 +145,7 @@ static void check_kprobes(struct gpumon_doctor *doctor)
 
 static void check_tracepoints(struct gpumon_doctor *doctor)
 {
-	int built_in = config_has(doctor, "CONFIG_TRACEPOINTS");
+	int built_in = gpumon_doctor_option(doctor, "TRACEPOINTS");
 
 	if (built_in > 0 || gpumon_doctor_exists(doctor, "/sys/kernel/tracing/events") ||
 	    gpumon_doctor_exists(doctor, "/sys/kernel/debug/tracing/events"))
@@ -223,16 +209,18 @@ static void check_gpu_sched(struct gpumon_doctor *doctor)
 	int in_dep, builtin;
 
 	gpumon_doctor_read(doctor, "/proc/sys/kernel/osrelease", release, sizeof(release));
-	if (gpumon_doctor_exists(doctor, "/sys/module/gpu_sched")) {
-		gpumon_doctor_add(doctor, OK, "gpu_sched", NULL, "loaded");
-		return;
-	}
 	snprintf(path, sizeof(path), "/lib/modules/%s/modules.builtin", release);
 	builtin = gpumon_doctor_contains(doctor, path, "/gpu-sched.ko");
 	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", release);
 	in_dep = gpumon_doctor_contains(doctor, path, "/gpu-sched.ko");
+	/* First: one that is built in has its folder in /sys/module, too. */
 	if (builtin > 0)
-		gpumon_doctor_add(doctor, OK, "gpu_sched", NULL, "built in");
+		gpumon_doctor_add(
+			doctor, WARN, "gpu_sched",
+			"use a kernel with CONFIG_DRM_SCHED=m, or gpumon-user stat --source=bpf",
+			"built into the kernel (CONFIG_DRM_SCHED=y): the probes wait for a module that never comes");
+	else if (gpumon_doctor_exists(doctor, "/sys/module/gpu_sched"))
+		gpumon_doctor_add(doctor, OK, "gpu_sched", NULL, "loaded");
 	else if (in_dep > 0)
 		gpumon_doctor_add(
 			doctor, WARN, "gpu_sched",
@@ -279,6 +267,7 @@ static void check_coverage(struct gpumon_doctor *doctor)
 void gpumon_doctor_machine(struct gpumon_doctor *doctor)
 {
 	check_kernel(doctor);
+	gpumon_doctor_config(doctor);
 	check_btf(doctor);
 	check_debugfs(doctor);
 	check_lockdown(doctor);

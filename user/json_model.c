@@ -4,6 +4,7 @@
 
 #include "json_model.h"
 #include "process_count.h"
+#include "utf8.h"
 
 int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
 {
@@ -44,59 +45,20 @@ int gpumon_json_add_bool(struct json_object *object, const char *key, bool value
 	return gpumon_json_add(object, key, json_object_new_boolean(value));
 }
 
-/* Bytes of the well-formed UTF-8 character at @text, 0 if it is none. */
-static size_t utf8(const unsigned char *text)
+struct json_object *gpumon_json_string(const char *value)
 {
-	size_t bytes = text[0] < 0x80		? 1 :
-		       (text[0] & 0xe0) == 0xc0 ? 2 :
-		       (text[0] & 0xf0) == 0xe0 ? 3 :
-		       (text[0] & 0xf8) == 0xf0 ? 4 :
-						  0;
+	/* A process may call itself anything, and a comm is cut at 15 bytes amid a character. */
+	char *text = gpumon_utf8_copy(value);
+	struct json_object *object = text ? json_object_new_string(text) : NULL;
 
-	for (size_t i = 1; i < bytes; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	/* Overlong forms, surrogates, beyond U+10FFFF. */
-	if ((bytes == 2 && text[0] < 0xc2) || (bytes == 3 && text[0] == 0xe0 && text[1] < 0xa0) ||
-	    (bytes == 3 && text[0] == 0xed && text[1] > 0x9f) ||
-	    (bytes == 4 && text[0] == 0xf0 && text[1] < 0x90) ||
-	    (bytes == 4 && (text[0] > 0xf4 || (text[0] == 0xf4 && text[1] > 0x8f))))
-		return 0;
-	return bytes;
+	free(text);
+	return object;
 }
 
 int gpumon_json_add_string(struct json_object *object, const char *key, const char *value)
 {
-	static const char replacement[] = "\xef\xbf\xbd";
-	const size_t replacement_len = sizeof(replacement) - 1;
-	size_t at = 0;
-	char *text;
-	int ret;
-
-	if (!value)
-		return add_null(object, key);
-
-	/* A process may call itself anything, and a comm is cut at 15 bytes amid a character. */
-	text = malloc(strlen(value) * replacement_len + 1);
-	if (!text)
-		return -1;
-	while (*value) {
-		size_t bytes = utf8((const unsigned char *)value);
-
-		if (bytes) {
-			memcpy(text + at, value, bytes);
-			at += bytes;
-			value += bytes;
-		} else {
-			memcpy(text + at, replacement, replacement_len);
-			at += replacement_len;
-			value++;
-		}
-	}
-	ret = gpumon_json_add(object, key, json_object_new_string_len(text, (int)at));
-	free(text);
-	return ret;
+	return value ? gpumon_json_add(object, key, gpumon_json_string(value)) :
+		       add_null(object, key);
 }
 
 int gpumon_json_append(struct json_object *array, struct json_object *value)

@@ -23,7 +23,9 @@ int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t va
 int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value);
 int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value);
 int gpumon_json_add_bool(struct json_object *object, const char *key, bool value);
-/* Bytes that are not UTF-8 become U+FFFD, NULL becomes null. */
+/* Bytes that are not UTF-8 become U+FFFD; NULL without memory. */
+struct json_object *gpumon_json_string(const char *value);
+/* The same, NULL becomes null. */
 int gpumon_json_add_string(struct json_object *object, const char *key, const char *value);
 
 /* Append to an array; 0, or -1 without memory. Releases @value on failure. */

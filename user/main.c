@@ -2,6 +2,7 @@
 #include <locale.h>
 
 #include "command.h"
+#include "privileges.h"
 
 int main(int argc, char **argv)
 {
@@ -15,6 +16,7 @@ int main(int argc, char **argv)
 	/* For the widths of characters in tables; numbers stay as in C, they are read by programs. */
 	setlocale(LC_CTYPE, "");
 
+	gpumon_privileges_start();
 	status = gpumon_run(&context, argc, argv);
 
 	/* A full disk or a closed pipe is only seen here; an answer that did not arrive is a failure. */

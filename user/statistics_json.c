@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json_model.h"
+#include "utf8.h"
 
 static struct json_object *finish(struct json_object *object, bool failed)
 {
@@ -13,6 +14,28 @@ static struct json_object *finish(struct json_object *object, bool failed)
 		return object;
 	json_object_put(object);
 	return NULL;
+}
+
+/* As gpumon_json_add(), by a name that came in a message. */
+static int add_named(struct json_object *object, const char *name, struct json_object *value)
+{
+	char *key = gpumon_utf8_copy(name ? name : "-");
+	int ret = key ? gpumon_json_add(object, key, value) : -1;
+
+	if (!key)
+		json_object_put(value);
+	free(key);
+	return ret;
+}
+
+/* Unknown is null, and no failure. */
+static int add_named_value(struct json_object *object, const char *name, struct gpumon_value value)
+{
+	char *key = gpumon_utf8_copy(name ? name : "-");
+	int ret = key ? gpumon_json_add_value(object, key, value) : -1;
+
+	free(key);
+	return ret;
 }
 
 static bool same(const char *a, const char *b)
@@ -23,7 +46,6 @@ static bool same(const char *a, const char *b)
 /* A number where the label is one, else the text. */
 static int add_label(struct json_object *object, const struct gpumon_label *label)
 {
-	const char *key = label->name ? label->name : "-";
 	unsigned long long number;
 	char *end;
 
@@ -31,9 +53,10 @@ static int add_label(struct json_object *object, const struct gpumon_label *labe
 		errno = 0;
 		number = strtoull(label->value, &end, 10);
 		if (!*end && !errno)
-			return gpumon_json_add_u64(object, key, number);
+			return add_named_value(object, label->name, gpumon_value_of(number));
 	}
-	return gpumon_json_add_string(object, key, label->value);
+	return label->value ? add_named(object, label->name, gpumon_json_string(label->value)) :
+			      add_named_value(object, label->name, (struct gpumon_value){ 0 });
 }
 
 static struct json_object *json_gauge(const struct gpumon_column *column)
@@ -50,15 +73,13 @@ static struct json_object *json_gauge(const struct gpumon_column *column)
 
 static int add_column(struct json_object *object, const struct gpumon_column *column)
 {
-	const char *key = column->name ? column->name : "-";
-
 	switch (column->kind.v) {
 	case GPUMON_COLUMN_KIND_GAUGE:
-		return gpumon_json_add(object, key, json_gauge(column));
+		return add_named(object, column->name, json_gauge(column));
 	case GPUMON_COLUMN_KIND_HISTOGRAM:
-		return gpumon_json_add(object, key, gpumon_json_histogram(&column->histogram));
+		return add_named(object, column->name, gpumon_json_histogram(&column->histogram));
 	default:
-		return gpumon_json_add_value(object, key, column->value);
+		return add_named_value(object, column->name, column->value);
 	}
 }
 
@@ -77,13 +98,17 @@ static struct json_object *json_row(const struct gpumon_row *row)
 /* The object of a group, made where there is none yet. */
 static struct json_object *group_object(struct json_object *document, const char *group)
 {
-	struct json_object *object;
+	struct json_object *object = NULL;
+	char *key = gpumon_utf8_copy(group);
 
-	if (json_object_object_get_ex(document, group, &object) &&
-	    json_object_is_type(object, json_type_object))
-		return object;
-	object = json_object_new_object();
-	return gpumon_json_add(document, group, object) ? NULL : object;
+	if (key && (!json_object_object_get_ex(document, key, &object) ||
+		    !json_object_is_type(object, json_type_object))) {
+		object = json_object_new_object();
+		if (gpumon_json_add(document, key, object))
+			object = NULL;
+	}
+	free(key);
+	return object;
 }
 
 static int add_tables(struct json_object *document, const struct gpumon_model *model,
@@ -107,8 +132,8 @@ static int add_tables(struct json_object *document, const struct gpumon_model *m
 		rows = json_object_new_array();
 		for (size_t k = 0; k < statistics->n_rows && !failed; k++)
 			failed = gpumon_json_append(rows, json_row(&statistics->rows[k])) != 0;
-		failed |= gpumon_json_add(group_object(document, statistics->group),
-					  statistics->table, rows) != 0;
+		failed |= add_named(group_object(document, statistics->group), statistics->table,
+				    rows) != 0;
 		if (failed)
 			return -1;
 	}

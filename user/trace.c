@@ -113,7 +113,7 @@ static bool row_matches(const char *row, const char *wanted)
 		return false;
 	if (!strcmp(row, wanted))
 		return true;
-	while ((at = strstr(at, wanted))) {
+	while (length && (at = strstr(at, wanted))) {
 		if ((at == row || at[-1] == '/') && (!at[length] || at[length] == '/'))
 			return true;
 		at++;

@@ -126,6 +126,9 @@ void gpumon_capture_on_trouble(struct gpumon_capture_writer *writer,
 			       void (*tell)(void *data, const struct gpumon_error *err),
 			       void *data);
 
+/* Its directory, whatever becomes of its name: a descriptor, the writer's as long as it is open. */
+int gpumon_capture_directory(const struct gpumon_capture_writer *writer);
+
 /* Records that could not be written, of all files until now. */
 uint64_t gpumon_capture_lost(const struct gpumon_capture_writer *writer);
 

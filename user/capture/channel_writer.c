@@ -2,8 +2,10 @@
 /* The target's half of the channel. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "channel_writer.h"
@@ -69,13 +71,16 @@ int gpumon_channel_map(struct gpumon_channel_map *map, int fd)
 	off_t end = lseek(fd, 0, SEEK_END);
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct gpumon_channel *channel;
+	struct statfs system;
 	uint32_t blocks;
 	int ret;
 
 	memset(map, 0, sizeof(*map));
 	if (end < 0)
 		return -errno;
-	if (seals < 0 || !(seals & F_SEAL_SHRINK))
+	/* Huge pages can run out when they are touched, which would be the program's end. */
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(fd, &system) ||
+	    system.f_type != TMPFS_MAGIC)
 		return -EPERM;
 	if (end < 2 * (off_t)GPUMON_BLOCK_SIZE)
 		return -EPROTO;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "../utf8.h"
 #include "internal.h"
 
 #define INFO_FORMAT "gpumon-capture"
@@ -67,6 +68,16 @@ static int write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
+/* Words of a command line can be any bytes, JSON has none that are no UTF-8. */
+static struct json_object *text_json(const char *from)
+{
+	char *text = gpumon_utf8_copy(from);
+	struct json_object *object = json_object_new_string(text ? text : "");
+
+	free(text);
+	return object;
+}
+
 static struct json_object *files_json(const struct gpumon_capture_contents *contents)
 {
 	struct json_object *files = json_object_new_array();
@@ -98,9 +109,8 @@ int gpumon_capture_info_write(int directory, const struct gpumon_capture_content
 	json_object_object_add(root, "gpumon_version",
 			       json_object_new_string(info->gpumon_version));
 	json_object_object_add(root, "boot_id", json_object_new_string(info->boot_id));
-	json_object_object_add(root, "host", json_object_new_string(info->host));
-	json_object_object_add(root, "command",
-			       json_object_new_string(info->command ? info->command : ""));
+	json_object_object_add(root, "host", text_json(info->host));
+	json_object_object_add(root, "command", text_json(info->command ? info->command : ""));
 	json_object_object_add(root, "clock", json_object_new_string("CLOCK_MONOTONIC"));
 	json_object_object_add(root, "created_realtime_ns",
 			       json_object_new_uint64(info->created_ns));

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../version.h"
+#include "folder.h"
 #include "internal.h"
 
 /*
@@ -88,44 +89,69 @@ static int directory_occupied(int directory)
 	return occupied;
 }
 
-static int open_directory(const char *path)
+static int cannot_make(const char *path, int error)
 {
-	bool made = mkdir(path, 0700) == 0;
-	int error = errno;
-	int directory;
+	return gpumon_capture_fail(-error, "io", "cannot make %s: %s%s", path, strerror(error),
+				   error == ENOENT ? "; make the directory above it first" : "");
+}
+
+/* One that was there: nobody else may write into it, nor have anything in it. */
+static int take_over(int directory, const char *path)
+{
+	struct stat status;
 	int occupied;
 
-	if (!made && error != EEXIST) {
-		gpumon_capture_fail(-error, "io", "cannot make %s: %s%s", path, strerror(error),
-				    error == ENOENT ? "; make the directory above it first" : "");
+	if (fstat(directory, &status) || status.st_uid != geteuid())
+		return gpumon_capture_fail(-EPERM, "io",
+					   "%s belongs to another user; choose another name", path);
+	/* Before it is looked at; also where a umask took more away than others' rights. */
+	if ((status.st_mode & 07777) != 0700 && fchmod(directory, 0700))
+		return gpumon_capture_fail(-errno, "io", "cannot make %s private: %s", path,
+					   strerror(errno));
+	occupied = directory_occupied(directory);
+	if (occupied < 0)
+		return gpumon_capture_fail(-errno, "io", "cannot read %s: %s", path,
+					   strerror(errno));
+	if (occupied)
+		return gpumon_capture_fail(-ENOTEMPTY, "io",
+					   "%s is not empty; choose another name, or remove it",
+					   path);
+	return 0;
+}
+
+static int open_directory(const char *path)
+{
+	const char *name, *problem;
+	int parent = gpumon_folder_of(path, &name), directory, error;
+
+	if (parent < 0) {
+		cannot_make(path, -parent);
 		return -1;
+	}
+	problem = gpumon_folder_problem(parent);
+	if (problem) {
+		close(parent);
+		return gpumon_capture_fail(-EPERM, "io", "cannot make %s: %s", path, problem);
+	}
+	if (mkdirat(parent, name, 0700) && errno != EEXIST) {
+		error = errno;
+		close(parent);
+		return cannot_make(path, error);
 	}
 	/* With a slash at its end, O_NOFOLLOW would follow a link all the same. */
-	directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (directory < 0) {
-		error = errno;
-		if (error == ELOOP || error == ENOTDIR)
-			gpumon_capture_fail(-error, "io",
-					    "%s is a link or a file; choose another name", path);
-		else
-			gpumon_capture_fail(-error, "io", "cannot open %s: %s", path,
-					    strerror(error));
-		return -1;
-	}
-	occupied = directory_occupied(directory);
-	if (occupied) {
-		error = occupied < 0 ? errno : ENOTEMPTY;
-		if (occupied < 0)
-			gpumon_capture_fail(-error, "io", "cannot read %s: %s", path,
-					    strerror(error));
-		else
-			gpumon_capture_fail(-error, "io",
-					    "%s is not empty; choose another name, or remove it",
-					    path);
-		close(directory);
-		return -1;
-	}
-	return directory;
+	directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	error = errno;
+	close(parent);
+	if (directory < 0 && (error == ELOOP || error == ENOTDIR))
+		return gpumon_capture_fail(-error, "io",
+					   "%s is a link or a file; choose another name", path);
+	if (directory < 0)
+		return gpumon_capture_fail(-error, "io", "cannot open %s: %s", path,
+					   strerror(error));
+	if (!take_over(directory, path))
+		return directory;
+	close(directory);
+	return -1;
 }
 
 static void make_reserve(int directory)
@@ -218,6 +244,11 @@ void gpumon_capture_on_trouble(struct gpumon_capture_writer *writer,
 {
 	writer->tell = tell;
 	writer->tell_data = data;
+}
+
+int gpumon_capture_directory(const struct gpumon_capture_writer *writer)
+{
+	return writer->directory;
 }
 
 uint64_t gpumon_capture_lost(const struct gpumon_capture_writer *writer)

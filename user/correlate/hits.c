@@ -183,7 +183,8 @@ static void decide_interval(struct gpumon_correlate *correlate, struct process *
 			    struct hit_thread *thread, const struct gpumon_record_hit *hit,
 			    const struct gpumon_record_hit *next, bool proven)
 {
-	const struct call *calls = thread->calls.at + thread->calls.first;
+	const struct call *calls = thread->calls.used ? thread->calls.at + thread->calls.first :
+							NULL;
 	bool matched = within(hit, thread->call_start, thread->call_end);
 	bool gap = next ? next->number != hit->number + 1 : !proven;
 	uint32_t count = 0;

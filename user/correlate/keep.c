@@ -72,13 +72,6 @@ static int find_root(struct gpumon_tables_process *process)
 	return process->root ? 0 : -1;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Addresses of code on all stacks, as they are looked for; NULL without memory. */
 static uint64_t *find_addresses(const struct gpumon_tables_process *process, size_t *count)
 {
@@ -98,7 +91,7 @@ static uint64_t *find_addresses(const struct gpumon_tables_process *process, siz
 		}
 	}
 	if (used)
-		qsort(addresses, used, sizeof(*addresses), by_value);
+		qsort(addresses, used, sizeof(*addresses), gpumon_by_value);
 	for (size_t i = 0; i < used; i++) {
 		if (!distinct || addresses[distinct - 1] != addresses[i])
 			addresses[distinct++] = addresses[i];
@@ -174,11 +167,16 @@ static int keep_process(const struct names *names, const struct gpumon_tables_pr
 		path, strerror(error));
 }
 
-int gpumon_keep_names(const char *directory, struct gpumon_error *err)
+int gpumon_keep_names(int directory, const char *path, struct gpumon_error *err)
 {
-	struct names names = { .directory = -1 };
-	const char *const paths[] = { directory };
-	int ret = read_capture(&names, directory, err);
+	struct names names = { .directory = directory };
+	char self[64];
+	const char *const paths[] = { self };
+	int ret;
+
+	/* What has the capture's name by now may be another one. */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", directory);
+	ret = read_capture(&names, self, err);
 
 	for (uint32_t i = 0; !ret && i < names.tables.used; i++) {
 		if (find_root(&names.tables.processes[i]))
@@ -186,16 +184,8 @@ int gpumon_keep_names(const char *directory, struct gpumon_error *err)
 	}
 	if (!ret && gpumon_tables_end(&names.tables, paths))
 		ret = no_memory(err);
-	if (!ret) {
-		names.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (names.directory < 0)
-			ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "%s: %s",
-					       directory, strerror(errno));
-	}
 	for (uint32_t i = 0; !ret && i < names.tables.used; i++)
-		ret = keep_process(&names, &names.tables.processes[i], directory, err);
-	if (names.directory >= 0)
-		close(names.directory);
+		ret = keep_process(&names, &names.tables.processes[i], path, err);
 	gpumon_tables_clear(&names.tables);
 	gpumon_pool_clear(&names.pool);
 	gpumon_capture_free(names.capture);

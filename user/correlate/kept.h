@@ -59,7 +59,8 @@ void gpumon_kept_write(FILE *out, uint64_t address, uint32_t epoch,
 
 /**
  * gpumon_keep_names - find the names of all functions on the stacks of a capture, and keep them
- * @directory: capture, which nobody writes any more
+ * @directory: descriptor of the capture, which nobody writes any more
+ * @path: its name, for messages
  * @err: why not
  *
  * Files of a process that is still there are looked for as it sees them, in its container.
@@ -68,6 +69,6 @@ void gpumon_kept_write(FILE *out, uint64_t address, uint32_t epoch,
  *
  * Return: 0, or -1 with @err: the capture is as it was.
  */
-int gpumon_keep_names(const char *directory, struct gpumon_error *err);
+int gpumon_keep_names(int directory, const char *path, struct gpumon_error *err);
 
 #endif /* GPUMON_CORRELATE_KEPT_H */

@@ -74,3 +74,10 @@ uint64_t gpumon_hash_bytes(const void *data, size_t size)
 	memcpy(&word, p, size);
 	return gpumon_hash(hash ^ word);
 }
+
+int gpumon_by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}

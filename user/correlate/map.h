@@ -41,6 +41,9 @@ static inline uint64_t gpumon_hash(uint64_t key)
 	return key ^ (key >> 29);
 }
 
+/* For qsort() of 64-bit numbers. */
+int gpumon_by_value(const void *a, const void *b);
+
 uint64_t gpumon_hash_bytes(const void *data, size_t size);
 
 #endif /* GPUMON_CORRELATE_MAP_H */

@@ -175,13 +175,6 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* As the recorder names it, by the file of the process; or by its pid, as somebody put it there. */
 static void find_perf_map(const struct gpumon_tables_process *process, const char *path, char *map,
 			  size_t room)
@@ -231,7 +224,7 @@ static int end_process(struct gpumon_tables_process *process, const char *symbol
 		gpumon_symbols_unmap(process->symbols, &process->unmapping[i]);
 	}
 	if (process->unmapped_used)
-		qsort(process->unmapped, process->unmapped_used, sizeof(uint64_t), by_value);
+		qsort(process->unmapped, process->unmapped_used, sizeof(uint64_t), gpumon_by_value);
 	free(process->mapping);
 	process->mapping = NULL;
 	process->mapping_used = process->mapping_room = 0;

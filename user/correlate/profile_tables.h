@@ -12,6 +12,7 @@
 /**
  * struct gpumon_tables_process - a process's definitions
  * @capture: number of the capture that it is in
+ * @name: of its file there, without suffix
  * @known: it has records
  * @record: as it tells of itself, @has_record
  * @strings: id to text

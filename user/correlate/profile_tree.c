@@ -180,16 +180,18 @@ static unsigned int find_symbols(const struct gpumon_tree *tree,
 				 const struct gpumon_tables_process *process, uint64_t address,
 				 uint32_t epoch, uint64_t time_ns, struct gpumon_symbol *found)
 {
-	unsigned int count = 0;
+	bool files_first = tree->tables->symbol_root;
+	unsigned int count = 0, kept;
 
-	if (tree->tables->symbol_root) {
-		count = gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
-		if (gpumon_symbol_is_name(&found[0]))
-			return count;
-	}
-	count = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
-	return count ? count :
-		       gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+	if (!files_first)
+		count = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
+	if (count)
+		return count;
+	count = gpumon_symbols_find(process->symbols, address, time_ns, found, INLINED_MAX);
+	if (!files_first || gpumon_symbol_is_name(&found[0]))
+		return count;
+	kept = gpumon_kept_find(process->kept, address, epoch, found, INLINED_MAX);
+	return kept ? kept : count;
 }
 
 static int add_native(struct gpumon_tree *tree, const struct gpumon_tables_process *process,
@@ -271,12 +273,10 @@ static bool is_interpreter(const char *module)
 /*
  * A stack's frames, found.
  * @at: of each one, innermost first
- * @first: the innermost one that is shown: those before are the API call, which is a level itself
  * @python: it has functions of Python
  */
 struct found_stack {
 	uint32_t at[GPUMON_STACK_DEPTH_MAX];
-	uint32_t first;
 	bool python;
 };
 

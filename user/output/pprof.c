@@ -31,6 +31,8 @@ struct writer {
 	FILE *out;
 	const struct gpumon_view *view;
 	struct gpumon_protobuf message;
+	struct gpumon_intern kernels; /* names of the view's, in the order of their rows */
+	const char **mangled;	      /* of these */
 	struct gpumon_intern strings;
 	struct gpumon_intern mappings;
 	struct gpumon_intern functions;
@@ -144,16 +146,33 @@ static unsigned long split_line(const char *text, char *file, size_t len)
  */
 static const char *system_name(const struct writer *writer, const struct gpumon_node *node)
 {
+	uint32_t number = node->kind == GPUMON_NODE_KERNEL ?
+				  gpumon_intern_find(&writer->kernels, node->name) :
+				  0;
+
+	return number ? writer->mangled[number - 1] : "";
+}
+
+/* Of several rows of one name the first one that has another mangled name. */
+static int index_kernels(struct writer *writer)
+{
 	const struct gpumon_view *view = writer->view;
 
-	for (unsigned int i = 0; node->kind == GPUMON_NODE_KERNEL && i < view->kernel_count; i++) {
+	writer->mangled = calloc(view->kernel_count + 1, sizeof(*writer->mangled));
+	for (unsigned int i = 0; writer->mangled && i < view->kernel_count; i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
+		bool added;
+		uint32_t number;
 
-		if (row->mangled && !strcmp(row->name, node->name) &&
-		    strcmp(row->name, row->mangled) != 0)
-			return row->mangled;
+		if (!row->mangled || !strcmp(row->name, row->mangled))
+			continue;
+		number = gpumon_intern(&writer->kernels, row->name, &added);
+		if (!number)
+			return -1;
+		if (added)
+			writer->mangled[number - 1] = row->mangled;
 	}
-	return "";
+	return writer->mangled ? 0 : -1;
 }
 
 static uint64_t function(struct writer *writer, const struct gpumon_node *node, const char *name,
@@ -262,6 +281,8 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 		return -1;
 	}
 	gpumon_view_totals(view, &totals);
+	if (index_kernels(&writer))
+		writer.failed = true;
 	value_type(&writer, "gpu_nanoseconds", "nanoseconds");
 	value_type(&writer, "count", "count");
 	value_type(&writer, "cpu_nanoseconds", "nanoseconds");
@@ -289,6 +310,8 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	compress_piece(&writer, true);
 	deflateEnd(&writer.stream);
 	gpumon_protobuf_free(message);
+	gpumon_intern_clear(&writer.kernels);
+	free(writer.mangled);
 	gpumon_intern_clear(&writer.strings);
 	gpumon_intern_clear(&writer.mappings);
 	gpumon_intern_clear(&writer.functions);

@@ -95,7 +95,7 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	for (unsigned int i = 0; scan && i < scan->process_count; i++)
 		bad |= gpumon_json_append(processes, process(&scan->processes[i]));
 	for (unsigned int i = 0; scan && i < scan->note_count; i++)
-		bad |= gpumon_json_append(notes, json_object_new_string(scan->notes[i]));
+		bad |= gpumon_json_append(notes, gpumon_json_string(scan->notes[i]));
 	bad |= gpumon_json_add(object, "processes", processes);
 	bad |= gpumon_json_add(object, "notes", notes);
 	return whole(object, bad);

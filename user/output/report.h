@@ -8,6 +8,8 @@
 /* A section with an id to link to, and its title; ended by gpumon_report_end(). */
 void gpumon_report_section(FILE *out, const char *id, const char *title, const char *what);
 void gpumon_report_end(FILE *out);
+/* "12.3%"; "<0.01%" as HTML has it. */
+void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole);
 
 /* What each GPU and stream did when; with the longest times of idling marked. */
 void gpumon_report_timeline(FILE *out, const struct gpumon_view *view);

@@ -24,6 +24,13 @@ void gpumon_report_end(FILE *out)
 	fputs("</section>\n", out);
 }
 
+void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole)
+{
+	char text[GPUMON_TEXT_NUMBER];
+
+	gpumon_text_xml(out, gpumon_text_percent(text, sizeof(text), part, whole));
+}
+
 static void put_head(FILE *out, const struct gpumon_view *view)
 {
 	const char *command = gpumon_view_command(view);
@@ -74,11 +81,12 @@ static void put_card(FILE *out, const char *value, const char *what)
 
 static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t wall_ns)
 {
-	char busy[GPUMON_TEXT_NUMBER], percent[GPUMON_TEXT_NUMBER];
+	char busy[GPUMON_TEXT_NUMBER];
 	double part = wall_ns ? 100.0 * (double)row->busy_ns / (double)wall_ns : 0;
 
-	fprintf(out, "<div class=\"card wide\"><b>%s</b><span>GPU%u ",
-		gpumon_text_percent(percent, sizeof(percent), row->busy_ns, wall_ns), row->device);
+	fputs("<div class=\"card wide\"><b>", out);
+	gpumon_report_percent(out, row->busy_ns, wall_ns);
+	fprintf(out, "</b><span>GPU%u ", row->device);
 	gpumon_text_xml(out, row->name ? row->name : "");
 	fprintf(out,
 		" busy, %s</span><div class=\"meter\"><i style=\"width:%.2f%%\"></i></div></div>\n",
@@ -198,7 +206,7 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 		gpumon_text_xml(out, scan->notes[i]);
 		fputs("</p>\n", out);
 	}
-	fprintf(out, "<details%s><summary>By cause</summary><table>\n", bad ? " open" : "");
+	fprintf(out, "<details%s><summary>By cause</summary><table>\n", bad ? " open=\"\"" : "");
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
 		put_cause(out, view->losses[i], true, gpumon_loss_text(i), gpumon_loss_advice(i));
 	if (view->counts)

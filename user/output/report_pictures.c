@@ -110,7 +110,7 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 	const struct gpumon_scan *scan = view->scan;
 	bool device = row->stream == ~0u;
 	uint64_t busy = 0;
-	char percent[GPUMON_TEXT_NUMBER], name[160];
+	char name[160];
 
 	for (unsigned int i = 0; i < scan->bins; i++)
 		busy += row->busy_ns[i];
@@ -126,8 +126,9 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 	}
 	if (scan->process_count > 1)
 		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
-	fprintf(out, "</b><em>%s</em></span><div class=\"area\" data-busy=\"",
-		gpumon_text_percent(percent, sizeof(percent), busy, scan->bin_ns * scan->bins));
+	fputs("</b><em>", out);
+	gpumon_report_percent(out, busy, scan->bin_ns * scan->bins);
+	fputs("</em></span><div class=\"area\" data-busy=\"", out);
 	for (unsigned int i = 0; i < scan->bins; i++)
 		fprintf(out, "%s%.0f", i ? " " : "",
 			ceil(100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns));
@@ -206,6 +207,12 @@ static void put_mark(FILE *out, const struct scale *scale, uint64_t value, const
 		gpumon_text_ns(text, sizeof(text), value));
 }
 
+/* A little beyond the largest number there is room, but no number. */
+static uint64_t to_ns(double value)
+{
+	return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
+}
+
 void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 {
 	uint64_t min = gpumon_distribution_min(of), max = gpumon_distribution_max(of);
@@ -242,8 +249,8 @@ void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 		fprintf(out,
 			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s to %s: %s</title></rect>\n",
 			LEFT + i * width + 0.5, HEIGHT - BOTTOM - height, width - 1, height,
-			gpumon_text_ns(from, sizeof(from), (uint64_t)exp(scale.low + step * i)),
-			gpumon_text_ns(to, sizeof(to), (uint64_t)exp(scale.low + step * (i + 1))),
+			gpumon_text_ns(from, sizeof(from), to_ns(exp(scale.low + step * i))),
+			gpumon_text_ns(to, sizeof(to), to_ns(exp(scale.low + step * (i + 1)))),
 			gpumon_text_count(number, sizeof(number),
 					  (uint64_t)(parts[i] * (double)count + 0.5)));
 	}
@@ -257,7 +264,7 @@ void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 				continue;
 			fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
 				x_of(&scale, value), HEIGHT - 6,
-				gpumon_text_ns(from, sizeof(from), (uint64_t)value));
+				gpumon_text_ns(from, sizeof(from), to_ns(value)));
 		}
 	}
 	p50 = gpumon_distribution_quantile(of, 0.5);

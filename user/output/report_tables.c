@@ -54,14 +54,13 @@ static void put_quantile(FILE *out, const struct gpumon_distribution *of, double
 /* With a bar behind the number. */
 static void put_share(FILE *out, uint64_t part, uint64_t whole)
 {
-	char text[GPUMON_TEXT_NUMBER];
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
 
 	fprintf(out,
-		"<td class=\"n share\" data-v=\"%" PRIu64
-		"\"><i style=\"width:%.1f%%\"></i><span>%s</span></td>",
-		part, percent > 100 ? 100 : percent,
-		gpumon_text_percent(text, sizeof(text), part, whole));
+		"<td class=\"n share\" data-v=\"%" PRIu64 "\"><i style=\"width:%.1f%%\"></i><span>",
+		part, percent > 100 ? 100 : percent);
+	gpumon_report_percent(out, part, whole);
+	fputs("</span></td>", out);
 }
 
 static void put_name(FILE *out, const char *name)

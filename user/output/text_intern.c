@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text_intern.h"
 
-#define ROOM_MIN 256
+#define ROOM_MIN      256
+#define LENGTH_DIGITS 22 /* of a size, and the colon */
 
 static uint64_t hash_of(const char *text)
 {
@@ -81,6 +83,11 @@ uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *add
 	return intern->n;
 }
 
+uint32_t gpumon_intern_find(const struct gpumon_intern *intern, const char *text)
+{
+	return intern->room ? intern->slots[slot_of(intern, text, hash_of(text))] : 0;
+}
+
 uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *parts,
 			     unsigned int count, bool *added)
 {
@@ -89,19 +96,19 @@ uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *pa
 	uint32_t number;
 
 	for (unsigned int i = 0; i < count; i++)
-		size += strlen(parts[i]) + 1;
+		size += strlen(parts[i]) + LENGTH_DIGITS;
 	if (size > sizeof(room)) {
 		key = malloc(size);
 		if (!key)
 			return 0;
 	}
 	at = key;
-	for (unsigned int i = 0; i < count; i++) {
-		at = stpcpy(at, parts[i]);
-		/* In no name. */
-		*at++ = '\1';
-	}
+	/* With their lengths, so that no character that is in one can move the border between two. */
 	*at = '\0';
+	for (unsigned int i = 0; i < count; i++) {
+		at += sprintf(at, "%zu:", strlen(parts[i]));
+		at = stpcpy(at, parts[i]);
+	}
 	number = gpumon_intern(intern, key, added);
 	if (key != room)
 		free(key);

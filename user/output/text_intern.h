@@ -24,6 +24,9 @@ struct gpumon_intern {
  */
 uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *added);
 
+/* The number of a text that is there, 0 of one that is not. */
+uint32_t gpumon_intern_find(const struct gpumon_intern *intern, const char *text);
+
 /* A second table's key: several texts as one. */
 uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *parts,
 			     unsigned int count, bool *added);

@@ -8,6 +8,7 @@
 #include "../client.h"
 #include "../command.h"
 #include "../event_reader.h"
+#include "../privileges.h"
 #include "driver.h"
 #include "driver_record.h"
 
@@ -148,7 +149,9 @@ static int open_module(struct gpumon_driver *driver, const char *root, struct gp
 	    gpumon_client_event_ring_get(driver->client, &ring, err))
 		return -1;
 	snprintf(path, sizeof(path), "%s/sys/kernel/debug/gpumon/events", root);
+	gpumon_privileges_raise(GPUMON_PRIVILEGE_DEBUGFS);
 	ret = gpumon_event_reader_open(&driver->reader, path);
+	gpumon_privileges_lower(GPUMON_PRIVILEGE_DEBUGFS);
 	if (ret)
 		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, ret, "unsupported", "%s: %s",
 					path, strerror(-ret));

@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "../privileges.h"
 #include "launch.h"
 
 #define LIBRARY "libgpumon-inject.so"
@@ -146,6 +147,7 @@ static void run(const struct gpumon_launch *launch, char *const *argv,
 		(void)setrlimit(RLIMIT_NOFILE, &launch->files);
 	restore_actions(launch);
 	sigprocmask(SIG_SETMASK, &launch->original, NULL);
+	gpumon_privileges_give_back();
 	execvp(argv[0], argv);
 fail:
 	error = errno;

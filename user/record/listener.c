@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../capture/folder.h"
 #include "listener.h"
 
 #define TEMPLATE    "/gpumon-XXXXXX"
@@ -73,14 +74,26 @@ static void sweep(const char *parent)
 
 static int make_folder(struct gpumon_listener *listener, struct gpumon_error *err)
 {
-	const char *parent = getenv("TMPDIR");
+	const char *parent = getenv("TMPDIR"), *name, *problem;
+	int folder;
 
 	/* Names of sockets are short, and who starts elsewhere needs the whole path. */
 	if (!parent || parent[0] != '/' ||
 	    strlen(parent) + strlen(TEMPLATE SOCKET_NAME) >= sizeof(listener->path))
 		parent = "/tmp";
-	sweep(parent);
 	snprintf(listener->folder, sizeof(listener->folder), "%s%s", parent, TEMPLATE);
+	folder = gpumon_folder_of(listener->folder, &name);
+	problem = folder < 0 ? NULL : gpumon_folder_problem(folder);
+	if (folder >= 0)
+		close(folder);
+	if (problem) {
+		listener->folder[0] = '\0';
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EPERM, "io",
+			"no folder for the recorder's socket below %s: %s (TMPDIR says where)",
+			parent, problem);
+	}
+	sweep(parent);
 	/* Mode 0700, and never something that was there already. */
 	if (!mkdtemp(listener->folder)) {
 		listener->folder[0] = '\0';

@@ -79,7 +79,7 @@ static void start_reader(struct gpumon_live *live, uint64_t now)
 	live->reader = fork();
 	if (!live->reader) {
 		sigset_t none;
-		int null = open("/dev/null", O_RDWR);
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 		/* What it does is nobody's business but ours, and ends with us. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

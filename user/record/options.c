@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../privileges.h"
 #include "options.h"
 #include "process_info.h"
 
@@ -218,6 +219,9 @@ int gpumon_record_option(struct gpumon_context *context, struct gpumon_session_o
 	case GPUMON_RECORD_OPTION_NO_DRIVER:
 		options->recorder.driver = false;
 		return 0;
+	case GPUMON_RECORD_OPTION_RUN_AS:
+		options->run_as = optarg;
+		return 0;
 	case GPUMON_RECORD_OPTION_WINDOW:
 		return set_window(context, settings);
 	case GPUMON_RECORD_OPTION_BUFFER:
@@ -241,6 +245,28 @@ int gpumon_record_option(struct gpumon_context *context, struct gpumon_session_o
 	default:
 		return -1;
 	}
+}
+
+int gpumon_record_privileges(struct gpumon_context *context,
+			     const struct gpumon_session_options *options)
+{
+	struct gpumon_error err;
+
+	if (!options->argv) {
+		if (options->run_as)
+			return gpumon_usage(context, "--run-as goes with a program");
+		gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS |
+				       GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_FILES |
+				       GPUMON_PRIVILEGE_PROCESSES);
+		return 0;
+	}
+	gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS |
+			       GPUMON_PRIVILEGE_FILES | GPUMON_PRIVILEGE_PROCESSES |
+			       GPUMON_PRIVILEGE_PROGRAM);
+	if (gpumon_privileges_become(options->run_as, GPUMON_PRIVILEGE_MODULE,
+				     GPUMON_PRIVILEGE_DEBUGFS, &err))
+		return gpumon_report(context, &err);
+	return 0;
 }
 
 static bool letter_has_argument(const struct option *options, int letter)

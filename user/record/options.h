@@ -24,6 +24,7 @@ enum gpumon_record_option {
 	GPUMON_RECORD_OPTION_CUPTI_BUFFER,
 	GPUMON_RECORD_OPTION_MAX_SIZE,
 	GPUMON_RECORD_OPTION_STACK_DEPTH,
+	GPUMON_RECORD_OPTION_RUN_AS,
 	GPUMON_RECORD_OPTION_NEXT, /* first value of a command's own */
 };
 
@@ -45,6 +46,7 @@ enum gpumon_record_option {
 		{ "buffer", required_argument, NULL, GPUMON_RECORD_OPTION_BUFFER },             \
 		{ "cupti-buffer", required_argument, NULL, GPUMON_RECORD_OPTION_CUPTI_BUFFER }, \
 		{ "max-size", required_argument, NULL, GPUMON_RECORD_OPTION_MAX_SIZE },         \
+		{ "run-as", required_argument, NULL, GPUMON_RECORD_OPTION_RUN_AS },             \
 	{                                                                                       \
 		"stack-depth", required_argument, NULL, GPUMON_RECORD_OPTION_STACK_DEPTH        \
 	}
@@ -55,6 +57,8 @@ enum gpumon_record_option {
 	"                         %h the host, %p the pid\n"                                       \
 	"  -p, --pid PID          a live process whose library sleeps; more than once\n"           \
 	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"      \
+	"      --run-as USER      who runs the program and has the capture; under sudo, if not\n"  \
+	"                         said, the one who called it\n"                                   \
 	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n" \
 	"                         while an NVTX range is open (range:NAME)\n"                      \
 	"      --sync             also waits for the GPU\n"                                        \
@@ -85,6 +89,18 @@ void gpumon_record_options_default(struct gpumon_session_options *options);
  */
 int gpumon_record_option(struct gpumon_context *context, struct gpumon_session_options *options,
 			 int option);
+
+/**
+ * gpumon_record_privileges - go on with what this recording needs, as who runs the program
+ * @context: context
+ * @options: all of them are known
+ *
+ * To be called before anything is opened or made.
+ *
+ * Return: 0, or an exit status, having reported why.
+ */
+int gpumon_record_privileges(struct gpumon_context *context,
+			     const struct gpumon_session_options *options);
 
 /**
  * gpumon_record_split - where the program's own words begin

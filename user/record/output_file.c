@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../capture/folder.h"
 #include "../command.h"
 #include "output_file.h"
 
+/* Names that are tried. */
+#define NAMES_MAX 100
+
 /* Is there something that we may not replace? */
-static int look(const char *path, bool force, struct gpumon_error *err)
+static int look(const struct gpumon_output_file *file, struct gpumon_error *err)
 {
+	const char *path = file->path, *problem = gpumon_folder_problem(file->parent);
 	struct stat status;
 
-	if (lstat(path, &status))
+	if (problem)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPERM, "io", "%s: %s", path,
+					problem);
+	if (fstatat(file->parent, file->name, &status, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 :
 					 gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io",
 							  "%s: %s", path, strerror(errno));
@@ -27,11 +34,25 @@ static int look(const char *path, bool force, struct gpumon_error *err)
 	if (!S_ISREG(status.st_mode))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EEXIST, "io",
 					"%s is no file: name one, or - for standard output", path);
-	if (!force)
+	if (!file->force)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EEXIST, "io",
 					"%s exists: name another file, or --force to replace it",
 					path);
+	if (status.st_uid != geteuid())
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EPERM, "io",
+			"%s is another user's, which is not replaced: name another file", path);
 	return 0;
+}
+
+/* A name beside the file's that nobody else can have in mind. */
+static void next_name(struct gpumon_output_file *file)
+{
+	static unsigned int names;
+
+	snprintf(file->temporary, sizeof(file->temporary), "%.*s.%06x",
+		 (int)(sizeof(file->temporary) - 8), file->name,
+		 (unsigned int)(gpumon_monotonic_ns() + names++) & 0xffffff);
 }
 
 /*
@@ -40,20 +61,24 @@ static int look(const char *path, bool force, struct gpumon_error *err)
  */
 static int make_file(struct gpumon_output_file *file)
 {
-	char parent[PATH_MAX];
 	int fd = -1;
 
-	snprintf(parent, sizeof(parent), "%s", file->path);
 	/* Its name comes by way of there. */
 	if (!access("/proc/self/fd", X_OK)) {
-		fd = open(dirname(parent), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+		fd = openat(file->parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 		if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
 			return fd;
 	}
-	snprintf(file->temporary, sizeof(file->temporary), "%s.XXXXXX", file->path);
-	fd = mkostemp(file->temporary, O_CLOEXEC);
-	if (fd < 0)
-		file->temporary[0] = '\0';
+	for (int i = 0; i < NAMES_MAX; i++) {
+		next_name(file);
+		fd = openat(file->parent, file->temporary,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			return fd;
+		if (errno != EEXIST)
+			break;
+	}
+	file->temporary[0] = '\0';
 	return fd;
 }
 
@@ -64,6 +89,7 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 
 	memset(file, 0, sizeof(*file));
 	file->force = force;
+	file->parent = -1;
 	/* A file that may not grow is told as any other that cannot be written. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (!path || !strcmp(path, "-")) {
@@ -80,37 +106,42 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 	if (strlen(path) + sizeof(".XXXXXX") > sizeof(file->temporary))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENAMETOOLONG, "io",
 					"%.100s...: the name is too long", path);
-	if (look(path, force, err))
+	file->parent = gpumon_folder_of(path, &file->name);
+	if (file->parent < 0)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, file->parent, "io", "%s: %s", path,
+					strerror(-file->parent));
+	if (look(file, err)) {
+		close(file->parent);
 		return -1;
+	}
 	fd = make_file(file);
 	file->stream = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!file->stream) {
-		int saved = errno;
-
-		if (fd >= 0) {
-			close(fd);
-			if (file->temporary[0])
-				unlink(file->temporary);
-		}
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -saved, "io", "%s: %s", path,
-					strerror(saved));
-	}
-	return 0;
+	if (file->stream)
+		return 0;
+	gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	if (file->temporary[0])
+		unlinkat(file->parent, file->temporary, 0);
+	close(file->parent);
+	return -1;
 }
 
-/* A name for what has none: @path itself, or one beside it that is renamed then. */
+/* A name for what has none: the file's own, or one beside it that is renamed then. */
 static int give_name(struct gpumon_output_file *file)
 {
 	char self[64];
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(file->stream));
 	if (!file->force)
-		return linkat(AT_FDCWD, self, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW) ? errno : 0;
-	for (unsigned int i = 0; i < 100; i++) {
-		snprintf(file->temporary, sizeof(file->temporary), "%s.%06x", file->path,
-			 (unsigned int)(gpumon_monotonic_ns() + i) & 0xffffff);
-		if (!linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW))
-			return rename(file->temporary, file->path) ? errno : 0;
+		return linkat(AT_FDCWD, self, file->parent, file->name, AT_SYMLINK_FOLLOW) ? errno :
+											     0;
+	for (int i = 0; i < NAMES_MAX; i++) {
+		next_name(file);
+		if (!linkat(AT_FDCWD, self, file->parent, file->temporary, AT_SYMLINK_FOLLOW))
+			return renameat(file->parent, file->temporary, file->parent, file->name) ?
+				       errno :
+				       0;
 		if (errno != EEXIST)
 			break;
 	}
@@ -121,16 +152,33 @@ static int give_name(struct gpumon_output_file *file)
 /* Give it its name; without --force only where nothing came in between. */
 static int put(const struct gpumon_output_file *file)
 {
+	int folder = file->parent;
+
 	if (file->force)
-		return rename(file->temporary, file->path) ? errno : 0;
-	if (!renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, RENAME_NOREPLACE))
+		return renameat(folder, file->temporary, folder, file->name) ? errno : 0;
+	if (!renameat2(folder, file->temporary, folder, file->name, RENAME_NOREPLACE))
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
 	/* File systems that do not know that know links, or neither. */
-	if (link(file->temporary, file->path))
+	if (linkat(folder, file->temporary, folder, file->name, 0))
 		return errno;
-	unlink(file->temporary);
+	unlinkat(folder, file->temporary, 0);
+	return 0;
+}
+
+int gpumon_output_file_show(struct gpumon_output_file *file, struct gpumon_error *err)
+{
+	int error;
+
+	if (!strcmp(file->path, "-"))
+		return 0;
+	error = file->temporary[0] ? put(file) : give_name(file);
+	if (error)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", file->path,
+					strerror(error));
+	file->temporary[0] = '\0';
+	file->shown = true;
 	return 0;
 }
 
@@ -150,7 +198,7 @@ int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct 
 						"standard output: %s", strerror(error));
 		return 0;
 	}
-	if (!named && good && !error)
+	if (!named && !file->shown && good && !error)
 		error = give_name(file);
 	/* Some file systems tell only here that there was no room; these know no nameless files. */
 	if (fclose(file->stream) && !error)
@@ -159,7 +207,9 @@ int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct 
 	if (named && good && !error)
 		error = put(file);
 	if ((!good || error) && file->temporary[0])
-		unlink(file->temporary);
+		unlinkat(file->parent, file->temporary, 0);
+	close(file->parent);
+	file->parent = -1;
 	if (good && error)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", file->path,
 					strerror(error));

@@ -13,14 +13,20 @@
  * struct gpumon_output_file - where a command's result goes
  * @stream: to write to
  * @path: what it will be called, "-" for standard output
- * @temporary: what it is called until it is whole, "" where it has no name until then
+ * @parent: the folder that it is in, -1 for none
+ * @name: its name in there
+ * @temporary: what it is called there until it is whole, "" where it has no name until then
  * @force: it may replace a file
+ * @shown: it has its name already
  */
 struct gpumon_output_file {
 	FILE *stream;
 	const char *path;
+	int parent;
+	const char *name;
 	char temporary[PATH_MAX];
 	bool force;
+	bool shown;
 };
 
 /**
@@ -32,12 +38,22 @@ struct gpumon_output_file {
  * @standard: standard output
  * @err: why not
  *
- * Mode 0600. A link is not followed.
+ * Mode 0600. A link is not followed, another user's file not replaced, and nothing is made in a
+ * folder where everybody could put something else in its place.
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, bool force,
 			    bool text, FILE *standard, struct gpumon_error *err);
+
+/**
+ * gpumon_output_file_show - give it its name now, for what people look at while it grows
+ * @file: opened, nothing is in it yet
+ * @err: why not
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_output_file_show(struct gpumon_output_file *file, struct gpumon_error *err);
 
 /**
  * gpumon_output_file_close - end it

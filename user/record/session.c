@@ -14,6 +14,7 @@
 
 #include "../correlate/kept.h"
 #include "../format.h"
+#include "../privileges.h"
 #include "dormant.h"
 #include "launch.h"
 #include "losses.h"
@@ -341,6 +342,10 @@ static void tell(const struct session *session)
 
 	if (session->trouble.code)
 		fprintf(err, "gpumon-user: %s\n", session->trouble.message);
+	if (gpumon_privileges_user() && !session->options->quiet)
+		fprintf(err,
+			"gpumon-user: the program ran as %s, and what was made is that user's (--run-as root: as root)\n",
+			gpumon_privileges_user());
 	/* A failure is told in any case. */
 	if (session->options->quiet &&
 	    (session->options->argv || session->result->exit_status == GPUMON_EXIT_OK))
@@ -379,19 +384,16 @@ static int exit_status(const struct session *session)
 }
 
 /* While the files are still those that were mapped. */
-static void keep_names(const struct session *session)
+static void keep_names(const struct session *session, int directory)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	char *kept = urls ? strdup(urls) : NULL;
 	struct gpumon_error err;
 
 	/* Nobody waits for a server when a program has ended: who reads the capture may ask it. */
-	(void)unsetenv("DEBUGINFOD_URLS");
-	if (gpumon_keep_names(session->result->directory, &err) && !session->trouble.code)
+	gpumon_symbols_use_debuginfod(false);
+	if (gpumon_keep_names(directory, session->result->directory, &err) &&
+	    !session->trouble.code)
 		fprintf(session->context->err, "gpumon-user: %s\n", err.message);
-	if (kept)
-		(void)setenv("DEBUGINFOD_URLS", kept, 1);
-	free(kept);
+	gpumon_symbols_use_debuginfod(true);
 }
 
 static int begin(struct session *session, struct gpumon_error *err)
@@ -402,6 +404,7 @@ static int begin(struct session *session, struct gpumon_error *err)
 	if (gpumon_recorder_new(&session->options->recorder, session->writer, &session->recorder,
 				err))
 		return -1;
+	gpumon_privileges_forget(GPUMON_PRIVILEGE_DEBUGFS);
 	if (session->options->argv)
 		return start_program(session, err);
 	return attach_processes(session, err);
@@ -412,7 +415,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 {
 	struct session session = { .context = context, .options = options, .result = result };
 	const struct gpumon_session_live *live = &options->live;
-	int ret;
+	int ret, directory = -1;
 
 	memset(result, 0, sizeof(*result));
 	if (gpumon_launch_prepare(&session.launch, err)) {
@@ -435,12 +438,17 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		session.notes = *gpumon_recorder_notes(session.recorder);
 	}
 	gpumon_recorder_free(session.recorder);
-	if (!ret)
+	if (!ret) {
 		tell(&session);
+		/* It outlives its writer. */
+		directory = fcntl(gpumon_capture_directory(session.writer), F_DUPFD_CLOEXEC, 3);
+	}
 	if (gpumon_capture_close(session.writer) && !ret && !session.trouble.code)
 		fprintf(context->err, "gpumon-user: %s\n", gpumon_capture_error()->message);
 	else if (!ret && !options->no_names)
-		keep_names(&session);
+		keep_names(&session, directory);
+	if (directory >= 0)
+		close(directory);
 	if (ret && result->directory[0]) {
 		remove_files(result->directory);
 		if (session.made)

@@ -37,6 +37,7 @@ struct gpumon_session_live {
  * struct gpumon_session_options - what to record, and where to
  * @directory: of the capture; "": gpumon-YYYYMMDD-HHMMSS here
  * @argv: program and arguments, NULL where processes are recorded
+ * @run_as: user as whom it runs, NULL: under sudo the one who called it
  * @pids: processes that live
  * @pid_count: how many
  * @recorder: what is recorded of each
@@ -49,6 +50,7 @@ struct gpumon_session_live {
 struct gpumon_session_options {
 	char directory[PATH_MAX];
 	char *const *argv;
+	const char *run_as;
 	pid_t pids[GPUMON_SESSION_PIDS_MAX];
 	unsigned int pid_count;
 	struct gpumon_recorder_options recorder;

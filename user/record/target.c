@@ -160,7 +160,11 @@ static void describe(struct gpumon_target *target, struct gpumon_record_process 
 {
 	const struct gpumon_process_info *info = &target->info;
 
-	if (!process->host_pid)
+	/*
+	 * By the socket, where it is known: who reads the capture looks for files as this process
+	 * sees them, and a process is not to say that it is another one.
+	 */
+	if (info->pid)
 		process->host_pid = (uint32_t)info->pid;
 	if (!process->start_ns)
 		process->start_ns = info->start_ns;

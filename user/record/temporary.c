@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../capture/folder.h"
 #include "session.h"
 #include "temporary.h"
 
@@ -18,7 +19,7 @@
 static _Noreturn void keep(const char *path, int end)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
-	int null = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	char byte;
 
 	setsid();
@@ -60,10 +61,25 @@ int gpumon_temporary_make(struct gpumon_temporary *temporary, struct gpumon_erro
 {
 	const char *parent = getenv("TMPDIR");
 
+	const char *name, *problem;
+	int folder;
+
 	memset(temporary, 0, sizeof(*temporary));
 	temporary->pipe = -1;
 	snprintf(temporary->path, sizeof(temporary->path), "%s/gpumon-XXXXXX",
 		 parent && *parent ? parent : "/tmp");
+	folder = gpumon_folder_of(temporary->path, &name);
+	problem = folder < 0 ? NULL : gpumon_folder_problem(folder);
+	if (folder >= 0)
+		close(folder);
+	if (problem) {
+		gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EPERM, "io",
+			"no directory for the capture (%s): %s, say where with -o DIR, or by TMPDIR",
+			temporary->path, problem);
+		temporary->path[0] = '\0';
+		return -1;
+	}
 	if (!mkdtemp(temporary->path)) {
 		gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, -errno, "io",

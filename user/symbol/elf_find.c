@@ -14,8 +14,10 @@
 
 #include "elf_find.h"
 
-#define SYMBOLS_MAX (64u << 20)
-#define LOADS_MAX   256
+#define SYMBOLS_MAX   (64u << 20)
+#define LOADS_MAX     256
+#define NAME_SEARCHED 65536 /* for a version behind it */
+#define COMPARED      1024 /* bytes of two names of one place: of a broken file they can be endless */
 
 /* The file itself, not what is in it: nothing is woken, no pipe is waited for. */
 static int open_path(const char *root, const char *path, int flags)
@@ -232,7 +234,7 @@ static int compare_seen(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return strncmp(x->name, y->name, COMPARED);
 }
 
 static bool was_seen(const struct lister *lister, uint64_t address, const char *name)
@@ -246,7 +248,7 @@ static bool was_seen(const struct lister *lister, uint64_t address, const char *
 /* In .symtab a versioned symbol can be called "name@@version"; @room keeps its name. */
 static void split_version(struct gpumon_elf_function *function, char **room)
 {
-	const char *at = strchr(function->name, '@');
+	const char *at = memchr(function->name, '@', strnlen(function->name, NAME_SEARCHED));
 	char *name = at ? strndup(function->name, (size_t)(at - function->name)) : NULL;
 
 	if (!name || !*name) {

@@ -13,7 +13,8 @@
 #include "perf_map.h"
 
 #define FILE_MAX     ((size_t)256 << 20)
-#define NAME_MAX_LEN 4096 /* of a piece; what is longer is cut off */
+#define NAME_MAX_LEN 4096	       /* of a piece; what is longer is cut off */
+#define PIECES_MAX   ((size_t)4 << 20) /* of lines; they take some 20 times their room in the file */
 #define REREAD_NS    1000000000u
 
 /* A line. */
@@ -57,6 +58,11 @@ struct gpumon_perf_map *gpumon_perf_map_new(const char *path)
 		return NULL;
 	}
 	return map;
+}
+
+static void problem(struct gpumon_perf_map *map, const char *what)
+{
+	snprintf(map->problem, sizeof(map->problem), "%s", what);
 }
 
 static uint64_t now_ns(void)
@@ -123,10 +129,14 @@ static int read_lines(struct gpumon_perf_map *map, size_t size)
 
 	for (const char *p = text; (p = memchr(p, '\n', (size_t)(end - p))); p++)
 		lines++;
+	if (lines > PIECES_MAX) {
+		lines = PIECES_MAX;
+		problem(map, "it has more than 4194304 lines: what is behind these has no names");
+	}
 	map->pieces = calloc(lines, sizeof(*map->pieces));
 	if (!map->pieces)
 		return -1;
-	for (const char *line = text; line < end;) {
+	for (const char *line = text; line < end && map->n_pieces < lines;) {
 		const char *stop = memchr(line, '\n', (size_t)(end - line));
 
 		/* The last one is being written: it is read when it has its end. */
@@ -254,11 +264,6 @@ static size_t read_all(int fd, char *text, size_t room)
 		size += (size_t)n;
 	}
 	return size;
-}
-
-static void problem(struct gpumon_perf_map *map, const char *what)
-{
-	snprintf(map->problem, sizeof(map->problem), "%s", what);
 }
 
 /*
@@ -423,7 +428,7 @@ int gpumon_perf_map_write(int from, int (*make)(void *data), void *data)
 
 static int make_path(void *path)
 {
-	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
 int gpumon_perf_map_copy(const char *root, unsigned int pid, const char *to)

@@ -53,6 +53,9 @@ struct gpumon_symbols;
  */
 struct gpumon_symbols *gpumon_symbols_new(const char *root, const char *perf_map);
 
+/* May servers of DEBUGINFOD_URLS be asked from now on? At first they may. */
+void gpumon_symbols_use_debuginfod(bool use);
+
 /*
  * A file is mapped from a time on, see struct gpumon_record_mapping. In any order of time,
  * again and again. @path may end with " (deleted)". -1 without memory.

@@ -27,6 +27,7 @@ struct range {
 };
 
 struct ranges {
+	size_t looked; /* at, whether they were added or not */
 	struct range *items;
 	size_t count;
 	size_t room;
@@ -115,8 +116,10 @@ static int add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t of, uint32
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		if (ranges->count >= RANGES_MAX)
+		/* Those that are empty cost time, too, and each DIE can have the same long list. */
+		if (ranges->count >= RANGES_MAX || ranges->looked >= RANGES_MAX)
 			return 0;
+		ranges->looked++;
 		if (add_range(ranges, low, high, of, depth))
 			return -1;
 	}
@@ -307,10 +310,15 @@ static int enter(struct unit *unit, struct level *level, int depth, uint32_t *pa
 	}
 }
 
-/* Whatever a broken file says, each DIE is seen once: they lie one behind the other. */
+/*
+ * They lie one behind the other, and are read so. A broken file can say that the next one beside a
+ * DIE is the first one below it: what is there would be read twice for each such level, and more
+ * than once for each name that is looked for by its place. What leads back is the end.
+ */
 static int read_tree(struct unit *unit)
 {
 	struct level levels[DEPTH_MAX];
+	const void *last = NULL;
 	int depth = 0;
 
 	if (dwarf_child(&unit->tree, &levels[0].die))
@@ -319,8 +327,12 @@ static int read_tree(struct unit *unit)
 	levels[0].holder = 0;
 	while (depth >= 0) {
 		uint32_t parent = levels[depth].parent, holder = levels[depth].holder;
-		int below = enter(unit, &levels[depth], depth, &parent, &holder);
+		int below;
 
+		if ((uintptr_t)levels[depth].die.addr <= (uintptr_t)last)
+			return 0;
+		last = levels[depth].die.addr;
+		below = enter(unit, &levels[depth], depth, &parent, &holder);
 		if (below < 0)
 			return -1;
 		if (below && depth + 1 < DEPTH_MAX &&
@@ -395,7 +407,7 @@ static const char *whole_name(struct gpumon_symbol_strings *strings, const struc
 	const char *parts[HOLDERS_MAX];
 	uint32_t holder = 0;
 	Dwarf_Die origin = *die;
-	size_t count = 0, used = 0;
+	size_t count = 0, used = 0, length;
 	char text[NAME_BYTES];
 
 	/* A call of a function, a body of a declaration: up to where it is in something. */
@@ -423,10 +435,11 @@ static const char *whole_name(struct gpumon_symbol_strings *strings, const struc
 
 		used += n > 0 ? (size_t)n : 0;
 	}
-	if (used >= sizeof(text) || used + strlen(name) >= sizeof(text))
+	length = strnlen(name, sizeof(text));
+	if (used >= sizeof(text) || used + length >= sizeof(text))
 		return name;
-	memcpy(text + used, name, strlen(name));
-	return gpumon_symbol_strings_add(strings, text, used + strlen(name));
+	memcpy(text + used, name, length);
+	return gpumon_symbol_strings_add(strings, text, used + length);
 }
 
 static void name_scope(struct gpumon_symbol_strings *strings, const struct unit *unit,

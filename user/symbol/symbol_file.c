@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "elf_find.h"
+#include "symbol.h"
 #include "symbol_file.h"
 
 #define VDSO	    "[vdso]"
@@ -49,6 +50,12 @@ static bool has_build_id(int fd, const uint8_t *build_id, size_t size)
 
 /* A server let us wait in vain: it is not asked again, for no file. */
 static atomic_bool debuginfod_silent;
+static atomic_bool debuginfod_unwanted;
+
+void gpumon_symbols_use_debuginfod(bool use)
+{
+	debuginfod_unwanted = !use;
+}
 
 /*
  * A server that does not answer costs a minute and a half for each library by
@@ -58,7 +65,7 @@ static bool may_ask_debuginfod(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
-	return urls && *urls && !debuginfod_silent;
+	return urls && *urls && !debuginfod_silent && !debuginfod_unwanted;
 }
 
 static int64_t now_ns(void)

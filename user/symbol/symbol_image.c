@@ -300,7 +300,9 @@ static bool to_address(const struct gpumon_symbol_image *image, uint64_t offset,
 
 static const char *keep(struct gpumon_symbol_strings *strings, const char *text)
 {
-	const char *kept = text ? gpumon_symbol_strings_add(strings, text, strlen(text)) : NULL;
+	const char *kept = text ? gpumon_symbol_strings_add(strings, text,
+							    strnlen(text, GPUMON_SYMBOL_NAME_MAX)) :
+				  NULL;
 
 	return kept ? kept : "";
 }

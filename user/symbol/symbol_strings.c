@@ -142,7 +142,7 @@ const char *gpumon_symbol_strings_add(struct gpumon_symbol_strings *strings, con
 
 const char *gpumon_symbol_strings_demangled(struct gpumon_symbol_strings *strings, const char *name)
 {
-	struct slot *slot = find_slot(strings, name, strlen(name));
+	struct slot *slot = find_slot(strings, name, strnlen(name, GPUMON_SYMBOL_NAME_MAX));
 	const char *kept;
 	char *demangled;
 
@@ -150,6 +150,7 @@ const char *gpumon_symbol_strings_demangled(struct gpumon_symbol_strings *string
 		return NULL;
 	if (slot->demangled)
 		return slot->demangled;
+	name = slot->text;
 	demangled = gpumon_demangle(name);
 	if (!demangled)
 		return NULL;

@@ -5,6 +5,12 @@
 
 #include <stddef.h>
 
+/*
+ * The longest name that is kept; more of one is cut off. A broken file can have one text of
+ * hundreds of megabytes as the name of each of its functions.
+ */
+#define GPUMON_SYMBOL_NAME_MAX (64u << 10)
+
 struct gpumon_symbol_strings;
 
 struct gpumon_symbol_strings *gpumon_symbol_strings_new(void);

@@ -8,7 +8,8 @@
 #include "symbol_table.h"
 
 #define ENTRIES_MAX (64 << 20)
-#define NESTING_MAX 64 /* of functions within functions: more is nonsense */
+#define NESTING_MAX 64	/* of functions within functions: more is nonsense */
+#define COMPARED    256 /* bytes of two names of one place: of a broken file they can be endless */
 
 /* Ranks: what is said of a function's extent counts more than how visible it is. */
 #define RANK_NO_SIZE	(1u << 24)
@@ -92,7 +93,7 @@ static int compare(const void *a, const void *b)
 		return x->rank < y->rank ? -1 : 1;
 	if (x->end != y->end)
 		return x->end > y->end ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return strncmp(x->name, y->name, COMPARED);
 }
 
 /* One for each start; labels end where the next function begins. */

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "folder.h"
+
+int gpumon_folder_of(const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+	size_t length;
+	int fd;
+
+	*name = path;
+	if (slash) {
+		*name = slash[1] ? slash + 1 : ".";
+		length = slash == path ? 1 : (size_t)(slash - path);
+		if (length >= sizeof(folder))
+			return -ENAMETOOLONG;
+		memcpy(folder, path, length);
+		folder[length] = '\0';
+	}
+	fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+const char *gpumon_folder_problem(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status))
+		return strerror(errno);
+	/* With the sticky bit, as /tmp has it, names belong to who made them. */
+	if ((status.st_mode & 0002) && !(status.st_mode & S_ISVTX))
+		return "everybody can replace files in that folder, it has no sticky bit (chmod o-w, or +t)";
+	return NULL;
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "privileges.h"
+
+/* linux/capability.h of older systems has not all of them. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+#define BIT(capability) (1ULL << (capability))
+
+struct capabilities {
+	uint64_t effective;
+	uint64_t permitted;
+	uint64_t inheritable;
+};
+
+static struct {
+	bool started;
+	mode_t umask;
+	char *user;
+} self;
+
+static uint64_t capabilities_of(unsigned int needs)
+{
+	static const uint64_t of[] = {
+		BIT(CAP_NET_ADMIN),
+		BIT(CAP_DAC_READ_SEARCH),
+		BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN),
+		BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH),
+		BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_ADMIN),
+		/* Signals are passed on to it, whoever it became. */
+		BIT(CAP_KILL),
+	};
+	uint64_t set = 0;
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (needs & (1U << i))
+			set |= of[i];
+	return set;
+}
+
+static bool get(struct capabilities *set)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	set->effective = data[0].effective | (uint64_t)data[1].effective << 32;
+	set->permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
+	set->inheritable = data[0].inheritable | (uint64_t)data[1].inheritable << 32;
+	return true;
+}
+
+static bool put(const struct capabilities *set)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
+		{ .effective = (uint32_t)set->effective,
+		  .permitted = (uint32_t)set->permitted,
+		  .inheritable = (uint32_t)set->inheritable },
+		{ .effective = (uint32_t)(set->effective >> 32),
+		  .permitted = (uint32_t)(set->permitted >> 32),
+		  .inheritable = (uint32_t)(set->inheritable >> 32) },
+	};
+
+	return !syscall(SYS_capset, &header, data);
+}
+
+void gpumon_privileges_start(void)
+{
+	self.started = true;
+	self.umask = umask(077);
+}
+
+void gpumon_privileges_keep(unsigned int needs)
+{
+	uint64_t kept = capabilities_of(needs);
+	struct capabilities set;
+
+	if (!self.started || !get(&set))
+		return;
+	set.effective &= kept;
+	if (!(needs & GPUMON_PRIVILEGE_PROGRAM)) {
+		set.permitted &= kept;
+		set.inheritable = 0;
+		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	}
+	/* Giving up is always allowed. */
+	(void)put(&set);
+}
+
+void gpumon_privileges_raise(unsigned int needs)
+{
+	struct capabilities set;
+
+	if (!self.started || !get(&set))
+		return;
+	set.effective |= set.permitted & capabilities_of(needs);
+	(void)put(&set);
+}
+
+void gpumon_privileges_lower(unsigned int needs)
+{
+	struct capabilities set;
+
+	/* Only where it was raised: who was not made another user goes on with it. */
+	if (!self.user || !get(&set))
+		return;
+	set.effective &= ~capabilities_of(needs);
+	(void)put(&set);
+}
+
+void gpumon_privileges_forget(unsigned int needs)
+{
+	struct capabilities set;
+
+	if (!self.user || !get(&set))
+		return;
+	set.permitted &= ~capabilities_of(needs);
+	set.effective &= set.permitted;
+	(void)put(&set);
+}
+
+void gpumon_privileges_restore_umask(void)
+{
+	if (self.started)
+		(void)umask(self.umask);
+}
+
+void gpumon_privileges_give_back(void)
+{
+	struct capabilities set;
+
+	if (!self.started)
+		return;
+	gpumon_privileges_restore_umask();
+	/* Another user's program gets none of root's. */
+	if (!get(&set))
+		return;
+	set.effective = self.user ? 0 : set.permitted;
+	if (self.user)
+		set.permitted = 0;
+	(void)put(&set);
+}
+
+const char *gpumon_privileges_user(void)
+{
+	return self.user;
+}
+
+/* In a shell that sudo started, SUDO_UID is there too; who works in one wants to be root. */
+static bool parent_is_sudo(void)
+{
+	char path[64], name[32] = "";
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)getppid());
+	stream = fopen(path, "re");
+	if (!stream)
+		return false;
+	if (!fgets(name, sizeof(name), stream))
+		name[0] = '\0';
+	fclose(stream);
+	return !strcmp(name, "sudo\n");
+}
+
+static bool read_id(const char *name, unsigned int *id)
+{
+	const char *text = getenv(name);
+	unsigned long number;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (*end || errno || number >= UINT_MAX)
+		return false;
+	*id = (unsigned int)number;
+	return true;
+}
+
+/**
+ * struct user - who to become
+ * @entry: of the user, or NULL where there is none but for the numbers
+ * @name: of the user, or the number
+ */
+struct user {
+	uid_t uid;
+	gid_t gid;
+	const struct passwd *entry;
+	char name[64];
+};
+
+/* 1: there is somebody, 0: nobody, -1 with @err. */
+static int find(const char *name, struct user *user, struct gpumon_error *err)
+{
+	unsigned int uid, gid;
+
+	if (name) {
+		user->entry = getpwnam(name);
+		if (!user->entry)
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOENT, "usage",
+						"--run-as: there is no user \"%.32s\"", name);
+		if (user->entry->pw_uid == geteuid())
+			return 0;
+		if (geteuid())
+			return gpumon_error_set(
+				err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+				"--run-as: only root may run a program as another user");
+	} else {
+		if (geteuid() || !read_id("SUDO_UID", &uid) || !uid || !read_id("SUDO_GID", &gid) ||
+		    !parent_is_sudo())
+			return 0;
+		user->entry = getpwuid(uid);
+		user->uid = uid;
+		user->gid = gid;
+	}
+	if (user->entry) {
+		user->uid = user->entry->pw_uid;
+		user->gid = user->entry->pw_gid;
+		snprintf(user->name, sizeof(user->name), "%s", user->entry->pw_name);
+	} else {
+		snprintf(user->name, sizeof(user->name), "%u", user->uid);
+	}
+	return 1;
+}
+
+static bool change(const struct user *user)
+{
+	if (user->entry ? initgroups(user->entry->pw_name, user->gid) : setgroups(1, &user->gid))
+		return false;
+	return !setresgid(user->gid, user->gid, user->gid) && !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) &&
+	       !setresuid(user->uid, user->uid, user->uid) && !prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+}
+
+int gpumon_privileges_become(const char *name, unsigned int needs, unsigned int later,
+			     struct gpumon_error *err)
+{
+	struct user user = { 0 };
+	struct capabilities set;
+	int found;
+
+	if (!self.started)
+		return 0;
+	found = find(name, &user, err);
+	if (found <= 0)
+		return found;
+	self.user = strdup(user.name);
+	if (!self.user || !get(&set))
+		goto failed;
+	/* To be able to; what was given up for good is not in there. */
+	set.effective = set.permitted;
+	if (!put(&set) || !change(&user))
+		goto failed;
+	set.permitted &= capabilities_of(needs | later);
+	set.effective = set.permitted & capabilities_of(needs);
+	set.inheritable = 0;
+	if (!put(&set))
+		goto failed;
+	if (user.entry &&
+	    (setenv("HOME", user.entry->pw_dir, 1) || setenv("USER", user.entry->pw_name, 1) ||
+	     setenv("LOGNAME", user.entry->pw_name, 1)))
+		goto failed;
+	return 0;
+failed:
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "permission",
+				"cannot become user %s: %s (--run-as says who runs the program)",
+				user.name, strerror(errno));
+}
