@@ -75,16 +75,20 @@ static bool prepare(void)
 
 INJECT_EXPORT int InitializeInjection(void)
 {
-	const char *path = getenv("GPUMON_SOCKET");
 	struct gpumon_message_settings settings;
 	struct gpumon_channel_map map;
 	bool is_recorded = false;
 	static bool has_exit;
 	int pid = (int)getpid(), nobody = 0, socket = -1;
+	const char *path;
 
-	/* Of more rights than the one who set the environment has: that one decides nothing here. */
+	/*
+	 * Of more rights than the one who set the environment has: that one decides nothing here, and
+	 * nothing of it is even looked at.
+	 */
 	if (getauxval(AT_SECURE))
 		return 1;
+	path = getenv("GPUMON_SOCKET");
 	if (!atomic_compare_exchange_strong(&owner, &nobody, pid))
 		return 1;
 	if (!prepare())

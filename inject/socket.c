@@ -78,6 +78,16 @@ static bool make_address(const char *path, struct sockaddr_un *address, socklen_
 	return true;
 }
 
+/* Root, or who we are. Who that is, is as our own user namespace sees it. */
+static bool is_our_user(int fd)
+{
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t length = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
 int inject_socket_connect(const char *path, unsigned int wait_ms)
 {
 	uint64_t until = inject_now() + wait_ms * 1000000ull;
@@ -98,6 +108,11 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 			return -1;
 		}
 		nanosleep(&pause, NULL);
+	}
+	/* A name in a folder of everybody's may be anybody's by now. */
+	if (!is_our_user(fd)) {
+		close(fd);
+		return -1;
 	}
 	return fd;
 }
@@ -123,10 +138,12 @@ int inject_socket_listen(void)
 		return -1;
 	if (path[0] != '@')
 		unlink(path); /* of a process before with this number */
-	/* The file's mode is the socket's from the first moment on, but for the program's umask. */
+	/*
+	 * The file's mode is the socket's from the first moment on, less the program's umask. It is not
+	 * set by its name afterwards: in a folder of everybody's that could be another file by then.
+	 */
 	(void)fchmod(fd, 0600);
-	if (bind(fd, (struct sockaddr *)&address, length) ||
-	    (path[0] != '@' && chmod(path, 0600)) || listen(fd, 4)) {
+	if (bind(fd, (struct sockaddr *)&address, length) || listen(fd, 4)) {
 		close(fd);
 		return -1;
 	}
@@ -147,18 +164,12 @@ void inject_socket_unlisten(void)
 
 int inject_socket_accept(int listener)
 {
-	struct ucred peer = { .uid = (uid_t)-1 };
-	socklen_t length = sizeof(peer);
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0)
-		return -1;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ||
-	    (peer.uid != 0 && peer.uid != geteuid())) {
-		close(fd);
-		return -1;
-	}
-	return fd;
+	if (fd < 0 || is_our_user(fd))
+		return fd;
+	close(fd);
+	return -1;
 }
 
 void inject_socket_refuse(int socket, const char *why)
