@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "account.h"
+
 #define PLACE __attribute__((noinline, noclone))
 #define COUNT 1024u
 
@@ -104,14 +106,8 @@ static void *read_file(const char *path)
 
 static void write_account(void)
 {
-	const char *path = getenv("KNOWN_ACCOUNT");
-	char name[4096];
-	FILE *file;
+	FILE *file = open_account();
 
-	if (!path)
-		return;
-	snprintf(name, sizeof(name), "%s.%d", path, (int)getpid());
-	file = fopen(name, "w");
 	if (!file)
 		return;
 	fprintf(file,

@@ -23,6 +23,8 @@
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 
+#include "account.h"
+
 #define PLACE __attribute__((noinline, noclone))
 #define KINDS 16
 
@@ -286,15 +288,9 @@ static void run_graph(int count_)
 
 static void write_account(void)
 {
-	const char *path = getenv("KNOWN_ACCOUNT");
-	char name[4096];
-	FILE *file;
+	FILE *file = open_account();
 	int n = 0;
 
-	if (!path)
-		return;
-	snprintf(name, sizeof(name), "%s.%d", path, (int)getpid());
-	file = fopen(name, "w");
 	if (!file)
 		return;
 	fprintf(file,

@@ -21,6 +21,8 @@
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 
+#include "account.h"
+
 #define PLACE __attribute__((noinline, noclone))
 
 enum { WIDTH = 256, HEADS = 4, HEAD = WIDTH / HEADS, HIDDEN = 512, LAYERS = 4, WORDS = 512 };
@@ -359,15 +361,9 @@ static void next_token(model *m, unsigned int position)
 
 static void write_account(int tokens)
 {
-	const char *path = getenv("KNOWN_ACCOUNT");
-	char name[4096];
-	FILE *file;
+	FILE *file = open_account();
 	int n = 0;
 
-	if (!path)
-		return;
-	snprintf(name, sizeof(name), "%s.%d", path, (int)getpid());
-	file = fopen(name, "w");
 	if (!file)
 		return;
 	fprintf(file,

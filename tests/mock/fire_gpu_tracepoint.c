@@ -6,25 +6,18 @@
  * Nothing of the other modules is linked: they come and go while this one
  * stays, and most of their tracepoints are not exported.
  */
-#include <linux/cleanup.h>
-#include <linux/jump_label.h>
+#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
-#include <linux/preempt.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/srcu.h>
 #include <linux/string.h>
 
 #include "fire_compat.h"
 #include "fire_gpu.h"
+#include "fire_trace.h"
 
 #define FIRE_KERNEL "vmlinux"
-
-typedef void (*fire_probe_t)(void *data, unsigned long a, unsigned long b, unsigned long c,
-			     unsigned long d, unsigned long e, unsigned long f, unsigned long g,
-			     unsigned long h);
 
 struct fire_module {
 	struct list_head node;
@@ -171,6 +164,7 @@ out:
 	mutex_unlock(&fire_lock);
 	return ret;
 }
+EXPORT_SYMBOL_GPL(fire_tracepoint_get);
 
 /**
  * fire_tracepoint_put() - let the module of a tracepoint go
@@ -180,47 +174,7 @@ void fire_tracepoint_put(struct fire_target *target)
 {
 	module_put(target->owner);
 }
-
-/*
- * What static_call() does: the only probe is called directly, and where there
- * are several the tracepoint's own loop is. A function may be called with more
- * arguments than it takes, and small integers may come in a whole register, by
- * the calling conventions of the 64-bit architectures; not by a compiler that
- * checks types of indirect calls at run time.
- */
-static __nocfi __always_inline bool fire_call(struct tracepoint *tp, const unsigned long *a)
-{
-	struct tracepoint_func *funcs = rcu_dereference_raw(tp->funcs);
-	fire_probe_t probe;
-	void *data;
-
-	if (!funcs)
-		return false;
-	data = funcs->data;
-	probe = (fire_probe_t)(funcs[1].func ? tp->iterator : funcs[0].func);
-	probe(data, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
-	return true;
-}
-
-/* trace_X(): nothing at all unless it is switched on, then as tracepoint.h does. */
-static __nocfi __always_inline bool fire_trace(struct tracepoint *tp, const unsigned long *a)
-{
-	bool probed;
-
-	if (!static_key_enabled(&tp->key))
-		return false;
-#ifdef FIRE_HAVE_SRCU_FAST_TRACEPOINTS
-	{
-		guard(srcu_fast_notrace)(&tracepoint_srcu);
-		probed = fire_call(tp, a);
-	}
-#else
-	preempt_disable_notrace();
-	probed = fire_call(tp, a);
-	preempt_enable_notrace();
-#endif
-	return probed;
-}
+EXPORT_SYMBOL_GPL(fire_tracepoint_put);
 
 /**
  * fire_tracepoint_call() - call a tracepoint

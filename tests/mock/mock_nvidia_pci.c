@@ -144,12 +144,17 @@ static int add_bus(struct mock_bus *mock, struct mock_gpu *gpu, unsigned int num
 
 static void remove_bus(struct mock_bus *mock)
 {
+	struct pci_host_bridge *bridge;
+
 	if (!mock->bus)
 		return;
+	bridge = to_pci_host_bridge(mock->bus->bridge);
 	pci_lock_rescan_remove();
 	pci_stop_root_bus(mock->bus);
 	pci_remove_root_bus(mock->bus);
 	pci_unlock_rescan_remove();
+	/* What pci_scan_root_bus() made of its own is still held. */
+	pci_free_host_bridge(bridge);
 	mock->bus = NULL;
 }
 

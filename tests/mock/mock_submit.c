@@ -260,6 +260,24 @@ static void target(uint64_t turn, unsigned int *device, unsigned int *ring)
 	*ring = options.rings[i % options.ring_count];
 }
 
+/* Wait for the last job of a ring, also where a suspend of the machine interrupts. */
+static bool wait_ring(struct worker *w, unsigned int device, unsigned int ring)
+{
+	struct mock_gpu_submit submit;
+
+	memset(&submit, 0, sizeof(submit));
+	submit.flags = MOCK_GPU_SUBMIT_WAIT;
+	submit.device = device;
+	submit.ring = ring;
+	while (ioctl(w->fd, MOCK_GPU_IOC_SUBMIT, &submit)) {
+		if (errno != EINTR) {
+			w->error = errno;
+			return false;
+		}
+	}
+	return true;
+}
+
 /* One system call. Returns whether to go on. */
 static bool push(struct worker *w, struct mock_gpu_submit *submit)
 {
@@ -268,9 +286,11 @@ static bool push(struct worker *w, struct mock_gpu_submit *submit)
 	if (options.sync)
 		submit->flags |= MOCK_GPU_SUBMIT_WAIT;
 	ret = ioctl(w->fd, MOCK_GPU_IOC_SUBMIT, submit);
+	w->submitted += submit->submitted;
+	if (ret && errno == EINTR && submit->submitted == submit->count)
+		return wait_ring(w, submit->device, submit->ring);
 	if (ret)
 		w->error = errno;
-	w->submitted += submit->submitted;
 	return !ret;
 }
 
@@ -324,24 +344,14 @@ static bool push_jobs(struct worker *w)
 
 static bool wait_all(struct worker *w)
 {
-	struct mock_gpu_submit submit;
-	unsigned int i;
+	unsigned int device, ring, i;
 
-	for (i = 0; i < targets() + depend.set; i++) {
-		memset(&submit, 0, sizeof(submit));
-		submit.flags = MOCK_GPU_SUBMIT_WAIT;
-		if (i < targets()) {
-			target(i, &submit.device, &submit.ring);
-		} else {
-			submit.device = depend.device;
-			submit.ring = depend.ring;
-		}
-		if (ioctl(w->fd, MOCK_GPU_IOC_SUBMIT, &submit)) {
-			w->error = errno;
+	for (i = 0; i < targets(); i++) {
+		target(i, &device, &ring);
+		if (!wait_ring(w, device, ring))
 			return false;
-		}
 	}
-	return true;
+	return !depend.set || wait_ring(w, depend.device, depend.ring);
 }
 
 static bool hold_all(struct worker *w, bool hold)

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The jobs: made-up schedulers, jobs and fences, for which the tracepoints of
+ * the real gpu_sched.ko are called as it would. Only the end of a scheduler is
+ * real, since that is a function and no tracepoint.
+ */
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "churn_gpu.h"
+#include "fire_trace.h"
+#include "mock_gpu_compat.h"
+
+/* Pids that the kernel never gives: it has none above 2^22. */
+#define CHURN_FIRST_PID 5000000
+/* One job in so many waits for another, one is killed before it runs. */
+#define CHURN_WAIT_ONE_IN 8
+#define CHURN_KILL_ONE_IN 128
+
+static struct fire_target churn_target[CHURN_EVENTS];
+
+/* The two generations of names. */
+static const char *const churn_names[CHURN_EVENTS][2] = {
+	[CHURN_QUEUE] = { "drm_sched_job_queue", "drm_sched_job" },
+	[CHURN_RUN] = { "drm_sched_job_run", "drm_run_job" },
+	[CHURN_DONE] = { "drm_sched_job_done", "drm_sched_process_job" },
+	[CHURN_WAIT] = { "drm_sched_job_unschedulable", "drm_sched_job_wait_dep" },
+	[CHURN_KILLED] = { "dma_fence_signaled", "dma_fence_signaled" },
+};
+
+static struct device *churn_device;
+static struct dma_fence churn_hardware_fence;
+static atomic_t churn_ring_numbers;
+static atomic_t churn_pids;
+
+static const char *churn_driver_name(struct dma_fence *fence)
+{
+	return "churn_gpu";
+}
+
+static const char *churn_timeline_name(struct dma_fence *fence)
+{
+	return "churn_gpu";
+}
+
+static const struct dma_fence_ops churn_fence_ops = {
+	.get_driver_name = churn_driver_name,
+	.get_timeline_name = churn_timeline_name,
+};
+
+/* Never called: no job is ever pushed to these schedulers. */
+static struct dma_fence *churn_run_job(struct drm_sched_job *job)
+{
+	return NULL;
+}
+
+static enum drm_gpu_sched_stat churn_timed_out(struct drm_sched_job *job)
+{
+	return MOCK_STAT_RECOVERED;
+}
+
+static void churn_free_job(struct drm_sched_job *job)
+{
+}
+
+static const struct drm_sched_backend_ops churn_sched_ops = {
+	.run_job = churn_run_job,
+	.timedout_job = churn_timed_out,
+	.free_job = churn_free_job,
+};
+
+static u32 churn_random(struct churn *churn, u32 below)
+{
+	churn->random = churn->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (churn->random >> 32) * below >> 32;
+}
+
+static void churn_fire(struct churn *churn, struct churn_ring *ring, enum churn_event event,
+		       const void *first, const void *second)
+{
+	const unsigned long args[FIRE_MAX_ARGS] = { (unsigned long)first, (unsigned long)second };
+
+	if (!fire_trace(churn_target[event].tp, args))
+		return;
+	ring->count[event]++;
+	churn->count[event]++;
+}
+
+static void churn_ring_begin(struct churn *churn, struct churn_ring *ring)
+{
+	memset(ring, 0, sizeof(*ring));
+	snprintf(ring->name, sizeof(ring->name), "ring%d", atomic_inc_return(&churn_ring_numbers));
+	ring->sched.name = ring->name;
+	ring->sched.dev = churn_device;
+	ring->context = dma_fence_context_alloc(1);
+	churn->begun++;
+}
+
+/* What it takes for drm_sched_fini() is made just before it is called. */
+static int churn_ring_end(struct churn *churn, struct churn_ring *ring)
+{
+	int ret;
+
+	memset(&ring->sched, 0, sizeof(ring->sched));
+	ret = mock_compat_sched_init(&ring->sched, &churn_sched_ops, 1, MAX_SCHEDULE_TIMEOUT,
+				     ring->name, churn_device);
+	if (ret)
+		return ret;
+	drm_sched_fini(&ring->sched);
+	churn->ended++;
+	return 0;
+}
+
+/* A kernel thread's own numbers, of which nothing but probes makes use meanwhile. */
+static void churn_pose(struct churn *churn)
+{
+	u32 pid = churn->first_pid + churn_random(churn, churn->plan.pids);
+
+	current->tgid = pid;
+	current->start_time = (u64)pid * NSEC_PER_MSEC;
+}
+
+static void churn_queue(struct churn *churn, struct churn_job *job)
+{
+	struct churn_ring *ring = &churn->rings[churn_random(churn, churn->plan.rings)];
+	struct dma_fence *finished = &job->fence.finished;
+
+	job->ring = ring;
+	job->killed = !churn_random(churn, CHURN_KILL_ONE_IN);
+	job->job.sched = &ring->sched;
+	job->job.s_fence = &job->fence;
+	job->fence.sched = &ring->sched;
+	job->fence.parent = NULL;
+	finished->context = ring->context;
+	finished->seqno = ++ring->seqno;
+	finished->error = 0;
+	if (churn->plan.pids)
+		churn_pose(churn);
+	churn_fire(churn, ring, CHURN_QUEUE, &job->job, NULL);
+	if (!churn_random(churn, CHURN_WAIT_ONE_IN))
+		churn_fire(churn, ring, CHURN_WAIT, &job->job, &churn_hardware_fence);
+}
+
+static void churn_run(struct churn *churn, struct churn_job *job)
+{
+	if (!job->ring || job->killed)
+		return;
+	job->fence.parent = &churn_hardware_fence;
+	churn_fire(churn, job->ring, CHURN_RUN, &job->job, NULL);
+}
+
+static void churn_end(struct churn *churn, struct churn_job *job)
+{
+	if (!job->ring)
+		return;
+	if (job->killed) {
+		job->fence.finished.error = -ECANCELED;
+		churn_fire(churn, job->ring, CHURN_KILLED, &job->fence.finished, NULL);
+	} else {
+		churn_fire(churn, job->ring, CHURN_DONE, &job->fence, NULL);
+	}
+	job->ring = NULL;
+}
+
+/**
+ * churn_drain() - let all jobs in flight end
+ * @churn: whose
+ *
+ * Return: 0.
+ */
+int churn_drain(struct churn *churn)
+{
+	u64 i;
+
+	/* The first of that half has run already. */
+	for (i = 1; i < CHURN_FLIGHT / 2; i++)
+		churn_run(churn,
+			  &churn->flight[(churn->queued + CHURN_FLIGHT / 2 + i) % CHURN_FLIGHT]);
+	for (i = 0; i < CHURN_FLIGHT; i++)
+		churn_end(churn, &churn->flight[(churn->queued + i) % CHURN_FLIGHT]);
+	return 0;
+}
+
+/* The first three quarters of the rings stay: there are some whose counts go through it all. */
+static int churn_replace_ring(struct churn *churn)
+{
+	u64 changing = max_t(u64, churn->plan.rings / 4, 1);
+	struct churn_ring *ring =
+		&churn->rings[churn->plan.rings - 1 - churn->next_ring++ % changing];
+	int ret;
+
+	churn_drain(churn);
+	ret = churn_ring_end(churn, ring);
+	churn_ring_begin(churn, ring);
+	return ret;
+}
+
+/**
+ * churn_some() - fire some jobs
+ * @churn: whose
+ * @jobs: how many
+ *
+ * Context: a task; with processes to pose as, a kernel thread.
+ * Return: 0, or what drm_sched_init() said.
+ */
+int churn_some(struct churn *churn, u64 jobs)
+{
+	const struct churn_plan *plan = &churn->plan;
+	const u64 start_time = current->start_time;
+	const pid_t tgid = current->tgid;
+	struct churn_job *job;
+	int ret = 0;
+
+	while (jobs-- && !ret) {
+		job = &churn->flight[churn->queued % CHURN_FLIGHT];
+		churn_end(churn, job);
+		churn_queue(churn, job);
+		churn->queued++;
+		churn_run(churn, &churn->flight[(churn->queued + CHURN_FLIGHT / 2) % CHURN_FLIGHT]);
+		if (plan->pid_jobs && !(churn->queued % plan->pid_jobs))
+			churn->first_pid++;
+		if (plan->ring_jobs && !(churn->queued % plan->ring_jobs)) {
+			/* It makes threads and work queues, as the one that this task is. */
+			current->tgid = tgid;
+			current->start_time = start_time;
+			ret = churn_replace_ring(churn);
+		}
+	}
+	current->tgid = tgid;
+	current->start_time = start_time;
+	return ret;
+}
+
+/**
+ * churn_new() - make the rings of a thread
+ * @plan: what is asked for
+ *
+ * Return: them, or NULL.
+ */
+struct churn *churn_new(const struct churn_plan *plan)
+{
+	struct churn *churn = kzalloc(sizeof(*churn), GFP_KERNEL);
+	u64 i;
+
+	if (!churn)
+		return NULL;
+	churn->plan = *plan;
+	churn->random = plan->seed;
+	/* More than it will need: no two threads have a process in common. */
+	churn->first_pid =
+		CHURN_FIRST_PID +
+		atomic_fetch_add(plan->pids + (plan->pid_jobs ? plan->jobs / plan->pid_jobs : 0) +
+					 1,
+				 &churn_pids);
+	churn->rings = kvcalloc(plan->rings, sizeof(*churn->rings), GFP_KERNEL);
+	churn->flight = kvcalloc(CHURN_FLIGHT, sizeof(*churn->flight), GFP_KERNEL);
+	if (!churn->rings || !churn->flight) {
+		kvfree(churn->flight);
+		kvfree(churn->rings);
+		kfree(churn);
+		return NULL;
+	}
+	/* __rcu from 7.x on. */
+	for (i = 0; i < CHURN_FLIGHT; i++)
+		*(const void **)&churn->flight[i].fence.finished.ops = &churn_fence_ops;
+	for (i = 0; i < plan->rings; i++)
+		churn_ring_begin(churn, &churn->rings[i]);
+	return churn;
+}
+
+/**
+ * churn_free() - end all rings of a thread
+ * @churn: from churn_new(), drained
+ */
+void churn_free(struct churn *churn)
+{
+	u64 i;
+
+	for (i = 0; i < churn->plan.rings; i++)
+		WARN_ON(churn_ring_end(churn, &churn->rings[i]));
+	kvfree(churn->flight);
+	kvfree(churn->rings);
+	kfree(churn);
+}
+
+/**
+ * churn_init() - find the tracepoints
+ *
+ * Return: 0 or a negative error.
+ */
+int churn_init(void)
+{
+	const char *module;
+	int i, ret = 0;
+
+	churn_device = root_device_register("churn_gpu");
+	if (IS_ERR(churn_device))
+		return PTR_ERR(churn_device);
+	for (i = 0; i < CHURN_EVENTS && !ret; i++) {
+		module = i == CHURN_KILLED ? "vmlinux" : "gpu_sched";
+		ret = fire_tracepoint_get(&churn_target[i], module, churn_names[i][0]);
+		if (ret == -ENOENT)
+			ret = fire_tracepoint_get(&churn_target[i], module, churn_names[i][1]);
+	}
+	if (ret) {
+		while (--i > 0)
+			fire_tracepoint_put(&churn_target[i - 1]);
+		root_device_unregister(churn_device);
+	}
+	return ret;
+}
+
+/** churn_exit() - let the tracepoints go */
+void churn_exit(void)
+{
+	int i;
+
+	for (i = 0; i < CHURN_EVENTS; i++)
+		fire_tracepoint_put(&churn_target[i]);
+	root_device_unregister(churn_device);
+}
