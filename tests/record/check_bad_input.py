@@ -14,7 +14,7 @@ import sys
 import time
 import zlib
 
-from kit import Skip, has, left_processes, same, test
+from kit import NOBODY, Skip, has, left_processes, same, test
 
 # All that reads captures, and writes a file.
 READERS = (("correlate", "--summary"), ("flamegraph", "-o"), ("report", "-o"),
@@ -228,12 +228,10 @@ def pids(kit):
 def as_nobody(kit, *words):
     """Of a copy that others may run, in a folder of theirs."""
     os.chmod(kit.folder, 0o755)
-    program = kit.path("program")
-    if not os.path.exists(program):
-        shutil.copy(kit.program, program)
-        os.chmod(program, 0o755)
+    program = kit.open_program()
+    if not os.path.exists(kit.path("theirs")):
         os.mkdir(kit.path("theirs"))
-        os.chown(kit.path("theirs"), 65534, 65534)
+        os.chown(kit.path("theirs"), NOBODY, NOBODY)
     # In a group of its own, as a job of a shell is.
     return kit.call("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, *words,
                     env={"TMPDIR": kit.path("theirs")})

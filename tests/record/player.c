@@ -66,6 +66,7 @@ static unsigned long launches = 100, threads = 1, pause_us;
 static const char *kernel_name = "player_kernel";
 static uint32_t correlation;
 static uint32_t hello_version = GPUMON_CHANNEL_VERSION;
+static uint32_t host_pid;
 static bool deaf;
 
 static uint64_t now_ns(void)
@@ -158,6 +159,7 @@ static void write_process(struct gpumon_channel_writer *writer)
 		.head = { .type = GPUMON_RECORD_PROCESS, .size = sizeof(process) },
 		.pid = (uint32_t)getpid(),
 		.parent = (uint32_t)getppid(),
+		.host_pid = host_pid,
 		.rank = getenv("RANK") ? (uint32_t)atoi(getenv("RANK")) : ~0u,
 		.command = STRING_COMMAND,
 	};
@@ -397,6 +399,8 @@ static bool do_number(const char *word)
 		pause_us = strtoul(value, NULL, 10);
 	else if (is(word, "version", &value))
 		hello_version = (uint32_t)strtoul(value, NULL, 10);
+	else if (is(word, "host-pid", &value))
+		host_pid = (uint32_t)strtoul(value, NULL, 10);
 	else if (is(word, "children", &value))
 		do_children(strtoul(value, NULL, 10));
 	else if (is(word, "sleep", &value))

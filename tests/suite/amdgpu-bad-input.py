@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot timeout=400
+# vm: own-boot needs=amdgpu timeout=400
 """NULL, poison, unmapped and user addresses where amdgpu's tracepoints have
 pointers: no oops, counted as unreadable, and what is good beside them counts on.
 """

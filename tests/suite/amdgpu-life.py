@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot timeout=600
+# vm: own-boot needs=amdgpu timeout=600
 """amdgpu comes before gpumon and after it, goes while it is watched, is switched
 off and on; registers are counted only when that is asked for.
 """

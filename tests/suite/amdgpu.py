@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot timeout=400
+# vm: own-boot needs=amdgpu timeout=400
 """The real tracepoints of amdgpu, fired with made-up objects of two GPUs: every
 table equals the account.
 
@@ -33,7 +33,7 @@ def rows(table):
 lab.step("all of it attached, each prototype and field is the expected one")
 lab.equal(amdgpu.state(), "attached", "state of the group")
 for name, p in amdgpu.probes().items():
-    if name == "amdgpu_vm_update_fault_cache" and lab.KERNEL == "6.1":
+    if name == "amdgpu_vm_update_fault_cache" and lab.LINE == "6.1":
         lab.equal(p["state"], "missing", name)
         continue
     lab.equal((p["state"], p["reason"]), ("attached", None), name)
@@ -41,7 +41,7 @@ with Gpumon() as g:
     unknown = {(l["type"], l["member"]) for l in g.layouts()
                if l["module"] == "amdgpu" and "offset" not in l}
 # The hub is where it is on the one or the other.
-lab.equal(unknown, {("amdgpu_ring", "vm_hub") if lab.KERNEL == "6.1" else
+lab.equal(unknown, {("amdgpu_ring", "vm_hub") if lab.LINE == "6.1" else
                     ("amdgpu_ring_funcs", "vmhub")}, "fields that are not there")
 
 lab.step("buffers by preferred domain")
@@ -140,9 +140,13 @@ with Gpumon() as g:
 
 
 def between(job):
-    """The least and the most that can have passed, by the firing module's clock."""
-    return (ran[job].first_ns - submitted[job].last_ns - 100000,
-            ran[job].last_ns - submitted[job].first_ns + 100000)
+    """The least and the most that can have passed, by the firing module's clock.
+
+    gpumon's is the TSC. On 7.3, in VMs that had to share a processor, it was 1.2% and 3.9% ahead of
+    CLOCK_MONOTONIC in two of seven runs; why is not known, so a twentieth is let pass.
+    """
+    most = ran[job].last_ns - submitted[job].first_ns
+    return ran[job].first_ns - submitted[job].last_ns - 100000, most + most // 20 + 100000
 
 
 latency = found[A, "gfx_0.0.0"]

@@ -102,9 +102,10 @@ for name in ("stats", "histograms"):
     os.close(fd)
 sections = stats(before)
 names = list(sections)
-tables = names[4:-3]
-equal(names[:4] + names[-3:], ["groups", "probes", "gpumon", "drm_sched.rings", "processes",
-                               "event_ring", "layouts"], "sections of stats in their order")
+tables = names[4:-4]
+equal(names[:4] + names[-4:], ["groups", "probes", "gpumon", "drm_sched.rings", "processes",
+                               "event_ring", "memory", "layouts"],
+      "sections of stats in their order")
 groups = [row["group"] for row in sections["groups"]]
 equal([t for t in tables if t.split(".")[0] not in groups], [], "tables that are of no group")
 equal(len(sections["drm_sched.rings"]), 32, "rings")

@@ -11,6 +11,11 @@ import lab
 from events import DONE, ERROR, KILLED, QUEUE, RUN, WAIT
 from gpumon_netlink import Gpumon
 
+# Nanoseconds that a latency and the times of its records may differ by, and where
+# the processor is taken away between two readings of a clock.
+APART = 5000
+SLICE = 100000000
+
 lab.load(devices=2, rings=2, service_ns=30000, distribution="exponential", timeout_ms=0)
 with Gpumon() as g:
     lab.step("off: nothing to read, no memory, no record")
@@ -59,7 +64,7 @@ with Gpumon() as g:
                   for count_of in (QUEUE, RUN, DONE, WAIT, KILLED, ERROR)), "every kind is there")
 
     lab.step("each job's story")
-    jobs = {}
+    jobs, apart = {}, []
     for e in sorted(events.real(found)):
         lab.equal(e.reserved, 0, "reserved")
         jobs.setdefault((e.context, e.seqno), []).append(e)
@@ -74,13 +79,18 @@ with Gpumon() as g:
         last = queue
         for e in story[1:]:
             if e.event in (RUN, DONE, KILLED):
-                lab.equal((e.arg, e.flags), (e.time - last.time, events.SUBMITTER | events.LATENCY),
-                          "latency and flags of %r after %r" % (e, last))
+                lab.equal(e.flags, events.SUBMITTER | events.LATENCY, "flags of %r" % (e,))
+                apart.append(abs(e.arg - (e.time - last.time)))
                 lab.equal((e.pid, e.tid, e.comm), (queue.pid, queue.tid, queue.comm),
                           "submitter of %r" % (e,))
                 last = e
             if e.event in (KILLED, ERROR):
                 lab.check(e.error < 0, "error of %r" % (e,))
+    # A latency and the times of its two records are taken one after the other.
+    apart.sort()
+    lab.check(apart[len(apart) // 2] < APART and apart[-1] < SLICE,
+              "latencies and times are apart by %d ns in the middle, %d at most" %
+              (apart[len(apart) // 2], apart[-1]))
     lab.equal(sum(1 for s in jobs.values() if s[0].comm == "two words"), 160, "jobs by comm")
     by_pid = Counter(s[0].pid for s in jobs.values())
     theirs = {pid: jobs_ for pid, (jobs_, _) in lab.mock_processes().items() if jobs_ != 5}

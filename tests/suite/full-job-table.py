@@ -63,7 +63,7 @@ equal({h["name"]: h["count"] for h in g.histograms()}["run_ns"], ROOM + 10 * ROO
 step("under load, with killed and failed ones: never below zero, nothing stays behind")
 g.reset()
 start = account()
-load_ = [submitter("-p", 2, "-r", "0,1", "-n", 1500, "-b", 7),
+load_ = [submitter("-p", 2, "-r", "0,1", "-n", 4000, "-b", 7),
          submitter("-r", 1, "-n", 300, "-b", 3, "--fail", "fence", "--fail-every", 3)]
 killed = submitter("-n", 300, "-b", 300, "-s", 3000000, "--linger")
 killed.stdout.readline()

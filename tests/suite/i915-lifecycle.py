@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot timeout=900
+# vm: own-boot needs=i915 timeout=900
 """Group i915 as modules come and go, as it is switched off and on, over resets and under load.
 
 A level never goes below 0, and is unknown while nothing was seen to begin.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot timeout=600
+# vm: own-boot needs=amdgpu,i915 timeout=600
 """Each probe of each group, with amdgpu and i915 loaded, is attached if and only if it is what
 it is taken for: the prototypes in gpumon.ko are held against the BTF of the
 kernel by a reader that shares nothing with gpumon's, and so are, where
@@ -219,8 +219,8 @@ if lab.loaded("gpu_sched"):
 
 
 lab.step("a wrong prototype")
-NAME = "drm_sched_job_queue" if lab.KERNEL == "7" else "drm_sched_job"
-RUN = "drm_sched_job_run" if lab.KERNEL == "7" else "drm_run_job"
+NAME = "drm_sched_job_queue" if lab.LINE == "7" else "drm_sched_job"
+RUN = "drm_sched_job_run" if lab.LINE == "7" else "drm_run_job"
 lab.load_gpumon()
 lab.insmod("tests/suite/wrong_prototype/gpu_sched")
 rows = lab.probes()

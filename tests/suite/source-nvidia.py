@@ -125,7 +125,7 @@ for i in range(2):
             os.unlink(name)
 counting = source_bpf.Counting()
 nvidia.load("535", major=0)
-lab.run("sleep", "3")
+counting.driver_came()
 nvidia.workload("--processes", 1, "--compat", 0)
 mock = nvidia.account()
 document = counting.end()

@@ -32,17 +32,9 @@ class Trace:
 
     def wait_bpf(self):
         """Both its ring and what it waits with are there when all programs are attached."""
-        folder = "/proc/%d/fd" % self.process.pid
-
         def ready():
             lab.equal(self.process.poll(), None, "trace has ended")
-            links = []
-            for fd in os.listdir(folder):
-                try:
-                    links.append(os.readlink(folder + "/" + fd))
-                except FileNotFoundError:
-                    continue
-            return sum("eventpoll" in link for link in links) >= 2
+            return sum("eventpoll" in name for name in source_bpf.open_files(self.process.pid)) >= 2
         lab.until(ready, "trace by BPF has begun", 60)
         return self
 
@@ -79,11 +71,19 @@ lab.submit("-d", "all", "-r", "all", "-n", 30, "-p", 2, "-t", 2, "-b", 3, "-w")
 lab.submit("-d", 0, "-r", 0, "-n", 12, "--fail", "fence", "--fail-every", 4, "-w")
 lab.wait_idle()
 bpf, module = jobs(ours.end()), jobs(theirs.end())
-lab.equal(ours.totals.groups()[1:], ("0", "0", "0"), "losses of BPF")
-lab.equal((sorted(set(bpf) - set(module))[:5], sorted(set(module) - set(bpf), key=str)[:5]), ([], []),
-          "the first events that one of both does not have")
-lab.equal(collections.Counter(key[2] for key in bpf)["done"],
+lab.equal((ours.totals.groups()[1:3], theirs.totals.groups()[1:3]), (("0", "0"),) * 2, "losses")
+# On a host so busy that a processor stands still within an event, that one comes too late.
+missing = set(module) - set(bpf), set(bpf) - set(module)
+lab.equal([len(keys) for keys in missing],
+          [int(trace.totals.group(4)) for trace in (ours, theirs)],
+          "events that one of both does not have, which should be the late: %s" % (missing,))
+lab.equal(collections.Counter(key[2] for key in set(bpf) | set(module))["done"],
           sum(row["done"] for row in lab.account().values()), "jobs that are done")
+incomplete = {key[:2] for key in missing[0] | missing[1]}
+bpf = {key: line for key, line in bpf.items() if key[:2] not in incomplete}
+# A depth is that after the event, and other processors go on in between. From 7 on a task may
+# even get to another processor between one's probe and the other's.
+apart = {"queue_depth", "hw_depth", "ring_id"} | ({"cpu"} if lab.LINE == "7" else set())
 for key, line in bpf.items():
     other = module[key]
     lab.equal(line.pop("source"), "bpf", "source")
@@ -91,10 +91,10 @@ for key, line in bpf.items():
     for name in line:
         if name == "time_ns" or name.endswith("latency_ns"):
             lab.check((line[name] is None) == (other[name] is None), "%s of %s" % (name, key))
-            lab.within(abs((line[name] or 0) - (other[name] or 0)), 0, 50000000,
+            # The same clock: what is in between is how long a busy host lets the VM stand still.
+            lab.within(abs((line[name] or 0) - (other[name] or 0)), 0, 1000000000,
                        "%s of %s apart" % (name, key))
-        elif name not in ("queue_depth", "hw_depth", "ring_id"):
-            # A depth is that after the event, and other processors go on in between.
+        elif name not in apart:
             lab.equal(line[name], other[name], "%s of %s" % (name, key))
 lab.rmmod("gpumon")
 

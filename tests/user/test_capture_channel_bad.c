@@ -201,6 +201,17 @@ static void what_is_no_channel(void **state)
 	assert_int_equal(gpumon_channel_map(&map, fd), -EPROTO);
 	close(fd);
 
+	/* Huge pages may be used up by the time that they are touched. */
+	fd = memfd_create("x", MFD_ALLOW_SEALING | MFD_HUGETLB);
+	if (fd >= 0) {
+		assert_int_equal(ftruncate(fd, 64 << 20), 0);
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+		assert_int_equal(gpumon_channel_map(&map, fd), -EPERM);
+		close(fd);
+	} else {
+		print_message("not tried: no memfd of huge pages here\n");
+	}
+
 	assert_int_equal(gpumon_channel_create(0, &reader), -1);
 	assert_int_equal(gpumon_channel_create(GPUMON_CHANNEL_BLOCKS_MAX + 1, &reader), -1);
 	assert_non_null(strstr(gpumon_capture_error()->message, "blocks"));

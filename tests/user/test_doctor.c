@@ -8,12 +8,22 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "doctor.h"
 #include "version.h"
 
 #define RELEASE	    "6.1.0-44-amd64"
 #define SECURE_BOOT "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+
+/* All that gpumon makes use of. */
+#define CONFIG                                                                             \
+	"# Linux/x86 6.1 Kernel Configuration\n"                                           \
+	"CONFIG_64BIT=y\nCONFIG_MODULES=y\nCONFIG_NET=y\nCONFIG_TRACEPOINTS=y\n"           \
+	"CONFIG_RING_BUFFER=y\nCONFIG_KPROBES=y\nCONFIG_KRETPROBES=y\nCONFIG_DEBUG_FS=y\n" \
+	"CONFIG_DEBUG_INFO_BTF=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\nCONFIG_CGROUPS=y\n"     \
+	"CONFIG_BPF_SYSCALL=y\nCONFIG_PERF_EVENTS=y\nCONFIG_UPROBE_EVENTS=y\n"             \
+	"CONFIG_DRM_SCHED=m\n"
 
 static char root[64];
 
@@ -93,7 +103,7 @@ static int good_machine(void **state)
 	put_bytes("/sys/kernel/btf/vmlinux", &btf, sizeof(btf));
 	put("/sys/kernel/debug/kprobes/enabled", "1\n");
 	put("/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
-	put("/boot/config-" RELEASE, "CONFIG_KPROBES=y\nCONFIG_TRACEPOINTS=y\n");
+	put("/boot/config-" RELEASE, CONFIG);
 	put("/lib/modules/" RELEASE "/modules.dep",
 	    "kernel/drivers/gpu/drm/scheduler/gpu-sched.ko: kernel/drivers/gpu/drm/drm.ko\n"
 	    "updates/dkms/gpumon.ko:\n");
@@ -247,6 +257,143 @@ static void kprobes_and_tracepoints(void **state)
 	expect("tracepoints", GPUMON_DOCTOR_OK, "built in");
 }
 
+/* Lines about options: those that are missing, and only those. */
+static void expect_missing(const char *const *names, size_t n)
+{
+	struct gpumon_doctor doctor = look();
+	size_t lines = 0;
+
+	for (size_t i = 0; i < doctor.n_checks; i++)
+		lines += !strncmp(doctor.checks[i].name, "CONFIG_", 7);
+	assert_int_equal(lines, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct gpumon_doctor_check *check = find(&doctor, names[i]);
+
+		assert_int_not_equal(check->level, GPUMON_DOCTOR_OK);
+		assert_non_null(check->advice);
+	}
+	gpumon_doctor_free(&doctor);
+}
+
+/* The configuration without one option: as make leaves it out, or as it says so. */
+static void put_config_without(const char *path, const char *option, const char *instead)
+{
+	const char *at = strstr(CONFIG, option);
+	char *text;
+
+	assert_non_null(at);
+	assert_true(asprintf(&text, "%.*s%s%s", (int)(at - CONFIG), CONFIG, instead,
+			     strchr(at, '\n') + 1) > 0);
+	put(path, text);
+	free(text);
+}
+
+static void options_one_by_one(void **state)
+{
+	static const struct {
+		const char *name;
+		enum gpumon_doctor_level level;
+		const char *piece;
+	} options[] = {
+		{ "CONFIG_64BIT", GPUMON_DOCTOR_FAIL, "does not build" },
+		{ "CONFIG_MODULES", GPUMON_DOCTOR_FAIL, "no module" },
+		{ "CONFIG_NET", GPUMON_DOCTOR_FAIL, "does not build" },
+		{ "CONFIG_RING_BUFFER", GPUMON_DOCTOR_FAIL, "does not build" },
+		{ "CONFIG_KRETPROBES", GPUMON_DOCTOR_WARN, "NVIDIA" },
+		{ "CONFIG_DEBUG_INFO_BTF_MODULES", GPUMON_DOCTOR_WARN, "unknown" },
+		{ "CONFIG_CGROUPS", GPUMON_DOCTOR_WARN, "container" },
+		{ "CONFIG_BPF_SYSCALL", GPUMON_DOCTOR_WARN, "no BPF" },
+		{ "CONFIG_PERF_EVENTS", GPUMON_DOCTOR_WARN, "record -p" },
+		{ "CONFIG_UPROBE_EVENTS", GPUMON_DOCTOR_WARN, "record -p" },
+	};
+
+	(void)state;
+	expect("kernel-config", GPUMON_DOCTOR_OK, "/boot/config-" RELEASE);
+	expect_missing(NULL, 0);
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		char line[80];
+
+		put_config_without("/boot/config-" RELEASE, options[i].name, "");
+		expect(options[i].name, options[i].level, options[i].piece);
+		expect_missing(&options[i].name, 1);
+		snprintf(line, sizeof(line), "# %s is not set\n", options[i].name);
+		put_config_without("/boot/config-" RELEASE, options[i].name, line);
+		expect(options[i].name, options[i].level, options[i].piece);
+		/* As a module is there, too; as anything else it is not. */
+		snprintf(line, sizeof(line), "%s=m\n", options[i].name);
+		put_config_without("/boot/config-" RELEASE, options[i].name, line);
+		expect_missing(NULL, 0);
+		snprintf(line, sizeof(line), "%s=n\n", options[i].name);
+		put_config_without("/boot/config-" RELEASE, options[i].name, line);
+		expect_missing(&options[i].name, 1);
+	}
+}
+
+static void put_compressed(const char *path, const char *text)
+{
+	char *full = place(path);
+	gzFile file = gzopen(full, "w");
+
+	assert_non_null(file);
+	assert_int_equal(gzwrite(file, text, strlen(text)), strlen(text));
+	assert_int_equal(gzclose(file), Z_OK);
+	free(full);
+}
+
+static void where_the_configuration_is(void **state)
+{
+	static const char *const all[] = { "CONFIG_BPF_SYSCALL" };
+	static const char *const debugfs = "CONFIG_DEBUG_FS";
+
+	(void)state;
+	/* The running kernel's own is believed before a file in /boot. */
+	put_config_without("/boot/config-" RELEASE, "CONFIG_BPF_SYSCALL", "");
+	expect_missing(all, 1);
+	put_compressed("/proc/config.gz", CONFIG);
+	expect("kernel-config", GPUMON_DOCTOR_OK, "/proc/config.gz");
+	expect_missing(NULL, 0);
+	take_away("/proc/config.gz");
+	take_away("/boot");
+	put("/lib/modules/" RELEASE "/build/.config", CONFIG);
+	expect("kernel-config", GPUMON_DOCTOR_OK, "/build/.config");
+	/* What is there is there, whatever a configuration says. */
+	put_config_without("/lib/modules/" RELEASE "/build/.config", "CONFIG_DEBUG_FS", "");
+	expect_missing(NULL, 0);
+	take_away("/sys/kernel/debug");
+	expect_missing(&debugfs, 1);
+}
+
+static void no_configuration(void **state)
+{
+	static const char *const signless[] = {
+		"CONFIG_MODULES",	"CONFIG_NET",	      "CONFIG_RING_BUFFER",
+		"CONFIG_CGROUPS",	"CONFIG_BPF_SYSCALL", "CONFIG_PERF_EVENTS",
+		"CONFIG_UPROBE_EVENTS",
+	};
+
+	(void)state;
+	take_away("/boot");
+	expect("kernel-config", GPUMON_DOCTOR_WARN, "cannot be told");
+	/* Of those whose sign is not there. A guess is no failure. */
+	expect_missing(signless, sizeof(signless) / sizeof(signless[0]));
+	expect("CONFIG_MODULES", GPUMON_DOCTOR_WARN, "seems not to be there");
+	put("/proc/modules", "");
+	put_folder("/proc/net");
+	put("/sys/kernel/tracing/trace_pipe", "");
+	put_folder("/sys/fs/cgroup");
+	put("/proc/sys/kernel/unprivileged_bpf_disabled", "2\n");
+	put("/proc/sys/kernel/perf_event_paranoid", "2\n");
+	put_folder("/sys/bus/event_source/devices/uprobe");
+	expect_missing(NULL, 0);
+	/* An empty or a damaged one is none. */
+	put("/boot/config-" RELEASE, "");
+	expect("kernel-config", GPUMON_DOCTOR_WARN, "cannot be told");
+	put("/proc/config.gz", "\037\213\010 not gzip at all");
+	expect("kernel-config", GPUMON_DOCTOR_WARN, "cannot be told");
+	put("/proc/sys/kernel/osrelease", "../../etc/passwd\n");
+	expect("kernel-config", GPUMON_DOCTOR_WARN, "cannot be told");
+}
+
 static void permission(void **state)
 {
 	(void)state;
@@ -269,7 +416,11 @@ static void gpu_scheduler(void **state)
 	expect("gpu_sched", GPUMON_DOCTOR_WARN, "not loaded");
 	put("/lib/modules/" RELEASE "/modules.builtin",
 	    "kernel/drivers/gpu/drm/scheduler/gpu-sched.ko\n");
-	expect("gpu_sched", GPUMON_DOCTOR_OK, "built in");
+	expect("gpu_sched", GPUMON_DOCTOR_WARN, "built into the kernel");
+	/* It has parameters, and so a folder there. */
+	put_folder("/sys/module/gpu_sched");
+	expect("gpu_sched", GPUMON_DOCTOR_WARN, "built into the kernel");
+	take_away("/sys/module/gpu_sched");
 	put("/lib/modules/" RELEASE "/modules.builtin", "");
 	put("/lib/modules/" RELEASE "/modules.dep", "kernel/drivers/gpu/drm/drm.ko:\n");
 	expect("gpu_sched", GPUMON_DOCTOR_WARN, "no DRM scheduler");
@@ -472,6 +623,9 @@ int main(void)
 		TEST(lockdown_modes),
 		TEST(secure_boot),
 		TEST(kprobes_and_tracepoints),
+		TEST(options_one_by_one),
+		TEST(where_the_configuration_is),
+		TEST(no_configuration),
 		TEST(permission),
 		TEST(gpu_scheduler),
 		TEST(module_states),

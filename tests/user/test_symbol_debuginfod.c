@@ -149,6 +149,19 @@ static void debug_file_from_a_server(void **state)
 	assert_int_equal(asked, 1);
 }
 
+/* Somebody who cannot wait says so. */
+static void not_wanted(void **state)
+{
+	unsigned int asked;
+
+	gpumon_symbols_use_debuginfod(false);
+	ask(state, "", ":", "lib.so+0x", "", &asked);
+	assert_int_equal(asked, 0);
+	gpumon_symbols_use_debuginfod(true);
+	ask(state, "", ":", "hidden", "code.c", &asked);
+	assert_int_equal(asked, 1);
+}
+
 /* The file itself is gone, or is another one now. */
 static void file_from_a_server(void **state)
 {
@@ -199,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(debug_file_from_a_server, symbol_setup,
 						symbol_teardown),
+		cmocka_unit_test_setup_teardown(not_wanted, symbol_setup, symbol_teardown),
 		cmocka_unit_test_setup_teardown(file_from_a_server, symbol_setup, symbol_teardown),
 		cmocka_unit_test_setup_teardown(nothing_on_the_server, symbol_setup,
 						symbol_teardown),

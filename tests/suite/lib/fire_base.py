@@ -143,10 +143,18 @@ class Base:
 
     def close(self):
         """Free all objects of everyone, unload the module."""
-        self.pending = ["free *"]
-        self.flush()
-        os.close(self.fd)
+        self.let_go()
         lab.rmmod("fire_gpu")
+
+    def let_go(self):
+        """The same, but the module stays."""
+        self.pending = ["free *"]
+        try:
+            self.flush()
+        finally:
+            # The number may be another thread's file from here on.
+            fd, self.fd = self.fd, None
+            os.close(fd)
 
     def reopen(self):
         """A file of its own, for a process after fork()."""

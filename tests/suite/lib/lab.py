@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What the tests of the suite share: loading, submitting, reading, comparing."""
+import faulthandler
 import os
+import signal
 import subprocess
 import sys
 import time
 
 BUILD = os.environ.get("GPUMON_BUILD", "/gpumon")
 KERNEL = os.environ.get("GPUMON_KERNEL", "?")
+# The kernel of tests/vm/kernels.list that it is, or that it is a sanitised flavour of.
+LINE = os.environ.get("GPUMON_LINE", KERNEL)
+# How much longer anything may take than on that one: time limits are multiplied by it.
+SLOWER = int(os.environ.get("GPUMON_SLOWER", "1"))
 DEBUGFS = "/sys/kernel/debug"
 STATS = DEBUGFS + "/gpumon/stats"
 EVENTS = DEBUGFS + "/gpumon/events"
+
+# A test that is ended because it takes too long tells where it was.
+faulthandler.register(signal.SIGTERM, chain=True)
 
 # What a ring's row in gpumon must be, from the mock's account.
 COUNTERS = {"queued": "queued", "run": "run", "done": "done", "errors": "errors",
@@ -52,6 +61,7 @@ def step(text):
 
 def until(condition, what, timeout=30, pause=0.05):
     """Wait until condition() is true and return its value."""
+    timeout *= SLOWER
     end = time.monotonic() + timeout
     while True:
         value = condition()
@@ -70,7 +80,7 @@ def loaded(name):
 
 
 def run(*command, timeout=60, check_=True, **options):
-    done = subprocess.run(command, timeout=timeout, stdout=subprocess.PIPE,
+    done = subprocess.run(command, timeout=timeout * SLOWER, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, universal_newlines=True, **options)
     if check_ and done.returncode:
         fail("%s: exit status %d: %s" % (" ".join(command), done.returncode,
@@ -127,12 +137,14 @@ def submit(*arguments, timeout=60):
                stdin=subprocess.DEVNULL).stdout
 
 
-def held(*arguments):
+def held(*arguments, wait=True):
     """Start mock_submit --hold 0 and come back when it has pushed everything.
 
-    Closing stdin of what is returned, release(), lets the jobs go.
+    Closing stdin of what is returned, release(), lets the jobs go, and it ends when they have: jobs
+    of a program that does not wait are killed after the mock's flush_ms. Where another one still
+    holds the same ring, wait=False.
     """
-    process = submitter("--hold", 0, *arguments)
+    process = submitter("--hold", 0, *(("--wait",) if wait else ()), *arguments)
     for line in process.stdout:
         if line.strip() == "held":
             return process
@@ -141,7 +153,7 @@ def held(*arguments):
 
 def release(process, timeout=60):
     process.stdin.close()
-    status = process.wait(timeout)
+    status = process.wait(timeout * SLOWER)
     process.stdout.close()
     equal(status, 0, "exit status of mock_submit")
 

@@ -80,11 +80,16 @@ class Spec:
         for item in self._items(self._section("attribute-sets")):
             attributes = {}
             for number, one in enumerate(self._items(self._below(item, "attributes")), 1):
+                checks = self._below(one, "checks")
                 attributes[self._value(one, "name")] = {
                     "number": number,
                     "type": self._value(one, "type"),
                     "nest": self._value(one, "nested-attributes"),
                     "multi": self._value(one, "multi-attr") == "true",
+                    "enum": self._value(one, "enum"),
+                    "checks": {key: int(self._value(checks, key))
+                               for key in ("min", "max", "max-len")
+                               if checks and self._value(checks, key) is not None},
                 }
             self.sets[self._value(item, "name")] = attributes
 

@@ -110,7 +110,7 @@ def held_workload(*arguments):
 
 def released(process, timeout=60):
     """Let it end; its last account."""
-    text = process.communicate(timeout=timeout)[0]
+    text = process.communicate(timeout=timeout * lab.SLOWER)[0]
     lab.equal(process.returncode, 0, "exit status of mock_nvidia_load")
     return renamed(lines(text))
 

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import lab
 
@@ -13,9 +14,22 @@ TOOL = lab.BUILD + "/gpumon-user"
 def need():
     """Skip where gpumon-user was built without BPF."""
     done = subprocess.run([TOOL, "stat", "--source=bpf", "--json", "-d", "10ms"],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=120 * lab.SLOWER)
     if done.returncode == 77 and "not-built" in done.stdout:
         lab.skip(json.loads(done.stdout)["error"]["message"])
+
+
+def open_files(pid):
+    """What the descriptors of a process are, but for those that it closes meanwhile."""
+    folder = "/proc/%d/fd" % pid
+    names = []
+    for fd in os.listdir(folder):
+        try:
+            names.append(os.readlink(os.path.join(folder, fd)))
+        except FileNotFoundError:
+            continue
+    return names
 
 
 class Counting:
@@ -27,10 +41,24 @@ class Counting:
         line = self.process.stderr.readline()
         lab.check("counting by BPF" in line, "stat --source=bpf says: %s" % line)
 
+        self.links = self._links()
+
+    def _links(self):
+        """How many programs hang on something."""
+        return sum("tracepoint" in name or "perf" in name or "bpf_link" in name or "bpf-link" in name
+                   for name in open_files(self.process.pid))
+
+    def driver_came(self):
+        """Wait until it has attached to a driver that was not there when it began."""
+        lab.until(lambda: self._links() > self.links, "stat attaches to the driver", timeout=60)
+        while self._links() != self.links:
+            self.links = self._links()
+            time.sleep(1)
+
     def end(self):
         """Stop it as Ctrl-C does; its document."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=120 * lab.SLOWER)
         lab.equal(self.process.returncode, 0, "exit status of stat: %s" % err)
         document = json.loads(out)
         for g in document["groups"]:

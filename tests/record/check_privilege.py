@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Whose what is made is, what others can do about it, and with which rights commands go on."""
+import fcntl
+import os
+import re
+import shutil
+import stat
+import subprocess
+import time
+
+from kit import NOBODY, Skip, has, same, test
+
+STRANGER = 12345
+# Of enum gpumon_privilege, as the kernel numbers them.
+FILES = {1, 2}
+
+
+def need_root():
+    if os.geteuid():
+        raise Skip("needs root to be several users")
+
+
+def mode(path):
+    return stat.S_IMODE(os.lstat(path).st_mode)
+
+
+def capabilities(text, name):
+    value = int(re.search(rf"^{name}:\s+([0-9a-f]+)$", text, re.M).group(1), 16)
+    return {bit for bit in range(64) if value >> bit & 1}
+
+
+def refused(done, *parts):
+    text = done.stderr.decode()
+    if not done.returncode:
+        raise AssertionError(f"not refused: {text}")
+    same("lines", text.count("\n"), 1)
+    for part in ("gpumon-user: ", *parts):
+        has("message", text, part)
+
+
+def open_up(kit):
+    """Other users may pass through the test's folder, and have one of their own in it."""
+    os.chmod(kit.folder, 0o711)
+    own = kit.path("own")
+    os.mkdir(own)
+    os.chown(own, NOBODY, NOBODY)
+    return own
+
+
+@test
+def umask(kit):
+    """Files are 0600 and directories 0700 whatever it is, and the program has it as it was."""
+    for number, mask in enumerate((0, 0o22, 0o777)):
+        name = f"capture{number}"
+        done = kit.run("record", "-o", name, "--", "sh", "-c", "umask; umask 0; exec \"$@\"", "sh",
+                       kit.player, "launches=10", "record", umask=mask)
+        same("status", (done.returncode, done.stdout), (0, b"%04o\n" % mask))
+        same("directory", oct(mode(kit.path(name))), "0o700")
+        files = os.listdir(kit.path(name))
+        same("files", {oct(mode(kit.path(name + "/" + file))) for file in files}, {"0o600"})
+        for words in (("report", name), ("flamegraph", name), ("export", "--json", name),
+                      ("correlate", name, "--summary"), ("diff", name, name, "--flamegraph")):
+            out = [] if words[-1].startswith("--") else ["-o"]
+            done = kit.run(*words, *out, "out", umask=mask)
+            same(f"status of {words} ({done.stderr})", done.returncode, 0)
+            same(f"file of {words}", oct(mode(kit.path("out"))), "0o600")
+            os.unlink(kit.path("out"))
+
+
+@test
+def descriptors(kit):
+    """The program gets what the shell would have given it."""
+    def of(*before):
+        done = kit.call(*before, "sh", "-c", "ls /proc/$$/fd")
+        same("status", done.returncode, 0)
+        return done.stdout
+
+    same("record", of(kit.program, "record", "-o", "capture", "--"), of())
+    same("correlate", of(kit.program, "correlate", "--"), of())
+
+
+@test
+def rights_of_readers(kit):
+    """Who only reads captures goes on with what files need, and nothing it starts gets more."""
+    kit.record("launches=10", "record")
+    read, write = os.pipe()
+    # So small that it has to wait for us.
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+    process = subprocess.Popen([kit.program, "report", "capture", "-o", "-"], cwd=kit.folder,
+                               stdin=subprocess.DEVNULL, stdout=write, stderr=subprocess.DEVNULL,
+                               env=kit.environment)
+    os.close(write)
+    try:
+        os.read(read, 1)
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+            text = file.read()
+    finally:
+        process.kill()
+        process.wait()
+        os.close(read)
+    for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
+        if not capabilities(text, name) <= FILES:
+            raise AssertionError(f"{name} has {capabilities(text, name)}")
+    has("status", text, "NoNewPrivs:\t1")
+
+
+@test
+def rights_of_programs(kit):
+    """A program has all that it would have had, the recorder in the meantime less."""
+    before = kit.call("cat", "/proc/self/status").stdout.decode()
+    done = kit.run("record", "-o", "capture", "--", "sh", "-c",
+                   "cat /proc/self/status; echo =; cat /proc/$PPID/status")
+    same("status", done.returncode, 0)
+    program, recorder = done.stdout.decode().split("=\n")
+    for name in ("CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"):
+        same(name, capabilities(program, name), capabilities(before, name))
+    has("program", program, "NoNewPrivs:\t0")
+    # CAP_DAC_*, CAP_KILL, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_SYS_ADMIN
+    if not capabilities(recorder, "CapEff") <= {1, 2, 5, 12, 19, 21}:
+        raise AssertionError(f"the recorder has {capabilities(recorder, 'CapEff')}")
+
+
+def sudo(kit, own, *words, parent="sudo", **more):
+    """As sudo does it: a parent of that name, its variables, and we are root."""
+    shell = kit.path(parent)
+    if not os.path.exists(shell):
+        shutil.copy(os.path.realpath("/bin/sh"), shell)
+    env = dict(kit.environment, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), TMPDIR=own,
+               HOME="/root", USER="root", LOGNAME="root")
+    return subprocess.run([shell, "-c", '"$@"; exit $?', "sudo", kit.program, *words], cwd=own,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=60, env=env, check=False, **more)
+
+
+WHO = "id -u; id -g; id -G; echo $HOME $USER; cat /proc/self/status"
+
+
+def who(done):
+    uid, gid, groups, names, *rest = done.stdout.decode().splitlines()
+    return uid, gid, groups, names, capabilities("\n".join(rest), "CapEff")
+
+
+@test
+def under_sudo(kit):
+    """The program runs as who called sudo, and what is made belongs to that user."""
+    need_root()
+    own = open_up(kit)
+    home = os.path.expanduser("~nobody")
+    number = str(NOBODY)
+    nobody = (number, number, number, f"{home} nobody", set())
+    player = kit.path("player")
+    shutil.copy(kit.player, player)
+
+    done = sudo(kit, own, "record", "-o", "capture", "--", "sh", "-c", WHO)
+    same(f"status ({done.stderr})", done.returncode, 0)
+    same("who", who(done), nobody)
+    has("said", done.stderr.decode(), "the program ran as nobody")
+    found = {(os.stat(path).st_uid, oct(mode(path))) for path in
+             [own + "/capture"] + [f"{own}/capture/{name}" for name in os.listdir(own + "/capture")]}
+    same("capture", found, {(NOBODY, "0o700"), (NOBODY, "0o600")})
+
+    # Its library comes to the recorder's socket.
+    done = sudo(kit, own, "record", "-o", "played", "--", player, "launches=10", "record")
+    same(f"status ({done.stderr})", done.returncode, 0)
+    has("said", done.stderr.decode(), "1 process, 10 launches")
+    done = sudo(kit, own, "correlate", "--summary", "summary", "--", player, "launches=10", "record")
+    same(f"status ({done.stderr})", done.returncode, 0)
+    same("summary", (os.stat(own + "/summary").st_uid, oct(mode(own + "/summary"))),
+         (NOBODY, "0o600"))
+    same("left", sorted(os.listdir(own)), ["capture", "played", "summary"])
+
+    # Not where that user may not write.
+    done = sudo(kit, own, "record", "-o", kit.path("roots"), "--", "true")
+    refused(done, "Permission denied")
+    # A shell that sudo started has its variables, too.
+    done = sudo(kit, own, "record", "-o", "shell", "--", "sh", "-c", WHO, parent="shell")
+    same("who in a shell", who(done)[0], "0")
+    done = sudo(kit, own, "record", "-o", "root", "--run-as", "root", "--", "sh", "-c", WHO)
+    same("who as root", who(done)[0], "0")
+    same("whose", os.stat(own + "/root").st_uid, 0)
+
+
+@test
+def run_as(kit):
+    need_root()
+    own = open_up(kit)
+    env = {"TMPDIR": own}
+    done = kit.run("record", "-o", "own/capture", "--run-as", "nobody", "--", "sh", "-c", WHO, env=env)
+    same(f"status ({done.stderr})", done.returncode, 0)
+    same("who", (who(done)[0], who(done)[4]), (str(NOBODY), set()))
+    refused(kit.run("record", "--run-as", "no-such-user", "--", "true"), "there is no user")
+    refused(kit.run_as_nobody("record", "--run-as", "root", "-o", "own/x", "--", "true", env=env),
+            "only root may")
+    refused(kit.run("record", "--run-as", "nobody", "-p", "1"), "--run-as goes with a program")
+    refused(kit.run("stat", "--run-as", "nobody"), "--run-as goes with a command")
+
+
+WRITERS = (("report", "-o"), ("flamegraph", "-o"), ("export", "--pprof", "-o"),
+           ("correlate", "--summary"))
+
+
+@test
+def names_of_files(kit):
+    """What is there under the name of a file that is to be written."""
+    kit.record("launches=10", "record")
+    precious = kit.path("precious")
+    with open(precious, "w", encoding="utf-8") as file:
+        file.write("precious")
+    os.symlink("precious", kit.path("link"))
+    os.symlink("nothing", kit.path("dangling"))
+    os.mkfifo(kit.path("fifo"))
+    os.mkdir(kit.path("folder"))
+    os.mkdir(kit.path("everybody"))
+    os.chmod(kit.path("everybody"), 0o777)
+    os.mkdir(kit.path("sticky"))
+    os.chmod(kit.path("sticky"), 0o1777)
+    for number, words in enumerate(WRITERS):
+        run = [*words[:-1], "capture", words[-1]]
+        for force in ([], ["--force"]):
+            for name, part in (("link", "symbolic link"), ("dangling", "symbolic link"),
+                               ("fifo", "is no file"), ("folder", "is no file"),
+                               ("folder/..", "is no file"), ("everybody/x", "no sticky bit"),
+                               ("precious/x", "Not a directory"), ("none/x", "No such file")):
+                refused(kit.run(*run, name, *force), part)
+        refused(kit.run(*run, "precious"), "--force")
+        # Through a link on the way and back, as any program.
+        for name in (f"sticky/{number}", f"folder/../up{number}"):
+            done = kit.run(*run, name)
+            same(f"status of {name} ({done.stderr})", done.returncode, 0)
+        # A file of two names becomes two files.
+        other = kit.path(f"other{number}")
+        os.link(precious, other)
+        done = kit.run(*run, other, "--force")
+        same(f"status ({done.stderr})", done.returncode, 0)
+        same("names", (os.stat(other).st_nlink, os.stat(precious).st_nlink), (1, 1))
+    with open(precious, encoding="utf-8") as file:
+        same("what was there", file.read(), "precious")
+    same("made", [name for name in os.listdir(kit.folder)
+                  if re.search(r"nothing|\.[0-9a-f]{6}$", name)], [])
+    same("made for everybody", os.listdir(kit.path("everybody")), [])
+
+
+@test
+def files_of_others(kit):
+    need_root()
+    kit.record("launches=10", "record")
+    os.chmod(kit.folder, 0o1777)
+    theirs = kit.path("theirs")
+    with open(theirs, "w", encoding="utf-8") as file:
+        file.write("theirs")
+    os.chown(theirs, STRANGER, STRANGER)
+    folder = kit.path("folder")
+    os.mkdir(folder)
+    os.chown(folder, STRANGER, STRANGER)
+    for words in WRITERS:
+        run = [*words[:-1], "capture", words[-1]]
+        refused(kit.run(*run, "theirs", "--force"), "another user's")
+        # Root may write where it likes; what it makes there is its own.
+        done = kit.run(*run, "folder/file", "--force")
+        same(f"status ({done.stderr})", done.returncode, 0)
+        same("whose", (os.stat(folder + "/file").st_uid, oct(mode(folder + "/file"))),
+             (0, "0o600"))
+    refused(kit.run_as_nobody("report", "capture", "-o", "x"), "Permission denied")
+    refused(kit.run_as_nobody("record", "-o", "folder/new", "--", "true", env={"TMPDIR": "/tmp"}),
+            "Permission denied")
+    with open(theirs, encoding="utf-8") as file:
+        same("theirs", (file.read(), os.stat(theirs).st_uid), ("theirs", STRANGER))
+    # As a directory for a capture it is none of ours.
+    refused(kit.run("record", "-o", "folder", "--", "true"), "another user")
+    empty = kit.path("empty")
+    os.mkdir(empty)
+    os.chown(empty, STRANGER, STRANGER)
+    refused(kit.run("record", "-o", "empty", "--", "true"), "belongs to another user")
+    same("in it", os.listdir(empty), [])
+
+
+@test
+def names_of_captures(kit):
+    os.mkdir(kit.path("target"))
+    os.symlink("target", kit.path("link"))
+    os.symlink("nothing", kit.path("dangling"))
+    os.mkfifo(kit.path("fifo"))
+    os.mkdir(kit.path("everybody"))
+    os.chmod(kit.path("everybody"), 0o777)
+    for command in ("record", "correlate"):
+        for name, part in (("link", "is a link or a file"), ("link/", "is a link or a file"),
+                           ("dangling", "is a link or a file"), ("fifo", "is a link or a file"),
+                           ("everybody/x", "no sticky bit"), ("target/..", "is not empty"),
+                           (".", "is not empty"), ("none/x", "directory above it")):
+            refused(kit.run(command, "-o", name, "--", "true"), part)
+        refused(kit.run(command, "--", "true", env={"TMPDIR": kit.path("everybody")}),
+                "no sticky bit", "TMPDIR")
+    same("made", (os.listdir(kit.path("target")), os.listdir(kit.path("everybody"))), ([], []))
+    # One's own that is empty is taken, and then nobody else's.
+    os.mkdir(kit.path("open"))
+    os.chmod(kit.path("open"), 0o777)
+    kit.record("launches=10", "record", directory="open")
+    same("mode", oct(mode(kit.path("open"))), "0o700")
+    kit.record("launches=10", "record", directory="target/../beside")
+    same("processes", len(kit.capture("beside").processes), 1)
+
+
+@test
+def capture_that_is_moved(kit):
+    """What comes under its name while it is written is not written to."""
+    def names(directory):
+        return [name for name in os.listdir(kit.path(directory)) if name.endswith(".symbols")]
+
+    # One to which names could be added.
+    kit.record("launches=10", "record", directory="other", options=("--no-names",))
+    done = kit.run("record", "-o", "capture", "--", "sh", "-c",
+                   "mv capture away; ln -s other capture; exec \"$@\"", "sh", kit.player,
+                   "launches=10", "record")
+    same(f"status ({done.stderr})", done.returncode, 0)
+    same("names in the other, in ours", (len(names("other")), len(names("away"))), (0, 1))
+    same("launches", kit.capture("away").sum("launches"), 10)
+    same("ended", kit.capture("away").whole["ended"], True)
+
+
+@test
+def another_process_in_its_place(kit):
+    """Which process it is, the kernel says: files are looked for in its root."""
+    done = kit.record("host-pid=1", "launches=10", "record")
+    same("status", done.returncode, 0)
+    for kind, _, record, _ in kit.records():
+        if kind == 1:
+            pid = int.from_bytes(record[16:20], "little")
+            if pid in (0, 1):
+                raise AssertionError(f"the process is said to be {pid}")
+
+
+@test
+def socket_and_temporary_captures(kit):
+    """Nobody else's while they are there."""
+    process = kit.start("correlate", "--", "sh", "-c", "echo $GPUMON_SOCKET; sleep 1", umask=0)
+    path = process.stdout.readline().decode().strip()
+    modes = {name: oct(mode(os.path.join(kit.folder, name))) for name in kit.left_behind()}
+    of_socket = oct(mode(path)), oct(mode(os.path.dirname(path)))
+    process.communicate(timeout=20)
+    same("socket", of_socket, ("0o600", "0o700"))
+    same("folders", (len(modes), set(modes.values())), (2, {"0o700"}))
+    until = time.monotonic() + 10
+    while kit.left_behind() and time.monotonic() < until:
+        time.sleep(0.05)
+    same("left", kit.left_behind(), [])

@@ -1,0 +1,26 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: own-boot cpus=6 timeout=200
+# vm: not-sanitised=KASAN adds to every allocation and keeps what was freed
+"""What each further CPU costs, as Documentation/memory.md says: the same on six of them."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+import memory
+from lab import equal, load_scheduler, step
+from memory import PARTS, SMALL
+
+equal(os.sysconf("SC_NPROCESSORS_CONF"), 6, "processors")
+load_scheduler()
+memory.load(SMALL)
+least, least_grown, _ = memory.load(SMALL)
+measured = {}
+for name, (_, most) in PARTS.items():
+    step("%s=%d" % (name, most))
+    held, grown, measured[name] = memory.load({name: most})
+    memory.compare("%s=%d" % (name, most), held - least, grown - least_grown)
+step("the figures of Documentation/memory.md")
+memory.compare_figures(measured)
+step("done")

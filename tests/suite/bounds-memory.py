@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: timeout=300
+# vm: not-sanitised=KASAN adds to every allocation and keeps what was freed
+"""memory_bytes is what the kernel's own accounts grow by, and what Documentation/memory.md says."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+import memory
+from gpumon_netlink import Gpumon
+from lab import check, equal, insmod, load_gpumon, load_scheduler, rmmod, stats, step, within
+from memory import PARTS, SMALL
+
+CASES = ({}, {"max_rings": 1024}, {"max_rings": 100}, {"max_processes": 65536},
+         {"max_processes": 3000}, {"max_jobs": 1048576},
+         {"max_rings": 1024, "max_processes": 65536, "max_jobs": 1048576})
+# Others take and give pages too.
+OTHERS_KIB = 512
+
+step("the smallest there is; the module itself is in it")
+load_scheduler()
+memory.load(SMALL)
+least, least_grown, _ = memory.load(SMALL)
+print("    memory_bytes %d, grown by %d KiB with the module's code and data" % (least, least_grown))
+
+step("more rings, processes, jobs: both grow by the same")
+measured = {}
+for parameters in CASES:
+    held, grown, by_part = memory.load(parameters)
+    measured[tuple(parameters.items())] = by_part
+    memory.compare(", ".join("%s=%d" % p for p in parameters.items()) or "as it is by default",
+                   held - least, grown - least_grown)
+
+step("a group that begins: its driver comes")
+memory.settle()
+load_gpumon(**SMALL)
+# The loader frees what it needed later than it comes back.
+memory.settle()
+before, before_kernel = stats()["gpumon"]["memory_bytes"], memory.kernel()
+# How its rows are laid out is known from the beginning.
+layout = memory.parts()["amdgpu"]
+within(layout, 0, 4096, "bytes of a group without a driver")
+insmod("tests/mock/amdgpu")
+group = memory.parts()["amdgpu"] - layout
+check(group > 65536, "a group with a driver holds nothing")
+equal(stats()["gpumon"]["memory_bytes"] - before, group, "memory_bytes against the group's part")
+# The mock itself is in the accounts too: it goes, and the group's memory stays.
+rmmod("amdgpu")
+memory.settle()
+memory.compare("group amdgpu", group, memory.kernel() - before_kernel)
+equal(stats()["gpumon"]["memory_bytes"] - before, group, "memory_bytes after the driver has gone")
+rmmod("gpumon")
+memory.settle()
+# A module that came and went leaves more of such than one that is there; the group had thousands.
+within(memory.kernel(), before_kernel - least_grown - 4 * memory.NOISE_KIB,
+       before_kernel - least_grown + 4 * memory.NOISE_KIB,
+       "KiB in the kernel's accounts after unload")
+
+step("the event ring")
+load_gpumon(**SMALL)
+cpus = os.cpu_count()
+with Gpumon() as g:
+    memory.settle()
+    nothing = memory.in_no_account()
+    for kib in 8, 512, 65536:
+        g.event_ring_set(size_kib=kib)
+        g.event_ring_set(1)
+        memory.settle()
+        taken = memory.in_no_account() - nothing
+        said = stats()["event_ring"]["memory_bytes"] / 1024
+        within(said, cpus * kib, cpus * (kib * 1.02 + 16), "memory_bytes of a ring of %d KiB" % kib)
+        print("    %d KiB for each of %d CPUs: stats %d KiB, %d KiB more are taken" %
+              (kib, cpus, said, taken))
+        within(taken, said - OTHERS_KIB, said + OTHERS_KIB, "KiB that are in no account")
+        g.event_ring_set(0)
+        check(stats()["event_ring"]["memory_bytes"] > 0, "what was written can still be read")
+        # The next one is made before the last one goes.
+        g.event_ring_set(1)
+        g.event_ring_set(0)
+rmmod("gpumon")
+memory.settle()
+left = memory.in_no_account() - nothing
+print("    %d KiB after unload" % left)
+within(left, -OTHERS_KIB, OTHERS_KIB, "KiB in no account after unload")
+
+step("the figures of Documentation/memory.md")
+memory.compare_figures({name: measured[(name, most),] for name, (_, most) in PARTS.items()})
+step("done")

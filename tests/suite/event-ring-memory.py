@@ -1,0 +1,40 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: own-boot cpus=8 memory=512 kernels=6.1,6.12,7 timeout=120
+# vm: not-sanitised=these VMs have the memory that is to be lacking; fault-allocations lets it fail there
+"""No memory for a larger event ring: said so, and what is in the old one is still there to read."""
+import errno
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+from gpumon_netlink import Gpumon, NetlinkError
+from lab import EVENTS, check, equal, fail, load, step, submit, wait_idle
+
+load(devices=1, rings=2)
+g = Gpumon()
+g.event_ring_set(1, 64)
+submit("-n", 20, "-w")
+wait_idle()
+g.event_ring_set(0)
+before = g.event_ring()
+equal((before["enabled"], before["size_kib"], before["pending"]), (0, 64, 60), "the old ring")
+
+step("64 MiB for each of 8 processors, of 512 MiB")
+try:
+    g.event_ring_set(1, 65536)
+    fail("there is memory for it")
+except NetlinkError as e:
+    equal(errno.errorcode[e.errno], "ENOMEM", "the refusal")
+    check("size-kib" in e.message, "the refusal says %r" % e.message)
+equal(g.event_ring(), before, "the ring afterwards")
+with open(EVENTS, "rb", buffering=0) as f:
+    equal(len(f.read(1 << 16)), 60 * 88, "bytes of the events that it had")
+
+step("a smaller one can be had")
+g.event_ring_set(1)
+submit("-n", 20, "-w")
+wait_idle()
+equal(g.event_ring()["pending"], 60, "events of the new ring")
+step("done")

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What gpumon says that it holds, what the kernel's own accounts say, and what memory.md says."""
+import os
+import re
+import time
+
+from gpumon_netlink import Gpumon
+from lab import BUILD, check, equal, load_gpumon, read, rmmod, run, stats, within
+
+# What the kernel counts beside: dentries and inodes of debugfs, kobjects, netlink's tables.
+NOISE_KIB = 192
+TOLERANCE = 0.02
+SMALL = {"max_rings": 1, "max_processes": 8, "max_jobs": 8}
+# The part that a parameter makes room in, and its largest value.
+PARTS = {"max_rings": ("rings", 1024), "max_processes": ("processes", 65536),
+         "max_jobs": ("jobs", 1048576)}
+
+
+def meminfo():
+    return {k: int(v) for k, v in re.findall(r"(?m)^([\w()]+):\s+(\d+)", read("/proc/meminfo"))}
+
+
+def kernel():
+    """KiB in the accounts that gpumon's memory is in: slab (also what is too large for its
+    caches), vmalloc, per CPU."""
+    fields = meminfo()
+    return sum(fields[k] for k in ("SUnreclaim", "VmallocUsed", "Percpu"))
+
+
+def in_no_account():
+    """KiB that are not free and that the kernel has in no account: pages that were taken as they
+    are, such as those of the event ring. Free are also those that were given back and wait for
+    the same processor to want one; of a large ring that is tens of MiB on 7."""
+    fields = meminfo()
+    waiting = sum(map(int, re.findall(r"(?m)^\s+count:\s+(\d+)", read("/proc/zoneinfo"))))
+    return fields["MemTotal"] - waiting * os.sysconf("SC_PAGE_SIZE") // 1024 - sum(
+        fields[k] for k in ("MemFree", "Buffers", "Cached", "SwapCached", "AnonPages", "Slab",
+                            "KernelStack", "PageTables", "VmallocUsed", "Percpu"))
+
+
+def settle():
+    """What others free late is freed, what can be thrown away is gone."""
+    run("sync")
+    for _ in range(2):
+        with open("/proc/sys/vm/drop_caches", "w") as f:
+            f.write("3")
+        time.sleep(0.3)
+
+
+def parts():
+    return {row["part"]: row["bytes"] for row in stats()["memory"]}
+
+
+def load(parameters):
+    """(memory_bytes, what the kernel's accounts grew by in KiB, parts), of a module that is gone
+    again when this comes back."""
+    settle()
+    before = kernel()
+    load_gpumon(**parameters)
+    settle()
+    grown = kernel() - before
+    held, by_part = stats()["gpumon"]["memory_bytes"], parts()
+    equal(sum(by_part.values()), held, "memory_bytes against the sum of its parts")
+    with Gpumon() as g:
+        equal(g.info()["memory_bytes"], held, "memory_bytes of netlink")
+    rmmod("gpumon")
+    return held, grown, by_part
+
+
+def compare(what, held, grown):
+    """Bytes that stats says against KiB of the kernel."""
+    said = held / 1024
+    print("    %-60s stats %8d KiB  kernel %8d KiB  (%+.1f%%)" %
+          (what, said, grown, 100 * (grown - said) / max(said, 1)), flush=True)
+    within(grown, said * (1 - TOLERANCE) - NOISE_KIB, said * (1 + TOLERANCE) + NOISE_KIB,
+           "KiB that the kernel's accounts grew by, %s" % what)
+
+
+def compare_figures(measured):
+    """{parameter: parts of a module that was loaded with its largest value}, against the table."""
+    cpus = os.sysconf("SC_NPROCESSORS_CONF")
+    figures = {name: (int(once.replace(",", "")), int(each.replace(",", "")))
+               for name, once, each in
+               re.findall(r"(?m)^\| `(max_\w+)` \|[^|]*\| ([\d,]+) \| ([\d,]+) \|",
+                          read(BUILD + "/Documentation/memory.md"))}
+    equal(sorted(figures), sorted(PARTS), "parameters in the table")
+    check(measured, "nothing is measured")
+    for name, by_part in measured.items():
+        part, most = PARTS[name]
+        each = by_part[part] / most
+        once, percpu = figures[name]
+        said = once + percpu * cpus
+        print("    %s: %.0f bytes each with %d CPUs, the table says %d" % (name, each, cpus, said))
+        within(each, said * (1 - TOLERANCE), said * (1 + TOLERANCE),
+               "bytes for each one of %s" % name)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""drm_vblank against the kernel's own trace of the same vblanks, on a driver of the kernel."""
+import os
+import re
+import time
+
+import lab
+import vblank
+from vblank_rows import follow, histogram, rate
+
+TRACING = "/sys/kernel/tracing/"
+EVENTS = "drm_vblank_event", "drm_vblank_event_queued", "drm_vblank_event_delivered"
+EVENT = re.compile(r": drm_vblank_event: crtc=(\d+), seq=(\d+), time=(-?\d+), high-prec=(\w+)")
+OFF_DELAY = "/sys/module/drm/parameters/vblankoffdelay"
+
+
+def write(path, text):
+    with open(TRACING + path, "w") as f:
+        f.write(text)
+
+
+def begin():
+    """drm and gpumon loaded, the events traced; vblanks go off a second after their last user."""
+    lab.run("modprobe", "drm")
+    with open(OFF_DELAY, "w") as f:
+        f.write("1000")
+    lab.load_gpumon()
+    write("buffer_size_kb", "4096")
+    for name in EVENTS:
+        write("events/drm/%s/enable" % name, "1")
+
+
+def traced():
+    """(vblanks as records, {event: count})."""
+    text = lab.read(TRACING + "trace")
+    write("trace", "")
+    records = [vblank.Record(0, int(c), int(s), int(t), 0) for c, s, t, _ in EVENT.findall(text)]
+    return records, {e: text.count(": %s: " % e) for e in EVENTS}
+
+
+def rows_of(g):
+    return g.statistics().get("drm_vblank.crtcs", [])
+
+
+def row_of(g, device):
+    found = [r for r in rows_of(g) if r["device"] == device]
+    lab.equal(len(found), 1, "rows of " + device)
+    return found[0]
+
+
+def load_driver(module):
+    """(card, device name) of the one display that the driver has."""
+    before = set(os.listdir("/sys/class/drm"))
+    lab.run("modprobe", module)
+    cards = [c for c in set(os.listdir("/sys/class/drm")) - before if re.fullmatch(r"card\d+", c)]
+    lab.equal(len(cards), 1, "cards of " + module)
+    return cards[0], os.path.basename(os.path.realpath("/sys/class/drm/%s/device" % cards[0]))
+
+
+def quiet(g):
+    """Wait until no vblank comes: the core switches the interrupt off when nobody wants it."""
+    def still():
+        before = [r["vblanks"] for r in rows_of(g)]
+        time.sleep(2)
+        return before == [r["vblanks"] for r in rows_of(g)]
+    lab.until(still, "no more vblanks", 60)
+
+
+def compare(g, device, client, seconds=3):
+    """Ask client for vblanks for so long; the row of device, which the trace agrees with."""
+    quiet(g)
+    traced()
+    g.reset()
+    end = time.monotonic() + seconds
+    asked = 0
+    while time.monotonic() < end:
+        client.wait_event(1)
+        asked += 1
+        lab.check(client.event(), "no event")
+    client.close()
+    quiet(g)
+    row = row_of(g, device)
+    records, counts = traced()
+    lab.equal((row["vblanks"], row["queued"], row["delivered"]), tuple(counts[e] for e in EVENTS),
+              "vblanks, queued and delivered, and in ftrace")
+    lab.equal((row["queued"], row["queue_to_delivery_ns"]["count"]), (asked, asked),
+              "asked, and joined")
+    lab.equal(row["vblank_to_delivery_ns"]["count"], row["delivered"], "joined with a vblank")
+    intervals, jitter, missed, late = follow(records)
+    lab.equal((row["missed"], row["ambiguous"], row["repeated"]), (missed, 0, 0),
+              "missed, ambiguous, repeated")
+    lab.check(row["off_gaps"] <= 1 and row["late"] <= late + 1, "off gaps %d, late %d" %
+              (row["off_gaps"], row["late"]))
+    histogram(row, "interval_ns", intervals, device)
+    lab.equal(row["refresh_millihertz"]["now"], rate(intervals), "rate")
+    lab.within(row["refresh_millihertz"]["now"], 40000, 80000, "rate of a display at 60 Hz")
+    print("%s: %d mHz" % (device, row["refresh_millihertz"]["now"]))
+    for r in rows_of(g):
+        if r["device"] != device:
+            lab.equal((r["vblanks"], r["queued"]), (0, 0), "vblanks, queued of " + r["device"])
+    return row

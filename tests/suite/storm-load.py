@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: timeout=400 deep-timeout=3000
+"""gpumon loaded and unloaded while the mock GPU runs and readers read: 1,000 rounds with
+GPUMON_DEEP=1, else as many as fit. They leave nothing: no memory, no line in the log.
+"""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+import lab
+import storm
+from storm_drivers import Jobs
+from storm_gpumon import EventReader, Loads, Looker, Records, insmod, known_work, unload
+from gpumon_netlink import Gpumon
+
+ROUNDS = 1000 if storm.DEEP else 0
+LONG = storm.seconds(14, 2800)
+
+
+class Rounds(Loads):
+    """Load, perhaps a look, unload; memory is measured after the first rounds and the last."""
+    pause = 0.0, 0.0
+
+    def __init__(self, **least):
+        super().__init__(**least)
+        self.base = self.now = None
+        self.most_jobs = 0
+
+    def begin(self):
+        self.start = time.monotonic()
+
+    def turn(self):
+        parameters = {}
+        if self.chance(0.7):
+            parameters["max_rings"] = self.random.choice((1, 2, 3, 9, 64))
+        insmod(**parameters)
+        self.counts["loads"] += 1
+        with Gpumon(30) as g:
+            if self.chance(0.5):
+                g.event_ring_set(1, self.random.choice((8, 64, 512)))
+            if self.counts["loads"] % 4 == 1:
+                # Jobs from before the load are untracked, never below zero.
+                time.sleep(0.05)
+                for key, row in lab.rings().items():
+                    for depth in "queue_depth", "hw_depth":
+                        lab.within(row[depth] or 0, 0, 1 << 20, "%s of %s" % (depth, key))
+                    self.most_jobs = max(self.most_jobs, row["done"])
+        self.counts["refused"] += unload()
+        rounds = self.counts["loads"]
+        if not self.base and (rounds >= 100 or time.monotonic() - self.start > LONG / 4):
+            self.base, self.first = storm.quiet_memory(), rounds
+        if rounds == ROUNDS:
+            self.over.set()
+
+    def end(self):
+        pass
+
+
+def test():
+    lab.load_mock(devices=2, rings=4, service_ns=1000000, distribution="exponential")
+    records = Records()
+    rounds = Rounds(loads=ROUNDS or 10)
+    looker = Looker(steady=False, tool=False, netlink=2)
+    begin = time.monotonic()
+    storm.rage(LONG, [rounds, looker, EventReader(records, steady=False), Jobs(1)],
+               until=rounds)
+    # Readers of the storm are gone.
+    now = storm.quiet_memory()
+    lab.step("%d rounds in %.1f s; memory after %d rounds %r, now %r" %
+             (rounds.counts["loads"], time.monotonic() - begin, rounds.first, rounds.base, now))
+    lab.check(rounds.most_jobs > 0, "no round ever saw a job")
+    references = [line.split()[2:4] for line in lab.read("/proc/modules").splitlines()
+                  if line.startswith("gpu_sched ")][0]
+    lab.equal(references, ["1", "mock_gpu,"], "references to gpu_sched")
+    # One round allocates more than 4 MB; what may stay is some KiB a round, or nothing.
+    storm.check_memory(rounds.base, now, rounds.counts["loads"] - rounds.first)
+    known_work()
+
+
+storm.main(test)
