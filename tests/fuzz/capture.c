@@ -1,77 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * Reads what nobody wrote. Beside what the sanitizers see: it ends, what comes is whole, reading it
- * again gives the same, and what a channel puts into a capture can be read.
+ * again gives the same, and what a channel puts into a capture can be read. What an input is, its
+ * first byte says; the rest is
+ * - the files of a capture of two processes, one behind the other,
+ * - the same, where the CRC of each chunk is put right first, so that what is behind is reached,
+ * - capture.json,
+ * - the memory of a channel, as a target left it.
  */
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture.h"
 #include "capture/capture.h"
 #include "capture/channel_reader.h"
 #include "capture/channel_writer.h"
 #include "capture/internal.h"
+#include "chunks.h"
+#include "fuzz.h"
 
-#define MUST(condition)                                                                 \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			abort();                                                        \
-		}                                                                       \
-	} while (0)
+enum kind {
+	KIND_FILES,
+	KIND_FILES_RIGHT_CRC,
+	KIND_INFO,
+	KIND_CHANNEL,
+	KINDS
+};
 
-static char directory[64];
-static char first_path[128], second_path[128], info_path[128];
-static char channel_directory[128];
+static const char plain_info[] = "{\"format\":\"gpumon-capture\",\"version\":1}";
+
+static char directory[128], first_path[256], second_path[256], info_path[256];
+static char channel_directory[256];
 static struct gpumon_capture *kept; /* of the files, rewound each time */
 
 static void clean_up(void)
 {
-	char path[256];
-
 	gpumon_capture_free(kept);
-	unlink(first_path);
-	unlink(second_path);
-	unlink(info_path);
-	snprintf(path, sizeof(path), "%s/process-1-1.records", channel_directory);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/capture.json", channel_directory);
-	unlink(path);
-	rmdir(channel_directory);
-	rmdir(directory);
-}
-
-static void write_file(const char *path, const void *bytes, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	MUST(fd >= 0);
-	MUST(write(fd, bytes, size) == (ssize_t)size);
-	close(fd);
 }
 
 static void set_up(void)
 {
-	static const char info[] = "{\"format\":\"gpumon-capture\",\"version\":1}";
-
 	if (directory[0])
 		return;
-	/* In memory, where there is such a place: thousands of files a second. */
-	snprintf(directory, sizeof(directory), "%s/gpumon-fuzz-XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	MUST(mkdtemp(directory));
+	fuzz_folder_make("capture");
+	snprintf(directory, sizeof(directory), "%s", fuzz_path("capture"));
 	snprintf(first_path, sizeof(first_path), "%s/process-1-1.records", directory);
 	snprintf(second_path, sizeof(second_path), "%s/process-2-1.records", directory);
 	snprintf(info_path, sizeof(info_path), "%s/capture.json", directory);
-	snprintf(channel_directory, sizeof(channel_directory), "%s/channel", directory);
-	write_file(info_path, info, strlen(info));
-	write_file(first_path, "", 0);
-	write_file(second_path, "", 0);
+	snprintf(channel_directory, sizeof(channel_directory), "%s", fuzz_path("channel"));
+	fuzz_write(info_path, plain_info, strlen(plain_info));
+	fuzz_write(first_path, "", 0);
+	fuzz_write(second_path, "", 0);
 	MUST(gpumon_capture_open(directory, &kept) == 0);
 	atexit(clean_up);
 }
@@ -107,25 +85,10 @@ static void fuzz_files(uint8_t *data, size_t size, bool right_crc)
 {
 	struct gpumon_capture_damage damage;
 	uint64_t hash, bytes, again;
-	size_t half = size / 2;
+	size_t half = right_crc ? fuzz_right_chunks(data, size) : size / 2;
 
-	for (size_t at = 0; right_crc && at + sizeof(struct gpumon_chunk) <= size;) {
-		struct gpumon_chunk chunk;
-
-		memcpy(&chunk, data + at, sizeof(chunk));
-		if (chunk.magic != GPUMON_CHUNK_MAGIC || chunk.size > size - at - sizeof(chunk)) {
-			at++;
-			continue;
-		}
-		/* The second file begins with a chunk as well as the first one. */
-		if (at + sizeof(chunk) + chunk.size <= size / 2 + 64)
-			half = at + sizeof(chunk) + chunk.size;
-		chunk.crc = gpumon_chunk_crc(&chunk, data + at + sizeof(chunk));
-		memcpy(data + at, &chunk, sizeof(chunk));
-		at += sizeof(chunk) + chunk.size;
-	}
-	write_file(first_path, data, half);
-	write_file(second_path, data + half, size - half);
+	fuzz_write(first_path, data, half);
+	fuzz_write(second_path, data + half, size - half);
 	gpumon_capture_rewind(kept);
 	hash = read_all(kept, &bytes);
 	damage = *gpumon_capture_damage(kept);
@@ -138,13 +101,12 @@ static void fuzz_files(uint8_t *data, size_t size, bool right_crc)
 
 static void fuzz_info(const uint8_t *data, size_t size)
 {
-	static const char info[] = "{\"format\":\"gpumon-capture\",\"version\":1}";
 	struct gpumon_capture *capture;
 	uint64_t bytes;
 
-	write_file(first_path, "", 0);
-	write_file(second_path, "", 0);
-	write_file(info_path, data, size);
+	fuzz_write(first_path, "", 0);
+	fuzz_write(second_path, "", 0);
+	fuzz_write(info_path, data, size);
 	if (gpumon_capture_open(directory, &capture) == 0) {
 		const struct gpumon_capture_info *about = gpumon_capture_info(capture);
 
@@ -155,7 +117,7 @@ static void fuzz_info(const uint8_t *data, size_t size)
 	} else {
 		MUST(strlen(gpumon_capture_error()->message) > 0);
 	}
-	write_file(info_path, info, strlen(info));
+	fuzz_write(info_path, plain_info, strlen(plain_info));
 }
 
 static void fuzz_channel(const uint8_t *data, size_t size)
@@ -165,7 +127,6 @@ static void fuzz_channel(const uint8_t *data, size_t size)
 	struct gpumon_channel_reader *reader;
 	struct gpumon_channel_map map;
 	struct gpumon_capture *capture;
-	char path[256];
 	uint64_t bytes;
 
 	MUST(gpumon_channel_create(3, &reader) == 0);
@@ -198,10 +159,7 @@ static void fuzz_channel(const uint8_t *data, size_t size)
 	MUST(gpumon_capture_damage(capture)->broken_chunks == 0);
 	MUST(gpumon_capture_damage(capture)->missing_chunks == 0);
 	gpumon_capture_free(capture);
-	snprintf(path, sizeof(path), "%s/process-1-1.records", channel_directory);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/capture.json", channel_directory);
-	unlink(path);
+	fuzz_folder_remove("channel");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -215,14 +173,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	own = malloc(size - 1 ? size - 1 : 1);
 	MUST(own);
 	memcpy(own, data + 1, size - 1);
-	switch (data[0] % FUZZ_KINDS) {
-	case FUZZ_FILES:
+	switch (data[0] % KINDS) {
+	case KIND_FILES:
 		fuzz_files(own, size - 1, false);
 		break;
-	case FUZZ_FILES_RIGHT_CRC:
+	case KIND_FILES_RIGHT_CRC:
 		fuzz_files(own, size - 1, true);
 		break;
-	case FUZZ_INFO:
+	case KIND_INFO:
 		fuzz_info(own, size - 1);
 		break;
 	default:

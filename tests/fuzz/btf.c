@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The module's reader of BTF, kmod/btf.c and btf_parse.c, with the kernel played by shim/. The first
+ * byte says what the rest is: the bytes of the kernel's file and of a module's, or orders to build
+ * such files with libbpf. Of what libbpf built, each member has to be found where libbpf says it is.
+ */
+#include "shim/engine.h"
+
+#include <bpf/btf.h>
+
+#include "btf_parse.h"
+#include "fuzz.h"
+#include "read_file.h"
+
+#define FIELDS	  6
+#define NAMES	  10
+#define TYPES_MAX 60
+#define DEPTH_MAX 6
+
+static struct gpumon_field fields[FIELDS];
+static struct gpumon_probe probes[FIELDS];
+static struct gpumon_group group = { probes, FIELDS, fields, FIELDS };
+struct gpumon_group *const gpumon_groups[] = { &group };
+const unsigned int gpumon_group_count = 1;
+
+static const uint8_t *file_data[2];
+static size_t file_size[2];
+
+/* Of kmod/read_file.c: the file in memory of its own, in its exact size. */
+ssize_t gpumon_read_whole_file(const char *path, void **data, size_t most)
+{
+	unsigned int which = strcmp(path, "/sys/kernel/btf/vmlinux") ? 1 : 0;
+
+	if (!file_data[which])
+		return -ENOENT;
+	MUST(file_size[which] <= most);
+	*data = malloc(file_size[which] ? file_size[which] : 1);
+	MUST(*data);
+	memcpy(*data, file_data[which], file_size[which]);
+	return (ssize_t)file_size[which];
+}
+
+static bool ends(const char *text, size_t room)
+{
+	return strnlen(text, room) < room;
+}
+
+/* All that the module does with them from load to unload. */
+static void resolve(void)
+{
+	struct fuzz_stream stream;
+	struct seq_file show;
+
+	gpumon_btf_init();
+	gpumon_btf_module_came(NULL);
+	gpumon_btf_module_came("mod");
+	gpumon_btf_done();
+	for (unsigned int i = 0; i < FIELDS; i++) {
+		MUST(ends(fields[i].reason, sizeof(fields[i].reason)));
+		MUST(ends(probes[i].check_reason, sizeof(probes[i].check_reason)));
+		/* One that is known can be read within its type. */
+		MUST(fields[i].offset < 0 ? fields[i].reason[0] : !fields[i].reason[0]);
+		MUST(fields[i].offset < 0 || !fields[i].bit_size ||
+		     fields[i].bit_offset + fields[i].bit_size <= 8 * fields[i].found_size);
+		MUST(probes[i].check <= 0);
+	}
+	fuzz_stream_begin(&stream);
+	show.out = stream.stream;
+	gpumon_btf_show(&show);
+	fuzz_stream_end(&stream);
+	fuzz_stream_free(&stream);
+	gpumon_btf_module_gone("mod");
+}
+
+static void ask_for(char **names, uint8_t how)
+{
+	memset(fields, 0, sizeof(fields));
+	memset(probes, 0, sizeof(probes));
+	for (unsigned int i = 0; i < FIELDS; i++) {
+		fields[i].module = i % 2 ? "mod" : NULL;
+		fields[i].type = names[i];
+		fields[i].member = names[(i + how) % NAMES];
+		fields[i].size = i == 5 ? how % 9 : 0;
+		probes[i].module = i % 2 ? "mod" : NULL;
+		probes[i].name = names[i];
+		probes[i].kind = i % 3 ? GPUMON_PROBE_KIND_KPROBE : GPUMON_PROBE_KIND_TRACEPOINT;
+		probes[i].prototype = i % 2 ? "*file u32 | *char u64 ..." : "u32 u32";
+		probes[i].returns = i == 4 ? "void|i32" : NULL;
+	}
+}
+
+/* --- against libbpf */
+
+static bool is_struct(const struct btf_type *type)
+{
+	return btf_is_struct(type) || btf_is_union(type);
+}
+
+static const struct btf_type *skip(const struct btf *btf, __u32 id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+
+	while (type && (btf_is_mod(type) || btf_is_typedef(type)))
+		type = btf__type_by_id(btf, type->type);
+	return type;
+}
+
+static const struct gpumon_btf *ours_of(const struct gpumon_btf *ours, __u32 id)
+{
+	return ours->base && id < ours->first_id ? ours->base : ours;
+}
+
+struct wanted {
+	const struct btf *btf;
+	const struct gpumon_btf *ours;
+	__u32 id; /* of what is asked */
+	char path[1024];
+	const char *names[64]; /* seen already: the first of a name is the one */
+	unsigned int n_names;
+};
+
+static void compare(struct wanted *wanted, __u32 type, uint64_t bits, __u32 bit_size)
+{
+	const struct btf_type *whole = skip(wanted->btf, wanted->id);
+	struct gpumon_btf_place place;
+	__s64 size = btf__resolve_size(wanted->btf, type);
+	int ret = gpumon_btf_member(wanted->ours, wanted->id, wanted->path, &place);
+
+	if (size < 0 || size > INT32_MAX)
+		return;
+	if (bit_size) {
+		MUST(ret || (place.bit_size == bit_size && place.bit_offset < 64 &&
+			     8ull * place.offset + place.bit_offset == bits &&
+			     place.offset + place.size <= whole->size));
+		return;
+	}
+	if (bits % 8 || bits / 8 + (uint64_t)size > whole->size) {
+		MUST(ret);
+		return;
+	}
+	if (ret == -EOPNOTSUPP || ret == -EINVAL)
+		return; /* the old way of bitfields, or deeper than it looks */
+	MUST(!ret && place.offset == bits / 8 && place.size == size && !place.bit_size);
+}
+
+static void walk(struct wanted *wanted, const struct btf_type *type, uint64_t bits,
+		 unsigned int depth)
+{
+	const struct btf_member *members = btf_members(type);
+
+	for (unsigned int i = 0; i < btf_vlen(type); i++) {
+		const char *name = btf__name_by_offset(wanted->btf, members[i].name_off);
+		uint64_t at = bits + btf_member_bit_offset(type, i);
+		const struct btf_type *inner = skip(wanted->btf, members[i].type);
+		bool seen = false;
+
+		if (!*name) {
+			if (inner && is_struct(inner) && depth < DEPTH_MAX)
+				walk(wanted, inner, at, depth + 1);
+			continue;
+		}
+		for (unsigned int k = 0; k < wanted->n_names; k++)
+			seen |= !strcmp(wanted->names[k], name);
+		if (seen || wanted->n_names == 64 || strchr(name, '.'))
+			continue;
+		wanted->names[wanted->n_names++] = name;
+		snprintf(wanted->path, sizeof(wanted->path), "%s", name);
+		compare(wanted, members[i].type, at, btf_member_bitfield_size(type, i));
+	}
+}
+
+static void compare_all(const struct btf *btf, const struct gpumon_btf *ours)
+{
+	struct wanted wanted = { .btf = btf, .ours = ours };
+
+	MUST(btf__type_cnt(btf) == ours->first_id + ours->count);
+	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		const char *name = btf__name_by_offset(btf, type->name_off);
+		const struct gpumon_btf *in = ours_of(ours, id);
+		u32 found = 0;
+
+		if (!is_struct(type))
+			continue;
+		wanted.id = id;
+		wanted.n_names = 0;
+		walk(&wanted, type, 0, 0);
+		/* By its name it is found as well, perhaps behind others of that name. */
+		while (*name && (found = gpumon_btf_find(in, name,
+							 BIT(BTF_KIND_STRUCT) | BIT(BTF_KIND_UNION),
+							 found)) != id)
+			MUST(found);
+	}
+}
+
+static void build_types(struct btf *btf, struct fuzz_input *input, char **names, __u32 first)
+{
+	for (unsigned int n = 0; n < TYPES_MAX && input->size; n++) {
+		__u32 known = btf__type_cnt(btf), of = first + fuzz_u8(input) % (known + 2 - first);
+		const char *name = names[fuzz_u8(input) % NAMES];
+		uint8_t order = fuzz_u8(input), count = fuzz_u8(input) % 8;
+
+		/* Now and then one of the file below, or one that comes only later. */
+		if (order & 0x80)
+			of = 1 + order % (known + 1);
+		switch (order % 12) {
+		case 0:
+			btf__add_int(btf, name, 1u << count % 5, order & 0x40 ? BTF_INT_SIGNED : 0);
+			break;
+		case 1:
+			btf__add_ptr(btf, (int)of);
+			break;
+		case 2:
+			btf__add_array(btf, (int)of, (int)of, fuzz_u16(input) >> count);
+			break;
+		case 3:
+			btf__add_typedef(btf, name, (int)of);
+			break;
+		case 4:
+			btf__add_const(btf, (int)of);
+			break;
+		case 5:
+			btf__add_enum(btf, name, 4);
+			btf__add_enum_value(btf, name, count);
+			break;
+		case 6:
+			btf__add_func_proto(btf, (int)of);
+			for (; count; count--)
+				btf__add_func_param(btf, name, (int)(fuzz_u8(input) % known));
+			break;
+		case 7:
+			btf__add_func(btf, name, BTF_FUNC_STATIC, (int)of);
+			break;
+		case 8:
+			btf__add_fwd(btf, name, BTF_FWD_STRUCT);
+			break;
+		default:
+			if (order % 12 == 9)
+				btf__add_union(btf, name, fuzz_u16(input));
+			else
+				btf__add_struct(btf, name, fuzz_u16(input));
+			for (; count; count--) {
+				uint8_t which = fuzz_u8(input);
+
+				btf__add_field(btf, which & 0x80 ? "" : names[which % NAMES],
+					       (int)(1 + fuzz_u8(input) % (known + 1)),
+					       order % 12 == 9 ? 0 : fuzz_u16(input),
+					       order & 0x20 ? which % 33 : 0);
+			}
+		}
+	}
+}
+
+/* Types that lead to themselves are for our reader alone: libbpf may go round and round. */
+static bool leads_on(const struct btf *btf)
+{
+	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+
+		if ((btf_is_mod(type) || btf_is_typedef(type)) && type->type >= id)
+			return true;
+		if (btf_is_array(type) && btf_array(type)->type >= id)
+			return true;
+		if (!is_struct(type))
+			continue;
+		for (unsigned int i = 0; i < btf_vlen(type); i++)
+			if (btf_members(type)[i].type >= id)
+				return true;
+	}
+	return false;
+}
+
+static void parse(struct gpumon_btf *ours, const struct gpumon_btf *base, unsigned int which)
+{
+	void *data;
+	ssize_t size = gpumon_read_whole_file(
+		which ? "/sys/kernel/btf/mod" : "/sys/kernel/btf/vmlinux", &data, 1 << 20);
+
+	MUST(!gpumon_btf_parse(ours, base, data, (size_t)size));
+}
+
+static void build(struct fuzz_input *input, char **names)
+{
+	struct btf *btf = btf__new_empty(), *split;
+	struct gpumon_btf ours, ours_split;
+	__u32 size;
+
+	MUST(btf);
+	build_types(btf, input, names, 1);
+	split = btf__new_empty_split(btf);
+	MUST(split);
+	build_types(split, input, names, btf__type_cnt(btf));
+	file_data[0] = btf__raw_data(btf, &size);
+	file_size[0] = size;
+	file_data[1] = btf__raw_data(split, &size);
+	file_size[1] = size;
+	MUST(file_data[0] && file_data[1]);
+	resolve();
+	if (!leads_on(split)) {
+		parse(&ours, NULL, 0);
+		compare_all(btf, &ours);
+		parse(&ours_split, &ours, 1);
+		compare_all(split, &ours_split);
+		gpumon_btf_free(&ours_split);
+		gpumon_btf_free(&ours);
+	}
+	btf__free(split);
+	btf__free(btf);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input input = { data, size };
+	uint8_t kind = fuzz_u8(&input), how = fuzz_u8(&input);
+	uint8_t *bytes[2];
+	char *names[NAMES];
+
+	/* Some that a kernel has, so that bytes of a real file are asked for what is in it. */
+	for (unsigned int i = 0; i < NAMES; i++) {
+		static const char *const real[] = { "file", "inner", "a.b", "value", "object" };
+
+		names[i] = i < 5 ? strdup(real[i]) : fuzz_text(&input);
+	}
+	ask_for(names, how);
+	if (kind & 1) {
+		build(&input, names);
+	} else {
+		bytes[0] = fuzz_bytes(&input, fuzz_u16(&input), &file_size[0]);
+		bytes[1] = fuzz_bytes(&input, SIZE_MAX, &file_size[1]);
+		file_data[0] = kind & 2 ? NULL : bytes[0];
+		file_data[1] = kind & 4 ? NULL : bytes[1];
+		resolve();
+		free(bytes[0]);
+		free(bytes[1]);
+	}
+	for (unsigned int i = 0; i < NAMES; i++)
+		free(names[i]);
+	return 0;
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
+#include "correlate/distribution.h"
+#include "output.h"
+#include "output_profile.h"
+
+#define NODES_MAX 400
+#define DEPTH_MAX 80
+#define ROWS_MAX  12
+
+/* Small numbers and large ones, and those on an edge. */
+static uint64_t number(struct fuzz_input *input)
+{
+	uint8_t how = fuzz_u8(input);
+
+	switch (how % 8) {
+	case 0:
+		return 0;
+	case 1:
+	case 2:
+		return fuzz_u8(input);
+	case 3:
+	case 4:
+		return fuzz_u32(input);
+	case 5:
+		return UINT64_MAX - how / 8;
+	case 6:
+		return 1ull << how / 8 % 32 << 31;
+	default:
+		return fuzz_u64(input);
+	}
+}
+
+static void make_tree(struct gpumon_view *view, struct fuzz_input *input)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *at = root;
+	unsigned int depth = 0;
+
+	for (unsigned int n = 0; n < NODES_MAX && input->size; n++) {
+		uint8_t order = fuzz_u8(input);
+		char *name;
+
+		/* Up by some, then one further down. */
+		for (uint8_t up = order % 8; up && at != root; up--, depth--)
+			at = at->parent;
+		if (order == 0xff)
+			break;
+		if (depth == DEPTH_MAX)
+			continue;
+		name = fuzz_text(input);
+		at = made_node(at, 1 + order / 8 % (GPUMON_NODE_KINDS - 1), name, 0, 0, 0);
+		free(name);
+		if (order & 64)
+			at->gpu_ns = number(input);
+		if (order & 128) {
+			at->count = number(input);
+			at->cpu_ns = number(input);
+		}
+		at->module = fuzz_text(input);
+		at->line = fuzz_text(input);
+		depth++;
+	}
+	view->root = root;
+}
+
+static void free_texts(struct gpumon_node *node)
+{
+	for (; node; node = node->next) {
+		if (node->kind != GPUMON_NODE_ROOT) {
+			free((char *)node->module);
+			free((char *)node->line);
+		}
+		free_texts(node->child);
+	}
+}
+
+static struct gpumon_distribution *make_distribution(struct fuzz_input *input)
+{
+	struct gpumon_distribution *distribution = gpumon_distribution_new();
+
+	MUST(distribution);
+	for (uint8_t n = fuzz_u8(input) % 8; n; n--)
+		MUST(!gpumon_distribution_add(distribution, number(input)));
+	return distribution;
+}
+
+static unsigned int rows(struct fuzz_input *input)
+{
+	return fuzz_u8(input) % ROWS_MAX;
+}
+
+static void *room(unsigned int count, size_t size)
+{
+	void *items = calloc(count + 1, size);
+
+	MUST(items);
+	return items;
+}
+
+static void make_tables(struct gpumon_view *view, struct fuzz_input *input)
+{
+	struct gpumon_kernel_row *kernels =
+		room(view->kernel_count = rows(input), sizeof(*kernels));
+	struct gpumon_device_row *devices =
+		room(view->device_count = rows(input), sizeof(*devices));
+	struct gpumon_range_row *ranges = room(view->range_count = rows(input), sizeof(*ranges));
+	struct gpumon_gap *gaps = room(view->gap_count = rows(input), sizeof(*gaps));
+
+	for (unsigned int i = 0; i < view->kernel_count; i++)
+		kernels[i] = (struct gpumon_kernel_row){
+			.name = fuzz_text(input),
+			.mangled = fuzz_text(input),
+			.kind = fuzz_u8(input) % GPUMON_WORK_KINDS,
+			.count = number(input),
+			.gpu_ns = number(input),
+			.duration = make_distribution(input),
+			.latency = make_distribution(input),
+		};
+	for (unsigned int i = 0; i < view->device_count; i++) {
+		devices[i] = (struct gpumon_device_row){
+			.host = fuzz_text(input),
+			.name = fuzz_text(input),
+			.uuid = "GPU-12",
+			.process = fuzz_u8(input) % 4,
+			.device = fuzz_u8(input) % 4,
+			.context = fuzz_u8(input) % 4,
+			.stream = fuzz_u8(input) % 2 ? ~0u : fuzz_u32(input),
+			.count = number(input),
+			.gpu_ns = number(input),
+			.busy_ns = number(input),
+			.first_ns = number(input),
+			.last_ns = number(input),
+			.idle_longest_ns = number(input),
+			.missed_ns = number(input),
+		};
+	}
+	for (unsigned int i = 0; i < view->range_count; i++)
+		ranges[i] = (struct gpumon_range_row){
+			.domain = fuzz_text(input),
+			.text = fuzz_text(input),
+			.count = number(input),
+			.cpu_ns = number(input),
+			.works = number(input),
+			.gpu_ns = number(input),
+		};
+	for (unsigned int i = 0; i < view->gap_count; i++) {
+		gaps[i] = (struct gpumon_gap){
+			.process = fuzz_u8(input) % 4,
+			.device = fuzz_u8(input) % 4,
+			.start_ns = number(input),
+			.end_ns = number(input),
+			.doing = fuzz_text(input),
+		};
+		if (gaps[i].end_ns < gaps[i].start_ns)
+			gaps[i].end_ns = gaps[i].start_ns;
+	}
+	view->kernels = kernels;
+	view->devices = devices;
+	view->ranges = ranges;
+	view->gaps = gaps;
+}
+
+static void make_scan(struct gpumon_scan *scan, struct fuzz_input *input)
+{
+	scan->created_ns = number(input);
+	scan->ended = fuzz_u8(input) % 2;
+	scan->host = fuzz_text(input);
+	scan->command = fuzz_text(input);
+	scan->process_count = rows(input);
+	scan->processes = room(scan->process_count, sizeof(*scan->processes));
+	for (unsigned int i = 0; i < scan->process_count; i++)
+		scan->processes[i] = (struct gpumon_scan_process){
+			.number = i,
+			.pid = fuzz_u32(input),
+			.host_pid = fuzz_u8(input),
+			.rank = fuzz_u8(input) % 2 ? ~0u : fuzz_u32(input),
+			.host = fuzz_text(input),
+			.executable = fuzz_text(input),
+			.command = fuzz_text(input),
+			.cupti_version = fuzz_u32(input),
+			.driver_version = fuzz_u32(input),
+		};
+	scan->note_count = rows(input);
+	scan->notes = room(scan->note_count, sizeof(*scan->notes));
+	for (unsigned int i = 0; i < scan->note_count; i++)
+		scan->notes[i] = fuzz_text(input);
+	scan->totals_known = fuzz_u8(input) % 2;
+	scan->totals.launches = number(input);
+	scan->totals.kernels = number(input);
+	scan->stream_count = rows(input);
+	scan->streams = room(scan->stream_count, sizeof(*scan->streams));
+	for (unsigned int i = 0; i < scan->stream_count; i++)
+		scan->streams[i] = (struct gpumon_scan_stream){
+			.process = i / 4,
+			.context = fuzz_u8(input) % 4,
+			.stream = i,
+			.priority = (int32_t)fuzz_u32(input),
+			.name = fuzz_text(input),
+		};
+	scan->bins = fuzz_u8(input) % 16;
+	scan->bin_ns = scan->bins ? 1 + fuzz_u32(input) : 0;
+	scan->first_ns = number(input);
+	scan->row_count = scan->bins ? rows(input) : 0;
+	scan->rows = room(scan->row_count, sizeof(*scan->rows));
+	for (unsigned int i = 0; i < scan->row_count; i++) {
+		scan->rows[i].process = i / 4;
+		scan->rows[i].device = fuzz_u8(input) % 4;
+		scan->rows[i].context = fuzz_u8(input) % 4;
+		scan->rows[i].stream = fuzz_u8(input) % 2 ? ~0u : i;
+		scan->rows[i].busy_ns = room(scan->bins, sizeof(uint64_t));
+		/* Not more than there is time in a bin. */
+		for (unsigned int k = 0; k < scan->bins; k++)
+			scan->rows[i].busy_ns[k] = number(input) % (scan->bin_ns + 1);
+	}
+	for (unsigned int i = 0; i < GPUMON_UNIFIED_KINDS; i++) {
+		scan->unified[i].count = number(input);
+		scan->unified[i].bytes = number(input);
+		scan->unified[i].faults = number(input);
+		scan->unified[i].ns = number(input);
+	}
+}
+
+void fuzz_profile_make(struct fuzz_profile *profile, struct fuzz_input *input)
+{
+	struct gpumon_view *view = &profile->view;
+	uint8_t flags = fuzz_u8(input);
+
+	memset(profile, 0, sizeof(*profile));
+	view->latency = make_distribution(input);
+	view->first_ns = number(input);
+	view->last_ns = number(input);
+	if (flags & 1) {
+		for (unsigned int i = 0; i < GPUMON_LOSS_CAUSES; i++)
+			profile->losses[i] = number(input);
+		view->losses = profile->losses;
+	}
+	if (flags & 2) {
+		uint64_t *words = (uint64_t *)&profile->counts;
+
+		for (size_t i = 0; i < sizeof(profile->counts) / sizeof(*words); i++)
+			words[i] = number(input);
+		view->counts = &profile->counts;
+	}
+	if (flags & 4) {
+		profile->damage.truncated_bytes = number(input);
+		profile->damage.broken_chunks = number(input);
+		profile->damage.unreadable_files = fuzz_u8(input);
+		view->damage = &profile->damage;
+	}
+	if (flags & 8)
+		make_tables(view, input);
+	if (flags & 16) {
+		make_scan(&profile->scan, input);
+		view->scan = &profile->scan;
+	}
+	make_tree(view, input);
+}
+
+static void free_scan(struct gpumon_scan *scan)
+{
+	for (unsigned int i = 0; i < scan->process_count; i++) {
+		free(scan->processes[i].host);
+		free(scan->processes[i].executable);
+		free(scan->processes[i].command);
+	}
+	for (unsigned int i = 0; i < scan->note_count; i++)
+		free(scan->notes[i]);
+	for (unsigned int i = 0; i < scan->stream_count; i++)
+		free(scan->streams[i].name);
+	for (unsigned int i = 0; i < scan->row_count; i++)
+		free(scan->rows[i].busy_ns);
+	free(scan->processes);
+	free(scan->notes);
+	free(scan->streams);
+	free(scan->rows);
+	free(scan->host);
+	free(scan->command);
+}
+
+void fuzz_profile_free(struct fuzz_profile *profile)
+{
+	struct gpumon_view *view = &profile->view;
+
+	for (unsigned int i = 0; i < view->kernel_count; i++) {
+		free((char *)view->kernels[i].name);
+		free((char *)view->kernels[i].mangled);
+		gpumon_distribution_free((void *)(uintptr_t)view->kernels[i].duration);
+		gpumon_distribution_free((void *)(uintptr_t)view->kernels[i].latency);
+	}
+	for (unsigned int i = 0; i < view->device_count; i++) {
+		free((char *)view->devices[i].host);
+		free((char *)view->devices[i].name);
+	}
+	for (unsigned int i = 0; i < view->range_count; i++) {
+		free((char *)view->ranges[i].domain);
+		free((char *)view->ranges[i].text);
+	}
+	for (unsigned int i = 0; i < view->gap_count; i++)
+		free((char *)view->gaps[i].doing);
+	free((void *)(uintptr_t)view->kernels);
+	free((void *)(uintptr_t)view->devices);
+	free((void *)(uintptr_t)view->ranges);
+	free((void *)(uintptr_t)view->gaps);
+	gpumon_distribution_free((void *)(uintptr_t)view->latency);
+	if (view->scan)
+		free_scan(&profile->scan);
+	free_texts((struct gpumon_node *)(uintptr_t)view->root);
+	made_free((struct gpumon_node *)(uintptr_t)view->root);
+}

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#include <string.h>
+#include "kernel.h"
