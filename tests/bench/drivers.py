@@ -5,27 +5,23 @@ started with -icount, where a nanosecond is an instruction.
 
 With "gpumon" only gpumon is measured and not what it is compared with. What is
 measured goes to RESULTS, a line each: "event GROUP EVENT WITH INSTRUCTIONS...",
-where WITH is nothing, gpumon, bpftrace or, for functions, bare: a probe whose
-handler does nothing.
+where WITH is nothing, gpumon, ftrace, libbpf, bpftrace or, for functions, bare: a
+probe whose handler does nothing.
 """
 import fcntl
 import os
 import select
-import signal
-import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "suite", "lib"))
-# The folder has no other way to be found.
-# pylint: disable=wrong-import-position
+import tools
+# tools knows the folder of these.
 import fire
 import lab
 import nvidia
 
-EVENTS = 1000
-REPEATS = 5
+EVENTS = 20 if tools.SMALL else 1000
+REPEATS = 1 if tools.SMALL else 5
 # Until rows, processes and caches are there.
 WARM_UPS = 2
 PAGE, MIB = 4096, 1 << 20
@@ -41,8 +37,10 @@ class Group:
 
     name = None
     events = ()
-    # {function: kind} of those events that are not tracepoints.
-    functions = {}
+    # What of tracefs they are, in the same order.
+    traced = ()
+    # {function: kind} of those events that are not tracepoints, and kprobe events for them.
+    functions, definitions = {}, ()
 
     def round(self):
         """{event: instructions of one}"""
@@ -79,6 +77,9 @@ class I915(Fired):
     name = module = "i915"
     events = ("gem_create", "vma_bind", "gem_pwrite", "gem_fault", "request_add",
               "request_retire", "vma_unbind", "gem_destroy")
+    traced = ["i915/i915_" + e for e in (
+        "gem_object_create", "vma_bind", "gem_object_pwrite", "gem_object_fault", "request_add",
+        "request_retire", "vma_unbind", "gem_object_destroy")]
 
     def prepare(self):
         f = self.f
@@ -115,6 +116,7 @@ class I915(Fired):
 class Amdgpu(Fired):
     name = module = "amdgpu"
     events = ("bo_create", "bo_move", "vm_bo_map", "cs_ioctl", "sched_run_job", "vm_flush", "iv")
+    traced = ["amdgpu/amdgpu_" + e for e in events]
 
     def prepare(self):
         f = self.f
@@ -154,6 +156,8 @@ class Vblank(Fired):
 
     name, module = "drm_vblank", "drm"
     events = ("vblank", "vblank_queued", "vblank_delivered")
+    traced = ["drm/drm_" + e for e in ("vblank_event", "vblank_event_queued",
+                                       "vblank_event_delivered")]
 
     def prepare(self):
         self.seq, self.file = 1000, self.f.memory(8)
@@ -180,6 +184,11 @@ class Nvidia(Group):
     events = ("ioctl", "poll", "isr", "isr_bh")
     functions = {"kretprobe": "nvidia_unlocked_ioctl,nvidia_isr",
                  "kprobe": "nvidia_poll,nvidia_isr_kthread_bh"}
+    definitions = ("p:bench/ioctl nvidia_unlocked_ioctl command=%si:u32",
+                   "r:bench/ioctl_end nvidia_unlocked_ioctl result=$retval",
+                   "p:bench/poll nvidia_poll", "p:bench/isr nvidia_isr irq=%di:u32",
+                   "p:bench/isr_bh nvidia_isr_kthread_bh irq=%di:u32")
+    traced = ["bench/" + d.split()[0][2:].split("/")[1] for d in definitions]
 
     def __init__(self):
         nvidia.load("580")
@@ -210,96 +219,57 @@ class Nvidia(Group):
         nvidia.unload()
 
 
-def note(text):
-    print(text, flush=True)
-    results.write(text + "\n")
-    results.flush()
-
-
 def measure(group, what):
     for _ in range(WARM_UPS):
         group.round()
     rounds = [group.round() for _ in range(REPEATS)]
     for event in group.events:
-        note("event %s %s %s %s" % (group.name, event, what,
-                                    " ".join("%.1f" % r[event] for r in rounds)))
-    return WARM_UPS + REPEATS
+        results.note("event", group.name, event, what, *("%.1f" % r[event] for r in rounds))
 
 
-def with_gpumon(group):
-    lab.load_gpumon()
-    rounds = measure(group, "gpumon")
-    # Cheap because it did nothing?
-    rows = [p for p in lab.stats()["probes"] if p["group"] == group.name and int(p["seen"])]
-    for row in rows:
-        lab.check(int(row["recorded"]) >= rounds * EVENTS, "recorded by gpumon: %s" % row)
-    lab.check(len(rows) >= len(group.events), "too few probes of gpumon saw anything: %s" % rows)
-    lab.rmmod("gpumon")
+def watched(group, what, watcher, at_end=False):
+    """Measure with a watcher; did it see them all?"""
+    seen = (WARM_UPS + REPEATS) * EVENTS
+    with watcher:
+        measure(group, what)
+        if not at_end:
+            watcher.check(seen, len(group.events))
+    if at_end:
+        watcher.check(seen, len(group.events))
 
 
-def with_bpftrace(group):
-    release = os.uname().release
-    headers = "/usr/src/linux-headers-%s-common" % release.rpartition("-")[0]
-    environment = dict(os.environ)
-    # It wants headers for types that are in no BTF of its own choice.
-    if os.path.isdir(headers):
-        environment.update(BPFTRACE_KERNEL_SOURCE=headers,
-                           BPFTRACE_KERNEL_BUILD="/usr/src/linux-headers-" + release)
-    script = "%s/drivers/%s.bt" % (HERE, group.name)
-    with open("/tmp/bpftrace", "w+", encoding="utf-8") as out:
-        process = subprocess.Popen(["bpftrace", "-B", "line", script], stdout=out, stderr=out,
-                                   env=environment)
-
-        def counts():
-            found = {}
-            for line in lab.read("/tmp/bpftrace").splitlines():
-                name, colon, n = line.partition(": ")
-                if colon and name[:1] == "@" and name[1:] in group.events:
-                    found[name[1:]] = int(n)
-            return found
-
-        def all_attached():
-            """It says that it is ready before its last probe is."""
-            lab.check(process.poll() is None, "bpftrace ended: " + lab.read("/tmp/bpftrace"))
-            for event in group.events:
-                getattr(group, event)(1)
-            process.send_signal(signal.SIGUSR1)
-            time.sleep(0.2)
-            return set(counts()) == set(group.events)
-
-        lab.until(lambda: "ready" in lab.read("/tmp/bpftrace") or process.poll() is not None,
-                  "bpftrace is ready", timeout=900, pause=0.5)
-        lab.until(all_attached, "bpftrace counts", timeout=300, pause=0.1)
-        before = counts()
-        rounds = measure(group, "bpftrace")
-        process.send_signal(signal.SIGINT)
-        process.wait(300)
-        after = counts()
-    for event in group.events:
-        lab.check(after[event] - before[event] >= rounds * EVENTS,
-                  "%s by bpftrace: %d, then %d" % (event, before[event], after[event]))
+def with_others(group):
+    watched(group, "ftrace", tools.Ftrace(group.traced, group.definitions))
+    libbpf = tools.Libbpf(group.name, list(group.events))
+    watched(group, "libbpf", libbpf, at_end=True)
+    if group.name == "i915":
+        results.note("version libbpf", libbpf.version)
+    if not tools.SMALL:
+        script = "%s/drivers/%s.bt" % (tools.HERE, group.name)
+        watched(group, "bpftrace",
+                tools.Bpftrace(script, group.events, lambda event: getattr(group, event)(1)),
+                at_end=True)
 
 
 def with_bare_probes(group):
-    lab.run("insmod", "/out/bare_probe.ko", *("%s=%s" % f for f in group.functions.items()))
+    lab.run("insmod", tools.OUT + "/bare_probe.ko", *("%s=%s" % f for f in group.functions.items()))
     measure(group, "bare")
     lab.rmmod("bare_probe")
 
 
-results = open(sys.argv[1], "w", encoding="utf-8")
+results = tools.Results(sys.argv[1])
 alone = sys.argv[2:] == ["gpumon"]
-note("version kernel " + os.uname().release)
 if not alone:
-    note("version " + lab.run("bpftrace", "--version").stdout.strip().replace(" v", " "))
+    results.note("version bpftrace", tools.version("bpftrace"))
 for kind in I915, Amdgpu, Vblank, Nvidia:
     driver = kind()
     lab.step(driver.name)
     measure(driver, "nothing")
-    with_gpumon(driver)
+    watched(driver, "gpumon", tools.Gpumon([driver.name]))
     if driver.functions:
         with_bare_probes(driver)
     if not alone:
-        with_bpftrace(driver)
+        with_others(driver)
     driver.close()
-note("end")
-results.close()
+Fired.f.close()
+results.end()

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <error.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,14 +20,12 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include "../mock/mock_gpu.h"
+#include "measure.h"
 #include "netlink.h"
 
 #define BUFFER_SIZE (1 << 20)
-/* Rounds until entity, ring and process are known, and every page is there. */
-#define WARM_UPS 2
 
 static struct {
 	unsigned int jobs;
@@ -41,11 +38,6 @@ static struct {
 };
 
 static char buffer[BUFFER_SIZE];
-
-static uint64_t instructions(void)
-{
-	return __rdtsc();
-}
 
 /* All there is now, without waiting. */
 static void drain(int fd)
@@ -259,15 +251,18 @@ static error_t parse(int key, char *arg, __attribute__((unused)) struct argp_sta
 static const struct argp parser = {
 	.options = arguments,
 	.parser = parse,
-	.args_doc = "jobs | touch | read FILE | dump COMMAND... | event-ring on|off [KIB]",
-	.doc = "Count the guest's instructions.",
+	.args_doc = "WHAT [ARGUMENTS]",
+	.doc = "Count the guest's instructions.\vWHAT is one of jobs, touch, read FILE, dump COMMAND...,\n"
+	       "event-ring on|off [KIB], fire FILE..., ioctl DEVICE COMMAND CPUS,\n"
+	       "load FILE [PARAMETERS], unload MODULE, start TEXT PROGRAM...",
 };
 
 int main(int argc, char **argv)
 {
 	int i;
 
-	argp_parse(&parser, argc, argv, 0, &i, NULL);
+	/* What a program to be started is given is its own. */
+	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, &i, NULL);
 	argc -= i;
 	argv += i;
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -279,12 +274,23 @@ int main(int argc, char **argv)
 		measure_read(argv[1]);
 	} else if (argc >= 2 && !strcmp(argv[0], "dump")) {
 		measure_dump(argv + 1, argc - 1);
+	} else if (argc >= 2 && !strcmp(argv[0], "fire")) {
+		measure_fire(argv + 1, argc - 1, options.repeats);
+	} else if (argc == 4 && !strcmp(argv[0], "ioctl")) {
+		measure_ioctl(argv[1], strtoul(argv[2], NULL, 0), strtoul(argv[3], NULL, 10),
+			      options.jobs, options.repeats);
+	} else if (argc >= 2 && argc <= 3 && !strcmp(argv[0], "load")) {
+		measure_load(argv[1], argc > 2 ? argv[2] : "");
+	} else if (argc == 2 && !strcmp(argv[0], "unload")) {
+		measure_unload(argv[1]);
+	} else if (argc >= 3 && !strcmp(argv[0], "start")) {
+		measure_start(argv[1], argv + 2);
 	} else if (argc >= 2 && !strcmp(argv[0], "event-ring")) {
 		netlink_open();
 		netlink_event_ring(!strcmp(argv[1], "on"),
 				   argc > 2 ? strtoul(argv[2], NULL, 10) : 0);
 	} else {
-		error(2, 0, "usage: measure %s", parser.args_doc);
+		error(2, 0, "see measure --help");
 	}
 	return 0;
 }

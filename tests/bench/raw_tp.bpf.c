@@ -12,7 +12,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#include "raw_tp.h"
+#include "observe.bpf.h"
 
 #define CORE __attribute__((preserve_access_index))
 
@@ -71,44 +71,6 @@ static __noinline __u32 learn(__u64 sched)
 	bpf_map_update_elem(&numbers, &sched, &number, BPF_NOEXIST);
 	known = bpf_map_lookup_elem(&numbers, &sched);
 	return known ? *known : RINGS;
-}
-
-/* Log-linear, 4 buckets for each power of two: BPF has no instruction to find the power. */
-static __always_inline void observe(struct histogram *h, __u64 value)
-{
-	__u64 v = value | 4;
-	__u64 shift = 0, index;
-
-	if (v >> 32) {
-		v >>= 32;
-		shift += 32;
-	}
-	if (v >> 16) {
-		v >>= 16;
-		shift += 16;
-	}
-	if (v >> 8) {
-		v >>= 8;
-		shift += 8;
-	}
-	if (v >> 4) {
-		v >>= 4;
-		shift += 4;
-	}
-	if (v >> 2) {
-		v >>= 2;
-		shift += 2;
-	}
-	shift += v >> 1;
-	shift -= 2;
-	index = (shift << 2) + (value >> shift);
-	/* The verifier loses track of it above, and of a comparison, but not of a mask. */
-	asm volatile("" : "+r"(index));
-	index &= BUCKETS - 1;
-	h->bucket[index]++;
-	h->sum += value;
-	if (value > h->max)
-		h->max = value;
 }
 
 SEC("raw_tp")

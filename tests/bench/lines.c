@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * lines.so,out=FILE: a plugin of QEMU's that counts what the guest's processors
+ * execute between two markers (marker.h), and which cache lines of the kernel they
+ * share: one writes them and another one uses them. QEMU has no caches; who shares
+ * a line does not depend on them.
+ *
+ * For each window FILE gets "window N", "cpu C INSTRUCTIONS" of each processor that
+ * had its part in it, "ran ADDRESS INSTRUCTIONS" of the kernel's code, and what
+ * lines_print() says. Markers are at any place of
+ * userspace, one that runs on several processors takes each as its own.
+ *
+ * The plugin's interface is declared here, since the header is in no package of
+ * Debian's. It is that of version 1, QEMU 4.2 to 8.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lines_table.h"
+#include "marker.h"
+
+#define CPUS 32
+
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+enum cb_flags {
+	NO_REGISTERS
+};
+enum mem_rw {
+	LOADS = 1,
+	STORES,
+	BOTH
+};
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef uint64_t plugin_id;
+
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+bool qemu_plugin_mem_is_store(uint32_t info);
+void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id,
+					   void (*callback)(plugin_id id,
+							    struct qemu_plugin_tb *tb));
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
+					  void (*callback)(unsigned int cpu, void *data),
+					  enum cb_flags flags, void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
+					    void (*callback)(unsigned int cpu, void *data),
+					    enum cb_flags flags, void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
+				      void (*callback)(unsigned int cpu, uint32_t info,
+						       uint64_t address, void *data),
+				      enum cb_flags flags, enum mem_rw rw, void *data);
+void qemu_plugin_reset(plugin_id id, void (*callback)(plugin_id id));
+
+EXPORT extern int qemu_plugin_version;
+EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
+
+int qemu_plugin_version = 1;
+
+static plugin_id self;
+static FILE *out;
+static bool armed, open;
+static unsigned int windows;
+static bool counting[CPUS];
+static uint64_t instructions[CPUS];
+
+/* Code that is executed to its end once it is begun, and how often it was. */
+struct block {
+	struct block *next;
+	uint64_t address;
+	uint64_t times;
+	unsigned int instructions;
+};
+
+/* Never freed: the code that QEMU has made may have it. */
+static struct block *blocks;
+
+static void translated(plugin_id id, struct qemu_plugin_tb *tb);
+
+static void rearm(plugin_id id)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+}
+
+static void open_window(void)
+{
+	struct block *b;
+
+	lines_clear();
+	memset(instructions, 0, sizeof(instructions));
+	for (b = blocks; b; b = b->next)
+		b->times = 0;
+	open = true;
+}
+
+static void close_window(void)
+{
+	const struct block *b;
+	unsigned int cpu;
+
+	fprintf(out, "window %u\n", windows++);
+	for (cpu = 0; cpu < CPUS; cpu++)
+		if (instructions[cpu])
+			fprintf(out, "cpu %u %" PRIu64 "\n", cpu, instructions[cpu]);
+	for (b = blocks; b; b = b->next)
+		if (b->times && b->address >> 63)
+			fprintf(out, "ran %" PRIx64 " %" PRIu64 "\n", b->address,
+				b->times * b->instructions);
+	lines_print(out);
+	fflush(out);
+}
+
+static void marked(unsigned int cpu, void *data)
+{
+	switch ((uintptr_t)data) {
+	case MARKER_ARM:
+		if (armed)
+			return;
+		armed = true;
+		/* All code is translated anew, and then with what counts in it. */
+		qemu_plugin_reset(self, rearm);
+		return;
+	case MARKER_OPEN:
+		open_window();
+		return;
+	case MARKER_CLOSE:
+		open = false;
+		memset(counting, 0, sizeof(counting));
+		close_window();
+		return;
+	case MARKER_BEGIN:
+		counting[cpu % CPUS] = open;
+		return;
+	case MARKER_END:
+		counting[cpu % CPUS] = false;
+		return;
+	}
+}
+
+static void executed(unsigned int cpu, void *data)
+{
+	struct block *b = data;
+
+	if (!counting[cpu % CPUS])
+		return;
+	instructions[cpu % CPUS] += b->instructions;
+	b->times++;
+}
+
+static void accessed(unsigned int cpu, uint32_t info, uint64_t address, void *data)
+{
+	/* Of userspace two addresses that are the same need not be the same memory. */
+	if (counting[cpu % CPUS] && address >> 63)
+		lines_add(cpu, address, (uintptr_t)data, qemu_plugin_mem_is_store(info));
+}
+
+static uint32_t marker_of(const struct qemu_plugin_insn *insn)
+{
+	static const unsigned char nopl[] = { 0x0f, 0x1f, 0x80 };
+	const unsigned char *bytes = qemu_plugin_insn_data(insn);
+	uint32_t number;
+
+	if (qemu_plugin_insn_size(insn) != sizeof(nopl) + sizeof(number) ||
+	    memcmp(bytes, nopl, sizeof(nopl)))
+		return 0;
+	memcpy(&number, bytes + sizeof(nopl), sizeof(number));
+	return number >= MARKER_ARM && number <= MARKER_END ? number : 0;
+}
+
+static struct block *new_block(uint64_t address, unsigned int count)
+{
+	struct block *b = calloc(1, sizeof(*b));
+
+	if (!b) {
+		perror("lines.so");
+		exit(1);
+	}
+	b->address = address;
+	b->instructions = count;
+	b->next = blocks;
+	blocks = b;
+	return b;
+}
+
+static void translated(__attribute__((unused)) plugin_id id, struct qemu_plugin_tb *tb)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb), i;
+	uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
+	bool kernel = address >> 63;
+
+	if (armed)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, NO_REGISTERS,
+						     new_block(address, n));
+	for (i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		if (kernel) {
+			if (armed)
+				qemu_plugin_register_vcpu_mem_cb(
+					insn, accessed, NO_REGISTERS, BOTH,
+					(void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
+			continue;
+		}
+		if (marker_of(insn))
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, marked, NO_REGISTERS,
+							       (void *)(uintptr_t)marker_of(insn));
+	}
+}
+
+int qemu_plugin_install(plugin_id id, __attribute__((unused)) const void *info, int argc,
+			char **argv)
+{
+	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
+		fprintf(stderr, "lines.so: it wants out=FILE\n");
+		return -1;
+	}
+	out = fopen(argv[0] + 4, "we");
+	if (!out) {
+		perror(argv[0] + 4);
+		return -1;
+	}
+	self = id;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+	return 0;
+}
