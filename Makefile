@@ -98,15 +98,21 @@ clean:
 	@test ! -e tests/inject/Makefile || $(MAKE) -C tests/inject clean
 	@find . \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name Module.symvers -o -name modules.order \) -delete
-	@rm -f gpumon-user mock_submit tests/mock/mock_submit tests/mock/mock_nvidia_load
-	@rm -rf tests/mock/nvidia-*/
+	@rm -f gpumon-user mock_submit churn_fork tests/mock/mock_submit tests/mock/churn_fork tests/mock/mock_nvidia_load
+	@rm -rf tests/mock/nvidia-*/ gpumon-debug
 
 # --- the lab (tests/vm): everything one kernel's tests need, at the top of a
 # build folder
 
-lab: lab-module lab-user lab-mock lab-tests
+lab: lab-module lab-debug lab-user lab-mock lab-tests
 
 lab-module: modules
+
+# The module in which registrations can be made to fail, for tests/suite/fault-*.
+lab-debug:
+	+@$(MAKE) modules BUILD='$(BUILD)/gpumon-debug' GPUMON_DEBUG=1
+
+.PHONY: lab-debug
 
 lab-user: user
 	ln -sf user/gpumon-user .
@@ -114,7 +120,8 @@ lab-user: user
 lab-mock:
 	+$(MAKE) -C tests/mock all
 	ln -sf tests/mock/mock_gpu.ko tests/mock/mock_submit tests/mock/fire_gpu.ko \
-		tests/mock/fire_vblank.ko .
+		tests/mock/fire_vblank.ko \
+		tests/mock/churn_gpu.ko tests/mock/churn_fork .
 
 # What else the tests of tests/suite need.
 lab-tests: lab-mock
@@ -126,11 +133,20 @@ style:
 check:
 	tests/check
 
+# On all sanitised kernels; builds them first.
+check-deep:
+	tests/check --deep
+
 demo:
 	tests/demo
 
+KERNELS ?= all
 bench:
-	tests/bench/run
+	tests/bench/run $(KERNELS)
+
+# As long as asked, see tests/fuzz/long: make fuzz SECONDS=600 TARGET="elf netlink"
+fuzz:
+	$(if $(COVERAGE),COVERAGE=1) tests/fuzz/long '$(or $(SECONDS),60)' $(TARGET)
 
 # On a machine with an NVIDIA GPU.
 check-device:
@@ -151,14 +167,18 @@ help:
 	@echo
 	@echo 'make demo               a VM with a mock GPU, the statistics and the tool: no GPU needed'
 	@echo 'make check              all tests on all kernels; the last line says how many passed'
+	@echo 'make check-deep         all tests on kernels with KASAN, lockdep, KCSAN..., long storms; hours'
 	@echo 'make style              checkpatch, sparse, clang-format, shellcheck, the netlink spec'
-	@echo 'make bench              what gpumon costs a job, against others'
+	@echo 'make fuzz SECONDS=60    each fuzzer that long (TARGET="elf netlink": only these; COVERAGE=1)'
+	@echo 'make bench              what gpumon costs, against others, on all kernels (KERNELS=6.1)'
 	@echo 'make check-device       on a machine with an NVIDIA GPU: programs with a known account, recorded'
 	@echo 'make bench-device       there: what a recorded launch costs, against others'
 	@echo
+	@echo 'make modules GPUMON_DEBUG=1 makes a module whose registrations can be made to fail, for tests.'
 	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= DESTDIR= PREFIX= are honoured.'
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
-	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check demo bench \
+	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check check-deep demo \
+	fuzz bench \
 	check-device bench-device help
