@@ -21,6 +21,11 @@
 #define WINDOW_NS 20000000ULL
 #define HELD_MAX  (1U << 17)
 #define JOBS_MAX  (1U << 16)
+/*
+ * Printing a record costs many times what writing it into the ring does. So reading goes first:
+ * that many are printed, then the ring is emptied again.
+ */
+#define PRINTED_AT_ONCE 256
 /* A reader is only woken at a watermark: look by ourselves that often. */
 #define POLL_NS		 50000000ULL
 #define RINGS_NS	 1000000000ULL
@@ -169,11 +174,20 @@ static bool output_gone(struct trace_run *run, bool flush)
 	return run->pipe_broken || ferror(out);
 }
 
-/*
- * Read all that is there now. 1 if the stream goes on, 0 at its end, -1 on failure; *again if
- * it stopped before the stream was empty.
- */
-static int read_available(struct trace_run *run, bool *again, struct gpumon_error *err)
+static int no_memory_to_sort(struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+				"no memory to sort the events");
+}
+
+enum {
+	READ_ALL,
+	READ_SOME,
+	READ_TO_END,
+};
+
+/* Read what is there now: one of the above, or -1 on failure. */
+static int read_available(struct trace_run *run, struct gpumon_error *err)
 {
 	/* Bounded, so that signals and the end are looked at under load, too. */
 	for (int i = 0; i < 16; i++) {
@@ -182,25 +196,41 @@ static int read_available(struct trace_run *run, bool *again, struct gpumon_erro
 		ssize_t n = read_events(run, &events);
 
 		run->events_ns = gpumon_monotonic_ns();
-		*again = n > 0;
 		if (n == -EAGAIN) {
 			gpumon_trace_drained(run->trace, now);
-			return 1;
+			return READ_ALL;
 		}
 		if (n < 0)
 			return gpumon_error_set(err, GPUMON_EXIT_FAILED, (int)n, "io",
 						"reading events: %s", strerror((int)-n));
 		if (!n) {
 			gpumon_trace_drained(run->trace, UINT64_MAX);
-			return 0;
+			return READ_TO_END;
 		}
 		if (gpumon_trace_feed(run->trace, events, (size_t)n))
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
-						"no memory to sort the events");
+			return no_memory_to_sort(err);
 		if (gpumon_trace_finished(run->trace))
-			return 1;
+			break;
 	}
-	return 1;
+	return READ_SOME;
+}
+
+/*
+ * Read, and print a part. 1 if the stream goes on, 0 at its end, -1 on failure; *again if there
+ * is still something to do at once.
+ */
+static int read_and_print(struct trace_run *run, bool *again, struct gpumon_error *err)
+{
+	int got = read_available(run, err);
+	int more;
+
+	if (got < 0)
+		return -1;
+	more = gpumon_trace_print(run->trace, PRINTED_AT_ONCE);
+	if (more < 0)
+		return no_memory_to_sort(err);
+	*again = more || got == READ_SOME;
+	return more || got != READ_TO_END;
 }
 
 /* The module sees a driver come; BPF programs are loaded when we see it. */
@@ -232,7 +262,7 @@ static int trace_loop(struct trace_run *run, const sigset_t *sigmask, struct gpu
 		if (ret < 0 && ret != -EINTR)
 			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io",
 						"waiting for events: %s", strerror(-ret));
-		ret = read_available(run, &again, err);
+		ret = read_and_print(run, &again, err);
 		if (ret < 0)
 			return -1;
 		if (output_gone(run, !again))
@@ -252,7 +282,7 @@ static int trace_last(struct trace_run *run, struct gpumon_error *err)
 	bool again = true;
 
 	while (again && gpumon_monotonic_ns() < deadline && !output_gone(run, false)) {
-		int ret = read_available(run, &again, err);
+		int ret = read_and_print(run, &again, err);
 
 		if (ret < 0)
 			return -1;
@@ -260,7 +290,7 @@ static int trace_last(struct trace_run *run, struct gpumon_error *err)
 			break;
 	}
 	gpumon_trace_drained(run->trace, UINT64_MAX);
-	return 0;
+	return gpumon_trace_print(run->trace, SIZE_MAX) < 0 ? no_memory_to_sort(err) : 0;
 }
 
 static void ring_off(struct trace_run *run)

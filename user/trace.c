@@ -422,17 +422,20 @@ static int trace_emit(struct gpumon_trace *trace, const struct gpumon_event *eve
 	return 0;
 }
 
-static int trace_pop(struct gpumon_trace *trace)
+int gpumon_trace_print(struct gpumon_trace *trace, size_t most)
 {
 	struct gpumon_event event;
 
-	while (gpumon_event_merge_pop(trace->merge, &event)) {
-		int ret = trace_emit(trace, &event);
+	for (size_t i = 0; i < most; i++) {
+		int ret;
 
+		if (!gpumon_event_merge_pop(trace->merge, &event))
+			return 0;
+		ret = trace_emit(trace, &event);
 		if (ret)
 			return ret;
 	}
-	return 0;
+	return 1;
 }
 
 int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n)
@@ -440,10 +443,14 @@ int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *eve
 	for (size_t i = 0; i < n; i++) {
 		int ret = gpumon_event_merge_push(trace->merge, &events[i]);
 
+		/* Full: the oldest one makes room. */
+		if (ret == -ENOSPC) {
+			ret = gpumon_trace_print(trace, 1);
+			if (ret < 0)
+				return ret;
+			ret = gpumon_event_merge_push(trace->merge, &events[i]);
+		}
 		if (ret && ret != -ESTALE)
-			return ret;
-		ret = trace_pop(trace);
-		if (ret)
 			return ret;
 	}
 	return 0;
@@ -452,7 +459,6 @@ int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *eve
 void gpumon_trace_drained(struct gpumon_trace *trace, uint64_t time_ns)
 {
 	gpumon_event_merge_drained(trace->merge, time_ns);
-	trace_pop(trace);
 }
 
 bool gpumon_trace_finished(const struct gpumon_trace *trace)

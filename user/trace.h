@@ -81,8 +81,24 @@ void gpumon_trace_free(struct gpumon_trace *trace);
 /* The line above the table; nothing with JSON. */
 void gpumon_trace_header(struct gpumon_trace *trace);
 
-/* Take in records as read. 0, or a negative errno (-ENOMEM). */
+/**
+ * gpumon_trace_feed() - take in records as read
+ * @trace: prints none of them as long as it can hold them all
+ * @events: records, any number of CPUs mixed
+ * @n: how many
+ *
+ * Return: 0, or a negative errno (-ENOMEM).
+ */
 int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *events, size_t n);
+
+/**
+ * gpumon_trace_print() - print what can be printed in order
+ * @trace: has been fed
+ * @most: records at most; what fills the ring goes on meanwhile
+ *
+ * Return: 0 if nothing more is due, 1 if something may be, or a negative errno (-ENOMEM).
+ */
+int gpumon_trace_print(struct gpumon_trace *trace, size_t most);
 
 /* See gpumon_event_merge_drained(). */
 void gpumon_trace_drained(struct gpumon_trace *trace, uint64_t time_ns);

@@ -107,6 +107,7 @@ static char *trace_story(struct gpumon_trace_options options, struct gpumon_trac
 	gpumon_trace_header(trace);
 	assert_int_equal(gpumon_trace_feed(trace, events, n), 0);
 	gpumon_trace_drained(trace, UINT64_MAX);
+	assert_int_equal(gpumon_trace_print(trace, SIZE_MAX), 0);
 	gpumon_trace_get_totals(trace, totals);
 	gpumon_trace_free(trace);
 	fclose(out);
@@ -285,11 +286,49 @@ static void before_the_start(void **state)
 	events[0].time_ns -= 250000;
 	assert_int_equal(gpumon_trace_feed(trace, events, 2), 0);
 	gpumon_trace_drained(trace, UINT64_MAX);
+	assert_int_equal(gpumon_trace_print(trace, SIZE_MAX), 0);
 	gpumon_trace_free(trace);
 	fclose(out);
 	assert_memory_equal(text, "      -0.250  QUEUE ", 20);
 	/* An event that this program does not know yet is shown by its number. */
 	assert_non_null(strstr(text, "0.000  #999 "));
+	free(text);
+}
+
+/* Reading goes first: records are held until there is time to print, or no room. */
+static void printed_when_asked(void **state)
+{
+	struct gpumon_trace_options options = { .start_ns = START, .held_max = 10, .jobs_max = 10 };
+	struct gpumon_trace_totals totals;
+	struct gpumon_event events[14];
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct gpumon_trace *trace = gpumon_trace_new(&options, out);
+
+	(void)state;
+	for (size_t i = 0; i < 14; i++)
+		events[i] = event_at(i, GPUMON_EVENT_QUEUE, 0, i);
+	assert_int_equal(gpumon_trace_feed(trace, events, 10), 0);
+	gpumon_trace_get_totals(trace, &totals);
+	assert_int_equal(totals.printed, 0);
+	/* Four are too many: the four oldest are printed in time. */
+	assert_int_equal(gpumon_trace_feed(trace, events + 10, 4), 0);
+	gpumon_trace_get_totals(trace, &totals);
+	assert_int_equal(totals.printed, 4);
+	assert_int_equal(totals.merge.late, 0);
+	/* Without a place that is free one more is due; with one, an earlier record may come yet. */
+	assert_int_equal(gpumon_trace_print(trace, 1), 1);
+	assert_int_equal(gpumon_trace_print(trace, 20), 0);
+	gpumon_trace_drained(trace, UINT64_MAX);
+	assert_int_equal(gpumon_trace_print(trace, 3), 1);
+	gpumon_trace_get_totals(trace, &totals);
+	assert_int_equal(totals.printed, 8);
+	assert_int_equal(gpumon_trace_print(trace, 20), 0);
+	gpumon_trace_get_totals(trace, &totals);
+	assert_int_equal(totals.printed, 14);
+	gpumon_trace_free(trace);
+	fclose(out);
 	free(text);
 }
 
@@ -312,6 +351,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(filters),
 		cmocka_unit_test(count_and_end),
 		cmocka_unit_test(before_the_start),
+		cmocka_unit_test(printed_when_asked),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "show"))
