@@ -13,23 +13,18 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
+import tracefs
 import vblank
 from gpumon_netlink import Gpumon
 from vblank_rows import delivered_adds_up, follow, histogram, rate, rows, same_as_log
 
-TRACING = "/sys/kernel/tracing/"
 EVENTS = "drm_vblank_event", "drm_vblank_event_queued", "drm_vblank_event_delivered"
-
-
-def write(path, text):
-    with open(TRACING + path, "w") as f:
-        f.write(text)
 
 
 def traced():
     """{(event, crtc): count} of ftrace, that does not tell the device."""
     found = Counter()
-    for line in lab.read(TRACING + "trace").splitlines():
+    for line in tracefs.read().splitlines():
         if line.startswith("#"):
             continue
         _, event, rest = line.split(": ", 2)
@@ -40,7 +35,7 @@ def traced():
 
 def trace(on):
     for name in EVENTS:
-        write("events/drm/%s/enable" % name, "1" if on else "0")
+        tracefs.enable("drm/" + name, on)
 
 
 def run(keys, seconds):
@@ -61,7 +56,7 @@ def wait_in_a_loop(client, stop, latencies):
 
 lab.load_gpumon()
 g = Gpumon()
-write("buffer_size_kb", "8192")
+tracefs.write("buffer_size_kb", "8192")
 
 lab.step("two devices with two displays at 60 Hz, two clients of each display")
 vblank.load(devices=2, crtcs=2, refresh_hz=60, paused=1)
@@ -118,7 +113,7 @@ for event, column in zip(EVENTS, ("vblanks", "queued", "delivered")):
 for client in clients:
     client.close()
 vblank.unload()
-write("trace", "")
+tracefs.clear()
 
 lab.step("interrupts' own times: jitter, and late frames")
 g.reset()

@@ -13,27 +13,22 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import events
 import lab
+import tracefs
 from gpumon_netlink import Gpumon
 
-TRACING = "/sys/kernel/tracing"
 ONLINE = "/sys/devices/system/cpu/cpu1/online"
 LINE = re.compile(r"^\s*.+-\d+\s+\[(\d+)\].*: gpumon_take: .*cpu=(\d+)$")
 
 
-def write(path, text):
-    with open(path, "w") as f:
+def online(text):
+    with open(ONLINE, "w") as f:
         f.write(text)
 
 
 def taken():
     """[(CPU that it ran on, CPU whose records were taken)] since the last time."""
-    found = []
-    for line in lab.read(TRACING + "/trace").splitlines():
-        m = LINE.match(line)
-        lab.check(m or line.startswith("#"), "not understood: " + line)
-        if m:
-            found.append((int(m.group(1)), int(m.group(2))))
-    write(TRACING + "/trace", "")
+    found = [(int(m.group(1)), int(m.group(2))) for m in tracefs.matches(LINE)]
+    tracefs.clear()
     return found
 
 
@@ -57,9 +52,9 @@ def read_all(g):
 
 
 lab.load(devices=1, rings=2, service_ns=20000)
-write(TRACING + "/tracing_on", "1")
-write(TRACING + "/kprobe_events", "p:gpumon_take gpumon:event_take_cpu cpu=+0($arg1):s32\n")
-write(TRACING + "/events/kprobes/gpumon_take/enable", "1")
+tracefs.write("tracing_on", "1")
+tracefs.write("kprobe_events", "p:gpumon_take gpumon:event_take_cpu cpu=+0($arg1):s32\n")
+tracefs.enable("kprobes/gpumon_take")
 
 with Gpumon() as g:
     g.event_ring_set(1, 4096)
@@ -74,15 +69,15 @@ with Gpumon() as g:
     os.sched_setaffinity(0, {0, 1})
     lab.step("CPU 1 is off when its records are read")
     jobs()
-    write(ONLINE, "0")
+    online("0")
     lab.equal(read_all(g), {0, 1}, "CPUs in the records")
     lab.equal(set(taken()), {(0, 0), (0, 1)}, "(where it ran, whose records)")
-    write(ONLINE, "1")
+    online("1")
 
     lab.step("nothing to read: no CPU is asked")
     lab.equal(read_all(g), set(), "CPUs in the records")
     lab.equal(taken(), [], "(where it ran, whose records)")
     g.event_ring_set(0)
 
-write(TRACING + "/events/kprobes/gpumon_take/enable", "0")
-write(TRACING + "/kprobe_events", "")
+tracefs.enable("kprobes/gpumon_take", False)
+tracefs.write("kprobe_events", "")

@@ -17,9 +17,9 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import fire
 import lab
+import tracefs
 from fire import NULL, Step
 
-TRACING = "/sys/kernel/tracing"
 LINE = re.compile(r"^\s*.+-(\d+)\s+\[(\d+)\]\s+(\S+)\s+[\d.]+: (\w+): (.*)$")
 FIELD = re.compile(r"([\w-]+)=([^,\s]*)")
 ADDRESS = re.compile(r"\b[0-9a-f]{16}\b")
@@ -37,27 +37,16 @@ EVENTS = {
 }
 
 
-def write(path, text):
-    with open(os.path.join(TRACING, path), "w") as f:
-        f.write(text)
-
-
 def watch(on):
     for module, names in EVENTS.items():
         for name in names:
-            write("events/%s/%s/enable" % (module, name), "1" if on else "0")
+            tracefs.enable("%s/%s" % (module, name), on)
 
 
 def read_trace(addresses):
-    write("options/hash-ptr", "0" if addresses else "1")
-    found = []
-    for line in lab.read(TRACING + "/trace").splitlines():
-        m = LINE.match(line)
-        if m:
-            found.append((int(m.group(1)), int(m.group(2)), m.group(3), m.group(4), m.group(5)))
-        else:
-            lab.check(line.startswith("#"), "not understood: " + line)
-    return found
+    tracefs.write("options/hash-ptr", "0" if addresses else "1")
+    return [(int(m.group(1)), int(m.group(2)), m.group(3), m.group(4), m.group(5))
+            for m in tracefs.matches(LINE)]
 
 
 def traced():
@@ -65,17 +54,14 @@ def traced():
 
     It is read twice: 6.1 leaves out strings while it shows addresses as they are.
     """
-    for cpu in os.listdir(TRACING + "/per_cpu"):
-        for line in lab.read("%s/per_cpu/%s/stats" % (TRACING, cpu)).splitlines():
-            if line.startswith(("overrun", "commit overrun", "dropped events")):
-                lab.equal(int(line.split(":")[1]), 0, "ftrace on %s, %s" % (cpu, line))
+    tracefs.lost_nothing()
     plain = read_trace(addresses=True)
     found = []
     for line, other in zip(read_trace(addresses=False), plain):
         addresses = iter(ADDRESS.findall(other[4]))
         found.append(line[:4] + (ADDRESS.sub(lambda m: next(addresses, "?"), line[4]),))
     lab.equal(len(found), len(plain), "events, read twice")
-    write("trace", "")
+    tracefs.clear()
     return found
 
 
@@ -167,12 +153,12 @@ with fire.refused(errno.EEXIST, "an object of the same name"):
 # --- everything good, and ftrace looks
 
 f.reset()
-write("tracing_on", "0")
-write("trace_clock", "mono")
-write("buffer_size_kb", "8192")
-write("trace", "")
+tracefs.write("tracing_on", "0")
+tracefs.write("trace_clock", "mono")
+tracefs.write("buffer_size_kb", "8192")
+tracefs.clear()
 watch(True)
-write("tracing_on", "1")
+tracefs.write("tracing_on", "1")
 
 lab.step("amdgpu: what ftrace shows is what was laid out")
 bo = f.amdgpu_bo(size=1 << 20, domain=fire.VRAM, allowed=fire.VRAM | fire.GTT,
@@ -305,8 +291,8 @@ lab.step("the account is ftrace's count")
 watch(False)
 traced()
 f.reset()
-write("tracing_on", "1")
-write("events/amdgpu/amdgpu_device_wreg/enable", "1")
+tracefs.write("tracing_on", "1")
+tracefs.enable("amdgpu/amdgpu_device_wreg")
 f.amdgpu_device_wreg(ms=100, cpu="all")
 f.amdgpu_device_wreg(ms=100, irq=True)
 watch(False)
@@ -315,13 +301,8 @@ fires, probed = f.account()["amdgpu", "amdgpu_device_wreg"]
 lab.equal(fires, probed + 5, "calls, and calls with ftrace on")
 lab.check(probed > 1000, "only %d calls in 200 ms" % probed)
 # More than the buffer holds: what was overwritten is counted there.
-seen = 0
-for cpu in os.listdir(TRACING + "/per_cpu"):
-    for line in lab.read("%s/per_cpu/%s/stats" % (TRACING, cpu)).splitlines():
-        if line.startswith(("entries", "overrun", "commit overrun", "dropped events")):
-            seen += int(line.split(":")[1])
-lab.equal(seen, probed, "events that ftrace had")
-write("trace", "")
+lab.equal(tracefs.buffered("entries", *tracefs.LOST), probed, "events that ftrace had")
+tracefs.clear()
 
 lab.step("a driver goes and comes back")
 fire.unload_drivers("i915")

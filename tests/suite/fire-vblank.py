@@ -13,35 +13,23 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
+import tracefs
 import vblank
 
-TRACING = "/sys/kernel/tracing"
 LINE = re.compile(r"^\s*.+-\d+\s+\[\d+\]\s+(\S+)\s+[\d.]+: (drm_vblank\w+): (.*)$")
 EVENT = re.compile(r"^crtc=(\d+), seq=(\d+), time=(-?\d+), high-prec=(true|false)$")
 CLIENT = re.compile(r"^file=([0-9a-f]+), crtc=(\d+), seq=(\d+)$")
 
 
-def write(path, text):
-    with open(os.path.join(TRACING, path), "w") as f:
-        f.write(text)
-
-
 def traced():
     """({event: [fields]}) since the last time; nothing was lost."""
-    for cpu in os.listdir(TRACING + "/per_cpu"):
-        for line in lab.read("%s/per_cpu/%s/stats" % (TRACING, cpu)).splitlines():
-            if line.startswith(("overrun", "commit overrun", "dropped events")):
-                lab.equal(int(line.split(":")[1]), 0, "ftrace on %s, %s" % (cpu, line))
+    tracefs.lost_nothing()
     found = {"drm_vblank_event": [], "drm_vblank_event_queued": [],
              "drm_vblank_event_delivered": []}
-    for line in lab.read(TRACING + "/trace").splitlines():
-        m = LINE.match(line)
-        if m:
-            pattern = EVENT if m.group(2) == "drm_vblank_event" else CLIENT
-            found[m.group(2)].append(pattern.match(m.group(3)).groups())
-        else:
-            lab.check(line.startswith("#"), "not understood: " + line)
-    write("trace", "")
+    for m in tracefs.matches(LINE):
+        pattern = EVENT if m.group(2) == "drm_vblank_event" else CLIENT
+        found[m.group(2)].append(pattern.match(m.group(3)).groups())
+    tracefs.clear()
     return found
 
 
@@ -68,14 +56,15 @@ def same_as_log(events):
               "drm_vblank_event of ftrace and of the log")
 
 
-write("trace_clock", "mono")
-write("buffer_size_kb", "8192")
-write("events/drm/enable", "0") if os.path.exists(TRACING + "/events/drm") else None
+tracefs.write("trace_clock", "mono")
+tracefs.write("buffer_size_kb", "8192")
+if tracefs.exists("events/drm"):
+    tracefs.enable("drm", False)
 
 lab.step("nobody looks: frames pass, no vblank comes")
 vblank.load(devices=2, crtcs=2, refresh_hz=200)
 for name in "drm_vblank_event", "drm_vblank_event_queued", "drm_vblank_event_delivered":
-    write("events/drm/%s/enable" % name, "1")
+    tracefs.enable("drm/" + name)
 lab.until(lambda: all(r["frames"] >= 5 for r in vblank.account().values()), "frames pass")
 for key, row in vblank.account().items():
     lab.equal((row["vblanks"], row["missed"], row["enables"], row["high_prec"]), (0, 0, 0, 1),

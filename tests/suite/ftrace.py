@@ -19,9 +19,9 @@ from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
+import tracefs
 from gpumon_netlink import Gpumon
 
-TRACING = "/sys/kernel/tracing"
 CLOSE = 300000
 # Share of the values, and at least that many.
 FEW, FEW_AT_LEAST = 0.03, 3
@@ -33,39 +33,28 @@ KINDS = {name: role for role, names in lab.GENERATIONS.items() for name in names
 LINE = re.compile(r"^\s*.+-\d+\s+\[\d+\]\s+\S+\s+(\d+)\.(\d+): (\w+): (.*)$")
 
 
-def write(path, text):
-    with open(os.path.join(TRACING, path), "w") as f:
-        f.write(text)
-
-
 def start():
-    write("tracing_on", "0")
-    write("trace_clock", "mono")
-    write("buffer_size_kb", "4096")
-    write("trace", "")
-    have = os.listdir(TRACING + "/events/gpu_scheduler")
+    tracefs.write("tracing_on", "0")
+    tracefs.write("trace_clock", "mono")
+    tracefs.write("buffer_size_kb", "4096")
+    tracefs.clear()
+    have = tracefs.names("events/gpu_scheduler")
     for name, role in KINDS.items():
         if name in have:
-            write("events/gpu_scheduler/%s/enable" % name, "1")
-    write("tracing_on", "1")
+            tracefs.enable("gpu_scheduler/" + name)
+    tracefs.write("tracing_on", "1")
 
 
 def stop():
     """[(time in ns, role, text)] in the order of the trace; nothing of it was lost."""
-    write("tracing_on", "0")
-    write("events/gpu_scheduler/enable", "0")
-    for cpu in os.listdir(TRACING + "/per_cpu"):
-        for line in lab.read("%s/per_cpu/%s/stats" % (TRACING, cpu)).splitlines():
-            if line.startswith(("overrun", "commit overrun", "dropped events")):
-                lab.equal(int(line.split(":")[1]), 0, "ftrace on %s, %s" % (cpu, line))
+    tracefs.write("tracing_on", "0")
+    tracefs.enable("gpu_scheduler", False)
+    tracefs.lost_nothing()
     found = []
-    for line in lab.read(TRACING + "/trace").splitlines():
-        m = LINE.match(line)
-        if m and m.group(3) in KINDS:
-            found.append((int(m.group(1)) * 1000000000 + int(m.group(2)) * 1000,
-                          KINDS[m.group(3)], m.group(4)))
-        else:
-            lab.check(line.startswith("#"), "not understood: " + line)
+    for m in tracefs.matches(LINE):
+        lab.check(m.group(3) in KINDS, "not asked for: " + m.group())
+        found.append((int(m.group(1)) * 1000000000 + int(m.group(2)) * 1000,
+                      KINDS[m.group(3)], m.group(4)))
     return found
 
 

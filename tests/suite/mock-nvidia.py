@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import btf
 import lab
 import nvidia
+import tracefs
 
 
 def refused(error, *words):
@@ -41,7 +42,7 @@ def check_facts(module, variant):
                 lab.equal(nvidia.prototype(types, name), text, "prototype")
                 checked += 1
         elif what == "tracepoint":
-            present = os.path.exists("/sys/kernel/tracing/events/%s/%s" % (module, name))
+            present = tracefs.exists("events/%s/%s" % (module, name))
             lab.equal(present, variant == "580", "tracepoint %s is there" % name)
             if types and present:
                 lab.equal(", ".join(types.tracepoint(name)), text, "arguments of " + name)
@@ -212,11 +213,11 @@ def check_interrupts(gpus):
 
 def check_xids(gpus, variant):
     lab.step("Xid errors, in a process and in a hard interrupt")
-    events = "events/nvidia/nvidia_dev_xid/enable"
+    event = "nvidia/nvidia_dev_xid"
     traced = variant == "580"
-    nvidia.tracing("trace", "")
+    tracefs.clear()
     if traced:
-        nvidia.tracing(events, "1")
+        tracefs.enable(event)
     with nvidia.Hits("nv_report_error") as hits:
         nvidia.control("xid", 0, 79, "GPU has fallen off the bus.")
         nvidia.control("xid", 1, 13, "Graphics exception: a, b")
@@ -224,7 +225,7 @@ def check_xids(gpus, variant):
         if not traced:
             nvidia.control("xid", "-", 31, "no PCI device")
     if traced:
-        nvidia.tracing(events, "0")
+        tracefs.enable(event, False)
     mine = nvidia.account()
     lab.equal(mine["xids"], 3 if traced else 4, "Xids")
     lab.equal(hits.count["nv_report_error"], mine["xids"], "calls of nv_report_error")

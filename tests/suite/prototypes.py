@@ -16,10 +16,10 @@ import btf
 import canonical
 import gpumon_ko
 import lab
+import tracefs
 from gpumon_netlink import Gpumon
 
 SUFFIXES = ".isra.0", ".constprop.0", ".part.0"
-TRACING = "/sys/kernel/tracing"
 
 GROUPS = gpumon_ko.Module().groups()
 
@@ -243,14 +243,11 @@ else:
             lab.run(lab.BUILD + "/gpumon-user", "set", "drm_sched", state)
         rows = lab.probes()
 
-    event = TRACING + "/events/wrong_prototype/%s/enable" % NAME
-    with open(event, "w") as f:
-        f.write("1")
+    tracefs.enable("wrong_prototype/" + NAME)
     with open("/sys/module/gpu_sched/parameters/fire", "w") as f:
         f.write("100")
-    with open(event, "w") as f:
-        f.write("0")
-    fired = sum(NAME + ":" in line for line in lab.read(TRACING + "/trace").splitlines())
+    tracefs.enable("wrong_prototype/" + NAME, False)
+    fired = sum(NAME + ":" in line for line in tracefs.read().splitlines())
     lab.equal(fired, 100, "events that ftrace saw")
     lab.equal(lab.probes()[NAME]["seen"], 0, "events that gpumon saw")
 lab.rmmod("gpu_sched")

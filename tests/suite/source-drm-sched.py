@@ -10,9 +10,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
 import source_bpf
+import tracefs
 from gpumon_netlink import Gpumon
 
-TRACING = "/sys/kernel/tracing/"
 COUNTERS = ("live", "queued", "run", "done", "errors", "killed", "dependency_waits", "untracked",
             "jobs_table_full")
 
@@ -49,24 +49,19 @@ def against_mock(document, before=None):
                       "%s of %s against the mock" % (column, key))
 
 
-def tracing(path, text):
-    with open(TRACING + path, "w") as f:
-        f.write(text)
-
-
 @contextlib.contextmanager
 def slowed(function):
     """Each call of a function of the kernel costs a stack trace."""
-    tracing("kprobe_events", "p:slowed %s\n" % function)
-    tracing("options/stacktrace", "1")
-    tracing("events/kprobes/slowed/enable", "1")
+    tracefs.write("kprobe_events", "p:slowed %s\n" % function)
+    tracefs.write("options/stacktrace", "1")
+    tracefs.enable("kprobes/slowed")
     try:
         yield
-        lab.check("slowed:" in lab.read(TRACING + "trace"), "%s was traced" % function)
+        lab.check("slowed:" in tracefs.read(), "%s was traced" % function)
     finally:
-        tracing("events/kprobes/slowed/enable", "0")
-        tracing("options/stacktrace", "0")
-        tracing("kprobe_events", "")
+        tracefs.enable("kprobes/slowed", False)
+        tracefs.write("options/stacktrace", "0")
+        tracefs.write("kprobe_events", "")
 
 
 source_bpf.need()

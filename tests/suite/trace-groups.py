@@ -195,7 +195,7 @@ def do_vblank():
 
 def do_nvidia():
     gpu, other = (d[0] for d in nvidia.devices())
-    before, uvm_before = nvidia.account(), nvidia.account(nvidia.UVM)
+    before = nvidia.account()
     nvidia.workload("--processes", 1)
     nvidia.control("interrupt", 0, 1, 3)
     nvidia.control("handled", 1, 2, 2)

@@ -10,7 +10,6 @@ Figures are printed; they may not grow without anybody seeing it.
 """
 import json
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))

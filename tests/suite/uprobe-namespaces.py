@@ -11,7 +11,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 import uprobes
-from lab import check, equal, run as execute, step, until
+from lab import check, equal, step, until
 
 
 def children(pid):

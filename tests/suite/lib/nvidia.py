@@ -7,6 +7,7 @@ import time
 
 import btf
 import lab
+import tracefs
 
 MOCK = lab.DEBUGFS + "/mock_nvidia"
 UVM = lab.DEBUGFS + "/mock_nvidia_uvm"
@@ -181,15 +182,6 @@ def has_btf(module):
     return os.path.exists("%s/%s" % (btf.FOLDER, module))
 
 
-def tracing(path, text, append=False):
-    fd = os.open("/sys/kernel/tracing/" + path,
-                 os.O_WRONLY | (os.O_APPEND if append else os.O_TRUNC))
-    try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)
-
-
 class Hits:
     """ftrace counts how often functions are called, in the place of who watches the mock.
 
@@ -203,24 +195,22 @@ class Hits:
 
     def __enter__(self):
         for f in self.functions:
-            tracing("kprobe_events", "p:mock_hits/%s nvidia:%s\n" % (f.split(".")[0], f), True)
-        tracing("trace", "")
-        tracing("buffer_size_kb", "4096")
-        tracing("events/mock_hits/enable", "1")
+            tracefs.write("kprobe_events", "p:mock_hits/%s nvidia:%s\n" % (f.split(".")[0], f), True)
+        tracefs.clear()
+        tracefs.write("buffer_size_kb", "4096")
+        tracefs.enable("mock_hits")
         return self
 
     def __exit__(self, *error):
         time.sleep(0.1)
-        tracing("events/mock_hits/enable", "0")
-        with open("/sys/kernel/tracing/trace") as f:
-            self.text = f.read()
-        with open("/sys/kernel/tracing/kprobe_profile") as f:
-            for line in f:
-                name, hits, missed = line.split()
-                for function in self.functions:
-                    if function.split(".")[0] == name:
-                        self.count[function] = int(hits)
-                        lab.equal(int(missed), 0, "calls of %s that ftrace missed" % name)
+        tracefs.enable("mock_hits", False)
+        self.text = tracefs.read()
+        for line in tracefs.read("kprobe_profile").splitlines():
+            name, hits, missed = line.split()
+            for function in self.functions:
+                if function.split(".")[0] == name:
+                    self.count[function] = int(hits)
+                    lab.equal(int(missed), 0, "calls of %s that ftrace missed" % name)
         for f in self.functions:
-            tracing("kprobe_events", "-:mock_hits/%s\n" % f.split(".")[0], True)
-        tracing("trace", "")
+            tracefs.write("kprobe_events", "-:mock_hits/%s\n" % f.split(".")[0], True)
+        tracefs.clear()

@@ -5,18 +5,13 @@ import re
 import time
 
 import lab
+import tracefs
 import vblank
 from vblank_rows import follow, histogram, rate
 
-TRACING = "/sys/kernel/tracing/"
 EVENTS = "drm_vblank_event", "drm_vblank_event_queued", "drm_vblank_event_delivered"
 EVENT = re.compile(r": drm_vblank_event: crtc=(\d+), seq=(\d+), time=(-?\d+), high-prec=(\w+)")
 OFF_DELAY = "/sys/module/drm/parameters/vblankoffdelay"
-
-
-def write(path, text):
-    with open(TRACING + path, "w") as f:
-        f.write(text)
 
 
 def begin():
@@ -25,15 +20,15 @@ def begin():
     with open(OFF_DELAY, "w") as f:
         f.write("1000")
     lab.load_gpumon()
-    write("buffer_size_kb", "4096")
+    tracefs.write("buffer_size_kb", "4096")
     for name in EVENTS:
-        write("events/drm/%s/enable" % name, "1")
+        tracefs.enable("drm/" + name)
 
 
 def traced():
     """(vblanks as records, {event: count})."""
-    text = lab.read(TRACING + "trace")
-    write("trace", "")
+    text = tracefs.read()
+    tracefs.clear()
     records = [vblank.Record(0, int(c), int(s), int(t), 0) for c, s, t, _ in EVENT.findall(text)]
     return records, {e: text.count(": %s: " % e) for e in EVENTS}
 

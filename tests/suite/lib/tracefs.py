@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""ftrace by its files, as the peer that sees the same events. Paths are those below tracefs."""
+import os
+
+import lab
+
+FOLDER = "/sys/kernel/tracing/"
+LOST = "overrun", "commit overrun", "dropped events"
+
+
+def exists(path):
+    return os.path.exists(FOLDER + path)
+
+
+def names(path):
+    return os.listdir(FOLDER + path)
+
+
+def read(path="trace"):
+    return lab.read(FOLDER + path)
+
+
+def write(path, text, append=False):
+    """One write of all the text, which replaces what is there."""
+    fd = os.open(FOLDER + path, os.O_WRONLY | (os.O_APPEND if append else os.O_TRUNC))
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def enable(event, on=True):
+    """An event, or all of a system's: "drm/drm_vblank_event", "drm"."""
+    write("events/%s/enable" % event, "1" if on else "0")
+
+
+def clear():
+    write("trace", "")
+
+
+def buffered(*counts):
+    """The sum over all CPUs of these lines of their buffers' stats: "entries", "overrun"."""
+    total = 0
+    for cpu in names("per_cpu"):
+        for line in read("per_cpu/%s/stats" % cpu).splitlines():
+            name, number = line.split(":")
+            if name in counts:
+                total += int(number)
+    return total
+
+
+def lost_nothing():
+    """Fail if a buffer was too small."""
+    lab.equal(buffered(*LOST), 0, "events that ftrace lost")
+
+
+def matches(pattern):
+    """The match of each event's line, in the order of the trace; fail if there is another line."""
+    found = []
+    for line in read().splitlines():
+        m = pattern.match(line)
+        if m:
+            found.append(m)
+        else:
+            lab.check(line.startswith("#"), "not understood: " + line)
+    return found
