@@ -237,7 +237,6 @@ INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	if (process >= SOURCE_PROCESSES)
 		add(&words[SOURCE_RING_UNATTRIBUTED], 1);
 	if (job) {
-		job->time_ns = now;
 		job->ring = ring;
 		job->state = SOURCE_JOB_QUEUED;
 		job->waited = 0;
@@ -277,12 +276,10 @@ INLINE bool untracked_was_counted(__u64 key, __u64 now, bool twin)
 	if (twin)
 		return no_room_for(key, true);
 	job = job_insert(key, now);
-	if (job) {
-		job->time_ns = now;
+	if (job)
 		job->state = SOURCE_JOB_UNTRACKED;
-	} else {
+	else
 		no_room_for(key, false);
-	}
 	return false;
 }
 

@@ -33,14 +33,17 @@ INLINE struct source_job *job_find(__u64 key)
 	return NULL;
 }
 
+/* A place for a job whose event was just now; NULL if there is none. */
 INLINE struct source_job *job_insert(__u64 key, __u64 now)
 {
 	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
 		struct source_job *job = &jobs[job_place(key, way)];
 
 		if (!*(volatile __u64 *)&job->key &&
-		    !__sync_val_compare_and_swap(&job->key, 0, key))
+		    !__sync_val_compare_and_swap(&job->key, 0, key)) {
+			job->time_ns = now;
 			return job;
+		}
 	}
 	/* Of those that are over, whose twin was left out. One that is only late still needs its own. */
 	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
@@ -52,8 +55,10 @@ INLINE struct source_job *job_insert(__u64 key, __u64 now)
 		    (__s64)(now - *(volatile __u64 *)&job->time_ns) < TWIN_LATE_NS ||
 		    __sync_val_compare_and_swap(&job->state, state, SOURCE_JOB_QUEUED) != state)
 			continue;
-		if (__sync_val_compare_and_swap(&job->key, old, key) == old)
+		if (__sync_val_compare_and_swap(&job->key, old, key) == old) {
+			job->time_ns = now;
 			return job;
+		}
 	}
 	return NULL;
 }
