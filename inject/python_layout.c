@@ -291,6 +291,10 @@ bool gpumon_python_init(void)
 		gpumon_python_refuse("the interpreter does not export what is needed");
 		return false;
 	}
+	if (!gpumon_python_end_init()) {
+		gpumon_python_refuse("the interpreter does not export what tells of its end");
+		return false;
+	}
 	if (!gpumon_python_code_init())
 		return false;
 	gpumon_python_confirm_init();

@@ -161,6 +161,26 @@ gpumon_python_byte(struct gpumon_python_reader *reader, uint64_t address)
 	return (uint8_t)gpumon_python_int(reader, address);
 }
 
+/* --- python_end.c */
+
+/* False where the interpreter does not export what is needed. */
+bool gpumon_python_end_init(void);
+
+/**
+ * gpumon_python_end_waits - may be read without a check
+ *
+ * The first call asks the interpreter for it; its main thread says yes when it next runs Python.
+ *
+ * Context: any thread; needs no lock of the interpreter.
+ * Return: its end waits for those that are between gpumon_python_enter() and
+ *	   gpumon_python_leave().
+ */
+bool gpumon_python_end_waits(void);
+
+/* False: the interpreter ends, nothing of it may be read any more, and nobody has to leave. */
+bool gpumon_python_enter(void);
+void gpumon_python_leave(void);
+
 /* --- python_confirm.c */
 
 /* Frames that the interpreter is asked about. */

@@ -24,12 +24,14 @@
 /**
  * struct chain - the thread's frames of Python, the innermost first
  * @reader: loads
+ * @unproven: the layout may be another one
  * @frame: next one, 0 at the end
  * @cframe: of the call of the loop that runs it, where there are such
  * @looked: frames so far
  */
 struct chain {
 	struct gpumon_python_reader reader;
+	bool unproven;
 	uint64_t frame;
 	uint64_t cframe;
 	unsigned int looked;
@@ -58,10 +60,7 @@ static bool begin_chain(struct chain *chain)
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	uint64_t state;
 
-	/*
-	 * When the interpreter ends, it frees the states of threads that are still in functions
-	 * of C, and these threads are not told.
-	 */
+	/* python_end.c keeps what is read from now on from being freed, if it was not before. */
 	if (!gpumon_python.initialized())
 		return false;
 	state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
@@ -277,7 +276,7 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 			    merge->view.count - merge->next);
 			merge->next = merge->view.count;
 			put(merge, group->ids, group->count);
-		} else if (chain->reader.checked) {
+		} else if (chain->unproven) {
 			/* Not a chain of this stack's, as long as nothing else says that it is one. */
 			chain->reader.bad = true;
 		}
@@ -291,8 +290,9 @@ gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
 {
 	int state = atomic_load_explicit(&gpumon_python.state, memory_order_acquire);
 	struct merge merge = { .frames = frames, .room = room, .next = 1 };
-	struct chain chain = { .reader.checked = state == GPUMON_PYTHON_UNPROVEN };
+	struct chain chain = { .unproven = state == GPUMON_PYTHON_UNPROVEN };
 	struct group group;
+	bool fits;
 
 	*truncated = true;
 	/* The first frame is in here. */
@@ -300,9 +300,14 @@ gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
 		return 0;
 	if (state == GPUMON_PYTHON_ABSENT || state == GPUMON_PYTHON_REFUSED)
 		return finish(&merge, truncated);
+	chain.reader.checked = !gpumon_python_end_waits() || chain.unproven;
+	if (!gpumon_python_enter())
+		return finish(&merge, truncated);
 	chain.reader.thread = gpumon_stack_thread();
-	if (merge_python(&merge, &chain, &group, intern)) {
-		if (chain.reader.checked)
+	fits = merge_python(&merge, &chain, &group, intern);
+	gpumon_python_leave();
+	if (fits) {
+		if (chain.unproven)
 			gpumon_python_fitted();
 	} else if (chain.reader.bad) {
 		/* Nothing that was guessed stays. */

@@ -354,7 +354,10 @@ def broken(field, by):
 
 
 def ending():
-    """Threads go on launching while the interpreter ends around them."""
+    """Threads go on launching while the interpreter ends around them: it frees their frames.
+
+    Both before it has promised to wait for them, and after, when nothing is checked any more.
+    """
     script = """
 import ctypes, sys, threading, time
 library = ctypes.CDLL(sys.argv[1])
@@ -363,15 +366,21 @@ def launch(depth):
     if depth:
         return launch(depth - 1)
     library.probe_repeat(2000000000, 1)
+end = time.monotonic() + 20
+while sys.argv[2] == "promised" and not library.probe_unchecked():
+    library.probe_repeat(10, 1)
+    if time.monotonic() > end:
+        sys.exit("loads are checked for ever")
 for depth in range(4):
     threading.Thread(target=launch, args=(depth * 7,), daemon=True).start()
 time.sleep(0.05)
 """
     # What is freed does not stay as it was.
     environment = dict(os.environ, PYTHONMALLOC="malloc", MALLOC_PERTURB_="165")
-    ends = [subprocess.call([sys.executable, "-c", script, sys.argv[1]], env=environment)
-            for _ in range(4)]
-    say(not any(ends), "threads that launch while the interpreter ends", ends)
+    for when in "promised", "at once":
+        ends = [subprocess.call([sys.executable, "-c", script, sys.argv[1], when], env=environment)
+                for _ in range(4)]
+        say(not any(ends), "threads that launch while the interpreter ends, %s" % when, ends)
 
 
 def take_raw(lib):
