@@ -24,8 +24,7 @@ REPEATS = 1 if tools.SMALL else 3
 CPUS = [n for n in (1, 2, 4, 8) if n <= os.cpu_count()]
 # MOCK_NVIDIA_IOCTL(0x2a) of tests/mock/mock_nvidia.h.
 COMMAND = 0xc010462a
-GENERATION = 1 if os.path.exists(tools.TRACING + "/events/gpu_scheduler/drm_sched_job_queue") else 0
-JOB = [lab.GENERATIONS[role][GENERATION] for role in ("queue", "run", "done")]
+JOB = [lab.GENERATIONS[role][tools.generation()] for role in ("queue", "run", "done")]
 
 
 class Workload:

@@ -37,10 +37,9 @@ class Storm:
 
 class Jobs(Storm):
     name, group = "jobs", "drm_sched"
-    generation = 1 if os.path.exists(tools.TRACING +
-                                     "/events/gpu_scheduler/drm_sched_job_queue") else 0
 
     def __init__(self):
+        self.generation = tools.generation()
         self.names = [lab.GENERATIONS[role][self.generation] for role in ("queue", "run", "done")]
         self.traced = ["gpu_scheduler/" + name for name in self.names]
 

@@ -362,7 +362,7 @@ def storm(results):
                 ratio(missing, ours_missing, watcher)))
     out += ["", "  One CPU makes events, another one reads them. untold: lost, and not counted as lost by",
             "  the tool itself; less than 0: it delivered more than was fired. Ratios to gpumon's records",
-            "  as they are; '-': gpumon lost none, any is more. QEMU's two CPUs take turns, not -icount."]
+            "  as they are; '-': gpumon lost none, any is more. Each CPU in a thread of its own, not -icount."]
     return out + results.footer("perf", "bpftrace", icount=False)
 
 

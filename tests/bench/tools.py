@@ -62,6 +62,12 @@ def version(program, *arguments):
     return next((w.lstrip("v") for w in said.split() if any(c.isdigit() for c in w)), "-")
 
 
+def generation():
+    """Which names of lab.GENERATIONS the scheduler has; it is loaded for that."""
+    lab.run("modprobe", "gpu_sched")
+    return 1 if os.path.exists(TRACING + "/events/gpu_scheduler/drm_sched_job_queue") else 0
+
+
 def write(path, text):
     with open("%s/%s" % (TRACING, path), "w", encoding="utf-8") as f:
         f.write(text)
