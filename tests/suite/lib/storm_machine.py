@@ -73,7 +73,7 @@ def available():
 def hog(leave_mib, hold_s, patience_s=20):
     """What a hog does in its own process: takes all but that, holds it, lets go."""
     write("/proc/self/oom_score_adj", 1000)
-    limit = time.monotonic() + patience_s
+    limit = time.monotonic() + patience_s * lab.SLOWER
     held = None
     kept = []
     while time.monotonic() < min(limit, held or limit):
@@ -225,7 +225,7 @@ class Short(Storm):
 
     def wait_for_hog(self):
         """Until the ring of the second CPU, at least, is one that there is no memory for."""
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + 10 * lab.SLOWER
         while available() > 1.5 * self.LARGEST and time.monotonic() < limit:
             self.over.wait(0.005)
 
