@@ -95,7 +95,7 @@ static int fire_from_interrupt(struct fire_calls *calls)
 	init_completion(&calls->done);
 	fire_compat_hrtimer_setup(&calls->timer, fire_timer, HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_start(&calls->timer, ns_to_ktime(FIRE_PERIOD_NS), HRTIMER_MODE_REL_PINNED_HARD);
-	if (wait_for_completion_interruptible(&calls->done)) {
+	if (wait_for_completion_killable(&calls->done)) {
 		WRITE_ONCE(calls->run->stop, true);
 		wait_for_completion(&calls->done);
 		ret = -EINTR;
@@ -104,12 +104,16 @@ static int fire_from_interrupt(struct fire_calls *calls)
 	return ret;
 }
 
+/*
+ * Ended only by what ends the task: a suspend interrupts it, too, and whoever then writes its
+ * commands once more, as Python does, has those before this one carried out twice.
+ */
 static int fire_from_task(struct fire_calls *calls)
 {
 	bool more = true;
 
 	while (more) {
-		if (READ_ONCE(calls->run->stop) || signal_pending(current))
+		if (READ_ONCE(calls->run->stop) || fatal_signal_pending(current))
 			return -EINTR;
 		more = fire_some(calls, FIRE_BATCH);
 		cond_resched();
@@ -208,7 +212,7 @@ static int fire_in_threads(struct fire_run *run, const struct cpumask *cpus)
 	complete_all(&start);
 	for (i = 0; i < count; i++) {
 		thread = &threads[i];
-		if (wait_for_completion_interruptible(&thread->done)) {
+		if (wait_for_completion_killable(&thread->done)) {
 			WRITE_ONCE(run->stop, true);
 			wait_for_completion(&thread->done);
 		}
@@ -224,7 +228,7 @@ static int fire_in_threads(struct fire_run *run, const struct cpumask *cpus)
  * fire_run() - do what a fire command asks for
  * @run: the command; what was done is left in it
  *
- * Context: a task. Comes back when all is done, or with -EINTR at a signal.
+ * Context: a task. Comes back when all is done, or with -EINTR when it is killed.
  * Return: 0; -ENODEV if the processor is not online, -ENOMEM, -EINTR.
  */
 int fire_run(struct fire_run *run)
