@@ -54,10 +54,15 @@ static void judge_attr(const struct spec_op *op, int kind, unsigned int type,
 	unsigned int number = type & NLA_TYPE_MASK;
 	const struct spec_attr *attr;
 
-	if (!number || number > set->count || !(op->kinds[kind].request & (1ULL << number)) ||
-	    type & NLA_F_NESTED) {
+	if (!number || number > set->count || type & NLA_F_NESTED) {
 		refuse(verdict, EINVAL, true);
 		return;
+	}
+	if (!(op->kinds[kind].request & (1ULL << number))) {
+		refuse(verdict, EINVAL, true);
+		/* One policy serves both kinds, and looks first: it may be wrong by itself. */
+		if (!(op->kinds[!kind].request & (1ULL << number)))
+			return;
 	}
 	attr = &set->attrs[number];
 	if (attr->type == TYPE_STRING) {
