@@ -246,12 +246,14 @@ has_module()
 }
 
 # sync_sources DIR: the sources as they are now, without what git ignores.
-# Unchanged files keep their times, so that make rebuilds only what it must.
+# Unchanged files keep their times there, so that make rebuilds only what it must; changed
+# ones get the time of now, whenever and in whichever tree they were changed: an edit may be
+# older than what was built of another tree since.
 sync_sources()
 {
 	mkdir -p "$1"
 	# What .gitignore names is neither copied nor deleted, which keeps the
 	# folder's own build results.
-	rsync -rlpt --delete --exclude=/.git --filter=':- .gitignore' \
+	rsync -rlp --checksum --delete --exclude=/.git --filter=':- .gitignore' \
 		"$TOP_DIR/" "$1/"
 }
