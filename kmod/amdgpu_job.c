@@ -296,13 +296,8 @@ void gpumon_amdgpu_run(void *data, struct amdgpu_job *job)
 	if (likely(entry && entry->value == fence.seqno && entry->owner == fence.context)) {
 		row = entry->row;
 		words = gpumon_row_words(&gpumon_amdgpu_rings, row);
-		elapsed = now - entry->since;
-		if (unlikely((s64)elapsed < 0)) {
-			/* The clock may step back by a little, seen from two CPUs. */
+		if (!gpumon_clock_elapsed(entry->since, now, &elapsed))
 			gpumon_row_add(words, RING_BACKWARDS, 1);
-			elapsed = 0;
-		}
-		elapsed = gpumon_clock_ns(elapsed);
 		gpumon_row_observe(&gpumon_amdgpu_rings, words, RING_SUBMISSION_NS, elapsed);
 		gpumon_track_end(&gpumon_amdgpu_jobs, entry);
 	} else {

@@ -411,8 +411,9 @@ void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int v
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (unlikely(!ring_hub(ring, &hub) || (gpumon_amdgpu_known(AMDGPU_RING_NAME) &&
-					       !gpumon_read_nofault(text, name, sizeof(text))))) {
+	if (unlikely(!ring_hub(ring, &hub) ||
+		     (gpumon_amdgpu_known(AMDGPU_RING_NAME) &&
+		      !gpumon_read_nofault(text, name, sizeof(text))))) {
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
 		goto leave;
 	}

@@ -80,4 +80,22 @@ static __always_inline u64 gpumon_clock_ns(u64 ticks)
 	return ticks;
 }
 
+/**
+ * gpumon_clock_elapsed - time since something
+ * @since: when it was, gpumon_clock()
+ * @now: gpumon_clock()
+ * @ns: set to the nanoseconds between them, 0 if the clock stepped back
+ *
+ * Context: any, NMI included.
+ * Return: false if the clock stepped back by a little, seen from two CPUs.
+ */
+static __always_inline bool gpumon_clock_elapsed(u64 since, u64 now, u64 *ns)
+{
+	u64 ticks = now - since;
+	bool forwards = likely((s64)ticks >= 0);
+
+	*ns = forwards ? gpumon_clock_ns(ticks) : 0;
+	return forwards;
+}
+
 #endif /* GPUMON_CLOCK_H */

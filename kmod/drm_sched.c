@@ -80,16 +80,14 @@ static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 ring
 	job->state = GPUMON_JOB_QUEUED;
 }
 
-/* Time since the job's last step. The clock may step back by a little, seen from two CPUs. */
+/* Time since the job's last step. */
 static u64 job_elapsed(const struct gpumon_job *job, u64 now, local64_t *words)
 {
-	u64 elapsed = now - job->since;
+	u64 elapsed;
 
-	if ((s64)elapsed < 0) {
+	if (!gpumon_clock_elapsed(job->since, now, &elapsed))
 		local64_inc(&words[GPUMON_RING_BACKWARDS]);
-		return 0;
-	}
-	return gpumon_clock_ns(elapsed);
+	return elapsed;
 }
 
 static noinline void raise_and_leave(local64_t *extreme, u64 value)

@@ -183,15 +183,10 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request)
 				  NULL;
 	if (likely(entry)) {
 		row = entry->row;
-		within = now - entry->since;
-		gpumon_track_end(&gpumon_i915_requests, entry);
 		words = gpumon_row_words(&gpumon_i915_engines, row);
-		/* The clock may step back by a little, seen from two CPUs. */
-		if (unlikely((s64)within < 0)) {
+		if (!gpumon_clock_elapsed(entry->since, now, &within))
 			gpumon_row_add(words, COLUMN_BACKWARDS, 1);
-			within = 0;
-		}
-		within = gpumon_clock_ns(within);
+		gpumon_track_end(&gpumon_i915_requests, entry);
 		gpumon_row_observe(&gpumon_i915_engines, words, COLUMN_RETIRED_WITHIN, within);
 		gpumon_row_level(&gpumon_i915_engines, row, COLUMN_IN_FLIGHT, -1);
 	} else {

@@ -30,8 +30,13 @@ DEFINE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
 
 /* One line for each driver. */
 struct gpumon_group *const gpumon_groups[] = {
-	&gpumon_drm_sched, &gpumon_amdgpu, &gpumon_amdgpu_registers, &gpumon_drm_vblank,
-	&gpumon_i915,	   &gpumon_nvidia, &gpumon_nvidia_uvm,
+	&gpumon_drm_sched,
+	&gpumon_amdgpu,
+	&gpumon_amdgpu_registers,
+	&gpumon_drm_vblank,
+	&gpumon_i915,
+	&gpumon_nvidia,
+	&gpumon_nvidia_uvm,
 };
 
 const unsigned int gpumon_group_count = ARRAY_SIZE(gpumon_groups);

@@ -311,9 +311,7 @@ NVIDIA_KRETPROBE(nvidia_ioctl_returned)
 	gpumon_row_add(words, IOCTL_COUNT, 1);
 	if (unlikely(ret < 0))
 		gpumon_row_add(words, IOCTL_FAILED, 1);
-	/* The clock may step back by a little, seen from two CPUs. */
-	elapsed = now - ioctl->since;
-	elapsed = likely((s64)elapsed >= 0) ? gpumon_clock_ns(elapsed) : 0;
+	gpumon_clock_elapsed(ioctl->since, now, &elapsed);
 	gpumon_row_observe(&nvidia_ioctls, words, IOCTL_DURATION, elapsed);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
