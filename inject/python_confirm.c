@@ -21,8 +21,6 @@ static struct {
 	void *(*code)(void *frame);
 	int (*line)(void *frame);
 	void *(*attribute)(void *object, const char *name);
-	void (*forget)(void *object);
-	void (*clear_error)(void);
 	int (*disable_collector)(void);
 	int (*enable_collector)(void);
 } api;
@@ -39,8 +37,6 @@ void gpumon_python_confirm_init(void)
 	*(void **)&api.code = dlsym(RTLD_DEFAULT, "PyFrame_GetCode");
 	*(void **)&api.line = dlsym(RTLD_DEFAULT, "PyFrame_GetLineNumber");
 	*(void **)&api.attribute = dlsym(RTLD_DEFAULT, "PyObject_GetAttrString");
-	*(void **)&api.forget = dlsym(RTLD_DEFAULT, "Py_DecRef");
-	*(void **)&api.clear_error = dlsym(RTLD_DEFAULT, "PyErr_Clear");
 	*(void **)&api.disable_collector = dlsym(RTLD_DEFAULT, "PyGC_Disable");
 	*(void **)&api.enable_collector = dlsym(RTLD_DEFAULT, "PyGC_Enable");
 	/*
@@ -48,7 +44,7 @@ void gpumon_python_confirm_init(void)
 	 * are made: types have to be enough there.
 	 */
 	if (api.current && api.frame && api.back && api.code && api.line && api.attribute &&
-	    api.forget && api.clear_error && api.disable_collector && api.enable_collector)
+	    api.disable_collector && api.enable_collector)
 		atomic_store(&gpumon_python.unconfirmed, LOOKS_MAX);
 }
 
@@ -58,10 +54,10 @@ static bool is_attribute(void *object, const char *name, uint64_t expected)
 	void *found = api.attribute(object, name);
 
 	if (!found) {
-		api.clear_error();
+		gpumon_python.clear_error();
 		return false;
 	}
-	api.forget(found);
+	gpumon_python.forget(found);
 	return (uint64_t)(uintptr_t)found == expected;
 }
 
@@ -76,7 +72,7 @@ static bool agrees(struct gpumon_python_reader *reader, const struct gpumon_pyth
 	int64_t offset;
 	bool good;
 
-	api.forget(code); /* the frame keeps it */
+	gpumon_python.forget(code); /* the frame keeps it */
 	if ((uint64_t)(uintptr_t)code != place->code)
 		return false;
 	name = gpumon_python_word(reader, place->code + layout->name);
@@ -102,11 +98,11 @@ static bool all_agree(struct gpumon_python_reader *reader, const struct gpumon_p
 		good = agrees(reader, &places[i], frame);
 		frame = api.back(frame);
 		if (kept)
-			api.forget(kept);
+			gpumon_python.forget(kept);
 		kept = frame;
 	}
 	if (kept)
-		api.forget(kept);
+		gpumon_python.forget(kept);
 	return good && i == count && (count == GPUMON_PYTHON_CONFIRM_MAX || !frame);
 }
 

@@ -15,7 +15,7 @@
 /* Threads count themselves in one of these each, so that they seldom share a line. */
 #define COUNTERS 16
 /* A reader takes microseconds, unless it does not get a processor. */
-#define WAIT_MAX_NS 1000000000LL
+#define WAIT_MAX_NS  1000000000LL
 #define WAIT_STEP_NS 50000LL
 
 /* PyMethodDef, which has not changed since 2.x, and METH_NOARGS. */
@@ -33,8 +33,6 @@ static struct {
 	void *(*new_function)(struct method *method, void *self, void *module);
 	void *(*call_method)(void *object, const char *name, const char *format, ...);
 	void (*keep)(void *object);
-	void (*forget)(void *object);
-	void (*clear_error)(void);
 	void *none;
 } api;
 
@@ -87,13 +85,10 @@ static int promise(void *argument)
 	if (registered)
 		atomic_store(&will_call, true);
 	else
-		api.clear_error();
-	if (registered)
-		api.forget(registered);
-	if (function)
-		api.forget(function);
-	if (module)
-		api.forget(module);
+		gpumon_python.clear_error();
+	gpumon_python.forget(registered);
+	gpumon_python.forget(function);
+	gpumon_python.forget(module);
 	return 0;
 }
 
@@ -113,11 +108,9 @@ bool gpumon_python_end_init(void)
 	*(void **)&api.new_function = dlsym(RTLD_DEFAULT, "PyCFunction_NewEx");
 	*(void **)&api.call_method = dlsym(RTLD_DEFAULT, "PyObject_CallMethod");
 	*(void **)&api.keep = dlsym(RTLD_DEFAULT, "Py_IncRef");
-	*(void **)&api.forget = dlsym(RTLD_DEFAULT, "Py_DecRef");
-	*(void **)&api.clear_error = dlsym(RTLD_DEFAULT, "PyErr_Clear");
 	api.none = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
 	if (!api.add_pending_call || !api.import || !api.new_function || !api.call_method ||
-	    !api.keep || !api.forget || !api.clear_error || !api.none)
+	    !api.keep || !api.none)
 		return false;
 	return atomic_exchange(&done, true) || !pthread_atfork(NULL, NULL, after_fork);
 }

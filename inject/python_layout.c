@@ -264,11 +264,14 @@ static bool find_symbols(void)
 	*(void **)&python->line = dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
 	*(void **)&python->length = dlsym(RTLD_DEFAULT, "PyUnicode_GetLength");
 	*(void **)&python->character = dlsym(RTLD_DEFAULT, "PyUnicode_ReadChar");
+	*(void **)&python->forget = dlsym(RTLD_DEFAULT, "Py_DecRef");
+	*(void **)&python->clear_error = dlsym(RTLD_DEFAULT, "PyErr_Clear");
 	python->code_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyCode_Type");
 	python->text_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyUnicode_Type");
 	python->bytes_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyBytes_Type");
 	return python->initialized && python->thread_state && python->line && python->length &&
-	       python->character && python->code_type && python->text_type && python->bytes_type;
+	       python->character && python->forget && python->clear_error && python->code_type &&
+	       python->text_type && python->bytes_type;
 }
 
 bool gpumon_python_init(void)

@@ -86,6 +86,8 @@ enum gpumon_python_state {
  * @line: PyCode_Addr2Line(): reads a table that does not change
  * @length: PyUnicode_GetLength()
  * @character: PyUnicode_ReadChar()
+ * @forget: Py_DecRef(), of nothing too; with its lock held
+ * @clear_error: PyErr_Clear(), likewise
  * @code_type: PyCode_Type
  * @text_type: PyUnicode_Type
  * @bytes_type: PyBytes_Type
@@ -103,6 +105,8 @@ struct gpumon_python {
 	int (*line)(void *code, int offset);
 	ssize_t (*length)(void *text);
 	uint32_t (*character)(void *text, ssize_t index);
+	void (*forget)(void *object);
+	void (*clear_error)(void);
 	uint64_t code_type;
 	uint64_t text_type;
 	uint64_t bytes_type;
