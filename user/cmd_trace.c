@@ -13,6 +13,7 @@
 #include "privileges.h"
 #include "source.h"
 #include "trace.h"
+#include "trace_names.h"
 
 /*
  * How much later than its time a record may get into the buffer. A probe takes the time and
@@ -27,9 +28,8 @@
  */
 #define PRINTED_AT_ONCE 256
 /* A reader is only woken at a watermark: look by ourselves that often. */
-#define POLL_NS		 50000000ULL
-#define RINGS_NS	 1000000000ULL
-#define RINGS_UNKNOWN_NS 100000000ULL
+#define POLL_NS 50000000ULL
+#define LOOK_NS 1000000000ULL
 /* What is left in the ring at the end is read for this long at most. */
 #define LAST_NS 2000000000ULL
 
@@ -46,11 +46,8 @@ enum {
  * @pipe_broken: the output is a pipe that nobody reads any more
  * @output_error: errno of what else went wrong with the output
  * @ended_by_others: the ring was switched off under us
- * @rings: names of the rings and rows, re-read now and then as they come and go
- * @rings_ns: when they were last read
- * @events_ns: when the last events were
+ * @names: of rings and rows
  * @looked_ns: when drivers were last looked for that had not been there
- * @row_text: labels of the row that was last looked up
  */
 struct trace_run {
 	struct gpumon_context *context;
@@ -60,11 +57,8 @@ struct trace_run {
 	struct gpumon_trace *trace;
 	struct gpumon_trace_options options;
 	struct gpumon_event_ring before;
-	struct gpumon_model rings;
-	uint64_t rings_ns;
-	uint64_t events_ns;
+	struct gpumon_trace_names names;
 	uint64_t looked_ns;
-	char row_text[128];
 	uint64_t duration_ns;
 	bool no_enable;
 	bool switched_on;
@@ -72,80 +66,6 @@ struct trace_run {
 	int output_error;
 	bool ended_by_others;
 };
-
-static int read_rings(struct trace_run *run, struct gpumon_error *err)
-{
-	run->rings_ns = gpumon_monotonic_ns();
-	return gpumon_source_read(&run->source, GPUMON_PART_RINGS | GPUMON_PART_STATISTICS, 0,
-				  &run->rings, err);
-}
-
-static const struct gpumon_ring *find_ring(void *data, unsigned int id)
-{
-	struct trace_run *run = data;
-	const struct gpumon_ring *ring = gpumon_model_ring(&run->rings, id);
-	uint64_t age = gpumon_monotonic_ns() - run->rings_ns;
-	/* One is there before its first event can be read: of BPF it costs nothing to look again. */
-	bool look = !ring && run->source.bpf && run->events_ns >= run->rings_ns;
-	struct gpumon_error err;
-
-	/* Numbers are used again for other rings, so a known one is looked up again, too. */
-	if (age < (ring ? RINGS_NS : RINGS_UNKNOWN_NS) && !look)
-		return ring;
-	/* Where that fails, a number is shown in place of the name. */
-	(void)read_rings(run, &err);
-	return gpumon_model_ring(&run->rings, id);
-}
-
-/* The labels of a row in one text, in a buffer that is used again. */
-static const char *row_text(struct trace_run *run, const struct gpumon_row *row)
-{
-	size_t at = 0;
-
-	run->row_text[0] = '\0';
-	for (size_t i = 0; i < row->n_labels && at < sizeof(run->row_text); i++)
-		at += (size_t)snprintf(run->row_text + at, sizeof(run->row_text) - at, "%s%s",
-				       i ? "/" : "",
-				       row->labels[i].value ? row->labels[i].value : "-");
-	return run->row_text;
-}
-
-static const struct gpumon_row *model_row(const struct gpumon_model *model, const char *group,
-					  const char *table, unsigned int number)
-{
-	for (size_t i = 0; i < model->n_statistics; i++) {
-		const struct gpumon_statistics *statistics = &model->statistics[i];
-
-		if (!statistics->group || strcmp(statistics->group, group) != 0 ||
-		    !statistics->table || strcmp(statistics->table, table) != 0)
-			continue;
-		for (size_t r = 0; r < statistics->n_rows; r++)
-			if (statistics->rows[r].number.known &&
-			    statistics->rows[r].number.v == number)
-				return &statistics->rows[r];
-	}
-	return NULL;
-}
-
-static const char *find_row(void *data, const char *group, const char *table, unsigned int number)
-{
-	struct trace_run *run = data;
-	const struct gpumon_row *row = model_row(&run->rings, group, table, number);
-	struct gpumon_error err;
-
-	/*
-	 * Rows stay, and are there before their first event can be read: it is enough to look
-	 * again once after each reading. An event's time says less, it may be that of its begin.
-	 */
-	if (!row && run->events_ns >= run->rings_ns) {
-		(void)read_rings(run, &err);
-		row = model_row(&run->rings, group, table, number);
-	}
-	/* To BPF the files of both drivers are of one kind, and rows have different numbers. */
-	if (!row && run->source.bpf && !strcmp(group, "nvidia"))
-		row = model_row(&run->rings, "nvidia_uvm", table, number);
-	return row ? row_text(run, row) : NULL;
-}
 
 static ssize_t read_events(struct trace_run *run, const struct gpumon_event **events)
 {
@@ -195,7 +115,7 @@ static int read_available(struct trace_run *run, struct gpumon_error *err)
 		const struct gpumon_event *events;
 		ssize_t n = read_events(run, &events);
 
-		run->events_ns = gpumon_monotonic_ns();
+		run->names.events_ns = gpumon_monotonic_ns();
 		if (n == -EAGAIN) {
 			gpumon_trace_drained(run->trace, now);
 			return READ_ALL;
@@ -236,7 +156,7 @@ static int read_and_print(struct trace_run *run, bool *again, struct gpumon_erro
 /* The module sees a driver come; BPF programs are loaded when we see it. */
 static void look_for_drivers(struct trace_run *run, uint64_t now)
 {
-	if (!run->source.bpf || now - run->looked_ns < RINGS_NS)
+	if (!run->source.bpf || now - run->looked_ns < LOOK_NS)
 		return;
 	run->looked_ns = now;
 	gpumon_bpf_source_look(run->source.bpf);
@@ -371,7 +291,8 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	struct gpumon_context *context = run->context;
 	struct gpumon_model info = { 0 };
 
-	if (gpumon_source_open(&run->source, run->choice, true, err) || read_rings(run, err) ||
+	if (gpumon_source_open(&run->source, run->choice, true, err) ||
+	    gpumon_trace_names_read(&run->names, err) ||
 	    gpumon_source_event_ring_get(&run->source, &run->before, err))
 		return -1;
 	if (gpumon_source_read(&run->source, GPUMON_PART_INFO, 0, &info, err)) {
@@ -381,8 +302,8 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	run->options.cpus = (unsigned int)info.info.possible_cpus.v;
 	gpumon_model_free(&info);
 
-	for (size_t i = 0; i < run->rings.n_rings; i++) {
-		const struct gpumon_ring *ring = &run->rings.rings[i];
+	for (size_t i = 0; i < run->names.model.n_rings; i++) {
+		const struct gpumon_ring *ring = &run->names.model.rings[i];
 		size_t width = (ring->device ? strlen(ring->device) : 1) +
 			       (ring->name ? strlen(ring->name) : 1) + 1;
 
@@ -394,9 +315,9 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 		return -1;
 
 	run->options.source = run->source.bpf ? "bpf" : NULL;
-	run->options.find_ring = find_ring;
-	run->options.find_row = find_row;
-	run->options.find_ring_data = run;
+	run->options.find_ring = gpumon_trace_names_ring;
+	run->options.find_row = gpumon_trace_names_row;
+	run->options.find_ring_data = &run->names;
 	run->options.start_ns = gpumon_monotonic_ns();
 	if (run->duration_ns)
 		run->options.end_ns = run->options.start_ns + run->duration_ns;
@@ -501,6 +422,7 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_report(context, &err);
 	}
 	run->context = context;
+	run->names.source = &run->source;
 	run->reader.fd = -1;
 	run->options.window_ns = WINDOW_NS;
 	run->options.held_max = HELD_MAX;
@@ -569,7 +491,7 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 out:
 	gpumon_trace_free(run->trace);
 	gpumon_event_reader_close(&run->reader);
-	gpumon_model_free(&run->rings);
+	gpumon_trace_names_free(&run->names);
 	gpumon_source_close(&run->source);
 	free(run);
 	return status;
