@@ -19,6 +19,7 @@ import time
 import tools
 import fire
 import lab
+import tracefs
 from gpumon_netlink import Gpumon
 
 KIB = 1024
@@ -219,14 +220,13 @@ class Ftrace(Watcher):
     def start(self):
         self.tool = tools.Ftrace(self.storm.traced, kib=KIB)
         self.tool.__enter__()
-        self.spawn("cat", "%s/%s" % (tools.TRACING, self.file))
-        self.until_open("%s/%s" % (tools.TRACING, self.file))
+        self.spawn("cat", tracefs.FOLDER + self.file)
+        self.until_open(tracefs.FOLDER + self.file)
 
     def counts(self):
-        lab.until(lambda: not self.tool.buffers()["entries"], "ftrace's buffers are empty", 1200)
-        found = self.tool.buffers()
-        return found["read events"], (found["overrun"] + found["commit overrun"] +
-                                      found["dropped events"])
+        lab.until(lambda: not tracefs.buffers()["entries"], "ftrace's buffers are empty", 1200)
+        found = tracefs.buffers()
+        return found["read events"], tracefs.lost(found)
 
     def stop(self):
         self.interrupt(signal.SIGKILL)
@@ -241,7 +241,7 @@ class FtraceBinary(Ftrace):
     def start(self):
         self.tool = tools.Ftrace(self.storm.traced, kib=KIB)
         self.tool.__enter__()
-        files = ["%s/per_cpu/cpu%d/trace_pipe_raw" % (tools.TRACING, cpu)
+        files = ["%sper_cpu/cpu%d/trace_pipe_raw" % (tracefs.FOLDER, cpu)
                  for cpu in range(os.cpu_count())]
         self.spawn("sh", "-c", "for f; do cat $f & done; wait", "sh", *files,
                    start_new_session=True)
@@ -250,13 +250,12 @@ class FtraceBinary(Ftrace):
     def counts(self):
         # A page that is not full is not read by a reader that waits for one: it is left.
         def left():
-            before = self.tool.buffers()["entries"]
+            before = tracefs.buffers()["entries"]
             time.sleep(0.5)
-            return self.tool.buffers()["entries"] == before
+            return tracefs.buffers()["entries"] == before
         lab.until(left, "ftrace's buffers are at rest", 1200)
-        found = self.tool.buffers()
-        return found["read events"] + found["entries"], (
-            found["overrun"] + found["commit overrun"] + found["dropped events"])
+        found = tracefs.buffers()
+        return found["read events"] + found["entries"], tracefs.lost(found)
 
     def stop(self):
         os.killpg(self.process.pid, signal.SIGKILL)

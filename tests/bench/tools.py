@@ -15,10 +15,10 @@ sys.path.insert(0, os.path.join(HERE, "..", "suite", "lib"))
 # The folder has no other way to be found.
 # pylint: disable=wrong-import-position
 import lab
+import tracefs
 
 OUT = "/out"
 MEASURE = OUT + "/measure"
-TRACING = "/sys/kernel/tracing"
 WINDOWS = "/tmp/windows"
 # Few of everything, and nothing that takes long to attach: does the bench work at all?
 SMALL = bool(os.environ.get("BENCH_SMALL"))
@@ -65,12 +65,7 @@ def version(program, *arguments):
 def generation():
     """Which names of lab.GENERATIONS the scheduler has; it is loaded for that."""
     lab.run("modprobe", "gpu_sched")
-    return 1 if os.path.exists(TRACING + "/events/gpu_scheduler/drm_sched_job_queue") else 0
-
-
-def write(path, text):
-    with open("%s/%s" % (TRACING, path), "w", encoding="utf-8") as f:
-        f.write(text)
+    return 1 if tracefs.exists("events/gpu_scheduler/drm_sched_job_queue") else 0
 
 
 def measure(*arguments, timeout=600):
@@ -112,41 +107,26 @@ class Ftrace:
         self.events, self.definitions, self.kib = list(events), definitions, kib
 
     def __enter__(self):
-        write("buffer_size_kb", str(self.kib))
-        write("trace", "")
-        # All in one write: to open it again forgets what was in it, and Python cannot append to a
-        # file that has no end to seek.
+        tracefs.write("buffer_size_kb", str(self.kib))
+        tracefs.clear()
         if self.definitions:
-            write("kprobe_events", "".join(d + "\n" for d in self.definitions))
+            tracefs.write("kprobe_events", "".join(d + "\n" for d in self.definitions))
         for event in self.events:
-            write("events/%s/enable" % event, "1")
+            tracefs.enable(event)
         return self
 
     def __exit__(self, *error):
         for event in self.events:
-            write("events/%s/enable" % event, "0")
+            tracefs.enable(event, False)
         if self.definitions:
-            write("kprobe_events", "")
-        write("trace", "")
-        write("buffer_size_kb", "4")
-
-    @staticmethod
-    def buffers():
-        """{key: sum over processors} of the buffers' own counts."""
-        total = {}
-        folder = TRACING + "/per_cpu"
-        for cpu in os.listdir(folder):
-            for line in lab.read("%s/%s/stats" % (folder, cpu)).splitlines():
-                key, _, number = line.partition(": ")
-                if number.isdigit():
-                    total[key] = total.get(key, 0) + int(number)
-        return total
+            tracefs.write("kprobe_events", "")
+        tracefs.clear()
+        tracefs.write("buffer_size_kb", "4")
 
     def check(self, times, number):
-        found = self.buffers()
-        lost = found["overrun"] + found["commit overrun"] + found["dropped events"]
-        lab.equal(lost, 0, "events that ftrace lost")
-        lab.check(found["entries"] >= times * number, "ftrace has %d entries" % found["entries"])
+        tracefs.lost_nothing()
+        entries = tracefs.buffers()["entries"]
+        lab.check(entries >= times * number, "ftrace has %d entries" % entries)
 
 
 class Libbpf:

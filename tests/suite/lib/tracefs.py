@@ -38,20 +38,25 @@ def clear():
     write("trace", "")
 
 
-def buffered(*counts):
-    """The sum over all CPUs of these lines of their buffers' stats: "entries", "overrun"."""
-    total = 0
+def buffers():
+    """{count: sum over all CPUs} of the buffers' own stats: "entries", "overrun"."""
+    total = {}
     for cpu in names("per_cpu"):
         for line in read("per_cpu/%s/stats" % cpu).splitlines():
-            name, number = line.split(":")
-            if name in counts:
-                total += int(number)
+            name, _, number = line.partition(": ")
+            if number.isdigit():
+                total[name] = total.get(name, 0) + int(number)
     return total
+
+
+def lost(stats):
+    """Of what buffers() gave."""
+    return sum(stats[name] for name in LOST)
 
 
 def lost_nothing():
     """Fail if a buffer was too small."""
-    lab.equal(buffered(*LOST), 0, "events that ftrace lost")
+    lab.equal(lost(buffers()), 0, "events that ftrace lost")
 
 
 def matches(pattern):
