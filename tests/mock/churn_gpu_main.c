@@ -3,18 +3,14 @@
  * churn_gpu/command and churn_gpu/account: who fires, how much, and what came
  * of it.
  */
-#include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
-#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/sched/signal.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -23,13 +19,6 @@
 /* Between two looks whether it should end. */
 #define CHURN_BATCH	  4096
 #define CHURN_MAX_COMMAND 256
-
-struct churn_thread {
-	struct task_struct *task;
-	struct churn *churn;
-	struct completion done;
-	int ret;
-};
 
 static struct dentry *churn_debugfs;
 
@@ -56,85 +45,39 @@ static void churn_forget(void)
 	churn_count = 0;
 }
 
-static int churn_thread(void *data)
+static int churn_in_thread(void *data, unsigned int index)
 {
-	struct churn_thread *thread = data;
-	struct churn *churn = thread->churn;
+	struct churn *churn = churns[index];
+	int ret = 0;
 
-	while (churn->queued < churn->plan.jobs && !thread->ret && !READ_ONCE(churn_stop)) {
-		thread->ret = churn_some(churn,
-					 min_t(u64, CHURN_BATCH, churn->plan.jobs - churn->queued));
+	while (churn->queued < churn->plan.jobs && !ret && !READ_ONCE(churn_stop)) {
+		ret = churn_some(churn,
+				 min_t(u64, CHURN_BATCH, churn->plan.jobs - churn->queued));
 		cond_resched();
 	}
 	churn_drain(churn);
-	complete(&thread->done);
-	/* Until kthread_stop(), which waits for the end of this very function. */
-	while (!kthread_should_stop()) {
-		set_current_state(TASK_IDLE);
-		if (!kthread_should_stop())
-			schedule();
-		__set_current_state(TASK_RUNNING);
-	}
-	return 0;
-}
-
-static int churn_threads_run(struct churn_thread *threads)
-{
-	unsigned int i, started = 0, cpu = cpumask_first(cpu_online_mask);
-	struct churn_thread *thread;
-	int ret = 0;
-
-	WRITE_ONCE(churn_stop, false);
-	for (; started < churn_count; started++) {
-		thread = &threads[started];
-		thread->churn = churns[started];
-		init_completion(&thread->done);
-		thread->task = kthread_create(churn_thread, thread, "churn_gpu/%u", started);
-		if (IS_ERR(thread->task)) {
-			ret = PTR_ERR(thread->task);
-			WRITE_ONCE(churn_stop, true);
-			break;
-		}
-		kthread_bind(thread->task, cpu);
-		wake_up_process(thread->task);
-		cpu = cpumask_next(cpu, cpu_online_mask);
-		if (cpu >= nr_cpu_ids)
-			cpu = cpumask_first(cpu_online_mask);
-	}
-	for (i = 0; i < started; i++) {
-		thread = &threads[i];
-		if (wait_for_completion_interruptible(&thread->done)) {
-			WRITE_ONCE(churn_stop, true);
-			wait_for_completion(&thread->done);
-			ret = ret ?: -EINTR;
-		}
-		kthread_stop(thread->task);
-		ret = ret ?: thread->ret;
-	}
 	return ret;
 }
 
 /* storm: threads that pose as processes. */
 static int churn_do_storm(const struct churn_plan *plan)
 {
+	const struct fire_work work = {
+		.name = "churn_gpu",
+		.run = churn_in_thread,
+		.stop = &churn_stop,
+	};
 	struct churn_plan own = *plan;
-	struct churn_thread *threads;
-	int ret = -ENOMEM;
 
 	churn_forget();
-	threads = kcalloc(plan->threads, sizeof(*threads), GFP_KERNEL);
-	if (!threads)
-		return -ENOMEM;
 	for (; churn_count < plan->threads; churn_count++) {
 		own.seed = plan->seed + churn_count;
 		churns[churn_count] = churn_new(&own);
 		if (!churns[churn_count])
-			goto out;
+			return -ENOMEM;
 	}
-	ret = churn_threads_run(threads);
-out:
-	kfree(threads);
-	return ret;
+	WRITE_ONCE(churn_stop, false);
+	return fire_in_threads(&work, churn_count, cpu_online_mask);
 }
 
 /* here: some more jobs on the rings of the last storm's first thread, of the process that writes. */

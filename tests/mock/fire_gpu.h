@@ -7,6 +7,7 @@
 #define FIRE_GPU_H
 
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -117,6 +118,22 @@ void fire_tracepoint_put(struct fire_target *target);
 void fire_tracepoint_call(struct fire_batch *batch, unsigned int calls);
 void fire_account_show(struct seq_file *m);
 void fire_account_reset(void);
+
+/**
+ * struct fire_work - what several kernel threads do
+ * @name: theirs, a number comes behind it
+ * @run: called in each with @data and its number from 0; 0 or an error. Looks at @stop
+ * @data: for it
+ * @stop: set when it should end early
+ */
+struct fire_work {
+	const char *name;
+	int (*run)(void *data, unsigned int index);
+	void *data;
+	bool *stop;
+};
+
+int fire_in_threads(const struct fire_work *work, unsigned int count, const struct cpumask *cpus);
 
 int fire_run(struct fire_run *run);
 

@@ -5,9 +5,7 @@
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
-#include <linux/err.h>
 #include <linux/hrtimer.h>
-#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -45,14 +43,6 @@ struct fire_calls {
 	u64 end;
 	struct hrtimer timer;
 	struct completion done;
-};
-
-struct fire_thread {
-	struct task_struct *task;
-	struct fire_run *run;
-	struct completion *start;
-	struct completion done;
-	int ret;
 };
 
 /* Some calls; true if more are to come. */
@@ -165,63 +155,9 @@ static int fire_here(struct fire_run *run)
 	return ret;
 }
 
-static int fire_thread(void *data)
+static int fire_in_thread(void *data, unsigned int index)
 {
-	struct fire_thread *thread = data;
-
-	wait_for_completion(thread->start);
-	thread->ret = fire_here(thread->run);
-	complete(&thread->done);
-	/* Until kthread_stop(), which waits for the end of this very function. */
-	while (!kthread_should_stop()) {
-		set_current_state(TASK_IDLE);
-		if (!kthread_should_stop())
-			schedule();
-		__set_current_state(TASK_RUNNING);
-	}
-	return 0;
-}
-
-static int fire_in_threads(struct fire_run *run, const struct cpumask *cpus)
-{
-	DECLARE_COMPLETION_ONSTACK(start);
-	struct fire_thread *threads, *thread;
-	unsigned int count = 0, cpu, i;
-	int ret = 0;
-
-	threads = kcalloc(cpumask_weight(cpus), sizeof(*threads), GFP_KERNEL);
-	if (!threads)
-		return -ENOMEM;
-
-	for_each_cpu(cpu, cpus) {
-		thread = &threads[count];
-		thread->run = run;
-		thread->start = &start;
-		init_completion(&thread->done);
-		thread->task = kthread_create(fire_thread, thread, "fire_gpu/%u", cpu);
-		if (IS_ERR(thread->task)) {
-			ret = PTR_ERR(thread->task);
-			WRITE_ONCE(run->stop, true);
-			break;
-		}
-		kthread_bind(thread->task, cpu);
-		wake_up_process(thread->task);
-		count++;
-	}
-
-	complete_all(&start);
-	for (i = 0; i < count; i++) {
-		thread = &threads[i];
-		if (wait_for_completion_killable(&thread->done)) {
-			WRITE_ONCE(run->stop, true);
-			wait_for_completion(&thread->done);
-		}
-		kthread_stop(thread->task);
-		if (!ret)
-			ret = thread->ret;
-	}
-	kfree(threads);
-	return ret;
+	return fire_here(data);
 }
 
 /**
@@ -233,6 +169,12 @@ static int fire_in_threads(struct fire_run *run, const struct cpumask *cpus)
  */
 int fire_run(struct fire_run *run)
 {
+	const struct fire_work work = {
+		.name = "fire_gpu",
+		.run = fire_in_thread,
+		.data = run,
+		.stop = &run->stop,
+	};
 	struct cpumask *cpus;
 	int ret;
 
@@ -246,7 +188,7 @@ int fire_run(struct fire_run *run)
 		cpumask_copy(cpus, cpu_online_mask);
 	else if (run->cpu < nr_cpu_ids && cpu_online(run->cpu))
 		cpumask_set_cpu(run->cpu, cpus);
-	ret = cpumask_empty(cpus) ? -ENODEV : fire_in_threads(run, cpus);
+	ret = cpumask_empty(cpus) ? -ENODEV : fire_in_threads(&work, cpumask_weight(cpus), cpus);
 	kfree(cpus);
 	return ret;
 }
