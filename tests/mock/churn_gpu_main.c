@@ -51,8 +51,7 @@ static int churn_in_thread(void *data, unsigned int index)
 	int ret = 0;
 
 	while (churn->queued < churn->plan.jobs && !ret && !READ_ONCE(churn_stop)) {
-		ret = churn_some(churn,
-				 min_t(u64, CHURN_BATCH, churn->plan.jobs - churn->queued));
+		ret = churn_some(churn, min_t(u64, CHURN_BATCH, churn->plan.jobs - churn->queued));
 		cond_resched();
 	}
 	churn_drain(churn);
