@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cupti.h"
+#include "descriptors.h"
 #include "intern.h"
 #include "names.h"
 #include "nvtx.h"
@@ -158,10 +159,10 @@ static bool read_comm(uint32_t tid, char *text, size_t size)
 	return true;
 }
 
-void inject_names_refresh(struct inject_thread *thread)
+static void refresh(void *argument)
 {
 	uint32_t generation = atomic_load(&inject_session.generation), id;
-	struct inject_thread *other;
+	struct inject_thread *thread = argument, *other;
 	char text[32];
 
 	for (other = inject_thread_first(); other; other = other->next) {
@@ -175,6 +176,11 @@ void inject_names_refresh(struct inject_thread *thread)
 		other->name = id;
 		write_thread(thread, other->tid, id);
 	}
+}
+
+void inject_names_refresh(struct inject_thread *thread)
+{
+	inject_with_own_descriptors(refresh, thread);
 }
 
 void inject_name_stream(CUstream stream, const char *text, const wchar_t *wide)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cupti.h"
+#include "descriptors.h"
 #include "intern.h"
 #include "process.h"
 #include "settings.h"
@@ -108,32 +109,50 @@ static uint32_t cgroup(struct inject_thread *thread, char *text)
 	return inject_intern_string(thread, path);
 }
 
-void inject_process_write(struct inject_thread *thread, uint32_t cupti_version)
+struct errand {
+	struct inject_thread *thread;
+	struct gpumon_record_process record;
+};
+
+static void look(void *argument)
 {
-	struct gpumon_record_process record = {
-		.head = { .type = GPUMON_RECORD_PROCESS, .size = sizeof(record) },
-		.pid = (uint32_t)getpid(),
-		.parent = (uint32_t)getppid(),
-		.rank = inject_environment.rank,
-		.cupti_version = cupti_version,
-		.driver_version = inject_cuda_driver_version(),
-		.runtime_version = inject_cuda_runtime_version(),
-	};
+	struct errand *errand = argument;
+	struct inject_thread *thread = errand->thread;
+	struct gpumon_record_process *record = &errand->record;
 	static char text[TEXT_SIZE];
 	struct utsname name;
 	const char *digits;
 
-	record.start_ns = start_time(text);
-	read_boot_id(record.boot_id);
+	record->start_ns = start_time(text);
+	read_boot_id(record->boot_id);
 	read_link("/proc/self/ns/pid", text, sizeof(text));
 	digits = strchr(text, '[');
 	if (digits)
-		record.pid_namespace = strtoull(digits + 1, NULL, 10);
+		record->pid_namespace = strtoull(digits + 1, NULL, 10);
 	if (uname(&name) == 0)
-		record.host = inject_intern_string(thread, name.nodename);
+		record->host = inject_intern_string(thread, name.nodename);
 	read_link("/proc/self/exe", text, PATH_MAX);
-	record.executable = inject_intern_string(thread, text);
-	record.command = command_line(thread, text);
-	record.cgroup = cgroup(thread, text);
-	inject_append(thread, &record);
+	record->executable = inject_intern_string(thread, text);
+	record->command = command_line(thread, text);
+	record->cgroup = cgroup(thread, text);
+}
+
+void inject_process_write(struct inject_thread *thread, uint32_t cupti_version)
+{
+	struct errand errand = {
+		.thread = thread,
+		.record = {
+			.head = { .type = GPUMON_RECORD_PROCESS, .size = sizeof(errand.record) },
+			.pid = (uint32_t)getpid(),
+			.parent = (uint32_t)getppid(),
+			.rank = inject_environment.rank,
+			.cupti_version = cupti_version,
+			/* CUDA may be asked by this thread only, which may be within its cuInit(). */
+			.driver_version = inject_cuda_driver_version(),
+			.runtime_version = inject_cuda_runtime_version(),
+		},
+	};
+
+	inject_with_own_descriptors(look, &errand);
+	inject_append(thread, &errand.record);
 }

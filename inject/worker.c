@@ -3,7 +3,6 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -231,20 +230,13 @@ static void *work(void *argument)
 
 bool inject_worker_start(int socket)
 {
-	sigset_t all, before;
 	pthread_t thread;
-	int failed;
 
 	inject_socket_take(&recorder, socket);
 	atomic_store(&finish, false);
 	atomic_store(&finished, 0);
 	atomic_store(&woken, 0);
-	/* The program's signal handlers run in its own threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&thread, NULL, work, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed)
+	if (!inject_thread_create(&thread, work, NULL))
 		return false;
 	pthread_detach(thread);
 	atomic_store(&runs, true);

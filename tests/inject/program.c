@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* A program that uses CUDA, in all the ways that tests ask for: see check. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -234,11 +239,31 @@ static void run_nvtx(unsigned int count)
 	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangePop, "nvtxRangePop", NULL, NULL);
 }
 
+static _Atomic bool hold_opened, is_held;
+
+/* The library's, too: its thread can be held where a file was just opened, and nothing read yet. */
+int open(const char *path, int flags, ...)
+{
+	char name[16 + 1] = "";
+	va_list arguments;
+	int fd;
+
+	va_start(arguments, flags);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, va_arg(arguments, mode_t));
+	va_end(arguments);
+	prctl(PR_GET_NAME, name, 0, 0, 0);
+	while (strcmp(name, "gpumon") == 0 && atomic_load(&hold_opened)) {
+		atomic_store(&is_held, true);
+		usleep(1000);
+	}
+	return fd;
+}
+
 /*
  * Closes what it does not know, as daemons do, and gets all these numbers for a
  * socket of its own. Who reads from that takes its data.
  */
-static int take_descriptors(unsigned int count)
+static int take_descriptors(unsigned int count, bool while_opened)
 {
 	char text[8] = "";
 	unsigned int i;
@@ -246,6 +271,13 @@ static int take_descriptors(unsigned int count)
 
 	for (i = 0; i < count; i++)
 		mixed(i);
+	atomic_store(&hold_opened, while_opened);
+	for (i = 0; while_opened && !atomic_load(&is_held); i++) {
+		if (i == 1000)
+			return 9;
+		mixed(i);
+		pause_ms(10);
+	}
 	for (fd = 3; fd < 400; fd++)
 		close(fd);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
@@ -254,6 +286,7 @@ static int take_descriptors(unsigned int count)
 		dup2(pair[0], fd);
 	if (write(pair[1], "data", 4) != 4)
 		return 11;
+	atomic_store(&hold_opened, false);
 	for (i = 0; i < count; i++)
 		mixed(i);
 	pause_ms(600);
@@ -399,8 +432,8 @@ int main(int argc, char **argv)
 		}
 		launch_here("stuck_kernel", NULL);
 		mock_context(true);
-	} else if (strcmp(what, "descriptors") == 0) {
-		return take_descriptors(count);
+	} else if (strcmp(what, "descriptors") == 0 || strcmp(what, "descriptors-opened") == 0) {
+		return take_descriptors(count, what[11]);
 	} else if (strcmp(what, "plugin") == 0) {
 		launch_here("kernel_a", NULL);
 		memory = load(argv[3], count);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Begins and ends, of programs, recorders and CUPTI; and what goes wrong."""
+import ctypes
 import os
 import shutil
 import signal
@@ -11,6 +12,9 @@ import time
 import harness
 import recorder as rec
 from harness import SANITIZED, Run, compare_all, compare_launches, equal, expect, notes
+
+# Of the system call, the same on all machines.
+CLOSE_RANGE = 436
 
 
 def test_fork_and_exec():
@@ -265,6 +269,16 @@ def test_descriptors():
     equal(run.status, 0, "exit status")
     target = run.only()
     expect(len(target.records()["launch"]) >= 200, "launches before that")
+
+
+def test_descriptors_of_files():
+    """the same while a file of the library's is open: nothing of the program's is read or closed"""
+    if ctypes.CDLL(None).syscall(CLOSE_RANGE, 1 << 30, 1 << 30, 0):
+        return "this kernel has no close_range(), or a filter refuses it"
+    run = Run("descriptors-opened", 200)
+    equal(run.status, 0, "exit status")
+    expect(len(run.only().records()["launch"]) >= 200, "launches before that")
+    return None
 
 
 def change_notes(path, to):

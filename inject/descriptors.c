@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "thread.h"
+
+/* linux/close_range.h, which headers before 5.9 do not have. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#define CLOSE_RANGE_UNSHARE_FLAG 2
+
+/* Those of input, output and errors stay: they are where a sanitizer writes to. */
+#define FIRST_TO_LEAVE 3
+
+struct errand {
+	void (*work)(void *argument);
+	void *argument;
+};
+
+/*
+ * What is left out is not copied, rather than copied and closed: the end of a pipe that the program
+ * closes is not held open here. unshare(CLONE_FILES) would hold all of them.
+ */
+static void *run(void *argument)
+{
+	const struct errand *errand = argument;
+
+	syscall(SYS_close_range, FIRST_TO_LEAVE, ~0u, CLOSE_RANGE_UNSHARE_FLAG);
+	errand->work(errand->argument);
+	return NULL;
+}
+
+void inject_with_own_descriptors(void (*work)(void *argument), void *argument)
+{
+	struct errand errand = { work, argument };
+	pthread_t thread;
+
+	if (inject_thread_create(&thread, run, &errand))
+		pthread_join(thread, NULL);
+	else
+		work(argument);
+}
