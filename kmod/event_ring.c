@@ -157,6 +157,16 @@ static void event_fill(struct gpumon_event *record, enum gpumon_event_type event
 	memset(record->comm, 0, sizeof(record->comm));
 }
 
+/* Of the caller, in task context. */
+static void event_fill_submitter(struct gpumon_event *record)
+{
+	record->flags = GPUMON_EVENT_F_SUBMITTER;
+	record->pid = current->tgid;
+	record->tid = current->pid;
+	memcpy(record->comm, current->comm, sizeof(record->comm));
+	record->comm[sizeof(record->comm) - 1] = '\0';
+}
+
 /**
  * gpumon_event_ring_queue - write that a job was queued
  * @now: time
@@ -173,11 +183,7 @@ noinline void gpumon_event_ring_queue(u64 now, u32 ring, const struct dma_fence 
 	if (!record)
 		return;
 	event_fill(record, GPUMON_EVENT_QUEUE, now, ring, finished);
-	record->flags = GPUMON_EVENT_F_SUBMITTER;
-	record->pid = current->tgid;
-	record->tid = current->pid;
-	memcpy(record->comm, current->comm, sizeof(record->comm));
-	record->comm[sizeof(record->comm) - 1] = '\0';
+	event_fill_submitter(record);
 	event_commit(slot);
 }
 
@@ -275,13 +281,8 @@ noinline void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32
 	record->ring = row;
 	record->queue_depth = GPUMON_DEPTH_UNKNOWN;
 	record->hw_depth = GPUMON_DEPTH_UNKNOWN;
-	if (in_task()) {
-		record->flags = GPUMON_EVENT_F_SUBMITTER;
-		record->pid = current->tgid;
-		record->tid = current->pid;
-		memcpy(record->comm, current->comm, sizeof(record->comm));
-		record->comm[sizeof(record->comm) - 1] = '\0';
-	}
+	if (in_task())
+		event_fill_submitter(record);
 	event_commit(slot);
 }
 
