@@ -12,7 +12,6 @@
  */
 struct fuzz_profile {
 	struct gpumon_view view;
-	struct gpumon_scan scan;
 	struct gpumon_correlate_counts counts;
 	struct gpumon_capture_damage damage;
 	uint64_t losses[GPUMON_LOSS_CAUSES];

@@ -161,8 +161,10 @@ static void make_tables(struct gpumon_view *view, struct fuzz_input *input)
 	view->gaps = gaps;
 }
 
-static void make_scan(struct gpumon_scan *scan, struct fuzz_input *input)
+static struct gpumon_scan *make_scan(struct fuzz_input *input)
 {
+	struct gpumon_scan *scan = room(1, sizeof(*scan));
+
 	scan->created_ns = number(input);
 	scan->ended = fuzz_u8(input) % 2;
 	scan->host = fuzz_text(input);
@@ -219,6 +221,7 @@ static void make_scan(struct gpumon_scan *scan, struct fuzz_input *input)
 		scan->unified[i].faults = number(input);
 		scan->unified[i].ns = number(input);
 	}
+	return scan;
 }
 
 void fuzz_profile_make(struct fuzz_profile *profile, struct fuzz_input *input)
@@ -250,32 +253,9 @@ void fuzz_profile_make(struct fuzz_profile *profile, struct fuzz_input *input)
 	}
 	if (flags & 8)
 		make_tables(view, input);
-	if (flags & 16) {
-		make_scan(&profile->scan, input);
-		view->scan = &profile->scan;
-	}
+	if (flags & 16)
+		view->scan = make_scan(input);
 	make_tree(view, input);
-}
-
-static void free_scan(struct gpumon_scan *scan)
-{
-	for (unsigned int i = 0; i < scan->process_count; i++) {
-		free(scan->processes[i].host);
-		free(scan->processes[i].executable);
-		free(scan->processes[i].command);
-	}
-	for (unsigned int i = 0; i < scan->note_count; i++)
-		free(scan->notes[i]);
-	for (unsigned int i = 0; i < scan->stream_count; i++)
-		free(scan->streams[i].name);
-	for (unsigned int i = 0; i < scan->row_count; i++)
-		free(scan->rows[i].busy_ns);
-	free(scan->processes);
-	free(scan->notes);
-	free(scan->streams);
-	free(scan->rows);
-	free(scan->host);
-	free(scan->command);
 }
 
 void fuzz_profile_free(struct fuzz_profile *profile)
@@ -303,8 +283,7 @@ void fuzz_profile_free(struct fuzz_profile *profile)
 	free((void *)(uintptr_t)view->ranges);
 	free((void *)(uintptr_t)view->gaps);
 	gpumon_distribution_free((void *)(uintptr_t)view->latency);
-	if (view->scan)
-		free_scan(&profile->scan);
+	gpumon_scan_free((struct gpumon_scan *)(uintptr_t)view->scan);
 	free_texts((struct gpumon_node *)(uintptr_t)view->root);
 	made_free((struct gpumon_node *)(uintptr_t)view->root);
 }
