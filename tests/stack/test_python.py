@@ -326,9 +326,10 @@ def wrong_layouts():
             os.close(reader)
             status = os.waitpid(child, 0)[1]
             total += 1
+            # What lies there by chance may be right at one look and not at the next.
+            fits = set(output.replace(", told", "").split(" and ")) <= {"right", "none"}
             # Before 3.10 types are all there is: a wrong name then, but never a crash.
-            if status or (output not in ("right", "none", "none, told") and
-                          sys.version_info >= (3, 10)):
+            if status or (not fits and sys.version_info >= (3, 10)):
                 wrong.append((field, by, status, output))
             told += output == "none, told"
     say(not wrong, "%d wrong layouts" % total, wrong[:5])
