@@ -194,13 +194,18 @@ lab.until(follower.said, "the first one")
 # Nobody reads: the socket overflows. Then the module has nobody to send: it overflows.
 follower.process.send_signal(signal.SIGSTOP)
 xids(0, *[62] * MANY)
-# Both at once, or who sends for the module has a processor.
-ends = os.pipe()
-children = [fire(cpu, *ends) for cpu in (0, 1)]
-time.sleep(0.5)
-os.close(ends[1])
-for child in children:
-    lab.equal(os.waitpid(child, 0)[1], 0, "status of who fires")
+# Both at once, or who sends for the module has a processor. It may get one all the same: again then.
+rounds = 0
+while not rounds or not documents(ask("--last", "--json").stdout)[0]["lost"]:
+    rounds += 1
+    lab.check(rounds <= 30, "the module never lost one")
+    ends = os.pipe()
+    children = [fire(cpu, *ends) for cpu in (0, 1)]
+    time.sleep(0.5)
+    os.close(ends[1])
+    for child in children:
+        lab.equal(os.waitpid(child, 0)[1], 0, "status of who fires")
+    os.close(ends[0])
 follower.process.send_signal(signal.SIGCONT)
 time.sleep(1)
 # The counts of the next ones tell.
@@ -212,13 +217,13 @@ found = documents(out)
 told = sum(map(int, LOST.findall(err)))
 lab.equal(LOST.sub("", err), "", "what else is on standard error")
 fired = nvidia.account()["xids"] - before
-lab.equal(fired, MANY + 2 * EACH + 3, "Xids by the mock")
+lab.equal(fired, MANY + rounds * 2 * EACH + 3, "Xids by the mock")
 lab.equal(len(found) + told, fired, "arrived and told as lost (%d)" % told)
 in_module = found[-1]["lost"]
 counts = {a["device"]: a["count"] for a in found}
 lab.equal(sum(counts.values()) + in_module, fired, "counts and what the module lost")
-lab.step("%d arrived, %d lost in the module, %d in the socket" %
-         (len(found), in_module, told - in_module))
+lab.step("%d arrived, %d lost in the module, %d in the socket; %d rounds" %
+         (len(found), in_module, told - in_module, rounds))
 lab.check(in_module and told > in_module and len(found) > 2, "there was no loss of each kind")
 for device in first, second:
     numbers = [a["count"] for a in found if a["device"] == device]
