@@ -28,11 +28,15 @@
  * @task: the task there, an address that is not followed; NULL if there is no vblank
  * @key: key of the crtc
  * @slot: its slot
+ * @enabled: its interrupt was on, as far as could be seen without the core's lock
+ * @missed: calls of drm_handle_vblank() that went unseen until then, on all CPUs
  */
 struct vblank_handling {
 	const struct task_struct *task;
 	u64 key;
 	u32 slot;
+	bool enabled;
+	unsigned long missed;
 };
 
 enum {
@@ -67,13 +71,33 @@ static __always_inline u64 slot_key(u32 slot)
 	return READ_ONCE(gpumon_vblank_crtc_track.table.keys[slot]);
 }
 
-/* Slot of the vblank that is being handled here, if it is one of @crtc, else GPUMON_NONE. */
+/* Slot of what is being handled here, if it is of @crtc, else GPUMON_NONE. */
 static __always_inline u32 handled_slot(const struct vblank_handling *here, u32 crtc)
 {
 	if (here->task != current || slot_key(here->slot) != here->key ||
 	    gpumon_vblank_crtc_states[here->slot].crtc != crtc)
 		return GPUMON_NONE;
 	return here->slot;
+}
+
+static unsigned long handlings_missed(void);
+
+/*
+ * The same of a vblank. The core looks under its lock whether the interrupt is on, and an interrupt
+ * may come while it is switched on: off as we saw it, and taken all the same. No vblank is without
+ * its call; so it is the one that was seen last, unless one may have gone unseen since.
+ */
+static __always_inline u32 vblank_slot(const struct vblank_handling *here, u32 crtc)
+{
+	if (unlikely(!here->enabled && here->missed != handlings_missed()))
+		return GPUMON_NONE;
+	return handled_slot(here, crtc);
+}
+
+/* And of an event. These come without a vblank, too, after a call that had nothing to do. */
+static __always_inline u32 event_slot(const struct vblank_handling *here, u32 crtc)
+{
+	return likely(here->enabled) ? handled_slot(here, crtc) : GPUMON_NONE;
 }
 
 static __always_inline bool slot_valid(u32 slot)
@@ -102,7 +126,7 @@ static void probe_vblank(void *data, int crtc, unsigned int seq, ktime_t time, b
 		goto leave;
 	}
 	here = handling_here();
-	slot = handled_slot(here, crtc);
+	slot = vblank_slot(here, crtc);
 	here->task = NULL;
 	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
 					 gpumon_vblank_unknown_row(crtc);
@@ -233,7 +257,7 @@ static void probe_delivered(void *data, struct drm_file *file, int crtc, unsigne
 			       client->process :
 			       gpumon_vblank_crtc_of_file(file, crtc);
 	} else {
-		slot = handled_slot(handling_here(), crtc);
+		slot = event_slot(handling_here(), crtc);
 	}
 	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
 					 gpumon_vblank_unknown_row(crtc);
@@ -276,18 +300,21 @@ static int probe_handle(struct kprobe *kprobe, struct pt_regs *regs)
 	bool enabled;
 	u32 slot;
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
+	/* Also where this one is not counted: what was seen before is over. */
 	here = handling_here();
 	here->task = NULL;
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
 	slot = crtc_of_arguments(regs);
 	if (unlikely(!slot_valid(slot))) {
 		drop_slot(&ctx, slot);
 		goto leave;
 	}
-	if (gpumon_vblank_enabled(&gpumon_vblank_crtc_states[slot], &enabled) && enabled) {
+	if (gpumon_vblank_enabled(&gpumon_vblank_crtc_states[slot], &enabled)) {
 		here->key = slot_key(slot);
 		here->slot = slot;
+		here->enabled = enabled;
+		here->missed = READ_ONCE(kprobe->nmissed);
 		here->task = current;
 	}
 	gpumon_probe_recorded(&ctx);
@@ -408,6 +435,11 @@ static struct gpumon_probe vblank_probes[] = {
 	DRM_KPROBE(ROLE_DEVICE_END, "drm_managed_release", probe_device_end, "*drm_device", "void",
 		   "devices that are gone keep their place"),
 };
+
+static unsigned long handlings_missed(void)
+{
+	return READ_ONCE(vblank_probes[ROLE_HANDLE].kprobe.nmissed);
+}
 
 static __always_inline bool attached(unsigned int role)
 {

@@ -30,6 +30,7 @@
  * @flips: events of the kernel's own, which belong to no file, that were sent
  * @enables: times that the interrupt was switched on
  * @disables: times that it was switched off
+ * @met: of @enables, with an interrupt that came before all was done
  */
 struct fire_account {
 	u64 frames;
@@ -40,6 +41,7 @@ struct fire_account {
 	u64 flips;
 	u64 enables;
 	u64 disables;
+	u64 met;
 };
 
 /**
@@ -75,6 +77,8 @@ struct fire_record {
  * @late: by how much the next @late_count interrupts come late
  * @late_count: see @late
  * @enabled: the interrupt is on
+ * @meet: when it is switched on the next time, one comes before that is done
+ * @coming: an interrupt is about to be handled
  * @account: what was done
  */
 struct fire_crtc {
@@ -94,6 +98,8 @@ struct fire_crtc {
 	ktime_t late;
 	u64 late_count;
 	bool enabled;
+	bool meet;
+	bool coming;
 	struct fire_account account;
 };
 

@@ -81,6 +81,15 @@ static int fire_do_drop(struct fire_crtc *crtc, u64 unused, u64 unused2)
 	return 0;
 }
 
+/* With the next "hold": hardware whose interrupt comes as soon as it may. Its timer is another CPU's. */
+static int fire_do_meet(struct fire_crtc *crtc, u64 unused, u64 unused2)
+{
+	if (!crtc->running || crtc->held)
+		return -EBUSY;
+	crtc->meet = true;
+	return 0;
+}
+
 /* Stop the clock: from now on frames pass by "step" only. */
 static int fire_do_pause(struct fire_crtc *crtc, u64 unused, u64 unused2)
 {
@@ -168,6 +177,7 @@ static const struct fire_verb {
 	{ "on", fire_do_on, 0 },
 	{ "hold", fire_do_hold, 0 },
 	{ "drop", fire_do_drop, 0 },
+	{ "meet", fire_do_meet, 0 },
 	{ "pause", fire_do_pause, 0 },
 	{ "run", fire_do_run, 0 },
 	{ "step", fire_do_step, 1 },
@@ -241,8 +251,8 @@ static void fire_account_row(struct seq_file *m, struct fire_crtc *crtc)
 		   crtc->base.base.id, ktime_to_ns(crtc->period), fire_vblank.high_prec);
 	seq_printf(m, " %llu %llu %llu %llu %llu", account.frames, account.vblanks, account.missed,
 		   account.off, account.late);
-	seq_printf(m, " %llu %llu %llu %llu\n", account.flips, account.enables, account.disables,
-		   seq);
+	seq_printf(m, " %llu %llu %llu %llu %llu\n", account.flips, account.enables,
+		   account.disables, account.met, seq);
 }
 
 static int account_show(struct seq_file *m, void *unused)
@@ -250,7 +260,7 @@ static int account_show(struct seq_file *m, void *unused)
 	unsigned int device, crtc;
 
 	seq_puts(m, "device card crtc crtc_id period_ns high_prec frames vblanks missed off late");
-	seq_puts(m, " flips enables disables seq\n");
+	seq_puts(m, " flips enables disables met seq\n");
 	for (device = 0; device < fire_vblank.devices; device++)
 		for (crtc = 0; crtc < fire_vblank.crtcs; crtc++)
 			fire_account_row(m, &fire_vblank.device[device]->crtc[crtc]);

@@ -4,6 +4,7 @@
  * hardware's count of frames. The DRM core does all the rest, as it does for a
  * real one.
  */
+#include <linux/delay.h>
 #include <linux/ktime.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -60,9 +61,29 @@ static void fire_set_enabled(struct drm_crtc *base, bool enabled)
 	raw_spin_unlock_irqrestore(&crtc->lock, flags);
 }
 
+/*
+ * The core holds its lock, and does not say yet that the interrupt is on: one that comes now waits for
+ * it on its own CPU. Half a second is many frames, and less than a watchdog of the kernel's bears.
+ */
+static void fire_meet(struct fire_crtc *crtc)
+{
+	unsigned int left = 50000;
+
+	while (!READ_ONCE(crtc->coming) && --left)
+		udelay(10);
+	/* From that word to the lock */
+	udelay(500);
+	crtc->meet = false;
+	crtc->account.met += left != 0;
+}
+
 static int fire_enable_vblank(struct drm_crtc *base)
 {
+	struct fire_crtc *crtc = to_fire_crtc(base);
+
 	fire_set_enabled(base, true);
+	if (crtc->meet)
+		fire_meet(crtc);
 	return 0;
 }
 
@@ -144,8 +165,10 @@ void fire_crtc_frame(struct fire_crtc *crtc, unsigned int frames, ktime_t frame)
 	raw_spin_unlock_irqrestore(&crtc->lock, flags);
 
 	/* Takes it if the interrupt is still on. */
+	WRITE_ONCE(crtc->coming, interrupt);
 	if (interrupt)
 		taken = drm_crtc_handle_vblank(&crtc->base);
+	WRITE_ONCE(crtc->coming, false);
 	if (taken) {
 		record.seq = drm_crtc_vblank_count_and_time(&crtc->base, &time);
 		record.time_ns = ktime_to_ns(time);

@@ -190,6 +190,24 @@ vblank.command("flipped", 1, 1, 2)
 changes.are("flips outside of a vblank, that may be of any device",
             {(UNKNOWN, 1): {"delivered": 2, "null_file": 2, "ambiguous": 2}})
 
+lab.step("the interrupt comes while it is switched on: before the kernel says that it is")
+key = 0, 1
+vblank.command("drop", *key)
+vblank.command("step", *key, 1)
+changes.are("the last interrupt", {key: {"vblanks": 1}})
+before = vblank.account()[key]
+os.sched_setaffinity(0, {1})
+vblank.command("run", *key)
+os.sched_setaffinity(0, {0})
+vblank.command("meet", *key)
+vblank.command("hold", *key)
+vblank.command("pause", *key)
+os.sched_setaffinity(0, set(range(os.cpu_count())))
+after = vblank.account()[key]
+lab.equal(after["met"], before["met"] + 1, "interrupts that came meanwhile")
+changes.are("that interrupt and those after it", {key: {
+    "vblanks": after["vblanks"] - before["vblanks"], "off_gaps": 1}})
+
 lab.step("nothing was dropped")
 for p in lab.probes(group="drm_vblank").values():
     lab.equal((p["state"], p["seen"]), ("attached", p["recorded"]), "probe " + p["probe"])
