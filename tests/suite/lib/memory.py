@@ -34,19 +34,23 @@ def waiting():
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
-def in_no_account():
-    """KiB that are not free and that the kernel has in no account: pages that were taken as they
-    are, such as those of the event ring. Free are also those that wait."""
-    # Those that wait become free by and by, 8 MiB at once. What is read on two sides of that is
-    # in neither.
+def still():
+    """(meminfo, KiB that wait), of one moment. Those that wait become free by and by, 8 MiB at
+    once: what is read on two sides of that is in neither."""
     for _ in range(100):
         before = waiting()
         fields = meminfo()
         if abs(waiting() - before) <= NOISE_KIB / 2:
-            break
-    else:
-        fail("pages never stay where they are long enough to be counted")
-    return fields["MemTotal"] - before - sum(
+            return fields, before
+    return fail("pages never stay where they are long enough to be counted")
+
+
+def in_no_account(fields=None, wait=None):
+    """KiB that are not free and that the kernel has in no account: pages that were taken as they
+    are, such as those of the event ring. Free are also those that wait. Of still(), or now."""
+    if fields is None:
+        fields, wait = still()
+    return fields["MemTotal"] - wait - sum(
         fields[k] for k in ("MemFree", "Buffers", "Cached", "SwapCached", "AnonPages", "Slab",
                             "KernelStack", "PageTables", "VmallocUsed", "Percpu"))
 

@@ -12,13 +12,13 @@ decides, and in what order. It cannot repeat how the kernel runs them side by si
 import collections
 import os
 import random
-import re
 import sys
 import threading
 import time
 import traceback
 
 import lab
+import memory
 
 NAME = os.path.basename(sys.argv[0])[:-len(".py")]
 DEEP = os.environ.get("GPUMON_DEEP", "") not in ("", "0")
@@ -186,14 +186,14 @@ def rage(length, storms, last=(), until=None):
 
 # --- what must be the same before and after
 
-def memory():
+def kinds_of_memory():
     """KiB of each kind."""
-    fields = dict(re.findall(r"(?m)^(\w+):\s+(\d+)", lab.read("/proc/meminfo")))
-    found = {k: int(fields[k]) for k in ("Slab", "VmallocUsed", "Percpu")}
+    fields, wait = memory.still()
+    found = {k: fields[k] for k in ("Slab", "VmallocUsed", "Percpu")}
     # Free pages that the processors keep for themselves are not in MemAvailable,
     # and may be tens of MiB.
-    kept = sum(map(int, re.findall(r"(?m)^\s+count: (\d+)", lab.read("/proc/zoneinfo"))))
-    found["Free"] = int(fields["MemAvailable"]) + kept * os.sysconf("SC_PAGE_SIZE") // 1024
+    found["Free"] = fields["MemAvailable"] + wait
+    found["in no account"] = memory.in_no_account(fields, wait)
     return found
 
 
@@ -202,7 +202,7 @@ def quiet_memory():
     with open("/proc/sys/vm/drop_caches", "w") as f:
         f.write("3")
     time.sleep(1)
-    return memory()
+    return kinds_of_memory()
 
 
 def check_memory(before, now, rounds, **allowed):
@@ -211,7 +211,8 @@ def check_memory(before, now, rounds, **allowed):
     # lost, writes all down.
     kept = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1024 // 32 \
         if os.path.exists("/sys/kernel/debug/kmemleak") else 0
-    limits = dict({"Percpu": 64, "VmallocUsed": 512, "Slab": 2048 + kept}, **allowed)
+    limits = dict({"Percpu": 64, "VmallocUsed": 512, "Slab": 2048 + kept,
+                   "in no account": 1024 + kept}, **allowed)
     for what, limit in limits.items():
         lab.check(now[what] - before[what] <= limit,
                   "%s grew by %d KiB in %d rounds" % (what, now[what] - before[what], rounds))
