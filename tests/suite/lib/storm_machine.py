@@ -84,6 +84,10 @@ def hog(leave_mib, hold_s, patience_s=20):
             continue
         kept.append(mmap.mmap(-1, min(8, leave_mib) * MIB, flags=mmap.MAP_PRIVATE |
                               mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE))
+    # Not by exit: memory of a process that ends is nobody's for the out-of-memory killer, who would
+    # take the next one meanwhile, which may be the suite.
+    while kept:
+        kept.pop().close()
 
 
 class Pressure(Storm):
