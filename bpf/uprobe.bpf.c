@@ -26,8 +26,9 @@ const volatile bool with_stacks = true;
 const volatile __u64 wake_bytes = 256 << 10;
 
 /* Code of libraries of the API: whoever calls from there is not the program. */
-struct uprobe_range ranges[UPROBE_RANGES];
-__u32 range_count;
+/* The ones that hold, and those that are being written. */
+struct uprobe_ranges ranges[2];
+__u32 ranges_now;
 
 /*
  * The dynamic linker changes what is mapped: until userspace has looked at it,
@@ -109,9 +110,10 @@ static __always_inline __u64 wake(void)
 
 /* --- the stack */
 
-/* All that bpf_loop() hands on. */
+/* All that bpf_loop() hands on; @ranges: which of the two. */
 struct walk {
 	struct uprobe_thread *thread;
+	__u32 ranges;
 };
 
 static __always_inline void add_frame(struct uprobe_thread *thread, __u32 place, __u64 pc)
@@ -416,11 +418,12 @@ static __always_inline void send_hit(const struct uprobe_hit *hit)
 static long look_up_range(__u32 index, struct walk *walk)
 {
 	struct uprobe_places *p = &walk->thread->places;
+	const struct uprobe_ranges *now = &ranges[walk->ranges & 1];
 	const struct uprobe_range *range;
 
-	if (index >= range_count || index >= UPROBE_RANGES)
+	if (index >= now->count || index >= UPROBE_RANGES)
 		return 1;
-	range = &ranges[index];
+	range = &now->all[index];
 	if (p->ra >= range->start && p->ra < range->end)
 		p->ra_file = range->file;
 	if (p->ip >= range->start && p->ip < range->end)
@@ -437,7 +440,7 @@ static long look_up_range(__u32 index, struct walk *walk)
 static __noinline bool called_within(struct uprobe_thread *thread, __u64 ra)
 {
 	struct uprobe_places *p = &thread->places;
-	struct walk walk = { .thread = thread };
+	struct walk walk = { .thread = thread, .ranges = ranges_now };
 
 	p->ra = ra;
 	p->ip = thread->ip;

@@ -144,6 +144,11 @@ struct uprobe_range {
 	__u64 file;
 };
 
+struct uprobe_ranges {
+	__u64 count;
+	struct uprobe_range all[UPROBE_RANGES];
+};
+
 /**
  * struct uprobe_walk - where a walk is
  * @pc: return address in the function that is to be left

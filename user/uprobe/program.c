@@ -307,14 +307,16 @@ int gpumon_uprobe_program_consume(struct gpumon_uprobe_program *program)
 bool gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
 				  const struct uprobe_range *ranges, unsigned int count)
 {
+	__u32 next = !program->bpf->bss->ranges_now;
+	struct uprobe_ranges *to = &program->bpf->bss->ranges[next];
 	bool all = count <= UPROBE_RANGES;
 
 	if (!all)
 		count = UPROBE_RANGES;
-	/* A program that looks just now sees old ones, new ones, or none: never more. */
-	__atomic_store_n(&program->bpf->bss->range_count, 0, __ATOMIC_SEQ_CST);
-	memcpy(program->bpf->bss->ranges, ranges, count * sizeof(*ranges));
-	__atomic_store_n(&program->bpf->bss->range_count, count, __ATOMIC_SEQ_CST);
+	/* Who looks just now sees the old ones, whole: without any a nested call would be a hit. */
+	memcpy(to->all, ranges, count * sizeof(*ranges));
+	to->count = count;
+	__atomic_store_n(&program->bpf->bss->ranges_now, next, __ATOMIC_RELEASE);
 	return all;
 }
 
