@@ -25,8 +25,10 @@ const volatile bool with_stacks = true;
 /* Bytes in the ring from which on the reader is woken; it comes by itself, too. */
 const volatile __u64 wake_bytes = 256 << 10;
 
-/* Code of libraries of the API: whoever calls from there is not the program. */
-/* The ones that hold, and those that are being written. */
+/*
+ * Code of libraries of the API: whoever calls from there is not the program. One of the two holds,
+ * that of ranges_now; the other is written by userspace.
+ */
 struct uprobe_ranges ranges[2];
 __u32 ranges_now;
 

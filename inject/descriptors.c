@@ -10,7 +10,9 @@
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
-#define CLOSE_RANGE_UNSHARE_FLAG 2
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
 
 /* Those of input, output and errors stay: they are where a sanitizer writes to. */
 #define FIRST_TO_LEAVE 3
@@ -28,7 +30,7 @@ static void *run(void *argument)
 {
 	const struct errand *errand = argument;
 
-	syscall(SYS_close_range, FIRST_TO_LEAVE, ~0u, CLOSE_RANGE_UNSHARE_FLAG);
+	syscall(SYS_close_range, FIRST_TO_LEAVE, ~0u, CLOSE_RANGE_UNSHARE);
 	errand->work(errand->argument);
 	return NULL;
 }
