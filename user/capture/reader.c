@@ -197,19 +197,16 @@ static bool has_known_chunk(struct gpumon_capture *capture, uint32_t *newer)
 {
 	*newer = 0;
 	for (uint32_t i = 0; i < capture->n_files; i++) {
-		struct gpumon_chunk chunk;
-		bool is_chunk;
+		uint32_t version;
 
 		if (!open_file(capture, &capture->files[i]))
 			continue;
-		is_chunk = pread(capture->files[i].fd, &chunk, sizeof(chunk), 0) ==
-				   (ssize_t)sizeof(chunk) &&
-			   chunk.magic == GPUMON_CHUNK_MAGIC;
+		version = gpumon_reader_file_version(&capture->files[i], &capture->buffer);
 		close_file(capture, &capture->files[i]);
-		if (is_chunk && chunk.version == GPUMON_CAPTURE_VERSION)
+		if (version == GPUMON_CAPTURE_VERSION)
 			return true;
-		if (is_chunk && chunk.version > GPUMON_CAPTURE_VERSION)
-			*newer = chunk.version;
+		if (version > GPUMON_CAPTURE_VERSION)
+			*newer = version;
 	}
 	return false;
 }

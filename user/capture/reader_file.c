@@ -45,6 +45,24 @@ static bool plausible(const struct gpumon_chunk *chunk)
 	       chunk->size && chunk->size % 8 == 0 && chunk->size <= GPUMON_CHUNK_SIZE_MAX;
 }
 
+uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
+				    struct gpumon_reader_buffer *buffer)
+{
+	struct gpumon_chunk *chunk = &buffer->chunk;
+
+	if (read_at(file->fd, chunk, sizeof(*chunk), 0) != (ssize_t)sizeof(*chunk) ||
+	    chunk->magic != GPUMON_CHUNK_MAGIC)
+		return 0;
+	if (chunk->version == GPUMON_CAPTURE_VERSION)
+		return chunk->version;
+	/* With one flipped bit it would say that, too. */
+	if (chunk->size > GPUMON_CHUNK_SIZE_MAX ||
+	    read_at(file->fd, buffer->records, chunk->size, HEAD) != (ssize_t)chunk->size ||
+	    gpumon_chunk_crc(chunk, buffer->records) != chunk->crc)
+		return 0;
+	return chunk->version;
+}
+
 /* What is at a place of a file. */
 enum what {
 	WHAT_CHUNK,	 /* a good one, in the buffer */

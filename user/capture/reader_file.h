@@ -57,6 +57,17 @@ struct gpumon_reader_buffer {
 bool gpumon_reader_file_next(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
 			     struct gpumon_capture_damage *damage);
 
+/**
+ * gpumon_reader_file_version - the version that a file's first chunk says it has
+ * @file: file, @fd open; is left as it is
+ * @buffer: for it
+ *
+ * Return: the version; 0 where no chunk is at the beginning, or one of another version than ours
+ * that is not whole.
+ */
+uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
+				    struct gpumon_reader_buffer *buffer);
+
 /* From its beginning again. */
 void gpumon_reader_file_rewind(struct gpumon_reader_file *file);
 
