@@ -117,6 +117,7 @@ struct wanted {
 	char path[1024];
 	const char *names[64]; /* seen already: the first of a name is the one */
 	unsigned int n_names;
+	bool too_deep; /* behind this there may be a name that was not seen */
 };
 
 static void compare(struct wanted *wanted, __u32 type, uint64_t bits, __u32 bit_size)
@@ -154,9 +155,15 @@ static void walk(struct wanted *wanted, const struct btf_type *type, uint64_t bi
 		const struct btf_type *inner = skip(wanted->btf, members[i].type);
 		bool seen = false;
 
+		if (wanted->too_deep)
+			return;
 		if (!*name) {
-			if (inner && is_struct(inner) && depth < DEPTH_MAX)
+			if (!inner || !is_struct(inner))
+				continue;
+			if (depth < DEPTH_MAX)
 				walk(wanted, inner, at, depth + 1);
+			else
+				wanted->too_deep = true;
 			continue;
 		}
 		for (unsigned int k = 0; k < wanted->n_names; k++)
@@ -184,6 +191,7 @@ static void compare_all(const struct btf *btf, const struct gpumon_btf *ours)
 			continue;
 		wanted.id = id;
 		wanted.n_names = 0;
+		wanted.too_deep = false;
 		walk(&wanted, type, 0, 0);
 		/* By its name it is found as well, perhaps behind others of that name. */
 		while (*name && (found = gpumon_btf_find(in, name,

@@ -36,6 +36,37 @@ static bool has_symtab(Elf *elf)
 	return false;
 }
 
+static bool has_dwarf(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	const char *name;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) :
+							NULL;
+		if (name && (!strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * libdwfl (0.188) forgets the debug file that it has read symbols of, its descriptor, too, when it
+ * then finds DWARF in the file itself. So where both may be, DWARF is asked for first.
+ */
+static void keep_debug_file(Dwfl_Module *module)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+
+	if (elf && !has_symtab(elf) && has_dwarf(elf))
+		(void)dwfl_module_getdwarf(module, &bias);
+}
+
 static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {
 	uint32_t rank = 0;
@@ -123,10 +154,12 @@ static void tidy(struct gpumon_symbol_table *table)
 
 int gpumon_symbol_table_read(struct gpumon_symbol_table *table, Dwfl_Module *module)
 {
-	int count = dwfl_module_getsymtab(module);
 	struct reader reader = { 0 };
 	void *smaller;
+	int count;
 
+	keep_debug_file(module);
+	count = dwfl_module_getsymtab(module);
 	*table = (struct gpumon_symbol_table){ 0 };
 	if (count <= 1)
 		return 0;
