@@ -14,23 +14,28 @@
 #define CLOSE_RANGE_UNSHARE 2
 #endif
 
-/* Those of input, output and errors stay: they are where a sanitizer writes to. */
+/* Of an errand: those of input, output and errors stay: they are where a sanitizer writes to. */
 #define FIRST_TO_LEAVE 3
+
+/*
+ * What is left out is not copied, rather than copied and closed: the end of a pipe that the program
+ * closes is not held open here. unshare(CLONE_FILES) would hold all of them.
+ */
+void inject_own_descriptors(unsigned int first)
+{
+	syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE);
+}
 
 struct errand {
 	void (*work)(void *argument);
 	void *argument;
 };
 
-/*
- * What is left out is not copied, rather than copied and closed: the end of a pipe that the program
- * closes is not held open here. unshare(CLONE_FILES) would hold all of them.
- */
 static void *run(void *argument)
 {
 	const struct errand *errand = argument;
 
-	syscall(SYS_close_range, FIRST_TO_LEAVE, ~0u, CLOSE_RANGE_UNSHARE);
+	inject_own_descriptors(FIRST_TO_LEAVE);
 	errand->work(errand->argument);
 	return NULL;
 }

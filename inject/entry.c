@@ -10,9 +10,9 @@
 
 #include "callbacks.h"
 #include "entry.h"
+#include "recorder.h"
 #include "session.h"
 #include "settings.h"
-#include "socket.h"
 #include "stack_walk.h"
 #include "subscribe.h"
 #include "worker.h"
@@ -33,6 +33,7 @@ static void after_fork(void)
 	inject_session_forked();
 	inject_thread_forked();
 	inject_worker_forked();
+	inject_recorder_forked();
 	inject_subscribe_forked();
 	gpumon_stack_forked();
 }
@@ -75,11 +76,9 @@ static bool prepare(void)
 
 INJECT_EXPORT int InitializeInjection(void)
 {
-	struct gpumon_message_settings settings;
-	struct gpumon_channel_map map;
-	bool is_recorded = false;
+	int pid = (int)getpid(), nobody = 0;
 	static bool has_exit;
-	int pid = (int)getpid(), nobody = 0, socket = -1;
+	bool is_recorded;
 	const char *path;
 
 	/*
@@ -94,21 +93,13 @@ INJECT_EXPORT int InitializeInjection(void)
 	if (!prepare())
 		return 1;
 	inject_settings_read_environment();
-	if (path && *path)
-		socket = inject_socket_connect(path, INJECT_CONNECT_MS);
-	if (socket >= 0 && inject_socket_handshake(socket, INJECT_CONNECT_MS, &settings, &map)) {
-		is_recorded = inject_session_begin(&map, &settings, true);
-		if (!is_recorded) {
-			gpumon_channel_unmap(&map);
-			inject_socket_refuse(socket, inject_no_memory);
-		}
-	}
-	if (!is_recorded && socket >= 0) {
-		close(socket);
-		socket = -1;
-	}
-	if (!inject_worker_start(socket) && is_recorded)
+	if (!inject_recorder_start(path && *path ? path : NULL, 2 * INJECT_CONNECT_MS))
+		return 1;
+	is_recorded = inject_worker_answer(true);
+	if (!inject_worker_start() && is_recorded) {
 		inject_session_end(false, "no thread", 0);
+		inject_recorder_hang_up();
+	}
 	if (!has_exit)
 		has_exit = atexit(at_exit) == 0;
 	return 1;

@@ -5,7 +5,7 @@
  *
  * Threads of the program come in through CUPTI's callbacks (callbacks.c,
  * nvtx.c) and CUPTI's own through the buffers' (activity.c); all else is done
- * by one thread of ours (worker.c).
+ * by a thread of ours (worker.c), and one talks to recorders (recorder.c).
  */
 #ifndef GPUMON_INJECT_H
 #define GPUMON_INJECT_H

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
-#include <linux/futex.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "activity.h"
 #include "cupti.h"
+#include "futex.h"
 #include "names.h"
 #include "process.h"
+#include "recorder.h"
 #include "session.h"
 #include "socket.h"
 #include "stack_walk.h"
 #include "subscribe.h"
 #include "worker.h"
 
-/* How often the recorder's command, and whether it is there, are looked at. */
+/* How often the recorder's command is looked at. */
 #define COMMAND_MS 100
 
 /* How long the GPU may take for what it has, when a capture of a live process ends. */
@@ -30,7 +27,6 @@
 /* How long a fork may wait for a flush. */
 #define FORK_MS 200
 
-/* Futexes and no descriptor to wake it by: the program might close that, and use its number. */
 static _Atomic uint32_t woken;
 static _Atomic uint32_t finished;
 static _Atomic bool look_at_mappings;
@@ -38,29 +34,13 @@ static _Atomic bool finish;
 static _Atomic bool runs;
 static _Atomic bool in_cupti;
 static _Atomic int forks;
-static struct inject_socket recorder = { .fd = -1 };
-static struct inject_socket listener = { .fd = -1 };
-
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
-		  const struct timespec *timeout)
-{
-	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
-}
-
-static void wait_for(_Atomic uint32_t *word, uint64_t wait_ns)
-{
-	const struct timespec timeout = { .tv_sec = (time_t)(wait_ns / 1000000000),
-					  .tv_nsec = (long)(wait_ns % 1000000000) };
-
-	futex(word, FUTEX_WAIT_PRIVATE, 0, &timeout);
-}
 
 void inject_worker_wake(void)
 {
 	int before = errno;
 
 	if (!atomic_exchange(&woken, 1))
-		futex(&woken, FUTEX_WAKE_PRIVATE, 1, NULL);
+		inject_futex_wake(&woken);
 	errno = before;
 }
 
@@ -70,26 +50,18 @@ void inject_worker_look_at_mappings(void)
 		inject_worker_wake();
 }
 
-/* Somebody wants a capture of a program that runs already. */
-static void answer(void)
+bool inject_worker_answer(bool at_start)
 {
-	struct gpumon_message_settings settings;
-	struct gpumon_channel_map map;
+	struct inject_request *request = inject_recorder_request();
+	bool recorded;
 
-	if (!inject_socket_is_ours(&listener)) {
-		listener.fd = -1;
-		return;
-	}
-	inject_socket_take(&recorder, inject_socket_accept(listener.fd));
-	if (recorder.fd < 0)
-		return;
-	if (inject_socket_handshake(recorder.fd, INJECT_CONNECT_MS, &settings, &map)) {
-		if (inject_session_begin(&map, &settings, false))
-			return;
-		gpumon_channel_unmap(&map);
-		inject_socket_refuse(recorder.fd, inject_no_memory);
-	}
-	inject_socket_close(&recorder);
+	if (!request)
+		return false;
+	recorded = inject_session_begin(&request->map, &request->settings, at_start);
+	if (!recorded)
+		gpumon_channel_unmap(&request->map);
+	inject_recorder_answer(recorded);
+	return recorded;
 }
 
 /* A flush holds locks of CUPTI's, which nobody would ever release in a forked child. */
@@ -140,43 +112,19 @@ static void tick(bool flush)
 	inject_thread_leave(thread);
 }
 
-static bool recorder_is_gone(void)
-{
-	struct pollfd wait = { .fd = recorder.fd, .events = POLLIN | POLLRDHUP };
-	char message[sizeof(struct gpumon_message_settings)];
-
-	if (!inject_socket_is_ours(&recorder))
-		return true;
-	if (poll(&wait, 1, 0) <= 0)
-		return false;
-	if (wait.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL))
-		return true;
-	/* It has nothing to say; who sends all the same is not to wake us for ever. */
-	return recv(recorder.fd, message, sizeof(message), MSG_DONTWAIT) == 0;
-}
-
 static void end_session(bool recorder_lives, const char *reason)
 {
 	inject_session_end(recorder_lives, reason, SETTLE_MS);
-	inject_socket_close(&recorder);
+	inject_recorder_hang_up();
 }
 
 /* Until somebody comes; the program's end does not wait for it. */
 static void sleep_dormant(void)
 {
-	const struct timespec pause = { .tv_sec = 1 };
-	struct pollfd wait = { .events = POLLIN };
-
-	if (listener.fd < 0)
-		inject_socket_take(&listener, inject_socket_listen());
-	wait.fd = listener.fd;
-	if (wait.fd < 0 || poll(&wait, 1, -1) < 0 || (wait.revents & POLLNVAL)) {
-		listener.fd = wait.revents & POLLNVAL ? -1 : listener.fd;
-		nanosleep(&pause, NULL);
-		return;
-	}
+	inject_futex_wait(&woken, 0, INJECT_FOR_EVER);
+	atomic_store(&woken, 0);
 	if (!atomic_load(&finish))
-		answer();
+		inject_worker_answer(false);
 }
 
 static void work_in_session(uint64_t *last_flush)
@@ -185,11 +133,11 @@ static void work_in_session(uint64_t *last_flush)
 	uint64_t pause_ns = COMMAND_MS * 1000000ull, now;
 	bool flush;
 
-	wait_for(&woken, flush_ns < pause_ns ? flush_ns : pause_ns);
+	inject_futex_wait(&woken, 0, flush_ns < pause_ns ? flush_ns : pause_ns);
 	atomic_store(&woken, 0);
 	if (atomic_load(&finish))
 		return;
-	if (recorder_is_gone()) {
+	if (inject_recorder_is_gone()) {
 		end_session(false, "recorder is gone");
 		return;
 	}
@@ -221,21 +169,21 @@ static void *work(void *argument)
 			sleep_dormant();
 	}
 	if (atomic_load(&inject_session.is_open))
-		inject_session_end(!recorder_is_gone(), "exit", 0);
+		inject_session_end(!inject_recorder_is_gone(), "exit", 0);
 	/* The recorder sees that the program ends when it does. */
 	atomic_store(&finished, 1);
-	futex(&finished, FUTEX_WAKE_PRIVATE, 1, NULL);
+	inject_futex_wake(&finished);
 	return NULL;
 }
 
-bool inject_worker_start(int socket)
+bool inject_worker_start(void)
 {
 	pthread_t thread;
 
-	inject_socket_take(&recorder, socket);
 	atomic_store(&finish, false);
 	atomic_store(&finished, 0);
-	atomic_store(&woken, 0);
+	/* A recorder may have come while there was nobody to wake. */
+	atomic_store(&woken, 1);
 	if (!inject_thread_create(&thread, work, NULL))
 		return false;
 	pthread_detach(thread);
@@ -258,14 +206,12 @@ void inject_worker_finish(unsigned int wait_ms)
 		now = inject_now();
 		if (now >= until)
 			break;
-		wait_for(&finished, until - now);
+		inject_futex_wait(&finished, 0, until - now);
 	}
 }
 
 void inject_worker_forked(void)
 {
-	inject_socket_close(&recorder);
-	inject_socket_close(&listener);
 	atomic_store(&runs, false);
 	atomic_store(&in_cupti, false);
 	atomic_store(&forks, 0);

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The thread of ours: it talks to the recorder, asks CUPTI for what is
- * complete, makes records of it, and looks for new libraries.
+ * The thread of ours that does the work: it asks CUPTI for what is complete,
+ * makes records of it, and looks for new libraries.
  */
 #ifndef GPUMON_INJECT_WORKER_H
 #define GPUMON_INJECT_WORKER_H
 
 #include "inject.h"
 
+/* Begins it, with a session or without. False where no thread can be had. */
+bool inject_worker_start(void);
+
 /**
- * inject_worker_start - begin it
- * @socket: of a recorder whose session has begun, or -1: then it listens for one
+ * inject_worker_answer - begin a session, if a recorder waits for one
+ * @at_start: CUDA is being initialised just now
  *
- * Return: false where no thread can be had.
+ * Context: before inject_worker_start(), or its thread.
+ *
+ * Return: whether there is a session now.
  */
-bool inject_worker_start(int socket);
+bool inject_worker_answer(bool at_start);
 
 /* There is something to do; from any thread, also under CUPTI's lock. */
 void inject_worker_wake(void);

@@ -239,23 +239,39 @@ static void run_nvtx(unsigned int count)
 	mock_nvtx(CUPTI_CBID_NVTX_nvtxRangePop, "nvtxRangePop", NULL, NULL);
 }
 
-static _Atomic bool hold_opened, is_held;
+static _Atomic bool hold_opened, hold_sockets, is_held;
+
+/* Of the library's threads: stay here as long as @hold says so. */
+static void be_held(const _Atomic bool *hold)
+{
+	char name[16 + 1] = "";
+
+	prctl(PR_GET_NAME, name, 0, 0, 0);
+	while (strcmp(name, "gpumon") == 0 && atomic_load(hold)) {
+		atomic_store(&is_held, true);
+		usleep(1000);
+	}
+}
 
 /* The library's, too: its thread can be held where a file was just opened, and nothing read yet. */
 int open(const char *path, int flags, ...)
 {
-	char name[16 + 1] = "";
 	va_list arguments;
 	int fd;
 
 	va_start(arguments, flags);
 	fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, va_arg(arguments, mode_t));
 	va_end(arguments);
-	prctl(PR_GET_NAME, name, 0, 0, 0);
-	while (strcmp(name, "gpumon") == 0 && atomic_load(&hold_opened)) {
-		atomic_store(&is_held, true);
-		usleep(1000);
-	}
+	be_held(&hold_opened);
+	return fd;
+}
+
+/* And where it has a new socket, with a number that the program may want. */
+int socket(int domain, int type, int protocol)
+{
+	int fd = (int)syscall(SYS_socket, domain, type, protocol);
+
+	be_held(&hold_sockets);
 	return fd;
 }
 
@@ -263,16 +279,18 @@ int open(const char *path, int flags, ...)
  * Closes what it does not know, as daemons do, and gets all these numbers for a
  * socket of its own. Who reads from that takes its data.
  */
-static int take_descriptors(unsigned int count, bool while_opened)
+static int take_descriptors(unsigned int count, _Atomic bool *hold)
 {
 	char text[8] = "";
 	unsigned int i;
 	int pair[2], fd;
 
-	for (i = 0; i < count; i++)
+	/* A library that is not recorded makes its socket with the first call. */
+	for (i = 0; i < count && hold != &hold_sockets; i++)
 		mixed(i);
-	atomic_store(&hold_opened, while_opened);
-	for (i = 0; while_opened && !atomic_load(&is_held); i++) {
+	if (hold)
+		atomic_store(hold, true);
+	for (i = 0; hold && !atomic_load(&is_held); i++) {
 		if (i == 1000)
 			return 9;
 		mixed(i);
@@ -286,7 +304,8 @@ static int take_descriptors(unsigned int count, bool while_opened)
 		dup2(pair[0], fd);
 	if (write(pair[1], "data", 4) != 4)
 		return 11;
-	atomic_store(&hold_opened, false);
+	if (hold)
+		atomic_store(hold, false);
 	for (i = 0; i < count; i++)
 		mixed(i);
 	pause_ms(600);
@@ -432,8 +451,12 @@ int main(int argc, char **argv)
 		}
 		launch_here("stuck_kernel", NULL);
 		mock_context(true);
-	} else if (strcmp(what, "descriptors") == 0 || strcmp(what, "descriptors-opened") == 0) {
-		return take_descriptors(count, what[11]);
+	} else if (strcmp(what, "descriptors") == 0) {
+		return take_descriptors(count, NULL);
+	} else if (strcmp(what, "descriptors-opened") == 0) {
+		return take_descriptors(count, &hold_opened);
+	} else if (strcmp(what, "descriptors-listening") == 0) {
+		return take_descriptors(count, &hold_sockets);
 	} else if (strcmp(what, "plugin") == 0) {
 		launch_here("kernel_a", NULL);
 		memory = load(argv[3], count);

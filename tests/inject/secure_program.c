@@ -59,7 +59,7 @@ int main(void)
 	void *library;
 
 	cuInit(0);
-	/* It has a thread of its own that listens: as long as that takes. */
+	/* It has two threads, one of which listens: as long as that takes. */
 	usleep(300000);
 	library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
 	nvtx = library ? dlsym(library, "InitializeInjectionNvtx2") : NULL;

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What threads of ours sleep on. No descriptors: the program might close them
+ * and use their numbers; and nothing of the C library, which interposes.
+ */
+#ifndef GPUMON_INJECT_FUTEX_H
+#define GPUMON_INJECT_FUTEX_H
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INJECT_FOR_EVER UINT64_MAX
+
+/**
+ * inject_futex_wait - while a word has a value
+ * @word: any
+ * @value: of it
+ * @wait_ns: at most; INJECT_FOR_EVER
+ *
+ * May come back without a reason.
+ */
+static inline void inject_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t wait_ns)
+{
+	const struct timespec timeout = { .tv_sec = (time_t)(wait_ns / 1000000000),
+					  .tv_nsec = (long)(wait_ns % 1000000000) };
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value,
+		wait_ns == INJECT_FOR_EVER ? NULL : &timeout, NULL, 0);
+}
+
+/* All that wait for it to change. */
+static inline void inject_futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+#endif /* GPUMON_INJECT_FUTEX_H */
