@@ -56,7 +56,8 @@ done <<'SNIPPETS'
 SCHED_INIT_ARGS|int t(struct drm_gpu_scheduler *s, struct drm_sched_init_args *a) { return drm_sched_init(s, a); }
 SCHED_INIT_NUM_RQS|void t(struct drm_sched_init_args *a) { a->num_rqs = 1; }
 SCHED_INIT_POSITIONAL_RQS|int t(struct drm_gpu_scheduler *s) { return drm_sched_init(s, (void *)0, (void *)0, 1, 1, 0, 1L, (void *)0, (void *)0, "", (void *)0); }
-RQ_TREE|void t(struct drm_sched_rq *rq, struct drm_sched_entity *e) { rb_erase_cached(&e->rb_tree_node, &rq->rb_tree_root); }
+WQUEUE_STOP|void t(struct drm_gpu_scheduler *s) { drm_sched_wqueue_stop(s); drm_sched_wqueue_start(s); }
+PREPARE_JOB|struct drm_sched_backend_ops o; struct drm_sched_backend_ops o = { .prepare_job = (void *)0 };
 JOB_INIT_CREDITS|int t(struct drm_sched_job *j, struct drm_sched_entity *e) { return drm_sched_job_init(j, e, 1, (void *)0); }
 JOB_INIT_CLIENT_ID|int t(struct drm_sched_job *j, struct drm_sched_entity *e) { return drm_sched_job_init(j, e, 1, (void *)0, 0); }
 STAT_RESET|int t(void); int t(void) { return DRM_GPU_SCHED_STAT_RESET; }

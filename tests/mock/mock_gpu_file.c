@@ -42,35 +42,13 @@ void mock_entity_put(struct mock_entity *entity)
 	kref_put(&entity->ref, mock_entity_release);
 }
 
-/*
- * The scheduler's worker that pops a job sorts the entity by the next one: into
- * the tree of the run queue, which an entity that is killed at that moment has
- * just left. Seen on 7.3, in one of ten rounds of killing and unloading, without
- * gpumon: the entity is freed and stays in the tree. Nobody pops any more once
- * the entity is finished.
- */
-static void mock_entity_leave_tree(struct mock_entity *entity)
-{
-#ifdef MOCK_HAVE_RQ_TREE
-	struct drm_sched_rq *rq = entity->rq;
-
-	if (!rq)
-		return;
-	spin_lock(&rq->lock);
-	if (!RB_EMPTY_NODE(&entity->base.rb_tree_node)) {
-		rb_erase_cached(&entity->base.rb_tree_node, &rq->rb_tree_root);
-		RB_CLEAR_NODE(&entity->base.rb_tree_node);
-	}
-	spin_unlock(&rq->lock);
-#endif
-}
-
 static void mock_entity_fini(struct work_struct *work)
 {
 	struct mock_entity *entity = container_of(work, struct mock_entity, fini);
 
+	mock_ring_stop(entity->ring);
 	drm_sched_entity_fini(&entity->base);
-	mock_entity_leave_tree(entity);
+	mock_ring_go_on(entity->ring);
 }
 
 /* The index of a ring in mock_gpu.ring, or -EINVAL. */
@@ -110,7 +88,6 @@ static struct mock_entity *mock_entity_get(struct mock_file *file, u32 device, u
 	ret = drm_sched_entity_init(&entity->base, DRM_SCHED_PRIORITY_NORMAL,
 				    entity->ring->sched_list, 1, NULL);
 	if (!ret) {
-		entity->rq = entity->base.rq;
 		ret = xa_err(xa_store(&file->entities, index, entity, GFP_KERNEL));
 		if (ret)
 			drm_sched_entity_fini(&entity->base);
@@ -339,6 +316,22 @@ static int mock_open(struct inode *inode, struct file *filp)
 	return 0;
 }
 
+static long mock_entity_flush(struct mock_entity *entity, long timeout)
+{
+	struct mock_ring *ring = entity->ring;
+
+	if (!(current->flags & PF_EXITING) || current->exit_code != SIGKILL)
+		return drm_sched_entity_flush(&entity->base, timeout);
+	/* It would wait for the ring, and then kill what is left: the ring stops for that alone. */
+	if (timeout)
+		timeout = wait_event_timeout(ring->sched.job_scheduled,
+					     !spsc_queue_count(&entity->base.job_queue), timeout);
+	mock_ring_stop(ring);
+	drm_sched_entity_flush(&entity->base, 0);
+	mock_ring_go_on(ring);
+	return timeout;
+}
+
 /* Each close of a descriptor, also by the exit of its process. */
 static int mock_flush(struct file *filp, fl_owner_t id)
 {
@@ -348,7 +341,7 @@ static int mock_flush(struct file *filp, fl_owner_t id)
 	unsigned long index;
 
 	xa_for_each(&file->entities, index, entity)
-		timeout = drm_sched_entity_flush(&entity->base, timeout);
+		timeout = mock_entity_flush(entity, timeout);
 	return 0;
 }
 

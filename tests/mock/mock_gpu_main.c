@@ -54,6 +54,10 @@ static unsigned int flush_ms = 100;
 module_param(flush_ms, uint, 0444);
 MODULE_PARM_DESC(flush_ms, "how long an exiting process waits for its queued jobs in ms, up to 60000 (default 100)");
 
+static unsigned int prepare_us;
+module_param(prepare_us, uint, 0444);
+MODULE_PARM_DESC(prepare_us, "how long prepare_job() takes in us, where the scheduler asks it, up to 1000000 (default 0)");
+
 static int __init mock_parameters(void)
 {
 	static const char *const completions[] = { "timer", "inline" };
@@ -79,6 +83,8 @@ static int __init mock_parameters(void)
 		bad = "timeout_ms";
 	else if (flush_ms > 60000)
 		bad = "flush_ms";
+	else if (prepare_us > 1000000)
+		bad = "prepare_us";
 	if (bad) {
 		pr_err("parameter %s is out of range, see modinfo\n", bad);
 		return -EINVAL;
@@ -89,6 +95,7 @@ static int __init mock_parameters(void)
 	mock_gpu.hw_limit = hw_limit;
 	mock_gpu.timeout_ms = timeout_ms;
 	mock_gpu.flush_ms = flush_ms;
+	mock_gpu.prepare_us = prepare_us;
 	mock_gpu.service_ns = service_ns;
 	mock_gpu.inline_completion = how == 1;
 	mock_gpu.distribution = dist;

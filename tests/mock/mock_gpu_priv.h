@@ -93,6 +93,7 @@ struct mock_account {
  * @fence_lock: lock of the hardware fences
  * @fence_context: their context
  * @fence_seqno: the last one's number, written only where run_job() is called
+ * @stopping: whoever has stopped the scheduler
  */
 struct mock_ring {
 	struct drm_gpu_scheduler sched;
@@ -111,6 +112,8 @@ struct mock_ring {
 	spinlock_t fence_lock;
 	u64 fence_context;
 	u64 fence_seqno;
+
+	struct mutex stopping;
 };
 
 /**
@@ -128,7 +131,6 @@ struct mock_entity {
 	struct kref ref;
 	struct mock_ring *ring;
 	struct mutex lock;
-	struct drm_sched_rq *rq;
 	struct dma_fence *last;
 	bool held;
 	struct work_struct fini;
@@ -181,6 +183,7 @@ struct mock_job {
  * @hw_limit: jobs that a ring's hardware takes
  * @timeout_ms: the scheduler's timeout, 0 is none
  * @flush_ms: how long the exit of a process waits for its queued jobs
+ * @prepare_us: how long prepare_job() takes
  * @inline_completion: jobs complete inside run_job() by default
  * @distribution: of service times
  * @service_ns: their mean
@@ -196,6 +199,7 @@ struct mock_gpu {
 	unsigned int hw_limit;
 	unsigned int timeout_ms;
 	unsigned int flush_ms;
+	unsigned int prepare_us;
 	bool inline_completion;
 	enum mock_distribution distribution;
 	u64 service_ns;
@@ -214,6 +218,8 @@ int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigne
 void mock_ring_fini(struct mock_ring *ring);
 u64 mock_ring_service_ns(struct mock_ring *ring);
 void mock_ring_hold(struct mock_ring *ring, bool hold);
+void mock_ring_stop(struct mock_ring *ring);
+void mock_ring_go_on(struct mock_ring *ring);
 void mock_job_free(struct drm_sched_job *base);
 
 /* mock_gpu_file.c */

@@ -5,6 +5,7 @@
  * ends each from a high resolution timer or inside run_job().
  */
 #include <linux/bitops.h>
+#include <linux/delay.h>
 #include <linux/math64.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
@@ -170,6 +171,49 @@ void mock_ring_hold(struct mock_ring *ring, bool hold)
 		mock_ring_pump(ring);
 }
 
+/**
+ * mock_ring_stop() - have the scheduler pop and free no job, until mock_ring_go_on()
+ * @ring: the ring
+ *
+ * For whoever kills an entity. The scheduler's worker that pops a job sorts the entity by the
+ * next one: into the tree of the run queue, also if it was killed at that moment and has just
+ * left it. It is then popped from again by the worker, at the same time by the one who kills: a
+ * job that both have is freed twice, and the entity is freed and stays in the tree. gpu_sched of
+ * 6.12 and 7.3 does so, without gpumon, seen with KASAN.
+ *
+ * Context: may sleep.
+ */
+void mock_ring_stop(struct mock_ring *ring)
+{
+	mutex_lock(&ring->stopping);
+#ifdef MOCK_HAVE_WQUEUE_STOP
+	drm_sched_wqueue_stop(&ring->sched);
+#endif
+}
+
+/**
+ * mock_ring_go_on() - undo mock_ring_stop()
+ * @ring: the ring
+ */
+void mock_ring_go_on(struct mock_ring *ring)
+{
+#ifdef MOCK_HAVE_WQUEUE_STOP
+	drm_sched_wqueue_start(&ring->sched);
+#endif
+	mutex_unlock(&ring->stopping);
+}
+
+#ifdef MOCK_HAVE_PREPARE_JOB
+/* Called between where an entity is chosen and where its job is popped. */
+static struct dma_fence *mock_prepare_job(struct drm_sched_job *base,
+					  struct drm_sched_entity *entity)
+{
+	if (mock_gpu.prepare_us)
+		usleep_range(mock_gpu.prepare_us, 2 * mock_gpu.prepare_us);
+	return NULL;
+}
+#endif
+
 static struct dma_fence *mock_run_job(struct drm_sched_job *base)
 {
 	struct mock_job *job = to_mock_job(base);
@@ -234,9 +278,11 @@ static enum drm_gpu_sched_stat mock_timedout_job(struct drm_sched_job *base)
 		dma_fence_signal(fence);
 		dma_fence_put(fence);
 	}
+	mutex_lock(&ring->stopping);
 	drm_sched_stop(sched, base);
 	drm_sched_resubmit_jobs(sched);
 	mock_compat_sched_start(sched);
+	mutex_unlock(&ring->stopping);
 	mock_ring_pump(ring);
 	return MOCK_STAT_RECOVERED;
 }
@@ -263,6 +309,9 @@ void mock_job_free(struct drm_sched_job *base)
 }
 
 static const struct drm_sched_backend_ops mock_sched_ops = {
+#ifdef MOCK_HAVE_PREPARE_JOB
+	.prepare_job = mock_prepare_job,
+#endif
 	.run_job = mock_run_job,
 	.timedout_job = mock_timedout_job,
 	.free_job = mock_job_free,
@@ -290,6 +339,7 @@ int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigne
 	snprintf(ring->name, sizeof(ring->name), "ring%u", index);
 	spin_lock_init(&ring->lock);
 	spin_lock_init(&ring->fence_lock);
+	mutex_init(&ring->stopping);
 	INIT_LIST_HEAD(&ring->hw);
 	mock_compat_hrtimer_setup(&ring->timer, mock_ring_timer);
 	ring->random = seed;
@@ -306,4 +356,5 @@ void mock_ring_fini(struct mock_ring *ring)
 {
 	drm_sched_fini(&ring->sched);
 	hrtimer_cancel(&ring->timer);
+	mutex_destroy(&ring->stopping);
 }

@@ -55,3 +55,16 @@ lab.release(holder)
 mock = lab.wait_idle()
 lab.equal(mock["mock_gpu.0", "ring0"]["killed"], killed + 37, "killed by the mock")
 lab.check_counts(mock)
+
+lab.step("while the scheduler pops a job of who is killed")
+lab.rmmod("gpumon", "mock_gpu")
+lab.load(rings=1, service_ns=200000, flush_ms=1, timeout_ms=0, prepare_us=2000)
+for turn in range(8):
+    victims = [lab.submitter("-n", 100, "-b", 100, "--linger") for _ in range(2)]
+    lab.until(lambda: total(lab.account(), "queued") == 200 * (turn + 1), "200 more jobs")
+    for victim in victims:
+        victim.kill()
+    for victim in victims:
+        victim.wait(30)
+    lab.check_counts(lab.wait_idle())
+lab.check(total(lab.account(), "killed"), "none was killed")
