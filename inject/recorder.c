@@ -87,8 +87,11 @@ static bool has_hung_up(void)
 		return false;
 	if (wait.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL))
 		return true;
-	/* It has nothing to say; who sends all the same is not to wake us for ever. */
-	return recv(connection.fd, message, sizeof(message), MSG_DONTWAIT) == 0;
+	if (recv(connection.fd, message, sizeof(message), MSG_DONTWAIT) == 0)
+		return true;
+	/* It has nothing to say; who sends all the same is not to keep us busy. */
+	inject_futex_wait(&state, RECORDED, WATCH_MS * 1000000ull);
+	return false;
 }
 
 static void watch(void)
