@@ -14,7 +14,7 @@
 #define CLOSE_RANGE_UNSHARE 2
 #endif
 
-/* Of an errand: those of input, output and errors stay: they are where a sanitizer writes to. */
+/* An errand keeps those of input, output and errors, which a sanitizer writes to. */
 #define FIRST_TO_LEAVE 3
 
 /*
