@@ -76,8 +76,6 @@ enum fire_where {
  * @fires: calls
  * @first_ns: CLOCK_MONOTONIC just before the first call
  * @last_ns: CLOCK_MONOTONIC just after the last call
- * @first_tsc_ns: likewise by the TSC alone, since an unknown moment; 0 without a TSC
- * @last_tsc_ns: likewise
  */
 struct fire_run {
 	struct fire_target target;
@@ -91,8 +89,6 @@ struct fire_run {
 	atomic64_t fires;
 	atomic64_t first_ns;
 	atomic64_t last_ns;
-	atomic64_t first_tsc_ns;
-	atomic64_t last_tsc_ns;
 };
 
 /**

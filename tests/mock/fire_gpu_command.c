@@ -207,9 +207,8 @@ static int fire_do_fire(struct fire_file *file, int words, char **word)
 	if (ret)
 		goto out;
 	ret = fire_run(run);
-	fire_say(file, "fired %lld %lld %lld %lld %lld\n", atomic64_read(&run->fires),
-		 atomic64_read(&run->first_ns), atomic64_read(&run->last_ns),
-		 atomic64_read(&run->first_tsc_ns), atomic64_read(&run->last_tsc_ns));
+	fire_say(file, "fired %lld %lld %lld\n", atomic64_read(&run->fires),
+		 atomic64_read(&run->first_ns), atomic64_read(&run->last_ns));
 	fire_tracepoint_put(&run->target);
 out:
 	kfree(run);

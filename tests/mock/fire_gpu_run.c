@@ -7,14 +7,10 @@
 #include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
-#ifdef CONFIG_X86_64
-#include <asm/tsc.h>
-#endif
 
 #include "fire_compat.h"
 #include "fire_gpu.h"
@@ -111,20 +107,9 @@ static int fire_from_task(struct fire_calls *calls)
 	return 0;
 }
 
-/* The same counter as gpumon's: what both measured has to agree whatever else happens to time. */
-static u64 fire_tsc_ns(void)
-{
-#ifdef CONFIG_X86_64
-	if (tsc_khz)
-		return mul_u64_u32_div(rdtsc_ordered(), NSEC_PER_MSEC, tsc_khz);
-#endif
-	return 0;
-}
-
 static int fire_here(struct fire_run *run)
 {
 	struct fire_calls *calls;
-	u64 tsc_ns = fire_tsc_ns();
 	unsigned int i;
 	int ret;
 
@@ -141,16 +126,13 @@ static int fire_here(struct fire_run *run)
 	calls->now = ktime_get_ns();
 	if (run->ms)
 		calls->end = calls->now + (u64)run->ms * NSEC_PER_MSEC;
-	if (!atomic64_cmpxchg(&run->first_ns, 0, calls->now))
-		atomic64_set(&run->first_tsc_ns, tsc_ns);
+	atomic64_cmpxchg(&run->first_ns, 0, calls->now);
 	ret = run->irq ? fire_from_interrupt(calls) : fire_from_task(calls);
 
 	atomic64_add(calls->fired, &run->fires);
 	/* Of several processors, the one that ends last. */
-	if (calls->now > atomic64_read(&run->last_ns)) {
+	if (calls->now > atomic64_read(&run->last_ns))
 		atomic64_set(&run->last_ns, calls->now);
-		atomic64_set(&run->last_tsc_ns, fire_tsc_ns());
-	}
 	kfree(calls);
 	return ret;
 }

@@ -30,6 +30,12 @@ def rows(table):
     return amdgpu.tables()[table]
 
 
+def submission_ns(device, ring="gfx_0.0.0"):
+    with Gpumon() as g:
+        return next(r["submission_ns"] for r in g.statistics()["amdgpu.rings"]
+                    if (r["device"], r["ring"]) == (device, ring))
+
+
 lab.step("all of it attached, each prototype and field is the expected one")
 lab.equal(amdgpu.state(), "attached", "state of the group")
 for name, p in amdgpu.probes().items():
@@ -118,10 +124,13 @@ submitted = {one: f.amdgpu_cs_ioctl(one)}
 f.wait(20000000)
 submitted[other] = f.amdgpu_cs_ioctl(other)
 ran = {one: f.amdgpu_sched_run_job(one)}
+latency = {one: submission_ns(A)["sum"]}
 submitted[after] = f.amdgpu_cs_ioctl(after)
 f.wait(80000000)
 ran[other] = f.amdgpu_sched_run_job(other)
 ran[after] = f.amdgpu_sched_run_job(after)
+latency[other] = submission_ns(B)["sum"]
+latency[after] = submission_ns(A)["sum"] - latency[one]
 # Run again after a reset, and a job of the kernel's own.
 f.amdgpu_sched_run_job(one)
 f.amdgpu_sched_run_job(f.amdgpu_job(sdma, context=12, seqno=1), times=3)
@@ -134,32 +143,15 @@ amdgpu.check_all(rows("rings"), {
                            **quiet),
     (A, "sdma0"): dict(submissions=0, ibs=0, runs=3, unmatched=3, submission_ns_count=0,
                        **quiet)})
-with Gpumon() as g:
-    found = {(r["device"], r["ring"]): r["submission_ns"]
-             for r in g.statistics()["amdgpu.rings"]}
-
-
-def between(job):
-    """The least and the most that can have passed, by the clock that gpumon measures with.
-
-    On 7.3, in VMs that had to share a processor, the TSC was 1.2% and 3.9% ahead of CLOCK_MONOTONIC
-    in two of seven runs, why is not known: so it is printed by both.
-    """
-    s, r = submitted[job], ran[job]
-    monotonic = r.first_ns - s.last_ns, r.last_ns - s.first_ns
-    tsc = r.first_tsc_ns - s.last_tsc_ns, r.last_tsc_ns - s.first_tsc_ns
-    print("%r: %r ns by CLOCK_MONOTONIC, %r by the TSC" % (job, monotonic, tsc))
-    least, most = tsc if lab.stats()["gpumon"]["duration_clock"] == "tsc" else monotonic
-    return least - 100000, most + 100000
-
-
-latency = found[A, "gfx_0.0.0"]
-low, high = sorted(map(between, (one, after)))
-lab.within(latency["min"], *low, "the shorter latency")
-lab.within(latency["max"], *high, "the longer latency")
-lab.equal(latency["sum"], latency["min"] + latency["max"], "sum of two")
-lab.within(found[B, "gfx_0.0.0"]["sum"], *between(other), "latency on the other GPU")
-lab.equal(sum(b["count"] for b in latency["buckets"]), 2, "in the buckets")
+for job, ns in latency.items():
+    # The least and the most that can have passed.
+    least = ran[job].first_ns - submitted[job].last_ns
+    most = ran[job].last_ns - submitted[job].first_ns
+    lab.within(ns, least - 100000, most + 100000, "latency of %s" % job.name)
+both = submission_ns(A)
+lab.equal((both["min"], both["max"]), tuple(sorted((latency[one], latency[after]))),
+          "the shorter and the longer latency")
+lab.equal(sum(b["count"] for b in both["buckets"]), 2, "in the buckets")
 
 lab.step("a job that is killed does not lend its time to the next with its fence's memory")
 killed = f.amdgpu_job(gfx[A], context=20, seqno=1)

@@ -28,7 +28,7 @@ USER = Word("user")
 FENCE_OPS = Word("fence_ops")
 BAD = (NULL, POISON, UNMAPPED, USER)
 
-Fired = namedtuple("Fired", "calls first_ns last_ns first_tsc_ns last_tsc_ns")
+Fired = namedtuple("Fired", "calls first_ns last_ns")
 
 
 class FireError(OSError):
@@ -275,7 +275,7 @@ class Base:
         fired = [list(map(int, a.split()[1:])) for a in self.command(*lines)
                  if a.startswith("fired ")]
         first, last = fired[0], fired[-1]
-        return Fired(sum(f[0] for f in fired), first[1], last[2], first[3], last[4])
+        return Fired(sum(f[0] for f in fired), first[1], last[2])
 
     def prototype(self, module, tracepoint, count=None):
         """Types of the arguments; with count, that there are so many."""
