@@ -28,12 +28,14 @@ step("both attach")
 script = "BEGIN { printf(\"ready\\n\"); }\n"
 for library, functions in PROBED.items():
     for function in functions:
-        script += "uprobe:%s/%s:%s { @[\"%s\", tid] = count(); }\n" % (
+        # A key with the name in it would be too long for bpftrace's stack, and then threads that
+        # preempt each other in there write it into one buffer of the processor's: a hit is
+        # counted for another thread.
+        script += "uprobe:%s/%s:%s { @%s[tid] = count(); }\n" % (
             uprobes.OUT, library, function, function)
 
-env = dict(os.environ, BPFTRACE_STRLEN="40")
 other = subprocess.Popen(["bpftrace", "-p", str(run.pid), "-e", script], stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, env=env)
+                         stderr=subprocess.STDOUT, text=True)
 said = ""
 while "ready" not in said:
     line = other.stdout.readline()
@@ -47,7 +49,7 @@ seen = run.end(dump)
 text = other.communicate(timeout=60)[0]
 uprobes.check_exact(run, seen)
 theirs = {(m.group(1), int(m.group(2))): int(m.group(3))
-          for m in re.finditer(r"@\[(\w+), (\d+)\]: (\d+)", text)}
+          for m in re.finditer(r"@(\w+)\[(\d+)\]: (\d+)", text)}
 ours = {}
 probed = {f for functions in PROBED.values() for f in functions}
 for tid, hits in seen.hits.items():
@@ -55,10 +57,4 @@ for tid, hits in seen.hits.items():
         if h["name"] in probed:
             ours[h["name"], tid] = ours.get((h["name"], tid), 0) + 1
 check(theirs, "bpftrace counted nothing: %s" % text[-500:])
-# Ours are the program's own account, to the call. A program of bpftrace's that is preempted on its way
-# keeps the kernel from running it for another hit on that processor: it may miss some.
-equal(set(ours), set(theirs), "functions and threads")
-more = {key: (theirs[key], n) for key, n in ours.items() if theirs[key] > n}
-check(not more, "bpftrace counts calls that we do not: %r" % more)
-missed = sum(ours.values()) - sum(theirs.values())
-check(missed <= sum(ours.values()) // 100, "bpftrace has %d calls less: %r, %r" % (missed, ours, theirs))
+equal(ours, theirs, "calls by function and thread")
