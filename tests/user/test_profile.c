@@ -6,202 +6,54 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture_maker.h"
-#include "common.h"
 #include "correlate/distribution.h"
-
-#define PID 4711
-
-/* Functions of the made-up program, 256 bytes each. */
-#define MAIN	0x10000u
-#define TRAIN	0x10100u
-#define FORWARD 0x10200u
-#define LAUNCH	0x10300u
-#define CAPTURE 0x10400u
-
-/* A return address in a function: behind its last call it is the next function's. */
-#define IN(function)  ((function) + 0x40)
-#define END(function) ((function) + 0x100)
-
-struct fixture {
-	char *directory;
-	char path[512];
-	struct capture_maker *maker;
-	struct gpumon_profile *profile;
-};
-
-static int setup(void **state)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-	fixture->directory = capture_maker_directory();
-	snprintf(fixture->path, sizeof(fixture->path), "%s/a", fixture->directory);
-	fixture->maker = capture_maker_new();
-	make_process(fixture->maker, .pid = PID, .rank = ~0u,
-		     .executable = make_string(fixture->maker, "/usr/bin/train"),
-		     .host = make_string(fixture->maker, "here"));
-	*state = fixture;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *fixture = *state;
-
-	gpumon_profile_free(fixture->profile);
-	capture_maker_free(fixture->maker);
-	capture_maker_remove(fixture->directory);
-	free(fixture);
-	return 0;
-}
-
-/* Names of addresses, as a runtime would tell them. */
-static void write_symbols(const char *path)
-{
-	static const char *const names[] = { "main", "train", "forward", "cudaLaunchKernel",
-					     "capture_graph" };
-	char name[600];
-	FILE *file;
-
-	snprintf(name, sizeof(name), "%s/perf-%d.map", path, PID);
-	file = fopen(name, "w");
-	assert_non_null(file);
-	for (unsigned int i = 0; i < 5; i++)
-		fprintf(file, "%x 100 %s\n", MAIN + 0x100 * i, names[i]);
-	fclose(file);
-}
-
-static const struct gpumon_node *load(struct fixture *fixture,
-				      const struct gpumon_profile_options *options)
-{
-	const char *const paths[] = { fixture->path };
-
-	if (access(fixture->path, F_OK)) {
-		capture_maker_save(fixture->maker, fixture->path, "process-4711-1", 7);
-		write_symbols(fixture->path);
-	}
-	gpumon_profile_free(fixture->profile);
-	fixture->profile = NULL;
-	assert_int_equal(gpumon_profile_load(paths, 1, options, &fixture->profile), 0);
-	return gpumon_profile_root(fixture->profile);
-}
-
-/* The node at "main>train>saxpy"; NULL where there is none. */
-static const struct gpumon_node *at(const struct gpumon_node *node, const char *path)
-{
-	while (node && *path) {
-		size_t length = strcspn(path, ">");
-		const struct gpumon_node *child = node->child;
-
-		while (child &&
-		       (strlen(child->name) != length || strncmp(child->name, path, length) != 0))
-			child = child->next;
-		if (child)
-			assert_ptr_equal(child->parent, node);
-		node = child;
-		path += length + (path[length] == '>');
-	}
-	return node;
-}
-
-static void expect_node(const struct gpumon_node *root, const char *path,
-			enum gpumon_node_kind kind, uint64_t count, uint64_t gpu_ns,
-			uint64_t cpu_ns)
-{
-	const struct gpumon_node *node = at(root, path);
-
-	if (!node)
-		fail_msg("no %s", path);
-	assert_int_equal(node->kind, kind);
-	assert_int_equal(node->count, count);
-	assert_int_equal(node->gpu_ns, gpu_ns);
-	assert_int_equal(node->cpu_ns, cpu_ns);
-}
-
-static uint64_t total(const struct gpumon_node *node, uint64_t *count)
-{
-	uint64_t ns = node->gpu_ns;
-
-	*count += node->count;
-	for (const struct gpumon_node *child = node->child; child; child = child->next) {
-		ns += total(child, count);
-		/* Sorted, and each one once. */
-		if (child->next)
-			assert_true(strcmp(child->name, child->next->name) < 0 ||
-				    child->kind < child->next->kind);
-	}
-	return ns;
-}
-
-static const struct gpumon_kernel_row *kernel(const struct fixture *fixture, const char *name)
-{
-	unsigned int count;
-	const struct gpumon_kernel_row *rows = gpumon_profile_kernels(fixture->profile, &count);
-
-	for (unsigned int i = 0; i < count; i++) {
-		if (!strcmp(rows[i].name, name))
-			return &rows[i];
-	}
-	fail_msg("no row of %s", name);
-	return NULL;
-}
-
-/* A launch of a kernel that takes 1000 ns more than its number, 500 ns after the call began. */
-static void make_pair(struct capture_maker *maker, uint32_t number, uint32_t tid, uint32_t stack,
-		      const char *name)
-{
-	uint64_t time = 1000000 + number * 10000;
-
-	make_launch(maker, .tid = tid, .correlation = number, .stack = stack, .start_ns = time,
-		    .end_ns = time + 300, .function = make_string(maker, "cudaLaunchKernel_v7000"));
-	make_kernel(maker, .correlation = number, .start_ns = time + 500,
-		    .end_ns = time + 1500 + number, .name = make_string(maker, name), .stream = 7,
-		    .context = 1);
-}
+#include "profile_fixture.h"
 
 static void test_tree(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 	uint32_t python = make_python_frame(maker, "step", "/src/model.py", 12);
-	uint32_t one = make_stack(maker, IN(FORWARD), END(TRAIN), IN(MAIN));
-	uint32_t two = make_stack(maker, LAUNCH, PYTHON_FRAME(python), IN(MAIN));
+	uint32_t one = make_stack(maker, IN(PROGRAM_FORWARD), END(PROGRAM_TRAIN), IN(PROGRAM_MAIN));
+	uint32_t two = make_stack(maker, PROGRAM_LAUNCH, PYTHON_FRAME(python), IN(PROGRAM_MAIN));
 	const struct gpumon_node *root;
 	uint64_t count = 0;
 
 	make_thread(maker, .tid = 5, .name = make_string(maker, "worker"));
-	make_pair(maker, 1, 4, one, "_Z5saxpyPfi");
-	make_pair(maker, 2, 5, one, "_Z5saxpyPfi");
-	make_pair(maker, 3, 4, two, "gemm");
-	root = load(fixture, &(struct gpumon_profile_options){ 0 });
-	expect_node(root, "main>train>forward>cudaLaunchKernel>saxpy(float*, int)",
-		    GPUMON_NODE_KERNEL, 2, 2003, 600);
+	profile_make_pair(maker, 1, 4, one, "_Z5saxpyPfi");
+	profile_make_pair(maker, 2, 5, one, "_Z5saxpyPfi");
+	profile_make_pair(maker, 3, 4, two, "gemm");
+	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_expect_node(root, "main>train>forward>cudaLaunchKernel>saxpy(float*, int)",
+			    GPUMON_NODE_KERNEL, 2, 2003, 600);
 	/* The uprobe's own address is the call, which is there once. */
-	expect_node(root, "main>step>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 1, 1003, 300);
-	assert_int_equal(at(root, "main>step")->kind, GPUMON_NODE_PYTHON);
-	assert_string_equal(at(root, "main>step")->line, "/src/model.py:12");
-	assert_string_equal(at(root, "main>step")->module, "model.py");
-	assert_int_equal(at(root, "main>step>cudaLaunchKernel")->kind, GPUMON_NODE_API);
-	assert_null(at(root, "main>step>cudaLaunchKernel>cudaLaunchKernel"));
-	assert_int_equal(total(root, &count), 3006);
+	profile_expect_node(root, "main>step>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 1, 1003,
+			    300);
+	assert_int_equal(profile_node(root, "main>step")->kind, GPUMON_NODE_PYTHON);
+	assert_string_equal(profile_node(root, "main>step")->line, "/src/model.py:12");
+	assert_string_equal(profile_node(root, "main>step")->module, "model.py");
+	assert_int_equal(profile_node(root, "main>step>cudaLaunchKernel")->kind, GPUMON_NODE_API);
+	assert_null(profile_node(root, "main>step>cudaLaunchKernel>cudaLaunchKernel"));
+	assert_int_equal(profile_total(root, &count), 3006);
 	assert_int_equal(count, 3);
 
-	root = load(fixture, &(struct gpumon_profile_options){
-				     .threads = true, .devices = true, .streams = true });
-	expect_node(
+	root = profile_load(fixture, &(struct gpumon_profile_options){
+					     .threads = true, .devices = true, .streams = true });
+	profile_expect_node(
 		root,
 		"worker 5>main>train>forward>cudaLaunchKernel>[GPU0]>stream 7>saxpy(float*, int)",
 		GPUMON_NODE_KERNEL, 1, 1002, 300);
-	assert_non_null(at(root, "thread 4>main"));
+	assert_non_null(profile_node(root, "thread 4>main"));
 
-	root = load(fixture, &(struct gpumon_profile_options){ .cpu_only = true });
-	expect_node(root, "main>train>forward>cudaLaunchKernel", GPUMON_NODE_API, 2, 0, 600);
-	assert_null(at(root, "main>train>forward>cudaLaunchKernel")->child);
+	root = profile_load(fixture, &(struct gpumon_profile_options){ .cpu_only = true });
+	profile_expect_node(root, "main>train>forward>cudaLaunchKernel", GPUMON_NODE_API, 2, 0,
+			    600);
+	assert_null(profile_node(root, "main>train>forward>cudaLaunchKernel")->child);
 
-	root = load(fixture,
-		    &(struct gpumon_profile_options){ .gpu_only = true, .processes = true });
-	expect_node(root, "train 4711>gemm", GPUMON_NODE_KERNEL, 1, 1003, 300);
-	assert_int_equal(at(root, "train 4711")->kind, GPUMON_NODE_PROCESS);
+	root = profile_load(fixture, &(struct gpumon_profile_options){ .gpu_only = true,
+								       .processes = true });
+	profile_expect_node(root, "train 4711>gemm", GPUMON_NODE_KERNEL, 1, 1003, 300);
+	assert_int_equal(profile_node(root, "train 4711")->kind, GPUMON_NODE_PROCESS);
 }
 
 /*
@@ -212,7 +64,7 @@ static void test_modules(void **state)
 {
 	static const char *const files[] = { "/usr/bin/python3.12", "/opt/libfast_python.so",
 					     "/opt/lib/libcudart.so.13", "/lib/libcuda.so.1" };
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 	uint32_t python = make_python_frame(maker, "step", "/src/model.py", 12);
 	uint32_t both, native, inside;
@@ -226,23 +78,23 @@ static void test_modules(void **state)
 			  0x100101);
 	native = make_stack(maker, 0x400101, 0x300101, 0x200101, 0x100101);
 	inside = make_stack(maker, 0x200101, 0x400101, 0x100101);
-	make_pair(maker, 1, 4, both, "gemm");
-	make_pair(maker, 2, 4, native, "gemm");
-	make_pair(maker, 3, 4, inside, "gemm");
-	root = load(fixture, &(struct gpumon_profile_options){ 0 });
-	expect_node(root, "step>libfast_python.so+0x100>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL,
-		    1, 1001, 300);
+	profile_make_pair(maker, 1, 4, both, "gemm");
+	profile_make_pair(maker, 2, 4, native, "gemm");
+	profile_make_pair(maker, 3, 4, inside, "gemm");
+	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_expect_node(root, "step>libfast_python.so+0x100>cudaLaunchKernel>gemm",
+			    GPUMON_NODE_KERNEL, 1, 1001, 300);
 	/* Without a function of Python those of the interpreter are all there is. */
-	expect_node(root, "python3.12+0x100>libfast_python.so+0x100>cudaLaunchKernel>gemm",
-		    GPUMON_NODE_KERNEL, 1, 1002, 300);
+	profile_expect_node(root, "python3.12+0x100>libfast_python.so+0x100>cudaLaunchKernel>gemm",
+			    GPUMON_NODE_KERNEL, 1, 1002, 300);
 	/* The driver called back: that is no part of the call. */
-	expect_node(
+	profile_expect_node(
 		root,
 		"python3.12+0x100>libcuda.so.1+0x100>libfast_python.so+0x101>cudaLaunchKernel>gemm",
 		GPUMON_NODE_KERNEL, 1, 1003, 300);
 
-	root = load(fixture, &(struct gpumon_profile_options){ .interpreter = true });
-	expect_node(
+	root = profile_load(fixture, &(struct gpumon_profile_options){ .interpreter = true });
+	profile_expect_node(
 		root,
 		"python3.12+0x100>step>python3.12+0x200>libfast_python.so+0x100>cudaLaunchKernel>gemm",
 		GPUMON_NODE_KERNEL, 1, 1001, 300);
@@ -254,7 +106,7 @@ extern const char __executable_start[];
 /* Captures of another machine: its files are somewhere else, or nowhere. */
 static void test_symbol_root(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 	uint64_t offset = (uintptr_t)test_symbol_root - (uintptr_t)__executable_start;
 	const struct gpumon_node *root;
@@ -264,30 +116,31 @@ static void test_symbol_root(void **state)
 	assert_true(readlink("/proc/self/exe", program, sizeof(program) - 1) > 0);
 	make_mapping(maker, .start = 0x100000, .end = 0x40000000,
 		     .path = make_string(maker, program));
-	make_pair(maker, 1, 4, make_stack(maker, 0x100000 + offset), "gemm");
-	root = load(fixture, &(struct gpumon_profile_options){ 0 });
-	expect_node(root, "test_symbol_root>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 1, 1001,
-		    300);
-	root = load(fixture, &(struct gpumon_profile_options){ .symbol_root = fixture->directory });
+	profile_make_pair(maker, 1, 4, make_stack(maker, 0x100000 + offset), "gemm");
+	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_expect_node(root, "test_symbol_root>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 1,
+			    1001, 300);
+	root = profile_load(fixture,
+			    &(struct gpumon_profile_options){ .symbol_root = fixture->directory });
 	snprintf(expected, sizeof(expected), "%s+0x%" PRIx64 ">cudaLaunchKernel>gemm",
 		 strrchr(program, '/') + 1, offset);
-	expect_node(root, expected, GPUMON_NODE_KERNEL, 1, 1001, 300);
+	profile_expect_node(root, expected, GPUMON_NODE_KERNEL, 1, 1001, 300);
 }
 
 static void test_reasons(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
-	uint32_t stack = make_stack(maker, IN(MAIN));
-	uint32_t cut = capture_maker_stack(maker, (const uint64_t[]){ IN(FORWARD) }, 1,
+	uint32_t stack = make_stack(maker, IN(PROGRAM_MAIN));
+	uint32_t cut = capture_maker_stack(maker, (const uint64_t[]){ IN(PROGRAM_FORWARD) }, 1,
 					   GPUMON_STACK_TRUNCATED);
 	uint32_t function = make_string(maker, "cuLaunchKernel");
 	const struct gpumon_correlate_counts *counts;
 	const struct gpumon_node *root;
 
-	make_pair(maker, 1, 4, 0, "k");
-	make_pair(maker, 2, 4, cut, "k");
-	make_pair(maker, 3, 4, 12345, "k");
+	profile_make_pair(maker, 1, 4, 0, "k");
+	profile_make_pair(maker, 2, 4, cut, "k");
+	profile_make_pair(maker, 3, 4, 12345, "k");
 	make_kernel(maker, .correlation = 10, .start_ns = 100, .end_ns = 111,
 		    .name = make_string(maker, "k"));
 	make_kernel(maker, .head.flags = GPUMON_WORK_INTERNAL, .correlation = 11, .start_ns = 200,
@@ -303,22 +156,25 @@ static void test_reasons(void **state)
 	make_kernel(maker, .head.flags = GPUMON_WORK_UNFINISHED, .correlation = 15, .start_ns = 600,
 		    .name = make_string(maker, "endless"));
 	make_kernel(maker, .correlation = 16, .name = make_string(maker, "timeless"));
-	root = load(fixture, &(struct gpumon_profile_options){ 0 });
-	expect_node(root, "[kernel without stack]>cudaLaunchKernel>k", GPUMON_NODE_KERNEL, 1, 1001,
-		    300);
-	expect_node(root, "[stack cut off]>forward>cudaLaunchKernel>k", GPUMON_NODE_KERNEL, 1, 1002,
-		    300);
-	expect_node(root, "[stack not recorded]>cudaLaunchKernel>k", GPUMON_NODE_KERNEL, 1, 1003,
-		    300);
-	expect_node(root, "[kernel without launch]>k", GPUMON_NODE_KERNEL, 1, 11, 0);
-	expect_node(root, "[launched by CUDA]>k", GPUMON_NODE_KERNEL, 1, 22, 0);
-	expect_node(root, "main>cuLaunchKernel>[unmatched launch]", GPUMON_NODE_REASON, 1, 0, 33);
-	expect_node(root, "main>cuLaunchKernel>[captured into graph]", GPUMON_NODE_REASON, 1, 0,
-		    44);
-	expect_node(root, "main>cuLaunchKernel>[failed call]", GPUMON_NODE_REASON, 1, 0, 55);
-	expect_node(root, "[kernel without launch]>endless", GPUMON_NODE_KERNEL, 1, 0, 0);
-	expect_node(root, "[kernel without launch]>timeless", GPUMON_NODE_KERNEL, 1, 0, 0);
-	assert_int_equal(gpumon_distribution_count(kernel(fixture, "endless")->duration), 0);
+	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_expect_node(root, "[kernel without stack]>cudaLaunchKernel>k", GPUMON_NODE_KERNEL,
+			    1, 1001, 300);
+	profile_expect_node(root, "[stack cut off]>forward>cudaLaunchKernel>k", GPUMON_NODE_KERNEL,
+			    1, 1002, 300);
+	profile_expect_node(root, "[stack not recorded]>cudaLaunchKernel>k", GPUMON_NODE_KERNEL, 1,
+			    1003, 300);
+	profile_expect_node(root, "[kernel without launch]>k", GPUMON_NODE_KERNEL, 1, 11, 0);
+	profile_expect_node(root, "[launched by CUDA]>k", GPUMON_NODE_KERNEL, 1, 22, 0);
+	profile_expect_node(root, "main>cuLaunchKernel>[unmatched launch]", GPUMON_NODE_REASON, 1,
+			    0, 33);
+	profile_expect_node(root, "main>cuLaunchKernel>[captured into graph]", GPUMON_NODE_REASON,
+			    1, 0, 44);
+	profile_expect_node(root, "main>cuLaunchKernel>[failed call]", GPUMON_NODE_REASON, 1, 0,
+			    55);
+	profile_expect_node(root, "[kernel without launch]>endless", GPUMON_NODE_KERNEL, 1, 0, 0);
+	profile_expect_node(root, "[kernel without launch]>timeless", GPUMON_NODE_KERNEL, 1, 0, 0);
+	assert_int_equal(gpumon_distribution_count(profile_kernel(fixture, "endless")->duration),
+			 0);
 	counts = gpumon_profile_counts(fixture->profile);
 	assert_int_equal(counts->launches, 3);
 	assert_int_equal(counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED], 1);
@@ -329,10 +185,10 @@ static void test_reasons(void **state)
 
 static void test_graph(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
-	uint32_t launched = make_stack(maker, IN(TRAIN), IN(MAIN));
-	uint32_t created = make_stack(maker, IN(CAPTURE), IN(MAIN));
+	uint32_t launched = make_stack(maker, IN(PROGRAM_TRAIN), IN(PROGRAM_MAIN));
+	uint32_t created = make_stack(maker, IN(PROGRAM_CAPTURE), IN(PROGRAM_MAIN));
 	uint32_t name = make_string(maker, "k");
 	const struct gpumon_node *root;
 
@@ -348,18 +204,19 @@ static void test_graph(void **state)
 		    .end_ns = 5007, .name = name);
 	/* Definitions may come last. */
 	make_graph_node(maker, .node = 200, .original = 100, .graph = 2);
-	root = load(fixture, &(struct gpumon_profile_options){ .graphs = true });
-	expect_node(root, "main>capture_graph>cudaGraphLaunch>graph 2>k", GPUMON_NODE_KERNEL, 10,
-		    500, 100);
+	root = profile_load(fixture, &(struct gpumon_profile_options){ .graphs = true });
+	profile_expect_node(root, "main>capture_graph>cudaGraphLaunch>graph 2>k",
+			    GPUMON_NODE_KERNEL, 10, 500, 100);
 	/* The first one has the call's time. */
-	expect_node(root, "main>train>cudaGraphLaunch>graph 2>k", GPUMON_NODE_KERNEL, 1, 7, 0);
+	profile_expect_node(root, "main>train>cudaGraphLaunch>graph 2>k", GPUMON_NODE_KERNEL, 1, 7,
+			    0);
 	assert_int_equal(gpumon_distribution_count(gpumon_profile_latency(fixture->profile)), 1);
 	assert_int_equal(gpumon_profile_counts(fixture->profile)->launches, 1);
 }
 
 static void test_copies(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 
 	make_copy(maker, .correlation = 1, .start_ns = 10, .end_ns = 20, .bytes = 4,
@@ -369,40 +226,40 @@ static void test_copies(void **state)
 	make_copy(maker, .correlation = 3, .start_ns = 50, .end_ns = 60,
 		  .from = GPUMON_PLACE_DEVICE, .to = GPUMON_PLACE_MANAGED);
 	make_set(maker, .correlation = 4, .start_ns = 70, .end_ns = 77);
-	load(fixture, &(struct gpumon_profile_options){ .gpu_only = true });
-	assert_int_equal(kernel(fixture, "memcpy HtoD")->count, 2);
-	assert_int_equal(kernel(fixture, "memcpy HtoD")->gpu_ns, 25);
-	assert_int_equal(kernel(fixture, "memcpy HtoD")->kind, GPUMON_WORK_COPY);
-	assert_int_equal(kernel(fixture, "memcpy DtoM")->gpu_ns, 10);
-	assert_int_equal(kernel(fixture, "memset")->kind, GPUMON_WORK_SET);
+	profile_load(fixture, &(struct gpumon_profile_options){ .gpu_only = true });
+	assert_int_equal(profile_kernel(fixture, "memcpy HtoD")->count, 2);
+	assert_int_equal(profile_kernel(fixture, "memcpy HtoD")->gpu_ns, 25);
+	assert_int_equal(profile_kernel(fixture, "memcpy HtoD")->kind, GPUMON_WORK_COPY);
+	assert_int_equal(profile_kernel(fixture, "memcpy DtoM")->gpu_ns, 10);
+	assert_int_equal(profile_kernel(fixture, "memset")->kind, GPUMON_WORK_SET);
 }
 
 static void test_latency(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 	const struct gpumon_distribution *latency;
 
 	for (uint32_t i = 1; i <= 100; i++)
-		make_pair(maker, i, 4, 0, "k");
+		profile_make_pair(maker, i, 4, 0, "k");
 	/* Began before its launch: told, and no latency. */
 	make_launch(maker, .tid = 4, .correlation = 500, .start_ns = 3000000, .end_ns = 3000100);
 	make_kernel(maker, .correlation = 500, .start_ns = 2999900, .end_ns = 3000200,
 		    .name = make_string(maker, "k"));
-	load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	latency = gpumon_profile_latency(fixture->profile);
 	assert_int_equal(gpumon_distribution_count(latency), 100);
 	assert_int_equal(gpumon_distribution_sum(latency), 50000);
 	assert_int_equal(gpumon_distribution_quantile(latency, 0.99), 500);
 	assert_int_equal(gpumon_profile_counts(fixture->profile)->work_before_launch, 1);
-	assert_int_equal(gpumon_distribution_count(kernel(fixture, "k")->latency), 100);
-	assert_int_equal(gpumon_distribution_min(kernel(fixture, "k")->duration), 300);
-	assert_int_equal(gpumon_distribution_max(kernel(fixture, "k")->duration), 1100);
+	assert_int_equal(gpumon_distribution_count(profile_kernel(fixture, "k")->latency), 100);
+	assert_int_equal(gpumon_distribution_min(profile_kernel(fixture, "k")->duration), 300);
+	assert_int_equal(gpumon_distribution_max(profile_kernel(fixture, "k")->duration), 1100);
 }
 
 static void test_ranges(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 	uint32_t step = make_string(maker, "step"), inner = make_string(maker, "inner");
 	uint32_t io = make_string(maker, "io");
@@ -422,13 +279,13 @@ static void test_ranges(void **state)
 	make_range(maker, .time_ns = 1056000, .tid = 5, .text = 0, .id = 9,
 		   .kind = GPUMON_RANGE_END);
 	make_range(maker, .time_ns = 1057000, .tid = 5, .text = io, .kind = GPUMON_RANGE_MARK);
-	make_pair(maker, 1, 4, 0, "k");
-	make_pair(maker, 2, 4, 0, "k");
-	make_pair(maker, 3, 5, 0, "k");
-	make_pair(maker, 4, 4, 0, "k");
-	make_pair(maker, 5, 4, 0, "k");
-	make_pair(maker, 6, 4, 0, "k");
-	load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_make_pair(maker, 1, 4, 0, "k");
+	profile_make_pair(maker, 2, 4, 0, "k");
+	profile_make_pair(maker, 3, 5, 0, "k");
+	profile_make_pair(maker, 4, 4, 0, "k");
+	profile_make_pair(maker, 5, 4, 0, "k");
+	profile_make_pair(maker, 6, 4, 0, "k");
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	rows = gpumon_profile_ranges(fixture->profile, &count);
 	assert_int_equal(count, 3);
 	/* Twice on the path counts once. */
@@ -449,7 +306,7 @@ static void test_ranges(void **state)
 /* Each domain has its own stack of ranges. */
 static void test_range_domains(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 	uint32_t nccl = make_string(maker, "NCCL"), torch = make_string(maker, "torch");
 	uint32_t text = make_string(maker, "all reduce");
@@ -463,10 +320,10 @@ static void test_range_domains(void **state)
 	make_range(maker, .time_ns = 1015000, .tid = 4, .domain = torch, .kind = GPUMON_RANGE_POP);
 	make_range(maker, .time_ns = 1016000, .tid = 4, .kind = GPUMON_RANGE_POP);
 	make_range(maker, .time_ns = 1025000, .tid = 4, .domain = nccl, .kind = GPUMON_RANGE_POP);
-	make_pair(maker, 1, 4, 0, "k");
-	make_pair(maker, 2, 4, 0, "k");
-	make_pair(maker, 3, 4, 0, "k");
-	load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_make_pair(maker, 1, 4, 0, "k");
+	profile_make_pair(maker, 2, 4, 0, "k");
+	profile_make_pair(maker, 3, 4, 0, "k");
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	rows = gpumon_profile_ranges(fixture->profile, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(rows[0].domain, "NCCL");
@@ -479,7 +336,7 @@ static void test_range_domains(void **state)
 
 static void test_devices_and_gaps(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
 	uint32_t name = make_string(maker, "k");
 	const struct gpumon_device_row *rows;
@@ -510,7 +367,7 @@ static void test_devices_and_gaps(void **state)
 		   .kind = GPUMON_RANGE_PUSH);
 	make_range(maker, .time_ns = 5000, .tid = 4, .kind = GPUMON_RANGE_POP);
 	make_range(maker, .time_ns = 25000, .tid = 4, .kind = GPUMON_RANGE_POP);
-	load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	rows = gpumon_profile_devices(fixture->profile, &count);
 	assert_int_equal(count, 3);
 	assert_int_equal(rows[0].stream, ~0u);
@@ -538,27 +395,27 @@ static void test_devices_and_gaps(void **state)
 /* No injection library: hits are all there is. */
 static void test_hits_alone(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *maker = fixture->maker;
-	uint32_t stack = make_stack(maker, LAUNCH, IN(TRAIN), IN(MAIN));
+	uint32_t stack = make_stack(maker, PROGRAM_LAUNCH, IN(PROGRAM_TRAIN), IN(PROGRAM_MAIN));
 	const struct gpumon_node *root;
 
 	for (uint32_t i = 1; i <= 5; i++)
 		make_hit(maker, .time_ns = 1000 * i, .number = i, .tid = 4, .stack = stack,
 			 .function = make_string(maker, "cudaLaunchKernel"));
 	make_hit(maker, .time_ns = 9000, .number = 6, .tid = 4,
-		 .stack = make_stack(maker, IN(MAIN)), .duration_ns = 77,
+		 .stack = make_stack(maker, IN(PROGRAM_MAIN)), .duration_ns = 77,
 		 .function = make_string(maker, "cudaDeviceSynchronize"));
-	root = load(fixture, &(struct gpumon_profile_options){ 0 });
-	expect_node(root, "main>train>cudaLaunchKernel", GPUMON_NODE_API, 5, 0, 0);
-	expect_node(root, "main>cudaDeviceSynchronize", GPUMON_NODE_API, 1, 0, 77);
+	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_expect_node(root, "main>train>cudaLaunchKernel", GPUMON_NODE_API, 5, 0, 0);
+	profile_expect_node(root, "main>cudaDeviceSynchronize", GPUMON_NODE_API, 1, 0, 77);
 	assert_int_equal(gpumon_profile_counts(fixture->profile)->hits, 6);
 }
 
 /* Two captures of one job: processes are a level of their own. */
 static void test_two_captures(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	struct capture_maker *other = capture_maker_new();
 	char second[600];
 	const char *const paths[2] = { fixture->path, second };
@@ -567,11 +424,11 @@ static void test_two_captures(void **state)
 	unsigned int count;
 
 	snprintf(second, sizeof(second), "%s/b", fixture->directory);
-	make_pair(fixture->maker, 1, 4, 0, "k");
-	load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_make_pair(fixture->maker, 1, 4, 0, "k");
+	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	make_process(other, .pid = 12, .rank = 3, .executable = make_string(other, "train"),
 		     .host = make_string(other, "there"));
-	make_pair(other, 1, 4, 0, "k");
+	profile_make_pair(other, 1, 4, 0, "k");
 	capture_maker_save(other, second, "process-12-1", 7);
 	capture_maker_free(other);
 	gpumon_profile_free(fixture->profile);
@@ -580,11 +437,12 @@ static void test_two_captures(void **state)
 					     &fixture->profile),
 			 0);
 	root = gpumon_profile_root(fixture->profile);
-	expect_node(root, "train 4711>[kernel without stack]>cudaLaunchKernel>k",
-		    GPUMON_NODE_KERNEL, 1, 1001, 300);
-	expect_node(root, "train 12 rank 3 on there>[kernel without stack]>cudaLaunchKernel>k",
-		    GPUMON_NODE_KERNEL, 1, 1001, 300);
-	assert_int_equal(kernel(fixture, "k")->count, 2);
+	profile_expect_node(root, "train 4711>[kernel without stack]>cudaLaunchKernel>k",
+			    GPUMON_NODE_KERNEL, 1, 1001, 300);
+	profile_expect_node(root,
+			    "train 12 rank 3 on there>[kernel without stack]>cudaLaunchKernel>k",
+			    GPUMON_NODE_KERNEL, 1, 1001, 300);
+	assert_int_equal(profile_kernel(fixture, "k")->count, 2);
 	rows = gpumon_profile_devices(fixture->profile, &count);
 	assert_int_equal(count, 4);
 	assert_int_equal(rows[2].process, 1);
@@ -593,7 +451,7 @@ static void test_two_captures(void **state)
 
 static void test_no_capture(void **state)
 {
-	struct fixture *fixture = *state;
+	struct profile_fixture *fixture = *state;
 	const char *const paths[] = { fixture->directory };
 	struct gpumon_profile *profile = NULL;
 
@@ -605,7 +463,7 @@ static void test_no_capture(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, profile_setup, profile_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_tree),	  TEST(test_modules),
 		TEST(test_symbol_root),	  TEST(test_reasons),
