@@ -36,6 +36,9 @@ void fuzz_check_perfetto(const char *const *paths, unsigned int count);
 /* Is @to @from, but for characters that are replaced in it, and ';' with @semicolon? */
 bool fuzz_same_name(const char *from, const char *to, size_t size, char semicolon);
 
+/* A member of an object of JSON, which has it, be it null. */
+struct json_object *fuzz_json_get(struct json_object *object, const char *key);
+
 /* --- protobuf */
 
 /**

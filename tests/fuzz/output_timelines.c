@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Timelines: what an event refers to was told before it. */
+#include <json.h>
+#include <stdlib.h>
+
+#include "output.h"
+
+#define TRACKS_MAX 4096
+
+void fuzz_check_chrome(const char *const *paths, unsigned int count)
+{
+	struct json_object *document, *events;
+	struct fuzz_stream stream;
+
+	fuzz_stream_begin(&stream);
+	MUST(!gpumon_output_chrome(stream.stream, paths, count));
+	fuzz_stream_end(&stream);
+	document = fuzz_json(stream.data, stream.size);
+	events = fuzz_json_get(document, "traceEvents");
+	for (size_t i = 0; i < json_object_array_length(events); i++) {
+		struct json_object *event = json_object_array_get_idx(events, i), *time;
+
+		MUST(json_object_is_type(fuzz_json_get(event, "ph"), json_type_string));
+		fuzz_json_get(event, "pid");
+		/* In microseconds; what would be before its begin would be a number beyond these. */
+		if (json_object_object_get_ex(event, "dur", &time))
+			MUST(json_object_get_double(time) < 0x1p64 / 1000);
+	}
+	json_object_put(document);
+	fuzz_stream_free(&stream);
+}
+
+/* Names, tracks and numbers that a packet uses were told before. */
+struct perfetto {
+	bool tracks[TRACKS_MAX];
+	uint32_t open[TRACKS_MAX]; /* slices */
+	uint8_t *names;
+	size_t n_names;
+};
+
+static void read_descriptor(struct perfetto *perfetto, const struct fuzz_field *packet)
+{
+	const uint8_t *at = packet->data, *end = at + packet->size, *in;
+	struct fuzz_field field, inner;
+
+	while (fuzz_protobuf_next(&at, end, &field)) {
+		if (field.number == 1) {
+			MUST(field.value && !perfetto->tracks[field.value % TRACKS_MAX]);
+			perfetto->tracks[field.value % TRACKS_MAX] = true;
+		} else if (field.number == 5) {
+			MUST(perfetto->tracks[field.value % TRACKS_MAX]);
+		} else if (field.number == 2) {
+			fuzz_is_text((const char *)field.data, field.size, "");
+		} else {
+			MUST(field.number == 3 || field.number == 4);
+			for (in = field.data;
+			     fuzz_protobuf_next(&in, field.data + field.size, &inner);)
+				if (inner.data)
+					fuzz_is_text((const char *)inner.data, inner.size, "");
+		}
+	}
+}
+
+static void read_interned(struct perfetto *perfetto, const struct fuzz_field *data)
+{
+	const uint8_t *at = data->data, *end = at + data->size, *in;
+	struct fuzz_field entry, inner;
+
+	while (fuzz_protobuf_next(&at, end, &entry)) {
+		uint64_t number = 0;
+
+		for (in = entry.data; fuzz_protobuf_next(&in, entry.data + entry.size, &inner);) {
+			if (inner.number == 1)
+				number = inner.value;
+			else
+				fuzz_is_text((const char *)inner.data, inner.size, "");
+		}
+		MUST(number && number < perfetto->n_names * 8);
+		if (entry.number == 2)
+			perfetto->names[number / 8] |= (uint8_t)(1 << number % 8);
+	}
+}
+
+static void read_track_event(struct perfetto *perfetto, const struct fuzz_field *event)
+{
+	const uint8_t *at = event->data, *end = at + event->size, *in;
+	uint64_t type = 0, track = 0, name = 0;
+	struct fuzz_field field, inner;
+
+	while (fuzz_protobuf_next(&at, end, &field)) {
+		if (field.number == 9)
+			type = field.value;
+		else if (field.number == 11)
+			track = field.value;
+		else if (field.number == 10)
+			name = field.value;
+		else if (field.number == 4)
+			for (in = field.data;
+			     fuzz_protobuf_next(&in, field.data + field.size, &inner);)
+				if (inner.data)
+					fuzz_is_text((const char *)inner.data, inner.size, "");
+	}
+	MUST(type >= 1 && type <= 3 && track && perfetto->tracks[track % TRACKS_MAX]);
+	if (type == 2) {
+		/* An end has a begin: else what is around it would be ended. */
+		MUST(perfetto->open[track % TRACKS_MAX]);
+		perfetto->open[track % TRACKS_MAX]--;
+		return;
+	}
+	MUST(name && name < perfetto->n_names * 8 && perfetto->names[name / 8] & 1 << name % 8);
+	perfetto->open[track % TRACKS_MAX] += type == 1;
+}
+
+void fuzz_check_perfetto(const char *const *paths, unsigned int count)
+{
+	struct perfetto *perfetto = calloc(1, sizeof(*perfetto));
+	const uint8_t *at, *end, *in;
+	struct fuzz_field packet, field;
+	struct fuzz_stream stream;
+
+	MUST(perfetto);
+	fuzz_stream_begin(&stream);
+	MUST(!gpumon_output_perfetto(stream.stream, paths, count));
+	fuzz_stream_end(&stream);
+	perfetto->n_names = stream.size / 8 + 16;
+	perfetto->names = calloc(perfetto->n_names, 1);
+	MUST(perfetto->names);
+	at = (const uint8_t *)stream.data;
+	end = at + stream.size;
+	while (fuzz_protobuf_next(&at, end, &packet)) {
+		MUST(packet.number == 1 && packet.data);
+		for (in = packet.data;
+		     fuzz_protobuf_next(&in, packet.data + packet.size, &field);) {
+			if (field.number == 60)
+				read_descriptor(perfetto, &field);
+			else if (field.number == 12)
+				read_interned(perfetto, &field);
+			else if (field.number == 11)
+				read_track_event(perfetto, &field);
+		}
+	}
+	free(perfetto->names);
+	free(perfetto);
+	fuzz_stream_free(&stream);
+}
