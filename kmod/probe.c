@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attach engine: who is there, what is attached, and why not.
+ * The attach engine: what is attached, and why not. Who is there is known to
+ * probe_modules.c.
  *
  * A probe whose prototype in the running kernel's BTF is not the one expected
  * is refused in probe_attach(), before it is registered; btf.c looks it up when
  * the module comes.
- *
- * Modules are followed in two ways. Those with tracepoints through the tracepoints'
- * notifier, which also names what is loaded already; but it leaves out modules
- * without tracepoints, and those of a foreign licence. All of them through the
- * modules' notifier, and at load through sysfs. Whichever comes first does the work.
  */
-#include <linux/module.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
@@ -25,15 +20,6 @@ DEFINE_MUTEX(gpumon_probe_lock);
 struct gpumon_counters gpumon_probe_counters;
 
 static bool probes_running;
-
-/* What was loaded before is looked at in one go, with the kernel's BTF kept in between. */
-static bool probes_starting;
-
-static bool probe_is_with(const struct gpumon_probe *probe, const char *module)
-{
-	return (probe->module && !strcmp(probe->module, module)) ||
-	       (probe->with && !strcmp(probe->with, module));
-}
 
 /* The module that a probe waits for, NULL if it need not wait. */
 static const struct gpumon_followed *probe_waits_for(const struct gpumon_probe *probe)
@@ -106,7 +92,14 @@ static void probe_detach(struct gpumon_probe *probe)
 	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 }
 
-static bool group_attached(const struct gpumon_group *group)
+/**
+ * gpumon_group_attached - is any probe of a group attached
+ * @group: group
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: whether one is.
+ */
+bool gpumon_group_attached(const struct gpumon_group *group)
 {
 	const struct gpumon_probe *probe;
 
@@ -126,11 +119,16 @@ static bool group_module_there(const struct gpumon_group *group)
 	return false;
 }
 
-/*
- * Attach what can be attached now. Later probes of the table go first: whoever
- * sees the end of a job is there before who sees its beginning.
+/**
+ * gpumon_group_attach - attach what can be attached now
+ * @group: group
+ *
+ * Later probes of the table go first: whoever sees the end of a job is there before
+ * who sees its beginning. The reasons of probes say what became of them.
+ *
+ * Context: may sleep, gpumon_probe_lock held.
  */
-static void group_attach(struct gpumon_group *group)
+void gpumon_group_attach(struct gpumon_group *group)
 {
 	const struct gpumon_followed *missing;
 	const struct gpumon_probe *other;
@@ -145,7 +143,7 @@ static void group_attach(struct gpumon_group *group)
 				"no memory for its statistics, switch the group off and on to try again");
 		return;
 	}
-	if (!group_attached(group)) {
+	if (!gpumon_group_attached(group)) {
 		gpumon_group_forget(group);
 		if (group->start)
 			group->start();
@@ -168,219 +166,22 @@ static void group_attach(struct gpumon_group *group)
 			probe_missing(group, probe);
 }
 
-/*
+/**
+ * gpumon_group_detach - detach all probes of a group
+ * @group: group
+ *
  * Beginnings stop first, ends of jobs that were seen to begin still count.
  * tracepoint_synchronize_unregister() has to follow.
+ *
+ * Context: may sleep, gpumon_probe_lock held.
  */
-static void group_detach(struct gpumon_group *group)
+void gpumon_group_detach(struct gpumon_group *group)
 {
 	struct gpumon_probe *probe;
 
 	for_each_probe(group, probe)
 		probe_detach(probe);
 	gpumon_kprobe_detached();
-}
-
-static bool group_is_with(const struct gpumon_group *group, const char *module)
-{
-	const struct gpumon_probe *probe;
-
-	for_each_probe(group, probe)
-		if (probe_is_with(probe, module))
-			return true;
-	return false;
-}
-
-static void module_came(const char *name)
-{
-	struct gpumon_followed *module = gpumon_followed(name);
-	struct gpumon_group *group;
-	unsigned int g;
-
-	if (!module)
-		return;
-	if (!module->loaded) {
-		module->loaded = true;
-		module->look_error = 0;
-		gpumon_follow_read_btf(module);
-		if (!probes_starting)
-			gpumon_btf_done();
-	}
-	for_each_group(group, g)
-		if (group_is_with(group, name))
-			group_attach(group);
-}
-
-/*
- * A group whose module goes is detached as a whole, and what is left of it
- * begins anew: its levels hang on things whose end nobody will see.
- */
-static void module_gone(const char *name)
-{
-	struct gpumon_followed *module = gpumon_followed(name);
-	struct gpumon_group *group;
-	struct gpumon_probe *probe;
-	bool attached = false;
-	unsigned int g;
-
-	if (!module || !module->loaded)
-		return;
-	module->loaded = false;
-	module->tracepoints = false;
-	module->btf_error = 0;
-	for_each_group(group, g) {
-		if (!group_is_with(group, name) || !group_attached(group))
-			continue;
-		group_detach(group);
-		attached = true;
-	}
-	if (attached)
-		tracepoint_synchronize_unregister();
-	for_each_group(group, g) {
-		if (!group_is_with(group, name))
-			continue;
-		for_each_probe(group, probe)
-			if (probe->module && !strcmp(probe->module, name))
-				probe->tp = NULL;
-		gpumon_group_forget(group);
-		if (group->module_gone)
-			group->module_gone();
-		group_attach(group);
-	}
-	gpumon_btf_module_gone(name);
-}
-
-static void module_tracepoints(const struct module *module)
-{
-	tracepoint_ptr_t *end = module->tracepoints_ptrs + module->num_tracepoints;
-	struct gpumon_followed *known = gpumon_followed(module->name);
-	struct gpumon_group *group;
-	struct gpumon_probe *probe;
-	tracepoint_ptr_t *at;
-	struct tracepoint *tp;
-	unsigned int g;
-
-	if (!known)
-		return;
-	known->tracepoints = true;
-	for_each_group(group, g) {
-		for_each_probe(group, probe) {
-			if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT || !probe->module ||
-			    strcmp(probe->module, module->name))
-				continue;
-			for (at = module->tracepoints_ptrs; at < end; at++) {
-				tp = tracepoint_ptr_deref(at);
-				if (!strcmp(tp->name, probe->name))
-					probe->tp = tp;
-			}
-		}
-	}
-}
-
-/*
- * Called at COMING before the module's own code runs, at GOING after it; also
- * for what is loaded when the notifier is registered and unregistered.
- */
-static int tracepoints_event(struct notifier_block *block, unsigned long event, void *data)
-{
-	const struct module *module = ((struct tp_module *)data)->mod;
-
-	mutex_lock(&gpumon_probe_lock);
-	/* One that is on its way out and shown all the same says GOING next. */
-	if (event == MODULE_STATE_COMING && READ_ONCE(module->state) != MODULE_STATE_GOING) {
-		module_tracepoints(module);
-		module_came(module->name);
-	} else if (event == MODULE_STATE_GOING) {
-		module_gone(module->name);
-	}
-	mutex_unlock(&gpumon_probe_lock);
-	return NOTIFY_OK;
-}
-
-static struct notifier_block tracepoints_notifier = {
-	.notifier_call = tracepoints_event,
-};
-
-/* LIVE is for one that was on its way in when the notifier was registered. */
-static int module_comes_event(struct notifier_block *block, unsigned long event, void *data)
-{
-	const struct module *module = data;
-
-	if (event != MODULE_STATE_COMING && event != MODULE_STATE_LIVE)
-		return NOTIFY_OK;
-	mutex_lock(&gpumon_probe_lock);
-	module_came(module->name);
-	mutex_unlock(&gpumon_probe_lock);
-	return NOTIFY_OK;
-}
-
-static int module_goes_event(struct notifier_block *block, unsigned long event, void *data)
-{
-	const struct module *module = data;
-
-	if (event != MODULE_STATE_GOING)
-		return NOTIFY_OK;
-	mutex_lock(&gpumon_probe_lock);
-	module_gone(module->name);
-	mutex_unlock(&gpumon_probe_lock);
-	return NOTIFY_OK;
-}
-
-/*
- * When a module comes, everybody else has to know it first: BTF, tracepoints
- * and kprobes. When it goes, we are gone before they take it apart.
- */
-static struct notifier_block module_comes_notifier = {
-	.notifier_call = module_comes_event,
-	.priority = INT_MIN,
-};
-
-static struct notifier_block module_goes_notifier = {
-	.notifier_call = module_goes_event,
-	.priority = INT_MAX,
-};
-
-static int notifiers_register(void)
-{
-	int ret;
-
-	ret = GPUMON_REGISTER("register_tracepoint_module_notifier", NULL,
-			      register_tracepoint_module_notifier(&tracepoints_notifier));
-	if (ret) {
-		pr_err("cannot follow modules, register_tracepoint_module_notifier() failed with error %d, load gpumon again\n",
-		       ret);
-		return ret;
-	}
-	ret = GPUMON_REGISTER("register_module_notifier", "module_comes",
-			      register_module_notifier(&module_comes_notifier));
-	if (ret)
-		goto err_tracepoints;
-	ret = GPUMON_REGISTER("register_module_notifier", "module_goes",
-			      register_module_notifier(&module_goes_notifier));
-	if (ret)
-		goto err_comes;
-	return 0;
-
-err_comes:
-	unregister_module_notifier(&module_comes_notifier);
-err_tracepoints:
-	unregister_tracepoint_module_notifier(&tracepoints_notifier);
-	pr_err("cannot follow modules, register_module_notifier() failed with error %d, load gpumon again\n",
-	       ret);
-	return ret;
-}
-
-static void kernel_tracepoint(struct tracepoint *tp, void *unused)
-{
-	struct gpumon_group *group;
-	struct gpumon_probe *probe;
-	unsigned int g;
-
-	for_each_group(group, g)
-		for_each_probe(group, probe)
-			if (!probe->module && probe->kind == GPUMON_PROBE_KIND_TRACEPOINT &&
-			    !strcmp(tp->name, probe->name))
-				probe->tp = tp;
 }
 
 /**
@@ -436,26 +237,9 @@ static void detach_all(void)
 	mutex_lock(&gpumon_probe_lock);
 	probes_running = false;
 	for_each_group(group, g)
-		group_detach(group);
+		gpumon_group_detach(group);
 	tracepoint_synchronize_unregister();
 	mutex_unlock(&gpumon_probe_lock);
-}
-
-/* What is loaded already, or only those of which it could not be found out before. */
-static bool look_for_modules(bool again)
-{
-	struct gpumon_followed *module;
-	bool looked = false;
-	unsigned int i;
-
-	for (i = 0; (module = gpumon_followed_at(i)); i++) {
-		if (module->loaded || (again && !module->look_error))
-			continue;
-		looked = true;
-		if (gpumon_follow_look(module))
-			module_came(module->name);
-	}
-	return looked;
 }
 
 /* What is attached with a prototype that could not be checked, and now has been. */
@@ -497,9 +281,9 @@ static void try_again(void)
 		return;
 	if (gpumon_follow_read_again())
 		check_again();
-	if (look_for_modules(true))
+	if (gpumon_modules_look(true))
 		for_each_group(group, g)
-			group_attach(group);
+			gpumon_group_attach(group);
 }
 
 /**
@@ -514,22 +298,15 @@ int gpumon_probe_start(void)
 	unsigned int g;
 	int ret;
 
-	for_each_kernel_tracepoint(kernel_tracepoint, NULL);
 	mutex_lock(&gpumon_probe_lock);
 	probes_running = true;
-	probes_starting = true;
-	gpumon_follow_read_btf(NULL);
 	mutex_unlock(&gpumon_probe_lock);
 
-	ret = notifiers_register();
+	ret = gpumon_modules_follow();
 
 	mutex_lock(&gpumon_probe_lock);
-	if (!ret)
-		look_for_modules(false);
-	gpumon_btf_done();
-	probes_starting = false;
 	for_each_group(group, g)
-		group_attach(group);
+		gpumon_group_attach(group);
 	mutex_unlock(&gpumon_probe_lock);
 	if (ret)
 		detach_all();
@@ -544,10 +321,7 @@ int gpumon_probe_start(void)
 void gpumon_probe_stop(void)
 {
 	detach_all();
-	unregister_module_notifier(&module_goes_notifier);
-	unregister_module_notifier(&module_comes_notifier);
-	/* Says GOING for every module that has tracepoints. */
-	unregister_tracepoint_module_notifier(&tracepoints_notifier);
+	gpumon_modules_leave();
 }
 
 /**
@@ -565,11 +339,11 @@ void gpumon_probe_change_clock(void)
 
 	mutex_lock(&gpumon_probe_lock);
 	for_each_group(group, g)
-		group_detach(group);
+		gpumon_group_detach(group);
 	tracepoint_synchronize_unregister();
 	gpumon_clock_select();
 	for_each_group(group, g)
-		group_attach(group);
+		gpumon_group_attach(group);
 	mutex_unlock(&gpumon_probe_lock);
 }
 
@@ -593,10 +367,10 @@ int gpumon_group_set(struct gpumon_group *group, bool enabled)
 	group->enabled = enabled;
 	if (enabled) {
 		try_again();
-		group_attach(group);
+		gpumon_group_attach(group);
 		return 0;
 	}
-	group_detach(group);
+	gpumon_group_detach(group);
 	tracepoint_synchronize_unregister();
 	for_each_probe(group, probe)
 		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");

@@ -51,6 +51,14 @@ void gpumon_probe_say_failed(struct gpumon_probe *probe, int error);
 const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *group,
 						   const struct gpumon_probe *probe);
 
+bool gpumon_group_attached(const struct gpumon_group *group);
+void gpumon_group_attach(struct gpumon_group *group);
+void gpumon_group_detach(struct gpumon_group *group);
+
+int gpumon_modules_follow(void);
+void gpumon_modules_leave(void);
+bool gpumon_modules_look(bool again);
+
 int gpumon_kprobe_init(u32 probes);
 void gpumon_kprobe_exit(void);
 int gpumon_kprobe_attach(struct gpumon_probe *probe);
