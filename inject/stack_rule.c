@@ -10,11 +10,13 @@
 #include "stack_rule.h"
 
 /*
- * How long a walk waits for another thread's rules at the most. These take microseconds, but
- * where there are more threads than processors the one that makes them may be kept waiting.
+ * How long a walk waits for another thread's rules before it gives up. These take microseconds, but
+ * where there are more threads than processors the one that makes them may be kept waiting. And
+ * so often it has looked then: time passes in a program that is stopped, or whose machine is.
  */
 #define LOCK_WAIT_NS 250000000ll
 #define LOCK_YIELDS  50
+#define LOCK_NAPS    500
 #define LOCK_NAP_NS  100000l
 
 struct gpumon_rule_line *gpumon_rule_table;
@@ -55,7 +57,7 @@ bool gpumon_rule_lock(void)
 	     i++) {
 		if (!end)
 			end = now() + LOCK_WAIT_NS;
-		else if (now() > end)
+		else if (i >= LOCK_YIELDS + LOCK_NAPS && now() > end)
 			return false;
 		if (i < LOCK_YIELDS)
 			sched_yield();

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* A walk that needs a rule while another thread makes one: how long it waits, and for what. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compare.h"
+#include "stack_rule.h"
+
+#define MS 1000000ll
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000 * MS + time.tv_nsec;
+}
+
+static void pause_ms(int ms)
+{
+	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS }, NULL);
+}
+
+/* Two places that no walk has come from before. */
+static NOINLINE void *walk_here(void *walk)
+{
+	WALK((struct walk *)walk);
+	KEEP();
+	return NULL;
+}
+
+static NOINLINE void *walk_there(void *walk)
+{
+	WALK((struct walk *)walk);
+	KEEP();
+	return NULL;
+}
+
+/* A shell's Ctrl-Z, a debugger, or a virtual machine that gets no processor. */
+static pid_t stop_us_soon(void)
+{
+	pid_t us = getpid();
+	pid_t stopper = fork();
+
+	if (stopper)
+		return stopper;
+	pause_ms(30);
+	kill(us, SIGSTOP);
+	pause_ms(600);
+	kill(us, SIGCONT);
+	_exit(0);
+}
+
+int main(void)
+{
+	static struct walk first;
+	static struct walk second;
+	pthread_t thread;
+	int64_t began;
+	int64_t last;
+	bool stopped;
+	pid_t stopper;
+
+	gpumon_stack_init();
+
+	gpumon_rule_lock();
+	stopper = stop_us_soon();
+	pthread_create(&thread, NULL, walk_here, &first);
+	began = last = now();
+	do {
+		last = now();
+		pause_ms(1);
+		stopped = now() - last > 300 * MS;
+	} while (!stopped && now() - began < 20000 * MS);
+	/* Longer than it takes to go on, shorter than a walk waits. */
+	pause_ms(5);
+	gpumon_rule_unlock();
+	pthread_join(thread, NULL);
+	waitpid(stopper, NULL, 0);
+	SAY(stopped, "the program was stopped", "it was not");
+	SAY(first.count > 2 && !first.truncated, "what was stopped is not what it waited",
+	    "%u frames%s", first.count, first.truncated ? ", truncated" : "");
+
+	gpumon_rule_lock();
+	began = now();
+	pthread_create(&thread, NULL, walk_there, &second);
+	pthread_join(thread, NULL);
+	gpumon_rule_unlock();
+	SAY(second.truncated && now() - began >= 250 * MS && now() - began < 20000 * MS,
+	    "it does not wait for ever", "%u frames%s after %lld ms", second.count,
+	    second.truncated ? ", truncated" : "", (long long)((now() - began) / MS));
+	return test_end();
+}
