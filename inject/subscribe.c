@@ -278,31 +278,23 @@ void inject_subscribe_unified_memory(struct inject_thread *thread)
 	enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true, "unified memory");
 }
 
-void inject_subscribe_window(struct inject_thread *thread, bool on)
+/* The kinds of records of the window. */
+static void switch_kinds(struct inject_thread *thread, uint32_t record, bool on)
 {
-	uint32_t record = inject_session.record;
-	uint16_t classes = 0;
-
-	if (!is_subscribed)
-		return;
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
 		/* For measurements: what these records cost. */
 		if (!inject_environment.no_internal)
 			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
 				    "kernels of CUDA itself");
-		classes |= INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH;
 	}
 	if (record & GPUMON_RECORD_COPIES) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMCPY, on, "copies");
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMCPY2, on, "copies between GPUs");
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMSET, on, "memsets");
-		classes |= INJECT_CLASS_COPY | INJECT_CLASS_SET;
 	}
-	if (record & GPUMON_RECORD_SYNCHRONISATION) {
+	if (record & GPUMON_RECORD_SYNCHRONISATION)
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on, "synchronisation");
-		classes |= INJECT_CLASS_BLOCKING;
-	}
 	if (record & GPUMON_RECORD_ALLOCATIONS)
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMORY2, on, "memory");
 	if (record & GPUMON_RECORD_UNIFIED) {
@@ -312,6 +304,13 @@ void inject_subscribe_window(struct inject_thread *thread, bool on)
 		else if (atomic_load(&inject_session.contexts) > 0)
 			inject_subscribe_unified_memory(thread);
 	}
+}
+
+/* Its functions' callbacks. */
+static void switch_calls(struct inject_thread *thread, uint32_t record, bool on)
+{
+	uint16_t classes = 0;
+
 	if (record & GPUMON_RECORD_ALL_CALLS) {
 		check(thread,
 		      inject_cupti.cuptiEnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API),
@@ -321,9 +320,30 @@ void inject_subscribe_window(struct inject_thread *thread, bool on)
 		      "all calls of the driver");
 		if (!on)
 			enable_classes(thread, classes_always(), true);
-	} else {
-		enable_classes(thread, classes, on);
+		return;
 	}
+	if (record & GPUMON_RECORD_KERNELS)
+		classes |= INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH;
+	if (record & GPUMON_RECORD_COPIES)
+		classes |= INJECT_CLASS_COPY | INJECT_CLASS_SET;
+	if (record & GPUMON_RECORD_SYNCHRONISATION)
+		classes |= INJECT_CLASS_BLOCKING;
+	enable_classes(thread, classes, on);
+}
+
+void inject_subscribe_window(struct inject_thread *thread, bool on)
+{
+	if (!is_subscribed)
+		return;
+	/*
+	 * A program that goes on meanwhile launches at each moment of this: then a launch may come
+	 * without its kernel, which says whose it was. The other way round it would be nobody's.
+	 */
+	if (on)
+		switch_calls(thread, inject_session.record, true);
+	switch_kinds(thread, inject_session.record, on);
+	if (!on)
+		switch_calls(thread, inject_session.record, false);
 }
 
 void inject_unsubscribe(void)

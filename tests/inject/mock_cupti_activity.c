@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "mock_cupti.h"
 
@@ -303,6 +304,7 @@ void mock_add_task(struct mock_buffer *buffer, enum mock_account_type type, uint
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
 	CUptiResult result = mock_failure("cuptiActivityEnable", (int)kind);
+	const char *pause_us = getenv("MOCK_ENABLE_US");
 
 	if (result != CUPTI_SUCCESS)
 		return result;
@@ -310,6 +312,9 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	atomic_store(&is_enabled[kind], true);
 	if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
 		mock_put_device();
+	/* Of a live process it takes a while, in which the program goes on. */
+	if (pause_us)
+		usleep((useconds_t)atoi(pause_us));
 	return CUPTI_SUCCESS;
 }
 

@@ -166,8 +166,8 @@ def not_cuda(kit):
     same("output", done.stderr, b"")
 
 
-def start(kit, *words, inject, wait=True):
-    variables = dict(kit.environment, **environment(kit))
+def start(kit, *words, inject, wait=True, **more):
+    variables = dict(kit.environment, **environment(kit), **more)
     if inject:
         variables["CUDA_INJECTION64_PATH"] = variables["GPUMON_INJECT"]
     process = subprocess.Popen([os.path.join(kit.inject, "program"), *map(str, words)],
@@ -180,8 +180,8 @@ def start(kit, *words, inject, wait=True):
 
 @test
 def asleep(kit):
-    """Switched on and off again, twice, while the program goes on."""
-    process = start(kit, "steady", 1000000, 1000000, inject=True)
+    """Switched on and off again, twice, while the program goes on, and launches meanwhile."""
+    process = start(kit, "steady", 1000000, 1000000, inject=True, MOCK_ENABLE_US="10000")
     try:
         for name in ("first", "capture"):
             done = kit.run("record", "-o", name, "-p", str(process.pid), "-d", "0.5")
