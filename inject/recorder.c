@@ -138,9 +138,17 @@ static void *talk(void *argument)
 	return NULL;
 }
 
-bool inject_recorder_start(const char *path, unsigned int wait_ms)
+/* Until it is in another state, or for so long. */
+static void wait_while(uint32_t in, unsigned int wait_ms)
 {
 	uint64_t until = inject_now() + wait_ms * 1000000ull, now;
+
+	while (atomic_load(&state) == in && (now = inject_now()) < until)
+		inject_futex_wait(&state, in, until - now);
+}
+
+bool inject_recorder_start(const char *path, unsigned int wait_ms)
+{
 	pthread_t thread;
 
 	if (path)
@@ -149,8 +157,7 @@ bool inject_recorder_start(const char *path, unsigned int wait_ms)
 	if (!inject_thread_create(&thread, talk, NULL))
 		return false;
 	pthread_detach(thread);
-	while (atomic_load(&state) == CONNECTING && (now = inject_now()) < until)
-		inject_futex_wait(&state, CONNECTING, until - now);
+	wait_while(CONNECTING, wait_ms);
 	return true;
 }
 
@@ -162,6 +169,9 @@ struct inject_request *inject_recorder_request(void)
 void inject_recorder_answer(bool recorded)
 {
 	change(recorded ? RECORDED : REFUSED);
+	/* A program that ends at once would take the word with it. */
+	if (!recorded)
+		wait_while(REFUSED, INJECT_CONNECT_MS);
 }
 
 bool inject_recorder_is_gone(void)

@@ -39,7 +39,8 @@ struct inject_request *inject_recorder_request(void);
 
 /**
  * inject_recorder_answer - to the one that waits
- * @recorded: a session was begun; else there was no memory for it, which it is told
+ * @recorded: a session was begun; else there was no memory for it, and it is told so before this
+ *            comes back, if that takes no longer than INJECT_CONNECT_MS
  */
 void inject_recorder_answer(bool recorded);
 
