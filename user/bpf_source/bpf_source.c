@@ -445,6 +445,22 @@ int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
 
 /* --- events */
 
+/* Events that no program could send, where that is known exactly: not of system calls. */
+static uint64_t never_sent(const struct source_group *group)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < group->type->n_hooks; i++) {
+		const struct source_hook *hook = &group->hooks[i];
+		const struct source_probe *counts = &group->probes[hook->counter];
+
+		if (hook->state == GPUMON_ATTACH_STATE_ATTACHED &&
+		    hook->kind == GPUMON_PROBE_KIND_TRACEPOINT && (!hook->twin_link || counts->ran))
+			count += recursion_of(hook, counts);
+	}
+	return count;
+}
+
 void gpumon_bpf_source_event_ring(struct gpumon_bpf_source *source, struct gpumon_event_ring *ring)
 {
 	uint64_t written = 0, dropped = 0;
@@ -456,6 +472,8 @@ void gpumon_bpf_source_event_ring(struct gpumon_bpf_source *source, struct gpumo
 			continue;
 		written += events->written;
 		dropped += events->dropped;
+		if (source->with_events && source->group[i].probes)
+			dropped += never_sent(&source->group[i]);
 	}
 	*ring = (struct gpumon_event_ring){
 		.enabled = gpumon_value_of(source->with_events),
