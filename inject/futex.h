@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject.h"
+
 #define INJECT_FOR_EVER UINT64_MAX
 
 /**
@@ -32,6 +34,21 @@ static inline void inject_futex_wait(_Atomic uint32_t *word, uint32_t value, uin
 
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value,
 		wait_ns == INJECT_FOR_EVER ? NULL : &timeout, NULL, 0);
+}
+
+/**
+ * inject_futex_wait_while - for as long as a word has a value
+ * @word: any
+ * @value: of it
+ * @until_ns: at most, inject_now()
+ */
+static inline void inject_futex_wait_while(_Atomic uint32_t *word, uint32_t value,
+					   uint64_t until_ns)
+{
+	uint64_t now;
+
+	while (atomic_load(word) == value && (now = inject_now()) < until_ns)
+		inject_futex_wait(word, value, until_ns - now);
 }
 
 /* All that wait for it to change. */

@@ -138,13 +138,10 @@ static void *talk(void *argument)
 	return NULL;
 }
 
-/* Until it is in another state, or for so long. */
+/* For as long as this is the state, and no longer than that. */
 static void wait_while(uint32_t in, unsigned int wait_ms)
 {
-	uint64_t until = inject_now() + wait_ms * 1000000ull, now;
-
-	while (atomic_load(&state) == in && (now = inject_now()) < until)
-		inject_futex_wait(&state, in, until - now);
+	inject_futex_wait_while(&state, in, inject_now() + wait_ms * 1000000ull);
 }
 
 bool inject_recorder_start(const char *path, unsigned int wait_ms)

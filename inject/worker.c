@@ -193,7 +193,7 @@ bool inject_worker_start(void)
 
 void inject_worker_finish(unsigned int wait_ms)
 {
-	uint64_t until = inject_now() + wait_ms * 1000000ull, now;
+	uint64_t until = inject_now() + wait_ms * 1000000ull;
 
 	inject_socket_unlisten();
 	/* A dormant one has nothing to write, and sleeps until somebody connects. */
@@ -202,12 +202,7 @@ void inject_worker_finish(unsigned int wait_ms)
 		return;
 	atomic_store(&woken, 0);
 	inject_worker_wake();
-	while (!atomic_load(&finished)) {
-		now = inject_now();
-		if (now >= until)
-			break;
-		inject_futex_wait(&finished, 0, until - now);
-	}
+	inject_futex_wait_while(&finished, 0, until);
 }
 
 void inject_worker_forked(void)
