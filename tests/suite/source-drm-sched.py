@@ -67,7 +67,7 @@ def check_lost(document, before=None):
         lab.equal(total - counted, lost, "events that are missing in %s, and those lost" % step)
 
 
-def lossless(attempt):
+def until_lossless(attempt):
     """An attempt that lost no event; attempt() gives a document, and what else it likes.
 
     From 7 on a program can be preempted, and most easily where it runs for the first time and has
@@ -143,7 +143,7 @@ def more_than_fit():
 
 source_bpf.need()
 lab.step("both on the same jobs, however they end")
-document, module = lossless(however_they_end)
+document, module = until_lossless(however_they_end)
 against_mock(document)
 agree(document, module)
 lab.check(any(r["killed"] for r in document["drm_sched"]["rings"]), "jobs were killed")
@@ -155,7 +155,7 @@ lab.rmmod("gpumon")
 lab.step("without the module")
 lab.rmmod("mock_gpu")
 lab.load_mock(devices=2, rings=3, hw_limit=4, service_ns=100000, timeout_ms=100000)
-document, before = lossless(without_the_module)
+document, before = until_lossless(without_the_module)
 against_mock(document, before)
 lab.equal(source_bpf.group(document, "drm_sched")["state"], "attached", "group")
 lab.equal(len(source_bpf.attached(document, "drm_sched")), 6, "attached probes")
@@ -175,7 +175,7 @@ lab.equal((row["queue_depth"]["now"], row["hw_depth"]["now"]), (None, None), "le
 lab.equal((row["queue_ns"]["count"], row["run_ns"]["count"]), (0, 0), "latencies")
 
 lab.step("more jobs in flight than fit: all are counted, some are not followed")
-document, before = lossless(more_than_fit)
+document, before = until_lossless(more_than_fit)
 row = source_bpf.rings(document)["mock_gpu.0", "ring1"]
 mock = lab.account()["mock_gpu.0", "ring1"]
 for column in "queued", "run", "done":
