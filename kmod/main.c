@@ -84,7 +84,17 @@ module_param_named(i915, enable_i915, bool, 0444);
 MODULE_PARM_DESC(i915, "group i915 is on at load, 0 or 1 (default 1)");
 
 static void housekeeping(struct work_struct *work);
-static DECLARE_DEFERRABLE_WORK(housekeeping_work, housekeeping);
+static DECLARE_DELAYED_WORK(housekeeping_work, housekeeping);
+
+/*
+ * Not deferrable: that would wait for the CPU it is on, which may sleep for long while
+ * the others fill the tables. Rounded, so that it wakes that CPU together with other timers.
+ */
+static void schedule_housekeeping(void)
+{
+	schedule_delayed_work(&housekeeping_work,
+			      round_jiffies_relative(msecs_to_jiffies(HOUSEKEEPING_MS)));
+}
 
 static void housekeeping(struct work_struct *work)
 {
@@ -95,7 +105,7 @@ static void housekeeping(struct work_struct *work)
 	gpumon_nvidia_refresh();
 	if (gpumon_clock_changed())
 		gpumon_probe_change_clock();
-	schedule_delayed_work(&housekeeping_work, msecs_to_jiffies(HOUSEKEEPING_MS));
+	schedule_housekeeping();
 }
 
 static int check_parameter(const char *name, unsigned int value, unsigned int min, unsigned int max)
@@ -175,7 +185,7 @@ static int __init gpumon_init(void)
 	if (ret)
 		goto err_netlink;
 	gpumon_debugfs_init();
-	schedule_delayed_work(&housekeeping_work, msecs_to_jiffies(HOUSEKEEPING_MS));
+	schedule_housekeeping();
 	return 0;
 
 err_netlink:
