@@ -52,6 +52,8 @@ class Rounds(Loads):
         rounds = self.counts["loads"]
         if not self.base and (rounds >= 100 or time.monotonic() - self.start > LONG / 4):
             self.base, self.first = storm.quiet_memory(), rounds
+        if rounds % 100 == 0:
+            lab.step("%d rounds, %.0f s" % (rounds, time.monotonic() - self.start))
         if rounds == ROUNDS:
             self.over.set()
 

@@ -184,8 +184,9 @@ class Short(Storm):
                              universal_newlines=True)
         killed = self.chance(kill)
         if killed:
+            # Who is killed late is through all the same: one in two at its beginning.
             try:
-                p.wait(self.random.uniform(0.0, 0.4))
+                p.wait(self.random.uniform(0.0, self.random.choice((0.1, 0.4))))
             except subprocess.TimeoutExpired:
                 p.kill()
         said = p.communicate(timeout=200)[1]
@@ -228,7 +229,7 @@ class Short(Storm):
         unload(120)
 
     def wait_for_hog(self):
-        """Until the ring of the second CPU, at least, is one that there is no memory for."""
+        """Until there is no memory for the ring of the second CPU, at least."""
         limit = time.monotonic() + 10 * lab.SLOWER
         while available() > 1.5 * self.LARGEST and time.monotonic() < limit:
             self.over.wait(0.005)
