@@ -10,6 +10,7 @@
 
 #include "multi.h"
 #include "program.h"
+#include "ranges.h"
 
 #ifdef GPUMON_BPF
 
@@ -307,17 +308,8 @@ int gpumon_uprobe_program_consume(struct gpumon_uprobe_program *program)
 bool gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
 				  const struct uprobe_range *ranges, unsigned int count)
 {
-	__u32 next = !program->bpf->bss->ranges_now;
-	struct uprobe_ranges *to = &program->bpf->bss->ranges[next];
-	bool all = count <= UPROBE_RANGES;
-
-	if (!all)
-		count = UPROBE_RANGES;
-	/* Who looks just now sees the old ones, whole: without any a nested call would be a hit. */
-	memcpy(to->all, ranges, count * sizeof(*ranges));
-	to->count = count;
-	__atomic_store_n(&program->bpf->bss->ranges_now, next, __ATOMIC_RELEASE);
-	return all;
+	return gpumon_uprobe_ranges_replace(program->bpf->bss->ranges,
+					    &program->bpf->bss->ranges_now, ranges, count);
 }
 
 void gpumon_uprobe_program_rule(struct gpumon_uprobe_program *program, uint64_t pc,

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
+#include "ranges.h"
+
+bool gpumon_uprobe_ranges_replace(struct uprobe_ranges tables[2], uint32_t *now,
+				  const struct uprobe_range *ranges, unsigned int count)
+{
+	const struct uprobe_ranges *old = &tables[*now];
+	struct uprobe_ranges *next = &tables[!*now];
+	bool all = count <= UPROBE_RANGES;
+
+	if (!all)
+		count = UPROBE_RANGES;
+	/* Only after two changes a reader that was preempted finds its table written: none for nothing. */
+	if (old->count == count && !memcmp(old->all, ranges, count * sizeof(*ranges)))
+		return all;
+	memcpy(next->all, ranges, count * sizeof(*ranges));
+	next->count = count;
+	__atomic_store_n(now, !*now, __ATOMIC_RELEASE);
+	return all;
+}
