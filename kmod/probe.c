@@ -303,14 +303,16 @@ int gpumon_probe_start(void)
 	mutex_unlock(&gpumon_probe_lock);
 
 	ret = gpumon_modules_follow();
-
+	if (ret) {
+		/* What came with a module before it was clear that they cannot be followed. */
+		detach_all();
+		return ret;
+	}
 	mutex_lock(&gpumon_probe_lock);
 	for_each_group(group, g)
 		gpumon_group_attach(group);
 	mutex_unlock(&gpumon_probe_lock);
-	if (ret)
-		detach_all();
-	return ret;
+	return 0;
 }
 
 /**

@@ -95,10 +95,13 @@ def each(name, calls, check, restore, seconds, callers=None, most=None, without=
         random_.shuffle(order)
         if most:
             order = order[:most if DEEP else total]
-    begin = time.monotonic()
+    begin = told = time.monotonic()
     injected = refused = 0
     n = 0
     while all_ or order:
+        if time.monotonic() - told > 60:
+            told = time.monotonic()
+            lab.step("%s: %d of %d" % (name, injected, total))
         if not DEEP and time.monotonic() - begin > seconds and injected >= 3:
             break
         n = n + 1 if all_ else order.pop()
