@@ -195,7 +195,7 @@ static u32 ring_known(const struct drm_gpu_scheduler *sched)
  * @cpu: this CPU's memory
  * @sched: live scheduler
  * @remember: every end of a scheduler is told by gpumon_ring_forget_scheduler(), so that
- *            the CPU may take its address for it
+ *            the CPU may take its address for it, if this is no interrupt
  *
  * Context: any, preemption off, takes no lock.
  * Return: slot of the ring, GPUMON_NONE if a table is full.
@@ -210,9 +210,13 @@ noinline u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_sched
 
 	if (unlikely(ring == GPUMON_NONE))
 		ring = ring_learn(sched);
-	if (ring == GPUMON_NONE || !remember)
+	/*
+	 * An interrupt leaves what is remembered alone: it may come between a probe's look at
+	 * the scheduler and its taking of the ring.
+	 */
+	if (ring == GPUMON_NONE || !remember || !in_task())
 		return ring;
-	/* An interrupt may ask for another one in between. */
+	/* Nor may one see half of it. */
 	local_irq_save(flags);
 	cpu->scheduler = sched;
 	cpu->scheduler_generation = generation;
