@@ -62,7 +62,9 @@ def insist(what, *command):
             done = lab.run(*command, timeout=300, check_=False)
             if not done.returncode:
                 return
-            lab.check(time.monotonic() < limit, "%s: %s" % (what, done.stderr.strip()))
+            # On a busy machine one try of amdgpu alone may take all of the time.
+            lab.check(attempt < 3 or time.monotonic() < limit,
+                      "%s: %s" % (what, done.stderr.strip()))
             time.sleep(0.05)
 
 
