@@ -97,10 +97,12 @@ class Pressure(Storm):
     """
     pause = 0.0, 0.3
     GROUP = "/sys/fs/cgroup/gpumon-storm"
+    VICTIMS = 8
 
     def __init__(self, leaves=(4, 16, 32, 64), **least):
         super().__init__(**least)
         self.leaves = leaves
+        self.victims = []
 
     def begin(self):
         write("/proc/self/oom_score_adj", -1000)
@@ -113,10 +115,22 @@ class Pressure(Storm):
             print("no memory cgroup: %s" % e)
 
     def turn(self):
+        self.more_victims()
         kinds = [self.all_memory, self.all_memory, self.drop]
         if self.group:
             kinds.append(self.cgroup)
         self.random.choice(kinds)()
+
+    def more_victims(self):
+        """Who is taken while the memory of a killed hog is not back yet: else it is the suite."""
+        self.victims = [p for p in self.victims if p.poll() is None]
+        while len(self.victims) < self.VICTIMS:
+            try:
+                self.victims.append(subprocess.Popen(
+                    ["sh", "-c", "echo 1000 >/proc/self/oom_score_adj; exec sleep 100000"]))
+            except OSError:
+                # No memory for one more.
+                return
 
     def drop(self):
         write("/proc/sys/vm/drop_caches", self.random.choice((1, 2, 3)))
@@ -152,6 +166,9 @@ class Pressure(Storm):
         self.counts["cgroup hogs"] += 1
 
     def end(self):
+        for p in self.victims:
+            p.kill()
+            p.wait()
         if self.group:
             os.rmdir(self.GROUP)
 
