@@ -70,14 +70,7 @@ class Jobs(Workload):
         return made.set("name", f.string("%s.%d" % (self.name, cpu))).set("dev", f.device("bench"))
 
     def commands(self, cpu):
-        scheduler, context = self.scheduler(cpu), self.context + cpu
-        fence = f.new("gpu_sched", "struct drm_sched_fence", EVENTS,
-                      **{"finished.context": context, "finished.seqno": lambda i: i + 1,
-                         "finished.ops": fire_base.FENCE_OPS, "sched": scheduler})
-        queue = f.new("gpu_sched", "struct drm_sched_rq", sched=scheduler)
-        entity = f.new("gpu_sched", "struct drm_sched_entity", rq=queue, fence_context=context)
-        job = f.new("gpu_sched", "struct drm_sched_job", EVENTS, sched=scheduler, entity=entity)
-        job.set("s_fence", fire_base.each(fence)).maybe("id", lambda i: i)
+        job, entity, fence = f.scheduler_jobs(self.scheduler(cpu), self.context + cpu, EVENTS)
         return [many("gpu_sched", JOB[0], job, entity), many("gpu_sched", JOB[1], job, entity),
                 many("gpu_sched", JOB[2], fence)]
 

@@ -11,7 +11,6 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
-import fire_base
 from fire import Fire
 from lab import (check, equal, load_gpumon, load_scheduler, probe, rings, rmmod, step)
 
@@ -27,14 +26,7 @@ QUEUE, RUN, DONE = (probe(role)["probe"] for role in ("queue", "run", "done"))
 def jobs_of(ring, context):
     """Jobs of a ring: (jobs, their entity, their fences)."""
     scheduler = f.new("gpu_sched", "struct drm_gpu_scheduler", name=f.string(ring), dev=device)
-    fences = f.new("gpu_sched", "struct drm_sched_fence", JOBS,
-                   **{"finished.context": context, "finished.seqno": lambda i: i + 1,
-                      "finished.ops": fire_base.FENCE_OPS, "sched": scheduler})
-    queue = f.new("gpu_sched", "struct drm_sched_rq", sched=scheduler)
-    entity = f.new("gpu_sched", "struct drm_sched_entity", rq=queue, fence_context=context)
-    jobs = f.new("gpu_sched", "struct drm_sched_job", JOBS, sched=scheduler, entity=entity,
-                 s_fence=fire_base.each(fences))
-    return jobs, entity, fences
+    return f.scheduler_jobs(scheduler, context, JOBS)
 
 
 def interrupts():

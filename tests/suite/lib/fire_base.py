@@ -341,6 +341,17 @@ class Base:
         minor = self.new("drm", "struct drm_minor", dev=device)
         return self.new("drm", "struct drm_file", minor=minor).own(minor, *own)
 
+    def scheduler_jobs(self, scheduler, context, count):
+        """Jobs that were pushed to a scheduler: (jobs, their entity, their finished fences)."""
+        fences = self.new("gpu_sched", "struct drm_sched_fence", count,
+                          **{"finished.context": context, "finished.seqno": lambda i: i + 1,
+                             "finished.ops": FENCE_OPS, "sched": scheduler})
+        queue = self.new("gpu_sched", "struct drm_sched_rq", sched=scheduler)
+        entity = self.new("gpu_sched", "struct drm_sched_entity", rq=queue, fence_context=context)
+        jobs = self.new("gpu_sched", "struct drm_sched_job", count, sched=scheduler, entity=entity)
+        jobs.set("s_fence", each(fences)).maybe("id", lambda i: i)
+        return jobs, entity, fences
+
     def fence(self, context=1, seqno=1, count=1):
         """A plain struct dma_fence, of nobody."""
         made = self.new("vmlinux", "struct dma_fence", count, context=context,
