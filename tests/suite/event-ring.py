@@ -14,7 +14,7 @@ from gpumon_netlink import Gpumon
 # Nanoseconds that a latency and the times of its records may differ by, and where
 # the processor is taken away between two readings of a clock.
 APART = 5000
-SLICE = 1000000000
+SLICE = 100000000
 
 lab.load(devices=2, rings=2, service_ns=30000, distribution="exponential", timeout_ms=0)
 with Gpumon() as g:

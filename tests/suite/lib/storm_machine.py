@@ -180,8 +180,7 @@ class Short(Storm):
     sizes that are not there; a driver comes, and its group's tables with it.
     """
     pause = 0.0, 0.2
-    # Of turns each kind once.
-    least = {"turns": 4, "not loaded": 1, "no memory": 1, "groups": 1}
+    least = {"turns": 6, "not loaded": 1, "no memory": 1, "groups": 1}
     LARGE = {"max_rings": 1024, "max_processes": 16384, "max_jobs": 524288}
     SAYS = "no memory"
     LARGEST = 65536
