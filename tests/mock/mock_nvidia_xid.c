@@ -18,19 +18,25 @@
  * @format: of the message, as printf()'s
  * @ap: and its arguments
  *
- * Context: any.
+ * Context: any. In an interrupt a long message is cut.
  */
 mock_probed void nv_report_error(struct pci_dev *dev, NvU32 error_number, const char *format,
 				 va_list ap)
 {
-	char *buffer = kvasprintf(in_task() ? GFP_KERNEL : GFP_ATOMIC, format, ap);
+	char in_interrupt[128], *buffer = in_interrupt;
 
+	/* A hard interrupt may not wait for the locks of an allocation with PREEMPT_RT. */
+	if (in_task())
+		buffer = kvasprintf(GFP_KERNEL, format, ap);
+	else
+		vsnprintf(in_interrupt, sizeof(in_interrupt), format, ap);
 	if (!buffer)
 		return;
 #ifdef MOCK_TRACEPOINT
 	trace_nvidia_dev_xid(dev, error_number, buffer);
 #endif
-	kfree(buffer);
+	if (buffer != in_interrupt)
+		kfree(buffer);
 }
 
 __printf(3, 4) static void report(struct pci_dev *dev, u32 code, const char *format, ...)
