@@ -11,10 +11,11 @@ import nvidia_stats
 
 HOLLOW = lab.DEBUGFS + "/hollow_nvidia"
 
-# NULL, close to it, a poison, no canonical address, the last one, an address of userspace,
-# two pages that are there.
+# NULL, close to it, a poison, no canonical address, the last one, one that the kernel leaves
+# unused, an address of userspace, two pages that are there. A kernel without KASLR has its
+# memory at 0xffff888000000000: what is there can be read.
 BAD = ("0", "0x10", "0xdead000000000100", "0x6b6b6b6b6b6b6b6b", "0xffffffffffffffff",
-       "0xffff888000000001", "0x7fff00000000", "ones", "zeros")
+       "0xffffffff00000001", "0x7fff00000000", "ones", "zeros")
 
 # Which arguments are pointers that a probe looks at.
 POINTERS = {
