@@ -22,15 +22,24 @@ EVENTS = "drm_vblank_event", "drm_vblank_event_queued", "drm_vblank_event_delive
 
 
 def traced():
-    """{(event, crtc): count} of ftrace, that does not tell the device."""
-    found = Counter()
+    """Of ftrace, that does not tell the device: {(event, crtc): count}, and of each CRTC the time
+    from queued to delivered of all events in ns.
+    """
+    found, waited, queued = Counter(), Counter(), {}
     for line in tracefs.read().splitlines():
         if line.startswith("#"):
             continue
-        _, event, rest = line.split(": ", 2)
+        head, event, rest = line.split(": ", 2)
+        at = round(float(head.split()[-1]) * 1e6) * 1000
         fields = dict(f.split("=") for f in rest.split(", "))
-        found[event, int(fields["crtc"])] += 1
-    return found
+        crtc = int(fields["crtc"])
+        found[event, crtc] += 1
+        # A client waits for one event at a time.
+        if event == "drm_vblank_event_queued":
+            queued[fields["file"]] = at
+        elif event == "drm_vblank_event_delivered":
+            waited[crtc] += at - queued.pop(fields["file"])
+    return found, waited
 
 
 def trace(on):
@@ -57,6 +66,7 @@ def wait_in_a_loop(client, stop, latencies):
 lab.load_gpumon()
 g = Gpumon()
 tracefs.write("buffer_size_kb", "8192")
+tracefs.write("trace_clock", "mono")
 
 lab.step("two devices with two displays at 60 Hz, two clients of each display")
 vblank.load(devices=2, crtcs=2, refresh_hz=60, paused=1)
@@ -82,7 +92,7 @@ for t in threads:
 for key in keys:
     vblank.command("pause", *key)
 trace(False)
-found, account, counts = rows(g), vblank.account(), traced()
+found, account, (counts, waited) = rows(g), vblank.account(), traced()
 lab.equal(sorted(found), keys, "rows")
 for key in keys:
     same_as_log(found[key], vblank.log(*key), str(key))
@@ -98,7 +108,7 @@ for key in keys:
         lab.equal(row[column], len(seen), "%s of %s" % (column, key))
     to = row["queue_to_delivery_ns"]
     # What a client measures has what the kernel does in it.
-    lab.check(to["max"] <= max(seen) and to["min"] <= min(seen) and 2 * to["sum"] >= sum(seen) / 4,
+    lab.check(to["max"] <= max(seen) and to["min"] <= min(seen) and to["sum"] <= sum(seen),
               "%s: %r, its clients measured %d to %d, sum %d" % (key, to, min(seen), max(seen),
                                                                  sum(seen)))
     # No later after its vblank than after it was asked for, and seldom as late as the next.
@@ -110,6 +120,12 @@ for event, column in zip(EVENTS, ("vblanks", "queued", "delivered")):
     for crtc in 0, 1:
         lab.equal(sum(found[key][column] for key in keys if key[1] == crtc), counts[event, crtc],
                   "%s of crtc %d, and in ftrace" % (column, crtc))
+for crtc in 0, 1:
+    # The host may take the processor away between ftrace's look at the clock and gpumon's.
+    ours = sum(found[key]["queue_to_delivery_ns"]["sum"] for key in keys if key[1] == crtc)
+    print("queued to delivered, crtc %d: %d ns, in ftrace %d" % (crtc, ours, waited[crtc]))
+    lab.within(ours, waited[crtc] * 0.9, waited[crtc] * 1.1,
+               "ns from queued to delivered of crtc %d, and in ftrace" % crtc)
 for client in clients:
     client.close()
 vblank.unload()
