@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot timeout=600
+# vm: own-boot needs=amdgpu,i915 timeout=600
 """No output has an address of the kernel, and what an ordinary user gets has nothing of others."""
 import gzip
 import os
@@ -49,7 +49,7 @@ def in_netlink(data):
 def tool(*words, good=(0,), name=None, user=None, form=leaks.in_text):
     extra = dict(user=user, group=user, extra_groups=[]) if user else {}
     done = subprocess.run([TOOL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=120,
+                          stderr=subprocess.PIPE, timeout=120 * lab.SLOWER,
                           env=dict(os.environ, GPUMON_INJECT=library), cwd=folder, **extra)
     lab.check(not good or done.returncode in good,
               "%s: status %d: %s" % (words, done.returncode, done.stderr))
@@ -292,7 +292,7 @@ def one_round():
         ring_is_on(process)
         work()
         process.send_signal(2)
-        keep("gpumon-user trace " + " ".join(words), process.communicate(timeout=60)[0])
+        keep("gpumon-user trace " + " ".join(words), process.communicate(timeout=60 * lab.SLOWER)[0])
     # With the module's events, and another user's process in them.
     capture = "%s/capture%d" % (folder, len(os.listdir(folder)))
     process = subprocess.Popen([TOOL, "record", "-o", capture, "--", "cat"], cwd=folder,
@@ -301,7 +301,7 @@ def one_round():
                                env=dict(os.environ, GPUMON_INJECT=library))
     ring_is_on(process)
     work()
-    keep("gpumon-user record", process.communicate(timeout=60)[0])
+    keep("gpumon-user record", process.communicate(timeout=60 * lab.SLOWER)[0])
     for name in os.listdir(capture):
         with open(capture + "/" + name, "rb") as file:
             keep("capture", file.read(), form_of_file(name))
@@ -368,7 +368,7 @@ def ordinary():
                   ("set", "drm_sched", "on"), ("record", "-o", own + "/capture", "--", "true"),
                   ("report", own + "/capture", "-o", "-"), ("export", "--json", own + "/capture")):
         done = subprocess.run([TOOL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=60, cwd=own,
+                              stderr=subprocess.STDOUT, timeout=60 * lab.SLOWER, cwd=own,
                               env=dict(os.environ, GPUMON_INJECT=library))
         found[" ".join(words)] = done.stdout
     for top, _, names in os.walk(own):

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import actors
 from gpumon_netlink import (NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, SOL_NETLINK, Gpumon, Socket,
                             header_numbers, string, u32)
-from lab import (BUILD, DEBUGFS, check, equal, load, loaded, read, run, step, submit, wait_idle)
+from lab import (BUILD, DEBUGFS, SLOWER, check, equal, load, loaded, read, run, step, submit, wait_idle)
 
 DOCUMENT = BUILD + "/Documentation/privilege.md"
 SPEC = BUILD + "/Documentation/netlink/specs/gpumon.yaml"
@@ -163,7 +163,7 @@ def commands(mine, other, pid):
 
 def command(name, words, mine):
     done = subprocess.run([TOOL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=60, cwd=mine,
+                          stderr=subprocess.PIPE, timeout=60 * SLOWER, cwd=mine,
                           env=dict(os.environ, GPUMON_INJECT=library, TMPDIR=mine))
     said = done.stderr.decode(errors="replace")
     if name == "doctor":

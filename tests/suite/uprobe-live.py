@@ -11,7 +11,10 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 import uprobes
-from lab import check, equal, step, until
+from lab import SLOWER, check, equal, step, until
+
+# Microseconds between two rounds of calls: it is to live on while it is attached to.
+PAUSE = "pause=%d" % (4000 * SLOWER)
 
 
 def sizes(seen):
@@ -25,7 +28,7 @@ def names(hits):
 uprobes.need()
 
 step("in the midst of work: from the moment it is attached, every call")
-run = uprobes.Run("program", 3, 600, "warm=0", "pause=4000")
+run = uprobes.Run("program", 3, 600, "warm=0", PAUSE)
 run.start()
 run.go()
 time.sleep(1)
@@ -45,7 +48,7 @@ for tid, hits in seen.hits.items():
         uprobes.check_stack(run, seen, h, (chain,))
 
 step("detached in the midst of work: it goes on, and a call that blocks is not lost")
-run = uprobes.Run("program", 1, 300, "warm=0", "pause=4000")
+run = uprobes.Run("program", 1, 300, "warm=0", PAUSE)
 run.start()
 dump = run.dump()
 run.go()
@@ -80,7 +83,7 @@ maps = [m for m in seen.records["mapping"] if seen.strings[m["path"]].endswith("
 check(maps and all(m["time_ns"] > 0 for m in maps), "no mapping of the library with its time")
 
 step("loaded and unloaded again and again")
-run = uprobes.Run("program-bare", 1, 100, "warm=0", "pause=4000", "reload=5",
+run = uprobes.Run("program-bare", 1, 100, "warm=0", PAUSE, "reload=5",
                   "load=%s:cudaLaunchKernel" % library)
 run.start()
 dump = run.dump("wait", "rescan=600000")
