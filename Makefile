@@ -167,7 +167,7 @@ help:
 	@echo
 	@echo 'make demo               a VM with a mock GPU, the statistics and the tool: no GPU needed'
 	@echo 'make check              all tests on all kernels; the last line says how many passed'
-	@echo 'make check-deep         all tests on kernels with KASAN, lockdep, KCSAN..., long storms; hours'
+	@echo 'make check-deep         all tests on kernels with KASAN, lockdep, KCSAN..., long storms; a night'
 	@echo 'make style              checkpatch, sparse, clang-format, shellcheck, the netlink spec'
 	@echo 'make fuzz SECONDS=60    each fuzzer that long (TARGET="elf netlink": only these; COVERAGE=1)'
 	@echo 'make bench              what gpumon costs, against others, on all kernels (KERNELS=6.1)'
