@@ -136,6 +136,18 @@ def table(document, name_of_group, name, *labels):
 # own time at a place of its own; what comes in between is some instructions, but under emulation
 # the host may take a processor away there for long: hence the second, and a second in all.
 NEAR_NS, NEAR_ON_AVERAGE_NS, AWAY_NS = 200000, 500000, 1000000000
+# And to how many of the values that may happen: a tenth, or one. Where half of them are short and
+# half long, it takes one to move the middle from these to those.
+AWAY_PART = 0.1
+
+
+def bucket_of(histogram, rank):
+    """The bucket of a value, by its rank from the shortest one, which has 1."""
+    for bucket in histogram["buckets"]:
+        rank -= bucket["count"]
+        if rank <= 0:
+            break
+    return bucket
 
 
 def near(ours, theirs, what):
@@ -150,9 +162,15 @@ def near(ours, theirs, what):
     print("    %s: %d values, mean %.1f us, %.1f us apart" %
           (what, ours["count"], ours["sum"] / ours["count"] / 1e3, apart / ours["count"] / 1e3))
     lab.within(abs(apart), 0, ours["count"] * NEAR_ON_AVERAGE_NS + AWAY_NS, "sums apart, of " + what)
-    # In a histogram a value is known to a quarter, and so is each half.
-    lab.within(ours["p50"], theirs["p50"] * 0.7 - NEAR_NS, theirs["p50"] * 1.4 + NEAR_NS,
-               "middle of " + what)
+    away = max(1, int(ours["count"] * AWAY_PART))
+    for percent in 25, 50, 75:
+        rank = -(-ours["count"] * percent // 100)
+        here, low, high = (bucket_of(ours, rank), bucket_of(theirs, rank - away),
+                           bucket_of(theirs, rank + away))
+        lab.check(here["lt"] >= low["ge"] - NEAR_NS and here["ge"] <= high["lt"] + NEAR_NS,
+                  "value %d of %s: %r, by the module %r" % (rank, what, here, theirs["buckets"]))
+        if percent == 50:
+            lab.within(ours["p50"], here["ge"], here["lt"], "p50 by the buckets of " + what)
     mean = ours["sum"] // ours["count"]
     lab.within(ours["min"], 0, mean, "min of " + what)
     lab.within(ours["max"], mean, ours["sum"], "max of " + what)
