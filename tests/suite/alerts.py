@@ -60,7 +60,7 @@ class Follower:
         """(output, standard error) once it has ended, by itself or by a signal."""
         if how:
             self.process.send_signal(how)
-        lab.equal(self.process.wait(timeout), status, "exit status of alerts")
+        lab.equal(self.process.wait(timeout * lab.SLOWER), status, "exit status of alerts")
         return self.said(), os.pread(self.err.fileno(), 1 << 20, 0).decode()
 
 

@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 from gpumon_netlink import Gpumon
-from lab import (BUILD, KERNEL, account, check, check_sums, equal, fail, load, rings, step,
+from lab import (BUILD, KERNEL, SLOWER, account, check, check_sums, equal, fail, load, rings, step,
                  submit, submitter, wait_idle)
 
 FUZZER = BUILD + "/tests/fuzz/netlink/fuzz-netlink"
@@ -33,7 +33,7 @@ def fuzz(seconds, *options):
     """Run the fuzzer to its end; it says what it found."""
     done = subprocess.run([FUZZER, "-t", str(seconds), "-s", str(SEED), *options, *CORPUS],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          universal_newlines=True, errors="replace", timeout=seconds + 200)
+                          universal_newlines=True, errors="replace", timeout=seconds + 200 * SLOWER)
     print(done.stdout, end="", flush=True)
     if done.returncode:
         found = [line for line in done.stdout.splitlines() if line.startswith("FOUND")]

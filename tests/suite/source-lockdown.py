@@ -29,7 +29,7 @@ document = counting.end()
 for group in "drm_sched", "drm_vblank":
     lab.equal(source_bpf.group(document, group)["state"], "attached", group)
 done = subprocess.run([source_bpf.TOOL, "doctor", "--json"], stdout=subprocess.PIPE, text=True,
-                      timeout=120)
+                      timeout=120 * lab.SLOWER)
 rows = {c["check"]: c for c in json.loads(done.stdout)["checks"]}
 lab.check("bpf" in rows["source"]["message"] and "locked down" in rows["source"]["message"],
           rows["source"]["message"])

@@ -17,7 +17,7 @@ NO_BTF = ["unshare", "--mount", "sh", "-c",
 
 def refusal(command, *pieces, prefix=(), **options):
     done = subprocess.run([*prefix, source_bpf.TOOL, *command, "--json"], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=60, **options)
+                          stderr=subprocess.PIPE, text=True, timeout=60 * lab.SLOWER, **options)
     lab.equal(done.returncode, 77, "exit status of %s: %s" % (command, done.stderr))
     error = json.loads(done.stdout)["error"]
     lab.equal(done.stderr, "gpumon-user: %s\n" % error["message"], "one line")
@@ -34,7 +34,7 @@ def drop():
 
 def checks(*prefix):
     done = subprocess.run([*prefix, source_bpf.TOOL, "doctor", "--json"], stdout=subprocess.PIPE,
-                          text=True, timeout=120)
+                          text=True, timeout=120 * lab.SLOWER)
     return {c["check"]: c for c in json.loads(done.stdout)["checks"]}, done.returncode
 
 

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 
 from gpumon_netlink import (NETLINK_EXT_ACK, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, SOL_NETLINK,
                             Gpumon, NetlinkError, Socket, attr, header_numbers, string, u32)
-from lab import check, equal, load, step, submit, wait_idle
+from lab import SLOWER, check, equal, load, step, submit, wait_idle
 
 NETLINK_ADD_MEMBERSHIP = 1
 NOBODY = 65534
@@ -93,8 +93,8 @@ def child(*wrapper, user=NOBODY):
     directory = os.open(DIRECTORY, os.O_RDONLY | os.O_DIRECTORY)
     done = subprocess.run([*wrapper, sys.executable, os.path.abspath(__file__), "attempt",
                            str(g.id), str(g.groups_of["alerts"]), str(directory)],
-                          stdout=subprocess.PIPE, universal_newlines=True, timeout=60, user=user,
-                          group=user, extra_groups=[], pass_fds=[directory], check=True)
+                          stdout=subprocess.PIPE, universal_newlines=True, timeout=60 * SLOWER,
+                          user=user, group=user, extra_groups=[], pass_fds=[directory], check=True)
     os.close(directory)
     return dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
 

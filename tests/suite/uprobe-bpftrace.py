@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 import uprobes
-from lab import check, equal, skip, step
+from lab import SLOWER, check, equal, skip, step
 
 # Those that nothing else of the stand-ins calls.
 PROBED = {"libcudart.so.13": ("cudaLaunchKernel", "cudaMemcpyAsync", "cudaGraphLaunch",
@@ -46,7 +46,7 @@ dump = run.dump()
 step("the program runs")
 run.go()
 seen = run.end(dump)
-text = other.communicate(timeout=60)[0]
+text = other.communicate(timeout=60 * SLOWER)[0]
 uprobes.check_exact(run, seen)
 theirs = {(m.group(1), int(m.group(2))): int(m.group(3))
           for m in re.finditer(r"@(\w+)\[(\d+)\]: (\d+)", text)}

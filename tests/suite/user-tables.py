@@ -121,7 +121,7 @@ time.sleep(1)
 vblank.command("run", 0, 0)
 time.sleep(1)
 vblank.command("pause", 0, 0)
-document = json.loads(watch.communicate(timeout=60)[0])
+document = json.loads(watch.communicate(timeout=60 * lab.SLOWER)[0])
 now = g.statistics()
 for row in now["drm_vblank.crtcs"]:
     mine, = [r for r in document["drm_vblank"]["crtcs"] if r["row"] == row["row"]]

@@ -174,7 +174,7 @@ class Looker(Storm):
         """gpumon-user: its JSON is JSON, or it says why there is none."""
         done = subprocess.run([lab.BUILD + "/gpumon-user", "stat", "--json", "--source=module"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=120)
+                              stderr=subprocess.PIPE, timeout=120 * lab.SLOWER)
         if not done.returncode:
             json.loads(done.stdout.decode(errors="replace"))
         else:
@@ -361,7 +361,7 @@ class Control(Storm):
             with Gpumon(30) as g:
                 for _ in range(self.random.randrange(1, 4)):
                     self.random.choice(kinds)(g)
-        except (OSError, IndexError) as e:
+        except (OSError, IndexError):
             if self.steady:
                 raise
             self.on = None

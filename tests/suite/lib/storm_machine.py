@@ -206,7 +206,7 @@ class Short(Storm):
                 p.wait(self.random.uniform(0.0, self.random.choice((0.1, 0.4))))
             except subprocess.TimeoutExpired:
                 p.kill()
-        said = p.communicate(timeout=200)[1]
+        said = p.communicate(timeout=200 * lab.SLOWER)[1]
         return killed and p.returncode == -9, p.returncode, said.strip()
 
     def _load(self, *parameters):
