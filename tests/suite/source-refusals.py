@@ -3,7 +3,6 @@
 """Where neither source can be had there is one line that says why, and an exit status of 77."""
 import json
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
@@ -16,8 +15,7 @@ NO_BTF = ["unshare", "--mount", "sh", "-c",
 
 
 def refusal(command, *pieces, prefix=(), **options):
-    done = subprocess.run([*prefix, source_bpf.TOOL, *command, "--json"], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=60 * lab.SLOWER, **options)
+    done = lab.run(*prefix, source_bpf.TOOL, *command, "--json", check_=False, **options)
     lab.equal(done.returncode, 77, "exit status of %s: %s" % (command, done.stderr))
     error = json.loads(done.stdout)["error"]
     lab.equal(done.stderr, "gpumon-user: %s\n" % error["message"], "one line")
@@ -33,8 +31,7 @@ def drop():
 
 
 def checks(*prefix):
-    done = subprocess.run([*prefix, source_bpf.TOOL, "doctor", "--json"], stdout=subprocess.PIPE,
-                          text=True, timeout=120 * lab.SLOWER)
+    done = lab.run(*prefix, source_bpf.TOOL, "doctor", "--json", check_=False, timeout=120)
     return {c["check"]: c for c in json.loads(done.stdout)["checks"]}, done.returncode
 
 

@@ -9,16 +9,16 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
+import lab
 import uprobes
-from lab import SLOWER, check, equal, step
+from lab import check, equal, step
 
 NOBODY = 65534
 
 
 def refusal(*arguments, prefix=(), **options):
-    done = subprocess.run(list(prefix) + [os.path.join(uprobes.OUT, "uprobe-dump")] +
-                          [str(a) for a in arguments],
-                          stdout=subprocess.PIPE, text=True, timeout=60 * SLOWER, **options)
+    done = lab.run(*prefix, os.path.join(uprobes.OUT, "uprobe-dump"), *map(str, arguments),
+                   check_=False, **options)
     line = json.loads(done.stdout.splitlines()[-1])
     equal(line["type"], "error", "it works: %s" % line)
     equal(done.returncode, line["status"], "exit status")

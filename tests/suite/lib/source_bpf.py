@@ -163,14 +163,14 @@ def near(ours, theirs, what):
           (what, ours["count"], ours["sum"] / ours["count"] / 1e3, apart / ours["count"] / 1e3))
     lab.within(abs(apart), 0, ours["count"] * NEAR_ON_AVERAGE_NS + AWAY_NS, "sums apart, of " + what)
     away = max(1, int(ours["count"] * AWAY_PART))
-    for percent in 25, 50, 75:
-        rank = -(-ours["count"] * percent // 100)
+    middle = -(-ours["count"] // 2)
+    for rank in -(-ours["count"] // 4), middle, -(-ours["count"] * 3 // 4):
         here, low, high = (bucket_of(ours, rank), bucket_of(theirs, rank - away),
                            bucket_of(theirs, rank + away))
         lab.check(here["lt"] >= low["ge"] - NEAR_NS and here["ge"] <= high["lt"] + NEAR_NS,
                   "value %d of %s: %r, by the module %r" % (rank, what, here, theirs["buckets"]))
-        if percent == 50:
-            lab.within(ours["p50"], here["ge"], here["lt"], "p50 by the buckets of " + what)
+    here = bucket_of(ours, middle)
+    lab.within(ours["p50"], here["ge"], here["lt"], "p50 by the buckets of " + what)
     mean = ours["sum"] // ours["count"]
     lab.within(ours["min"], 0, mean, "min of " + what)
     lab.within(ours["max"], mean, ours["sum"], "max of " + what)
