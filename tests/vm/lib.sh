@@ -257,3 +257,22 @@ sync_sources()
 	rsync -rlp --checksum --delete --exclude=/.git --filter=':- .gitignore' \
 		"$TOP_DIR/" "$1/"
 }
+
+# qemu_select: sets K_QEMU, the command. QEMU 10 of Debian 13's root boots a kernel in half of the
+# time of Debian 12's own QEMU 7.2, so it is preferred; the root's own loader starts it.
+qemu_select()
+{
+	local root lib
+
+	root=$(root_of trixie)
+	lib=$root/usr/lib/x86_64-linux-gnu
+	if [ "$root" != / ] && [ -x "$root/usr/bin/qemu-system-x86_64" ]; then
+		# shellcheck disable=SC2034
+		K_QEMU=(env "QEMU_MODULE_DIR=$lib/qemu" "$lib/ld-linux-x86-64.so.2"
+			--library-path "$lib" "$root/usr/bin/qemu-system-x86_64"
+			-L "$root/usr/share/qemu" -L "$root/usr/share/seabios")
+	else
+		# shellcheck disable=SC2034
+		K_QEMU=(qemu-system-x86_64)
+	fi
+}
