@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=amdgpu timeout=400
+# vm: class=newest drivers=stay needs=amdgpu timeout=400
 """NULL, poison, unmapped and user addresses where amdgpu's tracepoints have
 pointers: no oops, counted as unreadable, and what is good beside them counts on.
 """
@@ -132,4 +132,3 @@ amdgpu.check_row(amdgpu.tables()["domains"], (GPU, "vram"), created=11, bytes=11
 amdgpu.check_account(f.account())
 f.close()
 lab.rmmod("gpumon")
-fire.unload_drivers("amdgpu")

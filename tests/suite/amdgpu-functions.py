@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot timeout=300
+# vm: class=each-kernel own-boot timeout=300
 """What amdgpu has no tracepoint for: the device of an interrupt, faults, resets.
 
 A mock with the driver's functions, in a layout that no amdgpu ever had: found

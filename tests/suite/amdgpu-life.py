@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=amdgpu timeout=600
+# vm: class=each-kernel drivers=absent needs=amdgpu timeout=600
 """amdgpu comes before gpumon and after it, goes while it is watched, is switched
 off and on; registers are counted only when that is asked for.
 """
@@ -30,6 +30,7 @@ def ring_row():
 
 
 lab.step("gpumon first: it waits, with nothing known of a driver that is not there")
+fire.unload_drivers("amdgpu")
 lab.load_gpumon()
 lab.equal(amdgpu.state(), "waiting", "state before amdgpu")
 lab.equal(amdgpu.probes(), {}, "its probes in stats")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=amdgpu timeout=400
+# vm: class=each-kernel drivers=stay needs=amdgpu timeout=400
 """The real tracepoints of amdgpu, fired with made-up objects of two GPUs: every
 table equals the account.
 
@@ -213,4 +213,3 @@ f.amdgpu_iv(client_id=20, src_id=181, times=5000, irq=True, cpu="all")
 amdgpu.check_account(f.account())
 f.close()
 lab.rmmod("gpumon")
-fire.unload_drivers("amdgpu")

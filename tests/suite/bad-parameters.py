@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=once timeout=120
 """Module parameters out of range: refused with one clear line, and nothing stays."""
 import errno
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=300
+# vm: class=once timeout=300
 # vm: not-sanitised=KASAN adds to every allocation and keeps what was freed
 """memory_bytes is what the kernel's own accounts grow by, and what Documentation/memory.md says."""
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=400 deep-timeout=7200
+# vm: class=newest timeout=400 deep-timeout=7200
 """Events by the million, rings and processes that come and go: memory is flat, counts are exact,
 tables make room again, and what did not fit is counted by its cause.
 

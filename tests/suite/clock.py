@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel icount cpus=2
 """Whatever the kernel keeps time by, and when that changes: latencies stay those of the mock."""
 import os
 import sys

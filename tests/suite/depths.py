@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel
 """Depths equal the mock's while its rings are held, and go back to 0."""
 import os
 import sys

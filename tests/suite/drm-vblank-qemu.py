@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot kernels=7 device=bochs-display device=virtio-gpu-pci timeout=240
+# vm: class=newest own-boot kernels=7 device=bochs-display device=virtio-gpu-pci timeout=240
 # vm: not-sanitised=no console there switches a display on; see drm-vblank-vkms
 """drm_vblank on the displays that QEMU has, with the drivers of the kernel: the
 rate, the intervals and the counts are those of the kernel's own trace.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=300
+# vm: class=newest icount cpus=2 timeout=300
 """drm_vblank while displays run by themselves and clients wait for them: counts
 are those of the kernel's own trace, and intervals, jitter, rates, late and missed
 frames those of the times in the display's log, to the nanosecond.

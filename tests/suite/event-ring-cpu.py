@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel
 """Records of the event ring are taken on the CPU that wrote them, whoever reads: elsewhere the
 kernel's reader can lose some (Documentation/design.md). A CPU that is off is read from another.
 

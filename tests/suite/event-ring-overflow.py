@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=newest
 """The event ring, too small: what is lost is counted and said, no record twice."""
 import os
 import sys

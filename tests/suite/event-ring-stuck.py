@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=newest timeout=120
 """A reader whose memory does not come (a page that somebody else has to fill) holds up nobody."""
 import ctypes
 import errno

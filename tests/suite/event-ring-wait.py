@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=newest
 """Who waits for events is woken: by poll(), by a blocking read(), and when it is switched off."""
 import os
 import signal

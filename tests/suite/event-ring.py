@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel icount cpus=2
 """The event ring, large enough: a record for every event, as the mock's account has them."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=amdgpu,i915 timeout=600
+# vm: class=each-kernel drivers=unload needs=amdgpu,i915 timeout=600
 """The firing module does what it says: the kernel's own trace of the real
 amdgpu, i915 and drm shows every event that it fires, as often as its account
 has it, with the values that were laid out.

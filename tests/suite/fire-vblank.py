@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=300
+# vm: class=each-kernel timeout=300
 """The displays without hardware do what a command says: real clients get their
 events from drm.ko, and its own tracepoints fire as often, with the sequences and
 times that the module's account and log have.

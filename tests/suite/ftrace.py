@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel icount cpus=2
 """The kernel's own trace of the same events says the same: counts, and latencies as far as it can.
 
 Both are probes of the same tracepoints and read the same clock one after the

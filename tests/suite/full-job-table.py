@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=newest timeout=120
 """A full table of jobs in flight: counters stay exact, depths never go below zero."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=newest timeout=120
 """A full process table: every job is some process's, an exited one's or counted as nobody's."""
 import os
 import sys

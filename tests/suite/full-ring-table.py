@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=newest timeout=120
 """A full ring table: the first rings stay exact, what the others did is counted as dropped."""
 import os
 import sys

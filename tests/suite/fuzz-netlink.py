@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=240
+# vm: class=newest timeout=240
 """The module's interfaces under wrong and half-right use: each answer is right, so are the counts.
 
 tests/fuzz/netlink says what is done and what is checked. Seeded: GPUMON_FUZZ_SEED=N

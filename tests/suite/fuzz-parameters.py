@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=240
+# vm: class=once timeout=240
 """Random parameters at load: refused with a reason in the log, or taken and then shown.
 
 Seeded: GPUMON_FUZZ_SEED=N repeats a run, GPUMON_FUZZ_SECONDS=N makes it longer. What has to come

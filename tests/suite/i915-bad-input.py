@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=i915 timeout=600
+# vm: class=newest drivers=stay needs=i915 timeout=600
 """Arguments that are no objects: no oops, counted as unreadable, all else counts on.
 
 Also objects that can be read and point to what cannot, and those that end in

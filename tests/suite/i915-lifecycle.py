@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=i915 timeout=900
+# vm: class=each-kernel drivers=unload needs=i915 timeout=900
 """Group i915 as modules come and go, as it is switched off and on, over resets and under load.
 
 A level never goes below 0, and is unknown while nothing was seen to begin.
@@ -23,6 +23,7 @@ def state():
 
 
 lab.step("gpumon first, i915 later")
+fire.unload_drivers("i915")
 lab.load_gpumon()
 lab.equal(state(), "waiting", "group without i915")
 lab.equal(i915_rows.probes(), {}, "probes in stats, which is silent about what never was there")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=i915 timeout=600
+# vm: class=each-kernel drivers=stay needs=i915 timeout=600
 """Group i915 on the real i915.ko: every number against what was fired.
 
 Two devices, several engines, objects that live and die; created bytes are not

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot timeout=240
+# vm: class=newest own-boot timeout=240
 """A CPU that sleeps keeps no table from making room: gpumon is loaded on one where then nothing
 happens any more, and all that goes on is on the other.
 """

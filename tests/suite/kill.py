@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel
 """SIGKILL with jobs queued: they are counted as killed and no depth is left behind."""
 import os
 import sys

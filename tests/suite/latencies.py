@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel icount cpus=2
 """Latencies are the mock's, as far as two clocks read one after the other can agree.
 
 The mock reads the clock just before it pushes a job, at the top of run_job()

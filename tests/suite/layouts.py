@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=amdgpu,i915 timeout=600
+# vm: class=each-kernel drivers=stay needs=amdgpu,i915 timeout=600
 """Members of private types: what gpumon found in BTF is what the tests' own reader finds, for
 each field of each group; what is not there is unknown and says why.
 """

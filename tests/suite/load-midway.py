@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=newest
 """gpumon comes while jobs are on their way: those are counted, but never as a negative depth."""
 import os
 import sys

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel
 """gpumon before and after gpu_sched and its user, and both of them removed and loaded again."""
 import os
 import sys

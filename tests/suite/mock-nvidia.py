@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=420
+# vm: class=once timeout=420
 """The mock of NVIDIA's driver is what the tests of gpumon take it for.
 
 It is compared with facts of the real driver (nvidia_prototypes.txt), its account

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=180
+# vm: class=newest timeout=180
 """Dumps that do not fit into one buffer: complete, and flagged where rings come meanwhile.
 
 64 rings with all their histograms take many datagrams; a socket with a small

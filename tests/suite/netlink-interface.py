@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=each-kernel timeout=120
 """Every netlink operation answers as the spec says, and refuses with words.
 
 The spec is read from the yaml file: operations, their privilege, and which

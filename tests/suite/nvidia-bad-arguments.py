@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=newest
 """NULL, poisoned and unmapped pointers, and pages of nonsense, in every argument of a probe."""
 import os
 import sys

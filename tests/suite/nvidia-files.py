@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=420
+# vm: class=each-kernel icount cpus=2 timeout=420
 """What processes do with NVIDIA's devices: opens, handles, commands, mappings, per process."""
 import os
 import sys

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel
 """More commands that sleep than can be followed: what was not is told as missed."""
 import fcntl
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=420
+# vm: class=newest timeout=420
 """Functions that a driver lacks, or has under another name, are told, and the others count."""
 import os
 import sys

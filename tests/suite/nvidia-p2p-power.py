@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=newest
 """NVIDIA's p2p pages and their level; suspend, resume and runtime transitions."""
 import os
 import sys

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel
 """nvidia-uvm: faults, migrations by direction, evictions; sizes where BTF tells the layout."""
 import os
 import sys

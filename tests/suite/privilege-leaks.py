@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: own-boot needs=amdgpu,i915 timeout=600
+# vm: class=newest drivers=stay needs=amdgpu,i915 timeout=600
 """No output has an address of the kernel, and what an ordinary user gets has nothing of others."""
 import gzip
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=240
+# vm: class=once timeout=240
 """Every cell of the tables in Documentation/privilege.md is so, and nothing is without a row."""
 import errno
 import os

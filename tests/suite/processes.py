@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel
 """Jobs of each process equal the mock's list; names with blanks, threads, and who is gone."""
 import os
 import sys

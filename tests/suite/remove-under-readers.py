@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=240
+# vm: class=newest timeout=240
 """Driver and scheduler go the moment that load ends, readers at work: 20 times, nothing of theirs stays."""
 import os
 import subprocess

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=newest
 """Reset while jobs go through: the periods add up to the mock's account, nothing twice or lost."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=newest timeout=120
 """A job belongs to its own ring, also where an interrupt with a job of another ring comes in the
 middle of its probe: what the CPU remembers of rings is the same after it.
 """

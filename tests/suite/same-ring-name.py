@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=newest
 """Rings of one name on several devices stay apart, in every view."""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=each-kernel timeout=120
 # vm: kernels=6.12,7 own-boot append=lockdown=integrity
 """On a host that is locked down no module of ours loads, and BPF does."""
 import json

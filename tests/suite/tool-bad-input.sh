@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=once timeout=120
 #
 # What gpumon-user says when it cannot do what it is asked: one clear line on
 # stderr, nothing on stdout, the exit status of the kind of failure, and

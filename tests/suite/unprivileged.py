@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=once timeout=120
 """Nobody but CAP_NET_ADMIN of the initial user namespace gets anything out of gpumon.
 
 The test starts itself again as the user nobody, in namespaces of its own or

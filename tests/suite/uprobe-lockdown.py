@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=120
+# vm: class=each-kernel timeout=120
 # vm: kernels=6.12 own-boot append=lockdown=confidentiality
 """Where the kernel is locked down to keep its secrets, uprobes are refused, and by that name."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: timeout=200
+# vm: class=newest timeout=200
 """Uprobes on a process of other namespaces: its libraries are at paths that mean nothing here, its
 numbers are its own; and on one whose files were deleted."""
 import os
