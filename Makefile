@@ -133,6 +133,10 @@ style:
 check:
 	tests/check
 
+# All suites on all kernels, all builds.
+check-full:
+	tests/check --full
+
 # On all sanitised kernels; builds them first.
 check-deep:
 	tests/check --deep
@@ -166,8 +170,9 @@ help:
 	@echo 'make clean'
 	@echo
 	@echo 'make demo               a VM with a mock GPU, the statistics and the tool: no GPU needed'
-	@echo 'make check              all tests on all kernels; the last line says how many passed'
-	@echo 'make check-deep         all tests on kernels with KASAN, lockdep, KCSAN..., long storms; a night'
+	@echo 'make check              the tests, 25 minutes on two processors; the last line says how many passed'
+	@echo 'make check-full         all suites on all kernels; 90 minutes'
+	@echo 'make check-deep         all suites on kernels with KASAN, lockdep, KCSAN..., long storms and fuzzing; a night'
 	@echo 'make style              checkpatch, sparse, clang-format, shellcheck, the netlink spec'
 	@echo 'make fuzz SECONDS=60    each fuzzer that long (TARGET="elf netlink": only these; COVERAGE=1)'
 	@echo 'make bench              what gpumon costs, against others, on all kernels (KERNELS=6.1)'
@@ -179,6 +184,6 @@ help:
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
-	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check check-deep demo \
+	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check check-full check-deep demo \
 	fuzz bench \
 	check-device bench-device help
