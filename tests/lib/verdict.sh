@@ -12,7 +12,7 @@
 #   skip NAME REASON        prints "skip NAME: REASON"
 #   verdict NAME COMMAND... ok where COMMAND succeeds; otherwise its output and "not ok"
 #   result NAME WHY [LOG]   ok where WHY is empty, otherwise not_ok
-#   show [LINES]            prints the last LINES (60) of stdin, indented
+#   show                    prints the last 60 lines of stdin, indented
 #   verdict_end             the last command of a test: fails if a test failed
 #
 # NAME is FOLDER/TEST. A subshell has its own counters: a script with "... | ok NAME" needs
@@ -22,7 +22,7 @@ verdict_passed=0 verdict_failed=0 verdict_skipped=0
 
 show()
 {
-	tail -n "${1:-60}" | sed 's/^/    /'
+	tail -n 60 | sed 's/^/    /'
 }
 
 ok()

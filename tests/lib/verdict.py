@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Verdicts of tests in Python: one line for each test, as tests/check counts them.
+
+A test is a function. It returns, or raises Skip with the reason, or anything else: then it
+has failed. The same for bash is verdict.sh; tap runs programs that print TAP.
+"""
+import os
+import sys
+import time
+
+# Every time limit is multiplied by this: for machines that are much slower than usual.
+SLOWER = int(os.environ.get("GPUMON_SLOWER") or 1)
+
+
+class Failure(AssertionError):
+    """What the test looked at is not as it should be."""
+
+
+class Skip(Exception):
+    """The test cannot run here; its text is the reason."""
+
+
+def fail(why):
+    raise Failure(why)
+
+
+def check(is_true, what):
+    if not is_true:
+        fail(what)
+
+
+def equal(is_, should, what=""):
+    if is_ != should:
+        fail("%s: is %r, should be %r" % (what, is_, should))
+
+
+def within(is_, low, high, what):
+    if not low <= is_ <= high:
+        fail("%s: is %r, should be in [%r, %r]" % (what, is_, low, high))
+
+
+def contains(text, part, what):
+    if part not in text:
+        fail("%s: no %r in %r" % (what, part, text))
+
+
+def until(condition, what, timeout=60, pause=0.02):
+    """Wait until condition() is true and return its value."""
+    timeout *= SLOWER
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            fail("%s: not so after %d s" % (what, timeout))
+        time.sleep(pause)
+
+
+def report(name, seconds=0, why=None, skipped=None, log=()):
+    """Print the verdict on a test: it has failed where why is not None, even if it is empty."""
+    for line in log:
+        print("    " + line)
+    if skipped is not None:
+        print("skip %s: %s" % (name, one_line(skipped)))
+    else:
+        print(("ok " if why is None else "not ok ") + name +
+              (": " + one_line(why) if why else "") +
+              (" (%.1f s)" % seconds if seconds > 2 else ""))
+    sys.stdout.flush()
+
+
+def one_line(text):
+    return " ".join(str(text).split())[:300]
+
+
+def run(tests, prefix, wanted=()):
+    """Run (name, function) pairs, those with a word of wanted in their name; the exit status."""
+    failed = False
+    for name, function in tests:
+        if wanted and not any(word in name for word in wanted):
+            continue
+        begin = time.monotonic()
+        why = skipped = None
+        log = ()
+        try:
+            function()
+        except Skip as reason:
+            skipped = reason
+        except Exception as error:  # pylint: disable=broad-except
+            import traceback
+            log = traceback.format_exc().splitlines()
+            why = str(error) or type(error).__name__
+            failed = True
+        report(prefix + "/" + name, time.monotonic() - begin, why, skipped, log)
+    return 1 if failed else 0
