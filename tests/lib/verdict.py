@@ -2,7 +2,7 @@
 """Verdicts of tests in Python: one line for each test, as tests/check counts them.
 
 A test is a function. It returns, or raises Skip with the reason, or anything else: then it
-has failed. The same for bash is verdict.sh; tap runs programs that print TAP.
+has failed. The same for bash is verdict.sh; tap.py runs programs that print TAP.
 """
 import os
 import sys

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
 # Verdicts of tests in bash: one line for each test, as tests/check counts them. The same for
-# Python is verdict.py; tap is for programs that print TAP.
+# Python is verdict.py; tap.py is for programs that print TAP.
 #
 #   # shellcheck source=tests/lib/verdict.sh
 #   . "$(dirname "$0")/../lib/verdict.sh"

@@ -26,7 +26,9 @@ bool test_says(bool good, const char *name, const char *format, ...)
 
 #define SAY(good, ...) test_says(good, __VA_ARGS__)
 
-/* Exit status: 0 if all was good. */
+void test_skips(const char *name, const char *reason);
+
+/* Exit status: 0 if all was good. Says how many tests there were, so that none can go missing. */
 int test_end(void);
 
 /* Where both begin: the address in the test's function is each one's own. */

@@ -193,6 +193,20 @@ static void test_library(const char *path)
 	close(file);
 }
 
+static void test_library_of(const char *folder, const char *name)
+{
+	char path[300];
+	char text[300];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (!access(path, R_OK)) {
+		test_library(path);
+		return;
+	}
+	snprintf(text, sizeof(text), "rows of %s", name);
+	test_skips(text, "it is not installed");
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[] = {
@@ -200,7 +214,6 @@ int main(int argc, char **argv)
 		"libcrypto.so.3", "libm.so.6",	    "libgcc_s.so.1"
 	};
 	static const char *const cuda[] = { "libcudart.so", "libcupti.so", "libnvrtc.so" };
-	char path[300];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	elf_version(EV_CURRENT);
@@ -209,20 +222,10 @@ int main(int argc, char **argv)
 		test_library(argv[i]);
 	if (argc > 1)
 		return test_end();
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "/lib/x86_64-linux-gnu/%s", names[i]);
-		if (!access(path, R_OK))
-			test_library(path);
-		else
-			printf("ok - rows of %s # SKIP not installed\n", names[i]);
-	}
-	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++) {
-		snprintf(path, sizeof(path), "/usr/local/cuda/lib64/%s", cuda[i]);
-		if (!access(path, R_OK))
-			test_library(path);
-		else
-			printf("ok - rows of %s # SKIP not installed\n", cuda[i]);
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		test_library_of("/lib/x86_64-linux-gnu", names[i]);
+	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
+		test_library_of("/usr/local/cuda/lib64", cuda[i]);
 	test_library("/proc/self/exe");
 	return test_end();
 }

@@ -143,7 +143,7 @@ int main(void)
 	new_region();
 	function = with_frame_pointer(look, &after[0]);
 	/* Maps are not read again at once. */
-	for (int i = 0; i < 500 && find_in(&seen, "keeps_none") < 0; i++) {
+	for (int i = 0; i < 6000 && find_in(&seen, "keeps_none") < 0; i++) {
 		keeps_none(function);
 		usleep(10000);
 	}

@@ -159,6 +159,7 @@ static void busy_loader(bool new_glibc)
 }
 
 static _Atomic bool stop;
+static _Atomic unsigned long walks;
 
 /* The same stack all the time, whatever the loader does. */
 static NOINLINE void *steady(void *data)
@@ -174,6 +175,7 @@ static NOINLINE void *steady(void *data)
 		    memcmp(now.frames + 1, first.frames + 1, (now.count - 1) * 8))
 			wrong[0]++;
 		wrong[1]++;
+		walks++;
 	}
 	return NULL;
 }
@@ -186,9 +188,10 @@ static void coming_and_going(const char *name)
 	pthread_t threads[4];
 
 	stop = false;
+	walks = 0;
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, steady, counts[i]);
-	for (int i = 0; i < 150; i++) {
+	for (int i = 0; i < 150 || (walks <= 1000 && i < 50000); i++) {
 		void *small = dlopen("./frames_small.so", RTLD_NOW);
 		void *large = dlopen("./frames_large.so", RTLD_NOW);
 

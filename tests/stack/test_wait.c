@@ -56,32 +56,48 @@ static pid_t stop_us_soon(void)
 	_exit(0);
 }
 
-int main(void)
+/* A walk waits for a rule while the program is stopped. Returns whether it was. */
+static bool walk_over_a_stop(struct walk *walk)
 {
-	static struct walk first;
-	static struct walk second;
 	pthread_t thread;
 	int64_t began;
 	int64_t last;
 	bool stopped;
 	pid_t stopper;
 
-	gpumon_stack_init();
-
 	gpumon_rule_lock();
 	stopper = stop_us_soon();
-	pthread_create(&thread, NULL, walk_here, &first);
+	pthread_create(&thread, NULL, walk_here, walk);
 	began = last = now();
 	do {
 		last = now();
 		pause_ms(1);
 		stopped = now() - last > 300 * MS;
-	} while (!stopped && now() - began < 20000 * MS);
+	} while (!stopped && now() - began < 60000 * MS);
 	/* Longer than it takes to go on, shorter than a walk waits. */
 	pause_ms(5);
 	gpumon_rule_unlock();
 	pthread_join(thread, NULL);
 	waitpid(stopper, NULL, 0);
+	return stopped;
+}
+
+int main(void)
+{
+	static struct walk first;
+	static struct walk second;
+	pthread_t thread;
+	int64_t began;
+	bool stopped;
+
+	gpumon_stack_init();
+
+	/* On a busy machine the pauses around the stop can be longer than a walk waits. */
+	for (int i = 0; i < 10; i++) {
+		stopped = walk_over_a_stop(&first);
+		if (!stopped || !first.truncated)
+			break;
+	}
 	SAY(stopped, "the program was stopped", "it was not");
 	SAY(first.count > 2 && !first.truncated, "what was stopped is not what it waited",
 	    "%u frames%s", first.count, first.truncated ? ", truncated" : "");
@@ -91,7 +107,7 @@ int main(void)
 	pthread_create(&thread, NULL, walk_there, &second);
 	pthread_join(thread, NULL);
 	gpumon_rule_unlock();
-	SAY(second.truncated && now() - began >= 250 * MS && now() - began < 20000 * MS,
+	SAY(second.truncated && now() - began >= 250 * MS && now() - began < 60000 * MS,
 	    "it does not wait for ever", "%u frames%s after %lld ms", second.count,
 	    second.truncated ? ", truncated" : "", (long long)((now() - began) / MS));
 	return test_end();

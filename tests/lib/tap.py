@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""tap PREFIX PROGRAM...: run programs that print TAP; one verdict line for each of their tests.
+"""tap.py PREFIX PROGRAM...: run programs that print TAP; one verdict line for each of their tests.
 
 A test's name is PREFIX/PROGRAM: TEST. A program that dies, hangs, or ends before all the tests
 that it planned is a failure of its own.
