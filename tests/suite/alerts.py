@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=once timeout=240
+# vm: class=once icount cpus=2 timeout=240
 """gpumon-user alerts: each once, with what the driver said; commands that get it in their
 environment and run none of it; the last ones; losses told to the number.
 """

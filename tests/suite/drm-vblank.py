@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel timeout=240
+# vm: class=each-kernel icount cpus=2 timeout=240
 """drm_vblank: of two devices with two displays each, every vblank, gap, request
 and delivery is in the right row, and none is in another. Frames pass one at a
 time here, so that every number is known beforehand.

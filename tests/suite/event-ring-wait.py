@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest
+# vm: class=newest icount cpus=2
 """Who waits for events is woken: by poll(), by a blocking read(), and when it is switched off."""
 import os
 import signal
@@ -73,7 +73,8 @@ with Gpumon() as g:
     if not child:
         os.read(os.open(lab.EVENTS, os.O_RDONLY), 4096)
         os._exit(1)
-    time.sleep(0.5)
+    # The number of the system call in which it sleeps, 0 is read().
+    lab.until(lambda: lab.read("/proc/%d/syscall" % child).startswith("0 "), "the reader waits")
     os.kill(child, signal.SIGTERM)
     lab.equal(os.waitpid(child, 0)[1], signal.SIGTERM, "status of the reader")
     reader.close()

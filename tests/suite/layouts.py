@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel drivers=stay needs=amdgpu,i915 timeout=600
+# vm: class=each-kernel drivers=absent needs=amdgpu,i915 timeout=600
 """Members of private types: what gpumon found in BTF is what the tests' own reader finds, for
 each field of each group; what is not there is unknown and says why.
 """
@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import btf
+import fire
 import gpumon_ko
 import lab
 
@@ -67,6 +68,7 @@ def check_fields():
 lab.check(FIELDS, "no group has a field")
 
 lab.step("gpumon first")
+fire.unload_drivers("i915", "amdgpu")
 lab.load_gpumon()
 come = set()
 before = check_fields()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=300
+# vm: class=newest icount cpus=2 timeout=300
 """A ring of uprobe hits that nobody empties loses hits; how many is exact, and numbers show where."""
 import os
 import sys
