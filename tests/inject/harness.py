@@ -4,9 +4,13 @@ import collections
 import os
 import struct
 import subprocess
+import sys
 import tempfile
 
 import recorder as rec
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from verdict import SLOWER, Failure, Skip, check, equal, until  # noqa: E402,F401
 
 (LAUNCH, CAPTURED, KERNEL, COPY, SET, DROPPED, NO_TIME, NODE, CLONE, CALL, UNFINISHED,
  BROKEN, LOADED) = range(1, 14)
@@ -19,21 +23,10 @@ RULES = {1: "called CUPTI in a buffer callback", 2: "set the clock twice",
 
 objects = None
 
+# Seconds that a program may take that ends.
+LIMIT = 120 * SLOWER
+
 SANITIZED = os.environ.get("SANITIZE", "") != ""
-
-
-class Failure(Exception):
-    pass
-
-
-def expect(is_true, what):
-    if not is_true:
-        raise Failure(what)
-
-
-def equal(is_, should, what):
-    if is_ != should:
-        raise Failure(f"{what}: {is_}, should be {should}")
 
 
 class Run:
@@ -66,14 +59,14 @@ class Run:
         if wait:
             self.wait()
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=LIMIT):
         try:
             self.output, self.errors = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise Failure("the program hangs") from None
         if self.recorder:
-            self.recorder.wait()
+            self.recorder.wait(LIMIT)
             self.recorder.close()
         self.check_sanitizer()
         return self
@@ -108,7 +101,7 @@ class Run:
     def check_rules(self):
         self.check_sanitizer()
         broken = {RULES[e.other] for e in self.account(BROKEN)}
-        expect(not broken, "the library " + ", ".join(sorted(broken)))
+        check(not broken, "the library " + ", ".join(sorted(broken)))
 
 
 def frames_of(records, launch):
@@ -120,23 +113,23 @@ def compare_launches(run, records, target, pid=None):
     entries = run.account(LAUNCH, CAPTURED, pid=pid or target.pid)
     by_id = {}
     for launch in records["launch"]:
-        expect(launch.correlation not in by_id, f"launch {launch.correlation} is there twice")
+        check(launch.correlation not in by_id, f"launch {launch.correlation} is there twice")
         by_id[launch.correlation] = launch
     equal(len(by_id), len(entries), "launches")
     for entry in entries:
         launch = by_id.get(entry.correlation)
-        expect(launch, f"launch {entry.correlation} is missing")
+        check(launch, f"launch {entry.correlation} is missing")
         equal(launch.tid, entry.tid, "thread of a launch")
         equal(bool(launch.flags & rec.LAUNCH_CAPTURED), entry.type == CAPTURED,
               f"captured, of launch {entry.correlation}")
         equal(launch.result, entry.result, "result")
         equal(bool(launch.flags & rec.LAUNCH_FAILED), entry.result != 0, "failed")
-        expect(entry.start <= launch.start_ns <= launch.end_ns <= entry.end,
-               f"times of a launch: {entry} {launch}")
-        expect(entry.address in frames_of(records, launch),
-               f"the stack of launch {entry.correlation} lacks its caller {entry.address:#x}: "
-               f"{[hex(f) for f in frames_of(records, launch)]}")
-        expect(launch.stack not in records["truncated"], "a stack is cut")
+        check(entry.start <= launch.start_ns <= launch.end_ns <= entry.end,
+              f"times of a launch: {entry} {launch}")
+        check(entry.address in frames_of(records, launch),
+              f"the stack of launch {entry.correlation} lacks its caller {entry.address:#x}: "
+              f"{[hex(f) for f in frames_of(records, launch)]}")
+        check(launch.stack not in records["truncated"], "a stack is cut")
     return by_id
 
 
@@ -146,9 +139,9 @@ def compare_work(run, records, name, kind, pid=None):
                                for w in records[name] if not w.flags & rec.UNFINISHED)
     should = collections.Counter((e.correlation, e.node, e.start, e.end)
                                  for e in run.account(kind, pid=pid))
-    expect(told == should, f"{name}: {sum(told.values())} told of, {sum(should.values())} in the "
-           f"account; not told of: {list((should - told))[:3]}; "
-           f"invented: {list((told - should))[:3]}")
+    check(told == should, f"{name}: {sum(told.values())} told of, {sum(should.values())} in the "
+          f"account; not told of: {list((should - told))[:3]}; "
+          f"invented: {list((told - should))[:3]}")
 
 
 def compare_all(run, target, pid=None):
@@ -167,9 +160,9 @@ def compare_all(run, target, pid=None):
     equal(totals["kernels"], len(run.account(KERNEL, pid=pid)), "kernels in all")
     equal(totals["copies"], len(run.account(COPY, pid=pid)), "copies in all")
     for kernel in records["kernel"]:
-        expect(kernel.name in records["strings"], "a kernel has no name")
+        check(kernel.name in records["strings"], "a kernel has no name")
     for launch in records["launch"]:
-        expect(launch.function in records["strings"], "a launch has no function")
+        check(launch.function in records["strings"], "a launch has no function")
     return records
 
 

@@ -240,7 +240,7 @@ class Recorder:
         threading.Thread(target=target.serve, args=(self.interval,), daemon=True).start()
         return target
 
-    def wait(self, seconds=20):
+    def wait(self, seconds=120):
         until = time.monotonic() + seconds
         for target in self.targets:
             if not target.done.wait(max(0, until - time.monotonic())):

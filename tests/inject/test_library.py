@@ -6,13 +6,13 @@ import subprocess
 
 import harness
 import recorder as rec
-from harness import SANITIZED, Run, equal, expect
+from harness import LIMIT, SANITIZED, Run, Skip, check, equal
 
 
 def test_symbols():
     """no symbol of the C library newer than 2.17, two exported, CUPTI not linked, little TLS"""
     if SANITIZED:
-        return "the sanitizer's library is needed too"
+        raise Skip("the sanitizer's library is needed too")
     library = f"{harness.objects}/libgpumon-inject.so"
 
     def read(*arguments):
@@ -20,37 +20,35 @@ def test_symbols():
                               text=True, check=True).stdout
 
     versions = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([0-9.]+)", read("-V"))}
-    expect(versions, "no versions at all")
+    check(versions, "no versions at all")
     equal(sorted(v for v in versions if v > (2, 17)), [], "symbol versions that are too new")
     symbols = [line.split() for line in read("--dyn-syms").splitlines()]
     exported = {s[7].split("@")[0] for s in symbols
                 if len(s) > 7 and s[4] in ("GLOBAL", "WEAK") and s[6] not in ("UND", "ABS")}
     equal(exported, {"InitializeInjection", "InitializeInjectionNvtx2"}, "exported symbols")
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", read("-d")))
-    expect(needed <= {"libc.so.6", "libpthread.so.0", "libdl.so.2",
+    check(needed <= {"libc.so.6", "libpthread.so.0", "libdl.so.2",
                       "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, f"needs {needed}")
-    expect("BIND_NOW" in read("-d") and "NODELETE" in read("-d"), "not bound at once, or unloadable")
-    expect(not re.search(r"\b(INIT_ARRAY|INIT)\b.*0x[1-9]", read("-l")), "constructors")
+    check("BIND_NOW" in read("-d") and "NODELETE" in read("-d"), "not bound at once, or unloadable")
+    check(not re.search(r"\b(INIT_ARRAY|INIT)\b.*0x[1-9]", read("-l")), "constructors")
     tls = re.search(r"TLS\s+\S+ \S+ \S+ \S+ (0x[0-9a-f]+)", read("-l"))
-    expect(not tls or int(tls.group(1), 16) <= 64, "too much static TLS for a library that comes late")
-    return None
+    check(not tls or int(tls.group(1), 16) <= 64, "too much static TLS for a library that comes late")
 
 
 def test_cost():
     """instructions of a launch's callbacks: what the library adds to a program's launches"""
     if SANITIZED:
-        return "no figures from a sanitizer's build"
+        raise Skip("no figures from a sanitizer's build")
     if not subprocess.run(["which", "valgrind"], capture_output=True).stdout:
-        return "no valgrind"
+        raise Skip("no valgrind")
     counts = []
     for launches in (2000, 6000):
         counts.append([instructions(launches, stacks) for stacks in (False, True)])
     without, with_stacks = ((b - a) / 4000 for a, b in zip(*counts))
     print(f"# {without:.0f} instructions for a launch's callbacks, {with_stacks:.0f} with its stack",
           flush=True)
-    expect(without < 600, f"{without:.0f} instructions without a stack: more than 600")
-    expect(with_stacks < 4000, f"{with_stacks:.0f} instructions with a stack: more than 4000")
-    return None
+    check(without < 600, f"{without:.0f} instructions without a stack: more than 600")
+    check(with_stacks < 4000, f"{with_stacks:.0f} instructions with a stack: more than 4000")
 
 
 def instructions(launches, stacks):
@@ -64,7 +62,7 @@ def instructions(launches, stacks):
     subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
                     "--toggle-collect=inject_callback", f"{harness.objects}/program", "loop",
                     str(launches)], env=run.environment, capture_output=True, check=True)
-    recorder.wait(60)
+    recorder.wait(LIMIT)
     recorder.close()
     total = re.search(r"^(?:summary|totals): (\d+)", open(out).read(), re.MULTILINE)
     return int(total.group(1))

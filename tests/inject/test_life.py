@@ -11,7 +11,8 @@ import time
 
 import harness
 import recorder as rec
-from harness import SANITIZED, Run, compare_all, compare_launches, equal, expect, notes
+from harness import (LIMIT, SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, notes,
+                     until)
 
 # Of the system call, the same on all machines.
 CLOSE_RANGE = 436
@@ -42,8 +43,8 @@ def test_killed():
     compare_launches(run, target.records(), target)
     totals = target.totals()
     equal(totals["launches"], 1400, "launches in all")
-    expect(totals["kernels"] < len(run.account(harness.KERNEL)),
-           "nothing was withheld: this test tests nothing")
+    check(totals["kernels"] < len(run.account(harness.KERNEL)),
+          "nothing was withheld: this test tests nothing")
 
 
 def test_no_cupti():
@@ -55,7 +56,7 @@ def test_no_cupti():
     equal(run.status, 0, "exit status")
     equal((run.output, run.errors), ("", ""), "what it printed")
     text = " ".join(notes(run.only().records()))
-    expect("no CUPTI found" in text, f"notes: {text}")
+    check("no CUPTI found" in text, f"notes: {text}")
 
 
 def test_other_subscriber():
@@ -64,7 +65,7 @@ def test_other_subscriber():
     equal(run.status, 0, "exit status")
     texts = notes(run.only().records())
     equal(len(texts), 1, "notes")
-    expect("another profiler" in texts[0], texts[0])
+    check("another profiler" in texts[0], texts[0])
     run.check_rules()
     equal(run.only().totals()["launches"], 0, "launches")
 
@@ -80,7 +81,7 @@ def test_cupti_fails():
         equal((run.output, run.errors), ("", ""), "what it printed")
         texts = notes(run.only().records())
         if "Flush" not in function:
-            expect(any("CUPTI" in t for t in texts), f"{function}: notes {texts}")
+            check(any("CUPTI" in t for t in texts), f"{function}: notes {texts}")
         if function == "cuptiActivityEnable@10:8":
             equal(texts, ["CUPTI refuses kernels: CUPTI_ERROR_OUT_OF_MEMORY"], "notes")
             compare_launches(run, run.only().records(), run.only())
@@ -92,13 +93,13 @@ def test_losses():
               interval=0.001)
     dropped = len(run.account(harness.DROPPED))
     totals = run.only().totals()
-    expect(dropped, "nothing was dropped: this test tests nothing")
+    check(dropped, "nothing was dropped: this test tests nothing")
     equal(totals["lost"].get(2), dropped, "records that CUPTI dropped")
     equal(totals["kernels"], len(run.account(harness.KERNEL)), "kernels")
 
     run = Run("loop", 700, environment={"MOCK_NO_TIME_EVERY": "10"})
     without = len(run.account(harness.NO_TIME))
-    expect(without > 40, "too few")
+    check(without > 40, "too few")
     equal(run.only().totals()["lost"], {4: without}, "losses")
     equal(len(run.only().records()["kernel"]), len(run.account(harness.KERNEL)), "kernels")
 
@@ -113,11 +114,11 @@ def test_full_channel():
     totals = target.totals()
     records = target.records()
     equal(run.status, 0, "exit status")
-    expect(totals["lost"].get(1, 0) > 1000, f"losses: {totals['lost']}")
+    check(totals["lost"].get(1, 0) > 1000, f"losses: {totals['lost']}")
     equal(totals["launches"], 30000, "launches in all")
     written = sum(len(v) for k, v in records.items() if isinstance(v, list))
     equal(records["unknown"], [], "broken records")
-    expect(written > 1000, "nothing was written")
+    check(written > 1000, "nothing was written")
 
 
 def test_recorder_dies():
@@ -125,36 +126,35 @@ def test_recorder_dies():
     run = Run("steady", 12000, 8000, wait=False)
     process = run.process
     equal(process.stdout.readline(), "ready\n", "first line")
-    for _ in range(500):
-        time.sleep(0.02)
-        if run.targets() and run.targets()[0].totals()["launches"] > 200:
-            break
+    until(lambda: run.targets() and run.targets()[0].totals()["launches"] > 200, "it is recorded")
     first = run.targets()[0]
     first.connection.shutdown(socket.SHUT_RDWR)
     run.recorder.close()
     address = f"\0gpumon-{os.geteuid()}-{process.pid}"
-    for _ in range(1000):
-        time.sleep(0.02)
-        try:
-            second = rec.attach(address, flush_ms=50)
-            break
-        except ConnectionError:
-            pass
-    else:
-        raise harness.Failure("the library does not listen")
+    second = attach(address)
     equal(process.stdout.readline(), "half\n", "second line")
-    process.communicate(timeout=60)
+    process.communicate(timeout=LIMIT)
     equal(process.returncode, 0, "exit status")
-    expect(second.done.wait(30), "the second capture does not end")
+    check(second.done.wait(LIMIT), "the second capture does not end")
     run.check_rules()
     for target in (first, second):
         records = target.records()
-        expect(len(records["launch"]) > 50, "launches")
+        check(len(records["launch"]) > 50, "launches")
         for launch in records["launch"]:
-            expect(launch.stack in records["stacks"] and launch.function in records["strings"],
-                   "a capture lacks what the one before had")
+            check(launch.stack in records["stacks"] and launch.function in records["strings"],
+                  "a capture lacks what the one before had")
     ids = [{r.correlation for r in t.records()["launch"]} for t in (first, second)]
-    expect(not ids[0] & ids[1], "a launch is in both captures")
+    check(not ids[0] & ids[1], "a launch is in both captures")
+
+
+def attach(address):
+    """As soon as the library listens there."""
+    def connected():
+        try:
+            return rec.attach(address, flush_ms=50)
+        except ConnectionError:
+            return None
+    return until(connected, "the library listens")
 
 
 def test_dormant():
@@ -166,20 +166,16 @@ def test_dormant():
     address = f"\0gpumon-{os.geteuid()}-{process.pid}"
     captures = []
     for _ in range(2):
-        target = rec.attach(address, flush_ms=50)
+        target = attach(address)
         begun = target.totals()["launches"]
-        for _ in range(500):
-            time.sleep(0.02)
-            if target.totals()["launches"] - begun > 400:
-                break
+        until(lambda: target.totals()["launches"] - begun > 2000, "launches are counted")
         target.stop()
-        expect(target.done.wait(30), "it does not stop")
+        check(target.done.wait(LIMIT), "it does not stop")
         equal(target.ended_by, "stop", "how it ended")
         target.connection.close()
         captures.append(target)
-        time.sleep(0.15)
     process.terminate()
-    process.communicate(timeout=20)
+    process.communicate(timeout=LIMIT)
     run.check_rules()
     entries = {e.correlation: e for e in run.account(harness.LAUNCH)}
     kernels = {e.correlation: e for e in run.account(harness.KERNEL)}
@@ -189,13 +185,14 @@ def test_dormant():
         equal(records["strings"][begin.reason], "attach", "why it began")
         equal(records["strings"][end.reason], "stop", "why it ended")
         launched = {r.correlation for r in records["launch"]}
+        # Switching on and off takes its time, more so on a busy machine.
         inside = {c for c, e in entries.items()
-                  if begin.time_ns + 20e6 < e.start and e.end < end.time_ns - 20e6}
-        expect(len(inside) > 100, "too few launches to say anything")
-        expect(inside <= launched, f"{len(inside - launched)} launches in the window are missing")
+                  if begin.time_ns + 150e6 < e.start and e.end < end.time_ns - 150e6}
+        check(len(inside) > 100, "too few launches to say anything")
+        check(inside <= launched, f"{len(inside - launched)} launches in the window are missing")
         told = {k.correlation for k in records["kernel"]}
-        expect({c for c in inside if c in kernels} <= told, "kernels in the window are missing")
-        expect(records["device"] and records["context"], "what was made before is not there")
+        check({c for c in inside if c in kernels} <= told, "kernels in the window are missing")
+        check(records["device"] and records["context"], "what was made before is not there")
         equal(len(records["process"]), 1, "process records")
         equal(target.totals()["launches"], len(launched), "launches in all")
 
@@ -208,16 +205,13 @@ def test_dormant_file():
               environment={"GPUMON_LISTEN": folder})
     run.process.stdout.readline()
     path = f"{folder}/gpumon-{os.geteuid()}-{run.process.pid}.sock"
-    for _ in range(100):
-        if os.path.exists(path):
-            break
-        time.sleep(0.02)
+    until(lambda: os.path.exists(path), "the socket is there")
     equal(os.stat(path).st_mode & 0o777, 0o600, "mode")
     target = rec.attach(path)
-    run.process.communicate(timeout=60)
-    expect(target.done.wait(10), "the capture does not end")
-    expect(len(target.records()["launch"]) > 100, "launches")
-    expect(not os.path.exists(path), "the file is left behind")
+    run.process.communicate(timeout=LIMIT)
+    check(target.done.wait(LIMIT), "the capture does not end")
+    check(len(target.records()["launch"]) > 100, "launches")
+    check(not os.path.exists(path), "the file is left behind")
 
 
 def test_bad_recorder():
@@ -234,10 +228,10 @@ def test_bad_recorder():
         begin = time.monotonic()
         if message:
             connection.send(message)
-        run.wait(20)
+        run.wait()
         equal(run.status, 0, "exit status")
         equal((run.output, run.errors), ("", ""), "what it printed")
-        expect(time.monotonic() - begin < 6, "it took too long")
+        check(time.monotonic() - begin < 60, "it took too long")
         connection.close()
         server.close()
         os.unlink(path)
@@ -249,16 +243,16 @@ def test_hangs():
     """a CUPTI that never comes back from a flush does not keep the program from ending"""
     begin = time.monotonic()
     run = Run("loop", 50, wait=False, environment={"MOCK_FLUSH_HANGS": "1"})
-    run.wait(30)
+    run.wait()
     equal(run.status, 0, "exit status")
-    expect(time.monotonic() - begin < 12, "it took too long")
+    check(time.monotonic() - begin < 60, "it took too long")
     compare_launches(run, run.only().records(), run.only())
 
 
 def test_not_cuda():
     """a program that does not use CUDA: nothing happens"""
     run = Run("quiet", wait=False)
-    run.process.communicate(timeout=20)
+    run.process.communicate(timeout=LIMIT)
     equal(run.process.returncode, 0, "exit status")
     equal(run.targets(), [], "processes that connected")
 
@@ -268,7 +262,7 @@ def test_descriptors():
     run = Run("descriptors", 200)
     equal(run.status, 0, "exit status")
     launches = len(run.only().records()["launch"])
-    expect(launches >= 200, "launches before that")
+    check(launches >= 200, "launches before that")
     if not no_descriptors_of_our_own():
         compare_launches(run, run.only().records(), run.only())
 
@@ -282,19 +276,17 @@ def no_descriptors_of_our_own():
 def test_descriptors_of_files():
     """the same while a file of the library's is open: nothing of the program's is read or closed"""
     if why := no_descriptors_of_our_own():
-        return why
+        raise Skip(why)
     run = Run("descriptors-opened", 200)
     equal(run.status, 0, "exit status")
-    expect(len(run.only().records()["launch"]) >= 200, "launches before that")
-    return None
+    check(len(run.only().records()["launch"]) >= 200, "launches before that")
 
 
 def test_descriptors_of_sockets():
     """the same while the library makes a socket to listen on"""
     if why := no_descriptors_of_our_own():
-        return why
+        raise Skip(why)
     equal(Run("descriptors-listening", 200, recorded=False).status, 0, "exit status")
-    return None
 
 
 def change_notes(path, to):
@@ -320,18 +312,18 @@ def test_odd_library():
         equal(run.status, 0, f"exit status with notes at {to:#x}")
         records = run.only().records()
         named = {records["strings"][m.path]: m for m in records["mapping"]}
-        expect(path in named, "the library has no mapping")
+        check(path in named, "the library has no mapping")
         os.unlink(path)
 
 
 def test_secure_exec():
     """a program with more rights than its user is left alone"""
     if os.geteuid() != 0:
-        return "needs root to make a setuid program"
+        raise Skip("needs root to make a setuid program")
     if SANITIZED:
-        return "a sanitizer takes no settings in a setuid program"
+        raise Skip("a sanitizer takes no settings in a setuid program")
     if os.statvfs(harness.objects).f_flag & os.ST_NOSUID:
-        return f"{harness.objects} is mounted nosuid"
+        raise Skip(f"{harness.objects} is mounted nosuid")
     connected = []
     for mode in (0o755, 0o4755):
         path = f"{harness.objects}/program-setuid"
@@ -348,8 +340,7 @@ def test_secure_exec():
         os.unlink(path)
         recorder.close()
         if result.returncode == 126 or "cannot open shared object" in result.stderr:
-            return f"others may not look into {harness.objects}"
+            raise Skip(f"others may not look into {harness.objects}")
         equal((result.returncode, result.stdout, result.stderr), (0, "", ""), "exit status")
         connected.append(len(recorder.targets))
     equal(connected, [1, 0], "captures of the plain program and of the setuid one")
-    return None

@@ -7,7 +7,7 @@ import time
 
 import harness
 import recorder as rec
-from harness import SANITIZED, Run, compare_all, compare_launches, equal, expect, frames_of, notes
+from harness import SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, frames_of, notes
 
 
 def test_one_thread():
@@ -28,7 +28,7 @@ def test_threads():
         records = compare_all(run, run.only())
         names = {records["strings"][t.name] for t in records["thread"]}
         for i in range(threads):
-            expect(f"worker-{i}" in names, f"no thread worker-{i} in {names}")
+            check(f"worker-{i}" in names, f"no thread worker-{i} in {names}")
 
 
 def test_threads_come_and_go():
@@ -65,7 +65,7 @@ def test_what_is_in_records():
     equal(context.id, 1, "context")
     equal(run.only().totals()["device_bytes"], 3 * 3200000, "CUPTI's memory on the GPU")
     functions = {records["strings"][launch.function] for launch in records["launch"]}
-    expect({"cuLaunchKernel", "cuMemcpyAsync", "cuMemsetD8Async",
+    check({"cuLaunchKernel", "cuMemcpyAsync", "cuMemsetD8Async",
             "cuLaunchKernelEx"} <= functions, f"functions are {functions}")
     window = records["window"]
     equal([w.flags for w in window], [0, 1], "begin and end of the window")
@@ -76,7 +76,7 @@ def test_runtime_callbacks_too():
     run = Run("loop", 70, environment={"GPUMON_LAUNCHES": "all"})
     records = compare_all(run, run.only())
     functions = {records["strings"][launch.function] for launch in records["launch"]}
-    expect({"cudaLaunchKernel_v7000", "cuLaunchKernel", "cudaMemcpyAsync_v3020",
+    check({"cudaLaunchKernel_v7000", "cuLaunchKernel", "cudaMemcpyAsync_v3020",
             "cudaLaunchKernelExC_v11060"} <= functions, f"functions are {functions}")
 
 
@@ -85,15 +85,15 @@ def test_stacks_tell_places_apart():
     run = Run("loop", 7 * 31)
     records = compare_all(run, run.only())
     depths = {len(frames_of(records, launch)) for launch in records["launch"]}
-    expect(max(depths) - min(depths) >= 30, f"depths are {sorted(depths)}")
+    check(max(depths) - min(depths) >= 30, f"depths are {sorted(depths)}")
     library = [m for m in records["mapping"]
                if "libgpumon" in records["strings"][m.path]]
-    expect(library, "no mapping of the library")
+    check(library, "no mapping of the library")
     for launch in records["launch"]:
         frames = frames_of(records, launch)
         for mapping in library:
-            expect(not any(mapping.start < f <= mapping.end for f in frames),
-                   "frames of the library are in a stack")
+            check(not any(mapping.start < f <= mapping.end for f in frames),
+                  "frames of the library are in a stack")
 
 
 def test_process_record():
@@ -109,8 +109,8 @@ def test_process_record():
     equal(process.boot_id.hex(),
           open("/proc/sys/kernel/random/boot_id").read().strip().replace("-", ""), "boot id")
     equal(process.pid_namespace, os.stat("/proc/self/ns/pid").st_ino, "pid namespace")
-    expect(0 <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) - process.start_ns < 60e9,
-           f"start is {process.start_ns}")
+    check(0 <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) - process.start_ns < 60e9,
+          f"start is {process.start_ns}")
 
 
 def test_mappings():
@@ -129,15 +129,15 @@ def test_mappings():
             equal(mapping.build_id[:mapping.build_id_size].hex(), wanted, f"build id of {name}")
     first, second = plugins["plugin-a.so"], plugins["plugin-b.so"]
     equal(plugins["program"].time_ns, 0, "time of what was there at the begin")
-    expect(0 < first.time_ns < second.time_ns, "times of plugins")
+    check(0 < first.time_ns < second.time_ns, "times of plugins")
     gone = [u for u in records["unmapping"] if u.start == first.start]
-    expect(gone and first.time_ns < gone[0].time_ns, "the first plugin was not seen to go")
+    check(gone and first.time_ns < gone[0].time_ns, "the first plugin was not seen to go")
     launches = {launch.correlation: launch for launch in records["launch"]}
     for entry in run.account(harness.LAUNCH):
         start = launches[entry.correlation].start_ns
         covers = [m for m in records["mapping"]
                   if m.start <= entry.address < m.end and m.time_ns <= start]
-        expect(covers, f"no mapping holds {entry.address:#x} at that time")
+        check(covers, f"no mapping holds {entry.address:#x} at that time")
 
 
 def test_graphs():
@@ -158,10 +158,10 @@ def test_graphs():
             continue
         for made in run.account(harness.NODE):
             frames = records["stacks"][nodes[made.node].stack]
-            expect(made.address in frames, "the stack of a node lacks who made it")
+            check(made.address in frames, "the stack of a node lacks who made it")
         for kernel in records["kernel"]:
             if kernel.node:
-                expect(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
+                check(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
 
 
 def test_changed_graphs():
@@ -170,12 +170,12 @@ def test_changed_graphs():
     records = compare_all(run, run.only())
     notes = [records["strings"][n.text] for n in records["note"]]
     equal(len(notes), 1, f"notes: {notes}")
-    expect("30 times by an update of the whole graph, 30 times alone" in notes[0], notes[0])
+    check("30 times by an update of the whole graph, 30 times alone" in notes[0], notes[0])
     nodes = {n.node: n for n in records["graph_node"]}
     ran = [k for k in records["kernel"] if k.node]
     equal(len(ran), 40, "kernels of the graph")
     for kernel in ran:
-        expect(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
+        check(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
     run = Run("graph", 5)
     equal(run.only().records()["note"], [], "notes without a change")
 
@@ -193,7 +193,7 @@ def test_odd_ones():
               records["strings"][kernel.name] == "internal_kernel", "launched by CUDA itself")
     stuck, = [k for k in records["kernel"] if records["strings"][k.name] == "stuck_kernel"]
     equal((stuck.flags, stuck.end_ns), (rec.UNFINISHED, 0), "kernel that never ended")
-    expect(stuck.start_ns, "it has no start")
+    check(stuck.start_ns, "it has no start")
     ended, = [c for c in records["context"] if c.flags]
     equal(ended.id, 1, "context that ended")
 
@@ -240,7 +240,7 @@ def test_nvtx_direct():
                  (2, "of a library", None, 0), (3, None, "wide", 0), (5, None, "mark", 0),
                  (4, None, None, 0), (2, None, None, 0)], "ranges")
     start, end = (r for r in records["range"] if r.kind in (3, 4))
-    expect(start.id and start.id == end.id, "begin and end have different ids")
+    check(start.id and start.id == end.id, "begin and end have different ids")
     times = [r.time_ns for r in records["range"]]
     equal(times, sorted(times), "times")
     # Of threads the last one holds; of streams the one with a name.
@@ -267,7 +267,7 @@ def test_all_calls():
     for entry in run.account(harness.CALL):
         call = ids[entry.correlation]
         if call.flags:
-            expect(entry.address in records["stacks"][call.stack], "stack of a blocking call")
+            check(entry.address in records["stacks"][call.stack], "stack of a blocking call")
     run = Run("calls", 30, record=rec.DEFAULT | rec.SYNC)
     records = compare_all(run, run.only())
     equal(len(records["call"]), 31, "blocking calls alone")
@@ -283,7 +283,7 @@ def test_by_choice():
         equal(len(records["sync"]), 11, "waits")
         for sync in records["sync"]:
             call = calls[sync.correlation]
-            expect(call.start_ns <= sync.start_ns <= sync.end_ns <= call.end_ns, "times of a wait")
+            check(call.start_ns <= sync.start_ns <= sync.end_ns <= call.end_ns, "times of a wait")
             equal((sync.context, sync.stream), (1, 0xFFFFFFFF), "of which")
         equal([(m.address, m.bytes, m.place) for m in records["memory"]], [(0x7000, 100, 3)] * 10,
               "allocations")
@@ -301,7 +301,7 @@ def test_choices():
     run = Run("loop", 70, depth=4)
     records = run.only().records()
     equal({len(f) for f in records["stacks"].values()}, {4}, "frames")
-    expect(set(records["stacks"]) == records["truncated"], "cut stacks say so")
+    check(set(records["stacks"]) == records["truncated"], "cut stacks say so")
 
 
 PYTHON = """
@@ -332,7 +332,7 @@ cudart.cudaDeviceSynchronize()
 def test_python():
     """functions of Python are in the stacks of its launches"""
     if SANITIZED:
-        return "python3 is not built with the sanitizer"
+        raise Skip("python3 is not built with the sanitizer")
     script = os.path.join(harness.objects, "launches.py")
     with open(script, "w") as file:
         file.write(PYTHON)
@@ -356,7 +356,6 @@ def test_python():
     run = Run(f"{harness.objects}/libcudart.so.13", command=["/usr/bin/python3", script],
               record=rec.DEFAULT & ~rec.PYTHON)
     equal(run.only().records()["frame"], [], "functions of Python, not asked for")
-    return None
 
 
 def test_realtime():
@@ -364,7 +363,7 @@ def test_realtime():
     run = Run("loop", 70, environment={"MOCK_REALTIME": "1"})
     records = run.only().records()
     launches = {r.correlation: r for r in records["launch"]}
-    expect(records["kernel"], "no kernels")
+    check(records["kernel"], "no kernels")
     for kernel in records["kernel"]:
         away = kernel.start_ns - launches[kernel.correlation].start_ns
-        expect(-5e6 < away < 2e9, f"a kernel starts {away} ns after its launch")
+        check(-5e6 < away < 2e9, f"a kernel starts {away} ns after its launch")

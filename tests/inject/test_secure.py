@@ -6,24 +6,22 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 
 import harness
 import recorder as rec
-from harness import SANITIZED, equal, expect
+from harness import LIMIT, SANITIZED, Skip, check, equal, until
 
 NOBODY = 65534
 SOMEBODY = 12345
 
 
-def why_not():
+def need_several_users():
     if os.geteuid() != 0:
-        return "needs root to be several users"
+        raise Skip("needs root to be several users")
     if SANITIZED:
-        return "a sanitizer takes no settings in such a program"
+        raise Skip("a sanitizer takes no settings in such a program")
     if subprocess.run(["test", "-x", harness.objects], user=NOBODY).returncode:
-        return f"others may not look into {harness.objects}"
-    return None
+        raise Skip(f"others may not look into {harness.objects}")
 
 
 def environment(folder, **more):
@@ -34,13 +32,11 @@ def environment(folder, **more):
 
 def test_file_capabilities():
     """in a program with file capabilities the library reads, opens and starts nothing"""
-    why = why_not()
-    if why:
-        return why
+    need_several_users()
     if not shutil.which("setcap"):
-        return "no setcap (libcap2-bin)"
+        raise Skip("no setcap (libcap2-bin)")
     if os.statvfs(harness.objects).f_flag & os.ST_NOSUID:
-        return f"{harness.objects} is mounted nosuid"
+        raise Skip(f"{harness.objects} is mounted nosuid")
     found = []
     for capability in (None, "cap_net_raw+ep"):
         path = f"{harness.objects}/secure-capable"
@@ -50,13 +46,13 @@ def test_file_capabilities():
             done = subprocess.run(["setcap", capability, path], capture_output=True, text=True)
             if done.returncode:
                 os.unlink(path)
-                return "no file capabilities here: " + done.stderr.strip()
+                raise Skip("no file capabilities here: " + done.stderr.strip())
         with tempfile.TemporaryDirectory(dir=harness.objects) as folder:
             os.chmod(folder, 0o777)
             address = f"@gpumon-capable-{os.getpid()}"
             recorder = rec.Recorder("\0" + address[1:])
             done = subprocess.run([path], capture_output=True, text=True, user=NOBODY,
-                                  group=NOBODY, extra_groups=[], timeout=60,
+                                  group=NOBODY, extra_groups=[], timeout=LIMIT,
                                   env=environment(folder, GPUMON_SOCKET=address))
             recorder.close()
             left = [name for name in os.listdir(folder) if name != "account"]
@@ -67,11 +63,10 @@ def test_file_capabilities():
         equal(said.pop("loaded"), 1, "the library is loaded")
         found.append((said, len(recorder.targets), left))
     plain, secure = found
-    expect(plain[0]["asked"] > 3 and plain[0]["threads"] == 2 and plain[0]["tables"] == 1 and
-           plain[1] == 1, f"the program without capabilities is not recorded: {plain}")
+    check(plain[0]["asked"] > 3 and plain[0]["threads"] == 2 and plain[0]["tables"] == 1 and
+          plain[1] == 1, f"the program without capabilities is not recorded: {plain}")
     equal(secure, ({"secure": 1, "asked": 0, "tables": 0, "files": 0, "threads": 0}, 0, []),
           "what the library did in the program with capabilities")
-    return None
 
 
 def heard_from(uid, folder):
@@ -88,10 +83,10 @@ def heard_from(uid, folder):
         listener.bind("\0" + address)
         listener.listen(1)
         os.write(tell, b"x")
-        listener.settimeout(20)
+        listener.settimeout(LIMIT)
         try:
             connection = listener.accept()[0]
-            connection.settimeout(20)
+            connection.settimeout(LIMIT)
             os._exit(10 if connection.recv(100) else 20)
         except OSError:
             os._exit(30)
@@ -99,7 +94,7 @@ def heard_from(uid, folder):
     os.close(ready)
     os.close(tell)
     done = subprocess.run([f"{harness.objects}/secure_program"], capture_output=True, text=True,
-                          user=NOBODY, group=NOBODY, extra_groups=[], timeout=60,
+                          user=NOBODY, group=NOBODY, extra_groups=[], timeout=LIMIT,
                           env=environment(folder, GPUMON_SOCKET="@" + address))
     equal(done.returncode, 0, f"exit status ({done.stderr})")
     return os.WEXITSTATUS(os.waitpid(pid, 0)[1])
@@ -107,14 +102,11 @@ def heard_from(uid, folder):
 
 def test_recorder_of_another_user():
     """a recorder of another user's hears nothing, one of the own user's and root's do"""
-    why = why_not()
-    if why:
-        return why
+    need_several_users()
     with tempfile.TemporaryDirectory(dir=harness.objects) as folder:
         os.chmod(folder, 0o777)
         said = {uid: heard_from(uid, folder) for uid in (NOBODY, 0, SOMEBODY)}
     equal(said, {NOBODY: 10, 0: 10, SOMEBODY: 20}, "10: heard hello, 20: was left at once")
-    return None
 
 
 def connect_as(uid, address):
@@ -125,7 +117,7 @@ def connect_as(uid, address):
         os.setgid(uid)
         os.setuid(uid)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-            s.settimeout(20)
+            s.settimeout(LIMIT)
             try:
                 s.connect(address)
                 os._exit(10 if s.recv(100) else 20)
@@ -136,9 +128,7 @@ def connect_as(uid, address):
 
 def test_dormant_and_another_user():
     """a dormant program turns other users away, and its socket's file is its user's from the start"""
-    why = why_not()
-    if why:
-        return why
+    need_several_users()
     with tempfile.TemporaryDirectory(dir=harness.objects) as folder:
         os.chmod(folder, 0o777)
         for listen in (folder, ""):
@@ -158,17 +148,13 @@ def test_dormant_and_another_user():
             finally:
                 process.kill()
                 process.communicate()
-    return None
 
 
 def wait_for(address, process):
-    until = time.monotonic() + 20
-    while time.monotonic() < until and process.poll() is None:
-        if address[0] == "\0":
-            with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
-                if re.search(re.escape("@" + address[1:]) + r"\n", file.read()):
-                    return
-        elif os.path.exists(address):
-            return
-        time.sleep(0.02)
-    raise harness.Failure("the program does not listen")
+    def listens():
+        equal(process.poll(), None, "exit status of the program that should listen")
+        if address[0] != "\0":
+            return os.path.exists(address)
+        with open("/proc/net/unix", encoding="utf-8", errors="replace") as file:
+            return re.search(re.escape("@" + address[1:]) + r"\n", file.read())
+    until(listens, "the program listens")

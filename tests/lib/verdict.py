@@ -3,6 +3,9 @@
 
 A test is a function. It returns, or raises Skip with the reason, or anything else: then it
 has failed. The same for bash is verdict.sh; tap.py runs programs that print TAP.
+
+What only a runner needs is imported there: tests in a VM, where Python starts slowly, have
+their check() and until() from here, too.
 """
 import os
 import sys
@@ -74,23 +77,58 @@ def one_line(text):
     return " ".join(str(text).split())[:300]
 
 
-def run(tests, prefix, wanted=()):
-    """Run (name, function) pairs, those with a word of wanted in their name; the exit status."""
-    failed = False
+def run(tests, prefix, wanted=(), jobs=1):
+    """Run (name, function) pairs, those with a word of wanted in their name; the exit status.
+
+    With jobs that many run at a time, each in a process of its own: for tests that wait a lot.
+    """
+    tests = [(prefix + "/" + name, function) for name, function in tests
+             if not wanted or any(word in name for word in wanted)]
+    if jobs == 1:
+        return max([run_one(*test) for test in tests], default=0)
+    import tempfile
+    failed, running = 0, {}
     for name, function in tests:
-        if wanted and not any(word in name for word in wanted):
-            continue
-        begin = time.monotonic()
-        why = skipped = None
-        log = ()
-        try:
-            function()
-        except Skip as reason:
-            skipped = reason
-        except Exception as error:  # pylint: disable=broad-except
-            import traceback
-            log = traceback.format_exc().splitlines()
-            why = str(error) or type(error).__name__
-            failed = True
-        report(prefix + "/" + name, time.monotonic() - begin, why, skipped, log)
-    return 1 if failed else 0
+        if len(running) == jobs:
+            failed |= wait_for_one(running)
+        out = tempfile.TemporaryFile()
+        sys.stdout.flush()
+        pid = os.fork()
+        if not pid:
+            os.dup2(out.fileno(), 1)
+            os._exit(run_one(name, function))
+        running[pid] = name, out
+    while running:
+        failed |= wait_for_one(running)
+    return failed
+
+
+def run_one(name, function):
+    failed = 0
+    begin = time.monotonic()
+    why = skipped = None
+    log = ()
+    try:
+        function()
+    except Skip as reason:
+        skipped = reason
+    except Exception as error:  # pylint: disable=broad-except
+        import traceback
+        log = traceback.format_exc().splitlines()
+        why = str(error) or type(error).__name__
+        failed = 1
+    report(name, time.monotonic() - begin, why, skipped, log)
+    return failed
+
+
+def wait_for_one(running):
+    """Wait until one of them has ended and print what it said; whether it failed."""
+    pid, status = os.wait()
+    name, out = running.pop(pid)
+    with out:
+        out.seek(0)
+        sys.stdout.write(out.read().decode("utf-8", "replace"))
+    sys.stdout.flush()
+    if status and os.waitstatus_to_exitcode(status) != 1:
+        report(name, why="its process ended by %d" % os.waitstatus_to_exitcode(status))
+    return 1 if status else 0
