@@ -60,7 +60,7 @@ install-inject: inject
 
 # What CUDA's headers are needed for only where they are.
 install: modules_install install-user \
-	$(if $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/include/cupti.h),install-inject)
+	$(if $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/include/cupti.h /usr/include/cupti.h),install-inject)
 
 install-user: user
 	+$(MAKE) -C user install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'

@@ -393,6 +393,16 @@ void mock_nvtx(unsigned int id, const char *name, const void *parameters, const 
 		hooks->nvtx(id, name, parameters, result);
 }
 
+/* CUPTI_CBID_RESOURCE_GRAPH_NODE_..., which older headers lack. */
+#define GRAPH_NODE_UPDATED    22
+#define GRAPH_NODE_SET_PARAMS 23
+
+#if CUPTI_API_VERSION >= 130000
+_Static_assert(GRAPH_NODE_UPDATED == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED &&
+		       GRAPH_NODE_SET_PARAMS == CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS,
+	       "other callback ids");
+#endif
+
 /* As cudaGraphExecUpdate and cudaGraphExecKernelNodeSetParams do, of each node. */
 void mock_change_nodes(CUgraphExec exec, bool alone)
 {
@@ -400,8 +410,7 @@ void mock_change_nodes(CUgraphExec exec, bool alone)
 	unsigned int i;
 
 	for (i = 0; i < graph->count && hooks; i++)
-		hooks->resource(alone ? CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS :
-					CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
+		hooks->resource(alone ? GRAPH_NODE_SET_PARAMS : GRAPH_NODE_UPDATED,
 				NULL, (CUgraph)graph, (CUgraphNode)&graph->nodes[i], NULL);
 }
 

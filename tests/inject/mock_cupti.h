@@ -2,7 +2,8 @@
 /*
  * Stand-in for libcupti, in two generations that are built from the same files:
  * 12 writes records of CUpti_ActivityKernel9 and Memcpy5 into one buffer for
- * all threads, 13 those of Kernel10 and Memcpy6 into a buffer for each.
+ * all threads, 13 those of Kernel10 and Memcpy6 into a buffer for each. With
+ * headers that lack a record it writes the newest that they have.
  */
 #ifndef GPUMON_TESTS_INJECT_MOCK_CUPTI_H
 #define GPUMON_TESTS_INJECT_MOCK_CUPTI_H
@@ -11,19 +12,29 @@
 
 #include "mock.h"
 
-#if MOCK_GENERATION == 13
+#define MOCK_NEW_RECORDS (MOCK_GENERATION == 13 && CUPTI_API_VERSION >= 130000)
+#if MOCK_NEW_RECORDS
 typedef CUpti_ActivityKernel10 mock_kernel;
 typedef CUpti_ActivityMemcpy6 mock_copy;
 typedef CUpti_ActivityDevice5 mock_device;
 typedef CUpti_ActivityContext3 mock_context_record;
-#define MOCK_CUPTI_VERSION 130001
+typedef CUpti_ActivitySynchronization2 mock_sync;
+typedef CUpti_ActivityMemory4 mock_memory;
+typedef CUpti_ActivityUnifiedMemoryCounter3 mock_unified;
 #else
+#if CUPTI_API_VERSION >= 22
 typedef CUpti_ActivityKernel9 mock_kernel;
+#else
+typedef CUpti_ActivityKernel8 mock_kernel;
+#endif
 typedef CUpti_ActivityMemcpy5 mock_copy;
 typedef CUpti_ActivityDevice4 mock_device;
 typedef CUpti_ActivityContext mock_context_record;
-#define MOCK_CUPTI_VERSION 24
+typedef CUpti_ActivitySynchronization mock_sync;
+typedef CUpti_ActivityMemory3 mock_memory;
+typedef CUpti_ActivityUnifiedMemoryCounter2 mock_unified;
 #endif
+#define MOCK_CUPTI_VERSION (MOCK_GENERATION == 13 ? 130001 : 24)
 
 /* What MOCK_FAIL says of a function: "cuptiActivityEnable:8" or "cuptiActivityEnable@10:8". */
 CUptiResult mock_failure(const char *function, int argument);

@@ -94,14 +94,11 @@ static size_t record_size(CUpti_ActivityKind kind)
 	case CUPTI_ACTIVITY_KIND_STREAM:
 		return sizeof(CUpti_ActivityStream);
 	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivitySynchronization2) :
-					       sizeof(CUpti_ActivitySynchronization);
+		return sizeof(mock_sync);
 	case CUPTI_ACTIVITY_KIND_MEMORY2:
-		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivityMemory4) :
-					       sizeof(CUpti_ActivityMemory3);
+		return sizeof(mock_memory);
 	case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
-		return MOCK_GENERATION == 13 ? sizeof(CUpti_ActivityUnifiedMemoryCounter3) :
-					       sizeof(CUpti_ActivityUnifiedMemoryCounter2);
+		return sizeof(mock_unified);
 	case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
 		return sizeof(CUpti_ActivityAPI);
 	default:

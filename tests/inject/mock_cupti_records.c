@@ -77,7 +77,7 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 			copy->correlationId = correlation;
 			copy->graphNodeId = node;
 			copy->graphId = graph;
-#if MOCK_GENERATION == 13
+#if MOCK_NEW_RECORDS
 			copy->copyCount = 3;
 #endif
 			mock_add_task(buffer, MOCK_COPY, &copy->start, &copy->end, correlation,

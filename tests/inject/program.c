@@ -24,6 +24,9 @@
 #include <cuda_runtime_api.h>
 #include <cupti_nvtx_cbid.h>
 #define NVTX_NO_IMPL
+/* The next one needs it, and does not include it before CUDA 13. */
+#include <nvtx3/nvToolsExt.h>
+
 #include <generated_nvtx_meta.h>
 
 void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result);

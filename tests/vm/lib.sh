@@ -151,13 +151,14 @@ apt_sources()
 		END { flush() }'
 }
 
-# suite_line SUITE: a sources.list line for it, on the machine's own mirror
+# suite_line SUITE[/COMPONENT]: a sources.list line for it, on the machine's own mirror
 suite_line()
 {
-	local keyring=/usr/share/keyrings/debian-archive-keyring.gpg kind=main
+	local keyring=/usr/share/keyrings/debian-archive-keyring.gpg kind=main component=main
 
-	case $1 in *-security) kind=security ;; esac
-	echo "deb [signed-by=$keyring] $(apt_uri $kind) $1 main"
+	case $1 in */*) component=${1#*/} ;; esac
+	case ${1%/*} in *-security) kind=security ;; esac
+	echo "deb [signed-by=$keyring] $(apt_uri $kind) ${1%/*} $component"
 }
 
 # apt_private SUITES ARCH CMD...: apt-get or apt-cache with lists of its own
@@ -168,7 +169,8 @@ apt_private()
 	local suites=$1 arch=$2 cmd=$3 dir s
 	shift 3
 
-	dir=$GPUMON_CACHE/apt/${suites//,/+}-$arch
+	dir=${suites//,/+}
+	dir=$GPUMON_CACHE/apt/${dir//\//_}-$arch
 	mkdir -p "$dir"/{lists/partial,cache/archives/partial,etc/parts}
 	if [ ! -s "$dir/etc/sources.list" ]; then
 		for s in ${suites//,/ }; do
