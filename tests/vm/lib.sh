@@ -189,7 +189,9 @@ apt_private()
 		-o APT::Update::Post-Invoke-Success::= -o Acquire::Languages=none)
 	if [ ! -e "$dir/updated" ]; then
 		say "package lists of ${suites//,/ } ($arch)"
-		flock "$dir/etc" apt-get "${opts[@]}" -q update >&2
+		# By itself apt is content with the lists that it could get.
+		flock "$dir/etc" apt-get "${opts[@]}" -q -o APT::Update::Error-Mode=any update >&2 ||
+			return
 		touch "$dir/updated"
 	fi
 	"$cmd" "${opts[@]}" "$@"
