@@ -15,6 +15,10 @@ import time
 SLOWER = int(os.environ.get("GPUMON_SLOWER") or 1)
 
 
+# Seconds that a test may take.
+LIMIT = 600
+
+
 class Failure(AssertionError):
     """What the test looked at is not as it should be."""
 
@@ -103,7 +107,14 @@ def run(tests, prefix, wanted=(), jobs=1):
     return failed
 
 
+def hangs(_number, _frame):
+    fail("it hangs after %d s" % (LIMIT * SLOWER))
+
+
 def run_one(name, function):
+    import signal
+    signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(LIMIT * SLOWER)
     failed = 0
     begin = time.monotonic()
     why = skipped = None
@@ -117,6 +128,7 @@ def run_one(name, function):
         log = traceback.format_exc().splitlines()
         why = str(error) or type(error).__name__
         failed = 1
+    signal.alarm(0)
     report(name, time.monotonic() - begin, why, skipped, log)
     return failed
 

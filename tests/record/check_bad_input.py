@@ -11,10 +11,10 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 import zlib
 
-from kit import NOBODY, Skip, has, left_processes, same, test
+from kit import (LIMIT, NOBODY, Skip, contains, equal, left_processes, state, test, until,
+                 wait_listening)
 
 # All that reads captures, and writes a file.
 READERS = (("correlate", "--summary"), ("flamegraph", "-o"), ("report", "-o"),
@@ -25,12 +25,12 @@ READERS = (("correlate", "--summary"), ("flamegraph", "-o"), ("report", "-o"),
 def refused(done, status, *parts, what=""):
     """One line, with all of the parts, and nothing on standard output."""
     text = done.stderr.decode()
-    same(f"status {what} ({text.strip()})", done.returncode, status)
-    same(f"lines {what}: {text}", text.count("\n"), 1)
-    has(f"who says it {what}", text, "gpumon-user: ")
+    equal(done.returncode, status, f"status {what} ({text.strip()})")
+    equal(text.count("\n"), 1, f"lines {what}: {text}")
+    contains(text, "gpumon-user: ", f"who says it {what}")
     for part in parts:
-        has(f"message {what}", text, part)
-    same(f"output {what}", done.stdout, b"")
+        contains(text, part, f"message {what}")
+    equal(done.stdout, b"", f"output {what}")
 
 
 def write(kit, name, data=b"", mode=0o644):
@@ -64,8 +64,8 @@ def programs_that_cannot_run(kit):
                           ("./script", "the interpreter that it names was not found")):
         for words in (("record", "-o", "capture"), ("correlate", "-o", "capture"), ("correlate",)):
             refused(kit.run(*words, "--", program), 1, f"{program}: ", part, what=program)
-            same("capture", os.path.exists(kit.path("capture")), False)
-    same("left behind", kit.left_behind(), [])
+            equal(os.path.exists(kit.path("capture")), False, "capture")
+    equal(kit.left_behind(), [], "left behind")
 
 
 @test
@@ -81,9 +81,9 @@ def programs_that_end_at_once(kit):
             name = f"{words[0].strip('./')}{status}-{number}"
             refused(kit.run(*command, name, "--", *words), status, part, what=str(words))
             # It reads as what it is: a capture of nothing.
-            same("kernels", json.loads(kit.run("correlate", "--json", name).stdout)["kernels"], [])
+            equal(json.loads(kit.run("correlate", "--json", name).stdout)["kernels"], [], "kernels")
         refused(kit.run("correlate", "--", *words), status, part)
-    same("left behind", kit.left_behind(), [])
+    equal(kit.left_behind(), [], "left behind")
 
 
 @test
@@ -92,7 +92,7 @@ def nothing_as_json(kit):
     done = kit.run("correlate", "--json", "--summary", "out.json", "--", "sh", "-c", "exit 5")
     refused(done, 5, "nothing was recorded")
     with open(kit.path("out.json"), encoding="utf-8") as file:
-        same("kernels", json.load(file)["kernels"], [])
+        equal(json.load(file)["kernels"], [], "kernels")
 
 
 @test
@@ -105,14 +105,14 @@ def no_memory_in_the_program(kit):
         refused(done, 0, "was not recorded: it has no memory for what is recorded (ulimit -v",
                 what=f"{mib} MiB")
         tree = json.loads(kit.run("correlate", "--json", f"capture{mib}").stdout)
-        same("kernels", tree["kernels"], [])
+        equal(tree["kernels"], [], "kernels")
 
 
 @test
 def no_descriptors(kit):
     refused(kit.record("record", status=None, preexec_fn=limit(resource.RLIMIT_NOFILE, 8)), 1,
             "Too many open files (ulimit -n)")
-    same("capture", os.path.exists(kit.path("capture")), False)
+    equal(os.path.exists(kit.path("capture")), False, "capture")
 
 
 def injected(kit, generation=13, **more):
@@ -152,13 +152,13 @@ def cupti(kit):
     for number, (variables, parts) in enumerate(cases):
         words = injected(kit, 0 if "GPUMON_CUPTI" in variables else 13, **variables)
         done = kit.run("record", "-o", f"capture{number}", "--", *words, "loop", "20")
-        same("status", done.returncode, 0)
-        same("output", done.stdout, b"")
+        equal(done.returncode, 0, "status")
+        equal(done.stdout, b"", "output")
         for part in parts:
-            has(f"message of {variables}", done.stderr.decode(), part)
-        same("counts", done.stderr.splitlines()[-1].startswith(b"gpumon-user: 1 process, "), True)
+            contains(done.stderr.decode(), part, f"message of {variables}")
+        equal(done.stderr.splitlines()[-1].startswith(b"gpumon-user: 1 process, "), True, "counts")
         summary = kit.run("correlate", f"capture{number}").stdout.decode()
-        has("summary", " ".join(summary.split()), parts[0])
+        contains(" ".join(summary.split()), parts[0], "summary")
 
 
 @test
@@ -170,33 +170,37 @@ def cupti_of_live_process(kit):
                             env={"CUDA_INJECTION64_PATH": kit.environment["GPUMON_INJECT"]})
         try:
             process.stdout.readline()
-            time.sleep(0.2)
+            wait_listening(process.pid)
             done = kit.run("record", "-o", f"capture{status}", "-p", str(process.pid), "-d", "0.3")
         finally:
             process.kill()
             process.communicate()
-        same(f"status ({done.stderr.decode()})", done.returncode, status)
+        equal(done.returncode, status, f"status ({done.stderr.decode()})")
         if status:
-            has("message", done.stderr.decode(), "another profiler holds CUPTI")
+            contains(done.stderr.decode(), "another profiler holds CUPTI", "message")
 
 
 @test
 def pids(kit):
-    sleeper = kit.start("30", program="sleep")
+    sleeper = kit.start("1000", program="sleep")
     other = None
     if not os.geteuid():
-        other = kit.start("--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "30", program="setpriv")
+        other = kit.start("--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "1000",
+                          program="setpriv")
     thread = kit.start("-c", "import threading, time\nt = threading.Thread(target=lambda: (\n"
-                       "print(threading.get_native_id(), flush=True), time.sleep(30)))\nt.start()",
+                       "print(threading.get_native_id(), flush=True), time.sleep(1000)))\nt.start()",
                        program=sys.executable)
     compile_program(kit, "leader", "#include <pthread.h>\n#include <unistd.h>\n"
-                    "static void *run(void *data) { sleep(30); return data; }\n"
+                    "static void *run(void *data) { sleep(1000); return data; }\n"
                     "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }\n")
     leader = kit.start(program=kit.path("leader"))
     child = os.fork()
     if not child:
         os._exit(0)
-    time.sleep(0.1)
+    until(lambda: state(child) == "Z", "the child has ended")
+    until(lambda: state(leader.pid) == "Z", "the leader's first thread has ended")
+    if other:
+        until(lambda: os.readlink(f"/proc/{other.pid}/exe").endswith("/sleep"), "sleep is started")
     number = int(thread.stdout.readline())
     cases = [
         ("0", 2, "whole number"), ("-1", 2, "whole number"), ("1x", 2, "whole number"),
@@ -216,9 +220,9 @@ def pids(kit):
             for command in ("record", "correlate"):
                 done = kit.run(command, "-o", "capture", "-p", pid)
                 wanted = status if isinstance(status, tuple) else (status,)
-                same(f"status is one of {wanted}", done.returncode in wanted, True)
+                equal(done.returncode in wanted, True, f"status is one of {wanted}")
                 refused(done, done.returncode, part, what=pid)
-                same("capture", os.path.exists(kit.path("capture")), False)
+                equal(os.path.exists(kit.path("capture")), False, "capture")
         if other:
             stranger(kit, other.pid, sleeper.pid)
     finally:
@@ -226,7 +230,7 @@ def pids(kit):
         for process in filter(None, (sleeper, other, thread, leader)):
             process.kill()
             process.communicate()
-    same("left behind", kit.left_behind(), [])
+    equal(kit.left_behind(), [], "left behind")
 
 
 def as_nobody(kit, *words):
@@ -253,11 +257,11 @@ def stranger(kit, theirs, ours):
 def named_twice(kit):
     """It is one process all the same."""
     player = kit.start("listen", "stop", program=kit.player)
-    time.sleep(0.1)
+    wait_listening(player.pid)
     done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-p", str(player.pid),
                    "-d", "0.2")
     kit.end(player)
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     kit.capture().check(1, 100)
 
 
@@ -319,7 +323,7 @@ def foreign_captures(kit):
             if "--json" in words:
                 done.stdout = b"" if json.loads(done.stdout or b"{}").get("error") else b"no JSON"
             refused(done, 1, name[:200], part, what=f"{words} {name[:20]}")
-            same("file", os.path.exists(kit.path("out")), False)
+            equal(os.path.exists(kit.path("out")), False, "file")
         for words in (("good", name), (name, "good")):
             refused(kit.run("diff", *words), 1, name[:200], part, what="diff")
 
@@ -344,13 +348,13 @@ def damaged_captures(kit):
     cases.pop("uncounted")
     for name, part in cases.items():
         done = kit.run("correlate", name)
-        same(f"status of {name}", (done.returncode, done.stderr), (0, b""))
-        has(f"losses of {name}", done.stdout.decode(), part)
+        equal((done.returncode, done.stderr), (0, b""), f"status of {name}")
+        contains(done.stdout.decode(), part, f"losses of {name}")
         for words in READERS[1:]:
             done = kit.run(words[0], name, *words[1:], "-")
-            same(f"status of {words} {name}", (done.returncode, done.stderr), (0, b""))
+            equal((done.returncode, done.stderr), (0, b""), f"status of {words} {name}")
     done = kit.run("correlate", "--json", "uncounted")
-    same("kernels", json.loads(done.stdout)["kernels"][0]["count"], 100)
+    equal(json.loads(done.stdout)["kernels"][0]["count"], 100, "kernels")
 
 
 @test
@@ -386,9 +390,9 @@ def outputs(kit):
             if "--json" in words:
                 done.stdout = b"" if json.loads(done.stdout or b"{}").get("error") else b"no JSON"
             refused(done, status, part, what=f"{words} {name[:20]}")
-            same("files", sorted(os.listdir(kit.folder)), before)
+            equal(sorted(os.listdir(kit.folder)), before, "files")
     with open(kit.path("taken"), encoding="ascii") as file:
-        same("the file that was there", file.read(), "mine\n")
+        equal(file.read(), "mine\n", "the file that was there")
 
 
 @test
@@ -399,16 +403,16 @@ def outputs_that_may_not_grow(kit):
     for words in (("flamegraph",), ("report",), ("export", "--chrome")):
         done = kit.run(*words, "good", "-o", "out", preexec_fn=limit(resource.RLIMIT_FSIZE, 4096))
         refused(done, 1, "out: File too large")
-        same("files", sorted(os.listdir(kit.folder)), before)
+        equal(sorted(os.listdir(kit.folder)), before, "files")
         with open(kit.path("standard"), "wb") as file:
             done = kit.call(kit.program, *words, "good", to=file,
                             preexec_fn=limit(resource.RLIMIT_FSIZE, 4096))
         os.unlink(kit.path("standard"))
-        same("status", done.returncode, 1)
-        has("message", done.stderr.decode(), "File too large")
+        equal(done.returncode, 1, "status")
+        contains(done.stderr.decode(), "File too large", "message")
     refused(kit.record("record", status=None, preexec_fn=limit(resource.RLIMIT_FSIZE, 0)), 1,
             "capture", "File too large")
-    same("capture", os.path.exists(kit.path("capture")), False)
+    equal(os.path.exists(kit.path("capture")), False, "capture")
 
 
 @test
@@ -428,14 +432,14 @@ def outputs_on_a_full_disk(kit):
     if done.returncode:
         raise Skip("no mount of one's own: " + done.stderr.decode().splitlines()[0])
     with open(kit.path("statuses"), encoding="ascii") as file:
-        same("statuses", file.read().split(), ["1"] * 5)
+        equal(file.read().split(), ["1"] * 5, "statuses")
     with open(kit.path("said"), encoding="utf-8") as file:
         lines = file.read().splitlines()
-    same("lines", len(lines), 5)
+    equal(len(lines), 5, "lines")
     for line in lines:
-        has("message", line, "No space left on device")
+        contains(line, "No space left on device", "message")
     with open(kit.path("left"), encoding="ascii") as file:
-        same("left behind", file.read().split(), ["fill"])
+        equal(file.read().split(), ["fill"], "left behind")
 
 
 @test
@@ -443,7 +447,7 @@ def directories(kit):
     """An empty one that was there stays there, also where there was nothing to put into it."""
     os.mkdir(kit.path("mine"))
     refused(kit.run("record", "-o", "mine", "--", "./nothing"), 1, "program not found")
-    same("files", os.listdir(kit.path("mine")), [])
+    equal(os.listdir(kit.path("mine")), [], "files")
     for name, part in (("/proc/capture", "cannot make /proc/capture"),
                        ("/dev/null", "is a link or a file"), ("no/such", "make the directory above"),
                        ("x" * 300, "File name too long")):
@@ -452,8 +456,8 @@ def directories(kit):
         refused(kit.run("record", "-o", "a", "--", "touch", "ran", env={"TMPDIR": folder}), 1,
                 "TMPDIR", folder)
         refused(kit.run("correlate", "--", "touch", "ran", env={"TMPDIR": folder}), 1, folder)
-    same("files", sorted(os.listdir(kit.folder)), ["libgpumon-inject.so", "mine"])
-    same("the program ran", os.path.exists(kit.path("ran")), False)
+    equal(sorted(os.listdir(kit.folder)), ["libgpumon-inject.so", "mine"], "files")
+    equal(os.path.exists(kit.path("ran")), False, "the program ran")
 
 
 @test
@@ -461,11 +465,11 @@ def capture_taken_away(kit):
     """While it is written: the program runs on, what it is is said."""
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    f"rm -rf capture; {kit.player} record; exit 4")
-    same("status", done.returncode, 4)
-    has("message", done.stderr.decode(), "No such file")
+    equal(done.returncode, 4, "status")
+    contains(done.stderr.decode(), "No such file", "message")
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    f"mv capture moved; {kit.player} record; exit 4")
-    same("status", done.returncode, 4)
+    equal(done.returncode, 4, "status")
     kit.capture("moved").check(1, 100)
 
 
@@ -474,10 +478,7 @@ def killed_in_the_middle(kit):
     """However we end, a capture that nobody asked to keep does not stay, nor does half a file."""
     for number in (signal.SIGKILL, signal.SIGTERM):
         kill_recorder(kit, number, "correlate")
-        until = time.monotonic() + 10
-        while time.monotonic() < until and captures(kit):
-            time.sleep(0.02)
-        same(f"captures after signal {int(number)}", captures(kit), [])
+        until(lambda: not captures(kit), f"no captures are left after signal {int(number)}")
 
 
 def kill_recorder(kit, number, *words):
@@ -486,8 +487,8 @@ def kill_recorder(kit, number, *words):
     kit.wait_for("ready")
     before = kit.left_behind()
     process.send_signal(number)
-    process.wait(20)
-    for pid in left_processes(kit.player):
+    process.wait(LIMIT)
+    for pid in left_processes(kit.player, kit.folder):
         os.kill(pid, signal.SIGKILL)
     kit.end(process)
     os.unlink(kit.path("ready"))
@@ -507,14 +508,14 @@ def sockets_of_killed_recorders(kit):
     lives = kit.left_behind()
     os.utime(os.path.join(kit.folder, lives[0], "socket"), (1, 1))
     kit.run("record", "-q", "-o", "other", "--", "true")
-    same("the living one's", kit.left_behind(), lives)
+    equal(kit.left_behind(), lives, "the living one's")
     kit.end(player, signal.SIGTERM)
     living = kill_recorder(kit, signal.SIGKILL, "record", "-o", "capture")
-    same("left behind", kit.left_behind(), living)
+    equal(kit.left_behind(), living, "left behind")
     kit.run("record", "-q", "-o", "another", "--", "true")
-    same("one that could be new", kit.left_behind(), living)
+    equal(kit.left_behind(), living, "one that could be new")
     os.utime(os.path.join(kit.folder, living[0], "socket"), (1, 1))
     # Not these: one that is no folder of ours, and one with something else in it.
     write(kit, "gpumon-abcdef/socket", b"no socket")
     kit.run("record", "-q", "-o", "last", "--", "true")
-    same("left behind", kit.left_behind(), ["gpumon-abcdef"])
+    equal(kit.left_behind(), ["gpumon-abcdef"], "left behind")

@@ -9,9 +9,8 @@ import shutil
 import signal
 import struct
 import subprocess
-import time
 
-from kit import Skip, has, same, test
+from kit import Skip, contains, equal, test, until, wait_listening
 
 LAUNCH, CAPTURED, KERNEL, COPY, SET = range(1, 6)
 # Types of records.
@@ -36,7 +35,7 @@ def record(kit, *words, status=0, program="program", options=()):
     done = kit.run("record", "-q", "-o", "capture", *options, "--", "env",
                    f"LD_LIBRARY_PATH={library_path}", os.path.join(kit.inject, program),
                    *map(str, words), env=variables)
-    same("status", done.returncode, status)
+    equal(done.returncode, status, "status")
     return done
 
 
@@ -53,9 +52,9 @@ def check_account(kit, tree):
     for kind, wanted in (("kernel", KERNEL), ("copy", COPY), ("set", SET)):
         ran = [entry for entry in entries if entry[0] == wanted]
         rows = [row for row in tree["kernels"] if row["kind"] == kind]
-        same(f"number of {kind}s", sum(row["count"] for row in rows), len(ran))
-        same(f"GPU time of {kind}s", sum(row["gpu_ns"] for row in rows),
-             sum(entry[6] - entry[5] for entry in ran))
+        equal(sum(row["count"] for row in rows), len(ran), f"number of {kind}s")
+        equal(sum(row["gpu_ns"] for row in rows), sum(entry[6] - entry[5] for entry in ran),
+              f"GPU time of {kind}s")
 
 
 def check_paths(kit):
@@ -73,7 +72,7 @@ def check_paths(kit):
         for other in set(CALLERS.values()) - {caller}:
             if other in names:
                 raise AssertionError(f"from {other}: {line}")
-    same("kernels with a path", seen, set(CALLERS))
+    equal(seen, set(CALLERS), "kernels with a path")
 
 
 @test
@@ -86,32 +85,32 @@ def names_are_kept(kit):
         shutil.copy(os.path.join(kit.inject, "program"), program)
         done = kit.run("record", "-q", *options, "-o", directory, "--", "env",
                        f"LD_LIBRARY_PATH={library_path}", program, "loop", "70", env=variables)
-        same("status", (done.returncode, done.stderr), (0, b""))
+        equal((done.returncode, done.stderr), (0, b""), "status")
         os.unlink(program)
     check_paths(kit)
     nameless = kit.run("flamegraph", "--folded", "without").stdout.decode()
-    has("without names", nameless, ";gone+0x")
-    same("names", [n for n in CALLERS.values() if n + ";" in nameless], [])
+    contains(nameless, ";gone+0x", "without names")
+    equal([n for n in CALLERS.values() if n + ";" in nameless], [], "names")
     names, = [n for n in os.listdir(kit.path("capture")) if n.endswith(".symbols")]
-    same("mode", os.stat(kit.path(f"capture/{names}")).st_mode & 0o7777, 0o600)
-    same("names of none", [n for n in os.listdir(kit.path("without")) if "symbols" in n], [])
+    equal(os.stat(kit.path(f"capture/{names}")).st_mode & 0o7777, 0o600, "mode")
+    equal([n for n in os.listdir(kit.path("without")) if "symbols" in n], [], "names of none")
     # Broken, foreign or a link: what they do not name is looked for as if they were not there.
     whole = kit.run("export", "--json", "capture").stdout
     for content in (b"", b"gpumon-symbols 2\n@1 0\n", b"gpumon-symbols 1\n@zz\n=\n@10 0\n+a\n=b\tc"):
         with open(kit.path(f"capture/{names}"), "wb") as file:
             file.write(content)
         done = kit.run("export", "--json", "capture")
-        same("status", (done.returncode, done.stderr), (0, b""))
-        same("GPU time", json.loads(done.stdout)["recording"]["gpu_ns"],
-             json.loads(whole)["recording"]["gpu_ns"])
+        equal((done.returncode, done.stderr), (0, b""), "status")
+        equal(json.loads(done.stdout)["recording"]["gpu_ns"],
+              json.loads(whole)["recording"]["gpu_ns"], "GPU time")
     os.unlink(kit.path(f"capture/{names}"))
     os.symlink("/proc/self/environ", kit.path(f"capture/{names}"))
-    same("status", kit.run("export", "--json", "capture").returncode, 0)
+    equal(kit.run("export", "--json", "capture").returncode, 0, "status")
 
 
 def show(kit):
     done = kit.run("correlate", "--json", "capture")
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     return json.loads(done.stdout)
 
 
@@ -137,14 +136,14 @@ def graphs(kit):
     # A node's kernels are where it was created.
     for name, caller in (("node_a", "launch_here"), ("node_b", "launch_there")):
         lines = [line for line in folded.splitlines() if f";{name} " in line]
-        same(f"paths of {name}", len(lines), 1)
-        has(f"path of {name}", lines[0], f";{caller};")
+        equal(len(lines), 1, f"paths of {name}")
+        contains(lines[0], f";{caller};", f"path of {name}")
 
 
 @test
 def fork_and_exec(kit):
     record(kit, "fork", 70)
-    same("processes", len(kit.capture().processes), 2)
+    equal(len(kit.capture().processes), 2, "processes")
     check_account(kit, show(kit))
 
 
@@ -153,17 +152,17 @@ def killed(kit):
     """What CUPTI had not given out is counted as launches without work."""
     record(kit, "kill", 140, 0, status=128 + signal.SIGKILL)
     capture = kit.capture()
-    same("launches", capture.sum("launches"), 140)
+    equal(capture.sum("launches"), 140, "launches")
     tree = show(kit)
     done = sum(row["count"] for row in tree["kernels"])
-    same("with and without work", done + tree["missing"]["launches"]["without_work"], 140)
+    equal(done + tree["missing"]["launches"]["without_work"], 140, "with and without work")
 
 
 @test
 def not_cuda(kit):
     done = record(kit, "quiet")
-    same("processes", len(kit.capture().processes), 0)
-    same("output", done.stderr, b"")
+    equal(len(kit.capture().processes), 0, "processes")
+    equal(done.stderr, b"", "output")
 
 
 def start(kit, *words, inject, wait=True, **more):
@@ -174,8 +173,19 @@ def start(kit, *words, inject, wait=True, **more):
                                env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if wait:
         process.stdout.readline()
-        time.sleep(0.2)
+        if inject:
+            wait_listening(process.pid)
     return process
+
+
+def record_live(kit, process, what, least, name="capture"):
+    """Record it, longer where the machine is so busy that little has come of it."""
+    for seconds in ("0.5", "5", "50"):
+        shutil.rmtree(kit.path(name), ignore_errors=True)
+        done = kit.run("record", "-o", name, "-p", str(process.pid), "-d", seconds)
+        if done.returncode or kit.capture(name).sum(what) >= least:
+            break
+    return done
 
 
 @test
@@ -184,17 +194,17 @@ def asleep(kit):
     process = start(kit, "steady", 1000000, 1000000, inject=True, MOCK_ENABLE_US="10000")
     try:
         for name in ("first", "capture"):
-            done = kit.run("record", "-o", name, "-p", str(process.pid), "-d", "0.5")
-            same("status", done.returncode, 0)
+            done = record_live(kit, process, "kernels", 50, name)
+            equal(done.returncode, 0, "status")
             if kit.capture(name).sum("kernels") < 50:
                 raise AssertionError("few kernels were recorded")
-        same("it lives", process.poll(), None)
+        equal(process.poll(), None, "it lives")
     finally:
         process.kill()
         process.communicate()
     check_paths(kit)
     tree = show(kit)
-    same("kernels without a launch", tree["missing"]["works"]["no_launch"]["kernel"], 0)
+    equal(tree["missing"]["works"]["no_launch"]["kernel"], 0, "kernels without a launch")
 
 
 @test
@@ -202,23 +212,23 @@ def by_uprobes(kit):
     """Without the library: the processor's side, and it says so."""
     process = start(kit, "steady", 1000000, 1000000, inject=False)
     try:
-        done = kit.run("record", "-o", "capture", "-p", str(process.pid), "-d", "0.7")
-        same("it lives", process.poll(), None)
+        done = record_live(kit, process, "hits", 100)
+        equal(process.poll(), None, "it lives")
     finally:
         process.kill()
         process.communicate()
     text = done.stderr.decode()
     if done.returncode == 77:
         raise Skip(text.strip())
-    same("status", done.returncode, 0)
-    has("message", text, "what the GPU did is not known")
+    equal(done.returncode, 0, "status")
+    contains(text, "what the GPU did is not known", "message")
     hits = kit.capture().sum("hits")
     if hits < 100:
         raise AssertionError(f"{hits} hits")
     calls = kit.run("flamegraph", "--folded", "--cpu-only", "--count", "capture")
-    same("status", calls.returncode, 0)
+    equal(calls.returncode, 0, "status")
     for caller in ("launch_here", "launch_there"):
-        has("paths of calls", calls.stdout.decode(), f";{caller};")
+        contains(calls.stdout.decode(), f";{caller};", "paths of calls")
 
 
 def jit_paths(kit):
@@ -229,21 +239,20 @@ def jit_paths(kit):
 
 def check_jit(kit, launches, command):
     capture = kit.capture()
-    same("launches", capture.sum("launches"), launches)
+    equal(capture.sum("launches"), launches, "launches")
     lines = jit_paths(kit)
-    same("paths", len(lines), 1)
-    has(f"path with {command}", lines[0], ";jit_train_step;launch_from_jit;")
+    equal(len(lines), 1, "paths")
+    contains(lines[0], ";jit_train_step;launch_from_jit;", f"path with {command}")
     maps = [name for name in os.listdir(kit.path("capture")) if name.endswith(".map")]
-    same("maps", len(maps), 1)
-    same("it is named as the process's file",
-         maps[0].replace("perf-", "process-").replace(".map", ".records")
-         in os.listdir(kit.path("capture")), True)
+    equal(len(maps), 1, "maps")
+    file = maps[0].replace("perf-", "process-").replace(".map", ".records")
+    contains(os.listdir(kit.path("capture")), file, "it is named as the process's file")
     # Without the copy, and without the names that are kept, there is none: it came from there.
     for name in os.listdir(kit.path("capture")):
         if name.endswith(".symbols"):
             os.unlink(kit.path("capture/" + name))
     os.rename(kit.path("capture/" + maps[0]), kit.path("map"))
-    same("without the copy", "jit_train_step" in jit_paths(kit)[0], False)
+    equal("jit_train_step" in jit_paths(kit)[0], False, "without the copy")
 
 
 @test
@@ -271,27 +280,28 @@ def code_made_at_run_time_in_a_container(kit):
                    env={**variables, "GPUMON_INJECT": kit.path("inject/libgpumon-inject.so")})
     if done.returncode in (1, 66):
         raise Skip("no namespaces of one's own: " + done.stderr.decode().strip())
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     number = int(done.stdout)
-    same("a number of its own", number < 5, True)
+    equal(number < 5, True, "a number of its own")
     check_jit(kit, 30, "record in a container")
 
 
 @test
 def code_made_at_run_time_by_uprobes(kit):
-    process = start(kit, "jit", 200, 10, inject=False, wait=False)
+    process = start(kit, "jit", 1000000, 10, inject=False, wait=False)
+    path = f"/tmp/perf-{process.pid}.map"
     try:
-        time.sleep(0.3)
-        done = kit.run("record", "-o", "capture", "-p", str(process.pid), "-d", "0.5")
+        until(lambda: os.path.exists(path) and os.path.getsize(path), "there is a map")
+        done = record_live(kit, process, "hits", 5)
     finally:
         process.kill()
         process.communicate()
-        if os.path.exists(f"/tmp/perf-{process.pid}.map"):
-            os.unlink(f"/tmp/perf-{process.pid}.map")
+        if os.path.exists(path):
+            os.unlink(path)
     if done.returncode == 77:
         raise Skip(done.stderr.decode().strip())
     calls = kit.run("flamegraph", "--folded", "--cpu-only", "--count", "capture").stdout.decode()
-    has("paths of calls", calls, ";jit_train_step;launch_from_jit;")
+    contains(calls, ";jit_train_step;launch_from_jit;", "paths of calls")
 
 
 @test
@@ -306,11 +316,11 @@ def planted_maps(kit):
         done = kit.run("record", "-q", "-o", f"capture{number}", "--", "sh", "-c",
                        f"rm -f {path} echo $$; exec {kit.player} record sleep=100")
         os.unlink(f"/tmp/perf-{int(done.stdout)}.map")
-        same("maps", [name for name in os.listdir(kit.path(f"capture{number}"))
-                      if name.endswith(".map")], [])
+        equal([name for name in os.listdir(kit.path(f"capture{number}")) if name.endswith(".map")],
+              [], "maps")
         notes = json.loads(kit.run("correlate", "--json",
                                    f"capture{number}").stdout)["recording"]["notes"]
-        has("notes", " ".join(notes), "was not copied: it is ")
+        contains(" ".join(notes), "was not copied: it is ", "notes")
 
 
 def build_ids(kit):
@@ -327,17 +337,17 @@ def vdso(kit):
             raise Skip("this kernel maps no vdso")
     record(kit, "loop", 5)
     ids = build_ids(kit)
-    same("it has a build id", len(ids["[vdso]"]) >= 16, True)
+    equal(len(ids["[vdso]"]) >= 16, True, "it has a build id")
     shutil.rmtree(kit.path("capture"))
     process = start(kit, "steady", 1000000, 1000000, inject=False)
     try:
-        done = kit.run("record", "-o", "capture", "-p", str(process.pid), "-d", "0.3")
+        done = record_live(kit, process, "hits", 1)
     finally:
         process.kill()
         process.communicate()
     if done.returncode == 77:
         raise Skip(done.stderr.decode().strip())
-    same("by uprobes", build_ids(kit)["[vdso]"], ids["[vdso]"])
+    equal(build_ids(kit)["[vdso]"], ids["[vdso]"], "by uprobes")
 
 
 def timeline(kit):
@@ -355,17 +365,18 @@ def names_of_streams_and_threads(kit):
     record(kit, program="nvtx_program")
     rows = {row for row, _ in timeline(kit)}
     for name in ("stream 21 (compute, priority -5)", "stream 7 (gr\u00fcn)"):
-        has("rows", rows, name)
-    same("threads", {name for name in ("before CUDA", "renamed", "nvtx_program")
-                     if any(row and row.startswith(name) for row in rows)},
-         {"before CUDA", "renamed"})
+        contains(rows, name, "rows")
+    equal({name for name in ("before CUDA", "renamed", "nvtx_program")
+           if any(row and row.startswith(name) for row in rows)},
+          {"before CUDA", "renamed"}, "threads")
     text = kit.run("correlate", "capture").stdout.decode()
-    has("summary", text, "stream 21 (compute, priority -5)")
-    has("report", kit.run("report", "capture").stdout.decode(), "stream 21 (compute, priority -5)")
+    contains(text, "stream 21 (compute, priority -5)", "summary")
+    contains(kit.run("report", "capture").stdout.decode(), "stream 21 (compute, priority -5)",
+             "report")
     tree = show(kit)
     streams = {row["stream"]: (row["stream_name"], row["stream_priority"])
                for row in tree["devices"] if row["stream"] is not None}
-    same("JSON", streams, {7: ("gr\u00fcn", 0), 21: ("compute", -5)})
+    equal(streams, {7: ("gr\u00fcn", 0), 21: ("compute", -5)}, "JSON")
 
 
 @test
@@ -373,16 +384,16 @@ def unified_memory(kit):
     """What moved by itself, with its bytes, on timelines and in the summary."""
     record(kit, "calls", 10, options=("--unified-memory",))
     moved = [event for row, event in timeline(kit) if row and row.startswith("unified memory")]
-    same("slices", [event["name"] for event in moved], ["moved to a GPU"] * 10)
-    same("their bytes", {event["args"]["bytes"] for event in moved}, {100})
+    equal([event["name"] for event in moved], ["moved to a GPU"] * 10, "slices")
+    equal({event["args"]["bytes"] for event in moved}, {100}, "their bytes")
     rows = show(kit)["unified_memory"]
-    same("JSON", [(row["kind"], row["count"], row["bytes"], row["faults"], row["ns"])
-                  for row in rows], [("to_device", 10, 1000, None, 50)])
+    equal([(row["kind"], row["count"], row["bytes"], row["faults"], row["ns"]) for row in rows],
+          [("to_device", 10, 1000, None, 50)], "JSON")
     text = kit.run("correlate", "capture").stdout.decode()
-    has("summary", text, "Unified memory")
-    has("summary", text, "moved to a GPU")
+    contains(text, "Unified memory", "summary")
+    contains(text, "moved to a GPU", "summary")
     perfetto = kit.run("export", "--perfetto", "capture").stdout
-    has("Perfetto", perfetto, b"unified memory")
+    contains(perfetto, b"unified memory", "Perfetto")
     shutil.rmtree(kit.path("capture"))
     record(kit, "calls", 10)
-    same("not asked for", show(kit)["unified_memory"], [])
+    equal(show(kit)["unified_memory"], [], "not asked for")

@@ -2,14 +2,14 @@
 """Processes that live already: record -p."""
 import os
 import signal
-import time
 
-from kit import Skip, has, same, test
+from kit import LIMIT, Skip, contains, equal, test, until, wait_listening
 
 
 def start_player(kit, *words, **options):
     process = kit.start(*words, program=kit.player, **options)
-    time.sleep(0.1)
+    if "listen" in words:
+        wait_listening(process.pid)
     return process
 
 
@@ -17,34 +17,36 @@ def namespaces(kit, *words, **options):
     """The player in network and pid namespaces of its own, and its pid in ours."""
     process = kit.start("-n", "-p", "-f", "--mount-proc", kit.player, *words, program="unshare",
                         **options)
-    until = time.monotonic() + 5
-    while time.monotonic() < until and process.poll() is None:
+
+    def child():
+        if process.poll() is not None:
+            raise Skip("no namespaces of one's own: " + process.communicate()[1].decode().strip())
         with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
             children = file.read().split()
         if children and os.readlink(f"/proc/{children[0]}/exe") == kit.player:
-            time.sleep(0.1)
-            return process, int(children[0])
-        time.sleep(0.01)
-    process.kill()
-    raise Skip("no namespaces of one's own: " + process.communicate()[1].decode().strip())
+            return int(children[0])
+        return None
+    pid = until(child, "the player is started", LIMIT)
+    wait_listening(pid, 1)
+    return process, pid
 
 
 @test
 def asleep(kit):
     player = start_player(kit, "pause=100", "launches=300", "listen", "stop", "out=on", "exit=3")
     done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-d", "0.5")
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     kit.capture().check(1, 300)
     done = kit.end(player)
-    same("the program's status", done.returncode, 3)
-    same("the program's output", done.stdout, b"on\n")
+    equal(done.returncode, 3, "the program's status")
+    equal(done.stdout, b"on\n", "the program's output")
 
 
 @test
 def until_it_ends(kit):
     player = start_player(kit, "listen", "sleep=300", "exit=3")
     done = kit.run("record", "-o", "capture", "-p", str(player.pid))
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     kit.end(player)
     kit.capture().check(1, 100)
 
@@ -53,9 +55,9 @@ def until_it_ends(kit):
 def until_control_c(kit):
     player = start_player(kit, "listen", "stop", "sleep=200")
     process = kit.start("record", "-o", "capture", "-p", str(player.pid))
-    time.sleep(0.3)
+    kit.wait_launches(100)
     done = kit.end(process, signal.SIGINT)
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     kit.end(player)
     kit.capture().check(1, 100)
 
@@ -65,7 +67,7 @@ def several(kit):
     players = [start_player(kit, "listen", "stop") for _ in range(3)]
     words = [word for player in players for word in ("-p", str(player.pid))]
     done = kit.run("record", "-o", "capture", *words, "-d", "0.4")
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     for player in players:
         kit.end(player)
     kit.capture().check(3, 300)
@@ -76,9 +78,9 @@ def no_such_process(kit):
     player = start_player(kit, "exit=0")
     player.communicate()
     done = kit.run("record", "-o", "capture", "-p", str(player.pid))
-    same("status", done.returncode, 1)
-    has("message", done.stderr.decode(), f"no process {player.pid}")
-    same("capture", os.path.exists(kit.path("capture")), False)
+    equal(done.returncode, 1, "status")
+    contains(done.stderr.decode(), f"no process {player.pid}", "message")
+    equal(os.path.exists(kit.path("capture")), False, "capture")
 
 
 @test
@@ -86,10 +88,10 @@ def no_library(kit):
     player = start_player(kit, "sleep=20000")
     done = kit.run("record", "-o", "capture", "-p", str(player.pid))
     kit.end(player, signal.SIGKILL)
-    same("status is a refusal", done.returncode in (1, 77), True)
-    same("lines", done.stderr.count(b"\n"), 1)
-    has("message", done.stderr.decode(), "has no injection library: start it with")
-    same("capture", os.path.exists(kit.path("capture")), False)
+    equal(done.returncode in (1, 77), True, "status is a refusal")
+    equal(done.stderr.count(b"\n"), 1, "lines")
+    contains(done.stderr.decode(), "has no injection library: start it with", "message")
+    equal(os.path.exists(kit.path("capture")), False, "capture")
 
 
 @test
@@ -102,8 +104,8 @@ def impostor(kit):
     trap.listen(1)
     done = kit.run("record", "-o", "capture", "-p", str(victim.pid))
     kit.end(victim, signal.SIGKILL)
-    same("status is a refusal", done.returncode in (1, 77), True)
-    same("capture", os.path.exists(kit.path("capture")), False)
+    equal(done.returncode in (1, 77), True, "status is a refusal")
+    equal(os.path.exists(kit.path("capture")), False, "capture")
 
 
 @test
@@ -111,7 +113,7 @@ def in_a_folder(kit):
     """A path longer than a socket's name can be is no obstacle from outside."""
     player = start_player(kit, "listen", "stop", env={"GPUMON_LISTEN": kit.folder})
     done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-d", "0.2")
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     kit.end(player)
     kit.capture().check(1, 100)
 
@@ -121,19 +123,19 @@ def in_a_container(kit):
     """Process 1 of its own world, on a network of its own."""
     player, pid = namespaces(kit, "listen", "stop")
     done = kit.run("record", "-o", "capture", "-p", str(pid), "-d", "0.2")
-    same("message", done.returncode, 0)
+    equal(done.returncode, 0, "message")
     kit.end(player)
     capture = kit.capture()
     capture.check(1, 100)
-    same("pid", capture.processes[0]["pid"], 1)
-    same("host pid", capture.processes[0]["host_pid"], pid)
+    equal(capture.processes[0]["pid"], 1, "pid")
+    equal(capture.processes[0]["host_pid"], pid, "host pid")
 
 
 @test
 def folder_in_a_container(kit):
     player, pid = namespaces(kit, "listen", "stop", env={"GPUMON_LISTEN": kit.folder})
     done = kit.run("record", "-o", "capture", "-p", str(pid), "-d", "0.2")
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     kit.end(player)
     kit.capture().check(1, 100)
 
@@ -144,7 +146,7 @@ def started_in_a_container(kit):
                    kit.player, "record")
     if done.returncode == 1 and b"unshare" in done.stderr:
         raise Skip("no namespaces of one's own")
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     row = kit.capture().processes[0]
-    same("pid", row["pid"], 1)
-    same("a host pid", row["host_pid"] > 1, True)
+    equal(row["pid"], 1, "pid")
+    equal(row["host_pid"] > 1, True, "a host pid")

@@ -6,9 +6,8 @@ import re
 import shutil
 import stat
 import subprocess
-import time
 
-from kit import NOBODY, Skip, has, same, test
+from kit import LIMIT, NOBODY, Skip, contains, equal, test, until
 
 STRANGER = 12345
 # Of enum gpumon_privilege, as the kernel numbers them.
@@ -33,9 +32,9 @@ def refused(done, *parts):
     text = done.stderr.decode()
     if not done.returncode:
         raise AssertionError(f"not refused: {text}")
-    same("lines", text.count("\n"), 1)
+    equal(text.count("\n"), 1, "lines")
     for part in ("gpumon-user: ", *parts):
-        has("message", text, part)
+        contains(text, part, "message")
 
 
 def open_up(kit):
@@ -54,16 +53,16 @@ def umask(kit):
         name = f"capture{number}"
         done = kit.run("record", "-o", name, "--", "sh", "-c", "umask; umask 0; exec \"$@\"", "sh",
                        kit.player, "launches=10", "record", umask=mask)
-        same("status", (done.returncode, done.stdout), (0, b"%04o\n" % mask))
-        same("directory", oct(mode(kit.path(name))), "0o700")
+        equal((done.returncode, done.stdout), (0, b"%04o\n" % mask), "status")
+        equal(oct(mode(kit.path(name))), "0o700", "directory")
         files = os.listdir(kit.path(name))
-        same("files", {oct(mode(kit.path(name + "/" + file))) for file in files}, {"0o600"})
+        equal({oct(mode(kit.path(name + "/" + file))) for file in files}, {"0o600"}, "files")
         for words in (("report", name), ("flamegraph", name), ("export", "--json", name),
                       ("correlate", name, "--summary"), ("diff", name, name, "--flamegraph")):
             out = [] if words[-1].startswith("--") else ["-o"]
             done = kit.run(*words, *out, "out", umask=mask)
-            same(f"status of {words} ({done.stderr})", done.returncode, 0)
-            same(f"file of {words}", oct(mode(kit.path("out"))), "0o600")
+            equal(done.returncode, 0, f"status of {words} ({done.stderr})")
+            equal(oct(mode(kit.path("out"))), "0o600", f"file of {words}")
             os.unlink(kit.path("out"))
 
 
@@ -72,11 +71,11 @@ def descriptors(kit):
     """The program gets what the shell would have given it."""
     def of(*before):
         done = kit.call(*before, "sh", "-c", "ls /proc/$$/fd")
-        same("status", done.returncode, 0)
+        equal(done.returncode, 0, "status")
         return done.stdout
 
-    same("record", of(kit.program, "record", "-o", "capture", "--"), of())
-    same("correlate", of(kit.program, "correlate", "--"), of())
+    equal(of(kit.program, "record", "-o", "capture", "--"), of(), "record")
+    equal(of(kit.program, "correlate", "--"), of(), "correlate")
 
 
 @test
@@ -101,7 +100,7 @@ def rights_of_readers(kit):
     for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
         if not capabilities(text, name) <= FILES:
             raise AssertionError(f"{name} has {capabilities(text, name)}")
-    has("status", text, "NoNewPrivs:\t1")
+    contains(text, "NoNewPrivs:\t1", "status")
 
 
 @test
@@ -110,11 +109,11 @@ def rights_of_programs(kit):
     before = kit.call("cat", "/proc/self/status").stdout.decode()
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    "cat /proc/self/status; echo =; cat /proc/$PPID/status")
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     program, recorder = done.stdout.decode().split("=\n")
     for name in ("CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"):
-        same(name, capabilities(program, name), capabilities(before, name))
-    has("program", program, "NoNewPrivs:\t0")
+        equal(capabilities(program, name), capabilities(before, name), name)
+    contains(program, "NoNewPrivs:\t0", "program")
     # CAP_DAC_*, CAP_KILL, CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_SYS_ADMIN
     if not capabilities(recorder, "CapEff") <= {1, 2, 5, 12, 19, 21}:
         raise AssertionError(f"the recorder has {capabilities(recorder, 'CapEff')}")
@@ -129,7 +128,7 @@ def sudo(kit, own, *words, parent="sudo", **more):
                HOME="/root", USER="root", LOGNAME="root")
     return subprocess.run([shell, "-c", '"$@"; exit $?', "sudo", kit.program, *words], cwd=own,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=60, env=env, check=False, **more)
+                          stderr=subprocess.PIPE, timeout=LIMIT, env=env, check=False, **more)
 
 
 WHO = "id -u; id -g; id -G; echo $HOME $USER; cat /proc/self/status"
@@ -152,32 +151,32 @@ def under_sudo(kit):
     shutil.copy(kit.player, player)
 
     done = sudo(kit, own, "record", "-o", "capture", "--", "sh", "-c", WHO)
-    same(f"status ({done.stderr})", done.returncode, 0)
-    same("who", who(done), nobody)
-    has("said", done.stderr.decode(), "the program ran as nobody")
+    equal(done.returncode, 0, f"status ({done.stderr})")
+    equal(who(done), nobody, "who")
+    contains(done.stderr.decode(), "the program ran as nobody", "said")
     found = {(os.stat(path).st_uid, oct(mode(path))) for path in
              [own + "/capture"] + [f"{own}/capture/{name}" for name in os.listdir(own + "/capture")]}
-    same("capture", found, {(NOBODY, "0o700"), (NOBODY, "0o600")})
+    equal(found, {(NOBODY, "0o700"), (NOBODY, "0o600")}, "capture")
 
     # Its library comes to the recorder's socket.
     done = sudo(kit, own, "record", "-o", "played", "--", player, "launches=10", "record")
-    same(f"status ({done.stderr})", done.returncode, 0)
-    has("said", done.stderr.decode(), "1 process, 10 launches")
+    equal(done.returncode, 0, f"status ({done.stderr})")
+    contains(done.stderr.decode(), "1 process, 10 launches", "said")
     done = sudo(kit, own, "correlate", "--summary", "summary", "--", player, "launches=10", "record")
-    same(f"status ({done.stderr})", done.returncode, 0)
-    same("summary", (os.stat(own + "/summary").st_uid, oct(mode(own + "/summary"))),
-         (NOBODY, "0o600"))
-    same("left", sorted(os.listdir(own)), ["capture", "played", "summary"])
+    equal(done.returncode, 0, f"status ({done.stderr})")
+    equal((os.stat(own + "/summary").st_uid, oct(mode(own + "/summary"))), (NOBODY, "0o600"),
+          "summary")
+    equal(sorted(os.listdir(own)), ["capture", "played", "summary"], "left")
 
     # Not where that user may not write.
     done = sudo(kit, own, "record", "-o", kit.path("roots"), "--", "true")
     refused(done, "Permission denied")
     # A shell that sudo started has its variables, too.
     done = sudo(kit, own, "record", "-o", "shell", "--", "sh", "-c", WHO, parent="shell")
-    same("who in a shell", who(done)[0], "0")
+    equal(who(done)[0], "0", "who in a shell")
     done = sudo(kit, own, "record", "-o", "root", "--run-as", "root", "--", "sh", "-c", WHO)
-    same("who as root", who(done)[0], "0")
-    same("whose", os.stat(own + "/root").st_uid, 0)
+    equal(who(done)[0], "0", "who as root")
+    equal(os.stat(own + "/root").st_uid, 0, "whose")
 
 
 @test
@@ -186,8 +185,8 @@ def run_as(kit):
     own = open_up(kit)
     env = {"TMPDIR": own}
     done = kit.run("record", "-o", "own/capture", "--run-as", "nobody", "--", "sh", "-c", WHO, env=env)
-    same(f"status ({done.stderr})", done.returncode, 0)
-    same("who", (who(done)[0], who(done)[4]), (str(NOBODY), set()))
+    equal(done.returncode, 0, f"status ({done.stderr})")
+    equal((who(done)[0], who(done)[4]), (str(NOBODY), set()), "who")
     refused(kit.run("record", "--run-as", "no-such-user", "--", "true"), "there is no user")
     refused(kit.run_as_nobody("record", "--run-as", "root", "-o", "own/x", "--", "true", env=env),
             "only root may")
@@ -226,18 +225,18 @@ def names_of_files(kit):
         # Through a link on the way and back, as any program.
         for name in (f"sticky/{number}", f"folder/../up{number}"):
             done = kit.run(*run, name)
-            same(f"status of {name} ({done.stderr})", done.returncode, 0)
+            equal(done.returncode, 0, f"status of {name} ({done.stderr})")
         # A file of two names becomes two files.
         other = kit.path(f"other{number}")
         os.link(precious, other)
         done = kit.run(*run, other, "--force")
-        same(f"status ({done.stderr})", done.returncode, 0)
-        same("names", (os.stat(other).st_nlink, os.stat(precious).st_nlink), (1, 1))
+        equal(done.returncode, 0, f"status ({done.stderr})")
+        equal((os.stat(other).st_nlink, os.stat(precious).st_nlink), (1, 1), "names")
     with open(precious, encoding="utf-8") as file:
-        same("what was there", file.read(), "precious")
-    same("made", [name for name in os.listdir(kit.folder)
-                  if re.search(r"nothing|\.[0-9a-f]{6}$", name)], [])
-    same("made for everybody", os.listdir(kit.path("everybody")), [])
+        equal(file.read(), "precious", "what was there")
+    equal([name for name in os.listdir(kit.folder) if re.search(r"nothing|\.[0-9a-f]{6}$", name)],
+          [], "made")
+    equal(os.listdir(kit.path("everybody")), [], "made for everybody")
 
 
 @test
@@ -257,21 +256,21 @@ def files_of_others(kit):
         refused(kit.run(*run, "theirs", "--force"), "another user's")
         # Root may write where it likes; what it makes there is its own.
         done = kit.run(*run, "folder/file", "--force")
-        same(f"status ({done.stderr})", done.returncode, 0)
-        same("whose", (os.stat(folder + "/file").st_uid, oct(mode(folder + "/file"))),
-             (0, "0o600"))
+        equal(done.returncode, 0, f"status ({done.stderr})")
+        equal((os.stat(folder + "/file").st_uid, oct(mode(folder + "/file"))), (0, "0o600"),
+              "whose")
     refused(kit.run_as_nobody("report", "capture", "-o", "x"), "Permission denied")
     refused(kit.run_as_nobody("record", "-o", "folder/new", "--", "true", env={"TMPDIR": "/tmp"}),
             "Permission denied")
     with open(theirs, encoding="utf-8") as file:
-        same("theirs", (file.read(), os.stat(theirs).st_uid), ("theirs", STRANGER))
+        equal((file.read(), os.stat(theirs).st_uid), ("theirs", STRANGER), "theirs")
     # As a directory for a capture it is none of ours.
     refused(kit.run("record", "-o", "folder", "--", "true"), "another user")
     empty = kit.path("empty")
     os.mkdir(empty)
     os.chown(empty, STRANGER, STRANGER)
     refused(kit.run("record", "-o", "empty", "--", "true"), "belongs to another user")
-    same("in it", os.listdir(empty), [])
+    equal(os.listdir(empty), [], "in it")
 
 
 @test
@@ -290,14 +289,14 @@ def names_of_captures(kit):
             refused(kit.run(command, "-o", name, "--", "true"), part)
         refused(kit.run(command, "--", "true", env={"TMPDIR": kit.path("everybody")}),
                 "no sticky bit", "TMPDIR")
-    same("made", (os.listdir(kit.path("target")), os.listdir(kit.path("everybody"))), ([], []))
+    equal((os.listdir(kit.path("target")), os.listdir(kit.path("everybody"))), ([], []), "made")
     # One's own that is empty is taken, and then nobody else's.
     os.mkdir(kit.path("open"))
     os.chmod(kit.path("open"), 0o777)
     kit.record("launches=10", "record", directory="open")
-    same("mode", oct(mode(kit.path("open"))), "0o700")
+    equal(oct(mode(kit.path("open"))), "0o700", "mode")
     kit.record("launches=10", "record", directory="target/../beside")
-    same("processes", len(kit.capture("beside").processes), 1)
+    equal(len(kit.capture("beside").processes), 1, "processes")
 
 
 @test
@@ -311,17 +310,17 @@ def capture_that_is_moved(kit):
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    "mv capture away; ln -s other capture; exec \"$@\"", "sh", kit.player,
                    "launches=10", "record")
-    same(f"status ({done.stderr})", done.returncode, 0)
-    same("names in the other, in ours", (len(names("other")), len(names("away"))), (0, 1))
-    same("launches", kit.capture("away").sum("launches"), 10)
-    same("ended", kit.capture("away").whole["ended"], True)
+    equal(done.returncode, 0, f"status ({done.stderr})")
+    equal((len(names("other")), len(names("away"))), (0, 1), "names in the other, in ours")
+    equal(kit.capture("away").sum("launches"), 10, "launches")
+    equal(kit.capture("away").whole["ended"], True, "ended")
 
 
 @test
 def another_process_in_its_place(kit):
     """Which process it is, the kernel says: files are looked for in its root."""
     done = kit.record("host-pid=1", "launches=10", "record")
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     for kind, _, record, _ in kit.records():
         if kind == 1:
             pid = int.from_bytes(record[16:20], "little")
@@ -332,14 +331,13 @@ def another_process_in_its_place(kit):
 @test
 def socket_and_temporary_captures(kit):
     """Nobody else's while they are there."""
-    process = kit.start("correlate", "--", "sh", "-c", "echo $GPUMON_SOCKET; sleep 1", umask=0)
+    process = kit.start("correlate", "--", "sh", "-c", "echo $GPUMON_SOCKET; while [ ! -e end ]; do sleep 0.02; done",
+                        umask=0)
     path = process.stdout.readline().decode().strip()
     modes = {name: oct(mode(os.path.join(kit.folder, name))) for name in kit.left_behind()}
     of_socket = oct(mode(path)), oct(mode(os.path.dirname(path)))
-    process.communicate(timeout=20)
-    same("socket", of_socket, ("0o600", "0o700"))
-    same("folders", (len(modes), set(modes.values())), (2, {"0o700"}))
-    until = time.monotonic() + 10
-    while kit.left_behind() and time.monotonic() < until:
-        time.sleep(0.05)
-    same("left", kit.left_behind(), [])
+    kit.touch("end")
+    process.communicate(timeout=LIMIT)
+    equal(of_socket, ("0o600", "0o700"), "socket")
+    equal((len(modes), set(modes.values())), (2, {"0o700"}), "folders")
+    until(lambda: not kit.left_behind(), "nothing is left")

@@ -5,9 +5,8 @@ import pty
 import signal
 import stat
 import subprocess
-import time
 
-from kit import Skip, has, same, test
+from kit import Skip, contains, equal, state, test, until
 
 OUTPUT = ("out=first line", "err=an error", "out=last")
 
@@ -17,11 +16,12 @@ def output_untouched(kit):
     bare = kit.call(kit.player, *OUTPUT, "cat", stdin=bytes(range(256)) * 5000)
     with_us = kit.record(*OUTPUT, "record", "cat", stdin=bytes(range(256)) * 5000,
                          options=("-q",))
-    same("standard output", with_us.stdout, bare.stdout)
-    same("standard error", with_us.stderr, bare.stderr)
+    equal(with_us.stdout, bare.stdout, "standard output")
+    equal(with_us.stderr, bare.stderr, "standard error")
     loud = kit.record(*OUTPUT, "record", "cat", directory="loud")
-    same("standard output", loud.stdout, b"first line\nlast\n")
-    has("standard error", loud.stderr.decode(), "an error\ngpumon-user: 1 process, 100 launches")
+    equal(loud.stdout, b"first line\nlast\n", "standard output")
+    contains(loud.stderr.decode(), "an error\ngpumon-user: 1 process, 100 launches",
+             "standard error")
 
 
 @test
@@ -39,7 +39,7 @@ def descriptors_signals_limits(kit):
     words = ("descriptors", "signals", "exec", "sh", "-c", "ulimit -n; umask; id -u; pwd")
     bare = kit.call(kit.player, *words)
     with_us = kit.record(*words, options=("-q",))
-    same("what the program has", with_us.stdout, bare.stdout)
+    equal(with_us.stdout, bare.stdout, "what the program has")
     # Ignored and blocked signals are inherited, also those that we need ourselves.
     def ignore():
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP, signal.SIGINT):
@@ -48,7 +48,7 @@ def descriptors_signals_limits(kit):
     bare = kit.call(kit.player, "signals", "exit=3", preexec_fn=ignore)
     with_us = kit.record("signals", "exit=3", directory="ignored", status=3, options=("-q",),
                          preexec_fn=ignore)
-    same("signals", with_us.stdout, bare.stdout)
+    equal(with_us.stdout, bare.stdout, "signals")
 
 
 @test
@@ -64,7 +64,7 @@ def closed_descriptors(kit):
             said.append(done.stdout)
             if name:
                 kit.capture(name).check(1, 100)
-        same(f"with {closed}", said[1], said[0])
+        equal(said[1], said[0], f"with {closed}")
 
 
 @test
@@ -72,19 +72,19 @@ def environment(kit):
     done = kit.run("record", "-q", "-o", "capture", "env")
     variables = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
     library = kit.environment["GPUMON_INJECT"]
-    same("CUDA_INJECTION64_PATH", variables["CUDA_INJECTION64_PATH"], library)
+    equal(variables["CUDA_INJECTION64_PATH"], library, "CUDA_INJECTION64_PATH")
     folder = os.path.dirname(variables["GPUMON_SOCKET"])
-    same("the socket is gone", os.path.exists(folder), False)
+    equal(os.path.exists(folder), False, "the socket is gone")
     for name, value in kit.environment.items():
-        same(name, variables.get(name), value)
+        equal(variables.get(name), value, name)
 
 
 @test
 def socket_is_ours_alone(kit):
     script = 'stat -c "%a %F" $(dirname $GPUMON_SOCKET) $GPUMON_SOCKET'
     done = kit.run("record", "-q", "-o", "capture", "--", "sh", "-c", script)
-    same("modes", done.stdout, b"700 directory\n600 socket\n")
-    same("left behind", kit.left_behind(), [])
+    equal(done.stdout, b"700 directory\n600 socket\n", "modes")
+    equal(kit.left_behind(), [], "left behind")
 
 
 @test
@@ -94,10 +94,10 @@ def modes_of_the_capture(kit):
         kit.record("record")
     finally:
         os.umask(old)
-    same("directory", stat.S_IMODE(os.stat(kit.path("capture")).st_mode), 0o700)
+    equal(stat.S_IMODE(os.stat(kit.path("capture")).st_mode), 0o700, "directory")
     for name in os.listdir(kit.path("capture")):
         mode = stat.S_IMODE(os.stat(os.path.join(kit.path("capture"), name)).st_mode)
-        same(name, mode, 0o600)
+        equal(mode, 0o600, name)
 
 
 @test
@@ -106,7 +106,7 @@ def options_of_the_program(kit):
     for words in (["--"], []):
         done = kit.run("record", "-q", "-o", f"capture{len(words)}", *words, "echo", "-o", "x",
                        "--json", "--", "--help")
-        same("standard output", done.stdout, b"-o x --json -- --help\n")
+        equal(done.stdout, b"-o x --json -- --help\n", "standard output")
 
 
 @test
@@ -116,9 +116,15 @@ def signals_sent_to_us(kit):
                             "record", f"touch={int(number)}", "sleep=20000")
         kit.wait_for(str(int(number)))
         done = kit.end(process, number)
-        same("standard output", done.stdout, b"caught\n")
-        same("status", done.returncode, 7)
+        equal(done.stdout, b"caught\n", "standard output")
+        equal(done.returncode, 7, "status")
         kit.capture(f"capture{int(number)}").check(1, 100)
+
+
+def pending(pid, number):
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+        masks = [line.split()[1] for line in file if line.startswith(("SigPnd:", "ShdPnd:"))]
+    return any(int(mask, 16) & 1 << number - 1 for mask in masks)
 
 
 @test
@@ -134,17 +140,19 @@ def control_c_of_a_terminal(kit):
                    "while [ ! -e end ]; do :; done; echo end; exit 5"], kit.environment)
     kit.wait_for("ready")
     os.write(terminal, b"\x03")
-    time.sleep(0.3)
-    with open(kit.path("end"), "w", encoding="utf-8"):
-        pass
     text = b""
+    while b"got it\r\n" not in text:
+        text += os.read(terminal, 4096)
+    # Then the recorder has it, too, and has done with it what it does.
+    until(lambda: state(pid) == "S" and not pending(pid, signal.SIGINT), "the recorder waits")
+    kit.touch("end")
     try:
         while data := os.read(terminal, 4096):
             text += data
     except OSError:
         pass
-    same("status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 5)
-    same("output", text.replace(b"\r", b""), b"^Cgot it\nend\n")
+    equal(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 5, "status")
+    equal(text.replace(b"\r", b""), b"^Cgot it\nend\n", "output")
     kit.capture().check(1, 100)
 
 
@@ -156,20 +164,20 @@ def not_found(kit):
     for program, words in (("./nothing", "program not found"), ("./folder", "Permission denied"),
                            ("./text", "Permission denied"), ("nothing-at-all", "not found")):
         done = kit.run("record", "-o", "capture", "--", program)
-        same("status", done.returncode, 1)
-        same("lines", done.stderr.count(b"\n"), 1)
-        has("message", done.stderr.decode(), f"{program}: ")
-        has("message", done.stderr.decode(), words)
-        same("capture", os.path.exists(kit.path("capture")), False)
-    same("left behind", kit.left_behind(), [])
+        equal(done.returncode, 1, "status")
+        equal(done.stderr.count(b"\n"), 1, "lines")
+        contains(done.stderr.decode(), f"{program}: ", "message")
+        contains(done.stderr.decode(), words, "message")
+        equal(os.path.exists(kit.path("capture")), False, "capture")
+    equal(kit.left_behind(), [], "left behind")
 
 
 @test
 def no_cuda(kit):
     done = kit.run("record", "-o", "capture", "--", "true")
-    same("status", done.returncode, 0)
-    has("message", done.stderr.decode(), "nothing was recorded: no process used CUDA")
-    same("processes", len(kit.capture().processes), 0)
+    equal(done.returncode, 0, "status")
+    contains(done.stderr.decode(), "nothing was recorded: no process used CUDA", "message")
+    equal(len(kit.capture().processes), 0, "processes")
 
 
 @test
@@ -186,17 +194,17 @@ def setuid(kit):
     if not program:
         raise Skip("no setuid program")
     done = kit.run("record", "-o", "capture", "--", program, "--version")
-    has("message", done.stderr.decode(), f"{program} is setuid")
+    contains(done.stderr.decode(), f"{program} is setuid", "message")
 
 
 @test
 def no_library(kit):
     done = kit.run("record", "-o", "capture", "--", "true",
                    env={"GPUMON_INJECT": kit.path("nothing")})
-    same("status", done.returncode, 77)
-    has("message", done.stderr.decode(), "nothing: No such file")
+    equal(done.returncode, 77, "status")
+    contains(done.stderr.decode(), "nothing: No such file", "message")
     os.chmod(kit.environment["GPUMON_INJECT"], 0o666)
     done = kit.run("record", "-o", "capture", "--", "true")
-    same("status", done.returncode, 77)
-    has("message", done.stderr.decode(), "can be written by everybody")
-    same("capture", os.path.exists(kit.path("capture")), False)
+    equal(done.returncode, 77, "status")
+    contains(done.stderr.decode(), "can be written by everybody", "message")
+    equal(os.path.exists(kit.path("capture")), False, "capture")

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from kit import Skip, has, same, test
+from kit import LIMIT, Skip, contains, equal, test
 
 
 @test
@@ -27,8 +27,8 @@ def exec_chain(kit):
                "launches=7", "record", "exit=4", status=4)
     capture = kit.capture()
     capture.check(3, 157)
-    same("one process", len({row["host_pid"] for row in capture.processes}), 1)
-    same("files", len([n for n in os.listdir(kit.path("capture")) if n.endswith(".records")]), 4)
+    equal(len({row["host_pid"] for row in capture.processes}), 1, "one process")
+    equal(len([n for n in os.listdir(kit.path("capture")) if n.endswith(".records")]), 4, "files")
 
 
 @test
@@ -50,9 +50,12 @@ def killed_amid(kit):
     """Whatever was written is there: as many kernels as launches, but for the last one."""
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
                         f"{kit.player} launches=100000000 pause=10 record & "
-                        "sleep 0.4; kill -9 $!; wait $!; exit 0")
+                        "echo $! >player; wait $!; exit 0")
+    kit.wait_launches(100)
+    with open(kit.path("player"), encoding="ascii") as file:
+        os.kill(int(file.read()), signal.SIGKILL)
     done = kit.end(process)
-    same("status", done.returncode, 0)
+    equal(done.returncode, 0, "status")
     capture = kit.capture()
     row = capture.processes[0]
     if row["launches"] < 100:
@@ -61,7 +64,7 @@ def killed_amid(kit):
         raise AssertionError(f"{row['launches']} launches, {row['kernels']} kernels")
     if not 0 <= row["total_launches"] - row["launches"] <= 1:
         raise AssertionError(f"counted {row['total_launches']}, recorded {row['launches']}")
-    same("damage", capture.whole["truncated"] + capture.whole["broken"], 0)
+    equal(capture.whole["truncated"] + capture.whole["broken"], 0, "damage")
 
 
 @test
@@ -69,19 +72,21 @@ def killed_before_a_word(kit):
     """A process that dies before it could say who it is, is described all the same."""
     kit.record("connect", f"signal={int(signal.SIGKILL)}", status=128 + signal.SIGKILL)
     row = kit.capture().processes[0]
-    same("descriptions", row["descriptions"], 1)
-    same("pid", row["pid"], row["host_pid"])
+    equal(row["descriptions"], 1, "descriptions")
+    equal(row["pid"], row["host_pid"], "pid")
 
 
 @test
 def recorder_killed(kit):
     """The program goes on; the capture is as it was then."""
     process = kit.start("record", "-o", "capture", "--", kit.player, "launches=2000", "record",
-                        "touch=ready", "sleep=300", "launches=300", "record", "touch=end")
-    kit.wait_for("ready")
-    time.sleep(0.2)
-    kit.end(process, signal.SIGKILL)
+                        "touch=ready", "await=go", "launches=300", "record", "touch=end")
+    kit.wait_launches(2000)
+    process.kill()
+    process.wait(LIMIT)
+    kit.touch("go")
     kit.wait_for("end")
+    kit.end(process)
     kit.capture().check(1, 2000, ended=False)
 
 
@@ -95,7 +100,7 @@ def stopped_by_duration(kit):
         raise AssertionError(f"it ended after {took:.1f} s")
     capture = kit.capture()
     capture.check(1, 100)
-    same("notes", capture.driver["notes"] >= 1, True)
+    equal(capture.driver["notes"] >= 1, True, "notes")
 
 
 @test
@@ -112,14 +117,19 @@ def deaf_to_stop(kit):
 @test
 def left_behind_in_the_background(kit):
     """What a program leaves running is asked for what it has, and does not hold us up."""
-    began = time.monotonic()
-    done = kit.run("record", "-o", "capture", "--", "sh", "-c",
-                   f"{kit.player} record touch=ready stop sleep=10000 >/dev/null 2>&1 </dev/null & "
-                   "while [ ! -e ready ]; do sleep 0.02; done; echo $!")
-    os.kill(int(done.stdout), signal.SIGKILL)
-    if time.monotonic() - began > 2.5:
-        raise AssertionError("it waited though the library had stopped")
-    kit.capture().check(1, 100)
+    # It waits 3 s for one that does not stop. A busy machine may need as long for all of this, once.
+    for number in range(5):
+        began = time.monotonic()
+        done = kit.run("record", "-o", f"capture{number}", "--", "sh", "-c",
+                       f"{kit.player} record touch=ready{number} stop sleep=10000 "
+                       ">/dev/null 2>&1 </dev/null & "
+                       f"while [ ! -e ready{number} ]; do sleep 0.02; done; echo $!")
+        took = time.monotonic() - began
+        os.kill(int(done.stdout), signal.SIGKILL)
+        kit.capture(f"capture{number}").check(1, 100)
+        if took < 2.5:
+            return
+    raise AssertionError("it waited though the library had stopped")
 
 
 @test
@@ -135,8 +145,8 @@ def strangers(kit):
               " except OSError: pass\n' & "
               f"{kit.player} launches=40 record; wait")
     done = kit.run("record", "-o", "capture", "--", "sh", "-c", script)
-    has("message", done.stderr.decode(), "was not recorded")
-    has("message", done.stderr.decode(), "and 4 more, the notes in capture say why")
+    contains(done.stderr.decode(), "was not recorded", "message")
+    contains(done.stderr.decode(), "and 4 more, the notes in capture say why", "message")
     capture = kit.capture()
     capture.check(1, 40)
     # One for each of the five, and one about the module where that is not there.
@@ -148,12 +158,12 @@ def strangers(kit):
 def largest_size(kit):
     done = kit.record("launches=20000", "record", "sleep=100", "launches=20000", "record",
                       options=("--max-size", "1M"))
-    has("message", done.stderr.decode(), "recording ended at the largest size")
+    contains(done.stderr.decode(), "recording ended at the largest size", "message")
     size = sum(os.path.getsize(os.path.join(kit.path("capture"), name))
                for name in os.listdir(kit.path("capture")))
     if not 1000000 <= size <= 8000000:
         raise AssertionError(f"{size} bytes")
-    same("ended", kit.capture().whole["ended"], True)
+    equal(kit.capture().whole["ended"], True, "ended")
 
 
 @test
@@ -161,35 +171,35 @@ def losses(kit):
     """A memory that is too small loses records, which are counted and told."""
     done = kit.record("threads=16", "launches=60000", "record", options=("--buffer", "1M"))
     row = kit.capture().processes[0]
-    same("counted", row["total_launches"], 960000)
+    equal(row["total_launches"], 960000, "counted")
     # What is lost may also be one of the few records that say who and where.
     beyond = row["launches"] + row["kernels"] + row["lost"] - 2 * 960000
     if not 0 <= beyond <= 32:
         raise AssertionError(f"{beyond} records too many: {row}")
     if row["lost"]:
-        has("message", done.stderr.decode(), "--buffer with more helps")
+        contains(done.stderr.decode(), "--buffer with more helps", "message")
 
 
 @test
 def ranks(kit):
     for rank in range(2):
         kit.record("record", directory="rank%r", env={"RANK": str(rank)})
-        same("rank", kit.capture(f"rank{rank}").processes[0]["rank"], rank)
+        equal(kit.capture(f"rank{rank}").processes[0]["rank"], rank, "rank")
 
 
 @test
 def no_rank(kit):
     done = kit.run("record", "-o", "rank%r", "--", "true")
-    same("status", done.returncode, 2)
-    has("message", done.stderr.decode(), "no launcher set a rank")
+    equal(done.returncode, 2, "status")
+    contains(done.stderr.decode(), "no launcher set a rank", "message")
 
 
 @test
 def known_of_the_host(kit):
     kit.record("record")
     row = kit.capture().processes[0]
-    same("host pid", row["host_pid"], row["pid"])
-    same("cgroup", row["cgroup"], 1)
+    equal(row["host_pid"], row["pid"], "host pid")
+    equal(row["cgroup"], 1, "cgroup")
 
 
 @test
@@ -197,18 +207,18 @@ def no_module(kit):
     if os.path.exists("/sys/module/gpumon"):
         raise Skip("the module is loaded")
     kit.record("record")
-    same("notes", kit.capture().driver["notes"], 1)
+    equal(kit.capture().driver["notes"], 1, "notes")
     kit.record("record", directory="not-asked", options=("--no-driver",))
-    same("notes", kit.capture("not-asked").driver["notes"], 0)
+    equal(kit.capture("not-asked").driver["notes"], 0, "notes")
 
 
 @test
 def default_names(kit):
     for _ in range(3):
         done = kit.run("record", "-q", "--", kit.player, "record")
-        same("status", done.returncode, 0)
+        equal(done.returncode, 0, "status")
     names = [name for name in os.listdir(kit.folder) if name.startswith("gpumon-2")]
-    same("captures", len(names), 3)
+    equal(len(names), 3, "captures")
     for name in names:
         kit.capture(name).check(1, 100)
 
@@ -221,10 +231,10 @@ def directory_taken(kit):
     os.symlink("elsewhere", kit.path("link"))
     for name in ("full", "full/file", "link", "no/such/folder"):
         done = kit.run("record", "-o", name, "--", kit.player, "touch=ran", "record")
-        same(f"status of {name}", done.returncode, 1)
-        same("lines", done.stderr.count(b"\n"), 1)
-        same("the program ran", os.path.exists(kit.path("ran")), False)
-    same("kept", os.listdir(kit.path("full")), ["file"])
+        equal(done.returncode, 1, f"status of {name}")
+        equal(done.stderr.count(b"\n"), 1, "lines")
+        equal(os.path.exists(kit.path("ran")), False, "the program ran")
+    equal(os.listdir(kit.path("full")), ["file"], "kept")
     os.mkdir(kit.path("empty"))
     kit.record("record", directory="empty")
     kit.capture("empty").check(1, 100)
@@ -240,14 +250,14 @@ def full_disk(kit):
                     "status=$?; cp -r small/capture capture; exit $status")
     if done.returncode in (1, 66):
         raise Skip("no mount of one's own: " + done.stderr.decode().splitlines()[0])
-    same("status", done.returncode, 3)
-    same("output", done.stdout, b"on\n")
-    has("message", done.stderr.decode(), "No space left")
-    has("message", done.stderr.decode(), "records that could not be written")
+    equal(done.returncode, 3, "status")
+    equal(done.stdout, b"on\n", "output")
+    contains(done.stderr.decode(), "No space left", "message")
+    contains(done.stderr.decode(), "records that could not be written", "message")
     capture = kit.capture()
     if not 1000 < capture.sum("launches") < 20000:
         raise AssertionError(f"{capture.sum('launches')} launches")
-    same("damage", capture.whole["truncated"] + capture.whole["broken"], 0)
+    equal(capture.whole["truncated"] + capture.whole["broken"], 0, "damage")
 
 
 @test
@@ -256,7 +266,7 @@ def no_memory_for_it(kit):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     done = kit.record("record", "exit=3", status=3, preexec_fn=limit)
-    has("message", done.stderr.decode(), "shared memory")
+    contains(done.stderr.decode(), "shared memory", "message")
 
 
 @test
@@ -265,7 +275,7 @@ def nobody_reads_our_words(kit):
     os.close(ours)
     process = subprocess.run([kit.program, "record", "-o", "capture", "--", kit.player, "record",
                               "exit=3"], cwd=kit.folder, env=kit.environment, stderr=theirs,
-                             timeout=20, check=False)
+                             timeout=LIMIT, check=False)
     os.close(theirs)
-    same("status", process.returncode, 3)
+    equal(process.returncode, 3, "status")
     kit.capture().check(1, 100)

@@ -2,17 +2,19 @@
 """What the tests of the recorder have in common."""
 import json
 import os
+import re
 import signal
 import shutil
 import struct
 import subprocess
-import time
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from verdict import SLOWER, Skip, contains, equal, until  # noqa: E402,F401
 
 NOBODY = 65534
-
-
-class Skip(Exception):
-    """The test cannot run here."""
+# Seconds that a program may take that ends.
+LIMIT = 120 * SLOWER
 
 
 def test(function):
@@ -34,27 +36,17 @@ class Capture:
 
     def check(self, processes, launches, ended=True):
         """All of it is there, each process described once and first, and nothing is damaged."""
-        same("processes", len(self.processes), processes)
-        same("launches", self.sum("launches"), launches)
-        same("kernels", self.sum("kernels"), launches)
-        same("kernel time", self.sum("kernel_ns"), launches * 1000)
-        same("lost", self.sum("lost"), 0)
-        same("ended", self.whole["ended"], ended)
+        equal(len(self.processes), processes, "processes")
+        equal(self.sum("launches"), launches, "launches")
+        equal(self.sum("kernels"), launches, "kernels")
+        equal(self.sum("kernel_ns"), launches * 1000, "kernel time")
+        equal(self.sum("lost"), 0, "lost")
+        equal(self.whole["ended"], ended, "ended")
         for row in self.processes:
-            same("descriptions", row["descriptions"], 1)
-            same("first record", row["first_type"], 1)
+            equal(row["descriptions"], 1, "descriptions")
+            equal(row["first_type"], 1, "first record")
         for key in ("truncated", "broken", "missing"):
-            same(key, self.whole[key], 0)
-
-
-def same(what, got, wanted):
-    if got != wanted:
-        raise AssertionError(f"{what}: {got!r}, not {wanted!r}")
-
-
-def has(what, text, part):
-    if part not in text:
-        raise AssertionError(f"{what}: no {part!r} in {text!r}")
+            equal(self.whole[key], 0, key)
 
 
 class Kit:
@@ -97,7 +89,7 @@ class Kit:
                          **options)
 
     def call(self, *words, stdin=b"", env=None, to=subprocess.PIPE, **options):
-        return subprocess.run(words, input=stdin, stdout=to, stderr=subprocess.PIPE, timeout=60,
+        return subprocess.run(words, input=stdin, stdout=to, stderr=subprocess.PIPE, timeout=LIMIT,
                               cwd=self.folder, env=dict(self.environment, **(env or {})),
                               check=False, **options)
 
@@ -121,6 +113,13 @@ class Kit:
             raise AssertionError(done.stderr.decode())
         return Capture(done.stdout.decode())
 
+    def wait_launches(self, number, directory="capture"):
+        """Until so many are in a capture that is being written."""
+        def there():
+            done = self.call(self.counter, directory)
+            return not done.returncode and Capture(done.stdout.decode()).sum("launches") >= number
+        until(there, f"{number} launches are recorded", LIMIT)
+
     def records(self, directory="capture"):
         """Of all processes: what kind it is, its flags, its bytes, and their strings."""
         for name in sorted(os.listdir(self.path(directory))):
@@ -143,19 +142,19 @@ class Kit:
             for record in found:
                 yield *record, strings
 
-    def wait_for(self, name, seconds=20):
-        until = time.monotonic() + seconds
-        while not os.path.exists(self.path(name)):
-            if time.monotonic() > until:
-                raise AssertionError(f"{name} did not come")
-            time.sleep(0.01)
+    def wait_for(self, name):
+        until(lambda: os.path.exists(self.path(name)), f"{name} is there", LIMIT)
 
-    def end(self, process, number=None, seconds=20):
+    def touch(self, name):
+        with open(self.path(name), "w", encoding="utf-8"):
+            pass
+
+    def end(self, process, number=None):
         """Wait for one that goes on, having sent it a signal."""
         if number is not None:
             process.send_signal(number)
         try:
-            out, err = process.communicate(timeout=seconds)
+            out, err = process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()
@@ -167,12 +166,29 @@ class Kit:
         return [name for name in os.listdir(self.folder) if name.startswith("gpumon-")]
 
 
-def left_processes(program):
-    """Those of our own that run a program, which outlived who started them."""
+def wait_listening(pid, name=None):
+    """Until a process listens as the library does that waits for a recorder; name: its own pid."""
+    line = re.compile(rf" 00010000 .*gpumon-\d+-{name or pid}(\.sock)?$", re.MULTILINE)
+
+    def listens():
+        with open(f"/proc/{pid}/net/unix", encoding="utf-8", errors="replace") as file:
+            return line.search(file.read())
+    until(listens, "the library listens", LIMIT)
+
+
+def state(pid):
+    """S: it sleeps, Z: it has ended, and so on."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def left_processes(program, folder):
+    """Those that run a program in a folder, which outlived who started them."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program):
+            if (os.readlink(f"/proc/{pid}/exe"), os.readlink(f"/proc/{pid}/cwd")) == \
+                    (os.path.realpath(program), os.path.realpath(folder)):
                 found.append(int(pid))
         except OSError:
             pass

@@ -25,6 +25,7 @@
  *   background   fork, the child goes on, the parent exits 0
  *   sleep=MS
  *   touch=FILE
+ *   await=FILE   wait until it is there
  *   catch        SIGINT and SIGTERM print a line and exit 7
  *   signal=N     send that to itself
  *   exit=N
@@ -431,6 +432,9 @@ static bool do_text(const char *word)
 		if (fd < 0)
 			die(value);
 		close(fd);
+	} else if (is(word, "await", &value)) {
+		while (access(value, F_OK))
+			sleep_ms(5);
 	} else {
 		return false;
 	}

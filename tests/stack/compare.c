@@ -20,7 +20,8 @@ static pid_t program;
 /* Before the constructors of the tests, which walk, too. */
 __attribute__((constructor(101))) static void test_begin(void)
 {
-	tests = mmap(NULL, sizeof(*tests), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	tests = mmap(NULL, sizeof(*tests), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	program = getpid();
 }
 
