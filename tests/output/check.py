@@ -1,41 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What the tests of this folder have in common: one line for each, a failure explained above it."""
+"""What the tests of this folder have in common."""
+import os
 import sys
-import traceback
 
-_tests = []
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from verdict import SLOWER, Skip, equal  # noqa: E402,F401
+
+# Where produce has written what is looked at: set by run.
+files = None
 
 
 def test(function):
-    """Decorator: the function's doc string is the test's name."""
-    _tests.append(function)
+    function.is_test = True
     return function
-
-
-class Skip(Exception):
-    """Raised with the reason."""
-
-
-def main(name):
-    failed = False
-    for function in _tests:
-        title = f"output/{name}: {function.__doc__.splitlines()[0].rstrip('.')}"
-        try:
-            function()
-        except Skip as reason:
-            print(f"skip {title}: {reason}")
-        except Exception as error:
-            failed = True
-            print("".join(f"    {line}\n" for line in traceback.format_exc().splitlines()), end="")
-            print(f"not ok {title}: {(str(error).splitlines() or [type(error).__name__])[0][:200]}")
-        else:
-            print(f"ok   {title}")
-        sys.stdout.flush()
-    sys.exit(1 if failed else 0)
-
-
-def equal(got, want, what=""):
-    assert got == want, f"{what}: {got!r} is not {want!r}"
 
 
 class Message:

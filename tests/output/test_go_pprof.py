@@ -1,15 +1,10 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""test_go_pprof.py DIR: profiles read by Go's pprof."""
+"""Profiles read by Go's pprof."""
 import json
-import pathlib
-import sys
 
-import check
 import go_pprof
-from check import equal, test
+from check import equal, files, test
 
-files = pathlib.Path(sys.argv[1])
 
 
 def agrees(name):
@@ -36,6 +31,3 @@ def hostile():
         document = json.loads((files / f"{name}.json").read_bytes().decode("utf-8"))
         _, sums = go_pprof.totals(files / f"{name}.pb.gz")
         equal(sums["gpu_nanoseconds"], sum(node["gpu_ns"] for node in document["nodes"]), name)
-
-
-check.main("go_pprof")

@@ -1,16 +1,11 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""test_profiles.py DIR: folded stacks, JSON, pprof and text, read back and compared."""
+"""Folded stacks, JSON, pprof and text, read back and compared."""
 import gzip
 import json
-import pathlib
-import sys
 import unicodedata
 
-import check
-from check import Message, equal, test
+from check import Message, equal, files, test
 
-files = pathlib.Path(sys.argv[1])
 NAMES = ["training", "empty", "hostile", "huge", "large"]
 
 
@@ -193,6 +188,3 @@ def diff_says():
     text = (files / "diff.txt").read_text(encoding="utf-8")
     for part in ["+100.0%", "new", "gone", "1 only before, 1 only after"]:
         assert part in text, part
-
-
-check.main("profiles")

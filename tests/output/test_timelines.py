@@ -1,15 +1,10 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""test_timelines.py DIR: Chrome's and Perfetto's files read back and compared."""
+"""Chrome's and Perfetto's files read back and compared."""
 import json
-import pathlib
-import sys
 from decimal import Decimal
 
-import check
-from check import Message, equal, test
+from check import Message, equal, files, test
 
-files = pathlib.Path(sys.argv[1])
 START = 1000000001
 
 
@@ -224,6 +219,3 @@ def perfetto_flows():
     kernels = [s for s in slices if s.category == "kernel"]
     equal({s.arguments["latency_ns"] for s in kernels}, {9000})
     equal({s.arguments["grid"] for s in kernels}, {"1 2 3"})
-
-
-check.main("timelines")
