@@ -11,7 +11,7 @@ from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "output"))
 import go_pprof  # noqa: E402,F401
-from check import Message, Skip  # noqa: E402,F401
+from check import Message  # noqa: E402,F401
 
 WORK = ("kernel", "copy", "set")
 
