@@ -22,7 +22,7 @@ nvidia: $(NVIDIA_VARIANTS:%=$(BUILD)/nvidia-%/nvidia.ko) $(BUILD)/nvidia-uvm.ko 
 # These are looked at by kbuild only if something of them changed, or if a checker
 # is to look at them: five times a second or two otherwise.
 $(BUILD)/nvidia-%/nvidia.ko: $(NVIDIA_SOURCES) $(HERE)/nvidia.mk \
-		$(wildcard $(KERNELDIR)/Module.symvers) $(if $(C)$(W),nvidia-always)
+		$(wildcard $(KERNELDIR)/Module.symvers) $(if $(filter 2,$(C)),nvidia-always)
 	@mkdir -p $(@D)
 	@cp -p $(filter %.c %.h,$(NVIDIA_SOURCES)) $(@D)
 	@cp -p $(HERE)/mock_nvidia.Kbuild $(@D)/Kbuild
@@ -33,7 +33,7 @@ $(BUILD)/nvidia-%/nvidia.ko: $(NVIDIA_SOURCES) $(HERE)/nvidia.mk \
 
 # Functions that do nothing, for arguments that none can do anything with.
 $(BUILD)/nvidia-hollow/nvidia.ko: $(HERE)/hollow_nvidia.c $(HERE)/nvidia.mk \
-		$(wildcard $(KERNELDIR)/Module.symvers) $(if $(C)$(W),nvidia-always)
+		$(wildcard $(KERNELDIR)/Module.symvers) $(if $(filter 2,$(C)),nvidia-always)
 	@mkdir -p $(@D)
 	@cp -p $(filter %.c %.h,$^) $(@D)
 	@printf 'obj-m := nvidia.o\nnvidia-y := hollow_nvidia.o\n' >$(@D)/Kbuild
