@@ -410,8 +410,8 @@ void mock_change_nodes(CUgraphExec exec, bool alone)
 	unsigned int i;
 
 	for (i = 0; i < graph->count && hooks; i++)
-		hooks->resource(alone ? GRAPH_NODE_SET_PARAMS : GRAPH_NODE_UPDATED,
-				NULL, (CUgraph)graph, (CUgraphNode)&graph->nodes[i], NULL);
+		hooks->resource(alone ? GRAPH_NODE_SET_PARAMS : GRAPH_NODE_UPDATED, NULL,
+				(CUgraph)graph, (CUgraphNode)&graph->nodes[i], NULL);
 }
 
 void mock_context(bool ends)
