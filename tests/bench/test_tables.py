@@ -9,6 +9,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../lib"))
+import verdict  # noqa: E402
+
 TABLES = os.path.join(HERE, "tables.py")
 failed = []
 
@@ -117,8 +120,7 @@ def table(part, files, *more):
 
 def test(name, *problems):
     problems = [p for p in problems if p]
-    print("not ok bench/%s: %s" % (name, "; ".join(problems)) if problems else
-          "ok bench/%s" % name, flush=True)
+    verdict.report("bench/" + name, why="; ".join(problems) if problems else None)
     failed.extend(problems)
 
 

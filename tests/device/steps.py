@@ -3,18 +3,18 @@
 import json
 import os
 import signal
+import sys
 import time
 import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from verdict import Skip  # noqa: E402,F401
 
 OUT = os.path.abspath(os.environ.get("OUT") or "gpu-out")
 
 lines = []
 figures = {}
 counts = {"ok": 0, "not ok": 0, "skip": 0}
-
-
-class Skip(Exception):
-    """The step cannot be run on this machine, and why."""
 
 
 class Late(Exception):

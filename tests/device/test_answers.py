@@ -6,8 +6,10 @@ import os
 import sys
 import unittest
 
-import answers
-import measure
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import answers  # noqa: E402
+import measure  # noqa: E402
+import verdict  # noqa: E402
 
 
 def profile():
@@ -161,33 +163,11 @@ class Scripts(unittest.TestCase):
                 compile(text, path, "exec")
 
 
-class Lines(unittest.TestResult):
-    """One for each test, as the other tests of the tree print them."""
-
-    def say(self, test, word, why=None):
-        print(f"{word} {self.testsRun} {test.id().split('.', 1)[1]}", flush=True)
-        if why:
-            print("# " + self._exc_info_to_string(why, test).replace("\n", "\n# "), flush=True)
-
-    def addSuccess(self, test):
-        super().addSuccess(test)
-        self.say(test, "ok")
-
-    def addFailure(self, test, err):
-        super().addFailure(test, err)
-        self.say(test, "not ok", err)
-
-    def addError(self, test, err):
-        super().addError(test, err)
-        self.say(test, "not ok", err)
-
-
-def main():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-    print(f"1..{suite.countTestCases()}", flush=True)
-    result = suite.run(Lines())
-    return 0 if result.wasSuccessful() else 1
+def tests():
+    for suite in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
+        for case in suite:
+            yield case.id().split(".", 1)[1].replace(".test_", "-").replace("_", "-").lower(), case.debug
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(verdict.run(tests(), "device", sys.argv[1:]))
