@@ -51,7 +51,7 @@ def contains(text, part, what):
         fail("%s: no %r in %r" % (what, part, text))
 
 
-def until(condition, what, timeout=60, pause=0.02):
+def until(condition, what, timeout=60, pause=0.05):
     """Wait until condition() is true and return its value."""
     timeout *= SLOWER
     end = time.monotonic() + timeout

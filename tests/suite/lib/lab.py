@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib"))
+import verdict  # noqa: E402
+from verdict import SLOWER, check, equal, until, within  # noqa: E402,F401
+
 BUILD = os.environ.get("GPUMON_BUILD", "/gpumon")
 KERNEL = os.environ.get("GPUMON_KERNEL", "?")
 # The kernel of tests/vm/kernels.list that it is, or that it is a sanitised flavour of.
 LINE = os.environ.get("GPUMON_LINE", KERNEL)
-# How much longer anything may take than on that one: time limits are multiplied by it.
-SLOWER = int(os.environ.get("GPUMON_SLOWER", "1"))
 DEBUGFS = "/sys/kernel/debug"
 STATS = DEBUGFS + "/gpumon/stats"
 EVENTS = DEBUGFS + "/gpumon/events"
@@ -34,42 +36,18 @@ def fail(why):
     sys.exit("FAILED: " + why)
 
 
+# check(), equal(), within() and until() end a test with it.
+verdict.fail = fail
+
+
 def skip(why):
     print(why)
     sys.exit(77)
 
 
-def check(condition, why):
-    if not condition:
-        fail(why)
-
-
-def equal(is_, should, what):
-    if is_ != should:
-        fail("%s: is %r, should be %r" % (what, is_, should))
-
-
-def within(is_, low, high, what):
-    if not low <= is_ <= high:
-        fail("%s: is %r, should be in [%r, %r]" % (what, is_, low, high))
-
-
 def step(text):
     """Say what comes, with the time, so that a failure has a place."""
     print("[%8.2f] %s" % (time.monotonic(), text), flush=True)
-
-
-def until(condition, what, timeout=30, pause=0.05):
-    """Wait until condition() is true and return its value."""
-    timeout *= SLOWER
-    end = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            fail("%s: not so after %d s" % (what, timeout))
-        time.sleep(pause)
 
 
 # --- modules
