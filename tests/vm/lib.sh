@@ -280,3 +280,9 @@ qemu_select()
 		K_QEMU=(qemu-system-x86_64)
 	fi
 }
+
+# qemu_version: the major version of K_QEMU
+qemu_version()
+{
+	"${K_QEMU[@]}" --version | sed -n 's/.*version \([0-9]*\).*/\1/p'
+}
