@@ -158,7 +158,7 @@ static void a_pipe(void **state)
 	snprintf(path, sizeof(path), "%s/pipe.so", (char *)*state);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(gpumon_symbols_map(symbols, &mapping, path), 0);
-	alarm(20);
+	alarm(300);
 	assert_non_null(strstr(symbol_name(symbols, AT), "pipe.so+0x"));
 	assert_missing(symbols, "no ordinary file");
 	gpumon_symbols_free(symbols);
