@@ -11,7 +11,7 @@ import time
 
 import harness
 import recorder as rec
-from harness import (LIMIT, SANITIZED, Run, Skip, check, compare_all, compare_launches, equal, notes,
+from harness import (LIMIT, SANITIZED, Failure, Run, Skip, check, compare_all, compare_launches, equal, notes,
                      until)
 
 # Of the system call, the same on all machines.
@@ -35,9 +35,16 @@ def test_fork_and_exec():
 def test_killed():
     """killed with SIGKILL, or ended by _exit: what was written is there, the rest can be counted"""
     for how, status in (("kill", -signal.SIGKILL), ("_exit", 3)):
-        run = Run(how, 1400, 200)
-        equal(run.status, status, "exit status")
-        compare_all(run, run.only())
+        # Milliseconds until it ends, in which all is written but on a very busy machine.
+        for pause in (200, 10000):
+            run = Run(how, 1400, pause)
+            equal(run.status, status, "exit status")
+            try:
+                compare_all(run, run.only())
+                break
+            except Failure:
+                if pause == 10000:
+                    raise
     run = Run("kill", 1400, 0, flush_ms=10000)
     target = run.only()
     compare_launches(run, target.records(), target)
@@ -185,9 +192,11 @@ def test_dormant():
         equal(records["strings"][begin.reason], "attach", "why it began")
         equal(records["strings"][end.reason], "stop", "why it ended")
         launched = {r.correlation for r in records["launch"]}
-        # Switching on and off takes its time, more so on a busy machine.
-        inside = {c for c, e in entries.items()
-                  if begin.time_ns + 150e6 < e.start and e.end < end.time_ns - 150e6}
+        # Switching on and off takes its time, more so on a busy machine: off comes before the end
+        # is said. Of the last ones some kinds are off already.
+        last = sorted(r.start_ns for r in records["launch"])[-50]
+        check(end.time_ns - last < 10e9, "the end is said late")
+        inside = {c for c, e in entries.items() if begin.time_ns + 150e6 < e.start and e.end < last}
         check(len(inside) > 100, "too few launches to say anything")
         check(inside <= launched, f"{len(inside - launched)} launches in the window are missing")
         told = {k.correlation for k in records["kernel"]}
