@@ -203,7 +203,8 @@ void nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const c
  */
 static __always_inline u64 nvidia_key(u64 one, u64 other)
 {
-	return ((one + other * GOLDEN_RATIO_64) & (~0ULL >> 1)) | 1;
+	/* Small numbers differ in their low bits, which the result does not have. */
+	return (((one * GOLDEN_RATIO_64 + other) * GOLDEN_RATIO_64) >> 1) | 1;
 }
 
 /**

@@ -62,6 +62,22 @@ def check_unknown():
     lab.equal((row["revocations"], row["bytes"]), (3, None), "revocations")
 
 
+def check_pairs():
+    """Each processor, and each pair of them, has a row of its own."""
+    with Gpumon() as g:
+        g.reset()
+    names = ["cpu"] + ["gpu%d" % n for n in range(8)]
+    pairs = [(i, j) for i in range(9) for j in range(9)]
+    for i, j in pairs:
+        control("migrate", 1 + 9 * i + j, i, j, 4096, 0)
+    for i in range(1, 9):
+        control("fault-gpu", i, i, 0)
+    found = {k: r["migrations"] for k, r in rows("migrations", "from", "to").items()}
+    lab.equal(found, {(names[i], names[j]): 1 + 9 * i + j for i, j in pairs}, "migrations")
+    found = {k: r["faults"] for k, r in rows("faults", "processor").items() if r["faults"]}
+    lab.equal(found, {(names[i],): i for i in range(1, 9)}, "faults")
+
+
 lab.load_gpumon()
 for variant in nvidia.UVM_VARIANTS:
     lab.step(variant)
@@ -92,3 +108,9 @@ for variant in nvidia.UVM_VARIANTS:
     state = {g["group"]: g for g in lab.stats()["groups"]}["nvidia_uvm"]
     lab.equal((state["state"], state["reason"]),
               ("waiting", "module nvidia_uvm is not loaded"), "state of the group, no driver")
+
+lab.step("nine processors")
+nvidia.load_uvm(variant)
+if nvidia.has_btf("nvidia_uvm"):
+    check_pairs()
+nvidia.unload("nvidia_uvm")
