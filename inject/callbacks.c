@@ -182,6 +182,16 @@ static void finish(struct inject_thread *thread, uint64_t end_ns, const CUpti_Ca
 	thread->call.open = 0;
 }
 
+void inject_callbacks_finish_open(void)
+{
+	uint32_t generation = atomic_load(&inject_session.generation);
+	struct inject_thread *thread;
+
+	for (thread = inject_thread_first(); thread; thread = thread->next)
+		if (thread->call.open && atomic_load(&thread->generation) == generation)
+			finish(thread, 0, NULL, 0);
+}
+
 static inline bool needs_stack(uint16_t class)
 {
 	return (inject_session.record & GPUMON_RECORD_STACKS) &&

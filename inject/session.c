@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "activity.h"
+#include "callbacks.h"
 #include "convert.h"
 #include "graphs.h"
 #include "intern.h"
@@ -65,11 +66,23 @@ void inject_window_open(struct inject_thread *thread, const char *reason)
 	if (pthread_mutex_trylock(&switching))
 		return;
 	if (!atomic_load(&inject_session.recording) && atomic_load(&inject_session.is_open)) {
-		write_window(thread, false, reason);
 		atomic_store(&inject_session.recording, true);
-		inject_subscribe_window(thread, true);
+		/*
+		 * The program launches meanwhile. Calls come first: a launch without its kernel
+		 * still has a stack, a kernel without its launch has none. Only a call that had
+		 * begun before the window leaves such a kernel.
+		 */
+		inject_subscribe_calls(thread, true);
+		write_window(thread, false, reason);
+		inject_subscribe_kinds(thread, true);
 	}
 	pthread_mutex_unlock(&switching);
+}
+
+static void switch_off(struct inject_thread *thread)
+{
+	inject_subscribe_kinds(thread, false);
+	inject_subscribe_calls(thread, false);
 }
 
 void inject_window_close(struct inject_thread *thread, const char *reason)
@@ -77,7 +90,7 @@ void inject_window_close(struct inject_thread *thread, const char *reason)
 	if (pthread_mutex_trylock(&switching))
 		return;
 	if (atomic_load(&inject_session.recording)) {
-		inject_subscribe_window(thread, false);
+		switch_off(thread);
 		atomic_store(&inject_session.recording, false);
 		write_window(thread, true, reason);
 	}
@@ -173,7 +186,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 			inject_cupti.cuptiActivityFlushAll(0);
 		inject_activity_drain(recorder_lives ? thread : NULL);
 		if (atomic_load(&inject_session.recording))
-			inject_subscribe_window(thread, false);
+			switch_off(thread);
 		if (recorder_lives) {
 			settle(thread, settle_ms);
 			inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -192,6 +205,8 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 	atomic_store(&inject_session.is_open, false);
 	inject_thread_leave(thread);
 	if (inject_thread_wait_outside(OUTSIDE_MS)) {
+		if (recorder_lives)
+			inject_callbacks_finish_open();
 		inject_thread_release_blocks();
 		__atomic_store_n(&channel->stopped, 1, __ATOMIC_RELEASE);
 		gpumon_channel_unmap(&inject_session.map);

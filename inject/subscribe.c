@@ -278,9 +278,12 @@ void inject_subscribe_unified_memory(struct inject_thread *thread)
 	enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true, "unified memory");
 }
 
-/* The kinds of records of the window. */
-static void switch_kinds(struct inject_thread *thread, uint32_t record, bool on)
+void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 {
+	uint32_t record = inject_session.record;
+
+	if (!is_subscribed)
+		return;
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
 		/* For measurements: what these records cost. */
@@ -306,11 +309,13 @@ static void switch_kinds(struct inject_thread *thread, uint32_t record, bool on)
 	}
 }
 
-/* Its functions' callbacks. */
-static void switch_calls(struct inject_thread *thread, uint32_t record, bool on)
+void inject_subscribe_calls(struct inject_thread *thread, bool on)
 {
+	uint32_t record = inject_session.record;
 	uint16_t classes = 0;
 
+	if (!is_subscribed)
+		return;
 	if (record & GPUMON_RECORD_ALL_CALLS) {
 		check(thread,
 		      inject_cupti.cuptiEnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API),
@@ -329,21 +334,6 @@ static void switch_calls(struct inject_thread *thread, uint32_t record, bool on)
 	if (record & GPUMON_RECORD_SYNCHRONISATION)
 		classes |= INJECT_CLASS_BLOCKING;
 	enable_classes(thread, classes, on);
-}
-
-void inject_subscribe_window(struct inject_thread *thread, bool on)
-{
-	if (!is_subscribed)
-		return;
-	/*
-	 * A program that goes on meanwhile launches at each moment of this: then a launch may come
-	 * without its kernel, which says whose it was. The other way round it would be nobody's.
-	 */
-	if (on)
-		switch_calls(thread, inject_session.record, true);
-	switch_kinds(thread, inject_session.record, on);
-	if (!on)
-		switch_calls(thread, inject_session.record, false);
 }
 
 void inject_unsubscribe(void)

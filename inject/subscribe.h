@@ -55,8 +55,11 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start);
 /* Callbacks and kinds that are on for a whole session, also outside of its window. */
 void inject_subscribe_always(struct inject_thread *thread, bool at_start);
 
-/* Those of the window. */
-void inject_subscribe_window(struct inject_thread *thread, bool on);
+/* The window's kinds of records. */
+void inject_subscribe_kinds(struct inject_thread *thread, bool on);
+
+/* The callbacks of the window's functions: they are on before the kinds, and off after them. */
+void inject_subscribe_calls(struct inject_thread *thread, bool on);
 
 /* Of what can be switched on only once there is a context: called when one was made. */
 void inject_subscribe_unified_memory(struct inject_thread *thread);

@@ -206,6 +206,15 @@ static void do_work(enum mock_work work, const char *name, CUstream stream, uint
 		hooks->work(work, name, correlation, stream, 0, 0, bytes);
 }
 
+/* MOCK_LAUNCH_US: how long a launch takes before its kernel is in the queue, and again afterwards. */
+static void take_time(void)
+{
+	const char *text = getenv("MOCK_LAUNCH_US");
+
+	if (text)
+		usleep((useconds_t)atoi(text));
+}
+
 static int launch_kernel(const void *parameters)
 {
 	const cuLaunchKernel_params *p = parameters;
@@ -213,7 +222,9 @@ static int launch_kernel(const void *parameters)
 	/* A grid of 0 is refused, as by the real one. */
 	if (!p->gridDimX)
 		return CUDA_ERROR_INVALID_VALUE;
+	take_time();
 	do_work(MOCK_WORK_KERNEL, (const char *)p->f, p->hStream, 0);
+	take_time();
 	return 0;
 }
 

@@ -14,7 +14,7 @@ from kit import Skip, contains, equal, test, until, wait_listening
 
 LAUNCH, CAPTURED, KERNEL, COPY, SET = range(1, 6)
 # Types of records.
-THREAD, MAPPING, STREAM = 2, 3, 10
+THREAD, MAPPING, STREAM, LAUNCH_RECORD, KERNEL_RECORD, WINDOW = 2, 3, 10, 20, 40, 81
 ENTRY = struct.Struct("<4I5Q2I")
 # Which function of the program launches which kernel.
 CALLERS = {"kernel_a": "launch_here", "kernel_b": "launch_there", "kernel_c": "launch_deep",
@@ -57,8 +57,29 @@ def check_account(kit, tree):
               f"GPU time of {kind}s")
 
 
-def check_paths(kit):
-    """Every kernel's time is below the function that launched it."""
+def at_the_ends(kit, directory):
+    """Kernels whose launch had begun when the window opened, and launches that outlasted it.
+
+    CUPTI calls nobody back for the begin of the first and for the return of the second. Every other
+    kernel has its launch in the capture.
+    """
+    launches, kernels, opened = {}, [], None
+    for kind, flags, record, _ in kit.records(directory):
+        if kind == LAUNCH_RECORD:
+            launches[struct.unpack_from("<I", record, 28)[0]] = struct.unpack_from("<Q", record, 16)[0]
+        elif kind == KERNEL_RECORD:
+            kernels.append(struct.unpack_from("<I", record, 48)[0])
+        elif kind == WINDOW and not flags:
+            opened, = struct.unpack_from("<Q", record, 8)
+    begun = {entry[3]: entry[5] for entry in account(kit) if entry[0] == LAUNCH}
+    without = [correlation for correlation in kernels if correlation not in launches]
+    late = [correlation for correlation in without if begun[correlation] > opened]
+    equal(late, [], f"kernels without a launch, of launches after the window opened at {opened}")
+    return len(without), len([c for c in kernels if launches.get(c) == 0])
+
+
+def check_paths(kit, before=0):
+    """Every kernel's time is below the function that launched it, but for those launched before."""
     folded = kit.run("flamegraph", "--folded", "capture").stdout.decode()
     seen = set()
     for line in folded.splitlines():
@@ -67,6 +88,8 @@ def check_paths(kit):
         if not caller:
             continue
         seen.add(names[-1])
+        if before and names[0] == "[kernel without launch]":
+            continue
         if not any(name.startswith(caller) for name in names):
             raise AssertionError(f"not from {caller}: {line}")
         for other in set(CALLERS.values()) - {caller}:
@@ -188,23 +211,46 @@ def record_live(kit, process, what, least, name="capture"):
     return done
 
 
-@test
-def asleep(kit):
-    """Switched on and off again, twice, while the program goes on, and launches meanwhile."""
-    process = start(kit, "steady", 1000000, 1000000, inject=True, MOCK_ENABLE_US="10000")
+def record_twice(kit, least, **variables):
+    """A program that launches all the time, recorded twice: at_the_ends() of both."""
+    process = start(kit, "steady", 1000000, 1000000, inject=True, **variables)
     try:
         for name in ("first", "capture"):
-            done = record_live(kit, process, "kernels", 50, name)
+            done = record_live(kit, process, "kernels", least, name)
             equal(done.returncode, 0, "status")
-            if kit.capture(name).sum("kernels") < 50:
+            if kit.capture(name).sum("kernels") < least:
                 raise AssertionError("few kernels were recorded")
         equal(process.poll(), None, "it lives")
+        # What ran when the second one ended returns: then it is in the account.
+        ran = len(account(kit))
+        until(lambda: len(account(kit)) > ran + 1, "the program goes on")
     finally:
         process.kill()
         process.communicate()
-    check_paths(kit)
-    tree = show(kit)
-    equal(tree["missing"]["works"]["no_launch"]["kernel"], 0, "kernels without a launch")
+    first, second = (at_the_ends(kit, name) for name in ("first", "capture"))
+    check_paths(kit, second[0])
+    equal(show(kit)["missing"]["works"]["no_launch"]["kernel"], second[0], "kernels without a launch")
+    return [a + b for a, b in zip(first, second)]
+
+
+@test
+def asleep(kit):
+    """Switched on and off again, twice, while the program goes on, and launches meanwhile."""
+    before, _ = record_twice(kit, 50, MOCK_ENABLE_US="10000")
+    if before > 2:
+        raise AssertionError(f"{before} launches of one thread when two windows opened")
+
+
+@test
+def asleep_in_a_launch(kit):
+    """Windows open and close during a launch, as of a program that waits for a place in a full queue."""
+    seen = [0, 0]
+
+    def both():
+        ends = record_twice(kit, 8, MOCK_LAUNCH_US="20000")
+        seen[:] = [a + b for a, b in zip(seen, ends)]
+        return all(seen)
+    until(both, "launches at both ends of windows")
 
 
 @test
