@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Group drm_sched from raw tracepoints: what kmod/drm_sched.c does, where no module
+ * Group drm_sched from raw tracepoints: what kmod/drivers/drm_sched/drm_sched.c does, where no module
  * may be loaded. Each step is one program; gpumon-user attaches it by the name that
  * the kernel's generation has.
  */

@@ -66,7 +66,7 @@ INLINE void raise_to(volatile __u64 *word, __u64 value)
 	}
 }
 
-/* Number of the bucket: the module's, in kmod/histogram.h. */
+/* Number of the bucket: the module's, in kmod/core/histogram.h. */
 INLINE __u32 bucket_of(__u64 value, __u32 buckets)
 {
 	__u64 x = value | (1 << SOURCE_SUB_BITS);

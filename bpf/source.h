@@ -106,7 +106,7 @@ struct source_process {
 
 /* --- the DRM scheduler */
 
-/* Words of a ring, of one processor; kmod/ring.h has the same order. */
+/* Words of a ring, of one processor; kmod/drivers/drm_sched/ring.h has the same order. */
 enum {
 	SOURCE_RING_QUEUED,
 	SOURCE_RING_RUN,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The module's reader of BTF, kmod/btf.c and btf_parse.c, with the kernel played by shim/. The first
+ * The module's reader of BTF, kmod/btf/btf.c and parse.c, with the kernel played by shim/. The first
  * byte says what the rest is: the bytes of the kernel's file and of a module's, or orders to build
  * such files with libbpf. Of what libbpf built, each member has to be found where libbpf says it is.
  */
@@ -8,9 +8,9 @@
 
 #include <bpf/btf.h>
 
-#include "btf_parse.h"
+#include "btf/parse.h"
+#include "btf/read_file.h"
 #include "fuzz.h"
-#include "read_file.h"
 
 #define FIELDS	  6
 #define NAMES	  10
@@ -26,7 +26,7 @@ const unsigned int gpumon_group_count = 1;
 static const uint8_t *file_data[2];
 static size_t file_size[2];
 
-/* Of kmod/read_file.c: the file in memory of its own, in its exact size. */
+/* Of kmod/btf/read_file.c: the file in memory of its own, in its exact size. */
 ssize_t gpumon_read_whole_file(const char *path, void **data, size_t most)
 {
 	unsigned int which = strcmp(path, "/sys/kernel/btf/vmlinux") ? 1 : 0;

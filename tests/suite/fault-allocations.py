@@ -41,7 +41,7 @@ MODULES = 0xffffffffa0000000, 0xffffffffff000000
 # None where the kernel has no such function: pages of a file are places then as all others.
 READING = fail_nth.function("kernfs_fop_read_iter")
 # The kernel cannot take a kprobe off ftrace without memory: it warns, and keeps the kprobe
-# (kmod/probe_kprobe.c, keep_for_ever()). That is its own fault and would end each test here.
+# (kmod/attach/kprobe.c, keep_for_ever()). That is its own fault and would end each test here.
 DISARMING = fail_nth.function("__disarm_kprobe_ftrace") or fail_nth.function("disarm_kprobe")
 # The same holds for the first pages of an event ring.
 PREPARING = fail_nth.function("trace_rb_cpu_prepare")

@@ -6,7 +6,7 @@ is switched on, and when a driver comes later.
 
 Each failure is told, with what to do; it unwinds or leaves a reduced form that says so; what was
 counted stays; and what comes next works, and counts exactly. The module is one that was made with
-GPUMON_DEBUG=1 (kmod/fault.h). GPUMON_DEEP=1: with all drivers, and a plain load after each.
+GPUMON_DEBUG=1 (kmod/core/fault.h). GPUMON_DEEP=1: with all drivers, and a plain load after each.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Of the module's probes, for kmod/btf.c, in place of probe_engine.h and nofault.h. */
+/* Of the module's probes, for kmod/btf/btf.c, in place of attach/engine.h and core/nofault.h. */
 #ifndef GPUMON_FUZZ_SHIM_ENGINE_H
 #define GPUMON_FUZZ_SHIM_ENGINE_H
 
@@ -14,7 +14,7 @@ static inline bool gpumon_read_nofault(void *to, const void *from, size_t size)
 	return true;
 }
 
-#include "btf.h"
+#include "btf/btf.h"
 #include "uapi/gpumon_netlink.h"
 
 #define GPUMON_REASON_LEN  192

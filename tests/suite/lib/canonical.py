@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Prototypes as kmod/btf.c writes them, from the tests' own reader of BTF."""
+"""Prototypes as kmod/btf/btf.c writes them, from the tests' own reader of BTF."""
 import btf
 
 

@@ -111,9 +111,9 @@ class Module:
 
     def groups(self):
         """[{name, off_by_default, probes, fields}], the latter lists of dictionaries."""
-        of_group = _offsets("probe.h", "gpumon_group", "enabled")
-        of_probe = _offsets("probe.h", "gpumon_probe", "without")
-        of_field = _offsets("btf.h", "gpumon_field", "size")
+        of_group = _offsets("attach/probe.h", "gpumon_group", "enabled")
+        of_probe = _offsets("attach/probe.h", "gpumon_probe", "without")
+        of_field = _offsets("btf/btf.h", "gpumon_field", "size")
         _, _, section, value, size = self.named["gpumon_groups"]
         result = []
         for i in range(size // 8):

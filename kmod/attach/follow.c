@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The modules that the attach engine follows, and what is known of them.
+ *
+ * What could not be read when a module came, for want of memory, is read again
+ * when a group is switched on: until then the reasons say so.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "btf/read_file.h"
+#include "core/fault.h"
+#include "engine.h"
+
+static struct gpumon_followed *followed;
+static unsigned int followed_count;
+
+/* The kernel's own BTF was not read, with this error. */
+static int kernel_btf_error;
+
+/**
+ * gpumon_followed - what is known of a module
+ * @name: its name
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: it, NULL if no probe or field names it.
+ */
+struct gpumon_followed *gpumon_followed(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < followed_count; i++)
+		if (!strcmp(followed[i].name, name))
+			return &followed[i];
+	return NULL;
+}
+
+/**
+ * gpumon_followed_at - one module after the other
+ * @i: number, from 0
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: the module, NULL behind the last.
+ */
+struct gpumon_followed *gpumon_followed_at(unsigned int i)
+{
+	return i < followed_count ? &followed[i] : NULL;
+}
+
+static void follow(const char *name)
+{
+	if (name && !gpumon_followed(name))
+		followed[followed_count++].name = name;
+}
+
+/**
+ * gpumon_follow_init - which modules there are to follow
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_follow_exit() frees what was allocated.
+ */
+int gpumon_follow_init(void)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_probe *probe;
+	const struct gpumon_field *field;
+	unsigned int g, most = 0;
+
+	for_each_group(group, g)
+		most += 2 * group->count + group->field_count;
+	followed_count = 0;
+	followed = kcalloc(most, sizeof(*followed), GFP_KERNEL);
+	if (!followed)
+		return -ENOMEM;
+	for_each_group(group, g) {
+		for_each_probe(group, probe) {
+			follow(probe->module);
+			follow(probe->with);
+		}
+		for_each_field(group, field)
+			follow(field->module);
+	}
+	return 0;
+}
+
+/**
+ * gpumon_follow_exit - free what gpumon_follow_init() allocated
+ *
+ * Context: may sleep.
+ */
+void gpumon_follow_exit(void)
+{
+	followed_count = 0;
+	kfree(followed);
+	followed = NULL;
+}
+
+/**
+ * gpumon_follow_look - is a module there, by itself
+ * @module: module
+ *
+ * No other way to ask is exported. One that is going says so to the notifier. That it
+ * could not be found out is kept in @module.
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ * Return: whether it is.
+ */
+bool gpumon_follow_look(struct gpumon_followed *module)
+{
+	char path[sizeof("/sys/module//initstate") + MODULE_NAME_LEN];
+	char state[8] = {};
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/sys/module/%s/initstate", module->name);
+	bytes = GPUMON_REGISTER("gpumon_read_file", path,
+				gpumon_read_file(path, state, sizeof(state)));
+	/* Without it, or without sysfs where it belongs, a module is not there. */
+	module->look_error = bytes < 0 && bytes != -ENOENT && bytes != -ENOTDIR ? bytes : 0;
+	if (bytes < 0)
+		return false;
+	return !strncmp(state, "live", 4) || !strncmp(state, "coming", 6);
+}
+
+/**
+ * gpumon_follow_say - a probe waits for a module, or nobody can say whether it has to
+ * @probe: probe
+ * @module: the module that it waits for
+ *
+ * Context: gpumon_probe_lock held.
+ */
+void gpumon_follow_say(struct gpumon_probe *probe, const struct gpumon_followed *module)
+{
+	if (module->look_error)
+		gpumon_probe_say(
+			probe, GPUMON_ATTACH_STATE_FAILED,
+			"cannot tell whether module %s is loaded, error %d, switch the group off and on to try again",
+			module->name, module->look_error);
+	else
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_WAITING, "module %s is not loaded",
+				 module->name);
+}
+
+/**
+ * gpumon_follow_read_btf - read the BTF of a module
+ * @module: module, NULL for the kernel itself
+ *
+ * Context: may sleep, gpumon_probe_lock held; gpumon_btf_done() has to follow.
+ */
+void gpumon_follow_read_btf(struct gpumon_followed *module)
+{
+	int error = gpumon_btf_module_came(module ? module->name : NULL);
+
+	if (module)
+		module->btf_error = error;
+	else
+		kernel_btf_error = error;
+}
+
+/**
+ * gpumon_follow_read_again - read again what could not be read when a module came
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ * Return: whether something was read: prototypes may be known now.
+ */
+bool gpumon_follow_read_again(void)
+{
+	struct gpumon_followed *module;
+	bool again = kernel_btf_error;
+
+	if (again)
+		gpumon_follow_read_btf(NULL);
+	for (module = followed; module < followed + followed_count; module++) {
+		if (!module->loaded || !module->btf_error)
+			continue;
+		gpumon_follow_read_btf(module);
+		again = true;
+	}
+	gpumon_btf_done();
+	return again;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The attach engine's kprobes and kretprobes: symbols, registration, and what
+ * the kernel missed.
+ *
+ * A symbol is asked for as "module:name", so that a function of the same name
+ * elsewhere is never hit. Where the compiler has made another function of it,
+ * its name has a suffix and its arguments may have moved.
+ */
+#include <linux/cpumask.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/poison.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "core/fault.h"
+#include "engine.h"
+
+/* In the order in which they are tried. */
+static const char *const suffixes[] = { "", ".isra.0", ".constprop.0", ".part.0" };
+
+/*
+ * nmissed starts over with each registration and is no counter of ours:
+ * what it rose by is moved over whenever somebody looks, and once more when the
+ * probe comes off.
+ */
+struct kprobe_account {
+	bool registered;
+	/* The kernel still has it, see keep_for_ever(). */
+	bool stuck;
+	u64 counted;
+};
+
+static struct kprobe_account *accounts;
+
+/* Over accounts and what they count from. Taken last. */
+static DEFINE_MUTEX(account_lock);
+
+/* Probes of one kind that come off together, for one wait instead of many. */
+static struct gpumon_probe **leaving;
+static void **leaving_kprobes;
+static unsigned int leaving_count;
+
+static bool is_kretprobe(const struct gpumon_probe *probe)
+{
+	return probe->kind == GPUMON_PROBE_KIND_KRETPROBE;
+}
+
+static bool is_kprobe(const struct gpumon_probe *probe)
+{
+	return probe->kind == GPUMON_PROBE_KIND_KPROBE || is_kretprobe(probe);
+}
+
+/**
+ * gpumon_kprobe_init - allocate what kprobes need
+ * @probes: number of probes of all groups
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_kprobe_exit() frees what was allocated.
+ */
+int gpumon_kprobe_init(u32 probes)
+{
+	accounts = kcalloc(probes, sizeof(*accounts), GFP_KERNEL);
+	leaving = kcalloc(probes, sizeof(*leaving), GFP_KERNEL);
+	leaving_kprobes = kcalloc(probes, sizeof(*leaving_kprobes), GFP_KERNEL);
+	return accounts && leaving && leaving_kprobes ? 0 : -ENOMEM;
+}
+
+/**
+ * gpumon_kprobe_exit - free what gpumon_kprobe_init() allocated
+ *
+ * Context: may sleep, nothing is attached.
+ */
+void gpumon_kprobe_exit(void)
+{
+	kfree(leaving_kprobes);
+	kfree(leaving);
+	kfree(accounts);
+	leaving_kprobes = NULL;
+	leaving = NULL;
+	accounts = NULL;
+}
+
+static void collect(const struct gpumon_probe *probe)
+{
+	struct kprobe_account *account = &accounts[probe->number];
+	local64_t *words;
+	u64 missed, more;
+
+	lockdep_assert_held(&account_lock);
+	if (!account->registered)
+		return;
+	missed = READ_ONCE(probe->kprobe.nmissed);
+	if (is_kretprobe(probe))
+		missed += (u32)READ_ONCE(probe->kretprobe.nmissed);
+	if (missed <= account->counted)
+		return;
+	more = missed - account->counted;
+	account->counted = missed;
+	preempt_disable();
+	words = this_cpu_ptr(&gpumon_cpu)->probes + probe->number * GPUMON_PROBE_STRIDE;
+	local64_add(more, &words[GPUMON_PROBE_SEEN]);
+	local64_add(more, &words[GPUMON_PROBE_DROPPED + GPUMON_DROP_MISSED]);
+	preempt_enable();
+}
+
+/**
+ * gpumon_kprobe_collect - bring what the kernel missed into a probe's counters
+ * @probe: probe of any kind
+ *
+ * Context: may sleep.
+ */
+void gpumon_kprobe_collect(const struct gpumon_probe *probe)
+{
+	if (!is_kprobe(probe))
+		return;
+	mutex_lock(&account_lock);
+	collect(probe);
+	mutex_unlock(&account_lock);
+}
+
+/**
+ * gpumon_probe_collect_missed - bring what the kernel missed into the counters
+ *
+ * Before their period is closed.
+ *
+ * Context: may sleep.
+ */
+void gpumon_probe_collect_missed(void)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_probe *probe;
+	unsigned int g;
+
+	for_each_group(group, g)
+		for_each_probe(group, probe)
+			gpumon_kprobe_collect(probe);
+}
+
+/* A function of the kernel itself may be missing, and one of a module have its name. */
+static bool is_in_module(void *address)
+{
+	char text[KSYM_SYMBOL_LEN];
+
+	snprintf(text, sizeof(text), "%ps", address);
+	return strchr(text, '[');
+}
+
+/* Looks a symbol up by registering a kprobe that is never armed. */
+static int find_symbol(const struct gpumon_probe *probe)
+{
+	struct kprobe *kprobe = kzalloc(sizeof(*kprobe), GFP_KERNEL);
+	int ret;
+
+	if (!kprobe)
+		return -ENOMEM;
+	kprobe->symbol_name = probe->symbol;
+	kprobe->flags = KPROBE_FLAG_DISABLED;
+	ret = GPUMON_REGISTER("register_kprobe (to find it)", probe->symbol,
+			      register_kprobe(kprobe));
+	if (!ret) {
+		if (!probe->module && is_in_module(kprobe->addr))
+			ret = -ENOENT;
+		unregister_kprobe(kprobe);
+	}
+	kfree(kprobe);
+	return ret;
+}
+
+/* As one of its own, or behind another one of the same address. */
+static bool in_kernels_list(const struct kprobe *kprobe)
+{
+	return (kprobe->hlist.pprev && kprobe->hlist.pprev != LIST_POISON2) ||
+	       (kprobe->list.next && !list_empty(&kprobe->list));
+}
+
+static int register_as(struct gpumon_probe *probe)
+{
+	struct kretprobe *kretprobe = &probe->kretprobe;
+	int ret;
+
+	if (accounts[probe->number].stuck)
+		return -EALREADY;
+	/* What is left of an earlier registration would be refused. */
+	memset(kretprobe, 0, sizeof(*kretprobe));
+	probe->kprobe.symbol_name = probe->symbol;
+	if (is_kretprobe(probe)) {
+		kretprobe->entry_handler = probe->body;
+		kretprobe->handler = probe->on_return;
+		kretprobe->data_size = probe->data_size;
+		/* Calls that wait for hardware are many at a time. */
+		kretprobe->maxactive = probe->maxactive ?: max_t(int, 64, 16 * num_possible_cpus());
+		ret = GPUMON_REGISTER("register_kretprobe", probe->symbol,
+				      register_kretprobe(kretprobe));
+	} else {
+		probe->kprobe.pre_handler = probe->body;
+		ret = GPUMON_REGISTER("register_kprobe", probe->symbol,
+				      register_kprobe(&probe->kprobe));
+	}
+	/* 7.3 says 0 also where it had no memory to arm it, and has taken it out of its list again. */
+	if (!ret && !in_kernels_list(&probe->kprobe))
+		ret = -ENOMEM;
+	if (ret)
+		return ret;
+	mutex_lock(&account_lock);
+	accounts[probe->number] = (struct kprobe_account){ .registered = true };
+	mutex_unlock(&account_lock);
+	return 0;
+}
+
+/**
+ * gpumon_kprobe_attach - register a kprobe or kretprobe
+ * @probe: probe, whose prototype is right or not known
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ * Return: 0 if the probe's state says what became of it, -ENOENT if there is no such function.
+ */
+int gpumon_kprobe_attach(struct gpumon_probe *probe)
+{
+	const char *module = probe->module;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		snprintf(probe->symbol, sizeof(probe->symbol), "%s%s%s%s", module ?: "",
+			 module ? ":" : "", probe->name, suffixes[i]);
+		probe->arguments_trusted = !*suffixes[i];
+		ret = 0;
+		if (!probe->module || (*suffixes[i] && !probe->count_if_suffixed))
+			ret = find_symbol(probe);
+		if (!ret && *suffixes[i] && !probe->count_if_suffixed) {
+			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING,
+					 "the kernel has only %s%s, its arguments are not known",
+					 probe->name, suffixes[i]);
+			return 0;
+		}
+		if (!ret)
+			ret = register_as(probe);
+		if (ret != -ENOENT)
+			break;
+	}
+	if (ret == -ENOENT)
+		return ret;
+	if (ret)
+		gpumon_probe_say_failed(probe, ret);
+	else if (!probe->arguments_trusted)
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED,
+				 "%s%s: arguments not trusted, counted only", probe->name,
+				 suffixes[i]);
+	else
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s", probe->check_reason);
+	return 0;
+}
+
+/**
+ * gpumon_kprobe_detach - unregister, now or at gpumon_kprobe_detached()
+ * @probe: attached probe
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ */
+void gpumon_kprobe_detach(struct gpumon_probe *probe)
+{
+	if (leaving_count && leaving[0]->kind != probe->kind)
+		gpumon_kprobe_detached();
+	leaving[leaving_count] = probe;
+	leaving_kprobes[leaving_count++] = &probe->kprobe;
+}
+
+/*
+ * Taking a kprobe off a function that ftrace traces needs memory. Where there is none the kernel
+ * warns and keeps the kprobe, and all it says to us is that the address is gone. What it
+ * keeps must not be called, registered again or freed.
+ */
+static void keep_for_ever(struct gpumon_probe *probe)
+{
+	probe->kprobe.flags |= KPROBE_FLAG_DISABLED;
+	synchronize_rcu();
+	accounts[probe->number].stuck = true;
+	if (try_module_get(THIS_MODULE))
+		pr_err("the kernel had no memory to take the kprobe on %s off: gpumon cannot be unloaded until the machine is booted again\n",
+		       probe->symbol);
+	else
+		pr_err("the kernel had no memory to take the kprobe on %s off while gpumon is unloaded: boot the machine again\n",
+		       probe->symbol);
+}
+
+/**
+ * gpumon_kprobe_detached - no body of a probe given to gpumon_kprobe_detach() runs any more
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ */
+void gpumon_kprobe_detached(void)
+{
+	unsigned int i;
+
+	if (!leaving_count)
+		return;
+	if (is_kretprobe(leaving[0]))
+		unregister_kretprobes((struct kretprobe **)leaving_kprobes, leaving_count);
+	else
+		unregister_kprobes((struct kprobe **)leaving_kprobes, leaving_count);
+	for (i = 0; i < leaving_count; i++)
+		if (!leaving[i]->kprobe.addr && in_kernels_list(&leaving[i]->kprobe))
+			keep_for_ever(leaving[i]);
+	mutex_lock(&account_lock);
+	for (i = 0; i < leaving_count; i++) {
+		collect(leaving[i]);
+		accounts[leaving[i]->number].registered = false;
+	}
+	mutex_unlock(&account_lock);
+	leaving_count = 0;
+}

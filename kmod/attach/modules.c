@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Modules that come and go, and their tracepoints: who is there for the attach engine.
+ *
+ * They are followed in two ways. Those with tracepoints through the tracepoints'
+ * notifier, which also names what is loaded already; but it leaves out modules
+ * without tracepoints, and those of a foreign licence. All of them through the
+ * modules' notifier, and at load through sysfs. Whichever comes first does the work.
+ */
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "core/fault.h"
+#include "core/statistics.h"
+#include "engine.h"
+
+/* What was loaded before is looked at in one go, with the kernel's BTF kept in between. */
+static bool modules_starting;
+
+static bool probe_is_with(const struct gpumon_probe *probe, const char *module)
+{
+	return (probe->module && !strcmp(probe->module, module)) ||
+	       (probe->with && !strcmp(probe->with, module));
+}
+
+static bool group_is_with(const struct gpumon_group *group, const char *module)
+{
+	const struct gpumon_probe *probe;
+
+	for_each_probe(group, probe)
+		if (probe_is_with(probe, module))
+			return true;
+	return false;
+}
+
+static void module_came(const char *name)
+{
+	struct gpumon_followed *module = gpumon_followed(name);
+	struct gpumon_group *group;
+	unsigned int g;
+
+	if (!module)
+		return;
+	if (!module->loaded) {
+		module->loaded = true;
+		module->look_error = 0;
+		gpumon_follow_read_btf(module);
+		if (!modules_starting)
+			gpumon_btf_done();
+	}
+	for_each_group(group, g)
+		if (group_is_with(group, name))
+			gpumon_group_attach(group);
+}
+
+/*
+ * A group whose module goes is detached as a whole, and what is left of it
+ * begins anew: its levels hang on things whose end nobody will see.
+ */
+static void module_gone(const char *name)
+{
+	struct gpumon_followed *module = gpumon_followed(name);
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	bool attached = false;
+	unsigned int g;
+
+	if (!module || !module->loaded)
+		return;
+	module->loaded = false;
+	module->tracepoints = false;
+	module->btf_error = 0;
+	for_each_group(group, g) {
+		if (!group_is_with(group, name) || !gpumon_group_attached(group))
+			continue;
+		gpumon_group_detach(group);
+		attached = true;
+	}
+	if (attached)
+		tracepoint_synchronize_unregister();
+	for_each_group(group, g) {
+		if (!group_is_with(group, name))
+			continue;
+		for_each_probe(group, probe)
+			if (probe->module && !strcmp(probe->module, name))
+				probe->tp = NULL;
+		gpumon_group_forget(group);
+		if (group->module_gone)
+			group->module_gone();
+		gpumon_group_attach(group);
+	}
+	gpumon_btf_module_gone(name);
+}
+
+static void module_tracepoints(const struct module *module)
+{
+	tracepoint_ptr_t *end = module->tracepoints_ptrs + module->num_tracepoints;
+	struct gpumon_followed *known = gpumon_followed(module->name);
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	tracepoint_ptr_t *at;
+	struct tracepoint *tp;
+	unsigned int g;
+
+	if (!known)
+		return;
+	known->tracepoints = true;
+	for_each_group(group, g) {
+		for_each_probe(group, probe) {
+			if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT || !probe->module ||
+			    strcmp(probe->module, module->name))
+				continue;
+			for (at = module->tracepoints_ptrs; at < end; at++) {
+				tp = tracepoint_ptr_deref(at);
+				if (!strcmp(tp->name, probe->name))
+					probe->tp = tp;
+			}
+		}
+	}
+}
+
+/*
+ * Called at COMING before the module's own code runs, at GOING after it; also
+ * for what is loaded when the notifier is registered and unregistered.
+ */
+static int tracepoints_event(struct notifier_block *block, unsigned long event, void *data)
+{
+	const struct module *module = ((struct tp_module *)data)->mod;
+
+	mutex_lock(&gpumon_probe_lock);
+	/* One that is on its way out and shown all the same says GOING next. */
+	if (event == MODULE_STATE_COMING && READ_ONCE(module->state) != MODULE_STATE_GOING) {
+		module_tracepoints(module);
+		module_came(module->name);
+	} else if (event == MODULE_STATE_GOING) {
+		module_gone(module->name);
+	}
+	mutex_unlock(&gpumon_probe_lock);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block tracepoints_notifier = {
+	.notifier_call = tracepoints_event,
+};
+
+/* LIVE is for one that was on its way in when the notifier was registered. */
+static int module_comes_event(struct notifier_block *block, unsigned long event, void *data)
+{
+	const struct module *module = data;
+
+	if (event != MODULE_STATE_COMING && event != MODULE_STATE_LIVE)
+		return NOTIFY_OK;
+	mutex_lock(&gpumon_probe_lock);
+	module_came(module->name);
+	mutex_unlock(&gpumon_probe_lock);
+	return NOTIFY_OK;
+}
+
+static int module_goes_event(struct notifier_block *block, unsigned long event, void *data)
+{
+	const struct module *module = data;
+
+	if (event != MODULE_STATE_GOING)
+		return NOTIFY_OK;
+	mutex_lock(&gpumon_probe_lock);
+	module_gone(module->name);
+	mutex_unlock(&gpumon_probe_lock);
+	return NOTIFY_OK;
+}
+
+/*
+ * When a module comes, everybody else has to know it first: BTF, tracepoints
+ * and kprobes. When it goes, we are gone before they take it apart.
+ */
+static struct notifier_block module_comes_notifier = {
+	.notifier_call = module_comes_event,
+	.priority = INT_MIN,
+};
+
+static struct notifier_block module_goes_notifier = {
+	.notifier_call = module_goes_event,
+	.priority = INT_MAX,
+};
+
+static int notifiers_register(void)
+{
+	int ret;
+
+	ret = GPUMON_REGISTER("register_tracepoint_module_notifier", NULL,
+			      register_tracepoint_module_notifier(&tracepoints_notifier));
+	if (ret) {
+		pr_err("cannot follow modules, register_tracepoint_module_notifier() failed with error %d, load gpumon again\n",
+		       ret);
+		return ret;
+	}
+	ret = GPUMON_REGISTER("register_module_notifier", "module_comes",
+			      register_module_notifier(&module_comes_notifier));
+	if (ret)
+		goto err_tracepoints;
+	ret = GPUMON_REGISTER("register_module_notifier", "module_goes",
+			      register_module_notifier(&module_goes_notifier));
+	if (ret)
+		goto err_comes;
+	return 0;
+
+err_comes:
+	unregister_module_notifier(&module_comes_notifier);
+err_tracepoints:
+	unregister_tracepoint_module_notifier(&tracepoints_notifier);
+	pr_err("cannot follow modules, register_module_notifier() failed with error %d, load gpumon again\n",
+	       ret);
+	return ret;
+}
+
+static void kernel_tracepoint(struct tracepoint *tp, void *unused)
+{
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	unsigned int g;
+
+	for_each_group(group, g)
+		for_each_probe(group, probe)
+			if (!probe->module && probe->kind == GPUMON_PROBE_KIND_TRACEPOINT &&
+			    !strcmp(tp->name, probe->name))
+				probe->tp = tp;
+}
+
+/**
+ * gpumon_modules_look - which modules are there
+ * @again: only those of which it could not be found out before
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ * Return: whether there was one to look for.
+ */
+bool gpumon_modules_look(bool again)
+{
+	struct gpumon_followed *module;
+	bool looked = false;
+	unsigned int i;
+
+	for (i = 0; (module = gpumon_followed_at(i)); i++) {
+		if (module->loaded || (again && !module->look_error))
+			continue;
+		looked = true;
+		if (gpumon_follow_look(module))
+			module_came(module->name);
+	}
+	return looked;
+}
+
+/**
+ * gpumon_modules_follow - find the tracepoints of the kernel and the modules that are there,
+ * and from now on those that come and go
+ *
+ * Groups are attached and detached with them.
+ *
+ * Context: may sleep, gpumon_probe_lock not held: the notifiers take it.
+ * Return: 0, or a negative error and nothing is followed.
+ */
+int gpumon_modules_follow(void)
+{
+	int ret;
+
+	for_each_kernel_tracepoint(kernel_tracepoint, NULL);
+	mutex_lock(&gpumon_probe_lock);
+	modules_starting = true;
+	gpumon_follow_read_btf(NULL);
+	mutex_unlock(&gpumon_probe_lock);
+
+	ret = notifiers_register();
+
+	mutex_lock(&gpumon_probe_lock);
+	if (!ret)
+		gpumon_modules_look(false);
+	gpumon_btf_done();
+	modules_starting = false;
+	mutex_unlock(&gpumon_probe_lock);
+	return ret;
+}
+
+/**
+ * gpumon_modules_leave - follow modules no more
+ *
+ * Context: may sleep, gpumon_probe_lock not held, nothing is attached.
+ */
+void gpumon_modules_leave(void)
+{
+	unregister_module_notifier(&module_goes_notifier);
+	unregister_module_notifier(&module_comes_notifier);
+	/* Says GOING for every module that has tracepoints. */
+	unregister_tracepoint_module_notifier(&tracepoints_notifier);
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The attach engine: what is attached, and why not. Who is there is known to
+ * probe_modules.c.
+ *
+ * A probe whose prototype in the running kernel's BTF is not the one expected
+ * is refused in probe_attach(), before it is registered; btf.c looks it up when
+ * the module comes.
+ */
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "core/clock.h"
+#include "core/fault.h"
+#include "core/period.h"
+#include "core/statistics.h"
+#include "engine.h"
+
+DEFINE_MUTEX(gpumon_probe_lock);
+struct gpumon_counters gpumon_probe_counters;
+
+static bool probes_running;
+
+/* The module that a probe waits for, NULL if it need not wait. */
+static const struct gpumon_followed *probe_waits_for(const struct gpumon_probe *probe)
+{
+	if (probe->module && !gpumon_followed(probe->module)->loaded)
+		return gpumon_followed(probe->module);
+	if (probe->with && !gpumon_followed(probe->with)->loaded)
+		return gpumon_followed(probe->with);
+	return NULL;
+}
+
+static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe)
+{
+	const struct gpumon_probe *other = gpumon_probe_other_name(group, probe);
+	bool tracepoint = probe->kind == GPUMON_PROBE_KIND_TRACEPOINT;
+	const char *what = "not in this kernel";
+
+	if (other) {
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING,
+				 other->fallback ? "%s is used instead" : "this kernel calls it %s",
+				 other->name);
+		return;
+	}
+	if (!tracepoint)
+		what = "not in this kernel, or inlined";
+	else if (probe->module && !gpumon_followed(probe->module)->tracepoints)
+		what = "the module has no tracepoints, or a licence that hides them";
+	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING, "%s%s%s", what,
+			 probe->without ? ": " : "", probe->without ?: "");
+}
+
+static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
+{
+	int ret;
+
+	if (probe->state == GPUMON_ATTACH_STATE_ATTACHED)
+		return;
+	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT && !probe->tp) {
+		probe_missing(group, probe);
+		return;
+	}
+	if (probe->check == -EBADMSG) {
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", probe->check_reason);
+		return;
+	}
+	if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT) {
+		if (gpumon_kprobe_attach(probe) == -ENOENT)
+			probe_missing(group, probe);
+		return;
+	}
+	ret = GPUMON_REGISTER("tracepoint_probe_register", probe->name,
+			      tracepoint_probe_register(probe->tp, probe->body,
+							gpumon_probe_data(probe)));
+	if (ret)
+		gpumon_probe_say_failed(probe, ret);
+	else
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s", probe->check_reason);
+}
+
+static void probe_detach(struct gpumon_probe *probe)
+{
+	if (probe->state != GPUMON_ATTACH_STATE_ATTACHED)
+		return;
+	if (probe->kind == GPUMON_PROBE_KIND_TRACEPOINT) {
+		gpumon_kprobe_detached();
+		tracepoint_probe_unregister(probe->tp, probe->body, gpumon_probe_data(probe));
+	} else {
+		gpumon_kprobe_detach(probe);
+	}
+	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+}
+
+/**
+ * gpumon_group_attached - is any probe of a group attached
+ * @group: group
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: whether one is.
+ */
+bool gpumon_group_attached(const struct gpumon_group *group)
+{
+	const struct gpumon_probe *probe;
+
+	for_each_probe(group, probe)
+		if (probe->state == GPUMON_ATTACH_STATE_ATTACHED)
+			return true;
+	return false;
+}
+
+static bool group_module_there(const struct gpumon_group *group)
+{
+	const struct gpumon_probe *probe;
+
+	for_each_probe(group, probe)
+		if (!probe_waits_for(probe))
+			return true;
+	return false;
+}
+
+/**
+ * gpumon_group_attach - attach what can be attached now
+ * @group: group
+ *
+ * Later probes of the table go first: whoever sees the end of a job is there before
+ * who sees its beginning. The reasons of probes say what became of them.
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ */
+void gpumon_group_attach(struct gpumon_group *group)
+{
+	const struct gpumon_followed *missing;
+	const struct gpumon_probe *other;
+	struct gpumon_probe *probe;
+
+	if (!group->enabled || !probes_running)
+		return;
+	if (group_module_there(group) && gpumon_group_allocate(group)) {
+		for_each_probe(group, probe)
+			gpumon_probe_say(
+				probe, GPUMON_ATTACH_STATE_FAILED,
+				"no memory for its statistics, switch the group off and on to try again");
+		return;
+	}
+	if (!gpumon_group_attached(group)) {
+		gpumon_group_forget(group);
+		if (group->start)
+			group->start();
+	}
+	for (probe = group->probes + group->count; probe-- > group->probes;) {
+		missing = probe_waits_for(probe);
+		other = gpumon_probe_other_name(group, probe);
+		if (missing)
+			gpumon_follow_say(probe, missing);
+		else if (!other || !(probe->fallback || other->fallback))
+			probe_attach(group, probe);
+		else if (probe->fallback && probe->state != GPUMON_ATTACH_STATE_ATTACHED)
+			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "not needed, %s is used",
+					 other->name);
+	}
+	/* Only now is it known which of several names the kernel has. */
+	for_each_probe(group, probe)
+		if (probe->state == GPUMON_ATTACH_STATE_MISSING &&
+		    gpumon_probe_other_name(group, probe))
+			probe_missing(group, probe);
+}
+
+/**
+ * gpumon_group_detach - detach all probes of a group
+ * @group: group
+ *
+ * Beginnings stop first, ends of jobs that were seen to begin still count.
+ * tracepoint_synchronize_unregister() has to follow.
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ */
+void gpumon_group_detach(struct gpumon_group *group)
+{
+	struct gpumon_probe *probe;
+
+	for_each_probe(group, probe)
+		probe_detach(probe);
+	gpumon_kprobe_detached();
+}
+
+/**
+ * gpumon_probe_init - number the probes and allocate their counters
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_probe_exit() frees what was allocated.
+ */
+int gpumon_probe_init(void)
+{
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	unsigned int g;
+	u32 number = 0;
+	int ret, cpu;
+
+	for_each_group(group, g) {
+		group->enabled = !group->off_by_default;
+		for_each_probe(group, probe) {
+			probe->number = number++;
+			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+		}
+	}
+	gpumon_btf_init();
+	ret = gpumon_follow_init()		 ?:
+		      gpumon_kprobe_init(number) ?:
+		      gpumon_counters_init(&gpumon_probe_counters, number, GPUMON_PROBE_WORDS, 0,
+					   GPUMON_PROBE_STRIDE);
+	if (ret)
+		return ret;
+	for_each_possible_cpu(cpu)
+		per_cpu(gpumon_cpu, cpu).probes = gpumon_probe_counters.cpu[cpu];
+	return 0;
+}
+
+/**
+ * gpumon_probe_exit - free what gpumon_probe_init() allocated
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_probe_exit(void)
+{
+	gpumon_counters_free(&gpumon_probe_counters);
+	gpumon_kprobe_exit();
+	gpumon_follow_exit();
+}
+
+static void detach_all(void)
+{
+	struct gpumon_group *group;
+	unsigned int g;
+
+	mutex_lock(&gpumon_probe_lock);
+	probes_running = false;
+	for_each_group(group, g)
+		gpumon_group_detach(group);
+	tracepoint_synchronize_unregister();
+	mutex_unlock(&gpumon_probe_lock);
+}
+
+/* What is attached with a prototype that could not be checked, and now has been. */
+static void check_again(void)
+{
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	bool detached = false;
+	unsigned int g;
+
+	for_each_group(group, g) {
+		for_each_probe(group, probe) {
+			if (probe->state != GPUMON_ATTACH_STATE_ATTACHED)
+				continue;
+			if (probe->check == -EBADMSG) {
+				probe_detach(probe);
+				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s",
+						 probe->check_reason);
+				detached = true;
+			} else if (strstarts(probe->reason, GPUMON_NOT_CHECKED)) {
+				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s",
+						 probe->check_reason);
+			}
+		}
+	}
+	if (detached) {
+		gpumon_kprobe_detached();
+		tracepoint_synchronize_unregister();
+	}
+}
+
+/* What could not be read is read again, for all groups, and told of their probes. */
+static void try_again(void)
+{
+	struct gpumon_group *group;
+	unsigned int g;
+
+	if (!probes_running)
+		return;
+	if (gpumon_follow_read_again())
+		check_again();
+	if (gpumon_modules_look(true))
+		for_each_group(group, g)
+			gpumon_group_attach(group);
+}
+
+/**
+ * gpumon_probe_start - attach what is there, and from now on what comes
+ *
+ * Context: may sleep, gpumon_probe_lock not held: the notifier takes it.
+ * Return: 0, or a negative error and nothing is attached.
+ */
+int gpumon_probe_start(void)
+{
+	struct gpumon_group *group;
+	unsigned int g;
+	int ret;
+
+	mutex_lock(&gpumon_probe_lock);
+	probes_running = true;
+	mutex_unlock(&gpumon_probe_lock);
+
+	ret = gpumon_modules_follow();
+	if (ret) {
+		/* What came with a module before it was clear that they cannot be followed. */
+		detach_all();
+		return ret;
+	}
+	mutex_lock(&gpumon_probe_lock);
+	for_each_group(group, g)
+		gpumon_group_attach(group);
+	mutex_unlock(&gpumon_probe_lock);
+	return 0;
+}
+
+/**
+ * gpumon_probe_stop - detach everything and wait until no probe runs
+ *
+ * Context: may sleep, gpumon_probe_lock not held.
+ */
+void gpumon_probe_stop(void)
+{
+	detach_all();
+	gpumon_modules_leave();
+}
+
+/**
+ * gpumon_probe_change_clock - let the probes measure with another clock
+ *
+ * Everything is detached for a moment, and what is under way is forgotten: it
+ * began by the clock that was.
+ *
+ * Context: may sleep, gpumon_probe_lock not held.
+ */
+void gpumon_probe_change_clock(void)
+{
+	struct gpumon_group *group;
+	unsigned int g;
+
+	mutex_lock(&gpumon_probe_lock);
+	for_each_group(group, g)
+		gpumon_group_detach(group);
+	tracepoint_synchronize_unregister();
+	gpumon_clock_select();
+	for_each_group(group, g)
+		gpumon_group_attach(group);
+	mutex_unlock(&gpumon_probe_lock);
+}
+
+/**
+ * gpumon_group_set - switch a group on or off
+ * @group: group
+ * @enabled: on
+ *
+ * An event that comes at that moment is counted whole or not at all.
+ *
+ * Context: may sleep, gpumon_probe_lock held.
+ * Return: 0, also if nothing changes.
+ */
+int gpumon_group_set(struct gpumon_group *group, bool enabled)
+{
+	struct gpumon_probe *probe;
+
+	lockdep_assert_held(&gpumon_probe_lock);
+	if (group->enabled == enabled)
+		return 0;
+	group->enabled = enabled;
+	if (enabled) {
+		try_again();
+		gpumon_group_attach(group);
+		return 0;
+	}
+	gpumon_group_detach(group);
+	tracepoint_synchronize_unregister();
+	for_each_probe(group, probe)
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
+	return 0;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The attach engine: groups of probes, each named by (module, name), bound
+ * when the module that holds the probe point comes and unbound when it goes.
+ *
+ * A new driver is a file with a struct gpumon_group and its probe bodies, and a
+ * line in gpumon_groups[].
+ */
+#ifndef GPUMON_PROBE_H
+#define GPUMON_PROBE_H
+
+#include <linux/build_bug.h>
+#include <linux/kprobes.h>
+#include <linux/mutex.h>
+
+#include "btf/btf.h"
+#include "core/counters.h"
+#include "core/gpumon.h"
+#include "uapi/gpumon_netlink.h"
+
+struct gpumon_statistics;
+struct gpumon_track;
+struct module;
+struct tracepoint;
+
+#define GPUMON_REASON_LEN 192
+#define GPUMON_SYMBOL_LEN 128
+
+/**
+ * struct gpumon_probe - one probe point
+ * @module: module that holds it as in /proc/modules, NULL for the kernel itself
+ * @with: another module that it comes and goes with, NULL for none
+ * @name: name of the tracepoint or function
+ * @kind: tracepoint, kprobe or kretprobe
+ * @role: what it is for, probes of one role are names that different kernels
+ *        have for the same event
+ * @body: tracepoint probe, its first argument is gpumon_probe_data(), for
+ *        gpumon_probe_enter(); or a kprobe_pre_handler_t; or, for a kretprobe, the
+ *        kretprobe_handler_t called at the function's entry, which may be NULL and does
+ *        not call gpumon_kretprobe_enter(): the event is counted when it ends
+ * @on_return: of a kretprobe: called when the function returns
+ * @data_size: of a kretprobe: bytes in kretprobe_instance.data, from @body to @on_return
+ * @maxactive: of a kretprobe: calls that may be under way at the same time, more are
+ *             missed; 0 for a number that does for calls that block
+ * @prototype: arguments that it has to have, see btf.c for the form; several
+ *             with '|' between them; NULL if they do not matter
+ * @returns: what it has to return, in the same way
+ * @count_if_suffixed: attach it also where the compiler made another function of
+ *                     it, "name.isra.0", whose arguments are then not trusted
+ * @optional: the group is attached without it
+ * @fallback: attached only where no probe of its role behind it in the table could be: both
+ *            are there, and one event would be counted twice
+ * @without: what is wrong or missing while it is not attached
+ * @process_words: what it counts of processes, bits of enum gpumon_process_word
+ * @process_needs: field of a private type without which it does not know these, NULL for none
+ * @number: slot of its counters, given at load
+ * @state: what became of it
+ * @reason: why, for a reader
+ * @check: what BTF says about its prototype: 0 it is the expected one, -EBADMSG it is not,
+ *         -ENODATA that cannot be told
+ * @check_reason: the same for a reader
+ * @arguments_trusted: of a kprobe or kretprobe: the function is the one whose arguments
+ *                     are known; otherwise a body may only count
+ * @tp: the tracepoint while its module is loaded
+ * @symbol: what the kprobe was registered as
+ * @kprobe: the kprobe while registered
+ * @kretprobe: the kretprobe while registered
+ */
+struct gpumon_probe {
+	const char *module;
+	const char *with;
+	const char *name;
+	enum gpumon_probe_kind kind;
+	u8 role;
+	void *body;
+	kretprobe_handler_t on_return;
+	size_t data_size;
+	int maxactive;
+	const char *prototype;
+	const char *returns;
+	bool count_if_suffixed;
+	bool optional;
+	bool fallback;
+	const char *without;
+	u8 process_words;
+	const struct gpumon_field *process_needs;
+
+	u32 number;
+	enum gpumon_attach_state state;
+	char reason[GPUMON_REASON_LEN];
+	int check;
+	char check_reason[GPUMON_REASON_LEN];
+	bool arguments_trusted;
+	struct tracepoint *tp;
+	char symbol[GPUMON_SYMBOL_LEN];
+	union {
+		struct kprobe kprobe;
+		struct kretprobe kretprobe;
+	};
+};
+
+static_assert(offsetof(struct kretprobe, kp) == 0);
+
+/**
+ * struct gpumon_group - probes that make one set of statistics
+ * @name: name of the group
+ * @probes: its probes, in the order in which they are attached
+ * @count: number of probes
+ * @fields: members of private types that its bodies read, NULL for none
+ * @field_count: number of fields
+ * @statistics: its tables, NULL for none
+ * @statistics_count: number of tables
+ * @tracks: its tables of things under way, NULL for none, see gpumon_group_forget()
+ * @track_count: number of these
+ * @off_by_default: not switched on at load
+ * @enabled: switched on
+ * @allocated: its tables have memory: a module of it was there once while it was on
+ * @start: called before the first probe is attached, while none runs
+ * @module_gone: called when a module of the group is gone and no probe of it runs
+ */
+struct gpumon_group {
+	const char *name;
+	struct gpumon_probe *probes;
+	unsigned int count;
+	struct gpumon_field *fields;
+	unsigned int field_count;
+	struct gpumon_statistics *const *statistics;
+	unsigned int statistics_count;
+	struct gpumon_track *const *tracks;
+	unsigned int track_count;
+	bool off_by_default;
+	bool enabled;
+	bool allocated;
+	void (*start)(void);
+	void (*module_gone)(void);
+};
+
+/**
+ * struct gpumon_probe_view - counters of a probe in one period
+ * @words: by GPUMON_PROBE_SEEN and so on
+ */
+struct gpumon_probe_view {
+	u64 words[GPUMON_PROBE_WORDS];
+};
+
+/**
+ * gpumon_group_shown - is there more to be said of a group than its state
+ * @group: group
+ *
+ * Who looks at a text at night is spared what would belong to drivers that
+ * were never there.
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: whether there is.
+ */
+static inline bool gpumon_group_shown(const struct gpumon_group *group)
+{
+	return group->allocated || !group->statistics_count;
+}
+
+extern struct gpumon_group *const gpumon_groups[];
+extern const unsigned int gpumon_group_count;
+extern struct gpumon_counters gpumon_probe_counters;
+/* Held by who attaches, detaches or reads states. Taken before gpumon_period_lock. */
+extern struct mutex gpumon_probe_lock;
+
+/**
+ * gpumon_probe_data - what a probe's body gets as its first argument
+ * @probe: probe
+ *
+ * Return: for gpumon_probe_enter(), where the probe's counters are.
+ */
+static inline void *gpumon_probe_data(const struct gpumon_probe *probe)
+{
+	return (void *)((unsigned long)probe->number * GPUMON_PROBE_STRIDE);
+}
+
+/**
+ * gpumon_probe_of - the probe that a kprobe belongs to
+ * @kprobe: what a kprobe_pre_handler_t gets
+ *
+ * Return: the probe.
+ */
+static inline struct gpumon_probe *gpumon_probe_of(struct kprobe *kprobe)
+{
+	return container_of(kprobe, struct gpumon_probe, kprobe);
+}
+
+/**
+ * gpumon_probe_of_instance - the probe that a call of a kretprobe's function belongs to
+ * @instance: what a kretprobe_handler_t gets
+ *
+ * Return: the probe; NULL if it is being unregistered at this moment.
+ */
+static inline struct gpumon_probe *gpumon_probe_of_instance(struct kretprobe_instance *instance)
+{
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe *kretprobe = get_kretprobe(instance);
+
+	return kretprobe ? container_of(kretprobe, struct gpumon_probe, kretprobe) : NULL;
+#else
+	return NULL;
+#endif
+}
+
+/**
+ * gpumon_kprobe_enter - gpumon_probe_enter() for a kprobe's body
+ * @ctx: filled in
+ * @kprobe: what the body gets
+ *
+ * Return: as gpumon_probe_enter().
+ */
+static __always_inline bool gpumon_kprobe_enter(struct gpumon_event_context *ctx,
+						struct kprobe *kprobe)
+{
+	return gpumon_probe_enter(ctx, gpumon_probe_data(gpumon_probe_of(kprobe)));
+}
+
+/**
+ * gpumon_kretprobe_enter - gpumon_probe_enter() for a kretprobe's return handler
+ * @ctx: filled in
+ * @instance: what the handler gets
+ *
+ * Return: as gpumon_probe_enter(); false also if the probe is being unregistered.
+ */
+static __always_inline bool gpumon_kretprobe_enter(struct gpumon_event_context *ctx,
+						   struct kretprobe_instance *instance)
+{
+	const struct gpumon_probe *probe = gpumon_probe_of_instance(instance);
+
+	return probe && gpumon_probe_enter(ctx, gpumon_probe_data(probe));
+}
+
+int gpumon_probe_init(void);
+int gpumon_probe_start(void);
+void gpumon_probe_stop(void);
+void gpumon_probe_exit(void);
+void gpumon_probe_change_clock(void);
+int gpumon_group_set(struct gpumon_group *group, bool enabled);
+struct gpumon_group *gpumon_group_find(const char *name);
+enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, const char **reason);
+void gpumon_probe_collect_missed(void);
+void gpumon_probe_read(const struct gpumon_probe *probe, bool closed,
+		       struct gpumon_probe_view *view);
+const char *gpumon_attach_state_name(enum gpumon_attach_state state);
+const char *gpumon_drop_name(enum gpumon_drop drop);
+const char *gpumon_probe_kind_name(enum gpumon_probe_kind kind);
+const char *gpumon_probe_module_name(const struct gpumon_probe *probe);
+
+#endif /* GPUMON_PROBE_H */

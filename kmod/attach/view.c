@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The attach engine's side for readers: states, reasons, counters, and their names. */
+#include <linux/string.h>
+
+#include "core/period.h"
+#include "engine.h"
+
+/**
+ * gpumon_probe_say - what became of a probe
+ * @probe: probe
+ * @state: state
+ * @format: why, for a reader, "" if there is nothing to say
+ *
+ * Context: gpumon_probe_lock held.
+ */
+void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
+		      const char *format, ...)
+{
+	va_list args;
+
+	probe->state = state;
+	va_start(args, format);
+	vscnprintf(probe->reason, sizeof(probe->reason), format, args);
+	va_end(args);
+}
+
+/**
+ * gpumon_probe_say_failed - a probe was not registered
+ * @probe: probe
+ * @error: negative error of the registration
+ *
+ * Context: gpumon_probe_lock held.
+ */
+void gpumon_probe_say_failed(struct gpumon_probe *probe, int error)
+{
+	const char *why = NULL;
+
+	switch (error) {
+	case -EOPNOTSUPP:
+		why = "kernel without kprobes, rebuild it with CONFIG_KPROBES and CONFIG_KRETPROBES";
+		break;
+	case -EINVAL:
+		if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT)
+			why = "the kernel does not let it be probed, see blacklist in /sys/kernel/debug/kprobes";
+		break;
+	case -EPERM:
+	case -EACCES:
+		why = "refused by lockdown or a security module";
+		break;
+	case -EBUSY:
+	case -EILSEQ:
+		why = "its code is changed by a live patch or another tracer, switch the group off and on to try again";
+		break;
+	case -EALREADY:
+		why = "the kernel had no memory to take it off before and keeps it, boot the machine again";
+		break;
+	case -ENOMEM:
+		why = "no memory, switch the group off and on to try again";
+		break;
+	}
+	if (why)
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_FAILED, "%s", why);
+	else
+		gpumon_probe_say(
+			probe, GPUMON_ATTACH_STATE_FAILED,
+			"registration failed with error %d, switch the group off and on to try again",
+			error);
+}
+
+/**
+ * gpumon_probe_other_name - the name that another kernel generation has for the same event
+ * @group: group
+ * @probe: probe of it
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: an attached probe of the same role, or NULL.
+ */
+const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *group,
+						   const struct gpumon_probe *probe)
+{
+	const struct gpumon_probe *other;
+
+	for_each_probe(group, other)
+		if (other != probe && other->role == probe->role &&
+		    other->state == GPUMON_ATTACH_STATE_ATTACHED)
+			return other;
+	return NULL;
+}
+
+/**
+ * gpumon_group_find - group of a name
+ * @name: name
+ *
+ * Return: the group or NULL.
+ */
+struct gpumon_group *gpumon_group_find(const char *name)
+{
+	struct gpumon_group *group;
+	unsigned int g;
+
+	for_each_group(group, g)
+		if (!strcmp(group->name, name))
+			return group;
+	return NULL;
+}
+
+/* Of the names that one event has, the one that was to be used, and what is wrong with it. */
+static const struct gpumon_probe *probe_to_blame(const struct gpumon_group *group,
+						 const struct gpumon_probe *probe)
+{
+	const struct gpumon_probe *other;
+
+	if (probe->state != GPUMON_ATTACH_STATE_MISSING)
+		return probe;
+	for_each_probe(group, other)
+		if (other->role == probe->role && (other->state == GPUMON_ATTACH_STATE_FAILED ||
+						   other->state == GPUMON_ATTACH_STATE_MISMATCH))
+			return other;
+	return probe;
+}
+
+/**
+ * gpumon_group_state - state of a group as a whole
+ * @group: group
+ * @reason: set to why it is not attached, "" if it is
+ *
+ * A group is attached when each of its roles that is not optional is.
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: the state.
+ */
+enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, const char **reason)
+{
+	const struct gpumon_probe *probe;
+
+	if (!group->enabled) {
+		*reason = "switched off, switch on with: gpumon-user set <group> on";
+		return GPUMON_ATTACH_STATE_OFF;
+	}
+	for_each_probe(group, probe) {
+		if (probe->state == GPUMON_ATTACH_STATE_ATTACHED || probe->optional ||
+		    gpumon_probe_other_name(group, probe))
+			continue;
+		probe = probe_to_blame(group, probe);
+		*reason = probe->reason;
+		return probe->state;
+	}
+	*reason = "";
+	return GPUMON_ATTACH_STATE_ATTACHED;
+}
+
+/**
+ * gpumon_probe_read - counters of a probe in one period
+ * @probe: probe
+ * @closed: the period that the last reset closed, else the one that runs
+ * @view: filled in
+ *
+ * An event may be on its way between its counters on another CPU: seen is
+ * read again until nothing moved, so that the counters agree.
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_probe_read(const struct gpumon_probe *probe, bool closed,
+		       struct gpumon_probe_view *view)
+{
+	unsigned int tries, i;
+	u64 sum;
+
+	if (!closed)
+		gpumon_kprobe_collect(probe);
+	for (tries = 0; tries < 8; tries++) {
+		gpumon_counters_read(&gpumon_probe_counters, probe->number, closed, view->words);
+		sum = view->words[GPUMON_PROBE_RECORDED];
+		for (i = 0; i < GPUMON_DROPS; i++)
+			sum += view->words[GPUMON_PROBE_DROPPED + i];
+		if (closed || sum == view->words[GPUMON_PROBE_SEEN])
+			break;
+	}
+}
+
+/**
+ * gpumon_attach_state_name - a state in a word
+ * @state: state
+ *
+ * Return: the word, as in the netlink specification.
+ */
+const char *gpumon_attach_state_name(enum gpumon_attach_state state)
+{
+	static const char *const names[] = {
+		[GPUMON_ATTACH_STATE_OFF] = "off",
+		[GPUMON_ATTACH_STATE_WAITING] = "waiting",
+		[GPUMON_ATTACH_STATE_ATTACHED] = "attached",
+		[GPUMON_ATTACH_STATE_MISSING] = "missing",
+		[GPUMON_ATTACH_STATE_MISMATCH] = "mismatch",
+		[GPUMON_ATTACH_STATE_FAILED] = "failed",
+	};
+
+	return names[state];
+}
+
+/**
+ * gpumon_drop_name - a cause of loss in a word
+ * @drop: cause
+ *
+ * Return: the word.
+ */
+const char *gpumon_drop_name(enum gpumon_drop drop)
+{
+	static const char *const names[] = {
+		[GPUMON_DROP_TABLE_FULL] = "table_full",
+		[GPUMON_DROP_RECURSION] = "recursion",
+		[GPUMON_DROP_UNREADABLE] = "unreadable",
+		[GPUMON_DROP_MISSED] = "missed",
+	};
+
+	return names[drop];
+}
+
+/**
+ * gpumon_probe_kind_name - a kind of probe in a word
+ * @kind: kind
+ *
+ * Return: the word, as in the netlink specification.
+ */
+const char *gpumon_probe_kind_name(enum gpumon_probe_kind kind)
+{
+	static const char *const names[] = {
+		[GPUMON_PROBE_KIND_TRACEPOINT] = "tracepoint",
+		[GPUMON_PROBE_KIND_KPROBE] = "kprobe",
+		[GPUMON_PROBE_KIND_KRETPROBE] = "kretprobe",
+	};
+
+	return names[kind];
+}
+
+/**
+ * gpumon_probe_module_name - module that holds a probe point
+ * @probe: probe
+ *
+ * Return: its name, "vmlinux" for the kernel itself.
+ */
+const char *gpumon_probe_module_name(const struct gpumon_probe *probe)
+{
+	return probe->module ?: "vmlinux";
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The process table: learning of processes, ageing out those that are gone. */
+#include <linux/cgroup.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+
+#include "attach/probe.h"
+#include "core/memory.h"
+#include "core/period.h"
+#include "process.h"
+
+struct gpumon_table gpumon_process_table;
+struct gpumon_process *gpumon_processes;
+struct gpumon_counters gpumon_process_counters;
+
+/* Changes when a process goes or a period ends, so that a dump in parts notices. Never 0. */
+atomic_t gpumon_process_generation = ATOMIC_INIT(1);
+
+/* Processes in the table, and how many may be. */
+static atomic_t process_count;
+static u32 process_limit;
+
+/* Sums of aged-out processes: of all time, at the last reset, of the period before it. */
+static struct gpumon_process_totals process_total, process_base, process_closed;
+
+/**
+ * gpumon_process_init - allocate the process table
+ * @max_processes: processes that have to fit
+ *
+ * A key has eight places in a table of twice the size: that all are taken
+ * before the table is full is possible, and not likely.
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_process_exit() frees what was allocated.
+ */
+int gpumon_process_init(u32 max_processes)
+{
+	u32 slots;
+	int ret, cpu;
+
+	process_limit = max_processes;
+	atomic_set(&process_count, 0);
+	ret = gpumon_table_init(&gpumon_process_table, 2 * max_processes, GPUMON_TABLE_WAYS);
+	if (ret)
+		return ret;
+	slots = gpumon_process_table.slots;
+	gpumon_processes = kvcalloc(slots, sizeof(*gpumon_processes), GFP_KERNEL);
+	if (!gpumon_processes)
+		return -ENOMEM;
+	ret = gpumon_counters_init(&gpumon_process_counters, slots, GPUMON_PROCESS_WORDS, 0,
+				   GPUMON_PROCESS_WORDS);
+	if (ret)
+		return ret;
+	for_each_possible_cpu(cpu)
+		per_cpu(gpumon_cpu, cpu).processes = gpumon_process_counters.cpu[cpu];
+	return 0;
+}
+
+/**
+ * gpumon_process_exit - free the process table
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_process_exit(void)
+{
+	gpumon_counters_free(&gpumon_process_counters);
+	kvfree(gpumon_processes);
+	gpumon_table_free(&gpumon_process_table);
+}
+
+/**
+ * gpumon_process_bytes - memory of the process table
+ *
+ * Return: bytes.
+ */
+size_t gpumon_process_bytes(void)
+{
+	return gpumon_table_bytes(&gpumon_process_table) +
+	       gpumon_memory_held(gpumon_processes,
+				  gpumon_process_table.slots * sizeof(*gpumon_processes)) +
+	       gpumon_counters_bytes(&gpumon_process_counters);
+}
+
+/* Where the process is in the unified hierarchy; its number is the directory's inode. */
+static u64 current_cgroup_id(void)
+{
+	u64 id = 0;
+
+#ifdef CONFIG_CGROUPS
+	rcu_read_lock();
+	id = cgroup_id(task_dfl_cgroup(current));
+	rcu_read_unlock();
+#endif
+	return id;
+}
+
+/* Slot for the current process, which has none; GPUMON_NONE if the table is full. */
+static u32 process_learn(u64 key)
+{
+	struct task_struct *leader = current->group_leader;
+	struct gpumon_process *process;
+	bool created;
+	u32 slot;
+
+	/* A place is taken before it is looked for, so that there are never too many. */
+	if (atomic_inc_return(&process_count) > process_limit) {
+		atomic_dec(&process_count);
+		return GPUMON_NONE;
+	}
+	slot = gpumon_table_claim(&gpumon_process_table, key, &created);
+	if (!created) {
+		atomic_dec(&process_count);
+		return slot;
+	}
+	process = &gpumon_processes[slot];
+	process->pid = current->tgid;
+	process->start_ns = leader->start_time;
+	/* A name that changes while it is copied is still terminated. */
+	memcpy(process->comm, leader->comm, TASK_COMM_LEN);
+	process->comm[TASK_COMM_LEN - 1] = '\0';
+	process->cgroup_id = current_cgroup_id();
+	/* Pairs with gpumon_process_ready(). */
+	smp_store_release(&process->ready, true);
+	return slot;
+}
+
+/**
+ * gpumon_process_find - slot of the current process, which did not ask last
+ * @cpu: this CPU's memory, remembers it
+ *
+ * Context: task context of the process, preemption off.
+ * Return: its slot, GPUMON_NONE if the table is full.
+ */
+noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
+{
+	const struct task_struct *leader = current->group_leader;
+	/* Start times differ even where pids come again; the pid parts those born at once. */
+	u64 key = leader->start_time ^ ((u64)current->tgid << 42);
+	u32 slot = gpumon_table_find(&gpumon_process_table,
+				     gpumon_table_home(&gpumon_process_table, key), key,
+				     GPUMON_TABLE_WAYS);
+
+	if (slot == GPUMON_NONE)
+		slot = process_learn(key);
+	if (slot == GPUMON_NONE)
+		return slot;
+	/*
+	 * A probe in an interrupt may come in between: its task is the same, and
+	 * so is what it writes. What another task left is not taken for this one's.
+	 */
+	WRITE_ONCE(cpu->task, NULL);
+	barrier();
+	cpu->task_process = slot;
+	cpu->task_start_ns = current->start_time;
+	barrier();
+	WRITE_ONCE(cpu->task, current);
+	return slot;
+}
+
+/**
+ * gpumon_process_alive - does the process of a slot still exist
+ * @slot: slot with a ready process
+ * @comm: filled with its name, the present one if it exists
+ *
+ * Context: any, gpumon_period_lock held.
+ * Return: whether it exists.
+ */
+bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN])
+{
+	const struct gpumon_process *process = &gpumon_processes[slot];
+	struct task_struct *task;
+	bool alive;
+
+	memcpy(comm, process->comm, TASK_COMM_LEN);
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(process->pid, &init_pid_ns), PIDTYPE_TGID);
+	alive = task && task->start_time == process->start_ns;
+	if (alive) {
+		memcpy(comm, task->comm, TASK_COMM_LEN);
+		comm[TASK_COMM_LEN - 1] = '\0';
+	}
+	rcu_read_unlock();
+	return alive;
+}
+
+/**
+ * gpumon_process_age - make room: fold exited processes into their sum
+ *
+ * Nothing happens while there is room, so that a short-lived process is still
+ * in the table when somebody looks. A process that is gone counts nothing any
+ * more, its slot can be freed without waiting for probes.
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_process_age(void)
+{
+	struct gpumon_table *table = &gpumon_process_table;
+	char comm[TASK_COMM_LEN];
+	u32 slot, word;
+
+	lockdep_assert_held(&gpumon_period_lock);
+	if (atomic_read(&process_count) < process_limit - process_limit / 4)
+		return;
+	for (slot = 0; slot < table->slots; slot++) {
+		if (!gpumon_process_ready(slot) || gpumon_process_alive(slot, comm))
+			continue;
+		process_total.exited++;
+		for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
+			process_total.words[word] +=
+				gpumon_counters_one(&gpumon_process_counters, slot, false, word);
+			process_closed.words[word] +=
+				gpumon_counters_one(&gpumon_process_counters, slot, true, word);
+		}
+		atomic_add(2, &gpumon_process_generation);
+		gpumon_counters_zero(&gpumon_process_counters, slot);
+		WRITE_ONCE(gpumon_processes[slot].ready, false);
+		gpumon_table_release(table, slot);
+		atomic_dec(&process_count);
+	}
+}
+
+static void process_since(struct gpumon_process_totals *totals)
+{
+	int word;
+
+	totals->exited = process_total.exited - process_base.exited;
+	for (word = 0; word < GPUMON_PROCESS_WORDS; word++)
+		totals->words[word] = process_total.words[word] - process_base.words[word];
+}
+
+/**
+ * gpumon_process_close - end the period
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_process_close(void)
+{
+	gpumon_counters_close(&gpumon_process_counters);
+	process_since(&process_closed);
+	process_base = process_total;
+	atomic_add(2, &gpumon_process_generation);
+}
+
+/**
+ * gpumon_process_totals - what aged-out processes came to in a period
+ * @closed: the period that the last reset closed, else the one that runs
+ * @totals: filled in
+ *
+ * Context: gpumon_period_lock held.
+ */
+void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals)
+{
+	if (closed)
+		*totals = process_closed;
+	else
+		process_since(totals);
+}
+
+static bool counts_process_word(const struct gpumon_probe *probe, enum gpumon_process_word word)
+{
+	return probe->state == GPUMON_ATTACH_STATE_ATTACHED && probe->process_words & BIT(word);
+}
+
+/**
+ * gpumon_process_word_known - can this be told of processes
+ * @word: what
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: whether a probe that counts it is attached, and none that is lacks what it needs.
+ */
+bool gpumon_process_word_known(enum gpumon_process_word word)
+{
+	const struct gpumon_probe *probe;
+	const struct gpumon_group *group;
+	bool known = false;
+	unsigned int i, p;
+
+	static_assert(BITS_PER_BYTE * sizeof(probe->process_words) >= GPUMON_PROCESS_WORDS);
+	for (i = 0; i < gpumon_group_count; i++) {
+		group = gpumon_groups[i];
+		for (p = 0; p < group->count; p++) {
+			probe = &group->probes[p];
+			if (!counts_process_word(probe, word))
+				continue;
+			if (probe->process_needs && !gpumon_field_known(probe->process_needs))
+				return false;
+			known = true;
+		}
+	}
+	return known;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The processes that submit, in a bounded table that survives reuse of a pid. */
+#ifndef GPUMON_PROCESS_H
+#define GPUMON_PROCESS_H
+
+#include <linux/sched.h>
+
+#include "core/counters.h"
+#include "core/table.h"
+
+/**
+ * enum gpumon_process_word - what is counted of a process, by whatever group
+ * @GPUMON_PROCESS_JOBS: jobs queued to the DRM scheduler
+ * @GPUMON_PROCESS_SUBMISSIONS: submissions to a driver's own interface
+ * @GPUMON_PROCESS_ALLOCATED_BYTES: bytes of the buffers it allocated
+ * @GPUMON_PROCESS_MAPPED_BYTES: bytes it mapped
+ * @GPUMON_PROCESS_IOCTLS: ioctls on a driver's devices
+ * @GPUMON_PROCESS_FAULTS: page faults on mappings of a driver's devices
+ * @GPUMON_PROCESS_OPENS: devices opened
+ * @GPUMON_PROCESS_CLOSES: devices closed, of those that it was seen to open
+ * @GPUMON_PROCESS_WORDS: number of these, a power of two
+ */
+enum gpumon_process_word {
+	GPUMON_PROCESS_JOBS,
+	GPUMON_PROCESS_SUBMISSIONS,
+	GPUMON_PROCESS_ALLOCATED_BYTES,
+	GPUMON_PROCESS_MAPPED_BYTES,
+	GPUMON_PROCESS_IOCTLS,
+	GPUMON_PROCESS_FAULTS,
+	GPUMON_PROCESS_OPENS,
+	GPUMON_PROCESS_CLOSES,
+	GPUMON_PROCESS_WORDS
+};
+
+/**
+ * struct gpumon_process - who a slot belongs to
+ * @pid: process id (thread group) in the initial pid namespace
+ * @ready: set when the other fields are
+ * @start_ns: when it started, CLOCK_MONOTONIC, tells two users of a pid apart
+ * @cgroup_id: id of its cgroup (version 2) when it was first seen, 0 if there is none
+ * @comm: its name when it was first seen
+ */
+struct gpumon_process {
+	u32 pid;
+	bool ready;
+	u64 start_ns;
+	u64 cgroup_id;
+	char comm[TASK_COMM_LEN];
+};
+
+/**
+ * struct gpumon_process_totals - what is known beyond the table
+ * @exited: processes that were aged out
+ * @words: what they had come to
+ */
+struct gpumon_process_totals {
+	u64 exited;
+	u64 words[GPUMON_PROCESS_WORDS];
+};
+
+extern struct gpumon_table gpumon_process_table;
+extern struct gpumon_process *gpumon_processes;
+extern struct gpumon_counters gpumon_process_counters;
+extern atomic_t gpumon_process_generation;
+
+int gpumon_process_init(u32 max_processes);
+void gpumon_process_exit(void);
+void gpumon_process_close(void);
+void gpumon_process_age(void);
+void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals);
+bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN]);
+size_t gpumon_process_bytes(void);
+u32 gpumon_process_find(struct gpumon_cpu *cpu);
+
+/**
+ * gpumon_process_ready - is a process in this slot
+ * @slot: slot
+ *
+ * Return: whether its fields can be read.
+ */
+static inline bool gpumon_process_ready(u32 slot)
+{
+	/* Pairs with the release in gpumon_process_learn(): the fields are there. */
+	return smp_load_acquire(&gpumon_processes[slot].ready);
+}
+
+bool gpumon_process_word_known(enum gpumon_process_word word);
+
+/**
+ * gpumon_process_remembered - is the current process the one that this CPU remembers
+ * @cpu: this CPU's memory
+ *
+ * A CPU mostly asks for the same task again. While that lives its process is
+ * not aged out, so that the slot is still its own.
+ *
+ * Context: task context of the process, preemption off.
+ * Return: whether @cpu->task_process is its slot.
+ */
+static __always_inline bool gpumon_process_remembered(const struct gpumon_cpu *cpu)
+{
+	return likely(cpu->task == current && cpu->task_start_ns == current->start_time);
+}
+
+/**
+ * gpumon_process_slot - the current process
+ * @cpu: this CPU's memory
+ *
+ * Context: task context of the process, preemption off.
+ * Return: its slot, GPUMON_NONE if the table is full.
+ */
+static __always_inline u32 gpumon_process_slot(struct gpumon_cpu *cpu)
+{
+	return gpumon_process_remembered(cpu) ? cpu->task_process : gpumon_process_find(cpu);
+}
+
+/**
+ * gpumon_process_words - this CPU's counters of a process
+ * @cpu: this CPU's memory
+ * @slot: the process, not GPUMON_NONE
+ *
+ * Context: any, preemption off.
+ * Return: counters, by enum gpumon_process_word.
+ */
+static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u32 slot)
+{
+	return cpu->processes + slot * GPUMON_PROCESS_WORDS;
+}
+
+/**
+ * gpumon_process_add - count something to a process
+ * @cpu: this CPU's memory
+ * @slot: the process, GPUMON_NONE is counted nowhere
+ * @word: what
+ * @n: how much
+ *
+ * Context: any, preemption off; the process is alive or @slot was checked to be still its own.
+ */
+static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
+					       enum gpumon_process_word word, u64 n)
+{
+	if (likely(slot != GPUMON_NONE))
+		local64_add(n, gpumon_process_words(cpu, slot) + word);
+}
+
+#endif /* GPUMON_PROCESS_H */

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables of statistics: laying out the words, learning rows, reading. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "attach/probe.h"
+#include "fault.h"
+#include "memory.h"
+#include "period.h"
+#include "statistics.h"
+#include "track.h"
+
+#define DEFAULT_BITS 42
+
+/* Longest row there is, for readers' buffers. */
+static u32 most_words, most_columns;
+
+static bool column_has_max(const struct gpumon_column *column)
+{
+	return column->kind != GPUMON_COLUMN_KIND_COUNTER;
+}
+
+/* Lay out the words of a table's rows; it has no memory for rows yet. */
+static int statistics_layout(struct gpumon_statistics *statistics)
+{
+	const struct gpumon_column *column;
+	struct gpumon_place *place;
+	u32 words = statistics->column_count, i;
+
+	atomic_set(&statistics->generation, 1);
+	statistics->places =
+		kcalloc(statistics->column_count, sizeof(*statistics->places), GFP_KERNEL);
+	if (!statistics->places)
+		return -ENOMEM;
+	for (i = 0; i < statistics->column_count; i++) {
+		column = &statistics->columns[i];
+		place = &statistics->places[i];
+		if (column->kind != GPUMON_COLUMN_KIND_HISTOGRAM)
+			continue;
+		place->bucket = words;
+		place->buckets = GPUMON_HISTOGRAM_BUCKETS(column->bits ?: DEFAULT_BITS);
+		words += place->buckets;
+	}
+	statistics->sums = words;
+	for (i = 0; i < statistics->column_count; i++) {
+		column = &statistics->columns[i];
+		if (!column_has_max(column))
+			continue;
+		statistics->places[i].extreme = words++;
+		if (column->kind == GPUMON_COLUMN_KIND_HISTOGRAM)
+			words++;
+	}
+	most_words = max(most_words, words);
+	most_columns = max_t(u32, most_columns, statistics->column_count);
+	statistics->words = words;
+	return 0;
+}
+
+static int statistics_allocate(struct gpumon_statistics *statistics)
+{
+	int ret = gpumon_table_init(&statistics->table, statistics->capacity, GPUMON_TABLE_WAYS);
+	u32 rows;
+
+	if (ret)
+		return ret;
+	rows = statistics->table.slots;
+	statistics->rows = kvcalloc(rows, sizeof(*statistics->rows), GFP_KERNEL);
+	statistics->gauges = kvcalloc((size_t)rows * statistics->column_count,
+				      sizeof(*statistics->gauges), GFP_KERNEL);
+	statistics->opened_gauges = kvcalloc((size_t)rows * statistics->column_count,
+					     sizeof(*statistics->opened_gauges), GFP_KERNEL);
+	statistics->closed_gauges = kvcalloc((size_t)rows * statistics->column_count,
+					     sizeof(*statistics->closed_gauges), GFP_KERNEL);
+	if (!statistics->rows || !statistics->gauges || !statistics->opened_gauges ||
+	    !statistics->closed_gauges)
+		return -ENOMEM;
+	return gpumon_counters_init(&statistics->counters, rows, statistics->sums,
+				    statistics->words - statistics->sums, 0);
+}
+
+/* May be half allocated; is as it was before. */
+static void statistics_free(struct gpumon_statistics *statistics)
+{
+	gpumon_counters_free(&statistics->counters);
+	kvfree(statistics->closed_gauges);
+	kvfree(statistics->opened_gauges);
+	kvfree(statistics->gauges);
+	kvfree(statistics->rows);
+	statistics->closed_gauges = NULL;
+	statistics->opened_gauges = NULL;
+	statistics->gauges = NULL;
+	statistics->rows = NULL;
+	gpumon_table_free(&statistics->table);
+}
+
+/**
+ * gpumon_statistics_bytes - memory of a table
+ * @statistics: table
+ *
+ * Return: bytes.
+ */
+size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics)
+{
+	const size_t rows = statistics->table.slots, cells = rows * statistics->column_count;
+
+	return gpumon_table_bytes(&statistics->table) +
+	       gpumon_counters_bytes(&statistics->counters) +
+	       gpumon_memory_held(statistics->places,
+				  statistics->column_count * sizeof(*statistics->places)) +
+	       gpumon_memory_held(statistics->rows, rows * sizeof(*statistics->rows)) +
+	       gpumon_memory_held(statistics->gauges, cells * sizeof(*statistics->gauges)) +
+	       gpumon_memory_held(statistics->opened_gauges,
+				  cells * sizeof(*statistics->opened_gauges)) +
+	       gpumon_memory_held(statistics->closed_gauges,
+				  cells * sizeof(*statistics->closed_gauges));
+}
+
+static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
+		     const char *const label[GPUMON_LABELS])
+{
+	struct gpumon_row *row;
+	bool created;
+	u32 slot;
+	int i;
+
+	slot = gpumon_table_claim(&statistics->table, key, &created);
+	if (slot == GPUMON_NONE)
+		return slot;
+	row = &statistics->rows[slot];
+	/* Two CPUs that learn it at once write the same. */
+	if (!smp_load_acquire(&row->ready)) {
+		for (i = 0; i < GPUMON_LABELS; i++)
+			strscpy(row->label[i], label[i] ?: "", GPUMON_LABEL_LEN);
+		/* Pairs with gpumon_row_read(). */
+		smp_store_release(&row->ready, true);
+		atomic_add(2, &statistics->generation);
+	}
+	return slot;
+}
+
+/**
+ * gpumon_row_learn - row of a key that has none yet
+ * @statistics: table
+ * @key: key
+ * @label0: first label
+ * @label1: second label, NULL if there is none
+ * @label2: third label, NULL if there is none
+ *
+ * Context: any, preemption off, takes no lock.
+ * Return: the row, GPUMON_NONE if the table is full: GPUMON_DROP_TABLE_FULL.
+ */
+noinline u32 gpumon_row_learn(struct gpumon_statistics *statistics, u64 key, const char *label0,
+			      const char *label1, const char *label2)
+{
+	const char *const label[GPUMON_LABELS] = { label0, label1, label2 };
+
+	return row_learn(statistics, key, label);
+}
+
+/**
+ * gpumon_row_learn_number - as gpumon_row_learn(), with a number as the second label
+ * @statistics: table
+ * @key: key
+ * @label0: first label
+ * @label1: second label
+ * @label2: third label, NULL if there is none
+ *
+ * Context: any, preemption off, takes no lock.
+ * Return: the row, GPUMON_NONE if the table is full.
+ */
+noinline u32 gpumon_row_learn_number(struct gpumon_statistics *statistics, u64 key,
+				     const char *label0, u64 label1, const char *label2)
+{
+	char number[24];
+	const char *const label[GPUMON_LABELS] = { label0, number, label2 };
+
+	snprintf(number, sizeof(number), "%llu", label1);
+	return row_learn(statistics, key, label);
+}
+
+/**
+ * gpumon_statistics_forget_levels - what was begun is not followed any more
+ * @statistics: table
+ *
+ * Context: no probe of its group runs.
+ */
+void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics)
+{
+	size_t i;
+
+	for (i = 0; i < (size_t)statistics->table.slots * statistics->column_count; i++) {
+		atomic64_set(&statistics->gauges[i].now, 0);
+		WRITE_ONCE(statistics->gauges[i].begun, false);
+	}
+}
+
+/**
+ * gpumon_statistics_close - end the period
+ * @statistics: table
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_statistics_close(struct gpumon_statistics *statistics)
+{
+	size_t i;
+
+	lockdep_assert_held(&gpumon_period_lock);
+	for (i = 0; i < (size_t)statistics->table.slots * statistics->column_count; i++) {
+		statistics->opened_gauges[i] = statistics->closed_gauges[i];
+		statistics->closed_gauges[i] = atomic64_read(&statistics->gauges[i].now);
+	}
+	gpumon_counters_close(&statistics->counters);
+	atomic_add(2, &statistics->generation);
+}
+
+/**
+ * gpumon_column_known - can the column's numbers be told on this machine
+ * @column: column
+ *
+ * Return: false if they are unknown, to be shown as such and not as 0.
+ */
+bool gpumon_column_known(const struct gpumon_column *column)
+{
+	if (column->needs && !gpumon_field_known(column->needs))
+		return false;
+	return !column->known || column->known();
+}
+
+/**
+ * gpumon_row_column_known - can the column's number be told of this row
+ * @statistics: table
+ * @row: slot with a row
+ * @column: number of the column
+ *
+ * Return: false if it is unknown, to be shown as such and not as 0.
+ */
+bool gpumon_row_column_known(const struct gpumon_statistics *statistics, u32 row, u32 column)
+{
+	const struct gpumon_column *described = &statistics->columns[column];
+
+	return gpumon_column_known(described) && (!described->known_of || described->known_of(row));
+}
+
+/**
+ * gpumon_row_view_alloc - room for any row of any table
+ *
+ * Context: may sleep, all tables are initialised.
+ * Return: the view or NULL.
+ */
+struct gpumon_row_view *gpumon_row_view_alloc(void)
+{
+	struct gpumon_row_view *view = kvzalloc(
+		sizeof(*view) + (size_t)(most_words + most_columns) * sizeof(u64), GFP_KERNEL);
+
+	if (!view)
+		return NULL;
+	view->words = (u64 *)(view + 1);
+	view->level = (s64 *)(view->words + most_words);
+	return view;
+}
+
+/**
+ * gpumon_row_view_free - free a view
+ * @view: from gpumon_row_view_alloc() or NULL
+ */
+void gpumon_row_view_free(struct gpumon_row_view *view)
+{
+	kvfree(view);
+}
+
+/**
+ * gpumon_row_read - a row in one period
+ * @statistics: table
+ * @row: slot
+ * @closed: the period that the last reset closed, else the one that runs
+ * @view: filled in
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: false if no row is in this slot.
+ */
+bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool closed,
+		     struct gpumon_row_view *view)
+{
+	const size_t first = (size_t)row * statistics->column_count;
+	const struct gpumon_gauge *gauges = statistics->gauges + first;
+	const s64 *end = statistics->closed_gauges + first;
+	const s64 *begin = closed ? statistics->opened_gauges + first : end;
+	u32 i, max;
+
+	/* Pairs with row_learn(): the labels are there. */
+	if (!smp_load_acquire(&statistics->rows[row].ready))
+		return false;
+	gpumon_counters_read(&statistics->counters, row, closed, view->words);
+	for (i = 0; i < statistics->column_count; i++) {
+		if (statistics->columns[i].kind != GPUMON_COLUMN_KIND_GAUGE)
+			continue;
+		view->level[i] = closed ? end[i] : atomic64_read(&gauges[i].now);
+		/* The highest may be the one that the period began with: only rises are noted. */
+		max = statistics->places[i].extreme;
+		view->words[max] = max3((s64)view->words[max], view->level[i], begin[i]);
+	}
+	return true;
+}
+
+/**
+ * gpumon_row_level_known - has a gauge of a row a baseline
+ * @statistics: table
+ * @row: slot with a row
+ * @column: number of a gauge column
+ *
+ * Return: whether something was seen to begin since its group was attached.
+ */
+bool gpumon_row_level_known(const struct gpumon_statistics *statistics, u32 row, u32 column)
+{
+	return READ_ONCE(statistics->gauges[(size_t)row * statistics->column_count + column].begun);
+}
+
+/**
+ * gpumon_row_distribution - count, sum and extremes of a histogram column
+ * @statistics: table
+ * @column: number of the column
+ * @view: row
+ * @distribution: filled in
+ */
+void gpumon_row_distribution(const struct gpumon_statistics *statistics, u32 column,
+			     const struct gpumon_row_view *view,
+			     struct gpumon_distribution *distribution)
+{
+	const struct gpumon_place *place = &statistics->places[column];
+
+	gpumon_histogram_distribution(view->words + place->bucket, place->buckets,
+				      view->words[column], view->words[place->extreme],
+				      view->words[place->extreme + 1], distribution);
+}
+
+/**
+ * gpumon_groups_init - lay out the tables of all groups
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_groups_exit() frees what was allocated.
+ */
+int gpumon_groups_init(void)
+{
+	const struct gpumon_group *group;
+	unsigned int g, i;
+	int ret = 0;
+
+	for (g = 0; g < gpumon_group_count && !ret; g++) {
+		group = gpumon_groups[g];
+		for (i = 0; i < group->statistics_count && !ret; i++)
+			ret = statistics_layout(group->statistics[i]);
+	}
+	return ret;
+}
+
+static void group_free(struct gpumon_group *group)
+{
+	unsigned int i;
+
+	for (i = 0; i < group->statistics_count; i++)
+		statistics_free(group->statistics[i]);
+	for (i = 0; i < group->track_count; i++)
+		gpumon_track_exit(group->tracks[i]);
+	group->allocated = false;
+}
+
+/**
+ * gpumon_group_allocate - memory for the tables of a group, if it has none yet
+ * @group: group
+ *
+ * Called when the first module of the group is there: who has no such GPU pays
+ * nothing for it. What was counted stays until gpumon is unloaded.
+ *
+ * Context: may sleep, gpumon_probe_lock held, no probe of the group runs.
+ * Return: 0 or -ENOMEM, then nothing is allocated.
+ */
+int gpumon_group_allocate(struct gpumon_group *group)
+{
+	unsigned int i;
+	int ret = 0;
+
+	if (group->allocated)
+		return 0;
+	/* Readers see all of a table or none of it. */
+	mutex_lock(&gpumon_period_lock);
+	for (i = 0; i < group->statistics_count && !ret; i++)
+		ret = GPUMON_REGISTER("statistics_allocate", group->statistics[i]->name,
+				      statistics_allocate(group->statistics[i]));
+	for (i = 0; i < group->track_count && !ret; i++)
+		ret = gpumon_track_init(group->tracks[i]);
+	if (ret)
+		group_free(group);
+	else
+		group->allocated = true;
+	mutex_unlock(&gpumon_period_lock);
+	return ret;
+}
+
+/**
+ * gpumon_groups_exit - free the tables of all groups
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_groups_exit(void)
+{
+	struct gpumon_group *group;
+	unsigned int g, i;
+
+	for (g = 0; g < gpumon_group_count; g++) {
+		group = gpumon_groups[g];
+		group_free(group);
+		for (i = 0; i < group->statistics_count; i++)
+			kfree(group->statistics[i]->places);
+	}
+}
+
+/**
+ * gpumon_group_bytes - memory of the tables of a group
+ * @group: group
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: bytes.
+ */
+size_t gpumon_group_bytes(const struct gpumon_group *group)
+{
+	unsigned int i;
+	size_t bytes = 0;
+
+	for (i = 0; i < group->statistics_count; i++)
+		bytes += gpumon_statistics_bytes(group->statistics[i]);
+	for (i = 0; i < group->track_count; i++)
+		bytes += gpumon_track_bytes(group->tracks[i]);
+	return bytes;
+}
+
+/**
+ * gpumon_groups_close - end the period of the tables of all groups
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_groups_close(void)
+{
+	const struct gpumon_group *group;
+	unsigned int g, i;
+
+	for (g = 0; g < gpumon_group_count; g++) {
+		group = gpumon_groups[g];
+		for (i = 0; i < group->statistics_count; i++)
+			gpumon_statistics_close(group->statistics[i]);
+	}
+}
+
+/**
+ * gpumon_group_forget - what is under way is not known: levels start over
+ * @group: group
+ *
+ * For a group's start and module_gone: what ends from now on and was begun
+ * before must not be counted against the levels.
+ *
+ * Context: no probe of the group runs.
+ */
+void gpumon_group_forget(const struct gpumon_group *group)
+{
+	unsigned int i;
+
+	for (i = 0; i < group->track_count; i++)
+		gpumon_track_clear(group->tracks[i]);
+	for (i = 0; i < group->statistics_count; i++)
+		gpumon_statistics_forget_levels(group->statistics[i]);
+}

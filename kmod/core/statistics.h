@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Statistics that are described by a table: rows, each known by its labels, of
+ * counters, gauges and histograms. A driver says what its columns are and
+ * counts into them; debugfs, netlink and so userspace follow the description.
+ */
+#ifndef GPUMON_STATISTICS_H
+#define GPUMON_STATISTICS_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+#include "btf/btf.h"
+#include "counters.h"
+#include "gpumon.h"
+#include "histogram.h"
+#include "table.h"
+#include "uapi/gpumon_netlink.h"
+
+#define GPUMON_LABELS	 3
+#define GPUMON_LABEL_LEN 32
+
+/* A device that no argument and no other probe tells. */
+#define GPUMON_DEVICE_UNKNOWN "-"
+
+/**
+ * struct gpumon_column - one column
+ * @name: name with the unit at its end: "bytes", "latency_ns"; counts have none
+ * @kind: counter, gauge or histogram
+ * @bits: of a histogram: the last bucket holds what is 2^bits and more, 0 is 42 (73 minutes in ns)
+ * @needs: the column is unknown while this field of a private type is not
+ *         resolved, NULL if it needs none
+ * @known: asked in the same way, for what depends on something else; NULL for always
+ * @known_of: asked for each row, where some rows have this number and others cannot; NULL
+ *            if they are all alike
+ */
+struct gpumon_column {
+	const char *name;
+	enum gpumon_column_kind kind;
+	u8 bits;
+	const struct gpumon_field *needs;
+	bool (*known)(void);
+	bool (*known_of)(u32 row);
+};
+
+/**
+ * struct gpumon_gauge - a level, of one row
+ * @now: the level, of what was seen to begin
+ * @begun: something was seen to begin, else the level is unknown
+ */
+struct gpumon_gauge {
+	atomic64_t now;
+	bool begun;
+};
+
+/**
+ * struct gpumon_row - what a slot stands for
+ * @label: what it is known by, as text
+ * @ready: set when the labels are
+ */
+struct gpumon_row {
+	char label[GPUMON_LABELS][GPUMON_LABEL_LEN];
+	bool ready;
+};
+
+/**
+ * struct gpumon_place - where the words of a column lie in a row
+ * @bucket: a histogram's first bucket
+ * @buckets: number of its buckets
+ * @extreme: highest value of a histogram or gauge; that of the complement of a
+ *           histogram's lowest follows
+ */
+struct gpumon_place {
+	u16 bucket;
+	u16 buckets;
+	u16 extreme;
+};
+
+/**
+ * struct gpumon_statistics - a table of rows
+ * @name: name within the group: "crtcs"
+ * @labels: names of the labels: "device", "crtc"; NULL behind the last
+ * @numbers: bit i: label i is a number
+ * @columns: its columns
+ * @column_count: number of columns
+ * @capacity: rows that fit
+ * @table: the keys, the rest is filled in at load
+ * @rows: what the slots stand for
+ * @counters: words: one for each column (counter, or sum of a histogram), the
+ *            buckets of the histograms, then the extremes
+ * @gauges: column_count for each row
+ * @opened_gauges: their levels at the beginning of the closed period
+ * @closed_gauges: their levels at its end, where the one that runs begins
+ * @places: where the words of the columns lie
+ * @sums: words of a row that are sums
+ * @words: all words of a row
+ * @generation: changes when a row comes, never 0
+ */
+struct gpumon_statistics {
+	const char *name;
+	const char *labels[GPUMON_LABELS];
+	u8 numbers;
+	const struct gpumon_column *columns;
+	u8 column_count;
+	u32 capacity;
+
+	struct gpumon_table table;
+	struct gpumon_row *rows;
+	struct gpumon_counters counters;
+	struct gpumon_gauge *gauges;
+	s64 *opened_gauges;
+	s64 *closed_gauges;
+	struct gpumon_place *places;
+	u32 sums;
+	u32 words;
+	atomic_t generation;
+};
+
+/**
+ * struct gpumon_row_view - a row in one period
+ * @words: the counters' words
+ * @level: of the gauges, by column
+ */
+struct gpumon_row_view {
+	u64 *words;
+	s64 *level;
+};
+
+struct gpumon_group;
+
+int gpumon_groups_init(void);
+void gpumon_groups_exit(void);
+int gpumon_group_allocate(struct gpumon_group *group);
+size_t gpumon_group_bytes(const struct gpumon_group *group);
+void gpumon_groups_close(void);
+void gpumon_group_forget(const struct gpumon_group *group);
+size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics);
+void gpumon_statistics_close(struct gpumon_statistics *statistics);
+void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics);
+bool gpumon_column_known(const struct gpumon_column *column);
+bool gpumon_row_column_known(const struct gpumon_statistics *statistics, u32 row, u32 column);
+
+/* Readers: gpumon_period_lock held. */
+struct gpumon_row_view *gpumon_row_view_alloc(void);
+void gpumon_row_view_free(struct gpumon_row_view *view);
+bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool closed,
+		     struct gpumon_row_view *view);
+bool gpumon_row_level_known(const struct gpumon_statistics *statistics, u32 row, u32 column);
+void gpumon_row_distribution(const struct gpumon_statistics *statistics, u32 column,
+			     const struct gpumon_row_view *view,
+			     struct gpumon_distribution *distribution);
+
+/* Probes, on the slow path: the first event of a row. */
+u32 gpumon_row_learn(struct gpumon_statistics *statistics, u64 key, const char *label0,
+		     const char *label1, const char *label2);
+u32 gpumon_row_learn_number(struct gpumon_statistics *statistics, u64 key, const char *label0,
+			    u64 label1, const char *label2);
+
+/**
+ * gpumon_row_find - row of a key
+ * @statistics: table
+ * @key: any 64 bits but 0 that are the same for the same labels
+ *
+ * Context: any, takes no lock.
+ * Return: the row, GPUMON_NONE if there is none yet: gpumon_row_learn() makes it.
+ */
+static __always_inline u32 gpumon_row_find(const struct gpumon_statistics *statistics, u64 key)
+{
+	return gpumon_table_find(&statistics->table, gpumon_table_home(&statistics->table, key),
+				 key, GPUMON_TABLE_WAYS);
+}
+
+/**
+ * gpumon_row_words - this CPU's words of a row
+ * @statistics: table
+ * @row: row
+ *
+ * Context: any, preemption off.
+ * Return: words, the first by column.
+ */
+static __always_inline local64_t *gpumon_row_words(const struct gpumon_statistics *statistics,
+						   u32 row)
+{
+	return statistics->counters.cpu[raw_smp_processor_id()] +
+	       (size_t)row * statistics->counters.stride;
+}
+
+/**
+ * gpumon_row_add - count into a counter column
+ * @words: from gpumon_row_words()
+ * @column: number of the column
+ * @n: how much
+ *
+ * Context: any, preemption off.
+ */
+static __always_inline void gpumon_row_add(local64_t *words, unsigned int column, u64 n)
+{
+	local64_add(n, &words[column]);
+}
+
+/**
+ * gpumon_row_observe - count a value into a histogram column
+ * @statistics: table
+ * @words: from gpumon_row_words()
+ * @column: number of the column
+ * @value: value
+ *
+ * Context: any, preemption off.
+ */
+static __always_inline void gpumon_row_observe(const struct gpumon_statistics *statistics,
+					       local64_t *words, unsigned int column, u64 value)
+{
+	const struct gpumon_place *place = &statistics->places[column];
+
+	local64_inc(&words[place->bucket +
+			   min_t(unsigned int, gpumon_histogram_index(value), place->buckets - 1)]);
+	local64_add(value, &words[column]);
+	gpumon_counters_raise(&words[place->extreme], value);
+	gpumon_counters_raise(&words[place->extreme + 1], ~value);
+}
+
+/**
+ * gpumon_row_level - change a gauge column
+ * @statistics: table
+ * @row: row
+ * @column: number of the column
+ * @change: by how much; what goes down must have gone up by as much before, see track.h
+ *
+ * Context: any, preemption off.
+ */
+static __always_inline void gpumon_row_level(struct gpumon_statistics *statistics, u32 row,
+					     unsigned int column, s64 change)
+{
+	struct gpumon_gauge *gauge =
+		&statistics->gauges[(size_t)row * statistics->column_count + column];
+	s64 now = atomic64_add_return(change, &gauge->now);
+
+	if (change <= 0)
+		return;
+	if (unlikely(!READ_ONCE(gauge->begun)))
+		WRITE_ONCE(gauge->begun, true);
+	gpumon_counters_raise(gpumon_row_words(statistics, row) +
+				      statistics->places[column].extreme,
+			      max_t(s64, now, 0));
+}
+
+/**
+ * gpumon_row_level_set - give a gauge column its value
+ * @statistics: table
+ * @row: row
+ * @column: number of the column, which gpumon_row_level() is not used for
+ * @value: what it is from now on
+ *
+ * For a measure rather than a number of things.
+ *
+ * Context: any, preemption off.
+ */
+static __always_inline void gpumon_row_level_set(struct gpumon_statistics *statistics, u32 row,
+						 unsigned int column, s64 value)
+{
+	struct gpumon_gauge *gauge =
+		&statistics->gauges[(size_t)row * statistics->column_count + column];
+
+	atomic64_set(&gauge->now, value);
+	if (unlikely(!READ_ONCE(gauge->begun)))
+		WRITE_ONCE(gauge->begun, true);
+	gpumon_counters_raise(gpumon_row_words(statistics, row) +
+				      statistics->places[column].extreme,
+			      max_t(s64, value, 0));
+}
+
+#endif /* GPUMON_STATISTICS_H */

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group amdgpu: what goes wrong. The driver has no tracepoint for faults of the
+ * GPU's address spaces, nor for resets: these are kprobes on functions that
+ * are not static and that every fault or reset of their kind goes through.
+ */
+#include <linux/kprobes.h>
+#include <linux/ktime.h>
+
+#include "common/alert.h"
+#include "internal.h"
+
+enum {
+	FAULT_REPORTED,
+	FAULT_RETRIES
+};
+
+static bool reported_known(void)
+{
+	return gpumon_amdgpu_can_count(AMDGPU_ROLE_FAULT_REPORTED);
+}
+
+static bool retries_known(void)
+{
+	return gpumon_amdgpu_can_count(AMDGPU_ROLE_FAULT_RETRY);
+}
+
+static const struct gpumon_column fault_columns[] = {
+	[FAULT_REPORTED] = { .name = "reported", .known = reported_known },
+	[FAULT_RETRIES] = { .name = "retries", .known = retries_known },
+};
+
+struct gpumon_statistics gpumon_amdgpu_vm_faults = {
+	.name = "vm_faults",
+	.labels = { "device" },
+	.columns = fault_columns,
+	.column_count = ARRAY_SIZE(fault_columns),
+	.capacity = 64,
+};
+
+enum {
+	RESET_RESETS,
+	RESET_FAILED,
+	RESET_DURATION_NS,
+	RESET_SOFT_RECOVERIES,
+	RESET_SOFT_FAILED
+};
+
+static bool resets_known(void)
+{
+	return gpumon_amdgpu_can_count(AMDGPU_ROLE_RECOVER);
+}
+
+static bool soft_recoveries_known(void)
+{
+	return gpumon_amdgpu_can_count(AMDGPU_ROLE_SOFT_RECOVERY);
+}
+
+static const struct gpumon_column reset_columns[] = {
+	[RESET_RESETS] = { .name = "resets", .known = resets_known },
+	[RESET_FAILED] = { .name = "failed", .known = resets_known },
+	[RESET_DURATION_NS] = { .name = "duration_ns",
+				.kind = GPUMON_COLUMN_KIND_HISTOGRAM,
+				.known = resets_known },
+	[RESET_SOFT_RECOVERIES] = { .name = "soft_recoveries", .known = soft_recoveries_known },
+	[RESET_SOFT_FAILED] = { .name = "soft_failed", .known = soft_recoveries_known },
+};
+
+struct gpumon_statistics gpumon_amdgpu_resets = {
+	.name = "resets",
+	.labels = { "device" },
+	.columns = reset_columns,
+	.column_count = ARRAY_SIZE(reset_columns),
+	.capacity = 64,
+};
+
+/* Row of a device in a table that has one for each. */
+static u32 device_row(struct gpumon_statistics *statistics, const struct device *dev)
+{
+	u64 key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), 0);
+	u32 row = gpumon_row_find(statistics, key);
+	char label[GPUMON_LABEL_LEN];
+
+	if (likely(row != GPUMON_NONE))
+		return row;
+	gpumon_amdgpu_device_label(dev, label);
+	return gpumon_row_learn(statistics, key, label, NULL, NULL);
+}
+
+static int count_fault(struct kprobe *kprobe, struct pt_regs *regs, unsigned int column)
+{
+	struct gpumon_event_context ctx;
+	const struct device *dev;
+	u32 row;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	dev = gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
+	row = device_row(&gpumon_amdgpu_vm_faults, dev);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	} else {
+		gpumon_row_add(gpumon_row_words(&gpumon_amdgpu_vm_faults, row), column, 1);
+		gpumon_probe_recorded(&ctx);
+	}
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/**
+ * gpumon_amdgpu_fault_reported - kprobe on amdgpu_vm_update_fault_cache(adev, ...)
+ * @kprobe: kprobe
+ * @regs: its registers
+ *
+ * Return: 0.
+ */
+int gpumon_amdgpu_fault_reported(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	return count_fault(kprobe, regs, FAULT_REPORTED);
+}
+
+/**
+ * gpumon_amdgpu_fault_retry - kprobe on amdgpu_vm_handle_fault(adev, ...)
+ * @kprobe: kprobe
+ * @regs: its registers
+ *
+ * Return: 0.
+ */
+int gpumon_amdgpu_fault_retry(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	return count_fault(kprobe, regs, FAULT_RETRIES);
+}
+
+/**
+ * gpumon_amdgpu_recover_begin - entry of amdgpu_device_gpu_recover(adev, ...)
+ * @instance: call
+ * @regs: its registers
+ *
+ * Return: 0.
+ */
+int gpumon_amdgpu_recover_begin(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
+
+	recovery->begin_ns = ktime_get_mono_fast_ns();
+	recovery->dev = gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
+	return 0;
+}
+
+static noinline void alert_reset(u64 now, const struct device *dev, u64 elapsed, int error)
+{
+	char device[GPUMON_LABEL_LEN], message[64];
+
+	gpumon_amdgpu_device_label(dev, device);
+	if (error)
+		snprintf(message, sizeof(message), "GPU reset failed after %llu ms, error %d",
+			 elapsed / NSEC_PER_MSEC, error);
+	else
+		snprintf(message, sizeof(message), "GPU was reset in %llu ms",
+			 elapsed / NSEC_PER_MSEC);
+	gpumon_alert(now, "amdgpu", "reset", device, error ? -error : 0, message);
+}
+
+/**
+ * gpumon_amdgpu_recover_end - return of amdgpu_device_gpu_recover()
+ * @instance: call
+ * @regs: its registers
+ *
+ * Return: 0.
+ */
+int gpumon_amdgpu_recover_end(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	const struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
+	u64 now = ktime_get_mono_fast_ns();
+	struct gpumon_event_context ctx;
+	int error = (int)regs_return_value(regs);
+	local64_t *words;
+	u64 elapsed;
+	u32 row;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	row = device_row(&gpumon_amdgpu_resets, recovery->dev);
+	elapsed = max_t(s64, now - recovery->begin_ns, 0);
+	/* Even where no row is free: it matters. */
+	alert_reset(now, recovery->dev, elapsed, error);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = gpumon_row_words(&gpumon_amdgpu_resets, row);
+	gpumon_row_add(words, RESET_RESETS, 1);
+	if (error)
+		gpumon_row_add(words, RESET_FAILED, 1);
+	gpumon_row_observe(&gpumon_amdgpu_resets, words, RESET_DURATION_NS, elapsed);
+	gpumon_probe_recorded(&ctx);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/**
+ * gpumon_amdgpu_soft_recovery_begin - entry of amdgpu_ring_soft_recovery(ring, ...)
+ * @instance: call
+ * @regs: its registers
+ *
+ * Return: 0.
+ */
+int gpumon_amdgpu_soft_recovery_begin(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
+	const void *ring = (void *)regs_get_kernel_argument(regs, 0);
+
+	recovery->dev = gpumon_amdgpu_adev_device(
+		gpumon_field_pointer(&gpumon_amdgpu_fields[AMDGPU_RING_ADEV], ring));
+	return 0;
+}
+
+/**
+ * gpumon_amdgpu_soft_recovery_end - return of amdgpu_ring_soft_recovery()
+ * @instance: call
+ * @regs: its registers
+ *
+ * Return: 0.
+ */
+int gpumon_amdgpu_soft_recovery_end(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	const struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
+	struct gpumon_event_context ctx;
+	local64_t *words;
+	u32 row;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	row = device_row(&gpumon_amdgpu_resets, recovery->dev);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = gpumon_row_words(&gpumon_amdgpu_resets, row);
+	gpumon_row_add(words, RESET_SOFT_RECOVERIES, 1);
+	/* A bool: only the low byte is the callee's. */
+	if (!(u8)regs_return_value(regs))
+		gpumon_row_add(words, RESET_SOFT_FAILED, 1);
+	gpumon_probe_recorded(&ctx);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}

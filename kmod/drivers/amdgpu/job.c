@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group amdgpu: jobs, per ring. A job is submitted in amdgpu_cs_ioctl and run
+ * when the scheduler hands it to the ring: the time between the two is the
+ * submission latency. What the kernel submits for itself (page tables, moves of
+ * buffers) is run without having been submitted there.
+ *
+ * A job is known by its finished fence: the address finds it, context and
+ * sequence number have to be the same. So a job that is killed and never run
+ * keeps its place only until the fence's memory is used again.
+ */
+#include <linux/dma-fence.h>
+#include <drm/gpu_scheduler.h>
+
+#include "common/event_ring.h"
+#include "common/process.h"
+#include "core/clock.h"
+#include "internal.h"
+
+enum {
+	RING_SUBMISSIONS,
+	RING_IBS,
+	RING_COMMAND_BUFFERS,
+	RING_COMMAND_DWORDS,
+	RING_RUNS,
+	RING_SUBMISSION_NS,
+	RING_UNMATCHED,
+	RING_UNTRACKED,
+	RING_UNATTRIBUTED,
+	RING_BACKWARDS,
+	RING_PIPE_SYNCS
+};
+
+static const struct gpumon_column ring_columns[] = {
+	[RING_SUBMISSIONS] = { .name = "submissions" },
+	[RING_IBS] = { .name = "ibs", .needs = &gpumon_amdgpu_fields[AMDGPU_JOB_IBS] },
+	[RING_COMMAND_BUFFERS] = { .name = "command_buffers" },
+	[RING_COMMAND_DWORDS] = { .name = "command_dwords",
+				  .needs = &gpumon_amdgpu_fields[AMDGPU_IB_LENGTH] },
+	[RING_RUNS] = { .name = "runs" },
+	[RING_SUBMISSION_NS] = { .name = "submission_ns",
+				 .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
+				 .bits = 36 },
+	[RING_UNMATCHED] = { .name = "unmatched" },
+	[RING_UNTRACKED] = { .name = "untracked" },
+	[RING_UNATTRIBUTED] = { .name = "unattributed" },
+	[RING_BACKWARDS] = { .name = "clock_backwards" },
+	[RING_PIPE_SYNCS] = { .name = "pipe_syncs" },
+};
+
+struct gpumon_statistics gpumon_amdgpu_rings = {
+	.name = "rings",
+	.labels = { "device", "ring" },
+	.columns = ring_columns,
+	.column_count = ARRAY_SIZE(ring_columns),
+	.capacity = 128,
+};
+
+/* Entries: value is the address of the name, owner that of the device, row the ring's. */
+struct gpumon_track gpumon_amdgpu_schedulers = {
+	.name = "schedulers",
+	.capacity = 256,
+};
+
+/* Entries: owner and value are context and sequence number of the finished fence. */
+struct gpumon_track gpumon_amdgpu_jobs = {
+	.name = "jobs",
+	.capacity = 4096,
+};
+
+/* What is read of a job and of a fence, each at once. */
+struct job_view {
+	const struct drm_gpu_scheduler *sched;
+	const struct drm_sched_fence *s_fence;
+};
+
+struct fence_view {
+	u64 context;
+	u64 seqno;
+};
+
+static_assert(offsetof(struct drm_sched_job, s_fence) ==
+	      offsetof(struct drm_sched_job, sched) + offsetof(struct job_view, s_fence));
+static_assert(offsetof(struct dma_fence, seqno) ==
+	      offsetof(struct dma_fence, context) + offsetof(struct fence_view, seqno));
+
+/* struct amdgpu_job begins with its drm_sched_job. */
+static __always_inline bool read_job(const struct amdgpu_job *job, struct job_view *view)
+{
+	const struct drm_sched_job *sched_job = (const struct drm_sched_job *)job;
+
+	return gpumon_read_nofault(view, &sched_job->sched, sizeof(*view));
+}
+
+static __always_inline bool read_fence(const struct dma_fence *fence, struct fence_view *view)
+{
+	return gpumon_read_nofault(view, &fence->context, sizeof(*view));
+}
+
+static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char *name,
+			       const struct device *dev)
+{
+	char device[GPUMON_LABEL_LEN], ring[GPUMON_LABEL_LEN];
+	struct gpumon_tracked *entry;
+	bool known;
+	u64 key;
+	u32 row;
+
+	gpumon_amdgpu_device_label(dev, device);
+	if (!name || gpumon_read_string_nofault(ring, sizeof(ring), name) <= 0)
+		strscpy(ring, "-", sizeof(ring));
+	key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), gpumon_amdgpu_hash(ring));
+	row = gpumon_row_find(&gpumon_amdgpu_rings, key);
+	if (row == GPUMON_NONE)
+		row = gpumon_row_learn(&gpumon_amdgpu_rings, key, device, ring, NULL);
+	if (row == GPUMON_NONE)
+		return row;
+	entry = gpumon_track_begin(&gpumon_amdgpu_schedulers, (unsigned long)sched, &known);
+	if (entry) {
+		/* Two CPUs that learn it at once write the same. */
+		WRITE_ONCE(entry->value, 0);
+		/* Nobody takes the new row for that of the name before. */
+		smp_wmb();
+		WRITE_ONCE(entry->owner, (unsigned long)dev);
+		WRITE_ONCE(entry->row, row);
+		/* Pairs with ring_of(). */
+		smp_store_release(&entry->value, (unsigned long)name);
+	}
+	return row;
+}
+
+/* Row of a scheduler's ring. False if the scheduler cannot be read. */
+static __always_inline bool ring_of(const struct drm_gpu_scheduler *sched, u32 *row)
+{
+	const struct gpumon_tracked *known;
+	const struct device *dev;
+	const char *name;
+
+	if (unlikely(!sched || !gpumon_read_nofault(&name, &sched->name, sizeof(name)) ||
+		     !gpumon_read_nofault(&dev, &sched->dev, sizeof(dev))))
+		return false;
+	known = gpumon_track_find(&gpumon_amdgpu_schedulers, (unsigned long)sched);
+	/* Pairs with ring_learn(): the row is there with the name. */
+	if (likely(known && smp_load_acquire(&known->value) == (unsigned long)name &&
+		   READ_ONCE(known->owner) == (unsigned long)dev && name))
+		*row = READ_ONCE(known->row);
+	else
+		*row = ring_learn(sched, name, dev);
+	return true;
+}
+
+/* Begin of a probe on a job: its ring's words, NULL if it had to be dropped. */
+static __always_inline local64_t *ring_words(struct gpumon_event_context *ctx,
+					     const struct drm_gpu_scheduler *sched, u32 *row)
+{
+	if (unlikely(!ring_of(sched, row))) {
+		gpumon_probe_dropped(ctx, GPUMON_DROP_UNREADABLE);
+		return NULL;
+	}
+	if (unlikely(*row == GPUMON_NONE)) {
+		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+		return NULL;
+	}
+	return gpumon_row_words(&gpumon_amdgpu_rings, *row);
+}
+
+static __always_inline u64 fence_word(bool known, u64 word)
+{
+	return known ? word : AMDGPU_EVENT_UNKNOWN;
+}
+
+/**
+ * gpumon_amdgpu_cs - probe of tracepoint amdgpu_cs, one for each command buffer
+ * @data: gpumon_probe_data()
+ * @parser: not looked at
+ * @job: job that is being made; its ring is not chosen yet, that of its entity is
+ * @ib: command buffer
+ */
+void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu_job *job,
+		      struct amdgpu_ib *ib)
+{
+	const struct drm_sched_job *sched_job = (const struct drm_sched_job *)job;
+	const struct drm_gpu_scheduler *sched = NULL;
+	const struct drm_sched_entity *entity;
+	struct gpumon_event_context ctx;
+	const struct drm_sched_rq *rq;
+	local64_t *words;
+	u64 length;
+	u32 row;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	/* Until it is armed, sched is the device's first ring, whatever the job's will be. */
+	if (unlikely(!gpumon_amdgpu_get(AMDGPU_IB_LENGTH, ib, &length) ||
+		     !gpumon_read_nofault(&entity, &sched_job->entity, sizeof(entity)) ||
+		     !gpumon_read_nofault(&rq, &entity->rq, sizeof(rq)) ||
+		     !gpumon_read_nofault(&sched, &rq->sched, sizeof(sched)))) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		goto leave;
+	}
+	words = ring_words(&ctx, sched, &row);
+	if (unlikely(!words))
+		goto leave;
+	gpumon_row_add(words, RING_COMMAND_BUFFERS, 1);
+	gpumon_row_add(words, RING_COMMAND_DWORDS, length);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_CS, ktime_get_mono_fast_ns(), row,
+					fence_word(gpumon_amdgpu_known(AMDGPU_IB_LENGTH), length),
+					0, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/**
+ * gpumon_amdgpu_cs_ioctl - probe of tracepoint amdgpu_cs_ioctl, one for each job
+ * @data: gpumon_probe_data()
+ * @job: job, armed and not yet pushed
+ */
+void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
+{
+	u64 now = gpumon_clock();
+	struct gpumon_tracked *entry = NULL;
+	struct gpumon_event_context ctx;
+	struct fence_view fence;
+	struct job_view view;
+	bool known, fenced;
+	local64_t *words;
+	u32 row, process = GPUMON_NONE;
+	u64 ibs;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (unlikely(!read_job(job, &view) || !gpumon_amdgpu_get(AMDGPU_JOB_IBS, job, &ibs))) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		goto leave;
+	}
+	words = ring_words(&ctx, view.sched, &row);
+	if (unlikely(!words))
+		goto leave;
+	gpumon_row_add(words, RING_SUBMISSIONS, 1);
+	gpumon_row_add(words, RING_IBS, ibs);
+	if (likely(in_task()))
+		process = gpumon_process_slot(ctx.cpu);
+	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_SUBMISSIONS, 1);
+	if (unlikely(process == GPUMON_NONE))
+		gpumon_row_add(words, RING_UNATTRIBUTED, 1);
+
+	fenced = view.s_fence && read_fence(&view.s_fence->finished, &fence);
+	if (likely(fenced))
+		entry = gpumon_track_begin(&gpumon_amdgpu_jobs, (unsigned long)view.s_fence,
+					   &known);
+	if (likely(entry)) {
+		entry->since = now;
+		entry->owner = fence.context;
+		entry->value = fence.seqno;
+		entry->row = row;
+	} else {
+		gpumon_row_add(words, RING_UNTRACKED, 1);
+	}
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_CS_IOCTL, ktime_get_mono_fast_ns(), row,
+					fence_word(fenced, fence.context),
+					fence_word(fenced, fence.seqno),
+					fence_word(gpumon_amdgpu_known(AMDGPU_JOB_IBS), ibs), 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/**
+ * gpumon_amdgpu_run - probe of tracepoint amdgpu_sched_run_job
+ * @data: gpumon_probe_data()
+ * @job: job that goes to its ring now
+ */
+void gpumon_amdgpu_run(void *data, struct amdgpu_job *job)
+{
+	u64 now = gpumon_clock(), elapsed = AMDGPU_EVENT_UNKNOWN, ibs;
+	struct gpumon_tracked *entry = NULL;
+	struct gpumon_event_context ctx;
+	struct fence_view fence;
+	struct job_view view;
+	local64_t *words;
+	bool fenced;
+	u32 row;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (unlikely(!read_job(job, &view))) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		goto leave;
+	}
+	fenced = view.s_fence && read_fence(&view.s_fence->finished, &fence);
+	if (likely(fenced))
+		entry = gpumon_track_find(&gpumon_amdgpu_jobs, (unsigned long)view.s_fence);
+	if (likely(entry && entry->value == fence.seqno && entry->owner == fence.context)) {
+		row = entry->row;
+		words = gpumon_row_words(&gpumon_amdgpu_rings, row);
+		if (!gpumon_clock_elapsed(entry->since, now, &elapsed))
+			gpumon_row_add(words, RING_BACKWARDS, 1);
+		gpumon_row_observe(&gpumon_amdgpu_rings, words, RING_SUBMISSION_NS, elapsed);
+		gpumon_track_end(&gpumon_amdgpu_jobs, entry);
+	} else {
+		words = ring_words(&ctx, view.sched, &row);
+		if (unlikely(!words))
+			goto leave;
+		gpumon_row_add(words, RING_UNMATCHED, 1);
+	}
+	gpumon_row_add(words, RING_RUNS, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on()) {
+		if (!gpumon_field_read(&gpumon_amdgpu_fields[AMDGPU_JOB_IBS], job, &ibs))
+			ibs = AMDGPU_EVENT_UNKNOWN;
+		gpumon_event_ring_words(GPUMON_EVENT_SCHED_RUN_JOB, ktime_get_mono_fast_ns(), row,
+					fence_word(fenced, fence.context),
+					fence_word(fenced, fence.seqno), elapsed, ibs);
+	}
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/**
+ * gpumon_amdgpu_pipe_sync - probe of tracepoint amdgpu_ib_pipe_sync
+ * @data: gpumon_probe_data()
+ * @job: job before which the ring waits until its pipe is empty
+ * @fence: what it depends on
+ */
+void gpumon_amdgpu_pipe_sync(void *data, struct amdgpu_job *job, struct dma_fence *fence)
+{
+	struct fence_view own, dependency;
+	struct gpumon_event_context ctx;
+	bool own_known, dependency_known;
+	struct job_view view;
+	local64_t *words;
+	u32 row;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (unlikely(!read_job(job, &view))) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		goto leave;
+	}
+	words = ring_words(&ctx, view.sched, &row);
+	if (unlikely(!words))
+		goto leave;
+	gpumon_row_add(words, RING_PIPE_SYNCS, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on()) {
+		own_known = view.s_fence && read_fence(&view.s_fence->finished, &own);
+		dependency_known = fence && read_fence(fence, &dependency);
+		gpumon_event_ring_words(GPUMON_EVENT_PIPE_SYNC, ktime_get_mono_fast_ns(), row,
+					fence_word(own_known, own.context),
+					fence_word(own_known, own.seqno),
+					fence_word(dependency_known, dependency.context),
+					fence_word(dependency_known, dependency.seqno));
+	}
+leave:
+	gpumon_probe_leave(&ctx);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group amdgpu_registers: reads and writes of a GPU's registers. They are hot,
+ * also with nobody at work on the GPU: the group is off unless asked for.
+ */
+#include <linux/ktime.h>
+
+#include "amdgpu.h"
+#include "common/event_ring.h"
+#include "internal.h"
+
+/* Registers that share a row. Their numbers are counted in words of 4 bytes. */
+#define RANGE_SHIFT 12
+
+enum {
+	REGISTER_READS,
+	REGISTER_WRITES
+};
+
+static const struct gpumon_column register_columns[] = {
+	[REGISTER_READS] = { .name = "reads" },
+	[REGISTER_WRITES] = { .name = "writes" },
+};
+
+static struct gpumon_statistics registers = {
+	.name = "registers",
+	.labels = { "device_id", "range" },
+	.columns = register_columns,
+	.column_count = ARRAY_SIZE(register_columns),
+	.capacity = 512,
+};
+
+static noinline u32 range_learn(u64 key, u32 device_id, u32 range)
+{
+	char device[GPUMON_LABEL_LEN], label[GPUMON_LABEL_LEN];
+
+	snprintf(device, sizeof(device), "0x%04x", device_id);
+	snprintf(label, sizeof(label), "0x%05x000", range);
+	return gpumon_row_learn(&registers, key, device, label, NULL);
+}
+
+static __always_inline void register_event(void *data, u32 device_id, u32 reg, u32 value,
+					   unsigned int column, enum gpumon_event_type event)
+{
+	u32 range = reg >> RANGE_SHIFT;
+	struct gpumon_event_context ctx;
+	u64 key;
+	u32 row;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	key = gpumon_amdgpu_mix(device_id, range);
+	row = gpumon_row_find(&registers, key);
+	if (unlikely(row == GPUMON_NONE))
+		row = range_learn(key, device_id, range);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	gpumon_row_add(gpumon_row_words(&registers, row), column, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, reg, value, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void probe_read(void *data, unsigned int device_id, u32 reg, u32 value)
+{
+	register_event(data, device_id, reg, value, REGISTER_READS, GPUMON_EVENT_RREG);
+}
+
+static void probe_write(void *data, unsigned int device_id, u32 reg, u32 value)
+{
+	register_event(data, device_id, reg, value, REGISTER_WRITES, GPUMON_EVENT_WREG);
+}
+
+enum {
+	ROLE_READ,
+	ROLE_WRITE
+};
+
+static struct gpumon_probe register_probes[] = {
+	{ .module = "amdgpu",
+	  .name = "amdgpu_device_rreg",
+	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
+	  .role = ROLE_READ,
+	  .body = probe_read,
+	  .prototype = "u32 u32 u32" },
+	{ .module = "amdgpu",
+	  .name = "amdgpu_device_wreg",
+	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
+	  .role = ROLE_WRITE,
+	  .body = probe_write,
+	  .prototype = "u32 u32 u32" },
+};
+
+static struct gpumon_statistics *const register_statistics[] = {
+	&registers,
+};
+
+static void registers_forget(void)
+{
+	gpumon_group_forget(&gpumon_amdgpu_registers);
+}
+
+struct gpumon_group gpumon_amdgpu_registers = {
+	.name = "amdgpu_registers",
+	.probes = register_probes,
+	.count = ARRAY_SIZE(register_probes),
+	.statistics = register_statistics,
+	.statistics_count = ARRAY_SIZE(register_statistics),
+	.off_by_default = true,
+	.start = registers_forget,
+	.module_gone = registers_forget,
+};

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group drm_sched: the DRM scheduler (gpu_sched.ko), that amdgpu, nouveau, xe,
+ * panfrost, v3d, msm and others hand their jobs to.
+ *
+ * A job is queued, run and done; its entry in the job table carries the time
+ * of the last step and the ring. The jobs of a killed entity are queued and
+ * then never run: only their finished fence signals, with an error. The same
+ * place shows every other error, because the tracepoint at the end of a job
+ * fires before the result is stored.
+ */
+#include <linux/dma-fence.h>
+#include <linux/kprobes.h>
+#include <drm/gpu_scheduler.h>
+
+#include "attach/probe.h"
+#include "common/event_ring.h"
+#include "common/process.h"
+#include "core/clock.h"
+#include "drm_sched.h"
+#include "job.h"
+#include "ring.h"
+
+/*
+ * What the finished fences of the scheduler are known by; learned from the
+ * first job seen. Until then an address that no fence's ops can have: a NULL
+ * would be some fences' on 7.x.
+ */
+static const void *finished_ops __read_mostly = &finished_ops;
+#define FINISHED_OPS_UNKNOWN ((const void *)&finished_ops)
+
+static __always_inline const void *fence_ops(const struct dma_fence *fence)
+{
+	/* __rcu from 7.x on; it is only compared. */
+	return (__force const void *)READ_ONCE(fence->ops);
+}
+
+static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
+{
+	return cpu->rings + ring * GPUMON_RING_STRIDE;
+}
+
+/* The address of a scheduler stands for it as long as its end would be seen. */
+static bool ends_are_seen(void);
+
+/* A CPU mostly queues to the same ring again. */
+static __always_inline bool scheduler_remembered(const struct gpumon_cpu *cpu,
+						 const struct drm_gpu_scheduler *sched)
+{
+	return cpu->scheduler == sched &&
+	       cpu->scheduler_generation == atomic_read(&gpumon_scheduler_generation);
+}
+
+/* Where no job entry says it. */
+static u32 ring_of(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
+{
+	return scheduler_remembered(cpu, sched) ? cpu->scheduler_ring :
+						  gpumon_ring_find(cpu, sched, ends_are_seen());
+}
+
+/* A job whose queueing was not seen: it is counted, and has neither latency nor depth. */
+static u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fence *s_fence)
+{
+	u32 ring = ring_of(cpu, s_fence->sched);
+
+	if (finished_ops == FINISHED_OPS_UNKNOWN)
+		WRITE_ONCE(finished_ops, fence_ops(&s_fence->finished));
+	if (ring != GPUMON_NONE)
+		local64_inc(&ring_words(cpu, ring)[GPUMON_RING_UNTRACKED]);
+	return ring;
+}
+
+static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 ring, u32 process)
+{
+	job->since = now;
+	job->ring = ring;
+	job->process = process;
+	job->pid = current->tgid;
+	job->tid = current->pid;
+	job->state = GPUMON_JOB_QUEUED;
+}
+
+/* Time since the job's last step. */
+static u64 job_elapsed(const struct gpumon_job *job, u64 now, local64_t *words)
+{
+	u64 elapsed;
+
+	if (!gpumon_clock_elapsed(job->since, now, &elapsed))
+		local64_inc(&words[GPUMON_RING_BACKWARDS]);
+	return elapsed;
+}
+
+static noinline void raise_and_leave(local64_t *extreme, u64 value)
+{
+	gpumon_counters_raise_slow(extreme, value);
+	gpumon_leaf_leave();
+}
+
+/*
+ * The three probes of a job's way are the hot path, and each is there twice. The
+ * long way, *_slow(), does all there is to do. The short way calls nothing, so
+ * that no register has to be saved, and does what is usual: the ring and
+ * the process are those that this CPU has just had, the job is in its first
+ * place, no latency is an extreme, nobody wants events. Otherwise it has counted
+ * nothing yet and the long way begins anew, with the time that it began at.
+ */
+static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_job, u64 now)
+{
+	u64 time_ns;
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	struct gpumon_event_context ctx;
+	struct gpumon_job *job;
+	u32 ring, process;
+	local64_t *words;
+	int depth;
+
+	now = now ?: gpumon_clock();
+	time_ns = gpumon_event_ring_time();
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (finished_ops == FINISHED_OPS_UNKNOWN)
+		WRITE_ONCE(finished_ops, fence_ops(finished));
+	ring = ring_of(ctx.cpu, sched_job->sched);
+	if (ring == GPUMON_NONE) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = ring_words(ctx.cpu, ring);
+	local64_inc(&words[GPUMON_RING_QUEUED]);
+	process = gpumon_process_slot(ctx.cpu);
+	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_JOBS, 1);
+	if (process == GPUMON_NONE)
+		local64_inc(&words[GPUMON_RING_UNATTRIBUTED]);
+
+	job = gpumon_job_insert(finished);
+	if (job) {
+		job_begins(job, now, ring, process);
+		depth = atomic_inc_return(&gpumon_ring_gauges[ring].queued);
+		gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH,
+				  GPUMON_RING_QUEUE_DEPTH_SUM);
+		gpumon_counters_raise(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
+	} else {
+		local64_inc(&words[GPUMON_RING_JOBS_TABLE_FULL]);
+	}
+	gpumon_probe_recorded(&ctx);
+	if (time_ns)
+		gpumon_event_ring_queue(time_ns, ring, finished);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void probe_queue(void *data, struct drm_sched_job *sched_job,
+			struct drm_sched_entity *entity)
+{
+	const struct drm_gpu_scheduler *sched = sched_job->sched;
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	u32 ring, process, depth;
+	struct gpumon_cpu *cpu;
+	struct gpumon_job *job;
+	local64_t *words;
+	u64 now;
+
+	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
+		return probe_queue_slow(data, sched_job, now);
+	cpu = gpumon_leaf_enter();
+	job = gpumon_job_entry(finished, 0);
+	if (unlikely(!scheduler_remembered(cpu, sched) || !gpumon_process_remembered(cpu) ||
+		     !gpumon_job_take(job, finished))) {
+		gpumon_leaf_leave();
+		return probe_queue_slow(data, sched_job, now);
+	}
+	ring = cpu->scheduler_ring;
+	process = cpu->task_process;
+	words = cpu->scheduler_words;
+	job_begins(job, now, ring, process);
+	local64_inc(&words[GPUMON_RING_QUEUED]);
+	local64_inc(gpumon_process_words(cpu, process) + GPUMON_PROCESS_JOBS);
+	gpumon_leaf_recorded(cpu, data);
+	depth = atomic_inc_return(&gpumon_ring_gauges[ring].queued);
+	gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH, GPUMON_RING_QUEUE_DEPTH_SUM);
+	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
+		return raise_and_leave(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
+	gpumon_leaf_leave();
+}
+
+static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job, u64 now)
+{
+	u64 time_ns;
+	const struct drm_sched_fence *s_fence = sched_job->s_fence;
+	struct gpumon_event_context ctx;
+	struct gpumon_ring_gauge *gauge;
+	struct gpumon_job *job;
+	u64 elapsed = 0;
+	local64_t *words;
+	int depth;
+	u32 ring;
+
+	now = now ?: gpumon_clock();
+	time_ns = gpumon_event_ring_time();
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	job = gpumon_job_find(&s_fence->finished);
+	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
+	if (ring == GPUMON_NONE) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = ring_words(ctx.cpu, ring);
+	if (job) {
+		elapsed = job_elapsed(job, now, words);
+		job->since = now;
+		job->state = GPUMON_JOB_RUNNING;
+		gpumon_ring_latency(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_SUM,
+				    GPUMON_RING_QUEUE_NS_MAX);
+		gauge = &gpumon_ring_gauges[ring];
+		atomic_dec(&gauge->queued);
+		depth = atomic_inc_return(&gauge->running);
+		gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_RING_HW_DEPTH_SUM);
+		gpumon_counters_raise(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
+	}
+	local64_inc(&words[GPUMON_RING_RUN]);
+	gpumon_probe_recorded(&ctx);
+	if (time_ns)
+		gpumon_event_ring_job(GPUMON_EVENT_RUN, time_ns, ring, job, elapsed,
+				      &s_fence->finished, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sched_entity *entity)
+{
+	const struct dma_fence *finished = &sched_job->s_fence->finished;
+	struct gpumon_ring_gauge *gauge;
+	struct gpumon_cpu *cpu;
+	struct gpumon_job *job;
+	local64_t *words;
+	u64 now, elapsed;
+	u32 depth;
+
+	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
+		return probe_run_slow(data, sched_job, now);
+	job = gpumon_job_entry(finished, 0);
+	if (unlikely(!gpumon_job_is(job, finished)))
+		return probe_run_slow(data, sched_job, now);
+	elapsed = gpumon_clock_ns(now - job->since);
+	gauge = &gpumon_ring_gauges[job->ring];
+	cpu = gpumon_leaf_enter();
+	words = ring_words(cpu, job->ring);
+	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_QUEUE_NS_MAX))) {
+		gpumon_leaf_leave();
+		return probe_run_slow(data, sched_job, now);
+	}
+	job->since = now;
+	job->state = GPUMON_JOB_RUNNING;
+	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_SUM);
+	local64_inc(&words[GPUMON_RING_RUN]);
+	gpumon_leaf_recorded(cpu, data);
+	atomic_dec(&gauge->queued);
+	depth = atomic_inc_return(&gauge->running);
+	gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_RING_HW_DEPTH_SUM);
+	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_HW_DEPTH_MAX])))
+		return raise_and_leave(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
+	gpumon_leaf_leave();
+}
+
+static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence, u64 now)
+{
+	u64 time_ns;
+	struct gpumon_event_context ctx;
+	struct gpumon_job *job;
+	u64 elapsed = 0;
+	local64_t *words;
+	u32 ring;
+
+	now = now ?: gpumon_clock();
+	time_ns = gpumon_event_ring_time();
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	job = gpumon_job_find(&s_fence->finished);
+	if (job && job->state != GPUMON_JOB_RUNNING) {
+		/* Its run was not seen: the probe came off and on, or dropped it. */
+		atomic_dec(&gpumon_ring_gauges[job->ring].queued);
+		gpumon_job_release(job);
+		job = NULL;
+	}
+	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
+	if (ring == GPUMON_NONE) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = ring_words(ctx.cpu, ring);
+	if (job) {
+		elapsed = job_elapsed(job, now, words);
+		gpumon_ring_latency(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_SUM,
+				    GPUMON_RING_RUN_NS_MAX);
+		atomic_dec(&gpumon_ring_gauges[ring].running);
+	}
+	local64_inc(&words[GPUMON_RING_DONE]);
+	gpumon_probe_recorded(&ctx);
+	if (time_ns)
+		gpumon_event_ring_job(GPUMON_EVENT_DONE, time_ns, ring, job, elapsed,
+				      &s_fence->finished, 0);
+	if (job)
+		gpumon_job_release(job);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void probe_done(void *data, struct drm_sched_fence *s_fence)
+{
+	struct gpumon_cpu *cpu;
+	struct gpumon_job *job;
+	local64_t *words;
+	u64 now, elapsed;
+
+	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
+		return probe_done_slow(data, s_fence, now);
+	job = gpumon_job_entry(&s_fence->finished, 0);
+	if (unlikely(!gpumon_job_is(job, &s_fence->finished) || job->state != GPUMON_JOB_RUNNING))
+		return probe_done_slow(data, s_fence, now);
+	elapsed = gpumon_clock_ns(now - job->since);
+	cpu = gpumon_leaf_enter();
+	words = ring_words(cpu, job->ring);
+	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_RUN_NS_MAX))) {
+		gpumon_leaf_leave();
+		return probe_done_slow(data, s_fence, now);
+	}
+	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_SUM);
+	local64_inc(&words[GPUMON_RING_DONE]);
+	gpumon_leaf_recorded(cpu, data);
+	atomic_dec(&gpumon_ring_gauges[job->ring].running);
+	gpumon_job_release(job);
+	gpumon_leaf_leave();
+}
+
+static void probe_wait(void *data, struct drm_sched_job *sched_job, struct dma_fence *dependency)
+{
+	struct gpumon_event_context ctx;
+	u32 ring;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	ring = ring_of(ctx.cpu, sched_job->sched);
+	if (unlikely(ring == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	local64_inc(&ring_words(ctx.cpu, ring)[GPUMON_RING_WAITS]);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_wait(ktime_get_mono_fast_ns(), ring,
+				       &sched_job->s_fence->finished, dependency);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/* A finished fence that signals with an error, or whose job never reached the hardware. */
+static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int error)
+{
+	const struct dma_fence *finished = &s_fence->finished;
+	enum gpumon_event_type event = GPUMON_EVENT_ERROR;
+	struct gpumon_event_context ctx;
+	struct gpumon_job *job;
+	u64 now, time_ns, elapsed = 0;
+	local64_t *words;
+	u32 ring;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	now = gpumon_clock();
+	time_ns = gpumon_event_ring_time();
+	job = gpumon_job_find(finished);
+	ring = job ? job->ring : ring_of(ctx.cpu, s_fence->sched);
+	if (unlikely(ring == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = ring_words(ctx.cpu, ring);
+	if (error)
+		local64_inc(&words[GPUMON_RING_ERRORS]);
+	if (job) {
+		elapsed = job_elapsed(job, now, words);
+		if (job->state == GPUMON_JOB_QUEUED) {
+			event = GPUMON_EVENT_KILLED;
+			local64_inc(&words[GPUMON_RING_KILLED]);
+			atomic_dec(&gpumon_ring_gauges[ring].queued);
+		} else {
+			atomic_dec(&gpumon_ring_gauges[ring].running);
+		}
+	}
+	gpumon_probe_recorded(&ctx);
+	if (time_ns && (error || job))
+		gpumon_event_ring_job(event, time_ns, ring, job, elapsed, finished, error);
+	if (job)
+		gpumon_job_release(job);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/*
+ * Fires for every fence of every driver: the common case has to be over in a
+ * few instructions, it is not even counted as seen.
+ */
+static void probe_signaled(void *data, struct dma_fence *fence)
+{
+	struct drm_sched_fence *s_fence;
+	const struct dma_fence *parent;
+	int error;
+
+	if (likely(fence_ops(fence) != finished_ops))
+		return;
+	s_fence = container_of(fence, struct drm_sched_fence, finished);
+	parent = s_fence->parent;
+	/* 6.1 leaves the error of the hardware's fence where it is. */
+	error = fence->error;
+	if (likely(parent)) {
+		error = error ?: parent->error;
+		if (likely(!error))
+			return;
+	}
+	job_failed(data, s_fence, error);
+}
+
+/* kprobe on drm_sched_fini(sched): the address may be another scheduler's next. */
+static int probe_fini(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct gpumon_probe *probe = container_of(kprobe, struct gpumon_probe, kprobe);
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_probe_enter(&ctx, gpumon_probe_data(probe)))
+		return 0;
+	gpumon_ring_forget_scheduler((void *)regs_get_kernel_argument(regs, 0));
+	gpumon_probe_recorded(&ctx);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* Jobs that are under way are not known: depths start over, see gpumon_ring_read(). */
+static void track_from_now(void)
+{
+	gpumon_job_clear();
+	gpumon_ring_track();
+}
+
+static void scheduler_gone(void)
+{
+	finished_ops = FINISHED_OPS_UNKNOWN;
+	gpumon_ring_forget_schedulers();
+	track_from_now();
+}
+
+enum {
+	ROLE_QUEUE,
+	ROLE_RUN,
+	ROLE_DONE,
+	ROLE_WAIT,
+	ROLE_RESULT,
+	ROLE_FINI
+};
+
+/* Where drm_sched_fini is in the table: behind all others. */
+#define PROBE_FINI 9
+
+#define SCHED_TRACEPOINT(_name, _role, _body, _prototype, ...)                              \
+	{                                                                                   \
+		.module = "gpu_sched", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
+		.role = _role, .body = _body, .prototype = _prototype, ##__VA_ARGS__        \
+	}
+#define JOB_AND_ENTITY "*drm_sched_job *drm_sched_entity"
+#define JOB_AND_FENCE  "*drm_sched_job *dma_fence"
+
+static struct gpumon_probe drm_sched_probes[] = {
+	/* Beginning of a job first: the order in which they are detached. */
+	SCHED_TRACEPOINT("drm_sched_job", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
+			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
+	SCHED_TRACEPOINT("drm_sched_job_queue", ROLE_QUEUE, probe_queue, JOB_AND_ENTITY,
+			 .process_words = BIT(GPUMON_PROCESS_JOBS)),
+	SCHED_TRACEPOINT("drm_run_job", ROLE_RUN, probe_run, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_sched_job_run", ROLE_RUN, probe_run, JOB_AND_ENTITY),
+	SCHED_TRACEPOINT("drm_sched_process_job", ROLE_DONE, probe_done, "*drm_sched_fence"),
+	SCHED_TRACEPOINT("drm_sched_job_done", ROLE_DONE, probe_done, "*drm_sched_fence"),
+	SCHED_TRACEPOINT("drm_sched_job_wait_dep", ROLE_WAIT, probe_wait, JOB_AND_FENCE,
+			 .optional = true, .without = "dependency waits are not counted"),
+	SCHED_TRACEPOINT("drm_sched_job_unschedulable", ROLE_WAIT, probe_wait, JOB_AND_FENCE,
+			 .optional = true, .without = "dependency waits are not counted"),
+	{ .with = "gpu_sched",
+	  .name = "dma_fence_signaled",
+	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
+	  .role = ROLE_RESULT,
+	  .body = probe_signaled,
+	  .prototype = "*dma_fence",
+	  .without = "errors and killed jobs are not seen" },
+	[PROBE_FINI] = { .module = "gpu_sched",
+			 .name = "drm_sched_fini",
+			 .kind = GPUMON_PROBE_KIND_KPROBE,
+			 .role = ROLE_FINI,
+			 .body = probe_fini,
+			 .prototype = "*drm_gpu_scheduler",
+			 .returns = "void",
+			 .optional = true,
+			 .without = "rings that are gone keep their place" },
+};
+
+static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);
+
+static bool ends_are_seen(void)
+{
+	return READ_ONCE(drm_sched_probes[PROBE_FINI].state) == GPUMON_ATTACH_STATE_ATTACHED;
+}
+
+struct gpumon_group gpumon_drm_sched = {
+	.name = "drm_sched",
+	.probes = drm_sched_probes,
+	.count = ARRAY_SIZE(drm_sched_probes),
+	.start = track_from_now,
+	.module_gone = scheduler_gone,
+};

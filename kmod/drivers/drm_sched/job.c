@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory of the jobs in flight. */
+#include <linux/log2.h>
+#include <linux/mm.h>
+
+#include "core/memory.h"
+#include "job.h"
+
+struct gpumon_job *gpumon_jobs __read_mostly;
+u32 gpumon_job_mask __read_mostly;
+
+static size_t job_entries(void)
+{
+	return (size_t)gpumon_job_mask + 1;
+}
+
+/**
+ * gpumon_job_init - allocate the table of jobs in flight
+ * @max_jobs: jobs that have to fit, rounded up to a power of two; there is twice
+ *            the room
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_job_exit() frees what was allocated.
+ */
+int gpumon_job_init(u32 max_jobs)
+{
+	gpumon_job_mask = 2 * roundup_pow_of_two(max_jobs) - 1;
+	gpumon_jobs = kvcalloc(job_entries(), sizeof(*gpumon_jobs), GFP_KERNEL);
+	return gpumon_jobs ? 0 : -ENOMEM;
+}
+
+/**
+ * gpumon_job_exit - free the table of jobs in flight
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_job_exit(void)
+{
+	kvfree(gpumon_jobs);
+	gpumon_jobs = NULL;
+}
+
+/**
+ * gpumon_job_clear - forget all jobs in flight
+ *
+ * Context: no probe may run.
+ */
+void gpumon_job_clear(void)
+{
+	memset(gpumon_jobs, 0, job_entries() * sizeof(*gpumon_jobs));
+}
+
+/**
+ * gpumon_job_bytes - memory of the table of jobs in flight
+ *
+ * Return: bytes.
+ */
+size_t gpumon_job_bytes(void)
+{
+	return gpumon_memory_held(gpumon_jobs, job_entries() * sizeof(*gpumon_jobs));
+}
+
+/**
+ * gpumon_job_find - entry of a job
+ * @finished: its finished fence
+ *
+ * Context: any, takes no lock.
+ * Return: its entry, NULL if its queueing was not seen.
+ */
+struct gpumon_job *gpumon_job_find(const struct dma_fence *finished)
+{
+	struct gpumon_job *job;
+	u32 way;
+
+	for (way = 0; way < GPUMON_JOB_WAYS; way++) {
+		job = gpumon_job_entry(finished, way);
+		if (gpumon_job_is(job, finished))
+			return job;
+	}
+	return NULL;
+}
+
+/**
+ * gpumon_job_insert - entry for a job that is queued
+ * @finished: its finished fence
+ *
+ * Context: any, takes no lock.
+ * Return: an entry with the key and nothing else, NULL if there is no room.
+ */
+struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished)
+{
+	struct gpumon_job *job;
+	u32 way;
+
+	for (way = 0; way < GPUMON_JOB_WAYS; way++) {
+		job = gpumon_job_entry(finished, way);
+		if (!READ_ONCE(job->key) && gpumon_job_take(job, finished))
+			return job;
+	}
+	return NULL;
+}

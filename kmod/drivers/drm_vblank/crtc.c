@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group drm_vblank: the crtcs, and what follows from one vblank to the next:
+ * intervals, jitter, what is missed and what is late.
+ */
+#include <linux/math64.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
+#include <drm/drm_vblank.h>
+
+#include "core/period.h"
+#include "internal.h"
+
+/* As gpumon_track_init() makes of VBLANK_CAPACITY. */
+#define SLOTS (2 * VBLANK_CAPACITY + GPUMON_TABLE_WAYS - 1)
+
+/* After so many intervals in a row that are too long the rate is another one. */
+#define OUTLIERS 4
+
+/* Weight of a new interval in the estimate of the period, as a shift. */
+#define ESTIMATE_SHIFT 3
+
+#define MHZ_NS 1000000000000ULL
+
+struct gpumon_track gpumon_vblank_crtc_track = { .name = "crtcs", .capacity = VBLANK_CAPACITY };
+struct gpumon_vblank_crtc gpumon_vblank_crtc_states[SLOTS];
+u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
+
+#define READ_NOFAULT(_to, _from) \
+	(gpumon_read_nofault(_to, (const void *)(_from), sizeof(*(_to))))
+
+/**
+ * gpumon_vblank_forget_crtcs - nothing is known of any crtc
+ *
+ * Context: no probe of the group runs.
+ */
+void gpumon_vblank_forget_crtcs(void)
+{
+	memset(gpumon_vblank_crtc_states, 0, sizeof(gpumon_vblank_crtc_states));
+}
+
+/**
+ * gpumon_vblank_forget_device - a device is gone, its address may be another's next
+ * @dev: device, any value
+ *
+ * Context: probe, nobody else uses the device.
+ */
+void gpumon_vblank_forget_device(const struct drm_device *dev)
+{
+	struct gpumon_tracked *entry;
+	u32 crtc;
+
+	for (crtc = 0; crtc < VBLANK_MAX_CRTCS; crtc++) {
+		entry = gpumon_track_find(&gpumon_vblank_crtc_track, gpumon_vblank_key(dev, crtc));
+		if (!entry)
+			continue;
+		memset(&gpumon_vblank_crtc_states[entry - gpumon_vblank_crtc_track.entries], 0,
+		       sizeof(*gpumon_vblank_crtc_states));
+		gpumon_track_end(&gpumon_vblank_crtc_track, entry);
+	}
+}
+
+/* The name of the hardware, as in /sys, not that of the card: those change with each boot. */
+static bool device_name(const struct drm_device *dev, char name[GPUMON_LABEL_LEN])
+{
+	const struct device *device;
+	const char *text;
+
+	if (!READ_NOFAULT(&device, &dev->dev) || !device)
+		return false;
+	if (!READ_NOFAULT(&text, &device->init_name))
+		return false;
+	if (!text && !READ_NOFAULT(&text, &device->kobj.name))
+		return false;
+	return text && gpumon_read_string_nofault(name, GPUMON_LABEL_LEN, text) > 0;
+}
+
+static u32 row_of(const char *name, u32 crtc)
+{
+	u64 key = 0xcbf29ce484222325ULL;
+	const char *c;
+	u32 row;
+
+	for (c = name; *c; c++)
+		key = (key ^ (u8)*c) * 0x100000001b3ULL;
+	key = (key << 5 | crtc) ?: 1;
+	row = gpumon_row_find(&gpumon_vblank_crtcs, key);
+	if (row == GPUMON_NONE)
+		row = gpumon_row_learn_number(&gpumon_vblank_crtcs, key, name, crtc, NULL);
+	return row;
+}
+
+/**
+ * gpumon_vblank_unknown_row - row of what may be of any device
+ * @crtc: number of the crtc
+ *
+ * Context: probe.
+ * Return: row, GPUMON_NONE if the table is full.
+ */
+u32 gpumon_vblank_unknown_row(u32 crtc)
+{
+	return row_of(GPUMON_DEVICE_UNKNOWN, crtc);
+}
+
+/**
+ * gpumon_vblank_row_is_unknown - is a row that of any device
+ * @row: row that is in use
+ *
+ * Return: whether it is.
+ */
+bool gpumon_vblank_row_is_unknown(u32 row)
+{
+	return !strcmp(gpumon_vblank_crtcs.rows[row].label[0], GPUMON_DEVICE_UNKNOWN);
+}
+
+/* Two CPUs that learn a crtc at once write the same. */
+static noinline u32 learn(const struct drm_device *dev, u32 crtc)
+{
+	struct drm_vblank_crtc *vblank;
+	struct gpumon_vblank_crtc *state;
+	char name[GPUMON_LABEL_LEN];
+	struct gpumon_tracked *entry;
+	unsigned int count;
+	bool known;
+	u32 row;
+
+	if (crtc >= VBLANK_MAX_CRTCS || !READ_NOFAULT(&vblank, &dev->vblank) ||
+	    !READ_NOFAULT(&count, &dev->num_crtcs) || !device_name(dev, name))
+		return VBLANK_UNREADABLE;
+	row = row_of(name, crtc);
+	if (row == GPUMON_NONE)
+		return GPUMON_NONE;
+	entry = gpumon_track_begin(&gpumon_vblank_crtc_track, gpumon_vblank_key(dev, crtc), &known);
+	if (!entry)
+		return GPUMON_NONE;
+
+	vblank = vblank && crtc < count ? vblank + crtc : NULL;
+	state = &gpumon_vblank_crtc_states[entry - gpumon_vblank_crtc_track.entries];
+	if (state->ready && state->row == row && state->vblank == vblank)
+		return state - gpumon_vblank_crtc_states;
+	if (state->ready)
+		memset(state, 0, sizeof(*state));
+	state->vblank = vblank;
+	state->row = row;
+	state->crtc = crtc;
+	/* Pairs with gpumon_vblank_crtc_of_device(). */
+	smp_store_release(&state->ready, true);
+	return state - gpumon_vblank_crtc_states;
+}
+
+/**
+ * gpumon_vblank_crtc_of_device - a crtc of a device
+ * @dev: device, any value
+ * @crtc: number of the crtc in it, any value
+ *
+ * Context: probe.
+ * Return: its slot, GPUMON_NONE if there is no room, VBLANK_UNREADABLE.
+ */
+u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc)
+{
+	struct gpumon_tracked *entry =
+		gpumon_track_find(&gpumon_vblank_crtc_track, gpumon_vblank_key(dev, crtc));
+	const struct gpumon_vblank_crtc *state;
+
+	if (unlikely(!entry || crtc >= VBLANK_MAX_CRTCS || !gpumon_vblank_sees_devices_end()))
+		return learn(dev, crtc);
+	state = &gpumon_vblank_crtc_states[entry - gpumon_vblank_crtc_track.entries];
+	/* A device may be without vblanks before it has been set up. */
+	if (unlikely(!smp_load_acquire(&state->ready) || !state->vblank))
+		return learn(dev, crtc);
+	return state - gpumon_vblank_crtc_states;
+}
+
+/**
+ * gpumon_vblank_crtc_of_file - a crtc of the device that a client has open
+ * @file: the client, any value
+ * @crtc: number of the crtc, any value
+ *
+ * Context: probe.
+ * Return: as gpumon_vblank_crtc_of_device().
+ */
+u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc)
+{
+	const struct drm_minor *minor;
+	const struct drm_device *dev;
+
+	if (!READ_NOFAULT(&minor, &file->minor) || !READ_NOFAULT(&dev, &minor->dev))
+		return VBLANK_UNREADABLE;
+	return gpumon_vblank_crtc_of_device(dev, crtc);
+}
+
+/**
+ * gpumon_vblank_enabled - is a crtc's interrupt on
+ * @state: crtc
+ * @enabled: set to whether it is
+ *
+ * Context: probe.
+ * Return: false if that cannot be told.
+ */
+bool gpumon_vblank_enabled(const struct gpumon_vblank_crtc *state, bool *enabled)
+{
+	u8 value;
+
+	if (!state->vblank || !READ_NOFAULT(&value, &state->vblank->enabled))
+		return false;
+	*enabled = value;
+	return true;
+}
+
+/* The sequence counter, number and time of a vblank lie side by side in the core's memory. */
+struct last_vblank {
+	u8 bytes[offsetofend(struct drm_vblank_crtc, time) -
+		 offsetof(struct drm_vblank_crtc, seqlock)];
+};
+
+#define LAST(_last, _type, _member)                                                    \
+	(*(const _type *)((_last)->bytes + offsetof(struct drm_vblank_crtc, _member) - \
+			  offsetof(struct drm_vblank_crtc, seqlock)))
+#define SEQUENCE seqlock.seqcount.seqcount.sequence
+
+/**
+ * gpumon_vblank_time - when a vblank was
+ * @state: crtc
+ * @seq: number of the vblank
+ * @time_ns: set to its time, CLOCK_MONOTONIC
+ *
+ * The DRM core keeps number and time of the latest one, already before its events are
+ * delivered: so it does not matter whether these or its own event are seen first.
+ *
+ * Context: probe.
+ * Return: false if that is not the latest vblank.
+ */
+bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *time_ns)
+{
+	const struct drm_vblank_crtc *vblank = state->vblank;
+	struct last_vblank last __aligned(8);
+	unsigned int sequence;
+	int tries;
+
+	for (tries = 0; tries < 3; tries++) {
+		if (!READ_NOFAULT(&last, &vblank->seqlock))
+			return false;
+		/* Pairs with the core's write_seqlock(): what was read is of that sequence. */
+		smp_rmb();
+		if (!READ_NOFAULT(&sequence, &vblank->SEQUENCE))
+			return false;
+		if (sequence & 1 || sequence != LAST(&last, unsigned int, SEQUENCE))
+			continue;
+		if ((u32)LAST(&last, s64, count) == seq && LAST(&last, s64, time) > 0) {
+			*time_ns = LAST(&last, s64, time);
+			return true;
+		}
+		break;
+	}
+	if (!state->seen || state->seq != seq)
+		return false;
+	*time_ns = state->time_ns;
+	return true;
+}
+
+/*
+ * A mean of the last few intervals. Frames that come too late do not move it,
+ * unless they keep coming: then the display has another rate.
+ */
+static void follow_estimate(struct gpumon_vblank_crtc *state, local64_t *words, u64 interval)
+{
+	s64 difference = interval - state->estimate_ns;
+
+	if (unlikely(!state->estimate_ns)) {
+		state->estimate_ns = interval;
+		return;
+	}
+	gpumon_row_observe(&gpumon_vblank_crtcs, words, VBLANK_JITTER_NS,
+			   difference < 0 ? -difference : difference);
+	if (unlikely(interval > state->estimate_ns + state->estimate_ns / 2)) {
+		gpumon_row_add(words, VBLANK_LATE, 1);
+		if (++state->outliers < OUTLIERS)
+			return;
+		state->estimate_ns = interval;
+	} else {
+		state->estimate_ns += difference >> ESTIMATE_SHIFT;
+	}
+	state->outliers = 0;
+}
+
+static void follow_rate(struct gpumon_vblank_crtc *state, u64 interval)
+{
+	u32 period = READ_ONCE(gpumon_period.number);
+	u64 mean;
+
+	if (unlikely(state->period != period)) {
+		state->period = period;
+		state->intervals = 0;
+		state->sum_ns = 0;
+	}
+	state->intervals++;
+	state->sum_ns += interval;
+	mean = div64_u64(state->sum_ns, state->intervals);
+	gpumon_row_level_set(&gpumon_vblank_crtcs, state->row, VBLANK_REFRESH_MHZ,
+			     div64_u64(MHZ_NS + mean / 2, mean));
+}
+
+/**
+ * gpumon_vblank_follow - a vblank of a known crtc
+ * @state: crtc
+ * @now: the present time
+ * @seq: number of the vblank
+ * @time_ns: when it was, as the DRM core says
+ *
+ * Context: probe.
+ * Return: number of vblanks that were missed before this one.
+ */
+u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64 time_ns)
+{
+	local64_t *words = gpumon_row_words(&gpumon_vblank_crtcs, state->row);
+	u32 unknown = READ_ONCE(gpumon_vblank_unknown[state->crtc]);
+	bool others = state->unknown != unknown;
+	s64 interval = time_ns - state->time_ns;
+	u32 step = seq - state->seq;
+	bool seen = state->seen;
+	bool off = false;
+
+	if (unlikely(READ_ONCE(state->off)))
+		off = xchg(&state->off, 0);
+	state->seq = seq;
+	state->time_ns = time_ns;
+	state->handled_ns = now;
+	state->unknown = unknown;
+	state->seen = true;
+	if (unlikely(!seen))
+		return 0;
+	if (off) {
+		gpumon_row_add(words, VBLANK_OFF_GAPS, 1);
+		return 0;
+	}
+	if (likely(step == 1)) {
+		if (likely(interval > 0)) {
+			gpumon_row_observe(&gpumon_vblank_crtcs, words, VBLANK_INTERVAL_NS,
+					   interval);
+			follow_estimate(state, words, interval);
+			follow_rate(state, interval);
+		}
+		return 0;
+	}
+	if (!step) {
+		gpumon_row_add(words, VBLANK_REPEATED, 1);
+		return 0;
+	}
+	/* The hardware's count was set back. */
+	if (step > S32_MAX)
+		return 0;
+	/* What seems to be missing may have come, without its device. */
+	if (unlikely(others)) {
+		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
+		return 0;
+	}
+	gpumon_row_add(words, VBLANK_MISSED, step - 1);
+	return step - 1;
+}

@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group drm_vblank: vertical blanks of the displays of any DRM driver (drm.ko),
+ * and the events that clients have delivered at one.
+ *
+ * The tracepoint of a vblank does not say of which device it is. The function
+ * around it, drm_handle_vblank(), does: its kprobe leaves the device for this
+ * CPU and context level, and the tracepoint takes it. Without it a vblank may be
+ * of any device: it is counted so, and nothing is concluded from it.
+ *
+ * Events are delivered before the tracepoint of their own vblank, or later for
+ * page flips and for vblanks that are over. The client that gets them has one
+ * device; the event of a client that is gone belongs to the vblank that is
+ * being handled, or to nobody.
+ */
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include "common/event_ring.h"
+#include "drm_vblank.h"
+#include "internal.h"
+
+/* What the event ring has for a number that is not known. */
+#define UNKNOWN_WORD U64_MAX
+
+/**
+ * struct vblank_handling - the vblank that a context is about to handle
+ * @task: the task there, an address that is not followed; NULL if there is no vblank
+ * @key: key of the crtc
+ * @slot: its slot
+ * @enabled: its interrupt was on, as far as could be seen without the core's lock
+ * @missed: calls of drm_handle_vblank() that went unseen until then, on all CPUs
+ */
+struct vblank_handling {
+	const struct task_struct *task;
+	u64 key;
+	u32 slot;
+	bool enabled;
+	unsigned long missed;
+};
+
+enum {
+	LEVEL_TASK,
+	LEVEL_SOFTIRQ,
+	LEVEL_HARDIRQ,
+	LEVELS
+};
+
+static DEFINE_PER_CPU(struct vblank_handling[LEVELS], vblank_handling);
+
+/*
+ * The level that the probed code runs in. The trap of a kprobe that is not built
+ * on ftrace looks like an NMI; DRM does not run in real ones.
+ */
+static __always_inline struct vblank_handling *handling_here(void)
+{
+	unsigned long count = preempt_count();
+	unsigned int level = LEVEL_TASK;
+
+	if (unlikely(count & NMI_MASK))
+		count -= NMI_OFFSET + HARDIRQ_OFFSET;
+	if (count & HARDIRQ_MASK)
+		level = LEVEL_HARDIRQ;
+	else if (count & SOFTIRQ_OFFSET)
+		level = LEVEL_SOFTIRQ;
+	return &(*this_cpu_ptr(&vblank_handling))[level];
+}
+
+static __always_inline u64 slot_key(u32 slot)
+{
+	return READ_ONCE(gpumon_vblank_crtc_track.table.keys[slot]);
+}
+
+/* Slot of what is being handled here, if it is of @crtc, else GPUMON_NONE. */
+static __always_inline u32 handled_slot(const struct vblank_handling *here, u32 crtc)
+{
+	if (here->task != current || slot_key(here->slot) != here->key ||
+	    gpumon_vblank_crtc_states[here->slot].crtc != crtc)
+		return GPUMON_NONE;
+	return here->slot;
+}
+
+static unsigned long handlings_missed(void);
+
+/*
+ * The same of a vblank. The core looks under its lock whether the interrupt is on, and an interrupt
+ * may come while it is switched on: off as we saw it, and taken all the same. No vblank is without
+ * its call; so it is the one that was seen last, unless one may have gone unseen since.
+ */
+static __always_inline u32 vblank_slot(const struct vblank_handling *here, u32 crtc)
+{
+	if (unlikely(!here->enabled && here->missed != handlings_missed()))
+		return GPUMON_NONE;
+	return handled_slot(here, crtc);
+}
+
+/* And of an event. These come without a vblank, too, after a call that had nothing to do. */
+static __always_inline u32 event_slot(const struct vblank_handling *here, u32 crtc)
+{
+	return likely(here->enabled) ? handled_slot(here, crtc) : GPUMON_NONE;
+}
+
+static __always_inline bool slot_valid(u32 slot)
+{
+	return slot < VBLANK_UNREADABLE;
+}
+
+static __always_inline local64_t *row_words(u32 row)
+{
+	return gpumon_row_words(&gpumon_vblank_crtcs, row);
+}
+
+static void probe_vblank(void *data, int crtc, unsigned int seq, ktime_t time, bool high_prec)
+{
+	u64 now = ktime_get_mono_fast_ns();
+	u64 missed = UNKNOWN_WORD;
+	struct gpumon_event_context ctx;
+	struct vblank_handling *here;
+	local64_t *words;
+	u32 row, slot;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (unlikely((u32)crtc >= VBLANK_MAX_CRTCS)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		goto leave;
+	}
+	here = handling_here();
+	slot = vblank_slot(here, crtc);
+	here->task = NULL;
+	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
+					 gpumon_vblank_unknown_row(crtc);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = row_words(row);
+	gpumon_row_add(words, VBLANK_VBLANKS, 1);
+	gpumon_row_add(words, VBLANK_HIGH_PRECISION, high_prec);
+	if (likely(slot_valid(slot))) {
+		missed = gpumon_vblank_follow(&gpumon_vblank_crtc_states[slot], now, seq,
+					      ktime_to_ns(time));
+	} else {
+		WRITE_ONCE(gpumon_vblank_unknown[crtc], gpumon_vblank_unknown[crtc] + 1);
+		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
+	}
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_VBLANK, now, row, seq, ktime_to_ns(time),
+					high_prec, missed);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void probe_queued(void *data, struct drm_file *file, int crtc, unsigned int seq)
+{
+	u64 now = ktime_get_mono_fast_ns();
+	struct gpumon_event_context ctx;
+	struct gpumon_tracked *client;
+	u32 row, slot = GPUMON_NONE;
+	local64_t *words;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (unlikely((u32)crtc >= VBLANK_MAX_CRTCS)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		goto leave;
+	}
+	if (likely(file)) {
+		client = gpumon_vblank_client(file, crtc);
+		slot = likely(client && gpumon_vblank_sees_files_end()) ?
+			       client->process :
+			       gpumon_vblank_crtc_of_file(file, crtc);
+	}
+	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
+					 gpumon_vblank_unknown_row(crtc);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = row_words(row);
+	gpumon_row_add(words, VBLANK_QUEUED, 1);
+	if (unlikely(!file))
+		gpumon_row_add(words, VBLANK_NULL_FILE, 1);
+	else if (unlikely(!slot_valid(slot)))
+		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
+	else if (unlikely(!gpumon_vblank_request(file, slot, seq, now)))
+		gpumon_row_add(words, VBLANK_TABLE_FULL, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_VBLANK_QUEUED, now, row, seq, 0, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/* How long after its vblank an event is delivered. */
+static __always_inline u64 count_since_vblank(u32 slot, local64_t *words, u32 seq, u64 now)
+{
+	u64 time_ns, since;
+
+	if (unlikely(!slot_valid(slot))) {
+		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
+		return UNKNOWN_WORD;
+	}
+	/* Drivers without vblanks send the events of page flips all the same. */
+	if (unlikely(!gpumon_vblank_crtc_states[slot].vblank))
+		return UNKNOWN_WORD;
+	if (unlikely(!gpumon_vblank_time(&gpumon_vblank_crtc_states[slot], seq, &time_ns))) {
+		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
+		return UNKNOWN_WORD;
+	}
+	since = now - time_ns;
+	if (unlikely((s64)since < 0)) {
+		gpumon_row_add(words, VBLANK_EARLY, 1);
+		since = 0;
+	}
+	gpumon_row_observe(&gpumon_vblank_crtcs, words, VBLANK_VBLANK_TO_DELIVERY_NS, since);
+	return since;
+}
+
+/* How long after it was asked for an event is delivered. */
+static __always_inline u64 count_since_queued(struct gpumon_tracked *client, local64_t *words,
+					      u32 seq, u64 now)
+{
+	enum gpumon_vblank_join join = VBLANK_NO_REQUEST;
+	u64 asked_ns, since;
+
+	if (likely(client))
+		join = gpumon_vblank_answer(client, seq, &asked_ns);
+	if (unlikely(join != VBLANK_JOINED)) {
+		gpumon_row_add(words, join == VBLANK_MANY ? VBLANK_AMBIGUOUS : VBLANK_UNTRACKED, 1);
+		return UNKNOWN_WORD;
+	}
+	since = max_t(s64, now - asked_ns, 0);
+	gpumon_row_observe(&gpumon_vblank_crtcs, words, VBLANK_QUEUE_TO_DELIVERY_NS, since);
+	return since;
+}
+
+static void probe_delivered(void *data, struct drm_file *file, int crtc, unsigned int seq)
+{
+	u64 now = ktime_get_mono_fast_ns();
+	u64 since_queued = UNKNOWN_WORD, since_vblank;
+	struct gpumon_tracked *client = NULL;
+	struct gpumon_event_context ctx;
+	local64_t *words;
+	u32 row, slot;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (unlikely((u32)crtc >= VBLANK_MAX_CRTCS)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		goto leave;
+	}
+	if (likely(file)) {
+		client = gpumon_vblank_client(file, crtc);
+		slot = likely(client && gpumon_vblank_sees_files_end()) ?
+			       client->process :
+			       gpumon_vblank_crtc_of_file(file, crtc);
+	} else {
+		slot = event_slot(handling_here(), crtc);
+	}
+	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
+					 gpumon_vblank_unknown_row(crtc);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = row_words(row);
+	gpumon_row_add(words, VBLANK_DELIVERED, 1);
+	since_vblank = count_since_vblank(slot, words, seq, now);
+	if (likely(file))
+		since_queued = count_since_queued(client, words, seq, now);
+	else
+		gpumon_row_add(words, VBLANK_NULL_FILE, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_VBLANK_DELIVERED, now, row, seq, 0,
+					since_queued, since_vblank);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static void drop_slot(struct gpumon_event_context *ctx, u32 slot)
+{
+	gpumon_probe_dropped(ctx,
+			     slot == GPUMON_NONE ? GPUMON_DROP_TABLE_FULL : GPUMON_DROP_UNREADABLE);
+}
+
+static u32 crtc_of_arguments(struct pt_regs *regs)
+{
+	return gpumon_vblank_crtc_of_device((void *)regs_get_kernel_argument(regs, 0),
+					    regs_get_kernel_argument(regs, 1));
+}
+
+/* drm_handle_vblank(dev, pipe): the tracepoint follows, if the interrupt is not off. */
+static int probe_handle(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct gpumon_event_context ctx;
+	struct vblank_handling *here;
+	bool enabled;
+	u32 slot;
+
+	/* Also where this one is not counted: what was seen before is over. */
+	here = handling_here();
+	here->task = NULL;
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	slot = crtc_of_arguments(regs);
+	if (unlikely(!slot_valid(slot))) {
+		drop_slot(&ctx, slot);
+		goto leave;
+	}
+	if (gpumon_vblank_enabled(&gpumon_vblank_crtc_states[slot], &enabled)) {
+		here->key = slot_key(slot);
+		here->slot = slot;
+		here->enabled = enabled;
+		here->missed = READ_ONCE(kprobe->nmissed);
+		here->task = current;
+	}
+	gpumon_probe_recorded(&ctx);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/*
+ * drm_vblank_enable(dev, pipe) and drm_vblank_disable_and_save(dev, pipe), also called
+ * where there is nothing to be done.
+ */
+static int switched(struct kprobe *kprobe, struct pt_regs *regs, bool on)
+{
+	struct gpumon_vblank_crtc *state;
+	struct gpumon_event_context ctx;
+	bool enabled;
+	u32 slot;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	slot = crtc_of_arguments(regs);
+	if (unlikely(!slot_valid(slot))) {
+		drop_slot(&ctx, slot);
+		goto leave;
+	}
+	state = &gpumon_vblank_crtc_states[slot];
+	if (gpumon_vblank_enabled(state, &enabled) && enabled != on)
+		WRITE_ONCE(state->off, 1);
+	gpumon_probe_recorded(&ctx);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+static int probe_enable(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	return switched(kprobe, regs, true);
+}
+
+static int probe_disable(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	return switched(kprobe, regs, false);
+}
+
+/* drm_fb_release(file): the events that a closed file waited for are nobody's by then. */
+static int probe_file_end(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	gpumon_vblank_forget_file((void *)regs_get_kernel_argument(regs, 0));
+	gpumon_probe_recorded(&ctx);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* drm_managed_release(dev): the last that happens to a device. */
+static int probe_device_end(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	gpumon_vblank_forget_device((void *)regs_get_kernel_argument(regs, 0));
+	gpumon_probe_recorded(&ctx);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* Also the places in the table. */
+enum {
+	ROLE_QUEUED,
+	ROLE_DELIVERED,
+	ROLE_VBLANK,
+	ROLE_ENABLE,
+	ROLE_DISABLE,
+	ROLE_HANDLE,
+	ROLE_FILE_END,
+	ROLE_DEVICE_END
+};
+
+#define DRM_TRACEPOINT(_role, _name, _body, _prototype)   \
+	[_role] = { .module = "drm",                      \
+		    .name = _name,                        \
+		    .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
+		    .role = _role,                        \
+		    .body = _body,                        \
+		    .prototype = _prototype }
+#define DRM_KPROBE(_role, _name, _body, _prototype, _returns, _without) \
+	[_role] = { .module = "drm",                                    \
+		    .name = _name,                                      \
+		    .kind = GPUMON_PROBE_KIND_KPROBE,                   \
+		    .role = _role,                                      \
+		    .body = _body,                                      \
+		    .prototype = _prototype,                            \
+		    .returns = _returns,                                \
+		    .optional = true,                                   \
+		    .without = _without }
+#define DEVICE_AND_CRTC "*drm_device u32"
+#define CANNOT_TELL_OFF "vblanks that are missed cannot be told from an interrupt that was off"
+
+static struct gpumon_probe vblank_probes[] = {
+	/* The kprobes are there before the tracepoints that need them. */
+	DRM_TRACEPOINT(ROLE_QUEUED, "drm_vblank_event_queued", probe_queued, "*drm_file i32 u32"),
+	DRM_TRACEPOINT(ROLE_DELIVERED, "drm_vblank_event_delivered", probe_delivered,
+		       "*drm_file i32 u32"),
+	DRM_TRACEPOINT(ROLE_VBLANK, "drm_vblank_event", probe_vblank, "i32 u32 i64 bool"),
+	DRM_KPROBE(ROLE_ENABLE, "drm_vblank_enable", probe_enable, DEVICE_AND_CRTC, "i32",
+		   CANNOT_TELL_OFF),
+	DRM_KPROBE(ROLE_DISABLE, "drm_vblank_disable_and_save", probe_disable, DEVICE_AND_CRTC,
+		   "void", CANNOT_TELL_OFF),
+	DRM_KPROBE(ROLE_HANDLE, "drm_handle_vblank", probe_handle, DEVICE_AND_CRTC, "bool",
+		   "devices of vblanks are not known"),
+	DRM_KPROBE(ROLE_FILE_END, "drm_fb_release", probe_file_end, "*drm_file", "void",
+		   "clients that are gone keep their place while they wait for an event"),
+	DRM_KPROBE(ROLE_DEVICE_END, "drm_managed_release", probe_device_end, "*drm_device", "void",
+		   "devices that are gone keep their place"),
+};
+
+static unsigned long handlings_missed(void)
+{
+	return READ_ONCE(vblank_probes[ROLE_HANDLE].kprobe.nmissed);
+}
+
+static __always_inline bool attached(unsigned int role)
+{
+	return READ_ONCE(vblank_probes[role].state) == GPUMON_ATTACH_STATE_ATTACHED;
+}
+
+/* It is not that nobody wants it, or that drm.ko is not there yet. */
+static bool refused(unsigned int role)
+{
+	switch (vblank_probes[role].state) {
+	case GPUMON_ATTACH_STATE_OFF:
+	case GPUMON_ATTACH_STATE_WAITING:
+	case GPUMON_ATTACH_STATE_ATTACHED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/**
+ * gpumon_vblank_sees_devices_end - can an address of a device be trusted to be no other's
+ *
+ * Context: any.
+ * Return: whether it can.
+ */
+bool gpumon_vblank_sees_devices_end(void)
+{
+	return attached(ROLE_DEVICE_END);
+}
+
+/**
+ * gpumon_vblank_sees_files_end - can an address of a client be trusted to be no other's
+ *
+ * Context: any.
+ * Return: whether it can.
+ */
+bool gpumon_vblank_sees_files_end(void)
+{
+	return attached(ROLE_FILE_END);
+}
+
+/* Vblanks of a device come with it; those that could be of any are in a row of their own. */
+static bool vblanks_known(u32 row)
+{
+	return gpumon_vblank_row_is_unknown(row) || !refused(ROLE_HANDLE);
+}
+
+/* From one vblank to the next something follows only if both are of the same device. */
+static bool sequence_known(u32 row)
+{
+	return !gpumon_vblank_row_is_unknown(row) && !refused(ROLE_HANDLE);
+}
+
+static bool gaps_known(u32 row)
+{
+	return sequence_known(row) && !(refused(ROLE_ENABLE) && refused(ROLE_DISABLE));
+}
+
+#define COUNTER(_column, _name, ...) \
+	[_column] = { .name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, ##__VA_ARGS__ }
+/* Up to 17 seconds. */
+#define HISTOGRAM(_column, _name, ...)                                                         \
+	[_column] = {                                                                          \
+		.name = _name, .kind = GPUMON_COLUMN_KIND_HISTOGRAM, .bits = 34, ##__VA_ARGS__ \
+	}
+
+static const struct gpumon_column vblank_columns[VBLANK_COLUMNS] = {
+	COUNTER(VBLANK_VBLANKS, "vblanks", .known_of = vblanks_known),
+	COUNTER(VBLANK_HIGH_PRECISION, "high_precision", .known_of = vblanks_known),
+	COUNTER(VBLANK_MISSED, "missed", .known_of = gaps_known),
+	COUNTER(VBLANK_REPEATED, "repeated", .known_of = sequence_known),
+	COUNTER(VBLANK_LATE, "late", .known_of = gaps_known),
+	COUNTER(VBLANK_OFF_GAPS, "off_gaps", .known_of = gaps_known),
+	HISTOGRAM(VBLANK_INTERVAL_NS, "interval_ns", .known_of = sequence_known),
+	HISTOGRAM(VBLANK_JITTER_NS, "jitter_ns", .known_of = sequence_known),
+	[VBLANK_REFRESH_MHZ] = { .name = "refresh_millihertz", .kind = GPUMON_COLUMN_KIND_GAUGE },
+	COUNTER(VBLANK_QUEUED, "queued"),
+	COUNTER(VBLANK_DELIVERED, "delivered"),
+	HISTOGRAM(VBLANK_QUEUE_TO_DELIVERY_NS, "queue_to_delivery_ns"),
+	HISTOGRAM(VBLANK_VBLANK_TO_DELIVERY_NS, "vblank_to_delivery_ns"),
+	COUNTER(VBLANK_EARLY, "early"),
+	COUNTER(VBLANK_AMBIGUOUS, "ambiguous"),
+	COUNTER(VBLANK_UNTRACKED, "untracked"),
+	COUNTER(VBLANK_NULL_FILE, "null_file"),
+	COUNTER(VBLANK_TABLE_FULL, "requests_table_full"),
+};
+
+struct gpumon_statistics gpumon_vblank_crtcs = {
+	.name = "crtcs",
+	.labels = { "device", "crtc" },
+	.numbers = BIT(1),
+	.columns = vblank_columns,
+	.column_count = VBLANK_COLUMNS,
+	.capacity = VBLANK_CAPACITY,
+};
+
+static struct gpumon_statistics *const vblank_statistics[] = { &gpumon_vblank_crtcs };
+static struct gpumon_track *const vblank_tracks[] = {
+	&gpumon_vblank_crtc_track,
+	&gpumon_vblank_client_track,
+	&gpumon_vblank_request_track,
+};
+
+/* Vblanks from now on follow none, and what was asked for before is not known. */
+static void track_from_now(void)
+{
+	int cpu;
+
+	gpumon_group_forget(&gpumon_drm_vblank);
+	gpumon_vblank_forget_crtcs();
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(&vblank_handling, cpu), 0, sizeof(vblank_handling));
+}
+
+struct gpumon_group gpumon_drm_vblank = {
+	.name = "drm_vblank",
+	.probes = vblank_probes,
+	.count = ARRAY_SIZE(vblank_probes),
+	.statistics = vblank_statistics,
+	.statistics_count = ARRAY_SIZE(vblank_statistics),
+	.tracks = vblank_tracks,
+	.track_count = ARRAY_SIZE(vblank_tracks),
+	.start = track_from_now,
+	.module_gone = track_from_now,
+};

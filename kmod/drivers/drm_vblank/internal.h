@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of group drm_vblank share. */
+#ifndef GPUMON_DRM_VBLANK_PRIV_H
+#define GPUMON_DRM_VBLANK_PRIV_H
+
+#include <linux/compiler.h>
+
+#include "attach/probe.h"
+#include "core/statistics.h"
+#include "core/track.h"
+
+struct drm_device;
+struct drm_file;
+struct drm_vblank_crtc;
+
+/* The DRM core keeps sets of crtcs in 32 bits. */
+#define VBLANK_MAX_CRTCS 32
+
+/* Crtcs of all devices, and so rows. */
+#define VBLANK_CAPACITY 32
+
+/* Instead of a slot: the arguments cannot be read, GPUMON_DROP_UNREADABLE. */
+#define VBLANK_UNREADABLE (GPUMON_NONE - 1)
+
+/* Columns of the table "crtcs". */
+enum {
+	VBLANK_VBLANKS,
+	VBLANK_HIGH_PRECISION,
+	VBLANK_MISSED,
+	VBLANK_REPEATED,
+	VBLANK_LATE,
+	VBLANK_OFF_GAPS,
+	VBLANK_INTERVAL_NS,
+	VBLANK_JITTER_NS,
+	VBLANK_REFRESH_MHZ,
+	VBLANK_QUEUED,
+	VBLANK_DELIVERED,
+	VBLANK_QUEUE_TO_DELIVERY_NS,
+	VBLANK_VBLANK_TO_DELIVERY_NS,
+	VBLANK_EARLY,
+	VBLANK_AMBIGUOUS,
+	VBLANK_UNTRACKED,
+	VBLANK_NULL_FILE,
+	VBLANK_TABLE_FULL,
+	VBLANK_COLUMNS
+};
+
+/**
+ * struct gpumon_vblank_crtc - a crtc of a device
+ * @vblank: what the DRM core knows of it, only for nofault reads; NULL if its device
+ *          has no vblanks
+ * @row: its row
+ * @crtc: its number in the device
+ * @ready: set when the above are
+ * @seen: a vblank was seen, which the fields below are of
+ * @off: its interrupt was switched off or on since
+ * @seq: its sequence number
+ * @time_ns: when it was, as the DRM core says
+ * @handled_ns: when it was seen
+ * @unknown: see gpumon_vblank_unknown
+ * @estimate_ns: running estimate of the period, 0 if there is none yet
+ * @outliers: intervals in a row that were too long for it
+ * @period: number of the period that the next two are of
+ * @intervals: intervals between consecutive vblanks
+ * @sum_ns: their sum
+ *
+ * The fields from @seen on, but for @off, are changed under the device's event_lock only,
+ * which the core holds around all three tracepoints.
+ */
+struct gpumon_vblank_crtc {
+	const struct drm_vblank_crtc *vblank;
+	u32 row;
+	u32 crtc;
+	bool ready;
+	bool seen;
+	u32 off;
+	u32 seq;
+	u64 time_ns;
+	u64 handled_ns;
+	u32 unknown;
+	u32 outliers;
+	u64 estimate_ns;
+	u32 period;
+	u64 intervals;
+	u64 sum_ns;
+};
+
+/**
+ * enum gpumon_vblank_join - whether the request for an event is known
+ * @VBLANK_JOINED: it is
+ * @VBLANK_NO_REQUEST: it was not seen, or there was none
+ * @VBLANK_MANY: it may be one of those that found no room
+ */
+enum gpumon_vblank_join {
+	VBLANK_JOINED,
+	VBLANK_NO_REQUEST,
+	VBLANK_MANY
+};
+
+extern struct gpumon_statistics gpumon_vblank_crtcs;
+extern struct gpumon_track gpumon_vblank_crtc_track;
+extern struct gpumon_track gpumon_vblank_client_track;
+extern struct gpumon_track gpumon_vblank_request_track;
+extern struct gpumon_vblank_crtc gpumon_vblank_crtc_states[];
+/* By crtc: vblanks that could be of any device. */
+extern u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
+
+/* drm_vblank.c */
+bool gpumon_vblank_sees_devices_end(void);
+bool gpumon_vblank_sees_files_end(void);
+
+/* drm_vblank_crtc.c */
+void gpumon_vblank_forget_crtcs(void);
+void gpumon_vblank_forget_device(const struct drm_device *dev);
+u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc);
+u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc);
+u32 gpumon_vblank_unknown_row(u32 crtc);
+bool gpumon_vblank_row_is_unknown(u32 row);
+bool gpumon_vblank_enabled(const struct gpumon_vblank_crtc *state, bool *enabled);
+bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *time_ns);
+u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64 time_ns);
+
+/* drm_vblank_request.c */
+bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 now);
+enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 seq, u64 *asked_ns);
+void gpumon_vblank_forget_file(const struct drm_file *file);
+
+/* Nothing else has the same: the top byte of all kernel addresses is one, and bit 0 is free. */
+static __always_inline u64 gpumon_vblank_key(const void *object, u32 crtc)
+{
+	return ((unsigned long)object ^ ((u64)crtc << 56)) | 1;
+}
+
+/* Is a vblank at or after another? As the DRM core has it, numbers wrap. */
+static __always_inline bool gpumon_vblank_passed(u32 seq, u32 wanted)
+{
+	return seq - wanted <= (1U << 23);
+}
+
+/* What is known of a client's requests for a crtc, NULL if there are none. */
+static __always_inline struct gpumon_tracked *gpumon_vblank_client(const struct drm_file *file,
+								   u32 crtc)
+{
+	return gpumon_track_find(&gpumon_vblank_client_track, gpumon_vblank_key(file, crtc));
+}
+
+#endif /* GPUMON_DRM_VBLANK_PRIV_H */

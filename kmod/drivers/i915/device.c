@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices of group i915. A device is known by its name; which device an
+ * address belongs to is remembered until a device is probed, and found again then.
+ */
+#include <linux/device.h>
+#include <linux/string.h>
+#include <drm/drm_device.h>
+
+#include "attach/probe.h"
+#include "internal.h"
+
+#define FNV_BASIS 0xcbf29ce484222325ULL
+#define FNV_PRIME 0x100000001b3ULL
+
+/* The first is the one that cannot be told. */
+struct gpumon_i915_device gpumon_i915_devices[GPUMON_I915_DEVICES] = {
+	{ .key = 1, .name = GPUMON_DEVICE_UNKNOWN },
+};
+
+/* By the address of their struct drm_device. */
+struct gpumon_track gpumon_i915_known_devices = {
+	.name = "devices",
+	.capacity = 8,
+};
+
+static u64 key_of(const char *name)
+{
+	u64 hash = FNV_BASIS;
+
+	while (*name)
+		hash = (hash ^ (u8)*name++) * FNV_PRIME;
+	/* Neither 0 nor the key of the unknown device. */
+	return hash | 2;
+}
+
+static u32 device_named(const char *name)
+{
+	u64 key = key_of(name), old;
+	u32 i;
+
+	for (i = 1; i < GPUMON_I915_DEVICES; i++) {
+		old = READ_ONCE(gpumon_i915_devices[i].key);
+		if (!old)
+			old = cmpxchg64(&gpumon_i915_devices[i].key, 0, key);
+		if (!old || old == key) {
+			/* Two CPUs that learn it at once write the same. */
+			strscpy(gpumon_i915_devices[i].name, name, GPUMON_LABEL_LEN);
+			return i;
+		}
+	}
+	return GPUMON_NONE;
+}
+
+/* dev_name() of what may be anything. */
+static bool read_name(char name[GPUMON_LABEL_LEN], const struct drm_device *drm)
+{
+	const struct device *dev;
+	const char *text;
+
+	if (!gpumon_read_nofault(&dev, &drm->dev, sizeof(dev)) || !dev)
+		return false;
+	if (!gpumon_read_nofault(&text, &dev->init_name, sizeof(text)))
+		return false;
+	if (!text && !gpumon_read_nofault(&text, &dev->kobj.name, sizeof(text)))
+		return false;
+	return gpumon_read_string_nofault(name, GPUMON_LABEL_LEN, text) > 0;
+}
+
+/**
+ * gpumon_i915_device_learn - number of a device that is not known by its address
+ * @drm: its struct drm_device, may be any value
+ *
+ * Context: probe, preemption off.
+ * Return: as gpumon_i915_device_of().
+ */
+noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
+{
+	char name[GPUMON_LABEL_LEN];
+	u32 device;
+
+	if (!read_name(name, drm))
+		return 0;
+	device = device_named(name);
+	if (device != GPUMON_NONE)
+		gpumon_i915_remember(&gpumon_i915_known_devices, (unsigned long)drm, device);
+	return device;
+}
+
+/**
+ * gpumon_i915_row_learn - row of a device that has none yet
+ * @table: table
+ * @device: its number
+ *
+ * Context: probe, preemption off.
+ * Return: row, GPUMON_NONE if there is no room.
+ */
+noinline u32 gpumon_i915_row_learn(enum gpumon_i915_table table, u32 device)
+{
+	static struct gpumon_statistics *const statistics[] = {
+		[GPUMON_I915_MEMORY] = &gpumon_i915_memory,
+		[GPUMON_I915_BINDINGS] = &gpumon_i915_bindings,
+		[GPUMON_I915_ACCESSES] = &gpumon_i915_accesses,
+	};
+	struct gpumon_i915_device *known = &gpumon_i915_devices[device];
+	u32 row;
+
+	row = gpumon_row_learn(statistics[table], known->key, known->name, NULL, NULL);
+	if (row != GPUMON_NONE)
+		WRITE_ONCE(known->row[table], row + 1);
+	return row;
+}
+
+static void forget(struct gpumon_track *track)
+{
+	u32 slot;
+
+	for (slot = 0; slot < track->table.slots; slot++) {
+		/* Before the place is another's: whoever finds that key finds no old number. */
+		WRITE_ONCE(track->entries[slot].row, 0);
+		gpumon_table_release(&track->table, slot);
+	}
+}
+
+/**
+ * gpumon_i915_forget_known - addresses may be those of other devices and engines now
+ *
+ * Context: any.
+ */
+void gpumon_i915_forget_known(void)
+{
+	forget(&gpumon_i915_known_devices);
+	forget(&gpumon_i915_known_engines);
+}
+
+/**
+ * gpumon_i915_new_device - kprobe on i915_driver_probe(): a device comes
+ * @kprobe: kprobe
+ * @regs: registers
+ *
+ * A device that was taken from the driver and comes back, or another one, may
+ * get the addresses of what was freed. Nothing of the new one exists yet.
+ *
+ * Context: probe.
+ * Return: 0.
+ */
+int gpumon_i915_new_device(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	gpumon_i915_forget_known();
+	gpumon_probe_recorded(&ctx);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of group i915 share: the members of its private types, its
+ * tables, its probes' bodies, and how a device is told.
+ */
+#ifndef GPUMON_I915_PRIV_H
+#define GPUMON_I915_PRIV_H
+
+#include <linux/kprobes.h>
+
+#include "btf/btf.h"
+#include "core/statistics.h"
+#include "core/track.h"
+
+struct drm_device;
+struct drm_i915_gem_object;
+struct drm_i915_private;
+struct drm_mm_node;
+struct i915_address_space;
+struct i915_request;
+struct i915_vma;
+
+/* Devices by name, the one that is not known included. */
+#define GPUMON_I915_DEVICES 16
+
+/* A word of an event that is not known. */
+#define GPUMON_I915_NO_WORD (~0ULL)
+
+/* Members of private types. */
+enum gpumon_i915_field {
+	GPUMON_I915_OBJECT_SIZE,
+	GPUMON_I915_OBJECT_DEVICE,
+	GPUMON_I915_VMA_OBJECT,
+	GPUMON_I915_VMA_SIZE,
+	GPUMON_I915_VM_DEVICE,
+	GPUMON_I915_DRM,
+	GPUMON_I915_DRM_PARENT,
+	GPUMON_I915_REQUEST_ENGINE,
+	GPUMON_I915_REQUEST_CONTEXT,
+	GPUMON_I915_REQUEST_SEQNO,
+	GPUMON_I915_ENGINE_NAME,
+	GPUMON_I915_ENGINE_DEVICE,
+	GPUMON_I915_FIELDS
+};
+
+/* Tables whose rows are devices. */
+enum gpumon_i915_table {
+	GPUMON_I915_MEMORY,
+	GPUMON_I915_BINDINGS,
+	GPUMON_I915_ACCESSES,
+	GPUMON_I915_DEVICE_TABLES
+};
+
+/**
+ * struct gpumon_i915_device - a device, there for ever once it was seen
+ * @key: from its name, 0 if the place is free
+ * @name: its name, that of the bus: "0000:00:02.0"
+ * @row: its row in each table and 1, 0 while it has none
+ */
+struct gpumon_i915_device {
+	u64 key;
+	char name[GPUMON_LABEL_LEN];
+	u32 row[GPUMON_I915_DEVICE_TABLES];
+};
+
+extern struct gpumon_field gpumon_i915_fields[GPUMON_I915_FIELDS];
+extern struct gpumon_i915_device gpumon_i915_devices[GPUMON_I915_DEVICES];
+
+extern struct gpumon_statistics gpumon_i915_memory;
+extern struct gpumon_statistics gpumon_i915_bindings;
+extern struct gpumon_statistics gpumon_i915_accesses;
+extern struct gpumon_statistics gpumon_i915_engines;
+
+extern struct gpumon_track gpumon_i915_known_devices;
+extern struct gpumon_track gpumon_i915_known_engines;
+extern struct gpumon_track gpumon_i915_objects;
+extern struct gpumon_track gpumon_i915_requests;
+
+bool gpumon_i915_levels_known(void);
+bool gpumon_i915_requests_known(void);
+
+u32 gpumon_i915_device_learn(const struct drm_device *drm);
+u32 gpumon_i915_row_learn(enum gpumon_i915_table table, u32 device);
+void gpumon_i915_forget_known(void);
+
+void gpumon_i915_create(void *data, struct drm_i915_gem_object *object);
+void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object);
+void gpumon_i915_bind(void *data, struct i915_vma *vma, unsigned int flags);
+void gpumon_i915_unbind(void *data, struct i915_vma *vma);
+void gpumon_i915_shrink(void *data, struct drm_i915_private *i915, unsigned long target,
+			unsigned int flags);
+void gpumon_i915_evict(void *data, struct i915_address_space *vm, u64 size, u64 align,
+		       unsigned int flags);
+void gpumon_i915_evict_node(void *data, struct i915_address_space *vm, struct drm_mm_node *node,
+			    unsigned int flags);
+void gpumon_i915_evict_vm(void *data, struct i915_address_space *vm);
+void gpumon_i915_pread(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length);
+void gpumon_i915_pwrite(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length);
+void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page, bool gtt,
+		       bool write);
+void gpumon_i915_request_add(void *data, struct i915_request *request);
+void gpumon_i915_request_retire(void *data, struct i915_request *request);
+int gpumon_i915_new_device(struct kprobe *kprobe, struct pt_regs *regs);
+
+/**
+ * gpumon_i915_read - value of a member of a private type
+ * @field: which, of 8 bytes
+ * @object: object, may be any value
+ * @value: set to the value, 0 if the machine does not tell where it is
+ *
+ * Context: any.
+ * Return: false if it is known where it is and that cannot be read: the object is bad.
+ */
+static __always_inline bool gpumon_i915_read(enum gpumon_i915_field field, const void *object,
+					     u64 *value)
+{
+	*value = 0;
+	return gpumon_field_read(&gpumon_i915_fields[field], object, value) ||
+	       !gpumon_field_known(&gpumon_i915_fields[field]);
+}
+
+/**
+ * gpumon_i915_word - a value that depends on a member, as a word of an event
+ * @field: which
+ * @value: value
+ *
+ * Return: the value, all ones if the machine does not tell where the member is.
+ */
+static inline u64 gpumon_i915_word(enum gpumon_i915_field field, u64 value)
+{
+	return gpumon_field_known(&gpumon_i915_fields[field]) ? value : GPUMON_I915_NO_WORD;
+}
+
+/**
+ * gpumon_i915_known - what an address was found to stand for
+ * @track: table of devices or engines
+ * @key: address, or address and more, not 0
+ *
+ * Context: probe, preemption off.
+ * Return: a number and 1, 0 if nothing is known.
+ */
+static __always_inline u32 gpumon_i915_known(const struct gpumon_track *track, u64 key)
+{
+	const struct gpumon_tracked *entry = gpumon_track_find(track, key);
+
+	if (unlikely(!entry))
+		return 0;
+	/* Pairs with gpumon_i915_forget_known(): not the number of who had the place before. */
+	smp_rmb();
+	/* Pairs with the release of who learned it: the device or row is there. */
+	return smp_load_acquire(&entry->row);
+}
+
+/**
+ * gpumon_i915_remember - what an address was found to stand for
+ * @track: table of devices or engines
+ * @key: address, or address and more, not 0
+ * @number: its number
+ *
+ * If there is no room it is found again the next time.
+ *
+ * Context: probe, preemption off.
+ */
+static inline void gpumon_i915_remember(struct gpumon_track *track, u64 key, u32 number)
+{
+	struct gpumon_tracked *entry;
+	bool known;
+
+	entry = gpumon_track_begin(track, key, &known);
+	if (!entry)
+		return;
+	/* Pairs with gpumon_i915_known(): the device or row is there. */
+	smp_store_release(&entry->row, number + 1);
+}
+
+/**
+ * gpumon_i915_device_of - number of a device
+ * @drm: its struct drm_device, may be any value
+ *
+ * Context: probe, preemption off.
+ * Return: index in gpumon_i915_devices[], that of the unknown device if it cannot be told;
+ * GPUMON_NONE if there are too many.
+ */
+static __always_inline u32 gpumon_i915_device_of(const struct drm_device *drm)
+{
+	u32 number;
+
+	if (unlikely(!drm))
+		return 0;
+	number = gpumon_i915_known(&gpumon_i915_known_devices, (unsigned long)drm);
+	return likely(number) ? number - 1 : gpumon_i915_device_learn(drm);
+}
+
+/**
+ * gpumon_i915_row_of - row of a device
+ * @table: table
+ * @device: its number or GPUMON_NONE
+ *
+ * Context: probe, preemption off.
+ * Return: row, GPUMON_NONE if there is no room.
+ */
+static __always_inline u32 gpumon_i915_row_of(enum gpumon_i915_table table, u32 device)
+{
+	u32 row;
+
+	if (unlikely(device == GPUMON_NONE))
+		return GPUMON_NONE;
+	row = READ_ONCE(gpumon_i915_devices[device].row[table]);
+	return likely(row) ? row - 1 : gpumon_i915_row_learn(table, device);
+}
+
+/**
+ * gpumon_i915_device_unseen - device of an object of which nothing was seen
+ * @object: object, may be any value
+ * @device: set to its number as gpumon_i915_device_of() has it
+ *
+ * Context: probe, preemption off.
+ * Return: false if the object cannot be read.
+ */
+static inline bool gpumon_i915_device_unseen(const void *object, u32 *device)
+{
+	u64 drm;
+
+	if (!object || !gpumon_i915_read(GPUMON_I915_OBJECT_DEVICE, object, &drm))
+		return false;
+	*device = gpumon_i915_device_of((void *)(unsigned long)drm);
+	return true;
+}
+
+/**
+ * gpumon_i915_object_find - what was seen of an object
+ * @object: object, may be any value
+ *
+ * Context: probe, preemption off.
+ * Return: its entry or NULL.
+ */
+static __always_inline struct gpumon_tracked *gpumon_i915_object_find(const void *object)
+{
+	return likely(object) ? gpumon_track_find(&gpumon_i915_objects, (unsigned long)object) :
+				NULL;
+}
+
+/**
+ * gpumon_i915_event_row - the row that an event is counted in
+ * @ctx: as filled in by gpumon_probe_enter()
+ * @table: table
+ * @readable: its arguments could be read
+ * @device: its device, GPUMON_NONE if there are too many
+ * @row: set to the row
+ *
+ * Context: probe, preemption off.
+ * Return: false if there is none, the event is counted as dropped then.
+ */
+static __always_inline bool gpumon_i915_event_row(struct gpumon_event_context *ctx,
+						  enum gpumon_i915_table table, bool readable,
+						  u32 device, u32 *row)
+{
+	if (unlikely(!readable)) {
+		gpumon_probe_dropped(ctx, GPUMON_DROP_UNREADABLE);
+		return false;
+	}
+	*row = gpumon_i915_row_of(table, device);
+	if (unlikely(*row == GPUMON_NONE)) {
+		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+		return false;
+	}
+	return true;
+}
+
+#endif /* GPUMON_I915_PRIV_H */

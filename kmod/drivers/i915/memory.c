@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Objects of group i915: which live, and who reads and writes them through the
+ * kernel. i915_binding.c has how they come to the GPU.
+ *
+ * What was seen of an object is in a table by its address. Not every object has
+ * a beginning that can be seen: imported ones, those of user memory and the
+ * driver's own internal ones fire no event, but all fire one when they are destroyed.
+ */
+#include <linux/ktime.h>
+
+#include "attach/probe.h"
+#include "common/event_ring.h"
+#include "common/process.h"
+#include "core/clock.h"
+#include "internal.h"
+
+enum {
+	MEMORY_CREATED,
+	MEMORY_CREATED_BYTES,
+	MEMORY_DESTROYED,
+	MEMORY_LIVE,
+	MEMORY_LIVE_BYTES,
+	MEMORY_UNTRACKED,
+	MEMORY_TABLE_FULL,
+};
+
+static bool live_bytes_known(void)
+{
+	return gpumon_field_known(&gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE]) &&
+	       gpumon_i915_levels_known();
+}
+
+static const struct gpumon_column memory_columns[] = {
+	[MEMORY_CREATED] = { .name = "created" },
+	[MEMORY_CREATED_BYTES] = { .name = "created_bytes",
+				   .needs = &gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE] },
+	[MEMORY_DESTROYED] = { .name = "destroyed" },
+	[MEMORY_LIVE] = { .name = "live_objects",
+			  .kind = GPUMON_COLUMN_KIND_GAUGE,
+			  .known = gpumon_i915_levels_known },
+	[MEMORY_LIVE_BYTES] = { .name = "live_bytes",
+				.kind = GPUMON_COLUMN_KIND_GAUGE,
+				.known = live_bytes_known },
+	[MEMORY_UNTRACKED] = { .name = "untracked" },
+	[MEMORY_TABLE_FULL] = { .name = "objects_table_full" },
+};
+
+struct gpumon_statistics gpumon_i915_memory = {
+	.name = "memory",
+	.labels = { "device" },
+	.columns = memory_columns,
+	.column_count = ARRAY_SIZE(memory_columns),
+	.capacity = 2 * GPUMON_I915_DEVICES,
+};
+
+enum {
+	ACCESSES_READS,
+	ACCESSES_READ_BYTES,
+	ACCESSES_WRITES,
+	ACCESSES_WRITTEN_BYTES,
+	ACCESSES_READ_FAULTS,
+	ACCESSES_WRITE_FAULTS,
+	ACCESSES_GTT_FAULTS,
+};
+
+static const struct gpumon_column accesses_columns[] = {
+	[ACCESSES_READS] = { .name = "preads" },
+	[ACCESSES_READ_BYTES] = { .name = "pread_bytes" },
+	[ACCESSES_WRITES] = { .name = "pwrites" },
+	[ACCESSES_WRITTEN_BYTES] = { .name = "pwrite_bytes" },
+	[ACCESSES_READ_FAULTS] = { .name = "read_faults" },
+	[ACCESSES_WRITE_FAULTS] = { .name = "write_faults" },
+	[ACCESSES_GTT_FAULTS] = { .name = "gtt_faults" },
+};
+
+struct gpumon_statistics gpumon_i915_accesses = {
+	.name = "accesses",
+	.labels = { "device" },
+	.columns = accesses_columns,
+	.column_count = ARRAY_SIZE(accesses_columns),
+	.capacity = 2 * GPUMON_I915_DEVICES,
+};
+
+/*
+ * By the address of the object. Of an entry, @row is the number of its device,
+ * not a row; @since is 0 if its creation was not seen, it is not in the levels
+ * then; and @owner has a bit for each of its bindings that was unbound.
+ */
+struct gpumon_track gpumon_i915_objects = {
+	.name = "objects",
+	.capacity = 16384,
+};
+
+/* Device of an object that has an entry or none. False if it cannot be read. */
+static __always_inline bool object_device(const struct gpumon_tracked *entry, const void *object,
+					  u32 *device)
+{
+	if (unlikely(!entry))
+		return gpumon_i915_device_unseen(object, device);
+	*device = entry->row;
+	return true;
+}
+
+/* An object in the levels is in them no more. */
+static __always_inline void leave_levels(const struct gpumon_tracked *entry)
+{
+	u32 row = gpumon_i915_row_of(GPUMON_I915_MEMORY, entry->row);
+
+	if (unlikely(row == GPUMON_NONE))
+		return;
+	gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE, -1);
+	gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE_BYTES, -(s64)entry->value);
+}
+
+/**
+ * gpumon_i915_create - tracepoint i915_gem_object_create
+ * @data: number of the probe
+ * @object: object
+ *
+ * Context: probe.
+ */
+void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
+{
+	struct gpumon_event_context ctx;
+	struct gpumon_tracked *entry;
+	u32 device = 0, row;
+	local64_t *words;
+	bool readable, known;
+	u64 size;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	readable = gpumon_i915_device_unseen(object, &device) &&
+		   gpumon_i915_read(GPUMON_I915_OBJECT_SIZE, object, &size);
+	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_MEMORY, readable, device, &row))
+		goto leave;
+	words = gpumon_row_words(&gpumon_i915_memory, row);
+	gpumon_row_add(words, MEMORY_CREATED, 1);
+	gpumon_row_add(words, MEMORY_CREATED_BYTES, size);
+	entry = gpumon_track_begin(&gpumon_i915_objects, (unsigned long)object, &known);
+	if (likely(entry)) {
+		/* The destruction of the one that had the address was not seen. */
+		if (unlikely(known && entry->since))
+			leave_levels(entry);
+		entry->since = gpumon_clock();
+		entry->value = size;
+		entry->owner = 0;
+		entry->row = device;
+		gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE, 1);
+		gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE_BYTES, size);
+	} else {
+		gpumon_row_add(words, MEMORY_TABLE_FULL, 1);
+	}
+	if (likely(in_task()))
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+				   GPUMON_PROCESS_ALLOCATED_BYTES, size);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_GEM_CREATE, ktime_get_mono_fast_ns(), row,
+					gpumon_i915_word(GPUMON_I915_OBJECT_SIZE, size), 0, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/**
+ * gpumon_i915_destroy - tracepoint i915_gem_object_destroy
+ * @data: number of the probe
+ * @object: object
+ *
+ * Context: probe.
+ */
+void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
+{
+	struct gpumon_event_context ctx;
+	struct gpumon_tracked *entry;
+	u32 device = 0, row;
+	local64_t *words;
+	bool readable;
+	u64 size;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	entry = gpumon_i915_object_find(object);
+	readable = object_device(entry, object, &device);
+	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_MEMORY, readable, device, &row))
+		goto leave;
+	words = gpumon_row_words(&gpumon_i915_memory, row);
+	gpumon_row_add(words, MEMORY_DESTROYED, 1);
+	if (likely(entry && entry->since))
+		leave_levels(entry);
+	else
+		gpumon_row_add(words, MEMORY_UNTRACKED, 1);
+	if (likely(entry))
+		gpumon_track_end(&gpumon_i915_objects, entry);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on()) {
+		/* Also of one whose creation was not seen. */
+		if (!gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE], object, &size))
+			size = GPUMON_I915_NO_WORD;
+		gpumon_event_ring_words(GPUMON_EVENT_GEM_DESTROY, ktime_get_mono_fast_ns(), row,
+					size, 0, 0, 0);
+	}
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+static __always_inline void access(void *data, const struct drm_i915_gem_object *object,
+				   unsigned int count, unsigned int bytes,
+				   enum gpumon_event_type event, u64 offset, u64 length)
+{
+	struct gpumon_event_context ctx;
+	u32 device = 0, row;
+	local64_t *words;
+	bool readable;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	readable = object_device(gpumon_i915_object_find(object), object, &device);
+	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_ACCESSES, readable, device, &row))
+		goto leave;
+	words = gpumon_row_words(&gpumon_i915_accesses, row);
+	gpumon_row_add(words, count, 1);
+	gpumon_row_add(words, bytes, length);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, offset, length, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/**
+ * gpumon_i915_pread - tracepoint i915_gem_object_pread: a copy out of an object
+ * @data: number of the probe
+ * @object: object
+ * @offset: where in it
+ * @length: bytes
+ *
+ * Context: probe.
+ */
+void gpumon_i915_pread(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length)
+{
+	access(data, object, ACCESSES_READS, ACCESSES_READ_BYTES, GPUMON_EVENT_GEM_PREAD, offset,
+	       length);
+}
+
+/**
+ * gpumon_i915_pwrite - tracepoint i915_gem_object_pwrite: a copy into an object
+ * @data: number of the probe
+ * @object: object
+ * @offset: where in it
+ * @length: bytes
+ *
+ * Context: probe.
+ */
+void gpumon_i915_pwrite(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length)
+{
+	access(data, object, ACCESSES_WRITES, ACCESSES_WRITTEN_BYTES, GPUMON_EVENT_GEM_PWRITE,
+	       offset, length);
+}
+
+/**
+ * gpumon_i915_fault - tracepoint i915_gem_object_fault: the CPU touches a mapping
+ * @data: number of the probe
+ * @object: object
+ * @page: page in it
+ * @gtt: through the GPU's translation table
+ * @write: it writes
+ *
+ * Context: probe.
+ */
+void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page, bool gtt,
+		       bool write)
+{
+	struct gpumon_event_context ctx;
+	u32 device = 0, row;
+	local64_t *words;
+	bool readable;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	readable = object_device(gpumon_i915_object_find(object), object, &device);
+	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_ACCESSES, readable, device, &row))
+		goto leave;
+	words = gpumon_row_words(&gpumon_i915_accesses, row);
+	gpumon_row_add(words, write ? ACCESSES_WRITE_FAULTS : ACCESSES_READ_FAULTS, 1);
+	if (gtt)
+		gpumon_row_add(words, ACCESSES_GTT_FAULTS, 1);
+	if (likely(in_task()))
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_GEM_FAULT, ktime_get_mono_fast_ns(), row, page,
+					gtt, write, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of group i915: what was submitted to an engine and not retired.
+ *
+ * i915 retires a request when somebody looks, which can be long after the
+ * hardware was done with it: the time to it is an upper bound of the request's.
+ */
+#include "attach/probe.h"
+#include "common/event_ring.h"
+#include "common/process.h"
+#include "core/clock.h"
+#include "internal.h"
+
+enum {
+	COLUMN_ADDED,
+	COLUMN_RETIRED,
+	COLUMN_IN_FLIGHT,
+	COLUMN_RETIRED_WITHIN,
+	COLUMN_UNTRACKED,
+	COLUMN_TABLE_FULL,
+	COLUMN_BACKWARDS,
+};
+
+static const struct gpumon_column columns[] = {
+	[COLUMN_ADDED] = { .name = "added" },
+	[COLUMN_RETIRED] = { .name = "retired" },
+	[COLUMN_IN_FLIGHT] = { .name = "in_flight",
+			       .kind = GPUMON_COLUMN_KIND_GAUGE,
+			       .known = gpumon_i915_requests_known },
+	[COLUMN_RETIRED_WITHIN] = { .name = "retired_within_ns",
+				    .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
+				    .known = gpumon_i915_requests_known },
+	[COLUMN_UNTRACKED] = { .name = "untracked" },
+	[COLUMN_TABLE_FULL] = { .name = "requests_table_full" },
+	[COLUMN_BACKWARDS] = { .name = "clock_backwards" },
+};
+
+struct gpumon_statistics gpumon_i915_engines = {
+	.name = "engines",
+	.labels = { "device", "engine" },
+	.columns = columns,
+	.column_count = ARRAY_SIZE(columns),
+	.capacity = 128,
+};
+
+/* By the address of the request: it is no other's before it was retired. */
+struct gpumon_track gpumon_i915_requests = {
+	.name = "requests",
+	.capacity = 4096,
+};
+
+/* By the address and the name of the engine. */
+struct gpumon_track gpumon_i915_known_engines = {
+	.name = "engines",
+	.capacity = 64,
+};
+
+/* Row of an engine that is not known by its address; NULL is the one that cannot be told. */
+static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
+{
+	const struct gpumon_i915_device *device;
+	const void *drm = NULL;
+	char text[sizeof(name) + 1];
+	u64 i915, key;
+	u32 number, row;
+
+	if (gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_ENGINE_DEVICE], engine, &i915))
+		drm = gpumon_field_address(&gpumon_i915_fields[GPUMON_I915_DRM],
+					   (void *)(unsigned long)i915);
+	number = gpumon_i915_device_of(drm);
+	if (number == GPUMON_NONE)
+		return GPUMON_NONE;
+	device = &gpumon_i915_devices[number];
+	memcpy(text, &name, sizeof(name));
+	text[sizeof(name)] = '\0';
+	key = (device->key ^ (name * GOLDEN_RATIO_64)) | 1;
+	row = gpumon_row_find(&gpumon_i915_engines, key);
+	if (row == GPUMON_NONE)
+		row = gpumon_row_learn(&gpumon_i915_engines, key, device->name,
+				       name ? text : GPUMON_DEVICE_UNKNOWN, NULL);
+	/* What has no name is no engine: it may be anything, and is not remembered. */
+	if (row != GPUMON_NONE && name && number)
+		gpumon_i915_remember(&gpumon_i915_known_engines, known_as, row);
+	return row;
+}
+
+/* False if the request cannot be read. */
+static __always_inline bool engine_of(const struct i915_request *request, u32 *row)
+{
+	u64 engine, name = 0, key;
+	u32 number;
+
+	if (unlikely(!request) || !gpumon_i915_read(GPUMON_I915_REQUEST_ENGINE, request, &engine))
+		return false;
+	if (likely(engine))
+		gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_ENGINE_NAME],
+				  (void *)(unsigned long)engine, &name);
+	/* The address alone could be that of another engine after the device was probed again. */
+	key = engine ^ (name * GOLDEN_RATIO_64);
+	number = likely(key) ? gpumon_i915_known(&gpumon_i915_known_engines, key) : 0;
+	*row = likely(number) ? number - 1 : engine_learn((void *)(unsigned long)engine, name, key);
+	return true;
+}
+
+static noinline void event(enum gpumon_event_type type, u64 now, u32 row,
+			   const struct i915_request *request, u64 within)
+{
+	u64 context = GPUMON_I915_NO_WORD, seqno = GPUMON_I915_NO_WORD;
+
+	gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_REQUEST_CONTEXT], request, &context);
+	gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_REQUEST_SEQNO], request, &seqno);
+	gpumon_event_ring_words(type, now, row, context, seqno, within, 0);
+}
+
+/**
+ * gpumon_i915_request_add - tracepoint i915_request_add: a request is submitted
+ * @data: number of the probe
+ * @request: request
+ *
+ * Context: probe.
+ */
+void gpumon_i915_request_add(void *data, struct i915_request *request)
+{
+	u64 now = gpumon_clock();
+	struct gpumon_event_context ctx;
+	struct gpumon_tracked *entry;
+	local64_t *words;
+	bool known;
+	u32 row;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	if (unlikely(!engine_of(request, &row))) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		goto leave;
+	}
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = gpumon_row_words(&gpumon_i915_engines, row);
+	gpumon_row_add(words, COLUMN_ADDED, 1);
+	entry = gpumon_track_begin(&gpumon_i915_requests, (unsigned long)request, &known);
+	if (likely(entry)) {
+		/* The end of the one that had the address was not seen. */
+		if (unlikely(known))
+			gpumon_row_level(&gpumon_i915_engines, entry->row, COLUMN_IN_FLIGHT, -1);
+		entry->since = now;
+		entry->row = row;
+		gpumon_row_level(&gpumon_i915_engines, row, COLUMN_IN_FLIGHT, 1);
+	} else {
+		gpumon_row_add(words, COLUMN_TABLE_FULL, 1);
+	}
+	if (likely(in_task()))
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+				   GPUMON_PROCESS_SUBMISSIONS, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		event(GPUMON_EVENT_REQUEST_ADD, ktime_get_mono_fast_ns(), row, request, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/**
+ * gpumon_i915_request_retire - tracepoint i915_request_retire: it was found to be over
+ * @data: number of the probe
+ * @request: request
+ *
+ * Context: probe.
+ */
+void gpumon_i915_request_retire(void *data, struct i915_request *request)
+{
+	u64 now = gpumon_clock();
+	struct gpumon_event_context ctx;
+	struct gpumon_tracked *entry;
+	u64 within = GPUMON_I915_NO_WORD;
+	local64_t *words;
+	u32 row;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	entry = likely(request) ? gpumon_track_find(&gpumon_i915_requests, (unsigned long)request) :
+				  NULL;
+	if (likely(entry)) {
+		row = entry->row;
+		words = gpumon_row_words(&gpumon_i915_engines, row);
+		if (!gpumon_clock_elapsed(entry->since, now, &within))
+			gpumon_row_add(words, COLUMN_BACKWARDS, 1);
+		gpumon_track_end(&gpumon_i915_requests, entry);
+		gpumon_row_observe(&gpumon_i915_engines, words, COLUMN_RETIRED_WITHIN, within);
+		gpumon_row_level(&gpumon_i915_engines, row, COLUMN_IN_FLIGHT, -1);
+	} else {
+		if (unlikely(!engine_of(request, &row))) {
+			gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+			goto leave;
+		}
+		if (unlikely(row == GPUMON_NONE)) {
+			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+			goto leave;
+		}
+		words = gpumon_row_words(&gpumon_i915_engines, row);
+		gpumon_row_add(words, COLUMN_UNTRACKED, 1);
+	}
+	gpumon_row_add(words, COLUMN_RETIRED, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		event(GPUMON_EVENT_REQUEST_RETIRE, ktime_get_mono_fast_ns(), row, request, within);
+leave:
+	gpumon_probe_leave(&ctx);
+}

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group nvidia: what processes do with /dev/nvidiactl and /dev/nvidiaN.
+ *
+ * An open file is followed by its address from open to close, so that its
+ * close counts for the process that opened it, whoever lets it go, and
+ * later events need not look into the file. What was open before is counted by its
+ * minor number, and in no level.
+ */
+#include <linux/fs.h>
+#include <linux/kdev_t.h>
+#include <linux/mm.h>
+
+#include "core/clock.h"
+#include "internal.h"
+
+NVIDIA_KNOWN(NVIDIA_OPEN)
+NVIDIA_KNOWN(NVIDIA_CLOSE)
+NVIDIA_KNOWN(NVIDIA_IOCTL)
+NVIDIA_KNOWN(NVIDIA_MMAP)
+NVIDIA_KNOWN(NVIDIA_POLL)
+NVIDIA_KNOWN(NVIDIA_FAULT)
+NVIDIA_KNOWN(NVIDIA_VMA_OPEN)
+NVIDIA_KNOWN(NVIDIA_VMA_RELEASE)
+
+/* Without the end of a handle its level only grows. */
+static bool handles_known(void)
+{
+	return NVIDIA_OPEN_known() && NVIDIA_CLOSE_known();
+}
+
+enum {
+	DEVICE_OPENS,
+	DEVICE_OPENS_FAILED,
+	DEVICE_OPENS_UNTRACKED,
+	DEVICE_CLOSES,
+	DEVICE_OPEN_HANDLES,
+	DEVICE_IOCTLS,
+	DEVICE_IOCTLS_FAILED,
+	DEVICE_MMAPS,
+	DEVICE_MMAPS_FAILED,
+	DEVICE_MAPPED_BYTES,
+	DEVICE_FAULTS,
+	DEVICE_VMA_OPENS,
+	DEVICE_VMA_RELEASES,
+	DEVICE_POLLS
+};
+
+#define COUNTER(_name, _known)                                                     \
+	{                                                                          \
+		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .known = _known \
+	}
+
+static const struct gpumon_column device_columns[] = {
+	[DEVICE_OPENS] = COUNTER("opens", NVIDIA_OPEN_known),
+	[DEVICE_OPENS_FAILED] = COUNTER("opens_failed", NVIDIA_OPEN_known),
+	[DEVICE_OPENS_UNTRACKED] = COUNTER("opens_untracked", NVIDIA_OPEN_known),
+	[DEVICE_CLOSES] = COUNTER("closes", NVIDIA_CLOSE_known),
+	[DEVICE_OPEN_HANDLES] = { .name = "open_handles",
+				  .kind = GPUMON_COLUMN_KIND_GAUGE,
+				  .known = handles_known },
+	[DEVICE_IOCTLS] = COUNTER("ioctls", NVIDIA_IOCTL_known),
+	[DEVICE_IOCTLS_FAILED] = COUNTER("ioctls_failed", NVIDIA_IOCTL_known),
+	[DEVICE_MMAPS] = COUNTER("mmaps", NVIDIA_MMAP_known),
+	[DEVICE_MMAPS_FAILED] = COUNTER("mmaps_failed", NVIDIA_MMAP_known),
+	[DEVICE_MAPPED_BYTES] = COUNTER("mapped_bytes", NVIDIA_MMAP_known),
+	[DEVICE_FAULTS] = COUNTER("faults", NVIDIA_FAULT_known),
+	[DEVICE_VMA_OPENS] = COUNTER("vma_opens", NVIDIA_VMA_OPEN_known),
+	[DEVICE_VMA_RELEASES] = COUNTER("vma_releases", NVIDIA_VMA_RELEASE_known),
+	[DEVICE_POLLS] = COUNTER("polls", NVIDIA_POLL_known),
+};
+
+struct gpumon_statistics nvidia_devices = {
+	.name = "devices",
+	.labels = { "device", "minor" },
+	.numbers = BIT(1),
+	.columns = device_columns,
+	.column_count = ARRAY_SIZE(device_columns),
+	.capacity = 128,
+};
+
+enum {
+	IOCTL_COUNT,
+	IOCTL_FAILED,
+	IOCTL_DURATION
+};
+
+static const struct gpumon_column ioctl_columns[] = {
+	[IOCTL_COUNT] = COUNTER("ioctls", NVIDIA_IOCTL_known),
+	[IOCTL_FAILED] = COUNTER("failed", NVIDIA_IOCTL_known),
+	[IOCTL_DURATION] = { .name = "duration_ns",
+			     .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
+			     .known = NVIDIA_IOCTL_known },
+};
+
+struct gpumon_statistics nvidia_ioctls = {
+	.name = "ioctls",
+	.labels = { "command", "number" },
+	.numbers = BIT(1),
+	.columns = ioctl_columns,
+	.column_count = ARRAY_SIZE(ioctl_columns),
+	.capacity = 256,
+};
+
+/* value is not used; owner is the key of the opener's slot when it opened. */
+struct gpumon_track nvidia_open_files = {
+	.name = "open files",
+	.capacity = 16384,
+};
+
+static noinline u32 device_learn(u64 key, u32 minor, const struct nvidia_gpu *gpu)
+{
+	char name[NVIDIA_NAME_LEN];
+
+	if (gpu)
+		strscpy(name, gpu->name, sizeof(name));
+	else if (minor == NVIDIA_MINOR_CTL)
+		strscpy(name, "nvidiactl", sizeof(name));
+	else if (minor == NVIDIA_MINOR_MODESET)
+		strscpy(name, "nvidia-modeset", sizeof(name));
+	else
+		snprintf(name, sizeof(name), "minor%u", minor);
+	return gpumon_row_learn_number(&nvidia_devices, key, name, minor, NULL);
+}
+
+static u32 device_of_inode(const struct inode *inode)
+{
+	const struct nvidia_gpu *gpu;
+	dev_t number;
+	u64 key;
+	u32 row;
+
+	if (!gpumon_read_nofault(&number, &inode->i_rdev, sizeof(number)))
+		return NVIDIA_UNREADABLE;
+	gpu = nvidia_gpu_of_minor(MINOR(number));
+	key = nvidia_key(gpu ? gpu->hash : 0, MINOR(number));
+	row = gpumon_row_find(&nvidia_devices, key);
+	return likely(row != GPUMON_NONE) ? row : device_learn(key, MINOR(number), gpu);
+}
+
+static noinline u32 device_of_untracked(const struct file *file)
+{
+	struct inode *inode;
+
+	if (!gpumon_read_nofault(&inode, &file->f_inode, sizeof(inode)))
+		return NVIDIA_UNREADABLE;
+	return device_of_inode(inode);
+}
+
+static __always_inline u32 device_of_file(const struct file *file)
+{
+	const struct gpumon_tracked *open = NULL;
+
+	if (likely(file))
+		open = gpumon_track_find(&nvidia_open_files, (unsigned long)file);
+	return likely(open) ? open->row : device_of_untracked(file);
+}
+
+static bool has_row(u32 row)
+{
+	return likely(row < NVIDIA_UNREADABLE);
+}
+
+/* kretprobe on nvidia_open(inode, file): there is a handle only if it returns 0. */
+NVIDIA_KRETPROBE(nvidia_open_entered)
+{
+	struct nvidia_open_data *open = (void *)instance->data;
+
+	open->inode = (void *)regs_get_kernel_argument(regs, 0);
+	open->file = (void *)regs_get_kernel_argument(regs, 1);
+	return 0;
+}
+
+static void handle_begins(struct gpumon_event_context *ctx, const struct file *file, u32 row)
+{
+	struct gpumon_tracked *open = NULL;
+	bool known;
+
+	if (file)
+		open = gpumon_track_begin(&nvidia_open_files, (unsigned long)file, &known);
+	if (unlikely(!open)) {
+		gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_OPENS_UNTRACKED, 1);
+		return;
+	}
+	/* The file's close was not seen, and its memory is another file's now. */
+	if (unlikely(known))
+		gpumon_row_level(&nvidia_devices, open->row, DEVICE_OPEN_HANDLES, -1);
+	open->row = row;
+	open->process = gpumon_process_slot(ctx->cpu);
+	open->owner = open->process == GPUMON_NONE ?
+			      0 :
+			      READ_ONCE(gpumon_process_table.keys[open->process]);
+	gpumon_process_add(ctx->cpu, open->process, GPUMON_PROCESS_OPENS, 1);
+	gpumon_row_level(&nvidia_devices, row, DEVICE_OPEN_HANDLES, 1);
+}
+
+NVIDIA_KRETPROBE(nvidia_open_returned)
+{
+	const struct nvidia_open_data *open = (void *)instance->data;
+	int ret = regs_return_value(regs);
+	struct gpumon_event_context ctx;
+	u32 row;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	row = device_of_inode(open->inode);
+	if (!has_row(row)) {
+		nvidia_no_row(&ctx, row);
+		goto leave;
+	}
+	gpumon_row_add(gpumon_row_words(&nvidia_devices, row),
+		       ret ? DEVICE_OPENS_FAILED : DEVICE_OPENS, 1);
+	if (!ret)
+		handle_begins(&ctx, open->file, row);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_OPEN, ktime_get_mono_fast_ns(), row, ret, 0, 0,
+					0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+static void handle_ends(struct gpumon_event_context *ctx, struct gpumon_tracked *open)
+{
+	u32 process = open->process;
+
+	gpumon_row_level(&nvidia_devices, open->row, DEVICE_OPEN_HANDLES, -1);
+	/* The slot may be another process's by now. */
+	if (process != GPUMON_NONE && READ_ONCE(gpumon_process_table.keys[process]) == open->owner)
+		gpumon_process_add(ctx->cpu, process, GPUMON_PROCESS_CLOSES, 1);
+	gpumon_track_end(&nvidia_open_files, open);
+}
+
+/* kprobe on nvidia_close(inode, file): of the last descriptor, in whatever process. */
+NVIDIA_KPROBE(nvidia_close_called)
+{
+	const struct inode *inode = (void *)regs_get_kernel_argument(regs, 0);
+	const struct file *file = (void *)regs_get_kernel_argument(regs, 1);
+	struct gpumon_tracked *open = NULL;
+	struct gpumon_event_context ctx;
+	u32 row;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	if (file)
+		open = gpumon_track_find(&nvidia_open_files, (unsigned long)file);
+	row = open ? open->row : device_of_inode(inode);
+	if (open)
+		handle_ends(&ctx, open);
+	if (!has_row(row)) {
+		nvidia_no_row(&ctx, row);
+		goto leave;
+	}
+	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_CLOSES, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_CLOSE, ktime_get_mono_fast_ns(), row, 0, 0, 0,
+					0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+static noinline u32 ioctl_learn(u64 key, u32 command)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "0x%08x", command);
+	return gpumon_row_learn_number(&nvidia_ioctls, key, text, _IOC_NR(command), NULL);
+}
+
+/* kretprobe on nvidia_unlocked_ioctl(file, command, argument) */
+NVIDIA_KRETPROBE(nvidia_ioctl_entered)
+{
+	struct nvidia_ioctl_data *ioctl = (void *)instance->data;
+
+	ioctl->file = (void *)regs_get_kernel_argument(regs, 0);
+	ioctl->command = regs_get_kernel_argument(regs, 1);
+	ioctl->since = gpumon_clock();
+	return 0;
+}
+
+NVIDIA_KRETPROBE(nvidia_ioctl_returned)
+{
+	u64 now = gpumon_clock();
+	const struct nvidia_ioctl_data *ioctl = (void *)instance->data;
+	long ret = regs_return_value(regs);
+	struct gpumon_event_context ctx;
+	local64_t *words;
+	u32 device, row;
+	u64 key, elapsed;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	device = device_of_file(ioctl->file);
+	key = nvidia_key(0, ioctl->command + 1ULL);
+	row = gpumon_row_find(&nvidia_ioctls, key);
+	if (unlikely(row == GPUMON_NONE))
+		row = ioctl_learn(key, ioctl->command);
+	if (unlikely(!has_row(device) || row == GPUMON_NONE)) {
+		nvidia_no_row(&ctx, has_row(device) ? row : device);
+		goto leave;
+	}
+	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_IOCTLS, 1);
+	words = gpumon_row_words(&nvidia_devices, device);
+	gpumon_row_add(words, DEVICE_IOCTLS, 1);
+	if (unlikely(ret < 0))
+		gpumon_row_add(words, DEVICE_IOCTLS_FAILED, 1);
+	words = gpumon_row_words(&nvidia_ioctls, row);
+	gpumon_row_add(words, IOCTL_COUNT, 1);
+	if (unlikely(ret < 0))
+		gpumon_row_add(words, IOCTL_FAILED, 1);
+	gpumon_clock_elapsed(ioctl->since, now, &elapsed);
+	gpumon_row_observe(&nvidia_ioctls, words, IOCTL_DURATION, elapsed);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_IOCTL, ktime_get_mono_fast_ns(), row,
+					ioctl->command, ret, elapsed, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+static_assert(offsetof(struct vm_area_struct, vm_end) ==
+	      offsetof(struct vm_area_struct, vm_start) + sizeof(unsigned long));
+
+/* kretprobe on nvidia_mmap(file, vma): what it maps counts if it returns 0. */
+NVIDIA_KRETPROBE(nvidia_mmap_entered)
+{
+	const struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 1);
+	struct nvidia_mmap_data *mmap = (void *)instance->data;
+
+	mmap->file = (void *)regs_get_kernel_argument(regs, 0);
+	if (!gpumon_read_nofault(mmap->at, &vma->vm_start, sizeof(mmap->at)))
+		memset(mmap->at, 0, sizeof(mmap->at));
+	return 0;
+}
+
+NVIDIA_KRETPROBE(nvidia_mmap_returned)
+{
+	const struct nvidia_mmap_data *mmap = (void *)instance->data;
+	u64 bytes = mmap->at[1] - mmap->at[0];
+	int ret = regs_return_value(regs);
+	struct gpumon_event_context ctx;
+	local64_t *words;
+	u32 row;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	row = bytes ? device_of_file(mmap->file) : NVIDIA_UNREADABLE;
+	if (!has_row(row)) {
+		nvidia_no_row(&ctx, row);
+		goto leave;
+	}
+	words = gpumon_row_words(&nvidia_devices, row);
+	if (ret) {
+		gpumon_row_add(words, DEVICE_MMAPS_FAILED, 1);
+	} else {
+		gpumon_row_add(words, DEVICE_MMAPS, 1);
+		gpumon_row_add(words, DEVICE_MAPPED_BYTES, bytes);
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+				   GPUMON_PROCESS_MAPPED_BYTES, bytes);
+	}
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_MMAP, ktime_get_mono_fast_ns(), row, bytes,
+					ret, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* kprobe on nvidia_poll(file, table) */
+NVIDIA_KPROBE(nvidia_poll_called)
+{
+	const struct file *file = (void *)regs_get_kernel_argument(regs, 0);
+	struct gpumon_event_context ctx;
+	u32 row;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	row = device_of_file(file);
+	if (!has_row(row)) {
+		nvidia_no_row(&ctx, row);
+		goto leave;
+	}
+	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_POLLS, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_POLL, ktime_get_mono_fast_ns(), row, 0, 0, 0,
+					0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+static u32 device_of_vma(const struct vm_area_struct *vma)
+{
+	struct file *file;
+
+	if (!gpumon_read_nofault(&file, &vma->vm_file, sizeof(file)))
+		return NVIDIA_UNREADABLE;
+	return device_of_file(file);
+}
+
+/* kprobe on nvidia_fault(fault) */
+NVIDIA_KPROBE(nvidia_fault_called)
+{
+	const struct vm_fault *fault = (void *)regs_get_kernel_argument(regs, 0);
+	struct vm_area_struct *vma;
+	struct gpumon_event_context ctx;
+	unsigned long address;
+	u64 page = U64_MAX;
+	u32 row;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	row = !gpumon_read_nofault(&vma, &fault->vma, sizeof(vma)) ? NVIDIA_UNREADABLE :
+								     device_of_vma(vma);
+	if (!has_row(row)) {
+		nvidia_no_row(&ctx, row);
+		goto leave;
+	}
+	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_FAULTS, 1);
+	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on()) {
+		/* All ones: not known. */
+		if (gpumon_read_nofault(&address, &fault->address, sizeof(address)))
+			page = address & PAGE_MASK;
+		gpumon_event_ring_words(GPUMON_EVENT_FAULT, ktime_get_mono_fast_ns(), row, page, 0,
+					0, 0);
+	}
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+static void count_vma(struct kprobe *kprobe, struct pt_regs *regs, unsigned int column,
+		      enum gpumon_event_type event)
+{
+	const struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 0);
+	struct gpumon_event_context ctx;
+	unsigned long at[2];
+	u32 row;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return;
+	row = device_of_vma(vma);
+	if (!has_row(row)) {
+		nvidia_no_row(&ctx, row);
+		goto leave;
+	}
+	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), column, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on() && gpumon_read_nofault(at, &vma->vm_start, sizeof(at)))
+		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, at[1] - at[0], 0, 0,
+					0);
+leave:
+	gpumon_probe_leave(&ctx);
+}
+
+/* kprobe on nvidia_vma_open(vma) */
+NVIDIA_KPROBE(nvidia_vma_open_called)
+{
+	count_vma(kprobe, regs, DEVICE_VMA_OPENS, GPUMON_EVENT_VMA_OPEN);
+	return 0;
+}
+
+/* kprobe on nvidia_vma_release(vma) */
+NVIDIA_KPROBE(nvidia_vma_release_called)
+{
+	count_vma(kprobe, regs, DEVICE_VMA_RELEASES, GPUMON_EVENT_VMA_RELEASE);
+	return 0;
+}

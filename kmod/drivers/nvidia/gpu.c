@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group nvidia: the GPUs. Events name them by a pointer of the driver's, a PCI
+ * device or a minor number; these are looked up here and never followed.
+ *
+ * What the driver passes to its interrupt handlers is also the drvdata of the
+ * PCI device. The minor number is in there, at an offset that only BTF tells.
+ */
+#include <linux/ctype.h>
+#include <linux/pci.h>
+
+#include "internal.h"
+#include "nvidia.h"
+
+#define GPUS   64
+#define MINORS 256
+
+struct gpumon_field nvidia_fields[NVIDIA_FIELDS] = {
+	[NVIDIA_FIELD_MINOR] = { .module = "nvidia",
+				 .type = "nv_linux_state_s",
+				 .member = "minor_num",
+				 .size = 4 },
+};
+
+/* By drvdata. Written by whoever learns of a GPU, also in a probe, so without a lock. */
+static u64 gpu_keys[GPUS + GPUMON_TABLE_WAYS - 1];
+static struct gpumon_table gpu_table = {
+	.keys = gpu_keys,
+	.slots = ARRAY_SIZE(gpu_keys),
+	.ways = GPUMON_TABLE_WAYS,
+	.mask = GPUS - 1,
+};
+static struct nvidia_gpu gpus[ARRAY_SIZE(gpu_keys)];
+
+/* Slot of the GPU and 1, 0 for none. */
+static u8 gpu_of_minor[MINORS];
+
+/* Somebody asked for a GPU that is not known. */
+static bool gpu_wanted;
+
+static const struct nvidia_gpu *gpu_at(u32 slot)
+{
+	/* Pairs with learn(). */
+	return slot < ARRAY_SIZE(gpus) && smp_load_acquire(&gpus[slot].ready) ? &gpus[slot] : NULL;
+}
+
+/**
+ * nvidia_gpu_of_arg - GPU of an interrupt handler's argument
+ * @arg: argument
+ *
+ * Context: any.
+ * Return: the GPU, NULL if it is not known, it is looked for then before long.
+ */
+const struct nvidia_gpu *nvidia_gpu_of_arg(const void *arg)
+{
+	u64 key = (unsigned long)arg;
+	const struct nvidia_gpu *gpu = NULL;
+
+	if (key)
+		gpu = gpu_at(gpumon_table_find(&gpu_table, gpumon_table_home(&gpu_table, key), key,
+					       GPUMON_TABLE_WAYS));
+	if (unlikely(!gpu))
+		WRITE_ONCE(gpu_wanted, true);
+	return gpu;
+}
+
+/* Seldom asked for: by Xids, power transitions, mappings for peers. */
+static const struct nvidia_gpu *find(const void *pdev, const void *dev)
+{
+	const struct nvidia_gpu *gpu;
+	u32 slot;
+
+	for (slot = 0; slot < ARRAY_SIZE(gpus); slot++) {
+		gpu = gpu_at(slot);
+		if (gpu && ((pdev && gpu->pdev == pdev) || (dev && gpu->dev == dev)))
+			return gpu;
+	}
+	return NULL;
+}
+
+/**
+ * nvidia_gpu_of_pdev - GPU of a PCI device
+ * @pdev: any value
+ *
+ * Context: any.
+ * Return: the GPU, NULL if it is none or not known.
+ */
+const struct nvidia_gpu *nvidia_gpu_of_pdev(const void *pdev)
+{
+	return find(pdev, NULL);
+}
+
+/**
+ * nvidia_gpu_of_dev - GPU of a device
+ * @dev: any value
+ *
+ * Context: any.
+ * Return: the GPU, NULL if it is none or not known.
+ */
+const struct nvidia_gpu *nvidia_gpu_of_dev(const void *dev)
+{
+	return find(NULL, dev);
+}
+
+/**
+ * nvidia_gpu_of_minor - GPU of a minor number
+ * @minor: minor number
+ *
+ * Context: any.
+ * Return: the GPU, NULL if it is none or not known.
+ */
+const struct nvidia_gpu *nvidia_gpu_of_minor(u32 minor)
+{
+	const struct nvidia_gpu *gpu;
+	u32 slot;
+
+	if (minor >= MINORS)
+		return NULL;
+	slot = READ_ONCE(gpu_of_minor[minor]);
+	gpu = slot ? gpu_at(slot - 1) : NULL;
+	if (!gpu && minor < NVIDIA_MINOR_MODESET)
+		WRITE_ONCE(gpu_wanted, true);
+	return gpu;
+}
+
+/**
+ * nvidia_hash - a name as 64 bits
+ * @name: name
+ *
+ * Return: its FNV-1a hash.
+ */
+u64 nvidia_hash(const char *name)
+{
+	u64 hash = 0xcbf29ce484222325;
+
+	for (; *name; name++)
+		hash = (hash ^ (u8)*name) * 0x100000001b3;
+	return hash;
+}
+
+/* What is read through a pointer that nobody vouches for is a bus address or nothing. */
+static bool is_bus_address(const char *name)
+{
+	if (!*name)
+		return false;
+	for (; *name; name++)
+		if (!isxdigit(*name) && *name != ':' && *name != '.')
+			return false;
+	return true;
+}
+
+/**
+ * nvidia_device_name - bus address of a device
+ * @name: set to it, or to GPUMON_DEVICE_UNKNOWN
+ * @dev: device, may be any value
+ *
+ * Context: any.
+ */
+void nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev)
+{
+	const char *from = NULL;
+
+	if (!dev || get_kernel_nofault(from, &dev->init_name) ||
+	    (!from && get_kernel_nofault(from, &dev->kobj.name)) || !from ||
+	    gpumon_read_string_nofault(name, NVIDIA_NAME_LEN, from) < 0 || !is_bus_address(name))
+		strscpy(name, GPUMON_DEVICE_UNKNOWN, NVIDIA_NAME_LEN);
+}
+
+/**
+ * nvidia_pdev_name - bus address of a PCI device
+ * @name: set to it, or to GPUMON_DEVICE_UNKNOWN
+ * @pdev: device, may be any value
+ *
+ * Context: any.
+ */
+void nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev)
+{
+	nvidia_device_name(name, pdev ? &pdev->dev : NULL);
+}
+
+static void learn(const struct pci_dev *pdev)
+{
+	char name[NVIDIA_NAME_LEN];
+	struct nvidia_gpu *gpu;
+	void *arg = NULL;
+	u64 minor;
+	bool created;
+	u32 slot;
+
+	if (!pdev || get_kernel_nofault(arg, &pdev->dev.driver_data) || !arg)
+		return;
+	nvidia_pdev_name(name, pdev);
+	if (!strcmp(name, GPUMON_DEVICE_UNKNOWN))
+		return;
+	slot = gpumon_table_claim(&gpu_table, (unsigned long)arg, &created);
+	if (slot == GPUMON_NONE)
+		return;
+	gpu = &gpus[slot];
+	if (READ_ONCE(gpu->ready) && gpu->pdev == pdev)
+		return;
+	WRITE_ONCE(gpu->ready, false);
+	strscpy(gpu->name, name, sizeof(gpu->name));
+	gpu->hash = nvidia_hash(gpu->name);
+	gpu->pdev = pdev;
+	gpu->dev = &pdev->dev;
+	if (!gpumon_field_read(&nvidia_fields[NVIDIA_FIELD_MINOR], arg, &minor) || minor >= MINORS)
+		minor = NVIDIA_MINOR_UNKNOWN;
+	gpu->minor = minor;
+	/* Pairs with gpu_at(). */
+	smp_store_release(&gpu->ready, true);
+	if (gpu->minor != NVIDIA_MINOR_UNKNOWN)
+		WRITE_ONCE(gpu_of_minor[gpu->minor], slot + 1);
+}
+
+static void forget(u32 slot)
+{
+	struct nvidia_gpu *gpu = &gpus[slot];
+
+	if (!READ_ONCE(gpu->ready))
+		return;
+	WRITE_ONCE(gpu->ready, false);
+	if (gpu->minor != NVIDIA_MINOR_UNKNOWN && gpu_of_minor[gpu->minor] == slot + 1)
+		WRITE_ONCE(gpu_of_minor[gpu->minor], 0);
+	gpumon_table_release(&gpu_table, slot);
+}
+
+/* The audio function of a GPU is NVIDIA's too, and another driver's. It may go any time. */
+static bool is_bound(const struct pci_dev *pdev)
+{
+	const struct device_driver *driver = READ_ONCE(pdev->dev.driver);
+	const char *from;
+	char name[8];
+
+	return driver && !get_kernel_nofault(from, &driver->name) &&
+	       gpumon_read_string_nofault(name, sizeof(name), from) >= 0 && !strcmp(name, "nvidia");
+}
+
+/**
+ * nvidia_gpus_look - learn of all GPUs that the driver has now
+ *
+ * Context: may sleep.
+ */
+void nvidia_gpus_look(void)
+{
+	struct pci_dev *pdev = NULL;
+
+	WRITE_ONCE(gpu_wanted, false);
+	while ((pdev = pci_get_device(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID, pdev)))
+		if (is_bound(pdev))
+			learn(pdev);
+}
+
+/**
+ * nvidia_gpus_forget - no GPU is known any more
+ *
+ * Context: no probe of the group runs.
+ */
+void nvidia_gpus_forget(void)
+{
+	u32 slot;
+
+	for (slot = 0; slot < ARRAY_SIZE(gpus); slot++)
+		forget(slot);
+}
+
+/**
+ * gpumon_nvidia_refresh - look again if an event named a GPU that is not known
+ *
+ * Context: may sleep, gpumon_probe_lock not held.
+ */
+void gpumon_nvidia_refresh(void)
+{
+	if (!READ_ONCE(gpu_wanted))
+		return;
+	mutex_lock(&gpumon_probe_lock);
+	nvidia_gpus_look();
+	mutex_unlock(&gpumon_probe_lock);
+}
+
+/* kretprobe on nv_pci_probe(pci_dev, id): what an event names from now on. */
+NVIDIA_KRETPROBE(nvidia_gpu_probe_entered)
+{
+	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, 0);
+	return 0;
+}
+
+NVIDIA_KRETPROBE(nvidia_gpu_probe_returned)
+{
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	if (!(int)regs_return_value(regs))
+		learn(*(const struct pci_dev **)instance->data);
+	gpumon_probe_recorded(&ctx);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* kprobe on nv_pci_remove(pci_dev): its drvdata may be another GPU's next. */
+NVIDIA_KPROBE(nvidia_gpu_remove_called)
+{
+	const void *pdev = (void *)regs_get_kernel_argument(regs, 0);
+	struct gpumon_event_context ctx;
+	const struct nvidia_gpu *gpu;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	gpu = nvidia_gpu_of_pdev(pdev);
+	if (gpu)
+		forget(gpu - gpus);
+	gpumon_probe_recorded(&ctx);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}

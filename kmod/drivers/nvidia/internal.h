@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of group nvidia share: its GPUs, tables and probe bodies. */
+#ifndef GPUMON_NVIDIA_INTERNAL_H
+#define GPUMON_NVIDIA_INTERNAL_H
+
+#include <linux/hash.h>
+#include <linux/kprobes.h>
+#include <linux/ktime.h>
+#include <linux/uaccess.h>
+
+#include "attach/probe.h"
+#include "common/event_ring.h"
+#include "common/process.h"
+#include "core/statistics.h"
+#include "core/track.h"
+
+struct device;
+struct file;
+struct inode;
+struct pci_dev;
+
+#define NVIDIA_NAME_LEN 32
+
+/* Minors of the device nodes that belong to no GPU. */
+#define NVIDIA_MINOR_CTL     255
+#define NVIDIA_MINOR_MODESET 254
+#define NVIDIA_MINOR_UNKNOWN (~0U)
+
+/* Instead of a row: the arguments cannot be read, GPUMON_DROP_UNREADABLE. */
+#define NVIDIA_UNREADABLE (GPUMON_NONE - 1)
+
+/**
+ * enum nvidia_role - events of the driver, each may have several functions
+ *
+ * The names are those of the functions.
+ */
+enum nvidia_role {
+	NVIDIA_OPEN,
+	NVIDIA_CLOSE,
+	NVIDIA_IOCTL,
+	NVIDIA_COMPAT_IOCTL,
+	NVIDIA_MMAP,
+	NVIDIA_POLL,
+	NVIDIA_FAULT,
+	NVIDIA_VMA_OPEN,
+	NVIDIA_VMA_RELEASE,
+	NVIDIA_ISR,
+	NVIDIA_ISR_MSIX,
+	NVIDIA_BH,
+	NVIDIA_BH_MSIX,
+	NVIDIA_P2P_GET,
+	NVIDIA_P2P_GET_PERSISTENT,
+	NVIDIA_P2P_PUT,
+	NVIDIA_P2P_PUT_PERSISTENT,
+	NVIDIA_P2P_FREE,
+	NVIDIA_P2P_MAP,
+	NVIDIA_P2P_UNMAP,
+	NVIDIA_SUSPEND,
+	NVIDIA_RESUME,
+	NVIDIA_RUNTIME_SUSPEND,
+	NVIDIA_RUNTIME_RESUME,
+	NVIDIA_XID,
+	NVIDIA_GPU_COMES,
+	NVIDIA_GPU_GOES
+};
+
+/**
+ * struct nvidia_gpu - a GPU
+ * @name: bus address
+ * @hash: of @name, for the keys of rows
+ * @pdev: its PCI device, only compared
+ * @dev: the same as a device, only compared
+ * @minor: N of /dev/nvidiaN, NVIDIA_MINOR_UNKNOWN where that cannot be told
+ * @ready: the others are set
+ */
+struct nvidia_gpu {
+	char name[NVIDIA_NAME_LEN];
+	u64 hash;
+	const void *pdev;
+	const void *dev;
+	u32 minor;
+	bool ready;
+};
+
+enum {
+	NVIDIA_FIELD_MINOR,
+	NVIDIA_FIELDS
+};
+
+extern struct gpumon_field nvidia_fields[NVIDIA_FIELDS];
+
+const struct nvidia_gpu *nvidia_gpu_of_arg(const void *arg);
+const struct nvidia_gpu *nvidia_gpu_of_pdev(const void *pdev);
+const struct nvidia_gpu *nvidia_gpu_of_dev(const void *dev);
+const struct nvidia_gpu *nvidia_gpu_of_minor(u32 minor);
+void nvidia_gpus_look(void);
+void nvidia_gpus_forget(void);
+u64 nvidia_hash(const char *name);
+void nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev);
+void nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev);
+bool nvidia_role_known(enum nvidia_role role);
+bool nvidia_role_trusted(enum nvidia_role role);
+
+void nvidia_irq_start(void);
+
+extern struct gpumon_statistics nvidia_devices, nvidia_ioctls, nvidia_irqs, nvidia_p2p,
+	nvidia_power, nvidia_xids;
+extern struct gpumon_track nvidia_open_files, nvidia_page_tables;
+
+/* What a kretprobe carries from a function's entry to its end. */
+struct nvidia_open_data {
+	const struct inode *inode;
+	const struct file *file;
+};
+
+struct nvidia_ioctl_data {
+	u64 since;
+	const struct file *file;
+	u32 command;
+};
+
+struct nvidia_mmap_data {
+	const struct file *file;
+	/* Where it begins and ends; both 0 if that could not be read. */
+	unsigned long at[2];
+};
+
+struct nvidia_isr_data {
+	u64 time_ns;
+	const void *arg;
+	u32 irq;
+	/* The MSI-X interrupt that this one came into, if that can be. */
+	u32 outer;
+};
+
+struct nvidia_p2p_data {
+	/* Of a get: where the page table's address goes; else the page table. */
+	const void *table;
+	/* Of a get. */
+	u64 bytes;
+	/* Of a mapping. */
+	const struct pci_dev *peer;
+};
+
+struct nvidia_power_data {
+	u64 time_ns;
+	const void *dev;
+};
+
+/* A column that is unknown while no function of its event can be probed. */
+#define NVIDIA_KNOWN(_role)                      \
+	static bool _role##_known(void)          \
+	{                                        \
+		return nvidia_role_known(_role); \
+	}
+
+#define NVIDIA_KPROBE(body)    int body(struct kprobe *kprobe, struct pt_regs *regs)
+#define NVIDIA_KRETPROBE(body) int body(struct kretprobe_instance *instance, struct pt_regs *regs)
+
+NVIDIA_KRETPROBE(nvidia_open_entered);
+NVIDIA_KRETPROBE(nvidia_open_returned);
+NVIDIA_KPROBE(nvidia_close_called);
+NVIDIA_KRETPROBE(nvidia_ioctl_entered);
+NVIDIA_KRETPROBE(nvidia_ioctl_returned);
+NVIDIA_KRETPROBE(nvidia_mmap_entered);
+NVIDIA_KRETPROBE(nvidia_mmap_returned);
+NVIDIA_KPROBE(nvidia_poll_called);
+NVIDIA_KPROBE(nvidia_fault_called);
+NVIDIA_KPROBE(nvidia_vma_open_called);
+NVIDIA_KPROBE(nvidia_vma_release_called);
+NVIDIA_KRETPROBE(nvidia_isr_entered);
+NVIDIA_KRETPROBE(nvidia_isr_returned);
+NVIDIA_KRETPROBE(nvidia_isr_msix_entered);
+NVIDIA_KRETPROBE(nvidia_isr_msix_returned);
+NVIDIA_KPROBE(nvidia_bh_called);
+NVIDIA_KRETPROBE(nvidia_p2p_get_entered);
+NVIDIA_KRETPROBE(nvidia_p2p_get_persistent_entered);
+NVIDIA_KRETPROBE(nvidia_p2p_get_returned);
+NVIDIA_KRETPROBE(nvidia_p2p_put_entered);
+NVIDIA_KRETPROBE(nvidia_p2p_put_persistent_entered);
+NVIDIA_KRETPROBE(nvidia_p2p_put_returned);
+NVIDIA_KPROBE(nvidia_p2p_free_called);
+NVIDIA_KRETPROBE(nvidia_p2p_map_entered);
+NVIDIA_KRETPROBE(nvidia_p2p_map_returned);
+NVIDIA_KRETPROBE(nvidia_p2p_unmap_returned);
+NVIDIA_KRETPROBE(nvidia_power_entered);
+NVIDIA_KRETPROBE(nvidia_suspend_returned);
+NVIDIA_KRETPROBE(nvidia_resume_returned);
+NVIDIA_KRETPROBE(nvidia_runtime_suspend_returned);
+NVIDIA_KRETPROBE(nvidia_runtime_resume_returned);
+NVIDIA_KPROBE(nvidia_error_reported);
+NVIDIA_KRETPROBE(nvidia_gpu_probe_entered);
+NVIDIA_KRETPROBE(nvidia_gpu_probe_returned);
+NVIDIA_KPROBE(nvidia_gpu_remove_called);
+void nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message);
+
+/**
+ * nvidia_key - key of a row
+ * @one: what it is known by
+ * @other: and what else
+ *
+ * Return: never 0, nor GPUMON_TABLE_RECYCLING.
+ */
+static __always_inline u64 nvidia_key(u64 one, u64 other)
+{
+	/* Small numbers differ in their low bits, which the result does not have. */
+	return (((one * GOLDEN_RATIO_64 + other) * GOLDEN_RATIO_64) >> 1) | 1;
+}
+
+/**
+ * nvidia_since - time since a moment
+ * @now: ktime_get_mono_fast_ns()
+ * @then: the same, earlier; on another CPU it may look later by a little
+ *
+ * Return: nanoseconds.
+ */
+static __always_inline u64 nvidia_since(u64 now, u64 then)
+{
+	u64 elapsed = now - then;
+
+	return likely((s64)elapsed >= 0) ? elapsed : 0;
+}
+
+/**
+ * nvidia_no_row - count an event that has no row as lost
+ * @ctx: of the probe
+ * @row: GPUMON_NONE or NVIDIA_UNREADABLE
+ */
+static inline void nvidia_no_row(struct gpumon_event_context *ctx, u32 row)
+{
+	gpumon_probe_dropped(ctx,
+			     row == GPUMON_NONE ? GPUMON_DROP_TABLE_FULL : GPUMON_DROP_UNREADABLE);
+}
+
+#endif /* GPUMON_NVIDIA_INTERNAL_H */

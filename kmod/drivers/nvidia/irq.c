@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group nvidia: interrupts, and the time from a hard half to its threaded half.
+ *
+ * The hard half of an MSI-X vector calls the other hard half: an interrupt
+ * counts in the outer one. A compiler may have made one function of the two, so
+ * both are probed and the inner one looks whether it is called by the outer.
+ *
+ * Only a hard half that wakes its thread begins a time, hence kretprobes. Several may
+ * wake it before it runs, the first one is who waited.
+ */
+#include <linux/atomic.h>
+#include <linux/interrupt.h>
+
+#include "internal.h"
+
+/* A kernel has at most a few thousand interrupts, a machine of eight GPUs 256 of them. */
+#define IRQS 512
+
+static bool isr_known(void)
+{
+	return nvidia_role_known(NVIDIA_ISR);
+}
+
+static bool bh_known(void)
+{
+	return nvidia_role_known(NVIDIA_BH) && nvidia_role_known(NVIDIA_BH_MSIX);
+}
+
+static bool latency_known(void)
+{
+	return isr_known() && bh_known();
+}
+
+enum {
+	IRQ_INTERRUPTS,
+	IRQ_UNHANDLED,
+	IRQ_BOTTOM_HALVES,
+	IRQ_LATENCY
+};
+
+static const struct gpumon_column irq_columns[] = {
+	[IRQ_INTERRUPTS] = { .name = "interrupts",
+			     .kind = GPUMON_COLUMN_KIND_COUNTER,
+			     .known = isr_known },
+	[IRQ_UNHANDLED] = { .name = "unhandled",
+			    .kind = GPUMON_COLUMN_KIND_COUNTER,
+			    .known = isr_known },
+	[IRQ_BOTTOM_HALVES] = { .name = "bottom_halves",
+				.kind = GPUMON_COLUMN_KIND_COUNTER,
+				.known = bh_known },
+	[IRQ_LATENCY] = { .name = "isr_to_bh_ns",
+			  .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
+			  .known = latency_known },
+};
+
+struct gpumon_statistics nvidia_irqs = {
+	.name = "irqs",
+	.labels = { "device", "irq" },
+	.numbers = BIT(1),
+	.columns = irq_columns,
+	.column_count = ARRAY_SIZE(irq_columns),
+	.capacity = IRQS,
+};
+
+/* By row: when the thread was woken first since it ran last, 0 if it was not. */
+static atomic64_t woken[IRQS + GPUMON_TABLE_WAYS];
+
+/* Number and 1 of the MSI-X interrupt whose hard half runs on this CPU, 0 if none does. */
+static DEFINE_PER_CPU(u32, in_msix);
+
+/**
+ * nvidia_irq_start - forget what was under way
+ *
+ * Context: no probe of the group runs.
+ */
+void nvidia_irq_start(void)
+{
+	int cpu, i;
+
+	for (i = 0; i < ARRAY_SIZE(woken); i++)
+		atomic64_set(&woken[i], 0);
+	for_each_possible_cpu(cpu)
+		per_cpu(in_msix, cpu) = 0;
+}
+
+static u32 irq_row(const void *arg, u32 irq)
+{
+	const struct nvidia_gpu *gpu = nvidia_gpu_of_arg(arg);
+	u64 key = nvidia_key(gpu ? gpu->hash : 0, irq + 1ULL);
+	u32 row = gpumon_row_find(&nvidia_irqs, key);
+
+	if (likely(row != GPUMON_NONE))
+		return row;
+	return gpumon_row_learn_number(&nvidia_irqs, key, gpu ? gpu->name : GPUMON_DEVICE_UNKNOWN,
+				       irq, NULL);
+}
+
+static __always_inline void isr_begins(struct nvidia_isr_data *isr, struct pt_regs *regs)
+{
+	isr->time_ns = ktime_get_mono_fast_ns();
+	isr->irq = regs_get_kernel_argument(regs, 0);
+	isr->arg = (void *)regs_get_kernel_argument(regs, 1);
+}
+
+/* kretprobe on nvidia_isr(irq, arg); not 0: the call is left alone. */
+NVIDIA_KRETPROBE(nvidia_isr_entered)
+{
+	if (raw_cpu_read(in_msix) == (u32)regs_get_kernel_argument(regs, 0) + 1)
+		return 1;
+	isr_begins((void *)instance->data, regs);
+	return 0;
+}
+
+/* kretprobe on nvidia_isr_msix(irq, arg) */
+NVIDIA_KRETPROBE(nvidia_isr_msix_entered)
+{
+	struct nvidia_isr_data *isr = (void *)instance->data;
+
+	isr_begins(isr, regs);
+	isr->outer = raw_cpu_read(in_msix);
+	raw_cpu_write(in_msix, isr->irq + 1);
+	return 0;
+}
+
+NVIDIA_KRETPROBE(nvidia_isr_returned)
+{
+	const struct nvidia_isr_data *isr = (void *)instance->data;
+	irqreturn_t ret = regs_return_value(regs);
+	struct gpumon_event_context ctx;
+	local64_t *words;
+	u32 row;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	row = irq_row(isr->arg, isr->irq);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = gpumon_row_words(&nvidia_irqs, row);
+	gpumon_row_add(words, IRQ_INTERRUPTS, 1);
+	/* The thread is woken by our caller, it cannot have run yet. */
+	if (ret & IRQ_WAKE_THREAD)
+		atomic64_cmpxchg(&woken[row], 0, isr->time_ns);
+	else if (ret == IRQ_NONE)
+		gpumon_row_add(words, IRQ_UNHANDLED, 1);
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_ISR, isr->time_ns, row, isr->irq, 0, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+NVIDIA_KRETPROBE(nvidia_isr_msix_returned)
+{
+	const struct nvidia_isr_data *isr = (void *)instance->data;
+
+	raw_cpu_write(in_msix, isr->outer);
+	return nvidia_isr_returned(instance, regs);
+}
+
+/* kprobe on nvidia_isr_kthread_bh(irq, arg), nvidia_isr_msix_kthread_bh(irq, arg) */
+NVIDIA_KPROBE(nvidia_bh_called)
+{
+	u64 now = ktime_get_mono_fast_ns();
+	const void *arg = (void *)regs_get_kernel_argument(regs, 1);
+	u32 irq = regs_get_kernel_argument(regs, 0);
+	struct gpumon_event_context ctx;
+	u64 since, elapsed = 0;
+	local64_t *words;
+	u32 row;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	row = irq_row(arg, irq);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = gpumon_row_words(&nvidia_irqs, row);
+	gpumon_row_add(words, IRQ_BOTTOM_HALVES, 1);
+	since = atomic64_xchg(&woken[row], 0);
+	if (likely(since)) {
+		elapsed = nvidia_since(now, since);
+		gpumon_row_observe(&nvidia_irqs, words, IRQ_LATENCY, elapsed);
+	}
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_ISR_BH, now, row, irq, 0, elapsed, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}

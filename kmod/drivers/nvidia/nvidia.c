@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group nvidia: NVIDIA's own kernel driver, nvidia.ko, which has hardly any
+ * tracepoints. Most of what is probed are its functions, by kprobes; which of
+ * them there are depends on the driver's version and on its compiler.
+ *
+ * Up to 535 the file operations are nvidia_frontend_*(), which call nvidia_*();
+ * from 550 on they are the latter. One of each is probed. nvidia-uvm.ko has a
+ * group of its own, nvidia_uvm.c.
+ */
+#include "common/process.h"
+#include "internal.h"
+#include "nvidia.h"
+
+/* Commands may sleep in the driver for long, those of many threads at a time. */
+#define IOCTLS_UNDER_WAY 512
+
+#define KPROBE(_name, _role, _body, _prototype, _returns, ...)                              \
+	{                                                                                   \
+		.module = "nvidia", .name = _name, .kind = GPUMON_PROBE_KIND_KPROBE,        \
+		.role = _role, .body = _body, .prototype = _prototype, .returns = _returns, \
+		##__VA_ARGS__                                                               \
+	}
+#define KRETPROBE(_name, _role, _body, _on_return, _prototype, _returns, ...)                   \
+	{                                                                                       \
+		.module = "nvidia", .name = _name, .kind = GPUMON_PROBE_KIND_KRETPROBE,         \
+		.role = _role, .body = _body, .on_return = _on_return, .prototype = _prototype, \
+		.returns = _returns, ##__VA_ARGS__                                              \
+	}
+
+#define INODE_FILE "*inode *file"
+#define COMMAND	   "*file u32 u64"
+#define FILE_VMA   "*file *vm_area_struct"
+#define FILE_POLL  "*file *poll_table_struct"
+#define VMA	   "*vm_area_struct"
+#define IRQ	   "i32 *"
+/* How a va_list is passed depends on the architecture. */
+#define ERROR \
+	"*pci_dev u32 *char *__va_list_tag|*pci_dev u32 *char struct:__va_list|*pci_dev u32 *char *"
+#define PAGES "*nvidia_p2p_page_table"
+
+static struct gpumon_probe nvidia_probes[] = {
+	/* Beginnings first: the order in which they are detached. */
+	KRETPROBE("nvidia_open", NVIDIA_OPEN, nvidia_open_entered, nvidia_open_returned, INODE_FILE,
+		  "i32", .fallback = true, .data_size = sizeof(struct nvidia_open_data),
+		  .process_words = BIT(GPUMON_PROCESS_OPENS)),
+	KRETPROBE("nvidia_frontend_open", NVIDIA_OPEN, nvidia_open_entered, nvidia_open_returned,
+		  INODE_FILE, "i32", .data_size = sizeof(struct nvidia_open_data),
+		  .process_words = BIT(GPUMON_PROCESS_OPENS)),
+	KPROBE("nvidia_close", NVIDIA_CLOSE, nvidia_close_called, INODE_FILE, "i32",
+	       .fallback = true, .process_words = BIT(GPUMON_PROCESS_CLOSES)),
+	KPROBE("nvidia_frontend_close", NVIDIA_CLOSE, nvidia_close_called, INODE_FILE, "i32",
+	       .process_words = BIT(GPUMON_PROCESS_CLOSES)),
+	KRETPROBE("nvidia_unlocked_ioctl", NVIDIA_IOCTL, nvidia_ioctl_entered,
+		  nvidia_ioctl_returned, COMMAND, "i64", .maxactive = IOCTLS_UNDER_WAY,
+		  .fallback = true, .data_size = sizeof(struct nvidia_ioctl_data),
+		  .process_words = BIT(GPUMON_PROCESS_IOCTLS)),
+	KRETPROBE("nvidia_frontend_unlocked_ioctl", NVIDIA_IOCTL, nvidia_ioctl_entered,
+		  nvidia_ioctl_returned, COMMAND, "i64", .maxactive = IOCTLS_UNDER_WAY,
+		  .data_size = sizeof(struct nvidia_ioctl_data),
+		  .process_words = BIT(GPUMON_PROCESS_IOCTLS)),
+	KRETPROBE("nvidia_frontend_compat_ioctl", NVIDIA_COMPAT_IOCTL, nvidia_ioctl_entered,
+		  nvidia_ioctl_returned, COMMAND, "i64", .optional = true,
+		  .without = "from 550 on 32-bit programs use nvidia_unlocked_ioctl too",
+		  .data_size = sizeof(struct nvidia_ioctl_data),
+		  .process_words = BIT(GPUMON_PROCESS_IOCTLS)),
+	KRETPROBE("nvidia_mmap", NVIDIA_MMAP, nvidia_mmap_entered, nvidia_mmap_returned, FILE_VMA,
+		  "i32", .fallback = true, .data_size = sizeof(struct nvidia_mmap_data),
+		  .process_words = BIT(GPUMON_PROCESS_MAPPED_BYTES)),
+	KRETPROBE("nvidia_frontend_mmap", NVIDIA_MMAP, nvidia_mmap_entered, nvidia_mmap_returned,
+		  FILE_VMA, "i32", .data_size = sizeof(struct nvidia_mmap_data),
+		  .process_words = BIT(GPUMON_PROCESS_MAPPED_BYTES)),
+	KPROBE("nvidia_poll", NVIDIA_POLL, nvidia_poll_called, FILE_POLL, "u32", .fallback = true,
+	       .optional = true, .without = "polls are not counted"),
+	KPROBE("nvidia_frontend_poll", NVIDIA_POLL, nvidia_poll_called, FILE_POLL, "u32",
+	       .optional = true, .without = "polls are not counted"),
+	KPROBE("nvidia_fault", NVIDIA_FAULT, nvidia_fault_called, "*vm_fault", "u32",
+	       .optional = true, .without = "faults are not counted",
+	       .process_words = BIT(GPUMON_PROCESS_FAULTS)),
+	KPROBE("nvidia_vma_open", NVIDIA_VMA_OPEN, nvidia_vma_open_called, VMA, "void",
+	       .optional = true, .without = "copies of mappings are not counted"),
+	KPROBE("nvidia_vma_release", NVIDIA_VMA_RELEASE, nvidia_vma_release_called, VMA, "void",
+	       .optional = true, .without = "ends of mappings are not counted"),
+
+	KRETPROBE("nvidia_isr", NVIDIA_ISR, nvidia_isr_entered, nvidia_isr_returned, IRQ, "u32",
+		  .without = "interrupts are not counted",
+		  .data_size = sizeof(struct nvidia_isr_data)),
+	KRETPROBE("nvidia_isr_msix", NVIDIA_ISR_MSIX, nvidia_isr_msix_entered,
+		  nvidia_isr_msix_returned, IRQ, "u32", .optional = true,
+		  .without = "MSI-X interrupts count where they call nvidia_isr",
+		  .data_size = sizeof(struct nvidia_isr_data)),
+	KPROBE("nvidia_isr_kthread_bh", NVIDIA_BH, nvidia_bh_called, IRQ, "u32",
+	       .without = "bottom halves are not counted"),
+	KPROBE("nvidia_isr_msix_kthread_bh", NVIDIA_BH_MSIX, nvidia_bh_called, IRQ, "u32",
+	       .without = "bottom halves of MSI-X interrupts are not counted"),
+
+	KRETPROBE("nvidia_p2p_get_pages", NVIDIA_P2P_GET, nvidia_p2p_get_entered,
+		  nvidia_p2p_get_returned, "u64 u32 u64 u64 * * *", "i32", .optional = true,
+		  .without = "not all p2p gets are counted",
+		  .data_size = sizeof(struct nvidia_p2p_data)),
+	KRETPROBE("nvidia_p2p_get_pages_persistent", NVIDIA_P2P_GET_PERSISTENT,
+		  nvidia_p2p_get_persistent_entered, nvidia_p2p_get_returned, "u64 u64 * u32",
+		  "i32", .optional = true, .without = "not all p2p gets are counted",
+		  .data_size = sizeof(struct nvidia_p2p_data)),
+	KRETPROBE("nvidia_p2p_dma_map_pages", NVIDIA_P2P_MAP, nvidia_p2p_map_entered,
+		  nvidia_p2p_map_returned, "*pci_dev " PAGES " *", "i32", .optional = true,
+		  .without = "mappings for peers are not counted",
+		  .data_size = sizeof(struct nvidia_p2p_data)),
+	KRETPROBE("nvidia_p2p_dma_unmap_pages", NVIDIA_P2P_UNMAP, nvidia_p2p_map_entered,
+		  nvidia_p2p_unmap_returned, "*pci_dev " PAGES " *nvidia_p2p_dma_mapping", "i32",
+		  .optional = true, .without = "ends of mappings for peers are not counted",
+		  .data_size = sizeof(struct nvidia_p2p_data)),
+	KRETPROBE("nvidia_p2p_put_pages", NVIDIA_P2P_PUT, nvidia_p2p_put_entered,
+		  nvidia_p2p_put_returned, "u64 u32 u64 " PAGES, "i32", .optional = true,
+		  .without = "not all p2p puts are counted",
+		  .data_size = sizeof(struct nvidia_p2p_data)),
+	KRETPROBE("nvidia_p2p_put_pages_persistent", NVIDIA_P2P_PUT_PERSISTENT,
+		  nvidia_p2p_put_persistent_entered, nvidia_p2p_put_returned, "u64 " PAGES " u32",
+		  "i32", .optional = true, .without = "not all p2p puts are counted",
+		  .data_size = sizeof(struct nvidia_p2p_data)),
+	KPROBE("nvidia_p2p_free_page_table", NVIDIA_P2P_FREE, nvidia_p2p_free_called, PAGES, "i32",
+	       .optional = true, .without = "pages that were taken away are not seen"),
+
+	KRETPROBE("nv_pmops_suspend", NVIDIA_SUSPEND, nvidia_power_entered, nvidia_suspend_returned,
+		  "*device", "i32", .fallback = true, .optional = true,
+		  .without = "suspends are not counted",
+		  .data_size = sizeof(struct nvidia_power_data)),
+	KRETPROBE("nvidia_suspend", NVIDIA_SUSPEND, nvidia_power_entered, nvidia_suspend_returned,
+		  "*device u32 u8", "u32", .optional = true, .count_if_suffixed = true,
+		  .without = "suspends by /proc/driver/nvidia/suspend are not counted",
+		  .data_size = sizeof(struct nvidia_power_data)),
+	KRETPROBE("nv_pmops_resume", NVIDIA_RESUME, nvidia_power_entered, nvidia_resume_returned,
+		  "*device", "i32", .fallback = true, .optional = true,
+		  .without = "resumes are not counted",
+		  .data_size = sizeof(struct nvidia_power_data)),
+	KRETPROBE("nvidia_resume", NVIDIA_RESUME, nvidia_power_entered, nvidia_resume_returned,
+		  "*device u32", "u32", .optional = true, .count_if_suffixed = true,
+		  .without = "resumes by /proc/driver/nvidia/suspend are not counted",
+		  .data_size = sizeof(struct nvidia_power_data)),
+	KRETPROBE("nv_pmops_runtime_suspend", NVIDIA_RUNTIME_SUSPEND, nvidia_power_entered,
+		  nvidia_runtime_suspend_returned, "*device", "i32", .optional = true,
+		  .without = "runtime suspends are not counted",
+		  .data_size = sizeof(struct nvidia_power_data)),
+	KRETPROBE("nv_pmops_runtime_resume", NVIDIA_RUNTIME_RESUME, nvidia_power_entered,
+		  nvidia_runtime_resume_returned, "*device", "i32", .optional = true,
+		  .without = "runtime resumes are not counted",
+		  .data_size = sizeof(struct nvidia_power_data)),
+
+	KPROBE("nv_report_error", NVIDIA_XID, nvidia_error_reported, ERROR, "void",
+	       .fallback = true, .without = "Xid errors are not counted"),
+	{ .module = "nvidia",
+	  .name = "nvidia_dev_xid",
+	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
+	  .role = NVIDIA_XID,
+	  .body = nvidia_xid_traced,
+	  .prototype = "*pci_dev u32 *char",
+	  .without = "Xid errors come from nv_report_error, without their arguments" },
+
+	KRETPROBE("nv_pci_probe", NVIDIA_GPU_COMES, nvidia_gpu_probe_entered,
+		  nvidia_gpu_probe_returned, "*pci_dev *pci_device_id", "i32", .optional = true,
+		  .data_size = sizeof(void *),
+		  .without = "the first events of a GPU do not tell its bus address"),
+	KPROBE("nv_pci_remove", NVIDIA_GPU_GOES, nvidia_gpu_remove_called, "*pci_dev", "void",
+	       .optional = true, .without = "a GPU that was removed is remembered"),
+};
+
+static struct gpumon_statistics *const nvidia_statistics[] = {
+	&nvidia_devices, &nvidia_ioctls, &nvidia_irqs, &nvidia_p2p, &nvidia_power, &nvidia_xids,
+};
+
+static struct gpumon_track *const nvidia_tracks[] = { &nvidia_open_files, &nvidia_page_tables };
+
+/**
+ * nvidia_role_known - are the numbers of an event told
+ * @role: event
+ *
+ * Context: any.
+ * Return: false if the driver is there and none of the event's functions can be probed.
+ */
+bool nvidia_role_known(enum nvidia_role role)
+{
+	const struct gpumon_probe *probe;
+
+	for (probe = nvidia_probes; probe < nvidia_probes + ARRAY_SIZE(nvidia_probes); probe++) {
+		if (probe->role != role)
+			continue;
+		switch (READ_ONCE(probe->state)) {
+		case GPUMON_ATTACH_STATE_MISSING:
+		case GPUMON_ATTACH_STATE_MISMATCH:
+		case GPUMON_ATTACH_STATE_FAILED:
+			break;
+		default:
+			return true;
+		}
+	}
+	return false;
+}
+
+/**
+ * nvidia_role_trusted - are an event's arguments and result what they are taken for
+ * @role: event
+ *
+ * Context: any.
+ * Return: false if only a function that the compiler has changed is probed.
+ */
+bool nvidia_role_trusted(enum nvidia_role role)
+{
+	const struct gpumon_probe *probe;
+
+	for (probe = nvidia_probes; probe < nvidia_probes + ARRAY_SIZE(nvidia_probes); probe++)
+		if (probe->role == role &&
+		    READ_ONCE(probe->state) == GPUMON_ATTACH_STATE_ATTACHED &&
+		    !probe->arguments_trusted)
+			return false;
+	return true;
+}
+
+static void nvidia_start(void)
+{
+	nvidia_irq_start();
+	nvidia_gpus_forget();
+	nvidia_gpus_look();
+}
+
+static void nvidia_gone(void)
+{
+	nvidia_irq_start();
+	nvidia_gpus_forget();
+}
+
+struct gpumon_group gpumon_nvidia = {
+	.name = "nvidia",
+	.probes = nvidia_probes,
+	.count = ARRAY_SIZE(nvidia_probes),
+	.fields = nvidia_fields,
+	.field_count = NVIDIA_FIELDS,
+	.statistics = nvidia_statistics,
+	.statistics_count = ARRAY_SIZE(nvidia_statistics),
+	.tracks = nvidia_tracks,
+	.track_count = ARRAY_SIZE(nvidia_tracks),
+	.start = nvidia_start,
+	.module_gone = nvidia_gone,
+};

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group nvidia: access of other devices (RDMA) to a GPU's memory. This is not
+ * what goes over NVLink between GPUs.
+ *
+ * Pages that were got are followed by the page table that the driver hands
+ * out, until they are put or the user frees the table because the memory is
+ * taken away.
+ */
+#include <linux/pci.h>
+
+#include "internal.h"
+
+static bool get_known(void)
+{
+	return nvidia_role_known(NVIDIA_P2P_GET) && nvidia_role_known(NVIDIA_P2P_GET_PERSISTENT);
+}
+
+static bool put_known(void)
+{
+	return nvidia_role_known(NVIDIA_P2P_PUT) && nvidia_role_known(NVIDIA_P2P_PUT_PERSISTENT);
+}
+
+NVIDIA_KNOWN(NVIDIA_P2P_FREE)
+NVIDIA_KNOWN(NVIDIA_P2P_MAP)
+NVIDIA_KNOWN(NVIDIA_P2P_UNMAP)
+
+static bool live_known(void)
+{
+	return get_known() && put_known() && NVIDIA_P2P_FREE_known();
+}
+
+enum {
+	P2P_GETS,
+	P2P_GETS_FAILED,
+	P2P_GETS_UNTRACKED,
+	P2P_BYTES,
+	P2P_PUTS,
+	P2P_PUTS_FAILED,
+	P2P_FREES,
+	P2P_LIVE_BYTES,
+	P2P_DMA_MAPS,
+	P2P_DMA_MAPS_FAILED,
+	P2P_DMA_MAPS_UNTRACKED,
+	P2P_DMA_BYTES,
+	P2P_DMA_UNMAPS
+};
+
+#define COUNTER(_name, _known)                                                     \
+	{                                                                          \
+		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .known = _known \
+	}
+
+static const struct gpumon_column p2p_columns[] = {
+	[P2P_GETS] = COUNTER("gets", get_known),
+	[P2P_GETS_FAILED] = COUNTER("gets_failed", get_known),
+	[P2P_GETS_UNTRACKED] = COUNTER("gets_untracked", get_known),
+	[P2P_BYTES] = COUNTER("bytes", get_known),
+	[P2P_PUTS] = COUNTER("puts", put_known),
+	[P2P_PUTS_FAILED] = COUNTER("puts_failed", put_known),
+	[P2P_FREES] = COUNTER("frees", NVIDIA_P2P_FREE_known),
+	[P2P_LIVE_BYTES] = { .name = "live_bytes",
+			     .kind = GPUMON_COLUMN_KIND_GAUGE,
+			     .known = live_known },
+	[P2P_DMA_MAPS] = COUNTER("dma_maps", NVIDIA_P2P_MAP_known),
+	[P2P_DMA_MAPS_FAILED] = COUNTER("dma_maps_failed", NVIDIA_P2P_MAP_known),
+	[P2P_DMA_MAPS_UNTRACKED] = COUNTER("dma_maps_untracked", NVIDIA_P2P_MAP_known),
+	[P2P_DMA_BYTES] = COUNTER("dma_bytes", NVIDIA_P2P_MAP_known),
+	[P2P_DMA_UNMAPS] = COUNTER("dma_unmaps", NVIDIA_P2P_UNMAP_known),
+};
+
+struct gpumon_statistics nvidia_p2p = {
+	.name = "p2p",
+	.labels = { "peer" },
+	.columns = p2p_columns,
+	.column_count = ARRAY_SIZE(p2p_columns),
+	.capacity = 64,
+};
+
+/* value: bytes. */
+struct gpumon_track nvidia_page_tables = {
+	.name = "page tables",
+	.capacity = 8192,
+};
+
+static u32 row_of(const char *peer)
+{
+	u64 key = nvidia_key(nvidia_hash(peer), 0);
+	u32 row = gpumon_row_find(&nvidia_p2p, key);
+
+	return likely(row != GPUMON_NONE) ? row :
+					    gpumon_row_learn(&nvidia_p2p, key, peer, NULL, NULL);
+}
+
+/* Who gets and puts is not told which device will use the pages. */
+static u32 row_of_nobody(void)
+{
+	return row_of(GPUMON_DEVICE_UNKNOWN);
+}
+
+/* kretprobe on nvidia_p2p_get_pages(token, va_space, va, length, table, callback, data) */
+NVIDIA_KRETPROBE(nvidia_p2p_get_entered)
+{
+	struct nvidia_p2p_data *p2p = (void *)instance->data;
+
+	p2p->bytes = regs_get_kernel_argument(regs, 3);
+	p2p->table = (void *)regs_get_kernel_argument(regs, 4);
+	return 0;
+}
+
+/* kretprobe on nvidia_p2p_get_pages_persistent(va, length, table, flags) */
+NVIDIA_KRETPROBE(nvidia_p2p_get_persistent_entered)
+{
+	struct nvidia_p2p_data *p2p = (void *)instance->data;
+
+	p2p->bytes = regs_get_kernel_argument(regs, 1);
+	p2p->table = (void *)regs_get_kernel_argument(regs, 2);
+	return 0;
+}
+
+static void pages_begin(const struct nvidia_p2p_data *p2p, u32 row)
+{
+	struct gpumon_tracked *pages = NULL;
+	const void *table;
+	bool known;
+
+	if (!get_kernel_nofault(table, (const void *const *)p2p->table) && table)
+		pages = gpumon_track_begin(&nvidia_page_tables, (unsigned long)table, &known);
+	if (unlikely(!pages)) {
+		gpumon_row_add(gpumon_row_words(&nvidia_p2p, row), P2P_GETS_UNTRACKED, 1);
+		return;
+	}
+	/* Its end was not seen. */
+	if (unlikely(known))
+		gpumon_row_level(&nvidia_p2p, pages->row, P2P_LIVE_BYTES, -pages->value);
+	pages->value = p2p->bytes;
+	pages->row = row;
+	gpumon_row_level(&nvidia_p2p, row, P2P_LIVE_BYTES, p2p->bytes);
+}
+
+NVIDIA_KRETPROBE(nvidia_p2p_get_returned)
+{
+	const struct nvidia_p2p_data *p2p = (void *)instance->data;
+	int ret = regs_return_value(regs);
+	struct gpumon_event_context ctx;
+	local64_t *words;
+	u32 row;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	row = row_of_nobody();
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = gpumon_row_words(&nvidia_p2p, row);
+	if (ret) {
+		gpumon_row_add(words, P2P_GETS_FAILED, 1);
+	} else {
+		gpumon_row_add(words, P2P_GETS, 1);
+		gpumon_row_add(words, P2P_BYTES, p2p->bytes);
+		pages_begin(p2p, row);
+	}
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_P2P_GET, ktime_get_mono_fast_ns(), row,
+					p2p->bytes, ret, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* Returns how many bytes they were, 0 if their beginning was not seen. */
+static u64 pages_end(const void *table)
+{
+	struct gpumon_tracked *pages = NULL;
+	u64 bytes;
+
+	if (table)
+		pages = gpumon_track_find(&nvidia_page_tables, (unsigned long)table);
+	if (!pages)
+		return 0;
+	bytes = pages->value;
+	gpumon_row_level(&nvidia_p2p, pages->row, P2P_LIVE_BYTES, -bytes);
+	gpumon_track_end(&nvidia_page_tables, pages);
+	return bytes;
+}
+
+/* kretprobe on nvidia_p2p_put_pages(token, va_space, va, table) */
+NVIDIA_KRETPROBE(nvidia_p2p_put_entered)
+{
+	struct nvidia_p2p_data *p2p = (void *)instance->data;
+
+	p2p->table = (void *)regs_get_kernel_argument(regs, 3);
+	return 0;
+}
+
+/* kretprobe on nvidia_p2p_put_pages_persistent(va, table, flags) */
+NVIDIA_KRETPROBE(nvidia_p2p_put_persistent_entered)
+{
+	struct nvidia_p2p_data *p2p = (void *)instance->data;
+
+	p2p->table = (void *)regs_get_kernel_argument(regs, 1);
+	return 0;
+}
+
+static void count_end(struct gpumon_event_context *ctx, const void *table, unsigned int column,
+		      bool ended)
+{
+	u32 row = row_of_nobody();
+	u64 bytes = ended ? pages_end(table) : 0;
+
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+		return;
+	}
+	gpumon_row_add(gpumon_row_words(&nvidia_p2p, row), column, 1);
+	gpumon_probe_recorded(ctx);
+	if (gpumon_event_ring_on() && ended)
+		gpumon_event_ring_words(GPUMON_EVENT_P2P_PUT, ktime_get_mono_fast_ns(), row, bytes,
+					0, 0, 0);
+}
+
+NVIDIA_KRETPROBE(nvidia_p2p_put_returned)
+{
+	const struct nvidia_p2p_data *p2p = (void *)instance->data;
+	int ret = regs_return_value(regs);
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	count_end(&ctx, p2p->table, ret ? P2P_PUTS_FAILED : P2P_PUTS, !ret);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* kprobe on nvidia_p2p_free_page_table(table): the answer when the memory is taken away */
+NVIDIA_KPROBE(nvidia_p2p_free_called)
+{
+	const void *table = (void *)regs_get_kernel_argument(regs, 0);
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	count_end(&ctx, table, P2P_FREES, true);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/* kretprobe on nvidia_p2p_dma_map_pages() and _unmap_pages(peer, table, mapping) */
+NVIDIA_KRETPROBE(nvidia_p2p_map_entered)
+{
+	struct nvidia_p2p_data *p2p = (void *)instance->data;
+
+	p2p->peer = (void *)regs_get_kernel_argument(regs, 0);
+	p2p->table = (void *)regs_get_kernel_argument(regs, 1);
+	return 0;
+}
+
+static u32 row_of_peer(const struct pci_dev *peer)
+{
+	char name[NVIDIA_NAME_LEN];
+
+	nvidia_pdev_name(name, peer);
+	return row_of(name);
+}
+
+NVIDIA_KRETPROBE(nvidia_p2p_map_returned)
+{
+	const struct nvidia_p2p_data *p2p = (void *)instance->data;
+	const struct gpumon_tracked *pages = NULL;
+	int ret = regs_return_value(regs);
+	struct gpumon_event_context ctx;
+	local64_t *words;
+	u64 bytes = 0;
+	u32 row;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	row = row_of_peer(p2p->peer);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+		goto leave;
+	}
+	words = gpumon_row_words(&nvidia_p2p, row);
+	if (ret) {
+		gpumon_row_add(words, P2P_DMA_MAPS_FAILED, 1);
+	} else {
+		if (p2p->table)
+			pages = gpumon_track_find(&nvidia_page_tables, (unsigned long)p2p->table);
+		bytes = pages ? pages->value : 0;
+		gpumon_row_add(words, P2P_DMA_MAPS, 1);
+		gpumon_row_add(words, pages ? P2P_DMA_BYTES : P2P_DMA_MAPS_UNTRACKED,
+			       pages ? bytes : 1);
+	}
+	gpumon_probe_recorded(&ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_P2P_DMA_MAP, ktime_get_mono_fast_ns(), row,
+					bytes, ret, 0, 0);
+leave:
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+NVIDIA_KRETPROBE(nvidia_p2p_unmap_returned)
+{
+	const struct nvidia_p2p_data *p2p = (void *)instance->data;
+	struct gpumon_event_context ctx;
+	u32 row;
+
+	if (!gpumon_kretprobe_enter(&ctx, instance))
+		return 0;
+	row = row_of_peer(p2p->peer);
+	if (unlikely(row == GPUMON_NONE)) {
+		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	} else {
+		if (!(int)regs_return_value(regs))
+			gpumon_row_add(gpumon_row_words(&nvidia_p2p, row), P2P_DMA_UNMAPS, 1);
+		gpumon_probe_recorded(&ctx);
+	}
+	gpumon_probe_leave(&ctx);
+	return 0;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group nvidia_uvm: unified memory, nvidia-uvm.ko. It has one function that tells
+ * itself of faults, migrations and revocations; which processor and how many
+ * bytes is in a private union, whose layout differs by version.
+ */
+#include "internal.h"
+#include "nvidia.h"
+
+/* uvm_perf_event_t, the same from 535 to 580. */
+enum {
+	EVENT_FAULT = 6,
+	EVENT_MIGRATION = 7,
+	EVENT_REVOCATION = 8
+};
+
+/* uvm_make_resident_cause_t, likewise. */
+#define CAUSE_EVICTION 4
+
+/* Processor of an event that does not tell. */
+#define PROCESSOR_UNKNOWN (~0ULL)
+
+enum {
+	FIELD_FAULT_PROCESSOR,
+	FIELD_FAULT_DUPLICATE,
+	FIELD_FAULT_WRITE,
+	FIELD_FAULT_ADDRESS,
+	FIELD_FROM,
+	FIELD_TO,
+	FIELD_BYTES,
+	FIELD_CAUSE,
+	FIELD_REVOKED_PROCESSOR,
+	FIELD_REVOKED_BYTES
+};
+
+#define FIELD(_member, _size)                                                               \
+	{                                                                                   \
+		.module = "nvidia_uvm", .type = "uvm_perf_event_data_t", .member = _member, \
+		.size = _size                                                               \
+	}
+
+static struct gpumon_field uvm_fields[] = {
+	[FIELD_FAULT_PROCESSOR] = FIELD("fault.proc_id.val", 4),
+	[FIELD_FAULT_DUPLICATE] = FIELD("fault.gpu.is_duplicate", 1),
+	[FIELD_FAULT_WRITE] = FIELD("fault.cpu.is_write", 1),
+	[FIELD_FAULT_ADDRESS] = FIELD("fault.cpu.fault_va", 8),
+	[FIELD_FROM] = FIELD("migration.src.val", 4),
+	[FIELD_TO] = FIELD("migration.dst.val", 4),
+	[FIELD_BYTES] = FIELD("migration.bytes", 8),
+	[FIELD_CAUSE] = FIELD("migration.cause", 4),
+	[FIELD_REVOKED_PROCESSOR] = FIELD("revocation.proc_id.val", 4),
+	[FIELD_REVOKED_BYTES] = FIELD("revocation.bytes", 8),
+};
+
+static struct gpumon_probe uvm_probes[1];
+
+static bool events_known(void)
+{
+	switch (READ_ONCE(uvm_probes[0].state)) {
+	case GPUMON_ATTACH_STATE_MISSING:
+	case GPUMON_ATTACH_STATE_MISMATCH:
+	case GPUMON_ATTACH_STATE_FAILED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+#define COUNTER(_name, _needs)                                                      \
+	{                                                                           \
+		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .needs = _needs, \
+		.known = events_known                                               \
+	}
+
+enum {
+	FAULT_COUNT,
+	FAULT_DUPLICATES,
+	FAULT_WRITES
+};
+
+static const struct gpumon_column fault_columns[] = {
+	[FAULT_COUNT] = COUNTER("faults", NULL),
+	[FAULT_DUPLICATES] = COUNTER("duplicates", &uvm_fields[FIELD_FAULT_DUPLICATE]),
+	[FAULT_WRITES] = COUNTER("cpu_writes", &uvm_fields[FIELD_FAULT_WRITE]),
+};
+
+static struct gpumon_statistics uvm_faults = {
+	.name = "faults",
+	.labels = { "processor" },
+	.columns = fault_columns,
+	.column_count = ARRAY_SIZE(fault_columns),
+	.capacity = 64,
+};
+
+enum {
+	MIGRATION_COUNT,
+	MIGRATION_BYTES,
+	MIGRATION_EVICTIONS,
+	MIGRATION_EVICTED
+};
+
+static const struct gpumon_column migration_columns[] = {
+	[MIGRATION_COUNT] = COUNTER("migrations", NULL),
+	[MIGRATION_BYTES] = COUNTER("bytes", &uvm_fields[FIELD_BYTES]),
+	[MIGRATION_EVICTIONS] = COUNTER("evictions", &uvm_fields[FIELD_CAUSE]),
+	[MIGRATION_EVICTED] = COUNTER("evicted_bytes", &uvm_fields[FIELD_CAUSE]),
+};
+
+static struct gpumon_statistics uvm_migrations = {
+	.name = "migrations",
+	.labels = { "from", "to" },
+	.columns = migration_columns,
+	.column_count = ARRAY_SIZE(migration_columns),
+	.capacity = 256,
+};
+
+enum {
+	REVOCATION_COUNT,
+	REVOCATION_BYTES
+};
+
+static const struct gpumon_column revocation_columns[] = {
+	[REVOCATION_COUNT] = COUNTER("revocations", NULL),
+	[REVOCATION_BYTES] = COUNTER("bytes", &uvm_fields[FIELD_REVOKED_BYTES]),
+};
+
+static struct gpumon_statistics uvm_revocations = {
+	.name = "revocations",
+	.labels = { "processor" },
+	.columns = revocation_columns,
+	.column_count = ARRAY_SIZE(revocation_columns),
+	.capacity = 64,
+};
+
+/* 0 is the CPU, GPUs begin at 1. */
+static void processor_name(char name[NVIDIA_NAME_LEN], u64 processor)
+{
+	if (processor == PROCESSOR_UNKNOWN)
+		strscpy(name, GPUMON_DEVICE_UNKNOWN, NVIDIA_NAME_LEN);
+	else if (!processor)
+		strscpy(name, "cpu", NVIDIA_NAME_LEN);
+	else
+		snprintf(name, NVIDIA_NAME_LEN, "gpu%llu", processor - 1);
+}
+
+static u32 row_of(struct gpumon_statistics *statistics, u64 one, u64 other)
+{
+	u64 key = nvidia_key(one + 1, other + 1);
+	char from[NVIDIA_NAME_LEN], to[NVIDIA_NAME_LEN];
+	u32 row = gpumon_row_find(statistics, key);
+
+	if (likely(row != GPUMON_NONE))
+		return row;
+	processor_name(from, one);
+	processor_name(to, other);
+	return gpumon_row_learn(statistics, key, from, to, NULL);
+}
+
+/*
+ * Sets a value that may be unknown, and then false; where the layout is known and
+ * the object is not there, the event is lost.
+ */
+static bool read_field(unsigned int field, const void *data, u64 *value)
+{
+	return !gpumon_field_known(&uvm_fields[field]) ||
+	       gpumon_field_read(&uvm_fields[field], data, value);
+}
+
+static u32 count_fault(const void *data, u64 now)
+{
+	u64 processor = PROCESSOR_UNKNOWN, duplicate = 0, write = 0, page = U64_MAX;
+	local64_t *words;
+	u32 row;
+
+	if (!read_field(FIELD_FAULT_PROCESSOR, data, &processor))
+		return NVIDIA_UNREADABLE;
+	/* A union: what the CPU's fault has there is something else. */
+	if (processor && processor != PROCESSOR_UNKNOWN)
+		read_field(FIELD_FAULT_DUPLICATE, data, &duplicate);
+	else if (!processor)
+		read_field(FIELD_FAULT_WRITE, data, &write);
+	row = row_of(&uvm_faults, processor, PROCESSOR_UNKNOWN);
+	if (unlikely(row == GPUMON_NONE))
+		return row;
+	words = gpumon_row_words(&uvm_faults, row);
+	gpumon_row_add(words, FAULT_COUNT, 1);
+	gpumon_row_add(words, FAULT_DUPLICATES, !!duplicate);
+	gpumon_row_add(words, FAULT_WRITES, !!write);
+	if (gpumon_event_ring_on()) {
+		/* All ones: not known. */
+		if (!processor && gpumon_field_known(&uvm_fields[FIELD_FAULT_ADDRESS]) &&
+		    read_field(FIELD_FAULT_ADDRESS, data, &page))
+			page &= PAGE_MASK;
+		gpumon_event_ring_words(GPUMON_EVENT_UVM_FAULT, now, row, page, 0, 0, 0);
+	}
+	return row;
+}
+
+static u32 count_migration(const void *data, u64 now)
+{
+	u64 from = PROCESSOR_UNKNOWN, to = PROCESSOR_UNKNOWN, bytes = 0, cause = 0;
+	local64_t *words;
+	u32 row;
+
+	if (!read_field(FIELD_FROM, data, &from) || !read_field(FIELD_TO, data, &to) ||
+	    !read_field(FIELD_BYTES, data, &bytes) || !read_field(FIELD_CAUSE, data, &cause))
+		return NVIDIA_UNREADABLE;
+	row = row_of(&uvm_migrations, from, to);
+	if (unlikely(row == GPUMON_NONE))
+		return row;
+	words = gpumon_row_words(&uvm_migrations, row);
+	gpumon_row_add(words, MIGRATION_COUNT, 1);
+	gpumon_row_add(words, MIGRATION_BYTES, bytes);
+	if (cause == CAUSE_EVICTION) {
+		gpumon_row_add(words, MIGRATION_EVICTIONS, 1);
+		gpumon_row_add(words, MIGRATION_EVICTED, bytes);
+	}
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(
+			cause == CAUSE_EVICTION ? GPUMON_EVENT_UVM_EVICT : GPUMON_EVENT_UVM_MIGRATE,
+			now, row, gpumon_field_known(&uvm_fields[FIELD_BYTES]) ? bytes : U64_MAX,
+			from, to, 0);
+	return row;
+}
+
+static u32 count_revocation(const void *data)
+{
+	u64 processor = PROCESSOR_UNKNOWN, bytes = 0;
+	local64_t *words;
+	u32 row;
+
+	if (!read_field(FIELD_REVOKED_PROCESSOR, data, &processor) ||
+	    !read_field(FIELD_REVOKED_BYTES, data, &bytes))
+		return NVIDIA_UNREADABLE;
+	row = row_of(&uvm_revocations, processor, PROCESSOR_UNKNOWN);
+	if (unlikely(row == GPUMON_NONE))
+		return row;
+	words = gpumon_row_words(&uvm_revocations, row);
+	gpumon_row_add(words, REVOCATION_COUNT, 1);
+	gpumon_row_add(words, REVOCATION_BYTES, bytes);
+	return row;
+}
+
+/*
+ * kprobe on uvm_perf_event_notify(events, event, data). What is not one of the three is
+ * not even counted as seen: ends of blocks and ranges.
+ */
+static NVIDIA_KPROBE(uvm_event)
+{
+	u32 event = regs_get_kernel_argument(regs, 1);
+	const void *data = (void *)regs_get_kernel_argument(regs, 2);
+	u64 now = ktime_get_mono_fast_ns();
+	struct gpumon_event_context ctx;
+	u32 row;
+
+	if (event < EVENT_FAULT || event > EVENT_REVOCATION)
+		return 0;
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	if (event == EVENT_FAULT)
+		row = count_fault(data, now);
+	else if (event == EVENT_MIGRATION)
+		row = count_migration(data, now);
+	else
+		row = count_revocation(data);
+	if (unlikely(row >= NVIDIA_UNREADABLE))
+		nvidia_no_row(&ctx, row);
+	else
+		gpumon_probe_recorded(&ctx);
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+static struct gpumon_probe uvm_probes[1] = {
+	{ .module = "nvidia_uvm",
+	  .name = "uvm_perf_event_notify",
+	  .kind = GPUMON_PROBE_KIND_KPROBE,
+	  .body = uvm_event,
+	  .prototype = "* u32 *",
+	  .returns = "void",
+	  .without = "faults and migrations of unified memory are not seen" },
+};
+
+static struct gpumon_statistics *const uvm_statistics[] = {
+	&uvm_faults,
+	&uvm_migrations,
+	&uvm_revocations,
+};
+
+struct gpumon_group gpumon_nvidia_uvm = {
+	.name = "nvidia_uvm",
+	.probes = uvm_probes,
+	.count = ARRAY_SIZE(uvm_probes),
+	.fields = uvm_fields,
+	.field_count = ARRAY_SIZE(uvm_fields),
+	.statistics = uvm_statistics,
+	.statistics_count = ARRAY_SIZE(uvm_statistics),
+};

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Group nvidia: Xid errors, from the driver's tracepoint, or from the function
+ * that fires it where there is no tracepoint. Each is an alert too.
+ *
+ * The function gets a format and a va_list. Expanding them would follow whatever
+ * pointers are in there, so that of the message only the format is told.
+ */
+#include <linux/pci.h>
+
+#include "common/alert.h"
+#include "internal.h"
+#include "uapi/gpumon_xid.h"
+
+NVIDIA_KNOWN(NVIDIA_XID)
+
+enum {
+	XID_COUNT
+};
+
+static const struct gpumon_column xid_columns[] = {
+	[XID_COUNT] = { .name = "xids",
+			.kind = GPUMON_COLUMN_KIND_COUNTER,
+			.known = NVIDIA_XID_known },
+};
+
+struct gpumon_statistics nvidia_xids = {
+	.name = "xids",
+	.labels = { "device", "code", "meaning" },
+	.numbers = BIT(1),
+	.columns = xid_columns,
+	.column_count = ARRAY_SIZE(xid_columns),
+	.capacity = 256,
+};
+
+static const struct {
+	u16 code;
+	const char *meaning;
+} meanings[] = {
+#define MEANING(code, meaning) { code, meaning },
+	GPUMON_XIDS(MEANING)
+#undef MEANING
+};
+
+static const char *meaning_of(u32 code)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(meanings); i++)
+		if (meanings[i].code == code)
+			return meanings[i].meaning;
+	return "-";
+}
+
+/* Rare, and it has a long message on its stack. */
+static noinline void count_xid(struct gpumon_event_context *ctx, const void *pdev, u32 code,
+			       const char *from)
+{
+	const struct nvidia_gpu *gpu = nvidia_gpu_of_pdev(pdev);
+	u64 now = ktime_get_mono_fast_ns();
+	char message[GPUMON_ALERT_MESSAGE_LEN];
+	char name[NVIDIA_NAME_LEN];
+	u64 key;
+	u32 row;
+
+	if (gpu)
+		strscpy(name, gpu->name, sizeof(name));
+	else
+		nvidia_pdev_name(name, pdev);
+	gpumon_read_string_nofault(message, sizeof(message), from);
+	/* Also if it finds no place in the table. */
+	gpumon_alert(now, "nvidia", "xid", name, code, message);
+
+	key = nvidia_key(nvidia_hash(name), code + 1ULL);
+	row = gpumon_row_find(&nvidia_xids, key);
+	if (row == GPUMON_NONE)
+		row = gpumon_row_learn_number(&nvidia_xids, key, name, code, meaning_of(code));
+	if (row == GPUMON_NONE) {
+		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+		return;
+	}
+	gpumon_row_add(gpumon_row_words(&nvidia_xids, row), XID_COUNT, 1);
+	gpumon_probe_recorded(ctx);
+	if (gpumon_event_ring_on())
+		gpumon_event_ring_words(GPUMON_EVENT_XID, now, row, code, 0, 0, 0);
+}
+
+/**
+ * nvidia_xid_traced - tracepoint nvidia_dev_xid
+ * @data: gpumon_probe_data()
+ * @pdev: GPU
+ * @code: code
+ * @message: what the driver says
+ */
+void nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message)
+{
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return;
+	count_xid(&ctx, pdev, code, message);
+	gpumon_probe_leave(&ctx);
+}
+
+/* kprobe on nv_report_error(pci_dev, code, format, arguments) */
+NVIDIA_KPROBE(nvidia_error_reported)
+{
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
+		return 0;
+	count_xid(&ctx, (void *)regs_get_kernel_argument(regs, 0),
+		  regs_get_kernel_argument(regs, 1), (void *)regs_get_kernel_argument(regs, 2));
+	gpumon_probe_leave(&ctx);
+	return 0;
+}

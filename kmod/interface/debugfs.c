@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* debugfs: the statistics as text, for people and for awk. */
+#include <linux/debugfs.h>
+#include <linux/mm.h>
+#include <linux/seq_file.h>
+#include <linux/ktime.h>
+
+#include "account.h"
+#include "attach/probe.h"
+#include "common/event_ring.h"
+#include "common/process.h"
+#include "core/clock.h"
+#include "core/fault.h"
+#include "core/period.h"
+#include "core/statistics.h"
+#include "debugfs.h"
+#include "drivers/drm_sched/ring.h"
+
+static struct dentry *directory;
+
+static void show_module(struct seq_file *m)
+{
+	struct gpumon_process_totals totals;
+
+	gpumon_process_totals(false, &totals);
+	seq_puts(m, "# gpumon\nkey value\n");
+	seq_printf(m, "version %s\nschema %d\nclock monotonic\n", GPUMON_VERSION, GPUMON_SCHEMA);
+	seq_printf(m, "duration_clock %s\n",
+		   static_key_enabled(&gpumon_clock_tsc) ? "tsc" : "monotonic");
+	seq_printf(m, "now_ns %llu\nsince_ns %llu\nperiod %u\n", ktime_get_mono_fast_ns(),
+		   gpumon_period.since_ns, gpumon_period.number);
+	seq_printf(m, "possible_cpus %u\n", num_possible_cpus());
+	seq_printf(m, "max_rings %u\nrings %u\nrings_retired %llu\n", gpumon_max_rings,
+		   gpumon_table_used(&gpumon_ring_table), gpumon_rings_retired);
+	seq_printf(m, "max_processes %u\nprocesses %u\nprocesses_exited %llu\njobs_exited %llu\n",
+		   gpumon_max_processes, gpumon_table_used(&gpumon_process_table), totals.exited,
+		   totals.words[GPUMON_PROCESS_JOBS]);
+	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_max_jobs,
+		   gpumon_ring_unattributed(false), gpumon_memory_bytes());
+	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
+}
+
+static void show_groups(struct seq_file *m)
+{
+	enum gpumon_attach_state state;
+	const char *reason;
+	unsigned int g;
+
+	seq_puts(m, "# groups\ngroup state reason\n");
+	for (g = 0; g < gpumon_group_count; g++) {
+		state = gpumon_group_state(gpumon_groups[g], &reason);
+		seq_printf(m, "%s %s %s\n", gpumon_groups[g]->name, gpumon_attach_state_name(state),
+			   *reason ? reason : "-");
+	}
+}
+
+/* A driver that is there is not passed over in silence, also if its tables got no memory. */
+static bool probes_shown(const struct gpumon_group *group)
+{
+	const char *reason;
+
+	return gpumon_group_shown(group) ||
+	       gpumon_group_state(group, &reason) == GPUMON_ATTACH_STATE_FAILED;
+}
+
+static void show_probes(struct seq_file *m)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_probe *probe;
+	struct gpumon_probe_view view;
+	unsigned int g, i;
+
+	seq_puts(m, "# probes\ngroup probe module kind state seen recorded");
+	for (i = 0; i < GPUMON_DROPS; i++)
+		seq_printf(m, " %s", gpumon_drop_name(i));
+	seq_puts(m, " reason\n");
+	for (g = 0; g < gpumon_group_count; g++) {
+		group = gpumon_groups[g];
+		if (!probes_shown(group))
+			continue;
+		for (probe = group->probes; probe < group->probes + group->count; probe++) {
+			gpumon_probe_read(probe, false, &view);
+			seq_printf(m, "%s %s %s %s %s", group->name, probe->name,
+				   gpumon_probe_module_name(probe),
+				   gpumon_probe_kind_name(probe->kind),
+				   gpumon_attach_state_name(probe->state));
+			for (i = 0; i < GPUMON_PROBE_WORDS; i++)
+				seq_printf(m, " %llu", view.words[i]);
+			seq_printf(m, " %s\n", *probe->reason ? probe->reason : "-");
+		}
+	}
+}
+
+static void show_percentiles(struct seq_file *m, const struct gpumon_ring_view *view,
+			     const struct gpumon_ring_histogram *histogram)
+{
+	struct gpumon_distribution d;
+
+	gpumon_ring_distribution(view, histogram, &d);
+	gpumon_debugfs_show_percentiles(m, view->words + histogram->first, histogram->buckets, &d);
+}
+
+static void show_rings(struct seq_file *m, struct gpumon_ring_view *view)
+{
+	static const u8 counters[] = { GPUMON_RING_QUEUED,   GPUMON_RING_RUN,	 GPUMON_RING_DONE,
+				       GPUMON_RING_ERRORS,   GPUMON_RING_KILLED, GPUMON_RING_WAITS,
+				       GPUMON_RING_UNTRACKED };
+	u32 slot;
+	int i;
+
+	seq_puts(
+		m,
+		"# drm_sched.rings\ndevice ring queued run done errors killed dependency_waits untracked queue_depth queue_depth_max hw_depth hw_depth_max queue_p50_ns queue_p99_ns run_p50_ns run_p99_ns jobs_table_full clock_backwards live\n");
+	gpumon_ring_count_live();
+	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
+		if (!gpumon_ring_read(slot, false, view))
+			continue;
+		gpumon_debugfs_show_name(m, gpumon_rings[slot].device);
+		seq_putc(m, ' ');
+		gpumon_debugfs_show_name(m, gpumon_rings[slot].name);
+		for (i = 0; i < ARRAY_SIZE(counters); i++)
+			gpumon_debugfs_show_u64(m, view->words[counters[i]], true);
+		gpumon_debugfs_show_u64(m, view->queue_depth, view->depth_known);
+		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_QUEUE_DEPTH_MAX],
+					view->depth_known);
+		gpumon_debugfs_show_u64(m, view->hw_depth, view->depth_known);
+		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_HW_DEPTH_MAX],
+					view->depth_known);
+		show_percentiles(m, view, &gpumon_ring_histograms[0]);
+		show_percentiles(m, view, &gpumon_ring_histograms[1]);
+		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_JOBS_TABLE_FULL], true);
+		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_BACKWARDS], true);
+		gpumon_debugfs_show_u64(m, gpumon_rings[slot].live, true);
+		seq_putc(m, '\n');
+	}
+}
+
+static void show_processes(struct seq_file *m)
+{
+	static const char *const names[GPUMON_PROCESS_WORDS] = {
+		[GPUMON_PROCESS_JOBS] = "jobs",
+		[GPUMON_PROCESS_SUBMISSIONS] = "submissions",
+		[GPUMON_PROCESS_ALLOCATED_BYTES] = "allocated_bytes",
+		[GPUMON_PROCESS_MAPPED_BYTES] = "mapped_bytes",
+		[GPUMON_PROCESS_IOCTLS] = "ioctls",
+		[GPUMON_PROCESS_FAULTS] = "faults",
+		[GPUMON_PROCESS_OPENS] = "opens",
+		[GPUMON_PROCESS_CLOSES] = "closes",
+	};
+	u64 words[GPUMON_PROCESS_WORDS];
+	char comm[TASK_COMM_LEN];
+	u32 slot;
+	bool alive;
+	int i;
+
+	seq_puts(m, "# processes\npid");
+	for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
+		seq_printf(m, " %s", names[i]);
+	seq_puts(m, " cgroup_id alive comm\n");
+	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
+		if (!gpumon_process_ready(slot))
+			continue;
+		gpumon_counters_read(&gpumon_process_counters, slot, false, words);
+		alive = gpumon_process_alive(slot, comm);
+		if (!alive && !memchr_inv(words, 0, sizeof(words)))
+			continue;
+		seq_printf(m, "%u", gpumon_processes[slot].pid);
+		for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
+			gpumon_debugfs_show_u64(m, words[i],
+						i == GPUMON_PROCESS_JOBS ||
+							gpumon_process_word_known(i));
+		gpumon_debugfs_show_u64(m, gpumon_processes[slot].cgroup_id,
+					gpumon_processes[slot].cgroup_id);
+		seq_printf(m, " %d ", alive);
+		gpumon_debugfs_show_name(m, comm);
+		seq_putc(m, '\n');
+	}
+}
+
+static void show_memory(struct seq_file *m)
+{
+	const char *name;
+	unsigned int part;
+	size_t bytes;
+
+	seq_puts(m, "# memory\npart bytes\n");
+	for (part = 0; gpumon_memory_part(part, &name, &bytes); part++)
+		if (bytes)
+			seq_printf(m, "%s %zu\n", name, bytes);
+}
+
+static void show_event_ring(struct seq_file *m)
+{
+	struct gpumon_event_ring_view view;
+
+	gpumon_event_ring_read(&view);
+	seq_printf(
+		m,
+		"# event_ring\nkey value\nenabled %d\nsize_kib %u\nwritten %llu\noverwritten %llu\n",
+		view.enabled, view.size_kib, view.written, view.overwritten);
+	seq_printf(m, "delivered %llu\npending %llu\ndropped %llu\nmemory_bytes %zu\n",
+		   view.delivered, view.pending, view.dropped, view.memory_bytes);
+}
+
+static int show_stats(struct seq_file *m)
+{
+	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
+	struct gpumon_row_view *row = gpumon_row_view_alloc();
+
+	if (!view || !row) {
+		kvfree(view);
+		gpumon_row_view_free(row);
+		return -ENOMEM;
+	}
+	mutex_lock(&gpumon_probe_lock);
+	mutex_lock(&gpumon_period_lock);
+	/* First whether it works at all, and why not. */
+	show_groups(m);
+	show_probes(m);
+	show_module(m);
+	show_rings(m, view);
+	gpumon_debugfs_show_statistics(m, row);
+	show_processes(m);
+	show_event_ring(m);
+	show_memory(m);
+	gpumon_btf_show(m);
+	mutex_unlock(&gpumon_period_lock);
+	mutex_unlock(&gpumon_probe_lock);
+	gpumon_row_view_free(row);
+	kvfree(view);
+	return 0;
+}
+
+static void show_histogram(struct seq_file *m, const struct gpumon_ring *ring,
+			   const struct gpumon_ring_view *view,
+			   const struct gpumon_ring_histogram *histogram)
+{
+	struct gpumon_distribution d;
+
+	gpumon_ring_distribution(view, histogram, &d);
+	if (!d.count)
+		return;
+	gpumon_debugfs_show_name(m, ring->device);
+	seq_putc(m, ' ');
+	gpumon_debugfs_show_name(m, ring->name);
+	seq_putc(m, ' ');
+	gpumon_debugfs_show_histogram(m, histogram->name, view->words + histogram->first,
+				      histogram->buckets, &d);
+}
+
+static int show_histograms(struct seq_file *m)
+{
+	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
+	u32 slot;
+	int i;
+
+	if (!view)
+		return -ENOMEM;
+	mutex_lock(&gpumon_period_lock);
+	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
+		if (!gpumon_ring_read(slot, false, view))
+			continue;
+		for (i = 0; i < GPUMON_RING_HISTOGRAMS; i++)
+			show_histogram(m, &gpumon_rings[slot], view, &gpumon_ring_histograms[i]);
+	}
+	mutex_unlock(&gpumon_period_lock);
+	kvfree(view);
+	return gpumon_debugfs_show_all_histograms(m);
+}
+
+/*
+ * A file of text. A seq_file without room for all of it is made anew, in twice the room, until it
+ * fits: with many rings that costs several times as much. So it begins with room for what there
+ * was the last time, and some more.
+ */
+struct text {
+	const char *name;
+	int (*show)(struct seq_file *m);
+	size_t last_bytes;
+};
+
+static struct text texts[] = {
+	{ .name = "stats", .show = show_stats },
+	{ .name = "histograms", .show = show_histograms },
+};
+
+static int text_show(struct seq_file *m, void *unused)
+{
+	struct text *text = m->private;
+	int ret = text->show(m);
+
+	WRITE_ONCE(text->last_bytes, m->count);
+	return ret;
+}
+
+static int text_open(struct inode *inode, struct file *file)
+{
+	struct text *text = inode->i_private;
+	size_t bytes = READ_ONCE(text->last_bytes);
+
+	return single_open_size(file, text_show, text, PAGE_ALIGN(bytes + bytes / 4 + 1));
+}
+
+static const struct file_operations text_fops = {
+	.owner = THIS_MODULE,
+	.open = text_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int make_file(const char *name, void *data, const struct file_operations *operations)
+{
+	struct dentry *file;
+
+	file = GPUMON_REGISTER_OR_ERR("debugfs_create_file", name,
+				      debugfs_create_file(name, 0400, directory, data, operations));
+	return PTR_ERR_OR_ZERO(file);
+}
+
+/**
+ * gpumon_debugfs_init - make the files
+ *
+ * Without debugfs in the kernel there are none, netlink has everything that
+ * they show but single events. They are for reading: a writer is refused even as root.
+ */
+void gpumon_debugfs_init(void)
+{
+	unsigned int i;
+	int ret;
+
+	directory = GPUMON_REGISTER_OR_ERR("debugfs_create_dir", NULL,
+					   debugfs_create_dir("gpumon", NULL));
+	ret = PTR_ERR_OR_ZERO(directory);
+	/* Not built in, or switched off with debugfs=: wanted like that. */
+	if (ret == -ENODEV || ret == -EPERM)
+		return;
+	for (i = 0; i < ARRAY_SIZE(texts) && !ret; i++)
+		ret = make_file(texts[i].name, &texts[i], &text_fops);
+	if (!ret)
+		ret = make_file("events", NULL, &gpumon_event_ring_fops);
+	if (!ret)
+		return;
+	/* All of them or none, so that nobody takes a part for the whole. */
+	gpumon_debugfs_exit();
+	pr_warn("no files in debugfs, error %d: statistics are in netlink (gpumon-user stat), for trace load gpumon again\n",
+		ret);
+}
+
+/** gpumon_debugfs_exit - remove the files, waits for readers; there may be none */
+void gpumon_debugfs_exit(void)
+{
+	debugfs_remove_recursive(directory);
+	directory = NULL;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* debugfs: the tables that describe themselves, and how numbers and histograms are written. */
+#include <linux/ctype.h>
+#include <linux/math64.h>
+#include <linux/seq_file.h>
+
+#include "attach/probe.h"
+#include "core/period.h"
+#include "core/statistics.h"
+#include "debugfs.h"
+
+#define BAR_WIDTH 40
+
+/**
+ * gpumon_debugfs_show_name - a name as one column, whatever is in it
+ * @m: file
+ * @name: name, "" is written as "-"
+ */
+void gpumon_debugfs_show_name(struct seq_file *m, const char *name)
+{
+	if (!*name)
+		seq_putc(m, '-');
+	for (; *name; name++)
+		seq_putc(m, isgraph(*name) ? *name : '_');
+}
+
+/**
+ * gpumon_debugfs_show_u64 - a number with a blank before it
+ * @m: file
+ * @value: number
+ * @known: false: write "-"
+ */
+void gpumon_debugfs_show_u64(struct seq_file *m, u64 value, bool known)
+{
+	if (known)
+		seq_printf(m, " %llu", value);
+	else
+		seq_puts(m, " -");
+}
+
+/**
+ * gpumon_debugfs_show_percentiles - the columns p50 and p99 of a histogram
+ * @m: file
+ * @bucket: its buckets
+ * @buckets: their number
+ * @d: what it is in numbers
+ */
+void gpumon_debugfs_show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int buckets,
+				     const struct gpumon_distribution *d)
+{
+	static const unsigned int percent[] = { 50, 99 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(percent); i++)
+		gpumon_debugfs_show_u64(m,
+					gpumon_histogram_percentile(bucket, buckets, d->count,
+								    d->min, d->max, percent[i]),
+					d->count);
+}
+
+static void show_bar(struct seq_file *m, u64 count, u64 highest)
+{
+	unsigned int i, bar = DIV64_U64_ROUND_UP(count * BAR_WIDTH, highest);
+
+	seq_putc(m, '|');
+	for (i = 0; i < BAR_WIDTH; i++)
+		seq_putc(m, i < bar ? '@' : ' ');
+	seq_puts(m, "|\n");
+}
+
+/**
+ * gpumon_debugfs_show_histogram - a histogram as a drawing, behind what it is of
+ * @m: file
+ * @name: its name
+ * @bucket: its buckets
+ * @buckets: their number
+ * @d: what it is in numbers, not empty
+ */
+void gpumon_debugfs_show_histogram(struct seq_file *m, const char *name, const u64 *bucket,
+				   unsigned int buckets, const struct gpumon_distribution *d)
+{
+	unsigned int i, first = 0, last = 0;
+	u64 highest = 0;
+
+	seq_printf(m, "%s: count %llu, sum %llu, min %llu, max %llu\n", name, d->count, d->sum,
+		   d->min, d->max);
+	for (i = 0; i < buckets; i++) {
+		if (!bucket[i])
+			continue;
+		if (!highest)
+			first = i;
+		last = i;
+		highest = max(highest, bucket[i]);
+	}
+	for (i = first; i <= last; i++) {
+		seq_printf(m, "[%llu, ", gpumon_histogram_lower(i));
+		if (i + 1 < buckets)
+			seq_printf(m, "%llu)", gpumon_histogram_lower(i + 1));
+		else
+			seq_puts(m, "...)");
+		seq_printf(m, "\t%8llu ", bucket[i]);
+		show_bar(m, bucket[i], highest);
+	}
+	seq_putc(m, '\n');
+}
+
+static void show_header(struct seq_file *m, const struct gpumon_group *group,
+			const struct gpumon_statistics *statistics)
+{
+	const struct gpumon_column *column;
+	int i;
+
+	seq_printf(m, "# %s.%s\n", group->name, statistics->name);
+	for (i = 0; i < GPUMON_LABELS && statistics->labels[i]; i++)
+		seq_printf(m, "%s%s", i ? " " : "", statistics->labels[i]);
+	for (column = statistics->columns; column < statistics->columns + statistics->column_count;
+	     column++) {
+		switch (column->kind) {
+		case GPUMON_COLUMN_KIND_GAUGE:
+			seq_printf(m, " %s %s_max", column->name, column->name);
+			break;
+		case GPUMON_COLUMN_KIND_HISTOGRAM:
+			seq_printf(m, " %s_count %s_p50 %s_p99", column->name, column->name,
+				   column->name);
+			break;
+		default:
+			seq_printf(m, " %s", column->name);
+		}
+	}
+	seq_putc(m, '\n');
+}
+
+static void show_column(struct seq_file *m, const struct gpumon_statistics *statistics, u32 row,
+			u32 column, const struct gpumon_row_view *view)
+{
+	const struct gpumon_place *place = &statistics->places[column];
+	bool known = gpumon_row_column_known(statistics, row, column);
+	struct gpumon_distribution d;
+
+	switch (statistics->columns[column].kind) {
+	case GPUMON_COLUMN_KIND_GAUGE:
+		known = known && gpumon_row_level_known(statistics, row, column);
+		if (known)
+			seq_printf(m, " %lld %llu", view->level[column],
+				   view->words[place->extreme]);
+		else
+			seq_puts(m, " - -");
+		break;
+	case GPUMON_COLUMN_KIND_HISTOGRAM:
+		gpumon_row_distribution(statistics, column, view, &d);
+		gpumon_debugfs_show_u64(m, d.count, known);
+		gpumon_debugfs_show_percentiles(m, view->words + place->bucket, place->buckets, &d);
+		break;
+	default:
+		gpumon_debugfs_show_u64(m, view->words[column], known);
+	}
+}
+
+static void show_labels(struct seq_file *m, const struct gpumon_statistics *statistics, u32 row)
+{
+	int i;
+
+	for (i = 0; i < GPUMON_LABELS && statistics->labels[i]; i++) {
+		if (i)
+			seq_putc(m, ' ');
+		gpumon_debugfs_show_name(m, statistics->rows[row].label[i]);
+	}
+}
+
+static void show_table(struct seq_file *m, const struct gpumon_group *group,
+		       const struct gpumon_statistics *statistics, struct gpumon_row_view *view)
+{
+	u32 row, column;
+
+	show_header(m, group, statistics);
+	for (row = 0; row < statistics->table.slots; row++) {
+		if (!gpumon_row_read(statistics, row, false, view))
+			continue;
+		show_labels(m, statistics, row);
+		for (column = 0; column < statistics->column_count; column++)
+			show_column(m, statistics, row, column, view);
+		seq_putc(m, '\n');
+	}
+}
+
+/**
+ * gpumon_debugfs_show_statistics - a section for each table of each group
+ * @m: file
+ * @view: room for a row
+ *
+ * Context: may sleep, gpumon_probe_lock and gpumon_period_lock held.
+ */
+void gpumon_debugfs_show_statistics(struct seq_file *m, struct gpumon_row_view *view)
+{
+	const struct gpumon_group *group;
+	unsigned int g, i;
+
+	for (g = 0; g < gpumon_group_count; g++) {
+		group = gpumon_groups[g];
+		if (!gpumon_group_shown(group))
+			continue;
+		for (i = 0; i < group->statistics_count; i++)
+			show_table(m, group, group->statistics[i], view);
+	}
+}
+
+static void show_row_histograms(struct seq_file *m, const struct gpumon_group *group,
+				const struct gpumon_statistics *statistics, u32 row,
+				const struct gpumon_row_view *view)
+{
+	struct gpumon_distribution d;
+	u32 column;
+
+	for (column = 0; column < statistics->column_count; column++) {
+		if (statistics->columns[column].kind != GPUMON_COLUMN_KIND_HISTOGRAM)
+			continue;
+		gpumon_row_distribution(statistics, column, view, &d);
+		if (!d.count)
+			continue;
+		seq_printf(m, "%s.%s ", group->name, statistics->name);
+		show_labels(m, statistics, row);
+		seq_putc(m, ' ');
+		gpumon_debugfs_show_histogram(m, statistics->columns[column].name,
+					      view->words + statistics->places[column].bucket,
+					      statistics->places[column].buckets, &d);
+	}
+}
+
+/**
+ * gpumon_debugfs_show_all_histograms - the histograms of all tables, drawn
+ * @m: file
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int gpumon_debugfs_show_all_histograms(struct seq_file *m)
+{
+	struct gpumon_row_view *view = gpumon_row_view_alloc();
+	const struct gpumon_statistics *statistics;
+	unsigned int g, i;
+	u32 row;
+
+	if (!view)
+		return -ENOMEM;
+	mutex_lock(&gpumon_period_lock);
+	for (g = 0; g < gpumon_group_count; g++) {
+		for (i = 0; i < gpumon_groups[g]->statistics_count; i++) {
+			statistics = gpumon_groups[g]->statistics[i];
+			for (row = 0; row < statistics->table.slots; row++)
+				if (gpumon_row_read(statistics, row, false, view))
+					show_row_histograms(m, gpumon_groups[g], statistics, row,
+							    view);
+		}
+	}
+	mutex_unlock(&gpumon_period_lock);
+	gpumon_row_view_free(view);
+	return 0;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Generic netlink: the dumps of tables, each in as many messages as it takes. */
+#include <linux/mm.h>
+#include <net/genetlink.h>
+
+#include "attach/probe.h"
+#include "common/process.h"
+#include "compat/genetlink.h"
+#include "core/period.h"
+#include "drivers/drm_sched/ring.h"
+#include "netlink.h"
+
+/* A histogram with every bucket in use. */
+#define HISTOGRAM_BYTES (GPUMON_LATENCY_BUCKETS * 48 + 256)
+
+/**
+ * gpumon_netlink_period - which period is asked for
+ * @attr: its number, NULL for the current one
+ * @closed: set to whether it is the one that the last reset closed
+ * @extack: gets why it is refused
+ *
+ * Context: gpumon_period_lock held.
+ * Return: 0, or -ESTALE if it is not kept any more.
+ */
+int gpumon_netlink_period(const struct nlattr *attr, bool *closed, struct netlink_ext_ack *extack)
+{
+	*closed = false;
+	if (!attr || nla_get_u32(attr) == gpumon_period.number)
+		return 0;
+	if (nla_get_u32(attr) && nla_get_u32(attr) == gpumon_period.number - 1) {
+		*closed = true;
+		return 0;
+	}
+	NL_SET_ERR_MSG_ATTR(extack, attr, "only the current period and the one before it are kept");
+	return -ESTALE;
+}
+
+/**
+ * gpumon_netlink_dump_begin - begin one message of a dump
+ * @skb: buffer
+ * @cb: dump, its seq is marked as inconsistent where it changed since the last message
+ * @cmd: command
+ *
+ * Return: its header, NULL if there is no room.
+ */
+void *gpumon_netlink_dump_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
+{
+	void *header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+				   &gpumon_family, NLM_F_MULTI, cmd);
+
+	if (header)
+		genl_dump_check_consistent(cb, header);
+	return header;
+}
+
+/**
+ * gpumon_netlink_dump_attr - an attribute of the request that began a dump
+ * @cb: dump
+ * @type: attribute
+ *
+ * Return: the attribute, NULL if there is none.
+ */
+const struct nlattr *gpumon_netlink_dump_attr(struct netlink_callback *cb, int type)
+{
+	struct nlattr **attrs = gpumon_compat_genl_dump_attrs(cb);
+
+	return attrs ? attrs[type] : NULL;
+}
+
+static int fill_ring(struct sk_buff *skb, u32 slot, const struct gpumon_ring_view *view)
+{
+	static const struct {
+		u8 attr;
+		u8 word;
+	} counters[] = {
+		{ GPUMON_A_RING_QUEUED, GPUMON_RING_QUEUED },
+		{ GPUMON_A_RING_RUN, GPUMON_RING_RUN },
+		{ GPUMON_A_RING_DONE, GPUMON_RING_DONE },
+		{ GPUMON_A_RING_ERRORS, GPUMON_RING_ERRORS },
+		{ GPUMON_A_RING_KILLED, GPUMON_RING_KILLED },
+		{ GPUMON_A_RING_DEPENDENCY_WAITS, GPUMON_RING_WAITS },
+		{ GPUMON_A_RING_UNTRACKED, GPUMON_RING_UNTRACKED },
+		{ GPUMON_A_RING_JOBS_TABLE_FULL, GPUMON_RING_JOBS_TABLE_FULL },
+		{ GPUMON_A_RING_CLOCK_BACKWARDS, GPUMON_RING_BACKWARDS },
+	};
+	unsigned int i;
+
+	if (nla_put_u32(skb, GPUMON_A_RING_ID, slot) ||
+	    nla_put_string(skb, GPUMON_A_RING_DEVICE, gpumon_rings[slot].device) ||
+	    nla_put_string(skb, GPUMON_A_RING_NAME, gpumon_rings[slot].name) ||
+	    nla_put_u32(skb, GPUMON_A_RING_LIVE, gpumon_rings[slot].live))
+		return -EMSGSIZE;
+	for (i = 0; i < ARRAY_SIZE(counters); i++)
+		if (gpumon_netlink_put_u64(skb, counters[i].attr, view->words[counters[i].word],
+					   GPUMON_A_RING_PAD))
+			return -EMSGSIZE;
+	if (!view->depth_known)
+		return 0;
+	if (nla_put_u32(skb, GPUMON_A_RING_QUEUE_DEPTH, view->queue_depth) ||
+	    nla_put_u32(skb, GPUMON_A_RING_QUEUE_DEPTH_MAX,
+			view->words[GPUMON_RING_QUEUE_DEPTH_MAX]) ||
+	    nla_put_u32(skb, GPUMON_A_RING_HW_DEPTH, view->hw_depth) ||
+	    nla_put_u32(skb, GPUMON_A_RING_HW_DEPTH_MAX, view->words[GPUMON_RING_HW_DEPTH_MAX]))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * gpumon_netlink_put_buckets - the buckets of a histogram that are not empty
+ * @skb: buffer
+ * @type: attribute, with the attributes of the set bucket inside
+ * @bucket: counts
+ * @buckets: their number
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int gpumon_netlink_put_buckets(struct sk_buff *skb, int type, const u64 *bucket,
+			       unsigned int buckets)
+{
+	struct nlattr *nest;
+	unsigned int i;
+
+	for (i = 0; i < buckets; i++) {
+		if (!bucket[i])
+			continue;
+		nest = nla_nest_start(skb, type);
+		if (!nest ||
+		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_GE, gpumon_histogram_lower(i),
+					   GPUMON_A_BUCKET_PAD) ||
+		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_LT,
+					   gpumon_histogram_upper(i, buckets),
+					   GPUMON_A_BUCKET_PAD) ||
+		    gpumon_netlink_put_u64(skb, GPUMON_A_BUCKET_COUNT, bucket[i],
+					   GPUMON_A_BUCKET_PAD))
+			return -EMSGSIZE;
+		nla_nest_end(skb, nest);
+	}
+	return 0;
+}
+
+static int fill_histogram(struct sk_buff *skb, u32 slot, const struct gpumon_ring_view *view,
+			  const struct gpumon_ring_histogram *histogram)
+{
+	const u64 *bucket = view->words + histogram->first;
+	const int pad = GPUMON_A_HISTOGRAM_PAD;
+	struct gpumon_distribution d;
+
+	gpumon_ring_distribution(view, histogram, &d);
+	if (nla_put_string(skb, GPUMON_A_HISTOGRAM_GROUP, "drm_sched") ||
+	    nla_put_u32(skb, GPUMON_A_HISTOGRAM_RING_ID, slot) ||
+	    nla_put_string(skb, GPUMON_A_HISTOGRAM_NAME, histogram->name) ||
+	    gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_COUNT, d.count, pad) ||
+	    gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_SUM, d.sum, pad))
+		return -EMSGSIZE;
+	if (!d.count)
+		return 0;
+	if (gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_MIN_VALUE, d.min, pad) ||
+	    gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_MAX_VALUE, d.max, pad))
+		return -EMSGSIZE;
+	return gpumon_netlink_put_buckets(skb, GPUMON_A_HISTOGRAM_BUCKET, bucket,
+					  histogram->buckets);
+}
+
+/* The rings, or with @histograms their histograms, as far as they fit into @skb. */
+static int dump_rings(struct sk_buff *skb, struct netlink_callback *cb, bool histograms)
+{
+	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
+	u8 cmd = histograms ? GPUMON_CMD_HISTOGRAM_GET : GPUMON_CMD_RING_GET;
+	struct gpumon_ring_view *view;
+	void *header;
+	bool closed;
+	int ret;
+
+	view = kvmalloc(sizeof(*view), GFP_KERNEL);
+	if (!view) {
+		NL_SET_ERR_MSG(cb->extack, GPUMON_NO_MEMORY);
+		return -ENOMEM;
+	}
+	mutex_lock(&gpumon_period_lock);
+	cb->seq = atomic_read(&gpumon_ring_generation);
+	ret = gpumon_netlink_period(gpumon_netlink_dump_attr(cb, histograms ?
+									 GPUMON_A_HISTOGRAM_PERIOD :
+									 GPUMON_A_RING_PERIOD),
+				    &closed, cb->extack);
+	if (!histograms)
+		gpumon_ring_count_live();
+	for (; !ret && state->index < gpumon_ring_table.slots; state->index++, state->part = 0) {
+		if (!gpumon_ring_read(state->index, closed, view))
+			continue;
+		for (; state->part < (histograms ? GPUMON_RING_HISTOGRAMS : 1); state->part++) {
+			header = gpumon_netlink_dump_begin(skb, cb, cmd);
+			if (!header)
+				ret = -EMSGSIZE;
+			else if (histograms)
+				ret = fill_histogram(skb, state->index, view,
+						     &gpumon_ring_histograms[state->part]);
+			else
+				ret = fill_ring(skb, state->index, view);
+			if (ret) {
+				if (header)
+					genlmsg_cancel(skb, header);
+				goto unlock;
+			}
+			genlmsg_end(skb, header);
+		}
+	}
+unlock:
+	mutex_unlock(&gpumon_period_lock);
+	kvfree(view);
+	return gpumon_netlink_dump_end(skb, ret);
+}
+
+int gpumon_netlink_ring_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump_rings(skb, cb, false);
+}
+
+int gpumon_netlink_histogram_start(struct netlink_callback *cb)
+{
+	/* A histogram is sent whole, it may be larger than the usual buffer. */
+	cb->min_dump_alloc = HISTOGRAM_BYTES;
+	return 0;
+}
+
+int gpumon_netlink_histogram_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump_rings(skb, cb, true);
+}
+
+/**
+ * gpumon_netlink_put_process_words - what a process came to
+ * @skb: buffer
+ * @words: its counters
+ *
+ * Jobs are always sent, the others if somebody counts them.
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: 0 or -EMSGSIZE.
+ */
+int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words)
+{
+	static const u8 attr[GPUMON_PROCESS_WORDS] = {
+		[GPUMON_PROCESS_JOBS] = GPUMON_A_PROCESS_JOBS,
+		[GPUMON_PROCESS_SUBMISSIONS] = GPUMON_A_PROCESS_SUBMISSIONS,
+		[GPUMON_PROCESS_ALLOCATED_BYTES] = GPUMON_A_PROCESS_ALLOCATED_BYTES,
+		[GPUMON_PROCESS_MAPPED_BYTES] = GPUMON_A_PROCESS_MAPPED_BYTES,
+		[GPUMON_PROCESS_IOCTLS] = GPUMON_A_PROCESS_IOCTLS,
+		[GPUMON_PROCESS_FAULTS] = GPUMON_A_PROCESS_FAULTS,
+		[GPUMON_PROCESS_OPENS] = GPUMON_A_PROCESS_OPENS,
+	};
+	int word;
+
+	for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
+		if (!attr[word] ||
+		    (word != GPUMON_PROCESS_JOBS && !gpumon_process_word_known(word)))
+			continue;
+		if (gpumon_netlink_put_u64(skb, attr[word], words[word], GPUMON_A_PROCESS_PAD))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
+{
+	const struct gpumon_process *process = &gpumon_processes[slot];
+	char comm[TASK_COMM_LEN];
+	u64 words[GPUMON_PROCESS_WORDS], open;
+	bool alive;
+
+	gpumon_counters_read(&gpumon_process_counters, slot, closed, words);
+	alive = gpumon_process_alive(slot, comm);
+	if (nla_put_u32(skb, GPUMON_A_PROCESS_PID, process->pid) ||
+	    gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_START_NS, process->start_ns,
+				   GPUMON_A_PROCESS_PAD) ||
+	    nla_put_string(skb, GPUMON_A_PROCESS_COMM, comm) ||
+	    nla_put_u32(skb, GPUMON_A_PROCESS_ALIVE, alive) ||
+	    gpumon_netlink_put_process_words(skb, words))
+		return -EMSGSIZE;
+	/* A level: over all periods, what was opened and not closed. */
+	open = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_OPENS) -
+	       gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_CLOSES);
+	if (gpumon_process_word_known(GPUMON_PROCESS_OPENS) &&
+	    gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_OPEN_HANDLES, max_t(s64, open, 0),
+				   GPUMON_A_PROCESS_PAD))
+		return -EMSGSIZE;
+	if (process->cgroup_id && gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_CGROUP_ID,
+							 process->cgroup_id, GPUMON_A_PROCESS_PAD))
+		return -EMSGSIZE;
+	return 0;
+}
+
+int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
+	void *header;
+	bool closed;
+	int ret;
+
+	mutex_lock(&gpumon_probe_lock);
+	mutex_lock(&gpumon_period_lock);
+	cb->seq = atomic_read(&gpumon_process_generation);
+	ret = gpumon_netlink_period(gpumon_netlink_dump_attr(cb, GPUMON_A_PROCESS_PERIOD), &closed,
+				    cb->extack);
+	for (; !ret && state->index < gpumon_process_table.slots; state->index++) {
+		if (!gpumon_process_ready(state->index))
+			continue;
+		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_PROCESS_GET);
+		ret = header ? fill_process(skb, state->index, closed) : -EMSGSIZE;
+		if (ret) {
+			if (header)
+				genlmsg_cancel(skb, header);
+			break;
+		}
+		genlmsg_end(skb, header);
+	}
+	mutex_unlock(&gpumon_period_lock);
+	mutex_unlock(&gpumon_probe_lock);
+	return gpumon_netlink_dump_end(skb, ret);
+}
