@@ -19,7 +19,7 @@
 #include <time.h>
 
 #include "capture/capture.h"
-#include "correlate/profile.h"
+#include "correlate/profile/profile.h"
 
 /* Launches that a kernel comes after its own one. */
 #define IN_FLIGHT 150000u

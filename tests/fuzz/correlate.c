@@ -13,7 +13,7 @@
 #include "capture/internal.h"
 #include "capture_maker.h"
 #include "chunks.h"
-#include "correlate/kept.h"
+#include "correlate/profile/kept.h"
 #include "output.h"
 
 #define TEXTS  16

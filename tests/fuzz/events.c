@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "event_reader.h"
+#include "event/event_reader.h"
 #include "fuzz.h"
-#include "trace.h"
+#include "trace/trace.h"
 
 #define EVENTS_MAX 600
 #define RINGS	   4

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "json_model.h"
-#include "parse.h"
-#include "stat_print.h"
-#include "utf8.h"
+#include "model/json_model.h"
+#include "module/parse.h"
+#include "stat/stat_print.h"
+#include "base/utf8.h"
 
 #define MESSAGE_MAX 4096
 #define NESTS	    8

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "capture_maker.h"
-#include "command.h"
+#include "cli/command.h"
 #include "fuzz.h"
 #include "record/options.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
-#include "correlate/distribution.h"
+#include "correlate/profile/distribution.h"
 #include "output.h"
 #include "output_profile.h"
 

@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bpf_privilege.h"
+#include "base/bpf_privilege.h"
 #include "bpf_source/fill.h"
-#include "container.h"
-#include "doctor.h"
+#include "process/container.h"
+#include "doctor/doctor.h"
 #include "fuzz.h"
-#include "json_model.h"
+#include "model/json_model.h"
 #include "record/dormant.h"
-#include "record/process_info.h"
+#include "process/process_info.h"
 #include "uprobe/internal.h"
 #include "uprobe/process.h"
 

@@ -13,8 +13,8 @@
 #include <linux/netlink.h>
 #include <stdbool.h>
 
-#include "command.h"
-#include "model.h"
+#include "cli/command.h"
+#include "model/model.h"
 
 /* A netlink message in the making; it lives on the heap in its exact size, so ASan guards its end. */
 struct message {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "output_profile.h"
-#include "correlate/distribution.h"
+#include "correlate/profile/distribution.h"
 #include "output/tree.h"
 
 struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind kind,

@@ -5,7 +5,7 @@
 
 #include "capture_maker.h"
 #include "common.h"
-#include "correlate/profile.h"
+#include "correlate/profile/profile.h"
 
 #define PROGRAM_PID 4711
 

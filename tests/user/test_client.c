@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
+#include "module/client.h"
 #include "wrap.h"
 
 #define FAMILY 0x20

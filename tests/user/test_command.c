@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
+#include "module/client.h"
 
 #define CHECK_USAGE(want, ...)                                      \
 	do {                                                        \

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/event_reader.h"
+#include "event/event_reader.h"
 
 #define RECORD sizeof(struct gpumon_event)
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format.h"
+#include "term/format.h"
 
 static const struct gpumon_value unknown;
 

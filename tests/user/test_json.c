@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_model.h"
+#include "model/json_model.h"
 
 /* Print as the program does, parse as a user's program would. */
 static struct json_object *round_trip(struct json_object *object, bool one_line)

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/flame.h"
+#include "output/svg/flame.h"
 #include "output/output.h"
-#include "output/output_text.h"
-#include "output/path_text.h"
+#include "term/output_text.h"
+#include "output/text/path_text.h"
 #include "output/view_text.h"
-#include "output/profile_diff.h"
+#include "output/diff/profile_diff.h"
 #include "output_profile.h"
 
 /* What is written by @call, which writes to "out" and returns 0. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/output_text.h"
+#include "term/output_text.h"
 #include "output/protobuf.h"
-#include "output/text_intern.h"
+#include "base/text_intern.h"
 
 static void characters(void **state)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "correlate/distribution.h"
+#include "correlate/profile/distribution.h"
 #include "profile_fixture.h"
 
 static void test_tree(void **state)

@@ -6,9 +6,9 @@
 
 #include "capture_maker.h"
 #include "common.h"
-#include "correlate/distribution.h"
-#include "correlate/pool.h"
-#include "correlate/profile_busy.h"
+#include "correlate/profile/distribution.h"
+#include "base/pool.h"
+#include "correlate/profile/profile_busy.h"
 #include "correlate_program.h"
 
 /* --- distributions */

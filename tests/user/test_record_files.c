@@ -11,8 +11,8 @@
 
 #include "record/driver_record.h"
 #include "record/losses.h"
-#include "record/output_file.h"
-#include "record/process_info.h"
+#include "base/output_file.h"
+#include "process/process_info.h"
 #include "record/session.h"
 
 static char folder[64];

@@ -10,8 +10,8 @@
 
 #include "bpf_source/bpf_source.h"
 #include "bpf_source/fill.h"
-#include "doctor.h"
-#include "source.h"
+#include "doctor/doctor.h"
+#include "source/source.h"
 
 static struct gpumon_value known(uint64_t v)
 {

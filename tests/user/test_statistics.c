@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse.h"
+#include "module/parse.h"
 
 static void label(struct message *message, const char *name, const char *value, bool number)
 {

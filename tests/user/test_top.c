@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "../../user/sparkline.h"
-#include "../../user/top.h"
+#include "term/sparkline.h"
+#include "top/top.h"
 
 #define SECOND 1000000000ULL
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "top.h"
+#include "top/top.h"
 
 #define SECOND 1000000000ULL
 

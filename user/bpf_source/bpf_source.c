@@ -14,8 +14,8 @@
 
 #include <bpf/bpf.h>
 
-#include "../command.h"
-#include "../version.h"
+#include "cli/command.h"
+#include "base/version.h"
 #include "group.h"
 
 #define EVENTS_BYTES (8 << 20)

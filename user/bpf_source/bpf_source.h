@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "../../kmod/uapi/gpumon_event.h"
-#include "../error.h"
-#include "../model.h"
+#include "../kmod/uapi/gpumon_event.h"
+#include "base/error.h"
+#include "model/model.h"
 
 struct gpumon_bpf_source;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../histogram.h"
+#include "model/histogram.h"
 #include "fill.h"
 
 uint64_t gpumon_source_bucket_lower(size_t bucket)

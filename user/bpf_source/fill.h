@@ -8,8 +8,8 @@
 #ifndef GPUMON_BPF_SOURCE_FILL_H
 #define GPUMON_BPF_SOURCE_FILL_H
 
-#include "../../bpf/source.h"
-#include "../model.h"
+#include "../bpf/source.h"
+#include "model/model.h"
 
 /**
  * gpumon_source_histogram() - a histogram from the module's form of buckets

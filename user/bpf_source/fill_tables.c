@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kmod/uapi/gpumon_xid.h"
+#include "../kmod/uapi/gpumon_xid.h"
 #include "fill.h"
 
 #define MINOR_MODESET 254

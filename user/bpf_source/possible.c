@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../bpf_privilege.h"
+#include "base/bpf_privilege.h"
 #include "bpf_source.h"
 
 int gpumon_bpf_source_possible(const char *root, struct gpumon_error *err)

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../error.h"
+#include "base/error.h"
 #include "format.h"
 
 /* capture.json, files of chunks, and the driver's one, whose process is ~0. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "../utf8.h"
+#include "base/utf8.h"
 #include "internal.h"
 
 #define INFO_FORMAT "gpumon-capture"

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../version.h"
-#include "folder.h"
+#include "base/version.h"
+#include "base/folder.h"
 #include "internal.h"
 
 /*

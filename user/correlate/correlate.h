@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../capture/format.h"
+#include "capture/format.h"
 
 struct gpumon_correlate;
 

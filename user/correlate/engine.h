@@ -5,7 +5,7 @@
 
 #include "correlate.h"
 #include "functions.h"
-#include "map.h"
+#include "base/map.h"
 
 /* --- launches and work, join.c */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "map.h"
+#include "base/map.h"
 
 /* Longer names are no API functions. */
 #define GPUMON_FUNCTION_MAX 96

@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../correlate/profile.h"
-#include "../format.h"
+#include "correlate/profile/profile.h"
+#include "term/format.h"
 #include "unified.h"
 
 /* What the width of a frame means. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output_text.h"
+#include "term/output_text.h"
 #include "protobuf.h"
 
 enum wire {

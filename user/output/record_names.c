@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../correlate/functions.h"
-#include "../symbol/symbol.h"
+#include "correlate/functions.h"
+#include "symbol/symbol.h"
 #include "record_names.h"
 
 static uint64_t key_of(uint32_t process, uint32_t string)

@@ -3,9 +3,9 @@
 #ifndef GPUMON_OUTPUT_RECORD_NAMES_H
 #define GPUMON_OUTPUT_RECORD_NAMES_H
 
-#include "../capture/format.h"
-#include "../correlate/map.h"
-#include "text_intern.h"
+#include "capture/format.h"
+#include "base/map.h"
+#include "base/text_intern.h"
 
 /**
  * struct gpumon_record_names - the table

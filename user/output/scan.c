@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../capture/capture.h"
-#include "../correlate/profile_busy.h"
-#include "../correlate/profile_internal.h"
-#include "../histogram.h"
+#include "capture/capture.h"
+#include "correlate/profile/profile_busy.h"
+#include "correlate/profile/profile_internal.h"
+#include "model/histogram.h"
 #include "output.h"
-#include "output_text.h"
+#include "term/output_text.h"
 #include "record_names.h"
 #include "scan_streams.h"
 #include "tree.h"

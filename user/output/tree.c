@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output_text.h"
+#include "term/output_text.h"
 #include "tree.h"
 
 bool gpumon_tree_unnamed(const struct gpumon_node *node)

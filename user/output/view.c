@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flame.h"
-#include "output_text.h"
+#include "output/svg/flame.h"
+#include "term/output_text.h"
 #include "tree.h"
 #include "view_text.h"
 

@@ -14,9 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../capture/channel.h"
+#include "capture/channel.h"
 #include "dormant.h"
-#include "process_info.h"
+#include "process/process_info.h"
 
 #define LIBRARY		"libgpumon-inject.so"
 #define ENVIRONMENT_MAX (128U << 10)

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "../error.h"
+#include "base/error.h"
 
 /**
  * gpumon_dormant_connect - connect to the library in a process

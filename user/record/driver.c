@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../alert_listener.h"
-#include "../client.h"
-#include "../command.h"
-#include "../event_reader.h"
-#include "../privileges.h"
+#include "module/alert_listener.h"
+#include "module/client.h"
+#include "cli/command.h"
+#include "event/event_reader.h"
+#include "base/privileges.h"
 #include "driver.h"
 #include "driver_record.h"
 

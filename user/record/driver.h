@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../capture/capture.h"
-#include "../error.h"
+#include "capture/capture.h"
+#include "base/error.h"
 
 struct gpumon_driver;
 

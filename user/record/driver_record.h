@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../capture/format.h"
-#include "../../kmod/uapi/gpumon_event.h"
-#include "../model.h"
+#include "capture/format.h"
+#include "../kmod/uapi/gpumon_event.h"
+#include "model/model.h"
 
 /**
  * struct gpumon_driver_records - records that wait to be written

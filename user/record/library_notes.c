@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../capture/capture.h"
+#include "capture/capture.h"
 #include "library_notes.h"
 
 static void remember(struct gpumon_note_reader *reader, const struct gpumon_record *record)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../capture/format.h"
+#include "capture/format.h"
 
 /* Strings of one process that are remembered: a note comes right behind its text. */
 #define GPUMON_NOTE_STRINGS 4

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../capture/folder.h"
+#include "base/folder.h"
 #include "listener.h"
 
 #define TEMPLATE    "/gpumon-XXXXXX"

@@ -5,7 +5,7 @@
 
 #include <sys/un.h>
 
-#include "../error.h"
+#include "base/error.h"
 
 /**
  * struct gpumon_listener - a listening socket

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../format.h"
+#include "term/format.h"
 #include "live.h"
-#include "load.h"
+#include "output/load.h"
 
 /* Of the screen, for the summary; a smaller one has none. */
 #define ROWS	 20

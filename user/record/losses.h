@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../capture/format.h"
+#include "capture/format.h"
 
 /**
  * gpumon_losses_print - one line for each cause that lost something

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../privileges.h"
+#include "base/privileges.h"
 #include "options.h"
-#include "process_info.h"
+#include "process/process_info.h"
 
 #define MIB (1ULL << 20)
 

@@ -5,7 +5,7 @@
 
 #include <getopt.h>
 
-#include "../command.h"
+#include "cli/command.h"
 #include "session.h"
 
 enum gpumon_record_option {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../uprobe/uprobe.h"
+#include "uprobe/uprobe.h"
 #include "probed.h"
-#include "process_info.h"
+#include "process/process_info.h"
 #include "runtime_map.h"
 
 #define ROOM	  65536

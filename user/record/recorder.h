@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../capture/capture.h"
-#include "../capture/channel.h"
-#include "../error.h"
+#include "capture/capture.h"
+#include "capture/channel.h"
+#include "base/error.h"
 #include "target.h"
 
 /* How often channels are emptied. */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../command.h"
-#include "../symbol/perf_map.h"
-#include "process_info.h"
+#include "cli/command.h"
+#include "symbol/perf_map.h"
+#include "process/process_info.h"
 #include "runtime_map.h"
 
 #define LOOK_NS 1000000000ULL

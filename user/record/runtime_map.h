@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../capture/capture.h"
-#include "../error.h"
+#include "capture/capture.h"
+#include "base/error.h"
 
 /**
  * struct gpumon_runtime_map - where it would be

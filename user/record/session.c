@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../correlate/kept.h"
-#include "../format.h"
-#include "../privileges.h"
+#include "correlate/profile/kept.h"
+#include "term/format.h"
+#include "base/privileges.h"
 #include "dormant.h"
-#include "launch.h"
+#include "process/launch.h"
 #include "losses.h"
 #include "session.h"
 

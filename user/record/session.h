@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../command.h"
+#include "cli/command.h"
 #include "recorder.h"
 
 #define GPUMON_SESSION_PIDS_MAX 64

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../capture/channel_reader.h"
-#include "../command.h"
+#include "capture/channel_reader.h"
+#include "cli/command.h"
 #include "target.h"
 
 #ifndef SO_PEERPIDFD

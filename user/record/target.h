@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../capture/capture.h"
-#include "../capture/channel.h"
-#include "../error.h"
+#include "capture/capture.h"
+#include "capture/channel.h"
+#include "base/error.h"
 #include "library_notes.h"
-#include "process_info.h"
+#include "process/process_info.h"
 #include "runtime_map.h"
 
 struct gpumon_target;

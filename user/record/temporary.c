@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../capture/folder.h"
+#include "base/folder.h"
 #include "session.h"
 #include "temporary.h"
 

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-#include "../error.h"
+#include "base/error.h"
 
 /**
  * struct gpumon_temporary - a directory of ours alone

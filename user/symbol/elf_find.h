@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "../capture/format.h"
+#include "capture/format.h"
 
 /**
  * gpumon_elf_open - open a file as a process sees it

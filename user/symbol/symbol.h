@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../capture/format.h"
+#include "capture/format.h"
 
 /**
  * struct gpumon_symbol - one function at an address; several where calls are inlined

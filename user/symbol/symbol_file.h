@@ -12,7 +12,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "../capture/format.h"
+#include "capture/format.h"
 
 /* What the kernel puts behind the path of a file without a name. */
 #define GPUMON_DELETED " (deleted)"

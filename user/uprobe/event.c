@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../record/process_info.h"
+#include "process/process_info.h"
 #include "internal.h"
 #include "rescan.h"
 #include "rule.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../symbol/elf_find.h"
+#include "symbol/elf_find.h"
 #include "function.h"
 #include "process.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 
-#include "../bpf_privilege.h"
+#include "base/bpf_privilege.h"
 #include "program.h"
 
 int gpumon_uprobe_program_possible(const char *root, struct gpumon_error *err)

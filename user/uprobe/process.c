@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "../symbol/elf_find.h"
+#include "symbol/elf_find.h"
 #include "process.h"
 #include "rule.h"
 

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../../bpf/uprobe.h"
-#include "../error.h"
+#include "../bpf/uprobe.h"
+#include "base/error.h"
 
 struct gpumon_uprobe_program;
 

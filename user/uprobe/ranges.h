@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#include "../../bpf/uprobe.h"
+#include "../bpf/uprobe.h"
 
 /**
  * gpumon_uprobe_ranges_replace - other ranges hold from now on

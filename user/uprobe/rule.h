@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #include <stdint.h>
 
-#include "../../bpf/uprobe.h"
+#include "../bpf/uprobe.h"
 #include "process.h"
 
 /**

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../capture/format.h"
-#include "../error.h"
+#include "capture/format.h"
+#include "base/error.h"
 
 struct gpumon_uprobes;
 

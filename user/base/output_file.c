@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "cli/command.h"
+#include "output_file.h"
+
+/* Names that are tried. */
+#define NAMES_MAX 100
+
+/* Is there something that we may not replace? */
+static int look(const struct gpumon_output_file *file, struct gpumon_error *err)
+{
+	const char *path = file->path, *problem = gpumon_folder_problem(file->parent);
+	struct stat status;
+
+	if (problem)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPERM, "io", "%s: %s", path,
+					problem);
+	if (fstatat(file->parent, file->name, &status, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 :
+					 gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io",
+							  "%s: %s", path, strerror(errno));
+	if (S_ISLNK(status.st_mode))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -ELOOP, "io",
+			"%s is a symbolic link, which is not followed: name the file", path);
+	if (!S_ISREG(status.st_mode))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EEXIST, "io",
+					"%s is no file: name one, or - for standard output", path);
+	if (!file->force)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EEXIST, "io",
+					"%s exists: name another file, or --force to replace it",
+					path);
+	if (status.st_uid != geteuid())
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -EPERM, "io",
+			"%s is another user's, which is not replaced: name another file", path);
+	return 0;
+}
+
+/* A name beside the file's that nobody else can have in mind. */
+static void next_name(struct gpumon_output_file *file)
+{
+	static unsigned int names;
+
+	snprintf(file->temporary, sizeof(file->temporary), "%.*s.%06x",
+		 (int)(sizeof(file->temporary) - 8), file->name,
+		 (unsigned int)(gpumon_monotonic_ns() + names++) & 0xffffff);
+}
+
+/*
+ * Mode 0600, and never something that was there already. Without a name where the file system
+ * can do that: a command that is stopped leaves nothing behind.
+ */
+static int make_file(struct gpumon_output_file *file)
+{
+	int fd = -1;
+
+	/* Its name comes by way of there. */
+	if (!access("/proc/self/fd", X_OK)) {
+		fd = openat(file->parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+		if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+			return fd;
+	}
+	for (int i = 0; i < NAMES_MAX; i++) {
+		next_name(file);
+		fd = openat(file->parent, file->temporary,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			return fd;
+		if (errno != EEXIST)
+			break;
+	}
+	file->temporary[0] = '\0';
+	return fd;
+}
+
+int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, bool force,
+			    bool text, FILE *standard, struct gpumon_error *err)
+{
+	int fd;
+
+	memset(file, 0, sizeof(*file));
+	file->force = force;
+	file->parent = -1;
+	/* A file that may not grow is told as any other that cannot be written. */
+	signal(SIGXFSZ, SIG_IGN);
+	if (!path || !strcmp(path, "-")) {
+		file->path = "-";
+		file->stream = standard;
+		if (!text && fileno(standard) >= 0 && isatty(fileno(standard)))
+			return gpumon_error_set(
+				err, GPUMON_EXIT_USAGE, 0, "usage",
+				"this is no text for a terminal: say where with -o FILE");
+		return 0;
+	}
+	file->path = path;
+	/* With room for what is put behind it for a while. */
+	if (strlen(path) + sizeof(".XXXXXX") > sizeof(file->temporary))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENAMETOOLONG, "io",
+					"%.100s...: the name is too long", path);
+	file->parent = gpumon_folder_of(path, &file->name);
+	if (file->parent < 0)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, file->parent, "io", "%s: %s", path,
+					strerror(-file->parent));
+	if (look(file, err)) {
+		close(file->parent);
+		return -1;
+	}
+	fd = make_file(file);
+	file->stream = fd < 0 ? NULL : fdopen(fd, "w");
+	if (file->stream)
+		return 0;
+	gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	if (file->temporary[0])
+		unlinkat(file->parent, file->temporary, 0);
+	close(file->parent);
+	return -1;
+}
+
+/* A name for what has none: the file's own, or one beside it that is renamed then. */
+static int give_name(struct gpumon_output_file *file)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(file->stream));
+	if (!file->force)
+		return linkat(AT_FDCWD, self, file->parent, file->name, AT_SYMLINK_FOLLOW) ? errno :
+											     0;
+	for (int i = 0; i < NAMES_MAX; i++) {
+		next_name(file);
+		if (!linkat(AT_FDCWD, self, file->parent, file->temporary, AT_SYMLINK_FOLLOW))
+			return renameat(file->parent, file->temporary, file->parent, file->name) ?
+				       errno :
+				       0;
+		if (errno != EEXIST)
+			break;
+	}
+	file->temporary[0] = '\0';
+	return errno;
+}
+
+/* Give it its name; without --force only where nothing came in between. */
+static int put(const struct gpumon_output_file *file)
+{
+	int folder = file->parent;
+
+	if (file->force)
+		return renameat(folder, file->temporary, folder, file->name) ? errno : 0;
+	if (!renameat2(folder, file->temporary, folder, file->name, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return errno;
+	/* File systems that do not know that know links, or neither. */
+	if (linkat(folder, file->temporary, folder, file->name, 0))
+		return errno;
+	unlinkat(folder, file->temporary, 0);
+	return 0;
+}
+
+int gpumon_output_file_show(struct gpumon_output_file *file, struct gpumon_error *err)
+{
+	int error;
+
+	if (!strcmp(file->path, "-"))
+		return 0;
+	error = file->temporary[0] ? put(file) : give_name(file);
+	if (error)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", file->path,
+					strerror(error));
+	file->temporary[0] = '\0';
+	file->shown = true;
+	return 0;
+}
+
+int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct gpumon_error *err)
+{
+	bool named = file->temporary[0];
+	int error = 0;
+
+	if (!file->stream)
+		return 0;
+	errno = 0;
+	if (fflush(file->stream) || ferror(file->stream))
+		error = errno ? errno : EIO;
+	if (!strcmp(file->path, "-")) {
+		if (good && error)
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io",
+						"standard output: %s", strerror(error));
+		return 0;
+	}
+	if (!named && !file->shown && good && !error)
+		error = give_name(file);
+	/* Some file systems tell only here that there was no room; these know no nameless files. */
+	if (fclose(file->stream) && !error)
+		error = errno;
+	file->stream = NULL;
+	if (named && good && !error)
+		error = put(file);
+	if ((!good || error) && file->temporary[0])
+		unlinkat(file->parent, file->temporary, 0);
+	close(file->parent);
+	file->parent = -1;
+	if (good && error)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", file->path,
+					strerror(error));
+	return 0;
+}

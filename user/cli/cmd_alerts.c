@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* gpumon-user alerts: Xids and the like as they happen. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "module/alert_listener.h"
+#include "module/client.h"
+#include "command.h"
+#include "term/format.h"
+#include "model/json_model.h"
+#include "base/privileges.h"
+
+/* Signals are looked for that often. */
+#define POLL_MS 200
+/* Kinds, devices and codes of which the count is followed; the module keeps fewer. */
+#define FOLLOWED_MAX 256
+
+/**
+ * struct alerts_run - a run of the command
+ * @exec: shell command to run on each alert, NULL for none
+ * @count: stop after so many, 0 for no end
+ * @duration_ns: stop after that time, 0 for no end
+ * @end_ns: that point in time, UINT64_MAX for no end
+ * @last: print the last of each kind, and do not wait for more
+ * @shown: alerts printed
+ * @seen: the last alert of each kind, device and code, of which only the count is of use
+ * @lost: alerts that the module could not send, as last told
+ */
+struct alerts_run {
+	struct gpumon_context *context;
+	struct gpumon_term term;
+	const char *exec;
+	uint64_t count;
+	uint64_t duration_ns;
+	uint64_t end_ns;
+	bool last;
+	uint64_t shown;
+	struct gpumon_model seen;
+	uint64_t lost;
+};
+
+static const char *text_of(const char *text)
+{
+	return text && *text ? text : "-";
+}
+
+static void print_alert(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	char time[GPUMON_FORMAT_LEN], device[128], message[700];
+	FILE *out = run->context->out;
+
+	gpumon_format_time(time, sizeof(time), alert->time_ns.v);
+	gpumon_format_name(device, sizeof(device), alert->device);
+	gpumon_format_name(message, sizeof(message), alert->message);
+	fprintf(out, "%s  %s  %s%s %" PRIu64 "%s  %s  (%" PRIu64 " since load)\n", time, device,
+		gpumon_term_red(&run->term), text_of(alert->kind), alert->code.v,
+		gpumon_term_reset(&run->term), message, alert->count.v);
+}
+
+static int print_json(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	struct json_object *object = gpumon_json_alert(alert);
+
+	return object ? gpumon_json_print(object, true, run->context->out) : -ENOMEM;
+}
+
+/* The alert is in the environment, not in the command line: a message may hold anything. */
+static void set_environment(const struct gpumon_alert *alert)
+{
+	char number[24];
+
+	setenv("GPUMON_ALERT_GROUP", text_of(alert->group), 1);
+	setenv("GPUMON_ALERT_KIND", text_of(alert->kind), 1);
+	setenv("GPUMON_ALERT_DEVICE", text_of(alert->device), 1);
+	setenv("GPUMON_ALERT_MESSAGE", text_of(alert->message), 1);
+	snprintf(number, sizeof(number), "%" PRIu64, alert->code.v);
+	setenv("GPUMON_ALERT_CODE", number, 1);
+	snprintf(number, sizeof(number), "%" PRIu64, alert->time_ns.v);
+	setenv("GPUMON_ALERT_TIME_NS", number, 1);
+	snprintf(number, sizeof(number), "%" PRIu64, alert->count.v);
+	setenv("GPUMON_ALERT_COUNT", number, 1);
+}
+
+/* One after the other: what comes meanwhile waits in the socket. */
+static void run_command(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	extern char **environ;
+	/* posix_spawn() does not change them, its type is older than const. */
+	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)run->exec, NULL };
+	int status = 0;
+	pid_t pid;
+	int ret;
+
+	fflush(run->context->out);
+	set_environment(alert);
+	ret = posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ);
+	if (ret) {
+		fprintf(run->context->err, "gpumon-user: --exec: %s\n", strerror(ret));
+		return;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		fprintf(run->context->err, "gpumon-user: --exec: killed by signal %d\n",
+			WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		fprintf(run->context->err, "gpumon-user: --exec: exit status %d\n",
+			WEXITSTATUS(status));
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(text_of(a), text_of(b));
+}
+
+static struct gpumon_alert *seen_before(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	for (size_t i = 0; i < run->seen.n_alerts; i++) {
+		struct gpumon_alert *seen = &run->seen.alerts[i];
+
+		if (seen->code.v == alert->code.v && same_text(seen->device, alert->device) &&
+		    same_text(seen->kind, alert->kind) && same_text(seen->group, alert->group))
+			return seen;
+	}
+	return NULL;
+}
+
+/* Without memory its count is not followed. */
+static void remember(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	struct gpumon_alert *seen;
+
+	if (run->seen.n_alerts >= FOLLOWED_MAX)
+		return;
+	seen = gpumon_model_add_alert(&run->seen);
+	if (!seen)
+		return;
+	seen->group = strdup(text_of(alert->group));
+	seen->kind = strdup(text_of(alert->kind));
+	seen->device = strdup(text_of(alert->device));
+	seen->code = alert->code;
+	seen->count = alert->count;
+}
+
+/*
+ * How many went by unseen. A socket that overflows does not say how many did not fit, but the
+ * counts have a gap then; what the module had no room for is in none of them, it says so itself.
+ */
+static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	struct gpumon_alert *seen = seen_before(run, alert);
+	uint64_t before = seen ? seen->count.v : 0;
+	uint64_t missed = alert->count.v > before ? alert->count.v - before - 1 : 0;
+
+	if (!seen)
+		remember(run, alert);
+	else if (alert->count.v > before)
+		seen->count = alert->count;
+	if (alert->lost.v > run->lost) {
+		missed += alert->lost.v - run->lost;
+		run->lost = alert->lost.v;
+	}
+	if (missed)
+		fprintf(run->context->err,
+			"gpumon-user: %" PRIu64
+			" alerts were lost: they came faster than they were handled\n",
+			missed);
+}
+
+static bool enough(const struct alerts_run *run)
+{
+	return run->count && run->shown >= run->count;
+}
+
+/* Commands take their time: the end may come while many alerts still wait for theirs. */
+static bool ended(const struct alerts_run *run)
+{
+	return gpumon_signals_caught() || (run->exec && gpumon_monotonic_ns() >= run->end_ns);
+}
+
+static int show(struct alerts_run *run, const struct gpumon_model *model)
+{
+	for (size_t i = 0; i < model->n_alerts && !enough(run) && !ended(run); i++) {
+		const struct gpumon_alert *alert = &model->alerts[i];
+
+		if (!run->last)
+			tell_losses(run, alert);
+		if (run->context->json) {
+			if (print_json(run, alert))
+				return -1;
+		} else {
+			print_alert(run, alert);
+		}
+		run->shown++;
+		if (run->exec)
+			run_command(run, alert);
+	}
+	fflush(run->context->out);
+	return ferror(run->context->out) ? -1 : 0;
+}
+
+static int read_kept(struct gpumon_model *model, struct gpumon_error *err)
+{
+	struct gpumon_client *client;
+	int ret;
+
+	if (gpumon_client_open(&client, err))
+		return -1;
+	ret = gpumon_client_read(client, GPUMON_PART_ALERTS, 0, model, err);
+	gpumon_client_close(client);
+	return ret;
+}
+
+static int output_failed(struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io", "standard output: %s",
+				strerror(EIO));
+}
+
+static int show_last(struct alerts_run *run, struct gpumon_error *err)
+{
+	struct gpumon_model model = { 0 };
+	int ret = read_kept(&model, err);
+
+	if (!ret && show(run, &model))
+		ret = output_failed(err);
+	gpumon_model_free(&model);
+	return ret;
+}
+
+static int follow(struct alerts_run *run, struct gpumon_alert_listener *listener,
+		  struct gpumon_error *err)
+{
+	/* After joining: what happens in between comes twice, which is no gap. */
+	if (read_kept(&run->seen, err))
+		return -1;
+	for (size_t i = 0; i < run->seen.n_alerts; i++)
+		if (run->seen.alerts[i].lost.v > run->lost)
+			run->lost = run->seen.alerts[i].lost.v;
+
+	while (!gpumon_signals_caught() && !enough(run)) {
+		struct pollfd fds = { .fd = gpumon_alert_listener_fd(listener), .events = POLLIN };
+		struct gpumon_model model = { 0 };
+		uint64_t now = gpumon_monotonic_ns();
+		uint64_t left_ms = now < run->end_ns ? (run->end_ns - now) / 1000000 + 1 : 0;
+		int ret;
+
+		if (!left_ms)
+			break;
+		if (poll(&fds, 1, left_ms < POLL_MS ? (int)left_ms : POLL_MS) <= 0)
+			continue;
+		ret = gpumon_alert_listener_read(listener, &model, err);
+		/* Also what came before that failed. */
+		if (show(run, &model))
+			ret = output_failed(err);
+		gpumon_model_free(&model);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int alerts_run(struct alerts_run *run)
+{
+	struct gpumon_alert_listener *listener;
+	struct gpumon_error err;
+	int ret;
+
+	gpumon_signals_catch();
+	run->end_ns = run->duration_ns ? gpumon_monotonic_ns() + run->duration_ns : UINT64_MAX;
+	if (run->last) {
+		ret = show_last(run, &err);
+	} else {
+		ret = gpumon_alert_listener_open(&listener, &err);
+		if (!ret)
+			ret = follow(run, listener, &err);
+		gpumon_alert_listener_close(listener);
+		gpumon_model_free(&run->seen);
+	}
+	return ret ? gpumon_report(run->context, &err) : GPUMON_EXIT_OK;
+}
+
+static int command_alerts(struct gpumon_context *context, int argc, char **argv)
+{
+	static const struct option options[] = {
+		GPUMON_OPTION_JSON,
+		{ "exec", required_argument, NULL, 'x' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "count", required_argument, NULL, 'n' },
+		{ "last", no_argument, NULL, 'l' },
+		{ 0 },
+	};
+	struct alerts_run run = { .context = context };
+
+	for (;;) {
+		int option = gpumon_option(context, argc, argv, options);
+
+		if (option == GPUMON_OPTION_END)
+			break;
+		switch (option) {
+		case GPUMON_OPTION_HELP:
+			return GPUMON_EXIT_OK;
+		case 'x':
+			if (!*optarg)
+				return gpumon_usage(context, "--exec: the command is empty");
+			run.exec = optarg;
+			break;
+		case 'd':
+			if (gpumon_argument_duration(context, "--duration", optarg,
+						     &run.duration_ns))
+				return GPUMON_EXIT_USAGE;
+			break;
+		case 'n':
+			if (gpumon_argument_u64(context, "--count", optarg, 1, UINT64_MAX,
+						&run.count))
+				return GPUMON_EXIT_USAGE;
+			break;
+		case 'l':
+			run.last = true;
+			break;
+		default:
+			return GPUMON_EXIT_USAGE;
+		}
+	}
+	if (optind < argc)
+		return gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
+	if (run.last && (run.exec || run.duration_ns))
+		return gpumon_usage(context,
+				    "--last waits for nothing: leave out --exec and --duration");
+	gpumon_term_get(&run.term, context->out);
+	if (run.exec)
+		/* We make no files ourselves. */
+		gpumon_privileges_restore_umask();
+	else
+		gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE);
+	return alerts_run(&run);
+}
+
+const struct gpumon_command gpumon_command_alerts = {
+	.name = "alerts",
+	.summary = "Follow Xid errors and the like, run a command on each",
+	.usage = "[--json] [--exec COMMAND] [--duration TIME] [--count N] | --last [--json]",
+	.help = "Prints each alert as the driver reports it, on a line of its own: time (seconds of the\n"
+		"monotonic clock), device, kind and code, the driver's words, and how many of this kind,\n"
+		"device and code there were since the module was loaded.\n"
+		"\n"
+		"Options:\n"
+		"      --json             JSON lines\n"
+		"  -x, --exec COMMAND     run a shell command on each, with GPUMON_ALERT_KIND, _CODE,\n"
+		"                         _DEVICE, _MESSAGE, _GROUP, _TIME_NS and _COUNT in its environment\n"
+		"  -d, --duration TIME    stop after that time (seconds, or 500ms, 2m, ...)\n"
+		"  -n, --count N          stop after N alerts\n"
+		"  -l, --last             print the last of each kind, device and code, and end\n"
+		"\n"
+		"Example:\n"
+		"  gpumon-user alerts --exec 'logger \"$GPUMON_ALERT_DEVICE: $GPUMON_ALERT_MESSAGE\"'\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_PROGRAM,
+	.run = command_alerts,
+};

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* gpumon-user diff: what got slower between two captures. */
+#include <errno.h>
+#include <string.h>
+
+#include "command.h"
+#include "base/privileges.h"
+#include "base/output_file.h"
+#include "show.h"
+
+enum {
+	OPTION_FLAMEGRAPH = GPUMON_SHOW_OPTION_NEXT,
+	OPTION_ROWS
+};
+
+/**
+ * struct diff_run - a run of the command
+ * @flamegraph: file of a picture, NULL for none
+ * @rows: of each table at most
+ */
+struct diff_run {
+	struct gpumon_context *context;
+	struct gpumon_show show;
+	const char *flamegraph;
+	struct gpumon_summary_options summary;
+};
+
+static int write_flamegraph(struct diff_run *run, const struct gpumon_diff *diff,
+			    struct gpumon_error *err)
+{
+	struct gpumon_output_file file;
+	int ret;
+
+	if (gpumon_output_file_open(&file, run->flamegraph, run->show.force, false,
+				    run->context->out, err))
+		return -1;
+	errno = 0;
+	ret = gpumon_diff_flamegraph(file.stream, diff);
+	if (ret)
+		gpumon_load_output_failed(file.path, errno, err);
+	if (gpumon_output_file_close(&file, !ret, err))
+		ret = -1;
+	return ret;
+}
+
+static int write_tables(struct diff_run *run, const struct gpumon_diff *diff,
+			struct gpumon_error *err)
+{
+	struct gpumon_output_file file;
+	struct gpumon_term term;
+	int ret;
+
+	if (gpumon_output_file_open(&file, run->show.output, run->show.force, true,
+				    run->context->out, err))
+		return -1;
+	gpumon_term_get(&term, file.stream);
+	errno = 0;
+	if (run->context->json)
+		ret = gpumon_diff_json(file.stream, diff);
+	else
+		ret = gpumon_diff_print(file.stream, &term, diff, &run->summary);
+	if (ret)
+		gpumon_load_output_failed(file.path, errno, err);
+	if (gpumon_output_file_close(&file, !ret, err))
+		ret = -1;
+	return ret;
+}
+
+static int diff_run(struct diff_run *run)
+{
+	const struct gpumon_show *show = &run->show;
+	struct gpumon_load before = { 0 }, after = { 0 };
+	struct gpumon_diff *diff = NULL;
+	struct gpumon_error err;
+	int ret;
+
+	ret = gpumon_load_captures(&before, &show->paths[0], 1, &show->profile, 0, &err);
+	if (!ret)
+		ret = gpumon_load_captures(&after, &show->paths[1], 1, &show->profile, 0, &err);
+	if (!ret) {
+		diff = gpumon_diff_new(&before.view, &after.view);
+		if (!diff)
+			ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+					       "no memory to compare");
+	}
+	if (!ret && run->flamegraph)
+		ret = write_flamegraph(run, diff, &err);
+	/* A picture on standard output stays alone there. */
+	if (!ret && (!run->flamegraph || strcmp(run->flamegraph, "-") != 0))
+		ret = write_tables(run, diff, &err);
+	if (diff)
+		gpumon_diff_free(diff);
+	gpumon_load_free(&after);
+	gpumon_load_free(&before);
+	return ret ? gpumon_report(run->context, &err) : GPUMON_EXIT_OK;
+}
+
+static int command_diff(struct gpumon_context *context, int argc, char **argv)
+{
+	static const struct option options[] = {
+		GPUMON_OPTION_JSON,
+		GPUMON_SHOW_OUTPUT_OPTIONS,
+		GPUMON_SHOW_TREE_OPTIONS,
+		{ "flamegraph", required_argument, NULL, OPTION_FLAMEGRAPH },
+		{ "rows", required_argument, NULL, OPTION_ROWS },
+		{ 0 },
+	};
+	struct diff_run run = { .context = context };
+	uint64_t number;
+
+	for (;;) {
+		int option = gpumon_option(context, argc, argv, options);
+
+		if (option == GPUMON_OPTION_END)
+			break;
+		switch (option) {
+		case GPUMON_OPTION_HELP:
+			return GPUMON_EXIT_OK;
+		case GPUMON_OPTION_BAD:
+			return GPUMON_EXIT_USAGE;
+		case OPTION_FLAMEGRAPH:
+			if (!*optarg)
+				return gpumon_usage(context, "--flamegraph: the name is empty");
+			run.flamegraph = optarg;
+			break;
+		case OPTION_ROWS:
+			if (gpumon_argument_u64(context, "--rows", optarg, 1, 100000, &number))
+				return GPUMON_EXIT_USAGE;
+			run.summary.rows = (unsigned int)number;
+			break;
+		default:
+			(void)gpumon_show_option(&run.show, option);
+		}
+	}
+	if (argc - optind != 2)
+		return gpumon_usage(context, "two captures are compared: BEFORE AFTER");
+	if (gpumon_show_operands(context, &run.show, argc, argv))
+		return GPUMON_EXIT_USAGE;
+	return diff_run(&run);
+}
+
+const struct gpumon_command gpumon_command_diff = {
+	.name = "diff",
+	.summary = "Compare two captures: what got slower, by kernel and call path",
+	.usage = "BEFORE AFTER [--json] [--flamegraph FILE] [OPTION]...",
+	.help = "Options:\n"
+		"      --json             one JSON document\n"
+		"      --flamegraph FILE  also a picture: widths of AFTER, red slower, blue faster\n"
+		"      --rows N           rows of each table at most, 10 if not given\n" GPUMON_SHOW_OUTPUT_HELP
+			GPUMON_SHOW_TREE_HELP "\n"
+		"Example:\n"
+		"  gpumon-user diff yesterday today --flamegraph slower.svg\n",
+	.privileges = GPUMON_PRIVILEGE_FILES,
+	.run = command_diff,
+};

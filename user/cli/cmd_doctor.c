@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "bpf_source/bpf_source.h"
+#include "module/client.h"
+#include "command.h"
+#include "doctor/doctor.h"
+#include "base/privileges.h"
+#include "uprobe/uprobe.h"
+
+static int parse_options(struct gpumon_context *context, int argc, char **argv)
+{
+	static const struct option options[] = {
+		GPUMON_OPTION_JSON,
+		{ 0 },
+	};
+	int option = gpumon_option(context, argc, argv, options);
+
+	if (option != GPUMON_OPTION_END)
+		return option;
+	if (optind < argc) {
+		gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
+		return GPUMON_OPTION_BAD;
+	}
+	return 0;
+}
+
+/* 0, or -1 if it does not answer. */
+static int ask_module(struct gpumon_doctor *doctor, struct gpumon_error *err)
+{
+	struct gpumon_client *client;
+	struct gpumon_model model = { 0 };
+	int ret;
+
+	if (gpumon_client_open(&client, err)) {
+		gpumon_doctor_netlink(doctor, err);
+		return -1;
+	}
+	ret = gpumon_client_read(client,
+				 GPUMON_PART_INFO | GPUMON_PART_GROUPS | GPUMON_PART_LAYOUTS, 0,
+				 &model, err);
+	if (ret) {
+		gpumon_doctor_netlink(doctor, err);
+	} else {
+		gpumon_doctor_netlink(doctor, NULL);
+		gpumon_doctor_model(doctor, &model);
+	}
+	gpumon_model_free(&model);
+	gpumon_client_close(client);
+	return ret;
+}
+
+/* The programs are loaded for a moment: whether the kernel takes them is only seen so. */
+static void ask_bpf(struct gpumon_doctor *doctor, const struct gpumon_error *module)
+{
+	struct gpumon_bpf_source *source;
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+
+	if (gpumon_bpf_source_open(&source, false, &err)) {
+		gpumon_doctor_source(doctor, module, &err);
+		return;
+	}
+	gpumon_doctor_source(doctor, module, NULL);
+	if (module && !gpumon_bpf_source_read(source, GPUMON_PART_GROUPS, &model, &err))
+		gpumon_doctor_model(doctor, &model);
+	gpumon_model_free(&model);
+	gpumon_bpf_source_close(source);
+}
+
+static void ask_uprobes(struct gpumon_doctor *doctor)
+{
+	struct gpumon_error err = { 0 };
+
+	gpumon_doctor_uprobes(doctor, gpumon_uprobes_supported(doctor->root, &err) ? &err : NULL);
+}
+
+static int doctor_run(struct gpumon_context *context, int argc, char **argv)
+{
+	struct gpumon_doctor doctor = { .root = context->root };
+	struct gpumon_error err = { 0 }, module = { 0 };
+	struct gpumon_term term;
+	int ret = parse_options(context, argc, argv);
+
+	if (ret)
+		return ret == GPUMON_OPTION_HELP ? GPUMON_EXIT_OK : GPUMON_EXIT_USAGE;
+	gpumon_term_get(&term, context->out);
+
+	gpumon_doctor_machine(&doctor);
+	gpumon_doctor_module(&doctor);
+	/* The socket leads to this machine's kernel, whatever tree the files are read from. */
+	if (!*context->root) {
+		bool answers = !ask_module(&doctor, &module);
+
+		ask_bpf(&doctor, answers ? NULL : &module);
+		ask_uprobes(&doctor);
+	}
+
+	ret = doctor.failed ? -1 : 0;
+	if (!ret && context->json)
+		ret = gpumon_json_print(gpumon_doctor_json(&doctor), !term.tty, context->out);
+	else if (!ret)
+		gpumon_doctor_print(&doctor, &term, context->out);
+
+	if (ret) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, "io",
+				 "the output could not be written");
+		ret = gpumon_report(context, &err);
+	} else if (gpumon_doctor_count(&doctor, GPUMON_DOCTOR_FAIL)) {
+		ret = GPUMON_EXIT_FAILED;
+	}
+	gpumon_doctor_free(&doctor);
+	return ret;
+}
+
+const struct gpumon_command gpumon_command_doctor = {
+	.name = "doctor",
+	.summary = "Say what is in the way of gpumon on this machine, and what to do",
+	.usage = "[--json]",
+	.help = "One line for each thing: ok, warn (something is not seen, or will not work) or\n"
+		"fail (gpumon does not work). Exit status 1 if anything fails.\n\n"
+		"Options:\n"
+		"      --json             the same as one JSON document\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
+	.run = doctor_run,
+};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* gpumon-user report: one page with all of a capture. */
+#include "command.h"
+#include "base/privileges.h"
+#include "show.h"
+
+/* As many as a wide screen has columns to tell apart. */
+#define TIMELINE_BINS 4000
+
+static int write_report(FILE *out, const struct gpumon_view *view, void *data)
+{
+	(void)data;
+	return gpumon_output_report(out, view);
+}
+
+static int command_report(struct gpumon_context *context, int argc, char **argv)
+{
+	static const struct option options[] = {
+		GPUMON_SHOW_OUTPUT_OPTIONS,
+		GPUMON_SHOW_TREE_OPTIONS,
+		{ 0 },
+	};
+	struct gpumon_show show = { 0 };
+
+	for (;;) {
+		int option = gpumon_option(context, argc, argv, options);
+
+		if (option == GPUMON_OPTION_END)
+			break;
+		if (option == GPUMON_OPTION_HELP)
+			return GPUMON_EXIT_OK;
+		if (option == GPUMON_OPTION_BAD)
+			return GPUMON_EXIT_USAGE;
+		(void)gpumon_show_option(&show, option);
+	}
+	if (gpumon_show_operands(context, &show, argc, argv))
+		return GPUMON_EXIT_USAGE;
+	return gpumon_show_profile(context, &show, TIMELINE_BINS, false, write_report, NULL);
+}
+
+const struct gpumon_command gpumon_command_report = {
+	.name = "report",
+	.summary = "Write one HTML page about a capture",
+	.usage = "DIR... [-o FILE] [OPTION]...",
+	.help = "Flame graph, timeline, tables, histograms and losses in one file that opens offline.\n"
+		"\n"
+		"Options:\n" GPUMON_SHOW_OUTPUT_HELP GPUMON_SHOW_TREE_HELP "\n"
+		"Example:\n"
+		"  gpumon-user report run1 -o run1.html\n",
+	.privileges = GPUMON_PRIVILEGE_FILES,
+	.run = command_report,
+};

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "module/client.h"
+#include "command.h"
+#include "term/format.h"
+#include "model/json_model.h"
+#include "base/privileges.h"
+
+/* As in Documentation/netlink/specs/gpumon.yaml. */
+#define EVENT_RING_KIB_MIN 8
+#define EVENT_RING_KIB_MAX 65536
+
+#define MAX_GROUPS 32
+
+enum {
+	OPTION_SIZE = 's',
+};
+
+struct settings {
+	struct {
+		const char *name;
+		bool on;
+	} groups[MAX_GROUPS];
+	size_t n_groups;
+	int event_ring;	   /* 1, 0, or -1: not given */
+	uint64_t size_kib; /* 0: not given */
+};
+
+static int parse_on_off(const char *text)
+{
+	if (!strcmp(text, "on"))
+		return 1;
+	return strcmp(text, "off") ? -1 : 0;
+}
+
+static int parse_operands(struct gpumon_context *context, int n, char **operands,
+			  struct settings *settings)
+{
+	for (int i = 0; i < n; i += 2) {
+		int on = i + 1 < n ? parse_on_off(operands[i + 1]) : -1;
+
+		if (i + 1 == n)
+			return gpumon_usage(context, "\"%s\" wants on or off after it",
+					    operands[i]);
+		if (on < 0)
+			return gpumon_usage(context, "\"%s\" after \"%s\" is neither on nor off",
+					    operands[i + 1], operands[i]);
+		if (!strcmp(operands[i], "event-ring")) {
+			settings->event_ring = on;
+			continue;
+		}
+		if (settings->n_groups == MAX_GROUPS)
+			return gpumon_usage(context, "more than %d groups", MAX_GROUPS);
+		settings->groups[settings->n_groups].name = operands[i];
+		settings->groups[settings->n_groups++].on = on;
+	}
+	if (!n)
+		return gpumon_usage(context, "nothing to set");
+	if (settings->size_kib && settings->event_ring < 0)
+		return gpumon_usage(context, "--size goes with event-ring");
+	return 0;
+}
+
+static int parse_options(struct gpumon_context *context, int argc, char **argv,
+			 struct settings *settings)
+{
+	static const struct option options[] = {
+		GPUMON_OPTION_JSON,
+		{ "size", required_argument, NULL, OPTION_SIZE },
+		{ 0 },
+	};
+	int option;
+
+	settings->event_ring = -1;
+	while ((option = gpumon_option(context, argc, argv, options)) != GPUMON_OPTION_END) {
+		if (option != OPTION_SIZE)
+			return option;
+		if (gpumon_argument_u64(context, "--size (KiB)", optarg, EVENT_RING_KIB_MIN,
+					EVENT_RING_KIB_MAX, &settings->size_kib))
+			return GPUMON_OPTION_BAD;
+	}
+	return parse_operands(context, argc - optind, argv + optind, settings) ? GPUMON_OPTION_BAD :
+										 0;
+}
+
+/* Every name is looked up before the first is touched. */
+static int check_groups(const struct settings *settings, const struct gpumon_model *before,
+			struct gpumon_error *err)
+{
+	for (size_t i = 0; i < settings->n_groups; i++) {
+		if (!gpumon_model_group(before, settings->groups[i].name))
+			return gpumon_error_set(
+				err, GPUMON_EXIT_FAILED, 0, "refused",
+				"there is no group \"%.32s\": \"gpumon-user stat\" lists them",
+				settings->groups[i].name);
+	}
+	return 0;
+}
+
+/* Put the first @n groups back to what they were; the failure that led here is the one reported. */
+static void undo(struct gpumon_client *client, const struct settings *settings, size_t n,
+		 const struct gpumon_model *before)
+{
+	struct gpumon_error ignored;
+
+	while (n--) {
+		const struct gpumon_group *group =
+			gpumon_model_group(before, settings->groups[n].name);
+
+		if (group && group->enabled.known)
+			(void)gpumon_client_group_set(client, group->name, group->enabled.v != 0,
+						      &ignored);
+	}
+}
+
+static int apply(struct gpumon_client *client, const struct settings *settings,
+		 struct gpumon_error *err)
+{
+	struct gpumon_model before = { 0 };
+	size_t done = 0;
+	int ret;
+
+	ret = gpumon_client_read(client, GPUMON_PART_GROUPS, 0, &before, err);
+	if (!ret)
+		ret = check_groups(settings, &before, err);
+	while (!ret && done < settings->n_groups) {
+		ret = gpumon_client_group_set(client, settings->groups[done].name,
+					      settings->groups[done].on, err);
+		if (!ret)
+			done++;
+	}
+	if (!ret && settings->event_ring >= 0)
+		ret = gpumon_client_event_ring_set(client, settings->event_ring,
+						   (uint32_t)settings->size_kib, err);
+	if (ret)
+		undo(client, settings, done, &before);
+	gpumon_model_free(&before);
+	return ret;
+}
+
+static int show_json(struct gpumon_context *context, const struct settings *settings,
+		     const struct gpumon_model *model)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *groups = json_object_new_array();
+	bool failed = !document || !groups;
+
+	for (size_t i = 0; i < settings->n_groups && !failed; i++) {
+		const struct gpumon_group *group =
+			gpumon_model_group(model, settings->groups[i].name);
+
+		failed = group && gpumon_json_append(groups, gpumon_json_group(group));
+	}
+	failed |= gpumon_json_add(document, "groups", groups) != 0;
+	failed |= gpumon_json_add(document, "event_ring",
+				  gpumon_json_event_ring(&model->event_ring)) != 0;
+	if (failed) {
+		json_object_put(document);
+		return -1;
+	}
+	return gpumon_json_print(document, true, context->out);
+}
+
+static void show_text(struct gpumon_context *context, const struct settings *settings,
+		      const struct gpumon_model *model)
+{
+	char name[64], reason[256], size[GPUMON_FORMAT_LEN];
+
+	for (size_t i = 0; i < settings->n_groups; i++) {
+		const struct gpumon_group *group =
+			gpumon_model_group(model, settings->groups[i].name);
+
+		if (!group)
+			continue;
+		fprintf(context->out, "%s: %s%s%s\n",
+			gpumon_format_name(name, sizeof(name), group->name),
+			gpumon_attach_state_name(group->state),
+			group->reason && *group->reason ? ", " : "",
+			gpumon_format_name(reason, sizeof(reason),
+					   group->reason ? group->reason : ""));
+	}
+	if (settings->event_ring >= 0)
+		fprintf(context->out, "event-ring: %s, %s KiB a CPU\n",
+			!model->event_ring.enabled.known ? "unknown" :
+			model->event_ring.enabled.v	 ? "on" :
+							   "off",
+			gpumon_format_count(size, sizeof(size), model->event_ring.size_kib));
+}
+
+static int set_run(struct gpumon_context *context, int argc, char **argv)
+{
+	struct settings settings = { 0 };
+	struct gpumon_client *client;
+	struct gpumon_model model = { 0 };
+	struct gpumon_error err = { 0 };
+	int ret = parse_options(context, argc, argv, &settings);
+
+	if (ret)
+		return ret == GPUMON_OPTION_HELP ? GPUMON_EXIT_OK : GPUMON_EXIT_USAGE;
+
+	ret = gpumon_client_open(&client, &err);
+	if (!ret)
+		ret = apply(client, &settings, &err);
+	/* What the kernel says now, not what was asked for. */
+	if (!ret)
+		ret = gpumon_client_read(client, GPUMON_PART_GROUPS | GPUMON_PART_EVENT_RING, 0,
+					 &model, &err);
+	if (!ret && !context->json)
+		show_text(context, &settings, &model);
+	else if (!ret && show_json(context, &settings, &model))
+		ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, "io",
+				       "the output could not be written");
+	gpumon_model_free(&model);
+	gpumon_client_close(client);
+	return ret ? gpumon_report(context, &err) : GPUMON_EXIT_OK;
+}
+
+const struct gpumon_command gpumon_command_set = {
+	.name = "set",
+	.summary = "Switch groups of probes and the event ring on and off",
+	.usage = "[--json] {GROUP|event-ring} {on|off}… [--size KIB]",
+	.help = "All of it is done, or nothing.\n\n"
+		"Options:\n"
+		"      --json             the new state as JSON\n"
+		"  -s, --size KIB         size of the event ring for each CPU, 8 to 65536;\n"
+		"                         it can only be changed while the ring is off\n",
+	.privileges = GPUMON_PRIVILEGE_MODULE,
+	.run = set_run,
+};

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "process/container.h"
+#include "term/format.h"
+#include "model/json_model.h"
+#include "base/privileges.h"
+#include "base/output_file.h"
+#include "source/source.h"
+#include "stat/stat_print.h"
+#include "stat/stat_window.h"
+
+enum {
+	OPTION_INTERVAL = 'i',
+	OPTION_COUNT = 'n',
+	OPTION_GROUP = 'g',
+	OPTION_DURATION = 'd',
+	OPTION_OUTPUT = 'o',
+	OPTION_RESET = GPUMON_OPTION_FIRST,
+	OPTION_SOURCE,
+	OPTION_RUN_AS,
+};
+
+/**
+ * struct settings - what was asked for
+ * @group: only this one, NULL for all
+ * @interval_ns: 0: once
+ * @count: 0: until stopped
+ * @duration_ns: 0: until stopped, or no time at all
+ * @output: file, NULL for the standard output, or with a command the standard error
+ * @program: a command to run meanwhile, NULL for none
+ * @choice: where numbers come from
+ * @run_as: user as whom @program runs, NULL: under sudo the one who called it
+ * @reset: begin a new period
+ * @out: where @output leads
+ * @file: likewise
+ * @containers: names of containers
+ */
+struct settings {
+	const char *group;
+	uint64_t interval_ns;
+	uint64_t count;
+	uint64_t duration_ns;
+	const char *output;
+	char **program;
+	enum gpumon_source_choice choice;
+	const char *run_as;
+	bool reset;
+	FILE *out;
+	struct gpumon_output_file file;
+	struct gpumon_containers *containers;
+};
+
+static int parse_options(struct gpumon_context *context, int argc, char **argv,
+			 struct settings *settings)
+{
+	static const struct option options[] = {
+		GPUMON_OPTION_JSON,
+		{ "interval", required_argument, NULL, OPTION_INTERVAL },
+		{ "count", required_argument, NULL, OPTION_COUNT },
+		{ "group", required_argument, NULL, OPTION_GROUP },
+		{ "reset", no_argument, NULL, OPTION_RESET },
+		{ "duration", required_argument, NULL, OPTION_DURATION },
+		{ "output", required_argument, NULL, OPTION_OUTPUT },
+		{ "source", required_argument, NULL, OPTION_SOURCE },
+		{ "run-as", required_argument, NULL, OPTION_RUN_AS },
+		{ 0 },
+	};
+	int option;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		if (!argv[i + 1]) {
+			gpumon_usage(context, "no command after --");
+			return GPUMON_OPTION_BAD;
+		}
+		settings->program = argv + i + 1;
+		argc = i;
+	}
+	while ((option = gpumon_option(context, argc, argv, options)) != GPUMON_OPTION_END) {
+		switch (option) {
+		case OPTION_INTERVAL:
+			if (gpumon_argument_duration(context, "--interval", optarg,
+						     &settings->interval_ns))
+				return GPUMON_OPTION_BAD;
+			break;
+		case OPTION_COUNT:
+			if (gpumon_argument_u64(context, "--count", optarg, 1, UINT32_MAX,
+						&settings->count))
+				return GPUMON_OPTION_BAD;
+			break;
+		case OPTION_GROUP:
+			settings->group = optarg;
+			break;
+		case OPTION_RESET:
+			settings->reset = true;
+			break;
+		case OPTION_DURATION:
+			if (gpumon_argument_duration(context, "--duration", optarg,
+						     &settings->duration_ns))
+				return GPUMON_OPTION_BAD;
+			break;
+		case OPTION_RUN_AS:
+			settings->run_as = optarg;
+			break;
+		case OPTION_OUTPUT:
+			settings->output = optarg;
+			break;
+		case OPTION_SOURCE:
+			if (gpumon_source_parse(optarg, &settings->choice)) {
+				gpumon_usage(context, "--source: auto, module or bpf");
+				return GPUMON_OPTION_BAD;
+			}
+			break;
+		default:
+			return option;
+		}
+	}
+	if (optind < argc) {
+		gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
+		return GPUMON_OPTION_BAD;
+	}
+	if (settings->count && !settings->interval_ns) {
+		gpumon_usage(context, "--count goes with --interval");
+		return GPUMON_OPTION_BAD;
+	}
+	if (settings->run_as && !settings->program) {
+		gpumon_usage(context, "--run-as goes with a command");
+		return GPUMON_OPTION_BAD;
+	}
+	if (settings->reset && !settings->interval_ns &&
+	    (settings->duration_ns || settings->program)) {
+		gpumon_usage(context, "--reset goes with neither --duration nor a command");
+		return GPUMON_OPTION_BAD;
+	}
+	return 0;
+}
+
+static int show(struct gpumon_context *context, const struct settings *settings,
+		const struct gpumon_term *term, const struct gpumon_model *model,
+		struct gpumon_error *err)
+{
+	int ret;
+
+	if (context->json)
+		ret = gpumon_json_print(gpumon_json_model(model, settings->group),
+					settings->interval_ns || !term->tty, settings->out);
+	else
+		ret = gpumon_stat_print(model, settings->group, term, settings->out);
+	if (!ret && settings->interval_ns && !context->json)
+		fputc('\n', settings->out);
+	if (!ret)
+		return 0;
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "io",
+				"the output could not be written");
+}
+
+static int check_group(const struct settings *settings, const struct gpumon_model *model,
+		       struct gpumon_error *err)
+{
+	if (!settings->group || gpumon_model_group(model, settings->group))
+		return 0;
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
+				"there is no group \"%.32s\"%s: \"gpumon-user stat\" lists them",
+				settings->group, model->info.source ? " by BPF" : "");
+}
+
+/* The running period, or with --reset the one that is closed by it. */
+static int read_model(struct gpumon_source *source, const struct settings *settings,
+		      struct gpumon_model *model, struct gpumon_error *err)
+{
+	struct gpumon_period period = { 0 };
+
+	if (settings->reset && gpumon_source_reset(source, &period, err))
+		return -1;
+	if (gpumon_source_read(source, GPUMON_PART_ALL, (uint32_t)period.closed.v, model, err))
+		return -1;
+	if (settings->reset)
+		gpumon_stat_close(model, &period);
+	gpumon_containers_resolve(settings->containers, model);
+	return 0;
+}
+
+static int stat_once(struct gpumon_context *context, struct gpumon_source *source,
+		     const struct settings *settings, const struct gpumon_term *term,
+		     struct gpumon_error *err)
+{
+	struct gpumon_model model = { 0 };
+	int ret = read_model(source, settings, &model, err);
+
+	if (!ret)
+		ret = show(context, settings, term, &model, err);
+	gpumon_model_free(&model);
+	return ret;
+}
+
+/* What happened from @before to now; @before becomes now. */
+static int stat_step(struct gpumon_context *context, struct gpumon_source *source,
+		     const struct settings *settings, const struct gpumon_term *term,
+		     struct gpumon_model *before, struct gpumon_error *err)
+{
+	struct gpumon_model now = { 0 }, diff = { 0 };
+	int ret = read_model(source, settings, &now, err);
+
+	if (!ret && settings->reset) {
+		/* The closed period is the difference already, exact to the last event. */
+		if (now.info.now_ns.v > now.info.since_ns.v)
+			now.interval_ns = now.info.now_ns.v - now.info.since_ns.v;
+		ret = show(context, settings, term, &now, err);
+	} else if (!ret && gpumon_model_diff(&diff, before, &now)) {
+		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "memory", "out of memory");
+	} else if (!ret) {
+		ret = show(context, settings, term, &diff, err);
+	}
+	gpumon_model_free(&diff);
+	gpumon_model_free(before);
+	*before = now;
+	return ret;
+}
+
+static int stat_repeat(struct gpumon_context *context, struct gpumon_source *source,
+		       const struct settings *settings, const struct gpumon_term *term,
+		       struct gpumon_stat_window *window, struct gpumon_error *err)
+{
+	struct gpumon_model before = { 0 };
+	uint64_t due;
+	int ret = read_model(source, settings, &before, err);
+
+	if (!ret)
+		ret = gpumon_stat_window_start(window, err);
+	due = gpumon_monotonic_ns();
+	for (uint64_t i = 0; !ret && (!settings->count || i < settings->count); i++) {
+		due += settings->interval_ns;
+		/* A machine that was asleep or too slow does not catch up on what it missed. */
+		if (due < gpumon_monotonic_ns())
+			due = gpumon_monotonic_ns();
+		if (!gpumon_stat_window_wait(window, due)) {
+			/* The end of a command is part of it; who pressed Ctrl-C has seen enough. */
+			if (!gpumon_signals_caught())
+				ret = stat_step(context, source, settings, term, &before, err);
+			break;
+		}
+		ret = stat_step(context, source, settings, term, &before, err);
+	}
+	gpumon_model_free(&before);
+	return ret;
+}
+
+/* From now until the time, the command or the user ends it. */
+static int stat_for(struct gpumon_context *context, struct gpumon_source *source,
+		    const struct settings *settings, const struct gpumon_term *term,
+		    struct gpumon_stat_window *window, struct gpumon_error *err)
+{
+	struct gpumon_model before = { 0 };
+	int ret = 0;
+
+	/* BPF has counted nothing before, and as a whole it has extremes too. */
+	if (!source->bpf)
+		ret = read_model(source, settings, &before, err);
+	if (!ret)
+		ret = gpumon_stat_window_start(window, err);
+	/* From here on a signal only ends the counting. */
+	if (!ret && !settings->duration_ns && !settings->program)
+		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
+		      context->err);
+	if (!ret) {
+		gpumon_stat_window_wait(window, UINT64_MAX);
+		ret = source->bpf ? stat_once(context, source, settings, term, err) :
+				    stat_step(context, source, settings, term, &before, err);
+	}
+	gpumon_model_free(&before);
+	return ret;
+}
+
+static int stat_source(struct gpumon_context *context, struct gpumon_source *source,
+		       const struct settings *settings, struct gpumon_stat_window *window,
+		       struct gpumon_error *err)
+{
+	bool windowed = settings->duration_ns || settings->program;
+	struct gpumon_model groups = { 0 };
+	struct gpumon_term term;
+	int ret = 0;
+
+	gpumon_term_get(&term, settings->out);
+	/* Before a reset: a wrong name must not cost the counts. */
+	if (settings->group) {
+		ret = gpumon_source_read(source, GPUMON_PART_INFO | GPUMON_PART_GROUPS, 0, &groups,
+					 err);
+		if (!ret)
+			ret = check_group(settings, &groups, err);
+		gpumon_model_free(&groups);
+		if (ret)
+			return ret;
+	}
+	if (source->bpf && settings->reset)
+		return gpumon_source_reset(source, NULL, err);
+	if (settings->interval_ns)
+		return stat_repeat(context, source, settings, &term, window, err);
+	if (windowed || source->bpf)
+		return stat_for(context, source, settings, &term, window, err);
+	return stat_once(context, source, settings, &term, err);
+}
+
+static int open_output(struct gpumon_context *context, struct settings *settings,
+		       struct gpumon_error *err)
+{
+	FILE *standard = settings->program && !settings->output ? context->err : context->out;
+
+	/* Is looked at while it grows: it has its name from the beginning. */
+	if (gpumon_output_file_open(&settings->file, settings->output, true, true, standard, err))
+		return -1;
+	settings->out = settings->file.stream;
+	if (!gpumon_output_file_show(&settings->file, err))
+		return 0;
+	(void)gpumon_output_file_close(&settings->file, false, err);
+	return -1;
+}
+
+/* Before anything is opened: all of it is looked up with the rights of who runs the program. */
+static int give_up_privileges(const struct settings *settings, struct gpumon_error *err)
+{
+	unsigned int needs = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF;
+
+	if (settings->choice == GPUMON_SOURCE_MODULE)
+		needs = GPUMON_PRIVILEGE_MODULE;
+	if (settings->program)
+		return gpumon_privileges_become(settings->run_as, needs, 0, err);
+	gpumon_privileges_keep(needs | GPUMON_PRIVILEGE_FILES);
+	return 0;
+}
+
+static int stat_run(struct gpumon_context *context, int argc, char **argv)
+{
+	struct settings settings = { 0 };
+	struct gpumon_stat_window window;
+	struct gpumon_source source = { 0 };
+	struct gpumon_error err = { 0 };
+	int ret = parse_options(context, argc, argv, &settings);
+
+	if (ret)
+		return ret == GPUMON_OPTION_HELP ? GPUMON_EXIT_OK : GPUMON_EXIT_USAGE;
+	/* Without memory for it the containers are unknown, and the rest is shown. */
+	settings.containers = gpumon_containers_new(context->root);
+
+	ret = give_up_privileges(&settings, &err);
+	if (!ret)
+		ret = gpumon_source_open(&source, settings.choice, false, &err);
+	if (!ret)
+		ret = open_output(context, &settings, &err);
+	if (!ret) {
+		gpumon_stat_window_init(&window, &source, settings.duration_ns, settings.program);
+		ret = stat_source(context, &source, &settings, &window, &err);
+		gpumon_stat_window_end(&window);
+	}
+	if (settings.out && gpumon_output_file_close(&settings.file, !ret, &err) && !ret)
+		ret = -1;
+	gpumon_source_close(&source);
+	gpumon_containers_free(settings.containers);
+	if (ret)
+		return gpumon_report(context, &err);
+	return settings.program ? gpumon_stat_window_status(&window) : GPUMON_EXIT_OK;
+}
+
+const struct gpumon_command gpumon_command_stat = {
+	.name = "stat",
+	.summary = "Show what was counted: probes, rings, tables of the drivers, processes, losses",
+	.usage =
+		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group NAME] [--reset]\n"
+		"                        [--source SOURCE] [--output FILE] [-- COMMAND [ARGUMENT]…]",
+	.help = "Tables of a driver are named GROUP.TABLE. Of a histogram there are the number of values\n"
+		"(-N), percentiles and the highest value; of a level what it is now and was at most (-MAX).\n"
+		"\"-\" is unknown. Without --group, probes are left out of groups that are off or wait for\n"
+		"their module. CONTAINER is the beginning of a container's id or its name, and outside of\n"
+		"containers the path of the cgroup; IN-CONTAINER is the pid in there.\n"
+		"\n"
+		"Where no module can be loaded the numbers come from BPF programs. They count from the\n"
+		"beginning of this command to its end: of TIME, of COMMAND, or until Ctrl-C. With a COMMAND\n"
+		"they go to standard error, and the exit status is that of the command.\n"
+		"\n"
+		"Options:\n"
+		"      --json             one JSON document (a line each with --interval)\n"
+		"  -i, --interval TIME    what changed in each TIME (1, 0.5, 200ms), until stopped\n"
+		"  -n, --count N          stop after N intervals\n"
+		"  -g, --group NAME       only this group\n"
+		"      --reset            begin a new period and show the one that ended, exactly\n"
+		"  -d, --duration TIME    what happens in that time from now on\n"
+		"  -o, --output FILE      write to FILE, a new one that takes the place of an old one\n"
+		"      --run-as USER      who runs the command; under sudo, if not said, who called it\n" GPUMON_SOURCE_HELP,
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_FILES |
+		      GPUMON_PRIVILEGE_PROGRAM,
+	.run = stat_run,
+};

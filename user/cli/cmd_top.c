@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* gpumon-user top: the terminal, the keys and the clock around top.c and top_draw.c. */
+#include <errno.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "process/container.h"
+#include "base/privileges.h"
+#include "source/source.h"
+#include "top/top.h"
+
+#define INTERVAL_NS	1000000000ULL
+#define INTERVAL_MIN_NS 100000000ULL
+#define INTERVAL_MAX_NS 3600000000000ULL
+/* Other people's resets that are put up with during one reading. */
+#define READ_TRIES 4
+/* Failed readings in a row, after which the module is taken to be gone. */
+#define FAILURES_MAX 3
+
+/* Another screen with its own contents, no cursor; and all of it back. */
+#define SCREEN_ENTER "\033[?1049h\033[?25l"
+#define SCREEN_LEAVE "\033[0m\033[?25h\033[?1049l"
+
+/**
+ * struct top_run - a running top
+ * @input: where keys come from, -1 without
+ * @saved: the terminal as it was
+ * @raw: the terminal is ours now
+ */
+struct top_run {
+	struct gpumon_context *context;
+	struct gpumon_source source;
+	enum gpumon_source_choice choice;
+	struct gpumon_containers *containers;
+	struct gpumon_top top;
+	struct gpumon_top_view view;
+	uint64_t count;
+	bool batch;
+	int input;
+	struct termios saved;
+	bool raw;
+	bool quit;
+};
+
+static volatile sig_atomic_t resized, suspended;
+
+static void on_resize(int number)
+{
+	(void)number;
+	resized = 1;
+}
+
+static void on_suspend(int number)
+{
+	(void)number;
+	suspended = 1;
+}
+
+static void screen_enter(struct top_run *run)
+{
+	struct termios raw = run->saved;
+
+	/* Keys at once and unseen; ^C, ^Z and newlines go on as usual. */
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 0;
+	raw.c_cc[VTIME] = 0;
+	if (run->input >= 0)
+		tcsetattr(run->input, TCSADRAIN, &raw);
+	fputs(SCREEN_ENTER, run->context->out);
+	fflush(run->context->out);
+	run->raw = true;
+}
+
+static void screen_leave(struct top_run *run)
+{
+	if (!run->raw)
+		return;
+	fputs(SCREEN_LEAVE, run->context->out);
+	fflush(run->context->out);
+	if (run->input >= 0)
+		tcsetattr(run->input, TCSADRAIN, &run->saved);
+	run->raw = false;
+}
+
+/* All parts of one period, so that a reset in between cannot mix two. */
+static int read_all(struct top_run *run, struct gpumon_model *reading, struct gpumon_error *err)
+{
+	int tries = READ_TRIES;
+	int ret;
+
+	do {
+		ret = gpumon_source_read(&run->source, GPUMON_PART_INFO, 0, reading, err);
+		if (!ret)
+			ret = gpumon_source_read(&run->source, GPUMON_PART_ALL & ~GPUMON_PART_INFO,
+						 (uint32_t)reading->info.period.v, reading, err);
+	} while (ret && err->sys == -ESTALE && --tries);
+	return ret;
+}
+
+static int update(struct top_run *run, struct gpumon_error *err)
+{
+	struct gpumon_model reading = { 0 };
+
+	if (read_all(run, &reading, err)) {
+		gpumon_model_free(&reading);
+		return -1;
+	}
+	gpumon_containers_resolve(run->containers, &reading);
+	if (gpumon_top_update(&run->top, &reading))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+	return 0;
+}
+
+/* The page goes out in one write, each line clearing what was behind it: nothing flickers. */
+static int draw(struct top_run *run)
+{
+	FILE *out = run->context->out;
+	char clock[16];
+	time_t now = time(NULL);
+	struct tm local;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *page;
+
+	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &local));
+	run->view.clock = clock;
+
+	page = open_memstream(&text, &size);
+	if (!page)
+		return -1;
+	gpumon_top_sort(&run->top, run->view.sort);
+	gpumon_top_draw(&run->top, &run->view, page);
+	run->view.clock = NULL;
+	if (fclose(page)) {
+		free(text);
+		return -1;
+	}
+
+	if (run->batch) {
+		fputs(text, out);
+		fputc('\n', out);
+	} else {
+		fputs("\033[H", out);
+		for (const char *line = text; *line;) {
+			size_t n = strcspn(line, "\n");
+
+			fwrite(line, 1, n, out);
+			fputs("\033[K", out);
+			line += n;
+			if (*line)
+				fputc(*line++, out);
+		}
+		fputs("\033[J", out);
+	}
+	free(text);
+	return fflush(out) ? -1 : 0;
+}
+
+static void interval_change(struct top_run *run, bool longer)
+{
+	static const uint64_t steps_ms[] = { 100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
+	const size_t n = sizeof(steps_ms) / sizeof(steps_ms[0]);
+	uint64_t *interval = &run->view.interval_ns;
+
+	if (longer) {
+		for (size_t i = 0; i < n; i++) {
+			if (steps_ms[i] * 1000000 > *interval) {
+				*interval = steps_ms[i] * 1000000;
+				return;
+			}
+		}
+	} else {
+		for (size_t i = n; i-- > 0;) {
+			if (steps_ms[i] * 1000000 < *interval) {
+				*interval = steps_ms[i] * 1000000;
+				return;
+			}
+		}
+	}
+}
+
+/* True if the page is to be drawn again. */
+static bool keys(struct top_run *run)
+{
+	char pressed[64];
+	ssize_t n = read(run->input, pressed, sizeof(pressed));
+
+	if (n <= 0) {
+		/* The terminal is gone. */
+		if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			run->quit = true;
+		return false;
+	}
+	for (ssize_t i = 0; i < n; i++) {
+		enum gpumon_top_sort sort = gpumon_top_key(pressed[i]);
+
+		if (pressed[i] >= '1' && pressed[i] <= '9') {
+			gpumon_top_turn(&run->top, &run->view, 0, (unsigned int)(pressed[i] - '0'));
+			continue;
+		}
+
+		if (sort != GPUMON_TOP_SORTS) {
+			run->view.sort = sort;
+			continue;
+		}
+		switch (pressed[i]) {
+		case 'q':
+		case 'Q':
+			run->quit = true;
+			return false;
+		case 'p':
+		case ' ':
+			run->view.paused = !run->view.paused;
+			break;
+		case '+':
+		case '=':
+			interval_change(run, true);
+			break;
+		case '-':
+			interval_change(run, false);
+			break;
+		case '\t':
+			gpumon_top_turn(&run->top, &run->view, 1, 0);
+			break;
+		case '\033':
+			/* Arrows; the letters of other such keys are no keys of ours. */
+			if (i + 2 < n && pressed[i + 1] == '[' && pressed[i + 2] == 'C')
+				gpumon_top_turn(&run->top, &run->view, 1, 0);
+			else if (i + 2 < n && pressed[i + 1] == '[' &&
+				 (pressed[i + 2] == 'D' || pressed[i + 2] == 'Z'))
+				gpumon_top_turn(&run->top, &run->view, -1, 0);
+			return true;
+		}
+	}
+	return true;
+}
+
+static void resize(struct top_run *run)
+{
+	struct gpumon_term term;
+
+	resized = 0;
+	gpumon_term_get(&term, run->context->out);
+	run->view.term = term;
+}
+
+/* ^Z: the shell gets its terminal as it was, and we get ours back afterwards. */
+static void suspend(struct top_run *run)
+{
+	suspended = 0;
+	screen_leave(run);
+	raise(SIGSTOP);
+	screen_enter(run);
+	resize(run);
+}
+
+/* Until the next reading is due, keys and signals are looked after. */
+static void wait_for_next(struct top_run *run, uint64_t from, const sigset_t *unblocked)
+{
+	while (!run->quit && !gpumon_signals_caught()) {
+		struct pollfd input = { .fd = run->input, .events = POLLIN };
+		uint64_t until = from + run->view.interval_ns;
+		uint64_t now = gpumon_monotonic_ns();
+		struct timespec timeout = { 0 };
+		int ready;
+
+		if (now >= until && !run->view.paused)
+			return;
+		if (now < until) {
+			timeout.tv_sec = (time_t)((until - now) / 1000000000);
+			timeout.tv_nsec = (long)((until - now) % 1000000000);
+		}
+		ready = ppoll(&input, 1, run->view.paused ? NULL : &timeout, unblocked);
+		if (suspended) {
+			suspend(run);
+			draw(run);
+		} else if (resized) {
+			resize(run);
+			draw(run);
+		} else if (ready > 0 && keys(run)) {
+			draw(run);
+		}
+	}
+}
+
+/* A page that was asked for and is not there (yet) must not pass for another. */
+static const char *missing_page(const struct top_run *run, char *text, size_t len)
+{
+	const char *wanted = run->view.page;
+
+	if (!*wanted || !strcmp(gpumon_top_shown(&run->top, wanted), wanted))
+		return NULL;
+	snprintf(text, len, "There is no page \"%s\" now: nothing was counted for it", wanted);
+	return text;
+}
+
+static int loop(struct top_run *run, const sigset_t *unblocked, struct gpumon_error *err)
+{
+	unsigned int failures = 0;
+	uint64_t drawn = 0;
+	char missing[96];
+
+	for (;;) {
+		uint64_t started = gpumon_monotonic_ns();
+		int ret = update(run, err);
+
+		failures = ret ? failures + 1 : 0;
+		/* Short of memory once is no reason to leave; no module any more is. */
+		if (failures >= FAILURES_MAX || (ret && (run->batch || !run->top.readings)))
+			return -1;
+		run->view.note = ret ? err->message : missing_page(run, missing, sizeof(missing));
+
+		/* In a pipe the mean since the beginning would only be mistaken for an interval. */
+		if (!run->batch || run->top.readings > 1) {
+			if (draw(run))
+				return 0;
+			if (++drawn == run->count)
+				return 0;
+		}
+		wait_for_next(run, started, unblocked);
+		if (run->quit || gpumon_signals_caught())
+			return 0;
+	}
+}
+
+static int run_top(struct top_run *run)
+{
+	struct gpumon_context *context = run->context;
+	struct sigaction action = { .sa_handler = on_resize };
+	sigset_t blocked, original;
+	struct gpumon_error err;
+	int ret;
+
+	if (gpumon_source_open(&run->source, run->choice, false, &err))
+		return gpumon_report(context, &err);
+
+	/* Signals come in only while waiting: the screen is whole then, and is put back. */
+	gpumon_signals_catch();
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	if (!run->batch) {
+		sigset_t nothing;
+
+		sigemptyset(&nothing);
+		action.sa_mask = nothing;
+		sigaction(SIGWINCH, &action, NULL);
+		action.sa_handler = on_suspend;
+		sigaction(SIGTSTP, &action, NULL);
+		/* What ends the program otherwise ends it in order. */
+		sigaction(SIGTERM, NULL, &action);
+		sigaction(SIGHUP, &action, NULL);
+		sigaction(SIGQUIT, &action, NULL);
+		sigaddset(&blocked, SIGWINCH);
+		sigaddset(&blocked, SIGTSTP);
+		sigaddset(&blocked, SIGHUP);
+		sigaddset(&blocked, SIGQUIT);
+	}
+	sigprocmask(SIG_BLOCK, &blocked, &original);
+	signal(SIGPIPE, SIG_IGN);
+
+	if (!run->batch) {
+		/* In the background, or with input from elsewhere, there are no keys. */
+		run->input = isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
+		if (run->input >= 0 && tcgetattr(run->input, &run->saved))
+			run->input = -1;
+		run->view.live = true;
+		screen_enter(run);
+	}
+	ret = loop(run, &original, &err);
+	screen_leave(run);
+	sigprocmask(SIG_SETMASK, &original, NULL);
+	if (ret)
+		return gpumon_report(context, &err);
+
+	/* "top | head": what is still in the buffer has no reader, and nobody is to be told. */
+	if (run->batch && ferror(context->out)) {
+		struct pollfd out = { .fd = fileno(context->out) };
+
+		if (out.fd >= 0 && poll(&out, 1, 0) > 0 && (out.revents & POLLERR) &&
+		    !freopen("/dev/null", "w", context->out))
+			return GPUMON_EXIT_FAILED;
+	}
+	return GPUMON_EXIT_OK;
+}
+
+static int command_top(struct gpumon_context *context, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "interval", required_argument, NULL, 'i' },
+		{ "count", required_argument, NULL, 'n' },
+		{ "batch", no_argument, NULL, 'b' },
+		{ "page", required_argument, NULL, 'P' },
+		{ "source", required_argument, NULL, GPUMON_OPTION_FIRST },
+		{ 0 },
+	};
+	struct top_run run = { .context = context, .input = -1 };
+	int status;
+
+	run.view.interval_ns = INTERVAL_NS;
+	for (;;) {
+		int option = gpumon_option(context, argc, argv, options);
+
+		if (option == GPUMON_OPTION_END)
+			break;
+		switch (option) {
+		case GPUMON_OPTION_HELP:
+			return GPUMON_EXIT_OK;
+		case 'i':
+			if (gpumon_argument_duration(context, "--interval", optarg,
+						     &run.view.interval_ns))
+				return GPUMON_EXIT_USAGE;
+			if (run.view.interval_ns < INTERVAL_MIN_NS ||
+			    run.view.interval_ns > INTERVAL_MAX_NS)
+				return gpumon_usage(context, "--interval: from 100ms to 1h");
+			break;
+		case 'n':
+			if (gpumon_argument_u64(context, "--count", optarg, 1, UINT64_MAX,
+						&run.count))
+				return GPUMON_EXIT_USAGE;
+			break;
+		case 'b':
+			run.batch = true;
+			break;
+		case 'P':
+			if (strlen(optarg) >= sizeof(run.view.page))
+				return gpumon_usage(context,
+						    "--page: no page has such a long name");
+			strcpy(run.view.page, optarg);
+			break;
+		case GPUMON_OPTION_FIRST:
+			if (gpumon_source_parse(optarg, &run.choice))
+				return gpumon_usage(context, "--source: auto, module or bpf");
+			break;
+		default:
+			return GPUMON_EXIT_USAGE;
+		}
+	}
+	if (optind < argc)
+		return gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
+
+	gpumon_term_get(&run.view.term, context->out);
+	run.view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	if (!run.view.term.tty)
+		run.batch = true;
+	/* Snapshots have as many lines as it takes. */
+	if (run.batch)
+		run.view.term.rows = 0;
+
+	run.containers = gpumon_containers_new(context->root);
+	status = run_top(&run);
+	gpumon_top_free(&run.top);
+	gpumon_containers_free(run.containers);
+	gpumon_source_close(&run.source);
+	return status;
+}
+
+const struct gpumon_command gpumon_command_top = {
+	.name = "top",
+	.summary = "Watch rings, the tables of the drivers and processes live",
+	.usage = "[--interval TIME] [--count N] [--page NAME] [--batch] [--source SOURCE]",
+	.help = "Rings by load and processes by jobs, of the last interval. The first page has the\n"
+		"mean since the counters began.\n"
+		"\n"
+		"  LOAD         mean number of jobs on the hardware: time that the jobs which ended had\n"
+		"               run, by the interval. A job counts when it ends, so one longer than the\n"
+		"               interval shows late and all at once. Bars are its history.\n"
+		"  JOBS/S       jobs done a second\n"
+		"  QUEUED       jobs queued and not yet run, now and at most since the last reset\n"
+		"  ON HW        jobs run and not yet done, likewise\n"
+		"  TIME QUEUED  from queue to run, half and 99 % of the jobs took no longer\n"
+		"  TIME RUN     from run to done, likewise\n"
+		"  ERR          jobs that ended with an error, killed ones too\n"
+		"\n"
+		"Further pages have the tables of a driver, those that count something: counters a second\n"
+		"(/S), levels as they are now, and of histograms the 99th percentile (-P99) of the\n"
+		"interval. Rows that did most come first.\n"
+		"\n"
+		"Keys: q quit, p pause, + - interval; tab or arrows, or the number of a page, turn to it;\n"
+		"sort by l load, j jobs, d queue depth, w time queued (wait), r time run, e errors, n name.\n"
+		"\n"
+		"Options:\n"
+		"  -i, --interval TIME    between readings (seconds, or 500ms, ...), default 1\n"
+		"  -n, --count N          stop after N pages\n"
+		"  -P, --page NAME        begin with this page: rings, processes, or a group\n"
+		"  -b, --batch            pages one below the other, also where the output is no\n"
+		"                         terminal; the first comes after one interval\n" GPUMON_SOURCE_HELP,
+	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
+	.run = command_top,
+};

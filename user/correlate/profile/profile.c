@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Reading captures into a profile: once for what they define, once for the work,
+ * and once more for what was done in the longest gaps, if there are any.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/internal.h"
+#include "profile_internal.h"
+
+/* NVTX ranges are read so many records before the work that they enclose. */
+#define AHEAD_RECORDS (1u << 17)
+
+static int no_memory(void)
+{
+	return gpumon_capture_fail(-ENOMEM, "memory", "out of memory while reading the capture");
+}
+
+static void see_time(struct gpumon_profile *profile, uint64_t start_ns, uint64_t end_ns)
+{
+	if (start_ns && (!profile->first_ns || start_ns < profile->first_ns))
+		profile->first_ns = start_ns;
+	if (end_ns > profile->last_ns)
+		profile->last_ns = end_ns;
+}
+
+/* Begin and end of what happened; what is defined has none. */
+static void see_times(struct gpumon_profile *profile, const struct gpumon_record *record)
+{
+	struct gpumon_work_fields fields;
+	union {
+		struct gpumon_record_launch launch;
+		struct gpumon_record_call call;
+		struct gpumon_record_sync sync;
+		struct gpumon_record_hit hit;
+		struct gpumon_record_range range;
+	} of;
+
+#define COPY(member) gpumon_record_copy(&of.member, sizeof(of.member), record)
+	switch (record->type) {
+	case GPUMON_RECORD_LAUNCH:
+		COPY(launch);
+		see_time(profile, of.launch.start_ns, of.launch.end_ns);
+		return;
+	case GPUMON_RECORD_CALL:
+		COPY(call);
+		see_time(profile, of.call.start_ns, of.call.end_ns);
+		return;
+	case GPUMON_RECORD_SYNC:
+		COPY(sync);
+		see_time(profile, of.sync.start_ns, of.sync.end_ns);
+		return;
+	case GPUMON_RECORD_HIT:
+		COPY(hit);
+		see_time(profile, of.hit.time_ns, of.hit.time_ns + of.hit.duration_ns);
+		return;
+	case GPUMON_RECORD_RANGE:
+		COPY(range);
+		see_time(profile, of.range.time_ns, of.range.time_ns);
+		return;
+	default:
+		if (gpumon_work_fields(record, &fields) && fields.start_ns)
+			see_time(profile, fields.start_ns,
+				 fields.valid ? fields.end_ns : fields.start_ns);
+		return;
+	}
+#undef COPY
+}
+
+/* --- the passes */
+
+/* Number of a record's process in the profile. */
+static uint32_t number_of(const struct gpumon_profile *profile, unsigned int capture,
+			  const struct gpumon_capture_cursor *cursor)
+{
+	return cursor->process == GPUMON_PROCESS_DRIVER ?
+		       GPUMON_PROCESS_DRIVER :
+		       profile->numbers[capture] + cursor->process;
+}
+
+static int read_definitions(struct gpumon_profile *profile, unsigned int capture)
+{
+	uint32_t first = profile->numbers[capture];
+	struct gpumon_capture_cursor cursor;
+	const struct gpumon_record *record;
+	uint32_t count;
+
+	while ((record = gpumon_capture_next(profile->captures[capture], &cursor))) {
+		uint32_t number = cursor.process == GPUMON_PROCESS_DRIVER ? GPUMON_PROCESS_DRIVER :
+									    first + cursor.process;
+
+		profile->records[capture]++;
+		if (gpumon_tables_record(&profile->tables, number, record))
+			return -1;
+		if (number == GPUMON_PROCESS_DRIVER)
+			continue;
+		see_times(profile, record);
+		if (gpumon_devices_look(profile, number, record))
+			return -1;
+	}
+	/* Also of processes that have no records, or none yet. */
+	count = gpumon_capture_processes(profile->captures[capture]);
+	profile->numbers[capture + 1] = first + count;
+	if (count && !gpumon_tables_process(&profile->tables, first + count - 1))
+		return -1;
+	for (uint32_t i = 0; i < count; i++) {
+		profile->tables.processes[first + i].capture = capture;
+		profile->tables.processes[first + i].name =
+			gpumon_capture_name(profile->captures[capture], i);
+	}
+	return 0;
+}
+
+static void add_damage(struct gpumon_profile *profile, const struct gpumon_capture_damage *damage)
+{
+	profile->damage.truncated_bytes += damage->truncated_bytes;
+	profile->damage.broken_chunks += damage->broken_chunks;
+	profile->damage.broken_records += damage->broken_records;
+	profile->damage.unknown_records += damage->unknown_records;
+	profile->damage.missing_chunks += damage->missing_chunks;
+	profile->damage.broken_info |= damage->broken_info;
+	profile->damage.unreadable_files += damage->unreadable_files;
+}
+
+/* What is missing may have been the last hits of threads. */
+static int tell_damage(struct gpumon_profile *profile, unsigned int capture,
+		       const struct gpumon_capture_damage *damage)
+{
+	const struct gpumon_record_loss loss = {
+		.head = { GPUMON_RECORD_LOSS, 0, sizeof(loss) },
+		.cause = GPUMON_LOSS_UPROBE_RING,
+		.count = 1,
+	};
+
+	if (!damage->truncated_bytes && !damage->broken_chunks && !damage->broken_records &&
+	    !damage->missing_chunks && !damage->unreadable_files)
+		return 0;
+	for (uint32_t i = profile->numbers[capture]; i < profile->numbers[capture + 1]; i++) {
+		if (i < profile->tables.used && profile->tables.processes[i].has_hits &&
+		    gpumon_correlate_record(profile->correlate, i, &loss.head))
+			return -1;
+	}
+	return 0;
+}
+
+static int expect(struct gpumon_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->tables.used; i++) {
+		const struct gpumon_tables_process *process = &profile->tables.processes[i];
+
+		if (process->known &&
+		    gpumon_correlate_expect(profile->correlate, i,
+					    (process->has_hits ? GPUMON_EXPECT_HITS : 0) |
+						    (process->has_nodes ? GPUMON_EXPECT_NODES : 0)))
+			return -1;
+	}
+	return 0;
+}
+
+/* Ranges of the next records, before the work that was launched in them comes. */
+static int read_ahead(struct gpumon_profile *profile, unsigned int capture,
+		      struct gpumon_capture *ahead, uint64_t *done, uint64_t until)
+{
+	struct gpumon_capture_cursor cursor;
+	const struct gpumon_record *record;
+
+	for (; *done < until && *done < profile->records[capture]; ++*done) {
+		uint32_t number;
+
+		record = gpumon_capture_next(ahead, &cursor);
+		if (!record)
+			return 0;
+		number = number_of(profile, capture, &cursor);
+		if (record->type == GPUMON_RECORD_RANGE && number != GPUMON_PROCESS_DRIVER &&
+		    gpumon_ranges_record(&profile->ranges, number,
+					 &profile->tables.processes[number], record))
+			return -1;
+	}
+	return 0;
+}
+
+static int read_work(struct gpumon_profile *profile, unsigned int capture,
+		     struct gpumon_capture *ahead)
+{
+	struct gpumon_capture *from = profile->captures[capture];
+	struct gpumon_capture_cursor cursor;
+	const struct gpumon_record *record;
+	uint64_t done_ahead = 0;
+
+	gpumon_capture_rewind(from);
+	for (uint64_t i = 0; i < profile->records[capture]; i++) {
+		uint32_t number;
+
+		if (ahead && i % 4096 == 0 &&
+		    read_ahead(profile, capture, ahead, &done_ahead, i + AHEAD_RECORDS))
+			return -1;
+		record = gpumon_capture_next(from, &cursor);
+		if (!record)
+			break;
+		number = number_of(profile, capture, &cursor);
+		if (number == GPUMON_PROCESS_DRIVER)
+			continue;
+		if (gpumon_devices_add(profile, number, record) ||
+		    gpumon_correlate_record(profile->correlate, number, record) || profile->failed)
+			return -1;
+	}
+	/* To the end, so that the damage is that of all of it. */
+	while (gpumon_capture_next(from, &cursor))
+		;
+	add_damage(profile, gpumon_capture_damage(from));
+	if (tell_damage(profile, capture, gpumon_capture_damage(from)))
+		return -1;
+	for (uint32_t i = profile->numbers[capture]; i < profile->numbers[capture + 1]; i++)
+		gpumon_correlate_finish(profile->correlate, i);
+	return profile->failed ? -1 : 0;
+}
+
+static bool has_ranges(const struct gpumon_profile *profile, unsigned int capture)
+{
+	for (uint32_t i = profile->numbers[capture];
+	     i < profile->numbers[capture + 1] && i < profile->tables.used; i++) {
+		if (profile->tables.processes[i].has_ranges)
+			return true;
+	}
+	return false;
+}
+
+static int read_gaps(struct gpumon_profile *profile)
+{
+	struct gpumon_ranges ranges;
+	uint32_t number;
+	int status = 0;
+
+	if (!profile->gap_count)
+		return 0;
+	gpumon_gaps_begin(profile, &ranges);
+	for (unsigned int i = 0; i < profile->capture_count && !status; i++) {
+		struct gpumon_capture_cursor cursor;
+		const struct gpumon_record *record;
+
+		gpumon_capture_rewind(profile->captures[i]);
+		for (uint64_t j = 0; j < profile->records[i] && !status; j++) {
+			record = gpumon_capture_next(profile->captures[i], &cursor);
+			if (!record)
+				break;
+			number = number_of(profile, i, &cursor);
+			if (number != GPUMON_PROCESS_DRIVER)
+				status = gpumon_gaps_record(profile, &ranges, number, record);
+		}
+	}
+	gpumon_gaps_end(profile, &ranges);
+	return status;
+}
+
+/* --- the end */
+
+static int by_gpu_time(const void *a, const void *b)
+{
+	const struct gpumon_kernel_row *x = a, *y = b;
+
+	if (x->gpu_ns != y->gpu_ns)
+		return x->gpu_ns > y->gpu_ns ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return strcmp(x->mangled, y->mangled);
+}
+
+static int by_range_time(const void *a, const void *b)
+{
+	const struct gpumon_range_row *x = a, *y = b;
+	int order;
+
+	if (x->gpu_ns != y->gpu_ns)
+		return x->gpu_ns > y->gpu_ns ? -1 : 1;
+	if (x->cpu_ns != y->cpu_ns)
+		return x->cpu_ns > y->cpu_ns ? -1 : 1;
+	order = strcmp(x->text, y->text);
+	return order ? order : strcmp(x->domain, y->domain);
+}
+
+static int make_rows(struct gpumon_profile *profile)
+{
+	profile->kernel_rows = calloc(profile->kernels_used + 1, sizeof(*profile->kernel_rows));
+	if (!profile->kernel_rows)
+		return -1;
+	for (uint32_t i = 0; i < profile->kernels_used; i++) {
+		const struct gpumon_kernel_growing *kernel = &profile->kernels[i];
+
+		profile->kernel_rows[i] = (struct gpumon_kernel_row){
+			.name = kernel->name,
+			.mangled = kernel->mangled,
+			.kind = kernel->kind,
+			.count = kernel->count,
+			.gpu_ns = kernel->gpu_ns,
+			.duration = &kernel->duration,
+			.latency = &kernel->latency,
+		};
+	}
+	qsort(profile->kernel_rows, profile->kernels_used, sizeof(*profile->kernel_rows),
+	      by_gpu_time);
+	if (profile->ranges.rows_used)
+		qsort(profile->ranges.rows, profile->ranges.rows_used,
+		      sizeof(*profile->ranges.rows), by_range_time);
+	return gpumon_tree_end(&profile->tree);
+}
+
+static int read_all(struct gpumon_profile *profile, const char *const *paths)
+{
+	unsigned int known = 0;
+
+	for (unsigned int i = 0; i < profile->capture_count; i++) {
+		if (read_definitions(profile, i))
+			return no_memory();
+	}
+	for (uint32_t i = 0; i < profile->tables.used; i++)
+		known += profile->tables.processes[i].known;
+	profile->tree.processes = profile->options.processes || known > 1;
+	if (gpumon_tables_end(&profile->tables, paths) || expect(profile))
+		return no_memory();
+	gpumon_devices_turn(profile);
+	for (unsigned int i = 0; i < profile->capture_count; i++) {
+		struct gpumon_capture *ahead = NULL;
+		int status;
+
+		if (has_ranges(profile, i) && gpumon_capture_open(paths[i], &ahead))
+			return -1;
+		status = read_work(profile, i, ahead);
+		gpumon_capture_free(ahead);
+		if (status)
+			return no_memory();
+	}
+	profile->counts = *gpumon_correlate_counts(profile->correlate);
+	if (gpumon_devices_end(profile) || read_gaps(profile) || make_rows(profile))
+		return no_memory();
+	return 0;
+}
+
+static int begin(struct gpumon_profile *profile, const char *const *paths)
+{
+	const struct gpumon_correlate_output output = {
+		.work = gpumon_profile_on_work,
+		.launch = gpumon_profile_on_launch,
+		.hit = gpumon_profile_on_hit,
+		.data = profile,
+	};
+
+	profile->captures = calloc(profile->capture_count, sizeof(*profile->captures));
+	profile->numbers = calloc(profile->capture_count + 1, sizeof(*profile->numbers));
+	profile->records = calloc(profile->capture_count, sizeof(*profile->records));
+	profile->correlate = gpumon_correlate_new(&output);
+	profile->tables.pool = &profile->pool;
+	profile->tables.symbol_root = profile->options.symbol_root;
+	profile->ranges.pool = &profile->pool;
+	profile->ranges.timeline = true;
+	profile->tree.pool = &profile->pool;
+	profile->tree.tables = &profile->tables;
+	profile->tree.options = profile->options;
+	if (!profile->captures || !profile->numbers || !profile->records || !profile->correlate ||
+	    gpumon_tree_begin(&profile->tree))
+		return no_memory();
+	for (unsigned int i = 0; i < profile->capture_count; i++) {
+		if (gpumon_capture_open(paths[i], &profile->captures[i]))
+			return -1;
+	}
+	return 0;
+}
+
+int gpumon_profile_load(const char *const *paths, unsigned int count,
+			const struct gpumon_profile_options *options,
+			struct gpumon_profile **result)
+{
+	struct gpumon_profile *profile = calloc(1, sizeof(*profile));
+
+	if (!profile)
+		return no_memory();
+	profile->options = *options;
+	profile->capture_count = count;
+	if (begin(profile, paths) || read_all(profile, paths)) {
+		gpumon_profile_free(profile);
+		return -1;
+	}
+	memcpy(profile->losses, profile->tables.losses, sizeof(profile->losses));
+	/* What only reading needed; rows have copies of names and times. */
+	gpumon_correlate_free(profile->correlate);
+	profile->correlate = NULL;
+	gpumon_tree_clear(&profile->tree);
+	gpumon_tables_clear(&profile->tables);
+	for (unsigned int i = 0; i < count; i++) {
+		gpumon_capture_free(profile->captures[i]);
+		profile->captures[i] = NULL;
+	}
+	*result = profile;
+	return 0;
+}
+
+void gpumon_profile_free(struct gpumon_profile *profile)
+{
+	if (!profile)
+		return;
+	gpumon_correlate_free(profile->correlate);
+	gpumon_tree_clear(&profile->tree);
+	gpumon_tables_clear(&profile->tables);
+	gpumon_ranges_clear(&profile->ranges);
+	for (unsigned int i = 0; profile->captures && i < profile->capture_count; i++)
+		gpumon_capture_free(profile->captures[i]);
+	for (uint32_t i = 0; i < profile->kernels_used; i++) {
+		gpumon_distribution_clear(&profile->kernels[i].duration);
+		gpumon_distribution_clear(&profile->kernels[i].latency);
+	}
+	for (uint32_t i = 0; i < profile->devices_used; i++)
+		gpumon_busy_clear(&profile->devices[i]->busy);
+	gpumon_distribution_clear(&profile->latency);
+	gpumon_keys_clear(&profile->kernel_ids);
+	gpumon_keys_clear(&profile->kernel_keys);
+	gpumon_keys_clear(&profile->device_keys);
+	gpumon_keys_clear(&profile->launchers);
+	free(profile->captures);
+	free(profile->numbers);
+	free(profile->records);
+	free(profile->kernel_of_id);
+	free(profile->kernels);
+	free(profile->kernel_rows);
+	free(profile->devices);
+	free(profile->device_rows);
+	gpumon_pool_clear(&profile->pool);
+	free(profile);
+}
+
+/* --- asking */
+
+const struct gpumon_node *gpumon_profile_root(const struct gpumon_profile *profile)
+{
+	return profile->tree.root;
+}
+
+const struct gpumon_kernel_row *gpumon_profile_kernels(const struct gpumon_profile *profile,
+						       unsigned int *count)
+{
+	*count = profile->kernels_used;
+	return profile->kernel_rows;
+}
+
+const struct gpumon_device_row *gpumon_profile_devices(const struct gpumon_profile *profile,
+						       unsigned int *count)
+{
+	*count = profile->devices_used;
+	return profile->device_rows;
+}
+
+const struct gpumon_range_row *gpumon_profile_ranges(const struct gpumon_profile *profile,
+						     unsigned int *count)
+{
+	*count = profile->ranges.rows_used;
+	return profile->ranges.rows;
+}
+
+const struct gpumon_gap *gpumon_profile_gaps(const struct gpumon_profile *profile,
+					     unsigned int *count)
+{
+	*count = profile->gap_count;
+	return profile->gaps;
+}
+
+const struct gpumon_distribution *gpumon_profile_latency(const struct gpumon_profile *profile)
+{
+	return &profile->latency;
+}
+
+const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_profile *profile)
+{
+	return &profile->counts;
+}
+
+const uint64_t *gpumon_profile_losses(const struct gpumon_profile *profile)
+{
+	return profile->losses;
+}
+
+const struct gpumon_capture_damage *gpumon_profile_damage(const struct gpumon_profile *profile)
+{
+	return &profile->damage;
+}
+
+void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
+			  uint64_t *last_ns)
+{
+	*first_ns = profile->first_ns;
+	*last_ns = profile->last_ns;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "profile_busy.h"
+
+/* Late intervals that are kept; with more of them all of the others may come later. */
+#define LATE_MAX 4096
+
+/* Disjoint intervals that are kept for what may come between. */
+#define INTERVALS_MAX (1u << 17)
+
+/* Intervals out of order that are collected before they are sorted in, and more if there are many. */
+#define PENDING_MIN 1024
+
+#define ALLOW_FIRST_NS 1000
+
+static uint64_t lateness(struct gpumon_busy *busy, uint64_t start_ns)
+{
+	if (start_ns > busy->newest_ns)
+		busy->newest_ns = start_ns;
+	return busy->newest_ns - start_ns;
+}
+
+int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t late_ns = lateness(busy, start_ns);
+	struct gpumon_late *late;
+
+	if (!busy->allow_ns)
+		busy->allow_ns = ALLOW_FIRST_NS;
+	if (late_ns <= busy->allow_ns)
+		return 0;
+	while (busy->late_used == LATE_MAX) {
+		uint32_t kept = 0;
+
+		busy->allow_ns *= 2;
+		for (uint32_t i = 0; i < busy->late_used; i++) {
+			if (busy->late[i].late_ns > busy->allow_ns)
+				busy->late[kept++] = busy->late[i];
+		}
+		busy->late_used = kept;
+	}
+	if (late_ns <= busy->allow_ns)
+		return 0;
+	late = GPUMON_ARRAY_ADD(busy->late, busy->late_used, busy->late_room);
+	if (!late)
+		return -1;
+	late->interval = (struct gpumon_interval){ start_ns, end_ns };
+	late->late_ns = late_ns;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct gpumon_late *x = a, *y = b;
+
+	return x->interval.start_ns < y->interval.start_ns ? -1 :
+	       x->interval.start_ns > y->interval.start_ns ? 1 :
+							     0;
+}
+
+void gpumon_busy_turn(struct gpumon_busy *busy)
+{
+	busy->newest_ns = 0;
+	if (busy->late_used)
+		qsort(busy->late, busy->late_used, sizeof(*busy->late), by_start);
+}
+
+/* Count the first interval: nothing can be added to it any more. */
+static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
+{
+	const struct gpumon_interval *interval = &busy->at[busy->first];
+
+	if (busy->began && interval->start_ns > busy->done_ns) {
+		uint64_t idle_ns = interval->start_ns - busy->done_ns;
+
+		if (idle_ns > busy->idle_longest_ns)
+			busy->idle_longest_ns = idle_ns;
+		if (gap)
+			gap(data, busy->done_ns, interval->start_ns);
+	}
+	busy->busy_ns += interval->end_ns - interval->start_ns;
+	busy->done_ns = interval->end_ns;
+	busy->began = 1;
+	busy->first++;
+	busy->used--;
+}
+
+static int make_room(struct gpumon_busy *busy)
+{
+	uint32_t room = busy->room ? busy->room * 2 : 16;
+	struct gpumon_interval *at;
+
+	if (busy->first + busy->used < busy->room)
+		return 0;
+	if (busy->first > busy->room / 8) {
+		memmove(busy->at, busy->at + busy->first, busy->used * sizeof(*busy->at));
+		busy->first = 0;
+		return 0;
+	}
+	at = reallocarray(busy->at, room, sizeof(*at));
+	if (!at)
+		return -1;
+	busy->at = at;
+	busy->room = room;
+	return 0;
+}
+
+/* Behind all others, or joined with the last one. */
+static int append(struct gpumon_busy *busy, struct gpumon_interval interval)
+{
+	struct gpumon_interval *last;
+
+	if (busy->used) {
+		last = &busy->at[busy->first + busy->used - 1];
+		if (last->end_ns >= interval.start_ns) {
+			if (last->end_ns < interval.end_ns)
+				last->end_ns = interval.end_ns;
+			return 0;
+		}
+	}
+	if (make_room(busy))
+		return -1;
+	busy->at[busy->first + busy->used++] = interval;
+	return 0;
+}
+
+static int by_interval(const void *a, const void *b)
+{
+	const struct gpumon_interval *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Sort in what came out of order. */
+static int settle(struct gpumon_busy *busy)
+{
+	struct gpumon_busy merged = { 0 };
+	uint32_t i = 0, j = 0;
+
+	if (!busy->pending_used)
+		return 0;
+	qsort(busy->pending, busy->pending_used, sizeof(*busy->pending), by_interval);
+	merged.room = busy->used + busy->pending_used;
+	merged.at = calloc(merged.room, sizeof(*merged.at));
+	if (!merged.at)
+		return -1;
+	while (i < busy->used || j < busy->pending_used) {
+		const struct gpumon_interval *next = &busy->at[busy->first + i];
+
+		if (i == busy->used ||
+		    (j < busy->pending_used && busy->pending[j].start_ns < next->start_ns))
+			next = &busy->pending[j++];
+		else
+			i++;
+		append(&merged, *next);
+	}
+	free(busy->at);
+	busy->at = merged.at;
+	busy->first = 0;
+	busy->used = merged.used;
+	busy->room = merged.room;
+	busy->pending_used = 0;
+	return 0;
+}
+
+static int insert(struct gpumon_busy *busy, struct gpumon_interval interval)
+{
+	struct gpumon_interval *pending;
+
+	if (busy->began && interval.start_ns < busy->done_ns) {
+		uint64_t until = interval.end_ns < busy->done_ns ? interval.end_ns : busy->done_ns;
+
+		busy->missed_ns += until - interval.start_ns;
+		interval.start_ns = busy->done_ns;
+		if (interval.end_ns <= interval.start_ns)
+			return 0;
+	}
+	/* Most belong at the end. */
+	if (!busy->used || busy->at[busy->first + busy->used - 1].start_ns <= interval.start_ns)
+		return append(busy, interval);
+	pending = GPUMON_ARRAY_ADD(busy->pending, busy->pending_used, busy->pending_room);
+	if (!pending)
+		return -1;
+	*pending = interval;
+	return 0;
+}
+
+int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
+		    gpumon_gap_fn *gap, void *data)
+{
+	/* It is among the late ones. */
+	if (lateness(busy, start_ns) > busy->allow_ns)
+		return 0;
+	while (busy->late_next < busy->late_used &&
+	       busy->late[busy->late_next].interval.start_ns <= busy->newest_ns) {
+		if (insert(busy, busy->late[busy->late_next++].interval))
+			return -1;
+	}
+	if (insert(busy, (struct gpumon_interval){ start_ns, end_ns }))
+		return -1;
+	/* The more there are the seldomer they are gone through. */
+	if (busy->pending_used >= PENDING_MIN && busy->pending_used > busy->used / 4 &&
+	    settle(busy))
+		return -1;
+	if (busy->used > INTERVALS_MAX && settle(busy))
+		return -1;
+	if (busy->pending_used)
+		return 0;
+	while (busy->used && busy->newest_ns > busy->allow_ns &&
+	       busy->at[busy->first].end_ns < busy->newest_ns - busy->allow_ns)
+		count_first(busy, gap, data);
+	if (busy->used > INTERVALS_MAX) {
+		while (busy->used > INTERVALS_MAX / 4 * 3)
+			count_first(busy, gap, data);
+	}
+	return 0;
+}
+
+int gpumon_busy_end(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
+{
+	while (busy->late_next < busy->late_used) {
+		if (insert(busy, busy->late[busy->late_next++].interval))
+			return -1;
+	}
+	if (settle(busy))
+		return -1;
+	while (busy->used)
+		count_first(busy, gap, data);
+	return 0;
+}
+
+void gpumon_busy_clear(struct gpumon_busy *busy)
+{
+	free(busy->late);
+	free(busy->at);
+	free(busy->pending);
+	memset(busy, 0, sizeof(*busy));
+}

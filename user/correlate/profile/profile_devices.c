@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* When devices and streams were busy, when devices were idle, and what was done meanwhile. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correlate/functions.h"
+#include "profile_internal.h"
+
+/* CUPTI's kinds of synchronisation in which the processor waits. */
+static const char *const sync_names[] = {
+	[1] = "event synchronize",
+	[3] = "stream synchronize",
+	[4] = "context synchronize",
+};
+
+#define STREAMS_ALL (~0u)
+
+static struct gpumon_device_growing *find_device(struct gpumon_profile *profile, uint32_t process,
+						 uint32_t device, uint32_t context, uint32_t stream)
+{
+	const struct gpumon_key key = { { process, device, context, stream } };
+	struct gpumon_device_growing **slot;
+	struct gpumon_device_growing *growing;
+	uint32_t number;
+	bool added;
+
+	number = gpumon_keys_number(&profile->device_keys, &key, &added);
+	if (number == GPUMON_KEY_NONE)
+		return NULL;
+	if (!added)
+		return number < profile->devices_used ? profile->devices[number] : NULL;
+	slot = GPUMON_ARRAY_ADD(profile->devices, profile->devices_used, profile->devices_room);
+	growing = slot ? gpumon_pool_zalloc(&profile->pool, sizeof(*growing)) : NULL;
+	if (!growing)
+		return NULL;
+	*slot = growing;
+	growing->profile = profile;
+	growing->row.process = process;
+	growing->row.device = device;
+	growing->row.context = context;
+	growing->row.stream = stream;
+	return growing;
+}
+
+int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
+			const struct gpumon_record *record)
+{
+	struct gpumon_device_growing *of_device, *of_stream;
+	struct gpumon_work_fields fields;
+
+	if (!gpumon_work_fields(record, &fields))
+		return 0;
+	of_device = find_device(profile, number, fields.device, 0, STREAMS_ALL);
+	of_stream = find_device(profile, number, fields.device, fields.context, fields.stream);
+	if (!of_device || !of_stream)
+		return -1;
+	if (!fields.valid)
+		return 0;
+	return gpumon_busy_look(&of_device->busy, fields.start_ns, fields.end_ns) ||
+			       gpumon_busy_look(&of_stream->busy, fields.start_ns, fields.end_ns) ?
+		       -1 :
+		       0;
+}
+
+void gpumon_devices_turn(struct gpumon_profile *profile)
+{
+	for (uint32_t i = 0; i < profile->devices_used; i++)
+		gpumon_busy_turn(&profile->devices[i]->busy);
+}
+
+static uint64_t length_of(const struct gpumon_gap *gap)
+{
+	return gap->end_ns - gap->start_ns;
+}
+
+/* The longest ones are kept, in no order. */
+static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct gpumon_device_growing *device = data;
+	struct gpumon_profile *profile = device->profile;
+	struct gpumon_gap *gap = profile->gaps;
+	uint64_t shortest_ns = ~0ull;
+
+	if (profile->gap_count < GPUMON_GAPS_MAX) {
+		gap = &profile->gaps[profile->gap_count++];
+	} else {
+		/* Most are as short as those of a loop that only launches. */
+		if (end_ns - start_ns <= profile->gap_shortest_ns)
+			return;
+		for (unsigned int i = 0; i < GPUMON_GAPS_MAX; i++) {
+			if (length_of(&profile->gaps[i]) < length_of(gap))
+				gap = &profile->gaps[i];
+		}
+	}
+	*gap = (struct gpumon_gap){
+		.process = device->row.process,
+		.device = device->row.device,
+		.start_ns = start_ns,
+		.end_ns = end_ns,
+		.doing = "",
+	};
+	for (unsigned int i = 0; i < profile->gap_count; i++) {
+		if (length_of(&profile->gaps[i]) < shortest_ns)
+			shortest_ns = length_of(&profile->gaps[i]);
+	}
+	profile->gap_shortest_ns = shortest_ns;
+}
+
+static void count(struct gpumon_device_row *row, const struct gpumon_work_fields *fields)
+{
+	row->count++;
+	if (!fields->valid)
+		return;
+	row->gpu_ns += fields->end_ns - fields->start_ns;
+	if (!row->first_ns || fields->start_ns < row->first_ns)
+		row->first_ns = fields->start_ns;
+	if (fields->end_ns > row->last_ns)
+		row->last_ns = fields->end_ns;
+}
+
+int gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
+		       const struct gpumon_record *record)
+{
+	struct gpumon_device_growing *of_device, *of_stream;
+	struct gpumon_work_fields fields;
+
+	if (!gpumon_work_fields(record, &fields))
+		return 0;
+	of_device = find_device(profile, number, fields.device, 0, STREAMS_ALL);
+	of_stream = find_device(profile, number, fields.device, fields.context, fields.stream);
+	if (!of_device || !of_stream)
+		return -1;
+	count(&of_device->row, &fields);
+	count(&of_stream->row, &fields);
+	if (!fields.valid)
+		return 0;
+	return gpumon_busy_add(&of_device->busy, fields.start_ns, fields.end_ns, on_gap,
+			       of_device) ||
+			       gpumon_busy_add(&of_stream->busy, fields.start_ns, fields.end_ns,
+					       NULL, NULL) ?
+		       -1 :
+		       0;
+}
+
+static void format_uuid(char *text, size_t size, const uint8_t *uuid)
+{
+	snprintf(text, size, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 uuid[0], uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8],
+		 uuid[9], uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
+}
+
+static void describe(struct gpumon_profile *profile, struct gpumon_device_row *row)
+{
+	static const uint8_t none[16];
+	const struct gpumon_tables_process *process = &profile->tables.processes[row->process];
+	const struct gpumon_record_device *device = gpumon_tables_device(process, row->device);
+	const char *host = gpumon_tables_string(process, process->record.host);
+	const char *name = device ? gpumon_tables_string(process, device->name) : NULL;
+	const struct gpumon_capture_info *info =
+		gpumon_capture_info(profile->captures[process->capture]);
+
+	row->host = host ? host : gpumon_pool_text(&profile->pool, info->host);
+	row->host = row->host ? row->host : "";
+	row->name = name ? name : "";
+	if (device && memcmp(device->mig_uuid, none, sizeof(none)) != 0)
+		format_uuid(row->uuid, sizeof(row->uuid), device->mig_uuid);
+	else if (device && memcmp(device->uuid, none, sizeof(none)) != 0)
+		format_uuid(row->uuid, sizeof(row->uuid), device->uuid);
+}
+
+/* A device before its streams. */
+static int by_place(const void *a, const void *b)
+{
+	const struct gpumon_device_row *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if ((x->stream == STREAMS_ALL) != (y->stream == STREAMS_ALL))
+		return x->stream == STREAMS_ALL ? -1 : 1;
+	if (x->context != y->context)
+		return x->context < y->context ? -1 : 1;
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct gpumon_gap *x = a, *y = b;
+	uint64_t first = length_of(x), second = length_of(y);
+
+	if (first != second)
+		return first > second ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+int gpumon_devices_end(struct gpumon_profile *profile)
+{
+	profile->device_rows = calloc(profile->devices_used + 1, sizeof(*profile->device_rows));
+	if (!profile->device_rows)
+		return -1;
+	for (uint32_t i = 0; i < profile->devices_used; i++) {
+		struct gpumon_device_growing *growing = profile->devices[i];
+		bool all = growing->row.stream == STREAMS_ALL;
+
+		if (gpumon_busy_end(&growing->busy, all ? on_gap : NULL, growing))
+			return -1;
+		growing->row.busy_ns = growing->busy.busy_ns;
+		growing->row.idle_longest_ns = growing->busy.idle_longest_ns;
+		growing->row.missed_ns = growing->busy.missed_ns;
+		describe(profile, &growing->row);
+		profile->device_rows[i] = growing->row;
+		gpumon_busy_clear(&growing->busy);
+	}
+	qsort(profile->device_rows, profile->devices_used, sizeof(*profile->device_rows), by_place);
+	qsort(profile->gaps, profile->gap_count, sizeof(*profile->gaps), by_length);
+	return 0;
+}
+
+/* --- what was done in the gaps */
+
+/* The time that both have. */
+static uint64_t overlap(const struct gpumon_gap *gap, uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t start = start_ns > gap->start_ns ? start_ns : gap->start_ns;
+	uint64_t end = end_ns < gap->end_ns ? end_ns : gap->end_ns;
+
+	return end > start ? end - start : 0;
+}
+
+/* Of a thread that gives the device work; with tid 0 it is not known which one it is. */
+static bool launches(struct gpumon_profile *profile, const struct gpumon_gap *gap, uint32_t tid)
+{
+	const struct gpumon_key key = { { gap->process, gap->device, tid } };
+
+	return !tid || gpumon_keys_number(&profile->launchers, &key, NULL) != GPUMON_KEY_NONE;
+}
+
+static const char *call_name(struct gpumon_profile *profile, uint32_t process, uint32_t function)
+{
+	const char *name = gpumon_tables_string(&profile->tables.processes[process], function);
+	size_t length = name ? strlen(name) : 0;
+
+	if (name)
+		name = gpumon_function_base(name, &length);
+	return name ? gpumon_pool_part(&profile->pool, name, length) : NULL;
+}
+
+/* A call: @name, or @function to be looked up where it matters. @device: its id + 1, 0: any. */
+static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t tid,
+		     uint64_t device, uint64_t start_ns, uint64_t end_ns, uint32_t function,
+		     const char *name)
+{
+	for (unsigned int i = 0; i < profile->gap_count; i++) {
+		const struct gpumon_gap *gap = &profile->gaps[i];
+		uint64_t ns = gap->process == process ? overlap(gap, start_ns, end_ns) : 0;
+
+		if (ns <= profile->doing[i].call_ns || (device && device - 1 != gap->device) ||
+		    !launches(profile, gap, tid))
+			continue;
+		if (!name)
+			name = call_name(profile, process, function);
+		if (!name)
+			return;
+		profile->doing[i].call = name;
+		profile->doing[i].call_ns = ns;
+	}
+}
+
+static void on_range(void *data, uint32_t process, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
+		     const char *text)
+{
+	struct gpumon_profile *profile = data;
+
+	for (unsigned int i = 0; i < profile->gap_count; i++) {
+		const struct gpumon_gap *gap = &profile->gaps[i];
+		struct gpumon_gap_doing *doing = &profile->doing[i];
+		uint64_t ns = gap->process == process ? overlap(gap, start_ns, end_ns) : 0;
+
+		/* Of several that last all the time the innermost tells most. */
+		if (!ns || ns < doing->range_ns ||
+		    (ns == doing->range_ns && start_ns < doing->range_start_ns) ||
+		    !launches(profile, gap, tid))
+			continue;
+		doing->range = text;
+		doing->range_ns = ns;
+		doing->range_start_ns = start_ns;
+	}
+}
+
+int gpumon_gaps_begin(struct gpumon_profile *profile, struct gpumon_ranges *ranges)
+{
+	*ranges = (struct gpumon_ranges){
+		.pool = &profile->pool,
+		.ended = on_range,
+		.data = profile,
+	};
+	return 0;
+}
+
+int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ranges,
+		       uint32_t number, const struct gpumon_record *record)
+{
+	union {
+		struct gpumon_record_launch launch;
+		struct gpumon_record_call call;
+		struct gpumon_record_hit hit;
+		struct gpumon_record_sync sync;
+	} of;
+
+#define COPY(member) gpumon_record_copy(&of.member, sizeof(of.member), record)
+	switch (record->type) {
+	case GPUMON_RECORD_LAUNCH:
+		COPY(launch);
+		add_call(profile, number, of.launch.tid, 0, of.launch.start_ns, of.launch.end_ns,
+			 of.launch.function, NULL);
+		return 0;
+	case GPUMON_RECORD_CALL:
+		COPY(call);
+		add_call(profile, number, of.call.tid, 0, of.call.start_ns, of.call.end_ns,
+			 of.call.function, NULL);
+		return 0;
+	case GPUMON_RECORD_HIT:
+		COPY(hit);
+		if (of.hit.duration_ns)
+			add_call(profile, number, of.hit.tid, 0, of.hit.time_ns,
+				 of.hit.time_ns + of.hit.duration_ns, of.hit.function, NULL);
+		return 0;
+	case GPUMON_RECORD_SYNC: {
+		const struct gpumon_tables_process *process = &profile->tables.processes[number];
+
+		COPY(sync);
+		if (of.sync.kind < sizeof(sync_names) / sizeof(sync_names[0]))
+			add_call(profile, number, 0,
+				 gpumon_map_get(&process->contexts, of.sync.context),
+				 of.sync.start_ns, of.sync.end_ns, 0, sync_names[of.sync.kind]);
+		return 0;
+	}
+	case GPUMON_RECORD_RANGE:
+		return gpumon_ranges_record(ranges, number, &profile->tables.processes[number],
+					    record);
+	default:
+		return 0;
+	}
+#undef COPY
+}
+
+void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *ranges)
+{
+	for (unsigned int i = 0; i < profile->gap_count; i++) {
+		const struct gpumon_gap_doing *doing = &profile->doing[i];
+		struct gpumon_gap *gap = &profile->gaps[i];
+		uint64_t half = length_of(gap) / 2;
+
+		/* A call says more than the range around it, if it is what the time went to. */
+		if (doing->call && (doing->call_ns >= half || doing->call_ns >= doing->range_ns))
+			gap->doing = doing->call;
+		else if (doing->range)
+			gap->doing = doing->range;
+	}
+	gpumon_ranges_clear(ranges);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What a profile is inside; nobody but profile*.c includes this. */
+#ifndef GPUMON_CORRELATE_PROFILE_INTERNAL_H
+#define GPUMON_CORRELATE_PROFILE_INTERNAL_H
+
+#include "distribution.h"
+#include "base/pool.h"
+#include "profile.h"
+#include "profile_busy.h"
+#include "profile_ranges.h"
+#include "profile_tables.h"
+#include "profile_tree.h"
+
+/* Idle gaps that are kept. */
+#define GPUMON_GAPS_MAX 100
+
+/* A row of the table by kernel while it grows. */
+struct gpumon_kernel_growing {
+	const char *name;
+	const char *mangled;
+	enum gpumon_work_kind kind;
+	uint64_t count;
+	uint64_t gpu_ns;
+	struct gpumon_distribution duration;
+	struct gpumon_distribution latency;
+};
+
+/* A device's row, or a stream's of it. */
+struct gpumon_device_growing {
+	struct gpumon_device_row row;
+	struct gpumon_busy busy;
+	struct gpumon_profile *profile; /* of a device, to which its gaps are told */
+};
+
+/* What somebody did in the time of a gap: the longest call and the longest range. */
+struct gpumon_gap_doing {
+	const char *call;
+	uint64_t call_ns;
+	const char *range;
+	uint64_t range_ns;
+	uint64_t range_start_ns;
+};
+
+/**
+ * struct gpumon_profile - a profile
+ * @numbers: per capture: number of its first process
+ * @records: per capture: how many the first pass saw; what was written since does not count
+ * @kernel_ids: process and string id to number in @kernels; so that names are demangled once
+ * @kernel_keys: mangled name and kind to number in @kernels
+ * @device_keys: process, device, context, stream to number in @devices
+ * @launchers: process, device and tid: threads that gave a device work
+ * @failed: memory ran out within a callback
+ */
+struct gpumon_profile {
+	struct gpumon_profile_options options;
+	struct gpumon_pool pool;
+	struct gpumon_tables tables;
+	struct gpumon_tree tree;
+	struct gpumon_ranges ranges;
+	struct gpumon_capture **captures;
+	unsigned int capture_count;
+	uint32_t *numbers;
+	uint64_t *records;
+	struct gpumon_correlate *correlate;
+	struct gpumon_correlate_counts counts;
+	struct gpumon_capture_damage damage;
+	uint64_t losses[GPUMON_LOSS_CAUSES];
+	struct gpumon_keys kernel_ids;
+	uint32_t *kernel_of_id;
+	uint32_t kernel_of_id_used;
+	uint32_t kernel_of_id_room;
+	struct gpumon_keys kernel_keys;
+	struct gpumon_kernel_growing *kernels;
+	uint32_t kernels_used;
+	uint32_t kernels_room;
+	struct gpumon_kernel_row *kernel_rows;
+	struct gpumon_keys device_keys;
+	struct gpumon_device_growing **devices;
+	uint32_t devices_used;
+	uint32_t devices_room;
+	struct gpumon_device_row *device_rows;
+	struct gpumon_keys launchers;
+	struct gpumon_gap gaps[GPUMON_GAPS_MAX];
+	struct gpumon_gap_doing doing[GPUMON_GAPS_MAX];
+	unsigned int gap_count;
+	uint64_t gap_shortest_ns; /* of them, once there are as many as are kept */
+	struct gpumon_distribution latency;
+	uint64_t first_ns;
+	uint64_t last_ns;
+	bool failed;
+};
+
+/* Of any kind of work. @valid: begin and end are known. */
+struct gpumon_work_fields {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph;
+	bool valid;
+};
+
+/* False: the record is no work. */
+bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_fields *fields);
+
+/* "memcpy HtoD" */
+const char *gpumon_copy_name(const struct gpumon_record_copy *copy);
+
+/* profile_work.c: what the engine gives out, into the tables and the tree. */
+void gpumon_profile_on_work(void *data, const struct gpumon_work *work);
+void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *launch);
+void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *hit);
+
+/* profile_devices.c: the two rounds of busy times, and gaps. 0, or -1 without memory. */
+int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
+			const struct gpumon_record *record);
+void gpumon_devices_turn(struct gpumon_profile *profile);
+int gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
+		       const struct gpumon_record *record);
+int gpumon_devices_end(struct gpumon_profile *profile);
+/* What was done in the gaps: a third pass, once the gaps are known. */
+int gpumon_gaps_begin(struct gpumon_profile *profile, struct gpumon_ranges *ranges);
+int gpumon_gaps_record(struct gpumon_profile *profile, struct gpumon_ranges *ranges,
+		       uint32_t number, const struct gpumon_record *record);
+void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *ranges);
+
+#endif /* GPUMON_CORRELATE_PROFILE_INTERNAL_H */

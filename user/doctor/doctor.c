@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The report: collecting lines and printing them. */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "base/version.h"
+
+static const char *const level_names[] = {
+	[GPUMON_DOCTOR_OK] = "ok",
+	[GPUMON_DOCTOR_WARN] = "warn",
+	[GPUMON_DOCTOR_FAIL] = "fail",
+};
+
+void gpumon_doctor_add(struct gpumon_doctor *doctor, enum gpumon_doctor_level level,
+		       const char *name, const char *advice, const char *format, ...)
+{
+	struct gpumon_doctor_check check = { .level = level };
+	struct gpumon_doctor_check *bigger;
+	char *message;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&message, format, args);
+	va_end(args);
+	check.message = len < 0 ? NULL : message;
+	check.name = strdup(name);
+	check.advice = advice ? strdup(advice) : NULL;
+	bigger = reallocarray(doctor->checks, doctor->n_checks + 1, sizeof(*bigger));
+	if (bigger)
+		doctor->checks = bigger;
+	if (!bigger || !check.message || !check.name || (advice && !check.advice)) {
+		free(check.message);
+		free(check.name);
+		free(check.advice);
+		doctor->failed = true;
+		return;
+	}
+	doctor->checks[doctor->n_checks++] = check;
+}
+
+void gpumon_doctor_free(struct gpumon_doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->n_checks; i++) {
+		free(doctor->checks[i].name);
+		free(doctor->checks[i].message);
+		free(doctor->checks[i].advice);
+	}
+	free(doctor->checks);
+	memset(doctor, 0, sizeof(*doctor));
+}
+
+static FILE *open_below(const struct gpumon_doctor *doctor, const char *path)
+{
+	char full[PATH_MAX];
+
+	if ((size_t)snprintf(full, sizeof(full), "%s%s", doctor->root, path) >= sizeof(full))
+		return NULL;
+	return fopen(full, "re");
+}
+
+int gpumon_doctor_read(const struct gpumon_doctor *doctor, const char *path, char *text, size_t len)
+{
+	FILE *file = open_below(doctor, path);
+	size_t got;
+
+	text[0] = '\0';
+	if (!file)
+		return -1;
+	got = fread(text, 1, len - 1, file);
+	fclose(file);
+	text[got] = '\0';
+	while (got && text[got - 1] == '\n')
+		text[--got] = '\0';
+	return 0;
+}
+
+bool gpumon_doctor_exists(const struct gpumon_doctor *doctor, const char *path)
+{
+	char full[PATH_MAX];
+
+	return (size_t)snprintf(full, sizeof(full), "%s%s", doctor->root, path) < sizeof(full) &&
+	       !access(full, F_OK);
+}
+
+int gpumon_doctor_contains(const struct gpumon_doctor *doctor, const char *path, const char *needle)
+{
+	FILE *file = open_below(doctor, path);
+	size_t capacity = 0;
+	char *line = NULL;
+	int found = 0;
+
+	if (!file)
+		return -1;
+	while (!found && getline(&line, &capacity, file) >= 0)
+		found = strstr(line, needle) != NULL;
+	free(line);
+	fclose(file);
+	return found;
+}
+
+size_t gpumon_doctor_count(const struct gpumon_doctor *doctor, enum gpumon_doctor_level level)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < doctor->n_checks; i++)
+		n += doctor->checks[i].level == level;
+	return n;
+}
+
+void gpumon_doctor_print(const struct gpumon_doctor *doctor, const struct gpumon_term *term,
+			 FILE *stream)
+{
+	const char *const colours[] = {
+		[GPUMON_DOCTOR_OK] = gpumon_term_green(term),
+		[GPUMON_DOCTOR_WARN] = gpumon_term_yellow(term),
+		[GPUMON_DOCTOR_FAIL] = gpumon_term_red(term),
+	};
+	char name[128], message[512];
+
+	for (size_t i = 0; i < doctor->n_checks; i++) {
+		const struct gpumon_doctor_check *check = &doctor->checks[i];
+
+		fprintf(stream, "%s%-4s%s  %s: %s%s%s\n", colours[check->level],
+			level_names[check->level], gpumon_term_reset(term),
+			gpumon_format_name(name, sizeof(name), check->name),
+			gpumon_format_name(message, sizeof(message), check->message),
+			check->advice ? "; " : "", check->advice ? check->advice : "");
+	}
+}
+
+struct json_object *gpumon_doctor_json(const struct gpumon_doctor *doctor)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *program = json_object_new_object();
+	struct json_object *checks = json_object_new_array();
+	bool failed = doctor->failed;
+
+	for (size_t i = 0; i < doctor->n_checks && !failed; i++) {
+		const struct gpumon_doctor_check *check = &doctor->checks[i];
+		struct json_object *object = json_object_new_object();
+
+		failed = gpumon_json_add_string(object, "level", level_names[check->level]) ||
+			 gpumon_json_add_string(object, "check", check->name) ||
+			 gpumon_json_add_string(object, "message", check->message) ||
+			 gpumon_json_add_string(object, "advice", check->advice);
+		failed |= gpumon_json_append(checks, object) != 0;
+	}
+	failed |= gpumon_json_add_string(program, "version", GPUMON_VERSION) ||
+		  gpumon_json_add_u64(program, "schema", GPUMON_SCHEMA);
+	failed |= gpumon_json_add(document, "gpumon", program) != 0;
+	failed |= gpumon_json_add(document, "checks", checks) != 0;
+	failed |= gpumon_json_add_u64(document, "ok",
+				      gpumon_doctor_count(doctor, GPUMON_DOCTOR_OK)) ||
+		  gpumon_json_add_u64(document, "warn",
+				      gpumon_doctor_count(doctor, GPUMON_DOCTOR_WARN)) ||
+		  gpumon_json_add_u64(document, "fail",
+				      gpumon_doctor_count(doctor, GPUMON_DOCTOR_FAIL));
+	if (failed) {
+		json_object_put(document);
+		return NULL;
+	}
+	return document;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * libnl does the socket, the family and the request; the answers are taken apart here
+ * and in parse.c, since libnl's callbacks hand on neither the kernel's own words (extended ack)
+ * nor which of several dumps was interrupted.
+ */
+#include <errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "model/histogram.h"
+#include "parse.h"
+
+#define DUMP_ATTEMPTS  5
+#define ANSWER_SECONDS 30
+#define RECEIVE_BYTES  32768
+
+struct gpumon_client {
+	struct nl_sock *socket;
+	int family;
+	char *version;
+};
+
+/* What to do with each message of an answer. */
+typedef int (*message_fn)(const struct nlmsghdr *message, size_t len, void *argument);
+
+static int error_memory(struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "out of memory");
+}
+
+static int error_libnl(struct gpumon_error *err, const char *what, int ret)
+{
+	if (ret == -NLE_NOMEM)
+		return error_memory(err);
+	if (ret == -NLE_AGAIN)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EAGAIN, "kernel",
+					"%s: no answer from the kernel in %d s", what,
+					ANSWER_SECONDS);
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io", "%s: %s", what,
+				nl_geterror(ret));
+}
+
+/* @error is what the kernel answered, @text its own words or "". */
+static int error_kernel(struct gpumon_error *err, const char *what, int error, const char *text)
+{
+	const char *words = *text ? text : strerror(-error);
+
+	switch (-error) {
+	case EPERM:
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, error, "permission",
+			"no permission: gpumon answers only with CAP_NET_ADMIN in the initial namespaces, run this as root (sudo gpumon-user …)");
+	case ESTALE:
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, "changed", "%s: %s", what,
+					words);
+	case EOPNOTSUPP:
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, error, "unsupported",
+			"%s: the loaded module cannot do this (%s), install the module of this program's version",
+			what, words);
+	case ENOMEM:
+	case ENOBUFS:
+	case EIO:
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, "kernel", "%s: %s", what,
+					words);
+	default:
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, "refused", "%s: %s", what,
+					words);
+	}
+}
+
+static int error_malformed(struct gpumon_error *err, const char *what, int error)
+{
+	if (error == -ENOMEM)
+		return error_memory(err);
+	return gpumon_error_set(
+		err, GPUMON_EXIT_FAILED, error, "kernel",
+		"%s: malformed answer, module and program do not belong together: install the same version of both",
+		what);
+}
+
+static struct nl_msg *request_new(struct gpumon_client *client, int command, int flags)
+{
+	struct nl_msg *request = nlmsg_alloc();
+
+	if (request && !genlmsg_put(request, NL_AUTO_PORT, NL_AUTO_SEQ, client->family, 0, flags,
+				    (uint8_t)command, GPUMON_FAMILY_VERSION)) {
+		nlmsg_free(request);
+		return NULL;
+	}
+	return request;
+}
+
+/*
+ * One datagram. 1: the answer is complete; 0: more to come; -1: *err.
+ * Messages of an earlier, given up request have another sequence number.
+ */
+static int take_datagram(const unsigned char *buffer, size_t left, uint32_t seq, const char *what,
+			 message_fn take, void *argument, bool *interrupted,
+			 struct gpumon_error *err)
+{
+	char text[256];
+	int error, ret;
+
+	while (left >= sizeof(struct nlmsghdr)) {
+		/* recv() buffers are aligned, and so is each message in them. */
+		const struct nlmsghdr *message = (const void *)buffer;
+		size_t step;
+
+		if (message->nlmsg_len < sizeof(*message) || message->nlmsg_len > left)
+			return error_malformed(err, what, -EBADMSG);
+		step = NLMSG_ALIGN((size_t)message->nlmsg_len);
+
+		if (message->nlmsg_seq != seq)
+			goto next;
+		if (message->nlmsg_flags & NLM_F_DUMP_INTR)
+			*interrupted = true;
+
+		switch (message->nlmsg_type) {
+		case NLMSG_NOOP:
+			break;
+		case NLMSG_OVERRUN:
+			return error_kernel(err, what, -ENOBUFS, "");
+		case NLMSG_ERROR:
+		case NLMSG_DONE:
+			if (gpumon_parse_extack(message, left, &error, text, sizeof(text)))
+				return error_malformed(err, what, -EBADMSG);
+			return error < 0 ? error_kernel(err, what, error, text) : 1;
+		default:
+			ret = take ? take(message, left, argument) : 0;
+			if (ret)
+				return error_malformed(err, what, ret);
+		}
+next:
+		if (step > left)
+			step = left;
+		buffer += step;
+		left -= step;
+	}
+	return 0;
+}
+
+/* Send and free @request, take the whole answer. */
+static int transact(struct gpumon_client *client, struct nl_msg *request, const char *what,
+		    message_fn take, void *argument, bool *interrupted, struct gpumon_error *err)
+{
+	bool ignored;
+	uint32_t seq;
+	int ret;
+
+	if (!request)
+		return error_memory(err);
+	if (!interrupted)
+		interrupted = &ignored;
+
+	ret = nl_send_auto(client->socket, request);
+	seq = nlmsg_hdr(request)->nlmsg_seq;
+	nlmsg_free(request);
+	if (ret < 0)
+		return error_libnl(err, what, ret);
+
+	do {
+		struct sockaddr_nl from = { 0 };
+		unsigned char *buffer = NULL;
+
+		ret = nl_recv(client->socket, &from, &buffer, NULL);
+		if (ret <= 0) {
+			free(buffer);
+			return error_libnl(err, what, ret ? ret : -NLE_FAILURE);
+		}
+		/* Only the kernel has port 0: another process may not answer in its place. */
+		ret = from.nl_pid ? 0 :
+				    take_datagram(buffer, (size_t)ret, seq, what, take, argument,
+						  interrupted, err);
+		free(buffer);
+	} while (!ret);
+	return ret < 0 ? -1 : 0;
+}
+
+static int take_info(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_info(message, len, argument);
+}
+
+static int take_group(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_group(message, len, argument);
+}
+
+static int take_ring(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_ring(message, len, argument);
+}
+
+static int take_histogram(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_histogram(message, len, argument);
+}
+
+static int take_process(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_process(message, len, argument);
+}
+
+static int take_statistic(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_statistic(message, len, argument);
+}
+
+static int take_layout(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_layout(message, len, argument);
+}
+
+static int take_alert(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_alert(message, len, GPUMON_CMD_ALERT_GET, argument);
+}
+
+static int take_event_ring(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_event_ring(message, len, argument);
+}
+
+static int take_period(const struct nlmsghdr *message, size_t len, void *argument)
+{
+	return gpumon_parse_period(message, len, argument);
+}
+
+static int error_no_family(struct gpumon_error *err, int ret)
+{
+	if (ret != -NLE_OBJ_NOTFOUND)
+		return error_libnl(err, "asking for the netlink family gpumon", ret);
+	/* netnsok is false: elsewhere than in the initial network namespace it does not exist. */
+	if (!access("/sys/module/gpumon", F_OK))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "namespace",
+			"module gpumon is loaded but not reachable from this network namespace: run this on the host, outside the container");
+	return gpumon_error_set(
+		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "not-loaded",
+		"module gpumon is not loaded: run \"modprobe gpumon\" as root; \"gpumon-user doctor\" says what else is missing");
+}
+
+/* Connected, with the family's number, and extended acks on. */
+static int connect_family(struct gpumon_client *client, struct gpumon_error *err)
+{
+	struct timeval timeout = { .tv_sec = ANSWER_SECONDS };
+	int on = 1, ret, fd;
+
+	client->socket = nl_socket_alloc();
+	if (!client->socket)
+		return error_memory(err);
+	ret = genl_connect(client->socket);
+	if (ret)
+		return error_libnl(err, "netlink socket", ret);
+	client->family = genl_ctrl_resolve(client->socket, GPUMON_FAMILY_NAME);
+	if (client->family < 0)
+		return error_no_family(err, client->family);
+
+	fd = nl_socket_get_fd(client->socket);
+	/* Without these the answers are poorer, not wrong: old kernels are no failure. */
+	(void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	nl_socket_enable_msg_peek(client->socket);
+	ret = nl_socket_set_msg_buf_size(client->socket, RECEIVE_BYTES);
+	return ret < 0 ? error_libnl(err, "netlink socket", ret) : 0;
+}
+
+int gpumon_client_check_schema(const struct gpumon_info *info, struct gpumon_error *err)
+{
+	char other[64] = "another schema";
+
+	if (info->schema.known && info->schema.v == GPUMON_SCHEMA)
+		return 0;
+	if (info->schema.known)
+		snprintf(other, sizeof(other), "schema %llu", (unsigned long long)info->schema.v);
+	return gpumon_error_set(
+		err, GPUMON_EXIT_IMPOSSIBLE, -EPROTO, "schema",
+		"the loaded gpumon module (version %.32s) speaks %s, this program schema %d: install the same version of both",
+		info->version ? info->version : "unknown", other, GPUMON_SCHEMA);
+}
+
+static int check_module(struct gpumon_client *client, struct gpumon_error *err)
+{
+	struct gpumon_info info = { 0 };
+	int ret = transact(client, request_new(client, GPUMON_CMD_INFO_GET, 0), "info", take_info,
+			   &info, NULL, err);
+
+	/* An answer that cannot be read is one of another schema as well: info stayed empty. */
+	if (!ret || err->sys == -EBADMSG)
+		ret = gpumon_client_check_schema(&info, err);
+	client->version = info.version;
+	info.version = NULL;
+	gpumon_info_clear(&info);
+	return ret;
+}
+
+int gpumon_client_open(struct gpumon_client **client, struct gpumon_error *err)
+{
+	struct gpumon_client *new = calloc(1, sizeof(*new));
+
+	*client = NULL;
+	if (!new)
+		return error_memory(err);
+	if (connect_family(new, err) || check_module(new, err)) {
+		gpumon_client_close(new);
+		return -1;
+	}
+	*client = new;
+	return 0;
+}
+
+void gpumon_client_close(struct gpumon_client *client)
+{
+	if (!client)
+		return;
+	nl_socket_free(client->socket);
+	free(client->version);
+	free(client);
+}
+
+const char *gpumon_client_version(const struct gpumon_client *client)
+{
+	return client->version ? client->version : "unknown";
+}
+
+/* The dumps, in the order in which they are asked for; without period_attr it is of no period. */
+static const struct dump {
+	unsigned int part;
+	int command;
+	int period_attr;
+	message_fn take;
+	const char *what;
+} dumps[] = {
+	{ GPUMON_PART_GROUPS, GPUMON_CMD_GROUP_GET, GPUMON_A_GROUP_PERIOD, take_group, "groups" },
+	{ GPUMON_PART_RINGS, GPUMON_CMD_RING_GET, GPUMON_A_RING_PERIOD, take_ring, "rings" },
+	{ GPUMON_PART_HISTOGRAMS, GPUMON_CMD_HISTOGRAM_GET, GPUMON_A_HISTOGRAM_PERIOD,
+	  take_histogram, "histograms" },
+	{ GPUMON_PART_PROCESSES, GPUMON_CMD_PROCESS_GET, GPUMON_A_PROCESS_PERIOD, take_process,
+	  "processes" },
+	{ GPUMON_PART_STATISTICS, GPUMON_CMD_STATISTIC_GET, GPUMON_A_STATISTIC_PERIOD,
+	  take_statistic, "statistics" },
+	{ GPUMON_PART_LAYOUTS, GPUMON_CMD_LAYOUT_GET, 0, take_layout, "layouts" },
+	{ GPUMON_PART_ALERTS, GPUMON_CMD_ALERT_GET, 0, take_alert, "alerts" },
+};
+
+static int read_dump(struct gpumon_client *client, const struct dump *dump, uint32_t period,
+		     struct gpumon_model *model, struct gpumon_error *err)
+{
+	bool interrupted = false;
+
+	for (int attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+		struct nl_msg *request = request_new(client, dump->command, NLM_F_DUMP);
+
+		if (request && period && dump->period_attr &&
+		    nla_put_u32(request, dump->period_attr, period)) {
+			nlmsg_free(request);
+			request = NULL;
+		}
+		gpumon_model_clear(model, dump->part);
+		interrupted = false;
+		if (transact(client, request, dump->what, dump->take, model, &interrupted, err))
+			return -1;
+		model->parts |= dump->part;
+		if (!interrupted)
+			return 0;
+	}
+	/* Rings came and went all the time: what was read last is shown, and marked. */
+	model->inconsistent |= dump->part;
+	return 0;
+}
+
+static int read_once(struct gpumon_client *client, unsigned int parts, uint32_t period,
+		     struct gpumon_model *model, struct gpumon_error *err)
+{
+	if (parts & GPUMON_PART_INFO) {
+		if (transact(client, request_new(client, GPUMON_CMD_INFO_GET, 0), "info", take_info,
+			     &model->info, NULL, err))
+			return -1;
+		model->parts |= GPUMON_PART_INFO;
+		/*
+		 * All parts are asked for by the number of the period that info named: a reset in
+		 * the middle then gives the frozen counts of that period, not half of each.
+		 */
+		if (!period && model->info.period.known)
+			period = (uint32_t)model->info.period.v;
+	}
+	for (size_t i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
+		if ((parts & dumps[i].part) && read_dump(client, &dumps[i], period, model, err))
+			return -1;
+	}
+	if (parts & GPUMON_PART_EVENT_RING) {
+		if (gpumon_client_event_ring_get(client, &model->event_ring, err))
+			return -1;
+		model->parts |= GPUMON_PART_EVENT_RING;
+	}
+	return 0;
+}
+
+int gpumon_client_read(struct gpumon_client *client, unsigned int parts, uint32_t period,
+		       struct gpumon_model *model, struct gpumon_error *err)
+{
+	int ret;
+
+	/* Two resets while we read: our period is gone, begin with the new one. */
+	for (int attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+		ret = read_once(client, parts, period, model, err);
+		if (!ret || period || err->sys != -ESTALE)
+			break;
+	}
+	return ret;
+}
+
+int gpumon_client_group_set(struct gpumon_client *client, const char *name, bool on,
+			    struct gpumon_error *err)
+{
+	struct nl_msg *request = request_new(client, GPUMON_CMD_GROUP_SET, 0);
+	char what[64];
+
+	if (request && (nla_put_string(request, GPUMON_A_GROUP_NAME, name) ||
+			nla_put_u32(request, GPUMON_A_GROUP_ENABLED, on))) {
+		nlmsg_free(request);
+		request = NULL;
+	}
+	snprintf(what, sizeof(what), "group \"%.32s\"", name);
+	return transact(client, request, what, NULL, NULL, NULL, err);
+}
+
+int gpumon_client_event_ring_get(struct gpumon_client *client, struct gpumon_event_ring *ring,
+				 struct gpumon_error *err)
+{
+	return transact(client, request_new(client, GPUMON_CMD_EVENT_RING_GET, 0), "event ring",
+			take_event_ring, ring, NULL, err);
+}
+
+int gpumon_client_event_ring_set(struct gpumon_client *client, int enabled, uint32_t size_kib,
+				 struct gpumon_error *err)
+{
+	struct nl_msg *request = request_new(client, GPUMON_CMD_EVENT_RING_SET, 0);
+
+	if (request &&
+	    ((enabled >= 0 && nla_put_u32(request, GPUMON_A_EVENT_RING_ENABLED, enabled != 0)) ||
+	     (size_kib && nla_put_u32(request, GPUMON_A_EVENT_RING_SIZE_KIB, size_kib)))) {
+		nlmsg_free(request);
+		request = NULL;
+	}
+	return transact(client, request, "event ring", NULL, NULL, NULL, err);
+}
+
+int gpumon_client_reset(struct gpumon_client *client, struct gpumon_period *closed,
+			struct gpumon_error *err)
+{
+	memset(closed, 0, sizeof(*closed));
+	if (transact(client, request_new(client, GPUMON_CMD_RESET, 0), "reset", take_period, closed,
+		     NULL, err))
+		return -1;
+	if (!closed->closed.known)
+		return error_malformed(err, "reset", -EBADMSG);
+	return 0;
+}

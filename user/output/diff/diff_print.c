@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/json_model.h"
+#include "base/version.h"
+#include "term/grid.h"
+#include "term/output_text.h"
+#include "output/text/path_text.h"
+#include "profile_diff.h"
+#include "output/profile/profile_json.h"
+#include "output/tree.h"
+#include "output/view_text.h"
+
+#define SCHEMA 1
+#define ROWS   10
+
+/* "+1.20ms", "-3.4us", "0ns" */
+static const char *signed_ns(char *buf, size_t len, uint64_t before, uint64_t after)
+{
+	char plain[GPUMON_FORMAT_LEN];
+	uint64_t by = after > before ? after - before : before - after;
+
+	gpumon_format_ns(plain, sizeof(plain), gpumon_value_of(by));
+	snprintf(buf, len, "%s%s", after > before ? "+" : after < before ? "-" : "", plain);
+	return buf;
+}
+
+static const char *signed_count(char *buf, size_t len, uint64_t before, uint64_t after)
+{
+	char plain[GPUMON_TEXT_NUMBER - 1];
+	uint64_t by = after > before ? after - before : before - after;
+
+	gpumon_text_count(plain, sizeof(plain), by);
+	snprintf(buf, len, "%s%s", after > before ? "+" : after < before ? "-" : "", plain);
+	return buf;
+}
+
+/* "+12.3%", "new", "gone" */
+static const char *change_percent(char *buf, size_t len, const struct gpumon_diff_side *before,
+				  const struct gpumon_diff_side *after)
+{
+	double percent;
+
+	if (!before->there || !after->there)
+		snprintf(buf, len, "%s", after->there ? "new" : "gone");
+	else if (!before->ns)
+		snprintf(buf, len, "-");
+	else {
+		percent = 100.0 * ((double)after->ns - (double)before->ns) / (double)before->ns;
+		if (percent >= 9999.5)
+			snprintf(buf, len, ">+9999%%");
+		else
+			/* "-0.0%" would be none. */
+			snprintf(buf, len, fabs(percent) < 0.05 ? "0.0%%" : "%+.1f%%", percent);
+	}
+	return buf;
+}
+
+static void put_side_ns(struct gpumon_grid *grid, const struct gpumon_diff_side *side)
+{
+	gpumon_grid_ns(grid, (struct gpumon_value){ side->ns, side->there });
+}
+
+static void put_row(struct gpumon_grid *grid, const struct gpumon_term *term,
+		    const struct gpumon_diff_side *before, const struct gpumon_diff_side *after,
+		    const char *name)
+{
+	char text[GPUMON_TEXT_NUMBER];
+
+	gpumon_grid_cell(grid, signed_ns(text, sizeof(text), before->ns, after->ns));
+	gpumon_grid_cell(grid, change_percent(text, sizeof(text), before, after));
+	put_side_ns(grid, before);
+	put_side_ns(grid, after);
+	gpumon_grid_count(grid, after->there ? after->count : before->count);
+	gpumon_grid_cell(grid, signed_count(text, sizeof(text), before->count, after->count));
+	gpumon_grid_cell(grid, name);
+	/* Half a percent is what two runs of the same differ by. */
+	if (gpumon_diff_size(before, after) * 200 > before->ns)
+		gpumon_grid_colour(grid, after->ns > before->ns ? gpumon_term_red(term) :
+								  gpumon_term_green(term));
+}
+
+static struct gpumon_grid *new_grid(const struct gpumon_term *term, const char *name)
+{
+	struct gpumon_grid *grid = gpumon_grid_new(term);
+
+	gpumon_grid_column(grid, "CHANGE");
+	gpumon_grid_column(grid, "%");
+	gpumon_grid_column(grid, "BEFORE");
+	gpumon_grid_column(grid, "AFTER");
+	gpumon_grid_column(grid, "COUNT");
+	gpumon_grid_column(grid, "CHANGE");
+	gpumon_grid_column(grid, name);
+	return grid;
+}
+
+static void head(FILE *out, const struct gpumon_term *term, const char *title, const char *what)
+{
+	fprintf(out, "\n%s%s%s  %s%s%s\n", gpumon_term_bold(term), title, gpumon_term_reset(term),
+		gpumon_term_dim(term), what, gpumon_term_reset(term));
+}
+
+static void put_view(FILE *out, const struct gpumon_term *term, const char *which,
+		     const struct gpumon_view *view)
+{
+	char wall[GPUMON_FORMAT_LEN], time[GPUMON_FORMAT_LEN], count[GPUMON_TEXT_NUMBER];
+	char text[512], cut[512], missing_text[256];
+	struct gpumon_view_totals totals;
+	struct gpumon_missing missing;
+	bool cpu;
+
+	gpumon_view_totals(view, &totals);
+	cpu = !totals.gpu_ns && totals.cpu_ns;
+	snprintf(text, sizeof(text), "%s %s %s %s %s, %s recorded  %.200s", which,
+		 gpumon_format_ns(time, sizeof(time),
+				  gpumon_value_of(cpu ? totals.cpu_ns : totals.gpu_ns)),
+		 cpu ? "in the calls of" : "of GPU time in",
+		 gpumon_text_count(count, sizeof(count), totals.count),
+		 cpu ? "launches" : "pieces of work",
+		 gpumon_format_ns(wall, sizeof(wall), gpumon_value_of(totals.wall_ns)),
+		 gpumon_view_command(view));
+	fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));
+	gpumon_missing_of(view, &missing);
+	if (!*gpumon_missing_line(missing_text, sizeof(missing_text), &missing))
+		return;
+	snprintf(text, sizeof(text), "       missing: %s", missing_text);
+	fprintf(out, "%s%s%s\n", gpumon_term_red(term),
+		gpumon_text_cut(cut, sizeof(cut), text, term->columns), gpumon_term_reset(term));
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct gpumon_diff_node *x = *(const struct gpumon_diff_node *const *)a;
+	const struct gpumon_diff_node *y = *(const struct gpumon_diff_node *const *)b;
+	uint64_t of_x = gpumon_diff_size(&x->before, &x->after);
+	uint64_t of_y = gpumon_diff_size(&y->before, &y->after);
+
+	if (of_x != of_y)
+		return of_x < of_y ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+static int print_paths(FILE *out, const struct gpumon_term *term, const struct gpumon_diff *diff,
+		       unsigned int rows)
+{
+	const struct gpumon_diff_node **nodes = calloc(diff->node_count, sizeof(*nodes));
+	struct gpumon_grid *grid;
+	bool any = false;
+	char *text;
+	size_t n = 0, all;
+	int ret;
+
+	if (!nodes)
+		return -1;
+	for (size_t i = 0; i < diff->node_count; i++) {
+		if (!diff->nodes[i].before.ns && !diff->nodes[i].after.ns)
+			continue;
+		nodes[n++] = &diff->nodes[i];
+		any |= gpumon_paths_any(&diff->nodes[i].of, 1);
+	}
+	qsort(nodes, n, sizeof(*nodes), by_change);
+	all = n;
+	if (n > rows)
+		n = rows;
+	/* Without callers (--gpu-only) it would be the table by kernel again. */
+	if (!any) {
+		free(nodes);
+		return 0;
+	}
+	head(out, term, "Call paths", "by the change of their time");
+	grid = new_grid(term, diff->weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
+	for (size_t i = 0; i < n; i++) {
+		put_row(grid, term, &nodes[i]->before, &nodes[i]->after, nodes[i]->of->name);
+		text = gpumon_path_text(
+			nodes[i]->of,
+			term->columns ? (term->columns > 26 ? term->columns - 6 : 20) : 0);
+		if (!text || *text)
+			gpumon_grid_below(grid, text);
+		free(text);
+	}
+	ret = gpumon_grid_print(grid, out);
+	if (all > n)
+		fprintf(out, "  %sand %zu more%s\n", gpumon_term_dim(term), all - n,
+			gpumon_term_reset(term));
+	free(nodes);
+	return ret;
+}
+
+int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gpumon_diff *diff,
+		      const struct gpumon_summary_options *options)
+{
+	unsigned int rows = options && options->rows ? options->rows : ROWS, n = 0;
+	unsigned int new_kernels = 0, gone = 0;
+	struct gpumon_view_totals before, after;
+	struct gpumon_diff_side of_before, of_after;
+	char change[GPUMON_TEXT_NUMBER], percent[GPUMON_TEXT_NUMBER];
+	struct gpumon_grid *grid;
+	bool cpu;
+
+	put_view(out, term, "before", diff->before);
+	put_view(out, term, "after ", diff->after);
+	gpumon_view_totals(diff->before, &before);
+	gpumon_view_totals(diff->after, &after);
+	cpu = diff->weight == GPUMON_WEIGHT_CPU_NS;
+	of_before = (struct gpumon_diff_side){ true, before.count,
+					       cpu ? before.cpu_ns : before.gpu_ns };
+	of_after =
+		(struct gpumon_diff_side){ true, after.count, cpu ? after.cpu_ns : after.gpu_ns };
+	fprintf(out, "\n%s%s %s (%s)%s\n", gpumon_term_bold(term),
+		cpu ? "Time in launch calls" : "GPU time",
+		signed_ns(change, sizeof(change), of_before.ns, of_after.ns),
+		change_percent(percent, sizeof(percent), &of_before, &of_after),
+		gpumon_term_reset(term));
+	for (size_t i = 0; i < diff->kernel_count; i++) {
+		new_kernels += !diff->kernels[i].before.there;
+		gone += !diff->kernels[i].after.there;
+	}
+	if (new_kernels || gone)
+		fprintf(out, "%u only before, %u only after\n", gone, new_kernels);
+	if (diff->kernel_count) {
+		head(out, term, "Work", "by the change of GPU time");
+		grid = new_grid(term, "KERNEL");
+		for (; n < diff->kernel_count && n < rows; n++)
+			put_row(grid, term, &diff->kernels[n].before, &diff->kernels[n].after,
+				diff->kernels[n].name);
+		if (gpumon_grid_print(grid, out))
+			goto no_memory;
+		if (diff->kernel_count > n)
+			fprintf(out, "  %sand %zu more%s\n", gpumon_term_dim(term),
+				diff->kernel_count - n, gpumon_term_reset(term));
+	}
+	if (print_paths(out, term, diff, rows))
+		goto no_memory;
+	return ferror(out) ? -1 : 0;
+
+no_memory:
+	errno = ENOMEM;
+	return -1;
+}
+
+/* --- JSON */
+
+static struct json_object *side(const struct gpumon_diff_side *from, const char *key)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (gpumon_json_add_u64(object, "count", from->count) ||
+	    gpumon_json_add_u64(object, key, from->ns)) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+static int add_sides(struct json_object *object, const struct gpumon_diff *diff,
+		     const struct gpumon_diff_side *before, const struct gpumon_diff_side *after)
+{
+	const char *key = gpumon_weight_key(diff->weight);
+	int bad = 0;
+
+	/* null: there is no such thing on that side. */
+	bad |= before->there ? gpumon_json_add(object, "before", side(before, key)) :
+			       gpumon_json_add_string(object, "before", NULL);
+	bad |= after->there ? gpumon_json_add(object, "after", side(after, key)) :
+			      gpumon_json_add_string(object, "after", NULL);
+	bad |= gpumon_json_add_i64(object, "change_ns", gpumon_diff_change(before->ns, after->ns));
+	if (before->there && after->there && before->ns)
+		bad |= gpumon_json_add(
+			object, "change_percent",
+			json_object_new_double(100.0 * ((double)after->ns - (double)before->ns) /
+					       (double)before->ns));
+	else
+		bad |= gpumon_json_add_string(object, "change_percent", NULL);
+	bad |= gpumon_json_add_i64(object, "change_count",
+				   gpumon_diff_change(before->count, after->count));
+	return bad;
+}
+
+static struct json_object *kernel(const struct gpumon_diff *diff,
+				  const struct gpumon_diff_kernel *from)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_string(object, "name", from->name);
+
+	bad |= gpumon_json_add_string(object, "kind", gpumon_work_kind_text(from->kind));
+	bad |= add_sides(object, diff, &from->before, &from->after);
+	if (bad) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+static struct json_object *node(const struct gpumon_diff *diff, const struct gpumon_diff_node *from)
+{
+	struct json_object *object = json_object_new_object();
+	bool root = from->parent == (size_t)-1;
+	int bad = gpumon_json_add_value(object, "parent",
+					(struct gpumon_value){ root ? 0 : from->parent, !root });
+
+	bad |= gpumon_json_add_string(object, "kind", gpumon_node_kind_name(from->of->kind));
+	bad |= gpumon_json_add_string(object, "name", from->of->name);
+	bad |= add_sides(object, diff, &from->before, &from->after);
+	if (bad) {
+		json_object_put(object);
+		return NULL;
+	}
+	return object;
+}
+
+int gpumon_diff_json(FILE *out, const struct gpumon_diff *diff)
+{
+	int ret;
+
+	fprintf(out,
+		"{\"schema\":\"gpumon-diff\",\"schema_version\":%d,\"gpumon_version\":\"%s\",\n",
+		SCHEMA, GPUMON_VERSION);
+	ret = gpumon_json_member(out, true, "before", gpumon_json_recording(diff->before));
+	if (!ret)
+		ret = gpumon_json_member(out, false, "before_missing",
+					 gpumon_json_missing(diff->before));
+	if (!ret)
+		ret = gpumon_json_member(out, false, "after", gpumon_json_recording(diff->after));
+	if (!ret)
+		ret = gpumon_json_member(out, false, "after_missing",
+					 gpumon_json_missing(diff->after));
+	fputs(",\n\"kernels\":[\n", out);
+	for (size_t i = 0; i < diff->kernel_count && !ret; i++)
+		ret = gpumon_json_element(out, !i, kernel(diff, &diff->kernels[i]));
+	fputs("],\n\"nodes\":[\n", out);
+	for (size_t i = 0; i < diff->node_count && !ret; i++)
+		ret = gpumon_json_element(out, !i, node(diff, &diff->nodes[i]));
+	fputs("]}\n", out);
+	if (ret) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return ferror(out) ? -1 : 0;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/histogram.h"
+#include "output/svg/flame.h"
+#include "term/output_text.h"
+#include "profile_diff.h"
+#include "output/tree.h"
+#include "output/view_text.h"
+
+int64_t gpumon_diff_change(uint64_t before, uint64_t after)
+{
+	uint64_t by = after > before ? after - before : before - after;
+	int64_t limited = by > INT64_MAX ? INT64_MAX : (int64_t)by;
+
+	return after > before ? limited : -limited;
+}
+
+/* --- kernels */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct gpumon_kernel_row *x = *(const struct gpumon_kernel_row *const *)a;
+	const struct gpumon_kernel_row *y = *(const struct gpumon_kernel_row *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (int)x->kind - (int)y->kind;
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct gpumon_diff_kernel *x = a, *y = b;
+	uint64_t of_x = gpumon_diff_size(&x->before, &x->after);
+	uint64_t of_y = gpumon_diff_size(&y->before, &y->after);
+
+	if (of_x != of_y)
+		return of_x < of_y ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static const struct gpumon_kernel_row **sorted_kernels(const struct gpumon_view *view)
+{
+	const struct gpumon_kernel_row **rows = calloc(view->kernel_count + 1, sizeof(*rows));
+
+	for (unsigned int i = 0; rows && i < view->kernel_count; i++)
+		rows[i] = &view->kernels[i];
+	if (rows)
+		qsort(rows, view->kernel_count, sizeof(*rows), by_name);
+	return rows;
+}
+
+static int compare_kernels(struct gpumon_diff *diff)
+{
+	const struct gpumon_kernel_row **before = sorted_kernels(diff->before);
+	const struct gpumon_kernel_row **after = sorted_kernels(diff->after);
+	const struct gpumon_kernel_row **b = before, **a = after;
+	int ret = before && after ? 0 : -1;
+
+	while (!ret && (*b || *a)) {
+		int order = !*b ? 1 : !*a ? -1 : by_name(b, a);
+		struct gpumon_diff_kernel *kernel = GPUMON_GROW(diff->kernels, diff->kernel_count);
+
+		if (!kernel) {
+			ret = -1;
+			break;
+		}
+		kernel->name = order <= 0 ? (*b)->name : (*a)->name;
+		kernel->kind = order <= 0 ? (*b)->kind : (*a)->kind;
+		/* Rows of the same name, of what is mangled differently, are one here. */
+		for (; order <= 0 && *b && !strcmp((*b)->name, kernel->name) &&
+		       (*b)->kind == kernel->kind;
+		     b++) {
+			kernel->before.there = true;
+			kernel->before.count += (*b)->count;
+			kernel->before.ns = gpumon_add_saturated(kernel->before.ns, (*b)->gpu_ns);
+		}
+		for (; order >= 0 && *a && !strcmp((*a)->name, kernel->name) &&
+		       (*a)->kind == kernel->kind;
+		     a++) {
+			kernel->after.there = true;
+			kernel->after.count += (*a)->count;
+			kernel->after.ns = gpumon_add_saturated(kernel->after.ns, (*a)->gpu_ns);
+		}
+	}
+	free(before);
+	free(after);
+	if (diff->kernel_count)
+		qsort(diff->kernels, diff->kernel_count, sizeof(*diff->kernels), by_change);
+	return ret;
+}
+
+/* --- paths */
+
+static void add_side(struct gpumon_diff_side *side, const struct gpumon_node *node,
+		     enum gpumon_weight weight)
+{
+	side->there = true;
+	side->count = gpumon_add_saturated(side->count, node->count);
+	side->ns = gpumon_add_saturated(side->ns, gpumon_tree_weight(node, weight));
+}
+
+static int node_order(const struct gpumon_node *x, const struct gpumon_node *y)
+{
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (int)x->kind - (int)y->kind;
+}
+
+static int by_node(const void *a, const void *b)
+{
+	return node_order(*(const struct gpumon_node *const *)a,
+			  *(const struct gpumon_node *const *)b);
+}
+
+/* Children by name and kind, NULL at the end. */
+static const struct gpumon_node **children(const struct gpumon_node *node)
+{
+	const struct gpumon_node **list, *child;
+	size_t n = 0;
+
+	for (child = node ? node->child : NULL; child; child = child->next)
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return NULL;
+	n = 0;
+	for (child = node ? node->child : NULL; child; child = child->next)
+		list[n++] = child;
+	qsort(list, n, sizeof(*list), by_node);
+	return list;
+}
+
+/* As deep as stacks are, which is bounded. */
+static int compare_nodes(struct gpumon_diff *diff, const struct gpumon_node *before,
+			 const struct gpumon_node *after, size_t parent)
+{
+	const struct gpumon_node **of_before, **of_after, **b, **a;
+	struct gpumon_diff_node *node = GPUMON_GROW(diff->nodes, diff->node_count);
+	size_t number = diff->node_count - 1;
+	int ret;
+
+	if (!node)
+		return -1;
+	node->of = after ? after : before;
+	node->parent = parent;
+	if (before)
+		add_side(&node->before, before, diff->weight);
+	if (after)
+		add_side(&node->after, after, diff->weight);
+	of_before = children(before);
+	of_after = children(after);
+	ret = of_before && of_after ? 0 : -1;
+	for (b = of_before, a = of_after; !ret && (*b || *a);) {
+		int order = !*b ? 1 : !*a ? -1 : node_order(*b, *a);
+
+		ret = compare_nodes(diff, order <= 0 ? *b : NULL, order >= 0 ? *a : NULL, number);
+		b += order <= 0;
+		a += order >= 0;
+	}
+	free(of_before);
+	free(of_after);
+	return ret;
+}
+
+struct gpumon_diff *gpumon_diff_new(const struct gpumon_view *before,
+				    const struct gpumon_view *after)
+{
+	struct gpumon_diff *diff = calloc(1, sizeof(*diff));
+	struct gpumon_view_totals of_before, of_after;
+
+	if (!diff)
+		return NULL;
+	gpumon_view_totals(before, &of_before);
+	gpumon_view_totals(after, &of_after);
+	diff->before = before;
+	diff->after = after;
+	diff->weight = of_before.gpu_ns || of_after.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
+							     GPUMON_WEIGHT_CPU_NS;
+	if (compare_kernels(diff) || compare_nodes(diff, before->root, after->root, (size_t)-1)) {
+		gpumon_diff_free(diff);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return diff;
+}
+
+void gpumon_diff_free(struct gpumon_diff *diff)
+{
+	if (!diff)
+		return;
+	free(diff->kernels);
+	free(diff->nodes);
+	free(diff);
+}
+
+int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
+{
+	struct gpumon_flamegraph_options options = { .weight = diff->weight };
+	char before[GPUMON_TEXT_NUMBER], after[GPUMON_TEXT_NUMBER], gone[GPUMON_TEXT_NUMBER];
+	uint64_t gone_ns = 0, before_ns = 0, after_ns = 0;
+	struct gpumon_flame flame;
+	char subtitle[256];
+	int ret = -1;
+
+	if (gpumon_flame_init(&flame, diff->node_count)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	flame.differs = true;
+	for (size_t i = 0; i < diff->node_count; i++) {
+		const struct gpumon_diff_node *node = &diff->nodes[i];
+		struct gpumon_frame *frame = gpumon_flame_add(
+			&flame, node->parent == (size_t)-1 ? NULL : &flame.frames[node->parent]);
+
+		frame->name = node->of->name;
+		frame->module = node->of->module ? node->of->module : "";
+		frame->line = node->of->line ? node->of->line : "";
+		frame->kind = node->of->kind;
+		frame->self = node->after.ns;
+		frame->count = node->after.count;
+		frame->before = node->before.ns;
+		before_ns = gpumon_add_saturated(before_ns, node->before.ns);
+		after_ns = gpumon_add_saturated(after_ns, node->after.ns);
+		if (!node->after.there)
+			gone_ns = gpumon_add_saturated(gone_ns, node->before.ns);
+	}
+	snprintf(subtitle, sizeof(subtitle),
+		 "%s after (widths), %s before, %s of it in paths that are gone",
+		 gpumon_text_ns(after, sizeof(after), after_ns),
+		 gpumon_text_ns(before, sizeof(before), before_ns),
+		 gpumon_text_ns(gone, sizeof(gone), gone_ns));
+	options.subtitle = subtitle;
+	if (gpumon_flame_layout(&flame))
+		errno = ENOMEM;
+	else
+		ret = gpumon_flame_write(out, &flame, &options, false);
+	gpumon_flame_clear(&flame);
+	return ret;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Parts of the HTML report. */
+#ifndef GPUMON_OUTPUT_REPORT_H
+#define GPUMON_OUTPUT_REPORT_H
+
+#include "output/output.h"
+
+/* A section with an id to link to, and its title; ended by gpumon_report_end(). */
+void gpumon_report_section(FILE *out, const char *id, const char *title, const char *what);
+void gpumon_report_end(FILE *out);
+/* "12.3%"; "<0.01%" as HTML has it. */
+void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole);
+
+/* What each GPU and stream did when; with the longest times of idling marked. */
+void gpumon_report_timeline(FILE *out, const struct gpumon_view *view);
+/* Bars on a logarithmic axis, with median and p99. */
+void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *distribution);
+
+void gpumon_report_kernels(FILE *out, const struct gpumon_view *view);
+void gpumon_report_devices(FILE *out, const struct gpumon_view *view);
+void gpumon_report_gaps(FILE *out, const struct gpumon_view *view);
+void gpumon_report_ranges(FILE *out, const struct gpumon_view *view);
+void gpumon_report_processes(FILE *out, const struct gpumon_view *view);
+
+#endif /* GPUMON_OUTPUT_REPORT_H */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/version.h"
+#include "output/svg/flame.h"
+#include "term/output_text.h"
+#include "report.h"
+#include "output/tree.h"
+#include "output/view_text.h"
+
+void gpumon_report_section(FILE *out, const char *id, const char *title, const char *what)
+{
+	fprintf(out, "<section id=\"%s\"><h2>%s", id, title);
+	if (*what)
+		fprintf(out, " <small>%s</small>", what);
+	fputs("</h2>\n", out);
+}
+
+void gpumon_report_end(FILE *out)
+{
+	fputs("</section>\n", out);
+}
+
+void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole)
+{
+	char text[GPUMON_TEXT_NUMBER];
+
+	gpumon_text_xml(out, gpumon_text_percent(text, sizeof(text), part, whole));
+}
+
+static void put_head(FILE *out, const struct gpumon_view *view)
+{
+	const char *command = gpumon_view_command(view);
+
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"generator\" content=\"gpumon " GPUMON_VERSION "\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>",
+	      out);
+	gpumon_text_xml(out, *command ? command : "GPU report");
+	fputs("</title>\n<style>\n", out);
+	gpumon_asset_write(out, GPUMON_ASSET_FLAME_CSS);
+	gpumon_asset_write(out, GPUMON_ASSET_REPORT_CSS);
+	fputs("</style>\n</head>\n<body>\n", out);
+}
+
+static void put_about(FILE *out, const struct gpumon_view *view)
+{
+	const struct gpumon_scan *scan = view->scan;
+	const char *command = gpumon_view_command(view);
+	char date[64];
+	time_t seconds;
+	struct tm tm;
+
+	fputs("<header><h1>", out);
+	gpumon_text_xml(out, *command ? command : "GPU report");
+	fputs("</h1>\n<p>", out);
+	if (scan && scan->host && *scan->host) {
+		gpumon_text_xml(out, scan->host);
+		fputs(" · ", out);
+	}
+	if (scan && scan->created_ns) {
+		seconds = (time_t)(scan->created_ns / 1000000000);
+		if (gmtime_r(&seconds, &tm) &&
+		    strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm))
+			fprintf(out, "%s · ", date);
+	}
+	if (scan && scan->process_count > 1)
+		fprintf(out, "%u processes · ", scan->process_count);
+	fputs("gpumon " GPUMON_VERSION "</p>\n</header>\n", out);
+}
+
+static void put_card(FILE *out, const char *value, const char *what)
+{
+	fprintf(out, "<div class=\"card\"><b>%s</b><span>%s</span></div>\n", value, what);
+}
+
+static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t wall_ns)
+{
+	char busy[GPUMON_TEXT_NUMBER];
+	double part = wall_ns ? 100.0 * (double)row->busy_ns / (double)wall_ns : 0;
+
+	fputs("<div class=\"card wide\"><b>", out);
+	gpumon_report_percent(out, row->busy_ns, wall_ns);
+	fprintf(out, "</b><span>GPU%u ", row->device);
+	gpumon_text_xml(out, row->name ? row->name : "");
+	fprintf(out,
+		" busy, %s</span><div class=\"meter\"><i style=\"width:%.2f%%\"></i></div></div>\n",
+		gpumon_text_ns(busy, sizeof(busy), row->busy_ns), part > 100 ? 100 : part);
+}
+
+static void put_cards(FILE *out, const struct gpumon_view *view)
+{
+	const struct gpumon_distribution *latency = view->latency;
+	char text[GPUMON_TEXT_NUMBER], what[96], p99[GPUMON_TEXT_NUMBER];
+	struct gpumon_view_totals totals;
+
+	gpumon_view_totals(view, &totals);
+	fputs("<div class=\"cards\">\n", out);
+	put_card(out, gpumon_text_ns(text, sizeof(text), totals.wall_ns), "recorded");
+	if (totals.gpu_ns || !totals.cpu_ns)
+		put_card(out, gpumon_text_ns(text, sizeof(text), totals.gpu_ns), "GPU time");
+	put_card(out, gpumon_text_count(text, sizeof(text), totals.count),
+		 totals.gpu_ns ? "pieces of work" : "launches");
+	if (totals.cpu_ns)
+		put_card(out, gpumon_text_ns(text, sizeof(text), totals.cpu_ns), "in launch calls");
+	if (latency && gpumon_distribution_count(latency)) {
+		snprintf(what, sizeof(what), "call to start, median; p99 %s",
+			 gpumon_text_ns(p99, sizeof(p99),
+					gpumon_distribution_quantile(latency, 0.99)));
+		put_card(out,
+			 gpumon_text_ns(text, sizeof(text),
+					gpumon_distribution_quantile(latency, 0.5)),
+			 what);
+	}
+	for (unsigned int i = 0; i < view->device_count; i++) {
+		if (view->devices[i].stream == ~0u)
+			put_busy(out, &view->devices[i], totals.wall_ns);
+	}
+	fputs("</div>\n", out);
+}
+
+static void put_cause(FILE *out, uint64_t count, bool bad, const char *what, const char *advice)
+{
+	char number[GPUMON_TEXT_NUMBER];
+
+	if (!count)
+		return;
+	fprintf(out, "<tr%s><td class=\"n\">%s</td><td>", bad ? " class=\"bad\"" : "",
+		gpumon_text_count(number, sizeof(number), count));
+	gpumon_text_xml(out, what);
+	if (*advice) {
+		fputs(" <em>", out);
+		gpumon_text_xml(out, advice);
+		fputs("</em>", out);
+	}
+	fputs("</td></tr>\n", out);
+}
+
+static void put_counts(FILE *out, const struct gpumon_view *view)
+{
+	const struct gpumon_correlate_counts *counts = view->counts;
+	char what[128];
+
+	for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++) {
+		uint64_t n = 0;
+
+		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
+			n += counts->works[kind][match];
+		snprintf(what, sizeof(what), "pieces of work: %s", gpumon_match_text(match));
+		put_cause(out, n,
+			  match == GPUMON_MATCH_NO_STACK || match == GPUMON_MATCH_NO_LAUNCH ||
+				  match == GPUMON_MATCH_AMBIGUOUS,
+			  what, "");
+	}
+	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
+		put_cause(out, counts->unmatched_launches[end], end == GPUMON_LAUNCH_UNMATCHED,
+			  gpumon_launch_end_text(end), "");
+	put_cause(out, counts->work_before_launch, true,
+		  "pieces of work that began before their launch: clocks disagree", "");
+}
+
+static void put_damage(FILE *out, const struct gpumon_capture_damage *damage)
+{
+	put_cause(out, damage->truncated_bytes, true,
+		  "bytes at the ends of files that were cut off", "");
+	put_cause(out, damage->broken_chunks, true, "chunks that are broken", "");
+	put_cause(out, damage->broken_records, true, "records that are broken", "");
+	put_cause(out, damage->missing_chunks, true, "chunks that are not there", "");
+	put_cause(out, damage->unreadable_files, true, "files that cannot be read", "");
+	put_cause(out, damage->broken_info, true, "capture.json that cannot be read", "");
+	put_cause(out, damage->unknown_records, false,
+		  "records of a kind that this version does not know", "");
+}
+
+/* Before all else: how far the rest can be believed. */
+static void put_missing(FILE *out, const struct gpumon_view *view)
+{
+	const struct gpumon_scan *scan = view->scan;
+	struct gpumon_missing missing;
+	char line[256];
+	bool bad;
+
+	gpumon_missing_of(view, &missing);
+	gpumon_missing_line(line, sizeof(line), &missing);
+	bad = *line || (scan && !scan->ended);
+	fprintf(out, "<div class=\"box %s\" id=\"missing\"><p><b>", bad ? "warn" : "good");
+	if (*line) {
+		fputs("Missing: ", out);
+		gpumon_text_xml(out, line);
+	} else {
+		fputs(bad ? "The capture was cut off" :
+			    "Nothing is missing: no record was lost, and all work has its call path",
+		      out);
+	}
+	fputs(".</b>", out);
+	if (*line && scan && !scan->ended)
+		fputs(" The capture was cut off.", out);
+	fputs("</p>\n", out);
+	for (unsigned int i = 0; scan && i < scan->note_count; i++) {
+		fputs("<p>Note: ", out);
+		gpumon_text_xml(out, scan->notes[i]);
+		fputs("</p>\n", out);
+	}
+	fprintf(out, "<details%s><summary>By cause</summary><table>\n", bad ? " open=\"\"" : "");
+	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
+		put_cause(out, view->losses[i], true, gpumon_loss_text(i), gpumon_loss_advice(i));
+	if (view->counts)
+		put_counts(out, view);
+	if (view->damage)
+		put_damage(out, view->damage);
+	fputs("</table></details></div>\n", out);
+}
+
+static int put_flame(FILE *out, const struct gpumon_view *view)
+{
+	struct gpumon_view_totals totals;
+	struct gpumon_flamegraph_options options = { .icicle = true };
+	struct gpumon_flame flame;
+	int ret;
+
+	gpumon_view_totals(view, &totals);
+	options.weight = totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
+			 totals.cpu_ns ? GPUMON_WEIGHT_CPU_NS :
+					 GPUMON_WEIGHT_COUNT;
+	if (gpumon_flame_of(&flame, view->root, options.weight))
+		return -1;
+	fputs("<section id=\"flame\">\n<div class=\"flame\">\n", out);
+	ret = gpumon_flame_write(out, &flame, &options, true);
+	fputs("</div>\n", out);
+	gpumon_report_end(out);
+	gpumon_flame_clear(&flame);
+	return ret;
+}
+
+int gpumon_output_report(FILE *out, const struct gpumon_view *view)
+{
+	put_head(out, view);
+	put_about(out, view);
+	fputs("<main>\n", out);
+	put_cards(out, view);
+	put_missing(out, view);
+	gpumon_report_timeline(out, view);
+	if (put_flame(out, view) && !ferror(out)) {
+		errno = ENOMEM;
+		return -1;
+	}
+	gpumon_report_kernels(out, view);
+	if (view->latency && gpumon_distribution_count(view->latency)) {
+		gpumon_report_section(out, "latency", "Launch latency",
+				      "from the call to the start on the GPU");
+		gpumon_report_histogram(out, view->latency);
+		gpumon_report_end(out);
+	}
+	gpumon_report_gaps(out, view);
+	gpumon_report_ranges(out, view);
+	gpumon_report_devices(out, view);
+	gpumon_report_processes(out, view);
+	fputs("</main>\n<script>\n", out);
+	gpumon_asset_write(out, GPUMON_ASSET_FLAME_JS);
+	gpumon_asset_write(out, GPUMON_ASSET_REPORT_JS);
+	fputs("</script>\n</body>\n</html>\n", out);
+	return ferror(out) ? -1 : 0;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "term/output_text.h"
+#include "output/scan_streams.h"
+#include "report.h"
+#include "output/view_text.h"
+
+#define TICKS	  6
+#define MARKS_MAX 5
+
+/* --- the timeline */
+
+/* Round times at which an axis of this length has about TICKS marks. */
+static uint64_t tick_ns(uint64_t length_ns)
+{
+	uint64_t tick = 1;
+
+	while (tick < length_ns / TICKS) {
+		if (tick * 2 >= length_ns / TICKS)
+			return tick * 2;
+		if (tick * 5 >= length_ns / TICKS)
+			return tick * 5;
+		tick *= 10;
+	}
+	return tick;
+}
+
+static void put_axis(FILE *out, uint64_t length_ns)
+{
+	uint64_t tick = tick_ns(length_ns);
+	char text[GPUMON_TEXT_NUMBER];
+
+	fputs("<div class=\"row axis\"><span></span><div>", out);
+	for (uint64_t at = 0; at <= length_ns; at += tick) {
+		fprintf(out, "<i style=\"left:%.3f%%\">%s</i>",
+			100.0 * (double)at / (double)length_ns,
+			at ? gpumon_text_ns(text, sizeof(text), at) : "0");
+		if (length_ns - at < tick)
+			break;
+	}
+	fputs("</div></div>\n", out);
+}
+
+/* How high the area is in each bin: part of it in which something ran. */
+static void put_area(FILE *out, const struct gpumon_scan *scan, const struct gpumon_scan_row *row)
+{
+	double last = 0;
+
+	fprintf(out,
+		"<svg viewBox=\"0 0 %u 100\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><path d=\"M0 100",
+		scan->bins);
+	for (unsigned int i = 0; i < scan->bins; i++) {
+		double busy = 100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns;
+
+		/* What is there at all is to be seen. */
+		if (row->busy_ns[i] && busy < 3)
+			busy = 3;
+		if (i && fabs(busy - last) < 0.05)
+			continue;
+		if (i)
+			fprintf(out, "H%u", i);
+		fprintf(out, "V%.1f", 100 - busy);
+		last = busy;
+	}
+	fprintf(out, "H%uV100Z\"/></svg>", scan->bins);
+}
+
+static void put_gaps(FILE *out, const struct gpumon_view *view, const struct gpumon_scan_row *row)
+{
+	const struct gpumon_scan *scan = view->scan;
+	double length = (double)scan->bin_ns * scan->bins;
+	char text[GPUMON_TEXT_NUMBER];
+	unsigned int marked = 0;
+
+	for (unsigned int i = 0; i < view->gap_count; i++) {
+		const struct gpumon_gap *gap = &view->gaps[i];
+
+		/* Where it idles most of the time, marks would be all there is to see. */
+		if (gap->process != row->process || gap->device != row->device ||
+		    gap->start_ns < scan->first_ns || marked == MARKS_MAX ||
+		    (double)(gap->end_ns - gap->start_ns) * 200 < length)
+			continue;
+		marked++;
+		fprintf(out, "<u style=\"left:%.3f%%;width:%.3f%%\" title=\"idle %s: ",
+			100.0 * (double)(gap->start_ns - scan->first_ns) / length,
+			100.0 * (double)(gap->end_ns - gap->start_ns) / length,
+			gpumon_text_ns(text, sizeof(text), gap->end_ns - gap->start_ns));
+		gpumon_text_xml(out, gap->doing && *gap->doing ? gap->doing : "not known");
+		fputs("\"></u>", out);
+	}
+}
+
+static const char *device_name(const struct gpumon_view *view, const struct gpumon_scan_row *row)
+{
+	for (unsigned int i = 0; i < view->device_count; i++) {
+		const struct gpumon_device_row *device = &view->devices[i];
+
+		if (device->process == row->process && device->device == row->device &&
+		    device->name)
+			return device->name;
+	}
+	return "";
+}
+
+static void put_row(FILE *out, const struct gpumon_view *view, const struct gpumon_scan_row *row)
+{
+	const struct gpumon_scan *scan = view->scan;
+	bool device = row->stream == ~0u;
+	uint64_t busy = 0;
+	char name[160];
+
+	for (unsigned int i = 0; i < scan->bins; i++)
+		busy += row->busy_ns[i];
+	fprintf(out, "<div class=\"row %s\"><span><b>", device ? "device" : "stream");
+	if (device) {
+		fprintf(out, "GPU%u ", row->device);
+		gpumon_text_xml(out,
+				gpumon_text_cut(name, sizeof(name), device_name(view, row), 48));
+	} else {
+		gpumon_view_stream_text(view, row->process, row->context, row->stream, name,
+					sizeof(name));
+		gpumon_text_xml(out, name);
+	}
+	if (scan->process_count > 1)
+		fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
+	fputs("</b><em>", out);
+	gpumon_report_percent(out, busy, scan->bin_ns * scan->bins);
+	fputs("</em></span><div class=\"area\" data-busy=\"", out);
+	for (unsigned int i = 0; i < scan->bins; i++)
+		fprintf(out, "%s%.0f", i ? " " : "",
+			ceil(100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns));
+	fputs("\">", out);
+	put_area(out, scan, row);
+	if (device)
+		put_gaps(out, view, row);
+	fputs("</div></div>\n", out);
+}
+
+void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
+{
+	const struct gpumon_scan *scan = view->scan;
+	char what[128], text[GPUMON_TEXT_NUMBER];
+
+	if (!scan || !scan->bin_ns || !scan->row_count)
+		return;
+	snprintf(what, sizeof(what), "how much of each %s something ran; the longest idling marked",
+		 gpumon_text_ns(text, sizeof(text), scan->bin_ns));
+	gpumon_report_section(out, "timeline", "Timeline", what);
+	fprintf(out, "<div class=\"timeline\" data-bin=\"%" PRIu64 "\">\n", scan->bin_ns);
+	for (unsigned int i = 0; i < scan->row_count; i++)
+		put_row(out, view, &scan->rows[i]);
+	put_axis(out, scan->bin_ns * scan->bins);
+	fputs("</div>\n", out);
+	gpumon_report_end(out);
+}
+
+/* --- the histogram */
+
+#define BARS   48
+#define WIDTH  1000
+#define HEIGHT 200
+#define LEFT   10
+#define BOTTOM 24
+#define TOP    36
+
+/* How many values are at most @value; the quantiles are asked the other way round. */
+static double at_most(const struct gpumon_distribution *of, double value)
+{
+	double low = 0, high = 1;
+
+	if ((double)gpumon_distribution_max(of) <= value)
+		return 1;
+	for (unsigned int i = 0; i < 40; i++) {
+		double q = (low + high) / 2;
+
+		if ((double)gpumon_distribution_quantile(of, q) <= value)
+			low = q;
+		else
+			high = q;
+	}
+	return low;
+}
+
+struct scale {
+	double low;
+	double high; /* logarithms */
+};
+
+static double x_of(const struct scale *scale, double value)
+{
+	return LEFT + (WIDTH - 2 * LEFT) * (log(value) - scale->low) / (scale->high - scale->low);
+}
+
+static void put_mark(FILE *out, const struct scale *scale, uint64_t value, const char *name,
+		     unsigned int y)
+{
+	double x = x_of(scale, (double)(value ? value : 1));
+	bool left = x > WIDTH * 0.8;
+	char text[GPUMON_TEXT_NUMBER];
+
+	fprintf(out,
+		"<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text class=\"mark\" x=\"%.1f\" y=\"%u\" text-anchor=\"%s\">%s %s</text>\n",
+		x, x, y - 10, HEIGHT - BOTTOM, x + (left ? -5 : 5), y, left ? "end" : "start", name,
+		gpumon_text_ns(text, sizeof(text), value));
+}
+
+/* A little beyond the largest number there is room, but no number. */
+static uint64_t to_ns(double value)
+{
+	return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
+}
+
+void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
+{
+	uint64_t min = gpumon_distribution_min(of), max = gpumon_distribution_max(of);
+	uint64_t count = gpumon_distribution_count(of), p50, p99;
+	char from[GPUMON_TEXT_NUMBER], to[GPUMON_TEXT_NUMBER], number[GPUMON_TEXT_NUMBER];
+	double parts[BARS], highest = 0, before = 0, step;
+	struct scale scale;
+
+	/* A little room at both ends, and a width of its own for one single value. */
+	scale.low = log((double)(min ? min : 1)) - 0.05;
+	scale.high = log((double)(max ? max : 1)) + 0.05;
+	if (scale.high - scale.low < 0.7) {
+		scale.low -= 0.35;
+		scale.high += 0.35;
+	}
+	step = (scale.high - scale.low) / BARS;
+	for (unsigned int i = 0; i < BARS; i++) {
+		double until = at_most(of, exp(scale.low + step * (i + 1)));
+
+		parts[i] = until > before ? until - before : 0;
+		before = until > before ? until : before;
+		highest = parts[i] > highest ? parts[i] : highest;
+	}
+	fprintf(out, "<svg class=\"histogram\" viewBox=\"0 0 %d %d\" role=\"img\">\n", WIDTH,
+		HEIGHT);
+	for (unsigned int i = 0; i < BARS; i++) {
+		double width = (double)(WIDTH - 2 * LEFT) / BARS;
+		double height = highest > 0 ? parts[i] / highest * (HEIGHT - BOTTOM - TOP) : 0;
+
+		if (parts[i] * (double)count < 0.5)
+			continue;
+		/* One value is to be seen beside a million. */
+		height = height < 1.5 ? 1.5 : height;
+		fprintf(out,
+			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s to %s: %s</title></rect>\n",
+			LEFT + i * width + 0.5, HEIGHT - BOTTOM - height, width - 1, height,
+			gpumon_text_ns(from, sizeof(from), to_ns(exp(scale.low + step * i))),
+			gpumon_text_ns(to, sizeof(to), to_ns(exp(scale.low + step * (i + 1)))),
+			gpumon_text_count(number, sizeof(number),
+					  (uint64_t)(parts[i] * (double)count + 0.5)));
+	}
+	fprintf(out, "<line class=\"base\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", LEFT,
+		WIDTH - LEFT, HEIGHT - BOTTOM, HEIGHT - BOTTOM);
+	for (double tick = 1; tick < 1e19; tick *= 10) {
+		for (unsigned int part = 1; part <= 5; part = part == 1 ? 2 : part + 3) {
+			double value = tick * part;
+
+			if (log(value) < scale.low || log(value) > scale.high)
+				continue;
+			fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+				x_of(&scale, value), HEIGHT - 6,
+				gpumon_text_ns(from, sizeof(from), to_ns(value)));
+		}
+	}
+	p50 = gpumon_distribution_quantile(of, 0.5);
+	p99 = gpumon_distribution_quantile(of, 0.99);
+	/* Below each other: they may lie close together. */
+	put_mark(out, &scale, p50, "median", 14);
+	put_mark(out, &scale, p99, "p99", 29);
+	fputs("</svg>\n", out);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
+#include <string.h>
+
+#include "term/output_text.h"
+#include "output/scan_streams.h"
+#include "report.h"
+#include "output/tree.h"
+#include "output/view_text.h"
+
+/* A table that the script can sort: each cell says what it is worth. */
+static void open_table(FILE *out, const char *const *titles, unsigned int n)
+{
+	fputs("<div class=\"scroll\"><table class=\"sortable\"><thead><tr>", out);
+	for (unsigned int i = 0; i < n; i++)
+		fprintf(out, "<th%s>%s</th>", i + 1 < n ? " class=\"n\"" : "", titles[i]);
+	fputs("</tr></thead><tbody>\n", out);
+}
+
+static void close_table(FILE *out)
+{
+	fputs("</tbody></table></div>\n", out);
+}
+
+static void put_ns(FILE *out, uint64_t ns)
+{
+	char text[GPUMON_TEXT_NUMBER];
+
+	fprintf(out, "<td class=\"n\" data-v=\"%" PRIu64 "\">%s</td>", ns,
+		gpumon_text_ns(text, sizeof(text), ns));
+}
+
+static void put_count(FILE *out, uint64_t count)
+{
+	char text[GPUMON_TEXT_NUMBER];
+
+	fprintf(out, "<td class=\"n\" data-v=\"%" PRIu64 "\">%s</td>", count,
+		gpumon_text_count(text, sizeof(text), count));
+}
+
+static void put_unknown(FILE *out)
+{
+	fputs("<td class=\"n\" data-v=\"-1\">-</td>", out);
+}
+
+static void put_quantile(FILE *out, const struct gpumon_distribution *of, double q)
+{
+	if (of && gpumon_distribution_count(of))
+		put_ns(out, gpumon_distribution_quantile(of, q));
+	else
+		put_unknown(out);
+}
+
+/* With a bar behind the number. */
+static void put_share(FILE *out, uint64_t part, uint64_t whole)
+{
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+
+	fprintf(out,
+		"<td class=\"n share\" data-v=\"%" PRIu64 "\"><i style=\"width:%.1f%%\"></i><span>",
+		part, percent > 100 ? 100 : percent);
+	gpumon_report_percent(out, part, whole);
+	fputs("</span></td>", out);
+}
+
+static void put_name(FILE *out, const char *name)
+{
+	char shortened[4096];
+
+	gpumon_text_function(shortened, sizeof(shortened), name);
+	fputs("<td class=\"name\" title=\"", out);
+	gpumon_text_xml(out, name);
+	fputs("\">", out);
+	gpumon_text_xml(out, shortened);
+	fputs("</td>", out);
+}
+
+void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
+{
+	static const char *const titles[] = { "GPU time",	  "share",	 "count",
+					      "average",	  "median",	 "p99",
+					      "longest",	  "latency p50", "latency p99",
+					      "kernel, copy, set" };
+	static const char *const letters[] = { "k", "y", "m" };
+	struct gpumon_view_totals totals;
+
+	if (!view->kernel_count)
+		return;
+	gpumon_view_totals(view, &totals);
+	gpumon_report_section(out, "kernels", "What ran on the GPU", "by GPU time");
+	open_table(out, titles, 10);
+	for (unsigned int i = 0; i < view->kernel_count; i++) {
+		const struct gpumon_kernel_row *row = &view->kernels[i];
+
+		fprintf(out, "<tr class=\"kind-%s\">", letters[row->kind % GPUMON_WORK_KINDS]);
+		put_ns(out, row->gpu_ns);
+		put_share(out, row->gpu_ns, totals.work_ns);
+		put_count(out, row->count);
+		if (row->count)
+			put_ns(out, row->gpu_ns / row->count);
+		else
+			put_unknown(out);
+		put_quantile(out, row->duration, 0.5);
+		put_quantile(out, row->duration, 0.99);
+		put_quantile(out, row->duration, 1);
+		put_quantile(out, row->latency, 0.5);
+		put_quantile(out, row->latency, 0.99);
+		put_name(out, row->name);
+		fputs("</tr>\n", out);
+	}
+	close_table(out);
+	gpumon_report_end(out);
+}
+
+static void put_stream(FILE *out, const struct gpumon_view *view,
+		       const struct gpumon_device_row *row)
+{
+	char name[160];
+
+	gpumon_view_stream_text(view, row->process, row->context, row->stream, name, sizeof(name));
+	gpumon_text_xml(out, name);
+	fprintf(out, ", context %u", row->context);
+}
+
+void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
+{
+	static const char *const titles[] = { "busy", "share",	      "GPU time",
+					      "work", "longest idle", "GPU, stream" };
+	struct gpumon_view_totals totals;
+
+	if (!view->device_count)
+		return;
+	gpumon_view_totals(view, &totals);
+	gpumon_report_section(out, "devices", "GPUs and streams",
+			      "busy: something of it ran; share of the time recorded");
+	open_table(out, titles, 6);
+	for (unsigned int i = 0; i < view->device_count; i++) {
+		const struct gpumon_device_row *row = &view->devices[i];
+
+		fputs("<tr>", out);
+		put_ns(out, row->busy_ns);
+		put_share(out, row->busy_ns, totals.wall_ns);
+		put_ns(out, row->gpu_ns);
+		put_count(out, row->count);
+		put_ns(out, row->idle_longest_ns);
+		fprintf(out, "<td class=\"%s\" title=\"", row->stream == ~0u ? "device" : "stream");
+		gpumon_text_xml(out, row->uuid);
+		fprintf(out, "\">GPU%u ", row->device);
+		if (row->stream == ~0u)
+			gpumon_text_xml(out, row->name ? row->name : "");
+		else
+			put_stream(out, view, row);
+		if (row->stream == ~0u && row->host && *row->host) {
+			fputs(" <em>", out);
+			gpumon_text_xml(out, row->host);
+			fputs("</em>", out);
+		}
+		if (view->scan && view->scan->process_count > 1)
+			fprintf(out, " <em>pid %u</em>", gpumon_view_pid(view, row->process));
+		fputs("</td></tr>\n", out);
+	}
+	close_table(out);
+	gpumon_report_end(out);
+}
+
+void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
+{
+	static const char *const titles[] = { "idle", "at", "GPU", "what the CPU did" };
+
+	if (!view->gap_count)
+		return;
+	gpumon_report_section(out, "gaps", "Where a GPU idled",
+			      "the longest times in which nothing of it ran");
+	open_table(out, titles, 4);
+	for (unsigned int i = 0; i < view->gap_count; i++) {
+		const struct gpumon_gap *gap = &view->gaps[i];
+
+		fputs("<tr>", out);
+		put_ns(out, gap->end_ns - gap->start_ns);
+		put_ns(out, gap->start_ns - view->first_ns);
+		put_count(out, gap->device);
+		if (gap->doing && *gap->doing)
+			put_name(out, gap->doing);
+		else
+			fputs("<td class=\"name\">not known</td>", out);
+		fputs("</tr>\n", out);
+	}
+	close_table(out);
+	gpumon_report_end(out);
+}
+
+void gpumon_report_ranges(FILE *out, const struct gpumon_view *view)
+{
+	static const char *const titles[] = { "GPU time", "share",    "work",
+					      "ranges",	  "open for", "NVTX range" };
+	struct gpumon_view_totals totals;
+
+	if (!view->range_count)
+		return;
+	gpumon_view_totals(view, &totals);
+	gpumon_report_section(out, "ranges", "NVTX ranges",
+			      "GPU time of what was launched while they were open");
+	open_table(out, titles, 6);
+	for (unsigned int i = 0; i < view->range_count; i++) {
+		const struct gpumon_range_row *row = &view->ranges[i];
+
+		fputs("<tr>", out);
+		put_ns(out, row->gpu_ns);
+		put_share(out, row->gpu_ns, totals.work_ns);
+		put_count(out, row->works);
+		put_count(out, row->count);
+		put_ns(out, row->cpu_ns);
+		fputs("<td class=\"name\">", out);
+		gpumon_text_xml(out, row->text);
+		if (row->domain && *row->domain) {
+			fputs(" <em>", out);
+			gpumon_text_xml(out, row->domain);
+			fputs("</em>", out);
+		}
+		fputs("</td></tr>\n", out);
+	}
+	close_table(out);
+	gpumon_report_end(out);
+}
+
+void gpumon_report_processes(FILE *out, const struct gpumon_view *view)
+{
+	static const char *const titles[] = { "pid", "rank", "CUPTI", "driver", "command" };
+	const struct gpumon_scan *scan = view->scan;
+
+	if (!scan || !scan->process_count)
+		return;
+	gpumon_report_section(out, "processes", "Processes", "");
+	open_table(out, titles, 5);
+	for (unsigned int i = 0; i < scan->process_count; i++) {
+		const struct gpumon_scan_process *process = &scan->processes[i];
+		uint32_t pid = process->host_pid ? process->host_pid : process->pid;
+
+		fprintf(out, "<tr><td class=\"n\" data-v=\"%u\">%u</td>", pid, pid);
+		if (process->rank != ~0u)
+			put_count(out, process->rank);
+		else
+			put_unknown(out);
+		if (process->cupti_version)
+			fprintf(out, "<td class=\"n\" data-v=\"%u\">%u</td>",
+				process->cupti_version, process->cupti_version);
+		else
+			put_unknown(out);
+		/* 13000 is version 13.0. */
+		if (process->driver_version)
+			fprintf(out, "<td class=\"n\" data-v=\"%u\">%u.%u</td>",
+				process->driver_version, process->driver_version / 1000,
+				process->driver_version % 1000 / 10);
+		else
+			put_unknown(out);
+		fputs("<td class=\"name\" title=\"", out);
+		gpumon_text_xml(out, process->executable ? process->executable : "");
+		fputs("\">", out);
+		gpumon_text_xml(out, process->command && *process->command ? process->command :
+				     process->executable		   ? process->executable :
+									     "");
+		if (process->host && *process->host) {
+			fputs(" <em>", out);
+			gpumon_text_xml(out, process->host);
+			fputs("</em>", out);
+		}
+		fputs("</td></tr>\n", out);
+	}
+	close_table(out);
+	gpumon_report_end(out);
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/text_intern.h"
+#include "output/output.h"
+#include "output/protobuf.h"
+#include "output/tree.h"
+#include "output/view_text.h"
+
+/* Fields of profile.proto. */
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+
+#define PIECE (1u << 16) /* bytes that are compressed at a time */
+
+struct writer {
+	FILE *out;
+	const struct gpumon_view *view;
+	struct gpumon_protobuf message;
+	struct gpumon_intern kernels; /* names of the view's, in the order of their rows */
+	const char **mangled;	      /* of these */
+	struct gpumon_intern strings;
+	struct gpumon_intern mappings;
+	struct gpumon_intern functions;
+	struct gpumon_intern locations;
+	uint64_t *path;
+	size_t path_room;
+	z_stream stream;
+	bool failed;
+};
+
+/* Number in the table of strings, where "" is 0. */
+static uint64_t string(struct writer *writer, const char *text)
+{
+	uint32_t number;
+
+	if (!text || !*text)
+		return 0;
+	number = gpumon_intern(&writer->strings, text, NULL);
+	if (!number)
+		writer->failed = true;
+	return number;
+}
+
+static void compress_piece(struct writer *writer, bool end)
+{
+	unsigned char piece[16384];
+	int ret;
+
+	if (writer->message.failed)
+		writer->failed = true;
+	writer->stream.next_in = writer->message.data;
+	writer->stream.avail_in = (uInt)writer->message.size;
+	do {
+		writer->stream.next_out = piece;
+		writer->stream.avail_out = sizeof(piece);
+		ret = deflate(&writer->stream, end ? Z_FINISH : Z_NO_FLUSH);
+		if (ret == Z_STREAM_ERROR) {
+			writer->failed = true;
+			break;
+		}
+		fwrite(piece, 1, sizeof(piece) - writer->stream.avail_out, writer->out);
+	} while (!writer->stream.avail_out);
+	gpumon_protobuf_clear(&writer->message);
+}
+
+static void value_type(struct writer *writer, const char *type, const char *unit)
+{
+	size_t begin = gpumon_protobuf_begin(&writer->message, PROFILE_SAMPLE_TYPE);
+
+	gpumon_protobuf_uint(&writer->message, 1, string(writer, type));
+	gpumon_protobuf_uint(&writer->message, 2, string(writer, unit));
+	gpumon_protobuf_end(&writer->message, begin);
+}
+
+static uint64_t mapping(struct writer *writer, const char *module)
+{
+	struct gpumon_protobuf *message = &writer->message;
+	bool added;
+	uint64_t number;
+	size_t begin;
+
+	if (!*module)
+		return 0;
+	number = gpumon_intern(&writer->mappings, module, &added);
+	if (!number)
+		writer->failed = true;
+	if (!added)
+		return number;
+	begin = gpumon_protobuf_begin(message, PROFILE_MAPPING);
+	gpumon_protobuf_uint(message, 1, number);
+	gpumon_protobuf_uint(message, 5, string(writer, module));
+	/* All that can be known of it is in here: nobody has to look for its symbols. */
+	for (unsigned int field = 7; field <= 10; field++)
+		gpumon_protobuf_uint(message, field, 1);
+	gpumon_protobuf_end(message, begin);
+	return number;
+}
+
+/* The first one is what was run, by the format: pprof calls the profile by it. */
+static void first_mapping(struct writer *writer)
+{
+	const struct gpumon_scan *scan = writer->view->scan;
+	const char *executable = scan && scan->process_count ? scan->processes[0].executable : NULL;
+	const char *slash = executable ? strrchr(executable, '/') : NULL;
+
+	if (executable)
+		mapping(writer, slash ? slash + 1 : executable);
+}
+
+/* "file:line" in two; the whole is the file where it has no line. */
+static unsigned long split_line(const char *text, char *file, size_t len)
+{
+	const char *colon = strrchr(text, ':');
+	size_t size = strlen(text);
+	unsigned long line = 0;
+
+	if (colon && isdigit((unsigned char)colon[1])) {
+		line = strtoul(colon + 1, NULL, 10);
+		size = (size_t)(colon - text);
+	}
+	if (size >= len)
+		size = len - 1;
+	memcpy(file, text, size);
+	file[size] = '\0';
+	return line;
+}
+
+/*
+ * The mangled name of a kernel, "" of others. It differs from the name, which tells pprof not to
+ * take template arguments out of it: kernels that have only these to tell them apart would be one.
+ */
+static const char *system_name(const struct writer *writer, const struct gpumon_node *node)
+{
+	uint32_t number = node->kind == GPUMON_NODE_KERNEL ?
+				  gpumon_intern_find(&writer->kernels, node->name) :
+				  0;
+
+	return number ? writer->mangled[number - 1] : "";
+}
+
+/* Of several rows of one name the first one that has another mangled name. */
+static int index_kernels(struct writer *writer)
+{
+	const struct gpumon_view *view = writer->view;
+
+	writer->mangled = calloc(view->kernel_count + 1, sizeof(*writer->mangled));
+	for (unsigned int i = 0; writer->mangled && i < view->kernel_count; i++) {
+		const struct gpumon_kernel_row *row = &view->kernels[i];
+		bool added;
+		uint32_t number;
+
+		if (!row->mangled || !strcmp(row->name, row->mangled))
+			continue;
+		number = gpumon_intern(&writer->kernels, row->name, &added);
+		if (!number)
+			return -1;
+		if (added)
+			writer->mangled[number - 1] = row->mangled;
+	}
+	return writer->mangled ? 0 : -1;
+}
+
+static uint64_t function(struct writer *writer, const struct gpumon_node *node, const char *name,
+			 const char *file)
+{
+	struct gpumon_protobuf *message = &writer->message;
+	const char *const parts[] = { name, file };
+	bool added;
+	uint64_t number = gpumon_intern_parts(&writer->functions, parts, 2, &added);
+	size_t begin;
+
+	if (!number)
+		writer->failed = true;
+	if (!added)
+		return number;
+	begin = gpumon_protobuf_begin(message, PROFILE_FUNCTION);
+	gpumon_protobuf_uint(message, 1, number);
+	gpumon_protobuf_uint(message, 2, string(writer, name));
+	gpumon_protobuf_uint(message, 3, string(writer, system_name(writer, node)));
+	gpumon_protobuf_uint(message, 4, string(writer, file));
+	gpumon_protobuf_end(message, begin);
+	return number;
+}
+
+static uint64_t location(struct writer *writer, const struct gpumon_node *node)
+{
+	struct gpumon_protobuf *message = &writer->message;
+	const char *name = *node->name ? node->name : "[unknown]";
+	const char *const parts[] = { name, node->module ? node->module : "",
+				      node->line ? node->line : "" };
+	bool added;
+	uint64_t number = gpumon_intern_parts(&writer->locations, parts, 3, &added);
+	uint64_t of_mapping, of_function;
+	size_t begin, line_begin;
+	unsigned long line;
+	char file[1024];
+
+	if (!number)
+		writer->failed = true;
+	if (!added)
+		return number;
+	line = split_line(parts[2], file, sizeof(file));
+	/* Messages of their own: they cannot begin within that of the location. */
+	of_mapping = node->kind == GPUMON_NODE_PYTHON ? 0 : mapping(writer, parts[1]);
+	of_function = function(writer, node, name, file);
+	begin = gpumon_protobuf_begin(message, PROFILE_LOCATION);
+	gpumon_protobuf_uint(message, 1, number);
+	if (of_mapping)
+		gpumon_protobuf_uint(message, 2, of_mapping);
+	line_begin = gpumon_protobuf_begin(message, 4);
+	gpumon_protobuf_uint(message, 1, of_function);
+	if (line)
+		gpumon_protobuf_uint(message, 2, line);
+	gpumon_protobuf_end(message, line_begin);
+	gpumon_protobuf_end(message, begin);
+	return number;
+}
+
+/* Values are signed there. */
+static uint64_t limited(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : value;
+}
+
+static void sample(struct writer *writer, const struct gpumon_node *of,
+		   const struct gpumon_node *root)
+{
+	struct gpumon_protobuf *message = &writer->message;
+	size_t n = 0, begin, packed;
+
+	for (const struct gpumon_node *node = of; node != root; node = node->parent) {
+		if (n == writer->path_room) {
+			uint64_t *path = reallocarray(writer->path, 2 * n + 64, sizeof(*path));
+
+			if (!path) {
+				writer->failed = true;
+				return;
+			}
+			writer->path = path;
+			writer->path_room = 2 * n + 64;
+		}
+		writer->path[n++] = location(writer, node);
+	}
+	begin = gpumon_protobuf_begin(message, PROFILE_SAMPLE);
+	packed = gpumon_protobuf_begin(message, 1);
+	for (size_t i = 0; i < n; i++)
+		gpumon_protobuf_varint(message, writer->path[i]);
+	gpumon_protobuf_end(message, packed);
+	packed = gpumon_protobuf_begin(message, 2);
+	gpumon_protobuf_varint(message, limited(of->gpu_ns));
+	gpumon_protobuf_varint(message, limited(of->count));
+	gpumon_protobuf_varint(message, limited(of->cpu_ns));
+	gpumon_protobuf_end(message, packed);
+	gpumon_protobuf_end(message, begin);
+}
+
+int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
+{
+	struct writer writer = { .out = out, .view = view };
+	struct gpumon_protobuf *message = &writer.message;
+	struct gpumon_view_totals totals;
+
+	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK) {
+		errno = ENOMEM;
+		return -1;
+	}
+	gpumon_view_totals(view, &totals);
+	if (index_kernels(&writer))
+		writer.failed = true;
+	value_type(&writer, "gpu_nanoseconds", "nanoseconds");
+	value_type(&writer, "count", "count");
+	value_type(&writer, "cpu_nanoseconds", "nanoseconds");
+	first_mapping(&writer);
+	for (const struct gpumon_node *node = view->root; node && !writer.failed;
+	     node = gpumon_tree_next(node, view->root)) {
+		if (node != view->root && (node->gpu_ns || node->count || node->cpu_ns))
+			sample(&writer, node, view->root);
+		if (message->size > PIECE)
+			compress_piece(&writer, false);
+	}
+	if (view->scan && view->scan->created_ns)
+		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS, view->scan->created_ns);
+	gpumon_protobuf_uint(message, PROFILE_DURATION_NANOS, totals.wall_ns);
+	if (*gpumon_view_command(view))
+		gpumon_protobuf_uint(message, PROFILE_COMMENT,
+				     string(&writer, gpumon_view_command(view)));
+	gpumon_protobuf_uint(message, PROFILE_DEFAULT_SAMPLE_TYPE,
+			     string(&writer, totals.gpu_ns || !totals.cpu_ns ? "gpu_nanoseconds" :
+									       "cpu_nanoseconds"));
+	/* Only now are all known; the first one is "", by the format. */
+	gpumon_protobuf_string(message, PROFILE_STRING, "");
+	for (uint32_t i = 0; i < writer.strings.n; i++)
+		gpumon_protobuf_string(message, PROFILE_STRING, writer.strings.texts[i]);
+	compress_piece(&writer, true);
+	deflateEnd(&writer.stream);
+	gpumon_protobuf_free(message);
+	gpumon_intern_clear(&writer.kernels);
+	free(writer.mangled);
+	gpumon_intern_clear(&writer.strings);
+	gpumon_intern_clear(&writer.mappings);
+	gpumon_intern_clear(&writer.functions);
+	gpumon_intern_clear(&writer.locations);
+	free(writer.path);
+	if (writer.failed) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return ferror(out) ? -1 : 0;
+}

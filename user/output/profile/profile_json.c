@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/json_model.h"
+#include "base/version.h"
+#include "profile_json.h"
+#include "output/scan_streams.h"
+#include "output/tree.h"
+#include "output/view_text.h"
+
+/* Of the file, see Documentation/correlate-json.md. */
+#define SCHEMA 1
+
+int gpumon_json_element(FILE *out, bool first, struct json_object *value)
+{
+	const char *text =
+		value ? json_object_to_json_string_ext(
+				value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE) :
+			NULL;
+
+	if (text)
+		fprintf(out, "%s%s", first ? "" : ",\n", text);
+	json_object_put(value);
+	return text ? 0 : -1;
+}
+
+int gpumon_json_member(FILE *out, bool first, const char *key, struct json_object *value)
+{
+	fprintf(out, "%s\"%s\":", first ? "" : ",\n", key);
+	return gpumon_json_element(out, true, value);
+}
+
+/* An object is whole or freed. */
+static struct json_object *whole(struct json_object *object, int bad)
+{
+	if (!bad)
+		return object;
+	json_object_put(object);
+	return NULL;
+}
+
+static int add_known(struct json_object *object, const char *key, uint64_t value, bool known)
+{
+	return gpumon_json_add_value(object, key, (struct gpumon_value){ value, known });
+}
+
+/* "" is not known. */
+static int add_text(struct json_object *object, const char *key, const char *text)
+{
+	return gpumon_json_add_string(object, key, text && *text ? text : NULL);
+}
+
+static struct json_object *process(const struct gpumon_scan_process *from)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = 0;
+
+	bad |= gpumon_json_add_u64(object, "process", from->number);
+	bad |= gpumon_json_add_u64(object, "pid", from->pid);
+	bad |= add_known(object, "host_pid", from->host_pid, from->host_pid);
+	bad |= add_known(object, "rank", from->rank, from->rank != ~0u);
+	bad |= add_text(object, "host", from->host);
+	bad |= add_text(object, "executable", from->executable);
+	bad |= add_text(object, "command", from->command);
+	bad |= add_known(object, "cupti_version", from->cupti_version, from->cupti_version);
+	bad |= add_known(object, "driver_version", from->driver_version, from->driver_version);
+	return whole(object, bad);
+}
+
+struct json_object *gpumon_json_recording(const struct gpumon_view *view)
+{
+	const struct gpumon_scan *scan = view->scan;
+	struct json_object *object = json_object_new_object();
+	struct json_object *processes = json_object_new_array();
+	struct json_object *notes = json_object_new_array();
+	struct gpumon_view_totals totals;
+	bool known = view->last_ns > view->first_ns;
+	int bad = 0;
+
+	gpumon_view_totals(view, &totals);
+	bad |= add_text(object, "command", gpumon_view_command(view));
+	bad |= add_text(object, "host", scan ? scan->host : NULL);
+	bad |= add_known(object, "created_realtime_ns", scan ? scan->created_ns : 0,
+			 scan && scan->created_ns);
+	bad |= scan ? gpumon_json_add_bool(object, "ended", scan->ended) :
+		      gpumon_json_add_string(object, "ended", NULL);
+	bad |= add_known(object, "first_ns", view->first_ns, known);
+	bad |= add_known(object, "last_ns", view->last_ns, known);
+	bad |= add_known(object, "duration_ns", totals.wall_ns, known);
+	bad |= gpumon_json_add_u64(object, "gpu_ns", totals.gpu_ns);
+	bad |= gpumon_json_add_u64(object, "cpu_ns", totals.cpu_ns);
+	bad |= gpumon_json_add_u64(object, "count", totals.count);
+	for (unsigned int i = 0; scan && i < scan->process_count; i++)
+		bad |= gpumon_json_append(processes, process(&scan->processes[i]));
+	for (unsigned int i = 0; scan && i < scan->note_count; i++)
+		bad |= gpumon_json_append(notes, gpumon_json_string(scan->notes[i]));
+	bad |= gpumon_json_add(object, "processes", processes);
+	bad |= gpumon_json_add(object, "notes", notes);
+	return whole(object, bad);
+}
+
+struct json_object *gpumon_json_distribution(const struct gpumon_distribution *from)
+{
+	static const struct {
+		const char *key;
+		double q;
+	} quantiles[] = {
+		{ "p50_ns", 0.5 },
+		{ "p90_ns", 0.9 },
+		{ "p99_ns", 0.99 },
+		{ "p999_ns", 0.999 },
+	};
+	struct json_object *object = json_object_new_object();
+	uint64_t count = from ? gpumon_distribution_count(from) : 0;
+	int bad = gpumon_json_add_u64(object, "count", count);
+
+	bad |= gpumon_json_add_u64(object, "sum_ns", count ? gpumon_distribution_sum(from) : 0);
+	bad |= add_known(object, "min_ns", count ? gpumon_distribution_min(from) : 0, count);
+	for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		bad |= add_known(object, quantiles[i].key,
+				 count ? gpumon_distribution_quantile(from, quantiles[i].q) : 0,
+				 count);
+	bad |= add_known(object, "max_ns", count ? gpumon_distribution_max(from) : 0, count);
+	return whole(object, bad);
+}
+
+static struct json_object *kernel(const struct gpumon_kernel_row *row)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_string(object, "name", row->name);
+
+	bad |= add_text(object, "mangled", row->mangled);
+	bad |= gpumon_json_add_string(object, "kind", gpumon_work_kind_text(row->kind));
+	bad |= gpumon_json_add_u64(object, "count", row->count);
+	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	bad |= gpumon_json_add(object, "duration", gpumon_json_distribution(row->duration));
+	bad |= gpumon_json_add(object, "latency", gpumon_json_distribution(row->latency));
+	return whole(object, bad);
+}
+
+static struct json_object *device(const struct gpumon_view *view,
+				  const struct gpumon_device_row *row)
+{
+	const struct gpumon_scan_stream *known =
+		row->stream == ~0u ?
+			NULL :
+			gpumon_view_stream(view, row->process, row->context, row->stream);
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "process", row->process);
+
+	bad |= add_text(object, "host", row->host);
+	bad |= gpumon_json_add_u64(object, "device", row->device);
+	bad |= add_text(object, "name", row->name);
+	bad |= add_text(object, "uuid", row->uuid);
+	bad |= add_known(object, "context", row->context, row->stream != ~0u);
+	bad |= add_known(object, "stream", row->stream, row->stream != ~0u);
+	bad |= add_text(object, "stream_name", known ? known->name : NULL);
+	bad |= known ? gpumon_json_add(object, "stream_priority",
+				       json_object_new_int(known->priority)) :
+		       gpumon_json_add_string(object, "stream_priority", NULL);
+	bad |= gpumon_json_add_u64(object, "count", row->count);
+	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	bad |= gpumon_json_add_u64(object, "busy_ns", row->busy_ns);
+	bad |= add_known(object, "first_ns", row->first_ns, row->count);
+	bad |= add_known(object, "last_ns", row->last_ns, row->count);
+	bad |= gpumon_json_add_u64(object, "idle_longest_ns", row->idle_longest_ns);
+	bad |= gpumon_json_add_u64(object, "missed_ns", row->missed_ns);
+	return whole(object, bad);
+}
+
+static struct json_object *range(const struct gpumon_range_row *row)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = add_text(object, "domain", row->domain);
+
+	bad |= gpumon_json_add_string(object, "text", row->text);
+	bad |= gpumon_json_add_u64(object, "count", row->count);
+	bad |= gpumon_json_add_u64(object, "open_ns", row->cpu_ns);
+	bad |= gpumon_json_add_u64(object, "works", row->works);
+	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	return whole(object, bad);
+}
+
+static struct json_object *unified(enum gpumon_unified_kind kind, const struct gpumon_unified *row)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_string(object, "kind", gpumon_unified_key(kind));
+
+	bad |= gpumon_json_add_u64(object, "count", row->count);
+	bad |= add_known(object, "bytes", row->bytes, gpumon_unified_has_bytes(kind));
+	bad |= add_known(object, "faults", row->faults, gpumon_unified_is_fault(kind));
+	bad |= add_known(object, "ns", row->ns, row->ns);
+	return whole(object, bad);
+}
+
+/* By kind, those that there were. */
+static struct json_object *unified_memory(const struct gpumon_scan *scan)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (unsigned int kind = 0; array && scan && kind < GPUMON_UNIFIED_KINDS; kind++) {
+		struct json_object *row;
+
+		if (!scan->unified[kind].count)
+			continue;
+		row = unified(kind, &scan->unified[kind]);
+		if (row && !json_object_array_add(array, row))
+			continue;
+		json_object_put(row);
+		json_object_put(array);
+		return NULL;
+	}
+	return array;
+}
+
+static struct json_object *gap(const struct gpumon_gap *from)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "process", from->process);
+
+	bad |= gpumon_json_add_u64(object, "device", from->device);
+	bad |= gpumon_json_add_u64(object, "start_ns", from->start_ns);
+	bad |= gpumon_json_add_u64(object, "end_ns", from->end_ns);
+	bad |= gpumon_json_add_u64(object, "idle_ns", from->end_ns - from->start_ns);
+	bad |= add_text(object, "doing", from->doing);
+	return whole(object, bad);
+}
+
+static struct json_object *matches(const struct gpumon_correlate_counts *counts)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = 0;
+
+	for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++) {
+		struct json_object *by = json_object_new_object();
+
+		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
+			bad |= gpumon_json_add_u64(by, gpumon_work_kind_text(kind),
+						   counts->works[kind][match]);
+		bad |= gpumon_json_add(object, gpumon_match_key(match), by);
+	}
+	return whole(object, bad);
+}
+
+static struct json_object *damage(const struct gpumon_capture_damage *from)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "truncated_bytes", from->truncated_bytes);
+
+	bad |= gpumon_json_add_u64(object, "broken_chunks", from->broken_chunks);
+	bad |= gpumon_json_add_u64(object, "broken_records", from->broken_records);
+	bad |= gpumon_json_add_u64(object, "unknown_records", from->unknown_records);
+	bad |= gpumon_json_add_u64(object, "missing_chunks", from->missing_chunks);
+	bad |= gpumon_json_add_u64(object, "unreadable_files", from->unreadable_files);
+	bad |= gpumon_json_add_bool(object, "broken_info", from->broken_info);
+	return whole(object, bad);
+}
+
+static struct json_object *launches(const struct gpumon_correlate_counts *counts)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "with_work", counts->launches);
+
+	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
+		bad |= gpumon_json_add_u64(object, gpumon_launch_end_key(end),
+					   counts->unmatched_launches[end]);
+	return whole(object, bad);
+}
+
+struct json_object *gpumon_json_missing(const struct gpumon_view *view)
+{
+	const struct gpumon_correlate_counts *counts = view->counts;
+	struct json_object *object = json_object_new_object();
+	struct json_object *lost = json_object_new_object();
+	int bad = 0;
+
+	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
+		bad |= gpumon_json_add_u64(lost, gpumon_loss_key(i), view->losses[i]);
+	bad |= gpumon_json_add(object, "losses", lost);
+	bad |= counts ? gpumon_json_add(object, "works", matches(counts)) :
+			gpumon_json_add_string(object, "works", NULL);
+	bad |= counts ? gpumon_json_add(object, "launches", launches(counts)) :
+			gpumon_json_add_string(object, "launches", NULL);
+	bad |= add_known(object, "hits", counts ? counts->hits : 0, counts);
+	bad |= add_known(object, "hits_matched", counts ? counts->hits_matched : 0, counts);
+	bad |= add_known(object, "work_before_launch", counts ? counts->work_before_launch : 0,
+			 counts);
+	bad |= view->damage ? gpumon_json_add(object, "damage", damage(view->damage)) :
+			      gpumon_json_add_string(object, "damage", NULL);
+	return whole(object, bad);
+}
+
+static struct json_object *node_object(const struct gpumon_node *node, uint64_t parent, bool root)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = add_known(object, "parent", parent, !root);
+
+	bad |= gpumon_json_add_string(object, "kind", gpumon_node_kind_name(node->kind));
+	bad |= gpumon_json_add_string(object, "name", node->name);
+	bad |= add_text(object, "module", node->module);
+	bad |= add_text(object, "line", node->line);
+	bad |= gpumon_json_add_u64(object, "count", node->count);
+	bad |= gpumon_json_add_u64(object, "gpu_ns", node->gpu_ns);
+	bad |= gpumon_json_add_u64(object, "cpu_ns", node->cpu_ns);
+	return whole(object, bad);
+}
+
+/* Flat, with the parent's number: readers give up on objects as deep as stacks are. */
+static int put_nodes(FILE *out, const struct gpumon_node *root)
+{
+	uint64_t *path = NULL;
+	size_t depth = 0, room = 0;
+	uint64_t number = 0;
+	int ret = 0;
+
+	fputs(",\n\"nodes\":[\n", out);
+	for (const struct gpumon_node *node = root; node && !ret; number++) {
+		if (depth == room) {
+			uint64_t *more = reallocarray(path, room = 2 * room + 64, sizeof(*path));
+
+			if (!more) {
+				ret = -1;
+				break;
+			}
+			path = more;
+		}
+		path[depth] = number;
+		ret = gpumon_json_element(out, !number,
+					  node_object(node, depth ? path[depth - 1] : 0, !depth));
+		if (node->child) {
+			node = node->child;
+			depth++;
+			continue;
+		}
+		while (node != root && !node->next) {
+			node = node->parent;
+			depth--;
+		}
+		node = node == root ? NULL : node->next;
+	}
+	fputs("\n]", out);
+	free(path);
+	return ret;
+}
+
+#define PUT_ARRAY(key, n, element)                                   \
+	do {                                                         \
+		fputs(",\n\"" key "\":[", out);                      \
+		for (unsigned int i = 0; i < (n) && !ret; i++)       \
+			ret = gpumon_json_element(out, !i, element); \
+		putc(']', out);                                      \
+	} while (0)
+
+int gpumon_output_json(FILE *out, const struct gpumon_view *view)
+{
+	int ret;
+
+	fprintf(out,
+		"{\"schema\":\"gpumon-profile\",\"schema_version\":%d,\"gpumon_version\":\"%s\",\n",
+		SCHEMA, GPUMON_VERSION);
+	ret = gpumon_json_member(out, true, "recording", gpumon_json_recording(view));
+	if (!ret)
+		ret = gpumon_json_member(out, false, "missing", gpumon_json_missing(view));
+	if (!ret)
+		ret = gpumon_json_member(out, false, "latency",
+					 gpumon_json_distribution(view->latency));
+	PUT_ARRAY("kernels", view->kernel_count, kernel(&view->kernels[i]));
+	PUT_ARRAY("devices", view->device_count, device(view, &view->devices[i]));
+	PUT_ARRAY("ranges", view->range_count, range(&view->ranges[i]));
+	if (!ret)
+		ret = gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));
+	PUT_ARRAY("gaps", view->gap_count, gap(&view->gaps[i]));
+	if (!ret)
+		ret = put_nodes(out, view->root);
+	fputs("}\n", out);
+	if (ret) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return ferror(out) ? -1 : 0;
+}

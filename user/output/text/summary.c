@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "term/grid.h"
+#include "term/output_text.h"
+#include "output/scan_streams.h"
+#include "path_text.h"
+#include "output/tree.h"
+#include "output/view_text.h"
+
+#define ROWS	 10
+#define ROWS_MAX 1000
+#define WIDE	 100 /* columns with room for quantiles beside names */
+
+struct summary {
+	FILE *out;
+	const struct gpumon_term *term;
+	const struct gpumon_view *view;
+	struct gpumon_view_totals totals;
+	unsigned int rows;
+};
+
+static void head(const struct summary *summary, const char *title, const char *what)
+{
+	char line[256];
+
+	fprintf(summary->out, "\n%s%s%s", gpumon_term_bold(summary->term), title,
+		gpumon_term_reset(summary->term));
+	if (*what)
+		fprintf(summary->out, "  %s%s%s", gpumon_term_dim(summary->term),
+			gpumon_text_cut(line, sizeof(line), what,
+					summary->term->columns > 30 ?
+						summary->term->columns -
+							gpumon_text_columns(title) - 2 :
+						0),
+			gpumon_term_reset(summary->term));
+	putc('\n', summary->out);
+}
+
+static void line(const struct summary *summary, unsigned int indent, const char *colour,
+		 const char *text)
+{
+	unsigned int columns = summary->term->columns;
+	char cut[1024];
+
+	fprintf(summary->out, "%*s%s%s%s\n", (int)indent, "", colour,
+		gpumon_text_cut(cut, sizeof(cut), text,
+				columns > indent + 8 ? columns - indent : 0),
+		*colour ? gpumon_term_reset(summary->term) : "");
+}
+
+static void more(const struct summary *summary, unsigned int shown, unsigned int all)
+{
+	if (all > shown)
+		fprintf(summary->out, "  %sand %u more%s\n", gpumon_term_dim(summary->term),
+			all - shown, gpumon_term_reset(summary->term));
+}
+
+static void about(const struct summary *summary)
+{
+	const struct gpumon_scan *scan = summary->view->scan;
+	char wall[GPUMON_FORMAT_LEN], gpu[GPUMON_FORMAT_LEN], count[GPUMON_TEXT_NUMBER];
+	char text[512];
+	size_t at = 0;
+
+	if (*gpumon_view_command(summary->view))
+		line(summary, 0, gpumon_term_bold(summary->term),
+		     gpumon_view_command(summary->view));
+	if (scan && scan->host && *scan->host)
+		at = (size_t)snprintf(text, sizeof(text), "%.64s · ", scan->host);
+	if (scan && scan->process_count == 1)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "pid %u · ",
+				       scan->processes[0].host_pid ? scan->processes[0].host_pid :
+								     scan->processes[0].pid);
+	else if (scan && scan->process_count > 1)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%u processes · ",
+				       scan->process_count);
+	at += (size_t)snprintf(text + at, sizeof(text) - at, "%s recorded",
+			       gpumon_format_ns(wall, sizeof(wall),
+						gpumon_value_of(summary->totals.wall_ns)));
+	if (summary->totals.gpu_ns)
+		snprintf(text + at, sizeof(text) - at, " · %s of GPU time in %s pieces of work",
+			 gpumon_format_ns(gpu, sizeof(gpu),
+					  gpumon_value_of(summary->totals.gpu_ns)),
+			 gpumon_text_count(count, sizeof(count), summary->totals.count));
+	else if (summary->totals.cpu_ns)
+		snprintf(text + at, sizeof(text) - at, " · %s in the calls of %s launches",
+			 gpumon_format_ns(gpu, sizeof(gpu),
+					  gpumon_value_of(summary->totals.cpu_ns)),
+			 gpumon_text_count(count, sizeof(count), summary->totals.count));
+	line(summary, 0, "", text);
+	if (scan && !scan->ended)
+		line(summary, 0, gpumon_term_yellow(summary->term),
+		     "The capture was cut off: this is what was written until then.");
+	for (unsigned int i = 0; scan && i < scan->note_count; i++) {
+		snprintf(text, sizeof(text), "Note: %s", scan->notes[i]);
+		line(summary, 0, gpumon_term_yellow(summary->term), text);
+	}
+}
+
+static struct gpumon_value quantile(const struct gpumon_distribution *distribution, double q)
+{
+	if (!distribution || !gpumon_distribution_count(distribution))
+		return (struct gpumon_value){ 0 };
+	return gpumon_value_of(gpumon_distribution_quantile(distribution, q));
+}
+
+static int kernels(const struct summary *summary)
+{
+	const struct gpumon_view *view = summary->view;
+	unsigned int n = view->kernel_count < summary->rows ? view->kernel_count : summary->rows;
+	/* Names of matrix kernels differ from their 35th letter on. */
+	bool quantiles = !summary->term->columns || summary->term->columns >= WIDE;
+	struct gpumon_grid *grid;
+	int ret;
+
+	if (!n)
+		return 0;
+	head(summary, "Work", "by GPU time");
+	grid = gpumon_grid_new(summary->term);
+	gpumon_grid_column(grid, "GPU TIME");
+	gpumon_grid_column(grid, "%");
+	gpumon_grid_column(grid, "COUNT");
+	gpumon_grid_column(grid, "AVG");
+	if (quantiles) {
+		gpumon_grid_column(grid, "P50");
+		gpumon_grid_column(grid, "P99");
+	}
+	gpumon_grid_column(grid, "KERNEL");
+	for (unsigned int i = 0; i < n; i++) {
+		const struct gpumon_kernel_row *row = &view->kernels[i];
+
+		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
+		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.work_ns);
+		gpumon_grid_count(grid, row->count);
+		gpumon_grid_ns(grid, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
+						  (struct gpumon_value){ 0 });
+		if (quantiles) {
+			gpumon_grid_ns(grid, quantile(row->duration, 0.5));
+			gpumon_grid_ns(grid, quantile(row->duration, 0.99));
+		}
+		gpumon_grid_cell(grid, row->name);
+	}
+	ret = gpumon_grid_print(grid, summary->out);
+	more(summary, n, view->kernel_count);
+	return ret;
+}
+
+static int paths(const struct summary *summary)
+{
+	const struct gpumon_node *top[ROWS_MAX];
+	enum gpumon_weight weight = summary->totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
+				    summary->totals.cpu_ns ? GPUMON_WEIGHT_CPU_NS :
+							     GPUMON_WEIGHT_COUNT;
+	uint64_t all = weight == GPUMON_WEIGHT_GPU_NS ? summary->totals.gpu_ns :
+		       weight == GPUMON_WEIGHT_CPU_NS ? summary->totals.cpu_ns :
+							summary->totals.count;
+	unsigned int columns = summary->term->columns, n;
+	unsigned int heavy = 0;
+	struct gpumon_grid *grid;
+	int ret;
+
+	n = gpumon_paths_top(summary->view->root, weight, top, summary->rows);
+	/* Where there are no callers (--gpu-only) this would be the table by kernel again. */
+	if (!n || !gpumon_paths_any(top, n))
+		return 0;
+	head(summary, "Call paths",
+	     weight == GPUMON_WEIGHT_GPU_NS ? "by GPU time, outermost caller first" :
+	     weight == GPUMON_WEIGHT_CPU_NS ? "by time in launch calls, outermost caller first" :
+					      "by launches, outermost caller first");
+	grid = gpumon_grid_new(summary->term);
+	if (weight == GPUMON_WEIGHT_GPU_NS)
+		gpumon_grid_column(grid, "GPU TIME");
+	else if (weight == GPUMON_WEIGHT_CPU_NS)
+		gpumon_grid_column(grid, "CPU TIME");
+	gpumon_grid_column(grid, "%");
+	gpumon_grid_column(grid, "COUNT");
+	gpumon_grid_column(grid, weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t value = gpumon_tree_weight(top[i], weight);
+		char *text;
+
+		if (weight != GPUMON_WEIGHT_COUNT)
+			gpumon_grid_ns(grid, gpumon_value_of(value));
+		gpumon_grid_percent(grid, value, all);
+		gpumon_grid_count(grid, top[i]->count);
+		gpumon_grid_cell(grid, top[i]->name);
+		text = gpumon_path_text(top[i], columns ? (columns > 26 ? columns - 6 : 20) : 0);
+		if (!text || *text)
+			gpumon_grid_below(grid, text);
+		free(text);
+	}
+	ret = gpumon_grid_print(grid, summary->out);
+	for (const struct gpumon_node *node = summary->view->root; node;
+	     node = gpumon_tree_next(node, summary->view->root))
+		heavy += gpumon_tree_weight(node, weight) != 0;
+	more(summary, n, heavy);
+	return ret;
+}
+
+static int devices(const struct summary *summary)
+{
+	const struct gpumon_view *view = summary->view;
+	bool hosts = false, processes = false;
+	struct gpumon_grid *grid;
+
+	if (!view->device_count)
+		return 0;
+	for (unsigned int i = 1; i < view->device_count; i++) {
+		hosts |= strcmp(view->devices[i].host, view->devices[0].host) != 0;
+		processes |= view->devices[i].process != view->devices[0].process;
+	}
+	head(summary, "GPUs", "busy: something of it ran, % of the time recorded");
+	grid = gpumon_grid_new(summary->term);
+	gpumon_grid_column(grid, "BUSY");
+	gpumon_grid_column(grid, "%");
+	gpumon_grid_column(grid, "GPU TIME");
+	gpumon_grid_column(grid, "COUNT");
+	gpumon_grid_column(grid, "LONGEST IDLE");
+	gpumon_grid_column(grid, "DEVICE");
+	for (unsigned int i = 0; i < view->device_count; i++) {
+		const struct gpumon_device_row *row = &view->devices[i];
+		char name[256] = "  ", pid[24] = "";
+
+		if (processes && row->stream == ~0u)
+			snprintf(pid, sizeof(pid), " of %u", gpumon_view_pid(view, row->process));
+		gpumon_grid_ns(grid, gpumon_value_of(row->busy_ns));
+		gpumon_grid_percent(grid, row->busy_ns, summary->totals.wall_ns);
+		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
+		gpumon_grid_count(grid, row->count);
+		gpumon_grid_ns(grid, gpumon_value_of(row->idle_longest_ns));
+		if (row->stream == ~0u)
+			snprintf(name, sizeof(name), "GPU%u %s%s%s%s", row->device, row->name, pid,
+				 hosts ? " on " : "", hosts ? row->host : "");
+		else
+			gpumon_view_stream_text(view, row->process, row->context, row->stream,
+						name + 2, sizeof(name) - 2);
+		gpumon_grid_cell(grid, name);
+	}
+	return gpumon_grid_print(grid, summary->out);
+}
+
+/* What moved by itself, and what waited for that; only where it was asked for. */
+static int unified(const struct summary *summary)
+{
+	const struct gpumon_scan *scan = summary->view->scan;
+	struct gpumon_grid *grid;
+	uint64_t all = 0;
+
+	for (unsigned int kind = 0; scan && kind < GPUMON_UNIFIED_KINDS; kind++)
+		all += scan->unified[kind].count;
+	if (!all)
+		return 0;
+	head(summary, "Unified memory", "what moved by itself, and faults");
+	grid = gpumon_grid_new(summary->term);
+	gpumon_grid_column(grid, "TIME");
+	gpumon_grid_column(grid, "COUNT");
+	gpumon_grid_column(grid, "BYTES");
+	gpumon_grid_column(grid, "WHAT");
+	for (unsigned int kind = 0; kind < GPUMON_UNIFIED_KINDS; kind++) {
+		const struct gpumon_unified *row = &scan->unified[kind];
+		char bytes[GPUMON_FORMAT_LEN] = "-";
+
+		if (!row->count)
+			continue;
+		if (gpumon_unified_has_bytes(kind))
+			gpumon_format_bytes(bytes, sizeof(bytes), gpumon_value_of(row->bytes));
+		gpumon_grid_ns(grid,
+			       row->ns ? gpumon_value_of(row->ns) : (struct gpumon_value){ 0 });
+		gpumon_grid_count(grid, gpumon_unified_is_fault(kind) ? row->faults : row->count);
+		gpumon_grid_cell(grid, bytes);
+		gpumon_grid_cell(grid, gpumon_unified_text(kind));
+	}
+	return gpumon_grid_print(grid, summary->out);
+}
+
+static void latency(const struct summary *summary)
+{
+	const struct gpumon_distribution *of = summary->view->latency;
+	char text[256], a[GPUMON_FORMAT_LEN], b[GPUMON_FORMAT_LEN], c[GPUMON_FORMAT_LEN];
+	char n[GPUMON_TEXT_NUMBER];
+
+	if (!of || !gpumon_distribution_count(of))
+		return;
+	head(summary, "Launch latency", "from the call to the start on the GPU");
+	snprintf(text, sizeof(text), "p50 %s   p99 %s   longest %s   of %s",
+		 gpumon_format_ns(a, sizeof(a), quantile(of, 0.5)),
+		 gpumon_format_ns(b, sizeof(b), quantile(of, 0.99)),
+		 gpumon_format_ns(c, sizeof(c), gpumon_value_of(gpumon_distribution_max(of))),
+		 gpumon_text_count(n, sizeof(n), gpumon_distribution_count(of)));
+	line(summary, GPUMON_GRID_INDENT, "", text);
+}
+
+static int gaps(const struct summary *summary)
+{
+	const struct gpumon_view *view = summary->view;
+	unsigned int n = view->gap_count < summary->rows ? view->gap_count : summary->rows;
+	struct gpumon_grid *grid;
+
+	if (!n)
+		return 0;
+	head(summary, "Idle", "the longest times in which a GPU did nothing");
+	grid = gpumon_grid_new(summary->term);
+	gpumon_grid_column(grid, "IDLE");
+	gpumon_grid_column(grid, "AT");
+	gpumon_grid_column(grid, "GPU");
+	gpumon_grid_column(grid, "WHAT THE CPU DID");
+	for (unsigned int i = 0; i < n; i++) {
+		const struct gpumon_gap *gap = &view->gaps[i];
+		char text[GPUMON_FORMAT_LEN + 1] = "+";
+
+		gpumon_grid_ns(grid, gpumon_value_of(gap->end_ns - gap->start_ns));
+		gpumon_format_ns(text + 1, sizeof(text) - 1,
+				 gpumon_value_of(gap->start_ns - view->first_ns));
+		gpumon_grid_cell(grid, text);
+		snprintf(text, sizeof(text), "%u", gap->device);
+		gpumon_grid_cell(grid, text);
+		gpumon_grid_cell(grid, gap->doing && *gap->doing ? gap->doing : "-");
+	}
+	return gpumon_grid_print(grid, summary->out);
+}
+
+static int ranges(const struct summary *summary)
+{
+	const struct gpumon_view *view = summary->view;
+	unsigned int n = view->range_count < summary->rows ? view->range_count : summary->rows;
+	struct gpumon_grid *grid;
+	int ret;
+
+	if (!n)
+		return 0;
+	head(summary, "NVTX ranges", "with the GPU time of what was launched in them");
+	grid = gpumon_grid_new(summary->term);
+	gpumon_grid_column(grid, "GPU TIME");
+	gpumon_grid_column(grid, "%");
+	gpumon_grid_column(grid, "WORK");
+	gpumon_grid_column(grid, "RANGES");
+	gpumon_grid_column(grid, "OPEN FOR");
+	gpumon_grid_column(grid, "RANGE");
+	for (unsigned int i = 0; i < n; i++) {
+		const struct gpumon_range_row *row = &view->ranges[i];
+		bool domain = row->domain && *row->domain;
+		char name[512];
+
+		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
+		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.work_ns);
+		gpumon_grid_count(grid, row->works);
+		gpumon_grid_count(grid, row->count);
+		gpumon_grid_ns(grid, gpumon_value_of(row->cpu_ns));
+		snprintf(name, sizeof(name), "%s%s%s", domain ? row->domain : "",
+			 domain ? ": " : "", row->text);
+		gpumon_grid_cell(grid, name);
+	}
+	ret = gpumon_grid_print(grid, summary->out);
+	more(summary, n, view->range_count);
+	return ret;
+}
+
+static void cause(const struct summary *summary, uint64_t count, const char *colour,
+		  const char *what, const char *advice)
+{
+	char number[GPUMON_TEXT_NUMBER], text[512];
+
+	if (!count)
+		return;
+	snprintf(text, sizeof(text), "%10s  %s", gpumon_text_count(number, sizeof(number), count),
+		 what);
+	line(summary, GPUMON_GRID_INDENT, colour, text);
+	if (*advice)
+		line(summary, GPUMON_GRID_INDENT + 12, gpumon_term_dim(summary->term), advice);
+}
+
+/* What one may not believe, by cause; then what has no call path and never had one. */
+static void missing(const struct summary *summary)
+{
+	const struct gpumon_view *view = summary->view;
+	const struct gpumon_correlate_counts *counts = view->counts;
+	const char *red = gpumon_term_red(summary->term), *plain = "";
+	char all[GPUMON_TEXT_NUMBER];
+	struct gpumon_missing sums;
+	char what[128];
+
+	gpumon_missing_of(view, &sums);
+	if (!sums.lost && !sums.unmatched && !sums.unmatched_launches && !sums.damaged)
+		head(summary, "Nothing is missing",
+		     "no record was lost, and all work has its call path");
+	else
+		head(summary, "Missing", "lost, unmatched and unreadable, by cause");
+	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
+		cause(summary, view->losses[i], red, gpumon_loss_text(i), gpumon_loss_advice(i));
+	for (unsigned int match = 0; counts && match < GPUMON_MATCH_KINDS; match++) {
+		uint64_t n = 0;
+
+		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
+			n += counts->works[kind][match];
+		if (match == GPUMON_MATCH_STACK || match == GPUMON_MATCH_GRAPH_NODE)
+			continue;
+		snprintf(what, sizeof(what), "of %s pieces of work: %s",
+			 gpumon_text_count(all, sizeof(all), sums.work), gpumon_match_text(match));
+		cause(summary, n, match == GPUMON_MATCH_INTERNAL ? plain : red, what, "");
+	}
+	for (unsigned int end = 0; counts && end < GPUMON_LAUNCH_ENDS; end++)
+		cause(summary, counts->unmatched_launches[end],
+		      end == GPUMON_LAUNCH_UNMATCHED ? red : plain, gpumon_launch_end_text(end),
+		      "");
+	if (counts)
+		cause(summary, counts->work_before_launch, red,
+		      "pieces of work that began before their launch: clocks disagree", "");
+	if (view->damage) {
+		cause(summary, view->damage->truncated_bytes, red,
+		      "bytes at the ends of files that were cut off", "");
+		cause(summary, view->damage->broken_chunks, red, "chunks that are broken", "");
+		cause(summary, view->damage->broken_records, red, "records that are broken", "");
+		cause(summary, view->damage->missing_chunks, red, "chunks that are not there", "");
+		cause(summary, view->damage->unreadable_files, red, "files that cannot be read",
+		      "");
+		cause(summary, view->damage->broken_info, red, "capture.json that cannot be read",
+		      "");
+		cause(summary, view->damage->unknown_records, plain,
+		      "records of a kind that this version does not know", "");
+	}
+}
+
+int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struct gpumon_view *view,
+			  const struct gpumon_summary_options *options)
+{
+	struct summary summary = {
+		.out = out,
+		.term = term,
+		.view = view,
+		.rows = options && options->rows ? options->rows : ROWS,
+	};
+
+	if (summary.rows > ROWS_MAX)
+		summary.rows = ROWS_MAX;
+	gpumon_view_totals(view, &summary.totals);
+	about(&summary);
+	if (!summary.totals.count && !summary.totals.cpu_ns)
+		line(&summary, 0, "", "No work of a GPU and no launch was recorded.");
+	if (kernels(&summary) || paths(&summary) || devices(&summary))
+		goto no_memory;
+	latency(&summary);
+	if (gaps(&summary) || ranges(&summary) || unified(&summary))
+		goto no_memory;
+	missing(&summary);
+	return ferror(out) ? -1 : 0;
+
+no_memory:
+	errno = ENOMEM;
+	return -1;
+}

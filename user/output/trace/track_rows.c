@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/histogram.h"
+#include "track_rows.h"
+
+/* Above all pids of Linux, below what formats use for other things. */
+#define PID_OTHER 50000000u
+
+static uint64_t pair(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+/* The place of a key, and a new one at the end of the array where there is none. */
+static size_t place_of(struct gpumon_track_rows *rows, struct gpumon_map *map, uint64_t key,
+		       size_t next)
+{
+	uint64_t place = gpumon_map_get(map, key);
+
+	if (!place && gpumon_map_set(map, key, next + 1))
+		rows->failed = true;
+	return place ? (size_t)place - 1 : next;
+}
+
+static struct gpumon_track *new_track(struct gpumon_track_rows *rows, enum gpumon_track_kind kind,
+				      const struct gpumon_track *parent, uint32_t number,
+				      const char *name)
+{
+	struct gpumon_track *track = calloc(1, sizeof(*track));
+	struct gpumon_track **place;
+
+	if (track)
+		track->name = strdup(name);
+	place = track && track->name ? GPUMON_GROW(rows->tracks, rows->track_count) : NULL;
+	if (!place) {
+		if (track)
+			free(track->name);
+		free(track);
+		rows->failed = true;
+		return NULL;
+	}
+	*place = track;
+	track->id = (uint32_t)rows->track_count;
+	track->kind = kind;
+	track->parent = parent;
+	track->number = number;
+	rows->sink->track(rows->sink->data, track);
+	return track;
+}
+
+struct gpumon_track_process *gpumon_rows_find_process(struct gpumon_track_rows *rows,
+						      uint32_t number)
+{
+	size_t place = place_of(rows, &rows->process_map, number, rows->process_count);
+
+	if (rows->failed)
+		return NULL;
+	if (place == rows->process_count) {
+		if (!GPUMON_GROW(rows->processes, rows->process_count)) {
+			rows->failed = true;
+			return NULL;
+		}
+		rows->processes[place].number = number;
+	}
+	return &rows->processes[place];
+}
+
+void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
+			 const struct gpumon_record_process *record)
+{
+	struct gpumon_track_process *process = gpumon_rows_find_process(rows, number);
+
+	if (!process)
+		return;
+	process->pid = record->host_pid ? record->host_pid : record->pid;
+	/* String ids; they may be defined only further on. */
+	process->command = record->command;
+	process->executable = record->executable;
+	process->host = record->host;
+}
+
+void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, uint32_t tid,
+			     uint32_t name)
+{
+	if (name && gpumon_map_set(&rows->thread_names, pair(process, tid), name))
+		rows->failed = true;
+}
+
+void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
+			const struct gpumon_record_device *record)
+{
+	static const uint8_t none[16];
+	size_t place =
+		place_of(rows, &rows->device_map, pair(process, record->id), rows->device_count);
+	struct gpumon_track_device *device;
+
+	if (rows->failed)
+		return;
+	if (place == rows->device_count && !GPUMON_GROW(rows->devices, rows->device_count)) {
+		rows->failed = true;
+		return;
+	}
+	device = &rows->devices[place];
+	device->process = process;
+	device->id = record->id;
+	device->name = record->name;
+	device->instance = memcmp(record->mig_uuid, none, sizeof(none)) != 0;
+	memcpy(device->uuid, device->instance ? record->mig_uuid : record->uuid,
+	       sizeof(device->uuid));
+}
+
+static const char *host_of(struct gpumon_track_rows *rows,
+			   const struct gpumon_track_process *process)
+{
+	return gpumon_names_of(
+		rows->names, gpumon_names_string(rows->names, process->number, process->host), "");
+}
+
+const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows, uint32_t number)
+{
+	struct gpumon_track_process *process = gpumon_rows_find_process(rows, number);
+	struct gpumon_record_names *names = rows->names;
+	const char *command, *executable, *base, *host;
+	uint32_t number_shown;
+	char name[512];
+
+	if (!process || process->track)
+		return process ? process->track : NULL;
+	command = gpumon_names_of(names, gpumon_names_string(names, number, process->command), "");
+	executable =
+		gpumon_names_of(names, gpumon_names_string(names, number, process->executable), "");
+	base = strrchr(executable, '/');
+	base = base ? base + 1 : executable;
+	host = rows->several_hosts ? host_of(rows, process) : "";
+	snprintf(name, sizeof(name), "%s%s%s",
+		 *command ? command :
+		 *base	  ? base :
+			    "process",
+		 *host ? " on " : "", host);
+	/* Of another host or container one may have the same: readers would mix them up. */
+	number_shown = process->pid;
+	for (size_t i = 0; i < rows->process_count; i++) {
+		if (rows->processes[i].track && rows->processes[i].track->number == number_shown)
+			number_shown = PID_OTHER + number;
+	}
+	process->track = new_track(rows, GPUMON_TRACK_PROCESS, NULL, number_shown, name);
+	return process->track;
+}
+
+struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, uint32_t process,
+					       uint32_t tid)
+{
+	uint64_t key = pair(process, tid);
+	size_t place = place_of(rows, &rows->thread_map, key, rows->thread_count);
+	const struct gpumon_track *parent;
+	struct gpumon_track_thread *thread;
+	uint32_t string;
+	char name[32];
+
+	if (rows->failed)
+		return NULL;
+	if (place < rows->thread_count)
+		return &rows->threads[place];
+	parent = gpumon_rows_of_process(rows, process);
+	thread = parent ? GPUMON_GROW(rows->threads, rows->thread_count) : NULL;
+	if (!thread) {
+		rows->failed = true;
+		return NULL;
+	}
+	string = (uint32_t)gpumon_map_get(&rows->thread_names, key);
+	snprintf(name, sizeof(name), "thread %u", tid);
+	thread->track =
+		new_track(rows, GPUMON_TRACK_THREAD, parent, tid,
+			  gpumon_names_of(rows->names,
+					  gpumon_names_string(rows->names, process, string), name));
+	return thread->track ? thread : NULL;
+}
+
+/* The same GPU of several processes is one: by its UUID, where that is known. */
+static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_t process,
+					 uint32_t id)
+{
+	static const uint8_t none[16];
+	struct gpumon_track_process *of = gpumon_rows_find_process(rows, process);
+	struct gpumon_track_device *device;
+	const char *name, *host;
+	size_t place;
+	char text[256];
+
+	if (!gpumon_map_get(&rows->device_map, pair(process, id))) {
+		struct gpumon_record_device unknown = { .id = id };
+
+		gpumon_rows_device(rows, process, &unknown);
+	}
+	place = (size_t)gpumon_map_get(&rows->device_map, pair(process, id));
+	if (!of || !place || rows->failed)
+		return NULL;
+	device = &rows->devices[place - 1];
+	for (size_t i = 0; !device->track && i < rows->device_count; i++) {
+		if (rows->devices[i].track && memcmp(device->uuid, none, sizeof(none)) &&
+		    !memcmp(device->uuid, rows->devices[i].uuid, sizeof(device->uuid)))
+			device->track = rows->devices[i].track;
+	}
+	if (device->track)
+		return device->track;
+	name = gpumon_names_of(rows->names, gpumon_names_string(rows->names, process, device->name),
+			       "");
+	host = rows->several_hosts ? host_of(rows, of) : "";
+	snprintf(text, sizeof(text), "GPU%u%s%s%s%s%s", id, *name ? " " : "", name,
+		 device->instance ? " (MIG)" : "", *host ? " on " : "", host);
+	device->track = new_track(rows, GPUMON_TRACK_GPU, NULL, id, text);
+	return device->track;
+}
+
+static struct gpumon_lanes *new_lanes(struct gpumon_track_rows *rows,
+				      const struct gpumon_track *parent, const char *name)
+{
+	struct gpumon_lanes *lanes = calloc(1, sizeof(*lanes)), **place;
+
+	place = lanes && parent ? GPUMON_GROW(rows->lanes, rows->lane_count) : NULL;
+	if (lanes)
+		lanes->name = gpumon_names_text(rows->names, name);
+	if (!place || !lanes->name) {
+		if (place)
+			rows->lane_count--;
+		free(lanes);
+		rows->failed = true;
+		return NULL;
+	}
+	*place = lanes;
+	lanes->parent = parent;
+	return lanes;
+}
+
+void gpumon_rows_stream_told(struct gpumon_track_rows *rows, uint32_t process,
+			     const struct gpumon_record_stream *record)
+{
+	struct gpumon_stream_told *told = GPUMON_GROW(rows->streams, rows->stream_count);
+
+	if (told)
+		*told = (struct gpumon_stream_told){ process,	   record->context,
+						     record->id,   record->priority,
+						     record->name, (uint32_t)rows->stream_count };
+	else
+		rows->failed = true;
+}
+
+static void stream_text(struct gpumon_track_rows *rows, uint32_t process, uint32_t context,
+			uint32_t stream, char *text, size_t room)
+{
+	const struct gpumon_stream_told *told;
+
+	if (!rows->streams_merged)
+		rows->stream_count = gpumon_streams_merge(rows->streams, rows->stream_count);
+	rows->streams_merged = true;
+	told = gpumon_streams_find(rows->streams, rows->stream_count, process, context, stream);
+	gpumon_stream_text(
+		text, room, stream,
+		told ? gpumon_names_of(rows->names,
+				       gpumon_names_string(rows->names, process, told->string),
+				       "") :
+		       NULL,
+		told ? told->priority : 0);
+}
+
+struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t process,
+					uint32_t device, uint32_t context, uint32_t stream)
+{
+	struct gpumon_track_process *of = gpumon_rows_find_process(rows, process);
+	uint32_t number = (uint32_t)place_of(rows, &rows->context_map, pair(process, context),
+					     rows->contexts);
+	size_t place = place_of(rows, &rows->stream_map, pair(number, stream), rows->lane_count);
+	char name[224], known[160], process_text[24] = "", context_text[24] = "";
+
+	if (rows->failed || !of)
+		return NULL;
+	if (number == rows->contexts)
+		rows->contexts++;
+	if (place < rows->lane_count)
+		return rows->lanes[place];
+	if (rows->process_count > 1)
+		snprintf(process_text, sizeof(process_text), " of %u", of->pid);
+	/* CUDA's first context of a process has number 1. */
+	if (context > 1)
+		snprintf(context_text, sizeof(context_text), " context %u", context);
+	stream_text(rows, of->number, context, stream, known, sizeof(known));
+	snprintf(name, sizeof(name), "%s%s%s", known, context_text, process_text);
+	return new_lanes(rows, gpu_of(rows, process, device), name);
+}
+
+struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t process,
+				       unsigned int kind)
+{
+	static const char *const names[] = { "ranges", "waits", "memory", "unified memory" };
+	/* Contexts are counted from 0 on and never come here. */
+	size_t place =
+		place_of(rows, &rows->stream_map, pair(~0u - kind, process), rows->lane_count);
+
+	if (rows->failed)
+		return NULL;
+	if (place < rows->lane_count)
+		return rows->lanes[place];
+	return new_lanes(rows, gpumon_rows_of_process(rows, process), names[kind]);
+}
+
+const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name)
+{
+	uint32_t number = gpumon_names_text(rows->names, name);
+	uint64_t place = gpumon_map_get(&rows->row_map, number);
+	struct gpumon_track *track;
+
+	if (place)
+		return rows->tracks[place - 1];
+	if (!rows->driver)
+		rows->driver = new_track(rows, GPUMON_TRACK_DRIVER, NULL, 0, "driver");
+	track = rows->driver ? new_track(rows, GPUMON_TRACK_ROW, rows->driver,
+					 (uint32_t)rows->row_map.used, name) :
+			       NULL;
+	if (!track || !number || gpumon_map_set(&rows->row_map, number, track->id)) {
+		rows->failed = true;
+		return NULL;
+	}
+	return track;
+}
+
+const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
+					    struct gpumon_lanes *lanes, uint64_t start_ns,
+					    uint64_t end_ns)
+{
+	const char *first = gpumon_names_of(rows->names, lanes->name, "");
+	unsigned int lane;
+	char name[160];
+
+	for (lane = 0; lane < lanes->n && lanes->ends[lane] > start_ns; lane++)
+		;
+	if (lane == GPUMON_LANES_MAX)
+		lane--;
+	if (lane == lanes->n) {
+		if (lane)
+			snprintf(name, sizeof(name), "%s (%u)", first, lane + 1);
+		else
+			snprintf(name, sizeof(name), "%s", first);
+		lanes->rows[lane] = new_track(rows, GPUMON_TRACK_ROW, lanes->parent,
+					      (uint32_t)rows->track_count, name);
+		if (!lanes->rows[lane])
+			return NULL;
+		lanes->n++;
+	}
+	if (end_ns > lanes->ends[lane])
+		lanes->ends[lane] = end_ns;
+	return lanes->rows[lane];
+}
+
+void gpumon_rows_clear(struct gpumon_track_rows *rows)
+{
+	for (size_t i = 0; i < rows->track_count; i++) {
+		free(rows->tracks[i]->name);
+		free(rows->tracks[i]);
+	}
+	for (size_t i = 0; i < rows->lane_count; i++)
+		free(rows->lanes[i]);
+	free(rows->tracks);
+	free(rows->lanes);
+	free(rows->processes);
+	free(rows->devices);
+	free(rows->threads);
+	free(rows->streams);
+	gpumon_map_clear(&rows->process_map);
+	gpumon_map_clear(&rows->device_map);
+	gpumon_map_clear(&rows->thread_map);
+	gpumon_map_clear(&rows->thread_names);
+	gpumon_map_clear(&rows->context_map);
+	gpumon_map_clear(&rows->stream_map);
+	gpumon_map_clear(&rows->row_map);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Which row of a timeline something belongs to; rows are made when they are needed. */
+#ifndef GPUMON_OUTPUT_TRACK_ROWS_H
+#define GPUMON_OUTPUT_TRACK_ROWS_H
+
+#include "capture/format.h"
+#include "base/map.h"
+#include "output/record_names.h"
+#include "output/scan_streams.h"
+#include "track.h"
+
+/* Rows of one stream, for work that overlaps; more than these share the last one. */
+#define GPUMON_LANES_MAX 64
+
+/**
+ * struct gpumon_lanes - rows of things that may overlap, each next to the others
+ * @parent: what they belong to
+ * @name: number of the name of the first row
+ * @rows: made so far
+ * @ends: by row: when its last slice ends
+ * @n: how many
+ */
+struct gpumon_lanes {
+	const struct gpumon_track *parent;
+	uint32_t name;
+	struct gpumon_track *rows[GPUMON_LANES_MAX];
+	uint64_t ends[GPUMON_LANES_MAX];
+	unsigned int n;
+};
+
+/**
+ * struct gpumon_track_thread - a thread's row, with what is open on it
+ * @depth: ranges that were pushed
+ * @launch: correlation id of the last launch, and the number of its function
+ * @call: the same of the last call
+ */
+struct gpumon_track_thread {
+	struct gpumon_track *track;
+	unsigned int depth;
+	uint32_t launch;
+	uint32_t launch_function;
+	uint32_t call;
+	uint32_t call_function;
+};
+
+/* What the first pass found out of a process; all of them by their number. */
+struct gpumon_track_process {
+	uint32_t number;
+	uint32_t pid;
+	uint32_t command; /* numbers of names */
+	uint32_t executable;
+	uint32_t host;
+	bool launches; /* the library was in it: uprobe hits tell nothing new */
+	struct gpumon_track *track;
+};
+
+struct gpumon_track_device {
+	uint32_t process;
+	uint32_t id;
+	uint32_t name;
+	uint8_t uuid[16]; /* of the instance where it is one, else of the GPU */
+	bool instance;
+	struct gpumon_track *track;
+};
+
+struct gpumon_track_rows {
+	const struct gpumon_track_sink *sink;
+	struct gpumon_record_names *names;
+	struct gpumon_track_process *processes;
+	size_t process_count;
+	struct gpumon_track_device *devices;
+	size_t device_count;
+	struct gpumon_track_thread *threads;
+	size_t thread_count;
+	struct gpumon_lanes **lanes;
+	size_t lane_count;
+	struct gpumon_map process_map; /* values are places + 1 */
+	struct gpumon_map device_map;
+	struct gpumon_map thread_map;
+	struct gpumon_map thread_names;	    /* process and tid to a name */
+	struct gpumon_stream_told *streams; /* one for each once rows are made */
+	size_t stream_count;
+	bool streams_merged;
+	struct gpumon_map context_map;
+	struct gpumon_map stream_map;
+	uint32_t contexts;
+	struct gpumon_map row_map; /* of the driver, by name */
+	struct gpumon_track **tracks;
+	size_t track_count;
+	struct gpumon_track *driver;
+	bool several_hosts;
+	bool failed; /* no memory somewhere on the way */
+};
+
+/* First pass. */
+void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
+			 const struct gpumon_record_process *record);
+void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, uint32_t tid,
+			     uint32_t name);
+void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
+			const struct gpumon_record_device *record);
+void gpumon_rows_stream_told(struct gpumon_track_rows *rows, uint32_t process,
+			     const struct gpumon_record_stream *record);
+/* One is made where no record told of it; NULL without memory. */
+struct gpumon_track_process *gpumon_rows_find_process(struct gpumon_track_rows *rows,
+						      uint32_t number);
+
+/* Second pass; NULL without memory, or before. */
+const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows, uint32_t number);
+struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, uint32_t process,
+					       uint32_t tid);
+struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t process,
+					uint32_t device, uint32_t context, uint32_t stream);
+/* Rows of a process for what has no thread: kind 0 ranges, 1 waits, 2 memory, 3 unified memory. */
+struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t process,
+				       unsigned int kind);
+const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name);
+
+/* The row in which a slice overlaps nothing, which is then there. */
+const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
+					    struct gpumon_lanes *lanes, uint64_t start_ns,
+					    uint64_t end_ns);
+void gpumon_rows_clear(struct gpumon_track_rows *rows);
+
+#endif /* GPUMON_OUTPUT_TRACK_ROWS_H */

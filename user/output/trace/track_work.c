@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "correlate/profile/profile_internal.h"
+#include "track_read.h"
+
+void gpumon_track_value(struct gpumon_track_event *event, const char *key, uint64_t value)
+{
+	if (event->argument_count < GPUMON_TRACK_ARGUMENTS)
+		event->arguments[event->argument_count++] =
+			(struct gpumon_track_argument){ .key = key, .value = value };
+}
+
+void gpumon_track_text(struct gpumon_track_event *event, const char *key, const char *text)
+{
+	if (event->argument_count < GPUMON_TRACK_ARGUMENTS)
+		event->arguments[event->argument_count++] =
+			(struct gpumon_track_argument){ .key = key, .text = text };
+}
+
+/* What a kernel, a copy and a set have in common. */
+struct common {
+	uint64_t end_ns;
+	uint64_t node;
+	uint32_t correlation;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph;
+	uint16_t flags;
+};
+
+#define COMMON(from)                                                                           \
+	(struct common)                                                                        \
+	{                                                                                      \
+		(from).end_ns, (from).node, (from).correlation, (from).device, (from).context, \
+			(from).stream, (from).graph, (from).head.flags                         \
+	}
+
+static struct common common_of(const struct gpumon_track_work *waiting)
+{
+	switch (waiting->work.kind) {
+	case GPUMON_WORK_COPY:
+		return COMMON(waiting->copy);
+	case GPUMON_WORK_SET:
+		return COMMON(waiting->set);
+	default:
+		return COMMON(waiting->kernel);
+	}
+}
+
+static void describe_kernel(struct gpumon_track_reader *reader, struct gpumon_track_event *event,
+			    const struct gpumon_track_work *waiting, char *grid, char *block,
+			    size_t len)
+{
+	const struct gpumon_record_kernel *kernel = &waiting->kernel;
+
+	event->category = GPUMON_CATEGORY_KERNEL;
+	event->name = gpumon_names_kernel(&reader->names, waiting->work.process, kernel->name);
+	if (!event->name)
+		event->name = gpumon_names_text(&reader->names, "[unknown kernel]");
+	snprintf(grid, len, "%u %u %u", kernel->grid[0], kernel->grid[1], kernel->grid[2]);
+	snprintf(block, len, "%u %u %u", kernel->block[0], kernel->block[1], kernel->block[2]);
+	gpumon_track_text(event, "grid", grid);
+	gpumon_track_text(event, "block", block);
+	gpumon_track_value(event, "registers", kernel->registers);
+	gpumon_track_value(event, "shared_bytes",
+			   (uint64_t)kernel->static_shared_bytes + kernel->dynamic_shared_bytes);
+	if (kernel->queued_ns)
+		gpumon_track_value(event, "queued_ns", kernel->queued_ns);
+	if (kernel->submitted_ns)
+		gpumon_track_value(event, "submitted_ns", kernel->submitted_ns);
+}
+
+static void describe_copy(struct gpumon_track_reader *reader, struct gpumon_track_event *event,
+			  const struct gpumon_record_copy *copy)
+{
+	event->category = GPUMON_CATEGORY_COPY;
+	event->name = gpumon_names_text(&reader->names, gpumon_copy_name(copy));
+	gpumon_track_value(event, "bytes", copy->bytes);
+	if (copy->to_device != copy->device)
+		gpumon_track_value(event, "to_device", copy->to_device);
+}
+
+static const char *match_name(enum gpumon_match match)
+{
+	switch (match) {
+	case GPUMON_MATCH_STACK:
+	case GPUMON_MATCH_GRAPH_NODE:
+		return NULL;
+	case GPUMON_MATCH_NO_STACK:
+		return "kernel without stack";
+	case GPUMON_MATCH_INTERNAL:
+		return "launched by CUDA";
+	case GPUMON_MATCH_AMBIGUOUS:
+		return "ambiguous";
+	default:
+		return "kernel without launch";
+	}
+}
+
+static void put_work(struct gpumon_track_reader *reader, const struct gpumon_track_work *waiting)
+{
+	const struct gpumon_work *work = &waiting->work;
+	struct common common = common_of(waiting);
+	struct gpumon_track_event event = { .type = GPUMON_TRACK_SLICE };
+	struct gpumon_track_thread *thread;
+	struct gpumon_lanes *lanes;
+	char grid[40], block[40];
+
+	event.start_ns = waiting->start_ns;
+	/* One that still ran when the capture ended lasts until then at least. */
+	event.end_ns = common.end_ns > event.start_ns	     ? common.end_ns :
+		       common.flags & GPUMON_WORK_UNFINISHED ? reader->last_ns :
+							       event.start_ns;
+	if (event.end_ns < event.start_ns)
+		event.end_ns = event.start_ns;
+	lanes = gpumon_rows_stream(&reader->rows, work->process, common.device, common.context,
+				   common.stream);
+	event.track = lanes ? gpumon_rows_lane(&reader->rows, lanes, event.start_ns, event.end_ns) :
+			      NULL;
+	if (!event.track) {
+		reader->failed = true;
+		return;
+	}
+	if (work->kind == GPUMON_WORK_COPY) {
+		describe_copy(reader, &event, &waiting->copy);
+	} else if (work->kind == GPUMON_WORK_SET) {
+		event.category = GPUMON_CATEGORY_SET;
+		event.name = gpumon_names_text(&reader->names, "memset");
+		gpumon_track_value(&event, "bytes", waiting->set.bytes);
+		gpumon_track_value(&event, "value", waiting->set.value);
+	} else {
+		describe_kernel(reader, &event, waiting, grid, block, sizeof(grid));
+	}
+	event.text = gpumon_names_of(&reader->names, event.name, "[unknown]");
+	gpumon_track_value(&event, "correlation", common.correlation);
+	if (common.graph)
+		gpumon_track_value(&event, "graph", common.graph);
+	if (common.node)
+		gpumon_track_value(&event, "graph_node", common.node);
+	if (common.flags & GPUMON_WORK_UNFINISHED)
+		gpumon_track_text(&event, "unfinished", "still ran when the capture ended");
+	if (match_name(work->match))
+		gpumon_track_text(&event, "no_call_path", match_name(work->match));
+	if (work->launch_ns && work->tid) {
+		thread = gpumon_rows_thread(&reader->rows, work->process, work->tid);
+		event.flow = (uint64_t)(work->process + 1) << 32 | common.correlation;
+		event.from = thread ? thread->track : NULL;
+		event.from_ns = work->launch_ns;
+		gpumon_track_value(
+			&event, "latency_ns",
+			event.start_ns > work->launch_ns ? event.start_ns - work->launch_ns : 0);
+	}
+	reader->sink->event(reader->sink->data, &event);
+}
+
+static void swap(struct gpumon_track_work *a, struct gpumon_track_work *b)
+{
+	struct gpumon_track_work c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+/* The earliest one goes out, and the heap is put in order again. */
+static void put_first(struct gpumon_track_reader *reader)
+{
+	struct gpumon_track_work *heap = reader->waiting;
+	uint32_t n, at = 0;
+
+	put_work(reader, &heap[0]);
+	n = --reader->waiting_count;
+	heap[0] = heap[n];
+	for (;;) {
+		uint32_t least = at, left = 2 * at + 1, right = left + 1;
+
+		if (left < n && heap[left].start_ns < heap[least].start_ns)
+			least = left;
+		if (right < n && heap[right].start_ns < heap[least].start_ns)
+			least = right;
+		if (least == at)
+			break;
+		swap(&heap[at], &heap[least]);
+		at = least;
+	}
+}
+
+void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpumon_work *work)
+{
+	struct gpumon_track_work *waiting;
+	uint32_t at;
+
+	if (!reader->waiting) {
+		reader->waiting = malloc(GPUMON_TRACK_WINDOW * sizeof(*reader->waiting));
+		if (!reader->waiting) {
+			reader->failed = true;
+			return;
+		}
+	}
+	if (reader->waiting_count == GPUMON_TRACK_WINDOW)
+		put_first(reader);
+	at = reader->waiting_count;
+	waiting = &reader->waiting[at];
+	waiting->work = *work;
+	if (work->kernel)
+		waiting->kernel = *work->kernel;
+	else if (work->copy)
+		waiting->copy = *work->copy;
+	else if (work->set)
+		waiting->set = *work->set;
+	else
+		return;
+	waiting->start_ns = work->kernel ? work->kernel->start_ns :
+			    work->copy	 ? work->copy->start_ns :
+					   work->set->start_ns;
+	/* These point to what is gone when the callback returns. */
+	waiting->work.kernel = NULL;
+	waiting->work.copy = NULL;
+	waiting->work.set = NULL;
+	/* Lost its time: counted as that, and no place on a timeline. */
+	if (!waiting->start_ns)
+		return;
+	reader->waiting_count++;
+	while (at && reader->waiting[(at - 1) / 2].start_ns > reader->waiting[at].start_ns) {
+		swap(&reader->waiting[at], &reader->waiting[(at - 1) / 2]);
+		at = (at - 1) / 2;
+	}
+}
+
+void gpumon_track_work_flush(struct gpumon_track_reader *reader)
+{
+	while (reader->waiting_count)
+		put_first(reader);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/capture.h"
+#include "track_read.h"
+
+const char *gpumon_track_category_name(enum gpumon_track_category category)
+{
+	static const char *const names[GPUMON_CATEGORIES] = {
+		[GPUMON_CATEGORY_API] = "api",	     [GPUMON_CATEGORY_KERNEL] = "kernel",
+		[GPUMON_CATEGORY_COPY] = "copy",     [GPUMON_CATEGORY_SET] = "set",
+		[GPUMON_CATEGORY_RANGE] = "nvtx",    [GPUMON_CATEGORY_WAIT] = "wait",
+		[GPUMON_CATEGORY_MEMORY] = "memory", [GPUMON_CATEGORY_DRIVER] = "driver",
+		[GPUMON_CATEGORY_ALERT] = "alert",   [GPUMON_CATEGORY_RECORDING] = "recording",
+	};
+
+	return names[category];
+}
+
+/* The time of a record that shows up on a timeline, 0 of others. */
+static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
+{
+	struct gpumon_record_launch launch;
+	struct gpumon_record_alert alert;
+
+	*end_ns = 0;
+	switch (record->type) {
+	/* These begin alike: with a begin and an end. */
+	case GPUMON_RECORD_LAUNCH:
+	case GPUMON_RECORD_CALL:
+	case GPUMON_RECORD_KERNEL:
+	case GPUMON_RECORD_COPY:
+	case GPUMON_RECORD_SET:
+	case GPUMON_RECORD_SYNC:
+		gpumon_record_copy(&launch, sizeof(launch), record);
+		*end_ns = launch.end_ns;
+		return launch.start_ns;
+	/* And these with a time. */
+	case GPUMON_RECORD_UNIFIED_MEMORY:
+	case GPUMON_RECORD_HIT:
+	case GPUMON_RECORD_RANGE:
+	case GPUMON_RECORD_MEMORY:
+	case GPUMON_RECORD_ALERT:
+	case GPUMON_RECORD_WINDOW:
+		gpumon_record_copy(&alert, sizeof(alert), record);
+		return alert.time_ns;
+	case GPUMON_RECORD_DRIVER_EVENT:
+		if (record->size >= sizeof(struct gpumon_record_driver_event) + sizeof(uint64_t))
+			return *(const uint64_t *)((const struct gpumon_record_driver_event *)record)
+					->event;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static void first_pass_record(struct gpumon_track_reader *reader, uint32_t process,
+			      const struct gpumon_record *record)
+{
+	struct gpumon_record_process of;
+	struct gpumon_record_thread thread;
+	struct gpumon_record_device device;
+	struct gpumon_record_stream stream;
+	struct gpumon_track_process *found;
+	uint64_t begin, end;
+
+	switch (record->type) {
+	case GPUMON_RECORD_STRING:
+		if (gpumon_names_add(&reader->names, process,
+				     (const struct gpumon_record_string *)record))
+			reader->failed = true;
+		break;
+	case GPUMON_RECORD_PROCESS:
+		gpumon_record_copy(&of, sizeof(of), record);
+		gpumon_rows_process(&reader->rows, process, &of);
+		break;
+	case GPUMON_RECORD_THREAD:
+		gpumon_record_copy(&thread, sizeof(thread), record);
+		gpumon_rows_thread_name(&reader->rows, process, thread.tid, thread.name);
+		break;
+	case GPUMON_RECORD_DEVICE:
+		gpumon_record_copy(&device, sizeof(device), record);
+		gpumon_rows_device(&reader->rows, process, &device);
+		break;
+	case GPUMON_RECORD_STREAM:
+		gpumon_record_copy(&stream, sizeof(stream), record);
+		gpumon_rows_stream_told(&reader->rows, process, &stream);
+		break;
+	case GPUMON_RECORD_LAUNCH:
+		found = gpumon_rows_find_process(&reader->rows, process);
+		if (found)
+			found->launches = true;
+		break;
+	default:
+		break;
+	}
+	begin = time_of(record, &end);
+	if (begin && begin < reader->first_ns)
+		reader->first_ns = begin;
+	if (begin > reader->last_ns)
+		reader->last_ns = begin;
+	if (end > reader->last_ns)
+		reader->last_ns = end;
+}
+
+static void second_pass_record(struct gpumon_track_reader *reader, uint32_t process,
+			       const struct gpumon_record *record)
+{
+	gpumon_track_record(reader, process, record);
+	if (!gpumon_track_is_driver(process) &&
+	    gpumon_correlate_record(reader->correlate, process, record))
+		reader->failed = true;
+}
+
+/*
+ * One pass over all captures. Processes are numbered on from one to the next; the driver's
+ * strings are its own, under numbers from the top.
+ */
+static int pass(struct gpumon_track_reader *reader, const char *const *paths, unsigned int count,
+		void (*each)(struct gpumon_track_reader *reader, uint32_t process,
+			     const struct gpumon_record *record))
+{
+	uint32_t base = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		struct gpumon_capture *capture;
+		struct gpumon_capture_cursor cursor;
+		const struct gpumon_record *record;
+
+		if (gpumon_capture_open(paths[i], &capture)) {
+			errno = 0;
+			return -1;
+		}
+		if (!i && !reader->first_command)
+			reader->first_command = gpumon_names_text(
+				&reader->names, gpumon_capture_info(capture)->command ?
+							gpumon_capture_info(capture)->command :
+							"");
+		while (!reader->failed && !reader->rows.failed &&
+		       (record = gpumon_capture_next(capture, &cursor)))
+			each(reader,
+			     cursor.process == GPUMON_PROCESS_DRIVER ? ~i : base + cursor.process,
+			     record);
+		base += gpumon_capture_processes(capture);
+		gpumon_capture_free(capture);
+	}
+	return 0;
+}
+
+static void find_hosts(struct gpumon_track_reader *reader)
+{
+	struct gpumon_track_rows *rows = &reader->rows;
+	uint32_t first = 0;
+
+	for (size_t i = 0; i < rows->process_count; i++) {
+		uint32_t host = gpumon_names_string(&reader->names, rows->processes[i].number,
+						    rows->processes[i].host);
+
+		if (!host)
+			continue;
+		rows->several_hosts |= first && first != host;
+		first = host;
+	}
+}
+
+static void on_work(void *data, const struct gpumon_work *work)
+{
+	gpumon_track_work_add(data, work);
+}
+
+static void on_launch(void *data, const struct gpumon_unmatched_launch *launch)
+{
+	/* It is on the timeline already, as all launches are. */
+	(void)data;
+	(void)launch;
+}
+
+int gpumon_tracks_read(const char *const *paths, unsigned int count,
+		       const struct gpumon_track_sink *sink)
+{
+	struct gpumon_track_reader reader = { .sink = sink, .first_ns = UINT64_MAX };
+	struct gpumon_correlate_output output = {
+		.work = on_work,
+		.launch = on_launch,
+		.data = &reader,
+	};
+	int ret;
+
+	reader.rows.sink = sink;
+	reader.rows.names = &reader.names;
+	ret = pass(&reader, paths, count, first_pass_record);
+	if (!ret) {
+		find_hosts(&reader);
+		if (reader.first_ns == UINT64_MAX)
+			reader.first_ns = 0;
+		sink->begin(sink->data, reader.first_ns,
+			    gpumon_names_of(&reader.names, reader.first_command, ""));
+		reader.correlate = gpumon_correlate_new(&output);
+		if (!reader.correlate)
+			reader.failed = true;
+		else
+			ret = pass(&reader, paths, count, second_pass_record);
+	}
+	if (!ret && reader.correlate) {
+		if (gpumon_correlate_finish(reader.correlate, ~0u))
+			reader.failed = true;
+		gpumon_track_work_flush(&reader);
+		gpumon_track_ranges_flush(&reader);
+	}
+	if (!ret && (reader.failed || reader.rows.failed)) {
+		errno = ENOMEM;
+		ret = -1;
+	}
+	gpumon_correlate_free(reader.correlate);
+	gpumon_rows_clear(&reader.rows);
+	gpumon_names_clear(&reader.names);
+	gpumon_map_clear(&reader.open_ranges);
+	free(reader.ranges);
+	free(reader.waiting);
+	return ret;
+}

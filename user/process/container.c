@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "container.h"
+#include "model/histogram.h"
+
+#define CGROUPS	    "/sys/fs/cgroup"
+#define ID_DIGITS   64 /* that a runtime writes */
+#define SHORT_ID    12 /* that its users see */
+#define DEPTH_MAX   64
+#define KNOWN_MAX   8192
+#define INITIAL_PID "pid:[4026531836]" /* PROC_PID_INIT_INO: the same on every kernel */
+
+/* A cgroup that was asked for; @path NULL: there is none of that id. */
+struct known {
+	uint64_t id;
+	char *path;
+};
+
+struct gpumon_containers {
+	const char *root;
+	struct known *known;
+	size_t n_known;
+	bool initial_pids; /* /proc is that of the initial pid namespace */
+};
+
+struct gpumon_containers *gpumon_containers_new(const char *root)
+{
+	struct gpumon_containers *containers = calloc(1, sizeof(*containers));
+	char path[4096], target[64];
+	ssize_t n;
+
+	if (!containers)
+		return NULL;
+	containers->root = root ? root : "";
+	snprintf(path, sizeof(path), "%s/proc/self/ns/pid", containers->root);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	containers->initial_pids = !strcmp(target, INITIAL_PID);
+	return containers;
+}
+
+static void forget(struct gpumon_containers *containers)
+{
+	for (size_t i = 0; i < containers->n_known; i++)
+		free(containers->known[i].path);
+	free(containers->known);
+	containers->known = NULL;
+	containers->n_known = 0;
+}
+
+void gpumon_containers_free(struct gpumon_containers *containers)
+{
+	if (!containers)
+		return;
+	forget(containers);
+	free(containers);
+}
+
+static struct known *find(const struct gpumon_containers *containers, uint64_t id)
+{
+	for (size_t i = 0; i < containers->n_known; i++) {
+		if (containers->known[i].id == id)
+			return &containers->known[i];
+	}
+	return NULL;
+}
+
+/* Is this directory one of those that are new, from @first on? Then its path is kept. */
+static bool found(struct gpumon_containers *containers, size_t first, uint64_t inode,
+		  const char *path)
+{
+	for (size_t i = first; i < containers->n_known; i++) {
+		if (containers->known[i].id == inode && !containers->known[i].path) {
+			containers->known[i].path = strdup(*path ? path : "/");
+			return true;
+		}
+	}
+	return false;
+}
+
+/* @fd is closed. @left: ids that are still looked for; @path has room for PATH_MAX. */
+static void walk(struct gpumon_containers *containers, int fd, dev_t device, char *path,
+		 unsigned int depth, size_t first, size_t *left)
+{
+	size_t length = strlen(path);
+	struct stat status;
+	struct dirent *entry;
+	DIR *directory;
+
+	if (fstat(fd, &status) || (depth && status.st_dev != device)) {
+		close(fd);
+		return;
+	}
+	if (found(containers, first, status.st_ino, path))
+		(*left)--;
+	directory = *left && depth < DEPTH_MAX ? fdopendir(fd) : NULL;
+	if (!directory) {
+		close(fd);
+		return;
+	}
+	while (*left && (entry = readdir(directory))) {
+		int below;
+
+		if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+			continue;
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    length + strlen(entry->d_name) + 2 > PATH_MAX)
+			continue;
+		below = openat(dirfd(directory), entry->d_name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below < 0)
+			continue;
+		snprintf(path + length, PATH_MAX - length, "/%s", entry->d_name);
+		walk(containers, below, status.st_dev, path, depth + 1, first, left);
+		path[length] = '\0';
+	}
+	closedir(directory);
+}
+
+/* Where version 2 is mounted: alone, or beside version 1. */
+static int open_hierarchy(const struct gpumon_containers *containers)
+{
+	static const char *const places[] = { CGROUPS, CGROUPS "/unified" };
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s/cgroup.procs", containers->root, places[i]);
+		/* Directories of version 1 have it too, their parent has not. */
+		if (access(path, F_OK))
+			continue;
+		snprintf(path, sizeof(path), "%s%s", containers->root, places[i]);
+		return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
+	return -1;
+}
+
+/* Ids that were never asked for are looked for together. */
+static void look_up(struct gpumon_containers *containers, const struct gpumon_model *model)
+{
+	char path[PATH_MAX] = "";
+	size_t first, left = 0;
+	int fd;
+
+	if (containers->n_known > KNOWN_MAX)
+		forget(containers);
+	first = containers->n_known;
+	for (size_t i = 0; i < model->n_processes; i++) {
+		struct gpumon_value id = model->processes[i].cgroup_id;
+		struct known *known;
+
+		if (!id.known || find(containers, id.v))
+			continue;
+		known = GPUMON_GROW(containers->known, containers->n_known);
+		if (!known)
+			break;
+		known->id = id.v;
+		left++;
+	}
+	if (!left)
+		return;
+	fd = open_hierarchy(containers);
+	if (fd >= 0)
+		walk(containers, fd, 0, path, 0, first, &left);
+}
+
+/* The 12 digits, if a component ends with an id: "docker-ID.scope", "cri-containerd:ID", "ID". */
+static bool short_id(const char *component, size_t length, char *name, size_t len)
+{
+	static const char scope[] = ".scope";
+	const size_t ending = sizeof(scope) - 1;
+
+	if (length > ending && !memcmp(component + length - ending, scope, ending))
+		length -= ending;
+	if (length < ID_DIGITS)
+		return false;
+	for (size_t i = length - ID_DIGITS; i < length; i++) {
+		if (!isxdigit((unsigned char)component[i]))
+			return false;
+	}
+	if (length > ID_DIGITS && component[length - ID_DIGITS - 1] != '-' &&
+	    component[length - ID_DIGITS - 1] != ':')
+		return false;
+	/* Podman's and CRI-O's monitor stands outside of the container that it watches. */
+	if (memmem(component, length, "conmon-", strlen("conmon-")))
+		return false;
+	snprintf(name, len, "%.*s", SHORT_ID, component + length - ID_DIGITS);
+	return true;
+}
+
+/* What stands between a beginning and an ending. */
+static bool between(const char *component, size_t length, const char *begin, const char *end,
+		    char *name, size_t len)
+{
+	size_t before = strlen(begin), after = strlen(end);
+
+	if (length <= before + after || memcmp(component, begin, before) ||
+	    memcmp(component + length - after, end, after))
+		return false;
+	snprintf(name, len, "%.*s", (int)(length - before - after), component + before);
+	return true;
+}
+
+void gpumon_container_name(const char *path, char *name, size_t len)
+{
+	const char *end = path + strlen(path);
+
+	name[0] = '\0';
+	while (end > path) {
+		const char *begin = memrchr(path, '/', (size_t)(end - path));
+		const char *component = begin ? begin + 1 : path;
+		size_t length = (size_t)(end - component);
+
+		if (short_id(component, length, name, len) ||
+		    between(component, length, "lxc.payload.", "", name, len) ||
+		    between(component, length, "systemd-nspawn@", ".service", name, len) ||
+		    between(component, length, "machine-", ".scope", name, len))
+			return;
+		end = begin ? begin : path;
+	}
+}
+
+static struct gpumon_value read_container_pid(const struct gpumon_containers *containers,
+					      const struct gpumon_process *process)
+{
+	struct gpumon_value pid = { 0 };
+	char path[PATH_MAX], line[1024];
+	FILE *status;
+
+	/* Elsewhere /proc has other processes under these numbers. */
+	if (!containers->initial_pids || !process->pid.known || !process->alive.v)
+		return pid;
+	snprintf(path, sizeof(path), "%s/proc/%llu/status", containers->root,
+		 (unsigned long long)process->pid.v);
+	status = fopen(path, "re");
+	if (!status)
+		return pid;
+	while (fgets(line, sizeof(line), status)) {
+		char *last;
+
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		/* One for each namespace that it is in, from the outermost. */
+		last = line + strcspn(line, "\n");
+		*last = '\0';
+		while (last > line && !isspace((unsigned char)last[-1]))
+			last--;
+		if (isdigit((unsigned char)*last))
+			pid = gpumon_value_of(strtoull(last, NULL, 10));
+		break;
+	}
+	fclose(status);
+	return pid;
+}
+
+void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpumon_model *model)
+{
+	if (!containers)
+		return;
+	look_up(containers, model);
+	for (size_t i = 0; i < model->n_processes; i++) {
+		struct gpumon_process *process = &model->processes[i];
+		const struct known *known =
+			process->cgroup_id.known ? find(containers, process->cgroup_id.v) : NULL;
+		char name[256];
+
+		process->container_pid = read_container_pid(containers, process);
+		if (!known || !known->path)
+			continue;
+		gpumon_container_name(known->path, name, sizeof(name));
+		free(process->cgroup);
+		free(process->container);
+		process->cgroup = strdup(known->path);
+		process->container = *name ? strdup(name) : NULL;
+	}
+}

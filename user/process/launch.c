@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/privileges.h"
+#include "launch.h"
+
+#define LIBRARY "libgpumon-inject.so"
+
+/* What a user may send us, or a terminal. */
+static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+
+/*
+ * Ignored, SIGCHLD would keep the program's status from us. A reader of our output that is gone, and
+ * a file that may not grow, are told where we write.
+ */
+static const struct {
+	int number;
+	void (*handler)(int number);
+} changed[GPUMON_LAUNCH_ACTIONS] = {
+	{ SIGCHLD, SIG_DFL },
+	{ SIGPIPE, SIG_IGN },
+	{ SIGXFSZ, SIG_IGN },
+};
+
+static int check_library(const char *path, struct gpumon_error *err)
+{
+	struct stat status;
+
+	if (stat(path, &status))
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -errno, "unsupported",
+					"the injection library %s: %s", path, strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -EINVAL, "unsupported",
+					"the injection library %s is no file", path);
+	if (status.st_mode & 0002)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			"the injection library %s can be written by everybody, it is not loaded: chmod o-w it",
+			path);
+	return 0;
+}
+
+int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
+{
+	static const char *const folders[] = { "../inject", "../lib", "../lib/gpumon", "../lib64",
+					       "." };
+	const char *wanted = getenv("GPUMON_INJECT");
+	char program[PATH_MAX], candidate[PATH_MAX + 64];
+	char *slash;
+	ssize_t n;
+
+	if (wanted && *wanted) {
+		if (check_library(wanted, err))
+			return -1;
+		if (!realpath(wanted, path))
+			return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -errno, "unsupported",
+						"the injection library %s: %s", wanted,
+						strerror(errno));
+		return 0;
+	}
+	n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	program[n > 0 ? n : 0] = '\0';
+	slash = strrchr(program, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; slash && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(candidate, sizeof(candidate), "%s/%s/" LIBRARY, program, folders[i]);
+		if (realpath(candidate, path))
+			return check_library(path, err);
+	}
+	return gpumon_error_set(
+		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "unsupported",
+		LIBRARY
+		" is not beside this program (%s/../inject, ../lib): make inject, or say where with GPUMON_INJECT=PATH",
+		program);
+}
+
+/*
+ * Where we were started without standard input or output, a file of ours would become it, and our
+ * words land in there. The program gets it closed, as we did.
+ */
+static void keep_standard_files(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err)
+{
+	struct sigaction action = { 0 };
+	struct rlimit files;
+	sigset_t mask;
+
+	memset(launch, 0, sizeof(*launch));
+	launch->pidfd = -1;
+	keep_standard_files();
+	sigemptyset(&action.sa_mask);
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+		sigaddset(&mask, passed_on[i]);
+	sigprocmask(SIG_BLOCK, &mask, &launch->original);
+	for (size_t i = 0; i < GPUMON_LAUNCH_ACTIONS; i++) {
+		action.sa_handler = changed[i].handler;
+		sigaction(changed[i].number, &action, &launch->actions[i]);
+	}
+	launch->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (launch->signals < 0)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "signalfd: %s",
+					strerror(errno));
+
+	/* A few for each process that is recorded. */
+	if (!getrlimit(RLIMIT_NOFILE, &launch->files)) {
+		files = launch->files;
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	return 0;
+}
+
+static void restore_actions(const struct gpumon_launch *launch)
+{
+	for (size_t i = 0; i < GPUMON_LAUNCH_ACTIONS; i++)
+		sigaction(changed[i].number, &launch->actions[i], NULL);
+}
+
+/* In the child: nothing of ours is left but the environment. */
+static void run(const struct gpumon_launch *launch, char *const *argv,
+		const char *const *environment, int tell)
+{
+	int error;
+
+	for (; *environment; environment++)
+		if (putenv((char *)*environment))
+			goto fail;
+	if (launch->files.rlim_max)
+		(void)setrlimit(RLIMIT_NOFILE, &launch->files);
+	restore_actions(launch);
+	sigprocmask(SIG_SETMASK, &launch->original, NULL);
+	gpumon_privileges_give_back();
+	execvp(argv[0], argv);
+fail:
+	error = errno;
+	(void)!write(tell, &error, sizeof(error));
+	_exit(127);
+}
+
+/* A script is there, but not what its first line names. */
+static const char *missing(const char *program)
+{
+	return !access(program, F_OK) && strchr(program, '/') ?
+		       "the interpreter that it names was not found" :
+		       "program not found";
+}
+
+int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
+			const char *const *environment, struct gpumon_error *err)
+{
+	int tell[2], error = 0;
+	ssize_t n;
+
+	if (pipe2(tell, O_CLOEXEC))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "pipe: %s%s",
+					strerror(errno), errno == EMFILE ? " (ulimit -n)" : "");
+	/* Not what stdio still has, twice. */
+	fflush(NULL);
+	launch->pid = fork();
+	if (!launch->pid)
+		run(launch, argv, environment, tell[1]);
+	error = errno;
+	close(tell[1]);
+	if (launch->pid < 0) {
+		close(tell[0]);
+		launch->pid = 0;
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: fork: %s",
+					argv[0], strerror(error));
+	}
+	/* Ends without a word once the program runs. */
+	do
+		n = read(tell[0], &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(tell[0]);
+	if (n == (ssize_t)sizeof(error)) {
+		while (waitpid(launch->pid, &launch->status, 0) < 0 && errno == EINTR)
+			;
+		launch->pid = 0;
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", argv[0],
+					error == ENOENT ? missing(argv[0]) : strerror(error));
+	}
+	launch->pidfd = (int)syscall(SYS_pidfd_open, launch->pid, 0);
+	return 0;
+}
+
+void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended)
+{
+	struct signalfd_siginfo info;
+
+	while (read(launch->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		int number = (int)info.ssi_signo;
+		bool by_terminal = info.ssi_code == SI_KERNEL;
+
+		if (launch->pid && !by_terminal && info.ssi_pid != (uint32_t)launch->pid)
+			kill(launch->pid, number);
+		if (!launch->pid && (number == SIGINT || number == SIGTERM || number == SIGHUP ||
+				     number == SIGQUIT))
+			*ended = true;
+	}
+}
+
+int gpumon_launch_wait(struct gpumon_launch *launch)
+{
+	pid_t pid;
+
+	do
+		pid = waitpid(launch->pid, &launch->status, WNOHANG);
+	while (pid < 0 && errno == EINTR);
+	if (!pid)
+		return -1;
+	launch->pid = 0;
+	if (launch->pidfd >= 0)
+		close(launch->pidfd);
+	launch->pidfd = -1;
+	return 0;
+}
+
+void gpumon_launch_end(struct gpumon_launch *launch)
+{
+	struct signalfd_siginfo info;
+
+	/* What came late would hit us as soon as it is let through. */
+	while (read(launch->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		;
+	if (launch->signals >= 0)
+		close(launch->signals);
+	launch->signals = -1;
+	sigprocmask(SIG_SETMASK, &launch->original, NULL);
+	restore_actions(launch);
+	if (launch->files.rlim_max)
+		(void)setrlimit(RLIMIT_NOFILE, &launch->files);
+}
+
+int gpumon_launch_exit_status(const struct gpumon_launch *launch)
+{
+	if (WIFSIGNALED(launch->status))
+		return 128 + WTERMSIG(launch->status);
+	return WEXITSTATUS(launch->status);
+}
+
+bool gpumon_launch_find_program(const char *program, char path[PATH_MAX])
+{
+	const char *folders = getenv("PATH");
+	struct stat status;
+
+	if (strchr(program, '/') || !folders)
+		folders = "";
+	for (;;) {
+		size_t length = strcspn(folders, ":");
+
+		/* An empty folder in PATH is this one. */
+		snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, folders, length ? "/" : "",
+			 program);
+		if (!access(path, X_OK) && !stat(path, &status) && S_ISREG(status.st_mode))
+			return true;
+		if (!folders[length])
+			return false;
+		folders += length + 1;
+	}
+}
+
+bool gpumon_launch_privileged(const char *program)
+{
+	char path[PATH_MAX];
+	struct stat status;
+
+	if (!gpumon_launch_find_program(program, path) || stat(path, &status))
+		return false;
+	return ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+	       ((status.st_mode & S_ISGID) && status.st_gid != getegid()) ||
+	       getxattr(path, "security.capability", NULL, 0) > 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the files that print "stat" share. */
+#ifndef GPUMON_USER_STAT_PART_H
+#define GPUMON_USER_STAT_PART_H
+
+#include <stdio.h>
+
+#include "term/format.h"
+#include "model/model.h"
+
+/* What is printed, where to, and of which group alone (NULL: all). */
+struct gpumon_stat {
+	const struct gpumon_model *model;
+	const char *group;
+	const struct gpumon_term *term;
+	FILE *stream;
+};
+
+bool gpumon_stat_wanted(const struct gpumon_stat *stat, const char *group);
+void gpumon_stat_heading(const struct gpumon_stat *stat, const char *text);
+
+/* Parts of the page; those with nothing to say print nothing. 0, or -1 without memory. */
+int gpumon_stat_statistics(const struct gpumon_stat *stat);
+int gpumon_stat_layouts(const struct gpumon_stat *stat);
+int gpumon_stat_alerts(const struct gpumon_stat *stat);
+int gpumon_stat_processes(const struct gpumon_stat *stat);
+
+#endif /* GPUMON_USER_STAT_PART_H */

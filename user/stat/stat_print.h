@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_USER_STAT_PRINT_H
+#define GPUMON_USER_STAT_PRINT_H
+
+#include <stdio.h>
+
+#include "term/format.h"
+#include "model/model.h"
+
+/* What a user of ROCm would miss, said where they would look for it. */
+#define GPUMON_NOT_COVERED \
+	"ROCm/KFD compute and amdgpu user queues never pass drm_sched: their work is not in the rings"
+
+/**
+ * gpumon_stat_print() - the tables of "stat"
+ * @model: a reading, or a difference
+ * @group: only this one, or NULL
+ * @term: where it goes
+ * @stream: output
+ *
+ * Return: 0, or -1 without memory.
+ */
+int gpumon_stat_print(const struct gpumon_model *model, const char *group,
+		      const struct gpumon_term *term, FILE *stream);
+
+/* Turn a reading of the closed period into that period: its bounds, not those of the running one. */
+void gpumon_stat_close(struct gpumon_model *model, const struct gpumon_period *period);
+
+#endif /* GPUMON_USER_STAT_PRINT_H */

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The processes of "stat". */
+#include "model/process_count.h"
+#include "stat_part.h"
+#include "term/statistics_format.h"
+#include "term/wide.h"
+
+static void add_columns(const struct gpumon_stat *stat, struct gpumon_wide *wide)
+{
+	char title[GPUMON_TITLE_LEN];
+
+	gpumon_wide_column(wide, "PID", GPUMON_WIDE_KEY | GPUMON_WIDE_RIGHT);
+	gpumon_wide_column(wide, "IN-CONTAINER", GPUMON_WIDE_RIGHT | GPUMON_WIDE_OPTIONAL);
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
+		snprintf(title, sizeof(title), "%s%s", gpumon_process_counts[i].title,
+			 stat->model->interval_ns ? "/s" : "");
+		/* Jobs are counted always; the others only where a driver of theirs is. */
+		gpumon_wide_column(wide, title, GPUMON_WIDE_RIGHT | (i ? GPUMON_WIDE_OPTIONAL : 0));
+	}
+	gpumon_wide_column(wide, "OPEN-NOW", GPUMON_WIDE_RIGHT | GPUMON_WIDE_OPTIONAL);
+	gpumon_wide_column(wide, "ALIVE", 0);
+	gpumon_wide_column(wide, "CONTAINER", GPUMON_WIDE_OPTIONAL);
+	gpumon_wide_column(wide, "COMM", 0);
+}
+
+static void add_process(const struct gpumon_stat *stat, struct gpumon_wide *wide,
+			const struct gpumon_process *process)
+{
+	struct gpumon_value inside = process->container_pid;
+	char text[GPUMON_FORMAT_LEN];
+
+	gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), process->pid));
+	/* The same pid twice would only take room. */
+	inside.known = inside.known && inside.v != process->pid.v;
+	gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), inside));
+	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
+		if (stat->model->interval_ns)
+			gpumon_format_rate_by_name(text, gpumon_process_counts[i].name,
+						   gpumon_process_count_of(process, i),
+						   stat->model->interval_ns);
+		else
+			gpumon_format_by_name(text, gpumon_process_counts[i].name,
+					      gpumon_process_count_of(process, i));
+		gpumon_wide_cell(wide, text);
+	}
+	gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), process->open_handles));
+	gpumon_wide_cell(wide, !process->alive.known ? NULL : process->alive.v ? "yes" : "no");
+	gpumon_wide_cell(wide, process->container ? process->container : process->cgroup);
+	gpumon_wide_cell(wide, process->comm);
+}
+
+/* Their counts stay part of the sums. */
+static void print_exited(const struct gpumon_stat *stat)
+{
+	const struct gpumon_info *info = &stat->model->info;
+	char text[GPUMON_FORMAT_LEN];
+
+	if (!info->processes_exited.v)
+		return;
+	fprintf(stat->stream, "and %s that exited and made room, with ",
+		gpumon_format_count(text, sizeof(text), info->processes_exited));
+	fprintf(stat->stream, "%s jobs",
+		gpumon_format_count(text, sizeof(text), info->jobs_exited));
+	for (size_t i = 1; i < GPUMON_PROCESS_COUNTS; i++) {
+		struct gpumon_value value = gpumon_process_count_of(&info->exited, i);
+
+		if (value.v)
+			fprintf(stat->stream, ", %s %s",
+				gpumon_format_by_name(text, gpumon_process_counts[i].name, value),
+				gpumon_process_counts[i].noun);
+	}
+	fputc('\n', stat->stream);
+}
+
+int gpumon_stat_processes(const struct gpumon_stat *stat)
+{
+	const struct gpumon_model *model = stat->model;
+	struct gpumon_wide *wide;
+
+	if (!model->n_processes && !model->info.processes_exited.v)
+		return 0;
+	gpumon_stat_heading(stat, "PROCESSES");
+	if (model->n_processes) {
+		wide = gpumon_wide_new(stat->term);
+		add_columns(stat, wide);
+		for (size_t i = 0; i < model->n_processes; i++)
+			add_process(stat, wide, &model->processes[i]);
+		if (gpumon_wide_print(wide, stat->stream))
+			return -1;
+	}
+	print_exited(stat);
+	return 0;
+}

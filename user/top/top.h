@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What "top" shows: readings of the module become rates, percentiles and a history of each ring
+ * (top.c), and those become a page of text (top_draw.c). No terminal and no netlink in here, so
+ * that a test can look at the page.
+ */
+#ifndef GPUMON_USER_TOP_H
+#define GPUMON_USER_TOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "term/format.h"
+#include "model/model.h"
+
+/* Intervals of which the load is remembered. */
+#define GPUMON_TOP_HISTORY 60
+
+enum gpumon_top_sort {
+	GPUMON_TOP_LOAD,
+	GPUMON_TOP_JOBS,
+	GPUMON_TOP_QUEUED,
+	GPUMON_TOP_QUEUE_TIME,
+	GPUMON_TOP_RUN_TIME,
+	GPUMON_TOP_ERRORS,
+	GPUMON_TOP_NAME,
+	GPUMON_TOP_SORTS
+};
+
+/**
+ * struct gpumon_top_ring - a line of the ring table
+ * @id: number of the ring
+ * @device: its device
+ * @name: its name
+ * @load: mean number of jobs on the hardware: the time that the jobs which ended in the
+ *	  interval had run, divided by the interval (Little's law); negative if unknown. A job
+ *	  counts when it ends, so one longer than the interval shows late and all at once.
+ * @done: jobs done in the interval
+ * @errors: jobs that ended with an error in the interval
+ * @queue_depth: now
+ * @queue_depth_max: the highest of the period
+ * @hw_depth: now
+ * @hw_depth_max: the highest of the period
+ * @queue_p50: time in the queue, of the jobs that left it in the interval, ns
+ * @queue_p99: the same
+ * @run_p50: time on the hardware, of the jobs that ended in the interval, ns
+ * @run_p99: the same
+ * @history: @load of the last intervals, oldest first
+ * @n_history: how many
+ */
+struct gpumon_top_ring {
+	uint64_t id;
+	char *device;
+	char *name;
+	double load;
+	struct gpumon_value done;
+	struct gpumon_value errors;
+	struct gpumon_value queue_depth;
+	struct gpumon_value queue_depth_max;
+	struct gpumon_value hw_depth;
+	struct gpumon_value hw_depth_max;
+	struct gpumon_value queue_p50;
+	struct gpumon_value queue_p99;
+	struct gpumon_value run_p50;
+	struct gpumon_value run_p99;
+	double history[GPUMON_TOP_HISTORY];
+	size_t n_history;
+};
+
+/* A line of the process table. @jobs in the interval, @total since the period began. */
+struct gpumon_top_process {
+	struct gpumon_value pid;
+	const char *comm;
+	bool exited;
+	struct gpumon_value jobs;
+	struct gpumon_value total;
+};
+
+/**
+ * struct gpumon_top - the state between readings
+ * @last: the last reading
+ * @diff: what happened since the one before
+ * @readings: how many there were; after the first, @diff is everything since the period began
+ * @rings: sorted
+ * @processes: sorted by jobs in the interval, exited ones last among equals; comm points into @last
+ * @lost: events not recorded since the period began, by cause; the same in the interval
+ * @lost_now: the same in the interval
+ */
+struct gpumon_top {
+	struct gpumon_model last;
+	struct gpumon_model diff;
+	uint64_t readings;
+	struct gpumon_top_ring *rings;
+	size_t n_rings;
+	struct gpumon_top_process *processes;
+	size_t n_processes;
+	struct gpumon_drops lost;
+	struct gpumon_drops lost_now;
+};
+
+/**
+ * gpumon_top_update() - take in a reading
+ * @top: zeroed before the first
+ * @reading: taken over, zeroed; also on failure
+ *
+ * Return: 0, or -1 without memory (the state is then that of an earlier reading or empty).
+ */
+int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading);
+void gpumon_top_sort(struct gpumon_top *top, enum gpumon_top_sort sort);
+void gpumon_top_free(struct gpumon_top *top);
+
+/* Pages that are always called so; the others have the names of groups. */
+#define GPUMON_TOP_RINGS     "rings"
+#define GPUMON_TOP_PROCESSES "processes"
+#define GPUMON_TOP_PAGES     32
+#define GPUMON_TOP_PAGE_LEN  32
+
+/* Names of the pages there are, in the order of their numbers; they live until the next reading. */
+size_t gpumon_top_pages(const struct gpumon_top *top, const char *names[GPUMON_TOP_PAGES]);
+/* The page to show if @wanted is; "" or one that is not there: the first that has something. */
+const char *gpumon_top_shown(const struct gpumon_top *top, const char *wanted);
+
+/**
+ * struct gpumon_top_view - how to draw
+ * @term: columns (0: 132), rows (0: as many as there are lines), colours
+ * @utf8: the terminal can show more than ASCII
+ * @live: with the line of keys at the bottom
+ * @paused: readings stand still
+ * @sort: what the rings are sorted by
+ * @page: name of the page that is wanted, "" for the first that has something
+ * @interval_ns: asked for, for the line of keys
+ * @clock: time of day, may be NULL
+ * @note: a line for the user, such as a failed reading, may be NULL
+ */
+struct gpumon_top_view {
+	struct gpumon_term term;
+	bool utf8;
+	bool live;
+	bool paused;
+	enum gpumon_top_sort sort;
+	char page[GPUMON_TOP_PAGE_LEN];
+	uint64_t interval_ns;
+	const char *clock;
+	const char *note;
+};
+
+/* Draws a page; with @view->term.rows, no more lines than that, the last without newline. */
+void gpumon_top_draw(const struct gpumon_top *top, const struct gpumon_top_view *view, FILE *out);
+
+/* Turn to the next page (@by 1) or the one before (-1), or to a number from 1 on (@number). */
+void gpumon_top_turn(const struct gpumon_top *top, struct gpumon_top_view *view, int by,
+		     unsigned int number);
+
+/* What a key sorts by, GPUMON_TOP_SORTS if nothing. */
+enum gpumon_top_sort gpumon_top_key(int key);
+
+#endif /* GPUMON_USER_TOP_H */
