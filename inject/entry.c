@@ -8,14 +8,14 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "callbacks.h"
+#include "base/settings.h"
+#include "cupti/callbacks.h"
+#include "cupti/subscribe.h"
 #include "entry.h"
-#include "recorder.h"
-#include "session.h"
-#include "settings.h"
-#include "stack_walk.h"
-#include "subscribe.h"
-#include "worker.h"
+#include "run/worker.h"
+#include "session/session.h"
+#include "stack/walk.h"
+#include "talk/recorder.h"
 
 /* Process in which the library is at work, 0 for none. */
 static _Atomic int owner;

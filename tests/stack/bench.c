@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "compare.h"
-#include "stack_internal.h"
+#include "stack/internal.h"
 
 #define REPEATS 9
 

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#include "stack_walk.h"
+#include "stack/walk.h"
 
 #define FRAMES_MAX 600
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "../../user/capture/format.h"
-#include "python_layout.h"
-#include "python_stack.h"
-#include "stack_walk.h"
+#include "python/layout.h"
+#include "python/stack.h"
+#include "stack/walk.h"
 
 #define FRAMES_MAX 4096
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "compare.h"
-#include "stack_internal.h"
+#include "stack/internal.h"
 
 /**
  * struct image - a library

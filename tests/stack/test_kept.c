@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "compare.h"
-#include "stack_internal.h"
+#include "stack/internal.h"
 
 volatile int sink;
 

@@ -14,7 +14,7 @@
 
 #include "called.h"
 #include "compare.h"
-#include "stack_internal.h"
+#include "stack/internal.h"
 
 static struct walk seen;
 static void *last_base;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "compare.h"
-#include "stack_rule.h"
+#include "stack/rule.h"
 
 #define MS 1000000ll
 

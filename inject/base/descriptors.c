@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "write/thread.h"
+
+/* linux/close_range.h, which headers before 5.9 do not have. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
+
+/* An errand keeps those of input, output and errors, which a sanitizer writes to. */
+#define FIRST_TO_LEAVE 3
+
+/*
+ * What is left out is not copied, rather than copied and closed: the end of a pipe that the program
+ * closes is not held open here. unshare(CLONE_FILES) would hold all of them.
+ */
+void inject_own_descriptors(unsigned int first)
+{
+	syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE);
+}
+
+struct errand {
+	void (*work)(void *argument);
+	void *argument;
+};
+
+static void *run(void *argument)
+{
+	const struct errand *errand = argument;
+
+	inject_own_descriptors(FIRST_TO_LEAVE);
+	errand->work(errand->argument);
+	return NULL;
+}
+
+void inject_with_own_descriptors(void (*work)(void *argument), void *argument)
+{
+	struct errand errand = { work, argument };
+	pthread_t thread;
+
+	if (inject_thread_create(&thread, run, &errand))
+		pthread_join(thread, NULL);
+	else
+		work(argument);
+}

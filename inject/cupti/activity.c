@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+#include <sys/mman.h>
+
+#include "activity.h"
+#include "convert.h"
+#include "run/worker.h"
+#include "subscribe.h"
+
+/* CUPTI 13 gives each thread of the program one, so they are rather small. */
+#define BUFFER_SIZE (512u << 10)
+#define BUFFERS_MAX (1u << 13)
+#define NONE	    UINT32_MAX
+
+/* Last taken in first out: buffer, and a count in the upper half so that no two heads are equal. */
+struct list {
+	_Atomic uint64_t head;
+};
+
+static uint8_t *pool;
+static uint32_t pool_count;
+static struct list free_buffers = { .head = NONE };
+static struct list complete_buffers = { .head = NONE };
+static _Atomic uint32_t next[BUFFERS_MAX];
+static uint32_t valid_bytes[BUFFERS_MAX];
+static _Atomic uint32_t at_home;
+
+static void push(struct list *list, uint32_t buffer)
+{
+	uint64_t head = atomic_load(&list->head), with;
+
+	do {
+		atomic_store_explicit(&next[buffer], (uint32_t)head, memory_order_relaxed);
+		with = ((head >> 32) + 1) << 32 | buffer;
+	} while (!atomic_compare_exchange_weak(&list->head, &head, with));
+}
+
+static uint32_t pop(struct list *list)
+{
+	uint64_t head = atomic_load(&list->head), without;
+
+	do {
+		if ((uint32_t)head == NONE)
+			return NONE;
+		without = ((head >> 32) + 1) << 32 |
+			  atomic_load_explicit(&next[(uint32_t)head], memory_order_relaxed);
+	} while (!atomic_compare_exchange_weak(&list->head, &head, without));
+	return (uint32_t)head;
+}
+
+/* All of a list at once, the oldest first; linked by @next. */
+static uint32_t take_all(struct list *list)
+{
+	uint64_t head = atomic_load(&list->head);
+	uint32_t at, oldest = NONE, following;
+
+	while (!atomic_compare_exchange_weak(&list->head, &head, ((head >> 32) + 1) << 32 | NONE))
+		;
+	for (at = (uint32_t)head; at != NONE; at = following) {
+		following = atomic_load_explicit(&next[at], memory_order_relaxed);
+		atomic_store_explicit(&next[at], oldest, memory_order_relaxed);
+		oldest = at;
+	}
+	return oldest;
+}
+
+bool inject_activity_setup(uint32_t mib)
+{
+	uint32_t count = (uint32_t)(((uint64_t)mib << 20) / BUFFER_SIZE), i;
+	void *memory;
+
+	if (count > BUFFERS_MAX)
+		count = BUFFERS_MAX;
+	/* CUPTI may keep buffers of the capture before: then the pool stays as it is. */
+	if (pool && (count == pool_count || atomic_load(&at_home) != pool_count))
+		return true;
+	memory = mmap(NULL, (size_t)count * BUFFER_SIZE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return pool;
+	if (pool)
+		munmap(pool, (size_t)pool_count * BUFFER_SIZE);
+	take_all(&free_buffers);
+	pool = memory;
+	pool_count = count;
+	for (i = count; i-- > 0;)
+		push(&free_buffers, i);
+	atomic_store(&at_home, count);
+	return true;
+}
+
+void CUPTIAPI inject_activity_request(uint8_t **buffer, size_t *size, size_t *records)
+{
+	uint32_t which = pop(&free_buffers);
+
+	*records = 0;
+	*buffer = NULL;
+	*size = 0;
+	/* CUPTI then drops records, and counts them. */
+	if (which == NONE)
+		return;
+	atomic_fetch_sub_explicit(&at_home, 1, memory_order_relaxed);
+	*buffer = pool + (size_t)which * BUFFER_SIZE;
+	*size = BUFFER_SIZE;
+}
+
+void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
+				       size_t size, size_t valid)
+{
+	size_t offset = (size_t)(buffer - pool);
+
+	(void)context;
+	(void)stream;
+	(void)size;
+	if (!buffer || buffer < pool || offset >= (size_t)pool_count * BUFFER_SIZE)
+		return;
+	valid_bytes[offset / BUFFER_SIZE] = (uint32_t)(valid < BUFFER_SIZE ? valid : BUFFER_SIZE);
+	push(&complete_buffers, (uint32_t)(offset / BUFFER_SIZE));
+	inject_worker_wake();
+}
+
+bool inject_activity_is_home(void)
+{
+	return atomic_load(&at_home) == pool_count;
+}
+
+void inject_activity_drain(struct inject_thread *thread)
+{
+	uint32_t which = take_all(&complete_buffers), following;
+	size_t dropped = 0;
+	uint8_t *buffer;
+
+	for (; which != NONE; which = following) {
+		following = atomic_load_explicit(&next[which], memory_order_relaxed);
+		buffer = pool + (size_t)which * BUFFER_SIZE;
+		if (thread)
+			inject_convert(thread, buffer, valid_bytes[which]);
+		/* CUPTI was told that buffers are zero; it may have begun a record behind the last. */
+		memset(buffer, 0, BUFFER_SIZE);
+		push(&free_buffers, which);
+		atomic_fetch_add_explicit(&at_home, 1, memory_order_relaxed);
+	}
+	if (thread && inject_subscribed() &&
+	    inject_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS &&
+	    dropped)
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_CUPTI_DROPPED, dropped);
+}

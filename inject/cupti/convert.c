@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * CUPTI's records into ours. One binary serves CUPTI 12 and 13: only fields
+ * that are at the same place in both are read, which is checked below where the
+ * headers have both, and the way from record to record is CUPTI's.
+ */
+#include <string.h>
+
+#include "convert.h"
+#include "subscribe.h"
+#include "write/intern.h"
+
+/* The layouts that CUPTI 12.0 had, which later ones only extend. */
+typedef CUpti_ActivityKernel8 kernel_record;
+typedef CUpti_ActivityMemcpy5 copy_record;
+typedef CUpti_ActivityMemcpyPtoP4 peer_copy_record;
+typedef CUpti_ActivityMemset4 set_record;
+typedef CUpti_ActivityDevice4 device_record;
+typedef CUpti_ActivityContext context_record;
+typedef CUpti_ActivityStream stream_record;
+typedef CUpti_ActivitySynchronization sync_record;
+typedef CUpti_ActivityMemory3 memory_record;
+typedef CUpti_ActivityUnifiedMemoryCounter2 unified_record;
+typedef CUpti_ActivityAPI api_record;
+
+#if CUPTI_API_VERSION >= 130000
+#define SAME_PLACE(base, newer, field)                                                    \
+	_Static_assert(offsetof(base, field) == offsetof(newer, field) &&                 \
+			       sizeof(((base *)0)->field) == sizeof(((newer *)0)->field), \
+		       #field " has moved")
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, registersPerThread);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, start);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, end);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, deviceId);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, contextId);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, streamId);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, gridX);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, blockZ);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, staticSharedMemory);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, dynamicSharedMemory);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, localMemoryPerThread);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, correlationId);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, name);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, queued);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, submitted);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, graphNodeId);
+SAME_PLACE(kernel_record, CUpti_ActivityKernel10, graphId);
+SAME_PLACE(copy_record, CUpti_ActivityMemcpy6, copyKind);
+SAME_PLACE(copy_record, CUpti_ActivityMemcpy6, bytes);
+SAME_PLACE(copy_record, CUpti_ActivityMemcpy6, end);
+SAME_PLACE(copy_record, CUpti_ActivityMemcpy6, correlationId);
+SAME_PLACE(copy_record, CUpti_ActivityMemcpy6, graphNodeId);
+SAME_PLACE(copy_record, CUpti_ActivityMemcpy6, graphId);
+SAME_PLACE(device_record, CUpti_ActivityDevice5, uuid);
+SAME_PLACE(device_record, CUpti_ActivityDevice5, name);
+SAME_PLACE(device_record, CUpti_ActivityDevice5, isMigEnabled);
+SAME_PLACE(device_record, CUpti_ActivityDevice5, migUuid);
+SAME_PLACE(context_record, CUpti_ActivityContext3, contextId);
+SAME_PLACE(context_record, CUpti_ActivityContext3, deviceId);
+SAME_PLACE(sync_record, CUpti_ActivitySynchronization2, end);
+SAME_PLACE(sync_record, CUpti_ActivitySynchronization2, streamId);
+SAME_PLACE(memory_record, CUpti_ActivityMemory4, bytes);
+SAME_PLACE(memory_record, CUpti_ActivityMemory4, contextId);
+SAME_PLACE(unified_record, CUpti_ActivityUnifiedMemoryCounter3, end);
+SAME_PLACE(unified_record, CUpti_ActivityUnifiedMemoryCounter3, dstId);
+#endif
+
+/* Launches of CUDA itself that were told of lately, by their correlation id. */
+#define INTERNAL_IDS 4096
+static uint32_t internal_ids[INTERNAL_IDS];
+
+/* A time so far from now is of another clock. */
+#define FAR_NS (365ull * 24 * 3600 * 1000000000)
+
+/* Totals are shared with the program's threads: added in lots, to take them that line less often. */
+#define LOT 32
+
+struct totals {
+	uint64_t kernels;
+	uint64_t copies;
+	uint64_t sets;
+	unsigned int records;
+};
+
+static uint64_t realtime_offset;
+static uint64_t too_far;
+static bool is_realtime;
+
+void inject_convert_reset(void)
+{
+	memset(internal_ids, 0, sizeof(internal_ids));
+	realtime_offset = 0;
+	is_realtime = false;
+	atomic_store(&inject_session.contexts, 0);
+}
+
+/*
+ * Where the clock was registered only after a context was made, some CUPTI
+ * versions go on in CLOCK_REALTIME: that is 1.7e18, and the uptime is not.
+ */
+static uint64_t fix_time(uint64_t time)
+{
+	uint64_t monotonic;
+	struct timespec real;
+
+	if (INJECT_LIKELY(time < too_far))
+		return time;
+	if (!is_realtime) {
+		monotonic = inject_now();
+		clock_gettime(CLOCK_REALTIME, &real);
+		realtime_offset =
+			(uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec - monotonic;
+		is_realtime = true;
+	}
+	return time > realtime_offset ? time - realtime_offset : time;
+}
+
+static void lose(enum gpumon_loss cause)
+{
+	gpumon_channel_lose(&inject_session.map, cause, 1);
+}
+
+static void add_totals(struct totals *totals)
+{
+	struct gpumon_channel *channel = inject_session.map.channel;
+
+	if (totals->kernels)
+		__atomic_fetch_add(&channel->kernels, totals->kernels, __ATOMIC_RELAXED);
+	if (totals->copies)
+		__atomic_fetch_add(&channel->copies, totals->copies, __ATOMIC_RELAXED);
+	if (totals->sets)
+		__atomic_fetch_add(&channel->sets, totals->sets, __ATOMIC_RELAXED);
+	memset(totals, 0, sizeof(*totals));
+}
+
+/* Work without any time is of no use in a record; without an end it was still going on. */
+static bool fix_times(uint64_t start, uint64_t end, uint64_t *start_ns, uint64_t *end_ns,
+		      uint16_t *flags)
+{
+	if (!start && !end) {
+		lose(GPUMON_LOSS_NO_TIMESTAMP);
+		return false;
+	}
+	*start_ns = fix_time(start);
+	*end_ns = end ? fix_time(end) : 0;
+	if (!end)
+		*flags |= GPUMON_WORK_UNFINISHED;
+	return true;
+}
+
+static uint16_t place(uint8_t kind)
+{
+	switch (kind) {
+	case CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE:
+		return GPUMON_PLACE_PAGEABLE;
+	case CUPTI_ACTIVITY_MEMORY_KIND_PINNED:
+		return GPUMON_PLACE_PINNED;
+	case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
+	case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC:
+		return GPUMON_PLACE_DEVICE;
+	case CUPTI_ACTIVITY_MEMORY_KIND_ARRAY:
+		return GPUMON_PLACE_ARRAY;
+	case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
+	case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC:
+		return GPUMON_PLACE_MANAGED;
+	default:
+		return GPUMON_PLACE_UNKNOWN;
+	}
+}
+
+static void convert_kernel(struct inject_thread *thread, const kernel_record *kernel)
+{
+	struct gpumon_record_kernel record = {
+		.head = { .type = GPUMON_RECORD_KERNEL, .size = sizeof(record) },
+		.node = kernel->graphNodeId,
+		.correlation = kernel->correlationId,
+		.device = kernel->deviceId,
+		.context = kernel->contextId,
+		.stream = kernel->streamId,
+		.graph = kernel->graphId,
+		.grid = { (uint32_t)kernel->gridX, (uint32_t)kernel->gridY,
+			  (uint32_t)kernel->gridZ },
+		.block = { (uint32_t)kernel->blockX, (uint32_t)kernel->blockY,
+			   (uint32_t)kernel->blockZ },
+		.static_shared_bytes = (uint32_t)kernel->staticSharedMemory,
+		.dynamic_shared_bytes = (uint32_t)kernel->dynamicSharedMemory,
+		.local_bytes = kernel->localMemoryPerThread,
+		.registers = kernel->registersPerThread,
+	};
+
+	if (!fix_times(kernel->start, kernel->end, &record.start_ns, &record.end_ns,
+		       &record.head.flags))
+		return;
+	/* CUPTI_TIMESTAMP_UNKNOWN is 0, as ours. */
+	if (kernel->queued)
+		record.queued_ns = fix_time(kernel->queued);
+	if (kernel->submitted)
+		record.submitted_ns = fix_time(kernel->submitted);
+	if (kernel->correlationId &&
+	    internal_ids[kernel->correlationId % INTERNAL_IDS] == kernel->correlationId)
+		record.head.flags |= GPUMON_WORK_INTERNAL;
+	record.name = inject_intern_string(thread, kernel->name);
+	inject_append(thread, &record);
+}
+
+static void convert_copy(struct inject_thread *thread, const copy_record *copy)
+{
+	struct gpumon_record_copy record = {
+		.head = { .type = GPUMON_RECORD_COPY, .size = sizeof(record) },
+		.bytes = copy->bytes,
+		.node = copy->graphNodeId,
+		.correlation = copy->correlationId,
+		.device = copy->deviceId,
+		.context = copy->contextId,
+		.stream = copy->streamId,
+		.graph = copy->graphId,
+		.to_device = copy->deviceId,
+		.from = place(copy->srcKind),
+		.to = place(copy->dstKind),
+	};
+
+	if (!fix_times(copy->start, copy->end, &record.start_ns, &record.end_ns,
+		       &record.head.flags))
+		return;
+	if (record.from == GPUMON_PLACE_PAGEABLE || record.to == GPUMON_PLACE_PAGEABLE)
+		record.head.flags |= GPUMON_WORK_PAGEABLE;
+	inject_append(thread, &record);
+}
+
+static void convert_peer_copy(struct inject_thread *thread, const peer_copy_record *copy)
+{
+	struct gpumon_record_copy record = {
+		.head = { .type = GPUMON_RECORD_COPY, .size = sizeof(record) },
+		.bytes = copy->bytes,
+		.node = copy->graphNodeId,
+		.correlation = copy->correlationId,
+		.device = copy->srcDeviceId,
+		.context = copy->contextId,
+		.stream = copy->streamId,
+		.graph = copy->graphId,
+		.to_device = copy->dstDeviceId,
+		.from = place(copy->srcKind),
+		.to = GPUMON_PLACE_PEER,
+	};
+
+	if (fix_times(copy->start, copy->end, &record.start_ns, &record.end_ns, &record.head.flags))
+		inject_append(thread, &record);
+}
+
+static void convert_set(struct inject_thread *thread, const set_record *set)
+{
+	struct gpumon_record_set record = {
+		.head = { .type = GPUMON_RECORD_SET, .size = sizeof(record) },
+		.bytes = set->bytes,
+		.node = set->graphNodeId,
+		.correlation = set->correlationId,
+		.device = set->deviceId,
+		.context = set->contextId,
+		.stream = set->streamId,
+		.graph = set->graphId,
+		.value = set->value,
+	};
+
+	if (fix_times(set->start, set->end, &record.start_ns, &record.end_ns, &record.head.flags))
+		inject_append(thread, &record);
+}
+
+/* Where the GPU is: CUPTI's record does not say it. */
+static uint32_t pci_of(uint32_t device)
+{
+	static const int attributes[] = { CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
+					  CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
+					  CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID };
+	__typeof__(&cuDeviceGetAttribute) get = inject_cuda_symbol("cuDeviceGetAttribute");
+	int values[3] = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		if (!get || get(&values[i], (CUdevice_attribute)attributes[i], (CUdevice)device) !=
+				    CUDA_SUCCESS)
+			return UINT32_MAX;
+	return (uint32_t)values[0] << 16 | (uint32_t)values[1] << 8 | (uint32_t)values[2] << 3;
+}
+
+static void convert_device(struct inject_thread *thread, const device_record *device)
+{
+	struct gpumon_record_device record = {
+		.head = { .type = GPUMON_RECORD_DEVICE, .size = sizeof(record) },
+		.id = device->id,
+		.name = inject_intern_string(thread, device->name),
+		.pci = pci_of(device->id),
+		.multiprocessors = device->numMultiprocessors,
+		.memory_bytes = device->globalMemorySize,
+		.compute_major = (uint16_t)device->computeCapabilityMajor,
+		.compute_minor = (uint16_t)device->computeCapabilityMinor,
+	};
+
+	memcpy(record.uuid, &device->uuid, sizeof(record.uuid));
+	if (device->isMigEnabled)
+		memcpy(record.mig_uuid, &device->migUuid, sizeof(record.mig_uuid));
+	inject_append(thread, &record);
+}
+
+static void convert_context(struct inject_thread *thread, const context_record *context)
+{
+	const struct gpumon_record_context record = {
+		.head = { .type = GPUMON_RECORD_CONTEXT, .size = sizeof(record) },
+		.time_ns = inject_now(),
+		.id = context->contextId,
+		.device = context->deviceId,
+	};
+	uint64_t contexts = (uint64_t)atomic_fetch_add(&inject_session.contexts, 1) + 1;
+
+	__atomic_store_n(&inject_session.map.channel->device_bytes,
+			 contexts * inject_session.context_bytes, __ATOMIC_RELAXED);
+	inject_append(thread, &record);
+	inject_subscribe_unified_memory(thread);
+}
+
+static void convert_stream(struct inject_thread *thread, const stream_record *stream)
+{
+	const struct gpumon_record_stream record = {
+		.head = { .type = GPUMON_RECORD_STREAM, .size = sizeof(record) },
+		.context = stream->contextId,
+		.id = stream->streamId,
+		.priority = (int32_t)stream->priority,
+	};
+
+	inject_append(thread, &record);
+}
+
+static void convert_sync(struct inject_thread *thread, const sync_record *sync)
+{
+	const struct gpumon_record_sync record = {
+		.head = { .type = GPUMON_RECORD_SYNC, .size = sizeof(record) },
+		.start_ns = fix_time(sync->start),
+		.end_ns = fix_time(sync->end),
+		.correlation = sync->correlationId,
+		.context = sync->contextId,
+		.stream = sync->streamId,
+		.kind = (uint32_t)sync->type,
+	};
+
+	inject_append(thread, &record);
+}
+
+static void convert_memory(struct inject_thread *thread, const memory_record *memory)
+{
+	const struct gpumon_record_memory record = {
+		.head = { .type = GPUMON_RECORD_MEMORY,
+			  .flags = memory->memoryOperationType ==
+						   CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE ?
+					   GPUMON_MEMORY_FREED :
+					   0,
+			  .size = sizeof(record) },
+		.time_ns = fix_time(memory->timestamp),
+		.address = memory->address,
+		.bytes = memory->bytes,
+		.correlation = memory->correlationId,
+		.device = memory->deviceId,
+		.context = memory->contextId,
+		.place = place((uint8_t)memory->memoryKind),
+	};
+
+	inject_append(thread, &record);
+}
+
+static void convert_unified(struct inject_thread *thread, const unified_record *unified)
+{
+	const struct gpumon_record_unified_memory record = {
+		.head = { .type = GPUMON_RECORD_UNIFIED_MEMORY, .size = sizeof(record) },
+		.start_ns = fix_time(unified->start),
+		.end_ns = fix_time(unified->end),
+		.value = unified->value,
+		.address = unified->address,
+		.kind = (uint32_t)unified->counterKind,
+		.from_device = unified->srcId,
+		.to_device = unified->dstId,
+	};
+
+	inject_append(thread, &record);
+}
+
+static void convert_one(struct inject_thread *thread, const CUpti_Activity *activity,
+			struct totals *totals)
+{
+	const void *record = activity;
+
+	switch (activity->kind) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		totals->kernels++;
+		convert_kernel(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		totals->copies++;
+		convert_copy(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		totals->copies++;
+		convert_peer_copy(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		totals->sets++;
+		convert_set(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_DEVICE:
+		convert_device(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_CONTEXT:
+		convert_context(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_STREAM:
+		convert_stream(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		convert_sync(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		convert_memory(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+		convert_unified(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
+		break;
+	default:
+		lose(GPUMON_LOSS_UNKNOWN_RECORD);
+		break;
+	}
+	if (++totals->records == LOT)
+		add_totals(totals);
+}
+
+/* A kernel's record may come before that of the launch, which only then is complete. */
+static void find_internal(uint8_t *buffer, size_t valid)
+{
+	CUpti_Activity *activity = NULL;
+	uint32_t id;
+
+	while (inject_cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS) {
+		if (activity->kind != CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API)
+			continue;
+		id = ((const api_record *)(const void *)activity)->correlationId;
+		internal_ids[id % INTERNAL_IDS] = id;
+	}
+}
+
+void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid)
+{
+	struct totals totals = { 0 };
+	CUpti_Activity *activity = NULL;
+
+	too_far = inject_now() + FAR_NS;
+	find_internal(buffer, valid);
+	while (inject_cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
+		convert_one(thread, activity, &totals);
+	add_totals(&totals);
+}

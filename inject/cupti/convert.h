@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_INJECT_CONVERT_H
+#define GPUMON_INJECT_CONVERT_H
+
+#include "library.h"
+#include "write/thread.h"
+
+/**
+ * inject_convert - make records of a buffer of CUPTI's
+ * @thread: caller
+ * @buffer: of CUPTI
+ * @valid: bytes of it
+ */
+void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid);
+
+/* What has to be forgotten between two captures. */
+void inject_convert_reset(void);
+
+#endif /* GPUMON_INJECT_CONVERT_H */

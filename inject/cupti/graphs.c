@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Graphs: kernels that run from one have no launch of their own, but the node
+ * was made somewhere, and that is the stack that a person wants to see. A
+ * launch into a stream that is being captured makes a node and nothing else.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "callbacks.h"
+#include "graphs.h"
+#include "session/session.h"
+#include "subscribe.h"
+
+static uint64_t node_id(CUgraphNode node)
+{
+	uint64_t id = 0;
+
+	if (!node || !inject_cupti.cuptiGetGraphNodeId ||
+	    inject_cupti.cuptiGetGraphNodeId(node, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
+static uint32_t graph_id(CUgraph graph)
+{
+	uint32_t id = 0;
+
+	if (!graph || !inject_cupti.cuptiGetGraphId ||
+	    inject_cupti.cuptiGetGraphId(graph, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
+static void made_node(struct inject_thread *thread, const CUpti_GraphData *data, bool is_clone)
+{
+	struct gpumon_record_graph_node record = {
+		.head = { .type = GPUMON_RECORD_GRAPH_NODE, .size = sizeof(record) },
+	};
+	struct inject_call *call = &thread->call;
+
+	if (!data)
+		return;
+	record.node = node_id(data->node);
+	record.graph = graph_id(data->graph);
+	if (is_clone) {
+		record.original = node_id(data->originalNode);
+	} else if (call->open && (call->class & INJECT_CLASS_LAUNCH)) {
+		call->is_captured = true;
+		record.stack = call->stack;
+	} else if (inject_session.record & GPUMON_RECORD_STACKS) {
+		record.stack = inject_stack_here(thread);
+	}
+	if (record.node)
+		inject_append(thread, &record);
+}
+
+/* Nodes given other parameters: by cudaGraphExecUpdate, by cudaGraphExecKernelNodeSetParams. */
+static _Atomic uint64_t updates[2];
+
+void inject_graphs_begin(void)
+{
+	atomic_store(&updates[0], 0);
+	atomic_store(&updates[1], 0);
+}
+
+/*
+ * A node's kernel is told with the same id before and after, so that one stack for it is all that
+ * can be right: where it was made. What was done since is at least told.
+ */
+void inject_graphs_end(struct inject_thread *thread)
+{
+	uint64_t updated = atomic_load(&updates[0]), set = atomic_load(&updates[1]);
+
+	if (updated || set)
+		inject_session_note(
+			thread,
+			"nodes of graphs were changed after they were made, %llu times by an update of the whole graph, %llu times alone: their work is shown where the nodes were made",
+			(unsigned long long)updated, (unsigned long long)set);
+}
+
+static void end_context(struct inject_thread *thread, CUcontext context)
+{
+	struct gpumon_record_context record = {
+		.head = { .type = GPUMON_RECORD_CONTEXT,
+			  .flags = GPUMON_CONTEXT_DESTROYED,
+			  .size = sizeof(record) },
+		.time_ns = inject_now(),
+	};
+
+	if (!inject_cupti.cuptiGetContextId || !inject_cupti.cuptiGetDeviceId ||
+	    inject_cupti.cuptiGetContextId(context, &record.id) != CUPTI_SUCCESS ||
+	    inject_cupti.cuptiGetDeviceId(context, &record.device) != CUPTI_SUCCESS)
+		return;
+	inject_append(thread, &record);
+	if (atomic_fetch_sub(&inject_session.contexts, 1) <= 0)
+		atomic_store(&inject_session.contexts, 0);
+}
+
+void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
+		     const CUpti_ResourceData *data)
+{
+	switch (id) {
+	case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+		made_node(thread, data->resourceDescriptor, false);
+		break;
+	case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+		made_node(thread, data->resourceDescriptor, true);
+		break;
+	case INJECT_GRAPH_NODE_UPDATED:
+	case INJECT_GRAPH_NODE_SET_PARAMS:
+		atomic_fetch_add_explicit(&updates[id - INJECT_GRAPH_NODE_UPDATED], 1,
+					  memory_order_relaxed);
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+		inject_subscribe_unified_memory(thread);
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+		end_context(thread, data->context);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Where functions have their stream, by the begin of their names; its config has it where it is so. */
+#define STREAM(name, type, member)                                    \
+	{                                                             \
+		name, sizeof(name) - 1, offsetof(type, member), false \
+	}
+#define CONFIG(name, type)                                           \
+	{                                                            \
+		name, sizeof(name) - 1, offsetof(type, config), true \
+	}
+static const struct place {
+	const char *name;
+	uint8_t length;
+	uint8_t offset;
+	bool has_config;
+} places[] = {
+	CONFIG("cuLaunchKernelEx", cuLaunchKernelEx_params),
+	STREAM("cuLaunchKernel", cuLaunchKernel_params, hStream),
+	STREAM("cuLaunchCooperativeKernel", cuLaunchCooperativeKernel_params, hStream),
+	STREAM("cuMemcpyAsync", cuMemcpyAsync_params, hStream),
+	STREAM("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2_params, hStream),
+	STREAM("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2_params, hStream),
+	STREAM("cuMemcpyDtoDAsync", cuMemcpyDtoDAsync_v2_params, hStream),
+	STREAM("cuMemcpyPeerAsync", cuMemcpyPeerAsync_params, hStream),
+	STREAM("cuMemcpy2DAsync", cuMemcpy2DAsync_v2_params, hStream),
+	STREAM("cuMemcpy3DAsync", cuMemcpy3DAsync_v2_params, hStream),
+	STREAM("cuMemsetD8Async", cuMemsetD8Async_params, hStream),
+	STREAM("cuMemsetD16Async", cuMemsetD16Async_params, hStream),
+	STREAM("cuMemsetD32Async", cuMemsetD32Async_params, hStream),
+	CONFIG("cudaLaunchKernelExC", cudaLaunchKernelExC_v11060_params),
+	STREAM("cudaLaunchKernel", cudaLaunchKernel_v7000_params, stream),
+	STREAM("cudaMemcpyAsync", cudaMemcpyAsync_v3020_params, stream),
+	STREAM("cudaMemsetAsync", cudaMemsetAsync_v3020_params, stream),
+};
+
+/* The stream of a call, by the functions that launch most; false for others. */
+static bool find_stream(CUpti_CallbackDomain domain, const CUpti_CallbackData *data,
+			CUstream *stream)
+{
+	const char *name = data->functionName, *parameters = (const char *)data->functionParams;
+	const struct place *place;
+	const void *config;
+	size_t i;
+
+	if (!name || !parameters)
+		return false;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		place = &places[i];
+		if (strncmp(name, place->name, place->length) != 0)
+			continue;
+		if (!place->has_config) {
+			memcpy(stream, parameters + place->offset, sizeof(*stream));
+		} else {
+			memcpy(&config, parameters + place->offset, sizeof(config));
+			*stream = domain == CUPTI_CB_DOMAIN_DRIVER_API ?
+					  ((const CUlaunchConfig *)config)->hStream :
+					  (CUstream)((const cudaLaunchConfig_t *)config)->stream;
+		}
+		if (!*stream)
+			*stream = strstr(name, "_pts") ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+		return true;
+	}
+	return false;
+}
+
+bool inject_call_is_captured(CUpti_CallbackDomain domain, const CUpti_CallbackData *data)
+{
+	static CUresult (*is_capturing)(CUstream, CUstreamCaptureStatus *);
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUstream stream;
+
+	if (!find_stream(domain, data, &stream))
+		return false;
+	if (!is_capturing)
+		is_capturing = inject_cuda_symbol("cuStreamIsCapturing");
+	return is_capturing && is_capturing(stream, &status) == CUDA_SUCCESS &&
+	       status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_INJECT_GRAPHS_H
+#define GPUMON_INJECT_GRAPHS_H
+
+#include "library.h"
+#include "write/thread.h"
+
+/* CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED and _SET_PARAMS, which older headers lack. */
+#define INJECT_GRAPH_NODE_UPDATED    22
+#define INJECT_GRAPH_NODE_SET_PARAMS 23
+
+/* Of a capture: what was changed in graphs is counted, and told at the end. */
+void inject_graphs_begin(void);
+void inject_graphs_end(struct inject_thread *thread);
+
+/* A callback of the RESOURCE domain: nodes of graphs, and contexts. */
+void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
+		     const CUpti_ResourceData *data);
+
+/**
+ * inject_call_is_captured - does a launch go into a graph and not to the GPU
+ * @domain: of the callback
+ * @data: of it
+ *
+ * Asked only while some stream of the process is being captured and no node
+ * was seen to be made within the call.
+ */
+bool inject_call_is_captured(CUpti_CallbackDomain domain, const CUpti_CallbackData *data);
+
+#endif /* GPUMON_INJECT_GRAPHS_H */

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "library.h"
+
+struct inject_cupti inject_cupti;
+
+/**
+ * struct search - a loaded library, looked for by the begin of its file's name
+ * @name: as "libcudart.so"
+ * @path: found, "" where there is none
+ * @start: address of its code
+ * @end: behind it
+ */
+struct search {
+	const char *name;
+	char path[PATH_MAX];
+	uintptr_t start;
+	uintptr_t end;
+};
+
+static int match_library(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash ? slash + 1 : info->dlpi_name;
+	struct search *search = argument;
+	size_t length = strlen(search->name);
+	const ElfW(Phdr) * header;
+	int i;
+
+	(void)size;
+	/* Wheels put a hash behind the name: libcudart-a1b2c3.so.12. */
+	if (strncmp(file, search->name, length) != 0 ||
+	    (file[length] != '.' && file[length] != '-') || !strstr(file + length, ".so"))
+		return 0;
+	snprintf(search->path, sizeof(search->path), "%s", info->dlpi_name);
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		header = &info->dlpi_phdr[i];
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+			continue;
+		if (!search->start)
+			search->start = info->dlpi_addr + header->p_vaddr;
+		search->end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
+	}
+	return 1;
+}
+
+static bool find_loaded(struct search *search, const char *name)
+{
+	memset(search, 0, sizeof(*search));
+	search->name = name;
+	return dl_iterate_phdr(match_library, search) == 1;
+}
+
+void *inject_cuda_symbol(const char *name)
+{
+	static void *handle;
+
+	if (!handle)
+		handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	return handle ? dlsym(handle, name) : NULL;
+}
+
+uint32_t inject_cuda_driver_version(void)
+{
+	__typeof__(&cuDriverGetVersion) get_version = inject_cuda_symbol("cuDriverGetVersion");
+	int version = 0;
+
+	return get_version && get_version(&version) == CUDA_SUCCESS && version > 0 ?
+		       (uint32_t)version :
+		       0;
+}
+
+/* Asked for by calling it, it might begin to initialise CUDA, which is what is going on. */
+uint32_t inject_cuda_runtime_version(void)
+{
+	unsigned int major, minor;
+	struct search cudart;
+	char real[PATH_MAX];
+	const char *so;
+
+	if (!find_loaded(&cudart, "libcudart") || !realpath(cudart.path, real))
+		return 0;
+	so = strstr(real, ".so.");
+	if (!so || sscanf(so, ".so.%u.%u", &major, &minor) != 2)
+		return 0;
+	return major * 1000 + minor * 10;
+}
+
+static bool try_open(const char *path)
+{
+	inject_cupti.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	return inject_cupti.handle;
+}
+
+/* In the places that toolkit, wheels and conda have beside a library of theirs. */
+static bool open_beside(const char *library, unsigned int major)
+{
+	static const char *const places[] = {
+		"%s/libcupti.so.%u",
+		"%s/../../cuda_cupti/lib/libcupti.so.%u",
+		"%s/../../nvidia/cuda_cupti/lib/libcupti.so.%u",
+		"%s/../../nvidia/cu13/lib/libcupti.so.%u",
+		"%s/../extras/CUPTI/lib64/libcupti.so.%u",
+		"%s/../../../extras/CUPTI/lib64/libcupti.so.%u",
+	};
+	char folder[PATH_MAX], path[PATH_MAX + 64], *slash;
+	size_t i;
+
+	snprintf(folder, sizeof(folder), "%s", library);
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(path, sizeof(path), places[i], folder, major);
+#pragma GCC diagnostic pop
+		if (access(path, R_OK) == 0 && try_open(path))
+			return true;
+	}
+	return false;
+}
+
+static bool open_major(unsigned int major)
+{
+	static const char *const places[] = {
+		"/usr/local/cuda-%u/lib64",
+		"/usr/local/cuda-%u/extras/CUPTI/lib64",
+	};
+	char path[PATH_MAX];
+	size_t i;
+
+	snprintf(path, sizeof(path), "libcupti.so.%u", major);
+	if (try_open(path))
+		return true;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(path, sizeof(path), places[i], major);
+#pragma GCC diagnostic pop
+		snprintf(path + strlen(path), sizeof(path) - strlen(path), "/libcupti.so.%u",
+			 major);
+		if (access(path, R_OK) == 0 && try_open(path))
+			return true;
+	}
+	snprintf(path, sizeof(path), "/usr/local/cuda/lib64/libcupti.so.%u", major);
+	if (try_open(path))
+		return true;
+	snprintf(path, sizeof(path), "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.%u", major);
+	return try_open(path);
+}
+
+static bool find_cupti(void)
+{
+	/* One for a driver of CUDA 13 does not go with an older one. */
+	uint32_t version = inject_cuda_runtime_version(), driver = inject_cuda_driver_version();
+	unsigned int first = (version ? version : driver) / 1000 < 13 ? 12 : 13,
+		     second = 25 - first;
+	const char *named = inject_environment.cupti;
+	struct search library;
+
+	/* Before all else one that the program has: CUPTI's state is that library's. */
+	if (find_loaded(&library, "libcupti")) {
+		inject_cupti.handle = dlopen(library.path, RTLD_NOW | RTLD_NOLOAD);
+		if (inject_cupti.handle)
+			return true;
+	}
+	if (*named)
+		return try_open(named);
+	if (find_loaded(&library, "libcudart") &&
+	    (open_beside(library.path, first) || open_beside(library.path, second)))
+		return true;
+	return open_major(first) || (driver / 1000 != 12 && open_major(second));
+}
+
+bool inject_cupti_load(const char **why)
+{
+	static char text[512];
+	char which[360];
+	const char *missing = NULL;
+	struct search library;
+
+	if (inject_cupti.handle)
+		return true;
+	if (!find_cupti()) {
+		uint32_t driver = inject_cuda_driver_version();
+
+		snprintf(
+			text, sizeof(text),
+			"no CUPTI found that goes with the driver (CUDA %u.%u): nothing of the GPU is recorded. It is a part of the CUDA toolkit (libcupti.so.%u); say where it is with GPUMON_CUPTI=PATH",
+			driver / 1000, driver % 1000 / 10, driver / 1000 == 12 ? 12 : 13);
+		*why = text;
+		return false;
+	}
+#define INJECT_CUPTI_FIND(name) \
+	inject_cupti.name = (__typeof__(&name))dlsym(inject_cupti.handle, #name);
+#define INJECT_CUPTI_NEED(name) \
+	INJECT_CUPTI_FIND(name) \
+	if (!inject_cupti.name) \
+		missing = #name;
+	INJECT_CUPTI_REQUIRED(INJECT_CUPTI_NEED)
+	INJECT_CUPTI_OPTIONAL(INJECT_CUPTI_FIND)
+	if (missing) {
+		inject_cupti_describe(which, sizeof(which));
+		snprintf(
+			text, sizeof(text),
+			"%s has no %s: nothing of the GPU is recorded. A CUPTI of CUDA 12 or newer is needed; say where it is with GPUMON_CUPTI=PATH",
+			which, missing);
+		*why = text;
+		/* Not closed: it may be the program's. */
+		inject_cupti.handle = NULL;
+		return false;
+	}
+	if (find_loaded(&library, "libcupti")) {
+		inject_cupti.text_start = library.start;
+		inject_cupti.text_end = library.end;
+	}
+	if (find_loaded(&library, "libcuda")) {
+		inject_cupti.driver_start = library.start;
+		inject_cupti.driver_end = library.end;
+	}
+	return true;
+}
+
+void inject_cupti_describe(char *text, size_t size)
+{
+	uint32_t driver = inject_cuda_driver_version();
+	struct search library;
+	const char *path = find_loaded(&library, "libcupti") ? library.path : "CUPTI";
+
+	if (driver)
+		snprintf(text, size, "%.300s with a driver for CUDA %u.%u", path, driver / 1000,
+			 driver % 1000 / 10);
+	else
+		snprintf(text, size, "%.300s", path);
+}
+
+const char *inject_cupti_result(CUptiResult result)
+{
+	const char *text = NULL;
+
+	if (!inject_cupti.cuptiGetResultString ||
+	    inject_cupti.cuptiGetResultString(result, &text) != CUPTI_SUCCESS || !text)
+		return "unknown";
+	return text;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* NVTX as CUPTI tells it: by the parameters of each function. */
+#include "nvtx/range.h"
+#include "write/names.h"
+
+#include <generated_nvtx_meta.h>
+
+static const void *returned_handle(const CUpti_NvtxData *data)
+{
+	return data->functionReturnValue ? *(const void *const *)data->functionReturnValue : NULL;
+}
+
+static uint64_t returned_id(const CUpti_NvtxData *data)
+{
+	return data->functionReturnValue ? *(const nvtxRangeId_t *)data->functionReturnValue : 0;
+}
+
+/* Pushes and starts, marks; the other end has no text. */
+static bool read_begin(CUpti_CallbackId id, const CUpti_NvtxData *data,
+		       struct inject_nvtx_event *event)
+{
+	const void *parameters = data->functionParams;
+	const nvtxDomainRangePushEx_params *in_domain = parameters;
+
+	switch (id) {
+	case CUPTI_CBID_NVTX_nvtxMarkA:
+	case CUPTI_CBID_NVTX_nvtxRangeStartA:
+	case CUPTI_CBID_NVTX_nvtxRangePushA:
+		event->text = ((const nvtxMarkA_params *)parameters)->message;
+		break;
+	case CUPTI_CBID_NVTX_nvtxMarkW:
+	case CUPTI_CBID_NVTX_nvtxRangeStartW:
+	case CUPTI_CBID_NVTX_nvtxRangePushW:
+		event->wide = ((const nvtxMarkW_params *)parameters)->message;
+		break;
+	case CUPTI_CBID_NVTX_nvtxMarkEx:
+	case CUPTI_CBID_NVTX_nvtxRangeStartEx:
+	case CUPTI_CBID_NVTX_nvtxRangePushEx:
+		event->attributes = ((const nvtxMarkEx_params *)parameters)->eventAttrib;
+		break;
+	case CUPTI_CBID_NVTX_nvtxDomainMarkEx:
+	case CUPTI_CBID_NVTX_nvtxDomainRangeStartEx:
+	case CUPTI_CBID_NVTX_nvtxDomainRangePushEx:
+		event->domain = in_domain->domain;
+		event->attributes = in_domain->core.eventAttrib;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static uint16_t kind_of(CUpti_CallbackId id)
+{
+	switch (id) {
+	case CUPTI_CBID_NVTX_nvtxMarkA:
+	case CUPTI_CBID_NVTX_nvtxMarkW:
+	case CUPTI_CBID_NVTX_nvtxMarkEx:
+	case CUPTI_CBID_NVTX_nvtxDomainMarkEx:
+		return GPUMON_RANGE_MARK;
+	case CUPTI_CBID_NVTX_nvtxRangeStartA:
+	case CUPTI_CBID_NVTX_nvtxRangeStartW:
+	case CUPTI_CBID_NVTX_nvtxRangeStartEx:
+	case CUPTI_CBID_NVTX_nvtxDomainRangeStartEx:
+		return GPUMON_RANGE_START;
+	case CUPTI_CBID_NVTX_nvtxRangePushA:
+	case CUPTI_CBID_NVTX_nvtxRangePushW:
+	case CUPTI_CBID_NVTX_nvtxRangePushEx:
+	case CUPTI_CBID_NVTX_nvtxDomainRangePushEx:
+		return GPUMON_RANGE_PUSH;
+	case CUPTI_CBID_NVTX_nvtxRangeEnd:
+	case CUPTI_CBID_NVTX_nvtxDomainRangeEnd:
+		return GPUMON_RANGE_END;
+	case CUPTI_CBID_NVTX_nvtxRangePop:
+	case CUPTI_CBID_NVTX_nvtxDomainRangePop:
+		return GPUMON_RANGE_POP;
+	default:
+		return 0;
+	}
+}
+
+/* Of threads and streams. */
+static bool read_name_of(CUpti_CallbackId id, const void *parameters)
+{
+	const nvtxNameCudaStreamA_params *cuda = parameters;
+	const nvtxNameOsThreadA_params *thread = parameters;
+	const nvtxNameCuStreamA_params *stream = parameters;
+
+	switch (id) {
+	case CUPTI_CBID_NVTX_nvtxNameOsThreadA:
+		inject_name_thread(thread->threadId, thread->name, NULL);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameOsThreadW:
+		inject_name_thread(thread->threadId, NULL,
+				   ((const nvtxNameOsThreadW_params *)parameters)->name);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameCuStreamA:
+		inject_name_stream(stream->stream, stream->name, NULL);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameCuStreamW:
+		inject_name_stream(stream->stream, NULL,
+				   ((const nvtxNameCuStreamW_params *)parameters)->name);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameCudaStreamA:
+		inject_name_stream((CUstream)cuda->stream, cuda->name, NULL);
+		return true;
+	case CUPTI_CBID_NVTX_nvtxNameCudaStreamW:
+		inject_name_stream((CUstream)cuda->stream, NULL,
+				   ((const nvtxNameCudaStreamW_params *)parameters)->name);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Names that are given once and used by their handle. */
+static void read_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
+{
+	const void *parameters = data->functionParams, *handle;
+
+	if (read_name_of(id, parameters))
+		return;
+	handle = returned_handle(data);
+	if (!handle)
+		return;
+	if (id == CUPTI_CBID_NVTX_nvtxDomainCreateA)
+		inject_nvtx_remember(handle, ((const nvtxDomainCreateA_params *)parameters)->name,
+				     NULL);
+	else if (id == CUPTI_CBID_NVTX_nvtxDomainRegisterStringA)
+		inject_nvtx_remember(handle,
+				     ((const nvtxDomainRegisterStringA_params *)parameters)->string,
+				     NULL);
+}
+
+void inject_nvtx_callback(CUpti_CallbackId id, const CUpti_NvtxData *data)
+{
+	struct inject_nvtx_event event = { .kind = kind_of(id) };
+	const nvtxDomainRangeEnd_params *in_domain;
+
+	if (!event.kind) {
+		read_name(id, data);
+		return;
+	}
+	if (!read_begin(id, data, &event)) {
+		in_domain = data->functionParams;
+		if (id == CUPTI_CBID_NVTX_nvtxRangeEnd) {
+			event.id = ((const nvtxRangeEnd_params *)data->functionParams)->id;
+		} else if (id == CUPTI_CBID_NVTX_nvtxDomainRangeEnd) {
+			event.domain = in_domain->domain;
+			event.id = in_domain->core.id;
+		} else if (id == CUPTI_CBID_NVTX_nvtxDomainRangePop) {
+			event.domain = in_domain->domain;
+		}
+	} else if (event.kind == GPUMON_RANGE_START) {
+		event.id = returned_id(data);
+	}
+	inject_nvtx_event(&event);
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "activity.h"
+#include "base/settings.h"
+#include "callbacks.h"
+#include "graphs.h"
+#include "nvtx/range.h"
+#include "session/session.h"
+#include "subscribe.h"
+
+uint16_t inject_class[2][INJECT_FUNCTIONS];
+
+static CUpti_SubscriberHandle subscriber;
+static bool is_subscribed;
+static bool is_classified;
+
+bool inject_subscribed(void)
+{
+	return is_subscribed;
+}
+
+static bool begins(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+uint16_t inject_classify(const char *name)
+{
+	if (strstr(name, "HostFunc"))
+		return 0;
+	if (begins(name, "cudaLaunch") || begins(name, "__cudaLaunch") || begins(name, "cuLaunch"))
+		return INJECT_CLASS_KERNEL;
+	if (begins(name, "cudaGraphLaunch") || begins(name, "cuGraphLaunch"))
+		return INJECT_CLASS_GRAPH;
+	/* Case matters: cuMemSetAccess sets no memory. */
+	if (begins(name, "cudaMemcpy") || begins(name, "cuMemcpy") || begins(name, "cu64Memcpy"))
+		return INJECT_CLASS_COPY;
+	if (begins(name, "cudaMemset") || begins(name, "cuMemset") || begins(name, "cu64Memset"))
+		return INJECT_CLASS_SET;
+	if (strstr(name, "Synchronize"))
+		return INJECT_CLASS_BLOCKING;
+	if (begins(name, "cudaProfilerStart") || begins(name, "cuProfilerStart"))
+		return INJECT_CLASS_PROFILER_ON;
+	if (begins(name, "cudaProfilerStop") || begins(name, "cuProfilerStop"))
+		return INJECT_CLASS_PROFILER_OFF;
+	/* The runtime's call the driver's: counted once. */
+	if (begins(name, "cuStreamBeginCapture"))
+		return INJECT_CLASS_CAPTURE_BEGIN;
+	if (begins(name, "cuStreamEndCapture"))
+		return INJECT_CLASS_CAPTURE_END;
+	return 0;
+}
+
+static void classify_all(void)
+{
+	unsigned int domain, id, misses;
+	const char *name;
+
+	for (domain = 0; domain < 2; domain++) {
+		/* There are holes between the numbers. */
+		for (id = 1, misses = 0; id < INJECT_FUNCTIONS && misses < 64; id++) {
+			name = NULL;
+			if (inject_cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API + domain,
+							      id, &name) != CUPTI_SUCCESS ||
+			    !name) {
+				misses++;
+				continue;
+			}
+			misses = 0;
+			inject_class[domain][id] = inject_classify(name);
+		}
+	}
+	is_classified = true;
+}
+
+bool inject_subscribe(const char **why)
+{
+	static char text[512];
+	char which[360];
+	CUptiResult result;
+
+	if (!inject_cupti_load(why))
+		return false;
+	result = inject_cupti.cuptiSubscribe(&subscriber, inject_callback, NULL);
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+		*why = "another profiler holds CUPTI, which serves one at a time: nothing of the GPU is recorded. Run the program without it (in PyTorch: without torch.profiler)";
+		return false;
+	}
+	if (result != CUPTI_SUCCESS) {
+		inject_cupti_describe(which, sizeof(which));
+		snprintf(
+			text, sizeof(text),
+			"CUPTI cannot be used (cuptiSubscribe: %s): nothing of the GPU is recorded. This is %s; GPUMON_CUPTI=PATH names another",
+			inject_cupti_result(result), which);
+		*why = text;
+		return false;
+	}
+	is_subscribed = true;
+	inject_cupti.cuptiGetVersion(&inject_cupti.version);
+	if (!is_classified)
+		classify_all();
+	return true;
+}
+
+static bool check(struct inject_thread *thread, CUptiResult result, const char *what)
+{
+	if (result == CUPTI_SUCCESS)
+		return true;
+	inject_session_note(thread, "CUPTI refuses %s: %s", what, inject_cupti_result(result));
+	return false;
+}
+
+/* What CUPTI itself takes of the GPU's memory for a context, as far as it says so. */
+static size_t get_attribute(CUpti_ActivityAttribute attribute)
+{
+	size_t value = 0, size = sizeof(value);
+
+	if (!inject_cupti.cuptiActivityGetAttribute ||
+	    inject_cupti.cuptiActivityGetAttribute(attribute, &size, &value) != CUPTI_SUCCESS)
+		return 0;
+	return value;
+}
+
+bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
+{
+	static bool has_clock;
+	uint8_t one = 1;
+	size_t size = sizeof(one);
+
+	check(thread, inject_cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
+	      "the system's thread ids");
+	/* A second time it would spoil the first records of this capture. */
+	if (!has_clock)
+		has_clock = check(thread,
+				  inject_cupti.cuptiActivityRegisterTimestampCallback(inject_now),
+				  "CLOCK_MONOTONIC");
+	/* Ours are zeroed by our thread: CUPTI would do it in the program's. */
+	if (inject_cupti.cuptiActivitySetAttribute)
+		inject_cupti.cuptiActivitySetAttribute(
+			CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &one);
+	inject_session.context_bytes =
+		get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE) *
+		get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE);
+	if (!check(thread,
+		   inject_cupti.cuptiActivityRegisterCallbacks(inject_activity_request,
+							       inject_activity_complete),
+		   "buffers, so that nothing of the GPU is recorded"))
+		return false;
+	if (inject_session.record & GPUMON_RECORD_LATENCY) {
+		if (!at_start)
+			inject_session_note(
+				thread,
+				"no queued and submitted times: they have to be asked for before CUDA is initialised");
+		else if (inject_cupti.cuptiActivityEnableLatencyTimestamps)
+			check(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),
+			      "queued and submitted times");
+	}
+	return true;
+}
+
+static bool enable_kind(struct inject_thread *thread, CUpti_ActivityKind kind, bool on,
+			const char *what)
+{
+	if (!on)
+		return inject_cupti.cuptiActivityDisable(kind) == CUPTI_SUCCESS;
+	return check(thread, inject_cupti.cuptiActivityEnable(kind), what);
+}
+
+/* Also those that exist already. */
+static void enable_and_dump(struct inject_thread *thread, CUpti_ActivityKind kind, bool at_start,
+			    const char *what)
+{
+	if (!at_start && inject_cupti.cuptiActivityEnableAndDump &&
+	    inject_cupti.cuptiActivityEnableAndDump(kind) == CUPTI_SUCCESS)
+		return;
+	enable_kind(thread, kind, true, what);
+}
+
+static void enable_callback(struct inject_thread *thread, CUpti_CallbackDomain domain,
+			    CUpti_CallbackId id, bool on, const char *what)
+{
+	CUptiResult result = inject_cupti.cuptiEnableCallback(on, subscriber, domain, id);
+
+	if (what && on)
+		check(thread, result, what);
+}
+
+/* All functions of these classes. */
+static void enable_classes(struct inject_thread *thread, uint16_t classes, bool on)
+{
+	bool failed = false;
+	unsigned int domain, id;
+	CUptiResult result;
+
+	for (domain = 0; domain < 2; domain++) {
+		uint16_t wanted = classes;
+
+		/*
+		 * The runtime's functions launch by calling the driver's, with the same correlation
+		 * id: their own callbacks would tell the same once more, for a third of the cost.
+		 */
+		if (domain == 1 && !inject_environment.runtime_too)
+			wanted &= (uint16_t)~INJECT_CLASS_LAUNCH;
+		for (id = 1; id < INJECT_FUNCTIONS; id++) {
+			if (!(inject_class[domain][id] & wanted))
+				continue;
+			result = inject_cupti.cuptiEnableCallback(
+				on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API + domain, id);
+			if (on && !failed)
+				failed = !check(thread, result, "a callback of the API");
+		}
+	}
+}
+
+static uint16_t classes_always(void)
+{
+	uint16_t classes = INJECT_CLASS_CAPTURE_BEGIN | INJECT_CLASS_CAPTURE_END;
+
+	if (inject_session.settings.window == GPUMON_WINDOW_PROFILER)
+		classes |= INJECT_CLASS_PROFILER_ON | INJECT_CLASS_PROFILER_OFF;
+	return classes;
+}
+
+void inject_subscribe_always(struct inject_thread *thread, bool at_start)
+{
+	enable_and_dump(thread, CUPTI_ACTIVITY_KIND_DEVICE, at_start, "devices");
+	enable_and_dump(thread, CUPTI_ACTIVITY_KIND_CONTEXT, at_start, "contexts");
+	enable_and_dump(thread, CUPTI_ACTIVITY_KIND_STREAM, at_start, "streams");
+	enable_classes(thread, classes_always(), true);
+	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+			true, "nodes of graphs");
+	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+			true, "clones of nodes of graphs");
+	/* Of a CUPTI that has them. */
+	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, INJECT_GRAPH_NODE_UPDATED, true, NULL);
+	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, INJECT_GRAPH_NODE_SET_PARAMS, true, NULL);
+	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true,
+			"the begin of contexts");
+	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE,
+			CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, true, "the end of contexts");
+	if (inject_nvtx_wanted())
+		check(thread, inject_cupti.cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_NVTX),
+		      "NVTX ranges");
+}
+
+/* Before 13 it has no own record; and it needs a driver that is up. */
+static void configure_unified_memory(void)
+{
+	static const CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
+	};
+	CUpti_ActivityUnifiedMemoryCounterConfig config[sizeof(kinds) / sizeof(kinds[0])];
+	size_t i;
+
+	memset(config, 0, sizeof(config));
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		config[i].scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES;
+		config[i].kind = kinds[i];
+		config[i].enable = 1;
+	}
+	if (inject_cupti.cuptiActivityConfigureUnifiedMemoryCounter)
+		inject_cupti.cuptiActivityConfigureUnifiedMemoryCounter(
+			config, sizeof(kinds) / sizeof(kinds[0]));
+}
+
+void inject_subscribe_unified_memory(struct inject_thread *thread)
+{
+	if (!(inject_session.record & GPUMON_RECORD_UNIFIED) ||
+	    !atomic_load(&inject_session.recording))
+		return;
+	configure_unified_memory();
+	enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, true, "unified memory");
+}
+
+void inject_subscribe_kinds(struct inject_thread *thread, bool on)
+{
+	uint32_t record = inject_session.record;
+
+	if (!is_subscribed)
+		return;
+	if (record & GPUMON_RECORD_KERNELS) {
+		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
+		/* For measurements: what these records cost. */
+		if (!inject_environment.no_internal)
+			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
+				    "kernels of CUDA itself");
+	}
+	if (record & GPUMON_RECORD_COPIES) {
+		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMCPY, on, "copies");
+		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMCPY2, on, "copies between GPUs");
+		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMSET, on, "memsets");
+	}
+	if (record & GPUMON_RECORD_SYNCHRONISATION)
+		enable_kind(thread, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, on, "synchronisation");
+	if (record & GPUMON_RECORD_ALLOCATIONS)
+		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMORY2, on, "memory");
+	if (record & GPUMON_RECORD_UNIFIED) {
+		if (!on)
+			enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, false,
+				    NULL);
+		else if (atomic_load(&inject_session.contexts) > 0)
+			inject_subscribe_unified_memory(thread);
+	}
+}
+
+void inject_subscribe_calls(struct inject_thread *thread, bool on)
+{
+	uint32_t record = inject_session.record;
+	uint16_t classes = 0;
+
+	if (!is_subscribed)
+		return;
+	if (record & GPUMON_RECORD_ALL_CALLS) {
+		check(thread,
+		      inject_cupti.cuptiEnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API),
+		      "all calls of the runtime");
+		check(thread,
+		      inject_cupti.cuptiEnableDomain(on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API),
+		      "all calls of the driver");
+		if (!on)
+			enable_classes(thread, classes_always(), true);
+		return;
+	}
+	if (record & GPUMON_RECORD_KERNELS)
+		classes |= INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH;
+	if (record & GPUMON_RECORD_COPIES)
+		classes |= INJECT_CLASS_COPY | INJECT_CLASS_SET;
+	if (record & GPUMON_RECORD_SYNCHRONISATION)
+		classes |= INJECT_CLASS_BLOCKING;
+	enable_classes(thread, classes, on);
+}
+
+void inject_unsubscribe(void)
+{
+	if (!is_subscribed)
+		return;
+	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DEVICE);
+	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONTEXT);
+	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_STREAM);
+	inject_cupti.cuptiUnsubscribe(subscriber);
+	subscriber = NULL;
+	is_subscribed = false;
+}
+
+void inject_subscribe_forked(void)
+{
+	subscriber = NULL;
+	is_subscribed = false;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Being CUPTI's subscriber: it has one at a time. */
+#ifndef GPUMON_INJECT_SUBSCRIBE_H
+#define GPUMON_INJECT_SUBSCRIBE_H
+
+#include "library.h"
+#include "write/thread.h"
+
+/* What a function of the API is for us. */
+#define INJECT_CLASS_KERNEL	   1u
+#define INJECT_CLASS_GRAPH	   2u
+#define INJECT_CLASS_COPY	   4u
+#define INJECT_CLASS_SET	   8u
+#define INJECT_CLASS_BLOCKING	   16u
+#define INJECT_CLASS_PROFILER_ON   32u
+#define INJECT_CLASS_PROFILER_OFF  64u
+#define INJECT_CLASS_CAPTURE_BEGIN 128u
+#define INJECT_CLASS_CAPTURE_END   256u
+#define INJECT_CLASS_LAUNCH \
+	(INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH | INJECT_CLASS_COPY | INJECT_CLASS_SET)
+
+/* More than there are in either domain: 523 and 807 in CUDA 13.0. */
+#define INJECT_FUNCTIONS 2048
+
+/* By domain (driver 0, runtime 1) and callback id. */
+extern uint16_t inject_class[2][INJECT_FUNCTIONS];
+
+/**
+ * inject_classify - what a function is, by its name
+ * @name: as cuptiGetCallbackName says, as cudaMemcpyAsync_ptsz_v7000
+ *
+ * By name and not by number, so that functions of a CUDA to come are found as well.
+ *
+ * Return: INJECT_CLASS_* bits.
+ */
+uint16_t inject_classify(const char *name);
+
+/**
+ * inject_subscribe - become the subscriber, before anything else is asked of CUPTI
+ * @why: set to a text where that is not possible; valid until the next call
+ *
+ * Return: true if inject_cupti is ready.
+ */
+bool inject_subscribe(const char **why);
+
+/**
+ * inject_subscribe_configure - what has to be set once for this process
+ * @thread: caller
+ * @at_start: CUDA is being initialised
+ *
+ * Return: false where CUPTI takes no buffers: then there is nothing that it could record.
+ */
+bool inject_subscribe_configure(struct inject_thread *thread, bool at_start);
+
+/* Callbacks and kinds that are on for a whole session, also outside of its window. */
+void inject_subscribe_always(struct inject_thread *thread, bool at_start);
+
+/* The window's kinds of records. */
+void inject_subscribe_kinds(struct inject_thread *thread, bool on);
+
+/* The callbacks of the window's functions: they are on before the kinds, and off after them. */
+void inject_subscribe_calls(struct inject_thread *thread, bool on);
+
+/* Of what can be switched on only once there is a context: called when one was made. */
+void inject_subscribe_unified_memory(struct inject_thread *thread);
+
+/* Gives CUPTI back. */
+void inject_unsubscribe(void);
+
+/* Is CUPTI ours now? */
+bool inject_subscribed(void);
+
+/* In a child after fork. */
+void inject_subscribe_forked(void);
+
+#endif /* GPUMON_INJECT_SUBSCRIBE_H */

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+#include <sys/mman.h>
+#include <wchar.h>
+
+#include "range.h"
+#include "session/session.h"
+#include "write/intern.h"
+
+/* Domains and registered strings, for the life of the process: a power of two. */
+#define NAMES	    (1u << 13)
+#define NAME_BYTES  (1u << 20)
+#define NAME_LENGTH 1024
+
+/**
+ * struct name - what a handle stands for
+ * @handle: NULL where the place is free
+ * @text: NULL until it is known
+ */
+struct name {
+	_Atomic(const void *) handle;
+	_Atomic(const char *) text;
+};
+
+static struct name names[NAMES];
+static _Atomic(char *) arena;
+static _Atomic uint32_t arena_used;
+
+bool inject_nvtx_wanted(void)
+{
+	return (inject_session.record & GPUMON_RECORD_RANGES) ||
+	       inject_session.settings.window == GPUMON_WINDOW_RANGE;
+}
+
+size_t inject_nvtx_narrow(const wchar_t *wide, char *text, size_t size)
+{
+	size_t length = 0, bytes, i;
+	uint32_t c;
+
+	for (; *wide; wide++) {
+		c = (uint32_t)*wide;
+		bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+		if (length + bytes >= size)
+			break;
+		if (bytes == 1) {
+			text[length++] = (char)c;
+			continue;
+		}
+		text[length] = (char)(0xf0 << (4 - bytes) | c >> 6 * (bytes - 1));
+		for (i = 1; i < bytes; i++)
+			text[length + i] = (char)(0x80 | (c >> 6 * (bytes - 1 - i) & 0x3f));
+		length += bytes;
+	}
+	text[length] = '\0';
+	return length;
+}
+
+static char *allocate(uint32_t size)
+{
+	char *memory = atomic_load(&arena), *nothing = NULL;
+	uint32_t at;
+
+	if (!memory) {
+		memory = mmap(NULL, NAME_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
+		if (memory == MAP_FAILED)
+			return NULL;
+		if (!atomic_compare_exchange_strong(&arena, &nothing, memory)) {
+			munmap(memory, NAME_BYTES);
+			memory = nothing;
+		}
+	}
+	if (atomic_load(&arena_used) + size > NAME_BYTES)
+		return NULL;
+	at = atomic_fetch_add(&arena_used, size);
+	return at + size <= NAME_BYTES ? memory + at : NULL;
+}
+
+static struct name *find(const void *handle, bool make)
+{
+	uint32_t at = (uint32_t)(((uintptr_t)handle >> 3) * 0x9e3779b1u) & (NAMES - 1), tries;
+	const void *there;
+
+	for (tries = 0; tries < NAMES / 4; tries++, at = (at + 1) & (NAMES - 1)) {
+		there = atomic_load_explicit(&names[at].handle, memory_order_acquire);
+		if (!there && make &&
+		    atomic_compare_exchange_strong(&names[at].handle, &there, handle))
+			return &names[at];
+		if (there == handle)
+			return &names[at];
+		if (!there)
+			return NULL;
+	}
+	return NULL;
+}
+
+const void *inject_nvtx_remember(const void *handle, const char *text, const wchar_t *wide)
+{
+	char buffer[NAME_LENGTH], *kept;
+	struct name *name;
+	size_t length;
+
+	if (wide) {
+		length = inject_nvtx_narrow(wide, buffer, sizeof(buffer));
+		text = buffer;
+	} else {
+		length = text ? strnlen(text, NAME_LENGTH - 1) : 0;
+	}
+	kept = allocate((uint32_t)((length + 1 + 15) & ~15ull));
+	if (!kept)
+		return NULL;
+	if (length)
+		memcpy(kept, text, length);
+	kept[length] = '\0';
+	name = find(handle ? handle : kept, true);
+	if (!name)
+		return NULL;
+	atomic_store_explicit(&name->text, kept, memory_order_release);
+	return handle ? handle : kept;
+}
+
+static const char *name_of(const void *handle)
+{
+	struct name *name = handle ? find(handle, false) : NULL;
+
+	return name ? atomic_load_explicit(&name->text, memory_order_acquire) : NULL;
+}
+
+static const char *text_of(const struct inject_nvtx_event *event, char *buffer, size_t size)
+{
+	const nvtxEventAttributes_t *attributes = event->attributes;
+	const wchar_t *wide = event->wide;
+
+	if (attributes) {
+		switch (attributes->messageType) {
+		case NVTX_MESSAGE_TYPE_ASCII:
+			return attributes->message.ascii;
+		case NVTX_MESSAGE_TYPE_UNICODE:
+			wide = attributes->message.unicode;
+			break;
+		case NVTX_MESSAGE_TYPE_REGISTERED:
+			return name_of(attributes->message.registered);
+		default:
+			return NULL;
+		}
+	}
+	if (!wide)
+		return event->text;
+	inject_nvtx_narrow(wide, buffer, size);
+	return buffer;
+}
+
+static uint32_t color_of(const struct inject_nvtx_event *event)
+{
+	return event->attributes && event->attributes->colorType == NVTX_COLOR_ARGB ?
+		       event->attributes->color :
+		       0;
+}
+
+/* The id of the START that opened the window; pushes are told apart by their depth. */
+static _Atomic uint64_t window_start;
+
+/* While a range of the name is open, everywhere in the process. */
+static void follow_window(struct inject_thread *thread, const struct inject_nvtx_event *event,
+			  const char *text)
+{
+	const char *wanted = inject_session.settings.range;
+	bool is_it = text && strcmp(text, wanted) == 0;
+	static _Atomic int open;
+	uint64_t id = event->id;
+	uint32_t depth;
+	bool ends = false;
+
+	switch (event->kind) {
+	case GPUMON_RANGE_PUSH:
+		/* Deeper than 64 nobody nests; those cannot open it. */
+		depth = thread->range_depth - 1;
+		if (is_it && depth < 64) {
+			thread->range_windows |= 1ull << depth;
+			if (atomic_fetch_add(&open, 1) == 0)
+				inject_window_open(thread, wanted);
+		}
+		return;
+	case GPUMON_RANGE_POP:
+		depth = thread->range_depth;
+		if (depth < 64 && thread->range_windows >> depth & 1) {
+			thread->range_windows &= ~(1ull << depth);
+			ends = true;
+		}
+		break;
+	case GPUMON_RANGE_START:
+		if (is_it && !atomic_exchange(&window_start, id) && atomic_fetch_add(&open, 1) == 0)
+			inject_window_open(thread, wanted);
+		return;
+	case GPUMON_RANGE_END:
+		ends = id && atomic_compare_exchange_strong(&window_start, &id, 0);
+		break;
+	default:
+		return;
+	}
+	if (ends && atomic_fetch_sub(&open, 1) == 1)
+		inject_window_close(thread, wanted);
+}
+
+/* What is open, so that a capture that begins later knows; also while there is none. */
+static void follow_depth(const struct inject_nvtx_event *event, uint64_t time_ns)
+{
+	struct inject_thread *thread = inject_thread_get();
+	struct inject_range *range;
+	char buffer[NAME_LENGTH];
+	const char *text;
+
+	if (!thread)
+		return;
+	if (event->kind == GPUMON_RANGE_POP) {
+		thread->range_depth -= thread->range_depth > 0;
+		return;
+	}
+	if (thread->range_depth < INJECT_RANGES) {
+		range = &thread->ranges[thread->range_depth];
+		text = text_of(event, buffer, sizeof(buffer));
+		range->time_ns = time_ns;
+		range->domain = event->domain;
+		range->color = color_of(event);
+		memset(range->text, 0, sizeof(range->text));
+		if (text)
+			memcpy(range->text, text, strnlen(text, sizeof(range->text) - 1));
+	}
+	thread->range_depth++;
+}
+
+void inject_nvtx_write_open(struct inject_thread *thread)
+{
+	struct gpumon_record_range record = {
+		.head = { .type = GPUMON_RECORD_RANGE, .size = sizeof(record) },
+		.kind = GPUMON_RANGE_PUSH,
+		.tid = thread->tid,
+	};
+	unsigned int i;
+
+	if (!(inject_session.record & GPUMON_RECORD_RANGES))
+		return;
+	for (i = 0; i < thread->range_depth && i < INJECT_RANGES; i++) {
+		record.time_ns = thread->ranges[i].time_ns;
+		record.domain = inject_intern_string(thread, name_of(thread->ranges[i].domain));
+		record.text = inject_intern_string(thread, thread->ranges[i].text);
+		record.color = thread->ranges[i].color;
+		inject_append(thread, &record);
+	}
+}
+
+void inject_nvtx_event(const struct inject_nvtx_event *event)
+{
+	struct gpumon_record_range record = {
+		.head = { .type = GPUMON_RECORD_RANGE, .size = sizeof(record) },
+		.id = event->id,
+		.kind = event->kind,
+	};
+	struct inject_thread *thread;
+	char buffer[NAME_LENGTH];
+	const char *text;
+
+	record.time_ns = inject_now();
+	/* Before the capture is looked at: introducing the thread writes what is open. */
+	thread = NULL;
+	if (atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) &&
+	    inject_nvtx_wanted())
+		thread = inject_thread_enter(true);
+	if (event->kind == GPUMON_RANGE_PUSH || event->kind == GPUMON_RANGE_POP)
+		follow_depth(event, record.time_ns);
+	if (!thread)
+		return;
+	text = text_of(event, buffer, sizeof(buffer));
+	/* The range that opens the window is in it, and so is its end. */
+	if (inject_session.settings.window == GPUMON_WINDOW_RANGE &&
+	    (event->kind == GPUMON_RANGE_PUSH || event->kind == GPUMON_RANGE_START))
+		follow_window(thread, event, text);
+	if ((inject_session.record & GPUMON_RECORD_RANGES) &&
+	    atomic_load(&inject_session.recording)) {
+		record.tid = thread->tid;
+		record.domain = inject_intern_string(thread, name_of(event->domain));
+		record.text = inject_intern_string(thread, text);
+		record.color = color_of(event);
+		inject_append(thread, &record);
+	}
+	if (inject_session.settings.window == GPUMON_WINDOW_RANGE &&
+	    (event->kind == GPUMON_RANGE_POP || event->kind == GPUMON_RANGE_END))
+		follow_window(thread, event, text);
+	inject_thread_leave(thread);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Lines of functions: their ids, found again by where the code object is and
+ * what is in it, without a lock.
+ *
+ * A code object may be freed and another one made at its address. What is
+ * looked up is therefore also where its name, file and table of lines are, the
+ * texts' lengths and hashes, and where the function begins: one that has all
+ * of these in common has the same name and lines.
+ */
+#include <sys/mman.h>
+
+#include "layout.h"
+#include "stack.h"
+
+#define FUNCTION_MAX 500
+#define FILE_MAX     1000
+
+/* In words behind the begin of a text: its length, and its hash, -1 before that is needed. */
+#define TEXT_LENGTH 16
+#define TEXT_HASH   24
+
+#define WAYS 4
+#define BITS 13
+
+/* As in stack_rule.h: two words that belong together. */
+struct line_of_ids {
+	struct {
+		_Atomic uint64_t check;
+		_Atomic uint64_t id;
+	} way[WAYS];
+} __attribute__((aligned(64)));
+
+static struct line_of_ids *table;
+
+bool gpumon_python_code_init(void)
+{
+	void *memory;
+
+	if (table)
+		return true;
+	memory = mmap(NULL, sizeof(*table) << BITS, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	table = memory;
+	return true;
+}
+
+/* What tells a line of a code object from all others, so that it can be hashed at once. */
+enum {
+	KEY_ADDRESS,
+	KEY_OFFSET, /* and first line */
+	KEY_NAME,
+	KEY_NAME_LENGTH,
+	KEY_NAME_HASH,
+	KEY_FILE,
+	KEY_FILE_LENGTH,
+	KEY_FILE_HASH,
+	KEY_LINES,
+	KEY_WORDS,
+};
+
+/* A sum of products that do not wait for each other. */
+static inline uint64_t hash_key(const uint64_t key[KEY_WORDS], uint64_t generation)
+{
+	static const uint64_t factors[KEY_WORDS] = {
+		0x9e3779b97f4a7c15ull, 0xbf58476d1ce4e5b9ull, 0x94d049bb133111ebull,
+		0xd6e8feb86659fd93ull, 0xa0761d6478bd642full, 0xe7037ed1a0b428dbull,
+		0x8ebc6af09c88c6e3ull, 0x589965cc75374cc3ull, 0x1d8e4e27c47d124full,
+	};
+	uint64_t sum = generation * 0xeb44accab455d165ull;
+
+#pragma GCC unroll 9
+	for (unsigned int i = 0; i < KEY_WORDS; i++)
+		sum += key[i] * factors[i];
+	sum ^= sum >> 32;
+	sum *= 0x9e3779b97f4a7c15ull;
+	return sum ^ sum >> 29;
+}
+
+/*
+ * Its hash, where Python needed it before; else its last characters, by which names that are
+ * made one after the other differ. Characters of other
+ * letters begin behind those of ASCII, so what is read lies within either.
+ */
+static inline uint64_t text_hash(struct gpumon_python_reader *reader, uint64_t text,
+				 uint64_t length)
+{
+	uint64_t hash = gpumon_python_word(reader, text + TEXT_HASH);
+	uint64_t last;
+
+	if (__builtin_expect(hash != ~0ull, 1) || !length)
+		return hash;
+	last = text + gpumon_python.layout.text + length - 1;
+	hash = gpumon_python_word(reader, last & ~7ull);
+	if (length > 8)
+		hash += gpumon_python_word(reader, (last - 8) & ~7ull) * 0x9e3779b97f4a7c15ull;
+	return hash;
+}
+
+static uint64_t check_of(uint64_t key, uint64_t id)
+{
+	return key ^ (id * 0xd6e8feb86659fd93ull);
+}
+
+static inline uint32_t find(uint64_t key)
+{
+	struct line_of_ids *line = &table[key >> (64 - BITS)];
+
+	for (unsigned int i = 0; i < WAYS; i++) {
+		uint64_t id = atomic_load_explicit(&line->way[i].id, memory_order_relaxed);
+		uint64_t check = atomic_load_explicit(&line->way[i].check, memory_order_relaxed);
+
+		if (id && check == check_of(key, id))
+			return (uint32_t)id;
+	}
+	return 0;
+}
+
+/* Two threads that write the same place at once leave a pair that fits nothing. */
+static void keep(uint64_t key, uint32_t id)
+{
+	static _Atomic unsigned int turn;
+	struct line_of_ids *line = &table[key >> (64 - BITS)];
+	unsigned int way = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % WAYS;
+
+	for (unsigned int i = 0; i < WAYS; i++) {
+		if (!atomic_load_explicit(&line->way[i].id, memory_order_relaxed)) {
+			way = i;
+			break;
+		}
+	}
+	atomic_store_explicit(&line->way[way].check, check_of(key, id), memory_order_relaxed);
+	atomic_store_explicit(&line->way[way].id, id, memory_order_relaxed);
+}
+
+/* A text as UTF-8 with an end, whole characters only. Its functions need no lock to read it. */
+static size_t copy_text(uint64_t text, char *to, size_t room)
+{
+	void *object = (void *)(uintptr_t)text;
+	ssize_t length = gpumon_python.length(object);
+	size_t used = 0;
+
+	for (ssize_t i = 0; i < length && used + 5 <= room; i++) {
+		uint32_t c = gpumon_python.character(object, i);
+
+		if (c < 0x80) {
+			to[used++] = (char)c;
+		} else if (c < 0x800) {
+			to[used++] = (char)(0xc0 | c >> 6);
+			to[used++] = (char)(0x80 | (c & 0x3f));
+		} else if (c < 0x10000) {
+			to[used++] = (char)(0xe0 | c >> 12);
+			to[used++] = (char)(0x80 | (c >> 6 & 0x3f));
+			to[used++] = (char)(0x80 | (c & 0x3f));
+		} else {
+			to[used++] = (char)(0xf0 | (c >> 18 & 7));
+			to[used++] = (char)(0x80 | (c >> 12 & 0x3f));
+			to[used++] = (char)(0x80 | (c >> 6 & 0x3f));
+			to[used++] = (char)(0x80 | (c & 0x3f));
+		}
+	}
+	to[used] = '\0';
+	return used;
+}
+
+static inline __attribute__((always_inline)) int64_t
+code_offset(struct gpumon_python_reader *reader, uint64_t code, uint64_t instruction)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	int64_t units;
+
+	if (layout->instruction_unit)
+		return (int64_t)(int32_t)(uint32_t)instruction * layout->instruction_unit;
+	units = (int64_t)gpumon_python_word(reader, code + GPUMON_PYTHON_SIZE);
+	instruction -= code + layout->instructions;
+	/* In front of the first instruction, or at one of them. */
+	if ((int64_t)instruction < -2 || (int64_t)instruction > units * 2 || instruction & 1)
+		reader->bad = true;
+	return (int64_t)instruction;
+}
+
+int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,
+			     uint64_t instruction)
+{
+	return code_offset(reader, code, instruction);
+}
+
+/**
+ * struct code - what a code object says
+ * @offset: of the instruction
+ * @name: text
+ * @file: text
+ * @lines: table
+ * @first_line: number
+ */
+struct code {
+	int64_t offset;
+	uint64_t name;
+	uint64_t file;
+	uint64_t lines;
+	uint32_t first_line;
+};
+
+/* Names and the table have the types that they have to have, and lines are where they are. */
+static bool is_plausible(struct gpumon_python_reader *reader, uint64_t address,
+			 const struct code *code)
+{
+	uint64_t code_type = gpumon_python_word(reader, address + GPUMON_PYTHON_TYPE);
+	uint64_t name_type = gpumon_python_word(reader, code->name + GPUMON_PYTHON_TYPE);
+	uint64_t file_type = gpumon_python_word(reader, code->file + GPUMON_PYTHON_TYPE);
+	uint64_t lines_type = gpumon_python_word(reader, code->lines + GPUMON_PYTHON_TYPE);
+
+	return !reader->bad && code_type == gpumon_python.code_type &&
+	       name_type == gpumon_python.text_type && file_type == gpumon_python.text_type &&
+	       lines_type == gpumon_python.bytes_type &&
+	       gpumon_python.line((void *)(uintptr_t)address, -1) == (int)code->first_line;
+}
+
+static uint32_t intern_new(uint64_t address, const struct code *code,
+			   const struct gpumon_python_intern *intern)
+{
+	struct gpumon_python_frame frame;
+	char function[FUNCTION_MAX + 8];
+	char file[FILE_MAX + 8];
+	int line = gpumon_python.line((void *)(uintptr_t)address, (int)code->offset);
+
+	frame.function = function;
+	frame.function_length = copy_text(code->name, function, FUNCTION_MAX);
+	frame.file = file;
+	frame.file_length = copy_text(code->file, file, FILE_MAX);
+	frame.line = line > 0 ? (uint32_t)line : 0;
+	frame.first_line = code->first_line;
+	return intern->frame(intern->context, &frame);
+}
+
+static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_reader *caller,
+						       uint64_t address, const struct code *code,
+						       uint64_t key,
+						       const struct gpumon_python_intern *intern)
+{
+	uint32_t id;
+
+	if (!is_plausible(caller, address, code)) {
+		caller->bad = true;
+		return 0;
+	}
+	id = intern_new(address, code, intern);
+	if (id)
+		keep(key, id);
+	return id;
+}
+
+/* Made twice, so that loads which need no check have none. */
+static inline __attribute__((always_inline)) uint32_t
+identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruction,
+	 const struct gpumon_python_intern *intern)
+{
+	const struct gpumon_python_layout *layout = &gpumon_python.layout;
+	struct gpumon_python_reader again;
+	uint64_t words[KEY_WORDS];
+	struct code code;
+	uint64_t key;
+	uint32_t id;
+
+	code.offset = code_offset(reader, address, instruction);
+	code.name = gpumon_python_word(reader, address + layout->name);
+	code.file = gpumon_python_word(reader, address + layout->file);
+	code.lines = gpumon_python_word(reader, address + layout->lines);
+	code.first_line = gpumon_python_int(reader, address + layout->first_line);
+	if (reader->bad)
+		return 0;
+	words[KEY_ADDRESS] = address;
+	words[KEY_OFFSET] = (uint64_t)code.offset << 32 | code.first_line;
+	words[KEY_NAME] = code.name;
+	words[KEY_NAME_LENGTH] = gpumon_python_word(reader, code.name + TEXT_LENGTH);
+	words[KEY_NAME_HASH] = text_hash(reader, code.name, words[KEY_NAME_LENGTH]);
+	words[KEY_FILE] = code.file;
+	words[KEY_FILE_LENGTH] = gpumon_python_word(reader, code.file + TEXT_LENGTH);
+	words[KEY_FILE_HASH] = text_hash(reader, code.file, words[KEY_FILE_LENGTH]);
+	words[KEY_LINES] = code.lines;
+	if (reader->bad)
+		return 0;
+	key = hash_key(words, intern->generation);
+	id = find(key);
+	if (__builtin_expect(id != 0, 1))
+		return id;
+	again = *reader;
+	id = identify_new(&again, address, &code, key, intern);
+	reader->bad = again.bad;
+	return id;
+}
+
+uint32_t gpumon_python_code_id(struct gpumon_python_reader *reader, uint64_t address,
+			       uint64_t instruction, const struct gpumon_python_intern *intern)
+{
+	struct gpumon_python_reader unchecked = { reader->thread, false, false };
+	uint32_t id;
+
+	if (__builtin_expect(reader->checked, 0))
+		return identify(reader, address, instruction, intern);
+	id = identify(&unchecked, address, instruction, intern);
+	reader->bad = unchecked.bad;
+	return id;
+}

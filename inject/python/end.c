@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The interpreter's end. It frees the states and frames of threads that are still in functions of
+ * C, and these are not told: who reads them at that moment reads what was freed, or faults. So the
+ * interpreter is asked to call us first (atexit). There we wait for the threads that are reading,
+ * and later ones find no functions of Python. Until it is known that it will call, each load is
+ * checked by the kernel.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "layout.h"
+
+/* Threads count themselves in one of these each, so that they seldom share a line. */
+#define COUNTERS 16
+/* A reader takes microseconds, unless it does not get a processor. */
+#define WAIT_MAX_NS  1000000000LL
+#define WAIT_STEP_NS 50000LL
+
+/* PyMethodDef, which has not changed since 2.x, and METH_NOARGS. */
+struct method {
+	const char *name;
+	void *(*call)(void *self, void *arguments);
+	int flags;
+	const char *doc;
+};
+#define NO_ARGUMENTS 4
+
+static struct {
+	int (*add_pending_call)(int (*call)(void *), void *argument);
+	void *(*import)(const char *name);
+	void *(*new_function)(struct method *method, void *self, void *module);
+	void *(*call_method)(void *object, const char *name, const char *format, ...);
+	void (*keep)(void *object);
+	void *none;
+} api;
+
+static struct {
+	_Alignas(64) _Atomic unsigned int count;
+} readers[COUNTERS];
+
+static _Atomic bool asked;
+static _Atomic bool will_call;
+static _Atomic bool ended;
+
+static _Atomic unsigned int *own_counter(void)
+{
+	return &readers[(uintptr_t)pthread_self() / 4096 % COUNTERS].count;
+}
+
+static bool somebody_reads(void)
+{
+	for (unsigned int i = 0; i < COUNTERS; i++) {
+		if (atomic_load(&readers[i].count))
+			return true;
+	}
+	return false;
+}
+
+/* The first thing of the end; this thread holds the interpreter's lock, which no reader waits for. */
+static void *at_end(void *self, void *arguments)
+{
+	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
+
+	(void)self;
+	(void)arguments;
+	/* Whoever does not see this was counted before. */
+	atomic_store(&ended, true);
+	for (int64_t waited = 0; somebody_reads() && waited < WAIT_MAX_NS; waited += WAIT_STEP_NS)
+		nanosleep(&step, NULL);
+	api.keep(api.none);
+	return api.none;
+}
+
+/* In the main thread, between two instructions of Python: anything may be called. */
+static int promise(void *argument)
+{
+	static struct method method = { "gpumon_end", at_end, NO_ARGUMENTS, NULL };
+	void *module = api.import("atexit");
+	void *function = module ? api.new_function(&method, NULL, NULL) : NULL;
+	void *registered = function ? api.call_method(module, "register", "O", function) : NULL;
+
+	(void)argument;
+	if (registered)
+		atomic_store(&will_call, true);
+	else
+		gpumon_python.clear_error();
+	gpumon_python.forget(registered);
+	gpumon_python.forget(function);
+	gpumon_python.forget(module);
+	return 0;
+}
+
+/* Of the threads that read, only the one that forked is there. */
+static void after_fork(void)
+{
+	for (unsigned int i = 0; i < COUNTERS; i++)
+		atomic_store(&readers[i].count, 0);
+}
+
+bool gpumon_python_end_init(void)
+{
+	static _Atomic bool done;
+
+	*(void **)&api.add_pending_call = dlsym(RTLD_DEFAULT, "Py_AddPendingCall");
+	*(void **)&api.import = dlsym(RTLD_DEFAULT, "PyImport_ImportModule");
+	*(void **)&api.new_function = dlsym(RTLD_DEFAULT, "PyCFunction_NewEx");
+	*(void **)&api.call_method = dlsym(RTLD_DEFAULT, "PyObject_CallMethod");
+	*(void **)&api.keep = dlsym(RTLD_DEFAULT, "Py_IncRef");
+	api.none = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
+	if (!api.add_pending_call || !api.import || !api.new_function || !api.call_method ||
+	    !api.keep || !api.none)
+		return false;
+	return atomic_exchange(&done, true) || !pthread_atfork(NULL, NULL, after_fork);
+}
+
+bool gpumon_python_end_waits(void)
+{
+	if (atomic_load_explicit(&will_call, memory_order_acquire))
+		return true;
+	/* This needs no lock, but an interpreter. */
+	if (gpumon_python.initialized() && !atomic_exchange(&asked, true) &&
+	    api.add_pending_call(promise, NULL))
+		/* Too much is pending already: again. */
+		atomic_store(&asked, false);
+	return false;
+}
+
+bool gpumon_python_enter(void)
+{
+	_Atomic unsigned int *counter = own_counter();
+
+	atomic_fetch_add(counter, 1);
+	if (!atomic_load(&ended))
+		return true;
+	atomic_fetch_sub(counter, 1);
+	return false;
+}
+
+void gpumon_python_leave(void)
+{
+	atomic_fetch_sub_explicit(own_counter(), 1, memory_order_release);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Which interpreter this is. From 3.13 on it says itself where things are
+ * (_PyRuntime begins with a table for debuggers); the layouts of those before
+ * do not change any more. Either is only believed once what it leads to is of
+ * the right types (python_stack.c).
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layout.h"
+#include "stack.h"
+#include "stack/internal.h"
+
+/* What does not fit so often, before anything fitted, is not what it is taken for. */
+#define FAILURES_MAX 8
+/* What fits so often in a row is. */
+#define FITS_MIN 8
+
+struct gpumon_python gpumon_python;
+
+static char problem[160];
+static _Atomic bool has_problem;
+
+/* To 3.9; f_lasti counts bytes, and instructions of two bytes in 3.10. */
+static const struct gpumon_python_layout layout_3_8 = {
+	.linkage = GPUMON_PYTHON_OBJECTS,
+	.thread_id = 176,
+	.thread_frame = 24,
+	.previous = 24,
+	.code = 32,
+	.instruction = 104,
+	.instruction_unit = 1,
+	.first_line = 40,
+	.file = 104,
+	.name = 112,
+	.lines = 120,
+	.text = 48,
+};
+
+static const struct gpumon_python_layout layout_3_10 = {
+	.linkage = GPUMON_PYTHON_CFRAMES,
+	.thread_id = 176,
+	.thread_frame = 24,
+	.thread_cframe = 48,
+	.cframe_previous = 8,
+	.previous = 24,
+	.code = 32,
+	.instruction = 96,
+	.instruction_unit = 2,
+	.first_line = 40,
+	.file = 104,
+	.name = 112,
+	.lines = 120,
+	.text = 48,
+};
+
+static const struct gpumon_python_layout layout_3_11 = {
+	.linkage = GPUMON_PYTHON_ENTRIES,
+	.thread_id = 152,
+	.thread_cframe = 56,
+	.cframe_frame = 8,
+	.cframe_previous = 16,
+	.previous = 48,
+	.code = 32,
+	.instruction = 56,
+	.owner = 68,
+	.instructions = 184,
+	.first_line = 72,
+	.file = 112,
+	.name = 128,
+	.lines = 136,
+	.text = 48,
+};
+
+static const struct gpumon_python_layout layout_3_12 = {
+	.linkage = GPUMON_PYTHON_SHIMS,
+	.thread_id = 136,
+	.thread_cframe = 56,
+	.cframe_frame = 0,
+	.previous = 8,
+	.code = 0,
+	.instruction = 56,
+	.owner = 70,
+	.instructions = 192,
+	.first_line = 68,
+	.file = 112,
+	.name = 128,
+	.lines = 136,
+	.text = 40,
+};
+
+/*
+ * The interpreter's table for debuggers: words, in groups whose first one is the size of what
+ * they are of. Groups grow from version to version.
+ */
+enum {
+	TABLE_VERSION = 1,
+	TABLE_FREE_THREADED = 2,
+	TABLE_THREAD_3_13 = 19,
+	TABLE_FRAME_3_13 = 28,
+	TABLE_CODE_3_13 = 34,
+	TABLE_THREAD_3_14 = 22,
+	TABLE_FRAME_3_14 = 31,
+	TABLE_CODE_3_14 = 39,
+	/* within a group */
+	THREAD_FRAME = 4,
+	THREAD_ID = 5,
+	FRAME_PREVIOUS = 1,
+	FRAME_CODE = 2,
+	FRAME_INSTRUCTION = 3,
+	FRAME_OWNER = 5,
+	CODE_FILE = 1,
+	CODE_NAME = 3,
+	CODE_LINES = 4,
+	CODE_FIRST_LINE = 5,
+	CODE_INSTRUCTIONS = 9,
+};
+
+void gpumon_python_refuse(const char *why)
+{
+	snprintf(problem, sizeof(problem), "no functions of Python in stacks: %s", why);
+	atomic_store_explicit(&gpumon_python.state, GPUMON_PYTHON_REFUSED, memory_order_release);
+	atomic_store_explicit(&has_problem, true, memory_order_release);
+}
+
+void gpumon_python_fitted(void)
+{
+	int unproven = GPUMON_PYTHON_UNPROVEN;
+
+	if (atomic_fetch_add_explicit(&gpumon_python.fits, 1, memory_order_relaxed) + 1 == FITS_MIN)
+		atomic_compare_exchange_strong(&gpumon_python.state, &unproven,
+					       GPUMON_PYTHON_PROVEN);
+}
+
+void gpumon_python_failed(void)
+{
+	unsigned int failures =
+		atomic_fetch_add_explicit(&gpumon_python.failures, 1, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(&gpumon_python.fits, 0, memory_order_relaxed);
+	if (failures == FAILURES_MAX &&
+	    atomic_load_explicit(&gpumon_python.state, memory_order_relaxed) ==
+		    GPUMON_PYTHON_UNPROVEN)
+		gpumon_python_refuse(
+			"this interpreter is laid out in another way than its version");
+}
+
+const char *gpumon_python_problem(void)
+{
+	return atomic_load_explicit(&has_problem, memory_order_acquire) ? problem : NULL;
+}
+
+uint64_t gpumon_python_read_checked(struct gpumon_python_reader *reader, uint64_t address)
+{
+	uint64_t value;
+
+	if (!reader->bad && gpumon_stack_load(reader->thread, address, &value))
+		return value;
+	reader->bad = true;
+	return 0;
+}
+
+/* Offsets from the table; false where it is not the table, or says what cannot be. */
+static bool read_table(const uint64_t *table, unsigned int minor)
+{
+	const uint64_t *thread = table + (minor == 13 ? TABLE_THREAD_3_13 : TABLE_THREAD_3_14);
+	const uint64_t *frame = table + (minor == 13 ? TABLE_FRAME_3_13 : TABLE_FRAME_3_14);
+	const uint64_t *code = table + (minor == 13 ? TABLE_CODE_3_13 : TABLE_CODE_3_14);
+	const uint64_t offsets[] = {
+		thread[THREAD_FRAME],  thread[THREAD_ID],	frame[FRAME_PREVIOUS],
+		frame[FRAME_CODE],     frame[FRAME_OWNER],	frame[FRAME_INSTRUCTION],
+		code[CODE_FILE],       code[CODE_NAME],		code[CODE_LINES],
+		code[CODE_FIRST_LINE], code[CODE_INSTRUCTIONS],
+	};
+
+	if (memcmp(table, "xdebugpy", 8) || table[TABLE_VERSION] >> 16 != (0x0300u | minor))
+		return false;
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		if (offsets[i] > 4096)
+			return false;
+	}
+	gpumon_python.layout = (struct gpumon_python_layout){
+		.linkage = GPUMON_PYTHON_SHIMS,
+		.tagged = minor >= 14,
+		.thread_id = (uint16_t)thread[THREAD_ID],
+		.thread_frame = (uint16_t)thread[THREAD_FRAME],
+		.previous = (uint16_t)frame[FRAME_PREVIOUS],
+		.code = (uint16_t)frame[FRAME_CODE],
+		.instruction = (uint16_t)frame[FRAME_INSTRUCTION],
+		.owner = (uint16_t)frame[FRAME_OWNER],
+		.instructions = (uint16_t)code[CODE_INSTRUCTIONS],
+		.first_line = (uint16_t)code[CODE_FIRST_LINE],
+		.file = (uint16_t)code[CODE_FILE],
+		.name = (uint16_t)code[CODE_NAME],
+		.lines = (uint16_t)code[CODE_LINES],
+		.text = 40,
+	};
+	return true;
+}
+
+/* The interpreter's loop, to tell its frames by their addresses. */
+static bool find_loop(void)
+{
+#ifdef __GLIBC__
+	const uint8_t *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	const Elf64_Sym *symbol = NULL;
+	Dl_info info;
+
+	if (!loop || !dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
+	    info.dli_saddr != (const void *)loop)
+		return false;
+	gpumon_python.loop_start = (uint64_t)(uintptr_t)loop;
+	gpumon_python.loop_end = gpumon_python.loop_start + symbol->st_size;
+	return true;
+#else
+	return false;
+#endif
+}
+
+static bool find_layout(unsigned int major, unsigned int minor)
+{
+	const uint64_t *table = dlsym(RTLD_DEFAULT, "_PyRuntime");
+	char why[96];
+
+	if (major == 3 && (minor == 8 || minor == 9) && find_loop()) {
+		gpumon_python.layout = layout_3_8;
+	} else if (major == 3 && minor == 10) {
+		gpumon_python.layout = layout_3_10;
+	} else if (major == 3 && minor == 11) {
+		gpumon_python.layout = layout_3_11;
+	} else if (major == 3 && minor == 12) {
+		gpumon_python.layout = layout_3_12;
+	} else if (major == 3 && (minor == 13 || minor == 14) && table) {
+		if (!read_table(table, minor)) {
+			gpumon_python_refuse(
+				"the interpreter's own table of offsets is not as known");
+			return false;
+		}
+		if (table[TABLE_FREE_THREADED]) {
+			gpumon_python_refuse(
+				"interpreters without a global lock are not supported");
+			return false;
+		}
+	} else {
+		snprintf(why, sizeof(why), "Python %u.%u is not supported (3.8 to 3.14 are)", major,
+			 minor);
+		gpumon_python_refuse(why);
+		return false;
+	}
+	return true;
+}
+
+static bool find_symbols(void)
+{
+	struct gpumon_python *python = &gpumon_python;
+
+	*(void **)&python->initialized = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+	*(void **)&python->thread_state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+	*(void **)&python->line = dlsym(RTLD_DEFAULT, "PyCode_Addr2Line");
+	*(void **)&python->length = dlsym(RTLD_DEFAULT, "PyUnicode_GetLength");
+	*(void **)&python->character = dlsym(RTLD_DEFAULT, "PyUnicode_ReadChar");
+	*(void **)&python->forget = dlsym(RTLD_DEFAULT, "Py_DecRef");
+	*(void **)&python->clear_error = dlsym(RTLD_DEFAULT, "PyErr_Clear");
+	python->code_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyCode_Type");
+	python->text_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyUnicode_Type");
+	python->bytes_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyBytes_Type");
+	return python->initialized && python->thread_state && python->line && python->length &&
+	       python->character && python->forget && python->clear_error && python->code_type &&
+	       python->text_type && python->bytes_type;
+}
+
+bool gpumon_python_init(void)
+{
+	const char *(*version)(void);
+	char *end;
+	unsigned long major;
+	unsigned long minor;
+
+	if (atomic_load_explicit(&gpumon_python.state, memory_order_acquire))
+		return atomic_load(&gpumon_python.state) != GPUMON_PYTHON_REFUSED;
+	*(void **)&version = dlsym(RTLD_DEFAULT, "Py_GetVersion");
+	if (!version)
+		return false;
+	major = strtoul(version(), &end, 10);
+	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+	if (!find_layout((unsigned int)major, (unsigned int)minor))
+		return false;
+	if (!find_symbols()) {
+		gpumon_python_refuse("the interpreter does not export what is needed");
+		return false;
+	}
+	if (!gpumon_python_end_init()) {
+		gpumon_python_refuse("the interpreter does not export what tells of its end");
+		return false;
+	}
+	if (!gpumon_python_code_init())
+		return false;
+	gpumon_python_confirm_init();
+	atomic_store_explicit(&gpumon_python.state, GPUMON_PYTHON_UNPROVEN, memory_order_release);
+	return true;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "base/futex.h"
+#include "cupti/activity.h"
+#include "cupti/library.h"
+#include "cupti/subscribe.h"
+#include "session/session.h"
+#include "stack/walk.h"
+#include "talk/recorder.h"
+#include "talk/socket.h"
+#include "worker.h"
+#include "write/names.h"
+#include "write/process.h"
+
+/* How often the recorder's command is looked at. */
+#define COMMAND_MS 100
+
+/* How long the GPU may take for what it has, when a capture of a live process ends. */
+#define SETTLE_MS 500
+
+/* Flushes between two looks at how threads are called now. */
+#define NAMES_EVERY 8
+
+/* How long a fork may wait for a flush. */
+#define FORK_MS 200
+
+static _Atomic uint32_t woken;
+static _Atomic uint32_t finished;
+static _Atomic bool look_at_mappings;
+static _Atomic bool finish;
+static _Atomic bool runs;
+static _Atomic bool in_cupti;
+static _Atomic int forks;
+
+void inject_worker_wake(void)
+{
+	int before = errno;
+
+	if (!atomic_exchange(&woken, 1))
+		inject_futex_wake(&woken);
+	errno = before;
+}
+
+void inject_worker_look_at_mappings(void)
+{
+	if (!atomic_exchange(&look_at_mappings, true))
+		inject_worker_wake();
+}
+
+bool inject_worker_answer(bool at_start)
+{
+	struct inject_request *request = inject_recorder_request();
+	bool recorded;
+
+	if (!request)
+		return false;
+	recorded = inject_session_begin(&request->map, &request->settings, at_start);
+	if (!recorded)
+		gpumon_channel_unmap(&request->map);
+	inject_recorder_answer(recorded);
+	return recorded;
+}
+
+/* A flush holds locks of CUPTI's, which nobody would ever release in a forked child. */
+static void flush_cupti(void)
+{
+	atomic_store(&in_cupti, true);
+	if (!atomic_load(&forks))
+		inject_cupti.cuptiActivityFlushAll(0);
+	atomic_store(&in_cupti, false);
+}
+
+void inject_worker_before_fork(void)
+{
+	const struct timespec pause = { .tv_nsec = 50000 };
+	uint64_t until = inject_now() + FORK_MS * 1000000ull;
+
+	atomic_fetch_add(&forks, 1);
+	while (atomic_load(&in_cupti) && inject_now() < until)
+		nanosleep(&pause, NULL);
+}
+
+void inject_worker_after_fork(void)
+{
+	atomic_fetch_sub(&forks, 1);
+}
+
+/* What is regular work of a session. */
+static void tick(bool flush)
+{
+	static unsigned int flushes;
+	struct inject_thread *thread = inject_thread_enter(true);
+
+	if (!thread)
+		return;
+	/* Within CUPTI it may wait for a launch that waits for nobody. */
+	if (flush && inject_subscribed())
+		flush_cupti();
+	inject_activity_drain(thread);
+	if (flush && ++flushes % NAMES_EVERY == 0)
+		inject_names_refresh(thread);
+	if (flush || atomic_load(&look_at_mappings)) {
+		atomic_store(&look_at_mappings, false);
+		if (inject_mappings_write(thread) || atomic_load(&inject_session.has_python))
+			inject_session_look_for_python(thread);
+		if (!gpumon_stack_notices_unload())
+			gpumon_stack_poll();
+	}
+	inject_thread_leave(thread);
+}
+
+static void end_session(bool recorder_lives, const char *reason)
+{
+	inject_session_end(recorder_lives, reason, SETTLE_MS);
+	inject_recorder_hang_up();
+}
+
+/* Until somebody comes; the program's end does not wait for it. */
+static void sleep_dormant(void)
+{
+	inject_futex_wait(&woken, 0, INJECT_FOR_EVER);
+	atomic_store(&woken, 0);
+	if (!atomic_load(&finish))
+		inject_worker_answer(false);
+}
+
+static void work_in_session(uint64_t *last_flush)
+{
+	uint64_t flush_ns = inject_session.settings.flush_ms * 1000000ull;
+	uint64_t pause_ns = COMMAND_MS * 1000000ull, now;
+	bool flush;
+
+	inject_futex_wait(&woken, 0, flush_ns < pause_ns ? flush_ns : pause_ns);
+	atomic_store(&woken, 0);
+	if (atomic_load(&finish))
+		return;
+	if (inject_recorder_is_gone()) {
+		end_session(false, "recorder is gone");
+		return;
+	}
+	if (__atomic_load_n(&inject_session.map.channel->command, __ATOMIC_ACQUIRE) ==
+	    GPUMON_CHANNEL_STOP) {
+		end_session(true, "stop");
+		return;
+	}
+	now = inject_now();
+	flush = now - *last_flush >= flush_ns;
+	if (flush)
+		*last_flush = now;
+	tick(flush);
+}
+
+static void *work(void *argument)
+{
+	struct inject_thread *self = inject_thread_get();
+	uint64_t last_flush = inject_now();
+
+	(void)argument;
+	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
+	if (self)
+		self->ours = true;
+	while (self && !atomic_load(&finish)) {
+		if (atomic_load(&inject_session.is_open))
+			work_in_session(&last_flush);
+		else
+			sleep_dormant();
+	}
+	if (atomic_load(&inject_session.is_open))
+		inject_session_end(!inject_recorder_is_gone(), "exit", 0);
+	/* The recorder sees that the program ends when it does. */
+	atomic_store(&finished, 1);
+	inject_futex_wake(&finished);
+	return NULL;
+}
+
+bool inject_worker_start(void)
+{
+	pthread_t thread;
+
+	atomic_store(&finish, false);
+	atomic_store(&finished, 0);
+	/* A recorder may have come while there was nobody to wake. */
+	atomic_store(&woken, 1);
+	if (!inject_thread_create(&thread, work, NULL))
+		return false;
+	pthread_detach(thread);
+	atomic_store(&runs, true);
+	return true;
+}
+
+void inject_worker_finish(unsigned int wait_ms)
+{
+	uint64_t until = inject_now() + wait_ms * 1000000ull;
+
+	inject_socket_unlisten();
+	/* A dormant one has nothing to write, and sleeps until somebody connects. */
+	atomic_store(&finish, true);
+	if (!atomic_load(&runs) || !atomic_load(&inject_session.is_open))
+		return;
+	atomic_store(&woken, 0);
+	inject_worker_wake();
+	inject_futex_wait_while(&finished, 0, until);
+}
+
+void inject_worker_forked(void)
+{
+	atomic_store(&runs, false);
+	atomic_store(&in_cupti, false);
+	atomic_store(&forks, 0);
+}

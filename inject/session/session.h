@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* A capture of this process: its begin, its window, its end. */
+#ifndef GPUMON_INJECT_SESSION_H
+#define GPUMON_INJECT_SESSION_H
+
+#include "write/thread.h"
+
+/**
+ * inject_session_begin - record into a channel
+ * @map: channel of the recorder
+ * @settings: within bounds
+ * @at_start: CUDA is being initialised just now, as opposed to later, in dormant mode
+ *
+ * What goes wrong with CUPTI becomes a NOTE in the capture; there is a session all the same.
+ *
+ * Return: false where there is no memory.
+ */
+bool inject_session_begin(const struct gpumon_channel_map *map,
+			  const struct gpumon_message_settings *settings, bool at_start);
+
+/* What a recorder is told then. */
+extern const char inject_no_memory[];
+
+/**
+ * inject_session_end - no more is recorded, what there is gets written, the channel goes
+ * @recorder_lives: it will read the rest; without it nothing is flushed
+ * @reason: for the WINDOW record
+ * @settle_ms: how long work that the GPU still has may take, before it is said to be unfinished
+ */
+void inject_session_end(bool recorder_lives, const char *reason, unsigned int settle_ms);
+
+/* In a child after fork: nothing is recorded here. */
+void inject_session_forked(void);
+
+/**
+ * inject_session_note - something that a person should know of this capture
+ * @thread: caller
+ * @format: as printf
+ */
+void inject_session_note(struct inject_thread *thread, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/**
+ * inject_session_look_for_python - an interpreter may have come
+ * @thread: caller, within; may wait for the loader
+ */
+void inject_session_look_for_python(struct inject_thread *thread);
+
+/**
+ * inject_window_open - record from now on, where it is not done already
+ * @thread: caller, within
+ * @reason: for the WINDOW record
+ */
+void inject_window_open(struct inject_thread *thread, const char *reason);
+
+void inject_window_close(struct inject_thread *thread, const char *reason);
+
+#endif /* GPUMON_INJECT_SESSION_H */

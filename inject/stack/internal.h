@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the parts of the stack walker (stack_*.c) say to each other. */
+#ifndef GPUMON_STACK_INTERNAL_H
+#define GPUMON_STACK_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "walk.h"
+
+#define GPUMON_STACK_LIKELY(x)	 __builtin_expect(!!(x), 1)
+#define GPUMON_STACK_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* No code of a program is above this. */
+#define GPUMON_STACK_USER_END (1ull << 56)
+
+/* DWARF's numbers of x86-64's registers */
+enum {
+	GPUMON_DWARF_RBX = 3,
+	GPUMON_DWARF_RBP = 6,
+	GPUMON_DWARF_RSP = 7,
+	GPUMON_DWARF_R12 = 12,
+	GPUMON_DWARF_R15 = 15,
+	GPUMON_DWARF_RIP = 16,
+	GPUMON_DWARF_REGISTERS = 17,
+};
+
+/**
+ * struct gpumon_stack_registers - at the entry, written by assembly
+ * @rbx: and so on: what a function keeps for its caller
+ */
+struct gpumon_stack_registers {
+	uint64_t rbx;
+	uint64_t rbp;
+	uint64_t r12;
+	uint64_t r13;
+	uint64_t r14;
+	uint64_t r15;
+	uint64_t rsp; /* as the caller will have it */
+	uint64_t rip; /* return address into the caller */
+};
+
+/* What is kept of each frame besides its address, for the next walk (stack_walk.c). */
+#define GPUMON_STACK_SLOTS (GPUMON_STACK_WALK_MAX + 1)
+
+/**
+ * struct gpumon_stack_thread - what the walker keeps for each thread
+ * @low: begin of the thread's own stack
+ * @high: its end
+ * @readable_low: begin of pages known to be readable in this walk, on other stacks
+ * @readable_high: their end
+ * @switches: of stacks in this walk
+ * @busy: a walk is going on; one in a signal handler must not touch this
+ * @own: the last walk saw nothing but the thread's own stack
+ * @count: frames of the last walk
+ * @same: of gpumon_stack_view
+ * @refused: addresses that were none, or had no rule, of all walks
+ * @truncated: so
+ * @salt: of the rules that the last walk used
+ * @registers: at the begin of the walk
+ * @frames: what the rule of a frame is looked up with: the address behind the one that is in it
+ * @stack: rsp of a frame, when the one that it called is gone
+ * @base: its rbp
+ * @link: where its return address was loaded; 0 where the step needed more than that and @saved
+ * @saved: where the rbp of its caller was loaded, 0 where it is the same
+ */
+struct gpumon_stack_thread {
+	uint64_t low;
+	uint64_t high;
+	uint64_t readable_low;
+	uint64_t readable_high;
+	atomic_bool busy;
+	bool own;
+	bool truncated;
+	unsigned int switches;
+	unsigned int count;
+	unsigned int same;
+	unsigned int refused;
+	uint64_t salt;
+	struct gpumon_stack_registers registers;
+	uint64_t frames[GPUMON_STACK_SLOTS];
+	uint64_t stack[GPUMON_STACK_SLOTS];
+	uint64_t base[GPUMON_STACK_SLOTS];
+	uint64_t link[GPUMON_STACK_SLOTS];
+	uint64_t saved[GPUMON_STACK_SLOTS];
+};
+
+/* --- stack_thread.c */
+
+bool gpumon_stack_thread_init(void);
+
+/* Of the calling thread; NULL before its first walk. */
+struct gpumon_stack_thread *gpumon_stack_thread(void);
+
+/* Makes it; NULL where there is no memory. */
+struct gpumon_stack_thread *gpumon_stack_thread_new(void);
+
+/* The first word of what the kernel can read at an address; makes a system call. */
+bool gpumon_stack_readable(uint64_t address);
+
+/**
+ * gpumon_stack_load - a word of any stack, which may be none
+ * @thread: caller
+ * @address: of it
+ * @value: set to it
+ *
+ * Return: false where nothing can be read, or the address is not that of a word.
+ */
+bool gpumon_stack_load(struct gpumon_stack_thread *thread, uint64_t address, uint64_t *value);
+
+/* --- stack_module.c, stack_loader.c: what is at an address */
+
+enum gpumon_stack_place_kind {
+	GPUMON_STACK_NOWHERE = 0,   /* nothing that can be executed */
+	GPUMON_STACK_MODULE = 1,    /* an object that the loader, or the kernel, mapped */
+	GPUMON_STACK_ANONYMOUS = 2, /* generated code */
+	GPUMON_STACK_UNKNOWN = 3,   /* maps were read so much that it is not looked for now */
+};
+
+/**
+ * struct gpumon_stack_place - the executable memory around an address
+ * @kind: what it is
+ * @start: of the object, or of the generated code's mapping
+ * @end: its end
+ * @header: .eh_frame_hdr, 0 where the object has none
+ */
+struct gpumon_stack_place {
+	enum gpumon_stack_place_kind kind;
+	uint64_t start;
+	uint64_t end;
+	uint64_t header;
+};
+
+bool gpumon_stack_module_init(void);
+
+/* Under the lock of the rules. */
+void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_place *place);
+
+/* Under the same lock: what was known is not true any more. */
+void gpumon_stack_place_forget(void);
+
+/* For tests: as where glibc has no _dl_find_object. */
+void gpumon_stack_module_without_loader(void);
+
+/* --- stack_code.c */
+
+/* Is there a call in front of a return address? True also where that cannot be read. */
+bool gpumon_stack_after_call(uint64_t address);
+
+/* Does a function that keeps a frame pointer begin in front of an address, within a place? */
+bool gpumon_stack_has_frame_pointer(uint64_t address, uint64_t start);
+
+/* Is this what a signal handler returns to? */
+bool gpumon_stack_is_restorer(uint64_t address);
+
+/**
+ * struct gpumon_stack_loader - where the loader counts
+ * @changes: gpumon_stack_library_changed()
+ * @adds: libraries loaded ever
+ * @loaded: those that are there now
+ * @known: @adds and @loaded are the loader's own
+ */
+struct gpumon_stack_loader {
+	_Atomic uint64_t changes;
+	const volatile uint64_t *adds;
+	const volatile uint32_t *loaded;
+	bool known;
+};
+
+extern struct gpumon_stack_loader gpumon_stack_loader;
+
+void gpumon_stack_loader_init(void);
+
+/*
+ * Of all rules while no library comes or goes. Reading the loader's own words costs two loads;
+ * dl_iterate_phdr(), which gives the same numbers, would take a lock that another thread may
+ * hold for as long as it likes.
+ */
+static inline uint64_t gpumon_stack_salt(void)
+{
+	uint64_t salt = atomic_load_explicit(&gpumon_stack_loader.changes, memory_order_relaxed);
+
+	salt = (salt << 48) + (*gpumon_stack_loader.adds << 16) + *gpumon_stack_loader.loaded + 1;
+	return salt * 0x9e3779b97f4a7c15ull;
+}
+
+/* --- stack_cfi.c: call frame information */
+
+enum gpumon_cfi_how {
+	GPUMON_CFI_SAME = 0,
+	GPUMON_CFI_UNDEFINED,
+	GPUMON_CFI_OFFSET,	     /* at CFA + offset */
+	GPUMON_CFI_VALUE_OFFSET,     /* is CFA + offset */
+	GPUMON_CFI_REGISTER,	     /* in the register of that number */
+	GPUMON_CFI_EXPRESSION,	     /* at the address that an expression gives */
+	GPUMON_CFI_VALUE_EXPRESSION, /* what it gives */
+};
+
+/**
+ * struct gpumon_cfi_value - how to find one
+ * @how: enum gpumon_cfi_how
+ * @length: bytes of the expression
+ * @offset: or number of the register
+ * @expression: in the object's memory
+ */
+struct gpumon_cfi_value {
+	uint16_t how;
+	uint16_t length;
+	int64_t offset;
+	const uint8_t *expression;
+};
+
+/**
+ * struct gpumon_cfi_row - how to go from an address in a function to its caller
+ * @start: of the function's piece
+ * @end: behind it
+ * @signal: the caller was interrupted, and has not called
+ * @cfa_expression: the CFA is an expression, and not a register with an offset
+ * @cfa_register: number
+ * @cfa: offset, or the expression
+ * @registers: by DWARF's numbers
+ */
+struct gpumon_cfi_row {
+	uint64_t start;
+	uint64_t end;
+	bool signal;
+	bool cfa_expression;
+	uint8_t cfa_register;
+	struct gpumon_cfi_value cfa;
+	struct gpumon_cfi_value registers[GPUMON_DWARF_REGISTERS];
+};
+
+/**
+ * gpumon_cfi_find - the row of an address
+ * @place: object
+ * @address: in an instruction, so of a return address the one in front of it
+ * @row: filled in
+ *
+ * Return: false where there is none, or none that can be understood.
+ */
+bool gpumon_cfi_find(const struct gpumon_stack_place *place, uint64_t address,
+		     struct gpumon_cfi_row *row);
+
+/**
+ * struct gpumon_cfi_cursor - bytes to be read, never beyond an end
+ * @at: next one
+ * @end: behind the last
+ * @bad: something was read beyond it, or makes no sense; what was read since is 0
+ */
+struct gpumon_cfi_cursor {
+	const uint8_t *at;
+	const uint8_t *end;
+	bool bad;
+};
+
+uint64_t gpumon_cfi_uleb(struct gpumon_cfi_cursor *cursor);
+int64_t gpumon_cfi_sleb(struct gpumon_cfi_cursor *cursor);
+/* @size bytes, 1 to 8, little-endian */
+uint64_t gpumon_cfi_fixed(struct gpumon_cfi_cursor *cursor, unsigned int size);
+
+/* --- stack_expression.c */
+
+/**
+ * struct gpumon_cfi_context - what an expression may ask
+ * @thread: loads are checked by
+ * @index: of the frame
+ * @salt: of the walk
+ * @registers: values
+ * @known: bit of each register whose value is there; others are looked for when they are needed
+ */
+struct gpumon_cfi_context {
+	struct gpumon_stack_thread *thread;
+	unsigned int index;
+	uint64_t salt;
+	uint64_t registers[GPUMON_DWARF_REGISTERS];
+	uint32_t known;
+};
+
+/**
+ * gpumon_cfi_evaluate - what an expression gives
+ * @value: with the expression
+ * @context: what it may ask
+ * @first: on the expression's stack when it begins, the CFA; NULL: nothing
+ * @result: set to it
+ *
+ * Return: false where it cannot be evaluated.
+ */
+bool gpumon_cfi_evaluate(const struct gpumon_cfi_value *value, struct gpumon_cfi_context *context,
+			 const uint64_t *first, uint64_t *result);
+
+/* --- stack_walk.c */
+
+/* Called by assembly, with the registers that it has saved. */
+#define GPUMON_STACK_FROM_ASSEMBLY __attribute__((used, visibility("hidden")))
+
+GPUMON_STACK_FROM_ASSEMBLY unsigned int
+gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *truncated,
+		       const struct gpumon_stack_registers *registers);
+
+GPUMON_STACK_FROM_ASSEMBLY bool
+gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
+			    const struct gpumon_stack_registers *registers);
+
+/* --- stack_step.c: steps that the loop in stack_walk.c leaves to others */
+
+/* A register's value in the frame that the context is of; false where it is lost. */
+bool gpumon_stack_register(struct gpumon_cfi_context *context, uint64_t number, uint64_t *value);
+
+/**
+ * struct gpumon_stack_state - where a walk is
+ * @frame: address behind the one in the function
+ * @stack: rsp
+ * @base: rbp
+ * @interrupted: the function was interrupted by a signal where it is, and has not called
+ */
+struct gpumon_stack_state {
+	uint64_t frame;
+	uint64_t stack;
+	uint64_t base;
+	bool interrupted;
+};
+
+/**
+ * gpumon_stack_step - from a frame to that of its caller, with all loads checked
+ * @thread: caller, whose frames up to this one are filled in
+ * @index: of the frame
+ * @rule: of it
+ * @salt: that it is of
+ * @state: of the frame, then of its caller; there @frame is 0 if there is none
+ *
+ * Return: false where it cannot be told.
+ */
+bool gpumon_stack_step(struct gpumon_stack_thread *thread, unsigned int index, uint64_t rule,
+		       uint64_t salt, struct gpumon_stack_state *state);
+
+#endif /* GPUMON_STACK_INTERNAL_H */

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * What an address lies in: an object, with its call frame information, or
+ * generated code. glibc since 2.35 tells of objects without a lock; all else is
+ * in /proc/self/maps, read again only when something is not found. The loader
+ * is never asked in a way that could wait.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Of _dl_find_object, which headers before glibc 2.35 do not know. */
+struct found_object {
+	unsigned long long flags;
+	void *map_start;
+	void *map_end;
+	struct link_map *link_map;
+	void *eh_frame;
+	unsigned long long reserved[8];
+};
+
+static int (*find_object)(void *address, struct found_object *result);
+
+/**
+ * struct executable - a mapping whose code can run
+ * @start: address
+ * @end: behind it
+ * @first: where the file that it is of, or the one mapped in front of it, begins; 0: none
+ */
+struct executable {
+	uint64_t start;
+	uint64_t end;
+	uint64_t first;
+};
+
+/**
+ * struct maps - /proc/self/maps as it was
+ * @all: sorted by address
+ * @count: of these
+ * @room: for so many
+ * @salt: it was read for
+ * @read_ns: when
+ * @took_ns: reading it
+ */
+static struct {
+	struct executable *all;
+	size_t count;
+	size_t room;
+	uint64_t salt;
+	int64_t read_ns;
+	int64_t took_ns;
+} maps;
+
+/* Of the processor's time, at most one part in so many goes into reading maps. */
+#define MAPS_SHARE 20
+
+bool gpumon_stack_module_init(void)
+{
+	/* Not by name at link time: the library has to load where there is none. */
+	*(void **)&find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+	return true;
+}
+
+void gpumon_stack_module_without_loader(void)
+{
+	find_object = NULL;
+}
+
+void gpumon_stack_place_forget(void)
+{
+	maps.count = 0;
+	maps.salt = 0;
+}
+
+/*
+ * Memory that another thread may unmap at any time. Not by /proc/self/mem: for the time of three
+ * system calls the program would have a descriptor that it does not know.
+ */
+static bool read_memory(uint64_t address, void *to, size_t size)
+{
+	const struct iovec there = { (void *)(uintptr_t)address, size };
+	const struct iovec here = { to, size };
+	long got = syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0);
+
+	if (got >= 0 || errno == EFAULT)
+		return got == (long)size;
+	/* A filter of system calls, as old containers have. */
+	if (!gpumon_stack_readable(address) || !gpumon_stack_readable(address + size - 1))
+		return false;
+	memcpy(to, (const void *)(uintptr_t)address, size);
+	return true;
+}
+
+#define SEGMENTS_MAX 64
+
+/* An object by its header in memory: from where to where, and its .eh_frame_hdr. */
+static bool read_object(uint64_t address, struct gpumon_stack_place *place)
+{
+	static Elf64_Phdr segments[SEGMENTS_MAX];
+	Elf64_Ehdr header;
+	uint64_t base = 0;
+	uint64_t end = 0;
+	bool based = false;
+
+	if (!address || !read_memory(address, &header, sizeof(header)) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_phentsize != sizeof(segments[0]) || !header.e_phnum ||
+	    header.e_phnum > SEGMENTS_MAX ||
+	    !read_memory(address + header.e_phoff, segments, header.e_phnum * sizeof(segments[0])))
+		return false;
+	*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_MODULE, .start = address };
+	for (unsigned int i = 0; i < header.e_phnum; i++) {
+		const Elf64_Phdr *segment = &segments[i];
+
+		if (segment->p_type == PT_GNU_EH_FRAME)
+			place->header = segment->p_vaddr;
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (!based) {
+			base = address - (segment->p_vaddr & -(uint64_t)4096) +
+			       (segment->p_offset & -(uint64_t)4096);
+			based = true;
+		}
+		if (segment->p_vaddr + segment->p_memsz > end)
+			end = segment->p_vaddr + segment->p_memsz;
+	}
+	place->end = base + end;
+	if (place->header) {
+		place->header += base;
+		if (place->header < place->start || place->header + 8 > place->end ||
+		    !gpumon_stack_readable(place->header))
+			place->header = 0;
+	}
+	return based && place->end > place->start;
+}
+
+static void add_executable(uint64_t start, uint64_t end, uint64_t first)
+{
+	size_t room;
+	void *all;
+
+	if (maps.count == maps.room) {
+		room = maps.room ? maps.room * 2 : 512;
+		if (maps.room)
+			all = mremap(maps.all, maps.room * sizeof(*maps.all),
+				     room * sizeof(*maps.all), MREMAP_MAYMOVE);
+		else
+			all = mmap(NULL, room * sizeof(*maps.all), PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (all == MAP_FAILED)
+			return;
+		maps.all = all;
+		maps.room = room;
+	}
+	maps.all[maps.count++] = (struct executable){ start, end, first };
+}
+
+/**
+ * struct mapping - a line of /proc/self/maps
+ * @start: address
+ * @end: address
+ * @offset: in the file
+ * @inode: 0 of what is no file
+ * @executable: so
+ * @vdso: the kernel's own object
+ */
+struct mapping {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint64_t inode;
+	bool executable;
+	bool vdso;
+};
+
+static uint64_t number(const char **text, unsigned int radix)
+{
+	uint64_t value = 0;
+
+	for (;; (*text)++) {
+		unsigned int digit;
+
+		if (**text >= '0' && **text <= '9')
+			digit = (unsigned int)(**text - '0');
+		else if (**text >= 'a' && **text <= 'f')
+			digit = (unsigned int)(**text - 'a') + 10;
+		else
+			return value;
+		if (digit >= radix)
+			return value;
+		value = value * radix + digit;
+	}
+}
+
+static bool parse_line(const char *line, struct mapping *mapping)
+{
+	const char *at = line;
+
+	mapping->start = number(&at, 16);
+	if (*at++ != '-')
+		return false;
+	mapping->end = number(&at, 16);
+	if (*at++ != ' ' || strlen(at) < 5)
+		return false;
+	mapping->executable = at[2] == 'x';
+	at += 5;
+	mapping->offset = number(&at, 16);
+	if (*at++ != ' ')
+		return false;
+	number(&at, 16); /* device */
+	if (*at++ != ':')
+		return false;
+	number(&at, 16);
+	if (*at++ != ' ')
+		return false;
+	mapping->inode = number(&at, 10);
+	mapping->vdso = strstr(at, "[vdso]") != NULL;
+	return true;
+}
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+/* Lines are cut at what a buffer holds: of a longer path nothing is needed. */
+static void read_maps(uint64_t salt)
+{
+	static char buffer[1 << 16];
+	struct mapping mapping;
+	uint64_t first = 0;
+	int64_t begin = now();
+	size_t used = 0;
+	int file;
+
+	maps.count = 0;
+	maps.salt = salt;
+	file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return;
+	for (;;) {
+		ssize_t got = read(file, buffer + used, sizeof(buffer) - 1 - used);
+		char *line = buffer;
+		char *end;
+
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+		buffer[used] = '\0';
+		while ((end = memchr(line, '\n', used - (size_t)(line - buffer)))) {
+			*end = '\0';
+			if (parse_line(line, &mapping)) {
+				/* Code that was moved into huge pages lies between its file's. */
+				if (!mapping.offset && (mapping.inode || mapping.vdso))
+					first = mapping.start;
+				if (mapping.executable)
+					add_executable(mapping.start, mapping.end, first);
+			}
+			line = end + 1;
+		}
+		used -= (size_t)(line - buffer);
+		memmove(buffer, line, used);
+		if (used == sizeof(buffer) - 1)
+			break;
+	}
+	close(file);
+	maps.read_ns = now();
+	maps.took_ns = maps.read_ns - begin;
+}
+
+static bool search_maps(uint64_t address, struct gpumon_stack_place *place)
+{
+	const struct executable *found;
+	size_t low = 0;
+	size_t high = maps.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (maps.all[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address >= maps.all[low - 1].end)
+		return false;
+	found = &maps.all[low - 1];
+	if (!read_object(found->first, place) || address >= place->end)
+		*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_ANONYMOUS,
+						      .start = found->start,
+						      .end = found->end };
+	return true;
+}
+
+void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_place *place)
+{
+	struct found_object object;
+
+	*place = (struct gpumon_stack_place){ .kind = GPUMON_STACK_NOWHERE };
+	if (find_object && !find_object((void *)(uintptr_t)address, &object)) {
+		place->kind = GPUMON_STACK_MODULE;
+		place->start = (uint64_t)(uintptr_t)object.map_start;
+		place->end = (uint64_t)(uintptr_t)object.map_end;
+		place->header = (uint64_t)(uintptr_t)object.eh_frame;
+		return;
+	}
+	if (maps.salt == salt) {
+		if (search_maps(address, place))
+			return;
+		if (now() - maps.read_ns < maps.took_ns * MAPS_SHARE) {
+			place->kind = GPUMON_STACK_UNKNOWN;
+			return;
+		}
+	}
+	read_maps(salt);
+	search_maps(address, place);
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Rules made from what is at an address, once; see stack_rule.h for what they are. */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "rule.h"
+
+/*
+ * How long a walk waits for another thread's rules before it gives up. These take microseconds, but
+ * where there are more threads than processors the one that makes them may be kept waiting. And
+ * so often it has looked then: time passes in a program that is stopped, or whose machine is.
+ */
+#define LOCK_WAIT_NS 250000000ll
+#define LOCK_YIELDS  50
+#define LOCK_NAPS    500
+#define LOCK_NAP_NS  100000l
+
+struct gpumon_rule_line *gpumon_rule_table;
+
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static void find_coroutine_end(void);
+
+bool gpumon_rule_init(void)
+{
+	void *table;
+
+	if (gpumon_rule_table)
+		return true;
+	table = mmap(NULL, sizeof(*gpumon_rule_table) << GPUMON_RULE_BITS, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (table == MAP_FAILED)
+		return false;
+	gpumon_rule_table = table;
+	find_coroutine_end();
+	return true;
+}
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+bool gpumon_rule_lock(void)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
+	int64_t end = 0;
+
+	for (unsigned int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire);
+	     i++) {
+		if (!end)
+			end = now() + LOCK_WAIT_NS;
+		else if (i >= LOCK_YIELDS + LOCK_NAPS && now() > end)
+			return false;
+		if (i < LOCK_YIELDS)
+			sched_yield();
+		else
+			nanosleep(&nap, NULL);
+	}
+	return true;
+}
+
+void gpumon_rule_unlock(void)
+{
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+void gpumon_rule_forked(void)
+{
+	/* Who held it is not in the child, and what it was at may be half done. */
+	gpumon_stack_place_forget();
+	gpumon_rule_unlock();
+}
+
+#ifdef __x86_64__
+
+static bool fits(int64_t value, unsigned int bits)
+{
+	return value >= -(1ll << (bits - 1)) && value < 1ll << (bits - 1);
+}
+
+/* An expression that is a register with an offset, and whether a load follows. */
+static bool simple_expression(const struct gpumon_cfi_value *value, uint8_t number, bool loaded,
+			      int64_t *displacement, int64_t *offset)
+{
+	struct gpumon_cfi_cursor code = { value->expression, value->expression + value->length,
+					  false };
+
+	*offset = 0;
+	if (gpumon_cfi_fixed(&code, 1) != 0x70u + number) /* DW_OP_breg */
+		return false;
+	*displacement = gpumon_cfi_sleb(&code);
+	if (loaded && gpumon_cfi_fixed(&code, 1) != 0x06) /* DW_OP_deref */
+		return false;
+	if (loaded && code.at < code.end) {
+		if (gpumon_cfi_fixed(&code, 1) != 0x23) /* DW_OP_plus_uconst */
+			return false;
+		*offset = (int64_t)gpumon_cfi_uleb(&code);
+	}
+	return !code.bad && code.at == code.end;
+}
+
+/* A row in a word, or GPUMON_RULE_ROW. */
+static uint64_t encode(const struct gpumon_cfi_row *row)
+{
+	const struct gpumon_cfi_value *base = &row->registers[GPUMON_DWARF_RBP];
+	const struct gpumon_cfi_value *back = &row->registers[GPUMON_DWARF_RIP];
+	int64_t displacement = 0;
+	int64_t base_offset = 0;
+	int64_t unused;
+	int64_t offset;
+	uint64_t rule;
+
+	if (back->how == GPUMON_CFI_UNDEFINED && !row->signal)
+		return GPUMON_RULE_END;
+	if (row->signal || back->how != GPUMON_CFI_OFFSET || back->offset != -8 ||
+	    row->registers[GPUMON_DWARF_RSP].how != GPUMON_CFI_SAME)
+		return GPUMON_RULE_ROW;
+
+	if (row->cfa_expression) {
+		if (!simple_expression(&row->cfa, GPUMON_DWARF_RBP, true, &displacement, &offset))
+			return GPUMON_RULE_ROW;
+		rule = GPUMON_RULE_LOAD;
+	} else if (row->cfa_register == GPUMON_DWARF_RSP) {
+		offset = row->cfa.offset;
+		rule = GPUMON_RULE_RSP;
+	} else if (row->cfa_register == GPUMON_DWARF_RBP) {
+		offset = row->cfa.offset;
+		rule = GPUMON_RULE_RBP;
+	} else {
+		return GPUMON_RULE_ROW;
+	}
+
+	if (base->how == GPUMON_CFI_OFFSET) {
+		base_offset = base->offset;
+		rule |= GPUMON_RULE_BASE_CFA;
+	} else if (base->how == GPUMON_CFI_EXPRESSION &&
+		   simple_expression(base, GPUMON_DWARF_RBP, false, &base_offset, &unused)) {
+		rule |= GPUMON_RULE_BASE_RBP;
+	} else if (base->how != GPUMON_CFI_SAME && base->how != GPUMON_CFI_UNDEFINED) {
+		return GPUMON_RULE_ROW;
+	}
+	if (offset & 7 || base_offset & 7 || !fits(offset / 8, 24) || !fits(base_offset / 8, 16) ||
+	    !fits(displacement, 16))
+		return GPUMON_RULE_ROW;
+	return rule | ((uint64_t)(offset / 8) & 0xffffff) << 8 |
+	       ((uint64_t)(base_offset / 8) & 0xffff) << 32 | (uint64_t)displacement << 48;
+}
+
+/*
+ * What a handler returns to has no call frame information in musl: where the kernel has put
+ * the registers, in words behind rsp, is part of its ABI.
+ */
+static bool restorer_row(uint64_t frame, struct gpumon_cfi_row *row)
+{
+	static const uint8_t at[GPUMON_DWARF_REGISTERS][3] = {
+		[GPUMON_DWARF_RBX] = { 0x77, 0x80, 0x01 },     /* DW_OP_breg7 128 */
+		[GPUMON_DWARF_RBP] = { 0x77, 0xf8, 0x00 },     /* 120 */
+		[GPUMON_DWARF_RSP] = { 0x77, 0xa0, 0x01 },     /* 160 */
+		[GPUMON_DWARF_R12] = { 0x77, 0xc8, 0x00 },     /* 72 */
+		[GPUMON_DWARF_R12 + 1] = { 0x77, 0xd0, 0x00 }, /* 80 */
+		[GPUMON_DWARF_R12 + 2] = { 0x77, 0xd8, 0x00 }, /* 88 */
+		[GPUMON_DWARF_R15] = { 0x77, 0xe0, 0x00 },     /* 96 */
+		[GPUMON_DWARF_RIP] = { 0x77, 0xa8, 0x01 },     /* 168 */
+	};
+	static const uint8_t cfa[] = { 0x77, 0xa0, 0x01, 0x06 }; /* and DW_OP_deref */
+
+	if (!gpumon_stack_is_restorer(frame))
+		return false;
+	memset(row, 0, sizeof(*row));
+	row->start = frame;
+	row->end = frame + 1;
+	row->signal = true;
+	row->cfa_expression = true;
+	row->cfa.how = GPUMON_CFI_VALUE_EXPRESSION;
+	row->cfa.expression = cfa;
+	row->cfa.length = sizeof(cfa);
+	for (unsigned int i = 0; i < GPUMON_DWARF_REGISTERS; i++) {
+		if (!at[i][0])
+			continue;
+		row->registers[i].how = GPUMON_CFI_EXPRESSION;
+		row->registers[i].expression = at[i];
+		row->registers[i].length = sizeof(at[i]);
+	}
+	return true;
+}
+
+bool gpumon_rule_row(uint64_t frame, uint64_t salt, struct gpumon_cfi_row *row)
+{
+	struct gpumon_stack_place place;
+
+	gpumon_stack_place(frame - 1, salt, &place);
+	return place.kind == GPUMON_STACK_MODULE &&
+	       (gpumon_cfi_find(&place, frame - 1, row) || restorer_row(frame, row));
+}
+
+/*
+ * What a coroutine's function returns to, which nobody has called: glibc says nothing of it, and
+ * a return address that is the begin of a function would otherwise be none. 0: not known.
+ */
+static uint64_t coroutine_end;
+
+#ifdef __GLIBC__
+
+static void never_called(void)
+{
+}
+
+static void find_coroutine_end(void)
+{
+	uint64_t stack[64];
+	ucontext_t context;
+
+	if (getcontext(&context))
+		return;
+	context.uc_stack.ss_sp = stack;
+	context.uc_stack.ss_size = sizeof(stack);
+	context.uc_link = NULL;
+	makecontext(&context, never_called, 0);
+	coroutine_end = *(uint64_t *)(uintptr_t)context.uc_mcontext.gregs[REG_RSP];
+}
+
+#else
+
+static void find_coroutine_end(void)
+{
+}
+
+#endif
+
+static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
+{
+	struct gpumon_stack_place place;
+	struct gpumon_cfi_row row;
+	bool called;
+
+	gpumon_stack_place(frame - 1, salt, &place);
+	if (place.kind == GPUMON_STACK_UNKNOWN)
+		return GPUMON_RULE_NONE;
+	if (place.kind == GPUMON_STACK_NOWHERE)
+		return GPUMON_RULE_BAD;
+	if (frame == coroutine_end)
+		return GPUMON_RULE_END;
+	called = interrupted || gpumon_stack_after_call(frame);
+	if (place.kind == GPUMON_STACK_MODULE) {
+		if (gpumon_cfi_find(&place, frame - 1, &row)) {
+			if (called || row.signal)
+				return encode(&row);
+			return GPUMON_RULE_BAD;
+		}
+		if (restorer_row(frame, &row))
+			return encode(&row);
+	}
+	if (!called)
+		return GPUMON_RULE_BAD;
+	if (gpumon_stack_has_frame_pointer(frame - 1, place.start))
+		return GPUMON_RULE_FRAME_POINTER;
+	/* Assembly that begins a program has nothing but an rbp of 0 to say so. */
+	return GPUMON_RULE_STOP | (place.kind == GPUMON_STACK_MODULE ? GPUMON_RULE_GUESS : 0);
+}
+
+#else
+
+static void find_coroutine_end(void)
+{
+}
+
+/* Elsewhere frame pointers are part of the ABI. */
+static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
+{
+	struct gpumon_stack_place place;
+
+	gpumon_stack_place(frame - 1, salt, &place);
+	if (place.kind == GPUMON_STACK_UNKNOWN)
+		return GPUMON_RULE_NONE;
+	if (place.kind == GPUMON_STACK_NOWHERE || (!interrupted && !gpumon_stack_after_call(frame)))
+		return GPUMON_RULE_BAD;
+	return GPUMON_RULE_FRAME_POINTER;
+}
+
+#endif
+
+static void keep(uint64_t frame, uint64_t salt, uint64_t rule)
+{
+	static unsigned int turn;
+	struct gpumon_rule_line *line = gpumon_rule_line(frame);
+	unsigned int way = turn++ % GPUMON_RULE_WAYS;
+
+	for (unsigned int i = 0; i < GPUMON_RULE_WAYS; i++) {
+		uint64_t old = atomic_load_explicit(&line->way[i].rule, memory_order_relaxed);
+		uint64_t check = atomic_load_explicit(&line->way[i].check, memory_order_relaxed);
+
+		/* Free, or of this address already. */
+		if (!old || check == gpumon_rule_check(frame, salt, old)) {
+			way = i;
+			break;
+		}
+	}
+	atomic_store_explicit(&line->way[way].check, gpumon_rule_check(frame, salt, rule),
+			      memory_order_relaxed);
+	atomic_store_explicit(&line->way[way].rule, rule, memory_order_relaxed);
+}
+
+uint64_t gpumon_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
+{
+	int kept = errno; /* a program's launch sets none */
+	uint64_t rule;
+
+	if (frame < 4096 || frame >= GPUMON_STACK_USER_END)
+		return GPUMON_RULE_BAD;
+	if (!gpumon_rule_lock())
+		return GPUMON_RULE_STOP;
+	rule = make(frame, salt, interrupted);
+	if (rule)
+		keep(frame, salt, rule);
+	else
+		rule = GPUMON_RULE_BAD;
+	gpumon_rule_unlock();
+	errno = kept;
+	return rule;
+}

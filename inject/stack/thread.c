@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What a thread has: its stack's bounds, and memory for its walks. */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define PAGE 4096ull
+
+/*
+ * The few bytes that a library which came by dlopen may have in the static part of thread
+ * storage: any other model may allocate, and take the loader's lock, at a thread's first use.
+ */
+static __thread struct gpumon_stack_thread *mine __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t key;
+static bool key_made;
+
+static void thread_gone(void *data)
+{
+	mine = NULL;
+	munmap(data, sizeof(struct gpumon_stack_thread));
+}
+
+bool gpumon_stack_thread_init(void)
+{
+	if (!key_made)
+		key_made = !pthread_key_create(&key, thread_gone);
+	return key_made;
+}
+
+struct gpumon_stack_thread *gpumon_stack_thread(void)
+{
+	return mine;
+}
+
+struct gpumon_stack_thread *gpumon_stack_thread_new(void)
+{
+	struct gpumon_stack_thread *thread;
+	pthread_attr_t attributes;
+	int kept = errno;
+	void *low;
+	size_t size;
+
+	if (!key_made)
+		return NULL;
+	thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+	if (thread == MAP_FAILED)
+		return NULL;
+	/* Without bounds every load is checked by the kernel: slow, and right. */
+	if (!pthread_getattr_np(pthread_self(), &attributes)) {
+		if (!pthread_attr_getstack(&attributes, &low, &size)) {
+			thread->low = (uint64_t)(uintptr_t)low;
+			thread->high = (thread->low + size) & ~7ull;
+		}
+		pthread_attr_destroy(&attributes);
+	}
+	if (pthread_setspecific(key, thread)) {
+		munmap(thread, sizeof(*thread));
+		return NULL;
+	}
+	mine = thread;
+	errno = kept;
+	return thread;
+}
+
+bool gpumon_stack_readable(uint64_t address)
+{
+	/*
+	 * The kernel looks at the set before it looks at what to do with it: it refuses either
+	 * way, and says whether it could read. Nothing is changed, no descriptor is needed.
+	 */
+	return syscall(SYS_rt_sigprocmask, ~0, address & ~7ull, NULL, 8) == -1 && errno != EFAULT;
+}
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) bool
+gpumon_stack_load(struct gpumon_stack_thread *thread, uint64_t address, uint64_t *value)
+{
+	uint64_t page = address & ~(PAGE - 1);
+	int saved = errno;
+
+	if (address & 7 || address >= GPUMON_STACK_USER_END)
+		return false;
+	if (page < thread->readable_low || page >= thread->readable_high) {
+		if (!gpumon_stack_readable(address)) {
+			errno = saved;
+			return false;
+		}
+		if (page == thread->readable_high) {
+			thread->readable_high += PAGE;
+		} else {
+			thread->readable_low = page;
+			thread->readable_high = page + PAGE;
+		}
+		errno = saved;
+	}
+	*value = *(const volatile uint64_t *)(uintptr_t)address;
+	return true;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/descriptors.h"
+#include "base/futex.h"
+#include "recorder.h"
+#include "run/worker.h"
+#include "session/session.h"
+#include "socket.h"
+#include "write/thread.h"
+
+/* How long a recorder may wait, at most, until we have hung up after its capture. */
+#define WATCH_MS 100
+
+/* After a socket could not be had. */
+#define AGAIN_NS 1000000000ull
+
+/*
+ * Who may do what: in ASKED and GONE it is the session's turn, else this thread's. Only from
+ * RECORDED both may go on.
+ */
+enum {
+	CONNECTING, /* to the recorder that started the program */
+	LISTENING,
+	ASKED,	  /* a recorder waits for a capture */
+	REFUSED,  /* it gets none */
+	RECORDED, /* it has one */
+	GONE,	  /* it has hung up */
+	OVER,	  /* its capture has ended */
+};
+
+static _Atomic uint32_t state;
+static struct inject_request request;
+static struct inject_socket connection = { .fd = -1 };
+static struct inject_socket listener = { .fd = -1 };
+static char first_path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
+
+static void change(uint32_t to)
+{
+	atomic_store(&state, to);
+	inject_futex_wake(&state);
+}
+
+/* Takes the descriptor. */
+static void meet(int fd)
+{
+	inject_socket_take(&connection, fd);
+	if (connection.fd < 0)
+		return;
+	if (!inject_socket_handshake(connection.fd, INJECT_CONNECT_MS, &request.settings,
+				     &request.map)) {
+		inject_socket_close(&connection);
+		return;
+	}
+	change(ASKED);
+	inject_worker_wake();
+}
+
+static void listen_for_one(void)
+{
+	static _Atomic uint32_t never;
+	struct pollfd wait = { .events = POLLIN };
+
+	if (!inject_socket_is_ours(&listener))
+		inject_socket_take(&listener, inject_socket_listen());
+	wait.fd = listener.fd;
+	if (listener.fd < 0 || poll(&wait, 1, -1) < 0)
+		inject_futex_wait(&never, 0, AGAIN_NS);
+	else if (inject_socket_is_ours(&listener))
+		meet(inject_socket_accept(listener.fd));
+}
+
+static bool has_hung_up(void)
+{
+	struct pollfd wait = { .fd = connection.fd, .events = POLLIN | POLLRDHUP };
+	char message[sizeof(struct gpumon_message_settings)];
+
+	if (!inject_socket_is_ours(&connection))
+		return true;
+	if (poll(&wait, 1, WATCH_MS) <= 0)
+		return false;
+	if (wait.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL))
+		return true;
+	if (recv(connection.fd, message, sizeof(message), MSG_DONTWAIT) == 0)
+		return true;
+	/* It has nothing to say; who sends all the same is not to keep us busy. */
+	inject_futex_wait(&state, RECORDED, WATCH_MS * 1000000ull);
+	return false;
+}
+
+static void watch(void)
+{
+	uint32_t recorded = RECORDED;
+
+	if (has_hung_up() && atomic_compare_exchange_strong(&state, &recorded, GONE))
+		inject_worker_wake();
+}
+
+static void *talk(void *argument)
+{
+	uint32_t now;
+
+	(void)argument;
+	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
+	/* Not even input and output: who waits for their end does not wait for ours. */
+	inject_own_descriptors(0);
+	for (;;) {
+		now = atomic_load(&state);
+		switch (now) {
+		case CONNECTING:
+			meet(inject_socket_connect(first_path, INJECT_CONNECT_MS));
+			if (atomic_load(&state) == CONNECTING)
+				change(LISTENING);
+			break;
+		case LISTENING:
+			listen_for_one();
+			break;
+		case RECORDED:
+			watch();
+			break;
+		case REFUSED:
+			inject_socket_refuse(connection.fd, inject_no_memory);
+			/* fall through */
+		case OVER:
+			inject_socket_close(&connection);
+			change(LISTENING);
+			break;
+		default:
+			inject_futex_wait(&state, now, INJECT_FOR_EVER);
+		}
+	}
+	return NULL;
+}
+
+/* For as long as this is the state, and no longer than that. */
+static void wait_while(uint32_t in, unsigned int wait_ms)
+{
+	inject_futex_wait_while(&state, in, inject_now() + wait_ms * 1000000ull);
+}
+
+bool inject_recorder_start(const char *path, unsigned int wait_ms)
+{
+	pthread_t thread;
+
+	if (path)
+		snprintf(first_path, sizeof(first_path), "%s", path);
+	atomic_store(&state, path && strlen(path) < sizeof(first_path) ? CONNECTING : LISTENING);
+	if (!inject_thread_create(&thread, talk, NULL))
+		return false;
+	pthread_detach(thread);
+	wait_while(CONNECTING, wait_ms);
+	return true;
+}
+
+struct inject_request *inject_recorder_request(void)
+{
+	return atomic_load(&state) == ASKED ? &request : NULL;
+}
+
+void inject_recorder_answer(bool recorded)
+{
+	change(recorded ? RECORDED : REFUSED);
+	/* A program that ends at once would take the word with it. */
+	if (!recorded)
+		wait_while(REFUSED, INJECT_CONNECT_MS);
+}
+
+bool inject_recorder_is_gone(void)
+{
+	return atomic_load(&state) == GONE;
+}
+
+void inject_recorder_hang_up(void)
+{
+	change(OVER);
+}
+
+void inject_recorder_forked(void)
+{
+	/* Where the program's descriptors had to do, the child has them, too. */
+	inject_socket_close(&connection);
+	inject_socket_close(&listener);
+	atomic_store(&state, LISTENING);
+}

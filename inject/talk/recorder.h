@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The thread that talks to recorders: it connects to the one that started the
+ * program, and listens for others. It shares no descriptors with the program,
+ * which may close all that it does not know and take their numbers at any
+ * time, between any two system calls of ours. For the same reason it does
+ * nothing else: what CUPTI opens has to be the program's.
+ */
+#ifndef GPUMON_INJECT_RECORDER_H
+#define GPUMON_INJECT_RECORDER_H
+
+#include "base/inject.h"
+
+/**
+ * struct inject_request - what a recorder asks for
+ * @settings: within bounds
+ * @map: the channel: of the session that is begun with it, else to be unmapped
+ */
+struct inject_request {
+	struct gpumon_message_settings settings;
+	struct gpumon_channel_map map;
+};
+
+/**
+ * inject_recorder_start - begin the thread, and wait until it has tried to connect
+ * @path: socket of the recorder that started the program; NULL: there is none
+ * @wait_ms: at most; a request that comes later is as one of a recorder that came later
+ *
+ * Return: false where no thread can be had.
+ */
+bool inject_recorder_start(const char *path, unsigned int wait_ms);
+
+/**
+ * inject_recorder_request - who waits for a capture?
+ *
+ * Return: what it asks for, until it is answered; NULL for nobody.
+ */
+struct inject_request *inject_recorder_request(void);
+
+/**
+ * inject_recorder_answer - to the one that waits
+ * @recorded: a session was begun; else there was no memory for it, and it is told so before this
+ *            comes back, if that takes no longer than INJECT_CONNECT_MS
+ */
+void inject_recorder_answer(bool recorded);
+
+/* Has it hung up? inject_worker_wake() is called when it does. */
+bool inject_recorder_is_gone(void);
+
+/* Its capture is over: hang up, and listen for another. */
+void inject_recorder_hang_up(void);
+
+/* In a child after fork: there is no such thread here. */
+void inject_recorder_forked(void);
+
+#endif /* GPUMON_INJECT_RECORDER_H */

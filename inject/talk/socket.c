@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "session/session.h"
+#include "socket.h"
+
+/* Programs count on small numbers, as shells do. */
+#define FD_AT_LEAST 200
+
+static char listen_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+/* It, while there is such a file: the program may end while our thread makes it. */
+static const char *_Atomic listening;
+
+/* Not fstat(): its symbol is newer than the C library of many containers. */
+static bool identify(int fd, uint64_t *inode, uint64_t *device)
+{
+	struct stat status;
+
+	if (fd < 0 || syscall(SYS_newfstatat, fd, "", &status, AT_EMPTY_PATH))
+		return false;
+	*inode = status.st_ino;
+	*device = status.st_dev;
+	return S_ISSOCK(status.st_mode);
+}
+
+void inject_socket_take(struct inject_socket *socket, int fd)
+{
+	int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FD_AT_LEAST) : -1;
+
+	if (moved >= 0) {
+		close(fd);
+		fd = moved;
+	}
+	socket->fd = fd;
+	if (fd >= 0 && !identify(fd, &socket->inode, &socket->device)) {
+		close(fd);
+		socket->fd = -1;
+	}
+}
+
+bool inject_socket_is_ours(const struct inject_socket *socket)
+{
+	uint64_t inode, device;
+
+	return identify(socket->fd, &inode, &device) && inode == socket->inode &&
+	       device == socket->device;
+}
+
+void inject_socket_close(struct inject_socket *socket)
+{
+	if (inject_socket_is_ours(socket))
+		close(socket->fd);
+	socket->fd = -1;
+}
+
+static bool make_address(const char *path, struct sockaddr_un *address, socklen_t *length)
+{
+	size_t size = strlen(path);
+
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	if (!size || size >= sizeof(address->sun_path))
+		return false;
+	memcpy(address->sun_path, path, size);
+	if (path[0] == '@')
+		address->sun_path[0] = '\0';
+	*length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + (path[0] != '@'));
+	return true;
+}
+
+/* Root, or who we are. Who that is, is as our own user namespace sees it. */
+static bool is_our_user(int fd)
+{
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t length = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
+int inject_socket_connect(const char *path, unsigned int wait_ms)
+{
+	uint64_t until = inject_now() + wait_ms * 1000000ull;
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	struct sockaddr_un address;
+	socklen_t length;
+	int fd;
+
+	if (!make_address(path, &address, &length))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	/* A unix socket that may not wait says EAGAIN while the backlog is full, and cannot be polled. */
+	while (connect(fd, (struct sockaddr *)&address, length)) {
+		if ((errno != EAGAIN && errno != EINTR) || inject_now() > until) {
+			close(fd);
+			return -1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	/* A name in a folder of everybody's may be anybody's by now. */
+	if (!is_our_user(fd)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int inject_socket_listen(void)
+{
+	const char *folder = inject_environment.listen;
+	unsigned int uid = geteuid(), pid = (unsigned int)getpid();
+	struct sockaddr_un address;
+	char path[sizeof(address.sun_path)];
+	socklen_t length;
+	int fd, size;
+
+	if (*folder)
+		size = snprintf(path, sizeof(path), "%s/" GPUMON_LISTEN_NAME ".sock", folder, uid,
+				pid);
+	else
+		size = snprintf(path, sizeof(path), "@" GPUMON_LISTEN_NAME, uid, pid);
+	if (size < 0 || (size_t)size >= sizeof(path) || !make_address(path, &address, &length))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	if (path[0] != '@')
+		unlink(path); /* of a process before with this number */
+	/*
+	 * The file's mode is the socket's from the first moment on, less the program's umask. It is not
+	 * set by its name afterwards: in a folder of everybody's that could be another file by then.
+	 */
+	(void)fchmod(fd, 0600);
+	if (bind(fd, (struct sockaddr *)&address, length) || listen(fd, 4)) {
+		close(fd);
+		return -1;
+	}
+	if (path[0] != '@') {
+		snprintf(listen_path, sizeof(listen_path), "%s", path);
+		atomic_store(&listening, listen_path);
+	}
+	return fd;
+}
+
+void inject_socket_unlisten(void)
+{
+	const char *path = atomic_exchange(&listening, NULL);
+
+	if (path)
+		unlink(path);
+}
+
+int inject_socket_accept(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0 || is_our_user(fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void inject_socket_refuse(int socket, const char *why)
+{
+	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
+
+	snprintf(message.why, sizeof(message.why), "%s", why);
+	send(socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* One message, and the descriptor that came with it: -1 where none did. */
+static ssize_t receive(int socket, void *message, size_t size, int *descriptor)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int) * 4)];
+		struct cmsghdr align;
+	} control;
+	struct iovec vector = { .iov_base = message, .iov_len = size };
+	struct msghdr header = { .msg_iov = &vector,
+				 .msg_iovlen = 1,
+				 .msg_control = control.room,
+				 .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *part;
+	int fds[4], count, i;
+	ssize_t length;
+
+	*descriptor = -1;
+	length = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (length < 0)
+		return -1;
+	for (part = CMSG_FIRSTHDR(&header); part; part = CMSG_NXTHDR(&header, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		count = (int)((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		if (count > 4)
+			count = 4;
+		memcpy(fds, CMSG_DATA(part), (size_t)count * sizeof(int));
+		for (i = 0; i < count; i++) {
+			if (*descriptor < 0)
+				*descriptor = fds[i];
+			else
+				close(fds[i]);
+		}
+	}
+	return length;
+}
+
+static const char *why_not_mapped(int error)
+{
+	if (error == -ENOMEM)
+		return inject_no_memory;
+	return error ? "the channel is no sealed memfd, or of another version" : NULL;
+}
+
+bool inject_socket_handshake(int socket, unsigned int wait_ms,
+			     struct gpumon_message_settings *settings,
+			     struct gpumon_channel_map *map)
+{
+	const struct gpumon_message_hello hello = {
+		.type = GPUMON_HELLO,
+		.version = GPUMON_CHANNEL_VERSION,
+		.pid = (uint32_t)getpid(),
+	};
+	uint64_t until = inject_now() + wait_ms * 1000000ull, now;
+	struct pollfd wait = { .fd = socket, .events = POLLIN };
+	const char *why = "this is no message that the library knows";
+	union {
+		uint32_t type;
+		struct gpumon_message_settings settings;
+		struct gpumon_message_refused refused;
+	} message;
+	ssize_t length;
+	int fd = -1;
+
+	if (send(socket, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)sizeof(hello))
+		return false;
+	do {
+		now = inject_now();
+		if (now >= until || poll(&wait, 1, (int)((until - now) / 1000000) + 1) == 0)
+			return false;
+		memset(&message, 0, sizeof(message));
+		length = receive(socket, &message, sizeof(message), &fd);
+	} while (length < 0 && (errno == EAGAIN || errno == EINTR));
+	if (length >= (ssize_t)offsetof(struct gpumon_message_settings, range) &&
+	    message.type == GPUMON_SETTINGS && fd >= 0) {
+		if (message.settings.version != GPUMON_CHANNEL_VERSION)
+			why = "the library is of another version than the recorder";
+		else
+			why = why_not_mapped(gpumon_channel_map(map, fd));
+	}
+	if (fd >= 0)
+		close(fd);
+	if (why) {
+		if (length > 0 && message.type != GPUMON_REFUSED)
+			inject_socket_refuse(socket, why);
+		return false;
+	}
+	*settings = message.settings;
+	inject_settings_bound(settings);
+	return true;
+}

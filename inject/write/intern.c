@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+#include <sys/mman.h>
+
+#include "intern.h"
+#include "run/worker.h"
+
+/* Powers of two; a table is full at three quarters, where searches grow long. */
+#define STRINGS (1u << 15)
+#define STACKS	(1u << 17)
+#define FRAMES	(1u << 16)
+
+/* In state, with the generation: being written just now. */
+#define WRITING (1u << 31)
+
+/**
+ * struct entry - a thing that was seen, its id is its place in the table and 1
+ * @hash: of it, 0 where the place is free
+ * @state: generation of captures in which it was written, with WRITING while it is
+ */
+struct entry {
+	_Atomic uint64_t hash;
+	_Atomic uint32_t state;
+};
+
+struct table {
+	struct entry *entries;
+	uint32_t size;
+	_Atomic uint32_t used;
+};
+
+static struct table strings = { .size = STRINGS };
+static struct table stacks = { .size = STACKS };
+static struct table frames_table = { .size = FRAMES };
+
+static bool make_table(struct table *table)
+{
+	void *memory;
+
+	if (table->entries)
+		return true;
+	memory = mmap(NULL, table->size * sizeof(*table->entries), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	table->entries = memory;
+	return true;
+}
+
+bool inject_intern_setup(void)
+{
+	return make_table(&strings) && make_table(&stacks) && make_table(&frames_table);
+}
+
+/* Two multiplications that mix what goes in with all that went in before. */
+static inline uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+static inline uint64_t finish(uint64_t hash)
+{
+	hash *= 0xbf58476d1ce4e5b9ull;
+	hash ^= hash >> 32;
+	return hash ? hash : 1;
+}
+
+/**
+ * find - place of a hash, taken if it is new
+ * @is_mine: set if it is not written in this capture yet, and the caller has to do so
+ *
+ * Return: id, 0 if the table is full.
+ */
+static inline uint32_t find(struct table *table, uint64_t hash, bool *is_mine)
+{
+	uint32_t generation =
+		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	uint32_t at = (uint32_t)(hash >> 16) & (table->size - 1), state;
+	struct entry *entry;
+	uint64_t there;
+
+	for (;; at = (at + 1) & (table->size - 1)) {
+		entry = &table->entries[at];
+		there = atomic_load_explicit(&entry->hash, memory_order_relaxed);
+		if (INJECT_LIKELY(there == hash))
+			break;
+		if (there)
+			continue;
+		if (atomic_load_explicit(&table->used, memory_order_relaxed) >= table->size / 4 * 3)
+			return 0;
+		if (atomic_compare_exchange_strong(&entry->hash, &there, hash)) {
+			atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed);
+			break;
+		}
+		if (there == hash)
+			break;
+	}
+	state = atomic_load_explicit(&entry->state, memory_order_relaxed);
+	*is_mine = INJECT_UNLIKELY(state != generation && state != (generation | WRITING)) &&
+		   atomic_compare_exchange_strong(&entry->state, &state, generation | WRITING);
+	return at + 1;
+}
+
+/* Room for a record, or it is counted as lost. */
+static void *reserve(struct inject_thread *thread, size_t size)
+{
+	void *room = gpumon_channel_reserve(&thread->writer, size);
+
+	if (!room)
+		gpumon_channel_lose(&inject_session.map, gpumon_channel_why(&thread->writer, size),
+				    1);
+	return room;
+}
+
+/* One that found no place in the channel is tried again at its next use. */
+static void written(struct table *table, uint32_t id, const void *done)
+{
+	atomic_store(&table->entries[id - 1].state,
+		     done ? atomic_load(&inject_session.generation) : 0);
+}
+
+uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size_t length)
+{
+	/* Longer ones exist (templates): cut, but told apart by all of their text. */
+	const size_t most = GPUMON_CHANNEL_RECORD_MAX - sizeof(struct gpumon_record_string) - 8;
+	struct gpumon_record_string *record;
+	uint64_t hash = length, word;
+	size_t at, kept, size;
+	bool is_mine;
+	uint32_t id;
+
+	for (at = 0; at + 8 <= length; at += 8) {
+		memcpy(&word, text + at, 8);
+		hash = mix(hash, word);
+	}
+	word = 0;
+	memcpy(&word, text + at, length - at);
+	hash = finish(mix(hash, word));
+
+	id = find(&strings, hash, &is_mine);
+	if (!id) {
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STRING_TABLE, 1);
+		return 0;
+	}
+	if (!is_mine)
+		return id;
+	kept = length < most ? length : most;
+	size = (sizeof(*record) + kept + 7) & ~7ull;
+	record = reserve(thread, size);
+	if (record) {
+		memset((char *)record + size - 8, 0, 8);
+		record->head.type = GPUMON_RECORD_STRING;
+		record->head.flags = 0;
+		record->head.size = (uint32_t)size;
+		record->id = id;
+		record->length = (uint32_t)kept;
+		memcpy(record->text, text, kept);
+		gpumon_channel_commit(&thread->writer, size);
+	}
+	written(&strings, id, record);
+	return id;
+}
+
+uint32_t inject_intern_string(struct inject_thread *thread, const char *text)
+{
+	return text && *text ? inject_intern_text(thread, text, strlen(text)) : 0;
+}
+
+/* From the outermost on, so that what is the same as before need not be hashed again. */
+static inline uint64_t hash_stack(struct inject_thread *thread, const uint64_t *frames,
+				  unsigned int count, unsigned int same)
+{
+	unsigned int i = same < thread->hashed ? same : thread->hashed;
+	uint64_t hash;
+
+	if (i > count)
+		i = count;
+	hash = i ? thread->hashes[i - 1] : 0;
+	for (; i < count; i++) {
+		hash = mix(hash, frames[count - 1 - i]);
+		thread->hashes[i] = hash;
+	}
+	thread->hashed = count;
+	return hash;
+}
+
+uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frames,
+			     unsigned int count, bool truncated, unsigned int same)
+{
+	struct gpumon_record_stack *record;
+	uint64_t hash;
+	bool is_mine;
+	uint32_t id;
+	size_t size;
+
+	if (!count)
+		return 0;
+	hash = hash_stack(thread, frames, count, same);
+	hash = finish(mix(hash, (uint64_t)count << 1 | truncated));
+	id = find(&stacks, hash, &is_mine);
+	if (INJECT_UNLIKELY(!id)) {
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STACK_TABLE, 1);
+		return 0;
+	}
+	if (INJECT_LIKELY(!is_mine))
+		return id;
+	size = sizeof(*record) + count * sizeof(*frames);
+	record = reserve(thread, size);
+	if (record) {
+		record->head.type = GPUMON_RECORD_STACK;
+		record->head.flags = truncated ? GPUMON_STACK_TRUNCATED : 0;
+		record->head.size = (uint32_t)size;
+		record->id = id;
+		record->count = count;
+		memcpy(record->frames, frames, count * sizeof(*frames));
+		gpumon_channel_commit(&thread->writer, size);
+	}
+	written(&stacks, id, record);
+	/* A new stack is where a library that was just loaded shows first. */
+	inject_worker_look_at_mappings();
+	return id;
+}
+
+uint32_t inject_intern_frame(struct inject_thread *thread, uint32_t function, uint32_t file,
+			     uint32_t line, uint32_t first_line)
+{
+	struct gpumon_record_frame record = {
+		.head = { .type = GPUMON_RECORD_FRAME, .size = sizeof(record) },
+		.kind = GPUMON_FRAME_PYTHON,
+		.function = function,
+		.file = file,
+		.line = line,
+		.first_line = first_line,
+	};
+	uint64_t hash = finish(mix(mix(function, file), (uint64_t)first_line << 32 | line));
+	bool is_mine;
+
+	record.id = find(&frames_table, hash, &is_mine);
+	if (!record.id)
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STACK_TABLE, 1);
+	else if (is_mine)
+		written(&frames_table, record.id, inject_append(thread, &record) ? &record : NULL);
+	return record.id;
+}

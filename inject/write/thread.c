@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "names.h"
+#include "nvtx/range.h"
+#include "thread.h"
+
+__thread struct inject_thread *inject_self;
+
+static _Atomic(struct inject_thread *) threads;
+static pthread_key_t key;
+static bool key_made;
+
+/* At a thread's end: what it leaves is taken by the next new one. */
+static void end_thread(void *argument)
+{
+	struct inject_thread *thread = argument;
+
+	inject_names_leave(thread->tid);
+	if (!atomic_exchange(&thread->inside, true)) {
+		if (atomic_load(&inject_session.is_open) &&
+		    atomic_load(&thread->generation) == atomic_load(&inject_session.generation))
+			gpumon_channel_writer_end(&thread->writer);
+		atomic_store(&thread->inside, false);
+	}
+	thread->call.open = 0;
+	thread->range_depth = 0;
+	thread->range_windows = 0;
+	inject_self = NULL;
+	atomic_store(&thread->taken, false);
+}
+
+struct inject_thread *inject_thread_first(void)
+{
+	return atomic_load(&threads);
+}
+
+bool inject_thread_setup(void)
+{
+	if (!key_made)
+		key_made = pthread_key_create(&key, end_thread) == 0;
+	return key_made;
+}
+
+bool inject_thread_create(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+	sigset_t all, before;
+	bool created;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	created = pthread_create(thread, NULL, run, argument) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return created;
+}
+
+/* From the kernel and not from malloc: the program may be within its own allocator. */
+static struct inject_thread *new_thread(void)
+{
+	struct inject_thread *thread;
+	bool is_taken;
+
+	for (thread = atomic_load(&threads); thread; thread = thread->next) {
+		is_taken = false;
+		if (!atomic_load_explicit(&thread->taken, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&thread->taken, &is_taken, true))
+			break;
+	}
+	if (!thread) {
+		thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (thread == MAP_FAILED)
+			return NULL;
+		atomic_store(&thread->taken, true);
+		thread->next = atomic_load(&threads);
+		while (!atomic_compare_exchange_weak(&threads, &thread->next, thread))
+			;
+	}
+	thread->tid = (uint32_t)syscall(SYS_gettid);
+	thread->ours = false;
+	thread->hashed = 0;
+	atomic_store(&thread->generation, 0);
+	/* For its end; and with it set anew if callbacks come after that. */
+	if (pthread_setspecific(key, thread)) {
+		atomic_store(&thread->taken, false);
+		return NULL;
+	}
+	inject_self = thread;
+	return thread;
+}
+
+struct inject_thread *inject_thread_get(void)
+{
+	return INJECT_LIKELY(inject_self) ? inject_self : new_thread();
+}
+
+/* Of a thread's first callback in a capture. */
+static void introduce(struct inject_thread *thread, uint32_t generation)
+{
+	atomic_store_explicit(&thread->generation, generation, memory_order_relaxed);
+	gpumon_channel_writer_begin(&thread->writer, &inject_session.map, thread->tid);
+	thread->call.open = 0;
+	if (thread->ours)
+		return;
+	inject_names_introduce(thread);
+	inject_nvtx_write_open(thread);
+}
+
+struct inject_thread *inject_thread_enter(bool any_time)
+{
+	struct inject_thread *thread = inject_thread_get();
+	uint32_t generation;
+
+	/* Within already: a callback of a call that we make, or a signal handler's. */
+	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
+		return NULL;
+	/* Either the one who ends the capture sees this, or this sees that it ends. */
+	atomic_store(&thread->inside, true);
+	if (INJECT_UNLIKELY(
+		    !atomic_load(any_time ? &inject_session.is_open : &inject_session.recording))) {
+		inject_thread_leave(thread);
+		return NULL;
+	}
+	generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	if (INJECT_UNLIKELY(atomic_load_explicit(&thread->generation, memory_order_relaxed) !=
+			    generation))
+		introduce(thread, generation);
+	return thread;
+}
+
+void inject_thread_leave(struct inject_thread *thread)
+{
+	atomic_store_explicit(&thread->inside, false, memory_order_release);
+}
+
+bool inject_thread_wait_outside(unsigned int wait_ms)
+{
+	const struct inject_thread *self = inject_thread_get();
+	uint64_t until = inject_now() + wait_ms * 1000000ull;
+	const struct timespec pause = { .tv_nsec = 200000 };
+	struct inject_thread *thread;
+
+	for (thread = atomic_load(&threads); thread; thread = thread->next) {
+		if (thread == self)
+			continue;
+		while (atomic_load(&thread->inside)) {
+			if (inject_now() > until)
+				return false;
+			nanosleep(&pause, NULL);
+		}
+	}
+	return true;
+}
+
+void inject_thread_release_blocks(void)
+{
+	struct inject_thread *thread;
+
+	for (thread = atomic_load(&threads); thread; thread = thread->next) {
+		if (atomic_load(&thread->generation) == atomic_load(&inject_session.generation))
+			gpumon_channel_writer_end(&thread->writer);
+		/* Whoever comes next introduces itself again. */
+		atomic_store(&thread->generation, 0);
+	}
+}
+
+void inject_thread_forked(void)
+{
+	struct inject_thread *thread, *self = inject_self;
+
+	for (thread = atomic_load(&threads); thread; thread = thread->next) {
+		atomic_store(&thread->inside, false);
+		atomic_store(&thread->generation, 0);
+		thread->call.open = 0;
+		atomic_store(&thread->taken, thread == self);
+	}
+	if (self)
+		self->tid = (uint32_t)syscall(SYS_gettid);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What the library keeps for each thread, and how threads keep the channel's
+ * memory in place while they write to it.
+ */
+#ifndef GPUMON_INJECT_THREAD_H
+#define GPUMON_INJECT_THREAD_H
+
+#include <pthread.h>
+
+#include "base/inject.h"
+
+/**
+ * struct inject_call - the outermost call of the API, while it has not returned
+ * @start_ns: when it began
+ * @correlation: CUPTI's id, that of calls nested in it as well
+ * @stack: id, 0 for none
+ * @function: string id of its name
+ * @open: entries without exits, with its own; 0: there is no such call
+ * @class: INJECT_CLASS_*
+ * @is_captured: a node of a graph was made within
+ */
+struct inject_call {
+	uint64_t start_ns;
+	uint32_t correlation;
+	uint32_t stack;
+	uint32_t function;
+	uint32_t open;
+	uint16_t class;
+	bool is_captured;
+};
+
+/* NVTX ranges of a thread that are remembered while they are open; deeper ones are just counted. */
+#define INJECT_RANGES 16
+
+/* One that was pushed. */
+struct inject_range {
+	uint64_t time_ns;
+	const void *domain;
+	uint32_t color;
+	char text[68];
+};
+
+/**
+ * struct inject_thread - a thread that came through a callback
+ * @next: in the list of all, never taken out
+ * @taken: by a living thread
+ * @inside: between inject_thread_enter() and _leave()
+ * @generation: of the session in which it has written who it is
+ * @tid: in the pid namespace of the process
+ * @ours: what it calls is not the program's
+ * @name: string id of the one that was written last
+ * @writer: its block of the channel
+ * @call: of the API
+ * @range_depth: NVTX ranges pushed, also outside of captures
+ * @ranges: the outermost of them
+ * @range_windows: those of them, by depth, that opened the window
+ * @frames: room for a stack
+ * @hashes: of the last stack that was walked: of its outermost frame, of its outermost two, ...
+ * @hashed: how many of @hashes hold
+ */
+struct inject_thread {
+	struct inject_thread *next;
+	_Atomic bool taken;
+	_Atomic bool inside;
+	_Atomic uint32_t generation;
+	uint32_t tid;
+	bool ours;
+	_Atomic uint32_t name;
+	struct gpumon_channel_writer writer;
+	struct inject_call call;
+	uint32_t range_depth;
+	uint64_t range_windows;
+	struct inject_range ranges[INJECT_RANGES];
+	uint64_t frames[GPUMON_STACK_DEPTH_MAX];
+	uint64_t hashes[GPUMON_STACK_DEPTH_MAX];
+	unsigned int hashed;
+};
+
+/**
+ * inject_thread_setup - once, before any other of these
+ *
+ * Return: false where no key is left.
+ */
+bool inject_thread_setup(void);
+
+/*
+ * The calling thread's, NULL before inject_thread_get(). One word of the loader's
+ * static room for such variables, which is there for libraries that come late.
+ */
+extern __thread struct inject_thread *inject_self __attribute__((tls_model("initial-exec")));
+
+/**
+ * inject_thread_get - of the calling thread
+ *
+ * Return: NULL where there is no memory for it.
+ */
+struct inject_thread *inject_thread_get(void);
+
+/**
+ * inject_thread_create - one of ours
+ * @thread: to be joined or detached
+ * @run: all signals are blocked in it: the program's handlers run in the program's threads
+ * @argument: for it
+ *
+ * Return: false where none can be had.
+ */
+bool inject_thread_create(pthread_t *thread, void *(*run)(void *), void *argument);
+
+/**
+ * inject_thread_enter - from here on the channel stays where it is
+ * @any_time: also while nothing is recorded, as at the begin and end of a capture
+ *
+ * Return: the calling thread, whose THREAD record is written; NULL where nothing is to be done.
+ */
+struct inject_thread *inject_thread_enter(bool any_time);
+
+void inject_thread_leave(struct inject_thread *thread);
+
+/**
+ * inject_thread_wait_outside - until no thread but the caller is within
+ * @wait_ms: at most
+ *
+ * Return: false if one still is: the channel has to stay.
+ */
+bool inject_thread_wait_outside(unsigned int wait_ms);
+
+/* The first of all that ever were; the others by @next. */
+struct inject_thread *inject_thread_first(void);
+
+/* Gives the blocks of all threads back; nobody may be within. */
+void inject_thread_release_blocks(void);
+
+/* In a child after fork: only the caller lives. */
+void inject_thread_forked(void);
+
+/* Appends a record; one that finds no place is counted by the channel. */
+static inline bool inject_append(struct inject_thread *thread, const void *record)
+{
+	return gpumon_channel_write(&thread->writer, record);
+}
+
+#endif /* GPUMON_INJECT_THREAD_H */
