@@ -3,9 +3,10 @@
  * What all parts of the injection library share: the session, which is one
  * capture of this process from its begin to its end, and small things.
  *
- * Threads of the program come in through CUPTI's callbacks (callbacks.c,
- * nvtx.c) and CUPTI's own through the buffers' (activity.c); all else is done
- * by a thread of ours (worker.c), and one talks to recorders (recorder.c).
+ * Threads of the program come in through CUPTI's callbacks (cupti/callbacks.c,
+ * cupti/nvtx.c) and CUPTI's own through the buffers' (cupti/activity.c). One
+ * thread of the library does everything else (run/worker.c), another talks to
+ * recorders (talk/recorder.c).
  */
 #ifndef GPUMON_INJECT_H
 #define GPUMON_INJECT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * NVTX ranges, told by CUPTI (nvtx_cupti.c), or by NVTX itself where
- * NVTX_INJECTION64_PATH names this library (nvtx_injection.c): that way also of
+ * NVTX ranges, told by CUPTI (../cupti/nvtx.c), or by NVTX itself where
+ * NVTX_INJECTION64_PATH names this library (injection.c): that way also of
  * programs that use NVTX before CUDA, and without a path of CUPTI to be known.
  * Only one of the two can be: NVTX has one that it tells.
  */

@@ -23,7 +23,7 @@
 #define WAYS 4
 #define BITS 13
 
-/* As in stack_rule.h: two words that belong together. */
+/* As in stack/rule.h: two words that belong together. */
 struct line_of_ids {
 	struct {
 		_Atomic uint64_t check;

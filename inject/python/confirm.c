@@ -2,7 +2,7 @@
 /*
  * Offsets compared with the interpreter's own account of the same frames, once,
  * in the first walk of a thread that holds its lock: then its functions may be
- * called. Types alone (python_code.c) would not tell a name from a file's name,
+ * called. Types alone (code.c) would not tell a name from a file's name,
  * nor see that a function is missing.
  */
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
  * Which interpreter this is. From 3.13 on it says itself where things are
  * (_PyRuntime begins with a table for debuggers); the layouts of those before
  * do not change any more. Either is only believed once what it leads to is of
- * the right types (python_stack.c).
+ * the right types (stack.c).
  */
 #include <dlfcn.h>
 #include <elf.h>

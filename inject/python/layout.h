@@ -165,7 +165,7 @@ gpumon_python_byte(struct gpumon_python_reader *reader, uint64_t address)
 	return (uint8_t)gpumon_python_int(reader, address);
 }
 
-/* --- python_end.c */
+/* --- end.c */
 
 /* False where the interpreter does not export what is needed. */
 bool gpumon_python_end_init(void);
@@ -185,7 +185,7 @@ bool gpumon_python_end_waits(void);
 bool gpumon_python_enter(void);
 void gpumon_python_leave(void);
 
-/* --- python_confirm.c */
+/* --- confirm.c */
 
 /* Frames that the interpreter is asked about. */
 #define GPUMON_PYTHON_CONFIRM_MAX 32
@@ -224,7 +224,7 @@ bool gpumon_python_can_confirm(void);
 bool gpumon_python_confirm(struct gpumon_python_reader *reader,
 			   const struct gpumon_python_place *places, unsigned int count);
 
-/* --- python_code.c */
+/* --- code.c */
 
 /* Where in the code a frame is, in bytes; negative before it has begun. */
 int64_t gpumon_python_offset(struct gpumon_python_reader *reader, uint64_t code,

@@ -60,7 +60,7 @@ static bool begin_chain(struct chain *chain)
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	uint64_t state;
 
-	/* python_end.c keeps what is read from now on from being freed, if it was not before. */
+	/* end.c keeps what is read from now on from being freed, if it was not before. */
 	if (!gpumon_python.initialized())
 		return false;
 	state = (uint64_t)(uintptr_t)gpumon_python.thread_state();

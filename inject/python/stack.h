@@ -2,7 +2,7 @@
 /*
  * Stacks with the functions of CPython in them, each in the place of the C
  * function that runs it. How that is done without the interpreter's lock is
- * told in python_stack.c.
+ * told in stack.c.
  */
 #ifndef GPUMON_PYTHON_STACK_H
 #define GPUMON_PYTHON_STACK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parts of the stack walker (stack_*.c) say to each other. */
+/* What the parts of the stack walker say to each other. */
 #ifndef GPUMON_STACK_INTERNAL_H
 #define GPUMON_STACK_INTERNAL_H
 
@@ -42,7 +42,7 @@ struct gpumon_stack_registers {
 	uint64_t rip; /* return address into the caller */
 };
 
-/* What is kept of each frame besides its address, for the next walk (stack_walk.c). */
+/* What is kept of each frame besides its address, for the next walk (walk.c). */
 #define GPUMON_STACK_SLOTS (GPUMON_STACK_WALK_MAX + 1)
 
 /**
@@ -87,7 +87,7 @@ struct gpumon_stack_thread {
 	uint64_t saved[GPUMON_STACK_SLOTS];
 };
 
-/* --- stack_thread.c */
+/* --- thread.c */
 
 bool gpumon_stack_thread_init(void);
 
@@ -110,7 +110,7 @@ bool gpumon_stack_readable(uint64_t address);
  */
 bool gpumon_stack_load(struct gpumon_stack_thread *thread, uint64_t address, uint64_t *value);
 
-/* --- stack_module.c, stack_loader.c: what is at an address */
+/* --- module.c, loader.c: what is at an address */
 
 enum gpumon_stack_place_kind {
 	GPUMON_STACK_NOWHERE = 0,   /* nothing that can be executed */
@@ -144,7 +144,7 @@ void gpumon_stack_place_forget(void);
 /* For tests: as where glibc has no _dl_find_object. */
 void gpumon_stack_module_without_loader(void);
 
-/* --- stack_code.c */
+/* --- code.c */
 
 /* Is there a call in front of a return address? True also where that cannot be read. */
 bool gpumon_stack_after_call(uint64_t address);
@@ -186,7 +186,7 @@ static inline uint64_t gpumon_stack_salt(void)
 	return salt * 0x9e3779b97f4a7c15ull;
 }
 
-/* --- stack_cfi.c: call frame information */
+/* --- cfi.c: call frame information */
 
 enum gpumon_cfi_how {
 	GPUMON_CFI_SAME = 0,
@@ -260,7 +260,7 @@ int64_t gpumon_cfi_sleb(struct gpumon_cfi_cursor *cursor);
 /* @size bytes, 1 to 8, little-endian */
 uint64_t gpumon_cfi_fixed(struct gpumon_cfi_cursor *cursor, unsigned int size);
 
-/* --- stack_expression.c */
+/* --- expression.c */
 
 /**
  * struct gpumon_cfi_context - what an expression may ask
@@ -290,7 +290,7 @@ struct gpumon_cfi_context {
 bool gpumon_cfi_evaluate(const struct gpumon_cfi_value *value, struct gpumon_cfi_context *context,
 			 const uint64_t *first, uint64_t *result);
 
-/* --- stack_walk.c */
+/* --- walk.c */
 
 /* Called by assembly, with the registers that it has saved. */
 #define GPUMON_STACK_FROM_ASSEMBLY __attribute__((used, visibility("hidden")))
@@ -303,7 +303,7 @@ GPUMON_STACK_FROM_ASSEMBLY bool
 gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
 			    const struct gpumon_stack_registers *registers);
 
-/* --- stack_step.c: steps that the loop in stack_walk.c leaves to others */
+/* --- step.c: steps that the loop in walk.c leaves to others */
 
 /* A register's value in the frame that the context is of; false where it is lost. */
 bool gpumon_stack_register(struct gpumon_cfi_context *context, uint64_t number, uint64_t *value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Rules made from what is at an address, once; see stack_rule.h for what they are. */
+/* Rules made from what is at an address, once; see rule.h for what they are. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>

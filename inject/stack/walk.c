@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * The walk: from a return address by its rule to the frame of the caller, until
- * nobody is left. A rule is a word (stack_rule.h), made once from the object's
+ * nobody is left. A rule is a word (rule.h), made once from the object's
  * .eh_frame and then found in a table that all threads share without a lock.
  *
  * Most launches of a thread come from about the same place, so each walk is
@@ -12,7 +12,7 @@
  *
  * The thread's own stack is known by its bounds and loaded from directly: from
  * rsp to its end all of it is there. Any other is loaded from after asking the
- * kernel, page by page (stack_step.c): it may be gone, or smaller, tomorrow.
+ * kernel, page by page (step.c): it may be gone, or smaller, tomorrow.
  */
 #include <string.h>
 

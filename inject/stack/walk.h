@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Who called: a walk up the stack of the calling thread, exact and cheap
- * enough for every launch. How it works is told in stack_walk.c.
+ * enough for every launch. How it works is told in walk.c.
  */
 #ifndef GPUMON_STACK_WALK_H
 #define GPUMON_STACK_WALK_H
