@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """reference.py DIR...: the figures of captures, by brute force.
 
-A reader of its own, from Documentation/capture-format.md alone: it keeps everything, joins by
+A reader of its own, from Documentation/reference/capture-format.md alone: it keeps everything, joins by
 correlation id and adds up. gpumon-user does the same in a stream, in bounded memory; what both say
 has to agree, to the nanosecond. Files of the machine that it runs on are not looked at: machine
 code has the names that were kept with it, or is module+offset.

@@ -269,7 +269,7 @@ def attach(address, blocks=512, interval=0.005, **settings):
 
 
 def write_capture(folder, targets, command):
-    """As Documentation/capture-format.md has it, for those who look at it later."""
+    """As Documentation/reference/capture-format.md has it, for those who look at it later."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder, mode=0o700)
     files = []

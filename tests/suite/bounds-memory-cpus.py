@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once own-boot cpus=6 timeout=200
 # vm: not-sanitised=KASAN adds to every allocation and keeps what was freed
-"""What each further CPU costs, as Documentation/memory.md says: the same on six of them."""
+"""What each further CPU costs, as Documentation/reference/memory.md says: the same on six of them."""
 import os
 import sys
 
@@ -21,6 +21,6 @@ for name, (_, most) in PARTS.items():
     step("%s=%d" % (name, most))
     held, grown, measured[name] = memory.load({name: most})
     memory.compare("%s=%d" % (name, most), held - least, grown - least_grown)
-step("the figures of Documentation/memory.md")
+step("the figures of Documentation/reference/memory.md")
 memory.compare_figures(measured)
 step("done")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once timeout=300
 # vm: not-sanitised=KASAN adds to every allocation and keeps what was freed
-"""memory_bytes is what the kernel's own accounts grow by, and what Documentation/memory.md says."""
+"""memory_bytes is what the kernel's own accounts grow by, and what Documentation/reference/memory.md says."""
 import os
 import sys
 
@@ -85,6 +85,6 @@ left = memory.in_no_account() - nothing
 print("    %d KiB after unload" % left)
 within(left, -OTHERS_KIB, OTHERS_KIB, "KiB in no account after unload")
 
-step("the figures of Documentation/memory.md")
+step("the figures of Documentation/reference/memory.md")
 memory.compare_figures({name: measured[(name, most),] for name, (_, most) in PARTS.items()})
 step("done")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once timeout=240
-"""Every cell of the tables in Documentation/privilege.md is so, and nothing is without a row."""
+"""Every cell of the tables in Documentation/user/privilege.md is so, and nothing is without a row."""
 import errno
 import os
 import re
@@ -19,7 +19,7 @@ from gpumon_netlink import (NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, SOL_NETLINK, G
                             header_numbers, string, u32)
 from lab import (BUILD, DEBUGFS, SLOWER, check, equal, load, loaded, read, run, step, submit, wait_idle)
 
-DOCUMENT = BUILD + "/Documentation/privilege.md"
+DOCUMENT = BUILD + "/Documentation/user/privilege.md"
 SPEC = BUILD + "/Documentation/netlink/specs/gpumon.yaml"
 TOOL = BUILD + "/gpumon-user"
 DIRECTORY = DEBUGFS + "/gpumon"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel drivers=stay needs=amdgpu,i915 timeout=200
-"""Every probe, statistic and event that Documentation/bpftrace-scripts.md names is there."""
+"""Every probe, statistic and event that Documentation/user/bpftrace-scripts.md names is there."""
 import os
 import re
 import sys
@@ -13,7 +13,7 @@ import nvidia
 from gpumon_netlink import Gpumon
 from lab import BUILD, STATS, check, equal, load_gpumon, read, step
 
-DOCUMENT = BUILD + "/Documentation/bpftrace-scripts.md"
+DOCUMENT = BUILD + "/Documentation/user/bpftrace-scripts.md"
 EVENTS = BUILD + "/kmod/uapi/gpumon_event.h"
 
 # What each script probes: a row that is taken out is missed.

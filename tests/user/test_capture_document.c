@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Documentation/capture-format.md against format.h and against a capture: its tables of fields, of
+ * Documentation/reference/capture-format.md against format.h and against a capture: its tables of fields, of
  * causes and of types are what the compiler makes of the structs, and its reader in Python reads.
  */
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "capture_maker.h"
 #include "common.h"
 
-#define DOCUMENT "../../Documentation/capture-format.md"
+#define DOCUMENT "../../Documentation/reference/capture-format.md"
 
 struct field {
 	const char *record; /* NULL: of the one before */

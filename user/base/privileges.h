@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * What a command goes on with of what it was started with: capabilities that it does not need are
- * given up, and under sudo a program runs as the user who called it. Documentation/privilege.md
+ * given up, and under sudo a program runs as the user who called it. Documentation/user/privilege.md
  * has the table.
  */
 #ifndef GPUMON_USER_PRIVILEGES_H

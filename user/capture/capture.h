@@ -250,10 +250,10 @@ enum gpumon_record_state {
 /* Is there a record at @record, aligned to 8, in @room bytes? */
 enum gpumon_record_state gpumon_record_check(const struct gpumon_record *record, size_t room);
 
-/* "kernel", as in Documentation/capture-format.md; NULL of an unknown type. */
+/* "kernel", as in Documentation/reference/capture-format.md; NULL of an unknown type. */
 const char *gpumon_record_name(unsigned int type);
 
-/* "channel-full", as in Documentation/capture-format.md; NULL of an unknown cause. */
+/* "channel-full", as in Documentation/reference/capture-format.md; NULL of an unknown cause. */
 const char *gpumon_loss_name(unsigned int cause);
 
 #endif /* GPUMON_CAPTURE_H */

@@ -2,7 +2,7 @@
 /*
  * What a capture is made of. The injection library writes records into shared
  * memory (channel.h), the recorder puts them into files as they are, and all
- * that reads captures reads them; Documentation/capture-format.md describes it
+ * that reads captures reads them; Documentation/reference/capture-format.md describes it
  * for others. Little-endian, every record a multiple of 8 bytes.
  *
  * Times are CLOCK_MONOTONIC nanoseconds, 0 where not known. Ids of strings,

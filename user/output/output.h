@@ -213,7 +213,7 @@ struct gpumon_summary_options {
 int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struct gpumon_view *view,
 			  const struct gpumon_summary_options *options);
 
-/* Documentation/correlate-json.md. */
+/* Documentation/reference/correlate-json.md. */
 int gpumon_output_json(FILE *out, const struct gpumon_view *view);
 
 /* profile.proto, gzipped: for pprof and what else reads it. */

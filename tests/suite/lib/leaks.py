@@ -133,7 +133,7 @@ def capture_records():
     """{type: [(place, type of field, how many or None, name)]}, as capture-format.md has them."""
     records = {}
     fields = None
-    for line in lab.read(lab.BUILD + "/Documentation/capture-format.md").splitlines():
+    for line in lab.read(lab.BUILD + "/Documentation/reference/capture-format.md").splitlines():
         heading = re.match(r"#+ (?:[\w-]+ \((\d+)\))?", line)
         if heading:
             fields = None

@@ -99,7 +99,7 @@ def compare_figures(measured):
     figures = {name: (int(once.replace(",", "")), int(each.replace(",", "")))
                for name, once, each in
                re.findall(r"(?m)^\| `(max_\w+)` \|[^|]*\| ([\d,]+) \| ([\d,]+) \|",
-                          read(BUILD + "/Documentation/memory.md"))}
+                          read(BUILD + "/Documentation/reference/memory.md"))}
     equal(sorted(figures), sorted(PARTS), "parameters in the table")
     check(measured, "nothing is measured")
     for name, by_part in measured.items():

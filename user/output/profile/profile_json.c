@@ -10,7 +10,7 @@
 #include "output/tree.h"
 #include "output/view_text.h"
 
-/* Of the file, see Documentation/correlate-json.md. */
+/* Of the file, see Documentation/reference/correlate-json.md. */
 #define SCHEMA 1
 
 int gpumon_json_element(FILE *out, bool first, struct json_object *value)
