@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Links of the pages lead somewhere: links.py FILE...
+
+For each .md file, every relative link must name a file or folder that exists, and its #anchor a
+heading of that page. In every file, a path that begins with Documentation/ and ends in .md or in a
+man page's section must exist. Prints a line for each that does not, and fails if there is one.
+"""
+import os
+import re
+import sys
+
+# ![text](target "title") and [text](target); code spans and blocks are taken out before.
+LINK = re.compile(r'\]\(\s*<?([^)\s>]*)>?(?:\s+"[^"]*")?\s*\)')
+PATH = re.compile(r"\bDocumentation/[\w./-]+?\.(?:md|svg|png|yaml|[18])\b")
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:")
+# Of the kernel's tree, which has a Documentation/ too.
+KERNEL = re.compile(r"Documentation/(?:bpf|netlink/(?!specs/gpumon)|admin-guide|process)/?")
+
+
+def anchors(text):
+    """The anchors that the usual renderers give to the headings of a page."""
+    found = set()
+    for line in re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
+        heading = re.match(r"#{1,6}\s+(.*?)\s*#*$", line)
+        if not heading:
+            continue
+        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1]).replace("`", "")
+        name = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        count = 0
+        while (f"{name}-{count}" if count else name) in found:
+            count += 1
+        found.add(f"{name}-{count}" if count else name)
+    return found
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except UnicodeDecodeError:
+        return ""
+
+
+def broken(path):
+    """A line for each link of this file that leads nowhere."""
+    text = read(path)
+    for match in PATH.finditer(text):
+        if not KERNEL.match(match[0]) and not os.path.exists(match[0]):
+            yield f"{path}: {match[0]} is not there"
+    if not path.endswith(".md"):
+        return
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"^(?: {4}|\t).*$", "", prose, flags=re.MULTILINE)
+    prose = re.sub(r"`[^`\n]*`", "``", prose)
+    for match in LINK.finditer(prose):
+        target, _, anchor = match[1].partition("#")
+        if ELSEWHERE.match(match[1]):
+            continue
+        page = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+        if not os.path.exists(page):
+            yield f"{path}: {match[1]} is not there"
+        elif anchor and page.endswith(".md") and anchor not in anchors(read(page)):
+            yield f"{path}: {match[1]}: no such heading"
+
+
+def main():
+    found = [line for path in sys.argv[1:] for line in broken(path)]
+    print("\n".join(found), end="\n" if found else "")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
