@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the attach engine share: probe*.c and btf.c. */
+/* What the files of the attach engine share. */
 #ifndef GPUMON_PROBE_ENGINE_H
 #define GPUMON_PROBE_ENGINE_H
 
@@ -14,9 +14,6 @@
 #define for_each_field(group, field)    \
 	for ((field) = (group)->fields; \
 	     (group)->fields && (field) < (group)->fields + (group)->field_count; (field)++)
-
-/* How the reason of a probe begins that is attached without that check. */
-#define GPUMON_NOT_CHECKED "prototype not checked"
 
 /**
  * struct gpumon_followed - a module that a probe or field names
@@ -66,9 +63,8 @@ void gpumon_kprobe_detach(struct gpumon_probe *probe);
 void gpumon_kprobe_detached(void);
 void gpumon_kprobe_collect(const struct gpumon_probe *probe);
 
-void gpumon_btf_init(void);
-int gpumon_btf_module_came(const char *module);
-void gpumon_btf_module_gone(const char *module);
-void gpumon_btf_done(void);
+void gpumon_check_init(void);
+int gpumon_check_module_came(const char *module);
+void gpumon_check_module_gone(const char *module);
 
 #endif /* GPUMON_PROBE_ENGINE_H */

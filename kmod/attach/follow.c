@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "btf/btf.h"
 #include "btf/read_file.h"
 #include "core/fault.h"
 #include "engine.h"
@@ -148,7 +149,7 @@ void gpumon_follow_say(struct gpumon_probe *probe, const struct gpumon_followed 
  */
 void gpumon_follow_read_btf(struct gpumon_followed *module)
 {
-	int error = gpumon_btf_module_came(module ? module->name : NULL);
+	int error = gpumon_check_module_came(module ? module->name : NULL);
 
 	if (module)
 		module->btf_error = error;

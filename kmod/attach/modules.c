@@ -11,6 +11,7 @@
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
+#include "btf/btf.h"
 #include "core/fault.h"
 #include "core/statistics.h"
 #include "engine.h"
@@ -90,7 +91,7 @@ static void module_gone(const char *name)
 			group->module_gone();
 		gpumon_group_attach(group);
 	}
-	gpumon_btf_module_gone(name);
+	gpumon_check_module_gone(name);
 }
 
 static void module_tracepoints(const struct module *module)

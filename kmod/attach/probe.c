@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The attach engine: what is attached, and why not. Who is there is known to
- * probe_modules.c.
+ * modules.c.
  *
  * A probe whose prototype in the running kernel's BTF is not the one expected
- * is refused in probe_attach(), before it is registered; btf.c looks it up when
+ * is refused in probe_attach(), before it is registered; check.c looks it up when
  * the module comes.
  */
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
+#include "btf/btf.h"
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/period.h"
@@ -205,7 +206,7 @@ int gpumon_probe_init(void)
 			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 		}
 	}
-	gpumon_btf_init();
+	gpumon_check_init();
 	ret = gpumon_follow_init()		 ?:
 		      gpumon_kprobe_init(number) ?:
 		      gpumon_counters_init(&gpumon_probe_counters, number, GPUMON_PROBE_WORDS, 0,
@@ -259,7 +260,7 @@ static void check_again(void)
 				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s",
 						 probe->check_reason);
 				detached = true;
-			} else if (strstarts(probe->reason, GPUMON_NOT_CHECKED)) {
+			} else if (strstarts(probe->reason, GPUMON_BTF_NOT_CHECKED)) {
 				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s",
 						 probe->check_reason);
 			}

@@ -13,8 +13,8 @@
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
 
-#include "btf/btf.h"
 #include "core/counters.h"
+#include "core/field.h"
 #include "core/gpumon.h"
 #include "uapi/gpumon_netlink.h"
 
@@ -42,7 +42,7 @@ struct tracepoint;
  * @data_size: of a kretprobe: bytes in kretprobe_instance.data, from @body to @on_return
  * @maxactive: of a kretprobe: calls that may be under way at the same time, more are
  *             missed; 0 for a number that does for calls that block
- * @prototype: arguments that it has to have, see btf.c for the form; several
+ * @prototype: arguments that it has to have, see btf/btf.c for the form; several
  *             with '|' between them; NULL if they do not matter
  * @returns: what it has to return, in the same way
  * @count_if_suffixed: attach it also where the compiler made another function of

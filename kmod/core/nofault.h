@@ -44,6 +44,8 @@ GPUMON_READ_NOFAULT(u64)
 #undef GPUMON_READ_NOFAULT
 #endif
 
+long gpumon_read_string_nofault(char *to, size_t size, const char *from);
+
 /**
  * gpumon_read_nofault - copy memory that may not be there
  * @to: where to, undefined if it fails

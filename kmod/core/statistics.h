@@ -10,8 +10,8 @@
 #include <linux/atomic.h>
 #include <linux/types.h>
 
-#include "btf/btf.h"
 #include "counters.h"
+#include "field.h"
 #include "gpumon.h"
 #include "histogram.h"
 #include "table.h"

@@ -202,6 +202,32 @@ static void show_event_ring(struct seq_file *m)
 		   view.delivered, view.pending, view.dropped, view.memory_bytes);
 }
 
+/* Where members of private types lie. */
+static void show_layouts(struct seq_file *m)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_field *field;
+	unsigned int g;
+
+	seq_puts(m, "# layouts\nmodule member offset size reason\n");
+	for (g = 0; g < gpumon_group_count; g++) {
+		group = gpumon_groups[g];
+		if (!gpumon_group_shown(group))
+			continue;
+		for (field = group->fields; field < group->fields + group->field_count; field++) {
+			seq_printf(m, "%s %s.%s ", field->module ?: "vmlinux", field->type,
+				   field->member);
+			if (!gpumon_field_known(field))
+				seq_printf(m, "- - %s\n", field->reason);
+			else if (field->bit_size)
+				seq_printf(m, "%d.%u:%u %u -\n", field->offset, field->bit_offset,
+					   field->bit_size, field->found_size);
+			else
+				seq_printf(m, "%d %u -\n", field->offset, field->found_size);
+		}
+	}
+}
+
 static int show_stats(struct seq_file *m)
 {
 	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
@@ -223,7 +249,7 @@ static int show_stats(struct seq_file *m)
 	show_processes(m);
 	show_event_ring(m);
 	show_memory(m);
-	gpumon_btf_show(m);
+	show_layouts(m);
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);
 	gpumon_row_view_free(row);

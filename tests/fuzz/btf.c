@@ -4,12 +4,13 @@
  * byte says what the rest is: the bytes of the kernel's file and of a module's, or orders to build
  * such files with libbpf. Of what libbpf built, each member has to be found where libbpf says it is.
  */
-#include "shim/engine.h"
+#include "shim/nofault.h"
 
 #include <bpf/btf.h>
 
-#include "btf/parse.h"
+#include "btf/btf.h"
 #include "btf/read_file.h"
+#include "core/field.h"
 #include "fuzz.h"
 
 #define FIELDS	  6
@@ -18,10 +19,9 @@
 #define DEPTH_MAX 6
 
 static struct gpumon_field fields[FIELDS];
-static struct gpumon_probe probes[FIELDS];
-static struct gpumon_group group = { probes, FIELDS, fields, FIELDS };
-struct gpumon_group *const gpumon_groups[] = { &group };
-const unsigned int gpumon_group_count = 1;
+static struct gpumon_btf_wanted wanted_prototypes[FIELDS];
+
+static const char module_name[] = "mod";
 
 static const uint8_t *file_data[2];
 static size_t file_size[2];
@@ -45,47 +45,54 @@ static bool ends(const char *text, size_t room)
 	return strnlen(text, room) < room;
 }
 
-/* All that the module does with them from load to unload. */
-static void resolve(void)
+static void resolve_module(const char *module)
 {
-	struct fuzz_stream stream;
-	struct seq_file show;
+	struct gpumon_btf_module read;
+	char reason[192];
 
-	gpumon_btf_init();
-	gpumon_btf_module_came(NULL);
-	gpumon_btf_module_came("mod");
-	gpumon_btf_done();
+	gpumon_btf_read(module, &read);
 	for (unsigned int i = 0; i < FIELDS; i++) {
+		if (fields[i].module != module)
+			continue;
+		MUST(gpumon_btf_check_prototype(&read, &wanted_prototypes[i], reason,
+						sizeof(reason)) <= 0);
+		MUST(ends(reason, sizeof(reason)));
+		gpumon_btf_resolve_field(&read, &fields[i]);
 		MUST(ends(fields[i].reason, sizeof(fields[i].reason)));
-		MUST(ends(probes[i].check_reason, sizeof(probes[i].check_reason)));
 		/* One that is known can be read within its type. */
 		MUST(fields[i].offset < 0 ? fields[i].reason[0] : !fields[i].reason[0]);
 		MUST(fields[i].offset < 0 || !fields[i].bit_size ||
 		     fields[i].bit_offset + fields[i].bit_size <= 8 * fields[i].found_size);
-		MUST(probes[i].check <= 0);
 	}
-	fuzz_stream_begin(&stream);
-	show.out = stream.stream;
-	gpumon_btf_show(&show);
-	fuzz_stream_end(&stream);
-	fuzz_stream_free(&stream);
-	gpumon_btf_module_gone("mod");
+	gpumon_btf_release(&read);
+}
+
+/* All that the module does with them from load to unload. */
+static void resolve(void)
+{
+	resolve_module(NULL);
+	resolve_module(module_name);
+	gpumon_btf_done();
+	for (unsigned int i = 0; i < FIELDS; i++) {
+		gpumon_btf_forget_field(&fields[i]);
+		MUST(fields[i].offset < 0 && ends(fields[i].reason, sizeof(fields[i].reason)));
+	}
 }
 
 static void ask_for(char **names, uint8_t how)
 {
 	memset(fields, 0, sizeof(fields));
-	memset(probes, 0, sizeof(probes));
+	memset(wanted_prototypes, 0, sizeof(wanted_prototypes));
 	for (unsigned int i = 0; i < FIELDS; i++) {
-		fields[i].module = i % 2 ? "mod" : NULL;
+		fields[i].module = i % 2 ? module_name : NULL;
 		fields[i].type = names[i];
 		fields[i].member = names[(i + how) % NAMES];
 		fields[i].size = i == 5 ? how % 9 : 0;
-		probes[i].module = i % 2 ? "mod" : NULL;
-		probes[i].name = names[i];
-		probes[i].kind = i % 3 ? GPUMON_PROBE_KIND_KPROBE : GPUMON_PROBE_KIND_TRACEPOINT;
-		probes[i].prototype = i % 2 ? "*file u32 | *char u64 ..." : "u32 u32";
-		probes[i].returns = i == 4 ? "void|i32" : NULL;
+		wanted_prototypes[i].in_module = i % 2;
+		wanted_prototypes[i].name = names[i];
+		wanted_prototypes[i].tracepoint = i % 3 == 0;
+		wanted_prototypes[i].arguments = i % 2 ? "*file u32 | *char u64 ..." : "u32 u32";
+		wanted_prototypes[i].returns = i == 4 ? "void|i32" : NULL;
 	}
 }
 

@@ -9,7 +9,7 @@
 #include <drm/drm_device.h>
 
 #include "attach/probe.h"
-#include "btf/btf.h"
+#include "core/field.h"
 #include "core/gpumon.h"
 #include "core/statistics.h"
 #include "core/track.h"

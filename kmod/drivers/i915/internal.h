@@ -8,7 +8,7 @@
 
 #include <linux/kprobes.h>
 
-#include "btf/btf.h"
+#include "core/field.h"
 #include "core/statistics.h"
 #include "core/track.h"
 

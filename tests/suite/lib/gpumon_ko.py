@@ -113,7 +113,7 @@ class Module:
         """[{name, off_by_default, probes, fields}], the latter lists of dictionaries."""
         of_group = _offsets("attach/probe.h", "gpumon_group", "enabled")
         of_probe = _offsets("attach/probe.h", "gpumon_probe", "without")
-        of_field = _offsets("btf/btf.h", "gpumon_field", "size")
+        of_field = _offsets("core/field.h", "gpumon_field", "size")
         _, _, section, value, size = self.named["gpumon_groups"]
         result = []
         for i in range(size // 8):

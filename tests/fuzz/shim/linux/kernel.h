@@ -42,7 +42,7 @@ typedef int64_t s64;
 #define PTR_ERR(pointer)	      ((intptr_t)(pointer))
 #define IS_ERR(pointer)		      ((uintptr_t)(pointer) >= (uintptr_t)-4095)
 #define IS_ERR_OR_NULL(pointer)	      (!(pointer) || IS_ERR(pointer))
-#define vscnprintf		      vsnprintf
+#define vscnprintf		      fuzz_kernel_vscnprintf
 
 #define kvmalloc_array(n, size, flags) fuzz_kernel_array(n, size, false)
 #define kvcalloc(n, size, flags)       fuzz_kernel_array(n, size, true)
@@ -57,6 +57,26 @@ static inline void *fuzz_kernel_array(size_t n, size_t size, bool zero)
 	if (array)
 		memset(array, zero ? 0 : 0xa5, n * size);
 	return array;
+}
+
+/* Says how much there is, not how much there would be. */
+static inline int fuzz_kernel_vscnprintf(char *to, size_t size, const char *format, va_list args)
+{
+	int length = vsnprintf(to, size, format, args);
+
+	return length < (int)size ? length : (int)size - 1;
+}
+
+static inline int __attribute__((format(printf, 3, 4)))
+scnprintf(char *to, size_t size, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = fuzz_kernel_vscnprintf(to, size, format, args);
+	va_end(args);
+	return length;
 }
 
 static inline u32 full_name_hash(const void *salt, const char *name, size_t length)
@@ -80,11 +100,6 @@ static inline long copy_from_kernel_nofault(void *to, const void *from, size_t s
 	return 0;
 }
 
-struct seq_file {
-	FILE *out;
-};
-
-#define seq_puts(m, text)  fputs(text, (m)->out)
-#define seq_printf(m, ...) fprintf((m)->out, __VA_ARGS__)
+#define strscpy(to, from, size) snprintf(to, size, "%s", from)
 
 #endif /* GPUMON_FUZZ_SHIM_KERNEL_H */

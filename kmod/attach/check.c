@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The attach engine: prototypes and fields of the groups, which are looked up when their
+ * module comes.
+ */
+#include <linux/string.h>
+
+#include "btf/btf.h"
+#include "core/field.h"
+#include "engine.h"
+
+static bool same_module(const char *one, const char *other)
+{
+	return one && other ? !strcmp(one, other) : one == other;
+}
+
+static bool is_checked(const struct gpumon_probe *probe, const char *module)
+{
+	return (probe->prototype || probe->returns) && same_module(probe->module, module);
+}
+
+static bool is_asked(const char *module)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_probe *probe;
+	const struct gpumon_field *field;
+	unsigned int g;
+
+	for_each_group(group, g) {
+		for_each_probe(group, probe)
+			if (is_checked(probe, module))
+				return true;
+		for_each_field(group, field)
+			if (same_module(field->module, module))
+				return true;
+	}
+	return false;
+}
+
+static void probe_check(const struct gpumon_btf_module *read, struct gpumon_probe *probe)
+{
+	const struct gpumon_btf_wanted wanted = {
+		.name = probe->name,
+		.tracepoint = probe->kind == GPUMON_PROBE_KIND_TRACEPOINT,
+		.in_module = probe->module,
+		.arguments = probe->prototype,
+		.returns = probe->returns,
+	};
+
+	probe->check = gpumon_btf_check_prototype(read, &wanted, probe->check_reason,
+						  sizeof(probe->check_reason));
+}
+
+/**
+ * gpumon_check_module_came - check prototypes and find fields of a module
+ * @module: module, NULL for the kernel itself
+ *
+ * Context: may sleep, gpumon_probe_lock held; gpumon_btf_done() has to follow, after any
+ * number of modules.
+ * Return: 0, also if there is no BTF; a negative error if there is and it could not be read now.
+ */
+int gpumon_check_module_came(const char *module)
+{
+	struct gpumon_btf_module read;
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	struct gpumon_field *field;
+	unsigned int g;
+
+	if (!is_asked(module))
+		return 0;
+	gpumon_btf_read(module, &read);
+	for_each_group(group, g) {
+		for_each_probe(group, probe)
+			if (is_checked(probe, module))
+				probe_check(&read, probe);
+		for_each_field(group, field)
+			if (same_module(field->module, module))
+				gpumon_btf_resolve_field(&read, field);
+	}
+	gpumon_btf_release(&read);
+	return read.error;
+}
+
+/**
+ * gpumon_check_module_gone - forget what was found about a module
+ * @module: module
+ *
+ * Context: gpumon_probe_lock held, no probe of the module runs.
+ */
+void gpumon_check_module_gone(const char *module)
+{
+	struct gpumon_group *group;
+	struct gpumon_probe *probe;
+	struct gpumon_field *field;
+	unsigned int g;
+
+	for_each_group(group, g) {
+		for_each_probe(group, probe) {
+			if (!is_checked(probe, module))
+				continue;
+			probe->check = -ENODATA;
+			strscpy(probe->check_reason, GPUMON_BTF_NOT_CHECKED,
+				sizeof(probe->check_reason));
+		}
+		for_each_field(group, field)
+			if (same_module(field->module, module))
+				gpumon_btf_forget_field(field);
+	}
+}
+
+/**
+ * gpumon_check_init - nothing is known yet
+ *
+ * Context: before anything is attached.
+ */
+void gpumon_check_init(void)
+{
+	struct gpumon_group *group;
+	struct gpumon_field *field;
+	unsigned int g;
+
+	for_each_group(group, g)
+		for_each_field(group, field)
+			gpumon_btf_forget_field(field);
+}

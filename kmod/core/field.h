@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Members of types that no public header has: a driver's private structures. Where they lie is
+ * found at run time, see btf/btf.h.
+ */
+#ifndef GPUMON_FIELD_H
+#define GPUMON_FIELD_H
+
+#include <linux/types.h>
+
+#include "core/nofault.h"
+
+#define GPUMON_FIELD_REASON_LEN 96
+
+/**
+ * struct gpumon_field - a member of a type that is known at run time only
+ * @module: module whose BTF has the type, NULL for the kernel itself
+ * @type: name of the struct, union or typedef, without "struct"
+ * @member: path to the member with dots: "tbo.base.size"; members of anonymous
+ *          structs and unions are found as if they were members of what is around them
+ * @size: size that it has to have, in bytes; 0 for any
+ * @bit_offset: of a bitfield: its lowest bit in what is read
+ * @bit_size: of a bitfield: its bits, 0 if it is none
+ * @found_size: size in bytes; of more than 8 only gpumon_field_address() makes sense
+ * @offset: offset in bytes, -1 while unknown
+ * @reason: why it is unknown, for a reader
+ *
+ * The first four are the group's to give, the others are the engine's: they are
+ * found before a probe of the module is attached and stay until none runs.
+ */
+struct gpumon_field {
+	const char *module;
+	const char *type;
+	const char *member;
+	u8 size;
+
+	u8 bit_offset;
+	u8 bit_size;
+	u32 found_size;
+	s32 offset;
+	char reason[GPUMON_FIELD_REASON_LEN];
+};
+
+/**
+ * gpumon_field_known - can the field be read on this machine?
+ * @field: field
+ *
+ * Context: any.
+ * Return: true if its offset is known.
+ */
+static inline bool gpumon_field_known(const struct gpumon_field *field)
+{
+	return READ_ONCE(field->offset) >= 0;
+}
+
+/**
+ * gpumon_field_read - value of a field, if it is known and can be read
+ * @field: integer, enum, pointer or bitfield
+ * @object: object of the field's type, may be any value
+ * @value: set to the value, zero-extended to 64 bits: a signed one has to be cast
+ *
+ * Context: any.
+ * Return: false if the field is unknown or the memory cannot be read, @value is
+ * then as it was.
+ */
+static __always_inline bool gpumon_field_read(const struct gpumon_field *field, const void *object,
+					      u64 *value)
+{
+	s32 offset = READ_ONCE(field->offset);
+	u32 size = field->found_size;
+	u64 word = 0;
+
+	if (unlikely(offset < 0 || size > sizeof(word)))
+		return false;
+	if (likely(size == sizeof(word))) {
+		if (unlikely(!gpumon_read_nofault(&word, object + offset, sizeof(word))))
+			return false;
+	} else if (unlikely(!gpumon_read_nofault(&word, object + offset, size))) {
+		return false;
+	}
+#ifdef __BIG_ENDIAN
+	word >>= 8 * (sizeof(word) - size);
+#endif
+	if (field->bit_size)
+		word = (word >> field->bit_offset) & (~0ULL >> (64 - field->bit_size));
+	*value = word;
+	return true;
+}
+
+/**
+ * gpumon_field_pointer - value of a field that is a pointer
+ * @field: pointer
+ * @object: object of the field's type, may be any value
+ *
+ * What it points to may be gone or anything else: it is for another
+ * gpumon_field_read(), or to be compared.
+ *
+ * Context: any.
+ * Return: the pointer, NULL if it is that or cannot be told.
+ */
+static __always_inline void *gpumon_field_pointer(const struct gpumon_field *field,
+						  const void *object)
+{
+	u64 value;
+
+	return gpumon_field_read(field, object, &value) ? (void *)(unsigned long)value : NULL;
+}
+
+/**
+ * gpumon_field_address - where in an object a field lies
+ * @field: field, also a struct or an array
+ * @object: object of the field's type, may be any value
+ *
+ * Nothing is read. It is for gpumon_field_read() of the inner type or for
+ * gpumon_read_string_nofault().
+ *
+ * Context: any.
+ * Return: the address, NULL if the field is unknown or there is no object.
+ */
+static __always_inline void *gpumon_field_address(const struct gpumon_field *field,
+						  const void *object)
+{
+	s32 offset = READ_ONCE(field->offset);
+
+	return offset < 0 || !object ? NULL : (void *)object + offset;
+}
+
+#endif /* GPUMON_FIELD_H */
