@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Load and unload: parameters, the order in which the parts start and stop. */
-#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/tracepoint.h>
 #include <linux/workqueue.h>
@@ -11,7 +10,6 @@
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/period.h"
-#include "core/statistics.h"
 #include "drivers/amdgpu/amdgpu.h"
 #include "drivers/drm_sched/drm_sched.h"
 #include "drivers/drm_sched/job.h"
@@ -19,17 +17,14 @@
 #include "drivers/drm_vblank/drm_vblank.h"
 #include "drivers/i915/i915.h"
 #include "drivers/nvidia/nvidia.h"
-#include "interface/account.h"
 #include "interface/debugfs.h"
 #include "interface/netlink.h"
 
 /* How often tables are looked at for what is gone. Memory is only reused under pressure. */
 #define HOUSEKEEPING_MS 1000
 
-DEFINE_PER_CPU(struct gpumon_cpu, gpumon_cpu);
-
 /* One line for each driver. */
-struct gpumon_group *const gpumon_groups[] = {
+static struct gpumon_group *const all_groups[] = {
 	&gpumon_drm_sched,
 	&gpumon_amdgpu,
 	&gpumon_amdgpu_registers,
@@ -39,18 +34,13 @@ struct gpumon_group *const gpumon_groups[] = {
 	&gpumon_nvidia_uvm,
 };
 
-const unsigned int gpumon_group_count = ARRAY_SIZE(gpumon_groups);
-
-unsigned int gpumon_max_rings = 64;
-module_param_named(max_rings, gpumon_max_rings, uint, 0444);
+module_param_named(max_rings, gpumon_ring_max, uint, 0444);
 MODULE_PARM_DESC(max_rings, "rings that fit, 1 to 1024 (default 64)");
 
-unsigned int gpumon_max_processes = 1024;
-module_param_named(max_processes, gpumon_max_processes, uint, 0444);
+module_param_named(max_processes, gpumon_process_max, uint, 0444);
 MODULE_PARM_DESC(max_processes, "processes that fit, 8 to 65536 (default 1024)");
 
-unsigned int gpumon_max_jobs = 8192;
-module_param_named(max_jobs, gpumon_max_jobs, uint, 0444);
+module_param_named(max_jobs, gpumon_job_max, uint, 0444);
 MODULE_PARM_DESC(
 	max_jobs,
 	"jobs in flight that are tracked, 8 to 1048576, rounded up to a power of two (default 8192)");
@@ -118,36 +108,36 @@ static int check_parameter(const char *name, unsigned int value, unsigned int mi
 
 static int check_parameters(void)
 {
-	return check_parameter("max_rings", gpumon_max_rings, 1, 1024)			?:
-		       check_parameter("max_processes", gpumon_max_processes, 8, 65536) ?:
-		       check_parameter("max_jobs", gpumon_max_jobs, 8, 1048576);
+	return check_parameter("max_rings", gpumon_ring_max, 1, 1024)				?:
+		       check_parameter("max_processes", gpumon_process_max, 8, 65536) ?:
+		       check_parameter("max_jobs", gpumon_job_max, 8, 1048576);
 }
 
 static int init_tables(void)
 {
 	int ret;
 
-	ret = GPUMON_REGISTER("gpumon_probe_init", NULL, gpumon_probe_init());
+	ret = GPUMON_REGISTER("gpumon_groups_init", NULL,
+			      gpumon_groups_init(all_groups, ARRAY_SIZE(all_groups)));
 	if (!ret)
-		ret = GPUMON_REGISTER("gpumon_ring_init", NULL, gpumon_ring_init(gpumon_max_rings));
+		ret = GPUMON_REGISTER("gpumon_probe_init", NULL, gpumon_probe_init());
 	if (!ret)
-		ret = GPUMON_REGISTER("gpumon_process_init", NULL,
-				      gpumon_process_init(gpumon_max_processes));
+		ret = GPUMON_REGISTER("gpumon_ring_init", NULL, gpumon_ring_init());
 	if (!ret)
-		ret = GPUMON_REGISTER("gpumon_job_init", NULL, gpumon_job_init(gpumon_max_jobs));
+		ret = GPUMON_REGISTER("gpumon_process_init", NULL, gpumon_process_init());
 	if (!ret)
-		ret = GPUMON_REGISTER("gpumon_groups_init", NULL, gpumon_groups_init());
+		ret = GPUMON_REGISTER("gpumon_job_init", NULL, gpumon_job_init());
 	return ret;
 }
 
 /* Of what init_tables() got half done as well. */
 static void free_tables(void)
 {
-	gpumon_groups_exit();
 	gpumon_job_exit();
 	gpumon_process_exit();
 	gpumon_ring_exit();
 	gpumon_probe_exit();
+	gpumon_groups_exit();
 }
 
 static int __init gpumon_init(void)
@@ -165,8 +155,6 @@ static int __init gpumon_init(void)
 	gpumon_event_ring_init();
 	gpumon_alert_init();
 	gpumon_period_start();
-	/* Shown as it is, not as it was asked for. */
-	gpumon_max_jobs = roundup_pow_of_two(gpumon_max_jobs);
 	gpumon_drm_sched.enabled = enable_drm_sched;
 	gpumon_amdgpu.enabled = enable_amdgpu;
 	gpumon_amdgpu_registers.enabled = enable_amdgpu_registers;

@@ -120,24 +120,6 @@ void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 	mutex_unlock(&account_lock);
 }
 
-/**
- * gpumon_probe_collect_missed - bring what the kernel missed into the counters
- *
- * Before their period is closed.
- *
- * Context: may sleep.
- */
-void gpumon_probe_collect_missed(void)
-{
-	const struct gpumon_group *group;
-	const struct gpumon_probe *probe;
-	unsigned int g;
-
-	for_each_group(group, g)
-		for_each_probe(group, probe)
-			gpumon_kprobe_collect(probe);
-}
-
 /* A function of the kernel itself may be missing, and one of a module have its name. */
 static bool is_in_module(void *address)
 {

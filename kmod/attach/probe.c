@@ -230,6 +230,34 @@ void gpumon_probe_exit(void)
 	gpumon_follow_exit();
 }
 
+/**
+ * gpumon_probe_bytes - memory of the probes' counters
+ *
+ * Return: bytes.
+ */
+size_t gpumon_probe_bytes(void)
+{
+	return gpumon_counters_bytes(&gpumon_probe_counters) +
+	       num_possible_cpus() * sizeof(struct gpumon_cpu);
+}
+
+/**
+ * gpumon_probe_close - end the period of the probes' counters
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_probe_close(void)
+{
+	const struct gpumon_group *group;
+	const struct gpumon_probe *probe;
+	unsigned int g;
+
+	for_each_group(group, g)
+		for_each_probe(group, probe)
+			gpumon_kprobe_collect(probe);
+	gpumon_counters_close(&gpumon_probe_counters);
+}
+
 static void detach_all(void)
 {
 	struct gpumon_group *group;

@@ -3,8 +3,8 @@
  * The attach engine: groups of probes, each named by (module, name), bound
  * when the module that holds the probe point comes and unbound when it goes.
  *
- * A new driver is a file with a struct gpumon_group and its probe bodies, and a
- * line in gpumon_groups[].
+ * A new driver is a folder with a struct gpumon_group and its probe bodies, and a
+ * line in main.c.
  */
 #ifndef GPUMON_PROBE_H
 #define GPUMON_PROBE_H
@@ -158,8 +158,8 @@ static inline bool gpumon_group_shown(const struct gpumon_group *group)
 	return group->allocated || !group->statistics_count;
 }
 
-extern struct gpumon_group *const gpumon_groups[];
-extern const unsigned int gpumon_group_count;
+extern struct gpumon_group *const *gpumon_groups;
+extern unsigned int gpumon_group_count;
 extern struct gpumon_counters gpumon_probe_counters;
 /* Held by who attaches, detaches or reads states. Taken before gpumon_period_lock. */
 extern struct mutex gpumon_probe_lock;
@@ -236,10 +236,24 @@ int gpumon_probe_start(void);
 void gpumon_probe_stop(void);
 void gpumon_probe_exit(void);
 void gpumon_probe_change_clock(void);
-int gpumon_group_set(struct gpumon_group *group, bool enabled);
+
+int gpumon_groups_init(struct gpumon_group *const *groups, unsigned int count);
+void gpumon_groups_exit(void);
+void gpumon_groups_close(void);
 struct gpumon_group *gpumon_group_find(const char *name);
+int gpumon_group_set(struct gpumon_group *group, bool enabled);
+void gpumon_group_forget(const struct gpumon_group *group);
+size_t gpumon_group_bytes(const struct gpumon_group *group);
+bool gpumon_group_can_count(const struct gpumon_group *group, unsigned int role);
+bool gpumon_group_counts(const struct gpumon_group *group, unsigned int role);
+bool gpumon_group_trusts(const struct gpumon_group *group, unsigned int role);
+bool gpumon_group_column_known(const struct gpumon_group *group,
+			       const struct gpumon_statistics *statistics, u32 row, u32 column);
+bool gpumon_group_counts_of_processes(unsigned int word);
 enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, const char **reason);
-void gpumon_probe_collect_missed(void);
+
+void gpumon_probe_close(void);
+size_t gpumon_probe_bytes(void);
 void gpumon_probe_read(const struct gpumon_probe *probe, bool closed,
 		       struct gpumon_probe_view *view);
 const char *gpumon_attach_state_name(enum gpumon_attach_state state);

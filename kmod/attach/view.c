@@ -87,23 +87,6 @@ const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *gr
 	return NULL;
 }
 
-/**
- * gpumon_group_find - group of a name
- * @name: name
- *
- * Return: the group or NULL.
- */
-struct gpumon_group *gpumon_group_find(const char *name)
-{
-	struct gpumon_group *group;
-	unsigned int g;
-
-	for_each_group(group, g)
-		if (!strcmp(group->name, name))
-			return group;
-	return NULL;
-}
-
 /* Of the names that one event has, the one that was to be used, and what is wrong with it. */
 static const struct gpumon_probe *probe_to_blame(const struct gpumon_group *group,
 						 const struct gpumon_probe *probe)

@@ -6,7 +6,6 @@
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 
-#include "attach/probe.h"
 #include "core/memory.h"
 #include "core/period.h"
 #include "process.h"
@@ -18,16 +17,15 @@ struct gpumon_counters gpumon_process_counters;
 /* Changes when a process goes or a period ends, so that a dump in parts notices. Never 0. */
 atomic_t gpumon_process_generation = ATOMIC_INIT(1);
 
-/* Processes in the table, and how many may be. */
+/* How many processes may be in the table, and how many are. */
+unsigned int gpumon_process_max = 1024;
 static atomic_t process_count;
-static u32 process_limit;
 
 /* Sums of aged-out processes: of all time, at the last reset, of the period before it. */
 static struct gpumon_process_totals process_total, process_base, process_closed;
 
 /**
- * gpumon_process_init - allocate the process table
- * @max_processes: processes that have to fit
+ * gpumon_process_init - allocate the process table, for gpumon_process_max processes
  *
  * A key has eight places in a table of twice the size: that all are taken
  * before the table is full is possible, and not likely.
@@ -35,14 +33,13 @@ static struct gpumon_process_totals process_total, process_base, process_closed;
  * Context: may sleep.
  * Return: 0 or -ENOMEM, then gpumon_process_exit() frees what was allocated.
  */
-int gpumon_process_init(u32 max_processes)
+int gpumon_process_init(void)
 {
 	u32 slots;
 	int ret, cpu;
 
-	process_limit = max_processes;
 	atomic_set(&process_count, 0);
-	ret = gpumon_table_init(&gpumon_process_table, 2 * max_processes, GPUMON_TABLE_WAYS);
+	ret = gpumon_table_init(&gpumon_process_table, 2 * gpumon_process_max, GPUMON_TABLE_WAYS);
 	if (ret)
 		return ret;
 	slots = gpumon_process_table.slots;
@@ -105,7 +102,7 @@ static u32 process_learn(u64 key)
 	u32 slot;
 
 	/* A place is taken before it is looked for, so that there are never too many. */
-	if (atomic_inc_return(&process_count) > process_limit) {
+	if (atomic_inc_return(&process_count) > gpumon_process_max) {
 		atomic_dec(&process_count);
 		return GPUMON_NONE;
 	}
@@ -201,7 +198,7 @@ void gpumon_process_age(void)
 	u32 slot, word;
 
 	lockdep_assert_held(&gpumon_period_lock);
-	if (atomic_read(&process_count) < process_limit - process_limit / 4)
+	if (atomic_read(&process_count) < gpumon_process_max - gpumon_process_max / 4)
 		return;
 	for (slot = 0; slot < table->slots; slot++) {
 		if (!gpumon_process_ready(slot) || gpumon_process_alive(slot, comm))
@@ -256,38 +253,4 @@ void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals)
 		*totals = process_closed;
 	else
 		process_since(totals);
-}
-
-static bool counts_process_word(const struct gpumon_probe *probe, enum gpumon_process_word word)
-{
-	return probe->state == GPUMON_ATTACH_STATE_ATTACHED && probe->process_words & BIT(word);
-}
-
-/**
- * gpumon_process_word_known - can this be told of processes
- * @word: what
- *
- * Context: gpumon_probe_lock held.
- * Return: whether a probe that counts it is attached, and none that is lacks what it needs.
- */
-bool gpumon_process_word_known(enum gpumon_process_word word)
-{
-	const struct gpumon_probe *probe;
-	const struct gpumon_group *group;
-	bool known = false;
-	unsigned int i, p;
-
-	static_assert(BITS_PER_BYTE * sizeof(probe->process_words) >= GPUMON_PROCESS_WORDS);
-	for (i = 0; i < gpumon_group_count; i++) {
-		group = gpumon_groups[i];
-		for (p = 0; p < group->count; p++) {
-			probe = &group->probes[p];
-			if (!counts_process_word(probe, word))
-				continue;
-			if (probe->process_needs && !gpumon_field_known(probe->process_needs))
-				return false;
-			known = true;
-		}
-	}
-	return known;
 }

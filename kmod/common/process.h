@@ -9,7 +9,7 @@
 #include "core/table.h"
 
 /**
- * enum gpumon_process_word - what is counted of a process, by whatever group
+ * enum gpumon_process_word - what is counted of a process, by any group
  * @GPUMON_PROCESS_JOBS: jobs queued to the DRM scheduler
  * @GPUMON_PROCESS_SUBMISSIONS: submissions to a driver's own interface
  * @GPUMON_PROCESS_ALLOCATED_BYTES: bytes of the buffers it allocated
@@ -62,8 +62,10 @@ extern struct gpumon_table gpumon_process_table;
 extern struct gpumon_process *gpumon_processes;
 extern struct gpumon_counters gpumon_process_counters;
 extern atomic_t gpumon_process_generation;
+/* Module parameter. */
+extern unsigned int gpumon_process_max;
 
-int gpumon_process_init(u32 max_processes);
+int gpumon_process_init(void);
 void gpumon_process_exit(void);
 void gpumon_process_close(void);
 void gpumon_process_age(void);
@@ -83,8 +85,6 @@ static inline bool gpumon_process_ready(u32 slot)
 	/* Pairs with the release in gpumon_process_learn(): the fields are there. */
 	return smp_load_acquire(&gpumon_processes[slot].ready);
 }
-
-bool gpumon_process_word_known(enum gpumon_process_word word);
 
 /**
  * gpumon_process_remembered - is the current process the one that this CPU remembers

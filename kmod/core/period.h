@@ -23,6 +23,6 @@ extern struct gpumon_period gpumon_period;
 extern struct mutex gpumon_period_lock;
 
 void gpumon_period_start(void);
-void gpumon_period_close(void);
+void gpumon_period_next(void);
 
 #endif /* GPUMON_PERIOD_H */

@@ -4,12 +4,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "attach/probe.h"
-#include "fault.h"
 #include "memory.h"
 #include "period.h"
 #include "statistics.h"
-#include "track.h"
 
 #define DEFAULT_BITS 42
 
@@ -21,8 +18,14 @@ static bool column_has_max(const struct gpumon_column *column)
 	return column->kind != GPUMON_COLUMN_KIND_COUNTER;
 }
 
-/* Lay out the words of a table's rows; it has no memory for rows yet. */
-static int statistics_layout(struct gpumon_statistics *statistics)
+/**
+ * gpumon_statistics_init - lay out the words of a table's rows
+ * @statistics: table, described; it has no memory for rows yet
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM, then gpumon_statistics_exit() frees what was allocated.
+ */
+int gpumon_statistics_init(struct gpumon_statistics *statistics)
 {
 	const struct gpumon_column *column;
 	struct gpumon_place *place;
@@ -57,7 +60,14 @@ static int statistics_layout(struct gpumon_statistics *statistics)
 	return 0;
 }
 
-static int statistics_allocate(struct gpumon_statistics *statistics)
+/**
+ * gpumon_statistics_allocate - memory for the rows of a table
+ * @statistics: table, laid out
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: 0 or -ENOMEM, then gpumon_statistics_free() frees what was allocated.
+ */
+int gpumon_statistics_allocate(struct gpumon_statistics *statistics)
 {
 	int ret = gpumon_table_init(&statistics->table, statistics->capacity, GPUMON_TABLE_WAYS);
 	u32 rows;
@@ -79,8 +89,13 @@ static int statistics_allocate(struct gpumon_statistics *statistics)
 				    statistics->words - statistics->sums, 0);
 }
 
-/* May be half allocated; is as it was before. */
-static void statistics_free(struct gpumon_statistics *statistics)
+/**
+ * gpumon_statistics_free - free what gpumon_statistics_allocate() allocated
+ * @statistics: table, may be half allocated; is as it was before
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_statistics_free(struct gpumon_statistics *statistics)
 {
 	gpumon_counters_free(&statistics->counters);
 	kvfree(statistics->closed_gauges);
@@ -92,6 +107,18 @@ static void statistics_free(struct gpumon_statistics *statistics)
 	statistics->gauges = NULL;
 	statistics->rows = NULL;
 	gpumon_table_free(&statistics->table);
+}
+
+/**
+ * gpumon_statistics_exit - free all of a table
+ * @statistics: table
+ *
+ * Context: may sleep, no probe may run.
+ */
+void gpumon_statistics_exit(struct gpumon_statistics *statistics)
+{
+	gpumon_statistics_free(statistics);
+	kfree(statistics->places);
 }
 
 /**
@@ -215,34 +242,6 @@ void gpumon_statistics_close(struct gpumon_statistics *statistics)
 }
 
 /**
- * gpumon_column_known - can the column's numbers be told on this machine
- * @column: column
- *
- * Return: false if they are unknown, to be shown as such and not as 0.
- */
-bool gpumon_column_known(const struct gpumon_column *column)
-{
-	if (column->needs && !gpumon_field_known(column->needs))
-		return false;
-	return !column->known || column->known();
-}
-
-/**
- * gpumon_row_column_known - can the column's number be told of this row
- * @statistics: table
- * @row: slot with a row
- * @column: number of the column
- *
- * Return: false if it is unknown, to be shown as such and not as 0.
- */
-bool gpumon_row_column_known(const struct gpumon_statistics *statistics, u32 row, u32 column)
-{
-	const struct gpumon_column *described = &statistics->columns[column];
-
-	return gpumon_column_known(described) && (!described->known_of || described->known_of(row));
-}
-
-/**
  * gpumon_row_view_alloc - room for any row of any table
  *
  * Context: may sleep, all tables are initialised.
@@ -332,140 +331,4 @@ void gpumon_row_distribution(const struct gpumon_statistics *statistics, u32 col
 	gpumon_histogram_distribution(view->words + place->bucket, place->buckets,
 				      view->words[column], view->words[place->extreme],
 				      view->words[place->extreme + 1], distribution);
-}
-
-/**
- * gpumon_groups_init - lay out the tables of all groups
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM, then gpumon_groups_exit() frees what was allocated.
- */
-int gpumon_groups_init(void)
-{
-	const struct gpumon_group *group;
-	unsigned int g, i;
-	int ret = 0;
-
-	for (g = 0; g < gpumon_group_count && !ret; g++) {
-		group = gpumon_groups[g];
-		for (i = 0; i < group->statistics_count && !ret; i++)
-			ret = statistics_layout(group->statistics[i]);
-	}
-	return ret;
-}
-
-static void group_free(struct gpumon_group *group)
-{
-	unsigned int i;
-
-	for (i = 0; i < group->statistics_count; i++)
-		statistics_free(group->statistics[i]);
-	for (i = 0; i < group->track_count; i++)
-		gpumon_track_exit(group->tracks[i]);
-	group->allocated = false;
-}
-
-/**
- * gpumon_group_allocate - memory for the tables of a group, if it has none yet
- * @group: group
- *
- * Called when the first module of the group is there: who has no such GPU pays
- * nothing for it. What was counted stays until gpumon is unloaded.
- *
- * Context: may sleep, gpumon_probe_lock held, no probe of the group runs.
- * Return: 0 or -ENOMEM, then nothing is allocated.
- */
-int gpumon_group_allocate(struct gpumon_group *group)
-{
-	unsigned int i;
-	int ret = 0;
-
-	if (group->allocated)
-		return 0;
-	/* Readers see all of a table or none of it. */
-	mutex_lock(&gpumon_period_lock);
-	for (i = 0; i < group->statistics_count && !ret; i++)
-		ret = GPUMON_REGISTER("statistics_allocate", group->statistics[i]->name,
-				      statistics_allocate(group->statistics[i]));
-	for (i = 0; i < group->track_count && !ret; i++)
-		ret = gpumon_track_init(group->tracks[i]);
-	if (ret)
-		group_free(group);
-	else
-		group->allocated = true;
-	mutex_unlock(&gpumon_period_lock);
-	return ret;
-}
-
-/**
- * gpumon_groups_exit - free the tables of all groups
- *
- * Context: may sleep, no probe may run.
- */
-void gpumon_groups_exit(void)
-{
-	struct gpumon_group *group;
-	unsigned int g, i;
-
-	for (g = 0; g < gpumon_group_count; g++) {
-		group = gpumon_groups[g];
-		group_free(group);
-		for (i = 0; i < group->statistics_count; i++)
-			kfree(group->statistics[i]->places);
-	}
-}
-
-/**
- * gpumon_group_bytes - memory of the tables of a group
- * @group: group
- *
- * Context: may sleep, gpumon_period_lock held.
- * Return: bytes.
- */
-size_t gpumon_group_bytes(const struct gpumon_group *group)
-{
-	unsigned int i;
-	size_t bytes = 0;
-
-	for (i = 0; i < group->statistics_count; i++)
-		bytes += gpumon_statistics_bytes(group->statistics[i]);
-	for (i = 0; i < group->track_count; i++)
-		bytes += gpumon_track_bytes(group->tracks[i]);
-	return bytes;
-}
-
-/**
- * gpumon_groups_close - end the period of the tables of all groups
- *
- * Context: may sleep, gpumon_period_lock held.
- */
-void gpumon_groups_close(void)
-{
-	const struct gpumon_group *group;
-	unsigned int g, i;
-
-	for (g = 0; g < gpumon_group_count; g++) {
-		group = gpumon_groups[g];
-		for (i = 0; i < group->statistics_count; i++)
-			gpumon_statistics_close(group->statistics[i]);
-	}
-}
-
-/**
- * gpumon_group_forget - what is under way is not known: levels start over
- * @group: group
- *
- * For a group's start and module_gone: what ends from now on and was begun
- * before must not be counted against the levels.
- *
- * Context: no probe of the group runs.
- */
-void gpumon_group_forget(const struct gpumon_group *group)
-{
-	unsigned int i;
-
-	for (i = 0; i < group->track_count; i++)
-		gpumon_track_clear(group->tracks[i]);
-	for (i = 0; i < group->statistics_count; i++)
-		gpumon_statistics_forget_levels(group->statistics[i]);
 }

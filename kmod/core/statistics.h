@@ -17,6 +17,8 @@
 #include "table.h"
 #include "uapi/gpumon_netlink.h"
 
+struct gpumon_group;
+
 #define GPUMON_LABELS	 3
 #define GPUMON_LABEL_LEN 32
 
@@ -30,17 +32,18 @@
  * @bits: of a histogram: the last bucket holds what is 2^bits and more, 0 is 42 (73 minutes in ns)
  * @needs: the column is unknown while this field of a private type is not
  *         resolved, NULL if it needs none
- * @known: asked in the same way, for what depends on something else; NULL for always
- * @known_of: asked for each row, where some rows have this number and others cannot; NULL
- *            if they are all alike
+ * @roles: bits of the roles of its group's probes that count it: it is unknown where one of
+ *         these roles cannot be attached
+ * @known: asked in the same way, for what depends on something else or on the row; NULL for
+ *         always
  */
 struct gpumon_column {
 	const char *name;
 	enum gpumon_column_kind kind;
 	u8 bits;
 	const struct gpumon_field *needs;
-	bool (*known)(void);
-	bool (*known_of)(u32 row);
+	u64 roles;
+	bool (*known)(const struct gpumon_group *group, u32 row);
 };
 
 /**
@@ -126,19 +129,13 @@ struct gpumon_row_view {
 	s64 *level;
 };
 
-struct gpumon_group;
-
-int gpumon_groups_init(void);
-void gpumon_groups_exit(void);
-int gpumon_group_allocate(struct gpumon_group *group);
-size_t gpumon_group_bytes(const struct gpumon_group *group);
-void gpumon_groups_close(void);
-void gpumon_group_forget(const struct gpumon_group *group);
+int gpumon_statistics_init(struct gpumon_statistics *statistics);
+int gpumon_statistics_allocate(struct gpumon_statistics *statistics);
+void gpumon_statistics_free(struct gpumon_statistics *statistics);
+void gpumon_statistics_exit(struct gpumon_statistics *statistics);
 size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics);
 void gpumon_statistics_close(struct gpumon_statistics *statistics);
 void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics);
-bool gpumon_column_known(const struct gpumon_column *column);
-bool gpumon_row_column_known(const struct gpumon_statistics *statistics, u32 row, u32 column);
 
 /* Readers: gpumon_period_lock held. */
 struct gpumon_row_view *gpumon_row_view_alloc(void);

@@ -1,37 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The account of the memory that gpumon holds, by what it is for. */
-#include <linux/cpumask.h>
+/* The parts of the module: the memory that each holds, and the period of what they count. */
+#include <linux/kernel.h>
 #include <linux/lockdep.h>
 
 #include "account.h"
 #include "attach/probe.h"
 #include "common/process.h"
-#include "core/counters.h"
-#include "core/gpumon.h"
-#include "core/memory.h"
 #include "core/period.h"
-#include "core/statistics.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
 
-static size_t probe_bytes(void)
-{
-	return gpumon_counters_bytes(&gpumon_probe_counters) +
-	       num_possible_cpus() * sizeof(struct gpumon_cpu);
-}
-
+/* What is there from load on; the groups' tables come with their drivers. */
 static const struct {
 	const char *name;
 	size_t (*bytes)(void);
+	void (*close)(void);
 } parts[] = {
-	{ "probes", probe_bytes },
-	{ "rings", gpumon_ring_bytes },
-	{ "processes", gpumon_process_bytes },
-	{ "jobs", gpumon_job_bytes },
+	{ "probes", gpumon_probe_bytes, gpumon_probe_close },
+	{ "rings", gpumon_ring_bytes, gpumon_ring_close },
+	{ "processes", gpumon_process_bytes, gpumon_process_close },
+	{ "jobs", gpumon_job_bytes, NULL },
 };
 
 /**
- * gpumon_memory_part - what a part of gpumon holds
+ * gpumon_account_part - what a part of gpumon holds
  * @part: number of the part, from 0: first what is there from load on, then the groups
  * @name: set to what it is called
  * @bytes: set to what it holds
@@ -41,7 +33,7 @@ static const struct {
  * Context: may sleep, gpumon_period_lock held.
  * Return: false if there are no more.
  */
-bool gpumon_memory_part(unsigned int part, const char **name, size_t *bytes)
+bool gpumon_account_part(unsigned int part, const char **name, size_t *bytes)
 {
 	const struct gpumon_group *group;
 
@@ -61,18 +53,35 @@ bool gpumon_memory_part(unsigned int part, const char **name, size_t *bytes)
 }
 
 /**
- * gpumon_memory_bytes - memory held for statistics, the event ring apart
+ * gpumon_account_bytes - memory held for statistics, the event ring apart
  *
  * Context: may sleep, gpumon_period_lock held.
  * Return: bytes.
  */
-size_t gpumon_memory_bytes(void)
+size_t gpumon_account_bytes(void)
 {
 	size_t bytes, sum = 0;
 	const char *name;
 	unsigned int part;
 
-	for (part = 0; gpumon_memory_part(part, &name, &bytes); part++)
+	for (part = 0; gpumon_account_part(part, &name, &bytes); part++)
 		sum += bytes;
 	return sum;
+}
+
+/**
+ * gpumon_account_close - end the running period of everything that counts, begin the next
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_account_close(void)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&gpumon_period_lock);
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].close)
+			parts[i].close();
+	gpumon_groups_close();
+	gpumon_period_next();
 }

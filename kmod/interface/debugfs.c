@@ -14,6 +14,7 @@
 #include "core/period.h"
 #include "core/statistics.h"
 #include "debugfs.h"
+#include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
 
 static struct dentry *directory;
@@ -30,13 +31,13 @@ static void show_module(struct seq_file *m)
 	seq_printf(m, "now_ns %llu\nsince_ns %llu\nperiod %u\n", ktime_get_mono_fast_ns(),
 		   gpumon_period.since_ns, gpumon_period.number);
 	seq_printf(m, "possible_cpus %u\n", num_possible_cpus());
-	seq_printf(m, "max_rings %u\nrings %u\nrings_retired %llu\n", gpumon_max_rings,
+	seq_printf(m, "max_rings %u\nrings %u\nrings_retired %llu\n", gpumon_ring_max,
 		   gpumon_table_used(&gpumon_ring_table), gpumon_rings_retired);
 	seq_printf(m, "max_processes %u\nprocesses %u\nprocesses_exited %llu\njobs_exited %llu\n",
-		   gpumon_max_processes, gpumon_table_used(&gpumon_process_table), totals.exited,
+		   gpumon_process_max, gpumon_table_used(&gpumon_process_table), totals.exited,
 		   totals.words[GPUMON_PROCESS_JOBS]);
-	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_max_jobs,
-		   gpumon_ring_unattributed(false), gpumon_memory_bytes());
+	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_job_max,
+		   gpumon_ring_unattributed(false), gpumon_account_bytes());
 	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
 }
 
@@ -168,7 +169,7 @@ static void show_processes(struct seq_file *m)
 		for (i = 0; i < GPUMON_PROCESS_WORDS; i++)
 			gpumon_debugfs_show_u64(m, words[i],
 						i == GPUMON_PROCESS_JOBS ||
-							gpumon_process_word_known(i));
+							gpumon_group_counts_of_processes(i));
 		gpumon_debugfs_show_u64(m, gpumon_processes[slot].cgroup_id,
 					gpumon_processes[slot].cgroup_id);
 		seq_printf(m, " %d ", alive);
@@ -184,7 +185,7 @@ static void show_memory(struct seq_file *m)
 	size_t bytes;
 
 	seq_puts(m, "# memory\npart bytes\n");
-	for (part = 0; gpumon_memory_part(part, &name, &bytes); part++)
+	for (part = 0; gpumon_account_part(part, &name, &bytes); part++)
 		if (bytes)
 			seq_printf(m, "%s %zu\n", name, bytes);
 }

@@ -130,11 +130,12 @@ static void show_header(struct seq_file *m, const struct gpumon_group *group,
 	seq_putc(m, '\n');
 }
 
-static void show_column(struct seq_file *m, const struct gpumon_statistics *statistics, u32 row,
-			u32 column, const struct gpumon_row_view *view)
+static void show_column(struct seq_file *m, const struct gpumon_group *group,
+			const struct gpumon_statistics *statistics, u32 row, u32 column,
+			const struct gpumon_row_view *view)
 {
 	const struct gpumon_place *place = &statistics->places[column];
-	bool known = gpumon_row_column_known(statistics, row, column);
+	bool known = gpumon_group_column_known(group, statistics, row, column);
 	struct gpumon_distribution d;
 
 	switch (statistics->columns[column].kind) {
@@ -178,7 +179,7 @@ static void show_table(struct seq_file *m, const struct gpumon_group *group,
 			continue;
 		show_labels(m, statistics, row);
 		for (column = 0; column < statistics->column_count; column++)
-			show_column(m, statistics, row, column, view);
+			show_column(m, group, statistics, row, column, view);
 		seq_putc(m, '\n');
 	}
 }

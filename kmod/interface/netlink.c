@@ -16,6 +16,7 @@
 #include "common/process.h"
 #include "core/fault.h"
 #include "core/period.h"
+#include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
 #include "netlink.h"
 
@@ -107,18 +108,18 @@ static int fill_info(struct sk_buff *skb, void *unused)
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_SINCE_NS, gpumon_period.since_ns, pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_PERIOD, gpumon_period.number) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_POSSIBLE_CPUS, num_possible_cpus()) ||
-	    nla_put_u32(skb, GPUMON_A_INFO_MAX_RINGS, gpumon_max_rings) ||
+	    nla_put_u32(skb, GPUMON_A_INFO_MAX_RINGS, gpumon_ring_max) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_RINGS, gpumon_table_used(&gpumon_ring_table)) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_RINGS_RETIRED, gpumon_rings_retired, pad) ||
-	    nla_put_u32(skb, GPUMON_A_INFO_MAX_PROCESSES, gpumon_max_processes) ||
+	    nla_put_u32(skb, GPUMON_A_INFO_MAX_PROCESSES, gpumon_process_max) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_PROCESSES, gpumon_table_used(&gpumon_process_table)) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_PROCESSES_EXITED, totals.exited, pad) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_EXITED,
 				   totals.words[GPUMON_PROCESS_JOBS], pad) ||
-	    nla_put_u32(skb, GPUMON_A_INFO_MAX_JOBS, gpumon_max_jobs) ||
+	    nla_put_u32(skb, GPUMON_A_INFO_MAX_JOBS, gpumon_job_max) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_UNATTRIBUTED,
 				   gpumon_ring_unattributed(false), pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_MEMORY_BYTES, gpumon_memory_bytes(), pad))
+	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_MEMORY_BYTES, gpumon_account_bytes(), pad))
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, GPUMON_A_INFO_EXITED);
 	if (!nest || gpumon_netlink_put_process_words(skb, totals.words))
@@ -366,7 +367,7 @@ static int reset_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!answer)
 		return -ENOMEM;
 	mutex_lock(&gpumon_period_lock);
-	gpumon_period_close();
+	gpumon_account_close();
 	ret = reply_send(answer, info, fill_period, NULL);
 	mutex_unlock(&gpumon_period_lock);
 	return ret;

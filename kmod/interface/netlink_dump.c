@@ -252,7 +252,7 @@ int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words)
 
 	for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
 		if (!attr[word] ||
-		    (word != GPUMON_PROCESS_JOBS && !gpumon_process_word_known(word)))
+		    (word != GPUMON_PROCESS_JOBS && !gpumon_group_counts_of_processes(word)))
 			continue;
 		if (gpumon_netlink_put_u64(skb, attr[word], words[word], GPUMON_A_PROCESS_PAD))
 			return -EMSGSIZE;
@@ -279,7 +279,7 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 	/* A level: over all periods, what was opened and not closed. */
 	open = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_OPENS) -
 	       gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_CLOSES);
-	if (gpumon_process_word_known(GPUMON_PROCESS_OPENS) &&
+	if (gpumon_group_counts_of_processes(GPUMON_PROCESS_OPENS) &&
 	    gpumon_netlink_put_u64(skb, GPUMON_A_PROCESS_OPEN_HANDLES, max_t(s64, open, 0),
 				   GPUMON_A_PROCESS_PAD))
 		return -EMSGSIZE;

@@ -57,8 +57,9 @@ static int put_gauge(struct sk_buff *skb, const struct gpumon_statistics *statis
 	return 0;
 }
 
-static int put_column(struct sk_buff *skb, const struct gpumon_statistics *statistics, u32 row,
-		      u32 column, const struct gpumon_row_view *view, bool buckets)
+static int put_column(struct sk_buff *skb, const struct gpumon_group *group,
+		      const struct gpumon_statistics *statistics, u32 row, u32 column,
+		      const struct gpumon_row_view *view, bool buckets)
 {
 	const struct gpumon_column *described = &statistics->columns[column];
 	const struct gpumon_place *place = &statistics->places[column];
@@ -68,7 +69,7 @@ static int put_column(struct sk_buff *skb, const struct gpumon_statistics *stati
 	if (!nest || nla_put_string(skb, GPUMON_A_COLUMN_NAME, described->name) ||
 	    nla_put_u32(skb, GPUMON_A_COLUMN_KIND, described->kind))
 		return -EMSGSIZE;
-	if (!gpumon_row_column_known(statistics, row, column))
+	if (!gpumon_group_column_known(group, statistics, row, column))
 		goto end;
 	switch (described->kind) {
 	case GPUMON_COLUMN_KIND_GAUGE:
@@ -111,14 +112,15 @@ static int put_part(struct sk_buff *skb, const struct gpumon_group *group,
 	if (ret)
 		return ret;
 	if (part)
-		return put_column(skb, statistics, row, part - 1, view, true);
+		return put_column(skb, group, statistics, row, part - 1, view, true);
 	ret = put_labels(skb, statistics, row);
 	for (column = 0; !ret && column < statistics->column_count; column++)
-		ret = put_column(skb, statistics, row, column, view, false);
+		ret = put_column(skb, group, statistics, row, column, view, false);
 	return ret;
 }
 
-static bool part_wanted(const struct gpumon_statistics *statistics, u32 row, u32 part,
+static bool part_wanted(const struct gpumon_group *group,
+			const struct gpumon_statistics *statistics, u32 row, u32 part,
 			const struct gpumon_row_view *view)
 {
 	struct gpumon_distribution d;
@@ -126,7 +128,7 @@ static bool part_wanted(const struct gpumon_statistics *statistics, u32 row, u32
 	if (!part)
 		return true;
 	if (statistics->columns[part - 1].kind != GPUMON_COLUMN_KIND_HISTOGRAM ||
-	    !gpumon_row_column_known(statistics, row, part - 1))
+	    !gpumon_group_column_known(group, statistics, row, part - 1))
 		return false;
 	gpumon_row_distribution(statistics, part - 1, view, &d);
 	return d.count;
@@ -141,7 +143,7 @@ static int dump_row(struct sk_buff *skb, struct netlink_callback *cb,
 	int ret;
 
 	for (; state->part <= statistics->column_count; state->part++) {
-		if (!part_wanted(statistics, state->index, state->part, view))
+		if (!part_wanted(group, statistics, state->index, state->part, view))
 			continue;
 		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_STATISTIC_GET);
 		if (!header)

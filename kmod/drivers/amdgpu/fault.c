@@ -15,19 +15,9 @@ enum {
 	FAULT_RETRIES
 };
 
-static bool reported_known(void)
-{
-	return gpumon_amdgpu_can_count(AMDGPU_ROLE_FAULT_REPORTED);
-}
-
-static bool retries_known(void)
-{
-	return gpumon_amdgpu_can_count(AMDGPU_ROLE_FAULT_RETRY);
-}
-
 static const struct gpumon_column fault_columns[] = {
-	[FAULT_REPORTED] = { .name = "reported", .known = reported_known },
-	[FAULT_RETRIES] = { .name = "retries", .known = retries_known },
+	[FAULT_REPORTED] = { .name = "reported", .roles = BIT(AMDGPU_ROLE_FAULT_REPORTED) },
+	[FAULT_RETRIES] = { .name = "retries", .roles = BIT(AMDGPU_ROLE_FAULT_RETRY) },
 };
 
 struct gpumon_statistics gpumon_amdgpu_vm_faults = {
@@ -46,24 +36,15 @@ enum {
 	RESET_SOFT_FAILED
 };
 
-static bool resets_known(void)
-{
-	return gpumon_amdgpu_can_count(AMDGPU_ROLE_RECOVER);
-}
-
-static bool soft_recoveries_known(void)
-{
-	return gpumon_amdgpu_can_count(AMDGPU_ROLE_SOFT_RECOVERY);
-}
-
 static const struct gpumon_column reset_columns[] = {
-	[RESET_RESETS] = { .name = "resets", .known = resets_known },
-	[RESET_FAILED] = { .name = "failed", .known = resets_known },
+	[RESET_RESETS] = { .name = "resets", .roles = BIT(AMDGPU_ROLE_RECOVER) },
+	[RESET_FAILED] = { .name = "failed", .roles = BIT(AMDGPU_ROLE_RECOVER) },
 	[RESET_DURATION_NS] = { .name = "duration_ns",
 				.kind = GPUMON_COLUMN_KIND_HISTOGRAM,
-				.known = resets_known },
-	[RESET_SOFT_RECOVERIES] = { .name = "soft_recoveries", .known = soft_recoveries_known },
-	[RESET_SOFT_FAILED] = { .name = "soft_failed", .known = soft_recoveries_known },
+				.roles = BIT(AMDGPU_ROLE_RECOVER) },
+	[RESET_SOFT_RECOVERIES] = { .name = "soft_recoveries",
+				    .roles = BIT(AMDGPU_ROLE_SOFT_RECOVERY) },
+	[RESET_SOFT_FAILED] = { .name = "soft_failed", .roles = BIT(AMDGPU_ROLE_SOFT_RECOVERY) },
 };
 
 struct gpumon_statistics gpumon_amdgpu_resets = {

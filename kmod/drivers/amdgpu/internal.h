@@ -74,7 +74,7 @@ enum gpumon_amdgpu_role {
 /* Stands for a device in keys where none is known; a device's own hash is never this. */
 #define AMDGPU_DEVICE_NONE 1ULL
 
-extern struct gpumon_field gpumon_amdgpu_fields[];
+extern struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELDS];
 
 extern struct gpumon_statistics gpumon_amdgpu_domains;
 extern struct gpumon_statistics gpumon_amdgpu_moves;
@@ -89,15 +89,12 @@ extern struct gpumon_track gpumon_amdgpu_devices;
 extern struct gpumon_track gpumon_amdgpu_schedulers;
 extern struct gpumon_track gpumon_amdgpu_jobs;
 
-/* amdgpu.c */
-bool gpumon_amdgpu_can_count(enum gpumon_amdgpu_role role);
-
-/* amdgpu_device.c */
+/* device.c */
 u64 gpumon_amdgpu_device_learn(const struct device *dev, const char *name);
 void gpumon_amdgpu_device_label(const struct device *dev, char label[GPUMON_LABEL_LEN]);
 u64 gpumon_amdgpu_hash(const char *text);
 
-/* amdgpu_memory.c */
+/* memory.c */
 void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo);
 void gpumon_amdgpu_bo_move(void *data, struct amdgpu_bo *bo, u32 to, u32 from);
 void gpumon_amdgpu_vm_map(void *data, struct amdgpu_bo_va *bo_va,
@@ -107,19 +104,19 @@ void gpumon_amdgpu_vm_unmap(void *data, struct amdgpu_bo_va *bo_va,
 void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int vmid,
 			    u64 page_directory);
 
-/* amdgpu_job.c */
+/* job.c */
 void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu_job *job,
 		      struct amdgpu_ib *ib);
 void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job);
 void gpumon_amdgpu_run(void *data, struct amdgpu_job *job);
 void gpumon_amdgpu_pipe_sync(void *data, struct amdgpu_job *job, struct dma_fence *fence);
 
-/* amdgpu_irq.c */
+/* irq.c */
 int gpumon_amdgpu_dispatch(struct kprobe *kprobe, struct pt_regs *regs);
 void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv);
 void gpumon_amdgpu_irq_forget(void);
 
-/* amdgpu_fault.c */
+/* fault.c */
 int gpumon_amdgpu_fault_reported(struct kprobe *kprobe, struct pt_regs *regs);
 int gpumon_amdgpu_fault_retry(struct kprobe *kprobe, struct pt_regs *regs);
 int gpumon_amdgpu_recover_begin(struct kretprobe_instance *instance, struct pt_regs *regs);

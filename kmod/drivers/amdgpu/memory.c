@@ -17,7 +17,7 @@
 /* Instead of a placement: the buffer has none, before the first and after the last. */
 #define PLACEMENT_NONE (~0U)
 
-static bool visible_bytes_known(void)
+static bool visible_bytes_known(const struct gpumon_group *group, u32 row)
 {
 	return gpumon_amdgpu_known(AMDGPU_BO_SIZE) && gpumon_amdgpu_known(AMDGPU_BO_FLAGS);
 }
@@ -26,6 +26,11 @@ static bool mapping_known(void)
 {
 	return gpumon_amdgpu_known(AMDGPU_MAPPING_START) &&
 	       gpumon_amdgpu_known(AMDGPU_MAPPING_LAST);
+}
+
+static bool mapped_bytes_known(const struct gpumon_group *group, u32 row)
+{
+	return mapping_known();
 }
 
 static bool hub_known(void)
@@ -88,9 +93,9 @@ enum {
 
 static const struct gpumon_column vm_columns[] = {
 	[VM_MAPS] = { .name = "maps" },
-	[VM_MAPPED_BYTES] = { .name = "mapped_bytes", .known = mapping_known },
+	[VM_MAPPED_BYTES] = { .name = "mapped_bytes", .known = mapped_bytes_known },
 	[VM_UNMAPS] = { .name = "unmaps" },
-	[VM_UNMAPPED_BYTES] = { .name = "unmapped_bytes", .known = mapping_known },
+	[VM_UNMAPPED_BYTES] = { .name = "unmapped_bytes", .known = mapped_bytes_known },
 };
 
 struct gpumon_statistics gpumon_amdgpu_vm = {

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "job.h"
 
+unsigned int gpumon_job_max = 8192;
 struct gpumon_job *gpumon_jobs __read_mostly;
 u32 gpumon_job_mask __read_mostly;
 
@@ -16,15 +17,17 @@ static size_t job_entries(void)
 
 /**
  * gpumon_job_init - allocate the table of jobs in flight
- * @max_jobs: jobs that have to fit, rounded up to a power of two; there is twice
- *            the room
+ *
+ * For gpumon_job_max jobs, which is rounded up to a power of two; there is twice the room.
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM, then gpumon_job_exit() frees what was allocated.
  */
-int gpumon_job_init(u32 max_jobs)
+int gpumon_job_init(void)
 {
-	gpumon_job_mask = 2 * roundup_pow_of_two(max_jobs) - 1;
+	/* Shown as it is, not as it was asked for. */
+	gpumon_job_max = roundup_pow_of_two(gpumon_job_max);
+	gpumon_job_mask = 2 * gpumon_job_max - 1;
 	gpumon_jobs = kvcalloc(job_entries(), sizeof(*gpumon_jobs), GFP_KERNEL);
 	return gpumon_jobs ? 0 : -ENOMEM;
 }

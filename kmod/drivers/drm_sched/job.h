@@ -40,10 +40,12 @@ struct gpumon_job {
 	u16 state;
 };
 
+/* Module parameter. */
+extern unsigned int gpumon_job_max;
 extern struct gpumon_job *gpumon_jobs;
 extern u32 gpumon_job_mask;
 
-int gpumon_job_init(u32 max_jobs);
+int gpumon_job_init(void);
 void gpumon_job_exit(void);
 void gpumon_job_clear(void);
 size_t gpumon_job_bytes(void);

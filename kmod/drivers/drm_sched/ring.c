@@ -15,6 +15,7 @@
 /* Schedulers that can be remembered for each ring; xe has one for each queue of an application. */
 #define SCHEDULERS_PER_RING 16
 
+unsigned int gpumon_ring_max = 64;
 struct gpumon_table gpumon_ring_table;
 struct gpumon_ring *gpumon_rings;
 struct gpumon_ring_gauge *gpumon_ring_gauges;
@@ -54,30 +55,29 @@ const struct gpumon_ring_histogram gpumon_ring_histograms[GPUMON_RING_HISTOGRAMS
 };
 
 /**
- * gpumon_ring_init - allocate the ring table
- * @max_rings: rings that fit
+ * gpumon_ring_init - allocate the ring table, for gpumon_ring_max rings
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM, then gpumon_ring_exit() frees what was allocated.
  */
-int gpumon_ring_init(u32 max_rings)
+int gpumon_ring_init(void)
 {
 	int ret, cpu;
 
 	get_random_bytes(&name_key, sizeof(name_key));
-	ret = gpumon_table_init(&gpumon_ring_table, max_rings, 0);
+	ret = gpumon_table_init(&gpumon_ring_table, gpumon_ring_max, 0);
 	if (!ret)
-		ret = gpumon_table_init(&gpumon_scheduler_table, SCHEDULERS_PER_RING * max_rings,
+		ret = gpumon_table_init(&gpumon_scheduler_table, SCHEDULERS_PER_RING * gpumon_ring_max,
 					GPUMON_TABLE_WAYS);
 	if (!ret)
-		ret = gpumon_counters_init(&gpumon_ring_counters, max_rings, GPUMON_RING_SUMS,
+		ret = gpumon_counters_init(&gpumon_ring_counters, gpumon_ring_max, GPUMON_RING_SUMS,
 					   GPUMON_RING_WORDS - GPUMON_RING_SUMS,
 					   GPUMON_RING_STRIDE);
 	if (ret)
 		return ret;
-	gpumon_rings = kvcalloc(max_rings, sizeof(*gpumon_rings), GFP_KERNEL);
-	gpumon_ring_gauges = kvcalloc(max_rings, sizeof(*gpumon_ring_gauges), GFP_KERNEL);
-	closed_depths = kvcalloc(max_rings, sizeof(*closed_depths), GFP_KERNEL);
+	gpumon_rings = kvcalloc(gpumon_ring_max, sizeof(*gpumon_rings), GFP_KERNEL);
+	gpumon_ring_gauges = kvcalloc(gpumon_ring_max, sizeof(*gpumon_ring_gauges), GFP_KERNEL);
+	closed_depths = kvcalloc(gpumon_ring_max, sizeof(*closed_depths), GFP_KERNEL);
 	gpumon_schedulers =
 		kvcalloc(gpumon_scheduler_table.slots, sizeof(*gpumon_schedulers), GFP_KERNEL);
 	if (!gpumon_rings || !gpumon_ring_gauges || !closed_depths || !gpumon_schedulers)

@@ -139,6 +139,8 @@ struct gpumon_ring_histogram {
 #define GPUMON_RING_HISTOGRAMS 4
 
 extern const struct gpumon_ring_histogram gpumon_ring_histograms[GPUMON_RING_HISTOGRAMS];
+/* Module parameter. */
+extern unsigned int gpumon_ring_max;
 extern struct gpumon_table gpumon_ring_table;
 extern struct gpumon_ring *gpumon_rings;
 extern struct gpumon_ring_gauge *gpumon_ring_gauges;
@@ -149,7 +151,7 @@ extern atomic_t gpumon_ring_generation;
 extern u64 gpumon_rings_retired;
 extern atomic_t gpumon_scheduler_generation;
 
-int gpumon_ring_init(u32 max_rings);
+int gpumon_ring_init(void);
 void gpumon_ring_exit(void);
 void gpumon_ring_track(void);
 void gpumon_ring_forget_scheduler(const struct drm_gpu_scheduler *sched);

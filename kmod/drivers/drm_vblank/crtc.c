@@ -24,6 +24,67 @@
 
 #define MHZ_NS 1000000000000ULL
 
+static bool row_is_unknown(u32 row)
+{
+	return !strcmp(gpumon_vblank_crtcs.rows[row].label[0], GPUMON_DEVICE_UNKNOWN);
+}
+
+/* Vblanks of a device come with it; those that could be of any are in a row of their own. */
+static bool vblanks_known(const struct gpumon_group *group, u32 row)
+{
+	return row_is_unknown(row) || gpumon_group_can_count(group, VBLANK_ROLE_HANDLE);
+}
+
+/* From one vblank to the next something follows only if both are of the same device. */
+static bool sequence_known(const struct gpumon_group *group, u32 row)
+{
+	return !row_is_unknown(row) && gpumon_group_can_count(group, VBLANK_ROLE_HANDLE);
+}
+
+static bool gaps_known(const struct gpumon_group *group, u32 row)
+{
+	return sequence_known(group, row) && (gpumon_group_can_count(group, VBLANK_ROLE_ENABLE) ||
+					      gpumon_group_can_count(group, VBLANK_ROLE_DISABLE));
+}
+
+#define COUNTER(_column, _name, ...) \
+	[_column] = { .name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, ##__VA_ARGS__ }
+/* Up to 17 seconds. */
+#define HISTOGRAM(_column, _name, ...)                                                         \
+	[_column] = {                                                                          \
+		.name = _name, .kind = GPUMON_COLUMN_KIND_HISTOGRAM, .bits = 34, ##__VA_ARGS__ \
+	}
+
+static const struct gpumon_column vblank_columns[VBLANK_COLUMNS] = {
+	COUNTER(VBLANK_VBLANKS, "vblanks", .known = vblanks_known),
+	COUNTER(VBLANK_HIGH_PRECISION, "high_precision", .known = vblanks_known),
+	COUNTER(VBLANK_MISSED, "missed", .known = gaps_known),
+	COUNTER(VBLANK_REPEATED, "repeated", .known = sequence_known),
+	COUNTER(VBLANK_LATE, "late", .known = gaps_known),
+	COUNTER(VBLANK_OFF_GAPS, "off_gaps", .known = gaps_known),
+	HISTOGRAM(VBLANK_INTERVAL_NS, "interval_ns", .known = sequence_known),
+	HISTOGRAM(VBLANK_JITTER_NS, "jitter_ns", .known = sequence_known),
+	[VBLANK_REFRESH_MHZ] = { .name = "refresh_millihertz", .kind = GPUMON_COLUMN_KIND_GAUGE },
+	COUNTER(VBLANK_QUEUED, "queued"),
+	COUNTER(VBLANK_DELIVERED, "delivered"),
+	HISTOGRAM(VBLANK_QUEUE_TO_DELIVERY_NS, "queue_to_delivery_ns"),
+	HISTOGRAM(VBLANK_VBLANK_TO_DELIVERY_NS, "vblank_to_delivery_ns"),
+	COUNTER(VBLANK_EARLY, "early"),
+	COUNTER(VBLANK_AMBIGUOUS, "ambiguous"),
+	COUNTER(VBLANK_UNTRACKED, "untracked"),
+	COUNTER(VBLANK_NULL_FILE, "null_file"),
+	COUNTER(VBLANK_TABLE_FULL, "requests_table_full"),
+};
+
+struct gpumon_statistics gpumon_vblank_crtcs = {
+	.name = "crtcs",
+	.labels = { "device", "crtc" },
+	.numbers = BIT(1),
+	.columns = vblank_columns,
+	.column_count = VBLANK_COLUMNS,
+	.capacity = VBLANK_CAPACITY,
+};
+
 struct gpumon_track gpumon_vblank_crtc_track = { .name = "crtcs", .capacity = VBLANK_CAPACITY };
 struct gpumon_vblank_crtc gpumon_vblank_crtc_states[SLOTS];
 u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
@@ -104,17 +165,6 @@ u32 gpumon_vblank_unknown_row(u32 crtc)
 	return row_of(GPUMON_DEVICE_UNKNOWN, crtc);
 }
 
-/**
- * gpumon_vblank_row_is_unknown - is a row that of any device
- * @row: row that is in use
- *
- * Return: whether it is.
- */
-bool gpumon_vblank_row_is_unknown(u32 row)
-{
-	return !strcmp(gpumon_vblank_crtcs.rows[row].label[0], GPUMON_DEVICE_UNKNOWN);
-}
-
 /* Two CPUs that learn a crtc at once write the same. */
 static noinline u32 learn(const struct drm_device *dev, u32 crtc)
 {
@@ -154,17 +204,18 @@ static noinline u32 learn(const struct drm_device *dev, u32 crtc)
  * gpumon_vblank_crtc_of_device - a crtc of a device
  * @dev: device, any value
  * @crtc: number of the crtc in it, any value
+ * @end_seen: the end of a device would be seen: its address is no other's
  *
  * Context: probe.
  * Return: its slot, GPUMON_NONE if there is no room, VBLANK_UNREADABLE.
  */
-u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc)
+u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc, bool end_seen)
 {
 	struct gpumon_tracked *entry =
 		gpumon_track_find(&gpumon_vblank_crtc_track, gpumon_vblank_key(dev, crtc));
 	const struct gpumon_vblank_crtc *state;
 
-	if (unlikely(!entry || crtc >= VBLANK_MAX_CRTCS || !gpumon_vblank_sees_devices_end()))
+	if (unlikely(!entry || crtc >= VBLANK_MAX_CRTCS || !end_seen))
 		return learn(dev, crtc);
 	state = &gpumon_vblank_crtc_states[entry - gpumon_vblank_crtc_track.entries];
 	/* A device may be without vblanks before it has been set up. */
@@ -177,18 +228,19 @@ u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc)
  * gpumon_vblank_crtc_of_file - a crtc of the device that a client has open
  * @file: the client, any value
  * @crtc: number of the crtc, any value
+ * @end_seen: the end of a device would be seen
  *
  * Context: probe.
  * Return: as gpumon_vblank_crtc_of_device().
  */
-u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc)
+u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc, bool end_seen)
 {
 	const struct drm_minor *minor;
 	const struct drm_device *dev;
 
 	if (!READ_NOFAULT(&minor, &file->minor) || !READ_NOFAULT(&dev, &minor->dev))
 		return VBLANK_UNREADABLE;
-	return gpumon_vblank_crtc_of_device(dev, crtc);
+	return gpumon_vblank_crtc_of_device(dev, crtc, end_seen);
 }
 
 /**

@@ -81,6 +81,8 @@ static __always_inline u32 handled_slot(const struct vblank_handling *here, u32 
 }
 
 static unsigned long handlings_missed(void);
+static bool devices_end_seen(void);
+static bool files_end_seen(void);
 
 /*
  * The same of a vblank. The core looks under its lock whether the interrupt is on, and an interrupt
@@ -168,9 +170,9 @@ static void probe_queued(void *data, struct drm_file *file, int crtc, unsigned i
 	}
 	if (likely(file)) {
 		client = gpumon_vblank_client(file, crtc);
-		slot = likely(client && gpumon_vblank_sees_files_end()) ?
+		slot = likely(client && files_end_seen()) ?
 			       client->process :
-			       gpumon_vblank_crtc_of_file(file, crtc);
+			       gpumon_vblank_crtc_of_file(file, crtc, devices_end_seen());
 	}
 	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
 					 gpumon_vblank_unknown_row(crtc);
@@ -226,7 +228,7 @@ static __always_inline u64 count_since_queued(struct gpumon_tracked *client, loc
 	u64 asked_ns, since;
 
 	if (likely(client))
-		join = gpumon_vblank_answer(client, seq, &asked_ns);
+		join = gpumon_vblank_answer(client, seq, files_end_seen(), &asked_ns);
 	if (unlikely(join != VBLANK_JOINED)) {
 		gpumon_row_add(words, join == VBLANK_MANY ? VBLANK_AMBIGUOUS : VBLANK_UNTRACKED, 1);
 		return UNKNOWN_WORD;
@@ -253,9 +255,9 @@ static void probe_delivered(void *data, struct drm_file *file, int crtc, unsigne
 	}
 	if (likely(file)) {
 		client = gpumon_vblank_client(file, crtc);
-		slot = likely(client && gpumon_vblank_sees_files_end()) ?
+		slot = likely(client && files_end_seen()) ?
 			       client->process :
-			       gpumon_vblank_crtc_of_file(file, crtc);
+			       gpumon_vblank_crtc_of_file(file, crtc, devices_end_seen());
 	} else {
 		slot = event_slot(handling_here(), crtc);
 	}
@@ -289,7 +291,7 @@ static void drop_slot(struct gpumon_event_context *ctx, u32 slot)
 static u32 crtc_of_arguments(struct pt_regs *regs)
 {
 	return gpumon_vblank_crtc_of_device((void *)regs_get_kernel_argument(regs, 0),
-					    regs_get_kernel_argument(regs, 1));
+					    regs_get_kernel_argument(regs, 1), devices_end_seen());
 }
 
 /* drm_handle_vblank(dev, pipe): the tracepoint follows, if the interrupt is not off. */
@@ -386,18 +388,6 @@ static int probe_device_end(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Also the places in the table. */
-enum {
-	ROLE_QUEUED,
-	ROLE_DELIVERED,
-	ROLE_VBLANK,
-	ROLE_ENABLE,
-	ROLE_DISABLE,
-	ROLE_HANDLE,
-	ROLE_FILE_END,
-	ROLE_DEVICE_END
-};
-
 #define DRM_TRACEPOINT(_role, _name, _body, _prototype)   \
 	[_role] = { .module = "drm",                      \
 		    .name = _name,                        \
@@ -420,25 +410,25 @@ enum {
 
 static struct gpumon_probe vblank_probes[] = {
 	/* The kprobes are there before the tracepoints that need them. */
-	DRM_TRACEPOINT(ROLE_QUEUED, "drm_vblank_event_queued", probe_queued, "*drm_file i32 u32"),
-	DRM_TRACEPOINT(ROLE_DELIVERED, "drm_vblank_event_delivered", probe_delivered,
+	DRM_TRACEPOINT(VBLANK_ROLE_QUEUED, "drm_vblank_event_queued", probe_queued, "*drm_file i32 u32"),
+	DRM_TRACEPOINT(VBLANK_ROLE_DELIVERED, "drm_vblank_event_delivered", probe_delivered,
 		       "*drm_file i32 u32"),
-	DRM_TRACEPOINT(ROLE_VBLANK, "drm_vblank_event", probe_vblank, "i32 u32 i64 bool"),
-	DRM_KPROBE(ROLE_ENABLE, "drm_vblank_enable", probe_enable, DEVICE_AND_CRTC, "i32",
+	DRM_TRACEPOINT(VBLANK_ROLE_VBLANK, "drm_vblank_event", probe_vblank, "i32 u32 i64 bool"),
+	DRM_KPROBE(VBLANK_ROLE_ENABLE, "drm_vblank_enable", probe_enable, DEVICE_AND_CRTC, "i32",
 		   CANNOT_TELL_OFF),
-	DRM_KPROBE(ROLE_DISABLE, "drm_vblank_disable_and_save", probe_disable, DEVICE_AND_CRTC,
+	DRM_KPROBE(VBLANK_ROLE_DISABLE, "drm_vblank_disable_and_save", probe_disable, DEVICE_AND_CRTC,
 		   "void", CANNOT_TELL_OFF),
-	DRM_KPROBE(ROLE_HANDLE, "drm_handle_vblank", probe_handle, DEVICE_AND_CRTC, "bool",
+	DRM_KPROBE(VBLANK_ROLE_HANDLE, "drm_handle_vblank", probe_handle, DEVICE_AND_CRTC, "bool",
 		   "devices of vblanks are not known"),
-	DRM_KPROBE(ROLE_FILE_END, "drm_fb_release", probe_file_end, "*drm_file", "void",
+	DRM_KPROBE(VBLANK_ROLE_FILE_END, "drm_fb_release", probe_file_end, "*drm_file", "void",
 		   "clients that are gone keep their place while they wait for an event"),
-	DRM_KPROBE(ROLE_DEVICE_END, "drm_managed_release", probe_device_end, "*drm_device", "void",
+	DRM_KPROBE(VBLANK_ROLE_DEVICE_END, "drm_managed_release", probe_device_end, "*drm_device", "void",
 		   "devices that are gone keep their place"),
 };
 
 static unsigned long handlings_missed(void)
 {
-	return READ_ONCE(vblank_probes[ROLE_HANDLE].kprobe.nmissed);
+	return READ_ONCE(vblank_probes[VBLANK_ROLE_HANDLE].kprobe.nmissed);
 }
 
 static __always_inline bool attached(unsigned int role)
@@ -446,95 +436,17 @@ static __always_inline bool attached(unsigned int role)
 	return READ_ONCE(vblank_probes[role].state) == GPUMON_ATTACH_STATE_ATTACHED;
 }
 
-/* It is not that nobody wants it, or that drm.ko is not there yet. */
-static bool refused(unsigned int role)
+/* Can the address of a device be trusted to be no other's? */
+static bool devices_end_seen(void)
 {
-	switch (vblank_probes[role].state) {
-	case GPUMON_ATTACH_STATE_OFF:
-	case GPUMON_ATTACH_STATE_WAITING:
-	case GPUMON_ATTACH_STATE_ATTACHED:
-		return false;
-	default:
-		return true;
-	}
+	return attached(VBLANK_ROLE_DEVICE_END);
 }
 
-/**
- * gpumon_vblank_sees_devices_end - can an address of a device be trusted to be no other's
- *
- * Context: any.
- * Return: whether it can.
- */
-bool gpumon_vblank_sees_devices_end(void)
+/* And that of a client? */
+static bool files_end_seen(void)
 {
-	return attached(ROLE_DEVICE_END);
+	return attached(VBLANK_ROLE_FILE_END);
 }
-
-/**
- * gpumon_vblank_sees_files_end - can an address of a client be trusted to be no other's
- *
- * Context: any.
- * Return: whether it can.
- */
-bool gpumon_vblank_sees_files_end(void)
-{
-	return attached(ROLE_FILE_END);
-}
-
-/* Vblanks of a device come with it; those that could be of any are in a row of their own. */
-static bool vblanks_known(u32 row)
-{
-	return gpumon_vblank_row_is_unknown(row) || !refused(ROLE_HANDLE);
-}
-
-/* From one vblank to the next something follows only if both are of the same device. */
-static bool sequence_known(u32 row)
-{
-	return !gpumon_vblank_row_is_unknown(row) && !refused(ROLE_HANDLE);
-}
-
-static bool gaps_known(u32 row)
-{
-	return sequence_known(row) && !(refused(ROLE_ENABLE) && refused(ROLE_DISABLE));
-}
-
-#define COUNTER(_column, _name, ...) \
-	[_column] = { .name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, ##__VA_ARGS__ }
-/* Up to 17 seconds. */
-#define HISTOGRAM(_column, _name, ...)                                                         \
-	[_column] = {                                                                          \
-		.name = _name, .kind = GPUMON_COLUMN_KIND_HISTOGRAM, .bits = 34, ##__VA_ARGS__ \
-	}
-
-static const struct gpumon_column vblank_columns[VBLANK_COLUMNS] = {
-	COUNTER(VBLANK_VBLANKS, "vblanks", .known_of = vblanks_known),
-	COUNTER(VBLANK_HIGH_PRECISION, "high_precision", .known_of = vblanks_known),
-	COUNTER(VBLANK_MISSED, "missed", .known_of = gaps_known),
-	COUNTER(VBLANK_REPEATED, "repeated", .known_of = sequence_known),
-	COUNTER(VBLANK_LATE, "late", .known_of = gaps_known),
-	COUNTER(VBLANK_OFF_GAPS, "off_gaps", .known_of = gaps_known),
-	HISTOGRAM(VBLANK_INTERVAL_NS, "interval_ns", .known_of = sequence_known),
-	HISTOGRAM(VBLANK_JITTER_NS, "jitter_ns", .known_of = sequence_known),
-	[VBLANK_REFRESH_MHZ] = { .name = "refresh_millihertz", .kind = GPUMON_COLUMN_KIND_GAUGE },
-	COUNTER(VBLANK_QUEUED, "queued"),
-	COUNTER(VBLANK_DELIVERED, "delivered"),
-	HISTOGRAM(VBLANK_QUEUE_TO_DELIVERY_NS, "queue_to_delivery_ns"),
-	HISTOGRAM(VBLANK_VBLANK_TO_DELIVERY_NS, "vblank_to_delivery_ns"),
-	COUNTER(VBLANK_EARLY, "early"),
-	COUNTER(VBLANK_AMBIGUOUS, "ambiguous"),
-	COUNTER(VBLANK_UNTRACKED, "untracked"),
-	COUNTER(VBLANK_NULL_FILE, "null_file"),
-	COUNTER(VBLANK_TABLE_FULL, "requests_table_full"),
-};
-
-struct gpumon_statistics gpumon_vblank_crtcs = {
-	.name = "crtcs",
-	.labels = { "device", "crtc" },
-	.numbers = BIT(1),
-	.columns = vblank_columns,
-	.column_count = VBLANK_COLUMNS,
-	.capacity = VBLANK_CAPACITY,
-};
 
 static struct gpumon_statistics *const vblank_statistics[] = { &gpumon_vblank_crtcs };
 static struct gpumon_track *const vblank_tracks[] = {

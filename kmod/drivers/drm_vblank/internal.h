@@ -22,6 +22,18 @@ struct drm_vblank_crtc;
 /* Instead of a slot: the arguments cannot be read, GPUMON_DROP_UNREADABLE. */
 #define VBLANK_UNREADABLE (GPUMON_NONE - 1)
 
+/* What a probe is for; also its place in the table. */
+enum {
+	VBLANK_ROLE_QUEUED,
+	VBLANK_ROLE_DELIVERED,
+	VBLANK_ROLE_VBLANK,
+	VBLANK_ROLE_ENABLE,
+	VBLANK_ROLE_DISABLE,
+	VBLANK_ROLE_HANDLE,
+	VBLANK_ROLE_FILE_END,
+	VBLANK_ROLE_DEVICE_END
+};
+
 /* Columns of the table "crtcs". */
 enum {
 	VBLANK_VBLANKS,
@@ -105,24 +117,20 @@ extern struct gpumon_vblank_crtc gpumon_vblank_crtc_states[];
 /* By crtc: vblanks that could be of any device. */
 extern u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
 
-/* drm_vblank.c */
-bool gpumon_vblank_sees_devices_end(void);
-bool gpumon_vblank_sees_files_end(void);
-
-/* drm_vblank_crtc.c */
+/* crtc.c */
 void gpumon_vblank_forget_crtcs(void);
 void gpumon_vblank_forget_device(const struct drm_device *dev);
-u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc);
-u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc);
+u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc, bool end_seen);
+u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc, bool end_seen);
 u32 gpumon_vblank_unknown_row(u32 crtc);
-bool gpumon_vblank_row_is_unknown(u32 row);
 bool gpumon_vblank_enabled(const struct gpumon_vblank_crtc *state, bool *enabled);
 bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *time_ns);
 u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64 time_ns);
 
-/* drm_vblank_request.c */
+/* request.c */
 bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 now);
-enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 seq, u64 *asked_ns);
+enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 seq, bool end_seen,
+					     u64 *asked_ns);
 void gpumon_vblank_forget_file(const struct drm_file *file);
 
 /* Nothing else has the same: the top byte of all kernel addresses is one, and bit 0 is free. */

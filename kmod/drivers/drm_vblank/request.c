@@ -127,12 +127,14 @@ static bool is_stale(const struct gpumon_tracked *request, const struct gpumon_v
  * gpumon_vblank_answer - an event is delivered to a client
  * @client: from gpumon_vblank_client()
  * @seq: number of the vblank that it is delivered with
+ * @end_seen: the end of a client would be seen, its place need not be given back before
  * @asked_ns: set to when the client asked for it, if that is known
  *
  * Context: probe, under the device's event_lock.
  * Return: whether it is known.
  */
-enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 seq, u64 *asked_ns)
+enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 seq, bool end_seen,
+					     u64 *asked_ns)
 {
 	const struct gpumon_vblank_crtc *state = &gpumon_vblank_crtc_states[client->process];
 	enum gpumon_vblank_join join = VBLANK_NO_REQUEST;
@@ -160,7 +162,7 @@ enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 
 	set_list(client, first, next);
 	if (join == VBLANK_NO_REQUEST && client->owner & LOST)
 		join = VBLANK_MANY;
-	if (unlikely(first == next && !client->owner && !gpumon_vblank_sees_files_end()))
+	if (unlikely(first == next && !client->owner && !end_seen))
 		gpumon_track_end(&gpumon_vblank_client_track, client);
 	return join;
 }

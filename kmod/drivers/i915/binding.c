@@ -27,7 +27,7 @@ enum {
 	BINDINGS_TABLE_FULL,
 };
 
-static bool rebound_bytes_known(void)
+static bool rebound_bytes_known(const struct gpumon_group *group, u32 row)
 {
 	return gpumon_field_known(&gpumon_i915_fields[GPUMON_I915_VMA_OBJECT]) &&
 	       gpumon_field_known(&gpumon_i915_fields[GPUMON_I915_VMA_SIZE]);
@@ -114,7 +114,7 @@ void gpumon_i915_bind(void *data, struct i915_vma *vma, unsigned int flags)
 		return;
 	readable = vma_read(vma, &object, &size);
 	entry = gpumon_i915_object_find(object);
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_BINDINGS, readable,
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable,
 				   likely(readable) ? vma_device(entry, object) : 0, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_bindings, row);
@@ -180,7 +180,7 @@ void gpumon_i915_unbind(void *data, struct i915_vma *vma)
 	entry = gpumon_i915_object_find(object);
 	if (likely(readable))
 		device = vma_device(entry, object);
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_BINDINGS, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_bindings, row);
 	gpumon_row_add(words, BINDINGS_UNBINDS, 1);
@@ -221,7 +221,7 @@ void gpumon_i915_shrink(void *data, struct drm_i915_private *i915, unsigned long
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	readable = i915 && gpumon_i915_read(GPUMON_I915_DRM_PARENT, i915, &parent);
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_BINDINGS, readable,
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable,
 				   readable ? gpumon_i915_device_of(drm) : 0, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_bindings, row);
@@ -255,7 +255,7 @@ static void evict(void *data, const struct i915_address_space *vm, unsigned int 
 	readable = vm && gpumon_i915_read(GPUMON_I915_VM_DEVICE, vm, &i915);
 	drm = gpumon_field_address(&gpumon_i915_fields[GPUMON_I915_DRM],
 				   (void *)(unsigned long)i915);
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_BINDINGS, readable,
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable,
 				   readable ? gpumon_i915_device_of(drm) : 0, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_bindings, row);

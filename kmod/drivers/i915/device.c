@@ -7,7 +7,6 @@
 #include <linux/string.h>
 #include <drm/drm_device.h>
 
-#include "attach/probe.h"
 #include "internal.h"
 
 #define FNV_BASIS 0xcbf29ce484222325ULL
@@ -89,29 +88,32 @@ noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
 
 /**
  * gpumon_i915_row_learn - row of a device that has none yet
- * @table: table
+ * @statistics: table
+ * @table: which that is
  * @device: its number
  *
  * Context: probe, preemption off.
  * Return: row, GPUMON_NONE if there is no room.
  */
-noinline u32 gpumon_i915_row_learn(enum gpumon_i915_table table, u32 device)
+noinline u32 gpumon_i915_row_learn(struct gpumon_statistics *statistics,
+				   enum gpumon_i915_table table, u32 device)
 {
-	static struct gpumon_statistics *const statistics[] = {
-		[GPUMON_I915_MEMORY] = &gpumon_i915_memory,
-		[GPUMON_I915_BINDINGS] = &gpumon_i915_bindings,
-		[GPUMON_I915_ACCESSES] = &gpumon_i915_accesses,
-	};
 	struct gpumon_i915_device *known = &gpumon_i915_devices[device];
 	u32 row;
 
-	row = gpumon_row_learn(statistics[table], known->key, known->name, NULL, NULL);
+	row = gpumon_row_learn(statistics, known->key, known->name, NULL, NULL);
 	if (row != GPUMON_NONE)
 		WRITE_ONCE(known->row[table], row + 1);
 	return row;
 }
 
-static void forget(struct gpumon_track *track)
+/**
+ * gpumon_i915_forget_known - addresses may be those of other devices or engines now
+ * @track: table of devices or engines
+ *
+ * Context: any.
+ */
+void gpumon_i915_forget_known(struct gpumon_track *track)
 {
 	u32 slot;
 
@@ -120,38 +122,4 @@ static void forget(struct gpumon_track *track)
 		WRITE_ONCE(track->entries[slot].row, 0);
 		gpumon_table_release(&track->table, slot);
 	}
-}
-
-/**
- * gpumon_i915_forget_known - addresses may be those of other devices and engines now
- *
- * Context: any.
- */
-void gpumon_i915_forget_known(void)
-{
-	forget(&gpumon_i915_known_devices);
-	forget(&gpumon_i915_known_engines);
-}
-
-/**
- * gpumon_i915_new_device - kprobe on i915_driver_probe(): a device comes
- * @kprobe: kprobe
- * @regs: registers
- *
- * A device that was taken from the driver and comes back, or another one, may
- * get the addresses of what was freed. Nothing of the new one exists yet.
- *
- * Context: probe.
- * Return: 0.
- */
-int gpumon_i915_new_device(struct kprobe *kprobe, struct pt_regs *regs)
-{
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
-	gpumon_i915_forget_known();
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
 }

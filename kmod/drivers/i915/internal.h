@@ -43,6 +43,24 @@ enum gpumon_i915_field {
 	GPUMON_I915_FIELDS
 };
 
+/* What a probe is for; also its place in the table. */
+enum gpumon_i915_role {
+	GPUMON_I915_ROLE_CREATE,
+	GPUMON_I915_ROLE_BIND,
+	GPUMON_I915_ROLE_UNBIND,
+	GPUMON_I915_ROLE_DESTROY,
+	GPUMON_I915_ROLE_SHRINK,
+	GPUMON_I915_ROLE_EVICT,
+	GPUMON_I915_ROLE_EVICT_NODE,
+	GPUMON_I915_ROLE_EVICT_VM,
+	GPUMON_I915_ROLE_PREAD,
+	GPUMON_I915_ROLE_PWRITE,
+	GPUMON_I915_ROLE_FAULT,
+	GPUMON_I915_ROLE_REQUEST_ADD,
+	GPUMON_I915_ROLE_REQUEST_RETIRE,
+	GPUMON_I915_ROLE_NEW_DEVICE,
+};
+
 /* Tables whose rows are devices. */
 enum gpumon_i915_table {
 	GPUMON_I915_MEMORY,
@@ -76,12 +94,10 @@ extern struct gpumon_track gpumon_i915_known_engines;
 extern struct gpumon_track gpumon_i915_objects;
 extern struct gpumon_track gpumon_i915_requests;
 
-bool gpumon_i915_levels_known(void);
-bool gpumon_i915_requests_known(void);
-
 u32 gpumon_i915_device_learn(const struct drm_device *drm);
-u32 gpumon_i915_row_learn(enum gpumon_i915_table table, u32 device);
-void gpumon_i915_forget_known(void);
+u32 gpumon_i915_row_learn(struct gpumon_statistics *statistics, enum gpumon_i915_table table,
+			  u32 device);
+void gpumon_i915_forget_known(struct gpumon_track *track);
 
 void gpumon_i915_create(void *data, struct drm_i915_gem_object *object);
 void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object);
@@ -100,7 +116,6 @@ void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page,
 		       bool write);
 void gpumon_i915_request_add(void *data, struct i915_request *request);
 void gpumon_i915_request_retire(void *data, struct i915_request *request);
-int gpumon_i915_new_device(struct kprobe *kprobe, struct pt_regs *regs);
 
 /**
  * gpumon_i915_read - value of a member of a private type
@@ -193,20 +208,22 @@ static __always_inline u32 gpumon_i915_device_of(const struct drm_device *drm)
 
 /**
  * gpumon_i915_row_of - row of a device
- * @table: table
+ * @statistics: table
+ * @table: which that is
  * @device: its number or GPUMON_NONE
  *
  * Context: probe, preemption off.
  * Return: row, GPUMON_NONE if there is no room.
  */
-static __always_inline u32 gpumon_i915_row_of(enum gpumon_i915_table table, u32 device)
+static __always_inline u32 gpumon_i915_row_of(struct gpumon_statistics *statistics,
+					      enum gpumon_i915_table table, u32 device)
 {
 	u32 row;
 
 	if (unlikely(device == GPUMON_NONE))
 		return GPUMON_NONE;
 	row = READ_ONCE(gpumon_i915_devices[device].row[table]);
-	return likely(row) ? row - 1 : gpumon_i915_row_learn(table, device);
+	return likely(row) ? row - 1 : gpumon_i915_row_learn(statistics, table, device);
 }
 
 /**
@@ -243,7 +260,8 @@ static __always_inline struct gpumon_tracked *gpumon_i915_object_find(const void
 /**
  * gpumon_i915_event_row - the row that an event is counted in
  * @ctx: as filled in by gpumon_probe_enter()
- * @table: table
+ * @statistics: table
+ * @table: which that is
  * @readable: its arguments could be read
  * @device: its device, GPUMON_NONE if there are too many
  * @row: set to the row
@@ -252,6 +270,7 @@ static __always_inline struct gpumon_tracked *gpumon_i915_object_find(const void
  * Return: false if there is none, the event is counted as dropped then.
  */
 static __always_inline bool gpumon_i915_event_row(struct gpumon_event_context *ctx,
+						  struct gpumon_statistics *statistics,
 						  enum gpumon_i915_table table, bool readable,
 						  u32 device, u32 *row)
 {
@@ -259,7 +278,7 @@ static __always_inline bool gpumon_i915_event_row(struct gpumon_event_context *c
 		gpumon_probe_dropped(ctx, GPUMON_DROP_UNREADABLE);
 		return false;
 	}
-	*row = gpumon_i915_row_of(table, device);
+	*row = gpumon_i915_row_of(statistics, table, device);
 	if (unlikely(*row == GPUMON_NONE)) {
 		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
 		return false;

@@ -25,10 +25,11 @@ enum {
 	MEMORY_TABLE_FULL,
 };
 
-static bool live_bytes_known(void)
+/* With one end of an object's life a level is no level. */
+static bool levels_known(const struct gpumon_group *group, u32 row)
 {
-	return gpumon_field_known(&gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE]) &&
-	       gpumon_i915_levels_known();
+	return gpumon_group_counts(group, GPUMON_I915_ROLE_CREATE) &&
+	       gpumon_group_counts(group, GPUMON_I915_ROLE_DESTROY);
 }
 
 static const struct gpumon_column memory_columns[] = {
@@ -38,10 +39,11 @@ static const struct gpumon_column memory_columns[] = {
 	[MEMORY_DESTROYED] = { .name = "destroyed" },
 	[MEMORY_LIVE] = { .name = "live_objects",
 			  .kind = GPUMON_COLUMN_KIND_GAUGE,
-			  .known = gpumon_i915_levels_known },
+			  .known = levels_known },
 	[MEMORY_LIVE_BYTES] = { .name = "live_bytes",
 				.kind = GPUMON_COLUMN_KIND_GAUGE,
-				.known = live_bytes_known },
+				.needs = &gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE],
+				.known = levels_known },
 	[MEMORY_UNTRACKED] = { .name = "untracked" },
 	[MEMORY_TABLE_FULL] = { .name = "objects_table_full" },
 };
@@ -105,7 +107,7 @@ static __always_inline bool object_device(const struct gpumon_tracked *entry, co
 /* An object in the levels is in them no more. */
 static __always_inline void leave_levels(const struct gpumon_tracked *entry)
 {
-	u32 row = gpumon_i915_row_of(GPUMON_I915_MEMORY, entry->row);
+	u32 row = gpumon_i915_row_of(&gpumon_i915_memory, GPUMON_I915_MEMORY, entry->row);
 
 	if (unlikely(row == GPUMON_NONE))
 		return;
@@ -133,7 +135,7 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 		return;
 	readable = gpumon_i915_device_unseen(object, &device) &&
 		   gpumon_i915_read(GPUMON_I915_OBJECT_SIZE, object, &size);
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_MEMORY, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_memory, row);
 	gpumon_row_add(words, MEMORY_CREATED, 1);
@@ -183,7 +185,7 @@ void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
 		return;
 	entry = gpumon_i915_object_find(object);
 	readable = object_device(entry, object, &device);
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_MEMORY, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_memory, row);
 	gpumon_row_add(words, MEMORY_DESTROYED, 1);
@@ -217,7 +219,7 @@ static __always_inline void access(void *data, const struct drm_i915_gem_object 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	readable = object_device(gpumon_i915_object_find(object), object, &device);
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_ACCESSES, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_accesses, row);
 	gpumon_row_add(words, count, 1);
@@ -280,7 +282,7 @@ void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page,
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	readable = object_device(gpumon_i915_object_find(object), object, &device);
-	if (!gpumon_i915_event_row(&ctx, GPUMON_I915_ACCESSES, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, readable, device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_accesses, row);
 	gpumon_row_add(words, write ? ACCESSES_WRITE_FAULTS : ACCESSES_READ_FAULTS, 1);

@@ -21,15 +21,21 @@ enum {
 	COLUMN_BACKWARDS,
 };
 
+static bool requests_known(const struct gpumon_group *group, u32 row)
+{
+	return gpumon_group_counts(group, GPUMON_I915_ROLE_REQUEST_ADD) &&
+	       gpumon_group_counts(group, GPUMON_I915_ROLE_REQUEST_RETIRE);
+}
+
 static const struct gpumon_column columns[] = {
 	[COLUMN_ADDED] = { .name = "added" },
 	[COLUMN_RETIRED] = { .name = "retired" },
 	[COLUMN_IN_FLIGHT] = { .name = "in_flight",
 			       .kind = GPUMON_COLUMN_KIND_GAUGE,
-			       .known = gpumon_i915_requests_known },
+			       .known = requests_known },
 	[COLUMN_RETIRED_WITHIN] = { .name = "retired_within_ns",
 				    .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
-				    .known = gpumon_i915_requests_known },
+				    .known = requests_known },
 	[COLUMN_UNTRACKED] = { .name = "untracked" },
 	[COLUMN_TABLE_FULL] = { .name = "requests_table_full" },
 	[COLUMN_BACKWARDS] = { .name = "clock_backwards" },

@@ -14,21 +14,6 @@
 #include "core/clock.h"
 #include "internal.h"
 
-NVIDIA_KNOWN(NVIDIA_OPEN)
-NVIDIA_KNOWN(NVIDIA_CLOSE)
-NVIDIA_KNOWN(NVIDIA_IOCTL)
-NVIDIA_KNOWN(NVIDIA_MMAP)
-NVIDIA_KNOWN(NVIDIA_POLL)
-NVIDIA_KNOWN(NVIDIA_FAULT)
-NVIDIA_KNOWN(NVIDIA_VMA_OPEN)
-NVIDIA_KNOWN(NVIDIA_VMA_RELEASE)
-
-/* Without the end of a handle its level only grows. */
-static bool handles_known(void)
-{
-	return NVIDIA_OPEN_known() && NVIDIA_CLOSE_known();
-}
-
 enum {
 	DEVICE_OPENS,
 	DEVICE_OPENS_FAILED,
@@ -46,28 +31,24 @@ enum {
 	DEVICE_POLLS
 };
 
-#define COUNTER(_name, _known)                                                     \
-	{                                                                          \
-		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .known = _known \
-	}
-
 static const struct gpumon_column device_columns[] = {
-	[DEVICE_OPENS] = COUNTER("opens", NVIDIA_OPEN_known),
-	[DEVICE_OPENS_FAILED] = COUNTER("opens_failed", NVIDIA_OPEN_known),
-	[DEVICE_OPENS_UNTRACKED] = COUNTER("opens_untracked", NVIDIA_OPEN_known),
-	[DEVICE_CLOSES] = COUNTER("closes", NVIDIA_CLOSE_known),
+	[DEVICE_OPENS] = NVIDIA_COUNTER("opens", BIT(NVIDIA_OPEN)),
+	[DEVICE_OPENS_FAILED] = NVIDIA_COUNTER("opens_failed", BIT(NVIDIA_OPEN)),
+	[DEVICE_OPENS_UNTRACKED] = NVIDIA_COUNTER("opens_untracked", BIT(NVIDIA_OPEN)),
+	[DEVICE_CLOSES] = NVIDIA_COUNTER("closes", BIT(NVIDIA_CLOSE)),
 	[DEVICE_OPEN_HANDLES] = { .name = "open_handles",
 				  .kind = GPUMON_COLUMN_KIND_GAUGE,
-				  .known = handles_known },
-	[DEVICE_IOCTLS] = COUNTER("ioctls", NVIDIA_IOCTL_known),
-	[DEVICE_IOCTLS_FAILED] = COUNTER("ioctls_failed", NVIDIA_IOCTL_known),
-	[DEVICE_MMAPS] = COUNTER("mmaps", NVIDIA_MMAP_known),
-	[DEVICE_MMAPS_FAILED] = COUNTER("mmaps_failed", NVIDIA_MMAP_known),
-	[DEVICE_MAPPED_BYTES] = COUNTER("mapped_bytes", NVIDIA_MMAP_known),
-	[DEVICE_FAULTS] = COUNTER("faults", NVIDIA_FAULT_known),
-	[DEVICE_VMA_OPENS] = COUNTER("vma_opens", NVIDIA_VMA_OPEN_known),
-	[DEVICE_VMA_RELEASES] = COUNTER("vma_releases", NVIDIA_VMA_RELEASE_known),
-	[DEVICE_POLLS] = COUNTER("polls", NVIDIA_POLL_known),
+				  /* Without the end of a handle its level only grows. */
+				  .roles = BIT(NVIDIA_OPEN) | BIT(NVIDIA_CLOSE) },
+	[DEVICE_IOCTLS] = NVIDIA_COUNTER("ioctls", BIT(NVIDIA_IOCTL)),
+	[DEVICE_IOCTLS_FAILED] = NVIDIA_COUNTER("ioctls_failed", BIT(NVIDIA_IOCTL)),
+	[DEVICE_MMAPS] = NVIDIA_COUNTER("mmaps", BIT(NVIDIA_MMAP)),
+	[DEVICE_MMAPS_FAILED] = NVIDIA_COUNTER("mmaps_failed", BIT(NVIDIA_MMAP)),
+	[DEVICE_MAPPED_BYTES] = NVIDIA_COUNTER("mapped_bytes", BIT(NVIDIA_MMAP)),
+	[DEVICE_FAULTS] = NVIDIA_COUNTER("faults", BIT(NVIDIA_FAULT)),
+	[DEVICE_VMA_OPENS] = NVIDIA_COUNTER("vma_opens", BIT(NVIDIA_VMA_OPEN)),
+	[DEVICE_VMA_RELEASES] = NVIDIA_COUNTER("vma_releases", BIT(NVIDIA_VMA_RELEASE)),
+	[DEVICE_POLLS] = NVIDIA_COUNTER("polls", BIT(NVIDIA_POLL)),
 };
 
 struct gpumon_statistics nvidia_devices = {
@@ -86,11 +67,11 @@ enum {
 };
 
 static const struct gpumon_column ioctl_columns[] = {
-	[IOCTL_COUNT] = COUNTER("ioctls", NVIDIA_IOCTL_known),
-	[IOCTL_FAILED] = COUNTER("failed", NVIDIA_IOCTL_known),
+	[IOCTL_COUNT] = NVIDIA_COUNTER("ioctls", BIT(NVIDIA_IOCTL)),
+	[IOCTL_FAILED] = NVIDIA_COUNTER("failed", BIT(NVIDIA_IOCTL)),
 	[IOCTL_DURATION] = { .name = "duration_ns",
 			     .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
-			     .known = NVIDIA_IOCTL_known },
+			     .roles = BIT(NVIDIA_IOCTL) },
 };
 
 struct gpumon_statistics nvidia_ioctls = {

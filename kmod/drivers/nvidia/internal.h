@@ -98,8 +98,6 @@ void nvidia_gpus_forget(void);
 u64 nvidia_hash(const char *name);
 void nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev);
 void nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev);
-bool nvidia_role_known(enum nvidia_role role);
-bool nvidia_role_trusted(enum nvidia_role role);
 
 void nvidia_irq_start(void);
 
@@ -147,11 +145,10 @@ struct nvidia_power_data {
 	const void *dev;
 };
 
-/* A column that is unknown while no function of its event can be probed. */
-#define NVIDIA_KNOWN(_role)                      \
-	static bool _role##_known(void)          \
-	{                                        \
-		return nvidia_role_known(_role); \
+/* A column that counts, and what it cannot do without: bits of enum nvidia_role. */
+#define NVIDIA_COUNTER(_name, _roles)                                              \
+	{                                                                          \
+		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .roles = _roles \
 	}
 
 #define NVIDIA_KPROBE(body)    int body(struct kprobe *kprobe, struct pt_regs *regs)

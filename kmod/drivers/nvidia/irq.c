@@ -17,20 +17,7 @@
 /* A kernel has at most a few thousand interrupts, a machine of eight GPUs 256 of them. */
 #define IRQS 512
 
-static bool isr_known(void)
-{
-	return nvidia_role_known(NVIDIA_ISR);
-}
-
-static bool bh_known(void)
-{
-	return nvidia_role_known(NVIDIA_BH) && nvidia_role_known(NVIDIA_BH_MSIX);
-}
-
-static bool latency_known(void)
-{
-	return isr_known() && bh_known();
-}
+#define BOTTOM_HALVES (BIT(NVIDIA_BH) | BIT(NVIDIA_BH_MSIX))
 
 enum {
 	IRQ_INTERRUPTS,
@@ -40,18 +27,12 @@ enum {
 };
 
 static const struct gpumon_column irq_columns[] = {
-	[IRQ_INTERRUPTS] = { .name = "interrupts",
-			     .kind = GPUMON_COLUMN_KIND_COUNTER,
-			     .known = isr_known },
-	[IRQ_UNHANDLED] = { .name = "unhandled",
-			    .kind = GPUMON_COLUMN_KIND_COUNTER,
-			    .known = isr_known },
-	[IRQ_BOTTOM_HALVES] = { .name = "bottom_halves",
-				.kind = GPUMON_COLUMN_KIND_COUNTER,
-				.known = bh_known },
+	[IRQ_INTERRUPTS] = NVIDIA_COUNTER("interrupts", BIT(NVIDIA_ISR)),
+	[IRQ_UNHANDLED] = NVIDIA_COUNTER("unhandled", BIT(NVIDIA_ISR)),
+	[IRQ_BOTTOM_HALVES] = NVIDIA_COUNTER("bottom_halves", BOTTOM_HALVES),
 	[IRQ_LATENCY] = { .name = "isr_to_bh_ns",
 			  .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
-			  .known = latency_known },
+			  .roles = BIT(NVIDIA_ISR) | BOTTOM_HALVES },
 };
 
 struct gpumon_statistics nvidia_irqs = {

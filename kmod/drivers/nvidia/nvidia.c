@@ -170,51 +170,6 @@ static struct gpumon_statistics *const nvidia_statistics[] = {
 
 static struct gpumon_track *const nvidia_tracks[] = { &nvidia_open_files, &nvidia_page_tables };
 
-/**
- * nvidia_role_known - are the numbers of an event told
- * @role: event
- *
- * Context: any.
- * Return: false if the driver is there and none of the event's functions can be probed.
- */
-bool nvidia_role_known(enum nvidia_role role)
-{
-	const struct gpumon_probe *probe;
-
-	for (probe = nvidia_probes; probe < nvidia_probes + ARRAY_SIZE(nvidia_probes); probe++) {
-		if (probe->role != role)
-			continue;
-		switch (READ_ONCE(probe->state)) {
-		case GPUMON_ATTACH_STATE_MISSING:
-		case GPUMON_ATTACH_STATE_MISMATCH:
-		case GPUMON_ATTACH_STATE_FAILED:
-			break;
-		default:
-			return true;
-		}
-	}
-	return false;
-}
-
-/**
- * nvidia_role_trusted - are an event's arguments and result what they are taken for
- * @role: event
- *
- * Context: any.
- * Return: false if only a function that the compiler has changed is probed.
- */
-bool nvidia_role_trusted(enum nvidia_role role)
-{
-	const struct gpumon_probe *probe;
-
-	for (probe = nvidia_probes; probe < nvidia_probes + ARRAY_SIZE(nvidia_probes); probe++)
-		if (probe->role == role &&
-		    READ_ONCE(probe->state) == GPUMON_ATTACH_STATE_ATTACHED &&
-		    !probe->arguments_trusted)
-			return false;
-	return true;
-}
-
 static void nvidia_start(void)
 {
 	nvidia_irq_start();

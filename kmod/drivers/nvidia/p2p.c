@@ -11,24 +11,8 @@
 
 #include "internal.h"
 
-static bool get_known(void)
-{
-	return nvidia_role_known(NVIDIA_P2P_GET) && nvidia_role_known(NVIDIA_P2P_GET_PERSISTENT);
-}
-
-static bool put_known(void)
-{
-	return nvidia_role_known(NVIDIA_P2P_PUT) && nvidia_role_known(NVIDIA_P2P_PUT_PERSISTENT);
-}
-
-NVIDIA_KNOWN(NVIDIA_P2P_FREE)
-NVIDIA_KNOWN(NVIDIA_P2P_MAP)
-NVIDIA_KNOWN(NVIDIA_P2P_UNMAP)
-
-static bool live_known(void)
-{
-	return get_known() && put_known() && NVIDIA_P2P_FREE_known();
-}
+#define GETS (BIT(NVIDIA_P2P_GET) | BIT(NVIDIA_P2P_GET_PERSISTENT))
+#define PUTS (BIT(NVIDIA_P2P_PUT) | BIT(NVIDIA_P2P_PUT_PERSISTENT))
 
 enum {
 	P2P_GETS,
@@ -46,27 +30,22 @@ enum {
 	P2P_DMA_UNMAPS
 };
 
-#define COUNTER(_name, _known)                                                     \
-	{                                                                          \
-		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .known = _known \
-	}
-
 static const struct gpumon_column p2p_columns[] = {
-	[P2P_GETS] = COUNTER("gets", get_known),
-	[P2P_GETS_FAILED] = COUNTER("gets_failed", get_known),
-	[P2P_GETS_UNTRACKED] = COUNTER("gets_untracked", get_known),
-	[P2P_BYTES] = COUNTER("bytes", get_known),
-	[P2P_PUTS] = COUNTER("puts", put_known),
-	[P2P_PUTS_FAILED] = COUNTER("puts_failed", put_known),
-	[P2P_FREES] = COUNTER("frees", NVIDIA_P2P_FREE_known),
+	[P2P_GETS] = NVIDIA_COUNTER("gets", GETS),
+	[P2P_GETS_FAILED] = NVIDIA_COUNTER("gets_failed", GETS),
+	[P2P_GETS_UNTRACKED] = NVIDIA_COUNTER("gets_untracked", GETS),
+	[P2P_BYTES] = NVIDIA_COUNTER("bytes", GETS),
+	[P2P_PUTS] = NVIDIA_COUNTER("puts", PUTS),
+	[P2P_PUTS_FAILED] = NVIDIA_COUNTER("puts_failed", PUTS),
+	[P2P_FREES] = NVIDIA_COUNTER("frees", BIT(NVIDIA_P2P_FREE)),
 	[P2P_LIVE_BYTES] = { .name = "live_bytes",
 			     .kind = GPUMON_COLUMN_KIND_GAUGE,
-			     .known = live_known },
-	[P2P_DMA_MAPS] = COUNTER("dma_maps", NVIDIA_P2P_MAP_known),
-	[P2P_DMA_MAPS_FAILED] = COUNTER("dma_maps_failed", NVIDIA_P2P_MAP_known),
-	[P2P_DMA_MAPS_UNTRACKED] = COUNTER("dma_maps_untracked", NVIDIA_P2P_MAP_known),
-	[P2P_DMA_BYTES] = COUNTER("dma_bytes", NVIDIA_P2P_MAP_known),
-	[P2P_DMA_UNMAPS] = COUNTER("dma_unmaps", NVIDIA_P2P_UNMAP_known),
+			     .roles = GETS | PUTS | BIT(NVIDIA_P2P_FREE) },
+	[P2P_DMA_MAPS] = NVIDIA_COUNTER("dma_maps", BIT(NVIDIA_P2P_MAP)),
+	[P2P_DMA_MAPS_FAILED] = NVIDIA_COUNTER("dma_maps_failed", BIT(NVIDIA_P2P_MAP)),
+	[P2P_DMA_MAPS_UNTRACKED] = NVIDIA_COUNTER("dma_maps_untracked", BIT(NVIDIA_P2P_MAP)),
+	[P2P_DMA_BYTES] = NVIDIA_COUNTER("dma_bytes", BIT(NVIDIA_P2P_MAP)),
+	[P2P_DMA_UNMAPS] = NVIDIA_COUNTER("dma_unmaps", BIT(NVIDIA_P2P_UNMAP)),
 };
 
 struct gpumon_statistics nvidia_p2p = {

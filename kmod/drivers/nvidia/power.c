@@ -11,20 +11,15 @@
 
 #include "internal.h"
 
-NVIDIA_KNOWN(NVIDIA_SUSPEND)
-NVIDIA_KNOWN(NVIDIA_RESUME)
-NVIDIA_KNOWN(NVIDIA_RUNTIME_SUSPEND)
-NVIDIA_KNOWN(NVIDIA_RUNTIME_RESUME)
-
 /* A function that the compiler has changed need not return what it did. */
-static bool suspend_result_known(void)
+static bool suspend_result_known(const struct gpumon_group *group, u32 row)
 {
-	return NVIDIA_SUSPEND_known() && nvidia_role_trusted(NVIDIA_SUSPEND);
+	return gpumon_group_trusts(group, NVIDIA_SUSPEND);
 }
 
-static bool resume_result_known(void)
+static bool resume_result_known(const struct gpumon_group *group, u32 row)
 {
-	return NVIDIA_RESUME_known() && nvidia_role_trusted(NVIDIA_RESUME);
+	return gpumon_group_trusts(group, NVIDIA_RESUME);
 }
 
 /* Of each transition: how many, how many of these failed, how long they took. */
@@ -41,27 +36,25 @@ enum {
 	POWER_NS
 };
 
-#define TRANSITION(_at, _counts, _failed, _ns, _known, _result_known)           \
-	[(_at) + POWER_COUNT] = { .name = _counts,                              \
-				  .kind = GPUMON_COLUMN_KIND_COUNTER,           \
-				  .known = _known },                            \
-		 [(_at) + POWER_FAILED] = { .name = _failed,                    \
-					    .kind = GPUMON_COLUMN_KIND_COUNTER, \
-					    .known = _result_known },           \
-		 [(_at) + POWER_NS] = { .name = _ns,                            \
-					.kind = GPUMON_COLUMN_KIND_HISTOGRAM,   \
-					.known = _known }
+#define TRANSITION(_at, _counts, _failed, _ns, _role, _result_known)              \
+	[(_at) + POWER_COUNT] = NVIDIA_COUNTER(_counts, BIT(_role)),              \
+		 [(_at) + POWER_FAILED] = { .name = _failed,                      \
+					    .kind = GPUMON_COLUMN_KIND_COUNTER,   \
+					    .roles = BIT(_role),                  \
+					    .known = _result_known },             \
+		 [(_at) + POWER_NS] = { .name = _ns,                              \
+					.kind = GPUMON_COLUMN_KIND_HISTOGRAM,     \
+					.roles = BIT(_role) }
 
 static const struct gpumon_column power_columns[] = {
-	TRANSITION(POWER_SUSPEND, "suspends", "suspends_failed", "suspend_ns", NVIDIA_SUSPEND_known,
+	TRANSITION(POWER_SUSPEND, "suspends", "suspends_failed", "suspend_ns", NVIDIA_SUSPEND,
 		   suspend_result_known),
-	TRANSITION(POWER_RESUME, "resumes", "resumes_failed", "resume_ns", NVIDIA_RESUME_known,
+	TRANSITION(POWER_RESUME, "resumes", "resumes_failed", "resume_ns", NVIDIA_RESUME,
 		   resume_result_known),
 	TRANSITION(POWER_RUNTIME_SUSPEND, "runtime_suspends", "runtime_suspends_failed",
-		   "runtime_suspend_ns", NVIDIA_RUNTIME_SUSPEND_known,
-		   NVIDIA_RUNTIME_SUSPEND_known),
+		   "runtime_suspend_ns", NVIDIA_RUNTIME_SUSPEND, NULL),
 	TRANSITION(POWER_RUNTIME_RESUME, "runtime_resumes", "runtime_resumes_failed",
-		   "runtime_resume_ns", NVIDIA_RUNTIME_RESUME_known, NVIDIA_RUNTIME_RESUME_known),
+		   "runtime_resume_ns", NVIDIA_RUNTIME_RESUME, NULL),
 };
 
 struct gpumon_statistics nvidia_power = {

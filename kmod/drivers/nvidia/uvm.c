@@ -52,24 +52,14 @@ static struct gpumon_field uvm_fields[] = {
 	[FIELD_REVOKED_BYTES] = FIELD("revocation.bytes", 8),
 };
 
-static struct gpumon_probe uvm_probes[1];
-
-static bool events_known(void)
-{
-	switch (READ_ONCE(uvm_probes[0].state)) {
-	case GPUMON_ATTACH_STATE_MISSING:
-	case GPUMON_ATTACH_STATE_MISMATCH:
-	case GPUMON_ATTACH_STATE_FAILED:
-		return false;
-	default:
-		return true;
-	}
-}
+enum {
+	ROLE_EVENT
+};
 
 #define COUNTER(_name, _needs)                                                      \
 	{                                                                           \
 		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .needs = _needs, \
-		.known = events_known                                               \
+		.roles = BIT(ROLE_EVENT)                                               \
 	}
 
 enum {
@@ -271,10 +261,11 @@ static NVIDIA_KPROBE(uvm_event)
 	return 0;
 }
 
-static struct gpumon_probe uvm_probes[1] = {
+static struct gpumon_probe uvm_probes[] = {
 	{ .module = "nvidia_uvm",
 	  .name = "uvm_perf_event_notify",
 	  .kind = GPUMON_PROBE_KIND_KPROBE,
+	  .role = ROLE_EVENT,
 	  .body = uvm_event,
 	  .prototype = "* u32 *",
 	  .returns = "void",

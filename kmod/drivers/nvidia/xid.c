@@ -12,16 +12,12 @@
 #include "internal.h"
 #include "uapi/gpumon_xid.h"
 
-NVIDIA_KNOWN(NVIDIA_XID)
-
 enum {
 	XID_COUNT
 };
 
 static const struct gpumon_column xid_columns[] = {
-	[XID_COUNT] = { .name = "xids",
-			.kind = GPUMON_COLUMN_KIND_COUNTER,
-			.known = NVIDIA_XID_known },
+	[XID_COUNT] = NVIDIA_COUNTER("xids", BIT(NVIDIA_XID)),
 };
 
 struct gpumon_statistics nvidia_xids = {

@@ -114,7 +114,7 @@ class Module:
         of_group = _offsets("attach/probe.h", "gpumon_group", "enabled")
         of_probe = _offsets("attach/probe.h", "gpumon_probe", "without")
         of_field = _offsets("core/field.h", "gpumon_field", "size")
-        _, _, section, value, size = self.named["gpumon_groups"]
+        _, _, section, value, size = self.named["all_groups"]
         result = []
         for i in range(size // 8):
             place = self.pointer((section, value + 8 * i))
