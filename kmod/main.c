@@ -153,7 +153,7 @@ static int __init gpumon_init(void)
 	}
 	gpumon_clock_select();
 	gpumon_event_ring_init();
-	gpumon_alert_init();
+	gpumon_alert_init(gpumon_netlink_alert_send);
 	gpumon_period_start();
 	gpumon_drm_sched.enabled = enable_drm_sched;
 	gpumon_amdgpu.enabled = enable_amdgpu;

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Alerts: from a probe, without waiting, to the netlink group and the table of the last ones. */
+/* Alerts: from a probe, without waiting, to the table of the last ones and to who sends them on. */
 #include <linux/irq_work.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
-#include <net/genetlink.h>
 
 #include "alert.h"
-#include "interface/netlink.h"
 
 /* Alerts on their way from probes, and kinds, devices and codes that are kept. */
 #define PENDING 64
 #define KEPT	128
-
-struct alert {
-	u64 time_ns;
-	u64 count;
-	const char *group;
-	const char *kind;
-	u32 code;
-	char device[GPUMON_ALERT_DEVICE_LEN];
-	char message[GPUMON_ALERT_MESSAGE_LEN];
-};
 
 enum {
 	SLOT_FREE,
@@ -31,14 +19,14 @@ enum {
 
 static struct {
 	atomic_t state;
-	struct alert alert;
+	struct gpumon_alert alert;
 } pending[PENDING];
 
 /* Held by who sends or reads what is kept; probes do not take it. */
-static DEFINE_MUTEX(alert_lock);
-static struct alert kept[KEPT];
+DEFINE_MUTEX(gpumon_alert_lock);
+static struct gpumon_alert kept[KEPT];
 static unsigned int kept_count;
-static u32 kept_generation = 1;
+static bool (*alert_sender)(const struct gpumon_alert *alert);
 static atomic64_t alerts_lost = ATOMIC64_INIT(0);
 
 static void alert_send(struct work_struct *work);
@@ -52,7 +40,7 @@ static void alert_schedule(struct irq_work *unused)
 static struct irq_work alert_irq_work;
 
 /**
- * gpumon_alert - send an alert and keep it
+ * gpumon_alert_raise - send an alert and keep it
  * @now: time
  * @group: name of the group, lives as long as the module
  * @kind: what it is, lives as long as the module
@@ -62,10 +50,10 @@ static struct irq_work alert_irq_work;
  *
  * Context: any, also NMI; takes no lock. An alert that finds no room is counted as lost.
  */
-void gpumon_alert(u64 now, const char *group, const char *kind, const char *device, u32 code,
-		  const char *message)
+void gpumon_alert_raise(u64 now, const char *group, const char *kind, const char *device, u32 code,
+			const char *message)
 {
-	struct alert *alert;
+	struct gpumon_alert *alert;
 	int i;
 
 	for (i = 0; i < PENDING; i++)
@@ -98,50 +86,10 @@ u64 gpumon_alert_lost(void)
 	return atomic64_read(&alerts_lost);
 }
 
-static int alert_fill(struct sk_buff *skb, const struct alert *alert)
-{
-	if (gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_TIME_NS, alert->time_ns,
-				   GPUMON_A_ALERT_PAD) ||
-	    nla_put_string(skb, GPUMON_A_ALERT_GROUP, alert->group) ||
-	    nla_put_string(skb, GPUMON_A_ALERT_KIND, alert->kind) ||
-	    nla_put_string(skb, GPUMON_A_ALERT_DEVICE, alert->device) ||
-	    nla_put_u32(skb, GPUMON_A_ALERT_CODE, alert->code) ||
-	    nla_put_string(skb, GPUMON_A_ALERT_MESSAGE, alert->message) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_COUNT, alert->count, GPUMON_A_ALERT_PAD) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_LOST, gpumon_alert_lost(),
-				   GPUMON_A_ALERT_PAD))
-		return -EMSGSIZE;
-	return 0;
-}
-
-static void alert_multicast(const struct alert *alert)
-{
-	struct sk_buff *skb;
-	void *header;
-
-	/* Only the initial network namespace can ask, only it is told. */
-	if (!genl_has_listeners(&gpumon_family, &init_net, 0))
-		return;
-	skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
-	if (!skb)
-		goto lost;
-	header = genlmsg_put(skb, 0, 0, &gpumon_family, 0, GPUMON_CMD_ALERT_NTF);
-	if (!header || alert_fill(skb, alert)) {
-		nlmsg_free(skb);
-		goto lost;
-	}
-	genlmsg_end(skb, header);
-	/* A listener whose buffer is full is told so by its socket (ENOBUFS). */
-	genlmsg_multicast(&gpumon_family, skb, 0, 0, GFP_KERNEL);
-	return;
-lost:
-	atomic64_inc(&alerts_lost);
-}
-
 /* Returns the alert with its count; @alert itself where there is no room to keep it. */
-static const struct alert *alert_keep(struct alert *alert)
+static const struct gpumon_alert *alert_keep(struct gpumon_alert *alert)
 {
-	struct alert *known;
+	struct gpumon_alert *known;
 
 	for (known = kept; known < kept + kept_count; known++) {
 		if (known->code == alert->code && known->group == alert->group &&
@@ -154,7 +102,6 @@ static const struct alert *alert_keep(struct alert *alert)
 	if (kept_count == KEPT)
 		return alert;
 	kept[kept_count] = *alert;
-	kept_generation += 2;
 	return &kept[kept_count++];
 }
 
@@ -174,39 +121,45 @@ static void alert_send(struct work_struct *work)
 {
 	int slot;
 
-	mutex_lock(&alert_lock);
+	mutex_lock(&gpumon_alert_lock);
 	while ((slot = alert_oldest()) >= 0) {
-		alert_multicast(alert_keep(&pending[slot].alert));
+		if (!alert_sender(alert_keep(&pending[slot].alert)))
+			atomic64_inc(&alerts_lost);
 		atomic_set_release(&pending[slot].state, SLOT_FREE);
 	}
-	mutex_unlock(&alert_lock);
+	mutex_unlock(&gpumon_alert_lock);
 }
 
-int gpumon_netlink_alert_get(struct sk_buff *skb, struct netlink_callback *cb)
+/**
+ * gpumon_alert_kept - one kept alert after the other
+ * @i: number, from 0; they stay where they are
+ *
+ * Context: gpumon_alert_lock held.
+ * Return: the alert, NULL behind the last.
+ */
+const struct gpumon_alert *gpumon_alert_kept(unsigned int i)
 {
-	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
-	void *header;
-	int ret = 0;
-
-	mutex_lock(&alert_lock);
-	cb->seq = kept_generation;
-	for (; state->index < kept_count; state->index++) {
-		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_ALERT_GET);
-		ret = header ? alert_fill(skb, &kept[state->index]) : -EMSGSIZE;
-		if (ret) {
-			if (header)
-				genlmsg_cancel(skb, header);
-			break;
-		}
-		genlmsg_end(skb, header);
-	}
-	mutex_unlock(&alert_lock);
-	return gpumon_netlink_dump_end(skb, ret);
+	return i < kept_count ? &kept[i] : NULL;
 }
 
-/** gpumon_alert_init - get ready for the first alert */
-void gpumon_alert_init(void)
+/**
+ * gpumon_alert_generation - changes when another alert is kept, so that a dump in parts notices
+ *
+ * Context: gpumon_alert_lock held.
+ * Return: a number that is never 0.
+ */
+unsigned int gpumon_alert_generation(void)
 {
+	return kept_count + 1;
+}
+
+/**
+ * gpumon_alert_init - get ready for the first alert
+ * @send: called with each alert, may sleep; returns false if that is lost
+ */
+void gpumon_alert_init(bool (*send)(const struct gpumon_alert *alert))
+{
+	alert_sender = send;
 	init_irq_work(&alert_irq_work, alert_schedule);
 }
 

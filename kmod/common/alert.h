@@ -6,19 +6,40 @@
 #ifndef GPUMON_ALERT_H
 #define GPUMON_ALERT_H
 
+#include <linux/mutex.h>
 #include <linux/types.h>
 
 #define GPUMON_ALERT_DEVICE_LEN	 32
 #define GPUMON_ALERT_MESSAGE_LEN 160
 
-struct netlink_callback;
-struct sk_buff;
+/**
+ * struct gpumon_alert - an alert
+ * @time_ns: when the last one of its kind, device and code was, CLOCK_MONOTONIC
+ * @count: how many there were
+ * @group: name of the group
+ * @kind: what it is
+ * @code: its code
+ * @device: device
+ * @message: what the driver said
+ */
+struct gpumon_alert {
+	u64 time_ns;
+	u64 count;
+	const char *group;
+	const char *kind;
+	u32 code;
+	char device[GPUMON_ALERT_DEVICE_LEN];
+	char message[GPUMON_ALERT_MESSAGE_LEN];
+};
 
-void gpumon_alert_init(void);
+extern struct mutex gpumon_alert_lock;
+
+void gpumon_alert_init(bool (*send)(const struct gpumon_alert *alert));
 void gpumon_alert_exit(void);
-void gpumon_alert(u64 now, const char *group, const char *kind, const char *device, u32 code,
-		  const char *message);
+void gpumon_alert_raise(u64 now, const char *group, const char *kind, const char *device, u32 code,
+			const char *message);
 u64 gpumon_alert_lost(void);
-int gpumon_netlink_alert_get(struct sk_buff *skb, struct netlink_callback *cb);
+const struct gpumon_alert *gpumon_alert_kept(unsigned int i);
+unsigned int gpumon_alert_generation(void);
 
 #endif /* GPUMON_ALERT_H */

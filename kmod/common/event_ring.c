@@ -10,15 +10,12 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <asm/local64.h>
 
 #include "compat/ring_buffer.h"
 #include "core/fault.h"
-#include "core/gpumon.h"
-#include "drivers/drm_sched/job.h"
-#include "drivers/drm_sched/ring.h"
 #include "event_ring.h"
 #include "event_ring_priv.h"
-#include "process.h"
 
 /* Events on one CPU after which a waiting reader is woken at once. */
 #define WATERMARK 256
@@ -87,8 +84,14 @@ static void event_wake(struct irq_work *work)
 	event_wake_readers();
 }
 
-/* Reserve, so that a record is filled where it will be read. */
-static struct gpumon_event *event_begin(struct ring_buffer_event **slot)
+/**
+ * gpumon_event_ring_begin - room for a record, which is filled where it will be read
+ * @slot: set to what gpumon_event_ring_commit() gets
+ *
+ * Context: probe, preemption off, gpumon_event_ring_on().
+ * Return: the record, with anything in it; NULL if there is no room, the event is counted then.
+ */
+struct gpumon_event *gpumon_event_ring_begin(struct ring_buffer_event **slot)
 {
 	struct event_cpu *cpu = this_cpu_ptr(&event_cpu);
 
@@ -105,7 +108,13 @@ static struct gpumon_event *event_begin(struct ring_buffer_event **slot)
 	return ring_buffer_event_data(*slot);
 }
 
-static void event_commit(struct ring_buffer_event *slot)
+/**
+ * gpumon_event_ring_commit - the record is complete
+ * @slot: from gpumon_event_ring_begin()
+ *
+ * Context: as gpumon_event_ring_begin(), which it follows.
+ */
+void gpumon_event_ring_commit(struct ring_buffer_event *slot)
 {
 	struct event_cpu *cpu = this_cpu_ptr(&event_cpu);
 	u32 since;
@@ -136,116 +145,19 @@ bool gpumon_event_ring_writing(void)
 	return READ_ONCE(this_cpu_ptr(&event_cpu)->writing);
 }
 
-static void event_fill(struct gpumon_event *record, enum gpumon_event_type event, u64 now, u32 ring,
-		       const struct dma_fence *finished)
-{
-	record->time_ns = now;
-	record->context = finished->context;
-	record->seqno = finished->seqno;
-	record->arg = 0;
-	record->arg2 = 0;
-	record->event = event;
-	record->cpu = raw_smp_processor_id();
-	record->flags = 0;
-	record->ring = ring;
-	record->pid = 0;
-	record->tid = 0;
-	record->queue_depth = atomic_read(&gpumon_ring_gauges[ring].queued);
-	record->hw_depth = atomic_read(&gpumon_ring_gauges[ring].running);
-	record->error = 0;
-	record->reserved = 0;
-	memset(record->comm, 0, sizeof(record->comm));
-}
-
-/* Of the caller, in task context. */
-static void event_fill_submitter(struct gpumon_event *record)
+/**
+ * gpumon_event_ring_submitter - the event is the current task's
+ * @record: record
+ *
+ * Context: task.
+ */
+void gpumon_event_ring_submitter(struct gpumon_event *record)
 {
 	record->flags = GPUMON_EVENT_F_SUBMITTER;
 	record->pid = current->tgid;
 	record->tid = current->pid;
 	memcpy(record->comm, current->comm, sizeof(record->comm));
 	record->comm[sizeof(record->comm) - 1] = '\0';
-}
-
-/**
- * gpumon_event_ring_queue - write that a job was queued
- * @now: time
- * @ring: slot of the ring
- * @finished: the job's finished fence
- *
- * Context: probe in the task context of the submitter, preemption off.
- */
-noinline void gpumon_event_ring_queue(u64 now, u32 ring, const struct dma_fence *finished)
-{
-	struct ring_buffer_event *slot;
-	struct gpumon_event *record = event_begin(&slot);
-
-	if (!record)
-		return;
-	event_fill(record, GPUMON_EVENT_QUEUE, now, ring, finished);
-	event_fill_submitter(record);
-	event_commit(slot);
-}
-
-/**
- * gpumon_event_ring_job - write a later step of a job
- * @event: which
- * @now: time
- * @ring: slot of the ring
- * @job: the job's entry, NULL if it was not seen to be queued
- * @elapsed: time since its step before, if there is an entry
- * @finished: the job's finished fence
- * @error: its error, negative, or 0
- *
- * Context: probe, preemption off.
- */
-noinline void gpumon_event_ring_job(enum gpumon_event_type event, u64 now, u32 ring,
-				    const struct gpumon_job *job, u64 elapsed,
-				    const struct dma_fence *finished, int error)
-{
-	struct ring_buffer_event *slot;
-	struct gpumon_event *record = event_begin(&slot);
-	const struct gpumon_process *process;
-
-	if (!record)
-		return;
-	event_fill(record, event, now, ring, finished);
-	record->error = error;
-	if (job) {
-		record->arg = elapsed;
-		record->flags = GPUMON_EVENT_F_LATENCY | GPUMON_EVENT_F_SUBMITTER;
-		record->pid = job->pid;
-		record->tid = job->tid;
-		if (job->process != GPUMON_NONE && gpumon_process_ready(job->process)) {
-			process = &gpumon_processes[job->process];
-			if (process->pid == job->pid)
-				memcpy(record->comm, process->comm, sizeof(record->comm));
-		}
-	}
-	event_commit(slot);
-}
-
-/**
- * gpumon_event_ring_wait - write that a job waits for another fence
- * @now: time
- * @ring: slot of the ring
- * @finished: the job's finished fence
- * @dependency: the fence that it waits for
- *
- * Context: probe, preemption off.
- */
-noinline void gpumon_event_ring_wait(u64 now, u32 ring, const struct dma_fence *finished,
-				     const struct dma_fence *dependency)
-{
-	struct ring_buffer_event *slot;
-	struct gpumon_event *record = event_begin(&slot);
-
-	if (!record)
-		return;
-	event_fill(record, GPUMON_EVENT_WAIT, now, ring, finished);
-	record->arg = dependency->context;
-	record->arg2 = dependency->seqno;
-	event_commit(slot);
 }
 
 /**
@@ -266,7 +178,7 @@ noinline void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32
 				      u64 seqno, u64 arg, u64 arg2)
 {
 	struct ring_buffer_event *slot;
-	struct gpumon_event *record = event_begin(&slot);
+	struct gpumon_event *record = gpumon_event_ring_begin(&slot);
 
 	if (!record)
 		return;
@@ -282,8 +194,8 @@ noinline void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32
 	record->queue_depth = GPUMON_DEPTH_UNKNOWN;
 	record->hw_depth = GPUMON_DEPTH_UNKNOWN;
 	if (in_task())
-		event_fill_submitter(record);
-	event_commit(slot);
+		gpumon_event_ring_submitter(record);
+	gpumon_event_ring_commit(slot);
 }
 
 static void event_ring_off(void)

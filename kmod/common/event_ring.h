@@ -12,10 +12,9 @@
 
 #include "uapi/gpumon_event.h"
 
-struct dma_fence;
 struct file_operations;
-struct gpumon_job;
 struct netlink_ext_ack;
+struct ring_buffer_event;
 
 /* KiB for each CPU. */
 #define GPUMON_EVENT_RING_MIN_KIB 8
@@ -52,13 +51,9 @@ int gpumon_event_ring_set(const bool *enabled, const u32 *size_kib, struct netli
 void gpumon_event_ring_read(struct gpumon_event_ring_view *view);
 
 /* Called by probes, with preemption off, only while gpumon_event_ring_on(). */
-void gpumon_event_ring_queue(u64 now, u32 ring, const struct dma_fence *finished);
-void gpumon_event_ring_job(enum gpumon_event_type event, u64 now, u32 ring,
-			   const struct gpumon_job *job, u64 elapsed,
-			   const struct dma_fence *finished, int error);
-void gpumon_event_ring_wait(u64 now, u32 ring, const struct dma_fence *finished,
-			    const struct dma_fence *dependency);
-
+struct gpumon_event *gpumon_event_ring_begin(struct ring_buffer_event **slot);
+void gpumon_event_ring_submitter(struct gpumon_event *record);
+void gpumon_event_ring_commit(struct ring_buffer_event *slot);
 void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32 row, u64 context, u64 seqno,
 			     u64 arg, u64 arg2);
 

@@ -11,7 +11,6 @@
 
 #include "account.h"
 #include "attach/probe.h"
-#include "common/alert.h"
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "core/fault.h"

@@ -10,6 +10,8 @@
 /* With -ENOMEM: nothing was changed. */
 #define GPUMON_NO_MEMORY "no memory for the answer, ask again"
 
+struct gpumon_alert;
+
 extern struct genl_family gpumon_family;
 
 int gpumon_netlink_init(void);
@@ -23,6 +25,9 @@ int gpumon_netlink_ring_get(struct sk_buff *skb, struct netlink_callback *cb);
 int gpumon_netlink_histogram_start(struct netlink_callback *cb);
 int gpumon_netlink_histogram_get(struct sk_buff *skb, struct netlink_callback *cb);
 int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb);
+
+bool gpumon_netlink_alert_send(const struct gpumon_alert *alert);
+int gpumon_netlink_alert_get(struct sk_buff *skb, struct netlink_callback *cb);
 
 int gpumon_netlink_statistic_start(struct netlink_callback *cb);
 int gpumon_netlink_statistic_get(struct sk_buff *skb, struct netlink_callback *cb);

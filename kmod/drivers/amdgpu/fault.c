@@ -139,7 +139,7 @@ static noinline void alert_reset(u64 now, const struct device *dev, u64 elapsed,
 	else
 		snprintf(message, sizeof(message), "GPU was reset in %llu ms",
 			 elapsed / NSEC_PER_MSEC);
-	gpumon_alert(now, "amdgpu", "reset", device, error ? -error : 0, message);
+	gpumon_alert_raise(now, "amdgpu", "reset", device, error ? -error : 0, message);
 }
 
 /**

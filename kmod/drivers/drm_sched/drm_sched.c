@@ -19,6 +19,7 @@
 #include "core/clock.h"
 #include "drm_sched.h"
 #include "job.h"
+#include "job_event.h"
 #include "ring.h"
 
 /*
@@ -144,7 +145,7 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	}
 	gpumon_probe_recorded(&ctx);
 	if (time_ns)
-		gpumon_event_ring_queue(time_ns, ring, finished);
+		gpumon_job_event_queue(time_ns, ring, finished);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -221,7 +222,7 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 	local64_inc(&words[GPUMON_RING_RUN]);
 	gpumon_probe_recorded(&ctx);
 	if (time_ns)
-		gpumon_event_ring_job(GPUMON_EVENT_RUN, time_ns, ring, job, elapsed,
+		gpumon_job_event_step(GPUMON_EVENT_RUN, time_ns, ring, job, elapsed,
 				      &s_fence->finished, 0);
 leave:
 	gpumon_probe_leave(&ctx);
@@ -298,7 +299,7 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_probe_recorded(&ctx);
 	if (time_ns)
-		gpumon_event_ring_job(GPUMON_EVENT_DONE, time_ns, ring, job, elapsed,
+		gpumon_job_event_step(GPUMON_EVENT_DONE, time_ns, ring, job, elapsed,
 				      &s_fence->finished, 0);
 	if (job)
 		gpumon_job_release(job);
@@ -348,7 +349,7 @@ static void probe_wait(void *data, struct drm_sched_job *sched_job, struct dma_f
 	local64_inc(&ring_words(ctx.cpu, ring)[GPUMON_RING_WAITS]);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_wait(ktime_get_mono_fast_ns(), ring,
+		gpumon_job_event_wait(ktime_get_mono_fast_ns(), ring,
 				       &sched_job->s_fence->finished, dependency);
 leave:
 	gpumon_probe_leave(&ctx);
@@ -390,7 +391,7 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	}
 	gpumon_probe_recorded(&ctx);
 	if (time_ns && (error || job))
-		gpumon_event_ring_job(event, time_ns, ring, job, elapsed, finished, error);
+		gpumon_job_event_step(event, time_ns, ring, job, elapsed, finished, error);
 	if (job)
 		gpumon_job_release(job);
 leave:

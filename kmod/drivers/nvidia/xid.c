@@ -65,7 +65,7 @@ static noinline void count_xid(struct gpumon_event_context *ctx, const void *pde
 		nvidia_pdev_name(name, pdev);
 	gpumon_read_string_nofault(message, sizeof(message), from);
 	/* Also if it finds no place in the table. */
-	gpumon_alert(now, "nvidia", "xid", name, code, message);
+	gpumon_alert_raise(now, "nvidia", "xid", name, code, message);
 
 	key = nvidia_key(nvidia_hash(name), code + 1ULL);
 	row = gpumon_row_find(&nvidia_xids, key);

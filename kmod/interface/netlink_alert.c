@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Generic netlink: alerts, to those who listen and to those who ask for the last ones. */
+#include <net/genetlink.h>
+
+#include "common/alert.h"
+#include "netlink.h"
+
+static int alert_fill(struct sk_buff *skb, const struct gpumon_alert *alert)
+{
+	if (gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_TIME_NS, alert->time_ns,
+				   GPUMON_A_ALERT_PAD) ||
+	    nla_put_string(skb, GPUMON_A_ALERT_GROUP, alert->group) ||
+	    nla_put_string(skb, GPUMON_A_ALERT_KIND, alert->kind) ||
+	    nla_put_string(skb, GPUMON_A_ALERT_DEVICE, alert->device) ||
+	    nla_put_u32(skb, GPUMON_A_ALERT_CODE, alert->code) ||
+	    nla_put_string(skb, GPUMON_A_ALERT_MESSAGE, alert->message) ||
+	    gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_COUNT, alert->count, GPUMON_A_ALERT_PAD) ||
+	    gpumon_netlink_put_u64(skb, GPUMON_A_ALERT_LOST, gpumon_alert_lost(),
+				   GPUMON_A_ALERT_PAD))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * gpumon_netlink_alert_send - send an alert to those who listen
+ * @alert: alert
+ *
+ * Context: may sleep, the family is registered.
+ * Return: false if there was no memory for it.
+ */
+bool gpumon_netlink_alert_send(const struct gpumon_alert *alert)
+{
+	struct sk_buff *skb;
+	void *header;
+
+	/* Only the initial network namespace can ask, only it is told. */
+	if (!genl_has_listeners(&gpumon_family, &init_net, 0))
+		return true;
+	skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	if (!skb)
+		return false;
+	header = genlmsg_put(skb, 0, 0, &gpumon_family, 0, GPUMON_CMD_ALERT_NTF);
+	if (!header || alert_fill(skb, alert)) {
+		nlmsg_free(skb);
+		return false;
+	}
+	genlmsg_end(skb, header);
+	/* A listener whose buffer is full is told so by its socket (ENOBUFS). */
+	genlmsg_multicast(&gpumon_family, skb, 0, 0, GFP_KERNEL);
+	return true;
+}
+
+int gpumon_netlink_alert_get(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
+	const struct gpumon_alert *alert;
+	void *header;
+	int ret = 0;
+
+	mutex_lock(&gpumon_alert_lock);
+	cb->seq = gpumon_alert_generation();
+	for (; (alert = gpumon_alert_kept(state->index)); state->index++) {
+		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_ALERT_GET);
+		ret = header ? alert_fill(skb, alert) : -EMSGSIZE;
+		if (ret) {
+			if (header)
+				genlmsg_cancel(skb, header);
+			break;
+		}
+		genlmsg_end(skb, header);
+	}
+	mutex_unlock(&gpumon_alert_lock);
+	return gpumon_netlink_dump_end(skb, ret);
+}
