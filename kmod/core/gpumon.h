@@ -15,6 +15,8 @@
 
 /* Table slots are numbered from 0, this is "no slot". */
 #define GPUMON_NONE (~0U)
+/* Nor is this: what tells the slot cannot be read. */
+#define GPUMON_UNREADABLE (GPUMON_NONE - 1)
 
 /**
  * enum gpumon_drop - why an event did not get into the statistics
@@ -204,6 +206,22 @@ static __always_inline void gpumon_probe_dropped(struct gpumon_event_context *ct
 						 enum gpumon_drop cause)
 {
 	local64_inc(&ctx->probe[GPUMON_PROBE_DROPPED + cause]);
+}
+
+/**
+ * gpumon_probe_found - has an event a place in a table
+ * @ctx: as filled in by gpumon_probe_enter()
+ * @slot: slot or row, GPUMON_NONE or GPUMON_UNREADABLE
+ *
+ * Return: false if it has none, the event is counted as dropped then.
+ */
+static __always_inline bool gpumon_probe_found(struct gpumon_event_context *ctx, u32 slot)
+{
+	if (likely(slot < GPUMON_UNREADABLE))
+		return true;
+	gpumon_probe_dropped(ctx,
+			     slot == GPUMON_NONE ? GPUMON_DROP_TABLE_FULL : GPUMON_DROP_UNREADABLE);
+	return false;
 }
 
 #endif /* GPUMON_H */

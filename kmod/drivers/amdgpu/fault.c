@@ -58,13 +58,13 @@ struct gpumon_statistics gpumon_amdgpu_resets = {
 /* Row of a device in a table that has one for each. */
 static u32 device_row(struct gpumon_statistics *statistics, const struct device *dev)
 {
-	u64 key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), 0);
+	u64 key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), 0);
 	u32 row = gpumon_row_find(statistics, key);
 	char label[GPUMON_LABEL_LEN];
 
 	if (likely(row != GPUMON_NONE))
 		return row;
-	gpumon_amdgpu_device_label(dev, label);
+	gpumon_device_name(label, dev);
 	return gpumon_row_learn(statistics, key, label, NULL, NULL);
 }
 
@@ -78,9 +78,7 @@ static int count_fault(struct kprobe *kprobe, struct pt_regs *regs, unsigned int
 		return 0;
 	dev = gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
 	row = device_row(&gpumon_amdgpu_vm_faults, dev);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
-	} else {
+	if (gpumon_probe_found(&ctx, row)) {
 		gpumon_row_add(gpumon_row_words(&gpumon_amdgpu_vm_faults, row), column, 1);
 		gpumon_probe_recorded(&ctx);
 	}
@@ -132,7 +130,7 @@ static noinline void alert_reset(u64 now, const struct device *dev, u64 elapsed,
 {
 	char device[GPUMON_LABEL_LEN], message[64];
 
-	gpumon_amdgpu_device_label(dev, device);
+	gpumon_device_name(device, dev);
 	if (error)
 		snprintf(message, sizeof(message), "GPU reset failed after %llu ms, error %d",
 			 elapsed / NSEC_PER_MSEC, error);
@@ -165,10 +163,8 @@ int gpumon_amdgpu_recover_end(struct kretprobe_instance *instance, struct pt_reg
 	elapsed = max_t(s64, now - recovery->begin_ns, 0);
 	/* Even where no row is free: it matters. */
 	alert_reset(now, recovery->dev, elapsed, error);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&gpumon_amdgpu_resets, row);
 	gpumon_row_add(words, RESET_RESETS, 1);
 	if (error)
@@ -214,10 +210,8 @@ int gpumon_amdgpu_soft_recovery_end(struct kretprobe_instance *instance, struct 
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = device_row(&gpumon_amdgpu_resets, recovery->dev);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&gpumon_amdgpu_resets, row);
 	gpumon_row_add(words, RESET_SOFT_RECOVERIES, 1);
 	/* A bool: only the low byte is the callee's. */

@@ -4,13 +4,14 @@
 #define GPUMON_AMDGPU_PRIV_H
 
 #include <linux/device.h>
-#include <linux/hash.h>
 #include <linux/uaccess.h>
 #include <drm/drm_device.h>
 
 #include "attach/probe.h"
+#include "common/device.h"
 #include "core/field.h"
 #include "core/gpumon.h"
+#include "core/key.h"
 #include "core/statistics.h"
 #include "core/track.h"
 
@@ -91,8 +92,6 @@ extern struct gpumon_track gpumon_amdgpu_jobs;
 
 /* device.c */
 u64 gpumon_amdgpu_device_learn(const struct device *dev, const char *name);
-void gpumon_amdgpu_device_label(const struct device *dev, char label[GPUMON_LABEL_LEN]);
-u64 gpumon_amdgpu_hash(const char *text);
 
 /* memory.c */
 void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo);
@@ -133,23 +132,6 @@ struct gpumon_amdgpu_recovery {
 	u64 begin_ns;
 	const struct device *dev;
 };
-
-/**
- * gpumon_amdgpu_mix - one key of two
- * @a: a key
- * @b: what else it stands for
- *
- * Return: a key that is neither 0 nor GPUMON_TABLE_RECYCLING.
- */
-static __always_inline u64 gpumon_amdgpu_mix(u64 a, u64 b)
-{
-	u64 key = a ^ (b * GOLDEN_RATIO_64);
-
-	key ^= key >> 32;
-	key *= GOLDEN_RATIO_64;
-	/* The top bit off and the lowest on. */
-	return (key >> 1) | 1;
-}
 
 /**
  * gpumon_amdgpu_get - value of a field

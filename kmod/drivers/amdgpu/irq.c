@@ -115,7 +115,7 @@ static noinline u32 interrupt_learn(u64 key, const struct device *dev, u32 clien
 	const char *known = "-";
 	unsigned int i;
 
-	gpumon_amdgpu_device_label(dev, device);
+	gpumon_device_name(device, dev);
 	if (!gpumon_amdgpu_known(AMDGPU_IV_CLIENT) || !gpumon_amdgpu_known(AMDGPU_IV_SOURCE)) {
 		strscpy(numbers, "-", sizeof(numbers));
 	} else {
@@ -177,14 +177,12 @@ void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv)
 		dev = note->dev;
 		note->task = NULL;
 	}
-	key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), client << 32 | source);
+	key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), client << 32 | source);
 	row = gpumon_row_find(&gpumon_amdgpu_interrupts, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = interrupt_learn(key, dev, client, source);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_row_add(gpumon_row_words(&gpumon_amdgpu_interrupts, row), 0, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {

@@ -106,10 +106,10 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char
 	u64 key;
 	u32 row;
 
-	gpumon_amdgpu_device_label(dev, device);
+	gpumon_device_name(device, dev);
 	if (!name || gpumon_read_string_nofault(ring, sizeof(ring), name) <= 0)
 		strscpy(ring, "-", sizeof(ring));
-	key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), gpumon_amdgpu_hash(ring));
+	key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), gpumon_key_text(ring));
 	row = gpumon_row_find(&gpumon_amdgpu_rings, key);
 	if (row == GPUMON_NONE)
 		row = gpumon_row_learn(&gpumon_amdgpu_rings, key, device, ring, NULL);
@@ -129,8 +129,8 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char
 	return row;
 }
 
-/* Row of a scheduler's ring. False if the scheduler cannot be read. */
-static __always_inline bool ring_of(const struct drm_gpu_scheduler *sched, u32 *row)
+/* Row of a scheduler's ring. */
+static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
 {
 	const struct gpumon_tracked *known;
 	const struct device *dev;
@@ -138,30 +138,21 @@ static __always_inline bool ring_of(const struct drm_gpu_scheduler *sched, u32 *
 
 	if (unlikely(!sched || !gpumon_read_nofault(&name, &sched->name, sizeof(name)) ||
 		     !gpumon_read_nofault(&dev, &sched->dev, sizeof(dev))))
-		return false;
+		return GPUMON_UNREADABLE;
 	known = gpumon_track_find(&gpumon_amdgpu_schedulers, (unsigned long)sched);
 	/* Pairs with ring_learn(): the row is there with the name. */
 	if (likely(known && smp_load_acquire(&known->value) == (unsigned long)name &&
 		   READ_ONCE(known->owner) == (unsigned long)dev && name))
-		*row = READ_ONCE(known->row);
-	else
-		*row = ring_learn(sched, name, dev);
-	return true;
+		return READ_ONCE(known->row);
+	return ring_learn(sched, name, dev);
 }
 
 /* Begin of a probe on a job: its ring's words, NULL if it had to be dropped. */
 static __always_inline local64_t *ring_words(struct gpumon_event_context *ctx,
 					     const struct drm_gpu_scheduler *sched, u32 *row)
 {
-	if (unlikely(!ring_of(sched, row))) {
-		gpumon_probe_dropped(ctx, GPUMON_DROP_UNREADABLE);
-		return NULL;
-	}
-	if (unlikely(*row == GPUMON_NONE)) {
-		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
-		return NULL;
-	}
-	return gpumon_row_words(&gpumon_amdgpu_rings, *row);
+	*row = ring_of(sched);
+	return gpumon_probe_found(ctx, *row) ? gpumon_row_words(&gpumon_amdgpu_rings, *row) : NULL;
 }
 
 static __always_inline u64 fence_word(bool known, u64 word)

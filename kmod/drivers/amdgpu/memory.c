@@ -156,7 +156,7 @@ static noinline u32 domain_learn(u64 key, const struct device *dev, u32 domains)
 {
 	char device[GPUMON_LABEL_LEN], domain[GPUMON_LABEL_LEN];
 
-	gpumon_amdgpu_device_label(dev, device);
+	gpumon_device_name(device, dev);
 	domain_label(domains, domain);
 	return gpumon_row_learn(&gpumon_amdgpu_domains, key, device, domain, NULL);
 }
@@ -184,14 +184,12 @@ void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo)
 		goto leave;
 	}
 	dev = bo_device(bo);
-	key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), domains);
+	key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), domains);
 	row = gpumon_row_find(&gpumon_amdgpu_domains, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = domain_learn(key, dev, domains);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&gpumon_amdgpu_domains, row);
 	visible = flags & AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED;
 	gpumon_row_add(words, DOMAIN_CREATED, 1);
@@ -237,7 +235,7 @@ static noinline u32 move_learn(u64 key, const struct device *dev, u32 from, u32 
 {
 	char device[GPUMON_LABEL_LEN], from_label[GPUMON_LABEL_LEN], to_label[GPUMON_LABEL_LEN];
 
-	gpumon_amdgpu_device_label(dev, device);
+	gpumon_device_name(device, dev);
 	placement_label(from, from_label);
 	placement_label(to, to_label);
 	return gpumon_row_learn(&gpumon_amdgpu_moves, key, device, from_label, to_label);
@@ -265,14 +263,12 @@ void gpumon_amdgpu_bo_move(void *data, struct amdgpu_bo *bo, u32 to, u32 from)
 		goto leave;
 	}
 	dev = bo_device(bo);
-	key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), (u64)from << 32 | to);
+	key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), (u64)from << 32 | to);
 	row = gpumon_row_find(&gpumon_amdgpu_moves, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = move_learn(key, dev, from, to);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&gpumon_amdgpu_moves, row);
 	gpumon_row_add(words, to == PLACEMENT_NONE ? MOVE_DELETES : MOVE_MOVES, 1);
 	gpumon_row_add(words, to == PLACEMENT_NONE ? MOVE_DELETED_BYTES : MOVE_BYTES, size);
@@ -290,7 +286,7 @@ static noinline u32 vm_learn(u64 key, const struct device *dev)
 {
 	char device[GPUMON_LABEL_LEN];
 
-	gpumon_amdgpu_device_label(dev, device);
+	gpumon_device_name(device, dev);
 	return gpumon_row_learn(&gpumon_amdgpu_vm, key, device, NULL, NULL);
 }
 
@@ -315,14 +311,12 @@ static __always_inline void vm_event(void *data, const void *bo_va, const void *
 		bytes = (last - first + 1) << GPU_PAGE_SHIFT;
 	if (bo_va)
 		dev = bo_device(gpumon_field_pointer(&gpumon_amdgpu_fields[AMDGPU_VA_BO], bo_va));
-	key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), 0);
+	key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), 0);
 	row = gpumon_row_find(&gpumon_amdgpu_vm, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = vm_learn(key, dev);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&gpumon_amdgpu_vm, row);
 	gpumon_row_add(words, map ? VM_MAPS : VM_UNMAPS, 1);
 	gpumon_row_add(words, map ? VM_MAPPED_BYTES : VM_UNMAPPED_BYTES, bytes);
@@ -387,7 +381,7 @@ static noinline u32 flush_learn(u64 key, const struct device *dev, const void *n
 	char device[GPUMON_LABEL_LEN], ring[GPUMON_LABEL_LEN], hub_label[GPUMON_LABEL_LEN];
 	char label[2 * GPUMON_LABEL_LEN], vmid_label[GPUMON_LABEL_LEN];
 
-	gpumon_amdgpu_device_label(dev, device);
+	gpumon_device_name(device, dev);
 	if (!name || gpumon_read_string_nofault(ring, sizeof(ring), name) <= 0)
 		strscpy(ring, "-", sizeof(ring));
 	snprintf(label, sizeof(label), "%s/%s", device, ring);
@@ -424,16 +418,14 @@ void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int v
 	}
 	dev = gpumon_amdgpu_adev_device(
 		gpumon_field_pointer(&gpumon_amdgpu_fields[AMDGPU_RING_ADEV], ring));
-	key = gpumon_amdgpu_mix(gpumon_amdgpu_device_hash(dev), text[0]);
-	key = gpumon_amdgpu_mix(key, text[1]);
-	key = gpumon_amdgpu_mix(key, hub << 32 | vmid);
+	key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), text[0]);
+	key = gpumon_key_mix(key, text[1]);
+	key = gpumon_key_mix(key, hub << 32 | vmid);
 	row = gpumon_row_find(&gpumon_amdgpu_flushes, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = flush_learn(key, dev, name, hub, vmid);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_row_add(gpumon_row_words(&gpumon_amdgpu_flushes, row), 0, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())

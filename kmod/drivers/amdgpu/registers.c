@@ -49,14 +49,12 @@ static __always_inline void register_event(void *data, u32 device_id, u32 reg, u
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	key = gpumon_amdgpu_mix(device_id, range);
+	key = gpumon_key_mix(device_id, range);
 	row = gpumon_row_find(&registers, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = range_learn(key, device_id, range);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_row_add(gpumon_row_words(&registers, row), column, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())

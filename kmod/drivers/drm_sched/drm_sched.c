@@ -122,10 +122,8 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	if (finished_ops == FINISHED_OPS_UNKNOWN)
 		WRITE_ONCE(finished_ops, fence_ops(finished));
 	ring = ring_of(ctx.cpu, sched_job->sched);
-	if (ring == GPUMON_NONE) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, ring))
 		goto leave;
-	}
 	words = ring_words(ctx.cpu, ring);
 	local64_inc(&words[GPUMON_RING_QUEUED]);
 	process = gpumon_process_slot(ctx.cpu);
@@ -202,10 +200,8 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 		return;
 	job = gpumon_job_find(&s_fence->finished);
 	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
-	if (ring == GPUMON_NONE) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, ring))
 		goto leave;
-	}
 	words = ring_words(ctx.cpu, ring);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
@@ -285,10 +281,8 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 		job = NULL;
 	}
 	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
-	if (ring == GPUMON_NONE) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, ring))
 		goto leave;
-	}
 	words = ring_words(ctx.cpu, ring);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
@@ -342,15 +336,13 @@ static void probe_wait(void *data, struct drm_sched_job *sched_job, struct dma_f
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	ring = ring_of(ctx.cpu, sched_job->sched);
-	if (unlikely(ring == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, ring))
 		goto leave;
-	}
 	local64_inc(&ring_words(ctx.cpu, ring)[GPUMON_RING_WAITS]);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_job_event_wait(ktime_get_mono_fast_ns(), ring,
-				       &sched_job->s_fence->finished, dependency);
+		gpumon_job_event_wait(ktime_get_mono_fast_ns(), ring, &sched_job->s_fence->finished,
+				      dependency);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -372,10 +364,8 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	time_ns = gpumon_event_ring_time();
 	job = gpumon_job_find(finished);
 	ring = job ? job->ring : ring_of(ctx.cpu, s_fence->sched);
-	if (unlikely(ring == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, ring))
 		goto leave;
-	}
 	words = ring_words(ctx.cpu, ring);
 	if (error)
 		local64_inc(&words[GPUMON_RING_ERRORS]);

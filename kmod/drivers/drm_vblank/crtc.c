@@ -10,6 +10,8 @@
 #include <drm/drm_file.h>
 #include <drm/drm_vblank.h>
 
+#include "common/device.h"
+#include "core/key.h"
 #include "core/period.h"
 #include "internal.h"
 
@@ -89,8 +91,7 @@ struct gpumon_track gpumon_vblank_crtc_track = { .name = "crtcs", .capacity = VB
 struct gpumon_vblank_crtc gpumon_vblank_crtc_states[SLOTS];
 u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
 
-#define READ_NOFAULT(_to, _from) \
-	(gpumon_read_nofault(_to, (const void *)(_from), sizeof(*(_to))))
+#define READ_NOFAULT(_to, _from) (gpumon_read_nofault(_to, (const void *)(_from), sizeof(*(_to))))
 
 /**
  * gpumon_vblank_forget_crtcs - nothing is known of any crtc
@@ -123,31 +124,11 @@ void gpumon_vblank_forget_device(const struct drm_device *dev)
 	}
 }
 
-/* The name of the hardware, as in /sys, not that of the card: those change with each boot. */
-static bool device_name(const struct drm_device *dev, char name[GPUMON_LABEL_LEN])
+static u32 crtc_row(const char *name, u32 crtc)
 {
-	const struct device *device;
-	const char *text;
+	u64 key = gpumon_key_mix(gpumon_key_text(name), crtc);
+	u32 row = gpumon_row_find(&gpumon_vblank_crtcs, key);
 
-	if (!READ_NOFAULT(&device, &dev->dev) || !device)
-		return false;
-	if (!READ_NOFAULT(&text, &device->init_name))
-		return false;
-	if (!text && !READ_NOFAULT(&text, &device->kobj.name))
-		return false;
-	return text && gpumon_read_string_nofault(name, GPUMON_LABEL_LEN, text) > 0;
-}
-
-static u32 row_of(const char *name, u32 crtc)
-{
-	u64 key = 0xcbf29ce484222325ULL;
-	const char *c;
-	u32 row;
-
-	for (c = name; *c; c++)
-		key = (key ^ (u8)*c) * 0x100000001b3ULL;
-	key = (key << 5 | crtc) ?: 1;
-	row = gpumon_row_find(&gpumon_vblank_crtcs, key);
 	if (row == GPUMON_NONE)
 		row = gpumon_row_learn_number(&gpumon_vblank_crtcs, key, name, crtc, NULL);
 	return row;
@@ -162,11 +143,11 @@ static u32 row_of(const char *name, u32 crtc)
  */
 u32 gpumon_vblank_unknown_row(u32 crtc)
 {
-	return row_of(GPUMON_DEVICE_UNKNOWN, crtc);
+	return crtc_row(GPUMON_DEVICE_UNKNOWN, crtc);
 }
 
 /* Two CPUs that learn a crtc at once write the same. */
-static noinline u32 learn(const struct drm_device *dev, u32 crtc)
+static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 {
 	struct drm_vblank_crtc *vblank;
 	struct gpumon_vblank_crtc *state;
@@ -177,9 +158,9 @@ static noinline u32 learn(const struct drm_device *dev, u32 crtc)
 	u32 row;
 
 	if (crtc >= VBLANK_MAX_CRTCS || !READ_NOFAULT(&vblank, &dev->vblank) ||
-	    !READ_NOFAULT(&count, &dev->num_crtcs) || !device_name(dev, name))
-		return VBLANK_UNREADABLE;
-	row = row_of(name, crtc);
+	    !READ_NOFAULT(&count, &dev->num_crtcs) || !gpumon_device_name_of_drm(name, dev))
+		return GPUMON_UNREADABLE;
+	row = crtc_row(name, crtc);
 	if (row == GPUMON_NONE)
 		return GPUMON_NONE;
 	entry = gpumon_track_begin(&gpumon_vblank_crtc_track, gpumon_vblank_key(dev, crtc), &known);
@@ -207,7 +188,7 @@ static noinline u32 learn(const struct drm_device *dev, u32 crtc)
  * @end_seen: the end of a device would be seen: its address is no other's
  *
  * Context: probe.
- * Return: its slot, GPUMON_NONE if there is no room, VBLANK_UNREADABLE.
+ * Return: its slot, GPUMON_NONE if there is no room, GPUMON_UNREADABLE.
  */
 u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc, bool end_seen)
 {
@@ -216,11 +197,11 @@ u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc, bool en
 	const struct gpumon_vblank_crtc *state;
 
 	if (unlikely(!entry || crtc >= VBLANK_MAX_CRTCS || !end_seen))
-		return learn(dev, crtc);
+		return crtc_learn(dev, crtc);
 	state = &gpumon_vblank_crtc_states[entry - gpumon_vblank_crtc_track.entries];
 	/* A device may be without vblanks before it has been set up. */
 	if (unlikely(!smp_load_acquire(&state->ready) || !state->vblank))
-		return learn(dev, crtc);
+		return crtc_learn(dev, crtc);
 	return state - gpumon_vblank_crtc_states;
 }
 
@@ -239,7 +220,7 @@ u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc, bool end_s
 	const struct drm_device *dev;
 
 	if (!READ_NOFAULT(&minor, &file->minor) || !READ_NOFAULT(&dev, &minor->dev))
-		return VBLANK_UNREADABLE;
+		return GPUMON_UNREADABLE;
 	return gpumon_vblank_crtc_of_device(dev, crtc, end_seen);
 }
 

@@ -104,7 +104,7 @@ static __always_inline u32 event_slot(const struct vblank_handling *here, u32 cr
 
 static __always_inline bool slot_valid(u32 slot)
 {
-	return slot < VBLANK_UNREADABLE;
+	return slot < GPUMON_UNREADABLE;
 }
 
 static __always_inline local64_t *row_words(u32 row)
@@ -132,10 +132,8 @@ static void probe_vblank(void *data, int crtc, unsigned int seq, ktime_t time, b
 	here->task = NULL;
 	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
 					 gpumon_vblank_unknown_row(crtc);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = row_words(row);
 	gpumon_row_add(words, VBLANK_VBLANKS, 1);
 	gpumon_row_add(words, VBLANK_HIGH_PRECISION, high_prec);
@@ -176,10 +174,8 @@ static void probe_queued(void *data, struct drm_file *file, int crtc, unsigned i
 	}
 	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
 					 gpumon_vblank_unknown_row(crtc);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = row_words(row);
 	gpumon_row_add(words, VBLANK_QUEUED, 1);
 	if (unlikely(!file))
@@ -263,10 +259,8 @@ static void probe_delivered(void *data, struct drm_file *file, int crtc, unsigne
 	}
 	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
 					 gpumon_vblank_unknown_row(crtc);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = row_words(row);
 	gpumon_row_add(words, VBLANK_DELIVERED, 1);
 	since_vblank = count_since_vblank(slot, words, seq, now);
@@ -280,12 +274,6 @@ static void probe_delivered(void *data, struct drm_file *file, int crtc, unsigne
 					since_queued, since_vblank);
 leave:
 	gpumon_probe_leave(&ctx);
-}
-
-static void drop_slot(struct gpumon_event_context *ctx, u32 slot)
-{
-	gpumon_probe_dropped(ctx,
-			     slot == GPUMON_NONE ? GPUMON_DROP_TABLE_FULL : GPUMON_DROP_UNREADABLE);
 }
 
 static u32 crtc_of_arguments(struct pt_regs *regs)
@@ -308,10 +296,8 @@ static int probe_handle(struct kprobe *kprobe, struct pt_regs *regs)
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	slot = crtc_of_arguments(regs);
-	if (unlikely(!slot_valid(slot))) {
-		drop_slot(&ctx, slot);
+	if (!gpumon_probe_found(&ctx, slot))
 		goto leave;
-	}
 	if (gpumon_vblank_enabled(&gpumon_vblank_crtc_states[slot], &enabled)) {
 		here->key = slot_key(slot);
 		here->slot = slot;
@@ -339,10 +325,8 @@ static int switched(struct kprobe *kprobe, struct pt_regs *regs, bool on)
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	slot = crtc_of_arguments(regs);
-	if (unlikely(!slot_valid(slot))) {
-		drop_slot(&ctx, slot);
+	if (!gpumon_probe_found(&ctx, slot))
 		goto leave;
-	}
 	state = &gpumon_vblank_crtc_states[slot];
 	if (gpumon_vblank_enabled(state, &enabled) && enabled != on)
 		WRITE_ONCE(state->off, 1);
@@ -410,20 +394,21 @@ static int probe_device_end(struct kprobe *kprobe, struct pt_regs *regs)
 
 static struct gpumon_probe vblank_probes[] = {
 	/* The kprobes are there before the tracepoints that need them. */
-	DRM_TRACEPOINT(VBLANK_ROLE_QUEUED, "drm_vblank_event_queued", probe_queued, "*drm_file i32 u32"),
+	DRM_TRACEPOINT(VBLANK_ROLE_QUEUED, "drm_vblank_event_queued", probe_queued,
+		       "*drm_file i32 u32"),
 	DRM_TRACEPOINT(VBLANK_ROLE_DELIVERED, "drm_vblank_event_delivered", probe_delivered,
 		       "*drm_file i32 u32"),
 	DRM_TRACEPOINT(VBLANK_ROLE_VBLANK, "drm_vblank_event", probe_vblank, "i32 u32 i64 bool"),
 	DRM_KPROBE(VBLANK_ROLE_ENABLE, "drm_vblank_enable", probe_enable, DEVICE_AND_CRTC, "i32",
 		   CANNOT_TELL_OFF),
-	DRM_KPROBE(VBLANK_ROLE_DISABLE, "drm_vblank_disable_and_save", probe_disable, DEVICE_AND_CRTC,
-		   "void", CANNOT_TELL_OFF),
+	DRM_KPROBE(VBLANK_ROLE_DISABLE, "drm_vblank_disable_and_save", probe_disable,
+		   DEVICE_AND_CRTC, "void", CANNOT_TELL_OFF),
 	DRM_KPROBE(VBLANK_ROLE_HANDLE, "drm_handle_vblank", probe_handle, DEVICE_AND_CRTC, "bool",
 		   "devices of vblanks are not known"),
 	DRM_KPROBE(VBLANK_ROLE_FILE_END, "drm_fb_release", probe_file_end, "*drm_file", "void",
 		   "clients that are gone keep their place while they wait for an event"),
-	DRM_KPROBE(VBLANK_ROLE_DEVICE_END, "drm_managed_release", probe_device_end, "*drm_device", "void",
-		   "devices that are gone keep their place"),
+	DRM_KPROBE(VBLANK_ROLE_DEVICE_END, "drm_managed_release", probe_device_end, "*drm_device",
+		   "void", "devices that are gone keep their place"),
 };
 
 static unsigned long handlings_missed(void)

@@ -19,9 +19,6 @@ struct drm_vblank_crtc;
 /* Crtcs of all devices, and so rows. */
 #define VBLANK_CAPACITY 32
 
-/* Instead of a slot: the arguments cannot be read, GPUMON_DROP_UNREADABLE. */
-#define VBLANK_UNREADABLE (GPUMON_NONE - 1)
-
 /* What a probe is for; also its place in the table. */
 enum {
 	VBLANK_ROLE_QUEUED,

@@ -3,14 +3,11 @@
  * Devices of group i915. A device is known by its name; which device an
  * address belongs to is remembered until a device is probed, and found again then.
  */
-#include <linux/device.h>
 #include <linux/string.h>
-#include <drm/drm_device.h>
 
+#include "common/device.h"
+#include "core/key.h"
 #include "internal.h"
-
-#define FNV_BASIS 0xcbf29ce484222325ULL
-#define FNV_PRIME 0x100000001b3ULL
 
 /* The first is the one that cannot be told. */
 struct gpumon_i915_device gpumon_i915_devices[GPUMON_I915_DEVICES] = {
@@ -23,19 +20,10 @@ struct gpumon_track gpumon_i915_known_devices = {
 	.capacity = 8,
 };
 
-static u64 key_of(const char *name)
-{
-	u64 hash = FNV_BASIS;
-
-	while (*name)
-		hash = (hash ^ (u8)*name++) * FNV_PRIME;
-	/* Neither 0 nor the key of the unknown device. */
-	return hash | 2;
-}
-
 static u32 device_named(const char *name)
 {
-	u64 key = key_of(name), old;
+	/* Neither 0 nor the key of the unknown device. */
+	u64 key = gpumon_key_text(name) | 2, old;
 	u32 i;
 
 	for (i = 1; i < GPUMON_I915_DEVICES; i++) {
@@ -51,21 +39,6 @@ static u32 device_named(const char *name)
 	return GPUMON_NONE;
 }
 
-/* dev_name() of what may be anything. */
-static bool read_name(char name[GPUMON_LABEL_LEN], const struct drm_device *drm)
-{
-	const struct device *dev;
-	const char *text;
-
-	if (!gpumon_read_nofault(&dev, &drm->dev, sizeof(dev)) || !dev)
-		return false;
-	if (!gpumon_read_nofault(&text, &dev->init_name, sizeof(text)))
-		return false;
-	if (!text && !gpumon_read_nofault(&text, &dev->kobj.name, sizeof(text)))
-		return false;
-	return gpumon_read_string_nofault(name, GPUMON_LABEL_LEN, text) > 0;
-}
-
 /**
  * gpumon_i915_device_learn - number of a device that is not known by its address
  * @drm: its struct drm_device, may be any value
@@ -78,7 +51,7 @@ noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
 	char name[GPUMON_LABEL_LEN];
 	u32 device;
 
-	if (!read_name(name, drm))
+	if (!gpumon_device_name_of_drm(name, drm))
 		return 0;
 	device = device_named(name);
 	if (device != GPUMON_NONE)

@@ -274,16 +274,8 @@ static __always_inline bool gpumon_i915_event_row(struct gpumon_event_context *c
 						  enum gpumon_i915_table table, bool readable,
 						  u32 device, u32 *row)
 {
-	if (unlikely(!readable)) {
-		gpumon_probe_dropped(ctx, GPUMON_DROP_UNREADABLE);
-		return false;
-	}
-	*row = gpumon_i915_row_of(statistics, table, device);
-	if (unlikely(*row == GPUMON_NONE)) {
-		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
-		return false;
-	}
-	return true;
+	*row = likely(readable) ? gpumon_i915_row_of(statistics, table, device) : GPUMON_UNREADABLE;
+	return gpumon_probe_found(ctx, *row);
 }
 
 #endif /* GPUMON_I915_PRIV_H */

@@ -9,6 +9,7 @@
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "core/clock.h"
+#include "core/key.h"
 #include "internal.h"
 
 enum {
@@ -79,7 +80,7 @@ static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
 	device = &gpumon_i915_devices[number];
 	memcpy(text, &name, sizeof(name));
 	text[sizeof(name)] = '\0';
-	key = (device->key ^ (name * GOLDEN_RATIO_64)) | 1;
+	key = gpumon_key_mix(device->key, name);
 	row = gpumon_row_find(&gpumon_i915_engines, key);
 	if (row == GPUMON_NONE)
 		row = gpumon_row_learn(&gpumon_i915_engines, key, device->name,
@@ -90,26 +91,25 @@ static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
 	return row;
 }
 
-/* False if the request cannot be read. */
-static __always_inline bool engine_of(const struct i915_request *request, u32 *row)
+/* Row of a request's engine. */
+static __always_inline u32 engine_of(const struct i915_request *request)
 {
 	u64 engine, name = 0, key;
 	u32 number;
 
 	if (unlikely(!request) || !gpumon_i915_read(GPUMON_I915_REQUEST_ENGINE, request, &engine))
-		return false;
+		return GPUMON_UNREADABLE;
 	if (likely(engine))
 		gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_ENGINE_NAME],
 				  (void *)(unsigned long)engine, &name);
 	/* The address alone could be that of another engine after the device was probed again. */
 	key = engine ^ (name * GOLDEN_RATIO_64);
 	number = likely(key) ? gpumon_i915_known(&gpumon_i915_known_engines, key) : 0;
-	*row = likely(number) ? number - 1 : engine_learn((void *)(unsigned long)engine, name, key);
-	return true;
+	return likely(number) ? number - 1 : engine_learn((void *)(unsigned long)engine, name, key);
 }
 
-static noinline void event(enum gpumon_event_type type, u64 now, u32 row,
-			   const struct i915_request *request, u64 within)
+static noinline void request_event(enum gpumon_event_type type, u64 now, u32 row,
+				   const struct i915_request *request, u64 within)
 {
 	u64 context = GPUMON_I915_NO_WORD, seqno = GPUMON_I915_NO_WORD;
 
@@ -136,14 +136,9 @@ void gpumon_i915_request_add(void *data, struct i915_request *request)
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	if (unlikely(!engine_of(request, &row))) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+	row = engine_of(request);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
-		goto leave;
-	}
 	words = gpumon_row_words(&gpumon_i915_engines, row);
 	gpumon_row_add(words, COLUMN_ADDED, 1);
 	entry = gpumon_track_begin(&gpumon_i915_requests, (unsigned long)request, &known);
@@ -162,7 +157,7 @@ void gpumon_i915_request_add(void *data, struct i915_request *request)
 				   GPUMON_PROCESS_SUBMISSIONS, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		event(GPUMON_EVENT_REQUEST_ADD, ktime_get_mono_fast_ns(), row, request, 0);
+		request_event(GPUMON_EVENT_REQUEST_ADD, ktime_get_mono_fast_ns(), row, request, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -196,21 +191,17 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request)
 		gpumon_row_observe(&gpumon_i915_engines, words, COLUMN_RETIRED_WITHIN, within);
 		gpumon_row_level(&gpumon_i915_engines, row, COLUMN_IN_FLIGHT, -1);
 	} else {
-		if (unlikely(!engine_of(request, &row))) {
-			gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
+		row = engine_of(request);
+		if (!gpumon_probe_found(&ctx, row))
 			goto leave;
-		}
-		if (unlikely(row == GPUMON_NONE)) {
-			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
-			goto leave;
-		}
 		words = gpumon_row_words(&gpumon_i915_engines, row);
 		gpumon_row_add(words, COLUMN_UNTRACKED, 1);
 	}
 	gpumon_row_add(words, COLUMN_RETIRED, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		event(GPUMON_EVENT_REQUEST_RETIRE, ktime_get_mono_fast_ns(), row, request, within);
+		request_event(GPUMON_EVENT_REQUEST_RETIRE, ktime_get_mono_fast_ns(), row, request,
+			      within);
 leave:
 	gpumon_probe_leave(&ctx);
 }

@@ -112,9 +112,9 @@ static u32 device_of_inode(const struct inode *inode)
 	u32 row;
 
 	if (!gpumon_read_nofault(&number, &inode->i_rdev, sizeof(number)))
-		return NVIDIA_UNREADABLE;
+		return GPUMON_UNREADABLE;
 	gpu = nvidia_gpu_of_minor(MINOR(number));
-	key = nvidia_key(gpu ? gpu->hash : 0, MINOR(number));
+	key = gpumon_key_mix(gpu ? gpu->hash : 0, MINOR(number));
 	row = gpumon_row_find(&nvidia_devices, key);
 	return likely(row != GPUMON_NONE) ? row : device_learn(key, MINOR(number), gpu);
 }
@@ -124,7 +124,7 @@ static noinline u32 device_of_untracked(const struct file *file)
 	struct inode *inode;
 
 	if (!gpumon_read_nofault(&inode, &file->f_inode, sizeof(inode)))
-		return NVIDIA_UNREADABLE;
+		return GPUMON_UNREADABLE;
 	return device_of_inode(inode);
 }
 
@@ -135,11 +135,6 @@ static __always_inline u32 device_of_file(const struct file *file)
 	if (likely(file))
 		open = gpumon_track_find(&nvidia_open_files, (unsigned long)file);
 	return likely(open) ? open->row : device_of_untracked(file);
-}
-
-static bool has_row(u32 row)
-{
-	return likely(row < NVIDIA_UNREADABLE);
 }
 
 /* kretprobe on nvidia_open(inode, file): there is a handle only if it returns 0. */
@@ -185,10 +180,8 @@ NVIDIA_KRETPROBE(nvidia_open_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = device_of_inode(open->inode);
-	if (!has_row(row)) {
-		nvidia_no_row(&ctx, row);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_row_add(gpumon_row_words(&nvidia_devices, row),
 		       ret ? DEVICE_OPENS_FAILED : DEVICE_OPENS, 1);
 	if (!ret)
@@ -229,10 +222,8 @@ NVIDIA_KPROBE(nvidia_close_called)
 	row = open ? open->row : device_of_inode(inode);
 	if (open)
 		handle_ends(&ctx, open);
-	if (!has_row(row)) {
-		nvidia_no_row(&ctx, row);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_CLOSES, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
@@ -275,14 +266,12 @@ NVIDIA_KRETPROBE(nvidia_ioctl_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	device = device_of_file(ioctl->file);
-	key = nvidia_key(0, ioctl->command + 1ULL);
+	key = gpumon_key_mix(0, ioctl->command + 1ULL);
 	row = gpumon_row_find(&nvidia_ioctls, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = ioctl_learn(key, ioctl->command);
-	if (unlikely(!has_row(device) || row == GPUMON_NONE)) {
-		nvidia_no_row(&ctx, has_row(device) ? row : device);
+	if (!gpumon_probe_found(&ctx, device) || !gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_IOCTLS, 1);
 	words = gpumon_row_words(&nvidia_devices, device);
 	gpumon_row_add(words, DEVICE_IOCTLS, 1);
@@ -329,11 +318,9 @@ NVIDIA_KRETPROBE(nvidia_mmap_returned)
 
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
-	row = bytes ? device_of_file(mmap->file) : NVIDIA_UNREADABLE;
-	if (!has_row(row)) {
-		nvidia_no_row(&ctx, row);
+	row = bytes ? device_of_file(mmap->file) : GPUMON_UNREADABLE;
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&nvidia_devices, row);
 	if (ret) {
 		gpumon_row_add(words, DEVICE_MMAPS_FAILED, 1);
@@ -362,10 +349,8 @@ NVIDIA_KPROBE(nvidia_poll_called)
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	row = device_of_file(file);
-	if (!has_row(row)) {
-		nvidia_no_row(&ctx, row);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_POLLS, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
@@ -381,7 +366,7 @@ static u32 device_of_vma(const struct vm_area_struct *vma)
 	struct file *file;
 
 	if (!gpumon_read_nofault(&file, &vma->vm_file, sizeof(file)))
-		return NVIDIA_UNREADABLE;
+		return GPUMON_UNREADABLE;
 	return device_of_file(file);
 }
 
@@ -397,12 +382,10 @@ NVIDIA_KPROBE(nvidia_fault_called)
 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
-	row = !gpumon_read_nofault(&vma, &fault->vma, sizeof(vma)) ? NVIDIA_UNREADABLE :
+	row = !gpumon_read_nofault(&vma, &fault->vma, sizeof(vma)) ? GPUMON_UNREADABLE :
 								     device_of_vma(vma);
-	if (!has_row(row)) {
-		nvidia_no_row(&ctx, row);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_FAULTS, 1);
 	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
 	gpumon_probe_recorded(&ctx);
@@ -429,10 +412,8 @@ static void count_vma(struct kprobe *kprobe, struct pt_regs *regs, unsigned int 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return;
 	row = device_of_vma(vma);
-	if (!has_row(row)) {
-		nvidia_no_row(&ctx, row);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), column, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on() && gpumon_read_nofault(at, &vma->vm_start, sizeof(at)))

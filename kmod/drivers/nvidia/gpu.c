@@ -9,6 +9,7 @@
 #include <linux/ctype.h>
 #include <linux/pci.h>
 
+#include "common/device.h"
 #include "internal.h"
 #include "nvidia.h"
 
@@ -40,7 +41,7 @@ static bool gpu_wanted;
 
 static const struct nvidia_gpu *gpu_at(u32 slot)
 {
-	/* Pairs with learn(). */
+	/* Pairs with gpu_learn(). */
 	return slot < ARRAY_SIZE(gpus) && smp_load_acquire(&gpus[slot].ready) ? &gpus[slot] : NULL;
 }
 
@@ -65,7 +66,7 @@ const struct nvidia_gpu *nvidia_gpu_of_arg(const void *arg)
 }
 
 /* Seldom asked for: by Xids, power transitions, mappings for peers. */
-static const struct nvidia_gpu *find(const void *pdev, const void *dev)
+static const struct nvidia_gpu *gpu_find(const void *pdev, const void *dev)
 {
 	const struct nvidia_gpu *gpu;
 	u32 slot;
@@ -87,7 +88,7 @@ static const struct nvidia_gpu *find(const void *pdev, const void *dev)
  */
 const struct nvidia_gpu *nvidia_gpu_of_pdev(const void *pdev)
 {
-	return find(pdev, NULL);
+	return gpu_find(pdev, NULL);
 }
 
 /**
@@ -99,7 +100,7 @@ const struct nvidia_gpu *nvidia_gpu_of_pdev(const void *pdev)
  */
 const struct nvidia_gpu *nvidia_gpu_of_dev(const void *dev)
 {
-	return find(NULL, dev);
+	return gpu_find(NULL, dev);
 }
 
 /**
@@ -123,26 +124,9 @@ const struct nvidia_gpu *nvidia_gpu_of_minor(u32 minor)
 	return gpu;
 }
 
-/**
- * nvidia_hash - a name as 64 bits
- * @name: name
- *
- * Return: its FNV-1a hash.
- */
-u64 nvidia_hash(const char *name)
-{
-	u64 hash = 0xcbf29ce484222325;
-
-	for (; *name; name++)
-		hash = (hash ^ (u8)*name) * 0x100000001b3;
-	return hash;
-}
-
 /* What is read through a pointer that nobody vouches for is a bus address or nothing. */
 static bool is_bus_address(const char *name)
 {
-	if (!*name)
-		return false;
 	for (; *name; name++)
 		if (!isxdigit(*name) && *name != ':' && *name != '.')
 			return false;
@@ -158,11 +142,7 @@ static bool is_bus_address(const char *name)
  */
 void nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev)
 {
-	const char *from = NULL;
-
-	if (!dev || get_kernel_nofault(from, &dev->init_name) ||
-	    (!from && get_kernel_nofault(from, &dev->kobj.name)) || !from ||
-	    gpumon_read_string_nofault(name, NVIDIA_NAME_LEN, from) < 0 || !is_bus_address(name))
+	if (gpumon_device_name(name, dev) && !is_bus_address(name))
 		strscpy(name, GPUMON_DEVICE_UNKNOWN, NVIDIA_NAME_LEN);
 }
 
@@ -178,7 +158,7 @@ void nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev)
 	nvidia_device_name(name, pdev ? &pdev->dev : NULL);
 }
 
-static void learn(const struct pci_dev *pdev)
+static void gpu_learn(const struct pci_dev *pdev)
 {
 	char name[NVIDIA_NAME_LEN];
 	struct nvidia_gpu *gpu;
@@ -200,7 +180,7 @@ static void learn(const struct pci_dev *pdev)
 		return;
 	WRITE_ONCE(gpu->ready, false);
 	strscpy(gpu->name, name, sizeof(gpu->name));
-	gpu->hash = nvidia_hash(gpu->name);
+	gpu->hash = gpumon_key_text(gpu->name);
 	gpu->pdev = pdev;
 	gpu->dev = &pdev->dev;
 	if (!gpumon_field_read(&nvidia_fields[NVIDIA_FIELD_MINOR], arg, &minor) || minor >= MINORS)
@@ -212,7 +192,7 @@ static void learn(const struct pci_dev *pdev)
 		WRITE_ONCE(gpu_of_minor[gpu->minor], slot + 1);
 }
 
-static void forget(u32 slot)
+static void gpu_forget(u32 slot)
 {
 	struct nvidia_gpu *gpu = &gpus[slot];
 
@@ -247,7 +227,7 @@ void nvidia_gpus_look(void)
 	WRITE_ONCE(gpu_wanted, false);
 	while ((pdev = pci_get_device(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID, pdev)))
 		if (is_bound(pdev))
-			learn(pdev);
+			gpu_learn(pdev);
 }
 
 /**
@@ -260,7 +240,7 @@ void nvidia_gpus_forget(void)
 	u32 slot;
 
 	for (slot = 0; slot < ARRAY_SIZE(gpus); slot++)
-		forget(slot);
+		gpu_forget(slot);
 }
 
 /**
@@ -291,7 +271,7 @@ NVIDIA_KRETPROBE(nvidia_gpu_probe_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	if (!(int)regs_return_value(regs))
-		learn(*(const struct pci_dev **)instance->data);
+		gpu_learn(*(const struct pci_dev **)instance->data);
 	gpumon_probe_recorded(&ctx);
 	gpumon_probe_leave(&ctx);
 	return 0;
@@ -308,7 +288,7 @@ NVIDIA_KPROBE(nvidia_gpu_remove_called)
 		return 0;
 	gpu = nvidia_gpu_of_pdev(pdev);
 	if (gpu)
-		forget(gpu - gpus);
+		gpu_forget(gpu - gpus);
 	gpumon_probe_recorded(&ctx);
 	gpumon_probe_leave(&ctx);
 	return 0;

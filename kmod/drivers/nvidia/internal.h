@@ -3,7 +3,6 @@
 #ifndef GPUMON_NVIDIA_INTERNAL_H
 #define GPUMON_NVIDIA_INTERNAL_H
 
-#include <linux/hash.h>
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
 #include <linux/uaccess.h>
@@ -11,6 +10,7 @@
 #include "attach/probe.h"
 #include "common/event_ring.h"
 #include "common/process.h"
+#include "core/key.h"
 #include "core/statistics.h"
 #include "core/track.h"
 
@@ -19,15 +19,12 @@ struct file;
 struct inode;
 struct pci_dev;
 
-#define NVIDIA_NAME_LEN 32
+#define NVIDIA_NAME_LEN GPUMON_LABEL_LEN
 
 /* Minors of the device nodes that belong to no GPU. */
 #define NVIDIA_MINOR_CTL     255
 #define NVIDIA_MINOR_MODESET 254
 #define NVIDIA_MINOR_UNKNOWN (~0U)
-
-/* Instead of a row: the arguments cannot be read, GPUMON_DROP_UNREADABLE. */
-#define NVIDIA_UNREADABLE (GPUMON_NONE - 1)
 
 /**
  * enum nvidia_role - events of the driver, each may have several functions
@@ -95,7 +92,6 @@ const struct nvidia_gpu *nvidia_gpu_of_dev(const void *dev);
 const struct nvidia_gpu *nvidia_gpu_of_minor(u32 minor);
 void nvidia_gpus_look(void);
 void nvidia_gpus_forget(void);
-u64 nvidia_hash(const char *name);
 void nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev);
 void nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev);
 
@@ -192,19 +188,6 @@ NVIDIA_KPROBE(nvidia_gpu_remove_called);
 void nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message);
 
 /**
- * nvidia_key - key of a row
- * @one: what it is known by
- * @other: and what else
- *
- * Return: never 0, nor GPUMON_TABLE_RECYCLING.
- */
-static __always_inline u64 nvidia_key(u64 one, u64 other)
-{
-	/* Small numbers differ in their low bits, which the result does not have. */
-	return (((one * GOLDEN_RATIO_64 + other) * GOLDEN_RATIO_64) >> 1) | 1;
-}
-
-/**
  * nvidia_since - time since a moment
  * @now: ktime_get_mono_fast_ns()
  * @then: the same, earlier; on another CPU it may look later by a little
@@ -216,17 +199,6 @@ static __always_inline u64 nvidia_since(u64 now, u64 then)
 	u64 elapsed = now - then;
 
 	return likely((s64)elapsed >= 0) ? elapsed : 0;
-}
-
-/**
- * nvidia_no_row - count an event that has no row as lost
- * @ctx: of the probe
- * @row: GPUMON_NONE or NVIDIA_UNREADABLE
- */
-static inline void nvidia_no_row(struct gpumon_event_context *ctx, u32 row)
-{
-	gpumon_probe_dropped(ctx,
-			     row == GPUMON_NONE ? GPUMON_DROP_TABLE_FULL : GPUMON_DROP_UNREADABLE);
 }
 
 #endif /* GPUMON_NVIDIA_INTERNAL_H */

@@ -68,7 +68,7 @@ void nvidia_irq_start(void)
 static u32 irq_row(const void *arg, u32 irq)
 {
 	const struct nvidia_gpu *gpu = nvidia_gpu_of_arg(arg);
-	u64 key = nvidia_key(gpu ? gpu->hash : 0, irq + 1ULL);
+	u64 key = gpumon_key_mix(gpu ? gpu->hash : 0, irq + 1ULL);
 	u32 row = gpumon_row_find(&nvidia_irqs, key);
 
 	if (likely(row != GPUMON_NONE))
@@ -115,10 +115,8 @@ NVIDIA_KRETPROBE(nvidia_isr_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = irq_row(isr->arg, isr->irq);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&nvidia_irqs, row);
 	gpumon_row_add(words, IRQ_INTERRUPTS, 1);
 	/* The thread is woken by our caller, it cannot have run yet. */
@@ -156,10 +154,8 @@ NVIDIA_KPROBE(nvidia_bh_called)
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	row = irq_row(arg, irq);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&nvidia_irqs, row);
 	gpumon_row_add(words, IRQ_BOTTOM_HALVES, 1);
 	since = atomic64_xchg(&woken[row], 0);

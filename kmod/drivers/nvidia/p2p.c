@@ -64,7 +64,7 @@ struct gpumon_track nvidia_page_tables = {
 
 static u32 row_of(const char *peer)
 {
-	u64 key = nvidia_key(nvidia_hash(peer), 0);
+	u64 key = gpumon_key_mix(gpumon_key_text(peer), 0);
 	u32 row = gpumon_row_find(&nvidia_p2p, key);
 
 	return likely(row != GPUMON_NONE) ? row :
@@ -128,10 +128,8 @@ NVIDIA_KRETPROBE(nvidia_p2p_get_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = row_of_nobody();
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&nvidia_p2p, row);
 	if (ret) {
 		gpumon_row_add(words, P2P_GETS_FAILED, 1);
@@ -189,10 +187,8 @@ static void count_end(struct gpumon_event_context *ctx, const void *table, unsig
 	u32 row = row_of_nobody();
 	u64 bytes = ended ? pages_end(table) : 0;
 
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(ctx, row))
 		return;
-	}
 	gpumon_row_add(gpumon_row_words(&nvidia_p2p, row), column, 1);
 	gpumon_probe_recorded(ctx);
 	if (gpumon_event_ring_on() && ended)
@@ -257,10 +253,8 @@ NVIDIA_KRETPROBE(nvidia_p2p_map_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = row_of_peer(p2p->peer);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	words = gpumon_row_words(&nvidia_p2p, row);
 	if (ret) {
 		gpumon_row_add(words, P2P_DMA_MAPS_FAILED, 1);
@@ -290,9 +284,7 @@ NVIDIA_KRETPROBE(nvidia_p2p_unmap_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = row_of_peer(p2p->peer);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
-	} else {
+	if (gpumon_probe_found(&ctx, row)) {
 		if (!(int)regs_return_value(regs))
 			gpumon_row_add(gpumon_row_words(&nvidia_p2p, row), P2P_DMA_UNMAPS, 1);
 		gpumon_probe_recorded(&ctx);

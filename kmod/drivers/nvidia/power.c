@@ -86,7 +86,7 @@ static u32 power_row(const void *dev, bool trusted)
 		strscpy(name, gpu->name, sizeof(name));
 	else if (trusted)
 		nvidia_device_name(name, dev);
-	key = nvidia_key(nvidia_hash(name), 0);
+	key = gpumon_key_mix(gpumon_key_text(name), 0);
 	row = gpumon_row_find(&nvidia_power, key);
 	return likely(row != GPUMON_NONE) ? row :
 					    gpumon_row_learn(&nvidia_power, key, name, NULL, NULL);
@@ -107,10 +107,8 @@ static int power_returned(struct kretprobe_instance *instance, struct pt_regs *r
 	if (!probe || !gpumon_probe_enter(&ctx, gpumon_probe_data(probe)))
 		return 0;
 	row = power_row(power->dev, probe->arguments_trusted);
-	if (unlikely(row == GPUMON_NONE)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	}
 	/* An NV_STATUS or an errno, 0 is success in both. */
 	ret = probe->arguments_trusted ? regs_return_value(regs) : 0;
 	elapsed = nvidia_since(now, power->time_ns);

@@ -59,7 +59,7 @@ enum {
 #define COUNTER(_name, _needs)                                                      \
 	{                                                                           \
 		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .needs = _needs, \
-		.roles = BIT(ROLE_EVENT)                                               \
+		.roles = BIT(ROLE_EVENT)                                            \
 	}
 
 enum {
@@ -135,7 +135,7 @@ static void processor_name(char name[NVIDIA_NAME_LEN], u64 processor)
 
 static u32 row_of(struct gpumon_statistics *statistics, u64 one, u64 other)
 {
-	u64 key = nvidia_key(one + 1, other + 1);
+	u64 key = gpumon_key_mix(one + 1, other + 1);
 	char from[NVIDIA_NAME_LEN], to[NVIDIA_NAME_LEN];
 	u32 row = gpumon_row_find(statistics, key);
 
@@ -163,7 +163,7 @@ static u32 count_fault(const void *data, u64 now)
 	u32 row;
 
 	if (!read_field(FIELD_FAULT_PROCESSOR, data, &processor))
-		return NVIDIA_UNREADABLE;
+		return GPUMON_UNREADABLE;
 	/* A union: what the CPU's fault has there is something else. */
 	if (processor && processor != PROCESSOR_UNKNOWN)
 		read_field(FIELD_FAULT_DUPLICATE, data, &duplicate);
@@ -194,7 +194,7 @@ static u32 count_migration(const void *data, u64 now)
 
 	if (!read_field(FIELD_FROM, data, &from) || !read_field(FIELD_TO, data, &to) ||
 	    !read_field(FIELD_BYTES, data, &bytes) || !read_field(FIELD_CAUSE, data, &cause))
-		return NVIDIA_UNREADABLE;
+		return GPUMON_UNREADABLE;
 	row = row_of(&uvm_migrations, from, to);
 	if (unlikely(row == GPUMON_NONE))
 		return row;
@@ -221,7 +221,7 @@ static u32 count_revocation(const void *data)
 
 	if (!read_field(FIELD_REVOKED_PROCESSOR, data, &processor) ||
 	    !read_field(FIELD_REVOKED_BYTES, data, &bytes))
-		return NVIDIA_UNREADABLE;
+		return GPUMON_UNREADABLE;
 	row = row_of(&uvm_revocations, processor, PROCESSOR_UNKNOWN);
 	if (unlikely(row == GPUMON_NONE))
 		return row;
@@ -253,9 +253,7 @@ static NVIDIA_KPROBE(uvm_event)
 		row = count_migration(data, now);
 	else
 		row = count_revocation(data);
-	if (unlikely(row >= NVIDIA_UNREADABLE))
-		nvidia_no_row(&ctx, row);
-	else
+	if (gpumon_probe_found(&ctx, row))
 		gpumon_probe_recorded(&ctx);
 	gpumon_probe_leave(&ctx);
 	return 0;

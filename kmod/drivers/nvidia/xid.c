@@ -67,14 +67,12 @@ static noinline void count_xid(struct gpumon_event_context *ctx, const void *pde
 	/* Also if it finds no place in the table. */
 	gpumon_alert_raise(now, "nvidia", "xid", name, code, message);
 
-	key = nvidia_key(nvidia_hash(name), code + 1ULL);
+	key = gpumon_key_mix(gpumon_key_text(name), code + 1ULL);
 	row = gpumon_row_find(&nvidia_xids, key);
 	if (row == GPUMON_NONE)
 		row = gpumon_row_learn_number(&nvidia_xids, key, name, code, meaning_of(code));
-	if (row == GPUMON_NONE) {
-		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+	if (!gpumon_probe_found(ctx, row))
 		return;
-	}
 	gpumon_row_add(gpumon_row_words(&nvidia_xids, row), XID_COUNT, 1);
 	gpumon_probe_recorded(ctx);
 	if (gpumon_event_ring_on())

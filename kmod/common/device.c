@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The names of devices, of which nothing is certain. */
+#include <linux/device.h>
+#include <linux/string.h>
+#include <drm/drm_device.h>
+
+#include "device.h"
+
+/**
+ * gpumon_device_name - dev_name() of what may be anything
+ * @name: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be told
+ * @dev: device, may be any value
+ *
+ * It is that of the hardware, as in /sys.
+ *
+ * Context: any.
+ * Return: false if it cannot be told.
+ */
+bool gpumon_device_name(char name[GPUMON_LABEL_LEN], const struct device *dev)
+{
+	const char *text = NULL;
+
+	if (dev && gpumon_read_nofault(&text, &dev->init_name, sizeof(text)) &&
+	    (text || gpumon_read_nofault(&text, &dev->kobj.name, sizeof(text))) && text &&
+	    gpumon_read_string_nofault(name, GPUMON_LABEL_LEN, text) > 0)
+		return true;
+	strscpy(name, GPUMON_DEVICE_UNKNOWN, GPUMON_LABEL_LEN);
+	return false;
+}
+
+/**
+ * gpumon_device_name_of_drm - gpumon_device_name() of the device below a DRM device
+ * @name: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be told
+ * @drm: DRM device, may be any value
+ *
+ * Not that of the card: those change with each boot.
+ *
+ * Context: any.
+ * Return: false if it cannot be told.
+ */
+bool gpumon_device_name_of_drm(char name[GPUMON_LABEL_LEN], const struct drm_device *drm)
+{
+	const struct device *dev;
+
+	if (!gpumon_read_nofault(&dev, &drm->dev, sizeof(dev)))
+		dev = NULL;
+	return gpumon_device_name(name, dev);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef GPUMON_DEVICE_H
+#define GPUMON_DEVICE_H
+
+#include "core/statistics.h"
+
+struct device;
+struct drm_device;
+
+bool gpumon_device_name(char name[GPUMON_LABEL_LEN], const struct device *dev);
+bool gpumon_device_name_of_drm(char name[GPUMON_LABEL_LEN], const struct drm_device *drm);
+
+#endif /* GPUMON_DEVICE_H */
