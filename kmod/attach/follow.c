@@ -48,7 +48,7 @@ struct gpumon_followed *gpumon_followed_at(unsigned int i)
 	return i < followed_count ? &followed[i] : NULL;
 }
 
-static void follow(const char *name)
+static void module_follow(const char *name)
 {
 	if (name && !gpumon_followed(name))
 		followed[followed_count++].name = name;
@@ -75,11 +75,11 @@ int gpumon_follow_init(void)
 		return -ENOMEM;
 	for_each_group(group, g) {
 		for_each_probe(group, probe) {
-			follow(probe->module);
-			follow(probe->with);
+			module_follow(probe->module);
+			module_follow(probe->with);
 		}
 		for_each_field(group, field)
-			follow(field->module);
+			module_follow(field->module);
 	}
 	return 0;
 }

@@ -82,7 +82,7 @@ void gpumon_kprobe_exit(void)
 	accounts = NULL;
 }
 
-static void collect(const struct gpumon_probe *probe)
+static void account_collect(const struct gpumon_probe *probe)
 {
 	struct kprobe_account *account = &accounts[probe->number];
 	local64_t *words;
@@ -116,7 +116,7 @@ void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 	if (!is_kprobe(probe))
 		return;
 	mutex_lock(&account_lock);
-	collect(probe);
+	account_collect(probe);
 	mutex_unlock(&account_lock);
 }
 
@@ -130,7 +130,7 @@ static bool is_in_module(void *address)
 }
 
 /* Looks a symbol up by registering a kprobe that is never armed. */
-static int find_symbol(const struct gpumon_probe *probe)
+static int kprobe_find_symbol(const struct gpumon_probe *probe)
 {
 	struct kprobe *kprobe = kzalloc(sizeof(*kprobe), GFP_KERNEL);
 	int ret;
@@ -157,7 +157,7 @@ static bool in_kernels_list(const struct kprobe *kprobe)
 	       (kprobe->list.next && !list_empty(&kprobe->list));
 }
 
-static int register_as(struct gpumon_probe *probe)
+static int kprobe_register(struct gpumon_probe *probe)
 {
 	struct kretprobe *kretprobe = &probe->kretprobe;
 	int ret;
@@ -210,7 +210,7 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 		probe->arguments_trusted = !*suffixes[i];
 		ret = 0;
 		if (!probe->module || (*suffixes[i] && !probe->count_if_suffixed))
-			ret = find_symbol(probe);
+			ret = kprobe_find_symbol(probe);
 		if (!ret && *suffixes[i] && !probe->count_if_suffixed) {
 			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING,
 					 "the kernel has only %s%s, its arguments are not known",
@@ -218,7 +218,7 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 			return 0;
 		}
 		if (!ret)
-			ret = register_as(probe);
+			ret = kprobe_register(probe);
 		if (ret != -ENOENT)
 			break;
 	}
@@ -287,7 +287,7 @@ void gpumon_kprobe_detached(void)
 			keep_for_ever(leaving[i]);
 	mutex_lock(&account_lock);
 	for (i = 0; i < leaving_count; i++) {
-		collect(leaving[i]);
+		account_collect(leaving[i]);
 		accounts[leaving[i]->number].registered = false;
 	}
 	mutex_unlock(&account_lock);

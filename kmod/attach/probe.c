@@ -258,7 +258,7 @@ void gpumon_probe_close(void)
 	gpumon_counters_close(&gpumon_probe_counters);
 }
 
-static void detach_all(void)
+static void groups_detach(void)
 {
 	struct gpumon_group *group;
 	unsigned int g;
@@ -272,7 +272,7 @@ static void detach_all(void)
 }
 
 /* What is attached with a prototype that could not be checked, and now has been. */
-static void check_again(void)
+static void probes_check_again(void)
 {
 	struct gpumon_group *group;
 	struct gpumon_probe *probe;
@@ -301,7 +301,7 @@ static void check_again(void)
 }
 
 /* What could not be read is read again, for all groups, and told of their probes. */
-static void try_again(void)
+static void groups_try_again(void)
 {
 	struct gpumon_group *group;
 	unsigned int g;
@@ -309,7 +309,7 @@ static void try_again(void)
 	if (!probes_running)
 		return;
 	if (gpumon_follow_read_again())
-		check_again();
+		probes_check_again();
 	if (gpumon_modules_look(true))
 		for_each_group(group, g)
 			gpumon_group_attach(group);
@@ -334,7 +334,7 @@ int gpumon_probe_start(void)
 	ret = gpumon_modules_follow();
 	if (ret) {
 		/* What came with a module before it was clear that they cannot be followed. */
-		detach_all();
+		groups_detach();
 		return ret;
 	}
 	mutex_lock(&gpumon_probe_lock);
@@ -351,7 +351,7 @@ int gpumon_probe_start(void)
  */
 void gpumon_probe_stop(void)
 {
-	detach_all();
+	groups_detach();
 	gpumon_modules_leave();
 }
 
@@ -397,7 +397,7 @@ int gpumon_group_set(struct gpumon_group *group, bool enabled)
 		return 0;
 	group->enabled = enabled;
 	if (enabled) {
-		try_again();
+		groups_try_again();
 		gpumon_group_attach(group);
 		return 0;
 	}

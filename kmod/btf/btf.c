@@ -55,8 +55,8 @@ static const char *module_name_of(const char *module)
 	return module ?: "vmlinux";
 }
 
-static void load_file(struct gpumon_btf_module *read, const struct gpumon_btf *base,
-		      const char *name)
+static void btf_load(struct gpumon_btf_module *read, const struct gpumon_btf *base,
+		     const char *name)
 {
 	char path[sizeof(FOLDER) + MODULE_NAME_LEN];
 	const char *wrong;
@@ -105,10 +105,10 @@ static void load_file(struct gpumon_btf_module *read, const struct gpumon_btf *b
 void gpumon_btf_read(const char *module, struct gpumon_btf_module *read)
 {
 	if (!kernel_was_read)
-		load_file(&kernel, NULL, "vmlinux");
+		btf_load(&kernel, NULL, "vmlinux");
 	kernel_was_read = true;
 	if (module && kernel.btf) {
-		load_file(read, kernel.btf, module);
+		btf_load(read, kernel.btf, module);
 		return;
 	}
 	read->btf = kernel.btf;
@@ -141,8 +141,8 @@ void gpumon_btf_done(void)
 }
 
 /* Types of a name: the module's own, or if it has none the kernel's that it shares. */
-static u32 find_type(const struct gpumon_btf *btf, const char *name, unsigned long kinds,
-		     const struct gpumon_btf **in)
+static u32 btf_find_type(const struct gpumon_btf *btf, const char *name, unsigned long kinds,
+			 const struct gpumon_btf **in)
 {
 	u32 id = 0;
 
@@ -211,10 +211,10 @@ void gpumon_btf_resolve_field(const struct gpumon_btf_module *read, struct gpumo
 		field_unknown(field, "%s%s", read->why_not, how_to_get_btf(read->why_not));
 		return;
 	}
-	id = find_type(btf, field->type, kinds, &in);
+	id = btf_find_type(btf, field->type, kinds, &in);
 	if (!id) {
 		kinds = BIT(BTF_KIND_TYPEDEF);
-		id = find_type(btf, field->type, kinds, &in);
+		id = btf_find_type(btf, field->type, kinds, &in);
 	}
 	if (!id) {
 		field_unknown(field, "no type %s in BTF of %s", field->type, module);
@@ -301,7 +301,7 @@ int gpumon_btf_check_prototype(const struct gpumon_btf_module *read,
 	if (!read->btf)
 		return not_checked(reason, size, ": %s", read->why_not);
 	snprintf(name, sizeof(name), "%s%s", wanted->tracepoint ? "btf_trace_" : "", wanted->name);
-	id = find_type(read->btf, name, kinds, &in);
+	id = btf_find_type(read->btf, name, kinds, &in);
 	if (!id)
 		return not_checked(reason, size, ": not in BTF");
 	/* If there are several, which one is probed cannot be told: each has to be right. */

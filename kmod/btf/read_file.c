@@ -27,7 +27,7 @@
  */
 static struct lock_class_key read_lock_key;
 
-static struct file *open_file(const char *path)
+static struct file *sysfs_open(const char *path)
 {
 	struct file *file = filp_open(path, O_RDONLY, 0);
 
@@ -37,7 +37,7 @@ static struct file *open_file(const char *path)
 	return file;
 }
 
-static ssize_t read_open(struct file *file, void *to, size_t size)
+static ssize_t sysfs_read(struct file *file, void *to, size_t size)
 {
 	loff_t at = 0;
 	ssize_t bytes;
@@ -63,12 +63,12 @@ static ssize_t read_open(struct file *file, void *to, size_t size)
  */
 ssize_t gpumon_read_file(const char *path, void *to, size_t size)
 {
-	struct file *file = open_file(path);
+	struct file *file = sysfs_open(path);
 	ssize_t bytes;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	bytes = read_open(file, to, size);
+	bytes = sysfs_read(file, to, size);
 	fput(file);
 	return bytes;
 }
@@ -85,7 +85,7 @@ ssize_t gpumon_read_file(const char *path, void *to, size_t size)
  */
 ssize_t gpumon_read_whole_file(const char *path, void **data, size_t most)
 {
-	struct file *file = open_file(path);
+	struct file *file = sysfs_open(path);
 	ssize_t bytes;
 	loff_t size;
 
@@ -96,7 +96,7 @@ ssize_t gpumon_read_whole_file(const char *path, void **data, size_t most)
 	if (size <= 0 || size > most)
 		goto out;
 	*data = vmalloc(size);
-	bytes = *data ? read_open(file, *data, size) : -ENOMEM;
+	bytes = *data ? sysfs_read(file, *data, size) : -ENOMEM;
 	if (bytes >= 0 && bytes != size)
 		bytes = -EIO;
 	if (bytes < 0)

@@ -196,6 +196,27 @@ static __always_inline void gpumon_row_add(local64_t *words, unsigned int column
 }
 
 /**
+ * gpumon_row_count - count an event into a counter column of its row
+ * @ctx: as filled in by gpumon_probe_enter()
+ * @statistics: table
+ * @row: row, GPUMON_NONE or GPUMON_UNREADABLE
+ * @column: number of the column
+ *
+ * Context: any, preemption off.
+ * Return: false if there is no row, the event is counted as dropped then.
+ */
+static __always_inline bool gpumon_row_count(struct gpumon_event_context *ctx,
+					     const struct gpumon_statistics *statistics, u32 row,
+					     unsigned int column)
+{
+	if (!gpumon_probe_found(ctx, row))
+		return false;
+	gpumon_row_add(gpumon_row_words(statistics, row), column, 1);
+	gpumon_probe_recorded(ctx);
+	return true;
+}
+
+/**
  * gpumon_row_observe - count a value into a histogram column
  * @statistics: table
  * @words: from gpumon_row_words()

@@ -85,8 +85,8 @@ static int reply_send(struct sk_buff *skb, struct genl_info *info,
 	return genlmsg_reply(skb, info);
 }
 
-static int reply(struct genl_info *info, size_t size, int (*fill)(struct sk_buff *skb, void *arg),
-		 void *arg)
+static int reply_with(struct genl_info *info, size_t size,
+		      int (*fill)(struct sk_buff *skb, void *arg), void *arg)
 {
 	struct sk_buff *skb = reply_new(info, size);
 
@@ -133,7 +133,7 @@ static int info_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
-	ret = reply(info, NLMSG_GOODSIZE, fill_info, NULL);
+	ret = reply_with(info, NLMSG_GOODSIZE, fill_info, NULL);
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);
 	return ret;
@@ -248,7 +248,7 @@ static int group_get_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = gpumon_netlink_period(info->attrs[GPUMON_A_GROUP_PERIOD], &request.closed,
 				    info->extack);
 	if (!ret)
-		ret = reply(info, group_bytes(request.group), fill_group, &request);
+		ret = reply_with(info, group_bytes(request.group), fill_group, &request);
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);
 	return ret;
@@ -329,7 +329,7 @@ static int fill_event_ring(struct sk_buff *skb, void *unused)
 
 static int event_ring_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	return reply(info, NLMSG_GOODSIZE, fill_event_ring, NULL);
+	return reply_with(info, NLMSG_GOODSIZE, fill_event_ring, NULL);
 }
 
 static int event_ring_set_doit(struct sk_buff *skb, struct genl_info *info)

@@ -72,16 +72,12 @@ static int count_fault(struct kprobe *kprobe, struct pt_regs *regs, unsigned int
 {
 	struct gpumon_event_context ctx;
 	const struct device *dev;
-	u32 row;
 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	dev = gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
-	row = device_row(&gpumon_amdgpu_vm_faults, dev);
-	if (gpumon_probe_found(&ctx, row)) {
-		gpumon_row_add(gpumon_row_words(&gpumon_amdgpu_vm_faults, row), column, 1);
-		gpumon_probe_recorded(&ctx);
-	}
+	gpumon_row_count(&ctx, &gpumon_amdgpu_vm_faults, device_row(&gpumon_amdgpu_vm_faults, dev),
+			 column);
 	gpumon_probe_leave(&ctx);
 	return 0;
 }

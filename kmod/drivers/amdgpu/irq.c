@@ -181,11 +181,7 @@ void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv)
 	row = gpumon_row_find(&gpumon_amdgpu_interrupts, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = interrupt_learn(key, dev, client, source);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	gpumon_row_add(gpumon_row_words(&gpumon_amdgpu_interrupts, row), 0, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on()) {
+	if (gpumon_row_count(&ctx, &gpumon_amdgpu_interrupts, row, 0) && gpumon_event_ring_on()) {
 		if (!gpumon_amdgpu_known(AMDGPU_IV_CLIENT))
 			client = AMDGPU_EVENT_UNKNOWN;
 		if (!gpumon_amdgpu_known(AMDGPU_IV_SOURCE))
@@ -197,7 +193,6 @@ void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv)
 		gpumon_event_ring_words(GPUMON_EVENT_IV, ktime_get_mono_fast_ns(), row, client,
 					source, ring, vmid);
 	}
-leave:
 	gpumon_probe_leave(&ctx);
 }
 

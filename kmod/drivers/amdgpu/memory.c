@@ -424,14 +424,9 @@ void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int v
 	row = gpumon_row_find(&gpumon_amdgpu_flushes, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = flush_learn(key, dev, name, hub, vmid);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	gpumon_row_add(gpumon_row_words(&gpumon_amdgpu_flushes, row), 0, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
+	if (gpumon_row_count(&ctx, &gpumon_amdgpu_flushes, row, 0) && gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_VM_FLUSH, ktime_get_mono_fast_ns(), row, vmid,
 					hub_known() ? hub : AMDGPU_EVENT_UNKNOWN, page_directory,
 					0);
-leave:
 	gpumon_probe_leave(&ctx);
 }

@@ -315,7 +315,7 @@ leave:
  * drm_vblank_enable(dev, pipe) and drm_vblank_disable_and_save(dev, pipe), also called
  * where there is nothing to be done.
  */
-static int switched(struct kprobe *kprobe, struct pt_regs *regs, bool on)
+static int count_switch(struct kprobe *kprobe, struct pt_regs *regs, bool on)
 {
 	struct gpumon_vblank_crtc *state;
 	struct gpumon_event_context ctx;
@@ -338,12 +338,12 @@ leave:
 
 static int probe_enable(struct kprobe *kprobe, struct pt_regs *regs)
 {
-	return switched(kprobe, regs, true);
+	return count_switch(kprobe, regs, true);
 }
 
 static int probe_disable(struct kprobe *kprobe, struct pt_regs *regs)
 {
-	return switched(kprobe, regs, false);
+	return count_switch(kprobe, regs, false);
 }
 
 /* drm_fb_release(file): the events that a closed file waited for are nobody's by then. */
@@ -416,7 +416,7 @@ static unsigned long handlings_missed(void)
 	return READ_ONCE(vblank_probes[VBLANK_ROLE_HANDLE].kprobe.nmissed);
 }
 
-static __always_inline bool attached(unsigned int role)
+static __always_inline bool probe_attached(unsigned int role)
 {
 	return READ_ONCE(vblank_probes[role].state) == GPUMON_ATTACH_STATE_ATTACHED;
 }
@@ -424,13 +424,13 @@ static __always_inline bool attached(unsigned int role)
 /* Can the address of a device be trusted to be no other's? */
 static bool devices_end_seen(void)
 {
-	return attached(VBLANK_ROLE_DEVICE_END);
+	return probe_attached(VBLANK_ROLE_DEVICE_END);
 }
 
 /* And that of a client? */
 static bool files_end_seen(void)
 {
-	return attached(VBLANK_ROLE_FILE_END);
+	return probe_attached(VBLANK_ROLE_FILE_END);
 }
 
 static struct gpumon_statistics *const vblank_statistics[] = { &gpumon_vblank_crtcs };

@@ -40,7 +40,7 @@ static __always_inline void set_list(struct gpumon_tracked *client, u32 first, u
 	client->value = first == next ? 0 : (u64)next << 32 | first;
 }
 
-static __always_inline u64 key_of(const struct gpumon_tracked *client, u32 number)
+static __always_inline u64 request_key(const struct gpumon_tracked *client, u32 number)
 {
 	return (u64)(client - gpumon_vblank_client_track.entries + 1) << 32 | number;
 }
@@ -48,7 +48,7 @@ static __always_inline u64 key_of(const struct gpumon_tracked *client, u32 numbe
 static __always_inline struct gpumon_tracked *request_find(const struct gpumon_tracked *client,
 							   u32 number)
 {
-	return gpumon_track_find(&gpumon_vblank_request_track, key_of(client, number));
+	return gpumon_track_find(&gpumon_vblank_request_track, request_key(client, number));
 }
 
 /* Requests that had no room were all answered when the crtc is past them. */
@@ -62,7 +62,7 @@ static void forget_lost(struct gpumon_tracked *client, const struct gpumon_vblan
 		client->owner = 0;
 }
 
-static bool lose(struct gpumon_tracked *client, u32 seq)
+static bool request_lose(struct gpumon_tracked *client, u32 seq)
 {
 	if (!(client->owner & LOST) || gpumon_vblank_passed(seq, client->owner))
 		client->owner = LOST | seq;
@@ -102,14 +102,15 @@ bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 n
 		if (state->seen && gpumon_vblank_passed(state->seq, client->owner))
 			client->owner = 0;
 		else
-			return lose(client, seq);
+			return request_lose(client, seq);
 	}
 	next = next_of(client);
 	if (unlikely(next - first_of(client) >= MAX_REQUESTS))
-		return lose(client, seq);
-	request = gpumon_track_begin(&gpumon_vblank_request_track, key_of(client, next), &known);
+		return request_lose(client, seq);
+	request =
+		gpumon_track_begin(&gpumon_vblank_request_track, request_key(client, next), &known);
 	if (unlikely(!request))
-		return lose(client, seq);
+		return request_lose(client, seq);
 	request->since = now;
 	request->value = seq;
 	set_list(client, first_of(client), next + 1);

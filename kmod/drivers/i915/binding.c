@@ -180,7 +180,8 @@ void gpumon_i915_unbind(void *data, struct i915_vma *vma)
 	entry = gpumon_i915_object_find(object);
 	if (likely(readable))
 		device = vma_device(entry, object);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable,
+				   device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_bindings, row);
 	gpumon_row_add(words, BINDINGS_UNBINDS, 1);
@@ -240,8 +241,8 @@ leave:
 }
 
 /* An eviction, and bytes that were wanted. */
-static void evict(void *data, const struct i915_address_space *vm, unsigned int column, u64 wanted,
-		  u64 align, unsigned int flags)
+static void count_eviction(void *data, const struct i915_address_space *vm, unsigned int column,
+			   u64 wanted, u64 align, unsigned int flags)
 {
 	const struct drm_device *drm;
 	struct gpumon_event_context ctx;
@@ -282,7 +283,7 @@ leave:
 void gpumon_i915_evict(void *data, struct i915_address_space *vm, u64 size, u64 align,
 		       unsigned int flags)
 {
-	evict(data, vm, BINDINGS_EVICTIONS, size, align, flags);
+	count_eviction(data, vm, BINDINGS_EVICTIONS, size, align, flags);
 }
 
 /**
@@ -297,7 +298,7 @@ void gpumon_i915_evict(void *data, struct i915_address_space *vm, u64 size, u64 
 void gpumon_i915_evict_node(void *data, struct i915_address_space *vm, struct drm_mm_node *node,
 			    unsigned int flags)
 {
-	evict(data, vm, BINDINGS_NODE_EVICTIONS, 0, 0, flags);
+	count_eviction(data, vm, BINDINGS_NODE_EVICTIONS, 0, 0, flags);
 }
 
 /**
@@ -309,5 +310,5 @@ void gpumon_i915_evict_node(void *data, struct i915_address_space *vm, struct dr
  */
 void gpumon_i915_evict_vm(void *data, struct i915_address_space *vm)
 {
-	evict(data, vm, BINDINGS_VM_EVICTIONS, 0, 0, 0);
+	count_eviction(data, vm, BINDINGS_VM_EVICTIONS, 0, 0, 0);
 }

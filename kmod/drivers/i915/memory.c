@@ -135,7 +135,8 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 		return;
 	readable = gpumon_i915_device_unseen(object, &device) &&
 		   gpumon_i915_read(GPUMON_I915_OBJECT_SIZE, object, &size);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device,
+				   &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_memory, row);
 	gpumon_row_add(words, MEMORY_CREATED, 1);
@@ -185,7 +186,8 @@ void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
 		return;
 	entry = gpumon_i915_object_find(object);
 	readable = object_device(entry, object, &device);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device,
+				   &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_memory, row);
 	gpumon_row_add(words, MEMORY_DESTROYED, 1);
@@ -207,9 +209,11 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-static __always_inline void access(void *data, const struct drm_i915_gem_object *object,
-				   unsigned int count, unsigned int bytes,
-				   enum gpumon_event_type event, u64 offset, u64 length)
+/* An access, and how much of something it is. */
+static __always_inline void count_access(void *data, const struct drm_i915_gem_object *object,
+					 unsigned int column, unsigned int much_column, u64 much,
+					 bool fault, enum gpumon_event_type event, u64 word,
+					 u64 word2, u64 word3)
 {
 	struct gpumon_event_context ctx;
 	u32 device = 0, row;
@@ -219,14 +223,18 @@ static __always_inline void access(void *data, const struct drm_i915_gem_object 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	readable = object_device(gpumon_i915_object_find(object), object, &device);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, readable, device, &row))
+	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, readable,
+				   device, &row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_accesses, row);
-	gpumon_row_add(words, count, 1);
-	gpumon_row_add(words, bytes, length);
+	gpumon_row_add(words, column, 1);
+	gpumon_row_add(words, much_column, much);
+	if (fault && likely(in_task()))
+		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, offset, length, 0, 0);
+		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, word, word2, word3,
+					0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -242,8 +250,8 @@ leave:
  */
 void gpumon_i915_pread(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length)
 {
-	access(data, object, ACCESSES_READS, ACCESSES_READ_BYTES, GPUMON_EVENT_GEM_PREAD, offset,
-	       length);
+	count_access(data, object, ACCESSES_READS, ACCESSES_READ_BYTES, length, false,
+		     GPUMON_EVENT_GEM_PREAD, offset, length, 0);
 }
 
 /**
@@ -257,8 +265,8 @@ void gpumon_i915_pread(void *data, struct drm_i915_gem_object *object, u64 offse
  */
 void gpumon_i915_pwrite(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length)
 {
-	access(data, object, ACCESSES_WRITES, ACCESSES_WRITTEN_BYTES, GPUMON_EVENT_GEM_PWRITE,
-	       offset, length);
+	count_access(data, object, ACCESSES_WRITES, ACCESSES_WRITTEN_BYTES, length, false,
+		     GPUMON_EVENT_GEM_PWRITE, offset, length, 0);
 }
 
 /**
@@ -274,26 +282,6 @@ void gpumon_i915_pwrite(void *data, struct drm_i915_gem_object *object, u64 offs
 void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page, bool gtt,
 		       bool write)
 {
-	struct gpumon_event_context ctx;
-	u32 device = 0, row;
-	local64_t *words;
-	bool readable;
-
-	if (!gpumon_probe_enter(&ctx, data))
-		return;
-	readable = object_device(gpumon_i915_object_find(object), object, &device);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, readable, device, &row))
-		goto leave;
-	words = gpumon_row_words(&gpumon_i915_accesses, row);
-	gpumon_row_add(words, write ? ACCESSES_WRITE_FAULTS : ACCESSES_READ_FAULTS, 1);
-	if (gtt)
-		gpumon_row_add(words, ACCESSES_GTT_FAULTS, 1);
-	if (likely(in_task()))
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_GEM_FAULT, ktime_get_mono_fast_ns(), row, page,
-					gtt, write, 0);
-leave:
-	gpumon_probe_leave(&ctx);
+	count_access(data, object, write ? ACCESSES_WRITE_FAULTS : ACCESSES_READ_FAULTS,
+		     ACCESSES_GTT_FAULTS, gtt, true, GPUMON_EVENT_GEM_FAULT, page, gtt, write);
 }

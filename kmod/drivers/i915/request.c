@@ -10,6 +10,7 @@
 #include "common/process.h"
 #include "core/clock.h"
 #include "core/key.h"
+#include "core/level.h"
 #include "internal.h"
 
 enum {
@@ -131,7 +132,6 @@ void gpumon_i915_request_add(void *data, struct i915_request *request)
 	struct gpumon_event_context ctx;
 	struct gpumon_tracked *entry;
 	local64_t *words;
-	bool known;
 	u32 row;
 
 	if (!gpumon_probe_enter(&ctx, data))
@@ -141,17 +141,12 @@ void gpumon_i915_request_add(void *data, struct i915_request *request)
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_engines, row);
 	gpumon_row_add(words, COLUMN_ADDED, 1);
-	entry = gpumon_track_begin(&gpumon_i915_requests, (unsigned long)request, &known);
-	if (likely(entry)) {
-		/* The end of the one that had the address was not seen. */
-		if (unlikely(known))
-			gpumon_row_level(&gpumon_i915_engines, entry->row, COLUMN_IN_FLIGHT, -1);
+	entry = gpumon_level_begin(&gpumon_i915_requests, (unsigned long)request,
+				   &gpumon_i915_engines, row, COLUMN_IN_FLIGHT, 1);
+	if (likely(entry))
 		entry->since = now;
-		entry->row = row;
-		gpumon_row_level(&gpumon_i915_engines, row, COLUMN_IN_FLIGHT, 1);
-	} else {
+	else
 		gpumon_row_add(words, COLUMN_TABLE_FULL, 1);
-	}
 	if (likely(in_task()))
 		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
 				   GPUMON_PROCESS_SUBMISSIONS, 1);
@@ -187,9 +182,9 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request)
 		words = gpumon_row_words(&gpumon_i915_engines, row);
 		if (!gpumon_clock_elapsed(entry->since, now, &within))
 			gpumon_row_add(words, COLUMN_BACKWARDS, 1);
-		gpumon_track_end(&gpumon_i915_requests, entry);
 		gpumon_row_observe(&gpumon_i915_engines, words, COLUMN_RETIRED_WITHIN, within);
-		gpumon_row_level(&gpumon_i915_engines, row, COLUMN_IN_FLIGHT, -1);
+		gpumon_level_end(&gpumon_i915_requests, entry, &gpumon_i915_engines,
+				 COLUMN_IN_FLIGHT);
 	} else {
 		row = engine_of(request);
 		if (!gpumon_probe_found(&ctx, row))

@@ -51,7 +51,7 @@ static const struct gpumon_column device_columns[] = {
 	[DEVICE_POLLS] = NVIDIA_COUNTER("polls", BIT(NVIDIA_POLL)),
 };
 
-struct gpumon_statistics nvidia_devices = {
+struct gpumon_statistics gpumon_nvidia_devices = {
 	.name = "devices",
 	.labels = { "device", "minor" },
 	.numbers = BIT(1),
@@ -74,7 +74,7 @@ static const struct gpumon_column ioctl_columns[] = {
 			     .roles = BIT(NVIDIA_IOCTL) },
 };
 
-struct gpumon_statistics nvidia_ioctls = {
+struct gpumon_statistics gpumon_nvidia_ioctls = {
 	.name = "ioctls",
 	.labels = { "command", "number" },
 	.numbers = BIT(1),
@@ -83,8 +83,8 @@ struct gpumon_statistics nvidia_ioctls = {
 	.capacity = 256,
 };
 
-/* value is not used; owner is the key of the opener's slot when it opened. */
-struct gpumon_track nvidia_open_files = {
+/* value is 1; owner is the key of the opener's slot when it opened. */
+struct gpumon_track gpumon_nvidia_open_files = {
 	.name = "open files",
 	.capacity = 16384,
 };
@@ -101,7 +101,7 @@ static noinline u32 device_learn(u64 key, u32 minor, const struct nvidia_gpu *gp
 		strscpy(name, "nvidia-modeset", sizeof(name));
 	else
 		snprintf(name, sizeof(name), "minor%u", minor);
-	return gpumon_row_learn_number(&nvidia_devices, key, name, minor, NULL);
+	return gpumon_row_learn_number(&gpumon_nvidia_devices, key, name, minor, NULL);
 }
 
 static u32 device_of_inode(const struct inode *inode)
@@ -113,9 +113,9 @@ static u32 device_of_inode(const struct inode *inode)
 
 	if (!gpumon_read_nofault(&number, &inode->i_rdev, sizeof(number)))
 		return GPUMON_UNREADABLE;
-	gpu = nvidia_gpu_of_minor(MINOR(number));
+	gpu = gpumon_nvidia_gpu_of_minor(MINOR(number));
 	key = gpumon_key_mix(gpu ? gpu->hash : 0, MINOR(number));
-	row = gpumon_row_find(&nvidia_devices, key);
+	row = gpumon_row_find(&gpumon_nvidia_devices, key);
 	return likely(row != GPUMON_NONE) ? row : device_learn(key, MINOR(number), gpu);
 }
 
@@ -133,12 +133,12 @@ static __always_inline u32 device_of_file(const struct file *file)
 	const struct gpumon_tracked *open = NULL;
 
 	if (likely(file))
-		open = gpumon_track_find(&nvidia_open_files, (unsigned long)file);
+		open = gpumon_track_find(&gpumon_nvidia_open_files, (unsigned long)file);
 	return likely(open) ? open->row : device_of_untracked(file);
 }
 
 /* kretprobe on nvidia_open(inode, file): there is a handle only if it returns 0. */
-NVIDIA_KRETPROBE(nvidia_open_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_open_entered)
 {
 	struct nvidia_open_data *open = (void *)instance->data;
 
@@ -149,28 +149,23 @@ NVIDIA_KRETPROBE(nvidia_open_entered)
 
 static void handle_begins(struct gpumon_event_context *ctx, const struct file *file, u32 row)
 {
-	struct gpumon_tracked *open = NULL;
-	bool known;
+	struct gpumon_tracked *open =
+		gpumon_level_begin(&gpumon_nvidia_open_files, (unsigned long)file,
+				   &gpumon_nvidia_devices, row, DEVICE_OPEN_HANDLES, 1);
 
-	if (file)
-		open = gpumon_track_begin(&nvidia_open_files, (unsigned long)file, &known);
 	if (unlikely(!open)) {
-		gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_OPENS_UNTRACKED, 1);
+		gpumon_row_add(gpumon_row_words(&gpumon_nvidia_devices, row),
+			       DEVICE_OPENS_UNTRACKED, 1);
 		return;
 	}
-	/* The file's close was not seen, and its memory is another file's now. */
-	if (unlikely(known))
-		gpumon_row_level(&nvidia_devices, open->row, DEVICE_OPEN_HANDLES, -1);
-	open->row = row;
 	open->process = gpumon_process_slot(ctx->cpu);
 	open->owner = open->process == GPUMON_NONE ?
 			      0 :
 			      READ_ONCE(gpumon_process_table.keys[open->process]);
 	gpumon_process_add(ctx->cpu, open->process, GPUMON_PROCESS_OPENS, 1);
-	gpumon_row_level(&nvidia_devices, row, DEVICE_OPEN_HANDLES, 1);
 }
 
-NVIDIA_KRETPROBE(nvidia_open_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_open_returned)
 {
 	const struct nvidia_open_data *open = (void *)instance->data;
 	int ret = regs_return_value(regs);
@@ -180,13 +175,11 @@ NVIDIA_KRETPROBE(nvidia_open_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = device_of_inode(open->inode);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_count(&ctx, &gpumon_nvidia_devices, row,
+			      ret ? DEVICE_OPENS_FAILED : DEVICE_OPENS))
 		goto leave;
-	gpumon_row_add(gpumon_row_words(&nvidia_devices, row),
-		       ret ? DEVICE_OPENS_FAILED : DEVICE_OPENS, 1);
 	if (!ret)
 		handle_begins(&ctx, open->file, row);
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_OPEN, ktime_get_mono_fast_ns(), row, ret, 0, 0,
 					0);
@@ -199,15 +192,15 @@ static void handle_ends(struct gpumon_event_context *ctx, struct gpumon_tracked 
 {
 	u32 process = open->process;
 
-	gpumon_row_level(&nvidia_devices, open->row, DEVICE_OPEN_HANDLES, -1);
 	/* The slot may be another process's by now. */
 	if (process != GPUMON_NONE && READ_ONCE(gpumon_process_table.keys[process]) == open->owner)
 		gpumon_process_add(ctx->cpu, process, GPUMON_PROCESS_CLOSES, 1);
-	gpumon_track_end(&nvidia_open_files, open);
+	gpumon_level_end(&gpumon_nvidia_open_files, open, &gpumon_nvidia_devices,
+			 DEVICE_OPEN_HANDLES);
 }
 
 /* kprobe on nvidia_close(inode, file): of the last descriptor, in whatever process. */
-NVIDIA_KPROBE(nvidia_close_called)
+NVIDIA_KPROBE(gpumon_nvidia_close_called)
 {
 	const struct inode *inode = (void *)regs_get_kernel_argument(regs, 0);
 	const struct file *file = (void *)regs_get_kernel_argument(regs, 1);
@@ -218,18 +211,14 @@ NVIDIA_KPROBE(nvidia_close_called)
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	if (file)
-		open = gpumon_track_find(&nvidia_open_files, (unsigned long)file);
+		open = gpumon_track_find(&gpumon_nvidia_open_files, (unsigned long)file);
 	row = open ? open->row : device_of_inode(inode);
 	if (open)
 		handle_ends(&ctx, open);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_CLOSES, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
+	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_CLOSES) &&
+	    gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_CLOSE, ktime_get_mono_fast_ns(), row, 0, 0, 0,
 					0);
-leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
 }
@@ -239,11 +228,11 @@ static noinline u32 ioctl_learn(u64 key, u32 command)
 	char text[16];
 
 	snprintf(text, sizeof(text), "0x%08x", command);
-	return gpumon_row_learn_number(&nvidia_ioctls, key, text, _IOC_NR(command), NULL);
+	return gpumon_row_learn_number(&gpumon_nvidia_ioctls, key, text, _IOC_NR(command), NULL);
 }
 
 /* kretprobe on nvidia_unlocked_ioctl(file, command, argument) */
-NVIDIA_KRETPROBE(nvidia_ioctl_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_entered)
 {
 	struct nvidia_ioctl_data *ioctl = (void *)instance->data;
 
@@ -253,7 +242,7 @@ NVIDIA_KRETPROBE(nvidia_ioctl_entered)
 	return 0;
 }
 
-NVIDIA_KRETPROBE(nvidia_ioctl_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_returned)
 {
 	u64 now = gpumon_clock();
 	const struct nvidia_ioctl_data *ioctl = (void *)instance->data;
@@ -267,22 +256,22 @@ NVIDIA_KRETPROBE(nvidia_ioctl_returned)
 		return 0;
 	device = device_of_file(ioctl->file);
 	key = gpumon_key_mix(0, ioctl->command + 1ULL);
-	row = gpumon_row_find(&nvidia_ioctls, key);
+	row = gpumon_row_find(&gpumon_nvidia_ioctls, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = ioctl_learn(key, ioctl->command);
 	if (!gpumon_probe_found(&ctx, device) || !gpumon_probe_found(&ctx, row))
 		goto leave;
 	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_IOCTLS, 1);
-	words = gpumon_row_words(&nvidia_devices, device);
+	words = gpumon_row_words(&gpumon_nvidia_devices, device);
 	gpumon_row_add(words, DEVICE_IOCTLS, 1);
 	if (unlikely(ret < 0))
 		gpumon_row_add(words, DEVICE_IOCTLS_FAILED, 1);
-	words = gpumon_row_words(&nvidia_ioctls, row);
+	words = gpumon_row_words(&gpumon_nvidia_ioctls, row);
 	gpumon_row_add(words, IOCTL_COUNT, 1);
 	if (unlikely(ret < 0))
 		gpumon_row_add(words, IOCTL_FAILED, 1);
 	gpumon_clock_elapsed(ioctl->since, now, &elapsed);
-	gpumon_row_observe(&nvidia_ioctls, words, IOCTL_DURATION, elapsed);
+	gpumon_row_observe(&gpumon_nvidia_ioctls, words, IOCTL_DURATION, elapsed);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_IOCTL, ktime_get_mono_fast_ns(), row,
@@ -296,7 +285,7 @@ static_assert(offsetof(struct vm_area_struct, vm_end) ==
 	      offsetof(struct vm_area_struct, vm_start) + sizeof(unsigned long));
 
 /* kretprobe on nvidia_mmap(file, vma): what it maps counts if it returns 0. */
-NVIDIA_KRETPROBE(nvidia_mmap_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_mmap_entered)
 {
 	const struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 1);
 	struct nvidia_mmap_data *mmap = (void *)instance->data;
@@ -307,7 +296,7 @@ NVIDIA_KRETPROBE(nvidia_mmap_entered)
 	return 0;
 }
 
-NVIDIA_KRETPROBE(nvidia_mmap_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_mmap_returned)
 {
 	const struct nvidia_mmap_data *mmap = (void *)instance->data;
 	u64 bytes = mmap->at[1] - mmap->at[0];
@@ -321,7 +310,7 @@ NVIDIA_KRETPROBE(nvidia_mmap_returned)
 	row = bytes ? device_of_file(mmap->file) : GPUMON_UNREADABLE;
 	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	words = gpumon_row_words(&nvidia_devices, row);
+	words = gpumon_row_words(&gpumon_nvidia_devices, row);
 	if (ret) {
 		gpumon_row_add(words, DEVICE_MMAPS_FAILED, 1);
 	} else {
@@ -340,7 +329,7 @@ leave:
 }
 
 /* kprobe on nvidia_poll(file, table) */
-NVIDIA_KPROBE(nvidia_poll_called)
+NVIDIA_KPROBE(gpumon_nvidia_poll_called)
 {
 	const struct file *file = (void *)regs_get_kernel_argument(regs, 0);
 	struct gpumon_event_context ctx;
@@ -349,14 +338,10 @@ NVIDIA_KPROBE(nvidia_poll_called)
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	row = device_of_file(file);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_POLLS, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
+	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_POLLS) &&
+	    gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_POLL, ktime_get_mono_fast_ns(), row, 0, 0, 0,
 					0);
-leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
 }
@@ -371,7 +356,7 @@ static u32 device_of_vma(const struct vm_area_struct *vma)
 }
 
 /* kprobe on nvidia_fault(fault) */
-NVIDIA_KPROBE(nvidia_fault_called)
+NVIDIA_KPROBE(gpumon_nvidia_fault_called)
 {
 	const struct vm_fault *fault = (void *)regs_get_kernel_argument(regs, 0);
 	struct vm_area_struct *vma;
@@ -384,11 +369,9 @@ NVIDIA_KPROBE(nvidia_fault_called)
 		return 0;
 	row = !gpumon_read_nofault(&vma, &fault->vma, sizeof(vma)) ? GPUMON_UNREADABLE :
 								     device_of_vma(vma);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_FAULTS))
 		goto leave;
-	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), DEVICE_FAULTS, 1);
 	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {
 		/* All ones: not known. */
 		if (gpumon_read_nofault(&address, &fault->address, sizeof(address)))
@@ -412,26 +395,22 @@ static void count_vma(struct kprobe *kprobe, struct pt_regs *regs, unsigned int 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return;
 	row = device_of_vma(vma);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	gpumon_row_add(gpumon_row_words(&nvidia_devices, row), column, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on() && gpumon_read_nofault(at, &vma->vm_start, sizeof(at)))
+	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, column) && gpumon_event_ring_on() &&
+	    gpumon_read_nofault(at, &vma->vm_start, sizeof(at)))
 		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, at[1] - at[0], 0, 0,
 					0);
-leave:
 	gpumon_probe_leave(&ctx);
 }
 
 /* kprobe on nvidia_vma_open(vma) */
-NVIDIA_KPROBE(nvidia_vma_open_called)
+NVIDIA_KPROBE(gpumon_nvidia_vma_open_called)
 {
 	count_vma(kprobe, regs, DEVICE_VMA_OPENS, GPUMON_EVENT_VMA_OPEN);
 	return 0;
 }
 
 /* kprobe on nvidia_vma_release(vma) */
-NVIDIA_KPROBE(nvidia_vma_release_called)
+NVIDIA_KPROBE(gpumon_nvidia_vma_release_called)
 {
 	count_vma(kprobe, regs, DEVICE_VMA_RELEASES, GPUMON_EVENT_VMA_RELEASE);
 	return 0;

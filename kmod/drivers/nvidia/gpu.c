@@ -16,7 +16,7 @@
 #define GPUS   64
 #define MINORS 256
 
-struct gpumon_field nvidia_fields[NVIDIA_FIELDS] = {
+struct gpumon_field gpumon_nvidia_fields[NVIDIA_FIELDS] = {
 	[NVIDIA_FIELD_MINOR] = { .module = "nvidia",
 				 .type = "nv_linux_state_s",
 				 .member = "minor_num",
@@ -46,13 +46,13 @@ static const struct nvidia_gpu *gpu_at(u32 slot)
 }
 
 /**
- * nvidia_gpu_of_arg - GPU of an interrupt handler's argument
+ * gpumon_nvidia_gpu_of_arg - GPU of an interrupt handler's argument
  * @arg: argument
  *
  * Context: any.
  * Return: the GPU, NULL if it is not known, it is looked for then before long.
  */
-const struct nvidia_gpu *nvidia_gpu_of_arg(const void *arg)
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_arg(const void *arg)
 {
 	u64 key = (unsigned long)arg;
 	const struct nvidia_gpu *gpu = NULL;
@@ -80,37 +80,37 @@ static const struct nvidia_gpu *gpu_find(const void *pdev, const void *dev)
 }
 
 /**
- * nvidia_gpu_of_pdev - GPU of a PCI device
+ * gpumon_nvidia_gpu_of_pdev - GPU of a PCI device
  * @pdev: any value
  *
  * Context: any.
  * Return: the GPU, NULL if it is none or not known.
  */
-const struct nvidia_gpu *nvidia_gpu_of_pdev(const void *pdev)
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_pdev(const void *pdev)
 {
 	return gpu_find(pdev, NULL);
 }
 
 /**
- * nvidia_gpu_of_dev - GPU of a device
+ * gpumon_nvidia_gpu_of_dev - GPU of a device
  * @dev: any value
  *
  * Context: any.
  * Return: the GPU, NULL if it is none or not known.
  */
-const struct nvidia_gpu *nvidia_gpu_of_dev(const void *dev)
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_dev(const void *dev)
 {
 	return gpu_find(NULL, dev);
 }
 
 /**
- * nvidia_gpu_of_minor - GPU of a minor number
+ * gpumon_nvidia_gpu_of_minor - GPU of a minor number
  * @minor: minor number
  *
  * Context: any.
  * Return: the GPU, NULL if it is none or not known.
  */
-const struct nvidia_gpu *nvidia_gpu_of_minor(u32 minor)
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_minor(u32 minor)
 {
 	const struct nvidia_gpu *gpu;
 	u32 slot;
@@ -134,28 +134,28 @@ static bool is_bus_address(const char *name)
 }
 
 /**
- * nvidia_device_name - bus address of a device
+ * gpumon_nvidia_device_name - bus address of a device
  * @name: set to it, or to GPUMON_DEVICE_UNKNOWN
  * @dev: device, may be any value
  *
  * Context: any.
  */
-void nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev)
+void gpumon_nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev)
 {
 	if (gpumon_device_name(name, dev) && !is_bus_address(name))
 		strscpy(name, GPUMON_DEVICE_UNKNOWN, NVIDIA_NAME_LEN);
 }
 
 /**
- * nvidia_pdev_name - bus address of a PCI device
+ * gpumon_nvidia_pdev_name - bus address of a PCI device
  * @name: set to it, or to GPUMON_DEVICE_UNKNOWN
  * @pdev: device, may be any value
  *
  * Context: any.
  */
-void nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev)
+void gpumon_nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev)
 {
-	nvidia_device_name(name, pdev ? &pdev->dev : NULL);
+	gpumon_nvidia_device_name(name, pdev ? &pdev->dev : NULL);
 }
 
 static void gpu_learn(const struct pci_dev *pdev)
@@ -169,7 +169,7 @@ static void gpu_learn(const struct pci_dev *pdev)
 
 	if (!pdev || get_kernel_nofault(arg, &pdev->dev.driver_data) || !arg)
 		return;
-	nvidia_pdev_name(name, pdev);
+	gpumon_nvidia_pdev_name(name, pdev);
 	if (!strcmp(name, GPUMON_DEVICE_UNKNOWN))
 		return;
 	slot = gpumon_table_claim(&gpu_table, (unsigned long)arg, &created);
@@ -183,7 +183,8 @@ static void gpu_learn(const struct pci_dev *pdev)
 	gpu->hash = gpumon_key_text(gpu->name);
 	gpu->pdev = pdev;
 	gpu->dev = &pdev->dev;
-	if (!gpumon_field_read(&nvidia_fields[NVIDIA_FIELD_MINOR], arg, &minor) || minor >= MINORS)
+	if (!gpumon_field_read(&gpumon_nvidia_fields[NVIDIA_FIELD_MINOR], arg, &minor) ||
+	    minor >= MINORS)
 		minor = NVIDIA_MINOR_UNKNOWN;
 	gpu->minor = minor;
 	/* Pairs with gpu_at(). */
@@ -216,11 +217,11 @@ static bool is_bound(const struct pci_dev *pdev)
 }
 
 /**
- * nvidia_gpus_look - learn of all GPUs that the driver has now
+ * gpumon_nvidia_gpus_look - learn of all GPUs that the driver has now
  *
  * Context: may sleep.
  */
-void nvidia_gpus_look(void)
+void gpumon_nvidia_gpus_look(void)
 {
 	struct pci_dev *pdev = NULL;
 
@@ -231,11 +232,11 @@ void nvidia_gpus_look(void)
 }
 
 /**
- * nvidia_gpus_forget - no GPU is known any more
+ * gpumon_nvidia_gpus_forget - no GPU is known any more
  *
  * Context: no probe of the group runs.
  */
-void nvidia_gpus_forget(void)
+void gpumon_nvidia_gpus_forget(void)
 {
 	u32 slot;
 
@@ -253,18 +254,18 @@ void gpumon_nvidia_refresh(void)
 	if (!READ_ONCE(gpu_wanted))
 		return;
 	mutex_lock(&gpumon_probe_lock);
-	nvidia_gpus_look();
+	gpumon_nvidia_gpus_look();
 	mutex_unlock(&gpumon_probe_lock);
 }
 
 /* kretprobe on nv_pci_probe(pci_dev, id): what an event names from now on. */
-NVIDIA_KRETPROBE(nvidia_gpu_probe_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_entered)
 {
 	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, 0);
 	return 0;
 }
 
-NVIDIA_KRETPROBE(nvidia_gpu_probe_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_returned)
 {
 	struct gpumon_event_context ctx;
 
@@ -278,7 +279,7 @@ NVIDIA_KRETPROBE(nvidia_gpu_probe_returned)
 }
 
 /* kprobe on nv_pci_remove(pci_dev): its drvdata may be another GPU's next. */
-NVIDIA_KPROBE(nvidia_gpu_remove_called)
+NVIDIA_KPROBE(gpumon_nvidia_gpu_remove_called)
 {
 	const void *pdev = (void *)regs_get_kernel_argument(regs, 0);
 	struct gpumon_event_context ctx;
@@ -286,7 +287,7 @@ NVIDIA_KPROBE(nvidia_gpu_remove_called)
 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
-	gpu = nvidia_gpu_of_pdev(pdev);
+	gpu = gpumon_nvidia_gpu_of_pdev(pdev);
 	if (gpu)
 		gpu_forget(gpu - gpus);
 	gpumon_probe_recorded(&ctx);

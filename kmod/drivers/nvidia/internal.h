@@ -11,8 +11,7 @@
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "core/key.h"
-#include "core/statistics.h"
-#include "core/track.h"
+#include "core/level.h"
 
 struct device;
 struct file;
@@ -84,22 +83,22 @@ enum {
 	NVIDIA_FIELDS
 };
 
-extern struct gpumon_field nvidia_fields[NVIDIA_FIELDS];
+extern struct gpumon_field gpumon_nvidia_fields[NVIDIA_FIELDS];
 
-const struct nvidia_gpu *nvidia_gpu_of_arg(const void *arg);
-const struct nvidia_gpu *nvidia_gpu_of_pdev(const void *pdev);
-const struct nvidia_gpu *nvidia_gpu_of_dev(const void *dev);
-const struct nvidia_gpu *nvidia_gpu_of_minor(u32 minor);
-void nvidia_gpus_look(void);
-void nvidia_gpus_forget(void);
-void nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev);
-void nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev);
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_arg(const void *arg);
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_pdev(const void *pdev);
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_dev(const void *dev);
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_minor(u32 minor);
+void gpumon_nvidia_gpus_look(void);
+void gpumon_nvidia_gpus_forget(void);
+void gpumon_nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev);
+void gpumon_nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev);
 
-void nvidia_irq_start(void);
+void gpumon_nvidia_irq_start(void);
 
-extern struct gpumon_statistics nvidia_devices, nvidia_ioctls, nvidia_irqs, nvidia_p2p,
-	nvidia_power, nvidia_xids;
-extern struct gpumon_track nvidia_open_files, nvidia_page_tables;
+extern struct gpumon_statistics gpumon_nvidia_devices, gpumon_nvidia_ioctls, gpumon_nvidia_irqs,
+	gpumon_nvidia_p2p, gpumon_nvidia_power, gpumon_nvidia_xids;
+extern struct gpumon_track gpumon_nvidia_open_files, gpumon_nvidia_page_tables;
 
 /* What a kretprobe carries from a function's entry to its end. */
 struct nvidia_open_data {
@@ -150,42 +149,43 @@ struct nvidia_power_data {
 #define NVIDIA_KPROBE(body)    int body(struct kprobe *kprobe, struct pt_regs *regs)
 #define NVIDIA_KRETPROBE(body) int body(struct kretprobe_instance *instance, struct pt_regs *regs)
 
-NVIDIA_KRETPROBE(nvidia_open_entered);
-NVIDIA_KRETPROBE(nvidia_open_returned);
-NVIDIA_KPROBE(nvidia_close_called);
-NVIDIA_KRETPROBE(nvidia_ioctl_entered);
-NVIDIA_KRETPROBE(nvidia_ioctl_returned);
-NVIDIA_KRETPROBE(nvidia_mmap_entered);
-NVIDIA_KRETPROBE(nvidia_mmap_returned);
-NVIDIA_KPROBE(nvidia_poll_called);
-NVIDIA_KPROBE(nvidia_fault_called);
-NVIDIA_KPROBE(nvidia_vma_open_called);
-NVIDIA_KPROBE(nvidia_vma_release_called);
-NVIDIA_KRETPROBE(nvidia_isr_entered);
-NVIDIA_KRETPROBE(nvidia_isr_returned);
-NVIDIA_KRETPROBE(nvidia_isr_msix_entered);
-NVIDIA_KRETPROBE(nvidia_isr_msix_returned);
-NVIDIA_KPROBE(nvidia_bh_called);
-NVIDIA_KRETPROBE(nvidia_p2p_get_entered);
-NVIDIA_KRETPROBE(nvidia_p2p_get_persistent_entered);
-NVIDIA_KRETPROBE(nvidia_p2p_get_returned);
-NVIDIA_KRETPROBE(nvidia_p2p_put_entered);
-NVIDIA_KRETPROBE(nvidia_p2p_put_persistent_entered);
-NVIDIA_KRETPROBE(nvidia_p2p_put_returned);
-NVIDIA_KPROBE(nvidia_p2p_free_called);
-NVIDIA_KRETPROBE(nvidia_p2p_map_entered);
-NVIDIA_KRETPROBE(nvidia_p2p_map_returned);
-NVIDIA_KRETPROBE(nvidia_p2p_unmap_returned);
-NVIDIA_KRETPROBE(nvidia_power_entered);
-NVIDIA_KRETPROBE(nvidia_suspend_returned);
-NVIDIA_KRETPROBE(nvidia_resume_returned);
-NVIDIA_KRETPROBE(nvidia_runtime_suspend_returned);
-NVIDIA_KRETPROBE(nvidia_runtime_resume_returned);
-NVIDIA_KPROBE(nvidia_error_reported);
-NVIDIA_KRETPROBE(nvidia_gpu_probe_entered);
-NVIDIA_KRETPROBE(nvidia_gpu_probe_returned);
-NVIDIA_KPROBE(nvidia_gpu_remove_called);
-void nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message);
+NVIDIA_KRETPROBE(gpumon_nvidia_open_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_open_returned);
+NVIDIA_KPROBE(gpumon_nvidia_close_called);
+NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_returned);
+NVIDIA_KRETPROBE(gpumon_nvidia_mmap_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_mmap_returned);
+NVIDIA_KPROBE(gpumon_nvidia_poll_called);
+NVIDIA_KPROBE(gpumon_nvidia_fault_called);
+NVIDIA_KPROBE(gpumon_nvidia_vma_open_called);
+NVIDIA_KPROBE(gpumon_nvidia_vma_release_called);
+NVIDIA_KRETPROBE(gpumon_nvidia_isr_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_isr_returned);
+NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_returned);
+NVIDIA_KPROBE(gpumon_nvidia_bh_called);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_returned);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_returned);
+NVIDIA_KPROBE(gpumon_nvidia_p2p_free_called);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_map_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_map_returned);
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_unmap_returned);
+NVIDIA_KRETPROBE(gpumon_nvidia_power_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_suspend_returned);
+NVIDIA_KRETPROBE(gpumon_nvidia_resume_returned);
+NVIDIA_KRETPROBE(gpumon_nvidia_runtime_suspend_returned);
+NVIDIA_KRETPROBE(gpumon_nvidia_runtime_resume_returned);
+NVIDIA_KPROBE(gpumon_nvidia_error_reported);
+NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_entered);
+NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_returned);
+NVIDIA_KPROBE(gpumon_nvidia_gpu_remove_called);
+void gpumon_nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code,
+			      const char *message);
 
 /**
  * nvidia_since - time since a moment

@@ -35,7 +35,7 @@ static const struct gpumon_column irq_columns[] = {
 			  .roles = BIT(NVIDIA_ISR) | BOTTOM_HALVES },
 };
 
-struct gpumon_statistics nvidia_irqs = {
+struct gpumon_statistics gpumon_nvidia_irqs = {
 	.name = "irqs",
 	.labels = { "device", "irq" },
 	.numbers = BIT(1),
@@ -51,11 +51,11 @@ static atomic64_t woken[IRQS + GPUMON_TABLE_WAYS];
 static DEFINE_PER_CPU(u32, in_msix);
 
 /**
- * nvidia_irq_start - forget what was under way
+ * gpumon_nvidia_irq_start - forget what was under way
  *
  * Context: no probe of the group runs.
  */
-void nvidia_irq_start(void)
+void gpumon_nvidia_irq_start(void)
 {
 	int cpu, i;
 
@@ -67,14 +67,14 @@ void nvidia_irq_start(void)
 
 static u32 irq_row(const void *arg, u32 irq)
 {
-	const struct nvidia_gpu *gpu = nvidia_gpu_of_arg(arg);
+	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_arg(arg);
 	u64 key = gpumon_key_mix(gpu ? gpu->hash : 0, irq + 1ULL);
-	u32 row = gpumon_row_find(&nvidia_irqs, key);
+	u32 row = gpumon_row_find(&gpumon_nvidia_irqs, key);
 
 	if (likely(row != GPUMON_NONE))
 		return row;
-	return gpumon_row_learn_number(&nvidia_irqs, key, gpu ? gpu->name : GPUMON_DEVICE_UNKNOWN,
-				       irq, NULL);
+	return gpumon_row_learn_number(&gpumon_nvidia_irqs, key,
+				       gpu ? gpu->name : GPUMON_DEVICE_UNKNOWN, irq, NULL);
 }
 
 static __always_inline void isr_begins(struct nvidia_isr_data *isr, struct pt_regs *regs)
@@ -85,7 +85,7 @@ static __always_inline void isr_begins(struct nvidia_isr_data *isr, struct pt_re
 }
 
 /* kretprobe on nvidia_isr(irq, arg); not 0: the call is left alone. */
-NVIDIA_KRETPROBE(nvidia_isr_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_isr_entered)
 {
 	if (raw_cpu_read(in_msix) == (u32)regs_get_kernel_argument(regs, 0) + 1)
 		return 1;
@@ -94,7 +94,7 @@ NVIDIA_KRETPROBE(nvidia_isr_entered)
 }
 
 /* kretprobe on nvidia_isr_msix(irq, arg) */
-NVIDIA_KRETPROBE(nvidia_isr_msix_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_entered)
 {
 	struct nvidia_isr_data *isr = (void *)instance->data;
 
@@ -104,7 +104,7 @@ NVIDIA_KRETPROBE(nvidia_isr_msix_entered)
 	return 0;
 }
 
-NVIDIA_KRETPROBE(nvidia_isr_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_isr_returned)
 {
 	const struct nvidia_isr_data *isr = (void *)instance->data;
 	irqreturn_t ret = regs_return_value(regs);
@@ -117,7 +117,7 @@ NVIDIA_KRETPROBE(nvidia_isr_returned)
 	row = irq_row(isr->arg, isr->irq);
 	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	words = gpumon_row_words(&nvidia_irqs, row);
+	words = gpumon_row_words(&gpumon_nvidia_irqs, row);
 	gpumon_row_add(words, IRQ_INTERRUPTS, 1);
 	/* The thread is woken by our caller, it cannot have run yet. */
 	if (ret & IRQ_WAKE_THREAD)
@@ -132,16 +132,16 @@ leave:
 	return 0;
 }
 
-NVIDIA_KRETPROBE(nvidia_isr_msix_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_returned)
 {
 	const struct nvidia_isr_data *isr = (void *)instance->data;
 
 	raw_cpu_write(in_msix, isr->outer);
-	return nvidia_isr_returned(instance, regs);
+	return gpumon_nvidia_isr_returned(instance, regs);
 }
 
 /* kprobe on nvidia_isr_kthread_bh(irq, arg), nvidia_isr_msix_kthread_bh(irq, arg) */
-NVIDIA_KPROBE(nvidia_bh_called)
+NVIDIA_KPROBE(gpumon_nvidia_bh_called)
 {
 	u64 now = ktime_get_mono_fast_ns();
 	const void *arg = (void *)regs_get_kernel_argument(regs, 1);
@@ -156,12 +156,12 @@ NVIDIA_KPROBE(nvidia_bh_called)
 	row = irq_row(arg, irq);
 	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	words = gpumon_row_words(&nvidia_irqs, row);
+	words = gpumon_row_words(&gpumon_nvidia_irqs, row);
 	gpumon_row_add(words, IRQ_BOTTOM_HALVES, 1);
 	since = atomic64_xchg(&woken[row], 0);
 	if (likely(since)) {
 		elapsed = nvidia_since(now, since);
-		gpumon_row_observe(&nvidia_irqs, words, IRQ_LATENCY, elapsed);
+		gpumon_row_observe(&gpumon_nvidia_irqs, words, IRQ_LATENCY, elapsed);
 	}
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())

@@ -48,7 +48,7 @@ static const struct gpumon_column p2p_columns[] = {
 	[P2P_DMA_UNMAPS] = NVIDIA_COUNTER("dma_unmaps", BIT(NVIDIA_P2P_UNMAP)),
 };
 
-struct gpumon_statistics nvidia_p2p = {
+struct gpumon_statistics gpumon_nvidia_p2p = {
 	.name = "p2p",
 	.labels = { "peer" },
 	.columns = p2p_columns,
@@ -57,28 +57,29 @@ struct gpumon_statistics nvidia_p2p = {
 };
 
 /* value: bytes. */
-struct gpumon_track nvidia_page_tables = {
+struct gpumon_track gpumon_nvidia_page_tables = {
 	.name = "page tables",
 	.capacity = 8192,
 };
 
-static u32 row_of(const char *peer)
+static u32 peer_row(const char *peer)
 {
 	u64 key = gpumon_key_mix(gpumon_key_text(peer), 0);
-	u32 row = gpumon_row_find(&nvidia_p2p, key);
+	u32 row = gpumon_row_find(&gpumon_nvidia_p2p, key);
 
-	return likely(row != GPUMON_NONE) ? row :
-					    gpumon_row_learn(&nvidia_p2p, key, peer, NULL, NULL);
+	return likely(row != GPUMON_NONE) ?
+		       row :
+		       gpumon_row_learn(&gpumon_nvidia_p2p, key, peer, NULL, NULL);
 }
 
 /* Who gets and puts is not told which device will use the pages. */
 static u32 row_of_nobody(void)
 {
-	return row_of(GPUMON_DEVICE_UNKNOWN);
+	return peer_row(GPUMON_DEVICE_UNKNOWN);
 }
 
 /* kretprobe on nvidia_p2p_get_pages(token, va_space, va, length, table, callback, data) */
-NVIDIA_KRETPROBE(nvidia_p2p_get_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -88,7 +89,7 @@ NVIDIA_KRETPROBE(nvidia_p2p_get_entered)
 }
 
 /* kretprobe on nvidia_p2p_get_pages_persistent(va, length, table, flags) */
-NVIDIA_KRETPROBE(nvidia_p2p_get_persistent_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -99,25 +100,15 @@ NVIDIA_KRETPROBE(nvidia_p2p_get_persistent_entered)
 
 static void pages_begin(const struct nvidia_p2p_data *p2p, u32 row)
 {
-	struct gpumon_tracked *pages = NULL;
 	const void *table;
-	bool known;
 
-	if (!get_kernel_nofault(table, (const void *const *)p2p->table) && table)
-		pages = gpumon_track_begin(&nvidia_page_tables, (unsigned long)table, &known);
-	if (unlikely(!pages)) {
-		gpumon_row_add(gpumon_row_words(&nvidia_p2p, row), P2P_GETS_UNTRACKED, 1);
-		return;
-	}
-	/* Its end was not seen. */
-	if (unlikely(known))
-		gpumon_row_level(&nvidia_p2p, pages->row, P2P_LIVE_BYTES, -pages->value);
-	pages->value = p2p->bytes;
-	pages->row = row;
-	gpumon_row_level(&nvidia_p2p, row, P2P_LIVE_BYTES, p2p->bytes);
+	if (get_kernel_nofault(table, (const void *const *)p2p->table) ||
+	    !gpumon_level_begin(&gpumon_nvidia_page_tables, (unsigned long)table,
+				&gpumon_nvidia_p2p, row, P2P_LIVE_BYTES, p2p->bytes))
+		gpumon_row_add(gpumon_row_words(&gpumon_nvidia_p2p, row), P2P_GETS_UNTRACKED, 1);
 }
 
-NVIDIA_KRETPROBE(nvidia_p2p_get_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_returned)
 {
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	int ret = regs_return_value(regs);
@@ -130,7 +121,7 @@ NVIDIA_KRETPROBE(nvidia_p2p_get_returned)
 	row = row_of_nobody();
 	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	words = gpumon_row_words(&nvidia_p2p, row);
+	words = gpumon_row_words(&gpumon_nvidia_p2p, row);
 	if (ret) {
 		gpumon_row_add(words, P2P_GETS_FAILED, 1);
 	} else {
@@ -154,17 +145,16 @@ static u64 pages_end(const void *table)
 	u64 bytes;
 
 	if (table)
-		pages = gpumon_track_find(&nvidia_page_tables, (unsigned long)table);
+		pages = gpumon_track_find(&gpumon_nvidia_page_tables, (unsigned long)table);
 	if (!pages)
 		return 0;
 	bytes = pages->value;
-	gpumon_row_level(&nvidia_p2p, pages->row, P2P_LIVE_BYTES, -bytes);
-	gpumon_track_end(&nvidia_page_tables, pages);
+	gpumon_level_end(&gpumon_nvidia_page_tables, pages, &gpumon_nvidia_p2p, P2P_LIVE_BYTES);
 	return bytes;
 }
 
 /* kretprobe on nvidia_p2p_put_pages(token, va_space, va, table) */
-NVIDIA_KRETPROBE(nvidia_p2p_put_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -173,7 +163,7 @@ NVIDIA_KRETPROBE(nvidia_p2p_put_entered)
 }
 
 /* kretprobe on nvidia_p2p_put_pages_persistent(va, table, flags) */
-NVIDIA_KRETPROBE(nvidia_p2p_put_persistent_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -187,16 +177,13 @@ static void count_end(struct gpumon_event_context *ctx, const void *table, unsig
 	u32 row = row_of_nobody();
 	u64 bytes = ended ? pages_end(table) : 0;
 
-	if (!gpumon_probe_found(ctx, row))
-		return;
-	gpumon_row_add(gpumon_row_words(&nvidia_p2p, row), column, 1);
-	gpumon_probe_recorded(ctx);
-	if (gpumon_event_ring_on() && ended)
+	if (gpumon_row_count(ctx, &gpumon_nvidia_p2p, row, column) && gpumon_event_ring_on() &&
+	    ended)
 		gpumon_event_ring_words(GPUMON_EVENT_P2P_PUT, ktime_get_mono_fast_ns(), row, bytes,
 					0, 0, 0);
 }
 
-NVIDIA_KRETPROBE(nvidia_p2p_put_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_returned)
 {
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	int ret = regs_return_value(regs);
@@ -210,7 +197,7 @@ NVIDIA_KRETPROBE(nvidia_p2p_put_returned)
 }
 
 /* kprobe on nvidia_p2p_free_page_table(table): the answer when the memory is taken away */
-NVIDIA_KPROBE(nvidia_p2p_free_called)
+NVIDIA_KPROBE(gpumon_nvidia_p2p_free_called)
 {
 	const void *table = (void *)regs_get_kernel_argument(regs, 0);
 	struct gpumon_event_context ctx;
@@ -223,7 +210,7 @@ NVIDIA_KPROBE(nvidia_p2p_free_called)
 }
 
 /* kretprobe on nvidia_p2p_dma_map_pages() and _unmap_pages(peer, table, mapping) */
-NVIDIA_KRETPROBE(nvidia_p2p_map_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_map_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -236,11 +223,11 @@ static u32 row_of_peer(const struct pci_dev *peer)
 {
 	char name[NVIDIA_NAME_LEN];
 
-	nvidia_pdev_name(name, peer);
-	return row_of(name);
+	gpumon_nvidia_pdev_name(name, peer);
+	return peer_row(name);
 }
 
-NVIDIA_KRETPROBE(nvidia_p2p_map_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_map_returned)
 {
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	const struct gpumon_tracked *pages = NULL;
@@ -255,12 +242,13 @@ NVIDIA_KRETPROBE(nvidia_p2p_map_returned)
 	row = row_of_peer(p2p->peer);
 	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
-	words = gpumon_row_words(&nvidia_p2p, row);
+	words = gpumon_row_words(&gpumon_nvidia_p2p, row);
 	if (ret) {
 		gpumon_row_add(words, P2P_DMA_MAPS_FAILED, 1);
 	} else {
 		if (p2p->table)
-			pages = gpumon_track_find(&nvidia_page_tables, (unsigned long)p2p->table);
+			pages = gpumon_track_find(&gpumon_nvidia_page_tables,
+						  (unsigned long)p2p->table);
 		bytes = pages ? pages->value : 0;
 		gpumon_row_add(words, P2P_DMA_MAPS, 1);
 		gpumon_row_add(words, pages ? P2P_DMA_BYTES : P2P_DMA_MAPS_UNTRACKED,
@@ -275,7 +263,7 @@ leave:
 	return 0;
 }
 
-NVIDIA_KRETPROBE(nvidia_p2p_unmap_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_p2p_unmap_returned)
 {
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	struct gpumon_event_context ctx;
@@ -286,7 +274,8 @@ NVIDIA_KRETPROBE(nvidia_p2p_unmap_returned)
 	row = row_of_peer(p2p->peer);
 	if (gpumon_probe_found(&ctx, row)) {
 		if (!(int)regs_return_value(regs))
-			gpumon_row_add(gpumon_row_words(&nvidia_p2p, row), P2P_DMA_UNMAPS, 1);
+			gpumon_row_add(gpumon_row_words(&gpumon_nvidia_p2p, row), P2P_DMA_UNMAPS,
+				       1);
 		gpumon_probe_recorded(&ctx);
 	}
 	gpumon_probe_leave(&ctx);

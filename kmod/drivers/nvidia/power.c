@@ -57,7 +57,7 @@ static const struct gpumon_column power_columns[] = {
 		   "runtime_resume_ns", NVIDIA_RUNTIME_RESUME, NULL),
 };
 
-struct gpumon_statistics nvidia_power = {
+struct gpumon_statistics gpumon_nvidia_power = {
 	.name = "power",
 	.labels = { "device" },
 	.columns = power_columns,
@@ -66,7 +66,7 @@ struct gpumon_statistics nvidia_power = {
 };
 
 /* kretprobe on nvidia_suspend(dev, ...), nvidia_resume(dev, ...), nv_pmops_*(dev) */
-NVIDIA_KRETPROBE(nvidia_power_entered)
+NVIDIA_KRETPROBE(gpumon_nvidia_power_entered)
 {
 	struct nvidia_power_data *power = (void *)instance->data;
 
@@ -77,7 +77,7 @@ NVIDIA_KRETPROBE(nvidia_power_entered)
 
 static u32 power_row(const void *dev, bool trusted)
 {
-	const struct nvidia_gpu *gpu = nvidia_gpu_of_dev(dev);
+	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_dev(dev);
 	char name[NVIDIA_NAME_LEN] = GPUMON_DEVICE_UNKNOWN;
 	u64 key;
 	u32 row;
@@ -85,11 +85,11 @@ static u32 power_row(const void *dev, bool trusted)
 	if (gpu)
 		strscpy(name, gpu->name, sizeof(name));
 	else if (trusted)
-		nvidia_device_name(name, dev);
+		gpumon_nvidia_device_name(name, dev);
 	key = gpumon_key_mix(gpumon_key_text(name), 0);
-	row = gpumon_row_find(&nvidia_power, key);
+	row = gpumon_row_find(&gpumon_nvidia_power, key);
 	return likely(row != GPUMON_NONE) ? row :
-					    gpumon_row_learn(&nvidia_power, key, name, NULL, NULL);
+					    gpumon_row_learn(&gpumon_nvidia_power, key, name, NULL, NULL);
 }
 
 static int power_returned(struct kretprobe_instance *instance, struct pt_regs *regs,
@@ -112,11 +112,11 @@ static int power_returned(struct kretprobe_instance *instance, struct pt_regs *r
 	/* An NV_STATUS or an errno, 0 is success in both. */
 	ret = probe->arguments_trusted ? regs_return_value(regs) : 0;
 	elapsed = nvidia_since(now, power->time_ns);
-	words = gpumon_row_words(&nvidia_power, row);
+	words = gpumon_row_words(&gpumon_nvidia_power, row);
 	gpumon_row_add(words, column + POWER_COUNT, 1);
 	if (ret)
 		gpumon_row_add(words, column + POWER_FAILED, 1);
-	gpumon_row_observe(&nvidia_power, words, column + POWER_NS, elapsed);
+	gpumon_row_observe(&gpumon_nvidia_power, words, column + POWER_NS, elapsed);
 	gpumon_probe_recorded(&ctx);
 	if (event && gpumon_event_ring_on())
 		gpumon_event_ring_words(event, now, row, ret, 0, elapsed, 0);
@@ -125,22 +125,22 @@ leave:
 	return 0;
 }
 
-NVIDIA_KRETPROBE(nvidia_suspend_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_suspend_returned)
 {
 	return power_returned(instance, regs, POWER_SUSPEND, GPUMON_EVENT_SUSPEND);
 }
 
-NVIDIA_KRETPROBE(nvidia_resume_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_resume_returned)
 {
 	return power_returned(instance, regs, POWER_RESUME, GPUMON_EVENT_RESUME);
 }
 
-NVIDIA_KRETPROBE(nvidia_runtime_suspend_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_runtime_suspend_returned)
 {
 	return power_returned(instance, regs, POWER_RUNTIME_SUSPEND, 0);
 }
 
-NVIDIA_KRETPROBE(nvidia_runtime_resume_returned)
+NVIDIA_KRETPROBE(gpumon_nvidia_runtime_resume_returned)
 {
 	return power_returned(instance, regs, POWER_RUNTIME_RESUME, 0);
 }

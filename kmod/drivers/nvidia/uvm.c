@@ -133,7 +133,7 @@ static void processor_name(char name[NVIDIA_NAME_LEN], u64 processor)
 		snprintf(name, NVIDIA_NAME_LEN, "gpu%llu", processor - 1);
 }
 
-static u32 row_of(struct gpumon_statistics *statistics, u64 one, u64 other)
+static u32 processors_row(struct gpumon_statistics *statistics, u64 one, u64 other)
 {
 	u64 key = gpumon_key_mix(one + 1, other + 1);
 	char from[NVIDIA_NAME_LEN], to[NVIDIA_NAME_LEN];
@@ -169,7 +169,7 @@ static u32 count_fault(const void *data, u64 now)
 		read_field(FIELD_FAULT_DUPLICATE, data, &duplicate);
 	else if (!processor)
 		read_field(FIELD_FAULT_WRITE, data, &write);
-	row = row_of(&uvm_faults, processor, PROCESSOR_UNKNOWN);
+	row = processors_row(&uvm_faults, processor, PROCESSOR_UNKNOWN);
 	if (unlikely(row == GPUMON_NONE))
 		return row;
 	words = gpumon_row_words(&uvm_faults, row);
@@ -195,7 +195,7 @@ static u32 count_migration(const void *data, u64 now)
 	if (!read_field(FIELD_FROM, data, &from) || !read_field(FIELD_TO, data, &to) ||
 	    !read_field(FIELD_BYTES, data, &bytes) || !read_field(FIELD_CAUSE, data, &cause))
 		return GPUMON_UNREADABLE;
-	row = row_of(&uvm_migrations, from, to);
+	row = processors_row(&uvm_migrations, from, to);
 	if (unlikely(row == GPUMON_NONE))
 		return row;
 	words = gpumon_row_words(&uvm_migrations, row);
@@ -222,7 +222,7 @@ static u32 count_revocation(const void *data)
 	if (!read_field(FIELD_REVOKED_PROCESSOR, data, &processor) ||
 	    !read_field(FIELD_REVOKED_BYTES, data, &bytes))
 		return GPUMON_UNREADABLE;
-	row = row_of(&uvm_revocations, processor, PROCESSOR_UNKNOWN);
+	row = processors_row(&uvm_revocations, processor, PROCESSOR_UNKNOWN);
 	if (unlikely(row == GPUMON_NONE))
 		return row;
 	words = gpumon_row_words(&uvm_revocations, row);

@@ -20,7 +20,7 @@ static const struct gpumon_column xid_columns[] = {
 	[XID_COUNT] = NVIDIA_COUNTER("xids", BIT(NVIDIA_XID)),
 };
 
-struct gpumon_statistics nvidia_xids = {
+struct gpumon_statistics gpumon_nvidia_xids = {
 	.name = "xids",
 	.labels = { "device", "code", "meaning" },
 	.numbers = BIT(1),
@@ -52,7 +52,7 @@ static const char *meaning_of(u32 code)
 static noinline void count_xid(struct gpumon_event_context *ctx, const void *pdev, u32 code,
 			       const char *from)
 {
-	const struct nvidia_gpu *gpu = nvidia_gpu_of_pdev(pdev);
+	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_pdev(pdev);
 	u64 now = ktime_get_mono_fast_ns();
 	char message[GPUMON_ALERT_MESSAGE_LEN];
 	char name[NVIDIA_NAME_LEN];
@@ -62,31 +62,28 @@ static noinline void count_xid(struct gpumon_event_context *ctx, const void *pde
 	if (gpu)
 		strscpy(name, gpu->name, sizeof(name));
 	else
-		nvidia_pdev_name(name, pdev);
+		gpumon_nvidia_pdev_name(name, pdev);
 	gpumon_read_string_nofault(message, sizeof(message), from);
 	/* Also if it finds no place in the table. */
 	gpumon_alert_raise(now, "nvidia", "xid", name, code, message);
 
 	key = gpumon_key_mix(gpumon_key_text(name), code + 1ULL);
-	row = gpumon_row_find(&nvidia_xids, key);
+	row = gpumon_row_find(&gpumon_nvidia_xids, key);
 	if (row == GPUMON_NONE)
-		row = gpumon_row_learn_number(&nvidia_xids, key, name, code, meaning_of(code));
-	if (!gpumon_probe_found(ctx, row))
-		return;
-	gpumon_row_add(gpumon_row_words(&nvidia_xids, row), XID_COUNT, 1);
-	gpumon_probe_recorded(ctx);
-	if (gpumon_event_ring_on())
+		row = gpumon_row_learn_number(&gpumon_nvidia_xids, key, name, code,
+					      meaning_of(code));
+	if (gpumon_row_count(ctx, &gpumon_nvidia_xids, row, XID_COUNT) && gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_XID, now, row, code, 0, 0, 0);
 }
 
 /**
- * nvidia_xid_traced - tracepoint nvidia_dev_xid
+ * gpumon_nvidia_xid_traced - tracepoint nvidia_dev_xid
  * @data: gpumon_probe_data()
  * @pdev: GPU
  * @code: code
  * @message: what the driver says
  */
-void nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message)
+void gpumon_nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message)
 {
 	struct gpumon_event_context ctx;
 
@@ -97,7 +94,7 @@ void nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const c
 }
 
 /* kprobe on nv_report_error(pci_dev, code, format, arguments) */
-NVIDIA_KPROBE(nvidia_error_reported)
+NVIDIA_KPROBE(gpumon_nvidia_error_reported)
 {
 	struct gpumon_event_context ctx;
 
