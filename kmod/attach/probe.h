@@ -164,12 +164,7 @@ extern struct gpumon_counters gpumon_probe_counters;
 /* Held by who attaches, detaches or reads states. Taken before gpumon_period_lock. */
 extern struct mutex gpumon_probe_lock;
 
-/**
- * gpumon_probe_data - what a probe's body gets as its first argument
- * @probe: probe
- *
- * Return: for gpumon_probe_enter(), where the probe's counters are.
- */
+/* What a probe's body gets as its first argument, for gpumon_probe_enter(): its counters. */
 static inline void *gpumon_probe_data(const struct gpumon_probe *probe)
 {
 	return (void *)((unsigned long)probe->number * GPUMON_PROBE_STRIDE);
@@ -203,13 +198,7 @@ static inline struct gpumon_probe *gpumon_probe_of_instance(struct kretprobe_ins
 #endif
 }
 
-/**
- * gpumon_kprobe_enter - gpumon_probe_enter() for a kprobe's body
- * @ctx: filled in
- * @kprobe: what the body gets
- *
- * Return: as gpumon_probe_enter().
- */
+/* gpumon_probe_enter() for a kprobe's body. */
 static __always_inline bool gpumon_kprobe_enter(struct gpumon_event_context *ctx,
 						struct kprobe *kprobe)
 {

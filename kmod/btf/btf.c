@@ -79,14 +79,14 @@ static void btf_load(struct gpumon_btf_module *read, const struct gpumon_btf *ba
 		read->error = size;
 		return;
 	}
-	wrong = gpumon_btf_parse(&read->own, base, data, size);
-	if (!wrong) {
+	read->error = gpumon_btf_parse(&read->own, base, data, size, &wrong);
+	if (!read->error) {
 		read->btf = &read->own;
 		return;
 	}
 	/* It is the kernel's own: only for want of memory is it another time another. */
-	if (!strcmp(wrong, GPUMON_BTF_NO_MEMORY))
-		read->error = -ENOMEM;
+	if (read->error != -ENOMEM)
+		read->error = 0;
 	snprintf(read->why_not, sizeof(read->why_not), "BTF of %s unreadable: %s%s", name, wrong,
 		 read->error ? TRY_AGAIN : "");
 	gpumon_btf_free(&read->own);

@@ -171,7 +171,7 @@ static const char *find_sections(struct gpumon_btf *btf, struct layout *layout, 
 	return NULL;
 }
 
-static const char *index_types(struct gpumon_btf *btf, const struct layout *layout)
+static const char *index_types(struct gpumon_btf *btf, const struct layout *layout, int *error)
 {
 	u32 most = btf->type_bytes / sizeof(struct btf_type);
 	const struct btf_type *type;
@@ -181,11 +181,13 @@ static const char *index_types(struct gpumon_btf *btf, const struct layout *layo
 
 	if (most > MAX_TYPES)
 		return "too many types";
+	*error = -ENOMEM;
 	btf->offset = kvmalloc_array(most + 1, sizeof(*btf->offset), GFP_KERNEL);
 	btf->next = kvmalloc_array(most + 1, sizeof(*btf->next), GFP_KERNEL);
 	btf->bucket = kvcalloc(BUCKETS, sizeof(*btf->bucket), GFP_KERNEL);
 	if (!btf->offset || !btf->next || !btf->bucket)
-		return GPUMON_BTF_NO_MEMORY;
+		return "no memory";
+	*error = -EINVAL;
 	for (at = 0; at < btf->type_bytes; at += sizeof(*type) + extra) {
 		if (btf->type_bytes - at < sizeof(*type))
 			return "type cut off";
@@ -217,15 +219,16 @@ static const char *index_types(struct gpumon_btf *btf, const struct layout *layo
  * @base: the kernel's BTF for a module's, NULL for the kernel's
  * @data: the file, from vmalloc(), becomes @btf's
  * @size: its size in bytes
+ * @wrong: set to what is wrong with it in a few words, NULL if nothing is
  *
  * Context: may sleep.
- * Return: NULL, or what is wrong with it in a few words.
+ * Return: 0, -ENOMEM, or -EINVAL if the file is bad.
  */
-const char *gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *base, void *data,
-			     size_t size)
+int gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *base, void *data, size_t size,
+		     const char **wrong)
 {
 	struct layout layout = {};
-	const char *wrong;
+	int error = -EINVAL;
 
 	memset(btf, 0, sizeof(*btf));
 	btf->data = data;
@@ -233,8 +236,8 @@ const char *gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *ba
 	/* Id 0 is void, and is in no file. */
 	btf->first_id = base ? base->first_id + base->count : 1;
 	btf->first_string = base ? base->first_string + base->string_bytes : 0;
-	wrong = find_sections(btf, &layout, size);
-	return wrong ?: index_types(btf, &layout);
+	*wrong = find_sections(btf, &layout, size) ?: index_types(btf, &layout, &error);
+	return *wrong ? error : 0;
 }
 
 /**

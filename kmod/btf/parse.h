@@ -7,9 +7,6 @@
 #include <linux/btf.h>
 #include <linux/types.h>
 
-/* What gpumon_btf_parse() says where nothing is wrong with the file. */
-#define GPUMON_BTF_NO_MEMORY "no memory"
-
 /**
  * struct gpumon_btf - types and strings of the kernel or of a module
  * @base: the kernel's, whose ids and strings those of a module continue; NULL for the kernel's
@@ -66,8 +63,8 @@ struct gpumon_btf_prototype {
 	char returns[GPUMON_BTF_PROTOTYPE_LEN];
 };
 
-const char *gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *base, void *data,
-			     size_t size);
+int gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *base, void *data, size_t size,
+		     const char **wrong);
 void gpumon_btf_free(struct gpumon_btf *btf);
 u32 gpumon_btf_find(const struct gpumon_btf *btf, const char *name, unsigned long kinds, u32 after);
 int gpumon_btf_member(const struct gpumon_btf *btf, u32 id, const char *path,

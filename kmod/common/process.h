@@ -74,12 +74,7 @@ bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN]);
 size_t gpumon_process_bytes(void);
 u32 gpumon_process_find(struct gpumon_cpu *cpu);
 
-/**
- * gpumon_process_ready - is a process in this slot
- * @slot: slot
- *
- * Return: whether its fields can be read.
- */
+/* Is a process in this slot, and can its fields be read? */
 static inline bool gpumon_process_ready(u32 slot)
 {
 	/* Pairs with the release in gpumon_process_learn(): the fields are there. */
@@ -101,26 +96,13 @@ static __always_inline bool gpumon_process_remembered(const struct gpumon_cpu *c
 	return likely(cpu->task == current && cpu->task_start_ns == current->start_time);
 }
 
-/**
- * gpumon_process_slot - the current process
- * @cpu: this CPU's memory
- *
- * Context: task context of the process, preemption off.
- * Return: its slot, GPUMON_NONE if the table is full.
- */
+/* Slot of the current process, GPUMON_NONE if the table is full. In task context, preemption off. */
 static __always_inline u32 gpumon_process_slot(struct gpumon_cpu *cpu)
 {
 	return gpumon_process_remembered(cpu) ? cpu->task_process : gpumon_process_find(cpu);
 }
 
-/**
- * gpumon_process_words - this CPU's counters of a process
- * @cpu: this CPU's memory
- * @slot: the process, not GPUMON_NONE
- *
- * Context: any, preemption off.
- * Return: counters, by enum gpumon_process_word.
- */
+/* This CPU's counters of a process, by enum gpumon_process_word. */
 static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u32 slot)
 {
 	return cpu->processes + slot * GPUMON_PROCESS_WORDS;

@@ -41,13 +41,7 @@ struct gpumon_field {
 	char reason[GPUMON_FIELD_REASON_LEN];
 };
 
-/**
- * gpumon_field_known - can the field be read on this machine?
- * @field: field
- *
- * Context: any.
- * Return: true if its offset is known.
- */
+/* Can the field be read on this machine? */
 static inline bool gpumon_field_known(const struct gpumon_field *field)
 {
 	return READ_ONCE(field->offset) >= 0;

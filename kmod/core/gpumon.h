@@ -188,20 +188,13 @@ static __always_inline void gpumon_leaf_recorded(struct gpumon_cpu *cpu, void *d
 	local64_inc(&probe[GPUMON_PROBE_RECORDED]);
 }
 
-/**
- * gpumon_probe_recorded - the event is in the statistics
- * @ctx: as filled in by gpumon_probe_enter()
- */
+/* The event is in the statistics. */
 static __always_inline void gpumon_probe_recorded(struct gpumon_event_context *ctx)
 {
 	local64_inc(&ctx->probe[GPUMON_PROBE_RECORDED]);
 }
 
-/**
- * gpumon_probe_dropped - the event could not be recorded
- * @ctx: as filled in by gpumon_probe_enter()
- * @cause: why
- */
+/* The event could not be recorded. */
 static __always_inline void gpumon_probe_dropped(struct gpumon_event_context *ctx,
 						 enum gpumon_drop cause)
 {

@@ -167,14 +167,7 @@ static __always_inline u32 gpumon_row_find(const struct gpumon_statistics *stati
 				 key, GPUMON_TABLE_WAYS);
 }
 
-/**
- * gpumon_row_words - this CPU's words of a row
- * @statistics: table
- * @row: row
- *
- * Context: any, preemption off.
- * Return: words, the first by column.
- */
+/* This CPU's words of a row, the first of them by column. Preemption off. */
 static __always_inline local64_t *gpumon_row_words(const struct gpumon_statistics *statistics,
 						   u32 row)
 {
@@ -182,14 +175,7 @@ static __always_inline local64_t *gpumon_row_words(const struct gpumon_statistic
 	       (size_t)row * statistics->counters.stride;
 }
 
-/**
- * gpumon_row_add - count into a counter column
- * @words: from gpumon_row_words()
- * @column: number of the column
- * @n: how much
- *
- * Context: any, preemption off.
- */
+/* Count into a counter column, with the words of its row. */
 static __always_inline void gpumon_row_add(local64_t *words, unsigned int column, u64 n)
 {
 	local64_add(n, &words[column]);

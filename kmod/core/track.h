@@ -84,13 +84,7 @@ static __always_inline struct gpumon_tracked *gpumon_track_begin(struct gpumon_t
 	return &track->entries[slot];
 }
 
-/**
- * gpumon_track_end - a thing is over, its entry is free again
- * @track: table
- * @entry: its entry, everything of it has been read
- *
- * Context: any, preemption off, takes no lock.
- */
+/* A thing is over, everything of its entry has been read. */
 static __always_inline void gpumon_track_end(struct gpumon_track *track,
 					     struct gpumon_tracked *entry)
 {

@@ -287,11 +287,12 @@ static bool leads_on(const struct btf *btf)
 
 static void parse(struct gpumon_btf *ours, const struct gpumon_btf *base, unsigned int which)
 {
+	const char *wrong;
 	void *data;
 	ssize_t size = gpumon_read_whole_file(
 		which ? "/sys/kernel/btf/mod" : "/sys/kernel/btf/vmlinux", &data, 1 << 20);
 
-	MUST(!gpumon_btf_parse(ours, base, data, (size_t)size));
+	MUST(!gpumon_btf_parse(ours, base, data, (size_t)size, &wrong) && !wrong);
 }
 
 static void build(struct fuzz_input *input, char **names)

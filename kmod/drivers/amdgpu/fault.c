@@ -82,37 +82,19 @@ static int count_fault(struct kprobe *kprobe, struct pt_regs *regs, unsigned int
 	return 0;
 }
 
-/**
- * gpumon_amdgpu_fault_reported - kprobe on amdgpu_vm_update_fault_cache(adev, ...)
- * @kprobe: kprobe
- * @regs: its registers
- *
- * Return: 0.
- */
+/* Kprobe on amdgpu_vm_update_fault_cache(adev, ...) */
 int gpumon_amdgpu_fault_reported(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	return count_fault(kprobe, regs, FAULT_REPORTED);
 }
 
-/**
- * gpumon_amdgpu_fault_retry - kprobe on amdgpu_vm_handle_fault(adev, ...)
- * @kprobe: kprobe
- * @regs: its registers
- *
- * Return: 0.
- */
+/* Kprobe on amdgpu_vm_handle_fault(adev, ...) */
 int gpumon_amdgpu_fault_retry(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	return count_fault(kprobe, regs, FAULT_RETRIES);
 }
 
-/**
- * gpumon_amdgpu_recover_begin - entry of amdgpu_device_gpu_recover(adev, ...)
- * @instance: call
- * @regs: its registers
- *
- * Return: 0.
- */
+/* Kretprobe on amdgpu_device_gpu_recover(adev, ...) */
 int gpumon_amdgpu_recover_begin(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
@@ -136,13 +118,7 @@ static noinline void alert_reset(u64 now, const struct device *dev, u64 elapsed,
 	gpumon_alert_raise(now, "amdgpu", "reset", device, error ? -error : 0, message);
 }
 
-/**
- * gpumon_amdgpu_recover_end - return of amdgpu_device_gpu_recover()
- * @instance: call
- * @regs: its registers
- *
- * Return: 0.
- */
+/* End of amdgpu_device_gpu_recover() */
 int gpumon_amdgpu_recover_end(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	const struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
@@ -172,13 +148,7 @@ leave:
 	return 0;
 }
 
-/**
- * gpumon_amdgpu_soft_recovery_begin - entry of amdgpu_ring_soft_recovery(ring, ...)
- * @instance: call
- * @regs: its registers
- *
- * Return: 0.
- */
+/* Kretprobe on amdgpu_ring_soft_recovery(ring, ...) */
 int gpumon_amdgpu_soft_recovery_begin(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
@@ -189,13 +159,7 @@ int gpumon_amdgpu_soft_recovery_begin(struct kretprobe_instance *instance, struc
 	return 0;
 }
 
-/**
- * gpumon_amdgpu_soft_recovery_end - return of amdgpu_ring_soft_recovery()
- * @instance: call
- * @regs: its registers
- *
- * Return: 0.
- */
+/* End of amdgpu_ring_soft_recovery() */
 int gpumon_amdgpu_soft_recovery_end(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	const struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;

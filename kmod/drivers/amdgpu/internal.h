@@ -150,12 +150,7 @@ static __always_inline bool gpumon_amdgpu_get(enum gpumon_amdgpu_field field, co
 	       !gpumon_field_known(&gpumon_amdgpu_fields[field]);
 }
 
-/**
- * gpumon_amdgpu_known - is a field known on this machine
- * @field: which
- *
- * Return: whether it is.
- */
+/* Is a field known on this machine? */
 static __always_inline bool gpumon_amdgpu_known(enum gpumon_amdgpu_field field)
 {
 	return gpumon_field_known(&gpumon_amdgpu_fields[field]);
@@ -185,12 +180,7 @@ static __always_inline u64 gpumon_amdgpu_device_hash(const struct device *dev)
 	return gpumon_amdgpu_device_learn(dev, name);
 }
 
-/**
- * gpumon_amdgpu_adev_device - the struct device of a struct amdgpu_device
- * @adev: amdgpu_device, may be any value
- *
- * Return: device, to be read with care; NULL if it cannot be told.
- */
+/* The struct device of a struct amdgpu_device, NULL if it cannot be told. */
 static __always_inline const struct device *gpumon_amdgpu_adev_device(const void *adev)
 {
 	return gpumon_field_pointer(&gpumon_amdgpu_fields[AMDGPU_ADEV_DEV], adev);

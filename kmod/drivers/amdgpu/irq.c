@@ -129,13 +129,7 @@ static noinline u32 interrupt_learn(u64 key, const struct device *dev, u32 clien
 	return gpumon_row_learn(&gpumon_amdgpu_interrupts, key, device, numbers, known);
 }
 
-/**
- * gpumon_amdgpu_dispatch - body of the kprobe on amdgpu_irq_dispatch(adev, ih)
- * @kprobe: kprobe
- * @regs: its registers
- *
- * Return: 0.
- */
+/* Kprobe on amdgpu_irq_dispatch(adev, ih) */
 int gpumon_amdgpu_dispatch(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct gpumon_event_context ctx;
@@ -151,12 +145,7 @@ int gpumon_amdgpu_dispatch(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/**
- * gpumon_amdgpu_iv - probe of tracepoint amdgpu_iv
- * @data: gpumon_probe_data()
- * @ih: number of the driver's interrupt ring
- * @iv: interrupt vector
- */
+/* Tracepoint amdgpu_iv */
 void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv)
 {
 	struct gpumon_event_context ctx;
@@ -193,6 +182,7 @@ void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv)
 		gpumon_event_ring_words(GPUMON_EVENT_IV, ktime_get_mono_fast_ns(), row, client,
 					source, ring, vmid);
 	}
+leave:
 	gpumon_probe_leave(&ctx);
 }
 

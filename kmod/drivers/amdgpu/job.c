@@ -160,13 +160,7 @@ static __always_inline u64 fence_word(bool known, u64 word)
 	return known ? word : AMDGPU_EVENT_UNKNOWN;
 }
 
-/**
- * gpumon_amdgpu_cs - probe of tracepoint amdgpu_cs, one for each command buffer
- * @data: gpumon_probe_data()
- * @parser: not looked at
- * @job: job that is being made; its ring is not chosen yet, that of its entity is
- * @ib: command buffer
- */
+/* Tracepoint amdgpu_cs, one for each command buffer */
 void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu_job *job,
 		      struct amdgpu_ib *ib)
 {
@@ -203,11 +197,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_amdgpu_cs_ioctl - probe of tracepoint amdgpu_cs_ioctl, one for each job
- * @data: gpumon_probe_data()
- * @job: job, armed and not yet pushed
- */
+/* Tracepoint amdgpu_cs_ioctl, one for each job */
 void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
 {
 	u64 now = gpumon_clock();
@@ -259,11 +249,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_amdgpu_run - probe of tracepoint amdgpu_sched_run_job
- * @data: gpumon_probe_data()
- * @job: job that goes to its ring now
- */
+/* Tracepoint amdgpu_sched_run_job */
 void gpumon_amdgpu_run(void *data, struct amdgpu_job *job)
 {
 	u64 now = gpumon_clock(), elapsed = AMDGPU_EVENT_UNKNOWN, ibs;
@@ -310,12 +296,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_amdgpu_pipe_sync - probe of tracepoint amdgpu_ib_pipe_sync
- * @data: gpumon_probe_data()
- * @job: job before which the ring waits until its pipe is empty
- * @fence: what it depends on
- */
+/* Tracepoint amdgpu_ib_pipe_sync */
 void gpumon_amdgpu_pipe_sync(void *data, struct amdgpu_job *job, struct dma_fence *fence)
 {
 	struct fence_view own, dependency;

@@ -161,11 +161,7 @@ static noinline u32 domain_learn(u64 key, const struct device *dev, u32 domains)
 	return gpumon_row_learn(&gpumon_amdgpu_domains, key, device, domain, NULL);
 }
 
-/**
- * gpumon_amdgpu_bo_create - probe of tracepoint amdgpu_bo_create
- * @data: gpumon_probe_data()
- * @bo: buffer
- */
+/* Tracepoint amdgpu_bo_create */
 void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo)
 {
 	struct gpumon_event_context ctx;
@@ -241,13 +237,7 @@ static noinline u32 move_learn(u64 key, const struct device *dev, u32 from, u32 
 	return gpumon_row_learn(&gpumon_amdgpu_moves, key, device, from_label, to_label);
 }
 
-/**
- * gpumon_amdgpu_bo_move - probe of tracepoint amdgpu_bo_move
- * @data: gpumon_probe_data()
- * @bo: buffer
- * @to: placement that it will have, PLACEMENT_NONE if it is being deleted
- * @from: placement that it has, PLACEMENT_NONE if it has none yet
- */
+/* Tracepoint amdgpu_bo_move. PLACEMENT_NONE: not placed yet, or being deleted */
 void gpumon_amdgpu_bo_move(void *data, struct amdgpu_bo *bo, u32 to, u32 from)
 {
 	struct gpumon_event_context ctx;
@@ -341,24 +331,14 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_amdgpu_vm_map - probe of tracepoint amdgpu_vm_bo_map
- * @data: gpumon_probe_data()
- * @bo_va: the buffer in that address space, NULL if there is none
- * @mapping: range
- */
+/* Tracepoint amdgpu_vm_bo_map */
 void gpumon_amdgpu_vm_map(void *data, struct amdgpu_bo_va *bo_va,
 			  struct amdgpu_bo_va_mapping *mapping)
 {
 	vm_event(data, bo_va, mapping, true);
 }
 
-/**
- * gpumon_amdgpu_vm_unmap - probe of tracepoint amdgpu_vm_bo_unmap
- * @data: gpumon_probe_data()
- * @bo_va: the buffer in that address space, NULL if there is none
- * @mapping: range
- */
+/* Tracepoint amdgpu_vm_bo_unmap */
 void gpumon_amdgpu_vm_unmap(void *data, struct amdgpu_bo_va *bo_va,
 			    struct amdgpu_bo_va_mapping *mapping)
 {
@@ -391,13 +371,7 @@ static noinline u32 flush_learn(u64 key, const struct device *dev, const void *n
 				vmid_label);
 }
 
-/**
- * gpumon_amdgpu_vm_flush - probe of tracepoint amdgpu_vm_flush
- * @data: gpumon_probe_data()
- * @ring: ring that is told to flush
- * @vmid: number of the address space on the hub
- * @page_directory: its address for the GPU
- */
+/* Tracepoint amdgpu_vm_flush */
 void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int vmid,
 			    u64 page_directory)
 {
@@ -428,5 +402,6 @@ void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int v
 		gpumon_event_ring_words(GPUMON_EVENT_VM_FLUSH, ktime_get_mono_fast_ns(), row, vmid,
 					hub_known() ? hub : AMDGPU_EVENT_UNKNOWN, page_directory,
 					0);
+leave:
 	gpumon_probe_leave(&ctx);
 }

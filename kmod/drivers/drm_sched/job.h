@@ -81,28 +81,14 @@ static __always_inline struct gpumon_job *gpumon_job_entry(const struct dma_fenc
 	return &gpumon_jobs[(hash + (u32)finished->seqno) & gpumon_job_mask];
 }
 
-/**
- * gpumon_job_is - is this the entry of a job
- * @job: entry
- * @finished: the job's finished fence
- *
- * Context: any.
- * Return: whether it is.
- */
+/* Is this the entry of a job, whose finished fence it is? */
 static __always_inline bool gpumon_job_is(const struct gpumon_job *job,
 					  const struct dma_fence *finished)
 {
 	return READ_ONCE(job->key) == gpumon_job_key(finished);
 }
 
-/**
- * gpumon_job_take - take an entry for a job, if it is free
- * @job: entry
- * @finished: the job's finished fence
- *
- * Context: any, takes no lock.
- * Return: whether it was free: it has the key now and nothing else.
- */
+/* Takes an entry for a job, if it is free: it has the key then and nothing else. */
 static __always_inline bool gpumon_job_take(struct gpumon_job *job,
 					    const struct dma_fence *finished)
 {
@@ -112,12 +98,7 @@ static __always_inline bool gpumon_job_take(struct gpumon_job *job,
 struct gpumon_job *gpumon_job_find(const struct dma_fence *finished);
 struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished);
 
-/**
- * gpumon_job_release - the job is over
- * @job: its entry
- *
- * Context: any, takes no lock.
- */
+/* The job is over. */
 static __always_inline void gpumon_job_release(struct gpumon_job *job)
 {
 	/* Whoever takes the entry next writes it after its last reads here. */

@@ -164,12 +164,7 @@ size_t gpumon_ring_bytes(void);
 u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched, bool remember);
 u64 gpumon_ring_unattributed(bool closed);
 
-/**
- * gpumon_ring_ready - is a ring in this slot
- * @slot: slot
- *
- * Return: whether its names can be read.
- */
+/* Is a ring in this slot, and can its names be read? */
 static inline bool gpumon_ring_ready(u32 slot)
 {
 	/* Pairs with the release in ring_by_name(): the names are there. */

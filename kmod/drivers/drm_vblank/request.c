@@ -40,15 +40,15 @@ static __always_inline void set_list(struct gpumon_tracked *client, u32 first, u
 	client->value = first == next ? 0 : (u64)next << 32 | first;
 }
 
-static __always_inline u64 request_key(const struct gpumon_tracked *client, u32 number)
+static __always_inline u64 vblank_request_key(const struct gpumon_tracked *client, u32 number)
 {
 	return (u64)(client - gpumon_vblank_client_track.entries + 1) << 32 | number;
 }
 
-static __always_inline struct gpumon_tracked *request_find(const struct gpumon_tracked *client,
-							   u32 number)
+static __always_inline struct gpumon_tracked *
+vblank_request_find(const struct gpumon_tracked *client, u32 number)
 {
-	return gpumon_track_find(&gpumon_vblank_request_track, request_key(client, number));
+	return gpumon_track_find(&gpumon_vblank_request_track, vblank_request_key(client, number));
 }
 
 /* Requests that had no room were all answered when the crtc is past them. */
@@ -62,7 +62,7 @@ static void forget_lost(struct gpumon_tracked *client, const struct gpumon_vblan
 		client->owner = 0;
 }
 
-static bool request_lose(struct gpumon_tracked *client, u32 seq)
+static bool vblank_request_lose(struct gpumon_tracked *client, u32 seq)
 {
 	if (!(client->owner & LOST) || gpumon_vblank_passed(seq, client->owner))
 		client->owner = LOST | seq;
@@ -102,15 +102,15 @@ bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 n
 		if (state->seen && gpumon_vblank_passed(state->seq, client->owner))
 			client->owner = 0;
 		else
-			return request_lose(client, seq);
+			return vblank_request_lose(client, seq);
 	}
 	next = next_of(client);
 	if (unlikely(next - first_of(client) >= MAX_REQUESTS))
-		return request_lose(client, seq);
-	request =
-		gpumon_track_begin(&gpumon_vblank_request_track, request_key(client, next), &known);
+		return vblank_request_lose(client, seq);
+	request = gpumon_track_begin(&gpumon_vblank_request_track, vblank_request_key(client, next),
+				     &known);
 	if (unlikely(!request))
-		return request_lose(client, seq);
+		return vblank_request_lose(client, seq);
 	request->since = now;
 	request->value = seq;
 	set_list(client, first_of(client), next + 1);
@@ -148,7 +148,7 @@ enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 
 	/* Before a display is switched off, whoever waits gets his event at once. */
 	gpumon_vblank_enabled(state, &enabled);
 	for (number = first; number != next && join != VBLANK_JOINED; number++) {
-		request = request_find(client, number);
+		request = vblank_request_find(client, number);
 		if (request && (!enabled || gpumon_vblank_passed(seq, request->value))) {
 			if (likely(!is_stale(request, state))) {
 				*asked_ns = request->since;
@@ -184,7 +184,7 @@ void gpumon_vblank_forget_file(const struct drm_file *file)
 		if (!client)
 			continue;
 		for (number = first_of(client); number != next_of(client); number++) {
-			request = request_find(client, number);
+			request = vblank_request_find(client, number);
 			if (request)
 				gpumon_track_end(&gpumon_vblank_request_track, request);
 		}

@@ -91,14 +91,7 @@ static __always_inline unsigned int vma_bit(const struct i915_vma *vma)
 	return hash_ptr(vma, ilog2(BITS_PER_LONG));
 }
 
-/**
- * gpumon_i915_bind - tracepoint i915_vma_bind: an object gets into an address space
- * @data: number of the probe
- * @vma: object and address space
- * @flags: how, I915_VMA_*
- *
- * Context: probe.
- */
+/* Tracepoint i915_vma_bind: an object gets into an address space */
 void gpumon_i915_bind(void *data, struct i915_vma *vma, unsigned int flags)
 {
 	struct gpumon_event_context ctx;
@@ -157,13 +150,7 @@ static noinline struct gpumon_tracked *object_meet(const void *object, u32 devic
 	return entry;
 }
 
-/**
- * gpumon_i915_unbind - tracepoint i915_vma_unbind: an object leaves an address space
- * @data: number of the probe
- * @vma: object and address space
- *
- * Context: probe.
- */
+/* Tracepoint i915_vma_unbind: an object leaves an address space */
 void gpumon_i915_unbind(void *data, struct i915_vma *vma)
 {
 	struct gpumon_event_context ctx;
@@ -199,15 +186,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_i915_shrink - tracepoint i915_gem_shrink: memory is asked back
- * @data: number of the probe
- * @i915: device
- * @target: pages that are wanted, ULONG_MAX for all
- * @flags: what may be taken, I915_SHRINK_*
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_shrink: memory is asked back */
 void gpumon_i915_shrink(void *data, struct drm_i915_private *i915, unsigned long target,
 			unsigned int flags)
 {
@@ -270,44 +249,21 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_i915_evict - tracepoint i915_gem_evict: room of some size is wanted
- * @data: number of the probe
- * @vm: address space
- * @size: bytes
- * @align: alignment, in bytes
- * @flags: PIN_*
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_evict: room of some size is wanted */
 void gpumon_i915_evict(void *data, struct i915_address_space *vm, u64 size, u64 align,
 		       unsigned int flags)
 {
 	count_eviction(data, vm, BINDINGS_EVICTIONS, size, align, flags);
 }
 
-/**
- * gpumon_i915_evict_node - tracepoint i915_gem_evict_node: a certain range is wanted
- * @data: number of the probe
- * @vm: address space
- * @node: range
- * @flags: PIN_*
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_evict_node: a certain range is wanted */
 void gpumon_i915_evict_node(void *data, struct i915_address_space *vm, struct drm_mm_node *node,
 			    unsigned int flags)
 {
 	count_eviction(data, vm, BINDINGS_NODE_EVICTIONS, 0, 0, flags);
 }
 
-/**
- * gpumon_i915_evict_vm - tracepoint i915_gem_evict_vm: all that can go is unbound
- * @data: number of the probe
- * @vm: address space
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_evict_vm: all that can go is unbound */
 void gpumon_i915_evict_vm(void *data, struct i915_address_space *vm)
 {
 	count_eviction(data, vm, BINDINGS_VM_EVICTIONS, 0, 0, 0);

@@ -134,13 +134,7 @@ static __always_inline bool gpumon_i915_read(enum gpumon_i915_field field, const
 	       !gpumon_field_known(&gpumon_i915_fields[field]);
 }
 
-/**
- * gpumon_i915_word - a value that depends on a member, as a word of an event
- * @field: which
- * @value: value
- *
- * Return: the value, all ones if the machine does not tell where the member is.
- */
+/* A value that depends on a member, as a word of an event. */
 static inline u64 gpumon_i915_word(enum gpumon_i915_field field, u64 value)
 {
 	return gpumon_field_known(&gpumon_i915_fields[field]) ? value : GPUMON_I915_NO_WORD;
@@ -244,13 +238,7 @@ static inline bool gpumon_i915_device_unseen(const void *object, u32 *device)
 	return true;
 }
 
-/**
- * gpumon_i915_object_find - what was seen of an object
- * @object: object, may be any value
- *
- * Context: probe, preemption off.
- * Return: its entry or NULL.
- */
+/* What was seen of an object, which may be any value; or NULL. */
 static __always_inline struct gpumon_tracked *gpumon_i915_object_find(const void *object)
 {
 	return likely(object) ? gpumon_track_find(&gpumon_i915_objects, (unsigned long)object) :

@@ -115,13 +115,7 @@ static __always_inline void leave_levels(const struct gpumon_tracked *entry)
 	gpumon_row_level(&gpumon_i915_memory, row, MEMORY_LIVE_BYTES, -(s64)entry->value);
 }
 
-/**
- * gpumon_i915_create - tracepoint i915_gem_object_create
- * @data: number of the probe
- * @object: object
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_object_create */
 void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 {
 	struct gpumon_event_context ctx;
@@ -166,13 +160,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_i915_destroy - tracepoint i915_gem_object_destroy
- * @data: number of the probe
- * @object: object
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_object_destroy */
 void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
 {
 	struct gpumon_event_context ctx;
@@ -239,46 +227,21 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_i915_pread - tracepoint i915_gem_object_pread: a copy out of an object
- * @data: number of the probe
- * @object: object
- * @offset: where in it
- * @length: bytes
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_object_pread: a copy out of an object */
 void gpumon_i915_pread(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length)
 {
 	count_access(data, object, ACCESSES_READS, ACCESSES_READ_BYTES, length, false,
 		     GPUMON_EVENT_GEM_PREAD, offset, length, 0);
 }
 
-/**
- * gpumon_i915_pwrite - tracepoint i915_gem_object_pwrite: a copy into an object
- * @data: number of the probe
- * @object: object
- * @offset: where in it
- * @length: bytes
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_object_pwrite: a copy into an object */
 void gpumon_i915_pwrite(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length)
 {
 	count_access(data, object, ACCESSES_WRITES, ACCESSES_WRITTEN_BYTES, length, false,
 		     GPUMON_EVENT_GEM_PWRITE, offset, length, 0);
 }
 
-/**
- * gpumon_i915_fault - tracepoint i915_gem_object_fault: the CPU touches a mapping
- * @data: number of the probe
- * @object: object
- * @page: page in it
- * @gtt: through the GPU's translation table
- * @write: it writes
- *
- * Context: probe.
- */
+/* Tracepoint i915_gem_object_fault: the CPU touches a mapping, perhaps through the GTT */
 void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page, bool gtt,
 		       bool write)
 {

@@ -119,13 +119,7 @@ static noinline void request_event(enum gpumon_event_type type, u64 now, u32 row
 	gpumon_event_ring_words(type, now, row, context, seqno, within, 0);
 }
 
-/**
- * gpumon_i915_request_add - tracepoint i915_request_add: a request is submitted
- * @data: number of the probe
- * @request: request
- *
- * Context: probe.
- */
+/* Tracepoint i915_request_add: a request is submitted */
 void gpumon_i915_request_add(void *data, struct i915_request *request)
 {
 	u64 now = gpumon_clock();
@@ -157,13 +151,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_i915_request_retire - tracepoint i915_request_retire: it was found to be over
- * @data: number of the probe
- * @request: request
- *
- * Context: probe.
- */
+/* Tracepoint i915_request_retire: it was found to be over */
 void gpumon_i915_request_retire(void *data, struct i915_request *request)
 {
 	u64 now = gpumon_clock();
