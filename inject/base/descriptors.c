@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
-#include "write/thread.h"
+#include "own_thread.h"
 
 /* linux/close_range.h, which headers before 5.9 do not have. */
 #ifndef SYS_close_range
@@ -45,7 +45,7 @@ void inject_with_own_descriptors(void (*work)(void *argument), void *argument)
 	struct errand errand = { work, argument };
 	pthread_t thread;
 
-	if (inject_thread_create(&thread, run, &errand))
+	if (inject_own_thread_start(&thread, run, &errand))
 		pthread_join(thread, NULL);
 	else
 		work(argument);

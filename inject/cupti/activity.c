@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 
 #include "activity.h"
+#include "base/wake.h"
 #include "convert.h"
-#include "run/worker.h"
 #include "subscribe.h"
 
 /* CUPTI 13 gives each thread of the program one, so they are rather small. */
@@ -116,7 +116,7 @@ void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8
 		return;
 	valid_bytes[offset / BUFFER_SIZE] = (uint32_t)(valid < BUFFER_SIZE ? valid : BUFFER_SIZE);
 	push(&complete_buffers, (uint32_t)(offset / BUFFER_SIZE));
-	inject_worker_wake();
+	inject_wake();
 }
 
 bool inject_activity_is_home(void)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 
 #include "base/futex.h"
+#include "base/own_thread.h"
+#include "base/wake.h"
 #include "cupti/activity.h"
 #include "cupti/library.h"
 #include "cupti/subscribe.h"
@@ -27,28 +28,11 @@
 /* How long a fork may wait for a flush. */
 #define FORK_MS 200
 
-static _Atomic uint32_t woken;
 static _Atomic uint32_t finished;
-static _Atomic bool look_at_mappings;
 static _Atomic bool finish;
 static _Atomic bool runs;
 static _Atomic bool in_cupti;
 static _Atomic int forks;
-
-void inject_worker_wake(void)
-{
-	int before = errno;
-
-	if (!atomic_exchange(&woken, 1))
-		inject_futex_wake(&woken);
-	errno = before;
-}
-
-void inject_worker_look_at_mappings(void)
-{
-	if (!atomic_exchange(&look_at_mappings, true))
-		inject_worker_wake();
-}
 
 bool inject_worker_answer(bool at_start)
 {
@@ -102,8 +86,7 @@ static void tick(bool flush)
 	inject_activity_drain(thread);
 	if (flush && ++flushes % NAMES_EVERY == 0)
 		inject_names_refresh(thread);
-	if (flush || atomic_load(&look_at_mappings)) {
-		atomic_store(&look_at_mappings, false);
+	if (inject_mappings_expected() || flush) {
 		if (inject_mappings_write(thread) || atomic_load(&inject_session.has_python))
 			inject_session_look_for_python(thread);
 		if (!gpumon_stack_notices_unload())
@@ -121,8 +104,7 @@ static void end_session(bool recorder_lives, const char *reason)
 /* Until somebody comes; the program's end does not wait for it. */
 static void sleep_dormant(void)
 {
-	inject_futex_wait(&woken, 0, INJECT_FOR_EVER);
-	atomic_store(&woken, 0);
+	inject_wake_wait(INJECT_FOR_EVER);
 	if (!atomic_load(&finish))
 		inject_worker_answer(false);
 }
@@ -133,8 +115,7 @@ static void work_in_session(uint64_t *last_flush)
 	uint64_t pause_ns = COMMAND_MS * 1000000ull, now;
 	bool flush;
 
-	inject_futex_wait(&woken, 0, flush_ns < pause_ns ? flush_ns : pause_ns);
-	atomic_store(&woken, 0);
+	inject_wake_wait(flush_ns < pause_ns ? flush_ns : pause_ns);
 	if (atomic_load(&finish))
 		return;
 	if (inject_recorder_is_gone()) {
@@ -183,8 +164,8 @@ bool inject_worker_start(void)
 	atomic_store(&finish, false);
 	atomic_store(&finished, 0);
 	/* A recorder may have come while there was nobody to wake. */
-	atomic_store(&woken, 1);
-	if (!inject_thread_create(&thread, work, NULL))
+	inject_wake();
+	if (!inject_own_thread_start(&thread, work, NULL))
 		return false;
 	pthread_detach(thread);
 	atomic_store(&runs, true);
@@ -200,8 +181,8 @@ void inject_worker_finish(unsigned int wait_ms)
 	atomic_store(&finish, true);
 	if (!atomic_load(&runs) || !atomic_load(&inject_session.is_open))
 		return;
-	atomic_store(&woken, 0);
-	inject_worker_wake();
+	inject_wake_reset();
+	inject_wake();
 	inject_futex_wait_while(&finished, 0, until);
 }
 

@@ -21,12 +21,6 @@ bool inject_worker_start(void);
  */
 bool inject_worker_answer(bool at_start);
 
-/* There is something to do; from any thread, also under CUPTI's lock. */
-void inject_worker_wake(void);
-
-/* A library may be new. As inject_worker_wake(). */
-void inject_worker_look_at_mappings(void);
-
 /**
  * inject_worker_finish - the program ends: have all written that there is
  * @wait_ms: at most, then the program goes on

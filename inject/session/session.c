@@ -23,8 +23,6 @@ struct inject_session inject_session;
 /* CUPTI wants that who switches callbacks takes turns. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
-const char inject_no_memory[] = "it has no memory for what is recorded (ulimit -v, or its cgroup)";
-
 static void write_note(struct inject_thread *thread, uint16_t flags, const char *text)
 {
 	struct gpumon_record_note record = {

@@ -18,9 +18,6 @@
 bool inject_session_begin(const struct gpumon_channel_map *map,
 			  const struct gpumon_message_settings *settings, bool at_start);
 
-/* What a recorder is told then. */
-extern const char inject_no_memory[];
-
 /**
  * inject_session_end - no more is recorded, what there is gets written, the channel goes
  * @recorder_lives: it will read the rest; without it nothing is flushed

@@ -9,11 +9,10 @@
 
 #include "base/descriptors.h"
 #include "base/futex.h"
+#include "base/own_thread.h"
+#include "base/wake.h"
 #include "recorder.h"
-#include "run/worker.h"
-#include "session/session.h"
 #include "socket.h"
-#include "write/thread.h"
 
 /* How long a recorder may wait, at most, until we have hung up after its capture. */
 #define WATCH_MS 100
@@ -59,7 +58,7 @@ static void meet(int fd)
 		return;
 	}
 	change(ASKED);
-	inject_worker_wake();
+	inject_wake();
 }
 
 static void listen_for_one(void)
@@ -99,7 +98,7 @@ static void watch(void)
 	uint32_t recorded = RECORDED;
 
 	if (has_hung_up() && atomic_compare_exchange_strong(&state, &recorded, GONE))
-		inject_worker_wake();
+		inject_wake();
 }
 
 static void *talk(void *argument)
@@ -125,7 +124,7 @@ static void *talk(void *argument)
 			watch();
 			break;
 		case REFUSED:
-			inject_socket_refuse(connection.fd, inject_no_memory);
+			inject_socket_refuse(connection.fd, INJECT_NO_MEMORY);
 			/* fall through */
 		case OVER:
 			inject_socket_close(&connection);
@@ -151,7 +150,7 @@ bool inject_recorder_start(const char *path, unsigned int wait_ms)
 	if (path)
 		snprintf(first_path, sizeof(first_path), "%s", path);
 	atomic_store(&state, path && strlen(path) < sizeof(first_path) ? CONNECTING : LISTENING);
-	if (!inject_thread_create(&thread, talk, NULL))
+	if (!inject_own_thread_start(&thread, talk, NULL))
 		return false;
 	pthread_detach(thread);
 	wait_while(CONNECTING, wait_ms);

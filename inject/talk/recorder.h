@@ -44,7 +44,7 @@ struct inject_request *inject_recorder_request(void);
  */
 void inject_recorder_answer(bool recorded);
 
-/* Has it hung up? inject_worker_wake() is called when it does. */
+/* Has it hung up? inject_wake() is called when it does. */
 bool inject_recorder_is_gone(void);
 
 /* Its capture is over: hang up, and listen for another. */

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/settings.h"
-#include "session/session.h"
 #include "socket.h"
 
 /* Programs count on small numbers, as shells do. */
@@ -172,11 +171,18 @@ int inject_socket_accept(int listener)
 	return -1;
 }
 
-void inject_socket_refuse(int socket, const char *why)
+void inject_socket_refuse(int socket, enum inject_refusal why)
 {
+	static const char *const texts[] = {
+		[INJECT_NO_MEMORY] =
+			"it has no memory for what is recorded (ulimit -v, or its cgroup)",
+		[INJECT_BAD_CHANNEL] = "the channel is no sealed memfd, or of another version",
+		[INJECT_OTHER_VERSION] = "the library is of another version than the recorder",
+		[INJECT_UNKNOWN_MESSAGE] = "this is no message that the library knows",
+	};
 	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
 
-	snprintf(message.why, sizeof(message.why), "%s", why);
+	snprintf(message.why, sizeof(message.why), "%s", texts[why]);
 	send(socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -217,11 +223,13 @@ static ssize_t receive(int socket, void *message, size_t size, int *descriptor)
 	return length;
 }
 
-static const char *why_not_mapped(int error)
+static enum inject_refusal map_channel(struct gpumon_channel_map *map, int fd)
 {
-	if (error == -ENOMEM)
-		return inject_no_memory;
-	return error ? "the channel is no sealed memfd, or of another version" : NULL;
+	int error = gpumon_channel_map(map, fd);
+
+	if (!error)
+		return INJECT_ACCEPTED;
+	return error == -ENOMEM ? INJECT_NO_MEMORY : INJECT_BAD_CHANNEL;
 }
 
 bool inject_socket_handshake(int socket, unsigned int wait_ms,
@@ -235,7 +243,7 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 	};
 	uint64_t until = inject_now() + wait_ms * 1000000ull, now;
 	struct pollfd wait = { .fd = socket, .events = POLLIN };
-	const char *why = "this is no message that the library knows";
+	enum inject_refusal why = INJECT_UNKNOWN_MESSAGE;
 	union {
 		uint32_t type;
 		struct gpumon_message_settings settings;
@@ -257,13 +265,13 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 	if (length >= (ssize_t)offsetof(struct gpumon_message_settings, range) &&
 	    message.type == GPUMON_SETTINGS && fd >= 0) {
 		if (message.settings.version != GPUMON_CHANNEL_VERSION)
-			why = "the library is of another version than the recorder";
+			why = INJECT_OTHER_VERSION;
 		else
-			why = why_not_mapped(gpumon_channel_map(map, fd));
+			why = map_channel(map, fd);
 	}
 	if (fd >= 0)
 		close(fd);
-	if (why) {
+	if (why != INJECT_ACCEPTED) {
 		if (length > 0 && message.type != GPUMON_REFUSED)
 			inject_socket_refuse(socket, why);
 		return false;

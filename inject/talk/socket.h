@@ -77,7 +77,23 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 			     struct gpumon_message_settings *settings,
 			     struct gpumon_channel_map *map);
 
+/**
+ * enum inject_refusal - why nothing is recorded
+ * @INJECT_ACCEPTED: it is
+ * @INJECT_NO_MEMORY: for the channel, or for the session's tables and buffers
+ * @INJECT_BAD_CHANNEL: what came is not the memory of a channel
+ * @INJECT_OTHER_VERSION: of the messages
+ * @INJECT_UNKNOWN_MESSAGE: not one of these versions'
+ */
+enum inject_refusal {
+	INJECT_ACCEPTED,
+	INJECT_NO_MEMORY,
+	INJECT_BAD_CHANNEL,
+	INJECT_OTHER_VERSION,
+	INJECT_UNKNOWN_MESSAGE,
+};
+
 /* Tell the recorder why nothing is recorded. */
-void inject_socket_refuse(int socket, const char *why);
+void inject_socket_refuse(int socket, enum inject_refusal why);
 
 #endif /* GPUMON_INJECT_SOCKET_H */

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "intern.h"
-#include "run/worker.h"
+#include "process.h"
 
 /* Powers of two; a table is full at three quarters, where searches grow long. */
 #define STRINGS (1u << 15)
@@ -218,7 +218,7 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 	}
 	written(&stacks, id, record);
 	/* A new stack is where a library that was just loaded shows first. */
-	inject_worker_look_at_mappings();
+	inject_mappings_expect();
 	return id;
 }
 

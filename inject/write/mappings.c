@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/wake.h"
 #include "intern.h"
 #include "process.h"
 
@@ -65,6 +66,19 @@ static struct fresh *fresh;
 static unsigned int fresh_count;
 static unsigned long long adds, subs;
 static uint64_t last_look_ns;
+
+static _Atomic bool is_expected;
+
+void inject_mappings_expect(void)
+{
+	if (!atomic_exchange(&is_expected, true))
+		inject_wake();
+}
+
+bool inject_mappings_expected(void)
+{
+	return atomic_exchange(&is_expected, false);
+}
 
 void inject_mappings_reset(void)
 {

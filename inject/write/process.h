@@ -7,6 +7,12 @@
 /* Writes the PROCESS record and the strings in it. */
 void inject_process_write(struct inject_thread *thread, uint32_t cupti_version);
 
+/* A library may be new: the worker looks soon. */
+void inject_mappings_expect(void);
+
+/* Was inject_mappings_expect() called since the last time? */
+bool inject_mappings_expected(void);
+
 /**
  * inject_mappings_write - MAPPING of what is new, UNMAPPING of what is gone, since the last time
  * @thread: caller; a thread that may wait for the loader

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <signal.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -44,18 +44,6 @@ bool inject_thread_setup(void)
 	if (!key_made)
 		key_made = pthread_key_create(&key, end_thread) == 0;
 	return key_made;
-}
-
-bool inject_thread_create(pthread_t *thread, void *(*run)(void *), void *argument)
-{
-	sigset_t all, before;
-	bool created;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	created = pthread_create(thread, NULL, run, argument) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return created;
 }
 
 /* From the kernel and not from malloc: the program may be within its own allocator. */

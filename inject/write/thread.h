@@ -6,8 +6,6 @@
 #ifndef GPUMON_INJECT_THREAD_H
 #define GPUMON_INJECT_THREAD_H
 
-#include <pthread.h>
-
 #include "base/inject.h"
 
 /**
@@ -96,16 +94,6 @@ extern __thread struct inject_thread *inject_self __attribute__((tls_model("init
  * Return: NULL where there is no memory for it.
  */
 struct inject_thread *inject_thread_get(void);
-
-/**
- * inject_thread_create - one of ours
- * @thread: to be joined or detached
- * @run: all signals are blocked in it: the program's handlers run in the program's threads
- * @argument: for it
- *
- * Return: false where none can be had.
- */
-bool inject_thread_create(pthread_t *thread, void *(*run)(void *), void *argument);
 
 /**
  * inject_thread_enter - from here on the channel stays where it is
