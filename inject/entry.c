@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/settings.h"
+#include "base/environment.h"
 #include "cupti/callbacks.h"
 #include "cupti/subscribe.h"
 #include "entry.h"
@@ -92,7 +92,7 @@ INJECT_EXPORT int InitializeInjection(void)
 		return 1;
 	if (!prepare())
 		return 1;
-	inject_settings_read_environment();
+	inject_environment_read();
 	if (!inject_recorder_start(path && *path ? path : NULL, 2 * INJECT_CONNECT_MS))
 		return 1;
 	is_recorded = inject_worker_answer(true);

@@ -233,7 +233,7 @@ static inline void leave(struct inject_thread *thread, unsigned int domain,
 		return;
 	if (--call->open)
 		return;
-	if (INJECT_UNLIKELY(atomic_load_explicit(&inject_session.captures_open,
+	if (INJECT_UNLIKELY(atomic_load_explicit(&inject_cupti_state.captures_open,
 						 memory_order_relaxed) > 0) &&
 	    !call->is_captured && (call->class & INJECT_CLASS_LAUNCH))
 		call->is_captured =
@@ -251,11 +251,11 @@ static inline void leave(struct inject_thread *thread, unsigned int domain,
 static void control(struct inject_thread *thread, uint16_t class, bool is_exit)
 {
 	if (class & INJECT_CLASS_CAPTURE_BEGIN && is_exit)
-		atomic_fetch_add(&inject_session.captures_open, 1);
+		atomic_fetch_add(&inject_cupti_state.captures_open, 1);
 	/* More ends than begins: those began before us. */
 	if (class & INJECT_CLASS_CAPTURE_END && is_exit &&
-	    atomic_fetch_sub(&inject_session.captures_open, 1) <= 0)
-		atomic_store(&inject_session.captures_open, 0);
+	    atomic_fetch_sub(&inject_cupti_state.captures_open, 1) <= 0)
+		atomic_store(&inject_cupti_state.captures_open, 0);
 	if (inject_session.settings.window != GPUMON_WINDOW_PROFILER)
 		return;
 	if (class & INJECT_CLASS_PROFILER_ON && is_exit)

@@ -91,7 +91,7 @@ void inject_convert_reset(void)
 	memset(internal_ids, 0, sizeof(internal_ids));
 	realtime_offset = 0;
 	is_realtime = false;
-	atomic_store(&inject_session.contexts, 0);
+	atomic_store(&inject_cupti_state.contexts, 0);
 }
 
 /*
@@ -309,10 +309,10 @@ static void convert_context(struct inject_thread *thread, const context_record *
 		.id = context->contextId,
 		.device = context->deviceId,
 	};
-	uint64_t contexts = (uint64_t)atomic_fetch_add(&inject_session.contexts, 1) + 1;
+	uint64_t contexts = (uint64_t)atomic_fetch_add(&inject_cupti_state.contexts, 1) + 1;
 
 	__atomic_store_n(&inject_session.map.channel->device_bytes,
-			 contexts * inject_session.context_bytes, __ATOMIC_RELAXED);
+			 contexts * inject_cupti_state.context_bytes, __ATOMIC_RELAXED);
 	inject_append(thread, &record);
 	inject_subscribe_unified_memory(thread);
 }

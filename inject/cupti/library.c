@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/settings.h"
+#include "base/environment.h"
 #include "library.h"
 
 struct inject_cupti inject_cupti;
@@ -68,7 +68,8 @@ void *inject_cuda_symbol(const char *name)
 	return handle ? dlsym(handle, name) : NULL;
 }
 
-uint32_t inject_cuda_driver_version(void)
+/* As cuDriverGetVersion, 0 where it cannot be asked. */
+static uint32_t driver_version(void)
 {
 	__typeof__(&cuDriverGetVersion) get_version = inject_cuda_symbol("cuDriverGetVersion");
 	int version = 0;
@@ -79,7 +80,7 @@ uint32_t inject_cuda_driver_version(void)
 }
 
 /* Asked for by calling it, it might begin to initialise CUDA, which is what is going on. */
-uint32_t inject_cuda_runtime_version(void)
+static uint32_t runtime_version(void)
 {
 	unsigned int major, minor;
 	struct search cudart;
@@ -162,7 +163,7 @@ static bool open_major(unsigned int major)
 static bool find_cupti(void)
 {
 	/* One for a driver of CUDA 13 does not go with an older one. */
-	uint32_t version = inject_cuda_runtime_version(), driver = inject_cuda_driver_version();
+	uint32_t version = runtime_version(), driver = driver_version();
 	unsigned int first = (version ? version : driver) / 1000 < 13 ? 12 : 13,
 		     second = 25 - first;
 	const char *named = inject_environment.cupti;
@@ -192,7 +193,7 @@ bool inject_cupti_load(const char **why)
 	if (inject_cupti.handle)
 		return true;
 	if (!find_cupti()) {
-		uint32_t driver = inject_cuda_driver_version();
+		uint32_t driver = driver_version();
 
 		snprintf(
 			text, sizeof(text),
@@ -233,7 +234,7 @@ bool inject_cupti_load(const char **why)
 
 void inject_cupti_describe(char *text, size_t size)
 {
-	uint32_t driver = inject_cuda_driver_version();
+	uint32_t driver = driver_version();
 	struct search library;
 	const char *path = find_loaded(&library, "libcupti") ? library.path : "CUPTI";
 
@@ -242,6 +243,13 @@ void inject_cupti_describe(char *text, size_t size)
 			 driver % 1000 / 10);
 	else
 		snprintf(text, size, "%.300s", path);
+}
+
+void inject_cupti_versions(struct inject_versions *versions)
+{
+	versions->tracing = inject_cupti.version;
+	versions->driver = driver_version();
+	versions->runtime = runtime_version();
 }
 
 const char *inject_cupti_result(CUptiResult result)

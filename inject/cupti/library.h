@@ -11,6 +11,8 @@
 
 #include <cupti.h>
 
+#include "write/process.h"
+
 /* The version with which cuptiGetVersion began to count as 130000. */
 #define CUPTI_VERSION_13_0 130000u
 
@@ -77,10 +79,7 @@ const char *inject_cupti_result(CUptiResult result);
  */
 void *inject_cuda_symbol(const char *name);
 
-/* As cuDriverGetVersion, 0 where it cannot be asked. */
-uint32_t inject_cuda_driver_version(void);
-
-/* Of a libcudart.so that is loaded, by the name of its file: 13000; 0 where not known. */
-uint32_t inject_cuda_runtime_version(void);
+/* Of CUPTI, of the driver, and of a libcudart.so that is loaded, by the name of its file: 13000. */
+void inject_cupti_versions(struct inject_versions *versions);
 
 #endif /* GPUMON_INJECT_CUPTI_H */

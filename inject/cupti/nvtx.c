@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* NVTX as CUPTI tells it: by the parameters of each function. */
+#include "names.h"
 #include "nvtx/range.h"
 #include "write/names.h"
 
@@ -95,17 +96,17 @@ static bool read_name_of(CUpti_CallbackId id, const void *parameters)
 				   ((const nvtxNameOsThreadW_params *)parameters)->name);
 		return true;
 	case CUPTI_CBID_NVTX_nvtxNameCuStreamA:
-		inject_name_stream(stream->stream, stream->name, NULL);
+		inject_cupti_name_stream(stream->stream, stream->name, NULL);
 		return true;
 	case CUPTI_CBID_NVTX_nvtxNameCuStreamW:
-		inject_name_stream(stream->stream, NULL,
+		inject_cupti_name_stream(stream->stream, NULL,
 				   ((const nvtxNameCuStreamW_params *)parameters)->name);
 		return true;
 	case CUPTI_CBID_NVTX_nvtxNameCudaStreamA:
-		inject_name_stream((CUstream)cuda->stream, cuda->name, NULL);
+		inject_cupti_name_stream(cuda->stream, cuda->name, NULL);
 		return true;
 	case CUPTI_CBID_NVTX_nvtxNameCudaStreamW:
-		inject_name_stream((CUstream)cuda->stream, NULL,
+		inject_cupti_name_stream(cuda->stream, NULL,
 				   ((const nvtxNameCudaStreamW_params *)parameters)->name);
 		return true;
 	default:

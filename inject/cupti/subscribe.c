@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "activity.h"
-#include "base/settings.h"
+#include "base/environment.h"
 #include "callbacks.h"
 #include "graphs.h"
 #include "nvtx/range.h"
 #include "session/session.h"
 #include "subscribe.h"
+
+struct inject_cupti_state inject_cupti_state;
 
 uint16_t inject_class[2][INJECT_FUNCTIONS];
 
@@ -141,7 +143,7 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	if (inject_cupti.cuptiActivitySetAttribute)
 		inject_cupti.cuptiActivitySetAttribute(
 			CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &one);
-	inject_session.context_bytes =
+	inject_cupti_state.context_bytes =
 		get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE) *
 		get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE);
 	if (!check(thread,
@@ -304,7 +306,7 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 		if (!on)
 			enable_kind(thread, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, false,
 				    NULL);
-		else if (atomic_load(&inject_session.contexts) > 0)
+		else if (atomic_load(&inject_cupti_state.contexts) > 0)
 			inject_subscribe_unified_memory(thread);
 	}
 }

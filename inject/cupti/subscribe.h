@@ -4,6 +4,7 @@
 #define GPUMON_INJECT_SUBSCRIBE_H
 
 #include "library.h"
+#include "state.h"
 #include "write/thread.h"
 
 /* What a function of the API is for us. */

@@ -6,6 +6,7 @@
  */
 #include <sys/auxv.h>
 
+#include "cupti/names.h"
 #include "range.h"
 #include "write/names.h"
 
@@ -159,14 +160,14 @@ static void name_thread_w(uint32_t tid, const wchar_t *wide)
 }
 
 /* A cudaStream_t is the same handle. */
-static void name_stream_a(CUstream stream, const char *text)
+static void name_stream_a(void *stream, const char *text)
 {
-	inject_name_stream(stream, text, NULL);
+	inject_cupti_name_stream(stream, text, NULL);
 }
 
-static void name_stream_w(CUstream stream, const wchar_t *wide)
+static void name_stream_w(void *stream, const wchar_t *wide)
 {
-	inject_name_stream(stream, NULL, wide);
+	inject_cupti_name_stream(stream, NULL, wide);
 }
 
 #define PUT(id, function)                                             \

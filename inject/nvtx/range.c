@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 #include <wchar.h>
 
+#include "base/utf8.h"
 #include "range.h"
 #include "session/session.h"
 #include "write/intern.h"
+#include "write/open_ranges.h"
 
 /* Domains and registered strings, for the life of the process: a power of two. */
 #define NAMES	    (1u << 13)
@@ -30,29 +32,6 @@ bool inject_nvtx_wanted(void)
 {
 	return (inject_session.record & GPUMON_RECORD_RANGES) ||
 	       inject_session.settings.window == GPUMON_WINDOW_RANGE;
-}
-
-size_t inject_nvtx_narrow(const wchar_t *wide, char *text, size_t size)
-{
-	size_t length = 0, bytes, i;
-	uint32_t c;
-
-	for (; *wide; wide++) {
-		c = (uint32_t)*wide;
-		bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-		if (length + bytes >= size)
-			break;
-		if (bytes == 1) {
-			text[length++] = (char)c;
-			continue;
-		}
-		text[length] = (char)(0xf0 << (4 - bytes) | c >> 6 * (bytes - 1));
-		for (i = 1; i < bytes; i++)
-			text[length + i] = (char)(0x80 | (c >> 6 * (bytes - 1 - i) & 0x3f));
-		length += bytes;
-	}
-	text[length] = '\0';
-	return length;
 }
 
 static char *allocate(uint32_t size)
@@ -101,7 +80,7 @@ const void *inject_nvtx_remember(const void *handle, const char *text, const wch
 	size_t length;
 
 	if (wide) {
-		length = inject_nvtx_narrow(wide, buffer, sizeof(buffer));
+		length = inject_utf8(wide, buffer, sizeof(buffer));
 		text = buffer;
 	} else {
 		length = text ? strnlen(text, NAME_LENGTH - 1) : 0;
@@ -146,7 +125,7 @@ static const char *text_of(const struct inject_nvtx_event *event, char *buffer, 
 	}
 	if (!wide)
 		return event->text;
-	inject_nvtx_narrow(wide, buffer, size);
+	inject_utf8(wide, buffer, size);
 	return buffer;
 }
 
@@ -203,50 +182,25 @@ static void follow_window(struct inject_thread *thread, const struct inject_nvtx
 }
 
 /* What is open, so that a capture that begins later knows; also while there is none. */
-static void follow_depth(const struct inject_nvtx_event *event, uint64_t time_ns)
+static void remember_open_range(const struct inject_nvtx_event *event, uint64_t time_ns)
 {
+	struct inject_range range = { .time_ns = time_ns };
 	struct inject_thread *thread = inject_thread_get();
-	struct inject_range *range;
 	char buffer[NAME_LENGTH];
 	const char *text;
 
 	if (!thread)
 		return;
 	if (event->kind == GPUMON_RANGE_POP) {
-		thread->range_depth -= thread->range_depth > 0;
+		inject_open_ranges_pop(thread);
 		return;
 	}
-	if (thread->range_depth < INJECT_RANGES) {
-		range = &thread->ranges[thread->range_depth];
-		text = text_of(event, buffer, sizeof(buffer));
-		range->time_ns = time_ns;
-		range->domain = event->domain;
-		range->color = color_of(event);
-		memset(range->text, 0, sizeof(range->text));
-		if (text)
-			memcpy(range->text, text, strnlen(text, sizeof(range->text) - 1));
-	}
-	thread->range_depth++;
-}
-
-void inject_nvtx_write_open(struct inject_thread *thread)
-{
-	struct gpumon_record_range record = {
-		.head = { .type = GPUMON_RECORD_RANGE, .size = sizeof(record) },
-		.kind = GPUMON_RANGE_PUSH,
-		.tid = thread->tid,
-	};
-	unsigned int i;
-
-	if (!(inject_session.record & GPUMON_RECORD_RANGES))
-		return;
-	for (i = 0; i < thread->range_depth && i < INJECT_RANGES; i++) {
-		record.time_ns = thread->ranges[i].time_ns;
-		record.domain = inject_intern_string(thread, name_of(thread->ranges[i].domain));
-		record.text = inject_intern_string(thread, thread->ranges[i].text);
-		record.color = thread->ranges[i].color;
-		inject_append(thread, &record);
-	}
+	range.domain = name_of(event->domain);
+	range.color = color_of(event);
+	text = text_of(event, buffer, sizeof(buffer));
+	if (text)
+		memcpy(range.text, text, strnlen(text, sizeof(range.text) - 1));
+	inject_open_ranges_push(thread, &range);
 }
 
 void inject_nvtx_event(const struct inject_nvtx_event *event)
@@ -267,7 +221,7 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 	    inject_nvtx_wanted())
 		thread = inject_thread_enter(true);
 	if (event->kind == GPUMON_RANGE_PUSH || event->kind == GPUMON_RANGE_POP)
-		follow_depth(event, record.time_ns);
+		remember_open_range(event, record.time_ns);
 	if (!thread)
 		return;
 	text = text_of(event, buffer, sizeof(buffer));

@@ -18,9 +18,6 @@
 /* A callback of CUPTI's NVTX domain. */
 void inject_nvtx_callback(CUpti_CallbackId id, const CUpti_NvtxData *data);
 
-/* Writes the ranges of a thread that were open before it came into this capture. */
-void inject_nvtx_write_open(struct inject_thread *thread);
-
 /* Do ranges matter in this session: recorded, or as its window. */
 bool inject_nvtx_wanted(void);
 
@@ -54,8 +51,5 @@ void inject_nvtx_event(const struct inject_nvtx_event *event);
  * Return: the handle; NULL where there is no room for more.
  */
 const void *inject_nvtx_remember(const void *handle, const char *text, const wchar_t *wide);
-
-/* A wide text as UTF-8, cut where there is no more room; its length. */
-size_t inject_nvtx_narrow(const wchar_t *wide, char *text, size_t size);
 
 #endif /* GPUMON_INJECT_NVTX_H */

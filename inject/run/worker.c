@@ -13,8 +13,8 @@
 #include "talk/recorder.h"
 #include "talk/socket.h"
 #include "worker.h"
+#include "write/mappings.h"
 #include "write/names.h"
-#include "write/process.h"
 
 /* How often the recorder's command is looked at. */
 #define COMMAND_MS 100

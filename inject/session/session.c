@@ -13,12 +13,11 @@
 #include "session.h"
 #include "write/intern.h"
 #include "write/names.h"
+#include "write/mappings.h"
 #include "write/process.h"
 
 /* A thread that is still within after that long keeps the channel's memory in place. */
 #define OUTSIDE_MS 500
-
-struct inject_session inject_session;
 
 /* CUPTI wants that who switches callbacks takes turns. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
@@ -117,8 +116,10 @@ void inject_session_look_for_python(struct inject_thread *thread)
 bool inject_session_begin(const struct gpumon_channel_map *map,
 			  const struct gpumon_message_settings *settings, bool at_start)
 {
+	struct inject_versions versions = { 0 };
 	struct inject_thread *thread;
 	const char *why;
+	bool is_subscribed;
 
 	if (!inject_intern_setup() || !inject_activity_setup(settings->buffer_mib))
 		return false;
@@ -136,8 +137,10 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 		atomic_store(&inject_session.is_open, false);
 		return false;
 	}
-	if (inject_subscribe(&why)) {
-		inject_process_write(thread, inject_cupti.version);
+	is_subscribed = inject_subscribe(&why);
+	inject_cupti_versions(&versions);
+	inject_process_write(thread, &versions);
+	if (is_subscribed) {
 		if (inject_subscribe_configure(thread, at_start)) {
 			inject_subscribe_always(thread, at_start);
 		} else {
@@ -146,7 +149,6 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 			inject_unsubscribe();
 		}
 	} else {
-		inject_process_write(thread, inject_cupti.version);
 		write_note(thread, GPUMON_NOTE_NO_GPU, why);
 	}
 	inject_mappings_write(thread);
@@ -220,7 +222,7 @@ void inject_session_forked(void)
 	bool is_open = atomic_exchange(&inject_session.is_open, false);
 
 	atomic_store(&inject_session.recording, false);
-	atomic_store(&inject_session.captures_open, 0);
+	atomic_store(&inject_cupti_state.captures_open, 0);
 	pthread_mutex_init(&switching, NULL);
 	/* Shared with the parent, whose it is. */
 	if (is_open)

@@ -10,7 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/settings.h"
+#include "base/environment.h"
+#include "settings.h"
 #include "socket.h"
 
 /* Programs count on small numbers, as shells do. */

@@ -6,6 +6,7 @@
 #ifndef GPUMON_INJECT_SOCKET_H
 #define GPUMON_INJECT_SOCKET_H
 
+#include "../user/capture/channel_writer.h"
 #include "base/inject.h"
 
 /**

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "intern.h"
-#include "process.h"
+#include "mappings.h"
 
 /* Powers of two; a table is full at three quarters, where searches grow long. */
 #define STRINGS (1u << 15)

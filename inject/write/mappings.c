@@ -16,7 +16,7 @@
 
 #include "base/wake.h"
 #include "intern.h"
-#include "process.h"
+#include "mappings.h"
 
 /* PyTorch with all that it loads has a few hundred. */
 #define MAPPINGS 4096

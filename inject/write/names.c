@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
-#include "cupti/library.h"
-#include "cupti/subscribe.h"
+#include "base/utf8.h"
 #include "intern.h"
 #include "names.h"
 #include "nvtx/range.h"
@@ -79,7 +78,7 @@ void inject_name_thread(uint32_t tid, const char *text, const wchar_t *wide)
 	struct named *name;
 
 	if (wide)
-		inject_nvtx_narrow(wide, buffer, sizeof(buffer));
+		inject_utf8(wide, buffer, sizeof(buffer));
 	else if (text)
 		memcpy(buffer, text, strnlen(text, sizeof(buffer) - 1));
 	if (!tid || tid == BUSY || !buffer[0])
@@ -181,35 +180,4 @@ static void refresh(void *argument)
 void inject_names_refresh(struct inject_thread *thread)
 {
 	inject_with_own_descriptors(refresh, thread);
-}
-
-void inject_name_stream(CUstream stream, const char *text, const wchar_t *wide)
-{
-	__typeof__(&cuStreamGetCtx) get_context = inject_cuda_symbol("cuStreamGetCtx");
-	__typeof__(&cuStreamGetPriority) get_priority = inject_cuda_symbol("cuStreamGetPriority");
-	struct gpumon_record_stream record = {
-		.head = { .type = GPUMON_RECORD_STREAM, .size = sizeof(record) },
-	};
-	char buffer[NAME_LENGTH] = "";
-	struct inject_thread *thread;
-	CUcontext context;
-	int priority = 0;
-
-	if (wide)
-		inject_nvtx_narrow(wide, buffer, sizeof(buffer));
-	else if (text)
-		memcpy(buffer, text, strnlen(text, sizeof(buffer) - 1));
-	thread = buffer[0] ? inject_thread_enter(true) : NULL;
-	if (!thread)
-		return;
-	if (inject_subscribed() && get_context && inject_cupti.cuptiGetStreamIdEx &&
-	    inject_cupti.cuptiGetContextId && get_context(stream, &context) == CUDA_SUCCESS &&
-	    inject_cupti.cuptiGetContextId(context, &record.context) == CUPTI_SUCCESS &&
-	    inject_cupti.cuptiGetStreamIdEx(context, stream, 0, &record.id) == CUPTI_SUCCESS) {
-		if (get_priority && get_priority(stream, &priority) == CUDA_SUCCESS)
-			record.priority = priority;
-		record.name = inject_intern_string(thread, buffer);
-		inject_append(thread, &record);
-	}
-	inject_thread_leave(thread);
 }

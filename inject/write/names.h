@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What threads and streams are called, by the kernel, and by the program through NVTX. */
+/* What threads are called, by the kernel, and by the program. */
 #ifndef GPUMON_INJECT_NAMES_H
 #define GPUMON_INJECT_NAMES_H
 
 #include <wchar.h>
 
-#include <cuda.h>
-
 #include "thread.h"
 
 /**
- * inject_name_thread - nvtxNameOsThread
+ * inject_name_thread - the program gives a name, as with nvtxNameOsThread
  * @tid: any thread of the process
  * @text: NULL takes no name away
  * @wide: instead of @text
@@ -18,16 +16,6 @@
  * Remembered for captures to come. Never waits.
  */
 void inject_name_thread(uint32_t tid, const char *text, const wchar_t *wide);
-
-/**
- * inject_name_stream - nvtxNameCuStream, nvtxNameCudaStream
- * @stream: lives; 0 is the default one
- * @text: NULL names nothing
- * @wide: instead of @text
- *
- * Only for the capture that goes on: a handle that is kept may be another stream's later.
- */
-void inject_name_stream(CUstream stream, const char *text, const wchar_t *wide);
 
 /**
  * inject_names_introduce - a THREAD record of the caller, by the name that is known best

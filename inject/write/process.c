@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
-#include "base/settings.h"
-#include "cupti/library.h"
+#include "base/environment.h"
 #include "intern.h"
 #include "process.h"
 
@@ -137,7 +136,7 @@ static void look(void *argument)
 	record->cgroup = cgroup(thread, text);
 }
 
-void inject_process_write(struct inject_thread *thread, uint32_t cupti_version)
+void inject_process_write(struct inject_thread *thread, const struct inject_versions *versions)
 {
 	struct errand errand = {
 		.thread = thread,
@@ -146,10 +145,9 @@ void inject_process_write(struct inject_thread *thread, uint32_t cupti_version)
 			.pid = (uint32_t)getpid(),
 			.parent = (uint32_t)getppid(),
 			.rank = inject_environment.rank,
-			.cupti_version = cupti_version,
-			/* CUDA may be asked by this thread only, which may be within its cuInit(). */
-			.driver_version = inject_cuda_driver_version(),
-			.runtime_version = inject_cuda_runtime_version(),
+			.cupti_version = versions->tracing,
+			.driver_version = versions->driver,
+			.runtime_version = versions->runtime,
 		},
 	};
 

@@ -4,24 +4,19 @@
 
 #include "thread.h"
 
-/* Writes the PROCESS record and the strings in it. */
-void inject_process_write(struct inject_thread *thread, uint32_t cupti_version);
-
-/* A library may be new: the worker looks soon. */
-void inject_mappings_expect(void);
-
-/* Was inject_mappings_expect() called since the last time? */
-bool inject_mappings_expected(void);
-
 /**
- * inject_mappings_write - MAPPING of what is new, UNMAPPING of what is gone, since the last time
- * @thread: caller; a thread that may wait for the loader
- *
- * Return: true if anything came or went.
+ * struct inject_versions - of an API's libraries, as they count; 0 where not known
+ * @tracing: of what tells the library about calls and operations
+ * @driver: that is loaded
+ * @runtime: that the program uses
  */
-bool inject_mappings_write(struct inject_thread *thread);
+struct inject_versions {
+	uint32_t tracing;
+	uint32_t driver;
+	uint32_t runtime;
+};
 
-/* Forget what was written: a new capture begins. */
-void inject_mappings_reset(void);
+/* Writes the PROCESS record and the strings in it. */
+void inject_process_write(struct inject_thread *thread, const struct inject_versions *versions);
 
 #endif /* GPUMON_INJECT_PROCESS_H */

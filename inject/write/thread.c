@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "names.h"
-#include "nvtx/range.h"
+#include "open_ranges.h"
 #include "thread.h"
 
 __thread struct inject_thread *inject_self;
@@ -95,7 +95,7 @@ static void introduce(struct inject_thread *thread, uint32_t generation)
 	if (thread->ours)
 		return;
 	inject_names_introduce(thread);
-	inject_nvtx_write_open(thread);
+	inject_open_ranges_write(thread);
 }
 
 struct inject_thread *inject_thread_enter(bool any_time)

@@ -6,12 +6,12 @@
 #ifndef GPUMON_INJECT_THREAD_H
 #define GPUMON_INJECT_THREAD_H
 
-#include "base/inject.h"
+#include "session_data.h"
 
 /**
  * struct inject_call - the outermost call of the API, while it has not returned
  * @start_ns: when it began
- * @correlation: CUPTI's id, that of calls nested in it as well
+ * @correlation: the API's id, that of calls nested in it as well
  * @stack: id, 0 for none
  * @function: string id of its name
  * @open: entries without exits, with its own; 0: there is no such call
@@ -28,13 +28,19 @@ struct inject_call {
 	bool is_captured;
 };
 
-/* NVTX ranges of a thread that are remembered while they are open; deeper ones are just counted. */
+/* Ranges of a thread that are remembered while they are open; deeper ones are just counted. */
 #define INJECT_RANGES 16
 
-/* One that was pushed. */
+/**
+ * struct inject_range - one that was pushed
+ * @time_ns: when
+ * @domain: name of its domain, which stays for good; NULL where it has none
+ * @color: ARGB, 0 for none
+ * @text: cut
+ */
 struct inject_range {
 	uint64_t time_ns;
-	const void *domain;
+	const char *domain;
 	uint32_t color;
 	char text[68];
 };
@@ -50,7 +56,7 @@ struct inject_range {
  * @name: string id of the one that was written last
  * @writer: its block of the channel
  * @call: of the API
- * @range_depth: NVTX ranges pushed, also outside of captures
+ * @range_depth: ranges pushed, also outside of captures
  * @ranges: the outermost of them
  * @range_windows: those of them, by depth, that opened the window
  * @frames: room for a stack

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-#ifndef GPUMON_INJECT_SETTINGS_H
-#define GPUMON_INJECT_SETTINGS_H
+#ifndef GPUMON_INJECT_ENVIRONMENT_H
+#define GPUMON_INJECT_ENVIRONMENT_H
 
 #include <limits.h>
-
-#include "inject.h"
-
-/**
- * inject_settings_bound - settings within what the library can do
- * @settings: as they came; zeros become defaults
- */
-void inject_settings_bound(struct gpumon_message_settings *settings);
+#include <stdbool.h>
+#include <stdint.h>
 
 /**
  * struct inject_environment - what the environment said when the library came
@@ -31,10 +25,10 @@ struct inject_environment {
 extern struct inject_environment inject_environment;
 
 /**
- * inject_settings_read_environment - once, in the program's own thread
+ * inject_environment_read - once, in the program's own thread
  *
  * Later, and in ours, the program might be changing it.
  */
-void inject_settings_read_environment(void);
+void inject_environment_read(void);
 
-#endif /* GPUMON_INJECT_SETTINGS_H */
+#endif /* GPUMON_INJECT_ENVIRONMENT_H */

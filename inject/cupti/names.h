@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_INJECT_CUPTI_NAMES_H
+#define GPUMON_INJECT_CUPTI_NAMES_H
+
+#include <wchar.h>
+
+/**
+ * inject_cupti_name_stream - nvtxNameCuStream, nvtxNameCudaStream
+ * @stream: a CUstream, which lives; NULL is the default one
+ * @text: NULL names nothing
+ * @wide: instead of @text
+ *
+ * Only for the capture that goes on: a handle that is kept may be another stream's later.
+ */
+void inject_cupti_name_stream(void *stream, const char *text, const wchar_t *wide);
+
+#endif /* GPUMON_INJECT_CUPTI_NAMES_H */

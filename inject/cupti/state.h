@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_INJECT_CUPTI_STATE_H
+#define GPUMON_INJECT_CUPTI_STATE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/**
+ * struct inject_cupti_state - what the parts of cupti/ know of CUDA in this process
+ * @captures_open: streams being captured into graphs, in the whole process
+ * @contexts: that are alive, as far as seen
+ * @context_bytes: of the GPU's memory that CUPTI takes for each, as far as it says so
+ */
+struct inject_cupti_state {
+	_Atomic int captures_open;
+	_Atomic int contexts;
+	uint64_t context_bytes;
+};
+
+extern struct inject_cupti_state inject_cupti_state;
+
+#endif /* GPUMON_INJECT_CUPTI_STATE_H */

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "settings.h"
+
+#define FLUSH_MS_DEFAULT 500
+#define FLUSH_MS_MIN	 20
+#define FLUSH_MS_MAX	 10000
+
+#define STACK_DEPTH_DEFAULT 128
+
+#define BUFFER_MIB_DEFAULT 64
+#define BUFFER_MIB_MIN	   4
+#define BUFFER_MIB_MAX	   4096
+
+static uint32_t bound(uint32_t value, uint32_t instead_of_0, uint32_t least, uint32_t most)
+{
+	if (!value)
+		return instead_of_0;
+	if (value < least)
+		return least;
+	return value > most ? most : value;
+}
+
+void inject_settings_bound(struct gpumon_message_settings *settings)
+{
+	settings->flush_ms =
+		bound(settings->flush_ms, FLUSH_MS_DEFAULT, FLUSH_MS_MIN, FLUSH_MS_MAX);
+	settings->stack_depth =
+		bound(settings->stack_depth, STACK_DEPTH_DEFAULT, 1, GPUMON_STACK_DEPTH_MAX);
+	settings->buffer_mib =
+		bound(settings->buffer_mib, BUFFER_MIB_DEFAULT, BUFFER_MIB_MIN, BUFFER_MIB_MAX);
+	settings->range[sizeof(settings->range) - 1] = '\0';
+	if (settings->window > GPUMON_WINDOW_RANGE ||
+	    (settings->window == GPUMON_WINDOW_RANGE && !settings->range[0]))
+		settings->window = GPUMON_WINDOW_ALWAYS;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_INJECT_MAPPINGS_H
+#define GPUMON_INJECT_MAPPINGS_H
+
+#include "thread.h"
+
+/* A library may be new: the worker looks soon. */
+void inject_mappings_expect(void);
+
+/* Was inject_mappings_expect() called since the last time? */
+bool inject_mappings_expected(void);
+
+/**
+ * inject_mappings_write - MAPPING of what is new, UNMAPPING of what is gone, since the last time
+ * @thread: caller; a thread that may wait for the loader
+ *
+ * Return: true if anything came or went.
+ */
+bool inject_mappings_write(struct inject_thread *thread);
+
+/* Forget what was written: a new capture begins. */
+void inject_mappings_reset(void);
+
+#endif /* GPUMON_INJECT_MAPPINGS_H */
