@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "base/environment.h"
-#include "cupti/callbacks.h"
-#include "cupti/subscribe.h"
+#include "cupti/backend.h"
 #include "entry.h"
 #include "run/worker.h"
 #include "session/session.h"
@@ -34,7 +33,6 @@ static void after_fork(void)
 	inject_thread_forked();
 	inject_worker_forked();
 	inject_recorder_forked();
-	inject_subscribe_forked();
 	gpumon_stack_forked();
 }
 
@@ -69,7 +67,6 @@ static bool prepare(void)
 	if (!inject_thread_setup() || !gpumon_stack_init() ||
 	    pthread_atfork(before_fork, after_fork_in_parent, after_fork))
 		return false;
-	inject_callbacks_setup();
 	is_prepared = true;
 	return true;
 }
@@ -93,6 +90,7 @@ INJECT_EXPORT int InitializeInjection(void)
 	if (!prepare())
 		return 1;
 	inject_environment_read();
+	inject_backend_register(&inject_cupti_backend);
 	if (!inject_recorder_start(path && *path ? path : NULL, 2 * INJECT_CONNECT_MS))
 		return 1;
 	is_recorded = inject_worker_answer(true);

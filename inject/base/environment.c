@@ -31,22 +31,12 @@ static uint32_t find_rank(void)
 	return UINT32_MAX;
 }
 
-static void copy(char *to, const char *name)
-{
-	const char *text = getenv(name);
-
-	if (text && strlen(text) < PATH_MAX)
-		strcpy(to, text);
-}
-
 void inject_environment_read(void)
 {
-	const char *launches = getenv("GPUMON_LAUNCHES");
+	const char *folder = getenv("GPUMON_LISTEN");
 
 	memset(&inject_environment, 0, sizeof(inject_environment));
-	copy(inject_environment.listen, "GPUMON_LISTEN");
-	copy(inject_environment.cupti, "GPUMON_CUPTI");
+	if (folder && strlen(folder) < sizeof(inject_environment.listen))
+		strcpy(inject_environment.listen, folder);
 	inject_environment.rank = find_rank();
-	inject_environment.runtime_too = launches && strcmp(launches, "all") == 0;
-	inject_environment.no_internal = getenv("GPUMON_NO_INTERNAL");
 }

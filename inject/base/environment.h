@@ -3,23 +3,16 @@
 #define GPUMON_INJECT_ENVIRONMENT_H
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /**
  * struct inject_environment - what the environment said when the library came
  * @listen: GPUMON_LISTEN, a folder
- * @cupti: GPUMON_CUPTI, a path
  * @rank: of a parallel job, by the launcher's variables; ~0 where there is none
- * @runtime_too: GPUMON_LAUNCHES=all
- * @no_internal: GPUMON_NO_INTERNAL
  */
 struct inject_environment {
 	char listen[PATH_MAX];
-	char cupti[PATH_MAX];
 	uint32_t rank;
-	bool runtime_too;
-	bool no_internal;
 };
 
 extern struct inject_environment inject_environment;

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "callbacks.h"
 #include "graphs.h"
+#include "hooks/call.h"
 #include "session/session.h"
 #include "subscribe.h"
 
@@ -49,7 +49,7 @@ static void made_node(struct inject_thread *thread, const CUpti_GraphData *data,
 		call->is_captured = true;
 		record.stack = call->stack;
 	} else if (inject_session.record & GPUMON_RECORD_STACKS) {
-		record.stack = inject_stack_here(thread);
+		record.stack = inject_call_path(thread);
 	}
 	if (record.node)
 		inject_append(thread, &record);

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/environment.h"
 #include "library.h"
+#include "state.h"
 
 struct inject_cupti inject_cupti;
 
@@ -166,7 +166,7 @@ static bool find_cupti(void)
 	uint32_t version = runtime_version(), driver = driver_version();
 	unsigned int first = (version ? version : driver) / 1000 < 13 ? 12 : 13,
 		     second = 25 - first;
-	const char *named = inject_environment.cupti;
+	const char *named = inject_cupti_environment.path;
 	struct search library;
 
 	/* Before all else one that the program has: CUPTI's state is that library's. */
@@ -188,7 +188,6 @@ bool inject_cupti_load(const char **why)
 	static char text[512];
 	char which[360];
 	const char *missing = NULL;
-	struct search library;
 
 	if (inject_cupti.handle)
 		return true;
@@ -221,15 +220,21 @@ bool inject_cupti_load(const char **why)
 		inject_cupti.handle = NULL;
 		return false;
 	}
-	if (find_loaded(&library, "libcupti")) {
-		inject_cupti.text_start = library.start;
-		inject_cupti.text_end = library.end;
-	}
-	if (find_loaded(&library, "libcuda")) {
-		inject_cupti.driver_start = library.start;
-		inject_cupti.driver_end = library.end;
-	}
 	return true;
+}
+
+unsigned int inject_cupti_code(struct inject_code *code, unsigned int room)
+{
+	static const char *const names[] = { "libcupti", "libcuda" };
+	struct search library;
+	unsigned int count = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]) && count < room; i++)
+		if (find_loaded(&library, names[i]))
+			code[count++] = (struct inject_code){ library.start,
+							      library.end - library.start };
+	return count;
 }
 
 void inject_cupti_describe(char *text, size_t size)

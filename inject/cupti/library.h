@@ -36,18 +36,10 @@
  * struct inject_cupti - its functions by their names without "cupti"'s place in them
  * @handle: of dlopen, NULL while none is loaded
  * @version: as cuptiGetVersion says, 0 before it may be asked
- * @text_start: of its code, frames of which are left out of stacks
- * @text_end: behind it
- * @driver_start: of the driver's code (libcuda), likewise
- * @driver_end: behind it
  */
 struct inject_cupti {
 	void *handle;
 	uint32_t version;
-	uintptr_t text_start;
-	uintptr_t text_end;
-	uintptr_t driver_start;
-	uintptr_t driver_end;
 #define INJECT_CUPTI_MEMBER(name) __typeof__(&name) name;
 	INJECT_CUPTI_REQUIRED(INJECT_CUPTI_MEMBER)
 	INJECT_CUPTI_OPTIONAL(INJECT_CUPTI_MEMBER)
@@ -78,6 +70,9 @@ const char *inject_cupti_result(CUptiResult result);
  * Return: NULL where there is none.
  */
 void *inject_cuda_symbol(const char *name);
+
+/* Of CUPTI and the driver: how many of @room were filled. */
+unsigned int inject_cupti_code(struct inject_code *code, unsigned int room);
 
 /* Of CUPTI, of the driver, and of a libcudart.so that is loaded, by the name of its file: 13000. */
 void inject_cupti_versions(struct inject_versions *versions);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* NVTX as CUPTI tells it: by the parameters of each function. */
 #include "names.h"
+#include "nvtx.h"
 #include "nvtx/range.h"
 #include "write/names.h"
 
@@ -133,7 +134,7 @@ static void read_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
 				     NULL);
 }
 
-void inject_nvtx_callback(CUpti_CallbackId id, const CUpti_NvtxData *data)
+void inject_cupti_nvtx(CUpti_CallbackId id, const CUpti_NvtxData *data)
 {
 	struct inject_nvtx_event event = { .kind = kind_of(id) };
 	const nvtxDomainRangeEnd_params *in_domain;

@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "activity.h"
-#include "base/environment.h"
 #include "callbacks.h"
 #include "graphs.h"
 #include "nvtx/range.h"
 #include "session/session.h"
 #include "subscribe.h"
-
-struct inject_cupti_state inject_cupti_state;
 
 uint16_t inject_class[2][INJECT_FUNCTIONS];
 
@@ -204,7 +201,7 @@ static void enable_classes(struct inject_thread *thread, uint16_t classes, bool 
 		 * The runtime's functions launch by calling the driver's, with the same correlation
 		 * id: their own callbacks would tell the same once more, for a third of the cost.
 		 */
-		if (domain == 1 && !inject_environment.runtime_too)
+		if (domain == 1 && !inject_cupti_environment.runtime_too)
 			wanted &= (uint16_t)~INJECT_CLASS_LAUNCH;
 		for (id = 1; id < INJECT_FUNCTIONS; id++) {
 			if (!(inject_class[domain][id] & wanted))
@@ -289,7 +286,7 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
 		/* For measurements: what these records cost. */
-		if (!inject_environment.no_internal)
+		if (!inject_cupti_environment.no_internal)
 			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
 				    "kernels of CUDA itself");
 	}

@@ -3,28 +3,22 @@
 #ifndef GPUMON_INJECT_SUBSCRIBE_H
 #define GPUMON_INJECT_SUBSCRIBE_H
 
+#include "hooks/call.h"
 #include "library.h"
 #include "state.h"
 #include "write/thread.h"
 
-/* What a function of the API is for us. */
-#define INJECT_CLASS_KERNEL	   1u
-#define INJECT_CLASS_GRAPH	   2u
-#define INJECT_CLASS_COPY	   4u
-#define INJECT_CLASS_SET	   8u
-#define INJECT_CLASS_BLOCKING	   16u
-#define INJECT_CLASS_PROFILER_ON   32u
-#define INJECT_CLASS_PROFILER_OFF  64u
-#define INJECT_CLASS_CAPTURE_BEGIN 128u
-#define INJECT_CLASS_CAPTURE_END   256u
-#define INJECT_CLASS_LAUNCH \
-	(INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH | INJECT_CLASS_COPY | INJECT_CLASS_SET)
+/* What functions of CUDA do besides what hooks/call.h has. */
+#define INJECT_CLASS_PROFILER_ON   256u
+#define INJECT_CLASS_PROFILER_OFF  512u
+#define INJECT_CLASS_CAPTURE_BEGIN 1024u
+#define INJECT_CLASS_CAPTURE_END   2048u
 
 /* More than there are in either domain: 523 and 807 in CUDA 13.0. */
 #define INJECT_FUNCTIONS 2048
 
 /* By domain (driver 0, runtime 1) and callback id. */
-extern uint16_t inject_class[2][INJECT_FUNCTIONS];
+extern uint16_t inject_class[2][INJECT_FUNCTIONS] INJECT_HIDDEN;
 
 /**
  * inject_classify - what a function is, by its name

@@ -6,8 +6,8 @@
  */
 #include <sys/auxv.h>
 
-#include "cupti/names.h"
 #include "range.h"
+#include "session/backend.h"
 #include "write/names.h"
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
@@ -159,15 +159,23 @@ static void name_thread_w(uint32_t tid, const wchar_t *wide)
 	inject_name_thread(tid, NULL, wide);
 }
 
+static void name_cuda_stream(void *stream, const char *text, const wchar_t *wide)
+{
+	const struct inject_backend *backend = inject_backend_find("CUDA");
+
+	if (backend && backend->name_stream)
+		backend->name_stream(stream, text, wide);
+}
+
 /* A cudaStream_t is the same handle. */
 static void name_stream_a(void *stream, const char *text)
 {
-	inject_cupti_name_stream(stream, text, NULL);
+	name_cuda_stream(stream, text, NULL);
 }
 
 static void name_stream_w(void *stream, const wchar_t *wide)
 {
-	inject_cupti_name_stream(stream, NULL, wide);
+	name_cuda_stream(stream, NULL, wide);
 }
 
 #define PUT(id, function)                                             \

@@ -12,11 +12,7 @@
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
 
-#include "cupti/library.h"
 #include "write/thread.h"
-
-/* A callback of CUPTI's NVTX domain. */
-void inject_nvtx_callback(CUpti_CallbackId id, const CUpti_NvtxData *data);
 
 /* Do ranges matter in this session: recorded, or as its window. */
 bool inject_nvtx_wanted(void);

@@ -5,9 +5,7 @@
 #include "base/futex.h"
 #include "base/own_thread.h"
 #include "base/wake.h"
-#include "cupti/activity.h"
-#include "cupti/library.h"
-#include "cupti/subscribe.h"
+#include "session/backend.h"
 #include "session/session.h"
 #include "stack/walk.h"
 #include "talk/recorder.h"
@@ -31,7 +29,7 @@
 static _Atomic uint32_t finished;
 static _Atomic bool finish;
 static _Atomic bool runs;
-static _Atomic bool in_cupti;
+static _Atomic bool is_flushing;
 static _Atomic int forks;
 
 bool inject_worker_answer(bool at_start)
@@ -48,13 +46,16 @@ bool inject_worker_answer(bool at_start)
 	return recorded;
 }
 
-/* A flush holds locks of CUPTI's, which nobody would ever release in a forked child. */
-static void flush_cupti(void)
+/* A flush holds locks of the API's, which nobody would ever release in a forked child. */
+static void flush_backends(void)
 {
-	atomic_store(&in_cupti, true);
-	if (!atomic_load(&forks))
-		inject_cupti.cuptiActivityFlushAll(0);
-	atomic_store(&in_cupti, false);
+	const struct inject_backend *backend;
+
+	atomic_store(&is_flushing, true);
+	inject_for_each_backend(backend)
+		if (!atomic_load(&forks))
+			backend->flush();
+	atomic_store(&is_flushing, false);
 }
 
 void inject_worker_before_fork(void)
@@ -63,7 +64,7 @@ void inject_worker_before_fork(void)
 	uint64_t until = inject_now() + FORK_MS * 1000000ull;
 
 	atomic_fetch_add(&forks, 1);
-	while (atomic_load(&in_cupti) && inject_now() < until)
+	while (atomic_load(&is_flushing) && inject_now() < until)
 		nanosleep(&pause, NULL);
 }
 
@@ -77,13 +78,14 @@ static void tick(bool flush)
 {
 	static unsigned int flushes;
 	struct inject_thread *thread = inject_thread_enter(true);
+	const struct inject_backend *backend;
 
 	if (!thread)
 		return;
-	/* Within CUPTI it may wait for a launch that waits for nobody. */
-	if (flush && inject_subscribed())
-		flush_cupti();
-	inject_activity_drain(thread);
+	if (flush)
+		flush_backends();
+	inject_for_each_backend(backend)
+		backend->drain(thread);
 	if (flush && ++flushes % NAMES_EVERY == 0)
 		inject_names_refresh(thread);
 	if (inject_mappings_expected() || flush) {
@@ -189,6 +191,6 @@ void inject_worker_finish(unsigned int wait_ms)
 void inject_worker_forked(void)
 {
 	atomic_store(&runs, false);
-	atomic_store(&in_cupti, false);
+	atomic_store(&is_flushing, false);
 	atomic_store(&forks, 0);
 }

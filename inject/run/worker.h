@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The thread of ours that does the work: it asks CUPTI for what is complete,
+ * The thread of ours that does the work: it asks the API for what is complete,
  * makes records of it, and looks for new libraries.
  */
 #ifndef GPUMON_INJECT_WORKER_H
@@ -28,7 +28,7 @@ bool inject_worker_answer(bool at_start);
 void inject_worker_finish(unsigned int wait_ms);
 
 /**
- * inject_worker_before_fork - a child should not inherit a lock of CUPTI's that our thread has
+ * inject_worker_before_fork - a child should not inherit a lock of the API's that our thread has
  *
  * Waits for a flush that is going on, a fifth of a second at most.
  */

@@ -3,23 +3,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cupti/activity.h"
-#include "cupti/callbacks.h"
-#include "cupti/convert.h"
-#include "cupti/graphs.h"
-#include "cupti/subscribe.h"
-#include "nvtx/range.h"
+#include "backend.h"
+#include "hooks/call.h"
 #include "python/stack.h"
 #include "session.h"
 #include "write/intern.h"
-#include "write/names.h"
 #include "write/mappings.h"
+#include "write/names.h"
 #include "write/process.h"
 
 /* A thread that is still within after that long keeps the channel's memory in place. */
 #define OUTSIDE_MS 500
 
-/* CUPTI wants that who switches callbacks takes turns. */
+/* A backend's window is switched by one thread at a time. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
 static void write_note(struct inject_thread *thread, uint16_t flags, const char *text)
@@ -57,6 +53,22 @@ static void write_window(struct inject_thread *thread, bool end, const char *rea
 	inject_append(thread, &record);
 }
 
+static void switch_calls(struct inject_thread *thread, bool on)
+{
+	const struct inject_backend *backend;
+
+	inject_for_each_backend(backend)
+		backend->window_calls(thread, on);
+}
+
+static void switch_operations(struct inject_thread *thread, bool on)
+{
+	const struct inject_backend *backend;
+
+	inject_for_each_backend(backend)
+		backend->window_operations(thread, on);
+}
+
 void inject_window_open(struct inject_thread *thread, const char *reason)
 {
 	/* Somebody else opens or closes it just now: this is not waited for in a callback. */
@@ -69,17 +81,11 @@ void inject_window_open(struct inject_thread *thread, const char *reason)
 		 * still has a stack, a kernel without its launch has none. Only a call that had
 		 * begun before the window leaves such a kernel.
 		 */
-		inject_subscribe_calls(thread, true);
+		switch_calls(thread, true);
 		write_window(thread, false, reason);
-		inject_subscribe_kinds(thread, true);
+		switch_operations(thread, true);
 	}
 	pthread_mutex_unlock(&switching);
-}
-
-static void switch_off(struct inject_thread *thread)
-{
-	inject_subscribe_kinds(thread, false);
-	inject_subscribe_calls(thread, false);
 }
 
 void inject_window_close(struct inject_thread *thread, const char *reason)
@@ -87,7 +93,8 @@ void inject_window_close(struct inject_thread *thread, const char *reason)
 	if (pthread_mutex_trylock(&switching))
 		return;
 	if (atomic_load(&inject_session.recording)) {
-		switch_off(thread);
+		switch_operations(thread, false);
+		switch_calls(thread, false);
 		atomic_store(&inject_session.recording, false);
 		write_window(thread, true, reason);
 	}
@@ -113,22 +120,72 @@ void inject_session_look_for_python(struct inject_thread *thread)
 	}
 }
 
+static bool reserve_all(uint32_t mib)
+{
+	const struct inject_backend *backend;
+
+	inject_for_each_backend(backend)
+		if (!backend->reserve(mib))
+			return false;
+	return true;
+}
+
+/* Of this library, defined by the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _etext[] __attribute__((visibility("hidden")));
+
+/* Code that is not the program's. */
+static void find_code(void)
+{
+	const struct inject_backend *backend;
+	unsigned int count = 1;
+
+	inject_session.code[0] = (struct inject_code){ (uintptr_t)__ehdr_start,
+						       (uintptr_t)_etext - (uintptr_t)__ehdr_start };
+	inject_for_each_backend(backend)
+		count += backend->code(inject_session.code + count, INJECT_CODE_MAX - count);
+	inject_session.code[count] = (struct inject_code){ .size = UINTPTR_MAX };
+	inject_session.code_count = count;
+}
+
+/* Code is known once all are loaded, and has to be before any of them calls. */
+static void start_backends(struct inject_thread *thread, bool at_start)
+{
+	bool is_loaded[INJECT_BACKENDS_MAX];
+	const struct inject_backend *backend;
+	struct inject_versions versions;
+	unsigned int i = 0;
+	const char *why;
+
+	inject_for_each_backend(backend) {
+		is_loaded[i] = backend->load(&why);
+		versions = (struct inject_versions){ 0 };
+		backend->versions(&versions);
+		inject_process_write(thread, &versions);
+		if (!is_loaded[i++])
+			write_note(thread, GPUMON_NOTE_NO_GPU, why);
+	}
+	find_code();
+	i = 0;
+	inject_for_each_backend(backend)
+		if (is_loaded[i++] && !backend->start(thread, at_start, &why))
+			write_note(thread, GPUMON_NOTE_NO_GPU, why);
+}
+
 bool inject_session_begin(const struct gpumon_channel_map *map,
 			  const struct gpumon_message_settings *settings, bool at_start)
 {
-	struct inject_versions versions = { 0 };
 	struct inject_thread *thread;
-	const char *why;
-	bool is_subscribed;
 
-	if (!inject_intern_setup() || !inject_activity_setup(settings->buffer_mib))
+	if (!inject_intern_setup() || !reserve_all(settings->buffer_mib))
 		return false;
 	inject_session.settings = *settings;
 	inject_session.record = settings->record;
 	inject_session.stack_depth = settings->stack_depth;
+	inject_session.stack_room = settings->stack_depth + 16 < GPUMON_STACK_DEPTH_MAX ?
+					    settings->stack_depth + 16 :
+					    GPUMON_STACK_DEPTH_MAX;
 	inject_mappings_reset();
-	inject_convert_reset();
-	inject_graphs_begin();
 	atomic_fetch_add(&inject_session.generation, 1);
 	inject_session.map = *map;
 	atomic_store(&inject_session.is_open, true);
@@ -137,20 +194,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 		atomic_store(&inject_session.is_open, false);
 		return false;
 	}
-	is_subscribed = inject_subscribe(&why);
-	inject_cupti_versions(&versions);
-	inject_process_write(thread, &versions);
-	if (is_subscribed) {
-		if (inject_subscribe_configure(thread, at_start)) {
-			inject_subscribe_always(thread, at_start);
-		} else {
-			write_note(thread, GPUMON_NOTE_NO_GPU,
-				   "nothing of the GPU is recorded: CUPTI takes no buffers");
-			inject_unsubscribe();
-		}
-	} else {
-		write_note(thread, GPUMON_NOTE_NO_GPU, why);
-	}
+	start_backends(thread, at_start);
 	inject_mappings_write(thread);
 	inject_session_look_for_python(thread);
 	if (settings->window == GPUMON_WINDOW_ALWAYS)
@@ -159,44 +203,19 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 	return true;
 }
 
-/* Kernels that were launched before the end, and end soon after, come with their times. */
-static void settle(struct inject_thread *thread, unsigned int settle_ms)
-{
-	const struct timespec pause = { .tv_nsec = 10000000 };
-	uint64_t until = inject_now() + settle_ms * 1000000ull;
-
-	while (!inject_activity_is_home() && inject_now() < until) {
-		nanosleep(&pause, NULL);
-		inject_cupti.cuptiActivityFlushAll(0);
-		inject_activity_drain(thread);
-	}
-}
-
 void inject_session_end(bool recorder_lives, const char *reason, unsigned int settle_ms)
 {
 	struct gpumon_channel *channel = inject_session.map.channel;
 	struct inject_thread *thread = inject_thread_enter(true);
+	const struct inject_backend *backend;
 
 	if (!thread)
 		return;
 	pthread_mutex_lock(&switching);
-	if (inject_subscribed()) {
-		/* Whole buffers first: after the forced flush what still runs has no end for good. */
-		if (recorder_lives)
-			inject_cupti.cuptiActivityFlushAll(0);
-		inject_activity_drain(recorder_lives ? thread : NULL);
-		if (atomic_load(&inject_session.recording))
-			switch_off(thread);
-		if (recorder_lives) {
-			settle(thread, settle_ms);
-			inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-		}
-		inject_activity_drain(recorder_lives ? thread : NULL);
-		inject_unsubscribe();
-	}
+	inject_for_each_backend(backend)
+		backend->end(thread, recorder_lives, settle_ms);
 	if (recorder_lives) {
 		inject_names_refresh(thread);
-		inject_graphs_end(thread);
 		inject_mappings_write(thread);
 		if (atomic_load(&inject_session.recording))
 			write_window(thread, true, reason);
@@ -206,7 +225,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 	inject_thread_leave(thread);
 	if (inject_thread_wait_outside(OUTSIDE_MS)) {
 		if (recorder_lives)
-			inject_callbacks_finish_open();
+			inject_call_finish_open();
 		inject_thread_release_blocks();
 		__atomic_store_n(&channel->stopped, 1, __ATOMIC_RELEASE);
 		gpumon_channel_unmap(&inject_session.map);
@@ -220,10 +239,12 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 void inject_session_forked(void)
 {
 	bool is_open = atomic_exchange(&inject_session.is_open, false);
+	const struct inject_backend *backend;
 
 	atomic_store(&inject_session.recording, false);
-	atomic_store(&inject_cupti_state.captures_open, 0);
 	pthread_mutex_init(&switching, NULL);
+	inject_for_each_backend(backend)
+		backend->forked();
 	/* Shared with the parent, whose it is. */
 	if (is_open)
 		gpumon_channel_unmap(&inject_session.map);

@@ -9,9 +9,9 @@
  * inject_session_begin - record into a channel
  * @map: channel of the recorder
  * @settings: within bounds
- * @at_start: CUDA is being initialised just now, as opposed to later, in dormant mode
+ * @at_start: the API is being initialised just now, as opposed to later, in dormant mode
  *
- * What goes wrong with CUPTI becomes a NOTE in the capture; there is a session all the same.
+ * What goes wrong with an API becomes a NOTE in the capture; there is a session all the same.
  *
  * Return: false where there is no memory.
  */

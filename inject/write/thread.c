@@ -47,7 +47,7 @@ bool inject_thread_setup(void)
 }
 
 /* From the kernel and not from malloc: the program may be within its own allocator. */
-static struct inject_thread *new_thread(void)
+struct inject_thread *inject_thread_new(void)
 {
 	struct inject_thread *thread;
 	bool is_taken;
@@ -81,13 +81,7 @@ static struct inject_thread *new_thread(void)
 	return thread;
 }
 
-struct inject_thread *inject_thread_get(void)
-{
-	return INJECT_LIKELY(inject_self) ? inject_self : new_thread();
-}
-
-/* Of a thread's first callback in a capture. */
-static void introduce(struct inject_thread *thread, uint32_t generation)
+void inject_thread_introduce(struct inject_thread *thread, uint32_t generation)
 {
 	atomic_store_explicit(&thread->generation, generation, memory_order_relaxed);
 	gpumon_channel_writer_begin(&thread->writer, &inject_session.map, thread->tid);
@@ -96,33 +90,6 @@ static void introduce(struct inject_thread *thread, uint32_t generation)
 		return;
 	inject_names_introduce(thread);
 	inject_open_ranges_write(thread);
-}
-
-struct inject_thread *inject_thread_enter(bool any_time)
-{
-	struct inject_thread *thread = inject_thread_get();
-	uint32_t generation;
-
-	/* Within already: a callback of a call that we make, or a signal handler's. */
-	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
-		return NULL;
-	/* Either the one who ends the capture sees this, or this sees that it ends. */
-	atomic_store(&thread->inside, true);
-	if (INJECT_UNLIKELY(
-		    !atomic_load(any_time ? &inject_session.is_open : &inject_session.recording))) {
-		inject_thread_leave(thread);
-		return NULL;
-	}
-	generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
-	if (INJECT_UNLIKELY(atomic_load_explicit(&thread->generation, memory_order_relaxed) !=
-			    generation))
-		introduce(thread, generation);
-	return thread;
-}
-
-void inject_thread_leave(struct inject_thread *thread)
-{
-	atomic_store_explicit(&thread->inside, false, memory_order_release);
 }
 
 bool inject_thread_wait_outside(unsigned int wait_ms)

@@ -94,12 +94,22 @@ bool inject_thread_setup(void);
  */
 extern __thread struct inject_thread *inject_self __attribute__((tls_model("initial-exec")));
 
-/**
- * inject_thread_get - of the calling thread
- *
- * Return: NULL where there is no memory for it.
- */
-struct inject_thread *inject_thread_get(void);
+/* Makes that of the calling thread; NULL where there is no memory for it. */
+struct inject_thread *inject_thread_new(void);
+
+/* That of the calling thread, as inject_thread_new(). */
+static inline struct inject_thread *inject_thread_get(void)
+{
+	return INJECT_LIKELY(inject_self) ? inject_self : inject_thread_new();
+}
+
+/* Writes who the caller is, within: its first callback in a capture. */
+void inject_thread_introduce(struct inject_thread *thread, uint32_t generation);
+
+static inline void inject_thread_leave(struct inject_thread *thread)
+{
+	atomic_store_explicit(&thread->inside, false, memory_order_release);
+}
 
 /**
  * inject_thread_enter - from here on the channel stays where it is
@@ -107,9 +117,27 @@ struct inject_thread *inject_thread_get(void);
  *
  * Return: the calling thread, whose THREAD record is written; NULL where nothing is to be done.
  */
-struct inject_thread *inject_thread_enter(bool any_time);
+static inline struct inject_thread *inject_thread_enter(bool any_time)
+{
+	struct inject_thread *thread = inject_thread_get();
+	uint32_t generation;
 
-void inject_thread_leave(struct inject_thread *thread);
+	/* Within already: a callback of a call that we make, or a signal handler's. */
+	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
+		return NULL;
+	/* Either the one who ends the capture sees this, or this sees that it ends. */
+	atomic_store(&thread->inside, true);
+	if (INJECT_UNLIKELY(
+		    !atomic_load(any_time ? &inject_session.is_open : &inject_session.recording))) {
+		inject_thread_leave(thread);
+		return NULL;
+	}
+	generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	if (INJECT_UNLIKELY(atomic_load_explicit(&thread->generation, memory_order_relaxed) !=
+			    generation))
+		inject_thread_introduce(thread, generation);
+	return thread;
+}
 
 /**
  * inject_thread_wait_outside - until no thread but the caller is within

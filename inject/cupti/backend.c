@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* CUPTI as a backend of a session. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "activity.h"
+#include "backend.h"
+#include "convert.h"
+#include "graphs.h"
+#include "names.h"
+#include "subscribe.h"
+
+struct inject_cupti_state inject_cupti_state;
+struct inject_cupti_environment inject_cupti_environment;
+
+static void read_environment(void)
+{
+	const char *path = getenv("GPUMON_CUPTI"), *launches = getenv("GPUMON_LAUNCHES");
+	struct inject_cupti_environment *environment = &inject_cupti_environment;
+
+	memset(environment, 0, sizeof(*environment));
+	if (path && strlen(path) < sizeof(environment->path))
+		strcpy(environment->path, path);
+	environment->runtime_too = launches && strcmp(launches, "all") == 0;
+	environment->no_internal = getenv("GPUMON_NO_INTERNAL");
+}
+
+static bool start(struct inject_thread *thread, bool at_start, const char **why)
+{
+	inject_convert_reset();
+	inject_graphs_begin();
+	if (!inject_subscribe_configure(thread, at_start)) {
+		*why = "nothing of the GPU is recorded: CUPTI takes no buffers";
+		inject_unsubscribe();
+		return false;
+	}
+	inject_subscribe_always(thread, at_start);
+	return true;
+}
+
+static void flush(void)
+{
+	if (inject_subscribed())
+		inject_cupti.cuptiActivityFlushAll(0);
+}
+
+/* Kernels that were launched before the end, and end soon after, come with their times. */
+static void settle(struct inject_thread *thread, unsigned int settle_ms)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	uint64_t until = inject_now() + settle_ms * 1000000ull;
+
+	while (!inject_activity_is_home() && inject_now() < until) {
+		nanosleep(&pause, NULL);
+		inject_cupti.cuptiActivityFlushAll(0);
+		inject_activity_drain(thread);
+	}
+}
+
+static void end(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)
+{
+	if (!inject_subscribed())
+		return;
+	/* Whole buffers first: after the forced flush what still runs has no end for good. */
+	if (recorder_lives)
+		inject_cupti.cuptiActivityFlushAll(0);
+	inject_activity_drain(recorder_lives ? thread : NULL);
+	if (atomic_load(&inject_session.recording)) {
+		inject_subscribe_kinds(thread, false);
+		inject_subscribe_calls(thread, false);
+	}
+	if (recorder_lives) {
+		settle(thread, settle_ms);
+		inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	}
+	inject_activity_drain(recorder_lives ? thread : NULL);
+	inject_unsubscribe();
+	if (recorder_lives)
+		inject_graphs_end(thread);
+}
+
+static void forked(void)
+{
+	atomic_store(&inject_cupti_state.captures_open, 0);
+	inject_subscribe_forked();
+}
+
+const struct inject_backend inject_cupti_backend = {
+	.api = "CUDA",
+	.read_environment = read_environment,
+	.reserve = inject_activity_setup,
+	.load = inject_subscribe,
+	.versions = inject_cupti_versions,
+	.start = start,
+	.code = inject_cupti_code,
+	.window_calls = inject_subscribe_calls,
+	.window_operations = inject_subscribe_kinds,
+	.flush = flush,
+	.drain = inject_activity_drain,
+	.end = end,
+	.forked = forked,
+	.name_stream = inject_cupti_name_stream,
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+#ifndef GPUMON_INJECT_CUPTI_BACKEND_H
+#define GPUMON_INJECT_CUPTI_BACKEND_H
+
+#include "session/backend.h"
+
+/* CUDA, by CUPTI. */
+extern const struct inject_backend inject_cupti_backend;
+
+#endif /* GPUMON_INJECT_CUPTI_BACKEND_H */

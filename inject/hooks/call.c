@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "call.h"
+
+static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_t context,
+			  int32_t result)
+{
+	const struct inject_call *call = &thread->call;
+	struct gpumon_channel *channel = inject_session.map.channel;
+	struct gpumon_record_launch *record;
+	uint16_t flags = 0;
+
+	if (call->is_captured)
+		flags |= GPUMON_LAUNCH_CAPTURED;
+	if (call->class & INJECT_CLASS_GRAPH)
+		flags |= GPUMON_LAUNCH_GRAPH;
+	if (call->class & INJECT_CLASS_COPY)
+		flags |= GPUMON_LAUNCH_COPY;
+	if (call->class & INJECT_CLASS_SET)
+		flags |= GPUMON_LAUNCH_SET;
+	if (result)
+		flags |= GPUMON_LAUNCH_FAILED;
+	__atomic_fetch_add(call->is_captured ? &channel->captured : &channel->launches, 1,
+			   __ATOMIC_RELAXED);
+	/* In place: this is what runs most. */
+	record = gpumon_channel_reserve(&thread->writer, sizeof(*record));
+	if (INJECT_UNLIKELY(!record)) {
+		gpumon_channel_lose(&inject_session.map,
+				    gpumon_channel_why(&thread->writer, sizeof(*record)), 1);
+		return;
+	}
+	record->head.type = GPUMON_RECORD_LAUNCH;
+	record->head.flags = flags;
+	record->head.size = sizeof(*record);
+	record->start_ns = call->start_ns;
+	record->end_ns = end_ns;
+	record->tid = thread->tid;
+	record->correlation = call->correlation;
+	record->stack = call->stack;
+	record->function = call->function;
+	record->context = context;
+	record->result = result;
+	gpumon_channel_commit(&thread->writer, sizeof(*record));
+}
+
+static void finish_call(struct inject_thread *thread, uint64_t end_ns)
+{
+	const struct inject_call *call = &thread->call;
+	const struct gpumon_record_call record = {
+		.head = { .type = GPUMON_RECORD_CALL,
+			  .flags = call->class & INJECT_CLASS_BLOCKING ? GPUMON_CALL_BLOCKING : 0,
+			  .size = sizeof(record) },
+		.start_ns = call->start_ns,
+		.end_ns = end_ns,
+		.tid = thread->tid,
+		.correlation = call->correlation,
+		.function = call->function,
+		.stack = call->stack,
+	};
+
+	inject_append(thread, &record);
+}
+
+void inject_call_finish(struct inject_thread *thread, uint64_t end_ns, uint32_t context,
+			int32_t result)
+{
+	if (INJECT_LIKELY(thread->call.class & INJECT_CLASS_LAUNCH))
+		finish_launch(thread, end_ns, context, result);
+	else
+		finish_call(thread, end_ns);
+	thread->call.open = 0;
+}
+
+void inject_call_finish_open(void)
+{
+	uint32_t generation = atomic_load(&inject_session.generation);
+	struct inject_thread *thread;
+
+	for (thread = inject_thread_first(); thread; thread = thread->next)
+		if (thread->call.open && atomic_load(&thread->generation) == generation)
+			inject_call_finish(thread, 0, 0, 0);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Calls of an API, in the program's threads: two hooks for each, and functions
+ * of an API call others of it. The entry of the outermost one takes time and
+ * stack, its exit writes the record. Inlined: this is what launches cost.
+ */
+#ifndef GPUMON_INJECT_CALL_H
+#define GPUMON_INJECT_CALL_H
+
+#include "call_path.h"
+
+/* What a function of an API does, in the lower byte; an API has the upper one for itself. */
+#define INJECT_CLASS_KERNEL   1u
+#define INJECT_CLASS_GRAPH    2u
+#define INJECT_CLASS_COPY     4u
+#define INJECT_CLASS_SET      8u
+#define INJECT_CLASS_BLOCKING 16u
+#define INJECT_CLASS_LAUNCH \
+	(INJECT_CLASS_KERNEL | INJECT_CLASS_GRAPH | INJECT_CLASS_COPY | INJECT_CLASS_SET)
+
+static inline bool inject_call_needs_stack(uint16_t class)
+{
+	return (inject_session.record & GPUMON_RECORD_STACKS) &&
+	       (class & (INJECT_CLASS_LAUNCH | INJECT_CLASS_BLOCKING));
+}
+
+/**
+ * inject_call_is_wanted - is a call that begins to be recorded?
+ * @class: what it does
+ */
+static inline bool inject_call_is_wanted(uint16_t class)
+{
+	return INJECT_LIKELY(class & INJECT_CLASS_LAUNCH) ||
+	       (atomic_load(&inject_session.recording) &&
+		((inject_session.record & GPUMON_RECORD_ALL_CALLS) ||
+		 (class & INJECT_CLASS_BLOCKING &&
+		  inject_session.record & GPUMON_RECORD_SYNCHRONISATION)));
+}
+
+/**
+ * inject_call_is_nested - a call within one that is recorded already: half of all hooks
+ * @correlation: the API's id of both
+ * @class: what it does
+ * @is_exit: it returns
+ *
+ * Touches nothing but the thread's own, so that it need not keep the channel in place.
+ *
+ * Return: true if that is all there is to do about it.
+ */
+static inline bool inject_call_is_nested(uint32_t correlation, uint16_t class, bool is_exit)
+{
+	struct inject_thread *thread = inject_self;
+	struct inject_call *call;
+
+	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
+		return false;
+	call = &thread->call;
+	if (!call->open || call->correlation != correlation)
+		return false;
+	/* A call for something else that launches is a launch from there on. */
+	if (INJECT_UNLIKELY((class & INJECT_CLASS_LAUNCH) && !(call->class & INJECT_CLASS_LAUNCH)))
+		return false;
+	if (!is_exit)
+		call->open++;
+	else if (call->open > 1)
+		call->open--;
+	else
+		return false;
+	return true;
+}
+
+/**
+ * inject_call_joins - a call begins within one that is recorded already
+ * @thread: caller, within
+ * @correlation: the API's id
+ * @class: what it does: the outer call does that, too
+ *
+ * Return: false if it is the outermost one, to be begun by inject_call_begin().
+ */
+static inline bool inject_call_joins(struct inject_thread *thread, uint32_t correlation,
+				     uint16_t class)
+{
+	struct inject_call *call = &thread->call;
+
+	if (!call->open || call->correlation != correlation)
+		return false;
+	call->open++;
+	call->class |= class;
+	if (!call->stack && inject_call_needs_stack(class))
+		call->stack = inject_call_path(thread);
+	return true;
+}
+
+/**
+ * inject_call_finish - writes the record of the outermost call: its result is known now
+ * @thread: caller, within
+ * @end_ns: 0 where that is not known
+ * @context: the API's id, 0 where that is not known
+ * @result: the API's, 0 where all is well
+ */
+void inject_call_finish(struct inject_thread *thread, uint64_t end_ns, uint32_t context,
+			int32_t result);
+
+/**
+ * inject_call_finish_open - record the calls that have not returned, without an end
+ *
+ * At the end of a capture: the kernels of such launches may be recorded already, and their returns
+ * call nobody back any more. Context: no other thread is between inject_thread_enter() and _leave().
+ */
+void inject_call_finish_open(void);
+
+/**
+ * inject_call_begin - the outermost call begins
+ * @thread: caller, within
+ * @correlation: the API's id
+ * @class: what it does
+ * @function: string id of its name
+ */
+static inline void inject_call_begin(struct inject_thread *thread, uint32_t correlation,
+				     uint16_t class, uint32_t function)
+{
+	struct inject_call *call = &thread->call;
+
+	/* Its exit was never told: left by longjmp, or hooks were off at that time. */
+	if (INJECT_UNLIKELY(call->open))
+		inject_call_finish(thread, 0, 0, 0);
+	call->start_ns = inject_now();
+	call->correlation = correlation;
+	call->open = 1;
+	call->class = class;
+	call->is_captured = false;
+	call->function = function;
+	call->stack = inject_call_needs_stack(class) ? inject_call_path(thread) : 0;
+}
+
+/**
+ * inject_call_ends - a call returns
+ * @thread: caller, within
+ * @correlation: the API's id
+ *
+ * Return: true if it is the outermost one: inject_call_finish() is due.
+ */
+static inline bool inject_call_ends(struct inject_thread *thread, uint32_t correlation)
+{
+	struct inject_call *call = &thread->call;
+
+	if (INJECT_UNLIKELY(!call->open || call->correlation != correlation))
+		return false;
+	return !--call->open;
+}
+
+#endif /* GPUMON_INJECT_CALL_H */

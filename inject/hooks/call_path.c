@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "call_path.h"
+#include "python/stack.h"
+#include "stack/walk.h"
+#include "write/intern.h"
+
+/*
+ * How many of the innermost frames are the API's: the function called says enough. Frames of one
+ * library follow one another; the last of @code has all addresses.
+ */
+static inline unsigned int count_of_api(const uint64_t *frames, unsigned int count)
+{
+	const struct inject_code *code = inject_session.code, *end = code + inject_session.code_count;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (frames[i] - code->start < code->size)
+			continue;
+		for (code = inject_session.code; frames[i] - code->start >= code->size; code++)
+			;
+		if (code == end)
+			break;
+	}
+	return i;
+}
+
+static uint32_t intern_python_frame(void *context, const struct gpumon_python_frame *frame)
+{
+	struct inject_thread *thread = context;
+
+	return inject_intern_frame(
+		thread, inject_intern_text(thread, frame->function, frame->function_length),
+		inject_intern_text(thread, frame->file, frame->file_length), frame->line,
+		frame->first_line);
+}
+
+/* The thread's stack, in its own memory or in the walker's. */
+static inline bool walk_stack(struct inject_thread *thread, unsigned int room,
+			struct gpumon_stack_view *view)
+{
+	struct gpumon_python_intern intern;
+
+	if (!atomic_load_explicit(&inject_session.has_python, memory_order_relaxed))
+		return gpumon_stack_walk_view(view, room);
+	intern.frame = intern_python_frame;
+	intern.context = thread;
+	intern.generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	view->count = gpumon_python_stack(thread->frames, room, &view->truncated, &intern);
+	view->frames = thread->frames;
+	view->stack = NULL;
+	view->same = 0;
+	return view->count;
+}
+
+uint32_t inject_call_path(struct inject_thread *thread)
+{
+	struct gpumon_stack_view view;
+	unsigned int count, first;
+	uint32_t id;
+
+	if (!walk_stack(thread, inject_session.stack_room, &view)) {
+		thread->hashed = 0;
+		return 0;
+	}
+	count = view.count;
+	first = count_of_api(view.frames, count);
+	count -= first;
+	if (INJECT_UNLIKELY(count > inject_session.stack_depth)) {
+		count = inject_session.stack_depth;
+		view.truncated = true;
+	}
+	if (INJECT_LIKELY(!view.truncated && view.stack))
+		return inject_intern_stack(thread, view.frames + first, count, false, view.same);
+	/* Of a stack that is cut, the outermost frames are others each time; Python's are not the walk's. */
+	thread->hashed = 0;
+	id = inject_intern_stack(thread, view.frames + first, count, view.truncated, 0);
+	thread->hashed = 0;
+	return id;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
+#include "backend.h"
+
+const struct inject_backend *inject_backends[INJECT_BACKENDS_MAX + 1];
+
+void inject_backend_register(const struct inject_backend *backend)
+{
+	unsigned int i;
+
+	for (i = 0; inject_backends[i] != backend; i++) {
+		if (i == INJECT_BACKENDS_MAX)
+			return;
+		if (!inject_backends[i]) {
+			inject_backends[i] = backend;
+			break;
+		}
+	}
+	backend->read_environment();
+}
+
+const struct inject_backend *inject_backend_find(const char *api)
+{
+	const struct inject_backend *backend;
+
+	inject_for_each_backend(backend)
+		if (strcmp(backend->api, api) == 0)
+			break;
+	return backend;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * An API for GPUs, as the rest of the library sees it. What knows the API's
+ * names is in a folder of its own and gives one of these to entry.c; all of them
+ * share one session.
+ */
+#ifndef GPUMON_INJECT_BACKEND_H
+#define GPUMON_INJECT_BACKEND_H
+
+#include "write/process.h"
+#include "write/thread.h"
+
+/**
+ * struct inject_backend - what a session asks of an API
+ * @api: name
+ * @read_environment: once, in the program's own thread: what variables say to it alone
+ * @reserve: make room for what the API tells, @mib at most; false where there is no memory
+ * @load: find the API's libraries and become the one that it tells; false where that is not
+ *        possible, with @why set to a sentence that is valid until the next call
+ * @versions: of what was found, also where @load said false
+ * @start: after @load: what is on for a whole session, also outside of its window; false where
+ *         nothing can be recorded, as for @load. @at_start: the API is being initialised just now
+ * @code: of the API's own libraries, which is left out of stacks, after @load of all backends; how
+ *        many of @room were filled
+ * @window_calls: the window begins or ends: hooks of calls. They are on before @window_operations
+ *                are, and off after them. One thread at a time
+ * @window_operations: likewise: what the GPU does
+ * @flush: have the API tell what is complete. May wait for a launch of the program, and holds locks
+ *         of the API. Where a session is open
+ * @drain: write records of what it told; @thread: NULL: nobody reads them, forget it
+ * @end: also where @load or @start said false: all that there is gets written, and the API is given back. Operations that the
+ *       GPU still has get @settle_ms. @recorder_lives: false: nothing is written
+ * @forked: in a child after fork: the API tells nothing any more
+ * @name_stream: through NVTX, or NULL. @stream: the API's handle; @text or @wide is its name
+ *
+ * All but @read_environment, @reserve and @forked are called within (inject_thread_enter()).
+ */
+struct inject_backend {
+	const char *api;
+	void (*read_environment)(void);
+	bool (*reserve)(uint32_t mib);
+	bool (*load)(const char **why);
+	void (*versions)(struct inject_versions *versions);
+	bool (*start)(struct inject_thread *thread, bool at_start, const char **why);
+	unsigned int (*code)(struct inject_code *code, unsigned int room);
+	void (*window_calls)(struct inject_thread *thread, bool on);
+	void (*window_operations)(struct inject_thread *thread, bool on);
+	void (*flush)(void);
+	void (*drain)(struct inject_thread *thread);
+	void (*end)(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms);
+	void (*forked)(void);
+	void (*name_stream)(void *stream, const char *text, const wchar_t *wide);
+};
+
+/* Those that there are, with a NULL behind the last. */
+#define INJECT_BACKENDS_MAX 4
+extern const struct inject_backend *inject_backends[INJECT_BACKENDS_MAX + 1];
+
+#define inject_for_each_backend(backend) \
+	for (const struct inject_backend **at = inject_backends; ((backend) = *at); at++)
+
+/* In the program's own thread, before the first session; reads the backend's environment. */
+void inject_backend_register(const struct inject_backend *backend);
+
+/* That of an API; NULL before it is registered, or where there is none. */
+const struct inject_backend *inject_backend_find(const char *api);
+
+#endif /* GPUMON_INJECT_BACKEND_H */
