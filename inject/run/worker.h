@@ -13,7 +13,7 @@ bool inject_worker_start(void);
 
 /**
  * inject_worker_answer - begin a session, if a recorder waits for one
- * @at_start: CUDA is being initialised just now
+ * @at_start: the API is being initialised just now
  *
  * Context: before inject_worker_start(), or its thread.
  *

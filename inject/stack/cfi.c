@@ -566,7 +566,7 @@ static bool run(struct machine *machine, struct gpumon_cfi_cursor program)
 bool gpumon_cfi_find(const struct gpumon_stack_place *place, uint64_t address,
 		     struct gpumon_cfi_row *row)
 {
-	/* Some 12 KiB: a caller that has little stack left would have none for CUDA either way. */
+	/* Some 12 KiB: a caller that has little stack left would have none for the API either way. */
 	static struct machine machine;
 	struct description description;
 

@@ -4,7 +4,7 @@
  * program, and listens for others. It shares no descriptors with the program,
  * which may close all that it does not know and take their numbers at any
  * time, between any two system calls of ours. For the same reason it does
- * nothing else: what CUPTI opens has to be the program's.
+ * nothing else: what the API opens has to be the program's.
  */
 #ifndef GPUMON_INJECT_RECORDER_H
 #define GPUMON_INJECT_RECORDER_H

@@ -9,7 +9,6 @@
 #include "base/utf8.h"
 #include "intern.h"
 #include "names.h"
-#include "nvtx/range.h"
 
 /* Threads that the program names itself: few, and looked at in turn. */
 #define THREADS	    512
