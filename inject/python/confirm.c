@@ -39,10 +39,6 @@ void gpumon_python_confirm_init(void)
 	*(void **)&api.attribute = dlsym(RTLD_DEFAULT, "PyObject_GetAttrString");
 	*(void **)&api.disable_collector = dlsym(RTLD_DEFAULT, "PyGC_Disable");
 	*(void **)&api.enable_collector = dlsym(RTLD_DEFAULT, "PyGC_Enable");
-	/*
-	 * Before 3.10 the collector cannot be kept from running what it likes while frame objects
-	 * are made: types have to be enough there.
-	 */
 	if (api.current && api.frame && api.back && api.code && api.line && api.attribute &&
 	    api.disable_collector && api.enable_collector)
 		atomic_store(&gpumon_python.unconfirmed, LOOKS_MAX);

@@ -6,8 +6,6 @@
  * the right types (stack.c).
  */
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,22 +23,6 @@ struct gpumon_python gpumon_python;
 
 static char problem[160];
 static _Atomic bool has_problem;
-
-/* To 3.9; f_lasti counts bytes, and instructions of two bytes in 3.10. */
-static const struct gpumon_python_layout layout_3_8 = {
-	.linkage = GPUMON_PYTHON_OBJECTS,
-	.thread_id = 176,
-	.thread_frame = 24,
-	.previous = 24,
-	.code = 32,
-	.instruction = 104,
-	.instruction_unit = 1,
-	.first_line = 40,
-	.file = 104,
-	.name = 112,
-	.lines = 120,
-	.text = 48,
-};
 
 static const struct gpumon_python_layout layout_3_10 = {
 	.linkage = GPUMON_PYTHON_CFRAMES,
@@ -203,33 +185,12 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 	return true;
 }
 
-/* The interpreter's loop, to tell its frames by their addresses. */
-static bool find_loop(void)
-{
-#ifdef __GLIBC__
-	const uint8_t *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
-	const Elf64_Sym *symbol = NULL;
-	Dl_info info;
-
-	if (!loop || !dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
-	    info.dli_saddr != (const void *)loop)
-		return false;
-	gpumon_python.loop_start = (uint64_t)(uintptr_t)loop;
-	gpumon_python.loop_end = gpumon_python.loop_start + symbol->st_size;
-	return true;
-#else
-	return false;
-#endif
-}
-
 static bool find_layout(unsigned int major, unsigned int minor)
 {
 	const uint64_t *table = dlsym(RTLD_DEFAULT, "_PyRuntime");
 	char why[96];
 
-	if (major == 3 && (minor == 8 || minor == 9) && find_loop()) {
-		gpumon_python.layout = layout_3_8;
-	} else if (major == 3 && minor == 10) {
+	if (major == 3 && minor == 10) {
 		gpumon_python.layout = layout_3_10;
 	} else if (major == 3 && minor == 11) {
 		gpumon_python.layout = layout_3_11;
@@ -247,8 +208,8 @@ static bool find_layout(unsigned int major, unsigned int minor)
 			return false;
 		}
 	} else {
-		snprintf(why, sizeof(why), "Python %u.%u is not supported (3.8 to 3.14 are)", major,
-			 minor);
+		snprintf(why, sizeof(why), "Python %u.%u is not supported (3.10 to 3.14 are)",
+			 major, minor);
 		gpumon_python_refuse(why);
 		return false;
 	}

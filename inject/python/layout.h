@@ -12,10 +12,9 @@
 /* How frames of Python are tied to those of C, by version. */
 enum gpumon_python_linkage {
 	GPUMON_PYTHON_NONE = 0,
-	GPUMON_PYTHON_OBJECTS = 1, /* to 3.9: a frame object for each call of the loop */
-	GPUMON_PYTHON_CFRAMES = 2, /* 3.10: and a CFrame in its frame */
-	GPUMON_PYTHON_ENTRIES = 3, /* 3.11: several functions, the outermost marked; a CFrame */
-	GPUMON_PYTHON_SHIMS = 4, /* from 3.12: a frame of Python's kind in the C frame ends them */
+	GPUMON_PYTHON_CFRAMES = 1, /* 3.10: a frame object for each call of the loop, and a CFrame */
+	GPUMON_PYTHON_ENTRIES = 2, /* 3.11: several functions, the outermost marked; a CFrame */
+	GPUMON_PYTHON_SHIMS = 3, /* from 3.12: a frame of Python's kind in the C frame ends them */
 };
 
 /**
@@ -91,8 +90,6 @@ enum gpumon_python_state {
  * @code_type: PyCode_Type
  * @text_type: PyUnicode_Type
  * @bytes_type: PyBytes_Type
- * @loop_start: of the interpreter's loop, where @layout needs it
- * @loop_end: its end
  */
 struct gpumon_python {
 	_Atomic int state;
@@ -110,8 +107,6 @@ struct gpumon_python {
 	uint64_t code_type;
 	uint64_t text_type;
 	uint64_t bytes_type;
-	uint64_t loop_start;
-	uint64_t loop_end;
 };
 
 extern struct gpumon_python gpumon_python;

@@ -109,7 +109,7 @@ next_frame_by(struct chain *chain, struct step *step, struct gpumon_python_reade
 	if (layout->owner)
 		owner = gpumon_python_byte(reader, frame + layout->owner);
 	step->function = layout->linkage != GPUMON_PYTHON_SHIMS || owner < GPUMON_PYTHON_OWNER_SHIM;
-	step->last = layout->linkage <= GPUMON_PYTHON_CFRAMES || !step->function ||
+	step->last = layout->linkage == GPUMON_PYTHON_CFRAMES || !step->function ||
 		     (layout->linkage == GPUMON_PYTHON_ENTRIES && owner);
 	step->host = layout->linkage == GPUMON_PYTHON_SHIMS ? frame : chain->cframe;
 	if (step->function) {
@@ -204,35 +204,9 @@ static unsigned int find_host(const struct merge *merge, uint64_t host)
 	const struct gpumon_stack_view *view = &merge->view;
 	unsigned int at = merge->next;
 
-	if (gpumon_python.layout.linkage == GPUMON_PYTHON_OBJECTS) {
-		while (at < view->count && (view->frames[at] <= gpumon_python.loop_start ||
-					    view->frames[at] > gpumon_python.loop_end))
-			at++;
-		return at;
-	}
 	while (at < view->count && host >= view->stack[at + 1])
 		at++;
 	return at < view->count && host >= view->stack[at] ? at : view->count;
-}
-
-/* Without addresses: as many calls of the loop as there are functions, or it is not known which. */
-static bool counts_agree(const struct merge *merge, struct chain chain)
-{
-	const struct gpumon_stack_view *view = &merge->view;
-	unsigned int calls = 0;
-	unsigned int functions = 0;
-
-	if (gpumon_python.layout.linkage != GPUMON_PYTHON_OBJECTS)
-		return true;
-	for (unsigned int i = merge->next; i < view->count; i++)
-		calls += view->frames[i] > gpumon_python.loop_start &&
-			 view->frames[i] <= gpumon_python.loop_end;
-	while (chain.frame && !chain.reader.bad && functions < FRAMES_MAX) {
-		functions++;
-		chain.frame = gpumon_python_word(&chain.reader,
-						 chain.frame + gpumon_python.layout.previous);
-	}
-	return view->truncated ? calls <= functions : calls == functions;
 }
 
 /* What is left of the stack, where all that Python has to say was said. */
@@ -251,7 +225,7 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 {
 	bool found = false;
 
-	if (!begin_chain(chain) || !counts_agree(merge, *chain))
+	if (!begin_chain(chain))
 		return false;
 	if (GPUMON_STACK_UNLIKELY(!gpumon_python_confirmed()) && gpumon_python_can_confirm() &&
 	    !confirm(*chain)) {
@@ -269,8 +243,7 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 			merge->next = host + 1;
 			found = true;
 		} else if (merge->view.truncated &&
-			   (gpumon_python.layout.linkage == GPUMON_PYTHON_OBJECTS ||
-			    group->host >= merge->view.stack[merge->view.count])) {
+			   group->host >= merge->view.stack[merge->view.count]) {
 			/* Further out than the walk came. */
 			put(merge, merge->view.frames + merge->next,
 			    merge->view.count - merge->next);
