@@ -24,7 +24,7 @@ static bool is_prepared;
  * A child has one thread and half of CUDA: nothing is recorded in it until it calls us anew. Buffers
  * that CUPTI has stay where they are, it may look at them when the child ends.
  */
-static void after_fork(void)
+static void forget_in_child(void)
 {
 	if (atomic_load(&owner) == (int)getpid())
 		return;
@@ -41,31 +41,31 @@ static bool is_owner(void)
 	return atomic_load(&owner) == (int)getpid();
 }
 
-static void before_fork(void)
+static void prepare_fork(void)
 {
 	if (is_owner())
 		inject_worker_before_fork();
 }
 
-static void after_fork_in_parent(void)
+static void resume_after_fork(void)
 {
 	if (is_owner())
 		inject_worker_after_fork();
 }
 
 /* Registered after CUPTI was loaded, so that it runs before what CUPTI has registered. */
-static void at_exit(void)
+static void finish_at_exit(void)
 {
 	if (is_owner())
 		inject_worker_finish(INJECT_EXIT_MS);
 }
 
-static bool prepare(void)
+static bool prepare_process(void)
 {
 	if (is_prepared)
 		return true;
 	if (!inject_thread_setup() || !gpumon_stack_init() ||
-	    pthread_atfork(before_fork, after_fork_in_parent, after_fork))
+	    pthread_atfork(prepare_fork, resume_after_fork, forget_in_child))
 		return false;
 	is_prepared = true;
 	return true;
@@ -87,7 +87,7 @@ INJECT_EXPORT int InitializeInjection(void)
 	path = getenv("GPUMON_SOCKET");
 	if (!atomic_compare_exchange_strong(&owner, &nobody, pid))
 		return 1;
-	if (!prepare())
+	if (!prepare_process())
 		return 1;
 	inject_environment_read();
 	inject_backend_register(&inject_cupti_backend);
@@ -99,6 +99,6 @@ INJECT_EXPORT int InitializeInjection(void)
 		inject_recorder_hang_up();
 	}
 	if (!has_exit)
-		has_exit = atexit(at_exit) == 0;
+		has_exit = atexit(finish_at_exit) == 0;
 	return 1;
 }

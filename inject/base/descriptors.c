@@ -31,7 +31,7 @@ struct errand {
 	void *argument;
 };
 
-static void *run(void *argument)
+static void *run_errand(void *argument)
 {
 	const struct errand *errand = argument;
 
@@ -45,7 +45,7 @@ void inject_with_own_descriptors(void (*work)(void *argument), void *argument)
 	struct errand errand = { work, argument };
 	pthread_t thread;
 
-	if (inject_own_thread_start(&thread, run, &errand))
+	if (inject_own_thread_start(&thread, run_errand, &errand))
 		pthread_join(thread, NULL);
 	else
 		work(argument);

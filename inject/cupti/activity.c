@@ -25,7 +25,7 @@ static _Atomic uint32_t next[BUFFERS_MAX];
 static uint32_t valid_bytes[BUFFERS_MAX];
 static _Atomic uint32_t at_home;
 
-static void push(struct list *list, uint32_t buffer)
+static void push_buffer(struct list *list, uint32_t buffer)
 {
 	uint64_t head = atomic_load(&list->head), with;
 
@@ -35,7 +35,7 @@ static void push(struct list *list, uint32_t buffer)
 	} while (!atomic_compare_exchange_weak(&list->head, &head, with));
 }
 
-static uint32_t pop(struct list *list)
+static uint32_t pop_buffer(struct list *list)
 {
 	uint64_t head = atomic_load(&list->head), without;
 
@@ -49,7 +49,7 @@ static uint32_t pop(struct list *list)
 }
 
 /* All of a list at once, the oldest first; linked by @next. */
-static uint32_t take_all(struct list *list)
+static uint32_t take_all_buffers(struct list *list)
 {
 	uint64_t head = atomic_load(&list->head);
 	uint32_t at, oldest = NONE, following;
@@ -80,18 +80,18 @@ bool inject_activity_setup(uint32_t mib)
 		return pool;
 	if (pool)
 		munmap(pool, (size_t)pool_count * BUFFER_SIZE);
-	take_all(&free_buffers);
+	take_all_buffers(&free_buffers);
 	pool = memory;
 	pool_count = count;
 	for (i = count; i-- > 0;)
-		push(&free_buffers, i);
+		push_buffer(&free_buffers, i);
 	atomic_store(&at_home, count);
 	return true;
 }
 
 void CUPTIAPI inject_activity_request(uint8_t **buffer, size_t *size, size_t *records)
 {
-	uint32_t which = pop(&free_buffers);
+	uint32_t which = pop_buffer(&free_buffers);
 
 	*records = 0;
 	*buffer = NULL;
@@ -115,7 +115,7 @@ void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8
 	if (!buffer || buffer < pool || offset >= (size_t)pool_count * BUFFER_SIZE)
 		return;
 	valid_bytes[offset / BUFFER_SIZE] = (uint32_t)(valid < BUFFER_SIZE ? valid : BUFFER_SIZE);
-	push(&complete_buffers, (uint32_t)(offset / BUFFER_SIZE));
+	push_buffer(&complete_buffers, (uint32_t)(offset / BUFFER_SIZE));
 	inject_wake();
 }
 
@@ -126,7 +126,7 @@ bool inject_activity_is_home(void)
 
 void inject_activity_drain(struct inject_thread *thread)
 {
-	uint32_t which = take_all(&complete_buffers), following;
+	uint32_t which = take_all_buffers(&complete_buffers), following;
 	size_t dropped = 0;
 	uint8_t *buffer;
 
@@ -137,7 +137,7 @@ void inject_activity_drain(struct inject_thread *thread)
 			inject_convert(thread, buffer, valid_bytes[which]);
 		/* CUPTI was told that buffers are zero; it may have begun a record behind the last. */
 		memset(buffer, 0, BUFFER_SIZE);
-		push(&free_buffers, which);
+		push_buffer(&free_buffers, which);
 		atomic_fetch_add_explicit(&at_home, 1, memory_order_relaxed);
 	}
 	if (thread && inject_subscribed() &&

@@ -13,7 +13,7 @@
 struct inject_cupti_state inject_cupti_state;
 struct inject_cupti_environment inject_cupti_environment;
 
-static void read_environment(void)
+static void read_cupti_environment(void)
 {
 	const char *path = getenv("GPUMON_CUPTI"), *launches = getenv("GPUMON_LAUNCHES");
 	struct inject_cupti_environment *environment = &inject_cupti_environment;
@@ -25,7 +25,7 @@ static void read_environment(void)
 	environment->no_internal = getenv("GPUMON_NO_INTERNAL");
 }
 
-static bool start(struct inject_thread *thread, bool at_start, const char **why)
+static bool start_cupti(struct inject_thread *thread, bool at_start, const char **why)
 {
 	inject_convert_reset();
 	inject_graphs_begin();
@@ -38,14 +38,14 @@ static bool start(struct inject_thread *thread, bool at_start, const char **why)
 	return true;
 }
 
-static void flush(void)
+static void flush_cupti(void)
 {
 	if (inject_subscribed())
 		inject_cupti.cuptiActivityFlushAll(0);
 }
 
 /* Kernels that were launched before the end, and end soon after, come with their times. */
-static void settle(struct inject_thread *thread, unsigned int settle_ms)
+static void wait_for_buffers(struct inject_thread *thread, unsigned int settle_ms)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
@@ -57,7 +57,7 @@ static void settle(struct inject_thread *thread, unsigned int settle_ms)
 	}
 }
 
-static void end(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)
+static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)
 {
 	if (!inject_subscribed())
 		return;
@@ -70,7 +70,7 @@ static void end(struct inject_thread *thread, bool recorder_lives, unsigned int 
 		inject_subscribe_calls(thread, false);
 	}
 	if (recorder_lives) {
-		settle(thread, settle_ms);
+		wait_for_buffers(thread, settle_ms);
 		inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	}
 	inject_activity_drain(recorder_lives ? thread : NULL);
@@ -79,7 +79,7 @@ static void end(struct inject_thread *thread, bool recorder_lives, unsigned int 
 		inject_graphs_end(thread);
 }
 
-static void forked(void)
+static void forget_cupti(void)
 {
 	atomic_store(&inject_cupti_state.captures_open, 0);
 	inject_subscribe_forked();
@@ -87,17 +87,17 @@ static void forked(void)
 
 const struct inject_backend inject_cupti_backend = {
 	.api = "CUDA",
-	.read_environment = read_environment,
+	.read_environment = read_cupti_environment,
 	.reserve = inject_activity_setup,
 	.load = inject_subscribe,
 	.versions = inject_cupti_versions,
-	.start = start,
+	.start = start_cupti,
 	.code = inject_cupti_code,
 	.window_calls = inject_subscribe_calls,
 	.window_operations = inject_subscribe_kinds,
-	.flush = flush,
+	.flush = flush_cupti,
 	.drain = inject_activity_drain,
-	.end = end,
-	.forked = forked,
+	.end = end_cupti,
+	.forked = forget_cupti,
 	.name_stream = inject_cupti_name_stream,
 };

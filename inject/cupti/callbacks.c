@@ -14,8 +14,8 @@
 /* String ids of functions' names, with the generation in which they were taken in the upper half. */
 static _Atomic uint64_t names[2][INJECT_FUNCTIONS];
 
-static uint32_t name_of(struct inject_thread *thread, unsigned int domain, uint32_t id,
-			const CUpti_CallbackData *data)
+static uint32_t function_name_id(struct inject_thread *thread, unsigned int domain, uint32_t id,
+				 const CUpti_CallbackData *data)
 {
 	uint64_t generation =
 		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
@@ -33,16 +33,16 @@ static uint32_t name_of(struct inject_thread *thread, unsigned int domain, uint3
 	return (uint32_t)known;
 }
 
-static inline void enter(struct inject_thread *thread, unsigned int domain, uint32_t id,
-			 const CUpti_CallbackData *data, uint16_t class)
+static inline void begin_api_call(struct inject_thread *thread, unsigned int domain, uint32_t id,
+				  const CUpti_CallbackData *data, uint16_t class)
 {
 	if (!inject_call_joins(thread, data->correlationId, class))
 		inject_call_begin(thread, data->correlationId, class,
-				  name_of(thread, domain, id, data));
+				  function_name_id(thread, domain, id, data));
 }
 
-static inline void leave(struct inject_thread *thread, unsigned int domain,
-			 const CUpti_CallbackData *data)
+static inline void end_api_call(struct inject_thread *thread, unsigned int domain,
+				const CUpti_CallbackData *data)
 {
 	struct inject_call *call = &thread->call;
 	int32_t result;
@@ -64,7 +64,7 @@ static inline void leave(struct inject_thread *thread, unsigned int domain,
 	(INJECT_CLASS_PROFILER_ON | INJECT_CLASS_PROFILER_OFF | INJECT_CLASS_CAPTURE_BEGIN | \
 	 INJECT_CLASS_CAPTURE_END)
 
-static void control(struct inject_thread *thread, uint16_t class, bool is_exit)
+static void control_capture(struct inject_thread *thread, uint16_t class, bool is_exit)
 {
 	if (class & INJECT_CLASS_CAPTURE_BEGIN && is_exit)
 		atomic_fetch_add(&inject_cupti_state.captures_open, 1);
@@ -80,8 +80,8 @@ static void control(struct inject_thread *thread, uint16_t class, bool is_exit)
 		inject_window_close(thread, "cudaProfilerStop");
 }
 
-static inline void api(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-		       const CUpti_CallbackData *data)
+static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+				       const CUpti_CallbackData *data)
 {
 	unsigned int which = domain - CUPTI_CB_DOMAIN_DRIVER_API;
 	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
@@ -99,13 +99,13 @@ static inline void api(CUpti_CallbackDomain domain, CUpti_CallbackId id,
 	if (INJECT_UNLIKELY(!thread))
 		return;
 	if (INJECT_UNLIKELY(class & CONTROL))
-		control(thread, class, is_exit);
+		control_capture(thread, class, is_exit);
 	if (INJECT_UNLIKELY(thread->ours))
 		;
 	else if (is_exit)
-		leave(thread, which, data);
+		end_api_call(thread, which, data);
 	else if (inject_call_is_wanted(class))
-		enter(thread, which, id, data, class);
+		begin_api_call(thread, which, id, data, class);
 	inject_thread_leave(thread);
 }
 
@@ -118,7 +118,7 @@ void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_Cal
 	switch (domain) {
 	case CUPTI_CB_DOMAIN_RUNTIME_API:
 	case CUPTI_CB_DOMAIN_DRIVER_API:
-		api(domain, id, data);
+		handle_api_callback(domain, id, data);
 		break;
 	case CUPTI_CB_DOMAIN_RESOURCE:
 		thread = inject_thread_enter(true);

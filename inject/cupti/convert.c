@@ -98,7 +98,7 @@ void inject_convert_reset(void)
  * Where the clock was registered only after a context was made, some CUPTI
  * versions go on in CLOCK_REALTIME: that is 1.7e18, and the uptime is not.
  */
-static uint64_t fix_time(uint64_t time)
+static uint64_t to_monotonic(uint64_t time)
 {
 	uint64_t monotonic;
 	struct timespec real;
@@ -115,7 +115,7 @@ static uint64_t fix_time(uint64_t time)
 	return time > realtime_offset ? time - realtime_offset : time;
 }
 
-static void lose(enum gpumon_loss cause)
+static void count_loss(enum gpumon_loss cause)
 {
 	gpumon_channel_lose(&inject_session.map, cause, 1);
 }
@@ -134,21 +134,21 @@ static void add_totals(struct totals *totals)
 }
 
 /* Work without any time is of no use in a record; without an end it was still going on. */
-static bool fix_times(uint64_t start, uint64_t end, uint64_t *start_ns, uint64_t *end_ns,
-		      uint16_t *flags)
+static bool convert_times(uint64_t start, uint64_t end, uint64_t *start_ns, uint64_t *end_ns,
+			  uint16_t *flags)
 {
 	if (!start && !end) {
-		lose(GPUMON_LOSS_NO_TIMESTAMP);
+		count_loss(GPUMON_LOSS_NO_TIMESTAMP);
 		return false;
 	}
-	*start_ns = fix_time(start);
-	*end_ns = end ? fix_time(end) : 0;
+	*start_ns = to_monotonic(start);
+	*end_ns = end ? to_monotonic(end) : 0;
 	if (!end)
 		*flags |= GPUMON_WORK_UNFINISHED;
 	return true;
 }
 
-static uint16_t place(uint8_t kind)
+static uint16_t memory_place(uint8_t kind)
 {
 	switch (kind) {
 	case CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE:
@@ -188,14 +188,14 @@ static void convert_kernel(struct inject_thread *thread, const kernel_record *ke
 		.registers = kernel->registersPerThread,
 	};
 
-	if (!fix_times(kernel->start, kernel->end, &record.start_ns, &record.end_ns,
-		       &record.head.flags))
+	if (!convert_times(kernel->start, kernel->end, &record.start_ns, &record.end_ns,
+			   &record.head.flags))
 		return;
 	/* CUPTI_TIMESTAMP_UNKNOWN is 0, as ours. */
 	if (kernel->queued)
-		record.queued_ns = fix_time(kernel->queued);
+		record.queued_ns = to_monotonic(kernel->queued);
 	if (kernel->submitted)
-		record.submitted_ns = fix_time(kernel->submitted);
+		record.submitted_ns = to_monotonic(kernel->submitted);
 	if (kernel->correlationId &&
 	    internal_ids[kernel->correlationId % INTERNAL_IDS] == kernel->correlationId)
 		record.head.flags |= GPUMON_WORK_INTERNAL;
@@ -215,12 +215,12 @@ static void convert_copy(struct inject_thread *thread, const copy_record *copy)
 		.stream = copy->streamId,
 		.graph = copy->graphId,
 		.to_device = copy->deviceId,
-		.from = place(copy->srcKind),
-		.to = place(copy->dstKind),
+		.from = memory_place(copy->srcKind),
+		.to = memory_place(copy->dstKind),
 	};
 
-	if (!fix_times(copy->start, copy->end, &record.start_ns, &record.end_ns,
-		       &record.head.flags))
+	if (!convert_times(copy->start, copy->end, &record.start_ns, &record.end_ns,
+			   &record.head.flags))
 		return;
 	if (record.from == GPUMON_PLACE_PAGEABLE || record.to == GPUMON_PLACE_PAGEABLE)
 		record.head.flags |= GPUMON_WORK_PAGEABLE;
@@ -239,11 +239,12 @@ static void convert_peer_copy(struct inject_thread *thread, const peer_copy_reco
 		.stream = copy->streamId,
 		.graph = copy->graphId,
 		.to_device = copy->dstDeviceId,
-		.from = place(copy->srcKind),
+		.from = memory_place(copy->srcKind),
 		.to = GPUMON_PLACE_PEER,
 	};
 
-	if (fix_times(copy->start, copy->end, &record.start_ns, &record.end_ns, &record.head.flags))
+	if (convert_times(copy->start, copy->end, &record.start_ns, &record.end_ns,
+			  &record.head.flags))
 		inject_append(thread, &record);
 }
 
@@ -261,12 +262,13 @@ static void convert_set(struct inject_thread *thread, const set_record *set)
 		.value = set->value,
 	};
 
-	if (fix_times(set->start, set->end, &record.start_ns, &record.end_ns, &record.head.flags))
+	if (convert_times(set->start, set->end, &record.start_ns, &record.end_ns,
+			  &record.head.flags))
 		inject_append(thread, &record);
 }
 
 /* Where the GPU is: CUPTI's record does not say it. */
-static uint32_t pci_of(uint32_t device)
+static uint32_t read_device_pci(uint32_t device)
 {
 	static const int attributes[] = { CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
 					  CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
@@ -288,7 +290,7 @@ static void convert_device(struct inject_thread *thread, const device_record *de
 		.head = { .type = GPUMON_RECORD_DEVICE, .size = sizeof(record) },
 		.id = device->id,
 		.name = inject_intern_string(thread, device->name),
-		.pci = pci_of(device->id),
+		.pci = read_device_pci(device->id),
 		.multiprocessors = device->numMultiprocessors,
 		.memory_bytes = device->globalMemorySize,
 		.compute_major = (uint16_t)device->computeCapabilityMajor,
@@ -333,8 +335,8 @@ static void convert_sync(struct inject_thread *thread, const sync_record *sync)
 {
 	const struct gpumon_record_sync record = {
 		.head = { .type = GPUMON_RECORD_SYNC, .size = sizeof(record) },
-		.start_ns = fix_time(sync->start),
-		.end_ns = fix_time(sync->end),
+		.start_ns = to_monotonic(sync->start),
+		.end_ns = to_monotonic(sync->end),
 		.correlation = sync->correlationId,
 		.context = sync->contextId,
 		.stream = sync->streamId,
@@ -353,13 +355,13 @@ static void convert_memory(struct inject_thread *thread, const memory_record *me
 					   GPUMON_MEMORY_FREED :
 					   0,
 			  .size = sizeof(record) },
-		.time_ns = fix_time(memory->timestamp),
+		.time_ns = to_monotonic(memory->timestamp),
 		.address = memory->address,
 		.bytes = memory->bytes,
 		.correlation = memory->correlationId,
 		.device = memory->deviceId,
 		.context = memory->contextId,
-		.place = place((uint8_t)memory->memoryKind),
+		.place = memory_place((uint8_t)memory->memoryKind),
 	};
 
 	inject_append(thread, &record);
@@ -369,8 +371,8 @@ static void convert_unified(struct inject_thread *thread, const unified_record *
 {
 	const struct gpumon_record_unified_memory record = {
 		.head = { .type = GPUMON_RECORD_UNIFIED_MEMORY, .size = sizeof(record) },
-		.start_ns = fix_time(unified->start),
-		.end_ns = fix_time(unified->end),
+		.start_ns = to_monotonic(unified->start),
+		.end_ns = to_monotonic(unified->end),
 		.value = unified->value,
 		.address = unified->address,
 		.kind = (uint32_t)unified->counterKind,
@@ -425,7 +427,7 @@ static void convert_one(struct inject_thread *thread, const CUpti_Activity *acti
 	case CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API:
 		break;
 	default:
-		lose(GPUMON_LOSS_UNKNOWN_RECORD);
+		count_loss(GPUMON_LOSS_UNKNOWN_RECORD);
 		break;
 	}
 	if (++totals->records == LOT)
@@ -433,7 +435,7 @@ static void convert_one(struct inject_thread *thread, const CUpti_Activity *acti
 }
 
 /* A kernel's record may come before that of the launch, which only then is complete. */
-static void find_internal(uint8_t *buffer, size_t valid)
+static void find_internal_launches(uint8_t *buffer, size_t valid)
 {
 	CUpti_Activity *activity = NULL;
 	uint32_t id;
@@ -452,7 +454,7 @@ void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid)
 	CUpti_Activity *activity = NULL;
 
 	too_far = inject_now() + FAR_NS;
-	find_internal(buffer, valid);
+	find_internal_launches(buffer, valid);
 	while (inject_cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
 		convert_one(thread, activity, &totals);
 	add_totals(&totals);

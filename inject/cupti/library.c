@@ -95,14 +95,14 @@ static uint32_t runtime_version(void)
 	return major * 1000 + minor * 10;
 }
 
-static bool try_open(const char *path)
+static bool try_cupti(const char *path)
 {
 	inject_cupti.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	return inject_cupti.handle;
 }
 
 /* In the places that toolkit, wheels and conda have beside a library of theirs. */
-static bool open_beside(const char *library, unsigned int major)
+static bool open_cupti_beside(const char *library, unsigned int major)
 {
 	static const char *const places[] = {
 		"%s/libcupti.so.%u",
@@ -125,13 +125,13 @@ static bool open_beside(const char *library, unsigned int major)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		snprintf(path, sizeof(path), places[i], folder, major);
 #pragma GCC diagnostic pop
-		if (access(path, R_OK) == 0 && try_open(path))
+		if (access(path, R_OK) == 0 && try_cupti(path))
 			return true;
 	}
 	return false;
 }
 
-static bool open_major(unsigned int major)
+static bool open_cupti_major(unsigned int major)
 {
 	static const char *const places[] = {
 		"/usr/local/cuda-%u/lib64",
@@ -141,7 +141,7 @@ static bool open_major(unsigned int major)
 	size_t i;
 
 	snprintf(path, sizeof(path), "libcupti.so.%u", major);
-	if (try_open(path))
+	if (try_cupti(path))
 		return true;
 	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 #pragma GCC diagnostic push
@@ -150,14 +150,14 @@ static bool open_major(unsigned int major)
 #pragma GCC diagnostic pop
 		snprintf(path + strlen(path), sizeof(path) - strlen(path), "/libcupti.so.%u",
 			 major);
-		if (access(path, R_OK) == 0 && try_open(path))
+		if (access(path, R_OK) == 0 && try_cupti(path))
 			return true;
 	}
 	snprintf(path, sizeof(path), "/usr/local/cuda/lib64/libcupti.so.%u", major);
-	if (try_open(path))
+	if (try_cupti(path))
 		return true;
 	snprintf(path, sizeof(path), "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.%u", major);
-	return try_open(path);
+	return try_cupti(path);
 }
 
 static bool find_cupti(void)
@@ -176,11 +176,11 @@ static bool find_cupti(void)
 			return true;
 	}
 	if (*named)
-		return try_open(named);
+		return try_cupti(named);
 	if (find_loaded(&library, "libcudart") &&
-	    (open_beside(library.path, first) || open_beside(library.path, second)))
+	    (open_cupti_beside(library.path, first) || open_cupti_beside(library.path, second)))
 		return true;
-	return open_major(first) || (driver / 1000 != 12 && open_major(second));
+	return open_cupti_major(first) || (driver / 1000 != 12 && open_cupti_major(second));
 }
 
 bool inject_cupti_load(const char **why)
@@ -232,8 +232,8 @@ unsigned int inject_cupti_code(struct inject_code *code, unsigned int room)
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]) && count < room; i++)
 		if (find_loaded(&library, names[i]))
-			code[count++] = (struct inject_code){ library.start,
-							      library.end - library.start };
+			code[count++] =
+				(struct inject_code){ library.start, library.end - library.start };
 	return count;
 }
 

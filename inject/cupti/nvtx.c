@@ -18,8 +18,8 @@ static uint64_t returned_id(const CUpti_NvtxData *data)
 }
 
 /* Pushes and starts, marks; the other end has no text. */
-static bool read_begin(CUpti_CallbackId id, const CUpti_NvtxData *data,
-		       struct inject_nvtx_event *event)
+static bool read_range_begin(CUpti_CallbackId id, const CUpti_NvtxData *data,
+			     struct inject_nvtx_event *event)
 {
 	const void *parameters = data->functionParams;
 	const nvtxDomainRangePushEx_params *in_domain = parameters;
@@ -52,7 +52,7 @@ static bool read_begin(CUpti_CallbackId id, const CUpti_NvtxData *data,
 	return true;
 }
 
-static uint16_t kind_of(CUpti_CallbackId id)
+static uint16_t range_kind(CUpti_CallbackId id)
 {
 	switch (id) {
 	case CUPTI_CBID_NVTX_nvtxMarkA:
@@ -82,7 +82,7 @@ static uint16_t kind_of(CUpti_CallbackId id)
 }
 
 /* Of threads and streams. */
-static bool read_name_of(CUpti_CallbackId id, const void *parameters)
+static bool take_thread_or_stream_name(CUpti_CallbackId id, const void *parameters)
 {
 	const nvtxNameCudaStreamA_params *cuda = parameters;
 	const nvtxNameOsThreadA_params *thread = parameters;
@@ -101,14 +101,14 @@ static bool read_name_of(CUpti_CallbackId id, const void *parameters)
 		return true;
 	case CUPTI_CBID_NVTX_nvtxNameCuStreamW:
 		inject_cupti_name_stream(stream->stream, NULL,
-				   ((const nvtxNameCuStreamW_params *)parameters)->name);
+					 ((const nvtxNameCuStreamW_params *)parameters)->name);
 		return true;
 	case CUPTI_CBID_NVTX_nvtxNameCudaStreamA:
 		inject_cupti_name_stream(cuda->stream, cuda->name, NULL);
 		return true;
 	case CUPTI_CBID_NVTX_nvtxNameCudaStreamW:
 		inject_cupti_name_stream(cuda->stream, NULL,
-				   ((const nvtxNameCudaStreamW_params *)parameters)->name);
+					 ((const nvtxNameCudaStreamW_params *)parameters)->name);
 		return true;
 	default:
 		return false;
@@ -116,11 +116,11 @@ static bool read_name_of(CUpti_CallbackId id, const void *parameters)
 }
 
 /* Names that are given once and used by their handle. */
-static void read_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
+static void take_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
 {
 	const void *parameters = data->functionParams, *handle;
 
-	if (read_name_of(id, parameters))
+	if (take_thread_or_stream_name(id, parameters))
 		return;
 	handle = returned_handle(data);
 	if (!handle)
@@ -136,14 +136,14 @@ static void read_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
 
 void inject_cupti_nvtx(CUpti_CallbackId id, const CUpti_NvtxData *data)
 {
-	struct inject_nvtx_event event = { .kind = kind_of(id) };
+	struct inject_nvtx_event event = { .kind = range_kind(id) };
 	const nvtxDomainRangeEnd_params *in_domain;
 
 	if (!event.kind) {
-		read_name(id, data);
+		take_name(id, data);
 		return;
 	}
-	if (!read_begin(id, data, &event)) {
+	if (!read_range_begin(id, data, &event)) {
 		in_domain = data->functionParams;
 		if (id == CUPTI_CBID_NVTX_nvtxRangeEnd) {
 			event.id = ((const nvtxRangeEnd_params *)data->functionParams)->id;

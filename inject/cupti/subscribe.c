@@ -21,7 +21,7 @@ bool inject_subscribed(void)
 	return is_subscribed;
 }
 
-static bool begins(const char *name, const char *with)
+static bool has_prefix(const char *name, const char *with)
 {
 	return strncmp(name, with, strlen(with)) == 0;
 }
@@ -30,25 +30,28 @@ uint16_t inject_classify(const char *name)
 {
 	if (strstr(name, "HostFunc"))
 		return 0;
-	if (begins(name, "cudaLaunch") || begins(name, "__cudaLaunch") || begins(name, "cuLaunch"))
+	if (has_prefix(name, "cudaLaunch") || has_prefix(name, "__cudaLaunch") ||
+	    has_prefix(name, "cuLaunch"))
 		return INJECT_CLASS_KERNEL;
-	if (begins(name, "cudaGraphLaunch") || begins(name, "cuGraphLaunch"))
+	if (has_prefix(name, "cudaGraphLaunch") || has_prefix(name, "cuGraphLaunch"))
 		return INJECT_CLASS_GRAPH;
 	/* Case matters: cuMemSetAccess sets no memory. */
-	if (begins(name, "cudaMemcpy") || begins(name, "cuMemcpy") || begins(name, "cu64Memcpy"))
+	if (has_prefix(name, "cudaMemcpy") || has_prefix(name, "cuMemcpy") ||
+	    has_prefix(name, "cu64Memcpy"))
 		return INJECT_CLASS_COPY;
-	if (begins(name, "cudaMemset") || begins(name, "cuMemset") || begins(name, "cu64Memset"))
+	if (has_prefix(name, "cudaMemset") || has_prefix(name, "cuMemset") ||
+	    has_prefix(name, "cu64Memset"))
 		return INJECT_CLASS_SET;
 	if (strstr(name, "Synchronize"))
 		return INJECT_CLASS_BLOCKING;
-	if (begins(name, "cudaProfilerStart") || begins(name, "cuProfilerStart"))
+	if (has_prefix(name, "cudaProfilerStart") || has_prefix(name, "cuProfilerStart"))
 		return INJECT_CLASS_PROFILER_ON;
-	if (begins(name, "cudaProfilerStop") || begins(name, "cuProfilerStop"))
+	if (has_prefix(name, "cudaProfilerStop") || has_prefix(name, "cuProfilerStop"))
 		return INJECT_CLASS_PROFILER_OFF;
 	/* The runtime's call the driver's: counted once. */
-	if (begins(name, "cuStreamBeginCapture"))
+	if (has_prefix(name, "cuStreamBeginCapture"))
 		return INJECT_CLASS_CAPTURE_BEGIN;
-	if (begins(name, "cuStreamEndCapture"))
+	if (has_prefix(name, "cuStreamEndCapture"))
 		return INJECT_CLASS_CAPTURE_END;
 	return 0;
 }
@@ -104,7 +107,7 @@ bool inject_subscribe(const char **why)
 	return true;
 }
 
-static bool check(struct inject_thread *thread, CUptiResult result, const char *what)
+static bool expect_success(struct inject_thread *thread, CUptiResult result, const char *what)
 {
 	if (result == CUPTI_SUCCESS)
 		return true;
@@ -113,7 +116,7 @@ static bool check(struct inject_thread *thread, CUptiResult result, const char *
 }
 
 /* What CUPTI itself takes of the GPU's memory for a context, as far as it says so. */
-static size_t get_attribute(CUpti_ActivityAttribute attribute)
+static size_t get_activity_attribute(CUpti_ActivityAttribute attribute)
 {
 	size_t value = 0, size = sizeof(value);
 
@@ -129,24 +132,25 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	uint8_t one = 1;
 	size_t size = sizeof(one);
 
-	check(thread, inject_cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
-	      "the system's thread ids");
+	expect_success(thread,
+		       inject_cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
+		       "the system's thread ids");
 	/* A second time it would spoil the first records of this capture. */
 	if (!has_clock)
-		has_clock = check(thread,
-				  inject_cupti.cuptiActivityRegisterTimestampCallback(inject_now),
-				  "CLOCK_MONOTONIC");
+		has_clock = expect_success(
+			thread, inject_cupti.cuptiActivityRegisterTimestampCallback(inject_now),
+			"CLOCK_MONOTONIC");
 	/* Ours are zeroed by our thread: CUPTI would do it in the program's. */
 	if (inject_cupti.cuptiActivitySetAttribute)
 		inject_cupti.cuptiActivitySetAttribute(
 			CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &one);
 	inject_cupti_state.context_bytes =
-		get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE) *
-		get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE);
-	if (!check(thread,
-		   inject_cupti.cuptiActivityRegisterCallbacks(inject_activity_request,
-							       inject_activity_complete),
-		   "buffers, so that nothing of the GPU is recorded"))
+		get_activity_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE) *
+		get_activity_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE);
+	if (!expect_success(thread,
+			    inject_cupti.cuptiActivityRegisterCallbacks(inject_activity_request,
+									inject_activity_complete),
+			    "buffers, so that nothing of the GPU is recorded"))
 		return false;
 	if (inject_session.record & GPUMON_RECORD_LATENCY) {
 		if (!at_start)
@@ -154,8 +158,8 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 				thread,
 				"no queued and submitted times: they have to be asked for before CUDA is initialised");
 		else if (inject_cupti.cuptiActivityEnableLatencyTimestamps)
-			check(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),
-			      "queued and submitted times");
+			expect_success(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),
+				       "queued and submitted times");
 	}
 	return true;
 }
@@ -165,7 +169,7 @@ static bool enable_kind(struct inject_thread *thread, CUpti_ActivityKind kind, b
 {
 	if (!on)
 		return inject_cupti.cuptiActivityDisable(kind) == CUPTI_SUCCESS;
-	return check(thread, inject_cupti.cuptiActivityEnable(kind), what);
+	return expect_success(thread, inject_cupti.cuptiActivityEnable(kind), what);
 }
 
 /* Also those that exist already. */
@@ -184,7 +188,7 @@ static void enable_callback(struct inject_thread *thread, CUpti_CallbackDomain d
 	CUptiResult result = inject_cupti.cuptiEnableCallback(on, subscriber, domain, id);
 
 	if (what && on)
-		check(thread, result, what);
+		expect_success(thread, result, what);
 }
 
 /* All functions of these classes. */
@@ -209,7 +213,7 @@ static void enable_classes(struct inject_thread *thread, uint16_t classes, bool 
 			result = inject_cupti.cuptiEnableCallback(
 				on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API + domain, id);
 			if (on && !failed)
-				failed = !check(thread, result, "a callback of the API");
+				failed = !expect_success(thread, result, "a callback of the API");
 		}
 	}
 }
@@ -241,8 +245,9 @@ void inject_subscribe_always(struct inject_thread *thread, bool at_start)
 	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE,
 			CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, true, "the end of contexts");
 	if (inject_nvtx_wanted())
-		check(thread, inject_cupti.cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_NVTX),
-		      "NVTX ranges");
+		expect_success(thread,
+			       inject_cupti.cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_NVTX),
+			       "NVTX ranges");
 }
 
 /* Before 13 it has no own record; and it needs a driver that is up. */
@@ -316,12 +321,14 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 	if (!is_subscribed)
 		return;
 	if (record & GPUMON_RECORD_ALL_CALLS) {
-		check(thread,
-		      inject_cupti.cuptiEnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API),
-		      "all calls of the runtime");
-		check(thread,
-		      inject_cupti.cuptiEnableDomain(on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API),
-		      "all calls of the driver");
+		expect_success(thread,
+			       inject_cupti.cuptiEnableDomain(on, subscriber,
+							      CUPTI_CB_DOMAIN_RUNTIME_API),
+			       "all calls of the runtime");
+		expect_success(thread,
+			       inject_cupti.cuptiEnableDomain(on, subscriber,
+							      CUPTI_CB_DOMAIN_DRIVER_API),
+			       "all calls of the driver");
 		if (!on)
 			enable_classes(thread, classes_always(), true);
 		return;

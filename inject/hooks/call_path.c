@@ -10,7 +10,8 @@
  */
 static inline unsigned int count_of_api(const uint64_t *frames, unsigned int count)
 {
-	const struct inject_code *code = inject_session.code, *end = code + inject_session.code_count;
+	const struct inject_code *code = inject_session.code,
+				 *end = code + inject_session.code_count;
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
@@ -35,8 +36,8 @@ static uint32_t intern_python_frame(void *context, const struct gpumon_python_fr
 }
 
 /* The thread's stack, in its own memory or in the walker's. */
-static inline bool walk_stack(struct inject_thread *thread, unsigned int room,
-			struct gpumon_stack_view *view)
+static inline bool walk_with_python(struct inject_thread *thread, unsigned int room,
+				    struct gpumon_stack_view *view)
 {
 	struct gpumon_python_intern intern;
 
@@ -58,7 +59,7 @@ uint32_t inject_call_path(struct inject_thread *thread)
 	unsigned int count, first;
 	uint32_t id;
 
-	if (!walk_stack(thread, inject_session.stack_room, &view)) {
+	if (!walk_with_python(thread, inject_session.stack_room, &view)) {
 		thread->hashed = 0;
 		return 0;
 	}

@@ -14,29 +14,29 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
 
 static _Atomic uint64_t last_id;
 
-static void mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes)
+static void nvtx_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes)
 {
 	inject_nvtx_event(&(struct inject_nvtx_event){
 		.kind = GPUMON_RANGE_MARK, .domain = domain, .attributes = attributes });
 }
 
-static void mark_ex(const nvtxEventAttributes_t *attributes)
+static void nvtx_mark_ex(const nvtxEventAttributes_t *attributes)
 {
-	mark(NULL, attributes);
+	nvtx_mark(NULL, attributes);
 }
 
-static void mark_a(const char *text)
+static void nvtx_mark_a(const char *text)
 {
 	inject_nvtx_event(&(struct inject_nvtx_event){ .kind = GPUMON_RANGE_MARK, .text = text });
 }
 
-static void mark_w(const wchar_t *wide)
+static void nvtx_mark_w(const wchar_t *wide)
 {
 	inject_nvtx_event(&(struct inject_nvtx_event){ .kind = GPUMON_RANGE_MARK, .wide = wide });
 }
 
-static nvtxRangeId_t start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes,
-			   const char *text, const wchar_t *wide)
+static nvtxRangeId_t nvtx_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes,
+				const char *text, const wchar_t *wide)
 {
 	const struct inject_nvtx_event event = {
 		.kind = GPUMON_RANGE_START,
@@ -51,41 +51,41 @@ static nvtxRangeId_t start(nvtxDomainHandle_t domain, const nvtxEventAttributes_
 	return event.id;
 }
 
-static nvtxRangeId_t domain_start_ex(nvtxDomainHandle_t domain,
-				     const nvtxEventAttributes_t *attributes)
+static nvtxRangeId_t nvtx_domain_start_ex(nvtxDomainHandle_t domain,
+					  const nvtxEventAttributes_t *attributes)
 {
-	return start(domain, attributes, NULL, NULL);
+	return nvtx_start(domain, attributes, NULL, NULL);
 }
 
-static nvtxRangeId_t start_ex(const nvtxEventAttributes_t *attributes)
+static nvtxRangeId_t nvtx_start_ex(const nvtxEventAttributes_t *attributes)
 {
-	return start(NULL, attributes, NULL, NULL);
+	return nvtx_start(NULL, attributes, NULL, NULL);
 }
 
-static nvtxRangeId_t start_a(const char *text)
+static nvtxRangeId_t nvtx_start_a(const char *text)
 {
-	return start(NULL, NULL, text, NULL);
+	return nvtx_start(NULL, NULL, text, NULL);
 }
 
-static nvtxRangeId_t start_w(const wchar_t *wide)
+static nvtxRangeId_t nvtx_start_w(const wchar_t *wide)
 {
-	return start(NULL, NULL, NULL, wide);
+	return nvtx_start(NULL, NULL, NULL, wide);
 }
 
-static void domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id)
+static void nvtx_domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id)
 {
 	inject_nvtx_event(&(struct inject_nvtx_event){
 		.kind = GPUMON_RANGE_END, .domain = domain, .id = id });
 }
 
-static void end(nvtxRangeId_t id)
+static void nvtx_end(nvtxRangeId_t id)
 {
-	domain_end(NULL, id);
+	nvtx_domain_end(NULL, id);
 }
 
 /* NVTX promises the depth; a tool that does not keep it says so. */
-static int push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes,
-		const char *text, const wchar_t *wide)
+static int nvtx_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes,
+		     const char *text, const wchar_t *wide)
 {
 	inject_nvtx_event(&(struct inject_nvtx_event){ .kind = GPUMON_RANGE_PUSH,
 						       .domain = domain,
@@ -95,66 +95,66 @@ static int push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attribut
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-static int domain_push_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes)
+static int nvtx_domain_push_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes)
 {
-	return push(domain, attributes, NULL, NULL);
+	return nvtx_push(domain, attributes, NULL, NULL);
 }
 
-static int push_ex(const nvtxEventAttributes_t *attributes)
+static int nvtx_push_ex(const nvtxEventAttributes_t *attributes)
 {
-	return push(NULL, attributes, NULL, NULL);
+	return nvtx_push(NULL, attributes, NULL, NULL);
 }
 
-static int push_a(const char *text)
+static int nvtx_push_a(const char *text)
 {
-	return push(NULL, NULL, text, NULL);
+	return nvtx_push(NULL, NULL, text, NULL);
 }
 
-static int push_w(const wchar_t *wide)
+static int nvtx_push_w(const wchar_t *wide)
 {
-	return push(NULL, NULL, NULL, wide);
+	return nvtx_push(NULL, NULL, NULL, wide);
 }
 
-static int domain_pop(nvtxDomainHandle_t domain)
+static int nvtx_domain_pop(nvtxDomainHandle_t domain)
 {
 	inject_nvtx_event(
 		&(struct inject_nvtx_event){ .kind = GPUMON_RANGE_POP, .domain = domain });
 	return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-static int pop(void)
+static int nvtx_pop(void)
 {
-	return domain_pop(NULL);
+	return nvtx_domain_pop(NULL);
 }
 
-static nvtxDomainHandle_t create_a(const char *text)
+static nvtxDomainHandle_t nvtx_create_a(const char *text)
 {
 	return (nvtxDomainHandle_t)(uintptr_t)inject_nvtx_remember(NULL, text, NULL);
 }
 
-static nvtxDomainHandle_t create_w(const wchar_t *wide)
+static nvtxDomainHandle_t nvtx_create_w(const wchar_t *wide)
 {
 	return (nvtxDomainHandle_t)(uintptr_t)inject_nvtx_remember(NULL, NULL, wide);
 }
 
-static nvtxStringHandle_t register_a(nvtxDomainHandle_t domain, const char *text)
+static nvtxStringHandle_t nvtx_register_a(nvtxDomainHandle_t domain, const char *text)
 {
 	(void)domain;
 	return (nvtxStringHandle_t)(uintptr_t)inject_nvtx_remember(NULL, text, NULL);
 }
 
-static nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t *wide)
+static nvtxStringHandle_t nvtx_register_w(nvtxDomainHandle_t domain, const wchar_t *wide)
 {
 	(void)domain;
 	return (nvtxStringHandle_t)(uintptr_t)inject_nvtx_remember(NULL, NULL, wide);
 }
 
-static void name_thread_a(uint32_t tid, const char *text)
+static void nvtx_name_thread_a(uint32_t tid, const char *text)
 {
 	inject_name_thread(tid, text, NULL);
 }
 
-static void name_thread_w(uint32_t tid, const wchar_t *wide)
+static void nvtx_name_thread_w(uint32_t tid, const wchar_t *wide)
 {
 	inject_name_thread(tid, NULL, wide);
 }
@@ -168,12 +168,12 @@ static void name_cuda_stream(void *stream, const char *text, const wchar_t *wide
 }
 
 /* A cudaStream_t is the same handle. */
-static void name_stream_a(void *stream, const char *text)
+static void nvtx_name_stream_a(void *stream, const char *text)
 {
 	name_cuda_stream(stream, text, NULL);
 }
 
-static void name_stream_w(void *stream, const wchar_t *wide)
+static void nvtx_name_stream_w(void *stream, const wchar_t *wide)
 {
 	name_cuda_stream(stream, NULL, wide);
 }
@@ -186,44 +186,44 @@ static void name_stream_w(void *stream, const wchar_t *wide)
 
 static void fill_core(NvtxFunctionTable table, unsigned int size)
 {
-	PUT(NVTX_CBID_CORE_MarkEx, mark_ex);
-	PUT(NVTX_CBID_CORE_MarkA, mark_a);
-	PUT(NVTX_CBID_CORE_MarkW, mark_w);
-	PUT(NVTX_CBID_CORE_RangeStartEx, start_ex);
-	PUT(NVTX_CBID_CORE_RangeStartA, start_a);
-	PUT(NVTX_CBID_CORE_RangeStartW, start_w);
-	PUT(NVTX_CBID_CORE_RangeEnd, end);
-	PUT(NVTX_CBID_CORE_RangePushEx, push_ex);
-	PUT(NVTX_CBID_CORE_RangePushA, push_a);
-	PUT(NVTX_CBID_CORE_RangePushW, push_w);
-	PUT(NVTX_CBID_CORE_RangePop, pop);
-	PUT(NVTX_CBID_CORE_NameOsThreadA, name_thread_a);
-	PUT(NVTX_CBID_CORE_NameOsThreadW, name_thread_w);
+	PUT(NVTX_CBID_CORE_MarkEx, nvtx_mark_ex);
+	PUT(NVTX_CBID_CORE_MarkA, nvtx_mark_a);
+	PUT(NVTX_CBID_CORE_MarkW, nvtx_mark_w);
+	PUT(NVTX_CBID_CORE_RangeStartEx, nvtx_start_ex);
+	PUT(NVTX_CBID_CORE_RangeStartA, nvtx_start_a);
+	PUT(NVTX_CBID_CORE_RangeStartW, nvtx_start_w);
+	PUT(NVTX_CBID_CORE_RangeEnd, nvtx_end);
+	PUT(NVTX_CBID_CORE_RangePushEx, nvtx_push_ex);
+	PUT(NVTX_CBID_CORE_RangePushA, nvtx_push_a);
+	PUT(NVTX_CBID_CORE_RangePushW, nvtx_push_w);
+	PUT(NVTX_CBID_CORE_RangePop, nvtx_pop);
+	PUT(NVTX_CBID_CORE_NameOsThreadA, nvtx_name_thread_a);
+	PUT(NVTX_CBID_CORE_NameOsThreadW, nvtx_name_thread_w);
 }
 
 static void fill_cuda(NvtxFunctionTable table, unsigned int size)
 {
-	PUT(NVTX_CBID_CUDA_NameCuStreamA, name_stream_a);
-	PUT(NVTX_CBID_CUDA_NameCuStreamW, name_stream_w);
+	PUT(NVTX_CBID_CUDA_NameCuStreamA, nvtx_name_stream_a);
+	PUT(NVTX_CBID_CUDA_NameCuStreamW, nvtx_name_stream_w);
 }
 
 static void fill_cudart(NvtxFunctionTable table, unsigned int size)
 {
-	PUT(NVTX_CBID_CUDART_NameCudaStreamA, name_stream_a);
-	PUT(NVTX_CBID_CUDART_NameCudaStreamW, name_stream_w);
+	PUT(NVTX_CBID_CUDART_NameCudaStreamA, nvtx_name_stream_a);
+	PUT(NVTX_CBID_CUDART_NameCudaStreamW, nvtx_name_stream_w);
 }
 
 static void fill_core2(NvtxFunctionTable table, unsigned int size)
 {
-	PUT(NVTX_CBID_CORE2_DomainMarkEx, mark);
-	PUT(NVTX_CBID_CORE2_DomainRangeStartEx, domain_start_ex);
-	PUT(NVTX_CBID_CORE2_DomainRangeEnd, domain_end);
-	PUT(NVTX_CBID_CORE2_DomainRangePushEx, domain_push_ex);
-	PUT(NVTX_CBID_CORE2_DomainRangePop, domain_pop);
-	PUT(NVTX_CBID_CORE2_DomainRegisterStringA, register_a);
-	PUT(NVTX_CBID_CORE2_DomainRegisterStringW, register_w);
-	PUT(NVTX_CBID_CORE2_DomainCreateA, create_a);
-	PUT(NVTX_CBID_CORE2_DomainCreateW, create_w);
+	PUT(NVTX_CBID_CORE2_DomainMarkEx, nvtx_mark);
+	PUT(NVTX_CBID_CORE2_DomainRangeStartEx, nvtx_domain_start_ex);
+	PUT(NVTX_CBID_CORE2_DomainRangeEnd, nvtx_domain_end);
+	PUT(NVTX_CBID_CORE2_DomainRangePushEx, nvtx_domain_push_ex);
+	PUT(NVTX_CBID_CORE2_DomainRangePop, nvtx_domain_pop);
+	PUT(NVTX_CBID_CORE2_DomainRegisterStringA, nvtx_register_a);
+	PUT(NVTX_CBID_CORE2_DomainRegisterStringW, nvtx_register_w);
+	PUT(NVTX_CBID_CORE2_DomainCreateA, nvtx_create_a);
+	PUT(NVTX_CBID_CORE2_DomainCreateW, nvtx_create_w);
 }
 
 INJECT_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)

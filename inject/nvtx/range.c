@@ -34,7 +34,7 @@ bool inject_nvtx_wanted(void)
 	       inject_session.settings.window == GPUMON_WINDOW_RANGE;
 }
 
-static char *allocate(uint32_t size)
+static char *allocate_name(uint32_t size)
 {
 	char *memory = atomic_load(&arena), *nothing = NULL;
 	uint32_t at;
@@ -55,7 +55,7 @@ static char *allocate(uint32_t size)
 	return at + size <= NAME_BYTES ? memory + at : NULL;
 }
 
-static struct name *find(const void *handle, bool make)
+static struct name *find_name(const void *handle, bool make)
 {
 	uint32_t at = (uint32_t)(((uintptr_t)handle >> 3) * 0x9e3779b1u) & (NAMES - 1), tries;
 	const void *there;
@@ -85,27 +85,27 @@ const void *inject_nvtx_remember(const void *handle, const char *text, const wch
 	} else {
 		length = text ? strnlen(text, NAME_LENGTH - 1) : 0;
 	}
-	kept = allocate((uint32_t)((length + 1 + 15) & ~15ull));
+	kept = allocate_name((uint32_t)((length + 1 + 15) & ~15ull));
 	if (!kept)
 		return NULL;
 	if (length)
 		memcpy(kept, text, length);
 	kept[length] = '\0';
-	name = find(handle ? handle : kept, true);
+	name = find_name(handle ? handle : kept, true);
 	if (!name)
 		return NULL;
 	atomic_store_explicit(&name->text, kept, memory_order_release);
 	return handle ? handle : kept;
 }
 
-static const char *name_of(const void *handle)
+static const char *name_of_handle(const void *handle)
 {
-	struct name *name = handle ? find(handle, false) : NULL;
+	struct name *name = handle ? find_name(handle, false) : NULL;
 
 	return name ? atomic_load_explicit(&name->text, memory_order_acquire) : NULL;
 }
 
-static const char *text_of(const struct inject_nvtx_event *event, char *buffer, size_t size)
+static const char *event_text(const struct inject_nvtx_event *event, char *buffer, size_t size)
 {
 	const nvtxEventAttributes_t *attributes = event->attributes;
 	const wchar_t *wide = event->wide;
@@ -118,7 +118,7 @@ static const char *text_of(const struct inject_nvtx_event *event, char *buffer, 
 			wide = attributes->message.unicode;
 			break;
 		case NVTX_MESSAGE_TYPE_REGISTERED:
-			return name_of(attributes->message.registered);
+			return name_of_handle(attributes->message.registered);
 		default:
 			return NULL;
 		}
@@ -129,7 +129,7 @@ static const char *text_of(const struct inject_nvtx_event *event, char *buffer, 
 	return buffer;
 }
 
-static uint32_t color_of(const struct inject_nvtx_event *event)
+static uint32_t event_color(const struct inject_nvtx_event *event)
 {
 	return event->attributes && event->attributes->colorType == NVTX_COLOR_ARGB ?
 		       event->attributes->color :
@@ -195,9 +195,9 @@ static void remember_open_range(const struct inject_nvtx_event *event, uint64_t 
 		inject_open_ranges_pop(thread);
 		return;
 	}
-	range.domain = name_of(event->domain);
-	range.color = color_of(event);
-	text = text_of(event, buffer, sizeof(buffer));
+	range.domain = name_of_handle(event->domain);
+	range.color = event_color(event);
+	text = event_text(event, buffer, sizeof(buffer));
 	if (text)
 		memcpy(range.text, text, strnlen(text, sizeof(range.text) - 1));
 	inject_open_ranges_push(thread, &range);
@@ -224,7 +224,7 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 		remember_open_range(event, record.time_ns);
 	if (!thread)
 		return;
-	text = text_of(event, buffer, sizeof(buffer));
+	text = event_text(event, buffer, sizeof(buffer));
 	/* The range that opens the window is in it, and so is its end. */
 	if (inject_session.settings.window == GPUMON_WINDOW_RANGE &&
 	    (event->kind == GPUMON_RANGE_PUSH || event->kind == GPUMON_RANGE_START))
@@ -232,9 +232,9 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 	if ((inject_session.record & GPUMON_RECORD_RANGES) &&
 	    atomic_load(&inject_session.recording)) {
 		record.tid = thread->tid;
-		record.domain = inject_intern_string(thread, name_of(event->domain));
+		record.domain = inject_intern_string(thread, name_of_handle(event->domain));
 		record.text = inject_intern_string(thread, text);
-		record.color = color_of(event);
+		record.color = event_color(event);
 		inject_append(thread, &record);
 	}
 	if (inject_session.settings.window == GPUMON_WINDOW_RANGE &&

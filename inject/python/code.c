@@ -99,12 +99,12 @@ static inline uint64_t text_hash(struct gpumon_python_reader *reader, uint64_t t
 	return hash;
 }
 
-static uint64_t check_of(uint64_t key, uint64_t id)
+static uint64_t line_check(uint64_t key, uint64_t id)
 {
 	return key ^ (id * 0xd6e8feb86659fd93ull);
 }
 
-static inline uint32_t find(uint64_t key)
+static inline uint32_t find_line_id(uint64_t key)
 {
 	struct line_of_ids *line = &table[key >> (64 - BITS)];
 
@@ -112,14 +112,14 @@ static inline uint32_t find(uint64_t key)
 		uint64_t id = atomic_load_explicit(&line->way[i].id, memory_order_relaxed);
 		uint64_t check = atomic_load_explicit(&line->way[i].check, memory_order_relaxed);
 
-		if (id && check == check_of(key, id))
+		if (id && check == line_check(key, id))
 			return (uint32_t)id;
 	}
 	return 0;
 }
 
 /* Two threads that write the same place at once leave a pair that fits nothing. */
-static void keep(uint64_t key, uint32_t id)
+static void keep_line_id(uint64_t key, uint32_t id)
 {
 	static _Atomic unsigned int turn;
 	struct line_of_ids *line = &table[key >> (64 - BITS)];
@@ -131,7 +131,7 @@ static void keep(uint64_t key, uint32_t id)
 			break;
 		}
 	}
-	atomic_store_explicit(&line->way[way].check, check_of(key, id), memory_order_relaxed);
+	atomic_store_explicit(&line->way[way].check, line_check(key, id), memory_order_relaxed);
 	atomic_store_explicit(&line->way[way].id, id, memory_order_relaxed);
 }
 
@@ -248,7 +248,7 @@ static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_read
 	}
 	id = intern_new(address, code, intern);
 	if (id)
-		keep(key, id);
+		keep_line_id(key, id);
 	return id;
 }
 
@@ -283,7 +283,7 @@ identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruc
 	if (reader->bad)
 		return 0;
 	key = hash_key(words, intern->generation);
-	id = find(key);
+	id = find_line_id(key);
 	if (__builtin_expect(id != 0, 1))
 		return id;
 	again = *reader;

@@ -58,8 +58,8 @@ static bool is_attribute(void *object, const char *name, uint64_t expected)
 }
 
 /* One frame, whose object the interpreter gave. */
-static bool agrees(struct gpumon_python_reader *reader, const struct gpumon_python_place *place,
-		   void *frame)
+static bool frame_agrees(struct gpumon_python_reader *reader,
+			 const struct gpumon_python_place *place, void *frame)
 {
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	void *code = api.code(frame);
@@ -82,8 +82,8 @@ static bool agrees(struct gpumon_python_reader *reader, const struct gpumon_pyth
 	return good && gpumon_python.line(code, (int)offset) == api.line(frame);
 }
 
-static bool all_agree(struct gpumon_python_reader *reader, const struct gpumon_python_place *places,
-		      unsigned int count)
+static bool frames_agree(struct gpumon_python_reader *reader,
+			 const struct gpumon_python_place *places, unsigned int count)
 {
 	void *frame = api.frame();
 	void *kept = NULL; /* what frame() gives is borrowed, what back() gives is ours */
@@ -91,7 +91,7 @@ static bool all_agree(struct gpumon_python_reader *reader, const struct gpumon_p
 	unsigned int i;
 
 	for (i = 0; i < count && frame && good; i++) {
-		good = agrees(reader, &places[i], frame);
+		good = frame_agrees(reader, &places[i], frame);
 		frame = api.back(frame);
 		if (kept)
 			gpumon_python.forget(kept);
@@ -118,7 +118,7 @@ bool gpumon_python_confirm(struct gpumon_python_reader *reader,
 		return true;
 	/* Making the objects of frames must not begin a collection: that could run anything. */
 	int collects = api.disable_collector();
-	bool good = all_agree(reader, places, count);
+	bool good = frames_agree(reader, places, count);
 
 	if (collects)
 		api.enable_collector();

@@ -59,7 +59,7 @@ static bool somebody_reads(void)
 }
 
 /* The first thing of the end; this thread holds the interpreter's lock, which no reader waits for. */
-static void *at_end(void *self, void *arguments)
+static void *wait_for_readers(void *self, void *arguments)
 {
 	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
 
@@ -74,9 +74,9 @@ static void *at_end(void *self, void *arguments)
 }
 
 /* In the main thread, between two instructions of Python: anything may be called. */
-static int promise(void *argument)
+static int register_at_exit(void *argument)
 {
-	static struct method method = { "gpumon_end", at_end, NO_ARGUMENTS, NULL };
+	static struct method method = { "gpumon_end", wait_for_readers, NO_ARGUMENTS, NULL };
 	void *module = api.import("atexit");
 	void *function = module ? api.new_function(&method, NULL, NULL) : NULL;
 	void *registered = function ? api.call_method(module, "register", "O", function) : NULL;
@@ -93,7 +93,7 @@ static int promise(void *argument)
 }
 
 /* Of the threads that read, only the one that forked is there. */
-static void after_fork(void)
+static void forget_readers(void)
 {
 	for (unsigned int i = 0; i < COUNTERS; i++)
 		atomic_store(&readers[i].count, 0);
@@ -112,7 +112,7 @@ bool gpumon_python_end_init(void)
 	if (!api.add_pending_call || !api.import || !api.new_function || !api.call_method ||
 	    !api.keep || !api.none)
 		return false;
-	return atomic_exchange(&done, true) || !pthread_atfork(NULL, NULL, after_fork);
+	return atomic_exchange(&done, true) || !pthread_atfork(NULL, NULL, forget_readers);
 }
 
 bool gpumon_python_end_waits(void)
@@ -121,7 +121,7 @@ bool gpumon_python_end_waits(void)
 		return true;
 	/* This needs no lock, but an interpreter. */
 	if (gpumon_python.initialized() && !atomic_exchange(&asked, true) &&
-	    api.add_pending_call(promise, NULL))
+	    api.add_pending_call(register_at_exit, NULL))
 		/* Too much is pending already: again. */
 		atomic_store(&asked, false);
 	return false;

@@ -172,7 +172,7 @@ static bool next_group(struct chain *chain, struct group *group,
 }
 
 /* Asks the interpreter itself, where this thread holds its lock. */
-static bool confirm(struct chain chain)
+static bool confirm_chain(struct chain chain)
 {
 	struct gpumon_python_place places[GPUMON_PYTHON_CONFIRM_MAX];
 	unsigned int count = 0;
@@ -186,7 +186,7 @@ static bool confirm(struct chain chain)
 	return !chain.reader.bad && gpumon_python_confirm(&chain.reader, places, count);
 }
 
-static void put(struct merge *merge, const uint64_t *frames, unsigned int count)
+static void put_frames(struct merge *merge, const uint64_t *frames, unsigned int count)
 {
 	unsigned int left = merge->room - merge->count;
 
@@ -210,11 +210,11 @@ static unsigned int find_host(const struct merge *merge, uint64_t host)
 }
 
 /* What is left of the stack, where all that Python has to say was said. */
-static unsigned int finish(struct merge *merge, bool *truncated)
+static unsigned int put_rest(struct merge *merge, bool *truncated)
 {
 	const struct gpumon_stack_view *view = &merge->view;
 
-	put(merge, view->frames + merge->next, view->count - merge->next);
+	put_frames(merge, view->frames + merge->next, view->count - merge->next);
 	*truncated = view->truncated || merge->cut;
 	return merge->count;
 }
@@ -228,7 +228,7 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 	if (!begin_chain(chain))
 		return false;
 	if (GPUMON_STACK_UNLIKELY(!gpumon_python_confirmed()) && gpumon_python_can_confirm() &&
-	    !confirm(*chain)) {
+	    !confirm_chain(*chain)) {
 		chain->reader.bad = true;
 		return false;
 	}
@@ -238,17 +238,17 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 		if (!group->count)
 			continue;
 		if (host < merge->view.count) {
-			put(merge, merge->view.frames + merge->next, host - merge->next);
-			put(merge, group->ids, group->count);
+			put_frames(merge, merge->view.frames + merge->next, host - merge->next);
+			put_frames(merge, group->ids, group->count);
 			merge->next = host + 1;
 			found = true;
 		} else if (merge->view.truncated &&
 			   group->host >= merge->view.stack[merge->view.count]) {
 			/* Further out than the walk came. */
-			put(merge, merge->view.frames + merge->next,
-			    merge->view.count - merge->next);
+			put_frames(merge, merge->view.frames + merge->next,
+				   merge->view.count - merge->next);
 			merge->next = merge->view.count;
-			put(merge, group->ids, group->count);
+			put_frames(merge, group->ids, group->count);
 		} else if (chain->unproven) {
 			/* Not a chain of this stack's, as long as nothing else says that it is one. */
 			chain->reader.bad = true;
@@ -272,10 +272,10 @@ gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
 	if (!room || !gpumon_stack_walk_view(&merge.view, room + 1))
 		return 0;
 	if (state == GPUMON_PYTHON_ABSENT || state == GPUMON_PYTHON_REFUSED)
-		return finish(&merge, truncated);
+		return put_rest(&merge, truncated);
 	chain.reader.checked = !gpumon_python_end_waits() || chain.unproven;
 	if (!gpumon_python_enter())
-		return finish(&merge, truncated);
+		return put_rest(&merge, truncated);
 	chain.reader.thread = gpumon_stack_thread();
 	fits = merge_python(&merge, &chain, &group, intern);
 	gpumon_python_leave();
@@ -289,5 +289,5 @@ gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
 		merge.next = 1;
 		merge.cut = false;
 	}
-	return finish(&merge, truncated);
+	return put_rest(&merge, truncated);
 }

@@ -74,7 +74,7 @@ void inject_worker_after_fork(void)
 }
 
 /* What is regular work of a session. */
-static void tick(bool flush)
+static void do_regular_work(bool flush)
 {
 	static unsigned int flushes;
 	struct inject_thread *thread = inject_thread_enter(true);
@@ -133,10 +133,10 @@ static void work_in_session(uint64_t *last_flush)
 	flush = now - *last_flush >= flush_ns;
 	if (flush)
 		*last_flush = now;
-	tick(flush);
+	do_regular_work(flush);
 }
 
-static void *work(void *argument)
+static void *run_worker(void *argument)
 {
 	struct inject_thread *self = inject_thread_get();
 	uint64_t last_flush = inject_now();
@@ -167,7 +167,7 @@ bool inject_worker_start(void)
 	atomic_store(&finished, 0);
 	/* A recorder may have come while there was nobody to wake. */
 	inject_wake();
-	if (!inject_own_thread_start(&thread, work, NULL))
+	if (!inject_own_thread_start(&thread, run_worker, NULL))
 		return false;
 	pthread_detach(thread);
 	atomic_store(&runs, true);

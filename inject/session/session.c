@@ -120,7 +120,7 @@ void inject_session_look_for_python(struct inject_thread *thread)
 	}
 }
 
-static bool reserve_all(uint32_t mib)
+static bool reserve_for_backends(uint32_t mib)
 {
 	const struct inject_backend *backend;
 
@@ -135,13 +135,14 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 
 /* Code that is not the program's. */
-static void find_code(void)
+static void find_api_code(void)
 {
 	const struct inject_backend *backend;
 	unsigned int count = 1;
 
-	inject_session.code[0] = (struct inject_code){ (uintptr_t)__ehdr_start,
-						       (uintptr_t)_etext - (uintptr_t)__ehdr_start };
+	inject_session.code[0] =
+		(struct inject_code){ (uintptr_t)__ehdr_start,
+				      (uintptr_t)_etext - (uintptr_t)__ehdr_start };
 	inject_for_each_backend(backend)
 		count += backend->code(inject_session.code + count, INJECT_CODE_MAX - count);
 	inject_session.code[count] = (struct inject_code){ .size = UINTPTR_MAX };
@@ -165,7 +166,7 @@ static void start_backends(struct inject_thread *thread, bool at_start)
 		if (!is_loaded[i++])
 			write_note(thread, GPUMON_NOTE_NO_GPU, why);
 	}
-	find_code();
+	find_api_code();
 	i = 0;
 	inject_for_each_backend(backend)
 		if (is_loaded[i++] && !backend->start(thread, at_start, &why))
@@ -177,7 +178,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 {
 	struct inject_thread *thread;
 
-	if (!inject_intern_setup() || !reserve_all(settings->buffer_mib))
+	if (!inject_intern_setup() || !reserve_for_backends(settings->buffer_mib))
 		return false;
 	inject_session.settings = *settings;
 	inject_session.record = settings->record;

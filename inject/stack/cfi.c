@@ -139,7 +139,7 @@ int64_t gpumon_cfi_sleb(struct gpumon_cfi_cursor *cursor)
 }
 
 /* Bytes that are skipped, or kept for later, as a cursor of their own. */
-static struct gpumon_cfi_cursor take(struct gpumon_cfi_cursor *cursor, uint64_t length)
+static struct gpumon_cfi_cursor take_bytes(struct gpumon_cfi_cursor *cursor, uint64_t length)
 {
 	struct gpumon_cfi_cursor taken = { cursor->at, cursor->at, true };
 
@@ -209,7 +209,7 @@ static struct gpumon_cfi_cursor read_entry(struct gpumon_cfi_cursor *section)
 
 	if (length == 0xffffffff)
 		length = gpumon_cfi_fixed(section, 8);
-	return take(section, length);
+	return take_bytes(section, length);
 }
 
 static bool read_cie(struct gpumon_cfi_cursor body, struct description *cie)
@@ -236,7 +236,7 @@ static bool read_cie(struct gpumon_cfi_cursor body, struct description *cie)
 		return false;
 	if (*augmentation == 'z') {
 		cie->augmented = true;
-		data = take(&body, gpumon_cfi_uleb(&body));
+		data = take_bytes(&body, gpumon_cfi_uleb(&body));
 		for (augmentation++; *augmentation; augmentation++) {
 			if (*augmentation == 'R')
 				cie->encoding = (uint8_t)gpumon_cfi_fixed(&data, 1);
@@ -278,7 +278,7 @@ static bool read_fde(const struct gpumon_stack_place *place, struct gpumon_cfi_c
 	fde->start = read_pointer(&body, fde->encoding, 0);
 	fde->end = fde->start + read_pointer(&body, fde->encoding & PE_FORMAT, 0);
 	if (fde->augmented)
-		take(&body, gpumon_cfi_uleb(&body));
+		take_bytes(&body, gpumon_cfi_uleb(&body));
 	fde->program = body;
 	return !body.bad;
 }
@@ -339,8 +339,8 @@ static bool search_section(const struct gpumon_stack_place *place, uint64_t begi
 	}
 }
 
-static bool search(const struct gpumon_stack_place *place, uint64_t address,
-		   struct description *fde)
+static bool search_cfi(const struct gpumon_stack_place *place, uint64_t address,
+		       struct description *fde)
 {
 	struct gpumon_cfi_cursor header = { (const uint8_t *)(uintptr_t)place->header,
 					    (const uint8_t *)(uintptr_t)place->end, false };
@@ -374,7 +374,7 @@ static void set_value(struct gpumon_cfi_row *row, uint64_t number, enum gpumon_c
 static struct gpumon_cfi_value read_expression(struct gpumon_cfi_cursor *program,
 					       enum gpumon_cfi_how how)
 {
-	struct gpumon_cfi_cursor taken = take(program, gpumon_cfi_uleb(program));
+	struct gpumon_cfi_cursor taken = take_bytes(program, gpumon_cfi_uleb(program));
 
 	if (taken.end - taken.at > UINT16_MAX)
 		program->bad = true;
@@ -417,7 +417,8 @@ static void set_cfa(struct gpumon_cfi_row *row, uint64_t number, int64_t offset)
 }
 
 /* Those without an operand in the first byte. False: unknown, or makes no sense. */
-static bool run_extended(struct machine *machine, struct gpumon_cfi_cursor *program, uint8_t what)
+static bool run_extended_instruction(struct machine *machine, struct gpumon_cfi_cursor *program,
+				     uint8_t what)
 {
 	const struct description *description = machine->description;
 	int64_t factor = description->data_factor;
@@ -532,7 +533,7 @@ static bool run_extended(struct machine *machine, struct gpumon_cfi_cursor *prog
 }
 
 /* Until the row for the address is there. */
-static bool run(struct machine *machine, struct gpumon_cfi_cursor program)
+static bool run_instructions(struct machine *machine, struct gpumon_cfi_cursor program)
 {
 	const struct description *description = machine->description;
 
@@ -554,7 +555,7 @@ static bool run(struct machine *machine, struct gpumon_cfi_cursor program)
 					machine->initial.registers[operand];
 			break;
 		default:
-			if (!run_extended(machine, &program, what))
+			if (!run_extended_instruction(machine, &program, what))
 				return false;
 		}
 		if (program.bad)
@@ -570,7 +571,7 @@ bool gpumon_cfi_find(const struct gpumon_stack_place *place, uint64_t address,
 	static struct machine machine;
 	struct description description;
 
-	if (!place->header || !search(place, address, &description) ||
+	if (!place->header || !search_cfi(place, address, &description) ||
 	    description.return_register != GPUMON_DWARF_RIP)
 		return false;
 	memset(row, 0, sizeof(*row));
@@ -585,11 +586,11 @@ bool gpumon_cfi_find(const struct gpumon_stack_place *place, uint64_t address,
 	machine.depth = 0;
 	machine.location = description.start;
 	machine.address = address;
-	if (!run(&machine, description.initial))
+	if (!run_instructions(&machine, description.initial))
 		return false;
 	machine.initial = *row;
 	machine.location = description.start;
-	return run(&machine, description.program) &&
+	return run_instructions(&machine, description.program) &&
 	       (row->cfa_expression || row->cfa_register != UINT8_MAX ||
 		row->registers[GPUMON_DWARF_RIP].how == GPUMON_CFI_UNDEFINED);
 }

@@ -77,7 +77,7 @@ struct evaluation {
 	bool bad;
 };
 
-static void push(struct evaluation *evaluation, uint64_t value)
+static void push_value(struct evaluation *evaluation, uint64_t value)
 {
 	if (evaluation->depth == DEPTH_MAX)
 		evaluation->bad = true;
@@ -85,7 +85,7 @@ static void push(struct evaluation *evaluation, uint64_t value)
 		evaluation->stack[evaluation->depth++] = value;
 }
 
-static uint64_t pop(struct evaluation *evaluation)
+static uint64_t pop_value(struct evaluation *evaluation)
 {
 	if (evaluation->depth)
 		return evaluation->stack[--evaluation->depth];
@@ -93,12 +93,12 @@ static uint64_t pop(struct evaluation *evaluation)
 	return 0;
 }
 
-static void pick(struct evaluation *evaluation, uint64_t from_top)
+static void pick_value(struct evaluation *evaluation, uint64_t from_top)
 {
 	if (from_top >= evaluation->depth)
 		evaluation->bad = true;
 	else
-		push(evaluation, evaluation->stack[evaluation->depth - 1 - from_top]);
+		push_value(evaluation, evaluation->stack[evaluation->depth - 1 - from_top]);
 }
 
 static void push_register(struct evaluation *evaluation, uint64_t number)
@@ -107,14 +107,14 @@ static void push_register(struct evaluation *evaluation, uint64_t number)
 	uint64_t value;
 
 	if (gpumon_stack_register(evaluation->context, number, &value))
-		push(evaluation, value + (uint64_t)offset);
+		push_value(evaluation, value + (uint64_t)offset);
 	else
 		evaluation->bad = true;
 }
 
-static void load(struct evaluation *evaluation, uint64_t size)
+static void load_memory(struct evaluation *evaluation, uint64_t size)
 {
-	uint64_t address = pop(evaluation);
+	uint64_t address = pop_value(evaluation);
 	uint64_t word = address & ~7ull;
 	uint64_t value;
 
@@ -127,10 +127,10 @@ static void load(struct evaluation *evaluation, uint64_t size)
 	value >>= (address - word) * 8;
 	if (size < 8)
 		value &= (1ull << (size * 8)) - 1;
-	push(evaluation, value);
+	push_value(evaluation, value);
 }
 
-static void jump(struct evaluation *evaluation, bool taken)
+static void jump_if(struct evaluation *evaluation, bool taken)
 {
 	int64_t distance = (int16_t)gpumon_cfi_fixed(&evaluation->code, 2);
 
@@ -143,34 +143,34 @@ static void jump(struct evaluation *evaluation, bool taken)
 		evaluation->code.at += distance;
 }
 
-static void divide(struct evaluation *evaluation, bool remainder)
+static void divide_top(struct evaluation *evaluation, bool remainder)
 {
-	uint64_t right = pop(evaluation);
-	uint64_t left = pop(evaluation);
+	uint64_t right = pop_value(evaluation);
+	uint64_t left = pop_value(evaluation);
 
 	if (!right || (!remainder && left == 1ull << 63 && right == ~0ull))
 		evaluation->bad = true;
 	else
-		push(evaluation,
-		     remainder ? left % right : (uint64_t)((int64_t)left / (int64_t)right));
+		push_value(evaluation,
+			   remainder ? left % right : (uint64_t)((int64_t)left / (int64_t)right));
 }
 
 /* Operations of two values. False: it is none of these. */
-static bool compute(struct evaluation *evaluation, uint8_t operation)
+static bool compute_top(struct evaluation *evaluation, uint8_t operation)
 {
 	uint64_t right;
 	uint64_t left;
 	uint64_t value;
 
 	if (operation == OP_DIV || operation == OP_MOD) {
-		divide(evaluation, operation == OP_MOD);
+		divide_top(evaluation, operation == OP_MOD);
 		return true;
 	}
 	if (operation < OP_AND || operation > OP_NE || operation == OP_NEG || operation == OP_NOT ||
 	    operation == OP_PLUS_UCONST || operation == OP_BRA)
 		return false;
-	right = pop(evaluation);
-	left = pop(evaluation);
+	right = pop_value(evaluation);
+	left = pop_value(evaluation);
 	switch (operation) {
 	case OP_AND:
 		value = left & right;
@@ -218,12 +218,12 @@ static bool compute(struct evaluation *evaluation, uint8_t operation)
 		value = left != right;
 		break;
 	}
-	push(evaluation, value);
+	push_value(evaluation, value);
 	return true;
 }
 
 /* Operations that put a constant on the stack. False: it is none of these. */
-static bool constant(struct evaluation *evaluation, uint8_t operation)
+static bool push_constant(struct evaluation *evaluation, uint8_t operation)
 {
 	struct gpumon_cfi_cursor *code = &evaluation->code;
 
@@ -231,65 +231,65 @@ static bool constant(struct evaluation *evaluation, uint8_t operation)
 	case OP_ADDR:
 	case OP_CONST8U:
 	case OP_CONST8S:
-		push(evaluation, gpumon_cfi_fixed(code, 8));
+		push_value(evaluation, gpumon_cfi_fixed(code, 8));
 		return true;
 	case OP_CONST1U:
-		push(evaluation, gpumon_cfi_fixed(code, 1));
+		push_value(evaluation, gpumon_cfi_fixed(code, 1));
 		return true;
 	case OP_CONST1S:
-		push(evaluation, (uint64_t)(int64_t)(int8_t)gpumon_cfi_fixed(code, 1));
+		push_value(evaluation, (uint64_t)(int64_t)(int8_t)gpumon_cfi_fixed(code, 1));
 		return true;
 	case OP_CONST2U:
-		push(evaluation, gpumon_cfi_fixed(code, 2));
+		push_value(evaluation, gpumon_cfi_fixed(code, 2));
 		return true;
 	case OP_CONST2S:
-		push(evaluation, (uint64_t)(int64_t)(int16_t)gpumon_cfi_fixed(code, 2));
+		push_value(evaluation, (uint64_t)(int64_t)(int16_t)gpumon_cfi_fixed(code, 2));
 		return true;
 	case OP_CONST4U:
-		push(evaluation, gpumon_cfi_fixed(code, 4));
+		push_value(evaluation, gpumon_cfi_fixed(code, 4));
 		return true;
 	case OP_CONST4S:
-		push(evaluation, (uint64_t)(int64_t)(int32_t)gpumon_cfi_fixed(code, 4));
+		push_value(evaluation, (uint64_t)(int64_t)(int32_t)gpumon_cfi_fixed(code, 4));
 		return true;
 	case OP_CONSTU:
-		push(evaluation, gpumon_cfi_uleb(code));
+		push_value(evaluation, gpumon_cfi_uleb(code));
 		return true;
 	case OP_CONSTS:
-		push(evaluation, (uint64_t)gpumon_cfi_sleb(code));
+		push_value(evaluation, (uint64_t)gpumon_cfi_sleb(code));
 		return true;
 	default:
 		if (operation < OP_LIT0 || operation > OP_LIT31)
 			return false;
-		push(evaluation, operation - OP_LIT0);
+		push_value(evaluation, operation - OP_LIT0);
 		return true;
 	}
 }
 
 static void swap_top(struct evaluation *evaluation)
 {
-	uint64_t top = pop(evaluation);
-	uint64_t next = pop(evaluation);
+	uint64_t top = pop_value(evaluation);
+	uint64_t next = pop_value(evaluation);
 
-	push(evaluation, top);
-	push(evaluation, next);
+	push_value(evaluation, top);
+	push_value(evaluation, next);
 }
 
-static void rotate(struct evaluation *evaluation)
+static void rotate_top(struct evaluation *evaluation)
 {
-	uint64_t first = pop(evaluation);
-	uint64_t second = pop(evaluation);
-	uint64_t third = pop(evaluation);
+	uint64_t first = pop_value(evaluation);
+	uint64_t second = pop_value(evaluation);
+	uint64_t third = pop_value(evaluation);
 
-	push(evaluation, first);
-	push(evaluation, third);
-	push(evaluation, second);
+	push_value(evaluation, first);
+	push_value(evaluation, third);
+	push_value(evaluation, second);
 }
 
-static void operate(struct evaluation *evaluation, uint8_t operation)
+static void run_operation(struct evaluation *evaluation, uint8_t operation)
 {
 	uint64_t value;
 
-	if (constant(evaluation, operation) || compute(evaluation, operation))
+	if (push_constant(evaluation, operation) || compute_top(evaluation, operation))
 		return;
 	if (operation >= OP_BREG0 && operation <= OP_BREG31) {
 		push_register(evaluation, operation - OP_BREG0);
@@ -299,49 +299,49 @@ static void operate(struct evaluation *evaluation, uint8_t operation)
 	case OP_NOP:
 		break;
 	case OP_DEREF:
-		load(evaluation, 8);
+		load_memory(evaluation, 8);
 		break;
 	case OP_DEREF_SIZE:
-		load(evaluation, gpumon_cfi_fixed(&evaluation->code, 1));
+		load_memory(evaluation, gpumon_cfi_fixed(&evaluation->code, 1));
 		break;
 	case OP_DUP:
-		pick(evaluation, 0);
+		pick_value(evaluation, 0);
 		break;
 	case OP_DROP:
-		pop(evaluation);
+		pop_value(evaluation);
 		break;
 	case OP_OVER:
-		pick(evaluation, 1);
+		pick_value(evaluation, 1);
 		break;
 	case OP_PICK:
-		pick(evaluation, gpumon_cfi_fixed(&evaluation->code, 1));
+		pick_value(evaluation, gpumon_cfi_fixed(&evaluation->code, 1));
 		break;
 	case OP_SWAP:
 		swap_top(evaluation);
 		break;
 	case OP_ROT:
-		rotate(evaluation);
+		rotate_top(evaluation);
 		break;
 	case OP_ABS:
-		value = pop(evaluation);
-		push(evaluation, (int64_t)value < 0 ? 0 - value : value);
+		value = pop_value(evaluation);
+		push_value(evaluation, (int64_t)value < 0 ? 0 - value : value);
 		break;
 	case OP_NEG:
-		push(evaluation, 0 - pop(evaluation));
+		push_value(evaluation, 0 - pop_value(evaluation));
 		break;
 	case OP_NOT:
-		push(evaluation, ~pop(evaluation));
+		push_value(evaluation, ~pop_value(evaluation));
 		break;
 	case OP_PLUS_UCONST:
-		value = pop(evaluation);
-		push(evaluation, value + gpumon_cfi_uleb(&evaluation->code));
+		value = pop_value(evaluation);
+		push_value(evaluation, value + gpumon_cfi_uleb(&evaluation->code));
 		break;
 	case OP_SKIP:
-		jump(evaluation, true);
+		jump_if(evaluation, true);
 		break;
 	case OP_BRA:
-		value = pop(evaluation);
-		jump(evaluation, value != 0);
+		value = pop_value(evaluation);
+		jump_if(evaluation, value != 0);
 		break;
 	case OP_BREGX:
 		value = gpumon_cfi_uleb(&evaluation->code);
@@ -362,14 +362,14 @@ bool gpumon_cfi_evaluate(const struct gpumon_cfi_value *value, struct gpumon_cfi
 	};
 
 	if (first)
-		push(&evaluation, *first);
+		push_value(&evaluation, *first);
 	for (unsigned int steps = 0; evaluation.code.at < evaluation.code.end; steps++) {
 		uint8_t operation = (uint8_t)gpumon_cfi_fixed(&evaluation.code, 1);
 
-		operate(&evaluation, operation);
+		run_operation(&evaluation, operation);
 		if (evaluation.bad || evaluation.code.bad || steps == STEPS_MAX)
 			return false;
 	}
-	*result = pop(&evaluation);
+	*result = pop_value(&evaluation);
 	return !evaluation.bad;
 }

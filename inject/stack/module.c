@@ -183,7 +183,7 @@ struct mapping {
 	bool vdso;
 };
 
-static uint64_t number(const char **text, unsigned int radix)
+static uint64_t parse_number(const char **text, unsigned int radix)
 {
 	uint64_t value = 0;
 
@@ -206,29 +206,29 @@ static bool parse_line(const char *line, struct mapping *mapping)
 {
 	const char *at = line;
 
-	mapping->start = number(&at, 16);
+	mapping->start = parse_number(&at, 16);
 	if (*at++ != '-')
 		return false;
-	mapping->end = number(&at, 16);
+	mapping->end = parse_number(&at, 16);
 	if (*at++ != ' ' || strlen(at) < 5)
 		return false;
 	mapping->executable = at[2] == 'x';
 	at += 5;
-	mapping->offset = number(&at, 16);
+	mapping->offset = parse_number(&at, 16);
 	if (*at++ != ' ')
 		return false;
-	number(&at, 16); /* device */
+	parse_number(&at, 16); /* device */
 	if (*at++ != ':')
 		return false;
-	number(&at, 16);
+	parse_number(&at, 16);
 	if (*at++ != ' ')
 		return false;
-	mapping->inode = number(&at, 10);
+	mapping->inode = parse_number(&at, 10);
 	mapping->vdso = strstr(at, "[vdso]") != NULL;
 	return true;
 }
 
-static int64_t now(void)
+static int64_t maps_clock(void)
 {
 	struct timespec time;
 
@@ -242,7 +242,7 @@ static void read_maps(uint64_t salt)
 	static char buffer[1 << 16];
 	struct mapping mapping;
 	uint64_t first = 0;
-	int64_t begin = now();
+	int64_t begin = maps_clock();
 	size_t used = 0;
 	int file;
 
@@ -277,7 +277,7 @@ static void read_maps(uint64_t salt)
 			break;
 	}
 	close(file);
-	maps.read_ns = now();
+	maps.read_ns = maps_clock();
 	maps.took_ns = maps.read_ns - begin;
 }
 
@@ -320,7 +320,7 @@ void gpumon_stack_place(uint64_t address, uint64_t salt, struct gpumon_stack_pla
 	if (maps.salt == salt) {
 		if (search_maps(address, place))
 			return;
-		if (now() - maps.read_ns < maps.took_ns * MAPS_SHARE) {
+		if (maps_clock() - maps.read_ns < maps.took_ns * MAPS_SHARE) {
 			place->kind = GPUMON_STACK_UNKNOWN;
 			return;
 		}

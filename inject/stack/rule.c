@@ -40,7 +40,7 @@ bool gpumon_rule_init(void)
 	return true;
 }
 
-static int64_t now(void)
+static int64_t lock_clock(void)
 {
 	struct timespec time;
 
@@ -56,8 +56,8 @@ bool gpumon_rule_lock(void)
 	for (unsigned int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire);
 	     i++) {
 		if (!end)
-			end = now() + LOCK_WAIT_NS;
-		else if (i >= LOCK_YIELDS + LOCK_NAPS && now() > end)
+			end = lock_clock() + LOCK_WAIT_NS;
+		else if (i >= LOCK_YIELDS + LOCK_NAPS && lock_clock() > end)
 			return false;
 		if (i < LOCK_YIELDS)
 			sched_yield();
@@ -81,7 +81,7 @@ void gpumon_rule_forked(void)
 
 #ifdef __x86_64__
 
-static bool fits(int64_t value, unsigned int bits)
+static bool fits_bits(int64_t value, unsigned int bits)
 {
 	return value >= -(1ll << (bits - 1)) && value < 1ll << (bits - 1);
 }
@@ -108,7 +108,7 @@ static bool simple_expression(const struct gpumon_cfi_value *value, uint8_t numb
 }
 
 /* A row in a word, or GPUMON_RULE_ROW. */
-static uint64_t encode(const struct gpumon_cfi_row *row)
+static uint64_t encode_rule(const struct gpumon_cfi_row *row)
 {
 	const struct gpumon_cfi_value *base = &row->registers[GPUMON_DWARF_RBP];
 	const struct gpumon_cfi_value *back = &row->registers[GPUMON_DWARF_RIP];
@@ -147,8 +147,8 @@ static uint64_t encode(const struct gpumon_cfi_row *row)
 	} else if (base->how != GPUMON_CFI_SAME && base->how != GPUMON_CFI_UNDEFINED) {
 		return GPUMON_RULE_ROW;
 	}
-	if (offset & 7 || base_offset & 7 || !fits(offset / 8, 24) || !fits(base_offset / 8, 16) ||
-	    !fits(displacement, 16))
+	if (offset & 7 || base_offset & 7 || !fits_bits(offset / 8, 24) ||
+	    !fits_bits(base_offset / 8, 16) || !fits_bits(displacement, 16))
 		return GPUMON_RULE_ROW;
 	return rule | ((uint64_t)(offset / 8) & 0xffffff) << 8 |
 	       ((uint64_t)(base_offset / 8) & 0xffff) << 32 | (uint64_t)displacement << 48;
@@ -235,7 +235,7 @@ static void find_coroutine_end(void)
 
 #endif
 
-static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
+static uint64_t make_rule(uint64_t frame, uint64_t salt, bool interrupted)
 {
 	struct gpumon_stack_place place;
 	struct gpumon_cfi_row row;
@@ -252,11 +252,11 @@ static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
 	if (place.kind == GPUMON_STACK_MODULE) {
 		if (gpumon_cfi_find(&place, frame - 1, &row)) {
 			if (called || row.signal)
-				return encode(&row);
+				return encode_rule(&row);
 			return GPUMON_RULE_BAD;
 		}
 		if (restorer_row(frame, &row))
-			return encode(&row);
+			return encode_rule(&row);
 	}
 	if (!called)
 		return GPUMON_RULE_BAD;
@@ -273,7 +273,7 @@ static void find_coroutine_end(void)
 }
 
 /* Elsewhere frame pointers are part of the ABI. */
-static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
+static uint64_t make_rule(uint64_t frame, uint64_t salt, bool interrupted)
 {
 	struct gpumon_stack_place place;
 
@@ -287,7 +287,7 @@ static uint64_t make(uint64_t frame, uint64_t salt, bool interrupted)
 
 #endif
 
-static void keep(uint64_t frame, uint64_t salt, uint64_t rule)
+static void keep_rule(uint64_t frame, uint64_t salt, uint64_t rule)
 {
 	static unsigned int turn;
 	struct gpumon_rule_line *line = gpumon_rule_line(frame);
@@ -317,9 +317,9 @@ uint64_t gpumon_rule_make(uint64_t frame, uint64_t salt, bool interrupted)
 		return GPUMON_RULE_BAD;
 	if (!gpumon_rule_lock())
 		return GPUMON_RULE_STOP;
-	rule = make(frame, salt, interrupted);
+	rule = make_rule(frame, salt, interrupted);
 	if (rule)
-		keep(frame, salt, rule);
+		keep_rule(frame, salt, rule);
 	else
 		rule = GPUMON_RULE_BAD;
 	gpumon_rule_unlock();

@@ -13,7 +13,7 @@
 #define SWITCHES_MAX 8
 
 /* May the walk go on there? Upwards, or a few times anywhere. */
-static bool may_go(struct gpumon_stack_thread *thread, uint64_t from, uint64_t to, bool switches)
+static bool may_go_to(struct gpumon_stack_thread *thread, uint64_t from, uint64_t to, bool switches)
 {
 	if (to & 7 || to >= GPUMON_STACK_USER_END)
 		return false;
@@ -41,8 +41,8 @@ static bool step_rule(struct gpumon_stack_thread *thread, uint64_t rule,
 	else if (!gpumon_stack_load(thread, base + (uint64_t)gpumon_rule_displacement(rule), &cfa))
 		return false;
 	cfa += (uint64_t)gpumon_rule_offset(rule);
-	if (!may_go(thread, state->stack, cfa,
-		    kind != GPUMON_RULE_RSP && !(rule & GPUMON_RULE_GUESS)) ||
+	if (!may_go_to(thread, state->stack, cfa,
+		       kind != GPUMON_RULE_RSP && !(rule & GPUMON_RULE_GUESS)) ||
 	    !gpumon_stack_load(thread, cfa - 8, &frame))
 		return false;
 	if (rule & GPUMON_RULE_BASE_CFA &&
@@ -58,8 +58,9 @@ static bool step_rule(struct gpumon_stack_thread *thread, uint64_t rule,
 #ifdef __x86_64__
 
 /* A value of the caller, from the row. False also where there is none. */
-static bool recover(struct gpumon_cfi_context *context, const struct gpumon_cfi_value *value,
-		    uint64_t number, uint64_t cfa, uint64_t *result)
+static bool recover_register(struct gpumon_cfi_context *context,
+			     const struct gpumon_cfi_value *value, uint64_t number, uint64_t cfa,
+			     uint64_t *result)
 {
 	uint64_t address;
 
@@ -135,7 +136,7 @@ bool gpumon_stack_register(struct gpumon_cfi_context *context, uint64_t number, 
 		/* The frame's CFA is where its caller's stack begins, but in a signal frame. */
 		cfa = context->thread->stack[i + 1];
 		if (row.registers[number].how == GPUMON_CFI_REGISTER ||
-		    !recover(&inner, &row.registers[number], number, cfa, value))
+		    !recover_register(&inner, &row.registers[number], number, cfa, value))
 			return false;
 		goto found;
 	}
@@ -176,15 +177,16 @@ static bool step_row(struct gpumon_stack_thread *thread, unsigned int index, uin
 	}
 	next.stack = cfa;
 	if (row.registers[GPUMON_DWARF_RSP].how != GPUMON_CFI_SAME &&
-	    !recover(&context, &row.registers[GPUMON_DWARF_RSP], GPUMON_DWARF_RSP, cfa,
-		     &next.stack))
+	    !recover_register(&context, &row.registers[GPUMON_DWARF_RSP], GPUMON_DWARF_RSP, cfa,
+			      &next.stack))
 		return false;
-	if (!may_go(thread, state->stack, next.stack, true) ||
-	    !recover(&context, &row.registers[GPUMON_DWARF_RIP], GPUMON_DWARF_RIP, cfa,
-		     &next.frame))
+	if (!may_go_to(thread, state->stack, next.stack, true) ||
+	    !recover_register(&context, &row.registers[GPUMON_DWARF_RIP], GPUMON_DWARF_RIP, cfa,
+			      &next.frame))
 		return false;
 	if (row.registers[GPUMON_DWARF_RBP].how != GPUMON_CFI_UNDEFINED &&
-	    !recover(&context, &row.registers[GPUMON_DWARF_RBP], GPUMON_DWARF_RBP, cfa, &next.base))
+	    !recover_register(&context, &row.registers[GPUMON_DWARF_RBP], GPUMON_DWARF_RBP, cfa,
+			      &next.base))
 		return false;
 	next.interrupted = row.signal;
 	if (row.signal)

@@ -40,13 +40,13 @@ struct kept {
 	unsigned int first;
 };
 
-static inline NO_SANITIZER uint64_t load(uint64_t address)
+static inline NO_SANITIZER uint64_t load_word(uint64_t address)
 {
 	return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
-static void move(struct gpumon_stack_thread *thread, unsigned int to, unsigned int from,
-		 unsigned int count)
+static void move_frames(struct gpumon_stack_thread *thread, unsigned int to, unsigned int from,
+			unsigned int count)
 {
 	size_t size = count * sizeof(uint64_t);
 
@@ -69,7 +69,7 @@ static inline void make_room(struct gpumon_stack_thread *thread, struct kept *ke
 	if (left > GPUMON_STACK_WALK_MAX - (count + GAP))
 		left = count + GAP < GPUMON_STACK_WALK_MAX ? GPUMON_STACK_WALK_MAX - (count + GAP) :
 							     0;
-	move(thread, count + GAP, kept->next, left);
+	move_frames(thread, count + GAP, kept->next, left);
 	kept->next = count + GAP;
 	kept->count = kept->next + left;
 }
@@ -109,12 +109,12 @@ static inline NO_SANITIZER unsigned int take_kept(struct gpumon_stack_thread *th
 		uint64_t link = thread->link[at];
 		uint64_t saved = thread->saved[at];
 
-		if (!link || load(link) != thread->frames[at + 1] ||
-		    (saved && load(saved) != thread->base[at + 1]))
+		if (!link || load_word(link) != thread->frames[at + 1] ||
+		    (saved && load_word(saved) != thread->base[at + 1]))
 			break;
 	}
 	if (begin != count)
-		move(thread, count, begin, at - begin + 1);
+		move_frames(thread, count, begin, at - begin + 1);
 	kept->next = at;
 	if (at == begin)
 		return 0;
@@ -126,9 +126,9 @@ static inline NO_SANITIZER unsigned int take_kept(struct gpumon_stack_thread *th
 }
 
 /* A step on the thread's own stack. False: by gpumon_stack_step(), which can do all of them. */
-static inline NO_SANITIZER bool step(struct gpumon_stack_thread *thread, unsigned int index,
-				     uint64_t rule, uint64_t limit,
-				     struct gpumon_stack_state *state)
+static inline NO_SANITIZER bool step_by_rule(struct gpumon_stack_thread *thread, unsigned int index,
+					     uint64_t rule, uint64_t limit,
+					     struct gpumon_stack_state *state)
 {
 	uint64_t kind = rule & GPUMON_RULE_KIND;
 	uint64_t stack = state->stack;
@@ -144,7 +144,7 @@ static inline NO_SANITIZER bool step(struct gpumon_stack_thread *thread, unsigne
 
 		if (kind != GPUMON_RULE_LOAD || at - stack > span || at & 7)
 			return false;
-		cfa = load(at) + (uint64_t)gpumon_rule_offset(rule);
+		cfa = load_word(at) + (uint64_t)gpumon_rule_offset(rule);
 	}
 	/* The return address's place, between rsp and the end of the stack */
 	if (GPUMON_STACK_UNLIKELY(cfa - 8 - stack > span || cfa & 7))
@@ -154,9 +154,9 @@ static inline NO_SANITIZER bool step(struct gpumon_stack_thread *thread, unsigne
 			(uint64_t)gpumon_rule_base_offset(rule);
 		if (GPUMON_STACK_UNLIKELY(saved - stack > span || saved & 7))
 			return false;
-		state->base = load(saved);
+		state->base = load_word(saved);
 	}
-	state->frame = load(cfa - 8);
+	state->frame = load_word(cfa - 8);
 	state->stack = cfa;
 	thread->link[index] = kind == GPUMON_RULE_LOAD ? 0 : cfa - 8;
 	thread->saved[index] = saved;
@@ -174,9 +174,10 @@ static inline uint64_t limit_at(const struct gpumon_stack_thread *thread, uint64
  * this has nothing else in it. Ends in front of any other, of frame @end, and of one whose stack
  * begins where @near does or behind it. Returns the count of frames then.
  */
-static inline NO_SANITIZER unsigned int run(struct gpumon_stack_thread *thread, unsigned int count,
-					    unsigned int end, uint64_t near, uint64_t salt,
-					    uint64_t limit, struct gpumon_stack_state *state)
+static inline NO_SANITIZER unsigned int walk_by_rules(struct gpumon_stack_thread *thread,
+						      unsigned int count, unsigned int end,
+						      uint64_t near, uint64_t salt, uint64_t limit,
+						      struct gpumon_stack_state *state)
 {
 	uint64_t frame = state->frame;
 	uint64_t stack = state->stack;
@@ -200,9 +201,9 @@ static inline NO_SANITIZER unsigned int run(struct gpumon_stack_thread *thread, 
 				(uint64_t)gpumon_rule_base_offset(rule);
 			if (saved - stack > span || saved & 7)
 				break;
-			next_base = load(saved);
+			next_base = load_word(saved);
 		}
-		next = load(cfa - 8);
+		next = load_word(cfa - 8);
 		if (!next)
 			break;
 		thread->frames[count] = frame;
@@ -228,7 +229,7 @@ static uint64_t look_again(struct gpumon_stack_thread *thread, uint64_t salt, ui
 	return gpumon_rule_make(state->frame, salt, state->interrupted);
 }
 
-static NO_SANITIZER void walk(struct gpumon_stack_thread *thread, unsigned int room)
+static NO_SANITIZER void walk_stack(struct gpumon_stack_thread *thread, unsigned int room)
 {
 	struct gpumon_stack_state state = { thread->registers.rip, thread->registers.rsp,
 					    thread->registers.rbp, false };
@@ -257,8 +258,9 @@ static NO_SANITIZER void walk(struct gpumon_stack_thread *thread, unsigned int r
 			unsigned int end = more && kept.next < room ? kept.next : room - 1;
 			unsigned int begin = count;
 
-			count = run(thread, count, end, more ? thread->stack[kept.next] : ~0ull,
-				    salt, limit, &state);
+			count = walk_by_rules(thread, count, end,
+					      more ? thread->stack[kept.next] : ~0ull, salt, limit,
+					      &state);
 			if (count != begin && more)
 				continue;
 		}
@@ -290,7 +292,7 @@ static NO_SANITIZER void walk(struct gpumon_stack_thread *thread, unsigned int r
 		if (count == room)
 			break;
 		if (GPUMON_STACK_LIKELY(limit != state.stack) &&
-		    GPUMON_STACK_LIKELY(step(thread, count - 1, rule, limit, &state))) {
+		    GPUMON_STACK_LIKELY(step_by_rule(thread, count - 1, rule, limit, &state))) {
 			state.interrupted = false;
 		} else {
 			thread->link[count - 1] = 0;
@@ -317,8 +319,8 @@ static NO_SANITIZER void walk(struct gpumon_stack_thread *thread, unsigned int r
 }
 
 /* Returns with the thread's walk done and marked busy, or NULL. */
-static struct gpumon_stack_thread *begin(unsigned int room,
-					 const struct gpumon_stack_registers *registers)
+static struct gpumon_stack_thread *begin_walk(unsigned int room,
+					      const struct gpumon_stack_registers *registers)
 {
 	struct gpumon_stack_thread *thread = gpumon_stack_thread();
 
@@ -335,11 +337,11 @@ static struct gpumon_stack_thread *begin(unsigned int room,
 	atomic_store_explicit(&thread->busy, true, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->registers = *registers;
-	walk(thread, room < GPUMON_STACK_WALK_MAX ? room : GPUMON_STACK_WALK_MAX);
+	walk_stack(thread, room < GPUMON_STACK_WALK_MAX ? room : GPUMON_STACK_WALK_MAX);
 	return thread;
 }
 
-static void end(struct gpumon_stack_thread *thread)
+static void end_walk(struct gpumon_stack_thread *thread)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&thread->busy, false, memory_order_relaxed);
@@ -348,7 +350,7 @@ static void end(struct gpumon_stack_thread *thread)
 unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *truncated,
 				    const struct gpumon_stack_registers *registers)
 {
-	struct gpumon_stack_thread *thread = begin(room, registers);
+	struct gpumon_stack_thread *thread = begin_walk(room, registers);
 	unsigned int count;
 
 	*truncated = true;
@@ -357,14 +359,14 @@ unsigned int gpumon_stack_walk_from(uint64_t *frames, unsigned int room, bool *t
 	count = thread->count;
 	*truncated = thread->truncated;
 	memcpy(frames, thread->frames, count * sizeof(*frames));
-	end(thread);
+	end_walk(thread);
 	return count;
 }
 
 bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int room,
 				 const struct gpumon_stack_registers *registers)
 {
-	struct gpumon_stack_thread *thread = begin(room, registers);
+	struct gpumon_stack_thread *thread = begin_walk(room, registers);
 
 	if (!thread)
 		return false;
@@ -373,7 +375,7 @@ bool gpumon_stack_walk_view_from(struct gpumon_stack_view *view, unsigned int ro
 					    .count = thread->count,
 					    .same = thread->same,
 					    .truncated = thread->truncated };
-	end(thread);
+	end_walk(thread);
 	return true;
 }
 

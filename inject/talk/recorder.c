@@ -40,14 +40,14 @@ static struct inject_socket connection = { .fd = -1 };
 static struct inject_socket listener = { .fd = -1 };
 static char first_path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
 
-static void change(uint32_t to)
+static void change_state(uint32_t to)
 {
 	atomic_store(&state, to);
 	inject_futex_wake(&state);
 }
 
 /* Takes the descriptor. */
-static void meet(int fd)
+static void meet_recorder(int fd)
 {
 	inject_socket_take(&connection, fd);
 	if (connection.fd < 0)
@@ -57,7 +57,7 @@ static void meet(int fd)
 		inject_socket_close(&connection);
 		return;
 	}
-	change(ASKED);
+	change_state(ASKED);
 	inject_wake();
 }
 
@@ -72,7 +72,7 @@ static void listen_for_one(void)
 	if (listener.fd < 0 || poll(&wait, 1, -1) < 0)
 		inject_futex_wait(&never, 0, AGAIN_NS);
 	else if (inject_socket_is_ours(&listener))
-		meet(inject_socket_accept(listener.fd));
+		meet_recorder(inject_socket_accept(listener.fd));
 }
 
 static bool has_hung_up(void)
@@ -93,7 +93,7 @@ static bool has_hung_up(void)
 	return false;
 }
 
-static void watch(void)
+static void watch_recorder(void)
 {
 	uint32_t recorded = RECORDED;
 
@@ -101,7 +101,7 @@ static void watch(void)
 		inject_wake();
 }
 
-static void *talk(void *argument)
+static void *talk_to_recorders(void *argument)
 {
 	uint32_t now;
 
@@ -113,22 +113,22 @@ static void *talk(void *argument)
 		now = atomic_load(&state);
 		switch (now) {
 		case CONNECTING:
-			meet(inject_socket_connect(first_path, INJECT_CONNECT_MS));
+			meet_recorder(inject_socket_connect(first_path, INJECT_CONNECT_MS));
 			if (atomic_load(&state) == CONNECTING)
-				change(LISTENING);
+				change_state(LISTENING);
 			break;
 		case LISTENING:
 			listen_for_one();
 			break;
 		case RECORDED:
-			watch();
+			watch_recorder();
 			break;
 		case REFUSED:
 			inject_socket_refuse(connection.fd, INJECT_NO_MEMORY);
 			/* fall through */
 		case OVER:
 			inject_socket_close(&connection);
-			change(LISTENING);
+			change_state(LISTENING);
 			break;
 		default:
 			inject_futex_wait(&state, now, INJECT_FOR_EVER);
@@ -138,7 +138,7 @@ static void *talk(void *argument)
 }
 
 /* For as long as this is the state, and no longer than that. */
-static void wait_while(uint32_t in, unsigned int wait_ms)
+static void wait_in_state(uint32_t in, unsigned int wait_ms)
 {
 	inject_futex_wait_while(&state, in, inject_now() + wait_ms * 1000000ull);
 }
@@ -150,10 +150,10 @@ bool inject_recorder_start(const char *path, unsigned int wait_ms)
 	if (path)
 		snprintf(first_path, sizeof(first_path), "%s", path);
 	atomic_store(&state, path && strlen(path) < sizeof(first_path) ? CONNECTING : LISTENING);
-	if (!inject_own_thread_start(&thread, talk, NULL))
+	if (!inject_own_thread_start(&thread, talk_to_recorders, NULL))
 		return false;
 	pthread_detach(thread);
-	wait_while(CONNECTING, wait_ms);
+	wait_in_state(CONNECTING, wait_ms);
 	return true;
 }
 
@@ -164,10 +164,10 @@ struct inject_request *inject_recorder_request(void)
 
 void inject_recorder_answer(bool recorded)
 {
-	change(recorded ? RECORDED : REFUSED);
+	change_state(recorded ? RECORDED : REFUSED);
 	/* A program that ends at once would take the word with it. */
 	if (!recorded)
-		wait_while(REFUSED, INJECT_CONNECT_MS);
+		wait_in_state(REFUSED, INJECT_CONNECT_MS);
 }
 
 bool inject_recorder_is_gone(void)
@@ -177,7 +177,7 @@ bool inject_recorder_is_gone(void)
 
 void inject_recorder_hang_up(void)
 {
-	change(OVER);
+	change_state(OVER);
 }
 
 void inject_recorder_forked(void)

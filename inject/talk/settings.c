@@ -11,7 +11,7 @@
 #define BUFFER_MIB_MIN	   4
 #define BUFFER_MIB_MAX	   4096
 
-static uint32_t bound(uint32_t value, uint32_t instead_of_0, uint32_t least, uint32_t most)
+static uint32_t bound_setting(uint32_t value, uint32_t instead_of_0, uint32_t least, uint32_t most)
 {
 	if (!value)
 		return instead_of_0;
@@ -23,11 +23,11 @@ static uint32_t bound(uint32_t value, uint32_t instead_of_0, uint32_t least, uin
 void inject_settings_bound(struct gpumon_message_settings *settings)
 {
 	settings->flush_ms =
-		bound(settings->flush_ms, FLUSH_MS_DEFAULT, FLUSH_MS_MIN, FLUSH_MS_MAX);
-	settings->stack_depth =
-		bound(settings->stack_depth, STACK_DEPTH_DEFAULT, 1, GPUMON_STACK_DEPTH_MAX);
-	settings->buffer_mib =
-		bound(settings->buffer_mib, BUFFER_MIB_DEFAULT, BUFFER_MIB_MIN, BUFFER_MIB_MAX);
+		bound_setting(settings->flush_ms, FLUSH_MS_DEFAULT, FLUSH_MS_MIN, FLUSH_MS_MAX);
+	settings->stack_depth = bound_setting(settings->stack_depth, STACK_DEPTH_DEFAULT, 1,
+					      GPUMON_STACK_DEPTH_MAX);
+	settings->buffer_mib = bound_setting(settings->buffer_mib, BUFFER_MIB_DEFAULT,
+					     BUFFER_MIB_MIN, BUFFER_MIB_MAX);
 	settings->range[sizeof(settings->range) - 1] = '\0';
 	if (settings->window > GPUMON_WINDOW_RANGE ||
 	    (settings->window == GPUMON_WINDOW_RANGE && !settings->range[0]))

@@ -22,7 +22,7 @@ static char listen_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 static const char *_Atomic listening;
 
 /* Not fstat(): its symbol is newer than the C library of many containers. */
-static bool identify(int fd, uint64_t *inode, uint64_t *device)
+static bool identify_socket(int fd, uint64_t *inode, uint64_t *device)
 {
 	struct stat status;
 
@@ -42,7 +42,7 @@ void inject_socket_take(struct inject_socket *socket, int fd)
 		fd = moved;
 	}
 	socket->fd = fd;
-	if (fd >= 0 && !identify(fd, &socket->inode, &socket->device)) {
+	if (fd >= 0 && !identify_socket(fd, &socket->inode, &socket->device)) {
 		close(fd);
 		socket->fd = -1;
 	}
@@ -52,7 +52,7 @@ bool inject_socket_is_ours(const struct inject_socket *socket)
 {
 	uint64_t inode, device;
 
-	return identify(socket->fd, &inode, &device) && inode == socket->inode &&
+	return identify_socket(socket->fd, &inode, &device) && inode == socket->inode &&
 	       device == socket->device;
 }
 
@@ -188,7 +188,7 @@ void inject_socket_refuse(int socket, enum inject_refusal why)
 }
 
 /* One message, and the descriptor that came with it: -1 where none did. */
-static ssize_t receive(int socket, void *message, size_t size, int *descriptor)
+static ssize_t receive_message(int socket, void *message, size_t size, int *descriptor)
 {
 	union {
 		char room[CMSG_SPACE(sizeof(int) * 4)];
@@ -261,7 +261,7 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 		if (now >= until || poll(&wait, 1, (int)((until - now) / 1000000) + 1) == 0)
 			return false;
 		memset(&message, 0, sizeof(message));
-		length = receive(socket, &message, sizeof(message), &fd);
+		length = receive_message(socket, &message, sizeof(message), &fd);
 	} while (length < 0 && (errno == EAGAIN || errno == EINTR));
 	if (length >= (ssize_t)offsetof(struct gpumon_message_settings, range) &&
 	    message.type == GPUMON_SETTINGS && fd >= 0) {

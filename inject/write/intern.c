@@ -33,7 +33,7 @@ static struct table strings = { .size = STRINGS };
 static struct table stacks = { .size = STACKS };
 static struct table frames_table = { .size = FRAMES };
 
-static bool make_table(struct table *table)
+static bool make_intern_table(struct table *table)
 {
 	void *memory;
 
@@ -49,17 +49,18 @@ static bool make_table(struct table *table)
 
 bool inject_intern_setup(void)
 {
-	return make_table(&strings) && make_table(&stacks) && make_table(&frames_table);
+	return make_intern_table(&strings) && make_intern_table(&stacks) &&
+	       make_intern_table(&frames_table);
 }
 
 /* Two multiplications that mix what goes in with all that went in before. */
-static inline uint64_t mix(uint64_t hash, uint64_t word)
+static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
 	return hash ^ hash >> 29;
 }
 
-static inline uint64_t finish(uint64_t hash)
+static inline uint64_t hash_finish(uint64_t hash)
 {
 	hash *= 0xbf58476d1ce4e5b9ull;
 	hash ^= hash >> 32;
@@ -72,7 +73,7 @@ static inline uint64_t finish(uint64_t hash)
  *
  * Return: id, 0 if the table is full.
  */
-static inline uint32_t find(struct table *table, uint64_t hash, bool *is_mine)
+static inline uint32_t find_or_take(struct table *table, uint64_t hash, bool *is_mine)
 {
 	uint32_t generation =
 		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
@@ -103,7 +104,7 @@ static inline uint32_t find(struct table *table, uint64_t hash, bool *is_mine)
 }
 
 /* Room for a record, or it is counted as lost. */
-static void *reserve(struct inject_thread *thread, size_t size)
+static void *reserve_record(struct inject_thread *thread, size_t size)
 {
 	void *room = gpumon_channel_reserve(&thread->writer, size);
 
@@ -114,7 +115,7 @@ static void *reserve(struct inject_thread *thread, size_t size)
 }
 
 /* One that found no place in the channel is tried again at its next use. */
-static void written(struct table *table, uint32_t id, const void *done)
+static void mark_written(struct table *table, uint32_t id, const void *done)
 {
 	atomic_store(&table->entries[id - 1].state,
 		     done ? atomic_load(&inject_session.generation) : 0);
@@ -132,13 +133,13 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
 
 	for (at = 0; at + 8 <= length; at += 8) {
 		memcpy(&word, text + at, 8);
-		hash = mix(hash, word);
+		hash = hash_mix(hash, word);
 	}
 	word = 0;
 	memcpy(&word, text + at, length - at);
-	hash = finish(mix(hash, word));
+	hash = hash_finish(hash_mix(hash, word));
 
-	id = find(&strings, hash, &is_mine);
+	id = find_or_take(&strings, hash, &is_mine);
 	if (!id) {
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STRING_TABLE, 1);
 		return 0;
@@ -147,7 +148,7 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
 		return id;
 	kept = length < most ? length : most;
 	size = (sizeof(*record) + kept + 7) & ~7ull;
-	record = reserve(thread, size);
+	record = reserve_record(thread, size);
 	if (record) {
 		memset((char *)record + size - 8, 0, 8);
 		record->head.type = GPUMON_RECORD_STRING;
@@ -158,7 +159,7 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
 		memcpy(record->text, text, kept);
 		gpumon_channel_commit(&thread->writer, size);
 	}
-	written(&strings, id, record);
+	mark_written(&strings, id, record);
 	return id;
 }
 
@@ -178,7 +179,7 @@ static inline uint64_t hash_stack(struct inject_thread *thread, const uint64_t *
 		i = count;
 	hash = i ? thread->hashes[i - 1] : 0;
 	for (; i < count; i++) {
-		hash = mix(hash, frames[count - 1 - i]);
+		hash = hash_mix(hash, frames[count - 1 - i]);
 		thread->hashes[i] = hash;
 	}
 	thread->hashed = count;
@@ -197,8 +198,8 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 	if (!count)
 		return 0;
 	hash = hash_stack(thread, frames, count, same);
-	hash = finish(mix(hash, (uint64_t)count << 1 | truncated));
-	id = find(&stacks, hash, &is_mine);
+	hash = hash_finish(hash_mix(hash, (uint64_t)count << 1 | truncated));
+	id = find_or_take(&stacks, hash, &is_mine);
 	if (INJECT_UNLIKELY(!id)) {
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STACK_TABLE, 1);
 		return 0;
@@ -206,7 +207,7 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 	if (INJECT_LIKELY(!is_mine))
 		return id;
 	size = sizeof(*record) + count * sizeof(*frames);
-	record = reserve(thread, size);
+	record = reserve_record(thread, size);
 	if (record) {
 		record->head.type = GPUMON_RECORD_STACK;
 		record->head.flags = truncated ? GPUMON_STACK_TRUNCATED : 0;
@@ -216,7 +217,7 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 		memcpy(record->frames, frames, count * sizeof(*frames));
 		gpumon_channel_commit(&thread->writer, size);
 	}
-	written(&stacks, id, record);
+	mark_written(&stacks, id, record);
 	/* A new stack is where a library that was just loaded shows first. */
 	inject_mappings_expect();
 	return id;
@@ -233,13 +234,15 @@ uint32_t inject_intern_frame(struct inject_thread *thread, uint32_t function, ui
 		.line = line,
 		.first_line = first_line,
 	};
-	uint64_t hash = finish(mix(mix(function, file), (uint64_t)first_line << 32 | line));
+	uint64_t hash =
+		hash_finish(hash_mix(hash_mix(function, file), (uint64_t)first_line << 32 | line));
 	bool is_mine;
 
-	record.id = find(&frames_table, hash, &is_mine);
+	record.id = find_or_take(&frames_table, hash, &is_mine);
 	if (!record.id)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STACK_TABLE, 1);
 	else if (is_mine)
-		written(&frames_table, record.id, inject_append(thread, &record) ? &record : NULL);
+		mark_written(&frames_table, record.id,
+			     inject_append(thread, &record) ? &record : NULL);
 	return record.id;
 }

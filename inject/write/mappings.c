@@ -89,7 +89,7 @@ void inject_mappings_reset(void)
 }
 
 /* Only what is within something that was loaded to be read is sure to be there. */
-static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
+static bool is_in_loaded_part(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
 {
 	const ElfW(Phdr) * header;
 	int i;
@@ -116,7 +116,7 @@ static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_
 		header = &info->dlpi_phdr[i];
 		if (header->p_type != PT_NOTE)
 			continue;
-		if (!is_loaded(info, header))
+		if (!is_in_loaded_part(info, header))
 			continue;
 		at = (const char *)(info->dlpi_addr + header->p_vaddr);
 		end = at + header->p_memsz;
@@ -137,7 +137,7 @@ static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_
 	}
 }
 
-static bool is_known(uint64_t start, uint64_t end, uint32_t path)
+static bool is_known_mapping(uint64_t start, uint64_t end, uint32_t path)
 {
 	unsigned int i;
 
@@ -167,7 +167,7 @@ static void find_mapping(struct look *look, const struct dl_phdr_info *info,
 	record.end = (info->dlpi_addr + header->p_vaddr + header->p_memsz + page) & ~page;
 	record.offset = header->p_offset & ~page;
 	record.path = inject_intern_string(look->thread, path);
-	if (is_known(record.start, record.end, record.path))
+	if (is_known_mapping(record.start, record.end, record.path))
 		return;
 	if (fresh_count == FRESH) {
 		look->is_full = true;
@@ -184,7 +184,7 @@ static void find_mapping(struct look *look, const struct dl_phdr_info *info,
 }
 
 /* A file may be on a disk that does not answer: then nobody waits for it but us. */
-static void write_fresh(struct inject_thread *thread)
+static void write_new_mappings(struct inject_thread *thread)
 {
 	struct stat file;
 	unsigned int i;
@@ -201,7 +201,7 @@ static void write_fresh(struct inject_thread *thread)
 	fresh_count = 0;
 }
 
-static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
+static int look_at_library(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct look *look = argument;
 	const char *path = info->dlpi_name;
@@ -228,7 +228,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 	return 0;
 }
 
-static void write_gone(struct inject_thread *thread, uint64_t time_ns)
+static void write_unmappings(struct inject_thread *thread, uint64_t time_ns)
 {
 	struct gpumon_record_unmapping record = {
 		.head = { .type = GPUMON_RECORD_UNMAPPING, .size = sizeof(record) },
@@ -248,7 +248,7 @@ static void write_gone(struct inject_thread *thread, uint64_t time_ns)
 	known_count = kept;
 }
 
-static void *make_table(size_t size)
+static void *make_mapping_table(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -263,21 +263,21 @@ bool inject_mappings_write(struct inject_thread *thread)
 	bool changed = false;
 
 	if (!known)
-		known = make_table(MAPPINGS * sizeof(*known));
+		known = make_mapping_table(MAPPINGS * sizeof(*known));
 	if (!fresh)
-		fresh = make_table(FRESH * sizeof(*fresh));
+		fresh = make_mapping_table(FRESH * sizeof(*fresh));
 	if (!known || !fresh)
 		return false;
 	do {
 		look.is_again = look.is_full;
 		look.is_full = false;
 		look.is_first_library = true;
-		changed |= dl_iterate_phdr(look_at, &look) != 1;
-		write_fresh(thread);
+		changed |= dl_iterate_phdr(look_at_library, &look) != 1;
+		write_new_mappings(thread);
 		/* Beyond what is remembered, all would be new again and again. */
 	} while (look.is_full && known_count < MAPPINGS);
 	if (changed)
-		write_gone(thread, look.time_ns);
+		write_unmappings(thread, look.time_ns);
 	last_look_ns = now;
 	return changed;
 }

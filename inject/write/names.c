@@ -29,7 +29,7 @@ static struct named named[THREADS];
 /* Places beyond were never used. */
 static _Atomic uint32_t places;
 
-static struct named *find(uint32_t tid)
+static struct named *find_named_thread(uint32_t tid)
 {
 	uint32_t count = atomic_load(&places);
 
@@ -40,9 +40,9 @@ static struct named *find(uint32_t tid)
 }
 
 /* Of that thread, or free: taken, so that nobody else writes to it. */
-static struct named *take(uint32_t tid)
+static struct named *take_named_thread(uint32_t tid)
 {
-	struct named *name = find(tid);
+	struct named *name = find_named_thread(tid);
 	uint32_t expected = tid, at;
 
 	if (name && atomic_compare_exchange_strong(&name->tid, &expected, BUSY))
@@ -83,7 +83,7 @@ void inject_name_thread(uint32_t tid, const char *text, const wchar_t *wide)
 	if (!tid || tid == BUSY || !buffer[0])
 		return;
 	/* A thread that is named by two others at once has one of the names. */
-	name = take(tid);
+	name = take_named_thread(tid);
 	if (name) {
 		memcpy(name->text, buffer, sizeof(buffer));
 		atomic_store_explicit(&name->tid, tid, memory_order_release);
@@ -95,9 +95,9 @@ void inject_name_thread(uint32_t tid, const char *text, const wchar_t *wide)
 	inject_thread_leave(thread);
 }
 
-static void forget(uint32_t tid)
+static void forget_named_thread(uint32_t tid)
 {
-	struct named *name = atomic_load(&places) ? find(tid) : NULL;
+	struct named *name = atomic_load(&places) ? find_named_thread(tid) : NULL;
 
 	if (name)
 		atomic_compare_exchange_strong(&name->tid, &tid, 0);
@@ -105,7 +105,7 @@ static void forget(uint32_t tid)
 
 void inject_names_introduce(struct inject_thread *thread)
 {
-	const struct named *name = atomic_load(&places) ? find(thread->tid) : NULL;
+	const struct named *name = atomic_load(&places) ? find_named_thread(thread->tid) : NULL;
 	char text[16 + 1] = "";
 
 	if (!name)
@@ -123,7 +123,7 @@ void inject_names_leave(uint32_t tid)
 	/* One that came through a callback in this capture; else it has nothing in it. */
 	if (thread && !thread->ours &&
 	    atomic_load(&thread->generation) == atomic_load(&inject_session.generation) &&
-	    !(atomic_load(&places) && find(tid)))
+	    !(atomic_load(&places) && find_named_thread(tid)))
 		thread = inject_thread_enter(true);
 	else
 		thread = NULL;
@@ -134,7 +134,7 @@ void inject_names_leave(uint32_t tid)
 			write_thread(thread, tid, id);
 		inject_thread_leave(thread);
 	}
-	forget(tid);
+	forget_named_thread(tid);
 }
 
 /* As it is now, without an end of line. */
@@ -157,7 +157,7 @@ static bool read_comm(uint32_t tid, char *text, size_t size)
 	return true;
 }
 
-static void refresh(void *argument)
+static void refresh_names(void *argument)
 {
 	uint32_t generation = atomic_load(&inject_session.generation), id;
 	struct inject_thread *thread = argument, *other;
@@ -165,8 +165,8 @@ static void refresh(void *argument)
 
 	for (other = inject_thread_first(); other; other = other->next) {
 		if (!atomic_load(&other->taken) || other->ours ||
-		    atomic_load(&other->generation) != generation || find(other->tid) ||
-		    !read_comm(other->tid, text, sizeof(text)))
+		    atomic_load(&other->generation) != generation ||
+		    find_named_thread(other->tid) || !read_comm(other->tid, text, sizeof(text)))
 			continue;
 		id = inject_intern_string(thread, text);
 		if (!id || id == other->name)
@@ -178,5 +178,5 @@ static void refresh(void *argument)
 
 void inject_names_refresh(struct inject_thread *thread)
 {
-	inject_with_own_descriptors(refresh, thread);
+	inject_with_own_descriptors(refresh_names, thread);
 }

@@ -15,7 +15,7 @@
 #define TEXT_SIZE 16384
 
 /* A small file of /proc; the length without an end, 0 where it cannot be read. */
-static size_t read_text(const char *path, char *text, size_t size)
+static size_t read_proc_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
@@ -30,7 +30,7 @@ static size_t read_text(const char *path, char *text, size_t size)
 	return length;
 }
 
-static void read_link(const char *path, char *text, size_t size)
+static void read_proc_link(const char *path, char *text, size_t size)
 {
 	ssize_t length = readlink(path, text, size - 1);
 
@@ -38,14 +38,14 @@ static void read_link(const char *path, char *text, size_t size)
 }
 
 /* In ticks of the clock that goes on in suspend, behind a name that may have blanks. */
-static uint64_t start_time(char *text)
+static uint64_t read_start_time(char *text)
 {
 	struct timespec boot;
 	uint64_t ticks, since_boot, monotonic;
 	const char *at;
 	int field;
 
-	read_text("/proc/self/stat", text, TEXT_SIZE);
+	read_proc_text("/proc/self/stat", text, TEXT_SIZE);
 	at = strrchr(text, ')');
 	for (field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
@@ -65,7 +65,7 @@ static void read_boot_id(uint8_t *id)
 	const char *at = text;
 	unsigned int i;
 
-	read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text));
+	read_proc_text("/proc/sys/kernel/random/boot_id", text, sizeof(text));
 	for (i = 0; i < 16; i++) {
 		at += *at == '-';
 		if (!at[0] || !at[1])
@@ -77,9 +77,9 @@ static void read_boot_id(uint8_t *id)
 	}
 }
 
-static uint32_t command_line(struct inject_thread *thread, char *text)
+static uint32_t read_command_line(struct inject_thread *thread, char *text)
 {
-	size_t length = read_text("/proc/self/cmdline", text, TEXT_SIZE), i;
+	size_t length = read_proc_text("/proc/self/cmdline", text, TEXT_SIZE), i;
 
 	while (length && !text[length - 1])
 		length--;
@@ -90,11 +90,11 @@ static uint32_t command_line(struct inject_thread *thread, char *text)
 }
 
 /* Of version 2, else the first one. */
-static uint32_t cgroup(struct inject_thread *thread, char *text)
+static uint32_t read_cgroup(struct inject_thread *thread, char *text)
 {
 	char *line, *path;
 
-	read_text("/proc/self/cgroup", text, TEXT_SIZE);
+	read_proc_text("/proc/self/cgroup", text, TEXT_SIZE);
 	line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
 	if (!line)
 		line = text;
@@ -113,7 +113,7 @@ struct errand {
 	struct gpumon_record_process record;
 };
 
-static void look(void *argument)
+static void fill_process_record(void *argument)
 {
 	struct errand *errand = argument;
 	struct inject_thread *thread = errand->thread;
@@ -122,18 +122,18 @@ static void look(void *argument)
 	struct utsname name;
 	const char *digits;
 
-	record->start_ns = start_time(text);
+	record->start_ns = read_start_time(text);
 	read_boot_id(record->boot_id);
-	read_link("/proc/self/ns/pid", text, sizeof(text));
+	read_proc_link("/proc/self/ns/pid", text, sizeof(text));
 	digits = strchr(text, '[');
 	if (digits)
 		record->pid_namespace = strtoull(digits + 1, NULL, 10);
 	if (uname(&name) == 0)
 		record->host = inject_intern_string(thread, name.nodename);
-	read_link("/proc/self/exe", text, PATH_MAX);
+	read_proc_link("/proc/self/exe", text, PATH_MAX);
 	record->executable = inject_intern_string(thread, text);
-	record->command = command_line(thread, text);
-	record->cgroup = cgroup(thread, text);
+	record->command = read_command_line(thread, text);
+	record->cgroup = read_cgroup(thread, text);
 }
 
 void inject_process_write(struct inject_thread *thread, const struct inject_versions *versions)
@@ -151,6 +151,6 @@ void inject_process_write(struct inject_thread *thread, const struct inject_vers
 		},
 	};
 
-	inject_with_own_descriptors(look, &errand);
+	inject_with_own_descriptors(fill_process_record, &errand);
 	inject_append(thread, &errand.record);
 }
