@@ -19,14 +19,7 @@
 
 #define INJECT_FOR_EVER UINT64_MAX
 
-/**
- * inject_futex_wait - while a word has a value
- * @word: any
- * @value: of it
- * @wait_ns: at most; INJECT_FOR_EVER
- *
- * May come back without a reason.
- */
+/* While a word has a value; INJECT_FOR_EVER. May come back without a reason. */
 static inline void inject_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t wait_ns)
 {
 	const struct timespec timeout = { .tv_sec = (time_t)(wait_ns / 1000000000),
@@ -36,12 +29,7 @@ static inline void inject_futex_wait(_Atomic uint32_t *word, uint32_t value, uin
 		wait_ns == INJECT_FOR_EVER ? NULL : &timeout, NULL, 0);
 }
 
-/**
- * inject_futex_wait_while - for as long as a word has a value
- * @word: any
- * @value: of it
- * @until_ns: at most, inject_now()
- */
+/* For as long as a word has a value, and not after a time of inject_now(). */
 static inline void inject_futex_wait_while(_Atomic uint32_t *word, uint32_t value,
 					   uint64_t until_ns)
 {
@@ -51,7 +39,6 @@ static inline void inject_futex_wait_while(_Atomic uint32_t *word, uint32_t valu
 		inject_futex_wait(word, value, until_ns - now);
 }
 
-/* All that wait for it to change. */
 static inline void inject_futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);

@@ -7,7 +7,7 @@
 #include "backend.h"
 #include "convert.h"
 #include "graphs.h"
-#include "names.h"
+#include "nvtx.h"
 #include "subscribe.h"
 
 struct inject_cupti_state inject_cupti_state;

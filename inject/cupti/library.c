@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "library.h"
-#include "state.h"
 
 struct inject_cupti inject_cupti;
 

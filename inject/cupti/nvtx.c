@@ -1,11 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* NVTX as CUPTI tells it: by the parameters of each function. */
-#include "names.h"
+#include <string.h>
+
+#include "base/utf8.h"
 #include "nvtx.h"
 #include "nvtx/range.h"
+#include "subscribe.h"
+#include "write/intern.h"
 #include "write/names.h"
 
 #include <generated_nvtx_meta.h>
+
+#define STREAM_NAME_LENGTH 64
+
+void inject_cupti_name_stream(void *stream, const char *text, const wchar_t *wide)
+{
+	__typeof__(&cuStreamGetCtx) get_context = inject_cuda_symbol("cuStreamGetCtx");
+	__typeof__(&cuStreamGetPriority) get_priority = inject_cuda_symbol("cuStreamGetPriority");
+	struct gpumon_record_stream record = {
+		.head = { .type = GPUMON_RECORD_STREAM, .size = sizeof(record) },
+	};
+	char buffer[STREAM_NAME_LENGTH] = "";
+	struct inject_thread *thread;
+	CUcontext context;
+	int priority = 0;
+
+	if (wide)
+		inject_utf8(wide, buffer, sizeof(buffer));
+	else if (text)
+		memcpy(buffer, text, strnlen(text, sizeof(buffer) - 1));
+	thread = buffer[0] ? inject_thread_enter(true) : NULL;
+	if (!thread)
+		return;
+	if (inject_subscribed() && get_context && inject_cupti.cuptiGetStreamIdEx &&
+	    inject_cupti.cuptiGetContextId && get_context(stream, &context) == CUDA_SUCCESS &&
+	    inject_cupti.cuptiGetContextId(context, &record.context) == CUPTI_SUCCESS &&
+	    inject_cupti.cuptiGetStreamIdEx(context, stream, 0, &record.id) == CUPTI_SUCCESS) {
+		if (get_priority && get_priority(stream, &priority) == CUDA_SUCCESS)
+			record.priority = priority;
+		record.name = inject_intern_string(thread, buffer);
+		inject_append(thread, &record);
+	}
+	inject_thread_leave(thread);
+}
 
 static const void *returned_handle(const CUpti_NvtxData *data)
 {

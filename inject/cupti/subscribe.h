@@ -5,7 +5,6 @@
 
 #include "hooks/call.h"
 #include "library.h"
-#include "state.h"
 #include "write/thread.h"
 
 /* What functions of CUDA do besides what hooks/call.h has. */

@@ -24,10 +24,7 @@ static inline bool inject_call_needs_stack(uint16_t class)
 	       (class & (INJECT_CLASS_LAUNCH | INJECT_CLASS_BLOCKING));
 }
 
-/**
- * inject_call_is_wanted - is a call that begins to be recorded?
- * @class: what it does
- */
+/* Whether to record a call that begins. */
 static inline bool inject_call_is_wanted(uint16_t class)
 {
 	return INJECT_LIKELY(class & INJECT_CLASS_LAUNCH) ||
@@ -133,13 +130,7 @@ static inline void inject_call_begin(struct inject_thread *thread, uint32_t corr
 	call->stack = inject_call_needs_stack(class) ? inject_call_path(thread) : 0;
 }
 
-/**
- * inject_call_ends - a call returns
- * @thread: caller, within
- * @correlation: the API's id
- *
- * Return: true if it is the outermost one: inject_call_finish() is due.
- */
+/* A call returns. True if it is the outermost one: inject_call_finish() is due. */
 static inline bool inject_call_ends(struct inject_thread *thread, uint32_t correlation)
 {
 	struct inject_call *call = &thread->call;

@@ -3,7 +3,7 @@
 #include <sys/prctl.h>
 
 #include "base/futex.h"
-#include "base/own_thread.h"
+#include "base/own.h"
 #include "base/wake.h"
 #include "session/backend.h"
 #include "session/session.h"
@@ -167,7 +167,7 @@ bool inject_worker_start(void)
 	atomic_store(&finished, 0);
 	/* A recorder may have come while there was nobody to wake. */
 	inject_wake();
-	if (!inject_own_thread_start(&thread, run_worker, NULL))
+	if (!inject_own_thread(&thread, run_worker, NULL))
 		return false;
 	pthread_detach(thread);
 	atomic_store(&runs, true);

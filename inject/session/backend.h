@@ -13,27 +13,31 @@
 /**
  * struct inject_backend - what a session asks of an API
  * @api: name
- * @read_environment: once, in the program's own thread: what variables say to it alone
- * @reserve: make room for what the API tells, @mib at most; false where there is no memory
- * @load: find the API's libraries and become the one that it tells; false where that is not
- *        possible, with @why set to a sentence that is valid until the next call
- * @versions: of what was found, also where @load said false
- * @start: after @load: what is on for a whole session, also outside of its window; false where
- *         nothing can be recorded, as for @load. @at_start: the API is being initialised just now
- * @code: of the API's own libraries, which is left out of stacks, after @load of all backends; how
- *        many of @room were filled
+ * @read_environment: once, in the program's own thread: variables that only this API has
+ * @reserve: memory for what the API delivers, @mib at most; false where there is none
+ * @load: find the API's libraries and subscribe to them; false where that is not possible, with
+ *        @why set to a sentence that is valid until the next call
+ * @versions: of the libraries, also where @load returned false
+ * @code: of the API's own libraries, which stacks leave out, after @load of all backends; how many
+ *        of @room were filled
+ * @start: after @load: switch on what a whole session needs, also outside of its window; false, with
+ *         @why as for @load, where nothing can be recorded. @at_start: the API is being initialised
+ *         just now
  * @window_calls: the window begins or ends: hooks of calls. They are on before @window_operations
  *                are, and off after them. One thread at a time
  * @window_operations: likewise: what the GPU does
- * @flush: have the API tell what is complete. May wait for a launch of the program, and holds locks
- *         of the API. Where a session is open
- * @drain: write records of what it told; @thread: NULL: nobody reads them, forget it
- * @end: also where @load or @start said false: all that there is gets written, and the API is given back. Operations that the
- *       GPU still has get @settle_ms. @recorder_lives: false: nothing is written
- * @forked: in a child after fork: the API tells nothing any more
- * @name_stream: through NVTX, or NULL. @stream: the API's handle; @text or @wide is its name
+ * @flush: have the API deliver what is complete. May wait for a launch of the program, and holds
+ *         locks of the API
+ * @drain: write records of what it delivered; @thread: NULL: nobody reads them, drop it
+ * @end: write everything that there is, and leave the API alone from then on. Operations that the
+ *       GPU still has get @settle_ms. @recorder_lives: false: write nothing. Also called where @load
+ *       or @start returned false
+ * @forked: in a child after fork, in which nothing is recorded
+ * @name_stream: the program names a stream through NVTX. @stream: the API's handle; @text or @wide is
+ *               the name. NULL where NVTX has no such names
  *
- * All but @read_environment, @reserve and @forked are called within (inject_thread_enter()).
+ * All but @read_environment, @reserve, @forked and @name_stream are called within
+ * inject_thread_enter().
  */
 struct inject_backend {
 	const char *api;
@@ -41,8 +45,8 @@ struct inject_backend {
 	bool (*reserve)(uint32_t mib);
 	bool (*load)(const char **why);
 	void (*versions)(struct inject_versions *versions);
-	bool (*start)(struct inject_thread *thread, bool at_start, const char **why);
 	unsigned int (*code)(struct inject_code *code, unsigned int room);
+	bool (*start)(struct inject_thread *thread, bool at_start, const char **why);
 	void (*window_calls)(struct inject_thread *thread, bool on);
 	void (*window_operations)(struct inject_thread *thread, bool on);
 	void (*flush)(void);

@@ -7,9 +7,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/descriptors.h"
+#include "base/own.h"
 #include "base/futex.h"
-#include "base/own_thread.h"
 #include "base/wake.h"
 #include "recorder.h"
 #include "socket.h"
@@ -150,7 +149,7 @@ bool inject_recorder_start(const char *path, unsigned int wait_ms)
 	if (path)
 		snprintf(first_path, sizeof(first_path), "%s", path);
 	atomic_store(&state, path && strlen(path) < sizeof(first_path) ? CONNECTING : LISTENING);
-	if (!inject_own_thread_start(&thread, talk_to_recorders, NULL))
+	if (!inject_own_thread(&thread, talk_to_recorders, NULL))
 		return false;
 	pthread_detach(thread);
 	wait_in_state(CONNECTING, wait_ms);

@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/descriptors.h"
+#include "base/own.h"
 #include "base/utf8.h"
 #include "intern.h"
 #include "names.h"

@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/descriptors.h"
+#include "base/own.h"
 #include "base/environment.h"
 #include "intern.h"
 #include "process.h"

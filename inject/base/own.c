@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "descriptors.h"
-#include "own_thread.h"
+#include "own.h"
 
 /* linux/close_range.h, which headers before 5.9 do not have. */
 #ifndef SYS_close_range
@@ -16,6 +16,18 @@
 
 /* An errand keeps those of input, output and errors, which a sanitizer writes to. */
 #define FIRST_TO_LEAVE 3
+
+bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+	sigset_t all, before;
+	bool created;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	created = pthread_create(thread, NULL, run, argument) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return created;
+}
 
 /*
  * What is left out is not copied, rather than copied and closed: the end of a pipe that the program
@@ -45,7 +57,7 @@ void inject_with_own_descriptors(void (*work)(void *argument), void *argument)
 	struct errand errand = { work, argument };
 	pthread_t thread;
 
-	if (inject_own_thread_start(&thread, run_errand, &errand))
+	if (inject_own_thread(&thread, run_errand, &errand))
 		pthread_join(thread, NULL);
 	else
 		work(argument);
