@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "capture_maker.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "fuzz.h"
 #include "record/options.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/bpf_privilege.h"
 #include "bpf_source/fill.h"
-#include "process/container.h"
+#include "source/container.h"
 #include "doctor/doctor.h"
 #include "fuzz.h"
 #include "model/json_model.h"

@@ -13,7 +13,7 @@
 #include <linux/netlink.h>
 #include <stdbool.h>
 
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "model/model.h"
 
 /* A netlink message in the making; it lives on the heap in its exact size, so ASan guards its end. */

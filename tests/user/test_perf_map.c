@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* perf-PID.map: what runtimes write, what goes wrong while they do, and what others put there. */
+#include "base/wait.h"
 #include "common.h"
 
 #include <errno.h>

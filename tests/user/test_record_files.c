@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* What /proc tells of processes, files that commands write, and records of the module's events. */
+#include "base/wait.h"
 #include "common.h"
 
 #include <errno.h>

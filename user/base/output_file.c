@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "folder.h"
-#include "cli/command.h"
+#include "wait.h"
 #include "output_file.h"
 
 /* Names that are tried. */

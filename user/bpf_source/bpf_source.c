@@ -14,7 +14,7 @@
 
 #include <bpf/bpf.h>
 
-#include "cli/command.h"
+#include "base/wait.h"
 #include "base/version.h"
 #include "group.h"
 

@@ -12,7 +12,8 @@
 
 #include "module/alert_listener.h"
 #include "module/client.h"
-#include "command.h"
+#include "commands.h"
+#include "base/wait.h"
 #include "term/format.h"
 #include "model/json_model.h"
 #include "base/privileges.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command.h"
+#include "commands.h"
 #include "base/privileges.h"
 #include "process/launch.h"
 #include "record/live.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "command.h"
+#include "commands.h"
 #include "base/privileges.h"
 #include "base/output_file.h"
 #include "show.h"

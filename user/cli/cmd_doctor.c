@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "bpf_source/bpf_source.h"
 #include "module/client.h"
-#include "command.h"
+#include "commands.h"
 #include "doctor/doctor.h"
 #include "base/privileges.h"
 #include "uprobe/uprobe.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user flamegraph: GPU time by call path, as a picture. */
-#include "command.h"
+#include "commands.h"
 #include "base/privileges.h"
 #include "show.h"
 

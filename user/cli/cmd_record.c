@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user record: a program's use of the GPU into a capture. */
-#include "command.h"
+#include "commands.h"
 #include "base/privileges.h"
 #include "record/options.h"
 

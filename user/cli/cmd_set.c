@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "module/client.h"
-#include "command.h"
+#include "commands.h"
 #include "term/format.h"
 #include "model/json_model.h"
 #include "base/privileges.h"

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "process/container.h"
+#include "commands.h"
+#include "base/wait.h"
+#include "source/container.h"
 #include "term/format.h"
 #include "model/json_model.h"
 #include "base/privileges.h"

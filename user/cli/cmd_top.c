@@ -10,8 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "process/container.h"
+#include "commands.h"
+#include "base/wait.h"
+#include "source/container.h"
 #include "base/privileges.h"
 #include "source/source.h"
 #include "top/top.h"

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "bpf_source/bpf_source.h"
-#include "command.h"
+#include "commands.h"
+#include "base/wait.h"
 #include "event/event_reader.h"
 #include "base/privileges.h"
 #include "source/source.h"

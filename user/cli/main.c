@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <locale.h>
 
-#include "command.h"
+#include "commands.h"
 #include "base/privileges.h"
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "command.h"
+#include "base/command.h"
 #include "output/load.h"
 
 /**

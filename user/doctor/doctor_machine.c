@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
-#include "stat/stat_print.h"
+#include "source/source.h"
 
 #define OK   GPUMON_DOCTOR_OK
 #define WARN GPUMON_DOCTOR_WARN

@@ -3,15 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "histogram.h"
 #include "model.h"
 #include "process_count.h"
-
-int gpumon_copy_string(char **to, const char *from)
-{
-	*to = from ? strdup(from) : NULL;
-	return from && !*to ? -1 : 0;
-}
 
 static bool same_string(const char *a, const char *b)
 {

@@ -17,11 +17,6 @@ static inline struct gpumon_value gpumon_value_subtract(struct gpumon_value afte
 	return gpumon_value_of(after.v >= before.v ? after.v - before.v : after.v);
 }
 
-/* Make an array longer by one zeroed element; returns that, NULL without memory. */
-void *gpumon_grow(void **array, size_t *n, size_t size);
-
-#define GPUMON_GROW(array, n) gpumon_grow((void **)&(array), &(n), sizeof(*(array)))
-
 /* Counts and buckets of @after without those of @before; @diff is empty. -1: no memory. */
 int gpumon_histogram_subtract(struct gpumon_histogram *diff, const struct gpumon_histogram *before,
 			      const struct gpumon_histogram *after);
@@ -41,7 +36,5 @@ void gpumon_statistics_clear(struct gpumon_model *model, unsigned int parts);
 /* The rows of @after without what they came to in @before. -1: no memory. */
 int gpumon_statistics_diff(struct gpumon_model *diff, const struct gpumon_model *before,
 			   const struct gpumon_model *after);
-/* NULL stays NULL; only a failed allocation is a failure. */
-int gpumon_copy_string(char **to, const char *from);
 
 #endif /* GPUMON_USER_HISTOGRAM_H */

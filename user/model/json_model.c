@@ -1,83 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <stdlib.h>
 #include <string.h>
 
 #include "json_model.h"
 #include "process_count.h"
-#include "base/utf8.h"
-
-int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
-{
-	/* A NULL value would be JSON null: here it is a failed allocation. */
-	if (!object || !value) {
-		json_object_put(value);
-		return -1;
-	}
-	if (json_object_object_add(object, key, value)) {
-		json_object_put(value);
-		return -1;
-	}
-	return 0;
-}
-
-static int add_null(struct json_object *object, const char *key)
-{
-	return object ? json_object_object_add(object, key, NULL) : -1;
-}
-
-int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value)
-{
-	return gpumon_json_add(object, key, json_object_new_uint64(value));
-}
-
-int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value)
-{
-	return gpumon_json_add(object, key, json_object_new_int64(value));
-}
-
-int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value)
-{
-	return value.known ? gpumon_json_add_u64(object, key, value.v) : add_null(object, key);
-}
-
-int gpumon_json_add_bool(struct json_object *object, const char *key, bool value)
-{
-	return gpumon_json_add(object, key, json_object_new_boolean(value));
-}
-
-struct json_object *gpumon_json_string(const char *value)
-{
-	/* A process may call itself anything, and a comm is cut at 15 bytes amid a character. */
-	char *text = gpumon_utf8_copy(value);
-	struct json_object *object = text ? json_object_new_string(text) : NULL;
-
-	free(text);
-	return object;
-}
-
-int gpumon_json_add_string(struct json_object *object, const char *key, const char *value)
-{
-	return value ? gpumon_json_add(object, key, gpumon_json_string(value)) :
-		       add_null(object, key);
-}
-
-int gpumon_json_append(struct json_object *array, struct json_object *value)
-{
-	if (!array || !value || json_object_array_add(array, value)) {
-		json_object_put(value);
-		return -1;
-	}
-	return 0;
-}
-
-/* @failed: free it and say so. */
-static struct json_object *finish(struct json_object *object, bool failed)
-{
-	if (!failed)
-		return object;
-	json_object_put(object);
-	return NULL;
-}
 
 struct json_object *gpumon_json_histogram(const struct gpumon_histogram *histogram)
 {
@@ -106,7 +31,7 @@ struct json_object *gpumon_json_histogram(const struct gpumon_histogram *histogr
 		failed |= gpumon_json_append(buckets, bucket) != 0;
 	}
 	failed |= gpumon_json_add(object, "buckets", buckets) != 0;
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 static struct json_object *json_parts(unsigned int parts)
@@ -127,7 +52,7 @@ static struct json_object *json_parts(unsigned int parts)
 		if (parts & names[i].part)
 			failed = gpumon_json_append(array, json_object_new_string(names[i].name));
 	}
-	return finish(array, failed);
+	return gpumon_json_finish(array, failed);
 }
 
 static int add_process_counts(struct json_object *object, const struct gpumon_process *process)
@@ -144,7 +69,7 @@ static struct json_object *json_exited(const struct gpumon_process *exited)
 {
 	struct json_object *object = json_object_new_object();
 
-	return finish(object, add_process_counts(object, exited) != 0);
+	return gpumon_json_finish(object, add_process_counts(object, exited) != 0);
 }
 
 static struct json_object *json_process(const struct gpumon_process *process)
@@ -157,14 +82,14 @@ static struct json_object *json_process(const struct gpumon_process *process)
 		 gpumon_json_add_value(object, "start_ns", process->start_ns) ||
 		 (process->alive.known ?
 			  gpumon_json_add_bool(object, "alive", process->alive.v != 0) :
-			  add_null(object, "alive")) ||
+			  gpumon_json_add_null(object, "alive")) ||
 		 add_process_counts(object, process) ||
 		 gpumon_json_add_value(object, "open_handles", process->open_handles) ||
 		 gpumon_json_add_value(object, "cgroup_id", process->cgroup_id) ||
 		 gpumon_json_add_string(object, "cgroup", process->cgroup) ||
 		 gpumon_json_add_string(object, "container", process->container) ||
 		 gpumon_json_add_value(object, "container_pid", process->container_pid);
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 static struct json_object *json_info(const struct gpumon_model *model)
@@ -197,7 +122,7 @@ static struct json_object *json_info(const struct gpumon_model *model)
 	if (!failed && model->interval_ns)
 		failed = gpumon_json_add_u64(object, "interval_ns", model->interval_ns) ||
 			 gpumon_json_add_bool(object, "reset_between", model->reset_between);
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 static struct json_object *json_probe(const struct gpumon_probe *probe)
@@ -218,7 +143,7 @@ static struct json_object *json_probe(const struct gpumon_probe *probe)
 		 gpumon_json_add_value(object, "seen", probe->seen) ||
 		 gpumon_json_add_value(object, "recorded", probe->recorded);
 	failed |= gpumon_json_add(object, "dropped", dropped) != 0;
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 struct json_object *gpumon_json_group(const struct gpumon_group *group)
@@ -232,11 +157,11 @@ struct json_object *gpumon_json_group(const struct gpumon_group *group)
 		 gpumon_json_add_string(object, "reason", group->reason ? group->reason : "") ||
 		 (group->enabled.known ?
 			  gpumon_json_add_bool(object, "enabled", group->enabled.v != 0) :
-			  add_null(object, "enabled"));
+			  gpumon_json_add_null(object, "enabled"));
 	for (size_t i = 0; i < group->n_probes && !failed; i++)
 		failed = gpumon_json_append(probes, json_probe(&group->probes[i]));
 	failed |= gpumon_json_add(object, "probes", probes) != 0;
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 static struct json_object *json_depth(struct gpumon_value now, struct gpumon_value max,
@@ -248,7 +173,7 @@ static struct json_object *json_depth(struct gpumon_value now, struct gpumon_val
 	failed = gpumon_json_add_value(object, "now", now) ||
 		 gpumon_json_add_value(object, "max", max) ||
 		 gpumon_json_add(object, "histogram", gpumon_json_histogram(histogram));
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 static struct json_object *json_ring(const struct gpumon_model *model,
@@ -283,7 +208,7 @@ static struct json_object *json_ring(const struct gpumon_model *model,
 			gpumon_json_histogram(gpumon_model_histogram(model, id, "queue_ns"))) ||
 		gpumon_json_add(object, "run_ns",
 				gpumon_json_histogram(gpumon_model_histogram(model, id, "run_ns")));
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring)
@@ -293,14 +218,14 @@ struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring)
 
 	failed = (ring->enabled.known ?
 			  gpumon_json_add_bool(object, "enabled", ring->enabled.v != 0) :
-			  add_null(object, "enabled")) ||
+			  gpumon_json_add_null(object, "enabled")) ||
 		 gpumon_json_add_value(object, "size_kib", ring->size_kib) ||
 		 gpumon_json_add_value(object, "written", ring->written) ||
 		 gpumon_json_add_value(object, "overwritten", ring->overwritten) ||
 		 gpumon_json_add_value(object, "delivered", ring->delivered) ||
 		 gpumon_json_add_value(object, "pending", ring->pending) ||
 		 gpumon_json_add_value(object, "dropped", ring->dropped);
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 static int add_drm_sched(struct json_object *document, const struct gpumon_model *model)
@@ -348,32 +273,5 @@ struct json_object *gpumon_json_model(const struct gpumon_model *model, const ch
 		 add_processes(document, model);
 	failed |= gpumon_json_add(document, "event_ring",
 				  gpumon_json_event_ring(&model->event_ring)) != 0;
-	return finish(document, failed);
-}
-
-struct json_object *gpumon_json_error(const struct gpumon_error *err)
-{
-	struct json_object *document = json_object_new_object();
-	struct json_object *error = json_object_new_object();
-	bool failed;
-
-	failed = gpumon_json_add_string(error, "code", err->code) ||
-		 gpumon_json_add_string(error, "message", err->message);
-	failed |= gpumon_json_add(document, "error", error) != 0;
-	return finish(document, failed);
-}
-
-int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream)
-{
-	const int flags = JSON_C_TO_STRING_NOSLASHESCAPE |
-			  (one_line ? JSON_C_TO_STRING_PLAIN :
-				      JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED);
-	const char *text = object ? json_object_to_json_string_ext(object, flags) : NULL;
-	int ret = -1;
-
-	/* Flushed line by line: whoever reads the pipe gets each document when it is made. */
-	if (text && fputs(text, stream) >= 0 && fputc('\n', stream) >= 0 && !fflush(stream))
-		ret = 0;
-	json_object_put(object);
-	return ret;
+	return gpumon_json_finish(document, failed);
 }

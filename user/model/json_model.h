@@ -1,35 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * JSON through json-c. Keys carry units, unknown is null, numbers are numbers.
- * Functions that return an object return NULL without memory.
- */
+/* Parts of the model as JSON objects: NULL without memory. */
 #ifndef GPUMON_USER_JSON_MODEL_H
 #define GPUMON_USER_JSON_MODEL_H
 
-#include <json.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/error.h"
+#include "base/json.h"
 #include "model.h"
-
-/*
- * Add to an object. 0, or -1 without memory. @object NULL is an error too, so that a chain of
- * adds needs one check at its end.
- */
-int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value);
-int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value);
-int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value);
-int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value);
-int gpumon_json_add_bool(struct json_object *object, const char *key, bool value);
-/* Bytes that are not UTF-8 become U+FFFD; NULL without memory. */
-struct json_object *gpumon_json_string(const char *value);
-/* The same, NULL becomes null. */
-int gpumon_json_add_string(struct json_object *object, const char *key, const char *value);
-
-/* Append to an array; 0, or -1 without memory. Releases @value on failure. */
-int gpumon_json_append(struct json_object *array, struct json_object *value);
 
 struct json_object *gpumon_json_group(const struct gpumon_group *group);
 struct json_object *gpumon_json_event_ring(const struct gpumon_event_ring *ring);
@@ -40,10 +15,5 @@ int gpumon_json_statistics(struct json_object *document, const struct gpumon_mod
 			   const char *group);
 /* The document of "stat --json"; @group: only that group, NULL for all. */
 struct json_object *gpumon_json_model(const struct gpumon_model *model, const char *group);
-/* {"error":{"code":…,"message":…}} */
-struct json_object *gpumon_json_error(const struct gpumon_error *err);
-
-/* One document on one line, or indented; flushes; releases @object. 0, or -1 if writing failed. */
-int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream);
 
 #endif /* GPUMON_USER_JSON_MODEL_H */

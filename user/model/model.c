@@ -2,27 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "histogram.h"
 #include "model.h"
-
-void *gpumon_grow(void **array, size_t *n, size_t size)
-{
-	void *bigger;
-
-	/* Capacity is the next power of two of the number, so it needs no field of its own. */
-	if ((*n & (*n - 1)) == 0) {
-		size_t capacity = *n ? *n * 2 : 1;
-
-		bigger = reallocarray(*array, capacity, size);
-		if (!bigger)
-			return NULL;
-		*array = bigger;
-	}
-	bigger = (char *)*array + *n * size;
-	memset(bigger, 0, size);
-	(*n)++;
-	return bigger;
-}
 
 struct gpumon_group *gpumon_model_add_group(struct gpumon_model *model)
 {

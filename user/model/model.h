@@ -12,32 +12,7 @@
 #include <stdint.h>
 
 #include "../kmod/uapi/gpumon_netlink.h"
-
-/**
- * struct gpumon_value - a number that may be unknown
- * @v: the number, 0 if unknown
- * @known: false if the kernel did not send it: print "-" or null, never 0
- */
-struct gpumon_value {
-	uint64_t v;
-	bool known;
-};
-
-static inline struct gpumon_value gpumon_value_of(uint64_t v)
-{
-	return (struct gpumon_value){ .v = v, .known = true };
-}
-
-/* A level, which is signed. */
-struct gpumon_level {
-	int64_t v;
-	bool known;
-};
-
-static inline struct gpumon_level gpumon_level_of(int64_t v)
-{
-	return (struct gpumon_level){ .v = v, .known = true };
-}
+#include "base/value.h"
 
 /* Strings are allocated, NULL where the kernel sent none. */
 
@@ -315,6 +290,10 @@ struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *mod
 struct gpumon_row *gpumon_statistics_row(const struct gpumon_statistics *statistics,
 					 uint64_t number);
 struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char *name);
+/* Order of rows for people: by labels, numbers in texts as numbers. For qsort() of row pointers. */
+int gpumon_row_compare(const void *a, const void *b);
+/* Text of a label, NULL if the row has none of that name. */
+const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
 
 /**
  * gpumon_model_diff() - what happened between two readings

@@ -8,14 +8,6 @@
 #include "json_model.h"
 #include "base/utf8.h"
 
-static struct json_object *finish(struct json_object *object, bool failed)
-{
-	if (!failed)
-		return object;
-	json_object_put(object);
-	return NULL;
-}
-
 /* As gpumon_json_add(), by a name that came in a message. */
 static int add_named(struct json_object *object, const char *name, struct json_object *value)
 {
@@ -68,7 +60,7 @@ static struct json_object *json_gauge(const struct gpumon_column *column)
 			  gpumon_json_add_i64(object, "now", column->level.v) :
 			  gpumon_json_add_value(object, "now", (struct gpumon_value){ 0 })) ||
 		 gpumon_json_add_value(object, "max", column->highest);
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 static int add_column(struct json_object *object, const struct gpumon_column *column)
@@ -92,7 +84,7 @@ static struct json_object *json_row(const struct gpumon_row *row)
 		failed = add_label(object, &row->labels[i]) != 0;
 	for (size_t i = 0; i < row->n_columns && !failed; i++)
 		failed = add_column(object, &row->columns[i]) != 0;
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 /* The object of a group, made where there is none yet. */
@@ -152,7 +144,7 @@ static struct json_object *json_layout(const struct gpumon_layout *layout)
 		 gpumon_json_add_value(object, "offset", layout->offset) ||
 		 gpumon_json_add_value(object, "size", layout->size) ||
 		 gpumon_json_add_string(object, "reason", layout->reason ? layout->reason : "");
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 /* The module says "-" for a device that is not known. */
@@ -174,7 +166,7 @@ struct json_object *gpumon_json_alert(const struct gpumon_alert *alert)
 		 gpumon_json_add_string(object, "message", alert->message) ||
 		 gpumon_json_add_value(object, "count", alert->count) ||
 		 gpumon_json_add_value(object, "lost", alert->lost);
-	return finish(object, failed);
+	return gpumon_json_finish(object, failed);
 }
 
 int gpumon_json_statistics(struct json_object *document, const struct gpumon_model *model,

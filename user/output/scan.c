@@ -6,7 +6,7 @@
 #include "capture/capture.h"
 #include "correlate/profile/profile_busy.h"
 #include "correlate/profile/profile_internal.h"
-#include "model/histogram.h"
+#include "base/array.h"
 #include "output.h"
 #include "term/output_text.h"
 #include "record_names.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/svg/flame.h"
 #include "term/output_text.h"
 #include "tree.h"
 #include "view_text.h"
@@ -118,29 +117,4 @@ const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view
 	snprintf(buf, len, "%s%s%s%s%s recorded · %s", command, *command ? " · " : "", host,
 		 *host ? " · " : "", gpumon_text_ns(wall, sizeof(wall), totals.wall_ns), work);
 	return buf;
-}
-
-int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
-				  enum gpumon_weight weight, bool icicle)
-{
-	struct gpumon_view_totals totals;
-	struct gpumon_missing missing;
-	char subtitle[512], losses[512] = "";
-	struct gpumon_flamegraph_options options = {
-		.weight = weight,
-		.subtitle = gpumon_view_subtitle(subtitle, sizeof(subtitle), view),
-		.losses = losses,
-		.icicle = icicle,
-	};
-	size_t at;
-
-	/* Where nothing of the GPU is known the launches are what there is. */
-	gpumon_view_totals(view, &totals);
-	if (weight == GPUMON_WEIGHT_GPU_NS && !totals.gpu_ns && totals.cpu_ns)
-		options.weight = GPUMON_WEIGHT_CPU_NS;
-	gpumon_missing_of(view, &missing);
-	at = (size_t)snprintf(losses, sizeof(losses), "Missing: ");
-	if (!*gpumon_missing_line(losses + at, sizeof(losses) - at, &missing))
-		losses[0] = '\0';
-	return gpumon_output_flamegraph(out, view->root, &options);
 }

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "capture/format.h"
+#include <stdint.h>
+#include <sys/types.h>
 
 /**
  * struct gpumon_process_info - a process as seen from here

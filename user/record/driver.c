@@ -6,7 +6,7 @@
 
 #include "module/alert_listener.h"
 #include "module/client.h"
-#include "cli/command.h"
+#include "base/wait.h"
 #include "event/event_reader.h"
 #include "base/privileges.h"
 #include "driver.h"

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "term/format.h"
 #include "live.h"
 #include "output/load.h"

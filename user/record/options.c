@@ -29,37 +29,6 @@ void gpumon_record_options_default(struct gpumon_session_options *options)
 	options->recorder.driver = true;
 }
 
-int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
-			 uint64_t min, uint64_t max, uint64_t *bytes)
-{
-	static const struct {
-		const char *name;
-		unsigned int shift;
-	} units[] = { { "", 0 },     { "K", 10 }, { "KiB", 10 }, { "M", 20 },
-		      { "MiB", 20 }, { "G", 30 }, { "GiB", 30 } };
-	unsigned long long number;
-	char *end;
-
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	for (size_t i = 0;
-	     isdigit((unsigned char)text[0]) && !errno && i < sizeof(units) / sizeof(units[0]);
-	     i++) {
-		if (strcmp(end, units[i].name) != 0)
-			continue;
-		if (number > UINT64_MAX >> units[i].shift)
-			break;
-		number <<= units[i].shift;
-		if (number < min || number > max)
-			break;
-		*bytes = number;
-		return 0;
-	}
-	gpumon_usage(context, "%s: \"%s\" is not a size from %lluM to %lluM, such as 64M, 1G", what,
-		     text, (unsigned long long)(min / MIB), (unsigned long long)(max / MIB));
-	return -1;
-}
-
 static int add_pid(struct gpumon_context *context, struct gpumon_session_options *options)
 {
 	uint64_t pid;

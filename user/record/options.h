@@ -5,7 +5,7 @@
 
 #include <getopt.h>
 
-#include "cli/command.h"
+#include "base/command.h"
 #include "session.h"
 
 enum gpumon_record_option {
@@ -124,9 +124,5 @@ int gpumon_record_split(int argc, char **argv, const struct option *options, boo
  * Return: 0, or -1 having called gpumon_usage().
  */
 int gpumon_record_directory(struct gpumon_context *context, const char *text, char *name);
-
-/* "4096", "64K", "16M", "1G". 0, or -1 having called gpumon_usage(). */
-int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
-			 uint64_t min, uint64_t max, uint64_t *bytes);
 
 #endif /* GPUMON_RECORD_OPTIONS_H */

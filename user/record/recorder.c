@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "base/wait.h"
 #include "driver.h"
 #include "listener.h"
 #include "probed.h"

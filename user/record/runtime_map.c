@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "base/wait.h"
 #include "symbol/perf_map.h"
 #include "process/process_info.h"
 #include "runtime_map.h"

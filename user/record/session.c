@@ -15,6 +15,7 @@
 #include "correlate/profile/kept.h"
 #include "term/format.h"
 #include "base/privileges.h"
+#include "base/wait.h"
 #include "dormant.h"
 #include "process/launch.h"
 #include "losses.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/command.h"
+#include "base/command.h"
 #include "recorder.h"
 
 #define GPUMON_SESSION_PIDS_MAX 64

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "capture/channel_reader.h"
-#include "cli/command.h"
+#include "base/wait.h"
 #include "target.h"
 
 #ifndef SO_PEERPIDFD

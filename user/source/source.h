@@ -12,6 +12,10 @@
 #include "base/error.h"
 #include "model/model.h"
 
+/* What a user of ROCm would miss, said where they would look for it. */
+#define GPUMON_NOT_COVERED \
+	"ROCm/KFD compute and amdgpu user queues never pass drm_sched: their work is not in the rings"
+
 enum gpumon_source_choice {
 	GPUMON_SOURCE_AUTO, /* the module if it answers, else BPF */
 	GPUMON_SOURCE_MODULE,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
+#include "source/source.h"
 #include "stat_part.h"
 #include "stat_print.h"
 #include "term/table.h"

@@ -7,10 +7,6 @@
 #include "term/format.h"
 #include "model/model.h"
 
-/* What a user of ROCm would miss, said where they would look for it. */
-#define GPUMON_NOT_COVERED \
-	"ROCm/KFD compute and amdgpu user queues never pass drm_sched: their work is not in the rings"
-
 /**
  * gpumon_stat_print() - the tables of "stat"
  * @model: a reading, or a difference

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bpf_source/bpf_source.h"
-#include "cli/command.h"
+#include "base/wait.h"
 #include "stat_window.h"
 
 /* How often drivers are looked for that were not there. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "model/model.h"
+#include "base/value.h"
 
 #define GPUMON_FORMAT_LEN 32 /* enough for every number below */
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/histogram.h"
+#include "base/array.h"
 #include "grid.h"
 #include "output_text.h"
 

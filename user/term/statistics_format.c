@@ -83,28 +83,3 @@ const char *gpumon_format_title(char *buf, const char *name, const char *ending)
 	strcpy(buf + i, ending);
 	return buf;
 }
-
-int gpumon_row_compare(const void *a, const void *b)
-{
-	const struct gpumon_row *x = *(const struct gpumon_row *const *)a;
-	const struct gpumon_row *y = *(const struct gpumon_row *const *)b;
-	int order = 0;
-
-	for (size_t i = 0; i < x->n_labels && i < y->n_labels && !order; i++) {
-		const char *left = x->labels[i].value, *right = y->labels[i].value;
-
-		order = strverscmp(left ? left : "", right ? right : "");
-	}
-	if (!order)
-		order = x->number.v < y->number.v ? -1 : x->number.v > y->number.v;
-	return order;
-}
-
-const char *gpumon_row_label(const struct gpumon_row *row, const char *name)
-{
-	for (size_t i = 0; i < row->n_labels; i++) {
-		if (row->labels[i].name && name && !strcmp(row->labels[i].name, name))
-			return row->labels[i].value;
-	}
-	return NULL;
-}

@@ -4,7 +4,6 @@
 #define GPUMON_USER_STATISTICS_FORMAT_H
 
 #include "format.h"
-#include "model/model.h"
 
 #define GPUMON_TITLE_LEN 64
 
@@ -31,10 +30,5 @@ const char *gpumon_format_rate_by_name(char *buf, const char *name, struct gpumo
  * Return: @buf, "REFRESH-INTERVAL-P99".
  */
 const char *gpumon_format_title(char *buf, const char *name, const char *ending);
-
-/* Order of rows for people: by labels, numbers in texts as numbers. For qsort() of row pointers. */
-int gpumon_row_compare(const void *a, const void *b);
-/* Text of a label, NULL if the row has none of that name. */
-const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
 
 #endif /* GPUMON_USER_STATISTICS_FORMAT_H */

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/histogram.h"
+#include "base/array.h"
+#include "output_text.h"
 #include "table.h"
-#include "top/top_page.h"
 #include "wide.h"
 
 struct column {
@@ -57,7 +57,7 @@ void gpumon_wide_column(struct gpumon_wide *wide, const char *title, unsigned in
 	column->title = safe_copy(title);
 	column->flags = flags;
 	if (column->title)
-		column->width = gpumon_page_width(column->title);
+		column->width = gpumon_text_columns(column->title);
 	else
 		wide->failed = true;
 }
@@ -78,7 +78,7 @@ void gpumon_wide_cell(struct gpumon_wide *wide, const char *text)
 		wide->failed = true;
 		return;
 	}
-	width = gpumon_page_width(*cell);
+	width = gpumon_text_columns(*cell);
 	if (width > column->width)
 		column->width = width;
 	column->used |= strcmp(*cell, "-") != 0;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "base/wait.h"
 #include "trace_names.h"
 
 #define RINGS_NS	 1000000000ULL

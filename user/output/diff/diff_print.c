@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/json_model.h"
+#include "base/json.h"
 #include "base/version.h"
 #include "term/grid.h"
 #include "term/output_text.h"

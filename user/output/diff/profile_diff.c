@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/histogram.h"
+#include "base/array.h"
 #include "output/svg/flame.h"
 #include "term/output_text.h"
 #include "profile_diff.h"

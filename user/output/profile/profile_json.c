@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/json_model.h"
+#include "base/json.h"
 #include "base/version.h"
 #include "profile_json.h"
 #include "output/scan_streams.h"

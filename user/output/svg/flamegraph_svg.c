@@ -7,6 +7,7 @@
 #include "flame.h"
 #include "term/output_text.h"
 #include "output/tree.h"
+#include "output/view_text.h"
 
 #define WIDTH		1200
 #define MARGIN		10
@@ -372,4 +373,29 @@ int gpumon_output_flamegraph(FILE *out, const struct gpumon_node *root,
 	ret = gpumon_flame_write(out, &flame, options, false);
 	gpumon_flame_clear(&flame);
 	return ret;
+}
+
+int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
+				  enum gpumon_weight weight, bool icicle)
+{
+	struct gpumon_view_totals totals;
+	struct gpumon_missing missing;
+	char subtitle[512], losses[512] = "";
+	struct gpumon_flamegraph_options options = {
+		.weight = weight,
+		.subtitle = gpumon_view_subtitle(subtitle, sizeof(subtitle), view),
+		.losses = losses,
+		.icicle = icicle,
+	};
+	size_t at;
+
+	/* Where nothing of the GPU is known the launches are what there is. */
+	gpumon_view_totals(view, &totals);
+	if (weight == GPUMON_WEIGHT_GPU_NS && !totals.gpu_ns && totals.cpu_ns)
+		options.weight = GPUMON_WEIGHT_CPU_NS;
+	gpumon_missing_of(view, &missing);
+	at = (size_t)snprintf(losses, sizeof(losses), "Missing: ");
+	if (!*gpumon_missing_line(losses + at, sizeof(losses) - at, &missing))
+		losses[0] = '\0';
+	return gpumon_output_flamegraph(out, view->root, &options);
 }

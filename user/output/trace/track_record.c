@@ -5,7 +5,7 @@
 
 #include "../kmod/uapi/gpumon_event.h"
 #include "capture/capture.h"
-#include "model/histogram.h"
+#include "base/array.h"
 #include "term/output_text.h"
 #include "track_read.h"
 #include "output/unified.h"

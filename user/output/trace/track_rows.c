@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/histogram.h"
+#include "base/array.h"
 #include "track_rows.h"
 
 /* Above all pids of Linux, below what formats use for other things. */

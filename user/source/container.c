@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "container.h"
-#include "model/histogram.h"
+#include "base/array.h"
 
 #define CGROUPS	    "/sys/fs/cgroup"
 #define ID_DIGITS   64 /* that a runtime writes */

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * The table of subcommands and what each one gets.
- *
- * A new command is one file cmd_NAME.c, which defines "gpumon_command_NAME", and one line in
- * GPUMON_COMMANDS(). The Makefile takes every cmd_*.c.
- */
-#ifndef GPUMON_USER_COMMAND_H
-#define GPUMON_USER_COMMAND_H
+/* What a subcommand gets, and how it takes its arguments and reports what went wrong. */
+#ifndef GPUMON_BASE_COMMAND_H
+#define GPUMON_BASE_COMMAND_H
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -14,20 +9,6 @@
 #include <stdio.h>
 
 #include "base/error.h"
-
-#define GPUMON_COMMANDS(X) \
-	X(stat)            \
-	X(top)             \
-	X(trace)           \
-	X(alerts)          \
-	X(record)          \
-	X(correlate)       \
-	X(flamegraph)      \
-	X(report)          \
-	X(export)          \
-	X(diff)            \
-	X(set)             \
-	X(doctor)
 
 /**
  * struct gpumon_context - what a command works with
@@ -63,11 +44,6 @@ struct gpumon_command {
 	unsigned int privileges;
 	int (*run)(struct gpumon_context *context, int argc, char **argv);
 };
-
-/* One declaration of all of them; C lets the name at its end be repeated. */
-#define GPUMON_COMMAND_DECLARE(name) gpumon_command_##name,
-extern const struct gpumon_command GPUMON_COMMANDS(GPUMON_COMMAND_DECLARE) gpumon_command_stat;
-#undef GPUMON_COMMAND_DECLARE
 
 /* What gpumon_option() returns beside the values of the option table. */
 #define GPUMON_OPTION_END  (-1) /* no more, operands begin at optind */
@@ -119,21 +95,8 @@ int gpumon_argument_u64(struct gpumon_context *context, const char *what, const 
 int gpumon_argument_duration(struct gpumon_context *context, const char *what, const char *text,
 			     uint64_t *ns);
 
-/**
- * gpumon_run() - main() without the process: find the command and run it
- * @context: out, err and root are set by the caller
- * @argc: of the program
- * @argv: of the program
- *
- * Return: exit status.
- */
-int gpumon_run(struct gpumon_context *context, int argc, char **argv);
+/* "4096", "64K", "16M", "1G". 0, or -1 having called gpumon_usage(). */
+int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
+			 uint64_t min, uint64_t max, uint64_t *bytes);
 
-/* SIGINT and SIGTERM set a flag instead of killing: loops end with their last line whole. */
-void gpumon_signals_catch(void);
-bool gpumon_signals_caught(void);
-/* Sleep on CLOCK_MONOTONIC until that time. False: a signal asked to stop. */
-bool gpumon_sleep_until(uint64_t monotonic_ns);
-uint64_t gpumon_monotonic_ns(void);
-
-#endif /* GPUMON_USER_COMMAND_H */
+#endif /* GPUMON_BASE_COMMAND_H */

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command.h"
-#include "model/json_model.h"
-#include "base/privileges.h"
-#include "base/version.h"
+#include "json.h"
 
-static const struct gpumon_command *const commands[] = {
-#define GPUMON_COMMAND_ENTRY(name) &gpumon_command_##name,
-	GPUMON_COMMANDS(GPUMON_COMMAND_ENTRY)
-#undef GPUMON_COMMAND_ENTRY
-};
-
-#define N_COMMANDS  (sizeof(commands) / sizeof(commands[0]))
 #define MAX_OPTIONS 64
+#define MIB	    (1ULL << 20)
 
 int gpumon_report(struct gpumon_context *context, const struct gpumon_error *err)
 {
@@ -55,21 +44,6 @@ static void print_help(struct gpumon_context *context)
 	fprintf(context->out, "Usage: gpumon-user %s %s\n\n%s.\n\n%s", command->name,
 		command->usage, command->summary, command->help);
 	fputs("  -h, --help             this text\n", context->out);
-}
-
-static void print_overview(FILE *out)
-{
-	fputs("Usage: gpumon-user COMMAND [OPTION]…\n\n"
-	      "What GPU drivers do, and which code launched what on the GPU.\n\n"
-	      "Commands:\n",
-	      out);
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\nOptions:\n"
-	      "  -h, --help       this text; after a command, that command's\n"
-	      "  -V, --version    version of this program\n\n"
-	      "Exit status: 0 done, 1 failed, 2 wrong usage, 77 not possible on this machine.\n",
-	      out);
 }
 
 static bool is_value(const struct option *options, int value)
@@ -136,54 +110,6 @@ int gpumon_option(struct gpumon_context *context, int argc, char **argv,
 	}
 }
 
-static const struct gpumon_command *find(const char *name)
-{
-	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	}
-	return NULL;
-}
-
-/* So that a complaint about an option before --json is JSON too. */
-static bool wants_json(int argc, char **argv)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (!strcmp(argv[i], "--json"))
-			return true;
-	}
-	return false;
-}
-
-int gpumon_run(struct gpumon_context *context, int argc, char **argv)
-{
-	context->json = wants_json(argc, argv);
-	context->command = NULL;
-
-	if (argc < 2)
-		return gpumon_usage(context, "no command given");
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		print_overview(context->out);
-		return GPUMON_EXIT_OK;
-	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		fprintf(context->out, "gpumon-user %s (netlink schema %d)\n", GPUMON_VERSION,
-			GPUMON_SCHEMA);
-		return GPUMON_EXIT_OK;
-	}
-	if (argv[1][0] == '-')
-		return gpumon_usage(context, "unknown option %s", argv[1]);
-
-	context->command = find(argv[1]);
-	if (!context->command)
-		return gpumon_usage(context, "unknown command \"%s\"", argv[1]);
-
-	gpumon_privileges_keep(context->command->privileges);
-	/* glibc starts afresh, also its hidden state, when optind is 0: tests run many commands. */
-	optind = 0;
-	return context->command->run(context, argc - 1, argv + 1);
-}
-
 int gpumon_argument_u64(struct gpumon_context *context, const char *what, const char *text,
 			uint64_t min, uint64_t max, uint64_t *value)
 {
@@ -235,46 +161,33 @@ bad:
 	return -1;
 }
 
-/* Lock-free, so a signal handler may write it. */
-static atomic_bool caught;
-
-static void on_signal(int number)
+int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
+			 uint64_t min, uint64_t max, uint64_t *bytes)
 {
-	(void)number;
-	atomic_store(&caught, true);
-}
+	static const struct {
+		const char *name;
+		unsigned int shift;
+	} units[] = { { "", 0 },     { "K", 10 }, { "KiB", 10 }, { "M", 20 },
+		      { "MiB", 20 }, { "G", 30 }, { "GiB", 30 } };
+	unsigned long long number;
+	char *end;
 
-void gpumon_signals_catch(void)
-{
-	/* No SA_RESTART: a blocking read or sleep must end. */
-	struct sigaction action = { .sa_handler = on_signal };
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
-bool gpumon_signals_caught(void)
-{
-	return atomic_load(&caught);
-}
-
-uint64_t gpumon_monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
-}
-
-bool gpumon_sleep_until(uint64_t monotonic_ns)
-{
-	struct timespec until = {
-		.tv_sec = (time_t)(monotonic_ns / 1000000000ULL),
-		.tv_nsec = (long)(monotonic_ns % 1000000000ULL),
-	};
-
-	while (!caught && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-		;
-	return !caught;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	for (size_t i = 0;
+	     isdigit((unsigned char)text[0]) && !errno && i < sizeof(units) / sizeof(units[0]);
+	     i++) {
+		if (strcmp(end, units[i].name) != 0)
+			continue;
+		if (number > UINT64_MAX >> units[i].shift)
+			break;
+		number <<= units[i].shift;
+		if (number < min || number > max)
+			break;
+		*bytes = number;
+		return 0;
+	}
+	gpumon_usage(context, "%s: \"%s\" is not a size from %lluM to %lluM, such as 64M, 1G", what,
+		     text, (unsigned long long)(min / MIB), (unsigned long long)(max / MIB));
+	return -1;
 }

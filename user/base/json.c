@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+
+#include "json.h"
+#include "utf8.h"
+
+int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
+{
+	/* A NULL value would be JSON null: here it is a failed allocation. */
+	if (!object || !value) {
+		json_object_put(value);
+		return -1;
+	}
+	if (json_object_object_add(object, key, value)) {
+		json_object_put(value);
+		return -1;
+	}
+	return 0;
+}
+
+int gpumon_json_add_null(struct json_object *object, const char *key)
+{
+	return object ? json_object_object_add(object, key, NULL) : -1;
+}
+
+int gpumon_json_add_u64(struct json_object *object, const char *key, uint64_t value)
+{
+	return gpumon_json_add(object, key, json_object_new_uint64(value));
+}
+
+int gpumon_json_add_i64(struct json_object *object, const char *key, int64_t value)
+{
+	return gpumon_json_add(object, key, json_object_new_int64(value));
+}
+
+int gpumon_json_add_value(struct json_object *object, const char *key, struct gpumon_value value)
+{
+	return value.known ? gpumon_json_add_u64(object, key, value.v) :
+			     gpumon_json_add_null(object, key);
+}
+
+int gpumon_json_add_bool(struct json_object *object, const char *key, bool value)
+{
+	return gpumon_json_add(object, key, json_object_new_boolean(value));
+}
+
+struct json_object *gpumon_json_string(const char *value)
+{
+	/* A process may call itself anything, and a comm is cut at 15 bytes amid a character. */
+	char *text = gpumon_utf8_copy(value);
+	struct json_object *object = text ? json_object_new_string(text) : NULL;
+
+	free(text);
+	return object;
+}
+
+int gpumon_json_add_string(struct json_object *object, const char *key, const char *value)
+{
+	return value ? gpumon_json_add(object, key, gpumon_json_string(value)) :
+		       gpumon_json_add_null(object, key);
+}
+
+int gpumon_json_append(struct json_object *array, struct json_object *value)
+{
+	if (!array || !value || json_object_array_add(array, value)) {
+		json_object_put(value);
+		return -1;
+	}
+	return 0;
+}
+
+struct json_object *gpumon_json_finish(struct json_object *object, bool failed)
+{
+	if (!failed)
+		return object;
+	json_object_put(object);
+	return NULL;
+}
+
+struct json_object *gpumon_json_error(const struct gpumon_error *err)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *error = json_object_new_object();
+	bool failed;
+
+	failed = gpumon_json_add_string(error, "code", err->code) ||
+		 gpumon_json_add_string(error, "message", err->message);
+	failed |= gpumon_json_add(document, "error", error) != 0;
+	return gpumon_json_finish(document, failed);
+}
+
+int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream)
+{
+	const int flags = JSON_C_TO_STRING_NOSLASHESCAPE |
+			  (one_line ? JSON_C_TO_STRING_PLAIN :
+				      JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED);
+	const char *text = object ? json_object_to_json_string_ext(object, flags) : NULL;
+	int ret = -1;
+
+	/* Flushed line by line: whoever reads the pipe gets each document when it is made. */
+	if (text && fputs(text, stream) >= 0 && fputc('\n', stream) >= 0 && !fflush(stream))
+		ret = 0;
+	json_object_put(object);
+	return ret;
+}

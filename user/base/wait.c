@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "wait.h"
+
+/* Lock-free, so a signal handler may write it. */
+static atomic_bool caught;
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_store(&caught, true);
+}
+
+void gpumon_signals_catch(void)
+{
+	/* No SA_RESTART: a blocking read or sleep must end. */
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+bool gpumon_signals_caught(void)
+{
+	return atomic_load(&caught);
+}
+
+uint64_t gpumon_monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+bool gpumon_sleep_until(uint64_t monotonic_ns)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(monotonic_ns / 1000000000ULL),
+		.tv_nsec = (long)(monotonic_ns % 1000000000ULL),
+	};
+
+	while (!caught && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+	return !caught;
+}

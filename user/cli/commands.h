@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * The table of subcommands.
+ *
+ * A new command is one file cmd_NAME.c, which defines "gpumon_command_NAME", and one line in
+ * GPUMON_COMMANDS(). The Makefile takes every cmd_*.c.
+ */
+#ifndef GPUMON_CLI_COMMANDS_H
+#define GPUMON_CLI_COMMANDS_H
+
+#include "base/command.h"
+
+#define GPUMON_COMMANDS(X) \
+	X(stat)            \
+	X(top)             \
+	X(trace)           \
+	X(alerts)          \
+	X(record)          \
+	X(correlate)       \
+	X(flamegraph)      \
+	X(report)          \
+	X(export)          \
+	X(diff)            \
+	X(set)             \
+	X(doctor)
+
+/* One declaration of all of them; C lets the name at its end be repeated. */
+#define GPUMON_COMMAND_DECLARE(name) gpumon_command_##name,
+extern const struct gpumon_command GPUMON_COMMANDS(GPUMON_COMMAND_DECLARE) gpumon_command_stat;
+#undef GPUMON_COMMAND_DECLARE
+
+/**
+ * gpumon_run() - main() without the process: find the command and run it
+ * @context: out, err and root are set by the caller
+ * @argc: of the program
+ * @argv: of the program
+ *
+ * Return: exit status.
+ */
+int gpumon_run(struct gpumon_context *context, int argc, char **argv);
+
+#endif /* GPUMON_CLI_COMMANDS_H */
