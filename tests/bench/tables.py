@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""tables.py PART RESULTS [--write FILE KERNEL]: what a part of the bench measured, for a
-person. With --write it also takes the place of that part's table in FILE.
+"""tables.py PART RESULTS [--write FOLDER KERNEL]: what a part of the bench measured, for a
+person. With --write it is also written to FOLDER/PART-KERNEL.txt.
 
 Of the values of one kind the median counts. What has a value that is missing or no
 number is refused: a table never has an empty row.
 """
 import bisect
+import datetime
 import os
-import re
 import sys
 
 
@@ -374,24 +374,18 @@ def storm(results):
 PARTS = {"jobs": jobs, "drivers": drivers, "scaling": scaling, "reading": reading, "storm": storm}
 
 
-def put(path, part, kernel, text):
-    """Between the two comments of this part and kernel."""
-    with open(path, encoding="utf-8") as f:
-        old = f.read()
-    begin, end = "<!-- bench %s %s -->\n" % (part, kernel), "<!-- end -->"
-    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
-    if not pattern.search(old):
-        raise Bad("%s has no place for it: %s" % (path, begin.strip()))
-    new = pattern.sub(lambda m: "%s\n```\n%s\n```\n\n%s" % (begin, text.strip("\n"), end), old)
+def put(folder, part, kernel, text):
+    """The table of this part and kernel becomes a file of its own, with the day."""
+    path = os.path.join(folder, "%s-%s.txt" % (part, kernel))
     with open(path + ".new", "w", encoding="utf-8") as f:
-        f.write(new)
+        f.write("%s\n\n  Measured %s.\n" % (text.strip("\n"), datetime.date.today()))
     os.replace(path + ".new", path)
 
 
 def main(arguments):
     if len(arguments) not in (2, 5) or arguments[0] not in PARTS or arguments[2:3] not in (
             [], ["--write"]):
-        sys.exit("usage: tables.py %s RESULTS [--write FILE KERNEL]" % "|".join(PARTS))
+        sys.exit("usage: tables.py %s RESULTS [--write FOLDER KERNEL]" % "|".join(PARTS))
     part, path = arguments[:2]
     try:
         text = "\n".join(PARTS[part](Results(path)))

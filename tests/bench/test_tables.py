@@ -4,6 +4,7 @@
 are those that a person gets; what is missing is refused; what is written goes to its place.
 One line for each test."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -190,17 +191,17 @@ test("table-windows",
                          "scaling.lines": SCALING_LINES.replace("cpu 1 3400\n", "")}))
 
 with tempfile.TemporaryDirectory() as place:
-    path = os.path.join(place, "page.md")
-    with open(path, "w", encoding="utf-8") as page:
-        page.write("a\n<!-- bench jobs 7 -->\nold\n<!-- end -->\nb\n"
-                   "<!-- bench jobs 8 -->\nkept\n<!-- end -->\n")
-    status_, _, said_ = table("jobs", ALL["jobs"][0], "--write", path, "7")
-    with open(path, encoding="utf-8") as page:
-        now = page.read()
-    test("table-written", said_ if status_ else None,
-         None if now.startswith("a\n<!-- bench jobs 7 -->\n\n```\nLinux 9.9") and
-         now.endswith("```\n\n<!-- end -->\nb\n<!-- bench jobs 8 -->\nkept\n<!-- end -->\n")
-         else "the page is " + now,
-         refused("jobs", ALL["jobs"][0], "--write", path, "9").__str__()
-         if "no place" not in table("jobs", ALL["jobs"][0], "--write", path, "9")[2] else None)
+    for kept in ("jobs-7.txt", "jobs-8.txt"):
+        with open(os.path.join(place, kept), "w", encoding="utf-8") as old:
+            old.write("old\n")
+    status_, said_, complained_ = table("jobs", ALL["jobs"][0], "--write", place, "7")
+    now = {}
+    for kept in os.listdir(place):
+        with open(os.path.join(place, kept), encoding="utf-8") as new:
+            now[kept] = new.read()
+    test("table-written", complained_ if status_ else None,
+         None if sorted(now) == ["jobs-7.txt", "jobs-8.txt"] and now["jobs-8.txt"] == "old\n" and
+         re.fullmatch(re.escape(said_.strip("\n")) + r"\n\n  Measured \d{4}-\d\d-\d\d\.\n",
+                      now["jobs-7.txt"])
+         else "the folder has %s" % now)
 sys.exit(bool(failed))
