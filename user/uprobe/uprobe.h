@@ -2,7 +2,7 @@
 /*
  * The processor's half of a live process without any library in it: uprobes on
  * the functions that give a GPU something to do or wait for it, by BPF. Hits
- * come as records of captures. Documentation/user/uprobes.md tells what is exact,
+ * come as records of captures. Documentation/user/bpf.md tells what is exact,
  * what is lost when, and what it costs the process.
  */
 #ifndef GPUMON_UPROBE_H
