@@ -90,7 +90,8 @@ struct gpumon_scan_stream {
  * @first_ns: begin of the timeline
  * @bin_ns: length of a bin, 0 without a timeline
  * @bins: how many
- * @rows: sorted by process, device, stream
+ * @rows: sorted by process, device, stream; of devices, and of the streams that were busy longest
+ * @rows_left: streams, and devices, that have no row
  * @streams: sorted by process, context, stream
  * @unified: of unified memory, by kind
  */
@@ -110,6 +111,7 @@ struct gpumon_scan {
 	unsigned int bins;
 	struct gpumon_scan_row *rows;
 	unsigned int row_count;
+	unsigned int rows_left;
 	struct gpumon_scan_stream *streams;
 	unsigned int stream_count;
 	struct gpumon_unified unified[GPUMON_UNIFIED_KINDS];
@@ -133,6 +135,7 @@ void gpumon_scan_free(struct gpumon_scan *scan);
 /**
  * struct gpumon_view - a profile laid open, so that one can be made by hand
  * @losses: GPUMON_LOSS_CAUSES of them
+ * @cut_paths: call paths beyond GPUMON_TREE_NODES_MAX
  * @scan: NULL where only the profile is known
  *
  * Tables are as profile.h has them; pointers may be NULL with a count of 0.
@@ -151,6 +154,7 @@ struct gpumon_view {
 	const struct gpumon_correlate_counts *counts;
 	const uint64_t *losses;
 	const struct gpumon_capture_damage *damage;
+	uint64_t cut_paths;
 	uint64_t first_ns;
 	uint64_t last_ns;
 	const struct gpumon_scan *scan;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_intern.h"
 #include "capture/capture.h"
 #include "correlate/profile/profile_busy.h"
 #include "correlate/profile/profile_internal.h"
@@ -14,6 +15,9 @@
 #include "tree.h"
 
 #define BINS_MAX (1u << 16)
+
+/* Of a timeline, devices among them. */
+#define ROWS_MAX 200
 
 /* Strings that are looked up once all are known. */
 struct wanted {
@@ -46,8 +50,7 @@ struct reading {
 	struct totals *totals;
 	size_t totals_count;
 	struct gpumon_record_names names;
-	struct gpumon_map rows; /* process, device, context, stream to a place + 1 */
-	struct gpumon_map contexts;
+	struct gpumon_keys rows; /* process, device, context, stream to a place */
 	struct wanted *wanted;
 	size_t wanted_count;
 	struct note *notes;
@@ -55,11 +58,8 @@ struct reading {
 	struct gpumon_stream_told *streams;
 	size_t stream_count;
 	size_t process_count;
-	size_t row_count;
 	struct row_busy *busy; /* by row */
-	size_t busy_count;
-	bool second; /* round */
-	uint32_t context_count;
+	bool second;	       /* round */
 	uint64_t last_ns;
 	bool failed;
 };
@@ -109,38 +109,61 @@ static char *string_copy(struct reading *reading, uint32_t process, uint32_t str
 					 ""));
 }
 
-static struct gpumon_scan_row *row_of(struct reading *reading, uint32_t process, uint32_t device,
-				      uint32_t context, uint32_t stream, size_t *place)
+/* Devices first, then what was busy for longer. */
+static int by_busy(const void *a, const void *b)
 {
-	uint64_t key = (uint64_t)process << 32 | context, number;
-	struct gpumon_scan_row *row;
+	const struct gpumon_device_row *x = *(const struct gpumon_device_row *const *)a;
+	const struct gpumon_device_row *y = *(const struct gpumon_device_row *const *)b;
 
-	number = gpumon_map_get(&reading->contexts, key);
-	if (!number) {
-		number = ++reading->context_count;
-		if (gpumon_map_set(&reading->contexts, key, number))
-			return NULL;
-	}
-	/* A device has a row of all its streams, which is in no context. */
-	key = stream == ~0u ? (uint64_t)process << 32 | device : number << 32 | stream;
-	key = stream == ~0u ? ~key : key;
-	*place = (size_t)gpumon_map_get(&reading->rows, key);
-	if (*place)
-		return &reading->scan->rows[--*place];
-	row = GPUMON_GROW(reading->scan->rows, reading->row_count);
-	if (!row || !GPUMON_GROW(reading->busy, reading->busy_count))
-		return NULL;
-	reading->busy[reading->busy_count - 1].first_ns = UINT64_MAX;
-	reading->scan->row_count = (unsigned int)reading->row_count;
-	*place = reading->row_count - 1;
-	row->process = process;
-	row->device = device;
-	row->context = context;
-	row->stream = stream;
-	row->busy_ns = calloc(reading->scan->bins, sizeof(*row->busy_ns));
-	if (!row->busy_ns || gpumon_map_set(&reading->rows, key, reading->row_count))
-		return NULL;
-	return row;
+	if ((x->stream == ~0u) != (y->stream == ~0u))
+		return x->stream == ~0u ? -1 : 1;
+	if (x->busy_ns != y->busy_ns)
+		return x->busy_ns > y->busy_ns ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int add_row(struct reading *reading, const struct gpumon_device_row *of)
+{
+	const struct gpumon_key key = { { of->process, of->device, of->context, of->stream } };
+	struct gpumon_scan *scan = reading->scan;
+	struct gpumon_scan_row *row = &scan->rows[scan->row_count];
+	bool added;
+
+	row->process = of->process;
+	row->device = of->device;
+	row->context = of->context;
+	row->stream = of->stream;
+	row->busy_ns = calloc(scan->bins, sizeof(*row->busy_ns));
+	reading->busy[scan->row_count++].first_ns = UINT64_MAX;
+	if (!row->busy_ns || gpumon_keys_number(&reading->rows, &key, &added) == GPUMON_KEY_NONE)
+		return -1;
+	return 0;
+}
+
+/* A timeline has bins for each row: only as many rows are made as somebody can look at. */
+static int make_rows(struct reading *reading, const struct gpumon_profile *profile)
+{
+	const struct gpumon_device_row *devices, **sorted;
+	struct gpumon_scan *scan = reading->scan;
+	unsigned int count, rows;
+	int ret = 0;
+
+	devices = gpumon_profile_devices(profile, &count);
+	rows = count < ROWS_MAX ? count : ROWS_MAX;
+	scan->rows_left = count - rows;
+	scan->rows = calloc(rows + 1, sizeof(*scan->rows));
+	reading->busy = calloc(rows + 1, sizeof(*reading->busy));
+	sorted = calloc(count + 1, sizeof(*sorted));
+	for (unsigned int i = 0; sorted && i < count; i++)
+		sorted[i] = &devices[i];
+	if (sorted)
+		qsort(sorted, count, sizeof(*sorted), by_busy);
+	if (!scan->rows || !reading->busy || !sorted)
+		ret = -1;
+	for (unsigned int i = 0; i < rows && !ret; i++)
+		ret = add_row(reading, sorted[i]);
+	free(sorted);
+	return ret;
 }
 
 /* Where bins are to be filled, or emptied by a gap. */
@@ -181,18 +204,15 @@ static void add_busy(struct reading *reading, uint32_t process, uint32_t device,
 		     uint32_t stream, uint64_t start, uint64_t end)
 {
 	struct filling gap = { .scan = reading->scan, .empty = true };
-	struct gpumon_scan_row *row;
+	const struct gpumon_key key = { { process, device, context, stream } };
+	uint32_t place = gpumon_keys_number(&reading->rows, &key, NULL);
 	struct row_busy *busy;
-	size_t place;
 
-	row = row_of(reading, process, device, context, stream, &place);
-	if (!row) {
-		reading->failed = true;
+	if (place == GPUMON_KEY_NONE)
 		return;
-	}
 	busy = &reading->busy[place];
 	if (reading->second) {
-		gap.busy_ns = row->busy_ns;
+		gap.busy_ns = reading->scan->rows[place].busy_ns;
 		if (gpumon_busy_add(&busy->busy, start, end, fill, &gap))
 			reading->failed = true;
 		return;
@@ -223,7 +243,7 @@ static void on_work(struct reading *reading, uint32_t process, const struct gpum
 /* All from the first begin to the last end; the second round takes the gaps out of it. */
 static void turn(struct reading *reading)
 {
-	for (size_t i = 0; i < reading->row_count; i++) {
+	for (unsigned int i = 0; i < reading->scan->row_count; i++) {
 		struct filling all = { .scan = reading->scan,
 				       .busy_ns = reading->scan->rows[i].busy_ns };
 
@@ -235,7 +255,7 @@ static void turn(struct reading *reading)
 
 static void end_busy(struct reading *reading)
 {
-	for (size_t i = 0; i < reading->row_count; i++) {
+	for (unsigned int i = 0; i < reading->scan->row_count; i++) {
 		struct filling gap = { .scan = reading->scan,
 				       .busy_ns = reading->scan->rows[i].busy_ns,
 				       .empty = true };
@@ -441,23 +461,25 @@ static int read_capture(struct reading *reading, const char *path, unsigned int 
 static void add_notes(struct reading *reading)
 {
 	struct gpumon_scan *scan = reading->scan;
+	struct gpumon_intern known = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < reading->note_count && !reading->failed; i++) {
 		char *text =
 			string_copy(reading, reading->notes[i].process, reading->notes[i].text);
-		bool there = !text || !*text;
+		bool added = false;
 
-		for (size_t k = 0; k < n && !there; k++)
-			there = !strcmp(scan->notes[k], text);
-		if (!there && GPUMON_GROW(scan->notes, n)) {
+		if (text && *text && !gpumon_intern(&known, text, &added))
+			reading->failed = true;
+		if (added && GPUMON_GROW(scan->notes, n)) {
 			scan->notes[n - 1] = text;
 			scan->note_count = (unsigned int)n;
 			continue;
 		}
-		reading->failed |= !there;
+		reading->failed |= added;
 		free(text);
 	}
+	gpumon_intern_clear(&known);
 }
 
 static int row_order(const void *a, const void *b)
@@ -499,10 +521,12 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		    last_ns - reading.scan->first_ns < INT64_MAX)
 			reading.scan->bin_ns =
 				(last_ns - reading.scan->first_ns) / reading.scan->bins + 1;
+		if (reading.scan->bin_ns && make_rows(&reading, profile))
+			reading.failed = true;
 	}
 	for (unsigned int i = 0; i < count && !ret; i++)
 		ret = read_capture(&reading, paths[i], i, &base);
-	if (reading.row_count && !reading.failed && !ret) {
+	if (reading.scan->row_count && !reading.failed && !ret) {
 		turn(&reading);
 		base = 0;
 		for (unsigned int i = 0; i < count && !ret; i++)
@@ -530,14 +554,13 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		ret = -1;
 	}
 	gpumon_names_clear(&reading.names);
-	gpumon_map_clear(&reading.rows);
-	gpumon_map_clear(&reading.contexts);
+	for (unsigned int i = 0; reading.busy && i < reading.scan->row_count; i++)
+		gpumon_busy_clear(&reading.busy[i].busy);
+	gpumon_keys_clear(&reading.rows);
 	free(reading.wanted);
 	free(reading.notes);
 	free(reading.totals);
 	free(reading.streams);
-	for (size_t i = 0; i < reading.busy_count; i++)
-		gpumon_busy_clear(&reading.busy[i].busy);
 	free(reading.busy);
 	if (ret)
 		gpumon_scan_free(reading.scan);

@@ -179,15 +179,25 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 	}
 	if (counts)
 		missing->unmatched_launches = counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED];
+	missing->cut_paths = view->cut_paths;
 	if (damage)
 		missing->damaged = damage->truncated_bytes + damage->broken_chunks +
 				   damage->broken_records + damage->missing_chunks +
 				   damage->broken_info + damage->unreadable_files;
 }
 
+const char *gpumon_cut_paths_text(char *buf, size_t len)
+{
+	char number[GPUMON_TEXT_NUMBER];
+
+	snprintf(buf, len, "call paths beyond the limit of %s nodes",
+		 gpumon_text_count(number, sizeof(number), GPUMON_TREE_NODES_MAX));
+	return buf;
+}
+
 const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missing *missing)
 {
-	char number[GPUMON_TEXT_NUMBER], percent[GPUMON_TEXT_NUMBER];
+	char number[GPUMON_TEXT_NUMBER], percent[GPUMON_TEXT_NUMBER], limit[96];
 	size_t at = 0;
 
 #define APPEND(...)                                                              \
@@ -216,6 +226,9 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 		APPEND("%s %s without work",
 		       gpumon_text_count(number, sizeof(number), missing->unmatched_launches),
 		       missing->unmatched_launches == 1 ? "launch" : "launches");
+	if (missing->cut_paths)
+		APPEND("%s %s", gpumon_text_count(number, sizeof(number), missing->cut_paths),
+		       gpumon_cut_paths_text(limit, sizeof(limit)));
 	if (missing->damaged)
 		APPEND("the capture is damaged");
 #undef APPEND

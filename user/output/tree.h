@@ -59,6 +59,7 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
  * @lost: records lost, by any cause
  * @unmatched: work without a call path for a reason other than CUDA's own
  * @unmatched_launches: launches that nothing came for
+ * @cut_paths: call paths for which the tree has no room
  * @damaged: bytes or chunks that could not be read
  * @work: pieces of work in all
  */
@@ -66,11 +67,15 @@ struct gpumon_missing {
 	uint64_t lost;
 	uint64_t unmatched;
 	uint64_t unmatched_launches;
+	uint64_t cut_paths;
 	uint64_t damaged;
 	uint64_t work;
 };
 
 void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *missing);
+
+/* "call paths beyond the limit of 1,048,576 nodes" */
+const char *gpumon_cut_paths_text(char *buf, size_t len);
 
 /* One line of it, "" where nothing is missing. */
 const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missing *missing);

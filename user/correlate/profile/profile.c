@@ -483,6 +483,11 @@ const struct gpumon_capture_damage *gpumon_profile_damage(const struct gpumon_pr
 	return &profile->damage;
 }
 
+uint64_t gpumon_profile_cut_paths(const struct gpumon_profile *profile)
+{
+	return profile->tree.cut_paths;
+}
+
 void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
 			  uint64_t *last_ns)
 {

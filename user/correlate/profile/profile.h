@@ -182,6 +182,10 @@ const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_
 /* By enum gpumon_loss. */
 const uint64_t *gpumon_profile_losses(const struct gpumon_profile *profile);
 const struct gpumon_capture_damage *gpumon_profile_damage(const struct gpumon_profile *profile);
+/* Nodes of a tree: call paths that are read when it has as many become one. */
+#define GPUMON_TREE_NODES_MAX (1u << 20)
+/* How many became one. */
+uint64_t gpumon_profile_cut_paths(const struct gpumon_profile *profile);
 /* First begin and last end of anything. */
 void gpumon_profile_times(const struct gpumon_profile *profile, uint64_t *first_ns,
 			  uint64_t *last_ns);

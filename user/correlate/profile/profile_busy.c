@@ -35,7 +35,7 @@ int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_n
 	while (busy->late_used == LATE_MAX) {
 		uint32_t kept = 0;
 
-		busy->allow_ns *= 2;
+		busy->allow_ns = busy->allow_ns < UINT64_MAX / 2 ? busy->allow_ns * 2 : UINT64_MAX;
 		for (uint32_t i = 0; i < busy->late_used; i++) {
 			if (busy->late[i].late_ns > busy->allow_ns)
 				busy->late[kept++] = busy->late[i];

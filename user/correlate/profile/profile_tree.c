@@ -317,6 +317,10 @@ static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_nod
 
 	if (!frames)
 		return gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[stack not recorded]");
+	if (tree->nodes_used >= GPUMON_TREE_NODES_MAX) {
+		tree->cut_paths++;
+		return gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[too many call paths]");
+	}
 	if (count > GPUMON_STACK_DEPTH_MAX)
 		count = GPUMON_STACK_DEPTH_MAX;
 	if (find_stack(tree, where, epoch, frames, count, &stack))

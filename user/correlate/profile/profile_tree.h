@@ -28,6 +28,7 @@ struct gpumon_tree_address {
  * @options: what it looks like
  * @processes: there is a level for them
  * @root: of the tree
+ * @cut_paths: call paths that are not in it, for want of room: GPUMON_TREE_NODES_MAX
  * @node_keys: parent, name and kind to number in @nodes
  * @path_keys: process, thread, stack, function and epoch to number in @paths
  * @address_keys: process, address, epoch to number in @addresses
@@ -38,6 +39,7 @@ struct gpumon_tree {
 	struct gpumon_profile_options options;
 	bool processes;
 	struct gpumon_node *root;
+	uint64_t cut_paths;
 	struct gpumon_keys node_keys;
 	struct gpumon_node **nodes;
 	uint32_t nodes_used;

@@ -11,6 +11,13 @@ void gpumon_report_end(FILE *out);
 /* "12.3%"; "<0.01%" as HTML has it. */
 void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole);
 
+/* Of a table, and of notes, in a page at most. */
+#define GPUMON_REPORT_ROWS  1000
+#define GPUMON_REPORT_NOTES 100
+
+/* "and 12 more streams", where there are more than were shown. */
+void gpumon_report_more(FILE *out, unsigned int shown, unsigned int all, const char *what);
+
 /* What each GPU and stream did when; with the longest times of idling marked. */
 void gpumon_report_timeline(FILE *out, const struct gpumon_view *view);
 /* Bars on a logarithmic axis, with median and p99. */

@@ -31,6 +31,15 @@ void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole)
 	gpumon_text_xml(out, gpumon_text_percent(text, sizeof(text), part, whole));
 }
 
+void gpumon_report_more(FILE *out, unsigned int shown, unsigned int all, const char *what)
+{
+	char number[GPUMON_TEXT_NUMBER];
+
+	if (all > shown)
+		fprintf(out, "<p>and %s more %s</p>\n",
+			gpumon_text_count(number, sizeof(number), all - shown), what);
+}
+
 static void put_head(FILE *out, const struct gpumon_view *view)
 {
 	const char *command = gpumon_view_command(view);
@@ -79,6 +88,9 @@ static void put_card(FILE *out, const char *value, const char *what)
 	fprintf(out, "<div class=\"card\"><b>%s</b><span>%s</span></div>\n", value, what);
 }
 
+/* Cards are for a look: a machine has at most so many GPUs. */
+#define CARDS_MAX 64
+
 static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t wall_ns)
 {
 	char busy[GPUMON_TEXT_NUMBER];
@@ -117,8 +129,8 @@ static void put_cards(FILE *out, const struct gpumon_view *view)
 					gpumon_distribution_quantile(latency, 0.5)),
 			 what);
 	}
-	for (unsigned int i = 0; i < view->device_count; i++) {
-		if (view->devices[i].stream == ~0u)
+	for (unsigned int i = 0, cards = 0; i < view->device_count && cards < CARDS_MAX; i++) {
+		if (view->devices[i].stream == ~0u && ++cards)
 			put_busy(out, &view->devices[i], totals.wall_ns);
 	}
 	fputs("</div>\n", out);
@@ -181,6 +193,7 @@ static void put_damage(FILE *out, const struct gpumon_capture_damage *damage)
 static void put_missing(FILE *out, const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
+	unsigned int notes = scan ? scan->note_count : 0;
 	struct gpumon_missing missing;
 	char line[256];
 	bool bad;
@@ -201,16 +214,18 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	if (*line && scan && !scan->ended)
 		fputs(" The capture was cut off.", out);
 	fputs("</p>\n", out);
-	for (unsigned int i = 0; scan && i < scan->note_count; i++) {
+	for (unsigned int i = 0; i < notes && i < GPUMON_REPORT_NOTES; i++) {
 		fputs("<p>Note: ", out);
 		gpumon_text_xml(out, scan->notes[i]);
 		fputs("</p>\n", out);
 	}
+	gpumon_report_more(out, GPUMON_REPORT_NOTES, notes, "notes");
 	fprintf(out, "<details%s><summary>By cause</summary><table>\n", bad ? " open=\"\"" : "");
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
 		put_cause(out, view->losses[i], true, gpumon_loss_text(i), gpumon_loss_advice(i));
 	if (view->counts)
 		put_counts(out, view);
+	put_cause(out, view->cut_paths, true, gpumon_cut_paths_text(line, sizeof(line)), "");
 	if (view->damage)
 		put_damage(out, view->damage);
 	fputs("</table></details></div>\n", out);

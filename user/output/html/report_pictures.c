@@ -154,6 +154,7 @@ void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
 		put_row(out, view, &scan->rows[i]);
 	put_axis(out, scan->bin_ns * scan->bins);
 	fputs("</div>\n", out);
+	gpumon_report_more(out, 0, scan->rows_left, "streams, busy for less time");
 	gpumon_report_end(out);
 }
 

@@ -8,6 +8,11 @@
 #include "output/tree.h"
 #include "output/view_text.h"
 
+static unsigned int rows_of(unsigned int count)
+{
+	return count < GPUMON_REPORT_ROWS ? count : GPUMON_REPORT_ROWS;
+}
+
 /* A table that the script can sort: each cell says what it is worth. */
 static void open_table(FILE *out, const char *const *titles, unsigned int n)
 {
@@ -89,7 +94,7 @@ void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 	gpumon_view_totals(view, &totals);
 	gpumon_report_section(out, "kernels", "What ran on the GPU", "by GPU time");
 	open_table(out, titles, 10);
-	for (unsigned int i = 0; i < view->kernel_count; i++) {
+	for (unsigned int i = 0; i < rows_of(view->kernel_count); i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
 
 		fprintf(out, "<tr class=\"kind-%s\">", letters[row->kind % GPUMON_WORK_KINDS]);
@@ -109,6 +114,7 @@ void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 		fputs("</tr>\n", out);
 	}
 	close_table(out);
+	gpumon_report_more(out, GPUMON_REPORT_ROWS, view->kernel_count, "kernels");
 	gpumon_report_end(out);
 }
 
@@ -134,7 +140,7 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 	gpumon_report_section(out, "devices", "GPUs and streams",
 			      "busy: something of it ran; share of the time recorded");
 	open_table(out, titles, 6);
-	for (unsigned int i = 0; i < view->device_count; i++) {
+	for (unsigned int i = 0; i < rows_of(view->device_count); i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
 
 		fputs("<tr>", out);
@@ -160,6 +166,7 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 		fputs("</td></tr>\n", out);
 	}
 	close_table(out);
+	gpumon_report_more(out, GPUMON_REPORT_ROWS, view->device_count, "streams");
 	gpumon_report_end(out);
 }
 
@@ -201,7 +208,7 @@ void gpumon_report_ranges(FILE *out, const struct gpumon_view *view)
 	gpumon_report_section(out, "ranges", "NVTX ranges",
 			      "GPU time of what was launched while they were open");
 	open_table(out, titles, 6);
-	for (unsigned int i = 0; i < view->range_count; i++) {
+	for (unsigned int i = 0; i < rows_of(view->range_count); i++) {
 		const struct gpumon_range_row *row = &view->ranges[i];
 
 		fputs("<tr>", out);
@@ -220,6 +227,7 @@ void gpumon_report_ranges(FILE *out, const struct gpumon_view *view)
 		fputs("</td></tr>\n", out);
 	}
 	close_table(out);
+	gpumon_report_more(out, GPUMON_REPORT_ROWS, view->range_count, "ranges");
 	gpumon_report_end(out);
 }
 
@@ -232,7 +240,7 @@ void gpumon_report_processes(FILE *out, const struct gpumon_view *view)
 		return;
 	gpumon_report_section(out, "processes", "Processes", "");
 	open_table(out, titles, 5);
-	for (unsigned int i = 0; i < scan->process_count; i++) {
+	for (unsigned int i = 0; i < rows_of(scan->process_count); i++) {
 		const struct gpumon_scan_process *process = &scan->processes[i];
 		uint32_t pid = process->host_pid ? process->host_pid : process->pid;
 
@@ -267,5 +275,6 @@ void gpumon_report_processes(FILE *out, const struct gpumon_view *view)
 		fputs("</td></tr>\n", out);
 	}
 	close_table(out);
+	gpumon_report_more(out, GPUMON_REPORT_ROWS, scan->process_count, "processes");
 	gpumon_report_end(out);
 }

@@ -384,7 +384,8 @@ static void missing(const struct summary *summary)
 	char what[128];
 
 	gpumon_missing_of(view, &sums);
-	if (!sums.lost && !sums.unmatched && !sums.unmatched_launches && !sums.damaged)
+	if (!sums.lost && !sums.unmatched && !sums.unmatched_launches && !sums.cut_paths &&
+	    !sums.damaged)
 		head(summary, "Nothing is missing",
 		     "no record was lost, and all work has its call path");
 	else
@@ -409,6 +410,7 @@ static void missing(const struct summary *summary)
 	if (counts)
 		cause(summary, counts->work_before_launch, red,
 		      "pieces of work that began before their launch: clocks disagree", "");
+	cause(summary, view->cut_paths, red, gpumon_cut_paths_text(what, sizeof(what)), "");
 	if (view->damage) {
 		cause(summary, view->damage->truncated_bytes, red,
 		      "bytes at the ends of files that were cut off", "");

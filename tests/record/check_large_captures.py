@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Captures that are large, or made to be bad: what reads them needs memory and time in proportion."""
+import json
+import os
+import resource
+
+from check_bad_input import READERS
+from kit import contains, equal, test
+from maker import Maker
+
+MIB = 1 << 20
+
+
+def bounded(mebibytes, seconds):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (mebibytes * MIB, mebibytes * MIB))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    return limit
+
+
+def all_read(kit, name, mebibytes, seconds):
+    """By every reader, within limits; what each wrote."""
+    sizes = {}
+    for number, words in enumerate(READERS):
+        out = f"out-{name}-{number}"
+        done = kit.run(words[0], name, *words[1:], out, preexec_fn=bounded(mebibytes, seconds))
+        equal((done.returncode, done.stderr), (0, b""), f"status of {words}")
+        sizes[words[0]] = max(sizes.get(words[0], 0), os.path.getsize(kit.path(out)))
+    return sizes
+
+
+@test
+def times_at_the_end_of_time(kit):
+    """Begins that are 2^64 ns late cannot be allowed for by doubling what is allowed."""
+    for first in ((1 << 64) - 10, (1 << 64) - (1 << 62), 1 << 63):
+        made = Maker()
+        made.launch(1, 1000)
+        made.kernel(1, first, first + 5)
+        for number in range(10000):
+            made.kernel(1, 2000 + 10 * number, 2005 + 10 * number)
+        made.save(kit.path(f"late-{first}"))
+        all_read(kit, f"late-{first}", 1000, 20)
+        tree = json.loads(kit.run("correlate", "--json", f"late-{first}").stdout)
+        equal(tree["devices"][0]["busy_ns"], 5 * 10001, "busy")
+
+
+@test
+def many_deep_stacks(kit):
+    """Each frame of each is another function: as many nodes as frames."""
+    made = Maker()
+    for number in range(4000):
+        frames = [0x400000 + 16 * (512 * number + depth) for depth in range(512)]
+        made.stack(number + 1, frames)
+        made.launch(number + 1, 1000 + 100 * number, number + 1)
+        made.kernel(number + 1, 1050 + 100 * number, 1060 + 100 * number)
+    made.save(kit.path("deep"))
+    all_read(kit, "deep", 700, 20)
+    text = " ".join(kit.run("correlate", "deep").stdout.decode().split())
+    contains(text, "call paths beyond the limit of", "summary")
+    contains(text, " Missing ", "summary")
+    # The work itself is all there.
+    contains(text, "in 4,000 pieces of work", "summary")
+    # But for its million nodes.
+    tree = json.loads(kit.run("correlate", "--json", "deep").stdout.split(b',\n"nodes":')[0] + b"}")
+    equal(tree["missing"]["paths_cut_off"] > 0, True, "paths that were cut off")
+
+
+@test
+def many_streams(kit):
+    """A page has room for some of them, and says how many more there are."""
+    made = Maker()
+    for number in range(40000):
+        made.kernel(0, 1000 + 10 * number, 1001 + 10 * number + number % 7, stream=number,
+                    name=f"kernel{number}")
+    made.save(kit.path("streams"))
+    sizes = all_read(kit, "streams", 400, 30)
+    equal(sizes["report"] < 8 * MIB, True, f"a page of {sizes['report']} bytes")
+    with open(kit.path("out-streams-2"), encoding="utf-8") as file:
+        page = file.read()
+    contains(page, "more streams", "page")
+    contains(page, "more kernels", "page")
+
+
+@test
+def many_notes(kit):
+    made = Maker()
+    for number in range(100000):
+        made.note(f"note {number}")
+        made.note("the same")
+    made.launch(1, 1000)
+    made.save(kit.path("notes"))
+    sizes = all_read(kit, "notes", 400, 15)
+    equal(sizes["report"] < MIB, True, f"a page of {sizes['report']} bytes")
+    tree = json.loads(kit.run("correlate", "--json", "notes").stdout)
+    equal(len(tree["recording"]["notes"]), 100001, "notes, each once")
