@@ -6,9 +6,13 @@
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 
+#include "attach/probe.h"
 #include "core/memory.h"
 #include "core/period.h"
 #include "process.h"
+
+static_assert(GPUMON_PROCESS_WORDS <=
+	      BITS_PER_BYTE * sizeof_field(struct gpumon_probe, process_words));
 
 struct gpumon_table gpumon_process_table;
 struct gpumon_process *gpumon_processes;
