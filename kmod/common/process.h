@@ -77,7 +77,7 @@ u32 gpumon_process_find(struct gpumon_cpu *cpu);
 /* Is a process in this slot, and can its fields be read? */
 static inline bool gpumon_process_ready(u32 slot)
 {
-	/* Pairs with the release in gpumon_process_learn(): the fields are there. */
+	/* Pairs with the release in process_learn(): the fields are there. */
 	return smp_load_acquire(&gpumon_processes[slot].ready);
 }
 

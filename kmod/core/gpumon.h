@@ -50,8 +50,8 @@ enum {
  *          interrupt on top of a probe is another event, only the same level
  *          again is recursion
  * @probes: counters of the probes, GPUMON_PROBE_STRIDE each
- * @rings: counters of the rings, see ring.h
- * @processes: counters of the processes, see process.h
+ * @rings: counters of the rings, see drivers/drm_sched/ring.h
+ * @processes: counters of the processes, see common/process.h
  * @task: the task that asked last for its process's slot
  * @task_start_ns: when it started, tells two users of a task_struct apart
  * @task_process: that slot

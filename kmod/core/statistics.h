@@ -228,7 +228,7 @@ static __always_inline void gpumon_row_observe(const struct gpumon_statistics *s
  * @statistics: table
  * @row: row
  * @column: number of the column
- * @change: by how much; what goes down must have gone up by as much before, see track.h
+ * @change: by how much; what goes down must have gone up by as much before, see level.h
  *
  * Context: any, preemption off.
  */

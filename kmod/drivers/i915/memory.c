@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Objects of group i915: which live, and who reads and writes them through the
- * kernel. i915_binding.c has how they come to the GPU.
+ * kernel. binding.c has how they come to the GPU.
  *
  * What was seen of an object is in a table by its address. Not every object has
  * a beginning that can be seen: imported ones, those of user memory and the

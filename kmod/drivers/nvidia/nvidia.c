@@ -6,7 +6,7 @@
  *
  * Up to 535 the file operations are nvidia_frontend_*(), which call nvidia_*();
  * from 550 on they are the latter. One of each is probed. nvidia-uvm.ko has a
- * group of its own, nvidia_uvm.c.
+ * group of its own, uvm.c.
  */
 #include "common/process.h"
 #include "internal.h"
