@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Begin and end of the library in a process. There is no constructor: in a
- * program that does not use CUDA it does nothing at all.
+ * Begin and end of the library in a process. There is no constructor: CUDA calls
+ * the library, and a program without CUDA never loads it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@
 #include "stack/walk.h"
 #include "talk/recorder.h"
 
-/* Process in which the library is at work, 0 for none. */
+/* Process in which the library is active, 0 for none. */
 static _Atomic int owner;
 static bool is_prepared;
 
 /*
- * A child has one thread and half of CUDA: nothing is recorded in it until it calls us anew. Buffers
- * that CUPTI has stay where they are, it may look at them when the child ends.
+ * A child has one thread and half of CUDA: nothing is recorded in it until CUDA calls the library
+ * again. Buffers that CUPTI holds stay mapped, because CUPTI may read them when the child ends.
  */
 static void forget_in_child(void)
 {
@@ -73,19 +73,19 @@ static bool prepare_process(void)
 
 INJECT_EXPORT int InitializeInjection(void)
 {
-	int pid = (int)getpid(), nobody = 0;
+	int pid = (int)getpid(), no_owner = 0;
 	static bool has_exit;
 	bool is_recorded;
 	const char *path;
 
 	/*
-	 * Of more rights than the one who set the environment has: that one decides nothing here, and
-	 * nothing of it is even looked at.
+	 * The program has more rights than the user who set the environment, so the environment is not
+	 * even read.
 	 */
 	if (getauxval(AT_SECURE))
 		return 1;
 	path = getenv("GPUMON_SOCKET");
-	if (!atomic_compare_exchange_strong(&owner, &nobody, pid))
+	if (!atomic_compare_exchange_strong(&owner, &no_owner, pid))
 		return 1;
 	if (!prepare_process())
 		return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What threads of ours sleep on. No descriptors: the program might close them
- * and use their numbers; and nothing of the C library, which interposes.
+ * What the library's own threads sleep on. Not descriptors: the program might close
+ * them and reuse their numbers. Not the C library: programs interpose its functions.
  */
 #ifndef GPUMON_INJECT_FUTEX_H
 #define GPUMON_INJECT_FUTEX_H
@@ -19,7 +19,7 @@
 
 #define INJECT_FOR_EVER UINT64_MAX
 
-/* While a word has a value; INJECT_FOR_EVER. May come back without a reason. */
+/* Waits while a word has a value, at most @wait_ns or INJECT_FOR_EVER. May return early. */
 static inline void inject_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t wait_ns)
 {
 	const struct timespec timeout = { .tv_sec = (time_t)(wait_ns / 1000000000),
@@ -29,7 +29,7 @@ static inline void inject_futex_wait(_Atomic uint32_t *word, uint32_t value, uin
 		wait_ns == INJECT_FOR_EVER ? NULL : &timeout, NULL, 0);
 }
 
-/* For as long as a word has a value, and not after a time of inject_now(). */
+/* Waits while a word has a value, until @until_ns of inject_now() at most. */
 static inline void inject_futex_wait_while(_Atomic uint32_t *word, uint32_t value,
 					   uint64_t until_ns)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Forced in front of every file: the library is built where the newest tools
- * are, and loaded in containers whose glibc is years older. glibc gave these
- * functions a new version when it moved them into libc.so (2.32 to 2.34), with
- * the old one kept beside it: ask for the old one. tests/inject/check looks at
- * the result.
+ * Included before every file. The library is built on new systems and loaded in
+ * containers whose glibc is years older. glibc gave these functions a new symbol
+ * version when it moved them into libc.so (2.32 to 2.34) and kept the old one:
+ * this asks for the old one. tests/inject/check verifies the result.
  */
 #ifndef GPUMON_INJECT_GLIBC_H
 #define GPUMON_INJECT_GLIBC_H

@@ -14,7 +14,7 @@
 #define CLOSE_RANGE_UNSHARE 2
 #endif
 
-/* An errand keeps those of input, output and errors, which a sanitizer writes to. */
+/* Standard input, output and error stay: sanitizers write to them. */
 #define FIRST_TO_LEAVE 3
 
 bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument)
@@ -30,8 +30,8 @@ bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument)
 }
 
 /*
- * What is left out is not copied, rather than copied and closed: the end of a pipe that the program
- * closes is not held open here. unshare(CLONE_FILES) would hold all of them.
+ * Descriptors are left out of the copy, not closed after it: otherwise the end of a pipe that the
+ * program closes would stay open here for a moment. unshare(CLONE_FILES) copies all of them.
  */
 void inject_own_descriptors(unsigned int first)
 {

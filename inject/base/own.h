@@ -21,21 +21,20 @@
 bool inject_own_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 
 /**
- * inject_own_descriptors - the calling thread, one of the library, shares none with the program any more
- * @first: those before it are copied, and stay open here when the program closes its own
+ * inject_own_descriptors - the calling thread no longer shares descriptors with the program
+ * @first: lower descriptors are copied, and stay open here when the program closes its own
  *
- * Where the kernel has no close_range() (before 5.9), or a filter of system calls refuses it, the
- * program's descriptors have to do.
+ * Where the kernel has no close_range() (before 5.9), or a seccomp filter refuses it, the thread
+ * keeps the program's descriptors. Context: a thread of the library.
  */
 void inject_own_descriptors(unsigned int first);
 
 /**
- * inject_with_own_descriptors - have something done by a thread that shares none with the program
+ * inject_with_own_descriptors - run a function in a thread that shares none with the program
  * @work: opens, reads and closes; its descriptors are its own, and end with it
  * @argument: for it
  *
- * Waits for it. As inject_own_descriptors(); without a thread, too, @work is called with the
- * program's descriptors.
+ * Waits for it. Where no thread can be created, @work runs with the program's descriptors.
  */
 void inject_with_own_descriptors(void (*work)(void *argument), void *argument);
 

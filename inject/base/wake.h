@@ -11,14 +11,14 @@
 void inject_wake(void);
 
 /**
- * inject_wake_wait - sleep until somebody calls inject_wake(), and take that back
+ * inject_wake_wait - sleep until inject_wake() is called
  * @wait_ns: at most; INJECT_FOR_EVER
  *
- * Context: the thread that is woken. Does not sleep if inject_wake() was called before.
+ * Does not sleep if inject_wake() was called since the last time. Context: the worker.
  */
 void inject_wake_wait(uint64_t wait_ns);
 
-/* As if it had not been called. */
+/* Forgets an earlier inject_wake(). */
 void inject_wake_reset(void);
 
 #endif /* GPUMON_INJECT_WAKE_H */

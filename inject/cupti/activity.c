@@ -7,12 +7,12 @@
 #include "convert.h"
 #include "subscribe.h"
 
-/* CUPTI 13 gives each thread of the program one, so they are rather small. */
+/* CUPTI 13 uses one for each thread of the program, so they are rather small. */
 #define BUFFER_SIZE (512u << 10)
 #define BUFFERS_MAX (1u << 13)
 #define NONE	    UINT32_MAX
 
-/* Last taken in first out: buffer, and a count in the upper half so that no two heads are equal. */
+/* A lock-free stack: a buffer, and a count in the upper half, so that no two heads are equal. */
 struct list {
 	_Atomic uint64_t head;
 };
@@ -48,7 +48,7 @@ static uint32_t pop_buffer(struct list *list)
 	return (uint32_t)head;
 }
 
-/* All of a list at once, the oldest first; linked by @next. */
+/* All of a list at once, the oldest first, linked by next[]. */
 static uint32_t take_all_buffers(struct list *list)
 {
 	uint64_t head = atomic_load(&list->head);
@@ -71,7 +71,7 @@ bool inject_activity_setup(uint32_t mib)
 
 	if (count > BUFFERS_MAX)
 		count = BUFFERS_MAX;
-	/* CUPTI may keep buffers of the capture before: then the pool stays as it is. */
+	/* CUPTI may still have buffers of the previous capture: then the pool stays as it is. */
 	if (pool && (count == pool_count || atomic_load(&at_home) != pool_count))
 		return true;
 	memory = mmap(NULL, (size_t)count * BUFFER_SIZE, PROT_READ | PROT_WRITE,
@@ -135,7 +135,7 @@ void inject_activity_drain(struct inject_thread *thread)
 		buffer = pool + (size_t)which * BUFFER_SIZE;
 		if (thread)
 			inject_convert(thread, buffer, valid_bytes[which]);
-		/* CUPTI was told that buffers are zero; it may have begun a record behind the last. */
+		/* CUPTI expects zeroed buffers, and may have begun a record behind the last one. */
 		memset(buffer, 0, BUFFER_SIZE);
 		push_buffer(&free_buffers, which);
 		atomic_fetch_add_explicit(&at_home, 1, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * CUPTI's buffers of activity records: ours, of a bounded number, handed out
- * and taken back in callbacks that only move them from one list to another.
+ * Buffers for CUPTI's activity records. The library owns a bounded number; the
+ * callbacks that hand them out and take them back only move them between lists.
  */
 #ifndef GPUMON_INJECT_ACTIVITY_H
 #define GPUMON_INJECT_ACTIVITY_H
@@ -10,8 +10,10 @@
 #include "write/thread.h"
 
 /**
- * inject_activity_setup - make the pool; a greater one than there is replaces nothing, but adds
+ * inject_activity_setup - make the pool
  * @mib: of all buffers, at most
+ *
+ * A pool of another size stays as it is while CUPTI has buffers of it.
  *
  * Return: false where there is no memory.
  */
@@ -22,12 +24,12 @@ void CUPTIAPI inject_activity_request(uint8_t **buffer, size_t *size, size_t *re
 void CUPTIAPI inject_activity_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
 				       size_t size, size_t valid);
 
-/* Has CUPTI given all buffers back? */
+/* Whether CUPTI has given all buffers back. */
 bool inject_activity_is_home(void);
 
 /**
- * inject_activity_drain - records of all complete buffers
- * @thread: caller; NULL: nobody reads them, just take the buffers back
+ * inject_activity_drain - write records of all complete buffers
+ * @thread: caller; NULL: nothing reads them, just take the buffers back
  */
 void inject_activity_drain(struct inject_thread *thread);
 

@@ -44,7 +44,7 @@ static void flush_cupti(void)
 		inject_cupti.cuptiActivityFlushAll(0);
 }
 
-/* Kernels that were launched before the end, and end soon after, come with their times. */
+/* Kernels that end soon after the capture does are recorded with their times. */
 static void wait_for_buffers(struct inject_thread *thread, unsigned int settle_ms)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -61,7 +61,7 @@ static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigne
 {
 	if (!inject_subscribed())
 		return;
-	/* Whole buffers first: after the forced flush what still runs has no end for good. */
+	/* Complete buffers first: in the forced flush, kernels that still run get no end at all. */
 	if (recorder_lives)
 		inject_cupti.cuptiActivityFlushAll(0);
 	inject_activity_drain(recorder_lives ? thread : NULL);

@@ -11,7 +11,7 @@
 #include "subscribe.h"
 #include "write/intern.h"
 
-/* String ids of functions' names, with the generation in which they were taken in the upper half. */
+/* String ids of functions' names; in the upper half the generation that they are of. */
 static _Atomic uint64_t names[2][INJECT_FUNCTIONS];
 
 static uint32_t function_name_id(struct inject_thread *thread, unsigned int domain, uint32_t id,
@@ -68,7 +68,7 @@ static void control_capture(struct inject_thread *thread, uint16_t class, bool i
 {
 	if (class & INJECT_CLASS_CAPTURE_BEGIN && is_exit)
 		atomic_fetch_add(&inject_cupti_state.captures_open, 1);
-	/* More ends than begins: those began before us. */
+	/* More ends than begins: those captures began before this one. */
 	if (class & INJECT_CLASS_CAPTURE_END && is_exit &&
 	    atomic_fetch_sub(&inject_cupti_state.captures_open, 1) <= 0)
 		atomic_store(&inject_cupti_state.captures_open, 0);
@@ -94,7 +94,7 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 	if (INJECT_LIKELY(!(class & CONTROL)) &&
 	    inject_call_is_nested(data->correlationId, class, is_exit))
 		return;
-	/* What was begun within the window is also ended where it closes meanwhile. */
+	/* A call that began within the window is recorded even if the window has closed since. */
 	thread = inject_thread_enter(is_exit || (class & CONTROL));
 	if (INJECT_UNLIKELY(!thread))
 		return;

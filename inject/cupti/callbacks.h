@@ -5,7 +5,7 @@
 #include "library.h"
 #include "write/thread.h"
 
-/* What CUPTI calls, in the program's threads. */
+/* CUPTI calls this, in the program's threads. */
 void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			      const void *data);
 

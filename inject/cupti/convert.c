@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * CUPTI's records into ours. One binary serves CUPTI 12 and 13: only fields
- * that are at the same place in both are read, which is checked below where the
- * headers have both, and the way from record to record is CUPTI's.
+ * Converts CUPTI's records. One binary serves CUPTI 12 and 13: it reads only fields
+ * at the same offset in both, which is checked below where the headers have both,
+ * and CUPTI itself steps from record to record.
  */
 #include <string.h>
 
@@ -65,14 +65,14 @@ SAME_PLACE(unified_record, CUpti_ActivityUnifiedMemoryCounter3, end);
 SAME_PLACE(unified_record, CUpti_ActivityUnifiedMemoryCounter3, dstId);
 #endif
 
-/* Launches of CUDA itself that were told of lately, by their correlation id. */
+/* Recent launches by CUDA itself, by their correlation id. */
 #define INTERNAL_IDS 4096
 static uint32_t internal_ids[INTERNAL_IDS];
 
-/* A time so far from now is of another clock. */
+/* A time that far from now is of another clock. */
 #define FAR_NS (365ull * 24 * 3600 * 1000000000)
 
-/* Totals are shared with the program's threads: added in lots, to take them that line less often. */
+/* The program's threads write to the same cache line as the totals, so they are added in lots. */
 #define LOT 32
 
 struct totals {
@@ -133,7 +133,7 @@ static void add_totals(struct totals *totals)
 	memset(totals, 0, sizeof(*totals));
 }
 
-/* Work without any time is of no use in a record; without an end it was still going on. */
+/* An operation without times is not recorded; without an end it was still running. */
 static bool convert_times(uint64_t start, uint64_t end, uint64_t *start_ns, uint64_t *end_ns,
 			  uint16_t *flags)
 {
@@ -191,7 +191,7 @@ static void convert_kernel(struct inject_thread *thread, const kernel_record *ke
 	if (!convert_times(kernel->start, kernel->end, &record.start_ns, &record.end_ns,
 			   &record.head.flags))
 		return;
-	/* CUPTI_TIMESTAMP_UNKNOWN is 0, as ours. */
+	/* CUPTI_TIMESTAMP_UNKNOWN is 0, as in the capture. */
 	if (kernel->queued)
 		record.queued_ns = to_monotonic(kernel->queued);
 	if (kernel->submitted)
@@ -267,7 +267,7 @@ static void convert_set(struct inject_thread *thread, const set_record *set)
 		inject_append(thread, &record);
 }
 
-/* Where the GPU is: CUPTI's record does not say it. */
+/* CUPTI's record does not have it. */
 static uint32_t read_device_pci(uint32_t device)
 {
 	static const int attributes[] = { CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
@@ -434,7 +434,7 @@ static void convert_one(struct inject_thread *thread, const CUpti_Activity *acti
 		add_totals(totals);
 }
 
-/* A kernel's record may come before that of the launch, which only then is complete. */
+/* First, because a kernel's record may come before that of its launch. */
 static void find_internal_launches(uint8_t *buffer, size_t valid)
 {
 	CUpti_Activity *activity = NULL;

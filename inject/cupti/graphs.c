@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Graphs: kernels that run from one have no launch of their own, but the node
- * was made somewhere, and that is the stack that a person wants to see. A
- * launch into a stream that is being captured makes a node and nothing else.
+ * Graphs. Kernels that run from a graph have no launch of their own: their stack
+ * is that of the call that made the node. A launch into a stream that is being
+ * captured makes a node and nothing else.
  */
 #include <stddef.h>
 #include <string.h>
@@ -65,8 +65,8 @@ void inject_graphs_begin(void)
 }
 
 /*
- * A node's kernel is told with the same id before and after, so that one stack for it is all that
- * can be right: where it was made. What was done since is at least told.
+ * A changed node keeps its id, so its kernels are shown with the stack of its creation. A note says
+ * how often nodes were changed.
  */
 void inject_graphs_end(struct inject_thread *thread)
 {
@@ -123,7 +123,7 @@ void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 	}
 }
 
-/* Where functions have their stream, by the begin of their names; its config has it where it is so. */
+/* Where a function's parameters have the stream, or the config with it, by prefix of the name. */
 #define STREAM(name, type, member)                                    \
 	{                                                             \
 		name, sizeof(name) - 1, offsetof(type, member), false \
@@ -157,7 +157,7 @@ static const struct place {
 	STREAM("cudaMemsetAsync", cudaMemsetAsync_v3020_params, stream),
 };
 
-/* The stream of a call, by the functions that launch most; false for others. */
+/* The stream of a call of the usual functions; false for others. */
 static bool find_stream(CUpti_CallbackDomain domain, const CUpti_CallbackData *data,
 			CUstream *stream)
 {

@@ -9,7 +9,7 @@
 #define INJECT_GRAPH_NODE_UPDATED    22
 #define INJECT_GRAPH_NODE_SET_PARAMS 23
 
-/* Of a capture: what was changed in graphs is counted, and told at the end. */
+/* At the begin and end of a capture: changes to graphs are counted, for a note at its end. */
 void inject_graphs_begin(void);
 void inject_graphs_end(struct inject_thread *thread);
 
@@ -18,12 +18,12 @@ void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 		     const CUpti_ResourceData *data);
 
 /**
- * inject_call_is_captured - does a launch go into a graph and not to the GPU
+ * inject_call_is_captured - whether a launch goes into a graph and not to the GPU
  * @domain: of the callback
  * @data: of it
  *
- * Asked only while some stream of the process is being captured and no node
- * was seen to be made within the call.
+ * Called only while some stream of the process is being captured and no node was
+ * made within the call.
  */
 bool inject_call_is_captured(CUpti_CallbackDomain domain, const CUpti_CallbackData *data);
 

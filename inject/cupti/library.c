@@ -78,7 +78,7 @@ static uint32_t driver_version(void)
 		       0;
 }
 
-/* Asked for by calling it, it might begin to initialise CUDA, which is what is going on. */
+/* From the file's name: calling the runtime might initialise CUDA, which is in progress. */
 static uint32_t runtime_version(void)
 {
 	unsigned int major, minor;
@@ -100,7 +100,7 @@ static bool try_cupti(const char *path)
 	return inject_cupti.handle;
 }
 
-/* In the places that toolkit, wheels and conda have beside a library of theirs. */
+/* Where the toolkit, wheels and conda put it, relative to another library of theirs. */
 static bool open_cupti_beside(const char *library, unsigned int major)
 {
 	static const char *const places[] = {
@@ -161,14 +161,14 @@ static bool open_cupti_major(unsigned int major)
 
 static bool find_cupti(void)
 {
-	/* One for a driver of CUDA 13 does not go with an older one. */
+	/* CUPTI 13 does not work with an older driver. */
 	uint32_t version = runtime_version(), driver = driver_version();
 	unsigned int first = (version ? version : driver) / 1000 < 13 ? 12 : 13,
 		     second = 25 - first;
 	const char *named = inject_cupti_environment.path;
 	struct search library;
 
-	/* Before all else one that the program has: CUPTI's state is that library's. */
+	/* First the one that the program has loaded: its state is CUPTI's state in this process. */
 	if (find_loaded(&library, "libcupti")) {
 		inject_cupti.handle = dlopen(library.path, RTLD_NOW | RTLD_NOLOAD);
 		if (inject_cupti.handle)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * CUPTI, found at run time: which one depends on the program, and a program
- * without it has to run as well. Its headers are only compiled against.
+ * CUPTI is found at run time: which one depends on the program, and a program
+ * without CUPTI has to run as well. Only its headers are used in the build.
  */
 #ifndef GPUMON_INJECT_CUPTI_H
 #define GPUMON_INJECT_CUPTI_H
@@ -12,7 +12,7 @@
 
 #include "write/process.h"
 
-/* The version with which cuptiGetVersion began to count as 130000. */
+/* From this version on cuptiGetVersion counts as 130000; before, it counted one by one. */
 #define CUPTI_VERSION_13_0 130000u
 
 #define INJECT_CUPTI_REQUIRED(f)                                                          \
@@ -24,7 +24,7 @@
 						f(cuptiActivityGetNextRecord)             \
 							f(cuptiActivityGetNumDroppedRecords)
 
-/* Without one of these something less is recorded. */
+/* Without one of these, something is not recorded. */
 #define INJECT_CUPTI_OPTIONAL(f)                                                              \
 	f(cuptiActivityEnableAndDump) f(cuptiActivityEnableLatencyTimestamps)                 \
 		f(cuptiActivityConfigureUnifiedMemoryCounter) f(cuptiActivityGetAttribute)    \
@@ -32,9 +32,9 @@
 				f(cuptiGetGraphId) f(cuptiGetGraphNodeId) f(cuptiGetStreamIdEx)
 
 /**
- * struct inject_cupti - its functions by their names without "cupti"'s place in them
+ * struct inject_cupti - CUPTI's functions, by their names
  * @handle: of dlopen, NULL while none is loaded
- * @version: as cuptiGetVersion says, 0 before it may be asked
+ * @version: of cuptiGetVersion, 0 before it may be called
  */
 struct inject_cupti {
 	void *handle;
@@ -62,8 +62,8 @@ struct inject_cupti_state {
 extern struct inject_cupti_state inject_cupti_state INJECT_HIDDEN;
 
 /**
- * struct inject_cupti_environment - what the environment said when the library came
- * @path: GPUMON_CUPTI: of the CUPTI to be used, if none is loaded
+ * struct inject_cupti_environment - the environment's variables for this backend
+ * @path: GPUMON_CUPTI: of the CUPTI to use if the program has loaded none
  * @runtime_too: GPUMON_LAUNCHES=all
  * @no_internal: GPUMON_NO_INTERNAL
  */
@@ -76,29 +76,29 @@ struct inject_cupti_environment {
 extern struct inject_cupti_environment inject_cupti_environment;
 
 /**
- * inject_cupti_load - find CUPTI, one that is loaded already before any other
+ * inject_cupti_load - find CUPTI; one that is already loaded goes first
  * @why: set to a text where there is none; valid until the next call
  *
- * Calls nothing in it.
+ * Calls no function of CUPTI.
  *
  * Return: true if inject_cupti is filled in.
  */
 bool inject_cupti_load(const char **why);
 
-/* Which CUPTI was loaded, and for which CUDA the driver is: told where they do not go together. */
+/* Which CUPTI was loaded and which CUDA the driver is for, for messages about a mismatch. */
 void inject_cupti_describe(char *text, size_t size);
 
-/* What a result is called, "unknown" at the worst. */
+/* The name of a result, or "unknown". */
 const char *inject_cupti_result(CUptiResult result);
 
 /**
- * inject_cuda_symbol - a function of the driver's library, which is loaded as it called us
+ * inject_cuda_symbol - a function of the driver's library, which is loaded already
  *
  * Return: NULL where there is none.
  */
 void *inject_cuda_symbol(const char *name);
 
-/* Of CUPTI and the driver: how many of @room were filled. */
+/* Where the code of CUPTI and the driver is. Returns how many of @room were filled. */
 unsigned int inject_cupti_code(struct inject_code *code, unsigned int room);
 
 /* Of CUPTI, of the driver, and of a libcudart.so that is loaded, by the name of its file: 13000. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* NVTX as CUPTI tells it: by the parameters of each function. */
+/* NVTX as CUPTI reports it: the parameters of each function. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -54,7 +54,7 @@ static uint64_t returned_id(const CUpti_NvtxData *data)
 	return data->functionReturnValue ? *(const nvtxRangeId_t *)data->functionReturnValue : 0;
 }
 
-/* Pushes and starts, marks; the other end has no text. */
+/* Of pushes, starts and marks; ends have no text. */
 static bool read_range_begin(CUpti_CallbackId id, const CUpti_NvtxData *data,
 			     struct inject_nvtx_event *event)
 {
@@ -118,7 +118,6 @@ static uint16_t range_kind(CUpti_CallbackId id)
 	}
 }
 
-/* Of threads and streams. */
 static bool take_thread_or_stream_name(CUpti_CallbackId id, const void *parameters)
 {
 	const nvtxNameCudaStreamA_params *cuda = parameters;
@@ -152,7 +151,7 @@ static bool take_thread_or_stream_name(CUpti_CallbackId id, const void *paramete
 	}
 }
 
-/* Names that are given once and used by their handle. */
+/* Of threads and streams, and of domains and strings, which are used by their handle. */
 static void take_name(CUpti_CallbackId id, const CUpti_NvtxData *data)
 {
 	const void *parameters = data->functionParams, *handle;

@@ -15,7 +15,7 @@ void inject_cupti_nvtx(CUpti_CallbackId id, const CUpti_NvtxData *data);
  * @text: NULL names nothing
  * @wide: instead of @text
  *
- * Only for the capture that goes on: a handle that is kept may be another stream's later.
+ * Only for the current capture: the handle may be another stream's later.
  */
 void inject_cupti_name_stream(void *stream, const char *text, const wchar_t *wide);
 

@@ -48,7 +48,7 @@ uint16_t inject_classify(const char *name)
 		return INJECT_CLASS_PROFILER_ON;
 	if (has_prefix(name, "cudaProfilerStop") || has_prefix(name, "cuProfilerStop"))
 		return INJECT_CLASS_PROFILER_OFF;
-	/* The runtime's call the driver's: counted once. */
+	/* Only the driver's functions, which the runtime's call. */
 	if (has_prefix(name, "cuStreamBeginCapture"))
 		return INJECT_CLASS_CAPTURE_BEGIN;
 	if (has_prefix(name, "cuStreamEndCapture"))
@@ -62,7 +62,7 @@ static void classify_all(void)
 	const char *name;
 
 	for (domain = 0; domain < 2; domain++) {
-		/* There are holes between the numbers. */
+		/* Some numbers are not used. */
 		for (id = 1, misses = 0; id < INJECT_FUNCTIONS && misses < 64; id++) {
 			name = NULL;
 			if (inject_cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API + domain,
@@ -135,12 +135,12 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	expect_success(thread,
 		       inject_cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM),
 		       "the system's thread ids");
-	/* A second time it would spoil the first records of this capture. */
+	/* Registering it twice spoils the first records of a capture. */
 	if (!has_clock)
 		has_clock = expect_success(
 			thread, inject_cupti.cuptiActivityRegisterTimestampCallback(inject_now),
 			"CLOCK_MONOTONIC");
-	/* Ours are zeroed by our thread: CUPTI would do it in the program's. */
+	/* The worker zeroes buffers: CUPTI would do that in the program's threads. */
 	if (inject_cupti.cuptiActivitySetAttribute)
 		inject_cupti.cuptiActivitySetAttribute(
 			CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &one);
@@ -172,7 +172,7 @@ static bool enable_kind(struct inject_thread *thread, CUpti_ActivityKind kind, b
 	return expect_success(thread, inject_cupti.cuptiActivityEnable(kind), what);
 }
 
-/* Also those that exist already. */
+/* Records of those that exist already, too. */
 static void enable_and_dump(struct inject_thread *thread, CUpti_ActivityKind kind, bool at_start,
 			    const char *what)
 {
@@ -191,7 +191,6 @@ static void enable_callback(struct inject_thread *thread, CUpti_CallbackDomain d
 		expect_success(thread, result, what);
 }
 
-/* All functions of these classes. */
 static void enable_classes(struct inject_thread *thread, uint16_t classes, bool on)
 {
 	bool failed = false;
@@ -203,7 +202,7 @@ static void enable_classes(struct inject_thread *thread, uint16_t classes, bool 
 
 		/*
 		 * The runtime's functions launch by calling the driver's, with the same correlation
-		 * id: their own callbacks would tell the same once more, for a third of the cost.
+		 * id. Their own callbacks would add nothing, and a third of the cost.
 		 */
 		if (domain == 1 && !inject_cupti_environment.runtime_too)
 			wanted &= (uint16_t)~INJECT_CLASS_LAUNCH;
@@ -237,7 +236,7 @@ void inject_subscribe_always(struct inject_thread *thread, bool at_start)
 			true, "nodes of graphs");
 	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
 			true, "clones of nodes of graphs");
-	/* Of a CUPTI that has them. */
+	/* Only newer CUPTIs have these. */
 	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, INJECT_GRAPH_NODE_UPDATED, true, NULL);
 	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, INJECT_GRAPH_NODE_SET_PARAMS, true, NULL);
 	enable_callback(thread, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true,
@@ -250,7 +249,7 @@ void inject_subscribe_always(struct inject_thread *thread, bool at_start)
 			       "NVTX ranges");
 }
 
-/* Before 13 it has no own record; and it needs a driver that is up. */
+/* Needs an initialised driver. */
 static void configure_unified_memory(void)
 {
 	static const CUpti_ActivityUnifiedMemoryCounterKind kinds[] = {

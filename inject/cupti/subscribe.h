@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Being CUPTI's subscriber: it has one at a time. */
+/* Being CUPTI's subscriber. It has one at a time. */
 #ifndef GPUMON_INJECT_SUBSCRIBE_H
 #define GPUMON_INJECT_SUBSCRIBE_H
 
@@ -20,17 +20,17 @@
 extern uint16_t inject_class[2][INJECT_FUNCTIONS] INJECT_HIDDEN;
 
 /**
- * inject_classify - what a function is, by its name
- * @name: as cuptiGetCallbackName says, as cudaMemcpyAsync_ptsz_v7000
+ * inject_classify - what a function does, by its name
+ * @name: from cuptiGetCallbackName, for example cudaMemcpyAsync_ptsz_v7000
  *
- * By name and not by number, so that functions of a CUDA to come are found as well.
+ * By name and not by number, so that functions of a later CUDA are found as well.
  *
  * Return: INJECT_CLASS_* bits.
  */
 uint16_t inject_classify(const char *name);
 
 /**
- * inject_subscribe - become the subscriber, before anything else is asked of CUPTI
+ * inject_subscribe - become the subscriber: the first call of CUPTI
  * @why: set to a text where that is not possible; valid until the next call
  *
  * Return: true if inject_cupti is ready.
@@ -42,11 +42,11 @@ bool inject_subscribe(const char **why);
  * @thread: caller
  * @at_start: CUDA is being initialised
  *
- * Return: false where CUPTI takes no buffers: then there is nothing that it could record.
+ * Return: false where CUPTI takes no buffers, without which it records nothing.
  */
 bool inject_subscribe_configure(struct inject_thread *thread, bool at_start);
 
-/* Callbacks and kinds that are on for a whole session, also outside of its window. */
+/* Callbacks and kinds of records that are on for a whole session, also outside of its window. */
 void inject_subscribe_always(struct inject_thread *thread, bool at_start);
 
 /* The window's kinds of records. */
@@ -55,13 +55,11 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on);
 /* The callbacks of the window's functions: they are on before the kinds, and off after them. */
 void inject_subscribe_calls(struct inject_thread *thread, bool on);
 
-/* Of what can be switched on only once there is a context: called when one was made. */
+/* Switches unified memory on, which needs a context: called when one was made. */
 void inject_subscribe_unified_memory(struct inject_thread *thread);
 
-/* Gives CUPTI back. */
 void inject_unsubscribe(void);
 
-/* Is CUPTI ours now? */
 bool inject_subscribed(void);
 
 /* In a child after fork. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Calls of an API, in the program's threads: two hooks for each, and functions
- * of an API call others of it. The entry of the outermost one takes time and
- * stack, its exit writes the record. Inlined: this is what launches cost.
+ * Calls of an API, in the program's threads. Each has two hooks, and functions of
+ * an API call one another. The entry of the outermost one takes time and stack,
+ * its exit writes the record. Inlined, because every launch runs it.
  */
 #ifndef GPUMON_INJECT_CALL_H
 #define GPUMON_INJECT_CALL_H
@@ -35,14 +35,14 @@ static inline bool inject_call_is_wanted(uint16_t class)
 }
 
 /**
- * inject_call_is_nested - a call within one that is recorded already: half of all hooks
+ * inject_call_is_nested - count a call within one that is recorded already: half of all hooks
  * @correlation: the API's id of both
  * @class: what it does
  * @is_exit: it returns
  *
- * Touches nothing but the thread's own, so that it need not keep the channel in place.
+ * Touches only the thread's own data, so that the channel need not be kept mapped.
  *
- * Return: true if that is all there is to do about it.
+ * Return: true if there is nothing more to do.
  */
 static inline bool inject_call_is_nested(uint32_t correlation, uint16_t class, bool is_exit)
 {
@@ -118,7 +118,7 @@ static inline void inject_call_begin(struct inject_thread *thread, uint32_t corr
 {
 	struct inject_call *call = &thread->call;
 
-	/* Its exit was never told: left by longjmp, or hooks were off at that time. */
+	/* The exit of the call before was not seen: left by longjmp, or hooks were off. */
 	if (INJECT_UNLIKELY(call->open))
 		inject_call_finish(thread, 0, 0, 0);
 	call->start_ns = inject_now();

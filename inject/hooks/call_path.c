@@ -35,7 +35,7 @@ static uint32_t intern_python_frame(void *context, const struct gpumon_python_fr
 		frame->first_line);
 }
 
-/* The thread's stack, in its own memory or in the walker's. */
+/* @view is in the walker's memory, or in the thread's where there is Python. */
 static inline bool walk_with_python(struct inject_thread *thread, unsigned int room,
 				    struct gpumon_stack_view *view)
 {
@@ -72,7 +72,7 @@ uint32_t inject_call_path(struct inject_thread *thread)
 	}
 	if (INJECT_LIKELY(!view.truncated && view.stack))
 		return inject_intern_stack(thread, view.frames + first, count, false, view.same);
-	/* Of a stack that is cut, the outermost frames are others each time; Python's are not the walk's. */
+	/* No hashes are kept: frames of a cut stack differ each time, and @same does not count Python's. */
 	thread->hashed = 0;
 	id = inject_intern_stack(thread, view.frames + first, count, view.truncated, 0);
 	thread->hashed = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * NVTX without CUPTI in between: the headers in the program look for the
- * library that NVTX_INJECTION64_PATH names when the first range is used, and
- * give it their table of functions. Each library of the program has its own.
+ * NVTX without CUPTI: at the first range, NVTX's headers in the program load the
+ * library that NVTX_INJECTION64_PATH names and give it their table of functions.
+ * Each library of the program has a table of its own.
  */
 #include <sys/auxv.h>
 
@@ -83,7 +83,7 @@ static void nvtx_end(nvtxRangeId_t id)
 	nvtx_domain_end(NULL, id);
 }
 
-/* NVTX promises the depth; a tool that does not keep it says so. */
+/* The result is the depth, or this where a tool does not track it. */
 static int nvtx_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *attributes,
 		     const char *text, const wchar_t *wide)
 {

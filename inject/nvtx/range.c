@@ -136,10 +136,10 @@ static uint32_t event_color(const struct inject_nvtx_event *event)
 		       0;
 }
 
-/* The id of the START that opened the window; pushes are told apart by their depth. */
+/* The id of the START that opened the window; for pushes, the depth is enough. */
 static _Atomic uint64_t window_start;
 
-/* While a range of the name is open, everywhere in the process. */
+/* The window is open while a range of that name is, in any thread. */
 static void follow_window(struct inject_thread *thread, const struct inject_nvtx_event *event,
 			  const char *text)
 {
@@ -152,7 +152,7 @@ static void follow_window(struct inject_thread *thread, const struct inject_nvtx
 
 	switch (event->kind) {
 	case GPUMON_RANGE_PUSH:
-		/* Deeper than 64 nobody nests; those cannot open it. */
+		/* range_windows has 64 bits: a deeper range cannot open the window. */
 		depth = thread->range_depth - 1;
 		if (is_it && depth < 64) {
 			thread->range_windows |= 1ull << depth;
@@ -215,7 +215,7 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 	const char *text;
 
 	record.time_ns = inject_now();
-	/* Before the capture is looked at: introducing the thread writes what is open. */
+	/* Enters before the range is remembered: a first callback writes the ranges open so far. */
 	thread = NULL;
 	if (atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) &&
 	    inject_nvtx_wanted())

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * NVTX ranges, told by CUPTI (../cupti/nvtx.c), or by NVTX itself where
- * NVTX_INJECTION64_PATH names this library (injection.c): that way also of
- * programs that use NVTX before CUDA, and without a path of CUPTI to be known.
- * Only one of the two can be: NVTX has one that it tells.
+ * NVTX ranges. NVTX reports them to one library: to this one, if
+ * NVTX_INJECTION64_PATH names it (injection.c), also before CUDA is used; else to
+ * CUPTI, which passes them on (cupti/nvtx.c).
  */
 #ifndef GPUMON_INJECT_NVTX_H
 #define GPUMON_INJECT_NVTX_H
@@ -14,11 +13,11 @@
 
 #include "write/thread.h"
 
-/* Do ranges matter in this session: recorded, or as its window. */
+/* Whether this session records ranges, or has one as its window. */
 bool inject_nvtx_wanted(void);
 
 /**
- * struct inject_nvtx_event - something that NVTX tells
+ * struct inject_nvtx_event - a begin or end of a range, or a mark
  * @kind: enum gpumon_range_kind
  * @domain: NULL is the default one
  * @attributes: NULL where there is only a text, or nothing
@@ -35,12 +34,12 @@ struct inject_nvtx_event {
 	uint64_t id;
 };
 
-/* Records it, and opens or closes the window by it. */
+/* Records it, and opens or closes the window where it is the window's range. */
 void inject_nvtx_event(const struct inject_nvtx_event *event);
 
 /**
- * inject_nvtx_remember - a name that is used by a handle from now on
- * @handle: of a domain or a registered string; NULL: make one
+ * inject_nvtx_remember - a name that the program uses by a handle from now on
+ * @handle: of a domain or a registered string; NULL: choose one
  * @text: its text, or NULL
  * @wide: instead of @text
  *

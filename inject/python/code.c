@@ -16,7 +16,7 @@
 #define FUNCTION_MAX 500
 #define FILE_MAX     1000
 
-/* In words behind the begin of a text: its length, and its hash, -1 before that is needed. */
+/* Offsets in a text: its length, and its hash, which is -1 until it is needed. */
 #define TEXT_LENGTH 16
 #define TEXT_HASH   24
 
@@ -47,7 +47,7 @@ bool gpumon_python_code_init(void)
 	return true;
 }
 
-/* What tells a line of a code object from all others, so that it can be hashed at once. */
+/* What identifies a line of a code object. */
 enum {
 	KEY_ADDRESS,
 	KEY_OFFSET, /* and first line */
@@ -61,7 +61,7 @@ enum {
 	KEY_WORDS,
 };
 
-/* A sum of products that do not wait for each other. */
+/* A sum of products that can be computed in parallel. */
 static inline uint64_t hash_key(const uint64_t key[KEY_WORDS], uint64_t generation)
 {
 	static const uint64_t factors[KEY_WORDS] = {
@@ -118,7 +118,7 @@ static inline uint32_t find_line_id(uint64_t key)
 	return 0;
 }
 
-/* Two threads that write the same place at once leave a pair that fits nothing. */
+/* Two threads that write the same entry at once leave a pair that matches no key. */
 static void keep_line_id(uint64_t key, uint32_t id)
 {
 	static _Atomic unsigned int turn;
@@ -135,7 +135,7 @@ static void keep_line_id(uint64_t key, uint32_t id)
 	atomic_store_explicit(&line->way[way].id, id, memory_order_relaxed);
 }
 
-/* A text as UTF-8 with an end, whole characters only. Its functions need no lock to read it. */
+/* As UTF-8 with a terminating 0, whole characters only. Reading a text needs no lock. */
 static size_t copy_text(uint64_t text, char *to, size_t room)
 {
 	void *object = (void *)(uintptr_t)text;
@@ -203,7 +203,7 @@ struct code {
 	uint32_t first_line;
 };
 
-/* Names and the table have the types that they have to have, and lines are where they are. */
+/* Whether names and the table of lines have the right types, and the first line agrees. */
 static bool is_plausible(struct gpumon_python_reader *reader, uint64_t address,
 			 const struct code *code)
 {
@@ -252,7 +252,7 @@ static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_read
 	return id;
 }
 
-/* Made twice, so that loads which need no check have none. */
+/* Inlined twice, with checked loads and with unchecked ones. */
 static inline __attribute__((always_inline)) uint32_t
 identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruction,
 	 const struct gpumon_python_intern *intern)

@@ -9,9 +9,9 @@
 
 #include "layout.h"
 
-/* Walks in which it is looked whether the lock is held. */
+/* Walks that look whether their thread holds the interpreter's lock. */
 #define LOOKS_MAX 100000
-/* Frames that have just begun count for us and not for Python: once may be chance. */
+/* Once may be chance: Python does not count a frame that has just begun. */
 #define DISAGREEMENTS_MAX 3
 
 static struct {
@@ -44,7 +44,7 @@ void gpumon_python_confirm_init(void)
 		atomic_store(&gpumon_python.unconfirmed, LOOKS_MAX);
 }
 
-/* Is this attribute of an object that very object? */
+/* Whether an attribute of an object is that very object. */
 static bool is_attribute(void *object, const char *name, uint64_t expected)
 {
 	void *found = api.attribute(object, name);
@@ -57,7 +57,6 @@ static bool is_attribute(void *object, const char *name, uint64_t expected)
 	return (uint64_t)(uintptr_t)found == expected;
 }
 
-/* One frame, whose object the interpreter gave. */
 static bool frame_agrees(struct gpumon_python_reader *reader,
 			 const struct gpumon_python_place *place, void *frame)
 {
@@ -104,7 +103,6 @@ static bool frames_agree(struct gpumon_python_reader *reader,
 
 bool gpumon_python_can_confirm(void)
 {
-	/* The thread that runs Python now is this one. */
 	if (api.current() == gpumon_python.thread_state())
 		return true;
 	atomic_fetch_sub_explicit(&gpumon_python.unconfirmed, 1, memory_order_relaxed);
@@ -116,7 +114,7 @@ bool gpumon_python_confirm(struct gpumon_python_reader *reader,
 {
 	if (atomic_exchange(&gpumon_python.unconfirmed, 0) <= 0)
 		return true;
-	/* Making the objects of frames must not begin a collection: that could run anything. */
+	/* Creating frame objects must not start a collection, which could run any code. */
 	int collects = api.disable_collector();
 	bool good = frames_agree(reader, places, count);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * The interpreter's end. It frees the states and frames of threads that are still in functions of
- * C, and these are not told: who reads them at that moment reads what was freed, or faults. So the
- * interpreter is asked to call us first (atexit). There we wait for the threads that are reading,
- * and later ones find no functions of Python. Until it is known that it will call, each load is
- * checked by the kernel.
+ * C, so a thread that reads them at that moment reads freed memory, or faults. Therefore the
+ * interpreter is asked to call this file first (atexit), which waits for the threads that are
+ * reading; later ones find no functions of Python. Until that is registered, the kernel checks each
+ * load.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -58,14 +58,14 @@ static bool somebody_reads(void)
 	return false;
 }
 
-/* The first thing of the end; this thread holds the interpreter's lock, which no reader waits for. */
+/* The first step of the end. This thread holds the interpreter's lock; no reader waits for that. */
 static void *wait_for_readers(void *self, void *arguments)
 {
 	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
 
 	(void)self;
 	(void)arguments;
-	/* Whoever does not see this was counted before. */
+	/* A reader that does not see this is counted already. */
 	atomic_store(&ended, true);
 	for (int64_t waited = 0; somebody_reads() && waited < WAIT_MAX_NS; waited += WAIT_STEP_NS)
 		nanosleep(&step, NULL);
@@ -73,7 +73,7 @@ static void *wait_for_readers(void *self, void *arguments)
 	return api.none;
 }
 
-/* In the main thread, between two instructions of Python: anything may be called. */
+/* Runs in the main thread, between two instructions of Python, where any function may be called. */
 static int register_at_exit(void *argument)
 {
 	static struct method method = { "gpumon_end", wait_for_readers, NO_ARGUMENTS, NULL };
@@ -92,7 +92,7 @@ static int register_at_exit(void *argument)
 	return 0;
 }
 
-/* Of the threads that read, only the one that forked is there. */
+/* In a child after fork: the other readers do not exist. */
 static void forget_readers(void)
 {
 	for (unsigned int i = 0; i < COUNTERS; i++)
@@ -119,10 +119,9 @@ bool gpumon_python_end_waits(void)
 {
 	if (atomic_load_explicit(&will_call, memory_order_acquire))
 		return true;
-	/* This needs no lock, but an interpreter. */
 	if (gpumon_python.initialized() && !atomic_exchange(&asked, true) &&
 	    api.add_pending_call(register_at_exit, NULL))
-		/* Too much is pending already: again. */
+		/* The interpreter's queue is full: again later. */
 		atomic_store(&asked, false);
 	return false;
 }

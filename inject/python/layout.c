@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Which interpreter this is. From 3.13 on it says itself where things are
- * (_PyRuntime begins with a table for debuggers); the layouts of those before
- * do not change any more. Either is only believed once what it leads to is of
- * the right types (stack.c).
+ * Which interpreter this is. From 3.13 on, _PyRuntime begins with a table of
+ * offsets for debuggers; earlier versions do not change any more. Either is only
+ * used without checks once what it leads to has the right types (stack.c).
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -14,9 +13,9 @@
 #include "stack.h"
 #include "stack/internal.h"
 
-/* What does not fit so often, before anything fitted, is not what it is taken for. */
+/* Failures before the layout is proven, after which it is refused. */
 #define FAILURES_MAX 8
-/* What fits so often in a row is. */
+/* Successes in a row that prove it. */
 #define FITS_MIN 8
 
 struct gpumon_python gpumon_python;
@@ -147,7 +146,7 @@ uint64_t gpumon_python_read_checked(struct gpumon_python_reader *reader, uint64_
 	return 0;
 }
 
-/* Offsets from the table; false where it is not the table, or says what cannot be. */
+/* False where it is not the table, or its offsets are impossible. */
 static bool read_table(const uint64_t *table, unsigned int minor)
 {
 	const uint64_t *thread = table + (minor == 13 ? TABLE_THREAD_3_13 : TABLE_THREAD_3_14);

@@ -69,7 +69,7 @@ struct gpumon_python_layout {
 enum gpumon_python_state {
 	GPUMON_PYTHON_ABSENT = 0,
 	GPUMON_PYTHON_UNPROVEN = 1, /* every load is checked by the kernel */
-	GPUMON_PYTHON_PROVEN = 2,   /* what was found in a thread was what it had to be */
+	GPUMON_PYTHON_PROVEN = 2,   /* what was read was as expected */
 	GPUMON_PYTHON_REFUSED = 3,
 };
 
@@ -111,13 +111,13 @@ struct gpumon_python {
 
 extern struct gpumon_python gpumon_python;
 
-/* It is not used any more, for a reason. */
+/* Functions of Python are left out from now on. */
 void gpumon_python_refuse(const char *why);
 
-/* What was found was what it had to be; often enough without a failure, it is proven. */
+/* What was read was as expected; often enough in a row, the layout is proven. */
 void gpumon_python_fitted(void);
 
-/* What was found was not what it had to be; often enough without a proof, it is refused. */
+/* What was read was not as expected; often enough before a proof, the layout is refused. */
 void gpumon_python_failed(void);
 
 struct gpumon_stack_thread;
@@ -176,7 +176,7 @@ bool gpumon_python_end_init(void);
  */
 bool gpumon_python_end_waits(void);
 
-/* False: the interpreter ends, nothing of it may be read any more, and nobody has to leave. */
+/* False: the interpreter ends, nothing of it may be read; gpumon_python_leave() is not due. */
 bool gpumon_python_enter(void);
 void gpumon_python_leave(void);
 

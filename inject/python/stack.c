@@ -18,7 +18,7 @@
 #include "stack.h"
 #include "stack/internal.h"
 
-/* Frames of Python looked at in one walk, those that find no room too: a loop among them ends. */
+/* Frames of Python in one walk, including those without room, so that a loop among them ends. */
 #define FRAMES_MAX 4096
 
 /**
@@ -60,7 +60,7 @@ static bool begin_chain(struct chain *chain)
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	uint64_t state;
 
-	/* end.c keeps what is read from now on from being freed, if it was not before. */
+	/* From here on, end.c keeps the frames from being freed. */
 	if (!gpumon_python.initialized())
 		return false;
 	state = (uint64_t)(uintptr_t)gpumon_python.thread_state();
@@ -198,7 +198,7 @@ static void put_frames(struct merge *merge, const uint64_t *frames, unsigned int
 	merge->count += count;
 }
 
-/* The frame of C that runs the functions; view.count where it is not among those that are left. */
+/* The frame of C that runs the functions; view.count where it is not among the remaining ones. */
 static unsigned int find_host(const struct merge *merge, uint64_t host)
 {
 	const struct gpumon_stack_view *view = &merge->view;
@@ -209,7 +209,7 @@ static unsigned int find_host(const struct merge *merge, uint64_t host)
 	return at < view->count && host >= view->stack[at] ? at : view->count;
 }
 
-/* What is left of the stack, where all that Python has to say was said. */
+/* The frames of C behind the last function of Python. */
 static unsigned int put_rest(struct merge *merge, bool *truncated)
 {
 	const struct gpumon_stack_view *view = &merge->view;
@@ -219,7 +219,7 @@ static unsigned int put_rest(struct merge *merge, bool *truncated)
 	return merge->count;
 }
 
-/* Returns whether all functions of a thread that has some found their place. */
+/* Whether the thread has functions of Python and all of them found their frame of C. */
 static bool merge_python(struct merge *merge, struct chain *chain, struct group *group,
 			 const struct gpumon_python_intern *intern)
 {
@@ -244,13 +244,13 @@ static bool merge_python(struct merge *merge, struct chain *chain, struct group 
 			found = true;
 		} else if (merge->view.truncated &&
 			   group->host >= merge->view.stack[merge->view.count]) {
-			/* Further out than the walk came. */
+			/* Beyond the end of the walk. */
 			put_frames(merge, merge->view.frames + merge->next,
 				   merge->view.count - merge->next);
 			merge->next = merge->view.count;
 			put_frames(merge, group->ids, group->count);
 		} else if (chain->unproven) {
-			/* Not a chain of this stack's, as long as nothing else says that it is one. */
+			/* Not a chain of this stack, unless the layout is proven. */
 			chain->reader.bad = true;
 		}
 	}
@@ -268,7 +268,7 @@ gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
 	bool fits;
 
 	*truncated = true;
-	/* The first frame is in here. */
+	/* The first frame is this function. */
 	if (!room || !gpumon_stack_walk_view(&merge.view, room + 1))
 		return 0;
 	if (state == GPUMON_PYTHON_ABSENT || state == GPUMON_PYTHON_REFUSED)
@@ -283,7 +283,6 @@ gpumon_python_stack(uint64_t *frames, unsigned int room, bool *truncated,
 		if (chain.unproven)
 			gpumon_python_fitted();
 	} else if (chain.reader.bad) {
-		/* Nothing that was guessed stays. */
 		gpumon_python_failed();
 		merge.count = 0;
 		merge.next = 1;

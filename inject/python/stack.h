@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Stacks with the functions of CPython in them, each in the place of the C
- * function that runs it. How that is done without the interpreter's lock is
- * told in stack.c.
+ * function that runs it. stack.c says how that works without the interpreter's
+ * lock.
  */
 #ifndef GPUMON_PYTHON_STACK_H
 #define GPUMON_PYTHON_STACK_H
@@ -47,19 +47,18 @@ struct gpumon_python_intern {
 /**
  * gpumon_python_init - look for an interpreter in this process
  *
- * May be called again when one may have come; takes the loader's lock as dlsym does. After
+ * May be called again when one may have been loaded; takes the loader's lock as dlsym does. After
  * gpumon_stack_init().
  *
- * Return: there is one of a version that is known; gpumon_python_problem() tells of one that
- * is not.
+ * Return: there is one of a supported version; gpumon_python_problem() names one that is not.
  */
 bool gpumon_python_init(void);
 
 /**
  * gpumon_python_problem - why there are no functions of Python in stacks
  *
- * Can also come up later: what is known of a version is compared with the running interpreter
- * when its first functions are seen.
+ * May appear later: the layout of a version is compared with the running interpreter when its first
+ * functions are seen.
  *
  * Return: a sentence; NULL where there is no interpreter, or nothing is wrong with it.
  */

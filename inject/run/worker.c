@@ -14,13 +14,13 @@
 #include "write/mappings.h"
 #include "write/names.h"
 
-/* How often the recorder's command is looked at. */
+/* How often the worker reads the recorder's command. */
 #define COMMAND_MS 100
 
-/* How long the GPU may take for what it has, when a capture of a live process ends. */
+/* Time for operations that the GPU still has, when a capture of a live process ends. */
 #define SETTLE_MS 500
 
-/* Flushes between two looks at how threads are called now. */
+/* Flushes between two looks at the names of threads. */
 #define NAMES_EVERY 8
 
 /* How long a fork may wait for a flush. */
@@ -46,7 +46,7 @@ bool inject_worker_answer(bool at_start)
 	return recorded;
 }
 
-/* A flush holds locks of the API's, which nobody would ever release in a forked child. */
+/* A flush holds locks of the API. A child forked meanwhile would have them locked for ever. */
 static void flush_backends(void)
 {
 	const struct inject_backend *backend;
@@ -73,7 +73,6 @@ void inject_worker_after_fork(void)
 	atomic_fetch_sub(&forks, 1);
 }
 
-/* What is regular work of a session. */
 static void do_regular_work(bool flush)
 {
 	static unsigned int flushes;
@@ -103,7 +102,7 @@ static void end_session(bool recorder_lives, const char *reason)
 	inject_recorder_hang_up();
 }
 
-/* Until somebody comes; the program's end does not wait for it. */
+/* Until a recorder connects. The program's end does not wait for this. */
 static void sleep_dormant(void)
 {
 	inject_wake_wait(INJECT_FOR_EVER);
@@ -165,7 +164,7 @@ bool inject_worker_start(void)
 
 	atomic_store(&finish, false);
 	atomic_store(&finished, 0);
-	/* A recorder may have come while there was nobody to wake. */
+	/* A recorder may have connected before this thread was there. */
 	inject_wake();
 	if (!inject_own_thread(&thread, run_worker, NULL))
 		return false;
@@ -179,7 +178,7 @@ void inject_worker_finish(unsigned int wait_ms)
 	uint64_t until = inject_now() + wait_ms * 1000000ull;
 
 	inject_socket_unlisten();
-	/* A dormant one has nothing to write, and sleeps until somebody connects. */
+	/* Without a session it has nothing to write, and sleeps until a recorder connects. */
 	atomic_store(&finish, true);
 	if (!atomic_load(&runs) || !atomic_load(&inject_session.is_open))
 		return;

@@ -12,7 +12,7 @@
 #include "write/names.h"
 #include "write/process.h"
 
-/* A thread that is still within after that long keeps the channel's memory in place. */
+/* If a thread is still within after that long, the channel stays mapped. */
 #define OUTSIDE_MS 500
 
 /* A backend's window is switched by one thread at a time. */
@@ -71,7 +71,7 @@ static void switch_operations(struct inject_thread *thread, bool on)
 
 void inject_window_open(struct inject_thread *thread, const char *reason)
 {
-	/* Somebody else opens or closes it just now: this is not waited for in a callback. */
+	/* Another thread opens or closes it just now: a callback does not wait for that. */
 	if (pthread_mutex_trylock(&switching))
 		return;
 	if (!atomic_load(&inject_session.recording) && atomic_load(&inject_session.is_open)) {
@@ -149,7 +149,7 @@ static void find_api_code(void)
 	inject_session.code_count = count;
 }
 
-/* Code is known once all are loaded, and has to be before any of them calls. */
+/* The code to be left out of stacks has to be known before a backend calls the first hook. */
 static void start_backends(struct inject_thread *thread, bool at_start)
 {
 	bool is_loaded[INJECT_BACKENDS_MAX];
@@ -231,7 +231,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 		__atomic_store_n(&channel->stopped, 1, __ATOMIC_RELEASE);
 		gpumon_channel_unmap(&inject_session.map);
 	} else {
-		/* Memory that a thread may still write to is not taken from under it. */
+		/* A thread may still write to the channel: it stays mapped. */
 		__atomic_store_n(&channel->stopped, 1, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&switching);
@@ -246,7 +246,7 @@ void inject_session_forked(void)
 	pthread_mutex_init(&switching, NULL);
 	inject_for_each_backend(backend)
 		backend->forked();
-	/* Shared with the parent, whose it is. */
+	/* The channel is shared with the parent, and it is the parent's. */
 	if (is_open)
 		gpumon_channel_unmap(&inject_session.map);
 }

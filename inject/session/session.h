@@ -11,7 +11,7 @@
  * @settings: within bounds
  * @at_start: the API is being initialised just now, as opposed to later, in dormant mode
  *
- * What goes wrong with an API becomes a NOTE in the capture; there is a session all the same.
+ * What goes wrong with an API becomes a NOTE in the capture; the session begins nevertheless.
  *
  * Return: false where there is no memory.
  */
@@ -19,10 +19,10 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 			  const struct gpumon_message_settings *settings, bool at_start);
 
 /**
- * inject_session_end - no more is recorded, what there is gets written, the channel goes
- * @recorder_lives: it will read the rest; without it nothing is flushed
+ * inject_session_end - stop recording, write what is left, unmap the channel
+ * @recorder_lives: it will read the rest; otherwise nothing is flushed
  * @reason: for the WINDOW record
- * @settle_ms: how long work that the GPU still has may take, before it is said to be unfinished
+ * @settle_ms: time for operations that the GPU still has, before they are recorded as unfinished
  */
 void inject_session_end(bool recorder_lives, const char *reason, unsigned int settle_ms);
 
@@ -30,7 +30,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 void inject_session_forked(void);
 
 /**
- * inject_session_note - something that a person should know of this capture
+ * inject_session_note - something that a reader of the capture should know
  * @thread: caller
  * @format: as printf
  */
@@ -38,13 +38,13 @@ void inject_session_note(struct inject_thread *thread, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /**
- * inject_session_look_for_python - an interpreter may have come
+ * inject_session_look_for_python - an interpreter may be loaded by now
  * @thread: caller, within; may wait for the loader
  */
 void inject_session_look_for_python(struct inject_thread *thread);
 
 /**
- * inject_window_open - record from now on, where it is not done already
+ * inject_window_open - record from now on, unless the window is open already
  * @thread: caller, within
  * @reason: for the WINDOW record
  */

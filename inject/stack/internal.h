@@ -330,7 +330,7 @@ struct gpumon_stack_state {
  * @salt: that it is of
  * @state: of the frame, then of its caller; there @frame is 0 if there is none
  *
- * Return: false where it cannot be told.
+ * Return: false where it is not known.
  */
 bool gpumon_stack_step(struct gpumon_stack_thread *thread, unsigned int index, uint64_t rule,
 		       uint64_t salt, struct gpumon_stack_state *state);

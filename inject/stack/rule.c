@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Rules made from what is at an address, once; see rule.h for what they are. */
+/* Makes rules from what is at an address; rule.h says what they are. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -74,7 +74,7 @@ void gpumon_rule_unlock(void)
 
 void gpumon_rule_forked(void)
 {
-	/* Who held it is not in the child, and what it was at may be half done. */
+	/* The thread that held the lock is not in the child, and may have stopped half-way. */
 	gpumon_stack_place_forget();
 	gpumon_rule_unlock();
 }
@@ -202,8 +202,8 @@ bool gpumon_rule_row(uint64_t frame, uint64_t salt, struct gpumon_cfi_row *row)
 }
 
 /*
- * What a coroutine's function returns to, which nobody has called: glibc says nothing of it, and
- * a return address that is the begin of a function would otherwise be none. 0: not known.
+ * What a coroutine's function returns to. glibc has no rule for it, and it is the begin of a
+ * function, which would otherwise not count as a return address. 0: not known.
  */
 static uint64_t coroutine_end;
 

@@ -14,8 +14,8 @@ enum gpumon_stack_rule_kind {
 	GPUMON_RULE_RBP = 2,  /* CFA = rbp + offset */
 	GPUMON_RULE_LOAD = 3, /* CFA = *(rbp + displacement) + offset: of a realigned stack */
 	GPUMON_RULE_ROW = 4,  /* all else that .eh_frame can say */
-	GPUMON_RULE_END = 5,  /* nobody called this */
-	GPUMON_RULE_STOP = 6, /* code, but who called it cannot be told */
+	GPUMON_RULE_END = 5,  /* the outermost frame */
+	GPUMON_RULE_STOP = 6, /* code, but its caller is not known */
 	GPUMON_RULE_BAD = 7,  /* no return address */
 };
 

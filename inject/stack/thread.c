@@ -51,7 +51,7 @@ struct gpumon_stack_thread *gpumon_stack_thread_new(void)
 		      -1, 0);
 	if (thread == MAP_FAILED)
 		return NULL;
-	/* Without bounds every load is checked by the kernel: slow, and right. */
+	/* Without bounds the kernel checks every load: slow but right. */
 	if (!pthread_getattr_np(pthread_self(), &attributes)) {
 		if (!pthread_attr_getstack(&attributes, &low, &size)) {
 			thread->low = (uint64_t)(uintptr_t)low;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The walk: from a return address by its rule to the frame of the caller, until
- * nobody is left. A rule is a word (rule.h), made once from the object's
- * .eh_frame and then found in a table that all threads share without a lock.
+ * The walk: from a return address by its rule to the frame of the caller, to the
+ * outermost one. A rule is a word (rule.h), made once from the object's .eh_frame
+ * and then found in a table that all threads share without a lock.
  *
  * Most launches of a thread come from about the same place, so each walk is
  * kept. When the next one reaches a frame that is the same (address, rsp, rbp),
@@ -10,9 +10,9 @@
  * then: if these have not changed, neither has the rest of the walk. Comparing
  * them needs no rules, and no load has to wait for the one before it.
  *
- * The thread's own stack is known by its bounds and loaded from directly: from
- * rsp to its end all of it is there. Any other is loaded from after asking the
- * kernel, page by page (step.c): it may be gone, or smaller, tomorrow.
+ * The thread's own stack is mapped from rsp to its end, so words in it are loaded
+ * directly. Any other stack may be unmapped at any time: the kernel is asked, page
+ * by page, before a load (step.c).
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@
 /* Room that is made when a walk is longer than the one before. */
 #define GAP 16
 
-/* How often an address that was none, or had no rule, is looked at again. */
+/* How often an address that was invalid or had no rule is looked at again. */
 #define AGAIN 256
 
 #define NO_SANITIZER __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -57,7 +57,7 @@ static void move_frames(struct gpumon_stack_thread *thread, unsigned int to, uns
 	memmove(thread->saved + to, thread->saved + from, size);
 }
 
-/* Frame @count of the walk is about to be written: not over what is kept. */
+/* Frame @count of the walk is about to be written: moves kept frames out of the way. */
 static inline void make_room(struct gpumon_stack_thread *thread, struct kept *kept,
 			     unsigned int count)
 {

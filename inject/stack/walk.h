@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Who called: a walk up the stack of the calling thread, exact and cheap
- * enough for every launch. How it works is told in walk.c.
+ * Walks up the stack of the calling thread, exact, and cheap enough for every
+ * launch. walk.c says how.
  */
 #ifndef GPUMON_STACK_WALK_H
 #define GPUMON_STACK_WALK_H
@@ -22,15 +22,15 @@
 bool gpumon_stack_init(void);
 
 /**
- * gpumon_stack_walk - who called
+ * gpumon_stack_walk - the return addresses on the calling thread's stack
  * @frames: filled with return addresses, the innermost first; the first one is where this
  *          function returns to, in its caller
  * @room: of @frames, at most GPUMON_STACK_WALK_MAX are used
  * @truncated: set to whether the stack goes on beyond the last of @frames: no room, no rule how
  *             to go on, or an address that cannot be one
  *
- * Each is an address behind a call; that of code which a signal interrupted is one more than
- * where it was, so that who looks up (address - 1) is right about all of them.
+ * Each is an address behind a call; for code that a signal interrupted it is one more than where it
+ * was, so that looking up (address - 1) is right for all of them.
  *
  * Takes no lock, makes no system call and allocates nothing, except: at the first walk of a
  * thread, at an address never seen since a library was last loaded or unloaded, and on stacks

@@ -13,21 +13,21 @@
 #include "recorder.h"
 #include "socket.h"
 
-/* How long a recorder may wait, at most, until we have hung up after its capture. */
+/* How long it takes, at most, to hang up after a capture. */
 #define WATCH_MS 100
 
-/* After a socket could not be had. */
+/* Time between two attempts to listen. */
 #define AGAIN_NS 1000000000ull
 
 /*
- * Who may do what: in ASKED and GONE it is the session's turn, else this thread's. Only from
- * RECORDED both may go on.
+ * In ASKED and GONE the worker changes the state, otherwise this thread does; in RECORDED both
+ * may.
  */
 enum {
 	CONNECTING, /* to the recorder that started the program */
 	LISTENING,
 	ASKED,	  /* a recorder waits for a capture */
-	REFUSED,  /* it gets none */
+	REFUSED,  /* it does not get one */
 	RECORDED, /* it has one */
 	GONE,	  /* it has hung up */
 	OVER,	  /* its capture has ended */
@@ -87,7 +87,7 @@ static bool has_hung_up(void)
 		return true;
 	if (recv(connection.fd, message, sizeof(message), MSG_DONTWAIT) == 0)
 		return true;
-	/* It has nothing to say; who sends all the same is not to keep us busy. */
+	/* A recorder has nothing to send. One that does must not make this loop spin. */
 	inject_futex_wait(&state, RECORDED, WATCH_MS * 1000000ull);
 	return false;
 }
@@ -106,7 +106,7 @@ static void *talk_to_recorders(void *argument)
 
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
-	/* Not even input and output: who waits for their end does not wait for ours. */
+	/* Not even standard input and output, which a reader of theirs would see open. */
 	inject_own_descriptors(0);
 	for (;;) {
 		now = atomic_load(&state);
@@ -136,7 +136,6 @@ static void *talk_to_recorders(void *argument)
 	return NULL;
 }
 
-/* For as long as this is the state, and no longer than that. */
 static void wait_in_state(uint32_t in, unsigned int wait_ms)
 {
 	inject_futex_wait_while(&state, in, inject_now() + wait_ms * 1000000ull);
@@ -164,7 +163,7 @@ struct inject_request *inject_recorder_request(void)
 void inject_recorder_answer(bool recorded)
 {
 	change_state(recorded ? RECORDED : REFUSED);
-	/* A program that ends at once would take the word with it. */
+	/* If the program ended at once, the refusal would not be sent. */
 	if (!recorded)
 		wait_in_state(REFUSED, INJECT_CONNECT_MS);
 }
@@ -181,7 +180,7 @@ void inject_recorder_hang_up(void)
 
 void inject_recorder_forked(void)
 {
-	/* Where the program's descriptors had to do, the child has them, too. */
+	/* Without descriptors of its own, the thread's are in the child, too. */
 	inject_socket_close(&connection);
 	inject_socket_close(&listener);
 	atomic_store(&state, LISTENING);

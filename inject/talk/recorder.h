@@ -2,9 +2,9 @@
 /*
  * The thread that talks to recorders: it connects to the one that started the
  * program, and listens for others. It shares no descriptors with the program,
- * which may close all that it does not know and take their numbers at any
- * time, between any two system calls of ours. For the same reason it does
- * nothing else: what the API opens has to be the program's.
+ * which may close all that it does not know, and reuse their numbers, between any
+ * two system calls. For the same reason it does nothing else: what the API opens
+ * has to be the program's.
  */
 #ifndef GPUMON_INJECT_RECORDER_H
 #define GPUMON_INJECT_RECORDER_H
@@ -15,7 +15,7 @@
 /**
  * struct inject_request - what a recorder asks for
  * @settings: within bounds
- * @map: the channel: of the session that is begun with it, else to be unmapped
+ * @map: the channel, for the session that begins; without one it is to be unmapped
  */
 struct inject_request {
 	struct gpumon_message_settings settings;
@@ -23,25 +23,25 @@ struct inject_request {
 };
 
 /**
- * inject_recorder_start - begin the thread, and wait until it has tried to connect
- * @path: socket of the recorder that started the program; NULL: there is none
- * @wait_ms: at most; a request that comes later is as one of a recorder that came later
+ * inject_recorder_start - start the thread, and wait until it has tried to connect
+ * @path: socket of the recorder that started the program; NULL where there is none
+ * @wait_ms: at most; a later request is treated like that of a recorder that attaches
  *
- * Return: false where no thread can be had.
+ * Return: false where no thread can be created.
  */
 bool inject_recorder_start(const char *path, unsigned int wait_ms);
 
 /**
- * inject_recorder_request - who waits for a capture?
+ * inject_recorder_request - does a recorder wait for a capture?
  *
- * Return: what it asks for, until it is answered; NULL for nobody.
+ * Return: what it asks for, valid until it is answered; NULL where none waits.
  */
 struct inject_request *inject_recorder_request(void);
 
 /**
  * inject_recorder_answer - to the one that waits
- * @recorded: a session was begun; else there was no memory for it, and it is told so before this
- *            comes back, if that takes no longer than INJECT_CONNECT_MS
+ * @recorded: a session has begun; false: there was no memory for one, and the refusal is sent before
+ *            this returns, if that takes no longer than INJECT_CONNECT_MS
  */
 void inject_recorder_answer(bool recorded);
 
@@ -51,7 +51,7 @@ bool inject_recorder_is_gone(void);
 /* Its capture is over: hang up, and listen for another. */
 void inject_recorder_hang_up(void);
 
-/* In a child after fork: there is no such thread here. */
+/* In a child after fork, which does not have the thread. */
 void inject_recorder_forked(void);
 
 #endif /* GPUMON_INJECT_RECORDER_H */

@@ -14,11 +14,11 @@
 #include "settings.h"
 #include "socket.h"
 
-/* Programs count on small numbers, as shells do. */
+/* Programs rely on small numbers, shells for example. */
 #define FD_AT_LEAST 200
 
 static char listen_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-/* It, while there is such a file: the program may end while our thread makes it. */
+/* listen_path while that file exists: the program may end while it is being made. */
 static const char *_Atomic listening;
 
 /* Not fstat(): its symbol is newer than the C library of many containers. */
@@ -78,7 +78,7 @@ static bool make_address(const char *path, struct sockaddr_un *address, socklen_
 	return true;
 }
 
-/* Root, or who we are. Who that is, is as our own user namespace sees it. */
+/* Root or the program's user, as seen from the program's user namespace. */
 static bool is_our_user(int fd)
 {
 	struct ucred peer = { .uid = (uid_t)-1 };
@@ -109,7 +109,7 @@ int inject_socket_connect(const char *path, unsigned int wait_ms)
 		}
 		nanosleep(&pause, NULL);
 	}
-	/* A name in a folder of everybody's may be anybody's by now. */
+	/* In a folder that all users can write to, the socket may be another user's by now. */
 	if (!is_our_user(fd)) {
 		close(fd);
 		return -1;
@@ -139,8 +139,8 @@ int inject_socket_listen(void)
 	if (path[0] != '@')
 		unlink(path); /* of a process before with this number */
 	/*
-	 * The file's mode is the socket's from the first moment on, less the program's umask. It is not
-	 * set by its name afterwards: in a folder of everybody's that could be another file by then.
+	 * The file gets the socket's mode when it is created, less the program's umask. chmod() by name
+	 * could change another file, in a folder that all users can write to.
 	 */
 	(void)fchmod(fd, 0600);
 	if (bind(fd, (struct sockaddr *)&address, length) || listen(fd, 4)) {
@@ -187,7 +187,7 @@ void inject_socket_refuse(int socket, enum inject_refusal why)
 	send(socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* One message, and the descriptor that came with it: -1 where none did. */
+/* One message and the descriptor that came with it, or -1. */
 static ssize_t receive_message(int socket, void *message, size_t size, int *descriptor)
 {
 	union {

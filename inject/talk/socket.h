@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The conversation with the recorder: channel.h has the messages. Nothing here
- * waits longer than it is told to.
+ * Sockets and messages between the library and a recorder; user/capture/channel.h
+ * has the format.
  */
 #ifndef GPUMON_INJECT_SOCKET_H
 #define GPUMON_INJECT_SOCKET_H
@@ -10,11 +10,10 @@
 #include "base/inject.h"
 
 /**
- * struct inject_socket - a descriptor in somebody else's process
+ * struct inject_socket - a descriptor in a process whose descriptors are the program's
  * @fd: -1 for none
- * @inode: of the socket: a program that closes all that it does not know, and opens something
- *         else, gets our number for it
- * @device: of it
+ * @inode: of the socket, to notice that the program has closed it and opened something else
+ * @device: likewise
  */
 struct inject_socket {
 	int fd;
@@ -23,16 +22,16 @@ struct inject_socket {
 };
 
 /**
- * inject_socket_take - remember a descriptor, away from the numbers that the program gets
+ * inject_socket_take - keep a descriptor under a number that the program is unlikely to get
  * @socket: filled in
- * @fd: closed where another number is taken; -1 is none
+ * @fd: closed if another number was found; -1 for none
  */
 void inject_socket_take(struct inject_socket *socket, int fd);
 
-/* Is it still what it was? If not, it is not ours to read from, or to close. */
+/* Whether it is still the same socket. Otherwise it belongs to the program. */
 bool inject_socket_is_ours(const struct inject_socket *socket);
 
-/* Closes it, if it is ours. */
+/* Closes it, unless it belongs to the program now. */
 void inject_socket_close(struct inject_socket *socket);
 
 /**
@@ -54,11 +53,11 @@ int inject_socket_connect(const char *path, unsigned int wait_ms);
  */
 int inject_socket_listen(void);
 
-/* Takes the file away that inject_socket_listen() made, if it did. */
+/* Removes the file that inject_socket_listen() may have made. */
 void inject_socket_unlisten(void);
 
 /**
- * inject_socket_accept - one that is allowed to: root, or the user whose program this is
+ * inject_socket_accept - accept a recorder of root or of the program's user
  * @listener: of inject_socket_listen()
  *
  * Return: a descriptor, or -1.
@@ -66,13 +65,13 @@ void inject_socket_unlisten(void);
 int inject_socket_accept(int listener);
 
 /**
- * inject_socket_handshake - say who we are, get settings and the channel
+ * inject_socket_handshake - send a hello, receive the settings and the channel
  * @socket: connected
  * @wait_ms: at most
  * @settings: filled in, within bounds
  * @map: the channel
  *
- * Return: false where the recorder refuses, or what it sent cannot be right.
+ * Return: false where the recorder refuses, or sent something invalid.
  */
 bool inject_socket_handshake(int socket, unsigned int wait_ms,
 			     struct gpumon_message_settings *settings,
@@ -80,11 +79,11 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 
 /**
  * enum inject_refusal - why nothing is recorded
- * @INJECT_ACCEPTED: it is
+ * @INJECT_ACCEPTED: no refusal
  * @INJECT_NO_MEMORY: for the channel, or for the session's tables and buffers
- * @INJECT_BAD_CHANNEL: what came is not the memory of a channel
+ * @INJECT_BAD_CHANNEL: the descriptor is not that of a channel
  * @INJECT_OTHER_VERSION: of the messages
- * @INJECT_UNKNOWN_MESSAGE: not one of these versions'
+ * @INJECT_UNKNOWN_MESSAGE: neither settings nor a refusal
  */
 enum inject_refusal {
 	INJECT_ACCEPTED,
@@ -94,7 +93,7 @@ enum inject_refusal {
 	INJECT_UNKNOWN_MESSAGE,
 };
 
-/* Tell the recorder why nothing is recorded. */
+/* Sends the reason to the recorder. */
 void inject_socket_refuse(int socket, enum inject_refusal why);
 
 #endif /* GPUMON_INJECT_SOCKET_H */

@@ -10,13 +10,13 @@
 #define STACKS	(1u << 17)
 #define FRAMES	(1u << 16)
 
-/* In state, with the generation: being written just now. */
+/* In @state, with the generation: its record is being written. */
 #define WRITING (1u << 31)
 
 /**
- * struct entry - a thing that was seen, its id is its place in the table and 1
- * @hash: of it, 0 where the place is free
- * @state: generation of captures in which it was written, with WRITING while it is
+ * struct entry - a string, stack or frame; its id is its index in the table plus 1
+ * @hash: 0 where the entry is free
+ * @state: generation of the capture in which it was written, with WRITING while it is
  */
 struct entry {
 	_Atomic uint64_t hash;
@@ -53,7 +53,6 @@ bool inject_intern_setup(void)
 	       make_intern_table(&frames_table);
 }
 
-/* Two multiplications that mix what goes in with all that went in before. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
@@ -103,7 +102,7 @@ static inline uint32_t find_or_take(struct table *table, uint64_t hash, bool *is
 	return at + 1;
 }
 
-/* Room for a record, or it is counted as lost. */
+/* Counts the record as lost where there is no room. */
 static void *reserve_record(struct inject_thread *thread, size_t size)
 {
 	void *room = gpumon_channel_reserve(&thread->writer, size);
@@ -114,7 +113,7 @@ static void *reserve_record(struct inject_thread *thread, size_t size)
 	return room;
 }
 
-/* One that found no place in the channel is tried again at its next use. */
+/* One that did not fit into the channel is tried again at its next use. */
 static void mark_written(struct table *table, uint32_t id, const void *done)
 {
 	atomic_store(&table->entries[id - 1].state,
@@ -123,7 +122,7 @@ static void mark_written(struct table *table, uint32_t id, const void *done)
 
 uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size_t length)
 {
-	/* Longer ones exist (templates): cut, but told apart by all of their text. */
+	/* Names of templates can be longer: they are cut, but the hash is of all of the text. */
 	const size_t most = GPUMON_CHANNEL_RECORD_MAX - sizeof(struct gpumon_record_string) - 8;
 	struct gpumon_record_string *record;
 	uint64_t hash = length, word;
@@ -168,7 +167,7 @@ uint32_t inject_intern_string(struct inject_thread *thread, const char *text)
 	return text && *text ? inject_intern_text(thread, text, strlen(text)) : 0;
 }
 
-/* From the outermost on, so that what is the same as before need not be hashed again. */
+/* From the outermost frame on, so that the part that did not change is not hashed again. */
 static inline uint64_t hash_stack(struct inject_thread *thread, const uint64_t *frames,
 				  unsigned int count, unsigned int same)
 {
@@ -218,7 +217,7 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 		gpumon_channel_commit(&thread->writer, size);
 	}
 	mark_written(&stacks, id, record);
-	/* A new stack is where a library that was just loaded shows first. */
+	/* A library that was just loaded shows first in a new stack. */
 	inject_mappings_expect();
 	return id;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Strings and stacks have ids and are written once. The tables hold hashes of
- * 64 bits, not the things: lock-free, of a fixed size, never emptied.
+ * Ids of strings, stacks and frames, so that each is written once. The tables are
+ * lock-free, of a fixed size, never emptied, and hold hashes of 64 bits only.
  */
 #ifndef GPUMON_INJECT_INTERN_H
 #define GPUMON_INJECT_INTERN_H

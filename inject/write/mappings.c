@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Which file is where in memory, and from when to when. The loader counts how
- * often it added and removed a library: while these stay, there is nothing new.
+ * Which file is mapped where, and when. The loader counts the libraries that it
+ * added and removed: while the counts stay, there is nothing new.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 #include "intern.h"
 #include "mappings.h"
 
-/* PyTorch with all that it loads has a few hundred. */
+/* PyTorch with its libraries has a few hundred. */
 #define MAPPINGS 4096
 
 /**
@@ -38,10 +38,10 @@ struct known {
 /**
  * struct look - one look at all that is loaded
  * @thread: caller
- * @time_ns: of the look before: what is new came after it; 0 at the first
- * @is_first_library: the program itself, which has no name here
- * @is_again: the look before found more than there was room for
- * @is_full: and so does this one
+ * @time_ns: of the previous look: what is new came after it; 0 at the first
+ * @is_first_library: the next one is the program itself, which has no name here
+ * @is_again: the previous look found more than there was room for
+ * @is_full: so does this one
  */
 struct look {
 	struct inject_thread *thread;
@@ -51,7 +51,7 @@ struct look {
 	bool is_full;
 };
 
-/* Mappings found in one look at most, PyTorch's in two. */
+/* New mappings in one look at most; PyTorch's take two. */
 #define FRESH 256
 
 /* One that is to be written. */
@@ -88,7 +88,7 @@ void inject_mappings_reset(void)
 	last_look_ns = 0;
 }
 
-/* Only what is within something that was loaded to be read is sure to be there. */
+/* Only a part within a readable segment is sure to be mapped. */
 static bool is_in_loaded_part(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
 {
 	const ElfW(Phdr) * header;
@@ -104,7 +104,7 @@ static bool is_in_loaded_part(const struct dl_phdr_info *info, const ElfW(Phdr) 
 	return false;
 }
 
-/* The note that the linker leaves, in memory as it is mapped. */
+/* From the linker's note, as it is mapped. */
 static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_mapping *mapping)
 {
 	const ElfW(Phdr) * header;
@@ -150,7 +150,7 @@ static bool is_known_mapping(uint64_t start, uint64_t end, uint32_t path)
 	return false;
 }
 
-/* Under the loader's lock, for which the program waits: no file is touched here. */
+/* Runs under the loader's lock, for which the program may wait: touches no file. */
 static void find_mapping(struct look *look, const struct dl_phdr_info *info,
 			 const ElfW(Phdr) * header, const char *path)
 {
@@ -161,7 +161,7 @@ static void find_mapping(struct look *look, const struct dl_phdr_info *info,
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
 
 	record.start = (info->dlpi_addr + header->p_vaddr) & ~page;
-	/* As everybody else calls it: the loader's name for it is that of no file, and differs. */
+	/* The usual name; the loader has another one, which is no file either. */
 	if (record.start == getauxval(AT_SYSINFO_EHDR))
 		path = "[vdso]";
 	record.end = (info->dlpi_addr + header->p_vaddr + header->p_memsz + page) & ~page;
@@ -183,7 +183,7 @@ static void find_mapping(struct look *look, const struct dl_phdr_info *info,
 						       .is_seen = true };
 }
 
-/* A file may be on a disk that does not answer: then nobody waits for it but us. */
+/* Not under the loader's lock: a file may be on a disk that does not answer. */
 static void write_new_mappings(struct inject_thread *thread)
 {
 	struct stat file;
@@ -274,7 +274,7 @@ bool inject_mappings_write(struct inject_thread *thread)
 		look.is_first_library = true;
 		changed |= dl_iterate_phdr(look_at_library, &look) != 1;
 		write_new_mappings(thread);
-		/* Beyond what is remembered, all would be new again and again. */
+		/* With @known full, the same mappings would be new again and again. */
 	} while (look.is_full && known_count < MAPPINGS);
 	if (changed)
 		write_unmappings(thread, look.time_ns);

@@ -12,7 +12,7 @@ bool inject_mappings_expected(void);
 
 /**
  * inject_mappings_write - MAPPING of what is new, UNMAPPING of what is gone, since the last time
- * @thread: caller; a thread that may wait for the loader
+ * @thread: caller, one that may wait for the loader
  *
  * Return: true if anything came or went.
  */

@@ -10,13 +10,13 @@
 #include "intern.h"
 #include "names.h"
 
-/* Threads that the program names itself: few, and looked at in turn. */
+/* Threads that the program names itself are few: a linear search does. */
 #define THREADS	    512
 #define NAME_LENGTH 64
 
 /**
  * struct named - a thread that was named
- * @tid: 0 while the place is free, BUSY while it is written
+ * @tid: 0 while the entry is free, BUSY while it is written
  */
 struct named {
 	_Atomic uint32_t tid;
@@ -26,7 +26,7 @@ struct named {
 #define BUSY UINT32_MAX
 
 static struct named named[THREADS];
-/* Places beyond were never used. */
+/* Entries beyond were never used. */
 static _Atomic uint32_t places;
 
 static struct named *find_named_thread(uint32_t tid)
@@ -39,7 +39,7 @@ static struct named *find_named_thread(uint32_t tid)
 	return NULL;
 }
 
-/* Of that thread, or free: taken, so that nobody else writes to it. */
+/* That thread's entry or a free one, marked BUSY so that no other thread writes to it. */
 static struct named *take_named_thread(uint32_t tid)
 {
 	struct named *name = find_named_thread(tid);
@@ -82,7 +82,6 @@ void inject_name_thread(uint32_t tid, const char *text, const wchar_t *wide)
 		memcpy(buffer, text, strnlen(text, sizeof(buffer) - 1));
 	if (!tid || tid == BUSY || !buffer[0])
 		return;
-	/* A thread that is named by two others at once has one of the names. */
 	name = take_named_thread(tid);
 	if (name) {
 		memcpy(name->text, buffer, sizeof(buffer));
@@ -120,7 +119,7 @@ void inject_names_leave(uint32_t tid)
 	char text[16 + 1] = "";
 	uint32_t id;
 
-	/* One that came through a callback in this capture; else it has nothing in it. */
+	/* Only a thread with a callback in this capture has records in it. */
 	if (thread && !thread->ours &&
 	    atomic_load(&thread->generation) == atomic_load(&inject_session.generation) &&
 	    !(atomic_load(&places) && find_named_thread(tid)))

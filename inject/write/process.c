@@ -11,10 +11,10 @@
 #include "intern.h"
 #include "process.h"
 
-/* Arguments of compilers and launchers are long; the first of them say enough. */
+/* Command lines of compilers and launchers are long; the first arguments are enough. */
 #define TEXT_SIZE 16384
 
-/* A small file of /proc; the length without an end, 0 where it cannot be read. */
+/* A small file of /proc. The length without the terminating 0; 0 where it cannot be read. */
 static size_t read_proc_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -37,7 +37,7 @@ static void read_proc_link(const char *path, char *text, size_t size)
 	text[length > 0 ? length : 0] = '\0';
 }
 
-/* In ticks of the clock that goes on in suspend, behind a name that may have blanks. */
+/* Field 22, in ticks of CLOCK_BOOTTIME. The name in field 2 may contain blanks. */
 static uint64_t read_start_time(char *text)
 {
 	struct timespec boot;
@@ -89,7 +89,7 @@ static uint32_t read_command_line(struct inject_thread *thread, char *text)
 	return inject_intern_text(thread, text, length);
 }
 
-/* Of version 2, else the first one. */
+/* Of cgroup version 2, else the first line. */
 static uint32_t read_cgroup(struct inject_thread *thread, char *text)
 {
 	char *line, *path;

@@ -5,8 +5,8 @@
 #include "thread.h"
 
 /**
- * struct inject_versions - of an API's libraries, as they count; 0 where not known
- * @tracing: of what tells the library about calls and operations
+ * struct inject_versions - of an API's libraries, in their own format; 0 where not known
+ * @tracing: of the interface that reports calls and operations
  * @driver: that is loaded
  * @runtime: that the program uses
  */

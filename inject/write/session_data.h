@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The capture that is going on, as those see it that write to it. What begins
- * and ends it is in session/.
+ * The current capture, for everything that writes to it. session/ begins and
+ * ends it.
  */
 #ifndef GPUMON_INJECT_SESSION_DATA_H
 #define GPUMON_INJECT_SESSION_DATA_H
@@ -9,7 +9,7 @@
 #include "../user/capture/channel_writer.h"
 #include "base/inject.h"
 
-/* Libraries whose code is left out of stacks: this one, and for each API some. */
+/* Libraries whose code stacks leave out: this one, and some for each API. */
 #define INJECT_CODE_MAX 8
 
 /**
@@ -23,19 +23,19 @@ struct inject_code {
 };
 
 /**
- * struct inject_session - the capture that is going on
- * @recording: callbacks write records; false also outside of the window
- * @generation: of captures, from 1 on: what was defined in another one has to be defined again
+ * struct inject_session - the current capture
+ * @recording: callbacks write records: the window is open
+ * @generation: number of the capture, from 1 on: ids of an earlier one have to be defined again
  * @record: GPUMON_RECORD_*
  * @stack_depth: frames at most
- * @stack_room: for these, and for frames that are not the program's
- * @is_open: there is a channel; records may be written to it also outside of the window
+ * @stack_room: for these and for frames that stacks leave out
+ * @is_open: there is a channel; some records are written to it outside of the window, too
  * @map: the channel
  * @settings: as the recorder sent them, within bounds
- * @code: is not the program's: what of it is innermost is left out of stacks; the one behind the
- *        last has all addresses
+ * @code: not the program's: stacks leave out innermost frames in it. Behind the last is one with all
+ *        addresses
  * @code_count: of @code
- * @has_python: there is an interpreter, whose functions are to be in stacks
+ * @has_python: there is an interpreter, and stacks are to show its functions
  */
 struct inject_session {
 	_Atomic bool recording;

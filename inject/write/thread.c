@@ -15,7 +15,7 @@ static _Atomic(struct inject_thread *) threads;
 static pthread_key_t key;
 static bool key_made;
 
-/* At a thread's end: what it leaves is taken by the next new one. */
+/* At a thread's end: the next new thread reuses its struct. */
 static void end_thread(void *argument)
 {
 	struct inject_thread *thread = argument;
@@ -46,7 +46,7 @@ bool inject_thread_setup(void)
 	return key_made;
 }
 
-/* From the kernel and not from malloc: the program may be within its own allocator. */
+/* Not from malloc: the program may be within its own allocator. */
 struct inject_thread *inject_thread_new(void)
 {
 	struct inject_thread *thread;
@@ -72,7 +72,7 @@ struct inject_thread *inject_thread_new(void)
 	thread->ours = false;
 	thread->hashed = 0;
 	atomic_store(&thread->generation, 0);
-	/* For its end; and with it set anew if callbacks come after that. */
+	/* So that end_thread() runs, once more if callbacks follow it. */
 	if (pthread_setspecific(key, thread)) {
 		atomic_store(&thread->taken, false);
 		return NULL;
@@ -118,7 +118,6 @@ void inject_thread_release_blocks(void)
 	for (thread = atomic_load(&threads); thread; thread = thread->next) {
 		if (atomic_load(&thread->generation) == atomic_load(&inject_session.generation))
 			gpumon_channel_writer_end(&thread->writer);
-		/* Whoever comes next introduces itself again. */
 		atomic_store(&thread->generation, 0);
 	}
 }

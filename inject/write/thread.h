@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the library keeps for each thread, and how threads keep the channel's
- * memory in place while they write to it.
+ * What the library keeps for each thread, and how a thread keeps the channel
+ * mapped while it writes to it.
  */
 #ifndef GPUMON_INJECT_THREAD_H
 #define GPUMON_INJECT_THREAD_H
@@ -9,12 +9,12 @@
 #include "session_data.h"
 
 /**
- * struct inject_call - the outermost call of the API, while it has not returned
+ * struct inject_call - the outermost call of the API, until it returns
  * @start_ns: when it began
  * @correlation: the API's id, that of calls nested in it as well
  * @stack: id, 0 for none
  * @function: string id of its name
- * @open: entries without exits, with its own; 0: there is no such call
+ * @open: entries without exits, including its own; 0: there is no such call
  * @class: INJECT_CLASS_*
  * @is_captured: a node of a graph was made within
  */
@@ -28,15 +28,15 @@ struct inject_call {
 	bool is_captured;
 };
 
-/* Ranges of a thread that are remembered while they are open; deeper ones are just counted. */
+/* Open ranges that are kept for each thread; deeper ones are only counted. */
 #define INJECT_RANGES 16
 
 /**
  * struct inject_range - one that was pushed
  * @time_ns: when
- * @domain: name of its domain, which stays for good; NULL where it has none
+ * @domain: name of its domain, which is never freed; NULL where it has none
  * @color: ARGB, 0 for none
- * @text: cut
+ * @text: cut to this length
  */
 struct inject_range {
 	uint64_t time_ns;
@@ -47,21 +47,21 @@ struct inject_range {
 
 /**
  * struct inject_thread - a thread that came through a callback
- * @next: in the list of all, never taken out
- * @taken: by a living thread
+ * @next: in the list of all; entries are never removed
+ * @taken: in use by a living thread
  * @inside: between inject_thread_enter() and _leave()
- * @generation: of the session in which it has written who it is
+ * @generation: of the session in which its THREAD record was written
  * @tid: in the pid namespace of the process
- * @ours: what it calls is not the program's
- * @name: string id of the one that was written last
+ * @ours: a thread of the library: its calls are not the program's
+ * @name: string id of its name as it was written last
  * @writer: its block of the channel
  * @call: of the API
  * @range_depth: ranges pushed, also outside of captures
  * @ranges: the outermost of them
  * @range_windows: those of them, by depth, that opened the window
  * @frames: room for a stack
- * @hashes: of the last stack that was walked: of its outermost frame, of its outermost two, ...
- * @hashed: how many of @hashes hold
+ * @hashes: of the last stack: of its outermost frame, of its outermost two, ...
+ * @hashed: how many of @hashes are valid
  */
 struct inject_thread {
 	struct inject_thread *next;
@@ -84,17 +84,17 @@ struct inject_thread {
 /**
  * inject_thread_setup - once, before any other of these
  *
- * Return: false where no key is left.
+ * Return: false where the process has no thread-specific key left.
  */
 bool inject_thread_setup(void);
 
 /*
- * The calling thread's, NULL before inject_thread_get(). One word of the loader's
- * static room for such variables, which is there for libraries that come late.
+ * The calling thread's, NULL before inject_thread_get(). It takes one word of the static TLS
+ * that the loader reserves for libraries that are loaded late.
  */
 extern __thread struct inject_thread *inject_self __attribute__((tls_model("initial-exec")));
 
-/* Makes that of the calling thread; NULL where there is no memory for it. */
+/* Creates that of the calling thread; NULL where there is no memory for it. */
 struct inject_thread *inject_thread_new(void);
 
 /* That of the calling thread, as inject_thread_new(). */
@@ -103,7 +103,7 @@ static inline struct inject_thread *inject_thread_get(void)
 	return INJECT_LIKELY(inject_self) ? inject_self : inject_thread_new();
 }
 
-/* Writes who the caller is, within: its first callback in a capture. */
+/* Writes the caller's THREAD record, at its first callback in a capture. */
 void inject_thread_introduce(struct inject_thread *thread, uint32_t generation);
 
 static inline void inject_thread_leave(struct inject_thread *thread)
@@ -112,20 +112,20 @@ static inline void inject_thread_leave(struct inject_thread *thread)
 }
 
 /**
- * inject_thread_enter - from here on the channel stays where it is
- * @any_time: also while nothing is recorded, as at the begin and end of a capture
+ * inject_thread_enter - keep the channel mapped until inject_thread_leave()
+ * @any_time: also outside of the window, as at the begin and end of a capture
  *
- * Return: the calling thread, whose THREAD record is written; NULL where nothing is to be done.
+ * Return: the calling thread, whose THREAD record is written; NULL where nothing is recorded now.
  */
 static inline struct inject_thread *inject_thread_enter(bool any_time)
 {
 	struct inject_thread *thread = inject_thread_get();
 	uint32_t generation;
 
-	/* Within already: a callback of a call that we make, or a signal handler's. */
+	/* Within already: a call that the library itself makes, or a signal handler's. */
 	if (INJECT_UNLIKELY(!thread || atomic_load_explicit(&thread->inside, memory_order_relaxed)))
 		return NULL;
-	/* Either the one who ends the capture sees this, or this sees that it ends. */
+	/* Either the end of the capture sees this, or this sees the end. */
 	atomic_store(&thread->inside, true);
 	if (INJECT_UNLIKELY(
 		    !atomic_load(any_time ? &inject_session.is_open : &inject_session.recording))) {
@@ -140,23 +140,23 @@ static inline struct inject_thread *inject_thread_enter(bool any_time)
 }
 
 /**
- * inject_thread_wait_outside - until no thread but the caller is within
+ * inject_thread_wait_outside - wait until no thread but the caller is within
  * @wait_ms: at most
  *
- * Return: false if one still is: the channel has to stay.
+ * Return: false if one still is: the channel has to stay mapped.
  */
 bool inject_thread_wait_outside(unsigned int wait_ms);
 
-/* The first of all that ever were; the others by @next. */
+/* The first in the list of all. */
 struct inject_thread *inject_thread_first(void);
 
-/* Gives the blocks of all threads back; nobody may be within. */
+/* Gives the blocks of all threads back; no thread may be within. */
 void inject_thread_release_blocks(void);
 
 /* In a child after fork: only the caller lives. */
 void inject_thread_forked(void);
 
-/* Appends a record; one that finds no place is counted by the channel. */
+/* Appends a record. The channel counts those that do not fit. */
 static inline bool inject_append(struct inject_thread *thread, const void *record)
 {
 	return gpumon_channel_write(&thread->writer, record);
