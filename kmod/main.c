@@ -45,33 +45,18 @@ MODULE_PARM_DESC(
 	max_jobs,
 	"jobs in flight that are tracked, 8 to 1048576, rounded up to a power of two (default 8192)");
 
-static bool enable_drm_sched = true;
-module_param_named(drm_sched, enable_drm_sched, bool, 0444);
-MODULE_PARM_DESC(drm_sched, "group drm_sched is on at load, 0 or 1 (default 1)");
+#define GROUP_PARAMETER(_name, _default)                       \
+	static bool enable_##_name = _default;                 \
+	module_param_named(_name, enable_##_name, bool, 0444); \
+	MODULE_PARM_DESC(_name, "group " #_name " is on at load, 0 or 1 (default " #_default ")")
 
-static bool enable_amdgpu = true;
-module_param_named(amdgpu, enable_amdgpu, bool, 0444);
-MODULE_PARM_DESC(amdgpu, "group amdgpu is on at load, 0 or 1 (default 1)");
-
-static bool enable_amdgpu_registers;
-module_param_named(amdgpu_registers, enable_amdgpu_registers, bool, 0444);
-MODULE_PARM_DESC(amdgpu_registers, "group amdgpu_registers is on at load, 0 or 1 (default 0)");
-
-static bool enable_drm_vblank = true;
-module_param_named(drm_vblank, enable_drm_vblank, bool, 0444);
-MODULE_PARM_DESC(drm_vblank, "group drm_vblank is on at load, 0 or 1 (default 1)");
-
-static bool enable_nvidia = true;
-module_param_named(nvidia, enable_nvidia, bool, 0444);
-MODULE_PARM_DESC(nvidia, "group nvidia is on at load, 0 or 1 (default 1)");
-
-static bool enable_nvidia_uvm = true;
-module_param_named(nvidia_uvm, enable_nvidia_uvm, bool, 0444);
-MODULE_PARM_DESC(nvidia_uvm, "group nvidia_uvm is on at load, 0 or 1 (default 1)");
-
-static bool enable_i915 = true;
-module_param_named(i915, enable_i915, bool, 0444);
-MODULE_PARM_DESC(i915, "group i915 is on at load, 0 or 1 (default 1)");
+GROUP_PARAMETER(drm_sched, 1);
+GROUP_PARAMETER(amdgpu, 1);
+GROUP_PARAMETER(amdgpu_registers, 0);
+GROUP_PARAMETER(drm_vblank, 1);
+GROUP_PARAMETER(nvidia, 1);
+GROUP_PARAMETER(nvidia_uvm, 1);
+GROUP_PARAMETER(i915, 1);
 
 static void housekeeping(struct work_struct *work);
 static DECLARE_DELAYED_WORK(housekeeping_work, housekeeping);
