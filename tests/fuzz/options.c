@@ -99,33 +99,34 @@ static void parse(const char *text)
 
 static void record(int count, char **words)
 {
-	static const struct option table[] = { GPUMON_RECORD_OPTIONS, GPUMON_OPTION_JSON, { 0 } };
 	static const struct gpumon_command command = {
 		.name = "record", .usage = "", .summary = "", .help = ""
 	};
-	static struct gpumon_session_options options;
-	struct fuzz_stream out, err;
+	static struct gpumon_session_options session;
 	struct gpumon_context context = { .command = &command };
-	bool explicit;
-	int own = gpumon_record_split(count, words, table, &explicit), option, status = 0;
+	const struct gpumon_option options[] = {
+		GPUMON_RECORD_OPTIONS(&session),
+		GPUMON_OPTION_JSON(&context),
+		{ 0 },
+	};
+	struct fuzz_stream out, err;
+	char **operands = words;
+	int left = count, status;
 
-	MUST(own >= 1 && own <= count);
-	MUST(!explicit || (own < count && !strcmp(words[own], "--")));
-	gpumon_record_options_default(&options);
+	gpumon_record_options_default(&session);
 	fuzz_stream_begin(&out);
 	fuzz_stream_begin(&err);
 	context.out = out.stream;
 	context.err = err.stream;
-	optind = 0;
-	while (!status && (option = gpumon_option(&context, own, words, table)) != -1) {
-		if (option == GPUMON_OPTION_HELP)
-			break;
-		if (option == GPUMON_OPTION_BAD || gpumon_record_option(&context, &options, option))
-			status = GPUMON_EXIT_USAGE;
+	status = gpumon_options_parse(&context, &left, &operands, options, GPUMON_OPERANDS_PROGRAM);
+	if (status == GPUMON_OPTIONS_GO_ON) {
+		MUST(left >= 0 && left < count && operands + left == words + count);
+		MUST(!context.explicit || !strcmp(operands[-1], "--"));
+		status = GPUMON_EXIT_OK;
 	}
-	MUST(strnlen(options.directory, PATH_MAX) < PATH_MAX);
-	MUST(options.pid_count <= GPUMON_SESSION_PIDS_MAX);
-	MUST(options.recorder.settings.stack_depth <= GPUMON_STACK_DEPTH_MAX);
+	MUST(strnlen(session.directory, PATH_MAX) < PATH_MAX);
+	MUST(session.pid_count <= GPUMON_SESSION_PIDS_MAX);
+	MUST(session.recorder.settings.stack_depth <= GPUMON_STACK_DEPTH_MAX);
 	check(&context, &out, &err, status);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Command lines: help, wrong usage, exit status, errors as JSON. */
+#include "base/options.h"
 #include "base/wait.h"
 #include "common.h"
 

@@ -17,13 +17,24 @@
 		captured_free(&c);                                  \
 	} while (0)
 
-static const struct option options[] = {
-	GPUMON_RECORD_OPTIONS,
-	{ "quiet", no_argument, NULL, 'q' },
-	{ 0 },
-};
+static int parse_words(struct gpumon_session_options *session, bool *quiet, int *argc, char ***argv,
+		       bool *explicit)
+{
+	struct gpumon_context context = { .err = stderr, .out = stdout };
+	const struct gpumon_option options[] = {
+		GPUMON_RECORD_OPTIONS(session),
+		GPUMON_OPTION("quiet", 'q', GPUMON_OPTION_FLAG, quiet),
+		{ 0 },
+	};
+	int status;
 
-static void split(void **state)
+	gpumon_record_options_default(session);
+	status = gpumon_options_parse(&context, argc, argv, options, GPUMON_OPERANDS_PROGRAM);
+	*explicit = context.explicit;
+	return status;
+}
+
+static void operands_of_a_program(void **state)
 {
 	static const struct {
 		const char *words[8];
@@ -31,7 +42,7 @@ static void split(void **state)
 		bool explicit;
 	} cases[] = {
 		{ { "record", "./a" }, 1, false },
-		{ { "record", "--", "./a", "-q" }, 1, true },
+		{ { "record", "--", "./a", "-q" }, 2, true },
 		{ { "record", "-q", "./a", "-q" }, 2, false },
 		{ { "record", "-o", "dir", "./a", "--", "x" }, 3, false },
 		{ { "record", "-odir", "./a" }, 2, false },
@@ -41,32 +52,33 @@ static void split(void **state)
 		{ { "record", "--output=dir", "./a" }, 2, false },
 		{ { "record", "--out", "dir", "./a" }, 3, false },
 		{ { "record", "--sync", "./a" }, 2, false },
-		/* A prefix of a name without an argument, and one of names with one. */
+		/* A prefix of a name without an argument, and one of a name with one. */
 		{ { "record", "--mem", "./a" }, 2, false },
 		{ { "record", "--buf", "1M", "./a" }, 3, false },
 		{ { "record", "-", "x" }, 1, false },
 		{ { "record", "-p", "1", "-d", "2" }, 5, false },
-		/* The argument is missing: getopt says so. */
-		{ { "record", "-o" }, 2, false },
+		/* A directory of that name, and no end of the options. */
+		{ { "record", "-o", "--", "./a" }, 3, false },
+		{ { "record", "-o", "--", "--", "./a" }, 4, true },
 		{ { "record" }, 1, false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *words[9] = { NULL };
-		bool explicit;
-		int count = 0, index;
+		char *words[9] = { NULL }, **argv = words;
+		struct gpumon_session_options session;
+		bool explicit, quiet = false;
+		int count = 0, argc, status;
 
 		while (count < 8 && cases[i].words[count]) {
 			words[count] = (char *)cases[i].words[count];
 			count++;
 		}
-		index = gpumon_record_split(count, words, options, &explicit);
-		/* "-o" without its argument takes what is not there. */
-		if (index > count)
-			index = count;
-		if (index != cases[i].index || explicit != cases[i].explicit)
-			fail_msg("case %zu: %d, %d", i, index, explicit);
+		argc = count;
+		status = parse_words(&session, &quiet, &argc, &argv, &explicit);
+		if (status != GPUMON_OPTIONS_GO_ON || argv - words != cases[i].index ||
+		    argc != count - cases[i].index || explicit != cases[i].explicit)
+			fail_msg("case %zu: %d, %d, %d", i, status, (int)(argv - words), explicit);
 	}
 }
 
@@ -75,6 +87,7 @@ static void wrong_usage(void **state)
 	(void)state;
 	CHECK_USAGE("no program to run, and no --pid", "record");
 	CHECK_USAGE("no program to run, and no --pid", "record", "--");
+	CHECK_USAGE("option -o needs an argument", "record", "-o");
 	CHECK_USAGE("either a program or --pid", "record", "-p", "1", "--", "true");
 	CHECK_USAGE("unexpected", "record", "-p", "1", "--window", "unexpected");
 	CHECK_USAGE("--pid: \"0\"", "record", "-p", "0");
@@ -117,15 +130,15 @@ static void wrong_usage(void **state)
 
 static struct gpumon_session_options parse(const char *name, const char *argument)
 {
-	struct gpumon_context context = { .err = stderr, .out = stdout };
+	char option[32], *words[] = { "record", option, (char *)argument, NULL }, **argv = words;
 	struct gpumon_session_options session;
-	const struct option *option = options;
+	bool explicit, quiet;
+	int argc = argument ? 3 : 2;
 
-	while (strcmp(option->name, name) != 0)
-		option++;
-	optarg = (char *)argument;
-	gpumon_record_options_default(&session);
-	assert_int_equal(gpumon_record_option(&context, &session, option->val), 0);
+	snprintf(option, sizeof(option), "--%s", name);
+	assert_int_equal(parse_words(&session, &quiet, &argc, &argv, &explicit),
+			 GPUMON_OPTIONS_GO_ON);
+	assert_int_equal(argc, 0);
 	return session;
 }
 
@@ -185,7 +198,7 @@ static void directories(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(split),
+		cmocka_unit_test(operands_of_a_program),
 		cmocka_unit_test(wrong_usage),
 		cmocka_unit_test(what_is_recorded),
 		cmocka_unit_test(directories),

@@ -299,17 +299,18 @@ static void proc_is_read(void **state)
 
 static void choices_are_words(void **state)
 {
+	struct gpumon_context context = { .out = stdout, .err = stderr };
 	enum gpumon_source_choice choice = GPUMON_SOURCE_AUTO;
 
 	(void)state;
-	assert_int_equal(gpumon_source_parse("bpf", &choice), 0);
+	assert_int_equal(gpumon_source_take(&context, "bpf", &choice), 0);
 	assert_int_equal(choice, GPUMON_SOURCE_BPF);
-	assert_int_equal(gpumon_source_parse("module", &choice), 0);
+	assert_int_equal(gpumon_source_take(&context, "module", &choice), 0);
 	assert_int_equal(choice, GPUMON_SOURCE_MODULE);
-	assert_int_equal(gpumon_source_parse("auto", &choice), 0);
+	assert_int_equal(gpumon_source_take(&context, "auto", &choice), 0);
 	assert_int_equal(choice, GPUMON_SOURCE_AUTO);
-	assert_int_equal(gpumon_source_parse("kmod", &choice), -1);
-	assert_int_equal(gpumon_source_parse("", &choice), -1);
+	assert_int_equal(gpumon_source_take(&context, "kmod", &choice), -1);
+	assert_int_equal(gpumon_source_take(&context, "", &choice), -1);
 }
 
 /* This test's program is built without the BPF programs. */

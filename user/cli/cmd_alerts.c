@@ -16,6 +16,7 @@
 #include "base/wait.h"
 #include "term/format.h"
 #include "model/json_model.h"
+#include "base/options.h"
 #include "base/privileges.h"
 
 /* Signals are looked for that often. */
@@ -290,48 +291,19 @@ static int alerts_run(struct alerts_run *run)
 
 static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 {
-	static const struct option options[] = {
-		GPUMON_OPTION_JSON,
-		{ "exec", required_argument, NULL, 'x' },
-		{ "duration", required_argument, NULL, 'd' },
-		{ "count", required_argument, NULL, 'n' },
-		{ "last", no_argument, NULL, 'l' },
+	struct alerts_run run = { .context = context };
+	const struct gpumon_option options[] = {
+		GPUMON_OPTION_JSON(context),
+		GPUMON_OPTION("exec", 'x', GPUMON_OPTION_TEXT, &run.exec),
+		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &run.duration_ns),
+		GPUMON_OPTION_RANGE("count", 'n', GPUMON_OPTION_U64, &run.count, 1, UINT64_MAX),
+		GPUMON_OPTION("last", 'l', GPUMON_OPTION_FLAG, &run.last),
 		{ 0 },
 	};
-	struct alerts_run run = { .context = context };
+	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_NONE);
 
-	for (;;) {
-		int option = gpumon_option(context, argc, argv, options);
-
-		if (option == GPUMON_OPTION_END)
-			break;
-		switch (option) {
-		case GPUMON_OPTION_HELP:
-			return GPUMON_EXIT_OK;
-		case 'x':
-			if (!*optarg)
-				return gpumon_usage(context, "--exec: the command is empty");
-			run.exec = optarg;
-			break;
-		case 'd':
-			if (gpumon_argument_duration(context, "--duration", optarg,
-						     &run.duration_ns))
-				return GPUMON_EXIT_USAGE;
-			break;
-		case 'n':
-			if (gpumon_argument_u64(context, "--count", optarg, 1, UINT64_MAX,
-						&run.count))
-				return GPUMON_EXIT_USAGE;
-			break;
-		case 'l':
-			run.last = true;
-			break;
-		default:
-			return GPUMON_EXIT_USAGE;
-		}
-	}
-	if (optind < argc)
-		return gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
 	if (run.last && (run.exec || run.duration_ns))
 		return gpumon_usage(context,
 				    "--last waits for nothing: leave out --exec and --duration");

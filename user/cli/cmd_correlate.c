@@ -14,12 +14,6 @@
 #include "show.h"
 #include "record/temporary.h"
 
-enum {
-	OPTION_ROWS = GPUMON_SHOW_OPTION_NEXT,
-	OPTION_SUMMARY,
-	OPTION_NO_LIVE,
-};
-
 /**
  * struct correlate_run - a run of the command
  * @session: of a program or processes
@@ -95,11 +89,11 @@ static int record_and_show(struct correlate_run *run)
 }
 
 /* A word that is no directory is a program. */
-static bool are_captures(int argc, char **argv)
+static bool is_capture(const char *word)
 {
 	struct stat status;
 
-	return optind < argc && !stat(argv[optind], &status) && S_ISDIR(status.st_mode);
+	return !stat(word, &status) && S_ISDIR(status.st_mode);
 }
 
 static bool is_nothing(const char *word)
@@ -109,89 +103,58 @@ static bool is_nothing(const char *word)
 	return !gpumon_launch_find_program(word, path);
 }
 
-static int parse(struct correlate_run *run, int argc, char **argv, const struct option *options)
+static int show_captures(struct correlate_run *run, int argc, char **argv)
 {
-	struct gpumon_context *context = run->context;
-	uint64_t number;
+	const struct gpumon_session_options *session = &run->session;
 
-	for (;;) {
-		int option = gpumon_option(context, argc, argv, options);
-
-		switch (option) {
-		case GPUMON_OPTION_END:
-		case GPUMON_OPTION_HELP:
-		case GPUMON_OPTION_BAD:
-			return option;
-		case OPTION_ROWS:
-			if (gpumon_argument_u64(context, "--rows", optarg, 1, 100000, &number))
-				return GPUMON_OPTION_BAD;
-			run->summary.rows = (unsigned int)number;
-			break;
-		case OPTION_SUMMARY:
-			run->show.output = optarg;
-			break;
-		case OPTION_NO_LIVE:
-			run->no_live = true;
-			break;
-		default:
-			/* -o is the capture's here. */
-			if (option != 'o' && gpumon_show_option(&run->show, option))
-				break;
-			if (gpumon_record_option(context, &run->session, option))
-				return GPUMON_OPTION_BAD;
-		}
-	}
+	if (session->pid_count || session->directory[0] || session->duration_ns)
+		return gpumon_usage(run->context,
+				    "captures are shown as they are: leave out -o, -p, -d");
+	if (gpumon_show_operands(run->context, &run->show, argc, argv))
+		return GPUMON_EXIT_USAGE;
+	gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
+	return show(run);
 }
 
 static int command_correlate(struct gpumon_context *context, int argc, char **argv)
 {
-	static const struct option options[] = {
-		GPUMON_OPTION_JSON,
-		GPUMON_RECORD_OPTIONS,
-		GPUMON_SHOW_TREE_OPTIONS,
-		{ "force", no_argument, NULL, GPUMON_SHOW_OPTION_FORCE },
-		{ "rows", required_argument, NULL, OPTION_ROWS },
-		{ "summary", required_argument, NULL, OPTION_SUMMARY },
-		{ "no-live", no_argument, NULL, OPTION_NO_LIVE },
+	struct correlate_run run = { .context = context };
+	const struct gpumon_option options[] = {
+		GPUMON_OPTION_JSON(context),
+		GPUMON_RECORD_OPTIONS(&run.session),
+		GPUMON_SHOW_TREE_OPTIONS(&run.show),
+		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &run.show.force),
+		GPUMON_OPTION_RANGE("rows", 0, GPUMON_OPTION_U32, &run.summary.rows, 1, 100000),
+		GPUMON_OPTION("summary", 0, GPUMON_OPTION_TEXT, &run.show.output),
+		GPUMON_OPTION("no-live", 0, GPUMON_OPTION_FLAG, &run.no_live),
 		{ 0 },
 	};
-	struct correlate_run run = { .context = context };
 	struct gpumon_error err;
-	bool explicit;
-	int words = gpumon_record_split(argc, argv, options, &explicit), status;
+	int status;
 
 	gpumon_record_options_default(&run.session);
 	run.session.recorder.root = context->root;
-	/* Captures may have options behind them; a program's are its own. */
-	optind = words;
-	if (!explicit && are_captures(argc, argv))
-		words = argc;
-	optind = 0;
-	switch (parse(&run, words, argv, options)) {
-	case GPUMON_OPTION_HELP:
-		return GPUMON_EXIT_OK;
-	case GPUMON_OPTION_BAD:
-		return GPUMON_EXIT_USAGE;
+	status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_PROGRAM);
+	if (status == GPUMON_OPTIONS_GO_ON && argc && !context->explicit && is_capture(argv[0])) {
+		/* Captures may have options behind them; a program's are its own. */
+		argc++;
+		argv--;
+		status =
+			gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
+		if (status == GPUMON_OPTIONS_GO_ON)
+			status = show_captures(&run, argc, argv);
 	}
-	if (optind < words) {
-		if (run.session.pid_count || run.session.directory[0] || run.session.duration_ns)
-			return gpumon_usage(context,
-					    "captures are shown as they are: leave out -o, -p, -d");
-		if (gpumon_show_operands(context, &run.show, words, argv))
-			return GPUMON_EXIT_USAGE;
-		gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
-		return show(&run);
-	}
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
 	if (run.show.profile.symbol_root)
 		return gpumon_usage(context, "--symbol-root is for captures of another machine");
-	words += explicit;
-	if (words < argc)
-		run.session.argv = argv + words;
+	if (argc)
+		run.session.argv = argv;
 	if (run.session.argv && run.session.pid_count)
 		return gpumon_usage(context, "either a program or --pid, not both");
 	if (!run.session.argv && !run.session.pid_count)
 		return gpumon_usage(context, "no program, no --pid and no capture");
-	if (run.session.argv && !explicit && is_nothing(run.session.argv[0])) {
+	if (run.session.argv && !context->explicit && is_nothing(run.session.argv[0])) {
 		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOENT, "io",
 				 "%.300s: neither a capture nor a program", run.session.argv[0]);
 		return gpumon_report(context, &err);

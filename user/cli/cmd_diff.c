@@ -8,11 +8,6 @@
 #include "base/output_file.h"
 #include "show.h"
 
-enum {
-	OPTION_FLAMEGRAPH = GPUMON_SHOW_OPTION_NEXT,
-	OPTION_ROWS
-};
-
 /**
  * struct diff_run - a run of the command
  * @flamegraph: file of a picture, NULL for none
@@ -97,42 +92,20 @@ static int diff_run(struct diff_run *run)
 
 static int command_diff(struct gpumon_context *context, int argc, char **argv)
 {
-	static const struct option options[] = {
-		GPUMON_OPTION_JSON,
-		GPUMON_SHOW_OUTPUT_OPTIONS,
-		GPUMON_SHOW_TREE_OPTIONS,
-		{ "flamegraph", required_argument, NULL, OPTION_FLAMEGRAPH },
-		{ "rows", required_argument, NULL, OPTION_ROWS },
+	struct diff_run run = { .context = context };
+	const struct gpumon_option options[] = {
+		GPUMON_OPTION_JSON(context),
+		GPUMON_SHOW_OUTPUT_OPTIONS(&run.show),
+		GPUMON_SHOW_TREE_OPTIONS(&run.show),
+		GPUMON_OPTION("flamegraph", 0, GPUMON_OPTION_TEXT, &run.flamegraph),
+		GPUMON_OPTION_RANGE("rows", 0, GPUMON_OPTION_U32, &run.summary.rows, 1, 100000),
 		{ 0 },
 	};
-	struct diff_run run = { .context = context };
-	uint64_t number;
+	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
 
-	for (;;) {
-		int option = gpumon_option(context, argc, argv, options);
-
-		if (option == GPUMON_OPTION_END)
-			break;
-		switch (option) {
-		case GPUMON_OPTION_HELP:
-			return GPUMON_EXIT_OK;
-		case GPUMON_OPTION_BAD:
-			return GPUMON_EXIT_USAGE;
-		case OPTION_FLAMEGRAPH:
-			if (!*optarg)
-				return gpumon_usage(context, "--flamegraph: the name is empty");
-			run.flamegraph = optarg;
-			break;
-		case OPTION_ROWS:
-			if (gpumon_argument_u64(context, "--rows", optarg, 1, 100000, &number))
-				return GPUMON_EXIT_USAGE;
-			run.summary.rows = (unsigned int)number;
-			break;
-		default:
-			(void)gpumon_show_option(&run.show, option);
-		}
-	}
-	if (argc - optind != 2)
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
+	if (argc != 2)
 		return gpumon_usage(context, "two captures are compared: BEFORE AFTER");
 	if (gpumon_show_operands(context, &run.show, argc, argv))
 		return GPUMON_EXIT_USAGE;

@@ -3,25 +3,9 @@
 #include "module/client.h"
 #include "commands.h"
 #include "doctor/doctor.h"
+#include "base/options.h"
 #include "base/privileges.h"
 #include "uprobe/uprobe.h"
-
-static int parse_options(struct gpumon_context *context, int argc, char **argv)
-{
-	static const struct option options[] = {
-		GPUMON_OPTION_JSON,
-		{ 0 },
-	};
-	int option = gpumon_option(context, argc, argv, options);
-
-	if (option != GPUMON_OPTION_END)
-		return option;
-	if (optind < argc) {
-		gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
-		return GPUMON_OPTION_BAD;
-	}
-	return 0;
-}
 
 /* 0, or -1 if it does not answer. */
 static int ask_module(struct gpumon_doctor *doctor, struct gpumon_error *err)
@@ -75,13 +59,14 @@ static void ask_uprobes(struct gpumon_doctor *doctor)
 
 static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 {
+	const struct gpumon_option options[] = { GPUMON_OPTION_JSON(context), { 0 } };
 	struct gpumon_doctor doctor = { .root = context->root };
 	struct gpumon_error err = { 0 }, module = { 0 };
 	struct gpumon_term term;
-	int ret = parse_options(context, argc, argv);
+	int ret = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_NONE);
 
-	if (ret)
-		return ret == GPUMON_OPTION_HELP ? GPUMON_EXIT_OK : GPUMON_EXIT_USAGE;
+	if (ret != GPUMON_OPTIONS_GO_ON)
+		return ret;
 	gpumon_term_get(&term, context->out);
 
 	gpumon_doctor_machine(&doctor);

@@ -4,12 +4,13 @@
 #include "base/privileges.h"
 #include "show.h"
 
-enum {
-	OPTION_CHROME = GPUMON_SHOW_OPTION_NEXT,
-	OPTION_PERFETTO,
-	OPTION_FOLDED,
-	OPTION_JSON,
-	OPTION_PPROF,
+enum export_format {
+	EXPORT_CHROME,
+	EXPORT_PERFETTO,
+	EXPORT_FOLDED,
+	EXPORT_JSON,
+	EXPORT_PPROF,
+	EXPORT_FORMATS
 };
 
 static int write_folded(FILE *out, const struct gpumon_view *view, void *data)
@@ -33,16 +34,17 @@ static int write_pprof(FILE *out, const struct gpumon_view *view, void *data)
 	return gpumon_output_pprof(out, view);
 }
 
-static int export_as(struct gpumon_context *context, struct gpumon_show *show, int format)
+static int export_as(struct gpumon_context *context, struct gpumon_show *show,
+		     enum export_format format)
 {
 	switch (format) {
-	case OPTION_CHROME:
+	case EXPORT_CHROME:
 		return gpumon_show_stream(context, show, true, gpumon_output_chrome);
-	case OPTION_PERFETTO:
+	case EXPORT_PERFETTO:
 		return gpumon_show_stream(context, show, false, gpumon_output_perfetto);
-	case OPTION_FOLDED:
+	case EXPORT_FOLDED:
 		return gpumon_show_profile(context, show, 0, true, write_folded, show);
-	case OPTION_JSON:
+	case EXPORT_JSON:
 		/* Failures are JSON then, too. */
 		context->json = true;
 		return gpumon_show_profile(context, show, 0, true, write_json, NULL);
@@ -53,36 +55,32 @@ static int export_as(struct gpumon_context *context, struct gpumon_show *show, i
 
 static int command_export(struct gpumon_context *context, int argc, char **argv)
 {
+	bool formats[EXPORT_FORMATS] = { false };
+	enum export_format format = EXPORT_FORMATS;
+	struct gpumon_show show = { 0 };
 	/* --json is a format here, not a way to print. */
-	static const struct option options[] = {
-		GPUMON_SHOW_OUTPUT_OPTIONS,
-		GPUMON_SHOW_TREE_OPTIONS,
-		{ "chrome", no_argument, NULL, OPTION_CHROME },
-		{ "perfetto", no_argument, NULL, OPTION_PERFETTO },
-		{ "folded", no_argument, NULL, OPTION_FOLDED },
-		{ "json", no_argument, NULL, OPTION_JSON },
-		{ "pprof", no_argument, NULL, OPTION_PPROF },
+	const struct gpumon_option options[] = {
+		GPUMON_SHOW_OUTPUT_OPTIONS(&show),
+		GPUMON_SHOW_TREE_OPTIONS(&show),
+		GPUMON_OPTION("chrome", 0, GPUMON_OPTION_FLAG, &formats[EXPORT_CHROME]),
+		GPUMON_OPTION("perfetto", 0, GPUMON_OPTION_FLAG, &formats[EXPORT_PERFETTO]),
+		GPUMON_OPTION("folded", 0, GPUMON_OPTION_FLAG, &formats[EXPORT_FOLDED]),
+		GPUMON_OPTION("json", 0, GPUMON_OPTION_FLAG, &formats[EXPORT_JSON]),
+		GPUMON_OPTION("pprof", 0, GPUMON_OPTION_FLAG, &formats[EXPORT_PPROF]),
 		{ 0 },
 	};
-	struct gpumon_show show = { 0 };
-	int format = 0;
+	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
 
-	for (;;) {
-		int option = gpumon_option(context, argc, argv, options);
-
-		if (option == GPUMON_OPTION_END)
-			break;
-		if (option == GPUMON_OPTION_HELP)
-			return GPUMON_EXIT_OK;
-		if (option == GPUMON_OPTION_BAD)
-			return GPUMON_EXIT_USAGE;
-		if (gpumon_show_option(&show, option))
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
+	for (unsigned int i = 0; i < EXPORT_FORMATS; i++) {
+		if (!formats[i])
 			continue;
-		if (format && format != option)
+		if (format != EXPORT_FORMATS)
 			return gpumon_usage(context, "one format at a time");
-		format = option;
+		format = i;
 	}
-	if (!format)
+	if (format == EXPORT_FORMATS)
 		return gpumon_usage(
 			context, "which format? --chrome, --perfetto, --folded, --json or --pprof");
 	if (gpumon_show_operands(context, &show, argc, argv))

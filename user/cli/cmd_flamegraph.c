@@ -4,17 +4,11 @@
 #include "base/privileges.h"
 #include "show.h"
 
-enum {
-	OPTION_FOLDED = GPUMON_SHOW_OPTION_NEXT,
-	OPTION_NO_MERGE,
-	OPTION_COUNT,
-	OPTION_ICICLE
-};
-
 struct flamegraph {
 	bool folded;
 	bool no_merge;
 	bool icicle;
+	bool count;
 	enum gpumon_weight weight;
 };
 
@@ -29,44 +23,21 @@ static int write_graph(FILE *out, const struct gpumon_view *view, void *data)
 
 static int command_flamegraph(struct gpumon_context *context, int argc, char **argv)
 {
-	static const struct option options[] = {
-		GPUMON_SHOW_OUTPUT_OPTIONS,
-		GPUMON_SHOW_TREE_OPTIONS,
-		{ "folded", no_argument, NULL, OPTION_FOLDED },
-		{ "no-merge", no_argument, NULL, OPTION_NO_MERGE },
-		{ "count", no_argument, NULL, OPTION_COUNT },
-		{ "icicle", no_argument, NULL, OPTION_ICICLE },
+	struct flamegraph flamegraph = { 0 };
+	struct gpumon_show show = { 0 };
+	const struct gpumon_option options[] = {
+		GPUMON_SHOW_OUTPUT_OPTIONS(&show),
+		GPUMON_SHOW_TREE_OPTIONS(&show),
+		GPUMON_OPTION("folded", 0, GPUMON_OPTION_FLAG, &flamegraph.folded),
+		GPUMON_OPTION("no-merge", 0, GPUMON_OPTION_FLAG, &flamegraph.no_merge),
+		GPUMON_OPTION("count", 0, GPUMON_OPTION_FLAG, &flamegraph.count),
+		GPUMON_OPTION("icicle", 0, GPUMON_OPTION_FLAG, &flamegraph.icicle),
 		{ 0 },
 	};
-	struct flamegraph flamegraph = { .weight = GPUMON_WEIGHT_GPU_NS };
-	struct gpumon_show show = { 0 };
+	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
 
-	for (;;) {
-		int option = gpumon_option(context, argc, argv, options);
-
-		if (option == GPUMON_OPTION_END)
-			break;
-		switch (option) {
-		case GPUMON_OPTION_HELP:
-			return GPUMON_EXIT_OK;
-		case GPUMON_OPTION_BAD:
-			return GPUMON_EXIT_USAGE;
-		case OPTION_FOLDED:
-			flamegraph.folded = true;
-			break;
-		case OPTION_NO_MERGE:
-			flamegraph.no_merge = true;
-			break;
-		case OPTION_COUNT:
-			flamegraph.weight = GPUMON_WEIGHT_COUNT;
-			break;
-		case OPTION_ICICLE:
-			flamegraph.icicle = true;
-			break;
-		default:
-			(void)gpumon_show_option(&show, option);
-		}
-	}
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
 	if (gpumon_show_operands(context, &show, argc, argv))
 		return GPUMON_EXIT_USAGE;
 	if (flamegraph.no_merge) {
@@ -77,8 +48,9 @@ static int command_flamegraph(struct gpumon_context *context, int argc, char **a
 		show.profile.streams = true;
 		show.profile.graphs = true;
 	}
-	if (show.profile.cpu_only && flamegraph.weight == GPUMON_WEIGHT_GPU_NS)
-		flamegraph.weight = GPUMON_WEIGHT_CPU_NS;
+	flamegraph.weight = flamegraph.count	  ? GPUMON_WEIGHT_COUNT :
+			    show.profile.cpu_only ? GPUMON_WEIGHT_CPU_NS :
+						    GPUMON_WEIGHT_GPU_NS;
 	return gpumon_show_profile(context, &show, 0, flamegraph.folded, write_graph, &flamegraph);
 }
 

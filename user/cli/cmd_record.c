@@ -19,38 +19,21 @@ static int record_run(struct gpumon_context *context, struct gpumon_session_opti
 
 static int command_record(struct gpumon_context *context, int argc, char **argv)
 {
-	static const struct option options[] = {
-		GPUMON_RECORD_OPTIONS,
-		{ "quiet", no_argument, NULL, 'q' },
+	struct gpumon_session_options session;
+	const struct gpumon_option options[] = {
+		GPUMON_RECORD_OPTIONS(&session),
+		GPUMON_OPTION("quiet", 'q', GPUMON_OPTION_FLAG, &session.quiet),
 		{ 0 },
 	};
-	struct gpumon_session_options session;
-	bool explicit;
-	int words = gpumon_record_split(argc, argv, options, &explicit);
+	int status;
 
 	gpumon_record_options_default(&session);
 	session.recorder.root = context->root;
-	for (;;) {
-		int option = gpumon_option(context, words, argv, options);
-
-		if (option == GPUMON_OPTION_END)
-			break;
-		switch (option) {
-		case GPUMON_OPTION_HELP:
-			return GPUMON_EXIT_OK;
-		case GPUMON_OPTION_BAD:
-			return GPUMON_EXIT_USAGE;
-		case 'q':
-			session.quiet = true;
-			break;
-		default:
-			if (gpumon_record_option(context, &session, option))
-				return GPUMON_EXIT_USAGE;
-		}
-	}
-	words += explicit;
-	if (words < argc)
-		session.argv = argv + words;
+	status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_PROGRAM);
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
+	if (argc)
+		session.argv = argv;
 	if (session.argv && session.pid_count)
 		return gpumon_usage(context, "either a program or --pid, not both");
 	if (!session.argv && !session.pid_count)

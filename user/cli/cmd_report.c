@@ -15,24 +15,16 @@ static int write_report(FILE *out, const struct gpumon_view *view, void *data)
 
 static int command_report(struct gpumon_context *context, int argc, char **argv)
 {
-	static const struct option options[] = {
-		GPUMON_SHOW_OUTPUT_OPTIONS,
-		GPUMON_SHOW_TREE_OPTIONS,
+	struct gpumon_show show = { 0 };
+	const struct gpumon_option options[] = {
+		GPUMON_SHOW_OUTPUT_OPTIONS(&show),
+		GPUMON_SHOW_TREE_OPTIONS(&show),
 		{ 0 },
 	};
-	struct gpumon_show show = { 0 };
+	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
 
-	for (;;) {
-		int option = gpumon_option(context, argc, argv, options);
-
-		if (option == GPUMON_OPTION_END)
-			break;
-		if (option == GPUMON_OPTION_HELP)
-			return GPUMON_EXIT_OK;
-		if (option == GPUMON_OPTION_BAD)
-			return GPUMON_EXIT_USAGE;
-		(void)gpumon_show_option(&show, option);
-	}
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
 	if (gpumon_show_operands(context, &show, argc, argv))
 		return GPUMON_EXIT_USAGE;
 	return gpumon_show_profile(context, &show, TIMELINE_BINS, false, write_report, NULL);

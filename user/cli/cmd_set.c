@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "term/format.h"
 #include "model/json_model.h"
+#include "base/options.h"
 #include "base/privileges.h"
 
 /* As in Documentation/netlink/specs/gpumon.yaml. */
@@ -13,10 +14,6 @@
 #define EVENT_RING_KIB_MAX 65536
 
 #define MAX_GROUPS 32
-
-enum {
-	OPTION_SIZE = 's',
-};
 
 struct settings {
 	struct {
@@ -63,26 +60,26 @@ static int parse_operands(struct gpumon_context *context, int n, char **operands
 	return 0;
 }
 
+static int take_size(struct gpumon_context *context, const char *text, void *value)
+{
+	return gpumon_argument_u64(context, "--size (KiB)", text, EVENT_RING_KIB_MIN,
+				   EVENT_RING_KIB_MAX, value);
+}
+
 static int parse_options(struct gpumon_context *context, int argc, char **argv,
 			 struct settings *settings)
 {
-	static const struct option options[] = {
-		GPUMON_OPTION_JSON,
-		{ "size", required_argument, NULL, OPTION_SIZE },
+	const struct gpumon_option options[] = {
+		GPUMON_OPTION_JSON(context),
+		GPUMON_OPTION_CALL("size", 's', &settings->size_kib, take_size),
 		{ 0 },
 	};
-	int option;
+	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
 
 	settings->event_ring = -1;
-	while ((option = gpumon_option(context, argc, argv, options)) != GPUMON_OPTION_END) {
-		if (option != OPTION_SIZE)
-			return option;
-		if (gpumon_argument_u64(context, "--size (KiB)", optarg, EVENT_RING_KIB_MIN,
-					EVENT_RING_KIB_MAX, &settings->size_kib))
-			return GPUMON_OPTION_BAD;
-	}
-	return parse_operands(context, argc - optind, argv + optind, settings) ? GPUMON_OPTION_BAD :
-										 0;
+	if (status == GPUMON_OPTIONS_GO_ON && parse_operands(context, argc, argv, settings))
+		status = GPUMON_EXIT_USAGE;
+	return status;
 }
 
 /* Every name is looked up before the first is touched. */
@@ -197,8 +194,8 @@ static int set_run(struct gpumon_context *context, int argc, char **argv)
 	struct gpumon_error err = { 0 };
 	int ret = parse_options(context, argc, argv, &settings);
 
-	if (ret)
-		return ret == GPUMON_OPTION_HELP ? GPUMON_EXIT_OK : GPUMON_EXIT_USAGE;
+	if (ret != GPUMON_OPTIONS_GO_ON)
+		return ret;
 
 	ret = gpumon_client_open(&client, &err);
 	if (!ret)

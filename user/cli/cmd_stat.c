@@ -8,22 +8,12 @@
 #include "source/container.h"
 #include "term/format.h"
 #include "model/json_model.h"
+#include "base/options.h"
 #include "base/privileges.h"
 #include "base/output_file.h"
 #include "source/source.h"
 #include "stat/stat_print.h"
 #include "stat/stat_window.h"
-
-enum {
-	OPTION_INTERVAL = 'i',
-	OPTION_COUNT = 'n',
-	OPTION_GROUP = 'g',
-	OPTION_DURATION = 'd',
-	OPTION_OUTPUT = 'o',
-	OPTION_RESET = GPUMON_OPTION_FIRST,
-	OPTION_SOURCE,
-	OPTION_RUN_AS,
-};
 
 /**
  * struct settings - what was asked for
@@ -58,87 +48,36 @@ struct settings {
 static int parse_options(struct gpumon_context *context, int argc, char **argv,
 			 struct settings *settings)
 {
-	static const struct option options[] = {
-		GPUMON_OPTION_JSON,
-		{ "interval", required_argument, NULL, OPTION_INTERVAL },
-		{ "count", required_argument, NULL, OPTION_COUNT },
-		{ "group", required_argument, NULL, OPTION_GROUP },
-		{ "reset", no_argument, NULL, OPTION_RESET },
-		{ "duration", required_argument, NULL, OPTION_DURATION },
-		{ "output", required_argument, NULL, OPTION_OUTPUT },
-		{ "source", required_argument, NULL, OPTION_SOURCE },
-		{ "run-as", required_argument, NULL, OPTION_RUN_AS },
+	const struct gpumon_option options[] = {
+		GPUMON_OPTION_JSON(context),
+		GPUMON_OPTION("interval", 'i', GPUMON_OPTION_TIME, &settings->interval_ns),
+		GPUMON_OPTION_RANGE("count", 'n', GPUMON_OPTION_U64, &settings->count, 1,
+				    UINT32_MAX),
+		GPUMON_OPTION("group", 'g', GPUMON_OPTION_TEXT, &settings->group),
+		GPUMON_OPTION("reset", 0, GPUMON_OPTION_FLAG, &settings->reset),
+		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &settings->duration_ns),
+		GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &settings->output),
+		GPUMON_OPTION("run-as", 0, GPUMON_OPTION_TEXT, &settings->run_as),
+		GPUMON_SOURCE_OPTION(&settings->choice),
 		{ 0 },
 	};
-	int option;
+	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_PROGRAM);
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") != 0)
-			continue;
-		if (!argv[i + 1]) {
-			gpumon_usage(context, "no command after --");
-			return GPUMON_OPTION_BAD;
-		}
-		settings->program = argv + i + 1;
-		argc = i;
-	}
-	while ((option = gpumon_option(context, argc, argv, options)) != GPUMON_OPTION_END) {
-		switch (option) {
-		case OPTION_INTERVAL:
-			if (gpumon_argument_duration(context, "--interval", optarg,
-						     &settings->interval_ns))
-				return GPUMON_OPTION_BAD;
-			break;
-		case OPTION_COUNT:
-			if (gpumon_argument_u64(context, "--count", optarg, 1, UINT32_MAX,
-						&settings->count))
-				return GPUMON_OPTION_BAD;
-			break;
-		case OPTION_GROUP:
-			settings->group = optarg;
-			break;
-		case OPTION_RESET:
-			settings->reset = true;
-			break;
-		case OPTION_DURATION:
-			if (gpumon_argument_duration(context, "--duration", optarg,
-						     &settings->duration_ns))
-				return GPUMON_OPTION_BAD;
-			break;
-		case OPTION_RUN_AS:
-			settings->run_as = optarg;
-			break;
-		case OPTION_OUTPUT:
-			settings->output = optarg;
-			break;
-		case OPTION_SOURCE:
-			if (gpumon_source_parse(optarg, &settings->choice)) {
-				gpumon_usage(context, "--source: auto, module or bpf");
-				return GPUMON_OPTION_BAD;
-			}
-			break;
-		default:
-			return option;
-		}
-	}
-	if (optind < argc) {
-		gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
-		return GPUMON_OPTION_BAD;
-	}
-	if (settings->count && !settings->interval_ns) {
-		gpumon_usage(context, "--count goes with --interval");
-		return GPUMON_OPTION_BAD;
-	}
-	if (settings->run_as && !settings->program) {
-		gpumon_usage(context, "--run-as goes with a command");
-		return GPUMON_OPTION_BAD;
-	}
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
+	if (argc && !context->explicit)
+		return gpumon_usage(context, "unexpected argument \"%s\"", argv[0]);
+	if (!argc && context->explicit)
+		return gpumon_usage(context, "no command after --");
+	settings->program = argc ? argv : NULL;
+	if (settings->count && !settings->interval_ns)
+		return gpumon_usage(context, "--count goes with --interval");
+	if (settings->run_as && !settings->program)
+		return gpumon_usage(context, "--run-as goes with a command");
 	if (settings->reset && !settings->interval_ns &&
-	    (settings->duration_ns || settings->program)) {
-		gpumon_usage(context, "--reset goes with neither --duration nor a command");
-		return GPUMON_OPTION_BAD;
-	}
-	return 0;
+	    (settings->duration_ns || settings->program))
+		return gpumon_usage(context, "--reset goes with neither --duration nor a command");
+	return GPUMON_OPTIONS_GO_ON;
 }
 
 static int show(struct gpumon_context *context, const struct settings *settings,
@@ -342,8 +281,8 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 	struct gpumon_error err = { 0 };
 	int ret = parse_options(context, argc, argv, &settings);
 
-	if (ret)
-		return ret == GPUMON_OPTION_HELP ? GPUMON_EXIT_OK : GPUMON_EXIT_USAGE;
+	if (ret != GPUMON_OPTIONS_GO_ON)
+		return ret;
 	/* Without memory for it the containers are unknown, and the rest is shown. */
 	settings.containers = gpumon_containers_new(context->root);
 

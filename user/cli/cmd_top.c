@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "base/wait.h"
 #include "source/container.h"
+#include "base/options.h"
 #include "base/privileges.h"
 #include "source/source.h"
 #include "top/top.h"
@@ -392,60 +393,47 @@ static int run_top(struct top_run *run)
 	return GPUMON_EXIT_OK;
 }
 
+static int take_interval(struct gpumon_context *context, const char *text, void *value)
+{
+	uint64_t *interval_ns = value;
+
+	if (gpumon_argument_duration(context, "--interval", text, interval_ns))
+		return -1;
+	if (*interval_ns >= INTERVAL_MIN_NS && *interval_ns <= INTERVAL_MAX_NS)
+		return 0;
+	gpumon_usage(context, "--interval: from 100ms to 1h");
+	return -1;
+}
+
+static int take_page(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_top_view *view = value;
+
+	if (strlen(text) < sizeof(view->page)) {
+		strcpy(view->page, text);
+		return 0;
+	}
+	gpumon_usage(context, "--page: no page has such a long name");
+	return -1;
+}
+
 static int command_top(struct gpumon_context *context, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "interval", required_argument, NULL, 'i' },
-		{ "count", required_argument, NULL, 'n' },
-		{ "batch", no_argument, NULL, 'b' },
-		{ "page", required_argument, NULL, 'P' },
-		{ "source", required_argument, NULL, GPUMON_OPTION_FIRST },
+	struct top_run run = { .context = context, .input = -1 };
+	const struct gpumon_option options[] = {
+		GPUMON_OPTION_CALL("interval", 'i', &run.view.interval_ns, take_interval),
+		GPUMON_OPTION_RANGE("count", 'n', GPUMON_OPTION_U64, &run.count, 1, UINT64_MAX),
+		GPUMON_OPTION("batch", 'b', GPUMON_OPTION_FLAG, &run.batch),
+		GPUMON_OPTION_CALL("page", 'P', &run.view, take_page),
+		GPUMON_SOURCE_OPTION(&run.choice),
 		{ 0 },
 	};
-	struct top_run run = { .context = context, .input = -1 };
 	int status;
 
 	run.view.interval_ns = INTERVAL_NS;
-	for (;;) {
-		int option = gpumon_option(context, argc, argv, options);
-
-		if (option == GPUMON_OPTION_END)
-			break;
-		switch (option) {
-		case GPUMON_OPTION_HELP:
-			return GPUMON_EXIT_OK;
-		case 'i':
-			if (gpumon_argument_duration(context, "--interval", optarg,
-						     &run.view.interval_ns))
-				return GPUMON_EXIT_USAGE;
-			if (run.view.interval_ns < INTERVAL_MIN_NS ||
-			    run.view.interval_ns > INTERVAL_MAX_NS)
-				return gpumon_usage(context, "--interval: from 100ms to 1h");
-			break;
-		case 'n':
-			if (gpumon_argument_u64(context, "--count", optarg, 1, UINT64_MAX,
-						&run.count))
-				return GPUMON_EXIT_USAGE;
-			break;
-		case 'b':
-			run.batch = true;
-			break;
-		case 'P':
-			if (strlen(optarg) >= sizeof(run.view.page))
-				return gpumon_usage(context,
-						    "--page: no page has such a long name");
-			strcpy(run.view.page, optarg);
-			break;
-		case GPUMON_OPTION_FIRST:
-			if (gpumon_source_parse(optarg, &run.choice))
-				return gpumon_usage(context, "--source: auto, module or bpf");
-			break;
-		default:
-			return GPUMON_EXIT_USAGE;
-		}
-	}
-	if (optind < argc)
-		return gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
+	status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_NONE);
+	if (status != GPUMON_OPTIONS_GO_ON)
+		return status;
 
 	gpumon_term_get(&run.view.term, context->out);
 	run.view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "base/wait.h"
 #include "event/event_reader.h"
+#include "base/options.h"
 #include "base/privileges.h"
 #include "source/source.h"
 #include "trace/trace.h"
@@ -33,11 +34,6 @@
 #define LOOK_NS 1000000000ULL
 /* What is left in the ring at the end is read for this long at most. */
 #define LAST_NS 2000000000ULL
-
-enum {
-	OPTION_NO_ENABLE = GPUMON_OPTION_FIRST,
-	OPTION_SOURCE,
-};
 
 /**
  * struct trace_run - everything that must be put back at the end
@@ -397,25 +393,30 @@ static int trace_run(struct trace_run *run)
 	return GPUMON_EXIT_OK;
 }
 
-static int command_trace(struct gpumon_context *context, int argc, char **argv)
+static int parse_options(struct trace_run *run, int argc, char **argv)
 {
-	static const struct option options[] = {
-		GPUMON_OPTION_JSON,
-		{ "duration", required_argument, NULL, 'd' },
-		{ "count", required_argument, NULL, 'n' },
-		{ "group", required_argument, NULL, 'g' },
-		{ "ring", required_argument, NULL, 'r' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "no-enable", no_argument, NULL, OPTION_NO_ENABLE },
-		{ "source", required_argument, NULL, OPTION_SOURCE },
+	const struct gpumon_option options[] = {
+		GPUMON_OPTION_JSON(run->context),
+		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &run->duration_ns),
+		GPUMON_OPTION_RANGE("count", 'n', GPUMON_OPTION_U64, &run->options.count, 1,
+				    UINT64_MAX),
+		GPUMON_OPTION("group", 'g', GPUMON_OPTION_TEXT, &run->options.group),
+		GPUMON_OPTION("ring", 'r', GPUMON_OPTION_TEXT, &run->options.ring),
+		GPUMON_OPTION_RANGE("pid", 'p', GPUMON_OPTION_U32, &run->options.pid, 1, INT32_MAX),
+		GPUMON_OPTION("no-enable", 0, GPUMON_OPTION_FLAG, &run->no_enable),
+		GPUMON_SOURCE_OPTION(&run->choice),
 		{ 0 },
 	};
-	struct trace_run *run;
-	uint64_t number;
+
+	return gpumon_options_parse(run->context, &argc, &argv, options, GPUMON_OPERANDS_NONE);
+}
+
+static int command_trace(struct gpumon_context *context, int argc, char **argv)
+{
+	/* The buffer of the reader makes it too large for the stack. */
+	struct trace_run *run = calloc(1, sizeof(*run));
 	int status;
 
-	/* The buffer of the reader makes it too large for the stack. */
-	run = calloc(1, sizeof(*run));
 	if (!run) {
 		struct gpumon_error err;
 
@@ -428,68 +429,12 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 	run->options.window_ns = WINDOW_NS;
 	run->options.held_max = HELD_MAX;
 	run->options.jobs_max = JOBS_MAX;
-	status = GPUMON_EXIT_USAGE;
-
-	for (;;) {
-		int option = gpumon_option(context, argc, argv, options);
-
-		if (option == GPUMON_OPTION_END)
-			break;
-		switch (option) {
-		case GPUMON_OPTION_HELP:
-			status = GPUMON_EXIT_OK;
-			goto out;
-		case 'd':
-			if (gpumon_argument_duration(context, "--duration", optarg,
-						     &run->duration_ns))
-				goto out;
-			break;
-		case 'n':
-			if (gpumon_argument_u64(context, "--count", optarg, 1, UINT64_MAX,
-						&run->options.count))
-				goto out;
-			break;
-		case 'r':
-			if (!*optarg) {
-				gpumon_usage(context, "--ring: the name is empty");
-				goto out;
-			}
-			run->options.ring = optarg;
-			break;
-		case 'g':
-			if (!*optarg) {
-				gpumon_usage(context, "--group: the name is empty");
-				goto out;
-			}
-			run->options.group = optarg;
-			break;
-		case 'p':
-			if (gpumon_argument_u64(context, "--pid", optarg, 1, INT32_MAX, &number))
-				goto out;
-			run->options.pid = (uint32_t)number;
-			break;
-		case OPTION_NO_ENABLE:
-			run->no_enable = true;
-			break;
-		case OPTION_SOURCE:
-			if (gpumon_source_parse(optarg, &run->choice)) {
-				gpumon_usage(context, "--source: auto, module or bpf");
-				goto out;
-			}
-			break;
-		default:
-			goto out;
-		}
+	status = parse_options(run, argc, argv);
+	if (status == GPUMON_OPTIONS_GO_ON) {
+		run->options.json = context->json;
+		gpumon_term_get(&run->options.term, context->out);
+		status = trace_run(run);
 	}
-	if (optind < argc) {
-		gpumon_usage(context, "unexpected argument \"%s\"", argv[optind]);
-		goto out;
-	}
-
-	run->options.json = context->json;
-	gpumon_term_get(&run->options.term, context->out);
-	status = trace_run(run);
-out:
 	gpumon_trace_free(run->trace);
 	gpumon_event_reader_close(&run->reader);
 	gpumon_trace_names_free(&run->names);

@@ -72,7 +72,5 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "unknown command \"%s\"", argv[1]);
 
 	gpumon_privileges_keep(context->command->privileges);
-	/* glibc starts afresh, also its hidden state, when optind is 0: tests run many commands. */
-	optind = 0;
 	return context->command->run(context, argc - 1, argv + 1);
 }

@@ -5,71 +5,23 @@
 #include "base/output_file.h"
 #include "show.h"
 
-bool gpumon_show_option(struct gpumon_show *show, int option)
-{
-	switch (option) {
-	case 'o':
-		show->output = optarg;
-		return true;
-	case GPUMON_SHOW_OPTION_FORCE:
-		show->force = true;
-		return true;
-	case GPUMON_SHOW_OPTION_CPU_ONLY:
-		show->profile.cpu_only = true;
-		return true;
-	case GPUMON_SHOW_OPTION_GPU_ONLY:
-		show->profile.gpu_only = true;
-		return true;
-	case GPUMON_SHOW_OPTION_DEVICES:
-		show->profile.devices = true;
-		return true;
-	case GPUMON_SHOW_OPTION_STREAMS:
-		show->profile.streams = true;
-		return true;
-	case GPUMON_SHOW_OPTION_GRAPHS:
-		show->profile.graphs = true;
-		return true;
-	case GPUMON_SHOW_OPTION_THREADS:
-		show->profile.threads = true;
-		return true;
-	case GPUMON_SHOW_OPTION_PROCESSES:
-		show->profile.processes = true;
-		return true;
-	case GPUMON_SHOW_OPTION_NO_INLINE:
-		show->profile.no_inline = true;
-		return true;
-	case GPUMON_SHOW_OPTION_INTERPRETER:
-		show->profile.interpreter = true;
-		return true;
-	case GPUMON_SHOW_OPTION_SYMBOL_ROOT:
-		show->profile.symbol_root = optarg;
-		return true;
-	default:
-		return false;
-	}
-}
-
 int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *show, int argc,
 			 char **argv)
 {
 	struct stat status;
 
-	if (optind >= argc) {
+	if (!argc) {
 		gpumon_usage(context, "no capture given: the directory that \"record\" made");
 		return -1;
 	}
-	if (argc - optind > GPUMON_CAPTURES_MAX) {
+	if (argc > GPUMON_CAPTURES_MAX) {
 		gpumon_usage(context, "at most %d captures at once", GPUMON_CAPTURES_MAX);
 		return -1;
 	}
-	for (int i = optind; i < argc; i++) {
+	for (int i = 0; i < argc; i++) {
 		if (argv[i][0])
 			continue;
 		gpumon_usage(context, "the name of a capture is empty");
-		return -1;
-	}
-	if (show->output && !*show->output) {
-		gpumon_usage(context, "--output: the name is empty");
 		return -1;
 	}
 	if (show->profile.symbol_root &&
@@ -82,8 +34,8 @@ int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *sho
 		gpumon_usage(context, "--cpu-only and --gpu-only leave nothing together");
 		return -1;
 	}
-	show->paths = (const char *const *)(argv + optind);
-	show->count = (unsigned int)(argc - optind);
+	show->paths = (const char *const *)argv;
+	show->count = (unsigned int)argc;
 	return 0;
 }
 

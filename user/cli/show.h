@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/command.h"
+#include "base/options.h"
 #include "output/load.h"
 
 /**
@@ -24,40 +24,23 @@ struct gpumon_show {
 	struct gpumon_profile_options profile;
 };
 
-enum gpumon_show_option {
-	GPUMON_SHOW_OPTION_FORCE = GPUMON_OPTION_FIRST + 0x100,
-	GPUMON_SHOW_OPTION_CPU_ONLY,
-	GPUMON_SHOW_OPTION_GPU_ONLY,
-	GPUMON_SHOW_OPTION_DEVICES,
-	GPUMON_SHOW_OPTION_STREAMS,
-	GPUMON_SHOW_OPTION_GRAPHS,
-	GPUMON_SHOW_OPTION_THREADS,
-	GPUMON_SHOW_OPTION_PROCESSES,
-	GPUMON_SHOW_OPTION_NO_INLINE,
-	GPUMON_SHOW_OPTION_INTERPRETER,
-	GPUMON_SHOW_OPTION_SYMBOL_ROOT,
-	GPUMON_SHOW_OPTION_NEXT, /* first value of a command's own */
-};
-
-/* Lines for a command's table of options. */
-#define GPUMON_SHOW_OUTPUT_OPTIONS                                   \
-	{ "output", required_argument, NULL, 'o' },                  \
-	{                                                            \
-		"force", no_argument, NULL, GPUMON_SHOW_OPTION_FORCE \
-	}
-#define GPUMON_SHOW_TREE_OPTIONS                                                       \
-	{ "cpu-only", no_argument, NULL, GPUMON_SHOW_OPTION_CPU_ONLY },                \
-		{ "gpu-only", no_argument, NULL, GPUMON_SHOW_OPTION_GPU_ONLY },        \
-		{ "devices", no_argument, NULL, GPUMON_SHOW_OPTION_DEVICES },          \
-		{ "streams", no_argument, NULL, GPUMON_SHOW_OPTION_STREAMS },          \
-		{ "graphs", no_argument, NULL, GPUMON_SHOW_OPTION_GRAPHS },            \
-		{ "threads", no_argument, NULL, GPUMON_SHOW_OPTION_THREADS },          \
-		{ "processes", no_argument, NULL, GPUMON_SHOW_OPTION_PROCESSES },      \
-		{ "no-inline", no_argument, NULL, GPUMON_SHOW_OPTION_NO_INLINE },      \
-		{ "interpreter", no_argument, NULL, GPUMON_SHOW_OPTION_INTERPRETER },  \
-	{                                                                              \
-		"symbol-root", required_argument, NULL, GPUMON_SHOW_OPTION_SYMBOL_ROOT \
-	}
+/* Lines for a command's table of options, with the struct gpumon_show that they fill in. */
+#define GPUMON_SHOW_OUTPUT_OPTIONS(show)                                   \
+	GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &(show)->output), \
+		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &(show)->force)
+#define GPUMON_SHOW_TREE_FLAG(show, name, flag) \
+	GPUMON_OPTION(name, 0, GPUMON_OPTION_FLAG, &(show)->profile.flag)
+#define GPUMON_SHOW_TREE_OPTIONS(show)                                   \
+	GPUMON_SHOW_TREE_FLAG(show, "cpu-only", cpu_only),               \
+		GPUMON_SHOW_TREE_FLAG(show, "gpu-only", gpu_only),       \
+		GPUMON_SHOW_TREE_FLAG(show, "devices", devices),         \
+		GPUMON_SHOW_TREE_FLAG(show, "streams", streams),         \
+		GPUMON_SHOW_TREE_FLAG(show, "graphs", graphs),           \
+		GPUMON_SHOW_TREE_FLAG(show, "threads", threads),         \
+		GPUMON_SHOW_TREE_FLAG(show, "processes", processes),     \
+		GPUMON_SHOW_TREE_FLAG(show, "no-inline", no_inline),     \
+		GPUMON_SHOW_TREE_FLAG(show, "interpreter", interpreter), \
+		GPUMON_OPTION("symbol-root", 0, GPUMON_OPTION_TEXT, &(show)->profile.symbol_root)
 
 #define GPUMON_SHOW_OUTPUT_HELP                                            \
 	"  -o, --output FILE      instead of standard output, mode 0600\n" \
@@ -75,20 +58,11 @@ enum gpumon_show_option {
 	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n"
 
 /**
- * gpumon_show_option - one of the options above
- * @show: where it goes
- * @option: as gpumon_option() returned it
- *
- * Return: false if it is none of them.
- */
-bool gpumon_show_option(struct gpumon_show *show, int option);
-
-/**
  * gpumon_show_operands - the rest of the command line are captures
  * @context: context
  * @show: filled in
- * @argc: of the command
- * @argv: of the command
+ * @argc: of operands
+ * @argv: operands
  *
  * Return: 0, or -1 having called gpumon_usage(): none, too many, or options that exclude each
  * other.

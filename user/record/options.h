@@ -3,53 +3,51 @@
 #ifndef GPUMON_RECORD_OPTIONS_H
 #define GPUMON_RECORD_OPTIONS_H
 
-#include <getopt.h>
-
-#include "base/command.h"
+#include "base/options.h"
 #include "session.h"
 
-enum gpumon_record_option {
-	GPUMON_RECORD_OPTION_SYNC = GPUMON_OPTION_FIRST,
-	GPUMON_RECORD_OPTION_MEMORY,
-	GPUMON_RECORD_OPTION_UNIFIED_MEMORY,
-	GPUMON_RECORD_OPTION_NVTX,
-	GPUMON_RECORD_OPTION_API,
-	GPUMON_RECORD_OPTION_LATENCY,
-	GPUMON_RECORD_OPTION_NO_STACKS,
-	GPUMON_RECORD_OPTION_NO_PYTHON,
-	GPUMON_RECORD_OPTION_NO_DRIVER,
-	GPUMON_RECORD_OPTION_NO_NAMES,
-	GPUMON_RECORD_OPTION_WINDOW,
-	GPUMON_RECORD_OPTION_BUFFER,
-	GPUMON_RECORD_OPTION_CUPTI_BUFFER,
-	GPUMON_RECORD_OPTION_MAX_SIZE,
-	GPUMON_RECORD_OPTION_STACK_DEPTH,
-	GPUMON_RECORD_OPTION_RUN_AS,
-	GPUMON_RECORD_OPTION_NEXT, /* first value of a command's own */
-};
+/* What is recorded, as a bit that is set or cleared. */
+#define GPUMON_RECORD_BITS(session, name, kind, bits) \
+	GPUMON_OPTION_RANGE(name, 0, kind, &(session)->recorder.settings.record, bits, 0)
 
-/* Lines for a command's table of options. */
-#define GPUMON_RECORD_OPTIONS                                                                   \
-	{ "output", required_argument, NULL, 'o' }, { "pid", required_argument, NULL, 'p' },    \
-		{ "duration", required_argument, NULL, 'd' },                                   \
-		{ "sync", no_argument, NULL, GPUMON_RECORD_OPTION_SYNC },                       \
-		{ "memory", no_argument, NULL, GPUMON_RECORD_OPTION_MEMORY },                   \
-		{ "unified-memory", no_argument, NULL, GPUMON_RECORD_OPTION_UNIFIED_MEMORY },   \
-		{ "nvtx", no_argument, NULL, GPUMON_RECORD_OPTION_NVTX },                       \
-		{ "api", no_argument, NULL, GPUMON_RECORD_OPTION_API },                         \
-		{ "latency", no_argument, NULL, GPUMON_RECORD_OPTION_LATENCY },                 \
-		{ "no-stacks", no_argument, NULL, GPUMON_RECORD_OPTION_NO_STACKS },             \
-		{ "no-python", no_argument, NULL, GPUMON_RECORD_OPTION_NO_PYTHON },             \
-		{ "no-driver", no_argument, NULL, GPUMON_RECORD_OPTION_NO_DRIVER },             \
-		{ "no-names", no_argument, NULL, GPUMON_RECORD_OPTION_NO_NAMES },               \
-		{ "window", required_argument, NULL, GPUMON_RECORD_OPTION_WINDOW },             \
-		{ "buffer", required_argument, NULL, GPUMON_RECORD_OPTION_BUFFER },             \
-		{ "cupti-buffer", required_argument, NULL, GPUMON_RECORD_OPTION_CUPTI_BUFFER }, \
-		{ "max-size", required_argument, NULL, GPUMON_RECORD_OPTION_MAX_SIZE },         \
-		{ "run-as", required_argument, NULL, GPUMON_RECORD_OPTION_RUN_AS },             \
-	{                                                                                       \
-		"stack-depth", required_argument, NULL, GPUMON_RECORD_OPTION_STACK_DEPTH        \
-	}
+/* Lines for a command's table of options, with the struct gpumon_session_options to fill in. */
+#define GPUMON_RECORD_OPTIONS(session)                                                             \
+	GPUMON_OPTION_CALL("output", 'o', (session)->directory, gpumon_record_directory),          \
+		GPUMON_OPTION_CALL("pid", 'p', session, gpumon_record_take_pid),                   \
+		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &(session)->duration_ns),       \
+		GPUMON_RECORD_BITS(session, "sync", GPUMON_OPTION_BITS,                            \
+				   GPUMON_RECORD_SYNCHRONISATION),                                 \
+		GPUMON_RECORD_BITS(session, "memory", GPUMON_OPTION_BITS,                          \
+				   GPUMON_RECORD_ALLOCATIONS),                                     \
+		GPUMON_RECORD_BITS(session, "unified-memory", GPUMON_OPTION_BITS,                  \
+				   GPUMON_RECORD_UNIFIED),                                         \
+		GPUMON_RECORD_BITS(session, "nvtx", GPUMON_OPTION_BITS, GPUMON_RECORD_RANGES),     \
+		GPUMON_RECORD_BITS(session, "api", GPUMON_OPTION_BITS, GPUMON_RECORD_ALL_CALLS),   \
+		GPUMON_RECORD_BITS(session, "latency", GPUMON_OPTION_BITS, GPUMON_RECORD_LATENCY), \
+		GPUMON_RECORD_BITS(session, "no-stacks", GPUMON_OPTION_NO_BITS,                    \
+				   GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON),                   \
+		GPUMON_RECORD_BITS(session, "no-python", GPUMON_OPTION_NO_BITS,                    \
+				   GPUMON_RECORD_PYTHON),                                          \
+		GPUMON_OPTION("no-driver", 0, GPUMON_OPTION_NO_FLAG, &(session)->recorder.driver), \
+		GPUMON_OPTION("no-names", 0, GPUMON_OPTION_FLAG, &(session)->no_names),            \
+		GPUMON_OPTION_CALL("window", 0, &(session)->recorder.settings,                     \
+				   gpumon_record_take_window),                                     \
+		GPUMON_OPTION_RANGE("buffer", 0, GPUMON_OPTION_SIZE,                               \
+				    &(session)->recorder.channel_bytes, 1ULL << 20, 1ULL << 30),   \
+		GPUMON_OPTION_CALL("cupti-buffer", 0, &(session)->recorder.settings,               \
+				   gpumon_record_take_cupti_buffer),                               \
+		GPUMON_OPTION_RANGE("max-size", 0, GPUMON_OPTION_SIZE,                             \
+				    &(session)->recorder.max_bytes, 1ULL << 20, 1ULL << 50),       \
+		GPUMON_OPTION("run-as", 0, GPUMON_OPTION_TEXT, &(session)->run_as),                \
+		GPUMON_OPTION_RANGE("stack-depth", 0, GPUMON_OPTION_U32,                           \
+				    &(session)->recorder.settings.stack_depth, 1,                  \
+				    GPUMON_STACK_DEPTH_MAX)
+
+/* For these lines. */
+int gpumon_record_take_pid(struct gpumon_context *context, const char *text, void *session);
+int gpumon_record_take_window(struct gpumon_context *context, const char *text, void *settings);
+int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text,
+				    void *settings);
 
 /* Their part of a command's help. */
 #define GPUMON_RECORD_HELP                                                                         \
@@ -80,17 +78,6 @@ enum gpumon_record_option {
 void gpumon_record_options_default(struct gpumon_session_options *options);
 
 /**
- * gpumon_record_option - one of GPUMON_RECORD_OPTIONS
- * @context: context
- * @options: where it goes
- * @option: as gpumon_option() returned it, its argument in optarg
- *
- * Return: 0, or -1 having called gpumon_usage().
- */
-int gpumon_record_option(struct gpumon_context *context, struct gpumon_session_options *options,
-			 int option);
-
-/**
  * gpumon_record_privileges - go on with what this recording needs, as who runs the program
  * @context: context
  * @options: all of them are known
@@ -103,19 +90,6 @@ int gpumon_record_privileges(struct gpumon_context *context,
 			     const struct gpumon_session_options *options);
 
 /**
- * gpumon_record_split - where the program's own words begin
- * @argc: of the command
- * @argv: of the command
- * @options: of the command
- * @explicit: set where "--" says so
- *
- * Options behind a program's name are the program's.
- *
- * Return: how many words are the command's; the program's begin there, behind "--".
- */
-int gpumon_record_split(int argc, char **argv, const struct option *options, bool *explicit);
-
-/**
  * gpumon_record_directory - the name of a capture, where ranks and hosts have one each
  * @context: context
  * @text: name, with %h for the host, %p for our pid, %r for the rank, %% for a percent sign
@@ -123,6 +97,6 @@ int gpumon_record_split(int argc, char **argv, const struct option *options, boo
  *
  * Return: 0, or -1 having called gpumon_usage().
  */
-int gpumon_record_directory(struct gpumon_context *context, const char *text, char *name);
+int gpumon_record_directory(struct gpumon_context *context, const char *text, void *name);
 
 #endif /* GPUMON_RECORD_OPTIONS_H */

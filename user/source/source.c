@@ -4,7 +4,7 @@
 #include "bpf_source/bpf_source.h"
 #include "source.h"
 
-int gpumon_source_parse(const char *text, enum gpumon_source_choice *choice)
+int gpumon_source_take(struct gpumon_context *context, const char *text, void *choice)
 {
 	static const char *const names[] = {
 		[GPUMON_SOURCE_AUTO] = "auto",
@@ -14,10 +14,11 @@ int gpumon_source_parse(const char *text, enum gpumon_source_choice *choice)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!strcmp(text, names[i])) {
-			*choice = (enum gpumon_source_choice)i;
+			*(enum gpumon_source_choice *)choice = (enum gpumon_source_choice)i;
 			return 0;
 		}
 	}
+	gpumon_usage(context, "--source: auto, module or bpf");
 	return -1;
 }
 

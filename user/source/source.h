@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "module/client.h"
-#include "base/error.h"
+#include "base/options.h"
 #include "model/model.h"
 
 /* What a user of ROCm would miss, said where they would look for it. */
@@ -32,10 +32,10 @@ struct gpumon_source {
 	struct gpumon_bpf_source *bpf;
 };
 
-/* "auto", "module", "bpf" into a choice; -1 for any other word. */
-int gpumon_source_parse(const char *text, enum gpumon_source_choice *choice);
+/* --source, for a table of options, and its line of the help. */
+int gpumon_source_take(struct gpumon_context *context, const char *text, void *choice);
 
-/* Both parts of the help of --source. */
+#define GPUMON_SOURCE_OPTION(choice) GPUMON_OPTION_CALL("source", 0, choice, gpumon_source_take)
 #define GPUMON_SOURCE_HELP \
 	"      --source SOURCE    module, bpf, or auto: the module if it is loaded, else bpf\n"
 

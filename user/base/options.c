@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+#define OPTIONS_MAX 64
+#define MIB	    (1ULL << 20)
+
+/* Above all letters, so that the number in the table can be told from a letter. */
+#define FIRST 0x100
+
+static bool has_argument(const struct gpumon_option *option)
+{
+	return option->kind >= GPUMON_OPTION_TEXT;
+}
+
+/* 0, or -1 having called gpumon_usage(). */
+static int take_option(struct gpumon_context *context, const struct gpumon_option *option)
+{
+	uint32_t *word = option->value;
+	uint64_t number;
+	char what[64];
+
+	snprintf(what, sizeof(what), "--%s", option->name);
+	switch (option->kind) {
+	case GPUMON_OPTION_FLAG:
+	case GPUMON_OPTION_NO_FLAG:
+		*(bool *)option->value = option->kind == GPUMON_OPTION_FLAG;
+		return 0;
+	case GPUMON_OPTION_BITS:
+		*word |= (uint32_t)option->min;
+		return 0;
+	case GPUMON_OPTION_NO_BITS:
+		*word &= ~(uint32_t)option->min;
+		return 0;
+	case GPUMON_OPTION_TEXT:
+		*(const char **)option->value = optarg;
+		if (*optarg)
+			return 0;
+		gpumon_usage(context, "%s: the name is empty", what);
+		return -1;
+	case GPUMON_OPTION_U32:
+		if (gpumon_argument_u64(context, what, optarg, option->min, option->max, &number))
+			return -1;
+		*word = (uint32_t)number;
+		return 0;
+	case GPUMON_OPTION_U64:
+		return gpumon_argument_u64(context, what, optarg, option->min, option->max,
+					   option->value);
+	case GPUMON_OPTION_TIME:
+		return gpumon_argument_duration(context, what, optarg, option->value);
+	case GPUMON_OPTION_SIZE:
+		return gpumon_argument_size(context, what, optarg, option->min, option->max,
+					    option->value);
+	case GPUMON_OPTION_TAKE:
+		return option->take(context, optarg, option->value);
+	}
+	return -1;
+}
+
+/* What getopt_long() could not take: @word is where it was, @value what it says about it. */
+static int report_bad_option(struct gpumon_context *context, const char *word, int value)
+{
+	if (value == ':')
+		return gpumon_usage(context, "option %s needs an argument", word);
+	/* 0: a long name; a number of the table: "--json=x"; else a letter within a word. */
+	if (!optopt)
+		return gpumon_usage(context, "unknown option %s", word);
+	if (optopt >= FIRST)
+		return gpumon_usage(context, "option %s takes no argument", word);
+	return gpumon_usage(context, "unknown option -%c", optopt);
+}
+
+int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv,
+			 const struct gpumon_option *options, enum gpumon_operands operands)
+{
+	struct option names[OPTIONS_MAX + 2] = { { 0 } };
+	char letters[2 * OPTIONS_MAX + 4] = "";
+	int n, value, argument = 0;
+
+	/* "+": the first operand ends the options. ":": a missing argument has a value of its own. */
+	strcpy(letters, operands == GPUMON_OPERANDS_PROGRAM ? "+:h" : ":h");
+	for (n = 0; options[n].name && n < OPTIONS_MAX; n++) {
+		char letter[3] = { options[n].letter, has_argument(&options[n]) ? ':' : '\0' };
+
+		names[n] = (struct option){ options[n].name, has_argument(&options[n]), NULL,
+					    FIRST + n };
+		strcat(letters, letter);
+	}
+	/* A table that is too long is our own mistake. */
+	if (options[n].name)
+		abort();
+	names[n] = (struct option){ "help", no_argument, NULL, FIRST + n };
+
+	/* Complaints are ours, with the way to the help. glibc starts afresh when optind is 0. */
+	opterr = 0;
+	optind = 0;
+	while ((value = getopt_long(*argc, *argv, letters, names, NULL)) != -1) {
+		if (value == ':' || value == '?')
+			return report_bad_option(context, (*argv)[optind - 1], value);
+		if (value == 'h' || value == FIRST + n) {
+			gpumon_command_help(context);
+			return GPUMON_EXIT_OK;
+		}
+		for (int i = 0; i < n; i++) {
+			if (value != FIRST + i && value != options[i].letter)
+				continue;
+			/* The next word, if it is not the rest of this one. */
+			if (has_argument(&options[i]) && optarg == (*argv)[optind - 1])
+				argument = optind;
+			if (take_option(context, &options[i]))
+				return GPUMON_EXIT_USAGE;
+			break;
+		}
+	}
+	context->explicit = optind != argument && !strcmp((*argv)[optind - 1], "--");
+	*argc -= optind;
+	*argv += optind;
+	if (*argc && operands == GPUMON_OPERANDS_NONE)
+		return gpumon_usage(context, "unexpected argument \"%s\"", (*argv)[0]);
+	return GPUMON_OPTIONS_GO_ON;
+}
+
+int gpumon_argument_u64(struct gpumon_context *context, const char *what, const char *text,
+			uint64_t min, uint64_t max, uint64_t *value)
+{
+	unsigned long long number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	/* strtoull() takes blanks and "-1"; we take digits. */
+	if (!isdigit((unsigned char)text[0]) || *end || errno || number < min || number > max) {
+		gpumon_usage(context, "%s: \"%s\" is not a whole number from %llu to %llu", what,
+			     text, (unsigned long long)min, (unsigned long long)max);
+		return -1;
+	}
+	*value = number;
+	return 0;
+}
+
+int gpumon_argument_duration(struct gpumon_context *context, const char *what, const char *text,
+			     uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {
+		{ "", 1e9 },  { "ns", 1 },   { "us", 1e3 },   { "ms", 1e6 },
+		{ "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 },
+	};
+	char *end;
+	double number;
+
+	number = strtod(text, &end);
+	/* strtod() also knows "inf", "nan" and "0x1p3", which nobody means. */
+	if (strspn(text, "0123456789.") != (size_t)(end - text) || end == text)
+		goto bad;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].name))
+			continue;
+		number *= units[i].ns;
+		if (!(number >= 1e6 && number <= 366 * 86400e9))
+			goto bad;
+		*ns = (uint64_t)(number + 0.5);
+		return 0;
+	}
+bad:
+	gpumon_usage(context,
+		     "%s: \"%s\" is not a time from 1ms to 366 days, such as 1, 0.5, 200ms", what,
+		     text);
+	return -1;
+}
+
+int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
+			 uint64_t min, uint64_t max, uint64_t *bytes)
+{
+	static const struct {
+		const char *name;
+		unsigned int shift;
+	} units[] = { { "", 0 },     { "K", 10 }, { "KiB", 10 }, { "M", 20 },
+		      { "MiB", 20 }, { "G", 30 }, { "GiB", 30 } };
+	unsigned long long number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	for (size_t i = 0;
+	     isdigit((unsigned char)text[0]) && !errno && i < sizeof(units) / sizeof(units[0]);
+	     i++) {
+		if (strcmp(end, units[i].name) != 0)
+			continue;
+		if (number > UINT64_MAX >> units[i].shift)
+			break;
+		number <<= units[i].shift;
+		if (number < min || number > max)
+			break;
+		*bytes = number;
+		return 0;
+	}
+	gpumon_usage(context, "%s: \"%s\" is not a size from %lluM to %lluM, such as 64M, 1G", what,
+		     text, (unsigned long long)(min / MIB), (unsigned long long)(max / MIB));
+	return -1;
+}

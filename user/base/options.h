@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The options of a command, each with the place where its value goes. */
+#ifndef GPUMON_BASE_OPTIONS_H
+#define GPUMON_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "command.h"
+
+/**
+ * enum gpumon_option_kind - what an option takes, and what @value of it points to
+ * @GPUMON_OPTION_FLAG: no argument; a bool that becomes true
+ * @GPUMON_OPTION_NO_FLAG: no argument; a bool that becomes false
+ * @GPUMON_OPTION_BITS: no argument; a uint32_t in which the bits of @min are set
+ * @GPUMON_OPTION_NO_BITS: no argument; a uint32_t in which the bits of @min are cleared
+ * @GPUMON_OPTION_TEXT: a const char *; the argument may not be empty
+ * @GPUMON_OPTION_U32: a uint32_t from @min to @max
+ * @GPUMON_OPTION_U64: a uint64_t from @min to @max
+ * @GPUMON_OPTION_TIME: a uint64_t in nanoseconds
+ * @GPUMON_OPTION_SIZE: a uint64_t in bytes, from @min to @max
+ * @GPUMON_OPTION_TAKE: @take is called with the argument
+ */
+enum gpumon_option_kind {
+	GPUMON_OPTION_FLAG,
+	GPUMON_OPTION_NO_FLAG,
+	GPUMON_OPTION_BITS,
+	GPUMON_OPTION_NO_BITS,
+	GPUMON_OPTION_TEXT,
+	GPUMON_OPTION_U32,
+	GPUMON_OPTION_U64,
+	GPUMON_OPTION_TIME,
+	GPUMON_OPTION_SIZE,
+	GPUMON_OPTION_TAKE,
+};
+
+/**
+ * struct gpumon_option - an option of a command
+ * @name: long name; --help (-h) is there anyway
+ * @letter: short name, 0 for none
+ * @kind: what it takes
+ * @value: where that goes, or what @take gets
+ * @min: least number, or bits
+ * @max: largest number
+ * @take: returns 0, or -1 having called gpumon_usage()
+ */
+struct gpumon_option {
+	const char *name;
+	char letter;
+	enum gpumon_option_kind kind;
+	void *value;
+	uint64_t min;
+	uint64_t max;
+	int (*take)(struct gpumon_context *context, const char *text, void *value);
+};
+
+/* Lines of a table: a kind without an argument or limits, one with both, one with a function. */
+#define GPUMON_OPTION(name, letter, kind, where)   \
+	{                                          \
+		name, letter, kind, .value = where \
+	}
+#define GPUMON_OPTION_RANGE(name, letter, kind, where, min, max) \
+	{                                                        \
+		name, letter, kind, .value = where, min, max     \
+	}
+#define GPUMON_OPTION_CALL(name, letter, where, take)                        \
+	{                                                                    \
+		name, letter, GPUMON_OPTION_TAKE, .value = where, 0, 0, take \
+	}
+#define GPUMON_OPTION_JSON(context) GPUMON_OPTION("json", 0, GPUMON_OPTION_FLAG, &(context)->json)
+
+/**
+ * enum gpumon_operands - which words may be there that are no options
+ * @GPUMON_OPERANDS_NONE: none
+ * @GPUMON_OPERANDS_MIXED: some, before, between and behind the options
+ * @GPUMON_OPERANDS_PROGRAM: a program with its own options, behind those of the command
+ */
+enum gpumon_operands {
+	GPUMON_OPERANDS_NONE,
+	GPUMON_OPERANDS_MIXED,
+	GPUMON_OPERANDS_PROGRAM,
+};
+
+#define GPUMON_OPTIONS_GO_ON (-1)
+
+/**
+ * gpumon_options_parse() - take the options of a command
+ * @context: @explicit of it is set
+ * @argc: words with the command's name, becomes the number of operands
+ * @argv: likewise; may be put into another order
+ * @options: ended by a line without a name
+ * @operands: what else may be there
+ *
+ * Return: GPUMON_OPTIONS_GO_ON, or the exit status to end with: help was printed, or wrong usage
+ * reported.
+ */
+int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv,
+			 const struct gpumon_option *options, enum gpumon_operands operands);
+
+/* Parse numbers of arguments. 0, or -1 having called gpumon_usage() ("--count: …"). */
+int gpumon_argument_u64(struct gpumon_context *context, const char *what, const char *text,
+			uint64_t min, uint64_t max, uint64_t *value);
+/* Seconds with fractions, or with a unit ns, us, ms, s, m, h, into nanoseconds, at least 1 ms. */
+int gpumon_argument_duration(struct gpumon_context *context, const char *what, const char *text,
+			     uint64_t *ns);
+
+/* "4096", "64K", "16M", "1G". 0, or -1 having called gpumon_usage(). */
+int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
+			 uint64_t min, uint64_t max, uint64_t *bytes);
+
+#endif /* GPUMON_BASE_OPTIONS_H */
