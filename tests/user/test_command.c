@@ -30,13 +30,10 @@ static void one_line(const char *text)
 
 static void wrong_usage(void **state)
 {
-	struct captured none = capture("", NULL);
-
 	(void)state;
-	assert_int_equal(none.status, GPUMON_EXIT_USAGE);
-	one_line(none.err);
-	captured_free(&none);
-
+	CHECK_USAGE("unknown command \"stats\"", "help", "stats");
+	CHECK_USAGE("unknown command \"--frobnicate\"", "help", "--frobnicate");
+	CHECK_USAGE("help is of one command at a time", "help", "stat", "top");
 	CHECK_USAGE("unknown command \"stats\"", "stats");
 	CHECK_USAGE("unknown option --frobnicate", "--frobnicate");
 	CHECK_USAGE("stat: unknown option --frobnicate", "stat", "--frobnicate");
@@ -113,9 +110,23 @@ static void help_and_version(void **state)
 #define NAME(name) #name,
 	static const char *const names[] = { GPUMON_COMMANDS(NAME) };
 #undef NAME
-	struct captured c = capture("", "--help", NULL);
+	struct captured c = capture("", "--help", NULL), same;
 
 	(void)state;
+	/* No command, help alone, and help of help are the list of commands. */
+	same = capture("", NULL);
+	assert_int_equal(same.status, GPUMON_EXIT_USAGE);
+	assert_string_equal(same.out, c.out);
+	assert_string_equal(same.err, "");
+	captured_free(&same);
+	same = capture("", "help", NULL);
+	assert_int_equal(same.status, GPUMON_EXIT_OK);
+	assert_string_equal(same.out, c.out);
+	captured_free(&same);
+	same = capture("", "help", "help", NULL);
+	assert_int_equal(same.status, GPUMON_EXIT_OK);
+	assert_string_equal(same.out, c.out);
+	captured_free(&same);
 	assert_int_equal(c.status, GPUMON_EXIT_OK);
 	assert_string_equal(c.err, "");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -131,6 +142,10 @@ static void help_and_version(void **state)
 			snprintf(usage, sizeof(usage), "Usage: gpumon-user %s ", names[i]);
 			assert_ptr_equal(strstr(help.out, usage), help.out);
 			assert_non_null(strstr(help.out, "--help"));
+			same = capture("", k ? "--help" : "help", names[i], NULL);
+			assert_int_equal(same.status, GPUMON_EXIT_OK);
+			assert_string_equal(same.out, help.out);
+			captured_free(&same);
 			captured_free(&help);
 		}
 	}

@@ -22,14 +22,15 @@ static void print_overview(FILE *out)
 	      out);
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\nOptions:\n"
+	fputs("  help       Show the help of a command\n"
+	      "\nOptions:\n"
 	      "  -h, --help       this text; after a command, that command's\n"
 	      "  -V, --version    version of this program\n\n"
 	      "Exit status: 0 done, 1 failed, 2 wrong usage, 77 not possible on this machine.\n",
 	      out);
 }
 
-static const struct gpumon_command *find(const char *name)
+static const struct gpumon_command *find_command(const char *name)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++) {
 		if (!strcmp(commands[i]->name, name))
@@ -48,26 +49,43 @@ static bool wants_json(int argc, char **argv)
 	return false;
 }
 
+static int run_help(struct gpumon_context *context, const char *name)
+{
+	if (!name || !strcmp(name, "help")) {
+		print_overview(context->out);
+		return GPUMON_EXIT_OK;
+	}
+	context->command = find_command(name);
+	if (!context->command)
+		return gpumon_usage(context, "unknown command \"%s\"", name);
+	gpumon_command_help(context);
+	return GPUMON_EXIT_OK;
+}
+
 int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 {
 	context->json = wants_json(argc, argv);
 	context->command = NULL;
 
-	if (argc < 2)
-		return gpumon_usage(context, "no command given");
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+	/* What one types to see what there is. The status still says that nothing was done. */
+	if (argc < 2) {
 		print_overview(context->out);
-		return GPUMON_EXIT_OK;
+		return GPUMON_EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		fprintf(context->out, "gpumon-user %s (netlink schema %d)\n", GPUMON_VERSION,
 			GPUMON_SCHEMA);
 		return GPUMON_EXIT_OK;
 	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		if (argc > 3)
+			return gpumon_usage(context, "help is of one command at a time");
+		return run_help(context, argc > 2 ? argv[2] : NULL);
+	}
 	if (argv[1][0] == '-')
 		return gpumon_usage(context, "unknown option %s", argv[1]);
 
-	context->command = find(argv[1]);
+	context->command = find_command(argv[1]);
 	if (!context->command)
 		return gpumon_usage(context, "unknown command \"%s\"", argv[1]);
 
