@@ -83,7 +83,7 @@ def macros(text):
 
 
 def expand(entry, known):
-    """An entry of a table with its macro, if it is one, expanded."""
+    """An entry of a table with its macros, if it is one, expanded."""
     match = re.fullmatch(r"(\[[^]]*\]\s*=\s*)?(\w+)\((.*)\)", entry, re.DOTALL)
     if not match or match[2] not in known:
         return [entry]
@@ -93,7 +93,7 @@ def expand(entry, known):
         if name != "...":
             text = re.sub(r"(?<![\w#])%s\b" % re.escape(name), lambda _, v=value: v, text)
     text = re.sub(r"##__VA_ARGS__", ", ".join(values[len(names) - 1:]), text)
-    return parts((match[1] or "") + text)
+    return [one for part in parts((match[1] or "") + text) for one in expand(part, known)]
 
 
 def column(entry):
@@ -108,8 +108,10 @@ def column(entry):
 def tables(code):
     """{"group.table": (labels, columns)}"""
     columns, statistics, lists, groups = {}, {}, {}, {}
+    shared = {name: macro for path, text in code.items() if path.endswith(".h")
+              for name, macro in macros(text).items()}
     for path, text in code.items():
-        known = macros(text)
+        known = {**shared, **macros(text)}
         for match in re.finditer(r"struct gpumon_column (\w+)\[\w*\]\s*=\s*{", text):
             columns[path, match[1]] = [column(one) for entry in parts(body(text, match.start()))
                                        for one in expand(entry, known)]
