@@ -74,7 +74,7 @@ void inject_graphs_end(struct inject_thread *thread)
 
 	if (updated || set)
 		inject_session_note(
-			thread,
+			thread, 0,
 			"nodes of graphs were changed after they were made, %llu times by an update of the whole graph, %llu times alone: their work is shown where the nodes were made",
 			(unsigned long long)updated, (unsigned long long)set);
 }

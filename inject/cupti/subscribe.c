@@ -111,7 +111,8 @@ static bool expect_success(struct inject_thread *thread, CUptiResult result, con
 {
 	if (result == CUPTI_SUCCESS)
 		return true;
-	inject_session_note(thread, "CUPTI refuses %s: %s", what, inject_cupti_result(result));
+	inject_session_note(thread, GPUMON_NOTE_MISSING, "CUPTI refuses %s: %s", what,
+			    inject_cupti_result(result));
 	return false;
 }
 
@@ -155,7 +156,7 @@ bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 	if (inject_session.record & GPUMON_RECORD_LATENCY) {
 		if (!at_start)
 			inject_session_note(
-				thread,
+				thread, GPUMON_NOTE_MISSING,
 				"no queued and submitted times: they have to be asked for before CUDA is initialised");
 		else if (inject_cupti.cuptiActivityEnableLatencyTimestamps)
 			expect_success(thread, inject_cupti.cuptiActivityEnableLatencyTimestamps(1),

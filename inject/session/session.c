@@ -29,7 +29,7 @@ static void write_note(struct inject_thread *thread, uint16_t flags, const char 
 	inject_append(thread, &record);
 }
 
-void inject_session_note(struct inject_thread *thread, const char *format, ...)
+void inject_session_note(struct inject_thread *thread, uint16_t flags, const char *format, ...)
 {
 	char text[512];
 	va_list arguments;
@@ -37,7 +37,7 @@ void inject_session_note(struct inject_thread *thread, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	write_note(thread, 0, text);
+	write_note(thread, flags, text);
 }
 
 static void write_window(struct inject_thread *thread, bool end, const char *reason)
@@ -115,7 +115,7 @@ void inject_session_look_for_python(struct inject_thread *thread)
 		atomic_store(&inject_session.has_python, gpumon_python_init());
 	problem = gpumon_python_problem();
 	if (problem && told_in != generation) {
-		inject_session_note(thread, "%s", problem);
+		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s", problem);
 		told_in = generation;
 	}
 }

@@ -32,10 +32,11 @@ void inject_session_forked(void);
 /**
  * inject_session_note - something that a reader of the capture should know
  * @thread: caller
+ * @flags: of a note: whether something is missing for that reason
  * @format: as printf
  */
-void inject_session_note(struct inject_thread *thread, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void inject_session_note(struct inject_thread *thread, uint16_t flags, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /**
  * inject_session_look_for_python - an interpreter may be loaded by now

@@ -362,7 +362,7 @@ static void alerts_and_notes(void **state)
 
 	(void)state;
 	assert_int_equal(gpumon_driver_records_alert(&records, &alert), 0);
-	assert_int_equal(gpumon_driver_records_note(&records, 4, "a note"), 0);
+	assert_int_equal(gpumon_driver_records_note(&records, 4, 0, "a note"), 0);
 	check_string(next(&records, &at), 1, "0000:01:00.0");
 	check_string(next(&records, &at), 2, "xid: fell off the bus");
 	record = (const void *)next(&records, &at);

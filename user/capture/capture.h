@@ -52,6 +52,7 @@ struct gpumon_capture_file;
  * @created_ns: CLOCK_REALTIME when it began
  * @created_monotonic_ns: CLOCK_MONOTONIC at that moment
  * @ended: it was closed, and not cut off
+ * @lost_records: with @ended: those that did not get onto the disk
  */
 struct gpumon_capture_info {
 	uint32_t version;
@@ -62,6 +63,7 @@ struct gpumon_capture_info {
 	uint64_t created_ns;
 	uint64_t created_monotonic_ns;
 	bool ended;
+	uint64_t lost_records;
 };
 
 /**

@@ -534,6 +534,8 @@ struct gpumon_record_window {
 
 /* In a note's flags: for that reason nothing of the GPU is recorded. */
 #define GPUMON_NOTE_NO_GPU 1u
+/* For that reason something is missing that was asked for: a process, an end, a kind of records. */
+#define GPUMON_NOTE_MISSING 2u
 
 /* Something that a person should know of this capture: no CUPTI because, ... */
 struct gpumon_record_note {

@@ -119,7 +119,7 @@ int gpumon_capture_info_write(int directory, const struct gpumon_capture_content
 	json_object_object_add(root, "ended", json_object_new_boolean(info->ended));
 	if (info->ended) {
 		json_object_object_add(root, "lost_records",
-				       json_object_new_uint64(contents->lost_records));
+				       json_object_new_uint64(contents->info.lost_records));
 		json_object_object_add(root, "files", files_json(contents));
 	}
 	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
@@ -283,7 +283,7 @@ int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *cont
 	info->created_ns = get_u64(root, "created_realtime_ns");
 	info->created_monotonic_ns = get_u64(root, "created_monotonic_ns");
 	info->ended = get_bool(root, "ended");
-	contents->lost_records = get_u64(root, "lost_records");
+	contents->info.lost_records = get_u64(root, "lost_records");
 	ret = info->command ? get_files(root, contents) : -ENOMEM;
 	json_object_put(root);
 	if (!ret && info->version > GPUMON_CAPTURE_VERSION)

@@ -32,7 +32,6 @@ struct gpumon_capture_file_info {
 /* All of capture.json. */
 struct gpumon_capture_contents {
 	struct gpumon_capture_info info;
-	uint64_t lost_records;
 	struct gpumon_capture_file_info *files;
 	uint32_t n_files;
 };

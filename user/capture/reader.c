@@ -356,7 +356,7 @@ static bool look_again(struct gpumon_capture *capture)
 		/* The rest stays as it is, and so where the caller has pointers to. */
 		if (ret == 0 && contents.info.ended) {
 			capture->contents.info.ended = true;
-			capture->contents.lost_records = contents.lost_records;
+			capture->contents.info.lost_records = contents.info.lost_records;
 			capture->contents.files = contents.files;
 			capture->contents.n_files = contents.n_files;
 			contents.files = NULL;

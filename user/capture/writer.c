@@ -498,7 +498,7 @@ int gpumon_capture_close(struct gpumon_capture_writer *writer)
 		failed = failed ? failed : ret;
 	}
 	writer->contents.info.ended = true;
-	writer->contents.lost_records = writer->lost;
+	writer->contents.info.lost_records = writer->lost;
 	ret = describe_files(writer);
 	if (!ret)
 		ret = gpumon_capture_info_write(writer->directory, &writer->contents);

@@ -86,6 +86,9 @@ struct gpumon_scan_stream {
  * @host: of the first capture
  * @command: of the first capture, "" of live processes
  * @notes: of the captures, each once
+ * @missing_notes: of them, those that say why something is not recorded
+ * @no_gpu: one of them says that of the GPU
+ * @lost_records: that did not get onto the disk
  * @totals: as the processes counted themselves, with @totals_known
  * @first_ns: begin of the timeline
  * @bin_ns: length of a bin, 0 without a timeline
@@ -104,6 +107,9 @@ struct gpumon_scan {
 	unsigned int process_count;
 	char **notes;
 	unsigned int note_count;
+	unsigned int missing_notes;
+	bool no_gpu;
+	uint64_t lost_records;
 	bool totals_known;
 	struct gpumon_record_totals totals;
 	uint64_t first_ns;

@@ -30,6 +30,7 @@ struct wanted {
 struct note {
 	uint32_t process;
 	uint32_t text;
+	uint16_t flags;
 };
 
 /* A process tells of its totals again and again: the last ones hold. */
@@ -403,7 +404,7 @@ static void on_record(struct reading *reading, uint32_t process, const struct gp
 		gpumon_record_copy(&from, sizeof(from), record);
 		note = GPUMON_GROW(reading->notes, reading->note_count);
 		if (note)
-			*note = (struct note){ process, from.text };
+			*note = (struct note){ process, from.text, from.head.flags };
 		else
 			reading->failed = true;
 		break;
@@ -432,6 +433,7 @@ static void on_info(struct reading *reading, const struct gpumon_capture_info *i
 		scan->ended = true;
 	}
 	scan->ended &= info->ended;
+	scan->lost_records = gpumon_add_saturated(scan->lost_records, info->lost_records);
 }
 
 static int read_capture(struct reading *reading, const char *path, unsigned int number,
@@ -469,11 +471,14 @@ static void add_notes(struct reading *reading)
 			string_copy(reading, reading->notes[i].process, reading->notes[i].text);
 		bool added = false;
 
+		scan->no_gpu |= reading->notes[i].flags & GPUMON_NOTE_NO_GPU;
 		if (text && *text && !gpumon_intern(&known, text, &added))
 			reading->failed = true;
 		if (added && GPUMON_GROW(scan->notes, n)) {
 			scan->notes[n - 1] = text;
 			scan->note_count = (unsigned int)n;
+			if (reading->notes[i].flags & (GPUMON_NOTE_NO_GPU | GPUMON_NOTE_MISSING))
+				scan->missing_notes++;
 			continue;
 		}
 		reading->failed |= added;

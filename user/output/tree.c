@@ -165,6 +165,7 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 {
 	const struct gpumon_correlate_counts *counts = view->counts;
 	const struct gpumon_capture_damage *damage = view->damage;
+	const struct gpumon_scan *scan = view->scan;
 
 	memset(missing, 0, sizeof(*missing));
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
@@ -179,6 +180,15 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 	}
 	if (counts)
 		missing->unmatched_launches = counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED];
+	/* Those for which there was no room at the end are counted by capture.json alone. */
+	if (view->losses && scan && scan->lost_records > view->losses[GPUMON_LOSS_RECORDER])
+		missing->lost = gpumon_add_saturated(
+			missing->lost, scan->lost_records - view->losses[GPUMON_LOSS_RECORDER]);
+	if (scan) {
+		missing->notes = scan->missing_notes;
+		missing->no_gpu = scan->no_gpu;
+		missing->cut_off = !scan->ended;
+	}
 	missing->cut_paths = view->cut_paths;
 	if (damage)
 		missing->damaged = damage->truncated_bytes + damage->broken_chunks +
@@ -231,6 +241,14 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 		       gpumon_cut_paths_text(limit, sizeof(limit)));
 	if (missing->damaged)
 		APPEND("the capture is damaged");
+	if (missing->cut_off)
+		APPEND("the end, since the capture was cut off");
+	if (missing->no_gpu)
+		APPEND("what the GPU did");
+	if (missing->notes > 1)
+		APPEND("what %u notes say", missing->notes);
+	else if (missing->notes)
+		APPEND("what a note says");
 #undef APPEND
 	return buf;
 }

@@ -61,6 +61,9 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
  * @unmatched_launches: launches that nothing came for
  * @cut_paths: call paths for which the tree has no room
  * @damaged: bytes or chunks that could not be read
+ * @notes: that say why something is not recorded
+ * @no_gpu: what the GPU did is not recorded, at least of one process
+ * @cut_off: the capture was not ended
  * @work: pieces of work in all
  */
 struct gpumon_missing {
@@ -69,6 +72,9 @@ struct gpumon_missing {
 	uint64_t unmatched_launches;
 	uint64_t cut_paths;
 	uint64_t damaged;
+	unsigned int notes;
+	bool no_gpu;
+	bool cut_off;
 	uint64_t work;
 };
 

@@ -117,7 +117,7 @@ static void drain_alerts(struct gpumon_driver *driver)
 	if (gpumon_alert_listener_read(driver->alerts, &model, &err)) {
 		gpumon_alert_listener_close(driver->alerts);
 		driver->alerts = NULL;
-		gpumon_driver_note(driver, err.message);
+		gpumon_driver_note(driver, GPUMON_NOTE_MISSING, err.message);
 	}
 	for (size_t i = 0; i < model.n_alerts; i++)
 		(void)gpumon_driver_records_alert(&driver->records, &model.alerts[i]);
@@ -133,9 +133,9 @@ void gpumon_driver_drain(struct gpumon_driver *driver)
 	write_records(driver);
 }
 
-void gpumon_driver_note(struct gpumon_driver *driver, const char *text)
+void gpumon_driver_note(struct gpumon_driver *driver, uint16_t flags, const char *text)
 {
-	(void)gpumon_driver_records_note(&driver->records, gpumon_monotonic_ns(), text);
+	(void)gpumon_driver_records_note(&driver->records, gpumon_monotonic_ns(), flags, text);
 	write_records(driver);
 }
 
@@ -168,7 +168,7 @@ static void close_module(struct gpumon_driver *driver)
 	struct gpumon_error err;
 
 	if (driver->switched_on && gpumon_client_event_ring_set(driver->client, 0, 0, &err))
-		gpumon_driver_note(driver, "the module's event ring could not be switched off");
+		gpumon_driver_note(driver, 0, "the module's event ring could not be switched off");
 	driver->switched_on = false;
 	/* Off, it has an end. */
 	for (uint64_t until = gpumon_monotonic_ns() + LAST_NS;
@@ -213,11 +213,11 @@ int gpumon_driver_new(struct gpumon_capture_writer *writer, bool module, const c
 		snprintf(new->reason, sizeof(new->reason), "%.240s", why.message);
 		snprintf(why.message, sizeof(why.message), "no events of the gpumon module: %s",
 			 new->reason);
-		gpumon_driver_note(new, why.message);
+		gpumon_driver_note(new, 0, why.message);
 	} else {
 		read_names(new);
 		if (gpumon_alert_listener_open(&new->alerts, &why))
-			gpumon_driver_note(new, why.message);
+			gpumon_driver_note(new, GPUMON_NOTE_MISSING, why.message);
 	}
 	*driver = new;
 	return 0;

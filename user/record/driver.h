@@ -34,7 +34,7 @@ int gpumon_driver_new(struct gpumon_capture_writer *writer, bool module, const c
 void gpumon_driver_drain(struct gpumon_driver *driver);
 
 /* A GPUMON_RECORD_NOTE. */
-void gpumon_driver_note(struct gpumon_driver *driver, const char *text);
+void gpumon_driver_note(struct gpumon_driver *driver, uint16_t flags, const char *text);
 
 /* Is there anything to drain? */
 bool gpumon_driver_recording(const struct gpumon_driver *driver);

@@ -190,7 +190,7 @@ int gpumon_driver_records_alert(struct gpumon_driver_records *records,
 }
 
 int gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t time_ns,
-			       const char *text)
+			       uint16_t flags, const char *text)
 {
 	struct gpumon_record_note *record;
 	uint32_t id;
@@ -200,6 +200,7 @@ int gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t t
 	record = add(records, GPUMON_RECORD_NOTE, sizeof(*record));
 	if (!record)
 		return -ENOMEM;
+	record->head.flags = flags;
 	record->time_ns = time_ns;
 	record->text = id;
 	return 0;

@@ -58,7 +58,7 @@ bool gpumon_driver_row_known(const struct gpumon_model *model, const struct gpum
 int gpumon_driver_records_alert(struct gpumon_driver_records *records,
 				const struct gpumon_alert *alert);
 int gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t time_ns,
-			       const char *text);
+			       uint16_t flags, const char *text);
 int gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
 			       enum gpumon_loss cause, uint64_t count);
 

@@ -111,9 +111,9 @@ const char *gpumon_recorder_socket(const struct gpumon_recorder *recorder)
 	return recorder->listener.path;
 }
 
-void gpumon_recorder_note(struct gpumon_recorder *recorder, const char *text)
+void gpumon_recorder_note(struct gpumon_recorder *recorder, uint16_t flags, const char *text)
 {
-	gpumon_driver_note(recorder->driver, text);
+	gpumon_driver_note(recorder->driver, flags, text);
 }
 
 static void refuse(int socket, const char *why)
@@ -130,7 +130,7 @@ static void tell_refused(struct gpumon_recorder *recorder, const struct gpumon_e
 	recorder->counts.refused++;
 	snprintf(recorder->counts.refusal, sizeof(recorder->counts.refusal), "%.255s",
 		 err->message);
-	gpumon_driver_note(recorder->driver, err->message);
+	gpumon_driver_note(recorder->driver, GPUMON_NOTE_MISSING, err->message);
 }
 
 int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpumon_error *err)
@@ -267,7 +267,7 @@ static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *tar
 	struct gpumon_error err;
 
 	if (gpumon_target_keep_map(target, &err))
-		gpumon_driver_note(recorder->driver, err.message);
+		gpumon_driver_note(recorder->driver, 0, err.message);
 }
 
 /* Closing its descriptors takes them out of the epoll set. */
@@ -312,7 +312,7 @@ static void tell_problem(struct gpumon_recorder *recorder, struct gpumon_probed 
 	char text[256];
 
 	if (gpumon_probed_problem(probed, text, sizeof(text)))
-		gpumon_driver_note(recorder->driver, text);
+		gpumon_driver_note(recorder->driver, 0, text);
 }
 
 static void end_probed(struct gpumon_recorder *recorder, struct gpumon_probed *probed)
@@ -337,7 +337,7 @@ static void look_at_size(struct gpumon_recorder *recorder)
 	recorder->counts.full = true;
 	recorder->closed = true;
 	recorder->why_closed = "the capture has its largest size (--max-size)";
-	gpumon_driver_note(recorder->driver,
+	gpumon_driver_note(recorder->driver, GPUMON_NOTE_MISSING,
 			   "the capture reached its largest size (--max-size), recording ended");
 	for (unsigned int i = 0; i < recorder->count; i++)
 		gpumon_target_stop(recorder->targets[i]);

@@ -96,8 +96,8 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
  */
 int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gpumon_error *err);
 
-/* Something that a person should know goes into the capture. */
-void gpumon_recorder_note(struct gpumon_recorder *recorder, const char *text);
+/* Something that a person should know goes into the capture; @flags are those of a note. */
+void gpumon_recorder_note(struct gpumon_recorder *recorder, uint16_t flags, const char *text);
 
 /* For poll(): readable when there is something to do. */
 int gpumon_recorder_fd(const struct gpumon_recorder *recorder);

@@ -176,7 +176,7 @@ static int start_program(struct session *session, struct gpumon_error *err)
 	if (before && *before && strcmp(before, library) != 0) {
 		snprintf(text, sizeof(text), "CUDA_INJECTION64_PATH was %.400s, replaced by ours",
 			 before);
-		gpumon_recorder_note(session->recorder, text);
+		gpumon_recorder_note(session->recorder, 0, text);
 	}
 	return gpumon_launch_start(&session->launch, session->options->argv, environment, err);
 }
@@ -204,7 +204,7 @@ static int attach_process(struct session *session, pid_t pid, struct gpumon_erro
 		text, sizeof(text),
 		"process %d has no injection library: its launches are recorded by uprobes, what the GPU did is not known",
 		(int)pid);
-	gpumon_recorder_note(session->recorder, text);
+	gpumon_recorder_note(session->recorder, GPUMON_NOTE_NO_GPU, text);
 	if (!session->options->quiet)
 		fprintf(session->context->err, "gpumon-user: %s\n", text);
 	return 0;

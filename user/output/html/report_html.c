@@ -200,20 +200,16 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 
 	gpumon_missing_of(view, &missing);
 	gpumon_missing_line(line, sizeof(line), &missing);
-	bad = *line || (scan && !scan->ended);
+	bad = *line;
 	fprintf(out, "<div class=\"box %s\" id=\"missing\"><p><b>", bad ? "warn" : "good");
 	if (*line) {
 		fputs("Missing: ", out);
 		gpumon_text_xml(out, line);
 	} else {
-		fputs(bad ? "The capture was cut off" :
-			    "Nothing is missing: no record was lost, and all work has its call path",
+		fputs("Nothing is missing: no record was lost, and all work has its call path",
 		      out);
 	}
-	fputs(".</b>", out);
-	if (*line && scan && !scan->ended)
-		fputs(" The capture was cut off.", out);
-	fputs("</p>\n", out);
+	fputs(".</b></p>\n", out);
 	for (unsigned int i = 0; i < notes && i < GPUMON_REPORT_NOTES; i++) {
 		fputs("<p>Note: ", out);
 		gpumon_text_xml(out, scan->notes[i]);

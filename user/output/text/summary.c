@@ -381,15 +381,14 @@ static void missing(const struct summary *summary)
 	const char *red = gpumon_term_red(summary->term), *plain = "";
 	char all[GPUMON_TEXT_NUMBER];
 	struct gpumon_missing sums;
-	char what[128];
+	char what[128], line_text[256];
 
 	gpumon_missing_of(view, &sums);
-	if (!sums.lost && !sums.unmatched && !sums.unmatched_launches && !sums.cut_paths &&
-	    !sums.damaged)
+	if (*gpumon_missing_line(line_text, sizeof(line_text), &sums))
+		head(summary, "Missing", line_text);
+	else
 		head(summary, "Nothing is missing",
 		     "no record was lost, and all work has its call path");
-	else
-		head(summary, "Missing", "lost, unmatched and unreadable, by cause");
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
 		cause(summary, view->losses[i], red, gpumon_loss_text(i), gpumon_loss_advice(i));
 	for (unsigned int match = 0; counts && match < GPUMON_MATCH_KINDS; match++) {

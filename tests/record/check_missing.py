@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""That nothing is missing is said only where that is so, by all that says it."""
+import json
+
+from check_bad_input import injected
+from kit import contains, equal, test
+from maker import Maker
+
+
+def nothing_is_missing(kit, name):
+    """Whether all outputs say so; they have to agree."""
+    text = kit.run("correlate", name).stdout.decode()
+    with_json = json.loads(kit.run("correlate", "--json", name).stdout)["missing"]
+    page = kit.run("report", name, "-o", "-").stdout.decode()
+    picture = kit.run("flamegraph", name, "-o", "-").stdout.decode()
+    said = {"text": "\nNothing is missing  " in text, "JSON": with_json["nothing"],
+            "report": ">Nothing is missing: " in page, "picture": ">Missing: " not in picture}
+    equal(len(set(said.values())), 1, f"outputs of {name} agree: {said}")
+    if not said["text"]:
+        contains(text, "\nMissing  ", f"text of {name}")
+        contains(page, ">Missing: ", f"page of {name}")
+        equal(with_json["summary"] is not None, True, "summary")
+    return said["text"]
+
+
+def made(kit, name, note=None, flags=0, loss=None, **saved):
+    maker = Maker()
+    maker.stack(1, [0x400000, 0x400010])
+    maker.launch(1, 1000, 1)
+    maker.kernel(1, 1050, 1060)
+    if note:
+        maker.note(note, flags)
+    if loss:
+        maker.loss(*loss)
+    maker.save(kit.path(name), **saved)
+    return nothing_is_missing(kit, name)
+
+
+@test
+def made_captures(kit):
+    equal(made(kit, "whole"), True, "whole")
+    equal(made(kit, "word", note="something replaced something"), True, "a note that takes nothing")
+    equal(made(kit, "no-gpu", note="no CUPTI found", flags=1), False, "without the GPU")
+    equal(made(kit, "refused", note="process 7 was not recorded", flags=2), False, "a process less")
+    equal(made(kit, "cut-off", ended=False), False, "cut off")
+    equal(made(kit, "lost", loss=(1, 7)), False, "lost")
+    equal(made(kit, "full", lost_records=3), False, "lost, and no room to say so")
+
+
+@test
+def without_the_gpu(kit):
+    for number, variables in enumerate(({"GPUMON_CUPTI": "/none"},
+                                        {"MOCK_FAIL": "cuptiSubscribe:39"},
+                                        {"MOCK_FAIL": "cuptiActivityRegisterCallbacks:8"},
+                                        {"MOCK_FAIL": "cuptiActivityEnable@10:8"})):
+        words = injected(kit, 0 if "GPUMON_CUPTI" in variables else 13, **variables)
+        kit.run("record", "-o", f"capture{number}", "--", *words, "loop", "20")
+        equal(nothing_is_missing(kit, f"capture{number}"), False, str(variables))
+
+
+@test
+def not_all_of_it(kit):
+    """A process that was refused, and a size that was reached."""
+    kit.record("record", directory="whole")
+    equal(nothing_is_missing(kit, "whole"), True, "whole")
+    script = f"{kit.player} version=9 connect; {kit.player} launches=40 record"
+    kit.run("record", "-o", "less", "--", "sh", "-c", script)
+    equal(nothing_is_missing(kit, "less"), False, "a process less")
+    kit.record("launches=20000", "record", "sleep=100", "launches=20000", "record",
+               directory="full", options=("--max-size", "1M"))
+    equal(nothing_is_missing(kit, "full"), False, "--max-size")
