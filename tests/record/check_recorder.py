@@ -106,7 +106,7 @@ def stopped_by_duration(kit):
 @test
 def deaf_to_stop(kit):
     """One that never answers is left alone after a while, and its records are there."""
-    done = kit.run("record", "-o", "capture", "--", "sh", "-c",
+    done = kit.run("record", "--wait=first", "-o", "capture", "--", "sh", "-c",
                    f"{kit.player} launches=10 record touch=ready sleep=20000 "
                    "</dev/null >/dev/null 2>&1 & while [ ! -e ready ]; do sleep 0.05; done; "
                    "echo $!")
@@ -120,7 +120,7 @@ def left_behind_in_the_background(kit):
     # It waits 3 s for one that does not stop. A busy machine may need as long for all of this, once.
     for number in range(5):
         began = time.monotonic()
-        done = kit.run("record", "-o", f"capture{number}", "--", "sh", "-c",
+        done = kit.run("record", "--wait=first", "-o", f"capture{number}", "--", "sh", "-c",
                        f"{kit.player} record touch=ready{number} stop sleep=10000 "
                        ">/dev/null 2>&1 </dev/null & "
                        f"while [ ! -e ready{number} ]; do sleep 0.02; done; echo $!")

@@ -132,6 +132,17 @@ int gpumon_record_directory(struct gpumon_context *context, const char *text, vo
 	return 0;
 }
 
+int gpumon_record_take_wait(struct gpumon_context *context, const char *text, void *session)
+{
+	struct gpumon_session_options *options = session;
+
+	options->wait_first = !strcmp(text, "first");
+	if (options->wait_first || !strcmp(text, "all"))
+		return 0;
+	gpumon_usage(context, "--wait: \"%s\" is neither all nor first", text);
+	return -1;
+}
+
 int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text, void *value)
 {
 	struct gpumon_message_settings *settings = value;

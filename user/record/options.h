@@ -39,39 +39,43 @@
 		GPUMON_OPTION_RANGE("max-size", 0, GPUMON_OPTION_SIZE,                             \
 				    &(session)->recorder.max_bytes, 1ULL << 20, 1ULL << 50),       \
 		GPUMON_OPTION("run-as", 0, GPUMON_OPTION_TEXT, &(session)->run_as),                \
+		GPUMON_OPTION_CALL("wait", 0, session, gpumon_record_take_wait),                   \
 		GPUMON_OPTION_RANGE("stack-depth", 0, GPUMON_OPTION_U32,                           \
 				    &(session)->recorder.settings.stack_depth, 1,                  \
 				    GPUMON_STACK_DEPTH_MAX)
 
 /* For these lines. */
 int gpumon_record_take_pid(struct gpumon_context *context, const char *text, void *session);
+int gpumon_record_take_wait(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_window(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text,
 				    void *settings);
 
 /* Their part of a command's help. */
-#define GPUMON_RECORD_HELP                                                                         \
-	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n" \
-	"                         %h the host, %p the pid\n"                                       \
-	"  -p, --pid PID          a live process whose library sleeps; more than once\n"           \
-	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"      \
-	"      --run-as USER      who runs the program and has the capture; under sudo, if not\n"  \
-	"                         said, the one who called it\n"                                   \
-	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n" \
-	"                         while an NVTX range is open (range:NAME)\n"                      \
-	"      --sync             also waits for the GPU\n"                                        \
-	"      --memory           also allocations\n"                                              \
-	"      --unified-memory   also migrations and faults of unified memory\n"                  \
-	"      --nvtx             also NVTX ranges\n"                                              \
-	"      --api              also every other call of the API: dear\n"                        \
-	"      --latency          also when work was queued and submitted\n"                       \
-	"      --no-stacks        no call paths\n"                                                 \
-	"      --no-python        no Python functions in them\n"                                   \
-	"      --no-driver        no events of the gpumon module\n"                                \
-	"      --no-names         no names of functions: who reads it looks them up\n"             \
-	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                       \
-	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                     \
-	"      --cupti-buffer SIZE  CUPTI's memory in each process at most, 1M to 16G\n"           \
+#define GPUMON_RECORD_HELP                                                                             \
+	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n"     \
+	"                         %h the host, %p the pid\n"                                           \
+	"  -p, --pid PID          a live process whose library sleeps; more than once\n"               \
+	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"          \
+	"      --run-as USER      who runs the program and has the capture; under sudo, if not\n"      \
+	"                         said, the one who called it\n"                                       \
+	"      --wait WHICH       end recording when the program and all that it started have ended\n" \
+	"                         (all, the default), or when the program has (first)\n"               \
+	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n"     \
+	"                         while an NVTX range is open (range:NAME)\n"                          \
+	"      --sync             also waits for the GPU\n"                                            \
+	"      --memory           also allocations\n"                                                  \
+	"      --unified-memory   also migrations and faults of unified memory\n"                      \
+	"      --nvtx             also NVTX ranges\n"                                                  \
+	"      --api              also every other call of the API: dear\n"                            \
+	"      --latency          also when work was queued and submitted\n"                           \
+	"      --no-stacks        no call paths\n"                                                     \
+	"      --no-python        no Python functions in them\n"                                       \
+	"      --no-driver        no events of the gpumon module\n"                                    \
+	"      --no-names         no names of functions: who reads it looks them up\n"                 \
+	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                           \
+	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                         \
+	"      --cupti-buffer SIZE  CUPTI's memory in each process at most, 1M to 16G\n"               \
 	"      --max-size SIZE    end recording when the capture is that large\n"
 
 /* What is recorded where nothing is said. */

@@ -18,6 +18,7 @@
 #include "base/wait.h"
 #include "dormant.h"
 #include "process/launch.h"
+#include "process/left_behind.h"
 #include "losses.h"
 #include "session.h"
 
@@ -25,6 +26,12 @@
 #define STOP_MS 3000
 /* Directories with the time in their name that are tried. */
 #define NAMES_MAX 20
+/* What the program left running is looked for so often, and told after so long. */
+#define LEFT_PERIOD_NS 200000000ULL
+#define LEFT_AGAIN_NS  10000000ULL
+#define LEFT_TELL_NS   1000000000ULL
+/* Looking through /proc takes at most this part of one processor. */
+#define LEFT_SHARE 20
 
 /**
  * struct session - a recording that goes on
@@ -33,6 +40,11 @@
  * @made: the directory was not there before
  * @began_ns: when
  * @stopped: it ended before the program did
+ * @ended_ns: when the program did, 0 while it runs
+ * @left: processes that it left running, as of the last look
+ * @none: so many looks in a row found none
+ * @look_ns: when they are looked for again
+ * @told: that they are waited for
  */
 struct session {
 	struct gpumon_context *context;
@@ -46,6 +58,11 @@ struct session {
 	uint64_t began_ns;
 	bool made;
 	bool stopped;
+	uint64_t ended_ns;
+	unsigned int left;
+	unsigned int none;
+	uint64_t look_ns;
+	bool told;
 };
 
 static bool ends(const char *name, const char *with)
@@ -218,12 +235,83 @@ static int attach_processes(struct session *session, struct gpumon_error *err)
 	return 0;
 }
 
+/* Those that are recorded, and those that would be as soon as they use CUDA. */
+static unsigned int left_running(const struct session *session, pid_t *pid)
+{
+	const char *root = session->options->recorder.root;
+	struct gpumon_recorder_counts counts;
+	unsigned int count;
+	char variable[256];
+
+	snprintf(variable, sizeof(variable), "GPUMON_SOCKET=%s",
+		 gpumon_recorder_socket(session->recorder));
+	count = gpumon_left_behind(root ? root : "", variable, pid);
+	gpumon_recorder_get_counts(session->recorder, &counts);
+	return count > counts.live ? count : counts.live;
+}
+
+static bool program_finished(struct session *session)
+{
+	struct gpumon_recorder_counts counts;
+	uint64_t now = gpumon_monotonic_ns();
+	pid_t pid = 0;
+
+	if (!session->ended_ns) {
+		if (gpumon_launch_wait(&session->launch))
+			return false;
+		session->ended_ns = now;
+	}
+	gpumon_recorder_get_counts(session->recorder, &counts);
+	if (session->options->wait_first || session->stopped || counts.full)
+		return true;
+	if (now < session->look_ns)
+		return false;
+	session->left = left_running(session, &pid);
+	/* One that was just started may have been missed: none counts when it is seen twice. */
+	session->none = session->left ? 0 : session->none + 1;
+	session->look_ns = gpumon_monotonic_ns() + (session->left ? LEFT_PERIOD_NS : LEFT_AGAIN_NS);
+	session->look_ns += LEFT_SHARE * (gpumon_monotonic_ns() - now);
+	if (session->left && !session->told && !session->options->quiet &&
+	    now >= session->ended_ns + LEFT_TELL_NS) {
+		session->told = true;
+		fprintf(session->context->err,
+			"gpumon-user: %s has ended, %u of its processes still run%s%.0d: recording goes on until they end (Ctrl-C ends it, --wait=first does not wait)\n",
+			session->options->argv[0], session->left, pid ? ", one is " : "", (int)pid);
+	}
+	return session->none > 1;
+}
+
+/* What recording did not wait for. */
+static void tell_left_running(struct session *session)
+{
+	struct gpumon_recorder_counts counts;
+	unsigned int left;
+	char text[256];
+	pid_t pid = 0;
+
+	gpumon_recorder_get_counts(session->recorder, &counts);
+	if (!session->options->argv || session->stopped || session->none || counts.full)
+		return;
+	left = left_running(session, &pid);
+	if (!left)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"%u process%s that the program started still ran when recording ended%s: what %s did later is not recorded",
+		left, left == 1 ? "" : "es",
+		session->options->wait_first ? " (--wait=all waits)" : "",
+		left == 1 ? "it" : "they");
+	gpumon_recorder_note(session->recorder, GPUMON_NOTE_MISSING, text);
+	if (!session->options->quiet)
+		fprintf(session->context->err, "gpumon-user: %s\n", text);
+}
+
 static bool finished(struct session *session)
 {
 	struct gpumon_recorder_counts counts;
 
 	if (session->options->argv)
-		return !gpumon_launch_wait(&session->launch);
+		return program_finished(session);
 	/* One that never said hello is not in the counts but still waited for. */
 	gpumon_recorder_get_counts(session->recorder, &counts);
 	if (session->stopped)
@@ -242,6 +330,8 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 		timeout = 20;
 	if (session->options->live.tick)
 		until = next_tick_ns;
+	if (session->ended_ns && session->look_ns < until)
+		until = session->look_ns;
 	if (session->options->duration_ns && !session->stopped &&
 	    session->began_ns + session->options->duration_ns < until)
 		until = session->began_ns + session->options->duration_ns;
@@ -430,6 +520,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		if (live->begin)
 			live->begin(live->data, result->directory);
 		loop(&session);
+		tell_left_running(&session);
 		/* Also of processes that the program left behind. */
 		gpumon_recorder_stop(session.recorder, STOP_MS);
 		gpumon_recorder_get_counts(session.recorder, &result->counts);

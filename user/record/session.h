@@ -42,6 +42,7 @@ struct gpumon_session_live {
  * @pid_count: how many
  * @recorder: what is recorded of each
  * @duration_ns: recording ends after that time, the program does not; 0: no end
+ * @wait_first: recording ends with the program, also where processes that it started still run
  * @quiet: nothing is told at the end
  * @brief: only what went wrong is
  * @no_names: names of functions are not kept in the capture
@@ -55,6 +56,7 @@ struct gpumon_session_options {
 	unsigned int pid_count;
 	struct gpumon_recorder_options recorder;
 	uint64_t duration_ns;
+	bool wait_first;
 	bool quiet;
 	bool brief;
 	bool no_names;

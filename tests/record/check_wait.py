@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Processes that outlive the program are recorded to their end, or it is said that they are not."""
+import os
+import signal
+
+from check_missing import nothing_is_missing
+from kit import contains, equal, test
+
+AWAY = ">/dev/null 2>&1 </dev/null &"
+WAITS = b"still run"
+
+
+def told(process):
+    """Until it says that it waits for what is left running."""
+    line = process.stderr.readline()
+    contains(line.decode(), WAITS.decode(), "what it waits for")
+    return line
+
+
+@test
+def recorded_already(kit):
+    process = kit.start("record", "-o", "capture", "--", "sh", "-c",
+                        f"{kit.player} record touch=ready await=go record {AWAY} "
+                        "while [ ! -e ready ]; do sleep 0.02; done; exit 3")
+    contains(told(process).decode(), "--wait=first", "how not to wait")
+    kit.touch("go")
+    done = kit.end(process)
+    equal(done.returncode, 3, "the program's status")
+    # It says hello anew each time.
+    kit.capture().check(2, 200)
+    equal(nothing_is_missing(kit, "capture"), True, "all of it is there")
+
+
+@test
+def not_using_cuda_yet(kit):
+    process = kit.start("record", "-o", "capture", "--", "sh", "-c",
+                        f"{kit.player} await=go record {AWAY} exit 0")
+    told(process)
+    kit.touch("go")
+    equal(kit.end(process).returncode, 0, "status")
+    kit.capture().check(1, 100)
+
+
+@test
+def grandchildren(kit):
+    """In sessions of their own, and without a parent that lives."""
+    process = kit.start("record", "-o", "capture", "--", "sh", "-c",
+                        f"setsid sh -c '{kit.player} await=go children=3 record {AWAY}' {AWAY} "
+                        "exit 0")
+    told(process)
+    kit.touch("go")
+    equal(kit.end(process).returncode, 0, "status")
+    kit.capture().check(3, 300)
+
+
+@test
+def first(kit):
+    """Neither one that is recorded nor one that could be is waited for; both are told of."""
+    for number, (before, part) in enumerate((("record touch=ready0 stop", "--wait=all waits"),
+                                             ("touch=ready1", "no process used CUDA"))):
+        name = f"capture{number}"
+        done = kit.run("record", "--wait=first", "-o", name, "--", "sh", "-c",
+                       f"{kit.player} {before} sleep=100000 {AWAY} "
+                       f"while [ ! -e ready{number} ]; do sleep 0.02; done; echo $!; exit 4")
+        os.kill(int(done.stdout), signal.SIGKILL)
+        equal(done.returncode, 4, "status")
+        contains(done.stderr.decode(), part, name)
+        contains(done.stderr.decode(), "1 process that the program started still ran", name)
+        equal(nothing_is_missing(kit, name), False, name)
+
+
+@test
+def interrupted(kit):
+    """A signal ends the waiting, and that something was cut off is said."""
+    process = kit.start("record", "-o", "capture", "--", "sh", "-c",
+                        f"{kit.player} record touch=ready stop sleep=100000 {AWAY} "
+                        "while [ ! -e ready ]; do sleep 0.02; done; echo $!")
+    told(process)
+    done = kit.end(process, signal.SIGINT)
+    os.kill(int(done.stdout), signal.SIGKILL)
+    equal(done.returncode, 0, "status")
+    contains(done.stderr.decode(), "still ran when recording ended", "message")
+    kit.capture().check(1, 100)
+    equal(nothing_is_missing(kit, "capture"), False, "the rest")
+
+
+@test
+def wrong_word(kit):
+    done = kit.run("record", "--wait=some", "--", "true")
+    equal(done.returncode, 2, "status")
+    contains(done.stderr.decode(), "neither all nor first", "message")
