@@ -66,6 +66,10 @@ static inline void end_api_call(struct inject_thread *thread, unsigned int domai
 
 static void control_capture(struct inject_thread *thread, uint16_t class, bool is_exit)
 {
+	/* cudaProfilerStart and Stop do not nest: the generation between them. */
+	static _Atomic uint32_t profiled_in;
+	uint32_t generation = atomic_load(&inject_session.generation);
+
 	if (class & INJECT_CLASS_CAPTURE_BEGIN && is_exit)
 		atomic_fetch_add(&inject_cupti_state.captures_open, 1);
 	/* More ends than begins: those captures began before this one. */
@@ -74,9 +78,11 @@ static void control_capture(struct inject_thread *thread, uint16_t class, bool i
 		atomic_store(&inject_cupti_state.captures_open, 0);
 	if (inject_session.settings.window != GPUMON_WINDOW_PROFILER)
 		return;
-	if (class & INJECT_CLASS_PROFILER_ON && is_exit)
+	if (class & INJECT_CLASS_PROFILER_ON && is_exit &&
+	    atomic_exchange(&profiled_in, generation) != generation)
 		inject_window_open(thread, "cudaProfilerStart");
-	if (class & INJECT_CLASS_PROFILER_OFF && !is_exit)
+	if (class & INJECT_CLASS_PROFILER_OFF && !is_exit &&
+	    atomic_exchange(&profiled_in, 0) == generation)
 		inject_window_close(thread, "cudaProfilerStop");
 }
 

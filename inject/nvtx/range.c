@@ -10,9 +10,15 @@
 #include "write/open_ranges.h"
 
 /* Domains and registered strings, for the life of the process: a power of two. */
-#define NAMES	    (1u << 13)
-#define NAME_BYTES  (1u << 20)
+#define NAMES	    (1u << 16)
 #define NAME_LENGTH 1024
+
+/* Texts, a block at a time. */
+#define BLOCK_BYTES (1u << 20)
+#define BLOCKS	    64
+
+/* Ranges by start and end that hold the window open, at once: a power of two. */
+#define STARTS 256
 
 /**
  * struct name - what a handle stands for
@@ -24,9 +30,25 @@ struct name {
 	_Atomic(const char *) text;
 };
 
+struct block {
+	_Atomic uint32_t used;
+	char text[];
+};
+
+/**
+ * struct start - a range that holds the window open until its end
+ * @id: 0 where the place is free
+ * @window: generation of the session
+ */
+struct start {
+	_Atomic uint64_t id;
+	_Atomic uint32_t window;
+};
+
 static struct name names[NAMES];
-static _Atomic(char *) arena;
-static _Atomic uint32_t arena_used;
+static _Atomic(struct block *) arena;
+static _Atomic uint32_t blocks;
+static struct start starts[STARTS];
 
 bool inject_nvtx_wanted(void)
 {
@@ -34,25 +56,40 @@ bool inject_nvtx_wanted(void)
 	       inject_session.settings.window == GPUMON_WINDOW_RANGE;
 }
 
+static struct block *add_block(struct block *full)
+{
+	struct block *block;
+
+	if (atomic_load(&blocks) >= BLOCKS)
+		return NULL;
+	block = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (block == MAP_FAILED)
+		return NULL;
+	/* Another thread's, if it came first. */
+	if (!atomic_compare_exchange_strong(&arena, &full, block)) {
+		munmap(block, BLOCK_BYTES);
+		return full;
+	}
+	atomic_fetch_add(&blocks, 1);
+	return block;
+}
+
 static char *allocate_name(uint32_t size)
 {
-	char *memory = atomic_load(&arena), *nothing = NULL;
+	const uint32_t room = BLOCK_BYTES - sizeof(struct block);
+	struct block *block = atomic_load(&arena);
 	uint32_t at;
 
-	if (!memory) {
-		memory = mmap(NULL, NAME_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			      -1, 0);
-		if (memory == MAP_FAILED)
-			return NULL;
-		if (!atomic_compare_exchange_strong(&arena, &nothing, memory)) {
-			munmap(memory, NAME_BYTES);
-			memory = nothing;
+	for (;;) {
+		if (block && atomic_load(&block->used) + size <= room) {
+			at = atomic_fetch_add(&block->used, size);
+			if (at + size <= room)
+				return block->text + at;
 		}
+		block = add_block(block);
+		if (!block)
+			return NULL;
 	}
-	if (atomic_load(&arena_used) + size > NAME_BYTES)
-		return NULL;
-	at = atomic_fetch_add(&arena_used, size);
-	return at + size <= NAME_BYTES ? memory + at : NULL;
 }
 
 static struct name *find_name(const void *handle, bool make)
@@ -136,71 +173,90 @@ static uint32_t event_color(const struct inject_nvtx_event *event)
 		       0;
 }
 
-/* The id of the START that opened the window; for pushes, the depth is enough. */
-static _Atomic uint64_t window_start;
+static struct start *find_start(uint64_t id)
+{
+	unsigned int at = (unsigned int)(id * 0x9e3779b97f4a7c15ull >> 32), i;
+
+	for (i = 0; id && i < STARTS; i++)
+		if (atomic_load(&starts[(at + i) & (STARTS - 1)].id) == id)
+			return &starts[(at + i) & (STARTS - 1)];
+	return NULL;
+}
+
+static bool add_start(uint64_t id)
+{
+	unsigned int at = (unsigned int)(id * 0x9e3779b97f4a7c15ull >> 32), i;
+	struct start *start;
+	uint64_t nothing;
+
+	for (i = 0; id && i < STARTS; i++) {
+		nothing = 0;
+		start = &starts[(at + i) & (STARTS - 1)];
+		if (!atomic_compare_exchange_strong(&start->id, &nothing, id))
+			continue;
+		/* Its end cannot come before the program has the id. */
+		atomic_store(&start->window, atomic_load(&inject_session.generation));
+		return true;
+	}
+	return false;
+}
+
+/* Whether the range held the window of this session open. */
+static bool end_start(uint64_t id)
+{
+	struct start *start = find_start(id);
+	uint32_t window = start ? atomic_load(&start->window) : 0;
+
+	return start && atomic_compare_exchange_strong(&start->id, &id, 0) &&
+	       window == atomic_load(&inject_session.generation);
+}
 
 /* The window is open while a range of that name is, in any thread. */
-static void follow_window(struct inject_thread *thread, const struct inject_nvtx_event *event,
-			  const char *text)
+static void open_window(struct inject_thread *thread, const struct inject_nvtx_event *event,
+			struct inject_range *pushed, const char *text)
 {
 	const char *wanted = inject_session.settings.range;
-	bool is_it = text && strcmp(text, wanted) == 0;
-	static _Atomic int open;
-	uint64_t id = event->id;
-	uint32_t depth;
-	bool ends = false;
 
-	switch (event->kind) {
-	case GPUMON_RANGE_PUSH:
-		/* range_windows has 64 bits: a deeper range cannot open the window. */
-		depth = thread->range_depth - 1;
-		if (is_it && depth < 64) {
-			thread->range_windows |= 1ull << depth;
-			if (atomic_fetch_add(&open, 1) == 0)
-				inject_window_open(thread, wanted);
-		}
+	if (!text || strcmp(text, wanted) != 0)
 		return;
-	case GPUMON_RANGE_POP:
-		depth = thread->range_depth;
-		if (depth < 64 && thread->range_windows >> depth & 1) {
-			thread->range_windows &= ~(1ull << depth);
-			ends = true;
-		}
-		break;
-	case GPUMON_RANGE_START:
-		if (is_it && !atomic_exchange(&window_start, id) && atomic_fetch_add(&open, 1) == 0)
-			inject_window_open(thread, wanted);
+	if (event->kind == GPUMON_RANGE_START && !add_start(event->id))
 		return;
-	case GPUMON_RANGE_END:
-		ends = id && atomic_compare_exchange_strong(&window_start, &id, 0);
-		break;
-	default:
-		return;
+	if (event->kind == GPUMON_RANGE_PUSH) {
+		if (!pushed)
+			return;
+		pushed->window = atomic_load(&inject_session.generation);
 	}
-	if (ends && atomic_fetch_sub(&open, 1) == 1)
-		inject_window_close(thread, wanted);
+	inject_window_open(thread, wanted);
+}
+
+/* The last range of the event's domain, or the one of its id. Did it hold the window open? */
+static bool end_range(const struct inject_nvtx_event *event)
+{
+	struct inject_thread *thread = inject_thread_get();
+
+	if (event->kind == GPUMON_RANGE_END)
+		return end_start(event->id);
+	return event->kind == GPUMON_RANGE_POP && thread &&
+	       inject_open_ranges_pop(thread, event->domain);
 }
 
 /* What is open, so that a capture that begins later knows; also while there is none. */
-static void remember_open_range(const struct inject_nvtx_event *event, uint64_t time_ns)
+static struct inject_range *remember_open_range(const struct inject_nvtx_event *event,
+						uint64_t time_ns)
 {
-	struct inject_range range = { .time_ns = time_ns };
+	struct inject_range range = { .time_ns = time_ns, .handle = event->domain };
 	struct inject_thread *thread = inject_thread_get();
 	char buffer[NAME_LENGTH];
 	const char *text;
 
 	if (!thread)
-		return;
-	if (event->kind == GPUMON_RANGE_POP) {
-		inject_open_ranges_pop(thread);
-		return;
-	}
+		return NULL;
 	range.domain = name_of_handle(event->domain);
 	range.color = event_color(event);
 	text = event_text(event, buffer, sizeof(buffer));
 	if (text)
 		memcpy(range.text, text, strnlen(text, sizeof(range.text) - 1));
-	inject_open_ranges_push(thread, &range);
+	return inject_open_ranges_push(thread, &range);
 }
 
 void inject_nvtx_event(const struct inject_nvtx_event *event)
@@ -210,9 +266,11 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 		.id = event->id,
 		.kind = event->kind,
 	};
+	struct inject_range *pushed = NULL;
 	struct inject_thread *thread;
 	char buffer[NAME_LENGTH];
 	const char *text;
+	bool closes;
 
 	record.time_ns = inject_now();
 	/* Enters before the range is remembered: a first callback writes the ranges open so far. */
@@ -220,25 +278,29 @@ void inject_nvtx_event(const struct inject_nvtx_event *event)
 	if (atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) &&
 	    inject_nvtx_wanted())
 		thread = inject_thread_enter(true);
-	if (event->kind == GPUMON_RANGE_PUSH || event->kind == GPUMON_RANGE_POP)
-		remember_open_range(event, record.time_ns);
+	if (event->kind == GPUMON_RANGE_PUSH)
+		pushed = remember_open_range(event, record.time_ns);
+	closes = end_range(event);
 	if (!thread)
 		return;
 	text = event_text(event, buffer, sizeof(buffer));
 	/* The range that opens the window is in it, and so is its end. */
 	if (inject_session.settings.window == GPUMON_WINDOW_RANGE &&
 	    (event->kind == GPUMON_RANGE_PUSH || event->kind == GPUMON_RANGE_START))
-		follow_window(thread, event, text);
+		open_window(thread, event, pushed, text);
 	if ((inject_session.record & GPUMON_RECORD_RANGES) &&
 	    atomic_load(&inject_session.recording)) {
 		record.tid = thread->tid;
 		record.domain = inject_intern_string(thread, name_of_handle(event->domain));
 		record.text = inject_intern_string(thread, text);
 		record.color = event_color(event);
+		/* Its text was registered when there was no room for it, or before we came. */
+		if (!text && event->attributes &&
+		    event->attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
+			gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STRING_TABLE, 1);
 		inject_append(thread, &record);
 	}
-	if (inject_session.settings.window == GPUMON_WINDOW_RANGE &&
-	    (event->kind == GPUMON_RANGE_POP || event->kind == GPUMON_RANGE_END))
-		follow_window(thread, event, text);
+	if (closes)
+		inject_window_close(thread, inject_session.settings.range);
 	inject_thread_leave(thread);
 }

@@ -15,6 +15,12 @@
 /* If a thread is still within after that long, the channel stays mapped. */
 #define OUTSIDE_MS 500
 
+/* A thread that opens the window waits so long for another one that opens or closes it. */
+#define OPEN_US 20000
+
+/* So many hold it open. */
+static _Atomic int windows;
+
 /* A backend's window is switched by one thread at a time. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
@@ -69,36 +75,71 @@ static void switch_operations(struct inject_thread *thread, bool on)
 		backend->window_operations(thread, on);
 }
 
+static void switch_on(struct inject_thread *thread, const char *reason)
+{
+	atomic_store(&inject_session.recording, true);
+	/*
+	 * The program launches meanwhile. Calls come first: a launch without its kernel
+	 * still has a stack, a kernel without its launch has none. Only a call that had
+	 * begun before the window leaves such a kernel.
+	 */
+	switch_calls(thread, true);
+	write_window(thread, false, reason);
+	switch_operations(thread, true);
+}
+
+static void switch_off(struct inject_thread *thread, const char *reason)
+{
+	switch_operations(thread, false);
+	switch_calls(thread, false);
+	atomic_store(&inject_session.recording, false);
+	write_window(thread, true, reason);
+}
+
+/* Not for ever: the one who has it may wait until this callback has returned. */
+static bool take_switch(unsigned int wait_us)
+{
+	const struct timespec pause = { .tv_nsec = 50000 };
+
+	while (pthread_mutex_trylock(&switching)) {
+		if (!wait_us || !atomic_load(&inject_session.is_open))
+			return false;
+		wait_us -= wait_us < 50 ? wait_us : 50;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* Recording follows the number of those that hold the window open. */
+static void follow_windows(struct inject_thread *thread, const char *reason, unsigned int wait_us)
+{
+	bool wanted;
+
+	do {
+		/* What it misses is seen by the thread that has the switch, once it has let it go. */
+		if (!take_switch(wait_us))
+			return;
+		wanted = atomic_load(&windows) > 0;
+		if (!atomic_load(&inject_session.is_open))
+			wanted = atomic_load(&inject_session.recording);
+		if (wanted && !atomic_load(&inject_session.recording))
+			switch_on(thread, reason);
+		else if (!wanted && atomic_load(&inject_session.recording))
+			switch_off(thread, reason);
+		pthread_mutex_unlock(&switching);
+	} while (atomic_load(&inject_session.is_open) && (atomic_load(&windows) > 0) != wanted);
+}
+
 void inject_window_open(struct inject_thread *thread, const char *reason)
 {
-	/* Another thread opens or closes it just now: a callback does not wait for that. */
-	if (pthread_mutex_trylock(&switching))
-		return;
-	if (!atomic_load(&inject_session.recording) && atomic_load(&inject_session.is_open)) {
-		atomic_store(&inject_session.recording, true);
-		/*
-		 * The program launches meanwhile. Calls come first: a launch without its kernel
-		 * still has a stack, a kernel without its launch has none. Only a call that had
-		 * begun before the window leaves such a kernel.
-		 */
-		switch_calls(thread, true);
-		write_window(thread, false, reason);
-		switch_operations(thread, true);
-	}
-	pthread_mutex_unlock(&switching);
+	atomic_fetch_add(&windows, 1);
+	follow_windows(thread, reason, OPEN_US);
 }
 
 void inject_window_close(struct inject_thread *thread, const char *reason)
 {
-	if (pthread_mutex_trylock(&switching))
-		return;
-	if (atomic_load(&inject_session.recording)) {
-		switch_operations(thread, false);
-		switch_calls(thread, false);
-		atomic_store(&inject_session.recording, false);
-		write_window(thread, true, reason);
-	}
-	pthread_mutex_unlock(&switching);
+	if (atomic_fetch_sub(&windows, 1) == 1)
+		follow_windows(thread, reason, 0);
 }
 
 void inject_session_look_for_python(struct inject_thread *thread)
@@ -187,6 +228,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 					    settings->stack_depth + 16 :
 					    GPUMON_STACK_DEPTH_MAX;
 	inject_mappings_reset();
+	atomic_store(&windows, 0);
 	atomic_fetch_add(&inject_session.generation, 1);
 	inject_session.map = *map;
 	atomic_store(&inject_session.is_open, true);

@@ -45,9 +45,11 @@ void inject_session_note(struct inject_thread *thread, uint16_t flags, const cha
 void inject_session_look_for_python(struct inject_thread *thread);
 
 /**
- * inject_window_open - record from now on, unless the window is open already
+ * inject_window_open - record from now on, until it was closed as often as it was opened
  * @thread: caller, within
  * @reason: for the WINDOW record
+ *
+ * Waits a little where another thread opens or closes it just then.
  */
 void inject_window_open(struct inject_thread *thread, const char *reason);
 

@@ -1,17 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
 #include "intern.h"
 #include "open_ranges.h"
 
-void inject_open_ranges_push(struct inject_thread *thread, const struct inject_range *range)
+struct inject_range *inject_open_ranges_push(struct inject_thread *thread,
+					     const struct inject_range *range)
 {
-	if (thread->range_depth < INJECT_RANGES)
-		thread->ranges[thread->range_depth] = *range;
-	thread->range_depth++;
+	if (thread->ranges_beyond || thread->range_count == INJECT_RANGES) {
+		thread->ranges_beyond++;
+		return NULL;
+	}
+	thread->ranges[thread->range_count] = *range;
+	return &thread->ranges[thread->range_count++];
 }
 
-void inject_open_ranges_pop(struct inject_thread *thread)
+bool inject_open_ranges_pop(struct inject_thread *thread, const void *handle)
 {
-	thread->range_depth -= thread->range_depth > 0;
+	uint32_t at = thread->range_count, window;
+
+	/* Of those beyond, the domain is not known: the last one it is, most likely. */
+	if (thread->ranges_beyond) {
+		thread->ranges_beyond--;
+		return false;
+	}
+	while (at && thread->ranges[at - 1].handle != handle)
+		at--;
+	if (!at)
+		return false;
+	window = thread->ranges[at - 1].window;
+	thread->range_count--;
+	memmove(&thread->ranges[at - 1], &thread->ranges[at],
+		(thread->range_count - (at - 1)) * sizeof(thread->ranges[0]));
+	return window && window == atomic_load(&inject_session.generation);
 }
 
 void inject_open_ranges_write(struct inject_thread *thread)
@@ -25,7 +46,7 @@ void inject_open_ranges_write(struct inject_thread *thread)
 
 	if (!(inject_session.record & GPUMON_RECORD_RANGES))
 		return;
-	for (i = 0; i < thread->range_depth && i < INJECT_RANGES; i++) {
+	for (i = 0; i < thread->range_count; i++) {
 		record.time_ns = thread->ranges[i].time_ns;
 		record.domain = inject_intern_string(thread, thread->ranges[i].domain);
 		record.text = inject_intern_string(thread, thread->ranges[i].text);

@@ -9,10 +9,20 @@
  * inject_open_ranges_push - also while there is no capture
  * @thread: caller
  * @range: the outermost INJECT_RANGES of a thread are kept, deeper ones are counted
+ *
+ * Return: where it is kept, NULL where it is not.
  */
-void inject_open_ranges_push(struct inject_thread *thread, const struct inject_range *range);
+struct inject_range *inject_open_ranges_push(struct inject_thread *thread,
+					     const struct inject_range *range);
 
-void inject_open_ranges_pop(struct inject_thread *thread);
+/**
+ * inject_open_ranges_pop - the last range of a domain ends
+ * @thread: caller
+ * @handle: of the domain
+ *
+ * Return: whether it held the window of this session open.
+ */
+bool inject_open_ranges_pop(struct inject_thread *thread, const void *handle);
 
 /* Writes those that were open before the thread came into this capture. */
 void inject_open_ranges_write(struct inject_thread *thread);

@@ -28,8 +28,8 @@ static void end_thread(void *argument)
 		atomic_store(&thread->inside, false);
 	}
 	thread->call.open = 0;
-	thread->range_depth = 0;
-	thread->range_windows = 0;
+	thread->range_count = 0;
+	thread->ranges_beyond = 0;
 	inject_self = NULL;
 	atomic_store(&thread->taken, false);
 }

@@ -29,20 +29,24 @@ struct inject_call {
 };
 
 /* Open ranges that are kept for each thread; deeper ones are only counted. */
-#define INJECT_RANGES 16
+#define INJECT_RANGES 64
 
 /**
  * struct inject_range - one that was pushed
  * @time_ns: when
+ * @handle: of its domain, each of which has a stack of its own; NULL of the default one
  * @domain: name of its domain, which is never freed; NULL where it has none
  * @color: ARGB, 0 for none
+ * @window: generation of the session whose window it holds open, 0 for none
  * @text: cut to this length
  */
 struct inject_range {
 	uint64_t time_ns;
+	const void *handle;
 	const char *domain;
 	uint32_t color;
-	char text[68];
+	uint32_t window;
+	char text[64];
 };
 
 /**
@@ -56,9 +60,9 @@ struct inject_range {
  * @name: string id of its name as it was written last
  * @writer: its block of the channel
  * @call: of the API
- * @range_depth: ranges pushed, also outside of captures
- * @ranges: the outermost of them
- * @range_windows: those of them, by depth, that opened the window
+ * @ranges: open ranges of all domains, in the order of their pushes, also outside of captures
+ * @range_count: how many of them
+ * @ranges_beyond: that were pushed when there was no more room
  * @frames: room for a stack
  * @hashes: of the last stack: of its outermost frame, of its outermost two, ...
  * @hashed: how many of @hashes are valid
@@ -73,8 +77,8 @@ struct inject_thread {
 	_Atomic uint32_t name;
 	struct gpumon_channel_writer writer;
 	struct inject_call call;
-	uint32_t range_depth;
-	uint64_t range_windows;
+	uint32_t range_count;
+	uint32_t ranges_beyond;
 	struct inject_range ranges[INJECT_RANGES];
 	uint64_t frames[GPUMON_STACK_DEPTH_MAX];
 	uint64_t hashes[GPUMON_STACK_DEPTH_MAX];

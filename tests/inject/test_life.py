@@ -154,11 +154,11 @@ def test_recorder_dies():
     check(not ids[0] & ids[1], "a launch is in both captures")
 
 
-def attach(address):
+def attach(address, **settings):
     """As soon as the library listens there."""
     def connected():
         try:
-            return rec.attach(address, flush_ms=50)
+            return rec.attach(address, **{"flush_ms": 50, **settings})
         except ConnectionError:
             return None
     return until(connected, "the library listens")

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Ranges called "wanted", as a window sees them. Kernels that are launched while one is open are
+ * called "inside", others "outside". nvtx_windows overlap|domains|threads|names|again
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
+
+#define NAMES 12000
+
+static void launch(const char *name)
+{
+	const dim3 one = { 1, 1, 1 };
+
+	cudaLaunchKernel(name, one, one, NULL, 0, NULL);
+}
+
+static void overlap(void)
+{
+	nvtxRangeId_t first = nvtxRangeStartA("wanted"), second = nvtxRangeStartA("wanted");
+
+	launch("inside");
+	nvtxRangeEnd(first);
+	launch("inside");
+	nvtxRangeEnd(second);
+	launch("outside");
+	first = nvtxRangeStartA("wanted");
+	second = nvtxRangeStartA("wanted");
+	nvtxRangeEnd(second);
+	launch("inside");
+	nvtxRangeEnd(first);
+	first = nvtxRangeStartA("wanted");
+	nvtxRangePushA("wanted");
+	launch("inside");
+	nvtxRangeEnd(first);
+	launch("inside");
+	nvtxRangePop();
+	launch("outside");
+}
+
+static void push(nvtxDomainHandle_t domain, const char *text)
+{
+	nvtxEventAttributes_t attributes = {
+		.version = NVTX_VERSION,
+		.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.messageType = NVTX_MESSAGE_TYPE_ASCII,
+		.message.ascii = text,
+	};
+
+	nvtxDomainRangePushEx(domain, &attributes);
+}
+
+/* Each domain has a stack of its own. */
+static void domains(void)
+{
+	nvtxDomainHandle_t domain = nvtxDomainCreateA("a library");
+
+	nvtxRangePushA("wanted");
+	push(domain, "other");
+	launch("inside");
+	nvtxRangePop();
+	launch("outside");
+	nvtxDomainRangePop(domain);
+	launch("outside");
+	push(domain, "wanted");
+	nvtxRangePushA("other");
+	nvtxDomainRangePop(domain);
+	launch("outside");
+	nvtxRangePop();
+}
+
+static void *run(void *argument)
+{
+	for (int i = 0; i < 1000; i++) {
+		nvtxRangePushA("wanted");
+		launch("inside");
+		nvtxRangePop();
+	}
+	return argument;
+}
+
+static void threads(void)
+{
+	pthread_t others[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&others[i], NULL, run, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(others[i], NULL);
+}
+
+static void names(void)
+{
+	nvtxEventAttributes_t attributes = {
+		.version = NVTX_VERSION,
+		.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+		.messageType = NVTX_MESSAGE_TYPE_REGISTERED,
+	};
+	char text[200];
+
+	launch("inside");
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(text, sizeof(text), "name %d %0120d", i, i);
+		attributes.message.registered = nvtxDomainRegisterStringA(NULL, text);
+		nvtxMarkEx(&attributes);
+	}
+}
+
+/* Captured twice: a line of input when to go on; a range of the first is still open in the second. */
+static void again(void)
+{
+	char line[16];
+
+	launch("outside");
+	puts("ready");
+	fflush(stdout);
+	for (int i = 0; i < 2 && fgets(line, sizeof(line), stdin); i++) {
+		nvtxRangePushA("wanted");
+		launch("inside");
+		if (i) {
+			nvtxRangePop();
+			launch("outside");
+			nvtxRangePop();
+			nvtxRangePushA("wanted");
+			launch("inside");
+			nvtxRangePop();
+		}
+		puts("done");
+		fflush(stdout);
+	}
+	(void)!fgets(line, sizeof(line), stdin);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} all[] = { { "overlap", overlap },
+		    { "domains", domains },
+		    { "threads", threads },
+		    { "names", names },
+		    { "again", again } };
+
+	/* CUDA, and with it the library, is there before the first range. */
+	cudaDeviceSynchronize();
+	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]); i++)
+		if (!strcmp(argv[1], all[i].name))
+			all[i].run();
+	cudaDeviceSynchronize();
+	return 0;
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Windows that NVTX ranges open, and names that ranges have."""
+import collections
+import os
+
+import harness
+import recorder as rec
+from harness import LIMIT, Run
+from test_life import attach
+from verdict import check, equal, until
+
+
+def run(scenario, **more):
+    return Run(command=[f"{harness.objects}/nvtx_windows", scenario],
+               environment={"NVTX_INJECTION64_PATH": f"{harness.objects}/libgpumon-inject.so"},
+               **more)
+
+
+def kernels(records):
+    return dict(collections.Counter(records["strings"][k.name] for k in records["kernel"]))
+
+
+def window(scenario, inside):
+    done = run(scenario, window=rec.RANGE, name="wanted")
+    equal((done.status, done.errors), (0, ""), "exit status")
+    records = done.only().records()
+    done.check_rules()
+    equal(kernels(records), {"inside": inside}, "kernels")
+    equal(len(records["launch"]), inside, "launches")
+    return records
+
+
+def test_nvtx_window_overlap():
+    """a window is open until the last of the ranges that opened it ends"""
+    records = window("overlap", 5)
+    equal(len(records["window"]), 6, "begins and ends")
+
+
+def test_nvtx_window_domains():
+    """a pop ends the last range of its domain"""
+    window("domains", 1)
+
+
+def test_nvtx_window_threads():
+    """no opening is lost where another thread closes just then"""
+    window("threads", 4000)
+
+
+def test_nvtx_names():
+    """as many names as there are, and each that is lost is counted"""
+    done = run("names", record=rec.DEFAULT | rec.RANGES, blocks=2000)
+    records = done.only().records()
+    marks = [records["strings"].get(r.text) for r in records["range"]]
+    equal(len(marks), 12000, "marks")
+    lost = done.only().totals()["lost"]
+    equal(marks.count(None), lost.get(6, 0), "names without a text are counted")
+    equal({name: count for name, count in lost.items() if name != 6}, {}, "other losses")
+    equal(lost.get(6, 0), 0, "lost names")
+
+
+def test_nvtx_window_again():
+    """a range that an earlier capture saw open does not keep the window of a later one shut"""
+    environment = {"NVTX_INJECTION64_PATH": f"{harness.objects}/libgpumon-inject.so"}
+    sleeping = Run(recorded=False, wait=False, environment=environment,
+                   command=["sh", "-c", f"exec {harness.objects}/nvtx_windows again <$0",
+                            fifo(harness.objects)])
+    process = sleeping.process
+    with open(fifo(harness.objects), "w", encoding="ascii") as go:
+        equal(process.stdout.readline(), "ready\n", "first line")
+        for inside in (1, 2):
+            target = attach(f"\0gpumon-{os.geteuid()}-{process.pid}", window=rec.RANGE,
+                            name="wanted")
+            until(lambda target=target: target.totals() is not None, "it is attached")
+            until(lambda target=target: target.records()["process"], "it has begun")
+            go.write("\n")
+            go.flush()
+            equal(process.stdout.readline(), "done\n", "its answer")
+            target.stop()
+            check(target.done.wait(LIMIT), "it does not stop")
+            target.connection.close()
+            equal(kernels(target.records()), {"inside": inside}, f"kernels of capture {inside}")
+    process.communicate(timeout=LIMIT)
+    sleeping.check_rules()
+
+
+def fifo(folder):
+    path = os.path.join(folder, f"go-{os.getpid()}")
+    if not os.path.exists(path):
+        os.mkfifo(path)
+    return path
