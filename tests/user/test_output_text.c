@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "term/output_text.h"
+#include "term/squeeze.h"
 #include "output/protobuf.h"
 #include "base/text_intern.h"
 
@@ -161,12 +162,83 @@ static void fits(void **state)
 	assert_string_equal(
 		gpumon_text_fit(
 			buf, sizeof(buf),
-			"at::(anonymous namespace)::f(int)::{lambda()#1}::operator()() const", 24),
-		"{lambda()#1}::operator()");
+			"at::(anonymous namespace)::f(int)::{lambda()#1}::operator()() const", 32),
+		"f(int)::{lambda()#1}::operator()");
 	/* Any text in any width stays within it. */
 	for (unsigned int columns = 1; columns < 100; columns++)
 		assert_true(gpumon_text_columns(gpumon_text_fit(buf, sizeof(buf), name, columns)) <=
 			    columns);
+}
+
+static void expect_squeezed(const char *text, unsigned int columns, const size_t *marks,
+			    size_t count, const char *want)
+{
+	char *got = gpumon_text_squeeze(text, columns, marks, count);
+
+	assert_non_null(got);
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void squeezes(void **state)
+{
+	static const size_t digit[] = { 17 }, two[] = { 2, 17 }, end[] = { 20 };
+
+	(void)state;
+	expect_squeezed("gemm_tn_tilesize_64x64", 22, NULL, 0, "gemm_tn_tilesize_64x64");
+	expect_squeezed("gemm_tn_tilesize_64x64", 12, NULL, 0, "gemm_tn_til…");
+	/* What differs stays, with its word. */
+	expect_squeezed("gemm_tn_tilesize_64x64", 12, digit, 1, "gemm_t…64x64");
+	expect_squeezed("ab_cdefghijklmnop_q_rs", 8, two, 2, "ab_c…_q…");
+	expect_squeezed("gemm_tn_tilesize_64x", 12, end, 1, "gemm_tn_…64x");
+	/* Of a template its end stays, too: the arguments tell. */
+	expect_squeezed("fill<float, array<char*, 3ul>>", 16, NULL, 0, "fill<float…3ul>>");
+	/* A gap of little is none. */
+	expect_squeezed("核心核心核心", 9, NULL, 0, "核心核心…");
+	expect_squeezed("", 3, NULL, 0, "");
+	expect_squeezed("abc", 1, digit, 1, "…");
+}
+
+static void check_rows(const char *const *names, size_t count, unsigned int columns,
+		       const char *const *want)
+{
+	char *texts[8];
+
+	assert_int_equal(gpumon_text_squeeze_rows(names, count, columns, texts), 0);
+	for (size_t i = 0; i < count; i++) {
+		assert_true(gpumon_text_columns(texts[i]) <= columns);
+		assert_string_equal(texts[i], want[i]);
+		free(texts[i]);
+	}
+}
+
+/* Names of a table: no two that differ look alike. */
+static void squeezed_rows(void **state)
+{
+	static const char *const gemm[] = { "sgemm_f32f32_f32_tn_n_tilesize32x32_cublas",
+					    "sgemm_f32f32_f32_tn_n_tilesize64x64_cublas",
+					    "sgemm_f32f32_f32_nn_n_tilesize32x32_cublas",
+					    "sgemm_f32f32_f32_tn_n_tilesize32x32_cublas",
+					    "reduce" };
+	static const char *const gemm_26[] = { "sgemm_f32f3…tilesize32x32…",
+					       "sgemm_f32f3…tilesize64x64…",
+					       "sgemm_f32f32_f32_nn_n_til…",
+					       "sgemm_f32f3…tilesize32x32…", "reduce" };
+	/* What tells two apart makes them look like a third one: that, too. */
+	static const char *const gemm_16[] = { "s…tn…esize32x32…", "s…tn…esize64x64…",
+					       "sgemm_f32f32…nn…", "s…tn…esize32x32…", "reduce" };
+	/* Where the parameters or the namespace are the difference they are there. */
+	static const char *const overloads[] = { "void a::fill<float>(int, int, int)",
+						 "void a::fill<float>(int, int, long)",
+						 "void b::fill<float>(int, int, long)" };
+	static const char *const overloads_20[] = { "void a::fi…int, int)", "void a::f…int, long)",
+						    "b::fill<float>" };
+
+	(void)state;
+	check_rows(gemm, 5, 26, gemm_26);
+	check_rows(gemm, 5, 16, gemm_16);
+	check_rows(overloads, 3, 20, overloads_20);
+	check_rows(gemm, 0, 26, gemm_26);
 }
 
 static void numbers(void **state)
@@ -201,7 +273,9 @@ static void random_bytes(void **state)
 	for (unsigned int round = 0; round < 20000; round++) {
 		static const char likely[] = "ab<>(){}:,& operator\xc3\xe6\x80";
 		size_t size = test_random(&seed) % 40;
-		char *name = malloc(size + 1), buf[48];
+		char *name = malloc(size + 1), buf[48], *squeezed;
+		unsigned int columns;
+		size_t mark;
 		const char *at = buf;
 		uint32_t code;
 
@@ -212,6 +286,11 @@ static void random_bytes(void **state)
 				(unsigned int)(test_random(&seed) % 30));
 		while ((code = gpumon_text_next(&at)))
 			assert_true(code >= 0x20);
+		columns = (unsigned int)(1 + test_random(&seed) % 30);
+		mark = test_random(&seed) % (size + 1);
+		squeezed = gpumon_text_squeeze(name, columns, &mark, 1);
+		assert_true(gpumon_text_columns(squeezed) <= columns);
+		free(squeezed);
 		free(name);
 	}
 }
@@ -269,11 +348,12 @@ static void interned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(characters),	cmocka_unit_test(escapes),
-		cmocka_unit_test(cuts),		cmocka_unit_test(functions),
-		cmocka_unit_test(fits),		cmocka_unit_test(numbers),
-		cmocka_unit_test(protobuf),	cmocka_unit_test(interned),
-		cmocka_unit_test(random_bytes),
+		cmocka_unit_test(characters),	 cmocka_unit_test(escapes),
+		cmocka_unit_test(cuts),		 cmocka_unit_test(functions),
+		cmocka_unit_test(fits),		 cmocka_unit_test(numbers),
+		cmocka_unit_test(protobuf),	 cmocka_unit_test(interned),
+		cmocka_unit_test(random_bytes),	 cmocka_unit_test(squeezes),
+		cmocka_unit_test(squeezed_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,10 @@
 #include "base/array.h"
 #include "grid.h"
 #include "output_text.h"
+#include "squeeze.h"
+
+/* Of a line below a row. */
+#define GPUMON_GRID_BELOW (GPUMON_GRID_INDENT + 4)
 
 struct row {
 	char *cells[GPUMON_GRID_COLUMNS];
@@ -77,6 +81,11 @@ void gpumon_grid_percent(struct gpumon_grid *grid, uint64_t part, uint64_t whole
 	gpumon_grid_cell(grid, gpumon_text_percent(text, sizeof(text), part, whole));
 }
 
+unsigned int gpumon_grid_below_columns(const struct gpumon_term *term)
+{
+	return term->columns > GPUMON_GRID_BELOW + 20 ? term->columns - GPUMON_GRID_BELOW : 20;
+}
+
 void gpumon_grid_below(struct gpumon_grid *grid, const char *text)
 {
 	if (!grid || grid->failed || !grid->n)
@@ -108,6 +117,27 @@ static void pad(FILE *out, unsigned int columns)
 	fprintf(out, "%*s", (int)columns, "");
 }
 
+/* The last column of all rows in so many columns; a row that was begun and not ended has none. */
+static int squeeze_names(struct gpumon_grid *grid, unsigned int room)
+{
+	unsigned int last = grid->columns - 1;
+	char **texts = calloc(grid->n + 1, sizeof(*texts));
+	const char **names = calloc(grid->n + 1, sizeof(*names));
+	int ret = -1;
+
+	for (size_t row = 0; names && row < grid->n; row++)
+		names[row] = grid->rows[row].cells[last] ? grid->rows[row].cells[last] : "";
+	if (texts && names)
+		ret = gpumon_text_squeeze_rows(names, grid->n, room, texts);
+	for (size_t row = 0; !ret && row < grid->n; row++) {
+		free(grid->rows[row].cells[last]);
+		grid->rows[row].cells[last] = texts[row];
+	}
+	free(texts);
+	free(names);
+	return ret;
+}
+
 int gpumon_grid_print(struct gpumon_grid *grid, FILE *out)
 {
 	unsigned int widths[GPUMON_GRID_COLUMNS] = { 0 }, used = GPUMON_GRID_INDENT, room = 0;
@@ -130,6 +160,8 @@ int gpumon_grid_print(struct gpumon_grid *grid, FILE *out)
 	}
 	if (grid->term->columns)
 		room = grid->term->columns > used + 8 ? grid->term->columns - used : 8;
+	if (!ret && room)
+		ret = squeeze_names(grid, room);
 	if (!ret) {
 		pad(out, GPUMON_GRID_INDENT);
 		fputs(gpumon_term_dim(grid->term), out);
@@ -139,7 +171,6 @@ int gpumon_grid_print(struct gpumon_grid *grid, FILE *out)
 	}
 	for (size_t row = 0; !ret && row < grid->n; row++) {
 		const struct row *cells = &grid->rows[row];
-		char name[4096];
 
 		pad(out, GPUMON_GRID_INDENT);
 		if (cells->colour)
@@ -149,14 +180,11 @@ int gpumon_grid_print(struct gpumon_grid *grid, FILE *out)
 			gpumon_text_plain(out, cells->cells[i]);
 			fputs("  ", out);
 		}
-		/* A row that was begun and not ended has no name. */
-		if (cells->cells[last] && room)
-			fputs(gpumon_text_fit(name, sizeof(name), cells->cells[last], room), out);
-		else if (cells->cells[last])
+		if (cells->cells[last])
 			gpumon_text_plain(out, cells->cells[last]);
 		fprintf(out, "%s\n", cells->colour ? gpumon_term_reset(grid->term) : "");
 		if (cells->below) {
-			pad(out, GPUMON_GRID_INDENT + 4);
+			pad(out, GPUMON_GRID_BELOW);
 			fprintf(out, "%s%s%s\n", gpumon_term_dim(grid->term), cells->below,
 				gpumon_term_reset(grid->term));
 		}

@@ -13,6 +13,9 @@
 #define GPUMON_GRID_COLUMNS 10
 #define GPUMON_GRID_INDENT  2
 
+/* Of a line where nothing says how wide it may be, as in a pipe. */
+#define GPUMON_PIPE_COLUMNS 200
+
 struct gpumon_grid;
 
 /* NULL: no memory. Every later call takes NULL and does nothing, the print fails. */
@@ -26,6 +29,8 @@ void gpumon_grid_count(struct gpumon_grid *grid, uint64_t count);
 void gpumon_grid_percent(struct gpumon_grid *grid, uint64_t part, uint64_t whole);
 /* A line below the row just ended; NULL where there was no memory for it. */
 void gpumon_grid_below(struct gpumon_grid *grid, const char *text);
+/* What such a line has room for. */
+unsigned int gpumon_grid_below_columns(const struct gpumon_term *term);
 /* An ANSI sequence for the row just ended. */
 void gpumon_grid_colour(struct gpumon_grid *grid, const char *sequence);
 /* Print and free. 0, or -1 if memory failed somewhere on the way. */

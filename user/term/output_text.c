@@ -74,8 +74,7 @@ unsigned int gpumon_text_columns(const char *text)
 	return columns;
 }
 
-/* UTF-8 of a character; 1 to 4 bytes. */
-static size_t encode(char *to, uint32_t code)
+size_t gpumon_text_encode(char *to, uint32_t code)
 {
 	if (code < 0x80) {
 		to[0] = (char)code;
@@ -103,7 +102,7 @@ static void put(FILE *out, uint32_t code)
 {
 	char bytes[4];
 
-	fwrite(bytes, 1, encode(bytes, code), out);
+	fwrite(bytes, 1, gpumon_text_encode(bytes, code), out);
 }
 
 void gpumon_text_xml(FILE *out, const char *text)
@@ -172,7 +171,7 @@ const char *gpumon_text_cut(char *buf, size_t len, const char *text, unsigned in
 		return buf;
 	while ((code = gpumon_text_next(&text))) {
 		unsigned int width = gpumon_text_character_columns(code);
-		size_t size = encode(bytes, code);
+		size_t size = gpumon_text_encode(bytes, code);
 
 		if ((columns && used + width > columns) || at + size >= len) {
 			at = cut;
@@ -336,22 +335,39 @@ static bool is_general(const char *name)
 	return false;
 }
 
-const char *gpumon_text_fit(char *buf, size_t len, const char *name, unsigned int columns)
+/* All that may go before a name has to be cut. */
+static const char *strip(char *copy, size_t len, const char *name, unsigned int columns)
 {
 	const char *shorter, *next;
-	char copy[4096];
 
-	if (!columns || gpumon_text_columns(name) <= columns || *name == '[')
-		return gpumon_text_cut(buf, len, name, columns);
-	gpumon_text_function(copy, sizeof(copy), name);
+	gpumon_text_function(copy, len, name);
 	if (gpumon_text_columns(copy) > columns && strchr(copy, '<'))
 		drop_namespaces(copy);
 	for (shorter = copy; gpumon_text_columns(shorter) > columns; shorter = next) {
 		next = behind_namespace(shorter);
-		if (!next || is_general(next))
+		/* Of a lambda it is what it is in that tells which. */
+		if (!next || *next == '{' || is_general(next))
 			break;
 	}
-	return gpumon_text_cut(buf, len, shorter, columns);
+	return shorter;
+}
+
+const char *gpumon_text_strip(char *buf, size_t len, const char *name, unsigned int columns)
+{
+	char copy[4096];
+
+	if (gpumon_text_columns(name) <= columns || *name == '[')
+		return gpumon_text_cut(buf, len, name, 0);
+	return gpumon_text_cut(buf, len, strip(copy, sizeof(copy), name, columns), 0);
+}
+
+const char *gpumon_text_fit(char *buf, size_t len, const char *name, unsigned int columns)
+{
+	char copy[4096];
+
+	if (!columns || gpumon_text_columns(name) <= columns || *name == '[')
+		return gpumon_text_cut(buf, len, name, columns);
+	return gpumon_text_cut(buf, len, strip(copy, sizeof(copy), name, columns), columns);
 }
 
 const char *gpumon_text_ns(char *buf, size_t len, uint64_t ns)

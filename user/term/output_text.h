@@ -17,6 +17,9 @@
  */
 uint32_t gpumon_text_next(const char **text);
 
+/* UTF-8 of a character: how many bytes, 1 to 4. */
+size_t gpumon_text_encode(char *to, uint32_t code);
+
 /* Columns that a character takes in a terminal or a font of one width: 0, 1 or 2. */
 unsigned int gpumon_text_character_columns(uint32_t code);
 unsigned int gpumon_text_columns(const char *text);
@@ -68,6 +71,9 @@ const char *gpumon_text_function(char *buf, size_t len, const char *name);
  * Return: @buf.
  */
 const char *gpumon_text_fit(char *buf, size_t len, const char *name, unsigned int columns);
+
+/* The same but for the cut: what is left may be longer. */
+const char *gpumon_text_strip(char *buf, size_t len, const char *name, unsigned int columns);
 
 #define GPUMON_TEXT_NUMBER 48
 

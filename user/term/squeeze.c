@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output_text.h"
+#include "squeeze.h"
+
+/* A gap that is not wider than this saves nothing. */
+#define SMALL_GAP 3
+
+/* Places of a name where it differs from others that look like it. */
+#define MARKS_MAX 16
+
+/* Rounds in which rows that look alike get more marks. */
+#define ROUNDS 8
+
+/* Names are cut to this before anything else is done with them. */
+#define NAME_MAX_BYTES 4096
+
+struct cell {
+	uint32_t code;
+	size_t at; /* bytes */
+	unsigned int width;
+	bool keep;
+};
+
+/* A text as characters, with the columns that those to keep take, "…" of gaps among them. */
+struct line {
+	struct cell *cells;
+	size_t n;
+	unsigned int used;
+	unsigned int columns;
+};
+
+static bool kept(const struct line *line, size_t i)
+{
+	return line->cells[i].keep;
+}
+
+/* False where there is no room for it. */
+static bool keep(struct line *line, size_t i)
+{
+	bool left = !i || kept(line, i - 1), right = i + 1 == line->n || kept(line, i + 1);
+	unsigned int used = line->used + line->cells[i].width;
+
+	if (kept(line, i))
+		return true;
+	/* It closes a gap, or makes two of one. */
+	if (left && right)
+		used--;
+	else if (!left && !right)
+		used++;
+	if (used > line->columns)
+		return false;
+	line->cells[i].keep = true;
+	line->used = used;
+	return true;
+}
+
+static bool is_word(const struct line *line, size_t i)
+{
+	return line->cells[i].code >= 0x80 || isalnum((int)line->cells[i].code);
+}
+
+/* What is at the marks, then what of their words has a share of the columns. */
+static void keep_marks(struct line *line, const size_t *marks, size_t count)
+{
+	unsigned int share = line->columns / ((unsigned int)count + 1);
+
+	for (unsigned int words = 0; words < 2; words++) {
+		size_t at = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			while (at + 1 < line->n && line->cells[at].at < marks[i])
+				at++;
+			if (!keep(line, at))
+				return;
+			for (size_t to = at + 1; words && to < line->n && to < at + share &&
+						 is_word(line, to) && keep(line, to);)
+				to++;
+			for (size_t to = at; words && to && to + share > at &&
+					     is_word(line, to - 1) && keep(line, to - 1);)
+				to--;
+		}
+	}
+}
+
+static void close_small_gaps(struct line *line)
+{
+	size_t begin = 0;
+
+	for (size_t i = 0; i < line->n; i++) {
+		if (!kept(line, i))
+			continue;
+		for (size_t gap = begin; begin && i - begin <= SMALL_GAP && gap < i; gap++) {
+			if (!keep(line, gap))
+				break;
+		}
+		begin = i + 1;
+	}
+}
+
+static void keep_head(struct line *line, unsigned int columns)
+{
+	for (size_t i = 0; i < line->n && line->used < columns; i++) {
+		if (!keep(line, i))
+			break;
+	}
+}
+
+static void keep_tail(struct line *line)
+{
+	for (size_t i = line->n; i--;) {
+		if (!keep(line, i))
+			break;
+	}
+}
+
+static char *line_text(const struct line *line)
+{
+	static const char dots[] = "…";
+	char *text = malloc(line->n * sizeof(dots) + 1), *to = text;
+
+	for (size_t i = 0; to && i < line->n; i++) {
+		if (kept(line, i)) {
+			to += gpumon_text_encode(to, line->cells[i].code);
+		} else if (!i || kept(line, i - 1)) {
+			memcpy(to, dots, sizeof(dots) - 1);
+			to += sizeof(dots) - 1;
+		}
+	}
+	if (to)
+		*to = '\0';
+	return text;
+}
+
+char *gpumon_text_squeeze(const char *text, unsigned int columns, const size_t *marks, size_t count)
+{
+	struct line line = { .columns = columns, .used = 1 };
+	const char *at = text;
+	unsigned int all = 0;
+	char *squeezed;
+	uint32_t code;
+
+	line.cells = calloc(strlen(text) + 1, sizeof(*line.cells));
+	if (!line.cells)
+		return NULL;
+	for (size_t begin = 0; (code = gpumon_text_next(&at)); begin = (size_t)(at - text)) {
+		struct cell *cell = &line.cells[line.n++];
+
+		*cell = (struct cell){ .code = code, .at = begin };
+		cell->width = gpumon_text_character_columns(code);
+		all += cell->width;
+	}
+	if (all <= columns) {
+		for (size_t i = 0; i < line.n; i++)
+			line.cells[i].keep = true;
+	} else {
+		keep_marks(&line, marks, count);
+		close_small_gaps(&line);
+		if (strchr(text, '<')) {
+			keep_head(&line, line.used + (columns - line.used) * 2 / 3);
+			keep_tail(&line);
+		}
+		keep_head(&line, columns);
+	}
+	squeezed = line_text(&line);
+	free(line.cells);
+	return squeezed;
+}
+
+size_t gpumon_text_difference(const char *one, const char *other)
+{
+	size_t at = 0;
+
+	while (one[at] && one[at] == other[at])
+		at++;
+	/* Not amid a character. */
+	while (at && (one[at] & 0xc0) == 0x80)
+		at--;
+	return at;
+}
+
+/**
+ * struct row - a name of a table
+ * @name: all of it
+ * @stripped: without what need not be there
+ * @whole: what is shown is of @name, else of @stripped
+ * @marks: where that differs from others that looked like it
+ * @text: what is shown
+ */
+struct row {
+	size_t number;
+	char *name;
+	char *stripped;
+	bool whole;
+	size_t marks[MARKS_MAX];
+	size_t count;
+	bool changed;
+	char *text;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+
+	return order ? order : x->number < y->number ? -1 : 1;
+}
+
+/* Sorted, each once; false where it is there, or there are enough. */
+static bool add_mark(struct row *row, size_t mark)
+{
+	size_t at = 0;
+
+	while (at < row->count && row->marks[at] < mark)
+		at++;
+	if (row->count == MARKS_MAX || (at < row->count && row->marks[at] == mark))
+		return false;
+	memmove(&row->marks[at + 1], &row->marks[at], (row->count - at) * sizeof(*row->marks));
+	row->marks[at] = mark;
+	row->count++;
+	return true;
+}
+
+static const char *shown(const struct row *row)
+{
+	return row->whole ? row->name : row->stripped;
+}
+
+/* A row looks like another one that it is not. */
+static void tell_apart(struct row *row, const struct row *other)
+{
+	/* Where what is left out is the difference, it is not left out. */
+	if (!row->whole && !strcmp(row->stripped, other->stripped)) {
+		row->whole = true;
+		row->count = 0;
+		row->changed = true;
+	}
+	if (add_mark(row, gpumon_text_difference(shown(row),
+						 row->whole ? other->name : other->stripped)))
+		row->changed = true;
+}
+
+static int squeeze_row(struct row *row, unsigned int columns)
+{
+	char *text = gpumon_text_squeeze(shown(row), columns, row->marks, row->count);
+
+	if (!text)
+		return -1;
+	free(row->text);
+	row->text = text;
+	row->changed = false;
+	return 0;
+}
+
+static int fill_row(struct row *row, const char *name, unsigned int columns)
+{
+	size_t len = strlen(name) + 1;
+
+	len = len < NAME_MAX_BYTES ? len : NAME_MAX_BYTES;
+	row->name = malloc(len);
+	row->stripped = malloc(len);
+	if (!row->name || !row->stripped)
+		return -1;
+	gpumon_text_cut(row->name, len, name, 0);
+	gpumon_text_strip(row->stripped, len, row->name, columns);
+	return squeeze_row(row, columns);
+}
+
+static int tell_all_apart(struct row *rows, size_t count, unsigned int columns)
+{
+	bool changed = true;
+
+	/* What tells two apart may make one look like a third. */
+	for (unsigned int round = 0; changed && round < ROUNDS; round++) {
+		qsort(rows, count, sizeof(*rows), by_text);
+		for (size_t i = 0; i < count; i++) {
+			for (size_t j = i + 1; j < count && !strcmp(rows[i].text, rows[j].text);
+			     j++) {
+				if (!strcmp(rows[i].name, rows[j].name))
+					continue;
+				tell_apart(&rows[i], &rows[j]);
+				tell_apart(&rows[j], &rows[i]);
+			}
+		}
+		changed = false;
+		for (size_t i = 0; i < count; i++) {
+			changed |= rows[i].changed;
+			if (rows[i].changed && squeeze_row(&rows[i], columns))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+int gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
+			     char **texts)
+{
+	struct row *rows = calloc(count + 1, sizeof(*rows));
+	int ret = rows ? 0 : -1;
+
+	memset(texts, 0, count * sizeof(*texts));
+	for (size_t i = 0; !ret && i < count; i++) {
+		rows[i].number = i;
+		ret = fill_row(&rows[i], names[i], columns);
+	}
+	if (!ret)
+		ret = tell_all_apart(rows, count, columns);
+	for (size_t i = 0; rows && i < count; i++) {
+		if (ret)
+			free(rows[i].text);
+		else
+			texts[rows[i].number] = rows[i].text;
+		free(rows[i].name);
+		free(rows[i].stripped);
+	}
+	free(rows);
+	return ret;
+}
