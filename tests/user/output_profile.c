@@ -31,6 +31,14 @@ struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind 
 	return node;
 }
 
+struct gpumon_node *made_place(struct gpumon_node *parent, const char *name, const char *module)
+{
+	struct gpumon_node *node = made_node(parent, GPUMON_NODE_FUNCTION, name, 0, 0, 0);
+
+	node->module = module;
+	return node;
+}
+
 void made_free(struct gpumon_node *root)
 {
 	while (root->child) {

@@ -8,6 +8,8 @@
 /* A node below @parent, NULL for a root; freed with it by made_free(). */
 struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind kind,
 			      const char *name, uint64_t count, uint64_t gpu_ns, uint64_t cpu_ns);
+/* A function. */
+struct gpumon_node *made_place(struct gpumon_node *parent, const char *name, const char *module);
 void made_free(struct gpumon_node *root);
 
 /* Of @n values. Freed with made_distribution_free(). */

@@ -9,7 +9,6 @@
 #include "output/svg/flame.h"
 #include "output/output.h"
 #include "term/output_text.h"
-#include "output/text/path_text.h"
 #include "output/view_text.h"
 #include "output/diff/profile_diff.h"
 #include "output_profile.h"
@@ -96,15 +95,6 @@ static void layout(void **state)
 	assert_int_equal(flame.frames[0].count, 6);
 	gpumon_flame_clear(&flame);
 	made_free(root);
-}
-
-static struct gpumon_node *made_place(struct gpumon_node *parent, const char *name,
-				      const char *module)
-{
-	struct gpumon_node *node = made_node(parent, GPUMON_NODE_FUNCTION, name, 0, 0, 0);
-
-	node->module = module;
-	return node;
 }
 
 /* Functions without a name, one on the other in one library, are one frame; nothing is lost. */
@@ -320,76 +310,6 @@ static void summary_of_launches(void **state)
 	made_free(root);
 }
 
-static void expect_path(const struct gpumon_node *node, unsigned int columns, const char *want)
-{
-	char *text = gpumon_path_text(node, columns);
-
-	assert_non_null(text);
-	assert_string_equal(text, want);
-	free(text);
-}
-
-/* Of libraries without symbols a line has the name once, and names come first. */
-static void paths_without_names(void **state)
-{
-	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node = root;
-	char name[32], *text;
-
-	(void)state;
-	node = made_place(node, "liba.so+0x10", "liba.so");
-	node = made_place(node, "multiply", "liba.so");
-	node = made_place(node, "libb.so+0x10", "libb.so");
-	node = made_place(node, "libb.so+0x20", "libb.so");
-	node = made_place(node, "libb.so+0x30", "libb.so");
-	made_node(node, GPUMON_NODE_KERNEL, "k", 1, 10, 0);
-	expect_path(node->child, 80, "liba.so+0x10 › multiply › libb.so (3)");
-	expect_path(node->child, 34, "… › multiply › libb.so (3)");
-	expect_path(node->child, 20, "… › multiply › …");
-	/* Without a limit nothing is left out, however long it is. */
-	expect_path(node->child, 0,
-		    "liba.so+0x10 › multiply › libb.so+0x10 › libb.so+0x20 › libb.so+0x30");
-	for (unsigned int i = 0; i < 500; i++) {
-		snprintf(name, sizeof(name), "libc.so+0x%x", i);
-		node = made_place(node, name, "libc.so");
-	}
-	made_node(node, GPUMON_NODE_KERNEL, "k", 1, 10, 0);
-	text = gpumon_path_text(node->child, 0);
-	assert_non_null(strstr(text, " › libc.so+0x0 › "));
-	assert_string_equal(text + strlen(text) - 13, "libc.so+0x1f3");
-	free(text);
-	made_free(root);
-}
-
-static void paths(void **state)
-{
-	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node;
-	const struct gpumon_node *top[2];
-
-	(void)state;
-	node = made_node(root, GPUMON_NODE_FUNCTION, "_start", 0, 0, 0);
-	node = made_node(node, GPUMON_NODE_PYTHON, "step", 0, 0, 0);
-	node->line = "/home/someone/train.py:97";
-	node = made_node(node, GPUMON_NODE_FUNCTION, "int at::launch<float>(int)", 0, 0, 0);
-	node = made_node(node, GPUMON_NODE_API, "cudaLaunchKernel", 0, 0, 0);
-	made_node(node, GPUMON_NODE_COPY, "copy", 1, 10, 0);
-	made_node(node, GPUMON_NODE_KERNEL, "gemm", 1, 20, 0);
-	made_node(node, GPUMON_NODE_SET, "set", 1, 5, 0);
-	assert_true(gpumon_paths_any(&(const struct gpumon_node *){ node }, 1));
-	assert_false(gpumon_paths_any(&(const struct gpumon_node *){ root->child }, 1));
-	assert_int_equal(gpumon_paths_top(root, GPUMON_WEIGHT_GPU_NS, top, 2), 2);
-	assert_string_equal(top[0]->name, "gemm");
-	assert_string_equal(top[1]->name, "copy");
-	expect_path(top[0], 0, "_start › step train.py:97 › at::launch<float>");
-	/* Levels that were asked for are part of the way, inside of the call. */
-	node = made_node(node, GPUMON_NODE_DEVICE, "[GPU0]", 0, 0, 0);
-	node = made_node(node, GPUMON_NODE_STREAM, "stream 7", 0, 0, 0);
-	expect_path(made_node(node, GPUMON_NODE_KERNEL, "k", 1, 1, 0), 0,
-		    "_start › step train.py:97 › at::launch<float> › [GPU0] › stream 7");
-	/* Python's own first. */
-	expect_path(top[0], 30, "… › step train.py:97 › …");
-	made_free(root);
-}
-
 static void differences(void **state)
 {
 	struct gpumon_view before, after;
@@ -456,8 +376,6 @@ int main(void)
 		cmocka_unit_test(picture_of_launches),
 		cmocka_unit_test(unnamed),
 		cmocka_unit_test(subtitles),
-		cmocka_unit_test(paths),
-		cmocka_unit_test(paths_without_names),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(full_disk),
 	};

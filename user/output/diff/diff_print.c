@@ -147,15 +147,16 @@ static int by_change(const void *a, const void *b)
 static int print_paths(FILE *out, const struct gpumon_term *term, const struct gpumon_diff *diff,
 		       unsigned int rows)
 {
-	const struct gpumon_diff_node **nodes = calloc(diff->node_count, sizeof(*nodes));
+	const struct gpumon_diff_node **nodes = calloc(diff->node_count + 1, sizeof(*nodes));
+	const struct gpumon_node **of = calloc(rows, sizeof(*of));
+	char **texts = calloc(rows, sizeof(*texts));
 	struct gpumon_grid *grid;
 	bool any = false;
-	char *text;
 	size_t n = 0, all;
-	int ret;
+	int ret = -1;
 
-	if (!nodes)
-		return -1;
+	if (!nodes || !of || !texts)
+		goto out;
 	for (size_t i = 0; i < diff->node_count; i++) {
 		if (!diff->nodes[i].before.ns && !diff->nodes[i].after.ns)
 			continue;
@@ -167,32 +168,37 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 	if (n > rows)
 		n = rows;
 	/* Without callers (--gpu-only) it would be the table by kernel again. */
-	if (!any) {
-		free(nodes);
-		return 0;
-	}
+	ret = 0;
+	if (!any)
+		goto out;
+	for (size_t i = 0; i < n; i++)
+		of[i] = nodes[i]->of;
+	ret = gpumon_path_texts(of, (unsigned int)n, gpumon_grid_below_columns(term), texts);
+	if (ret)
+		goto out;
 	head(out, term, "Call paths", "by the change of their time");
 	grid = new_grid(term, diff->weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (size_t i = 0; i < n; i++) {
 		put_row(grid, term, &nodes[i]->before, &nodes[i]->after, nodes[i]->of->name);
-		text = gpumon_path_text(
-			nodes[i]->of,
-			term->columns ? (term->columns > 26 ? term->columns - 6 : 20) : 0);
-		if (!text || *text)
-			gpumon_grid_below(grid, text);
-		free(text);
+		if (*texts[i])
+			gpumon_grid_below(grid, texts[i]);
+		free(texts[i]);
 	}
 	ret = gpumon_grid_print(grid, out);
 	if (all > n)
 		fprintf(out, "  %sand %zu more%s\n", gpumon_term_dim(term), all - n,
 			gpumon_term_reset(term));
+out:
 	free(nodes);
+	free(of);
+	free(texts);
 	return ret;
 }
 
 int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gpumon_diff *diff,
 		      const struct gpumon_summary_options *options)
 {
+	const struct gpumon_term pipe = { .columns = GPUMON_PIPE_COLUMNS };
 	unsigned int rows = options && options->rows ? options->rows : ROWS, n = 0;
 	unsigned int new_kernels = 0, gone = 0;
 	struct gpumon_view_totals before, after;
@@ -201,6 +207,8 @@ int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gp
 	struct gpumon_grid *grid;
 	bool cpu;
 
+	if (!term->columns)
+		term = &pipe;
 	put_view(out, term, "before", diff->before);
 	put_view(out, term, "after ", diff->after);
 	gpumon_view_totals(diff->before, &before);

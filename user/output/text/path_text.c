@@ -3,13 +3,63 @@
 #include <string.h>
 
 #include "term/output_text.h"
+#include "term/squeeze.h"
 #include "path_text.h"
 #include "output/tree.h"
+#include "wrappers.h"
 
-#define FRAMES	      1024
-#define NAME_COLUMNS  40
-#define SEPARATOR     " › "
-#define SEPARATOR_LEN 3 /* columns */
+#define FRAMES	  1024
+#define SEPARATOR " › "
+#define WIDE	  110 /* has room for lines of packages, too */
+
+/* A name loses its namespaces if it has more columns than a quarter of the line, then its middle. */
+#define NAME_LEAST    16
+#define NAME_MOST     40
+#define PLACE_COLUMNS 24
+
+/* Rounds in which lines that look alike get what tells them apart. */
+#define ROUNDS 8
+
+/* What has room first. */
+enum rank {
+	RANK_DIFFERENCE,
+	RANK_LEVEL, /* asked for, or a reason */
+	RANK_PYTHON,
+	RANK_FUNCTION,
+	RANK_PLACE,
+	RANK_WRAPPER, /* only where nothing else is there */
+	RANK_CALL,    /* of the API, only as a difference */
+	RANKS
+};
+
+/**
+ * struct piece - a frame that a line may have
+ * @class: what it is; only RANK_DIFFERENCE where it may be raised
+ * @rank: what it is now
+ * @mark: of a difference: where in its name that begins, 0 where its begin tells it
+ * @tried: it was a difference when the line was made
+ * @bare: without its place
+ * @keep: it is in the line
+ */
+struct piece {
+	const struct gpumon_node *node;
+	enum rank class;
+	enum rank rank;
+	size_t mark;
+	bool tried;
+	bool bare;
+	bool keep;
+};
+
+/* A row's line. @pieces: the innermost first */
+struct path {
+	const struct gpumon_node *work;
+	struct piece *pieces;
+	unsigned int n;
+	unsigned int number;
+	char *text;
+	bool changed;
+};
 
 static bool is_caller(const struct gpumon_node *node)
 {
@@ -28,157 +78,394 @@ static bool is_caller(const struct gpumon_node *node)
 	}
 }
 
-/*
- * A piece of a line.
- * @node: of it, the outermost where it is several
- * @functions: how many without a name, of one library, it stands for; 0: it is @node
- */
-struct piece {
+static enum rank class_of(const struct gpumon_node *node)
+{
+	enum gpumon_frame_role role;
+
+	if (node->kind == GPUMON_NODE_API)
+		return RANK_CALL;
+	if (node->kind != GPUMON_NODE_FUNCTION && node->kind != GPUMON_NODE_PYTHON)
+		return RANK_LEVEL;
+	role = gpumon_frame_role(node);
+	if (role == GPUMON_FRAME_WRAPPER)
+		return RANK_WRAPPER;
+	if (role == GPUMON_FRAME_TELLING || node->kind == GPUMON_NODE_PYTHON)
+		return RANK_PYTHON;
+	return gpumon_tree_unnamed(node) ? RANK_PLACE : RANK_FUNCTION;
+}
+
+static int find_pieces(struct path *path)
+{
 	const struct gpumon_node *node;
-	unsigned int functions;
-	bool keep;
-};
+	unsigned int room = 0;
+	bool stub = false;
 
-/* "Block.forward model.py:88"; of machine code the name alone, lines are in the pictures. */
-static void put_piece(FILE *out, const struct piece *piece, unsigned int columns)
-{
-	const struct gpumon_node *node = piece->node;
-	unsigned int limit = columns ? NAME_COLUMNS : 0;
-	size_t room = strlen(node->name) + 16;
-	char *name = malloc(room), cut[4 * NAME_COLUMNS + 8];
-	const char *line = node->line ? node->line : "", *slash = strrchr(line, '/');
+	for (node = path->work->parent; node && room < FRAMES; node = node->parent)
+		room++;
+	path->pieces = calloc(room + 1, sizeof(*path->pieces));
+	if (!path->pieces)
+		return -1;
+	for (node = path->work->parent; node && path->n < room; node = node->parent) {
+		struct piece *piece = &path->pieces[path->n];
 
-	if (piece->functions) {
-		gpumon_text_plain(out, node->module);
-		fprintf(out, " (%u)", piece->functions);
-	} else if (name) {
-		gpumon_text_function(name, room, node->name);
-		gpumon_text_plain(out,
-				  limit ? gpumon_text_fit(cut, sizeof(cut), name, limit) : name);
-	}
-	free(name);
-	if (node->kind != GPUMON_NODE_PYTHON || !*line)
-		return;
-	putc(' ', out);
-	line = slash ? slash + 1 : line;
-	gpumon_text_plain(out, limit ? gpumon_text_cut(cut, sizeof(cut), line, limit) : line);
-}
-
-static char *piece_text(const struct piece *piece, unsigned int columns)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	put_piece(out, piece, columns);
-	if (!fclose(out))
-		return text;
-	free(text);
-	return NULL;
-}
-
-/* Callers, the innermost first; where there is a limit what has no name is one per library. */
-static unsigned int find_pieces(const struct gpumon_node *node, unsigned int columns,
-				struct piece *pieces)
-{
-	unsigned int n = 0;
-
-	for (node = node->parent; node && n < FRAMES; node = node->parent) {
-		struct piece *last = n ? &pieces[n - 1] : NULL;
-
-		if (!is_caller(node))
+		if (!is_caller(node) && node->kind != GPUMON_NODE_API)
 			continue;
-		if (columns && last && gpumon_tree_unnamed(node) &&
-		    gpumon_tree_unnamed(last->node) && !strcmp(node->module, last->node->module)) {
-			last->functions += last->functions ? 1 : 2;
-			last->node = node;
-			continue;
-		}
-		pieces[n++] = (struct piece){ .node = node };
-	}
-	return n;
-}
-
-/* What tells more comes first: Python, names, places. */
-static unsigned int rank(const struct piece *piece)
-{
-	return piece->node->kind == GPUMON_NODE_PYTHON ? 0 :
-	       !gpumon_tree_unnamed(piece->node)       ? 1 :
-							 2;
-}
-
-/* The ones to keep, as many as there is room for. */
-static int choose(struct piece *pieces, unsigned int n, unsigned int columns)
-{
-	/* What may be left out at both ends and between takes its own room. */
-	unsigned int used = 2 * (1 + SEPARATOR_LEN);
-
-	for (unsigned int of = 0; of < 3; of++) {
-		for (unsigned int i = 0; i < n; i++) {
-			char *text;
-
-			if (rank(&pieces[i]) != of)
-				continue;
-			text = columns ? piece_text(&pieces[i], columns) : NULL;
-			if (columns && !text)
-				return -1;
-			used += text ? gpumon_text_columns(text) + SEPARATOR_LEN : 0;
-			free(text);
-			if (columns && used > columns)
-				break;
-			pieces[i].keep = true;
-		}
+		piece->node = node;
+		piece->class = class_of(node);
+		/* "kernel<1>", below it "__device_stub__Z6kernelILi1EEvPjj". */
+		if (stub && piece->class == RANK_FUNCTION && gpumon_frame_is_stub(node, path->work))
+			piece->class = RANK_WRAPPER;
+		if (node->kind == GPUMON_NODE_FUNCTION)
+			stub = piece->class == RANK_WRAPPER;
+		piece->rank = piece->class;
+		path->n++;
 	}
 	return 0;
 }
 
-static void put_pieces(FILE *out, const struct piece *pieces, unsigned int n, unsigned int columns)
+/* "gemm<float, float>" to "gemm<…>" */
+static void drop_arguments(char *name)
+{
+	char *open = strchr(name, '<'), *close = strrchr(name, '>');
+	static const char dots[] = "<…";
+
+	if (!open || !close || open == name || close - open < (ptrdiff_t)sizeof(dots))
+		return;
+	memcpy(open, dots, sizeof(dots) - 1);
+	memmove(open + sizeof(dots) - 1, close, strlen(close) + 1);
+}
+
+/* To be freed. */
+static char *name_text(const struct piece *piece, unsigned int columns)
+{
+	const char *name = piece->node->name;
+	unsigned int limit = columns / 4;
+	size_t room = strlen(name) + 16;
+	char *whole = malloc(room), *copy = malloc(room), *text = NULL;
+
+	limit = limit < NAME_LEAST ? NAME_LEAST : limit > NAME_MOST ? NAME_MOST : limit;
+	if (!whole || !copy)
+		goto out;
+	gpumon_text_function(whole, room, name);
+	gpumon_text_strip(copy, room, whole, limit);
+	limit += limit / 2;
+	if (limit > columns)
+		limit = columns;
+	if (piece->mark) {
+		text = gpumon_text_squeeze(name, limit, &piece->mark, 1);
+		goto out;
+	}
+	if (piece->node->kind == GPUMON_NODE_FUNCTION && gpumon_text_columns(copy) > limit)
+		drop_arguments(copy);
+	text = gpumon_text_squeeze(copy, limit, NULL, 0);
+out:
+	free(whole);
+	free(copy);
+	return text;
+}
+
+/* "Block.forward model.py:88"; of machine code only with a line, which one that calls twice has not. */
+static int put_piece(FILE *out, const struct piece *piece, unsigned int columns)
+{
+	const struct gpumon_node *node = piece->node;
+	const char *line = node->line ? node->line : "", *slash = strrchr(line, '/');
+	char *text = name_text(piece, columns), *place;
+	size_t number;
+
+	if (!text)
+		return -1;
+	fputs(text, out);
+	free(text);
+	line = slash ? slash + 1 : line;
+	if (piece->bare || !*line || (node->kind != GPUMON_NODE_PYTHON && !strchr(line, ':')))
+		return 0;
+	number = strcspn(line, ":");
+	place = gpumon_text_squeeze(line, PLACE_COLUMNS, &number, 1);
+	if (!place)
+		return -1;
+	fprintf(out, " %s", place);
+	free(place);
+	return 0;
+}
+
+/* Are they told as one: places of one library, a function that calls itself? */
+static bool is_same(const struct piece *a, const struct piece *b)
+{
+	if (a->rank != b->rank || a->rank < RANK_PYTHON || a->node->kind != b->node->kind)
+		return false;
+	return a->rank == RANK_PLACE ? !strcmp(a->node->module, b->node->module) :
+				       !strcmp(a->node->name, b->node->name);
+}
+
+/* How many from here outwards are one. */
+static unsigned int run_of(const struct path *path, unsigned int i)
+{
+	unsigned int n = 1;
+
+	while (i + n < path->n && is_same(&path->pieces[i], &path->pieces[i + n]))
+		n++;
+	return n;
+}
+
+/* From the outermost on. */
+static int put_pieces(FILE *out, const struct path *path, unsigned int columns)
 {
 	bool gap = false, any = false;
 
-	for (unsigned int i = n; i--;) {
-		if (!pieces[i].keep) {
-			gap = true;
+	for (unsigned int i = path->n; i--;) {
+		const struct piece *piece = &path->pieces[i];
+		unsigned int run = 1;
+
+		if (!piece->keep) {
+			gap |= piece->rank <= RANK_FUNCTION;
 			continue;
 		}
+		for (; i && run_of(path, i - 1) > run; i--)
+			run++;
 		fprintf(out, "%s%s", any ? SEPARATOR : "", gap ? "…" SEPARATOR : "");
-		put_piece(out, &pieces[i], columns);
+		if (run > 1 && piece->rank == RANK_PLACE)
+			gpumon_text_plain(out, piece->node->module);
+		else if (put_piece(out, &path->pieces[i], columns))
+			return -1;
+		if (run > 1)
+			fprintf(out, " (%u)", run);
 		gap = false;
 		any = true;
 	}
 	if (gap)
 		fprintf(out, "%s…", any ? SEPARATOR : "");
+	return 0;
 }
 
-char *gpumon_path_text(const struct gpumon_node *node, unsigned int columns)
+static char *path_line(const struct path *path, unsigned int columns)
 {
-	struct piece *pieces = calloc(FRAMES, sizeof(*pieces));
-	char *text = NULL, *cut;
-	size_t size = 0;
-	unsigned int n;
-	FILE *out;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int ret;
 
-	if (!pieces)
+	if (!out)
 		return NULL;
-	n = find_pieces(node, columns, pieces);
-	out = choose(pieces, n, columns) ? NULL : open_memstream(&text, &size);
-	if (out)
-		put_pieces(out, pieces, n, columns);
-	free(pieces);
-	if (!out || fclose(out)) {
-		free(text);
-		return NULL;
-	}
-	if (!columns)
+	ret = put_pieces(out, path, columns);
+	if (!fclose(out) && !ret)
 		return text;
-	/* A gap amid frames took room that was not foreseen, or the text was longer than that. */
-	cut = malloc(size + 8);
-	if (cut)
-		gpumon_text_cut(cut, size + 8, text, columns);
 	free(text);
-	return cut;
+	return NULL;
+}
+
+/* 1 if the line has room for what it keeps, 0, or -1 without memory. */
+static int fits(const struct path *path, unsigned int columns)
+{
+	char *text = path_line(path, columns);
+	int ret = !text ? -1 : gpumon_text_columns(text) <= columns;
+
+	free(text);
+	return ret;
+}
+
+/* Keep a piece, with the places beside it, if there is room; the first one in any case. */
+static int try_piece(struct path *path, unsigned int i, unsigned int columns, bool first)
+{
+	unsigned int run = run_of(path, i);
+	bool bare = path->pieces[i].bare;
+	int ret;
+
+	for (unsigned int j = i; j < i + run; j++)
+		path->pieces[j].keep = true;
+	ret = fits(path, columns);
+	if (!ret && !bare) {
+		path->pieces[i].bare = true;
+		ret = fits(path, columns);
+	}
+	if (ret || first)
+		return ret < 0 ? ret : 1;
+	path->pieces[i].bare = bare;
+	for (unsigned int j = i; j < i + run; j++)
+		path->pieces[j].keep = false;
+	return 0;
+}
+
+/* Code that somebody else wrote: its line matters less than that of what called it. */
+static bool is_package(const struct gpumon_node *node)
+{
+	static const char *const folders[] = { "/site-packages/", "/dist-packages/",
+					       "/lib/python3" };
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		if (node->line && strstr(node->line, folders[i]))
+			return true;
+	}
+	return false;
+}
+
+static int choose_pieces(struct path *path, unsigned int columns)
+{
+	bool any = false;
+	char *text;
+
+	for (unsigned int i = 0; i < path->n; i++) {
+		path->pieces[i].keep = false;
+		path->pieces[i].tried = path->pieces[i].rank == RANK_DIFFERENCE;
+		path->pieces[i].bare = columns < WIDE && is_package(path->pieces[i].node);
+	}
+	for (enum rank rank = 0; rank < RANK_CALL; rank++) {
+		if (rank == RANK_WRAPPER && any)
+			break;
+		for (unsigned int i = 0; i < path->n; i += run_of(path, i)) {
+			int ret;
+
+			if (path->pieces[i].rank != rank)
+				continue;
+			ret = try_piece(path, i, columns, !any);
+			if (ret < 0)
+				return -1;
+			if (!ret)
+				break;
+			any = true;
+		}
+	}
+	text = path_line(path, columns);
+	free(path->text);
+	/* Only where one alone is too long. */
+	path->text = text ? gpumon_text_squeeze(text, columns, NULL, 0) : NULL;
+	free(text);
+	return path->text ? 0 : -1;
+}
+
+/* The piece of a class that is next on the way inwards from before @at; NULL: none. */
+static struct piece *next_piece(const struct path *path, unsigned int *at,
+				bool (*of)(enum rank class))
+{
+	while (*at) {
+		struct piece *piece = &path->pieces[--*at];
+
+		if (of(piece->class))
+			return piece;
+	}
+	return NULL;
+}
+
+static bool is_function(enum rank class)
+{
+	return class <= RANK_FUNCTION;
+}
+
+static bool is_call(enum rank class)
+{
+	return class == RANK_CALL;
+}
+
+static bool is_wrapper(enum rank class)
+{
+	return class == RANK_WRAPPER;
+}
+
+static bool is_place(enum rank class)
+{
+	return class == RANK_PLACE;
+}
+
+static void raise_piece(struct path *path, struct piece *piece, size_t mark)
+{
+	if (!piece || (piece->rank == RANK_DIFFERENCE && piece->mark == mark))
+		return;
+	piece->rank = RANK_DIFFERENCE;
+	piece->mark = mark;
+	path->changed = true;
+}
+
+/* From the outermost on, the first frames of a class that differ. False: none does. */
+static bool raise_difference(struct path *a, struct path *b, bool (*of)(enum rank class))
+{
+	unsigned int at_a = a->n, at_b = b->n;
+
+	for (;;) {
+		struct piece *in_a = next_piece(a, &at_a, of);
+		struct piece *in_b = next_piece(b, &at_b, of);
+		size_t mark = 0;
+
+		if (!in_a && !in_b)
+			return false;
+		if (in_a && in_b) {
+			if (in_a->node == in_b->node ||
+			    (in_a->node->kind == in_b->node->kind &&
+			     !strcmp(in_a->node->name, in_b->node->name)))
+				continue;
+			/* They are there, and what is left of their names is the same. */
+			if (in_a->tried && in_b->tried)
+				mark = gpumon_text_difference(in_a->node->name, in_b->node->name);
+		}
+		raise_piece(a, in_a, mark);
+		raise_piece(b, in_b, mark);
+		return true;
+	}
+}
+
+/* Two lines that look alike; where the table has the kernel beside them, that tells enough. */
+static void tell_apart(struct path *a, struct path *b)
+{
+	if (raise_difference(a, b, is_function) || strcmp(a->work->name, b->work->name) ||
+	    a->work->kind != b->work->kind)
+		return;
+	if (!raise_difference(a, b, is_call) && !raise_difference(a, b, is_wrapper))
+		raise_difference(a, b, is_place);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct path *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+
+	return order ? order : x->number < y->number ? -1 : 1;
+}
+
+static int tell_all_apart(struct path *paths, unsigned int count, unsigned int columns)
+{
+	bool changed = true;
+
+	for (unsigned int round = 0; changed && round < ROUNDS; round++) {
+		qsort(paths, count, sizeof(*paths), by_text);
+		for (unsigned int i = 0; i < count; i++) {
+			for (unsigned int j = i + 1;
+			     j < count && !strcmp(paths[i].text, paths[j].text); j++)
+				tell_apart(&paths[i], &paths[j]);
+		}
+		changed = false;
+		for (unsigned int i = 0; i < count; i++) {
+			if (!paths[i].changed)
+				continue;
+			paths[i].changed = false;
+			changed = true;
+			if (choose_pieces(&paths[i], columns))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+int gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count,
+		      unsigned int columns, char **texts)
+{
+	struct path *paths = calloc(count + 1, sizeof(*paths));
+	int ret = paths ? 0 : -1;
+
+	memset(texts, 0, count * sizeof(*texts));
+	for (unsigned int i = 0; !ret && i < count; i++) {
+		paths[i].work = nodes[i];
+		paths[i].number = i;
+		ret = find_pieces(&paths[i]) || choose_pieces(&paths[i], columns) ? -1 : 0;
+	}
+	if (!ret)
+		ret = tell_all_apart(paths, count, columns);
+	for (unsigned int i = 0; paths && i < count; i++) {
+		if (ret)
+			free(paths[i].text);
+		else
+			texts[paths[i].number] = paths[i].text;
+		free(paths[i].pieces);
+	}
+	free(paths);
+	return ret;
 }
 
 unsigned int gpumon_paths_top(const struct gpumon_node *root, enum gpumon_weight weight,

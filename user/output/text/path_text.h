@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Call paths as one line, and the heaviest of a tree. */
+/* Call paths as one line each, and the heaviest of a tree. */
 #ifndef GPUMON_OUTPUT_PATH_TEXT_H
 #define GPUMON_OUTPUT_PATH_TEXT_H
 
 #include "output/output.h"
 
 /**
- * gpumon_path_text - the callers of a piece of work in a line
- * @node: the work; not in the line itself, nor is the API call
- * @columns: at most, 0: no limit, and nothing is cut or left out
+ * gpumon_path_texts - the callers of each row of a table in a line
+ * @nodes: the work; not in the line itself
+ * @count: how many
+ * @columns: at most
+ * @texts: filled in, each to be freed; "" without callers
  *
- * Where not all have room, Python's functions come before those of machine code, these
- * before places without a name, inner ones before outer ones, and "…" stands for what is
- * left out. Places of one library in a row are "libfoo.so (7)" then. A reason for having
- * no path is told as it is.
+ * Wrappers (wrappers.c) are left out. Where the others have no room, levels that were asked
+ * for come first, then Python's functions, those of machine code, and places without a name;
+ * inner ones before outer ones. "…" stands for functions that had no room. Places of one
+ * library in a row are "libfoo.so (7)", a function that calls itself is "visit tree.c:12 (7)".
  *
- * Return: to be freed; "" without callers; NULL without memory.
+ * Where lines of different paths would be the same, what differs comes before all else: a
+ * function; of the same kernel also the call, a wrapper or a place.
+ *
+ * Return: 0, or -1 without memory: then all of @texts are NULL.
  */
-char *gpumon_path_text(const struct gpumon_node *node, unsigned int columns);
+int gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count,
+		      unsigned int columns, char **texts);
 
 /**
  * gpumon_paths_top - nodes with the most weight of their own

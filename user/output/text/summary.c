@@ -113,7 +113,7 @@ static int kernels(const struct summary *summary)
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->kernel_count < summary->rows ? view->kernel_count : summary->rows;
 	/* Names of matrix kernels differ from their 35th letter on. */
-	bool quantiles = !summary->term->columns || summary->term->columns >= WIDE;
+	bool quantiles = summary->term->columns >= WIDE;
 	struct gpumon_grid *grid;
 	int ret;
 
@@ -158,8 +158,8 @@ static int paths(const struct summary *summary)
 	uint64_t all = weight == GPUMON_WEIGHT_GPU_NS ? summary->totals.gpu_ns :
 		       weight == GPUMON_WEIGHT_CPU_NS ? summary->totals.cpu_ns :
 							summary->totals.count;
-	unsigned int columns = summary->term->columns, n;
-	unsigned int heavy = 0;
+	unsigned int heavy = 0, n;
+	char *texts[ROWS_MAX];
 	struct gpumon_grid *grid;
 	int ret;
 
@@ -167,6 +167,8 @@ static int paths(const struct summary *summary)
 	/* Where there are no callers (--gpu-only) this would be the table by kernel again. */
 	if (!n || !gpumon_paths_any(top, n))
 		return 0;
+	if (gpumon_path_texts(top, n, gpumon_grid_below_columns(summary->term), texts))
+		return -1;
 	head(summary, "Call paths",
 	     weight == GPUMON_WEIGHT_GPU_NS ? "by GPU time, outermost caller first" :
 	     weight == GPUMON_WEIGHT_CPU_NS ? "by time in launch calls, outermost caller first" :
@@ -181,17 +183,15 @@ static int paths(const struct summary *summary)
 	gpumon_grid_column(grid, weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t value = gpumon_tree_weight(top[i], weight);
-		char *text;
 
 		if (weight != GPUMON_WEIGHT_COUNT)
 			gpumon_grid_ns(grid, gpumon_value_of(value));
 		gpumon_grid_percent(grid, value, all);
 		gpumon_grid_count(grid, top[i]->count);
 		gpumon_grid_cell(grid, top[i]->name);
-		text = gpumon_path_text(top[i], columns ? (columns > 26 ? columns - 6 : 20) : 0);
-		if (!text || *text)
-			gpumon_grid_below(grid, text);
-		free(text);
+		if (*texts[i])
+			gpumon_grid_below(grid, texts[i]);
+		free(texts[i]);
 	}
 	ret = gpumon_grid_print(grid, summary->out);
 	for (const struct gpumon_node *node = summary->view->root; node;
@@ -428,9 +428,10 @@ static void missing(const struct summary *summary)
 int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struct gpumon_view *view,
 			  const struct gpumon_summary_options *options)
 {
+	const struct gpumon_term pipe = { .columns = GPUMON_PIPE_COLUMNS };
 	struct summary summary = {
 		.out = out,
-		.term = term,
+		.term = term->columns ? term : &pipe,
 		.view = view,
 		.rows = options && options->rows ? options->rows : ROWS,
 	};
