@@ -51,13 +51,20 @@ struct piece {
 	bool keep;
 };
 
-/* A row's line. @pieces: the innermost first */
+/**
+ * struct path - a row's line
+ * @pieces: the innermost first
+ * @text: it
+ * @key: the same without places, which tell nothing to a reader
+ * @changed: something was raised since it was made
+ */
 struct path {
 	const struct gpumon_node *work;
 	struct piece *pieces;
 	unsigned int n;
 	unsigned int number;
 	char *text;
+	char *key;
 	bool changed;
 };
 
@@ -311,6 +318,12 @@ static int choose_pieces(struct path *path, unsigned int columns)
 	for (enum rank rank = 0; rank < RANK_CALL; rank++) {
 		if (rank == RANK_WRAPPER && any)
 			break;
+		if (rank == RANK_PLACE) {
+			free(path->key);
+			path->key = path_line(path, columns);
+			if (!path->key)
+				return -1;
+		}
 		for (unsigned int i = 0; i < path->n; i += run_of(path, i)) {
 			int ret;
 
@@ -411,10 +424,10 @@ static void tell_apart(struct path *a, struct path *b)
 		raise_difference(a, b, is_place);
 }
 
-static int by_text(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
 	const struct path *x = a, *y = b;
-	int order = strcmp(x->text, y->text);
+	int order = strcmp(x->key, y->key);
 
 	return order ? order : x->number < y->number ? -1 : 1;
 }
@@ -424,10 +437,10 @@ static int tell_all_apart(struct path *paths, unsigned int count, unsigned int c
 	bool changed = true;
 
 	for (unsigned int round = 0; changed && round < ROUNDS; round++) {
-		qsort(paths, count, sizeof(*paths), by_text);
+		qsort(paths, count, sizeof(*paths), by_key);
 		for (unsigned int i = 0; i < count; i++) {
 			for (unsigned int j = i + 1;
-			     j < count && !strcmp(paths[i].text, paths[j].text); j++)
+			     j < count && !strcmp(paths[i].key, paths[j].key); j++)
 				tell_apart(&paths[i], &paths[j]);
 		}
 		changed = false;
@@ -462,6 +475,7 @@ int gpumon_path_texts(const struct gpumon_node *const *nodes, unsigned int count
 			free(paths[i].text);
 		else
 			texts[paths[i].number] = paths[i].text;
+		free(paths[i].key);
 		free(paths[i].pieces);
 	}
 	free(paths);
