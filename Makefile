@@ -177,7 +177,7 @@ help:
 	@echo 'make fuzz SECONDS=60    each fuzzer that long (TARGET="elf netlink": only these; COVERAGE=1)'
 	@echo 'make bench              what gpumon costs, against others, on all kernels (KERNELS=6.1)'
 	@echo 'make check-device       on a machine with an NVIDIA GPU: programs with a known account, recorded'
-	@echo 'make bench-device       there: what a recorded launch costs, against others'
+	@echo 'make bench-device       there: what recording costs, in pairs within a process, against others'
 	@echo
 	@echo 'make modules GPUMON_DEBUG=1 makes a module whose registrations can be made to fail, for tests.'
 	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= DESTDIR= PREFIX= are honoured.'

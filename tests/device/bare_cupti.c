@@ -1,22 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * CUPTI and nothing else, to be compared with: BARE_MODE says kernels (records
+ * CUPTI and nothing else, to be compared with: preloaded, it records between
+ * cudaProfilerStart and cudaProfilerStop what BARE_MODE says: kernels (records
  * of kernels), callback (and an empty callback on cuLaunchKernel), runtime
- * (records of kernels and of all calls of the runtime), apis (and of all of the
- * driver). Buffers are thrown away.
+ * (records of kernels and of all calls of the runtime), finalize (as callback,
+ * and CUPTI is detached at the end, by cuptiFinalize). Buffers are thrown away.
+ * Outside it has no subscriber.
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include <cuda_runtime_api.h>
 #include <cupti.h>
 
 #define BUFFER_SIZE (2u << 20)
 
-static __typeof__(&cuptiActivityFlushAll) flush;
+#define FUNCTIONS(X)                              \
+	X(cuptiActivityDisable)                   \
+	X(cuptiActivityEnable)                    \
+	X(cuptiActivityFlushAll)                  \
+	X(cuptiActivityRegisterCallbacks)         \
+	X(cuptiActivityRegisterTimestampCallback) \
+	X(cuptiEnableCallback)                    \
+	X(cuptiFinalize)                          \
+	X(cuptiSubscribe)                         \
+	X(cuptiUnsubscribe)
+#define DECLARE(name) static __typeof__(&name) p_##name;
+FUNCTIONS(DECLARE)
+
+static CUpti_SubscriberHandle subscriber;
+static const char *mode;
+static bool is_on, is_registered;
+static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
 static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 				 const void *data)
@@ -59,46 +79,81 @@ static void *keep_flushing(void *argument)
 	(void)argument;
 	for (;;) {
 		nanosleep(&half, NULL);
-		flush(0);
+		pthread_mutex_lock(&switching);
+		if (is_on)
+			p_cuptiActivityFlushAll(0);
+		pthread_mutex_unlock(&switching);
 	}
 	return NULL;
 }
 
-int InitializeInjection(void);
-
-__attribute__((visibility("default"))) int InitializeInjection(void)
+static void load(void)
 {
-	const char *mode = getenv("BARE_MODE"), *path = getenv("BARE_CUPTI");
+	const char *path = getenv("BARE_CUPTI");
 	/* PyTorch brings its own: there is to be one of them. */
 	void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
-	CUpti_SubscriberHandle subscriber;
 	pthread_t thread;
 
+	mode = getenv("BARE_MODE");
 	if (!cupti)
 		cupti = dlopen(path ? path : "libcupti.so.13", RTLD_NOW);
 	if (!cupti || !mode) {
 		fprintf(stderr, "bare: %s\n", cupti ? "no BARE_MODE" : dlerror());
-		return 1;
+		exit(1);
 	}
-#define GET(name) __typeof__(&name) p_##name = (__typeof__(&name))dlsym(cupti, #name)
-	GET(cuptiSubscribe);
-	GET(cuptiEnableCallback);
-	GET(cuptiActivityRegisterCallbacks);
-	GET(cuptiActivityRegisterTimestampCallback);
-	GET(cuptiActivityEnable);
-	GET(cuptiActivityFlushAll);
-	flush = p_cuptiActivityFlushAll;
-	p_cuptiSubscribe(&subscriber, on_callback, NULL);
-	p_cuptiActivityRegisterTimestampCallback(on_clock);
-	p_cuptiActivityRegisterCallbacks(on_request, on_complete);
-	p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	if (strcmp(mode, "callback") == 0)
-		p_cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-				      CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
-	if (strcmp(mode, "runtime") == 0 || strcmp(mode, "apis") == 0)
-		p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
-	if (strcmp(mode, "apis") == 0)
-		p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
+#define FIND(name) p_##name = (__typeof__(&name))dlsym(cupti, #name);
+	FUNCTIONS(FIND)
 	pthread_create(&thread, NULL, keep_flushing, NULL);
-	return 1;
+}
+
+static void check(CUptiResult result)
+{
+	if (result == CUPTI_SUCCESS)
+		return;
+	fprintf(stderr, "bare: CUPTI refuses: %d\n", result);
+	exit(1);
+}
+
+static bool is_mode(const char *name)
+{
+	return strcmp(mode, name) == 0;
+}
+
+__attribute__((visibility("default"))) cudaError_t cudaProfilerStart(void)
+{
+	if (!mode)
+		load();
+	pthread_mutex_lock(&switching);
+	check(p_cuptiSubscribe(&subscriber, on_callback, NULL));
+	if (!is_registered) {
+		check(p_cuptiActivityRegisterTimestampCallback(on_clock));
+		check(p_cuptiActivityRegisterCallbacks(on_request, on_complete));
+		is_registered = true;
+	}
+	check(p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	if (is_mode("callback") || is_mode("finalize"))
+		check(p_cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+					    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+	if (is_mode("runtime"))
+		check(p_cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	is_on = true;
+	pthread_mutex_unlock(&switching);
+	return cudaSuccess;
+}
+
+__attribute__((visibility("default"))) cudaError_t cudaProfilerStop(void)
+{
+	pthread_mutex_lock(&switching);
+	check(p_cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	if (is_mode("runtime"))
+		check(p_cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	check(p_cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+	check(p_cuptiUnsubscribe(subscriber));
+	if (is_mode("finalize")) {
+		check(p_cuptiFinalize());
+		is_registered = false;
+	}
+	is_on = false;
+	pthread_mutex_unlock(&switching);
+	return cudaSuccess;
 }

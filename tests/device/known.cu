@@ -316,21 +316,38 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* ns for a launch, and for a launch with all its work done. */
-static void run_bench(int count_)
+static double launches_of_segment(int count_)
 {
-	double begin, middle, end;
+	double begin = seconds();
 
-	for (int i = 0; i < count_ / 30; i++)
-		deep(12, nullptr);
-	MUST(cudaDeviceSynchronize());
-	begin = seconds();
 	for (int i = 0; i < count_; i++)
 		deep(12, nullptr);
-	middle = seconds();
 	MUST(cudaDeviceSynchronize());
-	end = seconds();
-	printf("bench %.1f %.1f\n", (middle - begin) / count_ * 1e9, (end - begin) / count_ * 1e9);
+	return seconds() - begin;
+}
+
+/* Segments as they are asked for, the work of all launches done: see workloads.py. */
+static void run_segments(void)
+{
+	char what[16];
+	int count_;
+
+	MUST(cudaFree(nullptr));
+	printf("ready %d\n", (int)getpid());
+	fflush(stdout);
+	while (scanf("%15s %d", what, &count_) == 2) {
+		bool has_window = !strcmp(what, "window");
+		double taken;
+
+		if (has_window)
+			MUST(cudaProfilerStart());
+		launches_of_segment(count_ / 4 + 1);
+		taken = launches_of_segment(count_);
+		if (has_window)
+			MUST(cudaProfilerStop());
+		printf("%.0f\n", taken * 1e9);
+		fflush(stdout);
+	}
 }
 
 static void run_fork(int count_, const char *self)
@@ -498,8 +515,8 @@ int main(int argc, char **argv)
 		nvtxRangePop();
 	} else if (!strcmp(mode, "steady")) {
 		run_steady(number);
-	} else if (!strcmp(mode, "bench")) {
-		run_bench(number);
+	} else if (!strcmp(mode, "segments")) {
+		run_segments();
 	} else if (!strcmp(mode, "timed")) {
 		run_timed(number);
 	} else if (!strcmp(mode, "devices")) {

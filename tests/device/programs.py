@@ -138,6 +138,23 @@ def profile_of(folder, *options):
     return json.loads(result.stdout)
 
 
+def describe():
+    """The machine, in lines, which are also said."""
+    text = []
+    for command in (["nvidia-smi", "-L"],
+                    ["nvidia-smi", "--query-gpu=driver_version,name", "--format=csv,noheader"],
+                    ["uname", "-sr"], [GPUMON, "--version"], ["cat", DIR + "/version"]):
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+            text.append(" ".join(result.stdout.split()) or result.stderr.strip()[-200:])
+        except (OSError, subprocess.SubprocessError) as error:
+            text.append(f"{command[0]}: {error}")
+    text.append(f"CUDA's libraries: {':'.join(cuda_folders())}")
+    for line in text:
+        say(f"# {line}")
+    return text
+
+
 def device_count():
     return int(call([program("known"), "count-devices"], 60, environment(), limit=0).stdout)
 

@@ -8,7 +8,6 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import answers  # noqa: E402
-import measure  # noqa: E402
 import verdict  # noqa: E402
 
 
@@ -119,34 +118,6 @@ class Profiles(unittest.TestCase):
         self.assertEqual(answers.differences(profile(), [account]), [])
         account["cublas_calls"] = 4
         self.assertTrue(answers.differences(profile(), [account]))
-
-
-class Measures(unittest.TestCase):
-    def test_rotation(self):
-        names = ["a", "b", "c"]
-        self.assertEqual([measure.rotated(names, t)[0] for t in range(4)], ["a", "b", "c", "a"])
-        for turn in range(5):
-            self.assertEqual(sorted(measure.rotated(names, turn)), names)
-
-    def test_goals(self):
-        rows = {"bare": [3000.0, 2900, 3100], "callback": [3700.0], "usual": [4300.0],
-                "ours": [4100.0]}
-        lines, sums = measure.table("t", "ns", rows, "bare")
-        self.assertEqual(sums["bare"]["median"], 3000)
-        self.assertEqual((sums["bare"]["min"], sums["bare"]["max"]), (2900, 3100))
-        self.assertEqual(len(lines), 6)
-        goals = measure.loop_goals(sums, {"bare": "bare", "callback": "callback",
-                                          "gpumon": "ours", "tutorial": ["usual", "absent"]})
-        self.assertEqual(len(goals), 2)
-        self.assertIn("400.000 ns, at most 450.000: met", goals[0])
-        self.assertIn("0.846 times, at most 0.500: MISSED", goals[1])
-        goals = measure.torch_goals(sums, {"bare": "bare", "native": "callback", "python": "none"})
-        self.assertIn("MISSED", goals[0])
-        self.assertIn("not measured", goals[1])
-
-    def test_without_a_base(self):
-        lines, _ = measure.table("t", "ns", {"bare": [], "ours": [1.0]}, "bare")
-        self.assertEqual(len(lines), 1)
 
 
 class Scripts(unittest.TestCase):

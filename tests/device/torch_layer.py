@@ -3,7 +3,6 @@
 """A transformer layer in PyTorch: the program that is recorded and measured. Needs torch.
 
     torch_layer.py MODE STEPS [--profile FILE]    MODE: eager, train, graph, compile
-    torch_layer.py serve                          for bench: processes that are told what to do
 
 What is compared runs between cudaProfilerStart and cudaProfilerStop, or, with
 --profile, within torch.profiler, whose counts go to FILE as JSON.
@@ -12,14 +11,11 @@ import json
 import os
 import sys
 import tempfile
-import time
 
 import torch
 from torch import nn
 
-# Width, heads, length, batch, type. In the small one the processor waits for nothing, in the usual
-# one it waits for the GPU.
-SIZES = {"small": (256, 8, 128, 8, torch.float32), "usual": (1024, 16, 512, 8, torch.bfloat16)}
+WIDTH, HEADS, LENGTH, BATCH = 256, 8, 128, 8
 
 
 class Layer(nn.Module):
@@ -116,11 +112,9 @@ class Region:
             json.dump(result, file)
 
 
-def make(size="small"):
-    width, heads, length, batch, kind = SIZES[size]
+def make():
     torch.manual_seed(1)
-    return (Layer(width, heads).to("cuda", kind),
-            torch.randn(batch, length, width, device="cuda", dtype=kind))
+    return (Layer(WIDTH, HEADS).to("cuda"), torch.randn(BATCH, LENGTH, WIDTH, device="cuda"))
 
 
 def learn_step(model, optimizer, x):
@@ -168,46 +162,7 @@ def run(mode, steps, path):
                 step(model, x)
 
 
-def measure(size, steps, blocks):
-    """Milliseconds a step, of each block of them."""
-    model, x = make(size)
-    result = []
-    with torch.no_grad():
-        for block in range(blocks + 1):
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
-            for _ in range(steps if block else max(steps // 4, 20)):
-                model(x)
-            torch.cuda.synchronize()
-            if block:
-                result.append((time.perf_counter() - begin) / steps * 1e3)
-    return result
-
-
-def libraries():
-    with open("/proc/self/maps", encoding="utf-8") as file:
-        return sorted({line.split()[-1] for line in file if "libcud" in line or "libcupti" in line})
-
-
-def serve():
-    """Forks a process for each line of JSON, before which CUDA was not used: importing takes long."""
-    print(json.dumps({"torch": torch.__version__, "libraries": libraries()}), flush=True)
-    for line in sys.stdin:
-        order = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            os.environ.update(order["environment"])
-            # In the child alone, and to its proper end: libraries write what they have there.
-            print(json.dumps({"ms": measure(order["size"], order["steps"], order["blocks"])}), flush=True)
-            sys.exit(0)
-        _, status = os.waitpid(child, 0)
-        print(json.dumps({"status": status}), flush=True)
-
-
 def main():
-    if sys.argv[1] == "serve":
-        serve()
-        return
     path = sys.argv[4] if len(sys.argv) > 4 and sys.argv[3] == "--profile" else None
     run(sys.argv[1], int(sys.argv[2]), path)
 

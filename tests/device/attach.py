@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A program that is measured in segments, and what records it meanwhile."""
+import collections
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from programs import GPUMON, SCRATCH, TOP, environment, program
+
+sys.path.insert(0, os.path.join(TOP, "tests/capture"))
+import reference  # noqa: E402
+
+# Of a capture's beginning, where new stacks and functions are.
+LOOKED_AT = 8 << 20
+FRAME, STACK = 6, 7
+
+
+class Subject:
+    """Does segments of steps as it is told: workloads.py, or known.cu."""
+
+    def __init__(self, words, own, **variables):
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=environment(own, **variables))
+        self.steps = 1
+        try:
+            word, pid, *self.version = self.line(180).split()
+        except BaseException:
+            self.end()
+            raise
+        if word != "ready":
+            raise RuntimeError(f"{words}: says {word}")
+        self.pid = int(pid)
+
+    def line(self, seconds):
+        """One of its lines; it is killed where it takes too long."""
+        timer = threading.Timer(seconds, self.process.kill)
+        timer.start()
+        try:
+            text = self.process.stdout.readline()
+        finally:
+            timer.cancel()
+        if not text:
+            raise RuntimeError(f"the program ended: {self.process.wait(10)}")
+        return text
+
+    def segment(self, window=False, steps=None):
+        """ns for a step; window: between cudaProfilerStart and cudaProfilerStop."""
+        steps = steps or self.steps
+        self.process.stdin.write(f"{'window' if window else 'plain'} {steps}\n")
+        self.process.stdin.flush()
+        return float(self.line(60)) / steps
+
+    def calibrate(self, seconds):
+        """Warm it up; so many steps that a segment takes that long."""
+        for _ in range(4):
+            self.segment(steps=8)
+        taken = 0
+        while taken < seconds / 2 and self.steps < 1 << 24:
+            # One may be slow, for whatever reason.
+            taken = min(self.segment() for _ in range(3)) * 1e-9 * self.steps
+            self.steps = max(1, round(self.steps * min(64, seconds / taken)))
+        for _ in range(4):
+            self.segment()
+
+    def end(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+
+class Recorder:
+    """`gpumon-user record -p` on a process with the library asleep, while each block runs."""
+
+    def __init__(self, pid, options):
+        self.pid, self.options = pid, options
+        self.folder = os.path.join(SCRATCH, f"bench-{pid}")
+        self.process = None
+        self.counts = collections.Counter()
+        self.has_stacks = self.has_python = False
+        self.errors = []
+
+    def begun(self):
+        """The library has written what a capture begins with."""
+        return any(os.path.getsize(path)
+                   for path in glob.glob(os.path.join(self.folder, "process-*.records")))
+
+    def __enter__(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
+            [GPUMON, "record", "-o", self.folder, "--no-driver", "--no-names", *self.options,
+             "-p", str(self.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, env=environment(False))
+        until = time.monotonic() + 30
+        while not self.begun():
+            if self.process.poll() is not None or time.monotonic() > until:
+                self.process.kill()
+                raise RuntimeError(f"record -p: {self.process.stderr.read()[-300:]}")
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            errors = self.process.communicate(timeout=60)[1]
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.take(errors)
+        self.look()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def take(self, errors):
+        """Of what a recorder says at its end: how much it recorded, and lost."""
+        match = re.search(r"(\d+) launches, (\d+) kernels", errors)
+        self.counts[tuple(map(int, match.groups())) if match else (0, 0)] += 1
+        self.errors += [line for line in errors.splitlines() if "lost" in line]
+
+    def look(self):
+        """What kinds of records there are."""
+        for path in glob.glob(os.path.join(self.folder, "process-*.records")):
+            with open(path, "rb") as file:
+                data = file.read(LOOKED_AT)
+            for _, records in reference.chunks(data, {"truncated_bytes": 0}):
+                at = 0
+                while at < len(records):
+                    kind, _, size = reference.HEAD.unpack_from(records, at)
+                    self.has_stacks |= kind == STACK
+                    self.has_python |= kind == FRAME
+                    at += size
+
+    def complaints(self, segments, stacks, python):
+        """What is wrong with captures, each of so many segments that are all alike."""
+        wrong = []
+        if len(self.counts) != 1:
+            wrong.append(f"captures that are alike have {dict(self.counts)}")
+        for launches, kernels in self.counts:
+            if not launches or not kernels or launches % segments or kernels % segments:
+                wrong.append(f"{launches} launches, {kernels} kernels in {segments} segments")
+        if self.has_stacks != stacks:
+            wrong.append(f"{'no ' if stacks else ''}stacks")
+        if self.has_python != python:
+            wrong.append(f"{'no ' if python else ''}functions of Python")
+        return wrong + self.errors
+
+
+class Uprobe:
+    """The probe of the usual way, on a library, while the block runs."""
+
+    def __init__(self, library):
+        self.library = library
+        self.process = None
+        self.seen = self.lost = 0
+
+    def __enter__(self):
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
+            [program("launch_uprobe"), program("launch_uprobe.bpf.o"), self.library,
+             "cudaLaunchKernel"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=environment(False))
+        if self.process.stdout.readline().strip() != "ready":
+            self.process.wait(10)
+            raise PermissionError(" ".join(self.process.stderr.read().split())[-400:])
+        return self
+
+    def __exit__(self, *_):
+        try:
+            numbers = self.process.communicate("", timeout=20)[0].split()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        seen, lost = map(int, numbers)
+        self.seen += seen
+        self.lost += lost

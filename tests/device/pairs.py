@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Pairs of segments, one recorded and one not, and what they say. Nothing here needs a GPU.
+
+    pairs.py RESULTS...    tables in Markdown, of each bench.json
+
+Runs of different processes differ by more than what is measured, and a process changes its
+speed while it lives. So a segment is compared only with its neighbour: the ratio of a pair is
+the time of its recorded segment by that of the other.
+"""
+import copy
+import json
+import math
+import random
+import re
+import statistics
+import sys
+
+# Pairs in which either segment is the first as often as the other.
+GROUP = 4
+
+# (workload, mode): the ratio that is wanted.
+GOALS = {("decode", "native"): 1.08, ("decode", "python"): 1.10, ("train", "native"): 1.03,
+         ("train", "python"): 1.05, ("loop", "native"): 1.40}
+# Of these it is that to segments before anything was recorded.
+GOALS_IN_ALL = {("loop", "native")}
+
+
+def orders(count, seed):
+    """For each pair: is the recorded segment the first. Balanced in each group, in chance's order."""
+    chance = random.Random(seed)
+    result = []
+    while len(result) < count:
+        group = [True] * (GROUP // 2) + [False] * (GROUP // 2)
+        chance.shuffle(group)
+        result += group
+    return result[:count]
+
+
+def measure(segment, count, seed):
+    """count pairs: segment(recorded) runs one and returns its time. What happened, in order."""
+    result = []
+    for recorded_first in orders(count, seed):
+        first = segment(recorded_first)
+        second = segment(not recorded_first)
+        recorded, bare = (first, second) if recorded_first else (second, first)
+        result.append({"recorded": recorded, "bare": bare, "recorded_first": recorded_first})
+    return result
+
+
+def confidence(count):
+    """Ranks, from 0, of the ratios between which the median is with 95 %; None of too few."""
+    below = 0.0
+    for rank in range(count // 2):
+        below += math.comb(count, rank) / 2 ** count
+        if below > 0.025:
+            return (rank - 1, count - rank) if rank else None
+    return None
+
+
+def carried_over(pairs):
+    """What a bare segment takes behind a recorded one, by what it takes behind a bare one."""
+    behind = {True: [], False: []}
+    last = None
+    for pair in pairs:
+        before = True if pair["recorded_first"] else last
+        if before is not None:
+            behind[before].append(pair["bare"])
+        last = not pair["recorded_first"]
+    if not behind[True] or not behind[False]:
+        return None
+    return statistics.median(behind[True]) / statistics.median(behind[False])
+
+
+def summary(pairs):
+    ratios = sorted(pair["recorded"] / pair["bare"] for pair in pairs)
+    q1, median, q3 = statistics.quantiles(ratios, n=4, method="inclusive")
+    ranks = confidence(len(ratios))
+    recorded = [pair["recorded"] for pair in pairs]
+    bare = [pair["bare"] for pair in pairs]
+    return {"pairs": len(ratios), "median": median, "q1": q1, "q3": q3,
+            "sure": [ratios[ranks[0]], ratios[ranks[1]]] if ranks else None,
+            "best": min(recorded) / min(bare), "bare": statistics.median(bare),
+            "added": statistics.median(r - b for r, b in zip(recorded, bare)),
+            "carried_over": carried_over(pairs)}
+
+
+def control_of(modes, program):
+    """The mode that was measured in it before anything was recorded."""
+    return next((name for name, mode in modes.items()
+                 if mode["program"] == program and name.startswith("control")), None)
+
+
+def left_behind(mode, modes):
+    """What its segments that are not recorded take, by those before anything was ever recorded.
+
+    None where the program was not measured before. This is not of pairs: time has passed.
+    """
+    before = modes.get(mode["before"])
+    if not before:
+        return None
+    return (statistics.median(p["bare"] for p in mode["pairs"]) /
+            statistics.median(p[which] for p in before["pairs"] for which in ("bare", "recorded")))
+
+
+def time_text(ns, of):
+    """In the unit that goes with a time of so many ns."""
+    return f"{ns / 1e6:,.3f} ms" if of >= 1e5 else f"{ns:,.0f} ns"
+
+
+def sure_text(s):
+    return f"{s['sure'][0]:.3f} to {s['sure'][1]:.3f}" if s["sure"] else "too few"
+
+
+def line(workload, mode, s):
+    text = (f"{workload} {mode}: {s['median']:.3f} ({s['q1']:.3f} to {s['q3']:.3f}), best : best "
+            f"{s['best']:.3f}; 95 % {sure_text(s)}; {s['pairs']} pairs, not recorded "
+            f"{time_text(s['bare'], s['bare'])}, added {time_text(s['added'], s['bare'])}")
+    if s["carried_over"]:
+        text += f"; not recorded behind recorded : behind not recorded {s['carried_over']:.3f}"
+    return text
+
+
+def left_text(mode, modes):
+    left = left_behind(mode, modes)
+    return f"{left:.3f}" if left else "–"
+
+
+def goal_line(workload, mode, s, left):
+    """None where there is no goal; met and missed only where the pairs are sure of it."""
+    goal = GOALS.get((workload, mode))
+    if goal is None:
+        return None
+    in_all = (workload, mode) in GOALS_IN_ALL
+    if in_all and not left:
+        return f"goal {workload} {mode}: not decided without control"
+    scale = left if in_all else 1
+    low, high = (scale * ratio for ratio in s["sure"] or (0, math.inf))
+    state = "met" if high <= goal else "MISSED" if low > goal else "not decided"
+    return f"goal {workload} {mode}: {scale * s['median']:.3f}, at most {goal:.2f}: {state}"
+
+
+def rows(results):
+    """Markdown, a table for each workload."""
+    text = []
+    for workload in results["workloads"].values():
+        text += [f"| {workload['title']}, segments of {results['seconds']:g} s | median | quartiles "
+                 "| 95 % | best : best | added | left | pairs |", "|---|---|---|---|---|---|---|---|"]
+        for mode, measured in workload["modes"].items():
+            s = summary(measured["pairs"])
+            text.append(f"| {mode} | {s['median']:.3f} | {s['q1']:.3f} to {s['q3']:.3f} | "
+                        f"{sure_text(s)} | {s['best']:.3f} | {time_text(s['added'], s['bare'])} | "
+                        f"{left_text(measured, workload['modes'])} | {s['pairs']} |")
+        text.append("")
+    return text[:-1]
+
+
+def every_mode(results):
+    return (mode for workload in results["workloads"].values() for mode in workload["modes"].values())
+
+
+def save(path, results):
+    """Small, a line for each mode. A pair is [the recorded one is first, recorded, not recorded]."""
+    results = copy.deepcopy(results)
+    for mode in every_mode(results):
+        mode["pairs"] = [[int(p["recorded_first"]), round(p["recorded"], 1), round(p["bare"], 1)]
+                         for p in mode["pairs"]]
+    text = json.dumps(results, separators=(",", ":"))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(re.sub(r'("[^"]+":{"pairs")', r"\n\1", text) + "\n")
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        results = json.load(file)
+    for mode in every_mode(results):
+        mode["pairs"] = [{"recorded_first": bool(first), "recorded": recorded, "bare": bare}
+                         for first, recorded, bare in mode["pairs"]]
+    return results
+
+
+def main():
+    for path in sys.argv[1:]:
+        print("\n".join(rows(load(path))), end="\n\n")
+
+
+if __name__ == "__main__":
+    main()

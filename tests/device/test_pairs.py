@@ -1,0 +1,268 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What tests/device/bench measures with, without a GPU: known answers, and programs that change their speed."""
+import os
+import shutil
+import struct
+import sys
+import tempfile
+import unittest
+import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+import attach  # noqa: E402
+import pairs  # noqa: E402
+import programs  # noqa: E402
+import verdict  # noqa: E402
+
+
+def pair(recorded, bare, first=True):
+    return {"recorded": recorded, "bare": bare, "recorded_first": first}
+
+
+def as_measured(speed, cost, count=40):
+    """Pairs of a program whose segment number N takes speed(N), times cost where it is recorded."""
+    done = [0]
+
+    def segment(recorded):
+        done[0] += 1
+        return speed(done[0] - 1) * (cost if recorded else 1)
+    return pairs.measure(segment, count, 1)
+
+
+class Order(unittest.TestCase):
+    def test_balanced(self):
+        for seed in range(20):
+            order = pairs.orders(40, seed)
+            for at in range(0, 40, pairs.GROUP):
+                self.assertEqual(sum(order[at:at + pairs.GROUP]), pairs.GROUP // 2)
+
+    def test_changes(self):
+        """No rhythm of the program's can go with it."""
+        order = pairs.orders(40, 27)
+        self.assertNotEqual(order[:20], order[20:])
+        for period in range(1, 9):
+            self.assertNotEqual(order, [order[i % period] for i in range(40)])
+
+    def test_same_seed_same_order(self):
+        self.assertEqual(pairs.orders(41, 3), pairs.orders(41, 3))
+        self.assertNotEqual(pairs.orders(40, 3), pairs.orders(40, 4))
+        self.assertEqual(len(pairs.orders(41, 3)), 41)
+
+    def test_each_pair_has_both(self):
+        calls = []
+
+        def segment(recorded):
+            calls.append(recorded)
+            return len(calls)
+        measured = pairs.measure(segment, 8, 1)
+        self.assertEqual(len(calls), 16)
+        for at, one in enumerate(measured):
+            first, second = calls[2 * at:2 * at + 2]
+            self.assertNotEqual(first, second)
+            self.assertEqual(one["recorded_first"], first)
+            self.assertEqual(one["recorded"], 2 * at + (1 if first else 2))
+            self.assertEqual(one["bare"], 2 * at + (2 if first else 1))
+
+
+class Statistics(unittest.TestCase):
+    def test_known(self):
+        s = pairs.summary([pair(r, 10) for r in (15, 11, 12, 14, 13)])
+        self.assertEqual([round(s[k], 9) for k in ("q1", "median", "q3", "best")], [1.2, 1.3, 1.4, 1.1])
+        self.assertEqual((s["pairs"], s["bare"], s["added"], s["sure"]), (5, 10, 3, None))
+
+    def test_ratio_of_pairs(self):
+        """Not the ratio of medians, and best : best is of different pairs."""
+        s = pairs.summary([pair(20, 10), pair(30, 20), pair(44, 40), pair(12, 8)])
+        self.assertEqual(s["median"], 1.5)
+        self.assertEqual(s["best"], 1.5)
+        self.assertEqual(pairs.summary([pair(20, 10), pair(9, 30)])["best"], 0.9)
+
+    def test_confidence(self):
+        """Ranks from tables of the binomial distribution, from 1 there: 14 and 27 of 40."""
+        for count, ranks in ((5, None), (6, (1, 6)), (10, (2, 9)), (20, (6, 15)), (40, (14, 27)),
+                             (100, (40, 61))):
+            self.assertEqual(pairs.confidence(count), ranks and (ranks[0] - 1, ranks[1] - 1), count)
+
+    def test_sure(self):
+        s = pairs.summary([pair(100 + n, 100) for n in range(40)])
+        self.assertEqual(s["sure"], [1.13, 1.26])
+
+    def test_carried_over(self):
+        """Bare segments that are slower behind a recorded one are found."""
+        state = {"last": False}
+
+        def segment(recorded):
+            taken = 13 if recorded else 12 if state["last"] else 10
+            state["last"] = recorded
+            return taken
+        self.assertEqual(pairs.carried_over(pairs.measure(segment, 40, 1)), 1.2)
+        self.assertEqual(pairs.carried_over(as_measured(lambda n: 10, 1.3)), 1)
+        self.assertIsNone(pairs.carried_over([pair(1, 1)]))
+
+
+    def test_left_behind(self):
+        """By the control of the same program, of both its segments."""
+        modes = {"control": {"pairs": [pair(8, 12), pair(9, 11)], "program": 1},
+                 "control-cupti": {"pairs": [pair(50, 50)], "program": 2}}
+        mode = {"pairs": [pair(20, 13), pair(20, 11)]}
+        for program, left in ((1, 1.2), (2, 0.24), (3, None)):
+            mode["before"] = pairs.control_of(modes, program)
+            self.assertEqual(pairs.left_behind(mode, modes), left)
+
+
+class Speeds(unittest.TestCase):
+    """The answer is 1.1 whatever the program does meanwhile."""
+
+    def test_steady(self):
+        s = pairs.summary(as_measured(lambda n: 10, 1.1))
+        for key in ("q1", "median", "q3", "best"):
+            self.assertAlmostEqual(s[key], 1.1)
+
+    def test_slower_and_slower(self):
+        """By 2 % each segment: with the same one always first, the median would be 2 % wrong."""
+        s = pairs.summary(as_measured(lambda n: 1.02 ** n, 1.1))
+        self.assertAlmostEqual(s["median"], 1.1, delta=0.001)
+
+    def test_two_speeds(self):
+        s = pairs.summary(as_measured(lambda n: 10 if n < 31 else 13, 1.1))
+        self.assertAlmostEqual(s["median"], 1.1)
+        self.assertAlmostEqual(s["q1"], 1.1)
+        self.assertAlmostEqual(s["q3"], 1.1)
+
+    def test_rhythm(self):
+        """Each second segment is slow, as with something that runs now and then."""
+        s = pairs.summary(as_measured(lambda n: 10 + 3 * (n % 2), 1.1))
+        self.assertLess(s["q1"], 1.1)
+        self.assertGreater(s["q3"], 1.1)
+        self.assertLess(s["sure"][0], 1.1)
+        self.assertGreater(s["sure"][1], 1.1)
+
+    def test_outliers(self):
+        s = pairs.summary(as_measured(lambda n: 500 if n % 17 == 3 else 10, 1.1))
+        self.assertAlmostEqual(s["median"], 1.1)
+        self.assertAlmostEqual(s["best"], 1.1)
+
+
+class Texts(unittest.TestCase):
+    def test_goals(self):
+        low, high = ([pair(100 + n % 3 + off, 100) for n in range(40)] for off in (0, 20))
+        between = [pair(100 + n, 100) for n in range(-12, 28)]
+        for pairs_, state in ((low, "met"), (high, "MISSED"), (between, "not decided")):
+            text = pairs.goal_line("decode", "native", pairs.summary(pairs_), 1.5)
+            self.assertTrue(text.endswith(state), text)
+        self.assertIsNone(pairs.goal_line("decode", "records", pairs.summary(low), 1))
+
+    def test_goal_in_all(self):
+        s = pairs.summary([pair(1.2, 1)] * 40)
+        for left, state in ((1.1, "1.320, at most 1.40: met"), (1.2, "1.440, at most 1.40: MISSED"),
+                            (None, "not decided without control")):
+            self.assertTrue(pairs.goal_line("loop", "native", s, left).endswith(state), left)
+
+    def test_line(self):
+        text = pairs.line("loop", "native", pairs.summary([pair(4400, 4000) for _ in range(40)]))
+        self.assertIn("loop native: 1.100 (1.100 to 1.100), best : best 1.100; 95 % 1.100 to 1.100; "
+                      "40 pairs, not recorded 4,000 ns, added 400 ns", text)
+
+    def test_rows(self):
+        results = {"seconds": 0.2, "workloads": {"loop": {"title": "a loop", "modes": {
+            "control": {"pairs": [pair(1e6, 1e6)] * 6, "before": None},
+            "native": {"pairs": [pair(2.2e6, 2e6)] * 6, "before": "control"},
+            "cupti": {"pairs": [pair(3e6, 2e6)] * 6, "before": None}}}}}
+        self.assertIn("| a loop, segments of 0.2 s | median", pairs.rows(results)[0])
+        self.assertEqual(pairs.rows(results)[2:], [
+            "| control | 1.000 | 1.000 to 1.000 | 1.000 to 1.000 | 1.000 | 0.000 ms | – | 6 |",
+            "| native | 1.100 | 1.100 to 1.100 | 1.100 to 1.100 | 1.100 | 0.200 ms | 2.000 | 6 |",
+            "| cupti | 1.500 | 1.500 to 1.500 | 1.500 to 1.500 | 1.500 | 1.000 ms | – | 6 |"])
+
+
+    def test_saved(self):
+        results = {"seconds": 0.2, "workloads": {"loop": {"title": "a loop", "modes": {
+            "control": {"pairs": [pair(1.25, 2.5), pair(3.0, 4.0, False)], "before": None}}}}}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "bench.json")
+            pairs.save(path, results)
+            self.assertEqual(pairs.load(path)["workloads"]["loop"]["modes"]["control"]["pairs"],
+                             [pair(1.2, 2.5), pair(3.0, 4.0, False)])
+            self.assertEqual(results["workloads"]["loop"]["modes"]["control"]["pairs"][0],
+                             pair(1.25, 2.5))
+
+
+class Recorded(unittest.TestCase):
+    """A mode counts only where what should be recorded was recorded."""
+
+    @staticmethod
+    def recorder(*said, stacks=True, python=False):
+        one = attach.Recorder(1, [])
+        for text in said:
+            one.take(f"gpumon-user: 1 process, {text}, 0 copies and sets, 2KiB in it\n")
+        one.has_stacks, one.has_python = stacks, python
+        return one
+
+    def test_right(self):
+        self.assertEqual(self.recorder("400 launches, 800 kernels").complaints(40, True, False), [])
+        self.assertEqual(self.recorder(*["7 launches, 8 kernels"] * 3).complaints(1, True, False), [])
+
+    def test_wrong(self):
+        right = "400 launches, 800 kernels"
+        for wrong in (self.recorder(), self.recorder("0 launches, 800 kernels"),
+                      self.recorder("400 launches, 0 kernels"),
+                      self.recorder("390 launches, 800 kernels"),
+                      self.recorder("400 launches, 790 kernels"),
+                      self.recorder(right, "440 launches, 800 kernels"),
+                      self.recorder(right, "what"), self.recorder(right, stacks=False),
+                      self.recorder(right, python=True),
+                      self.recorder(right + "\ngpumon-user: lost: 3 launches")):
+            self.assertTrue(wrong.complaints(40, True, False))
+
+    def test_kinds_of_records(self):
+        with tempfile.TemporaryDirectory() as folder:
+            one = attach.Recorder(1, [])
+            one.folder = folder
+            for kind, stacks, python in ((20, False, False), (7, True, False), (6, True, True)):
+                records = struct.pack("<HHIQ", kind, 0, 16, 0)
+                head = struct.pack("<4sIIIIIQ", b"GPMC", 1, len(records), 0, 0, 0, 0)
+                head = head[:12] + struct.pack("<I", zlib.crc32(head + records)) + head[16:]
+                with open(os.path.join(folder, "process-1-1.records"), "ab") as file:
+                    file.write(head + records)
+                one.look()
+                self.assertEqual((one.has_stacks, one.has_python), (stacks, python))
+
+
+# As workloads.py and known.cu: a step takes 1 ms, 2 in a window, but for each fifth segment.
+PROGRAM = """
+import os, sys
+print("ready", os.getpid(), "1.0", flush=True)
+for number, line in enumerate(sys.stdin):
+    what, steps = line.split()
+    slow = 700 if number % 5 == 4 else 1
+    print(int(steps) * (2000000 if what == "window" else 1000000) * slow, flush=True)
+"""
+
+
+class Program(unittest.TestCase):
+    def test_segments(self):
+        with attach.Subject([sys.executable, "-c", PROGRAM], False) as subject:
+            self.assertEqual((subject.pid, subject.version), (subject.process.pid, ["1.0"]))
+            subject.calibrate(0.2)
+            self.assertEqual(subject.steps, 200)
+            s = pairs.summary(pairs.measure(subject.segment, 20, 1))
+            self.assertEqual((s["median"], s["bare"]), (2, 1e6))
+        self.assertEqual(subject.process.returncode, 0)
+
+    def test_ends(self):
+        with self.assertRaisesRegex(RuntimeError, "ended: 3"):
+            attach.Subject([sys.executable, "-c", "raise SystemExit(3)"], False)
+
+
+def tests():
+    for suite in unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]):
+        for case in suite:
+            yield case.id().split(".", 1)[1].replace(".test_", "-").replace("_", "-").lower(), case.debug
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(verdict.run(tests(), "device", sys.argv[1:]))
+    finally:
+        shutil.rmtree(programs.SCRATCH)

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""GPT-2 in PyTorch, with random weights: the programs that bench measures. Needs torch.
+
+    workloads.py WORKLOAD    decode, train, train-small, graph
+
+Says "ready" and its pid. Each line of its input, "plain STEPS" or "window STEPS", is a segment: a
+quarter of the steps more to run in, then the steps, whose ns it says; with "window" between
+cudaProfilerStart and cudaProfilerStop. known.cu does the same in C.
+"""
+import os
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from torch_layer import Layer
+
+# GPT-2's 124 million parameters, and a model with which the GPU waits for the processor.
+USUAL = {"width": 768, "heads": 12, "layers": 12, "words": 50257, "context": 1024}
+SMALL = {"width": 256, "heads": 8, "layers": 6, "words": 8192, "context": 256}
+PROMPT = 16
+DEVICE = "cuda"
+
+
+def gelu(x):
+    """As GPT-2 was published: one operation after the other."""
+    return 0.5 * x * (1.0 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 3.0))))
+
+
+class Block(Layer):
+    """With the tokens before in mind: keys and values of all of them."""
+
+    def __init__(self, width, heads):
+        super().__init__(width, heads)
+        self.kept = None
+
+    def attend(self, x):
+        batch, length, width = x.shape
+        query, key, value = (part.view(batch, length, self.heads, -1).transpose(1, 2)
+                             for part in self.attention(x).chunk(3, dim=-1))
+        if not torch.is_grad_enabled():
+            if self.kept:
+                key = torch.cat((self.kept[0], key), dim=2)
+                value = torch.cat((self.kept[1], value), dim=2)
+            self.kept = key, value
+        result = functional.scaled_dot_product_attention(query, key, value, is_causal=length > 1)
+        return self.output(result.transpose(1, 2).reshape(batch, length, width))
+
+    def feed_forward(self, x):
+        return self.down(gelu(self.up(x)))
+
+
+class Model(nn.Module):
+    def __init__(self, width, heads, layers, words, context):
+        super().__init__()
+        self.words, self.context = words, context
+        self.tokens = nn.Embedding(words, width)
+        self.places = nn.Embedding(context, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.last = nn.LayerNorm(width)
+
+    def forget(self):
+        for block in self.blocks:
+            block.kept = None
+
+    def forward(self, tokens, places):
+        x = self.tokens(tokens) + self.places(places)
+        for block in self.blocks:
+            x = block(x)
+        return self.last(x) @ self.tokens.weight.t()
+
+
+def make(size):
+    torch.manual_seed(1)
+    return Model(**size).to(DEVICE, torch.bfloat16)
+
+
+class Decode:
+    """A token after the other, batch 1, eager: each is read by the processor."""
+
+    def __init__(self):
+        self.model = make(USUAL).eval()
+        self.prompt = torch.randint(self.model.words, (1, PROMPT), device=DEVICE)
+        self.token = self.at = None
+
+    def put(self, tokens):
+        length = tokens.shape[1]
+        places = torch.arange(self.at, self.at + length, device=DEVICE)
+        logits = self.model(tokens, places)
+        self.at += length
+        self.token = int(logits[0, -1].argmax())
+
+    def begin(self):
+        self.model.forget()
+        self.at = 0
+        self.put(self.prompt)
+
+    def step(self):
+        if self.at == self.model.context:
+            self.begin()
+        self.put(torch.tensor([[self.token]], device=DEVICE))
+
+
+class Train:
+    """Forward, backward, AdamW."""
+
+    def __init__(self, size, batch):
+        self.model = make(size)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5)
+        text = torch.randint(self.model.words, (batch, self.model.context + 1), device=DEVICE)
+        self.tokens, self.next = text[:, :-1], text[:, 1:].reshape(-1)
+        self.places = torch.arange(self.model.context, device=DEVICE)
+
+    def begin(self):
+        pass
+
+    def step(self):
+        self.optimizer.zero_grad()
+        logits = self.model(self.tokens, self.places)
+        functional.cross_entropy(logits.view(-1, self.model.words), self.next).backward()
+        self.optimizer.step()
+
+
+class Graph:
+    """The forward pass of one token, captured before the first segment and replayed."""
+
+    def __init__(self):
+        self.model = make(USUAL).eval()
+        tokens = torch.randint(self.model.words, (1, 64), device=DEVICE)
+        places = torch.arange(64, device=DEVICE)
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                self.model.forget()
+                self.model(tokens, places)
+        torch.cuda.synchronize()
+        self.model.forget()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.model(tokens, places)
+
+    def begin(self):
+        pass
+
+    def step(self):
+        self.graph.replay()
+
+
+WORKLOADS = {"decode": Decode, "train": lambda: Train(USUAL, 8), "train-small": lambda: Train(SMALL, 4),
+             "graph": Graph}
+
+
+def timed(workload, steps):
+    torch.cuda.synchronize()
+    begin = time.perf_counter_ns()
+    for _ in range(steps):
+        workload.step()
+    torch.cuda.synchronize()
+    return time.perf_counter_ns() - begin
+
+
+def segment(workload, window, steps):
+    torch.cuda.synchronize()
+    if window:
+        torch.cuda.cudart().cudaProfilerStart()
+    workload.begin()
+    timed(workload, steps // 4 + 1)
+    taken = timed(workload, steps)
+    if window:
+        torch.cuda.cudart().cudaProfilerStop()
+    return taken
+
+
+def serve(name):
+    # What is learned is of no use: an inference tensor has no graph to be kept for.
+    with torch.set_grad_enabled(name.startswith("train")):
+        workload = WORKLOADS[name]()
+        print("ready", os.getpid(), torch.__version__, flush=True)
+        for text in sys.stdin:
+            what, steps = text.split()
+            print(segment(workload, what == "window", int(steps)), flush=True)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
