@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What tests/device/bench measures with, without a GPU: known answers, and programs that change their speed."""
+import glob
 import os
 import shutil
 import struct
@@ -186,6 +187,17 @@ class Texts(unittest.TestCase):
                              [pair(1.2, 2.5), pair(3.0, 4.0, False)])
             self.assertEqual(results["workloads"]["loop"]["modes"]["control"]["pairs"][0],
                              pair(1.25, 2.5))
+
+    def test_documented(self):
+        """Each page of results has the tables of its figures."""
+        folders = glob.glob(os.path.join(programs.TOP, "tests/results/device-bench-*/"))
+        self.assertTrue(folders)
+        for folder in folders:
+            with open(folder.rstrip("/") + ".md", encoding="utf-8") as file:
+                page = file.read()
+            for path in glob.glob(folder + "*.json"):
+                table = "\n".join(pairs.rows(pairs.load(path)))
+                self.assertTrue(table in page, f"no table of {path}, as pairs.py prints it")
 
 
 class Recorded(unittest.TestCase):
