@@ -164,8 +164,8 @@ static void print_counts(const struct gpumon_uprobes_counts *c, const char *stat
 
 static int fail(const struct gpumon_error *err)
 {
-	printf("{\"type\":\"error\",\"code\":\"%s\",\"status\":%d,\"message\":", err->code,
-	       err->status);
+	printf("{\"type\":\"error\",\"code\":\"%s\",\"status\":%d,\"message\":",
+	       gpumon_error_word(err->code), err->status);
 	print_text(err->message, strlen(err->message));
 	printf("}\n");
 	return err->status;

@@ -188,7 +188,7 @@ static void another_schema(void **state)
 	info.schema = gpumon_value_of(2);
 	assert_int_equal(gpumon_client_check_schema(&info, &err), -1);
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
-	assert_string_equal(err.code, "schema");
+	assert_int_equal(err.code, GPUMON_ERROR_SCHEMA);
 	assert_string_equal(
 		err.message,
 		"the loaded gpumon module (version 7.0.0) speaks schema 2, this program schema 1: install the same version of both");

@@ -372,7 +372,8 @@ static void error_shape(void **state)
 	struct json_object *document;
 
 	(void)state;
-	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -22, "refused", "group \"%s\": %s", "x", "a\nb");
+	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -22, GPUMON_ERROR_REFUSED, "group \"%s\": %s",
+			 "x", "a\nb");
 	document = round_trip(gpumon_json_error(&err), true);
 	text(document, "error.code", "refused");
 	text(document, "error.message", "group \"x\": a b");

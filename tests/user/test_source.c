@@ -340,8 +340,8 @@ static const struct gpumon_doctor_check *find(const struct gpumon_doctor *doctor
 
 static void doctor_says_which(void **state)
 {
-	struct gpumon_error module = { .code = "not-loaded", .message = "no module" };
-	struct gpumon_error bpf = { .code = "no-btf", .message = "no types" };
+	struct gpumon_error module = { .code = GPUMON_ERROR_NOT_LOADED, .message = "no module" };
+	struct gpumon_error bpf = { .code = GPUMON_ERROR_NO_BTF, .message = "no types" };
 	struct gpumon_doctor doctor = { .root = root };
 
 	(void)state;

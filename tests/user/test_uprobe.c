@@ -288,14 +288,14 @@ static void refusals(void **state)
 
 	(void)state;
 	assert_null(gpumon_uprobes_attach(0, NULL, &err));
-	assert_string_equal(err.code, "gone");
+	assert_int_equal(err.code, GPUMON_ERROR_GONE);
 	assert_int_equal(err.status, GPUMON_EXIT_FAILED);
 #ifndef GPUMON_BPF
 	assert_int_equal(gpumon_uprobes_supported("", &err), -1);
-	assert_string_equal(err.code, "not-built");
+	assert_int_equal(err.code, GPUMON_ERROR_NOT_BUILT);
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
 	assert_null(gpumon_uprobes_attach(getpid(), NULL, &err));
-	assert_string_equal(err.code, "not-built");
+	assert_int_equal(err.code, GPUMON_ERROR_NOT_BUILT);
 #endif
 	gpumon_uprobes_detach(NULL, NULL, NULL);
 }

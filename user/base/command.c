@@ -24,9 +24,9 @@ int gpumon_usage(struct gpumon_context *context, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 
-	gpumon_error_set(&err, GPUMON_EXIT_USAGE, 0, "usage", "%s%s%s (see gpumon-user %s%s--help)",
-			 name ? name : "", name ? ": " : "", text, name ? name : "",
-			 name ? " " : "");
+	gpumon_error_set(&err, GPUMON_EXIT_USAGE, 0, GPUMON_ERROR_USAGE,
+			 "%s%s%s (see gpumon-user %s%s--help)", name ? name : "", name ? ": " : "",
+			 text, name ? name : "", name ? " " : "");
 	return gpumon_report(context, &err);
 }
 

@@ -4,7 +4,18 @@
 
 #include "error.h"
 
-int gpumon_error_set(struct gpumon_error *err, int status, int sys, const char *code,
+const char *gpumon_error_word(enum gpumon_error_code code)
+{
+	static const char *const words[] = { [GPUMON_ERROR_NONE] = "",
+#define GPUMON_ERROR_WORD(name, word) [GPUMON_ERROR_##name] = word,
+					     GPUMON_ERRORS(GPUMON_ERROR_WORD)
+#undef GPUMON_ERROR_WORD
+	};
+
+	return words[code];
+}
+
+int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_error_code code,
 		     const char *format, ...)
 {
 	va_list args;

@@ -12,18 +12,48 @@
 #define GPUMON_EXIT_USAGE      2
 #define GPUMON_EXIT_IMPOSSIBLE 77 /* not possible on this machine */
 
+/* What went wrong, and the word for it in JSON, which stays as it is: programs match it. */
+#define GPUMON_ERRORS(X)              \
+	X(USAGE, "usage")             \
+	X(MEMORY, "memory")           \
+	X(IO, "io")                   \
+	X(PERMISSION, "permission")   \
+	X(REFUSED, "refused")         \
+	X(UNSUPPORTED, "unsupported") \
+	X(KERNEL, "kernel")           \
+	X(GONE, "gone")               \
+	X(SCHEMA, "schema")           \
+	X(NOT_LOADED, "not-loaded")   \
+	X(NOT_BUILT, "not-built")     \
+	X(LOCKDOWN, "lockdown")       \
+	X(CHANGED, "changed")         \
+	X(NAMESPACE, "namespace")     \
+	X(NO_UPROBES, "no-uprobes")   \
+	X(NO_LIBRARY, "no-library")   \
+	X(NO_BPF, "no-bpf")           \
+	X(NO_BTF, "no-btf")
+
+enum gpumon_error_code {
+	GPUMON_ERROR_NONE,
+#define GPUMON_ERROR_CODE(name, word) GPUMON_ERROR_##name,
+	GPUMON_ERRORS(GPUMON_ERROR_CODE)
+#undef GPUMON_ERROR_CODE
+};
+
+/* The word for it. */
+const char *gpumon_error_word(enum gpumon_error_code code);
+
 /**
  * struct gpumon_error - a failure
  * @status: exit status, GPUMON_EXIT_*
  * @sys: the negative errno behind it, 0 if there is none
- * @code: stable word for programs: usage, not-loaded, permission, schema,
- *        namespace, refused, kernel, io, memory, changed, unsupported
+ * @code: what a program can match
  * @message: one line, with what to do, no newline
  */
 struct gpumon_error {
 	int status;
 	int sys;
-	const char *code;
+	enum gpumon_error_code code;
 	char message[512];
 };
 
@@ -32,12 +62,12 @@ struct gpumon_error {
  * @err: where to, must not be NULL
  * @status: GPUMON_EXIT_*
  * @sys: negative errno or 0
- * @code: a string constant, see struct gpumon_error
+ * @code: code
  * @format: printf format of the message
  *
  * Return: always -1, so that a function can end with it.
  */
-int gpumon_error_set(struct gpumon_error *err, int status, int sys, const char *code,
+int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_error_code code,
 		     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 #endif /* GPUMON_USER_ERROR_H */

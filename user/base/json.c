@@ -83,7 +83,7 @@ struct json_object *gpumon_json_error(const struct gpumon_error *err)
 	struct json_object *error = json_object_new_object();
 	bool failed;
 
-	failed = gpumon_json_add_string(error, "code", err->code) ||
+	failed = gpumon_json_add_string(error, "code", gpumon_error_word(err->code)) ||
 		 gpumon_json_add_string(error, "message", err->message);
 	failed |= gpumon_json_add(document, "error", error) != 0;
 	return gpumon_json_finish(document, failed);

@@ -21,26 +21,27 @@ static int look(const struct gpumon_output_file *file, struct gpumon_error *err)
 	struct stat status;
 
 	if (problem)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPERM, "io", "%s: %s", path,
-					problem);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPERM, GPUMON_ERROR_IO, "%s: %s",
+					path, problem);
 	if (fstatat(file->parent, file->name, &status, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 :
-					 gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io",
-							  "%s: %s", path, strerror(errno));
+		return errno == ENOENT ?
+			       0 :
+			       gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
+						"%s: %s", path, strerror(errno));
 	if (S_ISLNK(status.st_mode))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -ELOOP, "io",
+			err, GPUMON_EXIT_FAILED, -ELOOP, GPUMON_ERROR_IO,
 			"%s is a symbolic link, which is not followed: name the file", path);
 	if (!S_ISREG(status.st_mode))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EEXIST, "io",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EEXIST, GPUMON_ERROR_IO,
 					"%s is no file: name one, or - for standard output", path);
 	if (!file->force)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EEXIST, "io",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EEXIST, GPUMON_ERROR_IO,
 					"%s exists: name another file, or --force to replace it",
 					path);
 	if (status.st_uid != geteuid())
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -EPERM, "io",
+			err, GPUMON_EXIT_FAILED, -EPERM, GPUMON_ERROR_IO,
 			"%s is another user's, which is not replaced: name another file", path);
 	return 0;
 }
@@ -97,19 +98,19 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 		file->stream = standard;
 		if (!text && fileno(standard) >= 0 && isatty(fileno(standard)))
 			return gpumon_error_set(
-				err, GPUMON_EXIT_USAGE, 0, "usage",
+				err, GPUMON_EXIT_USAGE, 0, GPUMON_ERROR_USAGE,
 				"this is no text for a terminal: say where with -o FILE");
 		return 0;
 	}
 	file->path = path;
 	/* With room for what is put behind it for a while. */
 	if (strlen(path) + sizeof(".XXXXXX") > sizeof(file->temporary))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENAMETOOLONG, "io",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENAMETOOLONG, GPUMON_ERROR_IO,
 					"%.100s...: the name is too long", path);
 	file->parent = gpumon_folder_of(path, &file->name);
 	if (file->parent < 0)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, file->parent, "io", "%s: %s", path,
-					strerror(-file->parent));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, file->parent, GPUMON_ERROR_IO,
+					"%s: %s", path, strerror(-file->parent));
 	if (look(file, err)) {
 		close(file->parent);
 		return -1;
@@ -118,7 +119,8 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 	file->stream = fd < 0 ? NULL : fdopen(fd, "w");
 	if (file->stream)
 		return 0;
-	gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "%s: %s", path, strerror(errno));
+	gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "%s: %s", path,
+			 strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	if (file->temporary[0])
@@ -175,8 +177,8 @@ int gpumon_output_file_show(struct gpumon_output_file *file, struct gpumon_error
 		return 0;
 	error = file->temporary[0] ? put(file) : give_name(file);
 	if (error)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", file->path,
-					strerror(error));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s",
+					file->path, strerror(error));
 	file->temporary[0] = '\0';
 	file->shown = true;
 	return 0;
@@ -194,7 +196,7 @@ int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct 
 		error = errno ? errno : EIO;
 	if (!strcmp(file->path, "-")) {
 		if (good && error)
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io",
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
 						"standard output: %s", strerror(error));
 		return 0;
 	}
@@ -211,7 +213,7 @@ int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct 
 	close(file->parent);
 	file->parent = -1;
 	if (good && error)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", file->path,
-					strerror(error));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s",
+					file->path, strerror(error));
 	return 0;
 }

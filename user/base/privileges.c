@@ -218,13 +218,14 @@ static int find(const char *name, struct user *user, struct gpumon_error *err)
 	if (name) {
 		user->entry = getpwnam(name);
 		if (!user->entry)
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOENT, "usage",
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOENT,
+						GPUMON_ERROR_USAGE,
 						"--run-as: there is no user \"%.32s\"", name);
 		if (user->entry->pw_uid == geteuid())
 			return 0;
 		if (geteuid())
 			return gpumon_error_set(
-				err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+				err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 				"--run-as: only root may run a program as another user");
 	} else {
 		if (geteuid() || !read_id("SUDO_UID", &uid) || !uid || !read_id("SUDO_GID", &gid) ||
@@ -282,7 +283,7 @@ int gpumon_privileges_become(const char *name, unsigned int needs, unsigned int 
 		goto failed;
 	return 0;
 failed:
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "permission",
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_PERMISSION,
 				"cannot become user %s: %s (--run-as says who runs the program)",
 				user.name, strerror(errno));
 }

@@ -239,16 +239,16 @@ static int open_events(struct gpumon_bpf_source *source, struct gpumon_error *er
 					   (__u32)source->events_bytes, NULL);
 	if (source->events_fd < 0 && errno == EPERM)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -errno, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -errno, GPUMON_ERROR_PERMISSION,
 			"the kernel refuses BPF to this process, though it has CAP_BPF: a container's seccomp filter or an LSM");
 	if (source->events_fd < 0)
-		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -errno, "kernel",
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -errno, GPUMON_ERROR_KERNEL,
 					"this kernel refuses BPF: %s", strerror(errno));
 	if (!source->with_events)
 		return 0;
 	source->ring = ring_buffer__new(source->events_fd, on_event, source, NULL);
 	if (!source->ring)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "memory",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_MEMORY,
 					"no memory for the ring of events");
 	return 0;
 }
@@ -264,7 +264,7 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gp
 		return -1;
 	source = calloc(1, sizeof(*source));
 	if (!source)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"out of memory");
 	source->with_events = events;
 	before = libbpf_set_print(hear);
@@ -438,7 +438,7 @@ int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
 	if (parts & GPUMON_PART_EVENT_RING)
 		gpumon_bpf_source_event_ring(source, &model->event_ring);
 	if (failed)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"out of memory");
 	return 0;
 }

@@ -14,26 +14,26 @@ int gpumon_bpf_source_possible(const char *root, struct gpumon_error *err)
 
 #ifndef GPUMON_BPF
 	return gpumon_error_set(
-		err, GPUMON_EXIT_IMPOSSIBLE, 0, "not-built",
+		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
 		"BPF is not in this gpumon-user: it was built without clang or bpftool; install both and build it again");
 #endif
 	if (!gpumon_bpf_capable(root))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"BPF needs CAP_BPF and CAP_PERFMON: be root, or have root give them: setcap cap_bpf,cap_perfmon+ep gpumon-user");
 	if (!gpumon_initial_user_namespace(root))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"BPF needs CAP_BPF and CAP_PERFMON outside of this user namespace: run gpumon-user on the host");
 	if (gpumon_read_short(root, "/sys/kernel/security/lockdown", text, sizeof(text)) &&
 	    strstr(text, "[confidentiality]"))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "lockdown",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_LOCKDOWN,
 			"the kernel is locked down (confidentiality) and lets BPF programs read nothing of it: boot with lockdown=integrity");
 	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", root);
 	if (access(path, R_OK))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "no-btf",
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NO_BTF,
 			"BPF needs the kernel's types, and /sys/kernel/btf/vmlinux is not there: use a kernel with CONFIG_DEBUG_INFO_BTF=y");
 	return 0;
 }

@@ -85,26 +85,27 @@ int gpumon_channel_create(uint32_t blocks, struct gpumon_channel_reader **reader
 
 	*reader = NULL;
 	if (!blocks || blocks > GPUMON_CHANNEL_BLOCKS_MAX)
-		return gpumon_capture_fail(-EINVAL, "usage",
+		return gpumon_capture_fail(-EINVAL, GPUMON_ERROR_USAGE,
 					   "a channel has 1 to %u blocks of 64 KiB, not %u",
 					   GPUMON_CHANNEL_BLOCKS_MAX, blocks);
 	made = calloc(1, sizeof(*made));
 	if (!made)
-		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 	made->fd = -1;
 	made->blocks = blocks;
 	made->read = calloc(blocks, sizeof(*made->read));
 	made->ready = calloc(blocks, sizeof(*made->ready));
 	if (!made->read || !made->ready) {
 		gpumon_channel_free(made);
-		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 	}
 	ret = make_memory(made);
 	if (ret) {
 		gpumon_channel_free(made);
 		return gpumon_capture_fail(
-			ret, "memory", "cannot make shared memory of %u MiB for the target: %s%s",
-			blocks / 16, strerror(-ret), ret == -EFBIG ? " (ulimit -f)" : "");
+			ret, GPUMON_ERROR_MEMORY,
+			"cannot make shared memory of %u MiB for the target: %s%s", blocks / 16,
+			strerror(-ret), ret == -EFBIG ? " (ulimit -f)" : "");
 	}
 	*reader = made;
 	return 0;

@@ -23,7 +23,7 @@ const struct gpumon_error *gpumon_capture_error(void)
 	return &last_error;
 }
 
-int gpumon_capture_fail(int sys, const char *code, const char *format, ...)
+int gpumon_capture_fail(int sys, enum gpumon_error_code code, const char *format, ...)
 {
 	char text[sizeof(last_error.message)];
 	va_list args;

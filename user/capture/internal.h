@@ -13,7 +13,7 @@
 #define GPUMON_CAPTURE_NAME_MAX 200
 
 /* Fills what gpumon_capture_error() returns; always -1. */
-int gpumon_capture_fail(int sys, const char *code, const char *format, ...)
+int gpumon_capture_fail(int sys, enum gpumon_error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Letters, digits, '-', '_', '.' not at the beginning: no way out of the directory. */

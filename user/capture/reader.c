@@ -218,11 +218,11 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 	bool known;
 
 	if (ret == -ENOMEM)
-		return gpumon_capture_fail(ret, "memory", "out of memory");
+		return gpumon_capture_fail(ret, GPUMON_ERROR_MEMORY, "out of memory");
 	known = has_known_chunk(capture, &newer);
 	if (!known && newer && ret != -ENOTSUP)
 		return gpumon_capture_fail(
-			-ENOTSUP, "unsupported",
+			-ENOTSUP, GPUMON_ERROR_UNSUPPORTED,
 			"%s has records of format version %u, this gpumon reads up to %u: use the gpumon that made it",
 			path, newer, GPUMON_CAPTURE_VERSION);
 	if (ret == 0)
@@ -235,7 +235,7 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 		memset(&empty, 0, sizeof(empty));
 		empty.info.command = strdup("");
 		if (!empty.info.command)
-			return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+			return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 		capture->contents = empty;
 		capture->damage.broken_info = true;
 		return 0;
@@ -243,22 +243,22 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 	switch (ret) {
 	case -ENOTSUP:
 		return gpumon_capture_fail(
-			ret, "unsupported",
+			ret, GPUMON_ERROR_UNSUPPORTED,
 			"%s is of format version %u, this gpumon reads up to %u: use gpumon %s",
 			path, capture->contents.info.version, GPUMON_CAPTURE_VERSION,
 			capture->contents.info.gpumon_version);
 	case -ENOENT:
 		return gpumon_capture_fail(
-			ret, "unsupported",
+			ret, GPUMON_ERROR_UNSUPPORTED,
 			"%s is no capture: there is no %s in it; name what record -o wrote", path,
 			GPUMON_CAPTURE_INFO);
 	case -EPROTO:
 	case -EMEDIUMTYPE:
-		return gpumon_capture_fail(ret, "unsupported",
+		return gpumon_capture_fail(ret, GPUMON_ERROR_UNSUPPORTED,
 					   "%s is no capture: its %s is not one of gpumon", path,
 					   GPUMON_CAPTURE_INFO);
 	default:
-		return gpumon_capture_fail(ret, "io", "cannot read %s/%s: %s", path,
+		return gpumon_capture_fail(ret, GPUMON_ERROR_IO, "cannot read %s/%s: %s", path,
 					   GPUMON_CAPTURE_INFO, strerror(-ret));
 	}
 }
@@ -271,20 +271,21 @@ int gpumon_capture_open(const char *path, struct gpumon_capture **capture)
 
 	*capture = NULL;
 	if (!opened)
-		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 	opened->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (opened->directory < 0) {
 		error = errno;
 		free(opened);
-		return gpumon_capture_fail(-error, "io", "cannot open the capture %.300s: %s%s",
-					   path, strerror(error),
+		return gpumon_capture_fail(-error, GPUMON_ERROR_IO,
+					   "cannot open the capture %.300s: %s%s", path,
+					   strerror(error),
 					   error == ENOTDIR ? "; a capture is a directory" : "");
 	}
 	ret = scan(opened);
 	if (ret) {
 		gpumon_capture_free(opened);
-		return gpumon_capture_fail(ret, "io", "cannot read the capture %s: %s", path,
-					   strerror(-ret));
+		return gpumon_capture_fail(ret, GPUMON_ERROR_IO, "cannot read the capture %s: %s",
+					   path, strerror(-ret));
 	}
 	ret = gpumon_capture_info_read(opened->directory, &opened->contents);
 	if (judge_info(opened, path, ret)) {

@@ -91,7 +91,8 @@ static int directory_occupied(int directory)
 
 static int cannot_make(const char *path, int error)
 {
-	return gpumon_capture_fail(-error, "io", "cannot make %s: %s%s", path, strerror(error),
+	return gpumon_capture_fail(-error, GPUMON_ERROR_IO, "cannot make %s: %s%s", path,
+				   strerror(error),
 				   error == ENOENT ? "; make the directory above it first" : "");
 }
 
@@ -102,18 +103,18 @@ static int take_over(int directory, const char *path)
 	int occupied;
 
 	if (fstat(directory, &status) || status.st_uid != geteuid())
-		return gpumon_capture_fail(-EPERM, "io",
+		return gpumon_capture_fail(-EPERM, GPUMON_ERROR_IO,
 					   "%s belongs to another user; choose another name", path);
 	/* Before it is looked at; also where a umask took more away than others' rights. */
 	if ((status.st_mode & 07777) != 0700 && fchmod(directory, 0700))
-		return gpumon_capture_fail(-errno, "io", "cannot make %s private: %s", path,
-					   strerror(errno));
+		return gpumon_capture_fail(-errno, GPUMON_ERROR_IO, "cannot make %s private: %s",
+					   path, strerror(errno));
 	occupied = directory_occupied(directory);
 	if (occupied < 0)
-		return gpumon_capture_fail(-errno, "io", "cannot read %s: %s", path,
+		return gpumon_capture_fail(-errno, GPUMON_ERROR_IO, "cannot read %s: %s", path,
 					   strerror(errno));
 	if (occupied)
-		return gpumon_capture_fail(-ENOTEMPTY, "io",
+		return gpumon_capture_fail(-ENOTEMPTY, GPUMON_ERROR_IO,
 					   "%s is not empty; choose another name, or remove it",
 					   path);
 	return 0;
@@ -131,7 +132,8 @@ static int open_directory(const char *path)
 	problem = gpumon_folder_problem(parent);
 	if (problem) {
 		close(parent);
-		return gpumon_capture_fail(-EPERM, "io", "cannot make %s: %s", path, problem);
+		return gpumon_capture_fail(-EPERM, GPUMON_ERROR_IO, "cannot make %s: %s", path,
+					   problem);
 	}
 	if (mkdirat(parent, name, 0700) && errno != EEXIST) {
 		error = errno;
@@ -143,10 +145,10 @@ static int open_directory(const char *path)
 	error = errno;
 	close(parent);
 	if (directory < 0 && (error == ELOOP || error == ENOTDIR))
-		return gpumon_capture_fail(-error, "io",
+		return gpumon_capture_fail(-error, GPUMON_ERROR_IO,
 					   "%s is a link or a file; choose another name", path);
 	if (directory < 0)
-		return gpumon_capture_fail(-error, "io", "cannot open %s: %s", path,
+		return gpumon_capture_fail(-error, GPUMON_ERROR_IO, "cannot open %s: %s", path,
 					   strerror(error));
 	if (!take_over(directory, path))
 		return directory;
@@ -206,14 +208,14 @@ int gpumon_capture_create(const char *path, const char *command,
 
 	*writer = NULL;
 	if (!made)
-		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 	made->directory = -1;
 	info = &made->contents.info;
 	made->path = plain_path(path);
 	info->command = strdup(command);
 	if (!made->path || !info->command) {
 		writer_free(made);
-		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 	}
 	made->directory = open_directory(made->path);
 	if (made->directory < 0) {
@@ -229,7 +231,7 @@ int gpumon_capture_create(const char *path, const char *command,
 	info->created_monotonic_ns = now_ns(CLOCK_MONOTONIC);
 	ret = gpumon_capture_info_write(made->directory, &made->contents);
 	if (ret) {
-		gpumon_capture_fail(ret, "io", "cannot write %s/%s: %s", made->path,
+		gpumon_capture_fail(ret, GPUMON_ERROR_IO, "cannot write %s/%s: %s", made->path,
 				    GPUMON_CAPTURE_INFO, strerror(-ret));
 		unlinkat(made->directory, GPUMON_CAPTURE_RESERVE, 0);
 		writer_free(made);
@@ -265,14 +267,14 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 
 	*file = NULL;
 	if (!gpumon_capture_name_good(name))
-		return gpumon_capture_fail(-EINVAL, "io", "\"%s\" cannot be the name of a file",
-					   name);
+		return gpumon_capture_fail(-EINVAL, GPUMON_ERROR_IO,
+					   "\"%s\" cannot be the name of a file", name);
 	added = calloc(1, sizeof(*added));
 	if (added)
 		added->name = strdup(name);
 	if (!added || !added->name) {
 		free(added);
-		return gpumon_capture_fail(-ENOMEM, "memory", "out of memory");
+		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 	}
 	snprintf(path, sizeof(path), "%s%s", name, GPUMON_CAPTURE_SUFFIX);
 	added->writer = writer;
@@ -282,8 +284,8 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 		error = errno;
 		free(added->name);
 		free(added);
-		return gpumon_capture_fail(-error, "io", "cannot make %s/%s: %s", writer->path,
-					   path, strerror(error));
+		return gpumon_capture_fail(-error, GPUMON_ERROR_IO, "cannot make %s/%s: %s",
+					   writer->path, path, strerror(error));
 	}
 	added->next = writer->files;
 	writer->files = added;
@@ -418,7 +420,7 @@ int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const 
 	count = count_records(records, size);
 	file->lost += count;
 	writer->lost += count;
-	gpumon_capture_fail(ret, "io",
+	gpumon_capture_fail(ret, GPUMON_ERROR_IO,
 			    "%s/%s%s: %s: records are lost until it can be written again",
 			    writer->path, file->name, GPUMON_CAPTURE_SUFFIX, strerror(-ret));
 	tell_once(writer);
@@ -504,11 +506,13 @@ int gpumon_capture_close(struct gpumon_capture_writer *writer)
 		ret = gpumon_capture_info_write(writer->directory, &writer->contents);
 	failed = failed ? failed : ret;
 	if (failed)
-		gpumon_capture_fail(failed, "io", "%s: %s; what was written before can be read",
-				    writer->path, strerror(-failed));
+		gpumon_capture_fail(failed, GPUMON_ERROR_IO,
+				    "%s: %s; what was written before can be read", writer->path,
+				    strerror(-failed));
 	else if (writer->lost)
-		failed = gpumon_capture_fail(-ENOSPC, "io", "%s: %llu records could not be written",
-					     writer->path, (unsigned long long)writer->lost);
+		failed = gpumon_capture_fail(-ENOSPC, GPUMON_ERROR_IO,
+					     "%s: %llu records could not be written", writer->path,
+					     (unsigned long long)writer->lost);
 	writer_free(writer);
 	return failed ? -1 : 0;
 }

@@ -222,8 +222,8 @@ static int read_kept(struct gpumon_model *model, struct gpumon_error *err)
 
 static int output_failed(struct gpumon_error *err)
 {
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io", "standard output: %s",
-				strerror(EIO));
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, GPUMON_ERROR_IO,
+				"standard output: %s", strerror(EIO));
 }
 
 static int show_last(struct alerts_run *run, struct gpumon_error *err)

@@ -155,7 +155,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 	if (!run.session.argv && !run.session.pid_count)
 		return gpumon_usage(context, "no program, no --pid and no capture");
 	if (run.session.argv && !context->explicit && is_nothing(run.session.argv[0])) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOENT, "io",
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOENT, GPUMON_ERROR_IO,
 				 "%.300s: neither a capture nor a program", run.session.argv[0]);
 		return gpumon_report(context, &err);
 	}

@@ -75,8 +75,8 @@ static int diff_run(struct diff_run *run)
 	if (!ret) {
 		diff = gpumon_diff_new(&before.view, &after.view);
 		if (!diff)
-			ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
-					       "no memory to compare");
+			ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM,
+					       GPUMON_ERROR_MEMORY, "no memory to compare");
 	}
 	if (!ret && run->flamegraph)
 		ret = write_flamegraph(run, diff, &err);

@@ -86,7 +86,7 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 		gpumon_doctor_print(&doctor, &term, context->out);
 
 	if (ret) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, "io",
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
 				 "the output could not be written");
 		ret = gpumon_report(context, &err);
 	} else if (gpumon_doctor_count(&doctor, GPUMON_DOCTOR_FAIL)) {

@@ -89,7 +89,7 @@ static int check_groups(const struct settings *settings, const struct gpumon_mod
 	for (size_t i = 0; i < settings->n_groups; i++) {
 		if (!gpumon_model_group(before, settings->groups[i].name))
 			return gpumon_error_set(
-				err, GPUMON_EXIT_FAILED, 0, "refused",
+				err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 				"there is no group \"%.32s\": \"gpumon-user stat\" lists them",
 				settings->groups[i].name);
 	}
@@ -207,7 +207,7 @@ static int set_run(struct gpumon_context *context, int argc, char **argv)
 	if (!ret && !context->json)
 		show_text(context, &settings, &model);
 	else if (!ret && show_json(context, &settings, &model))
-		ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, "io",
+		ret = gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
 				       "the output could not be written");
 	gpumon_model_free(&model);
 	gpumon_client_close(client);

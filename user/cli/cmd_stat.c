@@ -95,7 +95,7 @@ static int show(struct gpumon_context *context, const struct settings *settings,
 		fputc('\n', settings->out);
 	if (!ret)
 		return 0;
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "io",
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
 				"the output could not be written");
 }
 
@@ -104,7 +104,7 @@ static int check_group(const struct settings *settings, const struct gpumon_mode
 {
 	if (!settings->group || gpumon_model_group(model, settings->group))
 		return 0;
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 				"there is no group \"%.32s\"%s: \"gpumon-user stat\" lists them",
 				settings->group, model->info.source ? " by BPF" : "");
 }
@@ -152,7 +152,8 @@ static int stat_step(struct gpumon_context *context, struct gpumon_source *sourc
 			now.interval_ns = now.info.now_ns.v - now.info.since_ns.v;
 		ret = show(context, settings, term, &now, err);
 	} else if (!ret && gpumon_model_diff(&diff, before, &now)) {
-		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "memory", "out of memory");
+		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
+				       "out of memory");
 	} else if (!ret) {
 		ret = show(context, settings, term, &diff, err);
 	}

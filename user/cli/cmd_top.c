@@ -116,7 +116,8 @@ static int update(struct top_run *run, struct gpumon_error *err)
 	}
 	gpumon_containers_resolve(run->containers, &reading);
 	if (gpumon_top_update(&run->top, &reading))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory");
 	return 0;
 }
 

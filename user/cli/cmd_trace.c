@@ -93,7 +93,7 @@ static bool output_gone(struct trace_run *run, bool flush)
 
 static int no_memory_to_sort(struct gpumon_error *err)
 {
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 				"no memory to sort the events");
 }
 
@@ -118,7 +118,7 @@ static int read_available(struct trace_run *run, struct gpumon_error *err)
 			return READ_ALL;
 		}
 		if (n < 0)
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, (int)n, "io",
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, (int)n, GPUMON_ERROR_IO,
 						"reading events: %s", strerror((int)-n));
 		if (!n) {
 			gpumon_trace_drained(run->trace, UINT64_MAX);
@@ -177,7 +177,7 @@ static int trace_loop(struct trace_run *run, const sigset_t *sigmask, struct gpu
 		ret = gpumon_event_reader_wait(&run->reader, again ? 0 : wait, sigmask);
 		look_for_drivers(run, now);
 		if (ret < 0 && ret != -EINTR)
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io",
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
 						"waiting for events: %s", strerror(-ret));
 		ret = read_and_print(run, &again, err);
 		if (ret < 0)
@@ -269,17 +269,17 @@ static int open_events(struct trace_run *run, struct gpumon_error *err)
 	ret = gpumon_event_reader_open(&run->reader, path);
 	if (ret == -ENOENT)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, ret, "unsupported",
+			err, GPUMON_EXIT_IMPOSSIBLE, ret, GPUMON_ERROR_UNSUPPORTED,
 			"%s is not there: mount debugfs with \"mount -t debugfs none /sys/kernel/debug\"",
 			path);
 	if (ret == -EACCES || ret == -EPERM)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, ret, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, ret, GPUMON_ERROR_PERMISSION,
 			"%s: %s: run as root; where the kernel is locked down, debugfs is closed to root, too: --source=bpf does without it",
 			path, strerror(-ret));
 	if (ret)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "%s: %s", path,
-					strerror(-ret));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO, "%s: %s",
+					path, strerror(-ret));
 	return 0;
 }
 
@@ -320,7 +320,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 		run->options.end_ns = run->options.start_ns + run->duration_ns;
 	run->trace = gpumon_trace_new(&run->options, context->out);
 	if (!run->trace)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"no memory to sort the events");
 
 	if (run->before.enabled.v || run->no_enable || run->source.bpf)
@@ -386,7 +386,7 @@ static int trace_run(struct trace_run *run)
 	}
 	print_totals(run);
 	if (run->output_error) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -run->output_error, "io",
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -run->output_error, GPUMON_ERROR_IO,
 				 "standard output: %s", strerror(run->output_error));
 		return gpumon_report(context, &err);
 	}
@@ -420,7 +420,8 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 	if (!run) {
 		struct gpumon_error err;
 
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+				 "no memory");
 		return gpumon_report(context, &err);
 	}
 	run->context = context;

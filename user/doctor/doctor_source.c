@@ -52,12 +52,13 @@ void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_erro
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_OK, "source", NULL,
 			"bpf, from when a command begins: CAP_BPF, CAP_PERFMON and BTF are there; the module does not answer (%s)%s",
-			module->code, in_the_way(doctor));
+			gpumon_error_word(module->code), in_the_way(doctor));
 	} else {
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_FAIL, "source",
 				  "load the module, or mend what keeps BPF from it",
-				  "neither the module (%s)%s nor bpf: %s", module->code,
-				  in_the_way(doctor), bpf->message);
+				  "neither the module (%s)%s nor bpf: %s",
+				  gpumon_error_word(module->code), in_the_way(doctor),
+				  bpf->message);
 	}
 }
 

@@ -24,13 +24,13 @@ static int open_failed(struct gpumon_error *err, const char *what, int ret)
 {
 	if (ret == -NLE_PERM)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"no permission: alerts need CAP_NET_ADMIN in the initial namespaces, run this as root (sudo gpumon-user …)");
 	if (ret == -NLE_OBJ_NOTFOUND)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "not-loaded",
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NOT_LOADED,
 			"the module gpumon is not loaded (modprobe gpumon), or this is not the initial network namespace");
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io", "%s: %s", what,
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, GPUMON_ERROR_IO, "%s: %s", what,
 				nl_geterror(ret));
 }
 
@@ -69,7 +69,7 @@ int gpumon_alert_listener_open(struct gpumon_alert_listener **listener, struct g
 		new->socket = nl_socket_alloc();
 	if (!new || !new->socket) {
 		free(new);
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"out of memory");
 	}
 	if (join(new, err)) {
@@ -157,18 +157,19 @@ int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gp
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return 0;
 		if (n < 0)
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io",
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
 						"receiving alerts: %s", strerror(errno));
 		/* Only the kernel's word counts. */
 		if (from.nl_pid)
 			continue;
 		ret = take(listener, buffer.bytes, (size_t)n, model);
 		if (ret == -ENODEV)
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "not-loaded",
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret,
+						GPUMON_ERROR_NOT_LOADED,
 						"the module gpumon was unloaded");
 		if (ret)
 			return gpumon_error_set(
-				err, GPUMON_EXIT_FAILED, ret, "kernel",
+				err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_KERNEL,
 				"malformed alert, module and program do not belong together: install the same version of both");
 	}
 }

@@ -33,7 +33,8 @@ typedef int (*message_fn)(const struct nlmsghdr *message, size_t len, void *argu
 
 static int error_memory(struct gpumon_error *err)
 {
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "out of memory");
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+				"out of memory");
 }
 
 static int error_libnl(struct gpumon_error *err, const char *what, int ret)
@@ -41,10 +42,10 @@ static int error_libnl(struct gpumon_error *err, const char *what, int ret)
 	if (ret == -NLE_NOMEM)
 		return error_memory(err);
 	if (ret == -NLE_AGAIN)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EAGAIN, "kernel",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EAGAIN, GPUMON_ERROR_KERNEL,
 					"%s: no answer from the kernel in %d s", what,
 					ANSWER_SECONDS);
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, "io", "%s: %s", what,
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EIO, GPUMON_ERROR_IO, "%s: %s", what,
 				nl_geterror(ret));
 }
 
@@ -56,24 +57,24 @@ static int error_kernel(struct gpumon_error *err, const char *what, int error, c
 	switch (-error) {
 	case EPERM:
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, error, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, error, GPUMON_ERROR_PERMISSION,
 			"no permission: gpumon answers only with CAP_NET_ADMIN in the initial namespaces, run this as root (sudo gpumon-user …)");
 	case ESTALE:
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, "changed", "%s: %s", what,
-					words);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_CHANGED,
+					"%s: %s", what, words);
 	case EOPNOTSUPP:
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, error, "unsupported",
+			err, GPUMON_EXIT_IMPOSSIBLE, error, GPUMON_ERROR_UNSUPPORTED,
 			"%s: the loaded module cannot do this (%s), install the module of this program's version",
 			what, words);
 	case ENOMEM:
 	case ENOBUFS:
 	case EIO:
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, "kernel", "%s: %s", what,
-					words);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_KERNEL,
+					"%s: %s", what, words);
 	default:
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, "refused", "%s: %s", what,
-					words);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_REFUSED,
+					"%s: %s", what, words);
 	}
 }
 
@@ -82,7 +83,7 @@ static int error_malformed(struct gpumon_error *err, const char *what, int error
 	if (error == -ENOMEM)
 		return error_memory(err);
 	return gpumon_error_set(
-		err, GPUMON_EXIT_FAILED, error, "kernel",
+		err, GPUMON_EXIT_FAILED, error, GPUMON_ERROR_KERNEL,
 		"%s: malformed answer, module and program do not belong together: install the same version of both",
 		what);
 }
@@ -242,10 +243,10 @@ static int error_no_family(struct gpumon_error *err, int ret)
 	/* netnsok is false: elsewhere than in the initial network namespace it does not exist. */
 	if (!access("/sys/module/gpumon", F_OK))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "namespace",
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NAMESPACE,
 			"module gpumon is loaded but not reachable from this network namespace: run this on the host, outside the container");
 	return gpumon_error_set(
-		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "not-loaded",
+		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NOT_LOADED,
 		"module gpumon is not loaded: run \"modprobe gpumon\" as root; \"gpumon-user doctor\" says what else is missing");
 }
 
@@ -284,7 +285,7 @@ int gpumon_client_check_schema(const struct gpumon_info *info, struct gpumon_err
 	if (info->schema.known)
 		snprintf(other, sizeof(other), "schema %llu", (unsigned long long)info->schema.v);
 	return gpumon_error_set(
-		err, GPUMON_EXIT_IMPOSSIBLE, -EPROTO, "schema",
+		err, GPUMON_EXIT_IMPOSSIBLE, -EPROTO, GPUMON_ERROR_SCHEMA,
 		"the loaded gpumon module (version %.32s) speaks %s, this program schema %d: install the same version of both",
 		info->version ? info->version : "unknown", other, GPUMON_SCHEMA);
 }

@@ -19,7 +19,7 @@ static int failed(const char *path, struct gpumon_error *err)
 		*err = *why;
 		return -1;
 	}
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 				"%s: no memory to read it", path);
 }
 
@@ -48,6 +48,6 @@ int gpumon_load_output_failed(const char *path, int error, struct gpumon_error *
 {
 	if (!error)
 		return failed(path, err);
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s",
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s",
 				strcmp(path, "-") ? path : "standard output", strerror(error));
 }

@@ -37,14 +37,16 @@ static int check_library(const char *path, struct gpumon_error *err)
 	struct stat status;
 
 	if (stat(path, &status))
-		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -errno, "unsupported",
-					"the injection library %s: %s", path, strerror(errno));
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -errno,
+					GPUMON_ERROR_UNSUPPORTED, "the injection library %s: %s",
+					path, strerror(errno));
 	if (!S_ISREG(status.st_mode))
-		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -EINVAL, "unsupported",
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -EINVAL,
+					GPUMON_ERROR_UNSUPPORTED,
 					"the injection library %s is no file", path);
 	if (status.st_mode & 0002)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"the injection library %s can be written by everybody, it is not loaded: chmod o-w it",
 			path);
 	return 0;
@@ -63,7 +65,8 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 		if (check_library(wanted, err))
 			return -1;
 		if (!realpath(wanted, path))
-			return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -errno, "unsupported",
+			return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, -errno,
+						GPUMON_ERROR_UNSUPPORTED,
 						"the injection library %s: %s", wanted,
 						strerror(errno));
 		return 0;
@@ -79,7 +82,7 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 			return check_library(path, err);
 	}
 	return gpumon_error_set(
-		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "unsupported",
+		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_UNSUPPORTED,
 		LIBRARY
 		" is not beside this program (%s/../inject, ../lib): make inject, or say where with GPUMON_INJECT=PATH",
 		program);
@@ -116,8 +119,8 @@ int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err
 	}
 	launch->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (launch->signals < 0)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "signalfd: %s",
-					strerror(errno));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
+					"signalfd: %s", strerror(errno));
 
 	/* A few for each process that is recorded. */
 	if (!getrlimit(RLIMIT_NOFILE, &launch->files)) {
@@ -170,8 +173,9 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 	ssize_t n;
 
 	if (pipe2(tell, O_CLOEXEC))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "pipe: %s%s",
-					strerror(errno), errno == EMFILE ? " (ulimit -n)" : "");
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
+					"pipe: %s%s", strerror(errno),
+					errno == EMFILE ? " (ulimit -n)" : "");
 	/* Not what stdio still has, twice. */
 	fflush(NULL);
 	launch->pid = fork();
@@ -182,8 +186,8 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 	if (launch->pid < 0) {
 		close(tell[0]);
 		launch->pid = 0;
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: fork: %s",
-					argv[0], strerror(error));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
+					"%s: fork: %s", argv[0], strerror(error));
 	}
 	/* Ends without a word once the program runs. */
 	do
@@ -194,7 +198,8 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 		while (waitpid(launch->pid, &launch->status, 0) < 0 && errno == EINTR)
 			;
 		launch->pid = 0;
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, "io", "%s: %s", argv[0],
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s",
+					argv[0],
 					error == ENOENT ? missing(argv[0]) : strerror(error));
 	}
 	launch->pidfd = (int)syscall(SYS_pidfd_open, launch->pid, 0);

@@ -235,22 +235,22 @@ static int tell_why(const struct search *search, struct gpumon_error *err)
 	case 1:
 		if (!search->error || search->error == ECONNREFUSED)
 			return gpumon_error_set(
-				err, GPUMON_EXIT_FAILED, -EBUSY, "refused",
+				err, GPUMON_EXIT_FAILED, -EBUSY, GPUMON_ERROR_REFUSED,
 				"the injection library of process %d does not listen: it is recorded already, or CUDA is just being initialised",
 				(int)search->pid);
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -search->error, "io",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -search->error, GPUMON_ERROR_IO,
 					"the injection library of process %d: %s", (int)search->pid,
 					strerror(search->error));
 	case 0:
 		gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "unsupported",
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_UNSUPPORTED,
 			"process %d has no injection library: start it with CUDA_INJECTION64_PATH=PATH/" LIBRARY
 			", or under \"gpumon-user record\"",
 			(int)search->pid);
 		return 1;
 	default:
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EACCES, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EACCES, GPUMON_ERROR_PERMISSION,
 			"process %d is not yours to look into: run this as its user or as root",
 			(int)search->pid);
 	}
@@ -263,15 +263,15 @@ static int check_kind(const char *root, pid_t pid, struct gpumon_error *err)
 
 	switch (gpumon_process_kind(root, pid, &process)) {
 	case GPUMON_PROCESS_THREAD:
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EINVAL, "io",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -EINVAL, GPUMON_ERROR_IO,
 					"%d is a thread of process %d: record that one", (int)pid,
 					(int)process);
 	case GPUMON_PROCESS_KERNEL:
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -EINVAL, "io",
+			err, GPUMON_EXIT_FAILED, -EINVAL, GPUMON_ERROR_IO,
 			"process %d has no memory: it is the kernel's, or at its end", (int)pid);
 	case GPUMON_PROCESS_ENDED:
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, "io",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, GPUMON_ERROR_IO,
 					"process %d has ended, its parent has not looked yet",
 					(int)pid);
 	default:
@@ -287,13 +287,13 @@ int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpum
 
 	*socket = -1;
 	if (ret)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io", "no process %d",
-					(int)pid);
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
+					"no process %d", (int)pid);
 	if (check_kind(root, pid, err))
 		return -1;
 	if (geteuid() != 0 && owner != geteuid())
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"process %d is another user's: run this as that user or as root", (int)pid);
 	search.inner_pid = gpumon_process_inner_pid(root, pid);
 	*socket = search_abstract(&search);

@@ -153,8 +153,8 @@ static int open_module(struct gpumon_driver *driver, const char *root, struct gp
 	ret = gpumon_event_reader_open(&driver->reader, path);
 	gpumon_privileges_lower(GPUMON_PRIVILEGE_DEBUGFS);
 	if (ret)
-		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, ret, "unsupported", "%s: %s",
-					path, strerror(-ret));
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, ret, GPUMON_ERROR_UNSUPPORTED,
+					"%s: %s", path, strerror(-ret));
 	if (ring.enabled.v)
 		return 0;
 	if (gpumon_client_event_ring_set(driver->client, 1, 0, err))
@@ -199,7 +199,8 @@ int gpumon_driver_new(struct gpumon_capture_writer *writer, bool module, const c
 
 	*driver = NULL;
 	if (!new)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory");
 	new->reader.fd = -1;
 	if (gpumon_capture_add_file(writer, GPUMON_CAPTURE_DRIVER, &new->file)) {
 		*err = *gpumon_capture_error();

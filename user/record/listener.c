@@ -89,7 +89,7 @@ static int make_folder(struct gpumon_listener *listener, struct gpumon_error *er
 	if (problem) {
 		listener->folder[0] = '\0';
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -EPERM, "io",
+			err, GPUMON_EXIT_FAILED, -EPERM, GPUMON_ERROR_IO,
 			"no folder for the recorder's socket below %s: %s (TMPDIR says where)",
 			parent, problem);
 	}
@@ -98,7 +98,7 @@ static int make_folder(struct gpumon_listener *listener, struct gpumon_error *er
 	if (!mkdtemp(listener->folder)) {
 		listener->folder[0] = '\0';
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -errno, "io",
+			err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
 			"no folder for the recorder's socket below %s: %s (TMPDIR says where)",
 			parent, strerror(errno));
 	}
@@ -128,8 +128,8 @@ int gpumon_listener_open(struct gpumon_listener *listener, struct gpumon_error *
 		return 0;
 	}
 	saved = errno;
-	gpumon_error_set(err, GPUMON_EXIT_FAILED, -saved, "io", "the recorder's socket %s: %s",
-			 listener->path, strerror(saved));
+	gpumon_error_set(err, GPUMON_EXIT_FAILED, -saved, GPUMON_ERROR_IO,
+			 "the recorder's socket %s: %s", listener->path, strerror(saved));
 	gpumon_listener_close(listener);
 	return -1;
 }

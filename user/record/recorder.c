@@ -67,7 +67,8 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 
 	*recorder = NULL;
 	if (!new)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory");
 	new->options = *options;
 	new->options.settings.type = GPUMON_SETTINGS;
 	new->options.settings.version = GPUMON_CHANNEL_VERSION;
@@ -87,7 +88,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 	new->listener.reserve = -1;
 	new->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (new->epoll < 0) {
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "epoll: %s",
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",
 				 strerror(errno));
 		goto fail;
 	}
@@ -95,7 +96,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 	    gpumon_listener_open(&new->listener, err))
 		goto fail;
 	if (watch(new, new->listener.fd, NULL)) {
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "epoll: %s",
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",
 				 strerror(errno));
 		goto fail;
 	}
@@ -139,12 +140,12 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 
 	if (recorder->closed) {
 		refuse(socket, recorder->why_closed);
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"a process was not recorded: %s", recorder->why_closed);
 	}
 	if (recorder->count >= TARGETS_MAX) {
 		refuse(socket, "too many processes are recorded at once");
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"a process was not recorded: %u are recorded already",
 					recorder->count);
 	}
@@ -155,8 +156,8 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 
 		if (!targets) {
 			close(socket);
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
-						"no memory");
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM,
+						GPUMON_ERROR_MEMORY, "no memory");
 		}
 		recorder->targets = targets;
 		recorder->room = room;
@@ -166,7 +167,7 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 		return -1;
 	if (watch(recorder, gpumon_target_socket(target), target) ||
 	    watch(recorder, gpumon_target_pidfd(target), target)) {
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "epoll: %s",
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",
 				 strerror(errno));
 		gpumon_target_free(target);
 		return -1;
@@ -181,7 +182,8 @@ int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gp
 		recorder->probed, (recorder->probed_count + 1) * sizeof(struct gpumon_probed *));
 
 	if (!probed)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory");
 	recorder->probed = probed;
 	probed[recorder->probed_count] = gpumon_probed_new(recorder->writer, recorder->options.root,
 							   pid, &recorder->options.settings, err);
@@ -200,7 +202,7 @@ static void accept_all(struct gpumon_recorder *recorder)
 		if (gpumon_recorder_add(recorder, fd, &err))
 			tell_refused(recorder, &err);
 	if (fd == -EMFILE) {
-		gpumon_error_set(&err, GPUMON_EXIT_FAILED, fd, "io",
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, fd, GPUMON_ERROR_IO,
 				 "a process was not recorded: no more descriptors (ulimit -n)");
 		tell_refused(recorder, &err);
 	}
@@ -350,7 +352,7 @@ static void give_up(struct gpumon_recorder *recorder, struct gpumon_target *targ
 {
 	struct gpumon_error err;
 
-	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ETIMEDOUT, "io",
+	gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ETIMEDOUT, GPUMON_ERROR_IO,
 			 "process %d was not recorded: it connected and said nothing for %d s",
 			 (int)gpumon_target_info(target)->pid, (int)(HELLO_NS / 1000000000));
 	tell_refused(recorder, &err);

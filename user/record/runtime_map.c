@@ -95,7 +95,7 @@ int gpumon_runtime_map_end(struct gpumon_runtime_map *map, struct gpumon_capture
 	map->file = map->root = -1;
 	if (ret >= 0)
 		return 0;
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, "io",
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
 				"/tmp/perf-%u.map of process %d was not copied: %s", map->pid,
 				(int)pid, words(ret));
 }

@@ -135,7 +135,8 @@ static int create(struct session *session, struct gpumon_error *err)
 	int ret = -1;
 
 	if (!command)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory");
 	if (session->options->directory[0]) {
 		snprintf(directory, room, "%s", session->options->directory);
 		session->made = lstat(directory, &status) != 0;

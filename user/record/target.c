@@ -87,7 +87,8 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 
 	if (!target) {
 		close(socket);
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory", "no memory");
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+				 "no memory");
 		return NULL;
 	}
 	target->options = options;
@@ -97,7 +98,7 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 	target->since_ns = gpumon_monotonic_ns();
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
 	    (peer.uid != geteuid() && peer.uid != 0 && geteuid() != 0)) {
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPERM, "permission",
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPERM, GPUMON_ERROR_PERMISSION,
 				 "process %d of user %d was not recorded: it is not yours",
 				 (int)peer.pid, (int)peer.uid);
 		refuse(target, "the recorder is another user's");
@@ -284,7 +285,7 @@ static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
 	memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
 	/* It has just said hello: there is room, or it is gone. */
 	if (sendmsg(target->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
 					"process %d was not recorded: %s", (int)target->info.pid,
 					strerror(errno));
 	return 0;
@@ -296,7 +297,7 @@ static int greet(struct gpumon_target *target, const struct gpumon_message_hello
 	if (hello->version != GPUMON_CHANNEL_VERSION) {
 		refuse(target, "the recorder is of another version than the library");
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -EPROTO, "schema",
+			err, GPUMON_EXIT_FAILED, -EPROTO, GPUMON_ERROR_SCHEMA,
 			"process %d was not recorded: its injection library speaks version %u, this program %u",
 			(int)target->info.pid, hello->version, GPUMON_CHANNEL_VERSION);
 	}
@@ -339,7 +340,7 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 		if (n <= 0) {
 			if (target->state == GPUMON_TARGET_HELLO)
 				gpumon_error_set(
-					err, GPUMON_EXIT_FAILED, -ECONNRESET, "io",
+					err, GPUMON_EXIT_FAILED, -ECONNRESET, GPUMON_ERROR_IO,
 					"process %d was not recorded: it ended before it said who it is",
 					(int)target->info.pid);
 			gpumon_target_end(target);
@@ -352,13 +353,13 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 		} else if (n >= (ssize_t)sizeof(message.refused) &&
 			   message.type == GPUMON_REFUSED) {
 			message.refused.why[sizeof(message.refused.why) - 1] = '\0';
-			gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, "refused",
+			gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					 "process %d was not recorded: %s", (int)target->info.pid,
 					 message.refused.why);
 			target->accepted = false;
 			gpumon_target_end(target);
 		} else {
-			gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPROTO, "schema",
+			gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPROTO, GPUMON_ERROR_SCHEMA,
 					 "process %d was not recorded: it sent what is no message",
 					 (int)target->info.pid);
 			gpumon_target_end(target);

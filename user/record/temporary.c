@@ -74,7 +74,7 @@ int gpumon_temporary_make(struct gpumon_temporary *temporary, struct gpumon_erro
 		close(folder);
 	if (problem) {
 		gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -EPERM, "io",
+			err, GPUMON_EXIT_FAILED, -EPERM, GPUMON_ERROR_IO,
 			"no directory for the capture (%s): %s, say where with -o DIR, or by TMPDIR",
 			temporary->path, problem);
 		temporary->path[0] = '\0';
@@ -82,7 +82,7 @@ int gpumon_temporary_make(struct gpumon_temporary *temporary, struct gpumon_erro
 	}
 	if (!mkdtemp(temporary->path)) {
 		gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -errno, "io",
+			err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
 			"no directory for the capture (%s): %s, say where with -o DIR, or by TMPDIR",
 			temporary->path, strerror(errno));
 		temporary->path[0] = '\0';

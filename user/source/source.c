@@ -25,7 +25,7 @@ int gpumon_source_take(struct gpumon_context *context, const char *text, void *c
 /* A module that answers, but not us for another reason, is to be mended and not gone around. */
 static bool other_source_helps(const struct gpumon_error *err)
 {
-	return !strcmp(err->code, "not-loaded") || !strcmp(err->code, "permission");
+	return err->code == GPUMON_ERROR_NOT_LOADED || err->code == GPUMON_ERROR_PERMISSION;
 }
 
 int gpumon_source_open(struct gpumon_source *source, enum gpumon_source_choice choice, bool events,
@@ -67,7 +67,7 @@ int gpumon_source_reset(struct gpumon_source *source, struct gpumon_period *clos
 {
 	if (source->bpf)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, 0, "refused",
+			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 			"--reset: BPF counts from the beginning of this command and has no periods; leave --reset out");
 	return gpumon_client_reset(source->client, closed, err);
 }

@@ -10,21 +10,21 @@ int gpumon_uprobe_program_possible(const char *root, struct gpumon_error *err)
 
 #ifndef GPUMON_BPF
 	return gpumon_error_set(
-		err, GPUMON_EXIT_IMPOSSIBLE, 0, "not-built",
+		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
 		"uprobes are not in this gpumon-user: it was built without clang or bpftool; install both and build it again");
 #endif
 	if (!gpumon_read_short(root, "/sys/bus/event_source/devices/uprobe/type", text,
 			       sizeof(text)))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, "no-uprobes",
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NO_UPROBES,
 			"this kernel has no uprobes for perf events (CONFIG_UPROBE_EVENTS), or /sys is not mounted");
 	if (!gpumon_bpf_capable(root))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"uprobes need CAP_BPF and CAP_PERFMON (CAP_SYS_PTRACE too, for processes of others): be root, or have root give them: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep gpumon-user");
 	if (!gpumon_initial_user_namespace(root))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"uprobes need CAP_BPF and CAP_PERFMON outside of this user namespace: run gpumon-user on the host, on the process's number there");
 	return 0;
 }

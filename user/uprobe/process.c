@@ -255,16 +255,16 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 	if (!stream) {
 		sys = -errno;
 		if (sys == -ENOENT || sys == -ESRCH)
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, "gone",
+			return gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, GPUMON_ERROR_GONE,
 						"there is no process %d (any more)",
 						(int)process->pid);
 		if (sys == -EACCES || sys == -EPERM)
 			return gpumon_error_set(
-				err, GPUMON_EXIT_IMPOSSIBLE, sys, "permission",
+				err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_PERMISSION,
 				"what process %d has mapped may not be read: be its user or root, or have CAP_SYS_PTRACE",
 				(int)process->pid);
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, "io", "%s: %s", path,
-					strerror(-sys));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, GPUMON_ERROR_IO, "%s: %s",
+					path, strerror(-sys));
 	}
 	process->maps = NULL;
 	process->map_count = 0;
@@ -278,7 +278,7 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 		process->maps = old;
 		process->map_count = old_count;
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, -ESRCH, "gone",
+			err, GPUMON_EXIT_FAILED, -ESRCH, GPUMON_ERROR_GONE,
 			"process %d has no memory: it is at its end, or the kernel's",
 			(int)process->pid);
 	}
@@ -286,7 +286,7 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 		result = compare_maps(process, old, old_count);
 	free(old);
 	if (result)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"not enough memory for what process %d has mapped",
 					(int)process->pid);
 	return 0;

@@ -67,24 +67,24 @@ static void refuse(int sys, struct gpumon_error *err)
 	}
 	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
 	if (sys == -ENOMEM)
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, "memory",
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, sys, GPUMON_ERROR_MEMORY,
 				 "the kernel has not enough memory for the tables of the uprobes");
 	else if (strstr(text, "[confidentiality]"))
 		gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, sys, "lockdown",
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_LOCKDOWN,
 			"the kernel is locked down (confidentiality) and refuses the BPF programs of the uprobes: %s",
 			strerror(-sys));
 	else if (sys == -EPERM || sys == -EACCES)
 		gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, sys, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_PERMISSION,
 			"the kernel refuses BPF to this process: a container's seccomp filter or an LSM, if it has CAP_BPF and CAP_PERFMON (%s)",
 			libbpf_said);
 	else if (sys == -ENOSYS)
-		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "no-bpf",
+		gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_NO_BPF,
 				 "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
 	else
 		gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, sys, "kernel",
+			err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_KERNEL,
 			"this kernel refuses the BPF programs of the uprobes, which need Linux 5.17: %s (%s)",
 			strerror(-sys), libbpf_said);
 }

@@ -179,14 +179,17 @@ int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *er
 			any |= file->site_count > 0;
 			probed = probe_file_once(uprobes, file, &last);
 			if (probed < 0)
-				return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+				return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM,
+							GPUMON_ERROR_MEMORY,
 							"not enough memory for the uprobes");
 			total += probed;
 		}
 	}
 	if (any && !total)
 		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, last,
-					last == -EACCES || last == -EPERM ? "permission" : "kernel",
+					last == -EACCES || last == -EPERM ?
+						GPUMON_ERROR_PERMISSION :
+						GPUMON_ERROR_KERNEL,
 					"the kernel refused every uprobe in process %d: %s",
 					(int)uprobes->pid, strerror(-last));
 	return total;

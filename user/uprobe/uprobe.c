@@ -69,21 +69,21 @@ static int find_process(struct gpumon_uprobes *uprobes, struct stat *namespace,
 
 	snprintf(path, sizeof(path), "%s/proc/%d", uprobes->root, (int)uprobes->pid);
 	if (uprobes->pid <= 0 || stat(path, &status))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, "gone",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, GPUMON_ERROR_GONE,
 					"there is no process %d", (int)uprobes->pid);
 	if (gpumon_uprobe_process_of(uprobes->root, uprobes->pid) != uprobes->pid)
-		return gpumon_error_set(err, GPUMON_EXIT_USAGE, -EINVAL, "usage",
+		return gpumon_error_set(err, GPUMON_EXIT_USAGE, -EINVAL, GPUMON_ERROR_USAGE,
 					"%d is a thread: give its process's number",
 					(int)uprobes->pid);
 	uprobes->pid_there = gpumon_uprobe_pid_there(uprobes->root, uprobes->pid);
 	uprobes->probe_tid = gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
 	if (!uprobes->pid_there || !uprobes->probe_tid)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, "gone",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, GPUMON_ERROR_GONE,
 					"process %d has ended", (int)uprobes->pid);
 	snprintf(path, sizeof(path), "%s/proc/%d/ns/pid", uprobes->root, (int)uprobes->pid);
 	if (stat(path, namespace))
 		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -errno, "permission",
+			err, GPUMON_EXIT_IMPOSSIBLE, -errno, GPUMON_ERROR_PERMISSION,
 			"process %d belongs to somebody else: be its user or root, or have CAP_SYS_PTRACE",
 			(int)uprobes->pid);
 	return 0;
@@ -96,11 +96,11 @@ static int watch_end(struct gpumon_uprobes *uprobes, struct gpumon_error *err)
 	uprobes->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (uprobes->epoll < 0 || epoll_ctl(uprobes->epoll, EPOLL_CTL_ADD,
 					    gpumon_uprobe_program_fd(uprobes->program), &event))
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, "io", "epoll: %s",
-					strerror(errno));
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
+					"epoll: %s", strerror(errno));
 	uprobes->pidfd = (int)syscall(SYS_pidfd_open, uprobes->pid, 0);
 	if (uprobes->pidfd < 0 && errno == ESRCH)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, "gone",
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, GPUMON_ERROR_GONE,
 					"process %d has ended", (int)uprobes->pid);
 	if (uprobes->pidfd >= 0)
 		epoll_ctl(uprobes->epoll, EPOLL_CTL_ADD, uprobes->pidfd, &event);
@@ -141,7 +141,7 @@ static int attach(struct gpumon_uprobes *uprobes, bool wait, struct gpumon_error
 	gpumon_uprobe_program_run(uprobes->program, true);
 	if (!probed && !wait)
 		return gpumon_error_set(
-			err, GPUMON_EXIT_FAILED, 0, "no-library",
+			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_NO_LIBRARY,
 			"process %d has no library of CUDA, HIP or Level Zero in it, or one without symbols: it may not have used the GPU yet",
 			(int)uprobes->pid);
 	return 0;
@@ -161,7 +161,7 @@ static struct gpumon_uprobes *create(pid_t pid, const struct gpumon_uprobes_opti
 		uprobes->copy = calloc(1, sizeof(*uprobes->copy));
 	}
 	if (!uprobes || !uprobes->root || !uprobes->once || !uprobes->copy) {
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 				 "not enough memory for the uprobes");
 		gpumon_uprobes_detach(uprobes, NULL, NULL);
 		return NULL;
@@ -416,6 +416,6 @@ int gpumon_uprobes_supported(const char *root, struct gpumon_error *err)
 	gpumon_uprobe_program_free(program);
 	if (!sys)
 		return 0;
-	return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, "kernel",
+	return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, sys, GPUMON_ERROR_KERNEL,
 				"this kernel refuses uprobes with BPF: %s", strerror(-sys));
 }

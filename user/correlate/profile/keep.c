@@ -30,7 +30,7 @@ struct names {
 
 static int no_memory(struct gpumon_error *err)
 {
-	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, "memory",
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 				"no names of functions are kept in the capture: no memory");
 }
 
@@ -162,7 +162,7 @@ static int keep_process(const struct names *names, const struct gpumon_tables_pr
 		return 0;
 	(void)unlinkat(names->directory, NEW_FILE, 0);
 	return gpumon_error_set(
-		err, GPUMON_EXIT_FAILED, -error, "io",
+		err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
 		"names of functions cannot be kept in %s: %s: they have to be found by who reads the capture",
 		path, strerror(error));
 }

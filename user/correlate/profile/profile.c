@@ -15,7 +15,8 @@
 
 static int no_memory(void)
 {
-	return gpumon_capture_fail(-ENOMEM, "memory", "out of memory while reading the capture");
+	return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY,
+				   "out of memory while reading the capture");
 }
 
 static void see_time(struct gpumon_profile *profile, uint64_t start_ns, uint64_t end_ns)
