@@ -13,7 +13,7 @@ static struct gpumon_map_slot *find_slot(struct gpumon_map_slot *slots, size_t m
 	return &slots[i];
 }
 
-static int grow(struct gpumon_map *map)
+static int grow_map(struct gpumon_map *map)
 {
 	size_t mask = map->slots ? map->mask * 2 + 1 : 63;
 	struct gpumon_map_slot *slots = calloc(mask + 1, sizeof(*slots));
@@ -34,7 +34,7 @@ int gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value)
 {
 	struct gpumon_map_slot *slot;
 
-	if ((!map->slots || map->used * 4 > map->mask * 3) && grow(map))
+	if ((!map->slots || map->used * 4 > map->mask * 3) && grow_map(map))
 		return -1;
 	slot = find_slot(map->slots, map->mask, key);
 	if (!slot->value)

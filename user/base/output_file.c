@@ -15,7 +15,7 @@
 #define NAMES_MAX 100
 
 /* Is there something that we may not replace? */
-static int look(const struct gpumon_output_file *file, struct gpumon_error *err)
+static int check_target(const struct gpumon_output_file *file, struct gpumon_error *err)
 {
 	const char *path = file->path, *problem = gpumon_folder_problem(file->parent);
 	struct stat status;
@@ -111,7 +111,7 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 	if (file->parent < 0)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, file->parent, GPUMON_ERROR_IO,
 					"%s: %s", path, strerror(-file->parent));
-	if (look(file, err)) {
+	if (check_target(file, err)) {
 		close(file->parent);
 		return -1;
 	}
@@ -152,7 +152,7 @@ static int give_name(struct gpumon_output_file *file)
 }
 
 /* Give it its name; without --force only where nothing came in between. */
-static int put(const struct gpumon_output_file *file)
+static int rename_into_place(const struct gpumon_output_file *file)
 {
 	int folder = file->parent;
 
@@ -175,7 +175,7 @@ int gpumon_output_file_show(struct gpumon_output_file *file, struct gpumon_error
 
 	if (!strcmp(file->path, "-"))
 		return 0;
-	error = file->temporary[0] ? put(file) : give_name(file);
+	error = file->temporary[0] ? rename_into_place(file) : give_name(file);
 	if (error)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s",
 					file->path, strerror(error));
@@ -207,7 +207,7 @@ int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct 
 		error = errno;
 	file->stream = NULL;
 	if (named && good && !error)
-		error = put(file);
+		error = rename_into_place(file);
 	if ((!good || error) && file->temporary[0])
 		unlinkat(file->parent, file->temporary, 0);
 	close(file->parent);

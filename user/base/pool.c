@@ -7,7 +7,7 @@
 
 #define BLOCK_SIZE (64u << 10)
 
-static void *take(struct gpumon_pool *pool, size_t size)
+static void *pool_take(struct gpumon_pool *pool, size_t size)
 {
 	void *taken;
 
@@ -75,7 +75,7 @@ const char *gpumon_pool_part(struct gpumon_pool *pool, const char *text, size_t 
 	slot = find_text(pool->texts, pool->mask, text, length);
 	if (*slot)
 		return *slot;
-	copy = take(pool, length + 1);
+	copy = pool_take(pool, length + 1);
 	if (!copy)
 		return NULL;
 	memcpy(copy, text, length);
@@ -92,7 +92,7 @@ const char *gpumon_pool_text(struct gpumon_pool *pool, const char *text)
 
 void *gpumon_pool_zalloc(struct gpumon_pool *pool, size_t size)
 {
-	void *taken = take(pool, size);
+	void *taken = pool_take(pool, size);
 
 	if (taken)
 		memset(taken, 0, size);

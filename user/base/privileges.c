@@ -56,7 +56,7 @@ static uint64_t capabilities_of(unsigned int needs)
 	return set;
 }
 
-static bool get(struct capabilities *set)
+static bool get_capabilities(struct capabilities *set)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
@@ -69,7 +69,7 @@ static bool get(struct capabilities *set)
 	return true;
 }
 
-static bool put(const struct capabilities *set)
+static bool put_capabilities(const struct capabilities *set)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
@@ -95,7 +95,7 @@ void gpumon_privileges_keep(unsigned int needs)
 	uint64_t kept = capabilities_of(needs);
 	struct capabilities set;
 
-	if (!self.started || !get(&set))
+	if (!self.started || !get_capabilities(&set))
 		return;
 	set.effective &= kept;
 	if (!(needs & GPUMON_PRIVILEGE_PROGRAM)) {
@@ -104,17 +104,17 @@ void gpumon_privileges_keep(unsigned int needs)
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	}
 	/* Giving up is always allowed. */
-	(void)put(&set);
+	(void)put_capabilities(&set);
 }
 
 void gpumon_privileges_raise(unsigned int needs)
 {
 	struct capabilities set;
 
-	if (!self.started || !get(&set))
+	if (!self.started || !get_capabilities(&set))
 		return;
 	set.effective |= set.permitted & capabilities_of(needs);
-	(void)put(&set);
+	(void)put_capabilities(&set);
 }
 
 void gpumon_privileges_lower(unsigned int needs)
@@ -122,21 +122,21 @@ void gpumon_privileges_lower(unsigned int needs)
 	struct capabilities set;
 
 	/* Only where it was raised: who was not made another user goes on with it. */
-	if (!self.user || !get(&set))
+	if (!self.user || !get_capabilities(&set))
 		return;
 	set.effective &= ~capabilities_of(needs);
-	(void)put(&set);
+	(void)put_capabilities(&set);
 }
 
 void gpumon_privileges_forget(unsigned int needs)
 {
 	struct capabilities set;
 
-	if (!self.user || !get(&set))
+	if (!self.user || !get_capabilities(&set))
 		return;
 	set.permitted &= ~capabilities_of(needs);
 	set.effective &= set.permitted;
-	(void)put(&set);
+	(void)put_capabilities(&set);
 }
 
 void gpumon_privileges_restore_umask(void)
@@ -153,12 +153,12 @@ void gpumon_privileges_give_back(void)
 		return;
 	gpumon_privileges_restore_umask();
 	/* Another user's program gets none of root's. */
-	if (!get(&set))
+	if (!get_capabilities(&set))
 		return;
 	set.effective = self.user ? 0 : set.permitted;
 	if (self.user)
 		set.permitted = 0;
-	(void)put(&set);
+	(void)put_capabilities(&set);
 }
 
 const char *gpumon_privileges_user(void)
@@ -211,7 +211,7 @@ struct user {
 };
 
 /* 1: there is somebody, 0: nobody, -1 with @err. */
-static int find(const char *name, struct user *user, struct gpumon_error *err)
+static int find_user(const char *name, struct user *user, struct gpumon_error *err)
 {
 	unsigned int uid, gid;
 
@@ -245,7 +245,7 @@ static int find(const char *name, struct user *user, struct gpumon_error *err)
 	return 1;
 }
 
-static bool change(const struct user *user)
+static bool change_user(const struct user *user)
 {
 	if (user->entry ? initgroups(user->entry->pw_name, user->gid) : setgroups(1, &user->gid))
 		return false;
@@ -262,20 +262,20 @@ int gpumon_privileges_become(const char *name, unsigned int needs, unsigned int 
 
 	if (!self.started)
 		return 0;
-	found = find(name, &user, err);
+	found = find_user(name, &user, err);
 	if (found <= 0)
 		return found;
 	self.user = strdup(user.name);
-	if (!self.user || !get(&set))
+	if (!self.user || !get_capabilities(&set))
 		goto failed;
 	/* To be able to; what was given up for good is not in there. */
 	set.effective = set.permitted;
-	if (!put(&set) || !change(&user))
+	if (!put_capabilities(&set) || !change_user(&user))
 		goto failed;
 	set.permitted &= capabilities_of(needs | later);
 	set.effective = set.permitted & capabilities_of(needs);
 	set.inheritable = 0;
-	if (!put(&set))
+	if (!put_capabilities(&set))
 		goto failed;
 	if (user.entry &&
 	    (setenv("HOME", user.entry->pw_dir, 1) || setenv("USER", user.entry->pw_name, 1) ||

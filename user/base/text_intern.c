@@ -32,7 +32,7 @@ static uint32_t slot_of(const struct gpumon_intern *intern, const char *text, ui
 	return at;
 }
 
-static int grow(struct gpumon_intern *intern)
+static int grow_intern(struct gpumon_intern *intern)
 {
 	uint32_t room = intern->room ? 2 * intern->room : ROOM_MIN;
 	uint32_t *slots = calloc(room, sizeof(*slots));
@@ -68,7 +68,7 @@ uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *add
 
 	if (added)
 		*added = false;
-	if (intern->n == intern->room / 2 && grow(intern))
+	if (intern->n == intern->room / 2 && grow_intern(intern))
 		return 0;
 	at = slot_of(intern, text, hash);
 	if (intern->slots[at])

@@ -46,7 +46,7 @@ struct gpumon_bpf_source {
 /* What libbpf said last: its functions only return a number. */
 static char libbpf_said[160];
 
-static int hear(enum libbpf_print_level level, const char *format, va_list args)
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
 	/* The first is the cause, the others follow from it. */
 	if (level == LIBBPF_WARN && !libbpf_said[0])
@@ -213,7 +213,7 @@ static void look_at(struct source_group *group)
 
 void gpumon_bpf_source_look(struct gpumon_bpf_source *source)
 {
-	libbpf_print_fn_t before = libbpf_set_print(hear);
+	libbpf_print_fn_t before = libbpf_set_print(print_libbpf);
 
 	for (size_t i = 0; i < GROUPS; i++)
 		look_at(&source->group[i]);
@@ -267,7 +267,7 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gp
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"out of memory");
 	source->with_events = events;
-	before = libbpf_set_print(hear);
+	before = libbpf_set_print(print_libbpf);
 	ret = open_events(source, err);
 	libbpf_set_print(before);
 	for (size_t i = 0; i < GROUPS; i++) {

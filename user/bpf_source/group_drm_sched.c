@@ -136,7 +136,8 @@ static int fill_rings(struct source_group *group, struct gpumon_model *model)
 	return ret;
 }
 
-static int fill(struct source_group *group, unsigned int parts, struct gpumon_model *model)
+static int fill_drm_sched(struct source_group *group, unsigned int parts,
+			  struct gpumon_model *model)
 {
 	struct drm_sched_bpf *bpf = group->skeleton;
 
@@ -155,7 +156,7 @@ const struct source_group_type gpumon_source_drm_sched = {
 	.n_hooks = sizeof(hooks) / sizeof(*hooks),
 	.load = load,
 	.unload = unload,
-	.fill = fill,
+	.fill = fill_drm_sched,
 };
 
 #endif /* GPUMON_BPF */

@@ -51,7 +51,8 @@ static void unload(struct source_group *group)
 	drm_vblank_bpf__destroy(group->skeleton);
 }
 
-static int fill(struct source_group *group, unsigned int parts, struct gpumon_model *model)
+static int fill_drm_vblank(struct source_group *group, unsigned int parts,
+			   struct gpumon_model *model)
 {
 	struct drm_vblank_bpf *bpf = group->skeleton;
 
@@ -69,7 +70,7 @@ const struct source_group_type gpumon_source_drm_vblank = {
 	.n_hooks = sizeof(hooks) / sizeof(*hooks),
 	.load = load,
 	.unload = unload,
-	.fill = fill,
+	.fill = fill_drm_vblank,
 };
 
 #endif /* GPUMON_BPF */

@@ -102,7 +102,7 @@ static int fill_statistics(const struct nvidia_bpf *bpf, struct gpumon_model *mo
 	return 0;
 }
 
-static int fill(struct source_group *group, unsigned int parts, struct gpumon_model *model)
+static int fill_nvidia(struct source_group *group, unsigned int parts, struct gpumon_model *model)
 {
 	const struct nvidia_bpf *bpf = group->skeleton;
 
@@ -123,7 +123,7 @@ const struct source_group_type gpumon_source_nvidia = {
 	.there = there,
 	.load = load,
 	.unload = unload,
-	.fill = fill,
+	.fill = fill_nvidia,
 };
 
 static bool uvm_there(struct source_group *group)

@@ -150,8 +150,8 @@ static void break_block(struct gpumon_channel_reader *reader, uint32_t i)
  * What can be read of a block. Blocks numbered from @bound on wait for the next
  * time: their threads may have written into ones before them that were passed by.
  */
-static bool look(struct gpumon_channel_reader *reader, uint32_t i, uint64_t bound,
-		 struct ready *ready)
+static bool look_at_block(struct gpumon_channel_reader *reader, uint32_t i, uint64_t bound,
+			  struct ready *ready)
 {
 	const struct gpumon_block *block = block_at(reader, i);
 	struct block_read *read = &reader->read[i];
@@ -243,7 +243,7 @@ static uint64_t empty(struct gpumon_channel_reader *reader, struct gpumon_captur
 
 	reader->account.busy = 0;
 	for (uint32_t i = 0; i < reader->blocks; i++)
-		n += look(reader, i, bound, &reader->ready[n]);
+		n += look_at_block(reader, i, bound, &reader->ready[n]);
 	if (reader->account.busy > reader->account.busy_max)
 		reader->account.busy_max = reader->account.busy;
 	qsort(reader->ready, n, sizeof(*reader->ready), compare_ready);

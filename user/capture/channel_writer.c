@@ -147,7 +147,7 @@ static void give_back(struct gpumon_channel_writer *writer)
  * reads each thread's records in order. @used is 0 already, by who freed it; it
  * would be too late to set it here, where the recorder looks at it already.
  */
-static bool take(struct gpumon_channel_writer *writer)
+static bool take_block(struct gpumon_channel_writer *writer)
 {
 	struct gpumon_channel_map *map = writer->map;
 	struct gpumon_channel *channel = map->channel;
@@ -199,7 +199,7 @@ void *gpumon_channel_reserve(struct gpumon_channel_writer *writer, size_t size)
 	signal_fence();
 	if (!writer->block || size > GPUMON_CHANNEL_RECORD_MAX - writer->used) {
 		give_back(writer);
-		if (!take(writer)) {
+		if (!take_block(writer)) {
 			signal_fence();
 			writer->busy = 0;
 			return NULL;

@@ -104,7 +104,7 @@ static int add_file(struct gpumon_capture *capture, const char *entry, size_t le
 }
 
 /* Files that are not known yet. 0, or a negative errno. */
-static int scan(struct gpumon_capture *capture)
+static int scan_chunks(struct gpumon_capture *capture)
 {
 	int fd = openat(capture->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -281,7 +281,7 @@ int gpumon_capture_open(const char *path, struct gpumon_capture **capture)
 					   strerror(error),
 					   error == ENOTDIR ? "; a capture is a directory" : "");
 	}
-	ret = scan(opened);
+	ret = scan_chunks(opened);
 	if (ret) {
 		gpumon_capture_free(opened);
 		return gpumon_capture_fail(ret, GPUMON_ERROR_IO, "cannot read the capture %s: %s",
@@ -366,14 +366,14 @@ static bool look_again(struct gpumon_capture *capture)
 		gpumon_capture_info_free(&contents);
 	}
 	/* A directory that can be read no more only hides processes to come. */
-	(void)scan(capture);
+	(void)scan_chunks(capture);
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		capture->files[i].at_end = capture->files[i].unreadable;
 	return true;
 }
 
 /* Everything was read of a capture that was closed: was it all that was written? */
-static void finish(struct gpumon_capture *capture)
+static void finish_capture(struct gpumon_capture *capture)
 {
 	const struct gpumon_capture_contents *contents = &capture->contents;
 
@@ -404,7 +404,7 @@ const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 				continue;
 			}
 			if (capture->contents.info.ended && !capture->finished)
-				finish(capture);
+				finish_capture(capture);
 			return NULL;
 		}
 		record = (const void *)(capture->buffer.records + capture->position);

@@ -73,8 +73,8 @@ enum what {
 };
 
 /* @end: of the file, where it is known: what reaches beyond it need not be read to be told. */
-static enum what look(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
-		      uint64_t at, uint64_t end)
+static enum what look_at_chunk(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
+			       uint64_t at, uint64_t end)
 {
 	ssize_t n = read_at(file->fd, &buffer->chunk, sizeof(buffer->chunk), at);
 
@@ -127,7 +127,7 @@ static uint64_t search(struct gpumon_reader_file *file, struct gpumon_reader_buf
 			}
 			place = window + (uint64_t)(found - buffer->window);
 			at = place + 1;
-			switch (look(file, buffer, place, size)) {
+			switch (look_at_chunk(file, buffer, place, size)) {
 			case WHAT_CHUNK:
 				return place;
 			case WHAT_BROKEN:
@@ -221,7 +221,7 @@ bool gpumon_reader_file_next(struct gpumon_reader_file *file, struct gpumon_read
 		return false;
 	}
 	for (;;) {
-		enum what what = look(file, buffer, file->offset, UINT64_MAX);
+		enum what what = look_at_chunk(file, buffer, file->offset, UINT64_MAX);
 
 		if (what == WHAT_UNREADABLE) {
 			file->unreadable = true;

@@ -135,7 +135,7 @@ static struct gpumon_alert *seen_before(struct alerts_run *run, const struct gpu
 }
 
 /* Without memory its count is not followed. */
-static void remember(struct alerts_run *run, const struct gpumon_alert *alert)
+static void remember_alert(struct alerts_run *run, const struct gpumon_alert *alert)
 {
 	struct gpumon_alert *seen;
 
@@ -162,7 +162,7 @@ static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert
 	uint64_t missed = alert->count.v > before ? alert->count.v - before - 1 : 0;
 
 	if (!seen)
-		remember(run, alert);
+		remember_alert(run, alert);
 	else if (alert->count.v > before)
 		seen->count = alert->count;
 	if (alert->lost.v > run->lost) {
@@ -176,20 +176,20 @@ static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert
 			missed);
 }
 
-static bool enough(const struct alerts_run *run)
+static bool alerts_enough(const struct alerts_run *run)
 {
 	return run->count && run->shown >= run->count;
 }
 
 /* Commands take their time: the end may come while many alerts still wait for theirs. */
-static bool ended(const struct alerts_run *run)
+static bool alerts_ended(const struct alerts_run *run)
 {
 	return gpumon_signals_caught() || (run->exec && gpumon_monotonic_ns() >= run->end_ns);
 }
 
-static int show(struct alerts_run *run, const struct gpumon_model *model)
+static int show_alerts(struct alerts_run *run, const struct gpumon_model *model)
 {
-	for (size_t i = 0; i < model->n_alerts && !enough(run) && !ended(run); i++) {
+	for (size_t i = 0; i < model->n_alerts && !alerts_enough(run) && !alerts_ended(run); i++) {
 		const struct gpumon_alert *alert = &model->alerts[i];
 
 		if (!run->last)
@@ -231,14 +231,14 @@ static int show_last(struct alerts_run *run, struct gpumon_error *err)
 	struct gpumon_model model = { 0 };
 	int ret = read_kept(&model, err);
 
-	if (!ret && show(run, &model))
+	if (!ret && show_alerts(run, &model))
 		ret = output_failed(err);
 	gpumon_model_free(&model);
 	return ret;
 }
 
-static int follow(struct alerts_run *run, struct gpumon_alert_listener *listener,
-		  struct gpumon_error *err)
+static int follow_alerts(struct alerts_run *run, struct gpumon_alert_listener *listener,
+			 struct gpumon_error *err)
 {
 	/* After joining: what happens in between comes twice, which is no gap. */
 	if (read_kept(&run->seen, err))
@@ -247,7 +247,7 @@ static int follow(struct alerts_run *run, struct gpumon_alert_listener *listener
 		if (run->seen.alerts[i].lost.v > run->lost)
 			run->lost = run->seen.alerts[i].lost.v;
 
-	while (!gpumon_signals_caught() && !enough(run)) {
+	while (!gpumon_signals_caught() && !alerts_enough(run)) {
 		struct pollfd fds = { .fd = gpumon_alert_listener_fd(listener), .events = POLLIN };
 		struct gpumon_model model = { 0 };
 		uint64_t now = gpumon_monotonic_ns();
@@ -260,7 +260,7 @@ static int follow(struct alerts_run *run, struct gpumon_alert_listener *listener
 			continue;
 		ret = gpumon_alert_listener_read(listener, &model, err);
 		/* Also what came before that failed. */
-		if (show(run, &model))
+		if (show_alerts(run, &model))
 			ret = output_failed(err);
 		gpumon_model_free(&model);
 		if (ret)
@@ -282,7 +282,7 @@ static int alerts_run(struct alerts_run *run)
 	} else {
 		ret = gpumon_alert_listener_open(&listener, &err);
 		if (!ret)
-			ret = follow(run, listener, &err);
+			ret = follow_alerts(run, listener, &err);
 		gpumon_alert_listener_close(listener);
 		gpumon_model_free(&run->seen);
 	}

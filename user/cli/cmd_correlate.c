@@ -40,7 +40,7 @@ static int write_summary(FILE *out, const struct gpumon_view *view, void *data)
 	return gpumon_output_summary(out, &term, view, &run->summary);
 }
 
-static int show(struct correlate_run *run)
+static int show_summary(struct correlate_run *run)
 {
 	return gpumon_show_profile(run->context, &run->show, 0, true, write_summary, run);
 }
@@ -81,7 +81,7 @@ static int record_and_show(struct correlate_run *run)
 		/* Standard output is the program's. */
 		if (run->session.argv)
 			run->context->out = run->context->err;
-		status = show(run);
+		status = show_summary(run);
 		run->context->out = out;
 	}
 	gpumon_temporary_remove(&temporary);
@@ -113,7 +113,7 @@ static int show_captures(struct correlate_run *run, int argc, char **argv)
 	if (gpumon_show_operands(run->context, &run->show, argc, argv))
 		return GPUMON_EXIT_USAGE;
 	gpumon_privileges_keep(GPUMON_PRIVILEGE_FILES);
-	return show(run);
+	return show_summary(run);
 }
 
 static int command_correlate(struct gpumon_context *context, int argc, char **argv)

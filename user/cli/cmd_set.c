@@ -97,8 +97,8 @@ static int check_groups(const struct settings *settings, const struct gpumon_mod
 }
 
 /* Put the first @n groups back to what they were; the failure that led here is the one reported. */
-static void undo(struct gpumon_client *client, const struct settings *settings, size_t n,
-		 const struct gpumon_model *before)
+static void undo_settings(struct gpumon_client *client, const struct settings *settings, size_t n,
+			  const struct gpumon_model *before)
 {
 	struct gpumon_error ignored;
 
@@ -112,8 +112,8 @@ static void undo(struct gpumon_client *client, const struct settings *settings, 
 	}
 }
 
-static int apply(struct gpumon_client *client, const struct settings *settings,
-		 struct gpumon_error *err)
+static int apply_settings(struct gpumon_client *client, const struct settings *settings,
+			  struct gpumon_error *err)
 {
 	struct gpumon_model before = { 0 };
 	size_t done = 0;
@@ -132,7 +132,7 @@ static int apply(struct gpumon_client *client, const struct settings *settings,
 		ret = gpumon_client_event_ring_set(client, settings->event_ring,
 						   (uint32_t)settings->size_kib, err);
 	if (ret)
-		undo(client, settings, done, &before);
+		undo_settings(client, settings, done, &before);
 	gpumon_model_free(&before);
 	return ret;
 }
@@ -199,7 +199,7 @@ static int set_run(struct gpumon_context *context, int argc, char **argv)
 
 	ret = gpumon_client_open(&client, &err);
 	if (!ret)
-		ret = apply(client, &settings, &err);
+		ret = apply_settings(client, &settings, &err);
 	/* What the kernel says now, not what was asked for. */
 	if (!ret)
 		ret = gpumon_client_read(client, GPUMON_PART_GROUPS | GPUMON_PART_EVENT_RING, 0,

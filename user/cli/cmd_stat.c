@@ -80,9 +80,9 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 	return GPUMON_OPTIONS_GO_ON;
 }
 
-static int show(struct gpumon_context *context, const struct settings *settings,
-		const struct gpumon_term *term, const struct gpumon_model *model,
-		struct gpumon_error *err)
+static int show_model(struct gpumon_context *context, const struct settings *settings,
+		      const struct gpumon_term *term, const struct gpumon_model *model,
+		      struct gpumon_error *err)
 {
 	int ret;
 
@@ -133,7 +133,7 @@ static int stat_once(struct gpumon_context *context, struct gpumon_source *sourc
 	int ret = read_model(source, settings, &model, err);
 
 	if (!ret)
-		ret = show(context, settings, term, &model, err);
+		ret = show_model(context, settings, term, &model, err);
 	gpumon_model_free(&model);
 	return ret;
 }
@@ -150,12 +150,12 @@ static int stat_step(struct gpumon_context *context, struct gpumon_source *sourc
 		/* The closed period is the difference already, exact to the last event. */
 		if (now.info.now_ns.v > now.info.since_ns.v)
 			now.interval_ns = now.info.now_ns.v - now.info.since_ns.v;
-		ret = show(context, settings, term, &now, err);
+		ret = show_model(context, settings, term, &now, err);
 	} else if (!ret && gpumon_model_diff(&diff, before, &now)) {
 		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
 				       "out of memory");
 	} else if (!ret) {
-		ret = show(context, settings, term, &diff, err);
+		ret = show_model(context, settings, term, &diff, err);
 	}
 	gpumon_model_free(&diff);
 	gpumon_model_free(before);

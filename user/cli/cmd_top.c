@@ -122,7 +122,7 @@ static int update(struct top_run *run, struct gpumon_error *err)
 }
 
 /* The page goes out in one write, each line clearing what was behind it: nothing flickers. */
-static int draw(struct top_run *run)
+static int top_draw(struct top_run *run)
 {
 	FILE *out = run->context->out;
 	char clock[16];
@@ -283,12 +283,12 @@ static void wait_for_next(struct top_run *run, uint64_t from, const sigset_t *un
 		ready = ppoll(&input, 1, run->view.paused ? NULL : &timeout, unblocked);
 		if (suspended) {
 			suspend(run);
-			draw(run);
+			top_draw(run);
 		} else if (resized) {
 			resize(run);
-			draw(run);
+			top_draw(run);
 		} else if (ready > 0 && keys(run)) {
-			draw(run);
+			top_draw(run);
 		}
 	}
 }
@@ -304,7 +304,7 @@ static const char *missing_page(const struct top_run *run, char *text, size_t le
 	return text;
 }
 
-static int loop(struct top_run *run, const sigset_t *unblocked, struct gpumon_error *err)
+static int top_loop(struct top_run *run, const sigset_t *unblocked, struct gpumon_error *err)
 {
 	unsigned int failures = 0;
 	uint64_t drawn = 0;
@@ -322,7 +322,7 @@ static int loop(struct top_run *run, const sigset_t *unblocked, struct gpumon_er
 
 		/* In a pipe the mean since the beginning would only be mistaken for an interval. */
 		if (!run->batch || run->top.readings > 1) {
-			if (draw(run))
+			if (top_draw(run))
 				return 0;
 			if (++drawn == run->count)
 				return 0;
@@ -377,7 +377,7 @@ static int run_top(struct top_run *run)
 		run->view.live = true;
 		screen_enter(run);
 	}
-	ret = loop(run, &original, &err);
+	ret = top_loop(run, &original, &err);
 	screen_leave(run);
 	sigprocmask(SIG_SETMASK, &original, NULL);
 	if (ret)

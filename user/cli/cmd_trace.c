@@ -223,7 +223,7 @@ static void ring_off(struct trace_run *run)
 	run->switched_on = false;
 }
 
-static uint64_t since(struct gpumon_value before, struct gpumon_value after)
+static uint64_t counted_since(struct gpumon_value before, struct gpumon_value after)
 {
 	/* It began again at 0 when it was switched on in between. */
 	return after.v >= before.v ? after.v - before.v : after.v;
@@ -242,8 +242,9 @@ static void print_totals(struct trace_run *run)
 		fprintf(out, ", %llu not shown", (unsigned long long)totals.hidden);
 	if (!gpumon_source_event_ring_get(&run->source, &after, &err))
 		fprintf(out, "; lost: %llu overwritten, %llu dropped",
-			(unsigned long long)since(run->before.overwritten, after.overwritten),
-			(unsigned long long)since(run->before.dropped, after.dropped));
+			(unsigned long long)counted_since(run->before.overwritten,
+							  after.overwritten),
+			(unsigned long long)counted_since(run->before.dropped, after.dropped));
 	else
 		fprintf(out, "; lost: %llu overwritten", (unsigned long long)totals.overwritten);
 	fprintf(out, ", %llu late, %u cut; %llu unmatched", (unsigned long long)totals.merge.late,

@@ -63,7 +63,7 @@ int gpumon_correlate_expect(struct gpumon_correlate *correlate, uint32_t number,
 }
 
 /* A record of at least its type's size: itself, or a copy with the fields that it lacks as 0. */
-static const void *whole(const struct gpumon_record *record, size_t size, void *copy)
+static const void *whole_record(const struct gpumon_record *record, size_t size, void *copy)
 {
 	if (record->size >= size)
 		return record;
@@ -86,7 +86,7 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 	} copy;
 	struct process *process;
 
-#define WHOLE(member) whole(record, sizeof(copy.member), &copy.member)
+#define WHOLE(member) whole_record(record, sizeof(copy.member), &copy.member)
 	/* Of the driver, by the module: no process. */
 	if (number == ~0u || record->size < sizeof(*record))
 		return 0;

@@ -119,7 +119,7 @@ int gpumon_hits_string(struct gpumon_correlate *correlate, struct process *proce
 	return gpumon_map_set(&process->hits.text, string->id, number + 1);
 }
 
-static bool known(const struct process *process, uint32_t function)
+static bool function_known(const struct process *process, uint32_t function)
 {
 	return !function || gpumon_map_get(&process->hits.text, function);
 }
@@ -170,7 +170,7 @@ static void pop_call(struct gpumon_correlate *correlate, struct process *process
 }
 
 /* A hit of a function that the call itself made. */
-static bool within(const struct gpumon_record_hit *hit, uint64_t start_ns, uint64_t end_ns)
+static bool hit_within(const struct gpumon_record_hit *hit, uint64_t start_ns, uint64_t end_ns)
 {
 	return hit->time_ns > start_ns && hit->time_ns <= end_ns;
 }
@@ -185,7 +185,7 @@ static void decide_interval(struct gpumon_correlate *correlate, struct process *
 {
 	const struct call *calls = thread->calls.used ? thread->calls.at + thread->calls.first :
 							NULL;
-	bool matched = within(hit, thread->call_start, thread->call_end);
+	bool matched = hit_within(hit, thread->call_start, thread->call_end);
 	bool gap = next ? next->number != hit->number + 1 : !proven;
 	uint32_t count = 0;
 	uint32_t same = 0;
@@ -200,7 +200,7 @@ static void decide_interval(struct gpumon_correlate *correlate, struct process *
 	for (uint32_t i = 0; i < count; i++) {
 		const struct call *call = thread->calls.at + thread->calls.first;
 		const struct gpumon_record_hit *inner =
-			next && within(next, call->start_ns, call->end_ns) ? next : NULL;
+			next && hit_within(next, call->start_ns, call->end_ns) ? next : NULL;
 		bool is_same = same_function(process, call->function, hit->function);
 
 		if (first && !i && !gap && !matched) {
@@ -229,7 +229,7 @@ static void decide_before(struct gpumon_correlate *correlate, struct process *pr
 		if (hit && call->start_ns >= hit->time_ns)
 			break;
 		pop_call(correlate, process, thread,
-			 hit && within(hit, call->start_ns, call->end_ns) ? hit : NULL,
+			 hit && hit_within(hit, call->start_ns, call->end_ns) ? hit : NULL,
 			 thread->any && call->start_ns < thread->done_until);
 	}
 }
@@ -240,10 +240,10 @@ static bool functions_known(const struct process *process, const struct hit_thre
 {
 	const struct call *call = thread->calls.at + thread->calls.first;
 
-	if (!known(process, hit->function))
+	if (!function_known(process, hit->function))
 		return false;
 	for (uint32_t i = 0; i < thread->calls.used && call[i].start_ns < next->time_ns; i++) {
-		if (!known(process, call[i].function))
+		if (!function_known(process, call[i].function))
 			return false;
 	}
 	return true;

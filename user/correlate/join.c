@@ -195,9 +195,9 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
  * Give work out if all is known that it needs. With @last it does not wait any longer.
  * @turn: of its id, 0 where not known. Return: false if it has to wait.
  */
-static bool decide(struct gpumon_correlate *correlate, struct process *process,
-		   enum gpumon_work_kind kind, const struct gpumon_record *record, uint16_t turn,
-		   bool last)
+static bool decide_match(struct gpumon_correlate *correlate, struct process *process,
+			 enum gpumon_work_kind kind, const struct gpumon_record *record,
+			 uint16_t turn, bool last)
 {
 	struct work_view work = view(kind, record);
 	enum gpumon_match match;
@@ -260,13 +260,13 @@ static void sweep_works(struct gpumon_correlate *correlate, struct process *proc
 
 		if (work->gone)
 			continue;
-		if (decide(correlate, process, work->kind, &work->head, work->turn, false)) {
+		if (decide_match(correlate, process, work->kind, &work->head, work->turn, false)) {
 			work_gone(correlate, process, work);
 			excess -= excess > 0;
 			continue;
 		}
 		if (excess || join->records - work->since >= GPUMON_CORRELATE_WORK_RECORDS) {
-			decide(correlate, process, work->kind, &work->head, work->turn, true);
+			decide_match(correlate, process, work->kind, &work->head, work->turn, true);
 			work_gone(correlate, process, work);
 			correlate->counts.works_expired++;
 			excess -= excess > 0;
@@ -349,7 +349,7 @@ static void wake_works(struct gpumon_correlate *correlate, struct process *proce
 		place = join->works[place - 1].next;
 		work = &join->works[place - 1];
 		if (!work->gone &&
-		    decide(correlate, process, work->kind, &work->head, work->turn, false))
+		    decide_match(correlate, process, work->kind, &work->head, work->turn, false))
 			work_gone(correlate, process, work);
 		else
 			tries--;
@@ -372,7 +372,7 @@ static void expire_launch(struct gpumon_correlate *correlate, struct process *pr
 	}
 }
 
-static bool retained(const struct join *join, const struct launch *launch)
+static bool launch_retained(const struct join *join, const struct launch *launch)
 {
 	uint32_t retain = launch->flags & GPUMON_LAUNCH_GRAPH ? GPUMON_CORRELATE_RETAIN_GRAPH :
 								GPUMON_CORRELATE_RETAIN;
@@ -402,7 +402,8 @@ static void sweep_launches(struct gpumon_correlate *correlate, struct process *p
 	for (uint32_t i = 0; i < join->launches_used; i++) {
 		const struct launch *launch = &join->launches[i];
 
-		if (launch->state & LAUNCH_GONE || (launch->works && !retained(join, launch)))
+		if (launch->state & LAUNCH_GONE ||
+		    (launch->works && !launch_retained(join, launch)))
 			continue;
 		if (kept != i)
 			join->launches[kept] = *launch;
@@ -555,7 +556,7 @@ int gpumon_join_work(struct gpumon_correlate *correlate, struct process *process
 	join->records++;
 	if (join->works_waiting && (int32_t)(join->records - join->works_sweep) >= 0)
 		sweep_works(correlate, process);
-	if (decide(correlate, process, kind, record, 0, false))
+	if (decide_match(correlate, process, kind, record, 0, false))
 		return 0;
 	return keep_work(correlate, process, kind, record, sizes[kind]);
 }
@@ -580,7 +581,7 @@ void gpumon_join_finish(struct gpumon_correlate *correlate, struct process *proc
 		struct work *work = &join->works[i];
 
 		if (!work->gone) {
-			decide(correlate, process, work->kind, &work->head, work->turn, true);
+			decide_match(correlate, process, work->kind, &work->head, work->turn, true);
 			work_gone(correlate, process, work);
 		}
 	}

@@ -30,7 +30,7 @@ static int add_named_value(struct json_object *object, const char *name, struct 
 	return ret;
 }
 
-static bool same(const char *a, const char *b)
+static bool same_text(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b);
 }
@@ -110,7 +110,7 @@ static int add_tables(struct json_object *document, const struct gpumon_model *m
 	for (size_t i = 0; i < model->n_groups; i++) {
 		const char *name = model->groups[i].name;
 
-		if (name && (!group || same(name, group)) && !group_object(document, name))
+		if (name && (!group || same_text(name, group)) && !group_object(document, name))
 			return -1;
 	}
 	for (size_t i = 0; i < model->n_statistics; i++) {
@@ -119,7 +119,7 @@ static int add_tables(struct json_object *document, const struct gpumon_model *m
 		bool failed = false;
 
 		if (!statistics->group || !statistics->table ||
-		    (group && !same(statistics->group, group)))
+		    (group && !same_text(statistics->group, group)))
 			continue;
 		rows = json_object_new_array();
 		for (size_t k = 0; k < statistics->n_rows && !failed; k++)
@@ -177,11 +177,11 @@ int gpumon_json_statistics(struct json_object *document, const struct gpumon_mod
 	bool failed = add_tables(document, model, group) != 0;
 
 	for (size_t i = 0; i < model->n_layouts && !failed; i++) {
-		if (!group || same(model->layouts[i].group, group))
+		if (!group || same_text(model->layouts[i].group, group))
 			failed = gpumon_json_append(layouts, json_layout(&model->layouts[i])) != 0;
 	}
 	for (size_t i = 0; i < model->n_alerts && !failed; i++) {
-		if (!group || same(model->alerts[i].group, group))
+		if (!group || same_text(model->alerts[i].group, group))
 			failed = gpumon_json_append(alerts, gpumon_json_alert(&model->alerts[i])) !=
 				 0;
 	}

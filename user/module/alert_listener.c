@@ -109,8 +109,8 @@ static bool family_gone(const struct gpumon_alert_listener *listener,
 	return id && nla_len(id) >= (int)sizeof(uint16_t) && nla_get_u16(id) == listener->family;
 }
 
-static int take(const struct gpumon_alert_listener *listener, const unsigned char *buffer,
-		size_t left, struct gpumon_model *model)
+static int take_messages(const struct gpumon_alert_listener *listener, const unsigned char *buffer,
+			 size_t left, struct gpumon_model *model)
 {
 	while (left >= sizeof(struct nlmsghdr)) {
 		/* The buffer is aligned, and so is each message in it. */
@@ -162,7 +162,7 @@ int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gp
 		/* Only the kernel's word counts. */
 		if (from.nl_pid)
 			continue;
-		ret = take(listener, buffer.bytes, (size_t)n, model);
+		ret = take_messages(listener, buffer.bytes, (size_t)n, model);
 		if (ret == -ENODEV)
 			return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret,
 						GPUMON_ERROR_NOT_LOADED,

@@ -150,8 +150,9 @@ next:
 }
 
 /* Send and free @request, take the whole answer. */
-static int transact(struct gpumon_client *client, struct nl_msg *request, const char *what,
-		    message_fn take, void *argument, bool *interrupted, struct gpumon_error *err)
+static int client_transact(struct gpumon_client *client, struct nl_msg *request, const char *what,
+			   message_fn take, void *argument, bool *interrupted,
+			   struct gpumon_error *err)
 {
 	bool ignored;
 	uint32_t seq;
@@ -293,8 +294,8 @@ int gpumon_client_check_schema(const struct gpumon_info *info, struct gpumon_err
 static int check_module(struct gpumon_client *client, struct gpumon_error *err)
 {
 	struct gpumon_info info = { 0 };
-	int ret = transact(client, request_new(client, GPUMON_CMD_INFO_GET, 0), "info", take_info,
-			   &info, NULL, err);
+	int ret = client_transact(client, request_new(client, GPUMON_CMD_INFO_GET, 0), "info",
+				  take_info, &info, NULL, err);
 
 	/* An answer that cannot be read is one of another schema as well: info stayed empty. */
 	if (!ret || err->sys == -EBADMSG)
@@ -369,7 +370,8 @@ static int read_dump(struct gpumon_client *client, const struct dump *dump, uint
 		}
 		gpumon_model_clear(model, dump->part);
 		interrupted = false;
-		if (transact(client, request, dump->what, dump->take, model, &interrupted, err))
+		if (client_transact(client, request, dump->what, dump->take, model, &interrupted,
+				    err))
 			return -1;
 		model->parts |= dump->part;
 		if (!interrupted)
@@ -384,8 +386,8 @@ static int read_once(struct gpumon_client *client, unsigned int parts, uint32_t 
 		     struct gpumon_model *model, struct gpumon_error *err)
 {
 	if (parts & GPUMON_PART_INFO) {
-		if (transact(client, request_new(client, GPUMON_CMD_INFO_GET, 0), "info", take_info,
-			     &model->info, NULL, err))
+		if (client_transact(client, request_new(client, GPUMON_CMD_INFO_GET, 0), "info",
+				    take_info, &model->info, NULL, err))
 			return -1;
 		model->parts |= GPUMON_PART_INFO;
 		/*
@@ -433,14 +435,14 @@ int gpumon_client_group_set(struct gpumon_client *client, const char *name, bool
 		request = NULL;
 	}
 	snprintf(what, sizeof(what), "group \"%.32s\"", name);
-	return transact(client, request, what, NULL, NULL, NULL, err);
+	return client_transact(client, request, what, NULL, NULL, NULL, err);
 }
 
 int gpumon_client_event_ring_get(struct gpumon_client *client, struct gpumon_event_ring *ring,
 				 struct gpumon_error *err)
 {
-	return transact(client, request_new(client, GPUMON_CMD_EVENT_RING_GET, 0), "event ring",
-			take_event_ring, ring, NULL, err);
+	return client_transact(client, request_new(client, GPUMON_CMD_EVENT_RING_GET, 0),
+			       "event ring", take_event_ring, ring, NULL, err);
 }
 
 int gpumon_client_event_ring_set(struct gpumon_client *client, int enabled, uint32_t size_kib,
@@ -454,15 +456,15 @@ int gpumon_client_event_ring_set(struct gpumon_client *client, int enabled, uint
 		nlmsg_free(request);
 		request = NULL;
 	}
-	return transact(client, request, "event ring", NULL, NULL, NULL, err);
+	return client_transact(client, request, "event ring", NULL, NULL, NULL, err);
 }
 
 int gpumon_client_reset(struct gpumon_client *client, struct gpumon_period *closed,
 			struct gpumon_error *err)
 {
 	memset(closed, 0, sizeof(*closed));
-	if (transact(client, request_new(client, GPUMON_CMD_RESET, 0), "reset", take_period, closed,
-		     NULL, err))
+	if (client_transact(client, request_new(client, GPUMON_CMD_RESET, 0), "reset", take_period,
+			    closed, NULL, err))
 		return -1;
 	if (!closed->closed.known)
 		return error_malformed(err, "reset", -EBADMSG);

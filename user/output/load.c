@@ -11,7 +11,7 @@
 
 #include "load.h"
 
-static int failed(const char *path, struct gpumon_error *err)
+static int load_failed(const char *path, struct gpumon_error *err)
 {
 	const struct gpumon_error *why = gpumon_capture_error();
 
@@ -30,7 +30,7 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 	memset(load, 0, sizeof(*load));
 	if (gpumon_profile_load(paths, count, options, &load->profile) ||
 	    gpumon_scan_load(paths, count, load->profile, bins, &load->scan))
-		return failed(paths[0], err);
+		return load_failed(paths[0], err);
 	gpumon_view_of(load->profile, load->scan, &load->view);
 	return 0;
 }
@@ -47,7 +47,7 @@ void gpumon_load_free(struct gpumon_load *load)
 int gpumon_load_output_failed(const char *path, int error, struct gpumon_error *err)
 {
 	if (!error)
-		return failed(path, err);
+		return load_failed(path, err);
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s",
 				strcmp(path, "-") ? path : "standard output", strerror(error));
 }

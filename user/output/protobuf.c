@@ -24,7 +24,7 @@ void gpumon_protobuf_free(struct gpumon_protobuf *message)
 	memset(message, 0, sizeof(*message));
 }
 
-static unsigned char *reserve(struct gpumon_protobuf *message, size_t size)
+static unsigned char *reserve_bytes(struct gpumon_protobuf *message, size_t size)
 {
 	if (message->failed)
 		return NULL;
@@ -42,7 +42,7 @@ static unsigned char *reserve(struct gpumon_protobuf *message, size_t size)
 	return message->data + message->size;
 }
 
-static size_t encode(unsigned char *to, uint64_t value)
+static size_t encode_varint(unsigned char *to, uint64_t value)
 {
 	size_t n = 0;
 
@@ -54,20 +54,20 @@ static size_t encode(unsigned char *to, uint64_t value)
 
 void gpumon_protobuf_varint(struct gpumon_protobuf *message, uint64_t value)
 {
-	unsigned char *to = reserve(message, VARINT_MAX);
+	unsigned char *to = reserve_bytes(message, VARINT_MAX);
 
 	if (to)
-		message->size += encode(to, value);
+		message->size += encode_varint(to, value);
 }
 
-static void tag(struct gpumon_protobuf *message, unsigned int field, enum wire wire)
+static void write_tag(struct gpumon_protobuf *message, unsigned int field, enum wire wire)
 {
 	gpumon_protobuf_varint(message, (uint64_t)field << 3 | wire);
 }
 
 void gpumon_protobuf_uint(struct gpumon_protobuf *message, unsigned int field, uint64_t value)
 {
-	tag(message, field, WIRE_VARINT);
+	write_tag(message, field, WIRE_VARINT);
 	gpumon_protobuf_varint(message, value);
 }
 
@@ -75,8 +75,8 @@ void gpumon_protobuf_fixed64(struct gpumon_protobuf *message, unsigned int field
 {
 	unsigned char *to;
 
-	tag(message, field, WIRE_FIXED64);
-	to = reserve(message, sizeof(value));
+	write_tag(message, field, WIRE_FIXED64);
+	to = reserve_bytes(message, sizeof(value));
 	if (!to)
 		return;
 	for (unsigned int i = 0; i < sizeof(value); i++)
@@ -89,9 +89,9 @@ void gpumon_protobuf_bytes(struct gpumon_protobuf *message, unsigned int field, 
 {
 	unsigned char *to;
 
-	tag(message, field, WIRE_BYTES);
+	write_tag(message, field, WIRE_BYTES);
 	gpumon_protobuf_varint(message, size);
-	to = reserve(message, size);
+	to = reserve_bytes(message, size);
 	if (!to)
 		return;
 	if (size)
@@ -116,17 +116,17 @@ void gpumon_protobuf_string(struct gpumon_protobuf *message, unsigned int field,
 
 size_t gpumon_protobuf_begin(struct gpumon_protobuf *message, unsigned int field)
 {
-	tag(message, field, WIRE_BYTES);
+	write_tag(message, field, WIRE_BYTES);
 	return message->size;
 }
 
 void gpumon_protobuf_end(struct gpumon_protobuf *message, size_t begin)
 {
 	unsigned char length[VARINT_MAX];
-	size_t size = message->size - begin, n = encode(length, size);
+	size_t size = message->size - begin, n = encode_varint(length, size);
 
 	/* Its length is known only now: what is inside moves behind it. */
-	if (!reserve(message, n))
+	if (!reserve_bytes(message, n))
 		return;
 	memmove(message->data + begin + n, message->data + begin, size);
 	memcpy(message->data + begin, length, n);

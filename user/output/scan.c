@@ -174,7 +174,7 @@ struct filling {
 	bool empty;
 };
 
-static void fill(void *data, uint64_t start, uint64_t end)
+static void fill_bins(void *data, uint64_t start, uint64_t end)
 {
 	const struct filling *filling = data;
 	const struct gpumon_scan *scan = filling->scan;
@@ -214,7 +214,7 @@ static void add_busy(struct reading *reading, uint32_t process, uint32_t device,
 	busy = &reading->busy[place];
 	if (reading->second) {
 		gap.busy_ns = reading->scan->rows[place].busy_ns;
-		if (gpumon_busy_add(&busy->busy, start, end, fill, &gap))
+		if (gpumon_busy_add(&busy->busy, start, end, fill_bins, &gap))
 			reading->failed = true;
 		return;
 	}
@@ -242,13 +242,13 @@ static void on_work(struct reading *reading, uint32_t process, const struct gpum
 }
 
 /* All from the first begin to the last end; the second round takes the gaps out of it. */
-static void turn(struct reading *reading)
+static void turn_gaps(struct reading *reading)
 {
 	for (unsigned int i = 0; i < reading->scan->row_count; i++) {
 		struct filling all = { .scan = reading->scan,
 				       .busy_ns = reading->scan->rows[i].busy_ns };
 
-		fill(&all, reading->busy[i].first_ns, reading->busy[i].last_ns);
+		fill_bins(&all, reading->busy[i].first_ns, reading->busy[i].last_ns);
 		gpumon_busy_turn(&reading->busy[i].busy);
 	}
 	reading->second = true;
@@ -261,7 +261,7 @@ static void end_busy(struct reading *reading)
 				       .busy_ns = reading->scan->rows[i].busy_ns,
 				       .empty = true };
 
-		if (gpumon_busy_end(&reading->busy[i].busy, fill, &gap))
+		if (gpumon_busy_end(&reading->busy[i].busy, fill_bins, &gap))
 			reading->failed = true;
 	}
 }
@@ -532,7 +532,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 	for (unsigned int i = 0; i < count && !ret; i++)
 		ret = read_capture(&reading, paths[i], i, &base);
 	if (reading.scan->row_count && !reading.failed && !ret) {
-		turn(&reading);
+		turn_gaps(&reading);
 		base = 0;
 		for (unsigned int i = 0; i < count && !ret; i++)
 			ret = read_capture(&reading, paths[i], i, &base);

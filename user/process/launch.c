@@ -138,8 +138,8 @@ static void restore_actions(const struct gpumon_launch *launch)
 }
 
 /* In the child: nothing of ours is left but the environment. */
-static void run(const struct gpumon_launch *launch, char *const *argv,
-		const char *const *environment, int tell)
+static void exec_program(const struct gpumon_launch *launch, char *const *argv,
+			 const char *const *environment, int tell)
 {
 	int error;
 
@@ -159,7 +159,7 @@ fail:
 }
 
 /* A script is there, but not what its first line names. */
-static const char *missing(const char *program)
+static const char *missing_program_text(const char *program)
 {
 	return !access(program, F_OK) && strchr(program, '/') ?
 		       "the interpreter that it names was not found" :
@@ -180,7 +180,7 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 	fflush(NULL);
 	launch->pid = fork();
 	if (!launch->pid)
-		run(launch, argv, environment, tell[1]);
+		exec_program(launch, argv, environment, tell[1]);
 	error = errno;
 	close(tell[1]);
 	if (launch->pid < 0) {
@@ -198,9 +198,9 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 		while (waitpid(launch->pid, &launch->status, 0) < 0 && errno == EINTR)
 			;
 		launch->pid = 0;
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s",
-					argv[0],
-					error == ENOENT ? missing(argv[0]) : strerror(error));
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s", argv[0],
+			error == ENOENT ? missing_program_text(argv[0]) : strerror(error));
 	}
 	launch->pidfd = (int)syscall(SYS_pidfd_open, launch->pid, 0);
 	return 0;

@@ -11,7 +11,7 @@
 #define STRING_MAX   4096
 
 /* A record of @size bytes, all 0 behind its head; NULL without memory. */
-static void *add(struct gpumon_driver_records *records, uint16_t type, size_t size)
+static void *add_record(struct gpumon_driver_records *records, uint16_t type, size_t size)
 {
 	struct gpumon_record *record;
 
@@ -45,7 +45,7 @@ static int add_string(struct gpumon_driver_records *records, const char *text, u
 	*id = 0;
 	if (!length)
 		return 0;
-	record = add(records, GPUMON_RECORD_STRING, sizeof(*record) + length);
+	record = add_record(records, GPUMON_RECORD_STRING, sizeof(*record) + length);
 	if (!record)
 		return -1;
 	*id = ++records->next_string;
@@ -151,7 +151,7 @@ int gpumon_driver_records_event(struct gpumon_driver_records *records,
 						  event->arg);
 	if (row_id(records, event, model, &id))
 		return -ENOMEM;
-	record = add(records, GPUMON_RECORD_DRIVER_EVENT, sizeof(*record) + sizeof(*event));
+	record = add_record(records, GPUMON_RECORD_DRIVER_EVENT, sizeof(*record) + sizeof(*event));
 	if (!record)
 		return -ENOMEM;
 	record->event_size = sizeof(*event);
@@ -179,7 +179,7 @@ int gpumon_driver_records_alert(struct gpumon_driver_records *records,
 		 alert->message ? alert->message : "-");
 	if (add_string(records, alert->device, &device) || add_string(records, text, &message))
 		return -ENOMEM;
-	record = add(records, GPUMON_RECORD_ALERT, sizeof(*record));
+	record = add_record(records, GPUMON_RECORD_ALERT, sizeof(*record));
 	if (!record)
 		return -ENOMEM;
 	record->time_ns = alert->time_ns.v;
@@ -197,7 +197,7 @@ int gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t t
 
 	if (add_string(records, text, &id))
 		return -ENOMEM;
-	record = add(records, GPUMON_RECORD_NOTE, sizeof(*record));
+	record = add_record(records, GPUMON_RECORD_NOTE, sizeof(*record));
 	if (!record)
 		return -ENOMEM;
 	record->head.flags = flags;
@@ -209,7 +209,8 @@ int gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t t
 int gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
 			       enum gpumon_loss cause, uint64_t count)
 {
-	struct gpumon_record_loss *record = add(records, GPUMON_RECORD_LOSS, sizeof(*record));
+	struct gpumon_record_loss *record =
+		add_record(records, GPUMON_RECORD_LOSS, sizeof(*record));
 
 	if (!record)
 		return -ENOMEM;

@@ -5,7 +5,7 @@
 #include "capture/capture.h"
 #include "library_notes.h"
 
-static void remember(struct gpumon_note_reader *reader, const struct gpumon_record *record)
+static void remember_string(struct gpumon_note_reader *reader, const struct gpumon_record *record)
 {
 	const size_t head = sizeof(struct gpumon_record_string);
 	const struct gpumon_record_string *string = (const void *)record;
@@ -29,7 +29,7 @@ const char *gpumon_note_read(struct gpumon_note_reader *reader, const struct gpu
 	struct gpumon_record_note note;
 
 	if (record->type == GPUMON_RECORD_STRING)
-		remember(reader, record);
+		remember_string(reader, record);
 	if (record->type != GPUMON_RECORD_NOTE)
 		return NULL;
 	gpumon_record_copy(&note, sizeof(note), record);

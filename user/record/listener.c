@@ -44,7 +44,7 @@ static bool is_left_behind(const char *path)
 }
 
 /* Sockets of recorders of ours that were killed. */
-static void sweep(const char *parent)
+static void sweep_dead_sockets(const char *parent)
 {
 	DIR *entries = opendir(parent);
 	struct dirent *entry;
@@ -93,7 +93,7 @@ static int make_folder(struct gpumon_listener *listener, struct gpumon_error *er
 			"no folder for the recorder's socket below %s: %s (TMPDIR says where)",
 			parent, problem);
 	}
-	sweep(parent);
+	sweep_dead_sockets(parent);
 	/* Mode 0700, and never something that was there already. */
 	if (!mkdtemp(listener->folder)) {
 		listener->folder[0] = '\0';

@@ -212,7 +212,7 @@ static void draw_head(struct gpumon_live *live, FILE *out, const struct gpumon_r
 		gpumon_term_reset(&live->term));
 }
 
-static void draw(struct gpumon_live *live, const struct gpumon_recorder *recorder)
+static void live_draw(struct gpumon_live *live, const struct gpumon_recorder *recorder)
 {
 	const char *line = live->text && live->text[0] ? live->text : "";
 	char *screen = NULL;
@@ -259,7 +259,7 @@ static void on_tick(void *data, const struct gpumon_recorder *recorder)
 		return;
 	if (!live->reader && now >= live->next_ns)
 		start_reader(live, now);
-	draw(live, recorder);
+	live_draw(live, recorder);
 }
 
 static void on_end(void *data)

@@ -79,7 +79,7 @@ static uint32_t own_rank(void)
 	return info.rank;
 }
 
-static int expand(struct gpumon_context *context, char letter, char *text, size_t room)
+static int expand_letter(struct gpumon_context *context, char letter, char *text, size_t room)
 {
 	switch (letter) {
 	case '%':
@@ -120,7 +120,7 @@ int gpumon_record_directory(struct gpumon_context *context, const char *text, vo
 	for (; *text; text++) {
 		char part[256] = { *text };
 
-		if (*text == '%' && expand(context, *++text, part, sizeof(part)))
+		if (*text == '%' && expand_letter(context, *++text, part, sizeof(part)))
 			return -1;
 		if (length + strlen(part) >= PATH_MAX) {
 			gpumon_usage(context, "--output: the name is too long");

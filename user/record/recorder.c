@@ -52,7 +52,7 @@ struct gpumon_recorder {
 	struct gpumon_recorder_counts counts;
 };
 
-static int watch(struct gpumon_recorder *recorder, int fd, void *data)
+static int watch_descriptor(struct gpumon_recorder *recorder, int fd, void *data)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = data };
 
@@ -95,7 +95,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 	if (gpumon_driver_new(writer, options->driver, new->options.root, &new->driver, err) ||
 	    gpumon_listener_open(&new->listener, err))
 		goto fail;
-	if (watch(new, new->listener.fd, NULL)) {
+	if (watch_descriptor(new, new->listener.fd, NULL)) {
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",
 				 strerror(errno));
 		goto fail;
@@ -117,7 +117,7 @@ void gpumon_recorder_note(struct gpumon_recorder *recorder, uint16_t flags, cons
 	gpumon_driver_note(recorder->driver, flags, text);
 }
 
-static void refuse(int socket, const char *why)
+static void refuse_connection(int socket, const char *why)
 {
 	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
 
@@ -139,12 +139,12 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 	struct gpumon_target *target;
 
 	if (recorder->closed) {
-		refuse(socket, recorder->why_closed);
+		refuse_connection(socket, recorder->why_closed);
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"a process was not recorded: %s", recorder->why_closed);
 	}
 	if (recorder->count >= TARGETS_MAX) {
-		refuse(socket, "too many processes are recorded at once");
+		refuse_connection(socket, "too many processes are recorded at once");
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 					"a process was not recorded: %u are recorded already",
 					recorder->count);
@@ -165,8 +165,8 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 	target = gpumon_target_new(socket, &recorder->target_options, err);
 	if (!target)
 		return -1;
-	if (watch(recorder, gpumon_target_socket(target), target) ||
-	    watch(recorder, gpumon_target_pidfd(target), target)) {
+	if (watch_descriptor(recorder, gpumon_target_socket(target), target) ||
+	    watch_descriptor(recorder, gpumon_target_pidfd(target), target)) {
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",
 				 strerror(errno));
 		gpumon_target_free(target);
@@ -208,7 +208,7 @@ static void accept_all(struct gpumon_recorder *recorder)
 	}
 }
 
-static void receive(struct gpumon_recorder *recorder, struct gpumon_target *target)
+static void receive_messages(struct gpumon_recorder *recorder, struct gpumon_target *target)
 {
 	bool before = gpumon_target_accepted(target);
 	struct gpumon_error err = { 0 };
@@ -243,7 +243,7 @@ static void handle_events(struct gpumon_recorder *recorder)
 		/* Both its descriptors may be in here; it is freed only afterwards. */
 		if (gpumon_target_state(target) == GPUMON_TARGET_ENDED)
 			continue;
-		receive(recorder, target);
+		receive_messages(recorder, target);
 		if (gpumon_target_state(target) != GPUMON_TARGET_ENDED && process_ended(target))
 			gpumon_target_end(target);
 	}
@@ -273,7 +273,7 @@ static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *tar
 }
 
 /* Closing its descriptors takes them out of the epoll set. */
-static void reap(struct gpumon_recorder *recorder)
+static void free_ended_targets(struct gpumon_recorder *recorder)
 {
 	unsigned int kept = 0;
 
@@ -383,7 +383,7 @@ void gpumon_recorder_step(struct gpumon_recorder *recorder)
 	if (!recorder->counts.full)
 		gpumon_driver_drain(recorder->driver);
 	look_at_size(recorder);
-	reap(recorder);
+	free_ended_targets(recorder);
 }
 
 int gpumon_recorder_fd(const struct gpumon_recorder *recorder)
@@ -414,7 +414,7 @@ void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms)
 		gpumon_target_stop(recorder->targets[i]);
 	for (unsigned int i = 0; i < recorder->probed_count; i++)
 		end_probed(recorder, recorder->probed[i]);
-	reap(recorder);
+	free_ended_targets(recorder);
 }
 
 void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms)

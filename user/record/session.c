@@ -65,7 +65,7 @@ struct session {
 	bool told;
 };
 
-static bool ends(const char *name, const char *with)
+static bool has_suffix(const char *name, const char *with)
 {
 	size_t length = strlen(name), suffix = strlen(with);
 
@@ -78,9 +78,9 @@ static bool is_ours(const char *name)
 	if (!strcmp(name, GPUMON_CAPTURE_INFO) || !strcmp(name, GPUMON_CAPTURE_INFO_NEW) ||
 	    !strcmp(name, GPUMON_CAPTURE_RESERVE))
 		return true;
-	if (!strncmp(name, "perf-", 5) && ends(name, ".map"))
+	if (!strncmp(name, "perf-", 5) && has_suffix(name, ".map"))
 		return true;
-	return ends(name, GPUMON_CAPTURE_SUFFIX) || ends(name, GPUMON_KEPT_SUFFIX);
+	return has_suffix(name, GPUMON_CAPTURE_SUFFIX) || has_suffix(name, GPUMON_KEPT_SUFFIX);
 }
 
 static void remove_files(const char *directory)
@@ -123,7 +123,7 @@ static char *command_text(char *const *argv)
 	return text;
 }
 
-static int create(struct session *session, struct gpumon_error *err)
+static int session_make_capture(struct session *session, struct gpumon_error *err)
 {
 	char *command = command_text(session->options->argv);
 	char *directory = session->result->directory;
@@ -307,7 +307,7 @@ static void tell_left_running(struct session *session)
 		fprintf(session->context->err, "gpumon-user: %s\n", text);
 }
 
-static bool finished(struct session *session)
+static bool session_finished(struct session *session)
 {
 	struct gpumon_recorder_counts counts;
 
@@ -344,7 +344,7 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 	return timeout;
 }
 
-static void loop(struct session *session)
+static void session_wait(struct session *session)
 {
 	const struct gpumon_session_live *live = &session->options->live;
 	uint64_t period_ns = live->period_ms * 1000000ULL;
@@ -369,7 +369,7 @@ static void loop(struct session *session)
 			gpumon_recorder_end(session->recorder, STOP_MS);
 			session->stopped = true;
 		}
-		if (interrupted || finished(session))
+		if (interrupted || session_finished(session))
 			return;
 		if (live->tick && now >= next_tick_ns) {
 			live->tick(live->data, session->recorder);
@@ -427,7 +427,7 @@ static void tell_counts(const struct session *session)
 }
 
 /* What came of it, in one line, and what went wrong in others. */
-static void tell(const struct session *session)
+static void session_tell_result(const struct session *session)
 {
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
 	FILE *err = session->context->err;
@@ -488,9 +488,9 @@ static void keep_names(const struct session *session, int directory)
 	gpumon_symbols_use_debuginfod(true);
 }
 
-static int begin(struct session *session, struct gpumon_error *err)
+static int session_begin(struct session *session, struct gpumon_error *err)
 {
-	if (create(session, err))
+	if (session_make_capture(session, err))
 		return -1;
 	gpumon_capture_on_trouble(session->writer, on_trouble, session);
 	if (gpumon_recorder_new(&session->options->recorder, session->writer, &session->recorder,
@@ -514,13 +514,13 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		gpumon_launch_end(&session.launch);
 		return -1;
 	}
-	ret = begin(&session, err);
+	ret = session_begin(&session, err);
 	/* Attaching takes its time, which is not the user's. */
 	session.began_ns = gpumon_monotonic_ns();
 	if (!ret) {
 		if (live->begin)
 			live->begin(live->data, result->directory);
-		loop(&session);
+		session_wait(&session);
 		tell_left_running(&session);
 		/* Also of processes that the program left behind. */
 		gpumon_recorder_stop(session.recorder, STOP_MS);
@@ -532,7 +532,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	}
 	gpumon_recorder_free(session.recorder);
 	if (!ret) {
-		tell(&session);
+		session_tell_result(&session);
 		/* It outlives its writer. */
 		directory = fcntl(gpumon_capture_directory(session.writer), F_DUPFD_CLOEXEC, 3);
 	}

@@ -59,7 +59,7 @@ struct gpumon_target {
 	struct gpumon_runtime_map map;
 };
 
-static void refuse(struct gpumon_target *target, const char *why)
+static void refuse_target(struct gpumon_target *target, const char *why)
 {
 	struct gpumon_message_refused message = { .type = GPUMON_REFUSED };
 
@@ -101,7 +101,7 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, -EPERM, GPUMON_ERROR_PERMISSION,
 				 "process %d of user %d was not recorded: it is not yours",
 				 (int)peer.pid, (int)peer.uid);
-		refuse(target, "the recorder is another user's");
+		refuse_target(target, "the recorder is another user's");
 		gpumon_target_free(target);
 		return NULL;
 	}
@@ -111,7 +111,7 @@ struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_o
 	return target;
 }
 
-static int append(struct gpumon_target *target, const void *record, size_t size)
+static int append_record(struct gpumon_target *target, const void *record, size_t size)
 {
 	return gpumon_capture_append(target->file, 0, record, size);
 }
@@ -128,7 +128,7 @@ static void append_string(struct gpumon_target *target, uint32_t id, const char 
 	record->id = id;
 	record->length = (uint32_t)length;
 	memcpy(record->text, text, length);
-	(void)append(target, record, size);
+	(void)append_record(target, record, size);
 }
 
 static const char *host_name(char *buffer, size_t room)
@@ -157,7 +157,7 @@ static uint32_t fill_id(uint32_t id, uint32_t ours, const char *text)
 }
 
 /* What a process cannot know of itself, and what its library left out. */
-static void describe(struct gpumon_target *target, struct gpumon_record_process *process)
+static void describe_process(struct gpumon_target *target, struct gpumon_record_process *process)
 {
 	const struct gpumon_process_info *info = &target->info;
 
@@ -200,7 +200,7 @@ static void on_records(void *data, uint32_t tid, void *records, size_t size)
 
 		if (record->type == GPUMON_RECORD_PROCESS &&
 		    record->size >= sizeof(struct gpumon_record_process))
-			describe(target, (struct gpumon_record_process *)record);
+			describe_process(target, (struct gpumon_record_process *)record);
 		if (record->type == GPUMON_RECORD_STRING || record->type == GPUMON_RECORD_NOTE)
 			see_note(target, record);
 		at += record->size;
@@ -219,11 +219,11 @@ static void append_process(struct gpumon_target *target)
 	};
 
 	gpumon_boot_id_read(process.boot_id, target->options->root);
-	describe(target, &process);
+	describe_process(target, &process);
 	/* In its own pid namespace, as @pid is: not known where that is another one. */
 	if (target->hello_pid == (uint32_t)target->info.pid)
 		process.parent = (uint32_t)target->info.parent;
-	(void)append(target, &process, sizeof(process));
+	(void)append_record(target, &process, sizeof(process));
 }
 
 static int add_file(struct gpumon_target *target, struct gpumon_error *err)
@@ -291,11 +291,11 @@ static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
 	return 0;
 }
 
-static int greet(struct gpumon_target *target, const struct gpumon_message_hello *hello,
-		 struct gpumon_error *err)
+static int answer_hello(struct gpumon_target *target, const struct gpumon_message_hello *hello,
+			struct gpumon_error *err)
 {
 	if (hello->version != GPUMON_CHANNEL_VERSION) {
-		refuse(target, "the recorder is of another version than the library");
+		refuse_target(target, "the recorder is of another version than the library");
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, -EPROTO, GPUMON_ERROR_SCHEMA,
 			"process %d was not recorded: its injection library speaks version %u, this program %u",
@@ -303,7 +303,7 @@ static int greet(struct gpumon_target *target, const struct gpumon_message_hello
 	}
 	target->hello_pid = hello->pid;
 	if (add_file(target, err) || make_channel(target, err) || send_settings(target, err)) {
-		refuse(target, "the recorder could not make a channel");
+		refuse_target(target, "the recorder could not make a channel");
 		return -1;
 	}
 	target->state = GPUMON_TARGET_RUNNING;
@@ -348,7 +348,7 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 		}
 		if (n >= (ssize_t)sizeof(message.hello) && message.type == GPUMON_HELLO &&
 		    target->state == GPUMON_TARGET_HELLO) {
-			if (greet(target, &message.hello, err))
+			if (answer_hello(target, &message.hello, err))
 				gpumon_target_end(target);
 		} else if (n >= (ssize_t)sizeof(message.refused) &&
 			   message.type == GPUMON_REFUSED) {

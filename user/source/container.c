@@ -47,7 +47,7 @@ struct gpumon_containers *gpumon_containers_new(const char *root)
 	return containers;
 }
 
-static void forget(struct gpumon_containers *containers)
+static void forget_cgroups(struct gpumon_containers *containers)
 {
 	for (size_t i = 0; i < containers->n_known; i++)
 		free(containers->known[i].path);
@@ -60,11 +60,11 @@ void gpumon_containers_free(struct gpumon_containers *containers)
 {
 	if (!containers)
 		return;
-	forget(containers);
+	forget_cgroups(containers);
 	free(containers);
 }
 
-static struct known *find(const struct gpumon_containers *containers, uint64_t id)
+static struct known *find_cgroup(const struct gpumon_containers *containers, uint64_t id)
 {
 	for (size_t i = 0; i < containers->n_known; i++) {
 		if (containers->known[i].id == id)
@@ -74,8 +74,8 @@ static struct known *find(const struct gpumon_containers *containers, uint64_t i
 }
 
 /* Is this directory one of those that are new, from @first on? Then its path is kept. */
-static bool found(struct gpumon_containers *containers, size_t first, uint64_t inode,
-		  const char *path)
+static bool cgroup_found(struct gpumon_containers *containers, size_t first, uint64_t inode,
+			 const char *path)
 {
 	for (size_t i = first; i < containers->n_known; i++) {
 		if (containers->known[i].id == inode && !containers->known[i].path) {
@@ -87,8 +87,8 @@ static bool found(struct gpumon_containers *containers, size_t first, uint64_t i
 }
 
 /* @fd is closed. @left: ids that are still looked for; @path has room for PATH_MAX. */
-static void walk(struct gpumon_containers *containers, int fd, dev_t device, char *path,
-		 unsigned int depth, size_t first, size_t *left)
+static void walk_hierarchy(struct gpumon_containers *containers, int fd, dev_t device, char *path,
+			   unsigned int depth, size_t first, size_t *left)
 {
 	size_t length = strlen(path);
 	struct stat status;
@@ -99,7 +99,7 @@ static void walk(struct gpumon_containers *containers, int fd, dev_t device, cha
 		close(fd);
 		return;
 	}
-	if (found(containers, first, status.st_ino, path))
+	if (cgroup_found(containers, first, status.st_ino, path))
 		(*left)--;
 	directory = *left && depth < DEPTH_MAX ? fdopendir(fd) : NULL;
 	if (!directory) {
@@ -119,7 +119,7 @@ static void walk(struct gpumon_containers *containers, int fd, dev_t device, cha
 		if (below < 0)
 			continue;
 		snprintf(path + length, PATH_MAX - length, "/%s", entry->d_name);
-		walk(containers, below, status.st_dev, path, depth + 1, first, left);
+		walk_hierarchy(containers, below, status.st_dev, path, depth + 1, first, left);
 		path[length] = '\0';
 	}
 	closedir(directory);
@@ -150,13 +150,13 @@ static void look_up(struct gpumon_containers *containers, const struct gpumon_mo
 	int fd;
 
 	if (containers->n_known > KNOWN_MAX)
-		forget(containers);
+		forget_cgroups(containers);
 	first = containers->n_known;
 	for (size_t i = 0; i < model->n_processes; i++) {
 		struct gpumon_value id = model->processes[i].cgroup_id;
 		struct known *known;
 
-		if (!id.known || find(containers, id.v))
+		if (!id.known || find_cgroup(containers, id.v))
 			continue;
 		known = GPUMON_GROW(containers->known, containers->n_known);
 		if (!known)
@@ -168,7 +168,7 @@ static void look_up(struct gpumon_containers *containers, const struct gpumon_mo
 		return;
 	fd = open_hierarchy(containers);
 	if (fd >= 0)
-		walk(containers, fd, 0, path, 0, first, &left);
+		walk_hierarchy(containers, fd, 0, path, 0, first, &left);
 }
 
 /* The 12 digits, if a component ends with an id: "docker-ID.scope", "cri-containerd:ID", "ID". */
@@ -196,8 +196,8 @@ static bool short_id(const char *component, size_t length, char *name, size_t le
 }
 
 /* What stands between a beginning and an ending. */
-static bool between(const char *component, size_t length, const char *begin, const char *end,
-		    char *name, size_t len)
+static bool copy_between(const char *component, size_t length, const char *begin, const char *end,
+			 char *name, size_t len)
 {
 	size_t before = strlen(begin), after = strlen(end);
 
@@ -219,9 +219,9 @@ void gpumon_container_name(const char *path, char *name, size_t len)
 		size_t length = (size_t)(end - component);
 
 		if (short_id(component, length, name, len) ||
-		    between(component, length, "lxc.payload.", "", name, len) ||
-		    between(component, length, "systemd-nspawn@", ".service", name, len) ||
-		    between(component, length, "machine-", ".scope", name, len))
+		    copy_between(component, length, "lxc.payload.", "", name, len) ||
+		    copy_between(component, length, "systemd-nspawn@", ".service", name, len) ||
+		    copy_between(component, length, "machine-", ".scope", name, len))
 			return;
 		end = begin ? begin : path;
 	}
@@ -267,8 +267,9 @@ void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpum
 	look_up(containers, model);
 	for (size_t i = 0; i < model->n_processes; i++) {
 		struct gpumon_process *process = &model->processes[i];
-		const struct known *known =
-			process->cgroup_id.known ? find(containers, process->cgroup_id.v) : NULL;
+		const struct known *known = process->cgroup_id.known ?
+						    find_cgroup(containers, process->cgroup_id.v) :
+						    NULL;
 		char name[256];
 
 		process->container_pid = read_container_pid(containers, process);

@@ -43,7 +43,7 @@ struct output {
 };
 
 /* libiberty cannot be told to stop; it holds nothing on the heap while it calls this. */
-static void append(const char *text, size_t length, void *data)
+static void append_output(const char *text, size_t length, void *data)
 {
 	struct output *output = data;
 
@@ -60,14 +60,14 @@ static bool demangle_cxx(struct output *output)
 {
 	if (setjmp(output->stop))
 		return false;
-	return cplus_demangle_v3_callback(output->name, output->options, append, output);
+	return cplus_demangle_v3_callback(output->name, output->options, append_output, output);
 }
 
 static bool demangle_rust(struct output *output)
 {
 	if (setjmp(output->stop))
 		return false;
-	return rust_demangle_callback(output->name, output->options, append, output);
+	return rust_demangle_callback(output->name, output->options, append_output, output);
 }
 
 /*
@@ -90,7 +90,7 @@ static bool is_small(const char *name, size_t length)
 	return references <= SMALL_REFERENCES;
 }
 
-static void *worker(void *data)
+static void *demangle_worker(void *data)
 {
 	struct output *output = data;
 
@@ -129,7 +129,7 @@ static bool demangle_apart(struct output *output)
 		return false;
 	err = pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
 	if (!err)
-		err = pthread_create(&thread, &attributes, worker, output);
+		err = pthread_create(&thread, &attributes, demangle_worker, output);
 	pthread_attr_destroy(&attributes);
 	if (err)
 		return false;

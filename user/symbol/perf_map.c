@@ -237,7 +237,7 @@ out:
 	return err;
 }
 
-static void forget(struct gpumon_perf_map *map)
+static void forget_map(struct gpumon_perf_map *map)
 {
 	free(map->text);
 	free(map->pieces);
@@ -304,7 +304,7 @@ static void load(struct gpumon_perf_map *map)
 	    st.st_mtim.tv_sec == map->read.st_mtim.tv_sec &&
 	    st.st_mtim.tv_nsec == map->read.st_mtim.tv_nsec)
 		goto out;
-	forget(map);
+	forget_map(map);
 	map->read = st;
 	map->problem[0] = '\0';
 	size = (size_t)st.st_size;
@@ -314,7 +314,7 @@ static void load(struct gpumon_perf_map *map)
 	}
 	map->text = malloc(size + 1);
 	if (!map->text || read_lines(map, read_all(fd, map->text, size)) || lay_out(map)) {
-		forget(map);
+		forget_map(map);
 		problem(map, "there is not enough memory for it");
 		goto out;
 	}
@@ -446,7 +446,7 @@ void gpumon_perf_map_free(struct gpumon_perf_map *map)
 {
 	if (!map)
 		return;
-	forget(map);
+	forget_map(map);
 	free(map->path);
 	free(map);
 }

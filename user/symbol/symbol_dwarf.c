@@ -76,7 +76,7 @@ struct gpumon_symbol_dwarf {
 	size_t bytes;
 };
 
-static int append(struct vector *vector, const void *item, size_t size)
+static int vector_append(struct vector *vector, const void *item, size_t size)
 {
 	if (vector->count == vector->room) {
 		size_t room = vector->room ? vector->room * 2 : 64;
@@ -180,7 +180,7 @@ static int add_unit(struct gpumon_symbol_dwarf *dwarf, Dwarf_Die *die, Dwarf_Die
 
 	if (add_ranges(&dwarf->ranges, die, (uint32_t)dwarf->units.count, 0))
 		return -1;
-	return append(&dwarf->units, &unit, sizeof(unit));
+	return vector_append(&dwarf->units, &unit, sizeof(unit));
 }
 
 struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *libdw)
@@ -227,7 +227,7 @@ static int add_node(struct unit *unit, Dwarf_Die *die, uint32_t parent, uint32_t
 	/* No code of its own: a declaration, or what is inlined everywhere. */
 	if (unit->ranges.count == before)
 		return 0;
-	return append(&unit->nodes, &node, sizeof(node));
+	return vector_append(&unit->nodes, &node, sizeof(node));
 }
 
 static bool has_linkage_name(Dwarf_Die *die)
@@ -243,7 +243,7 @@ static int add_holder(struct unit *unit, Dwarf_Die *die, bool is_namespace, uint
 			       .holder = *holder,
 			       .is_namespace = is_namespace };
 
-	if (append(&unit->holders, &this, sizeof(this)))
+	if (vector_append(&unit->holders, &this, sizeof(this)))
 		return -1;
 	*holder = (uint32_t)unit->holders.count;
 	return 0;
@@ -271,7 +271,7 @@ static int enter_function(struct unit *unit, struct level *level, int tag, int d
 	if (unit->is_c || inlined)
 		return 0;
 	if (held.holder && !has_linkage_name(&level->die) &&
-	    append(&unit->held, &held, sizeof(held)))
+	    vector_append(&unit->held, &held, sizeof(held)))
 		return -1;
 	/* For what is defined within it: lambdas. */
 	return dwarf_haschildren(&level->die) > 0 ? add_holder(unit, &level->die, false, holder) :

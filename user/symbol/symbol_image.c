@@ -207,7 +207,7 @@ static void read_loads(struct gpumon_symbol_image *image, Elf *elf)
 	}
 }
 
-static void refuse(struct gpumon_symbol_image *image, char *why)
+static void image_refuse(struct gpumon_symbol_image *image, char *why)
 {
 	image->state = STATE_MISSING;
 	free(image->why);
@@ -234,7 +234,7 @@ static int open_image(struct gpumon_symbol_image *image)
 		close_image(images.first);
 	fd = gpumon_symbol_file_open(&image->search, &image->wanted, &name, &why);
 	if (fd < 0) {
-		refuse(image, why);
+		image_refuse(image, why);
 		return -1;
 	}
 	image->dwfl = dwfl_begin(&image->search.callbacks);
@@ -253,7 +253,7 @@ static int open_image(struct gpumon_symbol_image *image)
 			     "it is no ELF file that can be read (%s): put the one that ran back",
 			     dwfl_errmsg(-1)) < 0)
 			why = NULL;
-		refuse(image, why);
+		image_refuse(image, why);
 		close_image(image);
 		return -1;
 	}
@@ -323,9 +323,10 @@ static const char *name_of(struct gpumon_symbol_strings *strings,
 	return *name ? gpumon_symbol_strings_demangled(strings, name) : NULL;
 }
 
-static unsigned int find(struct gpumon_symbol_image *image, struct gpumon_symbol_strings *strings,
-			 uint64_t offset, struct gpumon_symbol *found, unsigned int room,
-			 uint64_t *address)
+static unsigned int image_find_function(struct gpumon_symbol_image *image,
+					struct gpumon_symbol_strings *strings, uint64_t offset,
+					struct gpumon_symbol *found, unsigned int room,
+					uint64_t *address)
 {
 	struct gpumon_symbol_scope scopes[INLINED_MAX];
 	unsigned int count = 0;
@@ -364,7 +365,7 @@ unsigned int gpumon_symbol_image_find(struct gpumon_symbol_image *image,
 
 	*address = offset;
 	pthread_mutex_lock(&images.lock);
-	count = find(image, strings, offset, found, room, address);
+	count = image_find_function(image, strings, offset, found, room, address);
 	if (image->dwfl) {
 		unlist(image);
 		image->bytes = image->table.count * sizeof(*image->table.entries) +

@@ -24,7 +24,7 @@ static size_t count_until(const struct gpumon_symbol_intervals *intervals, uint6
 	return low;
 }
 
-static int grow(struct gpumon_symbol_intervals *intervals)
+static int grow_intervals(struct gpumon_symbol_intervals *intervals)
 {
 	size_t room = intervals->room ? intervals->room * 2 : 64;
 	void *p = realloc(intervals->items, room * sizeof(*intervals->items));
@@ -45,7 +45,7 @@ static int insert(struct gpumon_symbol_intervals *intervals,
 {
 	size_t at = count_until(intervals, item->start);
 
-	if (intervals->count == intervals->room && grow(intervals))
+	if (intervals->count == intervals->room && grow_intervals(intervals))
 		return -1;
 	memmove(intervals->items + at + 1, intervals->items + at,
 		(intervals->count - at) * sizeof(*intervals->items));

@@ -55,7 +55,7 @@ static uint32_t hash_of(const char *text, size_t length)
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
-static int grow(struct gpumon_symbol_strings *strings)
+static int grow_strings(struct gpumon_symbol_strings *strings)
 {
 	size_t n = strings->n_slots * 2;
 	struct slot *slots = calloc(n, sizeof(*slots));
@@ -115,7 +115,7 @@ static struct slot *find_slot(struct gpumon_symbol_strings *strings, const char 
 	if (length > UINT32_MAX - 1)
 		return NULL;
 	if (strings->n_used * 2 >= strings->n_slots) {
-		if (grow(strings))
+		if (grow_strings(strings))
 			return NULL;
 		at = hash & (strings->n_slots - 1);
 		while (strings->slots[at].text)

@@ -134,8 +134,9 @@ static void make_room(struct gpumon_symbols *symbols)
 	free(old);
 }
 
-static void remember(struct gpumon_symbols *symbols, const struct gpumon_symbol_object *object,
-		     uint64_t offset, const struct gpumon_symbol *found, unsigned int count)
+static void remember_place(struct gpumon_symbols *symbols,
+			   const struct gpumon_symbol_object *object, uint64_t offset,
+			   const struct gpumon_symbol *found, unsigned int count)
 {
 	make_room(symbols);
 	if (symbols->n_results + count > symbols->room) {
@@ -155,7 +156,8 @@ static void remember(struct gpumon_symbols *symbols, const struct gpumon_symbol_
 }
 
 /* "module+0x123". Of a hostile capture no more of these are made than memory has room for. */
-static const char *nameless(struct gpumon_symbols *symbols, const char *module, uint64_t address)
+static const char *name_by_offset(struct gpumon_symbols *symbols, const char *module,
+				  uint64_t address)
 {
 	const char *name = NULL;
 	char *text;
@@ -228,9 +230,9 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 	}
 	for (unsigned int i = 0; i < count; i++) {
 		if (!result[i].function)
-			result[i].function = nameless(symbols, result[i].module, offset);
+			result[i].function = name_by_offset(symbols, result[i].module, offset);
 	}
-	remember(symbols, object, key, result, count);
+	remember_place(symbols, object, key, result, count);
 	count = count < room ? count : room;
 	memcpy(found, result, count * sizeof(*found));
 	return count;

@@ -8,7 +8,7 @@
 #include "format.h"
 
 /* Three significant digits: 1.23, 12.3, 123. Rounding up to the next digit is seen here. */
-static void three(char *buf, size_t len, double number, const char *unit)
+static void format_three_digits(char *buf, size_t len, double number, const char *unit)
 {
 	int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
 
@@ -16,8 +16,8 @@ static void three(char *buf, size_t len, double number, const char *unit)
 }
 
 /* Up the units while the number would print as four digits. */
-static void scaled(char *buf, size_t len, double number, double step, const char *const *units,
-		   size_t n_units)
+static void format_scaled(char *buf, size_t len, double number, double step,
+			  const char *const *units, size_t n_units)
 {
 	size_t i = 0;
 
@@ -26,7 +26,7 @@ static void scaled(char *buf, size_t len, double number, double step, const char
 		i++;
 	}
 	if (i)
-		three(buf, len, number, units[i]);
+		format_three_digits(buf, len, number, units[i]);
 	else
 		snprintf(buf, len, "%.0f%s", number, units[0]);
 }
@@ -42,11 +42,11 @@ const char *gpumon_format_ns(char *buf, size_t len, struct gpumon_value ns)
 	else if (ns.v < 1000)
 		snprintf(buf, len, "%" PRIu64 "ns", ns.v);
 	else if (ns.v < 999500)
-		three(buf, len, (double)ns.v / 1e3, "us");
+		format_three_digits(buf, len, (double)ns.v / 1e3, "us");
 	else if (ns.v < 999500000)
-		three(buf, len, (double)ns.v / 1e6, "ms");
+		format_three_digits(buf, len, (double)ns.v / 1e6, "ms");
 	else if (ns.v < 59950000000ULL)
-		three(buf, len, (double)ns.v / 1e9, "s");
+		format_three_digits(buf, len, (double)ns.v / 1e9, "s");
 	else {
 		seconds = ns.v / 1000000000 + (ns.v % 1000000000 >= 500000000);
 		if (seconds < 3600)
@@ -73,7 +73,7 @@ const char *gpumon_format_short(char *buf, size_t len, struct gpumon_value value
 	static const char *const units[] = { "", "k", "M", "G", "T", "P", "E" };
 
 	if (value.known)
-		scaled(buf, len, (double)value.v, 1000, units, COUNT_OF(units));
+		format_scaled(buf, len, (double)value.v, 1000, units, COUNT_OF(units));
 	else
 		snprintf(buf, len, "-");
 	return buf;
@@ -92,7 +92,7 @@ const char *gpumon_format_rate(char *buf, size_t len, struct gpumon_value count,
 	if (!count.v)
 		snprintf(buf, len, "0");
 	else if (rate < 999.5)
-		three(buf, len, rate, "");
+		format_three_digits(buf, len, rate, "");
 	else
 		gpumon_format_short(buf, len, gpumon_value_of((uint64_t)(rate + 0.5)));
 	return buf;
@@ -103,7 +103,7 @@ const char *gpumon_format_bytes(char *buf, size_t len, struct gpumon_value bytes
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 
 	if (bytes.known)
-		scaled(buf, len, (double)bytes.v, 1024, units, COUNT_OF(units));
+		format_scaled(buf, len, (double)bytes.v, 1024, units, COUNT_OF(units));
 	else
 		snprintf(buf, len, "-");
 	return buf;
@@ -116,7 +116,7 @@ const char *gpumon_format_time(char *buf, size_t len, uint64_t ns)
 }
 
 /* Bytes of the well-formed UTF-8 character at @text, 0 if it is none or a control character. */
-static size_t character(const unsigned char *text)
+static size_t character_bytes(const unsigned char *text)
 {
 	static const struct {
 		unsigned char mask, lead;
@@ -157,7 +157,7 @@ const char *gpumon_format_name(char *buf, size_t len, const char *name)
 	if (!name)
 		name = "-";
 	while (*name) {
-		size_t bytes = character((const unsigned char *)name);
+		size_t bytes = character_bytes((const unsigned char *)name);
 
 		if (at + (bytes ? bytes : 1) >= len)
 			break;
@@ -175,7 +175,7 @@ const char *gpumon_format_name(char *buf, size_t len, const char *name)
 }
 
 /* A positive number of the environment, 0 if it is none. */
-static unsigned int environment(const char *name)
+static unsigned int environment_number(const char *name)
 {
 	const char *text = getenv(name);
 	char *end;
@@ -199,10 +199,10 @@ void gpumon_term_get(struct gpumon_term *term, FILE *stream)
 	if (term->tty)
 		(void)ioctl(fd, TIOCGWINSZ, &size);
 	term->colour = term->tty && !(no_color && *no_color) && !(kind && !strcmp(kind, "dumb"));
-	term->columns = environment("COLUMNS");
+	term->columns = environment_number("COLUMNS");
 	if (!term->columns)
 		term->columns = size.ws_col;
-	term->rows = environment("LINES");
+	term->rows = environment_number("LINES");
 	if (!term->rows)
 		term->rows = size.ws_row;
 }

@@ -112,7 +112,7 @@ static void free_grid(struct gpumon_grid *grid)
 	free(grid);
 }
 
-static void pad(FILE *out, unsigned int columns)
+static void print_blanks(FILE *out, unsigned int columns)
 {
 	fprintf(out, "%*s", (int)columns, "");
 }
@@ -163,7 +163,7 @@ int gpumon_grid_print(struct gpumon_grid *grid, FILE *out)
 	if (!ret && room)
 		ret = squeeze_names(grid, room);
 	if (!ret) {
-		pad(out, GPUMON_GRID_INDENT);
+		print_blanks(out, GPUMON_GRID_INDENT);
 		fputs(gpumon_term_dim(grid->term), out);
 		for (unsigned int i = 0; i < last; i++)
 			fprintf(out, "%*s  ", (int)widths[i], grid->titles[i]);
@@ -172,11 +172,11 @@ int gpumon_grid_print(struct gpumon_grid *grid, FILE *out)
 	for (size_t row = 0; !ret && row < grid->n; row++) {
 		const struct row *cells = &grid->rows[row];
 
-		pad(out, GPUMON_GRID_INDENT);
+		print_blanks(out, GPUMON_GRID_INDENT);
 		if (cells->colour)
 			fputs(cells->colour, out);
 		for (unsigned int i = 0; i < last; i++) {
-			pad(out, widths[i] - gpumon_text_columns(cells->cells[i]));
+			print_blanks(out, widths[i] - gpumon_text_columns(cells->cells[i]));
 			gpumon_text_plain(out, cells->cells[i]);
 			fputs("  ", out);
 		}
@@ -184,7 +184,7 @@ int gpumon_grid_print(struct gpumon_grid *grid, FILE *out)
 			gpumon_text_plain(out, cells->cells[last]);
 		fprintf(out, "%s\n", cells->colour ? gpumon_term_reset(grid->term) : "");
 		if (cells->below) {
-			pad(out, GPUMON_GRID_BELOW);
+			print_blanks(out, GPUMON_GRID_BELOW);
 			fprintf(out, "%s%s%s\n", gpumon_term_dim(grid->term), cells->below,
 				gpumon_term_reset(grid->term));
 		}

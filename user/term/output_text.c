@@ -98,7 +98,7 @@ size_t gpumon_text_encode(char *to, uint32_t code)
 	return 4;
 }
 
-static void put(FILE *out, uint32_t code)
+static void put_character(FILE *out, uint32_t code)
 {
 	char bytes[4];
 
@@ -127,7 +127,7 @@ void gpumon_text_xml(FILE *out, const char *text)
 			fputs("&#39;", out);
 			break;
 		default:
-			put(out, code);
+			put_character(out, code);
 		}
 	}
 }
@@ -139,7 +139,7 @@ void gpumon_text_json(FILE *out, const char *text)
 	while ((code = gpumon_text_next(&text))) {
 		if (code == '"' || code == '\\')
 			putc('\\', out);
-		put(out, code);
+		put_character(out, code);
 	}
 }
 
@@ -148,7 +148,7 @@ void gpumon_text_plain(FILE *out, const char *text)
 	uint32_t code;
 
 	while ((code = gpumon_text_next(&text)))
-		put(out, code);
+		put_character(out, code);
 }
 
 void gpumon_text_folded(FILE *out, const char *text)
@@ -156,7 +156,7 @@ void gpumon_text_folded(FILE *out, const char *text)
 	uint32_t code;
 
 	while ((code = gpumon_text_next(&text)))
-		put(out, code == ';' ? ':' : code);
+		put_character(out, code == ';' ? ':' : code);
 }
 
 const char *gpumon_text_cut(char *buf, size_t len, const char *text, unsigned int columns)

@@ -225,7 +225,7 @@ static bool add_mark(struct row *row, size_t mark)
 	return true;
 }
 
-static const char *shown(const struct row *row)
+static const char *shown_text(const struct row *row)
 {
 	return row->whole ? row->name : row->stripped;
 }
@@ -239,14 +239,14 @@ static void tell_apart(struct row *row, const struct row *other)
 		row->count = 0;
 		row->changed = true;
 	}
-	if (add_mark(row, gpumon_text_difference(shown(row),
+	if (add_mark(row, gpumon_text_difference(shown_text(row),
 						 row->whole ? other->name : other->stripped)))
 		row->changed = true;
 }
 
 static int squeeze_row(struct row *row, unsigned int columns)
 {
-	char *text = gpumon_text_squeeze(shown(row), columns, row->marks, row->count);
+	char *text = gpumon_text_squeeze(shown_text(row), columns, row->marks, row->count);
 
 	if (!text)
 		return -1;

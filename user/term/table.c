@@ -62,7 +62,7 @@ void gpumon_table_row(struct gpumon_table *table)
 }
 
 /* @text is safe already. */
-static void cell(struct gpumon_table *table, const char *text)
+static void table_cell(struct gpumon_table *table, const char *text)
 {
 	if (!table || table->failed)
 		return;
@@ -76,7 +76,7 @@ void gpumon_table_text(struct gpumon_table *table, const char *text)
 	char *safe = malloc(len);
 
 	if (safe)
-		cell(table, gpumon_format_name(safe, len, text));
+		table_cell(table, gpumon_format_name(safe, len, text));
 	else if (table)
 		table->failed = true;
 	free(safe);
@@ -86,21 +86,21 @@ void gpumon_table_count(struct gpumon_table *table, struct gpumon_value value)
 {
 	char text[GPUMON_FORMAT_LEN];
 
-	cell(table, gpumon_format_count(text, sizeof(text), value));
+	table_cell(table, gpumon_format_count(text, sizeof(text), value));
 }
 
 void gpumon_table_ns(struct gpumon_table *table, struct gpumon_value ns)
 {
 	char text[GPUMON_FORMAT_LEN];
 
-	cell(table, gpumon_format_ns(text, sizeof(text), ns));
+	table_cell(table, gpumon_format_ns(text, sizeof(text), ns));
 }
 
 void gpumon_table_rate(struct gpumon_table *table, struct gpumon_value count, uint64_t interval_ns)
 {
 	char text[GPUMON_FORMAT_LEN];
 
-	cell(table, gpumon_format_rate(text, sizeof(text), count, interval_ns));
+	table_cell(table, gpumon_format_rate(text, sizeof(text), count, interval_ns));
 }
 
 void gpumon_table_colour(struct gpumon_table *table, const char *sequence)

@@ -84,21 +84,21 @@ void gpumon_wide_cell(struct gpumon_wide *wide, const char *text)
 	column->used |= strcmp(*cell, "-") != 0;
 }
 
-static bool shown(const struct column *column)
+static bool column_shown(const struct column *column)
 {
 	return column->used || !(column->flags & GPUMON_WIDE_OPTIONAL);
 }
 
 /* The keys and the columns from @from on as far as they fit, at least one; returns the next. */
-static size_t fit(const struct gpumon_wide *wide, size_t keys, size_t from)
+static size_t columns_that_fit(const struct gpumon_wide *wide, size_t keys, size_t from)
 {
 	unsigned int used = 0;
 	size_t i, n = 0;
 
 	for (i = 0; i < keys; i++)
-		used += shown(&wide->columns[i]) ? wide->columns[i].width + 1 : 0;
+		used += column_shown(&wide->columns[i]) ? wide->columns[i].width + 1 : 0;
 	for (i = from; i < wide->n_columns; i++) {
-		if (!shown(&wide->columns[i]))
+		if (!column_shown(&wide->columns[i]))
 			continue;
 		used += wide->columns[i].width + 1;
 		/* No blank behind the last one. */
@@ -117,7 +117,7 @@ static int print_block(const struct gpumon_wide *wide, size_t keys, size_t from,
 	for (size_t i = 0; i < to; i++) {
 		const struct column *column = &wide->columns[i];
 
-		if ((i < keys || i >= from) && shown(column))
+		if ((i < keys || i >= from) && column_shown(column))
 			gpumon_table_column(
 				table, column->title,
 				column->flags & GPUMON_WIDE_RIGHT ? GPUMON_COLUMN_RIGHT : 0);
@@ -125,7 +125,7 @@ static int print_block(const struct gpumon_wide *wide, size_t keys, size_t from,
 	for (size_t cell = 0; cell < wide->n_cells; cell += wide->n_columns) {
 		gpumon_table_row(table);
 		for (size_t i = 0; i < to; i++) {
-			if ((i < keys || i >= from) && shown(&wide->columns[i]))
+			if ((i < keys || i >= from) && column_shown(&wide->columns[i]))
 				gpumon_table_text(table, wide->cells[cell + i]);
 		}
 	}
@@ -159,7 +159,7 @@ int gpumon_wide_print(struct gpumon_wide *wide, FILE *stream)
 		keys++;
 	from = keys;
 	do {
-		to = fit(wide, keys, from);
+		to = columns_that_fit(wide, keys, from);
 		ret = print_block(wide, keys, from, to, stream);
 		from = to;
 	} while (!ret && from < wide->n_columns);

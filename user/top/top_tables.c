@@ -63,7 +63,7 @@ static int grid_init(struct grid *grid, size_t keys, size_t columns, size_t rows
 	return -1;
 }
 
-static char *cell(const struct grid *grid, size_t row, size_t column)
+static char *grid_cell(const struct grid *grid, size_t row, size_t column)
 {
 	return grid->cells[row * grid->n_columns + column];
 }
@@ -84,11 +84,11 @@ static void grid_measure(struct grid *grid)
 	for (size_t k = 0; k < grid->n_rows; k++) {
 		grid->idle[k] = true;
 		for (size_t i = 0; i < grid->n_columns; i++) {
-			unsigned int width = gpumon_page_width(cell(grid, k, i));
+			unsigned int width = gpumon_page_width(grid_cell(grid, k, i));
 
 			if (width > grid->width[i])
 				grid->width[i] = width;
-			if (i < grid->keys || is_nothing(cell(grid, k, i)))
+			if (i < grid->keys || is_nothing(grid_cell(grid, k, i)))
 				continue;
 			grid->quiet[i] = false;
 			/* Text says who it is, numbers whether it does something. */
@@ -233,12 +233,12 @@ static void fill_table(const struct gpumon_page *page, struct grid *grid,
 	}
 	for (size_t k = 0; k < grid->n_rows; k++) {
 		for (size_t i = 0; i < first->n_labels; i++)
-			gpumon_format_name(cell(grid, k, i), CELL_LEN,
+			gpumon_format_name(grid_cell(grid, k, i), CELL_LEN,
 					   gpumon_row_label(rows[k], first->labels[i].name));
 		for (size_t i = 0; i < first->n_columns; i++)
 			put_column(page, &first->columns[i],
 				   gpumon_row_column(rows[k], first->columns[i].name),
-				   cell(grid, k, first->n_labels + i));
+				   grid_cell(grid, k, first->n_labels + i));
 	}
 }
 
@@ -320,20 +320,20 @@ static void fill_processes(const struct gpumon_page *page, struct grid *grid,
 		const char *place = process->container ? process->container : process->cgroup;
 
 		column = 0;
-		gpumon_format_count(cell(grid, k, column++), CELL_LEN, process->pid);
-		gpumon_format_name(cell(grid, k, column++), CELL_LEN, process->comm);
+		gpumon_format_count(grid_cell(grid, k, column++), CELL_LEN, process->pid);
+		gpumon_format_name(grid_cell(grid, k, column++), CELL_LEN, process->comm);
 		for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 			if (counted(&page->top->diff, i))
-				gpumon_format_rate_by_name(cell(grid, k, column++),
+				gpumon_format_rate_by_name(grid_cell(grid, k, column++),
 							   gpumon_process_counts[i].name,
 							   gpumon_process_count_of(process, i),
 							   page->top->diff.interval_ns);
 		}
-		gpumon_format_count(cell(grid, k, column++), CELL_LEN, process->open_handles);
+		gpumon_format_count(grid_cell(grid, k, column++), CELL_LEN, process->open_handles);
 		/* Of a long path the end tells more. */
 		if (place && strlen(place) > 24)
 			place += strlen(place) - 24;
-		gpumon_format_name(cell(grid, k, column), CELL_LEN, place);
+		gpumon_format_name(grid_cell(grid, k, column), CELL_LEN, place);
 	}
 }
 

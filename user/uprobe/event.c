@@ -15,8 +15,8 @@
 /* Longer ones are cut off: paths and arguments of a process. */
 #define STRING_MAX 4096
 
-static void give(struct gpumon_uprobes *uprobes, uint32_t tid, uint16_t type, void *record,
-		 size_t size)
+static void give_record(struct gpumon_uprobes *uprobes, uint32_t tid, uint16_t type, void *record,
+			size_t size)
 {
 	struct gpumon_record *head = record;
 
@@ -62,7 +62,7 @@ static void give_string(struct gpumon_uprobes *uprobes, uint32_t id, const char 
 	record->id = id;
 	record->length = (uint32_t)length;
 	memcpy(record->text, text, length);
-	give(uprobes, 0, GPUMON_RECORD_STRING, record, size);
+	give_record(uprobes, 0, GPUMON_RECORD_STRING, record, size);
 	free(record);
 }
 
@@ -106,7 +106,7 @@ void gpumon_uprobes_begin(struct gpumon_uprobes *uprobes)
 	record.command = intern_string(uprobes, info->command, &is_new[2]);
 	record.cgroup = intern_string(uprobes, info->cgroup, &is_new[3]);
 	/* It comes first, even before its strings. */
-	give(uprobes, 0, GPUMON_RECORD_PROCESS, &record, sizeof(record));
+	give_record(uprobes, 0, GPUMON_RECORD_PROCESS, &record, sizeof(record));
 	if (is_new[0])
 		give_string(uprobes, record.host, host);
 	if (is_new[1])
@@ -128,7 +128,7 @@ void gpumon_uprobes_note(struct gpumon_uprobes *uprobes, const char *format, ...
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	record.text = string_id(uprobes, text);
-	give(uprobes, 0, GPUMON_RECORD_NOTE, &record, sizeof(record));
+	give_record(uprobes, 0, GPUMON_RECORD_NOTE, &record, sizeof(record));
 }
 
 void gpumon_uprobes_give_map(struct gpumon_uprobes *uprobes, const struct gpumon_uprobe_map *map,
@@ -146,7 +146,7 @@ void gpumon_uprobes_give_map(struct gpumon_uprobes *uprobes, const struct gpumon
 	};
 
 	memcpy(record.build_id, map->file->build_id, sizeof(record.build_id));
-	give(uprobes, 0, GPUMON_RECORD_MAPPING, &record, sizeof(record));
+	give_record(uprobes, 0, GPUMON_RECORD_MAPPING, &record, sizeof(record));
 }
 
 void gpumon_uprobes_give_unmap(struct gpumon_uprobes *uprobes, const struct gpumon_uprobe_map *map,
@@ -158,7 +158,7 @@ void gpumon_uprobes_give_unmap(struct gpumon_uprobes *uprobes, const struct gpum
 		.end = map->end,
 	};
 
-	give(uprobes, 0, GPUMON_RECORD_UNMAPPING, &record, sizeof(record));
+	give_record(uprobes, 0, GPUMON_RECORD_UNMAPPING, &record, sizeof(record));
 }
 
 /* --- losses */
@@ -172,7 +172,7 @@ static void give_loss(struct gpumon_uprobes *uprobes, uint32_t cause, uint64_t c
 	};
 
 	if (count)
-		give(uprobes, 0, GPUMON_RECORD_LOSS, &record, sizeof(record));
+		give_record(uprobes, 0, GPUMON_RECORD_LOSS, &record, sizeof(record));
 }
 
 void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes)
@@ -193,7 +193,8 @@ void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes)
 /* --- stacks */
 
 /* The id in records of the kernel's; those of one hit alone are kept for a while only. */
-static void remember(struct gpumon_uprobes *uprobes, uint32_t kernel_id, bool once, uint32_t id)
+static void remember_kernel(struct gpumon_uprobes *uprobes, uint32_t kernel_id, bool once,
+			    uint32_t id)
 {
 	uint32_t *ids = uprobes->stack_ids, room = uprobes->stack_ids_room;
 
@@ -218,7 +219,7 @@ static void remember(struct gpumon_uprobes *uprobes, uint32_t kernel_id, bool on
 	ids[kernel_id] = id;
 }
 
-static uint32_t recall(const struct gpumon_uprobes *uprobes, uint32_t kernel_id)
+static uint32_t recall_kernel(const struct gpumon_uprobes *uprobes, uint32_t kernel_id)
 {
 	const struct gpumon_uprobe_once *once =
 		&uprobes->once[kernel_id & (GPUMON_UPROBE_ONCE - 1)];
@@ -265,17 +266,17 @@ static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stac
 				  size + (uint32_t)sizeof(uint64_t), &is_new);
 	if (!id)
 		uprobes->failed = true;
-	remember(uprobes, stack->id, stack->flags & UPROBE_ONCE, id);
+	remember_kernel(uprobes, stack->id, stack->flags & UPROBE_ONCE, id);
 	if (!is_new)
 		return;
 	record->head.flags = stack->flags & UPROBE_TRUNCATED ? GPUMON_STACK_TRUNCATED : 0;
 	record->id = id;
 	record->count = stack->count;
-	give(uprobes, 0, GPUMON_RECORD_STACK, record, sizeof(*record) + size);
+	give_record(uprobes, 0, GPUMON_RECORD_STACK, record, sizeof(*record) + size);
 }
 
 /* Each once: an entry that is replaced could be read as another one's. */
-static void learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
+static void rule_learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 {
 	struct gpumon_uprobes *uprobes = data;
 	bool is_new;
@@ -322,7 +323,7 @@ static void on_copy(struct gpumon_uprobes *uprobes, const void *event, size_t si
 	/* Rules are of what is mapped, which may have changed just now. */
 	if (gpumon_uprobe_program_unsettled(uprobes->program))
 		gpumon_uprobes_rescan(uprobes, GPUMON_RESCAN_LINKER);
-	gpumon_uprobe_unwind(&uprobes->process, copy, uprobes->options.stack_depth, learnt,
+	gpumon_uprobe_unwind(&uprobes->process, copy, uprobes->options.stack_depth, rule_learnt,
 			     uprobes);
 	give_stack(uprobes, &copy->stack);
 }
@@ -344,10 +345,10 @@ void gpumon_uprobes_give_hit(void *data, const struct uprobe_hit *hit)
 	if (hit->function < uprobes->function_count)
 		record.function = string_id(uprobes, uprobes->functions[hit->function]);
 	if (hit->stack) {
-		record.stack = recall(uprobes, hit->stack);
+		record.stack = recall_kernel(uprobes, hit->stack);
 		uprobes->lost_here += !record.stack;
 	}
-	give(uprobes, hit->tid, GPUMON_RECORD_HIT, &record, sizeof(record));
+	give_record(uprobes, hit->tid, GPUMON_RECORD_HIT, &record, sizeof(record));
 }
 
 static void on_thread(struct gpumon_uprobes *uprobes, const struct uprobe_thread_event *event)
@@ -358,7 +359,7 @@ static void on_thread(struct gpumon_uprobes *uprobes, const struct uprobe_thread
 	memcpy(name, event->comm, UPROBE_COMM_SIZE);
 	record.name = string_id(uprobes, name);
 	record.host_tid = event->host_tid;
-	give(uprobes, event->tid, GPUMON_RECORD_THREAD, &record, sizeof(record));
+	give_record(uprobes, event->tid, GPUMON_RECORD_THREAD, &record, sizeof(record));
 }
 
 void gpumon_uprobes_event(void *data, void *event, size_t size)

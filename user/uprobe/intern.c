@@ -14,7 +14,7 @@ static uint64_t hash_bytes(const void *bytes, uint32_t size)
 	return hash ^ hash >> 31;
 }
 
-static int grow(struct gpumon_uprobe_interned *set)
+static int grow_interned(struct gpumon_uprobe_interned *set)
 {
 	uint32_t room = set->room ? 2 * set->room : 256;
 	struct gpumon_uprobe_item *items = calloc(room, sizeof(*items));
@@ -45,7 +45,7 @@ uint32_t gpumon_uprobe_intern(struct gpumon_uprobe_interned *set, const void *by
 	uint32_t at;
 
 	*is_new = false;
-	if (4 * (uint64_t)set->count >= 3 * (uint64_t)set->room && grow(set))
+	if (4 * (uint64_t)set->count >= 3 * (uint64_t)set->room && grow_interned(set))
 		return 0;
 	at = (uint32_t)hash & (set->room - 1);
 	for (item = &set->items[at]; item->id; item = &set->items[at]) {

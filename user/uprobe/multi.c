@@ -26,7 +26,7 @@ struct link_create {
 	uint32_t reserved;
 };
 
-static int create(struct link_create *attributes)
+static int create_multi_link(struct link_create *attributes)
 {
 	int fd = (int)syscall(SYS_bpf, LINK_CREATE, attributes, sizeof(*attributes));
 
@@ -55,7 +55,7 @@ int gpumon_uprobe_multi_link(int program_fd, bool at_return, pid_t pid, const ch
 			offsets[i] = points[i].offset;
 			cookies[i] = points[i].cookie;
 		}
-		fd = create(&attributes);
+		fd = create_multi_link(&attributes);
 	}
 	free(offsets);
 	free(cookies);
@@ -74,12 +74,12 @@ bool gpumon_uprobe_multi_works(int program_fd)
 	};
 
 	/* Of a kernel that has it, a folder is no file to be probed. */
-	if (create(&attributes) != -EBADF)
+	if (create_multi_link(&attributes) != -EBADF)
 		return false;
 	/*
 	 * At first only the thread with the number given was probed, without a word. The
 	 * change that set it right also made a negative number an error.
 	 */
 	attributes.pid = (uint32_t)-1;
-	return create(&attributes) == -EINVAL;
+	return create_multi_link(&attributes) == -EINVAL;
 }

@@ -41,7 +41,7 @@ struct gpumon_uprobe_program {
 /* What libbpf said last: its functions only return a number. */
 static char libbpf_said[256];
 
-static int hear(enum libbpf_print_level level, const char *format, va_list args)
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (level == LIBBPF_WARN)
 		vsnprintf(libbpf_said, sizeof(libbpf_said), format, args);
@@ -56,7 +56,7 @@ static int on_event(void *data, void *event, size_t size)
 	return 0;
 }
 
-static void refuse(int sys, struct gpumon_error *err)
+static void program_refused(int sys, struct gpumon_error *err)
 {
 	char text[128] = "";
 	FILE *stream = fopen("/sys/kernel/security/lockdown", "re");
@@ -146,7 +146,7 @@ struct gpumon_uprobe_program *gpumon_uprobe_program_load(const struct gpumon_upr
 
 	raise_descriptors();
 	libbpf_said[0] = '\0';
-	before = libbpf_set_print(hear);
+	before = libbpf_set_print(print_libbpf);
 	if (!program)
 		goto out;
 	program->event = event;
@@ -178,7 +178,7 @@ out:
 	libbpf_set_print(before);
 	if (!result)
 		return program;
-	refuse(result, err);
+	program_refused(result, err);
 	gpumon_uprobe_program_free(program);
 	return NULL;
 }
@@ -215,7 +215,7 @@ static int probe_one(struct gpumon_uprobe_program *program, enum gpumon_uprobe_h
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = point->cookie,
 		    .retprobe = hook == GPUMON_HOOK_LEAVE);
-	libbpf_print_fn_t before = libbpf_set_print(hear);
+	libbpf_print_fn_t before = libbpf_set_print(print_libbpf);
 	struct bpf_link *link = bpf_program__attach_uprobe_opts(program_of(program, hook), tid,
 								path, point->offset, &options);
 	int sys = link ? 0 : -errno;

@@ -60,7 +60,7 @@ static void probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_fil
 				    file->fd, points, file->site_count);
 }
 
-static const char *refusal(int result)
+static const char *refusal_text(int result)
 {
 	/* ENOTSUPP, which only the kernel knows: an instruction that it cannot run elsewhere. */
 	return result == -524 ? "its first instruction cannot be probed" : strerror(-result);
@@ -87,7 +87,7 @@ static int probe_file(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file 
 		}
 		if (!refused++)
 			snprintf(file->why, sizeof(file->why), "%s: %s", file->sites[i].name,
-				 refusal(points[i].result));
+				 refusal_text(points[i].result));
 		*last = points[i].result;
 	}
 	free(points);
@@ -195,7 +195,7 @@ int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *er
 	return total;
 }
 
-static void reprobe(struct gpumon_uprobes *uprobes, pid_t tid)
+static void reprobe_process(struct gpumon_uprobes *uprobes, pid_t tid)
 {
 	struct gpumon_error err;
 
@@ -231,7 +231,7 @@ static void follow_thread(struct gpumon_uprobes *uprobes)
 		return;
 	uprobes->process.pid = tid;
 	if (gpumon_uprobe_program_one_by_one(uprobes->program)) {
-		reprobe(uprobes, tid);
+		reprobe_process(uprobes, tid);
 		return;
 	}
 	uprobes->probe_tid = tid;

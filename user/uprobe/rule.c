@@ -87,7 +87,7 @@ void gpumon_uprobe_unwind_free(struct gpumon_uprobe_file *file)
 	file->unwind = NULL;
 }
 
-static bool fits(int64_t value)
+static bool offset_fits(int64_t value)
 {
 	return value > -(1 << 30) && value < 1 << 30;
 }
@@ -107,7 +107,7 @@ static bool from_cfa(const Dwarf_Op *ops, size_t count, int32_t *distance)
 	else if (count != 1)
 		return false;
 	*distance = (int32_t)sum;
-	return fits(sum);
+	return offset_fits(sum);
 }
 
 static bool read_frame(Dwarf_Frame *frame, struct uprobe_rule *rule)
@@ -137,7 +137,7 @@ static bool read_frame(Dwarf_Frame *frame, struct uprobe_rule *rule)
 	} else {
 		return false;
 	}
-	if ((number != REGISTER_SP && number != REGISTER_FP) || !fits(distance))
+	if ((number != REGISTER_SP && number != REGISTER_FP) || !offset_fits(distance))
 		return false;
 	rule->cfa = (int32_t)distance;
 	rule->kind = number == REGISTER_SP ? UPROBE_RULE_SP : UPROBE_RULE_FP;

@@ -107,7 +107,7 @@ static int watch_end(struct gpumon_uprobes *uprobes, struct gpumon_error *err)
 	return 0;
 }
 
-static int attach(struct gpumon_uprobes *uprobes, bool wait, struct gpumon_error *err)
+static int uprobes_attach(struct gpumon_uprobes *uprobes, bool wait, struct gpumon_error *err)
 {
 	struct stat namespace;
 	int probed;
@@ -147,8 +147,9 @@ static int attach(struct gpumon_uprobes *uprobes, bool wait, struct gpumon_error
 	return 0;
 }
 
-static struct gpumon_uprobes *create(pid_t pid, const struct gpumon_uprobes_options *options,
-				     bool wait, struct gpumon_error *err)
+static struct gpumon_uprobes *uprobes_create(pid_t pid,
+					     const struct gpumon_uprobes_options *options,
+					     bool wait, struct gpumon_error *err)
 {
 	struct gpumon_uprobes *uprobes = calloc(1, sizeof(*uprobes));
 	bool failed, again;
@@ -167,7 +168,7 @@ static struct gpumon_uprobes *create(pid_t pid, const struct gpumon_uprobes_opti
 		return NULL;
 	}
 	set_options(uprobes, options);
-	failed = attach(uprobes, wait, err);
+	failed = uprobes_attach(uprobes, wait, err);
 	/*
 	 * The first thread ended meanwhile: what it had mapped could not be read, or the kernel put
 	 * no probes into the memory that it had no more, without a word. Now another is taken.
@@ -178,20 +179,20 @@ static struct gpumon_uprobes *create(pid_t pid, const struct gpumon_uprobes_opti
 	if (!failed && !again)
 		return uprobes;
 	gpumon_uprobes_detach(uprobes, NULL, NULL);
-	return again ? create(pid, options, wait, err) : NULL;
+	return again ? uprobes_create(pid, options, wait, err) : NULL;
 }
 
 struct gpumon_uprobes *gpumon_uprobes_attach(pid_t pid,
 					     const struct gpumon_uprobes_options *options,
 					     struct gpumon_error *err)
 {
-	return create(pid, options, false, err);
+	return uprobes_create(pid, options, false, err);
 }
 
 struct gpumon_uprobes *gpumon_uprobes_watch(pid_t pid, const struct gpumon_uprobes_options *options,
 					    struct gpumon_error *err)
 {
-	return create(pid, options, true, err);
+	return uprobes_create(pid, options, true, err);
 }
 
 static bool has_function(const struct gpumon_uprobes *uprobes, const char *begin)
@@ -216,7 +217,7 @@ static void tell_driver_alone(struct gpumon_uprobes *uprobes)
 }
 
 /* What was mapped when it was attached: as if since ever. */
-static void begin(struct gpumon_uprobes *uprobes)
+static void begin_mapped(struct gpumon_uprobes *uprobes)
 {
 	gpumon_uprobes_begin(uprobes);
 	for (unsigned int i = 0; i < uprobes->process.map_count; i++) {
@@ -236,7 +237,7 @@ static void begin(struct gpumon_uprobes *uprobes)
 	tell_driver_alone(uprobes);
 }
 
-static bool ended(struct gpumon_uprobes *uprobes)
+static bool process_ended(struct gpumon_uprobes *uprobes)
 {
 	struct epoll_event event;
 	int n;
@@ -259,7 +260,7 @@ int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_u
 	uprobes->given = 0;
 	uprobes->failed = false;
 	if (!uprobes->began)
-		begin(uprobes);
+		begin_mapped(uprobes);
 	gpumon_uprobe_program_consume(uprobes->program);
 	if (!uprobes->given && timeout_ms && uprobes->state == GPUMON_UPROBES_RUNNING) {
 		epoll_wait(uprobes->epoll, &event, 1, timeout_ms);
@@ -267,7 +268,7 @@ int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_u
 	}
 	if (uprobes->state == GPUMON_UPROBES_RUNNING) {
 		/* First: what it still had to say is in the ring then. */
-		over = ended(uprobes);
+		over = process_ended(uprobes);
 		if (over) {
 			gpumon_uprobe_program_consume(uprobes->program);
 			uprobes->state = GPUMON_UPROBES_EXITED;
@@ -343,7 +344,7 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 		gpumon_uprobe_program_unprobe(uprobes->program);
 		if (tap) {
 			if (!uprobes->began)
-				begin(uprobes);
+				begin_mapped(uprobes);
 			gpumon_uprobe_program_consume(uprobes->program);
 			gpumon_uprobe_program_each_pending(uprobes->program,
 							   gpumon_uprobes_give_hit, uprobes);

@@ -175,7 +175,7 @@ static int add_line(struct gpumon_kept *kept, char *line, uint32_t *place, uint3
 	return 1;
 }
 
-static int parse(struct gpumon_kept *kept, char *text)
+static int parse_kept(struct gpumon_kept *kept, char *text)
 {
 	uint32_t place = GPUMON_KEY_NONE, previous = 0;
 
@@ -246,7 +246,7 @@ struct gpumon_kept *gpumon_kept_read(const char *path)
 		return NULL;
 	}
 	kept = calloc(1, sizeof(*kept));
-	if (kept && parse(kept, text + strlen(HEAD))) {
+	if (kept && parse_kept(kept, text + strlen(HEAD))) {
 		gpumon_kept_free(kept);
 		kept = NULL;
 	}

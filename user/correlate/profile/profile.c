@@ -146,7 +146,7 @@ static int tell_damage(struct gpumon_profile *profile, unsigned int capture,
 	return 0;
 }
 
-static int expect(struct gpumon_profile *profile)
+static int profile_expect(struct gpumon_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->tables.used; i++) {
 		const struct gpumon_tables_process *process = &profile->tables.processes[i];
@@ -318,7 +318,7 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 	for (uint32_t i = 0; i < profile->tables.used; i++)
 		known += profile->tables.processes[i].known;
 	profile->tree.processes = profile->options.processes || known > 1;
-	if (gpumon_tables_end(&profile->tables, paths) || expect(profile))
+	if (gpumon_tables_end(&profile->tables, paths) || profile_expect(profile))
 		return no_memory();
 	gpumon_devices_turn(profile);
 	for (unsigned int i = 0; i < profile->capture_count; i++) {
@@ -338,7 +338,7 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 	return 0;
 }
 
-static int begin(struct gpumon_profile *profile, const char *const *paths)
+static int profile_begin(struct gpumon_profile *profile, const char *const *paths)
 {
 	const struct gpumon_correlate_output output = {
 		.work = gpumon_profile_on_work,
@@ -378,7 +378,7 @@ int gpumon_profile_load(const char *const *paths, unsigned int count,
 		return no_memory();
 	profile->options = *options;
 	profile->capture_count = count;
-	if (begin(profile, paths) || read_all(profile, paths)) {
+	if (profile_begin(profile, paths) || read_all(profile, paths)) {
 		gpumon_profile_free(profile);
 		return -1;
 	}

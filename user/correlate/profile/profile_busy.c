@@ -109,7 +109,7 @@ static int make_room(struct gpumon_busy *busy)
 }
 
 /* Behind all others, or joined with the last one. */
-static int append(struct gpumon_busy *busy, struct gpumon_interval interval)
+static int append_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
 {
 	struct gpumon_interval *last;
 
@@ -155,7 +155,7 @@ static int settle(struct gpumon_busy *busy)
 			next = &busy->pending[j++];
 		else
 			i++;
-		append(&merged, *next);
+		append_interval(&merged, *next);
 	}
 	free(busy->at);
 	busy->at = merged.at;
@@ -180,7 +180,7 @@ static int insert(struct gpumon_busy *busy, struct gpumon_interval interval)
 	}
 	/* Most belong at the end. */
 	if (!busy->used || busy->at[busy->first + busy->used - 1].start_ns <= interval.start_ns)
-		return append(busy, interval);
+		return append_interval(busy, interval);
 	pending = GPUMON_ARRAY_ADD(busy->pending, busy->pending_used, busy->pending_room);
 	if (!pending)
 		return -1;

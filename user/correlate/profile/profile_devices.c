@@ -150,7 +150,7 @@ static void format_uuid(char *text, size_t size, const uint8_t *uuid)
 		 uuid[9], uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
 }
 
-static void describe(struct gpumon_profile *profile, struct gpumon_device_row *row)
+static void describe_device(struct gpumon_profile *profile, struct gpumon_device_row *row)
 {
 	static const uint8_t none[16];
 	const struct gpumon_tables_process *process = &profile->tables.processes[row->process];
@@ -209,7 +209,7 @@ int gpumon_devices_end(struct gpumon_profile *profile)
 		growing->row.busy_ns = growing->busy.busy_ns;
 		growing->row.idle_longest_ns = growing->busy.idle_longest_ns;
 		growing->row.missed_ns = growing->busy.missed_ns;
-		describe(profile, &growing->row);
+		describe_device(profile, &growing->row);
 		profile->device_rows[i] = growing->row;
 		gpumon_busy_clear(&growing->busy);
 	}

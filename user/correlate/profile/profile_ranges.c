@@ -69,8 +69,8 @@ static uint32_t find_path(struct gpumon_ranges *ranges, uint32_t parent, uint32_
 }
 
 /* Other ranges are open on the thread from now on. */
-static int change(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
-		  uint64_t time_ns)
+static int change_open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
+			     uint64_t time_ns)
 {
 	struct gpumon_range_change *at;
 	uint32_t path = 0;
@@ -124,7 +124,7 @@ static int open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *
 		.row = row,
 		.pushed = pushed,
 	};
-	return change(ranges, thread, range->time_ns);
+	return change_open_range(ranges, thread, range->time_ns);
 }
 
 static int close_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
@@ -142,7 +142,7 @@ static int close_range(struct gpumon_ranges *ranges, struct gpumon_range_thread 
 	memmove(&thread->open[place], &thread->open[place + 1],
 		(thread->depth - place - 1) * sizeof(closed));
 	thread->depth--;
-	return change(ranges, thread, time_ns);
+	return change_open_range(ranges, thread, time_ns);
 }
 
 /* Where a range of that id is open, on a thread; its depth if it is not. */

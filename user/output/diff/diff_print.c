@@ -98,7 +98,8 @@ static struct gpumon_grid *new_grid(const struct gpumon_term *term, const char *
 	return grid;
 }
 
-static void head(FILE *out, const struct gpumon_term *term, const char *title, const char *what)
+static void print_heading(FILE *out, const struct gpumon_term *term, const char *title,
+			  const char *what)
 {
 	fprintf(out, "\n%s%s%s  %s%s%s\n", gpumon_term_bold(term), title, gpumon_term_reset(term),
 		gpumon_term_dim(term), what, gpumon_term_reset(term));
@@ -176,7 +177,7 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 	ret = gpumon_path_texts(of, (unsigned int)n, gpumon_grid_below_columns(term), texts);
 	if (ret)
 		goto out;
-	head(out, term, "Call paths", "by the change of their time");
+	print_heading(out, term, "Call paths", "by the change of their time");
 	grid = new_grid(term, diff->weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (size_t i = 0; i < n; i++) {
 		put_row(grid, term, &nodes[i]->before, &nodes[i]->after, nodes[i]->of->name);
@@ -230,7 +231,7 @@ int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gp
 	if (new_kernels || gone)
 		fprintf(out, "%u only before, %u only after\n", gone, new_kernels);
 	if (diff->kernel_count) {
-		head(out, term, "Work", "by the change of GPU time");
+		print_heading(out, term, "Work", "by the change of GPU time");
 		grid = new_grid(term, "KERNEL");
 		for (; n < diff->kernel_count && n < rows; n++)
 			put_row(grid, term, &diff->kernels[n].before, &diff->kernels[n].after,

@@ -44,7 +44,7 @@ struct writer {
 };
 
 /* Number in the table of strings, where "" is 0. */
-static uint64_t string(struct writer *writer, const char *text)
+static uint64_t pprof_string(struct writer *writer, const char *text)
 {
 	uint32_t number;
 
@@ -82,12 +82,12 @@ static void value_type(struct writer *writer, const char *type, const char *unit
 {
 	size_t begin = gpumon_protobuf_begin(&writer->message, PROFILE_SAMPLE_TYPE);
 
-	gpumon_protobuf_uint(&writer->message, 1, string(writer, type));
-	gpumon_protobuf_uint(&writer->message, 2, string(writer, unit));
+	gpumon_protobuf_uint(&writer->message, 1, pprof_string(writer, type));
+	gpumon_protobuf_uint(&writer->message, 2, pprof_string(writer, unit));
 	gpumon_protobuf_end(&writer->message, begin);
 }
 
-static uint64_t mapping(struct writer *writer, const char *module)
+static uint64_t pprof_mapping(struct writer *writer, const char *module)
 {
 	struct gpumon_protobuf *message = &writer->message;
 	bool added;
@@ -103,7 +103,7 @@ static uint64_t mapping(struct writer *writer, const char *module)
 		return number;
 	begin = gpumon_protobuf_begin(message, PROFILE_MAPPING);
 	gpumon_protobuf_uint(message, 1, number);
-	gpumon_protobuf_uint(message, 5, string(writer, module));
+	gpumon_protobuf_uint(message, 5, pprof_string(writer, module));
 	/* All that can be known of it is in here: nobody has to look for its symbols. */
 	for (unsigned int field = 7; field <= 10; field++)
 		gpumon_protobuf_uint(message, field, 1);
@@ -119,7 +119,7 @@ static void first_mapping(struct writer *writer)
 	const char *slash = executable ? strrchr(executable, '/') : NULL;
 
 	if (executable)
-		mapping(writer, slash ? slash + 1 : executable);
+		pprof_mapping(writer, slash ? slash + 1 : executable);
 }
 
 /* "file:line" in two; the whole is the file where it has no line. */
@@ -175,8 +175,8 @@ static int index_kernels(struct writer *writer)
 	return writer->mangled ? 0 : -1;
 }
 
-static uint64_t function(struct writer *writer, const struct gpumon_node *node, const char *name,
-			 const char *file)
+static uint64_t pprof_function(struct writer *writer, const struct gpumon_node *node,
+			       const char *name, const char *file)
 {
 	struct gpumon_protobuf *message = &writer->message;
 	const char *const parts[] = { name, file };
@@ -190,14 +190,14 @@ static uint64_t function(struct writer *writer, const struct gpumon_node *node, 
 		return number;
 	begin = gpumon_protobuf_begin(message, PROFILE_FUNCTION);
 	gpumon_protobuf_uint(message, 1, number);
-	gpumon_protobuf_uint(message, 2, string(writer, name));
-	gpumon_protobuf_uint(message, 3, string(writer, system_name(writer, node)));
-	gpumon_protobuf_uint(message, 4, string(writer, file));
+	gpumon_protobuf_uint(message, 2, pprof_string(writer, name));
+	gpumon_protobuf_uint(message, 3, pprof_string(writer, system_name(writer, node)));
+	gpumon_protobuf_uint(message, 4, pprof_string(writer, file));
 	gpumon_protobuf_end(message, begin);
 	return number;
 }
 
-static uint64_t location(struct writer *writer, const struct gpumon_node *node)
+static uint64_t pprof_location(struct writer *writer, const struct gpumon_node *node)
 {
 	struct gpumon_protobuf *message = &writer->message;
 	const char *name = *node->name ? node->name : "[unknown]";
@@ -216,8 +216,8 @@ static uint64_t location(struct writer *writer, const struct gpumon_node *node)
 		return number;
 	line = split_line(parts[2], file, sizeof(file));
 	/* Messages of their own: they cannot begin within that of the location. */
-	of_mapping = node->kind == GPUMON_NODE_PYTHON ? 0 : mapping(writer, parts[1]);
-	of_function = function(writer, node, name, file);
+	of_mapping = node->kind == GPUMON_NODE_PYTHON ? 0 : pprof_mapping(writer, parts[1]);
+	of_function = pprof_function(writer, node, name, file);
 	begin = gpumon_protobuf_begin(message, PROFILE_LOCATION);
 	gpumon_protobuf_uint(message, 1, number);
 	if (of_mapping)
@@ -232,13 +232,13 @@ static uint64_t location(struct writer *writer, const struct gpumon_node *node)
 }
 
 /* Values are signed there. */
-static uint64_t limited(uint64_t value)
+static uint64_t pprof_limited(uint64_t value)
 {
 	return value > INT64_MAX ? INT64_MAX : value;
 }
 
-static void sample(struct writer *writer, const struct gpumon_node *of,
-		   const struct gpumon_node *root)
+static void pprof_sample(struct writer *writer, const struct gpumon_node *of,
+			 const struct gpumon_node *root)
 {
 	struct gpumon_protobuf *message = &writer->message;
 	size_t n = 0, begin, packed;
@@ -254,7 +254,7 @@ static void sample(struct writer *writer, const struct gpumon_node *of,
 			writer->path = path;
 			writer->path_room = 2 * n + 64;
 		}
-		writer->path[n++] = location(writer, node);
+		writer->path[n++] = pprof_location(writer, node);
 	}
 	begin = gpumon_protobuf_begin(message, PROFILE_SAMPLE);
 	packed = gpumon_protobuf_begin(message, 1);
@@ -262,9 +262,9 @@ static void sample(struct writer *writer, const struct gpumon_node *of,
 		gpumon_protobuf_varint(message, writer->path[i]);
 	gpumon_protobuf_end(message, packed);
 	packed = gpumon_protobuf_begin(message, 2);
-	gpumon_protobuf_varint(message, limited(of->gpu_ns));
-	gpumon_protobuf_varint(message, limited(of->count));
-	gpumon_protobuf_varint(message, limited(of->cpu_ns));
+	gpumon_protobuf_varint(message, pprof_limited(of->gpu_ns));
+	gpumon_protobuf_varint(message, pprof_limited(of->count));
+	gpumon_protobuf_varint(message, pprof_limited(of->cpu_ns));
 	gpumon_protobuf_end(message, packed);
 	gpumon_protobuf_end(message, begin);
 }
@@ -290,7 +290,7 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	for (const struct gpumon_node *node = view->root; node && !writer.failed;
 	     node = gpumon_tree_next(node, view->root)) {
 		if (node != view->root && (node->gpu_ns || node->count || node->cpu_ns))
-			sample(&writer, node, view->root);
+			pprof_sample(&writer, node, view->root);
 		if (message->size > PIECE)
 			compress_piece(&writer, false);
 	}
@@ -299,10 +299,11 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	gpumon_protobuf_uint(message, PROFILE_DURATION_NANOS, totals.wall_ns);
 	if (*gpumon_view_command(view))
 		gpumon_protobuf_uint(message, PROFILE_COMMENT,
-				     string(&writer, gpumon_view_command(view)));
+				     pprof_string(&writer, gpumon_view_command(view)));
 	gpumon_protobuf_uint(message, PROFILE_DEFAULT_SAMPLE_TYPE,
-			     string(&writer, totals.gpu_ns || !totals.cpu_ns ? "gpu_nanoseconds" :
-									       "cpu_nanoseconds"));
+			     pprof_string(&writer, totals.gpu_ns || !totals.cpu_ns ?
+							   "gpu_nanoseconds" :
+							   "cpu_nanoseconds"));
 	/* Only now are all known; the first one is "", by the format. */
 	gpumon_protobuf_string(message, PROFILE_STRING, "");
 	for (uint32_t i = 0; i < writer.strings.n; i++)

@@ -32,15 +32,6 @@ int gpumon_json_member(FILE *out, bool first, const char *key, struct json_objec
 	return gpumon_json_element(out, true, value);
 }
 
-/* An object is whole or freed. */
-static struct json_object *whole(struct json_object *object, int bad)
-{
-	if (!bad)
-		return object;
-	json_object_put(object);
-	return NULL;
-}
-
 static int add_known(struct json_object *object, const char *key, uint64_t value, bool known)
 {
 	return gpumon_json_add_value(object, key, (struct gpumon_value){ value, known });
@@ -66,7 +57,7 @@ static struct json_object *process(const struct gpumon_scan_process *from)
 	bad |= add_text(object, "command", from->command);
 	bad |= add_known(object, "cupti_version", from->cupti_version, from->cupti_version);
 	bad |= add_known(object, "driver_version", from->driver_version, from->driver_version);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 struct json_object *gpumon_json_recording(const struct gpumon_view *view)
@@ -98,7 +89,7 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 		bad |= gpumon_json_append(notes, gpumon_json_string(scan->notes[i]));
 	bad |= gpumon_json_add(object, "processes", processes);
 	bad |= gpumon_json_add(object, "notes", notes);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 struct json_object *gpumon_json_distribution(const struct gpumon_distribution *from)
@@ -123,7 +114,7 @@ struct json_object *gpumon_json_distribution(const struct gpumon_distribution *f
 				 count ? gpumon_distribution_quantile(from, quantiles[i].q) : 0,
 				 count);
 	bad |= add_known(object, "max_ns", count ? gpumon_distribution_max(from) : 0, count);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 static struct json_object *kernel(const struct gpumon_kernel_row *row)
@@ -137,7 +128,7 @@ static struct json_object *kernel(const struct gpumon_kernel_row *row)
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
 	bad |= gpumon_json_add(object, "duration", gpumon_json_distribution(row->duration));
 	bad |= gpumon_json_add(object, "latency", gpumon_json_distribution(row->latency));
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 static struct json_object *device(const struct gpumon_view *view,
@@ -167,7 +158,7 @@ static struct json_object *device(const struct gpumon_view *view,
 	bad |= add_known(object, "last_ns", row->last_ns, row->count);
 	bad |= gpumon_json_add_u64(object, "idle_longest_ns", row->idle_longest_ns);
 	bad |= gpumon_json_add_u64(object, "missed_ns", row->missed_ns);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 static struct json_object *range(const struct gpumon_range_row *row)
@@ -180,10 +171,11 @@ static struct json_object *range(const struct gpumon_range_row *row)
 	bad |= gpumon_json_add_u64(object, "open_ns", row->cpu_ns);
 	bad |= gpumon_json_add_u64(object, "works", row->works);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *unified(enum gpumon_unified_kind kind, const struct gpumon_unified *row)
+static struct json_object *json_unified(enum gpumon_unified_kind kind,
+					const struct gpumon_unified *row)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_string(object, "kind", gpumon_unified_key(kind));
@@ -192,7 +184,7 @@ static struct json_object *unified(enum gpumon_unified_kind kind, const struct g
 	bad |= add_known(object, "bytes", row->bytes, gpumon_unified_has_bytes(kind));
 	bad |= add_known(object, "faults", row->faults, gpumon_unified_is_fault(kind));
 	bad |= add_known(object, "ns", row->ns, row->ns);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 /* By kind, those that there were. */
@@ -205,7 +197,7 @@ static struct json_object *unified_memory(const struct gpumon_scan *scan)
 
 		if (!scan->unified[kind].count)
 			continue;
-		row = unified(kind, &scan->unified[kind]);
+		row = json_unified(kind, &scan->unified[kind]);
 		if (row && !json_object_array_add(array, row))
 			continue;
 		json_object_put(row);
@@ -225,7 +217,7 @@ static struct json_object *gap(const struct gpumon_gap *from)
 	bad |= gpumon_json_add_u64(object, "end_ns", from->end_ns);
 	bad |= gpumon_json_add_u64(object, "idle_ns", from->end_ns - from->start_ns);
 	bad |= add_text(object, "doing", from->doing);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 static struct json_object *matches(const struct gpumon_correlate_counts *counts)
@@ -241,7 +233,7 @@ static struct json_object *matches(const struct gpumon_correlate_counts *counts)
 						   counts->works[kind][match]);
 		bad |= gpumon_json_add(object, gpumon_match_key(match), by);
 	}
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 static struct json_object *damage(const struct gpumon_capture_damage *from)
@@ -255,7 +247,7 @@ static struct json_object *damage(const struct gpumon_capture_damage *from)
 	bad |= gpumon_json_add_u64(object, "missing_chunks", from->missing_chunks);
 	bad |= gpumon_json_add_u64(object, "unreadable_files", from->unreadable_files);
 	bad |= gpumon_json_add_bool(object, "broken_info", from->broken_info);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 static struct json_object *launches(const struct gpumon_correlate_counts *counts)
@@ -266,7 +258,7 @@ static struct json_object *launches(const struct gpumon_correlate_counts *counts
 	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
 		bad |= gpumon_json_add_u64(object, gpumon_launch_end_key(end),
 					   counts->unmatched_launches[end]);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 struct json_object *gpumon_json_missing(const struct gpumon_view *view)
@@ -299,7 +291,7 @@ struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 	bad |= gpumon_json_add_u64(object, "paths_cut_off", view->cut_paths);
 	bad |= view->damage ? gpumon_json_add(object, "damage", damage(view->damage)) :
 			      gpumon_json_add_string(object, "damage", NULL);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 static struct json_object *node_object(const struct gpumon_node *node, uint64_t parent, bool root)
@@ -314,7 +306,7 @@ static struct json_object *node_object(const struct gpumon_node *node, uint64_t 
 	bad |= gpumon_json_add_u64(object, "count", node->count);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", node->gpu_ns);
 	bad |= gpumon_json_add_u64(object, "cpu_ns", node->cpu_ns);
-	return whole(object, bad);
+	return gpumon_json_finish(object, bad);
 }
 
 /* Flat, with the parent's number: readers give up on objects as deep as stacks are. */

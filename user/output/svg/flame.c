@@ -37,7 +37,7 @@ struct gpumon_frame *gpumon_flame_add(struct gpumon_flame *flame, struct gpumon_
 }
 
 /* The heaviest first; where they weigh the same, by name, so that the same input looks the same. */
-static int heavier(const void *a, const void *b)
+static int compare_weights(const void *a, const void *b)
 {
 	const struct gpumon_frame *x = *(struct gpumon_frame *const *)a;
 	const struct gpumon_frame *y = *(struct gpumon_frame *const *)b;
@@ -56,7 +56,7 @@ static void sort_children(struct gpumon_frame *parent, struct gpumon_frame **roo
 
 	for (struct gpumon_frame *frame = parent->child; frame; frame = frame->next)
 		room[n++] = frame;
-	qsort(room, n, sizeof(*room), heavier);
+	qsort(room, n, sizeof(*room), compare_weights);
 	for (size_t i = 0; i < n; i++) {
 		room[i]->next = i + 1 < n ? room[i + 1] : NULL;
 		room[i]->start = start;

@@ -261,7 +261,7 @@ static char *path_line(const struct path *path, unsigned int columns)
 }
 
 /* 1 if the line has room for what it keeps, 0, or -1 without memory. */
-static int fits(const struct path *path, unsigned int columns)
+static int path_fits(const struct path *path, unsigned int columns)
 {
 	char *text = path_line(path, columns);
 	int ret = !text ? -1 : gpumon_text_columns(text) <= columns;
@@ -279,10 +279,10 @@ static int try_piece(struct path *path, unsigned int i, unsigned int columns, bo
 
 	for (unsigned int j = i; j < i + run; j++)
 		path->pieces[j].keep = true;
-	ret = fits(path, columns);
+	ret = path_fits(path, columns);
 	if (!ret && !bare) {
 		path->pieces[i].bare = true;
-		ret = fits(path, columns);
+		ret = path_fits(path, columns);
 	}
 	if (ret || first)
 		return ret < 0 ? ret : 1;

@@ -23,7 +23,7 @@ struct summary {
 	unsigned int rows;
 };
 
-static void head(const struct summary *summary, const char *title, const char *what)
+static void print_heading(const struct summary *summary, const char *title, const char *what)
 {
 	char line[256];
 
@@ -40,8 +40,8 @@ static void head(const struct summary *summary, const char *title, const char *w
 	putc('\n', summary->out);
 }
 
-static void line(const struct summary *summary, unsigned int indent, const char *colour,
-		 const char *text)
+static void print_line(const struct summary *summary, unsigned int indent, const char *colour,
+		       const char *text)
 {
 	unsigned int columns = summary->term->columns;
 	char cut[1024];
@@ -52,14 +52,14 @@ static void line(const struct summary *summary, unsigned int indent, const char 
 		*colour ? gpumon_term_reset(summary->term) : "");
 }
 
-static void more(const struct summary *summary, unsigned int shown, unsigned int all)
+static void print_more(const struct summary *summary, unsigned int shown, unsigned int all)
 {
 	if (all > shown)
 		fprintf(summary->out, "  %sand %u more%s\n", gpumon_term_dim(summary->term),
 			all - shown, gpumon_term_reset(summary->term));
 }
 
-static void about(const struct summary *summary)
+static void print_about(const struct summary *summary)
 {
 	const struct gpumon_scan *scan = summary->view->scan;
 	char wall[GPUMON_FORMAT_LEN], gpu[GPUMON_FORMAT_LEN], count[GPUMON_TEXT_NUMBER];
@@ -67,8 +67,8 @@ static void about(const struct summary *summary)
 	size_t at = 0;
 
 	if (*gpumon_view_command(summary->view))
-		line(summary, 0, gpumon_term_bold(summary->term),
-		     gpumon_view_command(summary->view));
+		print_line(summary, 0, gpumon_term_bold(summary->term),
+			   gpumon_view_command(summary->view));
 	if (scan && scan->host && *scan->host)
 		at = (size_t)snprintf(text, sizeof(text), "%.64s · ", scan->host);
 	if (scan && scan->process_count == 1)
@@ -91,24 +91,24 @@ static void about(const struct summary *summary)
 			 gpumon_format_ns(gpu, sizeof(gpu),
 					  gpumon_value_of(summary->totals.cpu_ns)),
 			 gpumon_text_count(count, sizeof(count), summary->totals.count));
-	line(summary, 0, "", text);
+	print_line(summary, 0, "", text);
 	if (scan && !scan->ended)
-		line(summary, 0, gpumon_term_yellow(summary->term),
-		     "The capture was cut off: this is what was written until then.");
+		print_line(summary, 0, gpumon_term_yellow(summary->term),
+			   "The capture was cut off: this is what was written until then.");
 	for (unsigned int i = 0; scan && i < scan->note_count; i++) {
 		snprintf(text, sizeof(text), "Note: %s", scan->notes[i]);
-		line(summary, 0, gpumon_term_yellow(summary->term), text);
+		print_line(summary, 0, gpumon_term_yellow(summary->term), text);
 	}
 }
 
-static struct gpumon_value quantile(const struct gpumon_distribution *distribution, double q)
+static struct gpumon_value quantile_of(const struct gpumon_distribution *distribution, double q)
 {
 	if (!distribution || !gpumon_distribution_count(distribution))
 		return (struct gpumon_value){ 0 };
 	return gpumon_value_of(gpumon_distribution_quantile(distribution, q));
 }
 
-static int kernels(const struct summary *summary)
+static int print_kernels(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->kernel_count < summary->rows ? view->kernel_count : summary->rows;
@@ -119,7 +119,7 @@ static int kernels(const struct summary *summary)
 
 	if (!n)
 		return 0;
-	head(summary, "Work", "by GPU time");
+	print_heading(summary, "Work", "by GPU time");
 	grid = gpumon_grid_new(summary->term);
 	gpumon_grid_column(grid, "GPU TIME");
 	gpumon_grid_column(grid, "%");
@@ -139,17 +139,17 @@ static int kernels(const struct summary *summary)
 		gpumon_grid_ns(grid, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
 						  (struct gpumon_value){ 0 });
 		if (quantiles) {
-			gpumon_grid_ns(grid, quantile(row->duration, 0.5));
-			gpumon_grid_ns(grid, quantile(row->duration, 0.99));
+			gpumon_grid_ns(grid, quantile_of(row->duration, 0.5));
+			gpumon_grid_ns(grid, quantile_of(row->duration, 0.99));
 		}
 		gpumon_grid_cell(grid, row->name);
 	}
 	ret = gpumon_grid_print(grid, summary->out);
-	more(summary, n, view->kernel_count);
+	print_more(summary, n, view->kernel_count);
 	return ret;
 }
 
-static int paths(const struct summary *summary)
+static int print_paths(const struct summary *summary)
 {
 	const struct gpumon_node *top[ROWS_MAX];
 	enum gpumon_weight weight = summary->totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
@@ -169,10 +169,11 @@ static int paths(const struct summary *summary)
 		return 0;
 	if (gpumon_path_texts(top, n, gpumon_grid_below_columns(summary->term), texts))
 		return -1;
-	head(summary, "Call paths",
-	     weight == GPUMON_WEIGHT_GPU_NS ? "by GPU time, outermost caller first" :
-	     weight == GPUMON_WEIGHT_CPU_NS ? "by time in launch calls, outermost caller first" :
-					      "by launches, outermost caller first");
+	print_heading(
+		summary, "Call paths",
+		weight == GPUMON_WEIGHT_GPU_NS ? "by GPU time, outermost caller first" :
+		weight == GPUMON_WEIGHT_CPU_NS ? "by time in launch calls, outermost caller first" :
+						 "by launches, outermost caller first");
 	grid = gpumon_grid_new(summary->term);
 	if (weight == GPUMON_WEIGHT_GPU_NS)
 		gpumon_grid_column(grid, "GPU TIME");
@@ -197,11 +198,11 @@ static int paths(const struct summary *summary)
 	for (const struct gpumon_node *node = summary->view->root; node;
 	     node = gpumon_tree_next(node, summary->view->root))
 		heavy += gpumon_tree_weight(node, weight) != 0;
-	more(summary, n, heavy);
+	print_more(summary, n, heavy);
 	return ret;
 }
 
-static int devices(const struct summary *summary)
+static int print_devices(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	bool hosts = false, processes = false;
@@ -213,7 +214,7 @@ static int devices(const struct summary *summary)
 		hosts |= strcmp(view->devices[i].host, view->devices[0].host) != 0;
 		processes |= view->devices[i].process != view->devices[0].process;
 	}
-	head(summary, "GPUs", "busy: something of it ran, % of the time recorded");
+	print_heading(summary, "GPUs", "busy: something of it ran, % of the time recorded");
 	grid = gpumon_grid_new(summary->term);
 	gpumon_grid_column(grid, "BUSY");
 	gpumon_grid_column(grid, "%");
@@ -244,7 +245,7 @@ static int devices(const struct summary *summary)
 }
 
 /* What moved by itself, and what waited for that; only where it was asked for. */
-static int unified(const struct summary *summary)
+static int print_unified(const struct summary *summary)
 {
 	const struct gpumon_scan *scan = summary->view->scan;
 	struct gpumon_grid *grid;
@@ -254,7 +255,7 @@ static int unified(const struct summary *summary)
 		all += scan->unified[kind].count;
 	if (!all)
 		return 0;
-	head(summary, "Unified memory", "what moved by itself, and faults");
+	print_heading(summary, "Unified memory", "what moved by itself, and faults");
 	grid = gpumon_grid_new(summary->term);
 	gpumon_grid_column(grid, "TIME");
 	gpumon_grid_column(grid, "COUNT");
@@ -277,7 +278,7 @@ static int unified(const struct summary *summary)
 	return gpumon_grid_print(grid, summary->out);
 }
 
-static void latency(const struct summary *summary)
+static void print_latency(const struct summary *summary)
 {
 	const struct gpumon_distribution *of = summary->view->latency;
 	char text[256], a[GPUMON_FORMAT_LEN], b[GPUMON_FORMAT_LEN], c[GPUMON_FORMAT_LEN];
@@ -285,16 +286,16 @@ static void latency(const struct summary *summary)
 
 	if (!of || !gpumon_distribution_count(of))
 		return;
-	head(summary, "Launch latency", "from the call to the start on the GPU");
+	print_heading(summary, "Launch latency", "from the call to the start on the GPU");
 	snprintf(text, sizeof(text), "p50 %s   p99 %s   longest %s   of %s",
-		 gpumon_format_ns(a, sizeof(a), quantile(of, 0.5)),
-		 gpumon_format_ns(b, sizeof(b), quantile(of, 0.99)),
+		 gpumon_format_ns(a, sizeof(a), quantile_of(of, 0.5)),
+		 gpumon_format_ns(b, sizeof(b), quantile_of(of, 0.99)),
 		 gpumon_format_ns(c, sizeof(c), gpumon_value_of(gpumon_distribution_max(of))),
 		 gpumon_text_count(n, sizeof(n), gpumon_distribution_count(of)));
-	line(summary, GPUMON_GRID_INDENT, "", text);
+	print_line(summary, GPUMON_GRID_INDENT, "", text);
 }
 
-static int gaps(const struct summary *summary)
+static int print_gaps(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->gap_count < summary->rows ? view->gap_count : summary->rows;
@@ -302,7 +303,7 @@ static int gaps(const struct summary *summary)
 
 	if (!n)
 		return 0;
-	head(summary, "Idle", "the longest times in which a GPU did nothing");
+	print_heading(summary, "Idle", "the longest times in which a GPU did nothing");
 	grid = gpumon_grid_new(summary->term);
 	gpumon_grid_column(grid, "IDLE");
 	gpumon_grid_column(grid, "AT");
@@ -323,7 +324,7 @@ static int gaps(const struct summary *summary)
 	return gpumon_grid_print(grid, summary->out);
 }
 
-static int ranges(const struct summary *summary)
+static int print_ranges(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->range_count < summary->rows ? view->range_count : summary->rows;
@@ -332,7 +333,7 @@ static int ranges(const struct summary *summary)
 
 	if (!n)
 		return 0;
-	head(summary, "NVTX ranges", "with the GPU time of what was launched in them");
+	print_heading(summary, "NVTX ranges", "with the GPU time of what was launched in them");
 	grid = gpumon_grid_new(summary->term);
 	gpumon_grid_column(grid, "GPU TIME");
 	gpumon_grid_column(grid, "%");
@@ -355,12 +356,12 @@ static int ranges(const struct summary *summary)
 		gpumon_grid_cell(grid, name);
 	}
 	ret = gpumon_grid_print(grid, summary->out);
-	more(summary, n, view->range_count);
+	print_more(summary, n, view->range_count);
 	return ret;
 }
 
-static void cause(const struct summary *summary, uint64_t count, const char *colour,
-		  const char *what, const char *advice)
+static void print_cause(const struct summary *summary, uint64_t count, const char *colour,
+			const char *what, const char *advice)
 {
 	char number[GPUMON_TEXT_NUMBER], text[512];
 
@@ -368,13 +369,14 @@ static void cause(const struct summary *summary, uint64_t count, const char *col
 		return;
 	snprintf(text, sizeof(text), "%10s  %s", gpumon_text_count(number, sizeof(number), count),
 		 what);
-	line(summary, GPUMON_GRID_INDENT, colour, text);
+	print_line(summary, GPUMON_GRID_INDENT, colour, text);
 	if (*advice)
-		line(summary, GPUMON_GRID_INDENT + 12, gpumon_term_dim(summary->term), advice);
+		print_line(summary, GPUMON_GRID_INDENT + 12, gpumon_term_dim(summary->term),
+			   advice);
 }
 
 /* What one may not believe, by cause; then what has no call path and never had one. */
-static void missing(const struct summary *summary)
+static void print_missing(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	const struct gpumon_correlate_counts *counts = view->counts;
@@ -385,12 +387,13 @@ static void missing(const struct summary *summary)
 
 	gpumon_missing_of(view, &sums);
 	if (*gpumon_missing_line(line_text, sizeof(line_text), &sums))
-		head(summary, "Missing", line_text);
+		print_heading(summary, "Missing", line_text);
 	else
-		head(summary, "Nothing is missing",
-		     "no record was lost, and all work has its call path");
+		print_heading(summary, "Nothing is missing",
+			      "no record was lost, and all work has its call path");
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
-		cause(summary, view->losses[i], red, gpumon_loss_text(i), gpumon_loss_advice(i));
+		print_cause(summary, view->losses[i], red, gpumon_loss_text(i),
+			    gpumon_loss_advice(i));
 	for (unsigned int match = 0; counts && match < GPUMON_MATCH_KINDS; match++) {
 		uint64_t n = 0;
 
@@ -400,28 +403,31 @@ static void missing(const struct summary *summary)
 			continue;
 		snprintf(what, sizeof(what), "of %s pieces of work: %s",
 			 gpumon_text_count(all, sizeof(all), sums.work), gpumon_match_text(match));
-		cause(summary, n, match == GPUMON_MATCH_INTERNAL ? plain : red, what, "");
+		print_cause(summary, n, match == GPUMON_MATCH_INTERNAL ? plain : red, what, "");
 	}
 	for (unsigned int end = 0; counts && end < GPUMON_LAUNCH_ENDS; end++)
-		cause(summary, counts->unmatched_launches[end],
-		      end == GPUMON_LAUNCH_UNMATCHED ? red : plain, gpumon_launch_end_text(end),
-		      "");
+		print_cause(summary, counts->unmatched_launches[end],
+			    end == GPUMON_LAUNCH_UNMATCHED ? red : plain,
+			    gpumon_launch_end_text(end), "");
 	if (counts)
-		cause(summary, counts->work_before_launch, red,
-		      "pieces of work that began before their launch: clocks disagree", "");
-	cause(summary, view->cut_paths, red, gpumon_cut_paths_text(what, sizeof(what)), "");
+		print_cause(summary, counts->work_before_launch, red,
+			    "pieces of work that began before their launch: clocks disagree", "");
+	print_cause(summary, view->cut_paths, red, gpumon_cut_paths_text(what, sizeof(what)), "");
 	if (view->damage) {
-		cause(summary, view->damage->truncated_bytes, red,
-		      "bytes at the ends of files that were cut off", "");
-		cause(summary, view->damage->broken_chunks, red, "chunks that are broken", "");
-		cause(summary, view->damage->broken_records, red, "records that are broken", "");
-		cause(summary, view->damage->missing_chunks, red, "chunks that are not there", "");
-		cause(summary, view->damage->unreadable_files, red, "files that cannot be read",
-		      "");
-		cause(summary, view->damage->broken_info, red, "capture.json that cannot be read",
-		      "");
-		cause(summary, view->damage->unknown_records, plain,
-		      "records of a kind that this version does not know", "");
+		print_cause(summary, view->damage->truncated_bytes, red,
+			    "bytes at the ends of files that were cut off", "");
+		print_cause(summary, view->damage->broken_chunks, red, "chunks that are broken",
+			    "");
+		print_cause(summary, view->damage->broken_records, red, "records that are broken",
+			    "");
+		print_cause(summary, view->damage->missing_chunks, red, "chunks that are not there",
+			    "");
+		print_cause(summary, view->damage->unreadable_files, red,
+			    "files that cannot be read", "");
+		print_cause(summary, view->damage->broken_info, red,
+			    "capture.json that cannot be read", "");
+		print_cause(summary, view->damage->unknown_records, plain,
+			    "records of a kind that this version does not know", "");
 	}
 }
 
@@ -439,15 +445,15 @@ int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struc
 	if (summary.rows > ROWS_MAX)
 		summary.rows = ROWS_MAX;
 	gpumon_view_totals(view, &summary.totals);
-	about(&summary);
+	print_about(&summary);
 	if (!summary.totals.count && !summary.totals.cpu_ns)
-		line(&summary, 0, "", "No work of a GPU and no launch was recorded.");
-	if (kernels(&summary) || paths(&summary) || devices(&summary))
+		print_line(&summary, 0, "", "No work of a GPU and no launch was recorded.");
+	if (print_kernels(&summary) || print_paths(&summary) || print_devices(&summary))
 		goto no_memory;
-	latency(&summary);
-	if (gaps(&summary) || ranges(&summary) || unified(&summary))
+	print_latency(&summary);
+	if (print_gaps(&summary) || print_ranges(&summary) || print_unified(&summary))
 		goto no_memory;
-	missing(&summary);
+	print_missing(&summary);
 	return ferror(out) ? -1 : 0;
 
 no_memory:

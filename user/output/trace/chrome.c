@@ -26,7 +26,7 @@ static void put_time(struct chrome *chrome, const char *key, uint64_t ns)
 	fprintf(chrome->out, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned int)(ns % 1000));
 }
 
-static uint64_t since(const struct chrome *chrome, uint64_t ns)
+static uint64_t chrome_relative_ns(const struct chrome *chrome, uint64_t ns)
 {
 	return ns > chrome->first_ns ? ns - chrome->first_ns : 0;
 }
@@ -67,7 +67,7 @@ static void put_metadata(struct chrome *chrome, const struct gpumon_track *track
 	fprintf(chrome->out, ",\"name\":\"%s\",\"args\":{\"%s\":", what, key);
 }
 
-static void begin(void *data, uint64_t first_ns, const char *command)
+static void chrome_begin(void *data, uint64_t first_ns, const char *command)
 {
 	struct chrome *chrome = data;
 
@@ -124,12 +124,12 @@ static void put_flow(struct chrome *chrome, const struct gpumon_track_event *eve
 	open_event(chrome, "s", event->from);
 	fprintf(chrome->out, ",\"cat\":\"launch\",\"name\":\"launch\",\"id\":%" PRIu64,
 		chrome->flows);
-	put_time(chrome, "ts", since(chrome, event->from_ns));
+	put_time(chrome, "ts", chrome_relative_ns(chrome, event->from_ns));
 	putc('}', chrome->out);
 	open_event(chrome, "f", event->track);
 	fprintf(chrome->out, ",\"bp\":\"e\",\"cat\":\"launch\",\"name\":\"launch\",\"id\":%" PRIu64,
 		chrome->flows);
-	put_time(chrome, "ts", since(chrome, event->start_ns));
+	put_time(chrome, "ts", chrome_relative_ns(chrome, event->start_ns));
 	putc('}', chrome->out);
 }
 
@@ -150,7 +150,7 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 		gpumon_text_json(chrome->out, event->text);
 		putc('"', chrome->out);
 	}
-	put_time(chrome, "ts", since(chrome, event->start_ns));
+	put_time(chrome, "ts", chrome_relative_ns(chrome, event->start_ns));
 	if (event->type == GPUMON_TRACK_SLICE)
 		put_time(chrome, "dur", event->end_ns - event->start_ns);
 	if (event->type == GPUMON_TRACK_INSTANT)
@@ -167,7 +167,7 @@ int gpumon_output_chrome(FILE *out, const char *const *paths, unsigned int count
 {
 	struct chrome chrome = { .out = out };
 	const struct gpumon_track_sink sink = {
-		.begin = begin,
+		.begin = chrome_begin,
 		.track = put_track,
 		.event = put_event,
 		.data = &chrome,

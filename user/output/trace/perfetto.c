@@ -89,7 +89,7 @@ static void put_packet(struct perfetto *perfetto)
 	gpumon_protobuf_clear(&perfetto->packet);
 }
 
-static void begin(void *data, uint64_t first_ns, const char *command)
+static void perfetto_begin(void *data, uint64_t first_ns, const char *command)
 {
 	struct perfetto *perfetto = data;
 
@@ -251,7 +251,7 @@ int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int cou
 {
 	struct perfetto perfetto = { .out = out };
 	const struct gpumon_track_sink sink = {
-		.begin = begin,
+		.begin = perfetto_begin,
 		.track = put_track,
 		.event = put_event,
 		.data = &perfetto,

@@ -10,7 +10,7 @@
 #include "track_read.h"
 #include "output/unified.h"
 
-static void put(struct gpumon_track_reader *reader, struct gpumon_track_event *event)
+static void put_event(struct gpumon_track_reader *reader, struct gpumon_track_event *event)
 {
 	if (!event->name)
 		event->name = gpumon_names_text(&reader->names, "[unknown]");
@@ -52,7 +52,7 @@ static void put_launch(struct gpumon_track_reader *reader, uint32_t process,
 		event.flow = (uint64_t)(process + 1) << 32 | launch.correlation;
 	if (launch.head.flags & GPUMON_LAUNCH_FAILED)
 		gpumon_track_value(&event, "result", (uint64_t)(int64_t)launch.result);
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 static void put_call(struct gpumon_track_reader *reader, uint32_t process,
@@ -81,7 +81,7 @@ static void put_call(struct gpumon_track_reader *reader, uint32_t process,
 	gpumon_track_value(&event, "correlation", call.correlation);
 	if (call.head.flags & GPUMON_CALL_BLOCKING)
 		event.category = GPUMON_CATEGORY_WAIT;
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 /* Of a process without the library: all that there is of its launches. */
@@ -105,7 +105,7 @@ static void put_hit(struct gpumon_track_reader *reader, uint32_t process,
 	if (hit.duration_ns)
 		event.category = GPUMON_CATEGORY_WAIT;
 	gpumon_track_value(&event, "hit", hit.number);
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 static void put_open_range(struct gpumon_track_reader *reader, size_t place, uint64_t end_ns)
@@ -119,7 +119,7 @@ static void put_open_range(struct gpumon_track_reader *reader, size_t place, uin
 	event.end_ns = end_ns > range->start_ns ? end_ns : range->start_ns;
 	event.track = lanes ? gpumon_rows_lane(&reader->rows, lanes, event.start_ns, event.end_ns) :
 			      NULL;
-	put(reader, &event);
+	put_event(reader, &event);
 	range->start_ns = 0;
 	range->next_free = reader->free_range;
 	reader->free_range = (uint32_t)place + 1;
@@ -199,7 +199,7 @@ static void put_range(struct gpumon_track_reader *reader, uint32_t process,
 		return;
 	}
 	event.track = thread ? thread->track : NULL;
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 void gpumon_track_ranges_flush(struct gpumon_track_reader *reader)
@@ -230,7 +230,7 @@ static void put_sync(struct gpumon_track_reader *reader, uint32_t process,
 	if (sync.stream != ~0u)
 		gpumon_track_value(&event, "stream", sync.stream);
 	gpumon_track_value(&event, "correlation", sync.correlation);
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 static void put_memory(struct gpumon_track_reader *reader, uint32_t process,
@@ -250,7 +250,7 @@ static void put_memory(struct gpumon_track_reader *reader, uint32_t process,
 			NULL;
 	gpumon_track_value(&event, "bytes", memory.bytes);
 	gpumon_track_value(&event, "device", memory.device);
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 static void put_unified(struct gpumon_track_reader *reader, uint32_t process,
@@ -285,7 +285,7 @@ static void put_unified(struct gpumon_track_reader *reader, uint32_t process,
 		gpumon_track_value(&event, "from_device", unified.from_device);
 	if (kind == GPUMON_UNIFIED_TO_DEVICE || kind == GPUMON_UNIFIED_BETWEEN_DEVICES)
 		gpumon_track_value(&event, "to_device", unified.to_device);
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 /* What the four words of an event are called; "" for nothing. */
@@ -343,7 +343,7 @@ static void put_driver(struct gpumon_track_reader *reader, uint32_t process,
 	of.comm[GPUMON_COMM_LEN - 1] = '\0';
 	if (of.comm[0])
 		gpumon_track_text(&event, "comm", of.comm);
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 static void put_alert(struct gpumon_track_reader *reader, uint32_t process,
@@ -368,7 +368,7 @@ static void put_alert(struct gpumon_track_reader *reader, uint32_t process,
 		&event, "message",
 		gpumon_names_of(&reader->names,
 				gpumon_names_string(&reader->names, process, alert.message), ""));
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 static void put_window(struct gpumon_track_reader *reader, uint32_t process,
@@ -390,7 +390,7 @@ static void put_window(struct gpumon_track_reader *reader, uint32_t process,
 		&event, "reason",
 		gpumon_names_of(&reader->names,
 				gpumon_names_string(&reader->names, process, window.reason), ""));
-	put(reader, &event);
+	put_event(reader, &event);
 }
 
 void gpumon_track_record(struct gpumon_track_reader *reader, uint32_t process,

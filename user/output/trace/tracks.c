@@ -118,9 +118,10 @@ static void second_pass_record(struct gpumon_track_reader *reader, uint32_t proc
  * One pass over all captures. Processes are numbered on from one to the next; the driver's
  * strings are its own, under numbers from the top.
  */
-static int pass(struct gpumon_track_reader *reader, const char *const *paths, unsigned int count,
-		void (*each)(struct gpumon_track_reader *reader, uint32_t process,
-			     const struct gpumon_record *record))
+static int read_pass(struct gpumon_track_reader *reader, const char *const *paths,
+		     unsigned int count,
+		     void (*each)(struct gpumon_track_reader *reader, uint32_t process,
+				  const struct gpumon_record *record))
 {
 	uint32_t base = 0;
 
@@ -190,7 +191,7 @@ int gpumon_tracks_read(const char *const *paths, unsigned int count,
 
 	reader.rows.sink = sink;
 	reader.rows.names = &reader.names;
-	ret = pass(&reader, paths, count, first_pass_record);
+	ret = read_pass(&reader, paths, count, first_pass_record);
 	if (!ret) {
 		find_hosts(&reader);
 		if (reader.first_ns == UINT64_MAX)
@@ -201,7 +202,7 @@ int gpumon_tracks_read(const char *const *paths, unsigned int count,
 		if (!reader.correlate)
 			reader.failed = true;
 		else
-			ret = pass(&reader, paths, count, second_pass_record);
+			ret = read_pass(&reader, paths, count, second_pass_record);
 	}
 	if (!ret && reader.correlate) {
 		if (gpumon_correlate_finish(reader.correlate, ~0u))
