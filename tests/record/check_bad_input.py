@@ -510,6 +510,9 @@ def sockets_of_killed_recorders(kit):
     kit.run("record", "-q", "-o", "other", "--", "true")
     equal(kit.left_behind(), lives, "the living one's")
     kit.end(player, signal.SIGTERM)
+    # Nor was it disturbed.
+    notes = json.loads(kit.run("correlate", "--json", "long").stdout)["recording"]["notes"]
+    equal([note for note in notes if "was not recorded" in note], [], "notes of the living one")
     living = kill_recorder(kit, signal.SIGKILL, "record", "-o", "capture")
     equal(kit.left_behind(), living, "left behind")
     kit.run("record", "-q", "-o", "another", "--", "true")

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -22,25 +23,29 @@
 #define STALE_S	  60
 #define SWEEP_MAX 10000
 
-/* Nobody is at its other end, and that for a while: who bound it is about to listen otherwise. */
-static bool is_left_behind(const char *path)
+static int open_folder(const char *folder)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	return open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/*
+ * A recorder locks its folder, and the kernel unlocks it when the recorder ends in any way. To connect
+ * would disturb one that lives. One that has just begun may not have its lock yet.
+ */
+static bool is_left_behind(const char *folder, const char *path)
+{
 	struct stat status;
-	bool refused;
+	bool unlocked;
 	int fd;
 
 	if (lstat(path, &status) || !S_ISSOCK(status.st_mode) ||
-	    strlen(path) >= sizeof(address.sun_path) || time(NULL) - status.st_mtime < STALE_S)
+	    time(NULL) - status.st_mtime < STALE_S)
 		return false;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return false;
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	refused = connect(fd, (const struct sockaddr *)&address, sizeof(address)) &&
-		  errno == ECONNREFUSED;
-	close(fd);
-	return refused;
+	fd = open_folder(folder);
+	unlocked = fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB);
+	if (fd >= 0)
+		close(fd);
+	return unlocked;
 }
 
 /* Sockets of recorders of ours that were killed. */
@@ -63,7 +68,7 @@ static void sweep_dead_sockets(const char *parent)
 		    status.st_uid != geteuid() || (status.st_mode & 077))
 			continue;
 		snprintf(path, sizeof(path), "%s" SOCKET_NAME, folder);
-		if (!is_left_behind(path))
+		if (!is_left_behind(folder, path))
 			continue;
 		unlink(path);
 		rmdir(folder);
@@ -112,6 +117,7 @@ int gpumon_listener_open(struct gpumon_listener *listener, struct gpumon_error *
 
 	memset(listener, 0, sizeof(*listener));
 	listener->fd = -1;
+	listener->lock = -1;
 	listener->reserve = -1;
 	if (make_folder(listener, err))
 		return -1;
@@ -120,6 +126,9 @@ int gpumon_listener_open(struct gpumon_listener *listener, struct gpumon_error *
 		 SOCKET_NAME);
 	memcpy(address.sun_path, listener->path, sizeof(address.sun_path));
 
+	listener->lock = open_folder(listener->folder);
+	if (listener->lock >= 0)
+		(void)flock(listener->lock, LOCK_EX | LOCK_NB);
 	listener->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (listener->fd >= 0 &&
 	    !bind(listener->fd, (const struct sockaddr *)&address, sizeof(address)) &&
@@ -171,6 +180,9 @@ void gpumon_listener_close(struct gpumon_listener *listener)
 	if (listener->reserve >= 0)
 		close(listener->reserve);
 	listener->reserve = -1;
+	if (listener->lock >= 0)
+		close(listener->lock);
+	listener->lock = -1;
 	if (listener->path[0])
 		unlink(listener->path);
 	listener->path[0] = '\0';

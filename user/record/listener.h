@@ -10,12 +10,14 @@
 /**
  * struct gpumon_listener - a listening socket
  * @fd: socket, -1 when closed
+ * @lock: the folder, locked as long as this recorder lives; -1 without
  * @reserve: a descriptor to give up when there are no more, so that who waits can be refused
  * @folder: mode 0700, ours alone; "" when there is none
  * @path: of the socket
  */
 struct gpumon_listener {
 	int fd;
+	int lock;
 	int reserve;
 	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];

@@ -85,6 +85,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 		.tap = options->tap,
 	};
 	new->listener.fd = -1;
+	new->listener.lock = -1;
 	new->listener.reserve = -1;
 	new->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (new->epoll < 0) {
