@@ -104,6 +104,22 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			  size_t size);
 
+/**
+ * gpumon_capture_limit - the largest size
+ * @writer: capture
+ * @bytes: of all files, 0: no limit
+ *
+ * For gpumon_capture_append_limited() alone: what is said at the end comes on top.
+ */
+void gpumon_capture_limit(struct gpumon_capture_writer *writer, uint64_t bytes);
+
+/* A chunk did not fit in: from then on there are none. */
+bool gpumon_capture_is_full(const struct gpumon_capture_writer *writer);
+
+/* The same as gpumon_capture_append(), up to the limit; what comes behind it is none of the capture. */
+int gpumon_capture_append_limited(struct gpumon_capture_file *file, uint32_t tid,
+				  const void *records, size_t size);
+
 /* Bytes of whole chunks that are in the file. */
 uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file);
 

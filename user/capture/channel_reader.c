@@ -220,7 +220,7 @@ static void read_block(struct gpumon_channel_reader *reader, const struct ready 
 	if (reader->see && good)
 		reader->see(reader->see_data, tid, reader->copy, good);
 	/* What finds no room on the disk is counted there. */
-	(void)gpumon_capture_append(file, tid, reader->copy, good);
+	(void)gpumon_capture_append_limited(file, tid, reader->copy, good);
 	if (ready->full)
 		free_block(reader, ready->block);
 }

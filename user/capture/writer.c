@@ -44,6 +44,9 @@ struct gpumon_capture_writer {
 	void *tell_data;
 	bool told;
 	uint64_t lost;
+	uint64_t bytes; /* of whole chunks, of all files */
+	uint64_t limit; /* of them, 0: none */
+	bool full;
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -353,6 +356,7 @@ static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int
 			part->iov_len -= (size_t)n;
 		}
 	}
+	file->writer->bytes += at - file->size;
 	file->size = at;
 	return 0;
 }
@@ -425,6 +429,26 @@ int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const 
 			    writer->path, file->name, GPUMON_CAPTURE_SUFFIX, strerror(-ret));
 	tell_once(writer);
 	return -1;
+}
+
+void gpumon_capture_limit(struct gpumon_capture_writer *writer, uint64_t bytes)
+{
+	writer->limit = bytes;
+}
+
+bool gpumon_capture_is_full(const struct gpumon_capture_writer *writer)
+{
+	return writer->full;
+}
+
+int gpumon_capture_append_limited(struct gpumon_capture_file *file, uint32_t tid,
+				  const void *records, size_t size)
+{
+	struct gpumon_capture_writer *writer = file->writer;
+
+	if (writer->limit && writer->bytes + size > writer->limit)
+		writer->full = true;
+	return writer->full ? 0 : gpumon_capture_append(file, tid, records, size);
 }
 
 uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file)

@@ -61,6 +61,11 @@ static int write_tables(struct diff_run *run, const struct gpumon_diff *diff,
 	return ret;
 }
 
+static bool is_standard(const char *name)
+{
+	return name && !strcmp(name, "-");
+}
+
 static int diff_run(struct diff_run *run)
 {
 	const struct gpumon_show *show = &run->show;
@@ -81,7 +86,7 @@ static int diff_run(struct diff_run *run)
 	if (!ret && run->flamegraph)
 		ret = write_flamegraph(run, diff, &err);
 	/* A picture on standard output stays alone there. */
-	if (!ret && (!run->flamegraph || strcmp(run->flamegraph, "-") != 0))
+	if (!ret && (!is_standard(run->flamegraph) || !is_standard(show->output)))
 		ret = write_tables(run, diff, &err);
 	if (diff)
 		gpumon_diff_free(diff);
@@ -92,13 +97,14 @@ static int diff_run(struct diff_run *run)
 
 static int command_diff(struct gpumon_context *context, int argc, char **argv)
 {
-	struct diff_run run = { .context = context };
+	struct diff_run run = { .context = context, .show.compare = true };
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION_JSON(context),
 		GPUMON_SHOW_OUTPUT_OPTIONS(&run.show),
 		GPUMON_SHOW_TREE_OPTIONS(&run.show),
 		GPUMON_OPTION("flamegraph", 0, GPUMON_OPTION_TEXT, &run.flamegraph),
-		GPUMON_OPTION_RANGE("rows", 0, GPUMON_OPTION_U32, &run.summary.rows, 1, 100000),
+		GPUMON_OPTION_RANGE("rows", 0, GPUMON_OPTION_U32, &run.summary.rows, 1,
+				    GPUMON_SUMMARY_ROWS_MAX),
 		{ 0 },
 	};
 	int status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_MIXED);
@@ -109,6 +115,12 @@ static int command_diff(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "two captures are compared: BEFORE AFTER");
 	if (gpumon_show_operands(context, &run.show, argc, argv))
 		return GPUMON_EXIT_USAGE;
+	if (is_standard(run.flamegraph) && !run.show.output)
+		run.show.output = "-";
+	if (is_standard(run.flamegraph) && is_standard(run.show.output) && context->json)
+		return gpumon_usage(
+			context,
+			"--flamegraph - and --json both go to standard output: say where one goes with -o FILE or --flamegraph FILE");
 	return diff_run(&run);
 }
 

@@ -5,6 +5,26 @@
 #include "base/output_file.h"
 #include "show.h"
 
+/* What is there twice would count twice. */
+static int check_distinct(struct gpumon_context *context, int argc, char **argv)
+{
+	struct stat one, other;
+
+	for (int i = 0; i < argc; i++) {
+		if (stat(argv[i], &one))
+			continue;
+		for (int k = 0; k < i; k++) {
+			if (stat(argv[k], &other) || one.st_dev != other.st_dev ||
+			    one.st_ino != other.st_ino)
+				continue;
+			gpumon_usage(context, "%s and %s are the same capture: leave one out",
+				     argv[k], argv[i]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
 int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *show, int argc,
 			 char **argv)
 {
@@ -34,6 +54,8 @@ int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *sho
 		gpumon_usage(context, "--cpu-only and --gpu-only leave nothing together");
 		return -1;
 	}
+	if (!show->compare && check_distinct(context, argc, argv))
+		return -1;
 	show->paths = (const char *const *)argv;
 	show->count = (unsigned int)argc;
 	return 0;

@@ -15,12 +15,14 @@
  * @output: file, NULL or "-" for standard output
  * @force: it may replace one
  * @profile: what the tree looks like
+ * @compare: captures are not merged, so that one may be there twice
  */
 struct gpumon_show {
 	const char *const *paths;
 	unsigned int count;
 	const char *output;
 	bool force;
+	bool compare;
 	struct gpumon_profile_options profile;
 };
 

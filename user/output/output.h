@@ -211,9 +211,11 @@ int gpumon_output_flamegraph(FILE *out, const struct gpumon_node *root,
 int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 				  enum gpumon_weight weight, bool icicle);
 
+#define GPUMON_SUMMARY_ROWS_MAX 1000
+
 /**
  * struct gpumon_summary_options - what is printed for people
- * @rows: of each table at most, 0: 10
+ * @rows: of each table at most, up to GPUMON_SUMMARY_ROWS_MAX; 0: 10
  */
 struct gpumon_summary_options {
 	unsigned int rows;

@@ -40,8 +40,8 @@ struct gpumon_probed {
 
 static void write_records(struct gpumon_probed *probed)
 {
-	if (probed->size &&
-	    !gpumon_capture_append(probed->file, probed->tid, probed->records, probed->size))
+	if (probed->size && !gpumon_capture_append_limited(probed->file, probed->tid,
+							   probed->records, probed->size))
 		probed->counts.bytes += probed->size;
 	probed->size = 0;
 }
@@ -63,7 +63,7 @@ static void on_record(void *data, uint32_t tid, const struct gpumon_record *reco
 		write_records(probed);
 	probed->tid = tid;
 	if (record->size > ROOM) {
-		if (!gpumon_capture_append(probed->file, tid, record, record->size))
+		if (!gpumon_capture_append_limited(probed->file, tid, record, record->size))
 			probed->counts.bytes += record->size;
 		return;
 	}

@@ -76,6 +76,7 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 		new->options.root = "";
 	new->writer = writer;
 	new->until_ns = UINT64_MAX;
+	gpumon_capture_limit(writer, options->max_bytes);
 	new->target_options = (struct gpumon_target_options){
 		.settings = new->options.settings,
 		.channel_bytes = options->channel_bytes ? options->channel_bytes : CHANNEL_BYTES,
@@ -335,7 +336,8 @@ static uint64_t bytes_written(const struct gpumon_recorder *recorder)
 static void look_at_size(struct gpumon_recorder *recorder)
 {
 	if (!recorder->options.max_bytes || recorder->counts.full ||
-	    bytes_written(recorder) < recorder->options.max_bytes)
+	    (!gpumon_capture_is_full(recorder->writer) &&
+	     bytes_written(recorder) < recorder->options.max_bytes))
 		return;
 	recorder->counts.full = true;
 	recorder->closed = true;

@@ -11,9 +11,8 @@
 #include "output/tree.h"
 #include "output/view_text.h"
 
-#define ROWS	 10
-#define ROWS_MAX 1000
-#define WIDE	 100 /* columns with room for quantiles beside names */
+#define ROWS 10
+#define WIDE 100 /* columns with room for quantiles beside names */
 
 struct summary {
 	FILE *out;
@@ -151,7 +150,7 @@ static int print_kernels(const struct summary *summary)
 
 static int print_paths(const struct summary *summary)
 {
-	const struct gpumon_node *top[ROWS_MAX];
+	const struct gpumon_node *top[GPUMON_SUMMARY_ROWS_MAX];
 	enum gpumon_weight weight = summary->totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
 				    summary->totals.cpu_ns ? GPUMON_WEIGHT_CPU_NS :
 							     GPUMON_WEIGHT_COUNT;
@@ -159,7 +158,7 @@ static int print_paths(const struct summary *summary)
 		       weight == GPUMON_WEIGHT_CPU_NS ? summary->totals.cpu_ns :
 							summary->totals.count;
 	unsigned int heavy = 0, n;
-	char *texts[ROWS_MAX];
+	char *texts[GPUMON_SUMMARY_ROWS_MAX];
 	struct gpumon_grid *grid;
 	int ret;
 
@@ -442,8 +441,8 @@ int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struc
 		.rows = options && options->rows ? options->rows : ROWS,
 	};
 
-	if (summary.rows > ROWS_MAX)
-		summary.rows = ROWS_MAX;
+	if (summary.rows > GPUMON_SUMMARY_ROWS_MAX)
+		summary.rows = GPUMON_SUMMARY_ROWS_MAX;
 	gpumon_view_totals(view, &summary.totals);
 	print_about(&summary);
 	if (!summary.totals.count && !summary.totals.cpu_ns)
