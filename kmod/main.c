@@ -115,7 +115,7 @@ static int init_tables(void)
 	return ret;
 }
 
-/* Of what init_tables() got half done as well. */
+/* Also undoes a partial init_tables(). */
 static void free_tables(void)
 {
 	gpumon_job_exit();
@@ -164,7 +164,7 @@ static int __init gpumon_init(void)
 err_netlink:
 	gpumon_alert_exit();
 	gpumon_netlink_exit();
-	/* Somebody may have switched it on, the family was there. */
+	/* It may have been switched on, the family was there. */
 	gpumon_event_ring_exit();
 err_tables:
 	free_tables();
@@ -174,8 +174,8 @@ err_tables:
 static void __exit gpumon_exit(void)
 {
 	/*
-	 * Nobody may write, then nobody may ask, then the memory goes. A request
-	 * in between finds that nothing can be attached any more.
+	 * First the writers stop, then the requests, then the memory is freed. A request
+	 * in between cannot attach anything.
 	 */
 	gpumon_debugfs_exit();
 	gpumon_probe_stop();
@@ -192,7 +192,7 @@ module_exit(gpumon_exit);
 /*
  * No MODULE_ALIAS_GENL_FAMILY: with it any user could load the module from any
  * network namespace by asking for the family, and a poller would bring it back
- * right after rmmod. Who wants it at boot has modules-load.d.
+ * right after rmmod. To load it at boot, use modules-load.d.
  */
 MODULE_AUTHOR("The gpumon authors");
 MODULE_DESCRIPTION("GPU driver statistics from tracepoints, per CPU, always on");

@@ -2,8 +2,8 @@
 /*
  * The modules that the attach engine follows, and what is known of them.
  *
- * What could not be read when a module came, for want of memory, is read again
- * when a group is switched on: until then the reasons say so.
+ * BTF that could not be read when a module came, because memory was short, is read again when a
+ * group is switched on. Until then the reasons say so.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -123,7 +123,7 @@ bool gpumon_follow_look(struct gpumon_followed *module)
 }
 
 /**
- * gpumon_follow_say - a probe waits for a module, or nobody can say whether it has to
+ * gpumon_follow_say - a probe waits for a module, or it is unknown whether it has to
  * @probe: probe
  * @module: the module that it waits for
  *

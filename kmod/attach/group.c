@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Groups: the memory of their tables, and what their probes tell of a column. */
+/* Groups: the memory of their tables, and which of their columns are known. */
 #include <linux/string.h>
 
 #include "core/fault.h"
@@ -65,8 +65,8 @@ static void group_free(struct gpumon_group *group)
  * gpumon_group_allocate - memory for the tables of a group, if it has none yet
  * @group: group
  *
- * Called when the first module of the group is there: who has no such GPU pays
- * nothing for it. What was counted stays until gpumon is unloaded.
+ * Called when the first module of the group is there, so that machines without such a GPU need no
+ * memory for it. Counts are kept until gpumon is unloaded.
  *
  * Context: may sleep, gpumon_probe_lock held, no probe of the group runs.
  * Return: 0 or -ENOMEM, then nothing is allocated.
@@ -223,7 +223,7 @@ bool gpumon_group_trusts(const struct gpumon_group *group, unsigned int role)
 }
 
 /**
- * gpumon_group_column_known - can a column's number be told of a row
+ * gpumon_group_column_known - is a column's number known for a row
  * @group: group
  * @statistics: table of it
  * @row: slot with a row
@@ -247,7 +247,7 @@ bool gpumon_group_column_known(const struct gpumon_group *group,
 }
 
 /**
- * gpumon_group_counts_of_processes - can something be told of processes
+ * gpumon_group_counts_of_processes - is something counted for processes
  * @word: what, a bit of process_words
  *
  * Context: gpumon_probe_lock held.

@@ -21,9 +21,8 @@
 static const char *const suffixes[] = { "", ".isra.0", ".constprop.0", ".part.0" };
 
 /*
- * nmissed starts over with each registration and is no counter of ours:
- * what it rose by is moved over whenever somebody looks, and once more when the
- * probe comes off.
+ * nmissed starts over with each registration. What it rose by is added to our counters before each
+ * read, and once more when the probe comes off.
  */
 struct kprobe_account {
 	bool registered;
@@ -150,7 +149,7 @@ static int kprobe_find_symbol(const struct gpumon_probe *probe)
 	return ret;
 }
 
-/* As one of its own, or behind another one of the same address. */
+/* By itself, or chained to another kprobe at the same address. */
 static bool in_kernels_list(const struct kprobe *kprobe)
 {
 	return (kprobe->hlist.pprev && kprobe->hlist.pprev != LIST_POISON2) ||
@@ -180,7 +179,7 @@ static int kprobe_register(struct gpumon_probe *probe)
 		ret = GPUMON_REGISTER("register_kprobe", probe->symbol,
 				      register_kprobe(&probe->kprobe));
 	}
-	/* 7.3 says 0 also where it had no memory to arm it, and has taken it out of its list again. */
+	/* 7.3 returns 0 also if it had no memory to arm it and has taken it out of its list. */
 	if (!ret && !in_kernels_list(&probe->kprobe))
 		ret = -ENOMEM;
 	if (ret)
@@ -250,9 +249,9 @@ void gpumon_kprobe_detach(struct gpumon_probe *probe)
 }
 
 /*
- * Taking a kprobe off a function that ftrace traces needs memory. Where there is none the kernel
- * warns and keeps the kprobe, and all it says to us is that the address is gone. What it
- * keeps must not be called, registered again or freed.
+ * Taking a kprobe off a function that ftrace traces needs memory. Without it the kernel warns and
+ * keeps the kprobe; the only sign is that the address is gone. A kept kprobe must not be called,
+ * registered again or freed.
  */
 static void keep_for_ever(struct gpumon_probe *probe)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modules that come and go, and their tracepoints: who is there for the attach engine.
+ * Modules that come and go, and their tracepoints.
  *
  * They are followed in two ways. Those with tracepoints through the tracepoints'
  * notifier, which also names what is loaded already; but it leaves out modules
@@ -56,8 +56,8 @@ static void module_came(const char *name)
 }
 
 /*
- * A group whose module goes is detached as a whole, and what is left of it
- * begins anew: its levels hang on things whose end nobody will see.
+ * A group whose module goes is detached as a whole and attached again without it. Its levels
+ * start over: they count things whose end will not be seen.
  */
 static void module_gone(const char *name)
 {
@@ -130,7 +130,7 @@ static int tracepoints_event(struct notifier_block *block, unsigned long event, 
 	const struct module *module = ((struct tp_module *)data)->mod;
 
 	mutex_lock(&gpumon_probe_lock);
-	/* One that is on its way out and shown all the same says GOING next. */
+	/* A module that is on its way out is shown too. It says GOING next. */
 	if (event == MODULE_STATE_COMING && READ_ONCE(module->state) != MODULE_STATE_GOING) {
 		module_tracepoints(module);
 		module_came(module->name);
@@ -171,8 +171,8 @@ static int module_goes_event(struct notifier_block *block, unsigned long event, 
 }
 
 /*
- * When a module comes, everybody else has to know it first: BTF, tracepoints
- * and kprobes. When it goes, we are gone before they take it apart.
+ * When a module comes, the kernel's own notifiers run first: BTF, tracepoints and kprobes. When it
+ * goes, ours runs before them.
  */
 static struct notifier_block module_comes_notifier = {
 	.notifier_call = module_comes_event,
@@ -281,7 +281,7 @@ int gpumon_modules_follow(void)
 }
 
 /**
- * gpumon_modules_leave - follow modules no more
+ * gpumon_modules_leave - stop following modules
  *
  * Context: may sleep, gpumon_probe_lock not held, nothing is attached.
  */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attach engine: what is attached, and why not. Who is there is known to
- * modules.c.
+ * The attach engine: what is attached, and why not. modules.c knows which modules are loaded.
  *
  * A probe whose prototype in the running kernel's BTF is not the one expected
  * is refused in probe_attach(), before it is registered; check.c looks it up when
@@ -124,8 +123,8 @@ static bool group_module_there(const struct gpumon_group *group)
  * gpumon_group_attach - attach what can be attached now
  * @group: group
  *
- * Later probes of the table go first: whoever sees the end of a job is there before
- * who sees its beginning. The reasons of probes say what became of them.
+ * Later probes of the table are attached first: those that see the end of a job before those that
+ * see its beginning. The reasons of the probes give the result.
  *
  * Context: may sleep, gpumon_probe_lock held.
  */
@@ -300,7 +299,7 @@ static void probes_check_again(void)
 	}
 }
 
-/* What could not be read is read again, for all groups, and told of their probes. */
+/* Reads again what could not be read before, and updates the probes of all groups. */
 static void groups_try_again(void)
 {
 	struct gpumon_group *group;
@@ -333,7 +332,7 @@ int gpumon_probe_start(void)
 
 	ret = gpumon_modules_follow();
 	if (ret) {
-		/* What came with a module before it was clear that they cannot be followed. */
+		/* Probes that a module brought before following modules failed. */
 		groups_detach();
 		return ret;
 	}

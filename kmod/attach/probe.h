@@ -57,7 +57,7 @@ struct tracepoint;
  * @state: what became of it
  * @reason: why, for a reader
  * @check: what BTF says about its prototype: 0 it is the expected one, -EBADMSG it is not,
- *         -ENODATA that cannot be told
+ *         -ENODATA that is unknown
  * @check_reason: the same for a reader
  * @arguments_trusted: of a kprobe or kretprobe: the function is the one whose arguments
  *                     are known; otherwise a body may only count
@@ -147,8 +147,7 @@ struct gpumon_probe_view {
  * gpumon_group_shown - is there more to be said of a group than its state
  * @group: group
  *
- * Who looks at a text at night is spared what would belong to drivers that
- * were never there.
+ * Sections of drivers that were never loaded are left out.
  *
  * Context: gpumon_probe_lock held.
  * Return: whether there is.
@@ -161,7 +160,7 @@ static inline bool gpumon_group_shown(const struct gpumon_group *group)
 extern struct gpumon_group *const *gpumon_groups;
 extern unsigned int gpumon_group_count;
 extern struct gpumon_counters gpumon_probe_counters;
-/* Held by who attaches, detaches or reads states. Taken before gpumon_period_lock. */
+/* For attaching, detaching and reading states. Taken before gpumon_period_lock. */
 extern struct mutex gpumon_probe_lock;
 
 /* What a probe's body gets as its first argument, for gpumon_probe_enter(): its counters. */

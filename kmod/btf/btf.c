@@ -3,13 +3,10 @@
  * What the running kernel says about itself: prototypes of what is probed, and
  * offsets of members of private types.
  *
- * The module reads BTF by itself, from /sys/kernel/btf, rather than having the
- * companion hand it over. So there is no time in which a probe is attached and
- * not checked, nor one in which sizes are unknown because nobody has run yet;
- * it works where there is no userspace to speak of; and what the answer hangs
- * on cannot be given wrongly from outside. The price is a parser in the kernel,
- * parse.c. The kernel exports no look-up by name, and its own copy is not
- * reached by tricks: the files are what it offers.
+ * The module reads BTF itself, from /sys/kernel/btf; userspace does not hand it over. So every
+ * probe is checked before it is attached, sizes are known without a tool, and nothing outside the
+ * kernel can give wrong layouts. The price is a parser in the kernel, parse.c. The kernel exports no
+ * look-up by name and its own copy is not exported either, so these files are read.
  *
  * A module's file is there before its tracepoints can be attached: the
  * kernel's BTF hears of a module before tracepoints do. It is read once, when the
@@ -84,7 +81,7 @@ static void btf_load(struct gpumon_btf_module *read, const struct gpumon_btf *ba
 		read->btf = &read->own;
 		return;
 	}
-	/* It is the kernel's own: only for want of memory is it another time another. */
+	/* The file is the kernel's own and does not change: only with more memory it helps to retry. */
 	if (read->error != -ENOMEM)
 		read->error = 0;
 	snprintf(read->why_not, sizeof(read->why_not), "BTF of %s unreadable: %s%s", name, wrong,
@@ -192,8 +189,8 @@ static const char *how_to_get_btf(const char *why_not)
  * @read: what was read of its module
  * @field: field, gets its place, or the reason why that is not known
  *
- * Two types of one name may be in a module, in different files of it. Which one
- * an object is of cannot be told: only if they agree there is an answer.
+ * A module may have two types of one name, in different source files. The field is known only if
+ * they agree.
  *
  * Context: no probe that reads it runs.
  */
@@ -244,7 +241,7 @@ void gpumon_btf_resolve_field(const struct gpumon_btf_module *read, struct gpumo
 		field->found_size = place.size;
 		field->bit_offset = place.bit_offset;
 		field->bit_size = place.bit_size;
-		/* Whoever sees the offset sees the others. */
+		/* A reader that sees the offset sees the others. */
 		smp_store_release(&field->offset, place.offset);
 	}
 }
@@ -286,7 +283,7 @@ __printf(3, 4) static int not_checked(char *reason, size_t size, const char *for
  * @size: size of @reason in bytes
  *
  * Context: may sleep.
- * Return: 0 if it does, -EBADMSG if it does not, -ENODATA if that cannot be told.
+ * Return: 0 if it does, -EBADMSG if it does not, -ENODATA if that is unknown.
  */
 int gpumon_btf_check_prototype(const struct gpumon_btf_module *read,
 			       const struct gpumon_btf_wanted *wanted, char *reason, size_t size)
@@ -304,7 +301,7 @@ int gpumon_btf_check_prototype(const struct gpumon_btf_module *read,
 	id = btf_find_type(read->btf, name, kinds, &in);
 	if (!id)
 		return not_checked(reason, size, ": not in BTF");
-	/* If there are several, which one is probed cannot be told: each has to be right. */
+	/* If there are several, it is unknown which one is probed: each has to match. */
 	for (; id; id = gpumon_btf_find(in, name, kinds, id)) {
 		if (gpumon_btf_function(read->btf, id, wanted->tracepoint, &prototype))
 			return not_checked(reason, size, ": not understood");

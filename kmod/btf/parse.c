@@ -29,7 +29,7 @@
 /* Members that are looked at for one answer. */
 #define MAX_STEPS (1U << 20)
 
-/* Both have room that older headers do not tell, and older files have zeroes there. */
+/* Both have fields that older headers lack; older files have zeroes there. */
 #define INFO_KIND(info)	 (((info) >> 24) & 0x7f)
 #define INFO_COUNT(info) ((info)&0xffffff)
 #define INFO_FLAG(info)	 ((info) >> 31)

@@ -2,13 +2,11 @@
 /*
  * Reads files of sysfs, where the kernel says what it exports no function for.
  *
- * kernel_read_file() would do, but is for what the kernel is going to load and
- * trust: security modules want to know what it is (IPE even warns if it
- * is nothing they know), and may refuse it for where it comes from.
+ * kernel_read_file() is for files that the kernel is going to load and trust: security modules
+ * check what they are (IPE warns about unknown kinds) and may refuse them by their origin.
  *
- * A path is looked up as the task that loads a module or switches a group sees
- * it. The first task's root would be more certain, but from 7.x on it is an
- * empty place that only the kernel itself can get out of.
+ * A path is looked up in the namespace of the task that loads a module or switches a group. The
+ * first task's root would be more reliable, but from 7.x on it is an empty file system.
  */
 #include <linux/err.h>
 #include <linux/file.h>
@@ -21,9 +19,9 @@
 #include "read_file.h"
 
 /*
- * Files of sysfs are read with gpumon_probe_lock held, and our own in debugfs take it while
- * they are read. Both have a seq_file, whose lock lockdep knows as one: it sees a circle where
- * none can be, since nobody else has the file that is opened here, and goes off.
+ * Files of sysfs are read with gpumon_probe_lock held, and our files in debugfs take it while they
+ * are read. Both use a seq_file, whose locks are one class to lockdep, which then reports a
+ * circle. There is none: no other task has the file that is opened here.
  */
 static struct lock_class_key read_lock_key;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Alerts: from a probe, without waiting, to the table of the last ones and to who sends them on. */
+/* Alerts: from a probe, without waiting, to the table of the last ones and to netlink. */
 #include <linux/irq_work.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
@@ -22,7 +22,7 @@ static struct {
 	struct gpumon_alert alert;
 } pending[PENDING];
 
-/* Held by who sends or reads what is kept; probes do not take it. */
+/* For sending alerts and reading those that are kept; probes do not take it. */
 DEFINE_MUTEX(gpumon_alert_lock);
 static struct gpumon_alert kept[KEPT];
 static unsigned int kept_count;

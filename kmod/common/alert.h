@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Alerts: what somebody has to know at once. They are sent to the netlink group
- * "alerts", and the last of each kind, device and code is kept for who comes later.
+ * Alerts: events that need attention at once. They are sent to the netlink group "alerts", and the
+ * last of each kind, device and code is kept for later readers.
  */
 #ifndef GPUMON_ALERT_H
 #define GPUMON_ALERT_H

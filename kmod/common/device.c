@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The names of devices, of which nothing is certain. */
+/* Names of devices, read through pointers that may be invalid. */
 #include <linux/device.h>
 #include <linux/string.h>
 #include <drm/drm_device.h>
@@ -7,14 +7,14 @@
 #include "device.h"
 
 /**
- * gpumon_device_name - dev_name() of what may be anything
- * @name: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be told
+ * gpumon_device_name - dev_name() through a pointer that may be invalid
+ * @name: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be read
  * @dev: device, may be any value
  *
  * It is that of the hardware, as in /sys.
  *
  * Context: any.
- * Return: false if it cannot be told.
+ * Return: false if it cannot be read.
  */
 bool gpumon_device_name(char name[GPUMON_LABEL_LEN], const struct device *dev)
 {
@@ -30,13 +30,13 @@ bool gpumon_device_name(char name[GPUMON_LABEL_LEN], const struct device *dev)
 
 /**
  * gpumon_device_name_of_drm - gpumon_device_name() of the device below a DRM device
- * @name: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be told
+ * @name: set to it, GPUMON_DEVICE_UNKNOWN if it cannot be read
  * @drm: DRM device, may be any value
  *
  * Not that of the card: those change with each boot.
  *
  * Context: any.
- * Return: false if it cannot be told.
+ * Return: false if it cannot be read.
  */
 bool gpumon_device_name_of_drm(char name[GPUMON_LABEL_LEN], const struct drm_device *drm)
 {

@@ -119,7 +119,7 @@ void gpumon_event_ring_commit(struct ring_buffer_event *slot)
 	struct event_cpu *cpu = this_cpu_ptr(&event_cpu);
 	u32 since;
 
-	/* Counted before it can be read or overwritten: nobody sees more of those than were written. */
+	/* Counted before it can be read or overwritten, so that these never exceed written. */
 	local64_inc(&cpu->written);
 	gpumon_compat_ring_buffer_unlock_commit(event_buffer, slot);
 	barrier();
@@ -304,7 +304,7 @@ static size_t event_ring_bytes(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		/* 0 for a CPU that was never online meanwhile. */
+		/* 0 for a CPU that has not been online since. */
 		size = ring_buffer_size(event_buffer, cpu);
 		if (size)
 			pages += DIV_ROUND_UP(size, usable) + 1;
@@ -316,8 +316,8 @@ static size_t event_ring_bytes(void)
  * gpumon_event_ring_read - state and losses
  * @view: filled in
  *
- * While somebody writes, delivered, pending and overwritten are together at
- * most written; at rest they are equal.
+ * While events are written, delivered, pending and overwritten add up to at most written; otherwise
+ * to exactly that.
  *
  * Context: may sleep.
  */
@@ -363,8 +363,8 @@ struct event_empty {
 };
 
 /*
- * As much as there is and as fits. The reader's memory is written to with no lock held: a
- * page of it may be long in coming, and nobody else has to wait for that.
+ * As much as there is and as fits. The reader's memory is written without a lock: a page fault
+ * there may take long, and other readers must not wait for it.
  */
 static ssize_t event_copy(char __user *buffer, size_t room, struct gpumon_event *bounce,
 			  struct event_empty *empty)
@@ -394,7 +394,7 @@ static ssize_t event_copy(char __user *buffer, size_t room, struct gpumon_event 
 			return done ?: -EFAULT;
 		}
 		done += n * sizeof(*bounce);
-		/* Against writers that are as fast as this it would not end. */
+		/* Writers may be as fast as this loop, which would then not end. */
 		if (signal_pending(current))
 			break;
 	}

@@ -57,7 +57,7 @@ void gpumon_event_ring_commit(struct ring_buffer_event *slot);
 void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32 row, u64 context, u64 seqno,
 			     u64 arg, u64 arg2);
 
-/* Are events asked for? */
+/* Is the ring on? */
 static __always_inline bool gpumon_event_ring_on(void)
 {
 	return static_branch_unlikely(&gpumon_event_ring_key);
@@ -70,7 +70,7 @@ static __always_inline bool gpumon_event_ring_on(void)
  * job have their times in its order.
  *
  * Context: any, NMI included.
- * Return: CLOCK_MONOTONIC in nanoseconds; 0 if nobody asks for events.
+ * Return: CLOCK_MONOTONIC in nanoseconds; 0 if the ring is off.
  */
 static __always_inline u64 gpumon_event_ring_time(void)
 {

@@ -73,7 +73,7 @@ static void event_take_here(void *data)
 	event_take_cpu(request);
 }
 
-/* False if the CPU is on. It is held off meanwhile, which waits for one that is just switched. */
+/* False if the CPU is on. One that is off cannot come online meanwhile. */
 static bool event_take_off(struct event_request *request)
 {
 	bool off;
@@ -112,7 +112,7 @@ static void event_ask_cpu(struct event_request *request)
  * @buffer: the ring
  * @records: for those that are taken, those of one CPU in order
  * @room: for so many, at least 2
- * @events: how many events they are; the others tell of losses
+ * @events: how many events they are; the others report losses
  *
  * Each time another CPU is first, so that one that writes faster than it is read does not
  * starve the others.
@@ -133,7 +133,7 @@ unsigned int gpumon_event_take(struct trace_buffer *buffer, struct gpumon_event 
 		struct event_request request;
 
 		cpu = (next_cpu + i) % nr_cpu_ids;
-		/* CPUs without events are left in peace. */
+		/* CPUs without events are not interrupted. */
 		if (!cpu_possible(cpu) || ring_buffer_empty_cpu(buffer, cpu))
 			continue;
 		do {

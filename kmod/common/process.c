@@ -189,9 +189,8 @@ bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN])
 /**
  * gpumon_process_age - make room: fold exited processes into their sum
  *
- * Nothing happens while there is room, so that a short-lived process is still
- * in the table when somebody looks. A process that is gone counts nothing any
- * more, its slot can be freed without waiting for probes.
+ * Nothing happens while there is room, so that a short-lived process is still in the table when it
+ * is read. No probe counts for a process that is gone, so its slot is freed without waiting.
  *
  * Context: may sleep, gpumon_period_lock held.
  */

@@ -33,10 +33,10 @@ enum gpumon_process_word {
 };
 
 /**
- * struct gpumon_process - who a slot belongs to
+ * struct gpumon_process - the process of a slot
  * @pid: process id (thread group) in the initial pid namespace
  * @ready: set when the other fields are
- * @start_ns: when it started, CLOCK_MONOTONIC, tells two users of a pid apart
+ * @start_ns: when it started, CLOCK_MONOTONIC, distinguishes two users of a pid
  * @cgroup_id: id of its cgroup (version 2) when it was first seen, 0 if there is none
  * @comm: its name when it was first seen
  */
@@ -96,7 +96,7 @@ static __always_inline bool gpumon_process_remembered(const struct gpumon_cpu *c
 	return likely(cpu->task == current && cpu->task_start_ns == current->start_time);
 }
 
-/* Slot of the current process, GPUMON_NONE if the table is full. In task context, preemption off. */
+/* Slot of the current process, GPUMON_NONE if the table is full. Task context, preemption off. */
 static __always_inline u32 gpumon_process_slot(struct gpumon_cpu *cpu)
 {
 	return gpumon_process_remembered(cpu) ? cpu->task_process : gpumon_process_find(cpu);

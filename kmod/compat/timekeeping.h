@@ -5,7 +5,7 @@
 
 #include <linux/timekeeping.h>
 
-/* The counter that the kernel keeps time by, as it is now; 0 if it cannot be told. */
+/* The present value of the counter that the kernel keeps time by; 0 if it is unknown. */
 static inline u64 gpumon_compat_clocksource_cycles(void)
 {
 	struct system_time_snapshot snapshot = {};

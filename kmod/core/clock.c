@@ -13,9 +13,9 @@ u64 gpumon_clock_mult __read_mostly = NSEC_TICK;
 static u32 selected_khz;
 
 /*
- * Nobody says which counter the kernel keeps time by, but a snapshot has the
- * counter's value: the TSC's lies between two reads of it. The kernel's own
- * watchdog and the administrator are so followed, too.
+ * The kernel does not export which counter it keeps time by, but a snapshot has the counter's
+ * value: if it is the TSC's, it lies between two reads of the TSC. This follows the kernel's
+ * watchdog and the administrator, too.
  */
 static u32 tsc_rate_khz(void)
 {

@@ -2,10 +2,10 @@
 /*
  * Registrations that can be made to fail, in a module made with GPUMON_DEBUG=1.
  *
- * Allocations need nothing of ours, the kernel's /proc/self/fail-nth makes them
- * fail. Whatever gpumon registers, attaches, makes or reads elsewhere in the kernel
- * is wrapped here, so that a test can make each of them fail in turn and say
- * which. In an ordinary build nothing is left of it. Documentation/develop/testing.md
+ * Allocations are not wrapped: the kernel's /proc/self/fail-nth makes them fail. Whatever gpumon
+ * registers, attaches, makes or reads elsewhere in the kernel is wrapped here, so that a test can
+ * make each of them fail in turn and name it. An ordinary build has nothing of it.
+ * Documentation/develop/testing.md
  */
 #ifndef GPUMON_FAULT_H
 #define GPUMON_FAULT_H

@@ -90,7 +90,7 @@ static __always_inline bool gpumon_field_read(const struct gpumon_field *field, 
  * gpumon_field_read(), or to be compared.
  *
  * Context: any.
- * Return: the pointer, NULL if it is that or cannot be told.
+ * Return: the pointer, NULL if it is that or cannot be read.
  */
 static __always_inline void *gpumon_field_pointer(const struct gpumon_field *field,
 						  const void *object)

@@ -15,7 +15,7 @@
 
 /* Table slots are numbered from 0, this is "no slot". */
 #define GPUMON_NONE (~0U)
-/* Nor is this: what tells the slot cannot be read. */
+/* Nor is this: the slot is unknown because an argument cannot be read. */
 #define GPUMON_UNREADABLE (GPUMON_NONE - 1)
 
 /**
@@ -53,7 +53,7 @@ enum {
  * @rings: counters of the rings, see drivers/drm_sched/ring.h
  * @processes: counters of the processes, see common/process.h
  * @task: the task that asked last for its process's slot
- * @task_start_ns: when it started, tells two users of a task_struct apart
+ * @task_start_ns: when it started, distinguishes two users of a task_struct
  * @task_process: that slot
  * @scheduler: the scheduler that a job was last queued to
  * @scheduler_generation: gpumon_scheduler_generation then

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Gauges of things that begin and end: what ends unseen must not stay in a level for ever. */
+/* Gauges of things that begin and end. */
 #ifndef GPUMON_LEVEL_H
 #define GPUMON_LEVEL_H
 
@@ -9,7 +9,7 @@
 /**
  * gpumon_level_begin - a thing begins that is counted in a level
  * @track: table of these things
- * @key: what it is known by, 0 if that cannot be told
+ * @key: what it is known by, 0 if that is unknown
  * @statistics: table of the gauge
  * @row: row
  * @column: number of the column, which only gpumon_level_begin() and gpumon_level_end() change

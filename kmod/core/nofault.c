@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Strings in memory of which nothing is certain. */
+/* Strings in memory that may not be there. */
 #include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "nofault.h"
 
 /**
- * gpumon_read_string_nofault - copy a string of which nothing is certain
+ * gpumon_read_string_nofault - copy a string that may not be there
  * @to: buffer, always ends with a NUL afterwards
  * @size: size of it in bytes, at least 1
  * @from: string, may be any value

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading memory of which nothing is certain, inline: a probe reads two to five
- * words of objects whose layout is private, and copy_from_kernel_nofault() costs
- * five times the load.
+ * Reading memory that may not be there, inline: a probe reads two to five words of objects whose
+ * layout is private, and copy_from_kernel_nofault() costs five times the load.
  */
 #ifndef GPUMON_NOFAULT_H
 #define GPUMON_NOFAULT_H
@@ -17,9 +16,8 @@
 
 #ifdef GPUMON_INLINE_NOFAULT
 /*
- * An address that is not canonical traps in a way that is reported, and the page
- * of vsyscalls in one that is not survived; both lie outside of this range, and
- * so does user space.
+ * The kernel reports the trap of an address that is not canonical, and does not survive that of the
+ * vsyscall page. Both lie outside of this range, and so does user space.
  */
 static __always_inline bool gpumon_nofault_allowed(const void *from)
 {

@@ -22,7 +22,7 @@ struct gpumon_group;
 #define GPUMON_LABELS	 3
 #define GPUMON_LABEL_LEN 32
 
-/* A device that no argument and no other probe tells. */
+/* Label of a device that is unknown. */
 #define GPUMON_DEVICE_UNKNOWN "-"
 
 /**

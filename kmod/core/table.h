@@ -53,7 +53,7 @@ static __always_inline u32 gpumon_table_home(const struct gpumon_table *table, u
 {
 	u64 hash = key * GOLDEN_RATIO_64;
 
-	/* Objects of one size lie at a stride: bits of one place alone are few homes for some. */
+	/* Objects of one size lie at a stride, for which the bits of one place take few values. */
 	return (u32)(hash >> 32 ^ hash >> 51) & table->mask;
 }
 
@@ -90,7 +90,7 @@ static __always_inline u32 gpumon_table_find(const struct gpumon_table *table, u
  */
 static __always_inline void gpumon_table_release(struct gpumon_table *table, u32 slot)
 {
-	/* Whoever takes the slot next writes its payload after the owner's last access. */
+	/* The next owner of the slot writes its payload after this owner's last access. */
 	smp_store_release(&table->keys[slot], 0);
 }
 

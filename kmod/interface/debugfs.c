@@ -296,9 +296,9 @@ static int show_histograms(struct seq_file *m)
 }
 
 /*
- * A file of text. A seq_file without room for all of it is made anew, in twice the room, until it
- * fits: with many rings that costs several times as much. So it begins with room for what there
- * was the last time, and some more.
+ * A file of text. A seq_file whose buffer is too small starts over with twice the size, until all
+ * fits: with many rings that costs several times as much. So it begins with the size of the last
+ * text, and some more.
  */
 struct text {
 	const char *name;
@@ -368,7 +368,7 @@ void gpumon_debugfs_init(void)
 		ret = make_file("events", NULL, &gpumon_event_ring_fops);
 	if (!ret)
 		return;
-	/* All of them or none, so that nobody takes a part for the whole. */
+	/* All of them or none: a part could be mistaken for the whole. */
 	gpumon_debugfs_exit();
 	pr_warn("no files in debugfs, error %d: statistics are in netlink (gpumon-user stat), for trace load gpumon again\n",
 		ret);

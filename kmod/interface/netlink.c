@@ -359,7 +359,7 @@ static int fill_period(struct sk_buff *skb, void *unused)
 
 static int reset_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	/* Before the period ends: whose request is refused must find it as it was. */
+	/* Before the period ends: a request that is refused must not change it. */
 	struct sk_buff *answer = reply_new(info, NLMSG_GOODSIZE);
 	int ret;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Generic netlink: alerts, to those who listen and to those who ask for the last ones. */
+/* Generic netlink: alerts as they come, and the last ones on request. */
 #include <net/genetlink.h>
 
 #include "common/alert.h"
@@ -22,7 +22,7 @@ static int alert_fill(struct sk_buff *skb, const struct gpumon_alert *alert)
 }
 
 /**
- * gpumon_netlink_alert_send - send an alert to those who listen
+ * gpumon_netlink_alert_send - send an alert to the multicast group
  * @alert: alert
  *
  * Context: may sleep, the family is registered.
@@ -33,7 +33,7 @@ bool gpumon_netlink_alert_send(const struct gpumon_alert *alert)
 	struct sk_buff *skb;
 	void *header;
 
-	/* Only the initial network namespace can ask, only it is told. */
+	/* Requests are only taken from the initial network namespace, alerts only sent there. */
 	if (!genl_has_listeners(&gpumon_family, &init_net, 0))
 		return true;
 	skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
@@ -45,7 +45,7 @@ bool gpumon_netlink_alert_send(const struct gpumon_alert *alert)
 		return false;
 	}
 	genlmsg_end(skb, header);
-	/* A listener whose buffer is full is told so by its socket (ENOBUFS). */
+	/* A listener whose buffer is full gets ENOBUFS from its socket. */
 	genlmsg_multicast(&gpumon_family, skb, 0, 0, GFP_KERNEL);
 	return true;
 }

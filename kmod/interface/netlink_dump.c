@@ -232,7 +232,7 @@ int gpumon_netlink_histogram_get(struct sk_buff *skb, struct netlink_callback *c
  * @skb: buffer
  * @words: its counters
  *
- * Jobs are always sent, the others if somebody counts them.
+ * Jobs are always sent, the others if a probe counts them.
  *
  * Context: gpumon_probe_lock held.
  * Return: 0 or -EMSGSIZE.

@@ -30,7 +30,7 @@ noinline u64 gpumon_amdgpu_device_learn(const struct device *dev, const char *na
 	if (entry) {
 		/* Two CPUs that learn it at once write the same. */
 		WRITE_ONCE(entry->value, 0);
-		/* Nobody takes the new hash for that of the name before. */
+		/* No reader takes the new hash for that of the previous name. */
 		smp_wmb();
 		WRITE_ONCE(entry->owner, hash);
 		/* Pairs with gpumon_amdgpu_device_hash(). */

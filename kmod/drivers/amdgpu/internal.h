@@ -164,7 +164,7 @@ static __always_inline bool gpumon_amdgpu_known(enum gpumon_amdgpu_field field)
  * that it is still the same one.
  *
  * Context: probe, preemption off.
- * Return: hash of its name, AMDGPU_DEVICE_NONE if it cannot be told.
+ * Return: hash of its name, AMDGPU_DEVICE_NONE if it cannot be read.
  */
 static __always_inline u64 gpumon_amdgpu_device_hash(const struct device *dev)
 {
@@ -180,7 +180,7 @@ static __always_inline u64 gpumon_amdgpu_device_hash(const struct device *dev)
 	return gpumon_amdgpu_device_learn(dev, name);
 }
 
-/* The struct device of a struct amdgpu_device, NULL if it cannot be told. */
+/* The struct device of a struct amdgpu_device, NULL if it cannot be read. */
 static __always_inline const struct device *gpumon_amdgpu_adev_device(const void *adev)
 {
 	return gpumon_field_pointer(&gpumon_amdgpu_fields[AMDGPU_ADEV_DEV], adev);

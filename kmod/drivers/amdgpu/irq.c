@@ -2,10 +2,9 @@
 /*
  * Group amdgpu: interrupt vectors, by the client that sent them and its source.
  *
- * The tracepoint has no device. The function that fires it has one, so a kprobe
- * on it leaves a note for this CPU and context, which the tracepoint, a few
- * instructions later, takes up. A note of another task is not taken: the softer
- * of the driver's interrupt rings are worked on by tasks, which may move.
+ * The tracepoint has no device. The function that fires it has one, so a kprobe on it leaves a note
+ * for this CPU and context, which the tracepoint reads a few instructions later. A note of another
+ * task is ignored: some of the driver's interrupt rings are handled by tasks, which may migrate.
  */
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
@@ -26,7 +25,7 @@ struct gpumon_statistics gpumon_amdgpu_interrupts = {
 	.capacity = 512,
 };
 
-/* Who dispatches interrupts here. */
+/* The task that dispatches interrupts here, and for which device. */
 struct note {
 	const struct task_struct *task;
 	const struct device *dev;
@@ -187,7 +186,7 @@ leave:
 }
 
 /**
- * gpumon_amdgpu_irq_forget - no note is taken up any more
+ * gpumon_amdgpu_irq_forget - clear all notes
  *
  * Context: no probe of the group runs.
  */

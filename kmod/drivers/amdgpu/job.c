@@ -119,7 +119,7 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char
 	if (entry) {
 		/* Two CPUs that learn it at once write the same. */
 		WRITE_ONCE(entry->value, 0);
-		/* Nobody takes the new row for that of the name before. */
+		/* No reader takes the new row for that of the previous name. */
 		smp_wmb();
 		WRITE_ONCE(entry->owner, (unsigned long)dev);
 		WRITE_ONCE(entry->row, row);

@@ -119,7 +119,7 @@ struct gpumon_statistics gpumon_amdgpu_flushes = {
 	.capacity = 1024,
 };
 
-/* NULL if it cannot be told. */
+/* NULL if it cannot be read. */
 static __always_inline const struct device *bo_device(const void *bo)
 {
 	const struct drm_device *drm =
@@ -280,7 +280,7 @@ static noinline u32 vm_learn(u64 key, const struct device *dev)
 	return gpumon_row_learn(&gpumon_amdgpu_vm, key, device, NULL, NULL);
 }
 
-/* A mapping comes or goes. A mapping without a buffer is of no device that is known. */
+/* A mapping comes or goes. The device of a mapping without a buffer is unknown. */
 static __always_inline void vm_event(void *data, const void *bo_va, const void *mapping, bool map)
 {
 	struct gpumon_event_context ctx;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group amdgpu_registers: reads and writes of a GPU's registers. They are hot,
- * also with nobody at work on the GPU: the group is off unless asked for.
+ * Group amdgpu_registers: reads and writes of a GPU's registers. They are frequent even on an idle
+ * GPU: the group is off by default.
  */
 #include <linux/ktime.h>
 

@@ -23,9 +23,8 @@
 #include "ring.h"
 
 /*
- * What the finished fences of the scheduler are known by; learned from the
- * first job seen. Until then an address that no fence's ops can have: a NULL
- * would be some fences' on 7.x.
+ * The ops of the scheduler's finished fences, from the first job seen. Until then, an address that
+ * cannot match: NULL would match some fences on 7.x.
  */
 static const void *finished_ops __read_mostly = &finished_ops;
 #define FINISHED_OPS_UNKNOWN ((const void *)&finished_ops)
@@ -41,7 +40,7 @@ static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 	return cpu->rings + ring * GPUMON_RING_STRIDE;
 }
 
-/* The address of a scheduler stands for it as long as its end would be seen. */
+/* The address of a scheduler identifies it if its end would be seen. */
 static bool ends_are_seen(void);
 
 /* A CPU mostly queues to the same ring again. */
@@ -52,7 +51,7 @@ static __always_inline bool scheduler_remembered(const struct gpumon_cpu *cpu,
 	       cpu->scheduler_generation == atomic_read(&gpumon_scheduler_generation);
 }
 
-/* Where no job entry says it. */
+/* For events without a job entry. */
 static u32 ring_of(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
 	return scheduler_remembered(cpu, sched) ? cpu->scheduler_ring :
@@ -98,12 +97,11 @@ static noinline void raise_and_leave(local64_t *extreme, u64 value)
 }
 
 /*
- * The three probes of a job's way are the hot path, and each is there twice. The
- * long way, *_slow(), does all there is to do. The short way calls nothing, so
- * that no register has to be saved, and does what is usual: the ring and
- * the process are those that this CPU has just had, the job is in its first
- * place, no latency is an extreme, nobody wants events. Otherwise it has counted
- * nothing yet and the long way begins anew, with the time that it began at.
+ * The three probes of a job are the hot path, and each has two versions. The slow path, *_slow(),
+ * handles every case. The fast path calls nothing, so that no register has to be saved, and handles
+ * the usual case: the ring and the process are those that this CPU remembers, the job is in its
+ * first place, no latency is an extreme, the event ring is off. Otherwise it has counted nothing
+ * yet and falls back to the slow path, passing the timestamp already taken.
  */
 static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_job, u64 now)
 {

@@ -2,8 +2,8 @@
 /*
  * Jobs of the DRM scheduler in flight: from being queued until they are done.
  *
- * A table of its own, not a gpumon_table: only the probes of one job write its
- * entry, one after the other, so that key and payload can be in one place.
+ * Not a gpumon_table: only the probes of one job write its entry, one after the other, so that key
+ * and payload can share a cache line.
  */
 #ifndef GPUMON_JOB_H
 #define GPUMON_JOB_H
@@ -25,7 +25,7 @@ enum gpumon_job_state {
  * @key: what names it, 0 if the entry is free
  * @since: when it got into its state, gpumon_clock()
  * @process: slot of the process that queued it, GPUMON_NONE if it had none
- * @pid: its pid, tells whether the slot is still the same process's
+ * @pid: its pid, shows whether the slot is still the same process's
  * @tid: thread that queued it
  * @ring: slot of its ring
  * @state: where it is, enum gpumon_job_state
@@ -101,7 +101,7 @@ struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished);
 /* The job is over. */
 static __always_inline void gpumon_job_release(struct gpumon_job *job)
 {
-	/* Whoever takes the entry next writes it after its last reads here. */
+	/* The next owner of the entry writes it after the last reads here. */
 	smp_store_release(&job->key, 0);
 }
 

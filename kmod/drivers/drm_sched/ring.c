@@ -67,8 +67,8 @@ int gpumon_ring_init(void)
 	get_random_bytes(&name_key, sizeof(name_key));
 	ret = gpumon_table_init(&gpumon_ring_table, gpumon_ring_max, 0);
 	if (!ret)
-		ret = gpumon_table_init(&gpumon_scheduler_table, SCHEDULERS_PER_RING * gpumon_ring_max,
-					GPUMON_TABLE_WAYS);
+		ret = gpumon_table_init(&gpumon_scheduler_table,
+					SCHEDULERS_PER_RING * gpumon_ring_max, GPUMON_TABLE_WAYS);
 	if (!ret)
 		ret = gpumon_counters_init(&gpumon_ring_counters, gpumon_ring_max, GPUMON_RING_SUMS,
 					   GPUMON_RING_WORDS - GPUMON_RING_SUMS,
@@ -167,7 +167,7 @@ static u32 ring_learn(const struct drm_gpu_scheduler *sched)
 	known = &gpumon_schedulers[slot];
 	WRITE_ONCE(known->ring, ring);
 	WRITE_ONCE(known->dev, sched->dev);
-	/* Pairs with ring_known(): who finds this name finds this ring. */
+	/* Pairs with ring_known(): a reader that finds this name finds this ring. */
 	smp_store_release(&known->name, name);
 	return ring;
 }
@@ -194,8 +194,8 @@ static u32 ring_known(const struct drm_gpu_scheduler *sched)
  * gpumon_ring_find - ring of a scheduler, which is not the one that this CPU remembers
  * @cpu: this CPU's memory
  * @sched: live scheduler
- * @remember: every end of a scheduler is told by gpumon_ring_forget_scheduler(), so that
- *            the CPU may take its address for it, if this is no interrupt
+ * @remember: every end of a scheduler is reported by gpumon_ring_forget_scheduler(), so that
+ *            the CPU may remember its address, unless this is an interrupt
  *
  * Context: any, preemption off, takes no lock.
  * Return: slot of the ring, GPUMON_NONE if a table is full.
@@ -203,7 +203,7 @@ static u32 ring_known(const struct drm_gpu_scheduler *sched)
 noinline u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched,
 			      bool remember)
 {
-	/* Before it is looked for: an end that comes meanwhile makes it out of date. */
+	/* Before the look-up: if the scheduler ends meanwhile, the result is outdated. */
 	int generation = atomic_read_acquire(&gpumon_scheduler_generation);
 	u32 ring = ring_known(sched);
 	unsigned long flags;
@@ -228,7 +228,7 @@ noinline u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_sched
 
 static void forget_scheduler(u32 slot)
 {
-	/* A name that no scheduler has, for who finds the key and not yet the payload. */
+	/* A name that no scheduler has, for readers that find the key before the payload. */
 	WRITE_ONCE(gpumon_schedulers[slot].name, &gpumon_schedulers[slot]);
 	gpumon_table_release(&gpumon_scheduler_table, slot);
 }
@@ -275,7 +275,7 @@ void gpumon_ring_track(void)
 {
 	u32 slot;
 
-	/* Schedulers may have ended while nobody looked. */
+	/* Schedulers may have ended while the group was off. */
 	atomic_inc(&gpumon_scheduler_generation);
 	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
 		atomic_set(&gpumon_ring_gauges[slot].queued, 0);
@@ -288,7 +288,7 @@ void gpumon_ring_track(void)
 /**
  * gpumon_ring_count_live - how many schedulers each ring has, in @live of each
  *
- * One way through the table of schedulers, which is long, for all rings together.
+ * One pass over the table of schedulers, which is long, for all rings.
  *
  * Context: gpumon_period_lock held.
  */

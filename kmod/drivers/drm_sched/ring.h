@@ -64,8 +64,7 @@ enum {
  * @queued: jobs queued and not yet run
  * @running: jobs run and not yet done
  *
- * The scheduler itself writes a line of its own for each of these steps; the
- * two ends are on lines of their own here too.
+ * The scheduler writes different cache lines in these steps, and so do we.
  */
 struct gpumon_ring_gauge {
 	atomic_t queued ____cacheline_aligned;
@@ -73,7 +72,7 @@ struct gpumon_ring_gauge {
 };
 
 /**
- * struct gpumon_ring - who a slot belongs to
+ * struct gpumon_ring - the ring of a slot
  * @device: name of the device, "-" if its scheduler has none
  * @name: name of the ring
  * @ready: set when the names are

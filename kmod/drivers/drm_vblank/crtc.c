@@ -107,7 +107,7 @@ void gpumon_vblank_forget_crtcs(void)
  * gpumon_vblank_forget_device - a device is gone, its address may be another's next
  * @dev: device, any value
  *
- * Context: probe, nobody else uses the device.
+ * Context: probe, the last user of the device.
  */
 void gpumon_vblank_forget_device(const struct drm_device *dev)
 {
@@ -230,7 +230,7 @@ u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc, bool end_s
  * @enabled: set to whether it is
  *
  * Context: probe.
- * Return: false if that cannot be told.
+ * Return: false if that is unknown.
  */
 bool gpumon_vblank_enabled(const struct gpumon_vblank_crtc *state, bool *enabled)
 {

@@ -8,10 +8,9 @@
  * CPU and context level, and the tracepoint takes it. Without it a vblank may be
  * of any device: it is counted so, and nothing is concluded from it.
  *
- * Events are delivered before the tracepoint of their own vblank, or later for
- * page flips and for vblanks that are over. The client that gets them has one
- * device; the event of a client that is gone belongs to the vblank that is
- * being handled, or to nobody.
+ * Events are delivered before the tracepoint of their own vblank, or later for page flips and for
+ * vblanks that are over. The client that gets them has one device; the event of a client that is
+ * gone belongs to the vblank that is being handled, if there is one.
  */
 #include <linux/ktime.h>
 #include <linux/sched.h>
@@ -85,9 +84,9 @@ static bool devices_end_seen(void);
 static bool files_end_seen(void);
 
 /*
- * The same of a vblank. The core looks under its lock whether the interrupt is on, and an interrupt
- * may come while it is switched on: off as we saw it, and taken all the same. No vblank is without
- * its call; so it is the one that was seen last, unless one may have gone unseen since.
+ * The same of a vblank. The core checks under its lock whether the interrupt is on. An interrupt
+ * may come while it is being switched on: we saw it off, the core handles it. Every vblank has its
+ * call, so it is the one that was seen last, unless a call may have been missed since.
  */
 static __always_inline u32 vblank_slot(const struct vblank_handling *here, u32 crtc)
 {
@@ -200,7 +199,7 @@ static __always_inline u64 count_since_vblank(u32 slot, local64_t *words, u32 se
 		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
 		return UNKNOWN_WORD;
 	}
-	/* Drivers without vblanks send the events of page flips all the same. */
+	/* Drivers without vblanks also send the events of page flips. */
 	if (unlikely(!gpumon_vblank_crtc_states[slot].vblank))
 		return UNKNOWN_WORD;
 	if (unlikely(!gpumon_vblank_time(&gpumon_vblank_crtc_states[slot], seq, &time_ns))) {
@@ -346,7 +345,7 @@ static int probe_disable(struct kprobe *kprobe, struct pt_regs *regs)
 	return count_switch(kprobe, regs, false);
 }
 
-/* drm_fb_release(file): the events that a closed file waited for are nobody's by then. */
+/* drm_fb_release(file): by then the events that a closed file waited for are gone. */
 static int probe_file_end(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct gpumon_event_context ctx;

@@ -117,7 +117,7 @@ bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 n
 	return true;
 }
 
-/* The client it was made for is gone, and another has its address: nobody saw that. */
+/* The client that made it has gone unseen, and another one has its address. */
 static bool is_stale(const struct gpumon_tracked *request, const struct gpumon_vblank_crtc *state)
 {
 	return state->seen && gpumon_vblank_passed(state->seq, request->value) &&
@@ -145,7 +145,7 @@ enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 
 
 	if (unlikely(client->owner & LOST))
 		forget_lost(client, state, seq);
-	/* Before a display is switched off, whoever waits gets his event at once. */
+	/* Before a display is switched off, all waiting clients get their events at once. */
 	gpumon_vblank_enabled(state, &enabled);
 	for (number = first; number != next && join != VBLANK_JOINED; number++) {
 		request = vblank_request_find(client, number);

@@ -74,7 +74,7 @@ static __always_inline bool vma_read(const struct i915_vma *vma, const void **ob
 	return true;
 }
 
-/* A binding that cannot be told whose it is belongs to the unknown device. */
+/* A binding whose object is unknown belongs to the unknown device. */
 static __always_inline u32 vma_device(const struct gpumon_tracked *entry, const void *object)
 {
 	u32 device = 0;
@@ -140,7 +140,7 @@ static noinline struct gpumon_tracked *object_meet(const void *object, u32 devic
 		gpumon_row_add(words, BINDINGS_TABLE_FULL, 1);
 		return NULL;
 	}
-	/* The bindings of one object are unbound under its lock: nobody else is here. */
+	/* The bindings of one object are unbound under its lock: there is no other writer. */
 	if (!known) {
 		entry->since = 0;
 		entry->value = 0;
@@ -173,7 +173,7 @@ void gpumon_i915_unbind(void *data, struct i915_vma *vma)
 	words = gpumon_row_words(&gpumon_i915_bindings, row);
 	gpumon_row_add(words, BINDINGS_UNBINDS, 1);
 	gpumon_row_add(words, BINDINGS_UNBOUND_BYTES, size);
-	/* What has no device may be no object at all, and then nobody destroys it. */
+	/* An object without a device may be invalid, and then it is never destroyed. */
 	if (unlikely(!entry && object && device))
 		entry = object_meet(object, device, words);
 	if (likely(entry))

@@ -9,7 +9,7 @@
 #include "core/key.h"
 #include "internal.h"
 
-/* The first is the one that cannot be told. */
+/* The first is the unknown device. */
 struct gpumon_i915_device gpumon_i915_devices[GPUMON_I915_DEVICES] = {
 	{ .key = 1, .name = GPUMON_DEVICE_UNKNOWN },
 };
@@ -91,7 +91,7 @@ void gpumon_i915_forget_known(struct gpumon_track *track)
 	u32 slot;
 
 	for (slot = 0; slot < track->table.slots; slot++) {
-		/* Before the place is another's: whoever finds that key finds no old number. */
+		/* Before another key takes the place: its reader must not find the old number. */
 		WRITE_ONCE(track->entries[slot].row, 0);
 		gpumon_table_release(&track->table, slot);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the files of group i915 share: the members of its private types, its
- * tables, its probes' bodies, and how a device is told.
+ * tables, its probes' bodies, and how a device is found.
  */
 #ifndef GPUMON_I915_PRIV_H
 #define GPUMON_I915_PRIV_H
@@ -121,7 +121,7 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request);
  * gpumon_i915_read - value of a member of a private type
  * @field: which, of 8 bytes
  * @object: object, may be any value
- * @value: set to the value, 0 if the machine does not tell where it is
+ * @value: set to the value, 0 if its place is unknown on this machine
  *
  * Context: any.
  * Return: false if it is known where it is and that cannot be read: the object is bad.
@@ -154,9 +154,9 @@ static __always_inline u32 gpumon_i915_known(const struct gpumon_track *track, u
 
 	if (unlikely(!entry))
 		return 0;
-	/* Pairs with gpumon_i915_forget_known(): not the number of who had the place before. */
+	/* Pairs with gpumon_i915_forget_known(): not the number of the previous key. */
 	smp_rmb();
-	/* Pairs with the release of who learned it: the device or row is there. */
+	/* Pairs with gpumon_i915_remember(): the device or row is there. */
 	return smp_load_acquire(&entry->row);
 }
 
@@ -187,7 +187,7 @@ static inline void gpumon_i915_remember(struct gpumon_track *track, u64 key, u32
  * @drm: its struct drm_device, may be any value
  *
  * Context: probe, preemption off.
- * Return: index in gpumon_i915_devices[], that of the unknown device if it cannot be told;
+ * Return: index in gpumon_i915_devices[], that of the unknown device if it cannot be read;
  * GPUMON_NONE if there are too many.
  */
 static __always_inline u32 gpumon_i915_device_of(const struct drm_device *drm)

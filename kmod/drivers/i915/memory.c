@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Objects of group i915: which live, and who reads and writes them through the
+ * Objects of group i915: which live, and how programs read and write them through the
  * kernel. binding.c has how they come to the GPU.
  *
  * What was seen of an object is in a table by its address. Not every object has
@@ -104,7 +104,7 @@ static __always_inline bool object_device(const struct gpumon_tracked *entry, co
 	return true;
 }
 
-/* An object in the levels is in them no more. */
+/* Takes an object out of the levels. */
 static __always_inline void leave_levels(const struct gpumon_tracked *entry)
 {
 	u32 row = gpumon_i915_row_of(&gpumon_i915_memory, GPUMON_I915_MEMORY, entry->row);

@@ -2,8 +2,8 @@
 /*
  * Requests of group i915: what was submitted to an engine and not retired.
  *
- * i915 retires a request when somebody looks, which can be long after the
- * hardware was done with it: the time to it is an upper bound of the request's.
+ * i915 retires a request when it checks for finished ones, which can be long after the hardware was
+ * done with it: the time until then is an upper bound of the request's duration.
  */
 #include "attach/probe.h"
 #include "common/event_ring.h"
@@ -63,7 +63,7 @@ struct gpumon_track gpumon_i915_known_engines = {
 	.capacity = 64,
 };
 
-/* Row of an engine that is not known by its address; NULL is the one that cannot be told. */
+/* Row of an engine that is not known by its address; NULL is the unknown engine. */
 static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
 {
 	const struct gpumon_i915_device *device;

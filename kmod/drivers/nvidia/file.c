@@ -2,10 +2,9 @@
 /*
  * Group nvidia: what processes do with /dev/nvidiactl and /dev/nvidiaN.
  *
- * An open file is followed by its address from open to close, so that its
- * close counts for the process that opened it, whoever lets it go, and
- * later events need not look into the file. What was open before is counted by its
- * minor number, and in no level.
+ * An open file is followed by its address from open to close, so that its close counts for the
+ * process that opened it, and later events need not read the file. Files that were open before are
+ * counted by their minor number, and in no level.
  */
 #include <linux/fs.h>
 #include <linux/kdev_t.h>

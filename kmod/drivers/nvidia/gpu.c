@@ -4,7 +4,7 @@
  * device or a minor number; these are looked up here and never followed.
  *
  * What the driver passes to its interrupt handlers is also the drvdata of the
- * PCI device. The minor number is in there, at an offset that only BTF tells.
+ * PCI device. The minor number is in there, at an offset that only BTF has.
  */
 #include <linux/ctype.h>
 #include <linux/pci.h>
@@ -23,7 +23,7 @@ struct gpumon_field gpumon_nvidia_fields[NVIDIA_FIELDS] = {
 				 .size = 4 },
 };
 
-/* By drvdata. Written by whoever learns of a GPU, also in a probe, so without a lock. */
+/* By drvdata. Written without a lock, also in probes. */
 static u64 gpu_keys[GPUS + GPUMON_TABLE_WAYS - 1];
 static struct gpumon_table gpu_table = {
 	.keys = gpu_keys,
@@ -36,7 +36,7 @@ static struct nvidia_gpu gpus[ARRAY_SIZE(gpu_keys)];
 /* Slot of the GPU and 1, 0 for none. */
 static u8 gpu_of_minor[MINORS];
 
-/* Somebody asked for a GPU that is not known. */
+/* An event named a GPU that is not known. */
 static bool gpu_wanted;
 
 static const struct nvidia_gpu *gpu_at(u32 slot)
@@ -124,7 +124,7 @@ const struct nvidia_gpu *gpumon_nvidia_gpu_of_minor(u32 minor)
 	return gpu;
 }
 
-/* What is read through a pointer that nobody vouches for is a bus address or nothing. */
+/* A text read through a pointer that may be invalid is used only if it is a bus address. */
 static bool is_bus_address(const char *name)
 {
 	for (; *name; name++)

@@ -66,7 +66,7 @@ enum nvidia_role {
  * @hash: of @name, for the keys of rows
  * @pdev: its PCI device, only compared
  * @dev: the same as a device, only compared
- * @minor: N of /dev/nvidiaN, NVIDIA_MINOR_UNKNOWN where that cannot be told
+ * @minor: N of /dev/nvidiaN, NVIDIA_MINOR_UNKNOWN where that is unknown
  * @ready: the others are set
  */
 struct nvidia_gpu {

@@ -6,8 +6,8 @@
  * counts in the outer one. A compiler may have made one function of the two, so
  * both are probed and the inner one looks whether it is called by the outer.
  *
- * Only a hard half that wakes its thread begins a time, hence kretprobes. Several may
- * wake it before it runs, the first one is who waited.
+ * The time begins with a hard half that wakes its thread, which its return value shows, hence
+ * kretprobes. Several may wake it before it runs; the first one counts.
  */
 #include <linux/atomic.h>
 #include <linux/interrupt.h>

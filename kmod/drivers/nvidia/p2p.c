@@ -72,8 +72,8 @@ static u32 peer_row(const char *peer)
 		       gpumon_row_learn(&gpumon_nvidia_p2p, key, peer, NULL, NULL);
 }
 
-/* Who gets and puts is not told which device will use the pages. */
-static u32 row_of_nobody(void)
+/* Gets and puts do not name the device that will use the pages. */
+static u32 unknown_peer_row(void)
 {
 	return peer_row(GPUMON_DEVICE_UNKNOWN);
 }
@@ -118,7 +118,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_returned)
 
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
-	row = row_of_nobody();
+	row = unknown_peer_row();
 	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
 	words = gpumon_row_words(&gpumon_nvidia_p2p, row);
@@ -174,7 +174,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered)
 static void count_end(struct gpumon_event_context *ctx, const void *table, unsigned int column,
 		      bool ended)
 {
-	u32 row = row_of_nobody();
+	u32 row = unknown_peer_row();
 	u64 bytes = ended ? pages_end(table) : 0;
 
 	if (gpumon_row_count(ctx, &gpumon_nvidia_p2p, row, column) && gpumon_event_ring_on() &&

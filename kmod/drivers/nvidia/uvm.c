@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Group nvidia_uvm: unified memory, nvidia-uvm.ko. It has one function that tells
- * itself of faults, migrations and revocations; which processor and how many
- * bytes is in a private union, whose layout differs by version.
+ * Group nvidia_uvm: unified memory, nvidia-uvm.ko. One function of it is called for faults,
+ * migrations and revocations; which processor and how many bytes is in a private union, whose
+ * layout differs by version.
  */
 #include "internal.h"
 #include "nvidia.h"
@@ -17,7 +17,7 @@ enum {
 /* uvm_make_resident_cause_t, likewise. */
 #define CAUSE_EVICTION 4
 
-/* Processor of an event that does not tell. */
+/* Processor of an event that does not name one. */
 #define PROCESSOR_UNKNOWN (~0ULL)
 
 enum {

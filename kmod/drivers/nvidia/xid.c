@@ -3,8 +3,8 @@
  * Group nvidia: Xid errors, from the driver's tracepoint, or from the function
  * that fires it where there is no tracepoint. Each is an alert too.
  *
- * The function gets a format and a va_list. Expanding them would follow whatever
- * pointers are in there, so that of the message only the format is told.
+ * The function gets a format and a va_list. Expanding them would follow any pointers in there, so
+ * the alert has only the format as its message.
  */
 #include <linux/pci.h>
 
