@@ -20,7 +20,7 @@
 #include "interface/debugfs.h"
 #include "interface/netlink.h"
 
-/* How often tables are looked at for what is gone. Memory is only reused under pressure. */
+/* How often tables are checked for entries that are gone. They are reused only under pressure. */
 #define HOUSEKEEPING_MS 1000
 
 /* One line for each driver. */
@@ -62,8 +62,8 @@ static void housekeeping(struct work_struct *work);
 static DECLARE_DELAYED_WORK(housekeeping_work, housekeeping);
 
 /*
- * Not deferrable: that would wait for the CPU it is on, which may sleep for long while
- * the others fill the tables. Rounded, so that it wakes that CPU together with other timers.
+ * Not deferrable: its CPU may sleep for long while the others fill the tables. Rounded, so that it
+ * wakes that CPU together with other timers.
  */
 static void schedule_housekeeping(void)
 {
@@ -164,7 +164,7 @@ static int __init gpumon_init(void)
 err_netlink:
 	gpumon_alert_exit();
 	gpumon_netlink_exit();
-	/* It may have been switched on, the family was there. */
+	/* It may have been switched on through the family. */
 	gpumon_event_ring_exit();
 err_tables:
 	free_tables();

@@ -16,7 +16,7 @@
 static struct gpumon_followed *followed;
 static unsigned int followed_count;
 
-/* The kernel's own BTF was not read, with this error. */
+/* The error with which the kernel's own BTF could not be read. */
 static int kernel_btf_error;
 
 /**
@@ -115,7 +115,7 @@ bool gpumon_follow_look(struct gpumon_followed *module)
 	snprintf(path, sizeof(path), "/sys/module/%s/initstate", module->name);
 	bytes = GPUMON_REGISTER("gpumon_read_file", path,
 				gpumon_read_file(path, state, sizeof(state)));
-	/* Without it, or without sysfs where it belongs, a module is not there. */
+	/* If the file or sysfs is missing, the module is not there. */
 	module->look_error = bytes < 0 && bytes != -ENOENT && bytes != -ENOTDIR ? bytes : 0;
 	if (bytes < 0)
 		return false;

@@ -33,7 +33,7 @@ struct kprobe_account {
 
 static struct kprobe_account *accounts;
 
-/* Over accounts and what they count from. Taken last. */
+/* Protects accounts. Taken last. */
 static DEFINE_MUTEX(account_lock);
 
 /* Probes of one kind that come off together, for one wait instead of many. */
@@ -119,7 +119,7 @@ void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 	mutex_unlock(&account_lock);
 }
 
-/* A function of the kernel itself may be missing, and one of a module have its name. */
+/* If the kernel itself lacks the function, a module may have one of that name. */
 static bool is_in_module(void *address)
 {
 	char text[KSYM_SYMBOL_LEN];
@@ -163,14 +163,14 @@ static int kprobe_register(struct gpumon_probe *probe)
 
 	if (accounts[probe->number].stuck)
 		return -EALREADY;
-	/* What is left of an earlier registration would be refused. */
+	/* Left-overs of an earlier registration would be refused. */
 	memset(kretprobe, 0, sizeof(*kretprobe));
 	probe->kprobe.symbol_name = probe->symbol;
 	if (is_kretprobe(probe)) {
 		kretprobe->entry_handler = probe->body;
 		kretprobe->handler = probe->on_return;
 		kretprobe->data_size = probe->data_size;
-		/* Calls that wait for hardware are many at a time. */
+		/* Many calls may wait for hardware at the same time. */
 		kretprobe->maxactive = probe->maxactive ?: max_t(int, 64, 16 * num_possible_cpus());
 		ret = GPUMON_REGISTER("register_kretprobe", probe->symbol,
 				      register_kretprobe(kretprobe));

@@ -16,7 +16,7 @@
 #include "core/statistics.h"
 #include "engine.h"
 
-/* What was loaded before is looked at in one go, with the kernel's BTF kept in between. */
+/* At load, all modules are checked in one go, and the kernel's BTF is kept in between. */
 static bool modules_starting;
 
 static bool probe_is_with(const struct gpumon_probe *probe, const char *module)
@@ -145,7 +145,7 @@ static struct notifier_block tracepoints_notifier = {
 	.notifier_call = tracepoints_event,
 };
 
-/* LIVE is for one that was on its way in when the notifier was registered. */
+/* LIVE is for a module that was being loaded when the notifier was registered. */
 static int module_comes_event(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct module *module = data;

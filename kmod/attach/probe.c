@@ -270,7 +270,7 @@ static void groups_detach(void)
 	mutex_unlock(&gpumon_probe_lock);
 }
 
-/* What is attached with a prototype that could not be checked, and now has been. */
+/* Probes whose prototype could not be checked when they were attached, and can be now. */
 static void probes_check_again(void)
 {
 	struct gpumon_group *group;

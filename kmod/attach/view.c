@@ -87,7 +87,7 @@ const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *gr
 	return NULL;
 }
 
-/* Of the names that one event has, the one that was to be used, and what is wrong with it. */
+/* Of the names of one event, the one that should have been attached and was not. */
 static const struct gpumon_probe *probe_to_blame(const struct gpumon_group *group,
 						 const struct gpumon_probe *probe)
 {

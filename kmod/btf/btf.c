@@ -43,7 +43,7 @@
 #define NO_BTF	  "no BTF of "
 #define TRY_AGAIN ", switch the group off and on to try again"
 
-/* The kernel's own, while modules are looked at. */
+/* The kernel's own, kept while modules are read. */
 static struct gpumon_btf_module kernel;
 static bool kernel_was_read;
 

@@ -17,7 +17,7 @@
 
 #define BUCKETS 16384
 
-/* A file of more types than this is none. */
+/* A file with more types is not BTF. */
 #define MAX_TYPES (1U << 24)
 
 /* Typedefs of typedefs, arrays of arrays. */
@@ -53,7 +53,7 @@ struct file_header {
 
 #define OLD_HEADER_BYTES offsetof(struct file_header, layout_at)
 
-/* How long the entries of a kind are, in the file's own words. */
+/* Lengths of the entries of each kind, as the file gives them. */
 struct layout_entry {
 	u8 info_size;
 	u8 element_size;
@@ -112,7 +112,7 @@ static const char *name_at(const struct gpumon_btf *btf, u32 offset)
 	return offset < btf->string_bytes ? btf->strings + offset : NULL;
 }
 
-/* NULL for void and for what is not there. */
+/* NULL for void and for ids that do not exist. */
 static const struct btf_type *type_at(const struct gpumon_btf *btf, u32 id)
 {
 	while (btf->base && id < btf->first_id)
@@ -476,7 +476,7 @@ int gpumon_btf_member(const struct gpumon_btf *btf, u32 id, const char *path,
 	memset(place, 0, sizeof(*place));
 	if (found.bit_size)
 		return place_bits(bits, found.bit_size, whole, place);
-	/* The way in which bitfields were written once, and nothing else, looks like this. */
+	/* Only the old encoding of bitfields looks like this. */
 	type = type_behind(btf, found.type);
 	if (bits % 8 || (INFO_KIND(type->info) == BTF_KIND_INT &&
 			 BTF_INT_BITS(*(const u32 *)(type + 1)) != 8 * type->size))

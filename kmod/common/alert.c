@@ -7,7 +7,7 @@
 
 #include "alert.h"
 
-/* Alerts on their way from probes, and kinds, devices and codes that are kept. */
+/* Alerts that probes have raised and that are not sent yet; alerts that are kept. */
 #define PENDING 64
 #define KEPT	128
 
@@ -86,7 +86,7 @@ u64 gpumon_alert_lost(void)
 	return atomic64_read(&alerts_lost);
 }
 
-/* Returns the alert with its count; @alert itself where there is no room to keep it. */
+/* Returns the kept alert with its count, or @alert if there is no room to keep it. */
 static const struct gpumon_alert *alert_keep(struct gpumon_alert *alert)
 {
 	struct gpumon_alert *known;
@@ -105,7 +105,7 @@ static const struct gpumon_alert *alert_keep(struct gpumon_alert *alert)
 	return &kept[kept_count++];
 }
 
-/* In the order of their times, which is not that of their slots. */
+/* By time: slots have no order. */
 static int alert_oldest(void)
 {
 	int i, oldest = -1;

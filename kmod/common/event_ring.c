@@ -45,15 +45,15 @@ static DEFINE_MUTEX(event_lock);
 static struct trace_buffer *event_buffer;
 static u32 event_size_kib = DEFAULT_KIB;
 static u64 event_delivered, event_undelivered;
-/* Which ring it is: rises each time that one is switched on. */
+/* Rises each time that the ring is switched on. */
 static unsigned int event_generation;
 static DECLARE_WAIT_QUEUE_HEAD(event_wait);
-/* Rises with each wake-up: what a reader waits for, without looking at a buffer that may go. */
+/* Rises with each wake-up. Readers wait for that, since the buffer may be freed meanwhile. */
 static atomic_t event_wakes = ATOMIC_INIT(0);
 
 static void event_flush(struct work_struct *work);
 static DECLARE_DELAYED_WORK(event_flush_work, event_flush);
-/* Open files: while there are any, waiting readers are looked after. */
+/* Open files. While there are any, event_flush() runs. */
 static unsigned int event_readers;
 
 /* event_lock held. */
@@ -71,7 +71,7 @@ static void event_wake_readers(void)
 static void event_flush(struct work_struct *work)
 {
 	mutex_lock(&event_lock);
-	/* A reader that is just going to wait is woken the next time. */
+	/* A reader that is about to wait is woken the next time. */
 	if (waitqueue_active(&event_wait) && event_pending())
 		event_wake_readers();
 	if (event_readers)
@@ -124,11 +124,11 @@ void gpumon_event_ring_commit(struct ring_buffer_event *slot)
 	gpumon_compat_ring_buffer_unlock_commit(event_buffer, slot);
 	barrier();
 	WRITE_ONCE(cpu->writing, READ_ONCE(cpu->writing) - 1);
-	/* What an interrupt counts in between is forgotten: the reader is woken that much later. */
+	/* Counts of an interrupt in between are lost: the reader is woken that much later. */
 	since = READ_ONCE(cpu->since_wake) + 1;
 	WRITE_ONCE(cpu->since_wake, since < WATERMARK ? since : 0);
 	if (unlikely(since >= WATERMARK)) {
-		/* Not seen waiting, it is woken by event_flush() at the latest. */
+		/* A reader that is not seen waiting is woken by event_flush(). */
 		if (waitqueue_active(&event_wait))
 			irq_work_queue(&cpu->wake);
 	}
@@ -216,8 +216,8 @@ static void event_ring_free(void)
 }
 
 /*
- * The smallest one, then as large as it should be: where a large one cannot be had at
- * once, the kernel warns in its log with a stack, which is no way to say so.
+ * Allocates a small one and resizes it: if a large allocation fails at once, the kernel logs a
+ * warning with a stack.
  */
 static struct trace_buffer *event_ring_alloc(unsigned long size)
 {
@@ -246,7 +246,7 @@ static int event_ring_start(struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG(extack, "no memory for the event ring, choose a smaller size-kib");
 		return -ENOMEM;
 	}
-	/* Only now: where there is no memory, what the old one has can still be read. */
+	/* Only now: without memory for a new one, the old one can still be read. */
 	event_ring_free();
 	event_buffer = buffer;
 	event_generation++;
@@ -296,7 +296,7 @@ unlock:
 	return ret;
 }
 
-/* Its pages, one of each CPU's for the reader; each begins with a time and a length. */
+/* Its pages, and one of each CPU for the reader. Each page begins with a time and a length. */
 static size_t event_ring_bytes(void)
 {
 	const size_t usable = PAGE_SIZE - 2 * sizeof(u64);
@@ -336,7 +336,7 @@ void gpumon_event_ring_read(struct gpumon_event_ring_view *view)
 		view->pending = ring_buffer_entries(event_buffer);
 		view->memory_bytes = event_ring_bytes();
 	}
-	/* Last, so that it has all that the others have. */
+	/* Last, so that it includes all that the others count. */
 	smp_rmb();
 	for_each_possible_cpu(cpu) {
 		view->written += local64_read(&per_cpu(event_cpu, cpu).written);
@@ -345,7 +345,7 @@ void gpumon_event_ring_read(struct gpumon_event_ring_view *view)
 	mutex_unlock(&event_lock);
 }
 
-/* What was taken did not reach the reader. */
+/* Records that were taken did not reach the reader. */
 static void event_lose(u64 events, unsigned int generation)
 {
 	mutex_lock(&event_lock);
@@ -356,7 +356,7 @@ static void event_lose(u64 events, unsigned int generation)
 	mutex_unlock(&event_lock);
 }
 
-/* How a reader finds the ring when there is nothing to take. */
+/* State of the ring when it was found empty. */
 struct event_empty {
 	int wakes;
 	bool on;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between the files of the event ring. */
+/* What the files of the event ring share. */
 #ifndef GPUMON_EVENT_RING_PRIV_H
 #define GPUMON_EVENT_RING_PRIV_H
 

@@ -10,12 +10,12 @@
 
 /* Taken in one interrupt of the CPU that wrote them: some microseconds of copying. */
 #define TAKE_RECORDS 32
-/* Interrupts that found that CPU writing, after which the reader asks the others first. */
+/* After so many interrupts that found a CPU writing, the reader goes on with the others. */
 #define TAKE_TRIES 16
 
-/* What is asked for of one CPU, and the answer. */
+/* A request to one CPU, and its answer. */
 struct event_request {
-	/* The first, where a test looks for it. */
+	/* First, because a test reads it there. */
 	int cpu;
 	struct trace_buffer *buffer;
 	/* At least for 2. */
@@ -26,7 +26,7 @@ struct event_request {
 	bool busy;
 };
 
-/* The next records of one CPU, with those that say what was lost. A test watches where it runs. */
+/* The next records of one CPU, and records of losses. A test checks on which CPU it runs. */
 static noinline void event_take_cpu(struct event_request *request)
 {
 	struct gpumon_event *record = request->records;
@@ -34,7 +34,7 @@ static noinline void event_take_cpu(struct event_request *request)
 	unsigned long lost;
 	u64 time;
 
-	/* A loss and the event after it come together. */
+	/* A loss and the next event are one read. */
 	while (request->taken + 2 <= request->room) {
 		event = ring_buffer_consume(request->buffer, request->cpu, &time, &lost);
 		if (!event)
@@ -146,7 +146,7 @@ unsigned int gpumon_event_take(struct trace_buffer *buffer, struct gpumon_event 
 			event_ask_cpu(&request);
 			n += request.taken;
 			*events += request.events;
-			/* It may have more where it came to the end of one interrupt's. */
+			/* There may be more if one interrupt took as many as it may. */
 		} while (request.taken + 2 > TAKE_RECORDS && n + 2 <= room);
 	}
 	return n;

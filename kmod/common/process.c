@@ -84,7 +84,7 @@ size_t gpumon_process_bytes(void)
 	       gpumon_counters_bytes(&gpumon_process_counters);
 }
 
-/* Where the process is in the unified hierarchy; its number is the directory's inode. */
+/* The process's cgroup in the unified hierarchy; its id is the inode of its directory. */
 static u64 current_cgroup_id(void)
 {
 	u64 id = 0;
@@ -97,7 +97,7 @@ static u64 current_cgroup_id(void)
 	return id;
 }
 
-/* Slot for the current process, which has none; GPUMON_NONE if the table is full. */
+/* New slot for the current process, GPUMON_NONE if the table is full. */
 static u32 process_learn(u64 key)
 {
 	struct task_struct *leader = current->group_leader;
@@ -105,7 +105,7 @@ static u32 process_learn(u64 key)
 	bool created;
 	u32 slot;
 
-	/* A place is taken before it is looked for, so that there are never too many. */
+	/* Counted before the slot is claimed, so that there are never too many. */
 	if (atomic_inc_return(&process_count) > gpumon_process_max) {
 		atomic_dec(&process_count);
 		return GPUMON_NONE;
@@ -137,7 +137,9 @@ static u32 process_learn(u64 key)
 noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 {
 	const struct task_struct *leader = current->group_leader;
-	/* Start times differ even where pids come again; the pid parts those born at once. */
+	/*
+	 * A reused pid has another start time; the pid distinguishes processes that start at once.
+	 */
 	u64 key = leader->start_time ^ ((u64)current->tgid << 42);
 	u32 slot = gpumon_table_find(&gpumon_process_table,
 				     gpumon_table_home(&gpumon_process_table, key), key,
@@ -148,8 +150,8 @@ noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 	if (slot == GPUMON_NONE)
 		return slot;
 	/*
-	 * A probe in an interrupt may come in between: its task is the same, and
-	 * so is what it writes. What another task left is not taken for this one's.
+	 * A probe in an interrupt may come in between: its task is the same, so it writes the same.
+	 * What another task left must not be used for this one.
 	 */
 	WRITE_ONCE(cpu->task, NULL);
 	barrier();

@@ -71,7 +71,7 @@ static __always_inline u64 gpumon_clock(void)
 static __always_inline u64 gpumon_clock_ns(u64 ticks)
 {
 #ifdef CONFIG_X86_64
-	/* mul_u64_u64_shr() makes the compiler align the stack. */
+	/* With mul_u64_u64_shr() the compiler aligns the stack. */
 	asm("mulq %[mult]\n\tshrdq $32, %%rdx, %%rax"
 	    : "+a"(ticks)
 	    : [mult] "m"(gpumon_clock_mult)

@@ -13,10 +13,10 @@
 #define GPUMON_HISTOGRAM_SUB_BITS 2
 #define GPUMON_HISTOGRAM_SUB	  (1U << GPUMON_HISTOGRAM_SUB_BITS)
 
-/* Below this, a value is the number of its bucket. */
+/* Below this, each value has its own bucket. */
 #define GPUMON_HISTOGRAM_LINEAR (2 * GPUMON_HISTOGRAM_SUB)
 
-/* Buckets that hold values below 2^bits apart, the last one takes what is above too. */
+/* Buckets that distinguish values below 2^bits. The last one also takes higher values. */
 #define GPUMON_HISTOGRAM_BUCKETS(bits) \
 	(((bits)-GPUMON_HISTOGRAM_SUB_BITS + 1) * GPUMON_HISTOGRAM_SUB)
 

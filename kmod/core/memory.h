@@ -23,7 +23,7 @@ static inline size_t gpumon_memory_held(const void *memory, size_t bytes)
 		return 0;
 	if (!is_vmalloc_addr(memory))
 		return ksize(memory);
-	/* Whole huge pages, where the kernel maps by them; behind it all nothing is mapped. */
+	/* The kernel may have mapped whole huge pages. Nothing is mapped behind them. */
 	while (vmalloc_to_page(memory + held))
 		held += PAGE_SIZE;
 	return held;

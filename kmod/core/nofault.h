@@ -9,7 +9,7 @@
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
-/* Where there is no inline way, or no cheap test of the address, the kernel's own. */
+/* Elsewhere there is no inline way or no cheap test of the address: the kernel's function. */
 #if defined(CONFIG_X86_64) && !defined(CONFIG_KMSAN)
 #define GPUMON_INLINE_NOFAULT
 #endif

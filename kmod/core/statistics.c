@@ -10,7 +10,7 @@
 
 #define DEFAULT_BITS 42
 
-/* Longest row there is, for readers' buffers. */
+/* The longest row of all tables, for readers' buffers. */
 static u32 most_words, most_columns;
 
 static bool column_has_max(const struct gpumon_column *column)
@@ -295,7 +295,9 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 		if (statistics->columns[i].kind != GPUMON_COLUMN_KIND_GAUGE)
 			continue;
 		view->level[i] = closed ? end[i] : atomic64_read(&gauges[i].now);
-		/* The highest may be the one that the period began with: only rises are noted. */
+		/*
+		 * The level at the begin of the period may be its highest: only rises are recorded.
+		 */
 		max = statistics->places[i].extreme;
 		view->words[max] = max3((s64)view->words[max], view->level[i], begin[i]);
 	}

@@ -84,7 +84,7 @@ u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created)
 	u64 old;
 
 	*created = false;
-	/* A constant makes it a row of compares. */
+	/* With a constant the loop is unrolled. */
 	slot = likely(table->ways == GPUMON_TABLE_WAYS) ?
 		       gpumon_table_find(table, home, key, GPUMON_TABLE_WAYS) :
 		       gpumon_table_find(table, home, key, table->ways);
@@ -103,8 +103,8 @@ u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created)
 		return GPUMON_NONE;
 
 	/*
-	 * A slot before this one may have been freed after it was passed, and be
-	 * taken for the same key by another CPU. Both look again, the one in front stays.
+	 * A slot before this one may have been freed after we passed it, and another CPU may have
+	 * claimed it for the same key. Both check again; the first slot stays.
 	 */
 	smp_mb();
 	first = gpumon_table_find(table, home, key, slot - home);

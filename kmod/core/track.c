@@ -14,7 +14,7 @@
  */
 int gpumon_track_init(struct gpumon_track *track)
 {
-	/* Half full at most, so that the places of a key are not all taken before the table is. */
+	/* Half full at most, so that a key hardly finds all its places taken. */
 	int ret = gpumon_table_init(&track->table, 2 * track->capacity, GPUMON_TABLE_WAYS);
 
 	if (ret)

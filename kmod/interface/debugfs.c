@@ -55,7 +55,7 @@ static void show_groups(struct seq_file *m)
 	}
 }
 
-/* A driver that is there is not passed over in silence, also if its tables got no memory. */
+/* A loaded driver is shown even if there was no memory for its tables. */
 static bool probes_shown(const struct gpumon_group *group)
 {
 	const char *reason;
@@ -241,7 +241,7 @@ static int show_stats(struct seq_file *m)
 	}
 	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
-	/* First whether it works at all, and why not. */
+	/* First what does not work, and why. */
 	show_groups(m);
 	show_probes(m);
 	show_module(m);
@@ -359,7 +359,7 @@ void gpumon_debugfs_init(void)
 	directory = GPUMON_REGISTER_OR_ERR("debugfs_create_dir", NULL,
 					   debugfs_create_dir("gpumon", NULL));
 	ret = PTR_ERR_OR_ZERO(directory);
-	/* Not built in, or switched off with debugfs=: wanted like that. */
+	/* Not built in, or switched off with debugfs=: no warning. */
 	if (ret == -ENODEV || ret == -EPERM)
 		return;
 	for (i = 0; i < ARRAY_SIZE(texts) && !ret; i++)

@@ -372,7 +372,7 @@ static int reset_doit(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
-/* The answers carry other users' pids and names: nothing is for everybody. */
+/* Answers have pids and names of other users: all operations need privilege. */
 static const struct genl_ops gpumon_ops[] = {
 	{
 		.cmd = GPUMON_CMD_INFO_GET,

@@ -276,7 +276,7 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 	    nla_put_u32(skb, GPUMON_A_PROCESS_ALIVE, alive) ||
 	    gpumon_netlink_put_process_words(skb, words))
 		return -EMSGSIZE;
-	/* A level: over all periods, what was opened and not closed. */
+	/* A level over all periods: opened and not closed. */
 	open = gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_OPENS) -
 	       gpumon_counters_total(&gpumon_process_counters, slot, GPUMON_PROCESS_CLOSES);
 	if (gpumon_group_counts_of_processes(GPUMON_PROCESS_OPENS) &&

@@ -255,7 +255,7 @@ int gpumon_netlink_layout_get(struct sk_buff *skb, struct netlink_callback *cb)
 	int ret = 0;
 
 	mutex_lock(&gpumon_probe_lock);
-	/* The same fields always; what is known of them may change on the way. */
+	/* The fields are always the same; their state may change during the dump. */
 	cb->seq = 1;
 	for (; state->group < gpumon_group_count; state->group++, state->index = 0) {
 		group = gpumon_groups[state->group];

@@ -133,7 +133,7 @@ int gpumon_amdgpu_recover_end(struct kretprobe_instance *instance, struct pt_reg
 		return 0;
 	row = device_row(&gpumon_amdgpu_resets, recovery->dev);
 	elapsed = max_t(s64, now - recovery->begin_ns, 0);
-	/* Even where no row is free: it matters. */
+	/* Also if no row is free. */
 	alert_reset(now, recovery->dev, elapsed, error);
 	if (!gpumon_probe_found(&ctx, row))
 		goto leave;

@@ -72,7 +72,7 @@ enum gpumon_amdgpu_role {
 /* In the words of an event: not known. */
 #define AMDGPU_EVENT_UNKNOWN U64_MAX
 
-/* Stands for a device in keys where none is known; a device's own hash is never this. */
+/* In keys, instead of the hash of a device that is unknown. No device has this hash. */
 #define AMDGPU_DEVICE_NONE 1ULL
 
 extern struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELDS];

@@ -31,7 +31,7 @@ struct note {
 	const struct device *dev;
 };
 
-/* For tasks and for what interrupts them. */
+/* For task and interrupt context. */
 static DEFINE_PER_CPU(struct note[2], notes);
 
 static __always_inline struct note *note_here(void)

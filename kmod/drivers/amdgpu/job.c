@@ -175,7 +175,7 @@ void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu
 
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	/* Until it is armed, sched is the device's first ring, whatever the job's will be. */
+	/* Until the job is armed, sched is the device's first ring and not the job's. */
 	if (unlikely(!gpumon_amdgpu_get(AMDGPU_IB_LENGTH, ib, &length) ||
 		     !gpumon_read_nofault(&entity, &sched_job->entity, sizeof(entity)) ||
 		     !gpumon_read_nofault(&rq, &entity->rq, sizeof(rq)) ||

@@ -11,10 +11,10 @@
 #include "common/process.h"
 #include "internal.h"
 
-/* Mappings are kept in these, whatever the CPU's pages are. */
+/* Mappings are in units of these, whatever the CPU's page size is. */
 #define GPU_PAGE_SHIFT 12
 
-/* Instead of a placement: the buffer has none, before the first and after the last. */
+/* Instead of a placement: the buffer has none yet, or is being deleted. */
 #define PLACEMENT_NONE (~0U)
 
 static bool visible_bytes_known(const struct gpumon_group *group, u32 row)

@@ -25,7 +25,7 @@ static size_t job_entries(void)
  */
 int gpumon_job_init(void)
 {
-	/* Shown as it is, not as it was asked for. */
+	/* Readers see the rounded value. */
 	gpumon_job_max = roundup_pow_of_two(gpumon_job_max);
 	gpumon_job_mask = 2 * gpumon_job_max - 1;
 	gpumon_jobs = kvcalloc(job_entries(), sizeof(*gpumon_jobs), GFP_KERNEL);

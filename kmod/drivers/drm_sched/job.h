@@ -66,10 +66,9 @@ static __always_inline u64 gpumon_job_key(const struct dma_fence *finished)
 }
 
 /*
- * The jobs of an entity have rising numbers: they get entries one behind the
- * other, from a place that their context is hashed to, and do not meet. Where
- * they meet those of another entity, they all step over them by the same
- * distance, which is another one for each entity.
+ * The jobs of an entity have rising numbers. They get consecutive entries, from the hash of their
+ * context on, and do not collide. If they collide with those of another entity, they all skip them
+ * by the same distance, which differs by entity.
  */
 static __always_inline struct gpumon_job *gpumon_job_entry(const struct dma_fence *finished,
 							   u32 way)

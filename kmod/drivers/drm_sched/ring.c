@@ -40,7 +40,7 @@ static struct closed_depth *closed_depths;
 
 static siphash_key_t name_key;
 
-/* Changes when a scheduler ends, so that no CPU takes another one at its address for it. */
+/* Changes when a scheduler ends, so that a new one at its address is not mistaken for it. */
 atomic_t gpumon_scheduler_generation = ATOMIC_INIT(1);
 
 const struct gpumon_ring_histogram gpumon_ring_histograms[GPUMON_RING_HISTOGRAMS] = {
@@ -122,7 +122,7 @@ size_t gpumon_ring_bytes(void)
 	       gpumon_counters_bytes(&gpumon_ring_counters);
 }
 
-/* The same names make the same ring on any CPU, so that two that learn it at once agree. */
+/* The same names have the same key on all CPUs, so that two that learn a ring at once agree. */
 static u32 ring_by_name(const char *device, const char *name)
 {
 	struct gpumon_ring names = {};
@@ -211,8 +211,8 @@ noinline u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_sched
 	if (unlikely(ring == GPUMON_NONE))
 		ring = ring_learn(sched);
 	/*
-	 * An interrupt leaves what is remembered alone: it may come between a probe's look at
-	 * the scheduler and its taking of the ring.
+	 * An interrupt does not change what is remembered: it may come between a probe's check of
+	 * the scheduler and its use of the ring.
 	 */
 	if (ring == GPUMON_NONE || !remember || !in_task())
 		return ring;
@@ -354,7 +354,7 @@ void gpumon_ring_recycle(void)
 		return;
 	}
 	WRITE_ONCE(gpumon_rings[oldest].ready, false);
-	/* The process table's loss, not this ring's: it stays. */
+	/* Kept: it is a loss of the process table, not of this ring. */
 	retired_unattributed += gpumon_counters_one(&gpumon_ring_counters, oldest, false,
 						    GPUMON_RING_UNATTRIBUTED);
 	closed_retired_unattributed += gpumon_counters_one(&gpumon_ring_counters, oldest, true,

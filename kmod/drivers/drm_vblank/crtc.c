@@ -15,10 +15,10 @@
 #include "core/period.h"
 #include "internal.h"
 
-/* As gpumon_track_init() makes of VBLANK_CAPACITY. */
+/* What gpumon_track_init() allocates for VBLANK_CAPACITY. */
 #define SLOTS (2 * VBLANK_CAPACITY + GPUMON_TABLE_WAYS - 1)
 
-/* After so many intervals in a row that are too long the rate is another one. */
+/* So many long intervals in a row mean that the rate has changed. */
 #define OUTLIERS 4
 
 /* Weight of a new interval in the estimate of the period, as a shift. */
@@ -31,13 +31,13 @@ static bool row_is_unknown(u32 row)
 	return !strcmp(gpumon_vblank_crtcs.rows[row].label[0], GPUMON_DEVICE_UNKNOWN);
 }
 
-/* Vblanks of a device come with it; those that could be of any are in a row of their own. */
+/* Vblanks whose device is unknown have their own row. */
 static bool vblanks_known(const struct gpumon_group *group, u32 row)
 {
 	return row_is_unknown(row) || gpumon_group_can_count(group, VBLANK_ROLE_HANDLE);
 }
 
-/* From one vblank to the next something follows only if both are of the same device. */
+/* Differences between vblanks are known only if both are of the same device. */
 static bool sequence_known(const struct gpumon_group *group, u32 row)
 {
 	return !row_is_unknown(row) && gpumon_group_can_count(group, VBLANK_ROLE_HANDLE);
@@ -384,7 +384,7 @@ u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64
 	/* The hardware's count was set back. */
 	if (step > S32_MAX)
 		return 0;
-	/* What seems to be missing may have come, without its device. */
+	/* Vblanks that seem to be missing may have come without a known device. */
 	if (unlikely(others)) {
 		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
 		return 0;

@@ -19,7 +19,7 @@
 #include "drm_vblank.h"
 #include "internal.h"
 
-/* What the event ring has for a number that is not known. */
+/* An unknown number in the event ring. */
 #define UNKNOWN_WORD U64_MAX
 
 /**
@@ -95,7 +95,7 @@ static __always_inline u32 vblank_slot(const struct vblank_handling *here, u32 c
 	return handled_slot(here, crtc);
 }
 
-/* And of an event. These come without a vblank, too, after a call that had nothing to do. */
+/* The same of an event. Events also come without a vblank, after a call that had nothing to do. */
 static __always_inline u32 event_slot(const struct vblank_handling *here, u32 crtc)
 {
 	return likely(here->enabled) ? handled_slot(here, crtc) : GPUMON_NONE;
@@ -190,7 +190,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/* How long after its vblank an event is delivered. */
+/* Time from a vblank to the delivery of its event. */
 static __always_inline u64 count_since_vblank(u32 slot, local64_t *words, u32 seq, u64 now)
 {
 	u64 time_ns, since;
@@ -215,7 +215,7 @@ static __always_inline u64 count_since_vblank(u32 slot, local64_t *words, u32 se
 	return since;
 }
 
-/* How long after it was asked for an event is delivered. */
+/* Time from the request for an event to its delivery. */
 static __always_inline u64 count_since_queued(struct gpumon_tracked *client, local64_t *words,
 					      u32 seq, u64 now)
 {
@@ -289,7 +289,7 @@ static int probe_handle(struct kprobe *kprobe, struct pt_regs *regs)
 	bool enabled;
 	u32 slot;
 
-	/* Also where this one is not counted: what was seen before is over. */
+	/* Also if this call is not counted: the one before is over. */
 	here = handling_here();
 	here->task = NULL;
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
@@ -439,7 +439,7 @@ static struct gpumon_track *const vblank_tracks[] = {
 	&gpumon_vblank_request_track,
 };
 
-/* Vblanks from now on follow none, and what was asked for before is not known. */
+/* Forgets the vblanks before, and the requests under way. */
 static void track_from_now(void)
 {
 	int cpu;

@@ -130,7 +130,7 @@ enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 
 					     u64 *asked_ns);
 void gpumon_vblank_forget_file(const struct drm_file *file);
 
-/* Nothing else has the same: the top byte of all kernel addresses is one, and bit 0 is free. */
+/* Unique: the top byte is the same in all kernel addresses, and bit 0 is free. */
 static __always_inline u64 gpumon_vblank_key(const void *object, u32 crtc)
 {
 	return ((unsigned long)object ^ ((u64)crtc << 56)) | 1;

@@ -12,7 +12,7 @@
  */
 #include "internal.h"
 
-/* Events that one client may wait for at a time: more the DRM core refuses. */
+/* Events that one client may wait for at a time. The DRM core refuses more. */
 #define MAX_REQUESTS 128
 
 /* In gpumon_tracked.owner of a client: requests up to the number in the low half had no room. */
@@ -51,7 +51,7 @@ vblank_request_find(const struct gpumon_tracked *client, u32 number)
 	return gpumon_track_find(&gpumon_vblank_request_track, vblank_request_key(client, number));
 }
 
-/* Requests that had no room were all answered when the crtc is past them. */
+/* Once the crtc is past them, all requests that had no room have been answered. */
 static void forget_lost(struct gpumon_tracked *client, const struct gpumon_vblank_crtc *state,
 			u32 seq)
 {
@@ -97,7 +97,7 @@ bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 n
 	client->row = state->row;
 	client->process = slot;
 
-	/* Behind one that is not in the list none may be: the order would be wrong. */
+	/* After a request that is not in the list no other may follow: the order would be wrong. */
 	if (unlikely(client->owner & LOST)) {
 		if (state->seen && gpumon_vblank_passed(state->seq, client->owner))
 			client->owner = 0;

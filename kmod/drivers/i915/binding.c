@@ -113,7 +113,7 @@ void gpumon_i915_bind(void *data, struct i915_vma *vma, unsigned int flags)
 	words = gpumon_row_words(&gpumon_i915_bindings, row);
 	gpumon_row_add(words, BINDINGS_BINDS, 1);
 	gpumon_row_add(words, BINDINGS_BOUND_BYTES, size);
-	/* It was unbound, and is needed again. */
+	/* It was unbound before. */
 	if (likely(entry) && unlikely(entry->owner) &&
 	    test_and_clear_bit(vma_bit(vma), (unsigned long *)&entry->owner)) {
 		rebind = true;
@@ -129,7 +129,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/* An object of which nothing was seen, until now. */
+/* First event of an object whose creation was not seen. */
 static noinline struct gpumon_tracked *object_meet(const void *object, u32 device, local64_t *words)
 {
 	struct gpumon_tracked *entry;
@@ -206,7 +206,7 @@ void gpumon_i915_shrink(void *data, struct drm_i915_private *i915, unsigned long
 		goto leave;
 	words = gpumon_row_words(&gpumon_i915_bindings, row);
 	gpumon_row_add(words, BINDINGS_SHRINKS, 1);
-	/* "All there is" is no number of pages. */
+	/* ULONG_MAX means all, and is not a number of pages. */
 	if (target == ULONG_MAX)
 		gpumon_row_add(words, BINDINGS_FULL_SHRINKS, 1);
 	else

@@ -13,7 +13,7 @@ struct gpumon_field gpumon_i915_fields[GPUMON_I915_FIELDS] = {
 	[GPUMON_I915_VMA_OBJECT] = I915_FIELD("i915_vma", "obj", 8),
 	[GPUMON_I915_VMA_SIZE] = I915_FIELD("i915_vma", "node.size", 8),
 	[GPUMON_I915_VM_DEVICE] = I915_FIELD("i915_address_space", "i915", 8),
-	/* Whole, its address is what counts. */
+	/* Only its address is used. */
 	[GPUMON_I915_DRM] = I915_FIELD("drm_i915_private", "drm", 0),
 	[GPUMON_I915_DRM_PARENT] = I915_FIELD("drm_i915_private", "drm.dev", 8),
 	[GPUMON_I915_REQUEST_ENGINE] = I915_FIELD("i915_request", "engine", 8),

@@ -25,7 +25,7 @@ enum {
 	MEMORY_TABLE_FULL,
 };
 
-/* With one end of an object's life a level is no level. */
+/* A level needs both creation and destruction. */
 static bool levels_known(const struct gpumon_group *group, u32 row)
 {
 	return gpumon_group_counts(group, GPUMON_I915_ROLE_CREATE) &&
@@ -137,7 +137,7 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 	gpumon_row_add(words, MEMORY_CREATED_BYTES, size);
 	entry = gpumon_track_begin(&gpumon_i915_objects, (unsigned long)object, &known);
 	if (likely(entry)) {
-		/* The destruction of the one that had the address was not seen. */
+		/* The destruction of the object that had the address was not seen. */
 		if (unlikely(known && entry->since))
 			leave_levels(entry);
 		entry->since = gpumon_clock();
@@ -197,7 +197,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/* An access, and how much of something it is. */
+/* Counts an access, and an amount in another column. */
 static __always_inline void count_access(void *data, const struct drm_i915_gem_object *object,
 					 unsigned int column, unsigned int much_column, u64 much,
 					 bool fault, enum gpumon_event_type event, u64 word,

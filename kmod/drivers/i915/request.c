@@ -51,7 +51,7 @@ struct gpumon_statistics gpumon_i915_engines = {
 	.capacity = 128,
 };
 
-/* By the address of the request: it is no other's before it was retired. */
+/* By the address of the request, which is not reused before it is retired. */
 struct gpumon_track gpumon_i915_requests = {
 	.name = "requests",
 	.capacity = 4096,
@@ -86,7 +86,7 @@ static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
 	if (row == GPUMON_NONE)
 		row = gpumon_row_learn(&gpumon_i915_engines, key, device->name,
 				       name ? text : GPUMON_DEVICE_UNKNOWN, NULL);
-	/* What has no name is no engine: it may be anything, and is not remembered. */
+	/* Without a name it may be anything but an engine, and is not remembered. */
 	if (row != GPUMON_NONE && name && number)
 		gpumon_i915_remember(&gpumon_i915_known_engines, known_as, row);
 	return row;

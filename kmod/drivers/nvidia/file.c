@@ -198,7 +198,7 @@ static void handle_ends(struct gpumon_event_context *ctx, struct gpumon_tracked 
 			 DEVICE_OPEN_HANDLES);
 }
 
-/* kprobe on nvidia_close(inode, file): of the last descriptor, in whatever process. */
+/* kprobe on nvidia_close(inode, file): the last descriptor is closed, in any process. */
 NVIDIA_KPROBE(gpumon_nvidia_close_called)
 {
 	const struct inode *inode = (void *)regs_get_kernel_argument(regs, 0);

@@ -205,7 +205,7 @@ static void gpu_forget(u32 slot)
 	gpumon_table_release(&gpu_table, slot);
 }
 
-/* The audio function of a GPU is NVIDIA's too, and another driver's. It may go any time. */
+/* The audio function of a GPU is NVIDIA's too, with another driver. It may go any time. */
 static bool is_bound(const struct pci_dev *pdev)
 {
 	const struct device_driver *driver = READ_ONCE(pdev->dev.driver);
@@ -258,7 +258,7 @@ void gpumon_nvidia_refresh(void)
 	mutex_unlock(&gpumon_probe_lock);
 }
 
-/* kretprobe on nv_pci_probe(pci_dev, id): what an event names from now on. */
+/* kretprobe on nv_pci_probe(pci_dev, id): a GPU comes. */
 NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_entered)
 {
 	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, 0);
@@ -278,7 +278,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_returned)
 	return 0;
 }
 
-/* kprobe on nv_pci_remove(pci_dev): its drvdata may be another GPU's next. */
+/* kprobe on nv_pci_remove(pci_dev): another GPU may get its drvdata. */
 NVIDIA_KPROBE(gpumon_nvidia_gpu_remove_called)
 {
 	const void *pdev = (void *)regs_get_kernel_argument(regs, 0);

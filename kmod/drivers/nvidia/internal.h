@@ -122,7 +122,7 @@ struct nvidia_isr_data {
 	u64 time_ns;
 	const void *arg;
 	u32 irq;
-	/* The MSI-X interrupt that this one came into, if that can be. */
+	/* The MSI-X interrupt that this one interrupted. */
 	u32 outer;
 };
 
@@ -140,7 +140,7 @@ struct nvidia_power_data {
 	const void *dev;
 };
 
-/* A column that counts, and what it cannot do without: bits of enum nvidia_role. */
+/* A counter, and bits of enum nvidia_role without which it is unknown. */
 #define NVIDIA_COUNTER(_name, _roles)                                              \
 	{                                                                          \
 		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .roles = _roles \

@@ -44,7 +44,7 @@ struct gpumon_statistics gpumon_nvidia_irqs = {
 	.capacity = IRQS,
 };
 
-/* By row: when the thread was woken first since it ran last, 0 if it was not. */
+/* By row: when the thread was first woken since its last run, 0 if it was not. */
 static atomic64_t woken[IRQS + GPUMON_TABLE_WAYS];
 
 /* Number and 1 of the MSI-X interrupt whose hard half runs on this CPU, 0 if none does. */
@@ -84,7 +84,7 @@ static __always_inline void isr_begins(struct nvidia_isr_data *isr, struct pt_re
 	isr->arg = (void *)regs_get_kernel_argument(regs, 1);
 }
 
-/* kretprobe on nvidia_isr(irq, arg); not 0: the call is left alone. */
+/* kretprobe on nvidia_isr(irq, arg); 1: the return of this call is not probed. */
 NVIDIA_KRETPROBE(gpumon_nvidia_isr_entered)
 {
 	if (raw_cpu_read(in_msix) == (u32)regs_get_kernel_argument(regs, 0) + 1)

@@ -12,7 +12,7 @@
 #include "internal.h"
 #include "nvidia.h"
 
-/* Commands may sleep in the driver for long, those of many threads at a time. */
+/* Commands of many threads may sleep in the driver at the same time. */
 #define IOCTLS_UNDER_WAY 512
 
 #define KPROBE(_name, _role, _body, _prototype, _returns, ...)                              \

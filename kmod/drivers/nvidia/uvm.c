@@ -164,7 +164,7 @@ static u32 count_fault(const void *data, u64 now)
 
 	if (!read_field(FIELD_FAULT_PROCESSOR, data, &processor))
 		return GPUMON_UNREADABLE;
-	/* A union: what the CPU's fault has there is something else. */
+	/* A union: CPU faults have another member there. */
 	if (processor && processor != PROCESSOR_UNKNOWN)
 		read_field(FIELD_FAULT_DUPLICATE, data, &duplicate);
 	else if (!processor)

@@ -64,7 +64,7 @@ static noinline void count_xid(struct gpumon_event_context *ctx, const void *pde
 	else
 		gpumon_nvidia_pdev_name(name, pdev);
 	gpumon_read_string_nofault(message, sizeof(message), from);
-	/* Also if it finds no place in the table. */
+	/* Also if the table is full. */
 	gpumon_alert_raise(now, "nvidia", "xid", name, code, message);
 
 	key = gpumon_key_mix(gpumon_key_text(name), code + 1ULL);
