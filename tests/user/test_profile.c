@@ -341,6 +341,7 @@ static void test_devices_and_gaps(void **state)
 	uint32_t name = make_string(maker, "k");
 	const struct gpumon_device_row *rows;
 	const struct gpumon_gap *gaps;
+	uint64_t idle_ns = 0;
 	unsigned int count;
 
 	make_device(maker, .id = 0, .name = make_string(maker, "H100"),
@@ -382,14 +383,23 @@ static void test_devices_and_gaps(void **state)
 	assert_int_equal(rows[1].stream, 7);
 	assert_int_equal(rows[1].busy_ns, 1200);
 	assert_int_equal(rows[2].stream, 8);
-	assert_int_equal(rows[2].idle_longest_ns, 3000);
+	/* Behind its last kernel it idled, too, until the capture's end. */
+	assert_int_equal(rows[2].idle_longest_ns, 30000 - 6000);
 	gaps = gpumon_profile_gaps(fixture->profile, &count);
-	assert_int_equal(count, 2);
+	/* Before the first kernel and behind the last one as well: with what is busy it is all the time. */
+	assert_int_equal(count, 4);
+	for (unsigned int i = 0; i < count; i++)
+		idle_ns += gaps[i].end_ns - gaps[i].start_ns;
+	assert_int_equal(idle_ns + rows[0].busy_ns, 30000 - 900);
 	assert_int_equal(gaps[0].start_ns, 6000);
 	assert_int_equal(gaps[0].end_ns, 20000);
 	assert_string_equal(gaps[0].doing, "cudaStreamSynchronize");
-	assert_int_equal(gaps[1].end_ns - gaps[1].start_ns, 3000);
-	assert_string_equal(gaps[1].doing, "load data");
+	assert_int_equal(gaps[1].start_ns, 20500);
+	assert_int_equal(gaps[1].end_ns, 30000);
+	assert_int_equal(gaps[2].end_ns - gaps[2].start_ns, 3000);
+	assert_string_equal(gaps[2].doing, "load data");
+	assert_int_equal(gaps[3].start_ns, 900);
+	assert_int_equal(gaps[3].end_ns, 1000);
 }
 
 /* No injection library: hits are all there is. */

@@ -105,12 +105,12 @@ static void run_busy(struct gpumon_busy *busy, const struct gpumon_interval *int
 	for (unsigned int i = 0; i < count; i++)
 		assert_int_equal(gpumon_busy_look(busy, intervals[i].start_ns, intervals[i].end_ns),
 				 0);
-	gpumon_busy_turn(busy);
+	gpumon_busy_turn(busy, 0);
 	for (unsigned int i = 0; i < count; i++)
 		assert_int_equal(gpumon_busy_add(busy, intervals[i].start_ns, intervals[i].end_ns,
 						 on_gap, gaps),
 				 0);
-	assert_int_equal(gpumon_busy_end(busy, on_gap, gaps), 0);
+	assert_int_equal(gpumon_busy_end(busy, 0, on_gap, gaps), 0);
 }
 
 static int by_start(const void *a, const void *b)

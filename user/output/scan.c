@@ -249,7 +249,7 @@ static void turn_gaps(struct reading *reading)
 				       .busy_ns = reading->scan->rows[i].busy_ns };
 
 		fill_bins(&all, reading->busy[i].first_ns, reading->busy[i].last_ns);
-		gpumon_busy_turn(&reading->busy[i].busy);
+		gpumon_busy_turn(&reading->busy[i].busy, 0);
 	}
 	reading->second = true;
 }
@@ -261,7 +261,7 @@ static void end_busy(struct reading *reading)
 				       .busy_ns = reading->scan->rows[i].busy_ns,
 				       .empty = true };
 
-		if (gpumon_busy_end(&reading->busy[i].busy, fill_bins, &gap))
+		if (gpumon_busy_end(&reading->busy[i].busy, 0, fill_bins, &gap))
 			reading->failed = true;
 	}
 }

@@ -61,11 +61,24 @@ static int by_start(const void *a, const void *b)
 							     0;
 }
 
-void gpumon_busy_turn(struct gpumon_busy *busy)
+void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns)
 {
 	busy->newest_ns = 0;
+	busy->began = from_ns != 0;
+	busy->done_ns = from_ns;
 	if (busy->late_used)
 		qsort(busy->late, busy->late_used, sizeof(*busy->late), by_start);
+}
+
+/* Nothing ran from what is counted until then. */
+static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
+{
+	if (!busy->began || until_ns <= busy->done_ns)
+		return;
+	if (until_ns - busy->done_ns > busy->idle_longest_ns)
+		busy->idle_longest_ns = until_ns - busy->done_ns;
+	if (gap)
+		gap(data, busy->done_ns, until_ns);
 }
 
 /* Count the first interval: nothing can be added to it any more. */
@@ -73,14 +86,7 @@ static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data
 {
 	const struct gpumon_interval *interval = &busy->at[busy->first];
 
-	if (busy->began && interval->start_ns > busy->done_ns) {
-		uint64_t idle_ns = interval->start_ns - busy->done_ns;
-
-		if (idle_ns > busy->idle_longest_ns)
-			busy->idle_longest_ns = idle_ns;
-		if (gap)
-			gap(data, busy->done_ns, interval->start_ns);
-	}
+	count_gap(busy, interval->start_ns, gap, data);
 	busy->busy_ns += interval->end_ns - interval->start_ns;
 	busy->done_ns = interval->end_ns;
 	busy->began = 1;
@@ -219,7 +225,7 @@ int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns
 	return 0;
 }
 
-int gpumon_busy_end(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
+int gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
 {
 	while (busy->late_next < busy->late_used) {
 		if (insert(busy, busy->late[busy->late_next++].interval))
@@ -229,6 +235,7 @@ int gpumon_busy_end(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
 		return -1;
 	while (busy->used)
 		count_first(busy, gap, data);
+	count_gap(busy, until_ns, gap, data);
 	return 0;
 }
 

@@ -58,13 +58,13 @@ typedef void gpumon_gap_fn(void *data, uint64_t start_ns, uint64_t end_ns);
 
 /* First round. 0, or -1 without memory. */
 int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns);
-/* Between the rounds. */
-void gpumon_busy_turn(struct gpumon_busy *busy);
+/* Between the rounds. From @from_ns on to the first interval is a gap, too; 0: not. */
+void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns);
 /* Second round. 0, or -1 without memory. */
 int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
 		    gpumon_gap_fn *gap, void *data);
-/* After it; 0, or -1 without memory. */
-int gpumon_busy_end(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data);
+/* After it; from the last interval to @until_ns is a gap, too, 0: not. 0, or -1 without memory. */
+int gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data);
 void gpumon_busy_clear(struct gpumon_busy *busy);
 
 #endif /* GPUMON_CORRELATE_PROFILE_BUSY_H */

@@ -66,7 +66,7 @@ int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 void gpumon_devices_turn(struct gpumon_profile *profile)
 {
 	for (uint32_t i = 0; i < profile->devices_used; i++)
-		gpumon_busy_turn(&profile->devices[i]->busy);
+		gpumon_busy_turn(&profile->devices[i]->busy, profile->first_ns);
 }
 
 static uint64_t length_of(const struct gpumon_gap *gap)
@@ -204,7 +204,7 @@ int gpumon_devices_end(struct gpumon_profile *profile)
 		struct gpumon_device_growing *growing = profile->devices[i];
 		bool all = growing->row.stream == STREAMS_ALL;
 
-		if (gpumon_busy_end(&growing->busy, all ? on_gap : NULL, growing))
+		if (gpumon_busy_end(&growing->busy, profile->last_ns, all ? on_gap : NULL, growing))
 			return -1;
 		growing->row.busy_ns = growing->busy.busy_ns;
 		growing->row.idle_longest_ns = growing->busy.idle_longest_ns;
