@@ -63,7 +63,7 @@ def both(label, name, words_large, words_small, **more):
 
 def step_loop():
     known = program("known")
-    both("launch-bound loop", "loop", [known, "bench", 50000], [known, "bench", 900])
+    both("launch-bound loop", "loop", [known, "loop", 50000], [known, "loop", 900])
 
 
 def step_mixed():

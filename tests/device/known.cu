@@ -515,6 +515,8 @@ int main(int argc, char **argv)
 		nvtxRangePop();
 	} else if (!strcmp(mode, "steady")) {
 		run_steady(number);
+	} else if (!strcmp(mode, "loop")) {
+		printf("loop %.1f ns a launch\n", launches_of_segment(number) / number * 1e9);
 	} else if (!strcmp(mode, "segments")) {
 		run_segments();
 	} else if (!strcmp(mode, "timed")) {
