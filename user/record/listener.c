@@ -138,7 +138,8 @@ int gpumon_listener_open(struct gpumon_listener *listener, struct gpumon_error *
 	}
 	saved = errno;
 	gpumon_error_set(err, GPUMON_EXIT_FAILED, -saved, GPUMON_ERROR_IO,
-			 "the recorder's socket %s: %s", listener->path, strerror(saved));
+			 "the recorder's socket %s: %s%s", listener->path, strerror(saved),
+			 saved == EMFILE ? " (ulimit -n)" : "");
 	gpumon_listener_close(listener);
 	return -1;
 }
