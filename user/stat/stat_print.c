@@ -79,7 +79,6 @@ static int print_groups(const struct gpumon_stat *stat)
 
 		if (!gpumon_stat_wanted(stat, group->name))
 			continue;
-		gpumon_table_row(table);
 		gpumon_table_text(table, group->name);
 		gpumon_table_text(table, gpumon_attach_state_name(group->state));
 		gpumon_table_text(table, group->reason && *group->reason ? group->reason : NULL);
@@ -131,17 +130,16 @@ static int print_probes(const struct gpumon_stat *stat)
 		for (size_t i = 0; i < group->n_probes; i++) {
 			const struct gpumon_probe *probe = &group->probes[i];
 
-			gpumon_table_row(table);
 			gpumon_table_text(table, probe->name);
 			gpumon_table_text(table, probe->module);
 			gpumon_table_text(table, gpumon_probe_kind_name(probe->kind));
 			gpumon_table_text(table, gpumon_attach_state_name(probe->state));
-			gpumon_table_count(table, probe->seen);
-			gpumon_table_count(table, probe->recorded);
-			gpumon_table_count(table, probe->dropped.table_full);
-			gpumon_table_count(table, probe->dropped.recursion);
-			gpumon_table_count(table, probe->dropped.unreadable);
-			gpumon_table_count(table, probe->dropped.missed);
+			gpumon_table_value(table, probe->seen);
+			gpumon_table_value(table, probe->recorded);
+			gpumon_table_value(table, probe->dropped.table_full);
+			gpumon_table_value(table, probe->dropped.recursion);
+			gpumon_table_value(table, probe->dropped.unreadable);
+			gpumon_table_value(table, probe->dropped.missed);
 			gpumon_table_text(table,
 					  probe->reason && *probe->reason ? probe->reason : NULL);
 			gpumon_table_colour(table, state_colour(stat->term, probe->state));
@@ -157,7 +155,7 @@ static void flow(const struct gpumon_stat *stat, struct gpumon_table *table,
 	if (stat->model->interval_ns)
 		gpumon_table_rate(table, value, stat->model->interval_ns);
 	else
-		gpumon_table_count(table, value);
+		gpumon_table_value(table, value);
 }
 
 static int print_rings(const struct gpumon_stat *stat)
@@ -189,20 +187,19 @@ static int print_rings(const struct gpumon_stat *stat)
 	for (size_t i = 0; i < model->n_rings; i++) {
 		const struct gpumon_ring *ring = &model->rings[i];
 
-		gpumon_table_row(table);
 		gpumon_table_text(table, ring->device);
 		gpumon_table_text(table, ring->name);
 		flow(stat, table, ring->queued);
 		flow(stat, table, ring->run);
 		flow(stat, table, ring->done);
-		gpumon_table_count(table, ring->errors);
-		gpumon_table_count(table, ring->killed);
-		gpumon_table_count(table, ring->dependency_waits);
-		gpumon_table_count(table, ring->untracked);
-		gpumon_table_count(table, ring->queue_depth);
-		gpumon_table_count(table, ring->queue_depth_max);
-		gpumon_table_count(table, ring->hw_depth);
-		gpumon_table_count(table, ring->hw_depth_max);
+		gpumon_table_value(table, ring->errors);
+		gpumon_table_value(table, ring->killed);
+		gpumon_table_value(table, ring->dependency_waits);
+		gpumon_table_value(table, ring->untracked);
+		gpumon_table_value(table, ring->queue_depth);
+		gpumon_table_value(table, ring->queue_depth_max);
+		gpumon_table_value(table, ring->hw_depth);
+		gpumon_table_value(table, ring->hw_depth_max);
 		if (ring->errors.known && ring->errors.v)
 			gpumon_table_colour(table, gpumon_term_red(stat->term));
 	}
@@ -222,11 +219,10 @@ static void latency_row(struct gpumon_table *table, const struct gpumon_model *m
 	if (histogram->sum.known && histogram->count.v)
 		mean = gpumon_value_of(histogram->sum.v / histogram->count.v);
 
-	gpumon_table_row(table);
 	gpumon_table_text(table, ring->device);
 	gpumon_table_text(table, ring->name);
 	gpumon_table_text(table, what);
-	gpumon_table_count(table, histogram->count);
+	gpumon_table_value(table, histogram->count);
 	gpumon_table_ns(table, histogram->min);
 	gpumon_table_ns(table, mean);
 	gpumon_table_ns(table, gpumon_histogram_percentile(histogram, 500));

@@ -3,36 +3,40 @@
 #include "model/process_count.h"
 #include "stat_part.h"
 #include "term/statistics_format.h"
-#include "term/wide.h"
+#include "term/table.h"
 
-static void add_columns(const struct gpumon_stat *stat, struct gpumon_wide *wide)
+static void add_columns(const struct gpumon_stat *stat, struct gpumon_table *table)
 {
 	char title[GPUMON_TITLE_LEN];
 
-	gpumon_wide_column(wide, "PID", GPUMON_WIDE_KEY | GPUMON_WIDE_RIGHT);
-	gpumon_wide_column(wide, "IN-CONTAINER", GPUMON_WIDE_RIGHT | GPUMON_WIDE_OPTIONAL);
+	gpumon_table_column(table, "PID", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "IN-CONTAINER",
+			    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 		snprintf(title, sizeof(title), "%s%s", gpumon_process_counts[i].title,
 			 stat->model->interval_ns ? "/s" : "");
 		/* Jobs are counted always; the others only where a driver of theirs is. */
-		gpumon_wide_column(wide, title, GPUMON_WIDE_RIGHT | (i ? GPUMON_WIDE_OPTIONAL : 0));
+		gpumon_table_column(table, title,
+				    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT |
+					    (i ? GPUMON_COLUMN_OPTIONAL : 0));
 	}
-	gpumon_wide_column(wide, "OPEN-NOW", GPUMON_WIDE_RIGHT | GPUMON_WIDE_OPTIONAL);
-	gpumon_wide_column(wide, "ALIVE", 0);
-	gpumon_wide_column(wide, "CONTAINER", GPUMON_WIDE_OPTIONAL);
-	gpumon_wide_column(wide, "COMM", 0);
+	gpumon_table_column(table, "OPEN-NOW",
+			    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT | GPUMON_COLUMN_OPTIONAL);
+	gpumon_table_column(table, "ALIVE", GPUMON_COLUMN_BELOW);
+	gpumon_table_column(table, "CONTAINER", GPUMON_COLUMN_BELOW | GPUMON_COLUMN_OPTIONAL);
+	gpumon_table_column(table, "COMM", GPUMON_COLUMN_BELOW);
 }
 
-static void add_process(const struct gpumon_stat *stat, struct gpumon_wide *wide,
+static void add_process(const struct gpumon_stat *stat, struct gpumon_table *table,
 			const struct gpumon_process *process)
 {
 	struct gpumon_value inside = process->container_pid;
 	char text[GPUMON_FORMAT_LEN];
 
-	gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), process->pid));
+	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), process->pid));
 	/* The same pid twice would only take room. */
 	inside.known = inside.known && inside.v != process->pid.v;
-	gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), inside));
+	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), inside));
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 		if (stat->model->interval_ns)
 			gpumon_format_rate_by_name(text, gpumon_process_counts[i].name,
@@ -41,12 +45,12 @@ static void add_process(const struct gpumon_stat *stat, struct gpumon_wide *wide
 		else
 			gpumon_format_by_name(text, gpumon_process_counts[i].name,
 					      gpumon_process_count_of(process, i));
-		gpumon_wide_cell(wide, text);
+		gpumon_table_text(table, text);
 	}
-	gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), process->open_handles));
-	gpumon_wide_cell(wide, !process->alive.known ? NULL : process->alive.v ? "yes" : "no");
-	gpumon_wide_cell(wide, process->container ? process->container : process->cgroup);
-	gpumon_wide_cell(wide, process->comm);
+	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), process->open_handles));
+	gpumon_table_text(table, !process->alive.known ? NULL : process->alive.v ? "yes" : "no");
+	gpumon_table_text(table, process->container ? process->container : process->cgroup);
+	gpumon_table_text(table, process->comm);
 }
 
 /* Their counts stay part of the sums. */
@@ -75,17 +79,17 @@ static void print_exited(const struct gpumon_stat *stat)
 int gpumon_stat_processes(const struct gpumon_stat *stat)
 {
 	const struct gpumon_model *model = stat->model;
-	struct gpumon_wide *wide;
+	struct gpumon_table *table;
 
 	if (!model->n_processes && !model->info.processes_exited.v)
 		return 0;
 	gpumon_stat_heading(stat, "PROCESSES");
 	if (model->n_processes) {
-		wide = gpumon_wide_new(stat->term);
-		add_columns(stat, wide);
+		table = gpumon_table_new(stat->term);
+		add_columns(stat, table);
 		for (size_t i = 0; i < model->n_processes; i++)
-			add_process(stat, wide, &model->processes[i]);
-		if (gpumon_wide_print(wide, stat->stream))
+			add_process(stat, table, &model->processes[i]);
+		if (gpumon_table_print(table, stat->stream))
 			return -1;
 	}
 	print_exited(stat);

@@ -6,12 +6,11 @@
 #include "stat_part.h"
 #include "term/statistics_format.h"
 #include "term/table.h"
-#include "term/wide.h"
 
 static const char *const gauge_endings[] = { "", "-MAX" };
 static const char *const histogram_endings[] = { "-N", "-P50", "-P99", "-MAX" };
 
-static void add_titles(const struct gpumon_stat *stat, struct gpumon_wide *wide,
+static void add_titles(const struct gpumon_stat *stat, struct gpumon_table *table,
 		       const struct gpumon_column *column)
 {
 	char title[GPUMON_TITLE_LEN];
@@ -19,27 +18,27 @@ static void add_titles(const struct gpumon_stat *stat, struct gpumon_wide *wide,
 	switch (column->kind.v) {
 	case GPUMON_COLUMN_KIND_GAUGE:
 		for (size_t i = 0; i < 2; i++)
-			gpumon_wide_column(
-				wide, gpumon_format_title(title, column->name, gauge_endings[i]),
-				GPUMON_WIDE_RIGHT);
+			gpumon_table_column(
+				table, gpumon_format_title(title, column->name, gauge_endings[i]),
+				GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
 		break;
 	case GPUMON_COLUMN_KIND_HISTOGRAM:
 		for (size_t i = 0; i < 4; i++)
-			gpumon_wide_column(wide,
-					   gpumon_format_title(title, column->name,
-							       histogram_endings[i]),
-					   GPUMON_WIDE_RIGHT);
+			gpumon_table_column(table,
+					    gpumon_format_title(title, column->name,
+								histogram_endings[i]),
+					    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
 		break;
 	default:
-		gpumon_wide_column(wide,
-				   gpumon_format_title(title, column->name,
-						       stat->model->interval_ns ? "/s" : ""),
-				   GPUMON_WIDE_RIGHT);
+		gpumon_table_column(table,
+				    gpumon_format_title(title, column->name,
+							stat->model->interval_ns ? "/s" : ""),
+				    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
 	}
 }
 
 /* @like has name and kind; @column is NULL where this row has none of that name. */
-static void add_cells(const struct gpumon_stat *stat, struct gpumon_wide *wide,
+static void add_cells(const struct gpumon_stat *stat, struct gpumon_table *table,
 		      const struct gpumon_column *like, const struct gpumon_column *column)
 {
 	static const struct gpumon_column unknown;
@@ -51,18 +50,18 @@ static void add_cells(const struct gpumon_stat *stat, struct gpumon_wide *wide,
 	histogram = &column->histogram;
 	switch (like->kind.v) {
 	case GPUMON_COLUMN_KIND_GAUGE:
-		gpumon_wide_cell(wide, gpumon_format_level(text, like->name, column->level));
-		gpumon_wide_cell(wide, gpumon_format_by_name(text, like->name, column->highest));
+		gpumon_table_text(table, gpumon_format_level(text, like->name, column->level));
+		gpumon_table_text(table, gpumon_format_by_name(text, like->name, column->highest));
 		break;
 	case GPUMON_COLUMN_KIND_HISTOGRAM:
-		gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), histogram->count));
-		gpumon_wide_cell(
-			wide, gpumon_format_by_name(text, like->name,
-						    gpumon_histogram_percentile(histogram, 500)));
-		gpumon_wide_cell(
-			wide, gpumon_format_by_name(text, like->name,
-						    gpumon_histogram_percentile(histogram, 990)));
-		gpumon_wide_cell(wide, gpumon_format_by_name(text, like->name, histogram->max));
+		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), histogram->count));
+		gpumon_table_text(
+			table, gpumon_format_by_name(text, like->name,
+						     gpumon_histogram_percentile(histogram, 500)));
+		gpumon_table_text(
+			table, gpumon_format_by_name(text, like->name,
+						     gpumon_histogram_percentile(histogram, 990)));
+		gpumon_table_text(table, gpumon_format_by_name(text, like->name, histogram->max));
 		break;
 	default:
 		if (stat->model->interval_ns)
@@ -70,7 +69,7 @@ static void add_cells(const struct gpumon_stat *stat, struct gpumon_wide *wide,
 						   stat->model->interval_ns);
 		else
 			gpumon_format_by_name(text, like->name, column->value);
-		gpumon_wide_cell(wide, text);
+		gpumon_table_text(table, text);
 	}
 }
 
@@ -79,7 +78,7 @@ static int print_table(const struct gpumon_stat *stat, const struct gpumon_stati
 {
 	const struct gpumon_row *first = &statistics->rows[0];
 	const struct gpumon_row **rows = calloc(statistics->n_rows, sizeof(*rows));
-	struct gpumon_wide *wide = gpumon_wide_new(stat->term);
+	struct gpumon_table *table = gpumon_table_new(stat->term);
 	char title[GPUMON_TITLE_LEN];
 
 	for (size_t i = 0; rows && i < statistics->n_rows; i++)
@@ -88,25 +87,25 @@ static int print_table(const struct gpumon_stat *stat, const struct gpumon_stati
 		qsort(rows, statistics->n_rows, sizeof(*rows), gpumon_row_compare);
 
 	for (size_t i = 0; i < first->n_labels; i++)
-		gpumon_wide_column(wide, gpumon_format_title(title, first->labels[i].name, ""),
-				   GPUMON_WIDE_KEY |
-					   (first->labels[i].number ? GPUMON_WIDE_RIGHT : 0));
+		gpumon_table_column(table, gpumon_format_title(title, first->labels[i].name, ""),
+				    GPUMON_COLUMN_KEY |
+					    (first->labels[i].number ? GPUMON_COLUMN_RIGHT : 0));
 	for (size_t i = 0; i < first->n_columns; i++)
-		add_titles(stat, wide, &first->columns[i]);
+		add_titles(stat, table, &first->columns[i]);
 
 	for (size_t k = 0; rows && k < statistics->n_rows; k++) {
 		for (size_t i = 0; i < first->n_labels; i++)
-			gpumon_wide_cell(wide, gpumon_row_label(rows[k], first->labels[i].name));
+			gpumon_table_text(table, gpumon_row_label(rows[k], first->labels[i].name));
 		for (size_t i = 0; i < first->n_columns; i++)
-			add_cells(stat, wide, &first->columns[i],
+			add_cells(stat, table, &first->columns[i],
 				  gpumon_row_column(rows[k], first->columns[i].name));
 	}
 	if (!rows) {
-		gpumon_wide_print(wide, stat->stream);
+		gpumon_table_print(table, stat->stream);
 		return -1;
 	}
 	free(rows);
-	return gpumon_wide_print(wide, stat->stream);
+	return gpumon_table_print(table, stat->stream);
 }
 
 int gpumon_stat_statistics(const struct gpumon_stat *stat)
@@ -159,7 +158,6 @@ int gpumon_stat_layouts(const struct gpumon_stat *stat)
 		}
 		snprintf(field, sizeof(field), "%s.%s", layout->type ? layout->type : "-",
 			 layout->member ? layout->member : "-");
-		gpumon_table_row(table);
 		gpumon_table_text(table, layout->group);
 		gpumon_table_text(table, layout->module);
 		gpumon_table_text(table, field);
@@ -171,7 +169,7 @@ int gpumon_stat_layouts(const struct gpumon_stat *stat)
 int gpumon_stat_alerts(const struct gpumon_stat *stat)
 {
 	struct gpumon_value lost = { 0 };
-	struct gpumon_wide *wide = NULL;
+	struct gpumon_table *table = NULL;
 	char text[GPUMON_FORMAT_LEN];
 	int ret;
 
@@ -183,33 +181,35 @@ int gpumon_stat_alerts(const struct gpumon_stat *stat)
 			lost = alert->lost;
 		if (!gpumon_stat_wanted(stat, alert->group))
 			continue;
-		if (!wide) {
+		if (!table) {
 			gpumon_stat_heading(
 				stat, "ALERTS (the last of each kind, device and code since load)");
-			wide = gpumon_wide_new(stat->term);
-			gpumon_wide_column(wide, "GROUP", GPUMON_WIDE_KEY);
-			gpumon_wide_column(wide, "KIND", GPUMON_WIDE_KEY);
-			gpumon_wide_column(wide, "DEVICE", GPUMON_WIDE_KEY);
-			gpumon_wide_column(wide, "CODE", GPUMON_WIDE_KEY | GPUMON_WIDE_RIGHT);
-			gpumon_wide_column(wide, "COUNT", GPUMON_WIDE_RIGHT);
-			gpumon_wide_column(wide, "AGO", GPUMON_WIDE_RIGHT);
-			gpumon_wide_column(wide, "MESSAGE", 0);
-			if (!wide)
+			table = gpumon_table_new(stat->term);
+			gpumon_table_column(table, "GROUP", GPUMON_COLUMN_KEY);
+			gpumon_table_column(table, "KIND", GPUMON_COLUMN_KEY);
+			gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_KEY);
+			gpumon_table_column(table, "CODE", GPUMON_COLUMN_KEY | GPUMON_COLUMN_RIGHT);
+			gpumon_table_column(table, "COUNT",
+					    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
+			gpumon_table_column(table, "AGO",
+					    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT);
+			gpumon_table_column(table, "MESSAGE", GPUMON_COLUMN_BELOW);
+			if (!table)
 				return -1;
 		}
 		ago.known = ago.known && alert->time_ns.known && ago.v >= alert->time_ns.v;
 		ago.v -= alert->time_ns.v;
-		gpumon_wide_cell(wide, alert->group);
-		gpumon_wide_cell(wide, alert->kind);
-		gpumon_wide_cell(wide, alert->device);
-		gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), alert->code));
-		gpumon_wide_cell(wide, gpumon_format_count(text, sizeof(text), alert->count));
-		gpumon_wide_cell(wide, gpumon_format_ns(text, sizeof(text), ago));
-		gpumon_wide_cell(wide, alert->message);
+		gpumon_table_text(table, alert->group);
+		gpumon_table_text(table, alert->kind);
+		gpumon_table_text(table, alert->device);
+		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), alert->code));
+		gpumon_table_text(table, gpumon_format_count(text, sizeof(text), alert->count));
+		gpumon_table_text(table, gpumon_format_ns(text, sizeof(text), ago));
+		gpumon_table_text(table, alert->message);
 	}
-	if (!wide)
+	if (!table)
 		return 0;
-	ret = gpumon_wide_print(wide, stat->stream);
+	ret = gpumon_table_print(table, stat->stream);
 	if (lost.v)
 		fprintf(stat->stream, "and %s that found no room to be kept or sent\n",
 			gpumon_format_count(text, sizeof(text), lost));

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/version.h"
-#include "term/grid.h"
+#include "term/table.h"
 #include "term/output_text.h"
 #include "output/text/path_text.h"
 #include "profile_diff.h"
@@ -60,42 +60,42 @@ static const char *change_percent(char *buf, size_t len, const struct gpumon_dif
 	return buf;
 }
 
-static void put_side_ns(struct gpumon_grid *grid, const struct gpumon_diff_side *side)
+static void put_side_ns(struct gpumon_table *table, const struct gpumon_diff_side *side)
 {
-	gpumon_grid_ns(grid, (struct gpumon_value){ side->ns, side->there });
+	gpumon_table_ns(table, (struct gpumon_value){ side->ns, side->there });
 }
 
-static void put_row(struct gpumon_grid *grid, const struct gpumon_term *term,
+static void put_row(struct gpumon_table *table, const struct gpumon_term *term,
 		    const struct gpumon_diff_side *before, const struct gpumon_diff_side *after,
 		    const char *name)
 {
 	char text[GPUMON_TEXT_NUMBER];
 
-	gpumon_grid_cell(grid, signed_ns(text, sizeof(text), before->ns, after->ns));
-	gpumon_grid_cell(grid, change_percent(text, sizeof(text), before, after));
-	put_side_ns(grid, before);
-	put_side_ns(grid, after);
-	gpumon_grid_count(grid, after->there ? after->count : before->count);
-	gpumon_grid_cell(grid, signed_count(text, sizeof(text), before->count, after->count));
-	gpumon_grid_cell(grid, name);
+	gpumon_table_text(table, signed_ns(text, sizeof(text), before->ns, after->ns));
+	gpumon_table_text(table, change_percent(text, sizeof(text), before, after));
+	put_side_ns(table, before);
+	put_side_ns(table, after);
+	gpumon_table_count(table, after->there ? after->count : before->count);
+	gpumon_table_text(table, signed_count(text, sizeof(text), before->count, after->count));
+	gpumon_table_text(table, name);
 	/* Half a percent is what two runs of the same differ by. */
 	if (gpumon_diff_size(before, after) * 200 > before->ns)
-		gpumon_grid_colour(grid, after->ns > before->ns ? gpumon_term_red(term) :
-								  gpumon_term_green(term));
+		gpumon_table_colour(table, after->ns > before->ns ? gpumon_term_red(term) :
+								    gpumon_term_green(term));
 }
 
-static struct gpumon_grid *new_grid(const struct gpumon_term *term, const char *name)
+static struct gpumon_table *new_table(const struct gpumon_term *term, const char *name)
 {
-	struct gpumon_grid *grid = gpumon_grid_new(term);
+	struct gpumon_table *table = gpumon_table_new(term);
 
-	gpumon_grid_column(grid, "CHANGE");
-	gpumon_grid_column(grid, "%");
-	gpumon_grid_column(grid, "BEFORE");
-	gpumon_grid_column(grid, "AFTER");
-	gpumon_grid_column(grid, "COUNT");
-	gpumon_grid_column(grid, "CHANGE");
-	gpumon_grid_column(grid, name);
-	return grid;
+	gpumon_table_column(table, "CHANGE", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "BEFORE", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "AFTER", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "CHANGE", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, name, GPUMON_COLUMN_NAME);
+	return table;
 }
 
 static void print_heading(FILE *out, const struct gpumon_term *term, const char *title,
@@ -151,7 +151,7 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 	const struct gpumon_diff_node **nodes = calloc(diff->node_count + 1, sizeof(*nodes));
 	const struct gpumon_node **of = calloc(rows, sizeof(*of));
 	char **texts = calloc(rows, sizeof(*texts));
-	struct gpumon_grid *grid;
+	struct gpumon_table *table;
 	bool any = false;
 	size_t n = 0, all;
 	int ret = -1;
@@ -174,18 +174,18 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 		goto out;
 	for (size_t i = 0; i < n; i++)
 		of[i] = nodes[i]->of;
-	ret = gpumon_path_texts(of, (unsigned int)n, gpumon_grid_below_columns(term), texts);
+	ret = gpumon_path_texts(of, (unsigned int)n, gpumon_table_below_columns(term), texts);
 	if (ret)
 		goto out;
 	print_heading(out, term, "Call paths", "by the change of their time");
-	grid = new_grid(term, diff->weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
+	table = new_table(term, diff->weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
 	for (size_t i = 0; i < n; i++) {
-		put_row(grid, term, &nodes[i]->before, &nodes[i]->after, nodes[i]->of->name);
+		put_row(table, term, &nodes[i]->before, &nodes[i]->after, nodes[i]->of->name);
 		if (*texts[i])
-			gpumon_grid_below(grid, texts[i]);
+			gpumon_table_below(table, texts[i]);
 		free(texts[i]);
 	}
-	ret = gpumon_grid_print(grid, out);
+	ret = gpumon_table_print(table, out);
 	if (all > n)
 		fprintf(out, "  %sand %zu more%s\n", gpumon_term_dim(term), all - n,
 			gpumon_term_reset(term));
@@ -205,7 +205,7 @@ int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gp
 	struct gpumon_view_totals before, after;
 	struct gpumon_diff_side of_before, of_after;
 	char change[GPUMON_TEXT_NUMBER], percent[GPUMON_TEXT_NUMBER];
-	struct gpumon_grid *grid;
+	struct gpumon_table *table;
 	bool cpu;
 
 	if (!term->columns)
@@ -232,11 +232,11 @@ int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gp
 		fprintf(out, "%u only before, %u only after\n", gone, new_kernels);
 	if (diff->kernel_count) {
 		print_heading(out, term, "Work", "by the change of GPU time");
-		grid = new_grid(term, "KERNEL");
+		table = new_table(term, "KERNEL");
 		for (; n < diff->kernel_count && n < rows; n++)
-			put_row(grid, term, &diff->kernels[n].before, &diff->kernels[n].after,
+			put_row(table, term, &diff->kernels[n].before, &diff->kernels[n].after,
 				diff->kernels[n].name);
-		if (gpumon_grid_print(grid, out))
+		if (gpumon_table_print(table, out))
 			goto no_memory;
 		if (diff->kernel_count > n)
 			fprintf(out, "  %sand %zu more%s\n", gpumon_term_dim(term),

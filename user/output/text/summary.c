@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "term/grid.h"
+#include "term/table.h"
 #include "term/output_text.h"
 #include "output/scan_streams.h"
 #include "path_text.h"
@@ -113,37 +113,37 @@ static int print_kernels(const struct summary *summary)
 	unsigned int n = view->kernel_count < summary->rows ? view->kernel_count : summary->rows;
 	/* Names of matrix kernels differ from their 35th letter on. */
 	bool quantiles = summary->term->columns >= WIDE;
-	struct gpumon_grid *grid;
+	struct gpumon_table *table;
 	int ret;
 
 	if (!n)
 		return 0;
 	print_heading(summary, "Work", "by GPU time");
-	grid = gpumon_grid_new(summary->term);
-	gpumon_grid_column(grid, "GPU TIME");
-	gpumon_grid_column(grid, "%");
-	gpumon_grid_column(grid, "COUNT");
-	gpumon_grid_column(grid, "AVG");
+	table = gpumon_table_new(summary->term);
+	gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "AVG", GPUMON_COLUMN_RIGHT);
 	if (quantiles) {
-		gpumon_grid_column(grid, "P50");
-		gpumon_grid_column(grid, "P99");
+		gpumon_table_column(table, "P50", GPUMON_COLUMN_RIGHT);
+		gpumon_table_column(table, "P99", GPUMON_COLUMN_RIGHT);
 	}
-	gpumon_grid_column(grid, "KERNEL");
+	gpumon_table_column(table, "KERNEL", GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
 
-		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
-		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.work_ns);
-		gpumon_grid_count(grid, row->count);
-		gpumon_grid_ns(grid, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
-						  (struct gpumon_value){ 0 });
+		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns));
+		gpumon_table_percent(table, row->gpu_ns, summary->totals.work_ns);
+		gpumon_table_count(table, row->count);
+		gpumon_table_ns(table, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
+						    (struct gpumon_value){ 0 });
 		if (quantiles) {
-			gpumon_grid_ns(grid, quantile_of(row->duration, 0.5));
-			gpumon_grid_ns(grid, quantile_of(row->duration, 0.99));
+			gpumon_table_ns(table, quantile_of(row->duration, 0.5));
+			gpumon_table_ns(table, quantile_of(row->duration, 0.99));
 		}
-		gpumon_grid_cell(grid, row->name);
+		gpumon_table_text(table, row->name);
 	}
-	ret = gpumon_grid_print(grid, summary->out);
+	ret = gpumon_table_print(table, summary->out);
 	print_more(summary, n, view->kernel_count);
 	return ret;
 }
@@ -159,41 +159,42 @@ static int print_paths(const struct summary *summary)
 							summary->totals.count;
 	unsigned int heavy = 0, n;
 	char *texts[GPUMON_SUMMARY_ROWS_MAX];
-	struct gpumon_grid *grid;
+	struct gpumon_table *table;
 	int ret;
 
 	n = gpumon_paths_top(summary->view->root, weight, top, summary->rows);
 	/* Where there are no callers (--gpu-only) this would be the table by kernel again. */
 	if (!n || !gpumon_paths_any(top, n))
 		return 0;
-	if (gpumon_path_texts(top, n, gpumon_grid_below_columns(summary->term), texts))
+	if (gpumon_path_texts(top, n, gpumon_table_below_columns(summary->term), texts))
 		return -1;
 	print_heading(
 		summary, "Call paths",
 		weight == GPUMON_WEIGHT_GPU_NS ? "by GPU time, outermost caller first" :
 		weight == GPUMON_WEIGHT_CPU_NS ? "by time in launch calls, outermost caller first" :
 						 "by launches, outermost caller first");
-	grid = gpumon_grid_new(summary->term);
+	table = gpumon_table_new(summary->term);
 	if (weight == GPUMON_WEIGHT_GPU_NS)
-		gpumon_grid_column(grid, "GPU TIME");
+		gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
 	else if (weight == GPUMON_WEIGHT_CPU_NS)
-		gpumon_grid_column(grid, "CPU TIME");
-	gpumon_grid_column(grid, "%");
-	gpumon_grid_column(grid, "COUNT");
-	gpumon_grid_column(grid, weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL");
+		gpumon_table_column(table, "CPU TIME", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL",
+			    GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t value = gpumon_tree_weight(top[i], weight);
 
 		if (weight != GPUMON_WEIGHT_COUNT)
-			gpumon_grid_ns(grid, gpumon_value_of(value));
-		gpumon_grid_percent(grid, value, all);
-		gpumon_grid_count(grid, top[i]->count);
-		gpumon_grid_cell(grid, top[i]->name);
+			gpumon_table_ns(table, gpumon_value_of(value));
+		gpumon_table_percent(table, value, all);
+		gpumon_table_count(table, top[i]->count);
+		gpumon_table_text(table, top[i]->name);
 		if (*texts[i])
-			gpumon_grid_below(grid, texts[i]);
+			gpumon_table_below(table, texts[i]);
 		free(texts[i]);
 	}
-	ret = gpumon_grid_print(grid, summary->out);
+	ret = gpumon_table_print(table, summary->out);
 	for (const struct gpumon_node *node = summary->view->root; node;
 	     node = gpumon_tree_next(node, summary->view->root))
 		heavy += gpumon_tree_weight(node, weight) != 0;
@@ -205,7 +206,7 @@ static int print_devices(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	bool hosts = false, processes = false;
-	struct gpumon_grid *grid;
+	struct gpumon_table *table;
 
 	if (!view->device_count)
 		return 0;
@@ -214,40 +215,40 @@ static int print_devices(const struct summary *summary)
 		processes |= view->devices[i].process != view->devices[0].process;
 	}
 	print_heading(summary, "GPUs", "busy: something of it ran, % of the time recorded");
-	grid = gpumon_grid_new(summary->term);
-	gpumon_grid_column(grid, "BUSY");
-	gpumon_grid_column(grid, "%");
-	gpumon_grid_column(grid, "GPU TIME");
-	gpumon_grid_column(grid, "COUNT");
-	gpumon_grid_column(grid, "LONGEST IDLE");
-	gpumon_grid_column(grid, "DEVICE");
+	table = gpumon_table_new(summary->term);
+	gpumon_table_column(table, "BUSY", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "LONGEST IDLE", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
 		char name[256] = "  ", pid[24] = "";
 
 		if (processes && row->stream == ~0u)
 			snprintf(pid, sizeof(pid), " of %u", gpumon_view_pid(view, row->process));
-		gpumon_grid_ns(grid, gpumon_value_of(row->busy_ns));
-		gpumon_grid_percent(grid, row->busy_ns, summary->totals.wall_ns);
-		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
-		gpumon_grid_count(grid, row->count);
-		gpumon_grid_ns(grid, gpumon_value_of(row->idle_longest_ns));
+		gpumon_table_ns(table, gpumon_value_of(row->busy_ns));
+		gpumon_table_percent(table, row->busy_ns, summary->totals.wall_ns);
+		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns));
+		gpumon_table_count(table, row->count);
+		gpumon_table_ns(table, gpumon_value_of(row->idle_longest_ns));
 		if (row->stream == ~0u)
 			snprintf(name, sizeof(name), "GPU%u %s%s%s%s", row->device, row->name, pid,
 				 hosts ? " on " : "", hosts ? row->host : "");
 		else
 			gpumon_view_stream_text(view, row->process, row->context, row->stream,
 						name + 2, sizeof(name) - 2);
-		gpumon_grid_cell(grid, name);
+		gpumon_table_text(table, name);
 	}
-	return gpumon_grid_print(grid, summary->out);
+	return gpumon_table_print(table, summary->out);
 }
 
 /* What moved by itself, and what waited for that; only where it was asked for. */
 static int print_unified(const struct summary *summary)
 {
 	const struct gpumon_scan *scan = summary->view->scan;
-	struct gpumon_grid *grid;
+	struct gpumon_table *table;
 	uint64_t all = 0;
 
 	for (unsigned int kind = 0; scan && kind < GPUMON_UNIFIED_KINDS; kind++)
@@ -255,11 +256,11 @@ static int print_unified(const struct summary *summary)
 	if (!all)
 		return 0;
 	print_heading(summary, "Unified memory", "what moved by itself, and faults");
-	grid = gpumon_grid_new(summary->term);
-	gpumon_grid_column(grid, "TIME");
-	gpumon_grid_column(grid, "COUNT");
-	gpumon_grid_column(grid, "BYTES");
-	gpumon_grid_column(grid, "WHAT");
+	table = gpumon_table_new(summary->term);
+	gpumon_table_column(table, "TIME", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "BYTES", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "WHAT", GPUMON_COLUMN_NAME);
 	for (unsigned int kind = 0; kind < GPUMON_UNIFIED_KINDS; kind++) {
 		const struct gpumon_unified *row = &scan->unified[kind];
 		char bytes[GPUMON_FORMAT_LEN] = "-";
@@ -268,13 +269,13 @@ static int print_unified(const struct summary *summary)
 			continue;
 		if (gpumon_unified_has_bytes(kind))
 			gpumon_format_bytes(bytes, sizeof(bytes), gpumon_value_of(row->bytes));
-		gpumon_grid_ns(grid,
-			       row->ns ? gpumon_value_of(row->ns) : (struct gpumon_value){ 0 });
-		gpumon_grid_count(grid, gpumon_unified_is_fault(kind) ? row->faults : row->count);
-		gpumon_grid_cell(grid, bytes);
-		gpumon_grid_cell(grid, gpumon_unified_text(kind));
+		gpumon_table_ns(table,
+				row->ns ? gpumon_value_of(row->ns) : (struct gpumon_value){ 0 });
+		gpumon_table_count(table, gpumon_unified_is_fault(kind) ? row->faults : row->count);
+		gpumon_table_text(table, bytes);
+		gpumon_table_text(table, gpumon_unified_text(kind));
 	}
-	return gpumon_grid_print(grid, summary->out);
+	return gpumon_table_print(table, summary->out);
 }
 
 static void print_latency(const struct summary *summary)
@@ -291,70 +292,70 @@ static void print_latency(const struct summary *summary)
 		 gpumon_format_ns(b, sizeof(b), quantile_of(of, 0.99)),
 		 gpumon_format_ns(c, sizeof(c), gpumon_value_of(gpumon_distribution_max(of))),
 		 gpumon_text_count(n, sizeof(n), gpumon_distribution_count(of)));
-	print_line(summary, GPUMON_GRID_INDENT, "", text);
+	print_line(summary, GPUMON_TABLE_INDENT, "", text);
 }
 
 static int print_gaps(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->gap_count < summary->rows ? view->gap_count : summary->rows;
-	struct gpumon_grid *grid;
+	struct gpumon_table *table;
 
 	if (!n)
 		return 0;
 	print_heading(summary, "Idle", "the longest times in which a GPU did nothing");
-	grid = gpumon_grid_new(summary->term);
-	gpumon_grid_column(grid, "IDLE");
-	gpumon_grid_column(grid, "AT");
-	gpumon_grid_column(grid, "GPU");
-	gpumon_grid_column(grid, "WHAT THE CPU DID");
+	table = gpumon_table_new(summary->term);
+	gpumon_table_column(table, "IDLE", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "AT", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "GPU", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "WHAT THE CPU DID", GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
 		char text[GPUMON_FORMAT_LEN + 1] = "+";
 
-		gpumon_grid_ns(grid, gpumon_value_of(gap->end_ns - gap->start_ns));
+		gpumon_table_ns(table, gpumon_value_of(gap->end_ns - gap->start_ns));
 		gpumon_format_ns(text + 1, sizeof(text) - 1,
 				 gpumon_value_of(gap->start_ns - view->first_ns));
-		gpumon_grid_cell(grid, text);
+		gpumon_table_text(table, text);
 		snprintf(text, sizeof(text), "%u", gap->device);
-		gpumon_grid_cell(grid, text);
-		gpumon_grid_cell(grid, gap->doing && *gap->doing ? gap->doing : "-");
+		gpumon_table_text(table, text);
+		gpumon_table_text(table, gap->doing && *gap->doing ? gap->doing : "-");
 	}
-	return gpumon_grid_print(grid, summary->out);
+	return gpumon_table_print(table, summary->out);
 }
 
 static int print_ranges(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->range_count < summary->rows ? view->range_count : summary->rows;
-	struct gpumon_grid *grid;
+	struct gpumon_table *table;
 	int ret;
 
 	if (!n)
 		return 0;
 	print_heading(summary, "NVTX ranges", "with the GPU time of what was launched in them");
-	grid = gpumon_grid_new(summary->term);
-	gpumon_grid_column(grid, "GPU TIME");
-	gpumon_grid_column(grid, "%");
-	gpumon_grid_column(grid, "WORK");
-	gpumon_grid_column(grid, "RANGES");
-	gpumon_grid_column(grid, "OPEN FOR");
-	gpumon_grid_column(grid, "RANGE");
+	table = gpumon_table_new(summary->term);
+	gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "WORK", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "RANGES", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "OPEN FOR", GPUMON_COLUMN_RIGHT);
+	gpumon_table_column(table, "RANGE", GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_range_row *row = &view->ranges[i];
 		bool domain = row->domain && *row->domain;
 		char name[512];
 
-		gpumon_grid_ns(grid, gpumon_value_of(row->gpu_ns));
-		gpumon_grid_percent(grid, row->gpu_ns, summary->totals.work_ns);
-		gpumon_grid_count(grid, row->works);
-		gpumon_grid_count(grid, row->count);
-		gpumon_grid_ns(grid, gpumon_value_of(row->cpu_ns));
+		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns));
+		gpumon_table_percent(table, row->gpu_ns, summary->totals.work_ns);
+		gpumon_table_count(table, row->works);
+		gpumon_table_count(table, row->count);
+		gpumon_table_ns(table, gpumon_value_of(row->cpu_ns));
 		snprintf(name, sizeof(name), "%s%s%s", domain ? row->domain : "",
 			 domain ? ": " : "", row->text);
-		gpumon_grid_cell(grid, name);
+		gpumon_table_text(table, name);
 	}
-	ret = gpumon_grid_print(grid, summary->out);
+	ret = gpumon_table_print(table, summary->out);
 	print_more(summary, n, view->range_count);
 	return ret;
 }
@@ -368,9 +369,9 @@ static void print_cause(const struct summary *summary, uint64_t count, const cha
 		return;
 	snprintf(text, sizeof(text), "%10s  %s", gpumon_text_count(number, sizeof(number), count),
 		 what);
-	print_line(summary, GPUMON_GRID_INDENT, colour, text);
+	print_line(summary, GPUMON_TABLE_INDENT, colour, text);
 	if (*advice)
-		print_line(summary, GPUMON_GRID_INDENT + 12, gpumon_term_dim(summary->term),
+		print_line(summary, GPUMON_TABLE_INDENT + 12, gpumon_term_dim(summary->term),
 			   advice);
 }
 
