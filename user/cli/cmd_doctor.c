@@ -71,6 +71,7 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 
 	gpumon_doctor_machine(&doctor);
 	gpumon_doctor_module(&doctor);
+	gpumon_doctor_cuda(&doctor);
 	/* The socket leads to this machine's kernel, whatever tree the files are read from. */
 	if (!*context->root) {
 		bool answers = !ask_module(&doctor, &module);

@@ -191,6 +191,28 @@ static int stat_repeat(struct gpumon_context *context, struct gpumon_source *sou
 	return ret;
 }
 
+/* On a terminal, without an end of its own, what was counted so far is shown so often. */
+#define SO_FAR_NS 5000000000ULL
+
+/* Until the user ends it: somebody who looks at a terminal is shown something meanwhile. */
+static int wait_and_show(struct gpumon_context *context, struct gpumon_source *source,
+			 const struct settings *settings, const struct gpumon_term *term,
+			 struct gpumon_stat_window *window, struct gpumon_error *err)
+{
+	int ret = 0;
+
+	if (!term->tty || context->json || window->duration_ns || window->program) {
+		gpumon_stat_window_wait(window, UINT64_MAX);
+		return 0;
+	}
+	while (!ret && gpumon_stat_window_wait(window, gpumon_monotonic_ns() + SO_FAR_NS)) {
+		ret = stat_once(context, source, settings, term, err);
+		fputc('\n', settings->out);
+		fflush(settings->out);
+	}
+	return ret;
+}
+
 /* From now until the time, the command or the user ends it. */
 static int stat_for(struct gpumon_context *context, struct gpumon_source *source,
 		    const struct settings *settings, const struct gpumon_term *term,
@@ -208,8 +230,9 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 	if (!ret && !settings->duration_ns && !settings->program)
 		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
 		      context->err);
+	if (!ret)
+		ret = wait_and_show(context, source, settings, term, window, err);
 	if (!ret) {
-		gpumon_stat_window_wait(window, UINT64_MAX);
 		ret = source->bpf ? stat_once(context, source, settings, term, err) :
 				    stat_step(context, source, settings, term, &before, err);
 	}

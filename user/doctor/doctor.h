@@ -62,6 +62,8 @@ void gpumon_doctor_config(struct gpumon_doctor *doctor);
 void gpumon_doctor_machine(struct gpumon_doctor *doctor);
 /* The module's files: installed, loaded, version. */
 void gpumon_doctor_module(struct gpumon_doctor *doctor);
+/* The injection library, NVIDIA's driver, CUPTI, and whether live processes may be looked into. */
+void gpumon_doctor_cuda(struct gpumon_doctor *doctor);
 /* What came of connecting: NULL if it worked. */
 void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_error *err);
 /**

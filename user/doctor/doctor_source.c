@@ -5,7 +5,8 @@
 #include "doctor.h"
 
 /* They are about the module alone. */
-static const char *const of_module[] = { "module", "netlink", "permission" };
+static const char *const of_module[] = { "module",	   "netlink",	 "permission",
+					 "CONFIG_MODULES", "CONFIG_NET", "CONFIG_RING_BUFFER" };
 
 static void soften(struct gpumon_doctor *doctor)
 {

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* The doctor on what CUDA programs and "record" need. */
+#include <stdlib.h>
+
+#include "doctor_machine.h"
+
+#define VERSION "/proc/driver/nvidia/version"
+#define CUDA	"/usr/lib/x86_64-linux-gnu/libcuda.so.1"
+#define CUPTI	"/usr/local/cuda-12.4/extras/CUPTI/lib64/libcupti.so.12"
+#define SCOPE	"/proc/sys/kernel/yama/ptrace_scope"
+
+static void put_driver(const char *version)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  %s  Thu Jun 12 2025\n"
+		 "GCC version:  gcc version 12.2.0\n",
+		 version);
+	machine_put(VERSION, text);
+}
+
+static void no_driver(void **state)
+{
+	struct gpumon_doctor doctor;
+
+	(void)state;
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "not loaded");
+	doctor = machine_look();
+	/* Nobody needs it then. */
+	assert_null(machine_find_if_there(&doctor, "cupti"));
+	gpumon_doctor_free(&doctor);
+}
+
+static void drivers(void **state)
+{
+	(void)state;
+	put_driver("535.183.01");
+	machine_expect("cuda", GPUMON_DOCTOR_WARN, "libcuda.so.1");
+	machine_put(CUDA, "");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "535.183.01");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, CUDA);
+	put_driver("470.82.01");
+	machine_expect("cuda", GPUMON_DOCTOR_WARN, "no CUDA 12");
+	/* That of the open modules has other words before it. */
+	machine_put(
+		VERSION,
+		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release\n");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "580.65.06");
+	machine_put(VERSION, "nothing that is known\n");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "unknown version");
+	machine_put(VERSION, "");
+	machine_expect("cuda", GPUMON_DOCTOR_OK, "unknown version");
+}
+
+static void cupti(void **state)
+{
+	(void)state;
+	put_driver("535.183.01");
+	machine_expect("cupti", GPUMON_DOCTOR_WARN, "none of the usual folders");
+	/* That of CUDA 11 is too old. */
+	machine_put("/usr/local/cuda-11.8/extras/CUPTI/lib64/libcupti.so.11.8", "");
+	machine_expect("cupti", GPUMON_DOCTOR_WARN, "none of the usual folders");
+	machine_put(CUPTI, "");
+	machine_expect("cupti", GPUMON_DOCTOR_OK, CUPTI);
+	setenv("GPUMON_CUPTI", "/opt/libcupti.so", 1);
+	machine_expect("cupti", GPUMON_DOCTOR_WARN, "/opt/libcupti.so, which is not there");
+	machine_put("/opt/libcupti.so", "");
+	machine_expect("cupti", GPUMON_DOCTOR_OK, "GPUMON_CUPTI");
+	unsetenv("GPUMON_CUPTI");
+}
+
+static void ptrace_scope(void **state)
+{
+	struct gpumon_doctor doctor = machine_look();
+
+	(void)state;
+	assert_null(machine_find_if_there(&doctor, "ptrace"));
+	gpumon_doctor_free(&doctor);
+	machine_put(SCOPE, "0\n");
+	machine_expect("ptrace", GPUMON_DOCTOR_OK, "scope 0");
+	machine_put(SCOPE, "1\n");
+	machine_expect("ptrace", GPUMON_DOCTOR_OK, "scope 1");
+	machine_put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000001000\n");
+	machine_expect("ptrace", GPUMON_DOCTOR_WARN, "did not start");
+	machine_put("/proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+	machine_put(SCOPE, "3\n");
+	machine_expect("ptrace", GPUMON_DOCTOR_WARN, "until the next boot");
+}
+
+/* A kernel without modules, on which everything works by BPF: nothing fails, the exit status is 0. */
+static void all_by_bpf(void **state)
+{
+	const struct gpumon_error module = { .code = GPUMON_ERROR_NOT_LOADED, .message = "no such family" };
+	const struct gpumon_error bpf = { .code = GPUMON_ERROR_PERMISSION, .message = "CAP_BPF is missing" };
+	struct gpumon_doctor doctor;
+
+	(void)state;
+	machine_put("/boot/config-" MACHINE_RELEASE,
+		    "CONFIG_64BIT=y\nCONFIG_TRACEPOINTS=y\nCONFIG_BPF_SYSCALL=y\n"
+		    "# CONFIG_MODULES is not set\n");
+	machine_take_away("/lib/modules");
+	machine_take_away("/sys/module/gpumon");
+	doctor = machine_look();
+	assert_int_equal(machine_find(&doctor, "CONFIG_MODULES")->level, GPUMON_DOCTOR_FAIL);
+	gpumon_doctor_source(&doctor, &module, NULL);
+	for (size_t i = 0; i < doctor.n_checks; i++) {
+		if (doctor.checks[i].level == GPUMON_DOCTOR_FAIL)
+			fail_msg("%s: %s", doctor.checks[i].name, doctor.checks[i].message);
+	}
+	assert_int_equal(machine_find(&doctor, "CONFIG_MODULES")->level, GPUMON_DOCTOR_WARN);
+	gpumon_doctor_free(&doctor);
+	doctor = machine_look();
+	gpumon_doctor_source(&doctor, &module, &bpf);
+	assert_int_equal(machine_find(&doctor, "CONFIG_MODULES")->level, GPUMON_DOCTOR_FAIL);
+	gpumon_doctor_free(&doctor);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, machine_setup, machine_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(no_driver), TEST(drivers), TEST(cupti), TEST(ptrace_scope), TEST(all_by_bpf),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What "record" needs: the injection library, NVIDIA's driver, CUPTI, and rights on other processes. */
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "process/launch.h"
+
+/* The first driver that has CUDA 12, which the oldest CUPTI that is supported belongs to. */
+#define DRIVER_MIN	   525
+#define CAP_SYS_PTRACE_BIT 19
+
+/* The first file of a pattern below the root, without the root; false where there is none. */
+static bool find_file(const struct gpumon_doctor *doctor, const char *const *patterns, size_t n,
+		      char *found, size_t len)
+{
+	bool there = false;
+
+	for (size_t i = 0; i < n && !there; i++) {
+		char pattern[PATH_MAX];
+		glob_t files;
+
+		if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s", doctor->root, patterns[i]) >=
+		    sizeof(pattern))
+			continue;
+		there = !glob(pattern, 0, NULL, &files);
+		if (there)
+			snprintf(found, len, "%s", files.gl_pathv[0] + strlen(doctor->root));
+		globfree(&files);
+	}
+	return there;
+}
+
+static void check_library(struct gpumon_doctor *doctor)
+{
+	struct gpumon_error err;
+	char path[PATH_MAX];
+
+	/* It is beside this program, whatever tree is looked at. */
+	if (*doctor->root)
+		return;
+	if (gpumon_launch_find_library(path, &err))
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "inject", NULL,
+				  "\"record\" does not work: %s", err.message);
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "inject", NULL, "%s", path);
+}
+
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  ...": the first number with a point. */
+static unsigned int driver_version(const char *text, char *version, size_t len)
+{
+	for (const char *at = text; *at && *at != '\n'; at += strcspn(at, " \n")) {
+		size_t length;
+
+		at += strspn(at, " ");
+		length = strspn(at, "0123456789.");
+		if (!length || length >= len || !memchr(at, '.', length))
+			continue;
+		memcpy(version, at, length);
+		version[length] = '\0';
+		return (unsigned int)atoi(version);
+	}
+	return 0;
+}
+
+/* Whether there is one. */
+static bool check_driver(struct gpumon_doctor *doctor)
+{
+	static const char *const places[] = {
+		"/usr/lib/*-linux-gnu/libcuda.so.1",
+		"/usr/lib64/libcuda.so.1",
+		"/usr/lib/libcuda.so.1",
+		"/usr/lib/*-linux-gnu/nvidia/*/libcuda.so.1",
+		"/usr/local/cuda*/compat/libcuda.so.1",
+	};
+	char text[512], version[32], found[PATH_MAX];
+	unsigned int major;
+
+	if (gpumon_doctor_read(doctor, "/proc/driver/nvidia/version", text, sizeof(text))) {
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL,
+				  "NVIDIA's driver is not loaded: no program uses CUDA here");
+		return false;
+	}
+	major = driver_version(text, version, sizeof(version));
+	if (!find_file(doctor, places, sizeof(places) / sizeof(*places), found, sizeof(found)))
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "cuda",
+			"install the driver's libraries of the same version; containers get them from the host",
+			"libcuda.so.1 is in none of the usual folders: programs do not find CUDA");
+	else if (major && major < DRIVER_MIN)
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "cuda", "use a newer driver",
+				  "driver %s has no CUDA 12: \"record\" sees nothing of the GPU",
+				  version);
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cuda", NULL, "driver %s, %s",
+				  major ? version : "of an unknown version", found);
+	return true;
+}
+
+static void check_cupti(struct gpumon_doctor *doctor)
+{
+	static const char *const places[] = {
+		"/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.1[23]*",
+		"/usr/local/cuda*/targets/*/lib/libcupti.so.1[23]*",
+		"/usr/local/cuda*/lib64/libcupti.so.1[23]*",
+		"/usr/lib/*-linux-gnu/libcupti.so.1[23]*",
+		"/usr/lib64/libcupti.so.1[23]*",
+	};
+	const char *named = getenv("GPUMON_CUPTI");
+	char found[PATH_MAX];
+
+	if (named && *named && !gpumon_doctor_exists(doctor, named))
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "cupti",
+				  "name one that is there, or unset GPUMON_CUPTI",
+				  "GPUMON_CUPTI names %s, which is not there", named);
+	else if (named && *named)
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cupti", NULL, "%s (GPUMON_CUPTI)",
+				  named);
+	else if (find_file(doctor, places, sizeof(places) / sizeof(*places), found, sizeof(found)))
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "cupti", NULL, "%s", found);
+	else
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "cupti",
+			"install CUPTI of the driver's CUDA version (cuda-cupti-12-x), or name one with GPUMON_CUPTI",
+			"in none of the usual folders: of programs that do not bring their own (PyTorch does), nothing of the GPU is recorded");
+}
+
+static bool has_capability(const struct gpumon_doctor *doctor, unsigned int bit)
+{
+	unsigned long long effective;
+	const char *line;
+	char text[4096];
+
+	if (gpumon_doctor_read(doctor, "/proc/self/status", text, sizeof(text)))
+		return false;
+	line = strstr(text, "CapEff:");
+	return line && sscanf(line, "CapEff: %llx", &effective) == 1 && effective >> bit & 1;
+}
+
+static void check_ptrace(struct gpumon_doctor *doctor)
+{
+	char text[16];
+	int scope;
+
+	if (gpumon_doctor_read(doctor, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)))
+		return;
+	scope = atoi(text);
+	if (scope > 2)
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "ptrace", "\"record -- COMMAND\" does without",
+			"scope %d: no process may read another one's memory until the next boot, \"record -p\" has no uprobes",
+			scope);
+	else if (scope && !has_capability(doctor, CAP_SYS_PTRACE_BIT))
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "ptrace",
+			"be root, or have CAP_SYS_PTRACE; \"record -- COMMAND\" does without",
+			"scope %d: the memory of processes that you did not start may not be read, \"record -p\" has no uprobes for them",
+			scope);
+	else
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "ptrace", NULL,
+				  "scope %d: live processes may be looked into", scope);
+}
+
+void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
+{
+	check_library(doctor);
+	if (check_driver(doctor))
+		check_cupti(doctor);
+	check_ptrace(doctor);
+}
