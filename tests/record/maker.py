@@ -49,6 +49,10 @@ class Maker:
         self.put(40, struct.pack("<QQQQQIIIIII6I4I", start_ns, end_ns, 0, 0, 0, correlation,
                                  self.string(name), 0, 1, stream, 0, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0))
 
+    def hit(self, number, time_ns, stack=0, function="cudaLaunchKernel", duration_ns=0, tid=100):
+        self.put(22, struct.pack("<QQQIIII", time_ns, number, duration_ns, tid,
+                                 self.string(function), stack, 0))
+
     def note(self, text, flags=0):
         self.put(82, struct.pack("<QII", 1, self.string(text), 0), flags)
 

@@ -19,7 +19,7 @@ static int write_folded(FILE *out, const struct gpumon_view *view, void *data)
 
 	return gpumon_output_folded(out, view->root,
 				    show->profile.cpu_only ? GPUMON_WEIGHT_CPU_NS :
-							     GPUMON_WEIGHT_GPU_NS);
+							     gpumon_view_weight(view));
 }
 
 static int write_json(FILE *out, const struct gpumon_view *view, void *data)
@@ -96,7 +96,8 @@ const struct gpumon_command gpumon_command_export = {
 	.help = "Options:\n"
 		"      --chrome           trace events as JSON, for chrome://tracing and others\n"
 		"      --perfetto         Perfetto's own format, for ui.perfetto.dev\n"
-		"      --folded           call paths with nanoseconds, for flame graph programs\n"
+		"      --folded           call paths with nanoseconds, for flame graph programs; with\n"
+		"                         numbers where launches have no time\n"
 		"      --json             all tables and the tree, for scripts\n"
 		"      --pprof            profile.proto, for pprof\n" GPUMON_SHOW_OUTPUT_HELP
 			GPUMON_SHOW_TREE_HELP "\n"

@@ -17,7 +17,10 @@ static int write_graph(FILE *out, const struct gpumon_view *view, void *data)
 	const struct flamegraph *flamegraph = data;
 
 	if (flamegraph->folded)
-		return gpumon_output_folded(out, view->root, flamegraph->weight);
+		return gpumon_output_folded(out, view->root,
+					    flamegraph->weight == GPUMON_WEIGHT_GPU_NS ?
+						    gpumon_view_weight(view) :
+						    flamegraph->weight);
 	return gpumon_output_flamegraph_view(out, view, flamegraph->weight, flamegraph->icicle);
 }
 

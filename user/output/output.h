@@ -25,6 +25,7 @@ enum gpumon_weight {
 	GPUMON_WEIGHT_GPU_NS = 0,
 	GPUMON_WEIGHT_COUNT, /* pieces of work, or launches of a profile of the CPU side only */
 	GPUMON_WEIGHT_CPU_NS,
+	GPUMON_WEIGHT_UNTIMED, /* launches of which no time is known, as uprobes see them */
 };
 
 /* --- a profile with all that belongs to it */
@@ -165,6 +166,9 @@ struct gpumon_view {
 	uint64_t last_ns;
 	const struct gpumon_scan *scan;
 };
+
+/* What paths are weighed by where nobody says: GPU time, or else launches, by number or by time. */
+enum gpumon_weight gpumon_view_weight(const struct gpumon_view *view);
 
 void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_scan *scan,
 		    struct gpumon_view *view);

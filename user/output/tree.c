@@ -36,6 +36,8 @@ const char *gpumon_weight_key(enum gpumon_weight weight)
 		return "count";
 	case GPUMON_WEIGHT_CPU_NS:
 		return "cpu_ns";
+	case GPUMON_WEIGHT_UNTIMED:
+		return "count";
 	case GPUMON_WEIGHT_GPU_NS:
 		break;
 	}

@@ -24,6 +24,8 @@ static inline uint64_t gpumon_tree_weight(const struct gpumon_node *node, enum g
 		return node->count;
 	case GPUMON_WEIGHT_CPU_NS:
 		return node->cpu_ns;
+	case GPUMON_WEIGHT_UNTIMED:
+		return node->gpu_ns || node->cpu_ns ? 0 : node->count;
 	case GPUMON_WEIGHT_GPU_NS:
 		break;
 	}

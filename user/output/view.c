@@ -36,6 +36,8 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 		totals->gpu_ns = gpumon_add_saturated(totals->gpu_ns, node->gpu_ns);
 		totals->cpu_ns = gpumon_add_saturated(totals->cpu_ns, node->cpu_ns);
 		totals->count = gpumon_add_saturated(totals->count, node->count);
+		totals->untimed = gpumon_add_saturated(
+			totals->untimed, gpumon_tree_weight(node, GPUMON_WEIGHT_UNTIMED));
 	}
 	for (unsigned int i = 0; i < view->kernel_count; i++)
 		totals->work_ns = gpumon_add_saturated(totals->work_ns, view->kernels[i].gpu_ns);
@@ -44,6 +46,16 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 	if (missing.work && totals->gpu_ns)
 		totals->count = missing.work;
 	totals->wall_ns = view->last_ns > view->first_ns ? view->last_ns - view->first_ns : 0;
+}
+
+enum gpumon_weight gpumon_view_weight(const struct gpumon_view *view)
+{
+	struct gpumon_view_totals totals;
+
+	gpumon_view_totals(view, &totals);
+	if (totals.gpu_ns)
+		return GPUMON_WEIGHT_GPU_NS;
+	return totals.cpu_ns && !totals.untimed ? GPUMON_WEIGHT_CPU_NS : GPUMON_WEIGHT_COUNT;
 }
 
 const char *gpumon_view_command(const struct gpumon_view *view)

@@ -8,6 +8,7 @@
 /**
  * struct gpumon_view_totals - sums over a view's tree
  * @count: pieces of work; launches where the tree has no GPU time
+ * @untimed: of @count, launches of which no time is known
  * @work_ns: of the table by kernel: GPU time that a tree of the CPU side does not have
  * @wall_ns: from the first begin to the last end of anything
  */
@@ -15,6 +16,7 @@ struct gpumon_view_totals {
 	uint64_t gpu_ns;
 	uint64_t cpu_ns;
 	uint64_t count;
+	uint64_t untimed;
 	uint64_t work_ns;
 	uint64_t wall_ns;
 };

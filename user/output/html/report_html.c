@@ -227,25 +227,39 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	fputs("</table></details></div>\n", out);
 }
 
-static int put_flame(FILE *out, const struct gpumon_view *view)
+/* Launches that have no time have a picture of their own: in others they have no width. */
+static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weight weight)
 {
-	struct gpumon_view_totals totals;
-	struct gpumon_flamegraph_options options = { .icicle = true };
+	struct gpumon_flamegraph_options options = { .icicle = true, .weight = weight };
 	struct gpumon_flame flame;
 	int ret;
 
-	gpumon_view_totals(view, &totals);
-	options.weight = totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
-			 totals.cpu_ns ? GPUMON_WEIGHT_CPU_NS :
-					 GPUMON_WEIGHT_COUNT;
-	if (gpumon_flame_of(&flame, view->root, options.weight))
+	if (gpumon_flame_of(&flame, view->root, weight))
 		return -1;
-	fputs("<section id=\"flame\">\n<div class=\"flame\">\n", out);
+	if (weight == GPUMON_WEIGHT_UNTIMED)
+		gpumon_report_section(out, "launches", "Launches without GPU time", "by number");
+	else
+		fputs("<section id=\"flame\">\n", out);
+	fputs("<div class=\"flame\">\n", out);
 	ret = gpumon_flame_write(out, &flame, &options, true);
 	fputs("</div>\n", out);
 	gpumon_report_end(out);
 	gpumon_flame_clear(&flame);
 	return ret;
+}
+
+static int put_flames(FILE *out, const struct gpumon_view *view)
+{
+	struct gpumon_view_totals totals;
+
+	gpumon_view_totals(view, &totals);
+	if ((totals.gpu_ns || totals.cpu_ns || !totals.untimed) &&
+	    put_flame(out, view,
+		      totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
+		      totals.cpu_ns ? GPUMON_WEIGHT_CPU_NS :
+				      GPUMON_WEIGHT_COUNT))
+		return -1;
+	return totals.untimed ? put_flame(out, view, GPUMON_WEIGHT_UNTIMED) : 0;
 }
 
 int gpumon_output_report(FILE *out, const struct gpumon_view *view)
@@ -256,7 +270,7 @@ int gpumon_output_report(FILE *out, const struct gpumon_view *view)
 	put_cards(out, view);
 	put_missing(out, view);
 	gpumon_report_timeline(out, view);
-	if (put_flame(out, view) && !ferror(out)) {
+	if (put_flames(out, view) && !ferror(out)) {
 		errno = ENOMEM;
 		return -1;
 	}

@@ -83,6 +83,7 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	bad |= gpumon_json_add_u64(object, "gpu_ns", totals.gpu_ns);
 	bad |= gpumon_json_add_u64(object, "cpu_ns", totals.cpu_ns);
 	bad |= gpumon_json_add_u64(object, "count", totals.count);
+	bad |= gpumon_json_add_u64(object, "launches_without_time", totals.untimed);
 	for (unsigned int i = 0; scan && i < scan->process_count; i++)
 		bad |= gpumon_json_append(processes, process(&scan->processes[i]));
 	for (unsigned int i = 0; scan && i < scan->note_count; i++)

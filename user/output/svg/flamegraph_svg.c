@@ -62,16 +62,22 @@ static unsigned int shade(const char *name)
 	return (hash >> 8) % 3;
 }
 
+static bool is_number(enum gpumon_weight weight)
+{
+	return weight == GPUMON_WEIGHT_COUNT || weight == GPUMON_WEIGHT_UNTIMED;
+}
+
 static const char *value_text(char *buf, size_t len, enum gpumon_weight weight, uint64_t value)
 {
-	return weight == GPUMON_WEIGHT_COUNT ? gpumon_text_count(buf, len, value) :
-					       gpumon_text_ns(buf, len, value);
+	return is_number(weight) ? gpumon_text_count(buf, len, value) :
+				   gpumon_text_ns(buf, len, value);
 }
 
 static const char *unit_text(enum gpumon_weight weight)
 {
 	switch (weight) {
 	case GPUMON_WEIGHT_COUNT:
+	case GPUMON_WEIGHT_UNTIMED:
 		return "times";
 	case GPUMON_WEIGHT_CPU_NS:
 		return "in the calls";
@@ -122,7 +128,7 @@ static void put_title(const struct drawing *drawing, const struct gpumon_frame *
 	fprintf(out, "\n%s %s · %s of all", value_text(value, sizeof(value), weight, frame->total),
 		unit_text(weight),
 		gpumon_text_percent(percent, sizeof(percent), frame->total, drawing->total));
-	if (weight != GPUMON_WEIGHT_COUNT)
+	if (!is_number(weight))
 		fprintf(out, " · %s %s", gpumon_text_count(count, sizeof(count), frame->count),
 			frame->count == 1 ? "time" : "times");
 	if (frame->child && frame->self)
@@ -220,6 +226,8 @@ static const char *default_title(const struct drawing *drawing)
 	switch (drawing->options->weight) {
 	case GPUMON_WEIGHT_COUNT:
 		return "GPU work by call path, by number";
+	case GPUMON_WEIGHT_UNTIMED:
+		return "Launches without GPU time by call path, by number";
 	case GPUMON_WEIGHT_CPU_NS:
 		return "Time in launch calls by call path";
 	case GPUMON_WEIGHT_GPU_NS:
@@ -293,8 +301,7 @@ static void put_head(const struct drawing *drawing, unsigned int height, bool pa
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"gpumon-flame\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\" data-total=\"%" PRIu64
 		"\" data-weight=\"%s\" data-icicle=\"%d\">\n",
 		WIDTH, height, WIDTH, height, drawing->total,
-		options->weight == GPUMON_WEIGHT_COUNT ? "count" :
-							 gpumon_weight_key(options->weight),
+		is_number(options->weight) ? "count" : gpumon_weight_key(options->weight),
 		options->icicle);
 	if (!part) {
 		fputs("<style>\n", out);
@@ -378,7 +385,6 @@ int gpumon_output_flamegraph(FILE *out, const struct gpumon_node *root,
 int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 				  enum gpumon_weight weight, bool icicle)
 {
-	struct gpumon_view_totals totals;
 	struct gpumon_missing missing;
 	char subtitle[512], losses[512] = "";
 	struct gpumon_flamegraph_options options = {
@@ -390,9 +396,8 @@ int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 	size_t at;
 
 	/* Where nothing of the GPU is known the launches are what there is. */
-	gpumon_view_totals(view, &totals);
-	if (weight == GPUMON_WEIGHT_GPU_NS && !totals.gpu_ns && totals.cpu_ns)
-		options.weight = GPUMON_WEIGHT_CPU_NS;
+	if (weight == GPUMON_WEIGHT_GPU_NS)
+		options.weight = gpumon_view_weight(view);
 	gpumon_missing_of(view, &missing);
 	at = (size_t)snprintf(losses, sizeof(losses), "Missing: ");
 	if (!*gpumon_missing_line(losses + at, sizeof(losses) - at, &missing))

@@ -148,15 +148,11 @@ static int print_kernels(const struct summary *summary)
 	return ret;
 }
 
-static int print_paths(const struct summary *summary)
+static int print_paths_by(const struct summary *summary, enum gpumon_weight weight, uint64_t all,
+			  const char *title, const char *what)
 {
 	const struct gpumon_node *top[GPUMON_SUMMARY_ROWS_MAX];
-	enum gpumon_weight weight = summary->totals.gpu_ns ? GPUMON_WEIGHT_GPU_NS :
-				    summary->totals.cpu_ns ? GPUMON_WEIGHT_CPU_NS :
-							     GPUMON_WEIGHT_COUNT;
-	uint64_t all = weight == GPUMON_WEIGHT_GPU_NS ? summary->totals.gpu_ns :
-		       weight == GPUMON_WEIGHT_CPU_NS ? summary->totals.cpu_ns :
-							summary->totals.count;
+	bool number = weight == GPUMON_WEIGHT_COUNT || weight == GPUMON_WEIGHT_UNTIMED;
 	unsigned int heavy = 0, n;
 	char *texts[GPUMON_SUMMARY_ROWS_MAX];
 	struct gpumon_table *table;
@@ -168,11 +164,7 @@ static int print_paths(const struct summary *summary)
 		return 0;
 	if (gpumon_path_texts(top, n, gpumon_table_below_columns(summary->term), texts))
 		return -1;
-	print_heading(
-		summary, "Call paths",
-		weight == GPUMON_WEIGHT_GPU_NS ? "by GPU time, outermost caller first" :
-		weight == GPUMON_WEIGHT_CPU_NS ? "by time in launch calls, outermost caller first" :
-						 "by launches, outermost caller first");
+	print_heading(summary, title, what);
 	table = gpumon_table_new(summary->term);
 	if (weight == GPUMON_WEIGHT_GPU_NS)
 		gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
@@ -185,7 +177,7 @@ static int print_paths(const struct summary *summary)
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t value = gpumon_tree_weight(top[i], weight);
 
-		if (weight != GPUMON_WEIGHT_COUNT)
+		if (!number)
 			gpumon_table_ns(table, gpumon_value_of(value));
 		gpumon_table_percent(table, value, all);
 		gpumon_table_count(table, top[i]->count);
@@ -199,6 +191,29 @@ static int print_paths(const struct summary *summary)
 	     node = gpumon_tree_next(node, summary->view->root))
 		heavy += gpumon_tree_weight(node, weight) != 0;
 	print_more(summary, n, heavy);
+	return ret;
+}
+
+static int print_paths(const struct summary *summary)
+{
+	const struct gpumon_view_totals *totals = &summary->totals;
+	int ret;
+
+	if (totals->gpu_ns)
+		ret = print_paths_by(summary, GPUMON_WEIGHT_GPU_NS, totals->gpu_ns, "Call paths",
+				     "by GPU time, outermost caller first");
+	else if (totals->cpu_ns)
+		ret = print_paths_by(summary, GPUMON_WEIGHT_CPU_NS, totals->cpu_ns, "Call paths",
+				     totals->untimed ?
+					     "by time in blocking calls, outermost caller first" :
+					     "by time in launch calls, outermost caller first");
+	else
+		ret = 0;
+	/* Of uprobes: what they gave the GPU to do is not known, and calls that return at once have no time. */
+	if (!ret && totals->untimed)
+		ret = print_paths_by(summary, GPUMON_WEIGHT_UNTIMED, totals->untimed,
+				     "Launches without GPU time",
+				     "by number, outermost caller first");
 	return ret;
 }
 
