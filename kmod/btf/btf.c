@@ -5,8 +5,8 @@
  *
  * The module reads BTF itself, from /sys/kernel/btf; userspace does not hand it over. So every
  * probe is checked before it is attached, sizes are known without a tool, and nothing outside the
- * kernel can give wrong layouts. The price is a parser in the kernel, parse.c. The kernel exports no
- * look-up by name and its own copy is not exported either, so these files are read.
+ * kernel can give wrong layouts. The price is a parser in the kernel, parse.c. The kernel exports
+ * no look-up by name and its own copy is not exported either, so these files are read.
  *
  * A module's file is there before its tracepoints can be attached: the
  * kernel's BTF hears of a module before tracepoints do. It is read once, when the
@@ -81,7 +81,7 @@ static void btf_load(struct gpumon_btf_module *read, const struct gpumon_btf *ba
 		read->btf = &read->own;
 		return;
 	}
-	/* The file is the kernel's own and does not change: only with more memory it helps to retry. */
+	/* The kernel's own file does not change: it helps to retry only with more memory. */
 	if (read->error != -ENOMEM)
 		read->error = 0;
 	snprintf(read->why_not, sizeof(read->why_not), "BTF of %s unreadable: %s%s", name, wrong,
