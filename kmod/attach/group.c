@@ -149,7 +149,7 @@ void gpumon_groups_close(void)
  * gpumon_group_forget - what is under way is not known: levels start over
  * @group: group
  *
- * For a group's start and module_gone: what ends from now on and was begun
+ * When a group starts and when its module goes: what ends from now on and was begun
  * before must not be counted against the levels.
  *
  * Context: no probe of the group runs.

@@ -110,7 +110,7 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @field_count: number of fields
  * @statistics: its tables, NULL for none
  * @statistics_count: number of tables
- * @tracks: its tables of things under way, NULL for none, see gpumon_group_forget()
+ * @tracks: its tables of things under way, NULL for none; cleared when the group starts
  * @track_count: number of these
  * @off_by_default: not switched on at load
  * @enabled: switched on
@@ -230,7 +230,6 @@ void gpumon_groups_exit(void);
 void gpumon_groups_close(void);
 struct gpumon_group *gpumon_group_find(const char *name);
 int gpumon_group_set(struct gpumon_group *group, bool enabled);
-void gpumon_group_forget(const struct gpumon_group *group);
 size_t gpumon_group_bytes(const struct gpumon_group *group);
 bool gpumon_group_can_count(const struct gpumon_group *group, unsigned int role);
 bool gpumon_group_counts(const struct gpumon_group *group, unsigned int role);

@@ -100,12 +100,6 @@ static struct gpumon_track *const amdgpu_tracks[] = {
 	&gpumon_amdgpu_jobs,
 };
 
-static void amdgpu_forget(void)
-{
-	gpumon_amdgpu_irq_forget();
-	gpumon_group_forget(&gpumon_amdgpu);
-}
-
 struct gpumon_group gpumon_amdgpu = {
 	.name = "amdgpu",
 	.probes = amdgpu_probes,
@@ -116,6 +110,6 @@ struct gpumon_group gpumon_amdgpu = {
 	.statistics_count = ARRAY_SIZE(amdgpu_statistics),
 	.tracks = amdgpu_tracks,
 	.track_count = ARRAY_SIZE(amdgpu_tracks),
-	.start = amdgpu_forget,
-	.module_gone = amdgpu_forget,
+	.start = gpumon_amdgpu_irq_forget,
+	.module_gone = gpumon_amdgpu_irq_forget,
 };

@@ -92,11 +92,6 @@ static struct gpumon_statistics *const register_statistics[] = {
 	&registers,
 };
 
-static void registers_forget(void)
-{
-	gpumon_group_forget(&gpumon_amdgpu_registers);
-}
-
 struct gpumon_group gpumon_amdgpu_registers = {
 	.name = "amdgpu_registers",
 	.probes = register_probes,
@@ -104,6 +99,4 @@ struct gpumon_group gpumon_amdgpu_registers = {
 	.statistics = register_statistics,
 	.statistics_count = ARRAY_SIZE(register_statistics),
 	.off_by_default = true,
-	.start = registers_forget,
-	.module_gone = registers_forget,
 };

@@ -444,7 +444,6 @@ static void track_from_now(void)
 {
 	int cpu;
 
-	gpumon_group_forget(&gpumon_drm_vblank);
 	gpumon_vblank_forget_crtcs();
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(&vblank_handling, cpu), 0, sizeof(vblank_handling));

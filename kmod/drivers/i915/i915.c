@@ -87,12 +87,6 @@ static struct gpumon_probe i915_probes[] = {
 	},
 };
 
-static void i915_forget(void)
-{
-	gpumon_group_forget(&gpumon_i915);
-	i915_forget_known();
-}
-
 static struct gpumon_statistics *const i915_statistics[] = {
 	&gpumon_i915_memory,
 	&gpumon_i915_bindings,
@@ -117,6 +111,6 @@ struct gpumon_group gpumon_i915 = {
 	.statistics_count = ARRAY_SIZE(i915_statistics),
 	.tracks = i915_tracks,
 	.track_count = ARRAY_SIZE(i915_tracks),
-	.start = i915_forget,
-	.module_gone = i915_forget,
+	.start = i915_forget_known,
+	.module_gone = i915_forget_known,
 };
