@@ -413,10 +413,9 @@ static void probe_signaled(void *data, struct dma_fence *fence)
 /* kprobe on drm_sched_fini(sched): the address may be another scheduler's next. */
 static int probe_fini(struct kprobe *kprobe, struct pt_regs *regs)
 {
-	struct gpumon_probe *probe = container_of(kprobe, struct gpumon_probe, kprobe);
 	struct gpumon_event_context ctx;
 
-	if (!gpumon_probe_enter(&ctx, gpumon_probe_data(probe)))
+	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	gpumon_ring_forget_scheduler((void *)regs_get_kernel_argument(regs, 0));
 	gpumon_probe_recorded(&ctx);
