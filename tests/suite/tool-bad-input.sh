@@ -33,7 +33,7 @@ nobody()
 step "wrong usage, module loaded or not"
 usage()
 {
-	expect 2 'no command' "$tool"
+	expect 2 'nosuch' "$tool" help nosuch
 	expect 2 'nosuch' "$tool" nosuch
 	expect 2 '--nope' "$tool" --nope
 	expect 2 '--nope' "$tool" stat --nope
