@@ -15,6 +15,7 @@
 #include "fuzz.h"
 #include "model/json_model.h"
 #include "record/dormant.h"
+#include "process/identity.h"
 #include "process/process_info.h"
 #include "uprobe/internal.h"
 #include "uprobe/process.h"
@@ -104,12 +105,12 @@ static void look_at_process(const char *root)
 	gpumon_boot_id_read(boot_id, root);
 	MUST(!gpumon_process_owner(root, PID, &uid));
 	MUST(gpumon_process_kind(root, PID, &process) <= GPUMON_PROCESS_ENDED);
+	gpumon_initial_pid_namespace(root);
+	gpumon_process_of_thread(root, PID);
 	gpumon_process_inner_pid(root, PID);
-	gpumon_uprobe_process_of(root, PID);
-	gpumon_uprobe_pid_there(root, PID);
-	gpumon_uprobe_parent_there(root, PID, PID);
-	gpumon_uprobe_thread_lives(root, PID, 8);
-	gpumon_uprobe_living_thread(root, PID);
+	gpumon_process_inner_parent(root, PID, PID);
+	gpumon_process_thread_lives(root, PID, 8);
+	gpumon_process_living_thread(root, PID);
 }
 
 static void look_at_maps(const char *root)

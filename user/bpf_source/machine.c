@@ -7,10 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "process/identity.h"
 #include "fill.h"
 
-/* The kernel's fixed number of the initial pid namespace. */
-#define INIT_PID_NS "pid:[4026531836]"
 /* /proc counts a process's start in hundredths of a second, on every machine. */
 #define TICK_NS 10000000ULL
 
@@ -130,13 +129,7 @@ static void read_comm(const char *root, unsigned long long pid, char **comm)
 void gpumon_source_alive(struct gpumon_model *model, const char *root,
 			 const struct source_process *processes, size_t n)
 {
-	char path[PATH_MAX], target[64];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "%s/proc/self/ns/pid", root);
-	length = readlink(path, target, sizeof(target) - 1);
-	target[length < 0 ? 0 : length] = '\0';
-	if (strcmp(target, INIT_PID_NS) != 0)
+	if (!gpumon_initial_pid_namespace(root))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct source_process *from = &processes[i];

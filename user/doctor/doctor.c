@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bpf_privilege.h"
 #include "doctor.h"
 #include "base/version.h"
 
@@ -65,15 +66,12 @@ static FILE *open_below(const struct gpumon_doctor *doctor, const char *path)
 
 int gpumon_doctor_read(const struct gpumon_doctor *doctor, const char *path, char *text, size_t len)
 {
-	FILE *file = open_below(doctor, path);
 	size_t got;
 
 	text[0] = '\0';
-	if (!file)
+	if (!gpumon_read_short(doctor->root, path, text, len))
 		return -1;
-	got = fread(text, 1, len - 1, file);
-	fclose(file);
-	text[got] = '\0';
+	got = strlen(text);
 	while (got && text[got - 1] == '\n')
 		text[--got] = '\0';
 	return 0;

@@ -254,21 +254,3 @@ enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t 
 		return threads > 1 ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_ENDED;
 	return has_memory || state == '?' ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_KERNEL;
 }
-
-/* The last number of "NSpid:" is that of the innermost namespace. */
-unsigned int gpumon_process_inner_pid(const char *root, pid_t pid)
-{
-	unsigned int found = (unsigned int)pid;
-	char text[4096], *save, *line, *word;
-
-	if (read_file(root, pid, "status", text, sizeof(text)) <= 0)
-		return found;
-	line = strstr(text, "\nNSpid:");
-	if (!line)
-		return found;
-	line += strlen("\nNSpid:");
-	line[strcspn(line, "\n")] = '\0';
-	for (word = strtok_r(line, " \t", &save); word; word = strtok_r(NULL, " \t", &save))
-		found = (unsigned int)strtoul(word, NULL, 10);
-	return found;
-}

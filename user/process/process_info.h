@@ -80,7 +80,4 @@ enum gpumon_process_kind {
 /* @process is set to whose thread it is. */
 enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t *process);
 
-/* What it calls itself in its own pid namespace; @pid where that cannot be told. */
-unsigned int gpumon_process_inner_pid(const char *root, pid_t pid);
-
 #endif /* GPUMON_RECORD_PROCESS_INFO_H */

@@ -16,6 +16,7 @@
 
 #include "capture/channel.h"
 #include "dormant.h"
+#include "process/identity.h"
 #include "process/process_info.h"
 
 #define LIBRARY		"libgpumon-inject.so"
@@ -295,7 +296,7 @@ int gpumon_dormant_connect(const char *root, pid_t pid, int *socket, struct gpum
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
 			"process %d is another user's: run this as that user or as root", (int)pid);
-	search.inner_pid = gpumon_process_inner_pid(root, pid);
+	search.inner_pid = (unsigned int)(gpumon_process_inner_pid(root, pid) ?: pid);
 	*socket = search_abstract(&search);
 	if (*socket < 0)
 		*socket = search_folder(&search);

@@ -8,6 +8,7 @@
 
 #include "base/wait.h"
 #include "symbol/perf_map.h"
+#include "process/identity.h"
 #include "process/process_info.h"
 #include "runtime_map.h"
 
@@ -20,7 +21,7 @@ void gpumon_runtime_map_begin(struct gpumon_runtime_map *map, const char *root, 
 	*map = (struct gpumon_runtime_map){ .root = -1, .file = -1 };
 	if (pid <= 0 || gpumon_process_owner(root, pid, &map->owner))
 		return;
-	map->pid = gpumon_process_inner_pid(root, pid);
+	map->pid = (unsigned int)(gpumon_process_inner_pid(root, pid) ?: pid);
 	snprintf(path, sizeof(path), "%s/proc/%d/root", root, (int)pid);
 	map->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }

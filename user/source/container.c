@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "container.h"
+#include "process/identity.h"
 #include "base/array.h"
 
-#define CGROUPS	    "/sys/fs/cgroup"
-#define ID_DIGITS   64 /* that a runtime writes */
-#define SHORT_ID    12 /* that its users see */
-#define DEPTH_MAX   64
-#define KNOWN_MAX   8192
-#define INITIAL_PID "pid:[4026531836]" /* PROC_PID_INIT_INO: the same on every kernel */
+#define CGROUPS	  "/sys/fs/cgroup"
+#define ID_DIGITS 64 /* that a runtime writes */
+#define SHORT_ID  12 /* that its users see */
+#define DEPTH_MAX 64
+#define KNOWN_MAX 8192
 
 /* A cgroup that was asked for; @path NULL: there is none of that id. */
 struct known {
@@ -34,16 +34,11 @@ struct gpumon_containers {
 struct gpumon_containers *gpumon_containers_new(const char *root)
 {
 	struct gpumon_containers *containers = calloc(1, sizeof(*containers));
-	char path[4096], target[64];
-	ssize_t n;
 
 	if (!containers)
 		return NULL;
 	containers->root = root ? root : "";
-	snprintf(path, sizeof(path), "%s/proc/self/ns/pid", containers->root);
-	n = readlink(path, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = '\0';
-	containers->initial_pids = !strcmp(target, INITIAL_PID);
+	containers->initial_pids = gpumon_initial_pid_namespace(containers->root);
 	return containers;
 }
 
@@ -230,34 +225,12 @@ void gpumon_container_name(const char *path, char *name, size_t len)
 static struct gpumon_value read_container_pid(const struct gpumon_containers *containers,
 					      const struct gpumon_process *process)
 {
-	struct gpumon_value pid = { 0 };
-	char path[PATH_MAX], line[1024];
-	FILE *status;
+	pid_t pid = 0;
 
 	/* Elsewhere /proc has other processes under these numbers. */
-	if (!containers->initial_pids || !process->pid.known || !process->alive.v)
-		return pid;
-	snprintf(path, sizeof(path), "%s/proc/%llu/status", containers->root,
-		 (unsigned long long)process->pid.v);
-	status = fopen(path, "re");
-	if (!status)
-		return pid;
-	while (fgets(line, sizeof(line), status)) {
-		char *last;
-
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		/* One for each namespace that it is in, from the outermost. */
-		last = line + strcspn(line, "\n");
-		*last = '\0';
-		while (last > line && !isspace((unsigned char)last[-1]))
-			last--;
-		if (isdigit((unsigned char)*last))
-			pid = gpumon_value_of(strtoull(last, NULL, 10));
-		break;
-	}
-	fclose(status);
-	return pid;
+	if (containers->initial_pids && process->pid.known && process->alive.v)
+		pid = gpumon_process_inner_pid(containers->root, (pid_t)process->pid.v);
+	return (struct gpumon_value){ (uint64_t)pid, pid > 0 };
 }
 
 void gpumon_containers_resolve(struct gpumon_containers *containers, struct gpumon_model *model)

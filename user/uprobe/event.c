@@ -9,6 +9,7 @@
 
 #include "process/process_info.h"
 #include "internal.h"
+#include "process/identity.h"
 #include "rescan.h"
 #include "rule.h"
 
@@ -95,7 +96,7 @@ void gpumon_uprobes_begin(struct gpumon_uprobes *uprobes)
 	gethostname(host, sizeof(host) - 1);
 	record.pid = (uint32_t)uprobes->pid_there;
 	record.parent =
-		(uint32_t)gpumon_uprobe_parent_there(uprobes->root, uprobes->pid, info->parent);
+		(uint32_t)gpumon_process_inner_parent(uprobes->root, uprobes->pid, info->parent);
 	record.host_pid = (uint32_t)uprobes->pid;
 	record.rank = info->rank;
 	record.start_ns = info->start_ns;

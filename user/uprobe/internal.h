@@ -102,16 +102,4 @@ void gpumon_uprobe_interned_free(struct gpumon_uprobe_interned *set);
 
 uint64_t gpumon_uprobes_now(void);
 
-/* --- identity.c */
-
-/* The process that a thread is of, 0 where it is not known. */
-pid_t gpumon_uprobe_process_of(const char *root, pid_t tid);
-/* The last number of a line of /proc/PID/status as "NSpid:", 0 where there is none. */
-pid_t gpumon_uprobe_pid_there(const char *root, pid_t pid);
-/* That of its parent, 0 where it is not in that namespace. */
-pid_t gpumon_uprobe_parent_there(const char *root, pid_t pid, pid_t parent);
-bool gpumon_uprobe_thread_lives(const char *root, pid_t pid, pid_t tid);
-/* A thread of the process that is alive, 0 if there is none. */
-pid_t gpumon_uprobe_living_thread(const char *root, pid_t pid);
-
 #endif /* GPUMON_UPROBE_INTERNAL_H */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "function.h"
+#include "process/identity.h"
 #include "rescan.h"
 
 #define UNKNOWN_NS 20000000u
@@ -223,11 +224,11 @@ static void reprobe_process(struct gpumon_uprobes *uprobes, pid_t tid)
  */
 static void follow_thread(struct gpumon_uprobes *uprobes)
 {
-	pid_t tid = gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
+	pid_t tid = gpumon_process_living_thread(uprobes->root, uprobes->pid);
 
 	if (!tid || tid == uprobes->probe_tid ||
 	    (uprobes->probe_tid != uprobes->pid &&
-	     gpumon_uprobe_thread_lives(uprobes->root, uprobes->pid, uprobes->probe_tid)))
+	     gpumon_process_thread_lives(uprobes->root, uprobes->pid, uprobes->probe_tid)))
 		return;
 	uprobes->process.pid = tid;
 	if (gpumon_uprobe_program_one_by_one(uprobes->program)) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "process/identity.h"
 #include "rescan.h"
 
 #define RING_BYTES  (8u << 20)
@@ -71,12 +72,12 @@ static int find_process(struct gpumon_uprobes *uprobes, struct stat *namespace,
 	if (uprobes->pid <= 0 || stat(path, &status))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, GPUMON_ERROR_GONE,
 					"there is no process %d", (int)uprobes->pid);
-	if (gpumon_uprobe_process_of(uprobes->root, uprobes->pid) != uprobes->pid)
+	if (gpumon_process_of_thread(uprobes->root, uprobes->pid) != uprobes->pid)
 		return gpumon_error_set(err, GPUMON_EXIT_USAGE, -EINVAL, GPUMON_ERROR_USAGE,
 					"%d is a thread: give its process's number",
 					(int)uprobes->pid);
-	uprobes->pid_there = gpumon_uprobe_pid_there(uprobes->root, uprobes->pid);
-	uprobes->probe_tid = gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
+	uprobes->pid_there = gpumon_process_inner_pid(uprobes->root, uprobes->pid);
+	uprobes->probe_tid = gpumon_process_living_thread(uprobes->root, uprobes->pid);
 	if (!uprobes->pid_there || !uprobes->probe_tid)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, GPUMON_ERROR_GONE,
 					"process %d has ended", (int)uprobes->pid);
@@ -174,8 +175,8 @@ static struct gpumon_uprobes *uprobes_create(pid_t pid,
 	 * no probes into the memory that it had no more, without a word. Now another is taken.
 	 */
 	again = uprobes->probe_tid == uprobes->pid &&
-		!gpumon_uprobe_thread_lives(uprobes->root, uprobes->pid, uprobes->pid) &&
-		gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
+		!gpumon_process_thread_lives(uprobes->root, uprobes->pid, uprobes->pid) &&
+		gpumon_process_living_thread(uprobes->root, uprobes->pid);
 	if (!failed && !again)
 		return uprobes;
 	gpumon_uprobes_detach(uprobes, NULL, NULL);
@@ -246,7 +247,7 @@ static bool process_ended(struct gpumon_uprobes *uprobes)
 		return kill(uprobes->pid, 0) && errno == ESRCH;
 	n = epoll_wait(uprobes->epoll, &event, 1, 0);
 	(void)n;
-	return !gpumon_uprobe_living_thread(uprobes->root, uprobes->pid);
+	return !gpumon_process_living_thread(uprobes->root, uprobes->pid);
 }
 
 int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_uprobes_tap tap,

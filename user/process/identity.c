@@ -6,8 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "internal.h"
+#include "identity.h"
+
+/* PROC_PID_INIT_INO: the same on every kernel. */
+#define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
 /* Numbers of a line of status, from our namespace's inwards. */
 static unsigned int read_numbers(const char *root, pid_t pid, const char *key, pid_t *numbers,
@@ -30,8 +34,11 @@ static unsigned int read_numbers(const char *root, pid_t pid, const char *key, p
 		for (; count < room; at = end) {
 			long number = strtol(at, &end, 10);
 
-			if (end == at)
+			/* A line with something else in it is none that we know. */
+			if (end == at) {
+				count = at[strspn(at, " \t\n")] ? 0 : count;
 				break;
+			}
 			numbers[count++] = (pid_t)number;
 		}
 		break;
@@ -40,14 +47,14 @@ static unsigned int read_numbers(const char *root, pid_t pid, const char *key, p
 	return count;
 }
 
-pid_t gpumon_uprobe_process_of(const char *root, pid_t tid)
+pid_t gpumon_process_of_thread(const char *root, pid_t tid)
 {
 	pid_t number = 0;
 
 	return read_numbers(root, tid, "Tgid:", &number, 1) ? number : 0;
 }
 
-pid_t gpumon_uprobe_pid_there(const char *root, pid_t pid)
+pid_t gpumon_process_inner_pid(const char *root, pid_t pid)
 {
 	pid_t numbers[32];
 	unsigned int count = read_numbers(root, pid, "NSpid:", numbers, 32);
@@ -55,7 +62,7 @@ pid_t gpumon_uprobe_pid_there(const char *root, pid_t pid)
 	return count ? numbers[count - 1] : 0;
 }
 
-pid_t gpumon_uprobe_parent_there(const char *root, pid_t pid, pid_t parent)
+pid_t gpumon_process_inner_parent(const char *root, pid_t pid, pid_t parent)
 {
 	pid_t own[32], its[32];
 	unsigned int count = read_numbers(root, pid, "NSpid:", own, 32);
@@ -90,29 +97,40 @@ static char thread_state(const char *root, pid_t pid, pid_t tid)
 	return at && at[1] == ' ' ? at[2] : 'X';
 }
 
-bool gpumon_uprobe_thread_lives(const char *root, pid_t pid, pid_t tid)
+bool gpumon_process_thread_lives(const char *root, pid_t pid, pid_t tid)
 {
 	return !strchr("ZXx", thread_state(root, pid, tid));
 }
 
-pid_t gpumon_uprobe_living_thread(const char *root, pid_t pid)
+pid_t gpumon_process_living_thread(const char *root, pid_t pid)
 {
 	struct dirent *entry;
 	char path[PATH_MAX];
 	pid_t found = 0;
 	DIR *folder;
 
-	if (gpumon_uprobe_thread_lives(root, pid, pid))
+	if (gpumon_process_thread_lives(root, pid, pid))
 		return pid;
 	snprintf(path, sizeof(path), "%s/proc/%d/task", root, (int)pid);
 	folder = opendir(path);
 	while (folder && !found && (entry = readdir(folder))) {
 		pid_t tid = (pid_t)atoi(entry->d_name);
 
-		if (tid > 0 && gpumon_uprobe_thread_lives(root, pid, tid))
+		if (tid > 0 && gpumon_process_thread_lives(root, pid, tid))
 			found = tid;
 	}
 	if (folder)
 		closedir(folder);
 	return found;
+}
+
+bool gpumon_initial_pid_namespace(const char *root)
+{
+	char path[PATH_MAX], target[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/proc/self/ns/pid", root);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	return !strcmp(target, INITIAL_PID_NAMESPACE);
 }
