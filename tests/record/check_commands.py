@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import signal
 import stat
 import struct
 import termios
@@ -251,27 +252,83 @@ def on_terminal(kit, words, rows=40, columns=100, terminal="xterm"):
     return text.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+class Screen:
+    """A command on a terminal of its own, and what it wrote until now."""
+
+    def __init__(self, kit, words, rows=40, columns=100):
+        self.pid, self.master = pty.fork()
+        self.text = ""
+        if not self.pid:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.chdir(kit.folder)
+            os.execve(kit.program, [kit.program, *words], dict(kit.environment, TERM="xterm"))
+
+    def read(self):
+        try:
+            self.text += os.read(self.master, 65536).decode()
+            return True
+        except OSError:
+            return False
+
+    def until(self, pattern, after=0):
+        """Until that is there, behind so many characters; its end."""
+        while not (match := re.compile(pattern).search(self.text, after)):
+            if not self.read():
+                raise AssertionError(f"no {pattern!r} in {self.text[after:]!r}")
+        return match.end()
+
+    def end(self):
+        while self.read():
+            pass
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+STATUS = r"gpumon [0-9.]+m?s: 1 processes, 1 alive, [1-9][0-9]* launches"
+
+
 @test
 def live_on_a_terminal(kit):
-    words = ["correlate", "--", kit.player, "out=first", "pause=200", "launches=9000", "record",
-             "out=last", "exit=4"]
-    text, status = on_terminal(kit, words)
-    equal(status, 4, "status")
-    contains(text, "\033[1;20r", "last lines are kept")
-    if not re.search(r"gpumon [0-9.]+m?s: 1 processes, 1 alive, [1-9][0-9]* launches", text):
-        raise AssertionError("no line while it ran")
-    # The summary was there before the end, too: its table, within the kept lines.
-    live = text[:text.rindex("\033[r")]
-    contains(live, "player_kernel", "live summary")
-    contains(text[text.rindex("\033[r"):], "player_kernel", "summary")
+    """One line that does not scroll; whatever is recorded, the program has all the others."""
+    screen = Screen(kit, ["correlate", "--", kit.player, "out=first", "pause=200", "launches=9000",
+                          "record", "out=last", "exit=4"])
+    screen.until(STATUS)
+    equal(screen.end(), 4, "status")
+    contains(screen.text, "\033[1;39r", "the last line is kept")
+    contains(screen.text[screen.text.rindex("\033[r"):], "player_kernel", "summary")
     for word in ("first\r\n", "last\r\n"):
-        contains(text, word, "output")
+        contains(screen.text, word, "output")
+
+
+@test
+def terminal_after_stop(kit):
+    """Ctrl-Z leaves the shell a terminal all lines of which scroll."""
+    screen = Screen(kit, ["correlate", "--", kit.player, "touch=ready", "await=go", "record"])
+    kit.wait_for("ready")
+    begun = screen.until(re.escape("\033[1;39r"))
+    os.write(screen.master, b"\x1a")
+    stopped = screen.until(re.escape("\033[r"), begun)
+    # In a process group without a shell nothing stops, and it goes on at once.
+    screen.until(re.escape("\033[1;39r"), stopped)
+    kit.touch("go")
+    equal(screen.end(), 0, "status")
+    equal(screen.text.rindex("\033[r") > screen.text.rindex("\033[1;39r"), True, "at the end")
+
+
+@test
+def terminal_after_kill(kit):
+    screen = Screen(kit, ["correlate", "--", kit.player, "touch=ready", "await=go"])
+    kit.wait_for("ready")
+    begun = screen.until(re.escape("\033[1;39r"))
+    os.kill(screen.pid, signal.SIGKILL)
+    screen.until(re.escape("\033[r"), begun)
+    kit.touch("go")
+    equal(screen.end(), -signal.SIGKILL, "status")
 
 
 @test
 def not_live(kit):
     words = [kit.player, "pause=200", "launches=3000", "record"]
-    for options, more in ((["--no-live"], {}), ([], {"terminal": "dumb"}), ([], {"rows": 12})):
+    for options, more in ((["--no-live"], {}), ([], {"terminal": "dumb"}), ([], {"rows": 3})):
         text, status = on_terminal(kit, ["correlate", *options, "--", *words], **more)
         equal(status, 0, "status")
         equal("\033[1;" in text, False, "escapes")

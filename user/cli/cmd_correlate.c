@@ -170,7 +170,7 @@ const struct gpumon_command gpumon_command_correlate = {
 	.usage =
 		"[-o DIR] [OPTION]... [--] PROGRAM [ARGUMENT]... | -p PID... [OPTION]... | DIR... [OPTION]...",
 	.help = "Runs the program as \"record\" does and prints a summary to standard error when it has\n"
-		"ended, on a terminal also while it runs: kernels, call paths, devices and streams,\n"
+		"ended (a terminal has a line of status meanwhile): kernels, call paths, devices and streams,\n"
 		"latencies, idle times, NVTX ranges, losses. Of captures, the summary goes to standard\n"
 		"output; several captures of one job (ranks, hosts) become one.\n"
 		"\n"
@@ -179,7 +179,7 @@ const struct gpumon_command gpumon_command_correlate = {
 		"      --rows N           rows of each table at most, 10 if not given\n"
 		"      --summary FILE     where the summary goes, - for standard output\n"
 		"      --force            replace FILE\n"
-		"      --no-live          nothing on the terminal before the end\n" GPUMON_RECORD_HELP
+		"      --no-live          no line of status on the terminal\n" GPUMON_RECORD_HELP
 			GPUMON_SHOW_TREE_HELP "\n"
 		"Examples:\n"
 		"  gpumon-user correlate -- python3 train.py\n"

@@ -2,162 +2,125 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/wait.h"
-#include "term/format.h"
 #include "live.h"
-#include "output/load.h"
+#include "term/format.h"
 
-/* Of the screen, for the summary; a smaller one has none. */
-#define ROWS	 20
-#define ROWS_MIN 24
-/* Rows of each table, so that the tables of most use fit. */
-#define TABLE_ROWS 5
-/* Reading takes at most this part of one processor. */
-#define READING_SHARE 10
-#define TEXT_MAX      65536
+#define ROWS_MIN 4
+
+/* All lines scroll again, and the last one is empty. */
+#define GIVE_BACK "\0337\033[r\033[999;1H\033[2K\0338"
 
 /**
- * struct gpumon_live - the live summary
+ * struct gpumon_live - the status line
  * @out: terminal
  * @term: of it, as it was laid out for
- * @directory: of the capture
  * @since_ns: when recording began
- * @reader: process that reads the capture, 0 for none
- * @pipe: of it
- * @began_ns: when it began
- * @next_ns: when the next one may begin
- * @coming: what it has said until now
- * @text: what the one before said
- * @laid_out: the terminal's last lines are ours
+ * @laid_out: the terminal's last line is ours
+ * @guard: process that gives the line back where we cannot, 0 for none
+ * @guard_pipe: open as long as we live
+ * @before: what SIGTSTP did
  */
 struct gpumon_live {
 	FILE *out;
 	struct gpumon_term term;
-	char directory[PATH_MAX];
 	uint64_t since_ns;
-	pid_t reader;
-	int pipe;
-	uint64_t began_ns;
-	uint64_t next_ns;
-	char *coming;
-	size_t coming_size;
-	char *text;
-	bool laid_out;
+	volatile sig_atomic_t laid_out;
+	pid_t guard;
+	int guard_pipe;
+	struct sigaction before;
 };
 
-/* In the process that reads: to standard output, which is the pipe. */
-static void read_capture(const struct gpumon_live *live)
-{
-	const struct gpumon_summary_options summary = { .rows = TABLE_ROWS };
-	const struct gpumon_profile_options options = { 0 };
-	const char *const paths[] = { live->directory };
-	struct gpumon_term term = live->term;
-	struct gpumon_load load;
-	struct gpumon_error err;
+/* For the signal's handler. */
+static struct gpumon_live *stopping;
 
-	if (gpumon_load_captures(&load, paths, 1, &options, 0, &err))
-		return;
-	term.tty = false;
-	term.colour = false;
-	if (!gpumon_output_summary(stdout, &term, &load.view, &summary))
-		fflush(stdout);
+/* Of a terminal that the shell is about to use. */
+static void on_stop(int number)
+{
+	struct sigaction ours, plain = { .sa_handler = SIG_DFL };
+	int saved = errno;
+
+	if (stopping->laid_out)
+		(void)!write(fileno(stopping->out), GIVE_BACK, sizeof(GIVE_BACK) - 1);
+	stopping->laid_out = false;
+	sigaction(number, &plain, &ours);
+	raise(number);
+	/* Some time later. */
+	sigaction(number, &ours, NULL);
+	errno = saved;
 }
 
-static void start_reader(struct gpumon_live *live, uint64_t now)
+static void watch_stop(struct gpumon_live *live)
+{
+	struct sigaction action = { .sa_handler = on_stop, .sa_flags = SA_NODEFER | SA_RESTART };
+
+	stopping = live;
+	sigaction(SIGTSTP, NULL, &live->before);
+	if (live->before.sa_handler == SIG_DFL)
+		sigaction(SIGTSTP, &action, NULL);
+}
+
+/* Killed by SIGKILL, we cannot give the line back ourselves. */
+static void guard_terminal(int out, int pipe)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTOU };
+	char given_back;
+	ssize_t n;
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+	dup2(out, 0);
+	dup2(pipe, 1);
+	close_range(2, ~0U, 0);
+	do
+		n = read(1, &given_back, 1);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		(void)!write(0, GIVE_BACK, sizeof(GIVE_BACK) - 1);
+	_exit(0);
+}
+
+static void start_guard(struct gpumon_live *live)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+	if (pipe2(ends, O_CLOEXEC))
 		return;
-	live->reader = fork();
-	if (!live->reader) {
-		sigset_t none;
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-		/* What it does is nobody's business but ours, and ends with us. */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		signal(SIGPIPE, SIG_DFL);
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		/* Ctrl-C is for the program and the recorder. */
-		signal(SIGINT, SIG_IGN);
-		signal(SIGQUIT, SIG_IGN);
-		(void)fcntl(ends[1], F_SETFL, 0);
-		dup2(null, 0);
-		dup2(ends[1], 1);
-		dup2(null, 2);
-		close_range(3, ~0U, 0);
-		(void)!nice(10);
-		read_capture(live);
-		_exit(0);
+	fflush(NULL);
+	live->guard = fork();
+	if (!live->guard) {
+		close(ends[1]);
+		guard_terminal(fileno(live->out), ends[0]);
 	}
+	close(ends[0]);
+	live->guard_pipe = ends[1];
+	if (live->guard > 0)
+		return;
+	live->guard = 0;
 	close(ends[1]);
-	if (live->reader < 0) {
-		live->reader = 0;
-		close(ends[0]);
-		return;
-	}
-	live->pipe = ends[0];
-	live->began_ns = now;
-	live->coming_size = 0;
 }
 
-/* All that it says is there, or the beginning. */
-static void end_reader(struct gpumon_live *live, uint64_t now)
+static void end_guard(struct gpumon_live *live)
 {
-	uint64_t took = now - live->began_ns;
-	char *text = live->text;
-	int status;
-
-	close(live->pipe);
-	live->pipe = -1;
-	while (waitpid(live->reader, &status, 0) < 0 && errno == EINTR)
+	if (!live->guard)
+		return;
+	(void)!write(live->guard_pipe, "", 1);
+	close(live->guard_pipe);
+	while (waitpid(live->guard, NULL, 0) < 0 && errno == EINTR)
 		;
-	live->reader = 0;
-	live->next_ns = now + READING_SHARE * took;
-	if (!live->coming_size)
-		return;
-	live->coming[live->coming_size] = '\0';
-	live->text = live->coming;
-	live->coming = text;
+	live->guard = 0;
 }
 
-static void read_reader(struct gpumon_live *live, uint64_t now)
-{
-	for (;;) {
-		ssize_t n;
-
-		if (live->coming_size == TEXT_MAX) {
-			kill(live->reader, SIGKILL);
-			break;
-		}
-		n = read(live->pipe, live->coming + live->coming_size,
-			 TEXT_MAX - live->coming_size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n <= 0)
-			break;
-		live->coming_size += (size_t)n;
-	}
-	end_reader(live, now);
-}
-
-/* Keep the last lines of the screen from scrolling, having scrolled away what is there. */
+/* Keep the last line of the screen from scrolling, having scrolled away what is there. */
 static void lay_out(struct gpumon_live *live)
 {
-	for (int i = 0; i < ROWS; i++)
-		fputc('\n', live->out);
-	fprintf(live->out, "\0337\033[1;%ur\0338\033[%dA", live->term.rows - ROWS, ROWS);
+	fprintf(live->out, "\n\0337\033[1;%ur\0338\033[A", live->term.rows - 1);
 	fflush(live->out);
 	live->laid_out = true;
 }
@@ -166,12 +129,12 @@ static void give_back(struct gpumon_live *live)
 {
 	if (!live->laid_out)
 		return;
-	fputs("\0337\033[r\0338\033[J", live->out);
+	fputs(GIVE_BACK, live->out);
 	fflush(live->out);
 	live->laid_out = false;
 }
 
-/* A terminal that another job has is not ours to draw on; one that changed is laid out anew. */
+/* A terminal that another job has is not drawn on; one that changed is laid out again. */
 static bool have_terminal(struct gpumon_live *live)
 {
 	pid_t foreground = tcgetpgrp(fileno(live->out));
@@ -190,10 +153,10 @@ static bool have_terminal(struct gpumon_live *live)
 	return true;
 }
 
-static void draw_head(struct gpumon_live *live, FILE *out, const struct gpumon_recorder *recorder)
+static void draw_status(struct gpumon_live *live, const struct gpumon_recorder *recorder)
 {
 	struct gpumon_recorder_counts counts;
-	char time[GPUMON_FORMAT_LEN], bytes[GPUMON_FORMAT_LEN], line[512];
+	char time[GPUMON_FORMAT_LEN], bytes[GPUMON_FORMAT_LEN], line[512], screen[600];
 	uint64_t lost = 0;
 
 	gpumon_recorder_get_counts(recorder, &counts);
@@ -208,69 +171,43 @@ static void draw_head(struct gpumon_live *live, FILE *out, const struct gpumon_r
 		 time, counts.processes, counts.live,
 		 counts.targets.launches + counts.targets.captured, counts.targets.kernels, bytes,
 		 lost);
-	fprintf(out, "%s%.*s%s", gpumon_term_bold(&live->term), (int)live->term.columns, line,
-		gpumon_term_reset(&live->term));
-}
-
-static void live_draw(struct gpumon_live *live, const struct gpumon_recorder *recorder)
-{
-	const char *line = live->text && live->text[0] ? live->text : "";
-	char *screen = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&screen, &size);
-
-	if (!out)
-		return;
 	/* In one piece: the program may print at any time. */
-	fprintf(out, "\0337\033[%u;1H\033[2K", live->term.rows - ROWS + 1);
-	draw_head(live, out, recorder);
-	for (unsigned int row = 2; row <= ROWS; row++) {
-		size_t length = strcspn(line, "\n");
-
-		fprintf(out, "\033[%u;1H\033[2K%.*s", live->term.rows - ROWS + row, (int)length,
-			line);
-		line += length + (line[length] == '\n');
-	}
-	fputs("\0338", out);
-	if (!fclose(out)) {
-		fwrite(screen, 1, size, live->out);
-		fflush(live->out);
-	}
-	free(screen);
+	snprintf(screen, sizeof(screen), "\0337\033[%u;1H\033[2K%s%.*s%s\0338", live->term.rows,
+		 gpumon_term_bold(&live->term), (int)live->term.columns, line,
+		 gpumon_term_reset(&live->term));
+	fputs(screen, live->out);
+	fflush(live->out);
 }
 
 static void on_begin(void *data, const char *directory)
 {
 	struct gpumon_live *live = data;
 
-	snprintf(live->directory, sizeof(live->directory), "%s", directory);
+	(void)directory;
 	live->since_ns = gpumon_monotonic_ns();
+	start_guard(live);
+	watch_stop(live);
 	(void)have_terminal(live);
 }
 
 static void on_tick(void *data, const struct gpumon_recorder *recorder)
 {
 	struct gpumon_live *live = data;
-	uint64_t now = gpumon_monotonic_ns();
 
-	if (live->reader)
-		read_reader(live, now);
-	if (!have_terminal(live))
-		return;
-	if (!live->reader && now >= live->next_ns)
-		start_reader(live, now);
-	live_draw(live, recorder);
+	if (have_terminal(live))
+		draw_status(live, recorder);
 }
 
 static void on_end(void *data)
 {
 	struct gpumon_live *live = data;
 
-	if (live->reader) {
-		kill(live->reader, SIGKILL);
-		end_reader(live, gpumon_monotonic_ns());
-	}
 	give_back(live);
+	end_guard(live);
+	if (!stopping)
+		return;
+	sigaction(SIGTSTP, &live->before, NULL);
+	stopping = NULL;
 }
 
 struct gpumon_live *gpumon_live_new(FILE *out, struct gpumon_session_options *options)
@@ -281,13 +218,10 @@ struct gpumon_live *gpumon_live_new(FILE *out, struct gpumon_session_options *op
 	if (!live)
 		return NULL;
 	live->out = out;
-	live->pipe = -1;
 	gpumon_term_get(&live->term, out);
-	live->coming = malloc(TEXT_MAX + 1);
-	live->text = calloc(1, TEXT_MAX + 1);
-	if (!live->coming || !live->text || !live->term.tty || live->term.rows < ROWS_MIN ||
-	    !kind || !*kind || !strcmp(kind, "dumb")) {
-		gpumon_live_free(live);
+	if (!live->term.tty || live->term.rows < ROWS_MIN || !kind || !*kind ||
+	    !strcmp(kind, "dumb")) {
+		free(live);
 		return NULL;
 	}
 	options->live = (struct gpumon_session_live){
@@ -305,7 +239,5 @@ void gpumon_live_free(struct gpumon_live *live)
 	if (!live)
 		return;
 	on_end(live);
-	free(live->coming);
-	free(live->text);
 	free(live);
 }

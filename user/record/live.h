@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a recording shows on a terminal while it goes on: the last lines of the
- * screen are kept from scrolling, what the program prints goes on above them.
- * The capture is read, as far as it is, by a process of its own, so that
- * recording never waits for it.
+ * What a recording shows on a terminal while it goes on: one line, the last of the screen, which
+ * does not scroll; what the program prints goes on above it. However the recording ends or is
+ * stopped, the terminal is as before.
  */
 #ifndef GPUMON_RECORD_LIVE_H
 #define GPUMON_RECORD_LIVE_H
@@ -15,7 +14,7 @@
 struct gpumon_live;
 
 /**
- * gpumon_live_new - a live summary on a terminal
+ * gpumon_live_new - a status line on a terminal
  * @out: the terminal
  * @options: of the recording; its hooks are set
  *
