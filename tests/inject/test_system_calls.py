@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Which system calls the library makes in the program's launches, as develop/injection.md says."""
+import collections
+import os
+import re
+import shutil
+import subprocess
+
+import harness
+from harness import Run
+from verdict import Skip, check, equal
+
+
+def need_strace():
+    if not shutil.which("strace"):
+        raise Skip("no strace")
+    if subprocess.run(["strace", "-k", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL,
+                      check=False).returncode:
+        raise Skip("strace cannot trace here, or does not show stacks")
+
+
+def by_function(*words):
+    """System calls of the main thread that the library makes, with the function of it."""
+    log = os.path.join(harness.objects, f"strace-{os.getpid()}")
+    run = Run(command=["strace", "-f", "-k", "-o", log, f"{harness.objects}/program", *words],
+              blocks=2000)
+    equal(run.status, 0, "exit status")
+    with open(log, encoding="utf-8", errors="replace") as file:
+        lines = file.read().splitlines()
+    os.unlink(log)
+    main = lines[0].split()[0]
+    calls, name = collections.Counter(), None
+    for line in lines:
+        if not line.startswith(" > "):
+            tid, rest = line.split(None, 1)
+            # One that another thread's came between is two lines, with the stack behind the second.
+            name = re.match(r"(?:<\.\.\. )?(\w+)", rest) if tid == main else None
+            name = name and name[1]
+        elif name and "libgpumon-inject" in line:
+            calls[name, line.split("(")[1].split("+")[0]] += 1
+            name = None
+    check(calls, "strace shows no stacks of the library")
+    return calls
+
+
+def test_system_calls_of_launches():
+    """launches from where others came before make none, but to wake a thread where a buffer is full"""
+    need_strace()
+    for what in ("loop", "graph"):
+        few, many = by_function(what, "50"), by_function(what, "250")
+        more = {call: many[call] - few[call] for call in many if many[call] > few[call]}
+        wakes = more.pop(("futex", "inject_wake"), 0)
+        equal(more, {}, f"system calls of 200 more launches of {what}")
+        check(wakes < 100, f"{wakes} wakes by 200 more launches of {what}")
