@@ -101,17 +101,9 @@ static int read_definitions(struct gpumon_profile *profile, unsigned int capture
 		if (gpumon_devices_look(profile, number, record))
 			return -1;
 	}
-	/* Also of processes that have no records, or none yet. */
 	count = gpumon_capture_processes(profile->captures[capture]);
 	profile->numbers[capture + 1] = first + count;
-	if (count && !gpumon_tables_process(&profile->tables, first + count - 1))
-		return -1;
-	for (uint32_t i = 0; i < count; i++) {
-		profile->tables.processes[first + i].capture = capture;
-		profile->tables.processes[first + i].name =
-			gpumon_capture_name(profile->captures[capture], i);
-	}
-	return 0;
+	return gpumon_tables_capture(&profile->tables, capture, first, profile->captures[capture]);
 }
 
 static void add_damage(struct gpumon_profile *profile, const struct gpumon_capture_damage *damage)
@@ -123,41 +115,6 @@ static void add_damage(struct gpumon_profile *profile, const struct gpumon_captu
 	profile->damage.missing_chunks += damage->missing_chunks;
 	profile->damage.broken_info |= damage->broken_info;
 	profile->damage.unreadable_files += damage->unreadable_files;
-}
-
-/* What is missing may have been the last hits of threads. */
-static int tell_damage(struct gpumon_profile *profile, unsigned int capture,
-		       const struct gpumon_capture_damage *damage)
-{
-	const struct gpumon_record_loss loss = {
-		.head = { GPUMON_RECORD_LOSS, 0, sizeof(loss) },
-		.cause = GPUMON_LOSS_UPROBE_RING,
-		.count = 1,
-	};
-
-	if (!damage->truncated_bytes && !damage->broken_chunks && !damage->broken_records &&
-	    !damage->missing_chunks && !damage->unreadable_files)
-		return 0;
-	for (uint32_t i = profile->numbers[capture]; i < profile->numbers[capture + 1]; i++) {
-		if (i < profile->tables.used && profile->tables.processes[i].has_hits &&
-		    gpumon_correlate_record(profile->correlate, i, &loss.head))
-			return -1;
-	}
-	return 0;
-}
-
-static int profile_expect(struct gpumon_profile *profile)
-{
-	for (uint32_t i = 0; i < profile->tables.used; i++) {
-		const struct gpumon_tables_process *process = &profile->tables.processes[i];
-
-		if (process->known &&
-		    gpumon_correlate_expect(profile->correlate, i,
-					    (process->has_hits ? GPUMON_EXPECT_HITS : 0) |
-						    (process->has_nodes ? GPUMON_EXPECT_NODES : 0)))
-			return -1;
-	}
-	return 0;
 }
 
 /* Ranges of the next records, before the work that was launched in them comes. */
@@ -211,7 +168,8 @@ static int read_work(struct gpumon_profile *profile, unsigned int capture,
 	while (gpumon_capture_next(from, &cursor))
 		;
 	add_damage(profile, gpumon_capture_damage(from));
-	if (tell_damage(profile, capture, gpumon_capture_damage(from)))
+	if (gpumon_tables_damage(&profile->tables, profile->correlate, profile->numbers[capture],
+				 profile->numbers[capture + 1], gpumon_capture_damage(from)))
 		return -1;
 	for (uint32_t i = profile->numbers[capture]; i < profile->numbers[capture + 1]; i++)
 		gpumon_correlate_finish(profile->correlate, i);
@@ -318,7 +276,8 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 	for (uint32_t i = 0; i < profile->tables.used; i++)
 		known += profile->tables.processes[i].known;
 	profile->tree.processes = profile->options.processes || known > 1;
-	if (gpumon_tables_end(&profile->tables, paths) || profile_expect(profile))
+	if (gpumon_tables_end(&profile->tables, paths) ||
+	    gpumon_tables_expect(&profile->tables, profile->correlate))
 		return no_memory();
 	gpumon_devices_turn(profile);
 	for (unsigned int i = 0; i < profile->capture_count; i++) {

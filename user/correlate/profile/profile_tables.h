@@ -97,6 +97,27 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 			 const struct gpumon_record *record);
 
 /**
+ * gpumon_tables_capture - all records of a capture were given
+ * @tables: tables
+ * @number: of the capture, its place among the paths of gpumon_tables_end()
+ * @first: number of its first process
+ * @capture: it
+ *
+ * Also of processes that have no records, or none yet.
+ *
+ * Return: 0, or -1 without memory.
+ */
+int gpumon_tables_capture(struct gpumon_tables *tables, uint32_t number, uint32_t first,
+			  const struct gpumon_capture *capture);
+
+/* Tell the engine what records there will be. 0, or -1 without memory. */
+int gpumon_tables_expect(const struct gpumon_tables *tables, struct gpumon_correlate *correlate);
+
+/* Tell it of damage to a capture of the processes from @first to before @end; likewise. */
+int gpumon_tables_damage(const struct gpumon_tables *tables, struct gpumon_correlate *correlate,
+			 uint32_t first, uint32_t end, const struct gpumon_capture_damage *damage);
+
+/**
  * gpumon_tables_end - all definitions were read
  * @tables: tables
  * @paths: of the captures, where perf-PID.map may lie

@@ -55,7 +55,8 @@ struct gpumon_node *gpumon_tree_child(struct gpumon_tree *tree, struct gpumon_no
 				      const struct gpumon_tree_frame *frame)
 {
 	const struct gpumon_key key = {
-		{ (uintptr_t)parent, (uintptr_t)frame->name, frame->kind },
+		{ (uintptr_t)parent, (uintptr_t)frame->name, frame->kind,
+		  tree->lines ? (uintptr_t)frame->line : 0 },
 	};
 	struct gpumon_node **slot;
 	struct gpumon_node *node;

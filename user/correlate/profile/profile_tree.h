@@ -27,6 +27,7 @@ struct gpumon_tree_address {
  * @tables: of the processes
  * @options: what it looks like
  * @processes: there is a level for them
+ * @lines: paths that differ by a line only are apart; else such a function has the file alone
  * @root: of the tree
  * @cut_paths: call paths that are not in it, for want of room: GPUMON_TREE_NODES_MAX
  * @node_keys: parent, name and kind to number in @nodes
@@ -38,6 +39,7 @@ struct gpumon_tree {
 	struct gpumon_tables *tables;
 	struct gpumon_profile_options options;
 	bool processes;
+	bool lines;
 	struct gpumon_node *root;
 	uint64_t cut_paths;
 	struct gpumon_keys node_keys;
@@ -103,6 +105,10 @@ struct gpumon_tree_where {
  */
 struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 				     const struct gpumon_tree_where *where);
+
+/* The same of a piece of work that began at a time, with the reason where it has no stack. */
+struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
+				     uint64_t start_ns);
 
 /* The node of the process, or the root. */
 struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t number);

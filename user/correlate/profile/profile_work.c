@@ -117,7 +117,7 @@ static uint64_t call_ns(uint64_t start_ns, uint64_t end_ns)
 	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-static struct gpumon_node *work_path(struct gpumon_profile *profile, const struct gpumon_work *work,
+struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
 				     uint64_t start_ns)
 {
 	const struct gpumon_tree_where where = {
@@ -129,7 +129,7 @@ static struct gpumon_node *work_path(struct gpumon_profile *profile, const struc
 		.reason = match_reasons[work->match],
 	};
 
-	return gpumon_tree_path(&profile->tree, &where);
+	return gpumon_tree_path(tree, &where);
 }
 
 static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work *work,
@@ -143,7 +143,7 @@ static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work 
 	if (profile->options.cpu_only) {
 		if (!first)
 			return 0;
-		node = work_path(profile, work, fields->start_ns);
+		node = gpumon_tree_work(&profile->tree, work, fields->start_ns);
 		if (!node)
 			return -1;
 		node->count++;
@@ -153,7 +153,7 @@ static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work 
 	if (profile->options.gpu_only)
 		node = gpumon_tree_process(&profile->tree, work->process);
 	else
-		node = work_path(profile, work, fields->start_ns);
+		node = gpumon_tree_work(&profile->tree, work, fields->start_ns);
 	node = add_levels(profile, node, fields);
 	if (!node)
 		return -1;
