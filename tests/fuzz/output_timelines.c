@@ -5,6 +5,8 @@
 
 #include "output.h"
 
+static const struct gpumon_profile_options no_options;
+
 #define TRACKS_MAX 4096
 
 void fuzz_check_chrome(const char *const *paths, unsigned int count)
@@ -13,7 +15,7 @@ void fuzz_check_chrome(const char *const *paths, unsigned int count)
 	struct fuzz_stream stream;
 
 	fuzz_stream_begin(&stream);
-	MUST(!gpumon_output_chrome(stream.stream, paths, count));
+	MUST(!gpumon_output_chrome(stream.stream, paths, count, &no_options));
 	fuzz_stream_end(&stream);
 	document = fuzz_json(stream.data, stream.size);
 	events = fuzz_json_get(document, "traceEvents");
@@ -120,7 +122,7 @@ void fuzz_check_perfetto(const char *const *paths, unsigned int count)
 
 	MUST(perfetto);
 	fuzz_stream_begin(&stream);
-	MUST(!gpumon_output_perfetto(stream.stream, paths, count));
+	MUST(!gpumon_output_perfetto(stream.stream, paths, count, &no_options));
 	fuzz_stream_end(&stream);
 	perfetto->n_names = stream.size / 8 + 16;
 	perfetto->names = calloc(perfetto->n_names, 1);

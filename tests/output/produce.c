@@ -13,6 +13,8 @@
 #include "output_profile.h"
 #include "../kmod/uapi/gpumon_event.h"
 
+static const struct gpumon_profile_options no_options;
+
 static const char *directory;
 
 static FILE *open_file(const char *name)
@@ -233,12 +235,12 @@ static void produce_timelines(void)
 	make_hits(maker);
 	capture_maker_save(maker, hits, "process-77-1", 77);
 	capture_maker_free(maker);
-	PRODUCE("hits.chrome.json", gpumon_output_chrome(out, alone, 1));
-	PRODUCE("hits.perfetto", gpumon_output_perfetto(out, alone, 1));
-	PRODUCE("timeline.chrome.json", gpumon_output_chrome(out, paths, 1));
-	PRODUCE("timeline.perfetto", gpumon_output_perfetto(out, paths, 1));
-	PRODUCE("both.chrome.json", gpumon_output_chrome(out, paths, 2));
-	PRODUCE("both.perfetto", gpumon_output_perfetto(out, paths, 2));
+	PRODUCE("hits.chrome.json", gpumon_output_chrome(out, alone, 1, &no_options));
+	PRODUCE("hits.perfetto", gpumon_output_perfetto(out, alone, 1, &no_options));
+	PRODUCE("timeline.chrome.json", gpumon_output_chrome(out, paths, 1, &no_options));
+	PRODUCE("timeline.perfetto", gpumon_output_perfetto(out, paths, 1, &no_options));
+	PRODUCE("both.chrome.json", gpumon_output_chrome(out, paths, 2, &no_options));
+	PRODUCE("both.perfetto", gpumon_output_perfetto(out, paths, 2, &no_options));
 }
 
 int main(int argc, char **argv)

@@ -37,7 +37,8 @@ class Slice:
 
 def perfetto(name):
     """Tracks by uuid, and slices and instants with their interned texts put in."""
-    tracks, categories, names, keys, open_slices, found = {}, {}, {}, {}, {}, []
+    tracks, categories, names, keys, texts = {}, {}, {}, {}, {}
+    open_slices, found = {}, []
     packets = Message((files / f"{name}.perfetto").read_bytes()).messages(1)
     events = []
     for order, packet in enumerate(packets):
@@ -53,12 +54,13 @@ def perfetto(name):
                                  (process and process[0].text(6)) or thread[0].text(5),
                                  pid=process and process[0].one(1), tid=thread and thread[0].one(2))
         for data in packet.messages(12):
-            for number, table in [(1, categories), (2, names), (3, keys)]:
+            for number, table in [(1, categories), (2, names), (3, keys), (29, texts)]:
                 for entry in data.messages(number):
                     assert entry.one(1) not in table, "interned twice"
                     table[entry.one(1)] = entry.text(2)
         for event in packet.messages(11):
-            arguments = {keys[m.one(1)]: m.one(3) if m.one(3) is not None else m.text(6)
+            arguments = {keys[m.one(1)]: m.one(3) if m.one(3) is not None else
+                         texts[m.one(17)] if m.one(17) is not None else m.text(6)
                          for m in event.messages(4)}
             kind = event.one(9)
             events.append((packet.one(8), order, kind, event.one(11),
@@ -92,6 +94,7 @@ def chrome_nanoseconds():
           [1000010000 + i * 1000 for i in range(4)])
     equal(sorted(e["dur_ns"] for e in kernels), [1001, 1001, 1001, 1002])
     equal({e["name"] for e in kernels}, {"matmul(float const*, float const*, float*)"})
+    equal({(e["args"]["grid"], e["args"]["block"]) for e in kernels}, {("1 2 3", "256 1 1")})
     launches = [e for e in events if e.get("cat") == "api" and e["ph"] == "X"]
     equal([(e["ns"], e["dur_ns"]) for e in launches],
           [(1000001000 + i * 1000, 789) for i in range(4)])
@@ -139,6 +142,29 @@ def chrome_flows():
     for number, begin in begins.items():
         equal(ends[number]["ns"] - begin["ns"], 9000)
         equal(ends[number]["bp"], "e")
+
+
+@test
+def call_paths():
+    """Operations have their call path, each path is written once, and lines keep their width"""
+    document = json.loads((files / "timeline.chrome.json").read_text(encoding="utf-8"))
+    frames = document["stackFrames"]
+    equal({number: (f["name"], f.get("parent")) for number, f in frames.items()},
+          {"1": ("[unknown]+0x401000", None), "2": ("cudaLaunchKernel", "1")})
+    work = [e for e in document["traceEvents"] if e.get("cat") in ("kernel", "copy")]
+    equal({(e.get("sf"), e["args"].get("call_path"), e["args"].get("no_call_path")) for e in work},
+          {("2", "[unknown]+0x401000", None), (None, None, "kernel without launch")})
+    # Of paths of two captures as well.
+    for name in ["timeline", "both"]:
+        _, slices = perfetto(name)
+        for slice_ in slices:
+            path = slice_.arguments.get("call_stack")
+            equal(bool(path), slice_.category in ("kernel", "copy", "set") and
+                  "no_call_path" not in slice_.arguments, slice_.name)
+            assert not path or len(slice_.arguments["call_path"]) <= 200
+    _, slices = perfetto("timeline")
+    equal({s.arguments["call_stack"] for s in slices if s.category == "kernel"},
+          {"[unknown]+0x401000;cudaLaunchKernel"})
 
 
 @test

@@ -8,6 +8,8 @@
 #include "capture_maker.h"
 #include "output/output.h"
 
+static const struct gpumon_profile_options no_options;
+
 #define ROUNDS 60
 
 /* The example's records with some bytes changed, as a capture that is whole otherwise. */
@@ -58,8 +60,8 @@ static void changed_bytes(void **state)
 		assert_true(asprintf(&path, "%s/a", directory) > 0);
 		paths[0] = path;
 		save_changed(path, &seed);
-		assert_int_equal(gpumon_output_chrome(out, paths, 1), 0);
-		assert_int_equal(gpumon_output_perfetto(out, paths, 1), 0);
+		assert_int_equal(gpumon_output_chrome(out, paths, 1, &no_options), 0);
+		assert_int_equal(gpumon_output_perfetto(out, paths, 1, &no_options), 0);
 		assert_int_equal(gpumon_profile_load(paths, 1, &options, &profile), 0);
 		assert_int_equal(gpumon_scan_load(paths, 1, profile, 100, &scan), 0);
 		gpumon_view_of(profile, scan, &view);

@@ -10,6 +10,8 @@
 #include "output/output.h"
 #include "output/scan_streams.h"
 
+static const struct gpumon_profile_options no_options;
+
 static char *path_in(const char *directory, const char *name)
 {
 	char *path = NULL;
@@ -223,9 +225,9 @@ static void no_capture(void **state)
 	assert_int_equal(errno, 0);
 	assert_null(scan);
 	errno = EIO;
-	assert_int_equal(gpumon_output_chrome(out, paths, 1), -1);
+	assert_int_equal(gpumon_output_chrome(out, paths, 1, &no_options), -1);
 	assert_int_equal(errno, 0);
-	assert_int_equal(gpumon_output_perfetto(out, paths, 1), -1);
+	assert_int_equal(gpumon_output_perfetto(out, paths, 1, &no_options), -1);
 	assert_true(strlen(gpumon_capture_error()->message) > 0);
 	fclose(out);
 	free(text);

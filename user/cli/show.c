@@ -87,7 +87,8 @@ int gpumon_show_profile(struct gpumon_context *context, const struct gpumon_show
 }
 
 int gpumon_show_stream(struct gpumon_context *context, const struct gpumon_show *show, bool text,
-		       int (*write)(FILE *out, const char *const *paths, unsigned int count))
+		       int (*write)(FILE *out, const char *const *paths, unsigned int count,
+				    const struct gpumon_profile_options *options))
 {
 	struct gpumon_output_file file;
 	struct gpumon_error err;
@@ -97,7 +98,7 @@ int gpumon_show_stream(struct gpumon_context *context, const struct gpumon_show 
 	if (gpumon_output_file_open(&file, show->output, show->force, text, context->out, &err))
 		return gpumon_report(context, &err);
 	errno = 0;
-	good = !write(file.stream, show->paths, show->count);
+	good = !write(file.stream, show->paths, show->count, &show->profile);
 	ret = good ? 0 : gpumon_load_output_failed(file.path, errno, &err);
 	if (gpumon_output_file_close(&file, good, &err))
 		ret = -1;

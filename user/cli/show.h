@@ -90,6 +90,7 @@ int gpumon_show_profile(struct gpumon_context *context, const struct gpumon_show
 
 /* The same for what streams captures. */
 int gpumon_show_stream(struct gpumon_context *context, const struct gpumon_show *show, bool text,
-		       int (*write)(FILE *out, const char *const *paths, unsigned int count));
+		       int (*write)(FILE *out, const char *const *paths, unsigned int count,
+				    const struct gpumon_profile_options *options));
 
 #endif /* GPUMON_RECORD_SHOW_H */

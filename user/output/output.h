@@ -262,10 +262,12 @@ void gpumon_diff_free(struct gpumon_diff *diff);
 
 /* --- from captures, by the length of what was recorded */
 
-/* The trace format of chrome://tracing, JSON. */
-int gpumon_output_chrome(FILE *out, const char *const *paths, unsigned int count);
+/* The trace format of chrome://tracing, JSON; @options are those of call paths. */
+int gpumon_output_chrome(FILE *out, const char *const *paths, unsigned int count,
+			 const struct gpumon_profile_options *options);
 
 /* Perfetto's own, protobuf. */
-int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int count);
+int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int count,
+			   const struct gpumon_profile_options *options);
 
 #endif /* GPUMON_OUTPUT_H */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/array.h"
+#include "base/map.h"
 #include "output/output.h"
 #include "term/output_text.h"
 #include "track.h"
@@ -17,7 +20,11 @@ struct chrome {
 	FILE *out;
 	uint64_t first_ns;
 	uint64_t flows;
+	struct gpumon_map frames;	  /* node to its number */
+	const struct gpumon_node **nodes; /* by number - 1, parents first */
+	size_t node_count;
 	bool any;
+	bool failed;
 };
 
 /* Its unit is the microsecond; three decimals keep the nanosecond. */
@@ -97,8 +104,51 @@ static void put_track(void *data, const struct gpumon_track *track)
 	fprintf(chrome->out, "%u}}", track->parent ? track->id : order + track->id);
 }
 
+/* Of a node, after those that lead to it; 0 of the root, or without memory. */
+static uint64_t frame_number(struct chrome *chrome, const struct gpumon_node *node)
+{
+	uint64_t number = gpumon_map_get(&chrome->frames, (uintptr_t)node);
+	const struct gpumon_node **place;
+
+	if (number || !node->parent)
+		return number;
+	frame_number(chrome, node->parent);
+	place = GPUMON_GROW(chrome->nodes, chrome->node_count);
+	if (!place || gpumon_map_set(&chrome->frames, (uintptr_t)node, chrome->node_count)) {
+		chrome->failed = true;
+		return 0;
+	}
+	*place = node;
+	return chrome->node_count;
+}
+
+/* Each frame once, as events name them; "parent" is its caller. */
+static void put_frames(struct chrome *chrome)
+{
+	for (size_t i = 0; i < chrome->node_count; i++) {
+		const struct gpumon_node *node = chrome->nodes[i];
+		uint64_t parent = gpumon_map_get(&chrome->frames, (uintptr_t)node->parent);
+
+		fprintf(chrome->out, "%s\"%zu\":{\"name\":\"", i ? ",\n" : "\n", i + 1);
+		gpumon_text_json(chrome->out, node->name);
+		fputs("\",\"category\":\"", chrome->out);
+		gpumon_text_json(chrome->out, node->module);
+		putc('"', chrome->out);
+		if (*node->line) {
+			fputs(",\"line\":\"", chrome->out);
+			gpumon_text_json(chrome->out, node->line);
+			putc('"', chrome->out);
+		}
+		if (parent)
+			fprintf(chrome->out, ",\"parent\":\"%" PRIu64 "\"", parent);
+		putc('}', chrome->out);
+	}
+}
+
 static void put_arguments(struct chrome *chrome, const struct gpumon_track_event *event)
 {
+	if (event->path)
+		fprintf(chrome->out, ",\"sf\":\"%" PRIu64 "\"", frame_number(chrome, event->path));
 	if (!event->argument_count)
 		return;
 	fputs(",\"args\":{", chrome->out);
@@ -113,6 +163,11 @@ static void put_arguments(struct chrome *chrome, const struct gpumon_track_event
 		} else {
 			fprintf(chrome->out, "%" PRIu64, argument->value);
 		}
+	}
+	if (event->path) {
+		fputs(",\"call_path\":\"", chrome->out);
+		gpumon_text_json(chrome->out, event->path_line);
+		putc('"', chrome->out);
 	}
 	putc('}', chrome->out);
 }
@@ -163,18 +218,33 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 		put_flow(chrome, event);
 }
 
-int gpumon_output_chrome(FILE *out, const char *const *paths, unsigned int count)
+static void chrome_end(void *data)
+{
+	struct chrome *chrome = data;
+
+	fputs("\n],\"stackFrames\":{", chrome->out);
+	put_frames(chrome);
+	fputs("\n}}\n", chrome->out);
+}
+
+int gpumon_output_chrome(FILE *out, const char *const *paths, unsigned int count,
+			 const struct gpumon_profile_options *options)
 {
 	struct chrome chrome = { .out = out };
 	const struct gpumon_track_sink sink = {
 		.begin = chrome_begin,
 		.track = put_track,
 		.event = put_event,
+		.end = chrome_end,
 		.data = &chrome,
 	};
+	int ret = gpumon_tracks_read(paths, count, options, &sink);
 
-	if (gpumon_tracks_read(paths, count, &sink))
+	gpumon_map_clear(&chrome.frames);
+	free(chrome.nodes);
+	if (!ret && chrome.failed) {
+		errno = ENOMEM;
 		return -1;
-	fputs("\n]}\n", out);
-	return ferror(out) ? -1 : 0;
+	}
+	return ret || ferror(out) ? -1 : 0;
 }

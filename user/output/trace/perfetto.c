@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/text_intern.h"
 #include "output/output.h"
 #include "output/protobuf.h"
+#include "term/output_text.h"
 #include "track.h"
 
 /* Numbers of fields, of Perfetto's messages by their names. */
@@ -52,20 +54,28 @@ enum interned_data {
 	INTERNED_CATEGORIES = 1,
 	INTERNED_NAMES = 2,
 	INTERNED_ANNOTATIONS = 3,
+	INTERNED_ANNOTATION_STRINGS = 29,
 };
 
 enum annotation {
 	ANNOTATION_NAME_IID = 1,
 	ANNOTATION_UINT = 3,
 	ANNOTATION_STRING = 6,
+	ANNOTATION_STRING_IID = 17,
 };
 
 #define SEQUENCE 1
+
+/* Annotations of work. */
+#define CALL_PATH  "call_path"
+#define CALL_STACK "call_stack"
 
 struct perfetto {
 	FILE *out;
 	struct gpumon_protobuf packet;
 	struct gpumon_intern keys;
+	struct gpumon_map paths; /* node to the number of its line; that of its stack is one more */
+	uint64_t path_strings;
 	uint8_t *names; /* bits: which were told */
 	uint32_t names_room;
 	bool categories[GPUMON_CATEGORIES];
@@ -164,23 +174,87 @@ static void put_entry(struct gpumon_protobuf *packet, unsigned int field, uint64
 	gpumon_protobuf_end(packet, entry);
 }
 
+static void put_stack(FILE *out, const struct gpumon_node *node)
+{
+	if (node->parent->parent) {
+		put_stack(out, node->parent);
+		putc(';', out);
+	}
+	gpumon_text_folded(out, *node->name ? node->name : "[unknown]");
+}
+
+/* The line of a path and all of its frames, as folded stacks have them: each path once. */
+static void put_path_strings(struct perfetto *perfetto, const struct gpumon_track_event *event,
+			     uint64_t number)
+{
+	char *stack = NULL;
+	size_t size;
+	FILE *out = open_memstream(&stack, &size);
+
+	if (out)
+		put_stack(out, event->path);
+	if (!out || fclose(out)) {
+		perfetto->failed = true;
+	} else {
+		put_entry(&perfetto->packet, INTERNED_ANNOTATION_STRINGS, number, event->path_line);
+		put_entry(&perfetto->packet, INTERNED_ANNOTATION_STRINGS, number + 1, stack);
+	}
+	free(stack);
+}
+
+/* The number of its line; @added: it was not told yet. */
+static uint64_t path_number(struct perfetto *perfetto, const struct gpumon_node *path, bool *added)
+{
+	uint64_t number = gpumon_map_get(&perfetto->paths, (uintptr_t)path);
+
+	*added = !number;
+	if (number)
+		return number;
+	number = perfetto->path_strings + 1;
+	perfetto->path_strings += 2;
+	if (gpumon_map_set(&perfetto->paths, (uintptr_t)path, number))
+		perfetto->failed = true;
+	return number;
+}
+
+/**
+ * struct used - numbers of what an event uses
+ * @keys: of its arguments
+ * @line: key of the path's line
+ * @stack: key of its frames
+ * @path: of the path
+ */
+struct used {
+	uint32_t keys[GPUMON_TRACK_ARGUMENTS];
+	uint32_t line;
+	uint32_t stack;
+	uint64_t path;
+};
+
 /* What this event uses first is told with it. */
 static void put_interned(struct perfetto *perfetto, const struct gpumon_track_event *event,
-			 uint32_t *keys)
+			 struct used *used)
 {
 	struct gpumon_protobuf *packet = &perfetto->packet;
 	bool added[GPUMON_TRACK_ARGUMENTS], any = false, name, category;
+	bool line = false, stack = false, path = false;
 	size_t data;
 
 	name = new_name(perfetto, event->name);
 	category = !perfetto->categories[event->category];
 	perfetto->categories[event->category] = true;
 	for (unsigned int i = 0; i < event->argument_count; i++) {
-		keys[i] = gpumon_intern(&perfetto->keys, event->arguments[i].key, &added[i]);
+		used->keys[i] = gpumon_intern(&perfetto->keys, event->arguments[i].key, &added[i]);
 		any |= added[i];
-		perfetto->failed |= !keys[i];
+		perfetto->failed |= !used->keys[i];
 	}
-	if (!name && !category && !any)
+	if (event->path) {
+		used->line = gpumon_intern(&perfetto->keys, CALL_PATH, &line);
+		used->stack = gpumon_intern(&perfetto->keys, CALL_STACK, &stack);
+		used->path = path_number(perfetto, event->path, &path);
+		perfetto->failed |= !used->line || !used->stack;
+	}
+	if (!name && !category && !any && !line && !stack && !path)
 		return;
 	data = gpumon_protobuf_begin(packet, PACKET_INTERNED_DATA);
 	if (category)
@@ -190,8 +264,15 @@ static void put_interned(struct perfetto *perfetto, const struct gpumon_track_ev
 		put_entry(packet, INTERNED_NAMES, event->name, event->text);
 	for (unsigned int i = 0; i < event->argument_count; i++) {
 		if (added[i])
-			put_entry(packet, INTERNED_ANNOTATIONS, keys[i], event->arguments[i].key);
+			put_entry(packet, INTERNED_ANNOTATIONS, used->keys[i],
+				  event->arguments[i].key);
 	}
+	if (line)
+		put_entry(packet, INTERNED_ANNOTATIONS, used->line, CALL_PATH);
+	if (stack)
+		put_entry(packet, INTERNED_ANNOTATIONS, used->stack, CALL_STACK);
+	if (path)
+		put_path_strings(perfetto, event, used->path);
 	gpumon_protobuf_end(packet, data);
 }
 
@@ -209,11 +290,20 @@ static void put_end(struct perfetto *perfetto, const struct gpumon_track *track,
 	put_packet(perfetto);
 }
 
+static void put_interned_text(struct gpumon_protobuf *packet, uint32_t key, uint64_t text)
+{
+	size_t annotation = gpumon_protobuf_begin(packet, EVENT_ANNOTATIONS);
+
+	gpumon_protobuf_uint(packet, ANNOTATION_NAME_IID, key);
+	gpumon_protobuf_uint(packet, ANNOTATION_STRING_IID, text);
+	gpumon_protobuf_end(packet, annotation);
+}
+
 static void put_event(void *data, const struct gpumon_track_event *event)
 {
 	struct perfetto *perfetto = data;
 	struct gpumon_protobuf *packet = &perfetto->packet;
-	uint32_t keys[GPUMON_TRACK_ARGUMENTS];
+	struct used used = { 0 };
 	size_t message, annotation;
 
 	if (event->type == GPUMON_TRACK_END) {
@@ -223,7 +313,7 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 	gpumon_protobuf_uint(packet, PACKET_TIMESTAMP, event->start_ns);
 	gpumon_protobuf_uint(packet, PACKET_SEQUENCE_ID, SEQUENCE);
 	gpumon_protobuf_uint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
-	put_interned(perfetto, event, keys);
+	put_interned(perfetto, event, &used);
 	message = gpumon_protobuf_begin(packet, PACKET_TRACK_EVENT);
 	gpumon_protobuf_uint(packet, EVENT_TYPE,
 			     event->type == GPUMON_TRACK_INSTANT ? TYPE_INSTANT : TYPE_SLICE_BEGIN);
@@ -234,12 +324,16 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 		gpumon_protobuf_fixed64(packet, EVENT_FLOW_IDS, event->flow);
 	for (unsigned int i = 0; i < event->argument_count; i++) {
 		annotation = gpumon_protobuf_begin(packet, EVENT_ANNOTATIONS);
-		gpumon_protobuf_uint(packet, ANNOTATION_NAME_IID, keys[i]);
+		gpumon_protobuf_uint(packet, ANNOTATION_NAME_IID, used.keys[i]);
 		if (event->arguments[i].text)
 			gpumon_protobuf_string(packet, ANNOTATION_STRING, event->arguments[i].text);
 		else
 			gpumon_protobuf_uint(packet, ANNOTATION_UINT, event->arguments[i].value);
 		gpumon_protobuf_end(packet, annotation);
+	}
+	if (event->path) {
+		put_interned_text(packet, used.line, used.path);
+		put_interned_text(packet, used.stack, used.path + 1);
 	}
 	gpumon_protobuf_end(packet, message);
 	put_packet(perfetto);
@@ -247,7 +341,8 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 		put_end(perfetto, event->track, event->end_ns);
 }
 
-int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int count)
+int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int count,
+			   const struct gpumon_profile_options *options)
 {
 	struct perfetto perfetto = { .out = out };
 	const struct gpumon_track_sink sink = {
@@ -256,10 +351,11 @@ int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int cou
 		.event = put_event,
 		.data = &perfetto,
 	};
-	int ret = gpumon_tracks_read(paths, count, &sink);
+	int ret = gpumon_tracks_read(paths, count, options, &sink);
 
 	gpumon_protobuf_free(&perfetto.packet);
 	gpumon_intern_clear(&perfetto.keys);
+	gpumon_map_clear(&perfetto.paths);
 	free(perfetto.names);
 	if (!ret && perfetto.failed) {
 		errno = ENOMEM;

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "correlate/profile/profile.h"
+
 enum gpumon_track_kind {
 	GPUMON_TRACK_PROCESS, /* of the CPU; without a parent */
 	GPUMON_TRACK_GPU,     /* without a parent */
@@ -72,6 +74,8 @@ struct gpumon_track_argument {
  * @flow: which launch belongs to which work, 0 of none
  * @from: of work with @flow: the thread that launched it, NULL of the launch itself
  * @from_ns: when that did
+ * @path: of work: the node of its API call, NULL where it has none; its root is not part of it
+ * @path_line: the same as a line, with @path
  */
 struct gpumon_track_event {
 	const struct gpumon_track *track;
@@ -84,6 +88,8 @@ struct gpumon_track_event {
 	uint64_t flow;
 	const struct gpumon_track *from;
 	uint64_t from_ns;
+	const struct gpumon_node *path;
+	const char *path_line;
 	struct gpumon_track_argument arguments[GPUMON_TRACK_ARGUMENTS];
 	unsigned int argument_count;
 };
@@ -92,12 +98,14 @@ struct gpumon_track_event {
  * struct gpumon_track_sink - who writes them
  * @begin: first, with the time of the first event
  * @track: a row, before anything on it
+ * @end: last, while paths are still there; NULL if nobody asks
  * @event: an event; about in the order of time, of each row's slices exactly so
  */
 struct gpumon_track_sink {
 	void (*begin)(void *data, uint64_t first_ns, const char *command);
 	void (*track)(void *data, const struct gpumon_track *track);
 	void (*event)(void *data, const struct gpumon_track_event *event);
+	void (*end)(void *data);
 	void *data;
 };
 
@@ -105,11 +113,13 @@ struct gpumon_track_sink {
  * gpumon_tracks_read - read captures as a timeline
  * @paths: directories
  * @count: how many
+ * @options: of call paths: @symbol_root, @no_inline, @interpreter
  * @sink: gets it
  *
  * Return: 0, or -1 with errno: 0 where the reason is in gpumon_capture_error().
  */
 int gpumon_tracks_read(const char *const *paths, unsigned int count,
+		       const struct gpumon_profile_options *options,
 		       const struct gpumon_track_sink *sink);
 
 /* "kernel" and so on. */

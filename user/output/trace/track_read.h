@@ -4,6 +4,7 @@
 #define GPUMON_OUTPUT_TRACK_READ_H
 
 #include "correlate/correlate.h"
+#include "track_paths.h"
 #include "track_rows.h"
 
 /* Work that waits for others that began earlier, so that a row's slices come in their order. */
@@ -40,6 +41,7 @@ struct gpumon_track_reader {
 	const struct gpumon_track_sink *sink;
 	struct gpumon_record_names names;
 	struct gpumon_track_rows rows;
+	struct gpumon_track_paths paths;
 	struct gpumon_correlate *correlate;
 	struct gpumon_track_work *waiting; /* a heap, the earliest first */
 	uint32_t waiting_count;

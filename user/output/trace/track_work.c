@@ -154,7 +154,15 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 			&event, "latency_ns",
 			event.start_ns > work->launch_ns ? event.start_ns - work->launch_ns : 0);
 	}
-	reader->sink->event(reader->sink->data, &event);
+	event.path = gpumon_track_paths_find(&reader->paths, work, event.start_ns);
+	if (event.path) {
+		event.path_line = gpumon_track_paths_line(&reader->paths, event.path);
+		reader->failed |= !event.path_line;
+	} else if (!match_name(work->match) && work->process < reader->paths.tables.used) {
+		reader->failed = true;
+	}
+	if (!reader->failed)
+		reader->sink->event(reader->sink->data, &event);
 }
 
 static void swap(struct gpumon_track_work *a, struct gpumon_track_work *b)

@@ -66,6 +66,9 @@ static void first_pass_record(struct gpumon_track_reader *reader, uint32_t proce
 	struct gpumon_track_process *found;
 	uint64_t begin, end;
 
+	if (!gpumon_track_is_driver(process) &&
+	    gpumon_tables_record(&reader->paths.tables, process, record))
+		reader->failed = true;
 	switch (record->type) {
 	case GPUMON_RECORD_STRING:
 		if (gpumon_names_add(&reader->names, process,
@@ -114,14 +117,46 @@ static void second_pass_record(struct gpumon_track_reader *reader, uint32_t proc
 		reader->failed = true;
 }
 
+static void first_pass_end(struct gpumon_track_reader *reader, uint32_t number, uint32_t first,
+			   const struct gpumon_capture *capture)
+{
+	if (gpumon_tables_capture(&reader->paths.tables, number, first, capture))
+		reader->failed = true;
+}
+
+static void second_pass_end(struct gpumon_track_reader *reader, uint32_t number, uint32_t first,
+			    const struct gpumon_capture *capture)
+{
+	uint32_t end = first + gpumon_capture_processes(capture);
+
+	(void)number;
+	if (gpumon_tables_damage(&reader->paths.tables, reader->correlate, first, end,
+				 gpumon_capture_damage(capture)))
+		reader->failed = true;
+	for (uint32_t i = first; i < end; i++) {
+		if (gpumon_correlate_finish(reader->correlate, i))
+			reader->failed = true;
+	}
+}
+
+/**
+ * struct pass - over all captures
+ * @each: record
+ * @end: of each capture, with its number and that of its first process
+ */
+struct pass {
+	void (*each)(struct gpumon_track_reader *reader, uint32_t process,
+		     const struct gpumon_record *record);
+	void (*end)(struct gpumon_track_reader *reader, uint32_t number, uint32_t first,
+		    const struct gpumon_capture *capture);
+};
+
 /*
- * One pass over all captures. Processes are numbered on from one to the next; the driver's
- * strings are its own, under numbers from the top.
+ * Processes are numbered on from one capture to the next; the driver's strings are its own,
+ * under numbers from the top.
  */
 static int read_pass(struct gpumon_track_reader *reader, const char *const *paths,
-		     unsigned int count,
-		     void (*each)(struct gpumon_track_reader *reader, uint32_t process,
-				  const struct gpumon_record *record))
+		     unsigned int count, const struct pass *pass)
 {
 	uint32_t base = 0;
 
@@ -141,9 +176,11 @@ static int read_pass(struct gpumon_track_reader *reader, const char *const *path
 							"");
 		while (!reader->failed && !reader->rows.failed &&
 		       (record = gpumon_capture_next(capture, &cursor)))
-			each(reader,
-			     cursor.process == GPUMON_PROCESS_DRIVER ? ~i : base + cursor.process,
-			     record);
+			pass->each(reader,
+				   cursor.process == GPUMON_PROCESS_DRIVER ? ~i :
+									     base + cursor.process,
+				   record);
+		pass->end(reader, i, base, capture);
 		base += gpumon_capture_processes(capture);
 		gpumon_capture_free(capture);
 	}
@@ -178,43 +215,60 @@ static void on_launch(void *data, const struct gpumon_unmatched_launch *launch)
 	(void)launch;
 }
 
+static int read_both(struct gpumon_track_reader *reader, const char *const *paths,
+		     unsigned int count)
+{
+	static const struct pass first = { first_pass_record, first_pass_end };
+	static const struct pass second = { second_pass_record, second_pass_end };
+	const struct gpumon_correlate_output output = {
+		.work = on_work,
+		.launch = on_launch,
+		.data = reader,
+	};
+	int ret = read_pass(reader, paths, count, &first);
+
+	if (ret || reader->failed)
+		return ret;
+	find_hosts(reader);
+	if (reader->first_ns == UINT64_MAX)
+		reader->first_ns = 0;
+	reader->sink->begin(reader->sink->data, reader->first_ns,
+			    gpumon_names_of(&reader->names, reader->first_command, ""));
+	reader->correlate = gpumon_correlate_new(&output);
+	if (!reader->correlate || gpumon_track_paths_end(&reader->paths, paths) ||
+	    gpumon_tables_expect(&reader->paths.tables, reader->correlate)) {
+		reader->failed = true;
+		return 0;
+	}
+	ret = read_pass(reader, paths, count, &second);
+	if (ret)
+		return ret;
+	gpumon_track_work_flush(reader);
+	gpumon_track_ranges_flush(reader);
+	if (reader->sink->end && !reader->failed && !reader->rows.failed)
+		reader->sink->end(reader->sink->data);
+	return 0;
+}
+
 int gpumon_tracks_read(const char *const *paths, unsigned int count,
+		       const struct gpumon_profile_options *options,
 		       const struct gpumon_track_sink *sink)
 {
 	struct gpumon_track_reader reader = { .sink = sink, .first_ns = UINT64_MAX };
-	struct gpumon_correlate_output output = {
-		.work = on_work,
-		.launch = on_launch,
-		.data = &reader,
-	};
-	int ret;
+	int ret = 0;
 
 	reader.rows.sink = sink;
 	reader.rows.names = &reader.names;
-	ret = read_pass(&reader, paths, count, first_pass_record);
-	if (!ret) {
-		find_hosts(&reader);
-		if (reader.first_ns == UINT64_MAX)
-			reader.first_ns = 0;
-		sink->begin(sink->data, reader.first_ns,
-			    gpumon_names_of(&reader.names, reader.first_command, ""));
-		reader.correlate = gpumon_correlate_new(&output);
-		if (!reader.correlate)
-			reader.failed = true;
-		else
-			ret = read_pass(&reader, paths, count, second_pass_record);
-	}
-	if (!ret && reader.correlate) {
-		if (gpumon_correlate_finish(reader.correlate, ~0u))
-			reader.failed = true;
-		gpumon_track_work_flush(&reader);
-		gpumon_track_ranges_flush(&reader);
-	}
+	if (gpumon_track_paths_begin(&reader.paths, options))
+		reader.failed = true;
+	else
+		ret = read_both(&reader, paths, count);
 	if (!ret && (reader.failed || reader.rows.failed)) {
 		errno = ENOMEM;
 		ret = -1;
 	}
 	gpumon_correlate_free(reader.correlate);
+	gpumon_track_paths_clear(&reader.paths);
 	gpumon_rows_clear(&reader.rows);
 	gpumon_names_clear(&reader.names);
 	gpumon_map_clear(&reader.open_ranges);

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""
+Timelines against the records: each operation has its grid and block, the call path that the profile
+has, and a flow from the slice of its launch.
+"""
+import collections
+import json
+import pathlib
+import struct
+from decimal import Decimal
+
+import reference
+from formats import WORK, Message
+
+NO_PATH = {"[kernel without stack]", "[kernel without launch]", "[launched by CUDA]", "[ambiguous]"}
+CAPTURED, INTERNAL = 1, 2
+
+
+class Operation:
+    """What a timeline has of one: times in ns."""
+
+    def __init__(self, **fields):
+        self.__dict__.update(fields)
+
+
+def recorded(directory):
+    """(start, end) of work to what its record and that of its launch say, as a list."""
+    found = collections.defaultdict(list)
+    for file in sorted(pathlib.Path(directory).glob("[!.]*.records")):
+        launches, works = {}, []
+        for _, records in reference.chunks(file.read_bytes(), collections.Counter()):
+            at = 0
+            while at < len(records):
+                kind, flags, size = reference.HEAD.unpack_from(records, at)
+                record = records[at:at + size]
+                at += size
+                if kind == reference.LAUNCH and not flags & CAPTURED:
+                    start, _, tid, correlation = struct.unpack_from("<QQII", record, 8)
+                    launches[correlation] = (tid, start)
+                elif kind == reference.KERNEL:
+                    correlation = struct.unpack_from("<I", record, 48)[0]
+                    works.append((flags, struct.unpack_from("<QQ", record, 8), correlation,
+                                  struct.unpack_from("<6I", record, 72)))
+                elif kind in reference.KINDS:
+                    correlation = struct.unpack_from("<I", record, 40)[0]
+                    works.append((flags, struct.unpack_from("<QQ", record, 8), correlation, None))
+        for flags, times, correlation, size in works:
+            launch = None if flags & INTERNAL or not correlation else launches.get(correlation)
+            found[times[0], correlation].append((size and [" ".join(map(str, size[:3])),
+                                                           " ".join(map(str, size[3:]))], launch))
+    return found
+
+
+def profiled(document):
+    """Count and time by path and name, of work that has a path."""
+    nodes, found = document["nodes"], collections.Counter()
+    for node in nodes:
+        if node["kind"] not in WORK:
+            continue
+        path, at = [], node["parent"]
+        while at is not None and nodes[at]["kind"] not in ("root", "process"):
+            path.append(nodes[at]["name"])
+            at = nodes[at]["parent"]
+        if not NO_PATH & set(path):
+            key = ";".join(name.replace(";", ":") for name in reversed(path)), node["name"]
+            found[(*key, "count")] += node["count"]
+            found[(*key, "ns")] += node["gpu_ns"]
+    return found
+
+
+def chrome(text):
+    document = json.loads(text, parse_float=Decimal)
+    frames, start = document["stackFrames"], int(document["otherData"]["start_ns"])
+    slices, flows = set(), collections.defaultdict(dict)
+    for event in document["traceEvents"]:
+        event["ns"] = int(event.get("ts", 0) * 1000) + start
+        if event["ph"] == "X":
+            slices.add((event["pid"], event["tid"], event["ns"]))
+        elif event["ph"] in "sf":
+            flows[event["id"]][event["ph"]] = event
+    from_launch = {}
+    for flow in flows.values():
+        begin, end = flow["s"], flow["f"]
+        row = begin["pid"], begin["tid"], begin["ns"]
+        assert row in slices, f"a flow begins at {row}, where no slice does"
+        assert (end["pid"], end["tid"], end["ns"]) in slices, "a flow ends where no slice begins"
+        from_launch.setdefault((end["pid"], end["tid"], end["ns"]), []).append(row[1:])
+    for event in document["traceEvents"]:
+        if event["ph"] != "X" or event.get("cat") not in WORK:
+            continue
+        path, frame = [], event.get("sf")
+        while frame:
+            path.append(frames[frame]["name"].replace(";", ":"))
+            frame = frames[frame].get("parent")
+        launches = from_launch.get((event["pid"], event["tid"], event["ns"]), [])
+        assert len(launches) <= 1, "several flows to one operation"
+        yield Operation(name=event["name"], start=event["ns"], dur=int(event["dur"] * 1000),
+                        args=event["args"], path=";".join(reversed(path)),
+                        launch=launches[0] if launches else None)
+
+
+def perfetto(data):
+    names, categories, keys, texts, tids = {}, {}, {}, {}, {}
+    open_slices, operations, flows = collections.defaultdict(list), [], {}
+    for packet in Message(data).messages(1):
+        for descriptor in packet.messages(60):
+            for thread in descriptor.messages(4):
+                tids[descriptor.one(1)] = thread.one(2)
+        for interned in packet.messages(12):
+            for number, table in [(1, categories), (2, names), (3, keys), (29, texts)]:
+                for entry in interned.messages(number):
+                    assert entry.one(1) not in table, f"{number}: interned twice"
+                    table[entry.one(1)] = entry.text(2)
+        for event in packet.messages(11):
+            time, track = packet.one(8), event.one(11)
+            if event.one(9) == 2:
+                operation = open_slices[track].pop()
+                operation.dur = time - operation.start
+                continue
+            args = {}
+            for note in event.messages(4):
+                value = note.one(3) if note.one(17) is None else texts[note.one(17)]
+                args[keys[note.one(1)]] = note.text(6) if value is None else value
+            operation = Operation(name=names[event.one(10)], start=time, args=args, launch=None,
+                                  path=args.get("call_stack", ""), flow=event.one(47))
+            if event.one(9) == 1:
+                open_slices[track].append(operation)
+            if categories[event.one(3)] in WORK:
+                operations.append(operation)
+            elif event.one(47) and track in tids:
+                assert event.one(47) not in flows, "two launches with one flow"
+                flows[event.one(47)] = (tids[track], time)
+    for operation in operations:
+        operation.launch = flows.get(operation.flow)
+        assert operation.flow is None or operation.launch, f"{operation.name}: a flow from nowhere"
+        yield operation
+
+
+def check(what, operations, directory, document):
+    records, paths = recorded(directory), collections.Counter()
+    for operation in operations:
+        args = operation.args
+        key = operation.start, args.get("correlation", 0)
+        size = [args["grid"], args["block"]] if "grid" in args else None
+        expected = (size, operation.launch)
+        assert expected in records[key], f"{what}: {expected} is not {records[key]}"
+        records[key].remove(expected)
+        assert bool(operation.path) == bool(args.get("call_path")) == ("no_call_path" not in args), \
+            f"{what}: {operation.name}: {args}"
+        assert len(args.get("call_path", "")) <= 200
+        if operation.path:
+            paths[operation.path, operation.name, "count"] += 1
+            if "unfinished" not in args:
+                paths[operation.path, operation.name, "ns"] += operation.dur
+    left = sum(map(len, records.values()))
+    assert not left, f"{what}: {left} operations are not there"
+    want = profiled(document)
+    assert +paths == +want, f"{what}: paths differ: {list((paths - want) + (want - paths))[:2]}"
