@@ -163,7 +163,7 @@ def text_says():
     text = (files / "training.txt").read_text(encoding="utf-8")
     for part in ["python3 train.py", "sm90_xmma_gemm", "Linear.forward", "stream 13",
                  "Launch latency", "cudaStreamSynchronize", "data: load <batch>", "Missing",
-                 "41  records: the channel", "12  of 10,019 pieces of work"]:
+                 "41  records: the channel", "12  of 10,019 GPU operations"]:
         assert part in text, part
     text = (files / "empty.txt").read_text(encoding="utf-8")
     assert "No work of a GPU" in text and "Nothing is missing" in text, text

@@ -59,7 +59,7 @@ def many_deep_stacks(kit):
     contains(text, "call paths beyond the limit of", "summary")
     contains(text, " Missing ", "summary")
     # The work itself is all there.
-    contains(text, "in 4,000 pieces of work", "summary")
+    contains(text, "in 4,000 operations", "summary")
     # But for its million nodes.
     tree = json.loads(kit.run("correlate", "--json", "deep").stdout.split(b',\n"nodes":')[0] + b"}")
     equal(tree["missing"]["paths_cut_off"] > 0, True, "paths that were cut off")

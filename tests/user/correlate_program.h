@@ -63,7 +63,7 @@ enum program_call_kind {
 /**
  * struct program_call - a call of the API
  * @stack: the right one, a different one for each call
- * @works: pieces of work that it makes
+ * @works: GPU operations that it makes
  * @has_record: its launch was recorded
  * @has_hit: its hit was recorded
  */

@@ -12,7 +12,7 @@
 #define NODES	 6
 #define ROUNDS	 4000
 
-/* What the engine said of a piece of work, whose number is in grid[0]. */
+/* What the engine said of a GPU operation, whose number is in grid[0]. */
 struct answer {
 	unsigned int times;
 	enum gpumon_match match;

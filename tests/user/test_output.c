@@ -155,7 +155,7 @@ static void subtitles(void **state)
 	scan.command = (char *)"/bin/short a/b";
 	assert_string_equal(
 		gpumon_view_subtitle(text, sizeof(text), &view),
-		"/bin/short a/b · here · 0\u00a0ns recorded · 5\u00a0ns of GPU time in 5 pieces of work");
+		"/bin/short a/b · here · 0\u00a0ns recorded · 5\u00a0ns of GPU time in 5 operations");
 	/* Directories of paths go before words at the end do; what follows "=" is an option's. */
 	scan.command =
 		(char *)"/opt/venv/bin/python3 ../../some/where/train.py --data=/a/b eager 8 a/b";

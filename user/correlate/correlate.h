@@ -47,7 +47,7 @@ struct gpumon_correlate;
 /* CUPTI maps the GPU's time to the processor's afterwards, so work can seem to begin early. */
 #define GPUMON_CORRELATE_CLOCK_NS 1000000u
 
-/* Which stack a piece of work of the GPU belongs to, and why none. */
+/* Which stack a GPU operation belongs to, and why none. */
 enum gpumon_match {
 	GPUMON_MATCH_STACK = 0,	     /* its launch's */
 	GPUMON_MATCH_GRAPH_NODE = 1, /* where its node was created */
@@ -122,7 +122,7 @@ struct gpumon_unmatched_hit {
 
 /**
  * struct gpumon_correlate_output - who gets what was joined
- * @work: a piece of work, once each
+ * @work: a GPU operation, once each
  * @launch: a launch that nothing came for, once each
  * @data: for all of them
  * @hit: a hit that belongs to no launch, once each; NULL if nobody asks

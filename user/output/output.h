@@ -23,7 +23,7 @@
 /* What the width of a frame means. */
 enum gpumon_weight {
 	GPUMON_WEIGHT_GPU_NS = 0,
-	GPUMON_WEIGHT_COUNT, /* pieces of work, or launches of a profile of the CPU side only */
+	GPUMON_WEIGHT_COUNT, /* GPU operations, or launches of a profile of the CPU side only */
 	GPUMON_WEIGHT_CPU_NS,
 	GPUMON_WEIGHT_UNTIMED, /* launches of which no time is known, as uprobes see them */
 };

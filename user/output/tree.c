@@ -58,7 +58,7 @@ static const struct {
 	[GPUMON_LOSS_WITHHELD] = { "withheld",
 				   "launches: CUPTI had not told of their work when it ended",
 				   "let the program end by itself" },
-	[GPUMON_LOSS_NO_TIMESTAMP] = { "no_timestamp", "pieces of work without times",
+	[GPUMON_LOSS_NO_TIMESTAMP] = { "no_timestamp", "GPU operations without times",
 				       "record in shorter windows" },
 	[GPUMON_LOSS_STACK_TABLE] = { "stack_table", "call paths: the table of stacks was full",
 				      "give stacks more memory" },

@@ -66,7 +66,7 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
  * @notes: that say why something is not recorded
  * @no_gpu: what the GPU did is not recorded, at least of one process
  * @cut_off: the capture was not ended
- * @work: pieces of work in all
+ * @work: GPU operations in all
  */
 struct gpumon_missing {
 	uint64_t lost;

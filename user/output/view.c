@@ -123,7 +123,7 @@ const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view
 			 gpumon_text_count(count, sizeof(count), totals.count),
 			 gpumon_text_ns(gpu, sizeof(gpu), totals.cpu_ns));
 	else
-		snprintf(work, sizeof(work), "%s of GPU time in %s pieces of work",
+		snprintf(work, sizeof(work), "%s of GPU time in %s operations",
 			 gpumon_text_ns(gpu, sizeof(gpu), totals.gpu_ns),
 			 gpumon_text_count(count, sizeof(count), totals.count));
 	cut_command(command, sizeof(command), gpumon_view_command(view), 60);

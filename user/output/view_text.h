@@ -7,7 +7,7 @@
 
 /**
  * struct gpumon_view_totals - sums over a view's tree
- * @count: pieces of work; launches where the tree has no GPU time
+ * @count: GPU operations; launches where the tree has no GPU time
  * @untimed: of @count, launches of which no time is known
  * @work_ns: of the table by kernel: GPU time that a tree of the CPU side does not have
  * @wall_ns: from the first begin to the last end of anything

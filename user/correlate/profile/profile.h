@@ -37,7 +37,7 @@ enum gpumon_node_kind {
  * @module: library or file it is in, "" if there is none
  * @line: "file:line" where known, else ""
  * @kind: what it is
- * @count: pieces of work at this very node, not below it
+ * @count: GPU operations at this very node, not below it
  * @gpu_ns: GPU time of these
  * @cpu_ns: time of their launches' calls
  * @parent: NULL of the root

@@ -106,7 +106,7 @@ struct gpumon_tree_where {
 struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 				     const struct gpumon_tree_where *where);
 
-/* The same of a piece of work that began at a time, with the reason where it has no stack. */
+/* The same of a GPU operation that began at a time, with the reason where it has no stack. */
 struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
 				     uint64_t start_ns);
 

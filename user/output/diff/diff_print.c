@@ -121,7 +121,7 @@ static void put_view(FILE *out, const struct gpumon_term *term, const char *whic
 				  gpumon_value_of(cpu ? totals.cpu_ns : totals.gpu_ns)),
 		 cpu ? "in the calls of" : "of GPU time in",
 		 gpumon_text_count(count, sizeof(count), totals.count),
-		 cpu ? "launches" : "pieces of work",
+		 cpu ? "launches" : "GPU operations",
 		 gpumon_format_ns(wall, sizeof(wall), gpumon_value_of(totals.wall_ns)),
 		 gpumon_view_command(view));
 	fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));

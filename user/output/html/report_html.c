@@ -117,7 +117,7 @@ static void put_cards(FILE *out, const struct gpumon_view *view)
 	if (totals.gpu_ns || !totals.cpu_ns)
 		put_card(out, gpumon_text_ns(text, sizeof(text), totals.gpu_ns), "GPU time");
 	put_card(out, gpumon_text_count(text, sizeof(text), totals.count),
-		 totals.gpu_ns ? "pieces of work" : "launches");
+		 totals.gpu_ns ? "GPU operations" : "launches");
 	if (totals.cpu_ns)
 		put_card(out, gpumon_text_ns(text, sizeof(text), totals.cpu_ns), "in launch calls");
 	if (latency && gpumon_distribution_count(latency)) {
@@ -163,7 +163,7 @@ static void put_counts(FILE *out, const struct gpumon_view *view)
 
 		for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++)
 			n += counts->works[kind][match];
-		snprintf(what, sizeof(what), "pieces of work: %s", gpumon_match_text(match));
+		snprintf(what, sizeof(what), "GPU operations: %s", gpumon_match_text(match));
 		put_cause(out, n,
 			  match == GPUMON_MATCH_NO_STACK || match == GPUMON_MATCH_NO_LAUNCH ||
 				  match == GPUMON_MATCH_AMBIGUOUS,
@@ -173,7 +173,7 @@ static void put_counts(FILE *out, const struct gpumon_view *view)
 		put_cause(out, counts->unmatched_launches[end], end == GPUMON_LAUNCH_UNMATCHED,
 			  gpumon_launch_end_text(end), "");
 	put_cause(out, counts->work_before_launch, true,
-		  "pieces of work that began before their launch: clocks disagree", "");
+		  "GPU operations that began before their launch: clocks disagree", "");
 }
 
 static void put_damage(FILE *out, const struct gpumon_capture_damage *damage)

@@ -11,7 +11,7 @@
 /**
  * struct gpumon_frame - a bar of a flame graph
  * @self: weight of its own
- * @count: pieces of work of its own; after gpumon_flame_layout() with those above it
+ * @count: GPU operations of its own; after gpumon_flame_layout() with those above it
  * @cpu_ns: as @count: time of the launches' calls
  * @before: as @count: weight in the profile compared with
  * @total: weight with those above it

@@ -81,7 +81,7 @@ static void print_about(const struct summary *summary)
 			       gpumon_format_ns(wall, sizeof(wall),
 						gpumon_value_of(summary->totals.wall_ns)));
 	if (summary->totals.gpu_ns)
-		snprintf(text + at, sizeof(text) - at, " · %s of GPU time in %s pieces of work",
+		snprintf(text + at, sizeof(text) - at, " · %s of GPU time in %s operations",
 			 gpumon_format_ns(gpu, sizeof(gpu),
 					  gpumon_value_of(summary->totals.gpu_ns)),
 			 gpumon_text_count(count, sizeof(count), summary->totals.count));
@@ -416,7 +416,7 @@ static void print_missing(const struct summary *summary)
 			n += counts->works[kind][match];
 		if (match == GPUMON_MATCH_STACK || match == GPUMON_MATCH_GRAPH_NODE)
 			continue;
-		snprintf(what, sizeof(what), "of %s pieces of work: %s",
+		snprintf(what, sizeof(what), "of %s GPU operations: %s",
 			 gpumon_text_count(all, sizeof(all), sums.work), gpumon_match_text(match));
 		print_cause(summary, n, match == GPUMON_MATCH_INTERNAL ? plain : red, what, "");
 	}
@@ -426,7 +426,7 @@ static void print_missing(const struct summary *summary)
 			    gpumon_launch_end_text(end), "");
 	if (counts)
 		print_cause(summary, counts->work_before_launch, red,
-			    "pieces of work that began before their launch: clocks disagree", "");
+			    "GPU operations that began before their launch: clocks disagree", "");
 	print_cause(summary, view->cut_paths, red, gpumon_cut_paths_text(what, sizeof(what)), "");
 	if (view->damage) {
 		print_cause(summary, view->damage->truncated_bytes, red,
