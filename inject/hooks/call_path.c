@@ -3,6 +3,7 @@
 #include "python/stack.h"
 #include "stack/walk.h"
 #include "write/intern.h"
+#include "write/mappings.h"
 
 /*
  * How many of the innermost frames are the API's: the function called says enough. Frames of one
@@ -53,6 +54,36 @@ static inline bool walk_with_python(struct inject_thread *thread, unsigned int r
 	return view->count;
 }
 
+/* A plug-in may be closed before the worker looks, and another one be where it was. */
+static void notice_libraries(struct inject_thread *thread, const uint64_t *frames,
+			     unsigned int count)
+{
+	struct gpumon_stack_object object = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (frames[i] & GPUMON_STACK_FRAME_ID ||
+		    (frames[i] >= object.start && frames[i] < object.end) ||
+		    !gpumon_stack_object_at(frames[i] - 1, &object))
+			continue;
+		inject_mappings_notice(thread, object.start, object.end, object.base, object.name);
+	}
+}
+
+static inline uint32_t intern_path(struct inject_thread *thread, const uint64_t *frames,
+				   unsigned int count, bool truncated, unsigned int same)
+{
+	uint32_t id = inject_intern_stack(thread, frames, count, truncated, same);
+	uint64_t libraries = gpumon_stack_libraries();
+
+	if (INJECT_UNLIKELY(thread->has_new_stack || thread->libraries != libraries)) {
+		thread->has_new_stack = false;
+		thread->libraries = libraries;
+		notice_libraries(thread, frames, count);
+	}
+	return id;
+}
+
 uint32_t inject_call_path(struct inject_thread *thread)
 {
 	struct gpumon_stack_view view;
@@ -71,10 +102,10 @@ uint32_t inject_call_path(struct inject_thread *thread)
 		view.truncated = true;
 	}
 	if (INJECT_LIKELY(!view.truncated && view.stack))
-		return inject_intern_stack(thread, view.frames + first, count, false, view.same);
+		return intern_path(thread, view.frames + first, count, false, view.same);
 	/* No hashes are kept: frames of a cut stack differ each time, and @same does not count Python's. */
 	thread->hashed = 0;
-	id = inject_intern_stack(thread, view.frames + first, count, view.truncated, 0);
+	id = intern_path(thread, view.frames + first, count, view.truncated, 0);
 	thread->hashed = 0;
 	return id;
 }

@@ -71,6 +71,26 @@ bool gpumon_stack_module_init(void)
 	return true;
 }
 
+uint64_t gpumon_stack_libraries(void)
+{
+	return gpumon_stack_salt();
+}
+
+bool gpumon_stack_object_at(uint64_t address, struct gpumon_stack_object *object)
+{
+	struct found_object found;
+
+	if (!find_object || find_object((void *)(uintptr_t)address, &found) || !found.link_map)
+		return false;
+	*object = (struct gpumon_stack_object){
+		.start = (uint64_t)(uintptr_t)found.map_start,
+		.end = (uint64_t)(uintptr_t)found.map_end,
+		.base = found.link_map->l_addr,
+		.name = found.link_map->l_name,
+	};
+	return object->name;
+}
+
 void gpumon_stack_module_without_loader(void)
 {
 	find_object = NULL;

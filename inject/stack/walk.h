@@ -87,6 +87,34 @@ bool gpumon_stack_notices_unload(void);
 /* Asks the loader, under its lock, whether a library came or went since. */
 void gpumon_stack_poll(void);
 
+/* Another number whenever a library came or went, as far as that is noticed without a lock. */
+uint64_t gpumon_stack_libraries(void);
+
+/**
+ * struct gpumon_stack_object - a library that is loaded
+ * @start: of its lowest segment, where its ELF header is
+ * @end: behind its highest one
+ * @base: what its addresses are relative to
+ * @name: the loader's, "" of the program; as long as it is loaded
+ */
+struct gpumon_stack_object {
+	uint64_t start;
+	uint64_t end;
+	uint64_t base;
+	const char *name;
+};
+
+/**
+ * gpumon_stack_object_at - what an address on the calling thread's stack lies in
+ * @address: of code
+ * @object: filled in
+ *
+ * Takes no lock and makes no system call.
+ *
+ * Return: false where it is in no library, or the loader cannot be asked without its lock.
+ */
+bool gpumon_stack_object_at(uint64_t address, struct gpumon_stack_object *object);
+
 /* In a child after fork, by the only thread there is. */
 void gpumon_stack_forked(void);
 

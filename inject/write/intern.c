@@ -218,6 +218,7 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 	}
 	mark_written(&stacks, id, record);
 	/* A library that was just loaded shows first in a new stack. */
+	thread->has_new_stack = true;
 	inject_mappings_expect();
 	return id;
 }

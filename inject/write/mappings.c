@@ -69,6 +69,11 @@ static uint64_t last_look_ns;
 
 static _Atomic bool is_expected;
 
+/* Libraries that were on a stack, where they are and by what name: the last one at each place. */
+#define NOTICED 1021
+static _Atomic uint64_t noticed[NOTICED];
+static _Atomic uint64_t noticed_at[NOTICED];
+
 void inject_mappings_expect(void)
 {
 	if (!atomic_exchange(&is_expected, true))
@@ -82,6 +87,12 @@ bool inject_mappings_expected(void)
 
 void inject_mappings_reset(void)
 {
+	unsigned int i;
+
+	for (i = 0; i < NOTICED; i++) {
+		atomic_store_explicit(&noticed[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&noticed_at[i], 0, memory_order_relaxed);
+	}
 	known_count = 0;
 	adds = 0;
 	subs = 0;
@@ -134,6 +145,69 @@ static void find_build_id(const struct dl_phdr_info *info, struct gpumon_record_
 			memcpy(mapping->build_id, id, note->n_descsz);
 			return;
 		}
+	}
+}
+
+/* False: it was the last one that was noticed there. @is_another: that was another one. */
+static bool is_news(uint64_t start, const char *name, bool *is_another)
+{
+	unsigned int place = (unsigned int)(start >> 12) % NOTICED;
+	uint64_t key = start;
+
+	for (; *name; name++)
+		key = (key ^ (unsigned char)*name) * 0x100000001b3ull;
+	if (atomic_exchange(&noticed[place], key) == key)
+		return false;
+	*is_another = atomic_exchange(&noticed_at[place], start) == start;
+	return true;
+}
+
+static void write_gone(struct inject_thread *thread, uint64_t time_ns, uint64_t start, uint64_t end)
+{
+	const struct gpumon_record_unmapping record = {
+		.head = { .type = GPUMON_RECORD_UNMAPPING, .size = sizeof(record) },
+		.time_ns = time_ns,
+		.start = start,
+		.end = end,
+	};
+
+	inject_append(thread, &record);
+}
+
+void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64_t end,
+			    uint64_t base, const char *name)
+{
+	const ElfW(Ehdr) *header = (const void *)(uintptr_t)start;
+	struct gpumon_record_mapping record = {
+		.head = { .type = GPUMON_RECORD_MAPPING, .size = sizeof(record) },
+		/* It was there when the call that is recorded began. */
+		.time_ns = thread->call.open ? thread->call.start_ns : inject_now(),
+	};
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	struct dl_phdr_info info = { .dlpi_addr = base };
+	bool is_another;
+	int i;
+
+	/* The program and the kernel's own object, which have other names here, never go. */
+	if (name[0] != '/' || !is_news(start, name, &is_another) ||
+	    memcmp(header->e_ident, ELFMAG, SELFMAG))
+		return;
+	/* The worker did not see it go. */
+	if (is_another)
+		write_gone(thread, record.time_ns - 1, start, end);
+	info.dlpi_phdr = (const void *)(uintptr_t)(start + header->e_phoff);
+	info.dlpi_phnum = header->e_phnum;
+	record.path = inject_intern_string(thread, name);
+	find_build_id(&info, &record);
+	for (i = 0; i < info.dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info.dlpi_phdr[i];
+
+		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+			continue;
+		record.start = (base + part->p_vaddr) & ~page;
+		record.end = (base + part->p_vaddr + part->p_memsz + page) & ~page;
+		record.offset = part->p_offset & ~page;
+		inject_append(thread, &record);
 	}
 }
 
@@ -230,10 +304,6 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *argumen
 
 static void write_unmappings(struct inject_thread *thread, uint64_t time_ns)
 {
-	struct gpumon_record_unmapping record = {
-		.head = { .type = GPUMON_RECORD_UNMAPPING, .size = sizeof(record) },
-		.time_ns = time_ns,
-	};
 	unsigned int i, kept = 0;
 
 	for (i = 0; i < known_count; i++) {
@@ -241,9 +311,7 @@ static void write_unmappings(struct inject_thread *thread, uint64_t time_ns)
 			known[kept++] = known[i];
 			continue;
 		}
-		record.start = known[i].start;
-		record.end = known[i].end;
-		inject_append(thread, &record);
+		write_gone(thread, time_ns, known[i].start, known[i].end);
 	}
 	known_count = kept;
 }

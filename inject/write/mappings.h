@@ -7,6 +7,20 @@
 /* A library may be new: the worker looks soon. */
 void inject_mappings_expect(void);
 
+/**
+ * inject_mappings_notice - a library on a stack, which may be gone when the worker looks
+ * @thread: caller, whose stack it is: it stays loaded meanwhile
+ * @start: where its ELF header is
+ * @end: behind its highest segment
+ * @base: what its addresses are relative to
+ * @name: the loader's
+ *
+ * Writes its MAPPING, unless it was the last one that was noticed there; without its inode: no file
+ * is touched.
+ */
+void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64_t end,
+			    uint64_t base, const char *name);
+
 /* Was inject_mappings_expect() called since the last time? */
 bool inject_mappings_expected(void);
 

@@ -65,6 +65,8 @@ struct inject_range {
  * @ranges_beyond: that were pushed when there was no more room
  * @frames: room for a stack
  * @hashes: of the last stack: of its outermost frame, of its outermost two, ...
+ * @has_new_stack: its last stack was the first of its kind
+ * @libraries: that were loaded at its last stack, as gpumon_stack_libraries() counts
  * @hashed: how many of @hashes are valid
  */
 struct inject_thread {
@@ -82,6 +84,8 @@ struct inject_thread {
 	struct inject_range ranges[INJECT_RANGES];
 	uint64_t frames[GPUMON_STACK_DEPTH_MAX];
 	uint64_t hashes[GPUMON_STACK_DEPTH_MAX];
+	bool has_new_stack;
+	uint64_t libraries;
 	unsigned int hashed;
 };
 

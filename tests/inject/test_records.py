@@ -113,6 +113,24 @@ def test_process_record():
           f"start is {process.start_ns}")
 
 
+def test_mappings_of_plugins():
+    """a library that comes and goes between two looks has its mapping, and not another one's"""
+    run = Run("plugins", 40, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
+    records = run.only().records()
+    strings = records["strings"]
+    equal(len(records["launch"]), 40, "launches")
+    for number, launch in enumerate(sorted(records["launch"], key=lambda r: r.start_ns)):
+        path = f"{harness.objects}/plugin-{'ab'[number % 2]}.so"
+        found = False
+        for frame in records["stacks"][launch.stack]:
+            covers = [m for m in records["mapping"]
+                      if m.start <= frame < m.end and m.time_ns <= launch.start_ns]
+            check(covers, f"no mapping holds {frame:#x} of launch {number}")
+            newest = max(covers, key=lambda m: m.time_ns)
+            found |= strings[newest.path] == path
+        check(found, f"launch {number} is not from {path}")
+
+
 def test_mappings():
     """mappings have what is needed to find symbols, also of what is loaded later and goes"""
     run = Run("plugin", 20, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
@@ -123,7 +141,8 @@ def test_mappings():
         plugins[name] = mapping
         if name.startswith(("libcuda", "program", "plugin")):
             path = records["strings"][mapping.path]
-            equal(mapping.inode, os.stat(path).st_ino, f"inode of {name}")
+            # What a thread writes at once touches no file.
+            check(mapping.inode in (0, os.stat(path).st_ino), f"inode of {name}")
             wanted = subprocess.run(["readelf", "-n", path], capture_output=True, text=True).stdout
             wanted = re.search(r"Build ID: ([0-9a-f]+)", wanted).group(1)
             equal(mapping.build_id[:mapping.build_id_size].hex(), wanted, f"build id of {name}")
