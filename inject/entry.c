@@ -6,9 +6,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "base/fork.h"
 #include "cupti/backend.h"
 #include "entry.h"
 #include "run/worker.h"
@@ -16,8 +18,11 @@
 #include "stack/walk.h"
 #include "talk/recorder.h"
 
-/* Process in which the library is active, 0 for none. */
-static _Atomic int owner;
+/*
+ * Process in which the library is active, 0 for none: in memory that the kernel empties in children,
+ * however they are made. The number alone may be a child's as well, in another pid namespace.
+ */
+static _Atomic int *owner;
 static bool is_prepared;
 
 /*
@@ -26,9 +31,8 @@ static bool is_prepared;
  */
 static void forget_in_child(void)
 {
-	if (atomic_load(&owner) == (int)getpid())
-		return;
-	atomic_store(&owner, 0);
+	atomic_store(owner, 0);
+	inject_fork_child();
 	inject_session_forked();
 	inject_thread_forked();
 	inject_worker_forked();
@@ -38,19 +42,19 @@ static void forget_in_child(void)
 
 static bool is_owner(void)
 {
-	return atomic_load(&owner) == (int)getpid();
+	return atomic_load(owner) == (int)getpid();
 }
 
 static void prepare_fork(void)
 {
 	if (is_owner())
-		inject_worker_before_fork();
+		inject_fork_begin();
 }
 
 static void resume_after_fork(void)
 {
 	if (is_owner())
-		inject_worker_after_fork();
+		inject_fork_end();
 }
 
 /* Registered after CUPTI was loaded, so that it runs before what CUPTI has registered. */
@@ -58,6 +62,22 @@ static void finish_at_exit(void)
 {
 	if (is_owner())
 		inject_worker_finish(INJECT_EXIT_MS);
+}
+
+/* Before Linux 4.14, it is emptied where the C library makes the child. */
+static bool make_owner(void)
+{
+	void *memory;
+
+	if (owner)
+		return true;
+	memory = mmap(NULL, sizeof(*owner), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
+	if (memory == MAP_FAILED)
+		return false;
+	(void)madvise(memory, sizeof(*owner), MADV_WIPEONFORK);
+	owner = memory;
+	return true;
 }
 
 static bool prepare_process(void)
@@ -85,7 +105,7 @@ INJECT_EXPORT int InitializeInjection(void)
 	if (getauxval(AT_SECURE))
 		return 1;
 	path = getenv("GPUMON_SOCKET");
-	if (!atomic_compare_exchange_strong(&owner, &no_owner, pid))
+	if (!make_owner() || !atomic_compare_exchange_strong(owner, &no_owner, pid))
 		return 1;
 	if (!prepare_process())
 		return 1;

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include "base/fork.h"
 #include "base/futex.h"
 #include "base/own.h"
 #include "base/wake.h"
@@ -23,14 +24,9 @@
 /* Flushes between two looks at the names of threads. */
 #define NAMES_EVERY 8
 
-/* How long a fork may wait for a flush. */
-#define FORK_MS 200
-
 static _Atomic uint32_t finished;
 static _Atomic bool finish;
 static _Atomic bool runs;
-static _Atomic bool is_flushing;
-static _Atomic int forks;
 
 bool inject_worker_answer(bool at_start)
 {
@@ -46,31 +42,16 @@ bool inject_worker_answer(bool at_start)
 	return recorded;
 }
 
-/* A flush holds locks of the API. A child forked meanwhile would have them locked for ever. */
+/* A flush holds locks of the API. */
 static void flush_backends(void)
 {
 	const struct inject_backend *backend;
 
-	atomic_store(&is_flushing, true);
-	inject_for_each_backend(backend)
-		if (!atomic_load(&forks))
-			backend->flush();
-	atomic_store(&is_flushing, false);
-}
-
-void inject_worker_before_fork(void)
-{
-	const struct timespec pause = { .tv_nsec = 50000 };
-	uint64_t until = inject_now() + FORK_MS * 1000000ull;
-
-	atomic_fetch_add(&forks, 1);
-	while (atomic_load(&is_flushing) && inject_now() < until)
-		nanosleep(&pause, NULL);
-}
-
-void inject_worker_after_fork(void)
-{
-	atomic_fetch_sub(&forks, 1);
+	inject_for_each_backend(backend) {
+		inject_locks_begin();
+		backend->flush();
+		inject_locks_end();
+	}
 }
 
 static void do_regular_work(bool flush)
@@ -88,17 +69,22 @@ static void do_regular_work(bool flush)
 	if (flush && ++flushes % NAMES_EVERY == 0)
 		inject_names_refresh(thread);
 	if (inject_mappings_expected() || flush) {
+		/* The loader's lock. */
+		inject_locks_begin();
 		if (inject_mappings_write(thread) || atomic_load(&inject_session.has_python))
 			inject_session_look_for_python(thread);
 		if (!gpumon_stack_notices_unload())
 			gpumon_stack_poll();
+		inject_locks_end();
 	}
 	inject_thread_leave(thread);
 }
 
 static void end_session(bool recorder_lives, const char *reason)
 {
+	inject_locks_begin();
 	inject_session_end(recorder_lives, reason, SETTLE_MS);
+	inject_locks_end();
 	inject_recorder_hang_up();
 }
 
@@ -106,8 +92,11 @@ static void end_session(bool recorder_lives, const char *reason)
 static void sleep_dormant(void)
 {
 	inject_wake_wait(INJECT_FOR_EVER);
-	if (!atomic_load(&finish))
-		inject_worker_answer(false);
+	if (atomic_load(&finish))
+		return;
+	inject_locks_begin();
+	inject_worker_answer(false);
+	inject_locks_end();
 }
 
 static void work_in_session(uint64_t *last_flush)
@@ -190,6 +179,4 @@ void inject_worker_finish(unsigned int wait_ms)
 void inject_worker_forked(void)
 {
 	atomic_store(&runs, false);
-	atomic_store(&is_flushing, false);
-	atomic_store(&forks, 0);
 }

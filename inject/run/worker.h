@@ -27,16 +27,6 @@ bool inject_worker_answer(bool at_start);
  */
 void inject_worker_finish(unsigned int wait_ms);
 
-/**
- * inject_worker_before_fork - a child must not inherit a lock of the API that the worker holds
- *
- * Waits for a flush in progress, a fifth of a second at most.
- */
-void inject_worker_before_fork(void);
-
-/* In the parent. */
-void inject_worker_after_fork(void);
-
 /* In a child after fork, which does not have the thread. */
 void inject_worker_forked(void);
 

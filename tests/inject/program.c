@@ -2,7 +2,9 @@
 /* A program that uses CUDA, in all the ways that tests ask for: see check. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -278,6 +280,93 @@ int socket(int domain, int type, int protocol)
 	return fd;
 }
 
+static _Atomic bool hold_loader;
+
+static int hold_library(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)info;
+	(void)size;
+	(void)argument;
+	be_held(&hold_loader);
+	return 1;
+}
+
+/* The library's, too: its thread can be held with the loader's lock. */
+int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
+{
+	__typeof__(&dl_iterate_phdr) next = (__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT,
+										"dl_iterate_phdr");
+
+	if (atomic_load(&hold_loader))
+		next(hold_library, NULL);
+	return next(callback, data);
+}
+
+static void *let_go(void *argument)
+{
+	pause_ms(100);
+	atomic_store(&hold_loader, false);
+	return argument;
+}
+
+/* Forks while the library's thread has the loader's lock; the child needs it. */
+static int fork_with_loader(const char *plugin)
+{
+	pthread_t other;
+	int status;
+	pid_t pid;
+
+	launch_here("kernel_a", NULL);
+	atomic_store(&hold_loader, true);
+	for (unsigned int i = 0; !atomic_load(&is_held); i++) {
+		/* It looks for libraries at each flush, and when a stack is new. */
+		if (i == 5000)
+			return 9;
+		pause_ms(1);
+	}
+	pthread_create(&other, NULL, let_go, NULL);
+	pid = fork();
+	if (!pid) {
+		alarm(20);
+		_exit(dlopen(plugin, RTLD_NOW) ? 0 : 10);
+	}
+	pthread_join(other, NULL);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return 11;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
+}
+
+/* Children of a new pid namespace have the number that this process has in its own: 1. */
+static int fork_namesakes(void)
+{
+	struct timespec begin, end;
+	int status;
+
+	launch_here("kernel_a", NULL);
+	for (int by_hand = 0; by_hand < 2; by_hand++) {
+		pid_t pid;
+
+		if (getpid() != 1 || unshare(CLONE_NEWPID))
+			return 77;
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		/* By hand nobody whom the C library knows is told. */
+		pid = by_hand ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
+		if (!pid)
+			exit(getpid() == 1 ? 0 : 78);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid)
+			return 11;
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		if (!WIFEXITED(status) || WEXITSTATUS(status))
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
+		printf("%ld\n", end.tv_sec - begin.tv_sec);
+		fflush(stdout);
+		/* A namespace whose first process has ended takes no others. */
+		if (setns(open("/proc/1/ns/pid", O_RDONLY), CLONE_NEWPID))
+			return 13;
+	}
+	return 0;
+}
+
 /*
  * Closes what it does not know, as daemons do, and gets all these numbers for a
  * socket of its own. Who reads from that takes its data.
@@ -460,6 +549,10 @@ int main(int argc, char **argv)
 		return take_descriptors(count, &hold_opened);
 	} else if (strcmp(what, "descriptors-listening") == 0) {
 		return take_descriptors(count, &hold_sockets);
+	} else if (strcmp(what, "fork-with-loader") == 0) {
+		return fork_with_loader(argv[3]);
+	} else if (strcmp(what, "namesakes") == 0) {
+		return fork_namesakes();
 	} else if (strcmp(what, "plugins") == 0) {
 		/* Each is gone before anybody else looks; the next one may be where it was. */
 		for (i = 0; i < count; i++) {

@@ -32,6 +32,27 @@ def test_fork_and_exec():
         equal(len(records["launch"]), 600 if pid == run.process.pid else 300, "launches")
 
 
+def test_fork_with_loader():
+    """a child does not inherit the loader's lock from the library's thread"""
+    run = Run("fork-with-loader", 1, f"{harness.objects}/plugin-a.so")
+    equal(run.status, 0, "exit status (12: the child hung)")
+
+
+def test_fork_of_namesakes():
+    """children that have the recorded process's number, in another pid namespace, are not it"""
+    probe = ["unshare", "--pid", "--fork", "--mount-proc", "unshare", "--pid", "true"]
+    if not shutil.which("unshare") or subprocess.run(probe, stderr=subprocess.DEVNULL,
+                                                     check=False).returncode:
+        raise Skip("no new pid namespaces here")
+    run = Run(command=["unshare", "--pid", "--fork", "--mount-proc", f"{harness.objects}/program",
+                       "namesakes"])
+    equal(run.status, 0, "exit status")
+    seconds = [int(word) for word in run.output.split()]
+    equal(len(seconds), 2, "children")
+    # The library's wait for its thread, which a child does not have, is 5 s.
+    check(max(seconds) < 4, f"children take {seconds} s to exit")
+
+
 def test_killed():
     """killed with SIGKILL, or ended by _exit: what was written is there, the rest can be counted"""
     for how, status in (("kill", -signal.SIGKILL), ("_exit", 3)):

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "fork.h"
+#include "inject.h"
+
+/* How long a fork may wait. */
+#define FORK_MS 200
+
+static _Atomic int holders, forks;
+
+/* Neither side waits for the other with its own mark set. */
+void inject_locks_begin(void)
+{
+	const struct timespec pause = { .tv_nsec = 50000 };
+
+	for (;;) {
+		atomic_fetch_add(&holders, 1);
+		if (!atomic_load(&forks))
+			return;
+		atomic_fetch_sub(&holders, 1);
+		while (atomic_load(&forks))
+			nanosleep(&pause, NULL);
+	}
+}
+
+void inject_locks_end(void)
+{
+	atomic_fetch_sub(&holders, 1);
+}
+
+void inject_fork_begin(void)
+{
+	const struct timespec pause = { .tv_nsec = 50000 };
+	uint64_t until = inject_now() + FORK_MS * 1000000ull;
+
+	atomic_fetch_add(&forks, 1);
+	while (atomic_load(&holders) && inject_now() < until)
+		nanosleep(&pause, NULL);
+}
+
+void inject_fork_end(void)
+{
+	atomic_fetch_sub(&forks, 1);
+}
+
+void inject_fork_child(void)
+{
+	atomic_store(&holders, 0);
+	atomic_store(&forks, 0);
+}
