@@ -11,7 +11,7 @@ static const struct gpumon_profile_options no_options;
 
 void fuzz_check_chrome(const char *const *paths, unsigned int count)
 {
-	struct json_object *document, *events;
+	struct json_object *document, *events, *frames;
 	struct fuzz_stream stream;
 
 	fuzz_stream_begin(&stream);
@@ -19,14 +19,17 @@ void fuzz_check_chrome(const char *const *paths, unsigned int count)
 	fuzz_stream_end(&stream);
 	document = fuzz_json(stream.data, stream.size);
 	events = fuzz_json_get(document, "traceEvents");
+	frames = fuzz_json_get(document, "stackFrames");
 	for (size_t i = 0; i < json_object_array_length(events); i++) {
-		struct json_object *event = json_object_array_get_idx(events, i), *time;
+		struct json_object *event = json_object_array_get_idx(events, i), *time, *frame;
 
 		MUST(json_object_is_type(fuzz_json_get(event, "ph"), json_type_string));
 		fuzz_json_get(event, "pid");
 		/* In microseconds; what would be before its begin would be a number beyond these. */
 		if (json_object_object_get_ex(event, "dur", &time))
 			MUST(json_object_get_double(time) < 0x1p64 / 1000);
+		if (json_object_object_get_ex(event, "sf", &frame))
+			fuzz_json_get(frames, json_object_get_string(frame));
 	}
 	json_object_put(document);
 	fuzz_stream_free(&stream);
@@ -37,6 +40,7 @@ struct perfetto {
 	bool tracks[TRACKS_MAX];
 	uint32_t open[TRACKS_MAX]; /* slices */
 	uint8_t *names;
+	uint8_t *texts; /* of annotations */
 	size_t n_names;
 };
 
@@ -80,6 +84,8 @@ static void read_interned(struct perfetto *perfetto, const struct fuzz_field *da
 		MUST(number && number < perfetto->n_names * 8);
 		if (entry.number == 2)
 			perfetto->names[number / 8] |= (uint8_t)(1 << number % 8);
+		else if (entry.number == 29)
+			perfetto->texts[number / 8] |= (uint8_t)(1 << number % 8);
 	}
 }
 
@@ -98,9 +104,14 @@ static void read_track_event(struct perfetto *perfetto, const struct fuzz_field 
 			name = field.value;
 		else if (field.number == 4)
 			for (in = field.data;
-			     fuzz_protobuf_next(&in, field.data + field.size, &inner);)
+			     fuzz_protobuf_next(&in, field.data + field.size, &inner);) {
 				if (inner.data)
 					fuzz_is_text((const char *)inner.data, inner.size, "");
+				if (inner.number == 17)
+					MUST(inner.value < perfetto->n_names * 8 &&
+					     perfetto->texts[inner.value / 8] &
+						     1 << inner.value % 8);
+			}
 	}
 	MUST(type >= 1 && type <= 3 && track && perfetto->tracks[track % TRACKS_MAX]);
 	if (type == 2) {
@@ -126,7 +137,8 @@ void fuzz_check_perfetto(const char *const *paths, unsigned int count)
 	fuzz_stream_end(&stream);
 	perfetto->n_names = stream.size / 8 + 16;
 	perfetto->names = calloc(perfetto->n_names, 1);
-	MUST(perfetto->names);
+	perfetto->texts = calloc(perfetto->n_names, 1);
+	MUST(perfetto->names && perfetto->texts);
 	at = (const uint8_t *)stream.data;
 	end = at + stream.size;
 	while (fuzz_protobuf_next(&at, end, &packet)) {
@@ -142,6 +154,7 @@ void fuzz_check_perfetto(const char *const *paths, unsigned int count)
 		}
 	}
 	free(perfetto->names);
+	free(perfetto->texts);
 	free(perfetto);
 	fuzz_stream_free(&stream);
 }

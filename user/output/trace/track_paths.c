@@ -36,18 +36,24 @@ const struct gpumon_node *gpumon_track_paths_find(struct gpumon_track_paths *pat
 }
 
 const char *gpumon_track_paths_line(struct gpumon_track_paths *paths,
-				    const struct gpumon_node *node)
+				    const struct gpumon_node *path, const char *name)
 {
-	const char *line = (const char *)(uintptr_t)gpumon_map_get(&paths->lines, (uintptr_t)node);
+	const char *line = (const char *)(uintptr_t)gpumon_map_get(&paths->lines, (uintptr_t)path);
+	const struct gpumon_node work = {
+		.name = name,
+		.kind = GPUMON_NODE_KERNEL,
+		.parent = (struct gpumon_node *)path,
+	};
+	const struct gpumon_node *row = &work;
 	char *text;
 
 	if (line)
 		return line;
-	if (gpumon_path_texts(&node, 1, LINE_COLUMNS, &text))
+	if (gpumon_path_texts(&row, 1, LINE_COLUMNS, &text))
 		return NULL;
 	line = gpumon_pool_text(&paths->pool, text);
 	free(text);
-	if (!line || gpumon_map_set(&paths->lines, (uintptr_t)node, (uintptr_t)line))
+	if (!line || gpumon_map_set(&paths->lines, (uintptr_t)path, (uintptr_t)line))
 		return NULL;
 	return line;
 }

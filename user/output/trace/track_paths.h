@@ -34,9 +34,9 @@ int gpumon_track_paths_end(struct gpumon_track_paths *paths, const char *const *
 const struct gpumon_node *gpumon_track_paths_find(struct gpumon_track_paths *paths,
 						  const struct gpumon_work *work,
 						  uint64_t start_ns);
-/* As "correlate" shows it; NULL without memory. */
+/* As "correlate" shows it below work of that name; NULL without memory. */
 const char *gpumon_track_paths_line(struct gpumon_track_paths *paths,
-				    const struct gpumon_node *node);
+				    const struct gpumon_node *path, const char *name);
 void gpumon_track_paths_clear(struct gpumon_track_paths *paths);
 
 #endif /* GPUMON_OUTPUT_TRACK_PATHS_H */

@@ -156,7 +156,7 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 	}
 	event.path = gpumon_track_paths_find(&reader->paths, work, event.start_ns);
 	if (event.path) {
-		event.path_line = gpumon_track_paths_line(&reader->paths, event.path);
+		event.path_line = gpumon_track_paths_line(&reader->paths, event.path, event.text);
 		reader->failed |= !event.path_line;
 	} else if (!match_name(work->match) && work->process < reader->paths.tables.used) {
 		reader->failed = true;
