@@ -19,8 +19,9 @@
 #include "talk/recorder.h"
 
 /*
- * Process in which the library is active, 0 for none: in memory that the kernel empties in children,
- * however they are made. The number alone may be a child's as well, in another pid namespace.
+ * Process in which the library is active, 0 for none: in memory that the kernel empties in
+ * children, however they are made. The number alone may be a child's as well, in another pid
+ * namespace.
  */
 static _Atomic int *owner;
 static bool is_prepared;

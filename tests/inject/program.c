@@ -294,8 +294,8 @@ static int hold_library(struct dl_phdr_info *info, size_t size, void *argument)
 /* The library's, too: its thread can be held with the loader's lock. */
 int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
 {
-	__typeof__(&dl_iterate_phdr) next = (__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT,
-										"dl_iterate_phdr");
+	__typeof__(&dl_iterate_phdr) next =
+		(__typeof__(&dl_iterate_phdr))dlsym(RTLD_NEXT, "dl_iterate_phdr");
 
 	if (atomic_load(&hold_loader))
 		next(hold_library, NULL);

@@ -91,8 +91,10 @@ static void ptrace_scope(void **state)
 /* A kernel without modules, on which everything works by BPF: nothing fails, the exit status is 0. */
 static void all_by_bpf(void **state)
 {
-	const struct gpumon_error module = { .code = GPUMON_ERROR_NOT_LOADED, .message = "no such family" };
-	const struct gpumon_error bpf = { .code = GPUMON_ERROR_PERMISSION, .message = "CAP_BPF is missing" };
+	const struct gpumon_error module = { .code = GPUMON_ERROR_NOT_LOADED,
+					     .message = "no such family" };
+	const struct gpumon_error bpf = { .code = GPUMON_ERROR_PERMISSION,
+					  .message = "CAP_BPF is missing" };
 	struct gpumon_doctor doctor;
 
 	(void)state;
