@@ -177,7 +177,7 @@ static void write_gone(struct inject_thread *thread, uint64_t time_ns, uint64_t 
 void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64_t end,
 			    uint64_t base, const char *name)
 {
-	const ElfW(Ehdr) *header = (const void *)(uintptr_t)start;
+	const Elf64_Ehdr *header = (const void *)(uintptr_t)start;
 	struct gpumon_record_mapping record = {
 		.head = { .type = GPUMON_RECORD_MAPPING, .size = sizeof(record) },
 		/* It was there when the call that is recorded began. */
@@ -200,7 +200,7 @@ void inject_mappings_notice(struct inject_thread *thread, uint64_t start, uint64
 	record.path = inject_intern_string(thread, name);
 	find_build_id(&info, &record);
 	for (i = 0; i < info.dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info.dlpi_phdr[i];
+		const Elf64_Phdr *part = &info.dlpi_phdr[i];
 
 		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
 			continue;

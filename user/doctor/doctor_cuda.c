@@ -51,7 +51,7 @@ static void check_library(struct gpumon_doctor *doctor)
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  ...": the first number with a point. */
 static unsigned int driver_version(const char *text, char *version, size_t len)
 {
-	for (const char *at = text; *at && *at != '\n'; at += strcspn(at, " \n")) {
+	for (const char *at = text; *at && *at != '\n'; at += strcspn(at, "\n ")) {
 		size_t length;
 
 		at += strspn(at, " ");

@@ -11,8 +11,9 @@
 #include "output/tree.h"
 #include "output/view_text.h"
 
-#define ROWS 10
-#define WIDE 100 /* columns with room for quantiles beside names */
+#define ROWS	    10
+#define WIDE	    100 /* columns with room for quantiles beside names */
+#define NOTE_INDENT 6	/* of the second line of a note and later ones */
 
 struct summary {
 	FILE *out;
@@ -49,6 +50,31 @@ static void print_line(const struct summary *summary, unsigned int indent, const
 		gpumon_text_cut(cut, sizeof(cut), text,
 				columns > indent + 8 ? columns - indent : 0),
 		*colour ? gpumon_term_reset(summary->term) : "");
+}
+
+/* On as many lines as it takes: the end of a note is often what to do. */
+static void print_note(const struct summary *summary, const char *note)
+{
+	unsigned int columns = summary->term->columns, at = 0, width;
+	char text[512], word[512], *rest = text, *next;
+
+	snprintf(text, sizeof(text), "Note: %s", note);
+	fputs(gpumon_term_yellow(summary->term), summary->out);
+	while ((next = strsep(&rest, " "))) {
+		gpumon_text_cut(word, sizeof(word), next,
+				columns > NOTE_INDENT + 8 ? columns - NOTE_INDENT : 0);
+		width = gpumon_text_columns(word);
+		if (at && at + 1 + width > columns) {
+			fprintf(summary->out, "\n%*s", NOTE_INDENT, "");
+			at = NOTE_INDENT;
+		} else if (at) {
+			putc(' ', summary->out);
+			at++;
+		}
+		fputs(word, summary->out);
+		at += width;
+	}
+	fprintf(summary->out, "%s\n", gpumon_term_reset(summary->term));
 }
 
 static void print_more(const struct summary *summary, unsigned int shown, unsigned int all)
@@ -94,10 +120,8 @@ static void print_about(const struct summary *summary)
 	if (scan && !scan->ended)
 		print_line(summary, 0, gpumon_term_yellow(summary->term),
 			   "The capture was cut off: this is what was written until then.");
-	for (unsigned int i = 0; scan && i < scan->note_count; i++) {
-		snprintf(text, sizeof(text), "Note: %s", scan->notes[i]);
-		print_line(summary, 0, gpumon_term_yellow(summary->term), text);
-	}
+	for (unsigned int i = 0; scan && i < scan->note_count; i++)
+		print_note(summary, scan->notes[i]);
 }
 
 static struct gpumon_value quantile_of(const struct gpumon_distribution *distribution, double q)
