@@ -133,6 +133,8 @@ def control_c_of_a_terminal(kit):
     pid, terminal = pty.fork()
     if not pid:
         os.chdir(kit.folder)
+        # A job in the background is started with it ignored, and a shell cannot trap that.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execve(kit.program,
                   [kit.program, "record", "-q", "-o", "capture", "--", "sh", "-c",
                    # No program while it waits: dash loses a signal that comes while it starts one.
