@@ -306,9 +306,9 @@ def foreign_captures(kit):
     with open(kit.path("newest/capture.json"), encoding="utf-8") as file:
         text = file.read()
     write(kit, "newest/capture.json", text.replace('"version":1', '"version":7').encode())
-    cases = {"y" * 300: "File name too long", "empty": "there is no capture.json", "junk": "there is no capture.json",
-             "other": "not one of gpumon", "torn": "not one of gpumon", "noise": "not one of gpumon",
-             "zero": "not one of gpumon", "a-file": "a capture is a directory",
+    cases = {"y" * 300: "File name too long", "empty": "no capture.json", "junk": "no capture.json",
+             "other": "not written by gpumon", "torn": "not written by gpumon", "noise": "not written by gpumon",
+             "zero": "not written by gpumon", "a-file": "a capture is a directory",
              "pipe": "a capture is a directory", "dangling": "No such file", "loop": "symbolic links",
              "nothing": "No such file", "newer": "format version 7, this gpumon reads up to 1",
              "newest": "format version 7, this gpumon reads up to 1"}
@@ -334,7 +334,7 @@ def damaged_captures(kit):
     kit.record("record", directory="good", options=("-q",))
     cases = {"missing": "chunks that are not there", "linked": "files that cannot be read",
              "piped": "files that cannot be read", "folder": "files that cannot be read",
-             "uncounted": "not one of gpumon"}
+             "uncounted": "not written by gpumon"}
     for name in cases:
         shutil.copytree(kit.path("good"), kit.path(name))
     for path in records(kit, "missing"):

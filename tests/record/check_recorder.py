@@ -178,7 +178,7 @@ def losses(kit):
     if not 0 <= beyond <= 32:
         raise AssertionError(f"{beyond} records too many: {row}")
     if row["lost"]:
-        contains(done.stderr.decode(), "--buffer with more helps", "message")
+        contains(done.stderr.decode(), "raise --buffer", "message")
 
 
 @test

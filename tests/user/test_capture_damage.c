@@ -498,11 +498,11 @@ static void what_is_no_capture(void **state)
 	unlink(fixture->path);
 	assert_no_capture(fixture->directory, "version 7");
 	write_file(fixture->info_path, foreign, strlen(foreign));
-	assert_no_capture(fixture->directory, "not one of gpumon");
+	assert_no_capture(fixture->directory, "not written by gpumon");
 	write_file(fixture->info_path, "[1, 2", 5);
-	assert_no_capture(fixture->directory, "not one of gpumon");
+	assert_no_capture(fixture->directory, "not written by gpumon");
 	unlink(fixture->info_path);
-	assert_no_capture(fixture->directory, "there is no capture.json");
+	assert_no_capture(fixture->directory, "no capture.json");
 }
 
 #define DAMAGE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

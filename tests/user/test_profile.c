@@ -468,7 +468,7 @@ static void test_no_capture(void **state)
 	assert_int_equal(
 		gpumon_profile_load(paths, 1, &(struct gpumon_profile_options){ 0 }, &profile), -1);
 	assert_null(profile);
-	assert_non_null(strstr(gpumon_capture_error()->message, "no capture"));
+	assert_non_null(strstr(gpumon_capture_error()->message, "not a capture"));
 }
 
 int main(void)

@@ -99,7 +99,7 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 		if (!text && fileno(standard) >= 0 && isatty(fileno(standard)))
 			return gpumon_error_set(
 				err, GPUMON_EXIT_USAGE, 0, GPUMON_ERROR_USAGE,
-				"this is no text for a terminal: say where with -o FILE");
+				"refusing to write this to a terminal: use -o FILE");
 		return 0;
 	}
 	file->path = path;

@@ -250,13 +250,13 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 	case -ENOENT:
 		return gpumon_capture_fail(
 			ret, GPUMON_ERROR_UNSUPPORTED,
-			"%s is no capture: there is no %s in it; name what record -o wrote", path,
-			GPUMON_CAPTURE_INFO);
+			"%s is not a capture (no %s): pass the directory that record -o created",
+			path, GPUMON_CAPTURE_INFO);
 	case -EPROTO:
 	case -EMEDIUMTYPE:
 		return gpumon_capture_fail(ret, GPUMON_ERROR_UNSUPPORTED,
-					   "%s is no capture: its %s is not one of gpumon", path,
-					   GPUMON_CAPTURE_INFO);
+					   "%s is not a capture: its %s was not written by gpumon",
+					   path, GPUMON_CAPTURE_INFO);
 	default:
 		return gpumon_capture_fail(ret, GPUMON_ERROR_IO, "cannot read %s/%s: %s", path,
 					   GPUMON_CAPTURE_INFO, strerror(-ret));

@@ -99,7 +99,8 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 
 const struct gpumon_command gpumon_command_doctor = {
 	.name = "doctor",
-	.summary = "Say what is in the way of gpumon on this machine, and what to do",
+	.summary =
+		"Check this machine for what keeps gpumon from working: a line each, with the fix",
 	.usage = "[--json]",
 	.help = "One line for each thing: ok, warn (something is not seen, or will not work) or\n"
 		"fail (gpumon does not work). Exit status 1 if anything fails.\n\n"

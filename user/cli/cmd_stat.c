@@ -353,7 +353,7 @@ const struct gpumon_command gpumon_command_stat = {
 		"      --reset            begin a new period and show the one that ended, exactly\n"
 		"  -d, --duration TIME    what happens in that time from now on\n"
 		"  -o, --output FILE      write to FILE, a new one that takes the place of an old one\n"
-		"      --run-as USER      who runs the command; under sudo, if not said, who called it\n" GPUMON_SOURCE_HELP,
+		"      --run-as USER      run the command as USER; under sudo the default is the calling user\n" GPUMON_SOURCE_HELP,
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_FILES |
 		      GPUMON_PRIVILEGE_PROGRAM,
 	.run = stat_run,

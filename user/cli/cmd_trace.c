@@ -253,7 +253,7 @@ static void print_totals(struct trace_run *run)
 		fprintf(out, " (%llu jobs forgotten)", (unsigned long long)totals.join.evicted);
 	fputc('\n', out);
 	if (run->ended_by_others)
-		fputs("The event ring was switched off by somebody else.\n", out);
+		fputs("The event ring was switched off by another program.\n", out);
 }
 
 static int open_events(struct trace_run *run, struct gpumon_error *err)

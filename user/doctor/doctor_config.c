@@ -173,7 +173,7 @@ void gpumon_doctor_config(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_WARN, "kernel-config",
 			"install the kernel's package, or look with zcat /proc/config.gz",
-			"not found in /proc, /boot or /lib/modules: what the kernel was built without cannot be told for sure");
+			"not found in /proc, /boot or /lib/modules: options that the kernel lacks are only guessed");
 	else if (!missing)
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "kernel-config", NULL,
 				  "all %d options that gpumon makes use of are there (%s)", N,

@@ -260,8 +260,7 @@ static void check_coverage(struct gpumon_doctor *doctor)
 	}
 	if (!any)
 		gpumon_doctor_add(doctor, OK, "coverage", NULL,
-				  "nothing of what gpumon cannot see is here (%s)",
-				  GPUMON_NOT_COVERED);
+				  "no unsupported workload found (%s)", GPUMON_NOT_COVERED);
 }
 
 void gpumon_doctor_machine(struct gpumon_doctor *doctor)

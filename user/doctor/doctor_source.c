@@ -56,7 +56,7 @@ void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_erro
 			gpumon_error_word(module->code), in_the_way(doctor));
 	} else {
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_FAIL, "source",
-				  "load the module, or mend what keeps BPF from it",
+				  "load the module, or fix what keeps BPF from working",
 				  "neither the module (%s)%s nor bpf: %s",
 				  gpumon_error_word(module->code), in_the_way(doctor),
 				  bpf->message);

@@ -56,7 +56,7 @@ static const struct {
 	[GPUMON_LOSS_CUPTI_DROPPED] = { "cupti_dropped", "records of the GPU: dropped by CUPTI",
 					"record fewer kinds, or in windows" },
 	[GPUMON_LOSS_WITHHELD] = { "withheld",
-				   "launches: CUPTI had not told of their work when it ended",
+				   "launches: CUPTI had not reported their work when the process ended",
 				   "let the program end by itself" },
 	[GPUMON_LOSS_NO_TIMESTAMP] = { "no_timestamp", "GPU operations without times",
 				       "record in shorter windows" },

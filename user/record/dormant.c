@@ -273,8 +273,7 @@ static int check_kind(const char *root, pid_t pid, struct gpumon_error *err)
 			"process %d has no memory: it is the kernel's, or at its end", (int)pid);
 	case GPUMON_PROCESS_ENDED:
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ESRCH, GPUMON_ERROR_IO,
-					"process %d has ended, its parent has not looked yet",
-					(int)pid);
+					"process %d has ended and is a zombie", (int)pid);
 	default:
 		return 0;
 	}

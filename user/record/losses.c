@@ -4,21 +4,21 @@
 #include "losses.h"
 
 static const char *const words[GPUMON_LOSS_CAUSES] = {
-	[GPUMON_LOSS_CHANNEL_FULL] =
-		"records, the recorder did not empty their memory in time: --buffer with more helps",
-	[GPUMON_LOSS_CUPTI_DROPPED] = "records that CUPTI dropped: --cupti-buffer with more helps",
-	[GPUMON_LOSS_WITHHELD] = "launches whose work CUPTI had not told of when the process ended",
+	[GPUMON_LOSS_CHANNEL_FULL] = "records dropped (channel full): raise --buffer",
+	[GPUMON_LOSS_CUPTI_DROPPED] = "records that CUPTI dropped: raise --cupti-buffer",
+	[GPUMON_LOSS_WITHHELD] =
+		"launches whose work CUPTI had not reported when the process ended",
 	[GPUMON_LOSS_NO_TIMESTAMP] = "kernels and copies to which CUPTI gave no time",
-	[GPUMON_LOSS_STACK_TABLE] = "stacks that found no place: --stack-depth with less helps",
-	[GPUMON_LOSS_STRING_TABLE] = "names that found no place",
-	[GPUMON_LOSS_UPROBE_RING] = "uprobe hits, their ring was full",
+	[GPUMON_LOSS_STACK_TABLE] = "stacks dropped (table full): lower --stack-depth",
+	[GPUMON_LOSS_STRING_TABLE] = "names dropped (table full)",
+	[GPUMON_LOSS_UPROBE_RING] = "uprobe hits dropped (ring full)",
 	[GPUMON_LOSS_UPROBE_STACK] = "stacks of uprobe hits",
 	[GPUMON_LOSS_DRIVER_RING] =
 		"events of the module, overwritten before they were read: gpumon-user set event-ring on --size",
 	[GPUMON_LOSS_UNKNOWN_RECORD] = "records of CUPTI of a kind that is not known",
 	[GPUMON_LOSS_RECORDER] = "records that could not be written",
 	[GPUMON_LOSS_INTERRUPTED] =
-		"records of signal handlers, which came amid another record of their thread",
+		"records of signal handlers that interrupted another record of their thread",
 	[GPUMON_LOSS_BROKEN] = "places in a process's memory that held no record",
 	[GPUMON_LOSS_TOO_LONG] = "records that were too long",
 };

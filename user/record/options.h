@@ -57,8 +57,8 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	"                         %h the host, %p the pid\n"                                           \
 	"  -p, --pid PID          a live process whose library sleeps; more than once\n"               \
 	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"          \
-	"      --run-as USER      who runs the program and has the capture; under sudo, if not\n"      \
-	"                         said, the one who called it\n"                                       \
+	"      --run-as USER      run the program as USER, the owner of the capture; under sudo the\n" \
+	"                         default is the calling user\n"                                       \
 	"      --wait WHICH       end recording when the program and all that it started have ended\n" \
 	"                         (all, the default), or when the program has (first)\n"               \
 	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n"     \
@@ -67,12 +67,12 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	"      --memory           also allocations\n"                                                  \
 	"      --unified-memory   also migrations and faults of unified memory\n"                      \
 	"      --nvtx             also NVTX ranges\n"                                                  \
-	"      --api              also every other call of the API: dear\n"                            \
+	"      --api              also all other API calls (high overhead)\n"                          \
 	"      --latency          also when work was queued and submitted\n"                           \
 	"      --no-stacks        no call paths\n"                                                     \
 	"      --no-python        no Python functions in them\n"                                       \
 	"      --no-driver        no events of the gpumon module\n"                                    \
-	"      --no-names         no names of functions: who reads it looks them up\n"                 \
+	"      --no-names         keep no function names: they are looked up when it is read\n"        \
 	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                           \
 	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                         \
 	"      --cupti-buffer SIZE  CUPTI's memory in each process at most, 1M to 16G\n"               \

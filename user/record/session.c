@@ -192,8 +192,8 @@ static int start_program(struct session *session, struct gpumon_error *err)
 	snprintf(socket, sizeof(socket), "GPUMON_SOCKET=%s",
 		 gpumon_recorder_socket(session->recorder));
 	if (before && *before && strcmp(before, library) != 0) {
-		snprintf(text, sizeof(text), "CUDA_INJECTION64_PATH was %.400s, replaced by ours",
-			 before);
+		snprintf(text, sizeof(text),
+			 "CUDA_INJECTION64_PATH was %.400s, replaced by gpumon's", before);
 		gpumon_recorder_note(session->recorder, 0, text);
 	}
 	return gpumon_launch_start(&session->launch, session->options->argv, environment, err);

@@ -341,7 +341,7 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 			if (target->state == GPUMON_TARGET_HELLO)
 				gpumon_error_set(
 					err, GPUMON_EXIT_FAILED, -ECONNRESET, GPUMON_ERROR_IO,
-					"process %d was not recorded: it ended before it said who it is",
+					"process %d was not recorded: it ended before it identified itself",
 					(int)target->info.pid);
 			gpumon_target_end(target);
 			return;

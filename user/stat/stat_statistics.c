@@ -211,7 +211,7 @@ int gpumon_stat_alerts(const struct gpumon_stat *stat)
 		return 0;
 	ret = gpumon_table_print(table, stat->stream);
 	if (lost.v)
-		fprintf(stat->stream, "and %s that found no room to be kept or sent\n",
+		fprintf(stat->stream, "and %s more, for which there was no room\n",
 			gpumon_format_count(text, sizeof(text), lost));
 	return ret;
 }

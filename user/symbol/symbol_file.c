@@ -387,7 +387,7 @@ static void say_why(const struct gpumon_symbol_wanted *wanted, int err, char **w
 		snprintf(problem, sizeof(problem), "it cannot be read: %s", strerror(-err));
 
 	if (err == -EACCES || err == -EPERM)
-		snprintf(advice, sizeof(advice), "read the capture as a user who may");
+		snprintf(advice, sizeof(advice), "read the capture as a user with access to it");
 	else if (!wanted->build_id_size)
 		snprintf(advice, sizeof(advice),
 			 "put the old one back, or link with --build-id and record again");

@@ -64,8 +64,7 @@ static void draw_title(struct gpumon_page *page)
 	if (top->readings == 1)
 		snprintf(text, sizeof(text), "  mean of the last %s", interval);
 	else if (top->diff.reset_between)
-		snprintf(text, sizeof(text), "  in %s, since somebody reset the counters",
-			 interval);
+		snprintf(text, sizeof(text), "  in %s, since the counters were reset", interval);
 	else
 		snprintf(text, sizeof(text), "  in %s", interval);
 	gpumon_page_colour(page,

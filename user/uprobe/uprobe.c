@@ -85,7 +85,7 @@ static int find_process(struct gpumon_uprobes *uprobes, struct stat *namespace,
 	if (stat(path, namespace))
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -errno, GPUMON_ERROR_PERMISSION,
-			"process %d belongs to somebody else: be its user or root, or have CAP_SYS_PTRACE",
+			"process %d belongs to another user: run this as that user or as root, or with CAP_SYS_PTRACE",
 			(int)uprobes->pid);
 	return 0;
 }

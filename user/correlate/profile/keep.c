@@ -163,7 +163,7 @@ static int keep_process(const struct names *names, const struct gpumon_tables_pr
 	(void)unlinkat(names->directory, NEW_FILE, 0);
 	return gpumon_error_set(
 		err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
-		"names of functions cannot be kept in %s: %s: they have to be found by who reads the capture",
+		"names of functions cannot be kept in %s: %s: they are looked up when the capture is read",
 		path, strerror(error));
 }
 
