@@ -100,7 +100,7 @@ static bool try_cupti(const char *path)
 	return inject_cupti.handle;
 }
 
-/* Where the toolkit, wheels and conda put it, relative to another library of theirs. */
+/* Where the toolkit, wheels and conda put it, relative to another of their libraries. */
 static bool open_cupti_beside(const char *library, unsigned int major)
 {
 	static const char *const places[] = {

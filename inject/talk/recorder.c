@@ -106,7 +106,7 @@ static void *talk_to_recorders(void *argument)
 
 	(void)argument;
 	prctl(PR_SET_NAME, "gpumon", 0, 0, 0);
-	/* Not even standard input and output, which a reader of theirs would see open. */
+	/* Nor standard input and output: readers of the program's output wait for their end. */
 	inject_own_descriptors(0);
 	for (;;) {
 		now = atomic_load(&state);

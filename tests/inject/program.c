@@ -349,7 +349,7 @@ static int fork_namesakes(void)
 		if (getpid() != 1 || unshare(CLONE_NEWPID))
 			return 77;
 		clock_gettime(CLOCK_MONOTONIC, &begin);
-		/* By hand nobody whom the C library knows is told. */
+		/* A raw system call runs no handler that was registered with the C library. */
 		pid = by_hand ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
 		if (!pid)
 			exit(getpid() == 1 ? 0 : 78);

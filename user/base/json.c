@@ -97,7 +97,7 @@ int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream)
 	const char *text = object ? json_object_to_json_string_ext(object, flags) : NULL;
 	int ret = -1;
 
-	/* Flushed line by line: whoever reads the pipe gets each document when it is made. */
+	/* Flushed line by line: a reader of the pipe gets each document at once. */
 	if (text && fputs(text, stream) >= 0 && fputc('\n', stream) >= 0 && !fflush(stream))
 		ret = 0;
 	json_object_put(object);
