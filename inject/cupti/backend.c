@@ -31,7 +31,7 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 	inject_graphs_begin();
 	if (!inject_subscribe_configure(thread, at_start)) {
 		*why = "nothing of the GPU is recorded: CUPTI takes no buffers";
-		inject_unsubscribe();
+		inject_unsubscribe(false);
 		return false;
 	}
 	inject_subscribe_always(thread, at_start);
@@ -74,7 +74,7 @@ static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigne
 		inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	}
 	inject_activity_drain(recorder_lives ? thread : NULL);
-	inject_unsubscribe();
+	inject_unsubscribe(settle_ms);
 	if (recorder_lives)
 		inject_graphs_end(thread);
 }

@@ -4,6 +4,7 @@
  * of the API, and the runtime's functions call the driver's.
  */
 #include "callbacks.h"
+#include "detach.h"
 #include "graphs.h"
 #include "hooks/call.h"
 #include "nvtx.h"
@@ -28,6 +29,8 @@ static uint32_t function_name_id(struct inject_thread *thread, unsigned int doma
 		    CUPTI_SUCCESS ||
 	    !name)
 		name = data->functionName;
+	if (inject_class[domain][id] & INJECT_CLASS_GRAPH)
+		atomic_store(&inject_cupti_state.has_graphs, true);
 	known = generation << 32 | inject_intern_string(thread, name);
 	atomic_store_explicit(&names[domain][id], known, memory_order_relaxed);
 	return (uint32_t)known;
@@ -102,8 +105,11 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 		return;
 	/* A call that began within the window is recorded even if the window has closed since. */
 	thread = inject_thread_enter(is_exit || (class & CONTROL));
-	if (INJECT_UNLIKELY(!thread))
+	if (INJECT_UNLIKELY(!thread)) {
+		if (is_exit)
+			inject_detach_in_call();
 		return;
+	}
 	if (INJECT_UNLIKELY(class & CONTROL))
 		control_capture(thread, class, is_exit);
 	if (INJECT_UNLIKELY(thread->ours))

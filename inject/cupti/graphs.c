@@ -39,6 +39,7 @@ static void made_node(struct inject_thread *thread, const CUpti_GraphData *data,
 	};
 	struct inject_call *call = &thread->call;
 
+	atomic_store_explicit(&inject_cupti_state.has_graphs, true, memory_order_relaxed);
 	if (!data)
 		return;
 	record.node = node_id(data->node);

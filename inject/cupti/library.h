@@ -28,8 +28,9 @@
 #define INJECT_CUPTI_OPTIONAL(f)                                                              \
 	f(cuptiActivityEnableAndDump) f(cuptiActivityEnableLatencyTimestamps)                 \
 		f(cuptiActivityConfigureUnifiedMemoryCounter) f(cuptiActivityGetAttribute)    \
-			f(cuptiActivitySetAttribute) f(cuptiGetContextId) f(cuptiGetDeviceId) \
-				f(cuptiGetGraphId) f(cuptiGetGraphNodeId) f(cuptiGetStreamIdEx)
+			f(cuptiActivitySetAttribute) f(cuptiFinalize) f(cuptiGetContextId)    \
+				f(cuptiGetDeviceId) f(cuptiGetGraphId) f(cuptiGetGraphNodeId) \
+					f(cuptiGetStreamIdEx)
 
 /**
  * struct inject_cupti - CUPTI's functions, by their names
@@ -51,11 +52,13 @@ extern struct inject_cupti inject_cupti;
  * struct inject_cupti_state - what the parts of cupti/ know of CUDA in this process
  * @captures_open: streams being captured into graphs, in the whole process
  * @contexts: that are alive, as far as seen
+ * @has_graphs: a graph was made or launched while CUPTI was subscribed to
  * @context_bytes: of the GPU's memory that CUPTI takes for each, as far as it says so
  */
 struct inject_cupti_state {
 	_Atomic int captures_open;
 	_Atomic int contexts;
+	_Atomic bool has_graphs;
 	uint64_t context_bytes;
 };
 

@@ -5,6 +5,7 @@
 
 #include "activity.h"
 #include "callbacks.h"
+#include "detach.h"
 #include "graphs.h"
 #include "nvtx/range.h"
 #include "session/session.h"
@@ -15,6 +16,7 @@ uint16_t inject_class[2][INJECT_FUNCTIONS];
 static CUpti_SubscriberHandle subscriber;
 static bool is_subscribed;
 static bool is_classified;
+static bool has_clock;
 
 bool inject_subscribed(void)
 {
@@ -129,7 +131,6 @@ static size_t get_activity_attribute(CUpti_ActivityAttribute attribute)
 
 bool inject_subscribe_configure(struct inject_thread *thread, bool at_start)
 {
-	static bool has_clock;
 	uint8_t one = 1;
 	size_t size = sizeof(one);
 
@@ -342,14 +343,17 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 	enable_classes(thread, classes, on);
 }
 
-void inject_unsubscribe(void)
+void inject_unsubscribe(bool program_goes_on)
 {
 	if (!is_subscribed)
 		return;
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DEVICE);
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONTEXT);
 	inject_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_STREAM);
-	inject_cupti.cuptiUnsubscribe(subscriber);
+	if (program_goes_on && inject_detach(subscriber))
+		has_clock = false;
+	else
+		inject_cupti.cuptiUnsubscribe(subscriber);
 	subscriber = NULL;
 	is_subscribed = false;
 }

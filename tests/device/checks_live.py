@@ -71,6 +71,45 @@ def step_dormant():
         equal(live.process.returncode, 0, "live process: its exit status")
 
 
+ROUNDS = 25
+REPLAYED = {name: answers.PLACES[name] | {"replay"} for name in ("kernel<8>", "kernel<9>")}
+
+
+def come_and_go(graph_threads):
+    label = f"recorders come and go, {graph_threads} threads with graphs"
+    with Live([program("known"), "crowd", "8", str(graph_threads)], f"crowd-{graph_threads}",
+              CUDA_INJECTION64_PATH=LIBRARY) as live:
+        kernels, wrong = [], []
+        for turn in range(ROUNDS):
+            folder = os.path.join(SCRATCH, f"crowd-{turn}")
+            result = call([GPUMON, "record", "-p", str(live.pid), "-d", "200ms", "-o", folder], 30,
+                          environment(False))
+            if result.returncode or live.process.poll() is not None:
+                wrong.append(f"round {turn}: {result.returncode} {result.stderr[-200:]}")
+                break
+            profile = profile_of(folder)
+            # A graph made before the capture: its nodes are on the stack that launched it.
+            sums, off = answers.stacks(profile, {**answers.PLACES, **REPLAYED})
+            wrong += [f"round {turn}: {text}" for text in answers.complaints(profile)]
+            if sums["wrong"] != [0, 0]:
+                wrong.append(f"round {turn}: {sums['wrong'][0]} kernels on a wrong stack: {off}")
+            kernels.append(sums["right"][0])
+            call(["rm", "-rf", folder], 10)
+        check(not wrong, f"{label}: {len(kernels)} captures", "; ".join(wrong))
+        check(len(kernels) == ROUNDS and min(kernels) > 100,
+              f"{label}: each has kernels on the right stack", kernels)
+        figure(f"live.come_and_go.{graph_threads}", {"kernels": kernels})
+        if check(live.process.poll() is None, f"{label}: the program goes on"):
+            live.process.stdin.close()
+            equal(live.process.wait(30), 0, f"{label}: its exit status")
+
+
+def step_come_and_go():
+    """Recorders come and go while eight threads launch, and CUPTI comes and goes with them."""
+    come_and_go(0)
+    come_and_go(1)
+
+
 CUT = "[stack cut off]"
 
 
@@ -167,5 +206,6 @@ def step_refusals():
           result.stderr[-300:])
 
 
-STEPS = [("dormant", step_dormant, 60), ("uprobes", step_uprobes, 100),
+STEPS = [("dormant", step_dormant, 60), ("come-and-go", step_come_and_go, 120),
+         ("uprobes", step_uprobes, 100),
          ("refusals", step_refusals, 60)]

@@ -199,22 +199,25 @@ static void run_mixed(int count_, cudaStream_t stream)
 	}
 }
 
+static void launch_in_stream(int count_)
+{
+	cudaStream_t stream;
+
+	MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	for (int i = 0; i < count_; i++) {
+		place<1>(stream, 1);
+		place<7>(stream, 1);
+	}
+	MUST(cudaStreamSynchronize(stream));
+	MUST(cudaStreamDestroy(stream));
+}
+
 static void run_threads(int threads, int count_)
 {
 	std::vector<std::thread> all;
 
 	for (int t = 0; t < threads; t++)
-		all.emplace_back([=] {
-			cudaStream_t stream;
-
-			MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-			for (int i = 0; i < count_; i++) {
-				place<1>(stream, 1);
-				place<7>(stream, 1);
-			}
-			MUST(cudaStreamSynchronize(stream));
-			MUST(cudaStreamDestroy(stream));
-		});
+		all.emplace_back(launch_in_stream, count_);
 	for (auto &thread : all)
 		thread.join();
 }
@@ -284,6 +287,12 @@ static void run_graph(int count_)
 		place<2>(stream, 1);
 	}
 	MUST(cudaStreamSynchronize(stream));
+	MUST(cudaGraphExecDestroy(exec));
+	MUST(cudaGraphExecDestroy(exec2));
+	MUST(cudaGraphDestroy(graph));
+	MUST(cudaGraphDestroy(graph2));
+	MUST(cudaStreamDestroy(stream));
+	MUST(cudaFree(memory));
 }
 
 static void write_account(void)
@@ -385,6 +394,32 @@ static void run_steady(double how_long)
 		place<2>(nullptr, 100);
 		usleep(300);
 	}
+}
+
+/* Threads that launch, and others that make graphs and replay them, until its input ends. */
+static void run_crowd(int threads, int graph_threads)
+{
+	std::atomic<bool> done(false);
+	std::vector<std::thread> all;
+
+	MUST(cudaFree(nullptr));
+	for (int t = 0; t < threads; t++)
+		all.emplace_back([&] {
+			while (!done)
+				launch_in_stream(100);
+		});
+	for (int t = 0; t < graph_threads; t++)
+		all.emplace_back([&] {
+			while (!done)
+				run_graph(100);
+		});
+	printf("ready %d\n", (int)getpid());
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	done = true;
+	for (auto &thread : all)
+		thread.join();
 }
 
 /* Long kernels, one after the other: three that know how long they ran, and events around all. */
@@ -515,6 +550,8 @@ int main(int argc, char **argv)
 		nvtxRangePop();
 	} else if (!strcmp(mode, "steady")) {
 		run_steady(number);
+	} else if (!strcmp(mode, "crowd")) {
+		run_crowd(number, more);
 	} else if (!strcmp(mode, "loop")) {
 		printf("loop %.1f ns a launch\n", launches_of_segment(number) / number * 1e9);
 	} else if (!strcmp(mode, "segments")) {

@@ -13,13 +13,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from verdict import SLOWER, Failure, Skip, check, equal, until  # noqa: E402,F401
 
 (LAUNCH, CAPTURED, KERNEL, COPY, SET, DROPPED, NO_TIME, NODE, CLONE, CALL, UNFINISHED,
- BROKEN, LOADED) = range(1, 14)
+ BROKEN, LOADED, DETACHED) = range(1, 15)
 ENTRY = struct.Struct("<4I5Q2I")
 Entry = collections.namedtuple(
     "Entry", "type pid tid correlation address start end node other result window")
 RULES = {1: "called CUPTI in a buffer callback", 2: "set the clock twice",
          3: "set the clock after a kind was enabled", 4: "called CUPTI before cuptiSubscribe",
-         5: "gave a buffer that is not zero", 6: "gave a subscriber that is not its own"}
+         5: "gave a buffer that is not zero", 6: "gave a subscriber that is not its own", 
+         7: "detached outside of the exit of a call"}
 
 objects = None
 

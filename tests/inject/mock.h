@@ -27,6 +27,7 @@ enum mock_account_type {
 	MOCK_UNFINISHED = 11,
 	MOCK_BROKEN = 12, /* the library broke a rule of CUPTI's; @other: which */
 	MOCK_LOADED = 13, /* the program's own: a library came; @address: in it */
+	MOCK_DETACHED = 14, /* cuptiFinalize() */
 };
 
 /* One line of the account: a file of these, named by MOCK_ACCOUNT. */

@@ -141,8 +141,12 @@ CUresult cuInit(unsigned int flags)
 CUresult cuDriverGetVersion(int *version)
 {
 	const char *text = getenv("MOCK_DRIVER_VERSION");
+	int result = CUDA_SUCCESS;
 
 	*version = text ? atoi(text) : 13000;
+	if (hooks)
+		hooks->api(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion, true,
+			   "cuDriverGetVersion", NULL, &result, 0);
 	return CUDA_SUCCESS;
 }
 

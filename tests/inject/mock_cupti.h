@@ -49,6 +49,7 @@ enum {
 	MOCK_RULE_BEFORE_SUBSCRIBE = 4,
 	MOCK_RULE_NOT_ZEROED = 5,
 	MOCK_RULE_FOREIGN_SUBSCRIBER = 6,
+	MOCK_RULE_FINALIZE_OUTSIDE = 7, /* of the exit of a call */
 };
 
 extern _Atomic bool mock_is_subscribed;
@@ -76,5 +77,6 @@ void mock_wait_for_gpu(uint32_t correlation);
 void mock_put_stream(uint32_t id);
 void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes);
 void mock_prepare_for_fork(void);
+void mock_forget_activity(void);
 
 #endif /* GPUMON_TESTS_INJECT_MOCK_CUPTI_H */

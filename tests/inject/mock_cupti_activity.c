@@ -262,6 +262,19 @@ void mock_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* What cuptiFinalize() does. */
+void mock_forget_activity(void)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < CUPTI_ACTIVITY_KIND_COUNT; i++)
+		atomic_store(&is_enabled[i], false);
+	clock_function = NULL;
+	was_enabled = false;
+	pthread_mutex_unlock(&lock);
+}
+
 void mock_prepare_for_fork(void)
 {
 	static bool done_before;

@@ -14,6 +14,7 @@ _Atomic bool mock_is_subscribed;
 
 static CUpti_CallbackFunc callback;
 static void *callback_user;
+static __thread bool in_exit;
 static _Atomic bool is_enabled[CUPTI_CB_DOMAIN_SIZE][IDS];
 
 CUptiResult mock_failure(const char *function, int argument)
@@ -58,8 +59,11 @@ static void on_api(unsigned int domain, unsigned int id, bool is_exit, const cha
 		.correlationId = correlation,
 	};
 
-	if (mock_is_subscribed && atomic_load(&is_enabled[domain][id]))
+	if (mock_is_subscribed && atomic_load(&is_enabled[domain][id])) {
+		in_exit = is_exit;
 		callback(callback_user, domain, id, &callback_data);
+		in_exit = false;
+	}
 }
 
 static void on_resource(unsigned int id, CUcontext context, CUgraph graph, CUgraphNode node,
@@ -142,6 +146,20 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 	return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiFinalize(void)
+{
+	CUptiResult result = mock_failure("cuptiFinalize", 0);
+
+	if (!in_exit)
+		mock_broken(MOCK_RULE_FINALIZE_OUTSIDE);
+	if (result != CUPTI_SUCCESS)
+		return result;
+	mock_forget_activity();
+	cuptiUnsubscribe((CUpti_SubscriberHandle)&mock_is_subscribed);
+	mock_account(MOCK_DETACHED);
+	return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
 				CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
@@ -168,8 +186,10 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber
 
 CUptiResult cuptiGetVersion(uint32_t *version)
 {
+	const char *text = getenv("MOCK_VERSION");
+
 	mock_failure("cuptiGetVersion", 0);
-	*version = MOCK_CUPTI_VERSION;
+	*version = text ? (uint32_t)atoi(text) : MOCK_CUPTI_VERSION;
 	return CUPTI_SUCCESS;
 }
 

@@ -506,13 +506,15 @@ int main(int argc, char **argv)
 		if (what[0] == 'k')
 			raise(SIGKILL);
 		_exit(3);
-	} else if (strcmp(what, "steady") == 0) {
-		/* Until it is told to end: for who comes and goes meanwhile. */
+	} else if (strncmp(what, "steady", 6) == 0) {
+		/* For recorders that come and go meanwhile; with "steady-graph" also a graph each time. */
 		cuInit(0);
 		printf("ready\n");
 		fflush(stdout);
 		for (i = 0; i < count; i++) {
 			mixed(i);
+			if (what[6])
+				run_graph(1, false);
 			usleep(200);
 			if (i == more) {
 				printf("half\n");

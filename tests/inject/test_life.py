@@ -200,6 +200,7 @@ def test_dormant():
         target.stop()
         check(target.done.wait(LIMIT), "it does not stop")
         equal(target.ended_by, "stop", "how it ended")
+        equal(len(run.account(harness.DETACHED)), len(captures) + 1, "captures that left CUPTI")
         target.connection.close()
         captures.append(target)
     process.terminate()
@@ -225,6 +226,26 @@ def test_dormant():
         check(records["device"] and records["context"], "what was made before is not there")
         equal(len(records["process"]), 1, "process records")
         equal(target.totals()["launches"], len(launched), "launches in all")
+
+
+def test_cupti_stays():
+    """CUPTI stays in the process before CUDA 12.6, where it refuses to go, and beside graphs"""
+    for what, environment in (("steady", {"MOCK_VERSION": "23"}),
+                              ("steady", {"MOCK_FAIL": "cuptiFinalize:999"}),
+                              ("steady-graph", {})):
+        run = Run(what, 100000, 100, recorded=False, wait=False, environment=environment)
+        run.process.stdout.readline()
+        for _ in range(2):
+            target = attach(f"\0gpumon-{os.geteuid()}-{run.process.pid}")
+            until(lambda target=target: target.totals()["launches"] > 20, "launches are counted")
+            target.stop()
+            check(target.done.wait(LIMIT), "it does not stop")
+            target.connection.close()
+            check(target.records()["kernel"], "kernels")
+        run.process.terminate()
+        run.process.communicate(timeout=LIMIT)
+        run.check_rules()
+        equal(run.account(harness.DETACHED), [], f"times that CUPTI was left: {what} {environment}")
 
 
 def test_dormant_file():
