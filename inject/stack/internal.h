@@ -45,6 +45,22 @@ struct gpumon_stack_registers {
 /* What is kept of each frame besides its address, for the next walk (walk.c). */
 #define GPUMON_STACK_SLOTS (GPUMON_STACK_WALK_MAX + 1)
 
+/* Return addresses that a thread knows the rule of, of the usual kinds. */
+#define GPUMON_STACK_KNOWN	1024
+#define GPUMON_STACK_KNOWN_BITS 11
+
+/**
+ * struct gpumon_stack_known - one of them
+ * @frame: address, 0 of the first one, which stands for none
+ * @rule: of it
+ * @caller: index of the one that its frame returned to last: likely the next to be looked for
+ */
+struct gpumon_stack_known {
+	uint64_t frame;
+	uint64_t rule;
+	uint64_t caller;
+};
+
 /**
  * struct gpumon_stack_thread - what the walker keeps for each thread
  * @low: begin of the thread's own stack
@@ -65,6 +81,9 @@ struct gpumon_stack_registers {
  * @base: its rbp
  * @link: where its return address was loaded; 0 where the step needed more than that and @saved
  * @saved: where the rbp of its caller was loaded, 0 where it is the same
+ * @known: return addresses, in the order in which they were seen; the last one is never filled
+ * @known_count: of these, the first one included
+ * @known_at: index by hash of the address, 0 for none
  */
 struct gpumon_stack_thread {
 	uint64_t low;
@@ -85,6 +104,9 @@ struct gpumon_stack_thread {
 	uint64_t base[GPUMON_STACK_SLOTS];
 	uint64_t link[GPUMON_STACK_SLOTS];
 	uint64_t saved[GPUMON_STACK_SLOTS];
+	struct gpumon_stack_known known[GPUMON_STACK_KNOWN + 1];
+	unsigned int known_count;
+	uint16_t known_at[1u << GPUMON_STACK_KNOWN_BITS];
 };
 
 /* --- thread.c */

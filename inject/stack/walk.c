@@ -4,6 +4,11 @@
  * outermost one. A rule is a word (rule.h), made once from the object's .eh_frame
  * and then found in a table that all threads share without a lock.
  *
+ * The table is larger than the processor's caches leave room for between two launches.
+ * So each thread keeps the rules that it uses, close together, with the caller that
+ * each had last: the next rule is then at hand before the address that it is for was
+ * loaded, and is only compared with it.
+ *
  * Most launches of a thread come from about the same place, so each walk is
  * kept. When the next one reaches a frame that is the same (address, rsp, rbp),
  * whatever follows is decided by the few words of the stack that were loaded
@@ -169,6 +174,33 @@ static inline uint64_t limit_at(const struct gpumon_stack_thread *thread, uint64
 	return stack >= thread->low && stack < thread->high ? thread->high : stack;
 }
 
+static void forget_known(struct gpumon_stack_thread *thread)
+{
+	memset(thread->known, 0, sizeof(thread->known));
+	memset(thread->known_at, 0, sizeof(thread->known_at));
+	thread->known_count = 1;
+}
+
+/* The index of an address in @known; 0 where it has no rule, or one of a kind that is not usual. */
+static uint64_t find_known(struct gpumon_stack_thread *thread, uint64_t frame, uint64_t salt)
+{
+	uint16_t *at = &thread->known_at[frame * 0x9e3779b97f4a7c15ull >>
+					 (64 - GPUMON_STACK_KNOWN_BITS)];
+	uint64_t rule;
+
+	if (GPUMON_STACK_LIKELY(thread->known[*at].frame == frame))
+		return *at;
+	rule = gpumon_rule_find(frame, salt);
+	if ((rule & GPUMON_RULE_KIND) - 1 > 1)
+		return 0;
+	if (thread->known_count == GPUMON_STACK_KNOWN)
+		forget_known(thread);
+	*at = (uint16_t)thread->known_count++;
+	/* Another one may be first seen in this walk, too. */
+	thread->known[*at] = (struct gpumon_stack_known){ frame, rule, *at + 1u };
+	return *at;
+}
+
 /*
  * Frames by rules of the usual kind, as many as there are in a row: nearly all of a walk's, so
  * this has nothing else in it. Ends in front of any other, of frame @end, and of one whose stack
@@ -182,19 +214,29 @@ static inline NO_SANITIZER unsigned int walk_by_rules(struct gpumon_stack_thread
 	uint64_t frame = state->frame;
 	uint64_t stack = state->stack;
 	uint64_t base = state->base;
+	struct gpumon_stack_known *known = thread->known;
 
 	while (count < end && stack < near) {
-		uint64_t rule = gpumon_rule_find(frame, salt);
-		uint64_t kind = rule & GPUMON_RULE_KIND;
+		struct gpumon_stack_known *callee = known;
 		uint64_t span = limit - 8 - stack;
-		uint64_t cfa = (kind == GPUMON_RULE_RSP ? stack : base) +
-			       (uint64_t)gpumon_rule_offset(rule);
 		uint64_t next_base = base;
 		uint64_t saved = 0;
-		uint64_t next;
+		uint64_t next, rule, cfa;
 
-		/* Kinds 1 and 2, and the return address between rsp and the end of the stack */
-		if (kind - 1 > 1 || cfa - 8 - stack > span || cfa & 7)
+		known = &thread->known[callee->caller];
+		if (GPUMON_STACK_UNLIKELY(known->frame != frame)) {
+			uint64_t index = find_known(thread, frame, salt);
+
+			if (!index)
+				break;
+			callee->caller = index;
+			known = &thread->known[index];
+		}
+		rule = known->rule;
+		cfa = ((rule & GPUMON_RULE_KIND) == GPUMON_RULE_RSP ? stack : base) +
+		      (uint64_t)gpumon_rule_offset(rule);
+		/* The return address is between rsp and the end of the stack. */
+		if (cfa - 8 - stack > span || cfa & 7)
 			break;
 		if (rule & GPUMON_RULE_BASE) {
 			saved = (rule & GPUMON_RULE_BASE_CFA ? cfa : base) +
@@ -242,6 +284,8 @@ static NO_SANITIZER void walk_stack(struct gpumon_stack_thread *thread, unsigned
 
 	if (thread->own && own && thread->salt == salt)
 		kept.count = thread->count;
+	if (thread->salt != salt || !thread->known_count)
+		forget_known(thread);
 	thread->salt = salt;
 	thread->switches = 0;
 	thread->readable_low = 0;
