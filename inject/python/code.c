@@ -3,10 +3,12 @@
  * Lines of functions: their ids, found again by where the code object is and
  * what is in it, without a lock.
  *
- * A code object may be freed and another one made at its address. What is
- * looked up is therefore also where its name, file and table of lines are, the
- * texts' lengths and hashes, and where the function begins: one that has all
- * of these in common has the same name and lines.
+ * A code object may be freed and another one made at its address. Where an
+ * interpreter numbers them (3.12 and 3.13), the number tells them apart. Elsewhere,
+ * and once it has used up its numbers, what is looked up is also where the name, file
+ * and table of lines are, the texts' lengths and hashes, and where the function
+ * begins: one that has all of these in common has the same name and lines. The
+ * number is beside the first line, while all else costs a miss of the cache each.
  */
 #include <sys/mman.h>
 
@@ -21,7 +23,7 @@
 #define TEXT_HASH   24
 
 #define WAYS 4
-#define BITS 13
+#define BITS 11
 
 /* As in stack/rule.h: two words that belong together. */
 struct line_of_ids {
@@ -50,11 +52,13 @@ bool gpumon_python_code_init(void)
 /* What identifies a line of a code object. */
 enum {
 	KEY_ADDRESS,
-	KEY_OFFSET, /* and first line */
-	KEY_NAME,
+	KEY_INSTRUCTION,
+	KEY_FILE,
+	KEY_VERSION, /* and first line */
+	KEY_WORDS_NUMBERED,
+	KEY_NAME = KEY_WORDS_NUMBERED,
 	KEY_NAME_LENGTH,
 	KEY_NAME_HASH,
-	KEY_FILE,
 	KEY_FILE_LENGTH,
 	KEY_FILE_HASH,
 	KEY_LINES,
@@ -62,17 +66,18 @@ enum {
 };
 
 /* A sum of products that can be computed in parallel. */
-static inline uint64_t hash_key(const uint64_t key[KEY_WORDS], uint64_t generation)
+static inline uint64_t hash_key(const uint64_t *key, unsigned int words, uint64_t generation)
 {
 	static const uint64_t factors[KEY_WORDS] = {
 		0x9e3779b97f4a7c15ull, 0xbf58476d1ce4e5b9ull, 0x94d049bb133111ebull,
 		0xd6e8feb86659fd93ull, 0xa0761d6478bd642full, 0xe7037ed1a0b428dbull,
 		0x8ebc6af09c88c6e3ull, 0x589965cc75374cc3ull, 0x1d8e4e27c47d124full,
+		0x4be98134a5976fd3ull,
 	};
 	uint64_t sum = generation * 0xeb44accab455d165ull;
 
-#pragma GCC unroll 9
-	for (unsigned int i = 0; i < KEY_WORDS; i++)
+#pragma GCC unroll 10
+	for (unsigned int i = 0; i < words; i++)
 		sum += key[i] * factors[i];
 	sum ^= sum >> 32;
 	sum *= 0x9e3779b97f4a7c15ull;
@@ -260,32 +265,44 @@ identify(struct gpumon_python_reader *reader, uint64_t address, uint64_t instruc
 	const struct gpumon_python_layout *layout = &gpumon_python.layout;
 	struct gpumon_python_reader again;
 	uint64_t words[KEY_WORDS];
+	uint64_t version = 0;
 	struct code code;
 	uint64_t key;
 	uint32_t id;
 
+	code.first_line = gpumon_python_int(reader, address + layout->first_line);
+	code.file = gpumon_python_word(reader, address + layout->file);
+	if (layout->version)
+		version = gpumon_python_int(reader, address + layout->version);
+	words[KEY_ADDRESS] = address;
+	words[KEY_INSTRUCTION] = instruction;
+	words[KEY_FILE] = code.file;
+	words[KEY_VERSION] = version << 32 | code.first_line;
+	if (version) {
+		key = hash_key(words, KEY_WORDS_NUMBERED, intern->generation);
+		id = find_line_id(key);
+		if (__builtin_expect(id && !reader->bad, 1))
+			return id;
+	}
 	code.offset = code_offset(reader, address, instruction);
 	code.name = gpumon_python_word(reader, address + layout->name);
-	code.file = gpumon_python_word(reader, address + layout->file);
 	code.lines = gpumon_python_word(reader, address + layout->lines);
-	code.first_line = gpumon_python_int(reader, address + layout->first_line);
 	if (reader->bad)
 		return 0;
-	words[KEY_ADDRESS] = address;
-	words[KEY_OFFSET] = (uint64_t)code.offset << 32 | code.first_line;
-	words[KEY_NAME] = code.name;
-	words[KEY_NAME_LENGTH] = gpumon_python_word(reader, code.name + TEXT_LENGTH);
-	words[KEY_NAME_HASH] = text_hash(reader, code.name, words[KEY_NAME_LENGTH]);
-	words[KEY_FILE] = code.file;
-	words[KEY_FILE_LENGTH] = gpumon_python_word(reader, code.file + TEXT_LENGTH);
-	words[KEY_FILE_HASH] = text_hash(reader, code.file, words[KEY_FILE_LENGTH]);
-	words[KEY_LINES] = code.lines;
-	if (reader->bad)
-		return 0;
-	key = hash_key(words, intern->generation);
-	id = find_line_id(key);
-	if (__builtin_expect(id != 0, 1))
-		return id;
+	if (!version) {
+		words[KEY_NAME] = code.name;
+		words[KEY_NAME_LENGTH] = gpumon_python_word(reader, code.name + TEXT_LENGTH);
+		words[KEY_NAME_HASH] = text_hash(reader, code.name, words[KEY_NAME_LENGTH]);
+		words[KEY_FILE_LENGTH] = gpumon_python_word(reader, code.file + TEXT_LENGTH);
+		words[KEY_FILE_HASH] = text_hash(reader, code.file, words[KEY_FILE_LENGTH]);
+		words[KEY_LINES] = code.lines;
+		if (reader->bad)
+			return 0;
+		key = hash_key(words, KEY_WORDS, intern->generation);
+		id = find_line_id(key);
+		if (__builtin_expect(id != 0, 1))
+			return id;
+	}
 	again = *reader;
 	id = identify_new(&again, address, &code, key, intern);
 	reader->bad = again.bad;

@@ -58,6 +58,9 @@ static const struct gpumon_python_layout layout_3_11 = {
 	.text = 48,
 };
 
+/* In 3.12 and 3.13. The table for debuggers does not name it. */
+#define CODE_VERSION 92
+
 static const struct gpumon_python_layout layout_3_12 = {
 	.linkage = GPUMON_PYTHON_SHIMS,
 	.thread_id = 136,
@@ -69,6 +72,7 @@ static const struct gpumon_python_layout layout_3_12 = {
 	.owner = 70,
 	.instructions = 192,
 	.first_line = 68,
+	.version = CODE_VERSION,
 	.file = 112,
 	.name = 128,
 	.lines = 136,
@@ -176,6 +180,7 @@ static bool read_table(const uint64_t *table, unsigned int minor)
 		.owner = (uint16_t)frame[FRAME_OWNER],
 		.instructions = (uint16_t)code[CODE_INSTRUCTIONS],
 		.first_line = (uint16_t)code[CODE_FIRST_LINE],
+		.version = minor == 13 ? CODE_VERSION : 0,
 		.file = (uint16_t)code[CODE_FILE],
 		.name = (uint16_t)code[CODE_NAME],
 		.lines = (uint16_t)code[CODE_LINES],

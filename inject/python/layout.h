@@ -33,6 +33,8 @@ enum gpumon_python_linkage {
  * @owner: of a frame, or its mark as outermost one
  * @instructions: of a code object, in it
  * @first_line: of a code object
+ * @version: of a code object: its number, which no other one of its interpreter ever has; 0 where
+ *           there is none
  * @file: of a code object
  * @name: of a code object, qualified where there is such a name
  * @lines: table of a code object
@@ -53,6 +55,7 @@ struct gpumon_python_layout {
 	uint16_t owner;
 	uint16_t instructions;
 	uint16_t first_line;
+	uint16_t version;
 	uint16_t file;
 	uint16_t name;
 	uint16_t lines;
