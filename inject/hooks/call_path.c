@@ -36,6 +36,20 @@ static uint32_t intern_python_frame(void *context, const struct gpumon_python_fr
 		frame->first_line);
 }
 
+/* How many of the outermost frames are those of the thread's stack before, in its other room. */
+static inline unsigned int count_same(const struct inject_thread *thread,
+				      const struct gpumon_stack_view *view)
+{
+	const uint64_t *old = thread->frames[thread->turn] + thread->frame_count;
+	const uint64_t *new = view->frames + view->count;
+	unsigned int most = view->count < thread->frame_count ? view->count : thread->frame_count;
+	unsigned int same = 0;
+
+	while (same < most && *--old == *--new)
+		same++;
+	return same;
+}
+
 /* @view is in the walker's memory, or in the thread's where there is Python. */
 static inline bool walk_with_python(struct inject_thread *thread, unsigned int room,
 				    struct gpumon_stack_view *view)
@@ -47,10 +61,12 @@ static inline bool walk_with_python(struct inject_thread *thread, unsigned int r
 	intern.frame = intern_python_frame;
 	intern.context = thread;
 	intern.generation = atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
-	view->count = gpumon_python_stack(thread->frames, room, &view->truncated, &intern);
-	view->frames = thread->frames;
-	view->stack = NULL;
-	view->same = 0;
+	view->frames = thread->frames[thread->turn ^ 1];
+	view->count = gpumon_python_stack(thread->frames[thread->turn ^ 1], room, &view->truncated,
+					  &intern);
+	view->same = count_same(thread, view);
+	thread->turn ^= 1;
+	thread->frame_count = view->count;
 	return view->count;
 }
 
@@ -101,9 +117,9 @@ uint32_t inject_call_path(struct inject_thread *thread)
 		count = inject_session.stack_depth;
 		view.truncated = true;
 	}
-	if (INJECT_LIKELY(!view.truncated && view.stack))
+	if (INJECT_LIKELY(!view.truncated))
 		return intern_path(thread, view.frames + first, count, false, view.same);
-	/* No hashes are kept: frames of a cut stack differ each time, and @same does not count Python's. */
+	/* No hashes are kept: frames of a cut stack differ each time. */
 	thread->hashed = 0;
 	id = intern_path(thread, view.frames + first, count, view.truncated, 0);
 	thread->hashed = 0;
