@@ -8,7 +8,7 @@ void *gpumon_grow(void **array, size_t *n, size_t size)
 {
 	void *bigger;
 
-	/* Capacity is the next power of two of the number, so it needs no field of its own. */
+	/* The capacity is always the next power of two, so it needs no field of its own. */
 	if ((*n & (*n - 1)) == 0) {
 		size_t capacity = *n ? *n * 2 : 1;
 

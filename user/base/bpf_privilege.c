@@ -6,7 +6,7 @@
 
 #include "bpf_privilege.h"
 
-/* linux/capability.h of older systems has not all of them. */
+/* Older versions of linux/capability.h lack some of these. */
 #define CAPABILITY_SYS_ADMIN 21
 #define CAPABILITY_PERFMON   38
 #define CAPABILITY_BPF	     39

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What a subcommand gets, and how it reports what went wrong. */
+/* What a subcommand gets, and how it reports failures. */
 #ifndef GPUMON_BASE_COMMAND_H
 #define GPUMON_BASE_COMMAND_H
 
@@ -13,10 +13,10 @@
  * struct gpumon_context - what a command works with
  * @command: the command itself, for its help
  * @out: where results go (stdout, a memory stream in tests)
- * @err: where the one line about a failure goes (stderr)
- * @root: prefix of /sys, /proc, /lib: "" or a made-up tree
+ * @err: where the one-line error message goes (stderr)
+ * @root: prefix of /sys, /proc and /lib: "", or a test's own tree
  * @json: --json was given, also when a wrong option came before it
- * @explicit: "--" stood before the operands
+ * @explicit: "--" came before the operands
  */
 struct gpumon_context {
 	const struct gpumon_command *command;
@@ -33,9 +33,9 @@ struct gpumon_context {
  * @summary: one line for the list in --help
  * @usage: arguments as in a man page, without program and command name, "[--json] [GROUP]…"
  * @help: options, one a line, then examples; ends with a newline
- * @privileges: the most that it needs, of enum gpumon_privilege; all else is given up before @run
- * @run: argv[0] is the command's name; returns the exit status, having reported failures with
- *       gpumon_report()
+ * @privileges: all that it may need, of enum gpumon_privilege; the rest is dropped before @run
+ * @run: argv[0] is the command's name; reports failures with gpumon_report() and returns the exit
+ *       status
  */
 struct gpumon_command {
 	const char *name;
@@ -47,7 +47,7 @@ struct gpumon_command {
 };
 
 /**
- * gpumon_report() - tell the user about a failure
+ * gpumon_report() - report a failure to the user
  * @context: context
  * @err: the failure
  *

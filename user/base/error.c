@@ -27,7 +27,7 @@ int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_
 	vsnprintf(err->message, sizeof(err->message), format, args);
 	va_end(args);
 
-	/* The kernel's texts come in here: the promise is one line that is safe to print. */
+	/* Kernel messages end up here too. The result must be one line that is safe to print. */
 	for (char *p = err->message; *p; p++) {
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = ' ';

@@ -12,7 +12,7 @@
 #define GPUMON_EXIT_USAGE      2
 #define GPUMON_EXIT_IMPOSSIBLE 77 /* not possible on this machine */
 
-/* What went wrong, and the word for it in JSON, which stays as it is: programs match it. */
+/* What went wrong, and its name in JSON. Programs match these names: they must not change. */
 #define GPUMON_ERRORS(X)              \
 	X(USAGE, "usage")             \
 	X(MEMORY, "memory")           \
@@ -40,15 +40,15 @@ enum gpumon_error_code {
 #undef GPUMON_ERROR_CODE
 };
 
-/* The word for it. */
+/* The name of an error in JSON. */
 const char *gpumon_error_word(enum gpumon_error_code code);
 
 /**
  * struct gpumon_error - a failure
  * @status: exit status, GPUMON_EXIT_*
- * @sys: the negative errno behind it, 0 if there is none
+ * @sys: the negative errno that caused it, or 0
  * @code: what a program can match
- * @message: one line, with what to do, no newline
+ * @message: one line with the remedy, without a newline
  */
 struct gpumon_error {
 	int status;
@@ -59,13 +59,13 @@ struct gpumon_error {
 
 /**
  * gpumon_error_set() - fill in an error
- * @err: where to, must not be NULL
+ * @err: out, must not be NULL
  * @status: GPUMON_EXIT_*
  * @sys: negative errno or 0
  * @code: code
  * @format: printf format of the message
  *
- * Return: always -1, so that a function can end with it.
+ * Return: always -1, so that a function can return the call.
  */
 int gpumon_error_set(struct gpumon_error *err, int status, int sys, enum gpumon_error_code code,
 		     const char *format, ...) __attribute__((format(printf, 5, 6)));

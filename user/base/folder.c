@@ -33,7 +33,7 @@ const char *gpumon_folder_problem(int fd)
 
 	if (fstat(fd, &status))
 		return strerror(errno);
-	/* With the sticky bit, as /tmp has it, names belong to who made them. */
+	/* With the sticky bit, as on /tmp, only its owner can rename or remove a file. */
 	if ((status.st_mode & 0002) && !(status.st_mode & S_ISVTX))
 		return "everybody can replace files in that folder, it has no sticky bit (chmod o-w, or +t)";
 	return NULL;

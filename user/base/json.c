@@ -6,7 +6,7 @@
 
 int gpumon_json_add(struct json_object *object, const char *key, struct json_object *value)
 {
-	/* A NULL value would be JSON null: here it is a failed allocation. */
+	/* A NULL value would become JSON null. Here it means that an allocation failed. */
 	if (!object || !value) {
 		json_object_put(value);
 		return -1;
@@ -46,7 +46,9 @@ int gpumon_json_add_bool(struct json_object *object, const char *key, bool value
 
 struct json_object *gpumon_json_string(const char *value)
 {
-	/* A process may call itself anything, and a comm is cut at 15 bytes amid a character. */
+	/*
+	 * A process can have any name, and the kernel may cut a comm in the middle of a character.
+	 */
 	char *text = gpumon_utf8_copy(value);
 	struct json_object *object = text ? json_object_new_string(text) : NULL;
 
@@ -97,7 +99,7 @@ int gpumon_json_print(struct json_object *object, bool one_line, FILE *stream)
 	const char *text = object ? json_object_to_json_string_ext(object, flags) : NULL;
 	int ret = -1;
 
-	/* Flushed line by line: a reader of the pipe gets each document at once. */
+	/* Flush every line, so that the reader of a pipe gets each document at once. */
 	if (text && fputs(text, stream) >= 0 && fputc('\n', stream) >= 0 && !fflush(stream))
 		ret = 0;
 	json_object_put(object);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* From a number to a number: ids of a process to where its things lie. */
+/* A hash map from 64-bit numbers to 64-bit numbers. */
 #ifndef GPUMON_CORRELATE_MAP_H
 #define GPUMON_CORRELATE_MAP_H
 
@@ -11,7 +11,7 @@ struct gpumon_map_slot {
 	uint64_t value; /* 0: free */
 };
 
-/* All zero is an empty one. */
+/* A zeroed map is empty. */
 struct gpumon_map {
 	struct gpumon_map_slot *slots;
 	size_t mask;
@@ -19,21 +19,21 @@ struct gpumon_map {
 };
 
 /**
- * gpumon_map_set - remember a number, or another one for the same key
+ * gpumon_map_set - set the value of a key, replacing an earlier one
  * @map: map
- * @key: any
+ * @key: any number
  * @value: not 0
  *
  * Return: 0, or -1 without memory.
  */
 int gpumon_map_set(struct gpumon_map *map, uint64_t key, uint64_t value);
 
-/* 0: not there. */
+/* Returns 0 if the key is not in the map. */
 uint64_t gpumon_map_get(const struct gpumon_map *map, uint64_t key);
 size_t gpumon_map_bytes(const struct gpumon_map *map);
 void gpumon_map_clear(struct gpumon_map *map);
 
-/* Spreads keys whose lower bits are alike. */
+/* Spreads keys whose low bits are equal. */
 static inline uint64_t gpumon_hash(uint64_t key)
 {
 	key ^= key >> 32;
@@ -41,7 +41,7 @@ static inline uint64_t gpumon_hash(uint64_t key)
 	return key ^ (key >> 29);
 }
 
-/* For qsort() of 64-bit numbers. */
+/* Compares 64-bit numbers for qsort(). */
 int gpumon_by_value(const void *a, const void *b);
 
 uint64_t gpumon_hash_bytes(const void *data, size_t size);

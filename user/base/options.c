@@ -10,7 +10,7 @@
 #define OPTIONS_MAX 64
 #define MIB	    (1ULL << 20)
 
-/* Above all letters, so that the number in the table can be told from a letter. */
+/* Above all letters, so that a long option's value never equals a short option's letter. */
 #define FIRST 0x100
 
 static bool has_argument(const struct gpumon_option *option)
@@ -18,7 +18,7 @@ static bool has_argument(const struct gpumon_option *option)
 	return option->kind >= GPUMON_OPTION_TEXT;
 }
 
-/* 0, or -1 having called gpumon_usage(). */
+/* 0, or -1 after calling gpumon_usage(). */
 static int take_option(struct gpumon_context *context, const struct gpumon_option *option)
 {
 	uint32_t *word = option->value;
@@ -62,12 +62,15 @@ static int take_option(struct gpumon_context *context, const struct gpumon_optio
 	return -1;
 }
 
-/* What getopt_long() could not take: @word is where it was, @value what it says about it. */
+/* Report what getopt_long() rejected: @word is the argument, @value its return value. */
 static int report_bad_option(struct gpumon_context *context, const char *word, int value)
 {
 	if (value == ':')
 		return gpumon_usage(context, "option %s needs an argument", word);
-	/* 0: a long name; a number of the table: "--json=x"; else a letter within a word. */
+	/*
+	 * optopt is 0 for an unknown long name, FIRST or more for "--json=x", and a letter for an
+	 * unknown short option.
+	 */
 	if (!optopt)
 		return gpumon_usage(context, "unknown option %s", word);
 	if (optopt >= FIRST)
@@ -82,7 +85,7 @@ int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv
 	char letters[2 * OPTIONS_MAX + 4] = "";
 	int n, value, argument = 0;
 
-	/* "+": the first operand ends the options. ":": a missing argument has a value of its own. */
+	/* "+": stop at the first operand. ":": return ':' for a missing argument. */
 	strcpy(letters, operands == GPUMON_OPERANDS_PROGRAM ? "+:h" : ":h");
 	for (n = 0; options[n].name && n < OPTIONS_MAX; n++) {
 		char letter[3] = { options[n].letter, has_argument(&options[n]) ? ':' : '\0' };
@@ -91,12 +94,12 @@ int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv
 					    FIRST + n };
 		strcat(letters, letter);
 	}
-	/* A table that is too long is our own mistake. */
+	/* The caller's table is too long: a bug of this program. */
 	if (options[n].name)
 		abort();
 	names[n] = (struct option){ "help", no_argument, NULL, FIRST + n };
 
-	/* Complaints are ours, with the way to the help. glibc starts afresh when optind is 0. */
+	/* We print messages ourselves and point to the help. glibc restarts when optind is 0. */
 	opterr = 0;
 	optind = 0;
 	while ((value = getopt_long(*argc, *argv, letters, names, NULL)) != -1) {
@@ -109,7 +112,7 @@ int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv
 		for (int i = 0; i < n; i++) {
 			if (value != FIRST + i && value != options[i].letter)
 				continue;
-			/* The next word, if it is not the rest of this one. */
+			/* The argument is the next word, and not the rest of this one. */
 			if (has_argument(&options[i]) && optarg == (*argv)[optind - 1])
 				argument = optind;
 			if (take_option(context, &options[i]))
@@ -133,7 +136,7 @@ int gpumon_argument_u64(struct gpumon_context *context, const char *what, const 
 
 	errno = 0;
 	number = strtoull(text, &end, 10);
-	/* strtoull() takes blanks and "-1"; we take digits. */
+	/* strtoull() also accepts blanks and "-1". */
 	if (!isdigit((unsigned char)text[0]) || *end || errno || number < min || number > max) {
 		gpumon_usage(context, "%s: \"%s\" is not a whole number from %llu to %llu", what,
 			     text, (unsigned long long)min, (unsigned long long)max);
@@ -157,7 +160,7 @@ int gpumon_argument_duration(struct gpumon_context *context, const char *what, c
 	double number;
 
 	number = strtod(text, &end);
-	/* strtod() also knows "inf", "nan" and "0x1p3", which nobody means. */
+	/* strtod() also accepts "inf", "nan" and "0x1p3". */
 	if (strspn(text, "0123456789.") != (size_t)(end - text) || end == text)
 		goto bad;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The options of a command, each with the place where its value goes. */
+/* The options of a command, each with the variable that gets its value. */
 #ifndef GPUMON_BASE_OPTIONS_H
 #define GPUMON_BASE_OPTIONS_H
 
@@ -36,13 +36,13 @@ enum gpumon_option_kind {
 
 /**
  * struct gpumon_option - an option of a command
- * @name: long name; --help (-h) is there anyway
+ * @name: long name; --help (-h) is added to every table
  * @letter: short name, 0 for none
- * @kind: what it takes
- * @value: where that goes, or what @take gets
- * @min: least number, or bits
+ * @kind: type of its argument
+ * @value: variable that is set, or data for @take
+ * @min: smallest number, or bits
  * @max: largest number
- * @take: returns 0, or -1 having called gpumon_usage()
+ * @take: returns 0, or -1 after calling gpumon_usage()
  */
 struct gpumon_option {
 	const char *name;
@@ -54,7 +54,7 @@ struct gpumon_option {
 	int (*take)(struct gpumon_context *context, const char *text, void *value);
 };
 
-/* Lines of a table: a kind without an argument or limits, one with both, one with a function. */
+/* Lines of a table: without argument or limits, with both, and with a function. */
 #define GPUMON_OPTION(name, letter, kind, where)   \
 	{                                          \
 		name, letter, kind, .value = where \
@@ -70,10 +70,10 @@ struct gpumon_option {
 #define GPUMON_OPTION_JSON(context) GPUMON_OPTION("json", 0, GPUMON_OPTION_FLAG, &(context)->json)
 
 /**
- * enum gpumon_operands - which words may be there that are no options
+ * enum gpumon_operands - which operands a command accepts
  * @GPUMON_OPERANDS_NONE: none
- * @GPUMON_OPERANDS_MIXED: some, before, between and behind the options
- * @GPUMON_OPERANDS_PROGRAM: a program with its own options, behind those of the command
+ * @GPUMON_OPERANDS_MIXED: any, before, between and after the options
+ * @GPUMON_OPERANDS_PROGRAM: a program with its own options, after those of the command
  */
 enum gpumon_operands {
 	GPUMON_OPERANDS_NONE,
@@ -84,27 +84,26 @@ enum gpumon_operands {
 #define GPUMON_OPTIONS_GO_ON (-1)
 
 /**
- * gpumon_options_parse() - take the options of a command
- * @context: @explicit of it is set
- * @argc: words with the command's name, becomes the number of operands
- * @argv: likewise; may be put into another order
- * @options: ended by a line without a name
- * @operands: what else may be there
+ * gpumon_options_parse() - parse the options of a command
+ * @context: its @explicit is set
+ * @argc: in: arguments with the command's name; out: number of operands
+ * @argv: likewise; may be reordered
+ * @options: ends with an entry without a name
+ * @operands: which operands are accepted
  *
- * Return: GPUMON_OPTIONS_GO_ON, or the exit status to end with: help was printed, or wrong usage
- * reported.
+ * Return: GPUMON_OPTIONS_GO_ON, or an exit status if the help was printed or wrong usage reported.
  */
 int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv,
 			 const struct gpumon_option *options, enum gpumon_operands operands);
 
-/* Parse numbers of arguments. 0, or -1 having called gpumon_usage() ("--count: …"). */
+/* Parse the number in an argument. 0, or -1 after calling gpumon_usage() ("--count: …"). */
 int gpumon_argument_u64(struct gpumon_context *context, const char *what, const char *text,
 			uint64_t min, uint64_t max, uint64_t *value);
-/* Seconds with fractions, or with a unit ns, us, ms, s, m, h, into nanoseconds, at least 1 ms. */
+/* Parse seconds with fractions, or a number with a unit ns, us, ms, s, m or h, at least 1 ms. */
 int gpumon_argument_duration(struct gpumon_context *context, const char *what, const char *text,
 			     uint64_t *ns);
 
-/* "4096", "64K", "16M", "1G". 0, or -1 having called gpumon_usage(). */
+/* "4096", "64K", "16M", "1G". 0, or -1 after calling gpumon_usage(). */
 int gpumon_argument_size(struct gpumon_context *context, const char *what, const char *text,
 			 uint64_t min, uint64_t max, uint64_t *bytes);
 

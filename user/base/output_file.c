@@ -11,10 +11,10 @@
 #include "wait.h"
 #include "output_file.h"
 
-/* Names that are tried. */
+/* How many temporary names are tried. */
 #define NAMES_MAX 100
 
-/* Is there something that we may not replace? */
+/* Refuse a target that must not be replaced. */
 static int check_target(const struct gpumon_output_file *file, struct gpumon_error *err)
 {
 	const char *path = file->path, *problem = gpumon_folder_problem(file->parent);
@@ -46,7 +46,7 @@ static int check_target(const struct gpumon_output_file *file, struct gpumon_err
 	return 0;
 }
 
-/* A name beside the file's that nobody else can have in mind. */
+/* A temporary name beside the file that no other program uses. */
 static void next_name(struct gpumon_output_file *file)
 {
 	static unsigned int names;
@@ -57,14 +57,14 @@ static void next_name(struct gpumon_output_file *file)
 }
 
 /*
- * Mode 0600, and never something that was there already. Without a name where the file system
- * can do that: a command that is stopped leaves nothing behind.
+ * Mode 0600, and always a new file. Use O_TMPFILE where the file system has it: then a killed
+ * command leaves nothing behind.
  */
 static int make_file(struct gpumon_output_file *file)
 {
 	int fd = -1;
 
-	/* Its name comes by way of there. */
+	/* linkat() later needs this path to name the file. */
 	if (!access("/proc/self/fd", X_OK)) {
 		fd = openat(file->parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 		if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
@@ -91,7 +91,7 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 	memset(file, 0, sizeof(*file));
 	file->force = force;
 	file->parent = -1;
-	/* A file that may not grow is told as any other that cannot be written. */
+	/* Report a file at its size limit like any other failed write, instead of being killed. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (!path || !strcmp(path, "-")) {
 		file->path = "-";
@@ -103,7 +103,7 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 		return 0;
 	}
 	file->path = path;
-	/* With room for what is put behind it for a while. */
+	/* The temporary name is longer than the path. */
 	if (strlen(path) + sizeof(".XXXXXX") > sizeof(file->temporary))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENAMETOOLONG, GPUMON_ERROR_IO,
 					"%.100s...: the name is too long", path);
@@ -129,7 +129,9 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 	return -1;
 }
 
-/* A name for what has none: the file's own, or one beside it that is renamed then. */
+/*
+ * Name a file of O_TMPFILE: directly, or through a temporary name and a rename to replace a file.
+ */
 static int give_name(struct gpumon_output_file *file)
 {
 	char self[64];
@@ -151,7 +153,7 @@ static int give_name(struct gpumon_output_file *file)
 	return errno;
 }
 
-/* Give it its name; without --force only where nothing came in between. */
+/* Without --force, fail if a file of that name appeared meanwhile. */
 static int rename_into_place(const struct gpumon_output_file *file)
 {
 	int folder = file->parent;
@@ -162,7 +164,7 @@ static int rename_into_place(const struct gpumon_output_file *file)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
-	/* File systems that do not know that know links, or neither. */
+	/* File systems without RENAME_NOREPLACE may have hard links. */
 	if (linkat(folder, file->temporary, folder, file->name, 0))
 		return errno;
 	unlinkat(folder, file->temporary, 0);
@@ -202,7 +204,7 @@ int gpumon_output_file_close(struct gpumon_output_file *file, bool good, struct 
 	}
 	if (!named && !file->shown && good && !error)
 		error = give_name(file);
-	/* Some file systems tell only here that there was no room; these know no nameless files. */
+	/* Some file systems report a full disk only on close(). These do not support O_TMPFILE. */
 	if (fclose(file->stream) && !error)
 		error = errno;
 	file->stream = NULL;

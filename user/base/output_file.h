@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A file that a command writes: ours alone, whole or not there, and never something else's. */
+/* A command's output file: private, complete or absent, and it never replaces something else. */
 #ifndef GPUMON_RECORD_OUTPUT_FILE_H
 #define GPUMON_RECORD_OUTPUT_FILE_H
 
@@ -11,13 +11,13 @@
 
 /**
  * struct gpumon_output_file - where a command's result goes
- * @stream: to write to
- * @path: what it will be called, "-" for standard output
- * @parent: the folder that it is in, -1 for none
- * @name: its name in there
- * @temporary: what it is called there until it is whole, "" where it has no name until then
+ * @stream: stream to write to
+ * @path: its final path, "-" for standard output
+ * @parent: descriptor of its folder, or -1
+ * @name: its name in that folder
+ * @temporary: its name until it is complete, "" if it has none until then
  * @force: it may replace a file
- * @shown: it has its name already
+ * @shown: it already has its final name
  */
 struct gpumon_output_file {
 	FILE *stream;
@@ -30,16 +30,16 @@ struct gpumon_output_file {
 };
 
 /**
- * gpumon_output_file_open - begin to write
+ * gpumon_output_file_open - open an output file
  * @file: filled in
- * @path: name, "-" or NULL: @standard
- * @force: may replace a file, but nothing that is no file
- * @text: people can read it; what they cannot is refused on a terminal
+ * @path: path; "-" or NULL for @standard
+ * @force: may replace a regular file
+ * @text: the output is text; binary output to a terminal is refused
  * @standard: standard output
- * @err: why not
+ * @err: out
  *
- * Mode 0600. A link is not followed, another user's file not replaced, and nothing is made in a
- * folder where everybody could put something else in its place.
+ * The mode is 0600. Symbolic links, other users' files and folders in which anyone could replace
+ * the file are refused.
  *
  * Return: 0, or -1 with @err.
  */
@@ -47,19 +47,19 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 			    bool text, FILE *standard, struct gpumon_error *err);
 
 /**
- * gpumon_output_file_show - give it its name now, for what people look at while it grows
- * @file: opened, nothing is in it yet
- * @err: why not
+ * gpumon_output_file_show - give the file its final name now, so that it can be watched as it grows
+ * @file: opened and still empty
+ * @err: out
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_output_file_show(struct gpumon_output_file *file, struct gpumon_error *err);
 
 /**
- * gpumon_output_file_close - end it
- * @file: file
- * @good: what should be in it is; else it is removed
- * @err: why it is not there, only looked at where @good
+ * gpumon_output_file_close - close the file and give it its final name
+ * @file: output file
+ * @good: the contents are complete; otherwise the file is removed
+ * @err: out, only set if @good
  *
  * Return: 0, or -1 with @err.
  */

@@ -25,7 +25,7 @@ static void *pool_take(struct gpumon_pool *pool, size_t size)
 		if (!block)
 			return NULL;
 		pool->blocks[pool->blocks_used++] = block;
-		/* A large thing has a block of its own, the begun one stays in use. */
+		/* A large object gets a block of its own, and the current block stays in use. */
 		if (length != BLOCK_SIZE)
 			return block;
 		pool->block = block;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Texts, each kept once, and numbers for keys of several numbers. */
+/* A pool of texts, each stored once, and consecutive numbers for composite keys. */
 #ifndef GPUMON_CORRELATE_POOL_H
 #define GPUMON_CORRELATE_POOL_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero is an empty one. */
+/* A zeroed pool is empty. */
 struct gpumon_pool {
-	char *block; /* what is left of the newest one */
+	char *block; /* free bytes of the newest block */
 	size_t left;
 	void **blocks;
 	size_t blocks_used;
@@ -18,11 +18,11 @@ struct gpumon_pool {
 	size_t used;
 };
 
-/* The one copy of a text, which lives as long as the pool; NULL without memory. */
+/* The pool's copy of a text, valid as long as the pool. NULL without memory. */
 const char *gpumon_pool_text(struct gpumon_pool *pool, const char *text);
-/* A NUL in it ends it. */
+/* The text ends at the first NUL. */
 const char *gpumon_pool_part(struct gpumon_pool *pool, const char *text, size_t length);
-/* Zeroed, as long as the pool; NULL without memory. */
+/* Zeroed memory that lives as long as the pool. NULL without memory. */
 void *gpumon_pool_zalloc(struct gpumon_pool *pool, size_t size);
 void gpumon_pool_clear(struct gpumon_pool *pool);
 
@@ -32,7 +32,7 @@ struct gpumon_key {
 	uint64_t part[GPUMON_KEY_SIZE];
 };
 
-/* From keys to their numbers, counted from 0 on. All zero is an empty one. */
+/* Gives keys consecutive numbers, from 0 on. A zeroed table is empty. */
 struct gpumon_keys {
 	struct gpumon_key *keys;
 	uint32_t used;
@@ -44,17 +44,17 @@ struct gpumon_keys {
 #define GPUMON_KEY_NONE ~0u
 
 /**
- * gpumon_keys_number - the number of a key
- * @keys: known ones
- * @key: key, all of its parts count
- * @added: set to whether it is a new one; NULL: none is added
+ * gpumon_keys_number - look up or assign the number of a key
+ * @keys: table
+ * @key: key, compared in all its parts
+ * @added: set to whether the key is new; NULL: do not add it
  *
- * Return: number; GPUMON_KEY_NONE without memory, or where it is not there.
+ * Return: the number, or GPUMON_KEY_NONE if the key is absent or there is no memory.
  */
 uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *key, bool *added);
 void gpumon_keys_clear(struct gpumon_keys *keys);
 
-/* Room for one more element, zeroed and counted; NULL without memory. */
+/* Append one zeroed element and count it. NULL without memory. */
 void *gpumon_array_add(void **array, uint32_t *used, uint32_t *room, size_t size);
 #define GPUMON_ARRAY_ADD(array, used, room) \
 	gpumon_array_add((void **)&(array), &(used), &(room), sizeof(*(array)))

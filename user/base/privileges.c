@@ -15,7 +15,7 @@
 
 #include "privileges.h"
 
-/* linux/capability.h of older systems has not all of them. */
+/* Older versions of linux/capability.h lack some of these. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
@@ -45,7 +45,7 @@ static uint64_t capabilities_of(unsigned int needs)
 		BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN),
 		BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH),
 		BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYS_ADMIN),
-		/* Signals are passed on to it, whoever it became. */
+		/* Signals are passed on to the program, whichever user it has become. */
 		BIT(CAP_KILL),
 	};
 	uint64_t set = 0;
@@ -103,7 +103,7 @@ void gpumon_privileges_keep(unsigned int needs)
 		set.inheritable = 0;
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	}
-	/* Giving up is always allowed. */
+	/* The kernel always allows dropping capabilities. */
 	(void)put_capabilities(&set);
 }
 
@@ -121,7 +121,7 @@ void gpumon_privileges_lower(unsigned int needs)
 {
 	struct capabilities set;
 
-	/* Only where it was raised: who was not made another user goes on with it. */
+	/* Only a process that changed its user raised them. Any other one keeps them. */
 	if (!self.user || !get_capabilities(&set))
 		return;
 	set.effective &= ~capabilities_of(needs);
@@ -152,7 +152,7 @@ void gpumon_privileges_give_back(void)
 	if (!self.started)
 		return;
 	gpumon_privileges_restore_umask();
-	/* Another user's program gets none of root's. */
+	/* After a change of user the program gets none of root's capabilities. */
 	if (!get_capabilities(&set))
 		return;
 	set.effective = self.user ? 0 : set.permitted;
@@ -166,7 +166,7 @@ const char *gpumon_privileges_user(void)
 	return self.user;
 }
 
-/* In a shell that sudo started, SUDO_UID is there too; who works in one wants to be root. */
+/* SUDO_UID is also set in a root shell that sudo started, where the user wants to stay root. */
 static bool parent_is_sudo(void)
 {
 	char path[64], name[32] = "";
@@ -199,9 +199,9 @@ static bool read_id(const char *name, unsigned int *id)
 }
 
 /**
- * struct user - who to become
- * @entry: of the user, or NULL where there is none but for the numbers
- * @name: of the user, or the number
+ * struct user - the user to become
+ * @entry: entry in the user database, or NULL if only the ids are known
+ * @name: user name, or the uid as text
  */
 struct user {
 	uid_t uid;
@@ -210,7 +210,7 @@ struct user {
 	char name[64];
 };
 
-/* 1: there is somebody, 0: nobody, -1 with @err. */
+/* 1: found; 0: no change of user is needed; -1 with @err. */
 static int find_user(const char *name, struct user *user, struct gpumon_error *err)
 {
 	unsigned int uid, gid;
@@ -268,7 +268,9 @@ int gpumon_privileges_become(const char *name, unsigned int needs, unsigned int 
 	self.user = strdup(user.name);
 	if (!self.user || !get_capabilities(&set))
 		goto failed;
-	/* To be able to; what was given up for good is not in there. */
+	/*
+	 * Changing the user needs capabilities. Those that were dropped for good are not in here.
+	 */
 	set.effective = set.permitted;
 	if (!put_capabilities(&set) || !change_user(&user))
 		goto failed;

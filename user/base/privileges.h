@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a command goes on with of what it was started with: capabilities that it does not need are
- * given up, and under sudo a program runs as the user who called it. Documentation/user/privilege.md
- * has the table.
+ * Privileges of a running command: it drops the capabilities that it does not need, and under sudo
+ * it runs a program as the calling user. Documentation/user/privilege.md has the table.
  */
 #ifndef GPUMON_USER_PRIVILEGES_H
 #define GPUMON_USER_PRIVILEGES_H
@@ -11,64 +10,68 @@
 
 #include "error.h"
 
-/* What a command does that wants capabilities, or is one of the reasons to keep them. */
+/* What a command does that needs capabilities. */
 enum gpumon_privilege {
-	GPUMON_PRIVILEGE_MODULE = 1 << 0,  /* ask the module, and set it: CAP_NET_ADMIN */
-	GPUMON_PRIVILEGE_DEBUGFS = 1 << 1, /* its events: CAP_DAC_READ_SEARCH */
+	GPUMON_PRIVILEGE_MODULE = 1 << 0,  /* read and configure the module: CAP_NET_ADMIN */
+	GPUMON_PRIVILEGE_DEBUGFS = 1 << 1, /* read its events: CAP_DAC_READ_SEARCH */
 	GPUMON_PRIVILEGE_BPF =
-		1 << 2, /* CAP_BPF, CAP_PERFMON, and for modules' BTF CAP_SYS_ADMIN */
+		1 << 2, /* CAP_BPF, CAP_PERFMON; CAP_SYS_ADMIN for the BTF of modules */
 	GPUMON_PRIVILEGE_FILES = 1 << 3, /* files that the user names: CAP_DAC_OVERRIDE */
 	GPUMON_PRIVILEGE_PROCESSES =
-		1 << 4, /* other users': CAP_SYS_PTRACE, for setns CAP_SYS_ADMIN */
-	GPUMON_PRIVILEGE_PROGRAM = 1 << 5, /* a program is started, and gets all that we had */
+		1 << 4, /* other users' processes: CAP_SYS_PTRACE; CAP_SYS_ADMIN for setns() */
+	GPUMON_PRIVILEGE_PROGRAM = 1 << 5, /* start a program with all our capabilities */
 };
 
 /**
- * gpumon_privileges_start - for the program's main(), before anything else
+ * gpumon_privileges_start - called first in main()
  *
- * What we make is ours alone whatever umask we were given. Without this call the others here do
- * nothing: tests run many commands in one process.
+ * Sets a umask that keeps our files private. Without this call the other functions do nothing,
+ * since tests run many commands in one process.
  */
 void gpumon_privileges_start(void);
 
 /**
- * gpumon_privileges_keep - give up all that is not needed
+ * gpumon_privileges_keep - drop all capabilities that are not needed
  * @needs: of enum gpumon_privilege
  *
- * For good, and no program started later gets more; with GPUMON_PRIVILEGE_PROGRAM only for the
- * time being, since the program is to get it. May be called again with less.
+ * They are dropped for good, also for programs started later. With GPUMON_PRIVILEGE_PROGRAM they
+ * are only made ineffective, so that the program can have them. May be called again with fewer
+ * needs.
  */
 void gpumon_privileges_keep(unsigned int needs);
 
 /**
- * gpumon_privileges_become - be the user as whom a program will run, where that is another one
- * @name: who, NULL: under sudo the one who called it, else who we are
+ * gpumon_privileges_become - become the user that a program will run as
+ * @name: user name; NULL: the caller of sudo, or else the current user
  * @needs: capabilities that stay in effect, of enum gpumon_privilege
- * @later: those that gpumon_privileges_raise() may still ask for
- * @err: why not
+ * @later: capabilities that gpumon_privileges_raise() may still request
+ * @err: out
  *
- * All that is made from then on is that user's, and every path is looked up with that user's
- * rights. HOME, USER and LOGNAME are set.
+ * From then on, new files belong to that user, and paths are accessed with that user's rights.
+ * HOME, USER and LOGNAME are set.
  *
- * Return: 0, or -1 with @err: no such user, or we are not root.
+ * Return: 0, or -1 with @err if there is no such user or we are not root.
  */
 int gpumon_privileges_become(const char *name, unsigned int needs, unsigned int later,
 			     struct gpumon_error *err);
 
-/* The name of who gpumon_privileges_become() made us, NULL where it changed nothing. */
+/* Name of the user that gpumon_privileges_become() changed to, or NULL if it changed nothing. */
 const char *gpumon_privileges_user(void);
 
-/* Have what @later allowed in effect for a moment, or no more. Errors are seen by what fails then. */
+/*
+ * Make capabilities of @later effective for a moment, and ineffective again. Errors show up in the
+ * operation that needs them.
+ */
 void gpumon_privileges_raise(unsigned int needs);
 void gpumon_privileges_lower(unsigned int needs);
 
-/* Nothing of @needs is raised any more. */
+/* @needs can no longer be raised. */
 void gpumon_privileges_forget(unsigned int needs);
 
-/* umask as it was, for who makes no files but starts programs. */
+/* Restore the original umask, for a process that only starts programs. */
 void gpumon_privileges_restore_umask(void);
 
-/* In a child, before exec(): umask and capabilities are again what we were started with. */
+/* In a child, before exec(): restore the umask and the capabilities that we were started with. */
 void gpumon_privileges_give_back(void);
 
 #endif /* GPUMON_USER_PRIVILEGES_H */

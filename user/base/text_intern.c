@@ -6,7 +6,7 @@
 #include "text_intern.h"
 
 #define ROOM_MIN      256
-#define LENGTH_DIGITS 22 /* of a size, and the colon */
+#define LENGTH_DIGITS 22 /* of a size, and a colon */
 
 static uint64_t hash_of(const char *text)
 {
@@ -17,7 +17,7 @@ static uint64_t hash_of(const char *text)
 	return hash ^ hash >> 29;
 }
 
-/* The slot of a text, or the free one where it belongs. */
+/* The slot of a text, or the free slot where it belongs. */
 static uint32_t slot_of(const struct gpumon_intern *intern, const char *text, uint64_t hash)
 {
 	uint32_t at = (uint32_t)hash & (intern->room - 1);
@@ -103,7 +103,7 @@ uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *pa
 			return 0;
 	}
 	at = key;
-	/* With their lengths, so that no character that is in one can move the border between two. */
+	/* The lengths keep the parts apart, whatever characters they contain. */
 	*at = '\0';
 	for (unsigned int i = 0; i < count; i++) {
 		at += sprintf(at, "%zu:", strlen(parts[i]));

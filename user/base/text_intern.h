@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Texts to numbers, each text once: what files with tables of strings are written with. */
+/* Numbers for texts, each text once, for file formats with string tables. */
 #ifndef GPUMON_OUTPUT_TEXT_INTERN_H
 #define GPUMON_OUTPUT_TEXT_INTERN_H
 
@@ -11,23 +11,23 @@ struct gpumon_intern {
 	uint64_t *hashes;
 	uint32_t *slots; /* numbers, 0 of a free slot */
 	uint32_t n;
-	uint32_t room; /* of slots, a power of 2; half of it in texts */
+	uint32_t room; /* number of slots, a power of 2; at most half of them are used */
 };
 
 /**
- * gpumon_intern - the number of a text
- * @intern: table, zeroed is empty
+ * gpumon_intern - look up or assign the number of a text
+ * @intern: table; a zeroed one is empty
  * @text: text
- * @added: set to whether it was not there before; may be NULL
+ * @added: set to whether the text is new; may be NULL
  *
- * Return: from 1 on, 0 without memory.
+ * Return: a number from 1 on, or 0 without memory.
  */
 uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *added);
 
-/* The number of a text that is there, 0 of one that is not. */
+/* The number of a known text, or 0. */
 uint32_t gpumon_intern_find(const struct gpumon_intern *intern, const char *text);
 
-/* A second table's key: several texts as one. */
+/* The same for several texts that form one key. */
 uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *parts,
 			     unsigned int count, bool *added);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What is UTF-8 and what only looks like it. */
+/* Validation of UTF-8. */
 #ifndef GPUMON_USER_UTF8_H
 #define GPUMON_USER_UTF8_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the well-formed UTF-8 character at @text, also of a control character, 0 if it is none. */
+/* Length of the well-formed UTF-8 character at @text, which may be a control character, or 0. */
 static inline size_t gpumon_utf8(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -21,7 +21,7 @@ static inline size_t gpumon_utf8(const char *text)
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	/* Overlong forms, surrogates, beyond U+10FFFF. */
+	/* Reject overlong forms, surrogates, and characters beyond U+10FFFF. */
 	if ((bytes == 2 && at[0] < 0xc2) || (bytes == 3 && at[0] == 0xe0 && at[1] < 0xa0) ||
 	    (bytes == 3 && at[0] == 0xed && at[1] > 0x9f) ||
 	    (bytes == 4 && at[0] == 0xf0 && at[1] < 0x90) ||
@@ -30,7 +30,7 @@ static inline size_t gpumon_utf8(const char *text)
 	return bytes;
 }
 
-/* A copy in which bytes that are no UTF-8 are U+FFFD; to be freed, NULL without memory. */
+/* A copy in which invalid bytes are U+FFFD. Free it; NULL without memory. */
 static inline char *gpumon_utf8_copy(const char *text)
 {
 	static const char replacement[] = "\xef\xbf\xbd";

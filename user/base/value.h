@@ -21,7 +21,7 @@ static inline struct gpumon_value gpumon_value_of(uint64_t v)
 	return (struct gpumon_value){ .v = v, .known = true };
 }
 
-/* A level, which is signed. */
+/* A signed number, for the level of a gauge. */
 struct gpumon_level {
 	int64_t v;
 	bool known;

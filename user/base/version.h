@@ -2,7 +2,7 @@
 #ifndef GPUMON_USER_VERSION_H
 #define GPUMON_USER_VERSION_H
 
-/* Equal to MODULE_VERSION and to PACKAGE_VERSION of dkms.conf. */
+/* Must equal MODULE_VERSION, and PACKAGE_VERSION of dkms.conf. */
 #define GPUMON_VERSION "0.1.0"
 
 #endif /* GPUMON_USER_VERSION_H */

@@ -17,7 +17,7 @@ static void on_signal(int number)
 
 void gpumon_signals_catch(void)
 {
-	/* No SA_RESTART: a blocking read or sleep must end. */
+	/* No SA_RESTART: the signal must interrupt a blocking read or sleep. */
 	struct sigaction action = { .sa_handler = on_signal };
 
 	sigemptyset(&action.sa_mask);
