@@ -10,10 +10,10 @@
 
 #include "identity.h"
 
-/* PROC_PID_INIT_INO: the same on every kernel. */
+/* PROC_PID_INIT_INO, the same on every kernel. */
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
-/* Numbers of a line of status, from our namespace's inwards. */
+/* Read the numbers of a line of /proc/PID/status, from our namespace inwards. */
 static unsigned int read_numbers(const char *root, pid_t pid, const char *key, pid_t *numbers,
 				 unsigned int room)
 {
@@ -34,7 +34,7 @@ static unsigned int read_numbers(const char *root, pid_t pid, const char *key, p
 		for (; count < room; at = end) {
 			long number = strtol(at, &end, 10);
 
-			/* A line with something else in it is none that we know. */
+			/* Reject a line that contains anything but numbers. */
 			if (end == at) {
 				count = at[strspn(at, " \t\n")] ? 0 : count;
 				break;
@@ -72,7 +72,7 @@ pid_t gpumon_process_inner_parent(const char *root, pid_t pid, pid_t parent)
 
 	if (!count || there < count)
 		return 0;
-	/* As deep alone does not make it the same one. */
+	/* The same depth does not mean the same namespace. */
 	snprintf(path, sizeof(path), "%s/proc/%d/ns/pid", root, (int)pid);
 	if (stat(path, &a))
 		return 0;

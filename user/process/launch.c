@@ -16,12 +16,12 @@
 
 #define LIBRARY "libgpumon-inject.so"
 
-/* What a user may send us, or a terminal. */
+/* Signals that a user or a terminal may send us. */
 static const int passed_on[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 
 /*
- * Ignored, SIGCHLD would keep the program's status from us. A reader of our output that is gone, and
- * a file that may not grow, are told where we write.
+ * If SIGCHLD were ignored, we could not read the program's status. A closed pipe or a file at its
+ * size limit is reported where we write.
  */
 static const struct {
 	int number;
@@ -89,8 +89,8 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err)
 }
 
 /*
- * Where we were started without standard input or output, a file of ours would become it, and our
- * words land in there. The program gets it closed, as we did.
+ * If we were started without standard input or output, one of our files would get that descriptor,
+ * and messages would be written into it. O_CLOEXEC closes it again for the program.
  */
 static void keep_standard_files(void)
 {
@@ -122,7 +122,7 @@ int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
 					"signalfd: %s", strerror(errno));
 
-	/* A few for each process that is recorded. */
+	/* Each recorded process needs a few descriptors. */
 	if (!getrlimit(RLIMIT_NOFILE, &launch->files)) {
 		files = launch->files;
 		files.rlim_cur = files.rlim_max;
@@ -137,7 +137,7 @@ static void restore_actions(const struct gpumon_launch *launch)
 		sigaction(changed[i].number, &launch->actions[i], NULL);
 }
 
-/* In the child: nothing of ours is left but the environment. */
+/* In the child: undo every change but the environment. */
 static void exec_program(const struct gpumon_launch *launch, char *const *argv,
 			 const char *const *environment, int tell)
 {
@@ -158,7 +158,7 @@ fail:
 	_exit(127);
 }
 
-/* A script is there, but not what its first line names. */
+/* ENOENT for a script that exists means that its interpreter is missing. */
 static const char *missing_program_text(const char *program)
 {
 	return !access(program, F_OK) && strchr(program, '/') ?
@@ -176,7 +176,7 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
 					"pipe: %s%s", strerror(errno),
 					errno == EMFILE ? " (ulimit -n)" : "");
-	/* Not what stdio still has, twice. */
+	/* Flush first, or the child could write the same buffered text again. */
 	fflush(NULL);
 	launch->pid = fork();
 	if (!launch->pid)
@@ -189,7 +189,7 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
 					"%s: fork: %s", argv[0], strerror(error));
 	}
-	/* Ends without a word once the program runs. */
+	/* exec() closes the pipe, so the read ends without data once the program runs. */
 	do
 		n = read(tell[0], &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
@@ -242,7 +242,7 @@ void gpumon_launch_end(struct gpumon_launch *launch)
 {
 	struct signalfd_siginfo info;
 
-	/* What came late would hit us as soon as it is let through. */
+	/* Discard late signals, which would otherwise be delivered once they are unblocked. */
 	while (read(launch->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		;
 	if (launch->signals >= 0)
@@ -271,7 +271,7 @@ bool gpumon_launch_find_program(const char *program, char path[PATH_MAX])
 	for (;;) {
 		size_t length = strcspn(folders, ":");
 
-		/* An empty folder in PATH is this one. */
+		/* An empty entry in PATH means the current folder. */
 		snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, folders, length ? "/" : "",
 			 program);
 		if (!access(path, X_OK) && !stat(path, &status) && S_ISREG(status.st_mode))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Starts a program as if nobody watched: its input and output, signals, limits
- * and exit status are its own; only its environment says where to find us.
+ * Starts a program without changing its input and output, signals, limits or exit status. Only its
+ * environment says where to find us.
  */
 #ifndef GPUMON_RECORD_LAUNCH_H
 #define GPUMON_RECORD_LAUNCH_H
@@ -15,12 +15,12 @@
 #include "base/error.h"
 
 /**
- * gpumon_launch_find_library - the injection library
- * @path: filled in, PATH_MAX bytes
- * @err: why not, with what to do
+ * gpumon_launch_find_library - find the injection library
+ * @path: out, PATH_MAX bytes
+ * @err: out, with the remedy
  *
- * GPUMON_INJECT in the environment, else beside the program in ../inject, ../lib, ../lib/gpumon
- * or ../lib64. One that everybody can write to is refused.
+ * Uses GPUMON_INJECT of the environment, or searches ../inject, ../lib, ../lib/gpumon and ../lib64
+ * relative to this program. A library that everybody can write to is refused.
  *
  * Return: 0, or -1 with @err.
  */
@@ -31,12 +31,12 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err);
 /**
  * struct gpumon_launch - a program that was started
  * @pid: its pid
- * @pidfd: readable when it ended, closed by gpumon_launch_wait()
- * @signals: a signalfd of what the user may send us, closed by gpumon_launch_wait()
- * @status: as wait() has it, once it ended
- * @original: signal mask of before
- * @files: soft limit of descriptors of before
- * @actions: of before, of the signals whose effect is changed for us
+ * @pidfd: readable when the program has ended, closed by gpumon_launch_wait()
+ * @signals: a signalfd for the signals that a user may send us, closed by gpumon_launch_end()
+ * @status: status as from wait(), once the program has ended
+ * @original: original signal mask
+ * @files: original limit of descriptors
+ * @actions: original actions of the signals that we handle differently
  */
 struct gpumon_launch {
 	pid_t pid;
@@ -49,20 +49,20 @@ struct gpumon_launch {
 };
 
 /**
- * gpumon_launch_prepare - take our own signals, and room for descriptors
- * @launch: filled in
- * @err: why not
+ * gpumon_launch_prepare - set up our signals and raise the limit of descriptors
+ * @launch: out
+ * @err: out
  *
- * Signals come as reads of launch->signals from now on.
+ * From now on, signals are read from launch->signals.
  */
 int gpumon_launch_prepare(struct gpumon_launch *launch, struct gpumon_error *err);
 
 /**
  * gpumon_launch_start - run a program
  * @launch: prepared
- * @argv: with NULL at its end; found by PATH
- * @environment: "NAME=value" that are added or replaced, with NULL at their end
- * @err: why not: not found, not executable
+ * @argv: ends with NULL; searched in PATH
+ * @environment: "NAME=value" to add or replace, ends with NULL
+ * @err: out: not found, not executable
  *
  * Return: 0 once it runs, or -1 with @err.
  */
@@ -70,38 +70,38 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
 			const char *const *environment, struct gpumon_error *err);
 
 /**
- * gpumon_launch_signal - a signal came for us
+ * gpumon_launch_signal - handle a signal that was sent to us
  * @launch: with a program or (pid 0) without
- * @ended: set if there is no program and the signal is one that ends us
+ * @ended: set if no program runs and the signal ends us
  *
- * What a terminal sent, the program got itself; anything else is passed on to it.
+ * The program gets the terminal's signals itself. All others are passed on to it.
  */
 void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended);
 
-/* The program ended: its status is taken. -1 while it runs. */
+/* Collect the status of the program. -1 while it still runs. */
 int gpumon_launch_wait(struct gpumon_launch *launch);
 
-/* Signals and limits are as before. */
+/* Restore signals and limits. */
 void gpumon_launch_end(struct gpumon_launch *launch);
 
-/* What a shell has as $? of such a program. */
+/* The program's exit status as a shell reports it in $?. */
 int gpumon_launch_exit_status(const struct gpumon_launch *launch);
 
 /**
- * gpumon_launch_find_program - where a program is
+ * gpumon_launch_find_program - find a program in PATH
  * @program: as typed
- * @path: filled in, PATH_MAX bytes
+ * @path: out, PATH_MAX bytes
  *
- * Return: is there an executable file by that name, or in PATH?
+ * Return: true if there is an executable file.
  */
 bool gpumon_launch_find_program(const char *program, char path[PATH_MAX]);
 
 /**
- * gpumon_launch_privileged - does the system ignore our environment for it?
- * @program: as it is found by PATH
+ * gpumon_launch_privileged - check whether the system ignores our environment for a program
+ * @program: program, searched in PATH
  *
- * setuid, setgid and file capabilities make the loader, and CUDA, ignore what the caller
- * sets.
+ * The loader and CUDA ignore the caller's variables for programs with setuid, setgid or file
+ * capabilities.
  */
 bool gpumon_launch_privileged(const char *program);
 

@@ -6,14 +6,14 @@
 #include <sys/types.h>
 
 /**
- * gpumon_left_behind - processes that were started with a variable in their environment
- * @root: prefix of /proc, "" here
- * @variable: "NAME=value", that no other program has
- * @first: set to one of them, where there is one
+ * gpumon_left_behind - count the processes that have a variable in their environment
+ * @root: prefix of /proc, normally ""
+ * @variable: "NAME=value", unique to this program
+ * @first: set to one of them, if there are any
  *
- * The caller itself does not count, nor do processes that cannot be looked into.
+ * Does not count the caller, nor processes whose environment cannot be read.
  *
- * Return: how many there are.
+ * Return: the number of processes.
  */
 unsigned int gpumon_left_behind(const char *root, const char *variable, pid_t *first);
 

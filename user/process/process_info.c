@@ -13,10 +13,10 @@
 
 #include "process_info.h"
 
-/* More of an environment than that is not searched for a rank. */
+/* A rank is only searched in this many bytes of the environment. */
 #define ENVIRONMENT_MAX (128U << 10)
 
-/* Bytes read, with an end behind them; a negative errno. */
+/* Returns the bytes read, and adds a NUL after them; or a negative errno. */
 static ssize_t read_file(const char *root, pid_t pid, const char *name, char *buffer, size_t room)
 {
 	char path[PATH_MAX];
@@ -43,7 +43,7 @@ static ssize_t read_file(const char *root, pid_t pid, const char *name, char *bu
 	return n < 0 ? n : (ssize_t)length;
 }
 
-/* Fields from the third on: the name before may hold blanks and brackets. */
+/* The fields from the third on. The name before them may contain blanks and brackets. */
 static const char *stat_field(const char *text, unsigned int field)
 {
 	const char *at = strrchr(text, ')');
@@ -70,11 +70,11 @@ static uint64_t ticks_to_monotonic(uint64_t ticks)
 	if (hz <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) ||
 	    clock_gettime(CLOCK_MONOTONIC, &monotonic))
 		return 0;
-	/* Start times count the time that the machine was suspended, our clock does not. */
+	/* Start times include the time that the machine was suspended. CLOCK_MONOTONIC does not. */
 	slept = (boot.tv_sec - monotonic.tv_sec) * 1000000000LL + boot.tv_nsec - monotonic.tv_nsec;
 	ns = ticks / (uint64_t)hz * 1000000000ULL +
 	     ticks % (uint64_t)hz * 1000000000ULL / (uint64_t)hz;
-	/* The two clocks are not read at once. */
+	/* The two clocks are not read at the same moment. */
 	if (slept < 1000000)
 		return ns;
 	return ns > (uint64_t)slept ? ns - (uint64_t)slept : 0;
@@ -82,7 +82,9 @@ static uint64_t ticks_to_monotonic(uint64_t ticks)
 
 uint32_t gpumon_process_rank(const char *environment, size_t size)
 {
-	/* Open MPI, MPICH and its kin, PMIx, torchrun, Slurm: the first one that is set. */
+	/*
+	 * Open MPI, MPICH and relatives, PMIx, torchrun, Slurm. The first one that is set counts.
+	 */
 	static const char *const names[] = {
 		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
 		"MV2_COMM_WORLD_RANK",	"RANK",	     "SLURM_PROCID",
@@ -130,7 +132,7 @@ static void read_command(struct gpumon_process_info *info, const char *root)
 {
 	ssize_t n = read_file(root, info->pid, "cmdline", info->command, sizeof(info->command));
 
-	/* Ends between arguments, one more behind the last. */
+	/* Remove the NULs at the end; those between arguments become blanks. */
 	while (n > 0 && !info->command[n - 1])
 		n--;
 	for (ssize_t i = 0; i < n; i++)
@@ -146,7 +148,7 @@ static void read_cgroup(struct gpumon_process_info *info, const char *root)
 
 	if (read_file(root, info->pid, "cgroup", text, sizeof(text)) <= 0)
 		return;
-	/* Version 2 is the line "0::PATH"; where there is only version 1, any of its lines. */
+	/* For version 2 use the line "0::PATH"; with only version 1, any line. */
 	for (char *line = strtok_r(at, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char *path = strchr(line, ':');
 
@@ -249,7 +251,7 @@ enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t 
 	}
 	if (*process != pid)
 		return GPUMON_PROCESS_THREAD;
-	/* Its first thread may have ended alone. */
+	/* The main thread may have ended while others still run. */
 	if (state == 'Z' || state == 'X')
 		return threads > 1 ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_ENDED;
 	return has_memory || state == '?' ? GPUMON_PROCESS_NORMAL : GPUMON_PROCESS_KERNEL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What /proc knows of a process that is recorded. */
+/* What /proc says about a recorded process. */
 #ifndef GPUMON_RECORD_PROCESS_INFO_H
 #define GPUMON_RECORD_PROCESS_INFO_H
 
@@ -11,15 +11,15 @@
 
 /**
  * struct gpumon_process_info - a process as seen from here
- * @pid: in the recorder's pid namespace, 0 if it is not seen in there
+ * @pid: in the recorder's pid namespace, 0 if it is not visible there
  * @parent: likewise
- * @start_ticks: when it started, in clock ticks since boot; with @pid it names a process
- * @start_ns: the same on CLOCK_MONOTONIC, 0 where not known
- * @pid_namespace: inode number, 0 where not known
- * @rank: of a parallel job, ~0 where there is none
- * @executable: path, "" where not known
- * @command: arguments with blanks between, "" where not known
- * @cgroup: path, "" where not known
+ * @start_ticks: start time in clock ticks since boot; identifies a process together with @pid
+ * @start_ns: the same on CLOCK_MONOTONIC, 0 if unknown
+ * @pid_namespace: inode number, 0 if unknown
+ * @rank: rank in a parallel job, ~0 if there is none
+ * @executable: path, "" if unknown
+ * @command: arguments separated by blanks, "" if unknown
+ * @cgroup: path, "" if unknown
  */
 struct gpumon_process_info {
 	pid_t pid;
@@ -35,40 +35,40 @@ struct gpumon_process_info {
 
 /**
  * gpumon_process_info_read - look a process up
- * @info: filled in, whatever cannot be read is left unknown
- * @root: prefix of /proc, "" here
- * @pid: in this pid namespace, 0: nothing is known
+ * @info: out; fields that cannot be read are unknown
+ * @root: prefix of /proc, normally ""
+ * @pid: in this pid namespace; 0: everything stays unknown
  */
 void gpumon_process_info_read(struct gpumon_process_info *info, const char *root, pid_t pid);
 
 /**
- * gpumon_process_rank - rank of a process by its launcher's environment
- * @environment: strings one after the other, each with its end
+ * gpumon_process_rank - find the rank that a launcher set in the environment
+ * @environment: NUL-terminated strings, one after the other
  * @size: bytes
  *
- * Return: rank, ~0 if no launcher that is known set one.
+ * Return: the rank, or ~0 if no known launcher set one.
  */
 uint32_t gpumon_process_rank(const char *environment, size_t size);
 
-/* /proc/sys/kernel/random/boot_id as bytes; zeroes where there is none. */
+/* /proc/sys/kernel/random/boot_id as bytes, or zeroes if it cannot be read. */
 void gpumon_boot_id_read(uint8_t boot_id[16], const char *root);
 
 /**
- * gpumon_process_owner - may this user record it?
+ * gpumon_process_owner - find the effective user of a process
  * @root: prefix of /proc
  * @pid: process
- * @uid: set to its effective user
+ * @uid: out
  *
- * Return: 0 or a negative errno, -ESRCH where there is no such process.
+ * Return: 0 or a negative errno; -ESRCH if there is no such process.
  */
 int gpumon_process_owner(const char *root, pid_t pid, uid_t *uid);
 
 /**
- * enum gpumon_process_kind - what a number of /proc stands for
- * @GPUMON_PROCESS_NORMAL: a process, or what it is cannot be told
- * @GPUMON_PROCESS_THREAD: a thread that is not its process's first
- * @GPUMON_PROCESS_KERNEL: a thread of the kernel's
- * @GPUMON_PROCESS_ENDED: it has ended and waits for its parent to look
+ * enum gpumon_process_kind - what an id in /proc stands for
+ * @GPUMON_PROCESS_NORMAL: a process, or unknown
+ * @GPUMON_PROCESS_THREAD: a thread that is not the main thread
+ * @GPUMON_PROCESS_KERNEL: a kernel thread
+ * @GPUMON_PROCESS_ENDED: a zombie
  */
 enum gpumon_process_kind {
 	GPUMON_PROCESS_NORMAL,
@@ -77,7 +77,7 @@ enum gpumon_process_kind {
 	GPUMON_PROCESS_ENDED,
 };
 
-/* @process is set to whose thread it is. */
+/* @process is set to the process of that thread. */
 enum gpumon_process_kind gpumon_process_kind(const char *root, pid_t pid, pid_t *process);
 
 #endif /* GPUMON_RECORD_PROCESS_INFO_H */
