@@ -72,7 +72,7 @@ static int diff_group(struct gpumon_model *diff, const struct gpumon_group *befo
 	return 0;
 }
 
-/* The number of a ring is used again after it went: names must agree too. */
+/* A new ring may get the number of an old one, so the names must agree too. */
 static const struct gpumon_ring *find_ring(const struct gpumon_model *model,
 					   const struct gpumon_ring *like)
 {
@@ -139,13 +139,13 @@ static int diff_histogram(struct gpumon_model *diff, const struct gpumon_model *
 		ring = gpumon_model_ring(after_model, after->ring_id.v);
 	if (ring && !find_ring(before, ring))
 		old = NULL;
-	/* Fewer values than before: the ring went and came back under its number. */
+	/* Fewer values than before: a new ring got the same number. */
 	if (old && old->count.known && after->count.known && after->count.v < old->count.v)
 		old = NULL;
 	return gpumon_histogram_subtract(histogram, old ? old : &nothing, after);
 }
 
-/* The counters alone; handles are a level. */
+/* Only the counters: open handles are a level. */
 static void subtract_process(struct gpumon_process *process, const struct gpumon_process *before,
 			     const struct gpumon_process *after)
 {
@@ -228,7 +228,7 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 	}
 	diff->interval_ns = gpumon_value_subtract(diff->info.now_ns, diff->info.since_ns).v;
 
-	/* Its counters start at 0 when it is switched on, apart from any reset: left as they are. */
+	/* Its counters restart when it is switched on, not at a reset: do not subtract them. */
 	diff->event_ring = after->event_ring;
 
 	for (size_t i = 0; i < after->n_groups; i++) {

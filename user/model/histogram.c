@@ -12,7 +12,7 @@ struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *h
 	if (!histogram)
 		return (struct gpumon_value){ 0 };
 
-	/* The sum of the buckets, not count: in a reading under load these may differ by a few. */
+	/* Use the sum of the buckets. In a reading under load the count may differ by a few. */
 	for (size_t i = 0; i < histogram->n_buckets; i++)
 		total += histogram->buckets[i].count;
 	if (!total)
@@ -33,7 +33,7 @@ struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *h
 			before += bucket->count;
 			continue;
 		}
-		/* lt is excluded; a broken bucket must not make the width wrap. */
+		/* lt is exclusive. An invalid bucket must not make the width wrap. */
 		high = bucket->lt > low ? bucket->lt - 1 : low;
 		/* min and max narrow the first and the last bucket, which are often much wider. */
 		if (histogram->min.known && histogram->min.v > low && histogram->min.v <= high)
@@ -41,7 +41,7 @@ struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *h
 		if (histogram->max.known && histogram->max.v < high && histogram->max.v >= low)
 			high = histogram->max.v;
 		width = high - low;
-		/* The k-th of n values sits in the middle of the k-th of n equal parts. */
+		/* The k-th of n values is in the middle of the k-th of n equal parts. */
 		value = (double)width * ((double)(rank - before) - 0.5) / (double)bucket->count;
 		at = value < (double)width ? (uint64_t)(value + 0.5) : width;
 		return gpumon_value_of(low + (at < width ? at : width));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parts of the model share among themselves; the rest of the program needs model.h. */
+/* Shared by the files of the model only. The rest of the program uses model.h. */
 #ifndef GPUMON_USER_HISTOGRAM_H
 #define GPUMON_USER_HISTOGRAM_H
 
 #include "model.h"
 
 /*
- * Unknown if one of them is. A counter that went back was begun anew in between (its ring was
- * recycled): it counts from there.
+ * Unknown if either value is. A counter that went back restarted in between (its ring was
+ * recycled), so its whole value counts.
  */
 static inline struct gpumon_value gpumon_value_subtract(struct gpumon_value after,
 							struct gpumon_value before)
@@ -17,11 +17,13 @@ static inline struct gpumon_value gpumon_value_subtract(struct gpumon_value afte
 	return gpumon_value_of(after.v >= before.v ? after.v - before.v : after.v);
 }
 
-/* Counts and buckets of @after without those of @before; @diff is empty. -1: no memory. */
+/*
+ * Subtract the counts and buckets of @before from @after into the empty @diff. -1 without memory.
+ */
 int gpumon_histogram_subtract(struct gpumon_histogram *diff, const struct gpumon_histogram *before,
 			      const struct gpumon_histogram *after);
 
-/* Free what is in it and zero it. */
+/* Free the contents and zero it. */
 void gpumon_info_clear(struct gpumon_info *info);
 void gpumon_group_clear(struct gpumon_group *group);
 void gpumon_ring_clear(struct gpumon_ring *ring);
@@ -30,10 +32,10 @@ void gpumon_process_clear(struct gpumon_process *process);
 void gpumon_row_clear(struct gpumon_row *row);
 void gpumon_layout_clear(struct gpumon_layout *layout);
 void gpumon_alert_clear(struct gpumon_alert *alert);
-/* Statistics, layouts and alerts, whichever is among the parts. */
+/* Clear those of statistics, layouts and alerts that are in @parts. */
 void gpumon_statistics_clear(struct gpumon_model *model, unsigned int parts);
 
-/* The rows of @after without what they came to in @before. -1: no memory. */
+/* Subtract the rows of @before from those of @after. -1 without memory. */
 int gpumon_statistics_diff(struct gpumon_model *diff, const struct gpumon_model *before,
 			   const struct gpumon_model *after);
 

@@ -118,7 +118,7 @@ static struct json_object *json_info(const struct gpumon_model *model)
 		 gpumon_json_add_value(object, "memory_bytes", info->memory_bytes) ||
 		 gpumon_json_add(object, "exited", json_exited(&info->exited)) ||
 		 gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
-	/* Only a difference has these: their being there says that the counts are one. */
+	/* Only a difference has these keys: they show that the counts are differences. */
 	if (!failed && model->interval_ns)
 		failed = gpumon_json_add_u64(object, "interval_ns", model->interval_ns) ||
 			 gpumon_json_add_bool(object, "reset_between", model->reset_between);
@@ -241,7 +241,7 @@ static int add_drm_sched(struct json_object *document, const struct gpumon_model
 	return failed ? -1 : 0;
 }
 
-/* They are of all groups. */
+/* Processes belong to no single group. */
 static int add_processes(struct json_object *document, const struct gpumon_model *model)
 {
 	struct json_object *processes = json_object_new_array();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What gpumon.ko told us, or BPF programs in its place, as plain structures: filled by parse.c
- * or bpf_source/, printed by stat, top and the JSON writer. No netlink in here, so that a test can
- * make one up.
+ * The data of gpumon.ko, or of the BPF programs that replace it, as plain structures. parse.c or
+ * bpf_source/ fill them, and stat, top and the JSON writer print them. Nothing here uses netlink,
+ * so that tests can construct models.
  */
 #ifndef GPUMON_USER_MODEL_H
 #define GPUMON_USER_MODEL_H
@@ -14,17 +14,17 @@
 #include "../kmod/uapi/gpumon_netlink.h"
 #include "base/value.h"
 
-/* Strings are allocated, NULL where the kernel sent none. */
+/* Strings are allocated; NULL if the kernel sent none. */
 
 /**
  * struct gpumon_process - a process that used a driver
- * @open_handles: of those seen to be opened, now
- * @container: name of its container, NULL where it is in none; like @cgroup and
- *             @container_pid found out by gpumon_containers_resolve(), not by the kernel
+ * @open_handles: currently open handles, of those seen to be opened
+ * @container: name of its container, NULL if it is in none; set with @cgroup and @container_pid by
+ *             gpumon_containers_resolve(), not by the kernel
  * @cgroup: path of its cgroup
- * @container_pid: its pid in its own pid namespace, unknown of one that exited
+ * @container_pid: its pid in its own pid namespace, unknown after it exited
  *
- * The counters but for @jobs are unknown where no attached group counts them.
+ * Counters other than @jobs are unknown if no attached group counts them.
  */
 struct gpumon_process {
 	struct gpumon_value pid;
@@ -46,8 +46,8 @@ struct gpumon_process {
 };
 
 /**
- * struct gpumon_info - facts about the whole
- * @source: "bpf", a constant; NULL is the module
+ * struct gpumon_info - general facts
+ * @source: the constant "bpf", or NULL for the module
  */
 struct gpumon_info {
 	const char *source;
@@ -68,7 +68,7 @@ struct gpumon_info {
 	struct gpumon_value max_jobs;
 	struct gpumon_value jobs_unattributed;
 	struct gpumon_value memory_bytes;
-	struct gpumon_process exited; /* what the processes that were aged out came to */
+	struct gpumon_process exited; /* sums over the processes that were aged out */
 };
 
 struct gpumon_drops {
@@ -132,24 +132,24 @@ struct gpumon_histogram {
 	struct gpumon_value sum;
 	struct gpumon_value min; /* unknown when count is 0, and in a difference */
 	struct gpumon_value max;
-	struct gpumon_bucket *buckets; /* not empty, rising, not overlapping */
+	struct gpumon_bucket *buckets; /* not empty, in rising order, not overlapping */
 	size_t n_buckets;
 };
 
-/* What a row of statistics is known by. */
+/* Identifies a row of statistics. */
 struct gpumon_label {
 	char *name;
 	char *value;
-	bool number; /* the text is one */
+	bool number; /* the text is a number */
 };
 
 /**
- * struct gpumon_column - a number of a row
- * @kind: enum gpumon_column_kind: which of the following it is
- * @value: of a counter
- * @level: of a gauge, now or at the end of the closed period
- * @highest: of a gauge, in the period
- * @histogram: of a histogram; without group, ring and name
+ * struct gpumon_column - a column of a row
+ * @kind: enum gpumon_column_kind: which of the following is used
+ * @value: value of a counter
+ * @level: level of a gauge, now or at the end of the closed period
+ * @highest: highest level of a gauge in the period
+ * @histogram: a histogram without group, ring and name
  */
 struct gpumon_column {
 	char *name;
@@ -161,14 +161,14 @@ struct gpumon_column {
 };
 
 struct gpumon_row {
-	struct gpumon_value number; /* stays while the module is loaded */
+	struct gpumon_value number; /* constant while the module is loaded */
 	struct gpumon_label *labels;
 	size_t n_labels;
 	struct gpumon_column *columns;
 	size_t n_columns;
 };
 
-/* A table of a group, as the kernel describes it. One without rows is not sent. */
+/* A table of a group, as the kernel describes it. Tables without rows are not sent. */
 struct gpumon_statistics {
 	char *group;
 	char *table;
@@ -176,7 +176,7 @@ struct gpumon_statistics {
 	size_t n_rows;
 };
 
-/* A field of a private type; offset and size are unknown until it is found in BTF. */
+/* A field of a private type. Offset and size are unknown until it is found in BTF. */
 struct gpumon_layout {
 	char *group;
 	char *module;
@@ -209,14 +209,14 @@ struct gpumon_event_ring {
 	struct gpumon_value dropped;
 };
 
-/* Answer of the reset operation. */
+/* The reply to a reset. */
 struct gpumon_period {
 	struct gpumon_value closed;
 	struct gpumon_value closed_since_ns;
 	struct gpumon_value closed_at_ns;
 };
 
-/* Parts of a model, a mask says which to read and which one is flagged. */
+/* Parts of a model, as a mask of what to read or what is flagged. */
 #define GPUMON_PART_INFO       (1U << 0)
 #define GPUMON_PART_GROUPS     (1U << 1)
 #define GPUMON_PART_RINGS      (1U << 2)
@@ -229,13 +229,13 @@ struct gpumon_period {
 #define GPUMON_PART_ALL	       0x1ffU
 
 /**
- * struct gpumon_model - everything that the module knows, at one time
+ * struct gpumon_model - everything that the module knew at one time
  * @parts: GPUMON_PART_* that were read
  * @inconsistent: GPUMON_PART_* that kept changing while they were read, even after retries
- * @interval_ns: 0, or the model is a difference (gpumon_model_diff()) over that time
- * @reset_between: the difference spans a reset, it counts from that reset
+ * @interval_ns: time covered by a difference (gpumon_model_diff()), otherwise 0
+ * @reset_between: the difference spans a reset and counts from that reset
  *
- * Start it as all zeroes, end it with gpumon_model_free().
+ * Initialise it with zeroes and free it with gpumon_model_free().
  */
 struct gpumon_model {
 	unsigned int parts;
@@ -262,10 +262,10 @@ struct gpumon_model {
 
 void gpumon_model_free(struct gpumon_model *model);
 
-/* Empties one part (GPUMON_PART_*), for a dump that has to start again. */
+/* Clear one part (GPUMON_PART_*), for a dump that has to restart. */
 void gpumon_model_clear(struct gpumon_model *model, unsigned int parts);
 
-/* Append one zeroed element. NULL: no memory. */
+/* Append one zeroed element. NULL without memory. */
 struct gpumon_group *gpumon_model_add_group(struct gpumon_model *model);
 struct gpumon_probe *gpumon_group_add_probe(struct gpumon_group *group);
 struct gpumon_ring *gpumon_model_add_ring(struct gpumon_model *model);
@@ -280,7 +280,7 @@ struct gpumon_column *gpumon_row_add_column(struct gpumon_row *row);
 struct gpumon_layout *gpumon_model_add_layout(struct gpumon_model *model);
 struct gpumon_alert *gpumon_model_add_alert(struct gpumon_model *model);
 
-/* NULL if there is none. */
+/* NULL if there is no such group. */
 const struct gpumon_group *gpumon_model_group(const struct gpumon_model *model, const char *name);
 const struct gpumon_ring *gpumon_model_ring(const struct gpumon_model *model, uint64_t id);
 const struct gpumon_histogram *gpumon_model_histogram(const struct gpumon_model *model,
@@ -290,21 +290,21 @@ struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *mod
 struct gpumon_row *gpumon_statistics_row(const struct gpumon_statistics *statistics,
 					 uint64_t number);
 struct gpumon_column *gpumon_row_column(const struct gpumon_row *row, const char *name);
-/* Order of rows for people: by labels, numbers in texts as numbers. For qsort() of row pointers. */
+/* Orders rows by labels, with numbers compared as numbers. For qsort() of row pointers. */
 int gpumon_row_compare(const void *a, const void *b);
-/* Text of a label, NULL if the row has none of that name. */
+/* The text of a label, or NULL if the row has no such label. */
 const char *gpumon_row_label(const struct gpumon_row *row, const char *name);
 
 /**
- * gpumon_model_diff() - what happened between two readings
- * @diff: out, zeroed; free it with gpumon_model_free() also on failure
+ * gpumon_model_diff() - the difference of two readings
+ * @diff: out, zeroed by the caller; free it with gpumon_model_free() also on failure
  * @before: the earlier reading
  * @after: the later one
  *
- * Counters and buckets are subtracted. States, depths, limits and names are those of
- * @after. min and max of a histogram are unknown. A ring is the same if id, device and name
- * are, a row if number and labels are; a ring, histogram, row or process without an earlier one
- * counts from its own beginning. If the period changed in between, @after is taken whole.
+ * Counters and buckets are subtracted. States, depths, limits and names are those of @after. min
+ * and max of a histogram are unknown. Rings match by id, device and name, rows by number and
+ * labels. A ring, histogram, row or process that @before does not have counts from its own
+ * beginning. If the period changed in between, @after is used as it is.
  *
  * Return: 0, or -1 without memory.
  */
@@ -312,22 +312,22 @@ int gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *befo
 		      const struct gpumon_model *after);
 
 /**
- * gpumon_histogram_percentile() - a percentile from buckets
+ * gpumon_histogram_percentile() - estimate a percentile from buckets
  * @histogram: may be NULL
  * @permille: 500 for p50, 990 for p99
  *
- * Rule: the value of rank ceil(count * permille / 1000) is looked up; inside its bucket the
- * values are taken as evenly spread, and the result is clamped to [min, max] where these are
- * known. So it is never further from the true value than that bucket is wide.
+ * Finds the value of rank ceil(count * permille / 1000). The values of a bucket are assumed to be
+ * evenly spread, and the result is clamped to [min, max] if these are known. The error is at most
+ * the width of that bucket.
  *
- * Return: unknown where there is no value.
+ * Return: unknown if there are no values.
  */
 struct gpumon_value gpumon_histogram_percentile(const struct gpumon_histogram *histogram,
 						unsigned int permille);
 
-/* "off", "waiting", "attached", …; "unknown" for what this program does not know. */
+/* "off", "waiting", "attached", …; "unknown" for a state that this program does not know. */
 const char *gpumon_attach_state_name(struct gpumon_value state);
-/* Did anybody count it? */
+/* False if nothing counted this column. */
 bool gpumon_column_known(const struct gpumon_column *column);
 /* "tracepoint", "kprobe", "kretprobe", "unknown". */
 const char *gpumon_probe_kind_name(struct gpumon_value kind);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The counters of a process, in the order in which they are shown. */
+/* The counters of a process, in the order of output. */
 #ifndef GPUMON_USER_PROCESS_COUNT_H
 #define GPUMON_USER_PROCESS_COUNT_H
 
 #include "model.h"
 
 /**
- * struct gpumon_process_count - one of them
- * @name: with the unit at its end, as in JSON
+ * struct gpumon_process_count - a counter of a process
+ * @name: name in JSON, ends with the unit
  * @title: heading of a column
- * @noun: in "5 that exited, with 7 jobs, 3.00MiB allocated"
+ * @noun: noun in "5 that exited, with 7 jobs, 3.00MiB allocated"
  */
 struct gpumon_process_count {
 	const char *name;

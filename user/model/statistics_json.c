@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* JSON of the tables that describe themselves, of layouts and alerts. */
+/* JSON of the self-describing tables, of layouts and alerts. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "json_model.h"
 #include "base/utf8.h"
 
-/* As gpumon_json_add(), by a name that came in a message. */
+/* As gpumon_json_add(), with a name from a message. */
 static int add_named(struct json_object *object, const char *name, struct json_object *value)
 {
 	char *key = gpumon_utf8_copy(name ? name : "-");
@@ -20,7 +20,7 @@ static int add_named(struct json_object *object, const char *name, struct json_o
 	return ret;
 }
 
-/* Unknown is null, and no failure. */
+/* Unknown becomes null. That is not an error. */
 static int add_named_value(struct json_object *object, const char *name, struct gpumon_value value)
 {
 	char *key = gpumon_utf8_copy(name ? name : "-");
@@ -35,7 +35,7 @@ static bool same_text(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
-/* A number where the label is one, else the text. */
+/* A number if the label is one, otherwise the text. */
 static int add_label(struct json_object *object, const struct gpumon_label *label)
 {
 	unsigned long long number;
@@ -87,7 +87,7 @@ static struct json_object *json_row(const struct gpumon_row *row)
 	return gpumon_json_finish(object, failed);
 }
 
-/* The object of a group, made where there is none yet. */
+/* The object of a group, created on first use. */
 static struct json_object *group_object(struct json_object *document, const char *group)
 {
 	struct json_object *object = NULL;
@@ -106,7 +106,7 @@ static struct json_object *group_object(struct json_object *document, const char
 static int add_tables(struct json_object *document, const struct gpumon_model *model,
 		      const char *group)
 {
-	/* The key of a group is always there, so that it can be asked whether it has a table. */
+	/* Every group has a key, so that a program can test whether it has a table. */
 	for (size_t i = 0; i < model->n_groups; i++) {
 		const char *name = model->groups[i].name;
 
@@ -147,7 +147,7 @@ static struct json_object *json_layout(const struct gpumon_layout *layout)
 	return gpumon_json_finish(object, failed);
 }
 
-/* The module says "-" for a device that is not known. */
+/* The module sends "-" for an unknown device. */
 static const char *known_name(const char *name)
 {
 	return name && strcmp(name, "-") != 0 ? name : NULL;

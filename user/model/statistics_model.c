@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The parts of the model that describe themselves: tables of statistics; layouts and alerts. */
+/* The self-describing parts of the model: tables of statistics, layouts and alerts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +115,7 @@ static bool same_string(const char *a, const char *b)
 struct gpumon_statistics *gpumon_model_statistics(const struct gpumon_model *model,
 						  const char *group, const char *table)
 {
-	/* From the end: while a dump is taken in, it is the last one that goes on. */
+	/* Search from the end: a dump continues its last table. */
 	for (size_t i = model->n_statistics; i-- > 0;) {
 		struct gpumon_statistics *statistics = &model->statistics[i];
 
@@ -191,7 +191,7 @@ static int diff_column(struct gpumon_row *row, const struct gpumon_column *befor
 		column->value = gpumon_value_subtract(after->value, before->value);
 	if (!after->histogram.count.known || !histogram->count.known)
 		return 0;
-	/* Fewer values than before: the row was begun anew. */
+	/* Fewer values than before: the row restarted. */
 	if (after->histogram.count.v < histogram->count.v)
 		histogram = &nothing;
 	return gpumon_histogram_subtract(&column->histogram, histogram, &after->histogram);
@@ -245,7 +245,7 @@ static int diff_table(struct gpumon_model *diff, const struct gpumon_statistics 
 	return 0;
 }
 
-/* What is no count stays as it is. */
+/* Values that are not counts are copied. */
 static int copy_layout(struct gpumon_model *diff, const struct gpumon_layout *from)
 {
 	struct gpumon_layout *layout = gpumon_model_add_layout(diff);
