@@ -13,12 +13,12 @@
 #include "base/array.h"
 
 #define CGROUPS	  "/sys/fs/cgroup"
-#define ID_DIGITS 64 /* that a runtime writes */
-#define SHORT_ID  12 /* that its users see */
+#define ID_DIGITS 64 /* of an id as runtimes write it */
+#define SHORT_ID  12 /* of an id as runtimes show it to users */
 #define DEPTH_MAX 64
 #define KNOWN_MAX 8192
 
-/* A cgroup that was asked for; @path NULL: there is none of that id. */
+/* A cgroup that was looked up. @path is NULL if there is no cgroup with that id. */
 struct known {
 	uint64_t id;
 	char *path;
@@ -28,7 +28,7 @@ struct gpumon_containers {
 	const char *root;
 	struct known *known;
 	size_t n_known;
-	bool initial_pids; /* /proc is that of the initial pid namespace */
+	bool initial_pids; /* /proc belongs to the initial pid namespace */
 };
 
 struct gpumon_containers *gpumon_containers_new(const char *root)
@@ -68,7 +68,7 @@ static struct known *find_cgroup(const struct gpumon_containers *containers, uin
 	return NULL;
 }
 
-/* Is this directory one of those that are new, from @first on? Then its path is kept. */
+/* Check for a directory among the new cgroups, from @first on, and keep its path. */
 static bool cgroup_found(struct gpumon_containers *containers, size_t first, uint64_t inode,
 			 const char *path)
 {
@@ -81,7 +81,7 @@ static bool cgroup_found(struct gpumon_containers *containers, size_t first, uin
 	return false;
 }
 
-/* @fd is closed. @left: ids that are still looked for; @path has room for PATH_MAX. */
+/* Closes @fd. @left: ids still to be found; @path has room for PATH_MAX. */
 static void walk_hierarchy(struct gpumon_containers *containers, int fd, dev_t device, char *path,
 			   unsigned int depth, size_t first, size_t *left)
 {
@@ -120,7 +120,7 @@ static void walk_hierarchy(struct gpumon_containers *containers, int fd, dev_t d
 	closedir(directory);
 }
 
-/* Where version 2 is mounted: alone, or beside version 1. */
+/* Version 2 is mounted alone, or beside version 1. */
 static int open_hierarchy(const struct gpumon_containers *containers)
 {
 	static const char *const places[] = { CGROUPS, CGROUPS "/unified" };
@@ -128,7 +128,7 @@ static int open_hierarchy(const struct gpumon_containers *containers)
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(path, sizeof(path), "%s%s/cgroup.procs", containers->root, places[i]);
-		/* Directories of version 1 have it too, their parent has not. */
+		/* Directories of version 1 have this file too, but their parent does not. */
 		if (access(path, F_OK))
 			continue;
 		snprintf(path, sizeof(path), "%s%s", containers->root, places[i]);
@@ -137,7 +137,7 @@ static int open_hierarchy(const struct gpumon_containers *containers)
 	return -1;
 }
 
-/* Ids that were never asked for are looked for together. */
+/* All new ids are looked up in one walk. */
 static void look_up(struct gpumon_containers *containers, const struct gpumon_model *model)
 {
 	char path[PATH_MAX] = "";
@@ -166,7 +166,7 @@ static void look_up(struct gpumon_containers *containers, const struct gpumon_mo
 		walk_hierarchy(containers, fd, 0, path, 0, first, &left);
 }
 
-/* The 12 digits, if a component ends with an id: "docker-ID.scope", "cri-containerd:ID", "ID". */
+/* The first 12 digits of an id at the end: "docker-ID.scope", "cri-containerd:ID", "ID". */
 static bool short_id(const char *component, size_t length, char *name, size_t len)
 {
 	static const char scope[] = ".scope";
@@ -183,14 +183,14 @@ static bool short_id(const char *component, size_t length, char *name, size_t le
 	if (length > ID_DIGITS && component[length - ID_DIGITS - 1] != '-' &&
 	    component[length - ID_DIGITS - 1] != ':')
 		return false;
-	/* Podman's and CRI-O's monitor stands outside of the container that it watches. */
+	/* The monitor of Podman and CRI-O runs outside the container that it watches. */
 	if (memmem(component, length, "conmon-", strlen("conmon-")))
 		return false;
 	snprintf(name, len, "%.*s", SHORT_ID, component + length - ID_DIGITS);
 	return true;
 }
 
-/* What stands between a beginning and an ending. */
+/* Copy the text between a prefix and a suffix. */
 static bool copy_between(const char *component, size_t length, const char *begin, const char *end,
 			 char *name, size_t len)
 {
@@ -227,7 +227,7 @@ static struct gpumon_value read_container_pid(const struct gpumon_containers *co
 {
 	pid_t pid = 0;
 
-	/* Elsewhere /proc has other processes under these numbers. */
+	/* In other pid namespaces these pids are other processes. */
 	if (containers->initial_pids && process->pid.known && process->alive.v)
 		pid = gpumon_process_inner_pid(containers->root, (pid_t)process->pid.v);
 	return (struct gpumon_value){ (uint64_t)pid, pid > 0 };

@@ -22,7 +22,7 @@ int gpumon_source_take(struct gpumon_context *context, const char *text, void *c
 	return -1;
 }
 
-/* A module that answers, but not us for another reason, is to be mended and not gone around. */
+/* Only these errors mean that BPF can help. Other errors of a loaded module must be shown. */
 static bool other_source_helps(const struct gpumon_error *err)
 {
 	return err->code == GPUMON_ERROR_NOT_LOADED || err->code == GPUMON_ERROR_PERMISSION;
