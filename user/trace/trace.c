@@ -23,7 +23,7 @@ struct gpumon_trace {
 	bool past_end;
 };
 
-/* The words that users of the DRM scheduler scripts know; JSON has those of GPUMON_EVENTS(). */
+/* The names that users of the DRM scheduler know. JSON has those of GPUMON_EVENTS(). */
 static const char *const labels[__GPUMON_EVENT_TYPE_MAX] = {
 	[GPUMON_EVENT_LOST] = "LOST",	  [GPUMON_EVENT_QUEUE] = "QUEUE",
 	[GPUMON_EVENT_RUN] = "RUN",	  [GPUMON_EVENT_DONE] = "COMPLETE",
@@ -103,7 +103,7 @@ static const char *trace_row(const struct gpumon_trace *trace, const struct gpum
 				       gpumon_trace_event_table(event->event), event->ring);
 }
 
-/* The whole of the labels, or one of them. */
+/* Match all labels together, or one of them. */
 static bool row_matches(const char *row, const char *wanted)
 {
 	size_t length = strlen(wanted);
@@ -143,7 +143,7 @@ static void print_depth(FILE *out, int width, bool left, uint32_t depth)
 	fprintf(out, left ? "%-*s" : "%*s", width, text);
 }
 
-/* NULL for what is no errno. */
+/* NULL if it is not an errno. */
 static const char *error_name(int error)
 {
 	return error < 0 && error > -4096 ? strerrorname_np(-error) : NULL;
@@ -202,7 +202,7 @@ static void print_details(struct gpumon_trace *trace, const struct gpumon_event_
 		print_error(out, event->error);
 		fputs(gpumon_term_reset(term), out);
 	}
-	/* Whose job it was is what one asks first when something went wrong. */
+	/* After an error, the first question is which process submitted the job. */
 	if ((event->error || event->event == GPUMON_EVENT_KILLED ||
 	     event->event == GPUMON_EVENT_ERROR) &&
 	    joined->submitter_known)
@@ -236,7 +236,7 @@ void gpumon_trace_header(struct gpumon_trace *trace)
 		"DETAILS", gpumon_term_reset(term));
 }
 
-/* Of a group other than drm_sched: its words say what it is about. */
+/* The words of an event of other groups than drm_sched say what it is about. */
 static void print_words_line(struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
 			     const char *time, const char *row)
 {
@@ -279,7 +279,7 @@ static void print_line(struct gpumon_trace *trace, const struct gpumon_event_joi
 	char unknown[16], job[48] = "-", device[256], name[256], full[520] = "-";
 	FILE *out = trace->out;
 
-	/* Records from before the start are possible where the ring was on already. */
+	/* Records can be older than the start if the ring was already on. */
 	snprintf(time, sizeof(time), "%s%" PRIu64 ".%03u", negative ? "-" : "", us / 1000,
 		 (unsigned int)(us % 1000));
 	if (gpumon_trace_has_words(event->event)) {
@@ -333,7 +333,7 @@ static int print_json(struct gpumon_trace *trace, const struct gpumon_event_join
 
 	ret |= gpumon_json_add_u64(object, "time_ns", event->time_ns);
 	ret |= gpumon_json_add_string(object, "event", known ? names[event->event] : NULL);
-	/* Interrupts of amdgpu have a word of this name: those come from the module alone. */
+	/* Interrupts of amdgpu have a word named "source", and only the module sends them. */
 	if (trace->options.source)
 		ret |= gpumon_json_add_string(object, "source", trace->options.source);
 	ret |= gpumon_json_add_u64(object, "cpu", event->cpu);
@@ -403,7 +403,7 @@ static int trace_emit(struct gpumon_trace *trace, const struct gpumon_event *eve
 		return 0;
 	}
 
-	/* The join sees everything, also what is not shown: what is shown may need it. */
+	/* The join needs all events, since a shown event may depend on a hidden one. */
 	gpumon_event_join_add(trace->join, event, &joined);
 	if (!lost) {
 		if (gpumon_trace_has_words(event->event))
@@ -443,7 +443,7 @@ int gpumon_trace_feed(struct gpumon_trace *trace, const struct gpumon_event *eve
 	for (size_t i = 0; i < n; i++) {
 		int ret = gpumon_event_merge_push(trace->merge, &events[i]);
 
-		/* Full: the oldest one makes room. */
+		/* If it is full, release the oldest record. */
 		if (ret == -ENOSPC) {
 			ret = gpumon_trace_print(trace, 1);
 			if (ret < 0)

@@ -20,19 +20,21 @@ const struct gpumon_ring *gpumon_trace_names_ring(void *data, unsigned int id)
 	struct gpumon_trace_names *names = data;
 	const struct gpumon_ring *ring = gpumon_model_ring(&names->model, id);
 	uint64_t age = gpumon_monotonic_ns() - names->read_ns;
-	/* One is there before its first event can be read: of BPF it costs nothing to look again. */
+	/*
+	 * A ring exists before its first event can be read. With BPF, another look costs nothing.
+	 */
 	bool look = !ring && names->source->bpf && names->events_ns >= names->read_ns;
 	struct gpumon_error err;
 
-	/* Numbers are used again for other rings, so a known one is looked up again, too. */
+	/* Ring numbers are reused, so a known ring is looked up again, too. */
 	if (age < (ring ? RINGS_NS : RINGS_UNKNOWN_NS) && !look)
 		return ring;
-	/* Where that fails, a number is shown in place of the name. */
+	/* On failure the number is shown instead of the name. */
 	(void)gpumon_trace_names_read(names, &err);
 	return gpumon_model_ring(&names->model, id);
 }
 
-/* The labels of a row in one text, in a buffer that is used again. */
+/* The labels of a row as one text, in a buffer that the next call reuses. */
 static const char *row_text(struct gpumon_trace_names *names, const struct gpumon_row *row)
 {
 	size_t at = 0;
@@ -70,14 +72,14 @@ const char *gpumon_trace_names_row(void *data, const char *group, const char *ta
 	struct gpumon_error err;
 
 	/*
-	 * Rows stay, and are there before their first event can be read: it is enough to look
-	 * again once after each reading. An event's time says less, it may be that of its begin.
+	 * Rows stay, and exist before their first event can be read. So one look after each reading
+	 * is enough. The event's time does not help, since it may be that of the beginning.
 	 */
 	if (!row && names->events_ns >= names->read_ns) {
 		(void)gpumon_trace_names_read(names, &err);
 		row = model_row(&names->model, group, table, number);
 	}
-	/* To BPF the files of both drivers are of one kind, and rows have different numbers. */
+	/* With BPF the files of both drivers are of one kind, and rows have different numbers. */
 	if (!row && names->source->bpf && !strcmp(group, "nvidia"))
 		row = model_row(&names->model, "nvidia_uvm", table, number);
 	return row ? row_text(names, row) : NULL;

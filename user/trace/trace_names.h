@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Names of what events are about, which say only a number: read again as things come and go. */
+/* Names of rings and rows by their numbers in events, read again as they come and go. */
 #ifndef GPUMON_USER_TRACE_NAMES_H
 #define GPUMON_USER_TRACE_NAMES_H
 
@@ -8,12 +8,12 @@
 #include "source/source.h"
 
 /**
- * struct gpumon_trace_names - what is known of rings and rows
- * @source: where to read them; the caller's
- * @model: as they were read last
- * @read_ns: when that was, CLOCK_MONOTONIC
- * @events_ns: when events were last read, by the caller
- * @row_text: labels of the row that was last looked up
+ * struct gpumon_trace_names - known rings and rows
+ * @source: source of the names, owned by the caller
+ * @model: the last reading
+ * @read_ns: its time on CLOCK_MONOTONIC
+ * @events_ns: time when the caller last read events
+ * @row_text: labels of the row of the last look-up
  */
 struct gpumon_trace_names {
 	struct gpumon_source *source;
@@ -23,11 +23,11 @@ struct gpumon_trace_names {
 	char row_text[128];
 };
 
-/* All of them. 0, or -1 with a reason. */
+/* Read all names. 0, or -1 with @err. */
 int gpumon_trace_names_read(struct gpumon_trace_names *names, struct gpumon_error *err);
 void gpumon_trace_names_free(struct gpumon_trace_names *names);
 
-/* For struct gpumon_trace_options, with the names as @data. */
+/* For struct gpumon_trace_options, with the struct gpumon_trace_names as @data. */
 const struct gpumon_ring *gpumon_trace_names_ring(void *data, unsigned int id);
 const char *gpumon_trace_names_row(void *data, const char *group, const char *table,
 				   unsigned int number);
