@@ -7,7 +7,7 @@
 
 #include "format.h"
 
-/* Three significant digits: 1.23, 12.3, 123. Rounding up to the next digit is seen here. */
+/* Three significant digits: 1.23, 12.3, 123. Rounding may carry into another digit. */
 static void format_three_digits(char *buf, size_t len, double number, const char *unit)
 {
 	int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
@@ -15,7 +15,7 @@ static void format_three_digits(char *buf, size_t len, double number, const char
 	snprintf(buf, len, "%.*f%s", decimals, number, unit);
 }
 
-/* Up the units while the number would print as four digits. */
+/* Move to the next unit as long as the number would print with four digits. */
 static void format_scaled(char *buf, size_t len, double number, double step,
 			  const char *const *units, size_t n_units)
 {
@@ -115,7 +115,9 @@ const char *gpumon_format_time(char *buf, size_t len, uint64_t ns)
 	return buf;
 }
 
-/* Bytes of the well-formed UTF-8 character at @text, 0 if it is none or a control character. */
+/*
+ * Length of the well-formed UTF-8 character at @text; 0 for a control character or invalid bytes.
+ */
 static size_t character_bytes(const unsigned char *text)
 {
 	static const struct {
@@ -139,7 +141,7 @@ static size_t character_bytes(const unsigned char *text)
 				return 0;
 			code = code << 6 | (text[k] & 0x3f);
 		}
-		/* Overlong, surrogates, and the controls 0x7f to 0x9f. */
+		/* Reject overlong forms, surrogates, and the controls 0x7f to 0x9f. */
 		if (code < forms[i].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ||
 		    (code >= 0x7f && code < 0xa0))
 			return 0;
@@ -174,7 +176,7 @@ const char *gpumon_format_name(char *buf, size_t len, const char *name)
 	return buf;
 }
 
-/* A positive number of the environment, 0 if it is none. */
+/* A positive number from the environment, or 0. */
 static unsigned int environment_number(const char *name)
 {
 	const char *text = getenv(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Numbers, units and names for people. All write a NUL-terminated string into buf, never more
- * than len bytes, and return buf.
+ * Numbers, units and names as text. All functions write a NUL-terminated string of at most len
+ * bytes into buf and return buf.
  */
 #ifndef GPUMON_USER_FORMAT_H
 #define GPUMON_USER_FORMAT_H
@@ -21,22 +21,22 @@ const char *gpumon_format_ns(char *buf, size_t len, struct gpumon_value ns);
 const char *gpumon_format_count(char *buf, size_t len, struct gpumon_value value);
 /* "999" "1.23k" "45.6M" "7.89G"; "-" unknown. */
 const char *gpumon_format_short(char *buf, size_t len, struct gpumon_value value);
-/* Events per second over a time: "0" "0.25" "12.5" "123" "1.23k"; "-" unknown or no time. */
+/* Events per second: "0" "0.25" "12.5" "123" "1.23k"; "-" if the count or the time is unknown. */
 const char *gpumon_format_rate(char *buf, size_t len, struct gpumon_value count,
 			       uint64_t interval_ns);
 /* "512B" "1.50KiB" "3.00MiB"; "-" unknown. */
 const char *gpumon_format_bytes(char *buf, size_t len, struct gpumon_value bytes);
 /* Seconds with nine decimals: "12.000000345". */
 const char *gpumon_format_time(char *buf, size_t len, uint64_t ns);
-/* Control characters and broken UTF-8 become '?', so that a name cannot drive the terminal. NULL: "-". */
+/* Control characters and invalid UTF-8 become '?', to protect the terminal. NULL: "-". */
 const char *gpumon_format_name(char *buf, size_t len, const char *name);
 
 /**
- * struct gpumon_term - the terminal, if it is one
- * @tty: output goes to a terminal: progress, cursor movement and widths make sense
+ * struct gpumon_term - where the output goes
+ * @tty: it is a terminal: progress, cursor movement and widths make sense
  * @colour: tty, and neither NO_COLOR nor TERM=dumb
- * @columns: COLUMNS, else the terminal's width, else 0: no limit
- * @rows: LINES, else the terminal's height, else 0
+ * @columns: COLUMNS, or the terminal's width, or 0 for no limit
+ * @rows: LINES, or the terminal's height, or 0
  */
 struct gpumon_term {
 	bool tty;
@@ -47,7 +47,7 @@ struct gpumon_term {
 
 void gpumon_term_get(struct gpumon_term *term, FILE *stream);
 
-/* ANSI sequences, "" without colour. */
+/* ANSI sequences; "" without colour. */
 const char *gpumon_term_red(const struct gpumon_term *term);
 const char *gpumon_term_yellow(const struct gpumon_term *term);
 const char *gpumon_term_green(const struct gpumon_term *term);

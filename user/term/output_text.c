@@ -37,7 +37,7 @@ uint32_t gpumon_text_next(const char **text)
 	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0xd800 && code < 0xe000) ||
 	    (code & 0xfffe) == 0xfffe || code > 0x10ffff)
 		return '?';
-	/* What turns the direction of writing could show a name as another one. */
+	/* Characters that change the writing direction could disguise a name. */
 	if ((code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
 	    code == 0x2028 || code == 0x2029)
 		return '?';
@@ -184,7 +184,7 @@ const char *gpumon_text_cut(char *buf, size_t len, const char *text, unsigned in
 		memcpy(buf + at, bytes, size);
 		at += size;
 		used += width;
-		/* There has to be room for the dots behind it. */
+		/* Leave room for the ellipsis. */
 		if ((!columns || used < columns) && at + sizeof(dots) <= len)
 			cut = at;
 	}
@@ -192,14 +192,14 @@ const char *gpumon_text_cut(char *buf, size_t len, const char *text, unsigned in
 	return buf;
 }
 
-/* Of a bracket at @at, the one that closes it, NULL if none does. */
-static const char *closing(const char *at)
+/* The bracket that closes the one at @at, or NULL. */
+static const char *closing_bracket(const char *at)
 {
 	char open = *at, close = open == '<' ? '>' : open == '(' ? ')' : '}';
 	unsigned int depth = 0;
 
 	for (; *at; at++) {
-		/* "operator<", "operator->" and "->" are no brackets. */
+		/* The '>' of "operator->" and "->" is not a bracket. */
 		if (open == '<' && *at == '>' && at[-1] == '-')
 			continue;
 		if (*at == open)
@@ -210,38 +210,39 @@ static const char *closing(const char *at)
 	return NULL;
 }
 
-static bool word(char c)
+static bool is_word_character(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/* Behind "operator" and its sign, which may be one of the brackets. */
+/* Skip "operator" and its symbol, which may contain brackets. */
 static const char *behind_operator(const char *at)
 {
 	at += strlen("operator");
 	if (!strncmp(at, "()", 2) || !strncmp(at, "[]", 2))
 		return at + 2;
 	at += strspn(at, "<>=-+*/%&|^!~,");
-	/* "operator< <int>", "operator bool": the blank is within the name. */
+	/* "operator< <int>", "operator bool": the blank belongs to the name. */
 	return at + (*at == ' ');
 }
 
-/* Where the parameters of a demangled name begin and the name does; NULL where it has none. */
+/* Find where the parameters of a demangled name and the name itself begin. NULL without any. */
 static const char *find_parameters(const char *name, const char **begin)
 {
 	const char *at = name, *end;
 
 	*begin = name;
 	while (*at) {
-		if (!strncmp(at, "operator", 8) && (at == name || !word(at[-1])) && !word(at[8])) {
+		if (!strncmp(at, "operator", 8) && (at == name || !is_word_character(at[-1])) &&
+		    !is_word_character(at[8])) {
 			at = behind_operator(at);
 			continue;
 		}
 		if (*at == '<' || *at == '{' || *at == '(') {
-			end = closing(at);
+			end = closing_bracket(at);
 			if (!end)
 				return NULL;
-			/* "(anonymous namespace)::f", "f(int)::{lambda()#1}": within the name. */
+			/* "(anonymous namespace)::f", "f(int)::{lambda()#1}": part of the name. */
 			if (*at == '(' && at != *begin && strncmp(end + 1, "::", 2) &&
 			    strncmp(end + 1, " const::", 8))
 				return at;
@@ -261,7 +262,9 @@ const char *gpumon_text_function(char *buf, size_t len, const char *name)
 	const char *begin, *parameters;
 	char copy[4096];
 
-	/* A name of C or Python has no parameters, and "[kernel without stack]" is none. */
+	/*
+	 * Names in brackets, such as "[kernel without stack]" and "<module>", have no parameters.
+	 */
 	if (*name == '[' || *name == '<')
 		return gpumon_text_cut(buf, len, name, 0);
 	parameters = find_parameters(name, &begin);
@@ -272,7 +275,7 @@ const char *gpumon_text_function(char *buf, size_t len, const char *name)
 	return gpumon_text_cut(buf, len, copy, 0);
 }
 
-/* Leave out "a::b::" in place, within template arguments. */
+/* Remove "a::b::" within template arguments, in place. */
 static void drop_namespaces(char *name)
 {
 	static const char anonymous[] = "(anonymous namespace)::";
@@ -285,7 +288,7 @@ static void drop_namespaces(char *name)
 			begin = NULL;
 			continue;
 		}
-		if (word(*at)) {
+		if (is_word_character(*at)) {
 			if (!begin)
 				begin = to;
 			*to++ = *at;
@@ -307,12 +310,12 @@ static void drop_namespaces(char *name)
 	*to = '\0';
 }
 
-/* Behind the outermost "a::" of a name, NULL where it has none. */
+/* Skip the outermost "a::" of a name. NULL if it has none. */
 static const char *behind_namespace(const char *name)
 {
 	for (const char *at = name; *at; at++) {
 		if (*at == '<' || *at == '(' || *at == '{') {
-			at = closing(at);
+			at = closing_bracket(at);
 			if (!at)
 				return NULL;
 		} else if (at[0] == ':' && at[1] == ':') {
@@ -322,7 +325,7 @@ static const char *behind_namespace(const char *name)
 	return NULL;
 }
 
-/* Says nothing without what is in front of it: of a hundred functions it is the name. */
+/* A name that many functions have: it says nothing without its namespace. */
 static bool is_general(const char *name)
 {
 	static const char *const names[] = { "call",   "redispatch", "impl",	 "apply",     "run",
@@ -335,8 +338,8 @@ static bool is_general(const char *name)
 	return false;
 }
 
-/* All that may go before a name has to be cut. */
-static const char *strip(char *copy, size_t len, const char *name, unsigned int columns)
+/* Remove every part that can go before the name itself has to be cut. */
+static const char *strip_name(char *copy, size_t len, const char *name, unsigned int columns)
 {
 	const char *shorter, *next;
 
@@ -345,7 +348,7 @@ static const char *strip(char *copy, size_t len, const char *name, unsigned int 
 		drop_namespaces(copy);
 	for (shorter = copy; gpumon_text_columns(shorter) > columns; shorter = next) {
 		next = behind_namespace(shorter);
-		/* Of a lambda it is what it is in that tells which. */
+		/* A lambda is only identified by the function that contains it. */
 		if (!next || *next == '{' || is_general(next))
 			break;
 	}
@@ -358,7 +361,7 @@ const char *gpumon_text_strip(char *buf, size_t len, const char *name, unsigned 
 
 	if (gpumon_text_columns(name) <= columns || *name == '[')
 		return gpumon_text_cut(buf, len, name, 0);
-	return gpumon_text_cut(buf, len, strip(copy, sizeof(copy), name, columns), 0);
+	return gpumon_text_cut(buf, len, strip_name(copy, sizeof(copy), name, columns), 0);
 }
 
 const char *gpumon_text_fit(char *buf, size_t len, const char *name, unsigned int columns)
@@ -367,7 +370,7 @@ const char *gpumon_text_fit(char *buf, size_t len, const char *name, unsigned in
 
 	if (!columns || gpumon_text_columns(name) <= columns || *name == '[')
 		return gpumon_text_cut(buf, len, name, columns);
-	return gpumon_text_cut(buf, len, strip(copy, sizeof(copy), name, columns), columns);
+	return gpumon_text_cut(buf, len, strip_name(copy, sizeof(copy), name, columns), columns);
 }
 
 const char *gpumon_text_ns(char *buf, size_t len, uint64_t ns)
@@ -378,7 +381,7 @@ const char *gpumon_text_ns(char *buf, size_t len, uint64_t ns)
 
 	gpumon_format_ns(plain, sizeof(plain), gpumon_value_of(ns));
 	at = strspn(plain, "0123456789.");
-	/* "2m05s" is left as it is. */
+	/* Leave "2m05s" unchanged. */
 	if (strpbrk(plain + at, "0123456789"))
 		snprintf(buf, len, "%s", plain);
 	else if (plain[at] == 'u')

@@ -3,7 +3,7 @@
 
 #include "sparkline.h"
 
-/* The first is zero. A dot, since the lowest block would look like something. */
+/* The first one means zero. It is a dot, since the lowest block would look like a small value. */
 static const char *const glyphs_utf8[] = { "·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char *const glyphs_ascii[] = { ".", "_", "-", "=", "+", "*", "#", "%", "@" };
 

@@ -6,21 +6,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes that the longest glyph takes. */
+/* Bytes of the longest glyph. */
 #define GPUMON_SPARKLINE_GLYPH 3
 
 /**
  * gpumon_sparkline() - draw values as bars
- * @buf: out, NUL-terminated; needs width * GPUMON_SPARKLINE_GLYPH + 1 bytes for all of it
+ * @buf: out, NUL-terminated; the full width needs width * GPUMON_SPARKLINE_GLYPH + 1 bytes
  * @len: size of @buf
- * @values: oldest first; NAN or negative is a time without a value, drawn as a blank
- * @n: how many
- * @width: columns; the newest values are drawn, on the right, and blanks before them
- * @scale: the value of a full bar, more is drawn as a full bar too
- * @utf8: block elements, or ASCII
+ * @values: oldest first; NAN or a negative number means no value, drawn as a blank
+ * @n: number of values
+ * @width: columns; the newest values are drawn right-aligned
+ * @scale: value of a full bar; higher values are drawn as a full bar too
+ * @utf8: use block elements, otherwise ASCII
  *
- * Zero is drawn as the lowest mark, so that it differs from no value; what is above zero never
- * looks like zero.
+ * Zero is drawn as the lowest mark, so that it differs from a missing value. A value above zero
+ * never looks like zero.
  *
  * Return: @buf.
  */

@@ -7,26 +7,26 @@
 #include "output_text.h"
 #include "squeeze.h"
 
-/* A gap that is not wider than this saves nothing. */
+/* Replacing a gap of this width or less by "…" saves nothing. */
 #define SMALL_GAP 3
 
-/* Places of a name where it differs from others that look like it. */
+/* Positions in a name where it differs from similar names. */
 #define MARKS_MAX 16
 
 /* Rounds in which rows that look alike get more marks. */
 #define ROUNDS 8
 
-/* Names are cut to this before anything else is done with them. */
+/* Longer names are cut to this first. */
 #define NAME_MAX_BYTES 4096
 
 struct cell {
 	uint32_t code;
-	size_t at; /* bytes */
+	size_t at; /* byte offset */
 	unsigned int width;
 	bool keep;
 };
 
-/* A text as characters, with the columns that those to keep take, "…" of gaps among them. */
+/* The characters of a text. @used counts the columns of the kept ones and of the "…" in gaps. */
 struct line {
 	struct cell *cells;
 	size_t n;
@@ -34,20 +34,20 @@ struct line {
 	unsigned int columns;
 };
 
-static bool kept(const struct line *line, size_t i)
+static bool is_kept(const struct line *line, size_t i)
 {
 	return line->cells[i].keep;
 }
 
-/* False where there is no room for it. */
-static bool keep(struct line *line, size_t i)
+/* False if there is no room for the character. */
+static bool keep_cell(struct line *line, size_t i)
 {
-	bool left = !i || kept(line, i - 1), right = i + 1 == line->n || kept(line, i + 1);
+	bool left = !i || is_kept(line, i - 1), right = i + 1 == line->n || is_kept(line, i + 1);
 	unsigned int used = line->used + line->cells[i].width;
 
-	if (kept(line, i))
+	if (is_kept(line, i))
 		return true;
-	/* It closes a gap, or makes two of one. */
+	/* The character closes a gap, or splits one into two. */
 	if (left && right)
 		used--;
 	else if (!left && !right)
@@ -64,7 +64,7 @@ static bool is_word(const struct line *line, size_t i)
 	return line->cells[i].code >= 0x80 || isalnum((int)line->cells[i].code);
 }
 
-/* What is at the marks, then what of their words has a share of the columns. */
+/* Keep the marked characters first, then a share of the columns for each of their words. */
 static void keep_marks(struct line *line, const size_t *marks, size_t count)
 {
 	unsigned int share = line->columns / ((unsigned int)count + 1);
@@ -75,13 +75,13 @@ static void keep_marks(struct line *line, const size_t *marks, size_t count)
 		for (size_t i = 0; i < count; i++) {
 			while (at + 1 < line->n && line->cells[at].at < marks[i])
 				at++;
-			if (!keep(line, at))
+			if (!keep_cell(line, at))
 				return;
 			for (size_t to = at + 1; words && to < line->n && to < at + share &&
-						 is_word(line, to) && keep(line, to);)
+						 is_word(line, to) && keep_cell(line, to);)
 				to++;
 			for (size_t to = at; words && to && to + share > at &&
-					     is_word(line, to - 1) && keep(line, to - 1);)
+					     is_word(line, to - 1) && keep_cell(line, to - 1);)
 				to--;
 		}
 	}
@@ -92,10 +92,10 @@ static void close_small_gaps(struct line *line)
 	size_t begin = 0;
 
 	for (size_t i = 0; i < line->n; i++) {
-		if (!kept(line, i))
+		if (!is_kept(line, i))
 			continue;
 		for (size_t gap = begin; begin && i - begin <= SMALL_GAP && gap < i; gap++) {
-			if (!keep(line, gap))
+			if (!keep_cell(line, gap))
 				break;
 		}
 		begin = i + 1;
@@ -105,7 +105,7 @@ static void close_small_gaps(struct line *line)
 static void keep_head(struct line *line, unsigned int columns)
 {
 	for (size_t i = 0; i < line->n && line->used < columns; i++) {
-		if (!keep(line, i))
+		if (!keep_cell(line, i))
 			break;
 	}
 }
@@ -113,7 +113,7 @@ static void keep_head(struct line *line, unsigned int columns)
 static void keep_tail(struct line *line)
 {
 	for (size_t i = line->n; i--;) {
-		if (!keep(line, i))
+		if (!keep_cell(line, i))
 			break;
 	}
 }
@@ -124,9 +124,9 @@ static char *line_text(const struct line *line)
 	char *text = malloc(line->n * sizeof(dots) + 1), *to = text;
 
 	for (size_t i = 0; to && i < line->n; i++) {
-		if (kept(line, i)) {
+		if (is_kept(line, i)) {
 			to += gpumon_text_encode(to, line->cells[i].code);
-		} else if (!i || kept(line, i - 1)) {
+		} else if (!i || is_kept(line, i - 1)) {
 			memcpy(to, dots, sizeof(dots) - 1);
 			to += sizeof(dots) - 1;
 		}
@@ -177,19 +177,19 @@ size_t gpumon_text_difference(const char *one, const char *other)
 
 	while (one[at] && one[at] == other[at])
 		at++;
-	/* Not amid a character. */
+	/* Not in the middle of a character. */
 	while (at && (one[at] & 0xc0) == 0x80)
 		at--;
 	return at;
 }
 
 /**
- * struct row - a name of a table
- * @name: all of it
- * @stripped: without what need not be there
- * @whole: what is shown is of @name, else of @stripped
- * @marks: where that differs from others that looked like it
- * @text: what is shown
+ * struct row - a name in the table
+ * @name: full name
+ * @stripped: without the parts that can go
+ * @whole: show @name, otherwise @stripped
+ * @marks: where it differs from names that looked like it
+ * @text: shown text
  */
 struct row {
 	size_t number;
@@ -210,7 +210,7 @@ static int by_text(const void *a, const void *b)
 	return order ? order : x->number < y->number ? -1 : 1;
 }
 
-/* Sorted, each once; false where it is there, or there are enough. */
+/* Keep the marks sorted and unique. False if the mark is known or there are too many. */
 static bool add_mark(struct row *row, size_t mark)
 {
 	size_t at = 0;
@@ -230,10 +230,10 @@ static const char *shown_text(const struct row *row)
 	return row->whole ? row->name : row->stripped;
 }
 
-/* A row looks like another one that it is not. */
+/* Two different names are shown alike: mark where they differ. */
 static void tell_apart(struct row *row, const struct row *other)
 {
-	/* Where what is left out is the difference, it is not left out. */
+	/* They differ only in the stripped parts, so show those. */
 	if (!row->whole && !strcmp(row->stripped, other->stripped)) {
 		row->whole = true;
 		row->count = 0;
@@ -274,7 +274,7 @@ static int tell_all_apart(struct row *rows, size_t count, unsigned int columns)
 {
 	bool changed = true;
 
-	/* What tells two apart may make one look like a third. */
+	/* A mark that separates two names can make one look like a third. */
 	for (unsigned int round = 0; changed && round < ROUNDS; round++) {
 		qsort(rows, count, sizeof(*rows), by_text);
 		for (size_t i = 0; i < count; i++) {

@@ -60,7 +60,7 @@ const char *gpumon_format_rate_by_name(char *buf, const char *name, struct gpumo
 	if (!count.known || !interval_ns || (!is_time(name) && !is_bytes(name)))
 		return gpumon_format_rate(buf, GPUMON_FORMAT_LEN, count, interval_ns);
 	rate = (double)count.v * 1e9 / (double)interval_ns;
-	/* Beyond that a double is no uint64_t any more. */
+	/* Higher values do not fit into a uint64_t. */
 	count.v = rate < 1e19 ? (uint64_t)(rate + 0.5) : UINT64_MAX;
 	return gpumon_format_by_name(buf, name, count);
 }

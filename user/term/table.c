@@ -7,9 +7,9 @@
 #include "squeeze.h"
 #include "table.h"
 
-/* Of a line below a row. */
+/* Indentation of a line below a row. */
 #define BELOW_INDENT (GPUMON_TABLE_INDENT + 4)
-/* Of a name, however narrow the terminal is. */
+/* Width of a name on the narrowest terminal. */
 #define NAME_LEAST 8
 
 struct column {
@@ -156,7 +156,7 @@ static bool column_shown(const struct column *column)
 	return column->used || !(column->flags & GPUMON_COLUMN_OPTIONAL);
 }
 
-/* The names in what room the other columns leave. -1 without memory. */
+/* Shorten names to the room that the other columns leave. -1 without memory. */
 static int squeeze_names(struct gpumon_table *table)
 {
 	unsigned int used = GPUMON_TABLE_INDENT, columns = table->term->columns;
@@ -182,7 +182,9 @@ static int squeeze_names(struct gpumon_table *table)
 	return ret;
 }
 
-/* The columns from @from on that fit beside the keys, at least one; returns the next. */
+/*
+ * Find the columns from @from on that fit beside the keys, at least one. Returns the next column.
+ */
 static size_t columns_that_fit(const struct gpumon_table *table, size_t keys, size_t from)
 {
 	unsigned int used = 0;
@@ -196,7 +198,7 @@ static size_t columns_that_fit(const struct gpumon_table *table, size_t keys, si
 		if (!column_shown(column))
 			continue;
 		used += column->width + 1;
-		/* No blank behind the last one. */
+		/* The last column needs no trailing blanks. */
 		if (n && (column->flags & GPUMON_COLUMN_BELOW) && table->term->columns &&
 		    used - 1 > table->term->columns)
 			break;
@@ -205,7 +207,7 @@ static size_t columns_that_fit(const struct gpumon_table *table, size_t keys, si
 	return i;
 }
 
-/* Titles or cells of the keys and of the columns from @from to @to. */
+/* Print titles or cells of the keys and of the columns from @from to @to. */
 static void print_cells(const struct gpumon_table *table, char **cells, size_t keys, size_t from,
 			size_t to, FILE *stream)
 {
@@ -223,7 +225,7 @@ static void print_cells(const struct gpumon_table *table, char **cells, size_t k
 			      column->width - gpumon_text_columns(text);
 		print_blanks(stream, blanks + (column->flags & GPUMON_COLUMN_RIGHT ? pad : 0));
 		gpumon_text_plain(stream, text);
-		/* What stands at the end of a line has no blanks behind it. */
+		/* No trailing blanks at the end of a line. */
 		blanks = (column->flags & GPUMON_COLUMN_RIGHT ? 0 : pad) +
 			 (has_names(table) ? 2 : 1);
 	}
@@ -276,7 +278,7 @@ int gpumon_table_print(struct gpumon_table *table, FILE *stream)
 
 	if (!table)
 		return -1;
-	/* A row that was not filled would be read beyond its end. */
+	/* An incomplete last row would be read beyond its end. */
 	ret = table->failed || !table->n_columns || table->n_cells % table->n_columns ? -1 : 0;
 	if (!ret && has_names(table) && table->term->columns)
 		ret = squeeze_names(table);
