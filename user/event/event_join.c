@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Join of the events of a job: a hash table with chaining over a fixed pool, and two lists in
- * order of age, one of unfinished and one of finished jobs.
+ * Joins the events of a job, with a chained hash table over a fixed pool and two lists in order of
+ * age, one of unfinished and one of finished jobs.
  *
- * Finished jobs stay until room is needed, since an error may be reported after the end.
+ * Finished jobs stay until their room is needed, since an error may be reported after the end.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "event_join.h"
 
-/* Index 0 of the pool is no job: it ends chains and lists. */
+/* Index 0 of the pool is not a job: it ends chains and lists. */
 #define NONE 0U
 
 struct job {
@@ -82,7 +82,7 @@ void gpumon_event_join_free(struct gpumon_event_join *join)
 
 static uint32_t *join_bucket(struct gpumon_event_join *join, uint64_t context, uint64_t seqno)
 {
-	/* Both count up by one: a multiplication by an odd constant spreads them. */
+	/* Both numbers count up by one. Multiplying by an odd constant spreads them. */
 	uint64_t hash = (context * 0x9e3779b97f4a7c15ULL + seqno) * 0xd6e8feb86659fd93ULL;
 
 	return &join->buckets[(hash >> 32) & join->mask];
@@ -131,7 +131,7 @@ static struct job *join_find(struct gpumon_event_join *join, uint64_t context, u
 	return NULL;
 }
 
-/* Make room: a finished job first, nothing is lost with it. */
+/* Make room. Removing a finished job loses nothing. */
 static uint32_t join_evict(struct gpumon_event_join *join)
 {
 	struct list *list = join->finished.oldest ? &join->finished : &join->unfinished;
@@ -176,7 +176,7 @@ static void join_finish(struct gpumon_event_join *join, struct job *job)
 	join->stats.jobs--;
 }
 
-/* The same job again, from its beginning. */
+/* A job with the same key starts again. */
 static void join_restart(struct gpumon_event_join *join, struct job *job)
 {
 	uint32_t index = (uint32_t)(job - join->jobs);
@@ -212,7 +212,7 @@ static void join_submitter(struct job *job, struct gpumon_event_joined *joined)
 {
 	const struct gpumon_event *event = &joined->event;
 
-	/* The queue event is recorded in the submitter's own context. */
+	/* The submitter itself records the queue event. */
 	if (event->pid &&
 	    (event->event == GPUMON_EVENT_QUEUE || (event->flags & GPUMON_EVENT_F_SUBMITTER))) {
 		joined->submitter_known = true;
@@ -224,7 +224,7 @@ static void join_submitter(struct job *job, struct gpumon_event_joined *joined)
 	if (!job)
 		return;
 
-	/* The module's table of processes may have been too full for the name. */
+	/* The module's process table may have been too full to hold the name. */
 	if (joined->submitter_known && !joined->comm[0] && job->submitter_known &&
 	    job->pid == joined->pid)
 		memcpy(joined->comm, job->comm, sizeof(joined->comm));
@@ -250,7 +250,7 @@ void gpumon_event_join_add(struct gpumon_event_join *join, const struct gpumon_e
 	joined->event = *event;
 	if (event->event == GPUMON_EVENT_LOST || event->event >= __GPUMON_EVENT_TYPE_MAX)
 		return;
-	/* Events of other groups are of no job of the scheduler, whatever their words are. */
+	/* Only events of the scheduler belong to a job. The words of others mean something else. */
 	if (event->event > GPUMON_EVENT_ERROR) {
 		joined->submitter_known = event->flags & GPUMON_EVENT_F_SUBMITTER;
 		joined->pid = event->pid;
@@ -271,7 +271,7 @@ void gpumon_event_join_add(struct gpumon_event_join *join, const struct gpumon_e
 		break;
 	case GPUMON_EVENT_RUN:
 		join_latency(join, joined, job && job->queue_seen, job ? job->queue_ns : 0);
-		/* The end will want to know when it began, wherever the beginning went. */
+		/* Keep the time for the later end event, even if the queue event is missing. */
 		if (!job)
 			job = join_create(join, event->context, event->seqno);
 		job->run_seen = true;

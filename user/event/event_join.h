@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Joins the events of one job, which (context, seqno) names: who submitted it, how long it was
- * queued, how long it ran. Events must come in order of time (event_merge.h).
+ * Joins the events of a job, identified by (context, seqno), into its submitter, its time in the
+ * queue and its run time. Events must come in order of time (event_merge.h).
  *
- * The module joins too and says so in the record (GPUMON_EVENT_F_*); what it knew is taken from
- * there, what it did not know (its table was full, the job began before it was attached) from the
- * events seen here.
+ * The module joins events too, and marks what it knows in the record (GPUMON_EVENT_F_*). If its
+ * table was full, or the job began before it attached, the events seen here fill the gap.
  *
- * Memory is bounded: where the table is full, a finished job makes room first, then the job that
- * began longest ago (counted as evicted, its later events find nothing).
+ * Memory is bounded. A full table drops a finished job first, and otherwise the oldest job, which
+ * is counted as evicted. Later events of an evicted job are unmatched.
  */
 #ifndef GPUMON_USER_EVENT_JOIN_H
 #define GPUMON_USER_EVENT_JOIN_H
@@ -23,14 +22,14 @@ struct gpumon_event_join;
 
 /**
  * struct gpumon_event_joined - an event and what is known about its job
- * @event: the event; its pid, tid and comm are those of the recording task unless it has
- *	   GPUMON_EVENT_F_SUBMITTER
- * @latency_ns: run: time queued; done: time on the hardware; killed: time queued
- * @latency_known: false: nothing that began it was seen
- * @submitter_known: the three below are filled in
+ * @event: the event; pid, tid and comm are those of the recording task unless it has
+ * 	   GPUMON_EVENT_F_SUBMITTER
+ * @latency_ns: time queued for run and killed events, time on the hardware for done events
+ * @latency_known: false if the beginning was not seen
+ * @submitter_known: the next three are valid
  * @pid: process that submitted the job
- * @tid: thread that did
- * @comm: its name, always terminated
+ * @tid: thread that submitted the job
+ * @comm: its name, always NUL-terminated
  */
 struct gpumon_event_joined {
 	struct gpumon_event event;
@@ -43,11 +42,11 @@ struct gpumon_event_joined {
 };
 
 /**
- * struct gpumon_event_join_stats - what could be joined
- * @matched: run, done and killed events whose latency is known
- * @unmatched: those whose latency is not
- * @evicted: unfinished jobs that were forgotten to make room
- * @jobs: jobs in the table that have not finished
+ * struct gpumon_event_join_stats - counts of joined events
+ * @matched: run, done and killed events with a known latency
+ * @unmatched: those with an unknown latency
+ * @evicted: unfinished jobs that were dropped to make room
+ * @jobs: unfinished jobs in the table
  */
 struct gpumon_event_join_stats {
 	uint64_t matched;
@@ -57,8 +56,8 @@ struct gpumon_event_join_stats {
 };
 
 /**
- * gpumon_event_join_new() - a joiner
- * @capacity: jobs remembered at most, finished ones too
+ * gpumon_event_join_new() - create a joiner
+ * @capacity: maximum number of jobs, including finished ones
  *
  * Return: NULL without memory.
  */
@@ -66,7 +65,7 @@ struct gpumon_event_join *gpumon_event_join_new(size_t capacity);
 void gpumon_event_join_free(struct gpumon_event_join *join);
 
 /**
- * gpumon_event_join_add() - take in the next event
+ * gpumon_event_join_add() - join the next event
  * @join: joiner
  * @event: the event
  * @joined: out

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Merge of per-CPU streams by time: a heap of what is held, and a mark below which nothing can
- * come any more.
+ * Merges per-CPU streams by time, with a heap of held records and the time up to which all arrived.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,14 +8,14 @@
 
 #include "event_merge.h"
 
-/* Record numbers of CPUs are 16 bits wide. */
+/* Records have 16 bits for the CPU number. */
 #define CPUS_MAX 65536U
 
 /**
  * struct held - heap entry
- * @time_ns: key
- * @number: of the push; keeps records of one time in the order in which they came
- * @slot: where the record is
+ * @time_ns: sort key
+ * @number: number of the push; keeps the order of records with the same time
+ * @slot: slot of the record
  */
 struct held {
 	uint64_t time_ns;
@@ -30,13 +29,13 @@ struct gpumon_event_merge {
 	size_t capacity;
 	uint64_t handed_out_ns;
 
-	/* The last time of each CPU, and the lowest of them with the CPU that has it. */
+	/* The last time of each CPU, the lowest of these, and the CPU that has it. */
 	uint64_t *cpu_ns;
 	unsigned int cpus;
 	unsigned int lowest_cpu;
 	uint64_t drained_ns;
 
-	/* Slots from n_used on were never used; free ones are in free_slots. */
+	/* Slots from n_used on were never used. Free ones are in free_slots. */
 	struct held *heap;
 	struct gpumon_event *slots;
 	size_t *free_slots;
@@ -148,8 +147,8 @@ static int merge_grow(struct gpumon_event_merge *merge)
 static void merge_note_cpu(struct gpumon_event_merge *merge, unsigned int cpu, uint64_t time_ns)
 {
 	/*
-	 * A CPU beyond those announced cannot be waited for before it shows up, so it is not
-	 * waited for afterwards either: drains and the window cover it.
+	 * A CPU beyond the announced ones was not waited for before it appeared, so it is not
+	 * waited for afterwards either. Drains and the window cover it.
 	 */
 	if (cpu >= merge->cpus || time_ns <= merge->cpu_ns[cpu])
 		return;
@@ -177,8 +176,8 @@ int gpumon_event_merge_push(struct gpumon_event_merge *merge, const struct gpumo
 
 	if (item.time_ns < merge->handed_out_ns) {
 		/*
-		 * A report of losses must not get lost itself, and its place between other
-		 * CPUs' records means little: it moves up instead.
+		 * A report of losses must not get lost itself. Its position among other CPUs'
+		 * records means little, so move it to the present.
 		 */
 		if (event->event != GPUMON_EVENT_LOST) {
 			merge->stats.late++;
@@ -200,7 +199,7 @@ void gpumon_event_merge_drained(struct gpumon_event_merge *merge, uint64_t time_
 		merge->drained_ns = time_ns;
 }
 
-/* Nothing earlier than this comes any more. */
+/* No record before this time can still arrive. */
 static uint64_t merge_mark(const struct gpumon_event_merge *merge)
 {
 	uint64_t mark = merge->drained_ns;

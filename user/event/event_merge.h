@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Puts the records of several CPUs, each in order by itself, into one order by time.
+ * Merges the records of several CPUs, each of them in order, by time.
  *
- * A record can be handed out when no earlier one can come any more. Two things tell:
+ * A record is returned once no earlier one can still arrive. Two facts show that:
  *
- *   - a CPU's records are in order, so nothing earlier than its last one comes from it;
- *   - once the stream was read empty at a time T, nothing earlier than T comes from any CPU.
+ *   - a CPU's records are in order, so nothing earlier than its last one follows;
+ *   - after the stream was read empty at a time T, nothing earlier than T follows from any CPU.
  *
- * Neither is sharp, because a record takes its time a moment before it is in the buffer (an
- * interrupt, or a virtual CPU that is not running, makes that moment long). The window is how
- * long a moment is waited for. A record that comes later still cannot be put in its place any
- * more: it is counted as late and not handed out, so that what is handed out is in order always.
+ * Neither is exact, because a record gets its time a moment before it is in the buffer. An
+ * interrupt, or a virtual CPU that is not running, makes that moment long. The window is the
+ * longest such delay that the merger waits for. A record that arrives even later is counted as late
+ * and dropped, so that the output is always in order.
  *
- * Memory is bounded: where more records are held than fit, the earliest is handed out although
- * an earlier one could come (counted as forced).
+ * Memory is bounded. If too many records are held, the earliest is returned although an earlier one
+ * could still arrive (counted as forced).
  */
 #ifndef GPUMON_USER_EVENT_MERGE_H
 #define GPUMON_USER_EVENT_MERGE_H
@@ -27,12 +27,12 @@
 struct gpumon_event_merge;
 
 /**
- * struct gpumon_event_merge_stats - where the records went: in = out + late + held
+ * struct gpumon_event_merge_stats - counts of records: in = out + late + held
  * @in: records pushed
- * @out: records handed out
- * @late: records that came after one of a later time had been handed out
+ * @out: records returned
+ * @late: records that arrived after a later one had been returned
  * @held: records that wait for earlier ones
- * @forced: records handed out early to make room (they are in @out)
+ * @forced: records returned early to make room (also in @out)
  */
 struct gpumon_event_merge_stats {
 	uint64_t in;
@@ -43,11 +43,10 @@ struct gpumon_event_merge_stats {
 };
 
 /**
- * gpumon_event_merge_new() - a merger
- * @cpus: CPUs that can record, 0 if unknown: then only gpumon_event_merge_drained() lets
- *	  records out
- * @window_ns: how much later than it should a record may come
- * @capacity: records held at most; memory grows up to that as needed
+ * gpumon_event_merge_new() - create a merger
+ * @cpus: number of CPUs; 0 if unknown: then only gpumon_event_merge_drained() releases records
+ * @window_ns: how late a record may arrive
+ * @capacity: maximum number of held records; memory grows as needed
  *
  * Return: NULL without memory.
  */
@@ -56,13 +55,13 @@ struct gpumon_event_merge *gpumon_event_merge_new(unsigned int cpus, uint64_t wi
 void gpumon_event_merge_free(struct gpumon_event_merge *merge);
 
 /**
- * gpumon_event_merge_push() - take in a record
+ * gpumon_event_merge_push() - add a record
  * @merge: merger
  * @event: copied
  *
  * Call gpumon_event_merge_pop() until it returns false after each push.
  *
- * Return: 0 taken, -ESTALE late and dropped, -ENOSPC full because nothing was popped, -ENOMEM.
+ * Return: 0; -ESTALE: late and dropped; -ENOSPC: full, since nothing was popped; or -ENOMEM.
  */
 int gpumon_event_merge_push(struct gpumon_event_merge *merge, const struct gpumon_event *event);
 
@@ -74,11 +73,11 @@ int gpumon_event_merge_push(struct gpumon_event_merge *merge, const struct gpumo
 void gpumon_event_merge_drained(struct gpumon_event_merge *merge, uint64_t time_ns);
 
 /**
- * gpumon_event_merge_pop() - the next record in order, if it is certain which one it is
+ * gpumon_event_merge_pop() - get the next record in order, if it is certain
  * @merge: merger
  * @event: out
  *
- * Return: false if there is none, or an earlier one may come.
+ * Return: false if there is none, or if an earlier one may still arrive.
  */
 bool gpumon_event_merge_pop(struct gpumon_event_merge *merge, struct gpumon_event *event);
 

@@ -2,8 +2,8 @@
 /*
  * Reads whole event records from debugfs gpumon/events.
  *
- * The module returns whole records. A pipe or a socket in its place (a test, a capture that is
- * replayed) may cut them anywhere, so the beginning of a record is kept until its rest comes.
+ * The module returns whole records. A pipe or a socket in its place (a test, a replayed capture)
+ * may split them anywhere, so a partial record is kept until the rest arrives.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ ssize_t gpumon_event_reader_read(struct gpumon_event_reader *reader,
 		memmove(bytes, bytes + reader->carry_at, reader->carry);
 	reader->carry_at = 0;
 
-	/* Part of a record is not "nothing there": go on until the file itself says so. */
+	/* A partial record does not mean that the file is empty: read on until it says so. */
 	do {
 		ssize_t got = read(reader->fd, bytes + reader->carry,
 				   sizeof(reader->buffer) - reader->carry);

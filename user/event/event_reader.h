@@ -15,10 +15,10 @@
 /**
  * struct gpumon_event_reader - an open event stream
  * @fd: the file, -1 when closed
- * @carry: bytes of a record whose rest has not been read yet
- * @carry_at: where in @buffer they are
- * @cut: records that the stream ended in the middle of, 0 or 1
- * @buffer: what the last read left
+ * @carry: bytes of a partial record
+ * @carry_at: their position in @buffer
+ * @cut: 1 if the stream ended in the middle of a record
+ * @buffer: data of the last read
  */
 struct gpumon_event_reader {
 	int fd;
@@ -30,15 +30,15 @@ struct gpumon_event_reader {
 
 /**
  * gpumon_event_reader_attach() - read events from a file that is already open
- * @reader: to be set up
- * @fd: belongs to the reader from now on; blocks or not as it was opened
+ * @reader: out
+ * @fd: owned by the reader from now on; blocking or not as it was opened
  */
 void gpumon_event_reader_attach(struct gpumon_event_reader *reader, int fd);
 
 /**
  * gpumon_event_reader_open() - open an event stream for non-blocking reading
- * @reader: to be set up
- * @path: its file
+ * @reader: out
+ * @path: path of its file
  *
  * Return: 0 or a negative errno.
  */
@@ -47,9 +47,9 @@ int gpumon_event_reader_open(struct gpumon_event_reader *reader, const char *pat
 /**
  * gpumon_event_reader_wait() - wait for something to read
  * @reader: an open reader
- * @timeout_ns: how long at most
- * @sigmask: signal mask while waiting, NULL to leave it as it is. With the signals that end the
- *	     program blocked everywhere else, none slips in between the test and the wait.
+ * @timeout_ns: maximum time to wait
+ * @sigmask: signal mask while waiting, NULL to leave it unchanged. If the signals that end the
+ * 	     program are blocked everywhere else, none can arrive between a test and the wait.
  *
  * Return: 1 if a read would not block, 0 on timeout, or a negative errno (-EINTR).
  */
@@ -57,9 +57,9 @@ int gpumon_event_reader_wait(struct gpumon_event_reader *reader, uint64_t timeou
 			     const sigset_t *sigmask);
 
 /**
- * gpumon_event_reader_read() - read the records that are there
+ * gpumon_event_reader_read() - read the available records
  * @reader: an open reader
- * @events: set to the records, good until the next call
+ * @events: set to the records, valid until the next call
  *
  * Return: the number of records, 0 at the end of the stream, -EAGAIN when there is no whole
  * record yet, or another negative errno.

@@ -49,8 +49,8 @@ static uint64_t word_of(const struct gpumon_event *event, int i)
 	return all[i];
 }
 
-/* The length of the name without @ending, 0 if it has not that ending. */
-static size_t without(const char *name, const char *ending)
+/* The length of the name without @ending, or 0 if it has a different ending. */
+static size_t length_without(const char *name, const char *ending)
 {
 	size_t length = strlen(name), end = strlen(ending);
 
@@ -58,9 +58,9 @@ static size_t without(const char *name, const char *ending)
 }
 
 /*
- * A word that is all ones is not known: a size that could not be read, a time without a
- * beginning. What a function returned is always known, and may be -EPERM; so is how much it was
- * asked for, all ones for all there is.
+ * A word with all bits set means unknown: a size that could not be read, or a time without a
+ * beginning. A function's result is always known and may be -EPERM. So is a requested amount, where
+ * all bits set means everything.
  */
 static struct gpumon_value value_of(const char *name, uint64_t word)
 {
@@ -73,8 +73,8 @@ static void print_word(FILE *out, const char *name, uint64_t word)
 {
 	struct gpumon_value value = value_of(name, word);
 	char text[GPUMON_FORMAT_LEN];
-	size_t time = without(name, "_ns"), bytes = without(name, "_bytes");
-	size_t hex = without(name, "_hex"), length = time + bytes + hex;
+	size_t time = length_without(name, "_ns"), bytes = length_without(name, "_bytes");
+	size_t hex = length_without(name, "_hex"), length = time + bytes + hex;
 
 	if (time) {
 		gpumon_format_ns(text, sizeof(text), value);
@@ -117,7 +117,7 @@ int gpumon_trace_json_words(struct json_object *object, const struct gpumon_even
 	for (int i = 0; i < WORDS; i++) {
 		const char *name = words[event->event].name[i];
 		uint64_t word = word_of(event, i);
-		size_t length = without(name, "_hex");
+		size_t length = length_without(name, "_hex");
 		char key[48];
 
 		if (!*name)
