@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the files that print "stat" share. */
+/* Shared by the files that print "stat". */
 #ifndef GPUMON_USER_STAT_PART_H
 #define GPUMON_USER_STAT_PART_H
 
@@ -8,7 +8,7 @@
 #include "term/format.h"
 #include "model/model.h"
 
-/* What is printed, where to, and of which group alone (NULL: all). */
+/* What to print, where, and of which group (NULL: all). */
 struct gpumon_stat {
 	const struct gpumon_model *model;
 	const char *group;
@@ -19,7 +19,7 @@ struct gpumon_stat {
 bool gpumon_stat_wanted(const struct gpumon_stat *stat, const char *group);
 void gpumon_stat_heading(const struct gpumon_stat *stat, const char *text);
 
-/* Parts of the page; those with nothing to say print nothing. 0, or -1 without memory. */
+/* Parts of the page. Those without data print nothing. 0, or -1 without memory. */
 int gpumon_stat_statistics(const struct gpumon_stat *stat);
 int gpumon_stat_layouts(const struct gpumon_stat *stat);
 int gpumon_stat_alerts(const struct gpumon_stat *stat);

@@ -60,7 +60,7 @@ static const char *state_colour(const struct gpumon_term *term, struct gpumon_va
 	case GPUMON_ATTACH_STATE_MISMATCH:
 	case GPUMON_ATTACH_STATE_FAILED:
 		return gpumon_term_red(term);
-	default: /* off is wanted, missing is normal: a kernel has one generation of names */
+	default: /* off is intended, missing is normal: a kernel has only one generation of names */
 		return gpumon_term_dim(term);
 	}
 }
@@ -87,8 +87,8 @@ static int print_groups(const struct gpumon_stat *stat)
 	return gpumon_table_print(table, stat->stream);
 }
 
-/* Its reason says all there is to say; with --group its probes are shown all the same. */
-static bool idle(const struct gpumon_group *group)
+/* The group's reason says it all, unless --group asks for its probes. */
+static bool is_idle_group(const struct gpumon_group *group)
 {
 	return group->state.known && (group->state.v == GPUMON_ATTACH_STATE_OFF ||
 				      group->state.v == GPUMON_ATTACH_STATE_WAITING);
@@ -97,7 +97,7 @@ static bool idle(const struct gpumon_group *group)
 static bool shows_probes(const struct gpumon_stat *stat, const struct gpumon_group *group)
 {
 	return gpumon_stat_wanted(stat, group->name) && group->n_probes &&
-	       (stat->group || !idle(group));
+	       (stat->group || !is_idle_group(group));
 }
 
 static int print_probes(const struct gpumon_stat *stat)
@@ -149,8 +149,8 @@ static int print_probes(const struct gpumon_stat *stat)
 }
 
 /* Counts of a reading, rates of a difference. */
-static void flow(const struct gpumon_stat *stat, struct gpumon_table *table,
-		 struct gpumon_value value)
+static void add_count_or_rate(const struct gpumon_stat *stat, struct gpumon_table *table,
+			      struct gpumon_value value)
 {
 	if (stat->model->interval_ns)
 		gpumon_table_rate(table, value, stat->model->interval_ns);
@@ -189,9 +189,9 @@ static int print_rings(const struct gpumon_stat *stat)
 
 		gpumon_table_text(table, ring->device);
 		gpumon_table_text(table, ring->name);
-		flow(stat, table, ring->queued);
-		flow(stat, table, ring->run);
-		flow(stat, table, ring->done);
+		add_count_or_rate(stat, table, ring->queued);
+		add_count_or_rate(stat, table, ring->run);
+		add_count_or_rate(stat, table, ring->done);
 		gpumon_table_value(table, ring->errors);
 		gpumon_table_value(table, ring->killed);
 		gpumon_table_value(table, ring->dependency_waits);
@@ -253,7 +253,7 @@ static int print_latencies(const struct gpumon_stat *stat)
 	return gpumon_table_print(table, stat->stream);
 }
 
-/* Losses stand wherever counts do: those of the probes are in their table, the others here. */
+/* Losses that no table has: those of the probes are in their table. */
 static void print_losses(const struct gpumon_stat *stat)
 {
 	const struct gpumon_model *model = stat->model;

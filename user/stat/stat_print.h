@@ -8,10 +8,10 @@
 #include "model/model.h"
 
 /**
- * gpumon_stat_print() - the tables of "stat"
+ * gpumon_stat_print() - print the tables of "stat"
  * @model: a reading, or a difference
- * @group: only this one, or NULL
- * @term: where it goes
+ * @group: only this group, or NULL
+ * @term: terminal of @stream
  * @stream: output
  *
  * Return: 0, or -1 without memory.
@@ -19,7 +19,7 @@
 int gpumon_stat_print(const struct gpumon_model *model, const char *group,
 		      const struct gpumon_term *term, FILE *stream);
 
-/* Turn a reading of the closed period into that period: its bounds, not those of the running one. */
+/* Give a reading of the closed period the bounds of that period, not of the running one. */
 void gpumon_stat_close(struct gpumon_model *model, const struct gpumon_period *period);
 
 #endif /* GPUMON_USER_STAT_PRINT_H */

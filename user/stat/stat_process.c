@@ -15,7 +15,7 @@ static void add_columns(const struct gpumon_stat *stat, struct gpumon_table *tab
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
 		snprintf(title, sizeof(title), "%s%s", gpumon_process_counts[i].title,
 			 stat->model->interval_ns ? "/s" : "");
-		/* Jobs are counted always; the others only where a driver of theirs is. */
+		/* Jobs are always counted, other columns only if a driver counts them. */
 		gpumon_table_column(table, title,
 				    GPUMON_COLUMN_BELOW | GPUMON_COLUMN_RIGHT |
 					    (i ? GPUMON_COLUMN_OPTIONAL : 0));
@@ -34,7 +34,7 @@ static void add_process(const struct gpumon_stat *stat, struct gpumon_table *tab
 	char text[GPUMON_FORMAT_LEN];
 
 	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), process->pid));
-	/* The same pid twice would only take room. */
+	/* Do not repeat the same pid. */
 	inside.known = inside.known && inside.v != process->pid.v;
 	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), inside));
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
@@ -53,7 +53,7 @@ static void add_process(const struct gpumon_stat *stat, struct gpumon_table *tab
 	gpumon_table_text(table, process->comm);
 }
 
-/* Their counts stay part of the sums. */
+/* The sums include exited processes. */
 static void print_exited(const struct gpumon_stat *stat)
 {
 	const struct gpumon_info *info = &stat->model->info;

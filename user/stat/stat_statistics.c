@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The parts of "stat" that follow from what the module describes: tables, layouts, alerts. */
+/* The self-describing parts of "stat": tables, layouts, alerts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static void add_titles(const struct gpumon_stat *stat, struct gpumon_table *tabl
 	}
 }
 
-/* @like has name and kind; @column is NULL where this row has none of that name. */
+/* @like has name and kind. @column is NULL if this row lacks the column. */
 static void add_cells(const struct gpumon_stat *stat, struct gpumon_table *table,
 		      const struct gpumon_column *like, const struct gpumon_column *column)
 {
@@ -73,7 +73,7 @@ static void add_cells(const struct gpumon_stat *stat, struct gpumon_table *table
 	}
 }
 
-/* All rows of a table have the same labels and columns: the first one tells which. */
+/* All rows of a table have the same labels and columns, so the first one defines the heading. */
 static int print_table(const struct gpumon_stat *stat, const struct gpumon_statistics *statistics)
 {
 	const struct gpumon_row *first = &statistics->rows[0];
@@ -125,7 +125,7 @@ int gpumon_stat_statistics(const struct gpumon_stat *stat)
 	return 0;
 }
 
-/* Of a module that is not there nothing is missing yet. */
+/* A layout of a module that is not loaded is not missing. */
 static bool in_use(const struct gpumon_stat *stat, const char *name)
 {
 	const struct gpumon_group *group = name ? gpumon_model_group(stat->model, name) : NULL;

@@ -6,9 +6,9 @@
 #include "base/wait.h"
 #include "stat_window.h"
 
-/* How often drivers are looked for that were not there. */
+/* How often to look for new drivers. */
 #define LOOK_NS 1000000000ULL
-/* Where the kernel has no descriptor of a process, its end is asked for. */
+/* Polling interval for the end of a process on kernels without pidfds. */
 #define ASK_NS 20000000ULL
 
 void gpumon_stat_window_init(struct gpumon_stat_window *window, struct gpumon_source *source,
@@ -38,7 +38,7 @@ int gpumon_stat_window_start(struct gpumon_stat_window *window, struct gpumon_er
 	return 0;
 }
 
-/* False: it ended. */
+/* False if the program ended. */
 static bool wait_for_program(struct gpumon_launch *launch, uint64_t until_ns)
 {
 	struct pollfd fds[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* How long "stat" looks: for a time, while a command runs, until somebody stops it. */
+/* How long "stat" runs: for a time, as long as a command, or until a signal. */
 #ifndef GPUMON_USER_STAT_WINDOW_H
 #define GPUMON_USER_STAT_WINDOW_H
 
@@ -7,13 +7,13 @@
 #include "source/source.h"
 
 /**
- * struct gpumon_stat_window - from its start to its end
- * @source: drivers that come meanwhile are looked for there
- * @duration_ns: 0 for no end
- * @end_ns: when that is over
+ * struct gpumon_stat_window - the time that "stat" covers
+ * @source: source that is checked for new drivers
+ * @duration_ns: length, 0 for no end
+ * @end_ns: its end
  * @program: command, NULL for none
- * @launch: it, once it runs
- * @launched: @launch was prepared, and is to be ended
+ * @launch: the running command
+ * @launched: @launch was prepared and must be ended
  */
 struct gpumon_stat_window {
 	struct gpumon_source *source;
@@ -26,13 +26,13 @@ struct gpumon_stat_window {
 
 void gpumon_stat_window_init(struct gpumon_stat_window *window, struct gpumon_source *source,
 			     uint64_t duration_ns, char **program);
-/* Begin, and run the command. 0, or -1 with @err. */
+/* Begin, and start the command. 0, or -1 with @err. */
 int gpumon_stat_window_start(struct gpumon_stat_window *window, struct gpumon_error *err);
-/* Wait until that time (CLOCK_MONOTONIC). False: the window is over. */
+/* Wait until that time (CLOCK_MONOTONIC). False if the window is over. */
 bool gpumon_stat_window_wait(struct gpumon_stat_window *window, uint64_t until_ns);
-/* After whatever came: a command that still runs is waited for. */
+/* End the window after success or failure. Waits for a command that still runs. */
 void gpumon_stat_window_end(struct gpumon_stat_window *window);
-/* Of the command, as a shell has it. */
+/* Exit status of the command, as a shell reports it. */
 int gpumon_stat_window_status(const struct gpumon_stat_window *window);
 
 #endif /* GPUMON_USER_STAT_WINDOW_H */
