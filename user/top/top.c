@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* From readings to the lines of "top". */
+/* Turns readings into the rows of "top". */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 static int compare_text(const char *a, const char *b)
 {
-	/* By number where there are numbers: ring10 after ring9. */
+	/* Sort by number: ring10 after ring9. */
 	return strverscmp(a ? a : "", b ? b : "");
 }
 
@@ -59,7 +59,7 @@ static int compare_rings(const void *a, const void *b, void *data)
 	case GPUMON_TOP_SORTS:
 		break;
 	}
-	/* Lines that are equal stay where they are from page to page. */
+	/* Equal rows keep their position from page to page. */
 	return order ? order : compare_ring_names(x, y);
 }
 
@@ -114,7 +114,7 @@ static void ring_history(const struct gpumon_top *top, struct gpumon_top_ring *r
 {
 	const struct gpumon_top_ring *old = find_ring(top, ring);
 
-	/* The first reading is a mean over a long time, it is no point of the curve. */
+	/* The first reading is a mean over a long time and does not belong on the curve. */
 	if (!top->readings)
 		return;
 	if (old) {
@@ -202,7 +202,7 @@ static struct gpumon_drops sum_drops(const struct gpumon_model *model)
 
 int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading)
 {
-	/* Nothing before: taken as if the period had just begun, so it counts as a whole. */
+	/* Without an earlier reading, the difference is the whole period. */
 	static const struct gpumon_model nothing = { .info.period = { .known = true } };
 	struct gpumon_top_process *processes = NULL;
 	struct gpumon_top_ring *rings = NULL;

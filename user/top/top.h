@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What "top" shows: readings of the module become rates, percentiles and a history of each ring
- * (top.c), and those become a page of text (top_draw.c). No terminal and no netlink in here, so
- * that a test can look at the page.
+ * The contents of "top": top.c turns readings into rates, percentiles and a history for each ring,
+ * and top_draw.c turns those into a page of text. Nothing here uses a terminal or netlink, so that
+ * tests can check the page.
  */
 #ifndef GPUMON_USER_TOP_H
 #define GPUMON_USER_TOP_H
@@ -15,7 +15,7 @@
 #include "term/format.h"
 #include "model/model.h"
 
-/* Intervals of which the load is remembered. */
+/* Number of intervals in the load history. */
 #define GPUMON_TOP_HISTORY 60
 
 enum gpumon_top_sort {
@@ -30,25 +30,25 @@ enum gpumon_top_sort {
 };
 
 /**
- * struct gpumon_top_ring - a line of the ring table
+ * struct gpumon_top_ring - a row of the ring table
  * @id: number of the ring
  * @device: its device
  * @name: its name
- * @load: mean number of jobs on the hardware: the time that the jobs which ended in the
- *	  interval had run, divided by the interval (Little's law); negative if unknown. A job
- *	  counts when it ends, so one longer than the interval shows late and all at once.
+ * @load: mean number of jobs on the hardware, negative if unknown: the total run time of the jobs
+ * 	  that ended in the interval, divided by the interval (Little's law). A job counts when it
+ * 	  ends, so a job longer than the interval shows late and all at once.
  * @done: jobs done in the interval
  * @errors: jobs that ended with an error in the interval
- * @queue_depth: now
- * @queue_depth_max: the highest of the period
- * @hw_depth: now
- * @hw_depth_max: the highest of the period
- * @queue_p50: time in the queue, of the jobs that left it in the interval, ns
+ * @queue_depth: current depth
+ * @queue_depth_max: highest depth of the period
+ * @hw_depth: current depth on the hardware
+ * @hw_depth_max: highest depth of the period
+ * @queue_p50: time in the queue of the jobs that left it in the interval, ns
  * @queue_p99: the same
- * @run_p50: time on the hardware, of the jobs that ended in the interval, ns
+ * @run_p50: time on the hardware of the jobs that ended in the interval, ns
  * @run_p99: the same
  * @history: @load of the last intervals, oldest first
- * @n_history: how many
+ * @n_history: number of intervals in @history
  */
 struct gpumon_top_ring {
 	uint64_t id;
@@ -69,7 +69,7 @@ struct gpumon_top_ring {
 	size_t n_history;
 };
 
-/* A line of the process table. @jobs in the interval, @total since the period began. */
+/* A row of the process table. @jobs in the interval, @total since the period began. */
 struct gpumon_top_process {
 	struct gpumon_value pid;
 	const char *comm;
@@ -81,11 +81,11 @@ struct gpumon_top_process {
 /**
  * struct gpumon_top - the state between readings
  * @last: the last reading
- * @diff: what happened since the one before
- * @readings: how many there were; after the first, @diff is everything since the period began
+ * @diff: difference to the reading before
+ * @readings: number of readings; after the first, @diff covers the whole period
  * @rings: sorted
  * @processes: sorted by jobs in the interval, exited ones last among equals; comm points into @last
- * @lost: events not recorded since the period began, by cause; the same in the interval
+ * @lost: events not recorded since the period began, by cause
  * @lost_now: the same in the interval
  */
 struct gpumon_top {
@@ -101,36 +101,36 @@ struct gpumon_top {
 };
 
 /**
- * gpumon_top_update() - take in a reading
- * @top: zeroed before the first
- * @reading: taken over, zeroed; also on failure
+ * gpumon_top_update() - process a reading
+ * @top: zeroed before the first reading
+ * @reading: moved into @top and zeroed, also on failure
  *
- * Return: 0, or -1 without memory (the state is then that of an earlier reading or empty).
+ * Return: 0, or -1 without memory; the state is then that of an earlier reading, or empty.
  */
 int gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading);
 void gpumon_top_sort(struct gpumon_top *top, enum gpumon_top_sort sort);
 void gpumon_top_free(struct gpumon_top *top);
 
-/* Pages that are always called so; the others have the names of groups. */
+/* Pages with fixed names. The others are named after groups. */
 #define GPUMON_TOP_RINGS     "rings"
 #define GPUMON_TOP_PROCESSES "processes"
 #define GPUMON_TOP_PAGES     32
 #define GPUMON_TOP_PAGE_LEN  32
 
-/* Names of the pages there are, in the order of their numbers; they live until the next reading. */
+/* Names of the pages in the order of their numbers, valid until the next reading. */
 size_t gpumon_top_pages(const struct gpumon_top *top, const char *names[GPUMON_TOP_PAGES]);
-/* The page to show if @wanted is; "" or one that is not there: the first that has something. */
+/* Name of the page to show: @wanted, or the first one with data if @wanted is "" or unknown. */
 const char *gpumon_top_shown(const struct gpumon_top *top, const char *wanted);
 
 /**
  * struct gpumon_top_view - how to draw
- * @term: columns (0: 132), rows (0: as many as there are lines), colours
+ * @term: columns (0: 132), rows (0: no limit), colours
  * @utf8: the terminal can show more than ASCII
- * @live: with the line of keys at the bottom
- * @paused: readings stand still
- * @sort: what the rings are sorted by
- * @page: name of the page that is wanted, "" for the first that has something
- * @interval_ns: asked for, for the line of keys
+ * @live: draw the line of keys at the bottom
+ * @paused: readings are paused
+ * @sort: sort order of the rings
+ * @page: name of the wanted page, "" for the first one with data
+ * @interval_ns: interval for the line of keys
  * @clock: time of day, may be NULL
  * @note: a line for the user, such as a failed reading, may be NULL
  */
@@ -146,14 +146,14 @@ struct gpumon_top_view {
 	const char *note;
 };
 
-/* Draws a page; with @view->term.rows, no more lines than that, the last without newline. */
+/* Draw a page of at most @view->term.rows lines, the last one without a newline. */
 void gpumon_top_draw(const struct gpumon_top *top, const struct gpumon_top_view *view, FILE *out);
 
-/* Turn to the next page (@by 1) or the one before (-1), or to a number from 1 on (@number). */
+/* Go to the next page (@by 1), the previous one (-1), or a number from 1 on (@number). */
 void gpumon_top_turn(const struct gpumon_top *top, struct gpumon_top_view *view, int by,
 		     unsigned int number);
 
-/* What a key sorts by, GPUMON_TOP_SORTS if nothing. */
+/* The sort order that a key selects, GPUMON_TOP_SORTS if none. */
 enum gpumon_top_sort gpumon_top_key(int key);
 
 #endif /* GPUMON_USER_TOP_H */

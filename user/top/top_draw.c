@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The page of "top". */
+/* Draws the page of "top". */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static void draw_group(struct gpumon_page *page, const struct gpumon_group *grou
 	gpumon_page_end_line(page);
 }
 
-/* Of drivers that this machine does not have the names are enough, all on one line. */
+/* Drivers that this machine lacks are only named, all on one line. */
 static void draw_idle(struct gpumon_page *page)
 {
 	const struct gpumon_model *last = &page->top->last;
@@ -123,7 +123,7 @@ static void draw_idle(struct gpumon_page *page)
 	gpumon_page_end_line(page);
 }
 
-/* What is not attached: of this group, or of all. */
+/* Probes that are not attached, of this group or of all. */
 static void draw_groups(struct gpumon_page *page, const char *name, unsigned int reserved)
 {
 	const struct gpumon_model *last = &page->top->last;
@@ -214,7 +214,7 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 	const struct gpumon_top *top = page->top;
 	size_t shown = 0;
 
-	/* Those that exited and did nothing in the interval come last, and are only counted. */
+	/* Exited processes without jobs in the interval come last and are only counted. */
 	while (shown < top->n_processes &&
 	       !(top->processes[shown].exited && !top->processes[shown].jobs.v))
 		shown++;
@@ -249,7 +249,7 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 	}
 }
 
-/* The pages and how to get there; only the one that is shown where not all of them fit. */
+/* The pages and their keys. Only the shown page if not all fit. */
 static void draw_pages(struct gpumon_page *page, const char *shown)
 {
 	const char *green = gpumon_term_green(&page->view->term);
@@ -285,7 +285,7 @@ static void draw_pages(struct gpumon_page *page, const char *shown)
 	gpumon_page_end_line(page);
 }
 
-/* The keys, at the bottom of the screen. */
+/* The line of keys at the bottom of the screen. */
 static void draw_keys(struct gpumon_page *page, bool sort)
 {
 	const struct gpumon_top_view *view = page->view;
@@ -296,7 +296,7 @@ static void draw_keys(struct gpumon_page *page, bool sort)
 	gpumon_page_put(page, " quit  ");
 	gpumon_page_colour(page, bold(page), "p");
 	gpumon_page_put(page, view->paused ? " go on  " : " pause  ");
-	/* The sorting is worth more than that on a narrow terminal. */
+	/* On a narrow terminal, the sort keys are the most important ones. */
 	if (page->columns >= 96) {
 		gpumon_page_colour(page, bold(page), "+ -");
 		gpumon_format_ns(interval, sizeof(interval), gpumon_value_of(view->interval_ns));
@@ -323,7 +323,7 @@ static void draw_rings_page(struct gpumon_page *page, unsigned int keys)
 	const struct gpumon_top *top = page->top;
 	unsigned int below;
 
-	/* Processes keep a few lines, however many rings there are. */
+	/* Reserve a few lines for processes, however many rings there are. */
 	below = (unsigned int)(top->n_processes < PROCESS_ROWS_MIN ? top->n_processes :
 								     PROCESS_ROWS_MIN);
 	below = below ? below + 2 + keys : keys;
@@ -333,7 +333,7 @@ static void draw_rings_page(struct gpumon_page *page, unsigned int keys)
 	draw_processes(page, keys);
 }
 
-/* Lines at the bottom: the keys, and the pages where there is more than one and room. */
+/* Lines at the bottom: keys, and pages if there are several and room for them. */
 static unsigned int footer_lines(const struct gpumon_top *top, const struct gpumon_top_view *view)
 {
 	const char *names[GPUMON_TOP_PAGES];

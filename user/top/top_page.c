@@ -21,7 +21,7 @@ unsigned int gpumon_page_width(const char *text)
 	return n;
 }
 
-/* One column for each character: driver names are ASCII, of what a process calls itself it is near. */
+/* One column for each character. Driver names are ASCII; for process names this is close enough. */
 void gpumon_page_put(struct gpumon_page *page, const char *text)
 {
 	for (; *text && page->at < page->columns; page->at++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The table of rings on the page of "top". */
+/* Draws the ring table of "top". */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +30,8 @@ enum column {
 };
 
 /*
- * @over: title above, common to neighbours; @drop: the highest goes first where the terminal is
- * narrow, 0 never; @sort: the order that its title is marked for, GPUMON_TOP_SORTS if none.
+ * @over: title above neighbouring columns; @drop: the highest goes first on a narrow terminal, 0
+ * never; @sort: the sort order that marks this title, GPUMON_TOP_SORTS if none.
  */
 static const struct {
 	const char *over;
@@ -75,8 +75,8 @@ static void ring_name(const struct gpumon_top_ring *ring, char *buf, size_t len)
 	snprintf(buf, len, "%s/%s", device, name);
 }
 
-/* Which columns fit, and how wide those are that can stretch. */
-static void layout(const struct gpumon_page *page, unsigned int *widths)
+/* Choose the columns that fit and the widths of those that can stretch. */
+static void choose_columns(const struct gpumon_page *page, unsigned int *widths)
 {
 	unsigned int ring = RING_MIN;
 	unsigned int used;
@@ -117,7 +117,7 @@ static void layout(const struct gpumon_page *page, unsigned int *widths)
 	}
 }
 
-/* A full bar is one job at all times, or the highest on the page where that is more. */
+/* A full bar is a load of one job, or the highest load on the page if that is more. */
 static double spark_scale(const struct gpumon_top *top, unsigned int width)
 {
 	double scale = 1;
@@ -151,7 +151,7 @@ static void draw_ring_header(struct gpumon_page *page, const unsigned int *width
 		if (width) {
 			unsigned int left = width > text ? width - text : 0;
 
-			/* Blanks at the end of the line are left out. */
+			/* No trailing blanks. */
 			blanks += (first ? 0 : 2) + left;
 			first = false;
 			if (text) {
@@ -196,7 +196,7 @@ static void draw_value(struct gpumon_page *page, unsigned int width, struct gpum
 		gpumon_format_ns(text, sizeof(text), value);
 	else
 		gpumon_format_short(text, sizeof(text), value);
-	/* What is zero or unknown steps back. */
+	/* Dim values that are zero or unknown. */
 	gpumon_page_right(page, width, value.v ? "" : dim(page), text);
 }
 
@@ -220,7 +220,7 @@ static void draw_ring(struct gpumon_page *page, const struct gpumon_top_ring *ri
 		switch ((enum column)i) {
 		case COL_RING:
 			ring_name(ring, text, sizeof(text));
-			/* The end tells rings apart: cut the beginning. */
+			/* Cut the beginning: the end of the name identifies the ring. */
 			length = gpumon_page_width(text);
 			if (length > width) {
 				for (; length >= width; length--)
@@ -297,7 +297,7 @@ void gpumon_top_draw_rings(struct gpumon_page *page, unsigned int reserved)
 		gpumon_page_end_line(page);
 		return;
 	}
-	layout(page, widths);
+	choose_columns(page, widths);
 	scale = spark_scale(top, widths[COL_SPARK]);
 	draw_ring_header(page, widths, scale);
 	for (size_t i = 0; i < top->n_rings; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The pages of "top" that are made of tables: a group's own, and the processes in full. */
+/* Draws the pages of "top" with tables: those of groups, and the full process table. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +8,19 @@
 #include "top.h"
 #include "top_page.h"
 
-/* Lines that a table needs: its name, its head, a row, and how many more there are. */
+/* Lines that a table needs at least: name, heading, one row, and the count of the other rows. */
 #define TABLE_LINES 4
 #define CELL_LEN    64
 
 /**
  * struct grid - a table as text
  * @title: heading of each column
- * @right: aligned to the right
- * @width: of each column, 0: left out
- * @quiet: nothing but zeroes and dashes in it
- * @keys: so many columns at the beginning always stay
+ * @right: align to the right
+ * @width: width of each column, 0: left out
+ * @quiet: the column has only zeroes and dashes
+ * @keys: number of leading columns that always stay
  * @cells: n_rows * n_columns texts
- * @idle: rows in which nothing happens
+ * @idle: rows without activity
  */
 struct grid {
 	char (*title)[CELL_LEN];
@@ -44,7 +44,7 @@ static void grid_free(struct grid *grid)
 	free(grid->idle);
 }
 
-/* -1: no memory. One more of everything, since nothing of 0 bytes is NULL for some. */
+/* -1 without memory. Allocate one element more, since calloc() of 0 bytes may return NULL. */
 static int grid_init(struct grid *grid, size_t keys, size_t columns, size_t rows)
 {
 	memset(grid, 0, sizeof(*grid));
@@ -74,7 +74,7 @@ static bool is_nothing(const char *text)
 	       !strcmp(text, "0ns");
 }
 
-/* Widths, and what is quiet or idle, from the texts. */
+/* Compute widths, and which columns are quiet and rows idle. */
 static void grid_measure(struct grid *grid)
 {
 	for (size_t i = 0; i < grid->n_columns; i++) {
@@ -91,14 +91,14 @@ static void grid_measure(struct grid *grid)
 			if (i < grid->keys || is_nothing(grid_cell(grid, k, i)))
 				continue;
 			grid->quiet[i] = false;
-			/* Text says who it is, numbers whether it does something. */
+			/* Text columns identify the row, numbers show its activity. */
 			if (grid->right[i])
 				grid->idle[k] = false;
 		}
 	}
 }
 
-/* Leave columns out until the rest fits, quiet ones first, from the right. Returns how many. */
+/* Drop columns until the rest fits, quiet ones first, from the right. Returns their number. */
 static size_t grid_fit(struct grid *grid, unsigned int columns)
 {
 	unsigned int used = 0;
@@ -189,7 +189,7 @@ static void put_column(const struct gpumon_page *page, const struct gpumon_colum
 	}
 }
 
-static const char *ending(const struct gpumon_column *column)
+static const char *title_ending(const struct gpumon_column *column)
 {
 	switch (column->kind.v) {
 	case GPUMON_COLUMN_KIND_GAUGE:
@@ -201,8 +201,8 @@ static const char *ending(const struct gpumon_column *column)
 	}
 }
 
-/* How much a row did: its first counter, for a table begins with what it is about. */
-static uint64_t activity(const struct gpumon_row *row)
+/* Activity of a row: its first counter, which is always the most important one. */
+static uint64_t row_activity(const struct gpumon_row *row)
 {
 	for (size_t i = 0; i < row->n_columns; i++) {
 		if (row->columns[i].kind.v == GPUMON_COLUMN_KIND_COUNTER)
@@ -213,8 +213,8 @@ static uint64_t activity(const struct gpumon_row *row)
 
 static int compare_rows(const void *a, const void *b)
 {
-	uint64_t x = activity(*(const struct gpumon_row *const *)a);
-	uint64_t y = activity(*(const struct gpumon_row *const *)b);
+	uint64_t x = row_activity(*(const struct gpumon_row *const *)a);
+	uint64_t y = row_activity(*(const struct gpumon_row *const *)b);
 
 	return x != y ? (x > y ? -1 : 1) : gpumon_row_compare(a, b);
 }
@@ -228,7 +228,7 @@ static void fill_table(const struct gpumon_page *page, struct grid *grid,
 	}
 	for (size_t i = 0; i < first->n_columns; i++) {
 		gpumon_format_title(grid->title[first->n_labels + i], first->columns[i].name,
-				    ending(&first->columns[i]));
+				    title_ending(&first->columns[i]));
 		grid->right[first->n_labels + i] = true;
 	}
 	for (size_t k = 0; k < grid->n_rows; k++) {
@@ -265,8 +265,8 @@ static void draw_table(struct gpumon_page *page, const struct gpumon_statistics 
 	free(rows);
 }
 
-/* Does anybody count it? What nobody does is not shown. */
-static bool counted(const struct gpumon_model *model, size_t count)
+/* A column is only shown if something counts it. */
+static bool is_counted(const struct gpumon_model *model, size_t count)
 {
 	for (size_t i = 0; i < model->n_processes; i++) {
 		if (gpumon_process_count_of(&model->processes[i], count).known)
@@ -275,12 +275,12 @@ static bool counted(const struct gpumon_model *model, size_t count)
 	return false;
 }
 
-static bool alive(const struct gpumon_process *process)
+static bool is_alive(const struct gpumon_process *process)
 {
 	return !process->alive.known || process->alive.v;
 }
 
-/* Who did most: of what there is most of, sums of unlike things say little, so one by one. */
+/* Compare by one counter after the other, since a sum of different units means little. */
 static int compare_processes(const void *a, const void *b)
 {
 	const struct gpumon_process *x = *(const struct gpumon_process *const *)a;
@@ -292,8 +292,8 @@ static int compare_processes(const void *a, const void *b)
 				       -1 :
 				       1;
 	}
-	if (alive(x) != alive(y))
-		return alive(x) ? -1 : 1;
+	if (is_alive(x) != is_alive(y))
+		return is_alive(x) ? -1 : 1;
 	return x->pid.v < y->pid.v ? -1 : x->pid.v > y->pid.v;
 }
 
@@ -306,7 +306,7 @@ static void fill_processes(const struct gpumon_page *page, struct grid *grid,
 	grid->right[column++] = true;
 	strcpy(grid->title[column++], "PROCESS");
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
-		if (!counted(&page->top->diff, i))
+		if (!is_counted(&page->top->diff, i))
 			continue;
 		snprintf(grid->title[column], CELL_LEN, "%s/S", gpumon_process_counts[i].title);
 		grid->right[column++] = true;
@@ -323,14 +323,14 @@ static void fill_processes(const struct gpumon_page *page, struct grid *grid,
 		gpumon_format_count(grid_cell(grid, k, column++), CELL_LEN, process->pid);
 		gpumon_format_name(grid_cell(grid, k, column++), CELL_LEN, process->comm);
 		for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++) {
-			if (counted(&page->top->diff, i))
+			if (is_counted(&page->top->diff, i))
 				gpumon_format_rate_by_name(grid_cell(grid, k, column++),
 							   gpumon_process_counts[i].name,
 							   gpumon_process_count_of(process, i),
 							   page->top->diff.interval_ns);
 		}
 		gpumon_format_count(grid_cell(grid, k, column++), CELL_LEN, process->open_handles);
-		/* Of a long path the end tells more. */
+		/* The end of a long path is more useful. */
 		if (place && strlen(place) > 24)
 			place += strlen(place) - 24;
 		gpumon_format_name(grid_cell(grid, k, column), CELL_LEN, place);
@@ -350,7 +350,7 @@ static void draw_processes(struct gpumon_page *page, unsigned int reserved)
 		processes[i] = &diff->processes[i];
 	qsort(processes, diff->n_processes, sizeof(*processes), compare_processes);
 	for (size_t i = 0; i < GPUMON_PROCESS_COUNTS; i++)
-		columns += counted(diff, i);
+		columns += is_counted(diff, i);
 	if (!grid_init(&grid, 2, columns, diff->n_processes)) {
 		fill_processes(page, &grid, processes);
 		grid_draw(page, &grid, GPUMON_TOP_PROCESSES, reserved);
@@ -391,7 +391,7 @@ void gpumon_top_draw_tables(struct gpumon_page *page, const char *group, unsigne
 			gpumon_page_end_line(page);
 		first = false;
 		left--;
-		/* Each that follows gets its few lines, as long as this one keeps its own. */
+		/* Leave a few lines for each later table, as long as this one keeps its own. */
 		later = (unsigned int)left * (TABLE_LINES + 1) + reserved;
 		if (!gpumon_page_room(page, TABLE_LINES + later))
 			later = left ? 1 + reserved : reserved;
@@ -414,9 +414,9 @@ size_t gpumon_top_pages(const struct gpumon_top *top, const char *names[GPUMON_T
 		if (group && !known && of_group(&last->statistics[i], group))
 			names[n++] = group;
 	}
-	/* Where jobs alone are counted the first page has it all. */
+	/* If only jobs are counted, the first page already shows them. */
 	for (size_t i = 1; i < GPUMON_PROCESS_COUNTS; i++) {
-		if (counted(last, i)) {
+		if (is_counted(last, i)) {
 			names[n++] = GPUMON_TOP_PROCESSES;
 			break;
 		}
@@ -433,7 +433,7 @@ const char *gpumon_top_shown(const struct gpumon_top *top, const char *wanted)
 		if (!strcmp(names[i], wanted))
 			return names[i];
 	}
-	/* A machine without such rings begins with what it has. */
+	/* A machine without rings starts with another page. */
 	return top->n_rings || n == 1 ? names[0] : names[1];
 }
 
