@@ -11,7 +11,7 @@
 
 #include "parse.h"
 
-/* Room for some hundred alerts while a command runs. */
+/* Buffer for a few hundred alerts while a command runs. */
 #define SOCKET_BYTES  (1 << 18)
 #define RECEIVE_BYTES 8192
 
@@ -34,7 +34,7 @@ static int open_failed(struct gpumon_error *err, const char *what, int ret)
 				nl_geterror(ret));
 }
 
-static int join(struct gpumon_alert_listener *listener, struct gpumon_error *err)
+static int join_alert_group(struct gpumon_alert_listener *listener, struct gpumon_error *err)
 {
 	int ret = genl_connect(listener->socket);
 	int group, families;
@@ -72,7 +72,7 @@ int gpumon_alert_listener_open(struct gpumon_alert_listener **listener, struct g
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
 					"out of memory");
 	}
-	if (join(new, err)) {
+	if (join_alert_group(new, err)) {
 		gpumon_alert_listener_close(new);
 		return -1;
 	}
@@ -93,7 +93,7 @@ int gpumon_alert_listener_fd(const struct gpumon_alert_listener *listener)
 	return nl_socket_get_fd(listener->socket);
 }
 
-/* A group that is gone is silent; the kernel tells of its family. */
+/* A group that is gone is silent. The kernel announces when its family goes. */
 static bool family_gone(const struct gpumon_alert_listener *listener,
 			const struct nlmsghdr *message)
 {
@@ -151,7 +151,7 @@ int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gp
 				     (struct sockaddr *)&from, &from_len);
 		int ret;
 
-		/* Alerts did not fit: how many is in the counts of the next ones. */
+		/* Alerts did not fit. The counts in the next ones show how many. */
 		if (n < 0 && errno == ENOBUFS)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -159,7 +159,7 @@ int gpumon_alert_listener_read(struct gpumon_alert_listener *listener, struct gp
 		if (n < 0)
 			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
 						"receiving alerts: %s", strerror(errno));
-		/* Only the kernel's word counts. */
+		/* Accept messages of the kernel only. */
 		if (from.nl_pid)
 			continue;
 		ret = take_messages(listener, buffer.bytes, (size_t)n, model);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * libnl does the socket, the family and the request; the answers are taken apart here
- * and in parse.c, since libnl's callbacks hand on neither the kernel's own words (extended ack)
- * nor which of several dumps was interrupted.
+ * libnl handles the socket, the family and the request. The replies are parsed here and in parse.c,
+ * since libnl's callbacks pass on neither the kernel's message (extended ack) nor which of several
+ * dumps was interrupted.
  */
 #include <errno.h>
 #include <netlink/genl/ctrl.h>
@@ -28,7 +28,7 @@ struct gpumon_client {
 	char *version;
 };
 
-/* What to do with each message of an answer. */
+/* Handles each message of a reply. */
 typedef int (*message_fn)(const struct nlmsghdr *message, size_t len, void *argument);
 
 static int error_memory(struct gpumon_error *err)
@@ -49,7 +49,7 @@ static int error_libnl(struct gpumon_error *err, const char *what, int ret)
 				nl_geterror(ret));
 }
 
-/* @error is what the kernel answered, @text its own words or "". */
+/* @error is the kernel's errno, @text its message or "". */
 static int error_kernel(struct gpumon_error *err, const char *what, int error, const char *text)
 {
 	const char *words = *text ? text : strerror(-error);
@@ -101,8 +101,8 @@ static struct nl_msg *request_new(struct gpumon_client *client, int command, int
 }
 
 /*
- * One datagram. 1: the answer is complete; 0: more to come; -1: *err.
- * Messages of an earlier, given up request have another sequence number.
+ * Handle one datagram. 1: the reply is complete; 0: more follows; -1: *err.
+ * Messages of an earlier, abandoned request have another sequence number.
  */
 static int take_datagram(const unsigned char *buffer, size_t left, uint32_t seq, const char *what,
 			 message_fn take, void *argument, bool *interrupted,
@@ -149,7 +149,7 @@ next:
 	return 0;
 }
 
-/* Send and free @request, take the whole answer. */
+/* Send and free @request, and receive the whole reply. */
 static int client_transact(struct gpumon_client *client, struct nl_msg *request, const char *what,
 			   message_fn take, void *argument, bool *interrupted,
 			   struct gpumon_error *err)
@@ -178,7 +178,7 @@ static int client_transact(struct gpumon_client *client, struct nl_msg *request,
 			free(buffer);
 			return error_libnl(err, what, ret ? ret : -NLE_FAILURE);
 		}
-		/* Only the kernel has port 0: another process may not answer in its place. */
+		/* Only the kernel has port 0. Another process must not answer in its place. */
 		ret = from.nl_pid ? 0 :
 				    take_datagram(buffer, (size_t)ret, seq, what, take, argument,
 						  interrupted, err);
@@ -241,7 +241,7 @@ static int error_no_family(struct gpumon_error *err, int ret)
 {
 	if (ret != -NLE_OBJ_NOTFOUND)
 		return error_libnl(err, "asking for the netlink family gpumon", ret);
-	/* netnsok is false: elsewhere than in the initial network namespace it does not exist. */
+	/* netnsok is false: the family only exists in the initial network namespace. */
 	if (!access("/sys/module/gpumon", F_OK))
 		return gpumon_error_set(
 			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NAMESPACE,
@@ -251,7 +251,7 @@ static int error_no_family(struct gpumon_error *err, int ret)
 		"module gpumon is not loaded: run \"modprobe gpumon\" as root; \"gpumon-user doctor\" says what else is missing");
 }
 
-/* Connected, with the family's number, and extended acks on. */
+/* Connect, find the family's number, and enable extended acks. */
 static int connect_family(struct gpumon_client *client, struct gpumon_error *err)
 {
 	struct timeval timeout = { .tv_sec = ANSWER_SECONDS };
@@ -268,7 +268,7 @@ static int connect_family(struct gpumon_client *client, struct gpumon_error *err
 		return error_no_family(err, client->family);
 
 	fd = nl_socket_get_fd(client->socket);
-	/* Without these the answers are poorer, not wrong: old kernels are no failure. */
+	/* Without these options the replies have less detail. Old kernels lack them. */
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
@@ -297,7 +297,7 @@ static int check_module(struct gpumon_client *client, struct gpumon_error *err)
 	int ret = client_transact(client, request_new(client, GPUMON_CMD_INFO_GET, 0), "info",
 				  take_info, &info, NULL, err);
 
-	/* An answer that cannot be read is one of another schema as well: info stayed empty. */
+	/* A reply that cannot be parsed means another schema, too: info stayed empty. */
 	if (!ret || err->sys == -EBADMSG)
 		ret = gpumon_client_check_schema(&info, err);
 	client->version = info.version;
@@ -335,7 +335,7 @@ const char *gpumon_client_version(const struct gpumon_client *client)
 	return client->version ? client->version : "unknown";
 }
 
-/* The dumps, in the order in which they are asked for; without period_attr it is of no period. */
+/* The dumps in the order of requests. Those without period_attr have no period. */
 static const struct dump {
 	unsigned int part;
 	int command;
@@ -377,7 +377,7 @@ static int read_dump(struct gpumon_client *client, const struct dump *dump, uint
 		if (!interrupted)
 			return 0;
 	}
-	/* Rings came and went all the time: what was read last is shown, and marked. */
+	/* Rings kept coming and going: show the last reading, and mark it. */
 	model->inconsistent |= dump->part;
 	return 0;
 }
@@ -391,8 +391,8 @@ static int read_once(struct gpumon_client *client, unsigned int parts, uint32_t 
 			return -1;
 		model->parts |= GPUMON_PART_INFO;
 		/*
-		 * All parts are asked for by the number of the period that info named: a reset in
-		 * the middle then gives the frozen counts of that period, not half of each.
+		 * Request all parts with the period number from info. A reset in between then
+		 * returns the frozen counts of that period, not half of each.
 		 */
 		if (!period && model->info.period.known)
 			period = (uint32_t)model->info.period.v;
@@ -414,7 +414,7 @@ int gpumon_client_read(struct gpumon_client *client, unsigned int parts, uint32_
 {
 	int ret;
 
-	/* Two resets while we read: our period is gone, begin with the new one. */
+	/* After two resets while we read, our period is gone: restart with the new one. */
 	for (int attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
 		ret = read_once(client, parts, period, model, err);
 		if (!ret || period || err->sys != -ESTALE)

@@ -9,7 +9,7 @@
 #include "parse.h"
 #include "parse_attr.h"
 
-/* Of process-get, and of what info-get tells about those that are gone. */
+/* Fields of process-get, and of the exited processes in info-get. */
 static const struct gpumon_field process_fields[] = {
 	GPUMON_U32(GPUMON_A_PROCESS_PID, struct gpumon_process, pid),
 	GPUMON_U64(GPUMON_A_PROCESS_START_NS, struct gpumon_process, start_ns),
@@ -217,7 +217,7 @@ int gpumon_parse_buckets(const void *attrs, size_t len, int type,
 		ret = gpumon_parse_fields(attr.data, attr.len, GPUMON_FIELDS(fields), &bucket);
 		if (ret)
 			return ret;
-		/* Percentiles and differences walk the buckets in order, so it is checked here once. */
+		/* Percentiles and differences expect ordered buckets, so check that once here. */
 		if (!bucket.ge.known || !bucket.lt.known || !bucket.count.known ||
 		    bucket.ge.v < end || bucket.lt.v <= bucket.ge.v)
 			return -EBADMSG;
@@ -331,7 +331,7 @@ int gpumon_parse_extack(const struct nlmsghdr *message, size_t len, int *error, 
 		return -EBADMSG;
 
 	if (header.nlmsg_type == NLMSG_DONE) {
-		/* The end of a dump: an error number, attributes right behind it. */
+		/* The end of a dump has an error number, followed by attributes. */
 		if (header.nlmsg_len < NLMSG_HDRLEN + sizeof(*error))
 			return header.nlmsg_len == NLMSG_HDRLEN ? (*error = 0) : -EBADMSG;
 		memcpy(error, (const char *)message + NLMSG_HDRLEN, sizeof(*error));
@@ -341,7 +341,7 @@ int gpumon_parse_extack(const struct nlmsghdr *message, size_t len, int *error, 
 			return -EBADMSG;
 		memcpy(&reply, (const char *)message + NLMSG_HDRLEN, sizeof(reply));
 		*error = reply.error;
-		/* Without NLM_F_CAPPED the whole request stands between the two. */
+		/* Without NLM_F_CAPPED, the whole request is between the two. */
 		if (!(header.nlmsg_flags & NLM_F_CAPPED)) {
 			if (reply.msg.nlmsg_len < NLMSG_HDRLEN ||
 			    reply.msg.nlmsg_len > header.nlmsg_len)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * From netlink messages to the model. No socket in here: the functions take a message with its
- * length, so that tests (and a fuzzer) feed them any bytes.
+ * Parses netlink messages into the model. The functions take a message and its length and use no
+ * socket, so that tests and a fuzzer can feed them any bytes.
  *
- * Unknown attributes are skipped (a newer module may send more); an attribute of the wrong size, a
- * string without its end, or a message cut short is refused with -EBADMSG, and nothing of that
- * message is kept. -ENOMEM without memory.
+ * Unknown attributes are skipped, since a newer module may send more. An attribute of the wrong
+ * size, an unterminated string, or a truncated message is rejected with -EBADMSG, and nothing of it
+ * is kept. -ENOMEM without memory.
  */
 #ifndef GPUMON_USER_PARSE_H
 #define GPUMON_USER_PARSE_H
@@ -16,10 +16,10 @@
 #include "model/model.h"
 
 /**
- * gpumon_parse_message() - check the headers, find the attributes
- * @message: message, of which @len bytes are there
+ * gpumon_parse_message() - check the headers and find the attributes
+ * @message: message of @len bytes
  * @len: bytes that can be read from @message
- * @command: the GPUMON_CMD_* that it must be
+ * @command: the expected GPUMON_CMD_*
  * @attrs: out, first byte after the genetlink header
  * @attrs_len: out
  */
@@ -32,12 +32,12 @@ int gpumon_parse_ring(const struct nlmsghdr *message, size_t len, struct gpumon_
 int gpumon_parse_histogram(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 int gpumon_parse_process(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 /*
- * A message has a whole row or, later, one of its histograms with the buckets: what it says
- * replaces what the model has of that row.
+ * A message has a whole row, or one of its histograms with buckets, which follows later. Its
+ * contents replace those in the model.
  */
 int gpumon_parse_statistic(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 int gpumon_parse_layout(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
-/* @command: GPUMON_CMD_ALERT_GET, or GPUMON_CMD_ALERT_NTF for one that is sent as it happens. */
+/* @command: GPUMON_CMD_ALERT_GET, or GPUMON_CMD_ALERT_NTF for a notification. */
 int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,
 		       struct gpumon_model *model);
 int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,
@@ -45,12 +45,12 @@ int gpumon_parse_event_ring(const struct nlmsghdr *message, size_t len,
 int gpumon_parse_period(const struct nlmsghdr *message, size_t len, struct gpumon_period *period);
 
 /**
- * gpumon_parse_extack() - the outcome in NLMSG_ERROR or NLMSG_DONE
+ * gpumon_parse_extack() - parse the result in NLMSG_ERROR or NLMSG_DONE
  * @message: message
  * @len: bytes that can be read from @message
  * @error: out, 0 or a negative errno
- * @text: out, the kernel's own words, "" if there are none
- * @text_len: bytes in @text, not 0
+ * @text: out, the kernel's message, or ""
+ * @text_len: size of @text, not 0
  */
 int gpumon_parse_extack(const struct nlmsghdr *message, size_t len, int *error, char *text,
 			size_t text_len);

@@ -7,7 +7,7 @@
 #include "parse.h"
 #include "parse_attr.h"
 
-/* Everything is copied out with memcpy(), since nothing says that the bytes are aligned. */
+/* Everything is copied out with memcpy(), since the bytes may not be aligned. */
 int gpumon_next_attr(const unsigned char **at, size_t *left, struct gpumon_attr *attr)
 {
 	struct nlattr header;
@@ -33,7 +33,7 @@ int gpumon_next_attr(const unsigned char **at, size_t *left, struct gpumon_attr 
 	return 1;
 }
 
-static int store(const struct gpumon_field *field, const struct gpumon_attr *attr, void *base)
+static int store_field(const struct gpumon_field *field, const struct gpumon_attr *attr, void *base)
 {
 	struct gpumon_value *value;
 	struct gpumon_level *level;
@@ -71,7 +71,7 @@ static int store(const struct gpumon_field *field, const struct gpumon_attr *att
 		if (!attr->len || attr->data[attr->len - 1])
 			return -EBADMSG;
 		string = (void *)((char *)base + field->offset);
-		free(*string); /* sent twice */
+		free(*string); /* the attribute was sent twice */
 		*string = strdup((const char *)attr->data);
 		return *string ? 0 : -ENOMEM;
 	}
@@ -89,7 +89,7 @@ int gpumon_parse_fields(const void *attrs, size_t len, const struct gpumon_field
 		for (size_t i = 0; i < n; i++) {
 			if (fields[i].type != attr.type)
 				continue;
-			ret = store(&fields[i], &attr, base);
+			ret = store_field(&fields[i], &attr, base);
 			if (ret)
 				return ret;
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parsers of messages share: attributes one by one, and by a table. */
+/* Shared by the parsers: reading attributes one by one, and by a table. */
 #ifndef GPUMON_USER_PARSE_ATTR_H
 #define GPUMON_USER_PARSE_ATTR_H
 
@@ -16,7 +16,7 @@ enum gpumon_field_kind {
 	GPUMON_FIELD_FLAG,
 };
 
-/* Where a plain attribute goes: a struct gpumon_value or _level, a char * or a bool at an offset. */
+/* Where to store a plain attribute: a gpumon_value or _level, a char * or a bool at an offset. */
 struct gpumon_field {
 	unsigned short type;
 	enum gpumon_field_kind kind;
@@ -34,25 +34,25 @@ struct gpumon_field {
 #define GPUMON_FLAG(attr, type, member)	  GPUMON_FIELD(attr, FLAG, type, member)
 #define GPUMON_FIELDS(table)		  table, sizeof(table) / sizeof(table[0])
 
-/* One attribute, taken off the front of a buffer. */
+/* One attribute, taken from the front of a buffer. */
 struct gpumon_attr {
 	unsigned short type;
 	const unsigned char *data;
 	size_t len;
 };
 
-/* 1: *attr is the next one; 0: the end; -EBADMSG. */
+/* 1: *attr is the next attribute; 0: the end; -EBADMSG. */
 int gpumon_next_attr(const unsigned char **at, size_t *left, struct gpumon_attr *attr);
 
-/* Store what the table knows into *base, skip the rest. 0, -EBADMSG or -ENOMEM. */
+/* Store the attributes in the table into *base and skip the others. 0, -EBADMSG or -ENOMEM. */
 int gpumon_parse_fields(const void *attrs, size_t len, const struct gpumon_field *fields, size_t n,
 			void *base);
 
-/* The same for a message that has no nests. */
+/* The same for a message without nested attributes. */
 int gpumon_parse_flat(const struct nlmsghdr *message, size_t len, int command,
 		      const struct gpumon_field *fields, size_t n, void *base);
 
-/* The nested buckets, attributes of that type, of a histogram. */
+/* Parse the nested buckets of a histogram, which are attributes of that type. */
 int gpumon_parse_buckets(const void *attrs, size_t len, int type,
 			 struct gpumon_histogram *histogram);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Messages of the parts that describe themselves, see parse.h. */
+/* Parses the self-describing parts, see parse.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int parse_column(const struct gpumon_attr *nest, struct gpumon_row *row)
 	return column->name && column->kind.known ? 0 : -EBADMSG;
 }
 
-/* Where the row belongs, and what this message says of it. */
+/* A row, and the table it belongs to. */
 struct statistic {
 	char *group;
 	char *table;
@@ -87,11 +87,11 @@ static int parse_statistic(const struct nlattr *attrs, size_t len, struct statis
 	}
 	if (ret)
 		return ret;
-	/* Without these nobody knows what the numbers belong to. */
+	/* Without these the numbers have no meaning. */
 	return statistic->group && statistic->table && statistic->row.number.known ? 0 : -EBADMSG;
 }
 
-/* Put the columns of a message into the row of the model; what is moved is taken out of @from. */
+/* Merge the columns of a message into a row of the model. Moved values are removed from @from. */
 static int merge_row(struct gpumon_row *row, struct gpumon_row *from)
 {
 	if (from->n_labels) {
