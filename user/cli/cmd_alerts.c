@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user alerts: Xids and the like as they happen. */
+/* gpumon-user alerts: Xids and other alerts as they happen. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -19,21 +19,21 @@
 #include "base/options.h"
 #include "base/privileges.h"
 
-/* Signals are looked for that often. */
+/* How often signals are checked. */
 #define POLL_MS 200
-/* Kinds, devices and codes of which the count is followed; the module keeps fewer. */
+/* Kinds, devices and codes whose counts are tracked. The module keeps fewer. */
 #define FOLLOWED_MAX 256
 
 /**
- * struct alerts_run - a run of the command
+ * struct alerts_run - state of the command
  * @exec: shell command to run on each alert, NULL for none
- * @count: stop after so many, 0 for no end
+ * @count: stop after this number, 0 for no end
  * @duration_ns: stop after that time, 0 for no end
- * @end_ns: that point in time, UINT64_MAX for no end
- * @last: print the last of each kind, and do not wait for more
+ * @end_ns: time to stop, UINT64_MAX for no end
+ * @last: print the last of each kind, and do not wait
  * @shown: alerts printed
- * @seen: the last alert of each kind, device and code, of which only the count is of use
- * @lost: alerts that the module could not send, as last told
+ * @seen: the last alert of each kind, device and code; only its count is used
+ * @lost: alerts that the module could not send, as last reported
  */
 struct alerts_run {
 	struct gpumon_context *context;
@@ -73,7 +73,9 @@ static int print_json(struct alerts_run *run, const struct gpumon_alert *alert)
 	return object ? gpumon_json_print(object, true, run->context->out) : -ENOMEM;
 }
 
-/* The alert is in the environment, not in the command line: a message may hold anything. */
+/*
+ * The alert is passed in the environment, not in the command line: a message may contain anything.
+ */
 static void set_environment(const struct gpumon_alert *alert)
 {
 	char number[24];
@@ -90,11 +92,11 @@ static void set_environment(const struct gpumon_alert *alert)
 	setenv("GPUMON_ALERT_COUNT", number, 1);
 }
 
-/* One after the other: what comes meanwhile waits in the socket. */
+/* Commands run one after the other. New alerts wait in the socket. */
 static void run_command(struct alerts_run *run, const struct gpumon_alert *alert)
 {
 	extern char **environ;
-	/* posix_spawn() does not change them, its type is older than const. */
+	/* posix_spawn() does not change the arguments; its prototype just lacks the const. */
 	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)run->exec, NULL };
 	int status = 0;
 	pid_t pid;
@@ -134,7 +136,7 @@ static struct gpumon_alert *seen_before(struct alerts_run *run, const struct gpu
 	return NULL;
 }
 
-/* Without memory its count is not followed. */
+/* Without memory its count is not tracked. */
 static void remember_alert(struct alerts_run *run, const struct gpumon_alert *alert)
 {
 	struct gpumon_alert *seen;
@@ -152,8 +154,8 @@ static void remember_alert(struct alerts_run *run, const struct gpumon_alert *al
 }
 
 /*
- * How many went by unseen. A socket that overflows does not say how many did not fit, but the
- * counts have a gap then; what the module had no room for is in none of them, it says so itself.
+ * Report missed alerts. A socket that overflows leaves a gap in the counts. Alerts that the module
+ * could not send are in no count; the module reports their number itself.
  */
 static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert)
 {
@@ -181,7 +183,7 @@ static bool alerts_enough(const struct alerts_run *run)
 	return run->count && run->shown >= run->count;
 }
 
-/* Commands take their time: the end may come while many alerts still wait for theirs. */
+/* Commands take time, so the end may come while alerts are still waiting. */
 static bool alerts_ended(const struct alerts_run *run)
 {
 	return gpumon_signals_caught() || (run->exec && gpumon_monotonic_ns() >= run->end_ns);
@@ -240,7 +242,7 @@ static int show_last(struct alerts_run *run, struct gpumon_error *err)
 static int follow_alerts(struct alerts_run *run, struct gpumon_alert_listener *listener,
 			 struct gpumon_error *err)
 {
-	/* After joining: what happens in between comes twice, which is no gap. */
+	/* Read this after joining. An alert in between is then in both, and does not look lost. */
 	if (read_kept(&run->seen, err))
 		return -1;
 	for (size_t i = 0; i < run->seen.n_alerts; i++)
@@ -259,7 +261,7 @@ static int follow_alerts(struct alerts_run *run, struct gpumon_alert_listener *l
 		if (poll(&fds, 1, left_ms < POLL_MS ? (int)left_ms : POLL_MS) <= 0)
 			continue;
 		ret = gpumon_alert_listener_read(listener, &model, err);
-		/* Also what came before that failed. */
+		/* Also print the alerts that arrived before the failure. */
 		if (show_alerts(run, &model))
 			ret = output_failed(err);
 		gpumon_model_free(&model);
@@ -309,7 +311,7 @@ static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 				    "--last waits for nothing: leave out --exec and --duration");
 	gpumon_term_get(&run.term, context->out);
 	if (run.exec)
-		/* We make no files ourselves. */
+		/* This command makes no files itself. */
 		gpumon_privileges_restore_umask();
 	else
 		gpumon_privileges_keep(GPUMON_PRIVILEGE_MODULE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user correlate: which code launched what, of a program or of captures. */
+/* gpumon-user correlate: which code launched which GPU operations, for a program or captures. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #include "record/temporary.h"
 
 /**
- * struct correlate_run - a run of the command
- * @session: of a program or processes
- * @show: of captures
- * @summary: what is printed
- * @no_live: nothing before the end
+ * struct correlate_run - state of the command
+ * @session: recording of a program or processes
+ * @show: captures to show
+ * @summary: options of the output
+ * @no_live: print nothing before the end
  */
 struct correlate_run {
 	struct gpumon_context *context;
@@ -56,11 +56,11 @@ static int record_and_show(struct correlate_run *run)
 	int ret, status;
 
 	if (!run->session.directory[0]) {
-		/* A capture that is not asked for is nobody else's, and does not stay. */
+		/* Without -o the capture is private and temporary. */
 		if (gpumon_temporary_make(&temporary, &err))
 			return gpumon_report(run->context, &err);
 		memcpy(run->session.directory, temporary.path, sizeof(temporary.path));
-		/* It is read here and now. */
+		/* The capture is read right here, so it need not contain the names. */
 		run->session.no_names = true;
 	}
 	run->session.brief = true;
@@ -75,10 +75,10 @@ static int record_and_show(struct correlate_run *run)
 	run->show.paths = &path;
 	run->show.count = 1;
 	status = 0;
-	/* A program that reads it has to have something to read. */
+	/* A script that reads the output expects a document in any case. */
 	if (result.counts.processes + result.counts.probed || run->context->json ||
 	    run->show.output) {
-		/* Standard output is the program's. */
+		/* Standard output belongs to the recorded program. */
 		if (run->session.argv)
 			run->context->out = run->context->err;
 		status = show_summary(run);
@@ -88,7 +88,7 @@ static int record_and_show(struct correlate_run *run)
 	return result.exit_status ? result.exit_status : status;
 }
 
-/* A word that is no directory is a program. */
+/* A directory is a capture, anything else is a program. */
 static bool is_capture(const char *word)
 {
 	struct stat status;
@@ -137,7 +137,7 @@ static int command_correlate(struct gpumon_context *context, int argc, char **ar
 	run.session.recorder.root = context->root;
 	status = gpumon_options_parse(context, &argc, &argv, options, GPUMON_OPERANDS_PROGRAM);
 	if (status == GPUMON_OPTIONS_GO_ON && argc && !context->explicit && is_capture(argv[0])) {
-		/* Captures may have options behind them; a program's are its own. */
+		/* Options may follow captures. Options after a program belong to the program. */
 		argc++;
 		argv--;
 		status =

@@ -9,9 +9,9 @@
 #include "show.h"
 
 /**
- * struct diff_run - a run of the command
- * @flamegraph: file of a picture, NULL for none
- * @rows: of each table at most
+ * struct diff_run - state of the command
+ * @flamegraph: file for the flame graph, NULL for none
+ * @rows: maximum number of rows of each table
  */
 struct diff_run {
 	struct gpumon_context *context;
@@ -85,7 +85,7 @@ static int diff_run(struct diff_run *run)
 	}
 	if (!ret && run->flamegraph)
 		ret = write_flamegraph(run, diff, &err);
-	/* A picture on standard output stays alone there. */
+	/* If the flame graph goes to standard output, nothing else may. */
 	if (!ret && (!is_standard(run->flamegraph) || !is_standard(show->output)))
 		ret = write_tables(run, diff, &err);
 	if (diff)

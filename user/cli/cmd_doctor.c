@@ -7,7 +7,7 @@
 #include "base/privileges.h"
 #include "uprobe/uprobe.h"
 
-/* 0, or -1 if it does not answer. */
+/* 0, or -1 if the module does not answer. */
 static int ask_module(struct gpumon_doctor *doctor, struct gpumon_error *err)
 {
 	struct gpumon_client *client;
@@ -32,7 +32,7 @@ static int ask_module(struct gpumon_doctor *doctor, struct gpumon_error *err)
 	return ret;
 }
 
-/* The programs are loaded for a moment: whether the kernel takes them is only seen so. */
+/* Load the programs for a moment: only that shows whether the kernel accepts them. */
 static void ask_bpf(struct gpumon_doctor *doctor, const struct gpumon_error *module)
 {
 	struct gpumon_bpf_source *source;
@@ -72,7 +72,7 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 	gpumon_doctor_machine(&doctor);
 	gpumon_doctor_module(&doctor);
 	gpumon_doctor_cuda(&doctor);
-	/* The socket leads to this machine's kernel, whatever tree the files are read from. */
+	/* The socket always asks this machine's kernel, so do not use it with another root. */
 	if (!*context->root) {
 		bool answers = !ask_module(&doctor, &module);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user export: captures for other programs. */
+/* gpumon-user export: captures in the formats of other programs. */
 #include "commands.h"
 #include "base/privileges.h"
 #include "show.h"
@@ -45,7 +45,7 @@ static int export_as(struct gpumon_context *context, struct gpumon_show *show,
 	case EXPORT_FOLDED:
 		return gpumon_show_profile(context, show, 0, true, write_folded, show);
 	case EXPORT_JSON:
-		/* Failures are JSON then, too. */
+		/* Then failures are JSON, too. */
 		context->json = true;
 		return gpumon_show_profile(context, show, 0, true, write_json, NULL);
 	default:
@@ -58,7 +58,7 @@ static int command_export(struct gpumon_context *context, int argc, char **argv)
 	bool formats[EXPORT_FORMATS] = { false };
 	enum export_format format = EXPORT_FORMATS;
 	struct gpumon_show show = { 0 };
-	/* --json is a format here, not a way to print. */
+	/* Here --json is an export format, not a way to print. */
 	const struct gpumon_option options[] = {
 		GPUMON_SHOW_OUTPUT_OPTIONS(&show),
 		GPUMON_SHOW_TREE_OPTIONS(&show),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user flamegraph: GPU time by call path, as a picture. */
+/* gpumon-user flamegraph: GPU time by call path as a flame graph. */
 #include "commands.h"
 #include "base/privileges.h"
 #include "show.h"
@@ -44,7 +44,7 @@ static int command_flamegraph(struct gpumon_context *context, int argc, char **a
 	if (gpumon_show_operands(context, &show, argc, argv))
 		return GPUMON_EXIT_USAGE;
 	if (flamegraph.no_merge) {
-		/* Nothing is added up over threads, devices, streams, graphs. */
+		/* Keep threads, devices, streams and graphs apart. */
 		show.profile.processes = true;
 		show.profile.threads = true;
 		show.profile.devices = true;

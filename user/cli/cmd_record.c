@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user record: a program's use of the GPU into a capture. */
+/* gpumon-user record: record a program's GPU use into a capture. */
 #include "commands.h"
 #include "base/privileges.h"
 #include "record/options.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user report: one page with all of a capture. */
+/* gpumon-user report: an HTML page about a capture. */
 #include "commands.h"
 #include "base/privileges.h"
 #include "show.h"
 
-/* As many as a wide screen has columns to tell apart. */
+/* About one bin for each column of a wide screen. */
 #define TIMELINE_BINS 4000
 
 static int write_report(FILE *out, const struct gpumon_view *view, void *data)

@@ -82,7 +82,7 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 	return status;
 }
 
-/* Every name is looked up before the first is touched. */
+/* Look up every name before changing anything. */
 static int check_groups(const struct settings *settings, const struct gpumon_model *before,
 			struct gpumon_error *err)
 {
@@ -96,7 +96,7 @@ static int check_groups(const struct settings *settings, const struct gpumon_mod
 	return 0;
 }
 
-/* Put the first @n groups back to what they were; the failure that led here is the one reported. */
+/* Restore the first @n groups. The original failure is the one to report. */
 static void undo_settings(struct gpumon_client *client, const struct settings *settings, size_t n,
 			  const struct gpumon_model *before)
 {
@@ -200,7 +200,7 @@ static int set_run(struct gpumon_context *context, int argc, char **argv)
 	ret = gpumon_client_open(&client, &err);
 	if (!ret)
 		ret = apply_settings(client, &settings, &err);
-	/* What the kernel says now, not what was asked for. */
+	/* Show the state that the kernel reports, not the requested one. */
 	if (!ret)
 		ret = gpumon_client_read(client, GPUMON_PART_GROUPS | GPUMON_PART_EVENT_RING, 0,
 					 &model, &err);

@@ -16,18 +16,18 @@
 #include "stat/stat_window.h"
 
 /**
- * struct settings - what was asked for
- * @group: only this one, NULL for all
- * @interval_ns: 0: once
- * @count: 0: until stopped
+ * struct settings - options of the command
+ * @group: only this group, NULL for all
+ * @interval_ns: 0: print once
+ * @count: 0: print until stopped
  * @duration_ns: 0: until stopped, or no time at all
- * @output: file, NULL for the standard output, or with a command the standard error
- * @program: a command to run meanwhile, NULL for none
- * @choice: where numbers come from
- * @run_as: user as whom @program runs, NULL: under sudo the one who called it
+ * @output: file; NULL for standard output, or for standard error with a command
+ * @program: a command to run, NULL for none
+ * @choice: source of the numbers
+ * @run_as: user to run @program as; NULL: under sudo, the caller of sudo
  * @reset: begin a new period
- * @out: where @output leads
- * @file: likewise
+ * @out: stream of @output
+ * @file: file of @output
  * @containers: names of containers
  */
 struct settings {
@@ -109,7 +109,7 @@ static int check_group(const struct settings *settings, const struct gpumon_mode
 				settings->group, model->info.source ? " by BPF" : "");
 }
 
-/* The running period, or with --reset the one that is closed by it. */
+/* Read the running period, or with --reset the one that it closes. */
 static int read_model(struct gpumon_source *source, const struct settings *settings,
 		      struct gpumon_model *model, struct gpumon_error *err)
 {
@@ -138,7 +138,7 @@ static int stat_once(struct gpumon_context *context, struct gpumon_source *sourc
 	return ret;
 }
 
-/* What happened from @before to now; @before becomes now. */
+/* Print the difference from @before to now; @before becomes now. */
 static int stat_step(struct gpumon_context *context, struct gpumon_source *source,
 		     const struct settings *settings, const struct gpumon_term *term,
 		     struct gpumon_model *before, struct gpumon_error *err)
@@ -147,7 +147,7 @@ static int stat_step(struct gpumon_context *context, struct gpumon_source *sourc
 	int ret = read_model(source, settings, &now, err);
 
 	if (!ret && settings->reset) {
-		/* The closed period is the difference already, exact to the last event. */
+		/* The closed period already is the difference, exact to the last event. */
 		if (now.info.now_ns.v > now.info.since_ns.v)
 			now.interval_ns = now.info.now_ns.v - now.info.since_ns.v;
 		ret = show_model(context, settings, term, &now, err);
@@ -176,11 +176,13 @@ static int stat_repeat(struct gpumon_context *context, struct gpumon_source *sou
 	due = gpumon_monotonic_ns();
 	for (uint64_t i = 0; !ret && (!settings->count || i < settings->count); i++) {
 		due += settings->interval_ns;
-		/* A machine that was asleep or too slow does not catch up on what it missed. */
+		/* After a suspend or an overload, do not catch up on missed intervals. */
 		if (due < gpumon_monotonic_ns())
 			due = gpumon_monotonic_ns();
 		if (!gpumon_stat_window_wait(window, due)) {
-			/* The end of a command is part of it; who pressed Ctrl-C has seen enough. */
+			/*
+			 * Show the last interval up to the end of a command, but not after Ctrl-C.
+			 */
 			if (!gpumon_signals_caught())
 				ret = stat_step(context, source, settings, term, &before, err);
 			break;
@@ -191,10 +193,10 @@ static int stat_repeat(struct gpumon_context *context, struct gpumon_source *sou
 	return ret;
 }
 
-/* On a terminal, without an end of its own, what was counted so far is shown so often. */
+/* On a terminal and without a given end, intermediate results are shown this often. */
 #define SO_FAR_NS 5000000000ULL
 
-/* Until the user ends it: somebody who looks at a terminal is shown something meanwhile. */
+/* Wait until the user stops it, and show intermediate results on a terminal. */
 static int wait_and_show(struct gpumon_context *context, struct gpumon_source *source,
 			 const struct settings *settings, const struct gpumon_term *term,
 			 struct gpumon_stat_window *window, struct gpumon_error *err)
@@ -213,7 +215,7 @@ static int wait_and_show(struct gpumon_context *context, struct gpumon_source *s
 	return ret;
 }
 
-/* From now until the time, the command or the user ends it. */
+/* Count from now until the time is over, the command ends or the user stops it. */
 static int stat_for(struct gpumon_context *context, struct gpumon_source *source,
 		    const struct settings *settings, const struct gpumon_term *term,
 		    struct gpumon_stat_window *window, struct gpumon_error *err)
@@ -221,12 +223,12 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 	struct gpumon_model before = { 0 };
 	int ret = 0;
 
-	/* BPF has counted nothing before, and as a whole it has extremes too. */
+	/* BPF has counted nothing before, so this is its whole period, which also has extremes. */
 	if (!source->bpf)
 		ret = read_model(source, settings, &before, err);
 	if (!ret)
 		ret = gpumon_stat_window_start(window, err);
-	/* From here on a signal only ends the counting. */
+	/* From here on, a signal only ends the counting. */
 	if (!ret && !settings->duration_ns && !settings->program)
 		fputs("gpumon-user: counting by BPF from now on, until Ctrl-C (--duration TIME, or -- COMMAND, end it by themselves)\n",
 		      context->err);
@@ -250,7 +252,7 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 	int ret = 0;
 
 	gpumon_term_get(&term, settings->out);
-	/* Before a reset: a wrong name must not cost the counts. */
+	/* Check the group before a reset, so that a wrong name does not cost the counts. */
 	if (settings->group) {
 		ret = gpumon_source_read(source, GPUMON_PART_INFO | GPUMON_PART_GROUPS, 0, &groups,
 					 err);
@@ -274,7 +276,7 @@ static int open_output(struct gpumon_context *context, struct settings *settings
 {
 	FILE *standard = settings->program && !settings->output ? context->err : context->out;
 
-	/* Is looked at while it grows: it has its name from the beginning. */
+	/* Users watch this file as it grows, so it gets its name at the start. */
 	if (gpumon_output_file_open(&settings->file, settings->output, true, true, standard, err))
 		return -1;
 	settings->out = settings->file.stream;
@@ -284,7 +286,10 @@ static int open_output(struct gpumon_context *context, struct settings *settings
 	return -1;
 }
 
-/* Before anything is opened: all of it is looked up with the rights of who runs the program. */
+/*
+ * Change the user before anything is opened, so that all paths are accessed with the rights of the
+ * user that runs the program.
+ */
 static int give_up_privileges(const struct settings *settings, struct gpumon_error *err)
 {
 	unsigned int needs = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF;
@@ -307,7 +312,7 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 
 	if (ret != GPUMON_OPTIONS_GO_ON)
 		return ret;
-	/* Without memory for it the containers are unknown, and the rest is shown. */
+	/* Without memory the containers are unknown, but the rest is shown. */
 	settings.containers = gpumon_containers_new(context->root);
 
 	ret = give_up_privileges(&settings, &err);

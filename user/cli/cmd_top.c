@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user top: the terminal, the keys and the clock around top.c and top_draw.c. */
+/* gpumon-user top: terminal, keys and timing around top.c and top_draw.c. */
 #include <errno.h>
 #include <langinfo.h>
 #include <poll.h>
@@ -21,20 +21,20 @@
 #define INTERVAL_NS	1000000000ULL
 #define INTERVAL_MIN_NS 100000000ULL
 #define INTERVAL_MAX_NS 3600000000000ULL
-/* Other people's resets that are put up with during one reading. */
+/* How many resets by other programs are tolerated during one reading. */
 #define READ_TRIES 4
-/* Failed readings in a row, after which the module is taken to be gone. */
+/* After this many failed readings in a row, the module counts as gone. */
 #define FAILURES_MAX 3
 
-/* Another screen with its own contents, no cursor; and all of it back. */
+/* Enter the alternate screen and hide the cursor; and undo both. */
 #define SCREEN_ENTER "\033[?1049h\033[?25l"
 #define SCREEN_LEAVE "\033[0m\033[?25h\033[?1049l"
 
 /**
  * struct top_run - a running top
- * @input: where keys come from, -1 without
- * @saved: the terminal as it was
- * @raw: the terminal is ours now
+ * @input: descriptor that keys are read from, or -1
+ * @saved: original settings of the terminal
+ * @raw: the terminal's settings are changed
  */
 struct top_run {
 	struct gpumon_context *context;
@@ -69,7 +69,7 @@ static void screen_enter(struct top_run *run)
 {
 	struct termios raw = run->saved;
 
-	/* Keys at once and unseen; ^C, ^Z and newlines go on as usual. */
+	/* Read keys at once and without echo; ^C, ^Z and newlines work as usual. */
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	raw.c_cc[VMIN] = 0;
 	raw.c_cc[VTIME] = 0;
@@ -91,7 +91,7 @@ static void screen_leave(struct top_run *run)
 	run->raw = false;
 }
 
-/* All parts of one period, so that a reset in between cannot mix two. */
+/* Read all parts of one period, so that a reset in between cannot mix two. */
 static int read_all(struct top_run *run, struct gpumon_model *reading, struct gpumon_error *err)
 {
 	int tries = READ_TRIES;
@@ -106,7 +106,7 @@ static int read_all(struct top_run *run, struct gpumon_model *reading, struct gp
 	return ret;
 }
 
-static int update(struct top_run *run, struct gpumon_error *err)
+static int update_top(struct top_run *run, struct gpumon_error *err)
 {
 	struct gpumon_model reading = { 0 };
 
@@ -121,7 +121,7 @@ static int update(struct top_run *run, struct gpumon_error *err)
 	return 0;
 }
 
-/* The page goes out in one write, each line clearing what was behind it: nothing flickers. */
+/* Write the page at once, and clear each line only behind its text, to avoid flicker. */
 static int top_draw(struct top_run *run)
 {
 	FILE *out = run->context->out;
@@ -189,8 +189,8 @@ static void interval_change(struct top_run *run, bool longer)
 	}
 }
 
-/* True if the page is to be drawn again. */
-static bool keys(struct top_run *run)
+/* True if the page must be drawn again. */
+static bool handle_keys(struct top_run *run)
 {
 	char pressed[64];
 	ssize_t n = read(run->input, pressed, sizeof(pressed));
@@ -233,7 +233,7 @@ static bool keys(struct top_run *run)
 			gpumon_top_turn(&run->top, &run->view, 1, 0);
 			break;
 		case '\033':
-			/* Arrows; the letters of other such keys are no keys of ours. */
+			/* Arrow keys. Skip the letters of other escape sequences. */
 			if (i + 2 < n && pressed[i + 1] == '[' && pressed[i + 2] == 'C')
 				gpumon_top_turn(&run->top, &run->view, 1, 0);
 			else if (i + 2 < n && pressed[i + 1] == '[' &&
@@ -245,7 +245,7 @@ static bool keys(struct top_run *run)
 	return true;
 }
 
-static void resize(struct top_run *run)
+static void update_size(struct top_run *run)
 {
 	struct gpumon_term term;
 
@@ -254,17 +254,17 @@ static void resize(struct top_run *run)
 	run->view.term = term;
 }
 
-/* ^Z: the shell gets its terminal as it was, and we get ours back afterwards. */
-static void suspend(struct top_run *run)
+/* ^Z: restore the terminal for the shell, and take it back afterwards. */
+static void suspend_top(struct top_run *run)
 {
 	suspended = 0;
 	screen_leave(run);
 	raise(SIGSTOP);
 	screen_enter(run);
-	resize(run);
+	update_size(run);
 }
 
-/* Until the next reading is due, keys and signals are looked after. */
+/* Handle keys and signals until the next reading is due. */
 static void wait_for_next(struct top_run *run, uint64_t from, const sigset_t *unblocked)
 {
 	while (!run->quit && !gpumon_signals_caught()) {
@@ -282,18 +282,18 @@ static void wait_for_next(struct top_run *run, uint64_t from, const sigset_t *un
 		}
 		ready = ppoll(&input, 1, run->view.paused ? NULL : &timeout, unblocked);
 		if (suspended) {
-			suspend(run);
+			suspend_top(run);
 			top_draw(run);
 		} else if (resized) {
-			resize(run);
+			update_size(run);
 			top_draw(run);
-		} else if (ready > 0 && keys(run)) {
+		} else if (ready > 0 && handle_keys(run)) {
 			top_draw(run);
 		}
 	}
 }
 
-/* A page that was asked for and is not there (yet) must not pass for another. */
+/* Do not show another page silently if the requested one does not exist (yet). */
 static const char *missing_page(const struct top_run *run, char *text, size_t len)
 {
 	const char *wanted = run->view.page;
@@ -312,15 +312,15 @@ static int top_loop(struct top_run *run, const sigset_t *unblocked, struct gpumo
 
 	for (;;) {
 		uint64_t started = gpumon_monotonic_ns();
-		int ret = update(run, err);
+		int ret = update_top(run, err);
 
 		failures = ret ? failures + 1 : 0;
-		/* Short of memory once is no reason to leave; no module any more is. */
+		/* A single failure without memory is tolerable, a missing module is not. */
 		if (failures >= FAILURES_MAX || (ret && (run->batch || !run->top.readings)))
 			return -1;
 		run->view.note = ret ? err->message : missing_page(run, missing, sizeof(missing));
 
-		/* In a pipe the mean since the beginning would only be mistaken for an interval. */
+		/* In a pipe, the mean since the beginning would be mistaken for an interval. */
 		if (!run->batch || run->top.readings > 1) {
 			if (top_draw(run))
 				return 0;
@@ -344,7 +344,7 @@ static int run_top(struct top_run *run)
 	if (gpumon_source_open(&run->source, run->choice, false, &err))
 		return gpumon_report(context, &err);
 
-	/* Signals come in only while waiting: the screen is whole then, and is put back. */
+	/* Signals are only delivered while waiting, when the screen can be restored. */
 	gpumon_signals_catch();
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGINT);
@@ -357,7 +357,7 @@ static int run_top(struct top_run *run)
 		sigaction(SIGWINCH, &action, NULL);
 		action.sa_handler = on_suspend;
 		sigaction(SIGTSTP, &action, NULL);
-		/* What ends the program otherwise ends it in order. */
+		/* Other signals that end the program must restore the screen, too. */
 		sigaction(SIGTERM, NULL, &action);
 		sigaction(SIGHUP, &action, NULL);
 		sigaction(SIGQUIT, &action, NULL);
@@ -370,7 +370,7 @@ static int run_top(struct top_run *run)
 	signal(SIGPIPE, SIG_IGN);
 
 	if (!run->batch) {
-		/* In the background, or with input from elsewhere, there are no keys. */
+		/* In the background, or with redirected input, there are no keys. */
 		run->input = isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
 		if (run->input >= 0 && tcgetattr(run->input, &run->saved))
 			run->input = -1;
@@ -383,7 +383,7 @@ static int run_top(struct top_run *run)
 	if (ret)
 		return gpumon_report(context, &err);
 
-	/* "top | head": what is still in the buffer has no reader, and nobody is to be told. */
+	/* "top | head": nobody reads the rest of the buffer, so this is not an error. */
 	if (run->batch && ferror(context->out)) {
 		struct pollfd out = { .fd = fileno(context->out) };
 
@@ -440,7 +440,7 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 	run.view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	if (!run.view.term.tty)
 		run.batch = true;
-	/* Snapshots have as many lines as it takes. */
+	/* A snapshot has as many lines as it needs. */
 	if (run.batch)
 		run.view.term.rows = 0;
 

@@ -18,33 +18,33 @@
 #include "trace/trace_names.h"
 
 /*
- * How much later than its time a record may get into the buffer. A probe takes the time and
- * writes at once; what comes between is an interrupt or, in a VM, the host.
+ * How late a record may get into the buffer. A probe takes the time and writes at once; only an
+ * interrupt or, in a VM, the host can come in between.
  */
 #define WINDOW_NS 20000000ULL
 #define HELD_MAX  (1U << 17)
 #define JOBS_MAX  (1U << 16)
 /*
- * Printing a record costs many times what writing it into the ring does. So reading goes first:
- * that many are printed, then the ring is emptied again.
+ * Printing a record costs far more than writing it into the ring. So print only this many before
+ * the ring is emptied again.
  */
 #define PRINTED_AT_ONCE 256
-/* A reader is only woken at a watermark: look by ourselves that often. */
+/* The kernel only wakes a reader at a watermark, so poll at this interval. */
 #define POLL_NS 50000000ULL
 #define LOOK_NS 1000000000ULL
-/* What is left in the ring at the end is read for this long at most. */
+/* At most this long is spent on the rest of the ring at the end. */
 #define LAST_NS 2000000000ULL
 
 /**
- * struct trace_run - everything that must be put back at the end
- * @source: the module, or BPF, whose ring is our own and whose events come from it
- * @reader: of the module's ring
- * @switched_on: the ring was off, and is to be again
- * @pipe_broken: the output is a pipe that nobody reads any more
- * @output_error: errno of what else went wrong with the output
- * @ended_by_others: the ring was switched off under us
- * @names: of rings and rows
- * @looked_ns: when drivers were last looked for that had not been there
+ * struct trace_run - state that must be restored at the end
+ * @source: the module, or BPF, which has a ring of its own
+ * @reader: reader of the module's ring
+ * @switched_on: the ring was off and must be switched off again
+ * @pipe_broken: the reader of the output pipe is gone
+ * @output_error: errno of another output failure
+ * @ended_by_others: another program switched the ring off
+ * @names: names of rings and rows
+ * @looked_ns: time of the last check for new drivers
  */
 struct trace_run {
 	struct gpumon_context *context;
@@ -72,8 +72,9 @@ static ssize_t read_events(struct trace_run *run, const struct gpumon_event **ev
 }
 
 /*
- * Nobody takes the lines any more. "trace | head" is the usual case and no error; it is seen also
- * while nothing is printed. A full disk is one, of which errno is only known here.
+ * Check whether the output still works. A closed pipe, as in "trace | head", is normal and is
+ * noticed even while nothing is printed. A full disk is an error, and its errno is only available
+ * here.
  */
 static bool output_gone(struct trace_run *run, bool flush)
 {
@@ -103,10 +104,10 @@ enum {
 	READ_TO_END,
 };
 
-/* Read what is there now: one of the above, or -1 on failure. */
+/* Read what is available now. Returns one of the above, or -1 on failure. */
 static int read_available(struct trace_run *run, struct gpumon_error *err)
 {
-	/* Bounded, so that signals and the end are looked at under load, too. */
+	/* Bounded, so that signals and the end are checked under load, too. */
 	for (int i = 0; i < 16; i++) {
 		uint64_t now = gpumon_monotonic_ns();
 		const struct gpumon_event *events;
@@ -133,8 +134,8 @@ static int read_available(struct trace_run *run, struct gpumon_error *err)
 }
 
 /*
- * Read, and print a part. 1 if the stream goes on, 0 at its end, -1 on failure; *again if there
- * is still something to do at once.
+ * Read, and print some records. 1 if the stream goes on, 0 at its end, -1 on failure; *again if
+ * more can be done at once.
  */
 static int read_and_print(struct trace_run *run, bool *again, struct gpumon_error *err)
 {
@@ -150,7 +151,7 @@ static int read_and_print(struct trace_run *run, bool *again, struct gpumon_erro
 	return more || got != READ_TO_END;
 }
 
-/* The module sees a driver come; BPF programs are loaded when we see it. */
+/* The module notices new drivers itself. For BPF, we load programs when we see one. */
 static void look_for_drivers(struct trace_run *run, uint64_t now)
 {
 	if (!run->source.bpf || now - run->looked_ns < LOOK_NS)
@@ -173,7 +174,7 @@ static int trace_loop(struct trace_run *run, const sigset_t *sigmask, struct gpu
 			return 0;
 		if (wait > POLL_NS)
 			wait = POLL_NS;
-		/* Signals come in only here, also when there is nothing to wait for. */
+		/* Signals are only delivered here, even if there is nothing to wait for. */
 		ret = gpumon_event_reader_wait(&run->reader, again ? 0 : wait, sigmask);
 		look_for_drivers(run, now);
 		if (ret < 0 && ret != -EINTR)
@@ -192,7 +193,7 @@ static int trace_loop(struct trace_run *run, const sigset_t *sigmask, struct gpu
 	return 0;
 }
 
-/* After the ring is off, or at the end of the time: what was recorded until then. */
+/* Read and print the last records, after the ring is off or the time is over. */
 static int trace_last(struct trace_run *run, struct gpumon_error *err)
 {
 	uint64_t deadline = gpumon_monotonic_ns() + LAST_NS;
@@ -225,7 +226,7 @@ static void ring_off(struct trace_run *run)
 
 static uint64_t counted_since(struct gpumon_value before, struct gpumon_value after)
 {
-	/* It began again at 0 when it was switched on in between. */
+	/* A smaller count means that it restarted when the ring was switched on. */
 	return after.v >= before.v ? after.v - before.v : after.v;
 }
 
@@ -329,7 +330,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	if (gpumon_client_event_ring_set(run->source.client, 1, 0, err))
 		return -1;
 	run->switched_on = true;
-	/* It counts from 0 again. */
+	/* Its counts restart from 0. */
 	memset(&run->before, 0, sizeof(run->before));
 	return 0;
 }
@@ -343,12 +344,12 @@ static int trace_run(struct trace_run *run)
 	int ret;
 
 	/*
-	 * Blocked but for the wait: the ring that we switch on is always switched off again, and
-	 * no signal comes between looking for one and waiting.
+	 * Signals are blocked except during the wait. So the ring is always switched off again, and
+	 * no signal is missed between the check and the wait.
 	 */
 	gpumon_signals_catch();
 	sigaction(SIGTERM, NULL, &action);
-	/* A terminal that is closed ends it likewise, but not under nohup. */
+	/* A closed terminal ends it, too, but not under nohup. */
 	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
 	sigemptyset(&block);
@@ -360,7 +361,7 @@ static int trace_run(struct trace_run *run)
 	sigdelset(&unblocked, SIGINT);
 	sigdelset(&unblocked, SIGTERM);
 	sigdelset(&unblocked, SIGHUP);
-	/* A reader that leaves must not kill us before the ring is off. */
+	/* A reader that exits must not kill us before the ring is off. */
 	signal(SIGPIPE, SIG_IGN);
 
 	ret = trace_prepare(run, &err);
@@ -380,7 +381,7 @@ static int trace_run(struct trace_run *run)
 
 	output_gone(run, true);
 	if (run->pipe_broken) {
-		/* What is still in the buffer has no reader; main() must not complain about it. */
+		/* The rest of the buffer has no reader, and main() must not report that. */
 		if (!freopen("/dev/null", "w", context->out))
 			return GPUMON_EXIT_FAILED;
 		return GPUMON_EXIT_OK;
@@ -414,7 +415,7 @@ static int parse_options(struct trace_run *run, int argc, char **argv)
 
 static int command_trace(struct gpumon_context *context, int argc, char **argv)
 {
-	/* The buffer of the reader makes it too large for the stack. */
+	/* The reader's buffer is too large for the stack. */
 	struct trace_run *run = calloc(1, sizeof(*run));
 	int status;
 

@@ -39,7 +39,7 @@ static const struct gpumon_command *find_command(const char *name)
 	return NULL;
 }
 
-/* So that a complaint about an option before --json is JSON too. */
+/* So that an error in an option before --json is JSON, too. */
 static bool wants_json(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
@@ -67,7 +67,7 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 	context->json = wants_json(argc, argv);
 	context->command = NULL;
 
-	/* What one types to see what there is. The status still says that nothing was done. */
+	/* Show the list of commands. The exit status still says that nothing was done. */
 	if (argc < 2) {
 		print_overview(context->out);
 		return GPUMON_EXIT_USAGE;

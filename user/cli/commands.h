@@ -24,16 +24,16 @@
 	X(set)             \
 	X(doctor)
 
-/* One declaration of all of them; C lets the name at its end be repeated. */
+/* Declares all of them. C accepts the last name repeated after the list. */
 #define GPUMON_COMMAND_DECLARE(name) gpumon_command_##name,
 extern const struct gpumon_command GPUMON_COMMANDS(GPUMON_COMMAND_DECLARE) gpumon_command_stat;
 #undef GPUMON_COMMAND_DECLARE
 
 /**
- * gpumon_run() - main() without the process: find the command and run it
- * @context: out, err and root are set by the caller
- * @argc: of the program
- * @argv: of the program
+ * gpumon_run() - find the command and run it; main() without the process
+ * @context: the caller sets out, err and root
+ * @argc: as in main()
+ * @argv: as in main()
  *
  * Return: exit status.
  */

@@ -13,13 +13,15 @@ int main(int argc, char **argv)
 	};
 	int status;
 
-	/* For the widths of characters in tables; numbers stay as in C, they are read by programs. */
+	/*
+	 * For the widths of characters in tables. Numbers stay as in C, since programs read them.
+	 */
 	setlocale(LC_CTYPE, "");
 
 	gpumon_privileges_start();
 	status = gpumon_run(&context, argc, argv);
 
-	/* A full disk or a closed pipe is only seen here; an answer that did not arrive is a failure. */
+	/* A full disk or a closed pipe only shows up here. Lost output is a failure. */
 	if (fflush(stdout) || ferror(stdout)) {
 		if (status == GPUMON_EXIT_OK) {
 			perror("gpumon-user: standard output");

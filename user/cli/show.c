@@ -5,7 +5,7 @@
 #include "base/output_file.h"
 #include "show.h"
 
-/* What is there twice would count twice. */
+/* A capture that is given twice would be counted twice. */
 static int check_distinct(struct gpumon_context *context, int argc, char **argv)
 {
 	struct stat one, other;
@@ -72,7 +72,7 @@ int gpumon_show_profile(struct gpumon_context *context, const struct gpumon_show
 	bool good = false;
 	int ret = -1;
 
-	/* First: a file that may not be written is told before captures are read for minutes. */
+	/* Open the output first, so that an error shows before minutes of reading captures. */
 	if (gpumon_output_file_open(&file, show->output, show->force, text, context->out, &err))
 		return gpumon_report(context, &err);
 	if (!gpumon_load_captures(&load, show->paths, show->count, &show->profile, bins, &err)) {

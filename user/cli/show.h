@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the commands that show captures have in common: arguments, and one output. */
+/* Shared by the commands that show captures: arguments, and one output. */
 #ifndef GPUMON_RECORD_SHOW_H
 #define GPUMON_RECORD_SHOW_H
 
@@ -11,11 +11,11 @@
 /**
  * struct gpumon_show - a command line that shows captures
  * @paths: captures
- * @count: how many
+ * @count: number of captures
  * @output: file, NULL or "-" for standard output
- * @force: it may replace one
- * @profile: what the tree looks like
- * @compare: captures are not merged, so that one may be there twice
+ * @force: @output may replace a file
+ * @profile: options of the tree
+ * @compare: captures are not merged, so the same one may be given twice
  */
 struct gpumon_show {
 	const char *const *paths;
@@ -26,7 +26,7 @@ struct gpumon_show {
 	struct gpumon_profile_options profile;
 };
 
-/* Lines for a command's table of options, with the struct gpumon_show that they fill in. */
+/* Lines for a command's table of options. They fill in a struct gpumon_show. */
 #define GPUMON_SHOW_OUTPUT_OPTIONS(show)                                   \
 	GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &(show)->output), \
 		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &(show)->force)
@@ -60,35 +60,34 @@ struct gpumon_show {
 	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n"
 
 /**
- * gpumon_show_operands - the rest of the command line are captures
+ * gpumon_show_operands - take the operands as captures
  * @context: context
- * @show: filled in
- * @argc: of operands
+ * @show: out
+ * @argc: number of operands
  * @argv: operands
  *
- * Return: 0, or -1 having called gpumon_usage(): none, too many, or options that exclude each
- * other.
+ * Return: 0, or -1 after calling gpumon_usage(): none, too many, or conflicting options.
  */
 int gpumon_show_operands(struct gpumon_context *context, struct gpumon_show *show, int argc,
 			 char **argv);
 
 /**
- * gpumon_show_profile - write what depends on a profile
+ * gpumon_show_profile - write output that needs a profile
  * @context: context
  * @show: command line
- * @bins: of the timeline
- * @text: people can read it
- * @write: writes it; as all of output.h
- * @data: for it
+ * @bins: number of bins of the timeline
+ * @text: the output is text
+ * @write: one of the functions of output.h
+ * @data: passed to @write
  *
- * Return: exit status, failures are reported.
+ * Return: exit status; failures have been reported.
  */
 int gpumon_show_profile(struct gpumon_context *context, const struct gpumon_show *show,
 			unsigned int bins, bool text,
 			int (*write)(FILE *out, const struct gpumon_view *view, void *data),
 			void *data);
 
-/* The same for what streams captures. */
+/* The same for output that streams captures. */
 int gpumon_show_stream(struct gpumon_context *context, const struct gpumon_show *show, bool text,
 		       int (*write)(FILE *out, const char *const *paths, unsigned int count,
 				    const struct gpumon_profile_options *options));
