@@ -22,12 +22,12 @@
 #define LIBRARY		"libgpumon-inject.so"
 #define ENVIRONMENT_MAX (128U << 10)
 
-/* What is looked for, and what became of it. */
+/* The search for a socket, and its result. */
 struct search {
 	const char *root;
 	pid_t pid;
-	unsigned int inner_pid; /* its number in its own pid namespace */
-	int error; /* the last failure to connect, 0: nothing was there to connect to */
+	unsigned int inner_pid; /* its pid in its own pid namespace */
+	int error;		/* of the last connect(), 0: no socket found */
 };
 
 static FILE *open_proc(const struct search *search, const char *name)
@@ -38,7 +38,7 @@ static FILE *open_proc(const struct search *search, const char *name)
 	return fopen(path, "re");
 }
 
-/* "gpumon-UID-PID": the uid is as the process sees it, any is good. */
+/* "gpumon-UID-PID". The uid is as the process sees it, so accept any. */
 static bool name_fits(const struct search *search, const char *name, const char *suffix)
 {
 	unsigned int uid, pid;
@@ -50,7 +50,7 @@ static bool name_fits(const struct search *search, const char *name, const char 
 	return !strcmp(expected, name);
 }
 
-/* Who listens has to be that very process: the name alone could be anybody's. */
+/* The listener must be that very process, since anybody can use the name. */
 static bool is_process(int fd, pid_t pid)
 {
 	struct ucred peer = { 0 };
@@ -95,7 +95,7 @@ static int connect_abstract(struct search *search, const char *name)
 	if (length + 1 > sizeof(address.sun_path))
 		return -1;
 	memcpy(address.sun_path + 1, name, length);
-	/* Of a container with a network of its own: a socket belongs to where it is made. */
+	/* The process has another network namespace, and abstract sockets belong to a namespace. */
 	if (!same_network(search)) {
 		snprintf(path, sizeof(path), "%s/proc/%d/ns/net", search->root, (int)search->pid);
 		ours = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -108,7 +108,7 @@ static int connect_abstract(struct search *search, const char *name)
 	fd = connect_to(search, &address,
 			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length));
 	if (theirs >= 0 && setns(ours, CLONE_NEWNET)) {
-		/* Better none than one that goes on elsewhere. */
+		/* Better no socket than continuing in the wrong namespace. */
 		search->error = errno;
 		if (fd >= 0)
 			close(fd);
@@ -143,7 +143,7 @@ static int search_abstract(struct search *search)
 	return fd;
 }
 
-/* GPUMON_LISTEN of the process, as it was when it began. */
+/* GPUMON_LISTEN in the initial environment of the process. */
 static char *listen_folder(const struct search *search)
 {
 	FILE *file = open_proc(search, "environ");
@@ -177,7 +177,7 @@ static int connect_file(struct search *search, int folder, const char *name)
 		search->error = errno;
 		return -1;
 	}
-	/* Its real path may be longer than an address can be. */
+	/* The real path may be too long for a socket address. */
 	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", file);
 	fd = connect_to(search, &address, sizeof(address));
 	close(file);
@@ -194,7 +194,7 @@ static int search_folder(struct search *search)
 
 	if (!folder)
 		return -1;
-	/* As the process sees it: it may have a root of its own. */
+	/* The path as the process sees it, which may have another root. */
 	snprintf(path, sizeof(path), "%s/proc/%d/root%s", search->root, (int)search->pid, folder);
 	free(folder);
 	at = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -211,7 +211,7 @@ static int search_folder(struct search *search)
 	return fd;
 }
 
-/* 1, 0, or -1 where we may not look. */
+/* 1, 0, or -1 without permission to look. */
 static int has_library(const struct search *search)
 {
 	FILE *file = open_proc(search, "maps");
@@ -257,7 +257,7 @@ static int tell_why(const struct search *search, struct gpumon_error *err)
 	}
 }
 
-/* What can be recorded in no way. */
+/* Refuse processes that cannot be recorded at all. */
 static int check_kind(const char *root, pid_t pid, struct gpumon_error *err)
 {
 	pid_t process;

@@ -12,21 +12,21 @@
 #include "driver.h"
 #include "driver_record.h"
 
-/* Names of rings are read again after that time: their numbers are used again. */
+/* How often names of rings are read, since their numbers are reused. */
 #define NAMES_NS 1000000000ULL
-/* A drain ends after so many reads, so that targets get their turn under load. */
+/* A drain stops after this many reads, so that targets get their turn under load. */
 #define READS_MAX 16
-/* What is left in the ring at the end is read for this long at most. */
+/* At most this long is spent on the rest of the ring at the end. */
 #define LAST_NS 1000000000ULL
 
 /**
  * struct gpumon_driver - the module's part
- * @file: where records go
- * @client: NULL where nothing is recorded
- * @alerts: NULL where there are none to be had
+ * @file: file for the records
+ * @client: NULL if nothing is recorded
+ * @alerts: NULL if alerts are not available
  * @names: rings and statistics, for the names of rows
- * @names_ns: when they were read
- * @records: to be written
+ * @names_ns: time when @names was read
+ * @records: records to be written
  * @reason: why nothing is recorded
  * @switched_on: the ring was off before
  */
@@ -52,7 +52,7 @@ static void write_records(struct gpumon_driver *driver)
 	while (left) {
 		size_t size = 0;
 
-		/* Whole records, as many as a chunk takes. */
+		/* Split at whole records, as many as fit a chunk. */
 		while (size < left) {
 			const struct gpumon_record *record =
 				(const struct gpumon_record *)(at + size);
@@ -61,7 +61,7 @@ static void write_records(struct gpumon_driver *driver)
 				break;
 			size += record->size;
 		}
-		/* A full disk is told and counted by the writer. */
+		/* The writer reports and counts a full disk. */
 		if (!gpumon_capture_append(driver->file, 0, at, size))
 			driver->bytes += size;
 		at += size;
@@ -75,7 +75,7 @@ static void read_names(struct gpumon_driver *driver)
 	struct gpumon_error err;
 
 	driver->names_ns = gpumon_monotonic_ns();
-	/* Where that fails, rows have no names. */
+	/* On failure, rows have no names. */
 	(void)gpumon_client_read(driver->client, GPUMON_PART_RINGS | GPUMON_PART_STATISTICS, 0,
 				 &driver->names, &err);
 	gpumon_driver_records_forget(&driver->records);
@@ -93,9 +93,8 @@ static void drain_events(struct gpumon_driver *driver)
 			bool known = gpumon_driver_row_known(&driver->names, &events[k]);
 
 			/*
-			 * A row is there before its first event is: one that came after the last
-			 * look is looked up again. Events come many at a time, so that is not for
-			 * each of them.
+			 * A row exists before its first event. So only look it up again if it came
+			 * after the last reading, and not for each of many events.
 			 */
 			if ((!known && events[k].time_ns >= driver->names_ns) ||
 			    gpumon_monotonic_ns() - driver->names_ns > NAMES_NS)
@@ -170,7 +169,7 @@ static void close_module(struct gpumon_driver *driver)
 	if (driver->switched_on && gpumon_client_event_ring_set(driver->client, 0, 0, &err))
 		gpumon_driver_note(driver, 0, "the module's event ring could not be switched off");
 	driver->switched_on = false;
-	/* Off, it has an end. */
+	/* With the ring off, there is an end. */
 	for (uint64_t until = gpumon_monotonic_ns() + LAST_NS;
 	     driver->reader.fd >= 0 && gpumon_monotonic_ns() < until;) {
 		uint64_t before = driver->events;

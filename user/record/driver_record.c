@@ -10,7 +10,7 @@
 #define ROUND8(size) (((size) + 7) & ~(size_t)7)
 #define STRING_MAX   4096
 
-/* A record of @size bytes, all 0 behind its head; NULL without memory. */
+/* Append a record of @size bytes, zeroed after its head. NULL without memory. */
 static void *add_record(struct gpumon_driver_records *records, uint16_t type, size_t size)
 {
 	struct gpumon_record *record;
@@ -36,7 +36,7 @@ static void *add_record(struct gpumon_driver_records *records, uint16_t type, si
 	return record;
 }
 
-/* Id of a new string, 0 of an empty one; -1 without memory. */
+/* The id of a new string, 0 for an empty one, -1 without memory. */
 static int add_string(struct gpumon_driver_records *records, const char *text, uint32_t *id)
 {
 	size_t length = text ? strnlen(text, STRING_MAX) : 0;
@@ -68,7 +68,7 @@ static const struct gpumon_row *find_row(const struct gpumon_model *model,
 	return statistics ? gpumon_statistics_row(statistics, event->ring) : NULL;
 }
 
-/* "DEVICE/NAME" of a ring, labels with '/' between of a row; "" where it is not known. */
+/* "DEVICE/NAME" of a ring, or the labels of a row separated by '/'; "" if unknown. */
 static void row_text(const struct gpumon_model *model, const struct gpumon_event *event, char *text,
 		     size_t room)
 {
@@ -122,7 +122,7 @@ static int row_id(struct gpumon_driver_records *records, const struct gpumon_eve
 	row = &records->rows[event->event][event->ring];
 	if (row->stale || !row->id) {
 		row_text(model, event, text, sizeof(text));
-		/* One that is not known yet is looked up again the next time. */
+		/* An unknown name is looked up again the next time. */
 		if (!text[0])
 			return 0;
 		row->stale = false;
@@ -174,7 +174,7 @@ int gpumon_driver_records_alert(struct gpumon_driver_records *records,
 	uint32_t device, message;
 	char text[600];
 
-	/* The record has no place for the kind of the alert. */
+	/* The record has no field for the kind of the alert. */
 	snprintf(text, sizeof(text), "%s: %s", alert->kind ? alert->kind : "alert",
 		 alert->message ? alert->message : "-");
 	if (add_string(records, alert->device, &device) || add_string(records, text, &message))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Makes records of a capture from what the module tells, and collects them. No netlink, no file. */
+/* Makes capture records from the module's data and collects them. Uses no netlink and no files. */
 #ifndef GPUMON_RECORD_DRIVER_RECORD_H
 #define GPUMON_RECORD_DRIVER_RECORD_H
 
@@ -13,14 +13,14 @@
 
 /**
  * struct gpumon_driver_records - records that wait to be written
- * @data: they, whole
- * @size: bytes
- * @room: allocated
+ * @data: whole records
+ * @size: bytes used
+ * @room: bytes allocated
  * @next_string: id of the next string
  * @rows: string ids of rows and rings by number, for each event type
- * @row_count: how many of these
+ * @row_count: number of @rows
  *
- * All zeroes to begin with.
+ * Initialise it with zeroes.
  */
 struct gpumon_driver_records {
 	uint8_t *data;
@@ -31,28 +31,28 @@ struct gpumon_driver_records {
 	size_t row_count[__GPUMON_EVENT_TYPE_MAX];
 };
 
-/* What a row was called when it was looked up last. */
+/* The name of a row when it was last looked up. */
 struct gpumon_driver_row {
 	uint32_t id;
-	bool stale; /* to be looked up again */
+	bool stale; /* must be looked up again */
 	char *text;
 };
 
 /**
- * gpumon_driver_records_event - an event of the module's ring
+ * gpumon_driver_records_event - add an event of the module's ring
  * @records: appended to
- * @event: event; one that tells a loss becomes a GPUMON_RECORD_LOSS
- * @model: with rings and statistics as of now, for the name of the row
+ * @event: event; a report of losses becomes a GPUMON_RECORD_LOSS
+ * @model: current rings and statistics, for the name of the row
  *
  * Return: 0 or -ENOMEM.
  */
 int gpumon_driver_records_event(struct gpumon_driver_records *records,
 				const struct gpumon_event *event, const struct gpumon_model *model);
 
-/* Numbers of rings are used again: names are looked up again from now on. */
+/* Look names up again from now on, since ring numbers are reused. */
 void gpumon_driver_records_forget(struct gpumon_driver_records *records);
 
-/* Is the event's row in the model, or does it need none? */
+/* True if the event's row is in the model, or if it needs none. */
 bool gpumon_driver_row_known(const struct gpumon_model *model, const struct gpumon_event *event);
 
 int gpumon_driver_records_alert(struct gpumon_driver_records *records,

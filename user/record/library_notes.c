@@ -55,7 +55,7 @@ void gpumon_library_notes_add(struct gpumon_library_notes *notes, const char *te
 	notes->notes[notes->count++].processes = 1;
 }
 
-/* Of a terminal, a program's words are not to be more than words. */
+/* Control characters of a program's text must not reach the terminal. */
 static void print_plain(FILE *out, const char *text)
 {
 	for (; *text; text++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What libraries say that a person should know (no CUPTI, another profiler), told at the end. */
+/* Notes of libraries for the user (no CUPTI, another profiler), printed at the end. */
 #ifndef GPUMON_RECORD_LIBRARY_NOTES_H
 #define GPUMON_RECORD_LIBRARY_NOTES_H
 
@@ -9,18 +9,18 @@
 
 #include "capture/format.h"
 
-/* Strings of one process that are remembered: a note comes right behind its text. */
+/* Strings of one process that are remembered. A note directly follows its text. */
 #define GPUMON_NOTE_STRINGS 4
 #define GPUMON_NOTE_LENGTH  512
-/* Different notes of all processes that are kept; those beyond are counted. */
+/* Different notes that are kept. Others are only counted. */
 #define GPUMON_NOTES_MAX 6
 
 /**
- * struct gpumon_note_reader - the notes in one process's records
- * @strings: the last ones
- * @next: which of them is overwritten next
+ * struct gpumon_note_reader - finds notes in the records of one process
+ * @strings: the last strings
+ * @next: index of the next one to overwrite
  *
- * All zeroes to begin with.
+ * Initialise it with zeroes.
  */
 struct gpumon_note_reader {
 	struct {
@@ -31,19 +31,19 @@ struct gpumon_note_reader {
 };
 
 /**
- * gpumon_note_read - look at a record
- * @reader: of its process
- * @record: whole, of any type
+ * gpumon_note_read - check whether a record is a note
+ * @reader: reader of its process
+ * @record: whole record of any type
  *
- * Return: the text if it is a note, good until the next call; NULL for anything else.
+ * Return: the text of a note, valid until the next call; NULL for other records.
  */
 const char *gpumon_note_read(struct gpumon_note_reader *reader, const struct gpumon_record *record);
 
 /**
  * struct gpumon_library_notes - notes of all processes
- * @notes: different ones, with the number of processes that said it
- * @count: how many
- * @more: that found no room
+ * @notes: different notes, each with its number of processes
+ * @count: number of @notes
+ * @more: notes that did not fit
  */
 struct gpumon_library_notes {
 	struct {
@@ -55,7 +55,7 @@ struct gpumon_library_notes {
 };
 
 void gpumon_library_notes_add(struct gpumon_library_notes *notes, const char *text);
-/* A line for each. */
+/* Print a line for each note. */
 void gpumon_library_notes_print(FILE *out, const struct gpumon_library_notes *notes,
 				const char *directory);
 

@@ -17,9 +17,9 @@
 
 #define TEMPLATE    "/gpumon-XXXXXX"
 #define SOCKET_NAME "/socket"
-/* Ranks of a job start all at once. */
+/* All ranks of a job connect at once. */
 #define BACKLOG 1024
-/* A socket without a listener is left behind after that time; looked for among so many files. */
+/* Age at which a socket without a listener is stale, and how many files are checked for that. */
 #define STALE_S	  60
 #define SWEEP_MAX 10000
 
@@ -29,8 +29,8 @@ static int open_folder(const char *folder)
 }
 
 /*
- * A recorder locks its folder, and the kernel unlocks it when the recorder ends in any way. To connect
- * would disturb one that lives. One that has just begun may not have its lock yet.
+ * A recorder locks its folder, and the kernel unlocks it however the recorder ends. A test by
+ * connecting would disturb a live one. A new recorder may not have its lock yet.
  */
 static bool is_left_behind(const char *folder, const char *path)
 {
@@ -48,7 +48,7 @@ static bool is_left_behind(const char *folder, const char *path)
 	return unlocked;
 }
 
-/* Sockets of recorders of ours that were killed. */
+/* Remove the sockets of killed recorders. */
 static void sweep_dead_sockets(const char *parent)
 {
 	DIR *entries = opendir(parent);
@@ -82,7 +82,7 @@ static int make_folder(struct gpumon_listener *listener, struct gpumon_error *er
 	const char *parent = getenv("TMPDIR"), *name, *problem;
 	int folder;
 
-	/* Names of sockets are short, and who starts elsewhere needs the whole path. */
+	/* Socket paths are short, and programs in other directories need an absolute path. */
 	if (!parent || parent[0] != '/' ||
 	    strlen(parent) + strlen(TEMPLATE SOCKET_NAME) >= sizeof(listener->path))
 		parent = "/tmp";
@@ -99,7 +99,7 @@ static int make_folder(struct gpumon_listener *listener, struct gpumon_error *er
 			parent, problem);
 	}
 	sweep_dead_sockets(parent);
-	/* Mode 0700, and never something that was there already. */
+	/* Mode 0700, and always a new folder. */
 	if (!mkdtemp(listener->folder)) {
 		listener->folder[0] = '\0';
 		return gpumon_error_set(
@@ -144,7 +144,10 @@ int gpumon_listener_open(struct gpumon_listener *listener, struct gpumon_error *
 	return -1;
 }
 
-/* Without a descriptor for it, who waits would wait for ever, and we would never sleep. */
+/*
+ * Without a free descriptor, the connecting process would wait for ever and we would busy-loop. So
+ * accept and close.
+ */
 static void turn_away(struct gpumon_listener *listener)
 {
 	int fd;

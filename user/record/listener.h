@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The socket that libraries connect to, in a folder that nobody else can look into. */
+/* The socket that libraries connect to, in a private folder. */
 #ifndef GPUMON_RECORD_LISTENER_H
 #define GPUMON_RECORD_LISTENER_H
 
@@ -10,10 +10,10 @@
 /**
  * struct gpumon_listener - a listening socket
  * @fd: socket, -1 when closed
- * @lock: the folder, locked as long as this recorder lives; -1 without
- * @reserve: a descriptor to give up when there are no more, so that who waits can be refused
- * @folder: mode 0700, ours alone; "" when there is none
- * @path: of the socket
+ * @lock: descriptor of the folder, locked while this recorder lives, or -1
+ * @reserve: a spare descriptor, closed to refuse a connection when there are no others left
+ * @folder: folder of mode 0700, "" if there is none
+ * @path: path of the socket
  */
 struct gpumon_listener {
 	int fd;
@@ -26,10 +26,10 @@ struct gpumon_listener {
 /* Listen in a new folder below TMPDIR, or /tmp. 0, or -1 with @err. */
 int gpumon_listener_open(struct gpumon_listener *listener, struct gpumon_error *err);
 
-/* One that waits: a socket that does not block, or a negative errno (-EAGAIN: nobody). */
+/* Accept a connection. A non-blocking socket, or a negative errno (-EAGAIN: none). */
 int gpumon_listener_accept(struct gpumon_listener *listener);
 
-/* Socket and folder are removed. */
+/* Remove the socket and its folder. */
 void gpumon_listener_close(struct gpumon_listener *listener);
 
 #endif /* GPUMON_RECORD_LISTENER_H */

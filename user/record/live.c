@@ -14,18 +14,18 @@
 
 #define ROWS_MIN 4
 
-/* All lines scroll again, and the last one is empty. */
+/* Make all lines scroll again and clear the last one. */
 #define GIVE_BACK "\0337\033[r\033[999;1H\033[2K\0338"
 
 /**
  * struct gpumon_live - the status line
  * @out: terminal
- * @term: of it, as it was laid out for
- * @since_ns: when recording began
- * @laid_out: the terminal's last line is ours
- * @guard: process that gives the line back where we cannot, 0 for none
- * @guard_pipe: open as long as we live
- * @before: what SIGTSTP did
+ * @term: size for which it was laid out
+ * @since_ns: time when recording began
+ * @laid_out: the last line is reserved
+ * @guard: process that restores the terminal if we are killed, 0 for none
+ * @guard_pipe: pipe that is open as long as we live
+ * @before: original action of SIGTSTP
  */
 struct gpumon_live {
 	FILE *out;
@@ -37,10 +37,10 @@ struct gpumon_live {
 	struct sigaction before;
 };
 
-/* For the signal's handler. */
+/* For the signal handler. */
 static struct gpumon_live *stopping;
 
-/* Of a terminal that the shell is about to use. */
+/* Restore the terminal before the shell uses it. */
 static void on_stop(int number)
 {
 	struct sigaction ours, plain = { .sa_handler = SIG_DFL };
@@ -51,7 +51,7 @@ static void on_stop(int number)
 	stopping->laid_out = false;
 	sigaction(number, &plain, &ours);
 	raise(number);
-	/* Some time later. */
+	/* After the process was continued. */
 	sigaction(number, &ours, NULL);
 	errno = saved;
 }
@@ -66,7 +66,7 @@ static void watch_stop(struct gpumon_live *live)
 		sigaction(SIGTSTP, &action, NULL);
 }
 
-/* Killed by SIGKILL, we cannot give the line back ourselves. */
+/* SIGKILL leaves us no chance to restore the terminal, so another process does it. */
 static void guard_terminal(int out, int pipe)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTOU };
@@ -117,7 +117,7 @@ static void end_guard(struct gpumon_live *live)
 	live->guard = 0;
 }
 
-/* Keep the last line of the screen from scrolling, having scrolled away what is there. */
+/* Exclude the last line from scrolling, after scrolling up what is there. */
 static void lay_out(struct gpumon_live *live)
 {
 	fprintf(live->out, "\n\0337\033[1;%ur\0338\033[A", live->term.rows - 1);
@@ -134,7 +134,7 @@ static void give_back(struct gpumon_live *live)
 	live->laid_out = false;
 }
 
-/* A terminal that another job has is not drawn on; one that changed is laid out again. */
+/* Do not draw on a terminal that belongs to another job. Lay out again after a change of size. */
 static bool have_terminal(struct gpumon_live *live)
 {
 	pid_t foreground = tcgetpgrp(fileno(live->out));
@@ -171,7 +171,7 @@ static void draw_status(struct gpumon_live *live, const struct gpumon_recorder *
 		 time, counts.processes, counts.live,
 		 counts.targets.launches + counts.targets.captured, counts.targets.kernels, bytes,
 		 lost);
-	/* In one piece: the program may print at any time. */
+	/* Write it at once, since the program may print at any time. */
 	snprintf(screen, sizeof(screen), "\0337\033[%u;1H\033[2K%s%.*s%s\0338", live->term.rows,
 		 gpumon_term_bold(&live->term), (int)live->term.columns, line,
 		 gpumon_term_reset(&live->term));

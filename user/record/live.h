@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a recording shows on a terminal while it goes on: one line, the last of the screen, which
- * does not scroll; what the program prints goes on above it. However the recording ends or is
- * stopped, the terminal is as before.
+ * The status of a recording on the terminal's last line, which does not scroll. The program's
+ * output continues above it. The terminal is restored however the recording ends or is stopped.
  */
 #ifndef GPUMON_RECORD_LIVE_H
 #define GPUMON_RECORD_LIVE_H
@@ -14,16 +13,16 @@
 struct gpumon_live;
 
 /**
- * gpumon_live_new - a status line on a terminal
+ * gpumon_live_new - start a status line on a terminal
  * @out: the terminal
- * @options: of the recording; its hooks are set
+ * @options: options of the recording; its hooks are set
  *
- * Return: NULL where @out is no terminal, too small, or there is no memory: @options are left
- * alone then.
+ * Return: NULL if @out is not a terminal or too small, or without memory; @options then stay
+ * unchanged.
  */
 struct gpumon_live *gpumon_live_new(FILE *out, struct gpumon_session_options *options);
 
-/* The terminal is as before; NULL is nothing. */
+/* Restore the terminal. NULL is ignored. */
 void gpumon_live_free(struct gpumon_live *live);
 
 #endif /* GPUMON_RECORD_LIVE_H */

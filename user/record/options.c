@@ -8,7 +8,7 @@
 
 #define MIB (1ULL << 20)
 
-/* CUPTI is asked for what is complete about twice a second. */
+/* CUPTI's complete buffers are requested about twice a second. */
 #define FLUSH_MS	 500
 #define STACK_DEPTH	 128
 #define CUPTI_BUFFER_MIB 256
@@ -33,7 +33,7 @@ int gpumon_record_take_pid(struct gpumon_context *context, const char *text, voi
 
 	if (gpumon_argument_u64(context, "--pid", text, 1, INT32_MAX, &pid))
 		return -1;
-	/* Named twice, it is recorded once. */
+	/* A pid that is given twice is recorded once. */
 	for (unsigned int i = 0; i < options->pid_count; i++)
 		if (options->pids[i] == (pid_t)pid)
 			return 0;
@@ -70,7 +70,7 @@ int gpumon_record_take_window(struct gpumon_context *context, const char *text, 
 	return 0;
 }
 
-/* Of this very process: ranks are started as "mpirun gpumon-user record ...". */
+/* The rank of this process: ranks are started as "mpirun gpumon-user record ...". */
 static uint32_t own_rank(void)
 {
 	struct gpumon_process_info info;

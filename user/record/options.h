@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The options that say what to record, of "record" and "correlate". */
+/* The options of "record" and "correlate" that say what to record. */
 #ifndef GPUMON_RECORD_OPTIONS_H
 #define GPUMON_RECORD_OPTIONS_H
 
 #include "base/options.h"
 #include "session.h"
 
-/* What is recorded, as a bit that is set or cleared. */
+/* An option that sets or clears a bit of what is recorded. */
 #define GPUMON_RECORD_BITS(session, name, kind, bits) \
 	GPUMON_OPTION_RANGE(name, 0, kind, &(session)->recorder.settings.record, bits, 0)
 
-/* Lines for a command's table of options, with the struct gpumon_session_options to fill in. */
+/* Lines for a command's table of options. They fill in a struct gpumon_session_options. */
 #define GPUMON_RECORD_OPTIONS(session)                                                             \
 	GPUMON_OPTION_CALL("output", 'o', (session)->directory, gpumon_record_directory),          \
 		GPUMON_OPTION_CALL("pid", 'p', session, gpumon_record_take_pid),                   \
@@ -44,14 +44,14 @@
 				    &(session)->recorder.settings.stack_depth, 1,                  \
 				    GPUMON_STACK_DEPTH_MAX)
 
-/* For these lines. */
+/* Used by these lines. */
 int gpumon_record_take_pid(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_wait(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_window(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text,
 				    void *settings);
 
-/* Their part of a command's help. */
+/* Their part of the help. */
 #define GPUMON_RECORD_HELP                                                                             \
 	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n"     \
 	"                         %h the host, %p the pid\n"                                           \
@@ -78,28 +78,29 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	"      --cupti-buffer SIZE  CUPTI's memory in each process at most, 1M to 16G\n"               \
 	"      --max-size SIZE    end recording when the capture is that large\n"
 
-/* What is recorded where nothing is said. */
+/* Set the defaults. */
 void gpumon_record_options_default(struct gpumon_session_options *options);
 
 /**
- * gpumon_record_privileges - go on with what this recording needs, as who runs the program
+ * gpumon_record_privileges - keep only the privileges that this recording needs, and change the
+ * user
  * @context: context
- * @options: all of them are known
+ * @options: complete options
  *
- * To be called before anything is opened or made.
+ * Call it before anything is opened or created.
  *
- * Return: 0, or an exit status, having reported why.
+ * Return: 0, or an exit status after reporting the failure.
  */
 int gpumon_record_privileges(struct gpumon_context *context,
 			     const struct gpumon_session_options *options);
 
 /**
- * gpumon_record_directory - the name of a capture, where ranks and hosts have one each
+ * gpumon_record_directory - expand the name of a capture, for one per rank or host
  * @context: context
  * @text: name, with %h for the host, %p for our pid, %r for the rank, %% for a percent sign
- * @name: filled in, PATH_MAX bytes
+ * @name: out, PATH_MAX bytes
  *
- * Return: 0, or -1 having called gpumon_usage().
+ * Return: 0, or -1 after calling gpumon_usage().
  */
 int gpumon_record_directory(struct gpumon_context *context, const char *text, void *name);
 

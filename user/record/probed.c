@@ -11,17 +11,17 @@
 
 #define ROOM	  65536
 #define NAMES_MAX 10000
-/* A stack of machine code that is sent whole. */
+/* Frames of a machine stack, which is sent whole. */
 #define DEPTH_MAX 256
 #define DEPTH_MIN 2
 
 /**
- * struct gpumon_probed - a process
- * @uprobes: NULL once they are taken away
- * @records: of one thread, not yet written
- * @map: of code that the process makes
- * @problem: what went wrong with it, until it is told
- * @tid: whose they are
+ * struct gpumon_probed - a process recorded by uprobes
+ * @uprobes: NULL once they are removed
+ * @records: records of one thread, not yet written
+ * @map: perf map of generated code
+ * @problem: a failure that was not reported yet
+ * @tid: thread of @records
  */
 struct gpumon_probed {
 	struct gpumon_capture_writer *writer;
@@ -71,7 +71,7 @@ static void on_record(void *data, uint32_t tid, const struct gpumon_record *reco
 	probed->size += record->size;
 }
 
-/* Of the program that the process runs now: after exec() it is another file. */
+/* The file for the current program. After exec() it is another one. */
 static int add_file(struct gpumon_probed *probed, struct gpumon_error *err)
 {
 	struct gpumon_process_info info;
@@ -123,7 +123,7 @@ struct gpumon_probed *gpumon_probed_new(struct gpumon_capture_writer *writer, co
 	return probed;
 }
 
-/* exec(): the same process with another program, which may use no GPU. */
+/* After exec() the process has another program, which may not use a GPU. */
 static void attach_again(struct gpumon_probed *probed)
 {
 	struct gpumon_error err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A live process without an injection library: its launches by uprobes, into a file of a capture. */
+/* Records launches of a live process without an injection library, by uprobes. */
 #ifndef GPUMON_RECORD_PROBED_H
 #define GPUMON_RECORD_PROBED_H
 
@@ -14,10 +14,10 @@
 struct gpumon_probed;
 
 /**
- * struct gpumon_probed_counts - what came of it
- * @hits: calls that were recorded
- * @bytes: of records, written
- * @lost: by enum gpumon_loss
+ * struct gpumon_probed_counts - counts of a probed process
+ * @hits: recorded calls
+ * @bytes: bytes of records written
+ * @lost: counts by enum gpumon_loss
  */
 struct gpumon_probed_counts {
 	uint64_t hits;
@@ -30,28 +30,28 @@ struct gpumon_probed_counts {
  * @writer: capture
  * @root: prefix of /proc
  * @pid: process
- * @settings: what of it is recorded; only stacks, their depth and the waits matter
- * @err: why not
+ * @settings: what to record; only stacks, their depth and the waits matter
+ * @err: out
  *
- * Return: it, or NULL with @err.
+ * Return: the process, or NULL with @err.
  */
 struct gpumon_probed *gpumon_probed_new(struct gpumon_capture_writer *writer, const char *root,
 					pid_t pid, const struct gpumon_message_settings *settings,
 					struct gpumon_error *err);
 
-/* Take what there is. Never waits. */
+/* Take the available records. Never waits. */
 void gpumon_probed_drain(struct gpumon_probed *probed);
 
-/* The process is gone. */
+/* True if the process is gone. */
 bool gpumon_probed_ended(const struct gpumon_probed *probed);
 
 void gpumon_probed_get_counts(const struct gpumon_probed *probed,
 			      struct gpumon_probed_counts *counts);
 
-/* Something that went wrong since, once: @text is filled in. */
+/* Report a failure once: fills in @text. */
 bool gpumon_probed_problem(struct gpumon_probed *probed, char *text, size_t room);
 
-/* The probes are taken away, what is left is written. Counts are those until then. */
+/* Remove the probes and write the rest. The counts include that. */
 void gpumon_probed_end(struct gpumon_probed *probed);
 void gpumon_probed_free(struct gpumon_probed *probed);
 

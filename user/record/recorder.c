@@ -15,23 +15,23 @@
 #include "recorder.h"
 
 #define CHANNEL_BYTES (32ULL << 20)
-/* A library says hello as soon as it has connected. */
+/* A library sends its hello as soon as it has connected. */
 #define HELLO_NS 5000000000ULL
-/* While they end: what is there is looked at more often. */
+/* Poll more often while targets are stopping. */
 #define STOP_POLL_MS 2
-/* Each has its memory and descriptors. */
+/* Each target needs memory and descriptors. */
 #define TARGETS_MAX 4096
 
 /**
- * struct gpumon_recorder - all that is recorded
- * @epoll: of the listener, and the targets' sockets and pidfds
- * @targets: not yet ended
- * @probed: processes without a library, also those that have ended
- * @closed: nobody is let in any more
- * @until_ns: then those that have not stopped are left alone
- * @why_closed: told to who comes after that
- * @notes: of all libraries
- * @counts: @targets of it: of those that have ended
+ * struct gpumon_recorder - state of the recorder
+ * @epoll: epoll set of the listener and the targets' sockets and pidfds
+ * @targets: targets that have not ended
+ * @probed: processes without a library, including ended ones
+ * @closed: new connections are refused
+ * @until_ns: time after which targets that have not stopped are abandoned
+ * @why_closed: reason sent to refused targets
+ * @notes: notes of all libraries
+ * @counts: its @targets covers only ended targets
  */
 struct gpumon_recorder {
 	struct gpumon_recorder_options options;
@@ -216,13 +216,13 @@ static void receive_messages(struct gpumon_recorder *recorder, struct gpumon_tar
 	struct gpumon_error err = { 0 };
 
 	gpumon_target_receive(target, &err);
-	/* One that has a channel may refuse it all the same: it has no memory for it. */
+	/* A target may get a channel and still refuse it for lack of memory. */
 	recorder->counts.processes += gpumon_target_accepted(target) - before;
 	if (err.code)
 		tell_refused(recorder, &err);
 }
 
-/* A pidfd is readable when the process is gone; its socket may live on in a child. */
+/* The pidfd shows that the process is gone, even if a child keeps its socket open. */
 static bool process_ended(const struct gpumon_target *target)
 {
 	struct pollfd fds = { .fd = gpumon_target_pidfd(target), .events = POLLIN };
@@ -242,7 +242,9 @@ static void handle_events(struct gpumon_recorder *recorder)
 			accept_all(recorder);
 			continue;
 		}
-		/* Both its descriptors may be in here; it is freed only afterwards. */
+		/*
+		 * Both descriptors of a target may be in the list, so it is freed only afterwards.
+		 */
 		if (gpumon_target_state(target) == GPUMON_TARGET_ENDED)
 			continue;
 		receive_messages(recorder, target);
@@ -274,7 +276,7 @@ static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *tar
 		gpumon_driver_note(recorder->driver, 0, err.message);
 }
 
-/* Closing its descriptors takes them out of the epoll set. */
+/* Closing its descriptors removes them from the epoll set. */
 static void free_ended_targets(struct gpumon_recorder *recorder)
 {
 	unsigned int kept = 0;
@@ -294,7 +296,7 @@ static void free_ended_targets(struct gpumon_recorder *recorder)
 	recorder->count = kept;
 }
 
-/* Of processes without a library. */
+/* Add the counts of processes without a library. */
 static void add_probed(const struct gpumon_recorder *recorder,
 		       struct gpumon_recorder_counts *counts)
 {
@@ -350,7 +352,7 @@ static void look_at_size(struct gpumon_recorder *recorder)
 		end_probed(recorder, recorder->probed[i]);
 }
 
-/* It connected and says nothing: somebody holds it, as a debugger does. */
+/* The target connected but sends nothing, perhaps because a debugger holds it. */
 static void give_up(struct gpumon_recorder *recorder, struct gpumon_target *target)
 {
 	struct gpumon_error err;
@@ -405,7 +407,9 @@ void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms)
 {
 	uint64_t until = gpumon_monotonic_ns() + wait_ms * 1000000ULL;
 
-	/* Who knocked before it ended is still let in, and stopped like the others. */
+	/*
+	 * A process that connected before the end is still accepted, and stopped like the others.
+	 */
 	gpumon_recorder_step(recorder);
 	if (!recorder->closed) {
 		recorder->closed = true;

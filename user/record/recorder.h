@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Records processes into a capture: listens for injection libraries, empties
- * their channels into files, and keeps what there is when they end, are killed,
- * or the recorder has to stop. One thread, never blocked by a target.
+ * Records processes into a capture. It listens for injection libraries, drains their channels into
+ * files, and keeps the data when they end, are killed, or the recorder has to stop. It uses one
+ * thread and never waits for a target.
  */
 #ifndef GPUMON_RECORDER_H
 #define GPUMON_RECORDER_H
@@ -16,19 +16,19 @@
 #include "base/error.h"
 #include "target.h"
 
-/* How often channels are emptied. */
+/* How often channels are drained. */
 #define GPUMON_RECORDER_PERIOD_MS 20
 
 struct gpumon_recorder;
 
 /**
- * struct gpumon_recorder_options - what is recorded
- * @settings: for the libraries; type and version are filled in
- * @channel_bytes: of shared memory for each process, 0: 32 MiB
- * @max_bytes: of records in all, then recording ends; 0: no end
- * @driver: record the module's events and alerts, where the module is
- * @root: prefix of /proc and /sys, "" here
- * @tap: who else sees the records, may be empty
+ * struct gpumon_recorder_options - what to record
+ * @settings: settings for the libraries; the recorder sets type and version
+ * @channel_bytes: shared memory for each process, 0: 32 MiB
+ * @max_bytes: recording ends after this total size of records; 0: no limit
+ * @driver: record events and alerts of the module if it is loaded
+ * @root: prefix of /proc and /sys, normally ""
+ * @tap: another consumer of the records, may be empty
  */
 struct gpumon_recorder_options {
 	struct gpumon_message_settings settings;
@@ -40,18 +40,18 @@ struct gpumon_recorder_options {
 };
 
 /**
- * struct gpumon_recorder_counts - what came of it until now
- * @processes: that said hello
- * @probed: processes of which the processor's side alone is recorded
- * @live: of both, those that have not ended
- * @without_gpu: of @processes, those whose library said that nothing of the GPU is recorded
- * @refused: that could not be recorded
- * @refusal: why the last of these was not, "" if there is none
+ * struct gpumon_recorder_counts - counts until now
+ * @processes: processes that sent a hello
+ * @probed: processes of which only the CPU side is recorded
+ * @live: how many of both have not ended
+ * @without_gpu: how many of @processes have a library that cannot record the GPU
+ * @refused: processes that could not be recorded
+ * @refusal: reason of the last refusal, or ""
  * @full: @max_bytes was reached
- * @targets: sums over them
- * @hits: of uprobes
- * @driver_events: of the module
- * @driver: why there are none of the module, "" where they are recorded
+ * @targets: sums over all targets
+ * @hits: uprobe hits
+ * @driver_events: events of the module
+ * @driver: why the module's events are not recorded, "" if they are
  */
 struct gpumon_recorder_counts {
 	unsigned int processes;
@@ -68,11 +68,11 @@ struct gpumon_recorder_counts {
 };
 
 /**
- * gpumon_recorder_new - begin to listen
+ * gpumon_recorder_new - create a recorder and listen
  * @options: copied
- * @writer: capture, belongs to the caller and lives longer
- * @recorder: set to it
- * @err: why not
+ * @writer: capture, owned by the caller; outlives the recorder
+ * @recorder: out
+ * @err: out
  *
  * Return: 0, or -1 with @err.
  */
@@ -80,51 +80,51 @@ int gpumon_recorder_new(const struct gpumon_recorder_options *options,
 			struct gpumon_capture_writer *writer, struct gpumon_recorder **recorder,
 			struct gpumon_error *err);
 
-/* What GPUMON_SOCKET has to be for processes that are to be recorded. */
+/* The value of GPUMON_SOCKET for processes to record. */
 const char *gpumon_recorder_socket(const struct gpumon_recorder *recorder);
 
-/* A library at the other end of a socket that we connected to: see gpumon_target_new(). */
+/* Add a library on a socket that we connected, see gpumon_target_new(). */
 int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpumon_error *err);
 
 /**
- * gpumon_recorder_probe - the processor's side alone, of a process without a library
+ * gpumon_recorder_probe - record only the CPU side of a process without a library
  * @recorder: recorder
  * @pid: process
- * @err: why not
+ * @err: out
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_recorder_probe(struct gpumon_recorder *recorder, pid_t pid, struct gpumon_error *err);
 
-/* Something that a person should know goes into the capture; @flags are those of a note. */
+/* Write a note for the user into the capture. @flags are those of a note. */
 void gpumon_recorder_note(struct gpumon_recorder *recorder, uint16_t flags, const char *text);
 
-/* For poll(): readable when there is something to do. */
+/* For poll(): readable if there is something to do. */
 int gpumon_recorder_fd(const struct gpumon_recorder *recorder);
-/* How long poll() may wait at most, -1: until there is something. */
+/* Maximum timeout for poll(); -1: none. */
 int gpumon_recorder_timeout_ms(const struct gpumon_recorder *recorder);
-/* Do what is to be done now, never wait. */
+/* Do everything that is due. Never waits. */
 void gpumon_recorder_step(struct gpumon_recorder *recorder);
 
 /**
- * gpumon_recorder_end - ask for what there is, and let nobody in any more
+ * gpumon_recorder_end - stop the targets and refuse new ones
  * @recorder: recorder
- * @wait_ms: for libraries of processes that live on, to give out what they have
+ * @wait_ms: how long libraries of live processes may take to send the rest
  *
- * Does not wait itself: steps go on, until nobody is live in the counts.
+ * Does not wait. Call gpumon_recorder_step() until the counts have no live process.
  */
 void gpumon_recorder_end(struct gpumon_recorder *recorder, unsigned int wait_ms);
 
-/* The same, and wait for it. */
+/* The same, but wait until it is done. */
 void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms);
 
 void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 				struct gpumon_recorder_counts *counts);
 
-/* What libraries said, as long as the recorder lives. */
+/* Notes of libraries, valid as long as the recorder. */
 const struct gpumon_library_notes *gpumon_recorder_notes(const struct gpumon_recorder *recorder);
 
-/* NULL is nothing. */
+/* NULL is ignored. */
 void gpumon_recorder_free(struct gpumon_recorder *recorder);
 
 #endif /* GPUMON_RECORDER_H */

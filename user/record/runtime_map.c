@@ -50,12 +50,12 @@ void gpumon_runtime_map_look(struct gpumon_runtime_map *map)
 		map->file = -1;
 }
 
-static int make(void *data)
+static int make_map_copy(void *data)
 {
 	return gpumon_capture_make_map(data);
 }
 
-static const char *words(int error)
+static const char *copy_error_text(int error)
 {
 	switch (error) {
 	case -EPERM:
@@ -77,7 +77,7 @@ int gpumon_runtime_map_end(struct gpumon_runtime_map *map, struct gpumon_capture
 	int ret = 0, now;
 
 	if (map->root >= 0 && file) {
-		/* One that was replaced since is the better one. */
+		/* If the file was replaced since, use the new one. */
 		now = open_now(map);
 		if (now >= 0) {
 			if (map->file >= 0)
@@ -85,7 +85,7 @@ int gpumon_runtime_map_end(struct gpumon_runtime_map *map, struct gpumon_capture
 			map->file = now;
 		}
 		if (map->file >= 0)
-			ret = gpumon_perf_map_write(map->file, make, file);
+			ret = gpumon_perf_map_write(map->file, make_map_copy, file);
 		else if (now != -ENOENT)
 			ret = now;
 	}
@@ -98,5 +98,5 @@ int gpumon_runtime_map_end(struct gpumon_runtime_map *map, struct gpumon_capture
 		return 0;
 	return gpumon_error_set(err, GPUMON_EXIT_FAILED, ret, GPUMON_ERROR_IO,
 				"/tmp/perf-%u.map of process %d was not copied: %s", map->pid,
-				(int)pid, words(ret));
+				(int)pid, copy_error_text(ret));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * /tmp/perf-PID.map of a process: kept beside its records, since addresses of code that was
- * made at run time are nobody's as soon as the process is gone.
+ * /tmp/perf-PID.map of a process. It is copied into the capture, since addresses of generated code
+ * mean nothing once the process is gone.
  */
 #ifndef GPUMON_RECORD_RUNTIME_MAP_H
 #define GPUMON_RECORD_RUNTIME_MAP_H
@@ -13,11 +13,11 @@
 #include "base/error.h"
 
 /**
- * struct gpumon_runtime_map - where it would be
- * @root: directory that is the process's root, also when it has ended; -1 where we may not look
- * @file: the map, once there is one; -1
- * @pid: in the process's own pid namespace
- * @owner: of the process
+ * struct gpumon_runtime_map - where to find the map
+ * @root: root directory of the process, stays open after its end; -1 without permission
+ * @file: the map, or -1 until there is one
+ * @pid: pid in the process's own pid namespace
+ * @owner: owner of the process
  * @next_ns: when to look again
  */
 struct gpumon_runtime_map {
@@ -28,18 +28,18 @@ struct gpumon_runtime_map {
 	uint64_t next_ns;
 };
 
-/* Remember where a live process looks for it; @root is a prefix of /proc. */
+/* Start with a live process; @root is a prefix of /proc. */
 void gpumon_runtime_map_begin(struct gpumon_runtime_map *map, const char *root, pid_t pid);
 
-/* Called often, does something once a second: a container's /tmp goes with its last process. */
+/* Look for the map, at most once a second: a container's /tmp goes with its last process. */
 void gpumon_runtime_map_look(struct gpumon_runtime_map *map);
 
 /**
- * gpumon_runtime_map_end - copy it into the capture, if there is one
- * @map: begun
- * @file: of the process, not ended yet; NULL: nothing is copied
- * @pid: as a person knows it
- * @err: why not
+ * gpumon_runtime_map_end - copy the map into the capture, if there is one
+ * @map: map
+ * @file: file of the process, not ended yet; NULL: copy nothing
+ * @pid: pid for messages
+ * @err: out
  *
  * Return: 0, or -1 with @err.
  */

@@ -22,29 +22,29 @@
 #include "losses.h"
 #include "session.h"
 
-/* Processes that live on when recording ends get so long to give out what they have. */
+/* How long live processes may take at the end to send their data. */
 #define STOP_MS 3000
-/* Directories with the time in their name that are tried. */
+/* How many directory names with the time are tried. */
 #define NAMES_MAX 20
-/* What the program left running is looked for so often, and told after so long. */
+/* How often processes left running are looked for, and when the user is told. */
 #define LEFT_PERIOD_NS 200000000ULL
 #define LEFT_AGAIN_NS  10000000ULL
 #define LEFT_TELL_NS   1000000000ULL
-/* Looking through /proc takes at most this part of one processor. */
+/* The share of one CPU that searching /proc may take, as a fraction. */
 #define LEFT_SHARE 20
 
 /**
- * struct session - a recording that goes on
- * @notes: of libraries, to be told at the end
- * @trouble: what could not be written, likewise
- * @made: the directory was not there before
- * @began_ns: when
+ * struct session - a running recording
+ * @notes: notes of libraries, reported at the end
+ * @trouble: the first failed write, reported at the end
+ * @made: we created the directory
+ * @began_ns: time of its beginning
  * @stopped: it ended before the program did
- * @ended_ns: when the program did, 0 while it runs
- * @left: processes that it left running, as of the last look
- * @none: so many looks in a row found none
- * @look_ns: when they are looked for again
- * @told: that they are waited for
+ * @ended_ns: time when the program ended, 0 while it runs
+ * @left: processes that it left running, at the last look
+ * @none: number of looks in a row that found none
+ * @look_ns: time of the next look
+ * @told: the user knows that we wait for them
  */
 struct session {
 	struct gpumon_context *context;
@@ -72,7 +72,7 @@ static bool has_suffix(const char *name, const char *with)
 	return length > suffix && !strcmp(name + length - suffix, with);
 }
 
-/* Is that a file which a capture has? */
+/* True for the name of a file of a capture. */
 static bool is_ours(const char *name)
 {
 	if (!strcmp(name, GPUMON_CAPTURE_INFO) || !strcmp(name, GPUMON_CAPTURE_INFO_NEW) ||
@@ -106,7 +106,7 @@ void gpumon_session_remove(const char *directory)
 	(void)rmdir(directory);
 }
 
-/* "python3 train.py", as far as it goes. */
+/* "python3 train.py", cut to the room there is. */
 static char *command_text(char *const *argv)
 {
 	size_t length = 1;
@@ -144,7 +144,7 @@ static int session_make_capture(struct session *session, struct gpumon_error *er
 	} else {
 		localtime_r(&now, &local);
 		strftime(name, sizeof(name), "gpumon-%Y%m%d-%H%M%S", &local);
-		/* Two in the same second. */
+		/* The name is taken by another capture of the same second. */
 		session->made = true;
 		for (int i = 1; ret && i <= NAMES_MAX; i++) {
 			if (i == 1)
@@ -161,7 +161,7 @@ static int session_make_capture(struct session *session, struct gpumon_error *er
 	free(command);
 	if (ret) {
 		*err = *gpumon_capture_error();
-		/* A disk that is full has room for a directory, but not for what goes into it. */
+		/* A full disk may have room for a directory, but not for its contents. */
 		if (session->made)
 			(void)rmdir(directory);
 		directory[0] = '\0';
@@ -173,11 +173,11 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 {
 	struct session *session = data;
 
-	/* Not into the program's output: at the end. */
+	/* Report it at the end, not amid the program's output. */
 	session->trouble = *err;
 }
 
-/* CUDA_INJECTION64_PATH and so on; NVTX is told apart by a variable of its own. */
+/* Sets CUDA_INJECTION64_PATH and so on. NVTX has a variable of its own. */
 static int start_program(struct session *session, struct gpumon_error *err)
 {
 	char library[PATH_MAX], cuda[PATH_MAX + 32], nvtx[PATH_MAX + 32], socket[256];
@@ -199,7 +199,7 @@ static int start_program(struct session *session, struct gpumon_error *err)
 	return gpumon_launch_start(&session->launch, session->options->argv, environment, err);
 }
 
-/* A library that sleeps in it, or else what can be seen from outside. */
+/* Use a dormant library in the process, or otherwise uprobes from outside. */
 static int attach_process(struct session *session, pid_t pid, struct gpumon_error *err)
 {
 	const char *root = session->options->recorder.root;
@@ -213,7 +213,7 @@ static int attach_process(struct session *session, pid_t pid, struct gpumon_erro
 	if (ret < 0)
 		return -1;
 	if (gpumon_recorder_probe(session->recorder, pid, &why)) {
-		/* What to do about the one that is better, and why the other is no way out. */
+		/* Say what to do for the better way, and why the other one does not work either. */
 		snprintf(text, sizeof(text), "%s; nor can it be probed from outside: %s",
 			 err->message, why.message);
 		return gpumon_error_set(err, why.status, why.sys, why.code, "%s", text);
@@ -236,7 +236,7 @@ static int attach_processes(struct session *session, struct gpumon_error *err)
 	return 0;
 }
 
-/* Those that are recorded, and those that would be as soon as they use CUDA. */
+/* Processes that are recorded, and those that would be once they use CUDA. */
 static unsigned int left_running(const struct session *session, pid_t *pid)
 {
 	const char *root = session->options->recorder.root;
@@ -268,7 +268,7 @@ static bool program_finished(struct session *session)
 	if (now < session->look_ns)
 		return false;
 	session->left = left_running(session, &pid);
-	/* One that was just started may have been missed: none counts when it is seen twice. */
+	/* A process that just started may have been missed, so none counts only when seen twice. */
 	session->none = session->left ? 0 : session->none + 1;
 	session->look_ns = gpumon_monotonic_ns() + (session->left ? LEFT_PERIOD_NS : LEFT_AGAIN_NS);
 	session->look_ns += LEFT_SHARE * (gpumon_monotonic_ns() - now);
@@ -282,7 +282,7 @@ static bool program_finished(struct session *session)
 	return session->none > 1;
 }
 
-/* What recording did not wait for. */
+/* Report the processes that recording did not wait for. */
 static void tell_left_running(struct session *session)
 {
 	struct gpumon_recorder_counts counts;
@@ -313,7 +313,7 @@ static bool session_finished(struct session *session)
 
 	if (session->options->argv)
 		return program_finished(session);
-	/* One that never said hello is not in the counts but still waited for. */
+	/* A target that never sent its hello is not in the counts, but still waited for. */
 	gpumon_recorder_get_counts(session->recorder, &counts);
 	if (session->stopped)
 		return !counts.live;
@@ -326,7 +326,7 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 	int timeout = gpumon_recorder_timeout_ms(session->recorder);
 	uint64_t until = UINT64_MAX;
 
-	/* A kernel without pidfds: it is looked at. */
+	/* A kernel without pidfds: poll for the end. */
 	if (session->options->argv && session->launch.pidfd < 0 && (timeout < 0 || timeout > 20))
 		timeout = 20;
 	if (session->options->live.tick)
@@ -426,7 +426,7 @@ static void tell_counts(const struct session *session)
 	gpumon_losses_print(err, targets->lost, gpumon_capture_lost(session->writer));
 }
 
-/* What came of it, in one line, and what went wrong in others. */
+/* Report the result in one line, and failures in others. */
 static void session_tell_result(const struct session *session)
 {
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
@@ -438,7 +438,7 @@ static void session_tell_result(const struct session *session)
 		fprintf(err,
 			"gpumon-user: the program ran as %s, and what was made is that user's (--run-as root: as root)\n",
 			gpumon_privileges_user());
-	/* A failure is told in any case. */
+	/* Failures are always reported. */
 	if (session->options->quiet &&
 	    (session->options->argv || session->result->exit_status == GPUMON_EXIT_OK))
 		return;
@@ -447,7 +447,7 @@ static void session_tell_result(const struct session *session)
 	if (counts->refused > 1)
 		fprintf(err, "gpumon-user: and %u more, the notes in %s say why\n",
 			counts->refused - 1, session->result->directory);
-	/* A summary has them, too. */
+	/* The summary contains them, too. */
 	if (!session->options->brief)
 		gpumon_library_notes_print(err, &session->notes, session->result->directory);
 	if (!counts->processes && session->options->argv) {
@@ -461,7 +461,7 @@ static void session_tell_result(const struct session *session)
 		      err);
 }
 
-/* Where a program ran, it is its own. */
+/* With a program, its own exit status counts. */
 static int exit_status(const struct session *session)
 {
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
@@ -475,12 +475,12 @@ static int exit_status(const struct session *session)
 	return GPUMON_EXIT_OK;
 }
 
-/* While the files are still those that were mapped. */
+/* Look names up while the files are still the mapped ones. */
 static void keep_names(const struct session *session, int directory)
 {
 	struct gpumon_error err;
 
-	/* Nobody waits for a server when a program has ended: who reads the capture may ask it. */
+	/* Do not wait for a server at the end of a recording. A later report may ask it. */
 	gpumon_symbols_use_debuginfod(false);
 	if (gpumon_keep_names(directory, session->result->directory, &err) &&
 	    !session->trouble.code)
@@ -515,14 +515,14 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		return -1;
 	}
 	ret = session_begin(&session, err);
-	/* Attaching takes its time, which is not the user's. */
+	/* The time for attaching does not count as recorded time. */
 	session.began_ns = gpumon_monotonic_ns();
 	if (!ret) {
 		if (live->begin)
 			live->begin(live->data, result->directory);
 		session_wait(&session);
 		tell_left_running(&session);
-		/* Also of processes that the program left behind. */
+		/* Also stop processes that the program left running. */
 		gpumon_recorder_stop(session.recorder, STOP_MS);
 		gpumon_recorder_get_counts(session.recorder, &result->counts);
 		result->exit_status = exit_status(&session);
@@ -533,7 +533,7 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	gpumon_recorder_free(session.recorder);
 	if (!ret) {
 		session_tell_result(&session);
-		/* It outlives its writer. */
+		/* The descriptor is still needed after the writer is closed. */
 		directory = fcntl(gpumon_capture_directory(session.writer), F_DUPFD_CLOEXEC, 3);
 	}
 	if (gpumon_capture_close(session.writer) && !ret && !session.trouble.code)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * One recording from its begin to its end: of a program that is started for it,
- * or of processes that live already. What "record" and "correlate" have in common.
- */
+/* A recording of a new program or of live processes, shared by "record" and "correlate". */
 #ifndef GPUMON_RECORD_SESSION_H
 #define GPUMON_RECORD_SESSION_H
 
@@ -17,11 +14,11 @@
 #define GPUMON_SESSION_PIDS_MAX 64
 
 /**
- * struct gpumon_session_live - who wants to look while it goes on
- * @begin: it runs now, in that directory
+ * struct gpumon_session_live - hooks for output during the recording
+ * @begin: called when the recording runs, with its directory
  * @tick: called about every @period_ms
- * @end: before anything is told at the end
- * @data: for all of them
+ * @end: called before anything is printed at the end
+ * @data: passed to all of them
  *
  * All may be NULL.
  */
@@ -34,18 +31,18 @@ struct gpumon_session_live {
 };
 
 /**
- * struct gpumon_session_options - what to record, and where to
- * @directory: of the capture; "": gpumon-YYYYMMDD-HHMMSS here
- * @argv: program and arguments, NULL where processes are recorded
- * @run_as: user as whom it runs, NULL: under sudo the one who called it
- * @pids: processes that live
- * @pid_count: how many
- * @recorder: what is recorded of each
- * @duration_ns: recording ends after that time, the program does not; 0: no end
- * @wait_first: recording ends with the program, also where processes that it started still run
- * @quiet: nothing is told at the end
- * @brief: only what went wrong is
- * @no_names: names of functions are not kept in the capture
+ * struct gpumon_session_options - what to record, and where
+ * @directory: directory of the capture; "": gpumon-YYYYMMDD-HHMMSS
+ * @argv: program and arguments, NULL to record processes
+ * @run_as: user to run the program as; NULL: under sudo, the caller of sudo
+ * @pids: live processes
+ * @pid_count: number of @pids
+ * @recorder: what to record of each
+ * @duration_ns: recording ends after this time, but the program does not; 0: no end
+ * @wait_first: recording ends with the program, even if processes that it started still run
+ * @quiet: print nothing at the end
+ * @brief: print only failures at the end
+ * @no_names: do not store function names in the capture
  * @live: may be empty
  */
 struct gpumon_session_options {
@@ -64,12 +61,12 @@ struct gpumon_session_options {
 };
 
 /**
- * struct gpumon_session_result - what came of it
- * @directory: of the capture, "" where there is none
- * @exit_status: the program's as a shell has it; without a program GPUMON_EXIT_OK,
- *               GPUMON_EXIT_FAILED where no process was recorded, GPUMON_EXIT_IMPOSSIBLE where
- *               nothing of the GPU could be
- * @counts: of the recorder
+ * struct gpumon_session_result - result of a recording
+ * @directory: directory of the capture, "" if there is none
+ * @exit_status: the program's exit status as a shell reports it; without a program GPUMON_EXIT_OK,
+ *               GPUMON_EXIT_FAILED if no process was recorded, or GPUMON_EXIT_IMPOSSIBLE if no GPU
+ *               activity could be recorded
+ * @counts: counts of the recorder
  */
 struct gpumon_session_result {
 	char directory[PATH_MAX];
@@ -78,19 +75,19 @@ struct gpumon_session_result {
 };
 
 /**
- * gpumon_session_run - record
- * @context: for what is told; nothing is written to context->out
- * @options: what and where to
- * @result: filled in
- * @err: why it did not begin
+ * gpumon_session_run - run a recording
+ * @context: for messages; nothing is written to context->out
+ * @options: what to record, and where
+ * @result: out
+ * @err: out, if recording could not start
  *
- * Return: 0 once the program ran, or the processes were recorded, whatever came of them; -1
- * with @err where it did not begin. No directory is left then.
+ * Return: 0 if the program ran or the processes were recorded, whatever the result; -1 with @err if
+ * recording could not start. No directory is left then.
  */
 int gpumon_session_run(struct gpumon_context *context, const struct gpumon_session_options *options,
 		       struct gpumon_session_result *result, struct gpumon_error *err);
 
-/* Remove a capture that we made, and nothing else. */
+/* Remove a capture that we created, and no other files. */
 void gpumon_session_remove(const char *directory);
 
 #endif /* GPUMON_RECORD_SESSION_H */

@@ -17,29 +17,26 @@
 #define SO_PEERPIDFD 77
 #endif
 
-/*
- * Ids of our own strings in a process's file. Libraries count theirs from 1 on, and could not
- * have as many.
- */
+/* String ids of the recorder. Libraries count theirs from 1 on and never get this far. */
 #define STRING_EXECUTABLE 0xffffff01u
 #define STRING_COMMAND	  0xffffff02u
 #define STRING_CGROUP	  0xffffff03u
 #define STRING_HOST	  0xffffff04u
 
-/* Files of one process that has called exec() so often. */
+/* Maximum number of files of one process, which gets a new one after each exec(). */
 #define NAMES_MAX 10000
 
 /**
- * struct gpumon_target - one process
+ * struct gpumon_target - a recorded process
  * @socket: -1 once it is closed
- * @pidfd: -1 where there is none
- * @hello_pid: what it calls itself, in its own pid namespace
+ * @pidfd: -1 if there is none
+ * @hello_pid: its pid in its own pid namespace
  * @accepted: it got a channel
- * @without_gpu: its library said so
- * @described: a PROCESS record is in the file
- * @strings: which of ours are still to be written, by id
- * @notes: of its library
- * @map: of code that it makes
+ * @without_gpu: its library cannot record the GPU
+ * @described: the file has a PROCESS record
+ * @strings: which of the recorder's strings still have to be written, by id
+ * @notes: notes of its library
+ * @map: perf map of its generated code
  */
 struct gpumon_target {
 	const struct gpumon_target_options *options;
@@ -67,7 +64,7 @@ static void refuse_target(struct gpumon_target *target, const char *why)
 	(void)!send(target->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* By the socket if the kernel can: a number could be another process's by now. */
+/* By the socket if the kernel supports it: another process may have that pid by now. */
 static int open_pidfd(int socket, pid_t pid)
 {
 	socklen_t size = sizeof(int);
@@ -139,7 +136,7 @@ static const char *host_name(char *buffer, size_t room)
 	return buffer;
 }
 
-/* Ours, where it is needed: what the library left empty. */
+/* Append the recorder's strings for the fields that the library left empty. */
 static void append_strings(struct gpumon_target *target)
 {
 	char host[72];
@@ -156,14 +153,14 @@ static uint32_t fill_id(uint32_t id, uint32_t ours, const char *text)
 	return id || !text[0] ? id : ours;
 }
 
-/* What a process cannot know of itself, and what its library left out. */
+/* Fill in what a process cannot know about itself, and what its library left out. */
 static void describe_process(struct gpumon_target *target, struct gpumon_record_process *process)
 {
 	const struct gpumon_process_info *info = &target->info;
 
 	/*
-	 * By the socket, where it is known: who reads the capture looks for files as this process
-	 * sees them, and a process is not to say that it is another one.
+	 * Use the pid of the socket if it is known. Readers of the capture look for files as this
+	 * process sees them, and a process must not pretend to be another one.
 	 */
 	if (info->pid)
 		process->host_pid = (uint32_t)info->pid;
@@ -209,7 +206,7 @@ static void on_records(void *data, uint32_t tid, void *records, size_t size)
 		target->options->tap.records(target->options->tap.data, target, records, size);
 }
 
-/* Of one whose library had no time to say who it is. */
+/* Describe a process whose library ended too early to do so. */
 static void append_process(struct gpumon_target *target)
 {
 	struct gpumon_record_process process = {
@@ -220,7 +217,9 @@ static void append_process(struct gpumon_target *target)
 
 	gpumon_boot_id_read(process.boot_id, target->options->root);
 	describe_process(target, &process);
-	/* In its own pid namespace, as @pid is: not known where that is another one. */
+	/*
+	 * In its own pid namespace, as @pid is. Unknown if the parent's namespace is another one.
+	 */
 	if (target->hello_pid == (uint32_t)target->info.pid)
 		process.parent = (uint32_t)target->info.parent;
 	(void)append_record(target, &process, sizeof(process));
@@ -234,7 +233,7 @@ static int add_file(struct gpumon_target *target, struct gpumon_error *err)
 
 	length = snprintf(name, sizeof(name), GPUMON_CAPTURE_PROCESS "%u-%llu", pid,
 			  (unsigned long long)target->info.start_ticks);
-	/* After exec() it is the same process, with another program. */
+	/* After exec() the process is the same, but has another program. */
 	for (unsigned int i = 2;
 	     gpumon_capture_add_file(target->options->writer, name, &target->file); i++) {
 		if (gpumon_capture_error()->sys != -EEXIST || i > NAMES_MAX) {
@@ -283,7 +282,7 @@ static int send_settings(struct gpumon_target *target, struct gpumon_error *err)
 	rights->cmsg_type = SCM_RIGHTS;
 	rights->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-	/* It has just said hello: there is room, or it is gone. */
+	/* It has just sent its hello, so there is room, or it is gone. */
 	if (sendmsg(target->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO,
 					"process %d was not recorded: %s", (int)target->info.pid,
@@ -331,7 +330,7 @@ void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *er
 		ssize_t n;
 
 		memset(&message, 0, sizeof(message));
-		/* Descriptors that come along have no room, and are closed by the kernel. */
+		/* There is no room for descriptors in the message, so the kernel closes them. */
 		n = recv(target->socket, &message, sizeof(message), MSG_DONTWAIT);
 		if (n < 0 && (errno == EINTR))
 			continue;
@@ -395,7 +394,7 @@ void gpumon_target_stop(struct gpumon_target *target)
 {
 	if (target->state == GPUMON_TARGET_RUNNING) {
 		gpumon_channel_set_command(target->channel, GPUMON_CHANNEL_STOP);
-		/* The library looks now and then; a message wakes it. */
+		/* The library polls from time to time. A message wakes it. */
 		(void)!send(target->socket, &target->options->settings,
 			    sizeof(target->options->settings), MSG_NOSIGNAL | MSG_DONTWAIT);
 	} else if (target->state == GPUMON_TARGET_HELLO) {

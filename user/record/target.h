@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * One process that is recorded: its library's socket, its channel, its file in
- * the capture. A process that calls exec() comes again, as another target.
+ * One recorded process: its library's socket, its channel and its file in the capture. After exec()
+ * a process appears as another target.
  */
 #ifndef GPUMON_RECORD_TARGET_H
 #define GPUMON_RECORD_TARGET_H
@@ -20,15 +20,15 @@
 struct gpumon_target;
 
 enum gpumon_target_state {
-	GPUMON_TARGET_HELLO,   /* connected, nothing heard yet */
+	GPUMON_TARGET_HELLO,   /* connected, no message yet */
 	GPUMON_TARGET_RUNNING, /* it has a channel */
-	GPUMON_TARGET_ENDED,   /* nothing more comes */
+	GPUMON_TARGET_ENDED,   /* no more records follow */
 };
 
 /**
- * struct gpumon_target_tap - who else sees the records as they are drained
- * @records: whole records of one thread; valid during the call
- * @data: for it
+ * struct gpumon_target_tap - another consumer of the records as they are drained
+ * @records: called with whole records of one thread, valid during the call
+ * @data: passed to it
  */
 struct gpumon_target_tap {
 	void (*records)(void *data, const struct gpumon_target *target, const void *records,
@@ -37,12 +37,12 @@ struct gpumon_target_tap {
 };
 
 /**
- * struct gpumon_target_options - the same for all targets of a recorder
+ * struct gpumon_target_options - shared by all targets of a recorder
  * @settings: sent to each
- * @channel_bytes: of shared memory for each
- * @writer: where records go
+ * @channel_bytes: shared memory for each
+ * @writer: capture for the records
  * @root: prefix of /proc
- * @notes: what libraries want to be told is added to it
+ * @notes: notes of libraries are added to it
  * @tap: may be empty
  */
 struct gpumon_target_options {
@@ -55,10 +55,10 @@ struct gpumon_target_options {
 };
 
 /**
- * struct gpumon_target_counts - what came of a target
- * @bytes: of records, written
- * @lost: by enum gpumon_loss, as the library counts
- * @totals: as the library counts, also where it was killed
+ * struct gpumon_target_counts - counts of a target
+ * @bytes: bytes of records written
+ * @lost: losses by enum gpumon_loss, counted by the library
+ * @totals: totals counted by the library, also after it was killed
  */
 struct gpumon_target_counts {
 	uint64_t bytes;
@@ -71,57 +71,57 @@ struct gpumon_target_counts {
 };
 
 /**
- * gpumon_target_new - a process at the other end of a socket
- * @socket: connected, SOCK_SEQPACKET, does not block; closed by the target, also on failure
- * @options: lives as long as the target
- * @err: why not
+ * gpumon_target_new - create a target for the process at the other end of a socket
+ * @socket: connected non-blocking SOCK_SEQPACKET; closed by the target, also on failure
+ * @options: must outlive the target
+ * @err: out
  *
- * Its other end has to be of the same user, or root's, or the recorder is root.
+ * The other end must belong to the same user or root, unless the recorder is root.
  *
- * Return: it, or NULL having told the other end.
+ * Return: the target, or NULL after telling the other end why.
  */
 struct gpumon_target *gpumon_target_new(int socket, const struct gpumon_target_options *options,
 					struct gpumon_error *err);
 
 /**
- * gpumon_target_receive - read what came on the socket
+ * gpumon_target_receive - read the messages on the socket
  * @target: target
- * @err: why it ended, where that was not by itself; code is NULL otherwise
+ * @err: why the target had to be ended; otherwise its code is NULL
  *
  * Never waits.
  */
 void gpumon_target_receive(struct gpumon_target *target, struct gpumon_error *err);
 
-/* The process is gone, or the time to say hello is over: what is left is taken. */
+/* The process is gone, or did not send its hello in time: take the rest of its records. */
 void gpumon_target_end(struct gpumon_target *target);
 
-/* Write what there is in the channel. -1 where it could not be written. */
+/* Write the records in the channel. -1 if they could not be written. */
 int gpumon_target_drain(struct gpumon_target *target);
 
-/* Ask the library to flush and stop; what it had comes with the next drains. */
+/* Ask the library to flush and stop. The next drains get its records. */
 void gpumon_target_stop(struct gpumon_target *target);
-/* It has written all that there will be. */
+/* True if the library has written its last record. */
 bool gpumon_target_stopped(const struct gpumon_target *target);
 
-/* Keep what its runtime says of code that it made, once it has ended. -1 with @err. */
+/* Copy its perf map into the capture after it has ended. -1 with @err. */
 int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *err);
 
-/* Closes its file, too. */
+/* Also closes its file. */
 void gpumon_target_free(struct gpumon_target *target);
 
 enum gpumon_target_state gpumon_target_state(const struct gpumon_target *target);
-/* It has said hello, got a channel and did not refuse it; also of one that has ended since. */
+/* True if it got a channel and did not refuse it, also after it has ended. */
 bool gpumon_target_accepted(const struct gpumon_target *target);
-/* Its library said that nothing of the GPU is recorded, and why. */
+/* True if its library reported that it cannot record the GPU. */
 bool gpumon_target_without_gpu(const struct gpumon_target *target);
-/* Readable: gpumon_target_receive(). */
+/* If readable, call gpumon_target_receive(). */
 int gpumon_target_socket(const struct gpumon_target *target);
-/* Readable: the process ended. -1 where the kernel knows no such thing. */
+/* Readable when the process has ended. -1 on kernels without pidfds. */
 int gpumon_target_pidfd(const struct gpumon_target *target);
 const struct gpumon_process_info *gpumon_target_info(const struct gpumon_target *target);
 void gpumon_target_get_counts(const struct gpumon_target *target,
 			      struct gpumon_target_counts *counts);
-/* When it connected, CLOCK_MONOTONIC. */
+/* Time of its connection, CLOCK_MONOTONIC. */
 uint64_t gpumon_target_since(const struct gpumon_target *target);
 
 #endif /* GPUMON_RECORD_TARGET_H */

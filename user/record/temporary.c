@@ -13,10 +13,10 @@
 #include "temporary.h"
 
 /*
- * A process that waits for our end, which no signal can hide from it. A terminal and its Ctrl-C
- * are none of its business.
+ * A process that waits for our end and then removes the capture. It ignores signals and has a
+ * session of its own, so that Ctrl-C does not reach it.
  */
-static _Noreturn void keep(const char *path, int end)
+static _Noreturn void run_keeper(const char *path, int end)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -41,12 +41,12 @@ static void start_keeper(struct gpumon_temporary *temporary)
 
 	if (pipe2(ends, O_CLOEXEC))
 		return;
-	/* Not what stdio still has, twice. */
+	/* Flush first, or the child could write the same buffered text again. */
 	fflush(NULL);
 	temporary->keeper = fork();
 	if (!temporary->keeper) {
 		close(ends[1]);
-		keep(temporary->path, ends[0]);
+		run_keeper(temporary->path, ends[0]);
 	}
 	close(ends[0]);
 	if (temporary->keeper < 0) {
@@ -100,7 +100,7 @@ void gpumon_temporary_remove(struct gpumon_temporary *temporary)
 		close(temporary->pipe);
 	while (temporary->keeper && waitpid(temporary->keeper, NULL, 0) < 0 && errno == EINTR)
 		;
-	/* Where it could not be started, or somebody ended it. */
+	/* The keeper could not be started, or was killed. */
 	gpumon_session_remove(temporary->path);
 	temporary->path[0] = '\0';
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A capture that nobody asked to keep: it is removed however we end. */
+/* A temporary capture, which is removed however we end. */
 #ifndef GPUMON_RECORD_TEMPORARY_H
 #define GPUMON_RECORD_TEMPORARY_H
 
@@ -9,10 +9,10 @@
 #include "base/error.h"
 
 /**
- * struct gpumon_temporary - a directory of ours alone
- * @path: below TMPDIR or /tmp, "" for none
- * @pipe: who removes it waits for its end
- * @keeper: process that removes it, 0 where there could be none
+ * struct gpumon_temporary - a private directory
+ * @path: directory below TMPDIR or /tmp, "" for none
+ * @pipe: pipe whose closing tells the keeper to remove it
+ * @keeper: process that removes it, 0 if it could not be started
  */
 struct gpumon_temporary {
 	char path[PATH_MAX];
@@ -23,7 +23,7 @@ struct gpumon_temporary {
 /* 0, or -1 with @err. */
 int gpumon_temporary_make(struct gpumon_temporary *temporary, struct gpumon_error *err);
 
-/* It is gone when this returns; one that was never made is nothing. */
+/* Remove it before returning. Does nothing if it was never made. */
 void gpumon_temporary_remove(struct gpumon_temporary *temporary);
 
 #endif /* GPUMON_RECORD_TEMPORARY_H */
