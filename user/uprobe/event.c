@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* From the kernel's events to records of a capture. */
+/* Turns the kernel's events into capture records. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "rescan.h"
 #include "rule.h"
 
-/* Longer ones are cut off: paths and arguments of a process. */
+/* Longer strings are cut: paths and arguments of a process. */
 #define STRING_MAX 4096
 
 static void give_record(struct gpumon_uprobes *uprobes, uint32_t tid, uint16_t type, void *record,
@@ -67,7 +67,7 @@ static void give_string(struct gpumon_uprobes *uprobes, uint32_t id, const char 
 	free(record);
 }
 
-/* 0 where there is nothing to say, or no memory. */
+/* 0 for an empty text, or without memory. */
 static uint32_t string_id(struct gpumon_uprobes *uprobes, const char *text)
 {
 	bool is_new;
@@ -106,7 +106,7 @@ void gpumon_uprobes_begin(struct gpumon_uprobes *uprobes)
 	record.executable = intern_string(uprobes, info->executable, &is_new[1]);
 	record.command = intern_string(uprobes, info->command, &is_new[2]);
 	record.cgroup = intern_string(uprobes, info->cgroup, &is_new[3]);
-	/* It comes first, even before its strings. */
+	/* This record comes first, even before its strings. */
 	give_record(uprobes, 0, GPUMON_RECORD_PROCESS, &record, sizeof(record));
 	if (is_new[0])
 		give_string(uprobes, record.host, host);
@@ -193,7 +193,7 @@ void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes)
 
 /* --- stacks */
 
-/* The id in records of the kernel's; those of one hit alone are kept for a while only. */
+/* Remember the id of a kernel stack. Stacks of a single hit are only kept for a while. */
 static void remember_kernel(struct gpumon_uprobes *uprobes, uint32_t kernel_id, bool once,
 			    uint32_t id)
 {
@@ -231,8 +231,8 @@ static uint32_t recall_kernel(const struct gpumon_uprobes *uprobes, uint32_t ker
 }
 
 /*
- * A frame that is not in executable memory is none: where frame pointers were
- * followed in code that has none, say. What is above it means nothing.
+ * Cut the stack at a frame outside executable memory. Frame pointers led there in code that has
+ * none, so everything above it is wrong.
  */
 static void cut_off(struct gpumon_uprobes *uprobes, struct uprobe_stack *stack)
 {
@@ -260,7 +260,7 @@ static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stac
 
 	cut_off(uprobes, stack);
 	memcpy(record->frames, stack->frames, stack->count * sizeof(uint64_t));
-	/* Whether it is whole is part of what it is. */
+	/* Complete and truncated stacks with the same frames have different ids. */
 	record->frames[stack->count] = stack->flags & UPROBE_TRUNCATED;
 	size = stack->count * (uint32_t)sizeof(uint64_t);
 	id = gpumon_uprobe_intern(&uprobes->stacks, record->frames,
@@ -276,7 +276,7 @@ static void give_stack(struct gpumon_uprobes *uprobes, struct uprobe_stack *stac
 	give_record(uprobes, 0, GPUMON_RECORD_STACK, record, sizeof(*record) + size);
 }
 
-/* Each once: an entry that is replaced could be read as another one's. */
+/* Learn each rule only once. Replacing an entry in use could mix it up with another. */
 static void rule_learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 {
 	struct gpumon_uprobes *uprobes = data;
@@ -288,7 +288,7 @@ static void rule_learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 		gpumon_uprobe_program_rule(uprobes->program, pc, rule);
 }
 
-/* Rules of addresses whose code is not there any more; the others are kept. */
+/* Forget rules for addresses whose code is unmapped. The others stay. */
 void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes)
 {
 	const struct gpumon_uprobe_process *process = &uprobes->process;
@@ -314,14 +314,14 @@ void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes)
 	gpumon_uprobe_interned_free(&old);
 }
 
-/* @event is the kernel's memory, which is not ours to write. */
+/* @event is in the kernel's read-only memory. */
 static void on_copy(struct gpumon_uprobes *uprobes, const void *event, size_t size)
 {
 	struct uprobe_copy *copy = uprobes->copy;
 
 	memcpy(copy, event, size < sizeof(*copy) ? size : sizeof(*copy));
 	gpumon_uprobe_program_copy_seen(uprobes->program);
-	/* Rules are of what is mapped, which may have changed just now. */
+	/* Rules describe mapped code, and the mappings may have changed just now. */
 	if (gpumon_uprobe_program_unsettled(uprobes->program))
 		gpumon_uprobes_rescan(uprobes, GPUMON_RESCAN_LINKER);
 	gpumon_uprobe_unwind(&uprobes->process, copy, uprobes->options.stack_depth, rule_learnt,
@@ -374,7 +374,7 @@ void gpumon_uprobes_event(void *data, void *event, size_t size)
 		gpumon_uprobes_give_hit(uprobes, event);
 		break;
 	case UPROBE_STACK:
-		/* Only as many frames as it has were sent. */
+		/* The kernel sent only the frames that are used. */
 		stack = &uprobes->copy->stack;
 		memcpy(stack, event, size < sizeof(*stack) ? size : sizeof(*stack));
 		give_stack(uprobes, stack);

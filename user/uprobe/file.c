@@ -11,7 +11,7 @@
 #include "function.h"
 #include "process.h"
 
-/* A function of a file that has the runtime in it, by where it begins. */
+/* A function in a file that contains the runtime, by its first address. */
 struct begin {
 	uint64_t offset;
 	bool runtime;
@@ -19,13 +19,13 @@ struct begin {
 
 struct reader {
 	struct gpumon_uprobe_file *file;
-	uint64_t *addresses; /* of sites */
+	uint64_t *addresses; /* addresses of sites */
 	struct begin *begins;
 	size_t begin_count;
 	size_t begin_room;
 };
 
-/* Two names of one function are one site: the first, unless that is a version of before. */
+/* Two names of one function are one site. The first name wins, unless it is an old version. */
 static int read_site(void *data, const struct gpumon_elf_function *function)
 {
 	struct reader *reader = data;
@@ -87,7 +87,7 @@ static int compare_begins(const void *a, const void *b)
 	return (int)x->runtime - (int)y->runtime;
 }
 
-/* From a function of the runtime to the next one that is none of it. */
+/* A span goes from a function of the runtime to the next function outside it. */
 static int find_spans(struct reader *reader)
 {
 	struct gpumon_uprobe_file *file = reader->file;
@@ -141,8 +141,8 @@ static bool read_soname(Elf *elf, char *soname, size_t room)
 }
 
 /*
- * Functions that only jump on to another one that is probed are left out, or
- * one call would count twice: nvcc calls __cudaLaunchKernel, which does that.
+ * Leave out functions that only jump to another probed one, or one call would count twice: nvcc
+ * calls __cudaLaunchKernel, which does that.
  */
 static void leave_out_jumps(struct reader *reader, unsigned int machine)
 {
@@ -160,7 +160,7 @@ static void leave_out_jumps(struct reader *reader, unsigned int machine)
 			if (j != i &&
 			    reader->addresses[j] == reader->addresses[i] + (uint64_t)distance)
 				known = true;
-		/* Its offset is marked, since others may jump to it in turn. */
+		/* Mark the offset, since other functions may jump to it in turn. */
 		if (known)
 			file->sites[i].kind = 0;
 	}
@@ -173,7 +173,7 @@ static void leave_out_jumps(struct reader *reader, unsigned int machine)
 	file->site_count = left;
 }
 
-/* Of those whose code does not tell where they jump, the name does. */
+/* If the code does not show the target of the jump, the name does. */
 static void name_jumps(struct gpumon_uprobe_file *file)
 {
 	for (unsigned int i = 0; i < file->site_count; i++) {

@@ -6,8 +6,8 @@
 #include "function.h"
 
 /*
- * Names without suffixes. Whole ones, not prefixes: in a program that has the
- * runtime in it there are functions of the program's own, too.
+ * Names without suffixes. Whole names, not prefixes: a program that contains the runtime has
+ * functions of its own, too.
  */
 static const struct function {
 	const char *name;
@@ -153,7 +153,7 @@ static const struct function {
 	{ "hipDeviceSynchronize", BLOCKING },
 	{ "hipStreamSynchronize", BLOCKING },
 	{ "hipEventSynchronize", BLOCKING },
-	/* Level Zero: what is appended runs later, but it is the last that is seen of its origin */
+	/* Level Zero: an appended kernel runs later, but this last call shows its origin */
 	{ "zeCommandListAppendLaunchKernel", LAUNCH },
 	{ "zeCommandListAppendLaunchCooperativeKernel", LAUNCH },
 	{ "zeCommandListAppendLaunchKernelIndirect", LAUNCH },
@@ -170,7 +170,7 @@ static const struct function {
 #undef BOTH
 };
 
-/* "_v2", "_ptsz", "_v2_ptds", "_spt"; a text without any is one, too. */
+/* "_v2", "_ptsz", "_v2_ptds", "_spt". A text without any counts, too. */
 static bool only_suffixes(const char *text)
 {
 	static const char *const suffixes[] = { "_ptsz", "_ptds", "_spt" };
@@ -192,7 +192,7 @@ static bool only_suffixes(const char *text)
 
 unsigned int gpumon_function_kind(const char *name)
 {
-	/* Most symbols of a process end here. */
+	/* Quick exit for most symbols of a process. */
 	if (strncmp(name, "cu", 2) && strncmp(name, "hip", 3) && strncmp(name, "ze", 2) &&
 	    strncmp(name, "__cuda", 6))
 		return 0;
@@ -215,7 +215,7 @@ bool gpumon_function_of_runtime(const char *name)
 
 bool gpumon_library_of_api(const char *name)
 {
-	/* Versions and hashes of wheels (libcudart-d0da41ae.so.11.0) follow. */
+	/* A version or the hash of a wheel (libcudart-d0da41ae.so.11.0) may follow. */
 	static const char *const names[] = {
 		"libcudart",	"libcuda",	"libcupti",	    "libamdhip64",
 		"libze_loader", "libze_intel_", "libze_tracing_",   "libze_validation_",
@@ -234,7 +234,7 @@ bool gpumon_library_of_api(const char *name)
 
 static bool jump_x86(const uint8_t *code, size_t size, int64_t *target)
 {
-	/* What a compiler leaves of a frame in a function that does nothing but jump. */
+	/* Frame code that a compiler leaves in a function that only jumps. */
 	static const struct {
 		uint8_t bytes[4];
 		uint8_t length;

@@ -6,10 +6,10 @@
 #include "program.h"
 #include "uprobe.h"
 
-/* Stacks that are one hit's alone: by their number in the kernel, a power of two. */
+/* Stacks of a single hit, by their number in the kernel. A power of two. */
 #define GPUMON_UPROBE_ONCE 65536
 
-/* A set of byte strings with ids from 1 on: strings, and frames of stacks. */
+/* A set of byte strings (strings, and frames of stacks) with ids from 1 on. */
 struct gpumon_uprobe_item {
 	uint64_t hash;
 	uint32_t id;
@@ -30,7 +30,7 @@ struct gpumon_uprobe_once {
 };
 
 struct gpumon_uprobes {
-	pid_t pid; /* the caller's */
+	pid_t pid; /* in the caller's pid namespace */
 	pid_t pid_there;
 	pid_t probe_tid;
 	char *root;
@@ -41,10 +41,10 @@ struct gpumon_uprobes {
 	int pidfd;
 	int epoll;
 	bool began;
-	bool failed; /* for want of memory */
+	bool failed; /* out of memory */
 	uint64_t scanned_ns;
 
-	/* functions by their number in cookies: string ids */
+	/* String ids of functions, by their number in cookies. */
 	char **functions;
 	uint32_t function_count;
 	unsigned int probes;
@@ -57,22 +57,22 @@ struct gpumon_uprobes {
 	int given;
 	struct gpumon_uprobe_interned strings;
 	struct gpumon_uprobe_interned stacks;
-	uint32_t *stack_ids; /* by the kernel's number */
+	uint32_t *stack_ids; /* ids by the kernel's number */
 	uint32_t stack_ids_room;
 	struct gpumon_uprobe_once *once;
-	struct uprobe_copy *copy;	     /* of an event, to be worked on */
-	struct gpumon_uprobe_interned rules; /* return addresses that the kernel has them for */
-	uint64_t told[UPROBE_COUNTERS];	     /* losses that were given out */
-	uint64_t lost_here;		     /* stacks that were lost for want of memory here */
+	struct uprobe_copy *copy;	     /* a writable copy of an event */
+	struct gpumon_uprobe_interned rules; /* return addresses with a rule in the kernel */
+	uint64_t told[UPROBE_COUNTERS];	     /* losses already reported */
+	uint64_t lost_here;		     /* stacks lost for lack of memory here */
 };
 
 /* --- event.c */
 
-/* One event of the ring. */
+/* Handle one event of the ring. */
 void gpumon_uprobes_event(void *data, void *event, size_t size);
-/* Losses since the last time. */
+/* Report losses since the last call. */
 void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes);
-/* PROCESS, and what is mapped; once, first. */
+/* Report the process and its mappings, once, before anything else. */
 void gpumon_uprobes_begin(struct gpumon_uprobes *uprobes);
 void gpumon_uprobes_give_map(struct gpumon_uprobes *uprobes, const struct gpumon_uprobe_map *map,
 			     uint64_t time_ns);
@@ -86,13 +86,13 @@ void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes);
 /* --- intern.c */
 
 /**
- * gpumon_uprobe_intern - id of some bytes
+ * gpumon_uprobe_intern - look up or assign the id of a byte string
  * @set: set
- * @bytes: they, copied
- * @size: how many
- * @is_new: set to whether they were not there before
+ * @bytes: bytes, copied
+ * @size: number of bytes
+ * @is_new: set to whether the bytes are new
  *
- * Return: id, 0 without memory.
+ * Return: the id, or 0 without memory.
  */
 uint32_t gpumon_uprobe_intern(struct gpumon_uprobe_interned *set, const void *bytes, uint32_t size,
 			      bool *is_new);

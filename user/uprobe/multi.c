@@ -7,7 +7,7 @@
 
 #include "multi.h"
 
-/* bpf(2)'s command and its argument, as linux/bpf.h of 6.6 has them. */
+/* The command of bpf(2) and its argument, as in linux/bpf.h of 6.6. */
 #define LINK_CREATE  28
 #define MULTI_RETURN 1u
 
@@ -73,12 +73,12 @@ bool gpumon_uprobe_multi_works(int program_fd)
 		.count = 1,
 	};
 
-	/* Of a kernel that has it, a folder is no file to be probed. */
+	/* A kernel with this feature rejects a folder with EBADF. */
 	if (create_multi_link(&attributes) != -EBADF)
 		return false;
 	/*
-	 * At first only the thread with the number given was probed, without a word. The
-	 * change that set it right also made a negative number an error.
+	 * The first version silently probed only the thread with the given number. The fix also
+	 * made a negative number an error.
 	 */
 	attributes.pid = (uint32_t)-1;
 	return create_multi_link(&attributes) == -EINVAL;

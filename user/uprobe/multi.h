@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Many uprobes with one link, since Linux 6.6: one at a time, each costs the
- * kernel some hundredths of a second to take away. libbpf 1.1 does not know
- * of it.
+ * Many uprobes with one link, since Linux 6.6. Removing single uprobes costs the kernel some
+ * hundredths of a second each. libbpf 1.1 does not support this.
  */
 #ifndef GPUMON_UPROBE_MULTI_H
 #define GPUMON_UPROBE_MULTI_H
@@ -15,11 +14,11 @@
 /* BPF_TRACE_UPROBE_MULTI of linux/bpf.h, since 6.6 */
 #define GPUMON_UPROBE_MULTI 48
 
-/* A link's descriptor, or a negative errno: then none of them is probed. */
+/* A link's descriptor, or a negative errno; then no function is probed. */
 int gpumon_uprobe_multi_link(int program_fd, bool at_return, pid_t pid, const char *path,
 			     const struct gpumon_uprobe_point *points, unsigned int count);
 
-/* Does the kernel have it, and in the form that probes all threads of a process? */
+/* True if the kernel has the version that probes all threads of a process. */
 bool gpumon_uprobe_multi_works(int program_fd);
 
 #endif /* GPUMON_UPROBE_MULTI_H */

@@ -50,7 +50,7 @@ static bool parse_line(char *text, struct line *line)
 	return true;
 }
 
-/* The kernel's own code is in each process, and in no file: a copy of it is as good as one. */
+/* Every process contains the kernel's code, but in no file. Our own copy is identical. */
 static int copy_vdso(const struct gpumon_uprobe_process *process, uint64_t start, uint64_t end)
 {
 	char path[64], *image = NULL;
@@ -76,9 +76,9 @@ static int copy_vdso(const struct gpumon_uprobe_process *process, uint64_t start
 }
 
 /*
- * The very file that is mapped, also where it was deleted or is not at its path
- * any more; that takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. Else by its
- * path in the process's root, if that is still the same file.
+ * Open the mapped file itself, even if it was deleted or moved. That needs CAP_SYS_ADMIN or
+ * CAP_CHECKPOINT_RESTORE. Otherwise use its path in the process's root, if that still is the same
+ * file.
  */
 static int open_mapped(const struct gpumon_uprobe_process *process, uint64_t start, uint64_t end,
 		       const char *name, uint64_t inode)
@@ -98,7 +98,7 @@ static int open_mapped(const struct gpumon_uprobe_process *process, uint64_t sta
 	}
 	snprintf(path, sizeof(path), "%s/proc/%d/root", process->root, (int)process->pid);
 	fd = gpumon_elf_open(path, name, &status);
-	/* The device is compared by nobody: btrfs and overlayfs tell two different ones. */
+	/* Do not compare the device: btrfs and overlayfs report two different ones. */
 	if (fd >= 0 && status.st_ino != inode) {
 		close(fd);
 		fd = -ESTALE;
@@ -182,7 +182,10 @@ static bool same_map(const struct gpumon_uprobe_map *a, const struct gpumon_upro
 	       (!a->file || a->offset == b->offset);
 }
 
-/* What is in both lists was seen before; what is in the old one alone was unmapped. Both by address. */
+/*
+ * Compare the lists, both sorted by address. Mappings in both were seen before, those only in the
+ * old one were unmapped.
+ */
 static int compare_maps(struct gpumon_uprobe_process *process, struct gpumon_uprobe_map *old,
 			unsigned int old_count)
 {
@@ -272,7 +275,7 @@ int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpu
 		process->files[i]->mapped = false;
 	result = read_maps(process, stream);
 	fclose(stream);
-	/* A process that ends has nothing mapped, and a thread of the kernel never had. */
+	/* A dying process has no mappings, and a kernel thread never has any. */
 	if (!result && !process->map_count) {
 		free(process->maps);
 		process->maps = old;

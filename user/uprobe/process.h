@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What code a process has mapped, and what of it is to be probed. */
+/* The mapped code of a process, and what to probe in it. */
 #ifndef GPUMON_UPROBE_PROCESS_H
 #define GPUMON_UPROBE_PROCESS_H
 
@@ -11,11 +11,11 @@
 #include "base/error.h"
 
 /**
- * struct gpumon_uprobe_site - a function to be probed
- * @name: of its symbol
- * @offset: in the file
+ * struct gpumon_uprobe_site - a function to probe
+ * @name: name of its symbol
+ * @offset: offset in the file
  * @kind: GPUMON_FUNCTION_*
- * @jumps_to: index of the site that it may jump to, -1 if it is known not to
+ * @jumps_to: index of the site that it may jump to, -1 if it does not
  */
 struct gpumon_uprobe_site {
 	char *name;
@@ -31,16 +31,17 @@ struct gpumon_uprobe_span {
 };
 
 /**
- * struct gpumon_uprobe_file - a file of which code is mapped
+ * struct gpumon_uprobe_file - a file with mapped code
  * @path: as the process sees it
- * @fd: of it, -1 where it could not be opened; kept open only as long as it is needed
- * @mapped: it is still there
+ * @fd: descriptor, -1 if it could not be opened; only kept open as long as needed
+ * @mapped: it is still mapped
  * @sites: functions of the API in it
- * @linker_offset: of the function by which the dynamic linker tells debuggers, 0 if it has none
- * @api: all of its code is the API's
- * @spans: else these parts
- * @probed: sites that have a probe
- * @why: why others have none, "" if all have
+ * @linker_offset: offset of the function that the dynamic linker calls to notify debuggers, 0 if
+ * there is none
+ * @api: all of its code belongs to the API
+ * @spans: otherwise, the parts that belong to the API
+ * @probed: number of sites with a probe
+ * @why: why other sites have none, "" if all have one
  */
 struct gpumon_uprobe_file {
 	uint64_t device;
@@ -58,10 +59,10 @@ struct gpumon_uprobe_file {
 	unsigned int span_count;
 	unsigned int probed;
 	char why[160];
-	void *unwind; /* rule.c's */
+	void *unwind; /* owned by rule.c */
 };
 
-/* Executable memory; @file is NULL of code that was made at run time. */
+/* Executable memory. @file is NULL for code generated at run time. */
 struct gpumon_uprobe_map {
 	uint64_t start;
 	uint64_t end;
@@ -72,9 +73,9 @@ struct gpumon_uprobe_map {
 
 /**
  * struct gpumon_uprobe_process - the target
- * @maps: by address
- * @files: all that there ever were
- * @unmapped: by gpumon_uprobe_process_scan(): what was there and is not any more
+ * @maps: mappings, sorted by address
+ * @files: all files that were ever mapped
+ * @unmapped: set by gpumon_uprobe_process_scan(): mappings that are gone
  */
 struct gpumon_uprobe_process {
 	pid_t pid;
@@ -88,33 +89,33 @@ struct gpumon_uprobe_process {
 };
 
 /**
- * gpumon_uprobe_process_scan - look at what is mapped now
- * @process: maps have @seen false if they are new; files are added
- * @err: why not: "gone", "permission", "memory", "io"
+ * gpumon_uprobe_process_scan - read the current mappings
+ * @process: new maps have @seen false; files are added
+ * @err: out: "gone", "permission", "memory", "io"
  *
  * Return: 0 or -1.
  */
 int gpumon_uprobe_process_scan(struct gpumon_uprobe_process *process, struct gpumon_error *err);
 
-/* The very file that is mapped there: a descriptor, or a negative errno. */
+/* Open the very file that is mapped there. A descriptor, or a negative errno. */
 int gpumon_uprobe_process_open(const struct gpumon_uprobe_process *process,
 			       const struct gpumon_uprobe_map *map);
 
-/* Executable memory at an address, NULL if there is none. */
+/* The mapping at an address, NULL if there is none. */
 const struct gpumon_uprobe_map *
 gpumon_uprobe_process_map(const struct gpumon_uprobe_process *process, uint64_t address);
 
 void gpumon_uprobe_process_free(struct gpumon_uprobe_process *process);
 
 /**
- * gpumon_uprobe_file_read - which functions a file has
- * @file: its fd is open
+ * gpumon_uprobe_file_read - find the functions of a file
+ * @file: file with an open @fd
  *
  * Return: 0, or -1 without memory; a file that cannot be read has no sites.
  */
 int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file);
 
-/* Take the sites out that only wait. */
+/* Drop the sites that only wait. */
 void gpumon_uprobe_file_launches_only(struct gpumon_uprobe_file *file);
 
 #endif /* GPUMON_UPROBE_PROCESS_H */

@@ -19,7 +19,7 @@
 
 #include "uprobe.skel.h"
 
-/* Of one probe by perf's events, or of many. */
+/* A link for one probe by perf events, or for many. */
 struct probe_link {
 	struct bpf_link *link;
 	int fd;
@@ -28,17 +28,17 @@ struct probe_link {
 struct gpumon_uprobe_program {
 	struct uprobe_bpf *bpf;
 	struct ring_buffer *ring;
-	bool multi; /* the kernel takes many probes at once */
+	bool multi; /* the kernel supports multi links */
 	struct probe_link *links;
 	size_t link_count;
 	size_t link_room;
 	void (*event)(void *data, void *event, size_t size);
 	void *data;
-	uint64_t *values; /* of one counter, of all processors */
+	uint64_t *values; /* a counter's values on all CPUs */
 	int processors;
 };
 
-/* What libbpf said last: its functions only return a number. */
+/* The last message of libbpf, whose functions only return a number. */
 static char libbpf_said[256];
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
@@ -89,7 +89,7 @@ static void program_refused(int sys, struct gpumon_error *err)
 			strerror(-sys), libbpf_said);
 }
 
-/* Each probe has two descriptors, and a process can have hundreds of probes. */
+/* Each probe needs two descriptors, and a process can have hundreds of probes. */
 static void raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -109,7 +109,7 @@ static int open_bpf(struct gpumon_uprobe_program *program, const struct gpumon_u
 		return -errno;
 	program->bpf = bpf;
 	bpf->rodata->target_pid = (__u32)setup->pid;
-	/* The kernel's own number of a device has 20 bits of minor number below the major. */
+	/* The kernel's device number has 20 bits for the minor number. */
 	bpf->rodata->namespace_device = (__u64)major(setup->namespace_device) << 20 |
 					minor(setup->namespace_device);
 	bpf->rodata->namespace_inode = setup->namespace_inode;
@@ -226,7 +226,7 @@ static int probe_one(struct gpumon_uprobe_program *program, enum gpumon_uprobe_h
 	return sys;
 }
 
-/* All points, or none: where one of them cannot be probed, each half by itself. */
+/* Probe all points with one link. If one of them cannot be probed, try each half. */
 static void probe_many(struct gpumon_uprobe_program *program, enum gpumon_uprobe_hook hook,
 		       pid_t tid, const char *path, struct gpumon_uprobe_point *points,
 		       unsigned int count)
@@ -260,7 +260,7 @@ void gpumon_uprobe_program_probe(struct gpumon_uprobe_program *program,
 
 	if (!count)
 		return;
-	/* The file itself: it may be deleted, or in another mount namespace. */
+	/* Use the file itself, since it may be deleted or in another mount namespace. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (program->multi) {
 		probe_many(program, hook, tid, path, points, count);
@@ -329,7 +329,7 @@ void gpumon_uprobe_program_rule(struct gpumon_uprobe_program *program, uint64_t 
 		__atomic_store_n(&quick->pc, 0, __ATOMIC_SEQ_CST);
 		__atomic_store_n(&quick->pc_again, 0, __ATOMIC_SEQ_CST);
 	}
-	/* One that finds no room is asked for again. */
+	/* A rule without room is requested again later. */
 	if (rule)
 		bpf_map_update_elem(map, &pc, rule, BPF_ANY);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The BPF programs of bpf/uprobe.bpf.c, loaded for one process. Where
- * gpumon-user was built without clang or bpftool there are none, and loading says so.
+ * The BPF programs of bpf/uprobe.bpf.c, loaded for one process. If gpumon-user was built without
+ * clang or bpftool there are none, and loading reports that.
  */
 #ifndef GPUMON_UPROBE_PROGRAM_H
 #define GPUMON_UPROBE_PROGRAM_H
@@ -17,16 +17,16 @@
 struct gpumon_uprobe_program;
 
 /**
- * struct gpumon_uprobe_setup - what does not change once it is loaded
- * @pid: of the target, in its own pid namespace
- * @namespace_device: of that, as stat() has it
- * @namespace_inode: of that
- * @depth: frames at most, 2 to UPROBE_DEPTH
- * @stacks: entries of the table
- * @threads: likewise
+ * struct gpumon_uprobe_setup - settings that are fixed after loading
+ * @pid: pid of the target in its own pid namespace
+ * @namespace_device: device of that namespace, from stat()
+ * @namespace_inode: inode of that namespace
+ * @depth: maximum number of frames, 2 to UPROBE_DEPTH
+ * @stacks: size of the table of stacks
+ * @threads: size of the table of threads
  * @ring_bytes: a power of two
- * @with_stacks: take them
- * @one_by_one: each probe by itself, even where the kernel takes many at once
+ * @with_stacks: record stacks
+ * @one_by_one: attach each probe by itself, even if the kernel supports multi links
  */
 struct gpumon_uprobe_setup {
 	pid_t pid;
@@ -47,13 +47,13 @@ enum gpumon_uprobe_hook {
 };
 
 /**
- * gpumon_uprobe_program_load - load, probe nothing yet
+ * gpumon_uprobe_program_load - load the programs without any probes
  * @setup: copied
- * @event: gets each event, an enum uprobe_event_type and what belongs to it; it may be changed
- * @data: for @event
- * @err: why not
+ * @event: called with each event, an enum uprobe_event_type and its data, which may be modified
+ * @data: passed to @event
+ * @err: out
  *
- * Return: it, or NULL with @err.
+ * Return: the programs, or NULL with @err.
  */
 struct gpumon_uprobe_program *gpumon_uprobe_program_load(const struct gpumon_uprobe_setup *setup,
 							 void (*event)(void *data, void *event,
@@ -61,9 +61,9 @@ struct gpumon_uprobe_program *gpumon_uprobe_program_load(const struct gpumon_upr
 							 void *data, struct gpumon_error *err);
 
 /**
- * struct gpumon_uprobe_point - where a probe goes
- * @offset: in the file
- * @cookie: for the program
+ * struct gpumon_uprobe_point - where to place a probe
+ * @offset: offset in the file
+ * @cookie: value for the BPF program
  * @result: set to 0, or a negative errno
  */
 struct gpumon_uprobe_point {
@@ -75,57 +75,57 @@ struct gpumon_uprobe_point {
 /**
  * gpumon_uprobe_program_probe - probe functions of a file
  * @program: programs
- * @hook: which
- * @tid: a thread of the target that is alive, in the caller's pid namespace
- * @fd: file that the functions are in
- * @points: where
- * @count: of @points
+ * @hook: hook to attach
+ * @tid: a live thread of the target, in the caller's pid namespace
+ * @fd: file with the functions
+ * @points: where to place the probes
+ * @count: number of @points
  *
- * All threads of the process hit them, and no other process.
+ * All threads of the process hit the probes, but no other process does.
  */
 void gpumon_uprobe_program_probe(struct gpumon_uprobe_program *program,
 				 enum gpumon_uprobe_hook hook, pid_t tid, int fd,
 				 struct gpumon_uprobe_point *points, unsigned int count);
-/* Is each probe by itself? Else they can only hang at the first thread of a process. */
+/* True if each probe has its own link. Multi links belong to a process's first thread. */
 bool gpumon_uprobe_program_one_by_one(const struct gpumon_uprobe_program *program);
-/* From now on calls are hits, or not. At first they are not. */
+/* Start or stop recording calls. It is stopped at first. */
 void gpumon_uprobe_program_run(struct gpumon_uprobe_program *program, bool run);
-/* Take all probes away. */
+/* Remove all probes. */
 void gpumon_uprobe_program_unprobe(struct gpumon_uprobe_program *program);
 
-/* Readable: there are events, or the program wants to be looked after. */
+/* For poll(): readable if there are events, or other work. */
 int gpumon_uprobe_program_fd(const struct gpumon_uprobe_program *program);
-/* Give out all events that there are. Their number. */
+/* Deliver all available events. Returns their number. */
 int gpumon_uprobe_program_consume(struct gpumon_uprobe_program *program);
 
-/* Where the API's code is; what has no room is left out. False: something was. */
+/* Set the ranges of the API's code. False if some did not fit. */
 bool gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
 				  const struct uprobe_range *ranges, unsigned int count);
-/* A rule for a return address, or NULL: none any more. */
+/* Set the rule for a return address; NULL removes it. */
 void gpumon_uprobe_program_rule(struct gpumon_uprobe_program *program, uint64_t pc,
 				const struct uprobe_rule *rule);
-/* A copy of a stack was seen. */
+/* A copy of a stack was processed. */
 void gpumon_uprobe_program_copy_seen(struct gpumon_uprobe_program *program);
-/* Stacks of now are not taken for stacks of before, even if their addresses are the same. */
+/* From now on, stacks are new even if they have the same addresses as earlier ones. */
 void gpumon_uprobe_program_new_generation(struct gpumon_uprobe_program *program);
-/* How often the dynamic linker said that it changes something; and: up to there it was seen. */
+/* How often the dynamic linker reported a change; and mark changes up to that number as seen. */
 uint64_t gpumon_uprobe_program_changes(const struct gpumon_uprobe_program *program);
 bool gpumon_uprobe_program_unsettled(const struct gpumon_uprobe_program *program);
 void gpumon_uprobe_program_settle(struct gpumon_uprobe_program *program, uint64_t changes);
 
-/* By enum uprobe_counter. */
+/* Counts by enum uprobe_counter. */
 void gpumon_uprobe_program_counters(const struct gpumon_uprobe_program *program,
 				    uint64_t counters[UPROBE_COUNTERS]);
-/* Blocking calls that go on; for when no probe is left. */
+/* List the blocking calls that are still running. Only call it once all probes are removed. */
 void gpumon_uprobe_program_each_pending(struct gpumon_uprobe_program *program,
 					void (*each)(void *data, const struct uprobe_hit *hit),
 					void *data);
 void gpumon_uprobe_program_free(struct gpumon_uprobe_program *program);
 
 /**
- * gpumon_uprobe_program_possible - what can be known without trying
+ * gpumon_uprobe_program_possible - check the requirements without loading anything
  * @root: prefix of /proc and /sys
- * @err: why not, see gpumon_uprobes_supported()
+ * @err: out, see gpumon_uprobes_supported()
  *
  * Return: 0 or -1.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * In place of program.c where there was no clang or no bpftool: loading says
- * so, and nothing else is ever called.
+ * Replaces program.c in builds without clang or bpftool. Loading reports that, and the other
+ * functions are never called.
  */
 #include <string.h>
 

@@ -12,7 +12,7 @@ bool gpumon_uprobe_ranges_replace(struct uprobe_ranges tables[2], uint32_t *now,
 
 	if (!all)
 		count = UPROBE_RANGES;
-	/* Only after two changes a reader that was preempted finds its table written: none for nothing. */
+	/* A preempted reader's table is only rewritten after two changes: avoid needless ones. */
 	if (old->count == count && !memcmp(old->all, ranges, count * sizeof(*ranges)))
 		return all;
 	memcpy(next->all, ranges, count * sizeof(*ranges));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Where the API's code is, as the BPF program reads it while it is changed. */
+/* The ranges of the API's code. The BPF program may read them while they change. */
 #ifndef GPUMON_UPROBE_RANGES_H
 #define GPUMON_UPROBE_RANGES_H
 
@@ -11,14 +11,14 @@
 #include "../bpf/uprobe.h"
 
 /**
- * gpumon_uprobe_ranges_replace - other ranges hold from now on
- * @tables: one holds, one is written
- * @now: which one holds
- * @ranges: what is to hold
- * @count: of them; from UPROBE_RANGES on they are left out
+ * gpumon_uprobe_ranges_replace - replace the ranges
+ * @tables: one is valid, the other one is written
+ * @now: index of the valid one
+ * @ranges: new ranges
+ * @count: number of @ranges; those beyond UPROBE_RANGES are left out
  *
- * Who reads at the same time sees the old ones or the new ones, whole: without any a nested
- * call would be a hit. Nothing is written where nothing changes.
+ * A concurrent reader sees either the old or the new ranges: without any, it would count a nested
+ * call as a hit. Nothing is written if nothing changes.
  *
  * Return: false if some were left out.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What the target has mapped, as time goes on, and probes on what is new. */
+/* Follows the mappings of the target and probes new ones. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static bool name_function(struct gpumon_uprobes *uprobes, const char *name)
 }
 
 /*
- * The returns first: a return alone is ignored, and a call of which the entry alone is
- * probed would wait for its end.
+ * Probe the returns first. A return alone is ignored, but a call with only its entry probed would
+ * wait for an end that never comes.
  */
 static void probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file,
 			struct gpumon_uprobe_point *points, uint32_t first)
@@ -63,7 +63,7 @@ static void probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_fil
 
 static const char *refusal_text(int result)
 {
-	/* ENOTSUPP, which only the kernel knows: an instruction that it cannot run elsewhere. */
+	/* ENOTSUPP, a code of the kernel alone: the instruction cannot be executed out of line. */
 	return result == -524 ? "its first instruction cannot be probed" : strerror(-result);
 }
 
@@ -157,7 +157,7 @@ static int probe_file_once(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_
 			gpumon_uprobes_note(uprobes, "uprobes: %s: %d functions%s%s", file->path,
 					    probed, *file->why ? "; " : "", file->why);
 	}
-	/* What else is wanted of it is opened again; there can be hundreds. */
+	/* Reopen the file later if it is needed, since there can be hundreds. */
 	close(file->fd);
 	file->fd = -1;
 	return probed;
@@ -169,7 +169,7 @@ int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *er
 	bool any = false;
 
 	give_ranges(uprobes);
-	/* Runtimes first, or calls of theirs to the driver would pass for the program's. */
+	/* Runtimes come first, or their calls to the driver would count as the program's. */
 	for (int driver = 0; driver < 2; driver++) {
 		for (unsigned int i = 0; i < uprobes->process.file_count; i++) {
 			struct gpumon_uprobe_file *file = uprobes->process.files[i];
@@ -218,9 +218,8 @@ static void reprobe_process(struct gpumon_uprobes *uprobes, pid_t tid)
 }
 
 /*
- * One of the process's threads is what its probes and its folder in /proc hang
- * at: when that one ends, another one. Many probes at once only hang at the
- * first thread, and stay where they are when it ends.
+ * The probes and the folder in /proc belong to one thread of the process. When it ends, move to
+ * another one. Multi links belong to the first thread and survive its end.
  */
 static void follow_thread(struct gpumon_uprobes *uprobes)
 {
@@ -243,7 +242,7 @@ static void follow_thread(struct gpumon_uprobes *uprobes)
 
 void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan why)
 {
-	/* Before looking: what changes while we look is looked at again. */
+	/* Read this first, so that changes during the scan cause another one. */
 	uint64_t changes = gpumon_uprobe_program_changes(uprobes->program);
 	uint64_t now = gpumon_uprobes_now();
 	struct gpumon_error err;
@@ -253,7 +252,7 @@ void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan wh
 		return;
 	uprobes->scanned_ns = now;
 	follow_thread(uprobes);
-	/* A process at its end has nothing mapped; that it is gone is seen elsewhere. */
+	/* A dying process has no mappings. Its end is noticed elsewhere. */
 	if (gpumon_uprobe_process_scan(&uprobes->process, &err))
 		return;
 	for (unsigned int i = 0; i < uprobes->process.unmapped_count; i++)

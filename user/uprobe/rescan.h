@@ -5,20 +5,20 @@
 #include "internal.h"
 
 enum gpumon_rescan {
-	GPUMON_RESCAN_TIMER,   /* its time has come */
-	GPUMON_RESCAN_LINKER,  /* the dynamic linker changed something */
-	GPUMON_RESCAN_UNKNOWN, /* an address is not known: at most 50 times a second */
+	GPUMON_RESCAN_TIMER,   /* a regular scan is due */
+	GPUMON_RESCAN_LINKER,  /* the dynamic linker reported a change */
+	GPUMON_RESCAN_UNKNOWN, /* an unknown address; at most 50 times a second */
 };
 
-/* Look at what is mapped; give it out, probe what is new. */
+/* Read the mappings, report them, and probe the new ones. */
 void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan why);
 
 /**
- * gpumon_uprobes_probe - probe what is mapped and has no probes yet
+ * gpumon_uprobes_probe - probe mapped files that have no probes yet
  * @uprobes: uprobes
- * @err: set if not one function could be
+ * @err: set if no function could be probed
  *
- * Return: functions that were probed, or -1 with @err.
+ * Return: number of probed functions, or -1 with @err.
  */
 int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *err);
 

@@ -21,13 +21,13 @@
 
 #define LOADS_MAX 16
 
-/* Call frame information of a file, read when it is needed first. */
+/* Call frame information of a file, read on first use. */
 struct unwind {
 	int fd;
 	Elf *elf;
 	Dwarf *dwarf;
-	Dwarf_CFI *eh;	  /* .eh_frame, belongs to @elf */
-	Dwarf_CFI *debug; /* .debug_frame, to @dwarf */
+	Dwarf_CFI *eh;	  /* .eh_frame, owned by @elf */
+	Dwarf_CFI *debug; /* .debug_frame, owned by @dwarf */
 	struct {
 		uint64_t offset;
 		uint64_t size;
@@ -50,7 +50,7 @@ static struct unwind *open_unwind(const struct gpumon_uprobe_process *process,
 	if (unwind->fd < 0)
 		return unwind;
 	elf_version(EV_CURRENT);
-	/* Mapped, since of a large library only a few pages are looked at. */
+	/* Use mmap(), since only a few pages of a large library are needed. */
 	unwind->elf = elf_begin(unwind->fd, ELF_C_READ_MMAP, NULL);
 	if (!unwind->elf || elf_getphdrnum(unwind->elf, &count))
 		return unwind;
@@ -92,7 +92,7 @@ static bool offset_fits(int64_t value)
 	return value > -(1 << 30) && value < 1 << 30;
 }
 
-/* A place at a distance from the frame's upper end, as libdw says it. */
+/* Match the form in which libdw describes a place at an offset from the CFA. */
 static bool from_cfa(const Dwarf_Op *ops, size_t count, int32_t *distance)
 {
 	int64_t sum = 0;
@@ -117,7 +117,7 @@ static bool read_frame(Dwarf_Frame *frame, struct uprobe_rule *rule)
 	size_t count;
 	unsigned int number;
 
-	/* Of who nobody called (_start, a thread's first function) it is undefined. */
+	/* It is undefined in functions without a caller (_start, a thread's first function). */
 	if (dwarf_frame_register(frame, REGISTER_RA, memory, &ops, &count))
 		return false;
 	if (!count && ops == memory) {

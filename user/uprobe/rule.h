@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * How to leave the function that a return address is in, from a file's call
- * frame information: for the walk in the kernel, which asks by sending a copy
- * of the stack where it does not know on.
+ * Unwind rules from call frame information, for the stack walk in the kernel. The kernel asks for a
+ * rule by sending a copy of the stack.
  */
 #ifndef GPUMON_UPROBE_RULE_H
 #define GPUMON_UPROBE_RULE_H
@@ -14,23 +13,23 @@
 #include "process.h"
 
 /**
- * gpumon_uprobe_rule - of one return address
- * @process: what is mapped
+ * gpumon_uprobe_rule - find the rule for a return address
+ * @process: process with its mappings
  * @pc: return address
- * @rule: filled in; memory without call frame information is taken to have frame pointers, as
- *        code that was made at run time has, if anything
+ * @rule: out; code without call frame information is assumed to use frame pointers, which is the
+ *        most that generated code has
  */
 void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
 			struct uprobe_rule *rule);
 
 /**
- * gpumon_uprobe_unwind - go on with a stack from a copy of its memory
- * @process: what is mapped
- * @copy: frames until now, registers and memory; its stack is continued, and its flags
- *        have UPROBE_TRUNCATED if it is not whole
- * @depth: frames at most
- * @learnt: gets each rule that was used, for the kernel
- * @data: for @learnt
+ * gpumon_uprobe_unwind - continue a stack walk in a copy of the stack
+ * @process: process with its mappings
+ * @copy: frames so far, registers and memory; frames are added, and UPROBE_TRUNCATED is set if the
+ *        stack is incomplete
+ * @depth: maximum number of frames
+ * @learnt: called with each rule that was used, to pass it to the kernel
+ * @data: passed to @learnt
  */
 void gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct uprobe_copy *copy,
 			  unsigned int depth,

@@ -29,7 +29,7 @@ uint64_t gpumon_uprobes_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The kernel's ring is a power of two, and so many pages. */
+/* The kernel requires a power of two and whole pages. */
 static uint64_t ring_bytes(uint64_t wanted)
 {
 	uint64_t bytes = 64 << 10;
@@ -116,7 +116,7 @@ static int uprobes_attach(struct gpumon_uprobes *uprobes, bool wait, struct gpum
 	if (find_process(uprobes, &namespace, err) ||
 	    gpumon_uprobe_program_possible(uprobes->root, err))
 		return -1;
-	/* A thread sees what its process sees, also when the first thread has ended. */
+	/* /proc shows the mappings under any thread, even after the first one has ended. */
 	uprobes->process.pid = uprobes->probe_tid;
 	uprobes->process.root = uprobes->root;
 	if (gpumon_uprobe_process_scan(&uprobes->process, err))
@@ -171,8 +171,8 @@ static struct gpumon_uprobes *uprobes_create(pid_t pid,
 	set_options(uprobes, options);
 	failed = uprobes_attach(uprobes, wait, err);
 	/*
-	 * The first thread ended meanwhile: what it had mapped could not be read, or the kernel put
-	 * no probes into the memory that it had no more, without a word. Now another is taken.
+	 * The first thread ended meanwhile. Then its mappings could not be read, or the kernel
+	 * silently placed no probes. Try again with another thread.
 	 */
 	again = uprobes->probe_tid == uprobes->pid &&
 		!gpumon_process_thread_lives(uprobes->root, uprobes->pid, uprobes->pid) &&
@@ -208,7 +208,7 @@ static bool has_function(const struct gpumon_uprobes *uprobes, const char *begin
 	return false;
 }
 
-/* nvcc links the runtime into programs by default, and who ships them strips them. */
+/* nvcc links the runtime into programs by default, and released programs are often stripped. */
 static void tell_driver_alone(struct gpumon_uprobes *uprobes)
 {
 	if (has_function(uprobes, "cuLaunchKernel") && !has_function(uprobes, "cudaLaunchKernel"))
@@ -217,7 +217,7 @@ static void tell_driver_alone(struct gpumon_uprobes *uprobes)
 			"uprobes: no CUDA runtime with symbols (it is linked into the program and stripped, or not there): its calls are seen as the driver's that they make, cuLaunchKernel of cudaLaunchKernel and so on");
 }
 
-/* What was mapped when it was attached: as if since ever. */
+/* Mappings at the time of the attach count as always there. */
 static void begin_mapped(struct gpumon_uprobes *uprobes)
 {
 	gpumon_uprobes_begin(uprobes);
@@ -268,7 +268,7 @@ int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_u
 		gpumon_uprobe_program_consume(uprobes->program);
 	}
 	if (uprobes->state == GPUMON_UPROBES_RUNNING) {
-		/* First: what it still had to say is in the ring then. */
+		/* Check this first: then the ring contains all of its last events. */
 		over = process_ended(uprobes);
 		if (over) {
 			gpumon_uprobe_program_consume(uprobes->program);
@@ -371,7 +371,7 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 	free(uprobes);
 }
 
-/* Never called: somewhere to put a probe. */
+/* Never called. It only gives the test a function to probe. */
 static __attribute__((noinline, used)) void probe_target(void)
 {
 	__asm__ volatile("" ::: "memory");
@@ -394,7 +394,7 @@ int gpumon_uprobes_supported(const char *root, struct gpumon_error *err)
 
 	if (gpumon_uprobe_program_possible(root, err))
 		return -1;
-	/* A made-up machine cannot be tried. */
+	/* Another root cannot be tested. */
 	if (*root)
 		return 0;
 	program = gpumon_uprobe_program_load(&setup, NULL, NULL, err);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The processor's half of a live process without any library in it: uprobes on
- * the functions that give a GPU something to do or wait for it, by BPF. Hits
- * come as records of captures. Documentation/user/bpf.md tells what is exact,
- * what is lost when, and what it costs the process.
+ * Records the CPU side of a live process without a library in it, by BPF uprobes on the functions
+ * that start GPU work or wait for it. Hits become capture records. Documentation/user/bpf.md
+ * describes accuracy, losses and overhead.
  */
 #ifndef GPUMON_UPROBE_H
 #define GPUMON_UPROBE_H
@@ -18,16 +17,15 @@
 struct gpumon_uprobes;
 
 /**
- * struct gpumon_uprobes_options - 0 everywhere is what fits most
- * @root: prefix of /proc and /sys, NULL: none
- * @ring_bytes: room for hits that were not read yet, a power of two; 0: 8 MiB
- * @stack_depth: frames at most, 2 to 256; 0: 127
- * @stacks: different stacks that the kernel keeps, others are sent each time; 0: 8192
- * @threads: threads that hit anything at one time, hits of others are lost; 0: 1024
- * @rescan_ms: how often new libraries are looked for where the dynamic linker does not tell;
- *             0: 1000
- * @no_stacks: hits without stacks
- * @no_blocking: launch functions alone, no returns are probed
+ * struct gpumon_uprobes_options - options; 0 selects the default
+ * @root: prefix of /proc and /sys, NULL for none
+ * @ring_bytes: size of the ring for hits, a power of two; 0: 8 MiB
+ * @stack_depth: maximum number of frames, 2 to 256; 0: 127
+ * @stacks: number of stacks that the kernel remembers; others are sent each time; 0: 8192
+ * @threads: maximum number of threads with hits; hits of others are lost; 0: 1024
+ * @rescan_ms: interval of scans for new libraries that the dynamic linker does not report; 0: 1000
+ * @no_stacks: record hits without stacks
+ * @no_blocking: probe launch functions only, and no returns
  */
 struct gpumon_uprobes_options {
 	const char *root;
@@ -42,28 +40,28 @@ struct gpumon_uprobes_options {
 
 enum gpumon_uprobes_state {
 	GPUMON_UPROBES_RUNNING,
-	GPUMON_UPROBES_EXITED, /* the process is gone; all that it left was given out */
-	GPUMON_UPROBES_EXEC,   /* it is another program now: attach again, into another file */
+	GPUMON_UPROBES_EXITED, /* the process is gone and all its records were delivered */
+	GPUMON_UPROBES_EXEC,   /* another program runs now: attach again, into another file */
 };
 
 /**
- * struct gpumon_uprobes_counts - so that nothing vanishes
- * @seen: calls of functions that are probed; @nested + @foreign + @hits + @lost_ring +
- *        @lost_threads + blocking calls that go on
- * @nested: within another call: the runtime's of the driver
- * @foreign: of another process that shares this one's memory (vfork)
- * @hits: records given out, or in the ring
- * @lost_ring: hits that found it full; numbers show where
- * @lost_threads: hits of threads beyond the option's, which have no number
- * @lost_stacks: hits whose stack found the ring full: given out without
- * @stacks: different ones given out
- * @truncated: hits whose stack ends early
+ * struct gpumon_uprobes_counts - accounts for every call
+ * @seen: calls of probed functions: the sum of @nested, @foreign, @hits, @lost_ring, @lost_threads
+ *        and running blocking calls
+ * @nested: calls within another call: from the runtime to the driver
+ * @foreign: calls of another process that shares the memory (vfork)
+ * @hits: records delivered, or still in the ring
+ * @lost_ring: hits lost because the ring was full; gaps in the numbers show where
+ * @lost_threads: hits of threads beyond @threads, which have no number
+ * @lost_stacks: hits without their stack, because the ring was full
+ * @stacks: different stacks delivered
+ * @truncated: hits with a truncated stack
  * @copied: hits whose stack was walked here, from a copy
- * @returns_unseen: blocking calls given out without duration
- * @stacks_no_room: stacks sent although they were not new: the kernel's table is full
- * @functions: probes at entries
- * @returns: probes at returns
- * @libraries: files they are in
+ * @returns_unseen: blocking calls delivered without a duration
+ * @stacks_no_room: known stacks sent again because the kernel's table is full
+ * @functions: number of probes at entries
+ * @returns: number of probes at returns
+ * @libraries: number of files with probes
  * @refused: functions that could not be probed
  */
 struct gpumon_uprobes_counts {
@@ -86,12 +84,12 @@ struct gpumon_uprobes_counts {
 };
 
 /**
- * gpumon_uprobes_supported - could any process be probed here?
- * @root: prefix of /proc and /sys, "" here
- * @err: why not
+ * gpumon_uprobes_supported - check whether uprobes work on this machine
+ * @root: prefix of /proc and /sys, normally ""
+ * @err: out
  *
- * Tries it, with a probe that never fires. Codes: "not-built" (no clang or bpftool when
- * gpumon-user was made), "permission", "lockdown", "no-uprobes", "no-bpf", "kernel".
+ * Tries a probe that never fires. Codes: "not-built" (gpumon-user was built without clang or
+ * bpftool), "permission", "lockdown", "no-uprobes", "no-bpf", "kernel".
  *
  * Return: 0, or -1 with @err, whose status is GPUMON_EXIT_IMPOSSIBLE.
  */
@@ -100,61 +98,61 @@ int gpumon_uprobes_supported(const char *root, struct gpumon_error *err);
 /**
  * gpumon_uprobes_attach - probe a live process
  * @pid: process, in the caller's pid namespace
- * @options: NULL: as all 0; copied
- * @err: why not
+ * @options: copied; NULL for the defaults
+ * @err: out
  *
- * Beside the codes of gpumon_uprobes_supported(): "gone" (no such process), "no-library" (nothing
- * of CUDA, HIP or Level Zero is in it; status GPUMON_EXIT_FAILED: it may be loaded yet, see
+ * Codes besides those of gpumon_uprobes_supported(): "gone" (no such process), "no-library" (no
+ * CUDA, HIP or Level Zero; status GPUMON_EXIT_FAILED: it may be loaded later, see
  * gpumon_uprobes_watch()), "memory", "io".
  *
- * Return: it, or NULL with @err.
+ * Return: the uprobes, or NULL with @err.
  */
 struct gpumon_uprobes *gpumon_uprobes_attach(pid_t pid,
 					     const struct gpumon_uprobes_options *options,
 					     struct gpumon_error *err);
 
-/* The same, but a process in which there is no such library yet is watched until there is. */
+/* The same, but a process without such a library is watched until it loads one. */
 struct gpumon_uprobes *gpumon_uprobes_watch(pid_t pid, const struct gpumon_uprobes_options *options,
 					    struct gpumon_error *err);
 
 /**
- * gpumon_uprobes_tap - who gets the records: PROCESS first, then THREAD, MAPPING, UNMAPPING,
- *                      STRING, STACK, HIT, LOSS and NOTE, whole ones
- * @data: for it
- * @tid: in the target's pid namespace; 0: of the process
+ * gpumon_uprobes_tap - called with whole records: PROCESS first, then THREAD, MAPPING, UNMAPPING,
+ *                      STRING, STACK, HIT, LOSS and NOTE
+ * @data: as given with the function
+ * @tid: thread in the target's pid namespace; 0: the whole process
  * @record: valid during the call
  *
- * What a hit refers to comes before it. Hits of one thread come by number.
+ * Records that a hit refers to come before it. The hits of one thread come in order.
  */
 typedef void (*gpumon_uprobes_tap)(void *data, uint32_t tid, const struct gpumon_record *record);
 
 /**
- * gpumon_uprobes_poll - give out what there is
+ * gpumon_uprobes_poll - deliver the available records
  * @uprobes: uprobes
- * @timeout_ms: how long to wait if there is nothing, 0: not at all, -1: until there is
- * @tap: who gets it
- * @data: for @tap
+ * @timeout_ms: how long to wait if there are none; 0: do not wait, -1: no limit
+ * @tap: called with each record
+ * @data: passed to @tap
  *
- * Also looks for new libraries, and probes them. To be called a few times a second at least, or
- * the ring runs full.
+ * Also probes new libraries. Call it at least a few times a second, or the ring fills up.
  *
- * Return: records given out, or -1 where memory ran out (what was not given out comes next time).
+ * Return: number of records delivered, or -1 without memory; the rest then follows with the next
+ * call.
  */
 int gpumon_uprobes_poll(struct gpumon_uprobes *uprobes, int timeout_ms, gpumon_uprobes_tap tap,
 			void *data);
 
-/* For poll(): readable when there is something to do, though hits alone may wait. */
+/* For poll(): readable if there is something to do, although hits alone may wait. */
 int gpumon_uprobes_fd(const struct gpumon_uprobes *uprobes);
 enum gpumon_uprobes_state gpumon_uprobes_state(const struct gpumon_uprobes *uprobes);
 void gpumon_uprobes_get_counts(const struct gpumon_uprobes *uprobes,
 			       struct gpumon_uprobes_counts *counts);
 
 /**
- * gpumon_uprobes_each_library - what was found
+ * gpumon_uprobes_each_library - list the probed libraries
  * @uprobes: uprobes
- * @each: gets path (the target's), how many functions are probed in it, and why others are not
- *        ("" if all are)
- * @data: for @each
+ * @each: called with the path in the target, the number of probed functions, and why others are not
+ *        probed ("" if all are)
+ * @data: passed to @each
  */
 void gpumon_uprobes_each_library(const struct gpumon_uprobes *uprobes,
 				 void (*each)(void *data, const char *path, unsigned int functions,
@@ -162,12 +160,12 @@ void gpumon_uprobes_each_library(const struct gpumon_uprobes *uprobes,
 				 void *data);
 
 /**
- * gpumon_uprobes_detach - take the probes away, give out the rest, free
- * @uprobes: NULL is nothing
- * @tap: who gets the rest, blocking calls that go on among it; NULL: nobody
- * @data: for @tap
+ * gpumon_uprobes_detach - remove the probes, deliver the rest, and free everything
+ * @uprobes: may be NULL
+ * @tap: called with the remaining records, including running blocking calls; may be NULL
+ * @data: passed to @tap
  *
- * The process goes on as if nothing had been.
+ * The process continues unchanged.
  */
 void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap tap, void *data);
 
