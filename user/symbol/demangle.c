@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Names come from files that anybody may have made. A mangled name of some
- * hundred bytes can stand for a text of gigabytes, or for a search that never
- * ends without a word of output: what was said before can be said again twice
- * by a few letters. So length, output, stack and time have bounds here; a name
- * beyond one of them stays as it is.
+ * Names come from untrusted files. A mangled name of some hundred bytes can expand to gigabytes,
+ * because a few letters repeat earlier parts, or cause an endless search without output. So length,
+ * output, stack and time are bounded here. A name beyond a bound stays mangled.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,18 +15,18 @@
 
 #include "symbol.h"
 
-#define NAME_MAX_BYTES	 (16u << 10) /* the longest seen of CUDA's template libraries: 10 KiB */
+#define NAME_MAX_BYTES	 (16u << 10) /* the longest seen in CUDA's template libraries: 10 KiB */
 #define OUTPUT_MAX_BYTES (64u << 10)
 #define OUTPUT_MAX_CALLS (256u << 10)
 
-/* Up to here the caller's stack and patience are enough, see is_small(). */
-#define SMALL_BYTES	 1000 /* libiberty refuses those of 1024 and more by itself */
+/* Smaller names are demangled on the caller's stack, see is_small(). */
+#define SMALL_BYTES	 1000 /* libiberty itself refuses those of 1024 and more */
 #define SMALL_REFERENCES 24
 
-#define WORKER_STACK_BYTES ((size_t)64 << 20) /* touched as far as it is needed */
+#define WORKER_STACK_BYTES ((size_t)64 << 20) /* only touched as far as needed */
 #define WORKER_MS	   200
 #define LOOK_MS		   20
-#define GIVE_UP_MAX	   50 /* names; who sends more of them gets no further threads */
+#define GIVE_UP_MAX	   50 /* names; after these no more threads are started */
 
 #define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
 
@@ -42,14 +40,14 @@ struct output {
 	bool good;
 };
 
-/* libiberty cannot be told to stop; it holds nothing on the heap while it calls this. */
+/* libiberty has no way to stop. It holds no heap memory during this call, so jump out. */
 static void append_output(const char *text, size_t length, void *data)
 {
 	struct output *output = data;
 
 	if (++output->calls > OUTPUT_MAX_CALLS || length > OUTPUT_MAX_BYTES - output->length)
 		longjmp(output->stop, 1);
-	/* Rust's says nothing by a NULL. */
+	/* The Rust demangler signals an error by NULL. */
 	if (!length)
 		return;
 	memcpy(output->text + output->length, text, length);
@@ -71,9 +69,8 @@ static bool demangle_rust(struct output *output)
 }
 
 /*
- * What was said before is said again by S_, S0_, T_, T0_ and so on. With N of
- * those a text grows to 3^(N/3) times its length at most. Letters of ordinary
- * words count as well here: that only costs a thread.
+ * S_, S0_, T_, T0_ and so on repeat earlier parts. With N of them a text grows to at most 3^(N/3)
+ * times its length. Letters of ordinary words are counted, too, which only costs a thread.
  */
 static bool is_small(const char *name, size_t length)
 {
@@ -95,8 +92,8 @@ static void *demangle_worker(void *data)
 	struct output *output = data;
 
 	/*
-	 * Nothing below takes a lock or allocates: it can be ended anywhere. No
-	 * variables here that AddressSanitizer would fence in: it is not told.
+	 * Nothing below takes a lock or allocates, so the thread can be cancelled anywhere. Use no
+	 * local variables here: AddressSanitizer would not notice the cancellation.
 	 */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 	output->good = demangle_cxx(output);
@@ -104,7 +101,7 @@ static void *demangle_worker(void *data)
 	return NULL;
 }
 
-/* Of its own time, not of the clock's: a busy machine is not the name's fault. */
+/* Measure CPU time, since a busy machine is not the name's fault. */
 static bool took_too_long(clockid_t clock)
 {
 	struct timespec used;
@@ -115,7 +112,7 @@ static bool took_too_long(clockid_t clock)
 
 static atomic_uint given_up;
 
-/* On a stack of its own, and not longer than WORKER_MS. */
+/* Demangle on a separate stack, for at most WORKER_MS. */
 static bool demangle_apart(struct output *output)
 {
 	pthread_attr_t attributes;
@@ -146,7 +143,7 @@ static bool demangle_apart(struct output *output)
 	}
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
-	/* It may have ended by itself before we asked for its clock: a thread that ended has none. */
+	/* The thread may have ended before we got its clock. */
 	if (result != PTHREAD_CANCELED)
 		return output->good;
 	given_up++;
@@ -175,7 +172,7 @@ char *gpumon_demangle(const char *name)
 		if (is_small(name, length)) {
 			good = demangle_cxx(&output);
 		} else {
-			/* The limit of libiberty is one of length; the stack there is enough. */
+			/* libiberty's limit is one of length, and this stack is large enough. */
 			output.options |= DMGL_NO_RECURSE_LIMIT;
 			good = demangle_apart(&output);
 		}

@@ -16,10 +16,10 @@
 
 #define SYMBOLS_MAX   (64u << 20)
 #define LOADS_MAX     256
-#define NAME_SEARCHED 65536 /* for a version behind it */
-#define COMPARED      1024 /* bytes of two names of one place: of a broken file they can be endless */
+#define NAME_SEARCHED 65536 /* searched for a version after it */
+#define COMPARED      1024  /* bytes of names compared: broken files have endless ones */
 
-/* The file itself, not what is in it: nothing is woken, no pipe is waited for. */
+/* Open the path only: that wakes no device and waits for no pipe. */
 static int open_path(const char *root, const char *path, int flags)
 {
 	struct open_how how = {
@@ -39,7 +39,7 @@ static int open_path(const char *root, const char *path, int flags)
 	fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
 	err = errno;
 	close(top);
-	/* Before Linux 5.6, or not allowed by a container that we are in. */
+	/* Before Linux 5.6, or forbidden by our container. */
 	if (fd < 0 && (err == ENOSYS || err == EPERM)) {
 		if (asprintf(&whole, "%s%s", root, path) < 0)
 			return -ENOMEM;
@@ -110,7 +110,7 @@ size_t gpumon_elf_build_id(int fd, uint8_t build_id[GPUMON_BUILD_ID_SIZE])
 struct table {
 	Elf *elf;
 	Elf_Data *symbols;
-	Elf_Data *versions; /* .gnu.version, beside .dynsym */
+	Elf_Data *versions; /* .gnu.version of .dynsym */
 	Elf_Scn *definitions;
 	size_t count;
 	size_t strings;
@@ -135,9 +135,9 @@ struct lister {
 	const char **version_names; /* by index */
 	size_t n_version_names;
 	struct table dynamic;
-	struct seen *seen; /* of .dynsym */
+	struct seen *seen; /* functions of .dynsym */
 	size_t n_seen;
-	char *name; /* of a symbol, without what is behind it */
+	char *name; /* of a symbol, without its version */
 };
 
 static void read_loads(struct lister *lister, Elf *elf)
@@ -197,7 +197,7 @@ static bool find_table(Elf *elf, GElf_Word type, struct table *table)
 	return table->symbols && table->count;
 }
 
-/* .gnu.version_d: a chain of definitions, each with its own name first. */
+/* .gnu.version_d is a chain of definitions, each with its own name first. */
 static int read_versions(struct lister *lister, const struct table *table)
 {
 	Elf_Data *data = table->definitions ? elf_getdata(table->definitions, NULL) : NULL;
@@ -210,7 +210,7 @@ static int read_versions(struct lister *lister, const struct table *table)
 	if (!lister->version_names)
 		return -1;
 	lister->n_version_names = 0x8000;
-	/* Offsets only grow, so that a chain ends. */
+	/* Offsets must increase, so that the chain ends. */
 	while (offset < data->d_size && offset < INT32_MAX) {
 		GElf_Verdef definition;
 		GElf_Verdaux name;
@@ -245,7 +245,7 @@ static bool was_seen(const struct lister *lister, uint64_t address, const char *
 	       bsearch(&wanted, lister->seen, lister->n_seen, sizeof(wanted), compare_seen);
 }
 
-/* In .symtab a versioned symbol can be called "name@@version"; @room keeps its name. */
+/* A versioned symbol in .symtab may be named "name@@version". @room keeps its name. */
 static void split_version(struct gpumon_elf_function *function, char **room)
 {
 	const char *at = memchr(function->name, '@', strnlen(function->name, NAME_SEARCHED));

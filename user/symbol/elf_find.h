@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * ELF files of processes, that may see another root: opening them, who they
- * are, and which functions they have at which place of the file, for uprobes.
+ * Opens ELF files as processes with another root see them, identifies them, and lists their
+ * functions and file offsets for uprobes.
  */
 #ifndef GPUMON_ELF_FIND_H
 #define GPUMON_ELF_FIND_H
@@ -15,42 +15,42 @@
 
 /**
  * gpumon_elf_open - open a file as a process sees it
- * @root: in front of @path, "" for ours; "/proc/PID/root" of a container. Symbolic links
- *        do not lead out of it.
+ * @root: prefix of @path, normally ""; "/proc/PID/root" for a container. Symbolic links cannot lead
+ *        out of it.
  * @path: absolute
- * @status: of the file, NULL if of no interest
+ * @status: status of the file, may be NULL
  *
- * Pipes and devices are never opened: that would wait, or do something.
+ * Pipes and devices are never opened, since that may block or have effects.
  *
- * Return: a descriptor; -EINVAL if it is no ordinary file; else a negative errno.
+ * Return: a descriptor; -EINVAL if it is not a regular file; or another negative errno.
  */
 int gpumon_elf_open(const char *root, const char *path, struct stat *status);
 
-/* The same, but -ELOOP if the last part of @path is a link. */
+/* The same, but -ELOOP if the last part of @path is a symbolic link. */
 int gpumon_elf_open_no_link(const char *root, const char *path, struct stat *status);
 
 /**
- * gpumon_elf_build_id - who a file is
- * @fd: file, which is not closed; its position does not matter
- * @build_id: filled in, cut off where it is longer
+ * gpumon_elf_build_id - read a file's build id
+ * @fd: file, stays open; its position does not matter
+ * @build_id: out, cut if it is longer
  *
- * Return: bytes of it, 0 if there is none or it is no ELF file.
+ * Return: its length, or 0 if there is none or the file is not ELF.
  */
 size_t gpumon_elf_build_id(int fd, uint8_t build_id[GPUMON_BUILD_ID_SIZE]);
 
 /**
  * struct gpumon_elf_function - a function that a file defines
- * @name: without version
- * @version: of a versioned symbol, as "libcudart.so.13"; NULL without one
- * @default_version: what a program links to now ("name@@version"); an older one is kept for
- *                   programs of before ("name@version")
- * @address: in the file's own numbers (addr2line's)
- * @offset: of its first byte in the file: where a uprobe goes
- * @size: bytes, 0 where not known
+ * @name: name without version
+ * @version: version of the symbol, such as "libcudart.so.13", or NULL
+ * @default_version: new programs link to it ("name@@version"); older versions serve old programs
+ *                   ("name@version")
+ * @address: address in the file, as for addr2line
+ * @offset: offset of its first byte in the file, for a uprobe
+ * @size: bytes, 0 if unknown
  * @binding: STB_LOCAL, STB_GLOBAL, STB_WEAK
- * @ifunc: not the function but what returns it (STT_GNU_IFUNC): called once at start, so a
- *         uprobe there counts nothing. The functions it chooses from are in .symtab, if at all.
- * @dynamic: of .dynsym, thus there for other files
+ * @ifunc: a resolver that returns the function (STT_GNU_IFUNC): it is called once at the start, so
+ *         a uprobe there counts nothing. The functions that it selects from may be in .symtab.
+ * @dynamic: from .dynsym, so other files can use it
  */
 struct gpumon_elf_function {
 	const char *name;
@@ -65,17 +65,17 @@ struct gpumon_elf_function {
 };
 
 /**
- * gpumon_elf_functions - the functions that a file defines
- * @fd: file, which is not closed
- * @each: called with each one: those of .dynsym, then those of .symtab that were not among
- *        these; strings are good during the call; ends the list with something else than 0
- * @data: for @each
- * @why: set to a reason on failure, a constant
+ * gpumon_elf_functions - list the functions that a file defines
+ * @fd: file, stays open
+ * @each: called with each function of .dynsym, then with the other ones of .symtab; strings are
+ *        valid during the call; a result other than 0 ends the list
+ * @data: passed to @each
+ * @why: set to a constant text on failure
  *
- * One place in the file can come several times, with another name or version:
- * who puts uprobes there has to do so once.
+ * One offset can appear several times, with other names or versions. Callers must place only one
+ * uprobe there.
  *
- * Return: 0, what @each said if it was not 0, or -1.
+ * Return: 0, the result of @each if it was not 0, or -1.
  */
 int gpumon_elf_functions(int fd,
 			 int (*each)(void *data, const struct gpumon_elf_function *function),

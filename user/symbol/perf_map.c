@@ -13,19 +13,19 @@
 #include "perf_map.h"
 
 #define FILE_MAX     ((size_t)256 << 20)
-#define NAME_MAX_LEN 4096	       /* of a piece; what is longer is cut off */
-#define PIECES_MAX   ((size_t)4 << 20) /* of lines; they take some 20 times their room in the file */
+#define NAME_MAX_LEN 4096	       /* of a function; longer names are cut */
+#define PIECES_MAX   ((size_t)4 << 20) /* lines; each takes about 20 times its size in the file */
 #define REREAD_NS    1000000000u
 
 /* A line. */
 struct piece {
 	uint64_t start;
 	uint64_t end;
-	uint32_t name; /* in the text */
+	uint32_t name; /* offset in the text */
 	uint16_t length;
 };
 
-/* Of the addresses that a line's piece has and no later one. */
+/* Addresses for which a line is the last one that covers them. */
 struct span {
 	uint64_t start;
 	uint64_t end;
@@ -37,12 +37,12 @@ struct gpumon_perf_map {
 	char *text;
 	struct piece *pieces;
 	size_t n_pieces;
-	struct span *spans; /* by address, none over another */
+	struct span *spans; /* sorted by address, without overlaps */
 	size_t n_spans;
 	size_t n_bad;
 	bool too_long;
-	struct stat read; /* the file as it was read */
-	uint64_t read_ns; /* when, 0: never */
+	struct stat read; /* the file when it was read */
+	uint64_t read_ns; /* time of reading, 0: never */
 	char problem[256];
 };
 
@@ -60,7 +60,7 @@ struct gpumon_perf_map *gpumon_perf_map_new(const char *path)
 	return map;
 }
 
-static void problem(struct gpumon_perf_map *map, const char *what)
+static void report_problem(struct gpumon_perf_map *map, const char *what)
 {
 	snprintf(map->problem, sizeof(map->problem), "%s", what);
 }
@@ -73,7 +73,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Hex, with or without 0x, and blanks behind it; false if it is none or too large. */
+/* Read hex digits with or without 0x and trailing blanks. False if there are none or too many. */
 static bool read_hex(const char **at, const char *end, uint64_t *number)
 {
 	const char *p = *at;
@@ -131,7 +131,8 @@ static int read_lines(struct gpumon_perf_map *map, size_t size)
 		lines++;
 	if (lines > PIECES_MAX) {
 		lines = PIECES_MAX;
-		problem(map, "it has more than 4194304 lines: what is behind these has no names");
+		report_problem(map,
+			       "it has more than 4194304 lines: what is behind these has no names");
 	}
 	map->pieces = calloc(lines, sizeof(*map->pieces));
 	if (!map->pieces)
@@ -139,7 +140,7 @@ static int read_lines(struct gpumon_perf_map *map, size_t size)
 	for (const char *line = text; line < end && map->n_pieces < lines;) {
 		const char *stop = memchr(line, '\n', (size_t)(end - line));
 
-		/* The last one is being written: it is read when it has its end. */
+		/* The last line is still being written. Read it when it is complete. */
 		if (!stop)
 			break;
 		if (read_line(text, line, stop, &map->pieces[map->n_pieces]))
@@ -166,7 +167,7 @@ static int compare_edges(const void *a, const void *b)
 	return x->piece < y->piece ? -1 : x->piece > y->piece;
 }
 
-/* Pieces that began already, the latest line on top; those that ended are taken off late. */
+/* The pieces that have begun, with the latest line on top. Ended ones are removed lazily. */
 struct heap {
 	uint32_t *items;
 	size_t count;
@@ -197,7 +198,7 @@ static void heap_pop(struct heap *heap)
 	heap->items[at] = item;
 }
 
-/* From one edge to the next the same piece holds. */
+/* The same piece covers everything from one edge to the next. */
 static int lay_out(struct gpumon_perf_map *map)
 {
 	size_t n_edges = map->n_pieces * 2;
@@ -266,16 +267,13 @@ static size_t read_all(int fd, char *text, size_t room)
 	return size;
 }
 
-/*
- * /tmp is everybody's: a link there, or a pipe in place of the file, may be a
- * trap of another user.
- */
+/* Everybody can write to /tmp: a link or a pipe there may be another user's trap. */
 static int open_map(const char *root, const char *path, struct stat *st)
 {
 	return gpumon_elf_open_no_link(root, path, st);
 }
 
-static const char *words(int err)
+static const char *error_text(int err)
 {
 	switch (err) {
 	case -ELOOP:
@@ -287,7 +285,7 @@ static const char *words(int err)
 	}
 }
 
-static void load(struct gpumon_perf_map *map)
+static void load_map(struct gpumon_perf_map *map)
 {
 	struct stat st;
 	size_t size;
@@ -297,7 +295,7 @@ static void load(struct gpumon_perf_map *map)
 	if (fd < 0) {
 		if (fd != -ENOENT)
 			snprintf(map->problem, sizeof(map->problem), "it cannot be read: %s",
-				 words(fd));
+				 error_text(fd));
 		return;
 	}
 	if (map->read_ns && st.st_size == map->read.st_size && st.st_ino == map->read.st_ino &&
@@ -310,12 +308,12 @@ static void load(struct gpumon_perf_map *map)
 	size = (size_t)st.st_size;
 	if (size > FILE_MAX) {
 		size = FILE_MAX;
-		problem(map, "it is longer than 256 MiB: what is behind that has no names");
+		report_problem(map, "it is longer than 256 MiB: what is behind that has no names");
 	}
 	map->text = malloc(size + 1);
 	if (!map->text || read_lines(map, read_all(fd, map->text, size)) || lay_out(map)) {
 		forget_map(map);
-		problem(map, "there is not enough memory for it");
+		report_problem(map, "there is not enough memory for it");
 		goto out;
 	}
 	if (map->n_bad)
@@ -349,7 +347,7 @@ const char *gpumon_perf_map_find(struct gpumon_perf_map *map, uint64_t address, 
 	if (!span) {
 		now = now_ns();
 		if (!map->read_ns || now - map->read_ns > REREAD_NS) {
-			load(map);
+			load_map(map);
 			map->read_ns = now;
 			span = find_span(map, address);
 		}

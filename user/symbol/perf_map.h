@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * perf-PID.map: what a runtime (Java, node, CPython's trampolines, ...) says of
- * the code that it made: a line "START SIZE NAME" for each piece, in hex.
+ * perf-PID.map: the runtime's (Java, node, CPython's trampolines, ...) list of generated code, with
+ * a line "START SIZE NAME" in hex for each function.
  */
 #ifndef GPUMON_PERF_MAP_H
 #define GPUMON_PERF_MAP_H
@@ -12,62 +12,62 @@
 
 struct gpumon_perf_map;
 
-/* NULL without memory. The file is read when it is asked for. */
+/* NULL without memory. The file is read on first use. */
 struct gpumon_perf_map *gpumon_perf_map_new(const char *path);
 
 /**
- * gpumon_perf_map_find - the name of an address
+ * gpumon_perf_map_find - find the name of an address
  * @map: map
  * @address: address
- * @length: set to the bytes of the name
+ * @length: set to the length of the name
  *
- * A file that grew since is read again, at most once a second. Where pieces
- * overlap the line further down holds: code is made over where old one was.
+ * A file that has grown is read again, at most once a second. If ranges overlap, the later line
+ * counts, since new code replaces old code.
  *
- * Return: name, without an end, good until the next call; NULL if there is none.
+ * Return: the name, not NUL-terminated, valid until the next call; NULL if there is none.
  */
 const char *gpumon_perf_map_find(struct gpumon_perf_map *map, uint64_t address, size_t *length);
 
 /**
- * gpumon_perf_map_problem - what was wrong with the file
+ * gpumon_perf_map_problem - describe a problem of the file
  * @map: map
  *
- * Return: a sentence, NULL if nothing was; a file that is not there is nothing wrong.
+ * Return: a sentence, or NULL. A missing file is not a problem.
  */
 const char *gpumon_perf_map_problem(const struct gpumon_perf_map *map);
 
 /**
- * gpumon_perf_map_open - the file of a live process
- * @root: of the process, as gpumon_symbols_new()
- * @pid: in its own pid namespace: what it calls its file by
- * @owner: whose the file has to be, root's is good, too; NULL: anybody's
+ * gpumon_perf_map_open - open the file of a live process
+ * @root: root of the process, as for gpumon_symbols_new()
+ * @pid: pid in its own pid namespace, as in the file name
+ * @owner: required owner, besides root; NULL: any owner
  *
- * Nothing leads out of @root, and links there are not followed.
+ * Nothing leads out of @root, and links are not followed.
  *
- * Return: a descriptor; -ENOENT where there is none, -EPERM where it is somebody else's, or another
- * -errno.
+ * Return: a descriptor; -ENOENT if there is none, -EPERM if it has another owner, or another
+ * negative errno.
  */
 int gpumon_perf_map_open(const char *root, unsigned int pid, const uid_t *owner);
 
 /**
- * gpumon_perf_map_write - copy what is understood of such a file
- * @from: descriptor, read from its begin
- * @make: makes the copy, once there is something to go into it: a descriptor, or -1 with errno
- * @data: for @make
+ * gpumon_perf_map_write - copy the valid lines of such a file
+ * @from: descriptor, read from its beginning
+ * @make: creates the copy once there is a valid line: a descriptor, or -1 with errno
+ * @data: passed to @make
  *
- * Only lines that are understood are copied: who may write to /tmp could else have us copy
- * what only we may read.
+ * Only valid lines are copied. Otherwise a user with access to /tmp could make us copy files that
+ * only we can read.
  *
- * Return: 1 if there is a copy, 0 if there is nothing, -errno, with what got onto a full disk kept;
- * -EFBIG: the file is longer than 256 MiB, what is behind that is left out.
+ * Return: 1 if there is a copy, 0 if there was nothing to copy, or a negative errno, with a partial
+ * copy left on a full disk. -EFBIG: the file is longer than 256 MiB, and the rest was left out.
  */
 int gpumon_perf_map_write(int from, int (*make)(void *data), void *data);
 
 /**
- * gpumon_perf_map_copy - keep what a runtime said for later
- * @root: of the process, as gpumon_symbols_new()
- * @pid: in its own pid namespace: what it calls its file by
- * @to: path of the copy; there is none where there is nothing to copy
+ * gpumon_perf_map_copy - copy a runtime's file for later
+ * @root: root of the process, as for gpumon_symbols_new()
+ * @pid: pid in its own pid namespace, as in the file name
+ * @to: path of the copy; not created if there is nothing to copy
  *
  * Return: as gpumon_perf_map_write().
  */

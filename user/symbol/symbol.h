@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * From addresses of a process to functions, files and lines: ELF symbols and
- * DWARF of the files that were mapped, perf-PID.map of code made at run time.
+ * Finds functions, files and lines for addresses of a process, with the ELF symbols and DWARF of
+ * mapped files, and perf-PID.map for generated code.
  *
- * Names are of the file that was mapped, or there are none: a file that has
- * another build id by now (or, without one, another inode) is not used.
- * Debug information is looked for in the file, beside it, in .debug there and in
- * /usr/lib/debug, by build id and .gnu_debuglink. A debuginfod server is asked if
- * DEBUGINFOD_URLS is set, by elfutils' client, which follows DEBUGINFOD_TIMEOUT and the
- * like; one that takes 20 s for nothing is not asked again. Without DEBUGINFOD_URLS
- * nothing is asked.
+ * Names only come from the file that was mapped: a file whose build id (or, without one, inode) has
+ * changed is not used. Debug information is searched in the file, beside it, in .debug there and in
+ * /usr/lib/debug, by build id and .gnu_debuglink. If DEBUGINFOD_URLS is set, elfutils' client asks
+ * a debuginfod server; it respects DEBUGINFOD_TIMEOUT and similar variables. A server that returns
+ * nothing for 20 s is not asked again.
  */
 #ifndef GPUMON_SYMBOL_H
 #define GPUMON_SYMBOL_H
@@ -21,14 +19,14 @@
 #include "capture/format.h"
 
 /**
- * struct gpumon_symbol - one function at an address; several where calls are inlined
- * @function: demangled; "module+0x123" where no name is known: addr2line's address where
- *            the file can be read, else the place in it
- * @module: base name of the file, "[jit]" of code that a perf-PID.map names, "[unknown]"
- *          without one
- * @file: source, "" where not known
- * @line: 0 where not known
- * @inlined: into the next one of the array
+ * struct gpumon_symbol - a function at an address; there are several if calls are inlined
+ * @function: demangled name, or "module+0x123" if it is unknown: the address for addr2line if the
+ *            file can be read, otherwise the file offset
+ * @module: base name of the file, "[jit]" for code named by a perf-PID.map, "[unknown]" without a
+ *          file
+ * @file: source file, "" if unknown
+ * @line: 0 if unknown
+ * @inlined: inlined into the next one of the array
  */
 struct gpumon_symbol {
 	const char *function;
@@ -38,27 +36,26 @@ struct gpumon_symbol {
 	bool inlined;
 };
 
-/* Of one process. Strings live as long as it. */
+/* The symbols of one process. Strings live as long as this. */
 struct gpumon_symbols;
 
 /**
- * gpumon_symbols_new - nothing is mapped yet
- * @root: in front of paths, "" here; "/proc/PID/root" of a container that still is, or of any
- *        live process: then files that were deleted since have names as well. Nothing in it
- *        leads out of it.
- * @perf_map: perf-PID.map to be used, as it is; NULL for none. A container's is to be had by
+ * gpumon_symbols_new - create symbols without any mappings
+ * @root: prefix of paths, normally ""; "/proc/PID/root" for a live container or any live process:
+ *        then deleted files have names as well. Links in it cannot lead out of it.
+ * @perf_map: path of the perf-PID.map to use, NULL for none. For a container, copy it with
  *            gpumon_perf_map_copy().
  *
- * Return: it, NULL without memory.
+ * Return: NULL without memory.
  */
 struct gpumon_symbols *gpumon_symbols_new(const char *root, const char *perf_map);
 
-/* May servers of DEBUGINFOD_URLS be asked from now on? At first they may. */
+/* Allow or forbid asking the servers of DEBUGINFOD_URLS. It is allowed at first. */
 void gpumon_symbols_use_debuginfod(bool use);
 
 /*
- * A file is mapped from a time on, see struct gpumon_record_mapping. In any order of time,
- * again and again. @path may end with " (deleted)". -1 without memory.
+ * Add a mapping with its time, see struct gpumon_record_mapping. Mappings may be added in any order
+ * and repeatedly. @path may end with " (deleted)". -1 without memory.
  */
 int gpumon_symbols_map(struct gpumon_symbols *symbols, const struct gpumon_record_mapping *mapping,
 		       const char *path);
@@ -66,39 +63,39 @@ void gpumon_symbols_unmap(struct gpumon_symbols *symbols,
 			  const struct gpumon_record_unmapping *unmapping);
 
 /**
- * gpumon_symbols_find - functions at an address
- * @symbols: of the process
- * @address: address; of a return address one less than it: the call can be the last thing in
- *           its function, and what follows is another one's
- * @time_ns: when, for files that were unmapped since; 0 where not known: an address that was of
- *           several files is then of none
- * @found: filled in, the innermost first
- * @room: of @found, at least 1; what finds none is left out
+ * gpumon_symbols_find - find the functions at an address
+ * @symbols: symbols of the process
+ * @address: address; subtract one from a return address, since the call can be the last instruction
+ *           of its function
+ * @time_ns: time, for files that were unmapped since; 0 if unknown: an address that belonged to
+ *           several files is then in none
+ * @found: out, the innermost first
+ * @room: size of @found, at least 1; further functions are left out
  *
- * Return: how many, at least 1.
+ * Return: number of functions, at least 1.
  */
 unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t address, uint64_t time_ns,
 				 struct gpumon_symbol *found, unsigned int room);
 
 /**
- * gpumon_demangle - a C++ or Rust name for people
- * @name: mangled or not
+ * gpumon_demangle - demangle a C++ or Rust name
+ * @name: name, mangled or not
  *
- * Of a hostile name the stack, time and memory are bounded: it stays as it is beyond
- * 16 KiB of it, 64 KiB for people or 0.2 s.
+ * Stack, time and memory are bounded for hostile input: a name stays mangled if it is longer than
+ * 16 KiB, its demangled form than 64 KiB, or if demangling takes more than 0.2 s.
  *
- * Return: allocated; a copy of @name where it is not mangled; NULL without memory.
+ * Return: an allocated name; a copy of @name if it is not mangled; NULL without memory.
  */
 char *gpumon_demangle(const char *name);
 
 /**
- * gpumon_symbols_missing - what could not be used
- * @symbols: of the process
- * @each: called with each file that was asked for and is not there any more, is another one
- *        now or cannot be read: why, and what to do; NULL to count
- * @data: for @each
+ * gpumon_symbols_missing - list the files that could not be used
+ * @symbols: symbols of the process
+ * @each: called with each file that was needed but is gone, has changed or cannot be read, with the
+ *        reason and the remedy; NULL to count only
+ * @data: passed to @each
  *
- * Return: how many.
+ * Return: number of files.
  */
 unsigned int gpumon_symbols_missing(const struct gpumon_symbols *symbols,
 				    void (*each)(void *data, const char *path, const char *why),

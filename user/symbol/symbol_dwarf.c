@@ -9,45 +9,45 @@
 
 #define UNITS_MAX   (4u << 20)
 #define RANGES_MAX  (16u << 20) /* of one unit, and of all units */
-#define DEPTH_MAX   256		/* of DIEs in DIEs */
-#define NESTING_MAX 64		/* of ranges that have to be looked at for one address */
+#define DEPTH_MAX   256		/* nested DIEs */
+#define NESTING_MAX 64		/* nested ranges checked for one address */
 #define HOLDERS_MAX 32		/* namespaces and classes around a function */
-#define ORIGINS_MAX 16		/* from a call to the declaration of what is called */
+#define ORIGINS_MAX 16		/* from a call to the declaration of its function */
 #define NAME_BYTES  4096
-#define LINE_BYTES  64 /* what libdw keeps of each */
+#define LINE_BYTES  64 /* memory of libdw for each */
 #define CU_BYTES    512
 
-/* A range of addresses; @of is a unit's or a node's index. */
+/* A range of addresses. @of is the index of a unit or a node. */
 struct range {
 	uint64_t low;
 	uint64_t high;
 	uint32_t of;
 	uint32_t depth;
-	uint32_t outer; /* index + 1 of the next one before that reaches further, 0: none */
+	uint32_t outer; /* index + 1 of the previous range that extends beyond this one, 0: none */
 };
 
 struct ranges {
-	size_t looked; /* at, whether they were added or not */
+	size_t looked; /* counts ranges, whether they were added or not */
 	struct range *items;
 	size_t count;
 	size_t room;
 };
 
-/* A function, or a call that was inlined. */
+/* A function, or an inlined call. */
 struct node {
 	void *die;
-	uint32_t parent; /* index + 1 of what it is inlined into, 0: none */
+	uint32_t parent; /* index + 1 of the node that it is inlined into, 0: none */
 	bool inlined;
 };
 
-/* A namespace, a class or a function: part of the names of what is in it. */
+/* A namespace, class or function that is part of the names of its contents. */
 struct holder {
-	const char *name; /* NULL: it has none */
-	uint32_t holder;  /* index + 1 of what it is in, 0: nothing */
+	const char *name; /* NULL: unnamed */
+	uint32_t holder;  /* index + 1 of the enclosing holder, 0: none */
 	bool is_namespace;
 };
 
-/* A function whose name DWARF does not say as a whole. */
+/* A function whose full name is not in the DWARF. */
 struct held {
 	void *die;
 	uint32_t holder;
@@ -60,11 +60,11 @@ struct vector {
 };
 
 struct unit {
-	Dwarf_Die die;	/* has the lines */
-	Dwarf_Die tree; /* has the functions: another one where they are in a file of their own */
+	Dwarf_Die die;	/* with the lines */
+	Dwarf_Die tree; /* with the functions: a different DIE if they are in a separate file */
 	struct vector nodes;
 	struct vector holders;
-	struct vector held; /* by address */
+	struct vector held; /* sorted by address */
 	struct ranges ranges;
 	bool read;
 	bool is_c;
@@ -109,14 +109,14 @@ static int add_range(struct ranges *ranges, uint64_t low, uint64_t high, uint32_
 	return 0;
 }
 
-/* All ranges of a DIE: it can have holes. */
+/* Add all ranges of a DIE, which can have holes. */
 static int add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t of, uint32_t depth)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		/* Those that are empty cost time, too, and each DIE can have the same long list. */
+		/* Count empty ranges, too: each DIE can refer to the same long list of them. */
 		if (ranges->count >= RANGES_MAX || ranges->looked >= RANGES_MAX)
 			return 0;
 		ranges->looked++;
@@ -126,7 +126,7 @@ static int add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t of, uint32
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
 
@@ -143,7 +143,7 @@ static void sort_ranges(struct ranges *ranges)
 {
 	if (!ranges->count)
 		return;
-	qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare);
+	qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_ranges);
 	for (size_t i = 0; i < ranges->count; i++) {
 		uint32_t outer = (uint32_t)i;
 
@@ -153,7 +153,7 @@ static void sort_ranges(struct ranges *ranges)
 	}
 }
 
-/* The innermost one with the address. */
+/* The innermost range with the address. */
 static const struct range *find_range(const struct ranges *ranges, uint64_t address)
 {
 	size_t low = 0, high = ranges->count;
@@ -193,8 +193,7 @@ struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *libdw)
 	if (!dwarf)
 		return NULL;
 	/*
-	 * Not by .debug_aranges: clang does not write it, and libdw finds nothing
-	 * without it.
+	 * Do not use .debug_aranges: clang does not write it, and libdw finds nothing without it.
 	 */
 	while (dwarf->units.count < UNITS_MAX &&
 	       dwarf_get_units(libdw, unit, &unit, NULL, &type, &die, &tree) == 0) {
@@ -224,7 +223,7 @@ static int add_node(struct unit *unit, Dwarf_Die *die, uint32_t parent, uint32_t
 
 	if (add_ranges(&unit->ranges, die, (uint32_t)unit->nodes.count, depth))
 		return -1;
-	/* No code of its own: a declaration, or what is inlined everywhere. */
+	/* No code of its own: a declaration, or a function that is inlined everywhere. */
 	if (unit->ranges.count == before)
 		return 0;
 	return vector_append(&unit->nodes, &node, sizeof(node));
@@ -236,7 +235,7 @@ static bool has_linkage_name(Dwarf_Die *die)
 	       dwarf_hasattr(die, DW_AT_MIPS_linkage_name);
 }
 
-/* What is in it gets it into its name; @holder is set to it. */
+/* Its contents get it into their names; sets @holder. */
 static int add_holder(struct unit *unit, Dwarf_Die *die, bool is_namespace, uint32_t *holder)
 {
 	struct holder this = { .name = dwarf_diename(die),
@@ -251,8 +250,8 @@ static int add_holder(struct unit *unit, Dwarf_Die *die, bool is_namespace, uint
 
 struct level {
 	Dwarf_Die die;
-	uint32_t parent; /* of its siblings */
-	uint32_t holder; /* of its siblings */
+	uint32_t parent; /* of the DIE and its siblings */
+	uint32_t holder; /* of the DIE and its siblings */
 };
 
 static int enter_function(struct unit *unit, struct level *level, int tag, int depth,
@@ -273,14 +272,14 @@ static int enter_function(struct unit *unit, struct level *level, int tag, int d
 	if (held.holder && !has_linkage_name(&level->die) &&
 	    vector_append(&unit->held, &held, sizeof(held)))
 		return -1;
-	/* For what is defined within it: lambdas. */
+	/* For functions defined within it, such as lambdas. */
 	return dwarf_haschildren(&level->die) > 0 ? add_holder(unit, &level->die, false, holder) :
 						    0;
 }
 
-/* Reads on below the DIE of a level: 1 if there may be functions, 0 if not, -1 without memory. */
-static int enter(struct unit *unit, struct level *level, int depth, uint32_t *parent,
-		 uint32_t *holder)
+/* Process the DIE of a level. 1 if there may be functions below it, 0 if not, -1 without memory. */
+static int read_die(struct unit *unit, struct level *level, int depth, uint32_t *parent,
+		    uint32_t *holder)
 {
 	int tag = dwarf_tag(&level->die);
 
@@ -311,9 +310,9 @@ static int enter(struct unit *unit, struct level *level, int depth, uint32_t *pa
 }
 
 /*
- * They lie one behind the other, and are read so. A broken file can say that the next one beside a
- * DIE is the first one below it: what is there would be read twice for each such level, and more
- * than once for each name that is looked for by its place. What leads back is the end.
+ * Read the DIEs in the order of the file. In a broken file a sibling can be the DIE's own child.
+ * Its tree would then be read twice at each such level, and again for each name. So stop at a DIE
+ * that leads back.
  */
 static int read_tree(struct unit *unit)
 {
@@ -332,7 +331,7 @@ static int read_tree(struct unit *unit)
 		if ((uintptr_t)levels[depth].die.addr <= (uintptr_t)last)
 			return 0;
 		last = levels[depth].die.addr;
-		below = enter(unit, &levels[depth], depth, &parent, &holder);
+		below = read_die(unit, &levels[depth], depth, &parent, &holder);
 		if (below < 0)
 			return -1;
 		if (below && depth + 1 < DEPTH_MAX &&
@@ -370,7 +369,7 @@ static void read_unit(struct gpumon_symbol_dwarf *dwarf, struct unit *unit)
 	unit->read = true;
 	unit->is_c = unit_is_c(&unit->tree);
 	if (read_tree(unit)) {
-		/* Without memory: lines remain. */
+		/* Without memory there are still lines. */
 		unit->ranges.count = 0;
 		unit->held.count = 0;
 	}
@@ -399,7 +398,7 @@ static uint32_t holder_of(const struct unit *unit, const void *die)
 	return low < unit->held.count && held[low].die == die ? held[low].holder : 0;
 }
 
-/* "a::b::" and the name, of the unit's own functions. */
+/* Join "a::b::" and the name of a function of this unit. */
 static const char *whole_name(struct gpumon_symbol_strings *strings, const struct unit *unit,
 			      Dwarf_Die *die, const char *name)
 {
@@ -410,7 +409,7 @@ static const char *whole_name(struct gpumon_symbol_strings *strings, const struc
 	size_t count = 0, used = 0, length;
 	char text[NAME_BYTES];
 
-	/* A call of a function, a body of a declaration: up to where it is in something. */
+	/* Follow a call to its function, and that to its declaration, until one has a holder. */
 	for (int i = 0; i < ORIGINS_MAX; i++) {
 		uint32_t found = holder_of(unit, origin.addr);
 		Dwarf_Attribute attribute;
@@ -457,7 +456,7 @@ static void name_scope(struct gpumon_symbol_strings *strings, const struct unit 
 		scope->name = whole_name(strings, unit, die, scope->name);
 }
 
-/* Where an inlined function was called: the place of what it was inlined into. */
+/* Set the call site of an inlined function as the place in its caller. */
 static void place_call(struct gpumon_symbol_scope *scope, Dwarf_Die *die, Dwarf_Die *unit)
 {
 	Dwarf_Attribute attribute;
@@ -523,7 +522,7 @@ unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf,
 		}
 		count++;
 	}
-	/* Inlined into nothing: broken, or cut off here. */
+	/* Inlined into nothing: broken, or cut here. */
 	scopes[count - 1].inlined = false;
 	return count;
 }

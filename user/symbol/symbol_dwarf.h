@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Lines and inlined calls of one file, from its DWARF. A compilation unit is
- * read through once, at the first address that is asked for in it.
+ * Lines and inlined calls of one file, from its DWARF. A compilation unit is read when the first
+ * address in it is looked up.
  */
 #ifndef GPUMON_SYMBOL_DWARF_H
 #define GPUMON_SYMBOL_DWARF_H
@@ -18,13 +18,13 @@ struct gpumon_symbol_dwarf;
 
 /**
  * struct gpumon_symbol_scope - a function at an address
- * @linkage_name: mangled, NULL where DWARF has none
- * @name: without a @linkage_name: as in the source, with namespaces and classes
- *        in front of it where these are known; NULL where DWARF has none
- * @is_c: of a language that has names as they are
- * @file: source, NULL where not known
- * @line: 0 where not known
- * @inlined: into the next one
+ * @linkage_name: mangled name, NULL if DWARF has none
+ * @name: without a @linkage_name, the name in the source with its known namespaces and classes;
+ *        NULL if DWARF has none
+ * @is_c: the language does not mangle names
+ * @file: source file, NULL if unknown
+ * @line: 0 if unknown
+ * @inlined: inlined into the next one
  */
 struct gpumon_symbol_scope {
 	const char *linkage_name;
@@ -35,25 +35,25 @@ struct gpumon_symbol_scope {
 	bool inlined;
 };
 
-/* NULL without memory; @dwarf stays the caller's and has to outlive it. */
+/* NULL without memory. The caller keeps @dwarf, which must outlive this. */
 struct gpumon_symbol_dwarf *gpumon_symbol_dwarf_new(Dwarf *dwarf);
 
 /**
- * gpumon_symbol_dwarf_find - functions at an address
- * @dwarf: of the file
- * @strings: where names are kept that are put together
- * @address: in the numbers of the DWARF
- * @scopes: filled in, the innermost first; strings are good as long as the Dwarf. Where
- *          there is a line but no function, one without names.
- * @room: of @scopes
+ * gpumon_symbol_dwarf_find - find the functions at an address
+ * @dwarf: DWARF of the file
+ * @strings: storage for composed names
+ * @address: address in the DWARF
+ * @scopes: out, the innermost first; strings are valid as long as the Dwarf. If there is a line but
+ *          no function, the scope has no names.
+ * @room: size of @scopes
  *
- * Return: how many, 0 where DWARF knows nothing of the address.
+ * Return: number of scopes, 0 if DWARF does not cover the address.
  */
 unsigned int gpumon_symbol_dwarf_find(struct gpumon_symbol_dwarf *dwarf,
 				      struct gpumon_symbol_strings *strings, uint64_t address,
 				      struct gpumon_symbol_scope *scopes, unsigned int room);
 
-/* Bytes that it takes by now, about. */
+/* About how many bytes it uses now. */
 size_t gpumon_symbol_dwarf_bytes(const struct gpumon_symbol_dwarf *dwarf);
 
 void gpumon_symbol_dwarf_free(struct gpumon_symbol_dwarf *dwarf);

@@ -16,7 +16,7 @@
 
 #define VDSO	    "[vdso]"
 #define DEBUG_DIR   "/usr/lib/debug"
-#define SILENT_NS   20000000000ll /* after that long without a file a server is given up */
+#define SILENT_NS   20000000000ll /* a server that returns no file for so long is given up */
 #define VDSO_MAX    ((size_t)1 << 20)
 #define PATH_LENGTH 8192
 
@@ -29,7 +29,7 @@ size_t gpumon_symbol_path_length(const char *path)
 	return length;
 }
 
-/* Folder of ".build-id", suffix "" of files and ".debug" of their debug information. */
+/* Path of a ".build-id" folder, with the suffix "" for files and ".debug" for debug information. */
 static bool build_id_path(char *path, size_t room, const char *folder, const uint8_t *build_id,
 			  size_t size, const char *suffix)
 {
@@ -48,7 +48,7 @@ static bool has_build_id(int fd, const uint8_t *build_id, size_t size)
 	return gpumon_elf_build_id(fd, found) == size && !memcmp(found, build_id, size);
 }
 
-/* A server let us wait in vain: it is not asked again, for no file. */
+/* A server timed out: no server is asked again, for any file. */
 static atomic_bool debuginfod_silent;
 static atomic_bool debuginfod_unwanted;
 
@@ -57,10 +57,7 @@ void gpumon_symbols_use_debuginfod(bool use)
 	debuginfod_unwanted = !use;
 }
 
-/*
- * A server that does not answer costs a minute and a half for each library by
- * elfutils' own setting, if the user made none.
- */
+/* With the default of elfutils, a server that does not answer costs 90 s for each library. */
 static bool may_ask_debuginfod(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -93,7 +90,7 @@ static bool has_crc(int fd, GElf_Word wanted)
 }
 
 struct debug_file {
-	const unsigned char *build_id; /* of the file it is for */
+	const unsigned char *build_id; /* of the file it belongs to */
 	int build_id_size;
 	bool has_crc;
 	GElf_Word crc;
@@ -124,8 +121,8 @@ static int try_debug_file(const char *root, const char *path, const struct debug
 }
 
 /*
- * In the usual places of one root. Not by libdwfl, which follows links out of a
- * container's root, and waits for pipes.
+ * Search the usual places of one root. libdwfl would follow links out of a container's root, and
+ * wait for pipes.
  */
 static int search_debug_file(const char *root, const char *file, const char *link,
 			     const struct debug_file *wanted, char **name)
@@ -168,7 +165,7 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *modu
 
 	if (!search)
 		return -1;
-	/* What several debug files share (dwz), by the name that one of these says. */
+	/* A file shared by several debug files (dwz), with the name given in one of them. */
 	if (link && !crc)
 		return dwfl_standard_find_debuginfo(module, userdata, module_name, base, file, link,
 						    crc, name);
@@ -235,7 +232,7 @@ void gpumon_symbol_search_free(struct gpumon_symbol_search *search)
 
 /* --- files themselves */
 
-/* Each process has the kernel's own code in its memory, and no file of it. */
+/* Every process contains the kernel's vdso, but in no file. */
 static int open_vdso(const struct gpumon_symbol_wanted *wanted)
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
@@ -269,7 +266,7 @@ static int open_vdso(const struct gpumon_symbol_wanted *wanted)
 	return fd;
 }
 
-/* A live process's mapping leads to its file, whatever became of the name. */
+/* The mapping of a live process leads to its file, even if that was renamed or deleted. */
 static int open_mapping(const struct gpumon_symbol_search *search,
 			const struct gpumon_symbol_wanted *wanted, struct stat *st, char **name)
 {
@@ -306,7 +303,7 @@ static int open_from_debuginfod(struct gpumon_symbol_search *search,
 
 	if (!may_ask_debuginfod())
 		return -1;
-	/* libdwfl would look into folders first: we did. */
+	/* Keep libdwfl from searching folders, which we did. */
 	none = strdup("-");
 	callbacks.debuginfo_path = &none;
 	dwfl = none ? dwfl_begin(&callbacks) : NULL;
@@ -330,7 +327,7 @@ out:
 	return fd;
 }
 
-/* Some distributions link all files at their build ids, and keep the links of old ones. */
+/* Some distributions link all files at their build ids, and keep links of old files. */
 static int open_by_build_id(struct gpumon_symbol_search *search,
 			    const struct gpumon_symbol_wanted *wanted, char **name)
 {
@@ -362,7 +359,7 @@ static int open_by_build_id(struct gpumon_symbol_search *search,
 	return -1;
 }
 
-/* Nothing is known of a file's content but its build id, and of its identity but its inode. */
+/* Identify contents only by build id, and a file without one only by inode. */
 static bool is_wanted(const struct gpumon_symbol_wanted *wanted, int fd, const struct stat *st)
 {
 	if (wanted->build_id_size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Finding the file that was mapped, wherever it is by now, and the one with its
- * debug information. One that is another file today is not taken for it.
+ * Finds the file that was mapped, wherever it is now, and its debug information. A file that has
+ * changed is not used.
  */
 #ifndef GPUMON_SYMBOL_FILE_H
 #define GPUMON_SYMBOL_FILE_H
@@ -14,13 +14,13 @@
 
 #include "capture/format.h"
 
-/* What the kernel puts behind the path of a file without a name. */
+/* The kernel appends this to the path of a deleted file. */
 #define GPUMON_DELETED " (deleted)"
 
 /**
- * struct gpumon_symbol_search - where files are looked for
- * @root: in front of paths, "" for ours
- * @callbacks: for dwfl_begin()
+ * struct gpumon_symbol_search - where to search files
+ * @root: prefix of paths, normally ""
+ * @callbacks: callbacks for dwfl_begin()
  */
 struct gpumon_symbol_search {
 	char *root;
@@ -29,12 +29,12 @@ struct gpumon_symbol_search {
 
 /**
  * struct gpumon_symbol_wanted - a file that was mapped
- * @path: as the process saw it
- * @inode: 0 where not known
- * @start: address of a mapping of it
- * @end: end of that
- * @build_id: what it said
- * @build_id_size: bytes, 0 where it said nothing
+ * @path: path as the process saw it
+ * @inode: 0 if unknown
+ * @start: address of one of its mappings
+ * @end: end of that mapping
+ * @build_id: its build id
+ * @build_id_size: bytes, 0 if it has none
  */
 struct gpumon_symbol_wanted {
 	const char *path;
@@ -48,26 +48,26 @@ struct gpumon_symbol_wanted {
 /* 0, or -1 without memory. */
 int gpumon_symbol_search_init(struct gpumon_symbol_search *search, const char *root);
 
-/* Bytes of a path without GPUMON_DELETED. */
+/* Length of a path without GPUMON_DELETED. */
 size_t gpumon_symbol_path_length(const char *path);
 
 /**
  * gpumon_symbol_file_open - open the file that was mapped
- * @search: where to look
- * @wanted: which
+ * @search: where to search
+ * @wanted: file
  * @name: set to its path, to be freed
- * @why: set to a sentence on failure, to be freed, NULL without memory: why, and what to do
+ * @why: on failure set to a sentence with the reason and the remedy, to be freed; NULL without
+ * memory
  *
- * At its path; as the mapping of a live process if that is what the root is
- * of; by build id in the usual places; from debuginfod if DEBUGINFOD_URLS is set.
- * The vdso is ours, if its build id is that of the wanted one.
+ * Tries its path; the mapping if the root is that of a live process; the usual places by build id;
+ * and debuginfod if DEBUGINFOD_URLS is set. For a vdso with the same build id, our own is used.
  *
  * Return: a descriptor, or -1.
  */
 int gpumon_symbol_file_open(struct gpumon_symbol_search *search,
 			    const struct gpumon_symbol_wanted *wanted, char **name, char **why);
 
-/* Debug files of @module are looked for in @search from now on. */
+/* From now on search debug files of @module with @search. */
 void gpumon_symbol_search_use(struct gpumon_symbol_search *search, Dwfl_Module *module);
 
 void gpumon_symbol_search_free(struct gpumon_symbol_search *search);

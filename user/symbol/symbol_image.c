@@ -18,7 +18,7 @@
 #define INLINED_MAX 64
 #define BUCKETS	    4096
 
-/* Descriptors and memory: what was used longest ago is closed, and opened again when needed. */
+/* Limits descriptors and memory: the least recently used file is closed and reopened on demand. */
 #define OPEN_MAX  256
 #define BYTES_MAX ((size_t)1 << 30)
 
@@ -29,21 +29,21 @@ struct load {
 };
 
 enum state {
-	STATE_CLOSED, /* not asked for yet, or there was no room for it */
+	STATE_CLOSED, /* not needed yet, or evicted */
 	STATE_OPEN,
-	STATE_MISSING, /* @why */
+	STATE_MISSING, /* see @why */
 };
 
 struct gpumon_symbol_image {
-	struct gpumon_symbol_image *next; /* of the same bucket */
+	struct gpumon_symbol_image *next; /* in the same bucket */
 	unsigned int users;
 	struct gpumon_symbol_search search;
 	struct gpumon_symbol_wanted wanted;
-	char *path; /* of @wanted, as its build id */
+	char *path; /* part of @wanted, like its build id */
 	uint8_t build_id[GPUMON_BUILD_ID_SIZE];
 	enum state state;
 	char *why;
-	/* While it is open. */
+	/* Used while it is open. */
 	struct gpumon_symbol_image *earlier;
 	struct gpumon_symbol_image *later;
 	Dwfl *dwfl;
@@ -57,7 +57,7 @@ struct gpumon_symbol_image {
 	size_t bytes;
 };
 
-/* All that are there, and those that are open, by when they were used. */
+/* All images, and the open ones in order of their use. */
 static struct {
 	pthread_mutex_t lock;
 	struct gpumon_symbol_image *buckets[BUCKETS];
@@ -128,7 +128,7 @@ struct gpumon_symbol_image *gpumon_symbol_image_get(const char *root,
 
 /* --- the list of those that are open */
 
-static void unlist(struct gpumon_symbol_image *image)
+static void remove_from_open(struct gpumon_symbol_image *image)
 {
 	*(image->earlier ? &image->earlier->later : &images.first) = image->later;
 	*(image->later ? &image->later->earlier : &images.last) = image->earlier;
@@ -150,7 +150,7 @@ static void close_image(struct gpumon_symbol_image *image)
 {
 	if (!image->dwfl)
 		return;
-	unlist(image);
+	remove_from_open(image);
 	gpumon_symbol_table_free(&image->table);
 	gpumon_symbol_dwarf_free(image->dwarf);
 	image->dwarf = NULL;
@@ -214,7 +214,7 @@ static void image_refuse(struct gpumon_symbol_image *image, char *why)
 	image->why = why;
 }
 
-/* A file takes three descriptors at most: its own, its debug file's, what these share. */
+/* A file needs up to three descriptors: for itself, its debug file, and a shared one of these. */
 static size_t open_max(void)
 {
 	struct rlimit limit;
@@ -244,7 +244,7 @@ static int open_image(struct gpumon_symbol_image *image)
 		return -1;
 	}
 	list_last(image);
-	/* At its own addresses: what is asked for is in them. */
+	/* Use the file's own addresses, since look-ups use them. */
 	image->elf = dwfl_report_elf(image->dwfl, "image", name ? name : image->path, fd, 0, true);
 	free(name);
 	if (!image->elf) {
@@ -298,7 +298,7 @@ static bool to_address(const struct gpumon_symbol_image *image, uint64_t offset,
 	return false;
 }
 
-static const char *keep(struct gpumon_symbol_strings *strings, const char *text)
+static const char *keep_string(struct gpumon_symbol_strings *strings, const char *text)
 {
 	const char *kept = text ? gpumon_symbol_strings_add(strings, text,
 							    strnlen(text, GPUMON_SYMBOL_NAME_MAX)) :
@@ -308,8 +308,8 @@ static const char *keep(struct gpumon_symbol_strings *strings, const char *text)
 }
 
 /*
- * DWARF's name where it is the whole one: a part that the compiler moved away
- * ("f.cold") is the same function. The linker's where DWARF has no namespace.
+ * Use DWARF's name if it is complete: a part that the compiler moved away ("f.cold") belongs to the
+ * same function. Use the linker's name if DWARF has no namespace.
  */
 static const char *name_of(struct gpumon_symbol_strings *strings,
 			   const struct gpumon_symbol_scope *scope, const char *linker)
@@ -317,7 +317,7 @@ static const char *name_of(struct gpumon_symbol_strings *strings,
 	const char *name = scope->linkage_name;
 
 	if (!name && (scope->is_c || scope->inlined || !linker))
-		return scope->name && *scope->name ? keep(strings, scope->name) : NULL;
+		return scope->name && *scope->name ? keep_string(strings, scope->name) : NULL;
 	if (!name)
 		name = linker;
 	return *name ? gpumon_symbol_strings_demangled(strings, name) : NULL;
@@ -348,7 +348,7 @@ static unsigned int image_find_function(struct gpumon_symbol_image *image,
 	for (unsigned int i = 0; i < count; i++) {
 		found[i] = (struct gpumon_symbol){
 			.function = name_of(strings, &scopes[i], linker),
-			.file = keep(strings, scopes[i].file),
+			.file = keep_string(strings, scopes[i].file),
 			.line = scopes[i].line,
 			.inlined = scopes[i].inlined,
 		};
@@ -367,7 +367,7 @@ unsigned int gpumon_symbol_image_find(struct gpumon_symbol_image *image,
 	pthread_mutex_lock(&images.lock);
 	count = image_find_function(image, strings, offset, found, room, address);
 	if (image->dwfl) {
-		unlist(image);
+		remove_from_open(image);
 		image->bytes = image->table.count * sizeof(*image->table.entries) +
 			       (image->dwarf ? gpumon_symbol_dwarf_bytes(image->dwarf) : 0);
 		list_last(image);

@@ -5,10 +5,10 @@
 
 #include "symbol_mappings.h"
 
-/* vm.max_map_count is 65530, and what was unmapped again counts here as well. */
+/* vm.max_map_count is 65530, and unmapped intervals count here as well. */
 #define INTERVALS_MAX (256u << 10)
 
-/* How many items begin at or before an address. */
+/* Number of items that begin at or before an address. */
 static size_t count_until(const struct gpumon_symbol_intervals *intervals, uint64_t address)
 {
 	size_t low = 0, high = intervals->count;
@@ -40,8 +40,8 @@ static int grow_intervals(struct gpumon_symbol_intervals *intervals)
 	return 0;
 }
 
-static int insert(struct gpumon_symbol_intervals *intervals,
-		  const struct gpumon_symbol_mapping *item)
+static int insert_mapping(struct gpumon_symbol_intervals *intervals,
+			  const struct gpumon_symbol_mapping *item)
 {
 	size_t at = count_until(intervals, item->start);
 
@@ -62,10 +62,7 @@ static int insert(struct gpumon_symbol_intervals *intervals,
 
 typedef bool each_t(void *data, struct gpumon_symbol_mapping *item);
 
-/*
- * Calls @each with all items that contain an address of [start, end), the last
- * ones first, until it says false.
- */
+/* Call @each with all items that overlap [start, end), last first, until it returns false. */
 static void visit_all_over(const struct gpumon_symbol_intervals *intervals, uint64_t start,
 			   uint64_t end, each_t *each, void *data)
 {
@@ -103,7 +100,7 @@ int gpumon_symbol_mappings_add(struct gpumon_symbol_mappings *mappings,
 	visit_all_over(&mappings->mapped, mapping->start, mapping->end, is_same, &same);
 	if (same.found && !same.other)
 		visit_all_over(&mappings->unmapped, mapping->start, mapping->end, is_same, &same);
-	/* A recorder tells all mappings again and again: that need not take memory. */
+	/* A recorder reports all mappings repeatedly. That should not use more memory. */
 	if (same.found && !same.other) {
 		if (same.found->first_ns > mapping->first_ns)
 			same.found->first_ns = mapping->first_ns;
@@ -115,7 +112,7 @@ int gpumon_symbol_mappings_add(struct gpumon_symbol_mappings *mappings,
 		mappings->refused++;
 		return 0;
 	}
-	return insert(&mappings->mapped, mapping);
+	return insert_mapping(&mappings->mapped, mapping);
 }
 
 int gpumon_symbol_mappings_remove(struct gpumon_symbol_mappings *mappings, uint64_t start,
@@ -131,19 +128,19 @@ int gpumon_symbol_mappings_remove(struct gpumon_symbol_mappings *mappings, uint6
 		mappings->refused++;
 		return 0;
 	}
-	return insert(&mappings->unmapped, &item);
+	return insert_mapping(&mappings->unmapped, &item);
 }
 
 struct choice {
 	uint64_t time_ns;
-	uint64_t before_ns;			    /* when @before was seen */
-	const struct gpumon_symbol_mapping *before; /* seen last until @time_ns */
-	const struct gpumon_symbol_mapping *after;  /* seen first after it */
+	uint64_t before_ns;			    /* time when @before was seen */
+	const struct gpumon_symbol_mapping *before; /* last seen before or at @time_ns */
+	const struct gpumon_symbol_mapping *after;  /* first seen after it */
 	const struct gpumon_symbol_mapping *any;
 	bool differ;
 };
 
-static bool choose(void *data, struct gpumon_symbol_mapping *item)
+static bool choose_mapping(void *data, struct gpumon_symbol_mapping *item)
 {
 	struct choice *choice = data;
 
@@ -158,7 +155,7 @@ static bool choose(void *data, struct gpumon_symbol_mapping *item)
 	} else {
 		uint64_t seen = item->last_ns <= choice->time_ns ? item->last_ns : item->first_ns;
 
-		/* Of two seen at the same time the one added later counts; it comes first here. */
+		/* Of two seen at the same time, the one added later counts. It comes first here. */
 		if (!choice->before || seen > choice->before_ns) {
 			choice->before = item;
 			choice->before_ns = seen;
@@ -198,7 +195,7 @@ gpumon_symbol_mappings_find(const struct gpumon_symbol_mappings *mappings, uint6
 
 	if (address == UINT64_MAX)
 		return NULL;
-	visit_all_over(&mappings->mapped, address, address + 1, choose, &choice);
+	visit_all_over(&mappings->mapped, address, address + 1, choose_mapping, &choice);
 	if (!time_ns)
 		return choice.differ ? NULL : choice.any;
 	if (choice.before && !unmapped_between(mappings, address, choice.before_ns, time_ns))

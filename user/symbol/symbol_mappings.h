@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What was mapped where, and when: one address can have been of several files
- * in turn (dlclose, then dlopen of another one). Records may be added in any
- * order of time.
+ * Mappings over time. An address can belong to several files in turn (dlclose(), then dlopen() of
+ * another file). Records may be added in any order.
  */
 #ifndef GPUMON_SYMBOL_MAPPINGS_H
 #define GPUMON_SYMBOL_MAPPINGS_H
@@ -13,12 +12,12 @@
 struct gpumon_symbol_object;
 
 /**
- * struct gpumon_symbol_mapping - a piece of a file, mapped
+ * struct gpumon_symbol_mapping - a mapped part of a file
  * @start: address
- * @end: address behind it
- * @offset: of @start in the file
- * @first_ns: when it was seen first
- * @last_ns: when it was seen again, and nothing else was there in between
+ * @end: address after it
+ * @offset: offset of @start in the file
+ * @first_ns: time when it was first seen
+ * @last_ns: time when it was last seen, without another mapping there in between
  * @object: the file
  */
 struct gpumon_symbol_mapping {
@@ -30,10 +29,10 @@ struct gpumon_symbol_mapping {
 	struct gpumon_symbol_object *object;
 };
 
-/* An unmapping is one without a file. */
+/* An unmapping is an item without a file. */
 struct gpumon_symbol_intervals {
-	struct gpumon_symbol_mapping *items; /* by start, those of one start as they came */
-	uint64_t *reach;		     /* the largest end of the items up to each one */
+	struct gpumon_symbol_mapping *items; /* sorted by start, then in the order of arrival */
+	uint64_t *reach;		     /* largest end of the items up to each one */
 	size_t count;
 	size_t room;
 };
@@ -41,7 +40,7 @@ struct gpumon_symbol_intervals {
 struct gpumon_symbol_mappings {
 	struct gpumon_symbol_intervals mapped;
 	struct gpumon_symbol_intervals unmapped;
-	size_t refused; /* beyond the most that are kept */
+	size_t refused; /* items beyond the limit */
 };
 
 /* 0, or -1 without memory. An empty range is ignored. */
@@ -51,16 +50,16 @@ int gpumon_symbol_mappings_remove(struct gpumon_symbol_mappings *mappings, uint6
 				  uint64_t end, uint64_t time_ns);
 
 /**
- * gpumon_symbol_mappings_find - what an address was of
- * @mappings: of the process
+ * gpumon_symbol_mappings_find - find the mapping of an address
+ * @mappings: mappings of the process
  * @address: address
- * @time_ns: when, 0 where not known
+ * @time_ns: time, 0 if unknown
  *
- * That is the mapping seen last until then, unless it was unmapped since. A
- * mapping can be seen first when code of it has run already: with none before,
- * it is the next one seen. Without a time all that were ever there have to agree.
+ * This is the mapping last seen before that time, unless it was unmapped since. Code may run before
+ * its mapping is first seen: without an earlier mapping, the next one counts. Without a time, all
+ * mappings of the address must agree.
  *
- * Return: it, NULL if there was none or it is not clear which; good until the next change.
+ * Return: the mapping, or NULL if there is none or it is ambiguous; valid until the next change.
  */
 const struct gpumon_symbol_mapping *
 gpumon_symbol_mappings_find(const struct gpumon_symbol_mappings *mappings, uint64_t address,

@@ -11,8 +11,8 @@
 #define BUCKETS 4096
 
 struct gpumon_symbol_object {
-	struct gpumon_symbol_object *next;    /* of the same bucket */
-	struct gpumon_symbol_object *earlier; /* of all */
+	struct gpumon_symbol_object *next;    /* in the same bucket */
+	struct gpumon_symbol_object *earlier; /* of all objects */
 	char *path;			      /* as in the capture */
 	const char *module;
 	uint64_t inode;
@@ -49,7 +49,7 @@ struct gpumon_symbol_objects *gpumon_symbol_objects_new(const char *root,
 	return objects;
 }
 
-/* What has a build id is a file, by whatever name. */
+/* Anything with a build id is a file, whatever its name. */
 static bool is_memory(const char *path, size_t build_id_size)
 {
 	static const char *const begins[] = { "//", "/memfd:", "/dev/", "/SYSV" };
@@ -67,7 +67,7 @@ static bool is_memory(const char *path, size_t build_id_size)
 	return false;
 }
 
-/* What loaders call it, in captures of before they said "[vdso]". */
+/* Loaders use this name. Old captures have it instead of "[vdso]". */
 static bool is_vdso(const char *path)
 {
 	return !strncmp(path, "linux-vdso", strlen("linux-vdso")) ||

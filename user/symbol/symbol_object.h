@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * The files that one process has mapped, and memory of it without a file.
- */
+/* The files that a process maps, and its memory without a file. */
 #ifndef GPUMON_SYMBOL_OBJECT_H
 #define GPUMON_SYMBOL_OBJECT_H
 
@@ -16,44 +14,43 @@ struct gpumon_symbol_objects;
 struct gpumon_symbol_object;
 
 /**
- * gpumon_symbol_objects_new - no files yet
- * @root: in front of paths
- * @strings: where names are kept, the caller's
+ * gpumon_symbol_objects_new - create an empty set
+ * @root: prefix of paths
+ * @strings: storage for names, owned by the caller
  *
- * Return: them, NULL without memory.
+ * Return: NULL without memory.
  */
 struct gpumon_symbol_objects *gpumon_symbol_objects_new(const char *root,
 							struct gpumon_symbol_strings *strings);
 
 /**
- * gpumon_symbol_objects_get - the file of a mapping
- * @objects: of the process
- * @mapping: with inode and build id
- * @path: of the file
+ * gpumon_symbol_objects_get - get the file of a mapping
+ * @objects: objects of the process
+ * @mapping: mapping with inode and build id
+ * @path: path of the file
  *
- * Return: it, the same for the same file; NULL without memory.
+ * Return: the same object for the same file; NULL without memory.
  */
 struct gpumon_symbol_object *gpumon_symbol_objects_get(struct gpumon_symbol_objects *objects,
 						       const struct gpumon_record_mapping *mapping,
 						       const char *path);
 
-/* Whether it is memory without a file that has symbols: code made at run time may be there. */
+/* True for memory without a file that has symbols. It may contain generated code. */
 bool gpumon_symbol_object_is_memory(const struct gpumon_symbol_object *object);
 
 /* Base name; "[unknown]" without one. */
 const char *gpumon_symbol_object_module(const struct gpumon_symbol_object *object);
 
 /**
- * gpumon_symbol_object_find - functions at a place of a file
- * @objects: which it is one of
+ * gpumon_symbol_object_find - find the functions at an offset of a file
+ * @objects: objects that contain it
  * @object: file
- * @offset: in the file
- * @found: filled in, the innermost first
- * @room: of @found
- * @address: set to what the offset is in the file's own numbers, or to @offset where the
- *           file cannot be read
+ * @offset: offset in the file
+ * @found: out, the innermost first
+ * @room: size of @found
+ * @address: set to the address in the file, or to @offset if the file cannot be read
  *
- * Return: how many, 0 if it has no name.
+ * Return: number of functions, 0 if there is no name.
  */
 unsigned int gpumon_symbol_object_find(struct gpumon_symbol_objects *objects,
 				       struct gpumon_symbol_object *object, uint64_t offset,

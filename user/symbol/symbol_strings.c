@@ -18,7 +18,7 @@ struct chunk {
 
 struct slot {
 	const char *text;
-	const char *demangled; /* NULL: nobody asked */
+	const char *demangled; /* NULL: not needed yet */
 	uint32_t hash;
 	uint32_t length;
 };

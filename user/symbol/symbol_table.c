@@ -8,20 +8,20 @@
 #include "symbol_table.h"
 
 #define ENTRIES_MAX (64 << 20)
-#define NESTING_MAX 64	/* of functions within functions: more is nonsense */
-#define COMPARED    256 /* bytes of two names of one place: of a broken file they can be endless */
+#define NESTING_MAX 64	/* nested functions: more are not plausible */
+#define COMPARED    256 /* bytes of names compared: broken files have endless ones */
 
-/* Ranks: what is said of a function's extent counts more than how visible it is. */
+/* Ranks: a known size counts more than visibility. */
 #define RANK_NO_SIZE	(1u << 24)
 #define RANK_NO_TYPE	(1u << 20)
 #define RANK_LOCAL	(2u << 16)
 #define RANK_WEAK	(1u << 16)
-#define RANK_UNDERSCORE (1u << 8) /* each one: aliases for inner use have more of them */
+#define RANK_UNDERSCORE (1u << 8) /* for each one: internal aliases have more of them */
 
 struct reader {
-	Elf *elf; /* which the next three are of */
+	Elf *elf; /* the ELF file of the next three */
 	uint64_t bias;
-	bool complete; /* it has a .symtab, so that no function is missing between two */
+	bool complete; /* it has a .symtab, so no function is missing between two others */
 };
 
 static bool has_symtab(Elf *elf)
@@ -55,8 +55,8 @@ static bool has_dwarf(Elf *elf)
 }
 
 /*
- * libdwfl (0.188) forgets the debug file that it has read symbols of, its descriptor, too, when it
- * then finds DWARF in the file itself. So where both may be, DWARF is asked for first.
+ * libdwfl (0.188) forgets a debug file whose symbols it has read, with its descriptor, if it then
+ * finds DWARF in the main file. So if both may exist, ask for the DWARF first.
  */
 static void keep_debug_file(Dwfl_Module *module)
 {
@@ -84,7 +84,7 @@ static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 	return rank;
 }
 
-/* Whether it names code; sets where it ends, or where its section does if it does not say. */
+/* Check whether the symbol names code. Sets its end, or that of its section if it has no size. */
 static bool is_function(struct reader *reader, const GElf_Sym *symbol, const char *name,
 			GElf_Word section, uint64_t address, uint64_t *end)
 {
@@ -100,10 +100,7 @@ static bool is_function(struct reader *reader, const GElf_Sym *symbol, const cha
 		*end = address + symbol->st_size;
 		return *end > address;
 	}
-	/*
-	 * An assembler's label. Where functions are missing in the table, it would
-	 * give its name to those behind it.
-	 */
+	/* An assembler's label. If functions are missing, it would name those after it. */
 	if (!reader->complete || name[0] == '$' || !strncmp(name, ".L", 2))
 		return false;
 	found = elf_getscn(reader->elf, section);
@@ -114,7 +111,7 @@ static bool is_function(struct reader *reader, const GElf_Sym *symbol, const cha
 	return *end > address;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
 	const struct gpumon_symbol_entry *x = a, *y = b;
 
@@ -127,8 +124,8 @@ static int compare(const void *a, const void *b)
 	return strncmp(x->name, y->name, COMPARED);
 }
 
-/* One for each start; labels end where the next function begins. */
-static void tidy(struct gpumon_symbol_table *table)
+/* Keep one entry for each start. Labels end where the next function begins. */
+static void remove_duplicates(struct gpumon_symbol_table *table)
 {
 	struct gpumon_symbol_entry *entries = table->entries;
 	size_t n = 0;
@@ -189,8 +186,8 @@ int gpumon_symbol_table_read(struct gpumon_symbol_table *table, Dwfl_Module *mod
 			.start = address, .end = end, .name = name, .rank = rank_of(&symbol, name)
 		};
 	}
-	qsort(table->entries, table->count, sizeof(*table->entries), compare);
-	tidy(table);
+	qsort(table->entries, table->count, sizeof(*table->entries), compare_entries);
+	remove_duplicates(table);
 	smaller = realloc(table->entries, (table->count + 1) * sizeof(*table->entries));
 	if (smaller)
 		table->entries = smaller;

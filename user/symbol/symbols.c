@@ -17,12 +17,12 @@
 #define SLOTS_MAX      (2u << 20) /* 48 MiB, at most half of them used */
 #define NAMELESS_BYTES ((size_t)256 << 20)
 
-/* What was found for an address of a file; NULL: of no file, the address itself. */
+/* Functions found at an offset of a file. @image NULL: no file, and the offset is an address. */
 struct slot {
 	const struct gpumon_symbol_object *object;
 	uint64_t offset;
-	uint32_t first; /* in results */
-	uint32_t count; /* 0: nothing here */
+	uint32_t first; /* index in results */
+	uint32_t count; /* 0: empty slot */
 };
 
 struct gpumon_symbols {
@@ -108,7 +108,7 @@ static void forget_results(struct gpumon_symbols *symbols)
 	symbols->n_results = 0;
 }
 
-/* Room for one more; without memory what was found before is forgotten instead. */
+/* Make room for one more. Without memory, clear the cache instead. */
 static void make_room(struct gpumon_symbols *symbols)
 {
 	struct slot *old = symbols->slots;
@@ -155,7 +155,7 @@ static void remember_place(struct gpumon_symbols *symbols,
 	symbols->n_used++;
 }
 
-/* "module+0x123". Of a hostile capture no more of these are made than memory has room for. */
+/* "module+0x123". The number of such names is bounded for hostile captures. */
 static const char *name_by_offset(struct gpumon_symbols *symbols, const char *module,
 				  uint64_t address)
 {
@@ -171,7 +171,7 @@ static const char *name_by_offset(struct gpumon_symbols *symbols, const char *mo
 	return name ? name : module;
 }
 
-/* Code made at run time. */
+/* Generated code. */
 static unsigned int find_jit(struct gpumon_symbols *symbols, uint64_t address,
 			     struct gpumon_symbol *found)
 {
@@ -201,7 +201,9 @@ unsigned int gpumon_symbols_find(struct gpumon_symbols *symbols, uint64_t addres
 	const struct slot *slot;
 	unsigned int count = 0;
 
-	/* Anonymous memory: a place in it says nothing, the address at least tells two apart. */
+	/*
+	 * In anonymous memory an offset says nothing. An address at least tells two places apart.
+	 */
 	if (object && gpumon_symbol_object_is_memory(object) &&
 	    !strcmp(gpumon_symbol_object_module(object), UNKNOWN)) {
 		object = NULL;
