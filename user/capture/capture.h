@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Writing and reading captures: a directory with capture.json, what holds for
- * all of it, and a file of chunks (format.h) for each process and for the driver.
+ * Writes and reads captures. A capture is a directory with capture.json, which describes all of it,
+ * and a file of chunks (format.h) for each process and for the driver.
  *
- * Not thread-safe: a writer with its files, or a capture that is read, is one
- * thread's at a time; different ones do not disturb each other.
+ * Not thread-safe: only one thread at a time may use a writer with its files, or a capture that is
+ * read. Different ones are independent.
  */
 #ifndef GPUMON_CAPTURE_H
 #define GPUMON_CAPTURE_H
@@ -16,22 +16,24 @@
 #include "base/error.h"
 #include "format.h"
 
-/* capture.json, files of chunks, and the driver's one, whose process is ~0. */
+/* capture.json, the suffix of chunk files, and the driver's file, whose process is ~0. */
 #define GPUMON_CAPTURE_INFO   "capture.json"
 #define GPUMON_CAPTURE_SUFFIX ".records"
-/* Of a process: GPUMON_CAPTURE_PROCESS "PID-TICKS", and what its runtime said of code that it made. */
+/*
+ * The files of a process: GPUMON_CAPTURE_PROCESS "PID-TICKS", and the perf map of generated code.
+ */
 #define GPUMON_CAPTURE_PROCESS "process-"
 #define GPUMON_CAPTURE_MAP     "perf-%s.map"
-/* Only there while a capture is written, or where its writer was killed. */
+/* Only exists while a capture is written, or after its writer was killed. */
 #define GPUMON_CAPTURE_INFO_NEW ".capture.json.new"
 #define GPUMON_CAPTURE_RESERVE	".reserve"
 #define GPUMON_CAPTURE_DRIVER	"driver"
 
-/* Of a cursor, of what is no process's. */
+/* The process of a cursor for records that belong to no process. */
 #define GPUMON_PROCESS_DRIVER (~0u)
 
 /**
- * gpumon_capture_error - why the last function of this header failed in this thread
+ * gpumon_capture_error - the last failure of a function of this header in this thread
  *
  * Return: the failure, for gpumon_report(); valid until the next call of this header.
  */
@@ -43,16 +45,16 @@ struct gpumon_capture_writer;
 struct gpumon_capture_file;
 
 /**
- * struct gpumon_capture_info - what capture.json says
- * @version: of the format
- * @gpumon_version: of who wrote it
+ * struct gpumon_capture_info - contents of capture.json
+ * @version: version of the format
+ * @gpumon_version: version of the writing program
  * @boot_id: as text
  * @host: name of the host
- * @command: what was recorded, "" of live processes
- * @created_ns: CLOCK_REALTIME when it began
- * @created_monotonic_ns: CLOCK_MONOTONIC at that moment
- * @ended: it was closed, and not cut off
- * @lost_records: with @ended: those that did not get onto the disk
+ * @command: recorded command, "" for live processes
+ * @created_ns: CLOCK_REALTIME of its beginning
+ * @created_monotonic_ns: CLOCK_MONOTONIC at the same moment
+ * @ended: it was closed properly
+ * @lost_records: if @ended: records that could not be written
  */
 struct gpumon_capture_info {
 	uint32_t version;
@@ -67,10 +69,10 @@ struct gpumon_capture_info {
 };
 
 /**
- * gpumon_capture_create - begin a capture
- * @path: directory, made with mode 0700; must not exist, or be empty
- * @command: what is recorded, for capture.json
- * @writer: set to the capture
+ * gpumon_capture_create - create a capture
+ * @path: directory, created with mode 0700; must not exist, or be empty
+ * @command: recorded command, for capture.json
+ * @writer: out
  *
  * Return: 0, or -1 with the reason in gpumon_capture_error().
  */
@@ -78,10 +80,10 @@ int gpumon_capture_create(const char *path, const char *command,
 			  struct gpumon_capture_writer **writer);
 
 /**
- * gpumon_capture_add_file - a file of a process, or of the driver
+ * gpumon_capture_add_file - add the file of a process, or of the driver
  * @writer: capture
- * @name: without suffix, as "process-123-456", or GPUMON_CAPTURE_DRIVER
- * @file: set to it, belongs to @writer
+ * @name: name without suffix, such as "process-123-456", or GPUMON_CAPTURE_DRIVER
+ * @file: out, owned by @writer
  *
  * Return: 0, or -1 with the reason in gpumon_capture_error().
  */
@@ -90,69 +92,69 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 
 /**
  * gpumon_capture_append - write whole records as one chunk
- * @file: where to
- * @tid: of who wrote them
- * @records: they
+ * @file: file
+ * @tid: thread that wrote the records
+ * @records: records
  * @size: bytes, at most GPUMON_CHUNK_SIZE_MAX
  *
- * A disk that is full is told once (gpumon_capture_on_trouble()) and counted:
- * records are then lost, and a GPUMON_RECORD_LOSS says how many as soon as there
- * is room. A chunk is written whole or not at all.
+ * A full disk is reported once (gpumon_capture_on_trouble()). Lost records are counted, and a
+ * GPUMON_RECORD_LOSS reports their number as soon as there is room. A chunk is written completely
+ * or not at all.
  *
- * Return: 0, or -1 if they are lost, with the reason in gpumon_capture_error().
+ * Return: 0, or -1 if the records are lost, with the reason in gpumon_capture_error().
  */
 int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			  size_t size);
 
 /**
- * gpumon_capture_limit - the largest size
+ * gpumon_capture_limit - limit the size of a capture
  * @writer: capture
- * @bytes: of all files, 0: no limit
+ * @bytes: size of all files, 0: no limit
  *
- * For gpumon_capture_append_limited() alone: what is said at the end comes on top.
+ * Only gpumon_capture_append_limited() respects the limit. Records written at the end come on top.
  */
 void gpumon_capture_limit(struct gpumon_capture_writer *writer, uint64_t bytes);
 
-/* A chunk did not fit in: from then on there are none. */
+/* True once a chunk did not fit. From then on none are written. */
 bool gpumon_capture_is_full(const struct gpumon_capture_writer *writer);
 
-/* The same as gpumon_capture_append(), up to the limit; what comes behind it is none of the capture. */
+/* The same as gpumon_capture_append() up to the limit. Later records are dropped. */
 int gpumon_capture_append_limited(struct gpumon_capture_file *file, uint32_t tid,
 				  const void *records, size_t size);
 
-/* Bytes of whole chunks that are in the file. */
+/* Bytes of whole chunks in the file. */
 uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file);
 
 /**
- * gpumon_capture_make_map - a GPUMON_CAPTURE_MAP beside a process's file
- * @file: of the process, which must not have been ended
+ * gpumon_capture_make_map - create a GPUMON_CAPTURE_MAP beside a process's file
+ * @file: file of the process, not ended yet
  *
- * Return: a descriptor that belongs to the caller, or -1 with errno.
+ * Return: a descriptor owned by the caller, or -1 with errno.
  */
 int gpumon_capture_make_map(struct gpumon_capture_file *file);
 
-/* The process ended: its descriptor is closed, @file may not be used after. */
+/* The process ended: close its descriptor. @file must not be used afterwards. */
 void gpumon_capture_end_file(struct gpumon_capture_file *file);
 
 /**
- * gpumon_capture_on_trouble - who is told, once, that something cannot be written
+ * gpumon_capture_on_trouble - set a callback for the first failed write
  * @writer: capture
- * @tell: gets the failure; NULL (as at first): one line on stderr
- * @data: for @tell
+ * @tell: called with the failure; NULL (the default): one line on stderr
+ * @data: passed to @tell
  */
 void gpumon_capture_on_trouble(struct gpumon_capture_writer *writer,
 			       void (*tell)(void *data, const struct gpumon_error *err),
 			       void *data);
 
-/* Its directory, whatever becomes of its name: a descriptor, the writer's as long as it is open. */
+/* A descriptor of its directory, valid even if that is renamed; owned by the writer. */
 int gpumon_capture_directory(const struct gpumon_capture_writer *writer);
 
-/* Records that could not be written, of all files until now. */
+/* Records of all files that could not be written until now. */
 uint64_t gpumon_capture_lost(const struct gpumon_capture_writer *writer);
 
 /**
- * gpumon_capture_close - end a capture
- * @writer: capture, NULL is nothing; freed also where this fails
+ * gpumon_capture_close - close a capture
+ * @writer: capture, may be NULL; freed also on failure
  *
  * Return: 0, or -1 if something was not written, with the reason in gpumon_capture_error().
  */
@@ -163,9 +165,9 @@ int gpumon_capture_close(struct gpumon_capture_writer *writer);
 struct gpumon_capture;
 
 /**
- * struct gpumon_capture_cursor - where a record is from
- * @process: number of the process in the capture, from 0 on; the driver's is ~0
- * @tid: who wrote it
+ * struct gpumon_capture_cursor - origin of a record
+ * @process: number of the process in the capture, from 0 on; ~0 for the driver
+ * @tid: thread that wrote it
  */
 struct gpumon_capture_cursor {
 	uint32_t process;
@@ -173,16 +175,15 @@ struct gpumon_capture_cursor {
 };
 
 /**
- * struct gpumon_capture_damage - what could not be read, by cause
- * @truncated_bytes: at the ends of files that were cut off
- * @broken_chunks: whose CRC is wrong, skipped
- * @broken_records: with impossible sizes, skipped with the rest of their chunk, or with
- *                  counts that do not fit into their size, skipped alone
- * @unknown_records: of a type that this version does not know
- * @missing_chunks: gaps in the numbers of chunks, chunks of files that ended too early, and
- *                  files that are not there
- * @broken_info: capture.json cannot be read: what it says is not known
- * @unreadable_files: that cannot be opened or read
+ * struct gpumon_capture_damage - unreadable parts, by cause
+ * @truncated_bytes: bytes of incomplete chunks at the ends of files
+ * @broken_chunks: skipped chunks with a wrong CRC
+ * @broken_records: records with impossible sizes, skipped with the rest of their chunk, or with
+ *                  counts that do not fit their size, skipped alone
+ * @unknown_records: records of types that this version does not know
+ * @missing_chunks: gaps in the numbers of chunks, missing ends of files, and missing files
+ * @broken_info: capture.json cannot be read, so its contents are unknown
+ * @unreadable_files: files that cannot be opened or read
  */
 struct gpumon_capture_damage {
 	uint64_t truncated_bytes;
@@ -195,69 +196,66 @@ struct gpumon_capture_damage {
 };
 
 /**
- * gpumon_capture_open - open a capture to read it
+ * gpumon_capture_open - open a capture for reading
  * @path: directory
- * @capture: set to it
+ * @capture: out
  *
- * One that is still being written can be opened, too, see gpumon_capture_next().
+ * A capture that is still being written can be opened, too, see gpumon_capture_next().
  *
- * Return: 0, or -1 with the reason in gpumon_capture_error(): it is none, or of a version to
- * come.
+ * Return: 0, or -1 with the reason in gpumon_capture_error(): not a capture, or a newer version.
  */
 int gpumon_capture_open(const char *path, struct gpumon_capture **capture);
 
-/* Unknown texts are "", unknown times 0. @ended is looked up again at the end of the records. */
+/* Unknown texts are "", unknown times 0. @ended is read again at the end of the records. */
 const struct gpumon_capture_info *gpumon_capture_info(const struct gpumon_capture *capture);
 
-/* How many processes there are until now; their numbers are below it. */
+/* The number of processes known until now. Their numbers are below it. */
 uint32_t gpumon_capture_processes(const struct gpumon_capture *capture);
 
-/* Name of a process's file without suffix, as it was added; NULL where there is none. */
+/* The name of a process's file, without suffix. NULL if there is none. */
 const char *gpumon_capture_name(const struct gpumon_capture *capture, uint32_t process);
 
 /**
- * gpumon_capture_next - the next record
+ * gpumon_capture_next - read the next record
  * @capture: capture
- * @cursor: filled in
+ * @cursor: out
  *
- * Chunks of one process come in their order, which is about that of time;
- * those of several processes in turns, one chunk of each: the time of a chunk is
- * not known without its records, so that times of different processes are not in
- * order. A record is longer than its type's struct, or shorter: gpumon_record_copy()
- * gives a whole one. Texts, frames and events lie within their record, and a stack has
- * GPUMON_STACK_DEPTH_MAX frames at most: those that do not are damage.
+ * The chunks of one process come in their order, which roughly is that of time. Processes take
+ * turns, one chunk each, so times of different processes are not in order. A record may be longer
+ * or shorter than the struct of its type: gpumon_record_copy() returns a complete one. Texts,
+ * frames and events lie within their record, and a stack has at most GPUMON_STACK_DEPTH_MAX frames:
+ * other records count as damage.
  *
- * Processes are numbered by the names of their files. A capture that is still being
- * written ends at what is there: NULL, and a later call goes on with what was written
- * since; processes that came since get the next numbers. Until a file has grown,
- * an incomplete chunk at its end counts as truncated.
+ * Processes are numbered in the order of their file names. For a capture that is still being
+ * written, NULL means the end for now: a later call continues with new records, and new processes
+ * get the next numbers. Until a file has grown, an incomplete chunk at its end counts as truncated.
  *
  * Return: the record, valid until the next call, aligned to 8; NULL at the end.
  */
 const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 						struct gpumon_capture_cursor *cursor);
 
-/* From the beginning again. */
+/* Start again from the beginning. */
 void gpumon_capture_rewind(struct gpumon_capture *capture);
 
-/* As far as it was read, since the last rewind. */
+/* Damage found since the last rewind. */
 const struct gpumon_capture_damage *gpumon_capture_damage(const struct gpumon_capture *capture);
 
 void gpumon_capture_free(struct gpumon_capture *capture);
 
 /**
- * gpumon_record_copy - a record's fields, those that it does not have as 0
+ * gpumon_record_copy - copy a record, with missing fields as 0
  * @to: struct of its type
- * @size: of that
+ * @size: size of @to
  * @record: record
  */
 void gpumon_record_copy(void *to, size_t size, const struct gpumon_record *record);
 
 /**
- * enum gpumon_record_state - what gpumon_record_check() finds
- * @GPUMON_RECORD_GOOD: readable; also of an unknown type
- * @GPUMON_RECORD_BROKEN: its size is possible, its contents are not: skip it
- * @GPUMON_RECORD_IMPOSSIBLE: where the next one begins cannot be told
+ * enum gpumon_record_state - result of gpumon_record_check()
+ * @GPUMON_RECORD_GOOD: readable, possibly of an unknown type
+ * @GPUMON_RECORD_BROKEN: possible size but impossible contents: skip it
+ * @GPUMON_RECORD_IMPOSSIBLE: impossible size: the next record cannot be found
  */
 enum gpumon_record_state {
 	GPUMON_RECORD_GOOD,
@@ -265,13 +263,13 @@ enum gpumon_record_state {
 	GPUMON_RECORD_IMPOSSIBLE,
 };
 
-/* Is there a record at @record, aligned to 8, in @room bytes? */
+/* Check a record at @record, aligned to 8, of at most @room bytes. */
 enum gpumon_record_state gpumon_record_check(const struct gpumon_record *record, size_t room);
 
-/* "kernel", as in Documentation/reference/capture-format.md; NULL of an unknown type. */
+/* "kernel", as in Documentation/reference/capture-format.md; NULL for an unknown type. */
 const char *gpumon_record_name(unsigned int type);
 
-/* "channel-full", as in Documentation/reference/capture-format.md; NULL of an unknown cause. */
+/* "channel-full", as in Documentation/reference/capture-format.md; NULL for an unknown cause. */
 const char *gpumon_loss_name(unsigned int cause);
 
 #endif /* GPUMON_CAPTURE_H */

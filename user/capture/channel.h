@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The shared memory between the injection library in a target, which writes,
- * and the recorder, which empties it into files. A target that is killed leaves
- * what it wrote; a recorder that is killed leaves a target that counts losses
- * and goes on. Neither ever waits for the other.
+ * Shared memory that the injection library in a target writes, and the recorder drains into files.
+ * What a killed target wrote stays readable. If the recorder is killed, the target counts losses
+ * and continues. Neither ever waits for the other.
  *
- * The recorder listens on a socket, GPUMON_SOCKET in the environment (or connects to the
- * one on which a dormant library listens). The library says GPUMON_HELLO, gets
- * GPUMON_SETTINGS with the descriptor of the channel, a sealed memfd, and each
- * side notices that the other is gone when the socket ends.
+ * The recorder listens on the socket in GPUMON_SOCKET of the environment, or connects to the socket
+ * of a dormant library. The library sends GPUMON_HELLO and gets GPUMON_SETTINGS with the descriptor
+ * of the channel, a sealed memfd. The end of the socket tells each side that the other one is gone.
  *
- * A block belongs to who made it FILLING, one thread of the target; it appends
- * whole records and stores @used with release order. The recorder may read up
- * to @used at any time, and frees a block that is FULL once it has all of it: @used
- * is 0 before it is FREE. channel_writer.h and channel_reader.h are the two sides.
+ * A block belongs to the thread of the target that made it FILLING. The thread appends whole
+ * records and stores @used with release order. The recorder may read up to @used at any time. It
+ * frees a FULL block once it has read all of it, and sets @used to 0 before the state to FREE.
+ * channel_writer.h and channel_reader.h are the two sides.
  */
 #ifndef GPUMON_CAPTURE_CHANNEL_H
 #define GPUMON_CAPTURE_CHANNEL_H
@@ -27,7 +25,7 @@
 
 #define GPUMON_BLOCK_SIZE (1u << 16)
 
-/* The longest record that can go through a channel: a block's room. */
+/* The longest record for a channel: the room in a block. */
 #define GPUMON_CHANNEL_RECORD_MAX (GPUMON_BLOCK_SIZE - 64)
 
 enum gpumon_block_state {
@@ -37,12 +35,12 @@ enum gpumon_block_state {
 };
 
 /**
- * struct gpumon_block - head of a block of GPUMON_BLOCK_SIZE bytes, records behind it
+ * struct gpumon_block - head of a block of GPUMON_BLOCK_SIZE bytes, followed by records
  * @state: enum gpumon_block_state
- * @used: bytes of whole records behind the head
- * @tid: whose it is
+ * @used: bytes of whole records after the head
+ * @tid: thread that fills it
  * @reserved: 0
- * @sequence: when it was taken, of all blocks of the channel
+ * @sequence: order in which the channel's blocks were taken
  */
 struct gpumon_block {
 	uint32_t state;
@@ -53,25 +51,25 @@ struct gpumon_block {
 	uint64_t padding[5];
 };
 
-/* Times the library finds this set: it should flush and stop, or begin. */
+/* The recorder's command, which the library polls: run, or flush and stop. */
 enum gpumon_channel_command {
 	GPUMON_CHANNEL_RUN = 1,
 	GPUMON_CHANNEL_STOP = 2,
 };
 
 /**
- * struct gpumon_channel - head of the shared memory, its blocks follow at GPUMON_BLOCK_SIZE
+ * struct gpumon_channel - head of the shared memory; its blocks begin at GPUMON_BLOCK_SIZE
  * @magic: GPUMON_CHANNEL_MAGIC
  * @version: GPUMON_CHANNEL_VERSION
- * @blocks: how many
- * @command: enum gpumon_channel_command, by the recorder
- * @stopped: by the library: it has written all that there will be
- * @next_block: where the library looks first
- * @next_sequence: number of the next block taken
- * @lost: records that found no place, by enum gpumon_loss
- * @launches: as struct gpumon_record_totals, kept up to date while the target runs, so that
- *            they are right also where it is killed
- * @freed: blocks that the recorder has freed: without a new one, looking again is no use
+ * @blocks: number of blocks
+ * @command: enum gpumon_channel_command, set by the recorder
+ * @stopped: set by the library after its last record
+ * @next_block: block where the library starts its search
+ * @next_sequence: number of the next block that is taken
+ * @lost: lost records, by enum gpumon_loss
+ * @launches: as in struct gpumon_record_totals; kept up to date, so that it is correct after the
+ *            target is killed
+ * @freed: number of blocks that the recorder freed: if it did not change, another search is useless
  */
 struct gpumon_channel {
 	uint32_t magic;
@@ -92,18 +90,18 @@ struct gpumon_channel {
 };
 
 /*
- * Where a dormant library listens: uid and pid as the target itself sees them. In the abstract
- * name space (of the target's network namespace, as /proc/PID/net/unix shows it), or, with
- * ".sock" behind, as a file in the folder that its GPUMON_LISTEN names. As soon as somebody
- * connects, the library says GPUMON_HELLO, as where it connects itself.
+ * Address of a dormant library, with uid and pid as the target sees them: in the abstract namespace
+ * (of the target's network namespace, as in /proc/PID/net/unix), or with ".sock" appended as a file
+ * in the folder GPUMON_LISTEN. The library sends GPUMON_HELLO on each connection, as it does when
+ * it connects itself.
  */
 #define GPUMON_LISTEN_NAME "gpumon-%u-%u"
 
-/* Messages on the socket: SOCK_SEQPACKET, one struct each. */
+/* Messages on the socket, SOCK_SEQPACKET, one struct each. */
 enum gpumon_message_type {
 	GPUMON_HELLO = 1,    /* library to recorder */
 	GPUMON_SETTINGS = 2, /* recorder to library, with the channel's descriptor */
-	GPUMON_REFUSED = 3,  /* either way, with a text why */
+	GPUMON_REFUSED = 3,  /* both ways, with a reason */
 };
 
 struct gpumon_message_hello {
@@ -113,7 +111,7 @@ struct gpumon_message_hello {
 	uint32_t reserved;
 };
 
-/* What is recorded */
+/* What to record. */
 #define GPUMON_RECORD_KERNELS	      (1u << 0)
 #define GPUMON_RECORD_COPIES	      (1u << 1)
 #define GPUMON_RECORD_STACKS	      (1u << 2)
@@ -129,20 +127,20 @@ struct gpumon_message_hello {
 
 enum gpumon_window_kind {
 	GPUMON_WINDOW_ALWAYS = 0,
-	GPUMON_WINDOW_PROFILER = 1, /* between cudaProfilerStart and cudaProfilerStop */
-	GPUMON_WINDOW_RANGE = 2,    /* while an NVTX range of the name is open */
+	GPUMON_WINDOW_PROFILER = 1, /* between cudaProfilerStart() and cudaProfilerStop() */
+	GPUMON_WINDOW_RANGE = 2,    /* while an NVTX range with that name is open */
 };
 
 /**
- * struct gpumon_message_settings - what the recorder wants
+ * struct gpumon_message_settings - the recorder's settings
  * @type: GPUMON_SETTINGS
  * @version: GPUMON_CHANNEL_VERSION
  * @record: GPUMON_RECORD_* bits
  * @window: enum gpumon_window_kind
- * @flush_ms: how often CUPTI is asked for what is complete
- * @stack_depth: frames at most
- * @buffer_mib: CUPTI's buffers in all, at most
- * @range: name of the NVTX range, with @window
+ * @flush_ms: how often CUPTI's complete buffers are requested
+ * @stack_depth: maximum number of frames
+ * @buffer_mib: maximum total size of CUPTI's buffers
+ * @range: name of the NVTX range, for @window
  */
 struct gpumon_message_settings {
 	uint32_t type;

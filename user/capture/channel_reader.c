@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The recorder's half of the channel. */
+/* The recorder's side of the channel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@
 
 _Static_assert(N_CAUSE >= GPUMON_LOSS_CAUSES, "each cause has its counter");
 
-/* How far a block was read, since it was freed last. */
+/* How much of a block was read since it was last freed. */
 struct block_read {
 	uint32_t position;
-	bool broken; /* what follows is no record, until it is freed */
+	bool broken; /* no valid record follows until it is freed */
 };
 
-/* A block with something to read. */
+/* A block with unread records. */
 struct ready {
 	uint64_t sequence;
 	uint32_t block;
@@ -127,13 +127,13 @@ bool gpumon_channel_stopped(const struct gpumon_channel_reader *reader)
 	return __atomic_load_n(&reader->channel->stopped, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Everything of it was read. Its owner left it, so that nobody writes it until it is free. */
+/* Free a block that was read completely. Its owner has left it, so nobody else writes it. */
 static void free_block(struct gpumon_channel_reader *reader, uint32_t i)
 {
 	struct gpumon_block *block = block_at(reader, i);
 
 	reader->read[i] = (struct block_read){ 0 };
-	/* Before it is free: who takes it does not set it, see channel_writer.c. */
+	/* Clear this first: the next owner does not, see channel_writer.c. */
 	__atomic_store_n(&block->used, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&block->state, GPUMON_BLOCK_FREE, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&reader->channel->freed, 1, __ATOMIC_RELEASE);
@@ -147,8 +147,8 @@ static void break_block(struct gpumon_channel_reader *reader, uint32_t i)
 }
 
 /*
- * What can be read of a block. Blocks numbered from @bound on wait for the next
- * time: their threads may have written into ones before them that were passed by.
+ * Find the readable part of a block. Blocks with numbers from @bound on must wait: their threads
+ * may have written to earlier blocks after those were checked.
  */
 static bool look_at_block(struct gpumon_channel_reader *reader, uint32_t i, uint64_t bound,
 			  struct ready *ready)
@@ -163,7 +163,7 @@ static bool look_at_block(struct gpumon_channel_reader *reader, uint32_t i, uint
 		return false;
 	}
 	reader->account.busy++;
-	/* After the state: of a full one it is the last word. */
+	/* Read this after the state: for a full block it is then final. */
 	used = __atomic_load_n(&block->used, __ATOMIC_ACQUIRE);
 	if (state > GPUMON_BLOCK_FULL || used > ROOM || used % 8 || used < read->position)
 		break_block(reader, i);
@@ -179,7 +179,7 @@ static bool look_at_block(struct gpumon_channel_reader *reader, uint32_t i, uint
 	return bound == UINT64_MAX || ready->sequence < bound;
 }
 
-/* Copied bytes: how many of them are whole records; what is none among these becomes padding. */
+/* Count the whole records among the copied bytes. Anything else becomes padding. */
 static uint32_t check_copy(struct gpumon_channel_reader *reader, uint32_t size, uint32_t i)
 {
 	uint32_t position = 0;
@@ -219,7 +219,7 @@ static void read_block(struct gpumon_channel_reader *reader, const struct ready 
 	reader->account.bytes += good;
 	if (reader->see && good)
 		reader->see(reader->see_data, tid, reader->copy, good);
-	/* What finds no room on the disk is counted there. */
+	/* The capture counts what the disk cannot hold. */
 	(void)gpumon_capture_append_limited(file, tid, reader->copy, good);
 	if (ready->full)
 		free_block(reader, ready->block);
@@ -235,8 +235,8 @@ static int compare_ready(const void *a, const void *b)
 	return (x->block > y->block) - (x->block < y->block);
 }
 
-static uint64_t empty(struct gpumon_channel_reader *reader, struct gpumon_capture_file *file,
-		      uint64_t bound)
+static uint64_t drain_blocks(struct gpumon_channel_reader *reader, struct gpumon_capture_file *file,
+			     uint64_t bound)
 {
 	uint64_t before = reader->account.bytes;
 	uint32_t n = 0;
@@ -249,7 +249,7 @@ static uint64_t empty(struct gpumon_channel_reader *reader, struct gpumon_captur
 	qsort(reader->ready, n, sizeof(*reader->ready), compare_ready);
 	for (uint32_t i = 0; i < n; i++)
 		read_block(reader, &reader->ready[i], file);
-	/* From the first one on, so that memory is used again that is in the caches still. */
+	/* Start at the first block, since its memory may still be in the caches. */
 	__atomic_store_n(&reader->channel->next_block, 0, __ATOMIC_RELAXED);
 	return reader->account.bytes - before;
 }
@@ -265,7 +265,7 @@ static void add_loss(struct gpumon_record_loss *losses, uint32_t *n, unsigned in
 	};
 }
 
-/* Counters of the target that grew since; one that shrank is no counter of ours. */
+/* Report counters of the target that grew. A counter that shrank was corrupted. */
 static void tell_losses(struct gpumon_channel_reader *reader, struct gpumon_capture_file *file)
 {
 	struct gpumon_channel_account *account = &reader->account;
@@ -292,7 +292,7 @@ uint64_t gpumon_channel_drain(struct gpumon_channel_reader *reader,
 			      struct gpumon_capture_file *file)
 {
 	uint64_t bound = __atomic_load_n(&reader->channel->next_sequence, __ATOMIC_ACQUIRE);
-	uint64_t bytes = empty(reader, file, bound);
+	uint64_t bytes = drain_blocks(reader, file, bound);
 
 	tell_losses(reader, file);
 	return bytes;
@@ -320,10 +320,10 @@ void gpumon_channel_finish(struct gpumon_channel_reader *reader, struct gpumon_c
 	const struct gpumon_channel *channel = reader->channel;
 	struct gpumon_record_totals totals;
 
-	/* A thread that still wrote when it was told to stop may fill one block meanwhile. */
-	empty(reader, file, __atomic_load_n(&channel->next_sequence, __ATOMIC_ACQUIRE));
-	/* Numbers can be made up, and one that is never reached would hide a block. */
-	empty(reader, file, UINT64_MAX);
+	/* A thread that was still writing when it was told to stop may fill one more block. */
+	drain_blocks(reader, file, __atomic_load_n(&channel->next_sequence, __ATOMIC_ACQUIRE));
+	/* A hostile target can invent a number that is never reached, which would hide a block. */
+	drain_blocks(reader, file, UINT64_MAX);
 	tell_losses(reader, file);
 	gpumon_channel_totals(reader, &totals);
 	(void)gpumon_capture_append(file, 0, &totals, sizeof(totals));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The target's half of the channel. */
+/* The target's side of the channel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -10,7 +10,7 @@
 
 #include "channel_writer.h"
 
-/* Of kernels and C libraries later than those that the library is built with and runs on. */
+/* From newer kernel and C library headers than the library is built with. */
 #ifndef F_GET_SEALS
 #define F_GET_SEALS   1034
 #define F_SEAL_SHRINK 0x0002
@@ -24,9 +24,9 @@ _Static_assert(sizeof(struct gpumon_block) + GPUMON_CHANNEL_RECORD_MAX == GPUMON
 _Static_assert(sizeof(struct gpumon_channel) <= GPUMON_BLOCK_SIZE, "blocks follow the head");
 
 /*
- * A page that a forked child finds empty, however it was forked: it may map a channel
- * of its own and gets another token, with which it does not write into its parent's.
- * One for the whole process, for ever: threads may look at it at any time.
+ * A page that is empty in a forked child, however it was forked. A child may map a channel of its
+ * own and then gets another token, so it never writes to its parent's channel. There is one page
+ * for the whole life of the process, since threads may read it at any time.
  */
 static void set_token(struct gpumon_channel_map *map)
 {
@@ -41,7 +41,7 @@ static void set_token(struct gpumon_channel_map *map)
 		uint32_t *made = mmap(NULL, size, PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		/* Before Linux 4.14 only the library's own fork handler keeps a child out. */
+		/* Before Linux 4.14, only the library's own fork handler stops a child. */
 		if (made != MAP_FAILED)
 			(void)madvise(made, size, MADV_WIPEONFORK);
 		else
@@ -67,7 +67,7 @@ static bool is_alive(const struct gpumon_channel_map *map)
 
 int gpumon_channel_map(struct gpumon_channel_map *map, int fd)
 {
-	/* Not fstat(): its symbol is of a C library that is too new for some containers. */
+	/* Do not use fstat(): its symbol needs a newer C library than some containers have. */
 	off_t end = lseek(fd, 0, SEEK_END);
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct gpumon_channel *channel;
@@ -78,7 +78,9 @@ int gpumon_channel_map(struct gpumon_channel_map *map, int fd)
 	memset(map, 0, sizeof(*map));
 	if (end < 0)
 		return -errno;
-	/* Huge pages can run out when they are touched, which would be the program's end. */
+	/*
+	 * Require plain tmpfs: huge pages can run out when touched, which would kill the program.
+	 */
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(fd, &system) ||
 	    system.f_type != TMPFS_MAGIC)
 		return -EPERM;
@@ -94,7 +96,7 @@ int gpumon_channel_map(struct gpumon_channel_map *map, int fd)
 		munmap(channel, (size_t)end);
 		return ret;
 	}
-	/* A core dump of the target is not to grow by it. */
+	/* Keep the channel out of the target's core dumps. */
 	(void)madvise(channel, (size_t)end, MADV_DONTDUMP);
 	map->channel = channel;
 	map->size = (size_t)end;
@@ -142,10 +144,10 @@ static void give_back(struct gpumon_channel_writer *writer)
 }
 
 /*
- * A free block. Its number is taken after it is ours and after the one before was
- * given back: a recorder that sees the number sees all of the one before, and so
- * reads each thread's records in order. @used is 0 already, by who freed it; it
- * would be too late to set it here, where the recorder looks at it already.
+ * Take a free block. Get its number after taking it and after giving back the previous one: then a
+ * recorder that sees the number also sees all of the previous block, and reads each thread's
+ * records in order. The recorder has already set @used to 0. Setting it here would be too late,
+ * since the recorder may already read it.
  */
 static bool take_block(struct gpumon_channel_writer *writer)
 {
@@ -154,7 +156,9 @@ static bool take_block(struct gpumon_channel_writer *writer)
 	uint64_t freed = __atomic_load_n(&channel->freed, __ATOMIC_ACQUIRE);
 	uint32_t first;
 
-	/* All were taken and none was freed since: a recorder that is gone costs nothing. */
+	/*
+	 * All blocks were taken and none was freed since. This makes a dead recorder cost nothing.
+	 */
 	if (writer->full && writer->full_at == freed)
 		return false;
 	first = __atomic_load_n(&channel->next_block, __ATOMIC_RELAXED) % map->blocks;
@@ -182,7 +186,7 @@ static bool take_block(struct gpumon_channel_writer *writer)
 	return false;
 }
 
-/* Compiler only: whoever interrupts is on the same processor. */
+/* A compiler barrier is enough: a signal handler runs on the same CPU. */
 static void signal_fence(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

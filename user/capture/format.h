@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a capture is made of. The injection library writes records into shared
- * memory (channel.h), the recorder puts them into files as they are, and all
- * that reads captures reads them; Documentation/reference/capture-format.md describes it
- * for others. Little-endian, every record a multiple of 8 bytes.
+ * The records of a capture. The injection library writes them into shared memory (channel.h), and
+ * the recorder copies them into files. Documentation/reference/capture-format.md describes the
+ * format for other programs. It is little-endian, and the size of every record is a multiple of 8
+ * bytes.
  *
- * Times are CLOCK_MONOTONIC nanoseconds, 0 where not known. Ids of strings,
- * stacks and frames are a process's own, from 1 on; 0 is none. A thing is
- * defined before or after its use, in any thread's records: who reads has to
- * wait for either.
+ * Times are CLOCK_MONOTONIC nanoseconds, 0 if unknown. Every process has its own ids of strings,
+ * stacks and frames, from 1 on; 0 means none. An object may be defined before or after its use, in
+ * any thread's records, so a reader must handle both.
  */
 #ifndef GPUMON_CAPTURE_FORMAT_H
 #define GPUMON_CAPTURE_FORMAT_H
 
 #include <stdint.h>
 
-/* Grows when a reader of before would misread; types and fields at the end come without. */
+/*
+ * Incremented if old readers would misread the data. New types and fields at the end do not count.
+ */
 #define GPUMON_CAPTURE_VERSION 1
 
 /* "GPMC" */
@@ -25,14 +26,14 @@
 #define GPUMON_STACK_DEPTH_MAX 512
 
 /**
- * struct gpumon_chunk - in a file, before each piece of a thread's records
+ * struct gpumon_chunk - in a file, head of a chunk of one thread's records
  * @magic: GPUMON_CHUNK_MAGIC
  * @version: GPUMON_CAPTURE_VERSION
- * @size: bytes of records behind it, whole ones
- * @crc: CRC-32 (zlib's) of this head with @crc 0, and of the records
- * @tid: writer, in the target's pid namespace; 0: the library's or recorder's own
+ * @size: bytes of whole records that follow
+ * @crc: CRC-32 (as in zlib) of this head with @crc 0, and of the records
+ * @tid: writing thread in the target's pid namespace; 0: the library or the recorder
  * @reserved: 0
- * @sequence: of the file's chunks, from 0 on: a gap is a loss
+ * @sequence: number in the file, from 0 on: a gap is a loss
  */
 struct gpumon_chunk {
 	uint32_t magic;
@@ -45,8 +46,8 @@ struct gpumon_chunk {
 };
 
 enum gpumon_record_type {
-	GPUMON_RECORD_PAD = 0, /* nothing */
-	/* who and where */
+	GPUMON_RECORD_PAD = 0, /* padding */
+	/* processes, threads and code */
 	GPUMON_RECORD_PROCESS = 1,
 	GPUMON_RECORD_THREAD = 2,
 	GPUMON_RECORD_MAPPING = 3,
@@ -57,23 +58,23 @@ enum gpumon_record_type {
 	GPUMON_RECORD_DEVICE = 8,
 	GPUMON_RECORD_CONTEXT = 9,
 	GPUMON_RECORD_STREAM = 10,
-	/* what the processor did */
+	/* on the CPU */
 	GPUMON_RECORD_LAUNCH = 20,
 	GPUMON_RECORD_CALL = 21,
 	GPUMON_RECORD_HIT = 22,
 	GPUMON_RECORD_RANGE = 23,
 	GPUMON_RECORD_GRAPH_NODE = 24,
-	/* what the GPU did */
+	/* on the GPU */
 	GPUMON_RECORD_KERNEL = 40,
 	GPUMON_RECORD_COPY = 41,
 	GPUMON_RECORD_SET = 42,
 	GPUMON_RECORD_SYNC = 43,
 	GPUMON_RECORD_MEMORY = 44,
 	GPUMON_RECORD_UNIFIED_MEMORY = 45,
-	/* of the driver, by the module */
+	/* driver events of the module */
 	GPUMON_RECORD_DRIVER_EVENT = 60,
 	GPUMON_RECORD_ALERT = 61,
-	/* of the capture itself */
+	/* about the capture */
 	GPUMON_RECORD_LOSS = 80,
 	GPUMON_RECORD_WINDOW = 81,
 	GPUMON_RECORD_NOTE = 82,
@@ -82,9 +83,9 @@ enum gpumon_record_type {
 
 /**
  * struct gpumon_record - head of each record
- * @type: enum gpumon_record_type; what is not known is skipped
- * @flags: by type
- * @size: bytes of the record with this head, a multiple of 8; a field beyond it is 0
+ * @type: enum gpumon_record_type; unknown types are skipped
+ * @flags: depends on the type
+ * @size: bytes of the record with this head, a multiple of 8; fields beyond it are 0
  */
 struct gpumon_record {
 	uint16_t type;
@@ -93,21 +94,21 @@ struct gpumon_record {
 };
 
 /**
- * struct gpumon_record_process - once, first
- * @pid: in its own pid namespace
- * @parent: its parent's, there
- * @host_pid: in the recorder's, 0 where not known
- * @rank: of a parallel job, by the launcher's environment; ~0 where there is none
- * @start_ns: when it started
+ * struct gpumon_record_process - the process, once and first
+ * @pid: pid in its own pid namespace
+ * @parent: pid of its parent in the same namespace
+ * @host_pid: pid in the recorder's pid namespace, 0 if unknown
+ * @rank: rank in a parallel job, from the launcher's environment; ~0 if there is none
+ * @start_ns: start time
  * @pid_namespace: inode number
- * @boot_id: /proc/sys/kernel/random/boot_id, as bytes
- * @host: name of the host, string id
- * @executable: path, string id
- * @command: arguments with blanks between, string id
- * @cgroup: path, string id
- * @cupti_version: as cuptiGetVersion, 0 where there is none
- * @driver_version: as cuDriverGetVersion
- * @runtime_version: as cudaRuntimeGetVersion
+ * @boot_id: /proc/sys/kernel/random/boot_id as bytes
+ * @host: string id of the host name
+ * @executable: string id of the path
+ * @command: string id of the arguments, separated by blanks
+ * @cgroup: string id of the path
+ * @cupti_version: as from cuptiGetVersion(), 0 without CUPTI
+ * @driver_version: as from cuDriverGetVersion()
+ * @runtime_version: as from cudaRuntimeGetVersion()
  */
 struct gpumon_record_process {
 	struct gpumon_record head;
@@ -132,23 +133,23 @@ struct gpumon_record_thread {
 	struct gpumon_record head;
 	uint32_t tid;
 	uint32_t name;	   /* string id */
-	uint32_t host_tid; /* in the initial pid namespace, 0 where not known */
+	uint32_t host_tid; /* in the initial pid namespace, 0 if unknown */
 	uint32_t reserved;
 };
 
 #define GPUMON_BUILD_ID_SIZE 20
 
 /**
- * struct gpumon_record_mapping - executable memory of a file, from a time on
- * @time_ns: when it was seen first; 0: at the process's begin
+ * struct gpumon_record_mapping - executable memory, from a time on
+ * @time_ns: time when it was first seen; 0: from the start of the process
  * @start: address
- * @end: address behind it
- * @offset: in the file
- * @inode: of the file
- * @device: of the file, as stat has it
- * @path: string id
+ * @end: address after it
+ * @offset: offset in the file
+ * @inode: inode of the file
+ * @device: device of the file, as from stat()
+ * @path: string id of the path
  * @build_id_size: bytes of @build_id, 0 without one
- * @build_id: the note's
+ * @build_id: build id from the file's note
  */
 struct gpumon_record_mapping {
 	struct gpumon_record head;
@@ -175,14 +176,14 @@ struct gpumon_record_string {
 	struct gpumon_record head;
 	uint32_t id;
 	uint32_t length;
-	char text[]; /* without an end */
+	char text[]; /* not NUL-terminated */
 };
 
 enum gpumon_frame_kind {
 	GPUMON_FRAME_PYTHON = 1,
 };
 
-/* A function that is no machine code, on a stack by its id. */
+/* A function that is not machine code. Stacks refer to it by its id. */
 struct gpumon_record_frame {
 	struct gpumon_record head;
 	uint32_t id;
@@ -194,17 +195,17 @@ struct gpumon_record_frame {
 	uint32_t first_line;
 };
 
-/* In stack frames: not an address but the id of a GPUMON_RECORD_FRAME. */
+/* In stack frames: the id of a GPUMON_RECORD_FRAME instead of an address. */
 #define GPUMON_STACK_FRAME_ID (1ull << 63)
 
-/* The walk ended before the stack did: too deep, or no rule how to go on. */
+/* The stack walk ended early: too deep, or no unwind rule. */
 #define GPUMON_STACK_TRUNCATED 1u
 
 /**
- * struct gpumon_record_stack - who called whom, the innermost first
+ * struct gpumon_record_stack - a call stack, the innermost frame first
  * @id: its id
- * @count: of @frames
- * @frames: return addresses (the first one an address within the call), or ids
+ * @count: number of @frames
+ * @frames: return addresses (the first one may be any address in the call), or ids
  */
 struct gpumon_record_stack {
 	struct gpumon_record head;
@@ -214,14 +215,14 @@ struct gpumon_record_stack {
 };
 
 /**
- * struct gpumon_record_device - a GPU, or an instance of one
- * @id: CUDA's number in this process
- * @name: string id
- * @uuid: of the GPU
- * @mig_uuid: of the instance, 0 where there is none
- * @pci: domain << 16 | bus << 8 | device << 3, ~0 where not known
- * @multiprocessors: 0 where not known
- * @memory_bytes: 0 where not known
+ * struct gpumon_record_device - a GPU or a MIG instance
+ * @id: CUDA's device number in this process
+ * @name: string id of the name
+ * @uuid: UUID of the GPU
+ * @mig_uuid: UUID of the instance, 0 if there is none
+ * @pci: domain << 16 | bus << 8 | device << 3, ~0 if unknown
+ * @multiprocessors: 0 if unknown
+ * @memory_bytes: 0 if unknown
  * @compute_major: compute capability
  * @compute_minor: compute capability
  */
@@ -256,23 +257,23 @@ struct gpumon_record_stream {
 	uint32_t name; /* string id, 0 without one */
 };
 
-/* Launches and calls */
-#define GPUMON_LAUNCH_CAPTURED 1u /* into a graph: no work of its own */
-#define GPUMON_LAUNCH_GRAPH    2u /* of a graph: many kernels, one correlation id */
+/* Launches and calls. */
+#define GPUMON_LAUNCH_CAPTURED 1u /* captured into a graph, not executed */
+#define GPUMON_LAUNCH_GRAPH    2u /* of a graph: many kernels with one correlation id */
 #define GPUMON_LAUNCH_COPY     4u
 #define GPUMON_LAUNCH_SET      8u
 #define GPUMON_LAUNCH_FAILED   16u
 
 /**
- * struct gpumon_record_launch - an outermost call that gives the GPU something to do
- * @start_ns: begin of the call
- * @end_ns: its end
- * @tid: caller, in the target's pid namespace
- * @correlation: CUPTI's id, also in what the GPU did for it
- * @stack: id
- * @function: string id of its name, as cudaLaunchKernel_v7000
- * @context: 0 where not known
- * @result: what it returned
+ * struct gpumon_record_launch - an outermost call that starts GPU work
+ * @start_ns: beginning of the call
+ * @end_ns: end of the call
+ * @tid: calling thread in the target's pid namespace
+ * @correlation: CUPTI's correlation id, also in its GPU operations
+ * @stack: id of the stack
+ * @function: string id of its name, such as cudaLaunchKernel_v7000
+ * @context: 0 if unknown
+ * @result: return value
  */
 struct gpumon_record_launch {
 	struct gpumon_record head;
@@ -286,8 +287,8 @@ struct gpumon_record_launch {
 	int32_t result;
 };
 
-/* Any call of the API, where they are asked for; fields as of a launch. */
-#define GPUMON_CALL_BLOCKING 1u /* waited for the GPU, as cudaStreamSynchronize */
+/* Any API call, if all calls were requested. The fields are those of a launch. */
+#define GPUMON_CALL_BLOCKING 1u /* waited for the GPU, such as cudaStreamSynchronize */
 
 struct gpumon_record_call {
 	struct gpumon_record head;
@@ -299,17 +300,17 @@ struct gpumon_record_call {
 	uint32_t stack;
 };
 
-/* Of a hit's flags: a call that waits for the GPU, so that its return is probed too. */
+/* In the flags of a hit: a call that waits for the GPU, so that its return is probed, too. */
 #define GPUMON_HIT_BLOCKING 1u
 
 /**
- * struct gpumon_record_hit - a uprobe on a function of the API
- * @time_ns: of the hit
- * @number: of this thread's hits, from 1 on, counted also where a record was lost
- * @tid: in the target's pid namespace
- * @function: string id, as cudaLaunchKernel
- * @stack: id
- * @duration_ns: of a blocking call, where its return was seen
+ * struct gpumon_record_hit - a hit of a uprobe on an API function
+ * @time_ns: time of the hit
+ * @number: number of the hit in this thread, from 1 on; lost records count, too
+ * @tid: thread in the target's pid namespace
+ * @function: string id of its name, such as cudaLaunchKernel
+ * @stack: id of the stack
+ * @duration_ns: duration of a blocking call, if its return was seen
  */
 struct gpumon_record_hit {
 	struct gpumon_record head;
@@ -330,13 +331,13 @@ enum gpumon_range_kind {
 	GPUMON_RANGE_MARK = 5,
 };
 
-/* NVTX */
+/* NVTX ranges. */
 struct gpumon_record_range {
 	struct gpumon_record head;
 	uint64_t time_ns;
 	uint64_t id; /* of start and end */
 	uint32_t tid;
-	uint32_t domain; /* string id, 0: the default one */
+	uint32_t domain; /* string id, 0: the default domain */
 	uint32_t text;	 /* string id */
 	uint32_t color;	 /* ARGB, 0: none */
 	uint16_t kind;	 /* enum gpumon_range_kind */
@@ -344,11 +345,11 @@ struct gpumon_record_range {
 };
 
 /**
- * struct gpumon_record_graph_node - a node of a graph, where it was made
- * @node: CUPTI's id of it
- * @original: of the node that it was cloned from, 0 for none
- * @graph: id
- * @stack: id: of the creation, 0 of a clone
+ * struct gpumon_record_graph_node - the creation of a graph node
+ * @node: CUPTI's id of the node
+ * @original: id of the node that it was cloned from, or 0
+ * @graph: id of the graph
+ * @stack: id of the creation's stack, 0 for a clone
  */
 struct gpumon_record_graph_node {
 	struct gpumon_record head;
@@ -358,24 +359,24 @@ struct gpumon_record_graph_node {
 	uint32_t stack;
 };
 
-/* What the GPU did */
-#define GPUMON_WORK_UNFINISHED 1u /* without an end: still going on when the capture ended */
+/* GPU operations. */
+#define GPUMON_WORK_UNFINISHED 1u /* no end: still running when the capture ended */
 #define GPUMON_WORK_INTERNAL   2u /* launched by CUDA itself */
-#define GPUMON_WORK_PAGEABLE   4u /* of a copy: memory that is not pinned */
+#define GPUMON_WORK_PAGEABLE   4u /* a copy with memory that is not pinned */
 
 /**
  * struct gpumon_record_kernel - a kernel
- * @start_ns: began to run
- * @end_ns: ended
- * @queued_ns: went into the queue, 0 unless asked for
- * @submitted_ns: left it, 0 unless asked for
- * @node: of a graph, 0 without one
- * @correlation: of its launch
- * @name: string id, mangled
- * @device: id
- * @context: id
- * @stream: id
- * @graph: id, 0 without one
+ * @start_ns: start of execution
+ * @end_ns: end of execution
+ * @queued_ns: time when it was queued, 0 if not requested
+ * @submitted_ns: time when it was submitted, 0 if not requested
+ * @node: id of the graph node, or 0
+ * @correlation: correlation id of its launch
+ * @name: string id of the mangled name
+ * @device: id of the device
+ * @context: id of the context
+ * @stream: id of the stream
+ * @graph: id of the graph, or 0
  */
 struct gpumon_record_kernel {
 	struct gpumon_record head;
@@ -408,7 +409,7 @@ enum gpumon_memory_place {
 	GPUMON_PLACE_PEER = 6,
 };
 
-/* A copy; as a kernel. */
+/* A copy, with fields as for a kernel. */
 struct gpumon_record_copy {
 	struct gpumon_record head;
 	uint64_t start_ns;
@@ -420,13 +421,13 @@ struct gpumon_record_copy {
 	uint32_t context;
 	uint32_t stream;
 	uint32_t graph;
-	uint32_t to_device; /* the other one of a copy between two, else as @device */
+	uint32_t to_device; /* the other device of a copy between two, otherwise as @device */
 	uint16_t from;	    /* enum gpumon_memory_place */
 	uint16_t to;
 	uint32_t reserved;
 };
 
-/* cudaMemset; as a kernel. */
+/* A memset, with fields as for a kernel. */
 struct gpumon_record_set {
 	struct gpumon_record head;
 	uint64_t start_ns;
@@ -441,14 +442,14 @@ struct gpumon_record_set {
 	uint32_t value;
 };
 
-/* A wait for the GPU, as CUPTI tells it. */
+/* A wait for the GPU, as reported by CUPTI. */
 struct gpumon_record_sync {
 	struct gpumon_record head;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t correlation;
 	uint32_t context;
-	uint32_t stream; /* ~0: of all */
+	uint32_t stream; /* ~0: all streams */
 	uint32_t kind;	 /* CUPTI's */
 };
 
@@ -470,7 +471,7 @@ struct gpumon_record_unified_memory {
 	struct gpumon_record head;
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t value; /* bytes; of faults of a GPU how many, of the CPU's where its code is */
+	uint64_t value; /* bytes; GPU faults: their number; CPU faults: the code address */
 	uint64_t address;
 	uint32_t kind; /* CUPTI's counter */
 	uint32_t from_device;
@@ -478,11 +479,11 @@ struct gpumon_record_unified_memory {
 	uint32_t reserved;
 };
 
-/* An event of the module's ring (kmod/uapi/gpumon_event.h) as it is there, behind this. */
+/* An event of the module's ring (kmod/uapi/gpumon_event.h), which follows unchanged. */
 struct gpumon_record_driver_event {
 	struct gpumon_record head;
 	uint32_t event_size;
-	uint32_t row; /* string id: what the event's row is called */
+	uint32_t row; /* string id of the name of the event's row */
 	uint8_t event[];
 };
 
@@ -490,30 +491,30 @@ struct gpumon_record_alert {
 	struct gpumon_record head;
 	uint64_t time_ns;
 	uint32_t code;
-	uint32_t device;  /* string id: bus address */
+	uint32_t device;  /* string id of the bus address */
 	uint32_t message; /* string id */
 	uint32_t reserved;
 };
 
 enum gpumon_loss {
-	GPUMON_LOSS_CHANNEL_FULL = 1,  /* the recorder did not empty it in time */
-	GPUMON_LOSS_CUPTI_DROPPED = 2, /* CUPTI says so */
-	GPUMON_LOSS_WITHHELD = 3,      /* launches whose work CUPTI had not told of when it ended */
-	GPUMON_LOSS_NO_TIMESTAMP = 4,  /* work with start = end = 0 */
-	GPUMON_LOSS_STACK_TABLE = 5,   /* stacks that found no place */
+	GPUMON_LOSS_CHANNEL_FULL = 1,  /* the recorder did not drain it in time */
+	GPUMON_LOSS_CUPTI_DROPPED = 2, /* reported by CUPTI */
+	GPUMON_LOSS_WITHHELD = 3,      /* launches still without CUPTI's records at the end */
+	GPUMON_LOSS_NO_TIMESTAMP = 4,  /* operations with start = end = 0 */
+	GPUMON_LOSS_STACK_TABLE = 5,   /* stacks that did not fit the table */
 	GPUMON_LOSS_STRING_TABLE = 6,
 	GPUMON_LOSS_UPROBE_RING = 7, /* hits */
 	GPUMON_LOSS_UPROBE_STACK = 8,
 	GPUMON_LOSS_DRIVER_RING = 9,	 /* events of the module, overwritten */
-	GPUMON_LOSS_UNKNOWN_RECORD = 10, /* activity of a layout that is not known */
+	GPUMON_LOSS_UNKNOWN_RECORD = 10, /* activity records with an unknown layout */
 	GPUMON_LOSS_RECORDER = 11,	 /* records that could not be written: disk full */
-	GPUMON_LOSS_INTERRUPTED = 12,	 /* by a signal handler amid another record of its thread */
-	GPUMON_LOSS_BROKEN = 13,	 /* what a target left in the channel was no record */
-	GPUMON_LOSS_TOO_LONG = 14,	 /* a record for which no block is big enough */
+	GPUMON_LOSS_INTERRUPTED = 12,	 /* a signal handler interrupted another record */
+	GPUMON_LOSS_BROKEN = 13,	 /* the target left invalid data in the channel */
+	GPUMON_LOSS_TOO_LONG = 14,	 /* the record is larger than a block */
 	GPUMON_LOSS_CAUSES
 };
 
-/* So many more were lost for this cause since the last such record. */
+/* Records lost for this cause since the last such record. */
 struct gpumon_record_loss {
 	struct gpumon_record head;
 	uint64_t time_ns;
@@ -524,7 +525,7 @@ struct gpumon_record_loss {
 
 #define GPUMON_WINDOW_END 1u
 
-/* Recording began, or ended: by option, socket, cudaProfilerStart or an NVTX range. */
+/* Recording started or stopped: by option, socket, cudaProfilerStart() or an NVTX range. */
 struct gpumon_record_window {
 	struct gpumon_record head;
 	uint64_t time_ns;
@@ -532,12 +533,12 @@ struct gpumon_record_window {
 	uint32_t reserved;
 };
 
-/* In a note's flags: for that reason nothing of the GPU is recorded. */
+/* In the flags of a note: the reason why nothing of the GPU is recorded. */
 #define GPUMON_NOTE_NO_GPU 1u
-/* For that reason something is missing that was asked for: a process, an end, a kind of records. */
+/* The reason why something requested is missing: a process, an end, a kind of records. */
 #define GPUMON_NOTE_MISSING 2u
 
-/* Something that a person should know of this capture: no CUPTI because, ... */
+/* Something that the user should know about this capture, such as missing CUPTI. */
 struct gpumon_record_note {
 	struct gpumon_record head;
 	uint64_t time_ns;
@@ -546,10 +547,10 @@ struct gpumon_record_note {
 };
 
 /**
- * struct gpumon_record_totals - counted independently of records, so that a reader can compare
- * @launches: calls of launch functions, those captured into graphs not among them
+ * struct gpumon_record_totals - counts made independently of records, for comparison
+ * @launches: calls of launch functions without those captured into graphs
  * @captured: launches captured into graphs
- * @kernels: kernels that CUPTI told of
+ * @kernels: kernels reported by CUPTI
  * @copies: copies
  * @sets: memsets
  * @device_bytes: CUPTI's own memory on the GPU

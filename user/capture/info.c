@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* capture.json, and how the functions of capture.h fail. */
+/* capture.json, and the error handling of capture.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -68,7 +68,7 @@ static int write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
-/* Words of a command line can be any bytes, JSON has none that are no UTF-8. */
+/* Command lines can contain any bytes, but JSON must be UTF-8. */
 static struct json_object *text_json(const char *from)
 {
 	char *text = gpumon_utf8_copy(from);
@@ -194,7 +194,9 @@ static int get_files(struct json_object *root, struct gpumon_capture_contents *c
 		struct json_object *file = json_object_array_get_idx(files, i);
 		struct gpumon_capture_file_info *to = &contents->files[contents->n_files];
 
-		/* Of another make, or damaged: a name that cannot be one is none. */
+		/*
+		 * The file is from another program, or damaged: ignore names that are not possible.
+		 */
 		if (!json_object_is_type(file, json_type_object) ||
 		    !gpumon_capture_name_good(get_text(file, "name")))
 			continue;
@@ -208,7 +210,7 @@ static int get_files(struct json_object *root, struct gpumon_capture_contents *c
 	return 0;
 }
 
-/* The whole file, ended by a zero; NULL with a negative errno in @error. */
+/* Read the whole file, NUL-terminated. NULL with a negative errno in @error. */
 static char *read_text(int directory, int *error)
 {
 	int fd = openat(directory, GPUMON_CAPTURE_INFO,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the writer and the reader of captures share. */
+/* Shared by the writer and the reader of captures. */
 #ifndef GPUMON_CAPTURE_INTERNAL_H
 #define GPUMON_CAPTURE_INTERNAL_H
 
@@ -8,21 +8,23 @@
 
 #include "capture.h"
 
-/* The longest capture.json that is read, and the longest name of a file. */
+/* Maximum size of capture.json, and of the name of a file. */
 #define GPUMON_CAPTURE_INFO_MAX (4u << 20)
 #define GPUMON_CAPTURE_NAME_MAX 200
 
-/* Fills what gpumon_capture_error() returns; always -1. */
+/* Set the result of gpumon_capture_error(). Always returns -1. */
 int gpumon_capture_fail(int sys, enum gpumon_error_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Letters, digits, '-', '_', '.' not at the beginning: no way out of the directory. */
+/*
+ * Letters, digits, '-', '_', and '.' except at the beginning: the name cannot leave the directory.
+ */
 bool gpumon_capture_name_good(const char *name);
 
-/* CRC-32 of a chunk's head, as if its own were 0, and of the records. */
+/* CRC-32 of a chunk's head, with its own crc as 0, and of the records. */
 uint32_t gpumon_chunk_crc(const struct gpumon_chunk *chunk, const void *records);
 
-/* Of a file, as capture.json has it of a capture that was closed. */
+/* A file's entry in the capture.json of a closed capture. */
 struct gpumon_capture_file_info {
 	char *name;
 	uint64_t chunks;
@@ -37,16 +39,16 @@ struct gpumon_capture_contents {
 };
 
 /*
- * gpumon_capture_info_write - write capture.json at once, or leave the one that is there
+ * gpumon_capture_info_write - write capture.json atomically
  * Return: 0, or a negative errno.
  */
 int gpumon_capture_info_write(int directory, const struct gpumon_capture_contents *contents);
 
 /*
  * gpumon_capture_info_read - read capture.json
- * Return: 0; -ENOENT: none; -EPROTO: cannot be read as such; -ENOTSUP: of a later version, which
- * is then in @contents; -EMEDIUMTYPE: JSON of something else; or another negative errno. @contents
- * is always whole, with what is not known empty; free it.
+ * Return: 0; -ENOENT: no file; -EPROTO: not valid; -ENOTSUP: a newer version, which is then in
+ * @contents; -EMEDIUMTYPE: other JSON; or another negative errno. @contents is always valid, with
+ * unknown fields empty; free it.
  */
 int gpumon_capture_info_read(int directory, struct gpumon_capture_contents *contents);
 void gpumon_capture_info_free(struct gpumon_capture_contents *contents);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The reading half of capture.h: a directory of files, record after record. */
+/* Reads a capture: a directory of files, record after record. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "reader_file.h"
 
-/* Descriptors that are kept; those of more processes are opened for a chunk at a time. */
+/* Descriptors that stay open. Files of more processes are opened for each chunk. */
 #define OPEN_MAX_KEPT 128
 
 struct by_name {
@@ -27,8 +27,8 @@ struct gpumon_capture {
 	struct by_name *names; /* of all files, sorted */
 	uint32_t processes;
 	uint32_t open;
-	uint32_t turn; /* of whom the next chunk is, if there is one */
-	bool finished; /* closed by its writer, and everything was read */
+	uint32_t turn; /* the file whose chunk is next, if it has one */
+	bool finished; /* closed by its writer, and read completely */
 	struct gpumon_capture_damage damage;
 	struct gpumon_capture_cursor cursor;
 	uint32_t position; /* in the chunk */
@@ -46,7 +46,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(((const struct by_name *)a)->name, ((const struct by_name *)b)->name);
 }
 
-/* The file of a name among @n known ones, NULL where there is none. */
+/* Find a file by name among @n known ones. NULL if there is none. */
 static struct gpumon_reader_file *find_file(const struct gpumon_capture *capture, const char *name,
 					    uint32_t n)
 {
@@ -72,7 +72,7 @@ static int sort_names(struct gpumon_capture *capture)
 	return 0;
 }
 
-/* By the numbers in names, where there are some: process-9 before process-10. */
+/* Compare numbers in names as numbers: process-9 before process-10. */
 static int compare_files(const void *a, const void *b)
 {
 	return strverscmp(((const struct gpumon_reader_file *)a)->name,
@@ -103,7 +103,7 @@ static int add_file(struct gpumon_capture *capture, const char *entry, size_t le
 	return 0;
 }
 
-/* Files that are not known yet. 0, or a negative errno. */
+/* Add files that are not known yet. 0, or a negative errno. */
 static int scan_chunks(struct gpumon_capture *capture)
 {
 	int fd = openat(capture->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -140,7 +140,7 @@ static int scan_chunks(struct gpumon_capture *capture)
 		return ret;
 	qsort(capture->files + known, capture->n_files - known, sizeof(*capture->files),
 	      compare_files);
-	/* Without the index those that are new would be found again and again. */
+	/* Without the index, new files would be found again and again. */
 	if (sort_names(capture)) {
 		while (capture->n_files > known)
 			free(capture->files[--capture->n_files].name);
@@ -155,7 +155,7 @@ static int scan_chunks(struct gpumon_capture *capture)
 	return ret;
 }
 
-/* False: it cannot be read, counted. */
+/* False if it cannot be read, which is counted. */
 static bool open_file(struct gpumon_capture *capture, struct gpumon_reader_file *file)
 {
 	char path[GPUMON_CAPTURE_NAME_MAX + sizeof(GPUMON_CAPTURE_SUFFIX)];
@@ -165,7 +165,7 @@ static bool open_file(struct gpumon_capture *capture, struct gpumon_reader_file 
 		return true;
 	strcpy(path, file->name);
 	strcat(path, GPUMON_CAPTURE_SUFFIX);
-	/* A pipe by that name would wait for a writer for ever. */
+	/* O_NONBLOCK: opening a pipe would wait for a writer for ever. */
 	file->fd = openat(capture->directory, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (file->fd < 0 || fstat(file->fd, &stat) || !S_ISREG(stat.st_mode)) {
 		if (file->fd >= 0)
@@ -190,8 +190,8 @@ static void close_file(struct gpumon_capture *capture, struct gpumon_reader_file
 }
 
 /*
- * Does a chunk of the version that we read stand at the beginning of a file? Else @newer is set to
- * that of one that is newer, 0 for none.
+ * Is there a file that begins with a chunk of our version? Otherwise, @newer is set to a newer
+ * version, or 0.
  */
 static bool has_known_chunk(struct gpumon_capture *capture, uint32_t *newer)
 {
@@ -211,7 +211,7 @@ static bool has_known_chunk(struct gpumon_capture *capture, uint32_t *newer)
 	return false;
 }
 
-/* What capture.json says against what is there. 0, or -1 with the reason. */
+/* Compare capture.json with the files. 0, or -1 with the reason. */
 static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 {
 	uint32_t newer;
@@ -227,7 +227,7 @@ static int judge_info(struct gpumon_capture *capture, const char *path, int ret)
 			path, newer, GPUMON_CAPTURE_VERSION);
 	if (ret == 0)
 		return 0;
-	/* One flipped bit in a line of text is no reason to give up gigabytes. */
+	/* One flipped bit in a line of text should not make gigabytes unreadable. */
 	if (known) {
 		struct gpumon_capture_contents empty;
 
@@ -316,7 +316,7 @@ const char *gpumon_capture_name(const struct gpumon_capture *capture, uint32_t p
 	return NULL;
 }
 
-/* The next chunk of the next process that has one. */
+/* Load the next chunk of the next process that has one. */
 static bool load_chunk(struct gpumon_capture *capture)
 {
 	for (uint32_t i = 0; i < capture->n_files; i++) {
@@ -342,8 +342,8 @@ static bool load_chunk(struct gpumon_capture *capture)
 }
 
 /*
- * At the end of what is there: is there more now? Whether it was closed is read before
- * files are, so that one that was closed meanwhile is read to its end.
+ * At the end, check for new data. The state of the capture is read before the files, so that a
+ * capture that is closed meanwhile is read to its end.
  */
 static bool look_again(struct gpumon_capture *capture)
 {
@@ -354,7 +354,7 @@ static bool look_again(struct gpumon_capture *capture)
 	if (!capture->damage.broken_info) {
 		int ret = gpumon_capture_info_read(capture->directory, &contents);
 
-		/* The rest stays as it is, and so where the caller has pointers to. */
+		/* Change nothing else, since the caller has pointers to it. */
 		if (ret == 0 && contents.info.ended) {
 			capture->contents.info.ended = true;
 			capture->contents.info.lost_records = contents.info.lost_records;
@@ -365,14 +365,14 @@ static bool look_again(struct gpumon_capture *capture)
 		}
 		gpumon_capture_info_free(&contents);
 	}
-	/* A directory that can be read no more only hides processes to come. */
+	/* If the directory can no longer be read, only new processes are missed. */
 	(void)scan_chunks(capture);
 	for (uint32_t i = 0; i < capture->n_files; i++)
 		capture->files[i].at_end = capture->files[i].unreadable;
 	return true;
 }
 
-/* Everything was read of a capture that was closed: was it all that was written? */
+/* A closed capture was read completely: check that nothing is missing. */
 static void finish_capture(struct gpumon_capture *capture)
 {
 	const struct gpumon_capture_contents *contents = &capture->contents;
@@ -439,7 +439,7 @@ void gpumon_capture_rewind(struct gpumon_capture *capture)
 	memset(&capture->damage, 0, sizeof(capture->damage));
 	capture->damage.broken_info = broken_info;
 	for (uint32_t i = 0; i < capture->n_files; i++) {
-		/* What could not be read may be readable now. */
+		/* An unreadable file may be readable now. */
 		capture->files[i].unreadable = false;
 		gpumon_reader_file_rewind(&capture->files[i]);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * One file of a capture. It is read, not mapped: a file that is cut while it is
- * read would kill the reader.
+ * One file of a capture. It is not mapped, since a file that is truncated meanwhile would kill the
+ * reader.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,13 +14,13 @@
 #define HEAD ((uint64_t)sizeof(struct gpumon_chunk))
 
 /*
- * A made-up file can be full of heads of long chunks that are none. So many bytes
- * of CRC, and so many for each byte of the file before, are spent on finding out.
+ * A crafted file can be full of invalid heads of long chunks. The bytes of CRC spent on these are
+ * limited to this number, plus the bytes of the file before.
  */
 #define DEBT_FREE (64ull << 20)
 #define DEBT_RATE 8
 
-/* As much as there is; -1 with errno. */
+/* Read as much as there is. -1 with errno. */
 static ssize_t read_at(int fd, void *to, size_t size, uint64_t at)
 {
 	size_t have = 0;
@@ -39,7 +39,7 @@ static ssize_t read_at(int fd, void *to, size_t size, uint64_t at)
 	return (ssize_t)have;
 }
 
-static bool plausible(const struct gpumon_chunk *chunk)
+static bool is_plausible(const struct gpumon_chunk *chunk)
 {
 	return chunk->magic == GPUMON_CHUNK_MAGIC && chunk->version == GPUMON_CAPTURE_VERSION &&
 	       chunk->size && chunk->size % 8 == 0 && chunk->size <= GPUMON_CHUNK_SIZE_MAX;
@@ -55,7 +55,7 @@ uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
 		return 0;
 	if (chunk->version == GPUMON_CAPTURE_VERSION)
 		return chunk->version;
-	/* With one flipped bit it would say that, too. */
+	/* A flipped bit can have that effect, too. */
 	if (chunk->size > GPUMON_CHUNK_SIZE_MAX ||
 	    read_at(file->fd, buffer->records, chunk->size, HEAD) != (ssize_t)chunk->size ||
 	    gpumon_chunk_crc(chunk, buffer->records) != chunk->crc)
@@ -63,16 +63,16 @@ uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
 	return chunk->version;
 }
 
-/* What is at a place of a file. */
+/* What is found at an offset of a file. */
 enum what {
-	WHAT_CHUNK,	 /* a good one, in the buffer */
-	WHAT_BROKEN,	 /* it would be one but for its CRC */
-	WHAT_CUT,	 /* it would be one, the file ends before it does */
-	WHAT_NOTHING,	 /* no head */
-	WHAT_UNREADABLE, /* the disk fails */
+	WHAT_CHUNK,	 /* a valid chunk, now in the buffer */
+	WHAT_BROKEN,	 /* a chunk with a wrong CRC */
+	WHAT_CUT,	 /* a chunk that extends beyond the end of the file */
+	WHAT_NOTHING,	 /* not a chunk */
+	WHAT_UNREADABLE, /* a read error */
 };
 
-/* @end: of the file, where it is known: what reaches beyond it need not be read to be told. */
+/* @end: end of the file, if known: a chunk beyond it is recognised without reading it. */
 static enum what look_at_chunk(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
 			       uint64_t at, uint64_t end)
 {
@@ -82,7 +82,7 @@ static enum what look_at_chunk(struct gpumon_reader_file *file, struct gpumon_re
 		return WHAT_UNREADABLE;
 	if ((size_t)n < sizeof(buffer->chunk))
 		return WHAT_CUT;
-	if (!plausible(&buffer->chunk))
+	if (!is_plausible(&buffer->chunk))
 		return WHAT_NOTHING;
 	if (buffer->chunk.size > end - at - HEAD)
 		return WHAT_CUT;
@@ -97,12 +97,11 @@ static enum what look_at_chunk(struct gpumon_reader_file *file, struct gpumon_re
 }
 
 /*
- * The first good chunk at or behind @from, which is then in the buffer. Damage may
- * have moved what follows it, so that it can begin at any byte. Return: its place;
- * @size where there is none.
+ * Find the first valid chunk at or after @from and leave it in the buffer. Damage may have moved
+ * it, so it can begin at any byte. Returns its offset, or @size if there is none.
  */
-static uint64_t search(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
-		       uint64_t from, uint64_t size)
+static uint64_t search_chunk(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
+			     uint64_t from, uint64_t size)
 {
 	static const uint32_t magic = GPUMON_CHUNK_MAGIC;
 	uint64_t at = from;
@@ -121,7 +120,7 @@ static uint64_t search(struct gpumon_reader_file *file, struct gpumon_reader_buf
 			uint64_t place;
 
 			if (!found) {
-				/* One may lie across the end of the window. */
+				/* The next one may cross the end of the window. */
 				at = end - sizeof(magic) + 1;
 				break;
 			}
@@ -153,7 +152,7 @@ static void set_tail(struct gpumon_reader_file *file, uint64_t tail, uint64_t si
 	file->tail_size = size;
 }
 
-/* Find the next chunk behind something that is none. Return: whether there is one. */
+/* Find the next chunk after something invalid. Returns whether there is one. */
 static bool go_past(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
 		    enum what what, struct gpumon_capture_damage *damage)
 {
@@ -170,7 +169,7 @@ static bool go_past(struct gpumon_reader_file *file, struct gpumon_reader_buffer
 		uint64_t next = file->offset + HEAD + size;
 		uint32_t magic = 0;
 
-		/* Its size is right where another one follows, or nothing at all. */
+		/* The size is right if another chunk follows, or nothing. */
 		if (next == end ||
 		    (read_at(file->fd, &magic, sizeof(magic), next) == (ssize_t)sizeof(magic) &&
 		     magic == GPUMON_CHUNK_MAGIC)) {
@@ -181,7 +180,7 @@ static bool go_past(struct gpumon_reader_file *file, struct gpumon_reader_buffer
 	from = file->offset + 1;
 	if (file->searched > from)
 		from = file->searched;
-	place = search(file, buffer, from, end);
+	place = search_chunk(file, buffer, from, end);
 	if (place < end) {
 		file->offset = place;
 		return true;
@@ -190,7 +189,7 @@ static bool go_past(struct gpumon_reader_file *file, struct gpumon_reader_buffer
 		file->offset += HEAD + size;
 		return true;
 	}
-	/* What would begin in the last bytes may become whole when the file grows. */
+	/* A chunk that begins in the last bytes may become complete when the file grows. */
 	if (end > HEAD + GPUMON_CHUNK_SIZE_MAX && end - HEAD - GPUMON_CHUNK_SIZE_MAX > from)
 		file->searched = end - HEAD - GPUMON_CHUNK_SIZE_MAX;
 	set_tail(file, end > file->offset ? end - file->offset : 0, end, damage);
@@ -215,7 +214,7 @@ bool gpumon_reader_file_next(struct gpumon_reader_file *file, struct gpumon_read
 {
 	uint64_t gap = 0;
 
-	/* A tail was looked at from all sides already. */
+	/* The tail was already searched. */
 	if (file->tail && !has_grown(file)) {
 		file->at_end = true;
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* One file of a capture: chunk after chunk, past what is damaged. */
+/* Reads one file of a capture, chunk after chunk, and skips damage. */
 #ifndef GPUMON_CAPTURE_READER_FILE_H
 #define GPUMON_CAPTURE_READER_FILE_H
 
@@ -10,18 +10,18 @@
 #include "capture.h"
 
 /**
- * struct gpumon_reader_file - a file and how far it was read
- * @name: without suffix
- * @process: its number
+ * struct gpumon_reader_file - a file and the reader's position
+ * @name: name without suffix
+ * @process: number of the process
  * @fd: -1 while it is not open
- * @unreadable: given up, counted once
- * @at_end: nothing more is there now
- * @offset: of the next chunk
- * @sequence: what the next chunk should have
+ * @unreadable: abandoned, and counted once
+ * @at_end: there is nothing more at the moment
+ * @offset: offset of the next chunk
+ * @sequence: expected number of the next chunk
  * @skipped: broken chunks since the last good one
- * @debt: bytes of which a CRC was computed in vain
- * @tail: bytes at the end that are no chunk, or not yet one
- * @tail_size: size of the file when that was found
+ * @debt: bytes whose CRC was computed in vain
+ * @tail: bytes at the end that are not (yet) a chunk
+ * @tail_size: size of the file when @tail was found
  * @searched: no chunk begins between @offset and here
  */
 struct gpumon_reader_file {
@@ -39,7 +39,7 @@ struct gpumon_reader_file {
 	uint64_t searched;
 };
 
-/* Room for the longest chunk, aligned, and for the search of one. */
+/* Aligned room for the longest chunk, and for the search for one. */
 struct gpumon_reader_buffer {
 	struct gpumon_chunk chunk;
 	unsigned char records[GPUMON_CHUNK_SIZE_MAX] __attribute__((aligned(8)));
@@ -47,31 +47,31 @@ struct gpumon_reader_buffer {
 };
 
 /**
- * gpumon_reader_file_next - the next whole chunk
- * @file: file, @fd open
- * @buffer: filled in
- * @damage: what was skipped is added
+ * gpumon_reader_file_next - read the next whole chunk
+ * @file: file with an open @fd
+ * @buffer: out
+ * @damage: skipped parts are added
  *
- * Return: whether there is one; without one, @at_end is set.
+ * Return: whether there is one; otherwise @at_end is set.
  */
 bool gpumon_reader_file_next(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
 			     struct gpumon_capture_damage *damage);
 
 /**
- * gpumon_reader_file_version - the version that a file's first chunk says it has
- * @file: file, @fd open; is left as it is
- * @buffer: for it
+ * gpumon_reader_file_version - read the version in a file's first chunk
+ * @file: file with an open @fd, stays unchanged
+ * @buffer: scratch buffer
  *
- * Return: the version; 0 where no chunk is at the beginning, or one of another version than ours
- * that is not whole.
+ * Return: the version; 0 if there is no chunk at the beginning, or an incomplete one of another
+ * version.
  */
 uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
 				    struct gpumon_reader_buffer *buffer);
 
-/* From its beginning again. */
+/* Start again from its beginning. */
 void gpumon_reader_file_rewind(struct gpumon_reader_file *file);
 
-/* Add missing chunks: a number that somebody made up does not make the sum wrap. */
+/* Add missing chunks, without overflow for invented numbers. */
 void gpumon_reader_missing(struct gpumon_capture_damage *damage, uint64_t chunks);
 
 #endif /* GPUMON_CAPTURE_READER_FILE_H */

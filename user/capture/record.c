@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What holds for one record, wherever it is from. */
+/* Functions for single records, independent of their source. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The writing half of capture.h. Everything goes to the kernel at once, so that
- * a recorder that is killed loses nothing of what it was given.
+ * Writes captures. Everything goes to the kernel at once, so that a killed recorder loses nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,8 +18,8 @@
 #include "internal.h"
 
 /*
- * Held from the beginning and given up at the end: on a disk that is full the
- * last words, what was lost and capture.json, still find room.
+ * Reserved from the beginning and released at the end, so that on a full disk the last loss records
+ * and capture.json still fit.
  */
 #define RESERVE_SIZE (128 << 10)
 
@@ -31,21 +30,21 @@ struct gpumon_capture_file {
 	int fd;
 	uint64_t size; /* of whole chunks */
 	uint64_t sequence;
-	uint64_t lost; /* records, since the last loss record */
+	uint64_t lost; /* records lost since the last loss record */
 };
 
 struct gpumon_capture_writer {
 	int directory;
 	char *path;
 	struct gpumon_capture_contents contents;
-	struct gpumon_capture_file *files; /* the last one first */
+	struct gpumon_capture_file *files; /* linked list, the last one first */
 	uint32_t n_files;
 	void (*tell)(void *data, const struct gpumon_error *err);
 	void *tell_data;
 	bool told;
 	uint64_t lost;
-	uint64_t bytes; /* of whole chunks, of all files */
-	uint64_t limit; /* of them, 0: none */
+	uint64_t bytes; /* of whole chunks in all files */
+	uint64_t limit; /* for @bytes, 0: none */
 	bool full;
 };
 
@@ -57,7 +56,7 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Like clock_gettime, what cannot be had stays empty: no reason not to record. */
+/* A missing boot id stays empty, and does not stop the recording. */
 static void read_boot_id(char *text, size_t size)
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -71,7 +70,7 @@ static void read_boot_id(char *text, size_t size)
 	text[strcspn(text, "\n")] = '\0';
 }
 
-/* -1 with errno; 1: there is something in it. */
+/* 1 if it is not empty, 0 if it is, -1 with errno. */
 static int directory_occupied(int directory)
 {
 	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -99,7 +98,7 @@ static int cannot_make(const char *path, int error)
 				   error == ENOENT ? "; make the directory above it first" : "");
 }
 
-/* One that was there: nobody else may write into it, nor have anything in it. */
+/* Use an existing directory, if nobody else can write to it and it is empty. */
 static int take_over(int directory, const char *path)
 {
 	struct stat status;
@@ -108,7 +107,7 @@ static int take_over(int directory, const char *path)
 	if (fstat(directory, &status) || status.st_uid != geteuid())
 		return gpumon_capture_fail(-EPERM, GPUMON_ERROR_IO,
 					   "%s belongs to another user; choose another name", path);
-	/* Before it is looked at; also where a umask took more away than others' rights. */
+	/* Do this before checking the contents. It also corrects an unusual umask. */
 	if ((status.st_mode & 07777) != 0700 && fchmod(directory, 0700))
 		return gpumon_capture_fail(-errno, GPUMON_ERROR_IO, "cannot make %s private: %s",
 					   path, strerror(errno));
@@ -143,7 +142,7 @@ static int open_directory(const char *path)
 		close(parent);
 		return cannot_make(path, error);
 	}
-	/* With a slash at its end, O_NOFOLLOW would follow a link all the same. */
+	/* With a slash at the end, O_NOFOLLOW would follow a link all the same. */
 	directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	error = errno;
 	close(parent);
@@ -166,7 +165,7 @@ static void make_reserve(int directory)
 
 	if (fd < 0)
 		return;
-	/* Without room for it there will be no room for records either: told then. */
+	/* If this does not fit, records will not either, and that is reported. */
 	if (posix_fallocate(fd, 0, RESERVE_SIZE))
 		unlinkat(directory, GPUMON_CAPTURE_RESERVE, 0);
 	close(fd);
@@ -192,7 +191,7 @@ static void writer_free(struct gpumon_capture_writer *writer)
 	free(writer);
 }
 
-/* Without the slashes at its end, which would make a link a directory. */
+/* Remove trailing slashes, which would follow a link to a directory. */
 static char *plain_path(const char *path)
 {
 	size_t n = strlen(path);
@@ -327,7 +326,7 @@ static struct gpumon_chunk chunk_of(uint64_t sequence, uint32_t tid, const void 
 	return chunk;
 }
 
-/* All of it behind the last whole chunk, or nothing: 0, or a negative errno. */
+/* Write everything after the last whole chunk, or nothing. 0, or a negative errno. */
 static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int parts)
 {
 	uint64_t at = file->size;
@@ -340,7 +339,9 @@ static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int
 			continue;
 		if (n <= 0) {
 			error = n < 0 ? errno : EIO;
-			/* Half a chunk would read as damage. The next one is written over it. */
+			/*
+			 * A partial chunk would count as damage. The next one would overwrite it.
+			 */
 			if (at != file->size && ftruncate(file->fd, (off_t)file->size))
 				return -error;
 			return -error;
@@ -361,7 +362,7 @@ static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int
 	return 0;
 }
 
-/* What was lost until now, and then the records, which may be none. */
+/* Write a record of the losses until now, then the records, of which there may be none. */
 static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			size_t size)
 {
@@ -485,12 +486,12 @@ static int end_file(struct gpumon_capture_file *file)
 
 void gpumon_capture_end_file(struct gpumon_capture_file *file)
 {
-	/* What is lost and has no room now is written at the end of the capture. */
+	/* Losses that cannot be reported now are reported at the end of the capture. */
 	if (!file->lost)
 		end_file(file);
 }
 
-/* Files in the order in which they were added; 0 or -ENOMEM. */
+/* List the files in the order in which they were added. 0 or -ENOMEM. */
 static int describe_files(struct gpumon_capture_writer *writer)
 {
 	struct gpumon_capture_contents *contents = &writer->contents;
