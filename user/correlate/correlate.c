@@ -4,7 +4,7 @@
 
 #include "engine.h"
 
-/* Numbers of processes count from 0 on; beyond this the caller is wrong. */
+/* Processes are numbered from 0 on, so a higher number is a bug of the caller. */
 #define PROCESSES_MAX (1u << 20)
 
 struct gpumon_correlate *gpumon_correlate_new(const struct gpumon_correlate_output *output)
@@ -62,7 +62,7 @@ int gpumon_correlate_expect(struct gpumon_correlate *correlate, uint32_t number,
 	return 0;
 }
 
-/* A record of at least its type's size: itself, or a copy with the fields that it lacks as 0. */
+/* A record of at least its type's size: the record itself, or a copy with missing fields as 0. */
 static const void *whole_record(const struct gpumon_record *record, size_t size, void *copy)
 {
 	if (record->size >= size)
@@ -87,7 +87,7 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 	struct process *process;
 
 #define WHOLE(member) whole_record(record, sizeof(copy.member), &copy.member)
-	/* Of the driver, by the module: no process. */
+	/* Driver events of the module belong to no process. */
 	if (number == ~0u || record->size < sizeof(*record))
 		return 0;
 	process = find_process(correlate, number);
@@ -186,7 +186,7 @@ void gpumon_correlate_free(struct gpumon_correlate *correlate)
 {
 	if (!correlate)
 		return;
-	/* What waits is not told any more. */
+	/* Drop pending records without reporting them. */
 	memset(&correlate->output, 0, sizeof(correlate->output));
 	gpumon_correlate_finish(correlate, ~0u);
 	free(correlate->processes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parts of correlate.h's engine share; nobody else includes this. */
+/* Shared by the parts of the engine in correlate.h. Do not include it elsewhere. */
 #ifndef GPUMON_CORRELATE_ENGINE_H
 #define GPUMON_CORRELATE_ENGINE_H
 
@@ -9,18 +9,18 @@
 
 /* --- launches and work, join.c */
 
-/* What became of a launch. */
-#define LAUNCH_GONE    1u /* given out, its place is free */
-#define LAUNCH_PENDING 2u /* its stack is not known before the hits are */
-#define LAUNCH_UNSURE  4u /* hits did not tell whose it is */
+/* State of a launch. */
+#define LAUNCH_GONE    1u /* delivered, and its entry is free */
+#define LAUNCH_PENDING 2u /* its stack depends on hits to come */
+#define LAUNCH_UNSURE  4u /* the hits are ambiguous */
 
 /**
- * struct launch - a launch that waits, or had work lately
- * @serial: of its process's launches, may go round
- * @next: the one of the same id that came before, place + 1
- * @last: number of the record that was its last work
- * @works: how many were given out
- * @turn: how often ids had gone round
+ * struct launch - a launch that waits, or recently had operations
+ * @serial: number in its process, may wrap around
+ * @next: index + 1 of the previous launch with the same id
+ * @last: number of the record of its last operation
+ * @works: number of delivered operations
+ * @turn: how often the ids had wrapped around
  * @flags: GPUMON_LAUNCH_*
  * @state: LAUNCH_*
  */
@@ -43,13 +43,13 @@ struct launch {
 };
 
 /**
- * struct work - work that waits
- * @correlation: id
+ * struct work - an operation that waits
+ * @correlation: correlation id
  * @since: number of its record
- * @next: the next one of the same id, of the last one the first: place + 1
+ * @next: index + 1 of the next operation with the same id; the last one refers to the first
  * @kind: enum gpumon_work_kind
- * @gone: it was given out, its place is free
- * @turn: of its id, by the launches when it came; 0: there were none
+ * @gone: delivered, and its entry is free
+ * @turn: turn of its id, according to the launches at its arrival; 0: there were none
  */
 struct work {
 	uint32_t correlation;
@@ -66,9 +66,9 @@ struct work {
 	};
 };
 
-/* Open addressing from correlation ids to places in an array, of the last one of an id. */
+/* Open addressing from a correlation id to the index of its last entry in an array. */
 struct index {
-	uint32_t *slots; /* place + 1 */
+	uint32_t *slots; /* index + 1 */
 	uint32_t mask;
 };
 
@@ -80,15 +80,15 @@ struct join {
 	uint32_t launches_waiting;
 	struct index launch_index;
 	uint32_t next_serial;
-	uint64_t newest_id; /* with turns in the upper half; 0: none yet */
-	uint32_t records;   /* launches and works so far, may go round */
+	uint64_t newest_id; /* with the turn in the upper half; 0: none yet */
+	uint32_t records;   /* launches and operations so far, may wrap around */
 	struct work *works;
 	uint32_t works_used;
 	uint32_t works_room;
 	uint32_t works_waiting;
-	uint32_t works_sweep; /* number of the record when to look for old ones */
+	uint32_t works_sweep; /* record number at which to look for old ones */
 	struct index work_index;
-	uint32_t new_nodes; /* since works were looked through for them */
+	uint32_t new_nodes; /* since the last search for operations that wait for them */
 };
 
 /* --- graph nodes, nodes.c */
@@ -101,23 +101,27 @@ struct node {
 };
 
 struct nodes {
-	struct gpumon_map by_id; /* place + 1 */
+	struct gpumon_map by_id; /* index + 1 */
 	struct node *nodes;
 	uint32_t used;
 	uint32_t room;
 };
 
-/* So many graph nodes are known of a process at most: of others work has the launch's stack. */
+/*
+ * Maximum number of known graph nodes per process. Beyond it, operations have the launch's stack.
+ */
 #define NODES_MAX (1u << 22)
 
 int gpumon_nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record);
-/* False: the record of it or of what it was cloned from is not there. @stack 0: it has none. */
+/*
+ * False if its record, or that of the node it was cloned from, is missing. @stack 0: it has none.
+ */
 bool gpumon_nodes_stack(const struct nodes *nodes, uint64_t node, uint32_t *stack);
 void gpumon_nodes_clear(struct nodes *nodes);
 
 /* --- uprobe hits, hits.c */
 
-/* A launch that waits for its hit; @serial finds it in struct join. */
+/* A launch that waits for its hit. @serial finds it in struct join. */
 struct call {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -127,11 +131,11 @@ struct call {
 	uint32_t reserved;
 };
 
-/* Arrays with a beginning that moves. */
+/* Arrays with a moving beginning. */
 struct hit_queue {
 	struct gpumon_record_hit *at;
 	uint32_t first;
-	uint32_t used; /* behind @first */
+	uint32_t used; /* after @first */
 	uint32_t room;
 };
 
@@ -143,13 +147,13 @@ struct call_queue {
 };
 
 /**
- * struct hit_thread - a thread's hits and launches that are not yet joined
+ * struct hit_thread - unjoined hits and launches of a thread
  * @tid: thread
- * @any: a hit was done with already: the fields below are of the last one
+ * @any: a hit was decided, and the next fields describe the last one
  * @last_number: its number
- * @done_until: launches that began before this are decided
- * @newest_start: of its launches
- * @call_start: of the last call that got a stack: further hits within it are of nested calls
+ * @done_until: launches that began before this time are decided
+ * @newest_start: latest start of its launches
+ * @call_start: start of the last call with a stack: hits within it are nested calls
  * @call_end: end of that call
  */
 struct hit_thread {
@@ -165,22 +169,22 @@ struct hit_thread {
 };
 
 struct hits {
-	struct gpumon_map by_tid; /* place + 1 */
+	struct gpumon_map by_tid; /* index + 1 */
 	struct hit_thread *threads;
 	uint32_t used;
 	uint32_t room;
 	uint32_t queued;	/* hits that wait */
 	uint32_t calls;		/* launches that wait */
-	bool lost;		/* some were: the last one of a thread proves nothing */
-	struct gpumon_map text; /* string id to function number + 2, 1: is none */
+	bool lost;		/* some were lost: the last one of a thread is not conclusive */
+	struct gpumon_map text; /* string id to function number + 2; 1: not a function */
 };
 
 /* --- all of it */
 
 struct process {
 	uint32_t number;
-	bool no_hits;  /* none will come */
-	bool no_nodes; /* none will come */
+	bool no_hits;  /* no hits will come */
+	bool no_nodes; /* no nodes will come */
 	struct join join;
 	struct nodes nodes;
 	struct hits hits;
@@ -192,11 +196,11 @@ struct gpumon_correlate {
 	struct gpumon_functions functions;
 	struct process **processes;
 	uint32_t room;
-	uint32_t count; /* processes that there are */
+	uint32_t count; /* number of processes */
 	struct process *last;
 };
 
-/* A process's share of what may wait in all. */
+/* The share of a process in the total limit. */
 static inline uint32_t gpumon_correlate_share(const struct gpumon_correlate *correlate,
 					      uint32_t total)
 {
@@ -215,9 +219,9 @@ int gpumon_join_launch(struct gpumon_correlate *correlate, struct process *proce
 		       const struct gpumon_record_launch *launch);
 int gpumon_join_work(struct gpumon_correlate *correlate, struct process *process,
 		     enum gpumon_work_kind kind, const struct gpumon_record *record);
-/* A graph node is known now that work may wait for. */
+/* A graph node is now known that operations may be waiting for. */
 void gpumon_join_node(struct gpumon_correlate *correlate, struct process *process);
-/* What hits say of a launch: its stack, or 0; @unsure if they do not tell. */
+/* Set the stack of a launch according to the hits, or 0; @unsure if they are ambiguous. */
 void gpumon_join_resolve(struct gpumon_correlate *correlate, struct process *process,
 			 uint32_t serial, uint32_t stack, bool unsure);
 void gpumon_join_finish(struct gpumon_correlate *correlate, struct process *process);

@@ -13,7 +13,7 @@ static bool ends_with(const char *name, size_t length, const char *end)
 	return length > size && !memcmp(name + length - size, end, size);
 }
 
-/* Length without a "_v7000" or "_v2" at the end. */
+/* Length without a trailing "_v7000" or "_v2". */
 static size_t without_version(const char *name, size_t length)
 {
 	size_t i = length;
@@ -30,7 +30,7 @@ const char *gpumon_function_base(const char *name, size_t *length)
 	size_t left = *length;
 	size_t before;
 
-	/* _ptsz, _ptds and the version come in either order. */
+	/* _ptsz or _ptds and the version come in either order. */
 	do {
 		before = left;
 		left = without_version(name, left);
@@ -45,7 +45,7 @@ const char *gpumon_function_base(const char *name, size_t *length)
 	return name;
 }
 
-/* Kernels have names too: most of them need not be kept. */
+/* Most strings are names of kernels, which need not be stored. */
 static bool may_be_function(const char *base, size_t length)
 {
 	static const char *const prefixes[] = { "cu", "hip", "ze" };
@@ -66,7 +66,7 @@ int64_t gpumon_functions_number(struct gpumon_functions *functions, const char *
 	if (length >= GPUMON_FUNCTION_MAX || !may_be_function(base, length) ||
 	    memchr(base, 0, length))
 		return 0;
-	/* Two texts of one hash are told apart by looking further. */
+	/* If another text has the same hash, try the next one. */
 	for (hash = gpumon_hash_bytes(base, length);; hash++) {
 		number = gpumon_map_get(&functions->by_name, hash);
 		if (!number)

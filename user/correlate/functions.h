@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Names of API functions. One function has many: the header's cudaLaunchKernel is
- * cudaLaunchKernel_ptsz in a program built for per-thread streams,
- * cudaLaunchKernel_v7000 to CUPTI, and __cudaLaunchKernel to nvcc 13.
+ * Names of API functions, which have many variants: cudaLaunchKernel is cudaLaunchKernel_ptsz in a
+ * program built for per-thread streams, cudaLaunchKernel_v7000 in CUPTI, and __cudaLaunchKernel in
+ * nvcc 13.
  */
 #ifndef GPUMON_CORRELATE_FUNCTIONS_H
 #define GPUMON_CORRELATE_FUNCTIONS_H
@@ -12,33 +12,33 @@
 
 #include "base/map.h"
 
-/* Longer names are no API functions. */
+/* Longer names are not API functions. */
 #define GPUMON_FUNCTION_MAX 96
 
 /**
- * gpumon_function_base - the name that all variants have in common
+ * gpumon_function_base - find the common name of all variants
  * @name: name of a function
- * @length: of it; set to that of the result
+ * @length: in: its length; out: length of the result
  *
- * Return: where in @name the result begins.
+ * Return: beginning of the result in @name.
  */
 const char *gpumon_function_base(const char *name, size_t *length);
 
-/* Which functions are the same, for strings of many processes. All zero is an empty one. */
+/* Identifies equal functions in the strings of many processes. A zeroed table is empty. */
 struct gpumon_functions {
-	struct gpumon_map by_name; /* hash of the text to its number */
+	struct gpumon_map by_name; /* from the hash of a text to its number */
 	char (*names)[GPUMON_FUNCTION_MAX];
 	uint32_t used;
 	uint32_t room;
 };
 
 /**
- * gpumon_functions_number - a number for a function
- * @functions: known ones
+ * gpumon_functions_number - get the number of a function
+ * @functions: table
  * @name: text, any variant
- * @length: of it
+ * @length: its length
  *
- * Return: the same for all variants, from 1 on; 0 if it is none; -1 without memory.
+ * Return: a number from 1 on, the same for all variants; 0 for other texts; -1 without memory.
  */
 int64_t gpumon_functions_number(struct gpumon_functions *functions, const char *name,
 				size_t length);

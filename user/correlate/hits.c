@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Uprobe hits and the launches they belong to, where launches have no stack.
+ * Matches uprobe hits with launches that have no stack.
  *
- * A hit comes before the record of its call, and a thread makes one call at a time. So
- * of a thread's hits with the numbers n and n + 1, the launch that began between them is n's,
- * if it is of the same function and the first one there. Where
- * it is not so plain nothing is guessed:
+ * A hit comes before the record of its call, and a thread makes one call at a time. So the first
+ * launch between the hits n and n + 1 of a thread belongs to n, if it is of the same function. In
+ * other cases nothing is guessed:
  *
- * - A number is missing: a hit was lost, and it could be that one's launch if the record of n's
- *   call was lost too. What began before the next hit is ambiguous.
- * - Several launches of that function between two hits: some of them have no uprobe. Ambiguous.
- * - The last hit of a thread: no number shows whether there was another one. It counts if no
- *   hit of the process is known to be lost.
+ * - A number is missing: the launch could belong to the lost hit, if the record of n's call was
+ *   lost too. Launches before the next hit are ambiguous.
+ * - Several launches of that function between two hits: some of them have no uprobe. They are
+ *   ambiguous.
+ * - The last hit of a thread: no number shows whether there was another one. It counts unless hits
+ *   of the process are known to be lost.
  *
- * A hit within a call, from begin to end of its record, is of a function that this call
- * made (cuLaunchKernel, of cudaLaunchKernel in a static cudart): its stack holds
- * whatever was lost.
+ * A hit between the beginning and the end of a call's record is a nested call (cuLaunchKernel in
+ * cudaLaunchKernel of a static cudart). Its stack is valid whatever was lost.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine.h"
 
-/* A thread's hits may come so far out of order before a missing number counts as a loss. */
+/* How far a thread's hits may be out of order before a missing number counts as lost. */
 #define REORDER_MAX 64
 
-/* Hits and launches of one thread further out of order are not joined: no program makes such. */
+/* Hits and launches further out of order are not joined. No real program produces them. */
 #define DISORDER_MAX 1024
 
 enum until {
-	WAIT,  /* for what may still come */
-	ROOM,  /* there is no room to wait for it */
-	KNOWN, /* all has come; the last hits of threads wait */
-	END,   /* all has come */
+	WAIT,  /* for records that may still come */
+	ROOM,  /* for lack of room */
+	KNOWN, /* everything has arrived; the last hits of threads still wait */
+	END,   /* everything has arrived */
 };
 
 /* --- queues */
@@ -101,7 +100,7 @@ static struct hit_thread *thread_of(struct hits *hits, uint32_t tid)
 
 /* --- functions */
 
-/* The text of a string id came: what hits and launches are compared by. */
+/* The text of a string id. Hits and launches are compared by text. */
 int gpumon_hits_string(struct gpumon_correlate *correlate, struct process *process,
 		       const struct gpumon_record_string *string)
 {
@@ -113,7 +112,7 @@ int gpumon_hits_string(struct gpumon_correlate *correlate, struct process *proce
 	number = gpumon_functions_number(&correlate->functions, string->text, string->length);
 	if (number < 0)
 		return -1;
-	/* What cannot be a function's name need not be kept. */
+	/* Skip texts that cannot be function names. */
 	if (!number && string->length >= GPUMON_FUNCTION_MAX)
 		return 0;
 	return gpumon_map_set(&process->hits.text, string->id, number + 1);
@@ -176,8 +175,8 @@ static bool hit_within(const struct gpumon_record_hit *hit, uint64_t start_ns, u
 }
 
 /*
- * Decide what began from hit to next, and be done with the hit. Without a next one
- * @proven says whether it is known that there is none.
+ * Decide the launches from @hit to @next, and finish the hit. Without @next, @proven says whether
+ * it is known that there is none.
  */
 static void decide_interval(struct gpumon_correlate *correlate, struct process *process,
 			    struct hit_thread *thread, const struct gpumon_record_hit *hit,
@@ -219,7 +218,7 @@ static void decide_interval(struct gpumon_correlate *correlate, struct process *
 		thread->done_until = thread->newest_start + 1;
 }
 
-/* Launches that began before the first hit that waits. */
+/* Decide the launches that began before the first waiting hit. */
 static void decide_before(struct gpumon_correlate *correlate, struct process *process,
 			  struct hit_thread *thread, const struct gpumon_record_hit *hit)
 {
@@ -281,7 +280,7 @@ static void decide_thread(struct gpumon_correlate *correlate, struct process *pr
 		hits->used--;
 		process->hits.queued--;
 		correlate->counts.in_flight--;
-		/* Room for one is room enough. */
+		/* Room for one is enough. */
 		if (until == ROOM)
 			until = WAIT;
 	}
@@ -289,7 +288,7 @@ static void decide_thread(struct gpumon_correlate *correlate, struct process *pr
 		decide_before(correlate, process, thread, NULL);
 }
 
-/* Too many wait: the longest queue is decided by half. */
+/* Too many are waiting: decide half of the longest queue. */
 static void make_room(struct gpumon_correlate *correlate, struct process *process)
 {
 	uint32_t share = gpumon_correlate_share(correlate, GPUMON_CORRELATE_HITS);
@@ -333,7 +332,7 @@ int gpumon_hits_hit(struct gpumon_correlate *correlate, struct process *process,
 	place = queue->used;
 	while (place && at[place - 1].number > record->number)
 		place--;
-	/* Its number was counted as lost, or is there already. */
+	/* Its number was already counted as lost, or is known. */
 	if ((thread->any && record->number <= thread->last_number) ||
 	    (place && at[place - 1].number == record->number) ||
 	    queue->used - place > DISORDER_MAX) {
@@ -389,7 +388,7 @@ int gpumon_hits_launch(struct gpumon_correlate *correlate, struct process *proce
 
 void gpumon_hits_finish(struct gpumon_correlate *correlate, struct process *process)
 {
-	/* Losses that any thread shows tell of the last hits of all. */
+	/* A loss on any thread affects the last hits of all threads. */
 	for (uint32_t i = 0; i < process->hits.used; i++)
 		decide_thread(correlate, process, &process->hits.threads[i], KNOWN);
 	for (uint32_t i = 0; i < process->hits.used; i++)

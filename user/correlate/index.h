@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* From correlation ids to launches and work in the arrays of struct join; for join.c alone. */
+/*
+ * Indexes from correlation ids to the launches and operations of struct join. Only join.c uses it.
+ */
 #ifndef GPUMON_CORRELATE_INDEX_H
 #define GPUMON_CORRELATE_INDEX_H
 
@@ -8,20 +10,19 @@
 
 #include "engine.h"
 
-/* Slots in a row that are tried: half a line of the cache. */
+/* Slots tried in a row: half a cache line. */
 #define INDEX_RUN 8
 
-/* Ids that follow each other lie side by side, those at a stride do not meet. */
+/* Consecutive ids are adjacent, and ids at a stride do not collide. */
 static inline uint32_t index_hash(const struct index *index, uint32_t correlation)
 {
 	return (correlation + (correlation >> 16) * 0x9e3779b1u) & index->mask;
 }
 
 /*
- * The slot to try after @tries taken ones. Where launches of several times wait at once, as they do
- * after a loss, long runs of taken slots lie over each other: after some of them it goes on
- * elsewhere, in steps of the id's own. With the others before it each is odd, so that it comes to
- * every slot.
+ * The slot to try after @tries occupied ones. After a loss, launches of several times wait at once,
+ * and their long runs of occupied slots overlap. So after INDEX_RUN slots, jump by a distance that
+ * depends on the id. With the steps before it the distance is odd, so that every slot is reached.
  */
 static inline uint32_t index_next(const struct index *index, uint32_t slot, uint32_t correlation,
 				  uint32_t tries)
@@ -31,7 +32,7 @@ static inline uint32_t index_next(const struct index *index, uint32_t slot, uint
 	return (slot + (correlation * 0x9e3779b1u >> 8 << 1)) & index->mask;
 }
 
-/* The slot of an id, or the free one where it belongs. */
+/* The slot of an id, or the free slot where it belongs. */
 static inline uint32_t *launch_slot(const struct join *join, uint32_t correlation)
 {
 	const struct index *index = &join->launch_index;
@@ -66,7 +67,7 @@ static inline void index_work(struct join *join, uint32_t place)
 	uint32_t *slot = work_slot(join, join->works[place].correlation);
 	struct work *last = *slot ? &join->works[*slot - 1] : &join->works[place];
 
-	/* A ring, so that they come out in their order. */
+	/* A circular list, so that they come out in order. */
 	join->works[place].next = *slot ? last->next : place + 1;
 	last->next = place + 1;
 	*slot = place + 1;
@@ -77,7 +78,7 @@ static inline void index_empty(struct index *index)
 	memset(index->slots, 0, ((size_t)index->mask + 1) * sizeof(*index->slots));
 }
 
-/* Twice the places; what was in it is gone. */
+/* Twice as many slots as places. The contents are lost. */
 static inline int index_resize(struct index *index, uint32_t places)
 {
 	uint32_t *slots = calloc((size_t)places * 2, sizeof(*slots));

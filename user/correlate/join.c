@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Launches and work by correlation id. */
+/* Joins launches and operations by correlation id. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,15 +8,15 @@
 #define ROOM_FIRST 1024u
 
 /*
- * Ids that were given since; a launch so far behind could be taken for one of the next turn.
- * The rest of the turn is for records that come out of order.
+ * Number of later ids after which a launch expires, before it could be taken for one of the next
+ * turn. The rest of the turn is for records that arrive out of order.
  */
 #define TURN_MAX ((1ull << 32) - (1u << 28))
 
-/* One id's launches, or work that does not belong to one, that are looked at: bad input has many. */
+/* How many launches of one id, or foreign operations, are checked: bad input has many. */
 #define TRIES_MAX 64
 
-/* How often work that waits is looked through for what waited too long, in records. */
+/* How often, in records, waiting operations are checked for expiry. */
 #define SWEEP_RECORDS (1u << 17)
 
 /* --- giving out */
@@ -50,7 +50,7 @@ static void give_launch(struct gpumon_correlate *correlate, const struct process
 		correlate->output.launch(correlate->output.data, &unmatched);
 }
 
-/* One that is in the array and had no work. */
+/* End a launch in the array that had no operations. */
 static void end_launch(struct gpumon_correlate *correlate, struct process *process,
 		       struct launch *launch)
 {
@@ -60,16 +60,17 @@ static void end_launch(struct gpumon_correlate *correlate, struct process *proce
 	correlate->counts.in_flight--;
 }
 
-/* What is the same in each kind of work. */
+/* Fields that all kinds of operations share. */
 struct work_view {
 	uint64_t start_ns;
 	uint64_t node;
 	uint32_t correlation;
-	uint16_t turn; /* 0: not known */
+	uint16_t turn; /* 0: unknown */
 	bool internal;
 };
 
-static inline struct work_view view(enum gpumon_work_kind kind, const struct gpumon_record *record)
+static inline struct work_view view_work(enum gpumon_work_kind kind,
+					 const struct gpumon_record *record)
 {
 	struct work_view view = { .internal = record->flags & GPUMON_WORK_INTERNAL };
 
@@ -137,7 +138,7 @@ static void give_work(struct gpumon_correlate *correlate, struct process *proces
 
 /* --- deciding */
 
-/* An id with its turn: the one nearest to the newest. */
+/* An id with its turn, the one nearest to the newest id. */
 static uint64_t nearest_id(const struct join *join, uint32_t correlation)
 {
 	return join->newest_id +
@@ -152,9 +153,8 @@ static inline bool too_old(const struct join *join, const struct launch *launch)
 }
 
 /*
- * The launch of an id that work of a time can be of: the last one before it, or
- * else the first one a little after it. *later: there is one only of a much later
- * time, so that the id was used again.
+ * Find the launch of an operation by id and time: the last one before it, or otherwise the first
+ * one shortly after it. *later: there only is a much later one, so the id was reused.
  */
 static struct launch *find_launch(struct join *join, const struct work_view *work, bool *later)
 {
@@ -168,7 +168,9 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
 	     place && tries; place = join->launches[place - 1].next, tries--) {
 		struct launch *launch = &join->launches[place - 1];
 
-		/* What was captured has no work; one that waits here does for its hit. */
+		/*
+		 * A captured launch has no operations. If it is in this list, it waits for its hit.
+		 */
 		if (launch->state & LAUNCH_GONE || launch->flags & GPUMON_LAUNCH_CAPTURED ||
 		    too_old(join, launch))
 			continue;
@@ -192,14 +194,14 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
 }
 
 /*
- * Give work out if all is known that it needs. With @last it does not wait any longer.
- * @turn: of its id, 0 where not known. Return: false if it has to wait.
+ * Deliver an operation if everything it needs is known. With @last it does not wait any longer.
+ * @turn: turn of its id, 0 if unknown. Returns false if it has to wait.
  */
 static bool decide_match(struct gpumon_correlate *correlate, struct process *process,
 			 enum gpumon_work_kind kind, const struct gpumon_record *record,
 			 uint16_t turn, bool last)
 {
-	struct work_view work = view(kind, record);
+	struct work_view work = view_work(kind, record);
 	enum gpumon_match match;
 	struct launch *launch;
 	uint32_t stack = 0;
@@ -245,7 +247,7 @@ static void work_gone(struct gpumon_correlate *correlate, struct process *proces
 	correlate->counts.in_flight--;
 }
 
-/* Give out what waited too long or can be decided now, and close the gaps. */
+/* Deliver operations that waited too long or can be decided now, and close the gaps. */
 static void sweep_works(struct gpumon_correlate *correlate, struct process *process)
 {
 	uint32_t share = gpumon_correlate_share(correlate, GPUMON_CORRELATE_WORKS);
@@ -317,11 +319,11 @@ static int keep_work(struct gpumon_correlate *correlate, struct process *process
 		return -1;
 	work = &join->works[join->works_used];
 	memcpy(&work->head, record, size);
-	work->correlation = view(kind, record).correlation;
+	work->correlation = view_work(kind, record).correlation;
 	work->since = join->records;
 	work->kind = (uint8_t)kind;
 	work->gone = 0;
-	/* Its launch may come after ids went round, or not at all: then it is not the next one. */
+	/* Its launch may come after the ids wrapped, or never. Then the next one is another's. */
 	work->turn = join->newest_id ? (uint16_t)(nearest_id(join, work->correlation) >> 32) : 0;
 	index_work(join, join->works_used++);
 	join->works_waiting++;
@@ -329,7 +331,7 @@ static int keep_work(struct gpumon_correlate *correlate, struct process *process
 	return 0;
 }
 
-/* Work that may have waited for a launch of this id. */
+/* Decide operations that may have waited for a launch of this id. */
 static void wake_works(struct gpumon_correlate *correlate, struct process *process,
 		       uint32_t correlation)
 {
@@ -358,7 +360,7 @@ static void wake_works(struct gpumon_correlate *correlate, struct process *proce
 
 /* --- launches that are kept */
 
-/* No place for it any more: it has no stack if the hits have not told yet. */
+/* There is no more room for it. Without a decision of the hits it has no stack. */
 static void expire_launch(struct gpumon_correlate *correlate, struct process *process,
 			  struct launch *launch)
 {
@@ -380,7 +382,7 @@ static bool launch_retained(const struct join *join, const struct launch *launch
 	return join->records - launch->last <= retain;
 }
 
-/* Drop what is done with, and what there are too many of, and close the gaps. */
+/* Remove finished and surplus launches, and close the gaps. */
 static void sweep_launches(struct gpumon_correlate *correlate, struct process *process)
 {
 	uint32_t share = gpumon_correlate_share(correlate, GPUMON_CORRELATE_LAUNCHES);
@@ -458,10 +460,10 @@ static struct launch *by_serial(const struct join *join, uint32_t serial)
 		       NULL;
 }
 
-/* Which turn of the ids a launch is of. */
+/* The turn of a launch's id. */
 static uint32_t take_id(struct join *join, uint32_t correlation)
 {
-	uint64_t id = 1ull << 32 | correlation; /* turn 1, so that there is one before it */
+	uint64_t id = 1ull << 32 | correlation; /* turn 1, so that an earlier one exists */
 
 	if (join->newest_id)
 		id = nearest_id(join, correlation);
@@ -480,7 +482,7 @@ int gpumon_join_launch(struct gpumon_correlate *correlate, struct process *proce
 
 	join->records++;
 	if (record->head.flags & GPUMON_LAUNCH_CAPTURED && !by_hits) {
-		/* No work comes of it, so it does not wait. */
+		/* It has no operations, so it does not wait. */
 		const struct launch captured = {
 			.start_ns = record->start_ns,
 			.end_ns = record->end_ns,
@@ -565,7 +567,7 @@ void gpumon_join_node(struct gpumon_correlate *correlate, struct process *proces
 {
 	struct join *join = &process->join;
 
-	/* One look through all of it for as many nodes: the cost of each stays the same. */
+	/* Search all operations once per 1024 nodes, so that the cost per node stays constant. */
 	if (join->works_waiting && ++join->new_nodes >= 1024 &&
 	    join->new_nodes >= join->works_waiting)
 		sweep_works(correlate, process);

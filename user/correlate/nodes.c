@@ -4,7 +4,7 @@
 
 #include "engine.h"
 
-/* Clones of clones; a longer chain is a ring, which only a broken capture has. */
+/* Clones of clones. A longer chain is a cycle, which only a broken capture has. */
 #define CLONES_MAX 64
 
 int gpumon_nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node *record)
@@ -31,7 +31,7 @@ int gpumon_nodes_add(struct nodes *nodes, const struct gpumon_record_graph_node 
 			return -1;
 		nodes->used++;
 	}
-	/* An id that is used again: what launches come now are of the new one. */
+	/* A reused id: launches from now on belong to the new node. */
 	node = &nodes->nodes[place - 1];
 	node->node = record->node;
 	node->original = record->original;

@@ -4,7 +4,7 @@
 
 #include "distribution.h"
 
-/* 16 buckets for each power of two: a quantile is at most 1/16 too large. */
+/* 16 buckets for each power of two, so a quantile is at most 1/16 too high. */
 #define BITS 4
 #define PART (1u << BITS)
 
@@ -18,7 +18,7 @@ static uint32_t bucket_of(uint64_t value)
 	return (shift + 1) * PART + (uint32_t)((value >> shift) & (PART - 1));
 }
 
-/* The largest value that falls into a bucket. */
+/* The largest value in a bucket. */
 static uint64_t bucket_end(uint32_t bucket)
 {
 	unsigned int shift;
@@ -41,7 +41,7 @@ static int make_room(struct gpumon_distribution *distribution, uint32_t bucket)
 									      bucket;
 	uint64_t *buckets;
 
-	/* Neighbours will come too. */
+	/* Neighbouring values will follow. */
 	first -= first % PART;
 	if (end <= bucket)
 		end = (bucket / PART + 1) * PART;
@@ -116,7 +116,7 @@ uint64_t gpumon_distribution_quantile(const struct gpumon_distribution *distribu
 
 	if (!distribution->count)
 		return 0;
-	/* The smallest value that so many are not above. */
+	/* The smallest value with that share of the values at or below it. */
 	q = q > 0 ? q : 0;
 	if (q >= 1)
 		return distribution->max;

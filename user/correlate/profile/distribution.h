@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Making distributions; profile.h has what can be asked of one. */
+/* Building distributions. profile.h has the queries. */
 #ifndef GPUMON_CORRELATE_DISTRIBUTION_H
 #define GPUMON_CORRELATE_DISTRIBUTION_H
 
 #include "profile.h"
 
 /**
- * struct gpumon_distribution - values by log-linear buckets; all zero is an empty one
- * @buckets: from bucket @first on, as far as there are values
+ * struct gpumon_distribution - values in log-linear buckets; a zeroed one is empty
+ * @buckets: counts from bucket @first on, as far as there are values
  * @first: number of the first bucket
- * @room: how many buckets
+ * @room: number of @buckets
  */
 struct gpumon_distribution {
 	uint64_t *buckets;
@@ -23,11 +23,11 @@ struct gpumon_distribution {
 
 /* NULL without memory. */
 struct gpumon_distribution *gpumon_distribution_new(void);
-/* 0, or -1 without memory: then only the buckets lack the value. */
+/* 0, or -1 without memory; then only the buckets lack the value. */
 int gpumon_distribution_add(struct gpumon_distribution *distribution, uint64_t value);
-/* Free what is in it, not itself. */
+/* Free the contents, but not the struct. */
 void gpumon_distribution_clear(struct gpumon_distribution *distribution);
-/* One of gpumon_distribution_new(). */
+/* Free one from gpumon_distribution_new(). */
 void gpumon_distribution_free(struct gpumon_distribution *distribution);
 
 #endif /* GPUMON_CORRELATE_DISTRIBUTION_H */

@@ -13,14 +13,14 @@
 #include "kept.h"
 #include "profile_tables.h"
 
-/* Functions inlined at one address that are kept. */
+/* Maximum number of functions inlined at one address. */
 #define INLINED_MAX 32
-/* Code that went away and came again more often than that is looked for by who reads the capture. */
+/* Code that was unmapped and mapped more often is left to the reader of the capture. */
 #define EPOCHS_MAX 64
 
 #define NEW_FILE ".symbols.new"
 
-/* All of a capture that names depend on. */
+/* Everything in a capture that names depend on. */
 struct names {
 	struct gpumon_capture *capture;
 	struct gpumon_pool pool;
@@ -58,7 +58,7 @@ static int read_capture(struct names *names, const char *path, struct gpumon_err
 	return 0;
 }
 
-/* As it sees its files, where it still is: another process by now has others, and they are not used. */
+/* Use the live process's root. Do not use the files of another process with the same pid. */
 static int find_root(struct gpumon_tables_process *process)
 {
 	char root[64];
@@ -72,7 +72,7 @@ static int find_root(struct gpumon_tables_process *process)
 	return process->root ? 0 : -1;
 }
 
-/* Addresses of code on all stacks, as they are looked for; NULL without memory. */
+/* All code addresses on stacks, in the form used for look-ups. NULL without memory. */
 static uint64_t *find_addresses(const struct gpumon_tables_process *process, size_t *count)
 {
 	uint64_t *addresses = malloc((process->stack_used + 1) * sizeof(*addresses));
@@ -100,7 +100,7 @@ static uint64_t *find_addresses(const struct gpumon_tables_process *process, siz
 	return addresses;
 }
 
-/* A time in an epoch, when all was mapped that was mapped in it. */
+/* A time in an epoch at which all of its mappings exist. */
 static uint64_t time_of(const struct gpumon_tables_process *process, uint32_t epoch)
 {
 	return epoch < process->unmapped_used ? process->unmapped[epoch] - 1 : INT64_MAX;
@@ -174,7 +174,7 @@ int gpumon_keep_names(int directory, const char *path, struct gpumon_error *err)
 	const char *const paths[] = { self };
 	int ret;
 
-	/* What has the capture's name by now may be another one. */
+	/* Another directory may have the capture's name by now. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", directory);
 	ret = read_capture(&names, self, err);
 

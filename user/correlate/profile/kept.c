@@ -11,18 +11,18 @@
 #include "base/pool.h"
 
 #define HEAD "gpumon-symbols 1\n"
-/* A file is not ours to trust: more than this is not read. */
+/* The file is not trusted: read no more than this. */
 #define FILE_MAX (256u << 20)
 
 struct function {
 	struct gpumon_symbol symbol;
-	uint32_t next; /* what it is inlined into: number + 1 */
+	uint32_t next; /* function that it is inlined into: number + 1 */
 };
 
 struct gpumon_kept {
 	struct gpumon_pool pool;
 	struct gpumon_keys places;
-	uint32_t *first; /* of a place: number + 1 */
+	uint32_t *first; /* of an address: number + 1 */
 	uint32_t first_used;
 	uint32_t first_room;
 	struct function *functions;
@@ -77,7 +77,7 @@ void gpumon_kept_write(FILE *out, uint64_t address, uint32_t epoch,
 
 /* --- reading */
 
-/* The next field of a line, put right in place; NULL where there is none. */
+/* Take the next field of a line and unescape it in place. NULL if there is none. */
 static char *take_field(char **at)
 {
 	char *field = *at, *to = field, *from = field;
@@ -97,7 +97,7 @@ static char *take_field(char **at)
 	return field;
 }
 
-/* 1: a new place, 0: one that cannot be understood or is there already, -1: no memory. */
+/* 1: a new address, 0: invalid or already known, -1: no memory. */
 static int add_place(struct gpumon_kept *kept, const char *line, uint32_t *place)
 {
 	struct gpumon_key key = { { 0 } };
@@ -182,7 +182,7 @@ static int parse_kept(struct gpumon_kept *kept, char *text)
 	while (*text) {
 		char *end = strchr(text, '\n');
 
-		/* The last line of a file that was cut off is no line. */
+		/* Ignore an incomplete last line. */
 		if (!end)
 			return 0;
 		*end = '\0';
@@ -193,7 +193,7 @@ static int parse_kept(struct gpumon_kept *kept, char *text)
 	return 0;
 }
 
-/* All of it with a NUL behind it; NULL with errno. */
+/* Read the whole file, NUL-terminated. NULL with errno. */
 static char *read_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -265,7 +265,7 @@ unsigned int gpumon_kept_find(const struct gpumon_kept *kept, uint64_t address, 
 
 	if (!kept)
 		return 0;
-	/* Nothing is added without @added, so the keys stay as they are. */
+	/* Without @added nothing is added, so the cast is safe. */
 	place = gpumon_keys_number((struct gpumon_keys *)&kept->places, &key, NULL);
 	if (place == GPUMON_KEY_NONE || place >= kept->first_used)
 		return 0;

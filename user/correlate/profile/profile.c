@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Reading captures into a profile: once for what they define, once for the work,
- * and once more for what was done in the longest gaps, if there are any.
+ * Reads captures into a profile, in up to three passes: definitions, GPU operations, and what was
+ * done in the longest gaps, if there are any.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "capture/internal.h"
 #include "profile_internal.h"
 
-/* NVTX ranges are read so many records before the work that they enclose. */
+/* NVTX ranges are read this many records ahead of the operations in them. */
 #define AHEAD_RECORDS (1u << 17)
 
 static int no_memory(void)
@@ -27,7 +27,7 @@ static void see_time(struct gpumon_profile *profile, uint64_t start_ns, uint64_t
 		profile->last_ns = end_ns;
 }
 
-/* Begin and end of what happened; what is defined has none. */
+/* First and last time of all activity. Definitions have none. */
 static void see_times(struct gpumon_profile *profile, const struct gpumon_record *record)
 {
 	struct gpumon_work_fields fields;
@@ -117,7 +117,7 @@ static void add_damage(struct gpumon_profile *profile, const struct gpumon_captu
 	profile->damage.unreadable_files += damage->unreadable_files;
 }
 
-/* Ranges of the next records, before the work that was launched in them comes. */
+/* Read the ranges ahead, before the operations that were launched in them. */
 static int read_ahead(struct gpumon_profile *profile, unsigned int capture,
 		      struct gpumon_capture *ahead, uint64_t *done, uint64_t until)
 {
@@ -164,7 +164,7 @@ static int read_work(struct gpumon_profile *profile, unsigned int capture,
 		    gpumon_correlate_record(profile->correlate, number, record) || profile->failed)
 			return -1;
 	}
-	/* To the end, so that the damage is that of all of it. */
+	/* Read to the end, so that all damage is counted. */
 	while (gpumon_capture_next(from, &cursor))
 		;
 	add_damage(profile, gpumon_capture_damage(from));
@@ -342,7 +342,7 @@ int gpumon_profile_load(const char *const *paths, unsigned int count,
 		return -1;
 	}
 	memcpy(profile->losses, profile->tables.losses, sizeof(profile->losses));
-	/* What only reading needed; rows have copies of names and times. */
+	/* Free the data that only reading needed. Rows have copies of names and times. */
 	gpumon_correlate_free(profile->correlate);
 	profile->correlate = NULL;
 	gpumon_tree_clear(&profile->tree);

@@ -5,18 +5,20 @@
 #include "base/pool.h"
 #include "profile_busy.h"
 
-/* Late intervals that are kept; with more of them all of the others may come later. */
+/* Maximum number of late intervals. Beyond it, all others may arrive later. */
 #define LATE_MAX 4096
 
-/* Disjoint intervals that are kept for what may come between. */
+/* Maximum number of disjoint intervals that are kept for later ones in between. */
 #define INTERVALS_MAX (1u << 17)
 
-/* Intervals out of order that are collected before they are sorted in, and more if there are many. */
+/*
+ * Intervals out of order are collected before they are merged. Many intervals mean larger batches.
+ */
 #define PENDING_MIN 1024
 
 #define ALLOW_FIRST_NS 1000
 
-static uint64_t lateness(struct gpumon_busy *busy, uint64_t start_ns)
+static uint64_t interval_lateness(struct gpumon_busy *busy, uint64_t start_ns)
 {
 	if (start_ns > busy->newest_ns)
 		busy->newest_ns = start_ns;
@@ -25,7 +27,7 @@ static uint64_t lateness(struct gpumon_busy *busy, uint64_t start_ns)
 
 int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns)
 {
-	uint64_t late_ns = lateness(busy, start_ns);
+	uint64_t late_ns = interval_lateness(busy, start_ns);
 	struct gpumon_late *late;
 
 	if (!busy->allow_ns)
@@ -70,7 +72,7 @@ void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns)
 		qsort(busy->late, busy->late_used, sizeof(*busy->late), by_start);
 }
 
-/* Nothing ran from what is counted until then. */
+/* Nothing ran from the counted time until then. */
 static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
 {
 	if (!busy->began || until_ns <= busy->done_ns)
@@ -81,7 +83,7 @@ static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn
 		gap(data, busy->done_ns, until_ns);
 }
 
-/* Count the first interval: nothing can be added to it any more. */
+/* Count the first interval. Nothing can be added to it any more. */
 static void count_first(struct gpumon_busy *busy, gpumon_gap_fn *gap, void *data)
 {
 	const struct gpumon_interval *interval = &busy->at[busy->first];
@@ -114,7 +116,7 @@ static int make_room(struct gpumon_busy *busy)
 	return 0;
 }
 
-/* Behind all others, or joined with the last one. */
+/* Append an interval, or join it with the last one. */
 static int append_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
 {
 	struct gpumon_interval *last;
@@ -140,8 +142,8 @@ static int by_interval(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* Sort in what came out of order. */
-static int settle(struct gpumon_busy *busy)
+/* Merge the intervals that arrived out of order. */
+static int merge_pending(struct gpumon_busy *busy)
 {
 	struct gpumon_busy merged = { 0 };
 	uint32_t i = 0, j = 0;
@@ -172,7 +174,7 @@ static int settle(struct gpumon_busy *busy)
 	return 0;
 }
 
-static int insert(struct gpumon_busy *busy, struct gpumon_interval interval)
+static int insert_interval(struct gpumon_busy *busy, struct gpumon_interval interval)
 {
 	struct gpumon_interval *pending;
 
@@ -184,7 +186,7 @@ static int insert(struct gpumon_busy *busy, struct gpumon_interval interval)
 		if (interval.end_ns <= interval.start_ns)
 			return 0;
 	}
-	/* Most belong at the end. */
+	/* Most intervals belong at the end. */
 	if (!busy->used || busy->at[busy->first + busy->used - 1].start_ns <= interval.start_ns)
 		return append_interval(busy, interval);
 	pending = GPUMON_ARRAY_ADD(busy->pending, busy->pending_used, busy->pending_room);
@@ -198,20 +200,20 @@ int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns
 		    gpumon_gap_fn *gap, void *data)
 {
 	/* It is among the late ones. */
-	if (lateness(busy, start_ns) > busy->allow_ns)
+	if (interval_lateness(busy, start_ns) > busy->allow_ns)
 		return 0;
 	while (busy->late_next < busy->late_used &&
 	       busy->late[busy->late_next].interval.start_ns <= busy->newest_ns) {
-		if (insert(busy, busy->late[busy->late_next++].interval))
+		if (insert_interval(busy, busy->late[busy->late_next++].interval))
 			return -1;
 	}
-	if (insert(busy, (struct gpumon_interval){ start_ns, end_ns }))
+	if (insert_interval(busy, (struct gpumon_interval){ start_ns, end_ns }))
 		return -1;
-	/* The more there are the seldomer they are gone through. */
+	/* Merge less often if there are many. */
 	if (busy->pending_used >= PENDING_MIN && busy->pending_used > busy->used / 4 &&
-	    settle(busy))
+	    merge_pending(busy))
 		return -1;
-	if (busy->used > INTERVALS_MAX && settle(busy))
+	if (busy->used > INTERVALS_MAX && merge_pending(busy))
 		return -1;
 	if (busy->pending_used)
 		return 0;
@@ -228,10 +230,10 @@ int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns
 int gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
 {
 	while (busy->late_next < busy->late_used) {
-		if (insert(busy, busy->late[busy->late_next++].interval))
+		if (insert_interval(busy, busy->late[busy->late_next++].interval))
 			return -1;
 	}
-	if (settle(busy))
+	if (merge_pending(busy))
 		return -1;
 	while (busy->used)
 		count_first(busy, gap, data);

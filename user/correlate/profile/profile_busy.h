@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * When something ran: the union of intervals that come roughly in order, and the
- * gaps between them. It takes two rounds of the same intervals: the first finds out how much
- * they are out of order, so that the second, keeping only as much, is exact.
+ * Busy time: the union of intervals that arrive roughly in order, and the gaps between them. It
+ * needs two passes over the same intervals. The first one measures how far they are out of order,
+ * so that the second one keeps only as many as needed and still is exact.
  */
 #ifndef GPUMON_CORRELATE_PROFILE_BUSY_H
 #define GPUMON_CORRELATE_PROFILE_BUSY_H
@@ -20,17 +20,17 @@ struct gpumon_late {
 };
 
 /**
- * struct gpumon_busy - all zero is an empty one
- * @newest_ns: latest begin until now
- * @allow_ns: an interval begins at most so long before the newest one, but for those in @late
- * @late: what came later, as a kernel does that runs for minutes
- * @at: disjoint intervals to which something may still be added, sorted; from @first on
- * @pending: what belongs among them, in no order yet
- * @done_ns: all before this is counted
+ * struct gpumon_busy - a zeroed one is empty
+ * @newest_ns: latest beginning until now
+ * @allow_ns: maximum time by which an interval begins before the newest one, except those in @late
+ * @late: intervals that arrive later, such as kernels that run for minutes
+ * @at: sorted disjoint intervals that may still grow, from @first on
+ * @pending: intervals to be merged into @at, unsorted
+ * @done_ns: everything before this is counted
  * @began: something was counted
  * @busy_ns: result: time in which something ran
  * @idle_longest_ns: result: longest gap
- * @missed_ns: time that came too late to be counted
+ * @missed_ns: time of intervals that arrived too late to be counted
  */
 struct gpumon_busy {
 	uint64_t newest_ns;
@@ -53,17 +53,20 @@ struct gpumon_busy {
 	uint64_t missed_ns;
 };
 
-/* Who is told of each gap, in their order. */
+/* Called with each gap, in order. */
 typedef void gpumon_gap_fn(void *data, uint64_t start_ns, uint64_t end_ns);
 
-/* First round. 0, or -1 without memory. */
+/* First pass. 0, or -1 without memory. */
 int gpumon_busy_look(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns);
-/* Between the rounds. From @from_ns on to the first interval is a gap, too; 0: not. */
+/* Between the passes. The time from @from_ns to the first interval is a gap, too; 0: it is not. */
 void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns);
-/* Second round. 0, or -1 without memory. */
+/* Second pass. 0, or -1 without memory. */
 int gpumon_busy_add(struct gpumon_busy *busy, uint64_t start_ns, uint64_t end_ns,
 		    gpumon_gap_fn *gap, void *data);
-/* After it; from the last interval to @until_ns is a gap, too, 0: not. 0, or -1 without memory. */
+/*
+ * After the second pass. The time from the last interval to @until_ns is a gap, too; 0: it is not.
+ * 0, or -1 without memory.
+ */
 int gpumon_busy_end(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data);
 void gpumon_busy_clear(struct gpumon_busy *busy);
 

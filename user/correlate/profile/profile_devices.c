@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* When devices and streams were busy, when devices were idle, and what was done meanwhile. */
+/* Busy times of devices and streams, idle times of devices, and what the program did meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "correlate/functions.h"
 #include "profile_internal.h"
 
-/* CUPTI's kinds of synchronisation in which the processor waits. */
+/* CUPTI's kinds of synchronisation in which the CPU waits. */
 static const char *const sync_names[] = {
 	[1] = "event synchronize",
 	[3] = "stream synchronize",
@@ -74,7 +74,7 @@ static uint64_t length_of(const struct gpumon_gap *gap)
 	return gap->end_ns - gap->start_ns;
 }
 
-/* The longest ones are kept, in no order. */
+/* Keep the longest gaps, unsorted. */
 static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct gpumon_device_growing *device = data;
@@ -85,7 +85,7 @@ static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 	if (profile->gap_count < GPUMON_GAPS_MAX) {
 		gap = &profile->gaps[profile->gap_count++];
 	} else {
-		/* Most are as short as those of a loop that only launches. */
+		/* Most gaps are short, as in a loop that only launches. */
 		if (end_ns - start_ns <= profile->gap_shortest_ns)
 			return;
 		for (unsigned int i = 0; i < GPUMON_GAPS_MAX; i++) {
@@ -107,7 +107,7 @@ static void on_gap(void *data, uint64_t start_ns, uint64_t end_ns)
 	profile->gap_shortest_ns = shortest_ns;
 }
 
-static void count(struct gpumon_device_row *row, const struct gpumon_work_fields *fields)
+static void count_work(struct gpumon_device_row *row, const struct gpumon_work_fields *fields)
 {
 	row->count++;
 	if (!fields->valid)
@@ -131,8 +131,8 @@ int gpumon_devices_add(struct gpumon_profile *profile, uint32_t number,
 	of_stream = find_device(profile, number, fields.device, fields.context, fields.stream);
 	if (!of_device || !of_stream)
 		return -1;
-	count(&of_device->row, &fields);
-	count(&of_stream->row, &fields);
+	count_work(&of_device->row, &fields);
+	count_work(&of_stream->row, &fields);
 	if (!fields.valid)
 		return 0;
 	return gpumon_busy_add(&of_device->busy, fields.start_ns, fields.end_ns, on_gap,
@@ -220,8 +220,8 @@ int gpumon_devices_end(struct gpumon_profile *profile)
 
 /* --- what was done in the gaps */
 
-/* The time that both have. */
-static uint64_t overlap(const struct gpumon_gap *gap, uint64_t start_ns, uint64_t end_ns)
+/* Length of the common time. */
+static uint64_t overlap_ns(const struct gpumon_gap *gap, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t start = start_ns > gap->start_ns ? start_ns : gap->start_ns;
 	uint64_t end = end_ns < gap->end_ns ? end_ns : gap->end_ns;
@@ -229,8 +229,9 @@ static uint64_t overlap(const struct gpumon_gap *gap, uint64_t start_ns, uint64_
 	return end > start ? end - start : 0;
 }
 
-/* Of a thread that gives the device work; with tid 0 it is not known which one it is. */
-static bool launches(struct gpumon_profile *profile, const struct gpumon_gap *gap, uint32_t tid)
+/* Check whether a thread launches work on the device. With tid 0 the thread is unknown. */
+static bool launches_work(struct gpumon_profile *profile, const struct gpumon_gap *gap,
+			  uint32_t tid)
 {
 	const struct gpumon_key key = { { gap->process, gap->device, tid } };
 
@@ -247,17 +248,17 @@ static const char *call_name(struct gpumon_profile *profile, uint32_t process, u
 	return name ? gpumon_pool_part(&profile->pool, name, length) : NULL;
 }
 
-/* A call: @name, or @function to be looked up where it matters. @device: its id + 1, 0: any. */
+/* Add a call: @name, or @function to be looked up if needed. @device: its id + 1, 0: any. */
 static void add_call(struct gpumon_profile *profile, uint32_t process, uint32_t tid,
 		     uint64_t device, uint64_t start_ns, uint64_t end_ns, uint32_t function,
 		     const char *name)
 {
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap *gap = &profile->gaps[i];
-		uint64_t ns = gap->process == process ? overlap(gap, start_ns, end_ns) : 0;
+		uint64_t ns = gap->process == process ? overlap_ns(gap, start_ns, end_ns) : 0;
 
 		if (ns <= profile->doing[i].call_ns || (device && device - 1 != gap->device) ||
-		    !launches(profile, gap, tid))
+		    !launches_work(profile, gap, tid))
 			continue;
 		if (!name)
 			name = call_name(profile, process, function);
@@ -276,12 +277,12 @@ static void on_range(void *data, uint32_t process, uint32_t tid, uint64_t start_
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap *gap = &profile->gaps[i];
 		struct gpumon_gap_doing *doing = &profile->doing[i];
-		uint64_t ns = gap->process == process ? overlap(gap, start_ns, end_ns) : 0;
+		uint64_t ns = gap->process == process ? overlap_ns(gap, start_ns, end_ns) : 0;
 
-		/* Of several that last all the time the innermost tells most. */
+		/* Of several ranges that cover the gap, the innermost says most. */
 		if (!ns || ns < doing->range_ns ||
 		    (ns == doing->range_ns && start_ns < doing->range_start_ns) ||
-		    !launches(profile, gap, tid))
+		    !launches_work(profile, gap, tid))
 			continue;
 		doing->range = text;
 		doing->range_ns = ns;
@@ -353,7 +354,7 @@ void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *range
 		struct gpumon_gap *gap = &profile->gaps[i];
 		uint64_t half = length_of(gap) / 2;
 
-		/* A call says more than the range around it, if it is what the time went to. */
+		/* A call says more than a range around it, if most of the time went into it. */
 		if (doing->call && (doing->call_ns >= half || doing->call_ns >= doing->range_ns))
 			gap->doing = doing->call;
 		else if (doing->range)

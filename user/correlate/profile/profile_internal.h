@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What a profile is inside; nobody but profile*.c includes this. */
+/* The inside of a profile, only for profile*.c. */
 #ifndef GPUMON_CORRELATE_PROFILE_INTERNAL_H
 #define GPUMON_CORRELATE_PROFILE_INTERNAL_H
 
@@ -11,10 +11,10 @@
 #include "profile_tables.h"
 #include "profile_tree.h"
 
-/* Idle gaps that are kept. */
+/* Maximum number of idle gaps. */
 #define GPUMON_GAPS_MAX 100
 
-/* A row of the table by kernel while it grows. */
+/* A row of the table by kernel under construction. */
 struct gpumon_kernel_growing {
 	const char *name;
 	const char *mangled;
@@ -25,14 +25,14 @@ struct gpumon_kernel_growing {
 	struct gpumon_distribution latency;
 };
 
-/* A device's row, or a stream's of it. */
+/* A row of a device or of one of its streams. */
 struct gpumon_device_growing {
 	struct gpumon_device_row row;
 	struct gpumon_busy busy;
-	struct gpumon_profile *profile; /* of a device, to which its gaps are told */
+	struct gpumon_profile *profile; /* for a device, the profile that gets its gaps */
 };
 
-/* What somebody did in the time of a gap: the longest call and the longest range. */
+/* What a thread did during a gap: the longest call and the longest range. */
 struct gpumon_gap_doing {
 	const char *call;
 	uint64_t call_ns;
@@ -44,12 +44,12 @@ struct gpumon_gap_doing {
 /**
  * struct gpumon_profile - a profile
  * @numbers: per capture: number of its first process
- * @records: per capture: how many the first pass saw; what was written since does not count
- * @kernel_ids: process and string id to number in @kernels; so that names are demangled once
+ * @records: per capture: number of records in the first pass; later ones are ignored
+ * @kernel_ids: process and string id to number in @kernels, to demangle names only once
  * @kernel_keys: mangled name and kind to number in @kernels
  * @device_keys: process, device, context, stream to number in @devices
- * @launchers: process, device and tid: threads that gave a device work
- * @failed: memory ran out within a callback
+ * @launchers: process, device and tid: threads that launched work on a device
+ * @failed: a callback ran out of memory
  */
 struct gpumon_profile {
 	struct gpumon_profile_options options;
@@ -83,14 +83,14 @@ struct gpumon_profile {
 	struct gpumon_gap gaps[GPUMON_GAPS_MAX];
 	struct gpumon_gap_doing doing[GPUMON_GAPS_MAX];
 	unsigned int gap_count;
-	uint64_t gap_shortest_ns; /* of them, once there are as many as are kept */
+	uint64_t gap_shortest_ns; /* shortest kept gap, once @gaps is full */
 	struct gpumon_distribution latency;
 	uint64_t first_ns;
 	uint64_t last_ns;
 	bool failed;
 };
 
-/* Of any kind of work. @valid: begin and end are known. */
+/* Fields of any kind of operation. @valid: beginning and end are known. */
 struct gpumon_work_fields {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -101,18 +101,18 @@ struct gpumon_work_fields {
 	bool valid;
 };
 
-/* False: the record is no work. */
+/* False if the record is not a GPU operation. */
 bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_fields *fields);
 
 /* "memcpy HtoD" */
 const char *gpumon_copy_name(const struct gpumon_record_copy *copy);
 
-/* profile_work.c: what the engine gives out, into the tables and the tree. */
+/* profile_work.c: enter the engine's results into the tables and the tree. */
 void gpumon_profile_on_work(void *data, const struct gpumon_work *work);
 void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *launch);
 void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *hit);
 
-/* profile_devices.c: the two rounds of busy times, and gaps. 0, or -1 without memory. */
+/* profile_devices.c: the two passes for busy times, and gaps. 0, or -1 without memory. */
 int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 			const struct gpumon_record *record);
 void gpumon_devices_turn(struct gpumon_profile *profile);

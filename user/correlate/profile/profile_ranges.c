@@ -4,7 +4,7 @@
 
 #include "profile_ranges.h"
 
-/* Changes of a thread that are kept for work which is still in flight. */
+/* Maximum number of changes of a thread that are kept for operations in flight. */
 #define CHANGES_MAX (1u << 18)
 
 static struct gpumon_range_thread *find_thread(struct gpumon_ranges *ranges, uint32_t process,
@@ -68,7 +68,7 @@ static uint32_t find_path(struct gpumon_ranges *ranges, uint32_t parent, uint32_
 	return number + 1;
 }
 
-/* Other ranges are open on the thread from now on. */
+/* From now on, other ranges are open on the thread. */
 static int change_open_range(struct gpumon_ranges *ranges, struct gpumon_range_thread *thread,
 			     uint64_t time_ns)
 {
@@ -104,7 +104,7 @@ static int change_open_range(struct gpumon_ranges *ranges, struct gpumon_range_t
 	at = &thread->changes[thread->first + thread->used++];
 	at->time_ns = time_ns;
 	at->path = path;
-	/* They are written as they happen; a clock that went back would hide those before. */
+	/* Ranges are written in order. A clock that went back would hide earlier ones. */
 	if (thread->used > 1 && at[-1].time_ns > time_ns)
 		at->time_ns = at[-1].time_ns;
 	return 0;
@@ -145,7 +145,7 @@ static int close_range(struct gpumon_ranges *ranges, struct gpumon_range_thread 
 	return change_open_range(ranges, thread, time_ns);
 }
 
-/* Where a range of that id is open, on a thread; its depth if it is not. */
+/* Position of an open range with that id on a thread, or its depth if there is none. */
 static uint32_t find_started(const struct gpumon_range_thread *thread, uint64_t id)
 {
 	for (uint32_t i = thread->depth; i-- > 0;) {
@@ -155,7 +155,7 @@ static uint32_t find_started(const struct gpumon_range_thread *thread, uint64_t 
 	return thread->depth;
 }
 
-/* It may end on another thread than it was started on. */
+/* A range may end on another thread than it started on. */
 static int end_range(struct gpumon_ranges *ranges, uint32_t process,
 		     const struct gpumon_record_range *range)
 {
@@ -203,7 +203,7 @@ int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 			thread->too_deep--;
 			return 0;
 		}
-		/* Each domain has a stack of its own. */
+		/* Each domain has its own stack. */
 		for (uint32_t i = thread->depth; i-- > 0;) {
 			if (thread->open[i].pushed &&
 			    ranges->rows[thread->open[i].row].domain == domain)

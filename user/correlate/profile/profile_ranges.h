@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* NVTX ranges: which ones were open on a thread when it launched something. */
+/* NVTX ranges that were open on a thread at the time of a launch. */
 #ifndef GPUMON_CORRELATE_PROFILE_RANGES_H
 #define GPUMON_CORRELATE_PROFILE_RANGES_H
 
@@ -7,17 +7,17 @@
 #include "profile.h"
 #include "profile_tables.h"
 
-/* Ranges that are open at once on a thread; further ones only count. */
+/* Maximum number of open ranges of a thread. Others are only counted. */
 #define GPUMON_RANGES_OPEN 64
 
 struct gpumon_range_open {
 	uint64_t time_ns;
-	uint64_t id; /* of start and end, else 0 */
+	uint64_t id; /* of start and end, otherwise 0 */
 	uint32_t row;
 	bool pushed;
 };
 
-/* From a time on the ranges of a path are open. */
+/* From this time on, the ranges of a path are open. */
 struct gpumon_range_change {
 	uint64_t time_ns;
 	uint32_t path;
@@ -29,27 +29,27 @@ struct gpumon_range_thread {
 	uint32_t too_deep; /* pushed, but not in @open */
 	struct gpumon_range_change *changes;
 	uint32_t first;
-	uint32_t used; /* behind @first */
+	uint32_t used; /* after @first */
 	uint32_t room;
 };
 
-/* Open ranges, the outermost first: a parent and one more. Number 0 is none. */
+/* Open ranges, as a parent path and one more range. Number 0 is the empty path. */
 struct gpumon_range_path {
 	uint32_t parent;
 	uint32_t row;
-	bool again; /* one further out has the same row */
+	bool again; /* an outer one has the same row */
 };
 
-/* A range ended. */
+/* Called when a range has ended. */
 typedef void gpumon_range_fn(void *data, uint32_t process, uint32_t tid, uint64_t start_ns,
 			     uint64_t end_ns, const char *text);
 
 /**
- * struct gpumon_ranges - all zero but for these
- * @pool: for texts
- * @ended: who is told of ranges that ended, NULL for nobody
- * @data: for it
- * @timeline: gpumon_ranges_work() will be asked
+ * struct gpumon_ranges - initialise it with zeroes, except:
+ * @pool: pool for texts
+ * @ended: called when a range has ended, may be NULL
+ * @data: passed to @ended
+ * @timeline: gpumon_ranges_work() will be called
  */
 struct gpumon_ranges {
 	struct gpumon_pool *pool;
@@ -70,11 +70,11 @@ struct gpumon_ranges {
 	uint32_t threads_room;
 };
 
-/* A record of GPUMON_RECORD_RANGE. 0, or -1 without memory. */
+/* Process a GPUMON_RECORD_RANGE. 0, or -1 without memory. */
 int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 			 const struct gpumon_tables_process *process,
 			 const struct gpumon_record *record);
-/* Work that a thread launched at a time. */
+/* Count an operation that a thread launched at a time. */
 void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
 			uint64_t launch_ns, uint64_t gpu_ns);
 void gpumon_ranges_clear(struct gpumon_ranges *ranges);

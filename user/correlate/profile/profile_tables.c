@@ -6,7 +6,7 @@
 
 #include "profile_tables.h"
 
-/* Beyond this a capture is broken: numbers of processes count from 0 on. */
+/* Processes are numbered from 0 on, so a capture with higher numbers is broken. */
 #define PROCESSES_MAX (1u << 20)
 
 struct gpumon_tables_process *gpumon_tables_process(struct gpumon_tables *tables, uint32_t number)
@@ -175,7 +175,10 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 	}
 }
 
-/* As the recorder names it, by the file of the process; or by its pid, as somebody put it there. */
+/*
+ * The name that the recorder uses, with the process's file name, or with its pid, for maps that a
+ * user copied.
+ */
 static void find_perf_map(const struct gpumon_tables_process *process, const char *path, char *map,
 			  size_t room)
 {
@@ -189,7 +192,7 @@ static void find_perf_map(const struct gpumon_tables_process *process, const cha
 	snprintf(map, room, "%s/perf-%u.map", path, process->record.pid);
 }
 
-/* Strings may come after the mappings that name them. */
+/* Strings may come after the mappings that refer to them. */
 static int end_process(struct gpumon_tables_process *process, const char *symbol_root,
 		       const char *path)
 {
@@ -267,7 +270,7 @@ int gpumon_tables_expect(const struct gpumon_tables *tables, struct gpumon_corre
 	return 0;
 }
 
-/* What is missing may have been the last hits of threads. */
+/* The missing records may have been the last hits of threads. */
 int gpumon_tables_damage(const struct gpumon_tables *tables, struct gpumon_correlate *correlate,
 			 uint32_t first, uint32_t end, const struct gpumon_capture_damage *damage)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What captures define: who, strings, stacks, mappings, devices. Read before the work is. */
+/*
+ * Definitions in captures: processes, strings, stacks, mappings, devices. They are read before the
+ * GPU operations.
+ */
 #ifndef GPUMON_CORRELATE_PROFILE_TABLES_H
 #define GPUMON_CORRELATE_PROFILE_TABLES_H
 
@@ -10,21 +13,21 @@
 #include "profile.h"
 
 /**
- * struct gpumon_tables_process - a process's definitions
- * @capture: number of the capture that it is in
- * @name: of its file there, without suffix
+ * struct gpumon_tables_process - definitions of a process
+ * @capture: number of its capture
+ * @name: name of its file, without suffix
  * @known: it has records
- * @record: as it tells of itself, @has_record
+ * @record: its own description, if @has_record
  * @strings: id to text
  * @frames: id to number in @frame + 1
- * @stacks: id to place in @stack + 1: flags << 32 | count, then that many frames
+ * @stacks: id to index in @stack + 1: flags << 32 | count, followed by the frames
  * @threads: tid to string id of its name
  * @contexts: id to device id + 1
  * @devices: id to number in @device + 1
- * @root: in front of paths of its code, NULL: as all others'
- * @symbols: of its addresses
- * @kept: names that the capture has, NULL for none
- * @unmapped: times when code went away, sorted once all is read
+ * @root: prefix of paths of its code; NULL: the common one
+ * @symbols: symbols for its addresses
+ * @kept: names stored in the capture, may be NULL
+ * @unmapped: times when code was unmapped, sorted at the end
  * @has_launches: and so on: there are such records
  */
 struct gpumon_tables_process {
@@ -66,10 +69,10 @@ struct gpumon_tables_process {
 	uint32_t unmapping_room;
 };
 
-/* All zero is empty, but for @pool. */
+/* A zeroed one is empty, except for @pool. */
 struct gpumon_tables {
 	struct gpumon_pool *pool;
-	const char *symbol_root; /* as struct gpumon_profile_options */
+	const char *symbol_root; /* as in struct gpumon_profile_options */
 	struct gpumon_tables_process *processes;
 	uint32_t used;
 	uint32_t room;
@@ -77,18 +80,18 @@ struct gpumon_tables {
 };
 
 /**
- * gpumon_tables_process - a process by its number
+ * gpumon_tables_process - get a process by its number
  * @tables: tables
- * @number: as in the profile
+ * @number: number in the profile
  *
- * Return: made where it was not there; NULL without memory.
+ * Return: the process, created if it is new; NULL without memory.
  */
 struct gpumon_tables_process *gpumon_tables_process(struct gpumon_tables *tables, uint32_t number);
 
 /**
- * gpumon_tables_record - a record of a process that may define something
+ * gpumon_tables_record - add a record that may define something
  * @tables: tables
- * @number: of the process, GPUMON_PROCESS_DRIVER of the driver's records
+ * @number: number of the process, GPUMON_PROCESS_DRIVER for the driver's records
  * @record: any record
  *
  * Return: 0, or -1 without memory.
@@ -97,42 +100,44 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 			 const struct gpumon_record *record);
 
 /**
- * gpumon_tables_capture - all records of a capture were given
+ * gpumon_tables_capture - finish a capture after its last record
  * @tables: tables
- * @number: of the capture, its place among the paths of gpumon_tables_end()
+ * @number: number of the capture: its index in the paths of gpumon_tables_end()
  * @first: number of its first process
- * @capture: it
+ * @capture: capture
  *
- * Also of processes that have no records, or none yet.
+ * Also covers processes that have no records (yet).
  *
  * Return: 0, or -1 without memory.
  */
 int gpumon_tables_capture(struct gpumon_tables *tables, uint32_t number, uint32_t first,
 			  const struct gpumon_capture *capture);
 
-/* Tell the engine what records there will be. 0, or -1 without memory. */
+/* Tell the engine which kinds of records to expect. 0, or -1 without memory. */
 int gpumon_tables_expect(const struct gpumon_tables *tables, struct gpumon_correlate *correlate);
 
-/* Tell it of damage to a capture of the processes from @first to before @end; likewise. */
+/*
+ * Report damage of a capture to the engine, for the processes from @first to before @end. 0, or -1.
+ */
 int gpumon_tables_damage(const struct gpumon_tables *tables, struct gpumon_correlate *correlate,
 			 uint32_t first, uint32_t end, const struct gpumon_capture_damage *damage);
 
 /**
- * gpumon_tables_end - all definitions were read
+ * gpumon_tables_end - finish after all definitions were read
  * @tables: tables
- * @paths: of the captures, where perf-PID.map may lie
+ * @paths: paths of the captures, which may contain perf-PID.map
  *
  * Return: 0, or -1 without memory.
  */
 int gpumon_tables_end(struct gpumon_tables *tables, const char *const *paths);
 void gpumon_tables_clear(struct gpumon_tables *tables);
 
-/* Text of a string id, NULL where it is not known. */
+/* Text of a string id, NULL if unknown. */
 const char *gpumon_tables_string(const struct gpumon_tables_process *process, uint32_t id);
-/* Frames of a stack, NULL where it is not known. */
+/* Frames of a stack, NULL if unknown. */
 const uint64_t *gpumon_tables_stack(const struct gpumon_tables_process *process, uint32_t id,
 				    uint32_t *count, uint16_t *flags);
-/* Where code is that a frame of a stack leads to: a return address may be the next function's. */
+/* Address to look up for a frame: a return address may already belong to the next function. */
 static inline uint64_t gpumon_stack_code(uint64_t address, uint32_t frame)
 {
 	return frame && address ? address - 1 : address;
@@ -142,7 +147,7 @@ const struct gpumon_record_frame *gpumon_tables_frame(const struct gpumon_tables
 						      uint32_t id);
 const struct gpumon_record_device *gpumon_tables_device(const struct gpumon_tables_process *process,
 							uint32_t id);
-/* Times between which the same code lies at an address have the same number. */
+/* Times with the same number have the same code at each address. */
 uint32_t gpumon_tables_epoch(const struct gpumon_tables_process *process, uint64_t time_ns);
 
 #endif /* GPUMON_CORRELATE_PROFILE_TABLES_H */

@@ -7,7 +7,7 @@
 #include "correlate/functions.h"
 #include "profile_tree.h"
 
-/* Calls inlined at one address that are asked for. */
+/* Maximum number of functions inlined at one address. */
 #define INLINED_MAX 32
 
 int gpumon_tree_begin(struct gpumon_tree *tree)
@@ -24,7 +24,7 @@ int gpumon_tree_begin(struct gpumon_tree *tree)
 	return 0;
 }
 
-/* The file of a line. */
+/* Length of the file name in a line. */
 static size_t file_length(const char *line)
 {
 	const char *colon = strrchr(line, ':');
@@ -32,7 +32,7 @@ static size_t file_length(const char *line)
 	return colon ? (size_t)(colon - line) : strlen(line);
 }
 
-/* A function that called from several lines: of one file it is the file, of several nothing. */
+/* If calls came from several lines, show the file if it is the same, otherwise nothing. */
 static int merge_line(struct gpumon_tree *tree, struct gpumon_node *node, const char *line)
 {
 	size_t length = file_length(node->line);
@@ -120,7 +120,7 @@ struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t numbe
 	if (process->has_record && process->record.rank != ~0u)
 		length += snprintf(name + length, sizeof(name) - (size_t)length, " rank %" PRIu32,
 				   process->record.rank);
-	/* The same pid on two machines is not one process, nor is one that was used again. */
+	/* The same pid is another process on another machine, or after it was reused. */
 	if (host && process->capture)
 		length +=
 			snprintf(name + length, sizeof(name) - (size_t)length, " on %.200s", host);
@@ -176,7 +176,7 @@ static int add_python(struct gpumon_tree *tree, const struct gpumon_tables_proce
 			 file ? base_name(file) : "", file ? file : "", frame ? frame->line : 0);
 }
 
-/* Where somebody says where the files are, what they say counts more than what is kept. */
+/* If the user says where the files are, these count more than the stored names. */
 static unsigned int find_symbols(const struct gpumon_tree *tree,
 				 const struct gpumon_tables_process *process, uint64_t address,
 				 uint32_t epoch, uint64_t time_ns, struct gpumon_symbol *found)
@@ -201,7 +201,7 @@ static int add_native(struct gpumon_tree *tree, const struct gpumon_tables_proce
 	struct gpumon_symbol found[INLINED_MAX];
 	unsigned int count = find_symbols(tree, process, address, epoch, time_ns, found);
 
-	/* Without inlined ones what remains is the function that has the code. */
+	/* Without inlined functions, only the function that contains the code remains. */
 	for (unsigned int i = tree->options.no_inline && count ? count - 1 : 0; i < count; i++) {
 		if (add_frame(tree, GPUMON_NODE_FUNCTION, found[i].function, found[i].module,
 			      found[i].file, found[i].line))
@@ -210,7 +210,7 @@ static int add_native(struct gpumon_tree *tree, const struct gpumon_tables_proce
 	return 0;
 }
 
-/* Functions of a frame of a stack, from the cache; GPUMON_KEY_NONE without memory. */
+/* Functions of a frame, from the cache. GPUMON_KEY_NONE without memory. */
 static uint32_t find_address(struct gpumon_tree *tree, uint32_t number, uint64_t address,
 			     uint32_t epoch, uint64_t time_ns)
 {
@@ -237,7 +237,7 @@ static uint32_t find_address(struct gpumon_tree *tree, uint32_t number, uint64_t
 
 /* --- paths */
 
-/* Is it the API call that is a level of its own? */
+/* Is this the API call that gets its own level? */
 static bool is_call(const struct gpumon_tree_frame *frame, const char *call, size_t call_length)
 {
 	size_t length = strlen(frame->name);
@@ -246,7 +246,7 @@ static bool is_call(const struct gpumon_tree_frame *frame, const char *call, siz
 	return call && length == call_length && !memcmp(base, call, length);
 }
 
-/* Libraries that a call of the API goes through: CUDA's, HIP's, Level Zero's. */
+/* Libraries that implement the API: those of CUDA, HIP and Level Zero. */
 static bool is_api_module(const char *module)
 {
 	static const char *const names[] = { "libcuda.so", "libcudart", "libcupti", "libamdhip64",
@@ -259,7 +259,7 @@ static bool is_api_module(const char *module)
 	return false;
 }
 
-/* python3.12, libpython3.12.so.1.0; not what merely has the word in its name. */
+/* python3.12, libpython3.12.so.1.0, but no other names with that word. */
 static bool is_interpreter(const char *module)
 {
 	if (!strncmp(module, "lib", 3))
@@ -272,9 +272,9 @@ static bool is_interpreter(const char *module)
 }
 
 /*
- * A stack's frames, found.
- * @at: of each one, innermost first
- * @python: it has functions of Python
+ * The frames of a stack with their functions.
+ * @at: index of each one, innermost first
+ * @python: there are Python functions
  */
 struct found_stack {
 	uint32_t at[GPUMON_STACK_DEPTH_MAX];
@@ -328,7 +328,7 @@ static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_nod
 		return NULL;
 	if (flags & GPUMON_STACK_TRUNCATED)
 		node = gpumon_tree_named(tree, node, GPUMON_NODE_REASON, "[stack cut off]");
-	/* What the driver's libraries do within a call is the call. */
+	/* Frames of the driver's libraries within a call belong to the call. */
 	while (call && first < count && tree->addresses[stack.at[first]].count &&
 	       is_api_module(frame_of(tree, stack.at[first], 0)->module))
 		first++;
@@ -338,7 +338,9 @@ static struct gpumon_node *add_stack(struct gpumon_tree *tree, struct gpumon_nod
 
 			if (i == first && !j && is_call(frame, call, call_length))
 				continue;
-			/* Functions of Python tell all that the interpreter's between them would. */
+			/*
+			 * Python functions make the interpreter's functions between them redundant.
+			 */
 			if (stack.python && !tree->options.interpreter &&
 			    frame->kind == GPUMON_NODE_FUNCTION && is_interpreter(frame->module))
 				continue;

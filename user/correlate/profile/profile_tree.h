@@ -7,7 +7,7 @@
 #include "profile.h"
 #include "profile_tables.h"
 
-/* One function of an address, several where calls are inlined. */
+/* A function at an address. There are several if calls are inlined. */
 struct gpumon_tree_frame {
 	const char *name;
 	const char *module;
@@ -15,21 +15,21 @@ struct gpumon_tree_frame {
 	enum gpumon_node_kind kind;
 };
 
-/* Of an address: @count of struct gpumon_tree.frames, the innermost first. */
+/* Functions of an address: @count of struct gpumon_tree.frames, the innermost first. */
 struct gpumon_tree_address {
 	uint32_t first;
 	uint32_t count;
 };
 
 /**
- * struct gpumon_tree - a tree in the making
- * @pool: for texts and nodes
- * @tables: of the processes
- * @options: what it looks like
- * @processes: there is a level for them
- * @lines: paths that differ by a line only are apart; else such a function has the file alone
- * @root: of the tree
- * @cut_paths: call paths that are not in it, for want of room: GPUMON_TREE_NODES_MAX
+ * struct gpumon_tree - a tree under construction
+ * @pool: pool for texts and nodes
+ * @tables: definitions of the processes
+ * @options: options of the tree
+ * @processes: processes have a level
+ * @lines: keep paths apart that differ only by a line; otherwise such a function only has the file
+ * @root: root of the tree
+ * @cut_paths: call paths that are missing because of GPUMON_TREE_NODES_MAX
  * @node_keys: parent, name and kind to number in @nodes
  * @path_keys: process, thread, stack, function and epoch to number in @paths
  * @address_keys: process, address, epoch to number in @addresses
@@ -59,32 +59,32 @@ struct gpumon_tree {
 	uint32_t frames_room;
 };
 
-/* 0, or -1 without memory. The other members are set by the caller. */
+/* 0, or -1 without memory. The caller sets the other members. */
 int gpumon_tree_begin(struct gpumon_tree *tree);
 
 /**
- * gpumon_tree_child - a node below another one
+ * gpumon_tree_child - get a node below another one
  * @tree: tree
  * @parent: parent
- * @frame: name, of the pool, and what else it is
+ * @frame: frame, with a name of the pool
  *
- * Return: made where it was not there; NULL without memory.
+ * Return: the node, created if it is new; NULL without memory.
  */
 struct gpumon_node *gpumon_tree_child(struct gpumon_tree *tree, struct gpumon_node *parent,
 				      const struct gpumon_tree_frame *frame);
 
-/* The same by a name that is not of the pool, "" for the rest. */
+/* The same by name, which need not be in the pool, and "" for the other texts. */
 struct gpumon_node *gpumon_tree_named(struct gpumon_tree *tree, struct gpumon_node *parent,
 				      enum gpumon_node_kind kind, const char *name);
 
 /**
- * struct gpumon_tree_where - what a path leads to
- * @process: number
- * @tid: 0 where not known
- * @stack: id; 0: none
- * @function: of the API, string id; 0: none
- * @time_ns: about when the stack was taken
- * @reason: in place of the stack, "[kernel without stack]"; NULL: none
+ * struct gpumon_tree_where - identifies a path
+ * @process: number of the process
+ * @tid: 0 if unknown
+ * @stack: id of the stack, or 0
+ * @function: string id of the API function, or 0
+ * @time_ns: approximate time of the stack
+ * @reason: replaces the stack, such as "[kernel without stack]"; may be NULL
  */
 struct gpumon_tree_where {
 	uint32_t process;
@@ -96,17 +96,17 @@ struct gpumon_tree_where {
 };
 
 /**
- * gpumon_tree_path - the node of the API call of a path
+ * gpumon_tree_path - get the node of the API call of a path
  * @tree: tree
  * @where: path
  *
- * Return: it, made where it was not there; the node above where the function is
- * not known; NULL without memory.
+ * Return: the node, created if it is new; the node above it if the function is unknown; NULL
+ * without memory.
  */
 struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 				     const struct gpumon_tree_where *where);
 
-/* The same of a GPU operation that began at a time, with the reason where it has no stack. */
+/* The same for a GPU operation that began at a time, with the reason if it has no stack. */
 struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
 				     uint64_t start_ns);
 
@@ -115,7 +115,7 @@ struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t numbe
 
 /* Sort children by name. 0, or -1 without memory. */
 int gpumon_tree_end(struct gpumon_tree *tree);
-/* But not what is of the pool. */
+/* Free all but the contents of the pool. */
 void gpumon_tree_clear(struct gpumon_tree *tree);
 
 #endif /* GPUMON_CORRELATE_PROFILE_TREE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Work that was joined, into the tree and the table by kernel. */
+/* Enters joined operations into the tree and the table by kernel. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static struct gpumon_kernel_growing *work_row(struct gpumon_profile *profile,
 
 /* --- the tree */
 
-/* Levels below the call, as far as they are asked for. */
+/* Optional levels below the call. */
 static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpumon_node *node,
 				      const struct gpumon_work_fields *fields)
 {
@@ -135,7 +135,7 @@ struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpum
 static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work *work,
 		       const struct gpumon_work_fields *fields, const char *name, uint64_t gpu_ns)
 {
-	/* A launch's call counts once, whatever it launched. */
+	/* The call of a launch counts once, however many operations it has. */
 	bool first = work->launch_ns && !work->launch_work;
 	struct gpumon_tree_frame frame = { .name = name, .module = "", .line = "" };
 	struct gpumon_node *node;
@@ -189,8 +189,8 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 	if (fields.valid && gpumon_distribution_add(&row->duration, gpu_ns))
 		return -1;
 	/*
-	 * Of a graph's works only the first one's start says how long its launch took. Where the
-	 * clocks disagree there is no latency; the engine counts these.
+	 * Only the start of a graph's first operation shows the launch latency. If the clocks
+	 * disagree there is no latency; the engine counts these cases.
 	 */
 	if (work->launch_ns && fields.start_ns >= work->launch_ns &&
 	    !(work->launch_flags & GPUMON_LAUNCH_GRAPH && work->launch_work)) {
@@ -257,7 +257,7 @@ void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *
 			   profile->options.cpu_only ? NULL : end_reasons[unmatched->end]) != 0;
 }
 
-/* Where there is no injection library hits are all that is known of calls. */
+/* Without an injection library, hits are the only information about calls. */
 void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *unmatched)
 {
 	const struct gpumon_record_hit *hit = unmatched->hit;
