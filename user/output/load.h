@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What all commands that show captures do first: read them, and lay them open. */
+/* The first step of all commands that show captures: read them into a view. */
 #ifndef GPUMON_RECORD_LOAD_H
 #define GPUMON_RECORD_LOAD_H
 
@@ -9,14 +9,14 @@
 #include "base/error.h"
 #include "output.h"
 
-/* Captures of one job given together at most. */
+/* Maximum number of captures of one job. */
 #define GPUMON_CAPTURES_MAX 1024
 
 /**
  * struct gpumon_load - captures that were read
- * @profile: of them
- * @scan: what the profile does not have
- * @view: both, laid open
+ * @profile: their profile
+ * @scan: data that the profile lacks
+ * @view: a view of both
  */
 struct gpumon_load {
 	struct gpumon_profile *profile;
@@ -26,14 +26,14 @@ struct gpumon_load {
 
 /**
  * gpumon_load_captures - read captures of one job
- * @load: filled in; free it also on failure
+ * @load: out; free it also on failure
  * @paths: directories
- * @count: how many
- * @options: of the tree
- * @bins: of a timeline, 0 for none
- * @err: why not
+ * @count: number of @paths
+ * @options: options of the tree
+ * @bins: bins of a timeline, 0 for none
+ * @err: out
  *
- * On a terminal (standard error), says that it reads where that takes long.
+ * If standard error is a terminal, shows progress when reading takes long.
  *
  * Return: 0, or -1 with @err.
  */
@@ -42,7 +42,7 @@ int gpumon_load_captures(struct gpumon_load *load, const char *const *paths, uns
 			 struct gpumon_error *err);
 void gpumon_load_free(struct gpumon_load *load);
 
-/* An output function failed: errno is why, and 0 where that was told already. -1 with @err. */
+/* Report a failed output function with its errno, or 0 if it was already reported. -1 with @err. */
 int gpumon_load_output_failed(const char *path, int error, struct gpumon_error *err);
 
 #endif /* GPUMON_RECORD_LOAD_H */

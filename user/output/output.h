@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What captures become: text and pictures for people, files for other programs.
+ * The outputs of captures: text and pictures, and files for other programs.
  *
- * Functions that get a profile write what depends on its paths; those that get
- * captures stream what depends on their length. None closes the stream or
- * flushes it: the caller does, and looks whether the disk was full.
+ * The size of output from a profile depends on its paths, that of streamed output from captures
+ * depends on their length. The functions neither flush nor close the stream. The caller does that,
+ * and checks for a full disk.
  *
- * Return of all that write: 0, or -1 without memory or where the stream said
- * no, with errno set; errno is 0 where the reason was told already.
+ * All functions that write return 0, or -1 with errno set, without memory or if the stream failed.
+ * errno is 0 if the reason was already reported.
  */
 #ifndef GPUMON_OUTPUT_H
 #define GPUMON_OUTPUT_H
@@ -20,27 +20,27 @@
 #include "term/format.h"
 #include "unified.h"
 
-/* What the width of a frame means. */
+/* The meaning of a frame's width. */
 enum gpumon_weight {
 	GPUMON_WEIGHT_GPU_NS = 0,
-	GPUMON_WEIGHT_COUNT, /* GPU operations, or launches of a profile of the CPU side only */
+	GPUMON_WEIGHT_COUNT, /* GPU operations, or launches in a profile of the CPU side only */
 	GPUMON_WEIGHT_CPU_NS,
-	GPUMON_WEIGHT_UNTIMED, /* launches of which no time is known, as uprobes see them */
+	GPUMON_WEIGHT_UNTIMED, /* launches without a known duration, as uprobes see them */
 };
 
 /* --- a profile with all that belongs to it */
 
 /**
  * struct gpumon_scan_process - a process of the captures
- * @number: as in the rows of the profile
- * @pid: in its own pid namespace
- * @host_pid: in the recorder's, 0 where not known
- * @rank: of a parallel job, ~0 where there is none
- * @host: where it ran, "" where not known; as the others
+ * @number: number as in the rows of the profile
+ * @pid: pid in its own pid namespace
+ * @host_pid: pid in the recorder's pid namespace, 0 if unknown
+ * @rank: rank in a parallel job, ~0 if there is none
+ * @host: its host; "" if unknown, also for the next two
  * @executable: path
- * @command: with its arguments
- * @cupti_version: as cuptiGetVersion, 0 where there is none
- * @driver_version: as cuDriverGetVersion, 0 where not known
+ * @command: command with its arguments
+ * @cupti_version: as from cuptiGetVersion(), 0 without CUPTI
+ * @driver_version: as from cuDriverGetVersion(), 0 if unknown
  */
 struct gpumon_scan_process {
 	uint32_t number;
@@ -55,9 +55,9 @@ struct gpumon_scan_process {
 };
 
 /**
- * struct gpumon_scan_row - what a stream did when
- * @stream: id, ~0 of all of a device
- * @busy_ns: by bin: time in which something of it ran, overlapping work counts once
+ * struct gpumon_scan_row - the timeline of a stream
+ * @stream: id, ~0 for a whole device
+ * @busy_ns: per bin: time with a running operation; overlaps count once
  */
 struct gpumon_scan_row {
 	uint32_t process;
@@ -68,9 +68,9 @@ struct gpumon_scan_row {
 };
 
 /**
- * struct gpumon_scan_stream - what is known of a stream beside its work
- * @priority: as CUDA has it: the lower the number, the sooner; 0 is the default
- * @name: that the program gave it, "" for none
+ * struct gpumon_scan_stream - properties of a stream
+ * @priority: CUDA's priority: lower numbers come first, 0 is the default
+ * @name: name given by the program, or ""
  */
 struct gpumon_scan_stream {
 	uint32_t process;
@@ -81,23 +81,23 @@ struct gpumon_scan_stream {
 };
 
 /**
- * struct gpumon_scan - what a profile does not have: who was recorded, notes, a timeline
- * @created_ns: CLOCK_REALTIME when the first capture began, 0 where not known
- * @ended: all captures were closed, none was cut off
- * @host: of the first capture
- * @command: of the first capture, "" of live processes
- * @notes: of the captures, each once
- * @missing_notes: of them, those that say why something is not recorded
- * @no_gpu: one of them says that of the GPU
- * @lost_records: that did not get onto the disk
- * @totals: as the processes counted themselves, with @totals_known
- * @first_ns: begin of the timeline
+ * struct gpumon_scan - data that a profile lacks: processes, notes, a timeline
+ * @created_ns: CLOCK_REALTIME of the beginning of the first capture, 0 if unknown
+ * @ended: all captures were closed properly
+ * @host: host of the first capture
+ * @command: command of the first capture, "" for live processes
+ * @notes: notes of the captures, each once
+ * @missing_notes: notes that say why something is not recorded
+ * @no_gpu: a note says that the GPU is not recorded
+ * @lost_records: records that could not be written
+ * @totals: counts made by the processes, if @totals_known
+ * @first_ns: beginning of the timeline
  * @bin_ns: length of a bin, 0 without a timeline
- * @bins: how many
- * @rows: sorted by process, device, stream; of devices, and of the streams that were busy longest
- * @rows_left: streams, and devices, that have no row
+ * @bins: number of bins
+ * @rows: devices and the busiest streams, sorted by process, device, stream
+ * @rows_left: number of devices and streams without a row
  * @streams: sorted by process, context, stream
- * @unified: of unified memory, by kind
+ * @unified: activity of unified memory, by kind
  */
 struct gpumon_scan {
 	uint64_t created_ns;
@@ -125,14 +125,14 @@ struct gpumon_scan {
 };
 
 /**
- * gpumon_scan_load - read captures once more, for what their profile does not have
+ * gpumon_scan_load - read captures again, for data that their profile lacks
  * @paths: directories, as for gpumon_profile_load()
- * @count: how many
- * @profile: of them, for the times; NULL: no timeline
- * @bins: of the timeline, 0 for none
- * @scan: set to it
+ * @count: number of @paths
+ * @profile: their profile, for the times; NULL: no timeline
+ * @bins: bins of the timeline, 0 for none
+ * @scan: out
  *
- * Return: 0, or -1 as all of this header.
+ * Return: 0, or -1 as for all functions here.
  */
 int gpumon_scan_load(const char *const *paths, unsigned int count,
 		     const struct gpumon_profile *profile, unsigned int bins,
@@ -140,12 +140,12 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 void gpumon_scan_free(struct gpumon_scan *scan);
 
 /**
- * struct gpumon_view - a profile laid open, so that one can be made by hand
- * @losses: GPUMON_LOSS_CAUSES of them
+ * struct gpumon_view - the contents of a profile; tests can make one by hand
+ * @losses: GPUMON_LOSS_CAUSES counts
  * @cut_paths: call paths beyond GPUMON_TREE_NODES_MAX
- * @scan: NULL where only the profile is known
+ * @scan: NULL if only the profile is known
  *
- * Tables are as profile.h has them; pointers may be NULL with a count of 0.
+ * Tables are those of profile.h. Pointers may be NULL if their count is 0.
  */
 struct gpumon_view {
 	const struct gpumon_node *root;
@@ -167,7 +167,7 @@ struct gpumon_view {
 	const struct gpumon_scan *scan;
 };
 
-/* What paths are weighed by where nobody says: GPU time, or else launches, by number or by time. */
+/* The default weight of paths: GPU time, or otherwise launches, by number or by time. */
 enum gpumon_weight gpumon_view_weight(const struct gpumon_view *view);
 
 void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_scan *scan,
@@ -176,23 +176,23 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 /* --- from a profile */
 
 /**
- * gpumon_output_folded - folded stacks, as flamegraph.pl and others read them
- * @out: where to
- * @root: of the tree; its own name is left out
- * @weight: what the number at the end of a line is
+ * gpumon_output_folded - write folded stacks for flamegraph.pl and others
+ * @out: stream
+ * @root: root of the tree; its own name is omitted
+ * @weight: meaning of the number at the end of a line
  *
- * "main;train;cudaLaunchKernel;gemm 1234", one line for each path with a weight
- * of its own. In names ';' becomes ':' and control characters blanks.
+ * "main;train;cudaLaunchKernel;gemm 1234", one line for each path with a weight of its own. In
+ * names, ';' becomes ':' and control characters become blanks.
  */
 int gpumon_output_folded(FILE *out, const struct gpumon_node *root, enum gpumon_weight weight);
 
 /**
- * struct gpumon_flamegraph_options - how a flame graph looks
- * @weight: what widths mean
- * @title: NULL: "GPU time by call path" and so on, by the weight
- * @subtitle: what it is of, NULL for none
- * @losses: what is missing in it, one line, NULL where nothing is
- * @icicle: the root on top
+ * struct gpumon_flamegraph_options - options of a flame graph
+ * @weight: meaning of widths
+ * @title: NULL: depends on the weight, such as "GPU time by call path"
+ * @subtitle: recorded program and the like, may be NULL
+ * @losses: one line about missing data, NULL if there is none
+ * @icicle: the root is on top
  */
 struct gpumon_flamegraph_options {
 	enum gpumon_weight weight;
@@ -203,39 +203,39 @@ struct gpumon_flamegraph_options {
 };
 
 /**
- * gpumon_output_flamegraph - an SVG that needs nothing else: zoom, search, hover
- * @out: where to
- * @root: of the tree
- * @options: how it looks
+ * gpumon_output_flamegraph - write a self-contained SVG with zoom, search and hover
+ * @out: stream
+ * @root: root of the tree
+ * @options: options
  */
 int gpumon_output_flamegraph(FILE *out, const struct gpumon_node *root,
 			     const struct gpumon_flamegraph_options *options);
 
-/* The same with the title's lines taken from what the view knows. */
+/* The same with title lines made from the view. */
 int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 				  enum gpumon_weight weight, bool icicle);
 
 #define GPUMON_SUMMARY_ROWS_MAX 1000
 
 /**
- * struct gpumon_summary_options - what is printed for people
- * @rows: of each table at most, up to GPUMON_SUMMARY_ROWS_MAX; 0: 10
+ * struct gpumon_summary_options - options of the summary
+ * @rows: maximum number of rows of each table, up to GPUMON_SUMMARY_ROWS_MAX; 0: 10
  */
 struct gpumon_summary_options {
 	unsigned int rows;
 };
 
-/* For a terminal, or a pipe where term->columns is 0: no line longer than that. */
+/* The width is term->columns, 0 for a pipe. No line is longer. */
 int gpumon_output_summary(FILE *out, const struct gpumon_term *term, const struct gpumon_view *view,
 			  const struct gpumon_summary_options *options);
 
 /* Documentation/reference/correlate-json.md. */
 int gpumon_output_json(FILE *out, const struct gpumon_view *view);
 
-/* profile.proto, gzipped: for pprof and what else reads it. */
+/* profile.proto, gzipped, for pprof and other programs. */
 int gpumon_output_pprof(FILE *out, const struct gpumon_view *view);
 
-/* One page that needs no network. */
+/* A page that needs no network. */
 int gpumon_output_report(FILE *out, const struct gpumon_view *view);
 
 /* --- two profiles */
@@ -244,29 +244,29 @@ struct gpumon_diff;
 
 /**
  * gpumon_diff_new - compare two profiles
- * @before: the one
- * @after: the other
+ * @before: earlier profile
+ * @after: later profile
  *
- * Both views have to live as long as the comparison.
+ * Both views must outlive the comparison.
  *
- * Return: it, NULL without memory.
+ * Return: NULL without memory.
  */
 struct gpumon_diff *gpumon_diff_new(const struct gpumon_view *before,
 				    const struct gpumon_view *after);
 int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gpumon_diff *diff,
 		      const struct gpumon_summary_options *options);
 int gpumon_diff_json(FILE *out, const struct gpumon_diff *diff);
-/* Widths are of after; red where it got slower, blue where faster. */
+/* Widths are those of @after. Red frames got slower, blue ones faster. */
 int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff);
 void gpumon_diff_free(struct gpumon_diff *diff);
 
 /* --- from captures, by the length of what was recorded */
 
-/* The trace format of chrome://tracing, JSON; @options are those of call paths. */
+/* JSON in the trace format of chrome://tracing. @options are those of call paths. */
 int gpumon_output_chrome(FILE *out, const char *const *paths, unsigned int count,
 			 const struct gpumon_profile_options *options);
 
-/* Perfetto's own, protobuf. */
+/* Perfetto's own format, protobuf. */
 int gpumon_output_perfetto(FILE *out, const char *const *paths, unsigned int count,
 			   const struct gpumon_profile_options *options);
 

@@ -102,7 +102,7 @@ void gpumon_protobuf_bytes(struct gpumon_protobuf *message, unsigned int field, 
 void gpumon_protobuf_string(struct gpumon_protobuf *message, unsigned int field, const char *text)
 {
 	size_t len = strlen(text) + 1;
-	/* A character that is replaced never gets longer. */
+	/* Replacing a character never makes the text longer. */
 	char *safe = malloc(len);
 
 	if (!safe) {
@@ -125,7 +125,7 @@ void gpumon_protobuf_end(struct gpumon_protobuf *message, size_t begin)
 	unsigned char length[VARINT_MAX];
 	size_t size = message->size - begin, n = encode_varint(length, size);
 
-	/* Its length is known only now: what is inside moves behind it. */
+	/* The length is only known now, so move the contents behind it. */
 	if (!reserve_bytes(message, n))
 		return;
 	memmove(message->data + begin + n, message->data + begin, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Writing protocol buffers: as much of it as two formats need, with no compiler for them. */
+/* A minimal writer for protocol buffers, enough for two formats, without their compiler. */
 #ifndef GPUMON_OUTPUT_PROTOBUF_H
 #define GPUMON_OUTPUT_PROTOBUF_H
 
@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /**
- * struct gpumon_protobuf - a message that is being written
- * @data: its bytes
- * @size: how many
- * @room: of @data
- * @failed: no memory somewhere on the way: what is there is not whole
+ * struct gpumon_protobuf - a message under construction
+ * @data: bytes of the message
+ * @size: number of bytes
+ * @room: size of @data
+ * @failed: an allocation failed, so the message is incomplete
  */
 struct gpumon_protobuf {
 	unsigned char *data;
@@ -21,7 +21,7 @@ struct gpumon_protobuf {
 	bool failed;
 };
 
-/* Zeroed is empty. */
+/* A zeroed message is empty. */
 void gpumon_protobuf_clear(struct gpumon_protobuf *message);
 void gpumon_protobuf_free(struct gpumon_protobuf *message);
 
@@ -30,15 +30,15 @@ void gpumon_protobuf_uint(struct gpumon_protobuf *message, unsigned int field, u
 void gpumon_protobuf_fixed64(struct gpumon_protobuf *message, unsigned int field, uint64_t value);
 void gpumon_protobuf_bytes(struct gpumon_protobuf *message, unsigned int field, const void *data,
 			   size_t size);
-/* Text; what is not UTF-8 in it becomes '?'. */
+/* Add a text. Invalid UTF-8 becomes '?'. */
 void gpumon_protobuf_string(struct gpumon_protobuf *message, unsigned int field, const char *text);
 
 /**
- * gpumon_protobuf_begin - a message within a message
- * @message: outer one
- * @field: which of it
+ * gpumon_protobuf_begin - begin a nested message
+ * @message: outer message
+ * @field: its field number
  *
- * Return: to be given to gpumon_protobuf_end(), the last begun ends first.
+ * Return: a value for gpumon_protobuf_end(). Nested messages end in reverse order.
  */
 size_t gpumon_protobuf_begin(struct gpumon_protobuf *message, unsigned int field);
 void gpumon_protobuf_end(struct gpumon_protobuf *message, size_t begin);

@@ -53,7 +53,7 @@ uint32_t gpumon_names_kernel(struct gpumon_record_names *names, uint32_t process
 	text = gpumon_demangle(gpumon_names_of(names, plain, ""));
 	number = text ? gpumon_names_text(names, text) : 0;
 	free(text);
-	/* What cannot be remembered is found again the next time. */
+	/* If it cannot be stored, it is looked up again the next time. */
 	if (number)
 		(void)gpumon_map_set(&names->kernels, plain, number);
 	return number ? number : plain;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Strings of many processes' captures under numbers of one table. */
+/* Strings of many processes' captures with numbers from one table. */
 #ifndef GPUMON_OUTPUT_RECORD_NAMES_H
 #define GPUMON_OUTPUT_RECORD_NAMES_H
 
@@ -9,9 +9,9 @@
 
 /**
  * struct gpumon_record_names - the table
- * @numbers: process and string id to a number of @texts
- * @kernels: number to that of the demangled text
- * @functions: number to that of the API function without version and variant
+ * @numbers: process and string id to a number in @texts
+ * @kernels: number to the number of the demangled text
+ * @functions: number to the number of the API function without version and variant
  */
 struct gpumon_record_names {
 	struct gpumon_intern texts;
@@ -20,11 +20,11 @@ struct gpumon_record_names {
 	struct gpumon_map functions;
 };
 
-/* Of a record from a file: its text lies within it. -1 without memory. */
+/* Add a record from a file, whose text lies within it. -1 without memory. */
 int gpumon_names_add(struct gpumon_record_names *names, uint32_t process,
 		     const struct gpumon_record_string *string);
 
-/* Numbers of texts, from 1 on; 0 of an unknown string, or without memory. */
+/* Numbers of texts, from 1 on; 0 for an unknown string, or without memory. */
 uint32_t gpumon_names_string(const struct gpumon_record_names *names, uint32_t process,
 			     uint32_t string);
 uint32_t gpumon_names_kernel(struct gpumon_record_names *names, uint32_t process, uint32_t string);
@@ -32,7 +32,7 @@ uint32_t gpumon_names_function(struct gpumon_record_names *names, uint32_t proce
 			       uint32_t string);
 uint32_t gpumon_names_text(struct gpumon_record_names *names, const char *text);
 
-/* The text of a number; of 0 what is given. */
+/* The text of a number; the given one for 0. */
 const char *gpumon_names_of(const struct gpumon_record_names *names, uint32_t number,
 			    const char *unknown);
 void gpumon_names_clear(struct gpumon_record_names *names);

@@ -16,7 +16,7 @@
 
 #define BINS_MAX (1u << 16)
 
-/* Of a timeline, devices among them. */
+/* Rows of a timeline, including devices. */
 #define ROWS_MAX 200
 
 /* Strings that are looked up once all are known. */
@@ -33,13 +33,13 @@ struct note {
 	uint16_t flags;
 };
 
-/* A process tells of its totals again and again: the last ones hold. */
+/* A process reports its totals repeatedly. The last ones count. */
 struct totals {
 	uint32_t process;
 	struct gpumon_record_totals last;
 };
 
-/* Of a row: when something of it ran, found out in two rounds. */
+/* Busy times of a row, found in two passes. */
 struct row_busy {
 	struct gpumon_busy busy;
 	uint64_t first_ns;
@@ -51,7 +51,7 @@ struct reading {
 	struct totals *totals;
 	size_t totals_count;
 	struct gpumon_record_names names;
-	struct gpumon_keys rows; /* process, device, context, stream to a place */
+	struct gpumon_keys rows; /* process, device, context, stream to an index */
 	struct wanted *wanted;
 	size_t wanted_count;
 	struct note *notes;
@@ -60,7 +60,7 @@ struct reading {
 	size_t stream_count;
 	size_t process_count;
 	struct row_busy *busy; /* by row */
-	bool second;	       /* round */
+	bool second;	       /* pass */
 	uint64_t last_ns;
 	bool failed;
 };
@@ -89,7 +89,7 @@ void gpumon_scan_free(struct gpumon_scan *scan)
 	free(scan);
 }
 
-/* Printable, of what a file says. */
+/* A printable copy of a text from a file. */
 static char *safe_copy(struct reading *reading, const char *text)
 {
 	size_t len = strlen(text) + 1;
@@ -110,7 +110,7 @@ static char *string_copy(struct reading *reading, uint32_t process, uint32_t str
 					 ""));
 }
 
-/* Devices first, then what was busy for longer. */
+/* Devices first, then the busiest rows. */
 static int by_busy(const void *a, const void *b)
 {
 	const struct gpumon_device_row *x = *(const struct gpumon_device_row *const *)a;
@@ -141,7 +141,7 @@ static int add_row(struct reading *reading, const struct gpumon_device_row *of)
 	return 0;
 }
 
-/* A timeline has bins for each row: only as many rows are made as somebody can look at. */
+/* Every row needs bins, so only as many rows are made as a user can look at. */
 static int make_rows(struct reading *reading, const struct gpumon_profile *profile)
 {
 	const struct gpumon_device_row *devices, **sorted;
@@ -167,7 +167,7 @@ static int make_rows(struct reading *reading, const struct gpumon_profile *profi
 	return ret;
 }
 
-/* Where bins are to be filled, or emptied by a gap. */
+/* The bins to fill, or to empty for a gap. */
 struct filling {
 	const struct gpumon_scan *scan;
 	uint64_t *busy_ns;
@@ -241,7 +241,7 @@ static void on_work(struct reading *reading, uint32_t process, const struct gpum
 	add_busy(reading, process, work.device, 0, ~0u, work.start_ns, work.end_ns);
 }
 
-/* All from the first begin to the last end; the second round takes the gaps out of it. */
+/* Fill the row from its first to its last time. The second pass removes the gaps. */
 static void turn_gaps(struct reading *reading)
 {
 	for (unsigned int i = 0; i < reading->scan->row_count; i++) {
@@ -495,7 +495,7 @@ static int row_order(const void *a, const void *b)
 		return x->process < y->process ? -1 : 1;
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
-	/* All of the device first. */
+	/* The whole device first. */
 	if ((x->stream == ~0u) != (y->stream == ~0u))
 		return x->stream == ~0u ? -1 : 1;
 	if (x->context != y->context)
@@ -521,7 +521,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		reading.scan->bins = bins < BINS_MAX ? bins : BINS_MAX;
 		gpumon_profile_times(profile, &reading.scan->first_ns, &last_ns);
 		reading.last_ns = last_ns;
-		/* Times of a damaged capture may be anything. */
+		/* A damaged capture can contain any times. */
 		if (last_ns > reading.scan->first_ns &&
 		    last_ns - reading.scan->first_ns < INT64_MAX)
 			reading.scan->bin_ns =

@@ -4,7 +4,7 @@
 
 #include "scan_streams.h"
 
-static int compare(uint32_t a, uint32_t b)
+static int compare_numbers(uint32_t a, uint32_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -12,13 +12,13 @@ static int compare(uint32_t a, uint32_t b)
 static int by_stream(const void *a, const void *b)
 {
 	const struct gpumon_stream_told *x = a, *y = b;
-	int order = compare(x->process, y->process);
+	int order = compare_numbers(x->process, y->process);
 
 	if (!order)
-		order = compare(x->context, y->context);
+		order = compare_numbers(x->context, y->context);
 	if (!order)
-		order = compare(x->stream, y->stream);
-	return order ? order : compare(x->order, y->order);
+		order = compare_numbers(x->stream, y->stream);
+	return order ? order : compare_numbers(x->order, y->order);
 }
 
 size_t gpumon_streams_merge(struct gpumon_stream_told *told, size_t count)
@@ -62,11 +62,11 @@ const struct gpumon_stream_told *gpumon_streams_find(const struct gpumon_stream_
 static int by_key(const void *key, const void *element)
 {
 	const struct gpumon_scan_stream *x = key, *y = element;
-	int order = compare(x->process, y->process);
+	int order = compare_numbers(x->process, y->process);
 
 	if (!order)
-		order = compare(x->context, y->context);
-	return order ? order : compare(x->stream, y->stream);
+		order = compare_numbers(x->context, y->context);
+	return order ? order : compare_numbers(x->stream, y->stream);
 }
 
 const struct gpumon_scan_stream *gpumon_view_stream(const struct gpumon_view *view,

@@ -44,7 +44,7 @@ const char *gpumon_weight_key(enum gpumon_weight weight)
 	return "gpu_ns";
 }
 
-/* By cause: the word for programs, what happened, and what helps against it. */
+/* By cause: the name in JSON, a description, and the remedy. */
 static const struct {
 	const char *key;
 	const char *text;
@@ -83,7 +83,7 @@ static const struct {
 	[GPUMON_LOSS_TOO_LONG] = { "too_long", "records longer than a block of the channel", "" },
 };
 
-/* A cause that came later than this table has no advice. */
+/* There is no advice for causes that are newer than this table. */
 #define LOSS(field)                                                                              \
 	((unsigned int)cause < GPUMON_LOSS_CAUSES && losses[cause].field ? losses[cause].field : \
 									   "unknown")
@@ -182,7 +182,7 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 	}
 	if (counts)
 		missing->unmatched_launches = counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED];
-	/* Those for which there was no room at the end are counted by capture.json alone. */
+	/* Losses that could not be written at the end are only counted in capture.json. */
 	if (view->losses && scan && scan->lost_records > view->losses[GPUMON_LOSS_RECORDER])
 		missing->lost = gpumon_add_saturated(
 			missing->lost, scan->lost_records - view->losses[GPUMON_LOSS_RECORDER]);

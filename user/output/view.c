@@ -41,7 +41,7 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 	}
 	for (unsigned int i = 0; i < view->kernel_count; i++)
 		totals->work_ns = gpumon_add_saturated(totals->work_ns, view->kernels[i].gpu_ns);
-	/* Nodes count launches, too, that had no work of their own. */
+	/* Nodes also count launches without GPU operations. */
 	gpumon_missing_of(view, &missing);
 	if (missing.work && totals->gpu_ns)
 		totals->count = missing.work;
@@ -66,7 +66,7 @@ const char *gpumon_view_command(const struct gpumon_view *view)
 		return "";
 	if (scan->command && *scan->command)
 		return scan->command;
-	/* Of live processes: the first one that says what it runs. */
+	/* For live processes, use the first one with a known command. */
 	for (unsigned int i = 0; i < scan->process_count; i++) {
 		if (scan->processes[i].command && *scan->processes[i].command)
 			return scan->processes[i].command;
@@ -87,7 +87,7 @@ uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process)
 	return 0;
 }
 
-/* Where all of it has no room, words that are paths lose their directories first. */
+/* If it does not fit, first shorten words that are paths to their last part. */
 static void cut_command(char *buf, size_t len, const char *command, unsigned int columns)
 {
 	char *copy = gpumon_text_columns(command) > columns ? strdup(command) : NULL;
@@ -117,7 +117,7 @@ const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view
 	struct gpumon_view_totals totals;
 
 	gpumon_view_totals(view, &totals);
-	/* Of the processor's side alone, or of a program that ended before CUPTI told of anything. */
+	/* Only the CPU side was recorded, or the program ended before CUPTI reported anything. */
 	if (!totals.gpu_ns && totals.cpu_ns)
 		snprintf(work, sizeof(work), "%s launches, %s in their calls",
 			 gpumon_text_count(count, sizeof(count), totals.count),

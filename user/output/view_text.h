@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What several outputs say of a view. */
+/* Texts about a view that several outputs share. */
 #ifndef GPUMON_OUTPUT_VIEW_TEXT_H
 #define GPUMON_OUTPUT_VIEW_TEXT_H
 
@@ -7,10 +7,10 @@
 
 /**
  * struct gpumon_view_totals - sums over a view's tree
- * @count: GPU operations; launches where the tree has no GPU time
- * @untimed: of @count, launches of which no time is known
- * @work_ns: of the table by kernel: GPU time that a tree of the CPU side does not have
- * @wall_ns: from the first begin to the last end of anything
+ * @count: GPU operations, or launches if the tree has no GPU time
+ * @untimed: launches of @count without a known duration
+ * @work_ns: GPU time in the table by kernel, which a tree of the CPU side lacks
+ * @wall_ns: from the first beginning to the last end of all activity
  */
 struct gpumon_view_totals {
 	uint64_t gpu_ns;
@@ -23,13 +23,13 @@ struct gpumon_view_totals {
 
 void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_totals *totals);
 
-/* What was run, "" where that is not known. */
+/* The recorded command, "" if unknown. */
 const char *gpumon_view_command(const struct gpumon_view *view);
 
-/* Of a process by its number, 0 where not known. */
+/* The pid of a process by its number, 0 if unknown. */
 uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process);
 
-/* What ran where, for how long, and what the GPU had of it. */
+/* What ran where, for how long, and its GPU time. */
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view);
 
 #endif /* GPUMON_OUTPUT_VIEW_TEXT_H */

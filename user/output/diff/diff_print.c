@@ -54,7 +54,7 @@ static const char *change_percent(char *buf, size_t len, const struct gpumon_dif
 		if (percent >= 9999.5)
 			snprintf(buf, len, ">+9999%%");
 		else
-			/* "-0.0%" would be none. */
+			/* "-0.0%" would look like a change. */
 			snprintf(buf, len, fabs(percent) < 0.05 ? "0.0%%" : "%+.1f%%", percent);
 	}
 	return buf;
@@ -78,7 +78,7 @@ static void put_row(struct gpumon_table *table, const struct gpumon_term *term,
 	gpumon_table_count(table, after->there ? after->count : before->count);
 	gpumon_table_text(table, signed_count(text, sizeof(text), before->count, after->count));
 	gpumon_table_text(table, name);
-	/* Half a percent is what two runs of the same differ by. */
+	/* Two runs of the same program differ by up to half a percent. */
 	if (gpumon_diff_size(before, after) * 200 > before->ns)
 		gpumon_table_colour(table, after->ns > before->ns ? gpumon_term_red(term) :
 								    gpumon_term_green(term));
@@ -168,7 +168,7 @@ static int print_paths(FILE *out, const struct gpumon_term *term, const struct g
 	all = n;
 	if (n > rows)
 		n = rows;
-	/* Without callers (--gpu-only) it would be the table by kernel again. */
+	/* Without callers (--gpu-only) it would repeat the table by kernel. */
 	ret = 0;
 	if (!any)
 		goto out;
@@ -253,7 +253,7 @@ no_memory:
 
 /* --- JSON */
 
-static struct json_object *side(const struct gpumon_diff_side *from, const char *key)
+static struct json_object *side_json(const struct gpumon_diff_side *from, const char *key)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -271,10 +271,10 @@ static int add_sides(struct json_object *object, const struct gpumon_diff *diff,
 	const char *key = gpumon_weight_key(diff->weight);
 	int bad = 0;
 
-	/* null: there is no such thing on that side. */
-	bad |= before->there ? gpumon_json_add(object, "before", side(before, key)) :
+	/* null means that this side does not have it. */
+	bad |= before->there ? gpumon_json_add(object, "before", side_json(before, key)) :
 			       gpumon_json_add_string(object, "before", NULL);
-	bad |= after->there ? gpumon_json_add(object, "after", side(after, key)) :
+	bad |= after->there ? gpumon_json_add(object, "after", side_json(after, key)) :
 			      gpumon_json_add_string(object, "after", NULL);
 	bad |= gpumon_json_add_i64(object, "change_ns", gpumon_diff_change(before->ns, after->ns));
 	if (before->there && after->there && before->ns)
@@ -289,8 +289,8 @@ static int add_sides(struct json_object *object, const struct gpumon_diff *diff,
 	return bad;
 }
 
-static struct json_object *kernel(const struct gpumon_diff *diff,
-				  const struct gpumon_diff_kernel *from)
+static struct json_object *kernel_json(const struct gpumon_diff *diff,
+				       const struct gpumon_diff_kernel *from)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_string(object, "name", from->name);
@@ -304,7 +304,8 @@ static struct json_object *kernel(const struct gpumon_diff *diff,
 	return object;
 }
 
-static struct json_object *node(const struct gpumon_diff *diff, const struct gpumon_diff_node *from)
+static struct json_object *node_json(const struct gpumon_diff *diff,
+				     const struct gpumon_diff_node *from)
 {
 	struct json_object *object = json_object_new_object();
 	bool root = from->parent == (size_t)-1;
@@ -339,10 +340,10 @@ int gpumon_diff_json(FILE *out, const struct gpumon_diff *diff)
 					 gpumon_json_missing(diff->after));
 	fputs(",\n\"kernels\":[\n", out);
 	for (size_t i = 0; i < diff->kernel_count && !ret; i++)
-		ret = gpumon_json_element(out, !i, kernel(diff, &diff->kernels[i]));
+		ret = gpumon_json_element(out, !i, kernel_json(diff, &diff->kernels[i]));
 	fputs("],\n\"nodes\":[\n", out);
 	for (size_t i = 0; i < diff->node_count && !ret; i++)
-		ret = gpumon_json_element(out, !i, node(diff, &diff->nodes[i]));
+		ret = gpumon_json_element(out, !i, node_json(diff, &diff->nodes[i]));
 	fputs("]}\n", out);
 	if (ret) {
 		errno = ENOMEM;

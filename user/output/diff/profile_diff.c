@@ -68,7 +68,7 @@ static int compare_kernels(struct gpumon_diff *diff)
 		}
 		kernel->name = order <= 0 ? (*b)->name : (*a)->name;
 		kernel->kind = order <= 0 ? (*b)->kind : (*a)->kind;
-		/* Rows of the same name, of what is mangled differently, are one here. */
+		/* Rows whose mangled names differ but whose names are equal form one row here. */
 		for (; order <= 0 && *b && !strcmp((*b)->name, kernel->name) &&
 		       (*b)->kind == kernel->kind;
 		     b++) {
@@ -114,8 +114,8 @@ static int by_node(const void *a, const void *b)
 			  *(const struct gpumon_node *const *)b);
 }
 
-/* Children by name and kind, NULL at the end. */
-static const struct gpumon_node **children(const struct gpumon_node *node)
+/* Children by name and kind, with NULL at the end. */
+static const struct gpumon_node **sorted_children(const struct gpumon_node *node)
 {
 	const struct gpumon_node **list, *child;
 	size_t n = 0;
@@ -132,7 +132,7 @@ static const struct gpumon_node **children(const struct gpumon_node *node)
 	return list;
 }
 
-/* As deep as stacks are, which is bounded. */
+/* The recursion is as deep as stacks are, which is bounded. */
 static int compare_nodes(struct gpumon_diff *diff, const struct gpumon_node *before,
 			 const struct gpumon_node *after, size_t parent)
 {
@@ -149,8 +149,8 @@ static int compare_nodes(struct gpumon_diff *diff, const struct gpumon_node *bef
 		add_side(&node->before, before, diff->weight);
 	if (after)
 		add_side(&node->after, after, diff->weight);
-	of_before = children(before);
-	of_after = children(after);
+	of_before = sorted_children(before);
+	of_after = sorted_children(after);
 	ret = of_before && of_after ? 0 : -1;
 	for (b = of_before, a = of_after; !ret && (*b || *a);) {
 		int order = !*b ? 1 : !*a ? -1 : node_order(*b, *a);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Two profiles side by side: by kernel, and as one tree of the paths of both. */
+/* Compares two profiles: by kernel, and as one tree with the paths of both. */
 #ifndef GPUMON_OUTPUT_PROFILE_DIFF_H
 #define GPUMON_OUTPUT_PROFILE_DIFF_H
 
 #include "output/output.h"
 
-/* One side of something. */
+/* One side of a comparison. */
 struct gpumon_diff_side {
 	bool there;
 	uint64_t count;
-	uint64_t ns; /* GPU time, of profiles of the CPU side time in launch calls */
+	uint64_t ns; /* GPU time; in profiles of the CPU side, time in launch calls */
 };
 
 struct gpumon_diff_kernel {
@@ -21,10 +21,10 @@ struct gpumon_diff_kernel {
 
 /**
  * struct gpumon_diff_node - a path, in one tree or in both
- * @of: it, in the tree after or else before
- * @before: of its own, not of what is below
+ * @of: the node in the tree after, otherwise in the tree before
+ * @before: of the node itself, without its children
  * @after: as @before
- * @parent: number of its parent in the array, which is before it; ~0 of the root
+ * @parent: index of its parent, which comes before it; ~0 for the root
  */
 struct gpumon_diff_node {
 	const struct gpumon_node *of;
@@ -37,7 +37,7 @@ struct gpumon_diff_node {
  * struct gpumon_diff - the comparison
  * @kernels: the greatest change first
  * @nodes: parents first
- * @weight: what times are
+ * @weight: meaning of the times
  */
 struct gpumon_diff {
 	const struct gpumon_view *before;
@@ -49,9 +49,9 @@ struct gpumon_diff {
 	size_t node_count;
 };
 
-/* Signed, at the ends of what fits. */
+/* The signed difference, limited to the range of the type. */
 int64_t gpumon_diff_change(uint64_t before, uint64_t after);
-/* Without a sign, for sorting. */
+/* The absolute difference, for sorting. */
 static inline uint64_t gpumon_diff_size(const struct gpumon_diff_side *before,
 					const struct gpumon_diff_side *after)
 {

@@ -5,20 +5,20 @@
 
 #include "output/output.h"
 
-/* A section with an id to link to, and its title; ended by gpumon_report_end(). */
+/* Begin a section with an id for links and a title. End it with gpumon_report_end(). */
 void gpumon_report_section(FILE *out, const char *id, const char *title, const char *what);
 void gpumon_report_end(FILE *out);
-/* "12.3%"; "<0.01%" as HTML has it. */
+/* "12.3%" or "<0.01%", escaped for HTML. */
 void gpumon_report_percent(FILE *out, uint64_t part, uint64_t whole);
 
-/* Of a table, and of notes, in a page at most. */
+/* Maximum number of rows of a table, and of notes, in a page. */
 #define GPUMON_REPORT_ROWS  1000
 #define GPUMON_REPORT_NOTES 100
 
-/* "and 12 more streams", where there are more than were shown. */
+/* "and 12 more streams", if there are more than were shown. */
 void gpumon_report_more(FILE *out, unsigned int shown, unsigned int all, const char *what);
 
-/* What each GPU and stream did when; with the longest times of idling marked. */
+/* A timeline of each GPU and stream, with the longest gaps marked. */
 void gpumon_report_timeline(FILE *out, const struct gpumon_view *view);
 /* Bars on a logarithmic axis, with median and p99. */
 void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *distribution);

@@ -88,7 +88,7 @@ static void put_card(FILE *out, const char *value, const char *what)
 	fprintf(out, "<div class=\"card\"><b>%s</b><span>%s</span></div>\n", value, what);
 }
 
-/* Cards are for a look: a machine has at most so many GPUs. */
+/* Maximum number of GPU cards, more than a machine has. */
 #define CARDS_MAX 64
 
 static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t wall_ns)
@@ -189,7 +189,7 @@ static void put_damage(FILE *out, const struct gpumon_capture_damage *damage)
 		  "records of a kind that this version does not know", "");
 }
 
-/* Before all else: how far the rest can be believed. */
+/* Comes first, since it says how reliable the rest is. */
 static void put_missing(FILE *out, const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
@@ -227,7 +227,7 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	fputs("</table></details></div>\n", out);
 }
 
-/* Launches that have no time have a picture of their own: in others they have no width. */
+/* Launches without a time get a flame graph of their own: in others they would have no width. */
 static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weight weight)
 {
 	struct gpumon_flamegraph_options options = { .icicle = true, .weight = weight };

@@ -13,7 +13,7 @@
 
 /* --- the timeline */
 
-/* Round times at which an axis of this length has about TICKS marks. */
+/* A round interval that gives the axis about TICKS marks. */
 static uint64_t tick_ns(uint64_t length_ns)
 {
 	uint64_t tick = 1;
@@ -44,7 +44,7 @@ static void put_axis(FILE *out, uint64_t length_ns)
 	fputs("</div></div>\n", out);
 }
 
-/* How high the area is in each bin: part of it in which something ran. */
+/* The height in each bin is the share of time with a running operation. */
 static void put_area(FILE *out, const struct gpumon_scan *scan, const struct gpumon_scan_row *row)
 {
 	double last = 0;
@@ -55,7 +55,7 @@ static void put_area(FILE *out, const struct gpumon_scan *scan, const struct gpu
 	for (unsigned int i = 0; i < scan->bins; i++) {
 		double busy = 100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns;
 
-		/* What is there at all is to be seen. */
+		/* Make every activity visible. */
 		if (row->busy_ns[i] && busy < 3)
 			busy = 3;
 		if (i && fabs(busy - last) < 0.05)
@@ -78,7 +78,7 @@ static void put_gaps(FILE *out, const struct gpumon_view *view, const struct gpu
 	for (unsigned int i = 0; i < view->gap_count; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
 
-		/* Where it idles most of the time, marks would be all there is to see. */
+		/* If it is mostly idle, the marks would cover everything. */
 		if (gap->process != row->process || gap->device != row->device ||
 		    gap->start_ns < scan->first_ns || marked == MARKS_MAX ||
 		    (double)(gap->end_ns - gap->start_ns) * 200 < length)
@@ -167,7 +167,7 @@ void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
 #define BOTTOM 24
 #define TOP    36
 
-/* How many values are at most @value; the quantiles are asked the other way round. */
+/* The number of values that are at most @value. Quantiles are the inverse function. */
 static double at_most(const struct gpumon_distribution *of, double value)
 {
 	double low = 0, high = 1;
@@ -187,7 +187,7 @@ static double at_most(const struct gpumon_distribution *of, double value)
 
 struct scale {
 	double low;
-	double high; /* logarithms */
+	double high; /* both are logarithms */
 };
 
 static double x_of(const struct scale *scale, double value)
@@ -208,7 +208,7 @@ static void put_mark(FILE *out, const struct scale *scale, uint64_t value, const
 		gpumon_text_ns(text, sizeof(text), value));
 }
 
-/* A little beyond the largest number there is room, but no number. */
+/* The axis extends a little beyond the largest integer. */
 static uint64_t to_ns(double value)
 {
 	return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
@@ -222,7 +222,7 @@ void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 	double parts[BARS], highest = 0, before = 0, step;
 	struct scale scale;
 
-	/* A little room at both ends, and a width of its own for one single value. */
+	/* Add some room at both ends, so that a single value has a width, too. */
 	scale.low = log((double)(min ? min : 1)) - 0.05;
 	scale.high = log((double)(max ? max : 1)) + 0.05;
 	if (scale.high - scale.low < 0.7) {
@@ -245,7 +245,7 @@ void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 
 		if (parts[i] * (double)count < 0.5)
 			continue;
-		/* One value is to be seen beside a million. */
+		/* One value must be visible beside a million. */
 		height = height < 1.5 ? 1.5 : height;
 		fprintf(out,
 			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s to %s: %s</title></rect>\n",
@@ -270,7 +270,7 @@ void gpumon_report_histogram(FILE *out, const struct gpumon_distribution *of)
 	}
 	p50 = gpumon_distribution_quantile(of, 0.5);
 	p99 = gpumon_distribution_quantile(of, 0.99);
-	/* Below each other: they may lie close together. */
+	/* Place the labels below each other, since the marks may be close. */
 	put_mark(out, &scale, p50, "median", 14);
 	put_mark(out, &scale, p99, "p99", 29);
 	fputs("</svg>\n", out);

@@ -13,7 +13,7 @@ static unsigned int rows_of(unsigned int count)
 	return count < GPUMON_REPORT_ROWS ? count : GPUMON_REPORT_ROWS;
 }
 
-/* A table that the script can sort: each cell says what it is worth. */
+/* A table that the script can sort. Each cell contains its value for that. */
 static void open_table(FILE *out, const char *const *titles, unsigned int n)
 {
 	fputs("<div class=\"scroll\"><table class=\"sortable\"><thead><tr>", out);
@@ -56,7 +56,7 @@ static void put_quantile(FILE *out, const struct gpumon_distribution *of, double
 		put_unknown(out);
 }
 
-/* With a bar behind the number. */
+/* A number with a bar. */
 static void put_share(FILE *out, uint64_t part, uint64_t whole)
 {
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;

@@ -7,8 +7,8 @@
 #include "output/tree.h"
 
 /*
- * From below the root down to the node; as deep as a stack is, which is bounded.
- * Readers split at ';' and at the last blank: a blank within a name does no harm.
+ * Write the path from below the root to the node. The recursion is as deep as a stack, which is
+ * bounded. Readers split at ';' and at the last blank, so blanks in names do no harm.
  */
 static void put_path(FILE *out, const struct gpumon_node *node, const struct gpumon_node *root)
 {
@@ -28,7 +28,7 @@ int gpumon_output_folded(FILE *out, const struct gpumon_node *root, enum gpumon_
 
 		if (!value)
 			continue;
-		/* Only of a tree that has no paths at all. */
+		/* Only in a tree without any paths. */
 		if (node == root)
 			gpumon_text_folded(out, *root->name ? root->name : "[unknown]");
 		put_path(out, node, root);

@@ -25,14 +25,14 @@ enum profile_field {
 	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 };
 
-#define PIECE (1u << 16) /* bytes that are compressed at a time */
+#define PIECE (1u << 16) /* bytes compressed at a time */
 
 struct writer {
 	FILE *out;
 	const struct gpumon_view *view;
 	struct gpumon_protobuf message;
-	struct gpumon_intern kernels; /* names of the view's, in the order of their rows */
-	const char **mangled;	      /* of these */
+	struct gpumon_intern kernels; /* names of the view's kernels, in the order of their rows */
+	const char **mangled;	      /* of these kernels */
 	struct gpumon_intern strings;
 	struct gpumon_intern mappings;
 	struct gpumon_intern functions;
@@ -43,7 +43,7 @@ struct writer {
 	bool failed;
 };
 
-/* Number in the table of strings, where "" is 0. */
+/* Index in the string table, where "" is 0. */
 static uint64_t pprof_string(struct writer *writer, const char *text)
 {
 	uint32_t number;
@@ -104,14 +104,14 @@ static uint64_t pprof_mapping(struct writer *writer, const char *module)
 	begin = gpumon_protobuf_begin(message, PROFILE_MAPPING);
 	gpumon_protobuf_uint(message, 1, number);
 	gpumon_protobuf_uint(message, 5, pprof_string(writer, module));
-	/* All that can be known of it is in here: nobody has to look for its symbols. */
+	/* Mark everything as known, so that pprof does not look for symbols. */
 	for (unsigned int field = 7; field <= 10; field++)
 		gpumon_protobuf_uint(message, field, 1);
 	gpumon_protobuf_end(message, begin);
 	return number;
 }
 
-/* The first one is what was run, by the format: pprof calls the profile by it. */
+/* By the format, the first mapping is the program, and pprof names the profile after it. */
 static void first_mapping(struct writer *writer)
 {
 	const struct gpumon_scan *scan = writer->view->scan;
@@ -122,7 +122,7 @@ static void first_mapping(struct writer *writer)
 		pprof_mapping(writer, slash ? slash + 1 : executable);
 }
 
-/* "file:line" in two; the whole is the file where it has no line. */
+/* Split "file:line". Without a line, the whole text is the file. */
 static unsigned long split_line(const char *text, char *file, size_t len)
 {
 	const char *colon = strrchr(text, ':');
@@ -141,8 +141,8 @@ static unsigned long split_line(const char *text, char *file, size_t len)
 }
 
 /*
- * The mangled name of a kernel, "" of others. It differs from the name, which tells pprof not to
- * take template arguments out of it: kernels that have only these to tell them apart would be one.
+ * The mangled name of a kernel, "" for others. As it differs from the name, pprof does not remove
+ * template arguments: kernels that only differ by these would become one.
  */
 static const char *system_name(const struct writer *writer, const struct gpumon_node *node)
 {
@@ -153,7 +153,7 @@ static const char *system_name(const struct writer *writer, const struct gpumon_
 	return number ? writer->mangled[number - 1] : "";
 }
 
-/* Of several rows of one name the first one that has another mangled name. */
+/* Of several rows with one name, use the first one whose mangled name differs. */
 static int index_kernels(struct writer *writer)
 {
 	const struct gpumon_view *view = writer->view;
@@ -215,7 +215,7 @@ static uint64_t pprof_location(struct writer *writer, const struct gpumon_node *
 	if (!added)
 		return number;
 	line = split_line(parts[2], file, sizeof(file));
-	/* Messages of their own: they cannot begin within that of the location. */
+	/* These are separate messages, which cannot begin within that of the location. */
 	of_mapping = node->kind == GPUMON_NODE_PYTHON ? 0 : pprof_mapping(writer, parts[1]);
 	of_function = pprof_function(writer, node, name, file);
 	begin = gpumon_protobuf_begin(message, PROFILE_LOCATION);
@@ -231,7 +231,7 @@ static uint64_t pprof_location(struct writer *writer, const struct gpumon_node *
 	return number;
 }
 
-/* Values are signed there. */
+/* Values are signed in this format. */
 static uint64_t pprof_limited(uint64_t value)
 {
 	return value > INT64_MAX ? INT64_MAX : value;
@@ -304,7 +304,7 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 			     pprof_string(&writer, totals.gpu_ns || !totals.cpu_ns ?
 							   "gpu_nanoseconds" :
 							   "cpu_nanoseconds"));
-	/* Only now are all known; the first one is "", by the format. */
+	/* Only now are all strings known. By the format, the first one is "". */
 	gpumon_protobuf_string(message, PROFILE_STRING, "");
 	for (uint32_t i = 0; i < writer.strings.n; i++)
 		gpumon_protobuf_string(message, PROFILE_STRING, writer.strings.texts[i]);

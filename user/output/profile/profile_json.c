@@ -10,7 +10,7 @@
 #include "output/tree.h"
 #include "output/view_text.h"
 
-/* Of the file, see Documentation/reference/correlate-json.md. */
+/* Version of the document, see Documentation/reference/correlate-json.md. */
 #define SCHEMA 1
 
 int gpumon_json_element(FILE *out, bool first, struct json_object *value)
@@ -37,13 +37,13 @@ static int add_known(struct json_object *object, const char *key, uint64_t value
 	return gpumon_json_add_value(object, key, (struct gpumon_value){ value, known });
 }
 
-/* "" is not known. */
+/* "" means unknown. */
 static int add_text(struct json_object *object, const char *key, const char *text)
 {
 	return gpumon_json_add_string(object, key, text && *text ? text : NULL);
 }
 
-static struct json_object *process(const struct gpumon_scan_process *from)
+static struct json_object *process_json(const struct gpumon_scan_process *from)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = 0;
@@ -85,7 +85,7 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	bad |= gpumon_json_add_u64(object, "count", totals.count);
 	bad |= gpumon_json_add_u64(object, "launches_without_time", totals.untimed);
 	for (unsigned int i = 0; scan && i < scan->process_count; i++)
-		bad |= gpumon_json_append(processes, process(&scan->processes[i]));
+		bad |= gpumon_json_append(processes, process_json(&scan->processes[i]));
 	for (unsigned int i = 0; scan && i < scan->note_count; i++)
 		bad |= gpumon_json_append(notes, gpumon_json_string(scan->notes[i]));
 	bad |= gpumon_json_add(object, "processes", processes);
@@ -118,7 +118,7 @@ struct json_object *gpumon_json_distribution(const struct gpumon_distribution *f
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *kernel(const struct gpumon_kernel_row *row)
+static struct json_object *kernel_json(const struct gpumon_kernel_row *row)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_string(object, "name", row->name);
@@ -132,8 +132,8 @@ static struct json_object *kernel(const struct gpumon_kernel_row *row)
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *device(const struct gpumon_view *view,
-				  const struct gpumon_device_row *row)
+static struct json_object *device_json(const struct gpumon_view *view,
+				       const struct gpumon_device_row *row)
 {
 	const struct gpumon_scan_stream *known =
 		row->stream == ~0u ?
@@ -162,7 +162,7 @@ static struct json_object *device(const struct gpumon_view *view,
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *range(const struct gpumon_range_row *row)
+static struct json_object *range_json(const struct gpumon_range_row *row)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = add_text(object, "domain", row->domain);
@@ -188,7 +188,7 @@ static struct json_object *json_unified(enum gpumon_unified_kind kind,
 	return gpumon_json_finish(object, bad);
 }
 
-/* By kind, those that there were. */
+/* By kind, only those that occurred. */
 static struct json_object *unified_memory(const struct gpumon_scan *scan)
 {
 	struct json_object *array = json_object_new_array();
@@ -208,7 +208,7 @@ static struct json_object *unified_memory(const struct gpumon_scan *scan)
 	return array;
 }
 
-static struct json_object *gap(const struct gpumon_gap *from)
+static struct json_object *gap_json(const struct gpumon_gap *from)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_u64(object, "process", from->process);
@@ -221,7 +221,7 @@ static struct json_object *gap(const struct gpumon_gap *from)
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *matches(const struct gpumon_correlate_counts *counts)
+static struct json_object *matches_json(const struct gpumon_correlate_counts *counts)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = 0;
@@ -237,7 +237,7 @@ static struct json_object *matches(const struct gpumon_correlate_counts *counts)
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *damage(const struct gpumon_capture_damage *from)
+static struct json_object *damage_json(const struct gpumon_capture_damage *from)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_u64(object, "truncated_bytes", from->truncated_bytes);
@@ -251,7 +251,7 @@ static struct json_object *damage(const struct gpumon_capture_damage *from)
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *launches(const struct gpumon_correlate_counts *counts)
+static struct json_object *launches_json(const struct gpumon_correlate_counts *counts)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_u64(object, "with_work", counts->launches);
@@ -281,16 +281,16 @@ struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
 		bad |= gpumon_json_add_u64(lost, gpumon_loss_key(i), view->losses[i]);
 	bad |= gpumon_json_add(object, "losses", lost);
-	bad |= counts ? gpumon_json_add(object, "works", matches(counts)) :
+	bad |= counts ? gpumon_json_add(object, "works", matches_json(counts)) :
 			gpumon_json_add_string(object, "works", NULL);
-	bad |= counts ? gpumon_json_add(object, "launches", launches(counts)) :
+	bad |= counts ? gpumon_json_add(object, "launches", launches_json(counts)) :
 			gpumon_json_add_string(object, "launches", NULL);
 	bad |= add_known(object, "hits", counts ? counts->hits : 0, counts);
 	bad |= add_known(object, "hits_matched", counts ? counts->hits_matched : 0, counts);
 	bad |= add_known(object, "work_before_launch", counts ? counts->work_before_launch : 0,
 			 counts);
 	bad |= gpumon_json_add_u64(object, "paths_cut_off", view->cut_paths);
-	bad |= view->damage ? gpumon_json_add(object, "damage", damage(view->damage)) :
+	bad |= view->damage ? gpumon_json_add(object, "damage", damage_json(view->damage)) :
 			      gpumon_json_add_string(object, "damage", NULL);
 	return gpumon_json_finish(object, bad);
 }
@@ -310,7 +310,7 @@ static struct json_object *node_object(const struct gpumon_node *node, uint64_t 
 	return gpumon_json_finish(object, bad);
 }
 
-/* Flat, with the parent's number: readers give up on objects as deep as stacks are. */
+/* A flat list with the parent's number, since readers fail on objects nested as deep as stacks. */
 static int put_nodes(FILE *out, const struct gpumon_node *root)
 {
 	uint64_t *path = NULL;
@@ -369,12 +369,12 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view)
 	if (!ret)
 		ret = gpumon_json_member(out, false, "latency",
 					 gpumon_json_distribution(view->latency));
-	PUT_ARRAY("kernels", view->kernel_count, kernel(&view->kernels[i]));
-	PUT_ARRAY("devices", view->device_count, device(view, &view->devices[i]));
-	PUT_ARRAY("ranges", view->range_count, range(&view->ranges[i]));
+	PUT_ARRAY("kernels", view->kernel_count, kernel_json(&view->kernels[i]));
+	PUT_ARRAY("devices", view->device_count, device_json(view, &view->devices[i]));
+	PUT_ARRAY("ranges", view->range_count, range_json(&view->ranges[i]));
 	if (!ret)
 		ret = gpumon_json_member(out, false, "unified_memory", unified_memory(view->scan));
-	PUT_ARRAY("gaps", view->gap_count, gap(&view->gaps[i]));
+	PUT_ARRAY("gaps", view->gap_count, gap_json(&view->gaps[i]));
 	if (!ret)
 		ret = put_nodes(out, view->root);
 	fputs("}\n", out);

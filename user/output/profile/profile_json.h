@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* JSON objects of a profile's parts, and files of them that are never whole in memory. */
+/* JSON objects for parts of a profile, and files of these that are never completely in memory. */
 #ifndef GPUMON_OUTPUT_PROFILE_JSON_H
 #define GPUMON_OUTPUT_PROFILE_JSON_H
 
@@ -8,11 +8,11 @@
 #include "output/output.h"
 
 /**
- * gpumon_json_member - write a member of an object that is being written
- * @out: where to
- * @first: it is the object's first one
+ * gpumon_json_member - write a member of an open object
+ * @out: stream
+ * @first: it is the first member
  * @key: its key, plain letters
- * @value: freed; NULL is a failed allocation
+ * @value: freed; NULL means a failed allocation
  *
  * Return: 0, or -1 without memory.
  */
@@ -21,11 +21,11 @@ int gpumon_json_member(FILE *out, bool first, const char *key, struct json_objec
 /* The same for an element of an array. */
 int gpumon_json_element(FILE *out, bool first, struct json_object *value);
 
-/* What was recorded, where, when. */
+/* What was recorded, where and when. */
 struct json_object *gpumon_json_recording(const struct gpumon_view *view);
-/* Losses, matches, unmatched launches, damage: by cause, zeros too. */
+/* Losses, matches, unmatched launches and damage by cause, including zeroes. */
 struct json_object *gpumon_json_missing(const struct gpumon_view *view);
-/* count, sum_ns, min_ns, max_ns and quantiles, null where there is nothing. */
+/* count, sum_ns, min_ns, max_ns and quantiles; null if empty. */
 struct json_object *gpumon_json_distribution(const struct gpumon_distribution *distribution);
 
 #endif /* GPUMON_OUTPUT_PROFILE_JSON_H */

@@ -4,7 +4,7 @@
 #include "asset.h"
 #include "flame.h"
 
-/* The assembler looks where the compiler does: in user/, or where -I points to it. */
+/* The assembler searches the compiler's paths: user/, or those of -I. */
 #define ASSET(name, file)                             \
 	__asm__(".pushsection .rodata\n"              \
 		".globl gpumon_asset_" #name "\n"     \
@@ -43,7 +43,7 @@ void gpumon_asset_write(FILE *out, enum gpumon_asset asset)
 	}
 	if (!begin)
 		return;
-	/* What the tool makes belongs to its user: no licence line in it. */
+	/* The output belongs to its user, so it has no licence line. */
 	line = memchr(begin, '\n', (size_t)(end - begin));
 	if (line)
 		begin = line + 1;

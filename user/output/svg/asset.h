@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Where the files lie that asset.c takes into the program; for it alone. */
+/* Where asset.c finds the files that it includes. Only for that file. */
 #ifndef GPUMON_OUTPUT_ASSET_H
 #define GPUMON_OUTPUT_ASSET_H
 

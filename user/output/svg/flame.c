@@ -36,7 +36,7 @@ struct gpumon_frame *gpumon_flame_add(struct gpumon_flame *flame, struct gpumon_
 	return frame;
 }
 
-/* The heaviest first; where they weigh the same, by name, so that the same input looks the same. */
+/* The heaviest first, and by name for equal weights, so that equal input gives equal output. */
 static int compare_weights(const void *a, const void *b)
 {
 	const struct gpumon_frame *x = *(struct gpumon_frame *const *)a;
@@ -75,7 +75,7 @@ int gpumon_flame_layout(struct gpumon_flame *flame)
 	for (size_t i = flame->n; i--;) {
 		struct gpumon_frame *frame = &flame->frames[i], *parent = frame->parent;
 
-		/* Children are behind their parents: by now they have all been added to it. */
+		/* Children come after their parents, so all of them have been added by now. */
 		frame->total = gpumon_add_saturated(frame->total, frame->self);
 		if (!parent)
 			continue;
@@ -92,7 +92,7 @@ int gpumon_flame_layout(struct gpumon_flame *flame)
 	return 0;
 }
 
-/* Is it part of its parent's frame? */
+/* Does it belong to its parent's frame? */
 static bool is_joined(const struct gpumon_node *node, const struct gpumon_node *root)
 {
 	const struct gpumon_node *parent = node->parent;
@@ -131,7 +131,7 @@ int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 			node = node->child;
 			continue;
 		}
-		/* The frame of the next node's parent. */
+		/* Go to the frame of the next node's parent. */
 		while (node != root && !node->next) {
 			if (!is_joined(node, root))
 				frame = frame->parent;

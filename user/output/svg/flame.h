@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What a flame graph is drawn from: frames with their place in it. Made from a
- * profile's tree or from the difference of two.
+ * The data of a flame graph: frames with their positions, from a profile's tree or the difference
+ * of two.
  */
 #ifndef GPUMON_OUTPUT_FLAME_H
 #define GPUMON_OUTPUT_FLAME_H
@@ -10,17 +10,17 @@
 
 /**
  * struct gpumon_frame - a bar of a flame graph
- * @self: weight of its own
- * @count: GPU operations of its own; after gpumon_flame_layout() with those above it
- * @cpu_ns: as @count: time of the launches' calls
- * @before: as @count: weight in the profile compared with
- * @total: weight with those above it
- * @start: weight of all that is to the left of it
- * @depth: 0 of the root
- * @joined: functions without a name that lie on it, see gpumon_flame_of()
+ * @self: own weight
+ * @count: own GPU operations; after gpumon_flame_layout() including those above it
+ * @cpu_ns: as @count: duration of launch calls
+ * @before: as @count: weight in the earlier profile
+ * @total: weight including the frames above it
+ * @start: weight of everything to its left
+ * @depth: 0 for the root
+ * @joined: number of unnamed functions joined into it, see gpumon_flame_of()
  * @last: name of the last one of these
  *
- * Texts are the caller's and have to live as long.
+ * Texts are owned by the caller and must outlive this.
  */
 struct gpumon_frame {
 	const char *name;
@@ -42,11 +42,11 @@ struct gpumon_frame {
 };
 
 /**
- * struct gpumon_flame - all of them
+ * struct gpumon_flame - the frames of a flame graph
  * @frames: parents before children
- * @n: how many
- * @room: for how many
- * @differs: frames have @before: colours tell the difference and not the kind
+ * @n: number of @frames
+ * @room: size of @frames
+ * @differs: frames have @before: colours show the difference instead of the kind
  */
 struct gpumon_flame {
 	struct gpumon_frame *frames;
@@ -57,30 +57,30 @@ struct gpumon_flame {
 
 /* -1 without memory. */
 int gpumon_flame_init(struct gpumon_flame *flame, size_t room);
-/* There has to be room. Zeroed but for its parent. */
+/* Add a frame, zeroed except for its parent. There must be room. */
 struct gpumon_frame *gpumon_flame_add(struct gpumon_flame *flame, struct gpumon_frame *parent);
-/* Sums, places, and the heaviest children first. -1 without memory. */
+/* Compute sums and positions, and put the heaviest children first. -1 without memory. */
 int gpumon_flame_layout(struct gpumon_flame *flame);
 /*
- * From a profile's tree, laid out. A function without a name on another one of its library, which
- * calls nothing else, is no frame of its own: of libraries without symbols there would be rows of
- * numbers. -1 without memory.
+ * Make one from a profile's tree, with layout. An unnamed function is joined into its caller if
+ * that is an unnamed function of the same library and calls nothing else: libraries without symbols
+ * would otherwise fill rows with numbers. -1 without memory.
  */
 int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 		    enum gpumon_weight weight);
 void gpumon_flame_clear(struct gpumon_flame *flame);
 
 /**
- * gpumon_flame_write - draw it
- * @out: where to
- * @flame: laid out
- * @options: how it looks
- * @part: of an HTML page, which has style and script already
+ * gpumon_flame_write - draw a flame graph
+ * @out: stream
+ * @flame: flame graph with layout
+ * @options: options
+ * @part: it is part of an HTML page that already has style and script
  */
 int gpumon_flame_write(FILE *out, const struct gpumon_flame *flame,
 		       const struct gpumon_flamegraph_options *options, bool part);
 
-/* Scripts and styles that are files of their own, without their licence lines. */
+/* Scripts and styles from separate files, without their licence lines. */
 enum gpumon_asset {
 	GPUMON_ASSET_FLAME_CSS,
 	GPUMON_ASSET_FLAME_JS,

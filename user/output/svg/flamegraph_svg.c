@@ -15,9 +15,9 @@
 #define HEADER		56 /* without the lines below the title */
 #define LINE		18
 #define FOOTER		34
-#define NARROWEST	0.1 /* px: what is less is left out, its time stays in its caller */
+#define NARROWEST	0.1 /* px; narrower frames are left out and count for the caller */
 #define TEXT_MARGIN	4
-#define CHARACTER_WIDTH 7.25 /* px, of the usual fonts of one width at 12 px */
+#define CHARACTER_WIDTH 7.25 /* px, of common monospaced fonts at 12 px */
 
 struct drawing {
 	FILE *out;
@@ -25,13 +25,13 @@ struct drawing {
 	const struct gpumon_flamegraph_options *options;
 	uint64_t total;
 	uint64_t total_before;
-	double scale; /* px of a unit of weight */
+	double scale; /* px per unit of weight */
 	unsigned int header;
 	size_t narrow;
 	bool seen[GPUMON_NODE_KINDS];
 };
 
-/* Letter of the class that colours a kind, whether it has shades, and what the legend says. */
+/* The CSS class of each kind, whether it has shades, and its text in the legend. */
 static const struct {
 	const char *letter;
 	bool shades;
@@ -52,8 +52,8 @@ static const struct {
 	[GPUMON_NODE_REASON] = { "r", false, "no call path, or no work" },
 };
 
-/* Neighbours get different shades, the same name the same one everywhere. */
-static unsigned int shade(const char *name)
+/* Neighbours get different shades, but a name always gets the same one. */
+static unsigned int shade_of_name(const char *name)
 {
 	uint32_t hash = 2166136261u;
 
@@ -104,7 +104,7 @@ static void put_difference(const struct drawing *drawing, const struct gpumon_fr
 		fputs(" (new)", drawing->out);
 }
 
-/* The first line is the name: the script reads it from here. */
+/* The first line is the name, which the script reads from here. */
 static void put_title(const struct drawing *drawing, const struct gpumon_frame *frame)
 {
 	enum gpumon_weight weight = drawing->options->weight;
@@ -142,7 +142,7 @@ static void put_title(const struct drawing *drawing, const struct gpumon_frame *
 	fputs("</title>", out);
 }
 
-/* Full colour from twice as slow, or half as fast. */
+/* Full colour for twice as slow, or half as fast. */
 static void put_colour(const struct drawing *drawing, const struct gpumon_frame *frame)
 {
 	bool worse = frame->total > frame->before;
@@ -150,7 +150,7 @@ static void put_colour(const struct drawing *drawing, const struct gpumon_frame 
 	uint64_t of = frame->total > frame->before ? frame->total : frame->before;
 	double part = of ? 2 * (double)by / (double)of : 0;
 
-	/* Less than a percent is what two runs of the same differ by. */
+	/* Two runs of the same program differ by up to one percent. */
 	if (part < 0.02)
 		fputs(" class=\"neutral\"", drawing->out);
 	else
@@ -189,11 +189,11 @@ static void put_frame(struct drawing *drawing, const struct gpumon_frame *frame,
 	if (drawing->flame->differs)
 		put_colour(drawing, frame);
 	else if (kinds[frame->kind].shades)
-		fprintf(out, " class=\"%s%u\"", kinds[frame->kind].letter, shade(name));
+		fprintf(out, " class=\"%s%u\"", kinds[frame->kind].letter, shade_of_name(name));
 	else
 		fprintf(out, " class=\"%s\"", kinds[frame->kind].letter);
 	fputs("/>", out);
-	/* One or two letters tell nothing. */
+	/* One or two letters say nothing. */
 	if (room >= 3) {
 		fprintf(out, "<text x=\"%.2f\" y=\"%u\">", x + TEXT_MARGIN, y + 13);
 		gpumon_text_xml(out, gpumon_text_fit(cut, sizeof(cut), label, (unsigned int)room));
@@ -236,7 +236,7 @@ static const char *default_title(const struct drawing *drawing)
 	return "GPU time by call path";
 }
 
-/* What there is of processes, threads, devices, streams and graphs: they are of one colour. */
+/* The legend text for processes, threads, devices, streams and graphs, which share a colour. */
 static const char *structure_text(const struct drawing *drawing, char *buf, size_t len)
 {
 	size_t at = 0;
@@ -349,7 +349,7 @@ int gpumon_flame_write(FILE *out, const struct gpumon_flame *flame,
 			MARGIN, drawing.header + 13,
 			options->weight == GPUMON_WEIGHT_CPU_NS ? "launch" : "work of a GPU");
 	fputs("<g class=\"frames\">\n", out);
-	/* A parent that is too narrow has only such children. */
+	/* All children of a parent that is too narrow are too narrow. */
 	for (size_t i = 0; i < flame->n; i++) {
 		const struct gpumon_frame *frame = &flame->frames[i];
 
@@ -395,7 +395,7 @@ int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 	};
 	size_t at;
 
-	/* Where nothing of the GPU is known the launches are what there is. */
+	/* Without any GPU times, use the launches. */
 	if (weight == GPUMON_WEIGHT_GPU_NS)
 		options.weight = gpumon_view_weight(view);
 	gpumon_missing_of(view, &missing);

@@ -10,35 +10,37 @@
 
 #define FRAMES	  1024
 #define SEPARATOR " › "
-#define WIDE	  110 /* has room for lines of packages, too */
+#define WIDE	  110 /* columns; also shows the lines of packages */
 
-/* A name loses its namespaces if it has more columns than a quarter of the line, then its middle. */
+/*
+ * A name with more columns than a quarter of the line first loses its namespaces, then its middle.
+ */
 #define NAME_LEAST    16
 #define NAME_MOST     40
 #define PLACE_COLUMNS 24
 
-/* Rounds in which lines that look alike get what tells them apart. */
+/* Rounds in which lines that look alike get a difference added. */
 #define ROUNDS 8
 
-/* What has room first. */
+/* The order in which frames get room. */
 enum rank {
 	RANK_DIFFERENCE,
-	RANK_LEVEL, /* asked for, or a reason */
+	RANK_LEVEL, /* requested levels, or a reason */
 	RANK_PYTHON,
 	RANK_FUNCTION,
 	RANK_PLACE,
-	RANK_WRAPPER, /* only where nothing else is there */
-	RANK_CALL,    /* of the API, only as a difference */
+	RANK_WRAPPER, /* only if there is nothing else */
+	RANK_CALL,    /* API call, only as a difference */
 	RANKS
 };
 
 /**
- * struct piece - a frame that a line may have
- * @class: what it is; only RANK_DIFFERENCE where it may be raised
- * @rank: what it is now
- * @mark: of a difference: where in its name that begins, 0 where its begin tells it
- * @tried: it was a difference when the line was made
- * @bare: without its place
+ * struct piece - a candidate frame for the line
+ * @class: its initial rank
+ * @rank: current rank, RANK_DIFFERENCE if it was raised
+ * @mark: offset of the difference in its name, 0 if the beginning shows it
+ * @tried: it already was a difference when the line was made
+ * @bare: shown without file and line
  * @keep: it is in the line
  */
 struct piece {
@@ -52,11 +54,11 @@ struct piece {
 };
 
 /**
- * struct path - a row's line
+ * struct path - the line of a row
  * @pieces: the innermost first
- * @text: it
- * @key: the same without places, which tell nothing to a reader
- * @changed: something was raised since it was made
+ * @text: text of the line
+ * @key: the same without unnamed places, which do not help a reader
+ * @changed: a piece was raised since the line was made
  */
 struct path {
 	const struct gpumon_node *work;
@@ -119,7 +121,7 @@ static int find_pieces(struct path *path)
 			continue;
 		piece->node = node;
 		piece->class = class_of(node);
-		/* "kernel<1>", below it "__device_stub__Z6kernelILi1EEvPjj". */
+		/* "kernel<1>" and "__device_stub__Z6kernelILi1EEvPjj" below it. */
 		if (stub && piece->class == RANK_FUNCTION && gpumon_frame_is_stub(node, path->work))
 			piece->class = RANK_WRAPPER;
 		if (node->kind == GPUMON_NODE_FUNCTION)
@@ -142,7 +144,7 @@ static void drop_arguments(char *name)
 	memmove(open + sizeof(dots) - 1, close, strlen(close) + 1);
 }
 
-/* To be freed. */
+/* Returns a text to free. */
 static char *name_text(const struct piece *piece, unsigned int columns)
 {
 	const char *name = piece->node->name;
@@ -171,7 +173,10 @@ out:
 	return text;
 }
 
-/* "Block.forward model.py:88"; of machine code only with a line, which one that calls twice has not. */
+/*
+ * "Block.forward model.py:88". Machine code only gets a file if there is a line, which a function
+ * that calls from several lines lacks.
+ */
 static int put_piece(FILE *out, const struct piece *piece, unsigned int columns)
 {
 	const struct gpumon_node *node = piece->node;
@@ -195,7 +200,7 @@ static int put_piece(FILE *out, const struct piece *piece, unsigned int columns)
 	return 0;
 }
 
-/* Are they told as one: places of one library, a function that calls itself? */
+/* Are they merged: unnamed places of one library, or a recursive function? */
 static bool is_same(const struct piece *a, const struct piece *b)
 {
 	if (a->rank != b->rank || a->rank < RANK_PYTHON || a->node->kind != b->node->kind)
@@ -204,7 +209,7 @@ static bool is_same(const struct piece *a, const struct piece *b)
 				       !strcmp(a->node->name, b->node->name);
 }
 
-/* How many from here outwards are one. */
+/* Length of the run of equal pieces from here outwards. */
 static unsigned int run_of(const struct path *path, unsigned int i)
 {
 	unsigned int n = 1;
@@ -214,7 +219,7 @@ static unsigned int run_of(const struct path *path, unsigned int i)
 	return n;
 }
 
-/* From the outermost on. */
+/* Print the pieces from the outermost on. */
 static int put_pieces(FILE *out, const struct path *path, unsigned int columns)
 {
 	bool gap = false, any = false;
@@ -260,7 +265,7 @@ static char *path_line(const struct path *path, unsigned int columns)
 	return NULL;
 }
 
-/* 1 if the line has room for what it keeps, 0, or -1 without memory. */
+/* 1 if the kept pieces fit the line, 0 if not, -1 without memory. */
 static int path_fits(const struct path *path, unsigned int columns)
 {
 	char *text = path_line(path, columns);
@@ -270,7 +275,7 @@ static int path_fits(const struct path *path, unsigned int columns)
 	return ret;
 }
 
-/* Keep a piece, with the places beside it, if there is room; the first one in any case. */
+/* Keep a piece, and the run it begins, if there is room. The first one is kept in any case. */
 static int try_piece(struct path *path, unsigned int i, unsigned int columns, bool first)
 {
 	unsigned int run = run_of(path, i);
@@ -292,7 +297,7 @@ static int try_piece(struct path *path, unsigned int i, unsigned int columns, bo
 	return 0;
 }
 
-/* Code that somebody else wrote: its line matters less than that of what called it. */
+/* Third-party code: its line matters less than that of its caller. */
 static bool is_package(const struct gpumon_node *node)
 {
 	static const char *const folders[] = { "/site-packages/", "/dist-packages/",
@@ -339,13 +344,13 @@ static int choose_pieces(struct path *path, unsigned int columns)
 	}
 	text = path_line(path, columns);
 	free(path->text);
-	/* Only where one alone is too long. */
+	/* Only needed if a single piece is too long. */
 	path->text = text ? gpumon_text_squeeze(text, columns, NULL, 0) : NULL;
 	free(text);
 	return path->text ? 0 : -1;
 }
 
-/* The piece of a class that is next on the way inwards from before @at; NULL: none. */
+/* The next piece of a class, going inwards from before @at. NULL if there is none. */
 static struct piece *next_piece(const struct path *path, unsigned int *at,
 				bool (*of)(enum rank class))
 {
@@ -387,7 +392,7 @@ static void raise_piece(struct path *path, struct piece *piece, size_t mark)
 	path->changed = true;
 }
 
-/* From the outermost on, the first frames of a class that differ. False: none does. */
+/* Raise the outermost frames of a class that differ. False if none does. */
 static bool raise_difference(struct path *a, struct path *b, bool (*of)(enum rank class))
 {
 	unsigned int at_a = a->n, at_b = b->n;
@@ -404,7 +409,7 @@ static bool raise_difference(struct path *a, struct path *b, bool (*of)(enum ran
 			    (in_a->node->kind == in_b->node->kind &&
 			     !strcmp(in_a->node->name, in_b->node->name)))
 				continue;
-			/* They are there, and what is left of their names is the same. */
+			/* Both are shown already, but their shortened names are equal. */
 			if (in_a->tried && in_b->tried)
 				mark = gpumon_text_difference(in_a->node->name, in_b->node->name);
 		}
@@ -414,7 +419,7 @@ static bool raise_difference(struct path *a, struct path *b, bool (*of)(enum ran
 	}
 }
 
-/* Two lines that look alike; where the table has the kernel beside them, that tells enough. */
+/* Two lines look alike. If the kernels beside them in the table differ, that is enough. */
 static void tell_apart(struct path *a, struct path *b)
 {
 	if (raise_difference(a, b, is_function) || strcmp(a->work->name, b->work->name) ||

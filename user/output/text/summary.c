@@ -12,8 +12,8 @@
 #include "output/view_text.h"
 
 #define ROWS	    10
-#define WIDE	    100 /* columns with room for quantiles beside names */
-#define NOTE_INDENT 6	/* of the second line of a note and later ones */
+#define WIDE	    100 /* columns needed for quantiles beside names */
+#define NOTE_INDENT 6	/* of the second and later lines of a note */
 
 struct summary {
 	FILE *out;
@@ -52,7 +52,7 @@ static void print_line(const struct summary *summary, unsigned int indent, const
 		*colour ? gpumon_term_reset(summary->term) : "");
 }
 
-/* On as many lines as it takes: the end of a note is often what to do. */
+/* Use as many lines as needed: the end of a note often is the remedy. */
 static void print_note(const struct summary *summary, const char *note)
 {
 	unsigned int columns = summary->term->columns, at = 0, width;
@@ -135,7 +135,7 @@ static int print_kernels(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;
 	unsigned int n = view->kernel_count < summary->rows ? view->kernel_count : summary->rows;
-	/* Names of matrix kernels differ from their 35th letter on. */
+	/* The names of matrix kernels only differ after about 35 characters. */
 	bool quantiles = summary->term->columns >= WIDE;
 	struct gpumon_table *table;
 	int ret;
@@ -183,7 +183,7 @@ static int print_paths_by(const struct summary *summary, enum gpumon_weight weig
 	int ret;
 
 	n = gpumon_paths_top(summary->view->root, weight, top, summary->rows);
-	/* Where there are no callers (--gpu-only) this would be the table by kernel again. */
+	/* Without callers (--gpu-only) this would repeat the table by kernel. */
 	if (!n || !gpumon_paths_any(top, n))
 		return 0;
 	if (gpumon_path_texts(top, n, gpumon_table_below_columns(summary->term), texts))
@@ -233,7 +233,9 @@ static int print_paths(const struct summary *summary)
 					     "by time in launch calls, outermost caller first");
 	else
 		ret = 0;
-	/* Of uprobes: what they gave the GPU to do is not known, and calls that return at once have no time. */
+	/*
+	 * With uprobes, GPU operations are unknown, and calls that do not block have no duration.
+	 */
 	if (!ret && totals->untimed)
 		ret = print_paths_by(summary, GPUMON_WEIGHT_UNTIMED, totals->untimed,
 				     "Launches without GPU time",
@@ -283,7 +285,7 @@ static int print_devices(const struct summary *summary)
 	return gpumon_table_print(table, summary->out);
 }
 
-/* What moved by itself, and what waited for that; only where it was asked for. */
+/* Automatic migrations and the waits for them, only if requested. */
 static int print_unified(const struct summary *summary)
 {
 	const struct gpumon_scan *scan = summary->view->scan;
@@ -414,7 +416,7 @@ static void print_cause(const struct summary *summary, uint64_t count, const cha
 			   advice);
 }
 
-/* What one may not believe, by cause; then what has no call path and never had one. */
+/* Caveats by cause, followed by operations without a call path. */
 static void print_missing(const struct summary *summary)
 {
 	const struct gpumon_view *view = summary->view;

@@ -7,8 +7,8 @@
 #include "wrappers.h"
 
 /*
- * @pattern: of the name without result and parameters
- * @file: of Python, its last part; NULL: machine code
+ * @pattern: matches the name without result and parameters
+ * @file: last part of the Python file; NULL: machine code
  */
 struct role {
 	const char *pattern;
@@ -36,7 +36,7 @@ static const struct role roles[] = {
 	WRAPPER("libc.so.*+0x*"),
 	WRAPPER("libpthread.so.*+0x*"),
 	WRAPPER("libstdc++.so.*+0x*"),
-	/* The standard library calls what it was given; what that is comes next. */
+	/* The standard library calls a given function, which comes next. */
 	WRAPPER("std::__invoke*"),
 	WRAPPER("std::invoke*"),
 	WRAPPER("std::_Function_handler<*"),
@@ -47,13 +47,13 @@ static const struct role roles[] = {
 	WRAPPER("std::_Bind<*"),
 	WRAPPER("std::__future_base::*"),
 	WRAPPER("std::packaged_task<*"),
-	/* nvcc makes these between a kernel's <<<>>> and the runtime, the row names the kernel. */
+	/* nvcc's stub between a kernel's <<<>>> and the runtime. The row names the kernel. */
 	WRAPPER("__device_stub_*"),
 	WRAPPER("__wrapper__device_stub_*"),
 	WRAPPER("__cudaLaunchKernel*"),
 	WRAPPER("cudaLaunchKernelEx<*"),
 	WRAPPER("libcudart_static_*"),
-	/* Boxing and unboxing in PyTorch's dispatcher: names as long as a screen, all alike. */
+	/* Boxing and unboxing in PyTorch's dispatcher: very long names, all alike. */
 	WRAPPER("c10::impl::wrap_kernel_functor_*"),
 	WRAPPER("c10::impl::make_boxed_from_unboxed_functor*"),
 	WRAPPER("c10::impl::BoxedKernelWrapper*"),
@@ -64,7 +64,7 @@ static const struct role roles[] = {
 	WRAPPER("c10::Dispatcher::*"),
 	WRAPPER("c10::TypedOperatorHandle<*"),
 	WRAPPER("c10::OperatorHandle::*"),
-	/* The same operator once for each dispatch key: at::_ops::NAME::call has said which. */
+	/* The same operator once per dispatch key. at::_ops::NAME::call already names it. */
 	WRAPPER("at::_ops::*::redispatch"),
 	WRAPPER("at::*::wrapper_*"),
 	WRAPPER("torch::autograd::VariableType::*"),
@@ -74,12 +74,12 @@ static const struct role roles[] = {
 	WRAPPER("torch::autograd::THPVariable_*"),
 	WRAPPER("torch::autograd::TypeError_to_NotImplemented_<*"),
 	WRAPPER("pybind11::*"),
-	/* The thread of the backward pass, alike for all operators. */
+	/* The thread of the backward pass, the same for all operators. */
 	WRAPPER("torch::autograd::Engine::*"),
 	WRAPPER("torch::autograd::python::PythonEngine::*"),
 	WRAPPER("torch::autograd::Node::operator()"),
 	WRAPPER("torch::autograd::generated::*_apply_functional"),
-	/* Of which operator of the forward pass this is the gradient; Python is on another thread. */
+	/* Names the operator of the forward pass; the Python frames are on another thread. */
 	{ "torch::autograd::generated::*::apply", NULL, GPUMON_FRAME_TELLING },
 	/* Hooks around each module, optimiser and decorated function. */
 	WRAPPER_PYTHON("Module._call_impl", "module.py"),
@@ -87,7 +87,7 @@ static const struct role roles[] = {
 	WRAPPER_PYTHON("Optimizer.profile_hook_step.*", "optimizer.py"),
 	WRAPPER_PYTHON("_use_grad_for_differentiable.*", "optimizer.py"),
 	WRAPPER_PYTHON("context_decorator.*", "_contextlib.py"),
-	/* Between the function that torch.compile was given and the code that it made of it. */
+	/* Between the function given to torch.compile and the code generated from it. */
 	WRAPPER("dynamo_*"),
 	WRAPPER_PYTHON("_TorchDynamoContext.*", "eval_frame.py"),
 	WRAPPER_PYTHON("DisableContext.*", "eval_frame.py"),
@@ -98,7 +98,7 @@ static const struct role roles[] = {
 	WRAPPER_PYTHON("align_inputs_from_check_idxs.*", "utils.py"),
 };
 
-/* To be freed. */
+/* Returns a name to free. */
 static char *short_name(const char *name)
 {
 	size_t len = strlen(name) + 1;
@@ -117,7 +117,7 @@ enum gpumon_frame_role gpumon_frame_role(const struct gpumon_node *node)
 
 	if (!python && node->kind != GPUMON_NODE_FUNCTION)
 		return role;
-	/* Without memory a line has more frames than it needs. */
+	/* Without memory, the line only has more frames than needed. */
 	name = short_name(node->name);
 	for (size_t i = 0; name && i < sizeof(roles) / sizeof(roles[0]); i++) {
 		if (python != !!roles[i].file || fnmatch(roles[i].pattern, name, 0) ||

@@ -9,10 +9,7 @@
 #include "term/output_text.h"
 #include "track.h"
 
-/*
- * GPUs and the driver are processes there too. Their numbers are beyond Linux's
- * highest pid, which is 2^22.
- */
+/* In this format GPUs and the driver are processes, numbered above Linux's highest pid, 2^22. */
 #define PID_GPU	   100000000u
 #define PID_DRIVER 200000000u
 
@@ -20,14 +17,14 @@ struct chrome {
 	FILE *out;
 	uint64_t first_ns;
 	uint64_t flows;
-	struct gpumon_map frames;	  /* node to its number */
+	struct gpumon_map frames;	  /* from a node to its number */
 	const struct gpumon_node **nodes; /* by number - 1, parents first */
 	size_t node_count;
 	bool any;
 	bool failed;
 };
 
-/* Its unit is the microsecond; three decimals keep the nanosecond. */
+/* The unit is the microsecond. Three decimals keep the nanoseconds. */
 static void put_time(struct chrome *chrome, const char *key, uint64_t ns)
 {
 	fprintf(chrome->out, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned int)(ns % 1000));
@@ -90,7 +87,7 @@ static void chrome_begin(void *data, uint64_t first_ns, const char *command)
 static void put_track(void *data, const struct gpumon_track *track)
 {
 	struct chrome *chrome = data;
-	/* The CPU's processes first, then the GPUs, the driver last. */
+	/* Processes first, then GPUs, the driver last. */
 	unsigned int order = track->kind == GPUMON_TRACK_PROCESS ? 0 :
 			     track->kind == GPUMON_TRACK_GPU	 ? 1000 :
 								   2000;
@@ -104,7 +101,7 @@ static void put_track(void *data, const struct gpumon_track *track)
 	fprintf(chrome->out, "%u}}", track->parent ? track->id : order + track->id);
 }
 
-/* Of a node, after those that lead to it; 0 of the root, or without memory. */
+/* The number of a node, after those of its parents; 0 for the root, or without memory. */
 static uint64_t frame_number(struct chrome *chrome, const struct gpumon_node *node)
 {
 	uint64_t number = gpumon_map_get(&chrome->frames, (uintptr_t)node);
@@ -122,7 +119,7 @@ static uint64_t frame_number(struct chrome *chrome, const struct gpumon_node *no
 	return chrome->node_count;
 }
 
-/* Each frame once, as events name them; "parent" is its caller. */
+/* Each frame once, with the name that events use. "parent" is its caller. */
 static void put_frames(struct chrome *chrome)
 {
 	for (size_t i = 0; i < chrome->node_count; i++) {
@@ -172,7 +169,7 @@ static void put_arguments(struct chrome *chrome, const struct gpumon_track_event
 	putc('}', chrome->out);
 }
 
-/* An arrow, from within the launch's slice to the begin of the work's. */
+/* An arrow from within the launch's slice to the beginning of the GPU operation. */
 static void put_flow(struct chrome *chrome, const struct gpumon_track_event *event)
 {
 	chrome->flows++;

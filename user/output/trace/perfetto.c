@@ -10,7 +10,7 @@
 #include "term/output_text.h"
 #include "track.h"
 
-/* Numbers of fields, of Perfetto's messages by their names. */
+/* Field numbers of Perfetto's messages. */
 #define TRACE_PACKET 1
 
 enum trace_packet {
@@ -66,7 +66,7 @@ enum annotation {
 
 #define SEQUENCE 1
 
-/* Annotations of work. */
+/* Annotations of GPU operations. */
 #define CALL_PATH  "call_path"
 #define CALL_STACK "call_stack"
 
@@ -74,9 +74,9 @@ struct perfetto {
 	FILE *out;
 	struct gpumon_protobuf packet;
 	struct gpumon_intern keys;
-	struct gpumon_map paths; /* node to the number of its line; that of its stack is one more */
+	struct gpumon_map paths; /* node to the number of its line; its stack has the next one */
 	uint64_t path_strings;
-	uint8_t *names; /* bits: which were told */
+	uint8_t *names; /* bit set of the names already written */
 	uint32_t names_room;
 	bool categories[GPUMON_CATEGORIES];
 	bool failed;
@@ -103,7 +103,7 @@ static void perfetto_begin(void *data, uint64_t first_ns, const char *command)
 {
 	struct perfetto *perfetto = data;
 
-	/* Times stay those of the clock: they are comparable with other traces of the machine. */
+	/* Times are absolute, so that they compare with other traces of the machine. */
 	(void)first_ns;
 	(void)command;
 	gpumon_protobuf_uint(&perfetto->packet, PACKET_SEQUENCE_ID, SEQUENCE);
@@ -141,7 +141,7 @@ static void put_track(void *data, const struct gpumon_track *track)
 	put_packet(perfetto);
 }
 
-/* False once it was told. */
+/* False if the name was already written. */
 static bool new_name(struct perfetto *perfetto, uint32_t name)
 {
 	uint32_t at = name / 8;
@@ -183,7 +183,7 @@ static void put_stack(FILE *out, const struct gpumon_node *node)
 	gpumon_text_folded(out, *node->name ? node->name : "[unknown]");
 }
 
-/* The line of a path and all of its frames, as folded stacks have them: each path once. */
+/* Write the line of a path and its frames as a folded stack, once for each path. */
 static void put_path_strings(struct perfetto *perfetto, const struct gpumon_track_event *event,
 			     uint64_t number)
 {
@@ -202,7 +202,7 @@ static void put_path_strings(struct perfetto *perfetto, const struct gpumon_trac
 	free(stack);
 }
 
-/* The number of its line; @added: it was not told yet. */
+/* The number of its line. @added: it was not written yet. */
 static uint64_t path_number(struct perfetto *perfetto, const struct gpumon_node *path, bool *added)
 {
 	uint64_t number = gpumon_map_get(&perfetto->paths, (uintptr_t)path);
@@ -218,11 +218,11 @@ static uint64_t path_number(struct perfetto *perfetto, const struct gpumon_node 
 }
 
 /**
- * struct used - numbers of what an event uses
- * @keys: of its arguments
+ * struct used - numbers that an event uses
+ * @keys: keys of its arguments
  * @line: key of the path's line
  * @stack: key of its frames
- * @path: of the path
+ * @path: number of the path
  */
 struct used {
 	uint32_t keys[GPUMON_TRACK_ARGUMENTS];
@@ -231,7 +231,7 @@ struct used {
 	uint64_t path;
 };
 
-/* What this event uses first is told with it. */
+/* Write the strings that this event is the first to use. */
 static void put_interned(struct perfetto *perfetto, const struct gpumon_track_event *event,
 			 struct used *used)
 {

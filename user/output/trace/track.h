@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Captures as rows of a timeline: processes with threads, GPUs with streams, and
- * what happened on them, streamed. Names are read in a first pass, as they may be
- * defined behind their use; what is kept then does not grow with the length.
+ * Captures as rows of a timeline, processes with threads and GPUs with streams, and a stream of
+ * events on these. Names are read in a first pass, since they may be defined after their use.
+ * Memory does not grow with the length of the capture.
  */
 #ifndef GPUMON_OUTPUT_TRACK_H
 #define GPUMON_OUTPUT_TRACK_H
@@ -13,20 +13,20 @@
 #include "correlate/profile/profile.h"
 
 enum gpumon_track_kind {
-	GPUMON_TRACK_PROCESS, /* of the CPU; without a parent */
-	GPUMON_TRACK_GPU,     /* without a parent */
-	GPUMON_TRACK_DRIVER,  /* without a parent */
+	GPUMON_TRACK_PROCESS, /* on the CPU, no parent */
+	GPUMON_TRACK_GPU,     /* no parent */
+	GPUMON_TRACK_DRIVER,  /* no parent */
 	GPUMON_TRACK_THREAD,
-	GPUMON_TRACK_ROW, /* a stream of a GPU, a row of the driver's, or what has no thread */
+	GPUMON_TRACK_ROW, /* a stream of a GPU, a row of the driver, or a row without a thread */
 };
 
 /**
- * struct gpumon_track - a row, or what rows belong to
+ * struct gpumon_track - a row, or the parent of rows
  * @id: from 1 on
- * @kind: what it is
- * @parent: NULL of processes, GPUs and the driver
- * @number: pid of a process, tid of a thread, else its place among its parent's
- * @name: for people
+ * @kind: kind of track
+ * @parent: NULL for processes, GPUs and the driver
+ * @number: pid of a process, tid of a thread, otherwise its index in its parent
+ * @name: readable name
  */
 struct gpumon_track {
 	uint32_t id;
@@ -38,7 +38,7 @@ struct gpumon_track {
 
 enum gpumon_track_type {
 	GPUMON_TRACK_SLICE,
-	GPUMON_TRACK_BEGIN, /* of a slice whose end comes later, the last begun first */
+	GPUMON_TRACK_BEGIN, /* of a slice whose end comes later; nested ones end in reverse order */
 	GPUMON_TRACK_END,
 	GPUMON_TRACK_INSTANT,
 };
@@ -66,16 +66,16 @@ struct gpumon_track_argument {
 };
 
 /**
- * struct gpumon_track_event - something on a row
+ * struct gpumon_track_event - an event on a row
  * @name: number of the name, from 1 on, the same for the same text
- * @text: that name
- * @start_ns: when; CLOCK_MONOTONIC
- * @end_ns: of a slice
- * @flow: which launch belongs to which work, 0 of none
- * @from: of work with @flow: the thread that launched it, NULL of the launch itself
- * @from_ns: when that did
- * @path: of work: the node of its API call, NULL where it has none; its root is not part of it
- * @path_line: the same as a line, with @path
+ * @text: the name
+ * @start_ns: CLOCK_MONOTONIC
+ * @end_ns: end of a slice
+ * @flow: connects a launch with its GPU operations, 0 for none
+ * @from: for an operation with @flow: the launching thread; NULL for the launch itself
+ * @from_ns: time of the launch
+ * @path: for an operation: the node of its API call, may be NULL; the root is not part of the path
+ * @path_line: @path as a line
  */
 struct gpumon_track_event {
 	const struct gpumon_track *track;
@@ -95,11 +95,12 @@ struct gpumon_track_event {
 };
 
 /**
- * struct gpumon_track_sink - who writes them
- * @begin: first, with the time of the first event
- * @track: a row, before anything on it
- * @end: last, while paths are still there; NULL if nobody asks
- * @event: an event; about in the order of time, of each row's slices exactly so
+ * struct gpumon_track_sink - a writer of a timeline
+ * @begin: called first, with the time of the first event
+ * @track: called with a row before its events
+ * @end: called last, while paths still exist; may be NULL
+ * @event: called with an event, roughly in order of time; the slices of each row are exactly in
+ * order
  */
 struct gpumon_track_sink {
 	void (*begin)(void *data, uint64_t first_ns, const char *command);
@@ -112,11 +113,11 @@ struct gpumon_track_sink {
 /**
  * gpumon_tracks_read - read captures as a timeline
  * @paths: directories
- * @count: how many
- * @options: of call paths: @symbol_root, @no_inline, @interpreter
- * @sink: gets it
+ * @count: number of @paths
+ * @options: options of call paths: @symbol_root, @no_inline, @interpreter
+ * @sink: writer
  *
- * Return: 0, or -1 with errno: 0 where the reason is in gpumon_capture_error().
+ * Return: 0, or -1 with errno, which is 0 if the reason is in gpumon_capture_error().
  */
 int gpumon_tracks_read(const char *const *paths, unsigned int count,
 		       const struct gpumon_profile_options *options,

@@ -4,7 +4,7 @@
 #include "output/text/path_text.h"
 #include "track_paths.h"
 
-/* Of a line among an event's arguments. */
+/* Width of a line in an event's arguments. */
 #define LINE_COLUMNS 200
 
 int gpumon_track_paths_begin(struct gpumon_track_paths *paths,
@@ -28,7 +28,7 @@ int gpumon_track_paths_end(struct gpumon_track_paths *paths, const char *const *
 const struct gpumon_node *gpumon_track_paths_find(struct gpumon_track_paths *paths,
 						  const struct gpumon_work *work, uint64_t start_ns)
 {
-	/* Of a capture that is still being written there may be more than in the first pass. */
+	/* A capture that is still being written may have grown since the first pass. */
 	if (work->process >= paths->tables.used ||
 	    (work->match != GPUMON_MATCH_STACK && work->match != GPUMON_MATCH_GRAPH_NODE))
 		return NULL;

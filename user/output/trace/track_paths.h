@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Call paths of a timeline: definitions are read in the first pass, paths are made when their
- * work comes. Each is kept once, as are the lines that they are shown as.
+ * Call paths of a timeline. Definitions are read in the first pass; a path is made when an
+ * operation needs it. Paths and their lines are stored once.
  */
 #ifndef GPUMON_OUTPUT_TRACK_PATHS_H
 #define GPUMON_OUTPUT_TRACK_PATHS_H
@@ -12,10 +12,10 @@
 #include "correlate/profile/profile_tree.h"
 
 /**
- * struct gpumon_track_paths - the paths
- * @tables: what the captures define
- * @tree: of paths, by line, without levels for processes and threads: these are rows
- * @lines: node to its line
+ * struct gpumon_track_paths - call paths of a timeline
+ * @tables: definitions of the captures
+ * @tree: paths by line, without levels for processes and threads, which are rows
+ * @lines: from a node to its line
  */
 struct gpumon_track_paths {
 	struct gpumon_pool pool;
@@ -24,17 +24,17 @@ struct gpumon_track_paths {
 	struct gpumon_map lines;
 };
 
-/* All of these: 0, or -1 without memory. */
+/* 0, or -1 without memory. */
 int gpumon_track_paths_begin(struct gpumon_track_paths *paths,
 			     const struct gpumon_profile_options *options);
-/* Behind the first pass: @directories are those of the captures. */
+/* Call this after the first pass. @directories are those of the captures. */
 int gpumon_track_paths_end(struct gpumon_track_paths *paths, const char *const *directories);
 
-/* Of work: the node of its API call; NULL where it has none, or without memory. */
+/* The node of an operation's API call. NULL if there is none, or without memory. */
 const struct gpumon_node *gpumon_track_paths_find(struct gpumon_track_paths *paths,
 						  const struct gpumon_work *work,
 						  uint64_t start_ns);
-/* As "correlate" shows it below work of that name; NULL without memory. */
+/* The line that "correlate" shows for an operation of that name. NULL without memory. */
 const char *gpumon_track_paths_line(struct gpumon_track_paths *paths,
 				    const struct gpumon_node *path, const char *name);
 void gpumon_track_paths_clear(struct gpumon_track_paths *paths);

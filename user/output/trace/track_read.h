@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parts of reading captures as a timeline have in common. */
+/* Shared by the parts that read captures as a timeline. */
 #ifndef GPUMON_OUTPUT_TRACK_READ_H
 #define GPUMON_OUTPUT_TRACK_READ_H
 
@@ -7,13 +7,13 @@
 #include "track_paths.h"
 #include "track_rows.h"
 
-/* Work that waits for others that began earlier, so that a row's slices come in their order. */
+/* Maximum number of operations that wait for earlier ones, so that a row's slices are in order. */
 #define GPUMON_TRACK_WINDOW (1u << 15)
 
-/* Ranges that were started and not ended; more are not shown. */
+/* Maximum number of open ranges. Others are not shown. */
 #define GPUMON_TRACK_RANGES_MAX (1u << 16)
 
-/* Of each capture the driver has a number of its own, from the top. */
+/* In each capture, the driver has a number of its own, counted down from the highest. */
 static inline bool gpumon_track_is_driver(uint32_t process)
 {
 	return process > UINT32_MAX / 2;
@@ -29,12 +29,12 @@ struct gpumon_track_work {
 	};
 };
 
-/* An NVTX range that was started, and ends on any thread. */
+/* An open NVTX range, which may end on any thread. */
 struct gpumon_track_range {
 	uint64_t start_ns;
 	uint32_t name;
 	uint32_t process;
-	uint32_t next_free; /* place + 1 */
+	uint32_t next_free; /* index + 1 */
 };
 
 struct gpumon_track_reader {
@@ -47,26 +47,26 @@ struct gpumon_track_reader {
 	uint32_t waiting_count;
 	struct gpumon_track_range *ranges;
 	size_t range_count;
-	uint32_t free_range; /* place + 1 */
+	uint32_t free_range; /* index + 1 */
 	struct gpumon_map open_ranges;
 	uint64_t first_ns;
 	uint64_t last_ns;
-	uint32_t first_command; /* name number */
+	uint32_t first_command; /* number of a name */
 	bool failed;
 };
 
-/* Of the correlation: joined work. */
+/* Called by the correlation with joined operations. */
 void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpumon_work *work);
-/* All that wait. */
+/* Write all waiting operations. */
 void gpumon_track_work_flush(struct gpumon_track_reader *reader);
 
-/* Everything but work: launches, calls, ranges, waits, memory, events, alerts, windows. */
+/* Everything but operations: launches, calls, ranges, waits, memory, events, alerts, windows. */
 void gpumon_track_record(struct gpumon_track_reader *reader, uint32_t process,
 			 const struct gpumon_record *record);
-/* Ranges that never ended. */
+/* Write the ranges that never ended. */
 void gpumon_track_ranges_flush(struct gpumon_track_reader *reader);
 
-/* Arguments of an event; what is beyond their room is left out. */
+/* Add an argument to an event. Arguments that do not fit are dropped. */
 void gpumon_track_value(struct gpumon_track_event *event, const char *key, uint64_t value);
 void gpumon_track_text(struct gpumon_track_event *event, const char *key, const char *text);
 

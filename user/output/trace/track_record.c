@@ -39,7 +39,7 @@ static void put_launch(struct gpumon_track_reader *reader, uint32_t process,
 	event.type = GPUMON_TRACK_SLICE;
 	event.start_ns = launch.start_ns;
 	event.end_ns = launch.end_ns > launch.start_ns ? launch.end_ns : launch.start_ns;
-	/* Where every call is recorded, the launch is one of them. */
+	/* If every call is recorded, the launch is one of them. */
 	if (thread->call == launch.correlation && launch.correlation &&
 	    thread->call_function == event.name)
 		return;
@@ -84,7 +84,7 @@ static void put_call(struct gpumon_track_reader *reader, uint32_t process,
 	put_event(reader, &event);
 }
 
-/* Of a process without the library: all that there is of its launches. */
+/* In a process without the library, hits are the only information about launches. */
 static void put_hit(struct gpumon_track_reader *reader, uint32_t process,
 		    const struct gpumon_record *record)
 {
@@ -165,7 +165,7 @@ static void put_range(struct gpumon_track_reader *reader, uint32_t process,
 			gpumon_names_of(&reader->names,
 					gpumon_names_string(&reader->names, process, range.domain),
 					"[unknown]"));
-	/* Ids are one process's own. */
+	/* Every process has its own ids. */
 	key = gpumon_hash((uint64_t)process << 32) ^ range.id;
 	switch (range.kind) {
 	case GPUMON_RANGE_START:
@@ -185,7 +185,7 @@ static void put_range(struct gpumon_track_reader *reader, uint32_t process,
 	case GPUMON_RANGE_POP:
 		thread = gpumon_rows_thread(&reader->rows, process, range.tid);
 		event.type = GPUMON_TRACK_END;
-		/* Of a range that was there before the recording. */
+		/* The range began before the recording. */
 		if (thread && !thread->depth)
 			return;
 		if (thread)
@@ -280,7 +280,7 @@ static void put_unified(struct gpumon_track_reader *reader, uint32_t process,
 							      "value",
 			   unified.value);
 	gpumon_track_value(&event, "address", unified.address);
-	/* The host has a number, too, which says nothing. */
+	/* The host has a number, too, but it says nothing. */
 	if (gpumon_unified_has_end(kind) && kind != GPUMON_UNIFIED_TO_DEVICE)
 		gpumon_track_value(&event, "from_device", unified.from_device);
 	if (kind == GPUMON_UNIFIED_TO_DEVICE || kind == GPUMON_UNIFIED_BETWEEN_DEVICES)
@@ -288,7 +288,7 @@ static void put_unified(struct gpumon_track_reader *reader, uint32_t process,
 	put_event(reader, &event);
 }
 
-/* What the four words of an event are called; "" for nothing. */
+/* The names of the four words of an event; "" for unused words. */
 static const char *const event_words[__GPUMON_EVENT_TYPE_MAX][4] = {
 #define EVENT_WORDS(enumerator, table, context, seqno, arg, arg2) \
 	[enumerator] = { (context), (seqno), (arg), (arg2) },
@@ -328,7 +328,7 @@ static void put_driver(struct gpumon_track_reader *reader, uint32_t process,
 		const uint64_t words[] = { of.context, of.seqno, of.arg, of.arg2 };
 		const char *key = event_words[of.event][i];
 
-		/* All ones: not known. */
+		/* All bits set means unknown. */
 		if (key && *key && words[i] != UINT64_MAX)
 			gpumon_track_value(&event, key, words[i]);
 	}

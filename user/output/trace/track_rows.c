@@ -6,15 +6,15 @@
 #include "base/array.h"
 #include "track_rows.h"
 
-/* Above all pids of Linux, below what formats use for other things. */
+/* Above all pids of Linux, and below the numbers that formats use for other things. */
 #define PID_OTHER 50000000u
 
-static uint64_t pair(uint32_t high, uint32_t low)
+static uint64_t key_of_pair(uint32_t high, uint32_t low)
 {
 	return (uint64_t)high << 32 | low;
 }
 
-/* The place of a key, and a new one at the end of the array where there is none. */
+/* Index of a key. A new key gets the next index. */
 static size_t place_of(struct gpumon_track_rows *rows, struct gpumon_map *map, uint64_t key,
 		       size_t next)
 {
@@ -76,7 +76,7 @@ void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
 	if (!process)
 		return;
 	process->pid = record->host_pid ? record->host_pid : record->pid;
-	/* String ids; they may be defined only further on. */
+	/* String ids, which may be defined later. */
 	process->command = record->command;
 	process->executable = record->executable;
 	process->host = record->host;
@@ -85,7 +85,7 @@ void gpumon_rows_process(struct gpumon_track_rows *rows, uint32_t number,
 void gpumon_rows_thread_name(struct gpumon_track_rows *rows, uint32_t process, uint32_t tid,
 			     uint32_t name)
 {
-	if (name && gpumon_map_set(&rows->thread_names, pair(process, tid), name))
+	if (name && gpumon_map_set(&rows->thread_names, key_of_pair(process, tid), name))
 		rows->failed = true;
 }
 
@@ -93,8 +93,8 @@ void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
 			const struct gpumon_record_device *record)
 {
 	static const uint8_t none[16];
-	size_t place =
-		place_of(rows, &rows->device_map, pair(process, record->id), rows->device_count);
+	size_t place = place_of(rows, &rows->device_map, key_of_pair(process, record->id),
+				rows->device_count);
 	struct gpumon_track_device *device;
 
 	if (rows->failed)
@@ -140,7 +140,7 @@ const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows
 		 *base	  ? base :
 			    "process",
 		 *host ? " on " : "", host);
-	/* Of another host or container one may have the same: readers would mix them up. */
+	/* A process of another host or container may have the same pid. Keep them apart. */
 	number_shown = process->pid;
 	for (size_t i = 0; i < rows->process_count; i++) {
 		if (rows->processes[i].track && rows->processes[i].track->number == number_shown)
@@ -153,7 +153,7 @@ const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows
 struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, uint32_t process,
 					       uint32_t tid)
 {
-	uint64_t key = pair(process, tid);
+	uint64_t key = key_of_pair(process, tid);
 	size_t place = place_of(rows, &rows->thread_map, key, rows->thread_count);
 	const struct gpumon_track *parent;
 	struct gpumon_track_thread *thread;
@@ -179,7 +179,7 @@ struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, u
 	return thread->track ? thread : NULL;
 }
 
-/* The same GPU of several processes is one: by its UUID, where that is known. */
+/* A GPU that several processes use is one row, by its UUID if known. */
 static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_t process,
 					 uint32_t id)
 {
@@ -190,12 +190,12 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 	size_t place;
 	char text[256];
 
-	if (!gpumon_map_get(&rows->device_map, pair(process, id))) {
+	if (!gpumon_map_get(&rows->device_map, key_of_pair(process, id))) {
 		struct gpumon_record_device unknown = { .id = id };
 
 		gpumon_rows_device(rows, process, &unknown);
 	}
-	place = (size_t)gpumon_map_get(&rows->device_map, pair(process, id));
+	place = (size_t)gpumon_map_get(&rows->device_map, key_of_pair(process, id));
 	if (!of || !place || rows->failed)
 		return NULL;
 	device = &rows->devices[place - 1];
@@ -270,9 +270,10 @@ struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t
 					uint32_t device, uint32_t context, uint32_t stream)
 {
 	struct gpumon_track_process *of = gpumon_rows_find_process(rows, process);
-	uint32_t number = (uint32_t)place_of(rows, &rows->context_map, pair(process, context),
-					     rows->contexts);
-	size_t place = place_of(rows, &rows->stream_map, pair(number, stream), rows->lane_count);
+	uint32_t number = (uint32_t)place_of(rows, &rows->context_map,
+					     key_of_pair(process, context), rows->contexts);
+	size_t place =
+		place_of(rows, &rows->stream_map, key_of_pair(number, stream), rows->lane_count);
 	char name[224], known[160], process_text[24] = "", context_text[24] = "";
 
 	if (rows->failed || !of)
@@ -283,7 +284,7 @@ struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t
 		return rows->lanes[place];
 	if (rows->process_count > 1)
 		snprintf(process_text, sizeof(process_text), " of %u", of->pid);
-	/* CUDA's first context of a process has number 1. */
+	/* The first CUDA context of a process has number 1. */
 	if (context > 1)
 		snprintf(context_text, sizeof(context_text), " context %u", context);
 	stream_text(rows, of->number, context, stream, known, sizeof(known));
@@ -295,9 +296,9 @@ struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t 
 				       unsigned int kind)
 {
 	static const char *const names[] = { "ranges", "waits", "memory", "unified memory" };
-	/* Contexts are counted from 0 on and never come here. */
-	size_t place =
-		place_of(rows, &rows->stream_map, pair(~0u - kind, process), rows->lane_count);
+	/* Context numbers start at 0 and never get here. */
+	size_t place = place_of(rows, &rows->stream_map, key_of_pair(~0u - kind, process),
+				rows->lane_count);
 
 	if (rows->failed)
 		return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Which row of a timeline something belongs to; rows are made when they are needed. */
+/* Finds the row of a timeline for an event. Rows are created on demand. */
 #ifndef GPUMON_OUTPUT_TRACK_ROWS_H
 #define GPUMON_OUTPUT_TRACK_ROWS_H
 
@@ -9,16 +9,18 @@
 #include "output/scan_streams.h"
 #include "track.h"
 
-/* Rows of one stream, for work that overlaps; more than these share the last one. */
+/*
+ * Rows of one stream, for operations that overlap. If there are more, the rest share the last one.
+ */
 #define GPUMON_LANES_MAX 64
 
 /**
- * struct gpumon_lanes - rows of things that may overlap, each next to the others
- * @parent: what they belong to
+ * struct gpumon_lanes - adjacent rows for slices that may overlap
+ * @parent: parent of the rows
  * @name: number of the name of the first row
- * @rows: made so far
- * @ends: by row: when its last slice ends
- * @n: how many
+ * @rows: rows created so far
+ * @ends: by row: end of its last slice
+ * @n: number of @rows
  */
 struct gpumon_lanes {
 	const struct gpumon_track *parent;
@@ -29,9 +31,9 @@ struct gpumon_lanes {
 };
 
 /**
- * struct gpumon_track_thread - a thread's row, with what is open on it
- * @depth: ranges that were pushed
- * @launch: correlation id of the last launch, and the number of its function
+ * struct gpumon_track_thread - the row of a thread, with its open slices
+ * @depth: number of pushed ranges
+ * @launch: correlation id of the last launch, with the number of its function
  * @call: the same of the last call
  */
 struct gpumon_track_thread {
@@ -43,14 +45,14 @@ struct gpumon_track_thread {
 	uint32_t call_function;
 };
 
-/* What the first pass found out of a process; all of them by their number. */
+/* Information about a process from the first pass, by its number. */
 struct gpumon_track_process {
 	uint32_t number;
 	uint32_t pid;
 	uint32_t command; /* numbers of names */
 	uint32_t executable;
 	uint32_t host;
-	bool launches; /* the library was in it: uprobe hits tell nothing new */
+	bool launches; /* the library was in it, so uprobe hits are redundant */
 	struct gpumon_track *track;
 };
 
@@ -58,7 +60,7 @@ struct gpumon_track_device {
 	uint32_t process;
 	uint32_t id;
 	uint32_t name;
-	uint8_t uuid[16]; /* of the instance where it is one, else of the GPU */
+	uint8_t uuid[16]; /* of the MIG instance, if it is one, otherwise of the GPU */
 	bool instance;
 	struct gpumon_track *track;
 };
@@ -74,11 +76,11 @@ struct gpumon_track_rows {
 	size_t thread_count;
 	struct gpumon_lanes **lanes;
 	size_t lane_count;
-	struct gpumon_map process_map; /* values are places + 1 */
+	struct gpumon_map process_map; /* values are indexes + 1 */
 	struct gpumon_map device_map;
 	struct gpumon_map thread_map;
-	struct gpumon_map thread_names;	    /* process and tid to a name */
-	struct gpumon_stream_told *streams; /* one for each once rows are made */
+	struct gpumon_map thread_names;	    /* from process and tid to a name */
+	struct gpumon_stream_told *streams; /* one for each stream, once rows are created */
 	size_t stream_count;
 	bool streams_merged;
 	struct gpumon_map context_map;
@@ -89,7 +91,7 @@ struct gpumon_track_rows {
 	size_t track_count;
 	struct gpumon_track *driver;
 	bool several_hosts;
-	bool failed; /* no memory somewhere on the way */
+	bool failed; /* an allocation failed */
 };
 
 /* First pass. */
@@ -101,22 +103,22 @@ void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
 			const struct gpumon_record_device *record);
 void gpumon_rows_stream_told(struct gpumon_track_rows *rows, uint32_t process,
 			     const struct gpumon_record_stream *record);
-/* One is made where no record told of it; NULL without memory. */
+/* Creates it if no record described it. NULL without memory. */
 struct gpumon_track_process *gpumon_rows_find_process(struct gpumon_track_rows *rows,
 						      uint32_t number);
 
-/* Second pass; NULL without memory, or before. */
+/* Second pass only. NULL without memory, or before. */
 const struct gpumon_track *gpumon_rows_of_process(struct gpumon_track_rows *rows, uint32_t number);
 struct gpumon_track_thread *gpumon_rows_thread(struct gpumon_track_rows *rows, uint32_t process,
 					       uint32_t tid);
 struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t process,
 					uint32_t device, uint32_t context, uint32_t stream);
-/* Rows of a process for what has no thread: kind 0 ranges, 1 waits, 2 memory, 3 unified memory. */
+/* Rows for slices without a thread: kind 0 ranges, 1 waits, 2 memory, 3 unified memory. */
 struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t process,
 				       unsigned int kind);
 const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name);
 
-/* The row in which a slice overlaps nothing, which is then there. */
+/* The row in which the slice overlaps nothing. It is occupied from then on. */
 const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
 					    struct gpumon_lanes *lanes, uint64_t start_ns,
 					    uint64_t end_ns);

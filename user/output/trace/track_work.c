@@ -20,7 +20,7 @@ void gpumon_track_text(struct gpumon_track_event *event, const char *key, const 
 			(struct gpumon_track_argument){ .key = key, .text = text };
 }
 
-/* What a kernel, a copy and a set have in common. */
+/* Fields that kernels, copies and memsets share. */
 struct common {
 	uint64_t end_ns;
 	uint64_t node;
@@ -111,7 +111,7 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 	char grid[40], block[40];
 
 	event.start_ns = waiting->start_ns;
-	/* One that still ran when the capture ended lasts until then at least. */
+	/* An operation that still ran at the end of the capture lasted at least until then. */
 	event.end_ns = common.end_ns > event.start_ns	     ? common.end_ns :
 		       common.flags & GPUMON_WORK_UNFINISHED ? reader->last_ns :
 							       event.start_ns;
@@ -165,7 +165,7 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 		reader->sink->event(reader->sink->data, &event);
 }
 
-static void swap(struct gpumon_track_work *a, struct gpumon_track_work *b)
+static void swap_works(struct gpumon_track_work *a, struct gpumon_track_work *b)
 {
 	struct gpumon_track_work c = *a;
 
@@ -173,7 +173,7 @@ static void swap(struct gpumon_track_work *a, struct gpumon_track_work *b)
 	*b = c;
 }
 
-/* The earliest one goes out, and the heap is put in order again. */
+/* Write the earliest operation and restore the heap. */
 static void put_first(struct gpumon_track_reader *reader)
 {
 	struct gpumon_track_work *heap = reader->waiting;
@@ -191,7 +191,7 @@ static void put_first(struct gpumon_track_reader *reader)
 			least = right;
 		if (least == at)
 			break;
-		swap(&heap[at], &heap[least]);
+		swap_works(&heap[at], &heap[least]);
 		at = least;
 	}
 }
@@ -224,16 +224,16 @@ void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpum
 	waiting->start_ns = work->kernel ? work->kernel->start_ns :
 			    work->copy	 ? work->copy->start_ns :
 					   work->set->start_ns;
-	/* These point to what is gone when the callback returns. */
+	/* These pointers become invalid when the callback returns. */
 	waiting->work.kernel = NULL;
 	waiting->work.copy = NULL;
 	waiting->work.set = NULL;
-	/* Lost its time: counted as that, and no place on a timeline. */
+	/* It lost its time: that is counted, but it has no place on a timeline. */
 	if (!waiting->start_ns)
 		return;
 	reader->waiting_count++;
 	while (at && reader->waiting[(at - 1) / 2].start_ns > reader->waiting[at].start_ns) {
-		swap(&reader->waiting[at], &reader->waiting[(at - 1) / 2]);
+		swap_works(&reader->waiting[at], &reader->waiting[(at - 1) / 2]);
 		at = (at - 1) / 2;
 	}
 }

@@ -19,7 +19,7 @@ const char *gpumon_track_category_name(enum gpumon_track_category category)
 	return names[category];
 }
 
-/* The time of a record that shows up on a timeline, 0 of others. */
+/* The time of a record that appears on a timeline, 0 for others. */
 static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
 {
 	struct gpumon_record_launch launch;
@@ -27,7 +27,7 @@ static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
 
 	*end_ns = 0;
 	switch (record->type) {
-	/* These begin alike: with a begin and an end. */
+	/* These have a start and an end at the same offsets. */
 	case GPUMON_RECORD_LAUNCH:
 	case GPUMON_RECORD_CALL:
 	case GPUMON_RECORD_KERNEL:
@@ -37,7 +37,7 @@ static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
 		gpumon_record_copy(&launch, sizeof(launch), record);
 		*end_ns = launch.end_ns;
 		return launch.start_ns;
-	/* And these with a time. */
+	/* And these have only a time. */
 	case GPUMON_RECORD_UNIFIED_MEMORY:
 	case GPUMON_RECORD_HIT:
 	case GPUMON_RECORD_RANGE:
@@ -140,9 +140,9 @@ static void second_pass_end(struct gpumon_track_reader *reader, uint32_t number,
 }
 
 /**
- * struct pass - over all captures
- * @each: record
- * @end: of each capture, with its number and that of its first process
+ * struct pass - a pass over all captures
+ * @each: called with each record
+ * @end: called at the end of each capture, with its number and that of its first process
  */
 struct pass {
 	void (*each)(struct gpumon_track_reader *reader, uint32_t process,
@@ -152,8 +152,8 @@ struct pass {
 };
 
 /*
- * Processes are numbered on from one capture to the next; the driver's strings are its own,
- * under numbers from the top.
+ * Processes are numbered consecutively through all captures. The driver's strings have numbers from
+ * the top.
  */
 static int read_pass(struct gpumon_track_reader *reader, const char *const *paths,
 		     unsigned int count, const struct pass *pass)
@@ -210,7 +210,7 @@ static void on_work(void *data, const struct gpumon_work *work)
 
 static void on_launch(void *data, const struct gpumon_unmatched_launch *launch)
 {
-	/* It is on the timeline already, as all launches are. */
+	/* It is already on the timeline, like all launches. */
 	(void)data;
 	(void)launch;
 }
