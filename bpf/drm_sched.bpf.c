@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Group drm_sched from raw tracepoints: what kmod/drivers/drm_sched/drm_sched.c does, where no module
- * may be loaded. Each step is one program; gpumon-user attaches it by the name that
- * the kernel's generation has.
+ * Group drm_sched from raw tracepoints, the counterpart of kmod/drivers/drm_sched/drm_sched.c for
+ * machines where no module may be loaded. Each step is one program. gpumon-user attaches it to the
+ * name that the kernel's generation uses.
  */
 #include "source_job.bpf.h"
 #include "source_process.bpf.h"
@@ -37,7 +37,7 @@ struct source_probe probes[SOURCE_SCHED_PROBES];
 struct source_ring rings[SOURCE_RINGS];
 struct source_scheduler schedulers[SOURCE_SCHEDULERS];
 
-/* What the finished fences of the scheduler are known by, learned from the first job. */
+/* The ops of the scheduler's finished fences, learned from the first job. */
 volatile __u64 finished_ops;
 
 struct {
@@ -56,13 +56,13 @@ INLINE __u64 *words_of(__u32 ring)
 
 /* --- rings */
 
-/* Addresses differ in their lower bits, places are told by the upper ones. */
+/* Addresses differ in their low bits, but the high bits of the key select the slot. */
 INLINE __u64 scheduler_key(__u64 address)
 {
 	return address * 0x9e3779b97f4a7c15ULL;
 }
 
-/* The ring of a scheduler that was not seen yet, or whose address is another's now. */
+/* Learn the ring of a new scheduler, or of a new one at a known address. */
 static __noinline __u32 ring_learn(__u64 address)
 {
 	const struct drm_gpu_scheduler *sched = (const void *)address;
@@ -85,7 +85,7 @@ static __noinline __u32 ring_learn(__u64 address)
 		__builtin_memcpy(rings[slot].name, name, SOURCE_NAME_LEN);
 		__sync_fetch_and_or(&rings[slot].ready, 1);
 	}
-	/* Without room it is only learned again. */
+	/* If there is no room, it is learned again the next time. */
 	place = CLAIM(schedulers, SOURCE_SCHEDULERS, scheduler_key(address), &created);
 	if (place < SOURCE_SCHEDULERS) {
 		known = &schedulers[place];
@@ -133,7 +133,7 @@ INLINE void observe_depth(__u64 *words, __u32 depth, __u32 first, __u32 sum, __u
 
 /* --- jobs in flight */
 
-/* No two jobs ever have the same: contexts come once, and numbers have 32 bits. */
+/* Keys are unique: contexts are not reused, and numbers have 32 bits. */
 INLINE __u64 job_key(struct drm_sched_fence *s_fence)
 {
 	return BPF_CORE_READ(s_fence, finished.context) << 32 ^
@@ -191,7 +191,7 @@ INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job
 
 /* --- the programs */
 
-/* Once, not by the twin again. */
+/* Count it once, not again in the twin. */
 INLINE int drop(enum source_drm_sched_probe probe, bool twin)
 {
 	if (!twin)
@@ -206,8 +206,8 @@ INLINE __u32 ring_of_untracked(struct drm_sched_fence *s_fence)
 }
 
 /*
- * All programs of a tracepoint have run before the scheduler goes on with the job, so that
- * its entry says to the twin whether the first has counted this step.
+ * All programs of a tracepoint run before the scheduler continues with the job. So the state of the
+ * job's entry tells the twin whether the first program has counted this step.
  */
 INLINE int job_queued(struct bpf_raw_tracepoint_args *ctx, bool twin)
 {
@@ -268,7 +268,7 @@ int queue_twin(struct bpf_raw_tracepoint_args *ctx)
 	return job_queued(ctx, true);
 }
 
-/* Of a job without an entry: it gets one for a moment, by which the twin knows. */
+/* A job without an entry gets one for a moment, to inform the twin. */
 INLINE bool untracked_was_counted(__u64 key, __u64 now, bool twin)
 {
 	struct source_job *job;
@@ -353,7 +353,7 @@ INLINE int job_done(struct bpf_raw_tracepoint_args *ctx, bool twin)
 	if (!job && untracked_was_counted(key, now, twin))
 		return 0;
 	if (job && job->state != SOURCE_JOB_RUNNING) {
-		/* Its run was not seen, or nothing before it. */
+		/* Its run event was not seen, or no earlier event at all. */
 		if (job->state == SOURCE_JOB_QUEUED && job->ring < SOURCE_RINGS)
 			__sync_fetch_and_add(&rings[job->ring].queued, -1);
 		job = NULL;
@@ -451,7 +451,7 @@ int wait_twin(struct bpf_raw_tracepoint_args *ctx)
 	return job_waits(ctx, true);
 }
 
-/* A finished fence that signals with an error, or whose job never reached the hardware. */
+/* A finished fence with an error, or whose job never reached the hardware. */
 static __noinline int job_failed(__u64 address, int error)
 {
 	struct drm_sched_fence *s_fence = (void *)address;
@@ -492,7 +492,7 @@ static __noinline int job_failed(__u64 address, int error)
 	return 0;
 }
 
-/* Fires for every fence of every driver: the common case has to be over at once. */
+/* This runs for every fence of every driver, so the common case must return at once. */
 SEC("raw_tp")
 int signaled(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -505,7 +505,7 @@ int signaled(struct bpf_raw_tracepoint_args *ctx)
 	s_fence = (void *)fence - bpf_core_field_offset(struct drm_sched_fence, finished);
 	parent = BPF_CORE_READ(s_fence, parent);
 	error = BPF_CORE_READ(fence, error);
-	/* 6.1 leaves the error of the hardware's fence where it is. */
+	/* 6.1 leaves the error in the hardware's fence. */
 	if (parent) {
 		if (!error)
 			error = BPF_CORE_READ(parent, error);
@@ -515,7 +515,7 @@ int signaled(struct bpf_raw_tracepoint_args *ctx)
 	return job_failed((__u64)s_fence, error);
 }
 
-/* drm_sched_fini(sched): the address may be another scheduler's next. */
+/* drm_sched_fini(sched): another scheduler may get this address. */
 SEC("kprobe/drm_sched_fini")
 int fini(struct pt_regs *ctx)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Group drm_vblank from raw tracepoints. That of the vblank itself does not tell the
- * device, which the module learns by a kprobe: here all of them are in rows of no device.
+ * Group drm_vblank from raw tracepoints. The vblank tracepoint does not contain the device, which
+ * the module gets from a kprobe. So all vblanks are in rows without a device here.
  */
 #include "source.bpf.h"
 
@@ -17,13 +17,15 @@ struct drm_file {
 	struct drm_minor *minor;
 } KERNEL_TYPE;
 
-/* The DRM core keeps sets of crtcs in 32 bits. */
+/* The DRM core stores sets of crtcs in 32 bits. */
 #define CRTCS_MAX 32
 
 struct source_probe probes[SOURCE_VBLANK_PROBES];
 struct source_crtc crtcs[SOURCE_CRTCS];
 
-/* The row of a crtc of the device that a client has open; without a client of no device. */
+/*
+ * The row of a crtc of the device that a client has open; without a client, a row without a device.
+ */
 static __noinline __u32 row_of(__u64 file_address, __u32 crtc)
 {
 	const struct drm_file *file = (const void *)file_address;
@@ -71,7 +73,7 @@ int vblank(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* (file, crtc, seq), both when an event is asked for and when it is delivered. */
+/* (file, crtc, seq), both when an event is requested and when it is delivered. */
 INLINE int client_event(struct bpf_raw_tracepoint_args *ctx, __u32 probe, __u32 word, __u16 type,
 			bool by_task)
 {
@@ -109,7 +111,7 @@ int queued(struct bpf_raw_tracepoint_args *ctx)
 			    GPUMON_EVENT_VBLANK_QUEUED, true);
 }
 
-/* Mostly in the vblank's interrupt: whoever was interrupted has nothing to do with it. */
+/* Usually runs in the vblank interrupt, so the current task is unrelated. */
 SEC("raw_tp")
 int delivered(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Groups nvidia and nvidia_uvm without the module: system calls on the drivers' device files,
- * and Xid errors from nvidia.ko's tracepoint.
+ * Groups nvidia and nvidia_uvm without the module: system calls on the drivers' device files, and
+ * Xid errors from nvidia.ko's tracepoint.
  *
- * The file of a descriptor is followed to its inode, and what is there is a device of a
- * driver if the major number says so: whatever the file is called, and whoever opened it.
+ * The major number in the inode of a descriptor's file identifies a device of a driver. The name of
+ * the file and the process that opened it do not matter.
  */
 #include "source_process.bpf.h"
 
@@ -12,7 +12,7 @@
 #define FILE_TYPE  0170000
 #define CHARACTER  0020000
 #define ANONYMOUS  0x20
-/* errno values are above it. */
+/* Error returns are at or above -4095. */
 #define FAILED(ret) ((__s64)(ret) < 0 && (__s64)(ret) >= -4095)
 
 #if defined(__TARGET_ARCH_x86)
@@ -34,7 +34,7 @@ struct pt_regs___kernel {
 #define ARG2(regs)  BPF_CORE_READ(regs, si)
 #define ARG4(regs)  BPF_CORE_READ(regs, r10)
 #define ARG5(regs)  BPF_CORE_READ(regs, r8)
-/* The call came from a 32-bit program: its numbers mean other calls. */
+/* A call of a 32-bit program, whose call numbers are different. */
 #define STATUS_COMPAT 2
 struct thread_info {
 	__u32 status;
@@ -91,7 +91,7 @@ struct pci_dev {
 
 const volatile __u64 page_size = 4096;
 
-/* Major numbers by family, 0: not there. gpumon-user looks for them again now and then. */
+/* Major numbers by family, 0: not present. gpumon-user looks them up from time to time. */
 volatile __u32 majors[SOURCE_NVIDIA_FAMILIES];
 
 struct source_probe probes[SOURCE_NVIDIA_PROBES];
@@ -99,7 +99,7 @@ struct source_device devices[SOURCE_DEVICES];
 struct source_command commands[SOURCE_COMMANDS];
 struct source_xid xids[SOURCE_XIDS];
 
-/* A call under way, from its entry to its end. */
+/* A call in progress, from its entry to its exit. */
 struct call {
 	__u64 time_ns;
 	__u64 argument;
@@ -107,10 +107,10 @@ struct call {
 	__u32 device;
 };
 
-/* Of an open that was counted, for the twin. */
+/* An open() that was counted, for the twin. */
 #define NR_OPENED (-2)
 
-/* By thread. Calls of a thread come one after the other, and always end. */
+/* By thread. A thread makes one call at a time, and every call ends. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SOURCE_CALLS);
@@ -129,7 +129,7 @@ INLINE bool is_32bit(void)
 #endif
 }
 
-/* Row of the device that a descriptor is open for: SOURCE_NONE where it is none of ours. */
+/* The row of the device that a descriptor refers to. SOURCE_NONE for other files. */
 static __noinline __u32 device_of(__u32 fd, bool *full)
 {
 	const struct task_struct___files *task = (const void *)bpf_get_current_task();
@@ -171,7 +171,7 @@ static __noinline __u32 device_of(__u32 fd, bool *full)
 	return slot;
 }
 
-/* The first of the two programs has seen this call. */
+/* True if the first of the two programs has seen this call. */
 INLINE bool seen(const struct call *found, const struct call *call)
 {
 	return found && found->nr == call->nr && found->argument == call->argument &&
@@ -265,7 +265,7 @@ static __noinline int opened(__u64 now, __u32 fd, bool twin)
 	return 0;
 }
 
-/* Its row among the commands, SOURCE_NONE if there is no room. */
+/* Its row in the table of commands, SOURCE_NONE if there is no room. */
 static __noinline __u32 count_command(__u32 family, __u32 number, bool failed, __u64 elapsed)
 {
 	struct source_command *command;
@@ -299,7 +299,7 @@ static __noinline int returned(__u64 now, __u64 ret)
 	struct call call;
 	__u64 bytes;
 
-	/* Not of ours, or the other program was first. */
+	/* Another file, or the other program was first. */
 	if (!found || found->nr == NR_OPENED)
 		return 0;
 	call = *found;
@@ -339,7 +339,7 @@ static __noinline int returned(__u64 now, __u64 ret)
 			   true);
 		break;
 	default:
-		/* The descriptor is gone also where close() reports an error. */
+		/* close() releases the descriptor even if it returns an error. */
 		add(&device->words[SOURCE_DEVICE_CLOSES], 1);
 		event_send(GPUMON_EVENT_CLOSE, now, call.device, 0, 0, 0, 0, true);
 	}

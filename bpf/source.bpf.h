@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the programs of raw tracepoints share: of the kernel's types only the members
- * that are read, whose places libbpf finds in the running kernel's BTF.
+ * Shared by the programs on raw tracepoints. Kernel types only have the members that are read.
+ * libbpf finds their offsets in the running kernel's BTF.
  *
- * A program can be preempted on new kernels, and an interrupt may come at any
- * place: what several may write is changed by atomic operations.
+ * New kernels can preempt a program, and an interrupt can come anywhere, so shared data is changed
+ * by atomic operations.
  */
 #ifndef GPUMON_BPF_SOURCE_BPF_H
 #define GPUMON_BPF_SOURCE_BPF_H
@@ -27,19 +27,19 @@ struct device {
 	const char *init_name;
 } KERNEL_TYPE;
 
-/* Are events wanted? Where not, the verifier takes that code away. */
+/* Are events wanted? If not, the verifier removes that code. */
 const volatile bool with_events;
 /*
- * Are twins of programs attached, too? The kernel runs a program once at a time on a processor.
- * Where it is interrupted, or on new kernels preempted, events that come meanwhile are
- * left out. So each is there twice, and the second counts what the first did not: only
- * what both were left out of is lost.
+ * Are twins of the programs attached, too? The kernel does not run a program while the same one
+ * runs on that CPU. Events during an interrupt, or on new kernels a preemption, are skipped. So
+ * each program exists twice, and the second one counts what the first one missed. Only events that
+ * both missed are lost.
  */
 const volatile bool twins;
-/* Bytes in the ring from which on the reader is woken; it comes by itself, too. */
+/* Fill level of the ring, in bytes, that wakes the reader. It also polls. */
 const volatile __u64 wake_bytes = 256 << 10;
 
-/* One ring for all programs, made by gpumon-user. */
+/* One ring for all programs, created by gpumon-user. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -47,7 +47,7 @@ struct {
 
 struct source_events event_counts;
 
-/* Not static inline: each program that needs it has its own. */
+/* Not static inline: each program that uses it gets its own copy. */
 #define INLINE static __always_inline
 
 INLINE void add(__u64 *word, __u64 n)
@@ -55,7 +55,9 @@ INLINE void add(__u64 *word, __u64 n)
 	__sync_fetch_and_add(word, n);
 }
 
-/* As often as others come in between; one that interrupts is done when it goes on. */
+/*
+ * Retries as often as other writers interfere. An interrupting one finishes before this continues.
+ */
 INLINE void raise_to(volatile __u64 *word, __u64 value)
 {
 	for (int i = 0; i < 8; i++) {
@@ -66,13 +68,13 @@ INLINE void raise_to(volatile __u64 *word, __u64 value)
 	}
 }
 
-/* Number of the bucket: the module's, in kmod/core/histogram.h. */
+/* Index of the bucket, as in kmod/core/histogram.h. */
 INLINE __u32 bucket_of(__u64 value, __u32 buckets)
 {
 	__u64 x = value | (1 << SOURCE_SUB_BITS);
 	__u32 power = 0, index, shift;
 
-	/* The highest set bit; the instruction set has no instruction for it. */
+	/* The highest set bit. BPF has no instruction for it. */
 	if (x >> 32) {
 		power += 32;
 		x >>= 32;
@@ -105,7 +107,7 @@ INLINE __u64 mix(__u64 hash, __u64 word)
 	return hash ^ hash >> 29;
 }
 
-/* Both are SOURCE_NAME_LEN long, with zeroes behind their end. */
+/* Names are SOURCE_NAME_LEN bytes long, padded with zeroes. */
 INLINE __u64 hash_name(__u64 hash, const char *name)
 {
 	const __u64 *words = (const void *)name;
@@ -115,7 +117,7 @@ INLINE __u64 hash_name(__u64 hash, const char *name)
 	return hash;
 }
 
-/* Take the place of a key: true if it is this one's, *created if it was not before. */
+/* Claim a slot for a key. True if the slot has this key, *created if it was free before. */
 INLINE bool take(__u64 *place, __u64 key, bool *created)
 {
 	__u64 old = *(volatile __u64 *)place;
@@ -128,8 +130,8 @@ INLINE bool take(__u64 *place, __u64 key, bool *created)
 }
 
 /*
- * The place of a key in a table of entries, which have it in "key", taken if it is not
- * there yet. SOURCE_NONE: there is no room.
+ * The slot of a key in a table of entries with a member "key". A new key gets a free slot.
+ * SOURCE_NONE: there is no room.
  */
 #define CLAIM(_table, _count, _key, _created) ({						\
 	__u32 _i, _found = SOURCE_NONE;								\
@@ -146,12 +148,12 @@ INLINE bool take(__u64 *place, __u64 key, bool *created)
 })
 
 /*
- * Behind a test that a place is there: the compiler is not to work out its address before, which
- * the verifier refuses.
+ * Place this after the test of an index. It keeps the compiler from computing the address before
+ * the test, which the verifier rejects.
  */
 #define TESTED(_slot) barrier_var(_slot)
 
-/* The name of the hardware, "-" where it has none. */
+/* The name of the hardware, or "-". */
 INLINE void device_name(char name[SOURCE_NAME_LEN], const struct device *device)
 {
 	const char *text = NULL;
@@ -205,7 +207,7 @@ INLINE void event_commit(struct gpumon_event *event)
 	bpf_ringbuf_submit(event, flags);
 }
 
-/* A whole one, if events are wanted. What it means is the type's. */
+/* Send a complete event, if events are wanted. The meaning of its words depends on the type. */
 INLINE void event_send(__u16 type, __u64 now, __u32 row, __u64 context, __u64 seqno, __u64 arg,
 		       __u64 arg2, bool by_task)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the BPF programs behind "stat" and "trace" share with gpumon-user: tables
- * that the programs fill and gpumon-user reads from memory.
+ * Shared by gpumon-user and the BPF programs for "stat" and "trace": tables that the programs fill
+ * and gpumon-user reads from memory.
  *
- * Places in a table are taken by a compare-and-exchange of the key, so that a probe
- * in an interrupt never waits for the one that it interrupted: the kernel's hash maps
- * would refuse it.
+ * A slot of a table is claimed by a compare-and-exchange of its key. So a probe in an interrupt
+ * never waits for a probe that it interrupted. The kernel's hash maps would reject its update.
  */
 #ifndef GPUMON_BPF_SOURCE_H
 #define GPUMON_BPF_SOURCE_H
@@ -14,14 +13,14 @@
 
 #include "../kmod/uapi/gpumon_event.h"
 
-/* Histograms of the module's form: 4 buckets for each power of two. */
+/* Histograms as in the module: 4 buckets for each power of two. */
 #define SOURCE_SUB_BITS	     2
 #define SOURCE_BUCKETS(bits) (((bits)-SOURCE_SUB_BITS + 1) << SOURCE_SUB_BITS)
 /* Up to 2^42 ns and 4096 jobs, as in the module. */
 #define SOURCE_LATENCY_BUCKETS SOURCE_BUCKETS(42)
 #define SOURCE_DEPTH_BUCKETS   SOURCE_BUCKETS(12)
 
-/* Places that a key may be in. */
+/* Number of slots in which a key may be. */
 #define SOURCE_WAYS 16
 
 /* All of these are powers of two. */
@@ -33,21 +32,21 @@
 #define SOURCE_DEVICES	  128
 #define SOURCE_COMMANDS	  512
 #define SOURCE_XIDS	  256
-/* Calls under way at a time. */
+/* Maximum number of calls in progress. */
 #define SOURCE_CALLS 8192
 
 #define SOURCE_NONE	   0xffffffffU
 #define SOURCE_NAME_LEN	   32
 #define SOURCE_MESSAGE_LEN 128
-/* No value of a word: an event's word that is not known. */
+/* The value of an unknown word of an event. */
 #define SOURCE_UNKNOWN (~0ULL)
 
 /**
- * struct source_probe - what became of a program's events
- * @ran: how often a program with a twin ran itself; 0 of others
- * @recorded: went into the statistics
- * @table_full: found no place in a table
- * @unreadable: had arguments that could not be read
+ * struct source_probe - counts of a program's events
+ * @ran: how often a program with a twin ran itself; 0 for others
+ * @recorded: events in the statistics
+ * @table_full: events that did not fit a table
+ * @unreadable: events with unreadable arguments
  */
 struct source_probe {
 	__u64 ran;
@@ -58,9 +57,9 @@ struct source_probe {
 
 /**
  * struct source_histogram - a histogram without its buckets
- * @sum: of the values
- * @max: the highest
- * @not_min: complement of the lowest, 0 is "none yet"
+ * @sum: sum of the values
+ * @max: highest value
+ * @not_min: complement of the lowest value, 0: none yet
  */
 struct source_histogram {
 	__u64 sum;
@@ -68,7 +67,7 @@ struct source_histogram {
 	__u64 not_min;
 };
 
-/* What ended in the events' ring, and what found no room in it. */
+/* Events in the ring, and events that did not fit. */
 struct source_events {
 	__u64 written;
 	__u64 dropped;
@@ -84,12 +83,12 @@ enum source_process_word {
 
 /**
  * struct source_process - a process
- * @key: made of pid and start, 0: the place is free
- * @ready: what follows is there
- * @pid: in the initial pid namespace
- * @start_ns: when it began, CLOCK_MONOTONIC
- * @start_boottime_ns: the same on CLOCK_BOOTTIME, which /proc counts in
- * @cgroup_id: of its cgroup in the unified hierarchy
+ * @key: made from pid and start, 0: free slot
+ * @ready: the following members are valid
+ * @pid: pid in the initial pid namespace
+ * @start_ns: start time, CLOCK_MONOTONIC
+ * @start_boottime_ns: the same on CLOCK_BOOTTIME, which /proc uses
+ * @cgroup_id: id of its cgroup in the unified hierarchy
  * @comm: name of the group's leader when it was first seen
  * @words: counters, enum source_process_word
  */
@@ -106,7 +105,7 @@ struct source_process {
 
 /* --- the DRM scheduler */
 
-/* Words of a ring, of one processor; kmod/drivers/drm_sched/ring.h has the same order. */
+/* Words of a ring for one CPU, in the order of kmod/drivers/drm_sched/ring.h. */
 enum {
 	SOURCE_RING_QUEUED,
 	SOURCE_RING_RUN,
@@ -128,7 +127,7 @@ enum {
 	SOURCE_RING_HW_DEPTH = SOURCE_RING_QUEUE_DEPTH + SOURCE_DEPTH_BUCKETS,
 	SOURCE_RING_SUMS = SOURCE_RING_HW_DEPTH + SOURCE_DEPTH_BUCKETS,
 
-	/* Of these the highest of all processors; of a lowest value it is the complement. */
+	/* From here on, use the maximum of all CPUs. Minima are stored as complements. */
 	SOURCE_RING_QUEUE_NS_MAX = SOURCE_RING_SUMS,
 	SOURCE_RING_QUEUE_NS_MIN,
 	SOURCE_RING_RUN_NS_MAX,
@@ -143,13 +142,13 @@ struct source_ring_words {
 };
 
 /**
- * struct source_ring - who a place belongs to, and its levels
+ * struct source_ring - the ring in a slot, and its levels
  * @key: hash of the names, 0: free
- * @ready: the names are there
+ * @ready: the names are valid
  * @queued: jobs queued and not yet run
  * @running: jobs run and not yet done
- * @device: name of the scheduler's device, "-" if it has none
- * @name: of the scheduler
+ * @device: name of the scheduler's device, or "-"
+ * @name: name of the scheduler
  */
 struct source_ring {
 	__u64 key;
@@ -161,7 +160,7 @@ struct source_ring {
 	char name[SOURCE_NAME_LEN];
 };
 
-/* What is remembered of a scheduler at an address: ring is one more than its place. */
+/* The scheduler at an address. ring is its slot + 1. */
 struct source_scheduler {
 	__u64 key;
 	__u64 device;
@@ -172,7 +171,7 @@ struct source_scheduler {
 enum source_job_state {
 	SOURCE_JOB_QUEUED,
 	SOURCE_JOB_RUNNING,
-	/* Words from one program to its twin: its queueing was not seen, and it is over. */
+	/* Messages from a program to its twin: the queueing was not seen, and the job is over. */
 	SOURCE_JOB_UNTRACKED,
 	SOURCE_JOB_DONE,
 };
@@ -184,7 +183,7 @@ struct source_job {
 	__u32 tid;
 	__u32 ring;
 	__u32 state;
-	/* A wait of it was counted, for the twin. */
+	/* A wait for it was counted, for the twin. */
 	__u32 waited;
 	__u32 reserved;
 	char comm[GPUMON_COMM_LEN];
@@ -229,7 +228,7 @@ enum source_vblank_probe {
 
 /* --- NVIDIA's device files */
 
-/* Which driver's files: each is a group. */
+/* Each driver's files are one group. */
 enum source_nvidia_family {
 	SOURCE_NVIDIA,
 	SOURCE_NVIDIA_UVM,

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The table of jobs in flight, and what one program of an event tells its twin by it. */
+/* The table of jobs in flight, and the state by which a program informs its twin. */
 #ifndef GPUMON_BPF_SOURCE_JOB_BPF_H
 #define GPUMON_BPF_SOURCE_JOB_BPF_H
 
 #include "source.bpf.h"
 
-/* A task may be preempted between the two programs of an event; for so long it hardly is. */
+/* A task can be preempted between the two programs of an event, but hardly for this long. */
 #define TWIN_LATE_NS 1000000000LL
 
 struct source_job jobs[SOURCE_JOBS];
 
-/* Keys of jobs for which the first program of two found no room just now. */
+/* Keys of jobs for which the first of two programs just found no room. */
 #define NO_ROOM 1024
 volatile __u64 no_room[NO_ROOM];
 
-/* The jobs of an entity have rising numbers: they get places one behind the other. */
+/* The jobs of an entity have consecutive numbers, so they get adjacent slots. */
 INLINE __u32 job_place(__u64 key, __u32 way)
 {
 	__u32 hash = (__u32)(key >> 32) * 0x61c88647;
@@ -33,7 +33,7 @@ INLINE struct source_job *job_find(__u64 key)
 	return NULL;
 }
 
-/* A place for a job whose event was just now; NULL if there is none. */
+/* A slot for a job whose event just happened. NULL if there is none. */
 INLINE struct source_job *job_insert(__u64 key, __u64 now)
 {
 	for (__u32 way = 0; way < SOURCE_WAYS; way++) {
@@ -45,7 +45,7 @@ INLINE struct source_job *job_insert(__u64 key, __u64 now)
 			return job;
 		}
 	}
-	/* Of those that are over, whose twin was left out. One that is only late still needs its own. */
+	/* Reuse slots of finished jobs whose twin was skipped. A late twin still needs its slot. */
 	for (__u32 way = 0; way < SOURCE_WAYS && twins; way++) {
 		struct source_job *job = &jobs[job_place(key, way)];
 		__u64 old = *(volatile __u64 *)&job->key;
@@ -66,14 +66,14 @@ INLINE struct source_job *job_insert(__u64 key, __u64 now)
 INLINE void job_release(struct source_job *job, __u64 key)
 {
 	job->state = SOURCE_JOB_QUEUED;
-	/* Whoever takes the place next writes it after the last reads here. */
+	/* The next owner of the slot writes it after the last read here. */
 	__sync_val_compare_and_swap(&job->key, key, 0);
 }
 
 /*
- * From one program to its twin, in place of an entry. Between the two of a job another processor,
- * or an interrupt, may well go through both for many others: they take other places, so
- * that the twin finds its own. What a twin that was left out did not take back is written over.
+ * A message from a program to its twin, instead of an entry. In between, another CPU or an
+ * interrupt may do the same for many other jobs. These use other slots, so the twin finds its own.
+ * A message that no twin took back is overwritten.
  */
 INLINE bool no_room_for(__u64 key, bool twin)
 {

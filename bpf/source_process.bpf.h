@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The table of processes of a program that counts by them. */
+/* The table of processes, for programs that count by process. */
 #ifndef GPUMON_BPF_SOURCE_PROCESS_BPF_H
 #define GPUMON_BPF_SOURCE_PROCESS_BPF_H
 
@@ -14,14 +14,14 @@ struct task_struct {
 
 struct source_process processes[SOURCE_PROCESSES];
 
-/* The running task's process; SOURCE_NONE if there is no room for it. */
+/* The current task's process. SOURCE_NONE if there is no room for it. */
 static __noinline __u32 process_of_current(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	__u64 start = BPF_CORE_READ(leader, start_time);
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
-	/* Start times differ even where pids come again; the pid parts those born at once. */
+	/* A reused pid has another start time. The pid tells processes of one start time apart. */
 	__u64 key = mix(start, pid) | 1;
 	struct source_process *process;
 	bool created;

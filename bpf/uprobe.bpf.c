@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Hits of uprobes on functions that give the GPU something to do, or wait for
- * it, in one process: numbered for each thread, with their stacks.
+ * Uprobes on the functions of one process that start GPU work or wait for it. Hits are numbered per
+ * thread and have stacks.
  *
- * Nothing of the kernel's own structures is read, so that no BTF of it is
- * needed. Since 6.0 these programs can be preempted: what is shared is changed
- * by atomic operations, what is a thread's is in its own entry.
+ * No kernel structures are read, so no BTF is needed. Since 6.0 these programs can be preempted:
+ * shared data is changed by atomic operations, and each thread has its own entry.
  */
 #include "uprobe_stack.bpf.h"
 
-/* An entry of a thread to begin with: too long for a program's stack. */
+/* The initial value of a thread's entry, which is too large for a program's stack. */
 static const struct uprobe_thread empty_thread;
 
 /* --- threads and calls */
@@ -23,7 +22,7 @@ static __noinline void announce(struct uprobe_thread *thread, __u32 host_tid)
 	};
 
 	bpf_get_current_comm(event.comm, sizeof(event.comm));
-	/* Where there is no room its next hit tries again. */
+	/* If there is no room, its next hit tries again. */
 	if (!bpf_ringbuf_output(&events, &event, sizeof(event), wake()))
 		thread->announced = 1;
 }
@@ -69,10 +68,7 @@ static long look_up_range(__u32 index, struct walk *walk)
 	return 0;
 }
 
-/*
- * Is it a function's own library that calls, be it the function of the last hit, or one that
- * was called within it?
- */
+/* Does the caller belong to the library of the last hit, or of the last nested function? */
 static __noinline bool called_within(struct uprobe_thread *thread, __u64 ra)
 {
 	struct uprobe_places *p = &thread->places;
@@ -87,17 +83,17 @@ static __noinline bool called_within(struct uprobe_thread *thread, __u64 ra)
 }
 
 /*
- * Is it within the call of the last hit? The return address of that is still
- * where it was as long as the call goes on, and the one who calls now is the same
- * library. Either alone would not do: an unused place on the stack may keep the
- * address for long, and the API has functions that are not probed.
+ * Is this call nested in the call of the last hit? As long as that call runs, its return address
+ * stays in its place on the stack, and the caller is in the same library. Both conditions are
+ * needed: an unused slot of the stack may keep the address for long, and the API has functions that
+ * are not probed.
  */
 static __noinline bool nested(struct uprobe_thread *thread, __u64 sp, __u64 ra, __u64 ip)
 {
 	if (sp >= thread->sp || !called_within(thread, ra))
 		return false;
 #if defined(__TARGET_ARCH_x86)
-	/* Of a call whose return is probed, it is the kernel's address. */
+	/* If the return is probed, the kernel has replaced the address. */
 	if (!thread->waiting) {
 		__u64 now;
 
@@ -138,7 +134,7 @@ int enter(struct pt_regs *ctx)
 			count(UPROBE_FOREIGN);
 		return 0;
 	}
-	/* A function that only jumps to this one leaves the stack as it was. */
+	/* A function that only jumps to this one leaves the stack unchanged. */
 	if (nested(thread, sp, ra, PT_REGS_IP(ctx)) ||
 	    (thread->jumps_to == (__u32)cookie && thread->sp == sp && thread->ra == ra)) {
 		thread->jumps_to = UPROBE_NOWHERE;
@@ -191,7 +187,7 @@ int leave(struct pt_regs *ctx)
 	if (!thread)
 		return 0;
 #if defined(__TARGET_ARCH_x86)
-	/* The return took the address off the stack. */
+	/* The return has popped the address. */
 	if (PT_REGS_SP(ctx) != thread->sp + sizeof(__u64))
 #else
 	if (PT_REGS_SP(ctx) != thread->sp)
@@ -215,7 +211,7 @@ static __always_inline void tell(__u32 type)
 	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
-/* The dynamic linker is about to change what is mapped, or has done it. */
+/* The dynamic linker is about to change the mappings, or has just done it. */
 SEC("uprobe")
 int linker(struct pt_regs *ctx)
 {
@@ -224,7 +220,7 @@ int linker(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Of any thread of the machine: its number may be another one's next. */
+/* Runs for every thread of the machine, since tids are reused. */
 SEC("raw_tp/sched_process_exit")
 int thread_exit(void *ctx)
 {
@@ -241,7 +237,7 @@ int thread_exit(void *ctx)
 	return 0;
 }
 
-/* From here on all addresses are another program's. */
+/* From here on, all addresses belong to another program. */
 SEC("raw_tp/sched_process_exec")
 int exec(void *ctx)
 {

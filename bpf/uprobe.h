@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * What uprobe.bpf.c and user/uprobe/ say to each other. Nothing here is an ABI:
- * both are built together.
- */
+/* Shared by uprobe.bpf.c and user/uprobe/. This is not an ABI: both are built together. */
 #ifndef GPUMON_BPF_UPROBE_H
 #define GPUMON_BPF_UPROBE_H
 
-/* Frames of a stack at most: a power of two, since the verifier has to see the bound. */
+/* Maximum number of frames. A power of two, since the verifier must see the bound. */
 #define UPROBE_DEPTH 256
-/* Of a thread's stack, copied where the walk does not know how to go on. */
+/* Pages of a thread's stack that are copied if a rule is missing. */
 #define UPROBE_COPY_PAGES 4
 #define UPROBE_PAGE	  4096
 #define UPROBE_COPY_MAX	  ((UPROBE_COPY_PAGES + 1) * UPROBE_PAGE)
-/* Copies that userspace has not seen yet at most; beyond it stacks end early, marked. */
+/* Maximum number of copies that userspace has not seen yet. Beyond it, stacks are truncated. */
 #define UPROBE_COPIES 128
-/* Where libraries of the API have their code. */
+/* Maximum number of code ranges of API libraries. */
 #define UPROBE_RANGES	 64
 #define UPROBE_COMM_SIZE 16
-/* Rules that are found at once, by a few bits of a return address's hash. */
+/* Size of the table for a quick look-up of rules, indexed by a hash of the return address. */
 #define UPROBE_QUICK_BITS 12
 
-/* A probe's cookie: number of the function, and what it is in the upper half. */
+/* A probe's cookie: the number of the function, and these flags in the upper half. */
 #define UPROBE_BLOCKING	   (1u << 0) /* its return is probed, too */
-#define UPROBE_THUNK	   (1u << 1) /* may jump to another one, whose number is above the shift */
+#define UPROBE_THUNK	   (1u << 1) /* may jump to another function (number above the shift) */
 #define UPROBE_THUNK_SHIFT 8
 #define UPROBE_NOWHERE	   (~0u)
 
@@ -35,7 +32,7 @@ enum uprobe_event_type {
 	UPROBE_EXEC = 6,
 };
 
-/* An outermost call; id of a stack 0: it has none. */
+/* An outermost call. A stack id of 0 means no stack. */
 struct uprobe_hit {
 	__u32 type;
 	__u32 function;
@@ -50,7 +47,7 @@ struct uprobe_hit {
 
 /* The walk ended before the stack did. */
 #define UPROBE_TRUNCATED (1u << 0)
-/* Its id is that of one hit, since the table has no room for the stack. */
+/* The id is used by one hit only, since the stack does not fit the table. */
 #define UPROBE_ONCE (1u << 1)
 
 struct uprobe_stack {
@@ -62,11 +59,11 @@ struct uprobe_stack {
 };
 
 /**
- * struct uprobe_copy - a stack that is known up to its last frame, and how to go on from there
- * @stack: as above
+ * struct uprobe_copy - a partial stack, with the data to continue the walk
+ * @stack: frames so far
  * @sp: stack pointer in the last frame
- * @fp: frame pointer there
- * @bytes: of @memory that could be read, which begins at @sp
+ * @fp: frame pointer in the last frame
+ * @bytes: readable bytes in @memory, which begins at @sp
  */
 struct uprobe_copy {
 	struct uprobe_stack stack;
@@ -85,25 +82,24 @@ struct uprobe_thread_event {
 	char comm[UPROBE_COMM_SIZE];
 };
 
-/* How to leave the function that a return address is in. */
+/* How to unwind the function of a return address. */
 enum uprobe_rule_kind {
-	UPROBE_RULE_END = 1,  /* nobody called it */
-	UPROBE_RULE_SP = 2,   /* the frame is found from the stack pointer */
-	UPROBE_RULE_FP = 3,   /* from the frame pointer */
-	UPROBE_RULE_NONE = 4, /* it is not known how */
+	UPROBE_RULE_END = 1,  /* it has no caller */
+	UPROBE_RULE_SP = 2,   /* the frame is relative to the stack pointer */
+	UPROBE_RULE_FP = 3,   /* the frame is relative to the frame pointer */
+	UPROBE_RULE_NONE = 4, /* unknown */
 };
 
-#define UPROBE_FP_SAME (-0x7fffffff) /* the function left the frame pointer as it was */
+#define UPROBE_FP_SAME (-0x7fffffff) /* the function left the frame pointer unchanged */
 
 /**
- * struct uprobe_rule - of one return address
- * @pc: it
+ * struct uprobe_rule - unwind rule of a return address
+ * @pc: return address
  * @kind: enum uprobe_rule_kind
- * @cfa: from that register to the frame's upper end
- * @ra: from there to the return address
- * @fp: from there to the saved frame pointer, or UPROBE_FP_SAME
- * @pc_again: @pc once more: an entry of a table that is deleted can be another one's before
- *            who has found it has read it, and both would not be right then
+ * @cfa: offset from the register to the frame's upper end
+ * @ra: offset from there to the return address
+ * @fp: offset from there to the saved frame pointer, or UPROBE_FP_SAME
+ * @pc_again: @pc again, to detect that an entry was deleted and reused while it was read
  */
 struct uprobe_rule {
 	__u64 pc;
@@ -119,25 +115,25 @@ static inline __u32 uprobe_quick(__u64 pc)
 	return (__u32)(pc * 0x9e3779b97f4a7c15ull >> (64 - UPROBE_QUICK_BITS));
 }
 
-/* Of the per-CPU counters. seen = nested + sent + lost_*, once nothing is pending */
+/* Per-CPU counters. seen = nested + sent + lost_*, once nothing is pending. */
 enum uprobe_counter {
-	UPROBE_SEEN,		/* breakpoints at entries */
+	UPROBE_SEEN,		/* hits of probes at entries */
 	UPROBE_NESTED,		/* within another call of the API */
-	UPROBE_FOREIGN,		/* of a process that shares the memory, as after vfork() */
-	UPROBE_SENT,		/* hits that are in the ring */
-	UPROBE_LOST_RING,	/* hits for which it had no room */
-	UPROBE_LOST_THREAD,	/* hits of threads for which there was no room, not numbered */
-	UPROBE_LOST_STACK,	/* hits that were sent without their stack */
-	UPROBE_STACK_NEW,	/* stacks that were sent */
-	UPROBE_STACK_KNOWN,	/* hits with a stack that was sent before */
-	UPROBE_STACK_NO_ROOM,	/* stacks sent for one hit alone: not in the table */
-	UPROBE_STACK_TRUNCATED, /* hits whose stack is not whole */
-	UPROBE_STACK_COPIED,	/* of these, walked further by userspace */
-	UPROBE_RETURN_UNSEEN,	/* blocking calls whose return did not come by */
+	UPROBE_FOREIGN,		/* of a process that shares the memory, such as after vfork() */
+	UPROBE_SENT,		/* hits put into the ring */
+	UPROBE_LOST_RING,	/* hits that did not fit the ring */
+	UPROBE_LOST_THREAD,	/* hits of threads that did not fit the table; not numbered */
+	UPROBE_LOST_STACK,	/* hits sent without their stack */
+	UPROBE_STACK_NEW,	/* new stacks sent */
+	UPROBE_STACK_KNOWN,	/* hits with a stack sent before */
+	UPROBE_STACK_NO_ROOM,	/* stacks sent for one hit only, since the table is full */
+	UPROBE_STACK_TRUNCATED, /* hits with a truncated stack */
+	UPROBE_STACK_COPIED,	/* of these, completed by userspace */
+	UPROBE_RETURN_UNSEEN,	/* blocking calls whose return was not seen */
 	UPROBE_COUNTERS
 };
 
-/* @file: which one, the same of all of its ranges */
+/* @file: number of the file, the same for all of its ranges */
 struct uprobe_range {
 	__u64 start;
 	__u64 end;
@@ -150,15 +146,15 @@ struct uprobe_ranges {
 };
 
 /**
- * struct uprobe_walk - where a walk is
- * @pc: return address in the function that is to be left
- * @sp: stack pointer there
- * @fp: frame pointer there
- * @hash: of the frames
- * @count: of the frames
- * @flags: as of a stack
- * @settled: what is known of addresses holds
- * @missed: it ended because no rule is known for @pc
+ * struct uprobe_walk - state of a stack walk
+ * @pc: return address in the function to unwind
+ * @sp: stack pointer in that function
+ * @fp: frame pointer in that function
+ * @hash: hash of the frames
+ * @count: number of frames
+ * @flags: flags of the stack
+ * @settled: the known rules are valid
+ * @missed: it ended because there is no rule for @pc
  */
 struct uprobe_walk {
 	__u64 pc;
@@ -171,7 +167,7 @@ struct uprobe_walk {
 	__u32 missed;
 };
 
-/* Three addresses, and the files of the API that they are in; 0: in none. */
+/* Three addresses, and the API files that they belong to; 0: none. */
 struct uprobe_places {
 	__u64 ra;
 	__u64 ip;
@@ -182,26 +178,26 @@ struct uprobe_places {
 };
 
 /**
- * struct uprobe_thread - what is known of a thread; only itself changes it
- * @number: of its last hit
- * @sp: of its last hit: where the return address is
- * @ra: return address of that
+ * struct uprobe_thread - state of a thread, only changed by the thread itself
+ * @number: number of its last hit
+ * @sp: stack pointer of its last hit, the position of the return address
+ * @ra: return address of its last hit
  * @ip: first instruction of that function
- * @inner: first instruction of the last one that was called within it, else of itself
- * @jumps_to: function that the one of that may be on its way to
- * @tid: in the target's pid namespace
- * @foreign: it is none of the target's
+ * @inner: first instruction of the last function called within it, otherwise its own
+ * @jumps_to: function to which that function may be about to jump
+ * @tid: tid in the target's pid namespace
+ * @foreign: it does not belong to the target
  * @announced: its UPROBE_THREAD was sent
- * @waiting: the call of its last hit has a probe at its return, which has not come
- * @pending: a blocking call that has not returned; time_ns 0 if there is none
- * @hit: the one that is made
- * @places: of its caller and others
- * @walk: of its stack
+ * @waiting: the return of its last hit is probed, and has not happened yet
+ * @pending: a blocking call that has not returned; time_ns is 0 if there is none
+ * @hit: the hit under construction
+ * @places: addresses of its caller and others
+ * @walk: walk of its stack
  * @stack: the stack itself
  *
- * @hit to @stack would be variables of the program, were it not that some kernels
- * keep a program's variables for each processor, once a function has 64 bytes of them: wrong for uprobes,
- * which can be preempted there by another thread's. And the verifier follows variables, but not what is in a map.
+ * @hit to @stack are not local variables of the program, since some kernels keep these per CPU if a
+ * function has 64 bytes or more of them. That is wrong for uprobes, which another thread's uprobe
+ * can preempt there. Besides, the verifier tracks variables, but not the contents of maps.
  */
 struct uprobe_thread {
 	__u64 number;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The stack of a hit: walked by the rules that userspace gave for the code that is on it, sent once
- * and known by its number from then on. Where there is no rule a copy of its memory is sent, which
- * userspace walks.
+ * The stack of a hit. It is walked with rules from userspace, sent once, and then identified by a
+ * number. If a rule is missing, a copy of the stack is sent, and userspace walks that.
  */
 #ifndef GPUMON_BPF_UPROBE_STACK_BPF_H
 #define GPUMON_BPF_UPROBE_STACK_BPF_H
 
 #include "uprobe_state.bpf.h"
 
-/* All that bpf_loop() hands on; @ranges: which of the two. */
+/* Data for bpf_loop() callbacks. @ranges: which of the two tables. */
 struct walk {
 	struct uprobe_thread *thread;
 	__u32 ranges;
@@ -25,13 +24,12 @@ static __always_inline void add_frame(struct uprobe_thread *thread, __u32 place,
 }
 
 /*
- * In front of the table, which takes some hundred instructions to look into: a
- * place that is free gets the first rule that comes for it. Userspace writes the address last, and
- * takes it away first.
+ * A cache in front of the table, whose look-up takes some hundred instructions. A free slot gets
+ * the first rule for it. Userspace writes the address last, and clears it first.
  */
 struct uprobe_rule quick[1 << UPROBE_QUICK_BITS];
 
-/* What is read lies between the two numbers of the address, in this order. */
+/* Read the rule between its two copies of the address, in this order. */
 static __always_inline bool copy_rule(const volatile struct uprobe_rule *found, __u64 pc,
 				      struct uprobe_rule *rule)
 {
@@ -54,13 +52,13 @@ static __always_inline bool read_rule(__u64 pc, struct uprobe_rule *rule)
 	return found && copy_rule(found, pc, rule);
 }
 
-/* Leave one function. 1: that was it. */
+/* Unwind one function. 1: the walk has ended. */
 static long step(__u32 index, struct walk *walk)
 {
 	struct uprobe_thread *thread = walk->thread;
 	struct uprobe_walk *w = &thread->walk;
 	__u64 cfa, ra, fp = w->fp, saved[2];
-	/* Two frames are there to begin with. */
+	/* There already are two frames. */
 	__u32 place = index + 2;
 	struct uprobe_rule rule;
 
@@ -80,10 +78,10 @@ static long step(__u32 index, struct walk *walk)
 	default:
 		goto truncated;
 	}
-	/* Frames lie one above the other; what does not would never end. */
+	/* Frames have rising addresses. Otherwise the walk might never end. */
 	if (cfa <= w->sp)
 		goto truncated;
-	/* Mostly the two lie side by side. */
+	/* The two values usually are adjacent. */
 	if (rule.fp == rule.ra - (int)sizeof(__u64)) {
 		if (bpf_probe_read_user(saved, sizeof(saved), (void *)(cfa + rule.fp)))
 			goto truncated;
@@ -112,8 +110,8 @@ truncated:
 }
 
 /*
- * Loops are functions called by the kernel's bpf_loop(): the verifier looks at
- * them once, while it follows a loop of C round for round, some kernels' for minutes.
+ * Loops use the kernel's bpf_loop(), whose callbacks the verifier checks once. It would follow each
+ * round of a C loop, on some kernels for minutes.
  */
 struct comparison {
 	const struct uprobe_stack *a;
@@ -150,7 +148,7 @@ static long copy_frame(__u32 index, struct frames *f)
 	return 0;
 }
 
-/* Userspace goes on from a copy of the thread's stack, and learns the rules that were missing. */
+/* Userspace continues with a copy of the stack and sends the missing rules. */
 static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 {
 	const struct uprobe_walk *w = &thread->walk;
@@ -158,7 +156,7 @@ static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 	struct frames frames;
 	__u32 done = 0;
 
-	/* Not exact when several come at once, which does not matter. */
+	/* The check is not exact if several threads get here at once, which does no harm. */
 	if (copies_sent - copies_seen >= UPROBE_COPIES)
 		return 0;
 	copy = bpf_ringbuf_reserve(&events, sizeof(*copy), 0);
@@ -175,7 +173,7 @@ static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 	copy->sp = w->sp;
 	copy->fp = w->fp;
 	copy->reserved = 0;
-	/* Page by page: what is behind the stack's upper end cannot be read. */
+	/* Copy page by page, since memory beyond the stack's end cannot be read. */
 	for (int i = 0; i <= UPROBE_COPY_PAGES; i++) {
 		__u64 address = w->sp + done;
 		__u32 bytes = UPROBE_PAGE - (address & (UPROBE_PAGE - 1));
@@ -200,14 +198,14 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 
 	if (size > UPROBE_DEPTH)
 		return 0;
-	/* Entries are never replaced: who has found one would find another's in its place. */
+	/* Entries are never replaced: a program using an entry could see another stack in it. */
 	hash += current * 0x9e3779b97f4a7c15ull;
 	if (settled)
 		known = bpf_map_lookup_elem(&stacks, &hash);
 	if (known && (known->type != current || !same(known, stack))) {
 		known = NULL;
 	} else if (!known && settled) {
-		/* Its id comes when it was sent, so that an id that is found always was. */
+		/* The id is set after the stack was sent, so that every id found here was sent. */
 		stack->type = current;
 		stack->id = 0;
 		bpf_map_update_elem(&stacks, &hash, stack, BPF_NOEXIST);
@@ -229,13 +227,13 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 	if (bpf_ringbuf_output(&events, stack, size, wake()))
 		return 0;
 	count(UPROBE_STACK_NEW);
-	/* Of two threads that come at once, each with an id, one stays; both were sent. */
+	/* If two threads send the same stack, one of the ids stays. Both were sent. */
 	if (known)
 		known->id = stack->id;
 	return stack->id;
 }
 
-/* The stack of a call at whose first instruction the thread is. Its id, 0 if there is none. */
+/* The stack at the first instruction of a function. Returns its id, 0 if there is none. */
 static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra)
 {
 	struct uprobe_walk *w = &thread->walk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What userspace and the programs of uprobe.bpf.c tell each other, and what is kept between hits. */
+/* Data shared by userspace and the programs of uprobe.bpf.c, and state between hits. */
 #ifndef GPUMON_BPF_UPROBE_STATE_BPF_H
 #define GPUMON_BPF_UPROBE_STATE_BPF_H
 
@@ -12,34 +12,31 @@
 
 #include "uprobe.h"
 
-/* Which process: its pid namespace as the kernel numbers it, and its pid there. */
+/* The target: its pid namespace by the kernel's numbers, and its pid there. */
 const volatile __u64 namespace_device;
 const volatile __u64 namespace_inode;
 const volatile __u32 target_pid;
 const volatile __u32 depth_max = 127;
 const volatile bool with_stacks = true;
-/* Bytes in the ring from which on the reader is woken; it comes by itself, too. */
+/* Fill level of the ring, in bytes, that wakes the reader. It also polls. */
 const volatile __u64 wake_bytes = 256 << 10;
 
 /*
- * Code of libraries of the API: whoever calls from there is not the program. One of the two holds,
- * that of ranges_now; the other is written by userspace.
+ * Code ranges of API libraries: calls from there are not the program's own. The table with the
+ * number ranges_now is valid, and userspace writes the other one.
  */
 struct uprobe_ranges ranges[2];
 __u32 ranges_now;
 
-/*
- * The dynamic linker changes what is mapped: until userspace has looked at it,
- * what is known of addresses is not used.
- */
+/* The linker is changing the mappings. Known rules are not used until userspace has read them. */
 __u64 linker_changes;
 __u64 linker_settled;
-/* Grows when addresses got another meaning. */
+/* Incremented when addresses got a new meaning. */
 __u32 generation;
 
 /*
- * Not all probes are there yet, or not any more, or the process became another program:
- * calls are not hits then, but those within them are known as such.
+ * Not all probes are attached (any more), or the process called exec(). Calls are not hits then,
+ * but nested calls are still recognised.
  */
 __u32 stopped = 1;
 
@@ -52,7 +49,7 @@ struct {
 	__uint(max_entries, 8 << 20);
 } events SEC(".maps");
 
-/* By tid of the initial pid namespace. Entries go when their thread ends. */
+/* By tid in the initial pid namespace. An entry is removed when its thread ends. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -61,9 +58,9 @@ struct {
 } threads SEC(".maps");
 
 /*
- * Stacks that were sent, by hash. An entry holds the frames, and they are
- * compared: of two stacks with one hash the second is sent each time, and is
- * never taken for the first. Their "type" is the generation they are of.
+ * Stacks that were sent, by hash. Entries contain the frames, which are compared: of two stacks
+ * with the same hash, the second one is sent each time and never mistaken for the first. Their
+ * "type" is their generation.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -92,7 +89,7 @@ static __always_inline void count(__u32 counter)
 {
 	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
 
-	/* Atomic, since another task's hit may come in between on this very processor. */
+	/* Atomic, since another task's hit may come in between on the same CPU. */
 	if (value)
 		__sync_fetch_and_add(value, 1);
 }
