@@ -23,7 +23,7 @@ struct gpumon_event_join;
 /**
  * struct gpumon_event_joined - an event and what is known about its job
  * @event: the event; pid, tid and comm are those of the recording task unless it has
- * 	   GPUMON_EVENT_F_SUBMITTER
+ *	   GPUMON_EVENT_F_SUBMITTER
  * @latency_ns: time queued for run and killed events, time on the hardware for done events
  * @latency_known: false if the beginning was not seen
  * @submitter_known: the next three are valid

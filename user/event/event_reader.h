@@ -49,7 +49,7 @@ int gpumon_event_reader_open(struct gpumon_event_reader *reader, const char *pat
  * @reader: an open reader
  * @timeout_ns: maximum time to wait
  * @sigmask: signal mask while waiting, NULL to leave it unchanged. If the signals that end the
- * 	     program are blocked everywhere else, none can arrive between a test and the wait.
+ *	     program are blocked everywhere else, none can arrive between a test and the wait.
  *
  * Return: 1 if a read would not block, 0 on timeout, or a negative errno (-EINTR).
  */

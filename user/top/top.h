@@ -35,8 +35,8 @@ enum gpumon_top_sort {
  * @device: its device
  * @name: its name
  * @load: mean number of jobs on the hardware, negative if unknown: the total run time of the jobs
- * 	  that ended in the interval, divided by the interval (Little's law). A job counts when it
- * 	  ends, so a job longer than the interval shows late and all at once.
+ *	  that ended in the interval, divided by the interval (Little's law). A job counts when it
+ *	  ends, so a job longer than the interval shows late and all at once.
  * @done: jobs done in the interval
  * @errors: jobs that ended with an error in the interval
  * @queue_depth: current depth
