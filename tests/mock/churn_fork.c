@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * churn_fork PROCESSES JOBS: one short-lived process after the other, each of
- * which queues some jobs on the rings of churn_gpu.ko.
+ * churn_fork PROCESSES JOBS: runs short-lived processes one after the other. Each of them queues
+ * some jobs on the rings of churn_gpu.ko.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * churn_gpu.ko: jobs by the million on rings and of processes that come and go,
- * none of them real. README.md says what can be asked for.
+ * churn_gpu.ko: millions of jobs on simulated rings and of simulated processes, which come and go.
+ * README.md describes the commands.
  */
 #ifndef CHURN_GPU_H
 #define CHURN_GPU_H
@@ -19,7 +19,7 @@
 /* Jobs in flight of a thread: half of them queued, half of them run. */
 #define CHURN_FLIGHT 64
 
-/* What is fired; each is an event that a probe takes. */
+/* The kinds of events that are fired for probes. */
 enum churn_event {
 	CHURN_QUEUE,
 	CHURN_RUN,
@@ -30,12 +30,12 @@ enum churn_event {
 };
 
 /**
- * struct churn_ring - a ring that is not there
- * @sched: its scheduler, of which only name and device are set
- * @name: never given twice
- * @context: of its jobs' fences
- * @seqno: of the last one
- * @count: events of it
+ * struct churn_ring - a simulated ring
+ * @sched: its scheduler, with only name and device set
+ * @name: a unique name
+ * @context: context of its jobs' fences
+ * @seqno: number of the last fence
+ * @count: number of its events
  */
 struct churn_ring {
 	struct drm_gpu_scheduler sched;
@@ -46,9 +46,9 @@ struct churn_ring {
 };
 
 /**
- * struct churn_job - a job on its way
- * @job: what the tracepoints of queue and run get
- * @fence: what that of done gets
+ * struct churn_job - a job in flight
+ * @job: argument of the queue and run tracepoints
+ * @fence: argument of the done tracepoint
  * @ring: its ring
  * @killed: it ends without having run
  */
@@ -60,14 +60,14 @@ struct churn_job {
 };
 
 /**
- * struct churn_plan - what a storm command asks for, of each thread
- * @jobs: how many
- * @threads: kernel threads, each on a processor of its own
- * @rings: at a time
+ * struct churn_plan - the parameters of a storm command, per thread
+ * @jobs: number of jobs
+ * @threads: number of kernel threads, each on a CPU of its own
+ * @rings: number of rings at a time
  * @ring_jobs: jobs from the end of one ring to the end of the next, 0 for never
- * @pids: processes at a time, 0 for the thread itself
+ * @pids: number of processes at a time, 0 for the thread itself
  * @pid_jobs: jobs from the end of one process to the end of the next, 0 for never
- * @seed: of all that is random
+ * @seed: seed of the random generator
  */
 struct churn_plan {
 	u64 jobs;
@@ -81,17 +81,17 @@ struct churn_plan {
 
 /**
  * struct churn - the jobs of one thread
- * @plan: what is asked for
+ * @plan: parameters
  * @rings: its rings
  * @flight: its jobs in flight
  * @queued: jobs so far
- * @random: state of the generator
- * @next_ring: the one that ends next
- * @ring_number: that makes names unique
- * @first_pid: lowest of the processes at this time
- * @begun: rings, also those that have ended
- * @ended: rings
- * @count: events of all rings
+ * @random: state of the random generator
+ * @next_ring: ring that ends next
+ * @ring_number: makes ring names unique
+ * @first_pid: lowest pid at this time
+ * @begun: number of rings so far, including ended ones
+ * @ended: number of ended rings
+ * @count: number of events of all rings
  */
 struct churn {
 	struct churn_plan plan;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The jobs: made-up schedulers, jobs and fences, for which the tracepoints of
- * the real gpu_sched.ko are called as it would. Only the end of a scheduler is
- * real, since that is a function and no tracepoint.
+ * Calls the tracepoints of the real gpu_sched.ko with simulated schedulers, jobs and fences, in the
+ * order in which the scheduler would. Only the end of a scheduler is real, since that is a function
+ * and not a tracepoint.
  */
 #include <linux/device.h>
 #include <linux/err.h>
@@ -17,7 +17,7 @@
 #include "fire_trace.h"
 #include "mock_gpu_compat.h"
 
-/* Pids that the kernel never gives: it has none above 2^22. */
+/* Pids that the kernel never assigns: it has none above 2^22. */
 #define CHURN_FIRST_PID 5000000
 /* One job in so many waits for another, one is killed before it runs. */
 #define CHURN_WAIT_ONE_IN 8
@@ -102,7 +102,7 @@ static void churn_ring_begin(struct churn *churn, struct churn_ring *ring)
 	churn->begun++;
 }
 
-/* What it takes for drm_sched_fini() is made just before it is called. */
+/* The fields that drm_sched_fini() needs are only set just before the call. */
 static int churn_ring_end(struct churn *churn, struct churn_ring *ring)
 {
 	int ret;
@@ -117,7 +117,7 @@ static int churn_ring_end(struct churn *churn, struct churn_ring *ring)
 	return 0;
 }
 
-/* A kernel thread's own numbers, of which nothing but probes makes use meanwhile. */
+/* Change the kernel thread's ids, which only probes use meanwhile. */
 static void churn_pose(struct churn *churn)
 {
 	u32 pid = churn->first_pid + churn_random(churn, churn->plan.pids);
@@ -170,7 +170,7 @@ static void churn_end(struct churn *churn, struct churn_job *job)
 
 /**
  * churn_drain() - let all jobs in flight end
- * @churn: whose
+ * @churn: jobs of a thread
  *
  * Return: 0.
  */
@@ -178,7 +178,7 @@ int churn_drain(struct churn *churn)
 {
 	u64 i;
 
-	/* The first of that half has run already. */
+	/* The first half has already run. */
 	for (i = 1; i < CHURN_FLIGHT / 2; i++)
 		churn_run(churn,
 			  &churn->flight[(churn->queued + CHURN_FLIGHT / 2 + i) % CHURN_FLIGHT]);
@@ -187,7 +187,7 @@ int churn_drain(struct churn *churn)
 	return 0;
 }
 
-/* The first three quarters of the rings stay: there are some whose counts go through it all. */
+/* The first three quarters of the rings stay, so that some rings count through the whole storm. */
 static int churn_replace_ring(struct churn *churn)
 {
 	u64 changing = max_t(u64, churn->plan.rings / 4, 1);
@@ -203,11 +203,11 @@ static int churn_replace_ring(struct churn *churn)
 
 /**
  * churn_some() - fire some jobs
- * @churn: whose
- * @jobs: how many
+ * @churn: jobs of a thread
+ * @jobs: number of jobs
  *
  * Context: a task; with processes to pose as, a kernel thread.
- * Return: 0, or what drm_sched_init() said.
+ * Return: 0, or the error of drm_sched_init().
  */
 int churn_some(struct churn *churn, u64 jobs)
 {
@@ -226,7 +226,7 @@ int churn_some(struct churn *churn, u64 jobs)
 		if (plan->pid_jobs && !(churn->queued % plan->pid_jobs))
 			churn->first_pid++;
 		if (plan->ring_jobs && !(churn->queued % plan->ring_jobs)) {
-			/* It makes threads and work queues, as the one that this task is. */
+			/* It creates threads and work queues, which needs the task's own ids. */
 			current->tgid = tgid;
 			current->start_time = start_time;
 			ret = churn_replace_ring(churn);
@@ -239,9 +239,9 @@ int churn_some(struct churn *churn, u64 jobs)
 
 /**
  * churn_new() - make the rings of a thread
- * @plan: what is asked for
+ * @plan: parameters
  *
- * Return: them, or NULL.
+ * Return: the rings, or NULL.
  */
 struct churn *churn_new(const struct churn_plan *plan)
 {
@@ -252,7 +252,7 @@ struct churn *churn_new(const struct churn_plan *plan)
 		return NULL;
 	churn->plan = *plan;
 	churn->random = plan->seed;
-	/* More than it will need: no two threads have a process in common. */
+	/* Leave enough room, so that no two threads share a process. */
 	churn->first_pid =
 		CHURN_FIRST_PID +
 		atomic_fetch_add(plan->pids + (plan->pid_jobs ? plan->jobs / plan->pid_jobs : 0) +
@@ -316,7 +316,9 @@ int churn_init(void)
 	return ret;
 }
 
-/** churn_exit() - let the tracepoints go */
+/**
+ * churn_exit() - release the tracepoints
+ */
 void churn_exit(void)
 {
 	int i;

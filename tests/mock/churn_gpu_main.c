@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * churn_gpu/command and churn_gpu/account: who fires, how much, and what came
- * of it.
- */
+/* churn_gpu/command and churn_gpu/account: start storms and report what they did. */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -16,7 +13,7 @@
 
 #include "churn_gpu.h"
 
-/* Between two looks whether it should end. */
+/* Jobs between two checks for the end. */
 #define CHURN_BATCH	  4096
 #define CHURN_MAX_COMMAND 256
 
@@ -24,10 +21,10 @@ static struct dentry *churn_debugfs;
 
 /* One command at a time. */
 static DEFINE_MUTEX(churn_lock);
-/* Of the last storm, kept so that its rings go on being there. */
+/* The last storm, kept so that its rings still exist. */
 static struct churn *churns[CHURN_MAX_THREADS];
 static unsigned int churn_count;
-/* Of all storms before that. */
+/* Counts of all storms before that. */
 static u64 churn_past[CHURN_EVENTS], churn_past_begun, churn_past_ended;
 static bool churn_stop;
 
@@ -79,7 +76,7 @@ static int churn_do_storm(const struct churn_plan *plan)
 	return fire_in_threads(&work, churn_count, cpu_online_mask);
 }
 
-/* here: some more jobs on the rings of the last storm's first thread, of the process that writes. */
+/* here: more jobs on the rings of the last storm's first thread, by the writing process. */
 static int churn_do_here(u64 jobs)
 {
 	struct churn *churn = churns[0];
@@ -237,7 +234,7 @@ static int __init churn_gpu_init(void)
 
 static void __exit churn_gpu_exit(void)
 {
-	/* Waits for what is being written or read. */
+	/* Waits for a write or read in progress. */
 	debugfs_remove(churn_debugfs);
 	churn_forget();
 	churn_exit();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Differences between kernels that the fire modules meet. MOCK_HAVE_* come from
- * mock_gpu_conftest.sh, FIRE_HAVE_* from Kbuild.
+ * Differences between kernels for the fire modules. MOCK_HAVE_* come from mock_gpu_conftest.sh,
+ * FIRE_HAVE_* from Kbuild.
  */
 #ifndef FIRE_COMPAT_H
 #define FIRE_COMPAT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fire_gpu.ko: calls the tracepoints of other modules with made-up arguments.
- * The command language is in README.md.
+ * fire_gpu.ko: calls the tracepoints of other modules with arguments given by a test. README.md
+ * describes the commands.
  */
 #ifndef FIRE_GPU_H
 #define FIRE_GPU_H
@@ -14,17 +14,17 @@
 #include <linux/tracepoint.h>
 #include <linux/types.h>
 
-/* As many arguments as the tracepoints of GPU drivers have at most. */
+/* Maximum number of arguments of the tracepoints of GPU drivers. */
 #define FIRE_MAX_ARGS		8
 #define FIRE_NAME_LEN		64
 
 /**
- * struct fire_point - the account of one tracepoint
- * @node: in the list of those that were ever fired
- * @module: that has it, "vmlinux" for the kernel itself
- * @name: of the tracepoint
- * @fires: times that trace_X() was called, so to say
- * @probed: those of them that found a probe attached
+ * struct fire_point - the counts of one tracepoint
+ * @node: entry in the list of tracepoints that were ever fired
+ * @module: module of the tracepoint, "vmlinux" for the kernel itself
+ * @name: name of the tracepoint
+ * @fires: number of calls, which correspond to trace_X()
+ * @probed: number of calls that found a probe attached
  */
 struct fire_point {
 	struct list_head node;
@@ -36,7 +36,7 @@ struct fire_point {
 
 /**
  * struct fire_target - a tracepoint that is about to be fired
- * @point: its account
+ * @point: its counts
  * @tp: the tracepoint
  * @owner: its module, held; NULL for the kernel itself
  */
@@ -48,8 +48,8 @@ struct fire_target {
 
 /**
  * struct fire_arg - an argument
- * @value: of the first call
- * @step: what it grows by with each call
+ * @value: value of the first call
+ * @step: increment for each call
  */
 struct fire_arg {
 	unsigned long value;
@@ -63,17 +63,16 @@ enum fire_where {
 };
 
 /**
- * struct fire_run - what one fire command asks for, and what came of it
+ * struct fire_run - parameters and results of a fire command
  * @target: the tracepoint
- * @args: its arguments, those not given are 0
- * @count: calls, for each processor
- * @ms: if not 0, how long to go on instead, with @args beginning anew after
- *      each @count calls
- * @where: in the task itself, or in kernel threads bound to processors
- * @cpu: of FIRE_ON_CPU
- * @irq: from hard interrupt
- * @stop: set by anyone to end it
- * @fires: calls
+ * @args: its arguments, 0 if not given
+ * @count: number of calls on each CPU
+ * @ms: if not 0, how long to run instead, with @args starting over after each @count calls
+ * @where: in the task itself, or in kernel threads bound to CPUs
+ * @cpu: CPU for FIRE_ON_CPU
+ * @irq: call it in a hard interrupt
+ * @stop: set to end it
+ * @fires: number of calls made
  * @first_ns: CLOCK_MONOTONIC just before the first call
  * @last_ns: CLOCK_MONOTONIC just after the last call
  */
@@ -92,12 +91,12 @@ struct fire_run {
 };
 
 /**
- * struct fire_batch - calls to be made one after the other
+ * struct fire_batch - a series of calls
  * @tp: the tracepoint
- * @args: of the next call
- * @left: calls until the arguments begin anew
- * @run: where they began
- * @probed: calls so far that found a probe
+ * @args: arguments of the next call
+ * @left: number of calls until the arguments start over
+ * @run: command with the initial arguments
+ * @probed: number of calls so far that found a probe
  */
 struct fire_batch {
 	struct tracepoint *tp;
@@ -116,10 +115,11 @@ void fire_account_show(struct seq_file *m);
 void fire_account_reset(void);
 
 /**
- * struct fire_work - what several kernel threads do
- * @name: theirs, a number comes behind it
- * @run: called in each with @data and its number from 0; 0 or an error. Looks at @stop
- * @data: for it
+ * struct fire_work - work for several kernel threads
+ * @name: name of the threads, followed by a number
+ * @run: called in each thread with @data and its number from 0; returns 0 or an error. Must check
+ * @stop
+ * @data: passed to @run
  * @stop: set when it should end early
  */
 struct fire_work {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fire_gpu/command: what is written are commands, one a line; what is then read
- * is a line for each that was carried out, of this open file alone. The write
- * fails at the first command that does, with its error; the last line says why.
+ * fire_gpu/command: each written line is a command, and each read line is the result of one that
+ * was carried out through this open file. A write fails with the error of the first failed command,
+ * and the last line says why.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -23,11 +23,11 @@
 
 /**
  * struct fire_file - an open command file
- * @lock: for the rest of it
- * @user: where the text of the write is in the writer's memory
- * @result: what read() gives
+ * @lock: protects the other members
+ * @user: address of the written text in user memory
+ * @result: text for read()
  * @used: bytes of @result
- * @read: bytes of them that were read
+ * @read: bytes that were read
  */
 struct fire_file {
 	struct mutex lock;
@@ -37,10 +37,7 @@ struct fire_file {
 	size_t read;
 };
 
-/*
- * Objects are made, changed and freed by one at a time, while nobody fires;
- * any number of tasks may fire at once.
- */
+/* Creating, changing and freeing objects is exclusive. Any number of tasks may fire at once. */
 static DECLARE_RWSEM(fire_objects_sem);
 
 static __printf(2, 3) void fire_say(struct fire_file *file, const char *format, ...)
@@ -137,7 +134,7 @@ static int fire_do_reset(struct fire_file *file, int words, char **word)
 	return 0;
 }
 
-/* One OPTION=VALUE of fire; 1 if it is none. */
+/* Parse an OPTION=VALUE of fire; 1 if the word is not an option. */
 static int fire_option(struct fire_run *run, char *word)
 {
 	char *value = strchr(word, '=');
@@ -222,7 +219,7 @@ static const struct fire_verb {
 	int most;
 	/* Does not touch the objects. */
 	bool shared;
-	/* Says more than "ok". */
+	/* Prints more than "ok". */
 	bool says;
 } fire_verbs[] = {
 	{ "object", fire_do_object, FIRE_MAX_WORDS },
@@ -332,7 +329,7 @@ static ssize_t fire_command_write(struct file *filp, const char __user *user, si
 	rest = text;
 	while (!ret && (line = strsep(&rest, "\n"))) {
 		number++;
-		/* Of what is to be named if it fails, which cuts it up. */
+		/* A copy for the error message, since parsing cuts up the line. */
 		copy = kasprintf(GFP_KERNEL, "%.60s", line);
 		ret = fire_line(file, line);
 		if (ret)
@@ -406,8 +403,8 @@ static int objects_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(objects);
 
 /**
- * fire_command_init() - make the files that need the objects
- * @dir: where
+ * fire_command_init() - create the files for commands
+ * @dir: debugfs folder
  *
  * Return: 0 or a negative error.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls the tracepoints of GPU drivers that have no hardware here, with objects
- * that a test has made up: load and unload, and the account.
+ * Calls the tracepoints of GPU drivers without their hardware, with objects made by a test: load,
+ * unload, and the account.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -53,7 +53,7 @@ err_object:
 
 static void __exit fire_exit(void)
 {
-	/* Waits for what is being written or read. */
+	/* Waits for a write or read in progress. */
 	debugfs_remove(fire_debugfs);
 	fire_tracepoint_exit();
 	fire_object_exit();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The made-up objects: named pieces of memory that a test lays out from BTF,
- * and the words of a command that stand for values and addresses.
+ * The objects: named memory that a test lays out using BTF, and the words of a command that stand
+ * for values and addresses.
  */
 #include <linux/dma-fence.h>
 #include <linux/kernel.h>
@@ -20,12 +20,12 @@
 
 /**
  * struct fire_object - a piece of memory
- * @node: in the list of objects
- * @name: by which commands call it
- * @memory: as it was allocated
- * @address: of the object; within @memory
- * @size: of the object
- * @readable: bytes of it that are mapped, the rest is not
+ * @node: entry in the list of objects
+ * @name: name in commands
+ * @memory: allocated memory
+ * @address: address of the object, within @memory
+ * @size: size of the object
+ * @readable: bytes at the beginning that are mapped
  */
 struct fire_object {
 	struct list_head node;
@@ -36,15 +36,15 @@ struct fire_object {
 	size_t readable;
 };
 
-/* Guarded by the lock of the commands. */
+/* Protected by the lock of the commands. */
 static LIST_HEAD(fire_objects);
-/* The guard page behind it is where nothing is mapped. */
+/* Nothing is mapped in the guard page after it. */
 static void *fire_guarded;
 
 /*
- * A finished fence of the scheduler knows its name only through its operations,
- * whose functions the tracepoints of amdgpu call as soon as ftrace looks on.
- * These are for fences within a made-up struct drm_sched_fence.
+ * The scheduler recognises a finished fence by its operations, and the tracepoints of amdgpu call
+ * their functions when ftrace is enabled. These are for fences within a simulated struct
+ * drm_sched_fence.
  */
 static const char *fire_fence_driver_name(struct dma_fence *fence)
 {
@@ -72,12 +72,11 @@ static struct fire_object *fire_object_find(const char *name)
 }
 
 /**
- * fire_object_add() - make an object of zeroes
- * @name: for it
+ * fire_object_add() - create a zeroed object
+ * @name: its name
  * @size: in bytes, up to 64 MiB
- * @readable: if less than @size, only so many bytes at its beginning can be
- *            read or set, as of an object that reaches into a page that is not
- *            mapped; a multiple of 8
+ * @readable: if less than @size, only this number of bytes can be read or set, as for an object
+ *            that extends into an unmapped page; a multiple of 8
  *
  * Return: 0; -EEXIST, -EINVAL, -ENAMETOOLONG, -ENOMEM.
  */
@@ -98,7 +97,7 @@ int fire_object_add(const char *name, size_t size, size_t readable)
 	if (!object)
 		return -ENOMEM;
 	if (readable < size) {
-		/* Its readable part ends where the guard page begins. */
+		/* Its readable part ends at the guard page. */
 		object->memory = vzalloc(PAGE_ALIGN(readable));
 		object->address = object->memory + PAGE_ALIGN(readable) - readable;
 	} else {
@@ -125,7 +124,7 @@ static void fire_object_delete(struct fire_object *object)
 
 /**
  * fire_object_free() - free an object
- * @name: of it, or "*" for all
+ * @name: its name, or "*" for all
  *
  * Return: 0 or -ENOENT.
  */
@@ -145,7 +144,7 @@ int fire_object_free(const char *name)
 	return 0;
 }
 
-/* Where to write, NULL if that is not within what is mapped of it. */
+/* The address to write to, NULL if it is not mapped. */
 static void *fire_object_at(const char *name, size_t offset, size_t size, int *error)
 {
 	struct fire_object *object = fire_object_find(name);
@@ -158,9 +157,9 @@ static void *fire_object_at(const char *name, size_t offset, size_t size, int *e
 
 /**
  * fire_object_set() - set a member
- * @name: of the object
- * @offset: of the member in bytes
- * @size: of it in bytes: 1, 2, 4 or 8
+ * @name: name of the object
+ * @offset: offset of the member in bytes
+ * @size: size of the member in bytes: 1, 2, 4 or 8
  * @value: its low bytes are written
  *
  * Return: 0; -ENOENT, -ERANGE beyond the readable end of the object, -EINVAL.
@@ -193,10 +192,10 @@ int fire_object_set(const char *name, size_t offset, size_t size, u64 value)
 
 /**
  * fire_object_bits() - set a bit field
- * @name: of the object
+ * @name: name of the object
  * @bit: the first, counted from the beginning of the object
  * @bits: its width, 1 to 64
- * @value: for it
+ * @value: value of the bit field
  *
  * Return: 0; -ENOENT, -ERANGE beyond the readable end of the object, -EINVAL.
  */
@@ -221,8 +220,8 @@ int fire_object_bits(const char *name, size_t bit, unsigned int bits, u64 value)
 
 /**
  * fire_object_string() - write a string with its terminating 0
- * @name: of the object
- * @offset: in bytes
+ * @name: name of the object
+ * @offset: offset in bytes
  * @text: the string
  *
  * Return: 0; -ENOENT, -ERANGE beyond the readable end of the object.
@@ -241,11 +240,11 @@ int fire_object_string(const char *name, size_t offset, const char *text)
 }
 
 /**
- * fire_object_value() - what a word of a command stands for
- * @word: a number, "null", "poison", "unmapped", "user", "fence_ops", or
- *        "@NAME" or "@NAME+OFFSET" for the address of an object; is taken apart
- * @user: what "user" stands for
- * @value: the value
+ * fire_object_value() - get the value of a word in a command
+ * @word: a number, "null", "poison", "unmapped", "user", "fence_ops", or "@NAME" or "@NAME+OFFSET"
+ *        for the address of an object; modified
+ * @user: value of "user"
+ * @value: out
  *
  * Return: 0; -ENOENT if there is no such object, -EINVAL.
  */
@@ -289,9 +288,9 @@ int fire_object_value(char *word, const char __user *user, unsigned long *value)
 
 /**
  * fire_object_show() - print the objects, with their addresses
- * @m: where
+ * @m: output
  *
- * Only for a test that compares them with what ftrace shows.
+ * Only used by a test that compares them with the output of ftrace.
  */
 void fire_object_show(struct seq_file *m)
 {
@@ -304,7 +303,7 @@ void fire_object_show(struct seq_file *m)
 }
 
 /**
- * fire_object_init() - have an address where nothing is mapped
+ * fire_object_init() - get an address where nothing is mapped
  *
  * Return: 0 or -ENOMEM.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where a tracepoint is called from: the task that asks, kernel threads bound
- * to processors, hard interrupts; a number of times, or for a while.
+ * Calls a tracepoint in the current task, in kernel threads bound to CPUs, or in hard interrupts, a
+ * number of times or for a while.
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
@@ -15,21 +15,21 @@
 #include "fire_compat.h"
 #include "fire_gpu.h"
 
-/* Between two looks at the clock and at signals; an interrupt stays short. */
+/* Calls between two checks of the clock and of signals. An interrupt must stay short. */
 #define FIRE_BATCH	256
 #define FIRE_BATCH_IRQ	64
-/* Of the interrupts. */
+/* Period of the interrupts. */
 #define FIRE_PERIOD_NS	50000
 
 /**
- * struct fire_calls - the calls of one task, and how far they are
- * @run: what is asked for
+ * struct fire_calls - the calls of one task and their progress
+ * @run: parameters
  * @batch: the next calls
  * @fired: calls made
  * @now: CLOCK_MONOTONIC after them
- * @end: if not 0, when to end
- * @timer: whose interrupt makes them
- * @done: there are none left
+ * @end: time to end, if not 0
+ * @timer: timer whose interrupt makes the calls
+ * @done: all calls were made
  */
 struct fire_calls {
 	struct fire_run *run;
@@ -41,7 +41,7 @@ struct fire_calls {
 	struct completion done;
 };
 
-/* Some calls; true if more are to come. */
+/* Make some calls. True if there are more. */
 static bool fire_some(struct fire_calls *calls, unsigned int most)
 {
 	struct fire_point *point = calls->run->target.point;
@@ -70,10 +70,7 @@ static enum hrtimer_restart fire_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/*
- * The task sleeps meanwhile: another one may run on this processor, so that
- * the interrupt comes in the middle of what that one does.
- */
+/* The task sleeps meanwhile, so that the interrupt hits another task on this CPU. */
 static int fire_from_interrupt(struct fire_calls *calls)
 {
 	int ret = 0;
@@ -91,8 +88,8 @@ static int fire_from_interrupt(struct fire_calls *calls)
 }
 
 /*
- * Ended only by what ends the task: a suspend interrupts it, too, and whoever then writes its
- * commands once more, as Python does, has those before this one carried out twice.
+ * Only killing the task ends it early. A suspend interrupts tasks, too, and writers that repeat
+ * their write then, such as Python, would have earlier commands carried out twice.
  */
 static int fire_from_task(struct fire_calls *calls)
 {
@@ -130,7 +127,7 @@ static int fire_here(struct fire_run *run)
 	ret = run->irq ? fire_from_interrupt(calls) : fire_from_task(calls);
 
 	atomic64_add(calls->fired, &run->fires);
-	/* Of several processors, the one that ends last. */
+	/* With several CPUs, the last one to finish counts. */
 	if (calls->now > atomic64_read(&run->last_ns))
 		atomic64_set(&run->last_ns, calls->now);
 	kfree(calls);
@@ -143,11 +140,11 @@ static int fire_in_thread(void *data, unsigned int index)
 }
 
 /**
- * fire_run() - do what a fire command asks for
- * @run: the command; what was done is left in it
+ * fire_run() - carry out a fire command
+ * @run: the command, also filled with the results
  *
- * Context: a task. Comes back when all is done, or with -EINTR when it is killed.
- * Return: 0; -ENODEV if the processor is not online, -ENOMEM, -EINTR.
+ * Context: a task. Returns when everything is done, or -EINTR when it is killed.
+ * Return: 0; -ENODEV if the CPU is not online, -ENOMEM, -EINTR.
  */
 int fire_run(struct fire_run *run)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Work in kernel threads that are bound to processors, for fire_gpu.ko and churn_gpu.ko. */
+/* Work in kernel threads bound to CPUs, for fire_gpu.ko and churn_gpu.ko. */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -26,7 +26,7 @@ static int fire_thread(void *data)
 	wait_for_completion(thread->start);
 	thread->ret = thread->work->run(thread->work->data, thread->index);
 	complete(&thread->done);
-	/* Until kthread_stop(), which waits for the end of this very function. */
+	/* Until kthread_stop(), which waits for the end of this function. */
 	while (!kthread_should_stop()) {
 		set_current_state(TASK_IDLE);
 		if (!kthread_should_stop())
@@ -50,14 +50,14 @@ static int fire_thread_begin(struct fire_thread *thread, unsigned int cpu)
 
 /**
  * fire_in_threads() - do something in several kernel threads at once
- * @work: what
- * @count: in how many threads
- * @cpus: to which they are bound in turns; not empty
+ * @work: work
+ * @count: number of threads
+ * @cpus: CPUs to which they are bound in turns; not empty
  *
- * They begin when all are there. Ended early only by what ends the task: a suspend interrupts
- * it, too, and whoever then writes its command once more, as Python does, has it done twice.
+ * They begin together. Only killing the task ends them early. A suspend interrupts tasks, too, and
+ * writers that repeat their write then, such as Python, would have the command carried out twice.
  *
- * Context: a task. Comes back when all have ended.
+ * Context: a task. Returns when all have ended.
  * Return: 0; the first error of a thread; -ENOMEM, -EINTR.
  */
 int fire_in_threads(const struct fire_work *work, unsigned int count, const struct cpumask *cpus)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tracepoints: found by module and name, called as trace_X() would, and
- * counted.
+ * Finds tracepoints by module and name, calls them as trace_X() would, and counts the calls.
  *
- * Nothing of the other modules is linked: they come and go while this one
- * stays, and most of their tracepoints are not exported.
+ * Not linked against the other modules: they come and go while this one stays, and most of their
+ * tracepoints are not exported.
  */
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -29,7 +28,7 @@ struct fire_search {
 	struct tracepoint *found;
 };
 
-/* Modules with tracepoints, and the account. Taken inside the notifier. */
+/* Protects the modules with tracepoints, and the account. Also taken in the notifier. */
 static DEFINE_MUTEX(fire_lock);
 static LIST_HEAD(fire_modules);
 static LIST_HEAD(fire_points);
@@ -72,7 +71,7 @@ static void fire_match(struct tracepoint *tp, void *data)
 		search->found = tp;
 }
 
-/* Its module is held where it has one. */
+/* Holds its module, if it has one. */
 static struct tracepoint *fire_find(const char *module, const char *name, struct module **owner)
 {
 	struct fire_search search = { .name = name };
@@ -122,14 +121,13 @@ static struct fire_point *fire_point_get(const char *module, const char *name)
 }
 
 /**
- * fire_tracepoint_get() - find a tracepoint and keep its module from going
- * @target: what is found
+ * fire_tracepoint_get() - find a tracepoint and hold its module
+ * @target: out
  * @module: as in /proc/modules, or "vmlinux"
- * @name: of the tracepoint
+ * @name: name of the tracepoint
  *
- * Return: 0; -ENODEV if the module is not there or is going, -ENOENT if it has
- * no such tracepoint, -EOPNOTSUPP if it is one that may sleep, -ENOMEM,
- * -ENAMETOOLONG.
+ * Return: 0; -ENODEV if the module is not loaded or is unloading, -ENOENT if it has no such
+ * tracepoint, -EOPNOTSUPP if its probes may sleep, -ENOMEM, -ENAMETOOLONG.
  */
 int fire_tracepoint_get(struct fire_target *target, const char *module, const char *name)
 {
@@ -145,7 +143,7 @@ int fire_tracepoint_get(struct fire_target *target, const char *module, const ch
 		goto out;
 	}
 #ifdef MOCK_HAVE_FAULTABLE_TRACEPOINTS
-	/* Those of system calls are protected in another way. */
+	/* Tracepoints of system calls are protected in another way. */
 	if (tracepoint_is_faultable(target->tp)) {
 		ret = -EOPNOTSUPP;
 		goto out_put;
@@ -167,7 +165,7 @@ out:
 EXPORT_SYMBOL_GPL(fire_tracepoint_get);
 
 /**
- * fire_tracepoint_put() - let the module of a tracepoint go
+ * fire_tracepoint_put() - release the module of a tracepoint
  * @target: from fire_tracepoint_get()
  */
 void fire_tracepoint_put(struct fire_target *target)
@@ -178,8 +176,8 @@ EXPORT_SYMBOL_GPL(fire_tracepoint_put);
 
 /**
  * fire_tracepoint_call() - call a tracepoint
- * @batch: the tracepoint, its arguments, and what was done so far
- * @calls: how many times
+ * @batch: the tracepoint, its arguments, and the counts so far
+ * @calls: number of calls
  *
  * Context: any in which the probes of the tracepoint may run.
  */
@@ -202,7 +200,7 @@ void fire_tracepoint_call(struct fire_batch *batch, unsigned int calls)
 
 /**
  * fire_account_show() - print the account, a row for each tracepoint
- * @m: where
+ * @m: output
  */
 void fire_account_show(struct seq_file *m)
 {
@@ -217,7 +215,7 @@ void fire_account_show(struct seq_file *m)
 }
 
 /**
- * fire_account_reset() - begin the account anew
+ * fire_account_reset() - reset the account
  */
 void fire_account_reset(void)
 {
@@ -232,7 +230,7 @@ void fire_account_reset(void)
 }
 
 /**
- * fire_tracepoint_init() - learn the modules that are there and that come
+ * fire_tracepoint_init() - track loaded and new modules
  *
  * Return: 0 or a negative error.
  */
@@ -242,13 +240,13 @@ int fire_tracepoint_init(void)
 }
 
 /**
- * fire_tracepoint_exit() - forget them all
+ * fire_tracepoint_exit() - stop tracking modules
  */
 void fire_tracepoint_exit(void)
 {
 	struct fire_point *point, *next;
 
-	/* Tells of every module as if it went, which empties the list. */
+	/* This reports every module as going, which empties the list. */
 	unregister_tracepoint_module_notifier(&fire_module_nb);
 	list_for_each_entry_safe(point, next, &fire_points, node)
 		kfree(point);

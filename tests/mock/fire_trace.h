@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How a tracepoint of another module is called, without being linked to it. */
+/* Calls a tracepoint of another module without linking against it. */
 #ifndef FIRE_TRACE_H
 #define FIRE_TRACE_H
 
@@ -15,11 +15,10 @@ typedef void (*fire_probe_t)(void *data, unsigned long a, unsigned long b, unsig
 			     unsigned long h);
 
 /*
- * What static_call() does: the only probe is called directly, and where there
- * are several the tracepoint's own loop is. A function may be called with more
- * arguments than it takes, and small integers may come in a whole register, by
- * the calling conventions of the 64-bit architectures; not by a compiler that
- * checks types of indirect calls at run time.
+ * Does what static_call() does: a single probe is called directly, and with several the
+ * tracepoint's own loop is. The calling conventions of the 64-bit architectures allow more
+ * arguments than a function takes, and small integers in a whole register. Compilers that check the
+ * types of indirect calls at run time do not.
  */
 static __nocfi __always_inline bool fire_call(struct tracepoint *tp, const unsigned long *a)
 {
@@ -35,7 +34,7 @@ static __nocfi __always_inline bool fire_call(struct tracepoint *tp, const unsig
 	return true;
 }
 
-/* trace_X(): nothing at all unless it is switched on, then as tracepoint.h does. */
+/* As trace_X(): nothing unless the tracepoint is enabled, otherwise as in tracepoint.h. */
 static __nocfi __always_inline bool fire_trace(struct tracepoint *tp, const unsigned long *a)
 {
 	bool probed;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * fire_vblank.ko: displays without hardware, for vblanks that come, are late,
- * are missed or switched off as a test wants.
+ * fire_vblank.ko: displays without hardware, whose vblanks come, are late, are missed or switched
+ * off as a test commands.
  */
 #ifndef FIRE_VBLANK_H
 #define FIRE_VBLANK_H
@@ -21,16 +21,16 @@
 #define FIRE_MAX_HZ		10000
 
 /**
- * struct fire_account - what a crtc did
- * @frames: frames of the display, whether anyone looked or not
- * @vblanks: interrupts that the DRM core took: one drm_vblank_event each
- * @missed: frames whose interrupt was on and did not come
+ * struct fire_account - counts of a crtc
+ * @frames: all frames of the display
+ * @vblanks: interrupts that the DRM core handled: one drm_vblank_event each
+ * @missed: frames whose enabled interrupt did not come
  * @off: frames while the interrupt was off
- * @late: vblanks whose interrupt was made to come late
- * @flips: events of the kernel's own, which belong to no file, that were sent
- * @enables: times that the interrupt was switched on
- * @disables: times that it was switched off
- * @met: of @enables, with an interrupt that came before all was done
+ * @late: vblanks with an intentionally late interrupt
+ * @flips: events of the kernel itself that were sent, which belong to no file
+ * @enables: how often the interrupt was enabled
+ * @disables: how often it was disabled
+ * @met: how many of @enables had an interrupt before they were complete
  */
 struct fire_account {
 	u64 frames;
@@ -45,12 +45,12 @@ struct fire_account {
 };
 
 /**
- * struct fire_record - a vblank, in the log
+ * struct fire_record - a vblank in the log
  * @device: number of the device
  * @crtc: its index
  * @seq: sequence number
- * @time_ns: of the vblank, as its clients get it
- * @handled_ns: CLOCK_MONOTONIC when its interrupt came
+ * @time_ns: time of the vblank, as reported to clients
+ * @handled_ns: CLOCK_MONOTONIC of its interrupt
  */
 struct fire_record {
 	unsigned int device;
@@ -62,24 +62,24 @@ struct fire_record {
 
 /**
  * struct fire_crtc - a display
- * @base: for DRM
- * @plane: that every crtc has to have
- * @device: whose it is
- * @commands: one command at a time; guards @running and @held
- * @timer: its interrupts
- * @running: the timer goes
- * @held: commands that keep its interrupt on
- * @lock: for what follows
- * @counter: the hardware's count of frames
- * @frame: when the last one began, as the hardware knows it
- * @period: of frames
- * @skip: interrupts that are still to be swallowed
- * @late: by how much the next @late_count interrupts come late
+ * @base: base for DRM
+ * @plane: plane that every crtc must have
+ * @device: its device
+ * @commands: serialises commands; protects @running and @held
+ * @timer: timer for its interrupts
+ * @running: the timer is running
+ * @held: commands that keep its interrupt enabled
+ * @lock: protects the following members
+ * @counter: the hardware's frame counter
+ * @frame: start of the last frame, according to the hardware
+ * @period: time between frames
+ * @skip: number of interrupts still to suppress
+ * @late: delay of the next @late_count interrupts
  * @late_count: see @late
- * @enabled: the interrupt is on
- * @meet: when it is switched on the next time, one comes before that is done
+ * @enabled: the interrupt is enabled
+ * @meet: the next time it is enabled, an interrupt comes before that is complete
  * @coming: an interrupt is about to be handled
- * @account: what was done
+ * @account: counts
  */
 struct fire_crtc {
 	struct drm_crtc base;
@@ -104,8 +104,8 @@ struct fire_crtc {
 };
 
 /**
- * struct fire_device - a device of such displays
- * @drm: for DRM
+ * struct fire_device - a device with displays
+ * @drm: base for DRM
  * @pdev: its parent
  * @crtc: the displays
  */
@@ -119,7 +119,7 @@ struct fire_device {
  * struct fire_vblank - the module
  * @devices: number of devices
  * @crtcs: number of displays of each
- * @high_prec: the hardware knows when a vblank was; else the interrupt's time is taken
+ * @high_prec: the hardware reports the time of a vblank; otherwise the interrupt's time is used
  * @device: the devices
  */
 struct fire_vblank {

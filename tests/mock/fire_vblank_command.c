@@ -23,7 +23,7 @@
 
 static struct dentry *fire_debugfs;
 
-/* The next frames bring no interrupt. */
+/* The next frames have no interrupt. */
 static int fire_do_skip(struct fire_crtc *crtc, u64 frames, u64 unused)
 {
 	unsigned long flags;
@@ -34,7 +34,7 @@ static int fire_do_skip(struct fire_crtc *crtc, u64 frames, u64 unused)
 	return 0;
 }
 
-/* The interrupts of the next frames come that much after their time. */
+/* The interrupts of the next frames are late by that time. */
 static int fire_do_late(struct fire_crtc *crtc, u64 ns, u64 frames)
 {
 	unsigned long flags;
@@ -48,7 +48,7 @@ static int fire_do_late(struct fire_crtc *crtc, u64 ns, u64 frames)
 	return 0;
 }
 
-/* As a display that is switched off, and on again. */
+/* Switch the display off and on again. */
 static int fire_do_off(struct fire_crtc *crtc, u64 unused, u64 unused2)
 {
 	drm_crtc_vblank_off(&crtc->base);
@@ -61,7 +61,7 @@ static int fire_do_on(struct fire_crtc *crtc, u64 unused, u64 unused2)
 	return 0;
 }
 
-/* Keep the interrupt on though no client wants it, and no longer. */
+/* Keep the interrupt enabled without a client, and stop that. */
 static int fire_do_hold(struct fire_crtc *crtc, u64 unused, u64 unused2)
 {
 	int ret;
@@ -81,7 +81,7 @@ static int fire_do_drop(struct fire_crtc *crtc, u64 unused, u64 unused2)
 	return 0;
 }
 
-/* With the next "hold": hardware whose interrupt comes as soon as it may. Its timer is another CPU's. */
+/* For the next "hold": hardware whose interrupt comes as early as possible, on another CPU. */
 static int fire_do_meet(struct fire_crtc *crtc, u64 unused, u64 unused2)
 {
 	if (!crtc->running || crtc->held)
@@ -90,7 +90,7 @@ static int fire_do_meet(struct fire_crtc *crtc, u64 unused, u64 unused2)
 	return 0;
 }
 
-/* Stop the clock: from now on frames pass by "step" only. */
+/* Stop the clock: from now on only "step" advances frames. */
 static int fire_do_pause(struct fire_crtc *crtc, u64 unused, u64 unused2)
 {
 	fire_crtc_stop(crtc);
@@ -103,7 +103,7 @@ static int fire_do_run(struct fire_crtc *crtc, u64 unused, u64 unused2)
 	return 0;
 }
 
-/* Frames one right after the other, at times a period apart. */
+/* Frames in immediate succession, with times one period apart. */
 static int fire_do_step(struct fire_crtc *crtc, u64 frames, u64 unused)
 {
 	unsigned long flags;
@@ -155,7 +155,7 @@ static int fire_send(struct fire_crtc *crtc, u64 events, bool at_vblank)
 	return 0;
 }
 
-/* Events of the kernel's own: with the next vblank, or at once. */
+/* Send the kernel's own events, with the next vblank or at once. */
 static int fire_do_flip(struct fire_crtc *crtc, u64 events, u64 unused)
 {
 	return fire_send(crtc, events, true);
@@ -276,7 +276,7 @@ static int log_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(log);
 
 /**
- * fire_command_init() - make the files in debugfs
+ * fire_command_init() - create the files in debugfs
  *
  * Return: 0 or a negative error.
  */
@@ -300,7 +300,7 @@ int fire_command_init(void)
 }
 
 /**
- * fire_command_exit() - remove them, and what commands still hold
+ * fire_command_exit() - remove the files, and end what commands still hold
  */
 void fire_command_exit(void)
 {

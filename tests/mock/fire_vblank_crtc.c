@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A display: a timer is its frames and their interrupts, and a counter its
- * hardware's count of frames. The DRM core does all the rest, as it does for a
- * real one.
+ * A display: a timer simulates its frames and their interrupts, and a counter its hardware's frame
+ * counter. The DRM core does the rest, as for a real display.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -62,8 +61,9 @@ static void fire_set_enabled(struct drm_crtc *base, bool enabled)
 }
 
 /*
- * The core holds its lock, and does not say yet that the interrupt is on: one that comes now waits for
- * it on its own CPU. Half a second is many frames, and less than a watchdog of the kernel's bears.
+ * The core holds its lock and has not marked the interrupt as enabled yet, so an interrupt that
+ * comes now waits for the lock on its own CPU. Half a second is many frames, and less than a kernel
+ * watchdog tolerates.
  */
 static void fire_meet(struct fire_crtc *crtc)
 {
@@ -71,7 +71,7 @@ static void fire_meet(struct fire_crtc *crtc)
 
 	while (!READ_ONCE(crtc->coming) && --left)
 		udelay(10);
-	/* From that word to the lock */
+	/* From @coming to the lock. */
 	udelay(500);
 	crtc->meet = false;
 	crtc->account.met += left != 0;
@@ -92,7 +92,7 @@ static void fire_disable_vblank(struct drm_crtc *base)
 	fire_set_enabled(base, false);
 }
 
-/* There is nothing to show, and nothing to show it on. */
+/* There is nothing to display. */
 static int fire_set_config(struct drm_mode_set *set, struct drm_modeset_acquire_ctx *ctx)
 {
 	return -EOPNOTSUPP;
@@ -117,7 +117,7 @@ static const struct drm_plane_funcs fire_plane_funcs = {
 	.destroy = drm_plane_cleanup,
 };
 
-/* Whether there is a timestamp function is what the core reports as precision. */
+/* The core reports high precision if there is a timestamp function. */
 static const struct drm_crtc_funcs fire_precise_funcs = {
 	.set_config = fire_set_config,
 	.destroy = drm_crtc_cleanup,
@@ -136,12 +136,12 @@ static const struct drm_crtc_funcs fire_plain_funcs = {
 };
 
 /**
- * fire_crtc_frame() - let frames pass, with the interrupt of the last of them
+ * fire_crtc_frame() - advance by some frames, with an interrupt for the last one
  * @crtc: the display
- * @frames: how many; the interrupts of all but the last are lost
- * @frame: when the last one began
+ * @frames: number of frames; only the last one has an interrupt
+ * @frame: start of the last one
  *
- * Context: any but NMI, one at a time for a display.
+ * Context: any but NMI; one at a time for each display.
  */
 void fire_crtc_frame(struct fire_crtc *crtc, unsigned int frames, ktime_t frame)
 {
@@ -164,7 +164,7 @@ void fire_crtc_frame(struct fire_crtc *crtc, unsigned int frames, ktime_t frame)
 		crtc->skip--;
 	raw_spin_unlock_irqrestore(&crtc->lock, flags);
 
-	/* Takes it if the interrupt is still on. */
+	/* Takes it if the interrupt is still enabled. */
 	WRITE_ONCE(crtc->coming, interrupt);
 	if (interrupt)
 		taken = drm_crtc_handle_vblank(&crtc->base);
@@ -191,7 +191,7 @@ void fire_crtc_frame(struct fire_crtc *crtc, unsigned int frames, ktime_t frame)
 	raw_spin_unlock_irqrestore(&crtc->lock, flags);
 }
 
-/* When the interrupt of the next frame is due. */
+/* Time of the next frame's interrupt. */
 static ktime_t fire_next(struct fire_crtc *crtc)
 {
 	unsigned long flags;
@@ -206,8 +206,8 @@ static ktime_t fire_next(struct fire_crtc *crtc)
 }
 
 /*
- * The display does not wait for a late interrupt: the frames go on at their
- * times, and if one more has begun by now, that one's interrupt was missed.
+ * The display does not wait for a late interrupt. Frames continue on time, and if another one has
+ * begun by now, its interrupt was missed.
  */
 static enum hrtimer_restart fire_vblank_timer(struct hrtimer *timer)
 {
@@ -224,8 +224,8 @@ static enum hrtimer_restart fire_vblank_timer(struct hrtimer *timer)
 }
 
 /**
- * fire_crtc_start() - let the frames pass by themselves from now on
- * @crtc: the display; does nothing if they do already
+ * fire_crtc_start() - start the display's clock
+ * @crtc: the display; nothing happens if it is running
  */
 void fire_crtc_start(struct fire_crtc *crtc)
 {
@@ -234,7 +234,7 @@ void fire_crtc_start(struct fire_crtc *crtc)
 	if (crtc->running)
 		return;
 	raw_spin_lock_irqsave(&crtc->lock, flags);
-	/* No frames passed meanwhile; but time does not go back. */
+	/* No frames passed meanwhile, but time does not go back. */
 	if (ktime_before(crtc->frame, ktime_get()))
 		crtc->frame = ktime_get();
 	raw_spin_unlock_irqrestore(&crtc->lock, flags);
@@ -243,7 +243,7 @@ void fire_crtc_start(struct fire_crtc *crtc)
 }
 
 /**
- * fire_crtc_stop() - let no more frames pass
+ * fire_crtc_stop() - stop the display's clock
  * @crtc: the display
  */
 void fire_crtc_stop(struct fire_crtc *crtc)
@@ -255,9 +255,9 @@ void fire_crtc_stop(struct fire_crtc *crtc)
 }
 
 /**
- * fire_crtc_account() - what a display did so far
+ * fire_crtc_account() - get the counts of a display
  * @crtc: the display
- * @account: for the answer
+ * @account: out
  */
 void fire_crtc_account(struct fire_crtc *crtc, struct fire_account *account)
 {
@@ -271,10 +271,10 @@ void fire_crtc_account(struct fire_crtc *crtc, struct fire_account *account)
 /**
  * fire_crtc_init() - add a display to a device that is not registered yet
  * @device: the device
- * @index: of the display
+ * @index: index of the display
  * @hz: its refresh rate
  *
- * DRM frees what this takes, with the device.
+ * DRM frees its resources with the device.
  *
  * Return: 0 or a negative error.
  */

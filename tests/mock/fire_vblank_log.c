@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The log of vblanks: what a test computes rates, intervals and delays from.
- */
+/* The log of vblanks, from which a test computes rates, intervals and delays. */
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
 #include <linux/vmalloc.h>
@@ -11,12 +9,12 @@
 static DEFINE_RAW_SPINLOCK(log_lock);
 static struct fire_record *log_records;
 static unsigned int log_size;
-/* Of all that were ever added. */
+/* Number of records that were ever added. */
 static u64 log_added;
 
 /**
- * fire_log_add() - remember a vblank
- * @record: the vblank; if there is no room, the oldest goes
+ * fire_log_add() - add a vblank
+ * @record: the vblank; replaces the oldest one if the log is full
  */
 void fire_log_add(const struct fire_record *record)
 {
@@ -29,9 +27,9 @@ void fire_log_add(const struct fire_record *record)
 
 /**
  * fire_log_show() - print the log, the oldest first
- * @m: where
+ * @m: output
  *
- * The first line says how many there were in all.
+ * The first line has the total number.
  */
 void fire_log_show(struct seq_file *m)
 {
@@ -55,8 +53,8 @@ void fire_log_show(struct seq_file *m)
 }
 
 /**
- * fire_log_init() - make room
- * @records: for so many
+ * fire_log_init() - allocate the log
+ * @records: size of the log
  *
  * Return: 0 or -ENOMEM.
  */
@@ -68,7 +66,7 @@ int fire_log_init(unsigned int records)
 }
 
 /**
- * fire_log_exit() - forget it
+ * fire_log_exit() - free the log
  */
 void fire_log_exit(void)
 {

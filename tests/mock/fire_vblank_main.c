@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DRM devices without hardware whose vblanks a test commands: parameters,
- * devices, load and unload.
+ * DRM devices without hardware whose vblanks a test controls: parameters, devices, load and unload.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -101,7 +100,7 @@ static int __init fire_parameters(void)
 	return 0;
 }
 
-/* A mode of that rate, from which the core learns how long a frame is. */
+/* A mode with that rate, from which the core computes the duration of a frame. */
 static void fire_set_mode(struct fire_crtc *crtc)
 {
 	struct drm_display_mode mode = {
@@ -163,7 +162,7 @@ static struct fire_device *fire_device_new(unsigned int index)
 	pdev = platform_device_register_simple("fire_vblank", index, NULL, 0);
 	if (IS_ERR(pdev))
 		return ERR_CAST(pdev);
-	/* No driver is bound: the group is what devm_ allocations end with. */
+	/* No driver is bound, so this group frees the devm_ allocations. */
 	if (!devres_open_group(&pdev->dev, NULL, GFP_KERNEL)) {
 		ret = -ENOMEM;
 		goto err_pdev;
@@ -196,7 +195,7 @@ static void fire_device_delete(struct fire_device *device)
 		fire_crtc_stop(&device->crtc[i]);
 		drm_crtc_vblank_off(&device->crtc[i].base);
 	}
-	/* The last reference: files that are open keep the module from going. */
+	/* Drops the last reference. Open files keep the module loaded. */
 	devres_release_group(&pdev->dev, NULL);
 	platform_device_unregister(pdev);
 }

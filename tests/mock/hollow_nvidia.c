@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A nvidia.ko of functions that do nothing, with the driver's names and prototypes. They
- * are called with whatever arguments are asked for, so that probes of them get
- * pointers that no driver would pass.
+ * A nvidia.ko whose functions do nothing but have the driver's names and prototypes. They are
+ * called with arbitrary arguments, so that probes get pointers that the driver would never pass.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -30,7 +29,7 @@ typedef enum {
 	NV_PM_ACTION_STANDBY = 1
 } nv_pm_action_t;
 
-/* What all of them return. */
+/* The return value of all functions. */
 static long result;
 
 /* clang-format off */
@@ -82,7 +81,7 @@ static long result;
 FUNCTIONS(FUNCTION)
 PROCEDURES(PROCEDURE)
 
-/* As many arguments as are in registers. */
+/* As many arguments as fit into registers. */
 typedef long (*hollow_t)(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f);
 
 #define ENTRY_F(type, name, arguments) { #name, (__force hollow_t)(void *)name },
@@ -95,7 +94,7 @@ static const struct {
 static struct dentry *dir;
 static u8 *ones, *zeros;
 
-/* A number, or a page of ones or zeros. */
+/* A number, or a page of ones or zeroes. */
 static int argument(const char *word, u64 *value)
 {
 	if (!strcmp(word, "ones"))

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stands in for amdgpu.ko where a GPU would be needed: the functions that are
- * watched with kprobes, of the names and prototypes of the real ones, on types
- * of the same names and members, laid out in another way. Where modules that
- * are built here get no BTF, it is a driver of which no layout is known.
+ * Replaces amdgpu.ko where a GPU would be needed. It has the functions that kprobes watch, with the
+ * real names and prototypes, and types with the real names and members but another layout. If
+ * modules are built without BTF, no layout of this driver is known.
  *
- * What is written to the parameter "run" is done, by its writer:
+ * The parameter "run" takes these commands:
  *
  *	dispatch GPU CLIENT SOURCE COUNT IRQ	interrupts, if IRQ is 1 from hard interrupt
  *	report GPU COUNT			faults that are reported
@@ -30,11 +29,11 @@
 static struct amdgpu_device gpus[GPUS];
 static struct amdgpu_ring rings[GPUS];
 
-/* What the interrupts are to say, and whether soft recoveries work. */
+/* The data of the interrupts, and the result of soft recoveries. */
 static struct amdgpu_iv_entry vector;
 static bool recovers;
 
-/* As called as the real ones: not inlined, nor made another function of. */
+/* Not inlined or cloned, so that they are called like the real ones. */
 noinline __noclone void amdgpu_irq_dispatch(struct amdgpu_device *adev, struct amdgpu_ih_ring *ih)
 {
 	struct amdgpu_iv_entry entry = vector;
@@ -120,7 +119,7 @@ static int set_run(const char *text, const struct kernel_param *kp)
 	} else if (!strcmp(verb, "recover") && words == 4) {
 		context.ms = a;
 		context.error = b;
-		/* A reset that fails is none of the writer's errors. */
+		/* A failed reset is not an error of the writer. */
 		amdgpu_device_gpu_recover(&gpus[n], &job, &context);
 	} else if (!strcmp(verb, "soft") && words == 4) {
 		WRITE_ONCE(recovers, b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Types and functions of amdgpu that mock_amdgpu.c has too, laid out in its own way. */
+/* Types and functions of amdgpu for mock_amdgpu.c, with a layout of their own. */
 #ifndef MOCK_AMDGPU_H
 #define MOCK_AMDGPU_H
 

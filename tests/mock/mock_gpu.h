@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The ioctl interface of the mock GPU, /dev/mock_gpu, shared with the programs
- * that submit to it. Only the tests of gpumon use it: it may change at any time.
+ * The ioctl interface of the mock GPU, /dev/mock_gpu, for the programs that submit to it. Only
+ * gpumon's tests use it, so it may change at any time.
  */
 #ifndef MOCK_GPU_H
 #define MOCK_GPU_H
@@ -14,11 +14,11 @@
 
 /**
  * enum mock_gpu_fail - how a job ends
- * @MOCK_GPU_FAIL_NONE: well
+ * @MOCK_GPU_FAIL_NONE: without an error
  * @MOCK_GPU_FAIL_RUN: run_job() returns -EIO, there is no hardware fence
  * @MOCK_GPU_FAIL_FENCE: the hardware fence signals with the error -EIO
- * @MOCK_GPU_FAIL_HANG: never by itself; the scheduler's timeout ends it with
- *	-ETIMEDOUT. Jobs behind it on the same ring wait.
+ * @MOCK_GPU_FAIL_HANG: never by itself; the scheduler's timeout ends it with -ETIMEDOUT. Later jobs
+ *	on the same ring wait.
  * @MOCK_GPU_FAIL_COUNT: number of the modes above
  */
 enum mock_gpu_fail {
@@ -51,7 +51,7 @@ enum mock_gpu_fail {
  * @fail: enum mock_gpu_fail, for each of the jobs
  * @dep_device: device of the dependency
  * @dep_ring: ring of the dependency
- * @submitted: out: number of jobs pushed, also where the call failed
+ * @submitted: out: number of jobs pushed, also if the call failed
  */
 struct mock_gpu_submit {
 	__u32 device;
@@ -66,14 +66,14 @@ struct mock_gpu_submit {
 };
 
 /**
- * struct mock_gpu_hold - stop the hardware of a ring, or let it go on
+ * struct mock_gpu_hold - stop the hardware of a ring, or let it continue
  * @device: index of the device
  * @ring: index of the ring
  * @hold: 1 or 0
  * @reserved: 0
  *
- * A held ring takes jobs (up to hw_limit) and completes none, so that depths
- * stand still. The scheduler's timeout goes on. Closing the file lets it go.
+ * A held ring accepts jobs (up to hw_limit) but completes none, so that depths do not change. The
+ * scheduler's timeout still runs. Closing the file releases the ring.
  */
 struct mock_gpu_hold {
 	__u32 device;
@@ -83,10 +83,10 @@ struct mock_gpu_hold {
 };
 
 /**
- * struct mock_gpu_info - what the module was loaded with
+ * struct mock_gpu_info - parameters of the module
  * @devices: number of devices
  * @rings: number of rings of each
- * @hw_limit: jobs that a ring's hardware takes
+ * @hw_limit: jobs that a ring's hardware accepts
  * @timeout_ms: the scheduler's timeout, 0 is none
  */
 struct mock_gpu_info {

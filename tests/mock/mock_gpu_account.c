@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The mock GPU's own account, counted where the mock's callbacks run: what the
- * tests compare gpumon's numbers with. Nothing here is sampled or dropped.
+ * The mock GPU's own account, counted in the mock's callbacks. The tests compare gpumon's numbers
+ * with it. Nothing here is sampled or dropped.
  */
 #include <linux/debugfs.h>
 #include <linux/minmax.h>
@@ -25,10 +25,10 @@ static struct dentry *mock_debugfs;
 
 /**
  * mock_account_pushed() - count a job that is about to be pushed
- * @ring: where to
+ * @ring: its ring
  * @job: the job
  *
- * Called before the push: afterwards the job may already be gone.
+ * Call this before the push: afterwards the job may already be freed.
  */
 void mock_account_pushed(struct mock_ring *ring, struct mock_job *job)
 {
@@ -48,8 +48,8 @@ void mock_account_pushed(struct mock_ring *ring, struct mock_job *job)
 }
 
 /**
- * mock_account_run() - count a job that came to run_job()
- * @ring: where; its lock is held
+ * mock_account_run() - count a job that reached run_job()
+ * @ring: its ring; the lock is held
  * @job: the job
  */
 void mock_account_run(struct mock_ring *ring, struct mock_job *job)
@@ -73,12 +73,11 @@ void mock_account_run(struct mock_ring *ring, struct mock_job *job)
 
 /**
  * mock_account_done() - count a job that left the hardware
- * @ring: where; its lock is held
+ * @ring: its ring; the lock is held
  * @job: the job
  * @error: 0 or the negative error it ended with
  *
- * Called before the fence is signalled, so that who waits for the fence finds
- * the job counted.
+ * Call this before the fence is signalled, so that the job is counted before its waiters wake up.
  */
 void mock_account_done(struct mock_ring *ring, struct mock_job *job, int error)
 {
@@ -104,11 +103,11 @@ void mock_account_done(struct mock_ring *ring, struct mock_job *job, int error)
 }
 
 /**
- * mock_account_freed() - count a job that the scheduler gave back
- * @ring: where
- * @ran: whether it had come to run_job(); if not, it was killed
+ * mock_account_freed() - count a job that the scheduler freed
+ * @ring: its ring
+ * @ran: whether it had reached run_job(); if not, it was killed
  *
- * The last that is done for a job: after it the module may go.
+ * This is the last step for a job: afterwards the module may be unloaded.
  */
 void mock_account_freed(struct mock_ring *ring, bool ran)
 {
@@ -132,7 +131,7 @@ void mock_account_freed(struct mock_ring *ring, bool ran)
 
 /**
  * mock_account_process() - count jobs of the current process
- * @jobs: how many; with 0 only the room for it is made
+ * @jobs: number of jobs; 0 only allocates the entry
  *
  * Return: 0, or -ENOMEM if it is a new process and there is no memory.
  */
@@ -212,9 +211,9 @@ static int processes_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(processes);
 
 /**
- * mock_account_init() - make the files in debugfs
+ * mock_account_init() - create the files in debugfs
  *
- * Return: 0 or a negative error: without its account the mock has no use.
+ * Return: 0 or a negative error: without its account the mock is useless.
  */
 int mock_account_init(void)
 {
@@ -234,7 +233,7 @@ int mock_account_init(void)
 }
 
 /**
- * mock_account_exit() - remove the files, forget the processes
+ * mock_account_exit() - remove the files and free the processes
  */
 void mock_account_exit(void)
 {

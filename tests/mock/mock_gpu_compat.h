@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The differences between the kernels' scheduler interfaces. MOCK_HAVE_* come
- * from mock_gpu_conftest.sh, which compiles a snippet against the headers for
- * each: versions say nothing here, as Debian's 6.1.192 carries a struct
- * drm_sched_init_args that 6.12.107 lacks.
+ * Differences between the kernels' scheduler interfaces. MOCK_HAVE_* come from
+ * mock_gpu_conftest.sh, which compiles a test for each against the headers. Version numbers do not
+ * help: Debian's 6.1.192 has a struct drm_sched_init_args that 6.12.107 lacks.
  */
 #ifndef MOCK_GPU_COMPAT_H
 #define MOCK_GPU_COMPAT_H
@@ -21,12 +20,12 @@
 #endif
 
 /**
- * mock_compat_sched_init() - drm_sched_init() with one run queue a priority
+ * mock_compat_sched_init() - drm_sched_init() with one run queue per priority
  * @sched: the scheduler
  * @ops: its callbacks
- * @hw_limit: jobs that the hardware takes
+ * @hw_limit: jobs that the hardware accepts
  * @timeout: in jiffies
- * @name: of the ring
+ * @name: name of the ring
  * @dev: the device
  *
  * Return: 0 or a negative error.
@@ -58,10 +57,10 @@ static inline int mock_compat_sched_init(struct drm_gpu_scheduler *sched,
 }
 
 /**
- * mock_compat_job_init() - drm_sched_job_init() of a job of one credit
+ * mock_compat_job_init() - drm_sched_job_init() for a job of one credit
  * @job: the job
- * @entity: where it will be pushed
- * @owner: whose it is
+ * @entity: its entity
+ * @owner: its owner
  *
  * Return: 0 or a negative error.
  */
@@ -95,7 +94,7 @@ static inline void mock_compat_sched_start(struct drm_gpu_scheduler *sched)
 /**
  * mock_compat_hrtimer_setup() - a timer on the monotonic clock, absolute times
  * @timer: the timer
- * @function: what it calls
+ * @function: its callback
  */
 static inline void mock_compat_hrtimer_setup(struct hrtimer *timer,
 					     enum hrtimer_restart (*function)(struct hrtimer *))

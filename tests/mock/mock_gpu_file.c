@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /dev/mock_gpu: each open file has one entity on every ring it submits to, as
- * the contexts of a DRM driver have. Entities are flushed when a descriptor is
- * closed and end with the file, like amdgpu's: that is what kills the jobs
- * still queued by a process that gets SIGKILL.
+ * /dev/mock_gpu: each open file has one entity on every ring it submits to, like the contexts of a
+ * DRM driver. Entities are flushed when a descriptor is closed and end with the file, as in amdgpu.
+ * That kills the jobs that are still queued by a process that gets SIGKILL.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -31,11 +30,11 @@ static void mock_entity_release(struct kref *ref)
 }
 
 /**
- * mock_entity_put() - give a reference back
+ * mock_entity_put() - drop a reference
  * @entity: the entity
  *
- * Jobs have one until they are freed: 6.1 may touch an entity's completion
- * after its last job was popped, without waiting for that when it ends.
+ * Jobs hold a reference until they are freed: 6.1 may access an entity's completion after its last
+ * job was popped, and does not wait for that when the entity ends.
  */
 void mock_entity_put(struct mock_entity *entity)
 {
@@ -125,7 +124,7 @@ static u64 mock_job_service_ns(struct mock_ring *ring, const struct mock_gpu_sub
 	return args->service_ns ?: mock_ring_service_ns(ring);
 }
 
-/* Pushes one job; @dep is consumed. */
+/* Push one job; consumes @dep. */
 static int mock_push(struct mock_file *file, struct mock_entity *entity,
 		     const struct mock_gpu_submit *args, struct dma_fence *dep)
 {
@@ -136,7 +135,7 @@ static int mock_push(struct mock_file *file, struct mock_entity *entity,
 	job = kzalloc(sizeof(*job), GFP_KERNEL);
 	if (!job)
 		goto err_dep;
-	/* Here and not in run_job(), which may not wait for memory. */
+	/* Allocate here, since run_job() may not wait for memory. */
 	job->fence = kzalloc(sizeof(*job->fence), GFP_KERNEL);
 	if (!job->fence)
 		goto err_job;
@@ -189,7 +188,7 @@ static int mock_submit_valid(const struct mock_gpu_submit *args)
 		return -EINVAL;
 	if (args->fail >= MOCK_GPU_FAIL_COUNT)
 		return -EINVAL;
-	/* Without a timeout a job that hangs would never end, nor the module. */
+	/* Without a timeout, a job that hangs would never end, and the module would stay in use. */
 	if (args->fail == MOCK_GPU_FAIL_HANG && !mock_gpu.timeout_ms)
 		return -EINVAL;
 	return 0;
@@ -213,7 +212,7 @@ static int mock_submit(struct mock_file *file, struct mock_gpu_submit *args)
 		if (IS_ERR(dep_entity))
 			return PTR_ERR(dep_entity);
 	}
-	/* First, so that no job is pushed that could not be counted. */
+	/* Do this first, so that no job is pushed that could not be counted. */
 	ret = mock_account_process(0);
 	if (ret)
 		return ret;
@@ -246,7 +245,7 @@ static int mock_submit(struct mock_file *file, struct mock_gpu_submit *args)
 		return 0;
 	ret = dma_fence_wait(fence, true);
 	dma_fence_put(fence);
-	/* Not to be restarted, which would push the jobs again. */
+	/* A restart would push the jobs again. */
 	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 
@@ -322,7 +321,9 @@ static long mock_entity_flush(struct mock_entity *entity, long timeout)
 
 	if (!(current->flags & PF_EXITING) || current->exit_code != SIGKILL)
 		return drm_sched_entity_flush(&entity->base, timeout);
-	/* It would wait for the ring, and then kill what is left: the ring stops for that alone. */
+	/*
+	 * The flush would wait for the ring and then kill the rest, so only stop the ring for that.
+	 */
 	if (timeout)
 		timeout = wait_event_timeout(ring->sched.job_scheduled,
 					     !spsc_queue_count(&entity->base.job_queue), timeout);
@@ -332,7 +333,7 @@ static long mock_entity_flush(struct mock_entity *entity, long timeout)
 	return timeout;
 }
 
-/* Each close of a descriptor, also by the exit of its process. */
+/* Called for each close of a descriptor, also at the exit of a process. */
 static int mock_flush(struct file *filp, fl_owner_t id)
 {
 	struct mock_file *file = filp->private_data;
@@ -356,9 +357,9 @@ static int mock_release(struct inode *inode, struct file *filp)
 			mock_ring_hold(entity->ring, false);
 	}
 	/*
-	 * All at once: on 6.1 an entity whose jobs are killed waits for their
-	 * dependencies, which may be jobs killed with another entity of this
-	 * file. One after the other they would wait for ever.
+	 * Flush all of them at once. On 6.1 an entity whose jobs are killed waits for their
+	 * dependencies, which may be jobs killed with another entity of this file. One after the
+	 * other, they would wait for ever.
 	 */
 	xa_for_each(&file->entities, index, entity) {
 		INIT_WORK(&entity->fini, mock_entity_fini);
@@ -393,7 +394,7 @@ static struct miscdevice mock_misc = {
 };
 
 /**
- * mock_file_init() - let programs submit
+ * mock_file_init() - create the device file
  *
  * Return: 0 or a negative error.
  */
@@ -403,7 +404,7 @@ int mock_file_init(void)
 }
 
 /**
- * mock_file_exit() - no more files; none is open when the module goes
+ * mock_file_exit() - remove the device file, which nobody has open at unload
  */
 void mock_file_exit(void)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A GPU without hardware, for the tests of gpumon: it drives the real
- * gpu_sched.ko through the interface that DRM drivers use, and keeps an exact
- * account of its own in debugfs.
+ * A GPU without hardware for gpumon's tests. It drives the real gpu_sched.ko through the interface
+ * of DRM drivers, and keeps an exact account of its own in debugfs.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -176,14 +175,13 @@ err_devices:
 static void __exit mock_exit(void)
 {
 	mock_file_exit();
-	/* Of closed files: what is on the hardware, and what is being killed. */
+	/* Jobs of closed files may still be on the hardware, or being killed. */
 	wait_event(mock_gpu.idle, !atomic_read(&mock_gpu.alive));
 	mock_account_exit();
 	mock_devices_exit(devices * rings, devices);
 	/*
-	 * A killed job is freed by a work item of the system, which may still be
-	 * on its way out of our last function; the others are freed where
-	 * drm_sched_fini() has waited.
+	 * A killed job is freed by a work item of the kernel, which may still be returning from our
+	 * last function. The others are freed where drm_sched_fini() has waited.
 	 */
 	if (atomic_read(&mock_gpu.killed))
 		synchronize_rcu_tasks();

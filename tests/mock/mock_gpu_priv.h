@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of mock_gpu.ko share. */
+/* Shared by the files of mock_gpu.ko. */
 #ifndef MOCK_GPU_PRIV_H
 #define MOCK_GPU_PRIV_H
 
@@ -22,9 +22,9 @@ struct platform_device;
 struct seq_file;
 
 /**
- * enum mock_distribution - where service times come from
+ * enum mock_distribution - distribution of service times
  * @MOCK_FIXED: always the mean
- * @MOCK_UNIFORM: evenly from half to one and a half of the mean
+ * @MOCK_UNIFORM: uniform from 0.5 to 1.5 times the mean
  * @MOCK_EXPONENTIAL: exponential with that mean
  */
 enum mock_distribution {
@@ -34,7 +34,7 @@ enum mock_distribution {
 };
 
 /**
- * struct mock_account - what one ring counted, under its lock
+ * struct mock_account - counts of one ring, under its lock
  * @queued: jobs pushed
  * @run: calls of run_job() for a new job
  * @done: jobs of @run that ended, with or without an error
@@ -78,22 +78,22 @@ struct mock_account {
 };
 
 /**
- * struct mock_ring - one ring: a scheduler and the hardware behind it
+ * struct mock_ring - a ring: a scheduler and its hardware
  * @sched: the real scheduler
- * @sched_list: what an entity of this ring is made with
+ * @sched_list: scheduler list for entities of this ring
  * @name: name of the ring, the same on every device
  * @pdev: the device
- * @lock: protects all below; taken in hard interrupts
- * @hw: jobs on the hardware, which serves them one after the other
- * @timer: end of service of the first of @hw
- * @pumping: somebody is completing jobs of @hw, in order
+ * @lock: protects everything below; taken in hard interrupts
+ * @hw: jobs on the hardware, which are served one after the other
+ * @timer: end of service of the first job of @hw
+ * @pumping: jobs of @hw are being completed, in order
  * @holds: number of holders; while there is one, no job completes
- * @random: state of the generator of service times
+ * @random: state of the random generator for service times
  * @acct: the account
  * @fence_lock: lock of the hardware fences
  * @fence_context: their context
- * @fence_seqno: the last one's number, written only where run_job() is called
- * @stopping: whoever has stopped the scheduler
+ * @fence_seqno: number of the last fence, only written in run_job()
+ * @stopping: held while the scheduler is stopped
  */
 struct mock_ring {
 	struct drm_gpu_scheduler sched;
@@ -119,12 +119,12 @@ struct mock_ring {
 /**
  * struct mock_entity - a file's entity on one ring
  * @base: the scheduler's entity
- * @ref: the file has one, and each job until it is freed
+ * @ref: held by the file, and by each job until it is freed
  * @ring: the ring
- * @lock: arm and push are one step under it; protects @last and @held
+ * @lock: makes arm and push one step; protects @last and @held
  * @last: finished fence of the last job pushed
  * @held: this file holds the ring
- * @fini: ends @base when the file is released
+ * @fini: work that ends @base when the file is released
  */
 struct mock_entity {
 	struct drm_sched_entity base;
@@ -138,7 +138,7 @@ struct mock_entity {
 
 /**
  * struct mock_fence - a hardware fence
- * @base: first, because the default release frees by its address
+ * @base: must be first, since the default release frees its address
  * @ring: the ring that signals it
  */
 struct mock_fence {
@@ -149,11 +149,11 @@ struct mock_fence {
 /**
  * struct mock_job - a job
  * @base: the scheduler's job
- * @entity: where it was pushed
+ * @entity: its entity
  * @fence: its hardware fence, initialised by run_job()
- * @node: in mock_ring.hw while on the hardware
+ * @node: entry in mock_ring.hw while on the hardware
  * @fail: how it ends
- * @dependencies: number of them
+ * @dependencies: number of dependencies
  * @service_ns: time on the hardware, 0 completes inside run_job()
  * @due: end of service, 0 until service has begun
  * @pushed_at: time of the push
@@ -180,14 +180,14 @@ struct mock_job {
  * struct mock_gpu - the module's state
  * @devices: number of devices
  * @rings: number of rings of each
- * @hw_limit: jobs that a ring's hardware takes
+ * @hw_limit: jobs that a ring's hardware accepts
  * @timeout_ms: the scheduler's timeout, 0 is none
  * @flush_ms: how long the exit of a process waits for its queued jobs
  * @prepare_us: how long prepare_job() takes
  * @inline_completion: jobs complete inside run_job() by default
- * @distribution: of service times
- * @service_ns: their mean
- * @ring: devices * rings of them
+ * @distribution: distribution of service times
+ * @service_ns: mean service time
+ * @ring: devices * rings elements
  * @pdevs: the devices
  * @alive: jobs pushed and not freed yet, on all rings
  * @killed: a job was ever killed

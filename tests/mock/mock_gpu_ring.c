@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A ring of the mock GPU: the callbacks that the real scheduler calls, and the
- * hardware behind them, which serves the jobs of a ring one after the other and
- * ends each from a high resolution timer or inside run_job().
+ * A ring of the mock GPU: callbacks for the real scheduler, and simulated hardware. The hardware
+ * serves the jobs of a ring one after the other and ends each in a high-resolution timer, or inside
+ * run_job().
  */
 #include <linux/bitops.h>
 #include <linux/delay.h>
@@ -13,7 +13,7 @@
 #include "mock_gpu_compat.h"
 #include "mock_gpu_priv.h"
 
-/* splitmix64: any seed will do, 0 too, and each ring repeats its own numbers. */
+/* splitmix64: any seed works, including 0, and each ring repeats its own sequence. */
 static u64 mock_ring_random(struct mock_ring *ring)
 {
 	u64 x;
@@ -26,7 +26,7 @@ static u64 mock_ring_random(struct mock_ring *ring)
 	return x ^ (x >> 31);
 }
 
-/* -ln(x / 2^64) with 16 bits after the point, from the binary logarithm of x. */
+/* -ln(x / 2^64) with 16 fractional bits, from the binary logarithm of x. */
 static u64 mock_negative_log(u64 x)
 {
 	const u64 ln2 = 45426;	/* 2^16 ln 2 */
@@ -35,7 +35,7 @@ static u64 mock_negative_log(u64 x)
 	u64 fraction = 0;
 	int bit;
 
-	/* m is in [1, 2) with 31 bits after the point: a square moves a bit out. */
+	/* m is in [1, 2) with 31 fractional bits. Squaring it yields one more bit. */
 	for (bit = 15; bit >= 0; bit--) {
 		m = (m * m) >> 31;
 		if (m >> 32) {
@@ -88,9 +88,8 @@ static const struct dma_fence_ops mock_fence_ops = {
 };
 
 /*
- * Takes a job off the hardware. The caller signals the fence returned once it
- * has let go of the lock, and does not touch the job again: the scheduler may
- * free it as soon as the fence is signalled.
+ * Remove a job from the hardware. The caller signals the returned fence after releasing the lock
+ * and does not use the job again: the scheduler may free it as soon as the fence is signalled.
  */
 static struct dma_fence *mock_ring_retire(struct mock_ring *ring, struct mock_job *job, int error)
 {
@@ -105,9 +104,8 @@ static struct dma_fence *mock_ring_retire(struct mock_ring *ring, struct mock_jo
 }
 
 /*
- * Ends every job whose time has come and sets the timer for the next. Only one
- * caller at a time does it, or the fences could signal out of their order; what
- * another one has put on the hardware meanwhile, it will find.
+ * End every job that is due and set the timer for the next one. Only one caller at a time does
+ * this, or fences could signal out of order. It also handles jobs that others have added meanwhile.
  */
 static void mock_ring_pump(struct mock_ring *ring)
 {
@@ -153,9 +151,9 @@ static enum hrtimer_restart mock_ring_timer(struct hrtimer *timer)
 }
 
 /**
- * mock_ring_hold() - stop the hardware of a ring, or let it go on
+ * mock_ring_hold() - stop the hardware of a ring, or let it continue
  * @ring: the ring
- * @hold: which of both
+ * @hold: true to stop it
  */
 void mock_ring_hold(struct mock_ring *ring, bool hold)
 {
@@ -172,15 +170,15 @@ void mock_ring_hold(struct mock_ring *ring, bool hold)
 }
 
 /**
- * mock_ring_stop() - have the scheduler pop and free no job, until mock_ring_go_on()
+ * mock_ring_stop() - keep the scheduler from popping and freeing jobs, until mock_ring_go_on()
  * @ring: the ring
  *
- * For whoever kills an entity. The scheduler's worker that pops a job sorts the entity by the
- * next one: into the tree of the run queue, also if it was killed at that moment and has just
- * left it. It is then popped from again by the worker, at the same time by the one who kills: a
- * job that both have is freed twice, and the entity is freed and stays in the tree. gpu_sched of
- * 6.12 and 7.3 does so, without gpumon, seen with KASAN. Not on 6.1, where who kills waits for
- * jobs of other rings, which others may be about to kill: with a lock that would be for ever.
+ * Use it around killing an entity. The scheduler's worker pops a job and then re-inserts the entity
+ * into the tree of the run queue, even if the entity was killed at that moment and has just left
+ * the tree. Then the worker and the killing task pop from it at the same time: a job can be freed
+ * twice, and the freed entity stays in the tree. KASAN reports this for gpu_sched of 6.12 and 7.3,
+ * without gpumon. It is not used on 6.1: there the killing task waits for jobs of other rings that
+ * other tasks may be about to kill, which would deadlock with a lock.
  *
  * Context: may sleep.
  */
@@ -205,7 +203,7 @@ void mock_ring_go_on(struct mock_ring *ring)
 }
 
 #ifdef MOCK_HAVE_PREPARE_JOB
-/* Called between where an entity is chosen and where its job is popped. */
+/* Called after an entity was chosen and before its job is popped. */
 static struct dma_fence *mock_prepare_job(struct drm_sched_job *base,
 					  struct drm_sched_entity *entity)
 {
@@ -223,8 +221,8 @@ static struct dma_fence *mock_run_job(struct drm_sched_job *base)
 	unsigned long flags;
 
 	/*
-	 * Recovery gives the jobs behind the one that hung to run_job() a second
-	 * time. They never left the hardware.
+	 * Recovery passes the jobs behind the one that hung to run_job() again. They never left the
+	 * hardware.
 	 */
 	if (job->has_fence)
 		return dma_fence_get(fence);
@@ -237,7 +235,7 @@ static struct dma_fence *mock_run_job(struct drm_sched_job *base)
 		return ERR_PTR(-EIO);
 	}
 
-	/* One reference stays with the job, the other is for the scheduler. */
+	/* One reference belongs to the job, the other one to the scheduler. */
 	dma_fence_init(fence, &mock_fence_ops, &ring->fence_lock, ring->fence_context,
 		       ++ring->fence_seqno);
 	job->has_fence = true;
@@ -253,8 +251,8 @@ static struct dma_fence *mock_run_job(struct drm_sched_job *base)
 }
 
 /*
- * The recovery of a simple driver: the job that took too long ends with an
- * error, the ring is stopped, what was behind that job goes on.
+ * Recovery as in a simple driver: the job that timed out ends with an error, the ring is stopped,
+ * and the jobs behind it continue.
  */
 static enum drm_gpu_sched_stat mock_timedout_job(struct drm_sched_job *base)
 {
@@ -265,15 +263,14 @@ static enum drm_gpu_sched_stat mock_timedout_job(struct drm_sched_job *base)
 	unsigned long flags;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	/* It may have ended by itself just now. */
+	/* It may have just ended by itself. */
 	if (!list_empty(&job->node))
 		fence = mock_ring_retire(ring, job, -ETIMEDOUT);
 	spin_unlock_irqrestore(&ring->lock, flags);
 
 	/*
-	 * Signalled with the scheduler's callback still there, the job finishes
-	 * the way all others do; drm_sched_stop() then gives it up to be freed,
-	 * also if it had ended before we came here.
+	 * The scheduler's callback is still attached, so signalling the fence finishes the job like
+	 * any other. drm_sched_stop() then releases it for freeing, even if it had ended before.
 	 */
 	if (fence) {
 		dma_fence_signal(fence);
@@ -319,11 +316,11 @@ static const struct drm_sched_backend_ops mock_sched_ops = {
 };
 
 /**
- * mock_ring_init() - make a ring
- * @ring: zeroed memory for it
+ * mock_ring_init() - initialise a ring
+ * @ring: zeroed memory
  * @pdev: its device
- * @index: its index there
- * @seed: of its service times
+ * @index: its index in the device
+ * @seed: seed of its service times
  *
  * Return: 0 or a negative error.
  */
@@ -350,7 +347,7 @@ int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigne
 }
 
 /**
- * mock_ring_fini() - undo mock_ring_init(), all jobs having ended
+ * mock_ring_fini() - undo mock_ring_init() after all jobs have ended
  * @ring: the ring
  */
 void mock_ring_fini(struct mock_ring *ring)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The account of a mock: counters that are made when they are first added to,
- * in any context, and printed as "name value" lines. Nothing is sampled, and
- * what the table could not take is told.
+ * The account of a mock: counters that are created on first use, in any context, and printed as
+ * "name value" lines. Nothing is sampled, and lost counts are reported if the table is full.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
@@ -16,7 +15,7 @@
 #define MOCK_ACCOUNT_BITS   15
 #define MOCK_ACCOUNT_PROBES 256
 
-/* A key is claimed once and never given back: kind, counter and id in one word. */
+/* A key is claimed once and never released: kind, counter and id in one word. */
 #define MOCK_KIND_SHIFT	   60
 #define MOCK_COUNTER_SHIFT 54
 #define MOCK_ID_MASK	   ((1ULL << MOCK_COUNTER_SHIFT) - 1)
@@ -32,10 +31,10 @@ static atomic64_t mock_lost = ATOMIC64_INIT(0);
 
 /**
  * mock_account_add() - add to a counter
- * @kind: what it belongs to, 1 to 15
- * @id: which of these, 54 bits
+ * @kind: kind of its owner, 1 to 15
+ * @id: id of its owner, 54 bits
  * @counter: index of its name
- * @n: how much
+ * @n: amount
  *
  * Context: any.
  */
@@ -79,9 +78,9 @@ static int account_show(struct seq_file *m, void *data)
 DEFINE_SHOW_ATTRIBUTE(account);
 
 /**
- * mock_account_init() - make the account and its file
- * @dir: folder in debugfs, which the caller removes
- * @names: how to print it, stays with the caller
+ * mock_account_init() - create the account and its file
+ * @dir: debugfs folder, removed by the caller
+ * @names: how to print it, owned by the caller
  *
  * Return: 0 or -ENOMEM.
  */

@@ -9,10 +9,10 @@ struct dentry;
 struct seq_file;
 
 /**
- * struct mock_names - how a module's account is printed
+ * struct mock_names - how to print a module's account
  * @counters: names of its counters
  * @count: number of them, up to 64
- * @show: writes what the counter belongs to, "pid/12/" for example
+ * @show: writes the owner of the counter, such as "pid/12/"
  */
 struct mock_names {
 	const char *const *counters;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The control file in debugfs: what no process can do with a device node. One
- * command a write; it is over when write() returns, and its error is write()'s.
+ * The control file in debugfs, for actions that no process can cause through a device node. One
+ * command per write. It is complete when write() returns, and its error is that of write().
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -13,7 +13,7 @@
 
 #define MOCK_COMMAND_LEN 1024
 
-/* The next word of a command as a number; fallback where the command ends. */
+/* The next word of a command as a number, or the fallback at the end of the command. */
 static int next_number(char **rest, u64 *value, const u64 *fallback)
 {
 	char *word = strsep(rest, " ");
@@ -108,7 +108,7 @@ static int report(char *rest, bool in_interrupt)
 	if (!strncmp(rest, "- ", 2)) {
 		rest += 2;
 #ifdef MOCK_TRACEPOINT
-		/* The tracepoint would follow the NULL, in the driver as well. */
+		/* The tracepoint would dereference the NULL, as it would in the driver. */
 		return -EOPNOTSUPP;
 #endif
 	} else {
@@ -315,7 +315,7 @@ static const struct file_operations control_fops = {
 };
 
 /**
- * mock_control_init() - make the file
+ * mock_control_init() - create the file
  * @dir: the mock's folder in debugfs
  */
 void mock_control_init(struct dentry *dir)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a process does with /dev/nvidiaN and /dev/nvidiactl. The functions have
- * the driver's names, prototypes and linkage.
+ * Operations on /dev/nvidiaN and /dev/nvidiactl. The functions have the driver's names, prototypes
+ * and linkage.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -52,7 +52,7 @@ error:
 	return err;
 }
 
-/* The handle was the opener's, whoever lets the last descriptor of it go. */
+/* The handle belonged to the opener, whichever process closes its last descriptor. */
 static mock_probed int nvidia_close(struct inode *inode, struct file *file)
 {
 	nv_linux_file_private_t *nvlfp = file->private_data;
@@ -117,7 +117,7 @@ static mock_probed long nvidia_unlocked_ioctl(struct file *file, unsigned int cm
 }
 #endif
 
-/* There is always an event to be had, so a poll() never sleeps and calls this once. */
+/* An event is always available, so poll() never sleeps and calls this once. */
 static mock_probed unsigned int nvidia_poll(struct file *file, poll_table *wait)
 {
 	mock_count_all(gpu_of_file(file), mock_tgid(), MOCK_POLLS, 1);
@@ -139,7 +139,7 @@ static mock_probed void nvidia_vma_release(struct vm_area_struct *vma)
 	count_vma(vma, MOCK_VMA_RELEASES);
 }
 
-/* Nothing is mapped before it is touched, so a page makes one fault in a process. */
+/* Pages are mapped on first access, so each page causes one fault per process. */
 static mock_probed vm_fault_t nvidia_fault(struct vm_fault *vmf)
 {
 	nv_linux_file_private_t *nvlfp = vmf->vma->vm_file->private_data;
@@ -159,10 +159,10 @@ static const struct vm_operations_struct nv_vm_ops = {
 /**
  * nvidia_mmap() - map a file of the driver
  * @file: the file
- * @vma: where
+ * @vma: new mapping
  *
- * As in the driver, nvidia_vma_open() is not called for a new mapping, only for
- * the copies that fork() and a partial munmap() make of it.
+ * As in the driver, nvidia_vma_open() is not called for a new mapping, only for copies made by
+ * fork() and a partial munmap().
  *
  * Return: 0 or -EINVAL.
  */

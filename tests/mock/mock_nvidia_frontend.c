@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The file operations of the generations up to 535, which call the driver's
- * own through a table.
- */
+/* File operations of the generations up to 535, which call the driver through a table. */
 #include <linux/module.h>
 #include <linux/poll.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Interrupts: lines with no hardware behind them, raised from a hard interrupt
- * (irq_work) and dealt with by the kernel's own code, so that the driver's two
- * halves run in the contexts that they run in with a GPU.
+ * Interrupt lines without hardware. They are raised from a hard interrupt (irq_work) and handled by
+ * the kernel's own code, so that both halves of the driver run in the same contexts as with a GPU.
  */
 #include <linux/delay.h>
 #include <linux/irq.h>
@@ -33,7 +32,7 @@ static void count_irq(struct mock_vector *vector, enum mock_counter_id counter, 
  * @irq: number of the line
  * @arg: the GPU, also the drvdata of its device
  *
- * Return: what mock_irq_fire() was told.
+ * Return: the result given to mock_irq_fire().
  */
 mock_probed irqreturn_t nvidia_isr(int irq, void *arg)
 {
@@ -134,14 +133,14 @@ static void raise_irq(struct irq_work *work)
 
 /**
  * mock_irq_fire() - raise interrupts
- * @vector: line
- * @answer: what the hard half makes of them
- * @count: how many
- * @bh_ns: how long the threaded half works
+ * @vector: interrupt line
+ * @answer: result of the hard half
+ * @count: number of interrupts
+ * @bh_ns: duration of the threaded half
  * @burst: do not wait for the threaded half before the next one
  *
- * All is over when it returns. Without @burst each interrupt has a threaded
- * half of its own. With it one may serve several.
+ * Everything is complete when it returns. Without @burst, each interrupt has its own run of the
+ * threaded half; with it, one run may serve several interrupts.
  *
  * Return: 0, -ENOENT if there is no such line, or -EINTR.
  */
@@ -180,7 +179,7 @@ static int request_vector(struct mock_gpu *gpu, struct mock_vector *vector, bool
 	init_completion(&vector->done);
 	vector->work = IRQ_WORK_INIT_HARD(raise_irq);
 
-	/* Not irq_alloc_descs(): lines that this module owns and requests would pin it. */
+	/* Do not use irq_alloc_descs(): lines that this module owns and requests would pin it. */
 	irq = __irq_alloc_descs(-1, 1, 1, NUMA_NO_NODE, NULL, NULL);
 	if (irq < 0)
 		return irq;
@@ -201,11 +200,10 @@ static int request_vector(struct mock_gpu *gpu, struct mock_vector *vector, bool
 }
 
 /**
- * mock_irq_request() - make and request the lines of a GPU
- * @gpu: GPU, its number of vectors is set
+ * mock_irq_request() - create and request the lines of a GPU
+ * @gpu: GPU with its number of vectors
  *
- * A real one has either MSI-X vectors or the one line; the mock has both, so
- * that one load shows both.
+ * A real GPU has either MSI-X vectors or one line. The mock has both, so that one load tests both.
  *
  * Return: 0 or a negative error.
  */
@@ -227,7 +225,7 @@ int mock_irq_request(struct mock_gpu *gpu)
 }
 
 /**
- * mock_irq_free() - give the lines of a GPU back
+ * mock_irq_free() - free the lines of a GPU
  * @gpu: GPU
  */
 void mock_irq_free(struct mock_gpu *gpu)

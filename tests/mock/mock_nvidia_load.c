@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A workload for the mock of nvidia.ko that is the same each time, and its own
- * account of it: "name value" lines with the module's names, so that the two
- * can be compared. A GPU is "minor/N" here, for a program knows no more.
+ * A reproducible workload for the mock of nvidia.ko, with its own account: "name value" lines with
+ * the module's names, for comparison. A GPU is "minor/N" here, since a program knows no more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +26,7 @@
 #define MINORS	      8
 #define MINOR_CTL     MINORS
 #define MINOR_NONE    (MINORS + 1)
-/* Nobody's: there are at most 8 GPUs. */
+/* An unused number: there are at most 8 GPUs. */
 #define MINOR_MISSING 100
 
 enum counter {
@@ -52,7 +51,7 @@ static const char *const counter_names[COUNTERS] = {
 	"mmap_bytes", "mmap_errors", "faults", "vma_opens", "vma_releases", "polls",
 };
 
-/* Numbers that the driver's own commands have, and one of a wrong size. */
+/* Numbers of the driver's own commands, and one with a wrong size. */
 static const unsigned int commands[] = {
 	MOCK_NVIDIA_IOCTL(0x29), MOCK_NVIDIA_IOCTL(0x2a), MOCK_NVIDIA_IOCTL(0x2b),
 	MOCK_NVIDIA_IOCTL(200),	 MOCK_NVIDIA_IOCTL(214),  _IOWR('F', 0x2a, int),
@@ -60,7 +59,7 @@ static const unsigned int commands[] = {
 #define COMMANDS      (sizeof(commands) / sizeof(commands[0]))
 #define COMMAND_WRONG (COMMANDS - 1)
 
-/* Written by its own process only, but for the closes of what it opened. */
+/* Only written by its own process, except the closes of its handles. */
 struct slot {
 	pid_t pid;
 	uint64_t counter[MINOR_NONE + 1][COUNTERS];
@@ -68,7 +67,7 @@ struct slot {
 	uint64_t sleep_ns;
 };
 
-/* Two for each process: its own and that of its children, one after the other. */
+/* Two slots for each process: its own, and one for its children, one after the other. */
 struct shared {
 	unsigned int slots;
 	struct slot slot[PROCESSES_MAX * 4];
@@ -132,7 +131,7 @@ static void node_path(char *path, size_t size, unsigned int minor)
 		snprintf(path, size, "%s/nvidia%u", options.dir, minor);
 }
 
-/* The driver makes no nodes either: nvidia-modprobe does. */
+/* The driver does not create device nodes either: nvidia-modprobe does. */
 static void make_nodes(void)
 {
 	char line[128], path[4096];
@@ -179,7 +178,7 @@ static struct handle open_node(unsigned int minor)
 	return h;
 }
 
-/* Of the last descriptor. */
+/* Count the close of the last descriptor. */
 static void count_close(const struct handle *h)
 {
 	count_in(h->opener, h->minor, CLOSES, 1);
@@ -214,7 +213,7 @@ static void run_ioctl(const struct handle *h, unsigned int command, uint64_t ns,
 	own->sleep_ns += ns;
 }
 
-/* As a 32-bit program does it. */
+/* As a 32-bit program would do it. */
 static void run_compat_ioctl(const struct handle *h, unsigned int command)
 {
 #ifdef __x86_64__
@@ -236,7 +235,7 @@ static void run_compat_ioctl(const struct handle *h, unsigned int command)
 #endif
 }
 
-/* More of each command than of the one before; each fourth of a kind fails. */
+/* Each command runs more often than the previous one. Every fourth of a kind fails. */
 static void run_ioctls(const struct handle *h)
 {
 	unsigned int c, i;
@@ -287,7 +286,7 @@ static void run_mmaps(const struct handle *h)
 				unmap(h, at, 1, 1);
 				continue;
 			}
-			/* A hole makes three mappings of one, and takes the middle. */
+			/* A hole splits a mapping into three and removes the middle one. */
 			count(h, VMA_OPENS, 2);
 			unmap(h, at + page, 1, 1);
 			unmap(h, at, sizes[i], 2);
@@ -310,7 +309,7 @@ static void *run_thread(void *data)
 	return NULL;
 }
 
-/* A child with all descriptors of its parent, and perhaps a mapping. */
+/* A child with all descriptors of its parent, and possibly a mapping. */
 static void run_child(const struct handle *h, char *mapping)
 {
 	unsigned int i;
@@ -331,7 +330,7 @@ static void run_child(const struct handle *h, char *mapping)
 			die("close");
 		_exit(0);
 	}
-	/* The parent opens the child's mapping, within fork(). */
+	/* The parent opens the child's mapping within fork(). */
 	if (mapping)
 		count(h, VMA_OPENS, 1);
 	if (waitpid(pid, &status, 0) != pid || status)
@@ -357,7 +356,7 @@ static void run_process(unsigned int index, int ready, int go)
 		die("%s can be opened", path);
 	count_in(own, MINOR_NONE, OPEN_ERRORS, 1);
 
-	/* A second handle stays when the first is closed, and so does a copy. */
+	/* A second handle survives closing the first one, and so does a duplicate. */
 	first = open_node(gpu);
 	second = open_node(gpu);
 	ctl = open_node(MINOR_CTL);
@@ -389,7 +388,7 @@ static void run_process(unsigned int index, int ready, int go)
 	touch(&second, left, 2);
 	run_child(&second, left);
 
-	/* The rest is left to the exit. */
+	/* The exit closes the rest. */
 	if (write(ready, "", 1) != 1)
 		die("write");
 	if (go >= 0 && read(go, &byte, 1) < 0)
@@ -515,7 +514,7 @@ static unsigned long number(const char *text, unsigned long min, unsigned long m
 	return n;
 }
 
-/* The options that are numbers. */
+/* Numeric options. */
 static const struct {
 	int letter;
 	unsigned int *value;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A mock of NVIDIA's driver: the functions, with their names and prototypes,
- * that gpumon probes, called in the contexts in which the driver has them
- * called, and an account of what happened. There is no hardware behind it.
+ * A mock of NVIDIA's driver: the functions that gpumon probes, with their names and prototypes,
+ * called in the same contexts as in the driver, and an account of the calls. There is no hardware.
  */
 #include <linux/cdev.h>
 #include <linux/debugfs.h>
@@ -35,8 +34,8 @@ static struct cdev mock_cdev;
 static struct dentry *mock_dir;
 
 /**
- * mock_wait() - take time
- * @ns: how much, at least; 0 for none
+ * mock_wait() - spend time
+ * @ns: minimum time, 0 for none
  *
  * Context: process.
  */
@@ -55,10 +54,10 @@ void mock_wait(u64 ns)
 
 /**
  * mock_count_all() - add to a counter of the module, a GPU and a process
- * @gpu: its index
- * @tgid: its id
+ * @gpu: index of the GPU
+ * @tgid: id of the process
  * @counter: counter
- * @n: how much
+ * @n: amount
  */
 void mock_count_all(unsigned int gpu, pid_t tgid, enum mock_counter_id counter, s64 n)
 {

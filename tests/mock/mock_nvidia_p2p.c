@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Access of other devices to a GPU's memory, and a module that would ask for it
- * (mock_p2p_*), which the control file drives.
+ * Access of other devices to a GPU's memory, and a simulated module that requests it (mock_p2p_*),
+ * controlled by the control file.
  */
 #include <linux/list.h>
 #include <linux/module.h>
@@ -12,7 +12,7 @@
 
 #define MOCK_P2P_PAGE 0x10000ULL
 
-/* What the driver knows of a page table, and how often it is mapped. */
+/* The driver's data about a page table, and how often it is mapped. */
 struct mock_table {
 	struct nvidia_p2p_page_table base;
 	u64 va;
@@ -88,8 +88,8 @@ static int put_pages(u64 va, struct nvidia_p2p_page_table *page_table, bool pers
  * @virtual_address: its address, a multiple of 64 KiB
  * @length: in bytes, likewise
  * @page_table: set to its pages
- * @free_callback: called when the memory is freed under its user
- * @data: for @free_callback
+ * @free_callback: called if the memory is freed while in use
+ * @data: passed to @free_callback
  *
  * Return: 0 or a negative error.
  */
@@ -120,13 +120,13 @@ mock_probed int nvidia_p2p_get_pages_persistent(uint64_t virtual_address, uint64
 EXPORT_SYMBOL(nvidia_p2p_get_pages_persistent);
 
 /**
- * nvidia_p2p_put_pages() - give pages back
- * @p2p_token: as at nvidia_p2p_get_pages()
+ * nvidia_p2p_put_pages() - release pages
+ * @p2p_token: as for nvidia_p2p_get_pages()
  * @va_space: likewise
  * @virtual_address: likewise
- * @page_table: pages, gone afterwards
+ * @page_table: pages, freed
  *
- * Return: 0, or -EINVAL if they are not what they should be.
+ * Return: 0, or -EINVAL if the arguments do not match.
  */
 mock_probed int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space,
 				     uint64_t virtual_address,
@@ -137,12 +137,12 @@ mock_probed int nvidia_p2p_put_pages(uint64_t p2p_token, uint32_t va_space,
 EXPORT_SYMBOL(nvidia_p2p_put_pages);
 
 /**
- * nvidia_p2p_put_pages_persistent() - give pages back
- * @virtual_address: as at nvidia_p2p_get_pages_persistent()
- * @page_table: pages, gone afterwards
+ * nvidia_p2p_put_pages_persistent() - release pages
+ * @virtual_address: as for nvidia_p2p_get_pages_persistent()
+ * @page_table: pages, freed
  * @flags: 0
  *
- * Return: 0, or -EINVAL if they are not what they should be.
+ * Return: 0, or -EINVAL if the arguments do not match.
  */
 mock_probed int nvidia_p2p_put_pages_persistent(uint64_t virtual_address,
 						struct nvidia_p2p_page_table *page_table,
@@ -153,7 +153,7 @@ mock_probed int nvidia_p2p_put_pages_persistent(uint64_t virtual_address,
 EXPORT_SYMBOL(nvidia_p2p_put_pages_persistent);
 
 /**
- * nvidia_p2p_free_page_table() - the user's answer in its free callback
+ * nvidia_p2p_free_page_table() - called by the user in its free callback
  * @page_table: pages; the driver frees them after the callback
  *
  * Return: 0.
@@ -207,9 +207,9 @@ EXPORT_SYMBOL(nvidia_p2p_dma_map_pages);
  * nvidia_p2p_dma_unmap_pages() - end a mapping
  * @peer: device
  * @page_table: pages
- * @dma_mapping: mapping, gone afterwards
+ * @dma_mapping: mapping, freed
  *
- * Return: 0, or -EINVAL if they do not belong together.
+ * Return: 0, or -EINVAL if the arguments do not match.
  */
 mock_probed int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer,
 					   struct nvidia_p2p_page_table *page_table,
@@ -227,7 +227,7 @@ mock_probed int nvidia_p2p_dma_unmap_pages(struct pci_dev *peer,
 EXPORT_SYMBOL(nvidia_p2p_dma_unmap_pages);
 
 /**
- * nvidia_p2p_free_dma_mapping() - the user's answer in its free callback
+ * nvidia_p2p_free_dma_mapping() - called by the user in its free callback
  * @dma_mapping: mapping; the driver frees it after the callback
  *
  * Return: 0.
@@ -246,13 +246,13 @@ EXPORT_SYMBOL(nvidia_p2p_free_dma_mapping);
 /* --- the other module */
 
 /**
- * struct mock_p2p - what the other module holds
- * @node: in mock_p2ps
- * @id: number that the control file gave it
+ * struct mock_p2p - pages held by the other module
+ * @node: entry in mock_p2ps
+ * @id: number from the control file
  * @va: address
  * @table: pages
- * @mapping: mapping of them, NULL while there is none
- * @persistent: how they were got
+ * @mapping: their mapping, or NULL
+ * @persistent: they came from the function for persistent pages
  */
 struct mock_p2p {
 	struct list_head node;
@@ -308,9 +308,9 @@ static void memory_freed(void *data)
  * @id: a new number
  * @va: address
  * @length: in bytes
- * @persistent: with the function for persistent ones
+ * @persistent: use the function for persistent pages
  *
- * Return: 0, -EEXIST, or what the driver returned.
+ * Return: 0, -EEXIST, or the result of the driver.
  */
 int mock_p2p_get(u64 id, u64 va, u64 length, bool persistent)
 {
@@ -348,10 +348,10 @@ static int put(struct mock_p2p *p2p, u64 va)
 }
 
 /**
- * mock_p2p_put() - give pages back
+ * mock_p2p_put() - release pages
  * @id: number
  *
- * Return: 0, -ENOENT, or what the driver returned.
+ * Return: 0, -ENOENT, or the result of the driver.
  */
 int mock_p2p_put(u64 id)
 {
@@ -369,10 +369,10 @@ int mock_p2p_put(u64 id)
 }
 
 /**
- * mock_p2p_put_wrong() - try to give pages back with the wrong address
+ * mock_p2p_put_wrong() - try to release pages with a wrong address
  * @id: number
  *
- * Return: what the driver returned, or -ENOENT.
+ * Return: the result of the driver, or -ENOENT.
  */
 int mock_p2p_put_wrong(u64 id)
 {
@@ -388,10 +388,10 @@ int mock_p2p_put_wrong(u64 id)
 }
 
 /**
- * mock_p2p_revoke() - the memory is freed under its user
+ * mock_p2p_revoke() - free the memory while it is in use
  * @id: number
  *
- * Return: 0, -ENOENT, or -EBUSY for persistent pages, which cannot be.
+ * Return: 0, -ENOENT, or -EBUSY for persistent pages, which cannot be revoked.
  */
 int mock_p2p_revoke(u64 id)
 {
@@ -420,9 +420,9 @@ out:
 /**
  * mock_p2p_map() - map pages for a device
  * @id: number
- * @peer: the device; NULL makes the driver refuse
+ * @peer: the device; the driver refuses NULL
  *
- * Return: 0, -ENOENT, -EBUSY if they are mapped, or what the driver returned.
+ * Return: 0, -ENOENT, -EBUSY if they are mapped, or the result of the driver.
  */
 int mock_p2p_map(u64 id, struct mock_gpu *peer)
 {
@@ -441,10 +441,10 @@ int mock_p2p_map(u64 id, struct mock_gpu *peer)
 }
 
 /**
- * mock_p2p_unmap() - end that
+ * mock_p2p_unmap() - end the mapping
  * @id: number
  *
- * Return: 0, -ENOENT, or what the driver returned.
+ * Return: 0, -ENOENT, or the result of the driver.
  */
 int mock_p2p_unmap(u64 id)
 {
@@ -460,7 +460,7 @@ int mock_p2p_unmap(u64 id)
 }
 
 /**
- * mock_p2p_exit() - give everything back at unload
+ * mock_p2p_exit() - release everything at unload
  */
 void mock_p2p_exit(void)
 {

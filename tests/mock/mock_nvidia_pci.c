@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PCI devices without hardware: a root bus of the mock's own for each GPU, on
- * the first numbers that the machine leaves free, and a configuration space in
- * memory. To the kernel they are PCI devices like any other, so whoever looks
- * for GPUs among these finds them.
+ * PCI devices without hardware. Each GPU has a root bus of its own, with the first bus numbers that
+ * the machine leaves free, and a configuration space in memory. The kernel treats them like any
+ * other PCI device, so programs that list the machine's GPUs find them.
  */
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -19,10 +18,10 @@
 
 /**
  * struct mock_bus - a root bus with one device on it
- * @sysdata: what x86 keeps with a bus; the bus has its address
- * @numbers: bus numbers that it spans, which is one
+ * @sysdata: x86's data of a bus; the bus points to it
+ * @numbers: its only bus number
  * @bus: the bus
- * @gpu: what is behind the device
+ * @gpu: GPU of the device
  * @config: its configuration space
  */
 struct mock_bus {
@@ -55,7 +54,7 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where, int s
 	return PCIBIOS_SUCCESSFUL;
 }
 
-/* No base addresses: their size reads as 0, there are none. */
+/* There are no base addresses: their size reads as 0. */
 static int config_write(struct pci_bus *bus, unsigned int devfn, int where, int size, u32 value)
 {
 	struct mock_bus *mock = to_mock_bus(bus);
@@ -153,15 +152,15 @@ static void remove_bus(struct mock_bus *mock)
 	pci_stop_root_bus(mock->bus);
 	pci_remove_root_bus(mock->bus);
 	pci_unlock_rescan_remove();
-	/* What pci_scan_root_bus() made of its own is still held. */
+	/* The references that pci_scan_root_bus() took itself are still held. */
 	pci_free_host_bridge(bridge);
 	mock->bus = NULL;
 }
 
 /**
- * mock_pci_init() - make the devices and bind the driver to them
+ * mock_pci_init() - create the devices and bind the driver to them
  *
- * Return: 0 or a negative error; mock_pci_exit() is to be called after both.
+ * Return: 0 or a negative error; call mock_pci_exit() in both cases.
  */
 int mock_pci_init(void)
 {
@@ -185,7 +184,7 @@ int mock_pci_init(void)
 }
 
 /**
- * mock_pci_exit() - take the devices and the driver away
+ * mock_pci_exit() - remove the devices and the driver
  */
 void mock_pci_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of mock nvidia.ko share. MOCK_NVIDIA is the generation: 535, 550, 580. */
+/* Shared by the files of mock nvidia.ko. MOCK_NVIDIA is the generation: 535, 550, 580. */
 #ifndef MOCK_NVIDIA_PRIV_H
 #define MOCK_NVIDIA_PRIV_H
 
@@ -18,10 +18,7 @@
 #include "mock_nvidia.h"
 #include "mock_nvidia_account.h"
 
-/*
- * Neither inlined nor renamed: the compiler may not make another function of
- * it, so the symbol is there and its arguments are those of the prototype.
- */
+/* Neither inlined nor cloned: the symbol exists, with the arguments of the prototype. */
 #if __has_attribute(__noipa__)
 #define mock_probed noinline __attribute__((__noipa__))
 #else
@@ -31,7 +28,7 @@
 #define MOCK_GPUS_MAX	 8
 #define MOCK_VECTORS_MAX 16
 
-/* The driver's own names, so that BTF says of the mock what it says of the driver. */
+/* The driver's own names, so that the mock has the same BTF as the driver. */
 typedef u8 NvBool;
 typedef u32 NvU32;
 typedef u32 NV_STATUS;
@@ -67,12 +64,12 @@ typedef enum {
 #endif
 
 /**
- * struct nv_linux_state_s - a GPU, or what stands for it behind /dev/nvidiactl
+ * struct nv_linux_state_s - a GPU, or its replacement for /dev/nvidiactl
  * @dev: device
  * @pci_dev: the same as a PCI device
  * @minor_num: N of /dev/nvidiaN
  *
- * These three are where the driver has them.
+ * These three have the same offsets as in the driver.
  */
 struct nv_linux_state_s {
 	u8 before_dev[MOCK_NVL_DEV];
@@ -89,8 +86,8 @@ static_assert(offsetof(struct nv_linux_state_s, pci_dev) == MOCK_NVL_DEV + 8);
 static_assert(offsetof(struct nv_linux_state_s, minor_num) == MOCK_NVL_MINOR);
 
 /*
- * An open file: nvptr is where the driver has it. tgid is the opener's, served
- * the number of commands.
+ * An open file. nvptr has the same offset as in the driver. tgid is the opener, served the number
+ * of commands.
  */
 typedef struct {
 	u8 before_nvptr[MOCK_NVLFP_NVPTR];
@@ -102,15 +99,15 @@ typedef struct {
 static_assert(offsetof(nv_linux_file_private_t, nvptr) == MOCK_NVLFP_NVPTR);
 
 /**
- * enum mock_kind - what a counter belongs to; the account's kinds
- * @MOCK_TOTAL: to the module
- * @MOCK_GPU: to a GPU, its index or MOCK_CTL
- * @MOCK_PID: to a process
- * @MOCK_COMMAND: to an ioctl command
- * @MOCK_PID_COMMAND: to a process and a command
- * @MOCK_IRQ: to an interrupt number
- * @MOCK_CODE: to an Xid code
- * @MOCK_GPU_CODE: to a GPU and an Xid code
+ * enum mock_kind - the owner of a counter
+ * @MOCK_TOTAL: the module
+ * @MOCK_GPU: a GPU, by index, or MOCK_CTL
+ * @MOCK_PID: a process
+ * @MOCK_COMMAND: an ioctl command
+ * @MOCK_PID_COMMAND: a process and a command
+ * @MOCK_IRQ: an interrupt number
+ * @MOCK_CODE: an Xid code
+ * @MOCK_GPU_CODE: a GPU and an Xid code
  */
 enum mock_kind {
 	MOCK_TOTAL = 1,
@@ -123,7 +120,7 @@ enum mock_kind {
 	MOCK_GPU_CODE,
 };
 
-/* In the place of a GPU's index. */
+/* Used instead of a GPU's index. */
 #define MOCK_CTL    MOCK_GPUS_MAX
 #define MOCK_NO_GPU (MOCK_GPUS_MAX + 1)
 
@@ -162,10 +159,10 @@ enum mock_counter_id {
 };
 
 /**
- * enum mock_answer - what the hard half makes of an interrupt
- * @MOCK_WAKE: there is work for the threaded half
- * @MOCK_HANDLED: it did all that was to do
- * @MOCK_UNHANDLED: it was another device's
+ * enum mock_answer - result of the hard half of an interrupt
+ * @MOCK_WAKE: wake the threaded half
+ * @MOCK_HANDLED: handled completely
+ * @MOCK_UNHANDLED: it belonged to another device
  */
 enum mock_answer {
 	MOCK_WAKE,
@@ -177,15 +174,15 @@ struct mock_gpu;
 
 /**
  * struct mock_vector - an interrupt line
- * @gpu: whose it is
- * @irq: its number, 0 while there is none
+ * @gpu: its GPU
+ * @irq: its number, or 0
  * @msix: an MSI-X vector, otherwise the device's only line
  * @work: raises it in a hard interrupt
- * @lock: one at a time fires it
- * @answer: of the next interrupts
- * @bh_ns: how long the threaded half works
- * @since: when the first interrupt was raised that the threaded half has not seen, or 0
- * @done: the interrupt was dealt with
+ * @lock: serialises firing
+ * @answer: result of the next interrupts
+ * @bh_ns: duration of the threaded half
+ * @since: time of the first interrupt that the threaded half has not seen, or 0
+ * @done: the interrupt was handled
  */
 struct mock_vector {
 	struct mock_gpu *gpu;
@@ -201,17 +198,17 @@ struct mock_vector {
 
 /**
  * struct mock_gpu - a GPU of the mock
- * @nvl: what the driver knows of it, the drvdata of its device
- * @index: number, and minor
- * @page: what all its mappings show
- * @fail_opens: that many opens fail
+ * @nvl: the driver's data, drvdata of its device
+ * @index: index and minor number
+ * @page: page in all its mappings
+ * @fail_opens: number of opens that will fail
  * @msix_isr_lock: one MSI-X interrupt at a time, as in the driver
  * @msix_bh_mutex: one threaded half at a time, likewise
- * @vectors: number of MSI-X vectors; the one behind the last is the legacy line
- * @vector: all of them
- * @pm_ns: how long a power transition lasts
- * @pm_fails: and whether it fails
- * @pm_lock: one at a time
+ * @vectors: number of MSI-X vectors; the legacy line follows the last one
+ * @vector: all interrupt lines
+ * @pm_ns: duration of a power transition
+ * @pm_fails: power transitions fail
+ * @pm_lock: serialises power transitions
  */
 struct mock_gpu {
 	nv_linux_state_t nvl;
@@ -243,7 +240,7 @@ static inline void mock_count(enum mock_kind kind, u64 id, enum mock_counter_id 
 	mock_account_add(kind, id, counter, n);
 }
 
-/* To the module, the GPU and the process at once. */
+/* Add to the counters of the module, the GPU and the process. */
 void mock_count_all(unsigned int gpu, pid_t tgid, enum mock_counter_id counter, s64 n);
 
 static inline pid_t mock_tgid(void)
@@ -263,12 +260,12 @@ void mock_proc_exit(void);
 int nvidia_mmap(struct file *file, struct vm_area_struct *vma);
 #if MOCK_NVIDIA == 535
 /**
- * struct nvidia_module_s - what the frontend calls
- * @open: of an inode
+ * struct nvidia_module_s - functions called by the frontend
+ * @open: open an inode
  * @close: the last descriptor of a file was closed
- * @ioctl: a command
- * @mmap: a new mapping
- * @poll: what is ready
+ * @ioctl: run a command
+ * @mmap: create a mapping
+ * @poll: report what is ready
  */
 struct nvidia_module_s {
 	int (*open)(struct inode *inode, struct file *file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/driver/nvidia/gpus/BUS/information: what a program learns from there,
- * above all which minor number has which bus address.
+ * /proc/driver/nvidia/gpus/BUS/information. Programs mainly read the bus address of each minor
+ * number there.
  */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -23,10 +23,9 @@ static int information_show(struct seq_file *m, void *data)
 }
 
 /**
- * mock_proc_init() - make the files
+ * mock_proc_init() - create the files
  *
- * Return: 0, or -ENOMEM, also where the names are taken; mock_proc_exit() is
- * to be called only after 0.
+ * Return: 0; -ENOMEM, also if the names are taken. Only call mock_proc_exit() after 0.
  */
 int mock_proc_init(void)
 {
@@ -51,7 +50,7 @@ int mock_proc_init(void)
 }
 
 /**
- * mock_proc_exit() - take them away
+ * mock_proc_exit() - remove the files
  */
 void mock_proc_exit(void)
 {

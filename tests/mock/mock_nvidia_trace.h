@@ -11,8 +11,8 @@
 #include <linux/tracepoint.h>
 
 /*
- * The arguments and the record of the driver's. Two dynamic arrays are recorded
- * as two strings are, and are written in the same way on every kernel.
+ * The arguments and the record of the driver's tracepoint. Two dynamic arrays have the same layout
+ * as two strings, and are written in the same way on every kernel.
  */
 TRACE_EVENT(nvidia_dev_xid,
 	TP_PROTO(const struct pci_dev *pdev, uint32_t error_code, const char *msg),

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A mock of nvidia-uvm.ko: its event hook and its evictions, called as the
- * driver calls them, and an account.
- */
+/* A mock of nvidia-uvm.ko: its event hook and evictions, called as in the driver; an account. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -63,7 +60,7 @@ static struct dentry *mock_dir;
 static uvm_va_space_t *mock_va_space;
 static uvm_va_block_t mock_block = { .start = 0x7f0000000000, .end = 0x7f00001fffff };
 static DEFINE_MUTEX(mock_lock);
-/* Whose memory it is about, whoever runs. */
+/* The owner of the memory, whichever process runs. */
 static pid_t mock_tgid;
 
 static void show_kind(struct seq_file *m, unsigned int kind, u64 id)
@@ -96,10 +93,10 @@ static void count(enum mock_uvm_kind kind, u64 id, enum mock_uvm_counter counter
 }
 
 /**
- * uvm_perf_event_notify() - tell those who listen of an event
- * @va_space_events: of the address space
- * @event_id: which
- * @event_data: more about it
+ * uvm_perf_event_notify() - notify listeners of an event
+ * @va_space_events: events of the address space
+ * @event_id: kind of event
+ * @event_data: data of the event
  */
 mock_probed void uvm_perf_event_notify(uvm_perf_va_space_events_t *va_space_events,
 				       uvm_perf_event_t event_id, uvm_perf_event_data_t *event_data)
@@ -163,11 +160,11 @@ static void migrate(u32 src, u32 dst, u64 bytes, u32 cause)
 }
 
 /**
- * uvm_va_block_evict_chunks() - what a block has in a root chunk goes to the CPU
+ * uvm_va_block_evict_chunks() - move a block's part of a root chunk to the CPU
  * @va_block: block
- * @gpu: where it is now
- * @root_chunk: that chunk; its address is the number of bytes here
- * @tracker: of the copies
+ * @gpu: its current GPU
+ * @root_chunk: root chunk; in the mock, its address is the number of bytes
+ * @tracker: tracker of the copies
  *
  * Return: NV_OK.
  */
@@ -191,11 +188,11 @@ static mock_probed NV_STATUS evict_root_chunk(uvm_pmm_gpu_t *pmm, uvm_gpu_root_c
 
 /**
  * struct mock_uvm_command - a line of the control file
- * @work: the driver serves faults of a GPU in a thread of its own
+ * @work: work item, since the driver serves GPU faults in a separate thread
  * @name: command
  * @number: its arguments
- * @numbers: how many there are
- * @error: what became of it
+ * @numbers: number of arguments
+ * @error: its result
  */
 struct mock_uvm_command {
 	struct work_struct work;

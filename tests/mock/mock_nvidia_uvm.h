@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The types of nvidia-uvm.ko that are met on the way from its event hook to what
- * happened, with the driver's names and layouts. Only what is needed of them is
- * there; before_* stands for the rest. From 580 on the events are laid out
- * differently than before.
+ * The types of nvidia-uvm.ko between its event hook and the data of the event, with the driver's
+ * names and layouts. Only the members in use are present; before_* replaces the others. From 580 on
+ * the events have another layout.
  */
 #ifndef MOCK_NVIDIA_UVM_H
 #define MOCK_NVIDIA_UVM_H

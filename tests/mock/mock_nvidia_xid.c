@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Xid errors, with the tracepoint where the generation has one. */
+/* Xid errors, with the tracepoint in generations that have it. */
 #include <linux/completion.h>
 #include <linux/irq_work.h>
 #include <linux/slab.h>
@@ -12,11 +12,11 @@
 #endif
 
 /**
- * nv_report_error() - tell those who listen of an error
- * @dev: where it was
- * @error_number: the Xid
- * @format: of the message, as printf()'s
- * @ap: and its arguments
+ * nv_report_error() - notify listeners of an error
+ * @dev: device with the error
+ * @error_number: Xid
+ * @format: printf() format of the message
+ * @ap: its arguments
  *
  * Context: any. In an interrupt a long message is cut.
  */
@@ -25,7 +25,7 @@ mock_probed void nv_report_error(struct pci_dev *dev, NvU32 error_number, const 
 {
 	char in_interrupt[128], *buffer = in_interrupt;
 
-	/* A hard interrupt may not wait for the locks of an allocation with PREEMPT_RT. */
+	/* With PREEMPT_RT, a hard interrupt may not wait for the locks of an allocation. */
 	if (in_task())
 		buffer = kvasprintf(GFP_KERNEL, format, ap);
 	else
@@ -67,10 +67,10 @@ static void report_in_interrupt(struct irq_work *work)
 
 /**
  * mock_xid() - report an error
- * @gpu: where it was; NULL for a device that is on no PCI bus
+ * @gpu: GPU with the error; NULL for a device that is not on a PCI bus
  * @code: the Xid
  * @in_interrupt: report it from a hard interrupt
- * @text: end of the message, which begins with pid and name of who runs
+ * @text: end of the message, which begins with pid and name of the current task
  */
 void mock_xid(struct mock_gpu *gpu, u32 code, bool in_interrupt, const char *text)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * mock_submit: gives jobs to the mock GPU, from several processes and threads.
- * Static, so that it runs in any root.
+ * mock_submit: submits jobs to the mock GPU, from several processes and threads. It is linked
+ * statically, so that it runs in any root file system.
  */
 #include <argp.h>
 #include <errno.h>
@@ -74,7 +74,7 @@ static struct {
 	.hold_ms = NO_HOLD,
 };
 
-/* What one thread works on. */
+/* The state of one thread. */
 struct worker {
 	int fd;
 	uint64_t submitted;
@@ -260,7 +260,7 @@ static void target(uint64_t turn, unsigned int *device, unsigned int *ring)
 	*ring = options.rings[i % options.ring_count];
 }
 
-/* Wait for the last job of a ring, also where a suspend of the machine interrupts. */
+/* Wait for the last job of a ring, and continue after an interruption by a suspend. */
 static bool wait_ring(struct worker *w, unsigned int device, unsigned int ring)
 {
 	struct mock_gpu_submit submit;
@@ -278,7 +278,7 @@ static bool wait_ring(struct worker *w, unsigned int device, unsigned int ring)
 	return true;
 }
 
-/* One system call. Returns whether to go on. */
+/* Make one system call. Returns whether to continue. */
 static bool push(struct worker *w, struct mock_gpu_submit *submit)
 {
 	int ret;
@@ -307,7 +307,7 @@ static bool push_jobs(struct worker *w)
 		submit.count = left < options.batch ? left : options.batch;
 		target(turn, &submit.device, &submit.ring);
 
-		/* A batch ends just before or with the job that is to fail. */
+		/* A batch ends with the job that is to fail, or just before it. */
 		if (options.fail) {
 			uint64_t until = options.fail_every - done % options.fail_every;
 
@@ -503,7 +503,7 @@ int main(int argc, char **argv)
 			break;
 		}
 		if (!pid) {
-			/* Nobody should have to look for the children of a killed parent. */
+			/* Do not leave children behind when the parent is killed. */
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			return run_process();
 		}
