@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Where the programs of this folder, in C and in CUDA's C++, write what they did. */
+/* Writes the accounts of the programs in this folder, which are in C and CUDA C++. */
 #ifndef GPUMON_DEVICE_ACCOUNT_H
 #define GPUMON_DEVICE_ACCOUNT_H
 
@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* This process's file, to be closed; NULL where nobody asks for one, or it cannot be made. */
+/*
+ * The file of this process, to be closed. NULL if no account is wanted, or if it cannot be created.
+ */
 static FILE *open_account(void)
 {
 	const char *path = getenv("KNOWN_ACCOUNT");

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * CUPTI and nothing else, to be compared with: preloaded, it records between
- * cudaProfilerStart and cudaProfilerStop what BARE_MODE says: kernels (records
- * of kernels), callback (and an empty callback on cuLaunchKernel), runtime
- * (records of kernels and of all calls of the runtime), finalize (as callback,
- * and CUPTI is detached at the end, by cuptiFinalize). Buffers are thrown away.
- * Outside it has no subscriber.
+ * CUPTI alone, as a baseline. When preloaded, it records between cudaProfilerStart() and
+ * cudaProfilerStop() according to BARE_MODE: kernels (kernel records), callback (also an empty
+ * callback on cuLaunchKernel), runtime (records of kernels and of all runtime calls), finalize (as
+ * callback, and detaches CUPTI at the end with cuptiFinalize()). Buffers are discarded. Outside
+ * that window it has no subscriber.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -90,7 +89,7 @@ static void *keep_flushing(void *argument)
 static void load(void)
 {
 	const char *path = getenv("BARE_CUPTI");
-	/* PyTorch brings its own: there is to be one of them. */
+	/* PyTorch brings its own copy, and there must be only one. */
 	void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
 	pthread_t thread;
 

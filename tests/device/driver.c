@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A program of the driver API alone, without the runtime: driver_add is launched
- * by place_add() alone, driver_scale by place_scale() and, into a graph, by
- * place_captured(). Its account is known.cu's, in JSON. It checks its own sums.
+ * A program that uses only the driver API: place_add() launches driver_add, place_scale() launches
+ * driver_scale, and place_captured() captures driver_scale into a graph. Its account is JSON as in
+ * known.cu. It checks its own sums.
  *
  *     driver FATBIN COUNT
  */

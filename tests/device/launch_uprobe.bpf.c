@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The usual way to know who launched a kernel, to be compared with: a uprobe that sends each stack. */
+/* The usual way to find who launched a kernel, for comparison: a uprobe that sends each stack. */
 #include <linux/bpf.h>
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>
@@ -18,7 +18,7 @@ struct {
 	__uint(max_entries, 64 << 20);
 } hits SEC(".maps");
 
-/* Of hits, those that found no place in the ring. */
+/* Hits that did not fit the ring. */
 __u64 lost;
 
 SEC("uprobe")

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Attaches launch_uprobe.bpf.o to a function of a library, in all processes, and
- * throws away what comes: what the probe costs is what is wanted.
+ * Attaches launch_uprobe.bpf.o to a function of a library in all processes and discards the data,
+ * to measure the overhead of the probe.
  *
  *     launch_uprobe OBJECT LIBRARY FUNCTION
  *
- * Says "ready" when it is attached, and how many hits there were when its standard
- * input ends.
+ * Prints "ready" when it is attached, and the number of hits when its standard input ends.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * produce DIR: every output, of profiles and captures made by hand, as files for
- * the tests beside this one.
- */
+/* produce DIR: writes every output, of constructed profiles and captures, for the tests here. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +70,7 @@ static void produce_empty(void)
 	made_free(root);
 }
 
-/* Names that would break out of what they are written into, and weights at the ends. */
+/* Names with special characters of the output formats, and extreme weights. */
 static void produce_hostile(void)
 {
 	static const char *const names[] = {
@@ -106,7 +103,7 @@ static void produce_hostile(void)
 	made_free(root);
 }
 
-/* As many frames as a big program has. */
+/* As many frames as in a large program. */
 static void produce_large(void)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
@@ -153,7 +150,7 @@ static void produce_diff(void)
 	made_training_free(&after);
 }
 
-/* A process whose work overlaps on one stream and comes out of order, with all kinds of events. */
+/* A process with overlapping and unordered operations on one stream, and all kinds of events. */
 static void make_timeline(struct capture_maker *maker)
 {
 	uint32_t launch = make_string(maker, "cudaLaunchKernel_v7000");
@@ -178,7 +175,7 @@ static void make_timeline(struct capture_maker *maker)
 		make_launch(maker, .start_ns = 1000001000 + i * 1000,
 			    .end_ns = 1000001789 + i * 1000, .tid = 42, .correlation = i + 1,
 			    .function = launch, .context = 1, .stack = make_stack(maker, 0x401000));
-	/* The last one first, and overlapping the one before it. */
+	/* Last one first, and each overlapping the previous one. */
 	for (uint32_t i = 4; i-- > 0;)
 		make_kernel(maker, .start_ns = 1000010000 + i * 1000,
 			    .end_ns = 1000011001 + i * 1000 + (i == 1), .correlation = i + 1,
@@ -202,7 +199,7 @@ static void make_timeline(struct capture_maker *maker)
 	make_driver_event(maker, "nvidia0 0x2a", &event, sizeof(event));
 }
 
-/* Seen by uprobes alone: no library in it, so no launches and no work. */
+/* Only seen by uprobes: without the library there are no launches and no operations. */
 static void make_hits(struct capture_maker *maker)
 {
 	uint32_t stack = make_stack(maker, 0x401000);

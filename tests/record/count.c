@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * count DIR: what is in a capture, for the tests: one line of JSON for each
- * process, then one for the driver's file, then one for the whole.
+ * count DIR: prints the contents of a capture as JSON for the tests: a line for each process, one
+ * for the driver's file, and one for the whole capture.
  */
 #include <inttypes.h>
 #include <stdio.h>

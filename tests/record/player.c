@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Plays a program with the injection library in it: says hello to the recorder
- * and writes launches and kernels into its channel, a number that is known. No
- * CUDA, no GPU. What it prints is its own and must come through untouched.
+ * Simulates a program with the injection library, without CUDA or a GPU: it sends a hello to the
+ * recorder and writes a known number of launches and kernels into its channel. Its output must come
+ * through unchanged.
  *
- * player OPTION...: in the order in which they are given,
+ * player OPTION...: carried out in the given order,
  *   launches=N   of each thread, from now on (100)
  *   threads=N    (1)
  *   name=TEXT    of the kernel
  *   pause=US     after each launch
  *   record       connect, and write all that
  *   connect      connect, and write nothing
- *   mute         connect, and do not even say hello
- *   version=N    say hello with this version
- *   listen       as a library that sleeps: wait for a recorder, then record
- *   stop         flush as the library does when it is told to stop, wait for that
- *   deaf         do not stop when told
+ *   mute         connect, and do not send a hello
+ *   version=N    send a hello with this version
+ *   listen       as a dormant library: wait for a recorder, then record
+ *   stop         wait for the stop command, then flush like the library
+ *   deaf         ignore the stop command
  *   out=TEXT     print a line to standard output
  *   err=TEXT     to standard error
  *   cat          standard input to standard output
@@ -51,7 +51,7 @@
 
 #include "capture/channel_writer.h"
 
-/* What a kernel takes, so that sums are known. */
+/* Duration of a kernel, so that sums are known. */
 #define KERNEL_NS 1000
 
 enum string {
@@ -105,7 +105,7 @@ static int open_socket(void)
 		return -1;
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address))) {
-		/* As the library: a program without a recorder goes on. */
+		/* Like the library: a program without a recorder continues. */
 		close(fd);
 		return -1;
 	}
@@ -185,7 +185,7 @@ static void write_process(struct gpumon_channel_writer *writer)
 	gpumon_channel_write(writer, &context);
 }
 
-/* One stack for each thread, of made-up addresses. */
+/* One stack for each thread, with invented addresses. */
 static void write_stack(struct gpumon_channel_writer *writer, uint32_t id)
 {
 	struct {
@@ -224,7 +224,7 @@ static void write_launch(struct gpumon_channel_writer *writer, uint32_t stack)
 		.stream = 7,
 	};
 
-	/* Counted before they are lost, as the library does. */
+	/* Count it before it can be lost, like the library. */
 	__atomic_add_fetch(&map.channel->launches, 1, __ATOMIC_RELAXED);
 	gpumon_channel_write(writer, &launch);
 	__atomic_add_fetch(&map.channel->kernels, 1, __ATOMIC_RELAXED);
@@ -295,7 +295,7 @@ static void do_listen(void)
 		record();
 }
 
-/* As the library ends a capture: all is written, then the socket ends. */
+/* Like the library at the end of a capture: write everything, then close the socket. */
 static void do_stop(void)
 {
 	while (map.channel && !deaf &&
@@ -350,7 +350,7 @@ static void on_signal(int number)
 	_exit(7);
 }
 
-/* Of a fork: the library is inert in the child, until it comes again by itself. */
+/* After a fork: the library is inactive in the child until it starts again. */
 static void forget(void)
 {
 	close(recorder);

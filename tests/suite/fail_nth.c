@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * System calls with the kernel's nth possible failure injected into them
- * (/proc/self/fail-nth), for lib/fail_nth.py. The counter counts whatever this thread
- * makes the kernel allocate: so nothing is between the counter's start and its end but the calls.
+ * Makes system calls with the nth possible failure injected by the kernel (/proc/self/fail-nth),
+ * for lib/fail_nth.py. The counter counts all kernel allocations of this thread, so only the calls
+ * are made between setting and reading it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -15,10 +15,10 @@
 #define ARGUMENTS 6
 
 /*
- * A call: @number and @arguments as for syscall(). With @until_end it is repeated until it
- * returns 0 or an error, argument 1 is a buffer that is filled and argument 2 its size. An
- * argument of @take_result is the result of the first call, a file that it opened. @end is what
- * ended it: 0 or errno; @done is the last result, or the bytes in the buffer.
+ * A call: @number and @arguments as for syscall(). With @until_end it is repeated until it returns
+ * 0 or an error; argument 1 is a buffer to fill and argument 2 its size. An argument in
+ * @take_result is replaced by the first call's result, an open file. @end is 0 or the final errno;
+ * @done is the last result, or the number of bytes in the buffer.
  */
 struct call {
 	long number;
@@ -56,7 +56,7 @@ static void run(struct call *call, const struct call *first)
 	} while (call->until_end && result > 0 && a[2] > 0);
 }
 
-/* Also the counter's own calls can be made to fail. */
+/* Access to the counter itself can fail, too. */
 static void set(int counter, unsigned int n)
 {
 	char text[16];
@@ -67,13 +67,13 @@ static void set(int counter, unsigned int n)
 }
 
 /**
- * fail_nth - make calls, with a failure at the nth place where there could be one
- * @counter: /proc/self/fail-nth of this thread, open
- * @n: which, 0 for none
- * @calls: calls, the results go there
- * @count: number of them; one that fails is not followed by others, unless they close a file
+ * fail_nth - make calls, with a failure at the nth possible place
+ * @counter: descriptor of this thread's /proc/self/fail-nth
+ * @n: number of the place, 0 for none
+ * @calls: calls, also filled with the results
+ * @count: number of calls; after a failed one, only those that close a file are made
  *
- * Return: how many more places there would have had to be: 0 if the failure was injected.
+ * Return: the number of places that were missing: 0 if the failure was injected.
  */
 long fail_nth(int counter, unsigned int n, struct call *calls, int count)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Calls of NVIDIA's own runtime, where it is installed. Without a GPU they all
- * fail, but not before they are called.
+ * Calls NVIDIA's own runtime, if it is installed. Without a GPU all calls fail, but they are still
+ * made.
  *
  * usage: cudart ROUNDS GO
  *   GO   file that it waits for
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Not in the header: what nvcc 13 makes of <<<>>>, for which the runtime has it. */
+/* Missing in the header: nvcc 13 generates this call for <<<>>>, and the runtime has it. */
 #include "cudart.h"
 
 static __attribute__((noinline)) void one_round(void)
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 		usleep(1000);
 	for (unsigned long i = 0; i < rounds; i++) {
 		one_round();
-		/* All rounds are to be called from one place. */
+		/* All rounds must call from the same address. */
 		__asm__ volatile("" : "+r"(i));
 		usleep(i ? 0 : 500000);
 	}

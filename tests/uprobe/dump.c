@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What user/uprobe gives out of a live process, a JSON object a line.
+ * Prints the records that user/uprobe delivers for a live process, one JSON object per line.
  *
  * usage: dump PID [ring=BYTES] [stacks=N] [threads=N] [depth=N] [wait] [no-blocking] [no-stacks]
  *             [rescan=MS] [sleep=MS] [ready=FILE]
  *        dump supported
- *   sleep=  before the first look: so long nothing is read
- *   ready=  made when all is attached
+ *   sleep=  how long to wait before the first read
+ *   ready=  file that is created when everything is attached
  *
- * Ends with the process, or at SIGTERM.
+ * Ends with the process, or on SIGTERM.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -73,7 +73,7 @@ static unsigned long rounds;
 static unsigned int pause_us, warm_us;
 static void (*loaded)(void);
 
-/* What is done with it is nobody's business, a compiler's least of all. */
+/* Keep a value alive, whatever the compiler could remove. */
 static inline void keep(void *what)
 {
 	__asm__ volatile("" : : "r"(what) : "memory");
@@ -91,7 +91,7 @@ static __attribute__((noinline)) void finally_call(struct worker *worker, enum c
 	keep(worker);
 }
 
-/* Each path is functions of its own, none of which ends with a jump. */
+/* Each path has its own functions, none of which ends with a jump. */
 static __attribute__((noinline)) void forward_inner(struct worker *worker, enum called call)
 {
 	char room[24] = { 0 };
@@ -182,7 +182,7 @@ static void *work(void *data)
 	worker->tid = syscall(SYS_gettid);
 	for (unsigned long i = 0; i < rounds; i++) {
 		one_round(worker, i);
-		/* All rounds are to be called from one place, whatever a compiler finds quicker. */
+		/* All rounds must call from the same address, whatever a compiler prefers. */
 		__asm__ volatile("" : "+r"(i));
 		if (!i)
 			usleep(warm_us);
@@ -254,7 +254,7 @@ static unsigned long now_ns(void)
 	return (unsigned long)now.tv_sec * 1000000000ul + (unsigned long)now.tv_nsec;
 }
 
-/* In batches, of which some are not disturbed. */
+/* Measured in batches, some of which are undisturbed. */
 static __attribute__((noinline)) unsigned long quickest(struct worker *worker, enum called call,
 							unsigned int more, unsigned long calls)
 {
@@ -279,7 +279,7 @@ static void print_times(struct worker *worker, unsigned long calls)
 	printf("{\"calls\":%lu", calls);
 	for (unsigned int i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
 		quickest(worker, CALL_cudaLaunchKernel, depths[i], 32);
-		/* What was seen for the first time is learnt now. */
+		/* Wait until everything seen for the first time has been learnt. */
 		usleep(300000);
 		printf(",\"runtime_%u_ns\":%lu", depths[i],
 		       quickest(worker, CALL_cudaLaunchKernel, depths[i], calls));
@@ -311,7 +311,7 @@ static void *main_thread(void *data)
 		exit(0);
 	}
 	if (plan->vfork) {
-		/* A child that shares the memory makes a call: not the program's. */
+		/* A child that shares the memory makes a call, which is not the program's. */
 		pid_t child = vfork();
 
 		if (!child) {
@@ -330,7 +330,7 @@ static void *main_thread(void *data)
 				fprintf(stderr, "%s\n", dlerror());
 				exit(1);
 			}
-			/* What is loaded just now has no probes yet. */
+			/* A library that was just loaded has no probes yet. */
 			usleep(plan->reload ? 0 : 500000);
 		}
 		run(workers, plan->count);

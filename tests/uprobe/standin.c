@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Libraries with the names and symbols of CUDA's runtime and driver, HIP and
- * Level Zero, that do nothing, but call each other as the real ones do: the
- * runtime the driver. One source, with -DSTANDIN_CUDART, _CUDA, _HIP or _ZE.
+ * Libraries with the names and symbols of CUDA's runtime and driver, HIP and Level Zero. Their
+ * functions only call each other like the real ones: the runtime calls the driver. One source, with
+ * -DSTANDIN_CUDART, _CUDA, _HIP or _ZE.
  */
 #include <stdatomic.h>
 #include <time.h>
@@ -27,7 +27,7 @@ static __attribute__((unused)) atomic_ulong locked;
 		calls++; \
 	}
 
-/* Begins with an instruction that the kernel cannot run elsewhere: no uprobe there. */
+/* Begins with an instruction that the kernel cannot execute out of line, so it has no uprobe. */
 #define LEAF_LOCKED(name)                     \
 	FUNCTION(name)                        \
 	{                                     \
@@ -41,7 +41,7 @@ static __attribute__((unused)) atomic_ulong locked;
 		wait_a_little(); \
 	}
 
-/* The call is not the last thing it does, or it would be a jump. */
+/* The call must not be the last instruction, or it would be a jump. */
 #define OVER(name, driver) \
 	FUNCTION(name)     \
 	{                  \
@@ -62,7 +62,7 @@ LEAF_WAITING(cuMemcpyHtoD_v2)
 LEAF_WAITING(cuStreamSynchronize)
 LEAF_WAITING(cuCtxSynchronize)
 LEAF_WAITING(cuEventSynchronize)
-/* Nothing that is probed. */
+/* Not probed. */
 LEAF(cuDeviceGetCount)
 #endif
 
@@ -79,16 +79,16 @@ OVER(cudaStreamSynchronize, cuStreamSynchronize)
 OVER(cudaDeviceSynchronize, cuCtxSynchronize)
 OVER(cudaEventSynchronize, cuEventSynchronize)
 OVER(cudaGetDeviceCount, cuDeviceGetCount)
-/* A function that is not probed, and launches: the driver's hit is the only one. */
+/* A function that is not probed but launches: only the driver has a hit. */
 OVER(cudaNotKnownToAnybody, cuLaunchKernel)
 
-/* As nvcc 13's runtime: it jumps. */
+/* As in the runtime of nvcc 13: it jumps. */
 #if defined(__x86_64__)
 __asm__(".globl __cudaLaunchKernel\n.type __cudaLaunchKernel, @function\n__cudaLaunchKernel:\n"
 	"push %rbp\nmov %rsp, %rbp\npop %rbp\njmp cudaLaunchKernel_here\n"
 	".size __cudaLaunchKernel, . - __cudaLaunchKernel\n"
 	".set cudaLaunchKernel_here, cudaLaunchKernel\n"
-	/* A jump that is not seen without running it. */
+	/* A jump that is only visible when executed. */
 	".globl __cudaLaunchKernel_ptsz\n.type __cudaLaunchKernel_ptsz, @function\n"
 	"__cudaLaunchKernel_ptsz:\n"
 	"lea cudaLaunchKernel_ptsz_here(%rip), %rax\njmp *%rax\n"

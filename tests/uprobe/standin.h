@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the stand-ins of the GPU's libraries have: the names, without what they take and give. */
+/* The symbols of the stand-ins for GPU libraries, without parameters and results. */
 #ifndef STANDIN_H
 #define STANDIN_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The driver of adding-a-driver.md: operations that begin and end. "begin" and "end" in its
- * parameters begin, or end, so many, from the first one on.
+ * The driver of adding-a-driver.md: operations that begin and end. The parameters "begin" and "end"
+ * begin or end that many operations, starting with the first.
  */
 #include <linux/module.h>
 #include <linux/platform_device.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Lets a VM whose root file system is on 9p sleep, and wakes it up.
+ * Lets a VM with its root file system on 9p sleep, and wakes it up.
  *
- * The driver of virtio's 9p has nothing that would bring a device back after it was
- * suspended: the first read afterwards would wait for ever. QEMU's devices keep their
- * state as long as nobody resets them, so while this module is loaded the PCI devices
- * of virtio stay out of suspend and resume.
+ * The virtio 9p driver cannot resume a suspended device: the first read afterwards would wait for
+ * ever. QEMU's devices keep their state unless they are reset, so while this module is loaded,
+ * virtio's PCI devices are excluded from suspend and resume.
  */
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -25,7 +24,7 @@ static void wake(struct work_struct *work);
 static DECLARE_DELAYED_WORK(wake_work, wake);
 static unsigned int wake_ms;
 
-/* Again and again: what comes before the machine sleeps is forgotten. */
+/* Repeat it: a wake-up before the machine sleeps is forgotten. */
 static void wake(struct work_struct *work)
 {
 	pm_system_wakeup();

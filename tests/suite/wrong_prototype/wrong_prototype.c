@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module that is called gpu_sched and has its tracepoints, some of them with
- * other arguments. Whoever takes them for the real ones follows a number as if
- * it were a pointer.
+ * A module that is named gpu_sched and has its tracepoints, some of them with other arguments. A
+ * program that takes them for the real ones dereferences a number.
  */
 #include <linux/module.h>
 
 #define CREATE_TRACE_POINTS
 #include "wrong_prototype_trace.h"
 
-/* No pointer: on amd64 nothing can be at such an address. */
+/* Not a pointer: on amd64 nothing can be at this address. */
 #define NO_POINTER 0x6b6b6b6b6b6b6b6bULL
 
 static int fire(const char *text, const struct kernel_param *param)

@@ -11,7 +11,7 @@
 struct drm_sched_job;
 struct drm_sched_entity;
 
-/* The real ones get a job and its entity: 6.1 and 6.12 have the first name, 7 the second. */
+/* The real ones get a job and its entity. 6.1 and 6.12 use the first name, 7 the second. */
 DECLARE_EVENT_CLASS(wrong_job,
 	TP_PROTO(u64 job, struct drm_sched_entity *entity),
 	TP_ARGS(job, entity),
@@ -30,7 +30,7 @@ DEFINE_EVENT(wrong_job, drm_sched_job_queue,
 	TP_ARGS(job, entity)
 );
 
-/* As they are. */
+/* With the real arguments. */
 DECLARE_EVENT_CLASS(right_job,
 	TP_PROTO(struct drm_sched_job *job, struct drm_sched_entity *entity),
 	TP_ARGS(job, entity),
