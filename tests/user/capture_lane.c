@@ -59,7 +59,7 @@ struct lane_result lane_read(struct lane *lane, bool gapless)
 		const struct gpumon_record_loss *loss = (const void *)record;
 		uint64_t number;
 
-		assert_int_equal(result.totals.head.size, 0); /* they are the last one */
+		assert_int_equal(result.totals.head.size, 0); /* totals are the last record */
 		switch (record->type) {
 		case GPUMON_RECORD_LOSS:
 			assert_true(loss->cause < GPUMON_LOSS_CAUSES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A channel, who writes into it and what came out at its other end, for the tests of channels. */
+/* For tests of channels: a channel, its writers, and the capture it was drained into. */
 #ifndef GPUMON_TEST_CAPTURE_LANE_H
 #define GPUMON_TEST_CAPTURE_LANE_H
 
@@ -12,7 +12,7 @@
 
 #define LANE_THREADS 8
 
-/* A channel and the file that it is emptied into. */
+/* A channel and the file that it is drained into. */
 struct lane {
 	char *directory;
 	struct gpumon_capture_writer *writer;
@@ -24,16 +24,17 @@ struct lane {
 void lane_open(struct lane *lane, uint32_t blocks);
 void lane_close(struct lane *lane);
 
-/* Room for each of the records that lane_record() makes. */
+/* Room for any record of lane_record(). */
 #define LANE_RECORD_MAX 16384
 
 /*
- * A string record whose contents and length follow from thread and number: torn ones are seen.
+ * Make a string record whose contents and length depend on thread and number, so that torn records
+ * are detected.
  * Return: its size.
  */
 uint32_t lane_record(unsigned char *to, uint32_t tid, uint64_t number);
 
-/* What came out at the other end. */
+/* Contents of the capture. */
 struct lane_result {
 	uint64_t read[LANE_THREADS];
 	uint64_t last[LANE_THREADS];
@@ -44,19 +45,19 @@ struct lane_result {
 };
 
 /*
- * End the capture and look at all of it: every record is whole, each thread's numbers grow, and
- * with @gapless have no gap.
+ * End the capture and check it: every record is whole, and each thread's numbers increase, without
+ * gaps if @gapless.
  */
 struct lane_result lane_read(struct lane *lane, bool gapless);
 
-/* A thread that writes records with the numbers 1 to @records, both ways that there are. */
+/* A thread that writes records with the numbers 1 to @records, in both ways. */
 struct lane_thread {
 	struct gpumon_channel_map *map;
 	uint32_t tid;
 	uint64_t records;
 	uint64_t written;
 	uint64_t refused;
-	unsigned int end_every; /* give the block back now and then, as a thread that ends; 0: no */
+	unsigned int end_every; /* how often to return the block, as at the end; 0: never */
 	pthread_t thread;
 };
 

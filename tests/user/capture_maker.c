@@ -8,7 +8,7 @@
 
 #include "capture_maker.h"
 
-/* Something that has an id: its bytes, by which it is found again. */
+/* An object with an id, found again by its bytes. */
 struct interned {
 	void *key;
 	size_t size;
@@ -121,7 +121,7 @@ void capture_maker_put(struct capture_maker *maker, enum gpumon_record_type type
 	maker->count++;
 }
 
-/* The id of these bytes; *fresh: they had none before. */
+/* The id of these bytes; *fresh: they are new. */
 static uint32_t intern(struct capture_maker *maker, enum intern_kind kind, const void *key,
 		       size_t size, int *fresh)
 {
@@ -148,7 +148,7 @@ static uint32_t intern(struct capture_maker *maker, enum intern_kind kind, const
 	return one->id;
 }
 
-/* A record of a head and something behind it. */
+/* A record of a head and more data. */
 static void put_long(struct capture_maker *maker, enum gpumon_record_type type,
 		     const struct gpumon_record *head, size_t head_size, const void *rest,
 		     size_t rest_size)

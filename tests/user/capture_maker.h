@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Records and captures as a test wants them:
+ * Makes records and captures for tests:
  *
  *	struct capture_maker *maker = capture_maker_new();
  *	uint32_t stack = make_stack(maker, 0x401000, 0x402000);
@@ -14,9 +14,9 @@
  *	capture_maker_save(maker, "/tmp/x", "process-1-1", 7);
  *	capture_maker_free(maker);
  *
- * A maker is one process. Records are in the order in which they were made; strings, stacks and
- * frames are interned, defined right before their first use. Nothing fails: without memory the
- * test ends.
+ * A maker is one process. Records stay in the order of their creation. Strings, stacks and frames
+ * are interned and defined just before their first use. No function fails: without memory the test
+ * ends.
  */
 #ifndef GPUMON_TEST_CAPTURE_MAKER_H
 #define GPUMON_TEST_CAPTURE_MAKER_H
@@ -33,20 +33,20 @@ void capture_maker_free(struct capture_maker *maker);
 
 /* All records until now; valid until the next one is made. */
 const void *capture_maker_records(const struct capture_maker *maker, size_t *size);
-/* The one behind @previous, the first behind NULL; NULL at the end. */
+/* The record after @previous, or the first one for NULL. NULL at the end. */
 const struct gpumon_record *capture_maker_next(const struct capture_maker *maker,
 					       const struct gpumon_record *previous);
 uint64_t capture_maker_count(const struct capture_maker *maker);
-/* Forget the records, not which strings, stacks and frames were defined. */
+/* Drop the records, but remember the defined strings, stacks and frames. */
 void capture_maker_clear(struct capture_maker *maker);
 
-/* Any record: the head's type and size are filled in, its flags are kept. */
+/* Any record: the head's type and size are set, its flags are kept. */
 void capture_maker_put(struct capture_maker *maker, enum gpumon_record_type type,
 		       struct gpumon_record *record, size_t size);
-/* Bytes as they are, also such as are no record. */
+/* Raw bytes, which need not be a record. */
 void capture_maker_raw(struct capture_maker *maker, const void *bytes, size_t size);
 
-/* Ids: interned, 0 of NULL. */
+/* Interned ids, 0 for NULL. */
 uint32_t make_string(struct capture_maker *maker, const char *text);
 uint32_t make_python_frame(struct capture_maker *maker, const char *function, const char *file,
 			   uint32_t line);
@@ -58,7 +58,7 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 	capture_maker_stack((maker), (const uint64_t[]){ __VA_ARGS__ }, \
 			    sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), 0)
 
-/* One record with the fields that are named, the rest is 0; .head.flags = ... for its flags. */
+/* A record with the given fields, the others are 0; .head.flags = ... sets its flags. */
 #define MAKE_RECORD(maker, type, name, ...)                                                      \
 	capture_maker_put((maker), (type), &((struct gpumon_record_##name){ __VA_ARGS__ }).head, \
 			  sizeof(struct gpumon_record_##name))
@@ -92,22 +92,22 @@ void make_driver_event(struct capture_maker *maker, const char *row, const void 
 		       uint32_t size);
 
 /*
- * A small process with all that there is: two threads, a Python frame, a module, a GPU with two
- * streams, kernels, a copy, a set, a graph, a range, a synchronisation, a loss, an NVTX range,
- * totals. Times from @start_ns on; @variant makes another process of it (pid, durations).
+ * A small process with every kind of record: two threads, a Python frame, a module, a GPU with two
+ * streams, kernels, a copy, a memset, a graph, a range, a synchronisation, a loss, an NVTX range,
+ * totals. Times begin at @start_ns; @variant varies the process (pid, durations).
  */
 void make_example(struct capture_maker *maker, uint64_t start_ns, uint32_t variant);
 
 /* Append all records to a file in chunks of about @chunk bytes (0: 64 KiB) and clear them. */
 void capture_maker_flush(struct capture_maker *maker, struct gpumon_capture_file *file,
 			 uint32_t tid, size_t chunk);
-/* A whole capture of this one process at @path, closed. The records stay. */
+/* Save a closed capture of this process at @path. The records stay. */
 void capture_maker_save(struct capture_maker *maker, const char *path, const char *name,
 			uint32_t tid);
 
-/* A directory of the test's own, made anew; free it with capture_maker_remove(). */
+/* A new directory for the test. Free it with capture_maker_remove(). */
 char *capture_maker_directory(void);
-/* Remove a directory with all that is in it, and free the text. */
+/* Remove a directory with its contents, and free the text. */
 void capture_maker_remove(char *path);
 
 #endif /* GPUMON_TEST_CAPTURE_MAKER_H */

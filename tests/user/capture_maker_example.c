@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A small process with all that a capture can hold. */
+/* A small process with everything that a capture can contain. */
 #include <string.h>
 
 #include "capture_maker.h"
@@ -36,7 +36,7 @@ static void who_and_where(struct capture_maker *maker, uint64_t start_ns, uint32
 	make_stream(maker, .context = 1, .id = 13, .priority = -1, .name = stream);
 }
 
-/* Launches by two threads on two streams, of one kernel each. */
+/* Launches of two threads on two streams, with one kernel each. */
 static void launches(struct capture_maker *maker, uint64_t start_ns, uint32_t variant)
 {
 	uint32_t function = make_string(maker, "cudaLaunchKernel_v7000");
@@ -67,7 +67,7 @@ static void launches(struct capture_maker *maker, uint64_t start_ns, uint32_t va
 	}
 }
 
-/* A graph: two nodes, where they were made, launched twice. */
+/* A graph with two nodes and their creation, launched twice. */
 static void graph(struct capture_maker *maker, uint64_t start_ns, uint32_t variant)
 {
 	uint32_t capture = make_string(maker, "cudaLaunchKernel_v7000");

@@ -207,7 +207,7 @@ void test_model(struct gpumon_model *model)
 		ring->dependency_waits = gpumon_value_of(77);
 		ring->untracked = gpumon_value_of(0);
 		ring->clock_backwards = gpumon_value_of(0);
-		/* The last one was born before the module came: its depths are unknown. */
+		/* The last one existed before the module was loaded, so its depths are unknown. */
 		if (i < 2) {
 			ring->queue_depth = gpumon_value_of(10);
 			ring->queue_depth_max = gpumon_value_of(20);
@@ -230,7 +230,7 @@ void test_model(struct gpumon_model *model)
 	assert_non_null(process);
 	process->pid = gpumon_value_of(4243);
 	process->start_ns = gpumon_value_of(100);
-	/* Cut in the middle of a character, with an escape sequence before it. */
+	/* Cut in the middle of a character, after an escape sequence. */
 	process->comm = copy("\033[31m\xc3");
 	process->alive = gpumon_value_of(0);
 	process->jobs = gpumon_value_of(100);

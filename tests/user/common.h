@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What several tests of gpumon-user share. Include it instead of cmocka.h. */
+/* Shared by tests of gpumon-user. Include it instead of cmocka.h. */
 #ifndef GPUMON_TEST_COMMON_H
 #define GPUMON_TEST_COMMON_H
 
-/* cmocka.h wants these four before it. */
+/* cmocka.h needs these four before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "cli/commands.h"
 #include "model/model.h"
 
-/* A netlink message in the making; it lives on the heap in its exact size, so ASan guards its end. */
+/* A netlink message under construction, in a heap block of its exact size for ASan. */
 struct message {
 	unsigned char *data;
 	size_t len;
@@ -27,28 +27,28 @@ void message_attr(struct message *message, int type, const void *data, size_t le
 void message_u32(struct message *message, int type, uint32_t value);
 void message_u64(struct message *message, int type, uint64_t value);
 void message_string(struct message *message, int type, const char *text);
-/* Returns where the nest begins, for message_nest_end(). */
+/* Returns the position of the nest, for message_nest_end(). */
 size_t message_nest(struct message *message, int type);
 void message_nest_end(struct message *message, size_t nest);
 const struct nlmsghdr *message_header(const struct message *message);
-/* A copy of the first @len bytes whose header says the same length. */
+/* A copy of the first @len bytes, whose header has that length. */
 struct message message_cut(const struct message *message, size_t len);
 void message_free(struct message *message);
 
 /* Deterministic random numbers. */
 uint64_t test_random(uint64_t *state);
 
-/* Two groups, three rings (two of the same name on two devices), histograms, two processes. */
+/* Two groups, three rings (two with the same name on two devices), histograms, two processes. */
 void test_model(struct gpumon_model *model);
 
 /*
- * Adds the group drm_vblank with the table "crtcs" of two rows: the second one's device is
- * unknown, and so is its level. An unknown and a known field, an alert, and counters of both
- * processes that test_model() made.
+ * Adds the group drm_vblank with a table "crtcs" of two rows: the device and the level of the
+ * second one are unknown. Also adds an unknown and a known field, an alert, and counters for both
+ * processes of test_model().
  */
 void test_tables(struct gpumon_model *model);
 
-/* What a command line printed; free with captured_free(). */
+/* The output of a command line. Free it with captured_free(). */
 struct captured {
 	int status;
 	char *out;

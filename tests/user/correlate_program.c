@@ -5,7 +5,7 @@
 #include "common.h"
 #include "correlate_program.h"
 
-/* Nodes of one graph; every graph is launched as it is, and as a clone. */
+/* Nodes of a graph. Every graph is launched itself, and as a clone. */
 #define GRAPH_NODES 8
 #define GRAPHS	    4
 
@@ -49,13 +49,13 @@ static const struct {
 	[PROGRAM_SYNCHRONISE] = { 0, NAME_SYNCHRONISE_HIT },
 };
 
-static const unsigned int writers_fixed = 3; /* names and nodes, hits, work */
+static const unsigned int writers_fixed = 3; /* names and nodes, hits, operations */
 
 struct builder {
 	struct program *program;
 	uint64_t random;
-	uint64_t *keys;	   /* time of a record, for the order */
-	uint32_t *writers; /* who writes it */
+	uint64_t *keys;	   /* sort keys: times of the records */
+	uint32_t *writers; /* writer of each record */
 	unsigned int room;
 };
 
@@ -152,11 +152,11 @@ static void make_calls(struct builder *builder)
 								    0;
 		}
 	}
-	/* CUPTI numbers calls as they begin. */
+	/* CUPTI numbers calls in the order of their start. */
 	qsort(program->calls, program->call_count, sizeof(*call), by_start);
 	for (unsigned int i = 0; i < program->call_count; i++) {
 		call = &program->calls[i];
-		/* 0 is no id. */
+		/* 0 is not an id. */
 		if (!(uint32_t)id)
 			id += options->stride;
 		call->id = id;
@@ -336,7 +336,7 @@ static int by_writer(const void *a, const void *b)
 	return x->writer != y->writer ? (x->writer < y->writer ? -1 : 1) : by_key(a, b);
 }
 
-/* Some records of a writer, then some of another one, whatever their times are. */
+/* Alternate between writers after a few records, whatever the times. */
 static void interleave(struct builder *builder, struct place *places, unsigned int count)
 {
 	unsigned int writers = writers_fixed + builder->program->options.threads;
@@ -412,7 +412,7 @@ struct program *program_new(const struct program_options *options)
 			put_hit(&builder, &program->calls[i]);
 	}
 	make_works(&builder);
-	/* What the recorder knows of the hits that it lost. */
+	/* The loss record that the recorder writes for lost hits. */
 	if (program->hits_lost) {
 		record = put(&builder, GPUMON_RECORD_LOSS, sizeof(record->loss), 0, ~0ull);
 		record->loss.cause = GPUMON_LOSS_UPROBE_RING;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * A made-up program whose right answer is known: what its threads called, what the
- * GPU did for it, what of all that was recorded, and in which order it comes.
+ * A generated program with a known correct answer: the calls of its threads, their GPU operations,
+ * which of them were recorded, and the order of the records.
  */
 #ifndef GPUMON_TEST_CORRELATE_PROGRAM_H
 #define GPUMON_TEST_CORRELATE_PROGRAM_H
@@ -11,7 +11,7 @@
 
 #include "correlate/correlate.h"
 
-/* How often a thing is lost, in 1/1000. */
+/* How often records are lost, in 1/1000. */
 struct program_loss {
 	unsigned int launches;
 	unsigned int works;
@@ -20,21 +20,21 @@ struct program_loss {
 };
 
 enum program_order {
-	PROGRAM_IN_TIME,  /* as a recorder writes it: work some hundred calls later */
-	PROGRAM_SHUFFLED, /* any order between writers; each one's own is kept */
-	PROGRAM_RANDOM,	  /* any order at all */
+	PROGRAM_IN_TIME,  /* as a recorder writes it: operations some hundred calls later */
+	PROGRAM_SHUFFLED, /* any order between writers; each writer's own order is kept */
+	PROGRAM_RANDOM,	  /* any order */
 };
 
 /**
- * struct program_options - what the program is like
- * @threads: that make calls
- * @calls: of each
- * @streams: of each
- * @graphs: some launches are of graphs, some are captured, and work has nodes
- * @by_hits: launches have no stacks, uprobes tell them
- * @statically: a static cudart: the hit is within the call, of cuLaunchKernel
+ * struct program_options - options of the program
+ * @threads: number of calling threads
+ * @calls: calls per thread
+ * @streams: streams per thread
+ * @graphs: some launches are of graphs, some are captured, and operations have nodes
+ * @by_hits: launches have no stacks, which come from uprobes
+ * @statically: a static cudart: the hit is that of cuLaunchKernel within the call
  * @first_id: correlation id of the first call
- * @stride: between ids of calls
+ * @stride: distance between ids of calls
  */
 struct program_options {
 	uint64_t seed;
@@ -62,8 +62,8 @@ enum program_call_kind {
 
 /**
  * struct program_call - a call of the API
- * @stack: the right one, a different one for each call
- * @works: GPU operations that it makes
+ * @stack: the correct stack, different for each call
+ * @works: its GPU operations
  * @has_record: its launch was recorded
  * @has_hit: its hit was recorded
  */
@@ -81,7 +81,7 @@ struct program_call {
 	bool has_hit;
 };
 
-/* Work: its number is in grid[0], or in bytes. */
+/* An operation. Its number is in grid[0], or in bytes. */
 struct program_work {
 	unsigned int call;
 	uint64_t node; /* 0: none */
@@ -106,13 +106,13 @@ union program_record {
 };
 
 /**
- * struct program - it, made
+ * struct program - a generated program
  * @calls: of all threads, sorted by start
  * @works: in the order of their calls
- * @node_stack: by node from 1 on; stacks of nodes are above those of calls
- * @node_recorded: its records are there, those that it was cloned from as well
- * @records: what comes, in its order
- * @hits_lost: some were
+ * @node_stack: by node from 1 on; stack numbers of nodes are above those of calls
+ * @node_recorded: its records exist, including those of its originals
+ * @records: the records in order
+ * @hits_lost: some hits were lost
  */
 struct program {
 	struct program_options options;
@@ -134,7 +134,7 @@ struct program {
 struct program *program_new(const struct program_options *options);
 void program_free(struct program *program);
 
-/* Which work of the program it is. */
+/* The number of an operation in the program. */
 unsigned int program_work_number(const struct gpumon_work *work);
 
 #endif /* GPUMON_TEST_CORRELATE_PROGRAM_H */

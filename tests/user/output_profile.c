@@ -23,7 +23,7 @@ struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind 
 	node->parent = parent;
 	if (!parent)
 		return node;
-	/* Sorted by name, as a profile that is finished. */
+	/* Sorted by name, like a finished profile. */
 	for (at = &parent->child; *at && strcmp((*at)->name, name) < 0; at = &(*at)->next)
 		;
 	node->next = *at;
@@ -198,7 +198,7 @@ struct training {
 	char *notes[NOTES];
 };
 
-/* The same numbers each time. */
+/* Reproducible numbers. */
 static uint64_t next_random(uint64_t *state)
 {
 	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -368,7 +368,7 @@ void made_training(struct gpumon_view *view)
 
 void made_training_free(struct gpumon_view *view)
 {
-	/* All of it hangs on one piece of memory, whose first member the kernels are. */
+	/* Everything is in one block of memory, which begins with the kernels. */
 	struct training *training = (struct training *)view->kernels;
 
 	made_free((struct gpumon_node *)view->root);

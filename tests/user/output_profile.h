@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Profiles made by hand, for tests of what is written from them. */
+/* Profiles made by hand, to test outputs. */
 #ifndef GPUMON_TEST_OUTPUT_PROFILE_H
 #define GPUMON_TEST_OUTPUT_PROFILE_H
 
 #include "output/output.h"
 
-/* A node below @parent, NULL for a root; freed with it by made_free(). */
+/* A node below @parent, or a root for NULL; made_free() frees the tree. */
 struct gpumon_node *made_node(struct gpumon_node *parent, enum gpumon_node_kind kind,
 			      const char *name, uint64_t count, uint64_t gpu_ns, uint64_t cpu_ns);
 /* A function. */
 struct gpumon_node *made_place(struct gpumon_node *parent, const char *name, const char *module);
 void made_free(struct gpumon_node *root);
 
-/* Of @n values. Freed with made_distribution_free(). */
+/* A distribution of @n values. Free it with made_distribution_free(). */
 struct gpumon_distribution *made_distribution(const uint64_t *values, unsigned int n);
 void made_distribution_free(struct gpumon_distribution *distribution);
 
 /**
- * made_training - a profile as of a small training: two devices, tables, losses
- * @view: filled in; made_training_free() frees it
+ * made_training - make a profile like that of a small training: two devices, tables, losses
+ * @view: out; made_training_free() frees it
  */
 void made_training(struct gpumon_view *view);
 void made_training_free(struct gpumon_view *view);

@@ -31,7 +31,7 @@ int profile_teardown(void **state)
 	return 0;
 }
 
-/* Names of addresses, as a runtime would tell them. */
+/* Names of addresses, as a runtime would write them. */
 static void write_symbols(const char *path)
 {
 	static const char *const names[] = { "main", "train", "forward", "cudaLaunchKernel",
@@ -100,7 +100,7 @@ uint64_t profile_total(const struct gpumon_node *node, uint64_t *count)
 	*count += node->count;
 	for (const struct gpumon_node *child = node->child; child; child = child->next) {
 		ns += profile_total(child, count);
-		/* Sorted, and each one once. */
+		/* The children are sorted and unique. */
 		if (child->next)
 			assert_true(strcmp(child->name, child->next->name) < 0 ||
 				    child->kind < child->next->kind);

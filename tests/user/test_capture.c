@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What is written into a capture is what is read from it, also while and when writing fails. */
+/* Reading a capture returns what was written, also during writing and after failed writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -64,7 +64,7 @@ static void assert_no_damage(const struct gpumon_capture *capture)
 	assert_false(damage->broken_info);
 }
 
-/* A hit with a number: the records of a thread are told apart by it. */
+/* A hit with a number, which identifies the records of a thread. */
 static void append_hit(struct gpumon_capture_file *file, uint32_t tid, uint64_t number)
 {
 	struct gpumon_record_hit hit = {
@@ -76,7 +76,7 @@ static void append_hit(struct gpumon_capture_file *file, uint32_t tid, uint64_t 
 	assert_int_equal(gpumon_capture_append(file, tid, &hit, sizeof(hit)), 0);
 }
 
-/* The next record is the hit of that number, of that process. */
+/* Expect the hit with that number, of that process. */
 static void expect_hit(struct gpumon_capture *capture, uint32_t process, uint64_t number)
 {
 	struct gpumon_capture_cursor cursor;
@@ -300,7 +300,7 @@ static void processes_come_in_turns(void **state)
 	capture_maker_remove(directory);
 }
 
-/* More files than a reader keeps open, and than it may open. */
+/* More files than a reader keeps open, and more than it may open. */
 static void many_processes(void **state)
 {
 	enum {
@@ -351,7 +351,7 @@ static void one_that_is_written_can_be_read(void **state)
 	append_hit(first, 5, 1);
 	expect_hit(capture, 0, 1);
 	expect_end(capture);
-	/* It sorts before the first one, and has its number all the same. */
+	/* It sorts before the first one, but has the second number all the same. */
 	second = add(writer, "process-4-1");
 	append_hit(second, 4, 50);
 	append_hit(first, 5, 2);
@@ -423,7 +423,7 @@ static void tell(void *data, const struct gpumon_error *err)
 	told++;
 }
 
-/* Records of a capture: hits, and what loss records of the recorder say. */
+/* Count the hits of a capture, and the losses reported by the recorder. */
 static void count(const char *path, uint64_t *hits, uint64_t *lost)
 {
 	struct gpumon_capture *capture = open_capture(path);
@@ -447,7 +447,7 @@ static void count(const char *path, uint64_t *hits, uint64_t *lost)
 	gpumon_capture_free(capture);
 }
 
-/* Write until @total: how many were refused. */
+/* Write until @total. Returns how many records were refused. */
 static uint64_t write_hits(struct gpumon_capture_file *file, uint64_t total)
 {
 	struct gpumon_record_hit hits[20];
@@ -465,7 +465,7 @@ static uint64_t write_hits(struct gpumon_capture_file *file, uint64_t total)
 	return refused;
 }
 
-/* A file may not grow over a limit, and later it may: the same as a disk that is full. */
+/* The file may not grow over a limit, and later it may, like on a full disk. */
 static void room_that_comes_back(void **state)
 {
 	char *directory = capture_maker_directory();
@@ -496,7 +496,7 @@ static void room_that_comes_back(void **state)
 	capture_maker_remove(directory);
 }
 
-/* In a name space of its own: 0, or 77 where that is not allowed here. */
+/* In a namespace of its own. 0, or 77 if that is not allowed here. */
 static int fill_disk(const char *directory)
 {
 	char *path = inside(directory, "capture");
@@ -514,7 +514,7 @@ static int fill_disk(const char *directory)
 	refused = write_hits(add(writer, "process-1-1"), 40000);
 	assert_true(refused > 0 && refused < 40000);
 	assert_int_equal(gpumon_capture_close(writer), -1);
-	/* The disk is full still: what was lost, and that it ended, found room. */
+	/* The disk is still full, but the losses and the end of the capture were written. */
 	count(path, &hits, &lost);
 	assert_int_equal(hits, 40000 - refused);
 	assert_int_equal(lost, refused);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The channel between a target and its recorder: what was written is what was read and what was
- * lost, each thread's in its order, whoever is slow.
+ * The channel between a target and its recorder: every written record is either read or counted as
+ * lost, and each thread's records stay in order, whichever side is slow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void one_thread(void **state)
 	for (uint64_t i = 1; i <= 5000; i++) {
 		lane_record(record, 3, i);
 		assert_true(gpumon_channel_write(&writer, record));
-		/* It can be read right after, in a block that is not full yet. */
+		/* It can be read at once, in a block that is not full yet. */
 		if (i % 7 == 0)
 			assert_true(gpumon_channel_drain(lane.reader, lane.file) > 0);
 	}
@@ -45,7 +45,7 @@ static void one_thread(void **state)
 	assert_int_equal(result.totals.sets, 15);
 	assert_int_equal(result.totals.device_bytes, 16);
 	assert_true(result.totals.time_ns > 0);
-	/* Everything of it is free again: three times as much as there is room would not be. */
+	/* Everything is free again: three times as much as fits could not be written otherwise. */
 	gpumon_channel_drain(lane.reader, NULL);
 	assert_int_equal(gpumon_channel_account(lane.reader)->busy, 0);
 	lane_close(&lane);
@@ -89,7 +89,10 @@ static void many_threads(uint32_t blocks, uint64_t records, unsigned int pause_u
 			 refused);
 	assert_int_equal(gpumon_channel_account(lane.reader)->broken, 0);
 	assert_true(gpumon_channel_account(lane.reader)->busy_max <= blocks);
-	/* With room for all, none is; without, some have to be; else it depends on the machine. */
+	/*
+	 * With enough room nothing may be lost, and with too little something must be. In between
+	 * it depends on the machine.
+	 */
 	if (losses)
 		assert_true(refused > 0 && refused < LANE_THREADS * records);
 	else if (blocks >= LANE_THREADS * records * 200 / GPUMON_BLOCK_SIZE)
@@ -121,7 +124,7 @@ static void threads_that_end(void **state)
 	many_threads(LANE_THREADS * 6, 40000, 0, 3, false);
 }
 
-/* A block that was freed and taken again holds nothing until something is written. */
+/* A block that was freed and taken again is empty until something is written. */
 static void a_block_that_is_used_again(void **state)
 {
 	struct gpumon_channel_writer writer;
@@ -181,7 +184,7 @@ static void records_of_any_size(void **state)
 	lane_close(&lane);
 }
 
-/* Nobody empties it any more: writers go on, count, and write again when somebody does. */
+/* The recorder stops draining: writers continue, count losses, and write again when it resumes. */
 static void a_recorder_that_stopped(void **state)
 {
 	struct gpumon_channel_writer writer;

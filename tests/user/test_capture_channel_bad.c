@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The channel where its target is killed, interrupted, forked or hostile. */
+/* The channel with a target that is killed, interrupted, forked or hostile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 
 #include "capture_lane.h"
 
-/* Killed at any moment: all that was there is read, nothing is torn. */
+/* Killed at any moment: everything written is read, and nothing is torn. */
 static void a_target_that_is_killed(void **state)
 {
 	uint64_t total = 0;
@@ -29,7 +29,7 @@ static void a_target_that_is_killed(void **state)
 			struct lane_thread threads[3];
 			struct gpumon_channel_map map;
 
-			/* As a target does it: mapped in its own process. */
+			/* As in a target: mapped in its own process. */
 			if (gpumon_channel_map(&map, gpumon_channel_descriptor(lane.reader)))
 				_exit(1);
 			for (uint32_t i = 0; i < 3; i++) {
@@ -56,7 +56,7 @@ static void a_target_that_is_killed(void **state)
 static struct gpumon_channel_writer interrupted_writer;
 static volatile sig_atomic_t handler_wrote, handler_refused;
 
-/* A signal handler that launches something, amid whatever the thread was at. */
+/* A signal handler that launches, whatever the thread was doing. */
 static void handler(int signal)
 {
 	unsigned char record[LANE_RECORD_MAX];
@@ -97,7 +97,7 @@ static void signals_amid_a_record(void **state)
 		room = gpumon_channel_reserve(&interrupted_writer, size);
 		if (room) {
 			memset(room, 0xee, size);
-			/* Nothing of it: the room is given up. */
+			/* Commit nothing: the room is released. */
 			gpumon_channel_commit(&interrupted_writer, 0);
 			wrote++;
 		} else {
@@ -106,7 +106,7 @@ static void signals_amid_a_record(void **state)
 	}
 	memset(&timer, 0, sizeof(timer));
 	setitimer(ITIMER_PROF, &timer, NULL);
-	/* One that comes amid for certain. */
+	/* An interruption that is certain. */
 	assert_non_null(gpumon_channel_reserve(&interrupted_writer, 16));
 	size = (uint32_t)handler_refused;
 	raise(SIGPROF);
@@ -136,14 +136,14 @@ static bool writes_into_its_own(void)
 	lane_record(record, 1, 1);
 	wrote = gpumon_channel_write(&writer, record);
 	gpumon_channel_unmap(&map);
-	/* After that, nothing is written, and nothing breaks. */
+	/* After that, nothing is written and nothing breaks. */
 	wrote = wrote && !gpumon_channel_write(&writer, record);
 	gpumon_channel_writer_end(&writer);
 	gpumon_channel_free(reader);
 	return wrote;
 }
 
-/* A child without exec has the parent's blocks, and would write over what the parent writes. */
+/* Without exec() a child shares the parent's blocks and would overwrite its records. */
 static void a_forked_child_is_inert(void **state)
 {
 	struct gpumon_channel_writer writer;
@@ -169,7 +169,9 @@ static void a_forked_child_is_inert(void **state)
 		gpumon_channel_writer_begin(&other, &lane.map, 1);
 		wrote = gpumon_channel_write(&other, record) || wrote;
 		gpumon_channel_lose(&lane.map, GPUMON_LOSS_WITHHELD, 5);
-		/* With a channel of its own it is a target like any other; the parent's stays shut. */
+		/*
+		 * With its own channel it is a normal target. The parent's one stays closed to it.
+		 */
 		if (!writes_into_its_own())
 			_exit(2);
 		wrote = gpumon_channel_write(&writer, record) || wrote;
@@ -201,7 +203,7 @@ static void what_is_no_channel(void **state)
 	assert_int_equal(gpumon_channel_map(&map, fd), -EPROTO);
 	close(fd);
 
-	/* Huge pages may be used up by the time that they are touched. */
+	/* Huge pages may be used up when they are touched. */
 	fd = memfd_create("x", MFD_ALLOW_SEALING | MFD_HUGETLB);
 	if (fd >= 0) {
 		assert_int_equal(ftruncate(fd, 64 << 20), 0);
@@ -244,7 +246,7 @@ static void what_is_no_channel(void **state)
 static volatile bool scribbling;
 static volatile uint64_t scribbled;
 
-/* A target that has lost its mind, or has one of its own. */
+/* A target that is broken or hostile. */
 __attribute__((no_sanitize("thread"))) static void *scribble(void *data)
 {
 	struct gpumon_channel_map *map = data;
@@ -273,7 +275,7 @@ __attribute__((no_sanitize("thread"))) static void *scribble(void *data)
 				 words)[value / 6 % (sizeof(struct gpumon_channel) / 8)] = value;
 			break;
 		case 4: {
-			/* Something like a record. */
+			/* Data that looks like a record. */
 			size_t place = at + 8 + value / 6 % 8000;
 
 			((volatile uint64_t *)words)[place] = (value / 48000 % 90) |
@@ -302,7 +304,7 @@ static void a_hostile_target(void **state)
 	pthread_create(&thread, NULL, scribble, &lane.map);
 	for (uint64_t i = 1; i <= 2000; i++) {
 		gpumon_channel_drain(lane.reader, lane.file);
-		/* On a busy machine, too, something changes meanwhile. */
+		/* Make sure that something changes meanwhile, on a busy machine too. */
 		while (scribbled < i / 50 * 5000)
 			sched_yield();
 	}
@@ -310,7 +312,7 @@ static void a_hostile_target(void **state)
 	scribbling = false;
 	pthread_join(thread, NULL);
 	assert_int_equal(gpumon_capture_close(lane.writer), 0);
-	/* What got into the capture can be read by anybody. */
+	/* The resulting capture is readable. */
 	assert_int_equal(gpumon_capture_open(lane.directory, &capture), 0);
 	while (gpumon_capture_next(capture, &cursor))
 		n++;

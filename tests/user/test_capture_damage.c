@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Captures that were cut off, damaged or made up: all that is whole comes, the rest is counted. */
+/* Truncated, damaged or crafted captures: everything intact is read, and the rest is counted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,14 +14,14 @@
 
 #define NAME "process-1-1"
 
-/* A capture of one file, and what its chunks hold. */
+/* A capture with one file, and the contents of its chunks. */
 struct fixture {
 	char *directory;
 	char *path;
 	char *info_path;
 	unsigned char *bytes;
 	size_t size;
-	/* Of each chunk: where it begins, and the number of its first record. */
+	/* For each chunk: its offset, and the number of its first record. */
 	size_t n_chunks;
 	size_t begin[64];
 	size_t first[65];
@@ -30,7 +30,7 @@ struct fixture {
 	struct capture_maker *expected;
 	const struct gpumon_record *records[256];
 	size_t n_records;
-	struct gpumon_capture *kept; /* to be read again, see keep_open() */
+	struct gpumon_capture *kept; /* rewound for each test, see keep_open() */
 };
 
 static unsigned char *read_file(const char *path, size_t *size)
@@ -112,7 +112,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A capture that says of itself that it did not end. */
+/* A capture that is marked as not ended. */
 static void make_unended(struct fixture *fixture)
 {
 	char *at = memmem(fixture->info, fixture->info_size, "\"ended\":true", 12);
@@ -122,14 +122,14 @@ static void make_unended(struct fixture *fixture)
 	write_file(fixture->info_path, fixture->info, fixture->info_size);
 }
 
-/* Thousands of times the same capture: rewound, not opened again. */
+/* The same capture is read thousands of times: rewind instead of opening it again. */
 static void keep_open(struct fixture *fixture)
 {
 	gpumon_capture_free(fixture->kept);
 	assert_int_equal(gpumon_capture_open(fixture->directory, &fixture->kept), 0);
 }
 
-/* All records come but those with numbers @from to @to, not with. Returns the damage. */
+/* Expect all records except @from to @to (exclusive). Returns the damage. */
 static struct gpumon_capture_damage expect_without(struct fixture *fixture, size_t from, size_t to)
 {
 	struct gpumon_capture_damage damage;
@@ -210,7 +210,7 @@ static void every_byte_flipped(void **state)
 
 		if (chunk + 1 < fixture->n_chunks && i == fixture->begin[chunk + 1])
 			chunk++;
-		/* The first head is looked at when a capture is opened, too. */
+		/* Opening a capture reads the first head, too. */
 		if (i == sizeof(struct gpumon_chunk))
 			keep_open(fixture);
 		for (size_t j = 0; j < sizeof(masks); j++) {
@@ -248,14 +248,14 @@ static void every_byte_of_capture_json_flipped(void **state)
 
 		write_file(fixture->info_path, fixture->info, size);
 		damage = expect_without(fixture, 0, 0);
-		/* Without its last newline it is whole. */
+		/* It is valid without the last newline. */
 		assert_int_equal(damage.broken_info, size + 1 < fixture->info_size);
 	}
 	unlink(fixture->info_path);
 	assert_true(expect_without(fixture, 0, 0).broken_info);
 }
 
-/* Bytes that came in or went out between: what follows is at other places than before. */
+/* Bytes inserted or removed between chunks move everything after them. */
 static void bytes_inserted_and_removed(void **state)
 {
 	struct fixture *fixture = *state;
@@ -297,13 +297,13 @@ static void chunks_that_are_gone(void **state)
 	assert_int_equal(damage.broken_chunks, 0);
 	free(changed);
 
-	/* A whole file that capture.json tells of. */
+	/* capture.json lists a file that is missing. */
 	unlink(fixture->path);
 	damage = expect_without(fixture, 0, fixture->n_records);
 	assert_int_equal(damage.missing_chunks, fixture->n_chunks);
 }
 
-/* What a file system leaves behind after a crash: the size is right, the bytes are not there. */
+/* The result of some crashes of file systems: the right size, but zeroes. */
 static void a_tail_of_zeros(void **state)
 {
 	struct fixture *fixture = *state;
@@ -313,12 +313,12 @@ static void a_tail_of_zeros(void **state)
 	write_file(fixture->path, fixture->bytes, from);
 	assert_int_equal(truncate(fixture->path, 3 << 20), 0);
 	damage = expect_without(fixture, fixture->first[4], fixture->n_records);
-	/* Its head is there, so that its end is known. */
+	/* Its head is intact, so its end is known. */
 	assert_int_equal(damage.broken_chunks, 1);
 	assert_int_equal(damage.truncated_bytes, (3 << 20) - fixture->begin[5]);
 }
 
-/* Half a chunk at the end of a capture that is written still is not damage for ever. */
+/* An incomplete chunk at the end of a growing capture is not permanent damage. */
 static void half_a_chunk_that_becomes_whole(void **state)
 {
 	struct fixture *fixture = *state;
@@ -348,7 +348,7 @@ static void half_a_chunk_that_becomes_whole(void **state)
 	close(fd);
 }
 
-/* Records that cannot be, in a chunk whose CRC is right. */
+/* Impossible records in a chunk with a correct CRC. */
 static void records_that_cannot_be(void **state)
 {
 	struct fixture *fixture = *state;
@@ -395,7 +395,7 @@ static void records_that_cannot_be(void **state)
 		}
 		capture_maker_clear(maker);
 	}
-	/* Here the next one can be found. */
+	/* Here the next record can be found. */
 	capture_maker_raw(maker, &string, sizeof(string));
 	capture_maker_raw(maker, &stack, sizeof(stack));
 	capture_maker_raw(maker, &event, sizeof(event));
@@ -421,7 +421,7 @@ static void records_that_cannot_be(void **state)
 	(void)fixture;
 }
 
-/* Nothing but heads of long chunks, so that each byte could begin one: it has to end soon. */
+/* Only heads of long chunks, so that each byte could begin one: the search must end soon. */
 static void heads_without_end(void **state)
 {
 	struct fixture *fixture = *state;
@@ -438,7 +438,7 @@ static void heads_without_end(void **state)
 		memcpy(bytes + at, &chunk, sizeof(chunk));
 	}
 	for (int shift = 0; shift < 2; shift++) {
-		/* Not at multiples of what follows them: no size leads to another head. */
+		/* Not at multiples of their distance, so that no size leads to another head. */
 		write_file(fixture->path, bytes + (shift ? 20 : 0), SIZE - 20);
 		{
 			struct gpumon_capture_damage damage =
@@ -450,7 +450,7 @@ static void heads_without_end(void **state)
 	free(bytes);
 }
 
-/* Things by the name of a file of records that are none must not be waited for. */
+/* Special files with the name of a records file must not block the reader. */
 static void files_that_are_none(void **state)
 {
 	struct fixture *fixture = *state;

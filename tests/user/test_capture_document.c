@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Documentation/reference/capture-format.md against format.h and against a capture: its tables of fields, of
- * causes and of types are what the compiler makes of the structs, and its reader in Python reads.
+ * Checks Documentation/reference/capture-format.md against format.h and a capture: its tables of
+ * fields, causes and types must match the structs, and its Python reader must work.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define DOCUMENT "../../Documentation/reference/capture-format.md"
 
 struct field {
-	const char *record; /* NULL: of the one before */
+	const char *record; /* NULL: that of the previous field */
 	size_t at;
 	size_t size;
 	const char *name;
@@ -34,7 +34,7 @@ struct field {
 		NULL, offsetof(struct type, field), 0, #field \
 	}
 
-/* Each field of each struct; an array without a length is a LIST. */
+/* All fields of all structs. An array without a length is a LIST. */
 static const struct field fields[] = {
 	STRUCT(gpumon_chunk, "## Chunks"),
 	FIELD(gpumon_chunk, magic),
@@ -282,7 +282,7 @@ static int free_document(void **state)
 	return 0;
 }
 
-/* What stands below a heading, up to the next one; to be freed. */
+/* The text below a heading, up to the next one; to be freed. */
 static char *section(const char *heading)
 {
 	char *line, *begin, *end;
@@ -298,7 +298,7 @@ static char *section(const char *heading)
 	return strndup(begin, (size_t)(end - begin));
 }
 
-/* Bytes of "u32", "u8[16]", 0 of "u64[]". */
+/* Bytes of "u32" or "u8[16]", 0 for "u64[]". */
 static size_t size_of_type(const char *type)
 {
 	static const struct {
@@ -319,7 +319,7 @@ static size_t size_of_type(const char *type)
 	return 0;
 }
 
-/* The next row of a table of fields; the place behind it, NULL at the end. */
+/* Read the next row of a table of fields. Returns the position after it, NULL at the end. */
 static const char *next_field(const char *from, size_t *at, size_t *size, char *name)
 {
 	while ((from = strstr(from, "\n| "))) {
@@ -351,7 +351,7 @@ static void every_field_is_described(void **state)
 		char name[64];
 
 		if (i == n || fields[i].record) {
-			/* The one before has no rows more, and the struct no fields more. */
+			/* The previous table has no more rows, and its struct no more fields. */
 			if (text) {
 				assert_null(next_field(from, &at, &size, name));
 				assert_int_equal(end, size_of_all);
@@ -389,7 +389,7 @@ static void every_type_and_cause_is_described(void **state)
 		free(section(heading));
 		types++;
 	}
-	/* And no other. */
+	/* There are no other tables. */
 	for (const char *at = document; (at = strstr(at, "\n### ")); at++) {
 		const char *number = strchr(at, '(');
 
@@ -409,7 +409,7 @@ static void every_type_and_cause_is_described(void **state)
 	free(losses);
 }
 
-/* The reader at the document's end, as a file; to be freed. */
+/* Write the reader at the document's end to a file. Returns its path, to be freed. */
 static char *python_reader(const char *directory)
 {
 	char *begin = strstr(document, "```python\n");
@@ -429,7 +429,7 @@ static char *python_reader(const char *directory)
 	return path;
 }
 
-/* The sum of the durations of kernels of a name, and their number. */
+/* Sum of the durations of kernels with that name, and their number. */
 static uint64_t sum(struct gpumon_capture *capture, uint32_t process, const char *name,
 		    uint64_t *count)
 {
@@ -463,7 +463,7 @@ static uint64_t sum(struct gpumon_capture *capture, uint32_t process, const char
 	return ns;
 }
 
-/* Two processes, one of them with a chunk that is damaged and an end that is missing. */
+/* Two processes, one of them with a damaged chunk and a missing end. */
 static void the_reader_of_the_document_reads(void **state)
 {
 	char *directory = capture_maker_directory();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The client against a kernel made of --wrap: retries, periods, refusals. */
+/* The client against a kernel simulated with --wrap: retries, periods, refusals. */
 #include "common.h"
 
 #include <errno.h>
@@ -15,17 +15,17 @@
 
 #define FAMILY 0x20
 
-/* What the made-up kernel does next. */
+/* What the simulated kernel does next. */
 static struct {
-	int resolve;	  /* what looking the family up gives */
-	int interrupted;  /* so many ring dumps are flagged */
-	int stale;	  /* so many ring dumps are refused with ESTALE */
-	int error;	  /* answer to everything but info */
-	const char *text; /* its own words */
-	uint32_t port;	  /* who answers */
-	uint32_t period;  /* the running one */
-	bool cut;	  /* datagrams lose their last bytes */
-	/* Seen by it. */
+	int resolve;	  /* result of looking up the family */
+	int interrupted;  /* number of ring dumps to flag */
+	int stale;	  /* number of ring dumps to refuse with ESTALE */
+	int error;	  /* error for everything but info */
+	const char *text; /* its message */
+	uint32_t port;	  /* port of the sender */
+	uint32_t period;  /* number of the running period */
+	bool cut;	  /* truncate datagrams */
+	/* Counted by the kernel. */
 	int ring_dumps;
 	uint32_t asked_period;
 	struct message answer;
@@ -52,7 +52,7 @@ static void append(const struct message *part)
 	kernel.answer.len += part->len;
 }
 
-/* Header, error number, and with text an attribute: NLMSG_ERROR or NLMSG_DONE. */
+/* Header, error number, and an attribute if there is a text: NLMSG_ERROR or NLMSG_DONE. */
 static void append_end(const struct nlmsghdr *request, int type, int error, int flags)
 {
 	size_t body = type == NLMSG_DONE ? sizeof(int) : sizeof(struct nlmsgerr);
@@ -103,13 +103,13 @@ static void answer_rings(const struct nlmsghdr *request)
 	for (uint32_t i = 0; i < 2; i++) {
 		message_begin(&message, GPUMON_CMD_RING_GET);
 		message_u32(&message, GPUMON_A_RING_ID, i);
-		/* As the kernel does: the flag comes on what follows the change. */
+		/* As in the kernel: the flag is set on messages after the change. */
 		append_message(request, &message, NLM_F_MULTI | (flag && i ? NLM_F_DUMP_INTR : 0));
 	}
 	append_end(request, NLMSG_DONE, 0, NLM_F_MULTI);
 }
 
-/* A row, then the histogram of it; the first dump that is flagged has another row besides. */
+/* A row, then its histogram. The first flagged dump has an additional row. */
 static void answer_statistics(const struct nlmsghdr *request)
 {
 	struct nlattr *period =
@@ -135,7 +135,7 @@ static void answer_statistics(const struct nlmsghdr *request)
 	append_end(request, NLMSG_DONE, 0, NLM_F_MULTI);
 }
 
-/* Of these there are no periods: the kernel's policy refuses every attribute. */
+/* These have no periods: the kernel's policy rejects all attributes. */
 static void answer_without_period(const struct nlmsghdr *request, int command, int attr)
 {
 	struct message message;
@@ -155,7 +155,7 @@ int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg)
 	nl_complete_msg(sock, msg);
 	assert_int_equal(request->nlmsg_type, FAMILY);
 	message_free(&kernel.answer);
-	/* The rest of an answer that nobody took: another sequence number, to be skipped. */
+	/* The rest of an abandoned answer has another sequence number and must be skipped. */
 	message_begin(&message, GPUMON_CMD_RING_GET);
 	((struct nlmsghdr *)message.data)->nlmsg_seq = request->nlmsg_seq - 1;
 	append(&message);
@@ -197,7 +197,7 @@ int __wrap_nl_recv(struct nl_sock *sock, struct sockaddr_nl *from, unsigned char
 	(void)sock;
 	(void)creds;
 	from->nl_pid = kernel.port;
-	/* A stranger's answer once, then silence. */
+	/* An answer from a stranger once, then silence. */
 	if (!kernel.answer.len)
 		return -NLE_AGAIN;
 	*buffer = malloc(len);
@@ -243,7 +243,7 @@ static void a_quiet_dump(void **state)
 	gpumon_model_free(&model);
 }
 
-/* With info, every part is read of the period that info named. */
+/* With info, every part is read for the period that info returned. */
 static void one_period_for_all_parts(void **state)
 {
 	struct gpumon_model model = { 0 };
@@ -270,7 +270,7 @@ static void an_interrupted_dump_is_read_again(void **state)
 	kernel.interrupted = 2;
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
 	assert_int_equal(kernel.ring_dumps, 3);
-	/* Nothing of the first two is left. */
+	/* Nothing of the first two attempts is left. */
 	assert_int_equal(model.n_rings, 2);
 	assert_int_equal(model.inconsistent, 0);
 	gpumon_model_free(&model);
@@ -290,7 +290,7 @@ static void statistics_layouts_alerts(void **state)
 			 0);
 	assert_int_equal(kernel.asked_period, 5);
 	assert_int_equal(kernel.interrupted, 0);
-	/* The row of the flagged dump is gone again. */
+	/* The row of the flagged dump is gone. */
 	assert_int_equal(model.n_statistics, 1);
 	assert_int_equal(model.statistics[0].n_rows, 1);
 	assert_int_equal(model.statistics[0].rows[0].n_columns, 1);
@@ -313,7 +313,7 @@ static void endless_change_is_flagged(void **state)
 	assert_in_range(kernel.ring_dumps, 2, 10);
 	assert_int_equal(model.n_rings, 2);
 	assert_int_equal(model.inconsistent, GPUMON_PART_RINGS);
-	/* The next quiet reading takes the flag away. */
+	/* The next undisturbed reading clears the flag. */
 	kernel.interrupted = 0;
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
 	assert_int_equal(model.inconsistent, 0);
@@ -326,7 +326,7 @@ static void a_period_that_is_gone(void **state)
 	struct gpumon_error err = { 0 };
 
 	(void)state;
-	/* Of the running one: begin again with the new one. */
+	/* For the running period: restart with the new one. */
 	kernel.stale = 2;
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_INFO | GPUMON_PART_RINGS, 0, &model,
 					    &err),
@@ -334,7 +334,7 @@ static void a_period_that_is_gone(void **state)
 	assert_int_equal(kernel.asked_period, 7);
 	assert_int_equal(model.info.period.v, 7);
 	assert_int_equal(model.n_rings, 2);
-	/* Of a certain one: it cannot be had. */
+	/* A given period is not available any more. */
 	kernel.stale = 1;
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 5, &model, &err), -1);
 	assert_int_equal(err.status, GPUMON_EXIT_FAILED);
@@ -385,7 +385,7 @@ static void bad_answers(void **state)
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), -1);
 	assert_int_equal(err.status, GPUMON_EXIT_FAILED);
 	kernel.cut = false;
-	/* Another process answers in the kernel's place: not heard. */
+	/* Another process answers instead of the kernel and is ignored. */
 	kernel.port = 1234;
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), -1);
 	assert_non_null(strstr(err.message, "no answer"));

@@ -79,7 +79,7 @@ static void wrong_usage(void **state)
 
 static void wrong_usage_as_json(void **state)
 {
-	/* The option comes after the mistake, and within the operands. */
+	/* The option comes after the error, among the operands. */
 	static const char *const lines[][4] = {
 		{ "stat", "--frobnicate", "--json", NULL },
 		{ "set", "drm_sched", "maybe", "--json" },
@@ -113,7 +113,7 @@ static void help_and_version(void **state)
 	struct captured c = capture("", "--help", NULL), same;
 
 	(void)state;
-	/* No command, help alone, and help of help are the list of commands. */
+	/* No command, help alone, and the help of help print the list of commands. */
 	same = capture("", NULL);
 	assert_int_equal(same.status, GPUMON_EXIT_USAGE);
 	assert_string_equal(same.out, c.out);
@@ -197,7 +197,7 @@ static void another_schema(void **state)
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
 }
 
-/* Last: the flag stays set. */
+/* This is the last test: the flag stays set. */
 static void signals_end_a_sleep(void **state)
 {
 	uint64_t begin = gpumon_monotonic_ns();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Names of containers from paths, and processes found in a made-up tree of cgroups. */
+/* Names of containers from paths, and processes in a test's own tree of cgroups. */
 #include "common.h"
 
 #include <fcntl.h>
@@ -31,14 +31,14 @@ static void names_of_containers(void **state)
 		{ "/kubepods/besteffort/pod7a/" ID, "0123456789ab" },
 		{ "/kubepods.slice/x.slice:cri-containerd:" ID, "0123456789ab" },
 		{ "/kubepods.slice/crio-" ID ".scope/sub/group", "0123456789ab" },
-		/* A container in a container. */
+		/* Nested containers. */
 		{ "/docker/" ID
 		  "/docker/fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210",
 		  "fedcba987654" },
 		{ "/lxc.payload.web", "web" },
 		{ "/machine.slice/machine-debian.scope", "debian" },
 		{ "/machine.slice/systemd-nspawn@build.service/payload", "build" },
-		/* None of these is in one. */
+		/* None of these is a container. */
 		{ "/machine.slice/libpod-conmon-" ID ".scope", "" },
 		{ "/", "" },
 		{ "", "" },
@@ -56,7 +56,7 @@ static void names_of_containers(void **state)
 
 		gpumon_container_name(cases[i].path, name, sizeof(name));
 		assert_string_equal(name, cases[i].name);
-		/* No room is no reason to write further. */
+		/* Never write beyond the buffer. */
 		gpumon_container_name(cases[i].path, name, 4);
 		assert_true(strlen(name) < 4);
 	}
@@ -67,7 +67,7 @@ static void join(char *path, const char *root, const char *below)
 	assert_true(snprintf(path, PATH_MAX, "%s/%s", root, below) < PATH_MAX);
 }
 
-/* Makes the folders too; returns the inode number of a folder. */
+/* Creates parent folders, too. Returns the inode number of the folder. */
 static uint64_t make_folder(const char *root, const char *below)
 {
 	char path[PATH_MAX];
@@ -161,7 +161,7 @@ static void processes_in_a_tree(void **state)
 	add(&model, 100, docker);
 	add(&model, 101, session);
 	add(&model, 102, top);
-	add(&model, 103, docker);		   /* gone from /proc */
+	add(&model, 103, docker);		   /* missing in /proc */
 	add(&model, 104, 1ULL << 60)->alive.v = 0; /* exited, and so did its cgroup */
 	add(&model, 105, 0)->cgroup_id.known = false;
 
@@ -183,7 +183,7 @@ static void processes_in_a_tree(void **state)
 		assert_null(model.processes[5].cgroup);
 	}
 
-	/* What is known stays so when the cgroup goes: nothing is walked for it. */
+	/* A known path stays when the cgroup is gone, and needs no new walk. */
 	join(path, root, "sys/fs/cgroup/cgroup.procs");
 	unlink(path);
 	gpumon_containers_resolve(containers, &model);
@@ -192,7 +192,7 @@ static void processes_in_a_tree(void **state)
 	gpumon_model_free(&model);
 }
 
-/* Version 2 beside version 1: the same numbers mean nothing in the hierarchies of version 1. */
+/* Version 2 beside version 1: in the hierarchies of version 1 these inodes mean nothing. */
 static void beside_version_1(void **state)
 {
 	const char *root = *state;
@@ -216,7 +216,7 @@ static void beside_version_1(void **state)
 	gpumon_model_free(&model);
 }
 
-/* In a container /proc has others under the same numbers. */
+/* In a container, /proc has other processes with these pids. */
 static void not_the_initial_namespace(void **state)
 {
 	const char *root = *state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Known answers: GPU time on a wrong stack is 0, and matched + unmatched = all. */
+/* Known answers: no GPU time on a wrong stack, and matched + unmatched = all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +12,11 @@ struct seen {
 	uint32_t stack;
 };
 
-/* What came out of the engine. */
+/* The output of the engine. */
 struct result {
 	const struct program *program;
 	struct seen *works;
-	unsigned int *launches; /* by call: times given out as unmatched */
+	unsigned int *launches; /* by call: how often it was delivered as unmatched */
 	enum gpumon_launch_end *ends;
 	unsigned int *first_works; /* by call */
 	uint64_t wrong_ns;
@@ -27,7 +27,7 @@ struct result {
 	size_t memory_max;
 };
 
-/* Which call a launch is of: ids differ unless they went round, times always do. */
+/* The call of a launch: ids are unique unless they wrapped, times always are. */
 static unsigned int call_number(const struct program *program, uint64_t start_ns, uint32_t tid)
 {
 	unsigned int low = 0, high = program->call_count;
@@ -84,7 +84,7 @@ static void on_work(void *data, const struct gpumon_work *work)
 	if (work->launch_ns) {
 		const struct program_call *call = &program->calls[of->call];
 
-		/* Not only the stack has to be its own launch's. */
+		/* All data must come from its own launch, not only the stack. */
 		assert_int_equal(work->launch_ns, call->start_ns);
 		assert_int_equal(work->launch_end_ns, call->end_ns);
 		assert_int_equal(work->tid, 100 + call->thread);
@@ -135,7 +135,7 @@ static void run_program(struct program *program, struct result *result)
 		const struct gpumon_record *record = &program->records[i].head;
 
 		if (program->options.threads == 1) {
-			/* In its exact size and nowhere else, so that ASan sees what is kept of it. */
+			/* A copy of exact size, so that ASan detects access after the call. */
 			struct gpumon_record *copy = malloc(record->size);
 
 			memcpy(copy, record, record->size);
@@ -164,7 +164,7 @@ static void result_free(struct result *result)
 	free(result->first_works);
 }
 
-/* What holds whatever was lost, in any order. */
+/* Rules that hold whatever was lost, in any order. */
 static void check_always(const struct program *program, const struct result *result)
 {
 	const struct gpumon_correlate_counts *counts = &result->counts;
@@ -175,7 +175,7 @@ static void check_always(const struct program *program, const struct result *res
 	for (unsigned int i = 0; i < program->call_count; i++) {
 		const struct program_call *call = &program->calls[i];
 
-		/* Given out as without work, or with: never both. */
+		/* Delivered with or without operations, but never both. */
 		if (call->kind == PROGRAM_SYNCHRONISE || !call->has_record)
 			assert_int_equal(result->launches[i], 0);
 		else
@@ -198,7 +198,7 @@ static void check_always(const struct program *program, const struct result *res
 	assert_int_equal(result->wrong_ns, 0);
 }
 
-/* Is it certain that the hit before this call's record is its own? */
+/* Is it certain that the hit before this call's record belongs to it? */
 static bool provable(const struct program *program, unsigned int number)
 {
 	const struct program_call *call = &program->calls[number];
@@ -212,7 +212,7 @@ static bool provable(const struct program *program, unsigned int number)
 	return !program->hits_lost;
 }
 
-/* Each work has just the match that what was recorded allows. */
+/* Each operation has exactly the match that the recorded data allows. */
 static void check_exact(const struct program *program, const struct result *result)
 {
 	for (unsigned int i = 0; i < program->work_count; i++) {
@@ -229,7 +229,7 @@ static void check_exact(const struct program *program, const struct result *resu
 		else if (program->options.by_hits && program->options.statically)
 			expected = call->has_hit ? GPUMON_MATCH_STACK : result->works[i].match;
 		else if (program->options.by_hits && !provable(program, work->call))
-			/* Which of the two: that of the next test. */
+			/* Accept either, as checked by the next test. */
 			expected = result->works[i].match;
 		assert_int_equal(result->works[i].match, expected);
 	}
@@ -252,12 +252,12 @@ static void check_program(const struct program_options *options)
 static const unsigned int thread_counts[] = { 1, 4, 16 };
 static const unsigned int rates[] = { 0, 1, 10, 100 };
 
-/* The losses of one side, the other, both; hits among those of the processor's side. */
+/* Losses on either side, or both. Hits belong to the CPU side. */
 static void check_losses(struct program_options options)
 {
 	for (unsigned int t = 0; t < 3; t++) {
 		for (unsigned int r = 0; r < 4; r++) {
-			/* Of no losses one is like the other. */
+			/* Without losses, one side is like the other. */
 			for (unsigned int side = r ? 1 : 0; side < (r ? 4 : 1); side++) {
 				options.seed = 1 + t + 4 * r + 64 * side + options.order * 1024;
 				options.threads = thread_counts[t];
@@ -269,7 +269,7 @@ static void check_losses(struct program_options options)
 					.nodes = side & 1 ? rates[r] : 0,
 				};
 				check_program(&options);
-				/* Hits alone. */
+				/* Hits only. */
 				if (!options.by_hits || !(side & 1))
 					continue;
 				options.loss.launches = 0;
@@ -350,7 +350,7 @@ static void test_hits_in_static_runtime(void **state)
 					       .order = PROGRAM_SHUFFLED });
 }
 
-/* Over the end of 32 bits in the middle; then some times, 1024 calls a turn. */
+/* Wrap around 32 bits in the middle, and then several times, with 1024 calls a turn. */
 static void test_ids_go_round(void **state)
 {
 	(void)state;
@@ -366,7 +366,7 @@ static void test_ids_go_round(void **state)
 		.streams = 1, .stride = 1 << 21, .first_id = 7, .by_hits = true });
 }
 
-/* A long recording with losses: what waits stays small, what is kept too. */
+/* A long recording with losses: the waiting and the kept data stay small. */
 static void test_memory(void **state)
 {
 	const struct program_options options = { .seed = 5,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Small random inputs against the rules written down once more, without an engine. */
+/* Small random inputs against the rules, implemented a second time without an engine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define NODES	 6
 #define ROUNDS	 4000
 
-/* What the engine said of a GPU operation, whose number is in grid[0]. */
+/* The engine's answer for an operation, whose number is in grid[0]. */
 struct answer {
 	unsigned int times;
 	enum gpumon_match match;
@@ -123,7 +123,7 @@ static void make_small(uint64_t *random, struct small *small)
 
 		node->head = (struct gpumon_record){ GPUMON_RECORD_GRAPH_NODE, 0, sizeof(*node) };
 		node->node = i + 1;
-		/* Rings too, and ones that are not there. */
+		/* Cycles, and nodes that do not exist. */
 		node->original = below(random, 2) ? 1 + below(random, NODES + 1) : 0;
 		node->stack = node->original ? 0 : 200 * below(random, 4) + i;
 		if (below(random, 5))
@@ -227,7 +227,7 @@ static void test_small(void **state)
 
 		make_small(&random, &small);
 		correlate = engine(&answers);
-		/* Whether it is known what comes must not matter. */
+		/* Knowing the kinds of records in advance must not change the result. */
 		if (round % 2)
 			gpumon_correlate_expect(correlate, 0, GPUMON_EXPECT_NODES);
 		for (unsigned int i = 0; i < small.count; i++)
@@ -247,10 +247,10 @@ static void test_small(void **state)
 struct thread {
 	struct gpumon_record_launch launches[LAUNCHES];
 	struct gpumon_record_hit hits[HITS];
-	unsigned int launch_count; /* of those that were recorded */
+	unsigned int launch_count; /* number of recorded ones */
 	unsigned int hit_count;
 	bool lost_hit;
-	bool all_hooked; /* of a function all calls have a hit, or none */
+	bool all_hooked; /* of each function, all calls have a hit or none */
 };
 
 static uint32_t hit_name(uint32_t function)
@@ -258,7 +258,7 @@ static uint32_t hit_name(uint32_t function)
 	return 20 + function;
 }
 
-/* A driver call within is hit too, as function 9. */
+/* A nested driver call is hit too, as function 9. */
 static void make_thread(uint64_t *random, struct thread *thread)
 {
 	uint64_t now = 1000;
@@ -274,7 +274,7 @@ static void make_thread(uint64_t *random, struct thread *thread)
 			.context = i,
 		};
 		uint32_t function = below(random, FUNCTIONS);
-		/* Also of the driver's function, which others call within. */
+		/* Include the driver's function, which other calls contain. */
 		bool driver = !thread->all_hooked && !below(random, 5);
 		bool hooked = thread->all_hooked ? function != 2 : below(random, 4) != 0;
 		struct gpumon_record_hit hit = {
@@ -321,7 +321,7 @@ static bool same(const struct gpumon_record_launch *launch, const struct gpumon_
 	return launch->function + 10 == hit->function;
 }
 
-/* The rule of hits.c, for one launch. */
+/* The rule of hits.c for one launch. */
 static enum gpumon_match judge(const struct thread *thread,
 			       const struct gpumon_record_launch *launch, uint32_t *stack)
 {
@@ -369,7 +369,7 @@ static void put_name(struct gpumon_correlate *correlate, uint32_t id, const char
 	assert_int_equal(gpumon_correlate_record(correlate, 0, &record.string.head), 0);
 }
 
-/* Names may come last: then the functions are known only at the end. */
+/* Names may come last; then functions are only known at the end. */
 static void put_names(struct gpumon_correlate *correlate)
 {
 	for (unsigned int i = 0; i < 10; i++) {
@@ -378,7 +378,7 @@ static void put_names(struct gpumon_correlate *correlate)
 	}
 }
 
-/* Hits and launches of the thread keep their order, kernels come when they like. */
+/* Hits and launches of the thread stay in order, kernels come at any time. */
 static void put_thread(uint64_t *random, struct gpumon_correlate *correlate,
 		       const struct thread *thread)
 {
@@ -441,14 +441,14 @@ static void test_hits(void **state)
 			assert_int_equal(answers.works[i].times, 1);
 			assert_int_equal(answers.works[i].match, match);
 			assert_int_equal(answers.works[i].stack, stack);
-			/* Not only by the rule, but right. */
+			/* The match must not only follow the rule but be correct. */
 			if (stack && thread.all_hooked)
 				assert_int_equal(stack, launch->correlation);
 			found[match]++;
 		}
 		gpumon_correlate_free(correlate);
 	}
-	/* There was something to find out. */
+	/* Make sure that there were matches to find. */
 	assert_true(found[GPUMON_MATCH_STACK] > ROUNDS);
 	assert_true(found[GPUMON_MATCH_AMBIGUOUS] > ROUNDS);
 	assert_true(found[GPUMON_MATCH_NO_STACK] > ROUNDS);
@@ -473,7 +473,7 @@ static void test_nonsense(void **state)
 		uint64_t works = 0, launches = 0, out = 0;
 
 		for (unsigned int i = 0; i < 5000; i++) {
-			/* Few different values meet more often. */
+			/* A small range makes equal values more likely. */
 			uint32_t limit = 1u << below(&random, 33 - 1);
 			size_t words = 1 + below(&random, 20);
 			uint64_t *record = malloc(words * sizeof(*record));

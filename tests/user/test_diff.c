@@ -81,13 +81,13 @@ static void histograms_are_subtracted(void **state)
 	assert_non_null(got);
 	assert_int_equal(got->count.v, 50);
 	assert_int_equal(got->sum.v, 90000);
-	/* The bucket that did not grow is gone; the new one is there. */
+	/* The bucket that did not grow is gone, and the new one exists. */
 	assert_int_equal(got->n_buckets, 2);
 	assert_int_equal(got->buckets[0].ge, 1792);
 	assert_int_equal(got->buckets[0].count, 49);
 	assert_int_equal(got->buckets[1].ge, 2048);
 	assert_int_equal(got->buckets[1].count, 1);
-	/* The extremes of the interval are not known, those of the period would mislead. */
+	/* The extremes of the interval are unknown. Those of the period would be wrong. */
 	assert_false(got->min.known);
 	assert_false(got->max.known);
 	assert_in_range(gpumon_histogram_percentile(got, 500).v, 1792, 2047);
@@ -120,14 +120,16 @@ static void a_recycled_ring_is_another(void **state)
 	struct pair *pair = pair_new();
 
 	(void)state;
-	/* The same number, another name: more jobs than the old one had, yet all of them new. */
+	/*
+	 * The same number with another name: more jobs than the old ring had, but all of them new.
+	 */
 	free(pair->after.rings[0].name);
 	pair->after.rings[0].name = strdup("vcn_dec");
 	pair->after.rings[0].queued.v = 5000;
 	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
 	assert_int_equal(pair->diff.rings[0].queued.v, 5000);
 
-	/* The same name too, and fewer jobs. */
+	/* Now with the same name, and fewer jobs. */
 	gpumon_model_free(&pair->diff);
 	pair->after.rings[1].queued.v = 3;
 	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
@@ -185,7 +187,7 @@ static void rows_are_subtracted(void **state)
 	column->histogram.count.v += 120;
 	column->histogram.sum.v += 500;
 	column->histogram.buckets[0].count += 120;
-	/* Known from now on: what it was before nobody knows. */
+	/* It becomes known now, so its earlier value is unknown. */
 	column_of(&pair->after, 0, "late")->value = gpumon_value_of(5);
 	pair->after.processes[0].ioctls.v += 8;
 	pair->after.processes[0].container = strdup("abc");
@@ -216,7 +218,7 @@ static void rows_are_subtracted(void **state)
 	assert_int_equal(pair->diff.processes[1].open_handles.v, 0);
 	assert_int_equal(pair->diff.info.exited.faults.v, 3);
 	assert_int_equal(pair->diff.groups[0].probes[0].dropped.missed.v, 2);
-	/* What is no count is there as it is. */
+	/* Values that are not counts are copied. */
 	assert_int_equal(pair->diff.n_layouts, 2);
 	assert_string_equal(pair->diff.layouts[1].reason, "no BTF of module drm");
 	assert_int_equal(pair->diff.n_alerts, 1);
@@ -231,11 +233,11 @@ static void rows_that_are_others(void **state)
 	(void)state;
 	test_tables(&pair->before);
 	test_tables(&pair->after);
-	/* The module was loaded anew: the number is another row's now. */
+	/* The module was reloaded, and the number belongs to another row. */
 	free(pair->after.statistics[0].rows[0].labels[1].value);
 	pair->after.statistics[0].rows[0].labels[1].value = strdup("3");
 	column_of(&pair->after, 0, "vblanks")->value.v = 700;
-	/* One that was not there. */
+	/* A row that was not there before. */
 	pair->after.statistics[0].rows[1].number.v = 8;
 	column_of(&pair->after, 1, "vblanks")->value.v = 20;
 	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
@@ -243,7 +245,7 @@ static void rows_that_are_others(void **state)
 	assert_int_equal(column_of(&pair->diff, 0, "interval_ns")->histogram.count.v, 600);
 	assert_int_equal(column_of(&pair->diff, 1, "vblanks")->value.v, 20);
 
-	/* A reset in between: all of it. */
+	/* After a reset in between, everything counts. */
 	gpumon_model_free(&pair->diff);
 	pair->after.info.period.v++;
 	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
@@ -252,7 +254,7 @@ static void rows_that_are_others(void **state)
 	pair_free(pair);
 }
 
-/* What --reset shows has the bounds of the period that ended. */
+/* --reset shows the bounds of the closed period. */
 static void a_closed_period(void **state)
 {
 	const struct gpumon_period period = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The doctor on what CUDA programs and "record" need. */
+/* Checks of the doctor for CUDA programs and "record". */
 #include <stdlib.h>
 
 #include "doctor_machine.h"
@@ -27,7 +27,7 @@ static void no_driver(void **state)
 	(void)state;
 	machine_expect("cuda", GPUMON_DOCTOR_OK, "not loaded");
 	doctor = machine_look();
-	/* Nobody needs it then. */
+	/* Not needed in this case. */
 	assert_null(machine_find_if_there(&doctor, "cupti"));
 	gpumon_doctor_free(&doctor);
 }
@@ -42,7 +42,7 @@ static void drivers(void **state)
 	machine_expect("cuda", GPUMON_DOCTOR_OK, CUDA);
 	put_driver("470.82.01");
 	machine_expect("cuda", GPUMON_DOCTOR_WARN, "no CUDA 12");
-	/* That of the open modules has other words before it. */
+	/* The text of the open modules has other words before the version. */
 	machine_put(
 		VERSION,
 		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release\n");
@@ -58,7 +58,7 @@ static void cupti(void **state)
 	(void)state;
 	put_driver("535.183.01");
 	machine_expect("cupti", GPUMON_DOCTOR_WARN, "none of the usual folders");
-	/* That of CUDA 11 is too old. */
+	/* CUDA 11's CUPTI is too old. */
 	machine_put("/usr/local/cuda-11.8/extras/CUPTI/lib64/libcupti.so.11.8", "");
 	machine_expect("cupti", GPUMON_DOCTOR_WARN, "none of the usual folders");
 	machine_put(CUPTI, "");
@@ -88,7 +88,7 @@ static void ptrace_scope(void **state)
 	machine_expect("ptrace", GPUMON_DOCTOR_WARN, "until the next boot");
 }
 
-/* A kernel without modules, on which everything works by BPF: nothing fails, the exit status is 0. */
+/* A kernel without modules where everything works with BPF: no failure, exit status 0. */
 static void all_by_bpf(void **state)
 {
 	const struct gpumon_error module = { .code = GPUMON_ERROR_NOT_LOADED,

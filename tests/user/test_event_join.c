@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The joiner against a reference that searches everything that came before. */
+/* Compares the joiner with a reference that searches all earlier events. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #define JOBS	 2000
 #define CONTEXTS 7
 
-/* A random workload: jobs that are queued, run and done or killed, in order of time. */
+/* A random sequence of jobs that are queued, run, and done or killed, in order of time. */
 static size_t workload(struct gpumon_event *events, unsigned int loss_percent)
 {
 	struct {
@@ -38,7 +38,7 @@ static size_t workload(struct gpumon_event *events, unsigned int loss_percent)
 			live[pick].seqno = ++seqno[live[pick].context];
 			live[pick].stage = 0;
 			started++;
-			/* The submitter of a context is known only from this event. */
+			/* Only this event contains the submitter. */
 			event.pid = 100 + (uint32_t)live[pick].context;
 			event.tid = event.pid + 1000;
 			memcpy(event.comm, "submitter", 10);
@@ -108,7 +108,7 @@ static void against_reference(unsigned int seed, unsigned int loss_percent, size
 
 		matched += joined.latency_known;
 		unmatched += !joined.latency_known;
-		/* Never a wrong answer, and with room for all never a missing one. */
+		/* Never a wrong answer, and never a missing one if there is room for all. */
 		if (joined.latency_known) {
 			assert_non_null(begin);
 			assert_int_equal(joined.latency_ns, events[i].time_ns - begin->time_ns);
@@ -131,7 +131,7 @@ static void against_reference(unsigned int seed, unsigned int loss_percent, size
 		assert_int_equal(missed, 0);
 		assert_int_equal(stats.evicted, 0);
 	} else {
-		/* A forgotten job misses its run and its done at most. */
+		/* An evicted job only misses its run and done events. */
 		assert_true(missed <= 2 * stats.evicted);
 		assert_true(stats.jobs <= capacity);
 	}
@@ -159,7 +159,7 @@ static void streams_with_losses(void **state)
 		against_reference(seed, 20, JOBS);
 }
 
-/* 64 jobs at once at most: with 64 places, finished jobs make room and nothing is forgotten. */
+/* At most 64 concurrent jobs: with 64 entries, finished jobs make room and none is evicted. */
 static void finished_jobs_make_room(void **state)
 {
 	(void)state;
@@ -211,7 +211,7 @@ static void the_modules_own_answer_is_taken(void **state)
 	};
 
 	(void)state;
-	/* All 16 bytes used: no terminator in the record. */
+	/* All 16 bytes are used, without a terminating NUL. */
 	memset(event.comm, 'x', sizeof(event.comm));
 	gpumon_event_join_add(join, &event, &joined);
 	assert_true(joined.latency_known);
@@ -224,7 +224,7 @@ static void the_modules_own_answer_is_taken(void **state)
 	gpumon_event_join_free(join);
 }
 
-/* The error of a job may be told after its end. */
+/* An error may be reported after the end of the job. */
 static void submitter_outlives_the_end(void **state)
 {
 	struct gpumon_event_join *join = gpumon_event_join_new(10);

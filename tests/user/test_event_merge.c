@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The merger against a stable sort of everything. */
+/* Compares the merger with a stable sort of all records. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static struct gpumon_event at(unsigned int cpu, uint64_t time_ns)
 	return event;
 }
 
-/* arg is the number of the push, so that the order of equal times can be told. */
+/* arg is the number of the push, which shows the order of equal times. */
 static int compare(const void *a, const void *b)
 {
 	const struct gpumon_event *x = a;
@@ -33,10 +33,10 @@ static int compare(const void *a, const void *b)
 
 struct run {
 	unsigned int cpus;
-	size_t n; /* records of each CPU */
+	size_t n; /* records per CPU */
 	size_t capacity;
 	uint64_t window_ns;
-	unsigned int batch; /* records read of one CPU before the next, at most */
+	unsigned int batch; /* maximum number of records read from one CPU before the next */
 	uint64_t jitter_ns; /* how far records of one CPU may be out of order */
 	bool drains;
 };
@@ -55,7 +55,7 @@ static void pop_all(struct gpumon_event_merge *merge, struct outcome *outcome)
 		outcome->n_out++;
 }
 
-/* Play per-CPU streams, batch by batch as the module delivers them. */
+/* Feed per-CPU streams in batches, like the module. */
 static struct outcome play(const struct run *run, unsigned int seed)
 {
 	size_t total = run->cpus * run->n;
@@ -97,7 +97,7 @@ static struct outcome play(const struct run *run, unsigned int seed)
 			pop_all(merge, &outcome);
 		}
 		if (run->drains && rand() % 3 == 0) {
-			/* Read everything up to a time: the stream is drained then. */
+			/* Read everything up to a time, so that the stream is drained. */
 			uint64_t now = 1000000 + (uint64_t)rand() % (run->n * 100);
 
 			for (unsigned int c = 0; c < run->cpus; c++) {
@@ -183,7 +183,7 @@ static void disorder_within_the_window_equals_a_sort(void **state)
 	}
 }
 
-/* What comes too late is counted, exactly, and the order still holds (checked in play()). */
+/* Late records are counted exactly, and the order still holds (checked in play()). */
 static void late_records_are_counted(void **state)
 {
 	uint64_t late = 0;
@@ -280,7 +280,7 @@ static void full_without_pop_is_refused(void **state)
 	gpumon_event_merge_free(merge);
 }
 
-/* A CPU that was never announced must not stop or break anything. */
+/* A CPU beyond the announced number must not stop or break anything. */
 static void unannounced_cpu(void **state)
 {
 	struct gpumon_event_merge *merge = gpumon_event_merge_new(1, 0, 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The reader gets whole records from a stream that is cut anywhere. */
+/* The reader returns whole records from a stream that is split anywhere. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -140,7 +140,7 @@ static void random_cuts(void **state)
 	assert_int_equal(got, written / RECORD);
 }
 
-/* More than the buffer takes, in one go: several reads, nothing lost between them. */
+/* More than the buffer holds: several reads without a loss in between. */
 static void more_than_the_buffer(void **state)
 {
 	size_t n = GPUMON_EVENT_READER_RECORDS * 2 + 17;

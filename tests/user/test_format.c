@@ -108,7 +108,7 @@ static void format_name_is_safe(void **state)
 	NAME("\xf4\x90\x80\x80", "????"); /* beyond Unicode */
 	NAME("\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80");
 #undef NAME
-	/* Never half a character, never too long. */
+	/* Never an incomplete character, and never too long. */
 	assert_string_equal(gpumon_format_name(small, sizeof(small), "ab\xc3\xbc"), "ab");
 	assert_string_equal(gpumon_format_name(small, sizeof(small), "abcdef"), "abc");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The shape of "stat --json", printed and read back. */
+/* The structure of "stat --json", printed and parsed again. */
 #include "common.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "model/json_model.h"
 
-/* Print as the program does, parse as a user's program would. */
+/* Print like the program, and parse like a user's program. */
 static struct json_object *round_trip(struct json_object *object, bool one_line)
 {
 	struct json_object *back;
@@ -27,7 +27,7 @@ static struct json_object *round_trip(struct json_object *object, bool one_line)
 	return back;
 }
 
-/* Follow "a.b.3.c"; fails where there is no such key, gives NULL for null. */
+/* Follow "a.b.3.c". Fails if there is no such key, returns NULL for null. */
 static struct json_object *at(struct json_object *object, const char *path)
 {
 	char copy[128], *save, *part;
@@ -164,14 +164,14 @@ static void tables_under_their_groups(void **state)
 	number(document, "drm_vblank.crtcs.0.interval_ns.min", 16000000);
 	number(document, "drm_vblank.crtcs.0.interval_ns.buckets.0.count", 600);
 	has(document, "drm_vblank.crtcs.0.interval_ns.p99", json_type_int);
-	/* Not known is null, nothing seen is 0. */
+	/* Unknown is null, a count without events is 0. */
 	assert_null(at(document, "drm_vblank.crtcs.0.late"));
 	assert_null(at(document, "drm_vblank.crtcs.1.pending.now"));
 	assert_null(at(document, "drm_vblank.crtcs.1.pending.max"));
 	number(document, "drm_vblank.crtcs.1.vblanks", 0);
 	number(document, "drm_vblank.crtcs.1.interval_ns.count", 0);
 	assert_null(at(document, "drm_vblank.crtcs.1.interval_ns.p50"));
-	/* Every group has its key, and drm_sched its rings in it. */
+	/* Every group has its key, and drm_sched contains its rings. */
 	has(document, "other", json_type_object);
 	assert_int_equal(json_object_array_length(at(document, "drm_sched.rings")), 3);
 
@@ -208,7 +208,7 @@ static void tables_under_their_groups(void **state)
 	gpumon_model_free(&model);
 }
 
-/* A label that says it is a number need not be one that fits. */
+/* A label marked as a number may not fit one. */
 static void labels_that_are_no_numbers(void **state)
 {
 	static const struct {
@@ -254,7 +254,7 @@ static void unknown_is_null(void **state)
 	assert_null(at(document, "drm_sched.rings.2.queue_depth.now"));
 	assert_null(at(document, "drm_sched.rings.2.queue_depth.max"));
 	assert_null(at(document, "drm_sched.rings.2.hw_depth.now"));
-	/* An empty histogram counts 0 and has neither extremes nor percentiles. */
+	/* An empty histogram has count 0, and no extremes or percentiles. */
 	number(document, "drm_sched.rings.0.queue_ns.count", 0);
 	assert_null(at(document, "drm_sched.rings.0.queue_ns.min"));
 	assert_null(at(document, "drm_sched.rings.0.queue_ns.p99"));
@@ -263,7 +263,7 @@ static void unknown_is_null(void **state)
 	json_object_put(document);
 	gpumon_model_free(&model);
 
-	/* Nothing known at all: every key is there all the same. */
+	/* Nothing is known, but every key exists. */
 	memset(&model, 0, sizeof(model));
 	assert_non_null(gpumon_model_add_group(&model));
 	assert_non_null(gpumon_group_add_probe(&model.groups[0]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Names of functions that a capture keeps: what was written is read, whatever is done to the file. */
+/* Function names stored in a capture: they are read as written, whatever happens to the file. */
 #include "common.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ static void round_trip(void **state)
 	unlink(path);
 }
 
-/* Functions that are found are those that were written, or the first of them. */
+/* Found functions are those that were written, or the first ones of them. */
 static void cut_off_anywhere(void **state)
 {
 	struct gpumon_symbol found[8];

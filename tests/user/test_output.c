@@ -13,7 +13,7 @@
 #include "output/diff/profile_diff.h"
 #include "output_profile.h"
 
-/* What is written by @call, which writes to "out" and returns 0. */
+/* The output of @call, which writes to "out" and returns 0. */
 #define WRITTEN(text, call)                                  \
 	do {                                                 \
 		size_t size_;                                \
@@ -86,7 +86,7 @@ static void layout(void **state)
 	assert_int_equal(gpumon_flame_of(&flame, root, GPUMON_WEIGHT_GPU_NS), 0);
 	assert_int_equal(flame.n, 7);
 	assert_int_equal(flame.frames[0].total, 4001);
-	/* The heaviest on the left, whatever its name. */
+	/* The heaviest child is on the left, whatever its name. */
 	assert_string_equal(flame.frames[0].child->name, "main");
 	assert_int_equal(flame.frames[0].child->total, 4000);
 	assert_int_equal(flame.frames[0].child->next->start, 4000);
@@ -97,7 +97,7 @@ static void layout(void **state)
 	made_free(root);
 }
 
-/* Functions without a name, one on the other in one library, are one frame; nothing is lost. */
+/* A chain of unnamed functions in one library forms one frame, without losses. */
 static void unnamed(void **state)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node, *other;
@@ -110,7 +110,7 @@ static void unnamed(void **state)
 	node = made_place(root, "liba.so+0x10", "liba.so");
 	node = made_place(node, "liba.so+0x20", "liba.so");
 	node = made_place(node, "liba.so+0x30", "liba.so");
-	/* Another library, a name, a fork, work of its own: each begins a frame. */
+	/* Another library, a name, a branch, or own weight begins a new frame. */
 	node = made_place(node, "libb.so+0x10", "libb.so");
 	node = made_place(node, "named", "libb.so");
 	other = made_place(node, "libb.so+0x20", "libb.so");
@@ -156,7 +156,7 @@ static void subtitles(void **state)
 	assert_string_equal(
 		gpumon_view_subtitle(text, sizeof(text), &view),
 		"/bin/short a/b · here · 0\u00a0ns recorded · 5\u00a0ns of GPU time in 5 operations");
-	/* Directories of paths go before words at the end do; what follows "=" is an option's. */
+	/* Directories are shortened before the last words are cut. "=" marks an option's value. */
 	scan.command =
 		(char *)"/opt/venv/bin/python3 ../../some/where/train.py --data=/a/b eager 8 a/b";
 	assert_non_null(strstr(gpumon_view_subtitle(text, sizeof(text), &view),
@@ -164,7 +164,7 @@ static void subtitles(void **state)
 	made_free(root);
 }
 
-/* Where nothing of the GPU came the launches are shown, and called so. */
+/* Without GPU data the launches are shown, under that name. */
 static void picture_of_launches(void **state)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
@@ -182,7 +182,7 @@ static void picture_of_launches(void **state)
 	made_free(root);
 }
 
-/* All of a small picture but its style and script, so that a change of it is seen. */
+/* A small picture except its style and script, so that changes are noticed. */
 static void golden(void **state)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
@@ -234,7 +234,7 @@ static void picture_edges(void **state)
 	for (size_t i = 0; i < sizeof(needles) / sizeof(needles[0]); i++)
 		assert_non_null(strstr(text, needles[i]));
 	free(text);
-	/* One node alone, then one that weighs nothing beside it. */
+	/* A single node, then one with a weight that is negligible beside it. */
 	root->gpu_ns = 1;
 	WRITTEN(text, gpumon_output_flamegraph(out, root, &options));
 	assert_non_null(strstr(text, "<title>all\n"));
@@ -249,7 +249,7 @@ static void picture_edges(void **state)
 	made_free(root);
 }
 
-/* In every width each line fits, and the table still names things. */
+/* Lines fit any width, and the table still names things. */
 static void summary_widths(void **state)
 {
 	struct gpumon_view view;
@@ -261,7 +261,9 @@ static void summary_widths(void **state)
 		char *text, *line, *rest;
 
 		WRITTEN(text, gpumon_output_summary(out, &term, &view, NULL));
-		/* As much of a name as tells matrix kernels apart; quantiles where there is room. */
+		/*
+		 * Enough of a name to distinguish matrix kernels, and quantiles if there is room.
+		 */
 		assert_non_null(strstr(text, "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n"));
 		assert_int_equal(strstr(text, "P99") != NULL, columns >= 100);
 		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
@@ -281,7 +283,7 @@ static void summary_in_a_pipe(void **state)
 	(void)state;
 	made_training(&view);
 	WRITTEN(text, gpumon_output_summary(out, &term, &view, &options));
-	/* Nothing is cut there, and there is no colour. */
+	/* Nothing is cut, and there is no colour. */
 	assert_non_null(strstr(text, "segment_k_off_kernel__5x_cublas"));
 	assert_null(strstr(text, "\033"));
 	assert_non_null(strstr(text, "and 5 more"));
@@ -320,7 +322,7 @@ static void differences(void **state)
 	made_training(&after);
 	diff = gpumon_diff_new(&before, &after);
 	assert_non_null(diff);
-	/* The same twice: all on both sides, no change. */
+	/* Equal sides: everything is on both, without changes. */
 	for (size_t i = 0; i < diff->node_count; i++) {
 		assert_true(diff->nodes[i].before.there && diff->nodes[i].after.there);
 		assert_int_equal(diff->nodes[i].before.ns, diff->nodes[i].after.ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Captures whose bytes were changed: every output is made of what is there, and none hangs. */
+/* Captures with changed bytes: every output uses the valid parts, and none hangs. */
 #include "common.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static const struct gpumon_profile_options no_options;
 
 #define ROUNDS 60
 
-/* The example's records with some bytes changed, as a capture that is whole otherwise. */
+/* The example's records with some changed bytes, in an otherwise valid capture. */
 static void save_changed(const char *path, uint64_t *seed)
 {
 	struct capture_maker *maker = capture_maker_new(), *changed = capture_maker_new();
@@ -25,7 +25,7 @@ static void save_changed(const char *path, uint64_t *seed)
 
 		assert_non_null(copy);
 		memcpy(copy, record, record->size);
-		/* The head stays, so that what is behind it is read. */
+		/* Keep the head, so that what follows is read. */
 		if (bytes && test_random(seed) % 4 == 0) {
 			for (unsigned int i = 0; i < 3; i++)
 				copy[sizeof(*record) + test_random(seed) % bytes] =

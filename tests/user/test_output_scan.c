@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What is read of captures beside their profile: who, notes, totals, and when GPUs were busy. */
+/* Data of captures besides their profile: processes, notes, totals, and when GPUs were busy. */
 #include "common.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static uint64_t sum(const struct gpumon_scan *scan, uint32_t stream)
 	return all;
 }
 
-/* Work that overlaps, and comes in no order: each nanosecond counts once, in its bin. */
+/* Overlapping operations out of order: each nanosecond counts once, in its bin. */
 static void busy_bins(void **state)
 {
 	struct capture_maker *maker = capture_maker_new();
@@ -55,7 +55,7 @@ static void busy_bins(void **state)
 
 	(void)state;
 	make_process(maker, .pid = 1, .rank = ~0u);
-	/* From 1000 to 2000 in all: bins of 101. */
+	/* From 1000 to 2000, in bins of 101. */
 	make_kernel(maker, .start_ns = 1900, .end_ns = 2000, .correlation = 1, .name = name,
 		    .context = 1, .stream = 8);
 	make_kernel(maker, .start_ns = 1050, .end_ns = 1150, .correlation = 2, .name = name,
@@ -90,7 +90,7 @@ static void busy_bins(void **state)
 	capture_maker_remove(directory);
 }
 
-/* By kind: what has bytes, what has a time, and what is a kind of later. */
+/* Kinds with bytes, with a duration, and an unknown newer kind. */
 static void unified_memory(void **state)
 {
 	struct capture_maker *maker = capture_maker_new();
@@ -102,12 +102,12 @@ static void unified_memory(void **state)
 	make_process(maker, .pid = 1, .rank = ~0u);
 	make_unified_memory(maker, .kind = 1, .start_ns = 10, .end_ns = 15, .value = 4096);
 	make_unified_memory(maker, .kind = 1, .start_ns = 20, .end_ns = 30, .value = 100);
-	/* Its end is whatever CUPTI left there, its value an address. */
+	/* CUPTI leaves its end undefined, and its value is an address. */
 	make_unified_memory(maker, .kind = 3, .start_ns = 40, .end_ns = 1ull << 60,
 			    .value = 0x401000);
 	make_unified_memory(maker, .kind = 4, .start_ns = 50, .end_ns = 60, .value = 7);
 	make_unified_memory(maker, .kind = 77, .start_ns = 70, .end_ns = 80, .value = 9);
-	/* Without an end, and one before its begin. */
+	/* Without an end, and with an end before the beginning. */
 	make_unified_memory(maker, .kind = 2, .start_ns = 90, .end_ns = 0, .value = 1);
 	make_unified_memory(maker, .kind = 2, .start_ns = 90, .end_ns = 80, .value = UINT64_MAX);
 	capture_maker_save(maker, path, "process-1-1", 1);
@@ -129,7 +129,7 @@ static void unified_memory(void **state)
 	capture_maker_remove(directory);
 }
 
-/* Told again and again, by CUPTI without a name and by NVTX with one. */
+/* Reported repeatedly, by CUPTI without a name and by NVTX with one. */
 static void streams(void **state)
 {
 	struct capture_maker *maker = capture_maker_new();
@@ -173,7 +173,7 @@ static void who_and_notes(void **state)
 	struct gpumon_scan *scan;
 
 	(void)state;
-	/* Totals are told again and again, the last ones hold; a note is told once. */
+	/* Totals are reported repeatedly, and the last ones count. A note is shown once. */
 	make_process(maker, .pid = 11, .rank = 3, .host = make_string(maker, "node\n1"),
 		     .command = make_string(maker, "train"), .cupti_version = 26);
 	make_totals(maker, .launches = 5, .kernels = 4);
@@ -219,7 +219,7 @@ static void no_capture(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	(void)state;
-	/* The reason is told already: errno says nothing. */
+	/* The reason was already reported, so errno must be 0. */
 	errno = EIO;
 	assert_int_equal(gpumon_scan_load(paths, 1, NULL, 0, &scan), -1);
 	assert_int_equal(errno, 0);

@@ -21,13 +21,13 @@ static void characters(void **state)
 		{ "é", 0xe9, 2 },
 		{ "核", 0x6838, 3 },
 		{ "🚀", 0x1f680, 4 },
-		/* Cut off, a byte that begins nothing, too long, a surrogate, beyond Unicode. */
+		/* Incomplete, an invalid first byte, overlong, a surrogate, beyond Unicode. */
 		{ "\xe6\xa0", '?', 1 },
 		{ "\x80", '?', 1 },
 		{ "\xc0\xaf", '?', 1 },
 		{ "\xed\xa0\x80", '?', 3 },
 		{ "\xf7\xbf\xbf\xbf", '?', 4 },
-		/* Control characters, what XML has not, what turns the direction. */
+		/* Control characters, characters that XML forbids, and changes of direction. */
 		{ "\n", '?', 1 },
 		{ "\x7f", '?', 1 },
 		{ "\xc2\x9b", '?', 2 },
@@ -95,7 +95,7 @@ static void cuts(void **state)
 						    cases[i].columns),
 				    cases[i].want);
 	}
-	/* The buffer's end, never amid a character. */
+	/* Cut at the buffer's end, but never within a character. */
 	assert_string_equal(gpumon_text_cut(small, sizeof(small), "abcdefgh", 0), "abcd…");
 	assert_string_equal(gpumon_text_cut(small, sizeof(small), "核心核", 0), "核…");
 	assert_string_equal(gpumon_text_cut(small, 1, "abc", 0), "");
@@ -156,7 +156,7 @@ static void fits(void **state)
 			    "_ops::mm::call");
 	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), "at::_ops::mm::call(int)", 9),
 			    "mm::call");
-	/* "call" alone would be any of them. */
+	/* "call" alone could be any operator. */
 	assert_string_equal(gpumon_text_fit(buf, sizeof(buf), "at::_ops::mm::call(int)", 6),
 			    "mm::c…");
 	assert_string_equal(
@@ -164,7 +164,7 @@ static void fits(void **state)
 			buf, sizeof(buf),
 			"at::(anonymous namespace)::f(int)::{lambda()#1}::operator()() const", 32),
 		"f(int)::{lambda()#1}::operator()");
-	/* Any text in any width stays within it. */
+	/* Any text fits any width. */
 	for (unsigned int columns = 1; columns < 100; columns++)
 		assert_true(gpumon_text_columns(gpumon_text_fit(buf, sizeof(buf), name, columns)) <=
 			    columns);
@@ -187,13 +187,13 @@ static void squeezes(void **state)
 	(void)state;
 	expect_squeezed("gemm_tn_tilesize_64x64", 22, NULL, 0, "gemm_tn_tilesize_64x64");
 	expect_squeezed("gemm_tn_tilesize_64x64", 12, NULL, 0, "gemm_tn_til…");
-	/* What differs stays, with its word. */
+	/* The difference stays, with its word. */
 	expect_squeezed("gemm_tn_tilesize_64x64", 12, digit, 1, "gemm_t…64x64");
 	expect_squeezed("ab_cdefghijklmnop_q_rs", 8, two, 2, "ab_c…_q…");
 	expect_squeezed("gemm_tn_tilesize_64x", 12, end, 1, "gemm_tn_…64x");
-	/* Of a template its end stays, too: the arguments tell. */
+	/* The end of a template stays, too, since it has the arguments. */
 	expect_squeezed("fill<float, array<char*, 3ul>>", 16, NULL, 0, "fill<float…3ul>>");
-	/* A gap of little is none. */
+	/* Small gaps are closed. */
 	expect_squeezed("核心核心核心", 9, NULL, 0, "核心核心…");
 	expect_squeezed("", 3, NULL, 0, "");
 	expect_squeezed("abc", 1, digit, 1, "…");
@@ -212,7 +212,7 @@ static void check_rows(const char *const *names, size_t count, unsigned int colu
 	}
 }
 
-/* Names of a table: no two that differ look alike. */
+/* Names of a table: different names never look alike. */
 static void squeezed_rows(void **state)
 {
 	static const char *const gemm[] = { "sgemm_f32f32_f32_tn_n_tilesize32x32_cublas",
@@ -224,10 +224,10 @@ static void squeezed_rows(void **state)
 					       "sgemm_f32f3…tilesize64x64…",
 					       "sgemm_f32f32_f32_nn_n_til…",
 					       "sgemm_f32f3…tilesize32x32…", "reduce" };
-	/* What tells two apart makes them look like a third one: that, too. */
+	/* Separating two names makes them look like a third one, which is handled, too. */
 	static const char *const gemm_16[] = { "s…tn…esize32x32…", "s…tn…esize64x64…",
 					       "sgemm_f32f32…nn…", "s…tn…esize32x32…", "reduce" };
-	/* Where the parameters or the namespace are the difference they are there. */
+	/* Parameters or the namespace are shown if they are the difference. */
 	static const char *const overloads[] = { "void a::fill<float>(int, int, int)",
 						 "void a::fill<float>(int, int, long)",
 						 "void b::fill<float>(int, int, long)" };
@@ -269,7 +269,7 @@ static void random_bytes(void **state)
 	uint64_t seed = 7;
 
 	(void)state;
-	/* Whatever a name is, nothing reads or writes beyond it, and what comes out is UTF-8. */
+	/* Any name: nothing is accessed beyond it, and the output is UTF-8. */
 	for (unsigned int round = 0; round < 20000; round++) {
 		static const char likely[] = "ab<>(){}:,& operator\xc3\xe6\x80";
 		size_t size = test_random(&seed) % 40;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Netlink messages as byte buffers: whole, cut, twisted. ASan watches the reads. */
+/* Netlink messages as byte buffers: complete, truncated, corrupted. ASan checks the reads. */
 #include "common.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static void ring_message(struct message *message)
 	message_u64(message, GPUMON_A_RING_CLOCK_BACKWARDS, 9);
 	message_u32(message, GPUMON_A_RING_QUEUE_DEPTH, 10);
 	message_u32(message, GPUMON_A_RING_QUEUE_DEPTH_MAX, 11);
-	/* No hardware depth: unknown. */
+	/* The hardware depth is missing: unknown. */
 }
 
 static void bucket(struct message *message, uint64_t ge, uint64_t lt, uint64_t count)
@@ -200,7 +200,7 @@ static void parse_the_others(void **state)
 
 	info_message(&message);
 	assert_int_equal(gpumon_parse_info(message_header(&message), message.len, &model.info), 0);
-	/* Twice: what was there is replaced, and not leaked. */
+	/* Sent twice: the old contents are replaced and not leaked. */
 	assert_int_equal(gpumon_parse_info(message_header(&message), message.len, &model.info), 0);
 	assert_string_equal(model.info.version, "0.1.0");
 	assert_int_equal(model.info.memory_bytes.v, 4096);
@@ -244,7 +244,7 @@ static void unknown_attributes_are_skipped(void **state)
 	gpumon_model_free(&model);
 }
 
-/* One refused attribute, and nothing of its message stays. */
+/* One invalid attribute: nothing of its message is kept. */
 static void refused(int type, const void *data, size_t len)
 {
 	struct gpumon_model model = { 0 };
@@ -283,9 +283,9 @@ static void wrong_headers_are_refused(void **state)
 	(void)state;
 	ring_message(&message);
 	header = (struct nlmsghdr *)message.data;
-	/* Another command's answer. */
+	/* The answer to another command. */
 	assert_int_equal(gpumon_parse_process(header, message.len, &model), -EBADMSG);
-	/* Longer than what is there, shorter than its own headers. */
+	/* Longer than the buffer, or shorter than its own headers. */
 	header->nlmsg_len = (uint32_t)message.len + 4;
 	assert_int_equal(gpumon_parse_ring(header, message.len, &model), -EBADMSG);
 	header->nlmsg_len = NLMSG_HDRLEN;
@@ -337,7 +337,7 @@ static size_t elements(const struct gpumon_model *model)
 	return model->n_rings + model->n_histograms + model->n_groups + model->n_processes;
 }
 
-/* Cut after each byte: whole attributes pass, everything else is refused and leaves nothing. */
+/* Truncated at each byte: whole attributes pass, everything else is rejected and leaves nothing. */
 static void cut_messages(void **state)
 {
 	(void)state;
@@ -359,7 +359,7 @@ static void cut_messages(void **state)
 	}
 }
 
-/* Every bit of every byte turned over, then many at random: no crash, no half element. */
+/* Flip every bit, then many random ones: no crash, no partial element. */
 static void twisted_messages(void **state)
 {
 	uint64_t seed = 7;
@@ -391,7 +391,7 @@ static void twisted_messages(void **state)
 	}
 }
 
-/* A refused message in the middle of a dump leaves those before it whole. */
+/* A rejected message in the middle of a dump does not affect the earlier ones. */
 static void refusal_keeps_the_earlier(void **state)
 {
 	struct gpumon_model model = { 0 };
@@ -447,7 +447,7 @@ static void extended_ack(void **state)
 		assert_int_equal(error, -22);
 		assert_string_equal(text, "size_kib is too large");
 
-		/* Not more than there is room for, and always ended. */
+		/* At most the size of the buffer, and always NUL-terminated. */
 		assert_int_equal(gpumon_parse_extack(message_header(&message), message.len, &error,
 						     text, 5),
 				 0);

@@ -9,7 +9,7 @@
 #include "term/output_text.h"
 #include "output_profile.h"
 
-/* The lines of a table of such rows, one below the other. */
+/* The lines of a table with these rows. */
 static void expect_paths(const struct gpumon_node *const *nodes, unsigned int count,
 			 unsigned int columns, const char *const *want)
 {
@@ -28,7 +28,7 @@ static void expect_path(const struct gpumon_node *node, unsigned int columns, co
 	expect_paths(&node, 1, columns, &want);
 }
 
-/* Of libraries without symbols a line has the name once, and only where there is room. */
+/* For libraries without symbols, a line has the name once, and only if there is room. */
 static void paths_without_names(void **state)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0), *node = root;
@@ -44,7 +44,7 @@ static void paths_without_names(void **state)
 	expect_path(node->child, 80, "liba.so+0x10 › multiply › libb.so (3)");
 	expect_path(node->child, 34, "multiply › libb.so (3)");
 	expect_path(node->child, 20, "multiply");
-	/* Nor does a function that calls itself fill a line. */
+	/* A recursive function does not fill a line either. */
 	for (unsigned int i = 0; i < 6; i++) {
 		node = made_node(node, GPUMON_NODE_FUNCTION, "visit", 0, 0, 0);
 		node->line = i < 5 ? "tree.c:12" : "tree.c:13";
@@ -85,11 +85,11 @@ static void paths(void **state)
 	assert_int_equal(gpumon_paths_top(root, GPUMON_WEIGHT_GPU_NS, top, 2), 2);
 	assert_string_equal(top[0]->name, "gemm");
 	assert_string_equal(top[1]->name, "copy");
-	/* Machine code, too, says where it is; but a file without a line says little. */
+	/* Machine code shows its line, too, but a file without a line says little. */
 	expect_path(
 		top[0], 120,
 		"main › step train.py:97 › Linear.forward linear.py:134 › at::launch<float> launch.cc:12");
-	/* First what a package's line would take, then places, then outer functions. */
+	/* First drop the lines of packages, then places, then outer functions. */
 	expect_path(top[0], 80,
 		    "main › step train.py:97 › Linear.forward › at::launch<float> launch.cc:12");
 	expect_path(top[0], 60, "main › step train.py:97 › Linear.forward › launch<float>");
@@ -97,7 +97,7 @@ static void paths(void **state)
 	expect_path(top[0], 36, "… › step › Linear.forward › …");
 	expect_path(top[0], 24, "… › Linear.forward › …");
 	expect_path(top[0], 5, "… › …");
-	/* Levels that were asked for are part of the way, inside of the call. */
+	/* Requested levels are part of the path, inside the call. */
 	node = made_node(node, GPUMON_NODE_DEVICE, "[GPU0]", 0, 0, 0);
 	node = made_node(node, GPUMON_NODE_STREAM, "stream 7", 0, 0, 0);
 	expect_path(made_node(node, GPUMON_NODE_KERNEL, "k", 1, 1, 0), 46,
@@ -105,7 +105,7 @@ static void paths(void **state)
 	made_free(root);
 }
 
-/* What only hands calls on is left out, unless nothing else is there. */
+/* Wrappers are left out unless there is nothing else. */
 static void wrappers(void **state)
 {
 	static const char *const functions[] = {
@@ -139,7 +139,7 @@ static void wrappers(void **state)
 		expect_path(node, 80,
 			    strcmp(node->name, "other") ? "main › at::_ops::mm::call" :
 							  "main › at::_ops::mm::call › gemm<1>");
-	/* Python's by name and file: a module of that name is somebody's own elsewhere. */
+	/* Python wrappers are matched by name and file: another file of that name is user code. */
 	node = made_node(root, GPUMON_NODE_PYTHON, "step", 0, 0, 0);
 	node = made_node(node, GPUMON_NODE_PYTHON, "Module._call_impl", 0, 0, 0);
 	node->module = "mine.py";
@@ -151,7 +151,7 @@ static void wrappers(void **state)
 	made_free(root);
 }
 
-/* Of two paths that would look alike what differs comes first. */
+/* If two paths would look alike, the difference comes first. */
 static void paths_that_differ(void **state)
 {
 	static const char *const want[] = { "… › up › … › inner_function",
@@ -175,17 +175,17 @@ static void paths_that_differ(void **state)
 	}
 	expect_paths(rows, 2, 40, want);
 	expect_paths(rows, 2, 14, narrow);
-	/* The same path to two kernels: the kernels tell. */
+	/* The same path to two kernels: the kernels differ. */
 	rows[0] = made_node(node, GPUMON_NODE_KERNEL, "gemm32", 1, 1, 0);
 	expect_paths(rows, 2, 40, want + 2);
-	/* The same function, kernel and all, by two calls. */
+	/* The same function and kernel, but two different calls. */
 	node = made_node(root, GPUMON_NODE_FUNCTION, "copy_it", 0, 0, 0);
 	rows[0] = made_node(made_node(node, GPUMON_NODE_API, "cudaMemcpy", 0, 0, 0),
 			    GPUMON_NODE_COPY, "memcpy HtoD", 1, 1, 0);
 	rows[1] = made_node(made_node(node, GPUMON_NODE_API, "cudaMemcpyAsync", 0, 0, 0),
 			    GPUMON_NODE_COPY, "memcpy HtoD", 1, 1, 0);
 	expect_paths(rows, 2, 80, calls);
-	/* Names that differ behind what has room. */
+	/* Names that only differ after the part that fits. */
 	node = made_node(root, GPUMON_NODE_FUNCTION, "a_very_long_function_name_first_of_them", 0,
 			 0, 0);
 	rows[0] = made_node(node, GPUMON_NODE_KERNEL, "k", 1, 1, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Percentiles from buckets against the sorted values themselves. */
+/* Compares percentiles from buckets with the sorted values. */
 #include "common.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define N 20000
 
-/* Bounds of the log-linear bucket, four to a power of two, that a value falls in. */
+/* Bounds of the log-linear bucket (four per power of two) of a value. */
 static void bounds(uint64_t value, uint64_t *ge, uint64_t *lt)
 {
 	unsigned int shift = 0;
@@ -63,7 +63,7 @@ static void check(uint64_t *values, size_t n, bool with_bounds)
 
 		bounds(want, &ge, &lt);
 		assert_true(got.known);
-		/* In the true value's own bucket, hence nearer than its width. */
+		/* The result is in the true value's bucket, so the error is less than its width. */
 		assert_in_range(got.v, ge, lt - 1);
 		if (with_bounds)
 			assert_in_range(got.v, values[0], values[n - 1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* perf-PID.map: what runtimes write, what goes wrong while they do, and what others put there. */
+/* perf-PID.map: files as runtimes write them, failures while they do, and files of other users. */
 #include "base/wait.h"
 #include "common.h"
 
@@ -92,7 +92,7 @@ static void bad_lines(void **state)
 	gpumon_perf_map_free(map);
 }
 
-/* Code is made where old code was: the line further down holds, where it is. */
+/* New code replaces old code: the later line counts where it applies. */
 static void over_another(void **state)
 {
 	struct gpumon_perf_map *map;
@@ -116,7 +116,7 @@ static void over_another(void **state)
 	gpumon_perf_map_free(map);
 }
 
-/* Against a look through all lines from the last one on. */
+/* Compared with a search through all lines, from the last one on. */
 static void many(void **state)
 {
 	static struct {
@@ -152,14 +152,14 @@ static void many(void **state)
 	}
 }
 
-/* A runtime writes on while we read: half a line is no line yet. */
+/* A runtime writes while we read: an incomplete line is not used yet. */
 static void grows(void **state)
 {
 	struct gpumon_perf_map *map = NULL;
 	uint64_t begin;
 	bool found;
 
-	/* At most once a second. On a busy machine the first second can be over too soon. */
+	/* At most once a second. On a busy machine the first second may already be over. */
 	do {
 		gpumon_perf_map_free(map);
 		write_map(*state, "1000 10 first\n2000 10 sec");
@@ -185,7 +185,7 @@ static void traps(void **state)
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/perf-1.map", (char *)*state);
-	/* Not there: nothing is wrong. */
+	/* A missing file is not a problem. */
 	check(map, 0x1000, NULL);
 	assert_null(gpumon_perf_map_problem(map));
 	gpumon_perf_map_free(map);
@@ -241,7 +241,7 @@ static void long_name(void **state)
 	gpumon_perf_map_free(map);
 }
 
-/* Of a container, by the pid that it has there; lines that are none stay where they are. */
+/* In a container, by the pid there. Invalid lines are not copied. */
 static void copies(void **state)
 {
 	struct gpumon_perf_map *map;
@@ -264,7 +264,7 @@ static void copies(void **state)
 	check(map, 0x1000, "one two");
 	gpumon_perf_map_free(map);
 
-	/* Nothing good in it: no copy. A link does not lead out. */
+	/* Without a valid line there is no copy. A link cannot lead outside. */
 	unlink(to);
 	symbol_run(*state,
 		   "echo secret >root/tmp/perf-7.map && echo '1000 10 outside' >outside; "
@@ -280,7 +280,7 @@ static void copies(void **state)
 	assert_int_equal(gpumon_perf_map_copy(root, 7, "/dev/full"), -ENOSPC);
 }
 
-/* In memory without a file, where no mapping is known, and never over a file's own names. */
+/* For memory without a file, and without a known mapping, and never instead of a file's names. */
 static void with_symbols(void **state)
 {
 	struct gpumon_record_mapping mapping = { .time_ns = 1, .start = 0x10000, .end = 0x20000 };
@@ -311,7 +311,7 @@ static void with_symbols(void **state)
 	gpumon_symbols_free(symbols);
 }
 
-/* Bytes at random, and lines of random bytes: no crash, and the good line keeps its name. */
+/* Random bytes, and lines of random bytes: no crash, and the valid line keeps its name. */
 static void nonsense(void **state)
 {
 	static const char letters[] = "0123456789abcdefxX \t\n\r-+zZ\0\xff";

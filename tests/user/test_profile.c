@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Profiles of small captures whose answer is known: tree, tables, ranges, gaps. */
+/* Profiles of small captures with known results: tree, tables, ranges, gaps. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void test_tree(void **state)
 	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	profile_expect_node(root, "main>train>forward>cudaLaunchKernel>saxpy(float*, int)",
 			    GPUMON_NODE_KERNEL, 2, 2003, 600);
-	/* The uprobe's own address is the call, which is there once. */
+	/* The uprobe's own address is the call, which appears once. */
 	profile_expect_node(root, "main>step>cudaLaunchKernel>gemm", GPUMON_NODE_KERNEL, 1, 1003,
 			    300);
 	assert_int_equal(profile_node(root, "main>step")->kind, GPUMON_NODE_PYTHON);
@@ -57,8 +57,8 @@ static void test_tree(void **state)
 }
 
 /*
- * On a real machine the innermost frames are the driver's, in which the stack was taken, and the
- * interpreter's lie between those of Python: neither is the program's.
+ * On a real machine the innermost frames belong to the driver that took the stack, and the
+ * interpreter's frames are between those of Python. Neither belongs to the program.
  */
 static void test_modules(void **state)
 {
@@ -84,10 +84,10 @@ static void test_modules(void **state)
 	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	profile_expect_node(root, "step>libfast_python.so+0x100>cudaLaunchKernel>gemm",
 			    GPUMON_NODE_KERNEL, 1, 1001, 300);
-	/* Without a function of Python those of the interpreter are all there is. */
+	/* Without Python functions, the interpreter's functions are shown. */
 	profile_expect_node(root, "python3.12+0x100>libfast_python.so+0x100>cudaLaunchKernel>gemm",
 			    GPUMON_NODE_KERNEL, 1, 1002, 300);
-	/* The driver called back: that is no part of the call. */
+	/* The driver made a callback, which is not part of the call. */
 	profile_expect_node(
 		root,
 		"python3.12+0x100>libcuda.so.1+0x100>libfast_python.so+0x101>cudaLaunchKernel>gemm",
@@ -100,10 +100,10 @@ static void test_modules(void **state)
 		GPUMON_NODE_KERNEL, 1, 1001, 300);
 }
 
-/* Of this program, as the linker names it. */
+/* An address of this program, defined by the linker. */
 extern const char __executable_start[];
 
-/* Captures of another machine: its files are somewhere else, or nowhere. */
+/* Captures of another machine: its files are elsewhere, or missing. */
 static void test_symbol_root(void **state)
 {
 	struct profile_fixture *fixture = *state;
@@ -199,7 +199,7 @@ static void test_graph(void **state)
 	for (unsigned int i = 0; i < 10; i++)
 		make_kernel(maker, .correlation = 1, .node = 200, .graph = 2,
 			    .start_ns = 2000 + 100 * i, .end_ns = 2050 + 100 * i, .name = name);
-	/* A node of which nothing is known: where the graph was launched. */
+	/* An unknown node: use the stack of the graph's launch. */
 	make_kernel(maker, .correlation = 1, .node = 300, .graph = 2, .start_ns = 5000,
 		    .end_ns = 5007, .name = name);
 	/* Definitions may come last. */
@@ -207,7 +207,7 @@ static void test_graph(void **state)
 	root = profile_load(fixture, &(struct gpumon_profile_options){ .graphs = true });
 	profile_expect_node(root, "main>capture_graph>cudaGraphLaunch>graph 2>k",
 			    GPUMON_NODE_KERNEL, 10, 500, 100);
-	/* The first one has the call's time. */
+	/* The first one has the duration of the call. */
 	profile_expect_node(root, "main>train>cudaGraphLaunch>graph 2>k", GPUMON_NODE_KERNEL, 1, 7,
 			    0);
 	assert_int_equal(gpumon_distribution_count(gpumon_profile_latency(fixture->profile)), 1);
@@ -242,7 +242,7 @@ static void test_latency(void **state)
 
 	for (uint32_t i = 1; i <= 100; i++)
 		profile_make_pair(maker, i, 4, 0, "k");
-	/* Began before its launch: told, and no latency. */
+	/* It began before its launch: counted, and without latency. */
 	make_launch(maker, .tid = 4, .correlation = 500, .start_ns = 3000000, .end_ns = 3000100);
 	make_kernel(maker, .correlation = 500, .start_ns = 2999900, .end_ns = 3000200,
 		    .name = make_string(maker, "k"));
@@ -288,7 +288,7 @@ static void test_ranges(void **state)
 	profile_load(fixture, &(struct gpumon_profile_options){ 0 });
 	rows = gpumon_profile_ranges(fixture->profile, &count);
 	assert_int_equal(count, 3);
-	/* Twice on the path counts once. */
+	/* An occurrence twice on the path counts once. */
 	assert_string_equal(rows[0].text, "step");
 	assert_int_equal(rows[0].count, 2);
 	assert_int_equal(rows[0].works, 3);
@@ -357,7 +357,7 @@ static void test_devices_and_gaps(void **state)
 		    .name = name);
 	make_kernel(maker, .start_ns = 5000, .end_ns = 6000, .stream = 8, .context = 1,
 		    .name = name);
-	/* Thread 9 gives the device nothing. */
+	/* Thread 9 launches nothing on the device. */
 	make_call(maker, .tid = 9, .start_ns = 5000, .end_ns = 30000,
 		  .function = make_string(maker, "cudaEventSynchronize_v3020"));
 	make_call(maker, .tid = 4, .start_ns = 6500, .end_ns = 19000,
@@ -383,10 +383,12 @@ static void test_devices_and_gaps(void **state)
 	assert_int_equal(rows[1].stream, 7);
 	assert_int_equal(rows[1].busy_ns, 1200);
 	assert_int_equal(rows[2].stream, 8);
-	/* Behind its last kernel it idled, too, until the capture's end. */
+	/* The time after its last kernel, until the end of the capture, is idle, too. */
 	assert_int_equal(rows[2].idle_longest_ns, 30000 - 6000);
 	gaps = gpumon_profile_gaps(fixture->profile, &count);
-	/* Before the first kernel and behind the last one as well: with what is busy it is all the time. */
+	/*
+	 * The time before the first and after the last kernel is idle, too: busy and idle add up.
+	 */
 	assert_int_equal(count, 4);
 	for (unsigned int i = 0; i < count; i++)
 		idle_ns += gaps[i].end_ns - gaps[i].start_ns;
@@ -402,7 +404,7 @@ static void test_devices_and_gaps(void **state)
 	assert_int_equal(gaps[3].end_ns, 1000);
 }
 
-/* No injection library: hits are all there is. */
+/* Without an injection library there are only hits. */
 static void test_hits_alone(void **state)
 {
 	struct profile_fixture *fixture = *state;
@@ -422,7 +424,7 @@ static void test_hits_alone(void **state)
 	assert_int_equal(gpumon_profile_counts(fixture->profile)->hits, 6);
 }
 
-/* Two captures of one job: processes are a level of their own. */
+/* Two captures of one job: processes form a level. */
 static void test_two_captures(void **state)
 {
 	struct profile_fixture *fixture = *state;

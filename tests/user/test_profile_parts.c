@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Busy times and distributions against what sorting says; captures of programs, and of nonsense. */
+/* Busy times and distributions, compared with sorting; captures of programs, and of nonsense. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void check_distribution(const uint64_t *sorted, unsigned int count,
 	assert_int_equal(gpumon_distribution_max(distribution), sorted[count - 1]);
 	for (unsigned int percent = 0; percent <= 100; percent++) {
 		uint64_t quantile = gpumon_distribution_quantile(distribution, percent / 100.0);
-		/* The smallest value that so many are not above. */
+		/* The smallest value with that share of the values at or below it. */
 		unsigned int rank = (unsigned int)((uint64_t)percent * count + 99) / 100;
 		uint64_t exact = sorted[rank ? rank - 1 : 0];
 
@@ -150,7 +150,7 @@ static void check_busy(struct gpumon_interval *intervals, unsigned int count)
 	free(gaps.at);
 }
 
-/* In about their order; some last very long and come when they end. */
+/* Roughly in order. Some are very long and come when they end. */
 static void test_busy(void **state)
 {
 	struct gpumon_interval *intervals = calloc(20000, sizeof(*intervals));
@@ -161,7 +161,7 @@ static void test_busy(void **state)
 		unsigned int count = 1 + (unsigned int)(test_random(&random) % 20000);
 		uint64_t jitter = 1ull << test_random(&random) % 24;
 		uint64_t now = 1ull << 40;
-		unsigned int seldom = round % 3 ? 3000 : 2; /* so many that they are usual */
+		unsigned int seldom = round % 3 ? 3000 : 2; /* so many that they are normal */
 
 		for (unsigned int i = 0; i < count; i++) {
 			uint64_t length = test_random(&random) % 3000;
@@ -177,7 +177,7 @@ static void test_busy(void **state)
 	free(intervals);
 }
 
-/* So far out of order that not all can be kept: what is not counted is told. */
+/* So far out of order that not all fit: what is not counted is reported. */
 static void test_busy_too_late(void **state)
 {
 	const unsigned int count = 400000;
@@ -249,7 +249,7 @@ static uint64_t sum(const struct gpumon_node *node, uint64_t *count)
 	return ns;
 }
 
-/* Whatever it was, the parts agree with each other. */
+/* Whatever the input, the parts are consistent. */
 static void check_profile(const char *path, const struct gpumon_profile_options *options)
 {
 	struct gpumon_profile *profile = NULL;
@@ -334,7 +334,7 @@ static void test_nonsense(void **state)
 			unsigned int changes = (unsigned int)(test_random(&random) % 4);
 
 			memcpy(copy, record, record->size);
-			/* Contents only: the reader is tested with all else elsewhere. */
+			/* Only change contents: other tests cover the reader. */
 			while (changes-- && record->size > sizeof(*record))
 				copy->bytes[sizeof(*record) +
 					    test_random(&random) % (record->size - sizeof(*record))] =
@@ -350,7 +350,7 @@ static void test_nonsense(void **state)
 	capture_maker_remove(directory);
 }
 
-/* A whole program with losses, shuffled: no nanosecond is lost, or on a wrong path. */
+/* A whole shuffled program with losses: no nanosecond is lost or on a wrong path. */
 static void check_program(const char *directory, const struct program_options *options)
 {
 	const struct gpumon_profile_options tree = { .threads = true };
@@ -387,7 +387,7 @@ static void check_program(const char *directory, const struct program_options *o
 	devices = gpumon_profile_devices(profile, &n);
 	for (unsigned int i = 0; i < n; i++) {
 		assert_int_equal(devices[i].missed_ns, 0);
-		/* Streams do one thing at a time. */
+		/* A stream runs one operation at a time. */
 		if (devices[i].stream != ~0u)
 			assert_int_equal(devices[i].busy_ns, devices[i].gpu_ns);
 		else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What /proc tells of processes, files that commands write, and records of the module's events. */
+/* /proc data of processes, output files of commands, and records of the module's events. */
 #include "base/wait.h"
 #include "common.h"
 
@@ -65,7 +65,7 @@ static void made_up_process(void **state)
 	uint8_t boot_id[16];
 
 	(void)state;
-	/* A name with blanks and brackets, and "R 1" in it. */
+	/* A name with blanks and brackets that contains "R 1". */
 	PUT("proc/77/stat",
 	    "77 (a ) R 1 (b) S 12 77 77 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 500 1 1 1\n");
 	PUT("proc/77/cmdline", "python3\0train me.py\0--lr\0"
@@ -84,7 +84,7 @@ static void made_up_process(void **state)
 	assert_string_equal(info.cgroup, "/system.slice/x.service");
 	assert_int_equal(info.rank, 12);
 
-	/* What is not there is not known. */
+	/* Missing data is unknown. */
 	gpumon_process_info_read(&info, folder, 78);
 	assert_int_equal(info.pid, 78);
 	assert_int_equal(info.start_ticks, 0);
@@ -128,7 +128,7 @@ static void ranks(void **state)
 	(void)state;
 	assert_int_equal(gpumon_process_rank(bad, sizeof(bad)), UINT32_MAX);
 	assert_int_equal(gpumon_process_rank(slurm, sizeof(slurm)), 0);
-	/* Without the end of its last string it was cut off: that one is not taken. */
+	/* The last string is not terminated, so it was cut and is ignored. */
 	assert_int_equal(gpumon_process_rank(slurm, sizeof(slurm) - 1), UINT32_MAX);
 	assert_int_equal(gpumon_process_rank("", 0), UINT32_MAX);
 }
@@ -177,13 +177,13 @@ static void output_files(void **state)
 	put("result", "old\n", 4);
 	write_file(name, false, true, GPUMON_EXIT_FAILED);
 	assert_true(holds(name, "old\n"));
-	/* What failed leaves what was there. */
+	/* A failure leaves the old file. */
 	write_file(name, true, false, 0);
 	assert_true(holds(name, "old\n"));
 	write_file(name, true, true, 0);
 	assert_true(holds(name, "new\n"));
 
-	/* A link is neither followed nor replaced, a device not replaced. */
+	/* A link is neither followed nor replaced, and a device is not replaced. */
 	assert_int_equal(symlink(path("elsewhere"), path("link")), 0);
 	write_file(path("link"), true, true, GPUMON_EXIT_FAILED);
 	assert_int_equal(access(path("elsewhere"), F_OK), -1);
@@ -223,7 +223,7 @@ static void full_disk(void **state)
 	fclose(file.stream);
 }
 
-/* Only what a capture is made of goes away. */
+/* Only the files of a capture are removed. */
 static void remove_capture(void **state)
 {
 	(void)state;
@@ -292,7 +292,7 @@ static void driver_events(void **state)
 	snprintf(text, sizeof(text), "%s/%s", model.rings[1].device, model.rings[1].name);
 	assert_true(gpumon_driver_row_known(&model, &event));
 	assert_int_equal(gpumon_driver_records_event(&records, &event, &model), 0);
-	/* The same row is named once, also after names were read again. */
+	/* A row is named once, even after the names were read again. */
 	event.time_ns = 6;
 	gpumon_driver_records_forget(&records);
 	assert_int_equal(gpumon_driver_records_event(&records, &event, &model), 0);
@@ -306,7 +306,7 @@ static void driver_events(void **state)
 	assert_int_equal(loss->count, 9);
 	assert_int_equal(at, records.size);
 
-	/* The ring's number is another ring's now. */
+	/* The ring's number belongs to another ring now. */
 	free(model.rings[1].name);
 	model.rings[1].name = strdup("other");
 	snprintf(text, sizeof(text), "%s/other", model.rings[1].device);
@@ -314,7 +314,7 @@ static void driver_events(void **state)
 	assert_int_equal(gpumon_driver_records_event(&records, &event, &model), 0);
 	check_string(next(&records, &at), 2, text);
 	check_event(next(&records, &at), 2, 6);
-	/* One that nobody knows has no name, and types to come are kept as they are. */
+	/* An unknown row has no name, and unknown types are kept. */
 	event.ring = 65535;
 	assert_false(gpumon_driver_row_known(&model, &event));
 	assert_int_equal(gpumon_driver_records_event(&records, &event, &model), 0);
@@ -377,7 +377,7 @@ static void alerts_and_notes(void **state)
 	gpumon_driver_records_free(&records);
 }
 
-/* Each cause has words of its own. */
+/* Each cause has its own text. */
 static void losses(void **state)
 {
 	uint64_t lost[GPUMON_LOSS_CAUSES] = { 0 };

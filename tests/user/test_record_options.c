@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Options of record, where a program's own words begin, wrong usage of the commands for captures. */
+/*
+ * Options of record, the beginning of a program's own arguments, and wrong usage of the commands
+ * for captures.
+ */
 #include "common.h"
 
 #include <string.h>
@@ -52,12 +55,12 @@ static void operands_of_a_program(void **state)
 		{ { "record", "--output=dir", "./a" }, 2, false },
 		{ { "record", "--out", "dir", "./a" }, 3, false },
 		{ { "record", "--sync", "./a" }, 2, false },
-		/* A prefix of a name without an argument, and one of a name with one. */
+		/* A prefix of an option without an argument, and of one with an argument. */
 		{ { "record", "--mem", "./a" }, 2, false },
 		{ { "record", "--buf", "1M", "./a" }, 3, false },
 		{ { "record", "-", "x" }, 1, false },
 		{ { "record", "-p", "1", "-d", "2" }, 5, false },
-		/* A directory of that name, and no end of the options. */
+		/* A directory named "--", not the end of the options. */
 		{ { "record", "-o", "--", "./a" }, 3, false },
 		{ { "record", "-o", "--", "--", "./a" }, 4, true },
 		{ { "record" }, 1, false },

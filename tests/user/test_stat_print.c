@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The tables of "stat", as they come out of a pipe or on a narrow terminal. */
+/* The tables of "stat" in a pipe or on a narrow terminal. */
 #include "common.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static char *print(const struct gpumon_model *model, const char *group,
 
 static const struct gpumon_term pipe_term;
 
-/* The words of the first line that begins with @begin after blanks, joined by one blank each. */
+/* The words of the first line that begins with @begin after blanks, separated by single blanks. */
 static void row(const char *text, const char *begin, const char *want)
 {
 	char line[512];
@@ -77,7 +77,7 @@ static void tables(void **state)
 	    "event ring: off, 64 KiB a CPU; since it was switched on: written 500, delivered 479, overwritten 21, dropped 0");
 	assert_non_null(strstr(text, "not covered: ROCm/KFD compute"));
 	assert_null(strchr(text, '\033'));
-	/* The states come first, the counts after them. */
+	/* States come first, counts after them. */
 	assert_true(strstr(text, "PROBES") < strstr(text, "DRM SCHEDULER RINGS"));
 	assert_true(strstr(text, "DRM SCHEDULER RINGS") < strstr(text, "LATENCIES"));
 	free(text);
@@ -155,7 +155,7 @@ static void colours_only_where_asked(void **state)
 	test_model(&model);
 	text = print(&model, NULL, &term);
 	assert_non_null(strstr(text, "\033[32m"));
-	/* Those of the terminal only, never those of a process name. */
+	/* Only our own sequences, never those in a process name. */
 	assert_non_null(strstr(text, "?[31m?"));
 	free(text);
 	gpumon_model_free(&model);
@@ -174,7 +174,7 @@ static void tables_that_describe_themselves(void **state)
 	row(text, "DEVICE CRTC",
 	    "DEVICE CRTC VBLANKS MOVED-BYTES PENDING PENDING-MAX INTERVAL-N INTERVAL-P50 INTERVAL-P99 INTERVAL-MAX LATE");
 	row(text, "0000:03:00.0 10", "0000:03:00.0 10 600 600KiB -2 9 600 16.5ms 17.0ms 17.0ms -");
-	/* Nothing seen is 0, not known is a dash. */
+	/* A count without events is 0, an unknown one is a dash. */
 	row(text, "- 9", "- 9 0 0B - - 0 - - - -");
 	row(text, "GROUP MODULE FIELD", "GROUP MODULE FIELD REASON");
 	row(text, "drm_vblank drm drm_file.minor",
@@ -184,7 +184,7 @@ static void tables_that_describe_themselves(void **state)
 	    "drm_vblank xid 0000:65:00.0 79 3 1.00s GPU has fallen off the bus.?[2J");
 	free(text);
 
-	/* Of the other group alone. */
+	/* Only of the other group. */
 	text = print(&model, "other", &pipe_term);
 	assert_null(strstr(text, "crtcs"));
 	assert_null(strstr(text, "drm_file"));
@@ -195,7 +195,7 @@ static void tables_that_describe_themselves(void **state)
 	assert_null(strstr(text, "DRM SCHEDULER RINGS"));
 	free(text);
 
-	/* A group that waits for its module misses no field. */
+	/* A group that waits for its module does not report missing fields. */
 	model.groups[2].state = gpumon_value_of(GPUMON_ATTACH_STATE_WAITING);
 	text = print(&model, NULL, &pipe_term);
 	assert_null(strstr(text, "drm_file.minor"));
@@ -231,7 +231,7 @@ static unsigned int widest(const char *text)
 	return most;
 }
 
-/* What does not fit beside stands below, with the labels once more. */
+/* Columns that do not fit continue below, with the labels repeated. */
 static void narrow_terminals(void **state)
 {
 	struct gpumon_term term = { .tty = true };
@@ -279,7 +279,7 @@ static void processes_of_every_group(void **state)
 	model.info.exited.ioctls = gpumon_value_of(12);
 	model.info.exited.mapped_bytes = gpumon_value_of(2048);
 	text = print(&model, NULL, &pipe_term);
-	/* Nobody counts submissions, mapped bytes, faults or opens: no such columns. */
+	/* Submissions, mapped bytes, faults and opens are not counted: no such columns. */
 	row(text, "PID", "PID IN-CONTAINER JOBS ALLOCATED IOCTLS OPEN-NOW ALIVE CONTAINER COMM");
 	row(text, "4242", "4242 7 5900 3.00MiB 2 0 yes 0123456789ab glxgears");
 	row(text, "4243", "4243 - 100 3.00MiB 42 1 no /user.slice ?[31m?");
@@ -289,7 +289,7 @@ static void processes_of_every_group(void **state)
 	gpumon_model_free(&model);
 }
 
-/* Dozens of probes of drivers that are not here only hide the others. */
+/* Dozens of probes for absent drivers would only hide the others. */
 static void probes_of_idle_groups_are_left_out(void **state)
 {
 	struct gpumon_model model;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Messages of tables that describe themselves, layouts and alerts: whole, in parts, cut, twisted. */
+/*
+ * Messages of self-describing tables, layouts and alerts: complete, in parts, truncated, corrupted.
+ */
 #include "common.h"
 
 #include <errno.h>
@@ -54,7 +56,7 @@ static void bucket(struct message *message, uint64_t ge, uint64_t lt, uint64_t c
 	message_nest_end(message, nest);
 }
 
-/* All of a row but for the buckets. */
+/* A whole row without the buckets. */
 static void row_of(struct message *message, uint32_t row)
 {
 	int64_t level = -3;
@@ -83,7 +85,7 @@ static void row_message(struct message *message)
 	row_of(message, 7);
 }
 
-/* One histogram of it, a little later: it has one value more by then. */
+/* A histogram of it, slightly later: it has one more value. */
 static void buckets_message(struct message *message)
 {
 	size_t nest;
@@ -163,7 +165,7 @@ static void a_row_in_two_messages(void **state)
 	assert_string_equal(row->labels[1].name, "crtc");
 	assert_true(row->labels[1].number);
 
-	/* In the order in which the module has them, also after the second message. */
+	/* In the module's order, also after the second message. */
 	assert_int_equal(row->n_columns, 6);
 	assert_string_equal(row->columns[0].name, "vblanks");
 	assert_string_equal(row->columns[2].name, "interval_ns");
@@ -172,7 +174,7 @@ static void a_row_in_two_messages(void **state)
 	assert_int_equal(row->columns[1].highest.v, 9);
 	found = gpumon_row_column(row, "interval_ns");
 	assert_ptr_equal(found, &row->columns[2]);
-	/* Count and buckets are of the same moment: that of the second message. */
+	/* Count and buckets are from the same moment: that of the second message. */
 	assert_int_equal(found->histogram.count.v, 31);
 	assert_int_equal(found->histogram.sum.v, 3100);
 	assert_int_equal(found->histogram.n_buckets, 2);
@@ -194,7 +196,7 @@ static void rows_of_several_tables(void **state)
 		row_begin(&message, "clients", i);
 		assert_int_equal(take(&model, &message), 0);
 	}
-	/* The same row again, as in a dump that began anew, replaces the first. */
+	/* The same row again, as in a restarted dump, replaces the first. */
 	assert_int_equal(model.n_statistics, 2);
 	assert_int_equal(model.statistics[0].n_rows, 20);
 	assert_int_equal(model.statistics[0].rows[19].n_columns, 6);
@@ -206,7 +208,7 @@ static void rows_of_several_tables(void **state)
 	gpumon_model_free(&model);
 }
 
-/* Buckets of a row that did not come before, a column twice, a column that changes its kind. */
+/* Buckets of an unknown row, a duplicate column, a column that changes its kind. */
 static void messages_in_odd_orders(void **state)
 {
 	struct gpumon_model model = { 0 };
@@ -235,7 +237,7 @@ static void messages_in_odd_orders(void **state)
 	assert_false(row->columns[0].histogram.count.known);
 	assert_int_equal(row->columns[0].histogram.n_buckets, 0);
 
-	/* A kind of a newer module is there, and unknown. */
+	/* A kind of a newer module is kept as unknown. */
 	row_begin(&message, "crtcs", 8);
 	nest = column(&message, "new", 77);
 	message_u64(&message, GPUMON_A_COLUMN_VALUE, 1);
@@ -246,7 +248,7 @@ static void messages_in_odd_orders(void **state)
 	gpumon_model_free(&model);
 }
 
-/* What says not where it belongs, or is of the wrong size, is refused with all of its message. */
+/* A message without its table, or with wrong sizes, is rejected completely. */
 static void broken_rows_are_refused(void **state)
 {
 	struct gpumon_model model = { 0 };
@@ -279,7 +281,7 @@ static void broken_rows_are_refused(void **state)
 		assert_int_equal(take(&model, &message), -EBADMSG);
 		assert_int_equal(model.n_statistics, 0);
 	}
-	/* Buckets that are out of order. */
+	/* Unordered buckets. */
 	buckets_message(&message);
 	nest = column(&message, "x", GPUMON_COLUMN_KIND_HISTOGRAM);
 	bucket(&message, 20, 30, 1);
@@ -311,7 +313,7 @@ static void layouts_and_alerts(void **state)
 
 	alert_message(&message);
 	assert_int_equal(parse_alert(message_header(&message), message.len, &model), 0);
-	/* The same attributes as they are sent unasked, which is another command. */
+	/* The same attributes in a notification, which is another command. */
 	assert_int_equal(gpumon_parse_alert(message_header(&message), message.len,
 					    GPUMON_CMD_ALERT_NTF, &model),
 			 -EBADMSG);
@@ -405,7 +407,7 @@ static void cut_messages(void **state)
 	}
 }
 
-/* Into a model that has the row already: no crash, no leak, and still only one row of that number. */
+/* The model already has the row: no crash, no leak, and still only one row with that number. */
 static void twisted_messages(void **state)
 {
 	uint64_t seed = 11;

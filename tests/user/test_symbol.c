@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Functions, lines and inlined calls of files that are built here. */
+/* Functions, lines and inlined calls of files that the test builds. */
 #include "common.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define AT 0x7f0000000000u
 
-/* Line numbers are checked: keep them. */
+/* The test checks line numbers, so keep them. */
 static const char source[] = "int shared(int x); volatile int knob;\n"
 			     "static __attribute__((noinline)) int hidden(int x)\n"
 			     "{\n"
@@ -63,7 +63,7 @@ static struct gpumon_symbols *new_symbols(void)
 	return symbols;
 }
 
-/* Every address of shared(): what is deep is in middle is in shared, with the places of calls. */
+/* All addresses of shared(): deep() is inlined into middle(), and that into shared(). */
 static unsigned int check_inlined(const char *folder, const char *library)
 {
 	struct gpumon_symbols *symbols = new_symbols();
@@ -142,14 +142,14 @@ static void lines(void **state)
 	gpumon_symbols_free(symbols);
 }
 
-/* A call of what never returns is the last instruction: its return address is the next function's. */
+/* A call of a noreturn function comes last, so its return address is in the next function. */
 static void end_of_a_function(void **state)
 {
 	struct gpumon_symbols *symbols = new_symbols();
 	uint64_t bias, start, size;
 
 	write_source(*state);
-	/* Without -falign-functions there is padding that belongs to nobody. */
+	/* Without -falign-functions there is padding that belongs to no function. */
 	symbol_run(*state, "gcc -O1 -falign-functions=1 -shared -fPIC -o end.so code.c");
 	bias = symbol_load(symbols, *state, "end.so", AT, 1);
 	start = symbol_address(*state, "end.so", "last", &size);
@@ -158,7 +158,7 @@ static void end_of_a_function(void **state)
 	gpumon_symbols_free(symbols);
 }
 
-/* Nothing takes the name of the function before it. */
+/* No address takes the name of the function before it. */
 static void stripped(void **state)
 {
 	struct gpumon_symbols *symbols = new_symbols();
@@ -179,12 +179,12 @@ static void stripped(void **state)
 	assert_string_equal(found[0].module, "stripped.so");
 	assert_string_equal(found[0].file, "");
 	assert_int_equal(found[0].line, 0);
-	/* Not one of it is missing: it is just stripped. */
+	/* The file is not missing, only stripped. */
 	assert_int_equal(gpumon_symbols_missing(symbols, NULL, NULL), 0);
 	gpumon_symbols_free(symbols);
 }
 
-/* Fedora's way: the names of static functions in a compressed file in a section. */
+/* As in Fedora: a compressed file in a section has the names of static functions. */
 static void mini_debug_info(void **state)
 {
 	struct gpumon_symbols *symbols = new_symbols();
@@ -237,7 +237,7 @@ static void executables(void **state)
 	}
 }
 
-/* Where DWARF says no more than "hidden", what it is in is said as well. */
+/* If DWARF only says "hidden", the enclosing scopes are added. */
 static void cxx(void **state)
 {
 	static const char text[] =
@@ -314,7 +314,7 @@ static void no_file(void **state)
 	gpumon_symbols_free(symbols);
 }
 
-/* The kernel's own code has a build id, and is in this process as well. */
+/* The vdso has a build id, and is in this process as well. */
 static void vdso(void **state)
 {
 	struct gpumon_symbols *symbols = new_symbols();
@@ -329,7 +329,7 @@ static void vdso(void **state)
 	}
 	symbol_write(*state, "vdso", image, (size_t)page * 2);
 	mapping.build_id_size = 20;
-	/* By its own reader: the note is in the first page. */
+	/* Find the build id independently: the note is in the first page. */
 	for (const char *p = image; p < image + page - 36; p += 4) {
 		if (!memcmp(p, "\4\0\0\0\24\0\0\0\3\0\0\0GNU", 16)) {
 			memcpy(mapping.build_id, p + 16, 20);
@@ -337,7 +337,7 @@ static void vdso(void **state)
 			assert_int_equal(gpumon_symbols_map(symbols, &mapping, "[vdso]"), 0);
 			assert_non_null(
 				strstr(symbol_name(symbols, AT + address), "clock_gettime"));
-			/* As the loader calls it, and captures of before did. */
+			/* The loader's name, which old captures have. */
 			mapping.start += 2 << 20;
 			mapping.end += 2 << 20;
 			assert_int_equal(gpumon_symbols_map(symbols, &mapping, "linux-vdso.so.1"),
@@ -360,7 +360,7 @@ static void vdso(void **state)
 	skip();
 }
 
-/* The innermost first; asked again it is the same, to the pointer. */
+/* The innermost first. Asking again returns the same pointers. */
 static void room_and_again(void **state)
 {
 	struct gpumon_symbols *symbols = new_symbols();

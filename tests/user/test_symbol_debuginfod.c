@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A server of debug files on this machine: asked where the user says so, and only then. */
+/* A local server of debug files: only asked if the user configured it. */
 #include "common.h"
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ struct server {
 	char url[64];
 };
 
-/* "GET /buildid/ID/debuginfo": what the folder has of that name. */
+/* "GET /buildid/ID/debuginfo": send the file of that name from the folder. */
 static void answer(int connection, const char *folder)
 {
 	char request[4096], kind[32] = "", id[128] = "", path[1024];
@@ -149,7 +149,7 @@ static void debug_file_from_a_server(void **state)
 	assert_int_equal(asked, 1);
 }
 
-/* Somebody who cannot wait says so. */
+/* A caller can disable servers. */
 static void not_wanted(void **state)
 {
 	unsigned int asked;
@@ -162,7 +162,7 @@ static void not_wanted(void **state)
 	assert_int_equal(asked, 1);
 }
 
-/* The file itself is gone, or is another one now. */
+/* The file itself is gone, or was replaced. */
 static void file_from_a_server(void **state)
 {
 	unsigned int asked;
@@ -181,7 +181,7 @@ static void nothing_on_the_server(void **state)
 	assert_true(asked >= 1);
 	ask(state, "", "rm lib.so served-executable", "lib.so+0x", "", &asked);
 	assert_true(asked >= 1);
-	/* Another file than what it was asked for. */
+	/* The server returns another file than requested. */
 	ask(state, "", "objcopy -R .note.gnu.build-id served-debuginfo", "lib.so+0x", "", &asked);
 	ask(state, "", "rm lib.so; head -c 100 /bin/true >served-executable", "lib.so+0x", "",
 	    &asked);
@@ -222,12 +222,12 @@ int main(void)
 	};
 	void *client = dlopen("libdebuginfod.so.1", RTLD_NOW);
 
-	/* elfutils loads it in the same way, and does without. */
+	/* elfutils loads its client in the same way, and works without it. */
 	if (!client) {
 		printf("TAP version 13\n1..1\nok 1 - debuginfod # SKIP no libdebuginfod here\n");
 		return 0;
 	}
-	/* Its client counts on no proxy between. */
+	/* The client must not use a proxy. */
 	unsetenv("http_proxy");
 	unsetenv("HTTP_PROXY");
 	setenv("no_proxy", "127.0.0.1", 1);

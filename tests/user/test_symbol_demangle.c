@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Names for people, and names made to do harm. */
+/* Demangled names, and names made to do harm. */
 #include "common.h"
 
 #include <pthread.h>
@@ -32,17 +32,17 @@ static void names(void **state)
 		{ "_ZNKSt8functionIFvvEEclEv", "std::function<void ()>::operator()() const" },
 		{ "_Z3fooIiEvT_.constprop.0", "void foo<int>(int) [clone .constprop.0]" },
 		{ "_Z1fv.cold", "f() [clone .cold]" },
-		/* Kernels, as nvcc names them. */
+		/* Kernels, as named by nvcc. */
 		{ "_Z9vectorAddPKfS0_Pfi", "vectorAdd(float const*, float const*, float*, int)" },
 		{ "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_",
 		  "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)" },
-		/* Rust, both ways. */
+		/* Both mangling schemes of Rust. */
 		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
 		  "core::fmt::Write::write_fmt" },
 		{ "_RNvC6_123foo3bar", "123foo::bar" },
 		{ "_RNvC0_123foo3bar", "_RNvC0_123foo3bar" },
 		{ "_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>" },
-		/* No mangled names, though they begin like some. */
+		/* Not mangled, though they begin similarly. */
 		{ "_Zebra", "_Zebra" },
 		{ "_Rust", "_Rust" },
 		{ "_ZN", "_ZN" },
@@ -55,13 +55,13 @@ static void names(void **state)
 		check(cases[i][0], cases[i][1]);
 }
 
-/* libiberty gives up at 1024 bytes; template libraries have names of ten thousand. */
+/* libiberty gives up at 1024 bytes, but template libraries have names of ten thousand. */
 static bool wait_before_clock;
 
 int __real_pthread_getcpuclockid(pthread_t thread, clockid_t *clock);
 int __wrap_pthread_getcpuclockid(pthread_t thread, clockid_t *clock);
 
-/* As on a busy machine: the thread ends before anybody asks. */
+/* As on a busy machine: the thread ends before its clock is requested. */
 int __wrap_pthread_getcpuclockid(pthread_t thread, clockid_t *clock)
 {
 	if (wait_before_clock)
@@ -98,7 +98,7 @@ static void ended_before_it_was_asked(void **state)
 	wait_before_clock = false;
 }
 
-/* Of this process, all threads: a busy machine is no fault. */
+/* CPU time of all threads of this process, so that a busy machine does not matter. */
 static double seconds(void)
 {
 	struct timespec ts;
@@ -107,7 +107,7 @@ static double seconds(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* It comes back as it is, soon. */
+/* The name comes back unchanged, and soon. */
 static void assert_left_alone(const char *name)
 {
 	double begin = seconds();
@@ -119,7 +119,7 @@ static void assert_left_alone(const char *name)
 	free(demangled);
 }
 
-/* "_", "0_" ... "9_", "A_" or "a_" ... and so on, as references are numbered. */
+/* "_", "0_" ... "9_", "A_" or "a_" ... and so on, like the numbers of references. */
 static void number(char *text, const char *digits, int number)
 {
 	int base = (int)strlen(digits);
@@ -132,7 +132,7 @@ static void number(char *text, const char *digits, int number)
 		sprintf(text, "%c%c_", digits[(number - 1) / base], digits[(number - 1) % base]);
 }
 
-/* Each parameter is a pair of two of the one before: 2^levels words. */
+/* Each parameter is a pair of two of the previous one: 2^levels words. */
 static void make_growing(char *name, int levels)
 {
 	char *at = name + sprintf(name, "_Z1f4pairIiiE"), last[8];
@@ -144,7 +144,7 @@ static void make_growing(char *name, int levels)
 	}
 }
 
-/* Each argument is a tuple of two of the one before; references are places in the name. */
+/* Each argument is a tuple of two of the previous one. References are positions in the name. */
 static void make_growing_rust(char *name, int levels)
 {
 	char *at = name + sprintf(name, "_RINvC1a1bTuuE"), last[8];
@@ -185,7 +185,7 @@ static void grows_in_rust(void **state)
 	assert_left_alone(name);
 }
 
-/* A search through 2^36 places that says nothing while it goes on. */
+/* A search through 2^36 positions without any output. */
 static void searches(void **state)
 {
 	char name[4096], *at = name + sprintf(name, "_Z1fIJiEEvDp4pairI"), last[8];
@@ -200,7 +200,7 @@ static void searches(void **state)
 	}
 	for (int i = 0; i < 3; i++)
 		assert_left_alone(name);
-	/* What is good is good still. */
+	/* Valid names still work. */
 	make_growing(name, 5);
 	at = gpumon_demangle(name);
 	assert_non_null(strstr(at, "f(pair<int, int>, pair<"));
@@ -236,7 +236,7 @@ static void deep(void **state)
 	free(name);
 }
 
-/* Parts of real names, put together anew: no crash, no long wait. */
+/* Recombined parts of real names: no crash, no long wait. */
 static void nonsense(void **state)
 {
 	static const char *const parts[] = {
@@ -282,7 +282,7 @@ static void nonsense(void **state)
 	}
 }
 
-/* With a stack of a megabyte, as a thread of a server may have. */
+/* With a stack of 1 MiB, as in a server's thread. */
 static void *on_a_small_stack(void *data)
 {
 	deep(data);

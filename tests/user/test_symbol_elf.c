@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Functions of files by their place in these, for uprobes. */
+/* Functions of files by offset, for uprobes. */
 #include "common.h"
 
 #include <elf.h>
@@ -65,14 +65,14 @@ static const struct gpumon_elf_function *find(const struct list *list, const cha
 	for (size_t i = 0; i < list->count; i++) {
 		if (strcmp(list->items[i].name, name) || strcmp(list->items[i].version, version))
 			continue;
-		/* Each once. */
+		/* Each function once. */
 		assert_null(found);
 		found = &list->items[i].function;
 	}
 	return found;
 }
 
-/* Each function begins with bytes that no other one has: they are found where it is said. */
+/* Each function begins with unique bytes, which must be at the reported offset. */
 static void places(void **state)
 {
 	static const char *const flags[] = {
@@ -155,7 +155,7 @@ static void versions(void **state)
 	assert_non_null(f);
 	assert_true(f->ifunc);
 	assert_int_equal(f->address, symbol_address(*state, "lib.so", "choose", NULL));
-	/* What it chooses from is there, too. */
+	/* The functions that the resolver selects from are listed, too. */
 	f = find(&list, "chosen", "");
 	assert_non_null(f);
 	assert_false(f->ifunc || f->dynamic);
@@ -171,7 +171,7 @@ static void versions(void **state)
 	assert_non_null(find(&list, "user", "V_12"));
 }
 
-/* What another file defines is not here. */
+/* Functions defined in another file are not listed. */
 static void undefined(void **state)
 {
 	static struct list list;
@@ -183,7 +183,7 @@ static void undefined(void **state)
 	read_list(&list, *state, "lib.so");
 	assert_null(find(&list, "other", ""));
 	assert_non_null(find(&list, "mine", ""));
-	/* And it ends where it is told to. */
+	/* The callback can end the list. */
 	memset(&list, 0, sizeof(list));
 	list.stop = 7;
 	const char *why;
@@ -204,7 +204,7 @@ static void build_ids(void **state)
 		{ "--build-id=none", 0, 0 },
 		{ "--build-id=0xabcdef01", 4, 0xab },
 		{ "--build-id=0x0102030405060708091011121314151617181920", 20, 1 },
-		/* Longer than a capture keeps. */
+		/* Longer than a capture stores. */
 		{ "--build-id=0x0102030405060708091011121314151617181920212223242526272829303132",
 		  20, 1 },
 	};
@@ -242,7 +242,7 @@ static void no_elf(void **state)
 		assert_int_equal(gpumon_elf_build_id(fd, build_id), 0);
 		close(fd);
 	}
-	/* An object file has no place that is run. */
+	/* An object file has no code to run. */
 	const char *why = NULL;
 
 	symbol_run(*state, "echo 'int f(void) { return 1; }' >code.c && gcc -c -o file code.c");
@@ -270,7 +270,7 @@ static void opening(void **state)
 	assert_int_equal(gpumon_elf_open(*state, "/pipe", NULL), -EINVAL);
 	alarm(0);
 
-	/* Links are of the root that they are in. */
+	/* Links are resolved within the root. */
 	symbol_run(*state, "mkdir -p root/sub && echo in >root/file && echo out >file; "
 			   "ln -s /file root/sub/absolute && ln -s ../../file root/sub/up");
 	snprintf(root, sizeof(root), "%s/root", (char *)*state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Which file is taken for the one that was mapped: by build id, in which root, when, and why not. */
+/* Which file counts as the mapped one: by build id, in which root, when, and why not. */
 #include "common.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@
 
 #define AT 0x7f0000000000u
 
-/* A library with one function, and another one at its place in others. */
+/* A library with one function, which other libraries have at another address. */
 static void build(const char *folder, const char *library, const char *function, const char *flags)
 {
 	symbol_run(folder,
@@ -65,7 +65,7 @@ static void two_at_one_address(void **state)
 	build(*state, "two.so", "second", "");
 	address = symbol_address(*state, "one.so", "first", NULL);
 	assert_int_equal(symbol_address(*state, "two.so", "second", NULL), address);
-	/* Seen late, and told in the wrong order. */
+	/* Seen late, and reported in the wrong order. */
 	bias = symbol_load(symbols, *state, "two.so", AT, 3000);
 	symbol_load(symbols, *state, "one.so", AT, 1000);
 	unmapping.time_ns = 2000;
@@ -82,7 +82,7 @@ static void two_at_one_address(void **state)
 		gpumon_symbols_find(symbols, bias + address, cases[i].time_ns, &found, 1);
 		assert_string_equal(found.function, cases[i].function);
 	}
-	/* Without a time nobody knows which. */
+	/* Without a time it is ambiguous. */
 	gpumon_symbols_find(symbols, bias + address, 0, &found, 1);
 	assert_string_equal(found.module, "[unknown]");
 	gpumon_symbols_free(symbols);
@@ -108,7 +108,7 @@ static void another_build_id(void **state)
 	assert_missing(symbols, "DEBUGINFOD_URLS");
 	gpumon_symbols_free(symbols);
 
-	/* Without a build id of then there is still the inode. */
+	/* Without a recorded build id, the inode is compared. */
 	symbols = new_symbols("");
 	mapping.build_id_size = 0;
 	mapping.inode++;
@@ -148,7 +148,7 @@ static void not_there(void **state)
 	}
 }
 
-/* A pipe with nobody at its other end: opening it would wait for ever. */
+/* A pipe without a writer: opening it would block for ever. */
 static void a_pipe(void **state)
 {
 	struct gpumon_record_mapping mapping = { .time_ns = 1, .start = AT, .end = AT + 4096 };
@@ -163,7 +163,7 @@ static void a_pipe(void **state)
 	assert_missing(symbols, "no ordinary file");
 	gpumon_symbols_free(symbols);
 
-	/* And in place of a debug file. */
+	/* The same instead of a debug file. */
 	symbols = new_symbols("");
 	build(*state, "lib.so", "named", "-g -Wl,--build-id");
 	symbol_run(*state, "objcopy --only-keep-debug lib.so lib.debug && strip lib.so; "
@@ -201,7 +201,7 @@ static void containers(void **state)
 		assert_string_equal(symbol_name(symbols, bias + address), "inside");
 		gpumon_symbols_free(symbols);
 	}
-	/* Nothing leads out of it, to our own files. */
+	/* Links in the root cannot lead to our own files. */
 	symbol_run(root, "ln -sf %s/out.so etc/out.so && cp opt/lib.so ../out.so", (char *)*state);
 	mapping.inode = 0;
 	symbols = new_symbols(root);
@@ -211,7 +211,7 @@ static void containers(void **state)
 	gpumon_symbols_free(symbols);
 }
 
-/* Each way to a file with debug information; a wrong one is never used. */
+/* Every way to find a file with debug information. A wrong file is never used. */
 static void debug_files(void **state)
 {
 	static const struct {
@@ -225,7 +225,7 @@ static void debug_files(void **state)
 		  "mkdir -p usr/lib/debug/.build-id/ab && mv lib.debug usr/lib/debug/.build-id/ab/cdef0123456789abcdef0123456789abcdef01.debug",
 		  "code.c" },
 		{ "-Wl,--build-id=0xabcdef01", ":", "code.c" },
-		/* Not the one that the link means. */
+		/* Not the file that the link refers to. */
 		{ "-Wl,--build-id=none", "printf x >>lib.debug", "" },
 		{ "-Wl,--build-id=none", "truncate -s 100 lib.debug", "" },
 		{ "-Wl,--build-id=0xabcdef01", "objcopy -R .note.gnu.build-id lib.debug", "" },
@@ -248,7 +248,7 @@ static void debug_files(void **state)
 			"objcopy --only-keep-debug full.so lib.debug && strip -o opt/lib.so full.so; "
 			"objcopy --add-gnu-debuglink=lib.debug opt/lib.so",
 			cases[i].build);
-		/* In the folder of the library, or from the root. */
+		/* In the folder of the library, or below the root. */
 		if (strncmp(cases[i].put, "mkdir -p usr", 12))
 			symbol_run(root, "mv lib.debug opt && cd opt && %s", cases[i].put);
 		else
@@ -292,7 +292,7 @@ static void replaced_but_kept(void **state)
 	gpumon_symbols_free(symbols);
 }
 
-/* While the process lives, its mapping leads to a file that has no name any more. */
+/* While the process lives, its mapping leads to a deleted file. */
 static void deleted_of_a_live_process(void **state)
 {
 	struct gpumon_record_mapping mapping = { .time_ns = 1 };
@@ -351,7 +351,7 @@ static unsigned int count_descriptors(void)
 	return count;
 }
 
-/* More files than descriptors: all of them have their names, asked for in turns. */
+/* More files than descriptors: all have names when looked up in turns. */
 static void many_files(void **state)
 {
 	struct gpumon_symbols *symbols = new_symbols("");
@@ -375,7 +375,7 @@ static void many_files(void **state)
 	bias = symbol_mapping(&mapping, *state, "lib0.so", AT, 1);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	for (unsigned int turn = 0; turn < 2; turn++) {
-		/* A user's limit can be lower than what we would like. */
+		/* A user's limit can be lower than our default. */
 		struct rlimit lower = { turn ? 64 : limit.rlim_cur, limit.rlim_max };
 
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &lower), 0);
@@ -392,7 +392,7 @@ static void many_files(void **state)
 	assert_int_equal(count_descriptors(), before);
 }
 
-/* A job's processes have the same files: these are open once, and as long as one needs them. */
+/* The processes of a job have the same files: they are open once, as long as one needs them. */
 static void many_processes(void **state)
 {
 	struct gpumon_symbols *symbols[50];

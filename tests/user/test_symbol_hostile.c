@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Files that are cut off or broken: what can be had of them is right, and
- * nothing crashes or hangs. tests/fuzz/symbol goes further.
+ * Truncated or broken files: results are correct where they exist, and nothing crashes or hangs.
+ * tests/fuzz/symbol goes further.
  */
 #include "common.h"
 
@@ -36,7 +36,7 @@ static int count_function(void *data, const struct gpumon_elf_function *function
 	return 0;
 }
 
-/* All over the file; the longest time that is allowed is alarm()'s. */
+/* Look up addresses all over the file; alarm() limits the time. */
 static void look(const char *folder, const char *name, size_t size)
 {
 	struct gpumon_symbols *symbols = gpumon_symbols_new("", NULL);
@@ -116,7 +116,7 @@ static void changed(void **state)
 	alarm(0);
 }
 
-/* A symbol table that says too much: sizes over the end, thousands of functions in one another. */
+/* Broken symbol tables: sizes beyond the end, thousands of nested functions. */
 static void strange_tables(void **state)
 {
 	struct gpumon_symbols *symbols;
@@ -145,7 +145,7 @@ static void strange_tables(void **state)
 	gpumon_symbols_free(symbols);
 }
 
-/* A function within another: what is behind the inner one is the outer one's again. */
+/* A function within another one: after the inner one, the outer one continues. */
 static void functions_in_functions(void **state)
 {
 	static const char code[] =
@@ -166,7 +166,7 @@ static void functions_in_functions(void **state)
 	assert_string_equal(symbol_name(symbols, at + 23), "inner");
 	assert_string_equal(symbol_name(symbols, at + 24), "outer");
 	assert_string_equal(symbol_name(symbols, at + 31), "outer");
-	/* Between two there is nobody. */
+	/* Between two functions there is none. */
 	assert_non_null(strstr(symbol_name(symbols, at + 32), "nested.so+0x"));
 	assert_non_null(strstr(symbol_name(symbols, at + 47), "nested.so+0x"));
 	assert_string_equal(symbol_name(symbols, at + 48), "later");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Which mapping an address was of, and when. */
+/* Finds the mapping of an address at a time. */
 #include "common.h"
 
 #include <stdlib.h>
@@ -43,11 +43,11 @@ static void ends(void **state)
 	assert_ptr_equal(find(&m, 200, 1), B);
 	assert_ptr_equal(find(&m, 299, 1), B);
 	assert_null(find(&m, 300, 1));
-	/* Nothing in it, or backwards. */
+	/* An empty range, or one in reverse. */
 	add(&m, 400, 400, 0, 1, C);
 	add(&m, 500, 450, 0, 1, C);
 	assert_int_equal(m.mapped.count, 2);
-	/* Up to the last address that there is. */
+	/* Up to the last possible address. */
 	add(&m, UINT64_MAX - 10, UINT64_MAX, 0, 1, C);
 	assert_ptr_equal(find(&m, UINT64_MAX - 1, 1), C);
 	assert_null(find(&m, UINT64_MAX, 1));
@@ -66,7 +66,7 @@ static void one_after_the_other(void **state)
 
 	assert_ptr_equal(find(&m, 160, 10), A);
 	assert_ptr_equal(find(&m, 160, 19), A);
-	/* It was unmapped; what came next may have been there before it was seen. */
+	/* It was unmapped. The next mapping may have existed before it was seen. */
 	assert_ptr_equal(find(&m, 160, 20), B);
 	assert_ptr_equal(find(&m, 160, 25), B);
 	assert_ptr_equal(find(&m, 160, 39), B);
@@ -78,7 +78,7 @@ static void one_after_the_other(void **state)
 	gpumon_symbol_mappings_free(&m);
 }
 
-/* An unmapping between says that it was another one's, which nobody saw. */
+/* An unmapping in between means that there was another mapping, which was not seen. */
 static void not_seen(void **state)
 {
 	struct gpumon_symbol_mappings m = { 0 };
@@ -91,7 +91,7 @@ static void not_seen(void **state)
 	gpumon_symbol_mappings_free(&m);
 }
 
-/* mmap() over what is there unmaps it without a word. */
+/* mmap() over a mapping removes it without a record. */
 static void over_another(void **state)
 {
 	struct gpumon_symbol_mappings m = { 0 };
@@ -116,7 +116,7 @@ static void without_a_time(void **state)
 	(void)state;
 	add(&m, 100, 200, 0, 10, A);
 	assert_ptr_equal(find(&m, 150, 0), A);
-	/* The same place of the same file in another mapping. */
+	/* The same offset of the same file in another mapping. */
 	gpumon_symbol_mappings_remove(&m, 100, 200, 20);
 	add(&m, 140, 200, 40, 30, A);
 	assert_ptr_equal(find(&m, 150, 0), A);
@@ -126,7 +126,7 @@ static void without_a_time(void **state)
 	gpumon_symbol_mappings_free(&m);
 }
 
-/* All mappings told again at each window take no more memory; in between is another one. */
+/* Reporting all mappings again and again takes no more memory. There is another one in between. */
 static void told_again(void **state)
 {
 	struct gpumon_symbol_mappings m = { 0 };
@@ -147,9 +147,8 @@ static void told_again(void **state)
 }
 
 /*
- * Against the rule as it is said, without any order: the one seen last until
- * then that was not unmapped since, or else the one seen next that was not
- * unmapped before.
+ * The rule without any ordering: the mapping last seen before that time that was not unmapped
+ * since, or otherwise the next one seen that was not unmapped before.
  */
 struct event {
 	uint64_t start, end, time;
@@ -198,7 +197,10 @@ static void any_order(void **state)
 		struct gpumon_symbol_mappings m = { 0 };
 		struct event events[24];
 
-		/* No two at one time: what is then is not said. Each object's place is its own. */
+		/*
+		 * Times are unique, since the result is undefined for equal ones. Each object has
+		 * its own address.
+		 */
 		for (size_t i = 0; i < 24; i++) {
 			uint64_t start = test_random(&seed) % 64;
 
@@ -228,7 +230,7 @@ static void any_order(void **state)
 	}
 }
 
-/* A broken or hostile capture: bounded, and still what it was. */
+/* A broken or hostile capture: bounded, and earlier results stay. */
 static void too_many(void **state)
 {
 	struct gpumon_symbol_mappings m = { 0 };

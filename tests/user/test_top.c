@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * "top" from made-up readings. With the argument "show [COLUMNS ROWS]" it prints a page in
- * colour instead, for a person to look at.
+ * "top" from constructed readings. With the argument "show [COLUMNS ROWS]" it prints a page in
+ * colour to look at.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,7 +117,7 @@ static unsigned int lines_of(const char *text)
 	return n;
 }
 
-/* Characters of the longest line. */
+/* Width of the longest line. */
 static unsigned int columns_of(const char *text)
 {
 	unsigned int widest = 0;
@@ -130,7 +130,7 @@ static unsigned int columns_of(const char *text)
 	return widest;
 }
 
-/* A machine that is busy, after @n readings a second apart. */
+/* A busy machine, after @n readings a second apart. */
 static void busy(struct gpumon_top *top, unsigned int n, unsigned int n_rings)
 {
 	static const char *const devices[] = { "0000:03:00.0", "0000:83:00.0" };
@@ -144,7 +144,7 @@ static void busy(struct gpumon_top *top, unsigned int n, unsigned int n_rings)
 		for (unsigned int k = 0; k < n_rings; k++) {
 			char name[32];
 
-			/* A few curves that differ. */
+			/* Several different curves. */
 			done[k] += k % 3 == 0 ? 300 + 100 * (i % 7) : k % 3 == 1 ? 5 * (i % 20) : 0;
 			snprintf(name, sizeof(name), "gfx_%u.0.%u", k / 4, k % 4);
 			add_ring(&model, k, devices[k % 2], name, done[k], 1100000 + k * 1000);
@@ -253,7 +253,9 @@ static void rings_come_and_go(void **state)
 	update(&top, &model);
 	for (unsigned int i = 0; i < 3; i++) {
 		model = reading_at(111 + i, 1);
-		/* Number 1 is now another ring: nothing of the old one may be taken from it. */
+		/*
+		 * Number 1 now belongs to another ring, which must not get any data of the old one.
+		 */
 		add_ring(&model, 1, "b", "ring1", 50 * (i + 1), 1000);
 		update(&top, &model);
 	}
@@ -422,7 +424,7 @@ static void why_there_is_nothing(void **state)
 	gpumon_top_free(&top);
 }
 
-/* They stay in the module's table for a while, and would push out those that live. */
+/* They stay in the module's table for a while, and would displace live processes. */
 static void exited_processes_are_counted(void **state)
 {
 	struct gpumon_top top = { 0 };
@@ -472,7 +474,7 @@ static void unknown_is_a_dash(void **state)
 	gpumon_top_free(&top);
 }
 
-/* A process may call itself anything, and a terminal obeys anything. */
+/* A process can have any name, and a terminal executes any sequence. */
 static void names_cannot_drive_the_terminal(void **state)
 {
 	struct gpumon_top top = { 0 };
@@ -522,9 +524,9 @@ static void sparklines(void **state)
 	assert_string_equal(gpumon_sparkline(buf, sizeof(buf), values, 7, 3, 1, false), "@@ ");
 	assert_string_equal(gpumon_sparkline(buf, sizeof(buf), NULL, 0, 2, 1, true), "  ");
 	assert_string_equal(gpumon_sparkline(buf, sizeof(buf), &nan_value, 1, 1, 1, true), " ");
-	/* No scale: what is there is full, nothing divides by zero. */
+	/* Without a scale, any value is full, and nothing divides by zero. */
 	assert_string_equal(gpumon_sparkline(buf, sizeof(buf), values, 2, 2, 0, false), ".@");
-	/* Never half a character. */
+	/* Never an incomplete character. */
 	assert_string_equal(gpumon_sparkline(buf, 6, values + 3, 3, 3, 1, true), "█");
 }
 

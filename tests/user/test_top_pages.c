@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The pages of "top" beside the rings. With the argument "show PAGE [COLUMNS ROWS]" it prints a
- * page in colour instead, for a person to look at.
+ * The pages of "top" besides the rings. With the argument "show PAGE [COLUMNS ROWS]" it prints a
+ * page in colour to look at.
  */
 #include "common.h"
 
@@ -21,7 +21,7 @@ static struct gpumon_column *column_of(struct gpumon_model *model, size_t row, c
 	return column;
 }
 
-/* Two readings two seconds apart, between which the first row counted 120. */
+/* Two readings two seconds apart. The first row counted 120 in between. */
 static void two_readings(struct gpumon_top *top)
 {
 	struct gpumon_model model;
@@ -58,7 +58,7 @@ static char *draw(const struct gpumon_top *top, const struct gpumon_top_view *vi
 	return text;
 }
 
-/* The line that begins so, with single blanks. */
+/* The line with this beginning, with single blanks. */
 static void line_is(const char *text, const char *begin, const char *want)
 {
 	const char *at = strstr(text, begin);
@@ -114,7 +114,7 @@ static void pages_that_there_are(void **state)
 	assert_string_equal(view.page, "drm_vblank");
 	gpumon_top_free(&top);
 
-	/* No rings on this machine: what there is comes first. */
+	/* Without rings on this machine, the first available page is shown. */
 	test_model(&model);
 	test_tables(&model);
 	gpumon_model_clear(&model, GPUMON_PART_RINGS | GPUMON_PART_HISTOGRAMS);
@@ -135,7 +135,10 @@ static void page_of_a_group(void **state)
 	text = draw(&top, &view);
 	assert_non_null(strstr(text, "drm_vblank.crtcs\n"));
 	line_is(text, "DEVICE", "DEVICE CRTC VBLANKS/S MOVED-BYTES/S PENDING INTERVAL-P99 LATE/S");
-	/* Rates and the percentile of the two seconds; the busy row is first, though the other's name is less. */
+	/*
+	 * Rates and the percentile over two seconds. The busy row comes first, although the other
+	 * name sorts before it.
+	 */
 	line_is(text, "0000:03:00.0", "0000:03:00.0 10 60.0 4.00KiB -2 40.0ms -");
 	assert_non_null(strstr(text, "- "));
 	assert_true(strstr(text, "0000:03:00.0") < strstr(text, "\n-"));
@@ -143,7 +146,7 @@ static void page_of_a_group(void **state)
 	assert_non_null(strstr(text, "[2 drm_vblank]"));
 	assert_non_null(strstr(text, "1 rings"));
 	assert_non_null(strstr(text, "3 processes"));
-	/* The rings are what is sorted. */
+	/* Only rings can be sorted. */
 	assert_null(strstr(text, "sort"));
 	assert_null(strchr(text, '\033'));
 	free(text);
@@ -244,11 +247,11 @@ static void what_does_not_fit_is_said(void **state)
 	view.term.columns = 50;
 	view.term.rows = 30;
 	text = draw(&top, &view);
-	/* Columns without anything go first. */
+	/* Columns without data are dropped first. */
 	assert_null(strstr(text, "LATE"));
 	assert_non_null(strstr(text, "more, not wide enough"));
 	assert_non_null(strstr(text, "more rows"));
-	/* However many rows the first has, the others get their lines. */
+	/* However many rows the first table has, the others get some lines. */
 	assert_non_null(strstr(text, "drm_vblank.clients"));
 	assert_non_null(strstr(text, "drm_vblank.others"));
 	free(text);
@@ -258,7 +261,7 @@ static void what_does_not_fit_is_said(void **state)
 	assert_non_null(strstr(text, "and 2 more tables"));
 	free(text);
 
-	/* No room for the names of all the pages: that of this one, and how many there are. */
+	/* No room for the names of all pages: only the current one, and their number. */
 	view.term.columns = 36;
 	text = draw(&top, &view);
 	assert_non_null(strstr(text, "tab page [drm_vblank] 2 of 3"));
@@ -281,7 +284,7 @@ static void groups_that_idle_share_a_line(void **state)
 	text = draw(&top, &view);
 	assert_non_null(strstr(text, "\nother off, drm_vblank waiting\n"));
 	free(text);
-	/* On its own page a group says why. */
+	/* On its own page, a group shows the reason. */
 	strcpy(view.page, "drm_vblank");
 	text = draw(&top, &view);
 	assert_non_null(strstr(text, "drm_vblank is waiting"));

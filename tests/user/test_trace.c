@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * "trace" from made-up records: sorted, joined, filtered, printed. With the argument "show"
- * it prints the table in colour instead, for a person to look at.
+ * "trace" from constructed records: sorted, joined, filtered, printed. With the argument "show" it
+ * prints the table in colour to look at.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static struct gpumon_event event_at(uint64_t us, unsigned int type, unsigned int
 	return event;
 }
 
-/* As the module delivers them: one CPU after the other. */
+/* In the module's order: one CPU after the other. */
 static size_t story(struct gpumon_event *events)
 {
 	size_t n = 0;
@@ -142,7 +142,7 @@ static void table(void **state)
 	free(text);
 }
 
-/* Every line is a document by itself, and has what the record has. */
+/* Every line is a document of its own, with all fields of the record. */
 static void json_lines(void **state)
 {
 	struct gpumon_trace_totals totals;
@@ -164,7 +164,7 @@ static void json_lines(void **state)
 		assert_true(json_object_get_uint64(value) >= START);
 		switch (n) {
 		case 1:
-			/* Unknown is null, and there. */
+			/* Unknown values are present as null. */
 			assert_true(json_object_object_get_ex(object, "queue_depth", &value));
 			assert_null(value);
 			assert_true(json_object_object_get_ex(object, "queue_latency_ns", &value));
@@ -224,7 +224,7 @@ static void filters(void **state)
 	char *text;
 
 	(void)state;
-	/* By name: that ring of both devices; losses are told with any filter. */
+	/* By name: the ring on both devices. Losses are shown with any filter. */
 	text = trace_story((struct gpumon_trace_options){ .ring = "ring0" }, &totals);
 	assert_int_equal(totals.printed, 9);
 	assert_int_equal(totals.hidden, 1);
@@ -234,13 +234,13 @@ static void filters(void **state)
 	assert_int_equal(totals.printed, 4);
 	assert_int_equal(count_of(text, "mock_gpu.0/"), 0);
 	assert_int_equal(count_of(text, "LOST"), 1);
-	/* The join still sees the rest. */
+	/* The join still gets the other records. */
 	assert_int_equal(totals.join.unmatched, 1);
 	free(text);
 	text = trace_story((struct gpumon_trace_options){ .ring = "ring" }, &totals);
 	assert_int_equal(totals.printed, 0);
 	free(text);
-	/* All events of the jobs that it submitted, also those from workers and interrupts. */
+	/* All events of its jobs, including those from workers and interrupts. */
 	text = trace_story((struct gpumon_trace_options){ .pid = 102 }, &totals);
 	assert_int_equal(totals.printed, 4);
 	assert_int_equal(count_of(text, "12:2 "), 4);
@@ -261,7 +261,7 @@ static void count_and_end(void **state)
 	assert_int_equal(totals.hidden, 7);
 	assert_int_equal(count_of(text, "\n"), 4);
 	free(text);
-	/* The end itself is still in. */
+	/* The end itself is included. */
 	text = trace_story((struct gpumon_trace_options){ .end_ns = START + 250000 }, &totals);
 	assert_int_equal(totals.printed, 4);
 	assert_non_null(strstr(text, "WAIT_DEP"));
@@ -269,7 +269,7 @@ static void count_and_end(void **state)
 	free(text);
 }
 
-/* The ring was on before: what is older than the start has a negative time. */
+/* The ring was already on: records from before the start have a negative time. */
 static void before_the_start(void **state)
 {
 	struct gpumon_trace_options options = { .start_ns = START, .held_max = 10, .jobs_max = 10 };
@@ -290,12 +290,12 @@ static void before_the_start(void **state)
 	gpumon_trace_free(trace);
 	fclose(out);
 	assert_memory_equal(text, "      -0.250  QUEUE ", 20);
-	/* An event that this program does not know yet is shown by its number. */
+	/* An unknown event is shown by its number. */
 	assert_non_null(strstr(text, "0.000  #999 "));
 	free(text);
 }
 
-/* Reading goes first: records are held until there is time to print, or no room. */
+/* Reading has priority: records are held until there is time to print, or no room. */
 static void printed_when_asked(void **state)
 {
 	struct gpumon_trace_options options = { .start_ns = START, .held_max = 10, .jobs_max = 10 };
@@ -312,12 +312,12 @@ static void printed_when_asked(void **state)
 	assert_int_equal(gpumon_trace_feed(trace, events, 10), 0);
 	gpumon_trace_get_totals(trace, &totals);
 	assert_int_equal(totals.printed, 0);
-	/* Four are too many: the four oldest are printed in time. */
+	/* Four are too many: the four oldest are printed in order. */
 	assert_int_equal(gpumon_trace_feed(trace, events + 10, 4), 0);
 	gpumon_trace_get_totals(trace, &totals);
 	assert_int_equal(totals.printed, 4);
 	assert_int_equal(totals.merge.late, 0);
-	/* Without a place that is free one more is due; with one, an earlier record may come yet. */
+	/* Without a free slot, one more must be printed. With one, an earlier record may come. */
 	assert_int_equal(gpumon_trace_print(trace, 1), 1);
 	assert_int_equal(gpumon_trace_print(trace, 20), 0);
 	gpumon_trace_drained(trace, UINT64_MAX);

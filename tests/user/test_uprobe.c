@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What of the uprobes needs no kernel's help: which functions and libraries, jumps,
- * mappings of a process, rules of return addresses. The rest is in tests/suite/uprobe-*.py.
+ * The parts of uprobes that need no kernel: functions and libraries, jumps, mappings of a process,
+ * unwind rules. tests/suite/uprobe-*.py tests the rest.
  */
 #include <elf.h>
 #include <execinfo.h>
@@ -69,7 +69,7 @@ static void libraries(void **state)
 	assert_true(gpumon_library_of_api("libcuda.so.580.159.04"));
 	assert_true(gpumon_library_of_api("libamdhip64.so.6"));
 	assert_true(gpumon_library_of_api("libze_intel_gpu.so.1"));
-	/* These have the API linked in, or are users of it. */
+	/* These have the API linked in, or use it. */
 	assert_false(gpumon_library_of_api("libcudadevrt.so"));
 	assert_false(gpumon_library_of_api("libcudnn.so.9"));
 	assert_false(gpumon_library_of_api("libcublas.so.13"));
@@ -101,7 +101,7 @@ static void jumps(void **state)
 	assert_true(gpumon_function_jump(branch, sizeof(branch), EM_AARCH64, &target));
 	assert_int_equal(target, 4 + 16);
 	assert_false(gpumon_function_jump(framed, sizeof(framed), EM_RISCV, &target));
-	/* Cut off anywhere, at the end of a file. */
+	/* Truncated anywhere, at the end of a file. */
 	for (size_t size = 0; size < sizeof(framed); size++)
 		assert_false(gpumon_function_jump(framed, size, EM_X86_64, &target));
 	for (size_t size = 0; size < sizeof(branch); size++)
@@ -122,7 +122,7 @@ static void interning(void **state)
 		assert_int_equal(gpumon_uprobe_intern(&set, &i, sizeof(i), &is_new), i + 1);
 		assert_false(is_new);
 	}
-	/* A beginning of something is something else. */
+	/* A prefix is a different string. */
 	assert_int_equal(gpumon_uprobe_intern(&set, "\0\0", 2, &is_new), 5001);
 	gpumon_uprobe_interned_free(&set);
 }
@@ -151,7 +151,7 @@ static void own_mappings(void **state)
 		linker |= process.files[i]->linker_offset != 0;
 	}
 	assert_true(linker);
-	/* Nothing has changed: nothing is unmapped, nothing is read twice. */
+	/* Without changes, nothing is unmapped and nothing is read twice. */
 	for (unsigned int i = 0; i < process.map_count; i++)
 		process.maps[i].seen = true;
 	n = process.file_count;
@@ -173,7 +173,7 @@ static void learnt(void *data, uint64_t pc, const struct uprobe_rule *rule)
 	rules++;
 }
 
-/* Where this stack ends: with few variables in the environment that is near. */
+/* The end of this stack, which is near with few variables in the environment. */
 static uint64_t stack_end(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -192,7 +192,7 @@ static uint64_t stack_end(void)
 
 static uint64_t stack_ends;
 
-/* As the kernel sends it: the frames that are known, and memory from the stack pointer on. */
+/* As sent by the kernel: the known frames, and memory from the stack pointer on. */
 static __attribute__((noinline, no_sanitize("address"))) void take_copy(struct uprobe_copy *copy,
 									uint64_t fp)
 {
@@ -213,7 +213,7 @@ static __attribute__((noinline)) void deeper(struct uprobe_copy *copy, void **fr
 		uint64_t *frame = __builtin_frame_address(0);
 
 		*count = backtrace(frames, 64);
-		/* This function is left already: where it returns to, and how it is there. */
+		/* Pretend to have left this function: its return address and registers. */
 		copy->stack.frames[0] = (uintptr_t)deeper;
 		copy->stack.frames[1] = frame[1];
 		copy->stack.count = 2;
@@ -242,7 +242,7 @@ static void stacks(void **state)
 	deeper(copy, frames, &count, 5);
 	*again = *copy;
 	gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
-	/* backtrace() begins in deeper(), or in a sanitizer's own; it ends at _start as well. */
+	/* backtrace() begins in deeper(), or in a sanitizer. It ends at _start as well. */
 	while (count > 1 && (uintptr_t)frames[1] != copy->stack.frames[1]) {
 		count--;
 		memmove(frames, frames + 1, (size_t)count * sizeof(*frames));
@@ -254,7 +254,7 @@ static void stacks(void **state)
 		assert_int_equal(copy->stack.frames[i], (uintptr_t)frames[i]);
 	assert_true(rules >= (unsigned int)count - 1);
 
-	/* Memory that ends: as far as it goes, and marked. */
+	/* Truncated memory: walk as far as possible, and set the flag. */
 	for (uint32_t bytes = 0; bytes < 800; bytes += 8) {
 		*copy = *again;
 		copy->bytes = bytes;
@@ -264,12 +264,12 @@ static void stacks(void **state)
 		assert_true(copy->stack.flags & UPROBE_TRUNCATED ||
 			    copy->stack.count == (uint32_t)count);
 	}
-	/* So many frames at most. */
+	/* At most this number of frames. */
 	*copy = *again;
 	gpumon_uprobe_unwind(&process, copy, 5, learnt, NULL);
 	assert_int_equal(copy->stack.count, 5);
 	assert_true(copy->stack.flags & UPROBE_TRUNCATED);
-	/* Garbage ends somewhere. */
+	/* A walk through random data ends. */
 	for (unsigned int round = 0; round < 200; round++) {
 		*copy = *again;
 		for (uint32_t i = 0; i < copy->bytes; i++)

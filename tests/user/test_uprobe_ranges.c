@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Where the API's code is, read while it is changed, as the BPF program does: what stays is
+ * Reads the ranges of the API's code while they change, like the BPF program: ranges that stay are
  * found at every moment.
  */
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 static const struct uprobe_range stays = { 1000, 2000, 1 }, comes = { 3000, 4000, 2 };
 
-/* Of .bss in the program. */
+/* In .bss, as in the BPF program. */
 static struct uprobe_ranges tables[2];
 static uint32_t now;
 
@@ -66,7 +66,7 @@ static void what_stays_is_always_found(void **state)
 	(void)state;
 	assert_true(gpumon_uprobe_ranges_replace(tables, &now, both, 1));
 	assert_int_equal(pthread_create(&reader.thread, NULL, look, &reader), 0);
-	/* On one processor, too: until the reader was there for as long. */
+	/* On a single CPU, too: continue until the reader has run long enough. */
 	for (unsigned int i = 0;
 	     i < CHANGES || __atomic_load_n(&reader.looked, __ATOMIC_RELAXED) < CHANGES; i++)
 		gpumon_uprobe_ranges_replace(tables, &now, both, 1 + i % 2);

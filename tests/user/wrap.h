@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Functions of libnl that test_client.c takes over with the linker's --wrap. */
+/* Functions of libnl that test_client.c replaces with the linker's --wrap. */
 #ifndef GPUMON_TEST_WRAP_H
 #define GPUMON_TEST_WRAP_H
 
