@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bare_probe: probes that do nothing, on the functions that its parameters name.
- * What a call costs with one of them is what nobody can save who probes it.
+ * bare_probe: empty probes on the functions that its parameters name. They show the minimum
+ * overhead of any probe.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * bpf_load OBJECT EVENT...: loads the BPF programs of a driver and attaches each
- * where its section says, prints "ready", waits for the end of its standard input
- * and prints how often each event was counted. The events are in the order in
- * which the object's map "events" has them.
+ * bpf_load OBJECT EVENT...: loads the BPF programs of a driver, attaches each where its section
+ * says, prints "ready", waits for the end of its standard input, and prints the count of each
+ * event. The events are in the order of the object's map "events".
  */
 #include <errno.h>
 #include <error.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What the channel and captures cost, without a GPU: capture-run builds and runs it. A launch
- * record (48 bytes) and a kernel record (112) for each launch. Medians of seven runs,
- * in processor time of the thread that does it.
+ * Measures the cost of the channel and of captures, without a GPU; capture-run builds and runs it.
+ * Each launch has a launch record (48 bytes) and a kernel record (112). The results are medians of
+ * seven runs, in CPU time of the thread.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -19,17 +19,17 @@
 #define RUNS 7
 
 struct figures {
-	double write_ns;  /* of a record into the channel, room for it */
-	double full_ns;	  /* of a record for which there is no room */
-	double drain_ns;  /* of a record from the channel into a file */
-	double append_ns; /* of that, into the file alone */
-	double read_ns;	  /* of a record from the file */
-	double read_mib;  /* a second */
-	double lost;	  /* with threads: share of records */
-	double thread_ns; /* of a record, each thread with its recorder beside it */
+	double write_ns;  /* write a record into the channel, with room for it */
+	double full_ns;	  /* try to write a record without room for it */
+	double drain_ns;  /* drain a record from the channel into a file */
+	double append_ns; /* the part of it spent on the file */
+	double read_ns;	  /* read a record from the file */
+	double read_mib;  /* per second */
+	double lost;	  /* share of records lost with threads */
+	double thread_ns; /* per record, each thread with its own recorder */
 };
 
-/* Processor time of this thread: what else runs on the machine does not count. */
+/* CPU time of this thread, so that other programs do not count. */
 static double now(void)
 {
 	struct timespec time;
@@ -100,7 +100,7 @@ static void *write_launches(void *data)
 	return NULL;
 }
 
-/* Threads with a recorder that drains all the time. */
+/* Threads with a recorder that drains continuously. */
 static void run_threads(struct figures *figures, const char *path, uint32_t launches,
 			unsigned int n)
 {
@@ -142,7 +142,7 @@ static void run_threads(struct figures *figures, const char *path, uint32_t laun
 	free(threads);
 }
 
-/* One thread fills the channel, then it is emptied, and so on: each alone. */
+/* One thread fills the channel, which is then drained, and so on, to measure each alone. */
 static void run_apart(struct figures *figures, const char *path, uint32_t launches)
 {
 	struct gpumon_channel_reader *reader;
@@ -165,7 +165,7 @@ static void run_apart(struct figures *figures, const char *path, uint32_t launch
 		begin = now();
 		for (uint32_t i = 0; i < piece; i++)
 			write_launch(&writer, at++);
-		/* The first time, the kernel gives the pages. */
+		/* In the first round, the kernel allocates the pages. */
 		write += at == piece ? 0 : now() - begin;
 		begin = now();
 		gpumon_channel_drain(reader, file);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * How fast launches and kernels are joined, and what memory it takes.
+ * Measures the speed and memory of joining launches and kernels.
  *
  *	correlate engine LAUNCHES [LOSS [STRIDE [hits]]]
  *						through gpumon_correlate_record() alone
  *	correlate write DIR LAUNCHES		a capture of a made-up program
  *	correlate profile DIR			the capture, all of it, into a profile
  *
- * Kernels come half a second later than their launches, as CUPTI gives them. LOSS is how many
- * of 1000 records are missing on each side, STRIDE how far the ids of launches are apart: other
- * calls have ids too. With hits the stacks are those of uprobes. Prints one line "name value" for each figure.
+ * Kernels come half a second after their launches, as with CUPTI. LOSS is the number of missing
+ * records per 1000 on each side. STRIDE is the distance between the ids of launches, since other
+ * calls have ids too. With hits, the stacks come from uprobes. Prints a line "name value" for each
+ * result.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #include "capture/capture.h"
 #include "correlate/profile/profile.h"
 
-/* Launches that a kernel comes after its own one. */
+/* Number of launches between a launch and its kernel. */
 #define IN_FLIGHT 150000u
 #define BLOCK	  4096u
 #define THREADS	  4u
@@ -64,7 +65,7 @@ static double rss_mb(void)
 	return (double)usage.ru_maxrss / 1024;
 }
 
-/* A launch every 3.3 us on one of the threads. */
+/* A launch every 3.3 us, on one of the threads. */
 static void make_launch(struct gpumon_record_launch *launch, uint64_t number)
 {
 	*launch = (struct gpumon_record_launch){
@@ -181,7 +182,7 @@ static int run_engine(uint64_t launches, uint32_t loss)
 			if (i >= IN_FLIGHT && i - IN_FLIGHT < launches && below(1000) >= loss)
 				make_kernel(&made_kernels[n_kernels++], i - IN_FLIGHT);
 		}
-		/* Making them is not what is measured. */
+		/* Do not measure their construction. */
 		before = seconds();
 		for (uint32_t i = 0; i < n_hits; i++) {
 			if (gpumon_correlate_record(correlate, 0, &made_hits[i].head))
@@ -296,7 +297,7 @@ static int put_definitions(struct chunk *chunk)
 		snprintf(name, sizeof(name), "_ZN7kernels4gemmILi%uELi128EEEvPKfS2_Pfi", i);
 		status = put_string(chunk, STRING_KERNELS + i, name);
 	}
-	/* A tree: the outer frames are few. */
+	/* A tree with few outer frames. */
 	for (uint32_t i = 0; i < STACKS && !status; i++) {
 		stack.stack.id = i + 1;
 		for (uint32_t j = 0; j < DEPTH; j++)

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * lines.so,out=FILE: a plugin of QEMU's that counts what the guest's processors
- * execute between two markers (marker.h), and which cache lines of the kernel they
- * share: one writes them and another one uses them. QEMU has no caches; who shares
- * a line does not depend on them.
+ * lines.so,out=FILE: a QEMU plugin that counts the instructions of the guest's CPUs between two
+ * markers (marker.h), and finds the kernel's cache lines that one CPU writes and another one uses.
+ * QEMU has no caches, but sharing does not depend on them.
  *
- * For each window FILE gets "window N", "cpu C INSTRUCTIONS" of each processor that
- * had its part in it, "ran ADDRESS INSTRUCTIONS" of the kernel's code, and what
- * lines_print() says. Markers are at any place of
- * userspace, one that runs on several processors takes each as its own.
+ * For each window it writes to FILE "window N", "cpu C INSTRUCTIONS" for each participating CPU,
+ * "ran ADDRESS INSTRUCTIONS" for kernel code, and the output of lines_print(). Markers can be
+ * anywhere in userspace. If one runs on several CPUs, each counts separately.
  *
- * The plugin's interface is declared here, since the header is in no package of
- * Debian's. It is that of version 1, QEMU 4.2 to 8.
+ * The plugin interface is declared here, since Debian does not package the header. It is version 1,
+ * of QEMU 4.2 to 8.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -71,7 +69,7 @@ static unsigned int windows;
 static bool counting[CPUS];
 static uint64_t instructions[CPUS];
 
-/* Code that is executed to its end once it is begun, and how often it was. */
+/* A block of code that always runs to its end, and how often it ran. */
 struct block {
 	struct block *next;
 	uint64_t address;
@@ -79,7 +77,7 @@ struct block {
 	unsigned int instructions;
 };
 
-/* Never freed: the code that QEMU has made may have it. */
+/* Never freed, since code that QEMU has translated may refer to it. */
 static struct block *blocks;
 
 static void translated(plugin_id id, struct qemu_plugin_tb *tb);
@@ -124,7 +122,7 @@ static void marked(unsigned int cpu, void *data)
 		if (armed)
 			return;
 		armed = true;
-		/* All code is translated anew, and then with what counts in it. */
+		/* All code is translated again, this time with counting. */
 		qemu_plugin_reset(self, rearm);
 		return;
 	case MARKER_OPEN:
@@ -156,7 +154,7 @@ static void executed(unsigned int cpu, void *data)
 
 static void accessed(unsigned int cpu, uint32_t info, uint64_t address, void *data)
 {
-	/* Of userspace two addresses that are the same need not be the same memory. */
+	/* Equal addresses in userspace may be different memory. */
 	if (counting[cpu % CPUS] && address >> 63)
 		lines_add(cpu, address, (uintptr_t)data, qemu_plugin_mem_is_store(info));
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Two tables of fixed size with open addressing: a cache line with the processors
- * that wrote and used it; and an instruction on a line, with how often it did. Which
- * lines are shared is known at the end only.
+ * Two fixed-size tables with open addressing: cache lines with the CPUs that wrote and used them,
+ * and instructions with the lines they accessed and how often. Which lines are shared is only known
+ * at the end.
  */
 #include <string.h>
 
 #include "lines_table.h"
 
 #define SLOTS (1U << 20)
-/* Of a table that gets slow when it is full. */
+/* A full table would be slow. */
 #define LIMIT	   (SLOTS / 4 * 3)
 #define LINE_SHIFT 6
 #define PRINTED	   40
@@ -56,7 +56,7 @@ static struct line *line_of(uint64_t number)
 {
 	unsigned int i = hash(number);
 
-	/* Lines of the kernel are never number 0. */
+	/* Kernel lines never have number 0. */
 	while (lines[i].number && lines[i].number != number)
 		i = (i + 1) % SLOTS;
 	if (!lines[i].number) {
@@ -103,7 +103,7 @@ void lines_add(unsigned int cpu, uint64_t address, uint64_t instruction, bool st
 	}
 }
 
-/* One processor writes it and another one uses it. */
+/* One CPU writes it and another one uses it. */
 static bool is_shared(const struct line *line)
 {
 	return line->writers && (line->users & (line->users - 1));
@@ -134,7 +134,7 @@ static unsigned int by_place(struct place *places, unsigned int most, uint64_t *
 	return n;
 }
 
-/* "shared STORES LOADS LOST", then "at INSTRUCTION STORES LOADS" of the busiest. */
+/* Print "shared STORES LOADS LOST", then "at INSTRUCTION STORES LOADS" for the busiest ones. */
 void lines_print(FILE *out)
 {
 	static struct place places[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Which processors used which cache line, from which instruction. */
+/* Which CPUs used which cache lines, from which instructions. */
 #ifndef BENCH_LINES_TABLE_H
 #define BENCH_LINES_TABLE_H
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Instructions that do nothing, by which a program of the guest tells QEMU's
- * plugin (lines.c) what to count: nopl NUMBER(%rax).
+ * Instructions without effect that tell QEMU's plugin (lines.c) what to count: nopl NUMBER(%rax).
  */
 #ifndef BENCH_MARKER_H
 #define BENCH_MARKER_H
 
-/* The plugin does nothing until the first one of these: a VM boots at its full speed. */
+/* The plugin is idle until the first of these, so that a VM boots at full speed. */
 #define MARKER_ARM 0x67706d01
-/* A window opens, or closes and is written down. */
+/* Open a window, or close it and write it down. */
 #define MARKER_OPEN  0x67706d02
 #define MARKER_CLOSE 0x67706d03
-/* What this processor does now counts, in a window that is open; and no longer. */
+/* Start or stop counting this CPU in an open window. */
 #define MARKER_BEGIN 0x67706d04
 #define MARKER_END   0x67706d05
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * measure: counts the guest's instructions around one thing. Runs in a VM that
- * was started with -icount shift=0,sleep=off: there the time stamp counter
- * goes up by one with each instruction of the one processor, whoever executes
- * it, and jumps while the guest is idle. So nothing in here may sleep while it
- * counts. Static, and without a library: it runs in any root, and its own
- * share in what is counted stays small.
+ * measure: counts the guest's instructions for one action. It runs in a VM with -icount
+ * shift=0,sleep=off: there the time stamp counter increases by one with each instruction of the
+ * single CPU, in any context, and jumps while the guest is idle. So nothing here may sleep while
+ * counting. The program is static and uses no library: it runs in any root file system, and its own
+ * share of the count is small.
  */
 #include <argp.h>
 #include <errno.h>
@@ -39,7 +38,7 @@ static struct {
 
 static char buffer[BUFFER_SIZE];
 
-/* All there is now, without waiting. */
+/* Read everything available, without waiting. */
 static void drain(int fd)
 {
 	ssize_t n;
@@ -51,7 +50,7 @@ static void drain(int fd)
 		error(1, errno, "cannot read what should be consumed");
 }
 
-/* A reader like a tracing tool's: it sleeps until there is enough. */
+/* A reader like that of a tracing tool: it sleeps until there is enough data. */
 static pid_t start_reader(const char *path)
 {
 	pid_t pid = fork();
@@ -81,7 +80,7 @@ static void run_jobs(int fd, unsigned int count)
 		error(1, errno, "cannot submit to the mock GPU");
 }
 
-/* The scheduler frees jobs after their last event: not part of what is compared. */
+/* The scheduler frees jobs after their last event, which does not belong to the measurement. */
 static void wait_idle(void)
 {
 	char line[512];
@@ -128,7 +127,7 @@ static void measure_jobs(void)
 			reader = start_reader(options.drain);
 	}
 	for (r = 0; r < WARM_UPS + options.repeats; r++) {
-		/* Waits until nothing of the round before is under way. */
+		/* Wait until nothing of the previous round is running. */
 		usleep(200000);
 		begin = instructions();
 		run_jobs(fd, options.jobs);
@@ -173,7 +172,7 @@ static void touch_rings(void)
 	wait_idle();
 }
 
-/* Prints instructions and bytes of opening, reading to the end and closing. */
+/* Print instructions and bytes of opening, reading completely, and closing a file. */
 static void measure_read(const char *path)
 {
 	uint64_t begin, end;
@@ -200,7 +199,7 @@ static void measure_read(const char *path)
 	}
 }
 
-/* The same of netlink dumps, one after the other. */
+/* The same for netlink dumps, one after the other. */
 static void measure_dump(char **commands, unsigned int count)
 {
 	uint64_t begin, end;
@@ -261,7 +260,7 @@ int main(int argc, char **argv)
 {
 	int i;
 
-	/* What a program to be started is given is its own. */
+	/* Options after the program's name belong to the program. */
 	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, &i, NULL);
 	argc -= i;
 	argv += i;

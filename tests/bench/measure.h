@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the parts of the program measure share. */
+/* Shared by the parts of measure. */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
@@ -9,20 +9,20 @@
 
 #include "marker.h"
 
-/* Rounds until entity, ring and process are known, and every page is there. */
+/* Rounds until entity, ring and process are known, and all pages are present. */
 #define WARM_UPS 2
 
-/* Of all processors together: they take turns, and their counters are one. */
+/* For all CPUs together: they take turns, and share a counter. */
 static inline uint64_t instructions(void)
 {
 	return __rdtsc();
 }
 
-/* QEMU's plugin starts to look now, if there is one. */
+/* Make QEMU's plugin start, if there is one. */
 static inline void arm(void)
 {
 	MARK(MARKER_ARM);
-	/* It translates all code anew before the program goes on. */
+	/* It translates all code again before the program continues. */
 	usleep(10000);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The same from several processors at once: a process on each begins when all are
- * there. Prints the ticks from the first beginning to the last end of each round;
- * with QEMU's plugin each round is a window in which each processor has its part.
+ * The same on several CPUs at once, with a process on each. They begin together. Prints the ticks
+ * from the first beginning to the last end of each round. With QEMU's plugin, each round is a
+ * window with a part for each CPU.
  */
 #include <errno.h>
 #include <error.h>
@@ -19,16 +19,16 @@
 
 #define CPUS	 64
 #define COMMANDS "/sys/kernel/debug/fire_gpu/command"
-/* The kernel takes no more with one write. */
+/* The kernel accepts no more in one write. */
 #define COMMANDS_MAX 500000
 
-/* All in one page that the processes share. */
+/* In a page that the processes share. */
 struct shared {
 	unsigned int cpus;
-	/* Rounds that may be begun and that are done. */
+	/* Rounds that may begin, and rounds that are done. */
 	unsigned int round;
 	unsigned int done;
-	/* Processors that are there, twice: asleep and then awake; and that have finished. */
+	/* CPUs that are ready, twice: asleep, and then awake; and CPUs that have finished. */
 	unsigned int there;
 	unsigned int finished;
 	uint64_t begin[CPUS];
@@ -113,7 +113,7 @@ static void one_processor(unsigned int cpu, unsigned int rounds)
 		__atomic_fetch_add(&shared->there, 1, __ATOMIC_SEQ_CST);
 		while (__atomic_load_n(&shared->round, __ATOMIC_SEQ_CST) != round)
 			usleep(1000);
-		/* All are awake, none waits for another's wake-up. */
+		/* All are awake, so none waits for another's wake-up. */
 		__atomic_fetch_add(&shared->there, 1, __ATOMIC_SEQ_CST);
 		while (__atomic_load_n(&shared->there, __ATOMIC_SEQ_CST) < 2 * shared->cpus)
 			__builtin_ia32_pause();
@@ -123,7 +123,7 @@ static void one_processor(unsigned int cpu, unsigned int rounds)
 		MARK(MARKER_END);
 		shared->end[cpu] = instructions();
 		answers();
-		/* The last one makes room for the next round. */
+		/* The last one prepares the next round. */
 		if (__atomic_add_fetch(&shared->finished, 1, __ATOMIC_SEQ_CST) == shared->cpus) {
 			__atomic_store_n(&shared->finished, 0, __ATOMIC_SEQ_CST);
 			__atomic_store_n(&shared->there, 0, __ATOMIC_SEQ_CST);
@@ -135,7 +135,7 @@ static void one_processor(unsigned int cpu, unsigned int rounds)
 	_exit(0);
 }
 
-/* Waits asleep; a processor that failed ends it. */
+/* Wait asleep. A CPU that failed ends the wait. */
 static void wait_for(unsigned int *count, unsigned int value, const pid_t *pids)
 {
 	unsigned int i;
@@ -143,7 +143,7 @@ static void wait_for(unsigned int *count, unsigned int value, const pid_t *pids)
 
 	while (__atomic_load_n(count, __ATOMIC_SEQ_CST) < value) {
 		for (i = 0; i < shared->cpus; i++)
-			/* After the last round they end one before the other. */
+			/* After the last round they end one after the other. */
 			if (waitpid(pids[i], &status, WNOHANG) > 0 && status)
 				error(1, 0, "processor %u failed", i);
 		usleep(1000);
@@ -205,13 +205,13 @@ static void on_all(char **files, unsigned int cpus, unsigned int repeats)
 	}
 }
 
-/* Commands for fire_gpu.ko, a file for each processor. */
+/* Commands for fire_gpu.ko, a file for each CPU. */
 void measure_fire(char **files, unsigned int count, unsigned int repeats)
 {
 	on_all(files, count, repeats);
 }
 
-/* A command that takes 16 bytes, so many times on each processor. */
+/* An ioctl with an argument of 16 bytes, this number of times on each CPU. */
 void measure_ioctl(const char *device, unsigned long command, unsigned int cpus, unsigned int calls,
 		   unsigned int repeats)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What it takes to load and unload a module, to start and end a program. Each
- * prints the nanoseconds that it took, waiting included; QEMU's plugin counts the
- * instructions of it.
+ * Measures loading and unloading a module, and starting and ending a program. Each prints the
+ * elapsed nanoseconds, including waits. QEMU's plugin counts the instructions.
  */
 #include <errno.h>
 #include <error.h>
@@ -52,7 +51,7 @@ void measure_load(const char *file, const char *parameters)
 	if (fd < 0)
 		error(1, errno, "%s", file);
 	arm();
-	/* So that reading the file is no part of it. */
+	/* Exclude reading the file from the measurement. */
 	if (posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED))
 		error(1, errno, "%s", file);
 	begin();
@@ -75,7 +74,7 @@ void measure_unload(const char *module)
 		error(1, errno, "cannot unload %s", module);
 }
 
-/* Until it says the text; then from a signal to its end. */
+/* Until it prints the text; then from a signal to its end. */
 void measure_start(const char *text, char **program)
 {
 	static char said[65536];

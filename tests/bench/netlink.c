@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Raw generic netlink to gpumon. Any refusal ends the program. */
+/* Raw generic netlink for gpumon. Any error ends the program. */
 #include <errno.h>
 #include <error.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static void send_message(void)
 		error(1, errno, "netlink: send");
 }
 
-/* Ends the program if this is an error, says whether it is an acknowledgement. */
+/* End the program on an error. Returns whether this is an acknowledgement. */
 static bool is_ack(const struct nlmsghdr *header)
 {
 	const struct nlmsgerr *result = NLMSG_DATA(header);
@@ -70,7 +70,7 @@ static bool is_ack(const struct nlmsghdr *header)
 	return true;
 }
 
-/* Opens the socket and looks up the family. */
+/* Open the socket and look up the family. */
 void netlink_open(void)
 {
 	struct sockaddr_nl local = { .nl_family = AF_NETLINK };
@@ -97,7 +97,7 @@ void netlink_open(void)
 		error(1, 0, "netlink: no id of family %s", GPUMON_FAMILY_NAME);
 }
 
-/* Returns the bytes of all answers. */
+/* Returns the size of all replies. */
 size_t netlink_dump(const char *command)
 {
 	static const struct {
@@ -133,7 +133,7 @@ size_t netlink_dump(const char *command)
 	}
 }
 
-/* kib is the size for each CPU, 0 leaves it. */
+/* kib is the size per CPU, 0 keeps it. */
 void netlink_event_ring(bool on, uint32_t kib)
 {
 	uint32_t enabled = on;

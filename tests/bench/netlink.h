@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The least of generic netlink that the bench needs: no library, so that what
- * is counted is the kernel's part and not libnl's.
+ * The minimum of generic netlink for the bench. Without a library, the count covers the kernel's
+ * part and not libnl's.
  */
 #ifndef BENCH_NETLINK_H
 #define BENCH_NETLINK_H

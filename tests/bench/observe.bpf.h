@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The histogram that the BPF programs of the bench share. */
+/* The histogram shared by the bench's BPF programs. */
 #ifndef BENCH_OBSERVE_BPF_H
 #define BENCH_OBSERVE_BPF_H
 
@@ -8,7 +8,7 @@
 
 #include "raw_tp.h"
 
-/* Log-linear, 4 buckets for each power of two: BPF has no instruction to find the power. */
+/* Log-linear, 4 buckets for each power of two. BPF has no instruction to find the power. */
 static __always_inline void observe(struct histogram *h, __u64 value)
 {
 	__u64 v = value | 4;
@@ -37,7 +37,7 @@ static __always_inline void observe(struct histogram *h, __u64 value)
 	shift += v >> 1;
 	shift -= 2;
 	index = (shift << 2) + (value >> shift);
-	/* The verifier loses track of it above, and of a comparison, but not of a mask. */
+	/* The verifier loses track of the index above, and of a comparison, but not of a mask. */
 	asm volatile("" : "+r"(index));
 	index &= BUCKETS - 1;
 	h->bucket[index]++;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What gpumon counts of a job, as a BPF program would: counters and latency
- * histograms of each ring per CPU, a hash map from the job to its last step.
- * Not counted here, but by gpumon: depths, errors, processes, losses.
+ * Counts jobs as a BPF program would: per-CPU counters and latency histograms for each ring, and a
+ * hash map from the job to its last step. Unlike gpumon, it does not count depths, errors,
+ * processes and losses.
  *
- * Types of the scheduler are declared with what is used of them: their offsets
- * come from the running kernel's BTF.
+ * Types of the scheduler are declared with the members in use. Their offsets come from the running
+ * kernel's BTF.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -47,7 +47,10 @@ struct {
 	__type(value, struct job);
 } jobs SEC(".maps");
 
-/* Scheduler to number of its ring; an array is much faster than a hash to find the ring itself. */
+/*
+ * From a scheduler to the number of its ring. Finding the ring in an array is much faster than in a
+ * hash map.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, RINGS);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Loads and attaches raw_tp.bpf.o, prints "ready", waits for the end of its
- * standard input and prints what was counted: "queued run done".
+ * Loads and attaches raw_tp.bpf.o, prints "ready", waits for the end of its standard input and
+ * prints the counts: "queued run done".
  */
 #include <errno.h>
 #include <error.h>
@@ -13,7 +13,7 @@
 
 #include "raw_tp.h"
 
-/* The scheduler's tracepoints were renamed: one of the two exists. */
+/* The scheduler's tracepoints were renamed, so one of the two names exists. */
 static void attach(struct bpf_object *object, const char *program, const char *old_name,
 		   const char *new_name)
 {
@@ -27,7 +27,7 @@ static void attach(struct bpf_object *object, const char *program, const char *o
 		error(1, errno, "cannot attach %s", program);
 }
 
-/* Only the other name being there is expected, and says so. */
+/* Only the message about a missing old or new name is expected. */
 static int print_errors(__attribute__((unused)) enum libbpf_print_level level, const char *format,
 			va_list args)
 {

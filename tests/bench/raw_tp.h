@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the BPF program of the bench keeps of a ring, for its loader too. */
+/* Data per ring, shared by the BPF program of the bench and its loader. */
 #ifndef BENCH_RAW_TP_H
 #define BENCH_RAW_TP_H
 
 #include <linux/types.h>
 
-/* 4 for each power of two up to 2^64, 252, and a power of two. */
+/* 4 for each power of two up to 2^64 makes 252; rounded up to a power of two. */
 #define BUCKETS 256
 
 #define RINGS 64

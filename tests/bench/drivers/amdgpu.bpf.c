@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What gpumon counts of amdgpu, as a libbpf raw_tp program; as amdgpu.bt. */
+/* A libbpf raw_tp program that counts what gpumon counts for amdgpu, like amdgpu.bt. */
 #include "books.bpf.h"
 
 enum {

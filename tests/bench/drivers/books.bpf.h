@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What the BPF programs of the drivers share: the maps in which they keep what
- * the bpftrace scripts beside them keep, as somebody would who writes it by hand.
- * Sums are per CPU, what begins and ends is in a hash map that all CPUs share.
+ * Shared by the BPF programs for drivers: maps for the same data as in the bpftrace scripts beside
+ * them, as one would write them by hand. Sums are per CPU. Operations in progress are in a hash map
+ * shared by all CPUs.
  */
 #ifndef BENCH_BOOKS_BPF_H
 #define BENCH_BOOKS_BPF_H
@@ -15,7 +15,7 @@
 #include "../observe.bpf.h"
 
 #define CORE __attribute__((preserve_access_index))
-/* Events of one driver at most. */
+/* Maximum number of events of a driver. */
 #define EVENTS 16
 
 struct total {
@@ -28,7 +28,7 @@ struct pair {
 	__u64 second;
 };
 
-/* By number of the event, in the order of drivers.py: the loader prints them. */
+/* By number of the event, in the order of drivers.py. The loader prints them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, EVENTS);
@@ -36,7 +36,7 @@ struct {
 	__type(value, struct total);
 } events SEC(".maps");
 
-/* By event and what tells its rows apart. */
+/* By event and the key of a row. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	__uint(max_entries, 1024);
@@ -51,7 +51,7 @@ struct {
 	__type(value, struct histogram);
 } latencies SEC(".maps");
 
-/* What was seen to begin: its size or when. */
+/* Operations in progress, with their size or start time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -59,7 +59,7 @@ struct {
 	__type(value, __u64);
 } begun SEC(".maps");
 
-/* Too large for a program's stack; never written. */
+/* Too large for a program's stack. Never written. */
 static const struct histogram no_values;
 
 static __always_inline void count(__u32 event, __u64 bytes)
@@ -110,7 +110,7 @@ static __always_inline void begin(__u64 first, __u64 second, __u64 value)
 	bpf_map_update_elem(&begun, &key, &value, BPF_ANY);
 }
 
-/* What began, and whether it did; it is forgotten. */
+/* Remove an operation in progress. False if it was not there. */
 static __always_inline _Bool end(__u64 first, __u64 second, __u64 *value)
 {
 	struct pair key = { first, second };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What gpumon counts of vblanks, as a libbpf raw_tp program; as drm_vblank.bt. */
+/* A libbpf raw_tp program that counts what gpumon counts for vblanks, like drm_vblank.bt. */
 #include "books.bpf.h"
 
 enum {
@@ -15,7 +15,7 @@ struct crtc {
 	__u32 seq;
 };
 
-/* The last vblank of each; the CPU of its interrupt alone writes it. */
+/* The last vblank of each crtc, only written by the CPU of its interrupt. */
 static struct crtc crtcs[CRTCS];
 
 SEC("raw_tp/drm_vblank_event")

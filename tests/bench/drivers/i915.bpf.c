@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What gpumon counts of i915, as a libbpf raw_tp program; as i915.bt. */
+/* A libbpf raw_tp program that counts what gpumon counts for i915, like i915.bt. */
 #include "books.bpf.h"
 
 enum {

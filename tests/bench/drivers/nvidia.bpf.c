@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What gpumon counts of nvidia.ko, as libbpf kprobe programs; as nvidia.bt. */
+/* libbpf kprobe programs that count what gpumon counts for nvidia.ko, like nvidia.bt. */
 #include <linux/ptrace.h>
 
 #include "books.bpf.h"
@@ -16,7 +16,7 @@ enum {
 SEC("kprobe/nvidia_unlocked_ioctl")
 int ioctl(struct pt_regs *ctx)
 {
-	/* Time and command in one word: one look-up less. */
+	/* Time and command share a word, which saves a look-up. */
 	begin(bpf_get_current_pid_tgid(), IOCTL,
 	      bpf_ktime_get_ns() << 8 | (PT_REGS_PARM2(ctx) & 0xff));
 	return 0;
