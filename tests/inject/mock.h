@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Stand-ins for libcuda, libcudart and libcupti: they keep CUPTI's contract as
- * far as the injection library uses it, launch nothing, and keep an account of
- * all that happened in a file that outlives the process.
+ * Stand-ins for libcuda, libcudart and libcupti. They keep CUPTI's contract as far as the injection
+ * library uses it, launch nothing, and write an account of all events to a file that outlives the
+ * process.
  */
 #ifndef GPUMON_TESTS_INJECT_MOCK_H
 #define GPUMON_TESTS_INJECT_MOCK_H
@@ -14,23 +14,23 @@
 #include <cuda_runtime_api.h>
 
 enum mock_account_type {
-	MOCK_LAUNCH = 1,   /* outermost call of a launch function; @address: where it returns to */
+	MOCK_LAUNCH = 1,   /* outermost call of a launch function; @address: its return address */
 	MOCK_CAPTURED = 2, /* the same into a graph */
-	MOCK_KERNEL = 3,   /* told of by a record with times */
+	MOCK_KERNEL = 3,   /* reported by a record with times */
 	MOCK_COPY = 4,
 	MOCK_SET = 5,
-	MOCK_DROPPED = 6, /* no buffer for its record */
+	MOCK_DROPPED = 6, /* there was no buffer for its record */
 	MOCK_NO_TIME = 7, /* record with start = end = 0 */
-	MOCK_NODE = 8,	  /* of a graph; @address: where the call that made it returns to */
-	MOCK_CLONE = 9,	  /* @other: of which */
+	MOCK_NODE = 8,	  /* of a graph; @address: return address of the call that created it */
+	MOCK_CLONE = 9,	  /* @other: id of the original */
 	MOCK_CALL = 10,	  /* outermost call of any other function */
 	MOCK_UNFINISHED = 11,
-	MOCK_BROKEN = 12, /* the library broke a rule of CUPTI's; @other: which */
-	MOCK_LOADED = 13, /* the program's own: a library came; @address: in it */
+	MOCK_BROKEN = 12, /* the library broke a rule of CUPTI; @other: number of the rule */
+	MOCK_LOADED = 13, /* the program loaded a library; @address: in that library */
 	MOCK_DETACHED = 14, /* cuptiFinalize() */
 };
 
-/* One line of the account: a file of these, named by MOCK_ACCOUNT. */
+/* A record of the account. The file is named by MOCK_ACCOUNT. */
 struct mock_account {
 	uint32_t type;
 	uint32_t pid;
@@ -42,7 +42,7 @@ struct mock_account {
 	uint64_t node;
 	uint64_t other;
 	uint32_t result;
-	uint32_t window; /* of the program's own: recording was to be on */
+	uint32_t window; /* set by the program: it is in a recording window */
 };
 
 enum mock_work {
@@ -52,7 +52,7 @@ enum mock_work {
 	MOCK_WORK_SET,
 };
 
-/* What libcuda tells libcupti. */
+/* Callbacks from libcuda to libcupti. */
 struct mock_hooks {
 	void (*api)(unsigned int domain, unsigned int id, bool is_exit, const char *name,
 		    const void *parameters, int *result, uint32_t correlation);
@@ -85,20 +85,20 @@ struct mock_stream {
 	struct mock_graph *capture;
 };
 
-/* Exported by the stand-in of libcuda. */
+/* Exported by the stand-in for libcuda. */
 void mock_set_hooks(const struct mock_hooks *hooks);
 struct mock_account *mock_account(enum mock_account_type type);
 uint64_t mock_monotonic(void);
 
 /**
- * mock_call - a function of the API: entry, what it does, exit
- * @domain: CUPTI's
- * @id: CUPTI's
- * @name: of the function
- * @is_launch: it launches
- * @address: where it returns to
- * @parameters: CUPTI's struct of them
- * @body: what it does
+ * mock_call - run an API function with its entry and exit callbacks
+ * @domain: CUPTI's domain
+ * @id: CUPTI's id
+ * @name: name of the function
+ * @is_launch: it is a launch function
+ * @address: its return address
+ * @parameters: CUPTI's struct of parameters
+ * @body: its implementation
  */
 int mock_call(unsigned int domain, unsigned int id, const char *name, bool is_launch,
 	      const void *address, const void *parameters, int (*body)(const void *parameters));

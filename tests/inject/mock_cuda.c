@@ -19,7 +19,7 @@
 
 static _Atomic(const struct mock_hooks *) current_hooks;
 
-/* CUPTI may come at any time. */
+/* CUPTI may be loaded at any time. */
 #define hooks atomic_load(&current_hooks)
 static struct mock_account *accounts;
 static _Atomic uint32_t *account_count;
@@ -54,7 +54,7 @@ static void open_account(void)
 	if (accounts == MAP_FAILED)
 		abort();
 	close(fd);
-	/* The first line is the count of the others. */
+	/* The first entry is the number of the others. */
 	account_count = (_Atomic uint32_t *)(void *)accounts;
 }
 
@@ -113,7 +113,7 @@ int mock_call(unsigned int domain, unsigned int id, const char *name, bool is_la
 	return result;
 }
 
-/* What libcuda does with CUDA_INJECTION64_PATH. */
+/* libcuda loads the library in CUDA_INJECTION64_PATH. */
 CUresult cuInit(unsigned int flags)
 {
 	static _Atomic int done;
@@ -181,7 +181,7 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 	return CUDA_SUCCESS;
 }
 
-/* Either a node of the graph that the stream is captured into, or work for the GPU. */
+/* Either a node of the graph that the stream is captured into, or an operation for the GPU. */
 static void do_work(enum mock_work work, const char *name, CUstream stream, uint64_t bytes)
 {
 	struct mock_stream *mock = (void *)stream;
@@ -210,7 +210,7 @@ static void do_work(enum mock_work work, const char *name, CUstream stream, uint
 		hooks->work(work, name, correlation, stream, 0, 0, bytes);
 }
 
-/* MOCK_LAUNCH_US: how long a launch takes before its kernel is in the queue, and again afterwards. */
+/* MOCK_LAUNCH_US: duration of a launch before its kernel is queued, and again afterwards. */
 static void take_time(void)
 {
 	const char *text = getenv("MOCK_LAUNCH_US");
@@ -223,7 +223,7 @@ static int launch_kernel(const void *parameters)
 {
 	const cuLaunchKernel_params *p = parameters;
 
-	/* A grid of 0 is refused, as by the real one. */
+	/* A grid of 0 is rejected, as by the real libcuda. */
 	if (!p->gridDimX)
 		return CUDA_ERROR_INVALID_VALUE;
 	take_time();
@@ -383,7 +383,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 				   __builtin_return_address(0), &p, launch_graph);
 }
 
-/* For the stand-in of the runtime, and of NVTX. */
+/* For the stand-ins for the runtime and NVTX. */
 void mock_wait(void)
 {
 	if (hooks)
@@ -408,7 +408,7 @@ void mock_nvtx(unsigned int id, const char *name, const void *parameters, const 
 		hooks->nvtx(id, name, parameters, result);
 }
 
-/* CUPTI_CBID_RESOURCE_GRAPH_NODE_..., which older headers lack. */
+/* CUPTI_CBID_RESOURCE_GRAPH_NODE_..., missing in older headers. */
 #define GRAPH_NODE_UPDATED    22
 #define GRAPH_NODE_SET_PARAMS 23
 
@@ -418,7 +418,7 @@ _Static_assert(GRAPH_NODE_UPDATED == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED &&
 	       "other callback ids");
 #endif
 
-/* As cudaGraphExecUpdate and cudaGraphExecKernelNodeSetParams do, of each node. */
+/* As cudaGraphExecUpdate() and cudaGraphExecKernelNodeSetParams() do for each node. */
 void mock_change_nodes(CUgraphExec exec, bool alone)
 {
 	struct mock_graph *graph = (void *)exec;

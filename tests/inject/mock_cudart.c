@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Stand-in for libcudart.so: functions that call the driver's, each with its own callbacks. */
+/* Stand-in for libcudart.so: functions that call the driver, each with its own callbacks. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static void initialise(void)
 	mock_context(false);
 }
 
-/* Others wait until it is done, as with the real one. */
+/* Other threads wait until it is done, as with the real one. */
 static void begin(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Stand-in for libcupti, in two generations that are built from the same files:
- * 12 writes records of CUpti_ActivityKernel9 and Memcpy5 into one buffer for
- * all threads, 13 those of Kernel10 and Memcpy6 into a buffer for each. With
- * headers that lack a record it writes the newest that they have.
+ * Stand-in for libcupti, in two generations built from the same files. 12 writes records of
+ * CUpti_ActivityKernel9 and Memcpy5 into one buffer for all threads, 13 those of Kernel10 and
+ * Memcpy6 into a buffer per thread. If the headers lack a record, the newest available one is used.
  */
 #ifndef GPUMON_TESTS_INJECT_MOCK_CUPTI_H
 #define GPUMON_TESTS_INJECT_MOCK_CUPTI_H
@@ -36,14 +35,16 @@ typedef CUpti_ActivityUnifiedMemoryCounter2 mock_unified;
 #endif
 #define MOCK_CUPTI_VERSION (MOCK_GENERATION == 13 ? 130001 : 24)
 
-/* What MOCK_FAIL says of a function: "cuptiActivityEnable:8" or "cuptiActivityEnable@10:8". */
+/*
+ * The failure of a function from MOCK_FAIL: "cuptiActivityEnable:8" or "cuptiActivityEnable@10:8".
+ */
 CUptiResult mock_failure(const char *function, int argument);
 
-/* The library did what CUPTI forbids: into the account. */
+/* Add a broken rule of CUPTI to the account. */
 void mock_broken(unsigned int rule);
 
 enum {
-	MOCK_RULE_CALL_IN_BUFFER_CALLBACK = 1, /* CUPTI's lock is held there */
+	MOCK_RULE_CALL_IN_BUFFER_CALLBACK = 1, /* CUPTI's lock is held in that callback */
 	MOCK_RULE_CLOCK_TWICE = 2,
 	MOCK_RULE_CLOCK_AFTER_ENABLE = 3,
 	MOCK_RULE_BEFORE_SUBSCRIBE = 4,
@@ -61,10 +62,10 @@ void mock_lock(void);
 void mock_unlock(void);
 uint64_t mock_now(void);
 
-/* A record in a buffer of the caller's, NULL where there is none: under the lock. */
+/* Get a record in one of the library's buffers, or NULL. Called under the lock. */
 void *mock_put(CUpti_ActivityKind kind, struct mock_buffer **in);
 
-/* Let the GPU work on it: under the lock. */
+/* Let the GPU work on it. Called under the lock. */
 void mock_add_task(struct mock_buffer *buffer, enum mock_account_type type, uint64_t *start,
 		   uint64_t *end, uint32_t correlation, uint64_t node, bool is_stuck);
 void mock_put_device(void);

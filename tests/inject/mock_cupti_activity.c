@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Stand-in for libcupti: activity records. Buffers are asked for and given back
- * under a lock; a thread is the GPU and completes records some time later; a
- * default flush gives back what is complete, a forced one all.
+ * Stand-in for libcupti: activity records. Buffers are requested and returned under a lock. A
+ * thread plays the GPU and completes records some time later. A normal flush returns complete
+ * buffers, a forced one all buffers.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,10 +16,10 @@
 #define BUFFERS 512
 
 /**
- * struct mock_buffer - one that the library gave
- * @data: NULL where there is none
- * @pending: records in it without an end
- * @owner: thread, of generation 13
+ * struct mock_buffer - a buffer of the library
+ * @data: NULL if there is none
+ * @pending: number of incomplete records in it
+ * @owner: thread, in generation 13
  */
 struct mock_buffer {
 	uint8_t *data;
@@ -30,7 +30,7 @@ struct mock_buffer {
 	pthread_t owner;
 };
 
-/* A record that the GPU works on. */
+/* A record whose operation is running. */
 struct task {
 	struct task *next;
 	struct mock_buffer *buffer;
@@ -106,7 +106,7 @@ static size_t record_size(CUpti_ActivityKind kind)
 	}
 }
 
-/* Under the lock, as all that changes buffers. */
+/* Called under the lock, like every change of buffers. */
 static void deliver(struct mock_buffer *buffer)
 {
 	struct mock_buffer copy = *buffer;
@@ -222,7 +222,7 @@ static void *be_gpu(void *argument)
 	return NULL;
 }
 
-/* But for what never ends. */
+/* Except operations that never end. */
 void mock_wait_for_gpu(uint32_t correlation)
 {
 	CUpti_ActivitySynchronization *sync;
@@ -322,7 +322,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	atomic_store(&is_enabled[kind], true);
 	if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
 		mock_put_device();
-	/* Of a live process it takes a while, in which the program goes on. */
+	/* In a live process this takes some time, during which the program continues. */
 	if (pause_us)
 		usleep((useconds_t)atoi(pause_us));
 	return CUPTI_SUCCESS;

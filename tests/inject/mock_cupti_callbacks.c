@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Stand-in for libcupti: subscriber, callbacks and what else is no activity. */
+/* Stand-in for libcupti: subscriber, callbacks and everything else except activity. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Stand-in for libcupti: what stands in activity records. */
+/* Stand-in for libcupti: the contents of activity records. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void put_kernel(const char *name, uint32_t correlation, uint32_t stream, 
 		mock_add_task(buffer, MOCK_KERNEL, &kernel->start, &kernel->end, correlation, node,
 			      strstr(name, "stuck"));
 	}
-	/* Told of after the kernel, as the call ends after it began. */
+	/* Reported after the kernel, since the call ends after it began. */
 	if (strstr(name, "internal") &&
 	    mock_kind_enabled(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API)) {
 		api = mock_put(CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, &buffer);
@@ -156,7 +156,7 @@ void mock_put_context(void)
 	mock_unlock();
 }
 
-/* An allocation, and a fault of managed memory at the same place. */
+/* An allocation, and a fault of managed memory at the same address. */
 void mock_allocate_memory(uint32_t correlation, uint64_t address, uint64_t bytes)
 {
 	CUpti_ActivityUnifiedMemoryCounter2 *fault;

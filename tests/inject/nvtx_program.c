@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* NVTX as programs use it: its headers, and no CUPTI; the first range is open before CUDA is used. */
+/*
+ * Uses NVTX like a program: its headers, and no CUPTI. The first range is open before CUDA is used.
+ */
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +16,7 @@ static void *run(void *argument)
 	const dim3 one = { 1, 1, 1 };
 
 	cudaLaunchKernel("kernel_c", one, one, NULL, 0, NULL);
-	/* Behind its first launch: that is looked at again. */
+	/* After its first launch, to test that the name is read again. */
 	pthread_setname_np(pthread_self(), "renamed");
 	usleep(300000);
 	return argument;
@@ -37,7 +39,7 @@ int main(void)
 	cudaStream_t stream;
 	nvtxRangeId_t id;
 
-	/* Before and after there is a capture. */
+	/* Before and after the capture. */
 	nvtxNameOsThreadA((uint32_t)syscall(SYS_gettid), "before CUDA");
 	nvtxRangePushA("before CUDA");
 	nvtxDomainRangePushEx(domain, &attributes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Ranges called "wanted", as a window sees them. Kernels that are launched while one is open are
- * called "inside", others "outside". nvtx_windows overlap|domains|threads|names|again
+ * Ranges named "wanted", for recording windows. Kernels launched while one is open are named
+ * "inside", others "outside". nvtx_windows overlap|domains|threads|names|again
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void push(nvtxDomainHandle_t domain, const char *text)
 	nvtxDomainRangePushEx(domain, &attributes);
 }
 
-/* Each domain has a stack of its own. */
+/* Each domain has its own stack. */
 static void domains(void)
 {
 	nvtxDomainHandle_t domain = nvtxDomainCreateA("a library");
@@ -112,7 +112,10 @@ static void names(void)
 	}
 }
 
-/* Captured twice: a line of input when to go on; a range of the first is still open in the second. */
+/*
+ * Captured twice: a line of input says when to continue. A range of the first capture is still open
+ * in the second.
+ */
 static void again(void)
 {
 	char line[16];
@@ -148,7 +151,7 @@ int main(int argc, char **argv)
 		    { "names", names },
 		    { "again", again } };
 
-	/* CUDA, and with it the library, is there before the first range. */
+	/* Load CUDA, and with it the library, before the first range. */
 	cudaDeviceSynchronize();
 	for (size_t i = 0; argc > 1 && i < sizeof(all) / sizeof(all[0]); i++)
 		if (!strcmp(argv[1], all[i].name))

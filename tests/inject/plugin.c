@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A library that comes and goes, built twice. */
+/* A library that is loaded and unloaded, built twice. */
 #include <cuda_runtime_api.h>
 
 void plugin(const char *kernel);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A program that uses CUDA, in all the ways that tests ask for: see check. */
+/* A program that uses CUDA in all the ways that the tests need, see check. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -26,7 +26,7 @@
 #include <cuda_runtime_api.h>
 #include <cupti_nvtx_cbid.h>
 #define NVTX_NO_IMPL
-/* The next one needs it, and does not include it before CUDA 13. */
+/* The next header needs it, and only includes it since CUDA 13. */
 #include <nvtx3/nvToolsExt.h>
 
 #include <generated_nvtx_meta.h>
@@ -37,7 +37,7 @@ void mock_change_nodes(CUgraphExec exec, bool alone);
 
 static const dim3 one = { 1, 1, 1 };
 
-/* Not inlined and not merged: each is a caller of its own. */
+/* Not inlined or merged: each must be a separate caller. */
 #define PLACE __attribute__((noinline, noclone, noipa))
 
 PLACE static void launch_here(const char *kernel, cudaStream_t stream)
@@ -148,7 +148,7 @@ static void run_threads(unsigned int threads, unsigned int count)
 		pthread_join(thread[i], NULL);
 }
 
-/* What a program does before it uses results. */
+/* As a program does before it uses results. */
 static void wait_for_gpu(void)
 {
 	cudaDeviceSynchronize();
@@ -192,7 +192,7 @@ static void run_fork(unsigned int count, char **argv)
 		mixed(i);
 	pid = fork();
 	if (pid == 0) {
-		/* CUDA is not to be used here; whoever does it all the same is not recorded. */
+		/* CUDA must not be used here. If it is used anyway, it is not recorded. */
 		for (i = 0; i < count; i++)
 			mixed(i);
 		exit(0);
@@ -246,7 +246,7 @@ static void run_nvtx(unsigned int count)
 
 static _Atomic bool hold_opened, hold_sockets, is_held;
 
-/* Of the library's threads: stay here as long as @hold says so. */
+/* For the library's threads: stay here as long as @hold is set. */
 static void be_held(const _Atomic bool *hold)
 {
 	char name[16 + 1] = "";
@@ -258,7 +258,9 @@ static void be_held(const _Atomic bool *hold)
 	}
 }
 
-/* The library's, too: its thread can be held where a file was just opened, and nothing read yet. */
+/*
+ * Also used by the library: its thread can be held where a file was just opened, but not read yet.
+ */
 int open(const char *path, int flags, ...)
 {
 	va_list arguments;
@@ -271,7 +273,7 @@ int open(const char *path, int flags, ...)
 	return fd;
 }
 
-/* And where it has a new socket, with a number that the program may want. */
+/* And where it has a new socket, with a descriptor that the program may want. */
 int socket(int domain, int type, int protocol)
 {
 	int fd = (int)syscall(SYS_socket, domain, type, protocol);
@@ -291,7 +293,7 @@ static int hold_library(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-/* The library's, too: its thread can be held with the loader's lock. */
+/* Also used by the library: its thread can be held with the loader's lock. */
 int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data), void *data)
 {
 	__typeof__(&dl_iterate_phdr) next =
@@ -309,7 +311,7 @@ static void *let_go(void *argument)
 	return argument;
 }
 
-/* Forks while the library's thread has the loader's lock; the child needs it. */
+/* Fork while the library's thread holds the loader's lock, which the child needs. */
 static int fork_with_loader(const char *plugin)
 {
 	pthread_t other;
@@ -319,7 +321,7 @@ static int fork_with_loader(const char *plugin)
 	launch_here("kernel_a", NULL);
 	atomic_store(&hold_loader, true);
 	for (unsigned int i = 0; !atomic_load(&is_held); i++) {
-		/* It looks for libraries at each flush, and when a stack is new. */
+		/* The library searches for libraries at each flush, and for a new stack. */
 		if (i == 5000)
 			return 9;
 		pause_ms(1);
@@ -336,7 +338,7 @@ static int fork_with_loader(const char *plugin)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
 }
 
-/* Children of a new pid namespace have the number that this process has in its own: 1. */
+/* In a new pid namespace, children have the pid that this process has in its own: 1. */
 static int fork_namesakes(void)
 {
 	struct timespec begin, end;
@@ -349,7 +351,7 @@ static int fork_namesakes(void)
 		if (getpid() != 1 || unshare(CLONE_NEWPID))
 			return 77;
 		clock_gettime(CLOCK_MONOTONIC, &begin);
-		/* A raw system call runs no handler that was registered with the C library. */
+		/* A raw system call does not run handlers registered with the C library. */
 		pid = by_hand ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
 		if (!pid)
 			exit(getpid() == 1 ? 0 : 78);
@@ -360,7 +362,7 @@ static int fork_namesakes(void)
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 12;
 		printf("%ld\n", end.tv_sec - begin.tv_sec);
 		fflush(stdout);
-		/* A namespace whose first process has ended takes no others. */
+		/* A namespace whose first process has ended accepts no others. */
 		if (setns(open("/proc/1/ns/pid", O_RDONLY), CLONE_NEWPID))
 			return 13;
 	}
@@ -368,8 +370,8 @@ static int fork_namesakes(void)
 }
 
 /*
- * Closes what it does not know, as daemons do, and gets all these numbers for a
- * socket of its own. Who reads from that takes its data.
+ * Close all unknown descriptors, as daemons do, and get the same numbers for a socket. A read from
+ * that would steal its data.
  */
 static int take_descriptors(unsigned int count, _Atomic bool *hold)
 {
@@ -377,7 +379,7 @@ static int take_descriptors(unsigned int count, _Atomic bool *hold)
 	unsigned int i;
 	int pair[2], fd;
 
-	/* A library that is not recorded makes its socket with the first call. */
+	/* A library that is not recorded creates its socket with the first call. */
 	for (i = 0; i < count && hold != &hold_sockets; i++)
 		mixed(i);
 	if (hold)
@@ -403,7 +405,7 @@ static int take_descriptors(unsigned int count, _Atomic bool *hold)
 	pause_ms(600);
 	if (recv(pair[0], text, sizeof(text), MSG_DONTWAIT) != 4 || strcmp(text, "data") != 0)
 		return 12;
-	/* Nor is anything written to it, and it is not closed. */
+	/* Nothing is written to it, and it is not closed. */
 	if (recv(pair[1], text, sizeof(text), MSG_DONTWAIT) >= 0)
 		return 13;
 	for (fd = 5; fd < 400; fd++)
@@ -430,7 +432,7 @@ PLACE void launch_from_jit(void)
 	__asm__ volatile("");
 }
 
-/* As a runtime that compiles while it runs: code in memory of no file, and a line that names it. */
+/* As a JIT runtime: code in anonymous memory, and a line that names it. */
 static bool run_jit(unsigned int count, unsigned int pause)
 {
 #if defined(__x86_64__)
@@ -489,7 +491,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "churn") == 0) {
 		for (i = 0; i < count; i++) {
 			run_threads(4, more);
-			/* On a busy machine whoever reads it comes to it, too. */
+			/* On a busy machine, wait for the reader, too. */
 			pause_ms(20);
 		}
 	} else if (strcmp(what, "graph") == 0) {
@@ -556,7 +558,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "namesakes") == 0) {
 		return fork_namesakes();
 	} else if (strcmp(what, "plugins") == 0) {
-		/* Each is gone before anybody else looks; the next one may be where it was. */
+		/* Each is gone before anything reads it. The next one may get its address. */
 		for (i = 0; i < count; i++) {
 			memory = load(argv[3 + i % 2], 1);
 			dlclose(memory);
@@ -571,7 +573,9 @@ int main(int argc, char **argv)
 		if (!run_jit(count, more))
 			return 15;
 	} else if (strcmp(what, "bench") == 0) {
-		/* Nanoseconds for a launch 12 calls deep, for who compares with and without. */
+		/*
+		 * Print nanoseconds for a launch 12 calls deep, to compare runs with the library.
+		 */
 		launch_deep("kernel_a", 12);
 		clock_gettime(CLOCK_MONOTONIC, &begin);
 		for (i = 0; i < count; i++)

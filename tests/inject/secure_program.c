@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A program that says what the library did in it: what of the environment it asked for, which
- * descriptors and threads it made. With file capabilities on it, that is to be nothing.
+ * Reports what the library did in this program: which environment variables it read, and which
+ * descriptors and threads it created. With file capabilities that must be nothing.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ static unsigned int asked, tables;
 
 extern char **environ;
 
-/* Ours comes before the C library's, also for libraries. */
+/* This replaces the C library's function, for libraries too. */
 __attribute__((visibility("default"))) char *getenv(const char *name)
 {
 	size_t length = strlen(name);
@@ -59,7 +59,7 @@ int main(void)
 	void *library;
 
 	cuInit(0);
-	/* It has two threads, one of which listens: as long as that takes. */
+	/* Wait while it has two threads, one of which listens. */
 	usleep(300000);
 	library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
 	nvtx = library ? dlsym(library, "InitializeInjectionNvtx2") : NULL;
