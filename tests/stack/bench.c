@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What a walk costs, once rules are there: nanoseconds of ours, with what the last walk left and
- * without, of libunwind and of glibc's backtrace(). With an argument, so many walks of one kind
- * and one depth for a counter of instructions: bench KIND DEPTH TIMES.
+ * Measures the cost of a walk once the rules exist, in nanoseconds: our walker with and without the
+ * last walk's result, libunwind, and glibc's backtrace(). With arguments, it makes that number of
+ * walks of one kind and depth, for an instruction counter: bench KIND DEPTH TIMES.
  */
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
@@ -26,8 +26,8 @@ static volatile int toggle;
 enum kind {
 	KEPT,	 /* the same stack again */
 	VIEW,	 /* without a copy */
-	CHANGED, /* the same but for the innermost frame, as from another line */
-	RULES,	 /* nothing kept: by rules alone */
+	CHANGED, /* the same except the innermost frame, as from another line */
+	RULES,	 /* nothing kept, only rules */
 	LIBUNWIND,
 	BACKTRACE,
 	KINDS,
@@ -128,10 +128,10 @@ int main(int argc, char **argv)
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
 	unsigned int around;
 
-	/* The program's own backtrace() is libunwind's, where that is linked. */
+	/* With libunwind linked in, the program's own backtrace() is libunwind's. */
 	*(void **)&glibc_backtrace = dlsym(libc, "backtrace");
 	gpumon_stack_init();
-	around = repeat(KEPT, 1) + 2; /* frames that are there without any recursion */
+	around = repeat(KEPT, 1) + 2; /* frames that exist without any recursion */
 	if (argc == 4) {
 		for (only = 0; only < KINDS && strcmp(argv[1], kind_names[only]); only++)
 			;

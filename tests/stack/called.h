@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Functions that the tests' libraries and the tests call of each other. */
+/* Functions shared by the tests and their libraries. */
 #ifndef GPUMON_TEST_STACK_CALLED_H
 #define GPUMON_TEST_STACK_CALLED_H
 
-/* Of the test: called when a library is loaded, and unloaded, or chooses a function. */
+/* Defined by the test: called when a library is loaded, unloaded, or chooses a function. */
 void from_constructor(void);
 
 /* constructor.c */
@@ -16,7 +16,7 @@ void frame_call(void (*function)(void));
 int lazily_chosen(void);
 int lazy_call(void);
 
-/* Of the tests: found by their names, so not static. */
+/* Defined by the tests. They are found by name, so they are not static. */
 void look_here(void);
 void calls_library(void (*function)(void (*)(void)));
 void bottom(void);

@@ -13,11 +13,11 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int failures;
-/* Also those of children. */
+/* Includes those of children. */
 static unsigned int *tests;
 static pid_t program;
 
-/* Before the constructors of the tests, which walk, too. */
+/* Runs before the constructors of the tests, which also walk. */
 __attribute__((constructor(101))) static void test_begin(void)
 {
 	tests = mmap(NULL, sizeof(*tests), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -58,7 +58,9 @@ int test_end(void)
 	return failures ? 1 : 0;
 }
 
-/* What a handler returns to; unw_is_signal_frame() is not about that frame, but about others. */
+/*
+ * The return address of a handler. unw_is_signal_frame() is not about that frame, but about others.
+ */
 static bool is_restorer(uint64_t address)
 {
 	return !memcmp((const void *)address, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);

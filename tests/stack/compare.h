@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the stack walker's tests share: saying what was tested, and libunwind as the reference. */
+/* Shared by the tests of the stack walker: reporting results, and libunwind as the reference. */
 #ifndef GPUMON_TEST_STACK_COMPARE_H
 #define GPUMON_TEST_STACK_COMPARE_H
 
@@ -20,7 +20,7 @@ struct walk {
 	bool truncated;
 };
 
-/* "ok" or "not ok", with a name and, where it failed, why. Returns @good. */
+/* Print "ok" or "not ok" with a name and, for a failure, the reason. Returns @good. */
 bool test_says(bool good, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -28,28 +28,28 @@ bool test_says(bool good, const char *name, const char *format, ...)
 
 void test_skips(const char *name, const char *reason);
 
-/* Exit status: 0 if all was good. Says how many tests there were, so that none can go missing. */
+/* Exit status: 0 if all tests passed. Prints their number, so that none can be missing. */
 int test_end(void);
 
-/* Where both begin: the address in the test's function is each one's own. */
+/* The start of both. The address in the test's function differs. */
 #define WALK(walk)       \
 	((walk)->count = \
 		 gpumon_stack_walk((walk)->frames, GPUMON_STACK_WALK_MAX, &(walk)->truncated))
 
-/* libunwind from the caller of this function on, with what a signal interrupted as in a walk. */
+/* Walk with libunwind from this function's caller on; a signal's frames appear as in our walk. */
 void reference_walk(struct walk *walk);
 
 /**
- * test_same - are two walks from about the same place the same, but for the first address
- * @name: of the test
- * @ours: by gpumon_stack_walk()
- * @theirs: by libunwind
+ * test_same - compare two walks from about the same place, except the first address
+ * @name: name of the test
+ * @ours: walk by gpumon_stack_walk()
+ * @theirs: walk by libunwind
  *
- * Both must have come to the end.
+ * Both must have reached the end.
  */
 bool test_same(const char *name, const struct walk *ours, const struct walk *theirs);
 
-/* Walks three times, as the first, the second and one that finds the last one kept, and compares. */
+/* Walk three times, as the first, the second, and one that finds the last one kept, and compare. */
 #define COMPARE(name)                                           \
 	do {                                                    \
 		static __thread struct walk ours_[3];           \
@@ -63,13 +63,13 @@ bool test_same(const char *name, const struct walk *ours, const struct walk *the
 		test_same(name ", kept", &ours_[2], &theirs_);  \
 	} while (0)
 
-/* Is the function that an address is in called so, by the dynamic symbols? */
+/* True if the function at an address has that name in the dynamic symbols. */
 bool is_in(uint64_t frame, const char *function);
 
-/* Number of the first frame in a function, by the dynamic symbols; -1 where there is none. */
+/* Index of the first frame in a function, by the dynamic symbols; -1 if there is none. */
 int find_in(const struct walk *walk, const char *function);
 
-/* So that a call is neither the last thing in a function, nor inlined. */
+/* Keeps a call from being the last instruction of its function, or being inlined. */
 #define KEEP() __asm__ volatile("" ::: "memory")
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))

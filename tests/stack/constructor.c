@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A library that calls back when it is loaded, when it is asked to, and when it is unloaded. */
+/* A library that calls back when it is loaded, on request, and when it is unloaded. */
 #include "called.h"
 
 static __attribute__((constructor)) void begin(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Two libraries are made of this, alike but for the size of a frame: what is right for a return
- * address of one is wrong for the same address of the other.
+ * Two libraries are built from this, which differ only in the size of a frame: the rule for a
+ * return address in one is wrong for the same address in the other.
  */
 #include "called.h"
 

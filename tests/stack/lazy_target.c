@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A function that is chosen when it is called first: by the loader, from within the call. */
+/* A function that is selected on its first call, by the loader, within the call. */
 #include "called.h"
 
 static int chosen(void)

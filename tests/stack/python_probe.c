@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A library that Python calls through ctypes, as it calls one that launches: takes its stack. */
+/* A library that Python calls through ctypes, like a library that launches: it takes the stack. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ out:
 
 static struct gpumon_python_intern interning = { .frame = intern };
 
-/* "" when all is well. */
+/* Returns "" on success. */
 const char *probe_init(void)
 {
 	if (!gpumon_stack_init())
@@ -68,7 +68,7 @@ const char *probe_problem(void)
 	return gpumon_python_problem() ? gpumon_python_problem() : "";
 }
 
-/* Loads are not checked any more. */
+/* Do not check loads any more. */
 int probe_unchecked(void)
 {
 	return gpumon_python_end_waits() &&
@@ -106,7 +106,7 @@ int probe_stack(char *text, size_t size, unsigned int room)
 	return truncated ? -(int)count : (int)count;
 }
 
-/* Without the text: for the speed. */
+/* Without the text, to measure the speed. */
 unsigned int probe_repeat(unsigned int times, int python)
 {
 	uint64_t frames[GPUMON_STACK_WALK_MAX];
@@ -120,7 +120,7 @@ unsigned int probe_repeat(unsigned int times, int python)
 	return count;
 }
 
-/* Calls back in a thread that Python did not make. */
+/* Call back in a thread that Python did not create. */
 static void *call(void *function)
 {
 	((void (*)(void))function)();
@@ -135,7 +135,7 @@ void probe_call_in_thread(void (*function)(void))
 		pthread_join(thread, NULL);
 }
 
-/* As where the interpreter is another one than its version says: one offset is wrong. */
+/* As if the interpreter did not match its version: change one offset. */
 int probe_break(unsigned int field, int by)
 {
 	uint16_t *fields[] = {
@@ -154,7 +154,7 @@ int probe_break(unsigned int field, int by)
 	return 1;
 }
 
-/* As before the first walk, and without asking the interpreter. */
+/* As before the first walk, without reading the interpreter again. */
 void probe_forget(void)
 {
 	gpumon_python.state = GPUMON_PYTHON_UNPROVEN;
@@ -163,7 +163,7 @@ void probe_forget(void)
 	gpumon_python.fits = 0;
 }
 
-/* Calls back, as a library of C does. */
+/* Call back, like a C library. */
 void probe_call(void (*function)(void))
 {
 	function();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Walks from a timer's signal, which comes at any instruction: in prologues and epilogues, in
- * PLTs, in the C library. Each against libunwind. No launch comes so, but nothing asks more of
- * what .eh_frame says.
+ * Walks from a timer's signal, which can hit any instruction: in prologues and epilogues, PLTs and
+ * the C library. Each is compared with libunwind. No launch is like that, but it is the hardest
+ * test for .eh_frame.
  */
 #include <math.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Frames as compilers and the C library make them, each against libunwind. */
+/* Frames as made by compilers and the C library, each compared with libunwind. */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #include "compare.h"
 
 volatile int sink;
-/* volatile: raise() and others promise not to call back, and do. */
+/* volatile: raise() and others are declared not to call back, but do. */
 static const char *volatile what;
 
 static NOINLINE void look(void)
@@ -25,7 +25,7 @@ static NOINLINE void look(void)
 	static __thread struct walk ours;
 	static __thread struct walk theirs;
 
-	/* The first finds new rules, or only some of them; the third what the second kept. */
+	/* The first walk finds (some) new rules. The third one uses what the second one kept. */
 	for (int i = 0; i < 3; i++)
 		WALK(&ours);
 	reference_walk(&theirs);
@@ -63,7 +63,7 @@ static NOINLINE void with_array(int size)
 	sink = array[size - 1];
 }
 
-/* A realigned stack, whose CFA is loaded from it. */
+/* A realigned stack, whose CFA is loaded from memory. */
 static NOINLINE void aligned(int depth)
 {
 	int array[16] __attribute__((aligned(64)));
@@ -156,7 +156,7 @@ static void on_signal_info(int signal, siginfo_t *info, void *context)
 	recurse(3);
 }
 
-/* Interrupted by a fault: where the address is the instruction's own. */
+/* Interrupted by a fault: the address is that of the instruction itself. */
 static NOINLINE void fault(volatile int *nowhere)
 {
 	sink = *nowhere;
@@ -172,7 +172,7 @@ static void on_fault(int signal)
 	siglongjmp(back, 1);
 }
 
-/* A function whose last instruction is a call: what follows belongs to another one. */
+/* A function whose last instruction is a call: the next address belongs to another function. */
 static NOINLINE __attribute__((noreturn)) void never(void)
 {
 	recurse(2);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Rows of whole libraries against those of libdw: where the CFA is, and where each function's
- * caller's registers are, at many addresses in every function.
+ * Compares the rows of whole libraries with those of libdw: the CFA and the caller's registers at
+ * many addresses in every function.
  *
- * The libraries are not run: their segments are put into memory as the loader would.
+ * The libraries are not executed. Their segments are mapped as by the loader.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -22,8 +22,8 @@
 
 /**
  * struct image - a library
- * @place: in memory
- * @base: what is added to its addresses
+ * @place: address in memory
+ * @base: offset of its addresses
  */
 struct image {
 	struct gpumon_stack_place place;
@@ -66,14 +66,14 @@ static bool map_image(Elf *elf, int file, struct image *image)
 	return image->place.header;
 }
 
-/* A location as libdw gives it, in our words; false where it has no such form. */
+/* Convert a location from libdw. False if we have no such form. */
 static bool is_value(const Dwarf_Op *ops, size_t count, const Dwarf_Op *memory,
 		     const struct gpumon_cfi_value *value, unsigned int number)
 {
 	int64_t offset = 0;
 	size_t at = 1;
 
-	if (!count) /* the same for registers that nothing was said of: libdw knows the ABI */
+	if (!count) /* same value for registers without a rule, since libdw knows the ABI */
 		return ops == memory ?
 			       value->how == GPUMON_CFI_UNDEFINED || value->how == GPUMON_CFI_SAME :
 			       value->how == GPUMON_CFI_SAME;
@@ -170,7 +170,7 @@ static void test_library(const char *path)
 		gelf_getphdr(elf, (int)i, &segment);
 		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
 			continue;
-		/* About as many in a large one as in a small one. */
+		/* About the same number of addresses in a large library as in a small one. */
 		step = segment.p_filesz / 60000 + 1;
 		for (uint64_t at = segment.p_vaddr; at < segment.p_vaddr + segment.p_filesz;) {
 			const char *wrong = compare_row(cfi, at, &image);

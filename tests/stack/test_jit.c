@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Generated code, with frame pointers and without: found, or truncated, but never wrong. */
+/* Generated code with and without frame pointers: found or truncated, but never wrong. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,7 +43,7 @@ static void align(void)
 		emit("\xcc", 1);
 }
 
-/* Where its call returns to goes to @after. */
+/* The return address of its call is stored in @after. */
 static void *with_frame_pointer(void *target, uint64_t *after)
 {
 	void *function = region + used;
@@ -68,7 +68,7 @@ static void *without_frame_pointer(void *target, uint64_t *after)
 	return function;
 }
 
-/* Its rbp is good, and would lead on to its own caller. */
+/* Its rbp is valid, and would lead to its own caller. */
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) void
 keeps_frame_pointer(void (*function)(void))
 {
@@ -132,7 +132,7 @@ int main(void)
 	stops("generated code without frame pointers", after[0]);
 	keeps_none(function);
 	stops("the same, called by code without", after[0]);
-	/* What is generated later in a region that has been looked at. */
+	/* Code generated later in a known region. */
 	for (int i = 0; i < 40; i++)
 		function = with_frame_pointer(look, &after[0]);
 	keeps_none(function);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What a walk takes over from the one before must be what it would have found: thousands of
- * stacks, each a little or much different from the last, walked with and without.
+ * What a walk takes from the previous one must be what it would have found: thousands of stacks,
+ * each slightly or very different from the last one, walked with and without.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static unsigned long wrongly_same;
 static unsigned long same_frames;
 static unsigned long all_frames;
 
-/* What the view says is the same has to be. */
+/* Frames that the view reports as unchanged must be unchanged. */
 static void check_same(const struct gpumon_stack_view *view)
 {
 	unsigned int same = view->same;
@@ -79,7 +79,7 @@ static NOINLINE void look(void)
 		    fresh.truncated != (reference.count > fresh.count))
 			not_libunwind++;
 	}
-	/* What is kept for the next one: this, or what another place sees. */
+	/* The result kept for the next walk: this one, or one from another place. */
 	if (draw(2))
 		gpumon_stack_walk_view(&view, room);
 	old_count = view.count;
@@ -143,7 +143,7 @@ static NOINLINE void through_library(unsigned int depth)
 	sink++;
 }
 
-/* Several launches from each place, then deeper, then back. */
+/* Several launches at each depth, on the way down and back. */
 static NOINLINE void go(unsigned int depth)
 {
 	if (!depth || !draw(6))
@@ -177,7 +177,7 @@ int main(void)
 	gpumon_stack_init();
 	for (int i = 0; i < 3000; i++)
 		go(draw(40));
-	/* Deeper than what can be kept of one. */
+	/* Deeper than what can be kept. */
 	for (int i = 0; i < 100; i++)
 		go(150 + draw(150));
 	SAY(walks > 3000 && !different, "walks with what was kept, and without",

@@ -40,7 +40,7 @@ static NOINLINE void recurse(int depth, const char *name)
 	sink = space[1];
 }
 
-/* Memory with nothing in front of it and nothing behind. */
+/* Memory with unmapped pages on both sides. */
 static char *guarded(size_t size)
 {
 	char *memory = mmap(NULL, size + 2 * PAGE, PROT_NONE,
@@ -72,7 +72,7 @@ static void small_stacks(void)
 	pthread_create(&thread, &attributes, small_thread,
 		       "a thread with a stack of the program's");
 	pthread_join(thread, NULL);
-	/* The same memory, another thread, another size: nothing kept may be of use. */
+	/* The same memory with another thread and another size: nothing kept may be used. */
 	munmap(stack + (32 << 10), 32 << 10);
 	pthread_attr_setstack(&attributes, stack, 32 << 10);
 	pthread_create(&thread, &attributes, small_thread, "the same memory, half of it");
@@ -80,7 +80,7 @@ static void small_stacks(void)
 	pthread_attr_destroy(&attributes);
 }
 
-/* volatile: raise() promises not to call back, and does. */
+/* volatile: raise() is declared not to call back, but does. */
 static const char *volatile signal_name;
 
 static void on_signal(int signal)
@@ -145,7 +145,7 @@ static void run_coroutine(char *stack, size_t size, const char *name)
 	makecontext(&away, bottom, 0);
 	swapcontext(&home, &away);
 	last = find_in(&coroutine_walk, "bottom");
-	/* look, recurse nine times, bottom, and what it would return to. */
+	/* look, nine times recurse, bottom, and its return address. */
 	SAY(!coroutine_walk.truncated && last == 10 && coroutine_walk.count == 12, name,
 	    "%u frames, the function is frame %d%s", coroutine_walk.count, last,
 	    coroutine_walk.truncated ? ", truncated" : "");
@@ -164,7 +164,7 @@ static void coroutines(void)
 
 #ifdef __x86_64__
 
-/* As hand-written coroutines do: no call frame information where the function came from. */
+/* Like hand-written coroutines: there is no call frame information at the caller. */
 __asm__(".text\n.globl enter\n.type enter, @function\nenter:\n"
 	"\tpush %rbp\n\tpush %rbx\n\tmov %rsp, %rbx\n\tmov %rdi, %rsp\n\txor %ebp, %ebp\n"
 	"\tinc %ebp\n\tcall *%rsi\n\tmov %rbx, %rsp\n\tpop %rbx\n\tpop %rbp\n\tret\n"
@@ -202,7 +202,7 @@ static uint64_t random_word(void)
 	return random_state;
 }
 
-/* Words as they may stand in the way of a walk that went wrong. */
+/* Values that a wrong walk may meet. */
 static uint64_t bad_word(const struct gpumon_stack_view *view, uint64_t low, uint64_t high)
 {
 	uint64_t random = random_word();
@@ -251,7 +251,10 @@ static bool may_be_call(uint64_t after)
 	return code[-5] == 0xe8;
 }
 
-/* One return address at a time: what is before it stays right, what it says is not believed. */
+/*
+ * Change one return address at a time: frames before it must stay correct, and its value must not
+ * be trusted.
+ */
 static NOINLINE void overwrite_returns(void)
 {
 	uint64_t frames[64];
@@ -280,7 +283,7 @@ static NOINLINE void overwrite_returns(void)
 		wrong += !is_prefix(&seen, frames, at + 1);
 		for (unsigned int j = 0; j < count; j++)
 			code = code || *place == frames[j];
-		/* Only what stands behind a call may be taken for an address. */
+		/* Only an address after a call may be accepted. */
 		believed += !code && seen.count > at + 1 && !may_be_call(seen.frames[at + 1]);
 		*place = right;
 	}
@@ -288,7 +291,7 @@ static NOINLINE void overwrite_returns(void)
 	SAY(!believed, "overwritten return addresses: not followed", "%u walks", believed);
 }
 
-/* Some words, anywhere. */
+/* Change some words anywhere. */
 static NOINLINE void overwrite_stack(void)
 {
 	static uint64_t copy[4096];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A library goes, another one comes to the same address, with other frames at the same return
- * address; and walks while the loader is busy.
+ * A library is unloaded, and another one gets the same address with other frames at the same return
+ * address. Also walks while the loader is busy.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -31,7 +31,7 @@ NOINLINE void calls_library(void (*function)(void (*)(void)))
 	KEEP();
 }
 
-/* Returns where the library was. */
+/* Returns the address of the library. */
 static void *use(const char *path, const char *name, void *expected)
 {
 	void *library = dlopen(path, RTLD_NOW);
@@ -78,7 +78,7 @@ static sem_t answered;
 static struct walk other_walk;
 static int rounds;
 
-/* Each time a thread that never walked, and an address that was never seen. */
+/* Each time with a new thread, and an address that was never seen. */
 static NOINLINE void *walker(void *data)
 {
 	(void)data;
@@ -161,7 +161,7 @@ static void busy_loader(bool new_glibc)
 static _Atomic bool stop;
 static _Atomic unsigned long walks;
 
-/* The same stack all the time, whatever the loader does. */
+/* The same stack at all times, whatever the loader does. */
 static NOINLINE void *steady(void *data)
 {
 	unsigned long *wrong = data;
@@ -248,7 +248,7 @@ int main(void)
 	busy_loader(false);
 	coming_and_going("walks while libraries come and go, without _dl_find_object");
 
-	/* As where the counters are not found: somebody has to ask. */
+	/* As if the counters were not found: then every change must be checked. */
 	kept.adds = gpumon_stack_loader.adds;
 	gpumon_stack_poll();
 	gpumon_stack_loader.adds = &no_adds;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* A walk that needs a rule while another thread makes one: how long it waits, and for what. */
+/* How long a walk waits, and for what, if it needs a rule that another thread is making. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static void pause_ms(int ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS }, NULL);
 }
 
-/* Two places that no walk has come from before. */
+/* Two places from which no walk has started before. */
 static NOINLINE void *walk_here(void *walk)
 {
 	WALK((struct walk *)walk);
@@ -41,7 +41,7 @@ static NOINLINE void *walk_there(void *walk)
 	return NULL;
 }
 
-/* A shell's Ctrl-Z, a debugger, or a virtual machine that gets no processor. */
+/* As a shell's Ctrl-Z, a debugger, or a virtual machine without CPU time. */
 static pid_t stop_us_soon(void)
 {
 	pid_t us = getpid();
@@ -74,7 +74,7 @@ static bool walk_over_a_stop(struct walk *walk)
 		pause_ms(1);
 		stopped = now() - last > 300 * MS;
 	} while (!stopped && now() - began < 60000 * MS);
-	/* Longer than it takes to go on, shorter than a walk waits. */
+	/* Longer than it takes to continue, shorter than a walk waits. */
 	pause_ms(5);
 	gpumon_rule_unlock();
 	pthread_join(thread, NULL);
@@ -92,7 +92,7 @@ int main(void)
 
 	gpumon_stack_init();
 
-	/* On a busy machine the pauses around the stop can be longer than a walk waits. */
+	/* On a busy machine, the pauses around the stop can be longer than a walk waits. */
 	for (int i = 0; i < 10; i++) {
 		stopped = walk_over_a_stop(&first);
 		if (!stopped || !first.truncated)
