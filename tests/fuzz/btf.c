@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The module's reader of BTF, kmod/btf/btf.c and parse.c, with the kernel played by shim/. The first
- * byte says what the rest is: the bytes of the kernel's file and of a module's, or orders to build
- * such files with libbpf. Of what libbpf built, each member has to be found where libbpf says it is.
+ * Fuzzes the module's BTF reader, kmod/btf/btf.c and parse.c, with shim/ in place of the kernel.
+ * The first byte says what follows: the bytes of the kernel's and a module's file, or orders to
+ * build such files with libbpf. In the files built by libbpf, each member must be found where
+ * libbpf finds it.
  */
 #include "shim/nofault.h"
 
@@ -26,7 +27,7 @@ static const char module_name[] = "mod";
 static const uint8_t *file_data[2];
 static size_t file_size[2];
 
-/* Of kmod/btf/read_file.c: the file in memory of its own, in its exact size. */
+/* Replaces kmod/btf/read_file.c: the file in a block of its exact size. */
 ssize_t gpumon_read_whole_file(const char *path, void **data, size_t most)
 {
 	unsigned int which = strcmp(path, "/sys/kernel/btf/vmlinux") ? 1 : 0;
@@ -59,7 +60,7 @@ static void resolve_module(const char *module)
 		MUST(ends(reason, sizeof(reason)));
 		gpumon_btf_resolve_field(&read, &fields[i]);
 		MUST(ends(fields[i].reason, sizeof(fields[i].reason)));
-		/* One that is known can be read within its type. */
+		/* A known field lies within its type. */
 		MUST(fields[i].offset < 0 ? fields[i].reason[0] : !fields[i].reason[0]);
 		MUST(fields[i].offset < 0 || !fields[i].bit_size ||
 		     fields[i].bit_offset + fields[i].bit_size <= 8 * fields[i].found_size);
@@ -67,7 +68,7 @@ static void resolve_module(const char *module)
 	gpumon_btf_release(&read);
 }
 
-/* All that the module does with them from load to unload. */
+/* Everything that the module does with them from load to unload. */
 static void resolve(void)
 {
 	resolve_module(NULL);
@@ -120,11 +121,11 @@ static const struct gpumon_btf *ours_of(const struct gpumon_btf *ours, __u32 id)
 struct wanted {
 	const struct btf *btf;
 	const struct gpumon_btf *ours;
-	__u32 id; /* of what is asked */
+	__u32 id; /* of the requested type */
 	char path[1024];
-	const char *names[64]; /* seen already: the first of a name is the one */
+	const char *names[64]; /* names already seen: the first of each counts */
 	unsigned int n_names;
-	bool too_deep; /* behind this there may be a name that was not seen */
+	bool too_deep; /* there may be unseen names below this */
 };
 
 static void compare(struct wanted *wanted, __u32 type, uint64_t bits, __u32 bit_size)
@@ -147,7 +148,7 @@ static void compare(struct wanted *wanted, __u32 type, uint64_t bits, __u32 bit_
 		return;
 	}
 	if (ret == -EOPNOTSUPP || ret == -EINVAL)
-		return; /* the old way of bitfields, or deeper than it looks */
+		return; /* old-style bitfields, or nested too deeply */
 	MUST(!ret && place.offset == bits / 8 && place.size == size && !place.bit_size);
 }
 
@@ -200,7 +201,7 @@ static void compare_all(const struct btf *btf, const struct gpumon_btf *ours)
 		wanted.n_names = 0;
 		wanted.too_deep = false;
 		walk(&wanted, type, 0, 0);
-		/* By its name it is found as well, perhaps behind others of that name. */
+		/* It is found by name as well, perhaps after others of that name. */
 		while (*name && (found = gpumon_btf_find(in, name,
 							 BIT(BTF_KIND_STRUCT) | BIT(BTF_KIND_UNION),
 							 found)) != id)
@@ -215,7 +216,7 @@ static void build_types(struct btf *btf, struct fuzz_input *input, char **names,
 		const char *name = names[fuzz_u8(input) % NAMES];
 		uint8_t order = fuzz_u8(input), count = fuzz_u8(input) % 8;
 
-		/* Now and then one of the file below, or one that comes only later. */
+		/* Sometimes a type of the base file, or one that follows later. */
 		if (order & 0x80)
 			of = 1 + order % (known + 1);
 		switch (order % 12) {
@@ -266,7 +267,7 @@ static void build_types(struct btf *btf, struct fuzz_input *input, char **names,
 	}
 }
 
-/* Types that lead to themselves are for our reader alone: libbpf may go round and round. */
+/* Only our reader gets cyclic types: libbpf may loop for ever. */
 static bool leads_on(const struct btf *btf)
 {
 	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
@@ -331,7 +332,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *bytes[2];
 	char *names[NAMES];
 
-	/* Some that a kernel has, so that bytes of a real file are asked for what is in it. */
+	/* Names of the kernel, so that bytes of a real file are searched for its contents. */
 	for (unsigned int i = 0; i < NAMES; i++) {
 		static const char *const real[] = { "file", "inner", "a.b", "value", "object" };
 

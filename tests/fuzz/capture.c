@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Reads what nobody wrote. Beside what the sanitizers see: it ends, what comes is whole, reading it
- * again gives the same, and what a channel puts into a capture can be read. What an input is, its
- * first byte says; the rest is
- * - the files of a capture of two processes, one behind the other,
- * - the same, where the CRC of each chunk is put right first, so that what is behind is reached,
+ * Fuzzes the reader of captures. Besides the sanitizers' checks: it ends, records are whole, a
+ * second reading gives the same, and what a channel writes to a capture is readable. The first byte
+ * selects the kind of input; the rest is
+ * - the two files of a capture with two processes,
+ * - the same, with the CRC of each chunk corrected first, so that the records are reached,
  * - capture.json,
- * - the memory of a channel, as a target left it.
+ * - the memory of a channel, as left by a target.
  */
 #include <string.h>
 #include <unistd.h>
@@ -134,8 +134,8 @@ static void fuzz_channel(const uint8_t *data, size_t size)
 	MUST(gpumon_capture_create(channel_directory, "", &writer) == 0);
 	MUST(gpumon_capture_add_file(writer, "process-1-1", &file) == 0);
 	/*
-	 * Pieces to the head and to the beginnings of blocks, where something depends on them;
-	 * each is two bytes of length and place, then so many bytes. Emptied between.
+	 * Patches for the head and the beginnings of blocks, where they matter: each is two bytes
+	 * of length and offset, followed by the bytes. The channel is drained in between.
 	 */
 	for (size_t at = 0; at + 2 <= size;) {
 		size_t room = data[at];
@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	set_up();
-	/* In its exact size, so that a byte too far is seen. */
+	/* A block of the exact size, so that reading beyond it is detected. */
 	own = malloc(size - 1 ? size - 1 : 1);
 	MUST(own);
 	memcpy(own, data + 1, size - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Bytes that are to look like files of a capture. */
+/* Makes bytes look like files of a capture. */
 #include <string.h>
 
 #include "capture/internal.h"

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /**
- * fuzz_right_chunks() - put the CRCs of chunks right, so that what is behind them is reached
+ * fuzz_right_chunks() - correct the CRCs of chunks, so that their records are reached
  * @data: bytes of two files of a capture
  * @size: their number
  *
- * Return: where the second file begins: behind a chunk near the middle, so that it too
- * begins with one; the middle where there is none.
+ * Return: the beginning of the second file: after a chunk near the middle, so that it begins with
+ * one, too; the middle if there is none.
  */
 size_t fuzz_right_chunks(uint8_t *data, size_t size);
 

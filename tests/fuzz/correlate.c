@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A capture through all that is done with one: joined, made a profile, its names kept, written as a
- * timeline and in all other forms. The first byte says what the rest is: files whose chunks are
- * made whole first, so that what is behind is reached, or orders to make records that fit to each
- * other. Numbers that have to come out the same do.
+ * Runs a capture through everything: joining, profile, stored names, timeline and all other
+ * outputs. The first byte selects the rest: files with corrected chunks, so that the records are
+ * reached, or orders to make matching records. Numbers that must agree are compared.
  */
 #include <fcntl.h>
 #include <json.h>
@@ -40,7 +39,7 @@ static uint64_t when(struct fuzz_input *input, uint64_t *now)
 {
 	uint8_t step = fuzz_u8(input);
 
-	/* Mostly forwards; a clock that jumps, and no time at all, are there too. */
+	/* Mostly forwards, but also with a clock that jumps, and without a time. */
 	if (step == 0xff)
 		return fuzz_u64(input);
 	if (step == 0xfe)
@@ -174,7 +173,7 @@ static void make_files(struct fuzz_input *input)
 		capture_maker_free(maker);
 	}
 	MUST(!gpumon_capture_close(writer));
-	/* A command is any bytes, and the capture's description JSON all the same. */
+	/* A command can have any bytes, but the capture's description is JSON all the same. */
 	about = fuzz_read(fuzz_path("one/capture.json"), &size);
 	json_object_put(fuzz_json(about, size));
 	free(about);
@@ -189,7 +188,7 @@ static uint64_t sum_of(const struct gpumon_node *root)
 	return sum;
 }
 
-/* What is in the tree is in the table of kernels, too. */
+/* Everything in the tree is also in the table of kernels. */
 static void check_sums(const struct gpumon_view *view)
 {
 	uint64_t gpu_ns = 0;
@@ -210,7 +209,7 @@ static void keep_names(const char *path)
 	(void)close(directory);
 }
 
-/* @changed: the files are not as a recorder made them. */
+/* @changed: the files are not as written by a recorder. */
 static void use(unsigned int flags, bool changed)
 {
 	const char *paths[] = { fuzz_path("one") };
@@ -229,7 +228,7 @@ static void use(unsigned int flags, bool changed)
 	if (flags & 64)
 		keep_names(paths[0]);
 	if (gpumon_profile_load(paths, 1, &options, &profile)) {
-		/* The one reason to refuse what has a good description. */
+		/* The only reason to reject a capture with a valid description. */
 		MUST(changed && strstr(gpumon_capture_error()->message, " of format version "));
 		return;
 	}

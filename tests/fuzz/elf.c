@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Any bytes as a file that a process has mapped: symbols, lines, inlined calls and functions are
- * asked for all over it, functions of the API looked for as for uprobes, and rules how to leave each
- * function. The first byte says whether the same file is there as its own debug file as well,
- * beside it and by build id.
+ * Any bytes as a file mapped by a process: looks up symbols, lines, inlined calls and functions all
+ * over it, functions of the API for uprobes, and unwind rules for each function. The first byte
+ * says whether the same file also is its own debug file, beside it and by build id.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -33,7 +32,7 @@ static void make_folders(void)
 	};
 	static bool made;
 
-	/* Nothing is asked of any server. */
+	/* Do not ask any server. */
 	unsetenv("DEBUGINFOD_URLS");
 	for (size_t i = 0; !made && i < sizeof(folders) / sizeof(folders[0]); i++)
 		fuzz_folder_make(folders[i]);
@@ -149,6 +148,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_folder_remove(ROOT "/usr/lib/debug/.build-id");
 		fuzz_folder_make(ROOT "/usr/lib/debug/.build-id");
 	}
-	/* So that nothing of it is left out. */
+	/* Keep everything from being optimised away. */
 	return sum == SIZE_MAX ? -1 : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Any bytes as records of the event ring, cut anywhere by a pipe, through all that "trace" does:
- * each line of JSON is one document with the numbers of a record, in the order of time, and what
- * went in is printed, hidden, late or a loss.
+ * Any bytes as records of the event ring, split anywhere by a pipe, through all of "trace": each
+ * JSON line is one document with the numbers of a record, in order of time, and every record is
+ * printed, hidden, late or a loss.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static const char *find_row(void *data, const char *group, const char *table, un
 	return row % 2 ? names->row : NULL;
 }
 
-/* What of the bytes a reader has to find, however they come. */
+/* The records that a reader must find, however they arrive. */
 static size_t read_events(const uint8_t *bytes, size_t size, size_t piece,
 			  struct gpumon_event *events)
 {

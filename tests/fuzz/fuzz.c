@@ -97,7 +97,7 @@ const char *fuzz_folder(void)
 {
 	if (folder[0])
 		return folder;
-	/* tests/fuzz/run names one of its own, which it removes also where this here dies. */
+	/* tests/fuzz/run passes a folder, which it removes even if this process dies. */
 	snprintf(folder, sizeof(folder), "%s/gpumon-fuzz-XXXXXX",
 		 getenv("FUZZ_FOLDER")	       ? getenv("FUZZ_FOLDER") :
 		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
@@ -174,7 +174,7 @@ void fuzz_stream_free(struct fuzz_stream *stream)
 
 struct json_object *fuzz_json(const char *text, size_t size)
 {
-	/* The deepest tree of a profile is that deep, and each of its nodes two levels of JSON. */
+	/* The deepest tree of a profile has this depth, with two levels of JSON for each node. */
 	struct json_tokener *tokener = json_tokener_new_ex(4096);
 	struct json_object *object;
 	size_t end;
@@ -231,7 +231,7 @@ void fuzz_xml(const char *text, size_t size,
 	XML_Parser parser = XML_ParserCreate("UTF-8");
 
 	MUST(parser && size < INT32_MAX);
-	/* Functions and data are of one size on all machines that gpumon is for. */
+	/* Functions and data pointers have the same size on all supported machines. */
 	XML_SetUserData(parser, (void *)each);
 	XML_SetStartElementHandler(parser, on_element);
 	if (XML_Parse(parser, text, (int)size, 1) != XML_STATUS_OK) {
@@ -260,7 +260,7 @@ void fuzz_is_text(const char *text, size_t size, const char *controls)
 			MUST((at[i] & 0xc0) == 0x80);
 			code = code << 6 | (at[i] & 0x3f);
 		}
-		/* Nothing in more bytes than it needs, no surrogate. */
+		/* No overlong encoding, no surrogate. */
 		MUST(more < 2 || code >= (more == 2 ? 0x800u : 0x10000u));
 		MUST(code < 0x110000 && (code < 0xd800 || code > 0xdfff));
 		MUST((code >= 0x20 && (code < 0x7f || code > 0x9f)) ||

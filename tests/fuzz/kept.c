@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The names that are kept in a capture. Any bytes as such a file, whose first bytes are the right
- * ones unless the input's first byte says otherwise; and any names, written and read again.
+ * Names stored in a capture: any bytes as such a file, with a correct beginning unless the input's
+ * first byte says otherwise; and any names, written and read again.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void read_any(struct fuzz_input *input, bool head)
 	fuzz_write(path, file, at + size);
 	kept = gpumon_kept_read(path);
 	MUST(kept || (!head && errno == EINVAL));
-	/* Ask for all that it names, and some more. */
+	/* Look up everything that it names, and some more. */
 	for (char *line = file; kept && line;
 	     line = memchr(line, '\n', (size_t)(file + size + at - line))) {
 		uint64_t address;

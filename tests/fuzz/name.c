@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Any bytes as a mangled name: something comes back, soon, and not a text without end. */
+/* Any bytes as a mangled name: a result comes back soon, and is not endless. */
 #include <string.h>
 #include <time.h>
 
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
 	MUST(demangled && seconds < SECONDS_MAX);
 	MUST(strlen(demangled) <= OUTPUT_MAX || !strcmp(demangled, name));
-	/* What is no mangled name is left alone. */
+	/* A name that is not mangled stays unchanged. */
 	MUST(name[0] == '_' || !strcmp(demangled, name));
 	free(demangled);
 	free(name);

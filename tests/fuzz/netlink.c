@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Any bytes as what the kernel answers. The first byte says how the rest is taken: as messages as
- * they are, or as orders to build messages whose lengths are right, or as NLMSG_ERROR and
- * NLMSG_DONE. What comes of them is a model: it is printed, subtracted, written as JSON, and read
- * again: names and numbers have to be those of the model.
+ * Any bytes as answers of the kernel. The first byte selects their form: raw messages, orders to
+ * build messages with correct lengths, or NLMSG_ERROR and NLMSG_DONE. The resulting model is
+ * printed, subtracted, written as JSON, and read again: names and numbers must agree.
  */
 #include <errno.h>
 #include <json.h>
@@ -75,7 +74,7 @@ static void parse(const struct nlmsghdr *message, size_t size, struct gpumon_mod
 	MUST(ret == 0 || ret == -EBADMSG);
 }
 
-/* One behind the other, as in a socket's buffer. */
+/* One after the other, as in a socket's buffer. */
 static void parse_raw(struct fuzz_input *input, struct gpumon_model *model)
 {
 	while (input->size >= sizeof(struct nlmsghdr)) {
@@ -106,7 +105,7 @@ static void add(uint8_t *message, size_t *size, int type, const void *data, size
 	*size += NLA_HDRLEN + NLA_ALIGN(length);
 }
 
-/* An order is a byte of what, a byte of which attribute, and what goes into it. */
+/* An order is a byte for the action, a byte for the attribute, and its contents. */
 static void parse_built(struct fuzz_input *input, struct gpumon_model *model)
 {
 	while (input->size) {
@@ -259,7 +258,7 @@ static bool is_utf8(const char *text)
 	return !*text;
 }
 
-/* Where one name is there once, so that no later one can have replaced it. */
+/* Only for unique names, so that no later one has replaced it. */
 static void check_tables(struct json_object *document, const struct gpumon_model *model)
 {
 	for (size_t i = 0; i < model->n_statistics; i++) {
@@ -274,7 +273,7 @@ static void check_tables(struct json_object *document, const struct gpumon_model
 			taken |= !strcmp(table->group, own[k]);
 		if (taken || !json_object_object_get_ex(document, table->group, &group))
 			continue;
-		/* What is no UTF-8 has another name there. */
+		/* Invalid UTF-8 has another name there. */
 		if (!json_object_object_get_ex(group, table->table, &rows)) {
 			MUST(!is_utf8(table->table));
 			continue;
@@ -305,7 +304,7 @@ static void check_json(const struct gpumon_model *model)
 	fuzz_stream_begin(&stream);
 	MUST(!gpumon_json_print(gpumon_json_model(model, NULL), true, stream.stream));
 	fuzz_stream_end(&stream);
-	/* A line for each document, whatever is in it. */
+	/* One line for each document, whatever its contents. */
 	MUST(strchr(stream.data, '\n') == stream.data + stream.size - 1);
 	document = fuzz_json(stream.data, stream.size);
 	check_rings(document, model);
@@ -339,7 +338,7 @@ static void print(const struct gpumon_model *model)
 		fuzz_stream_begin(&stream);
 		MUST(!gpumon_stat_print(model, i ? "drm_sched" : NULL, &terms[i], stream.stream));
 		fuzz_stream_end(&stream);
-		/* Nothing of a name reaches a terminal as a command. */
+		/* No name can send commands to a terminal. */
 		fuzz_is_text(stream.data, stream.size, "\n");
 		fuzz_stream_free(&stream);
 	}

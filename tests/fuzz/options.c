@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Any words as a command line, in a folder with a small capture in it: numbers, times, sizes and
- * names of options, and whole commands of those that start no program and wait for nothing. A wrong
- * one is told in a line, and as JSON where that was asked for. No word has a slash, so that nothing
- * outside of the folder is written.
+ * Any words as a command line, in a folder with a small capture: numbers, times, sizes, option
+ * names, and whole commands of those that start no program and do not wait. An invalid word is
+ * reported in one line, or as JSON if requested. No word contains a slash, so that nothing outside
+ * the folder is written.
  */
 #include <json.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void check(struct gpumon_context *context, struct fuzz_stream *out, struc
 	MUST(status == GPUMON_EXIT_OK || status == GPUMON_EXIT_FAILED ||
 	     status == GPUMON_EXIT_USAGE || status == GPUMON_EXIT_IMPOSSIBLE);
 	MUST(status != GPUMON_EXIT_USAGE || err->size);
-	/* What is wrong with an option is told as the only thing. */
+	/* An error in an option must be the only output. */
 	if (context->json && status == GPUMON_EXIT_USAGE)
 		json_object_put(fuzz_json(out->data, out->size));
 	fuzz_stream_free(out);
@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			*at = ':';
 		parse(words[count++]);
 	}
-	/* Commands put their words into another order. */
+	/* Commands reorder their arguments. */
 	memcpy(mixed, words, sizeof(words));
 	if (how & 1)
 		record(count - 1, mixed + 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * A profile with any names and numbers, in all forms that a profile is written in: JSON, folded
- * stacks and pprof say the same when they are read again, pictures are well-formed and have no
- * element, script or attribute that a name brought in, text has no control characters. The first
- * byte says which of them are looked at: all at once are slow.
+ * A profile with any names and numbers, in all its output formats: JSON, folded stacks and pprof
+ * must contain the same data when they are read again. Pictures are well-formed and contain no
+ * element, script or attribute from a name. Text has no control characters. The first byte selects
+ * some outputs, since all of them are slow.
  */
 #include "output.h"
 

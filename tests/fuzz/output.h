@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A profile made of an input, and what is written of one, read again and compared with it. */
+/* A profile made from an input, and checks of its outputs by reading them again. */
 #ifndef GPUMON_FUZZ_OUTPUT_H
 #define GPUMON_FUZZ_OUTPUT_H
 
@@ -7,8 +7,8 @@
 #include "output/output.h"
 
 /**
- * struct fuzz_profile - all that a view points to
- * @view: what the outputs get
+ * struct fuzz_profile - the data of a view
+ * @view: argument of the outputs
  */
 struct fuzz_profile {
 	struct gpumon_view view;
@@ -17,36 +17,38 @@ struct fuzz_profile {
 	uint64_t losses[GPUMON_LOSS_CAUSES];
 };
 
-/* Names and numbers are the input's; only what a profile never is, it is not here either. */
+/*
+ * Names and numbers come from the input, but everything that is always true for a profile is true.
+ */
 void fuzz_profile_make(struct fuzz_profile *profile, struct fuzz_input *input);
 void fuzz_profile_free(struct fuzz_profile *profile);
 
-/* Each ends the program where the output is not what the view says. */
+/* Each ends the program if the output does not match the view. */
 void fuzz_check_json(const struct gpumon_view *view);
 void fuzz_check_folded(const struct gpumon_view *view);
 void fuzz_check_pprof(const struct gpumon_view *view);
-/* @which: of the flame graphs, or the page. */
+/* @which: one of the flame graphs, or the page. */
 void fuzz_check_pictures(const struct gpumon_view *view, unsigned int which);
 void fuzz_check_texts(const struct gpumon_view *view, unsigned int columns);
 void fuzz_check_diff(const struct gpumon_view *before, const struct gpumon_view *after);
-/* Of captures. */
+/* For captures. */
 void fuzz_check_chrome(const char *const *paths, unsigned int count);
 void fuzz_check_perfetto(const char *const *paths, unsigned int count);
 
-/* Is @to @from, but for characters that are replaced in it, and ';' with @semicolon? */
+/* Is @to equal to @from, except for replaced characters, and ';' with @semicolon? */
 bool fuzz_same_name(const char *from, const char *to, size_t size, char semicolon);
 
-/* A member of an object of JSON, which has it, be it null. */
+/* Get a member of a JSON object, which must exist, but may be null. */
 struct json_object *fuzz_json_get(struct json_object *object, const char *key);
 
 /* --- protobuf */
 
 /**
  * struct fuzz_field - a field of a message
- * @number: which
- * @value: of a number
- * @data: of bytes, in the message; NULL of a number
- * @size: of these
+ * @number: field number
+ * @value: value of a number
+ * @data: bytes in the message; NULL for a number
+ * @size: number of bytes
  */
 struct fuzz_field {
 	unsigned int number;
@@ -55,7 +57,7 @@ struct fuzz_field {
 	size_t size;
 };
 
-/* Takes a field off the front; false at the end. What is no message ends the program. */
+/* Take a field from the front. False at the end. An invalid message ends the program. */
 bool fuzz_protobuf_next(const uint8_t **at, const uint8_t *end, struct fuzz_field *field);
 uint64_t fuzz_protobuf_varint(const uint8_t **at, const uint8_t *end);
 

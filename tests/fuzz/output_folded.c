@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Folded stacks: each line is a node, its frames are those above it. */
+/* Folded stacks: each line is a node, and its frames are the nodes above it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "output.h"
 #include "output/tree.h"
 
-/* A character that stays as it is, or one of many that may be replaced. */
+/* A character that is never replaced. */
 static bool plain(char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '?';
@@ -29,7 +29,7 @@ bool fuzz_same_name(const char *from, const char *to, size_t size, char semicolo
 	}
 }
 
-/* The line's frames from the last one on, each against a node and those above it. */
+/* Compare the line's frames, from the last one on, with a node and those above it. */
 static void check_path(const char *line, const char *end, const struct gpumon_node *node,
 		       const struct gpumon_node *root)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The profile as JSON: every row and every name is there again. */
+/* The profile as JSON: every row and every name must be found again. */
 #include <inttypes.h>
 #include <json.h>
 

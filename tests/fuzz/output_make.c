@@ -9,7 +9,7 @@
 #define DEPTH_MAX 80
 #define ROWS_MAX  12
 
-/* Small numbers and large ones, and those on an edge. */
+/* Small and large numbers, and numbers at limits. */
 static uint64_t number(struct fuzz_input *input)
 {
 	uint8_t how = fuzz_u8(input);
@@ -41,7 +41,7 @@ static void make_tree(struct gpumon_view *view, struct fuzz_input *input)
 		uint8_t order = fuzz_u8(input);
 		char *name;
 
-		/* Up by some, then one further down. */
+		/* Go up some levels, then one down. */
 		for (uint8_t up = order % 8; up && at != root; up--, depth--)
 			at = at->parent;
 		if (order == 0xff)
@@ -211,7 +211,7 @@ static struct gpumon_scan *make_scan(struct fuzz_input *input)
 		scan->rows[i].context = fuzz_u8(input) % 4;
 		scan->rows[i].stream = fuzz_u8(input) % 2 ? ~0u : i;
 		scan->rows[i].busy_ns = room(scan->bins, sizeof(uint64_t));
-		/* Not more than there is time in a bin. */
+		/* At most the length of a bin. */
 		for (unsigned int k = 0; k < scan->bins; k++)
 			scan->rows[i].busy_ns[k] = number(input) % (scan->bin_ns + 1);
 	}

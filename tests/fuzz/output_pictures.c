@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Flame graphs, the page, tables and differences: nothing of the input becomes markup. */
+/* Flame graphs, the page, tables and differences: nothing in the input becomes markup. */
 #include <json.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 static unsigned int scripts;
 
-/* What an attacker would want is an element or an attribute that we did not write. */
+/* An attacker would need an element or an attribute that we do not write. */
 static void look_at(const char *name, const char **attributes)
 {
 	static const char *const known[] = {
@@ -39,7 +39,7 @@ static void check_svg(const struct fuzz_stream *stream)
 	MUST(scripts == 1);
 }
 
-/* The page is XML between its head and its script, but for elements that have no end. */
+/* The page is XML between its head and its script, except for elements without an end. */
 static void check_html(struct fuzz_stream *stream)
 {
 	char *body = strstr(stream->data, "<body>"), *script = strstr(stream->data, "<script>"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Protocol buffers, as far as anybody here writes them. */
+/* Protocol buffers, as far as we write them. */
 #include <string.h>
 
 #include "output.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Timelines: what an event refers to was told before it. */
+/* Timelines: everything that an event refers to comes before it. */
 #include <json.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ void fuzz_check_chrome(const char *const *paths, unsigned int count)
 
 		MUST(json_object_is_type(fuzz_json_get(event, "ph"), json_type_string));
 		fuzz_json_get(event, "pid");
-		/* In microseconds; what would be before its begin would be a number beyond these. */
+		/* In microseconds. An end before the beginning would be a larger number. */
 		if (json_object_object_get_ex(event, "dur", &time))
 			MUST(json_object_get_double(time) < 0x1p64 / 1000);
 		if (json_object_object_get_ex(event, "sf", &frame))
@@ -35,7 +35,7 @@ void fuzz_check_chrome(const char *const *paths, unsigned int count)
 	fuzz_stream_free(&stream);
 }
 
-/* Names, tracks and numbers that a packet uses were told before. */
+/* Names, tracks and numbers that a packet uses must have been defined before. */
 struct perfetto {
 	bool tracks[TRACKS_MAX];
 	uint32_t open[TRACKS_MAX]; /* slices */
@@ -115,7 +115,7 @@ static void read_track_event(struct perfetto *perfetto, const struct fuzz_field 
 	}
 	MUST(type >= 1 && type <= 3 && track && perfetto->tracks[track % TRACKS_MAX]);
 	if (type == 2) {
-		/* An end has a begin: else what is around it would be ended. */
+		/* An end needs a beginning, or it would end an enclosing slice. */
 		MUST(perfetto->open[track % TRACKS_MAX]);
 		perfetto->open[track % TRACKS_MAX]--;
 		return;

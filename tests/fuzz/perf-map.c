@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Any bytes as a perf-PID.map: what is found is what the file's lines say, by a reading of them
- * that is slow and simple; the copy says the same and has no other lines.
+ * Any bytes as a perf-PID.map: results must agree with a slow and simple reader, and the copy has
+ * the same lines and no others.
  */
 #include <ctype.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Any bytes as files of /proc and /sys: all that looks a process, its threads, maps and container,
- * the GPUs or the machine up reads them below a root of its own. An input is a row of files: a byte
- * that says which, two bytes of length, and what is in it.
+ * Any bytes as files of /proc and /sys: all functions that look up a process, its threads, maps and
+ * container, the GPUs or the machine read them below a root of their own. An input is a series of
+ * files: a byte for the name, two bytes of length, and the contents.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -77,7 +77,7 @@ static void set_up(void)
 	for (size_t i = 0; !made && i < sizeof(folders) / sizeof(folders[0]); i++)
 		fuzz_folder_make(folders[i]);
 	if (!made) {
-		/* As in the initial pid namespace: else nothing is looked up at all. */
+		/* As in the initial pid namespace, or nothing would be looked up. */
 		MUST(!symlink("pid:[4026531836]", fuzz_path("proc/self/ns/pid")));
 		fuzz_write(fuzz_path("sys/fs/cgroup/cgroup.procs"), "", 0);
 	}
@@ -118,7 +118,7 @@ static void look_at_maps(const char *root)
 	struct gpumon_uprobe_process process = { .pid = PID, .root = root };
 	struct gpumon_error err;
 
-	/* Twice: what is there again is the same. */
+	/* Twice, with the same result. */
 	for (int i = 0; i < 2; i++) {
 		if (gpumon_uprobe_process_scan(&process, &err)) {
 			MUST(err.message[0]);
@@ -188,7 +188,7 @@ static void look_at_names(const char *root, const uint8_t *data, size_t size)
 	MUST(ends(name, sizeof(name)));
 	gpumon_process_rank(path, size);
 	free(path);
-	/* Nobody listens; what is said then is a sentence. */
+	/* Nobody listens. The error is a sentence. */
 	MUST(gpumon_dormant_connect(root, PID, &socket, &err) && socket < 0 && err.message[0]);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* seeds_capture DIRECTORY: inputs to begin with, of the targets capture and correlate. */
+/* seeds_capture DIRECTORY: writes initial inputs for the targets capture and correlate. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "capture/channel.h"
 #include "capture_maker.h"
 
-/* As capture.c has them. */
+/* As in capture.c. */
 enum kind {
 	KIND_FILES,
 	KIND_FILES_RIGHT_CRC,
@@ -43,7 +43,7 @@ static void capture_seed(const char *name, enum kind kind, const void *bytes, si
 	seed(path, head, sizeof(head), bytes, size);
 }
 
-/* One for each of the outputs. */
+/* One for each output. */
 static void correlate_seeds(unsigned int number, const void *bytes, size_t size)
 {
 	for (unsigned int output = 0; output < 8; output++) {
@@ -73,7 +73,7 @@ static size_t read_file(const char *directory, const char *name, char *bytes, si
 	return n;
 }
 
-/* A small capture of two processes: chunks of one record, of some, of all. */
+/* A small capture of two processes, with chunks of one record, some records, and all records. */
 static void capture_seeds(void)
 {
 	static char bytes[1 << 18];
@@ -110,7 +110,7 @@ static void capture_seeds(void)
 	}
 }
 
-/* A channel: the head, a block that is filled and one that is full, of small records. */
+/* A channel: the head, a block being filled and a full one, with small records. */
 static void channel_seed(void)
 {
 	unsigned char bytes[1024];

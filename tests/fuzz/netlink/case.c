@@ -19,7 +19,7 @@ static const char *const names[ACTION_KINDS] = {
 
 uint64_t random_state = 1;
 
-/* splitmix64: small, and every seed is a good one. */
+/* splitmix64: small, and every seed works. */
 uint32_t random_u32(void)
 {
 	uint64_t z = random_state += 0x9e3779b97f4a7c15ULL;
@@ -75,7 +75,7 @@ void set_u32(unsigned char *at, uint32_t value)
 	memcpy(at, &value, sizeof(value));
 }
 
-/* Returns the bytes that it takes, with what aligns the next one. */
+/* Returns the size including the padding for the next one. */
 unsigned int put_attr(unsigned char *at, unsigned int type, const void *payload,
 		      unsigned int length)
 {
@@ -93,7 +93,7 @@ void case_clear(struct test_case *test)
 		case_remove(test, test->count - 1);
 }
 
-/* Returns the new action, NULL if there is no room. The bytes are copied. */
+/* Returns the new action, or NULL if there is no room. The bytes are copied. */
 struct action *case_add(struct test_case *test, unsigned int at, const struct action *action)
 {
 	struct action *new;
@@ -181,10 +181,7 @@ static bool parse_action(const char *line, struct action *action, unsigned char 
 	return true;
 }
 
-/*
- * The next case of a file. Returns 1, 0 at its end, or -1 if a line is not one of a
- * case, after saying which.
- */
+/* Read the next case of a file. Returns 1, 0 at its end, or -1 after reporting an invalid line. */
 int case_read(struct test_case *test, FILE *file, const char *name, unsigned int *line)
 {
 	static char text[2 * MAX_BYTES + 128];

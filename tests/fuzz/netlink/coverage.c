@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Which blocks of gpumon.ko a call went through, by KCOV. Without it, or without a
- * module made with GPUMON_KCOV=1, there is no coverage and all cases are equal.
+ * Records which blocks of gpumon.ko a call executed, by KCOV. Without KCOV, or a module built with
+ * GPUMON_KCOV=1, there is no coverage and all cases are equal.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define SECTIONS 64
 #define PAIRS	 (1 << 20)
 
-/* Sections of code of the module, where they are. */
+/* Code sections of the module, with their addresses. */
 static struct {
 	char name[64];
 	unsigned long start;
@@ -33,7 +33,7 @@ static unsigned int section_count, new_pairs;
 static unsigned long text_start, text_end;
 static int kcov = -1;
 static unsigned long *entries;
-/* Of each byte of the text: is it the return address of a block that ran? */
+/* For each byte of the text: is it the return address of an executed block? */
 static unsigned char *blocks;
 static unsigned char *pairs;
 
@@ -76,7 +76,7 @@ static void read_sections(void)
 		closedir(directory);
 }
 
-/* Returns false, after saying why, if there is no coverage. */
+/* Returns false after reporting why there is no coverage. */
 bool coverage_begin(void)
 {
 	read_text();
@@ -103,7 +103,7 @@ bool coverage_begin(void)
 	return true;
 }
 
-/* From here to coverage_off() what the kernel does for us is looked at. */
+/* Record what the kernel does for us, until coverage_off(). */
 void coverage_on(void)
 {
 	if (kcov >= 0)
@@ -132,7 +132,7 @@ void coverage_off(void)
 	}
 }
 
-/* Edges that were never taken before, since this was asked last. */
+/* Number of new edges since the last call. */
 unsigned int coverage_new(void)
 {
 	unsigned int new = new_pairs;
@@ -155,7 +155,7 @@ static int section_of(unsigned long pc)
 	return found_at;
 }
 
-/* "SECTION OFFSET" of each block that ran: what tests/fuzz/coverage wants. */
+/* Write "SECTION OFFSET" for each executed block, as tests/fuzz/coverage expects. */
 void coverage_report(FILE *file)
 {
 	unsigned long at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Holds what the module sends against the spec and against what its documentation promises. */
+/* Checks the module's messages against the spec and against its documentation. */
 #include <linux/netlink.h>
 #include <stdarg.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 static char wrong[256];
 
-/* What is wrong, in words. */
+/* Describe an error. */
 __attribute__((format(printf, 1, 2))) static const char *say(const char *format, ...)
 {
 	va_list args;
@@ -21,11 +21,11 @@ __attribute__((format(printf, 1, 2))) static const char *say(const char *format,
 	return wrong;
 }
 
-/* Numbers of one set, by attribute: what a rule between them needs. */
+/* Numbers of one set by attribute, for the rules between them. */
 struct numbers {
 	uint64_t value[64];
 	uint64_t there;
-	/* Of the nests "bucket" and "dropped". */
+	/* From the nests "bucket" and "dropped". */
 	uint64_t sum;
 	uint64_t last_lt;
 };
@@ -115,7 +115,7 @@ static const char *decode_value(const struct spec_attr *attr, unsigned int numbe
 	}
 }
 
-/* What the documentation promises of numbers that come together. */
+/* Rules of the documentation between numbers. */
 static const char *check_rules(int set, const struct numbers *numbers)
 {
 	const char *name = spec_sets[set].name;
@@ -189,7 +189,7 @@ const char *decode_reply(const struct spec_op *op, int kind, const unsigned char
 	return decode_set(op->set, op->kinds[kind].reply, data, length, 0, &numbers);
 }
 
-/* A number of an answer, for who needs to know it. */
+/* Get a number from an answer. */
 bool decode_u32(int set, const char *name, const unsigned char *data, unsigned int length,
 		uint32_t *value)
 {
@@ -200,7 +200,7 @@ bool decode_u32(int set, const char *name, const unsigned char *data, unsigned i
 	return found_at;
 }
 
-/* Where the payload of an attribute is, NULL if it is not there. */
+/* The payload of an attribute, NULL if it is missing. */
 const char *decode_string(int set, const char *name, const unsigned char *data, unsigned int length)
 {
 	unsigned int type;

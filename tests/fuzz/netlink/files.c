@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Does what a case says with the files of debugfs and the module's parameters. */
+/* Carries out actions of a case on files of debugfs and the module's parameters. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #define EVENT_BYTES 88
 #define EVENTS	    2
 
-/* Those of debugfs; one parameter, the others are the same code of the kernel. */
+/* The debugfs files, and one parameter: the others use the same kernel code. */
 static const char *const paths[FILES] = {
 	"/sys/kernel/debug/gpumon/stats",
 	"/sys/kernel/debug/gpumon/histograms",
@@ -40,7 +40,7 @@ static char *room(unsigned int which)
 	return memory[which];
 }
 
-/* A call may fail, but for a reason that a file of this kind has. */
+/* A call may only fail for a reason that fits this kind of file. */
 static void may_fail(const char *call, unsigned int which, long ret, int error)
 {
 	static const int reasons[] = { EINVAL, EACCES, EPERM,	   EAGAIN, EBADF,     ESPIPE,
@@ -100,7 +100,7 @@ static void file_map(int fd, unsigned int which, const struct action *action)
 
 /* --- a text in odd pieces is the text */
 
-/* The time goes on when nothing else does. */
+/* The time changes even if nothing else does. */
 static void mask_time(char *text)
 {
 	char *at = strstr(text, "\nnow_ns ");
@@ -132,7 +132,7 @@ static uint32_t next(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* Mostly so large that a text does not take thousands of calls. */
+/* Mostly large, so that a text does not take thousands of calls. */
 static size_t piece(uint32_t *seed, size_t length)
 {
 	size_t size = next(seed) % 8 ? length / 16 + next(seed) % (length / 8 + 1) :
@@ -156,7 +156,7 @@ static size_t read_pieces(unsigned int which, uint32_t *seed, size_t length, cha
 		parts[0] = (struct iovec){ to + at, size };
 		parts[1] = (struct iovec){ to + at + size, other };
 		switch (next(seed) % 4) {
-		case 0: /* where it is already; a look at another place in between */
+		case 0: /* continue, or read somewhere else in between */
 			lseek(fd, 0, SEEK_CUR);
 			bytes = read(fd, to + at, size);
 			break;
@@ -175,7 +175,7 @@ static size_t read_pieces(unsigned int which, uint32_t *seed, size_t length, cha
 	return at;
 }
 
-/* At some places, each in a new look. */
+/* Read at some offsets, each with a new open(). */
 static void read_places(unsigned int which, uint32_t seed, const char *whole, size_t length)
 {
 	int fd = open(paths[which], O_RDONLY | O_CLOEXEC);
@@ -194,7 +194,7 @@ static void read_places(unsigned int which, uint32_t seed, const char *whole, si
 		if (bytes < 0 || (size_t)bytes > size)
 			found("pread of %zu bytes at %zu of %s: %zd", size, at, paths[which],
 			      bytes);
-		/* While others do things, each look may find another text. */
+		/* While others change things, each open() may return another text. */
 		if (!model.exact)
 			continue;
 		if ((size_t)bytes > should || (!bytes && should))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The fuzzer of the kernel module's interfaces: what its parts share. */
+/* Shared by the parts of the fuzzer for the kernel module's interfaces. */
 #ifndef GPUMON_FUZZ_H
 #define GPUMON_FUZZ_H
 
@@ -69,16 +69,16 @@ extern const unsigned int spec_op_count;
 #define MAX_ACTIONS 40
 #define MAX_BYTES   4096
 
-/* A message of this type goes to the family, whose number differs from load to load. */
+/* Messages of this type go to the family, whose number differs from load to load. */
 #define TYPE_FAMILY 0xfff0
-/* A period of this value and up is one relative to the current: + 4 is the current one. */
+/* A period from this value on is relative to the current one, which is + 4. */
 #define RELATIVE_PERIOD 0x7ffe0000u
 
 enum action_kind {
 	ACTION_SOCKET, /* a: bits of enum socket_flag */
 	ACTION_CLOSE,
 	ACTION_SEND,	/* a: bits of enum send_flag; bytes: a datagram */
-	ACTION_RECEIVE, /* a: bytes that it has room for, b: datagrams */
+	ACTION_RECEIVE, /* a: size of the buffer, b: number of datagrams */
 	ACTION_JOIN,
 	ACTION_LEAVE,
 	ACTION_OPEN,  /* a: which file, b: flags */
@@ -91,7 +91,7 @@ enum action_kind {
 	ACTION_MAP,    /* a: length, b: protection */
 	ACTION_IOCTL,  /* a: request, c: argument */
 	ACTION_SHUT,   /* of a file */
-	ACTION_PIECES, /* a: which file, b: seed: in odd pieces it is what it is at once */
+	ACTION_PIECES, /* a: which file, b: seed; odd pieces must give the same text */
 	ACTION_KINDS
 };
 
@@ -107,8 +107,8 @@ enum socket_flag {
 enum send_flag {
 	SEND_AS_NOBODY = 1,
 	/*
-	 * To an address, not as by write(). Then the kernel asks who sends, and not who opened the
-	 * socket: a program that names the kernel means to.
+	 * To an address, not as by write(). Then the kernel checks the sender and not the opener of
+	 * the socket, since a program that gives an address is responsible for the message.
 	 */
 	SEND_TO_ADDRESS = 2,
 };
@@ -160,12 +160,12 @@ uint64_t get_u64(const unsigned char *at);
 void set_u16(unsigned char *at, unsigned int value);
 void set_u32(unsigned char *at, uint32_t value);
 
-/* --- what should come of a request */
+/* --- the expected result of a request */
 
 #define MAX_GROUPS 16
 #define MAX_ERRORS 8
 
-/* What the module was told and took. */
+/* The state of the module. */
 struct model {
 	/* Nobody else changes anything. */
 	bool exact;
@@ -175,19 +175,19 @@ struct model {
 	unsigned int groups;
 	char group[MAX_GROUPS][32];
 	uint32_t group_enabled[MAX_GROUPS];
-	/* Something was done whose outcome is not known. */
+	/* Something was done with an unknown result. */
 	bool unknown;
 };
 
 extern struct model model;
 
 struct verdict {
-	/* Not looked at: no request, or a message of the netlink layer itself. */
+	/* Not handled: not a request, or a message of the netlink layer itself. */
 	bool ignored;
 	bool may_pass;
 	int errors[MAX_ERRORS];
 	unsigned int error_count;
-	/* Of a refusal: has it to say why? */
+	/* Must a rejection give a reason? */
 	bool says_why;
 	const struct spec_op *op;
 	int kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Makes requests as the spec has them, with one thing wrong or not, and cases of them. */
+/* Makes requests according to the spec, with or without one error, and cases of them. */
 #include <fcntl.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 
-/* Within a message of MAX_BYTES there is room behind this. */
+/* Below this, the next attribute still fits into a message of MAX_BYTES. */
 #define ROOM (MAX_BYTES - 600)
 
 static const uint32_t edges[] = { 0,	 1,	     2,	      7,	  8,
@@ -34,7 +34,7 @@ static unsigned int put_string(unsigned char *at, unsigned int type, const struc
 	char text[64];
 
 	if (random_chance(6)) {
-		/* As long as it may be, and one less and more. */
+		/* The maximum length, or one less or more. */
 		unsigned int length = attr->max_len - 1 + random_below(3);
 
 		memset(text, 'a' + random_below(26), sizeof(text));
@@ -51,7 +51,7 @@ static uint32_t number_for(const struct spec_attr *attr)
 {
 	if (!strcmp(attr->name, "period"))
 		return random_chance(4) ? edge() : RELATIVE_PERIOD + 2 + random_below(4);
-	/* Many small rings and few large ones, whose pages take their time. */
+	/* Many small rings and few large ones, since allocating their pages takes time. */
 	if (!strcmp(attr->name, "size-kib") && !random_chance(20))
 		return random_chance(3) ? 8 + random_below(100) : 4 + random_below(8);
 	if (attr->max < 16)
@@ -94,13 +94,13 @@ static unsigned int put_nests(unsigned char *at)
 		set_u16(at + 4 * i, length - 4 * i);
 		set_u16(at + 4 * i + 2, (1 + random_below(20)) | NLA_F_NESTED);
 	}
-	/* The innermost one says more than there is. */
+	/* The innermost one claims more than there is. */
 	if (random_chance(3))
 		set_u16(at + 4 * (depth - 1), 4 + random_below(100));
 	return length;
 }
 
-/* An attribute that is wrong in one of the ways that there are. */
+/* An invalid attribute, in one of several ways. */
 static unsigned int put_wrong(unsigned char *at, const struct spec_set *set)
 {
 	static const unsigned int types[] = { 0, 63, 255, 0x3fff };
@@ -116,22 +116,22 @@ static unsigned int put_wrong(unsigned char *at, const struct spec_set *set)
 		return put_attr(at, number, junk, random_below(17));
 	case 1: /* flags in the type */
 		return put_attr(at, number | (1 + random_below(3)) << 14, junk, 4);
-	case 2: /* a length that lies */
+	case 2: /* a wrong length */
 		length = put_attr(at, number, junk, random_below(40));
 		set_u16(at, random_chance(2) ? random_below(64) : random_u32());
 		return length;
 	case 3:
 		return put_nests(at);
-	case 4: /* text without its end, with two ends, or far too long */
+	case 4: /* text without a NUL, with two NULs, or far too long */
 		memset(junk, 'x', sizeof(junk));
 		if (random_chance(2))
 			junk[random_below(40)] = '\0';
 		return put_attr(at, number, junk, random_below(sizeof(junk)));
-	case 5: /* right, but not asked for here */
+	case 5: /* valid, but not allowed here */
 		if (number >= 1 && number <= set->count)
 			return put_right(at, set, number);
 		return put_attr(at, number, junk, 4);
-	case 6: /* no attribute at all */
+	case 6: /* not an attribute */
 		length = 1 + random_below(40);
 		memcpy(at, junk, length);
 		return length;
@@ -159,7 +159,7 @@ static unsigned int generate_message(unsigned char *bytes)
 	unsigned int length = NLMSG_HDRLEN + GENL_HDRLEN, flags = NLM_F_REQUEST, number;
 	int kind = random_below(KINDS);
 
-	/* Mostly one that is there. */
+	/* Usually one that exists. */
 	if (!op->kinds[kind].there && !random_chance(20))
 		kind = !kind;
 	if (kind == KIND_DUMP)
@@ -170,7 +170,7 @@ static unsigned int generate_message(unsigned char *bytes)
 		if (op->kinds[kind].request & (1ULL << number) &&
 		    !random_chance(set->attrs[number].type == TYPE_STRING ? 10 : 3))
 			length += put_right(bytes + length, set, number);
-	/* Twice, or one more that is wrong, before or behind. */
+	/* A duplicate, or another invalid one, before or after. */
 	if (random_chance(8) && length > 20) {
 		unsigned int size = length - 20;
 
@@ -195,7 +195,7 @@ static unsigned int generate_message(unsigned char *bytes)
 	return length;
 }
 
-/* Change what surrounds the attributes, or bytes of any of it; returns the new length. */
+/* Change the surroundings of the attributes, or any bytes. Returns the new length. */
 unsigned int mutate_message(unsigned char *bytes, unsigned int length)
 {
 	const struct spec_set *set;
@@ -213,7 +213,7 @@ unsigned int mutate_message(unsigned char *bytes, unsigned int length)
 	case 2:
 		set_u16(bytes + 18, random_u32());
 		break;
-	case 3: /* cut off, and the header says so or not */
+	case 3: /* truncated, with or without a matching header */
 		length = 16 + random_below(length - 15);
 		if (random_chance(3))
 			break;
@@ -242,7 +242,7 @@ unsigned int mutate_message(unsigned char *bytes, unsigned int length)
 			set_u32(bytes, length);
 		}
 		break;
-	case 8: /* a number of a right attribute becomes another */
+	case 8: /* an attribute gets another number */
 		if (length >= 28)
 			set_u32(bytes + 24,
 				random_chance(2) ? edge() : RELATIVE_PERIOD + 2 + random_below(4));
@@ -292,7 +292,7 @@ static uint64_t odd_offset(void)
 	return random_chance(3) ? random_below(20000) : offsets[random_below(ARRAY_SIZE(offsets))];
 }
 
-/* What comes of a file is much dearer than a request: a text of all statistics is made. */
+/* A file is far more expensive than a request, since it formats all statistics. */
 static void generate_file(struct action *action, unsigned char *bytes)
 {
 	static const uint32_t flags[] = { O_RDONLY,
@@ -407,7 +407,7 @@ static void mutate_action(struct test_case *test, unsigned int at)
 	case_add(test, at, &action);
 }
 
-/* Change a case a little; @other is one that a part may be taken from. */
+/* Change a case slightly. @other can provide a part. */
 void mutate_case(struct test_case *test, const struct test_case *other)
 {
 	static unsigned char bytes[2 * MAX_BYTES];

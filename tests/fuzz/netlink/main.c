@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * fuzz-netlink [OPTIONS] [CORPUS...]: cases from the corpus, then made ones and changed
- * ones of the corpus, against the loaded gpumon.ko; exit status 1 and the case
- * if anything is not as it should be.
+ * fuzz-netlink [OPTIONS] [CORPUS...]: runs cases from the corpus, then generated and mutated ones,
+ * against the loaded gpumon.ko. On an error it prints the case and exits with status 1.
  *
  *   -t SECONDS  how long (10)
  *   -n CASES    how many made ones at most
@@ -12,8 +11,8 @@
  *   -k FILE     the blocks that were reached go there
  *   -v          every step
  *
- * The same seed makes the same cases where the corpus and -n are the same and there is
- * no coverage to go by; the case that fails is printed in any case, and is a corpus.
+ * The same seed makes the same cases if the corpus and -n are the same and there is no coverage. A
+ * failing case is always printed, and can be used as a corpus.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -36,7 +35,7 @@ static const struct test_case *running;
 static uint64_t seed, case_seed;
 static unsigned long long cases;
 
-/* Something is not as it should be: say what, and how it came to it. */
+/* Report an error and how it was reached. */
 void found(const char *format, ...)
 {
 	va_list args;
@@ -127,7 +126,7 @@ static void fuzz(double seconds, unsigned long long most, FILE *output)
 			keep(&corpus[i], output);
 	}
 	while (now() < end && made++ < most) {
-		/* Each case has its own beginning, so that it does not depend on what was before. */
+		/* Each case has its own seed, so that it does not depend on earlier ones. */
 		random_state = case_seed = seed * 0x2545f4914f6cdd1dULL + made;
 		if (corpus_count && !random_chance(3)) {
 			case_copy(&test, &corpus[random_below(corpus_count)]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * What has to come of a request: from the spec, what its documentation says in words,
- * and the rules that the netlink layer itself has for strict families.
+ * Computes the expected result of a request from the spec, the rules in its documentation, and the
+ * rules of the netlink layer for strict families.
  */
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -10,12 +10,12 @@
 
 #include "fuzz.h"
 
-/* The last known of the flags that a request may have. */
+/* The last known flag of a request. */
 #define KNOWN_FLAGS (NLM_F_REQUEST | NLM_F_ACK | NLM_F_ECHO)
 
 struct model model;
 
-/* Attributes as the kernel sees them: of several of one number the last. */
+/* Attributes as seen by the kernel: of several with one number, the last. */
 struct request {
 	const unsigned char *payload[64];
 	unsigned int length[64];
@@ -60,7 +60,10 @@ static void judge_attr(const struct spec_op *op, int kind, unsigned int type,
 	}
 	if (!(op->kinds[kind].request & (1ULL << number))) {
 		refuse(verdict, EINVAL, true);
-		/* One policy serves both kinds, and looks first: it may be wrong by itself. */
+		/*
+		 * One policy covers both kinds and is checked first: it may reject the attribute
+		 * itself.
+		 */
 		if (!(op->kinds[!kind].request & (1ULL << number)))
 			return;
 	}
@@ -182,7 +185,7 @@ static void judge_event_ring(const struct spec_op *op, int kind, const struct re
 	if (!has_kib)
 		kib = model.ring_kib;
 	if (has_enabled && enabled && kib > 4096) {
-		/* There may be no memory for it: then nothing has changed. */
+		/* There may be no memory for it. Then nothing has changed. */
 		verdict->errors[verdict->error_count++] = ENOMEM;
 		model.unknown = true;
 	}
@@ -191,7 +194,7 @@ static void judge_event_ring(const struct spec_op *op, int kind, const struct re
 		model.ring_enabled = enabled;
 }
 
-/* What the module itself makes of a request that the netlink layer lets through. */
+/* How the module handles a request that passes the netlink layer. */
 static void judge_meaning(const struct spec_op *op, int kind, const struct request *request,
 			  struct verdict *verdict)
 {
@@ -215,10 +218,9 @@ static void judge_meaning(const struct spec_op *op, int kind, const struct reque
 }
 
 /*
- * model_judge - what has to come of a message
+ * model_judge - compute the expected result of a message
  *
- * Changes the model where the message is to be taken. @message has the bytes that its
- * header says.
+ * Changes the model if the message must be accepted. @message has the length in its header.
  */
 void model_judge(const unsigned char *message, bool nobody, struct verdict *verdict)
 {
@@ -244,9 +246,9 @@ void model_judge(const unsigned char *message, bool nobody, struct verdict *verd
 		refuse(verdict, EINVAL, true);
 	if (!command || command >= spec_op_count || spec_ops[command].event ||
 	    !spec_ops[command].kinds[verdict->kind].there) {
-		/* The netlink layer has no words for it. */
+		/* The netlink layer has no message for it. */
 		refuse(verdict, EOPNOTSUPP, false);
-		/* Before 6.2 who asks is looked at first, then whether it is a dump. */
+		/* Before 6.2, the sender is checked first, and then whether it is a dump. */
 		if (nobody && command && command < spec_op_count && !spec_ops[command].event)
 			refuse(verdict, EPERM, false);
 		return;

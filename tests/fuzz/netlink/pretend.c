@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Stands in for the kernel, so that what the fuzzer says can itself be tested: it answers as
- * model.c has it, or with one fault that PRETEND_FAULT names. `make check` runs it.
+ * Replaces the kernel, to test the fuzzer itself: it answers according to model.c, or with a fault
+ * named in PRETEND_FAULT. `make check` runs it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,14 +30,14 @@ static struct {
 	bool nobody;
 	bool ext_ack;
 	bool cap_ack;
-	/* There is room for one datagram. */
+	/* There is room for one datagram only. */
 	bool small;
-	/* A dump for which there was none; it begins when one has been read. */
+	/* A dump that did not fit. It begins when something has been read. */
 	unsigned char *late;
 	bool late_addressed;
 } ends[DESCRIPTORS];
 
-/* What the kernel has; the fuzzer's own is in model. */
+/* State of the kernel. The fuzzer's own state is in model. */
 static struct model kernel = {
 	.exact = true,
 	.period = 1,
@@ -210,7 +210,7 @@ static void dump(int fd, const unsigned char *message, const struct verdict *ver
 	push_done(fd, at, message, 0);
 }
 
-/* True if @message is a dump that waits, or may not. Of some the refusal finds no room either. */
+/* True if @message is a dump that waits, or may not. For some, the error does not fit either. */
 static bool is_late(int fd, const unsigned char *message, bool addressed)
 {
 	if (ends[fd].late) {
@@ -366,7 +366,7 @@ ssize_t pretend_recv(int fd, void *bytes, size_t length, int flags)
 	return pretend_recvmsg(fd, &header, flags);
 }
 
-/* There is no debugfs to pretend. */
+/* There is no debugfs to replace. */
 void files_do(const struct action *action)
 {
 	(void)action;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The calls that pretend.c takes the place of, where it is built in. */
+/* The system calls that pretend.c replaces, if it is built in. */
 #ifndef GPUMON_PRETEND_H
 #define GPUMON_PRETEND_H
 

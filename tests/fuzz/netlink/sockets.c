@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Does what a case says with sockets, and holds each answer against what it has to be. */
+/* Carries out actions of a case on sockets, and compares each answer with the expected one. */
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
@@ -16,13 +16,13 @@
 #define BUFFER_BYTES (8 << 20)
 #define MAX_LATE     32
 
-/* A request that is not answered yet. */
+/* A request without an answer so far. */
 struct pending {
 	uint32_t seq;
 	unsigned int length;
 	bool ack;
 	bool replied;
-	/* Nothing need come: what is not looked at, or succeeds and has nothing to say. */
+	/* An answer is optional: the message is ignored, or succeeds without output. */
 	bool quiet;
 	struct verdict verdict;
 };
@@ -30,14 +30,14 @@ struct pending {
 struct endpoint {
 	int fd;
 	unsigned int flags;
-	/* Answers may be missing: there was no room for them, on one side or the other. */
+	/* Answers may be missing for lack of room on either side. */
 	bool lossy;
 	unsigned int pending_count;
 	struct pending pending[MAX_PENDING];
 	/*
-	 * Dumps for which there was no room when they were asked for, or which stopped amid for
-	 * want of it. The kernel may say ENOBUFS of one or nothing at all, and goes on with it when
-	 * something else is read. The last ones, in turns.
+	 * Dumps for which there was no room when they were requested, or which stopped in the
+	 * middle for that reason. The kernel may report ENOBUFS or nothing, and continues the dump
+	 * when something else is read. A ring of the last ones.
 	 */
 	unsigned int late_next;
 	struct pending late[MAX_LATE];
@@ -96,7 +96,7 @@ static struct pending *pending_find(struct endpoint *endpoint, uint32_t seq)
 	return NULL;
 }
 
-/* Its answer may still come, if the socket is one that loses answers. */
+/* Its answer may still come, if the socket can lose answers. */
 static void pending_late(struct endpoint *endpoint, const struct pending *pending)
 {
 	if (endpoint->lossy && pending->verdict.kind == KIND_DUMP && pending->verdict.op)
@@ -113,7 +113,7 @@ static struct pending *late_find(struct endpoint *endpoint, uint32_t seq)
 	return NULL;
 }
 
-/* Is it refused for its period alone, which has begun since? A late dump finds it. */
+/* Was it only rejected for its period, which has begun since? A late dump finds it. */
 static bool has_begun_since(const struct endpoint *endpoint, const struct verdict *verdict)
 {
 	return endpoint->lossy && verdict->kind == KIND_DUMP && verdict->has_period &&
@@ -138,10 +138,10 @@ static bool may_end_with(const struct endpoint *endpoint, const struct verdict *
 	for (i = 0; i < verdict->error_count; i++)
 		if (verdict->errors[i] == error)
 			return true;
-	/* One dump at a time, whatever is wrong with the second. */
+	/* One dump at a time, whatever is wrong with the second one. */
 	if (verdict->kind == KIND_DUMP && error == EBUSY && !done)
 		return true;
-	/* A period may go while it is read. */
+	/* A period may disappear while it is read. */
 	if (verdict->kind == KIND_DUMP && verdict->may_pass && error == ESTALE && done &&
 	    verdict->has_period && (!model.exact || !model_period_kept(verdict->period)))
 		return true;
@@ -161,7 +161,7 @@ static const char *error_list(const struct verdict *verdict)
 	return text;
 }
 
-/* The kernel's own words, behind what it answers. */
+/* The kernel's message after its answer. */
 static void check_words(const struct endpoint *endpoint, const struct pending *pending, int error,
 			const unsigned char *message, unsigned int length, unsigned int at)
 {
@@ -293,7 +293,7 @@ static void take_message(struct endpoint *endpoint, const unsigned char *message
 		found("an answer of type %u", kind);
 }
 
-/* One datagram. False if there is none. */
+/* Receive one datagram. False if there is none. */
 static bool receive(struct endpoint *endpoint, unsigned int room)
 {
 	struct iovec part = { .iov_base = received, .iov_len = room };
@@ -352,7 +352,7 @@ static void drain(struct endpoint *endpoint)
 
 /* --- requests */
 
-/* Periods that are meant relative to the current one become numbers. */
+/* Turn periods relative to the current one into numbers. */
 static void place_periods(unsigned char *message)
 {
 	unsigned int at = 20, length = get_u32(message), size;
@@ -377,7 +377,7 @@ static bool is_quiet(const struct verdict *verdict)
 				    !verdict->op->kinds[KIND_DO].reply);
 }
 
-/* Give each message its number and destination, and note what has to come of it. */
+/* Give each message its number and destination, and record the expected result. */
 static void prepare(struct endpoint *endpoint, unsigned char *bytes, unsigned int left, bool nobody)
 {
 	struct pending *pending;
@@ -416,7 +416,7 @@ static void send_bytes(struct endpoint *endpoint, const struct action *action)
 
 	if (endpoint->fd < 0)
 		socket_open(endpoint, 0);
-	/* Enough for any datagram: what is not read by now is read first. */
+	/* Enough for any datagram. Read pending answers first. */
 	if (endpoint->pending_count > MAX_PENDING / 2)
 		drain(endpoint);
 	memcpy(bytes, action->bytes, action->length);
@@ -500,7 +500,7 @@ void sockets_begin(void)
 		sockets[i].fd = -1;
 }
 
-/* Read all that is left; everything that was asked has to be answered by then. */
+/* Read the rest. Everything must be answered by then. */
 void sockets_end(void)
 {
 	int i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Asks the module for its state, on a socket of its own, and compares it with the model. */
+/* Reads the module's state on a socket of its own, and compares it with the model. */
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
@@ -56,7 +56,7 @@ static void control_open(void)
 	setsockopt(control, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
 }
 
-/* The attributes of a nest that is there. */
+/* The attributes of a nest, which must exist. */
 static const unsigned char *attr_at(const unsigned char *data, unsigned int left, unsigned int type,
 				    unsigned int *length)
 {
@@ -144,7 +144,7 @@ static void ask_state(struct model *is)
 	ask_groups(is);
 }
 
-/* Take the module's state for the model's. */
+/* Take the module's state into the model. */
 void sockets_state(void)
 {
 	bool exact = model.exact;
@@ -157,7 +157,7 @@ void sockets_state(void)
 	model.exact = exact;
 }
 
-/* After a case: nothing has changed but what was asked for and taken. */
+/* After a case: nothing but accepted changes. */
 void sockets_compare_state(void)
 {
 	struct model is;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* In place of the module's core/nofault.h, for kmod/btf/. */
+/* Replaces the module's core/nofault.h for kmod/btf/. */
 #ifndef GPUMON_FUZZ_SHIM_NOFAULT_H
 #define GPUMON_FUZZ_SHIM_NOFAULT_H
 

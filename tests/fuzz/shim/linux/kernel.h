@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* As much of the kernel as the module's reader of BTF needs, for programs. */
+/* The parts of the kernel that the module's BTF reader needs, for userspace. */
 #ifndef GPUMON_FUZZ_SHIM_KERNEL_H
 #define GPUMON_FUZZ_SHIM_KERNEL_H
 
@@ -49,7 +49,7 @@ typedef int64_t s64;
 #define kvfree			       free
 #define vfree			       free
 
-/* As the kernel's: too large a product is refused; what is not set is no zeroes. */
+/* As in the kernel: a product that overflows is rejected, and unset memory is not zeroed. */
 static inline void *fuzz_kernel_array(size_t n, size_t size, bool zero)
 {
 	void *array = size && n > SIZE_MAX / size ? NULL : malloc(n * size);
@@ -59,7 +59,7 @@ static inline void *fuzz_kernel_array(size_t n, size_t size, bool zero)
 	return array;
 }
 
-/* Says how much there is, not how much there would be. */
+/* Returns the written length, not the wanted one. */
 static inline int fuzz_kernel_vscnprintf(char *to, size_t size, const char *format, va_list args)
 {
 	int length = vsnprintf(to, size, format, args);
