@@ -28,14 +28,13 @@ with Gpumon() as g:
                   row["queued"])
 
         lab.step("page flips")
-        g.reset()
-        trace.traced()
-        for i in range(FLIPS):
-            screen.flip(user_data=i)
-            lab.equal(screen.flipped(), i, "the flip that came")
-        trace.quiet(g)
-        row = trace.row_of(g, device)
-        records, counts = trace.traced()
+
+        def flip():
+            for i in range(FLIPS):
+                screen.flip(user_data=i)
+                lab.equal(screen.flipped(), i, "the flip that came")
+
+        row, _, counts, _ = trace.observe(g, device, flip)
         lab.equal((row["vblanks"], row["queued"], row["delivered"]),
                   tuple(counts[e] for e in trace.EVENTS),
                   "vblanks, queued and delivered, and in ftrace")

@@ -61,21 +61,45 @@ def quiet(g):
     lab.until(still, "no more vblanks", 60)
 
 
+def probes_missed():
+    """Kprobes that came while another one ran on their CPU; their vblanks are of no known device."""
+    return sum(p["missed"] for p in lab.probes(group="drm_vblank").values())
+
+
+def observe(g, device, drive):
+    """(row of device, vblanks of the trace, its counts, what drive returned) of one drive().
+
+    Again where a kprobe was missed, after a look at whether all is accounted for.
+    """
+    for _ in range(5):
+        quiet(g)
+        traced()
+        g.reset()
+        result = drive()
+        quiet(g)
+        row = row_of(g, device)
+        records, counts = traced()
+        if not probes_missed():
+            return row, records, counts, result
+        total = sum(r["vblanks"] for r in rows_of(g))
+        lab.equal(total, counts[EVENTS[0]], "vblanks of all rows, with %d probes missed" % probes_missed())
+        print("%d probes were missed: once more" % probes_missed())
+    lab.check(False, "probes are missed each time")
+
+
 def compare(g, device, client, seconds=3):
     """Ask client for vblanks for so long; the row of device, which the trace agrees with."""
-    quiet(g)
-    traced()
-    g.reset()
-    end = time.monotonic() + seconds
-    asked = 0
-    while time.monotonic() < end:
-        client.wait_event(1)
-        asked += 1
-        lab.check(client.event(), "no event")
+    def ask():
+        end = time.monotonic() + seconds
+        asked = 0
+        while time.monotonic() < end:
+            client.wait_event(1)
+            asked += 1
+            lab.check(client.event(), "no event")
+        return asked
+
+    row, records, counts, asked = observe(g, device, ask)
     client.close()
-    quiet(g)
-    row = row_of(g, device)
-    records, counts = traced()
     lab.equal((row["vblanks"], row["queued"], row["delivered"]), tuple(counts[e] for e in EVENTS),
               "vblanks, queued and delivered, and in ftrace")
     lab.equal((row["queued"], row["queue_to_delivery_ns"]["count"]), (asked, asked),
