@@ -180,7 +180,7 @@ help:
 	@echo 'make bench-device       there: what recording costs, in pairs within a process, against others'
 	@echo
 	@echo 'make modules GPUMON_DEBUG=1 makes a module whose registrations can be made to fail, for tests.'
-	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= DESTDIR= PREFIX= are honoured.'
+	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= SYSROOT= DESTDIR= PREFIX= are honoured.'
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
