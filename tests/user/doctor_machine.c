@@ -89,7 +89,7 @@ int machine_setup(void **state)
 		    "kernel/drivers/gpu/drm/scheduler/gpu-sched.ko: kernel/drivers/gpu/drm/drm.ko\n"
 		    "updates/dkms/gpumon.ko:\n");
 	machine_put("/lib/modules/" MACHINE_RELEASE "/modules.builtin", "kernel/fs/ext4/ext4.ko\n");
-	machine_put_folder("/sys/module/gpu_sched");
+	machine_put("/sys/module/gpu_sched/initstate", "live\n");
 	machine_put("/sys/module/gpumon/version", GPUMON_VERSION "\n");
 	return 0;
 }
@@ -141,5 +141,16 @@ void machine_expect(const char *name, enum gpumon_doctor_level level, const char
 	/* Whoever is told of a failure is told what to do. */
 	if (level == GPUMON_DOCTOR_FAIL)
 		assert_non_null(check->advice);
+	gpumon_doctor_free(&doctor);
+}
+
+void machine_expect_advice(const char *name, const char *piece)
+{
+	struct gpumon_doctor doctor = machine_look();
+	const struct gpumon_doctor_check *check = machine_find(&doctor, name);
+
+	if (check->level != GPUMON_DOCTOR_WARN || !check->advice || !strstr(check->advice, piece))
+		fail_msg("%s: level %d, \"%s\", advice \"%s\"", name, check->level, check->message,
+			 check->advice ? check->advice : "");
 	gpumon_doctor_free(&doctor);
 }

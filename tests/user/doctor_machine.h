@@ -39,5 +39,7 @@ const struct gpumon_doctor_check *machine_find(const struct gpumon_doctor *docto
 					       const char *name);
 /* One check, alone: its level, and a piece of what it says. */
 void machine_expect(const char *name, enum gpumon_doctor_level level, const char *piece);
+/* A piece of what one check, which warns, advises. */
+void machine_expect_advice(const char *name, const char *piece);
 
 #endif /* GPUMON_TEST_DOCTOR_MACHINE_H */

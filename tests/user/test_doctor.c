@@ -3,6 +3,8 @@
 #include <json.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "doctor_machine.h"
@@ -96,11 +98,41 @@ static void kprobes_and_tracepoints(void **state)
 		    "# CONFIG_KPROBES is not set\n# CONFIG_TRACEPOINTS is not set\n");
 	machine_expect("kprobes", GPUMON_DOCTOR_WARN, "not built in");
 	machine_expect("tracepoints", GPUMON_DOCTOR_FAIL, "not built in");
+	/* No configuration: what root sees in debugfs and tracefs says it. */
 	machine_take_away("/boot");
-	machine_expect("kprobes", GPUMON_DOCTOR_WARN, "cannot tell");
+	machine_expect("kprobes", GPUMON_DOCTOR_WARN, "not built in");
 	machine_expect("tracepoints", GPUMON_DOCTOR_WARN, "cannot tell");
+	machine_expect_advice("tracepoints", "mount -t tracefs");
 	machine_put_folder("/sys/kernel/tracing/events");
 	machine_expect("tracepoints", GPUMON_DOCTOR_OK, "built in");
+	machine_put("/proc/self/mounts", "sysfs /sys sysfs rw 0 0\n");
+	machine_expect("kprobes", GPUMON_DOCTOR_WARN, "cannot tell");
+	machine_expect_advice("kprobes", "mount -t debugfs");
+}
+
+/* What is mounted is closed to others than root, and they are told so; root never is. */
+static void closed_to_others(void **state)
+{
+	char path[128];
+
+	(void)state;
+	machine_take_away("/boot");
+	machine_take_away("/sys/kernel/debug/kprobes");
+	machine_put("/proc/self/mounts", "none /sys/kernel/debug debugfs rw 0 0\n"
+					 "none /sys/kernel/tracing tracefs rw 0 0\n");
+	machine_put_folder("/sys/kernel/tracing");
+	machine_expect_advice("tracepoints", "CONFIG_TRACEPOINTS");
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/sys/kernel/%s", machine_root, i ? "tracing" : "debug");
+		assert_int_equal(chmod(path, 0), 0);
+	}
+	assert_int_equal(chmod(machine_root, 0755), 0);
+	if (!geteuid())
+		assert_int_equal(setresuid(65534, 65534, 0), 0);
+	machine_expect_advice("kprobes", "run as root");
+	machine_expect_advice("tracepoints", "run as root");
+	machine_expect_advice("debugfs", "run as root");
+	setresuid(0, 0, 0);
 }
 
 /* Lines about options: those that are missing, and only those. */
@@ -255,24 +287,50 @@ static void permission(void **state)
 	machine_expect("permission", GPUMON_DOCTOR_FAIL, "CAP_NET_ADMIN");
 }
 
+#define BUILTIN "/lib/modules/" MACHINE_RELEASE "/modules.builtin"
+#define DEP	"/lib/modules/" MACHINE_RELEASE "/modules.dep"
+
 static void gpu_scheduler(void **state)
 {
 	(void)state;
+	machine_expect("gpu_sched", GPUMON_DOCTOR_OK, "loaded");
 	machine_take_away("/sys/module/gpu_sched");
 	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "not loaded");
-	machine_put("/lib/modules/" MACHINE_RELEASE "/modules.builtin",
-		    "kernel/drivers/gpu/drm/scheduler/gpu-sched.ko\n");
-	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "built into the kernel");
-	/* It has parameters, and so a folder there. */
-	machine_put_folder("/sys/module/gpu_sched");
-	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "built into the kernel");
-	machine_take_away("/sys/module/gpu_sched");
-	machine_put("/lib/modules/" MACHINE_RELEASE "/modules.builtin", "");
-	machine_put("/lib/modules/" MACHINE_RELEASE "/modules.dep",
-		    "kernel/drivers/gpu/drm/drm.ko:\n");
+	machine_put(DEP, "kernel/drivers/gpu/drm/drm.ko:\n");
+	machine_put("/boot/config-" MACHINE_RELEASE, "# CONFIG_DRM_SCHED is not set\n");
 	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "no DRM scheduler");
 	machine_take_away("/lib/modules");
+	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "no DRM scheduler");
+	machine_take_away("/boot");
 	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "cannot tell");
+	/* An embedded system has modules, and no list of what is built in. */
+	machine_put(DEP, "kernel/drivers/gpu/drm/drm.ko:\n");
+	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "cannot tell");
+	machine_put(BUILTIN, "kernel/fs/ext4/ext4.ko\n");
+	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "no DRM scheduler");
+}
+
+/* Each of the signs alone says that it is part of the kernel. */
+static void gpu_scheduler_built_in(void **state)
+{
+	(void)state;
+	machine_take_away("/sys/module/gpu_sched");
+	machine_take_away("/lib/modules");
+	machine_take_away("/boot");
+	machine_put(BUILTIN, "kernel/drivers/gpu/drm/scheduler/gpu-sched.ko\n");
+	machine_expect("gpu_sched", GPUMON_DOCTOR_OK, "built into the kernel");
+	machine_take_away("/lib/modules");
+	/* From 6.2 on it has a parameter, and so a folder there. */
+	machine_put_folder("/sys/module/gpu_sched");
+	machine_expect("gpu_sched", GPUMON_DOCTOR_OK, "built into the kernel");
+	machine_take_away("/sys/module/gpu_sched");
+	machine_put_folder("/sys/kernel/tracing/events/gpu_scheduler");
+	machine_expect("gpu_sched", GPUMON_DOCTOR_OK, "built into the kernel");
+	machine_take_away("/sys/kernel/tracing");
+	machine_put("/boot/config-" MACHINE_RELEASE, "CONFIG_DRM_SCHED=y\n");
+	machine_expect("gpu_sched", GPUMON_DOCTOR_OK, "built into the kernel");
+	machine_put("/boot/config-" MACHINE_RELEASE, "CONFIG_DRM_SCHED=m\n");
+	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "not loaded");
 }
 
 static void module_states(void **state)
@@ -306,10 +364,15 @@ static void groups_and_probes(void **state)
 {
 	struct gpumon_doctor doctor = { .root = machine_root };
 	const struct gpumon_error err = { .message = "module gpumon is not loaded" };
+	struct gpumon_probe *probe;
 	struct gpumon_model model;
 
 	(void)state;
 	test_model(&model);
+	probe = gpumon_group_add_probe(&model.groups[0]);
+	probe->name = strdup("nvidia_open");
+	probe->reason = strdup("not needed, nvidia_frontend_open is used");
+	probe->state = gpumon_value_of(GPUMON_ATTACH_STATE_OFF);
 	gpumon_doctor_netlink(&doctor, &err);
 	gpumon_doctor_model(&doctor, &model);
 	assert_int_equal(machine_find(&doctor, "netlink")->level, GPUMON_DOCTOR_FAIL);
@@ -322,6 +385,10 @@ static void groups_and_probes(void **state)
 	assert_int_equal(machine_find(&doctor, "probe drm_sched_fini")->level, GPUMON_DOCTOR_FAIL);
 	assert_string_equal(machine_find(&doctor, "probe drm_sched_fini")->message,
 			    "failed, error -22");
+	/* Another function counts the same event. */
+	assert_int_equal(machine_find(&doctor, "probe nvidia_open")->level, GPUMON_DOCTOR_OK);
+	assert_string_equal(machine_find(&doctor, "probe nvidia_open")->message,
+			    "off, not needed, nvidia_frontend_open is used");
 	/* Off is what the user wants; that it can be on is said. */
 	assert_int_equal(machine_find(&doctor, "group other")->level, GPUMON_DOCTOR_OK);
 	assert_string_equal(machine_find(&doctor, "group other")->advice,
@@ -474,11 +541,13 @@ int main(void)
 		TEST(lockdown_modes),
 		TEST(secure_boot),
 		TEST(kprobes_and_tracepoints),
+		TEST(closed_to_others),
 		TEST(options_one_by_one),
 		TEST(where_the_configuration_is),
 		TEST(no_configuration),
 		TEST(permission),
 		TEST(gpu_scheduler),
+		TEST(gpu_scheduler_built_in),
 		TEST(module_states),
 		TEST(what_is_not_seen),
 		TEST(groups_and_probes),

@@ -54,7 +54,7 @@ bool gpumon_doctor_exists(const struct gpumon_doctor *doctor, const char *path);
 int gpumon_doctor_contains(const struct gpumon_doctor *doctor, const char *path,
 			   const char *needle);
 
-/* Is this option (without CONFIG_) set to y or m? -1: no configuration of the kernel is to be found. */
+/* What this option (without CONFIG_) is set to: 'y', 'm' or 0. -1: the kernel's configuration is not found. */
 int gpumon_doctor_option(const struct gpumon_doctor *doctor, const char *name);
 /* A line for each option that the kernel was built without. */
 void gpumon_doctor_config(struct gpumon_doctor *doctor);

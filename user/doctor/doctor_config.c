@@ -109,9 +109,9 @@ static int option_of(const char *line, const char *const *names, size_t n)
 	return -1;
 }
 
-/* Which of these are set; -1 if there is no configuration, or nothing in it that is one. */
+/* What each is set to, 'y' or 'm'; -1 if there is no configuration, or nothing in it that is one. */
 static int config_read(const struct gpumon_doctor *doctor, const char *const *names, size_t n,
-		       bool *set, char *found, size_t len)
+		       char *set, char *found, size_t len)
 {
 	gzFile file = config_open(doctor, found, len);
 	char line[LINE_LEN];
@@ -125,7 +125,7 @@ static int config_read(const struct gpumon_doctor *doctor, const char *const *na
 
 		any |= strstr(line, "CONFIG_") != NULL;
 		if (i >= 0)
-			set[i] = true;
+			set[i] = strchr(line, '=')[1];
 	}
 	gzclose(file);
 	return any ? 0 : -1;
@@ -133,8 +133,7 @@ static int config_read(const struct gpumon_doctor *doctor, const char *const *na
 
 int gpumon_doctor_option(const struct gpumon_doctor *doctor, const char *name)
 {
-	char found[256];
-	bool set;
+	char found[256], set;
 
 	return config_read(doctor, &name, 1, &set, found, sizeof(found)) ? -1 : set;
 }
@@ -145,9 +144,8 @@ void gpumon_doctor_config(struct gpumon_doctor *doctor)
 		N = sizeof(options) / sizeof(options[0])
 	};
 	const char *names[N];
+	char found[256], set[N];
 	size_t missing = 0;
-	char found[256];
-	bool set[N];
 	int known;
 
 	for (size_t i = 0; i < N; i++)

@@ -55,23 +55,48 @@ static void check_btf(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(doctor, OK, "btf", NULL, "/sys/kernel/btf/vmlinux");
 }
 
-static void check_debugfs(struct gpumon_doctor *doctor)
+struct file_system {
+	const char *type;
+	const char *place;
+	const char *mount;
+};
+
+static const struct file_system debugfs = { "debugfs", "/sys/kernel/debug",
+					    "mount -t debugfs none /sys/kernel/debug" };
+static const struct file_system tracefs = { "tracefs", "/sys/kernel/tracing",
+					    "mount -t tracefs none /sys/kernel/tracing" };
+
+static bool is_mounted(const struct gpumon_doctor *doctor, const struct file_system *what)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), " %s %s ", what->place, what->type);
+	return gpumon_doctor_contains(doctor, "/proc/self/mounts", line) > 0;
+}
+
+/* What to do to look into it, NULL if that is possible already. */
+static const char *how_to_look(const struct gpumon_doctor *doctor, const struct file_system *what)
 {
 	char path[PATH_MAX];
 
-	if (gpumon_doctor_contains(doctor, "/proc/self/mounts", " /sys/kernel/debug debugfs ") <
-	    1) {
-		gpumon_doctor_add(doctor, WARN, "debugfs",
-				  "mount -t debugfs none /sys/kernel/debug",
-				  "not mounted: no stats file, and \"trace\" does not work");
-		return;
-	}
-	snprintf(path, sizeof(path), "%s/sys/kernel/debug", doctor->root);
-	if (access(path, R_OK | X_OK))
-		gpumon_doctor_add(doctor, WARN, "debugfs", "run as root",
+	if (!is_mounted(doctor, what))
+		return what->mount;
+	snprintf(path, sizeof(path), "%s%s", doctor->root, what->place);
+	return access(path, R_OK | X_OK) ? "run as root" : NULL;
+}
+
+static void check_debugfs(struct gpumon_doctor *doctor)
+{
+	const char *advice = how_to_look(doctor, &debugfs);
+
+	if (!advice)
+		gpumon_doctor_add(doctor, OK, "debugfs", NULL, "mounted and readable");
+	else if (is_mounted(doctor, &debugfs))
+		gpumon_doctor_add(doctor, WARN, "debugfs", advice,
 				  "mounted, but you may not look into it");
 	else
-		gpumon_doctor_add(doctor, OK, "debugfs", NULL, "mounted and readable");
+		gpumon_doctor_add(doctor, WARN, "debugfs", advice,
+				  "not mounted: no stats file, and \"trace\" does not work");
 }
 
 static void check_lockdown(struct gpumon_doctor *doctor)
@@ -120,6 +145,7 @@ static void check_secure_boot(struct gpumon_doctor *doctor)
 
 static void check_kprobes(struct gpumon_doctor *doctor)
 {
+	const char *advice = how_to_look(doctor, &debugfs);
 	char text[8];
 	int built_in;
 
@@ -133,19 +159,20 @@ static void check_kprobes(struct gpumon_doctor *doctor)
 		return;
 	}
 	built_in = gpumon_doctor_option(doctor, "KPROBES");
-	if (built_in > 0 || gpumon_doctor_exists(doctor, "/proc/sys/debug/kprobes-optimization"))
+	if (built_in > 0 || gpumon_doctor_exists(doctor, "/sys/kernel/debug/kprobes") ||
+	    gpumon_doctor_exists(doctor, "/proc/sys/debug/kprobes-optimization"))
 		gpumon_doctor_add(doctor, OK, "kprobes", NULL, "built in");
-	else if (!built_in)
+	else if (!built_in || !advice)
 		gpumon_doctor_add(doctor, WARN, "kprobes", "use a kernel with CONFIG_KPROBES=y",
 				  "not built in: probes of kind kprobe fail");
 	else
-		gpumon_doctor_add(doctor, WARN, "kprobes", "run as root, with debugfs mounted",
-				  "cannot tell");
+		gpumon_doctor_add(doctor, WARN, "kprobes", advice, "cannot tell");
 }
 
 static void check_tracepoints(struct gpumon_doctor *doctor)
 {
 	int built_in = gpumon_doctor_option(doctor, "TRACEPOINTS");
+	const char *advice = how_to_look(doctor, &tracefs);
 
 	if (built_in > 0 || gpumon_doctor_exists(doctor, "/sys/kernel/tracing/events") ||
 	    gpumon_doctor_exists(doctor, "/sys/kernel/debug/tracing/events"))
@@ -153,9 +180,12 @@ static void check_tracepoints(struct gpumon_doctor *doctor)
 	else if (!built_in)
 		gpumon_doctor_add(doctor, FAIL, "tracepoints",
 				  "use a kernel with CONFIG_TRACEPOINTS=y", "not built in");
+	else if (advice)
+		gpumon_doctor_add(doctor, WARN, "tracepoints", advice, "cannot tell");
 	else
-		gpumon_doctor_add(doctor, WARN, "tracepoints", "run as root, with tracefs mounted",
-				  "cannot tell");
+		gpumon_doctor_add(doctor, WARN, "tracepoints",
+				  "use a kernel with CONFIG_TRACEPOINTS=y",
+				  "tracefs has no events, so there may be none");
 }
 
 static bool capable(struct gpumon_doctor *doctor)
@@ -203,37 +233,48 @@ static void check_permission(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(doctor, OK, "permission", NULL, "CAP_NET_ADMIN");
 }
 
+/* A module that is loaded has a state, what is built in has none. */
+static bool sched_is_loaded(const struct gpumon_doctor *doctor)
+{
+	return gpumon_doctor_exists(doctor, "/sys/module/gpu_sched/initstate");
+}
+
+static bool sched_is_built_in(const struct gpumon_doctor *doctor, int in_builtin, int option)
+{
+	return in_builtin > 0 || option == 'y' ||
+	       gpumon_doctor_exists(doctor, "/sys/module/gpu_sched") ||
+	       gpumon_doctor_exists(doctor, "/sys/kernel/tracing/events/gpu_scheduler") ||
+	       gpumon_doctor_exists(doctor, "/sys/kernel/debug/tracing/events/gpu_scheduler");
+}
+
 static void check_gpu_sched(struct gpumon_doctor *doctor)
 {
-	char release[128] = "", path[256];
-	int in_dep, builtin;
+	char release[128] = "", builtin[256], dep[256];
+	int in_builtin, in_dep, option;
 
 	gpumon_doctor_read(doctor, "/proc/sys/kernel/osrelease", release, sizeof(release));
-	snprintf(path, sizeof(path), "/lib/modules/%s/modules.builtin", release);
-	builtin = gpumon_doctor_contains(doctor, path, "/gpu-sched.ko");
-	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", release);
-	in_dep = gpumon_doctor_contains(doctor, path, "/gpu-sched.ko");
-	/* First: one that is built in has its folder in /sys/module, too. */
-	if (builtin > 0)
-		gpumon_doctor_add(
-			doctor, WARN, "gpu_sched",
-			"use a kernel with CONFIG_DRM_SCHED=m, or gpumon-user stat --source=bpf",
-			"built into the kernel (CONFIG_DRM_SCHED=y): the probes wait for a module that never comes");
-	else if (gpumon_doctor_exists(doctor, "/sys/module/gpu_sched"))
+	snprintf(builtin, sizeof(builtin), "/lib/modules/%s/modules.builtin", release);
+	snprintf(dep, sizeof(dep), "/lib/modules/%s/modules.dep", release);
+	in_builtin = gpumon_doctor_contains(doctor, builtin, "/gpu-sched.ko");
+	in_dep = gpumon_doctor_contains(doctor, dep, "/gpu-sched.ko");
+	option = gpumon_doctor_option(doctor, "DRM_SCHED");
+	if (sched_is_loaded(doctor))
 		gpumon_doctor_add(doctor, OK, "gpu_sched", NULL, "loaded");
-	else if (in_dep > 0)
+	else if (sched_is_built_in(doctor, in_builtin, option))
+		gpumon_doctor_add(doctor, OK, "gpu_sched", NULL, "built into the kernel");
+	else if (in_dep > 0 || option > 0)
 		gpumon_doctor_add(
 			doctor, WARN, "gpu_sched",
 			"nothing to do: it comes with the GPU's driver (amdgpu, xe, nouveau, panfrost, v3d, msm, …)",
 			"not loaded: no driver that uses the DRM scheduler is, the probes wait for it");
-	else if (in_dep < 0)
-		gpumon_doctor_add(doctor, WARN, "gpu_sched", "install the kernel's modules",
-				  "not loaded, and without %s one cannot tell if it is there",
-				  path);
-	else
+	else if (!option || (!in_builtin && !in_dep))
 		gpumon_doctor_add(doctor, WARN, "gpu_sched",
 				  "use a kernel with CONFIG_DRM_SCHED and a driver that needs it",
 				  "this kernel (%s) has no DRM scheduler", release);
+	else
+		gpumon_doctor_add(doctor, WARN, "gpu_sched", "install the kernel's modules",
+				  "not loaded, and without %s one cannot tell if it is there",
+				  in_dep < 0 ? dep : builtin);
 }
 
 static void check_coverage(struct gpumon_doctor *doctor)

@@ -45,13 +45,17 @@ void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_err
 		gpumon_doctor_add(doctor, FAIL, "netlink", NULL, "%s", err->message);
 }
 
-/* In a group that works, a missing probe is one of another kernel's generation of names. */
+/*
+ * In a group that works, a missing probe is one of another kernel's generation of names. One that
+ * is off in a group that is on is not needed: another one counts the same event.
+ */
 static enum gpumon_doctor_level level_of(struct gpumon_value state, bool group_attached)
 {
 	if (!state.known)
 		return WARN;
 	switch (state.v) {
 	case GPUMON_ATTACH_STATE_ATTACHED:
+	case GPUMON_ATTACH_STATE_OFF:
 		return OK;
 	case GPUMON_ATTACH_STATE_MISSING:
 		return group_attached ? OK : WARN;
