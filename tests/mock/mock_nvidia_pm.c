@@ -6,13 +6,9 @@
 #include "mock_nvidia_priv.h"
 
 /*
- * In real builds the compiler drops an argument of nvidia_resume() and renames it,
- * and where it inlines nvidia_suspend() that has no symbol at all.
+ * In real builds the compiler makes another function of nvidia_resume(), which gets members of the
+ * device instead of the device; and where it inlines nvidia_suspend() that has no symbol at all.
  */
-#ifdef MOCK_SUFFIXED
-static NV_STATUS nvidia_resume(struct device *dev,
-			       nv_pm_action_t pm_action) __asm__("nvidia_resume.isra.0");
-#endif
 #ifdef MOCK_INLINED
 #define mock_suspend_probed __always_inline
 #else
@@ -30,10 +26,9 @@ static void count_pm(struct mock_gpu *gpu, enum mock_counter_id counter, s64 n)
 	mock_count(MOCK_GPU, gpu->index, counter, n);
 }
 
-static NV_STATUS transition(struct device *dev, enum mock_counter_id calls, enum mock_counter_id ns,
-			    enum mock_counter_id errors)
+static NV_STATUS transition(struct mock_gpu *gpu, enum mock_counter_id calls,
+			    enum mock_counter_id ns, enum mock_counter_id errors)
 {
-	struct mock_gpu *gpu = gpu_of_device(dev);
 	u64 start = ktime_get_ns();
 
 	mock_wait(gpu->pm_ns);
@@ -48,13 +43,26 @@ static NV_STATUS transition(struct device *dev, enum mock_counter_id calls, enum
 static mock_suspend_probed NV_STATUS nvidia_suspend(struct device *dev, nv_pm_action_t pm_action,
 						    NvBool is_procfs_suspend)
 {
-	return transition(dev, MOCK_SUSPENDS, MOCK_SUSPEND_NS, MOCK_SUSPEND_ERRORS);
+	return transition(gpu_of_device(dev), MOCK_SUSPENDS, MOCK_SUSPEND_NS, MOCK_SUSPEND_ERRORS);
 }
 
+#ifdef MOCK_SUFFIXED
+static NV_STATUS resume_isra(const struct bus_type *bus, nv_linux_state_t *nvl,
+			     nv_pm_action_t pm_action) __asm__("nvidia_resume.isra.0");
+
+static mock_probed NV_STATUS resume_isra(const struct bus_type *bus, nv_linux_state_t *nvl,
+					 nv_pm_action_t pm_action)
+{
+	return transition(to_mock_gpu(nvl), MOCK_RESUMES, MOCK_RESUME_NS, MOCK_RESUME_ERRORS);
+}
+
+#define nvidia_resume(dev, pm_action) resume_isra((dev)->bus, dev_get_drvdata(dev), pm_action)
+#else
 static mock_probed NV_STATUS nvidia_resume(struct device *dev, nv_pm_action_t pm_action)
 {
-	return transition(dev, MOCK_RESUMES, MOCK_RESUME_NS, MOCK_RESUME_ERRORS);
+	return transition(gpu_of_device(dev), MOCK_RESUMES, MOCK_RESUME_NS, MOCK_RESUME_ERRORS);
 }
+#endif
 
 static mock_probed int nv_pmops_suspend(struct device *dev)
 {

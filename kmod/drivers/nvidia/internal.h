@@ -138,6 +138,8 @@ struct nvidia_p2p_data {
 struct nvidia_power_data {
 	u64 time_ns;
 	const void *dev;
+	/* In a function that the compiler has changed, else any value. */
+	const void *drvdata;
 };
 
 /* A counter, and bits of enum nvidia_role without which it is unknown. */

@@ -4,8 +4,9 @@
  *
  * nvidia_suspend() and nvidia_resume() are what both the kernel's power
  * management and the driver's own /proc/driver/nvidia/suspend come to. Where
- * the compiler has changed one of them, its first argument is taken for the
- * device only if it is the address of one that is known.
+ * the compiler has changed one of them, its arguments are believed only if one
+ * is the device of a GPU that is known, or its drvdata: nvidia_resume.isra.0()
+ * gets members of the device instead of the device.
  */
 #include <linux/device.h>
 
@@ -71,21 +72,24 @@ NVIDIA_KRETPROBE(gpumon_nvidia_power_entered)
 	struct nvidia_power_data *power = (void *)instance->data;
 
 	power->dev = (void *)regs_get_kernel_argument(regs, 0);
+	power->drvdata = (void *)regs_get_kernel_argument(regs, 1);
 	power->time_ns = ktime_get_mono_fast_ns();
 	return 0;
 }
 
-static u32 power_row(const void *dev, bool trusted)
+static u32 power_row(const struct nvidia_power_data *power, bool trusted)
 {
-	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_dev(dev);
+	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_dev(power->dev);
 	char name[NVIDIA_NAME_LEN] = GPUMON_DEVICE_UNKNOWN;
 	u64 key;
 	u32 row;
 
+	if (!gpu && !trusted)
+		gpu = gpumon_nvidia_gpu_of_arg(power->drvdata);
 	if (gpu)
 		strscpy(name, gpu->name, sizeof(name));
 	else if (trusted)
-		gpumon_nvidia_device_name(name, dev);
+		gpumon_nvidia_device_name(name, power->dev);
 	key = gpumon_key_mix(gpumon_key_text(name), 0);
 	row = gpumon_row_find(&gpumon_nvidia_power, key);
 	return likely(row != GPUMON_NONE) ? row :
@@ -106,7 +110,7 @@ static int power_returned(struct kretprobe_instance *instance, struct pt_regs *r
 
 	if (!probe || !gpumon_probe_enter(&ctx, gpumon_probe_data(probe)))
 		return 0;
-	row = power_row(power->dev, probe->arguments_trusted);
+	row = power_row(power, probe->arguments_trusted);
 	if (!gpumon_probe_found(&ctx, row))
 		goto leave;
 	/* An NV_STATUS or an errno, 0 is success in both. */
