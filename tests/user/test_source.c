@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bpf/btf.h>
+
 #include "bpf_source/bpf_source.h"
 #include "bpf_source/fill.h"
 #include "doctor/doctor.h"
@@ -297,6 +299,31 @@ static void proc_is_read(void **state)
 	gpumon_model_free(&model);
 }
 
+static void drivers_are_loaded_or_built_in(void **state)
+{
+	struct btf *kernel = btf__new_empty();
+	int function;
+
+	(void)state;
+	assert_false(gpumon_source_loaded(root, "gpu_sched"));
+	put("/sys/module/gpu_sched/initstate", "live\n");
+	assert_true(gpumon_source_loaded(root, "gpu_sched"));
+	assert_false(gpumon_source_loaded(root, "drm"));
+
+	/* A tracepoint is a typedef of that name, and nothing else of it. */
+	assert_non_null(kernel);
+	function = btf__add_func_proto(kernel, 0);
+	assert_true(function > 0);
+	assert_true(btf__add_typedef(kernel, "btf_trace_drm_run_job", function) > 0);
+	assert_true(btf__add_struct(kernel, "btf_trace_drm_sched_job", 8) > 0);
+	assert_true(btf__add_typedef(kernel, "drm_vblank_event", function) > 0);
+	assert_true(gpumon_source_has_tracepoint(kernel, "drm_run_job"));
+	assert_false(gpumon_source_has_tracepoint(kernel, "drm_run_jo"));
+	assert_false(gpumon_source_has_tracepoint(kernel, "drm_sched_job"));
+	assert_false(gpumon_source_has_tracepoint(kernel, "drm_vblank_event"));
+	btf__free(kernel);
+}
+
 static void choices_are_words(void **state)
 {
 	struct gpumon_context context = { .out = stdout, .err = stderr };
@@ -398,6 +425,7 @@ int main(void)
 		cmocka_unit_test(processes_are_joined),
 		cmocka_unit_test(tables_have_the_modules_columns),
 		cmocka_unit_test(proc_is_read),
+		cmocka_unit_test(drivers_are_loaded_or_built_in),
 		cmocka_unit_test(choices_are_words),
 		cmocka_unit_test(without_bpf_it_is_said),
 		cmocka_unit_test(doctor_says_which),

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 
 #include "base/wait.h"
 #include "base/version.h"
@@ -105,19 +106,29 @@ say(struct source_group *group, enum gpumon_attach_state state, const char *form
 	va_end(args);
 }
 
-static bool module_there(const char *name)
+/* Is the driver of any group part of the kernel? That does not change. */
+static void look_for_built_in(struct gpumon_bpf_source *source)
 {
-	char path[PATH_MAX];
+	libbpf_print_fn_t before = libbpf_set_print(print_libbpf);
+	struct btf *kernel = btf__load_vmlinux_btf();
 
-	snprintf(path, sizeof(path), "/sys/module/%s", name);
-	if (!access(path, F_OK))
-		return true;
-	/* Built in, one without parameters has no folder; the types of all are there. */
-	snprintf(path, sizeof(path), "/sys/kernel/btf/%s", name);
-	return !access(path, F_OK);
+	libbpf_set_print(before);
+	for (size_t i = 0; i < GROUPS && kernel; i++) {
+		const struct source_group_type *type = source->group[i].type;
+
+		for (size_t k = 0; k < type->n_hooks; k++) {
+			const struct source_hook *hook = &type->hooks[k];
+
+			if (hook->kind == GPUMON_PROBE_KIND_TRACEPOINT &&
+			    !strcmp(hook->module, type->module))
+				source->group[i].built_in |=
+					gpumon_source_has_tracepoint(kernel, hook->name);
+		}
+	}
+	btf__free(kernel);
 }
 
-static void attach_hook(struct source_hook *hook)
+static void attach_hook(const struct source_group *group, struct source_hook *hook)
 {
 	struct bpf_link *link;
 
@@ -131,7 +142,10 @@ static void attach_hook(struct source_hook *hook)
 				bpf_program__attach_raw_tracepoint(hook->twin, hook->name);
 		hook->link = link;
 		hook->state = GPUMON_ATTACH_STATE_ATTACHED;
-		hook->reason[0] = '\0';
+		snprintf(hook->reason, sizeof(hook->reason), "%s",
+			 group->built_in && !strcmp(hook->module, group->type->module) ?
+				 "built into the kernel" :
+				 "");
 		return;
 	}
 	hook->state = errno == ENOENT ? GPUMON_ATTACH_STATE_MISSING : GPUMON_ATTACH_STATE_FAILED;
@@ -156,7 +170,7 @@ static void attach_group(struct source_group *group)
 	const struct source_hook *other;
 
 	for (size_t i = 0; i < group->type->n_hooks; i++)
-		attach_hook(&group->hooks[i]);
+		attach_hook(group, &group->hooks[i]);
 	say(group, GPUMON_ATTACH_STATE_ATTACHED, "%s", "");
 	for (size_t i = 0; i < group->type->n_hooks; i++) {
 		struct source_hook *hook = &group->hooks[i];
@@ -187,7 +201,8 @@ static void detach_group(struct source_group *group)
 static void look_at(struct source_group *group)
 {
 	const struct source_group_type *type = group->type;
-	bool there = type->there ? type->there(group) : module_there(type->module);
+	bool there = group->built_in ||
+		     (type->there ? type->there(group) : gpumon_source_loaded("", type->module));
 	int ret;
 
 	/* What it counted stays, and a driver that comes again goes on counting. */
@@ -285,6 +300,7 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **to, bool events, struct gp
 		gpumon_bpf_source_close(source);
 		return -1;
 	}
+	look_for_built_in(source);
 	gpumon_bpf_source_look(source);
 	source->since_ns = gpumon_monotonic_ns();
 	*to = source;

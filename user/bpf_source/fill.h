@@ -68,6 +68,14 @@ int gpumon_source_process(struct gpumon_model *model, const struct source_proces
 void gpumon_source_alive(struct gpumon_model *model, const char *root,
 			 const struct source_process *processes, size_t n);
 
+/* Is a module loaded? */
+bool gpumon_source_loaded(const char *root, const char *module);
+
+struct btf;
+
+/* Do these types, of the kernel itself, have a tracepoint? Then the driver that it is of is built in. */
+bool gpumon_source_has_tracepoint(const struct btf *kernel, const char *name);
+
 /* A driver's major number in /proc/devices, 0 if it is not there. */
 unsigned int gpumon_source_major(const char *root, enum source_nvidia_family family);
 

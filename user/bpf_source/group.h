@@ -45,7 +45,7 @@ struct source_group;
 /**
  * struct source_group_type - what a group does differently
  * @name: as in the module
- * @module: that has to be there, its name in /sys/module
+ * @module: that has to be there, or to be built in, its name in /sys/module
  * @hooks: its probes, as they begin
  * @n_hooks: their number
  * @there: is the driver there? NULL: is @module loaded?
@@ -68,6 +68,7 @@ struct source_group_type {
 /**
  * struct source_group - a group as it is
  * @type: what it is
+ * @built_in: its driver is part of the kernel
  * @hooks: its probes
  * @state: enum gpumon_attach_state
  * @reason: why it is not attached
@@ -80,6 +81,7 @@ struct source_group_type {
  */
 struct source_group {
 	const struct source_group_type *type;
+	bool built_in;
 	struct source_hook hooks[GROUP_PROBES_MAX];
 	enum gpumon_attach_state state;
 	char reason[192];

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What /proc says: major numbers, GPUs by minor number, which processes are still there. */
+/*
+ * What the machine says: drivers, major numbers, GPUs by minor number, which processes are still
+ * there.
+ */
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -7,11 +10,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bpf/btf.h>
+
 #include "process/identity.h"
 #include "fill.h"
 
 /* /proc counts a process's start in hundredths of a second, on every machine. */
 #define TICK_NS 10000000ULL
+
+bool gpumon_source_loaded(const char *root, const char *module)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/sys/module/%s", root, module);
+	return !access(path, F_OK);
+}
+
+bool gpumon_source_has_tracepoint(const struct btf *kernel, const char *name)
+{
+	char type[128];
+
+	/* The kernel has a function type of this name for each of its tracepoints. */
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
+}
 
 unsigned int gpumon_source_major(const char *root, enum source_nvidia_family family)
 {
