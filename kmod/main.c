@@ -11,6 +11,7 @@
 #include "core/fault.h"
 #include "core/period.h"
 #include "drivers/amdgpu/amdgpu.h"
+#include "drivers/debug/debug.h"
 #include "drivers/drm_sched/drm_sched.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
@@ -32,6 +33,9 @@ static struct gpumon_group *const all_groups[] = {
 	&gpumon_i915,
 	&gpumon_nvidia,
 	&gpumon_nvidia_uvm,
+#ifdef GPUMON_DEBUG
+	&gpumon_debug,
+#endif
 };
 
 module_param_named(max_rings, gpumon_ring_max, uint, 0444);

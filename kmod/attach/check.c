@@ -42,7 +42,7 @@ static void probe_check(const struct gpumon_btf_module *read, struct gpumon_prob
 	const struct gpumon_btf_wanted wanted = {
 		.name = probe->name,
 		.tracepoint = probe->kind == GPUMON_PROBE_KIND_TRACEPOINT,
-		.in_module = probe->module,
+		.in_module = !gpumon_followed_built_in(probe->module),
 		.arguments = probe->prototype,
 		.returns = probe->returns,
 	};
@@ -69,7 +69,8 @@ int gpumon_check_module_came(const char *module)
 
 	if (!is_asked(module))
 		return 0;
-	gpumon_btf_read(module, &read);
+	/* The types of what is built in are among the kernel's. */
+	gpumon_btf_read(gpumon_followed_built_in(module) ? NULL : module, &read);
 	for_each_group(group, g) {
 		for_each_probe(group, probe)
 			if (is_checked(probe, module))

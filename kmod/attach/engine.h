@@ -18,6 +18,7 @@
 /**
  * struct gpumon_followed - a module that a probe or field names
  * @name: its name
+ * @built_in: it is part of the kernel, and so it is always there
  * @loaded: it is there
  * @tracepoints: it has tracepoints, and a licence with which they can be reached
  * @look_error: whether it is there could not be found out, negative error
@@ -25,6 +26,7 @@
  */
 struct gpumon_followed {
 	const char *name;
+	bool built_in;
 	bool loaded;
 	bool tracepoints;
 	int look_error;
@@ -33,6 +35,7 @@ struct gpumon_followed {
 
 struct gpumon_followed *gpumon_followed(const char *name);
 struct gpumon_followed *gpumon_followed_at(unsigned int i);
+bool gpumon_followed_built_in(const char *name);
 int gpumon_follow_init(void);
 void gpumon_follow_exit(void);
 bool gpumon_follow_look(struct gpumon_followed *module);
@@ -43,6 +46,7 @@ bool gpumon_follow_read_again(void);
 __printf(3, 4) void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
 				     const char *format, ...);
 
+void gpumon_probe_say_attached(struct gpumon_probe *probe);
 void gpumon_probe_say_failed(struct gpumon_probe *probe, int error);
 
 const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *group,

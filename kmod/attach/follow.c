@@ -48,6 +48,20 @@ struct gpumon_followed *gpumon_followed_at(unsigned int i)
 	return i < followed_count ? &followed[i] : NULL;
 }
 
+/**
+ * gpumon_followed_built_in - is a module part of the kernel
+ * @name: its name, NULL for the kernel itself
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: whether it is, also for the kernel itself.
+ */
+bool gpumon_followed_built_in(const char *name)
+{
+	const struct gpumon_followed *module = name ? gpumon_followed(name) : NULL;
+
+	return !name || (module && module->built_in);
+}
+
 static void module_follow(const char *name)
 {
 	if (name && !gpumon_followed(name))
@@ -101,7 +115,7 @@ void gpumon_follow_exit(void)
  * @module: module
  *
  * No other way to ask is exported. One that is going says so to the notifier. That it
- * could not be found out is kept in @module.
+ * could not be found out is kept in @module. What is built in has no such file.
  *
  * Context: may sleep, gpumon_probe_lock held.
  * Return: whether it is.
@@ -112,6 +126,8 @@ bool gpumon_follow_look(struct gpumon_followed *module)
 	char state[8] = {};
 	ssize_t bytes;
 
+	if (module->built_in)
+		return true;
 	snprintf(path, sizeof(path), "/sys/module/%s/initstate", module->name);
 	bytes = GPUMON_REGISTER("gpumon_read_file", path,
 				gpumon_read_file(path, state, sizeof(state)));

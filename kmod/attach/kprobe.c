@@ -4,8 +4,9 @@
  * the kernel missed.
  *
  * A symbol is asked for as "module:name", so that a function of the same name
- * elsewhere is never hit. Where the compiler has made another function of it,
- * its name has a suffix and its arguments may have moved.
+ * elsewhere is never hit; one that is built into the kernel as "name". Where the
+ * compiler has made another function of it, its name has a suffix and its
+ * arguments may have moved.
  */
 #include <linux/cpumask.h>
 #include <linux/list.h>
@@ -141,7 +142,7 @@ static int kprobe_find_symbol(const struct gpumon_probe *probe)
 	ret = GPUMON_REGISTER("register_kprobe (to find it)", probe->symbol,
 			      register_kprobe(kprobe));
 	if (!ret) {
-		if (!probe->module && is_in_module(kprobe->addr))
+		if (gpumon_followed_built_in(probe->module) && is_in_module(kprobe->addr))
 			ret = -ENOENT;
 		unregister_kprobe(kprobe);
 	}
@@ -199,7 +200,7 @@ static int kprobe_register(struct gpumon_probe *probe)
  */
 int gpumon_kprobe_attach(struct gpumon_probe *probe)
 {
-	const char *module = probe->module;
+	const char *module = gpumon_followed_built_in(probe->module) ? NULL : probe->module;
 	unsigned int i;
 	int ret;
 
@@ -208,7 +209,7 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 			 module ? ":" : "", probe->name, suffixes[i]);
 		probe->arguments_trusted = !*suffixes[i];
 		ret = 0;
-		if (!probe->module || (*suffixes[i] && !probe->count_if_suffixed))
+		if (!module || (*suffixes[i] && !probe->count_if_suffixed))
 			ret = kprobe_find_symbol(probe);
 		if (!ret && *suffixes[i] && !probe->count_if_suffixed) {
 			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISSING,
@@ -230,7 +231,7 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 				 "%s%s: arguments not trusted, counted only", probe->name,
 				 suffixes[i]);
 	else
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s", probe->check_reason);
+		gpumon_probe_say_attached(probe);
 	return 0;
 }
 

@@ -214,17 +214,30 @@ err_tracepoints:
 	return ret;
 }
 
+/*
+ * A driver that is part of the kernel is known by a tracepoint of it: built-in code need not have a
+ * folder in /sys/module, and one that is being loaded has it, too.
+ */
 static void kernel_tracepoint(struct tracepoint *tp, void *unused)
 {
+	struct gpumon_followed *module;
 	struct gpumon_group *group;
 	struct gpumon_probe *probe;
 	unsigned int g;
 
-	for_each_group(group, g)
-		for_each_probe(group, probe)
-			if (!probe->module && probe->kind == GPUMON_PROBE_KIND_TRACEPOINT &&
-			    !strcmp(tp->name, probe->name))
-				probe->tp = tp;
+	for_each_group(group, g) {
+		for_each_probe(group, probe) {
+			if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT ||
+			    strcmp(tp->name, probe->name))
+				continue;
+			probe->tp = tp;
+			if (!probe->module)
+				continue;
+			module = gpumon_followed(probe->module);
+			module->built_in = true;
+			module->tracepoints = true;
+		}
+	}
 }
 
 /**
@@ -263,8 +276,8 @@ int gpumon_modules_follow(void)
 {
 	int ret;
 
-	for_each_kernel_tracepoint(kernel_tracepoint, NULL);
 	mutex_lock(&gpumon_probe_lock);
+	for_each_kernel_tracepoint(kernel_tracepoint, NULL);
 	modules_starting = true;
 	gpumon_follow_read_btf(NULL);
 	mutex_unlock(&gpumon_probe_lock);

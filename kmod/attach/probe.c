@@ -76,7 +76,7 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 	if (ret)
 		gpumon_probe_say_failed(probe, ret);
 	else
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s", probe->check_reason);
+		gpumon_probe_say_attached(probe);
 }
 
 static void probe_detach(struct gpumon_probe *probe)
@@ -287,9 +287,8 @@ static void probes_check_again(void)
 				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s",
 						 probe->check_reason);
 				detached = true;
-			} else if (strstarts(probe->reason, GPUMON_BTF_NOT_CHECKED)) {
-				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s",
-						 probe->check_reason);
+			} else if (strstr(probe->reason, GPUMON_BTF_NOT_CHECKED)) {
+				gpumon_probe_say_attached(probe);
 			}
 		}
 	}

@@ -25,6 +25,21 @@ void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state
 }
 
 /**
+ * gpumon_probe_say_attached - a probe was registered
+ * @probe: probe
+ *
+ * Context: gpumon_probe_lock held.
+ */
+void gpumon_probe_say_attached(struct gpumon_probe *probe)
+{
+	bool built_in = probe->module && gpumon_followed_built_in(probe->module);
+
+	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s%s%s",
+			 built_in ? "built into the kernel" : "",
+			 built_in && *probe->check_reason ? ", " : "", probe->check_reason);
+}
+
+/**
  * gpumon_probe_say_failed - a probe was not registered
  * @probe: probe
  * @error: negative error of the registration

@@ -197,7 +197,7 @@ static const char *how_to_get_btf(const char *why_not)
 void gpumon_btf_resolve_field(const struct gpumon_btf_module *read, struct gpumon_field *field)
 {
 	const struct gpumon_btf *btf = read->btf;
-	const char *module = module_name_of(field->module);
+	const char *module = module_name_of(btf == &read->own ? field->module : NULL);
 	unsigned long kinds = BIT(BTF_KIND_STRUCT) | BIT(BTF_KIND_UNION);
 	struct gpumon_btf_place place = {}, other = {};
 	const struct gpumon_btf *in;
