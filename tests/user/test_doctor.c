@@ -123,7 +123,8 @@ static void closed_to_others(void **state)
 	machine_put_folder("/sys/kernel/tracing");
 	machine_expect_advice("tracepoints", "CONFIG_TRACEPOINTS");
 	for (size_t i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/sys/kernel/%s", machine_root, i ? "tracing" : "debug");
+		snprintf(path, sizeof(path), "%s/sys/kernel/%s", machine_root,
+			 i ? "tracing" : "debug");
 		assert_int_equal(chmod(path, 0), 0);
 	}
 	assert_int_equal(chmod(machine_root, 0755), 0);

@@ -43,7 +43,7 @@ kernels()
 	awk '!/^#/ && NF { print $1 }' "$VM_DIR/kernels.list"
 }
 
-# sanitised_kernels: the names of those that are built here, one a line
+# sanitised_kernels: the names of those that are built here, one a line, also of 7-builtin
 sanitised_kernels()
 {
 	awk '!/^#/ && NF { print $1 }' "$VM_DIR/sanitised.list"
