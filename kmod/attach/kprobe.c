@@ -86,7 +86,7 @@ static void account_collect(const struct gpumon_probe *probe)
 {
 	struct kprobe_account *account = &accounts[probe->number];
 	local64_t *words;
-	u64 missed, more;
+	u64 missed;
 
 	lockdep_assert_held(&account_lock);
 	if (!account->registered)
@@ -96,13 +96,11 @@ static void account_collect(const struct gpumon_probe *probe)
 		missed += (u32)READ_ONCE(probe->kretprobe.nmissed);
 	if (missed <= account->counted)
 		return;
-	more = missed - account->counted;
-	account->counted = missed;
 	preempt_disable();
 	words = this_cpu_ptr(&gpumon_cpu)->probes + probe->number * GPUMON_PROBE_STRIDE;
-	local64_add(more, &words[GPUMON_PROBE_SEEN]);
-	local64_add(more, &words[GPUMON_PROBE_DROPPED + GPUMON_DROP_MISSED]);
+	local64_add(missed - account->counted, &words[GPUMON_PROBE_DROPPED + GPUMON_DROP_MISSED]);
 	preempt_enable();
+	account->counted = missed;
 }
 
 /**

@@ -137,9 +137,11 @@ struct gpumon_group {
 
 /**
  * struct gpumon_probe_view - counters of a probe in one period
- * @words: by GPUMON_PROBE_SEEN and so on
+ * @seen: events that it has seen, the sum of the others
+ * @words: by GPUMON_PROBE_RECORDED and so on
  */
 struct gpumon_probe_view {
+	u64 seen;
 	u64 words[GPUMON_PROBE_WORDS];
 };
 

@@ -153,27 +153,19 @@ enum gpumon_attach_state gpumon_group_state(const struct gpumon_group *group, co
  * @closed: the period that the last reset closed, else the one that runs
  * @view: filled in
  *
- * An event may be on its way between its counters on another CPU: seen is
- * read again until nothing moved, so that the counters agree.
- *
  * Context: may sleep, gpumon_period_lock held.
  */
 void gpumon_probe_read(const struct gpumon_probe *probe, bool closed,
 		       struct gpumon_probe_view *view)
 {
-	unsigned int tries, i;
-	u64 sum;
+	unsigned int i;
 
 	if (!closed)
 		gpumon_kprobe_collect(probe);
-	for (tries = 0; tries < 8; tries++) {
-		gpumon_counters_read(&gpumon_probe_counters, probe->number, closed, view->words);
-		sum = view->words[GPUMON_PROBE_RECORDED];
-		for (i = 0; i < GPUMON_DROPS; i++)
-			sum += view->words[GPUMON_PROBE_DROPPED + i];
-		if (closed || sum == view->words[GPUMON_PROBE_SEEN])
-			break;
-	}
+	gpumon_counters_read(&gpumon_probe_counters, probe->number, closed, view->words);
+	view->seen = 0;
+	for (i = 0; i < GPUMON_PROBE_WORDS; i++)
+		view->seen += view->words[i];
 }
 
 /**

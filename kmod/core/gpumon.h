@@ -34,9 +34,11 @@ enum gpumon_drop {
 	GPUMON_DROPS
 };
 
-/* Counters of one probe: seen == recorded + the sum of the drops, always. */
+/*
+ * Counters of one probe. What it has seen is their sum: a counter of its own could be read a moment
+ * before or after them.
+ */
 enum {
-	GPUMON_PROBE_SEEN,
 	GPUMON_PROBE_RECORDED,
 	GPUMON_PROBE_DROPPED,
 	GPUMON_PROBE_WORDS = GPUMON_PROBE_DROPPED + GPUMON_DROPS,
@@ -116,7 +118,6 @@ static __always_inline bool gpumon_probe_enter(struct gpumon_event_context *ctx,
 	level = gpumon_context_level();
 	ctx->cpu = this_cpu_ptr(&gpumon_cpu);
 	ctx->probe = ctx->cpu->probes + (unsigned long)data;
-	local64_inc(&ctx->probe[GPUMON_PROBE_SEEN]);
 
 	/* An interrupt restores what it found: a plain word is enough. */
 	ctx->outer = READ_ONCE(ctx->cpu->active);
@@ -182,10 +183,7 @@ static __always_inline void gpumon_leaf_leave(void)
  */
 static __always_inline void gpumon_leaf_recorded(struct gpumon_cpu *cpu, void *data)
 {
-	local64_t *probe = cpu->probes + (unsigned long)data;
-
-	local64_inc(&probe[GPUMON_PROBE_SEEN]);
-	local64_inc(&probe[GPUMON_PROBE_RECORDED]);
+	local64_inc(cpu->probes + (unsigned long)data + GPUMON_PROBE_RECORDED);
 }
 
 /* The event is in the statistics. */

@@ -85,6 +85,7 @@ static void show_probes(struct seq_file *m)
 				   gpumon_probe_module_name(probe),
 				   gpumon_probe_kind_name(probe->kind),
 				   gpumon_attach_state_name(probe->state));
+			gpumon_debugfs_show_u64(m, view.seen, true);
 			for (i = 0; i < GPUMON_PROBE_WORDS; i++)
 				seq_printf(m, " %llu", view.words[i]);
 			seq_printf(m, " %s\n", *probe->reason ? probe->reason : "-");

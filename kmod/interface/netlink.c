@@ -158,7 +158,7 @@ static int fill_probe(struct sk_buff *skb, const struct gpumon_probe *probe, boo
 	    nla_put_u32(skb, GPUMON_A_PROBE_KIND, probe->kind) ||
 	    nla_put_u32(skb, GPUMON_A_PROBE_STATE, probe->state) ||
 	    nla_put_string(skb, GPUMON_A_PROBE_REASON, probe->reason) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_PROBE_SEEN, view.words[GPUMON_PROBE_SEEN], pad) ||
+	    gpumon_netlink_put_u64(skb, GPUMON_A_PROBE_SEEN, view.seen, pad) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_PROBE_RECORDED, view.words[GPUMON_PROBE_RECORDED],
 				   pad))
 		return -EMSGSIZE;

@@ -39,6 +39,7 @@ class Sum:
             self.plus(self.processes, p["pid"], [p["jobs"]])
         for p in g.groups(period)[0]["probe"]:
             dropped = sum(p["dropped"].values())
+            lab.equal(p["seen"], p["recorded"] + dropped, "seen of %s in a period" % p["name"])
             self.plus(self.probes, p["name"], [p["seen"], p["recorded"], dropped])
 
 
