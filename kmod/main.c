@@ -124,7 +124,6 @@ static void free_tables(void)
 {
 	gpumon_job_exit();
 	gpumon_process_exit();
-	gpumon_ring_exit();
 	gpumon_probe_exit();
 	gpumon_groups_exit();
 }

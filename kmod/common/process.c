@@ -50,7 +50,8 @@ int gpumon_process_init(void)
 	gpumon_processes = kvcalloc(slots, sizeof(*gpumon_processes), GFP_KERNEL);
 	if (!gpumon_processes)
 		return -ENOMEM;
-	ret = gpumon_counters_init(&gpumon_process_counters, slots, GPUMON_PROCESS_WORDS, 0,
+	/* The last one is for what no process in the table did. */
+	ret = gpumon_counters_init(&gpumon_process_counters, slots + 1, GPUMON_PROCESS_WORDS, 0,
 				   GPUMON_PROCESS_WORDS);
 	if (ret)
 		return ret;
@@ -243,6 +244,20 @@ void gpumon_process_close(void)
 	process_since(&process_closed);
 	process_base = process_total;
 	atomic_add(2, &gpumon_process_generation);
+}
+
+/**
+ * gpumon_process_unattributed - what was done by processes for which there was no room
+ * @closed: the period that the last reset closed, else the one that runs
+ * @word: what
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ * Return: how much.
+ */
+u64 gpumon_process_unattributed(bool closed, enum gpumon_process_word word)
+{
+	return gpumon_counters_one(&gpumon_process_counters, gpumon_process_table.slots, closed,
+				   word);
 }
 
 /**

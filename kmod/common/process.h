@@ -70,6 +70,7 @@ void gpumon_process_exit(void);
 void gpumon_process_close(void);
 void gpumon_process_age(void);
 void gpumon_process_totals(bool closed, struct gpumon_process_totals *totals);
+u64 gpumon_process_unattributed(bool closed, enum gpumon_process_word word);
 bool gpumon_process_alive(u32 slot, char comm[TASK_COMM_LEN]);
 size_t gpumon_process_bytes(void);
 u32 gpumon_process_find(struct gpumon_cpu *cpu);
@@ -111,7 +112,7 @@ static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u
 /**
  * gpumon_process_add - count something to a process
  * @cpu: this CPU's memory
- * @slot: the process, GPUMON_NONE is counted nowhere
+ * @slot: the process, GPUMON_NONE for gpumon_process_unattributed()
  * @word: what
  * @n: how much
  *
@@ -120,8 +121,9 @@ static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u
 static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
 					       enum gpumon_process_word word, u64 n)
 {
-	if (likely(slot != GPUMON_NONE))
-		local64_add(n, gpumon_process_words(cpu, slot) + word);
+	if (unlikely(slot == GPUMON_NONE))
+		slot = gpumon_process_table.slots;
+	local64_add(n, gpumon_process_words(cpu, slot) + word);
 }
 
 #endif /* GPUMON_PROCESS_H */

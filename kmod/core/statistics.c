@@ -15,7 +15,7 @@ static u32 most_words, most_columns;
 
 static bool column_has_max(const struct gpumon_column *column)
 {
-	return column->kind != GPUMON_COLUMN_KIND_COUNTER;
+	return column->kind != GPUMON_COLUMN_KIND_COUNTER && !column->of_gauge;
 }
 
 /**
@@ -48,6 +48,8 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 	statistics->sums = words;
 	for (i = 0; i < statistics->column_count; i++) {
 		column = &statistics->columns[i];
+		if (column->of_gauge)
+			statistics->places[i].extreme = statistics->places[i - 1].extreme;
 		if (!column_has_max(column))
 			continue;
 		statistics->places[i].extreme = words++;
@@ -69,11 +71,17 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
  */
 int gpumon_statistics_allocate(struct gpumon_statistics *statistics)
 {
-	int ret = gpumon_table_init(&statistics->table, statistics->capacity, GPUMON_TABLE_WAYS);
-	u32 rows;
+	u32 rows = statistics->capacity;
+	bool created;
+	int ret;
 
+	ret = statistics->exact ?
+		      gpumon_table_init(&statistics->table, rows + 1, 0) :
+		      gpumon_table_init(&statistics->table, rows, GPUMON_TABLE_WAYS);
 	if (ret)
 		return ret;
+	if (statistics->exact)
+		gpumon_table_claim(&statistics->table, GPUMON_ROW_OTHER, &created);
 	rows = statistics->table.slots;
 	statistics->rows = kvcalloc(rows, sizeof(*statistics->rows), GFP_KERNEL);
 	statistics->gauges = kvcalloc((size_t)rows * statistics->column_count,
@@ -207,6 +215,30 @@ noinline u32 gpumon_row_learn_number(struct gpumon_statistics *statistics, u64 k
 }
 
 /**
+ * gpumon_row_release - free a row for another key
+ * @statistics: table
+ * @row: slot with a row that no probe uses
+ *
+ * Its counts are gone, also those of the closed period.
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_row_release(struct gpumon_statistics *statistics, u32 row)
+{
+	size_t first = (size_t)row * statistics->column_count;
+	const size_t levels = statistics->column_count * sizeof(s64);
+
+	lockdep_assert_held(&gpumon_period_lock);
+	WRITE_ONCE(statistics->rows[row].ready, false);
+	gpumon_counters_zero(&statistics->counters, row);
+	memset(statistics->gauges + first, 0, statistics->column_count * sizeof(struct gpumon_gauge));
+	memset(statistics->opened_gauges + first, 0, levels);
+	memset(statistics->closed_gauges + first, 0, levels);
+	gpumon_table_release(&statistics->table, row);
+	atomic_add(2, &statistics->generation);
+}
+
+/**
  * gpumon_statistics_forget_levels - what was begun is not followed any more
  * @statistics: table
  *
@@ -329,8 +361,10 @@ void gpumon_row_distribution(const struct gpumon_statistics *statistics, u32 col
 			     struct gpumon_distribution *distribution)
 {
 	const struct gpumon_place *place = &statistics->places[column];
+	u64 not_min = statistics->columns[column].of_gauge ? ~0ULL :
+							     view->words[place->extreme + 1];
 
 	gpumon_histogram_distribution(view->words + place->bucket, place->buckets,
-				      view->words[column], view->words[place->extreme],
-				      view->words[place->extreme + 1], distribution);
+				      view->words[column], view->words[place->extreme], not_min,
+				      distribution);
 }

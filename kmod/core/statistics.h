@@ -22,6 +22,10 @@ struct gpumon_group;
 #define GPUMON_LABELS	 3
 #define GPUMON_LABEL_LEN 32
 
+/* Key and row of what has no row of its own; gpumon_row_learn() never fails for it. */
+#define GPUMON_ROW_OTHER      1
+#define GPUMON_ROW_OTHER_SLOT 0
+
 /* Label of a device that is unknown. */
 #define GPUMON_DEVICE_UNKNOWN "-"
 
@@ -30,6 +34,8 @@ struct gpumon_group;
  * @name: name with the unit at its end: "bytes", "latency_ns"; counts have none
  * @kind: counter, gauge or histogram
  * @bits: of a histogram: the last bucket holds what is 2^bits and more, 0 is 42 (73 minutes in ns)
+ * @of_gauge: a histogram of the levels of the gauge that is the column before it: both have the
+ *            same highest value, the lowest is that of the lowest bucket
  * @needs: the column is unknown while this field of a private type is not
  *         resolved, NULL if it needs none
  * @roles: bits of the roles of its group's probes that count it: it is unknown where one of
@@ -41,6 +47,7 @@ struct gpumon_column {
 	const char *name;
 	enum gpumon_column_kind kind;
 	u8 bits;
+	bool of_gauge;
 	const struct gpumon_field *needs;
 	u64 roles;
 	bool (*known)(const struct gpumon_group *group, u32 row);
@@ -71,7 +78,7 @@ struct gpumon_row {
  * @bucket: a histogram's first bucket
  * @buckets: number of its buckets
  * @extreme: highest value of a histogram or gauge; that of the complement of a
- *           histogram's lowest follows
+ *           histogram's lowest follows, unless it is of a gauge
  */
 struct gpumon_place {
 	u16 bucket;
@@ -87,6 +94,8 @@ struct gpumon_place {
  * @columns: its columns
  * @column_count: number of columns
  * @capacity: rows that fit
+ * @exact: so many fit however their keys are spread, and a row for all others, GPUMON_ROW_OTHER;
+ *         then gpumon_row_find() is not for it, and gpumon_row_learn() searches all rows
  * @table: the keys, the rest is filled in at load
  * @rows: what the slots stand for
  * @counters: words: one for each column (counter, or sum of a histogram), the
@@ -106,6 +115,7 @@ struct gpumon_statistics {
 	const struct gpumon_column *columns;
 	u8 column_count;
 	u32 capacity;
+	bool exact;
 
 	struct gpumon_table table;
 	struct gpumon_row *rows;
@@ -136,6 +146,7 @@ void gpumon_statistics_exit(struct gpumon_statistics *statistics);
 size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics);
 void gpumon_statistics_close(struct gpumon_statistics *statistics);
 void gpumon_statistics_forget_levels(struct gpumon_statistics *statistics);
+void gpumon_row_release(struct gpumon_statistics *statistics, u32 row);
 
 /* Readers: gpumon_period_lock held. */
 struct gpumon_row_view *gpumon_row_view_alloc(void);

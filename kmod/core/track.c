@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Allocation of the tables of things under way. */
 #include <linux/mm.h>
+#include <linux/string.h>
 
 #include "memory.h"
 #include "track.h"
@@ -44,10 +45,10 @@ void gpumon_track_exit(struct gpumon_track *track)
  */
 void gpumon_track_clear(struct gpumon_track *track)
 {
-	u32 slot;
-
-	for (slot = 0; slot < track->table.slots; slot++)
-		gpumon_table_release(&track->table, slot);
+	if (!track->entries)
+		return;
+	memset(track->table.keys, 0, track->table.slots * sizeof(*track->table.keys));
+	memset(track->entries, 0, track->table.slots * sizeof(*track->entries));
 }
 
 /**

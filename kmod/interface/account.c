@@ -8,7 +8,6 @@
 #include "common/process.h"
 #include "core/period.h"
 #include "drivers/drm_sched/job.h"
-#include "drivers/drm_sched/ring.h"
 
 /* What is there from load on; the groups' tables come with their drivers. */
 static const struct {
@@ -17,7 +16,6 @@ static const struct {
 	void (*close)(void);
 } parts[] = {
 	{ "probes", gpumon_probe_bytes, gpumon_probe_close },
-	{ "rings", gpumon_ring_bytes, gpumon_ring_close },
 	{ "processes", gpumon_process_bytes, gpumon_process_close },
 	{ "jobs", gpumon_job_bytes, NULL },
 };

@@ -32,12 +32,13 @@ static void show_module(struct seq_file *m)
 		   gpumon_period.since_ns, gpumon_period.number);
 	seq_printf(m, "possible_cpus %u\n", num_possible_cpus());
 	seq_printf(m, "max_rings %u\nrings %u\nrings_retired %llu\n", gpumon_ring_max,
-		   gpumon_table_used(&gpumon_ring_table), gpumon_rings_retired);
+		   gpumon_ring_count(), gpumon_rings_retired);
 	seq_printf(m, "max_processes %u\nprocesses %u\nprocesses_exited %llu\njobs_exited %llu\n",
 		   gpumon_process_max, gpumon_table_used(&gpumon_process_table), totals.exited,
 		   totals.words[GPUMON_PROCESS_JOBS]);
 	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_job_max,
-		   gpumon_ring_unattributed(false), gpumon_account_bytes());
+		   gpumon_process_unattributed(false, GPUMON_PROCESS_JOBS),
+		   gpumon_account_bytes());
 	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
 }
 
@@ -90,50 +91,6 @@ static void show_probes(struct seq_file *m)
 				seq_printf(m, " %llu", view.words[i]);
 			seq_printf(m, " %s\n", *probe->reason ? probe->reason : "-");
 		}
-	}
-}
-
-static void show_percentiles(struct seq_file *m, const struct gpumon_ring_view *view,
-			     const struct gpumon_ring_histogram *histogram)
-{
-	struct gpumon_distribution d;
-
-	gpumon_ring_distribution(view, histogram, &d);
-	gpumon_debugfs_show_percentiles(m, view->words + histogram->first, histogram->buckets, &d);
-}
-
-static void show_rings(struct seq_file *m, struct gpumon_ring_view *view)
-{
-	static const u8 counters[] = { GPUMON_RING_QUEUED,   GPUMON_RING_RUN,	 GPUMON_RING_DONE,
-				       GPUMON_RING_ERRORS,   GPUMON_RING_KILLED, GPUMON_RING_WAITS,
-				       GPUMON_RING_UNTRACKED };
-	u32 slot;
-	int i;
-
-	seq_puts(
-		m,
-		"# drm_sched.rings\ndevice ring queued run done errors killed dependency_waits untracked queue_depth queue_depth_max hw_depth hw_depth_max queue_p50_ns queue_p99_ns run_p50_ns run_p99_ns jobs_table_full clock_backwards live\n");
-	gpumon_ring_count_live();
-	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
-		if (!gpumon_ring_read(slot, false, view))
-			continue;
-		gpumon_debugfs_show_name(m, gpumon_rings[slot].device);
-		seq_putc(m, ' ');
-		gpumon_debugfs_show_name(m, gpumon_rings[slot].name);
-		for (i = 0; i < ARRAY_SIZE(counters); i++)
-			gpumon_debugfs_show_u64(m, view->words[counters[i]], true);
-		gpumon_debugfs_show_u64(m, view->queue_depth, view->depth_known);
-		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_QUEUE_DEPTH_MAX],
-					view->depth_known);
-		gpumon_debugfs_show_u64(m, view->hw_depth, view->depth_known);
-		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_HW_DEPTH_MAX],
-					view->depth_known);
-		show_percentiles(m, view, &gpumon_ring_histograms[0]);
-		show_percentiles(m, view, &gpumon_ring_histograms[1]);
-		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_JOBS_TABLE_FULL], true);
-		gpumon_debugfs_show_u64(m, view->words[GPUMON_RING_BACKWARDS], true);
-		gpumon_debugfs_show_u64(m, gpumon_rings[slot].live, true);
-		seq_putc(m, '\n');
 	}
 }
 
@@ -232,21 +189,16 @@ static void show_layouts(struct seq_file *m)
 
 static int show_stats(struct seq_file *m)
 {
-	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
 	struct gpumon_row_view *row = gpumon_row_view_alloc();
 
-	if (!view || !row) {
-		kvfree(view);
-		gpumon_row_view_free(row);
+	if (!row)
 		return -ENOMEM;
-	}
 	mutex_lock(&gpumon_probe_lock);
 	mutex_lock(&gpumon_period_lock);
 	/* First what does not work, and why. */
 	show_groups(m);
 	show_probes(m);
 	show_module(m);
-	show_rings(m, view);
 	gpumon_debugfs_show_statistics(m, row);
 	show_processes(m);
 	show_event_ring(m);
@@ -255,45 +207,7 @@ static int show_stats(struct seq_file *m)
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);
 	gpumon_row_view_free(row);
-	kvfree(view);
 	return 0;
-}
-
-static void show_histogram(struct seq_file *m, const struct gpumon_ring *ring,
-			   const struct gpumon_ring_view *view,
-			   const struct gpumon_ring_histogram *histogram)
-{
-	struct gpumon_distribution d;
-
-	gpumon_ring_distribution(view, histogram, &d);
-	if (!d.count)
-		return;
-	gpumon_debugfs_show_name(m, ring->device);
-	seq_putc(m, ' ');
-	gpumon_debugfs_show_name(m, ring->name);
-	seq_putc(m, ' ');
-	gpumon_debugfs_show_histogram(m, histogram->name, view->words + histogram->first,
-				      histogram->buckets, &d);
-}
-
-static int show_histograms(struct seq_file *m)
-{
-	struct gpumon_ring_view *view = kvmalloc(sizeof(*view), GFP_KERNEL);
-	u32 slot;
-	int i;
-
-	if (!view)
-		return -ENOMEM;
-	mutex_lock(&gpumon_period_lock);
-	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
-		if (!gpumon_ring_read(slot, false, view))
-			continue;
-		for (i = 0; i < GPUMON_RING_HISTOGRAMS; i++)
-			show_histogram(m, &gpumon_rings[slot], view, &gpumon_ring_histograms[i]);
-	}
-	mutex_unlock(&gpumon_period_lock);
-	kvfree(view);
-	return gpumon_debugfs_show_all_histograms(m);
 }
 
 /*
@@ -309,7 +223,7 @@ struct text {
 
 static struct text texts[] = {
 	{ .name = "stats", .show = show_stats },
-	{ .name = "histograms", .show = show_histograms },
+	{ .name = "histograms", .show = gpumon_debugfs_show_histograms },
 };
 
 static int text_show(struct seq_file *m, void *unused)

@@ -5,7 +5,6 @@
 
 #include <linux/types.h>
 
-struct gpumon_distribution;
 struct gpumon_row_view;
 struct seq_file;
 
@@ -14,11 +13,7 @@ void gpumon_debugfs_exit(void);
 
 void gpumon_debugfs_show_name(struct seq_file *m, const char *name);
 void gpumon_debugfs_show_u64(struct seq_file *m, u64 value, bool known);
-void gpumon_debugfs_show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int buckets,
-				     const struct gpumon_distribution *d);
-void gpumon_debugfs_show_histogram(struct seq_file *m, const char *name, const u64 *bucket,
-				   unsigned int buckets, const struct gpumon_distribution *d);
 void gpumon_debugfs_show_statistics(struct seq_file *m, struct gpumon_row_view *view);
-int gpumon_debugfs_show_all_histograms(struct seq_file *m);
+int gpumon_debugfs_show_histograms(struct seq_file *m);
 
 #endif /* GPUMON_DEBUGFS_H */

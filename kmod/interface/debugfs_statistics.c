@@ -38,15 +38,9 @@ void gpumon_debugfs_show_u64(struct seq_file *m, u64 value, bool known)
 		seq_puts(m, " -");
 }
 
-/**
- * gpumon_debugfs_show_percentiles - the columns p50 and p99 of a histogram
- * @m: file
- * @bucket: its buckets
- * @buckets: their number
- * @d: what it is in numbers
- */
-void gpumon_debugfs_show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int buckets,
-				     const struct gpumon_distribution *d)
+/* The columns p50 and p99 of a histogram. */
+static void show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int buckets,
+			     const struct gpumon_distribution *d)
 {
 	static const unsigned int percent[] = { 50, 99 };
 	unsigned int i;
@@ -68,16 +62,9 @@ static void show_bar(struct seq_file *m, u64 count, u64 highest)
 	seq_puts(m, "|\n");
 }
 
-/**
- * gpumon_debugfs_show_histogram - a histogram as a drawing, behind what it is of
- * @m: file
- * @name: its name
- * @bucket: its buckets
- * @buckets: their number
- * @d: what it is in numbers, not empty
- */
-void gpumon_debugfs_show_histogram(struct seq_file *m, const char *name, const u64 *bucket,
-				   unsigned int buckets, const struct gpumon_distribution *d)
+/* A histogram that is not empty as a drawing, behind what it is of. */
+static void show_histogram(struct seq_file *m, const char *name, const u64 *bucket,
+			   unsigned int buckets, const struct gpumon_distribution *d)
 {
 	unsigned int i, first = 0, last = 0;
 	u64 highest = 0;
@@ -150,7 +137,7 @@ static void show_column(struct seq_file *m, const struct gpumon_group *group,
 	case GPUMON_COLUMN_KIND_HISTOGRAM:
 		gpumon_row_distribution(statistics, column, view, &d);
 		gpumon_debugfs_show_u64(m, d.count, known);
-		gpumon_debugfs_show_percentiles(m, view->words + place->bucket, place->buckets, &d);
+		show_percentiles(m, view->words + place->bucket, place->buckets, &d);
 		break;
 	default:
 		gpumon_debugfs_show_u64(m, view->words[column], known);
@@ -221,20 +208,20 @@ static void show_row_histograms(struct seq_file *m, const struct gpumon_group *g
 		seq_printf(m, "%s.%s ", group->name, statistics->name);
 		show_labels(m, statistics, row);
 		seq_putc(m, ' ');
-		gpumon_debugfs_show_histogram(m, statistics->columns[column].name,
-					      view->words + statistics->places[column].bucket,
-					      statistics->places[column].buckets, &d);
+		show_histogram(m, statistics->columns[column].name,
+			       view->words + statistics->places[column].bucket,
+			       statistics->places[column].buckets, &d);
 	}
 }
 
 /**
- * gpumon_debugfs_show_all_histograms - the histograms of all tables, drawn
+ * gpumon_debugfs_show_histograms - the histograms of all tables, drawn
  * @m: file
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int gpumon_debugfs_show_all_histograms(struct seq_file *m)
+int gpumon_debugfs_show_histograms(struct seq_file *m)
 {
 	struct gpumon_row_view *view = gpumon_row_view_alloc();
 	const struct gpumon_statistics *statistics;

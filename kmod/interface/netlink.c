@@ -31,14 +31,6 @@ static const struct nla_policy group_set_policy[GPUMON_A_GROUP_MAX + 1] = {
 	[GPUMON_A_GROUP_ENABLED] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
-static const struct nla_policy ring_get_policy[GPUMON_A_RING_MAX + 1] = {
-	[GPUMON_A_RING_PERIOD] = { .type = NLA_U32 },
-};
-
-static const struct nla_policy histogram_get_policy[GPUMON_A_HISTOGRAM_MAX + 1] = {
-	[GPUMON_A_HISTOGRAM_PERIOD] = { .type = NLA_U32 },
-};
-
 static const struct nla_policy statistic_get_policy[GPUMON_A_STATISTIC_MAX + 1] = {
 	[GPUMON_A_STATISTIC_PERIOD] = { .type = NLA_U32 },
 };
@@ -108,7 +100,7 @@ static int fill_info(struct sk_buff *skb, void *unused)
 	    nla_put_u32(skb, GPUMON_A_INFO_PERIOD, gpumon_period.number) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_POSSIBLE_CPUS, num_possible_cpus()) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_RINGS, gpumon_ring_max) ||
-	    nla_put_u32(skb, GPUMON_A_INFO_RINGS, gpumon_table_used(&gpumon_ring_table)) ||
+	    nla_put_u32(skb, GPUMON_A_INFO_RINGS, gpumon_ring_count()) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_RINGS_RETIRED, gpumon_rings_retired, pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_PROCESSES, gpumon_process_max) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_PROCESSES, gpumon_table_used(&gpumon_process_table)) ||
@@ -117,7 +109,7 @@ static int fill_info(struct sk_buff *skb, void *unused)
 				   totals.words[GPUMON_PROCESS_JOBS], pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_JOBS, gpumon_job_max) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_JOBS_UNATTRIBUTED,
-				   gpumon_ring_unattributed(false), pad) ||
+				   gpumon_process_unattributed(false, GPUMON_PROCESS_JOBS), pad) ||
 	    gpumon_netlink_put_u64(skb, GPUMON_A_INFO_MEMORY_BYTES, gpumon_account_bytes(), pad))
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, GPUMON_A_INFO_EXITED);
@@ -394,21 +386,6 @@ static const struct genl_ops gpumon_ops[] = {
 		.policy = group_set_policy,
 		.maxattr = GPUMON_A_GROUP_MAX,
 		.doit = group_set_doit,
-	},
-	{
-		.cmd = GPUMON_CMD_RING_GET,
-		.flags = GENL_ADMIN_PERM,
-		.policy = ring_get_policy,
-		.maxattr = GPUMON_A_RING_MAX,
-		.dumpit = gpumon_netlink_ring_get,
-	},
-	{
-		.cmd = GPUMON_CMD_HISTOGRAM_GET,
-		.flags = GENL_ADMIN_PERM,
-		.policy = histogram_get_policy,
-		.maxattr = GPUMON_A_HISTOGRAM_MAX,
-		.start = gpumon_netlink_histogram_start,
-		.dumpit = gpumon_netlink_histogram_get,
 	},
 	{
 		.cmd = GPUMON_CMD_PROCESS_GET,

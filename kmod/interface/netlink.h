@@ -21,9 +21,6 @@ int gpumon_netlink_period(const struct nlattr *attr, bool *closed, struct netlin
 void *gpumon_netlink_dump_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 const struct nlattr *gpumon_netlink_dump_attr(struct netlink_callback *cb, int type);
 
-int gpumon_netlink_ring_get(struct sk_buff *skb, struct netlink_callback *cb);
-int gpumon_netlink_histogram_start(struct netlink_callback *cb);
-int gpumon_netlink_histogram_get(struct sk_buff *skb, struct netlink_callback *cb);
 int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb);
 
 bool gpumon_netlink_alert_send(const struct gpumon_alert *alert);

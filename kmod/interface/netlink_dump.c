@@ -6,12 +6,9 @@
 #include "attach/probe.h"
 #include "common/process.h"
 #include "compat/genetlink.h"
+#include "core/histogram.h"
 #include "core/period.h"
-#include "drivers/drm_sched/ring.h"
 #include "netlink.h"
-
-/* A histogram with every bucket in use. */
-#define HISTOGRAM_BYTES (GPUMON_LATENCY_BUCKETS * 48 + 256)
 
 /**
  * gpumon_netlink_period - which period is asked for
@@ -67,44 +64,6 @@ const struct nlattr *gpumon_netlink_dump_attr(struct netlink_callback *cb, int t
 	return attrs ? attrs[type] : NULL;
 }
 
-static int fill_ring(struct sk_buff *skb, u32 slot, const struct gpumon_ring_view *view)
-{
-	static const struct {
-		u8 attr;
-		u8 word;
-	} counters[] = {
-		{ GPUMON_A_RING_QUEUED, GPUMON_RING_QUEUED },
-		{ GPUMON_A_RING_RUN, GPUMON_RING_RUN },
-		{ GPUMON_A_RING_DONE, GPUMON_RING_DONE },
-		{ GPUMON_A_RING_ERRORS, GPUMON_RING_ERRORS },
-		{ GPUMON_A_RING_KILLED, GPUMON_RING_KILLED },
-		{ GPUMON_A_RING_DEPENDENCY_WAITS, GPUMON_RING_WAITS },
-		{ GPUMON_A_RING_UNTRACKED, GPUMON_RING_UNTRACKED },
-		{ GPUMON_A_RING_JOBS_TABLE_FULL, GPUMON_RING_JOBS_TABLE_FULL },
-		{ GPUMON_A_RING_CLOCK_BACKWARDS, GPUMON_RING_BACKWARDS },
-	};
-	unsigned int i;
-
-	if (nla_put_u32(skb, GPUMON_A_RING_ID, slot) ||
-	    nla_put_string(skb, GPUMON_A_RING_DEVICE, gpumon_rings[slot].device) ||
-	    nla_put_string(skb, GPUMON_A_RING_NAME, gpumon_rings[slot].name) ||
-	    nla_put_u32(skb, GPUMON_A_RING_LIVE, gpumon_rings[slot].live))
-		return -EMSGSIZE;
-	for (i = 0; i < ARRAY_SIZE(counters); i++)
-		if (gpumon_netlink_put_u64(skb, counters[i].attr, view->words[counters[i].word],
-					   GPUMON_A_RING_PAD))
-			return -EMSGSIZE;
-	if (!view->depth_known)
-		return 0;
-	if (nla_put_u32(skb, GPUMON_A_RING_QUEUE_DEPTH, view->queue_depth) ||
-	    nla_put_u32(skb, GPUMON_A_RING_QUEUE_DEPTH_MAX,
-			view->words[GPUMON_RING_QUEUE_DEPTH_MAX]) ||
-	    nla_put_u32(skb, GPUMON_A_RING_HW_DEPTH, view->hw_depth) ||
-	    nla_put_u32(skb, GPUMON_A_RING_HW_DEPTH_MAX, view->words[GPUMON_RING_HW_DEPTH_MAX]))
-		return -EMSGSIZE;
-	return 0;
-}
-
 /**
  * gpumon_netlink_put_buckets - the buckets of a histogram that are not empty
  * @skb: buffer
@@ -136,95 +95,6 @@ int gpumon_netlink_put_buckets(struct sk_buff *skb, int type, const u64 *bucket,
 		nla_nest_end(skb, nest);
 	}
 	return 0;
-}
-
-static int fill_histogram(struct sk_buff *skb, u32 slot, const struct gpumon_ring_view *view,
-			  const struct gpumon_ring_histogram *histogram)
-{
-	const u64 *bucket = view->words + histogram->first;
-	const int pad = GPUMON_A_HISTOGRAM_PAD;
-	struct gpumon_distribution d;
-
-	gpumon_ring_distribution(view, histogram, &d);
-	if (nla_put_string(skb, GPUMON_A_HISTOGRAM_GROUP, "drm_sched") ||
-	    nla_put_u32(skb, GPUMON_A_HISTOGRAM_RING_ID, slot) ||
-	    nla_put_string(skb, GPUMON_A_HISTOGRAM_NAME, histogram->name) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_COUNT, d.count, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_SUM, d.sum, pad))
-		return -EMSGSIZE;
-	if (!d.count)
-		return 0;
-	if (gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_MIN_VALUE, d.min, pad) ||
-	    gpumon_netlink_put_u64(skb, GPUMON_A_HISTOGRAM_MAX_VALUE, d.max, pad))
-		return -EMSGSIZE;
-	return gpumon_netlink_put_buckets(skb, GPUMON_A_HISTOGRAM_BUCKET, bucket,
-					  histogram->buckets);
-}
-
-/* The rings, or with @histograms their histograms, as far as they fit into @skb. */
-static int dump_rings(struct sk_buff *skb, struct netlink_callback *cb, bool histograms)
-{
-	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
-	u8 cmd = histograms ? GPUMON_CMD_HISTOGRAM_GET : GPUMON_CMD_RING_GET;
-	struct gpumon_ring_view *view;
-	void *header;
-	bool closed;
-	int ret;
-
-	view = kvmalloc(sizeof(*view), GFP_KERNEL);
-	if (!view) {
-		NL_SET_ERR_MSG(cb->extack, GPUMON_NO_MEMORY);
-		return -ENOMEM;
-	}
-	mutex_lock(&gpumon_period_lock);
-	cb->seq = atomic_read(&gpumon_ring_generation);
-	ret = gpumon_netlink_period(gpumon_netlink_dump_attr(cb, histograms ?
-									 GPUMON_A_HISTOGRAM_PERIOD :
-									 GPUMON_A_RING_PERIOD),
-				    &closed, cb->extack);
-	if (!histograms)
-		gpumon_ring_count_live();
-	for (; !ret && state->index < gpumon_ring_table.slots; state->index++, state->part = 0) {
-		if (!gpumon_ring_read(state->index, closed, view))
-			continue;
-		for (; state->part < (histograms ? GPUMON_RING_HISTOGRAMS : 1); state->part++) {
-			header = gpumon_netlink_dump_begin(skb, cb, cmd);
-			if (!header)
-				ret = -EMSGSIZE;
-			else if (histograms)
-				ret = fill_histogram(skb, state->index, view,
-						     &gpumon_ring_histograms[state->part]);
-			else
-				ret = fill_ring(skb, state->index, view);
-			if (ret) {
-				if (header)
-					genlmsg_cancel(skb, header);
-				goto unlock;
-			}
-			genlmsg_end(skb, header);
-		}
-	}
-unlock:
-	mutex_unlock(&gpumon_period_lock);
-	kvfree(view);
-	return gpumon_netlink_dump_end(skb, ret);
-}
-
-int gpumon_netlink_ring_get(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	return dump_rings(skb, cb, false);
-}
-
-int gpumon_netlink_histogram_start(struct netlink_callback *cb)
-{
-	/* A histogram is sent whole, it may be larger than the usual buffer. */
-	cb->min_dump_alloc = HISTOGRAM_BYTES;
-	return 0;
-}
-
-int gpumon_netlink_histogram_get(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	return dump_rings(skb, cb, true);
 }
 
 /**

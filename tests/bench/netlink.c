@@ -104,8 +104,7 @@ size_t netlink_dump(const char *command)
 		const char *name;
 		uint8_t command;
 	} commands[] = {
-		{ "ring", GPUMON_CMD_RING_GET },
-		{ "histogram", GPUMON_CMD_HISTOGRAM_GET },
+		{ "statistic", GPUMON_CMD_STATISTIC_GET },
 		{ "process", GPUMON_CMD_PROCESS_GET },
 		{ "group", GPUMON_CMD_GROUP_GET },
 	};

@@ -45,8 +45,7 @@ def reading(devices, rings, processes):
     if processes == 1:
         read("debugfs stats", total, processes, "read", lab.STATS)
         read("debugfs histograms", total, processes, "read", lab.DEBUGFS + "/gpumon/histograms")
-        read("netlink rings", total, processes, "dump", "ring")
-        read("netlink histograms", total, processes, "dump", "histogram")
+        read("netlink tables", total, processes, "dump", "statistic")
     else:
         read("debugfs stats", total, processes, "read", lab.STATS)
     read("netlink processes", total, processes, "dump", "process")

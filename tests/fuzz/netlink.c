@@ -40,14 +40,6 @@ static void parse(const struct nlmsghdr *message, size_t size, struct gpumon_mod
 		ret = gpumon_parse_group(message, size, model);
 		MUST(model->n_groups == before.n_groups + !ret);
 		break;
-	case GPUMON_CMD_RING_GET:
-		ret = gpumon_parse_ring(message, size, model);
-		MUST(model->n_rings == before.n_rings + !ret);
-		break;
-	case GPUMON_CMD_HISTOGRAM_GET:
-		ret = gpumon_parse_histogram(message, size, model);
-		MUST(model->n_histograms == before.n_histograms + !ret);
-		break;
 	case GPUMON_CMD_PROCESS_GET:
 		ret = gpumon_parse_process(message, size, model);
 		MUST(model->n_processes == before.n_processes + !ret);

@@ -7,8 +7,10 @@
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -102,8 +104,33 @@ static void churn_ring_begin(struct churn *churn, struct churn_ring *ring)
 	churn->begun++;
 }
 
+/* The ring that is being replaced, and its last event. */
+static DEFINE_MUTEX(churn_late_lock);
+static struct {
+	struct churn *churn;
+	struct churn_ring *ring;
+	struct drm_sched_fence fence;
+	struct drm_sched_job job;
+} churn_late;
+
+/* Called by drm_sched_fini(): a scheduler's worker may still be at work there. */
+static int churn_late_event(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct churn_ring *ring = READ_ONCE(churn_late.ring);
+
+	if (ring && (void *)regs_get_kernel_argument(regs, 0) == &ring->sched.work_tdr)
+		churn_fire(churn_late.churn, ring, CHURN_WAIT, &churn_late.job,
+			   &churn_hardware_fence);
+	return 0;
+}
+
+static struct kprobe churn_late_kprobe = {
+	.symbol_name = "cancel_delayed_work_sync",
+	.pre_handler = churn_late_event,
+};
+
 /* The fields that drm_sched_fini() needs are only set just before the call. */
-static int churn_ring_end(struct churn *churn, struct churn_ring *ring)
+static int churn_ring_end(struct churn *churn, struct churn_ring *ring, bool late)
 {
 	int ret;
 
@@ -112,7 +139,14 @@ static int churn_ring_end(struct churn *churn, struct churn_ring *ring)
 				     ring->name, churn_device);
 	if (ret)
 		return ret;
+	mutex_lock(&churn_late_lock);
+	churn_late.churn = churn;
+	churn_late.job.sched = &ring->sched;
+	churn_late.job.s_fence = &churn_late.fence;
+	WRITE_ONCE(churn_late.ring, late ? ring : NULL);
 	drm_sched_fini(&ring->sched);
+	WRITE_ONCE(churn_late.ring, NULL);
+	mutex_unlock(&churn_late_lock);
 	churn->ended++;
 	return 0;
 }
@@ -196,7 +230,7 @@ static int churn_replace_ring(struct churn *churn)
 	int ret;
 
 	churn_drain(churn);
-	ret = churn_ring_end(churn, ring);
+	ret = churn_ring_end(churn, ring, true);
 	churn_ring_begin(churn, ring);
 	return ret;
 }
@@ -283,7 +317,7 @@ void churn_free(struct churn *churn)
 	u64 i;
 
 	for (i = 0; i < churn->plan.rings; i++)
-		WARN_ON(churn_ring_end(churn, &churn->rings[i]));
+		WARN_ON(churn_ring_end(churn, &churn->rings[i], false));
 	kvfree(churn->flight);
 	kvfree(churn->rings);
 	kfree(churn);
@@ -308,6 +342,8 @@ int churn_init(void)
 		if (ret == -ENOENT)
 			ret = fire_tracepoint_get(&churn_target[i], module, churn_names[i][1]);
 	}
+	if (!ret)
+		ret = register_kprobe(&churn_late_kprobe);
 	if (ret) {
 		while (--i > 0)
 			fire_tracepoint_put(&churn_target[i - 1]);
@@ -323,6 +359,7 @@ void churn_exit(void)
 {
 	int i;
 
+	unregister_kprobe(&churn_late_kprobe);
 	for (i = 0; i < CHURN_EVENTS; i++)
 		fire_tracepoint_put(&churn_target[i]);
 	root_device_unregister(churn_device);

@@ -13,7 +13,7 @@
 #include "mock_gpu_priv.h"
 
 #define MOCK_MAX_DEVICES	64
-#define MOCK_MAX_RINGS		256
+#define MOCK_MAX_RINGS		512
 
 struct mock_gpu mock_gpu;
 
@@ -23,7 +23,7 @@ MODULE_PARM_DESC(devices, "number of devices, 1 to 64 (default 1)");
 
 static unsigned int rings = 2;
 module_param(rings, uint, 0444);
-MODULE_PARM_DESC(rings, "number of rings of each device, 1 to 256 (default 2)");
+MODULE_PARM_DESC(rings, "number of rings of each device, 1 to 512 (default 2)");
 
 static unsigned long long seed = 1;
 module_param(seed, ullong, 0444);
@@ -32,6 +32,10 @@ MODULE_PARM_DESC(seed, "seed of the service times (default 1)");
 static char *completion = "timer";
 module_param(completion, charp, 0444);
 MODULE_PARM_DESC(completion, "how jobs complete, timer or inline (default timer)");
+
+static char *names = "ring";
+module_param(names, charp, 0444);
+MODULE_PARM_DESC(names, "of rings, ring (ring0, ring1, ...) or xe (rcs0, bcs1, ..., of a driver xe) (default ring)");
 
 static char *distribution = "fixed";
 module_param(distribution, charp, 0444);
@@ -60,14 +64,18 @@ MODULE_PARM_DESC(prepare_us, "how long prepare_job() takes in us, where the sche
 static int __init mock_parameters(void)
 {
 	static const char *const completions[] = { "timer", "inline" };
+	static const char *const namings[] = { "ring", "xe" };
 	static const char *const distributions[] = { "fixed", "uniform", "exponential" };
 	const char *bad = NULL;
-	int how, dist;
+	int how, dist, named;
 
 	how = match_string(completions, ARRAY_SIZE(completions), completion);
+	named = match_string(namings, ARRAY_SIZE(namings), names);
 	dist = match_string(distributions, ARRAY_SIZE(distributions), distribution);
 	if (how < 0)
 		bad = "completion";
+	else if (named < 0)
+		bad = "names";
 	else if (dist < 0)
 		bad = "distribution";
 	else if (!devices || devices > MOCK_MAX_DEVICES)
@@ -98,8 +106,17 @@ static int __init mock_parameters(void)
 	mock_gpu.service_ns = service_ns;
 	mock_gpu.inline_completion = how == 1;
 	mock_gpu.distribution = dist;
+	mock_gpu.as_xe = named == 1;
 	return 0;
 }
+
+static const struct platform_device_id mock_ids[] = { { .name = "mock_gpu" }, {} };
+
+/* What the devices are bound to, of which nothing but the name is looked at. */
+static struct platform_driver mock_xe = {
+	.driver = { .name = "xe" },
+	.id_table = mock_ids,
+};
 
 static void mock_devices_exit(unsigned int ring_count, unsigned int device_count)
 {
@@ -154,9 +171,14 @@ static int __init mock_init(void)
 	atomic_set(&mock_gpu.alive, 0);
 	init_waitqueue_head(&mock_gpu.idle);
 
+	if (mock_gpu.as_xe) {
+		ret = platform_driver_register(&mock_xe);
+		if (ret)
+			return ret;
+	}
 	ret = mock_devices_init();
 	if (ret)
-		return ret;
+		goto err_driver;
 	ret = mock_account_init();
 	if (ret)
 		goto err_devices;
@@ -169,6 +191,9 @@ err_account:
 	mock_account_exit();
 err_devices:
 	mock_devices_exit(devices * rings, devices);
+err_driver:
+	if (mock_gpu.as_xe)
+		platform_driver_unregister(&mock_xe);
 	return ret;
 }
 
@@ -179,6 +204,8 @@ static void __exit mock_exit(void)
 	wait_event(mock_gpu.idle, !atomic_read(&mock_gpu.alive));
 	mock_account_exit();
 	mock_devices_exit(devices * rings, devices);
+	if (mock_gpu.as_xe)
+		platform_driver_unregister(&mock_xe);
 	/*
 	 * A killed job is freed by a work item of the kernel, which may still be returning from our
 	 * last function. The others are freed where drm_sched_fini() has waited.

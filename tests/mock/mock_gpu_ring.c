@@ -327,6 +327,7 @@ static const struct drm_sched_backend_ops mock_sched_ops = {
 int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigned int index,
 		   u64 seed)
 {
+	static const char *const classes[] = { "rcs", "bcs", "vcs", "ccs" };
 	long timeout = MAX_SCHEDULE_TIMEOUT;
 
 	if (mock_gpu.timeout_ms)
@@ -334,7 +335,8 @@ int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigne
 
 	ring->pdev = pdev;
 	ring->sched_list[0] = &ring->sched;
-	snprintf(ring->name, sizeof(ring->name), "ring%u", index);
+	snprintf(ring->name, sizeof(ring->name), "%s%u",
+		 mock_gpu.as_xe ? classes[index % ARRAY_SIZE(classes)] : "ring", index);
 	spin_lock_init(&ring->lock);
 	spin_lock_init(&ring->fence_lock);
 	mutex_init(&ring->stopping);

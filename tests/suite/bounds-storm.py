@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest timeout=400 deep-timeout=7200
 """Events by the million, rings and processes that come and go: memory is flat, counts are exact,
-tables make room again, and what did not fit is counted by its cause.
+tables make room again, and what did not fit is in the row of all others.
 
 GPUMON_DEEP=1: 100 million events. GPUMON_EVENTS=N: so many. GPUMON_SEED=N: another seed.
 """
@@ -202,7 +202,7 @@ with Flat("the storm"):
         churn("storm", jobs=jobs // PARTS, rings=12, ring_jobs=max(jobs // PARTS // 200, 200),
               pids=400, pid_jobs=max(jobs // PARTS // 5000, 20), threads=CPUS, seed=SEED + part + 1)
         sections = stats()
-        seen = check_probes(before, sections)
+        seen = check_probes(before, sections, exact=True)
         check_processes(sections, seen["queue"]["recorded"])
         head = sections["gpumon"]
         check(head["rings"] <= 64 and head["processes"] <= 128, "a table beyond its bound: %s" % head)
@@ -212,14 +212,13 @@ with Flat("the storm"):
     print("    %d events in %.1f s, %.0f a second; %d rings came and %d ended; retired %d" %
           (fired(before), took, fired(before) / took, now["rings_begun"] - before["rings_begun"],
            now["rings_ended"] - before["rings_ended"], head["rings_retired"]))
-    print("    processes aged out %d; jobs: exited %d, unattributed %d of %d; table_full: %s" %
-          (head["processes_exited"], head["jobs_exited"], head["jobs_unattributed"],
-           seen["queue"]["recorded"],
-           ", ".join("%s %d" % (role, row["table_full"]) for role, row in seen.items())))
+    others = rings(sections).get((None, "other"), {}).get("queued", 0)
+    print("    processes aged out %d; jobs: exited %d, unattributed %d, of other rings %d of %d" %
+          (head["processes_exited"], head["jobs_exited"], head["jobs_unattributed"], others,
+           seen["queue"]["recorded"]))
     equal(set(sizes), {sizes[0]}, "memory_bytes after each part")
-    check(seen["queue"]["table_full"] > 0, "the ring table was never full")
+    check(others > 0, "the ring table was never full")
     check(head["jobs_unattributed"] > 0, "the process table was never full")
-    check(seen["queue"]["recorded"] > seen["queue"]["seen"] / 20, "hardly anything was recorded")
     churn("end")
 
 step("it is over: tables make room, new ones are counted exactly")

@@ -109,7 +109,7 @@ equal(names[:4] + names[-4:], ["groups", "probes", "gpumon", "drm_sched.rings", 
 groups = [row["group"] for row in sections["groups"]]
 equal([t for t in tables if t.split(".")[0] not in groups], [], "tables that are of no group")
 equal(len(sections["drm_sched.rings"]), 32, "rings")
-heads = re.findall(r"(?m)^(\S+) (\S+) (\S+): count (\d+), sum \d+, min \d+, max \d+$",
+heads = re.findall(r"(?m)^drm_sched.rings (\S+) (\S+) (\S+): count (\d+), sum \d+, min \d+, max \d+$",
                    read(DIRECTORY + "/histograms"))
 equal(len(heads), 32 * 4, "histograms drawn")
 drawn = {(d, r, n): int(c) for d, r, n, c in heads}

@@ -315,7 +315,6 @@ def netlink(name, seconds, command, attrs=b"", dump=False, then=None, without=DI
 
 lab.step("netlink: what asks")
 for name, command, dump in (("info", "INFO_GET", False), ("groups", "GROUP_GET", True),
-                            ("rings", "RING_GET", True), ("histograms", "HISTOGRAM_GET", True),
                             ("processes", "PROCESS_GET", True), ("event ring", "EVENT_RING_GET", False),
                             ("statistics", "STATISTIC_GET", True), ("layouts", "LAYOUT_GET", True),
                             ("alerts", "ALERT_GET", True)):

@@ -26,7 +26,7 @@ lab.equal((row["queued"], row["run"], row["done"]), (0, 26, 30), "counts")
 lab.equal(row["untracked"], 56, "untracked")
 lab.equal(tuple(row[c] for c in ("queue_depth", "queue_depth_max", "hw_depth", "hw_depth_max")),
           (None,) * 4, "depths without a baseline")
-lab.equal(tuple(row[c] for c in ("queue_p50_ns", "run_p50_ns")), (None,) * 2, "latencies")
+lab.equal(tuple(row[c] for c in ("queue_ns_p50", "run_ns_p50")), (None,) * 2, "latencies")
 with Gpumon() as g:
     told = g.rings()[0]
     for name in "queue_depth", "queue_depth_max", "hw_depth", "hw_depth_max":

@@ -14,7 +14,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 from gpumon_netlink import (NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NLMSG_DONE,
-                            NLMSG_ERROR, Gpumon, Socket)
+                            NLMSG_ERROR, Gpumon, Socket, histograms_of_row, ring_of_row,
+                            tables_of)
+from gpumon_netlink import RINGS as TABLE
 from lab import check, equal, load, step, submit, wait_idle
 
 DEVICES, RINGS = 4, 16
@@ -64,18 +66,15 @@ rings = g.rings()
 equal(sorted("%s %s" % (r["device"], r["name"]) for r in rings), sorted(targets[:-1]), "rings")
 
 step("complete, in several datagrams, the same each time")
-answers, datagrams, interrupted = slow_dump("RING_GET", "RING")
-check(datagrams > 2, "the rings came in %d datagrams, nothing was shown" % datagrams)
-check(not interrupted, "flagged, but nothing changed")
-equal(answers, rings, "dump in small parts against one in large parts")
 whole = g.histograms()
-answers, datagrams, interrupted = slow_dump("HISTOGRAM_GET", "HISTOGRAM")
+answers, datagrams, interrupted = slow_dump("STATISTIC_GET", "STATISTIC")
+rows = tables_of(answers)[TABLE]
+equal([ring_of_row(row) for row in rows], rings, "dump in small parts against one in large parts")
+answers = [h for row in rows for h in histograms_of_row(row)]
 step("%d histograms with %d buckets in %d datagrams" %
-     (len(answers), sum(len(h.get("bucket", [])) for h in answers), datagrams))
-check(datagrams > 8, "the histograms came in %d datagrams, nothing was shown" % datagrams)
+     (len(answers), sum(len(h["bucket"]) for h in answers), datagrams))
+check(datagrams > 8, "the rows came in %d datagrams, nothing was shown" % datagrams)
 check(not interrupted, "flagged, but nothing changed")
-for h in answers:
-    h.setdefault("bucket", [])
 equal(answers, whole, "dump in small parts against one in large parts")
 equal(sorted((h["ring_id"], h["name"]) for h in answers),
       sorted((r["id"], n) for r in rings for n in ("queue_ns", "run_ns", "queue_depth", "hw_depth")),
@@ -95,15 +94,14 @@ def come():
     wait_idle()
 
 
-answers, _, interrupted = slow_dump("RING_GET", "RING", come)
+answers, _, interrupted = slow_dump("STATISTIC_GET", "STATISTIC", come)
 check(interrupted, "a ring came during the dump, which is not flagged (%d rings)" % len(answers))
 equal(len(g.rings()), DEVICES * RINGS, "rings now")
-equal(sorted({r["id"] for r in answers} - {r["id"] for r in g.rings()}), [], "ids of no ring")
+equal(sorted({r["row"] for r in answers} - {r["id"] for r in g.rings()}), [], "ids of no ring")
 
 step("a reset comes during a dump")
-for op, space in (("RING_GET", "RING"), ("HISTOGRAM_GET", "HISTOGRAM")):
-    _, _, interrupted = slow_dump(op, space, g.reset)
-    check(interrupted, "a reset came during %s, which is not flagged" % op)
+_, _, interrupted = slow_dump("STATISTIC_GET", "STATISTIC", g.reset)
+check(interrupted, "a reset came during the dump, which is not flagged")
 
 step("a dump of the period that a reset closes on the way")
 submit("-d", "all", "-r", "all", "-n", 2 * DEVICES * RINGS, "-w")
@@ -119,7 +117,7 @@ equal(sum(frozen.values()), 2 * DEVICES * RINGS, "jobs of the closed period")
 step("dumps that nobody reads to the end")
 for _ in range(20):
     with Socket() as gone:
-        gone.send(gone.build(g.id, g.command("HISTOGRAM_GET"), b"",
+        gone.send(gone.build(g.id, g.command("STATISTIC_GET"), b"",
                              NLM_F_REQUEST | NLM_F_ACK | NLM_F_DUMP))
         gone.receive(PART)
 equal(len(g.histograms()), DEVICES * RINGS * 4, "histograms afterwards")

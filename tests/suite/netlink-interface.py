@@ -21,9 +21,7 @@ from lab import (account, check, equal, fail, held, load, release, step, submit,
 from netlink_spec import Spec
 
 # Not in an answer when there is nothing to say.
-OPTIONAL = {"ring": {"queue-depth", "queue-depth-max", "hw-depth", "hw-depth-max"},
-            "histogram": {"min-value", "max-value", "bucket"},
-            "process": {"submissions", "allocated-bytes", "mapped-bytes", "ioctls", "faults",
+OPTIONAL = {"process": {"submissions", "allocated-bytes", "mapped-bytes", "ioctls", "faults",
                         "opens", "open-handles", "cgroup-id"},
             "statistic": {"label", "column"},
             "layout": {"offset", "size"}}
@@ -88,11 +86,10 @@ equal(list(g.groups_of), ["alerts"], "multicast groups")
 step("answers before anything ran")
 info, = ask("info-get")
 equal((info["schema"], info["clock"], info["period"], info["max-rings"], info["rings"]),
-      (1, "monotonic", 1, 8, 0), "info")
+      (2, "monotonic", 1, 8, 0), "info")
 check(info["since-ns"] < info["now-ns"], "now-ns is not behind since-ns")
 check(info["memory-bytes"] > 0, "no memory")
-equal(ask("ring-get", dump=True), [], "rings before a job")
-equal(ask("histogram-get", dump=True), [], "histograms before a job")
+equal(ask("statistic-get", dump=True), [], "rows before a job")
 equal(ask("process-get", dump=True), [], "processes before a job")
 equal(ask("alert-get", dump=True), [], "alerts before there is one")
 
@@ -101,31 +98,30 @@ submit("-d", "all", "-r", "all", "-n", 40, "-w")
 wait_idle()
 holder = held("-n", 10)
 until(lambda: account()["mock_gpu.0", "ring0"]["hw_depth"] == 4, "the hardware has four jobs")
-rings = {(r["device"], r["name"]): r for r in ask("ring-get", dump=True)}
+rings = {(r["device"], r["name"]): r for r in g.rings()}
 equal(sorted(rings), [("mock_gpu.%d" % d, "ring%d" % r) for d in (0, 1) for r in (0, 1)],
       "rings of two devices with the same names")
 first = rings["mock_gpu.0", "ring0"]
-equal((first["queued"], first["run"], first["done"], first["queue-depth"], first["hw-depth"]),
-      (20, 14, 10, 6, 4), "queued, run, done, queue-depth, hw-depth of the ring that is held")
+equal((first["queued"], first["run"], first["done"], first["queue_depth"], first["hw_depth"]),
+      (20, 14, 10, 6, 4), "queued, run, done, depths of the ring that is held")
 release(holder)
 wait_idle()
 ids = [r["id"] for r in rings.values()]
 equal(len(set(ids)), 4, "ids of the rings")
 
-histograms = ask("histogram-get", dump=True)
-equal(sorted((h["ring-id"], h["name"]) for h in histograms),
+histograms = g.histograms()
+equal(sorted((h["ring_id"], h["name"]) for h in histograms),
       sorted((i, n) for i in ids for n in ("queue_ns", "run_ns", "queue_depth", "hw_depth")),
       "histograms: four for each ring")
 for h in histograms:
-    equal(h["group"], "drm_sched", "group of a histogram")
     buckets = h["bucket"]
     equal(sum(b["count"] for b in buckets), h["count"], "count of the buckets of " + h["name"])
     check(all(b["count"] for b in buckets), "an empty bucket of " + h["name"])
     check(all(a["lt"] <= b["ge"] for a, b in zip(buckets, buckets[1:])), "buckets not in order")
     check(all(b["ge"] < b["lt"] for b in buckets), "a bucket without width")
-    check(buckets[0]["ge"] <= h["min-value"] < buckets[0]["lt"], "min-value outside")
-    check(buckets[-1]["ge"] <= h["max-value"] < buckets[-1]["lt"], "max-value outside")
-    check(h["min-value"] * h["count"] <= h["sum"] <= h["max-value"] * h["count"],
+    check(buckets[0]["ge"] <= h["min_value"] < buckets[0]["lt"], "min_value outside")
+    check(buckets[-1]["ge"] <= h["max_value"] < buckets[-1]["lt"], "max_value outside")
+    check(h["min_value"] * h["count"] <= h["sum"] <= h["max_value"] * h["count"],
           "sum of %s does not fit its count and extremes" % h["name"])
 
 processes = ask("process-get", dump=True)
@@ -175,12 +171,12 @@ for enabled in (0, 0, 1, 1):
     one, = ask("group-get", string(number("group", "name"), "drm_sched"))
     equal((one["enabled"], states[one["state"]]), (enabled, "attached" if enabled else "off"),
           "drm_sched after group-set")
-for r in ask("ring-get", dump=True):
-    check("queue-depth" not in r, "a depth without baseline is sent: %r" % r)
+for r in g.rings():
+    check("queue_depth" not in r, "a depth without baseline is sent: %r" % r)
 submit("-n", 1, "-w")
 wait_idle()
-known = [r for r in ask("ring-get", dump=True) if "queue-depth" in r]
-equal([(r["device"], r["name"], r["queue-depth"], r["hw-depth"]) for r in known],
+known = [r for r in g.rings() if "queue_depth" in r]
+equal([(r["device"], r["name"], r["queue_depth"], r["hw_depth"]) for r in known],
       [("mock_gpu.0", "ring0", 0, 0)], "depths known again after one job")
 
 step("group requests that are refused")
@@ -235,10 +231,9 @@ equal((ring["enabled"], ring["size-kib"], ring["written"]), (1, 128, 0), "resize
 ask("event-ring-set", u32(enabled, 0))
 
 step("reset: the closed period stays readable, others are refused")
-before = ask("ring-get", dump=True)
+before_rows = ask("statistic-get", dump=True)
 before_groups = ask("group-get", dump=True)
 before_processes = ask("process-get", dump=True)
-before_histograms = ask("histogram-get", dump=True)
 period, = ask("reset")
 equal(period["closed"], 1, "number of the closed period")
 check(info["since-ns"] == period["closed-since-ns"] < period["closed-at-ns"], "times of the period")
@@ -246,17 +241,15 @@ after, = ask("info-get")
 equal((after["period"], after["since-ns"]), (2, period["closed-at-ns"]), "period after reset")
 submit("-n", 7, "-w")
 wait_idle()
-dumps = {"ring-get": before, "group-get": before_groups, "process-get": before_processes,
-         "histogram-get": before_histograms}
+dumps = {"statistic-get": before_rows, "group-get": before_groups, "process-get": before_processes}
 
 
 def strip(rows):
     """Without what is said as it is now, and without those that came later."""
-    return [{k: v for k, v in r.items() if k not in ("live", "alive")} for r in rows
+    return [{k: v for k, v in r.items() if k != "alive"} for r in rows
             if r.get("jobs", 1)]
 
 
-ask("statistic-get", u32(number("statistic", "period"), 1), dump=True)
 for op, should in dumps.items():
     of_period = number(spec.ops[op]["set"], "period")
     equal(strip(ask(op, u32(of_period, 1), dump=True)), strip(should), op + " of the closed period")
@@ -265,13 +258,13 @@ for op, should in dumps.items():
     check(strip(now) != strip(should), op + " is the same in both periods")
     for wrong in (0, 3, 0xffffffff):
         refused(errno.ESTALE, "only the current period", op, u32(of_period, wrong), dump=True)
-equal(sum(r["queued"] for r in ask("ring-get", dump=True)), 7, "jobs of the new period")
+equal(sum(r["queued"] for r in g.rings()), 7, "jobs of the new period")
 refused(errno.ESTALE, "only the current period", "group-get",
         string(name_of_group, "drm_sched") + u32(number("group", "period"), 3))
 one, = ask("group-get", string(name_of_group, "drm_sched") + u32(number("group", "period"), 1))
 equal(one["probe"], before_groups[0]["probe"], "group-get by name of the closed period")
 equal(ask("reset")[0]["closed"], 2, "second reset")
-for op in [*dumps, "statistic-get"]:
+for op in dumps:
     refused(errno.ESTALE, "only the current period", op,
             u32(number(spec.ops[op]["set"], "period"), 1), dump=True)
 

@@ -27,7 +27,7 @@ TOOL = lab.BUILD + "/gpumon-user"
 DIRECTORY = lab.DEBUGFS + "/gpumon"
 # Of another user's program: seen in root's outputs, and in no other.
 SECRET = "others_secret"
-DUMPS = ("RING_GET", "HISTOGRAM_GET", "PROCESS_GET", "STATISTIC_GET", "LAYOUT_GET", "ALERT_GET",
+DUMPS = ("PROCESS_GET", "STATISTIC_GET", "LAYOUT_GET", "ALERT_GET",
          "GROUP_GET")
 # {name: [(how it is read, data)]}: each piece is read from its own beginning.
 outputs = {}

@@ -29,4 +29,4 @@ with Gpumon() as g:
 
 text = lab.read(lab.DEBUGFS + "/gpumon/histograms")
 for device, n in jobs.items():
-    lab.check("%s ring0 run_ns: count %d," % (device, n) in text, "%s in histograms" % device)
+    lab.check("drm_sched.rings %s ring0 run_ns: count %d," % (device, n) in text, "%s in histograms" % device)

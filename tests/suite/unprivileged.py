@@ -23,7 +23,7 @@ NETLINK_ADD_MEMBERSHIP = 1
 NOBODY = 65534
 DIRECTORY = "/sys/kernel/debug/gpumon"
 # As the YNL spec has them; a new operation is tried as a "do", which fails as root until it is here.
-DUMPS_ONLY = ("RING_GET", "HISTOGRAM_GET", "PROCESS_GET", "STATISTIC_GET", "LAYOUT_GET",
+DUMPS_ONLY = ("PROCESS_GET", "STATISTIC_GET", "LAYOUT_GET",
               "ALERT_GET")
 DUMPS = DUMPS_ONLY + ("GROUP_GET",)
 # Sent by the kernel, no operation.

@@ -18,15 +18,15 @@
 /* What the simulated kernel does next. */
 static struct {
 	int resolve;	  /* result of looking up the family */
-	int interrupted;  /* number of ring dumps to flag */
-	int stale;	  /* number of ring dumps to refuse with ESTALE */
+	int interrupted;  /* number of dumps to flag */
+	int stale;	  /* number of dumps to refuse with ESTALE */
 	int error;	  /* error for everything but info */
 	const char *text; /* its message */
 	uint32_t port;	  /* port of the sender */
 	uint32_t period;  /* number of the running period */
 	bool cut;	  /* truncate datagrams */
 	/* Counted by the kernel. */
-	int ring_dumps;
+	int dumps;
 	uint32_t asked_period;
 	struct message answer;
 } kernel;
@@ -83,33 +83,7 @@ static void append_message(const struct nlmsghdr *request, struct message *messa
 	message_free(message);
 }
 
-static void answer_rings(const struct nlmsghdr *request)
-{
-	struct nlattr *period =
-		nlmsg_find_attr((struct nlmsghdr *)request, GENL_HDRLEN, GPUMON_A_RING_PERIOD);
-	bool flag = kernel.interrupted > 0;
-	struct message message;
-
-	kernel.ring_dumps++;
-	kernel.asked_period = period ? nla_get_u32(period) : 0;
-	if (kernel.stale > 0) {
-		kernel.stale--;
-		kernel.period++;
-		append_end(request, NLMSG_ERROR, -ESTALE, 0);
-		return;
-	}
-	if (flag)
-		kernel.interrupted--;
-	for (uint32_t i = 0; i < 2; i++) {
-		message_begin(&message, GPUMON_CMD_RING_GET);
-		message_u32(&message, GPUMON_A_RING_ID, i);
-		/* As in the kernel: the flag is set on messages after the change. */
-		append_message(request, &message, NLM_F_MULTI | (flag && i ? NLM_F_DUMP_INTR : 0));
-	}
-	append_end(request, NLMSG_DONE, 0, NLM_F_MULTI);
-}
-
-/* A row, then its histogram. The first flagged dump has an additional row. */
+/* Two rings; a row, then its histogram. The first flagged dump has an additional row. */
 static void answer_statistics(const struct nlmsghdr *request)
 {
 	struct nlattr *period =
@@ -118,8 +92,23 @@ static void answer_statistics(const struct nlmsghdr *request)
 	struct message message;
 	size_t nest;
 
+	kernel.dumps++;
 	kernel.asked_period = period ? nla_get_u32(period) : 0;
+	if (kernel.stale > 0) {
+		kernel.stale--;
+		kernel.period++;
+		append_end(request, NLMSG_ERROR, -ESTALE, 0);
+		return;
+	}
 	kernel.interrupted -= flag;
+	for (uint32_t i = 0; i < 2; i++) {
+		message_begin(&message, GPUMON_CMD_STATISTIC_GET);
+		message_string(&message, GPUMON_A_STATISTIC_GROUP, "drm_sched");
+		message_string(&message, GPUMON_A_STATISTIC_TABLE, "rings");
+		message_u32(&message, GPUMON_A_STATISTIC_ROW, i);
+		/* As in the kernel: the flag is set on messages after the change. */
+		append_message(request, &message, NLM_F_MULTI | (flag && i ? NLM_F_DUMP_INTR : 0));
+	}
 	for (uint32_t i = 0; i < (flag ? 3 : 2); i++) {
 		message_begin(&message, GPUMON_CMD_STATISTIC_GET);
 		message_string(&message, GPUMON_A_STATISTIC_GROUP, "drm_vblank");
@@ -156,7 +145,7 @@ int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg)
 	assert_int_equal(request->nlmsg_type, FAMILY);
 	message_free(&kernel.answer);
 	/* The rest of an abandoned answer has another sequence number and must be skipped. */
-	message_begin(&message, GPUMON_CMD_RING_GET);
+	message_begin(&message, GPUMON_CMD_STATISTIC_GET);
 	((struct nlmsghdr *)message.data)->nlmsg_seq = request->nlmsg_seq - 1;
 	append(&message);
 	message_free(&message);
@@ -170,11 +159,8 @@ int __wrap_nl_send_auto(struct nl_sock *sock, struct nl_msg *msg)
 		append_message(request, &message, 0);
 		append_end(request, NLMSG_ERROR, 0, 0);
 		break;
-	case GPUMON_CMD_RING_GET:
-		assert_true(request->nlmsg_flags & NLM_F_DUMP);
-		answer_rings(request);
-		break;
 	case GPUMON_CMD_STATISTIC_GET:
+		assert_true(request->nlmsg_flags & NLM_F_DUMP);
 		answer_statistics(request);
 		break;
 	case GPUMON_CMD_LAYOUT_GET:
@@ -236,7 +222,7 @@ static void a_quiet_dump(void **state)
 	(void)state;
 	assert_string_equal(gpumon_client_version(client), "0.1.0");
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
-	assert_int_equal(kernel.ring_dumps, 1);
+	assert_int_equal(kernel.dumps, 1);
 	assert_int_equal(kernel.asked_period, 0);
 	assert_int_equal(model.n_rings, 2);
 	assert_int_equal(model.inconsistent, 0);
@@ -269,7 +255,7 @@ static void an_interrupted_dump_is_read_again(void **state)
 	(void)state;
 	kernel.interrupted = 2;
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
-	assert_int_equal(kernel.ring_dumps, 3);
+	assert_int_equal(kernel.dumps, 3);
 	/* Nothing of the first two attempts is left. */
 	assert_int_equal(model.n_rings, 2);
 	assert_int_equal(model.inconsistent, 0);
@@ -310,7 +296,7 @@ static void endless_change_is_flagged(void **state)
 	(void)state;
 	kernel.interrupted = 1000;
 	assert_int_equal(gpumon_client_read(client, GPUMON_PART_RINGS, 0, &model, &err), 0);
-	assert_in_range(kernel.ring_dumps, 2, 10);
+	assert_in_range(kernel.dumps, 2, 10);
 	assert_int_equal(model.n_rings, 2);
 	assert_int_equal(model.inconsistent, GPUMON_PART_RINGS);
 	/* The next undisturbed reading clears the flag. */

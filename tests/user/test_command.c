@@ -153,7 +153,7 @@ static void help_and_version(void **state)
 
 	c = capture("", "--version", NULL);
 	assert_int_equal(c.status, GPUMON_EXIT_OK);
-	assert_string_equal(c.out, "gpumon-user 0.1.0 (netlink schema 1)\n");
+	assert_string_equal(c.out, "gpumon-user 0.1.0 (netlink schema 2)\n");
 	captured_free(&c);
 }
 
@@ -180,18 +180,18 @@ static void durations(void **state)
 
 static void another_schema(void **state)
 {
-	struct gpumon_info info = { .version = "7.0.0", .schema = gpumon_value_of(1) };
+	struct gpumon_info info = { .version = "7.0.0", .schema = gpumon_value_of(2) };
 	struct gpumon_error err = { 0 };
 
 	(void)state;
 	assert_int_equal(gpumon_client_check_schema(&info, &err), 0);
-	info.schema = gpumon_value_of(2);
+	info.schema = gpumon_value_of(3);
 	assert_int_equal(gpumon_client_check_schema(&info, &err), -1);
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
 	assert_int_equal(err.code, GPUMON_ERROR_SCHEMA);
 	assert_string_equal(
 		err.message,
-		"the loaded gpumon module (version 7.0.0) speaks schema 2, this program schema 1: install the same version of both");
+		"the loaded gpumon module (version 7.0.0) speaks schema 3, this program schema 2: install the same version of both");
 	info = (struct gpumon_info){ 0 };
 	assert_int_equal(gpumon_client_check_schema(&info, &err), -1);
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);

@@ -81,7 +81,7 @@ static void json_has_the_shape(void **state)
 	document = round_trip(gpumon_json_model(&model, NULL), true);
 
 	text(document, "gpumon.version", "0.1.0");
-	number(document, "gpumon.schema", 1);
+	number(document, "gpumon.schema", 2);
 	text(document, "gpumon.source", "kmod");
 	text(document, "gpumon.clock", "monotonic");
 	number(document, "gpumon.now_ns", 12000000000);

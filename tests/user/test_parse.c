@@ -8,50 +8,6 @@
 
 #include "module/parse.h"
 
-static void ring_message(struct message *message)
-{
-	message_begin(message, GPUMON_CMD_RING_GET);
-	message_u32(message, GPUMON_A_RING_ID, 7);
-	message_string(message, GPUMON_A_RING_DEVICE, "0000:03:00.0");
-	message_string(message, GPUMON_A_RING_NAME, "gfx_0.0.0");
-	message_u32(message, GPUMON_A_RING_LIVE, 1);
-	message_u64(message, GPUMON_A_RING_QUEUED, 1ULL << 40);
-	message_u64(message, GPUMON_A_RING_RUN, 2);
-	message_u64(message, GPUMON_A_RING_DONE, 3);
-	message_u64(message, GPUMON_A_RING_ERRORS, 4);
-	message_u64(message, GPUMON_A_RING_KILLED, 5);
-	message_u64(message, GPUMON_A_RING_DEPENDENCY_WAITS, 6);
-	message_u64(message, GPUMON_A_RING_UNTRACKED, 8);
-	message_u64(message, GPUMON_A_RING_CLOCK_BACKWARDS, 9);
-	message_u32(message, GPUMON_A_RING_QUEUE_DEPTH, 10);
-	message_u32(message, GPUMON_A_RING_QUEUE_DEPTH_MAX, 11);
-	/* The hardware depth is missing: unknown. */
-}
-
-static void bucket(struct message *message, uint64_t ge, uint64_t lt, uint64_t count)
-{
-	size_t nest = message_nest(message, GPUMON_A_HISTOGRAM_BUCKET);
-
-	message_u64(message, GPUMON_A_BUCKET_GE, ge);
-	message_u64(message, GPUMON_A_BUCKET_LT, lt);
-	message_u64(message, GPUMON_A_BUCKET_COUNT, count);
-	message_nest_end(message, nest);
-}
-
-static void histogram_message(struct message *message)
-{
-	message_begin(message, GPUMON_CMD_HISTOGRAM_GET);
-	message_string(message, GPUMON_A_HISTOGRAM_GROUP, "drm_sched");
-	message_u32(message, GPUMON_A_HISTOGRAM_RING_ID, 7);
-	message_string(message, GPUMON_A_HISTOGRAM_NAME, "queue_ns");
-	message_u64(message, GPUMON_A_HISTOGRAM_COUNT, 30);
-	message_u64(message, GPUMON_A_HISTOGRAM_SUM, 40000);
-	message_u64(message, GPUMON_A_HISTOGRAM_MIN_VALUE, 1030);
-	message_u64(message, GPUMON_A_HISTOGRAM_MAX_VALUE, 2000);
-	bucket(message, 1024, 1280, 20);
-	bucket(message, 1280, 1536, 10);
-}
-
 static void group_message(struct message *message)
 {
 	size_t probe, drops;
@@ -98,64 +54,6 @@ static void info_message(struct message *message)
 	message_u64(message, GPUMON_A_INFO_SINCE_NS, 2);
 	message_u32(message, GPUMON_A_INFO_PERIOD, 3);
 	message_u64(message, GPUMON_A_INFO_MEMORY_BYTES, 4096);
-}
-
-static void parse_a_ring(void **state)
-{
-	struct gpumon_model model = { 0 };
-	struct gpumon_ring *ring;
-	struct message message;
-
-	(void)state;
-	ring_message(&message);
-	assert_int_equal(gpumon_parse_ring(message_header(&message), message.len, &model), 0);
-	assert_int_equal(model.n_rings, 1);
-	ring = &model.rings[0];
-	assert_int_equal(ring->id.v, 7);
-	assert_string_equal(ring->device, "0000:03:00.0");
-	assert_string_equal(ring->name, "gfx_0.0.0");
-	assert_int_equal(ring->queued.v, 1ULL << 40);
-	assert_int_equal(ring->run.v, 2);
-	assert_int_equal(ring->done.v, 3);
-	assert_int_equal(ring->errors.v, 4);
-	assert_int_equal(ring->killed.v, 5);
-	assert_int_equal(ring->dependency_waits.v, 6);
-	assert_int_equal(ring->untracked.v, 8);
-	assert_int_equal(ring->clock_backwards.v, 9);
-	assert_int_equal(ring->queue_depth.v, 10);
-	assert_int_equal(ring->queue_depth_max.v, 11);
-	assert_true(ring->queue_depth.known);
-	assert_false(ring->hw_depth.known);
-	assert_false(ring->hw_depth_max.known);
-	message_free(&message);
-	gpumon_model_free(&model);
-}
-
-static void parse_a_histogram(void **state)
-{
-	struct gpumon_model model = { 0 };
-	struct gpumon_histogram *histogram;
-	struct message message;
-
-	(void)state;
-	histogram_message(&message);
-	assert_int_equal(gpumon_parse_histogram(message_header(&message), message.len, &model), 0);
-	assert_int_equal(model.n_histograms, 1);
-	histogram = &model.histograms[0];
-	assert_string_equal(histogram->name, "queue_ns");
-	assert_int_equal(histogram->count.v, 30);
-	assert_int_equal(histogram->sum.v, 40000);
-	assert_int_equal(histogram->min.v, 1030);
-	assert_int_equal(histogram->max.v, 2000);
-	assert_int_equal(histogram->n_buckets, 2);
-	assert_int_equal(histogram->buckets[1].ge, 1280);
-	assert_int_equal(histogram->buckets[1].lt, 1536);
-	assert_int_equal(histogram->buckets[1].count, 10);
-	assert_ptr_equal(gpumon_model_histogram(&model, 7, "queue_ns"), histogram);
-	assert_null(gpumon_model_histogram(&model, 7, "run_ns"));
-	assert_null(gpumon_model_histogram(&model, 8, "queue_ns"));
-	message_free(&message);
-	gpumon_model_free(&model);
 }
 
 static void parse_a_group(void **state)
@@ -234,12 +132,12 @@ static void unknown_attributes_are_skipped(void **state)
 	struct message message;
 
 	(void)state;
-	ring_message(&message);
+	process_message(&message);
 	message_u64(&message, 999, 1);
-	message_string(&message, GPUMON_A_RING_MAX + 1, "of a newer module");
-	message_attr(&message, GPUMON_A_RING_PAD, NULL, 0);
-	assert_int_equal(gpumon_parse_ring(message_header(&message), message.len, &model), 0);
-	assert_int_equal(model.rings[0].id.v, 7);
+	message_string(&message, GPUMON_A_PROCESS_MAX + 1, "of a newer module");
+	message_attr(&message, GPUMON_A_PROCESS_PAD, NULL, 0);
+	assert_int_equal(gpumon_parse_process(message_header(&message), message.len, &model), 0);
+	assert_int_equal(model.processes[0].pid.v, 4242);
 	message_free(&message);
 	gpumon_model_free(&model);
 }
@@ -250,11 +148,11 @@ static void refused(int type, const void *data, size_t len)
 	struct gpumon_model model = { 0 };
 	struct message message;
 
-	ring_message(&message);
+	process_message(&message);
 	message_attr(&message, type, data, len);
-	assert_int_equal(gpumon_parse_ring(message_header(&message), message.len, &model),
+	assert_int_equal(gpumon_parse_process(message_header(&message), message.len, &model),
 			 -EBADMSG);
-	assert_int_equal(model.n_rings, 0);
+	assert_int_equal(model.n_processes, 0);
 	message_free(&message);
 	gpumon_model_free(&model);
 }
@@ -266,12 +164,12 @@ static void wrong_sizes_are_refused(void **state)
 	(void)state;
 	for (size_t len = 0; len <= sizeof(bytes); len++) {
 		if (len != sizeof(uint32_t))
-			refused(GPUMON_A_RING_ID, bytes, len);
+			refused(GPUMON_A_PROCESS_PID, bytes, len);
 		if (len != sizeof(uint64_t))
-			refused(GPUMON_A_RING_QUEUED, bytes, len);
+			refused(GPUMON_A_PROCESS_JOBS, bytes, len);
 	}
-	refused(GPUMON_A_RING_NAME, "no end", 6);
-	refused(GPUMON_A_RING_NAME, "", 0);
+	refused(GPUMON_A_PROCESS_COMM, "no end", 6);
+	refused(GPUMON_A_PROCESS_COMM, "", 0);
 }
 
 static void wrong_headers_are_refused(void **state)
@@ -281,51 +179,27 @@ static void wrong_headers_are_refused(void **state)
 	struct nlmsghdr *header;
 
 	(void)state;
-	ring_message(&message);
+	process_message(&message);
 	header = (struct nlmsghdr *)message.data;
 	/* The answer to another command. */
-	assert_int_equal(gpumon_parse_process(header, message.len, &model), -EBADMSG);
+	assert_int_equal(gpumon_parse_layout(header, message.len, &model), -EBADMSG);
 	/* Longer than the buffer, or shorter than its own headers. */
 	header->nlmsg_len = (uint32_t)message.len + 4;
-	assert_int_equal(gpumon_parse_ring(header, message.len, &model), -EBADMSG);
+	assert_int_equal(gpumon_parse_process(header, message.len, &model), -EBADMSG);
 	header->nlmsg_len = NLMSG_HDRLEN;
-	assert_int_equal(gpumon_parse_ring(header, message.len, &model), -EBADMSG);
+	assert_int_equal(gpumon_parse_process(header, message.len, &model), -EBADMSG);
 	header->nlmsg_len = 0;
-	assert_int_equal(gpumon_parse_ring(header, message.len, &model), -EBADMSG);
-	assert_int_equal(gpumon_parse_ring(header, 3, &model), -EBADMSG);
-	assert_int_equal(gpumon_parse_ring(header, 0, &model), -EBADMSG);
-	assert_int_equal(model.n_rings, 0);
+	assert_int_equal(gpumon_parse_process(header, message.len, &model), -EBADMSG);
+	assert_int_equal(gpumon_parse_process(header, 3, &model), -EBADMSG);
+	assert_int_equal(gpumon_parse_process(header, 0, &model), -EBADMSG);
+	assert_int_equal(model.n_processes, 0);
 	message_free(&message);
-}
-
-static void broken_buckets_are_refused(void **state)
-{
-	static const uint64_t broken[][2] = {
-		{ 1536, 1536 }, { 1536, 1500 }, { 1500, 1600 }, { 0, 1 }, { UINT64_MAX, 0 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
-		struct gpumon_model model = { 0 };
-		struct message message;
-
-		histogram_message(&message);
-		bucket(&message, broken[i][0], broken[i][1], 1);
-		assert_int_equal(gpumon_parse_histogram(message_header(&message), message.len,
-							&model),
-				 -EBADMSG);
-		assert_int_equal(model.n_histograms, 0);
-		message_free(&message);
-		gpumon_model_free(&model);
-	}
 }
 
 static const struct {
 	void (*make)(struct message *message);
 	int (*parse)(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 } kinds[] = {
-	{ ring_message, gpumon_parse_ring },
-	{ histogram_message, gpumon_parse_histogram },
 	{ group_message, gpumon_parse_group },
 	{ process_message, gpumon_parse_process },
 };
@@ -334,7 +208,7 @@ static const struct {
 
 static size_t elements(const struct gpumon_model *model)
 {
-	return model->n_rings + model->n_histograms + model->n_groups + model->n_processes;
+	return model->n_groups + model->n_processes;
 }
 
 /* Truncated at each byte: whole attributes pass, everything else is rejected and leaves nothing. */
@@ -496,14 +370,11 @@ static void end_of_a_dump(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse_a_ring),
-		cmocka_unit_test(parse_a_histogram),
 		cmocka_unit_test(parse_a_group),
 		cmocka_unit_test(parse_the_others),
 		cmocka_unit_test(unknown_attributes_are_skipped),
 		cmocka_unit_test(wrong_sizes_are_refused),
 		cmocka_unit_test(wrong_headers_are_refused),
-		cmocka_unit_test(broken_buckets_are_refused),
 		cmocka_unit_test(cut_messages),
 		cmocka_unit_test(twisted_messages),
 		cmocka_unit_test(refusal_keeps_the_earlier),

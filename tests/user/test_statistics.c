@@ -38,7 +38,7 @@ static void row_begin(struct message *message, const char *table, uint32_t row)
 	message_u32(message, GPUMON_A_STATISTIC_ROW, row);
 }
 
-static void histogram(struct message *message, uint64_t count)
+static void histogram_values(struct message *message, uint64_t count)
 {
 	message_u64(message, GPUMON_A_COLUMN_COUNT, count);
 	message_u64(message, GPUMON_A_COLUMN_SUM, count * 100);
@@ -73,7 +73,7 @@ static void row_of(struct message *message, uint32_t row)
 	message_u64(message, GPUMON_A_COLUMN_HIGHEST, 9);
 	message_nest_end(message, nest);
 	nest = column(message, "interval_ns", GPUMON_COLUMN_KIND_HISTOGRAM);
-	histogram(message, 30);
+	histogram_values(message, 30);
 	message_nest_end(message, nest);
 	message_nest_end(message, column(message, "late", GPUMON_COLUMN_KIND_COUNTER));
 	message_nest_end(message, column(message, "depth", GPUMON_COLUMN_KIND_GAUGE));
@@ -92,7 +92,7 @@ static void buckets_message(struct message *message)
 
 	row_begin(message, "crtcs", 7);
 	nest = column(message, "interval_ns", GPUMON_COLUMN_KIND_HISTOGRAM);
-	histogram(message, 31);
+	histogram_values(message, 31);
 	bucket(message, 88, 96, 20);
 	bucket(message, 96, 112, 11);
 	message_nest_end(message, nest);
@@ -251,6 +251,9 @@ static void messages_in_odd_orders(void **state)
 /* A message without its table, or with wrong sizes, is rejected completely. */
 static void broken_rows_are_refused(void **state)
 {
+	static const uint64_t broken[][2] = {
+		{ 10, 20 }, { 30, 30 }, { 30, 25 }, { 25, 40 }, { 0, 1 }, { UINT64_MAX, 0 },
+	};
 	struct gpumon_model model = { 0 };
 	struct message message;
 	size_t nest;
@@ -281,14 +284,121 @@ static void broken_rows_are_refused(void **state)
 		assert_int_equal(take(&model, &message), -EBADMSG);
 		assert_int_equal(model.n_statistics, 0);
 	}
-	/* Unordered buckets. */
-	buckets_message(&message);
-	nest = column(&message, "x", GPUMON_COLUMN_KIND_HISTOGRAM);
-	bucket(&message, 20, 30, 1);
-	bucket(&message, 10, 20, 1);
+	/* Buckets that are out of order, overlap or have no width. */
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		buckets_message(&message);
+		nest = column(&message, "x", GPUMON_COLUMN_KIND_HISTOGRAM);
+		bucket(&message, 20, 30, 1);
+		bucket(&message, broken[i][0], broken[i][1], 1);
+		message_nest_end(&message, nest);
+		assert_int_equal(take(&model, &message), -EBADMSG);
+		assert_int_equal(model.n_statistics, 0);
+	}
+	gpumon_model_free(&model);
+}
+
+static void counter(struct message *message, const char *name, uint64_t value)
+{
+	size_t nest = column(message, name, GPUMON_COLUMN_KIND_COUNTER);
+
+	message_u64(message, GPUMON_A_COLUMN_VALUE, value);
+	message_nest_end(message, nest);
+}
+
+static void gauge(struct message *message, const char *name, int64_t level, uint64_t highest)
+{
+	size_t nest = column(message, name, GPUMON_COLUMN_KIND_GAUGE);
+
+	message_attr(message, GPUMON_A_COLUMN_LEVEL, &level, sizeof(level));
+	message_u64(message, GPUMON_A_COLUMN_HIGHEST, highest);
+	message_nest_end(message, nest);
+}
+
+static void ring_message(struct message *message)
+{
+	message_begin(message, GPUMON_CMD_STATISTIC_GET);
+	message_string(message, GPUMON_A_STATISTIC_GROUP, "drm_sched");
+	message_string(message, GPUMON_A_STATISTIC_TABLE, "rings");
+	message_u32(message, GPUMON_A_STATISTIC_ROW, 7);
+}
+
+/* What they were as messages of their own: the model has them where it always had. */
+static void rings_of_their_table(void **state)
+{
+	struct gpumon_model model = { 0 };
+	const struct gpumon_histogram *histogram;
+	const struct gpumon_ring *ring;
+	struct message message;
+	size_t nest;
+
+	(void)state;
+	row_message(&message);
+	assert_int_equal(take(&model, &message), 0);
+	ring_message(&message);
+	label(&message, "device", "0000:03:00.0", false);
+	label(&message, "ring", "gfx_0.0.0", false);
+	counter(&message, "queued", 1ULL << 40);
+	counter(&message, "run", 2);
+	counter(&message, "done", 3);
+	counter(&message, "errors", 4);
+	counter(&message, "killed", 5);
+	counter(&message, "dependency_waits", 6);
+	counter(&message, "untracked", 8);
+	gauge(&message, "queue_depth", 10, 11);
+	message_nest_end(&message, column(&message, "hw_depth", GPUMON_COLUMN_KIND_GAUGE));
+	message_nest_end(&message, column(&message, "queue_ns", GPUMON_COLUMN_KIND_HISTOGRAM));
+	counter(&message, "clock_backwards", 9);
+	counter(&message, "of_a_newer_module", 1);
+	gauge(&message, "live", -1, 1);
+	assert_int_equal(take(&model, &message), 0);
+	ring_message(&message);
+	nest = column(&message, "queue_depths", GPUMON_COLUMN_KIND_HISTOGRAM);
+	histogram_values(&message, 30);
+	bucket(&message, 1024, 1280, 20);
+	bucket(&message, 1280, 1536, 10);
 	message_nest_end(&message, nest);
-	assert_int_equal(take(&model, &message), -EBADMSG);
-	assert_int_equal(model.n_statistics, 0);
+	assert_int_equal(take(&model, &message), 0);
+	row_message(&message);
+	assert_int_equal(take(&model, &message), 0);
+
+	assert_int_equal(gpumon_parse_rings(&model), 0);
+	assert_int_equal(model.n_statistics, 1);
+	assert_non_null(gpumon_model_statistics(&model, "drm_vblank", "crtcs"));
+	assert_int_equal(model.n_rings, 1);
+	ring = gpumon_model_ring(&model, 7);
+	assert_non_null(ring);
+	assert_string_equal(ring->device, "0000:03:00.0");
+	assert_string_equal(ring->name, "gfx_0.0.0");
+	assert_int_equal(ring->queued.v, 1ULL << 40);
+	assert_int_equal(ring->run.v, 2);
+	assert_int_equal(ring->done.v, 3);
+	assert_int_equal(ring->errors.v, 4);
+	assert_int_equal(ring->killed.v, 5);
+	assert_int_equal(ring->dependency_waits.v, 6);
+	assert_int_equal(ring->untracked.v, 8);
+	assert_int_equal(ring->clock_backwards.v, 9);
+	assert_false(ring->jobs_table_full.known);
+	assert_int_equal(ring->queue_depth.v, 10);
+	assert_int_equal(ring->queue_depth_max.v, 11);
+	assert_false(ring->hw_depth.known);
+	assert_false(ring->hw_depth_max.known);
+	assert_true(ring->live.known);
+	assert_int_equal(ring->live.v, 0);
+
+	assert_int_equal(model.n_histograms, 2);
+	assert_false(gpumon_model_histogram(&model, 7, "queue_ns")->count.known);
+	assert_null(gpumon_model_histogram(&model, 7, "run_ns"));
+	assert_null(gpumon_model_histogram(&model, 8, "queue_depth"));
+	histogram = gpumon_model_histogram(&model, 7, "queue_depth");
+	assert_non_null(histogram);
+	assert_string_equal(histogram->group, "drm_sched");
+	assert_int_equal(histogram->count.v, 30);
+	assert_int_equal(histogram->sum.v, 3000);
+	assert_int_equal(histogram->n_buckets, 2);
+	assert_int_equal(histogram->buckets[1].count, 10);
+	/* There is no such table any more, and no ring twice. */
+	assert_int_equal(gpumon_parse_rings(&model), 0);
+	assert_int_equal(model.n_rings, 1);
 	gpumon_model_free(&model);
 }
 

@@ -274,6 +274,8 @@ int gpumon_histogram_add_bucket(struct gpumon_histogram *histogram, uint64_t ge,
 				uint64_t count);
 struct gpumon_process *gpumon_model_add_process(struct gpumon_model *model);
 struct gpumon_statistics *gpumon_model_add_statistics(struct gpumon_model *model);
+void gpumon_model_remove_statistics(struct gpumon_model *model,
+				    struct gpumon_statistics *statistics);
 struct gpumon_row *gpumon_statistics_add_row(struct gpumon_statistics *statistics);
 struct gpumon_label *gpumon_row_add_label(struct gpumon_row *row);
 struct gpumon_column *gpumon_row_add_column(struct gpumon_row *row);

@@ -71,17 +71,29 @@ void gpumon_alert_clear(struct gpumon_alert *alert)
 	memset(alert, 0, sizeof(*alert));
 }
 
+static void clear_table(struct gpumon_statistics *statistics)
+{
+	for (size_t k = 0; k < statistics->n_rows; k++)
+		gpumon_row_clear(&statistics->rows[k]);
+	free(statistics->rows);
+	free(statistics->group);
+	free(statistics->table);
+}
+
+void gpumon_model_remove_statistics(struct gpumon_model *model,
+				    struct gpumon_statistics *statistics)
+{
+	size_t behind = (size_t)(model->statistics + model->n_statistics - statistics - 1);
+
+	clear_table(statistics);
+	memmove(statistics, statistics + 1, behind * sizeof(*statistics));
+	model->n_statistics--;
+}
+
 static void clear_tables(struct gpumon_model *model)
 {
-	for (size_t i = 0; i < model->n_statistics; i++) {
-		struct gpumon_statistics *statistics = &model->statistics[i];
-
-		for (size_t k = 0; k < statistics->n_rows; k++)
-			gpumon_row_clear(&statistics->rows[k]);
-		free(statistics->rows);
-		free(statistics->group);
-		free(statistics->table);
-	}
+	for (size_t i = 0; i < model->n_statistics; i++)
+		clear_table(&model->statistics[i]);
 	free(model->statistics);
 	model->statistics = NULL;
 	model->n_statistics = 0;

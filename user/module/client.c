@@ -197,16 +197,6 @@ static int take_group(const struct nlmsghdr *message, size_t len, void *argument
 	return gpumon_parse_group(message, len, argument);
 }
 
-static int take_ring(const struct nlmsghdr *message, size_t len, void *argument)
-{
-	return gpumon_parse_ring(message, len, argument);
-}
-
-static int take_histogram(const struct nlmsghdr *message, size_t len, void *argument)
-{
-	return gpumon_parse_histogram(message, len, argument);
-}
-
 static int take_process(const struct nlmsghdr *message, size_t len, void *argument)
 {
 	return gpumon_parse_process(message, len, argument);
@@ -335,28 +325,29 @@ const char *gpumon_client_version(const struct gpumon_client *client)
 	return client->version ? client->version : "unknown";
 }
 
+/* Parts of the model that are in one dump. */
+#define PARTS_OF_TABLES (GPUMON_PART_RINGS | GPUMON_PART_HISTOGRAMS | GPUMON_PART_STATISTICS)
+
 /* The dumps in the order of requests. Those without period_attr have no period. */
 static const struct dump {
-	unsigned int part;
+	unsigned int parts;
 	int command;
 	int period_attr;
 	message_fn take;
 	const char *what;
 } dumps[] = {
 	{ GPUMON_PART_GROUPS, GPUMON_CMD_GROUP_GET, GPUMON_A_GROUP_PERIOD, take_group, "groups" },
-	{ GPUMON_PART_RINGS, GPUMON_CMD_RING_GET, GPUMON_A_RING_PERIOD, take_ring, "rings" },
-	{ GPUMON_PART_HISTOGRAMS, GPUMON_CMD_HISTOGRAM_GET, GPUMON_A_HISTOGRAM_PERIOD,
-	  take_histogram, "histograms" },
 	{ GPUMON_PART_PROCESSES, GPUMON_CMD_PROCESS_GET, GPUMON_A_PROCESS_PERIOD, take_process,
 	  "processes" },
-	{ GPUMON_PART_STATISTICS, GPUMON_CMD_STATISTIC_GET, GPUMON_A_STATISTIC_PERIOD,
-	  take_statistic, "statistics" },
+	{ PARTS_OF_TABLES, GPUMON_CMD_STATISTIC_GET, GPUMON_A_STATISTIC_PERIOD, take_statistic,
+	  "statistics" },
 	{ GPUMON_PART_LAYOUTS, GPUMON_CMD_LAYOUT_GET, 0, take_layout, "layouts" },
 	{ GPUMON_PART_ALERTS, GPUMON_CMD_ALERT_GET, 0, take_alert, "alerts" },
 };
 
-static int read_dump(struct gpumon_client *client, const struct dump *dump, uint32_t period,
-		     struct gpumon_model *model, struct gpumon_error *err)
+/* @parts: the requested parts of the dump */
+static int read_dump(struct gpumon_client *client, const struct dump *dump, unsigned int parts,
+		     uint32_t period, struct gpumon_model *model, struct gpumon_error *err)
 {
 	bool interrupted = false;
 
@@ -368,17 +359,20 @@ static int read_dump(struct gpumon_client *client, const struct dump *dump, uint
 			nlmsg_free(request);
 			request = NULL;
 		}
-		gpumon_model_clear(model, dump->part);
+		gpumon_model_clear(model, dump->parts);
 		interrupted = false;
 		if (client_transact(client, request, dump->what, dump->take, model, &interrupted,
 				    err))
 			return -1;
-		model->parts |= dump->part;
+		if (dump->parts == PARTS_OF_TABLES && gpumon_parse_rings(model))
+			return error_memory(err);
+		gpumon_model_clear(model, dump->parts & ~parts);
+		model->parts |= parts;
 		if (!interrupted)
 			return 0;
 	}
 	/* Rings kept coming and going: show the last reading, and mark it. */
-	model->inconsistent |= dump->part;
+	model->inconsistent |= parts;
 	return 0;
 }
 
@@ -398,7 +392,8 @@ static int read_once(struct gpumon_client *client, unsigned int parts, uint32_t 
 			period = (uint32_t)model->info.period.v;
 	}
 	for (size_t i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++) {
-		if ((parts & dumps[i].part) && read_dump(client, &dumps[i], period, model, err))
+		if ((parts & dumps[i].parts) &&
+		    read_dump(client, &dumps[i], parts & dumps[i].parts, period, model, err))
 			return -1;
 	}
 	if (parts & GPUMON_PART_EVENT_RING) {

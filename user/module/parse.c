@@ -157,41 +157,6 @@ int gpumon_parse_group(const struct nlmsghdr *message, size_t len, struct gpumon
 	return ret;
 }
 
-int gpumon_parse_ring(const struct nlmsghdr *message, size_t len, struct gpumon_model *model)
-{
-	static const struct gpumon_field fields[] = {
-		GPUMON_U32(GPUMON_A_RING_ID, struct gpumon_ring, id),
-		GPUMON_STRING(GPUMON_A_RING_DEVICE, struct gpumon_ring, device),
-		GPUMON_STRING(GPUMON_A_RING_NAME, struct gpumon_ring, name),
-		GPUMON_U32(GPUMON_A_RING_LIVE, struct gpumon_ring, live),
-		GPUMON_U64(GPUMON_A_RING_QUEUED, struct gpumon_ring, queued),
-		GPUMON_U64(GPUMON_A_RING_RUN, struct gpumon_ring, run),
-		GPUMON_U64(GPUMON_A_RING_DONE, struct gpumon_ring, done),
-		GPUMON_U64(GPUMON_A_RING_ERRORS, struct gpumon_ring, errors),
-		GPUMON_U64(GPUMON_A_RING_KILLED, struct gpumon_ring, killed),
-		GPUMON_U64(GPUMON_A_RING_DEPENDENCY_WAITS, struct gpumon_ring, dependency_waits),
-		GPUMON_U64(GPUMON_A_RING_UNTRACKED, struct gpumon_ring, untracked),
-		GPUMON_U64(GPUMON_A_RING_JOBS_TABLE_FULL, struct gpumon_ring, jobs_table_full),
-		GPUMON_U64(GPUMON_A_RING_CLOCK_BACKWARDS, struct gpumon_ring, clock_backwards),
-		GPUMON_U32(GPUMON_A_RING_QUEUE_DEPTH, struct gpumon_ring, queue_depth),
-		GPUMON_U32(GPUMON_A_RING_QUEUE_DEPTH_MAX, struct gpumon_ring, queue_depth_max),
-		GPUMON_U32(GPUMON_A_RING_HW_DEPTH, struct gpumon_ring, hw_depth),
-		GPUMON_U32(GPUMON_A_RING_HW_DEPTH_MAX, struct gpumon_ring, hw_depth_max),
-	};
-	struct gpumon_ring new = { 0 }, *ring = NULL;
-	int ret = gpumon_parse_flat(message, len, GPUMON_CMD_RING_GET, GPUMON_FIELDS(fields), &new);
-
-	if (!ret) {
-		ring = gpumon_model_add_ring(model);
-		ret = ring ? 0 : -ENOMEM;
-	}
-	if (ret)
-		gpumon_ring_clear(&new);
-	else
-		*ring = new;
-	return ret;
-}
-
 struct bucket {
 	struct gpumon_value ge, lt, count;
 };
@@ -226,37 +191,6 @@ int gpumon_parse_buckets(const void *attrs, size_t len, int type,
 								  bucket.lt.v, bucket.count.v))
 			return -ENOMEM;
 	}
-	return ret;
-}
-
-int gpumon_parse_histogram(const struct nlmsghdr *message, size_t len, struct gpumon_model *model)
-{
-	static const struct gpumon_field fields[] = {
-		GPUMON_STRING(GPUMON_A_HISTOGRAM_GROUP, struct gpumon_histogram, group),
-		GPUMON_U32(GPUMON_A_HISTOGRAM_RING_ID, struct gpumon_histogram, ring_id),
-		GPUMON_STRING(GPUMON_A_HISTOGRAM_NAME, struct gpumon_histogram, name),
-		GPUMON_U64(GPUMON_A_HISTOGRAM_COUNT, struct gpumon_histogram, count),
-		GPUMON_U64(GPUMON_A_HISTOGRAM_SUM, struct gpumon_histogram, sum),
-		GPUMON_U64(GPUMON_A_HISTOGRAM_MIN_VALUE, struct gpumon_histogram, min),
-		GPUMON_U64(GPUMON_A_HISTOGRAM_MAX_VALUE, struct gpumon_histogram, max),
-	};
-	struct gpumon_histogram new = { 0 }, *histogram = NULL;
-	const struct nlattr *attrs;
-	size_t attrs_len;
-	int ret = gpumon_parse_message(message, len, GPUMON_CMD_HISTOGRAM_GET, &attrs, &attrs_len);
-
-	if (!ret)
-		ret = gpumon_parse_fields(attrs, attrs_len, GPUMON_FIELDS(fields), &new);
-	if (!ret)
-		ret = gpumon_parse_buckets(attrs, attrs_len, GPUMON_A_HISTOGRAM_BUCKET, &new);
-	if (!ret) {
-		histogram = gpumon_model_add_histogram(model);
-		ret = histogram ? 0 : -ENOMEM;
-	}
-	if (ret)
-		gpumon_histogram_clear(&new);
-	else
-		*histogram = new;
 	return ret;
 }
 

@@ -28,14 +28,17 @@ int gpumon_parse_message(const struct nlmsghdr *message, size_t len, int command
 
 int gpumon_parse_info(const struct nlmsghdr *message, size_t len, struct gpumon_info *info);
 int gpumon_parse_group(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
-int gpumon_parse_ring(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
-int gpumon_parse_histogram(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 int gpumon_parse_process(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 /*
  * A message has a whole row, or one of its histograms with buckets, which follows later. Its
  * contents replace those in the model.
  */
 int gpumon_parse_statistic(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
+/*
+ * When all of them are in: the table drm_sched.rings becomes the model's rings and histograms, and
+ * is not among the tables any more.
+ */
+int gpumon_parse_rings(struct gpumon_model *model);
 int gpumon_parse_layout(const struct nlmsghdr *message, size_t len, struct gpumon_model *model);
 /* @command: GPUMON_CMD_ALERT_GET, or GPUMON_CMD_ALERT_NTF for a notification. */
 int gpumon_parse_alert(const struct nlmsghdr *message, size_t len, int command,

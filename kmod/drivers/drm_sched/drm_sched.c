@@ -17,6 +17,7 @@
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "core/clock.h"
+#include "core/track.h"
 #include "drm_sched.h"
 #include "job.h"
 #include "job_event.h"
@@ -54,8 +55,7 @@ static __always_inline bool scheduler_remembered(const struct gpumon_cpu *cpu,
 /* For events without a job entry. */
 static u32 ring_of(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
-	return scheduler_remembered(cpu, sched) ? cpu->scheduler_ring :
-						  gpumon_ring_find(cpu, sched, ends_are_seen());
+	return scheduler_remembered(cpu, sched) ? cpu->scheduler_ring : gpumon_ring_find(sched);
 }
 
 /* A job whose queueing was not seen: it is counted, and has neither latency nor depth. */
@@ -65,8 +65,7 @@ static u32 ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sched_fenc
 
 	if (finished_ops == FINISHED_OPS_UNKNOWN)
 		WRITE_ONCE(finished_ops, fence_ops(&s_fence->finished));
-	if (ring != GPUMON_NONE)
-		local64_inc(&ring_words(cpu, ring)[GPUMON_RING_UNTRACKED]);
+	local64_inc(&ring_words(cpu, ring)[GPUMON_RING_UNTRACKED]);
 	return ring;
 }
 
@@ -90,6 +89,17 @@ static u64 job_elapsed(const struct gpumon_job *job, u64 now, local64_t *words)
 	return elapsed;
 }
 
+/* A job is queued: the depths of its ring have a baseline from now on. */
+static void ring_depths_begin(u32 ring)
+{
+	struct gpumon_gauge *gauges = gpumon_ring_gauges(ring);
+
+	if (unlikely(!READ_ONCE(gauges[GPUMON_RING_HW_DEPTH].begun))) {
+		WRITE_ONCE(gauges[GPUMON_RING_QUEUE_DEPTH].begun, true);
+		WRITE_ONCE(gauges[GPUMON_RING_HW_DEPTH].begun, true);
+	}
+}
+
 static noinline void raise_and_leave(local64_t *extreme, u64 value)
 {
 	gpumon_counters_raise_slow(extreme, value);
@@ -111,7 +121,7 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	struct gpumon_job *job;
 	u32 ring, process;
 	local64_t *words;
-	int depth;
+	u64 depth;
 
 	now = now ?: gpumon_clock();
 	time_ns = gpumon_event_ring_time();
@@ -119,22 +129,22 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 		return;
 	if (finished_ops == FINISHED_OPS_UNKNOWN)
 		WRITE_ONCE(finished_ops, fence_ops(finished));
-	ring = ring_of(ctx.cpu, sched_job->sched);
-	if (!gpumon_probe_found(&ctx, ring))
-		goto leave;
+	if (scheduler_remembered(ctx.cpu, sched_job->sched) || !ends_are_seen())
+		ring = ring_of(ctx.cpu, sched_job->sched);
+	else
+		ring = gpumon_ring_remember(ctx.cpu, sched_job->sched);
 	words = ring_words(ctx.cpu, ring);
 	local64_inc(&words[GPUMON_RING_QUEUED]);
 	process = gpumon_process_slot(ctx.cpu);
 	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_JOBS, 1);
-	if (process == GPUMON_NONE)
-		local64_inc(&words[GPUMON_RING_UNATTRIBUTED]);
 
 	job = gpumon_job_insert(finished);
+	ring_depths_begin(ring);
 	if (job) {
 		job_begins(job, now, ring, process);
-		depth = atomic_inc_return(&gpumon_ring_gauges[ring].queued);
-		gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH,
-				  GPUMON_RING_QUEUE_DEPTH_SUM);
+		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+		gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH_BUCKETS,
+				  GPUMON_RING_QUEUE_DEPTHS);
 		gpumon_counters_raise(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	} else {
 		local64_inc(&words[GPUMON_RING_JOBS_TABLE_FULL]);
@@ -142,7 +152,6 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	gpumon_probe_recorded(&ctx);
 	if (time_ns)
 		gpumon_job_event_queue(time_ns, ring, finished);
-leave:
 	gpumon_probe_leave(&ctx);
 }
 
@@ -151,11 +160,11 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 {
 	const struct drm_gpu_scheduler *sched = sched_job->sched;
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
-	u32 ring, process, depth;
 	struct gpumon_cpu *cpu;
 	struct gpumon_job *job;
+	u32 ring, process;
 	local64_t *words;
-	u64 now;
+	u64 now, depth;
 
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_queue_slow(data, sched_job, now);
@@ -173,8 +182,8 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 	local64_inc(&words[GPUMON_RING_QUEUED]);
 	local64_inc(gpumon_process_words(cpu, process) + GPUMON_PROCESS_JOBS);
 	gpumon_leaf_recorded(cpu, data);
-	depth = atomic_inc_return(&gpumon_ring_gauges[ring].queued);
-	gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH, GPUMON_RING_QUEUE_DEPTH_SUM);
+	depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+	gpumon_ring_depth(words, depth, GPUMON_RING_QUEUE_DEPTH_BUCKETS, GPUMON_RING_QUEUE_DEPTHS);
 	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
 		return raise_and_leave(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
@@ -185,11 +194,10 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 	u64 time_ns;
 	const struct drm_sched_fence *s_fence = sched_job->s_fence;
 	struct gpumon_event_context ctx;
-	struct gpumon_ring_gauge *gauge;
 	struct gpumon_job *job;
 	u64 elapsed = 0;
 	local64_t *words;
-	int depth;
+	u64 depth;
 	u32 ring;
 
 	now = now ?: gpumon_clock();
@@ -198,19 +206,16 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 		return;
 	job = gpumon_job_find(&s_fence->finished);
 	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
-	if (!gpumon_probe_found(&ctx, ring))
-		goto leave;
 	words = ring_words(ctx.cpu, ring);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		job->since = now;
 		job->state = GPUMON_JOB_RUNNING;
-		gpumon_ring_latency(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_SUM,
-				    GPUMON_RING_QUEUE_NS_MAX);
-		gauge = &gpumon_ring_gauges[ring];
-		atomic_dec(&gauge->queued);
-		depth = atomic_inc_return(&gauge->running);
-		gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_RING_HW_DEPTH_SUM);
+		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_QUEUE_NS, elapsed);
+		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+		gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH_BUCKETS,
+				  GPUMON_RING_HW_DEPTHS);
 		gpumon_counters_raise(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	}
 	local64_inc(&words[GPUMON_RING_RUN]);
@@ -218,19 +223,17 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 	if (time_ns)
 		gpumon_job_event_step(GPUMON_EVENT_RUN, time_ns, ring, job, elapsed,
 				      &s_fence->finished, 0);
-leave:
 	gpumon_probe_leave(&ctx);
 }
 
 static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sched_entity *entity)
 {
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
-	struct gpumon_ring_gauge *gauge;
 	struct gpumon_cpu *cpu;
 	struct gpumon_job *job;
 	local64_t *words;
-	u64 now, elapsed;
-	u32 depth;
+	struct gpumon_gauge *gauges;
+	u64 now, elapsed, depth;
 
 	if (!gpumon_clock_quick(&now) || gpumon_event_ring_on())
 		return probe_run_slow(data, sched_job, now);
@@ -238,7 +241,7 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	if (unlikely(!gpumon_job_is(job, finished)))
 		return probe_run_slow(data, sched_job, now);
 	elapsed = gpumon_clock_ns(now - job->since);
-	gauge = &gpumon_ring_gauges[job->ring];
+	gauges = gpumon_ring_gauges(job->ring);
 	cpu = gpumon_leaf_enter();
 	words = ring_words(cpu, job->ring);
 	if (unlikely(!gpumon_ring_latency_usual(words, elapsed, GPUMON_RING_QUEUE_NS_MAX))) {
@@ -247,12 +250,13 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	}
 	job->since = now;
 	job->state = GPUMON_JOB_RUNNING;
-	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_SUM);
+	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_QUEUE_NS_BUCKETS,
+				  GPUMON_RING_QUEUE_NS);
 	local64_inc(&words[GPUMON_RING_RUN]);
 	gpumon_leaf_recorded(cpu, data);
-	atomic_dec(&gauge->queued);
-	depth = atomic_inc_return(&gauge->running);
-	gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH, GPUMON_RING_HW_DEPTH_SUM);
+	atomic64_dec(&gauges[GPUMON_RING_QUEUE_DEPTH].now);
+	depth = atomic64_inc_return(&gauges[GPUMON_RING_HW_DEPTH].now);
+	gpumon_ring_depth(words, depth, GPUMON_RING_HW_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTHS);
 	if (unlikely(depth > (u64)local64_read(&words[GPUMON_RING_HW_DEPTH_MAX])))
 		return raise_and_leave(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
@@ -274,19 +278,16 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	job = gpumon_job_find(&s_fence->finished);
 	if (job && job->state != GPUMON_JOB_RUNNING) {
 		/* Its run was not seen: the probe came off and on, or dropped it. */
-		atomic_dec(&gpumon_ring_gauges[job->ring].queued);
+		atomic64_dec(gpumon_ring_gauge(job->ring, GPUMON_RING_QUEUE_DEPTH));
 		gpumon_job_release(job);
 		job = NULL;
 	}
 	ring = job ? job->ring : ring_of_untracked(ctx.cpu, s_fence);
-	if (!gpumon_probe_found(&ctx, ring))
-		goto leave;
 	words = ring_words(ctx.cpu, ring);
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
-		gpumon_ring_latency(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_SUM,
-				    GPUMON_RING_RUN_NS_MAX);
-		atomic_dec(&gpumon_ring_gauges[ring].running);
+		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_RUN_NS, elapsed);
+		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
 	}
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_probe_recorded(&ctx);
@@ -295,7 +296,6 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 				      &s_fence->finished, 0);
 	if (job)
 		gpumon_job_release(job);
-leave:
 	gpumon_probe_leave(&ctx);
 }
 
@@ -318,10 +318,10 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 		gpumon_leaf_leave();
 		return probe_done_slow(data, s_fence, now);
 	}
-	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_SUM);
+	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS_BUCKETS, GPUMON_RING_RUN_NS);
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_leaf_recorded(cpu, data);
-	atomic_dec(&gpumon_ring_gauges[job->ring].running);
+	atomic64_dec(gpumon_ring_gauge(job->ring, GPUMON_RING_HW_DEPTH));
 	gpumon_job_release(job);
 	gpumon_leaf_leave();
 }
@@ -334,14 +334,11 @@ static void probe_wait(void *data, struct drm_sched_job *sched_job, struct dma_f
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	ring = ring_of(ctx.cpu, sched_job->sched);
-	if (!gpumon_probe_found(&ctx, ring))
-		goto leave;
 	local64_inc(&ring_words(ctx.cpu, ring)[GPUMON_RING_WAITS]);
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_job_event_wait(ktime_get_mono_fast_ns(), ring, &sched_job->s_fence->finished,
 				      dependency);
-leave:
 	gpumon_probe_leave(&ctx);
 }
 
@@ -362,8 +359,6 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	time_ns = gpumon_event_ring_time();
 	job = gpumon_job_find(finished);
 	ring = job ? job->ring : ring_of(ctx.cpu, s_fence->sched);
-	if (!gpumon_probe_found(&ctx, ring))
-		goto leave;
 	words = ring_words(ctx.cpu, ring);
 	if (error)
 		local64_inc(&words[GPUMON_RING_ERRORS]);
@@ -372,9 +367,9 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 		if (job->state == GPUMON_JOB_QUEUED) {
 			event = GPUMON_EVENT_KILLED;
 			local64_inc(&words[GPUMON_RING_KILLED]);
-			atomic_dec(&gpumon_ring_gauges[ring].queued);
+			atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		} else {
-			atomic_dec(&gpumon_ring_gauges[ring].running);
+			atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
 		}
 	}
 	gpumon_probe_recorded(&ctx);
@@ -382,7 +377,6 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 		gpumon_job_event_step(event, time_ns, ring, job, elapsed, finished, error);
 	if (job)
 		gpumon_job_release(job);
-leave:
 	gpumon_probe_leave(&ctx);
 }
 
@@ -410,30 +404,38 @@ static void probe_signaled(void *data, struct dma_fence *fence)
 	job_failed(data, s_fence, error);
 }
 
-/* kprobe on drm_sched_fini(sched): the address may be another scheduler's next. */
-static int probe_fini(struct kprobe *kprobe, struct pt_regs *regs)
+static int probe_fini(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, 0);
+	return 0;
+}
+
+/*
+ * drm_sched_fini(sched) returns: the address may be another scheduler's next. While it runs there
+ * may still be events, from which the scheduler would be learned again.
+ */
+static int probe_fini_return(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct gpumon_event_context ctx;
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
+	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
-	gpumon_ring_forget_scheduler((void *)regs_get_kernel_argument(regs, 0));
+	gpumon_ring_scheduler_ends(*(void **)instance->data);
 	gpumon_probe_recorded(&ctx);
 	gpumon_probe_leave(&ctx);
 	return 0;
 }
 
-/* Jobs that are under way are not known: depths start over, see gpumon_ring_read(). */
+/* Jobs that are under way are not known: depths start over. */
 static void track_from_now(void)
 {
 	gpumon_job_clear();
-	gpumon_ring_track();
+	gpumon_ring_start();
 }
 
 static void scheduler_gone(void)
 {
 	finished_ops = FINISHED_OPS_UNKNOWN;
-	gpumon_ring_forget_schedulers();
 	track_from_now();
 }
 
@@ -480,9 +482,12 @@ static struct gpumon_probe drm_sched_probes[] = {
 	  .without = "errors and killed jobs are not seen" },
 	[PROBE_FINI] = { .module = "gpu_sched",
 			 .name = "drm_sched_fini",
-			 .kind = GPUMON_PROBE_KIND_KPROBE,
+			 .kind = GPUMON_PROBE_KIND_KRETPROBE,
 			 .role = ROLE_FINI,
 			 .body = probe_fini,
+			 .on_return = probe_fini_return,
+			 .data_size = sizeof(unsigned long),
+			 .maxactive = 64,
 			 .prototype = "*drm_gpu_scheduler",
 			 .returns = "void",
 			 .optional = true,
@@ -496,10 +501,18 @@ static bool ends_are_seen(void)
 	return READ_ONCE(drm_sched_probes[PROBE_FINI].state) == GPUMON_ATTACH_STATE_ATTACHED;
 }
 
+static struct gpumon_statistics *const drm_sched_tables[] = { &gpumon_ring_statistics };
+static struct gpumon_track *const drm_sched_tracks[] = { &gpumon_ring_schedulers,
+							 &gpumon_ring_names };
+
 struct gpumon_group gpumon_drm_sched = {
 	.name = "drm_sched",
 	.probes = drm_sched_probes,
 	.count = ARRAY_SIZE(drm_sched_probes),
+	.statistics = drm_sched_tables,
+	.statistics_count = ARRAY_SIZE(drm_sched_tables),
+	.tracks = drm_sched_tracks,
+	.track_count = ARRAY_SIZE(drm_sched_tracks),
 	.start = track_from_now,
 	.module_gone = scheduler_gone,
 };

@@ -22,8 +22,8 @@ static void job_event_fill(struct gpumon_event *record, enum gpumon_event_type e
 	record->ring = ring;
 	record->pid = 0;
 	record->tid = 0;
-	record->queue_depth = atomic_read(&gpumon_ring_gauges[ring].queued);
-	record->hw_depth = atomic_read(&gpumon_ring_gauges[ring].running);
+	record->queue_depth = atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+	record->hw_depth = atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
 	record->error = 0;
 	record->reserved = 0;
 	memset(record->comm, 0, sizeof(record->comm));

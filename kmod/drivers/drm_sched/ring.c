@@ -1,220 +1,314 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The ring table: learning of rings, recycling those that are gone, reading. */
+/* The table of rings: which ring a scheduler is, and recycling those that are gone. */
+#include <linux/ctype.h>
 #include <linux/device.h>
-#include <linux/mm.h>
+#include <linux/ktime.h>
 #include <linux/siphash.h>
 #include <linux/string.h>
-#include <linux/ktime.h>
 #include <linux/tracepoint.h>
 #include <drm/gpu_scheduler.h>
 
-#include "core/memory.h"
+#include "core/key.h"
 #include "core/period.h"
+#include "core/statistics.h"
+#include "core/track.h"
 #include "ring.h"
 
-/* Schedulers that can be remembered for each ring; xe has one for each queue of an application. */
-#define SCHEDULERS_PER_RING 16
+/* Schedulers that are remembered for each ring: some drivers have one for each queue. */
+#define SCHEDULERS_PER_RING 8
 
 unsigned int gpumon_ring_max = 64;
-struct gpumon_table gpumon_ring_table;
-struct gpumon_ring *gpumon_rings;
-struct gpumon_ring_gauge *gpumon_ring_gauges;
-struct gpumon_table gpumon_scheduler_table;
-struct gpumon_scheduler *gpumon_schedulers;
-struct gpumon_counters gpumon_ring_counters;
 u64 gpumon_rings_retired;
-
-/* Jobs without a process, of rings that are gone: of this period, of the one before. */
-static u64 retired_unattributed, closed_retired_unattributed;
-
-/* Changes when a ring comes or goes, so that a dump in parts notices. Never 0. */
-atomic_t gpumon_ring_generation = ATOMIC_INIT(1);
-
-/* Depths at the end of the closed period. */
-struct closed_depth {
-	u32 queue_depth;
-	u32 hw_depth;
-};
-
-static struct closed_depth *closed_depths;
-
-static siphash_key_t name_key;
 
 /* Changes when a scheduler ends, so that a new one at its address is not mistaken for it. */
 atomic_t gpumon_scheduler_generation = ATOMIC_INIT(1);
 
-const struct gpumon_ring_histogram gpumon_ring_histograms[GPUMON_RING_HISTOGRAMS] = {
-	{ "queue_ns", GPUMON_RING_QUEUE_NS, GPUMON_LATENCY_BUCKETS, GPUMON_RING_QUEUE_NS_SUM,
-	  GPUMON_RING_QUEUE_NS_MAX, GPUMON_RING_QUEUE_NS_MIN },
-	{ "run_ns", GPUMON_RING_RUN_NS, GPUMON_LATENCY_BUCKETS, GPUMON_RING_RUN_NS_SUM,
-	  GPUMON_RING_RUN_NS_MAX, GPUMON_RING_RUN_NS_MIN },
-	{ "queue_depth", GPUMON_RING_QUEUE_DEPTH, GPUMON_DEPTH_BUCKETS, GPUMON_RING_QUEUE_DEPTH_SUM,
-	  GPUMON_RING_QUEUE_DEPTH_MAX, 0 },
-	{ "hw_depth", GPUMON_RING_HW_DEPTH, GPUMON_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTH_SUM,
-	  GPUMON_RING_HW_DEPTH_MAX, 0 },
+/* No row is free, and none has become so since. */
+static bool rings_full;
+
+static siphash_key_t name_key;
+
+#define COUNTER(_name) { .name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER }
+#define GAUGE(_name)   { .name = _name, .kind = GPUMON_COLUMN_KIND_GAUGE }
+#define HISTOGRAM(_name, ...) { .name = _name, .kind = GPUMON_COLUMN_KIND_HISTOGRAM, ##__VA_ARGS__ }
+
+static const struct gpumon_column ring_columns[GPUMON_RING_COLUMNS] = {
+	[GPUMON_RING_QUEUED] = COUNTER("queued"),
+	[GPUMON_RING_RUN] = COUNTER("run"),
+	[GPUMON_RING_DONE] = COUNTER("done"),
+	[GPUMON_RING_ERRORS] = COUNTER("errors"),
+	[GPUMON_RING_KILLED] = COUNTER("killed"),
+	[GPUMON_RING_WAITS] = COUNTER("dependency_waits"),
+	[GPUMON_RING_UNTRACKED] = COUNTER("untracked"),
+	[GPUMON_RING_QUEUE_DEPTH] = GAUGE("queue_depth"),
+	[GPUMON_RING_QUEUE_DEPTHS] = HISTOGRAM("queue_depths", .bits = GPUMON_DEPTH_BITS,
+					       .of_gauge = true),
+	[GPUMON_RING_HW_DEPTH] = GAUGE("hw_depth"),
+	[GPUMON_RING_HW_DEPTHS] = HISTOGRAM("hw_depths", .bits = GPUMON_DEPTH_BITS,
+					    .of_gauge = true),
+	[GPUMON_RING_QUEUE_NS] = HISTOGRAM("queue_ns", .bits = GPUMON_LATENCY_BITS),
+	[GPUMON_RING_RUN_NS] = HISTOGRAM("run_ns", .bits = GPUMON_LATENCY_BITS),
+	[GPUMON_RING_JOBS_TABLE_FULL] = COUNTER("jobs_table_full"),
+	[GPUMON_RING_BACKWARDS] = COUNTER("clock_backwards"),
+	[GPUMON_RING_LIVE] = GAUGE("live"),
 };
 
+struct gpumon_statistics gpumon_ring_statistics = {
+	.name = "rings",
+	.labels = { "device", "ring" },
+	.columns = ring_columns,
+	.column_count = GPUMON_RING_COLUMNS,
+	.exact = true,
+};
+
+/*
+ * Schedulers by their address. @owner: addresses of device and name, mixed, to notice another one at
+ * the same address; @row: the row of its ring plus 1, 0 for none.
+ */
+struct gpumon_track gpumon_ring_schedulers = { .name = "schedulers" };
+
+/* Rings by their key, so that one is found without a search; @since: when it was last in use. */
+struct gpumon_track gpumon_ring_names = { .name = "names" };
+
+/* Is a row laid out as the constants in ring.h say? */
+static bool ring_layout_known(void)
+{
+	static const struct {
+		u8 column;
+		u16 bucket;
+		u16 extreme;
+	} wanted[] = {
+		{ GPUMON_RING_QUEUE_DEPTH, 0, GPUMON_RING_QUEUE_DEPTH_MAX },
+		{ GPUMON_RING_QUEUE_DEPTHS, GPUMON_RING_QUEUE_DEPTH_BUCKETS,
+		  GPUMON_RING_QUEUE_DEPTH_MAX },
+		{ GPUMON_RING_HW_DEPTH, 0, GPUMON_RING_HW_DEPTH_MAX },
+		{ GPUMON_RING_HW_DEPTHS, GPUMON_RING_HW_DEPTH_BUCKETS, GPUMON_RING_HW_DEPTH_MAX },
+		{ GPUMON_RING_QUEUE_NS, GPUMON_RING_QUEUE_NS_BUCKETS, GPUMON_RING_QUEUE_NS_MAX },
+		{ GPUMON_RING_RUN_NS, GPUMON_RING_RUN_NS_BUCKETS, GPUMON_RING_RUN_NS_MAX },
+		{ GPUMON_RING_LIVE, 0, GPUMON_RING_LIVE_MAX },
+	};
+	const struct gpumon_place *place;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
+		place = &gpumon_ring_statistics.places[wanted[i].column];
+		if (place->bucket != wanted[i].bucket || place->extreme != wanted[i].extreme)
+			return false;
+	}
+	return gpumon_ring_statistics.words == GPUMON_RING_WORDS;
+}
+
+static void ring_index(u64 key, u32 row)
+{
+	bool known;
+	struct gpumon_tracked *entry = gpumon_track_begin(&gpumon_ring_names, key, &known);
+
+	if (!entry)
+		return;
+	entry->since = ktime_get_mono_fast_ns();
+	WRITE_ONCE(entry->row, row);
+}
+
 /**
- * gpumon_ring_init - allocate the ring table, for gpumon_ring_max rings
+ * gpumon_ring_init - size the tables for gpumon_ring_max rings
  *
- * Context: may sleep.
- * Return: 0 or -ENOMEM, then gpumon_ring_exit() frees what was allocated.
+ * Context: may sleep, the tables are laid out and have no memory yet.
+ * Return: 0 or -EINVAL.
  */
 int gpumon_ring_init(void)
 {
-	int ret, cpu;
-
 	get_random_bytes(&name_key, sizeof(name_key));
-	ret = gpumon_table_init(&gpumon_ring_table, gpumon_ring_max, 0);
-	if (!ret)
-		ret = gpumon_table_init(&gpumon_scheduler_table,
-					SCHEDULERS_PER_RING * gpumon_ring_max, GPUMON_TABLE_WAYS);
-	if (!ret)
-		ret = gpumon_counters_init(&gpumon_ring_counters, gpumon_ring_max, GPUMON_RING_SUMS,
-					   GPUMON_RING_WORDS - GPUMON_RING_SUMS,
-					   GPUMON_RING_STRIDE);
-	if (ret)
-		return ret;
-	gpumon_rings = kvcalloc(gpumon_ring_max, sizeof(*gpumon_rings), GFP_KERNEL);
-	gpumon_ring_gauges = kvcalloc(gpumon_ring_max, sizeof(*gpumon_ring_gauges), GFP_KERNEL);
-	closed_depths = kvcalloc(gpumon_ring_max, sizeof(*closed_depths), GFP_KERNEL);
-	gpumon_schedulers =
-		kvcalloc(gpumon_scheduler_table.slots, sizeof(*gpumon_schedulers), GFP_KERNEL);
-	if (!gpumon_rings || !gpumon_ring_gauges || !closed_depths || !gpumon_schedulers)
-		return -ENOMEM;
+	gpumon_ring_statistics.capacity = gpumon_ring_max;
+	gpumon_ring_schedulers.capacity = SCHEDULERS_PER_RING * gpumon_ring_max;
+	gpumon_ring_names.capacity = 2 * gpumon_ring_max;
+	return WARN_ON(!ring_layout_known()) ? -EINVAL : 0;
+}
+
+/**
+ * gpumon_ring_start - schedulers and jobs are followed from now on, no earlier one is known
+ *
+ * Context: may sleep, no probe may run, the tables have memory and nothing is tracked.
+ */
+void gpumon_ring_start(void)
+{
+	const struct gpumon_table *table = &gpumon_ring_statistics.table;
+	u32 row;
+	int cpu;
+
+	/* Without a module of the group there is no memory yet. */
+	if (!table->keys)
+		return;
+	WARN_ON(gpumon_ring_statistics.counters.stride != GPUMON_RING_STRIDE);
 	for_each_possible_cpu(cpu)
-		per_cpu(gpumon_cpu, cpu).rings = gpumon_ring_counters.cpu[cpu];
-	return 0;
+		per_cpu(gpumon_cpu, cpu).rings = gpumon_ring_statistics.counters.cpu[cpu];
+	for (row = 0; row < table->slots; row++) {
+		if (!table->keys[row])
+			continue;
+		if (row != GPUMON_ROW_OTHER_SLOT)
+			ring_index(table->keys[row], row);
+		/* Of those that are seen from now on, there is none yet. */
+		gpumon_row_level_set(&gpumon_ring_statistics, row, GPUMON_RING_LIVE, 0);
+	}
+	rings_full = false;
+	atomic_inc(&gpumon_scheduler_generation);
 }
 
 /**
- * gpumon_ring_exit - free the ring table
+ * gpumon_ring_count - rings in the table
  *
- * Context: may sleep, no probe may run.
+ * Context: gpumon_period_lock held.
+ * Return: their number, without the row of all others.
  */
-void gpumon_ring_exit(void)
+u32 gpumon_ring_count(void)
 {
-	kvfree(gpumon_schedulers);
-	kvfree(closed_depths);
-	kvfree(gpumon_ring_gauges);
-	kvfree(gpumon_rings);
-	gpumon_counters_free(&gpumon_ring_counters);
-	gpumon_table_free(&gpumon_scheduler_table);
-	gpumon_table_free(&gpumon_ring_table);
+	u32 used = gpumon_table_used(&gpumon_ring_statistics.table);
+
+	return used ? used - 1 : 0;
 }
 
-/**
- * gpumon_ring_bytes - memory of the ring table
- *
- * Return: bytes.
+/*
+ * The name of a ring. xe (with GuC) and amdxdna number the schedulers of applications' queues:
+ * "rcs17", "hwctx.4711.3". Theirs are one ring for each class of engines of a device.
  */
-size_t gpumon_ring_bytes(void)
+static void ring_name(char name[GPUMON_LABEL_LEN], const struct drm_gpu_scheduler *sched)
 {
-	const size_t rings = gpumon_ring_table.slots;
+	const struct device_driver *driver = sched->dev ? READ_ONCE(sched->dev->driver) : NULL;
+	size_t length = 0;
 
-	return gpumon_table_bytes(&gpumon_ring_table) +
-	       gpumon_table_bytes(&gpumon_scheduler_table) +
-	       gpumon_memory_held(gpumon_rings, rings * sizeof(*gpumon_rings)) +
-	       gpumon_memory_held(gpumon_ring_gauges, rings * sizeof(*gpumon_ring_gauges)) +
-	       gpumon_memory_held(closed_depths, rings * sizeof(*closed_depths)) +
-	       gpumon_memory_held(gpumon_schedulers,
-				  gpumon_scheduler_table.slots * sizeof(*gpumon_schedulers)) +
-	       gpumon_counters_bytes(&gpumon_ring_counters);
+	strscpy(name, sched->name ?: "-", GPUMON_LABEL_LEN);
+	if (!driver || (strcmp(driver->name, "xe") && strcmp(driver->name, "amdxdna")))
+		return;
+	while (name[length] && !isdigit(name[length]))
+		length++;
+	while (length && name[length - 1] == '.')
+		length--;
+	if (length)
+		memset(name + length, 0, GPUMON_LABEL_LEN - length);
+}
+
+/* The ring of these names, a new one if there is none and room for one. */
+static u32 ring_of_key(u64 key, const char *device, const char *name)
+{
+	const struct gpumon_tracked *known = gpumon_track_find(&gpumon_ring_names, key);
+	u32 row;
+
+	if (known) {
+		row = READ_ONCE(known->row);
+		if (READ_ONCE(gpumon_ring_statistics.table.keys[row]) == key)
+			return row;
+	}
+	/* A search through all rows: once for each ring that comes. */
+	row = READ_ONCE(rings_full) ? GPUMON_NONE :
+				      gpumon_row_learn(&gpumon_ring_statistics, key, device, name,
+						       NULL);
+	if (row == GPUMON_NONE) {
+		WRITE_ONCE(rings_full, true);
+		return gpumon_row_learn(&gpumon_ring_statistics, GPUMON_ROW_OTHER,
+					GPUMON_DEVICE_UNKNOWN, "other", NULL);
+	}
+	ring_index(key, row);
+	return row;
 }
 
 /* The same names have the same key on all CPUs, so that two that learn a ring at once agree. */
-static u32 ring_by_name(const char *device, const char *name)
+static u32 ring_by_name(const struct drm_gpu_scheduler *sched)
 {
-	struct gpumon_ring names = {};
-	struct gpumon_ring *ring;
-	bool created;
-	u32 slot;
+	struct {
+		char device[GPUMON_LABEL_LEN];
+		char name[GPUMON_LABEL_LEN];
+	} names = {};
 	u64 key;
 
-	strscpy(names.device, device, sizeof(names.device));
-	strscpy(names.name, name, sizeof(names.name));
-	key = siphash(&names, offsetof(struct gpumon_ring, ready), &name_key);
-	if (!key || key == GPUMON_TABLE_RECYCLING)
-		key = 1;
-	slot = gpumon_table_claim(&gpumon_ring_table, key, &created);
-	if (slot == GPUMON_NONE)
-		return slot;
-	ring = &gpumon_rings[slot];
-	if (!gpumon_ring_ready(slot)) {
-		memcpy(ring->device, names.device, sizeof(ring->device));
-		memcpy(ring->name, names.name, sizeof(ring->name));
-		/* Pairs with gpumon_ring_ready(). */
-		smp_store_release(&ring->ready, true);
-		atomic_add(2, &gpumon_ring_generation);
-	}
-	return slot;
+	strscpy(names.device, sched->dev ? dev_name(sched->dev) : GPUMON_DEVICE_UNKNOWN,
+		sizeof(names.device));
+	ring_name(names.name, sched);
+	key = siphash(&names, sizeof(names), &name_key);
+	return ring_of_key(gpumon_key_mix(key, 0), names.device, names.name);
 }
 
-/* Ring of a scheduler that is not known at its address; GPUMON_NONE if a table is full. */
-static u32 ring_learn(const struct drm_gpu_scheduler *sched)
+/* Of a scheduler; never 0. */
+static u64 scheduler_identity(const struct drm_gpu_scheduler *sched)
 {
-	const char *name = sched->name;
-	struct gpumon_scheduler *known;
-	bool created;
-	u32 slot, ring;
+	return gpumon_key_mix((unsigned long)sched->dev, (unsigned long)sched->name);
+}
 
-	ring = ring_by_name(sched->dev ? dev_name(sched->dev) : "-", name ?: "-");
-	if (ring == GPUMON_NONE)
+/* It belongs to this ring now, or to none. One CPU sees each change, so that the levels are exact. */
+static void scheduler_move(struct gpumon_tracked *known, u32 ring)
+{
+	u32 from = xchg(&known->row, ring + 1) - 1;
+
+	if (from == ring)
+		return;
+	if (from != GPUMON_NONE)
+		gpumon_row_level(&gpumon_ring_statistics, from, GPUMON_RING_LIVE, -1);
+	if (ring != GPUMON_NONE)
+		gpumon_row_level(&gpumon_ring_statistics, ring, GPUMON_RING_LIVE, 1);
+}
+
+static void scheduler_forget(struct gpumon_tracked *known)
+{
+	/* For readers that find the key of the entry's next owner before the rest. */
+	WRITE_ONCE(known->owner, 0);
+	scheduler_move(known, GPUMON_NONE);
+	gpumon_track_end(&gpumon_ring_schedulers, known);
+}
+
+/* Ring of a scheduler that is not known at its address. */
+static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
+{
+	struct gpumon_tracked *known;
+	u32 ring = ring_by_name(sched);
+	bool begun;
+
+	known = gpumon_track_begin(&gpumon_ring_schedulers, (unsigned long)sched, &begun);
+	/* Without room it is looked up by its names each time, and is not in "live". */
+	if (!known)
 		return ring;
-	slot = gpumon_table_claim(&gpumon_scheduler_table, (unsigned long)sched, &created);
-	if (slot == GPUMON_NONE)
-		return slot;
-	known = &gpumon_schedulers[slot];
-	WRITE_ONCE(known->ring, ring);
-	WRITE_ONCE(known->dev, sched->dev);
-	/* Pairs with ring_known(): a reader that finds this name finds this ring. */
-	smp_store_release(&known->name, name);
+	scheduler_move(known, ring);
+	/* Pairs with gpumon_ring_find(): the ring is there with the identity. */
+	smp_store_release(&known->owner, scheduler_identity(sched));
 	return ring;
 }
 
-static u32 ring_known(const struct drm_gpu_scheduler *sched)
+/**
+ * gpumon_ring_find - ring of a scheduler
+ * @sched: live scheduler
+ *
+ * Context: any, preemption off, takes no lock; bounded, but for the first event of a ring.
+ * Return: its row, that of all others if there is none for it.
+ */
+noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 {
-	const struct gpumon_scheduler *known;
-	u64 key = (unsigned long)sched;
-	u32 slot;
+	const struct gpumon_tracked *known =
+		gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched);
+	u32 ring = GPUMON_NONE;
 
-	slot = gpumon_table_find(&gpumon_scheduler_table,
-				 gpumon_table_home(&gpumon_scheduler_table, key), key,
-				 GPUMON_TABLE_WAYS);
-	if (slot == GPUMON_NONE)
-		return GPUMON_NONE;
-	known = &gpumon_schedulers[slot];
-	/* Pairs with ring_learn(): the ring is there with the name. */
-	if (smp_load_acquire(&known->name) != sched->name || READ_ONCE(known->dev) != sched->dev)
-		return GPUMON_NONE;
-	return READ_ONCE(known->ring);
+	/* Pairs with scheduler_learn(). */
+	if (likely(known && smp_load_acquire(&known->owner) == scheduler_identity(sched)))
+		ring = READ_ONCE(known->row) - 1;
+	return likely(ring != GPUMON_NONE) ? ring : scheduler_learn(sched);
 }
 
 /**
- * gpumon_ring_find - ring of a scheduler, which is not the one that this CPU remembers
+ * gpumon_ring_remember - ring of a scheduler that a job is queued to, and this CPU remembers it
  * @cpu: this CPU's memory
- * @sched: live scheduler
- * @remember: every end of a scheduler is reported by gpumon_ring_forget_scheduler(), so that
- *            the CPU may remember its address, unless this is an interrupt
+ * @sched: live scheduler, every end of one is reported by gpumon_ring_scheduler_ends()
  *
  * Context: any, preemption off, takes no lock.
- * Return: slot of the ring, GPUMON_NONE if a table is full.
+ * Return: its row.
  */
-noinline u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched,
-			      bool remember)
+noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
 	/* Before the look-up: if the scheduler ends meanwhile, the result is outdated. */
 	int generation = atomic_read_acquire(&gpumon_scheduler_generation);
-	u32 ring = ring_known(sched);
+	u32 ring = gpumon_ring_find(sched);
 	unsigned long flags;
 
-	if (unlikely(ring == GPUMON_NONE))
-		ring = ring_learn(sched);
 	/*
 	 * An interrupt does not change what is remembered: it may come between a probe's check of
 	 * the scheduler and its use of the ring.
 	 */
-	if (ring == GPUMON_NONE || !remember || !in_task())
+	if (!in_task())
 		return ring;
 	/* Nor may one see half of it. */
 	local_irq_save(flags);
@@ -226,93 +320,62 @@ noinline u32 gpumon_ring_find(struct gpumon_cpu *cpu, const struct drm_gpu_sched
 	return ring;
 }
 
-static void forget_scheduler(u32 slot)
-{
-	/* A name that no scheduler has, for readers that find the key before the payload. */
-	WRITE_ONCE(gpumon_schedulers[slot].name, &gpumon_schedulers[slot]);
-	gpumon_table_release(&gpumon_scheduler_table, slot);
-}
-
 /**
- * gpumon_ring_forget_scheduler - a scheduler ends, another may get its address
+ * gpumon_ring_scheduler_ends - a scheduler has ended, another may get its address
  * @sched: scheduler, not followed
  *
- * Context: any.
+ * Context: any, preemption off.
  */
-void gpumon_ring_forget_scheduler(const struct drm_gpu_scheduler *sched)
+void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 {
-	u64 key = (unsigned long)sched;
-	u32 home = gpumon_table_home(&gpumon_scheduler_table, key);
-	u32 slot;
+	struct gpumon_tracked *known;
 
-	while ((slot = gpumon_table_find(&gpumon_scheduler_table, home, key, GPUMON_TABLE_WAYS)) !=
-	       GPUMON_NONE)
-		forget_scheduler(slot);
+	while ((known = gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched)))
+		scheduler_forget(known);
 	atomic_inc(&gpumon_scheduler_generation);
 }
 
-/**
- * gpumon_ring_forget_schedulers - all schedulers are gone, with gpu_sched.ko
- *
- * Context: no probe may run.
- */
-void gpumon_ring_forget_schedulers(void)
+static bool ring_idle(u32 ring)
 {
-	u32 slot;
-
-	for (slot = 0; slot < gpumon_scheduler_table.slots; slot++)
-		if (gpumon_scheduler_table.keys[slot])
-			forget_scheduler(slot);
-	atomic_inc(&gpumon_scheduler_generation);
+	return !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_LIVE)) &&
+	       !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH)) &&
+	       !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
 }
 
-/**
- * gpumon_ring_track - jobs are followed from now on, those on their way are not known
- *
- * Context: may sleep, no probe may run.
- */
-void gpumon_ring_track(void)
+/* The ring that has been without a scheduler longest, GPUMON_NONE if all have one. */
+static u32 ring_oldest(void)
 {
-	u32 slot;
+	const struct gpumon_table *table = &gpumon_ring_statistics.table;
+	u64 now = ktime_get_mono_fast_ns(), since, first = now;
+	struct gpumon_tracked *known;
+	u32 row, oldest = GPUMON_NONE;
 
-	/* Schedulers may have ended while the group was off. */
-	atomic_inc(&gpumon_scheduler_generation);
-	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
-		atomic_set(&gpumon_ring_gauges[slot].queued, 0);
-		atomic_set(&gpumon_ring_gauges[slot].running, 0);
-		gpumon_rings[slot].tracked_from =
-			gpumon_counters_total(&gpumon_ring_counters, slot, GPUMON_RING_QUEUED);
-	}
-}
-
-/**
- * gpumon_ring_count_live - how many schedulers each ring has, in @live of each
- *
- * One pass over the table of schedulers, which is long, for all rings.
- *
- * Context: gpumon_period_lock held.
- */
-void gpumon_ring_count_live(void)
-{
-	u32 slot, ring;
-
-	lockdep_assert_held(&gpumon_period_lock);
-	for (slot = 0; slot < gpumon_ring_table.slots; slot++)
-		gpumon_rings[slot].live = 0;
-	for (slot = 0; slot < gpumon_scheduler_table.slots; slot++) {
-		if (!READ_ONCE(gpumon_scheduler_table.keys[slot]))
+	for (row = GPUMON_ROW_OTHER_SLOT + 1; row < table->slots; row++) {
+		if (!READ_ONCE(gpumon_ring_statistics.rows[row].ready))
 			continue;
-		ring = READ_ONCE(gpumon_schedulers[slot].ring);
-		if (ring < gpumon_ring_table.slots)
-			gpumon_rings[ring].live++;
+		known = gpumon_track_find(&gpumon_ring_names, table->keys[row]);
+		if (known && !ring_idle(row))
+			known->since = now;
+		since = known ? known->since : 0;
+		if (ring_idle(row) && since < first) {
+			first = since;
+			oldest = row;
+		}
 	}
+	return oldest;
 }
 
-/* As gpumon_ring_count_live() has found it. */
-static bool ring_idle(u32 slot)
+/* There is room: schedulers in the row of all others are learned again. */
+static void others_forget(void)
 {
-	return !gpumon_rings[slot].live && !atomic_read(&gpumon_ring_gauges[slot].queued) &&
-	       !atomic_read(&gpumon_ring_gauges[slot].running);
+	const struct gpumon_track *track = &gpumon_ring_schedulers;
+	u32 slot;
+
+	for (slot = 0; slot < track->table.slots; slot++)
+		if (READ_ONCE(track->table.keys[slot]) &&
+		    READ_ONCE(track->entries[slot].row) == GPUMON_ROW_OTHER_SLOT + 1)
+			scheduler_forget(&track->entries[slot]);
+	atomic_inc(&gpumon_scheduler_generation);
 }
 
 /**
@@ -324,21 +387,13 @@ static bool ring_idle(u32 slot)
  */
 void gpumon_ring_recycle(void)
 {
-	struct gpumon_table *table = &gpumon_ring_table;
-	u64 now = ktime_get_mono_fast_ns(), key;
-	u32 slot, oldest = GPUMON_NONE;
+	struct gpumon_table *table = &gpumon_ring_statistics.table;
+	struct gpumon_tracked *known;
+	u32 oldest = ring_oldest();
+	u64 key;
 
-	gpumon_ring_count_live();
-	for (slot = 0; slot < table->slots; slot++) {
-		if (!gpumon_ring_ready(slot))
-			continue;
-		if (!ring_idle(slot))
-			gpumon_rings[slot].last_used_ns = now;
-		else if (oldest == GPUMON_NONE ||
-			 gpumon_rings[slot].last_used_ns < gpumon_rings[oldest].last_used_ns)
-			oldest = slot;
-	}
-	if (oldest == GPUMON_NONE || gpumon_table_used(table) < table->slots - table->slots / 4)
+	WRITE_ONCE(rings_full, false);
+	if (oldest == GPUMON_NONE || gpumon_ring_count() < gpumon_ring_max - gpumon_ring_max / 4)
 		return;
 
 	/*
@@ -348,108 +403,14 @@ void gpumon_ring_recycle(void)
 	key = table->keys[oldest];
 	WRITE_ONCE(table->keys[oldest], GPUMON_TABLE_RECYCLING);
 	tracepoint_synchronize_unregister();
-	gpumon_ring_count_live();
 	if (!ring_idle(oldest)) {
 		WRITE_ONCE(table->keys[oldest], key);
 		return;
 	}
-	WRITE_ONCE(gpumon_rings[oldest].ready, false);
-	/* Kept: it is a loss of the process table, not of this ring. */
-	retired_unattributed += gpumon_counters_one(&gpumon_ring_counters, oldest, false,
-						    GPUMON_RING_UNATTRIBUTED);
-	closed_retired_unattributed += gpumon_counters_one(&gpumon_ring_counters, oldest, true,
-							   GPUMON_RING_UNATTRIBUTED);
-	gpumon_counters_zero(&gpumon_ring_counters, oldest);
-	gpumon_rings[oldest].tracked_from = 0;
-	memset(&closed_depths[oldest], 0, sizeof(*closed_depths));
-	gpumon_table_release(table, oldest);
+	known = gpumon_track_find(&gpumon_ring_names, key);
+	if (known && READ_ONCE(known->row) == oldest)
+		gpumon_track_end(&gpumon_ring_names, known);
+	gpumon_row_release(&gpumon_ring_statistics, oldest);
 	gpumon_rings_retired++;
-	atomic_add(2, &gpumon_ring_generation);
-}
-
-/**
- * gpumon_ring_close - end the period
- *
- * Context: may sleep, gpumon_period_lock held.
- */
-void gpumon_ring_close(void)
-{
-	u32 slot;
-
-	for (slot = 0; slot < gpumon_ring_table.slots; slot++) {
-		closed_depths[slot].queue_depth = atomic_read(&gpumon_ring_gauges[slot].queued);
-		closed_depths[slot].hw_depth = atomic_read(&gpumon_ring_gauges[slot].running);
-	}
-	gpumon_counters_close(&gpumon_ring_counters);
-	closed_retired_unattributed = retired_unattributed;
-	retired_unattributed = 0;
-	atomic_add(2, &gpumon_ring_generation);
-}
-
-/**
- * gpumon_ring_unattributed - jobs whose process did not fit
- * @closed: the period that the last reset closed, else the one that runs
- *
- * Context: may sleep, gpumon_period_lock held.
- * Return: jobs, those of rings included that are gone.
- */
-u64 gpumon_ring_unattributed(bool closed)
-{
-	u64 jobs = closed ? closed_retired_unattributed : retired_unattributed;
-	u32 slot;
-
-	for (slot = 0; slot < gpumon_ring_table.slots; slot++)
-		jobs += gpumon_counters_one(&gpumon_ring_counters, slot, closed,
-					    GPUMON_RING_UNATTRIBUTED);
-	return jobs;
-}
-
-/**
- * gpumon_ring_read - a ring in one period
- * @slot: slot
- * @closed: the period that the last reset closed, else the one that runs
- * @view: filled in
- *
- * Context: may sleep, gpumon_period_lock held.
- * Return: false if no ring is in this slot.
- */
-bool gpumon_ring_read(u32 slot, bool closed, struct gpumon_ring_view *view)
-{
-	u64 *words = view->words;
-	u64 total;
-
-	if (!gpumon_ring_ready(slot))
-		return false;
-	gpumon_counters_read(&gpumon_ring_counters, slot, closed, words);
-	total = gpumon_counters_total(&gpumon_ring_counters, slot, GPUMON_RING_QUEUED);
-	view->depth_known = total != gpumon_rings[slot].tracked_from;
-	if (closed) {
-		view->queue_depth = closed_depths[slot].queue_depth;
-		view->hw_depth = closed_depths[slot].hw_depth;
-	} else {
-		view->queue_depth = atomic_read(&gpumon_ring_gauges[slot].queued);
-		view->hw_depth = atomic_read(&gpumon_ring_gauges[slot].running);
-	}
-	/* A depth that did not change since the reset is the highest of the period. */
-	words[GPUMON_RING_QUEUE_DEPTH_MAX] =
-		max_t(u64, words[GPUMON_RING_QUEUE_DEPTH_MAX], view->queue_depth);
-	words[GPUMON_RING_HW_DEPTH_MAX] =
-		max_t(u64, words[GPUMON_RING_HW_DEPTH_MAX], view->hw_depth);
-	return true;
-}
-
-/**
- * gpumon_ring_distribution - count, sum and extremes of a histogram
- * @view: ring
- * @histogram: which one
- * @distribution: filled in
- */
-void gpumon_ring_distribution(const struct gpumon_ring_view *view,
-			      const struct gpumon_ring_histogram *histogram,
-			      struct gpumon_distribution *distribution)
-{
-	gpumon_histogram_distribution(view->words + histogram->first, histogram->buckets,
-				      view->words[histogram->sum], view->words[histogram->max],
-				      histogram->min ? view->words[histogram->min] : ~0ULL,
-				      distribution);
+	others_forget();
 }

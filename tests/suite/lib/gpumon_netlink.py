@@ -208,7 +208,7 @@ class Socket:
 # --- the family
 
 def header_numbers(path=HEADER):
-    """Every enumerator of the header: {"GPUMON_A_RING_ID": 2, ...}."""
+    """Every enumerator of the header: {"GPUMON_A_INFO_SCHEMA": 2, ...}."""
     with open(path) as f:
         text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
     numbers = {}
@@ -235,11 +235,10 @@ STRINGS_OF = {("LABEL", "value"), ("ALERT", "kind")}
 SIGNED = {("COLUMN", "level")}
 FLAGS = {("LABEL", "number")}
 NESTS = {("GROUP", "probe"): ("PROBE", True), ("PROBE", "dropped"): ("DROPS", False),
-         ("HISTOGRAM", "bucket"): ("BUCKET", True), ("INFO", "exited"): ("PROCESS", False),
+         ("INFO", "exited"): ("PROCESS", False),
          ("STATISTIC", "label"): ("LABEL", True), ("STATISTIC", "column"): ("COLUMN", True),
          ("COLUMN", "bucket"): ("BUCKET", True)}
-SETS = ("INFO", "DROPS", "PROBE", "GROUP", "RING", "BUCKET", "HISTOGRAM", "PROCESS", "EVENT_RING",
-        "PERIOD", "LABEL", "COLUMN", "STATISTIC", "LAYOUT", "ALERT")
+SETS = ("INFO", "DROPS", "PROBE", "GROUP", "BUCKET", "PROCESS", "EVENT_RING", "PERIOD", "LABEL", "COLUMN", "STATISTIC", "LAYOUT", "ALERT")
 # Kinds of columns, by number.
 COUNTER, GAUGE, HISTOGRAM = range(3)
 
@@ -256,6 +255,51 @@ def column_value(column):
         return None
     return {"count": column["count"], "sum": column["sum"], "min": column.get("min_value"),
             "max": column.get("max_value"), "buckets": column.get("bucket", [])}
+
+
+RINGS = "drm_sched.rings"
+HISTOGRAMS = {"queue_ns": "queue_ns", "run_ns": "run_ns", "queue_depths": "queue_depth",
+              "hw_depths": "hw_depth"}
+
+
+def tables_of(messages):
+    """{"group.table": rows} of the answers of a dump, see Gpumon.statistics()."""
+    tables = {}
+    rows = {}
+    for message in messages:
+        name = "%s.%s" % (message["group"], message["table"])
+        key = name, message["row"]
+        if key not in rows:
+            rows[key] = {"row": message["row"]}
+            tables.setdefault(name, []).append(rows[key])
+        for label in message.get("label", []):
+            rows[key][label["name"]] = int(label["value"]) if label.get("number") else \
+                label["value"]
+        for column in message.get("column", []):
+            rows[key][column["name"]] = column_value(column)
+    return tables
+
+
+def ring_of_row(row):
+    """A ring as the tool has it: {"id", "device", "name", counters and depths}, unknown depths are
+    not in it."""
+    ring = {"id": row["row"], "device": row["device"], "name": row["ring"]}
+    for name, value in row.items():
+        if isinstance(value, int) and name != "row":
+            ring[name] = value
+    for name in "queue_depth", "hw_depth":
+        if row[name]:
+            ring[name], ring[name + "_max"] = row[name]["now"], row[name]["max"]
+    ring["live"] = row["live"] and row["live"]["now"]
+    return ring
+
+
+def histograms_of_row(row):
+    for column, name in HISTOGRAMS.items():
+        h = row[column]
+        yield {"group": "drm_sched", "ring_id": row["row"], "name": name, "count": h["count"],
+               "sum": h["sum"], "min_value": h["min"], "max_value": h["max"],
+               "bucket": h["buckets"]}
 
 
 class Gpumon(Socket):
@@ -275,7 +319,7 @@ class Gpumon(Socket):
         return self.number["GPUMON_CMD_" + name]
 
     def a(self, name):
-        """Number of an attribute: a("RING_PERIOD")."""
+        """Number of an attribute: a("GROUP_PERIOD")."""
         return self.number["GPUMON_A_" + name]
 
     def decode(self, space, data):
@@ -349,13 +393,10 @@ class Gpumon(Socket):
                 u32(self.a("GROUP_ENABLED"), enabled))
 
     def rings(self, period=None):
-        return self.dump("RING_GET", "RING", self.of_period("RING", period))
+        return [ring_of_row(row) for row in self.statistics(period).get(RINGS, [])]
 
     def histograms(self, period=None):
-        found = self.dump("HISTOGRAM_GET", "HISTOGRAM", self.of_period("HISTOGRAM", period))
-        for h in found:
-            h.setdefault("bucket", [])
-        return found
+        return [h for row in self.statistics(period).get(RINGS, []) for h in histograms_of_row(row)]
 
     def processes(self, period=None):
         return self.dump("PROCESS_GET", "PROCESS", self.of_period("PROCESS", period))
@@ -366,21 +407,8 @@ class Gpumon(Socket):
         Labels are text or numbers, counters numbers, gauges {"now", "max"}, histograms {"count",
         "sum", "min", "max", "buckets": [{"ge", "lt", "count"}]}. What is not known is None.
         """
-        tables = {}
-        rows = {}
-        for message in self.dump("STATISTIC_GET", "STATISTIC",
-                                 self.of_period("STATISTIC", period)):
-            name = "%s.%s" % (message["group"], message["table"])
-            key = name, message["row"]
-            if key not in rows:
-                rows[key] = {"row": message["row"]}
-                tables.setdefault(name, []).append(rows[key])
-            for label in message.get("label", []):
-                rows[key][label["name"]] = int(label["value"]) if label.get("number") else \
-                    label["value"]
-            for column in message.get("column", []):
-                rows[key][column["name"]] = column_value(column)
-        return tables
+        return tables_of(self.dump("STATISTIC_GET", "STATISTIC",
+                                   self.of_period("STATISTIC", period)))
 
     def layouts(self):
         return self.dump("LAYOUT_GET", "LAYOUT")

@@ -200,7 +200,7 @@ def stats(text=None):
 def rings(sections=None):
     """{(device, ring): row} of stats."""
     rows = {}
-    for row in (sections or stats())["drm_sched.rings"]:
+    for row in (sections or stats()).get("drm_sched.rings", []):
         key = row["device"], row["ring"]
         check(key not in rows, "ring %s is there twice" % (key,))
         rows[key] = row

@@ -12,7 +12,7 @@ NOISE_KIB = 192
 TOLERANCE = 0.02
 SMALL = {"max_rings": 1, "max_processes": 8, "max_jobs": 8}
 # The part that a parameter makes room in, and its largest value.
-PARTS = {"max_rings": ("rings", 1024), "max_processes": ("processes", 65536),
+PARTS = {"max_rings": ("drm_sched", 1024), "max_processes": ("processes", 65536),
          "max_jobs": ("jobs", 1048576)}
 
 

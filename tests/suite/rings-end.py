@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel
+"""Events while a scheduler ends do not make it known again: the next one at its address, with its
+device and with its name where its name was, is another ring. And none of them stays alive.
+"""
+import atexit
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+from lab import (DEBUGFS, check, check_sums, equal, insmod, load_gpumon, load_scheduler, read, rings,
+                 rmmod, stats, step)
+
+COLUMNS = {"queue": "queued", "run": "run", "done": "done", "wait": "dependency_waits",
+           "killed": "killed"}
+
+
+def churn(line):
+    with open(DEBUGFS + "/churn_gpu/command", "w") as f:
+        f.write(line)
+
+
+def account():
+    return {k: int(v) for k, v in (line.split() for line in
+                                   read(DEBUGFS + "/churn_gpu/account").splitlines())}
+
+
+atexit.register(subprocess.run, ["rmmod", "churn_gpu"], stderr=subprocess.DEVNULL, check=False)
+load_scheduler()
+insmod("fire_gpu")
+insmod("churn_gpu")
+load_gpumon(max_rings=512)
+
+step("rings one after the other at the same address")
+churn("storm jobs=4000 rings=1 ring_jobs=100")
+now = account()
+check(now["rings_ended"] >= 20, "only %d rings ended" % now["rings_ended"])
+sections = stats()
+ours = rings(sections)
+# The last one has begun, and has no job yet.
+equal(len(ours), now["rings_ended"], "rows")
+for event, column in COLUMNS.items():
+    equal(sum(row[column] for row in ours.values()), now[event], "%s of all" % column)
+for key, row in ours.items():
+    equal((row["queued"], row["live"]), (100, 0), "jobs and schedulers of %s" % (key,))
+check_sums(sections)
+rmmod("churn_gpu", "fire_gpu", "gpumon")
+step("done")
