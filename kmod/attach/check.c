@@ -111,6 +111,34 @@ void gpumon_check_module_gone(const char *module)
 }
 
 /**
+ * gpumon_check_says - what speaks against attaching a probe
+ * @group: its group
+ * @probe: probe
+ * @reason: filled with it, for a reader
+ * @size: size of @reason in bytes
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: false if nothing does.
+ */
+bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_probe *probe,
+		       char *reason, size_t size)
+{
+	const struct gpumon_field *field;
+
+	/* With one wrong member nothing of the group can be trusted. */
+	for_each_field(group, field) {
+		if (!field->differs)
+			continue;
+		snprintf(reason, size, "%s.%s: %s", field->type, field->member, field->reason);
+		return true;
+	}
+	if (probe->check != -EBADMSG)
+		return false;
+	strscpy(reason, probe->check_reason, size);
+	return true;
+}
+
+/**
  * gpumon_check_init - nothing is known yet
  *
  * Context: before anything is attached.

@@ -70,6 +70,8 @@ void gpumon_kprobe_detached(void);
 void gpumon_kprobe_collect(const struct gpumon_probe *probe);
 
 void gpumon_check_init(void);
+bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_probe *probe,
+		       char *reason, size_t size);
 int gpumon_check_module_came(const char *module);
 void gpumon_check_module_gone(const char *module);
 

@@ -152,16 +152,19 @@ void gpumon_groups_close(void)
  * When a group starts and when its module goes: what ends from now on and was begun
  * before must not be counted against the levels.
  *
- * Context: no probe of the group runs.
+ * Context: may sleep, no probe of the group runs.
  */
 void gpumon_group_forget(const struct gpumon_group *group)
 {
 	unsigned int i;
 
+	/* Rows are recycled under it. */
+	mutex_lock(&gpumon_period_lock);
 	for (i = 0; i < group->track_count; i++)
 		gpumon_track_clear(group->tracks[i]);
 	for (i = 0; i < group->statistics_count; i++)
 		gpumon_statistics_forget_levels(group->statistics[i]);
+	mutex_unlock(&gpumon_period_lock);
 }
 
 /**

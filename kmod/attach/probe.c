@@ -53,6 +53,7 @@ static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe
 
 static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 {
+	char reason[GPUMON_REASON_LEN];
 	int ret;
 
 	if (probe->state == GPUMON_ATTACH_STATE_ATTACHED)
@@ -61,8 +62,8 @@ static void probe_attach(struct gpumon_group *group, struct gpumon_probe *probe)
 		probe_missing(group, probe);
 		return;
 	}
-	if (probe->check == -EBADMSG) {
-		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", probe->check_reason);
+	if (gpumon_check_says(group, probe, reason, sizeof(reason))) {
+		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", reason);
 		return;
 	}
 	if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT) {
@@ -273,6 +274,7 @@ static void groups_detach(void)
 /* Probes whose prototype could not be checked when they were attached, and can be now. */
 static void probes_check_again(void)
 {
+	char reason[GPUMON_REASON_LEN];
 	struct gpumon_group *group;
 	struct gpumon_probe *probe;
 	bool detached = false;
@@ -282,10 +284,9 @@ static void probes_check_again(void)
 		for_each_probe(group, probe) {
 			if (probe->state != GPUMON_ATTACH_STATE_ATTACHED)
 				continue;
-			if (probe->check == -EBADMSG) {
+			if (gpumon_check_says(group, probe, reason, sizeof(reason))) {
 				probe_detach(probe);
-				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s",
-						 probe->check_reason);
+				gpumon_probe_say(probe, GPUMON_ATTACH_STATE_MISMATCH, "%s", reason);
 				detached = true;
 			} else if (strstr(probe->reason, GPUMON_BTF_NOT_CHECKED)) {
 				gpumon_probe_say_attached(probe);

@@ -156,6 +156,7 @@ __printf(2, 3) static void field_unknown(struct gpumon_field *field, const char 
 	va_list args;
 
 	WRITE_ONCE(field->offset, -1);
+	field->differs = false;
 	va_start(args, format);
 	vscnprintf(field->reason, sizeof(field->reason), format, args);
 	va_end(args);
@@ -230,13 +231,20 @@ void gpumon_btf_resolve_field(const struct gpumon_btf_module *read, struct gpumo
 	}
 	if (first == -ENOENT) {
 		field_unknown(field, "%s in %s has no such member", field->type, module);
+		field->differs = field->built;
 	} else if (first == -EOPNOTSUPP) {
 		field_unknown(field, "a bitfield that cannot be read");
 	} else if (first) {
 		field_unknown(field, "BTF of %s unreadable: odd type %s", module, field->type);
 	} else if (field->size && !place.bit_size && place.size != field->size) {
 		field_unknown(field, "size is %u, expected %u", place.size, field->size);
+		field->differs = field->built;
+	} else if (field->built && place.offset != field->built - 1) {
+		field_unknown(field, "is at %u, gpumon was built for %u: build it for this module",
+			      place.offset, field->built - 1);
+		field->differs = true;
 	} else {
+		field->differs = false;
 		field->reason[0] = '\0';
 		field->found_size = place.size;
 		field->bit_offset = place.bit_offset;

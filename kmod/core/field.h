@@ -6,6 +6,7 @@
 #ifndef GPUMON_FIELD_H
 #define GPUMON_FIELD_H
 
+#include <linux/stddef.h>
 #include <linux/types.h>
 
 #include "core/nofault.h"
@@ -19,13 +20,16 @@
  * @member: path to the member with dots: "tbo.base.size"; members of anonymous
  *          structs and unions are found as if they were members of what is around them
  * @size: size that it has to have, in bytes; 0 for any
+ * @built: of a member that the code reads as its headers say, GPUMON_FIELD_BUILT(): the offset there,
+ *         plus 1. Where BTF has another the group is refused; nothing is looked up with it.
  * @bit_offset: of a bitfield: its lowest bit in what is read
  * @bit_size: of a bitfield: its bits, 0 if it is none
  * @found_size: size in bytes; of more than 8 only gpumon_field_address() makes sense
  * @offset: offset in bytes, -1 while unknown
+ * @differs: of one with @built: BTF has it at another offset, of another size, or not at all
  * @reason: why it is unknown, for a reader
  *
- * The first four are the group's to give, the others are the engine's: they are
+ * The first five are the group's to give, the others are the engine's: they are
  * found before a probe of the module is attached and stay until none runs.
  */
 struct gpumon_field {
@@ -33,13 +37,23 @@ struct gpumon_field {
 	const char *type;
 	const char *member;
 	u8 size;
+	u16 built;
 
 	u8 bit_offset;
 	u8 bit_size;
 	u32 found_size;
 	s32 offset;
+	bool differs;
 	char reason[GPUMON_FIELD_REASON_LEN];
 };
+
+/* A member whose offset is that of the headers at build time. */
+#define GPUMON_FIELD_BUILT(_module, _type, _member)                            \
+	{                                                                      \
+		.module = _module, .type = #_type, .member = #_member,         \
+		.size = sizeof_field(struct _type, _member),                   \
+		.built = offsetof(struct _type, _member) + 1                   \
+	}
 
 /* Can the field be read on this machine? */
 static inline bool gpumon_field_known(const struct gpumon_field *field)

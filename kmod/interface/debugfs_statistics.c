@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* debugfs: the tables that describe themselves, and how numbers and histograms are written. */
 #include <linux/ctype.h>
-#include <linux/math64.h>
 #include <linux/seq_file.h>
 
 #include "attach/probe.h"
 #include "core/period.h"
 #include "core/statistics.h"
 #include "debugfs.h"
-
-#define BAR_WIDTH 40
 
 /**
  * gpumon_debugfs_show_name - a name as one column, whatever is in it
@@ -52,41 +49,22 @@ static void show_percentiles(struct seq_file *m, const u64 *bucket, unsigned int
 					d->count);
 }
 
-static void show_bar(struct seq_file *m, u64 count, u64 highest)
-{
-	unsigned int i, bar = DIV64_U64_ROUND_UP(count * BAR_WIDTH, highest);
-
-	seq_putc(m, '|');
-	for (i = 0; i < BAR_WIDTH; i++)
-		seq_putc(m, i < bar ? '@' : ' ');
-	seq_puts(m, "|\n");
-}
-
-/* A histogram that is not empty as a drawing, behind what it is of. */
+/* A histogram, behind what it is of: those of its buckets that have values, in rising order. */
 static void show_histogram(struct seq_file *m, const char *name, const u64 *bucket,
 			   unsigned int buckets, const struct gpumon_distribution *d)
 {
-	unsigned int i, first = 0, last = 0;
-	u64 highest = 0;
+	unsigned int i;
 
 	seq_printf(m, "%s: count %llu, sum %llu, min %llu, max %llu\n", name, d->count, d->sum,
 		   d->min, d->max);
 	for (i = 0; i < buckets; i++) {
 		if (!bucket[i])
 			continue;
-		if (!highest)
-			first = i;
-		last = i;
-		highest = max(highest, bucket[i]);
-	}
-	for (i = first; i <= last; i++) {
 		seq_printf(m, "[%llu, ", gpumon_histogram_lower(i));
 		if (i + 1 < buckets)
-			seq_printf(m, "%llu)", gpumon_histogram_lower(i + 1));
+			seq_printf(m, "%llu) %llu\n", gpumon_histogram_lower(i + 1), bucket[i]);
 		else
-			seq_puts(m, "...)");
-		seq_printf(m, "\t%8llu ", bucket[i]);
-		show_bar(m, bucket[i], highest);
+			seq_printf(m, "...) %llu\n", bucket[i]);
 	}
 	seq_putc(m, '\n');
 }
@@ -215,7 +193,7 @@ static void show_row_histograms(struct seq_file *m, const struct gpumon_group *g
 }
 
 /**
- * gpumon_debugfs_show_histograms - the histograms of all tables, drawn
+ * gpumon_debugfs_show_histograms - the histograms of all tables
  * @m: file
  *
  * Context: may sleep.

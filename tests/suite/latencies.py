@@ -67,13 +67,13 @@ with Gpumon() as g:
     for name in "queue", "run":
         h = hs[name + "_ns"]
         for percent in 50, 99:
-            p = row["%s_p%d_ns" % (name, percent)]
+            p = row["%s_ns_p%d" % (name, percent)]
             rank, below = -(-h["count"] * percent // 100), 0
             for b in h["bucket"]:
                 below += b["count"]
                 if below >= rank:
                     break
-            lab.within(p, b["ge"], b["lt"], "%s_p%d_ns" % (name, percent))
+            lab.within(p, b["ge"], b["lt"], "%s_ns_p%d" % (name, percent))
 
     lab.step("jobs that end inside run_job()")
     g.reset()

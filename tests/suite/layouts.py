@@ -48,6 +48,8 @@ def find(field):
 def check_fields():
     """Every row is right; number of fields that are known."""
     rows = lab.stats()["layouts"]
+    if lab.loaded("gpu_sched"):
+        come.add("gpu_sched")
     # Of groups whose driver never was there it is silent.
     fields = [f for f in FIELDS if f["module"] in come]
     lab.equal([(r["module"], r["member"]) for r in rows],
@@ -69,6 +71,9 @@ lab.check(FIELDS, "no group has a field")
 
 lab.step("gpumon first")
 fire.unload_drivers("i915", "amdgpu")
+# It comes with amdgpu, and stays.
+if lab.loaded("gpu_sched"):
+    lab.rmmod("gpu_sched")
 lab.load_gpumon()
 come = set()
 before = check_fields()
@@ -93,5 +98,5 @@ lab.run("modprobe", "i915", timeout=200)
 lab.equal(check_fields(), known, "fields known")
 
 lab.step("both gone")
-lab.rmmod("i915", "amdgpu")
+lab.rmmod("i915", "amdgpu", "gpu_sched")
 lab.equal(check_fields(), before, "fields known")

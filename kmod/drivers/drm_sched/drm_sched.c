@@ -17,6 +17,7 @@
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "core/clock.h"
+#include "core/field.h"
 #include "core/track.h"
 #include "drm_sched.h"
 #include "job.h"
@@ -496,6 +497,17 @@ static struct gpumon_probe drm_sched_probes[] = {
 
 static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);
 
+/* Members of public types that are read: where gpu_sched.ko has them elsewhere, it is another one. */
+static struct gpumon_field drm_sched_fields[] = {
+	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, s_fence),
+	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, sched),
+	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, finished),
+	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, parent),
+	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, sched),
+	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, name),
+	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, dev),
+};
+
 static bool ends_are_seen(void)
 {
 	return READ_ONCE(drm_sched_probes[PROBE_FINI].state) == GPUMON_ATTACH_STATE_ATTACHED;
@@ -509,6 +521,8 @@ struct gpumon_group gpumon_drm_sched = {
 	.name = "drm_sched",
 	.probes = drm_sched_probes,
 	.count = ARRAY_SIZE(drm_sched_probes),
+	.fields = drm_sched_fields,
+	.field_count = ARRAY_SIZE(drm_sched_fields),
 	.statistics = drm_sched_tables,
 	.statistics_count = ARRAY_SIZE(drm_sched_tables),
 	.tracks = drm_sched_tracks,

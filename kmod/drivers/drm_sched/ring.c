@@ -141,6 +141,7 @@ void gpumon_ring_start(void)
 	WARN_ON(gpumon_ring_statistics.counters.stride != GPUMON_RING_STRIDE);
 	for_each_possible_cpu(cpu)
 		per_cpu(gpumon_cpu, cpu).rings = gpumon_ring_statistics.counters.cpu[cpu];
+	mutex_lock(&gpumon_period_lock);
 	for (row = 0; row < table->slots; row++) {
 		if (!table->keys[row])
 			continue;
@@ -150,6 +151,7 @@ void gpumon_ring_start(void)
 		gpumon_row_level_set(&gpumon_ring_statistics, row, GPUMON_RING_LIVE, 0);
 	}
 	rings_full = false;
+	mutex_unlock(&gpumon_period_lock);
 	atomic_inc(&gpumon_scheduler_generation);
 }
 

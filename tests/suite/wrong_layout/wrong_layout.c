@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A module that is called gpu_sched and has its tracepoints, with a job that has one member more
+ * than the headers say. What reads s_fence where it is in the headers follows a number.
+ */
+#include <linux/module.h>
+
+/* All of the header but the job. */
+#define drm_sched_job drm_sched_job_of_the_headers
+#include <drm/gpu_scheduler.h>
+#undef drm_sched_job
+
+/* No pointer: on amd64 nothing can be at such an address. */
+#define NO_POINTER 0x6b6b6b6b6b6b6b6bULL
+
+struct drm_sched_job {
+	u64 added[offsetof(struct drm_sched_job_of_the_headers, s_fence) / sizeof(u64) + 1];
+	struct drm_sched_fence *s_fence;
+	struct drm_gpu_scheduler *sched;
+	u64 more[16];
+};
+
+#define CREATE_TRACE_POINTS
+#include "wrong_layout_trace.h"
+
+static struct drm_sched_job job;
+
+static int fire(const char *text, const struct kernel_param *param)
+{
+	unsigned int i, count;
+	int ret = kstrtouint(text, 0, &count);
+
+	if (ret)
+		return ret;
+	for (i = 0; i < ARRAY_SIZE(job.added); i++)
+		job.added[i] = NO_POINTER;
+	for (i = 0; i < count; i++) {
+		trace_drm_sched_job(&job, NULL);
+		trace_drm_sched_job_queue(&job, NULL);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops fire_ops = {
+	.set = fire,
+};
+
+module_param_cb(fire, &fire_ops, NULL, 0200);
+MODULE_PARM_DESC(fire, "written: queue such a job so many times");
+
+static int __init wrong_layout_init(void)
+{
+	return 0;
+}
+
+static void __exit wrong_layout_exit(void)
+{
+	tracepoint_synchronize_unregister();
+}
+
+module_init(wrong_layout_init);
+module_exit(wrong_layout_exit);
+
+MODULE_AUTHOR("The gpumon authors");
+MODULE_DESCRIPTION("Tracepoints of gpu_sched with a job of another layout, for a test");
+MODULE_LICENSE("GPL");
