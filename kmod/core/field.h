@@ -20,8 +20,8 @@
  * @member: path to the member with dots: "tbo.base.size"; members of anonymous
  *          structs and unions are found as if they were members of what is around them
  * @size: size that it has to have, in bytes; 0 for any
- * @built: of a member that the code reads as its headers say, GPUMON_FIELD_BUILT(): the offset there,
- *         plus 1. Where BTF has another the group is refused; nothing is looked up with it.
+ * @built: of a member that the code reads where its headers have it, GPUMON_FIELD_BUILT(): the
+ *         offset there plus 1. Where BTF has another one the group is refused.
  * @bit_offset: of a bitfield: its lowest bit in what is read
  * @bit_size: of a bitfield: its bits, 0 if it is none
  * @found_size: size in bytes; of more than 8 only gpumon_field_address() makes sense

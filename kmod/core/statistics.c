@@ -225,15 +225,14 @@ noinline u32 gpumon_row_learn_number(struct gpumon_statistics *statistics, u64 k
  */
 void gpumon_row_release(struct gpumon_statistics *statistics, u32 row)
 {
-	size_t first = (size_t)row * statistics->column_count;
-	const size_t levels = statistics->column_count * sizeof(s64);
+	const size_t columns = statistics->column_count, first = row * columns;
 
 	lockdep_assert_held(&gpumon_period_lock);
 	WRITE_ONCE(statistics->rows[row].ready, false);
 	gpumon_counters_zero(&statistics->counters, row);
-	memset(statistics->gauges + first, 0, statistics->column_count * sizeof(struct gpumon_gauge));
-	memset(statistics->opened_gauges + first, 0, levels);
-	memset(statistics->closed_gauges + first, 0, levels);
+	memset(statistics->gauges + first, 0, columns * sizeof(*statistics->gauges));
+	memset(statistics->opened_gauges + first, 0, columns * sizeof(s64));
+	memset(statistics->closed_gauges + first, 0, columns * sizeof(s64));
 	gpumon_table_release(&statistics->table, row);
 	atomic_add(2, &statistics->generation);
 }

@@ -497,7 +497,7 @@ static struct gpumon_probe drm_sched_probes[] = {
 
 static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);
 
-/* Members of public types that are read: where gpu_sched.ko has them elsewhere, it is another one. */
+/* Members of public types that are read: a gpu_sched.ko that has them elsewhere is refused. */
 static struct gpumon_field drm_sched_fields[] = {
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, s_fence),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, sched),

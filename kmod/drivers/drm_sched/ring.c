@@ -62,8 +62,8 @@ struct gpumon_statistics gpumon_ring_statistics = {
 };
 
 /*
- * Schedulers by their address. @owner: addresses of device and name, mixed, to notice another one at
- * the same address; @row: the row of its ring plus 1, 0 for none.
+ * Schedulers by their address. @owner: addresses of device and name, mixed, to notice another one
+ * at the same address; @row: the row of its ring plus 1, 0 for none.
  */
 struct gpumon_track gpumon_ring_schedulers = { .name = "schedulers" };
 
@@ -234,7 +234,7 @@ static u64 scheduler_identity(const struct drm_gpu_scheduler *sched)
 	return gpumon_key_mix((unsigned long)sched->dev, (unsigned long)sched->name);
 }
 
-/* It belongs to this ring now, or to none. One CPU sees each change, so that the levels are exact. */
+/* It belongs to this ring now, or to none. One CPU sees each change: the levels are exact. */
 static void scheduler_move(struct gpumon_tracked *known, u32 ring)
 {
 	u32 from = xchg(&known->row, ring + 1) - 1;
