@@ -165,6 +165,14 @@ extern struct gpumon_counters gpumon_probe_counters;
 /* For attaching, detaching and reading states. Taken before gpumon_period_lock. */
 extern struct mutex gpumon_probe_lock;
 
+/*
+ * Bodies of kprobes and kretprobes, which must not be probed themselves. None of their files is
+ * traced, see Kbuild.
+ */
+#define GPUMON_KPROBE(body)    __kprobes int body(struct kprobe *kprobe, struct pt_regs *regs)
+#define GPUMON_KRETPROBE(body) \
+	__kprobes int body(struct kretprobe_instance *instance, struct pt_regs *regs)
+
 /* What a probe's body gets as its first argument, for gpumon_probe_enter(): its counters. */
 static inline void *gpumon_probe_data(const struct gpumon_probe *probe)
 {

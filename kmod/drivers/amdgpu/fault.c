@@ -83,19 +83,19 @@ static int count_fault(struct kprobe *kprobe, struct pt_regs *regs, unsigned int
 }
 
 /* Kprobe on amdgpu_vm_update_fault_cache(adev, ...) */
-int gpumon_amdgpu_fault_reported(struct kprobe *kprobe, struct pt_regs *regs)
+GPUMON_KPROBE(gpumon_amdgpu_fault_reported)
 {
 	return count_fault(kprobe, regs, FAULT_REPORTED);
 }
 
 /* Kprobe on amdgpu_vm_handle_fault(adev, ...) */
-int gpumon_amdgpu_fault_retry(struct kprobe *kprobe, struct pt_regs *regs)
+GPUMON_KPROBE(gpumon_amdgpu_fault_retry)
 {
 	return count_fault(kprobe, regs, FAULT_RETRIES);
 }
 
 /* Kretprobe on amdgpu_device_gpu_recover(adev, ...) */
-int gpumon_amdgpu_recover_begin(struct kretprobe_instance *instance, struct pt_regs *regs)
+GPUMON_KRETPROBE(gpumon_amdgpu_recover_begin)
 {
 	struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
 
@@ -119,7 +119,7 @@ static noinline void alert_reset(u64 now, const struct device *dev, u64 elapsed,
 }
 
 /* End of amdgpu_device_gpu_recover() */
-int gpumon_amdgpu_recover_end(struct kretprobe_instance *instance, struct pt_regs *regs)
+GPUMON_KRETPROBE(gpumon_amdgpu_recover_end)
 {
 	const struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
 	u64 now = ktime_get_mono_fast_ns();
@@ -149,7 +149,7 @@ leave:
 }
 
 /* Kretprobe on amdgpu_ring_soft_recovery(ring, ...) */
-int gpumon_amdgpu_soft_recovery_begin(struct kretprobe_instance *instance, struct pt_regs *regs)
+GPUMON_KRETPROBE(gpumon_amdgpu_soft_recovery_begin)
 {
 	struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
 	const void *ring = (void *)regs_get_kernel_argument(regs, 0);
@@ -160,7 +160,7 @@ int gpumon_amdgpu_soft_recovery_begin(struct kretprobe_instance *instance, struc
 }
 
 /* End of amdgpu_ring_soft_recovery() */
-int gpumon_amdgpu_soft_recovery_end(struct kretprobe_instance *instance, struct pt_regs *regs)
+GPUMON_KRETPROBE(gpumon_amdgpu_soft_recovery_end)
 {
 	const struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
 	struct gpumon_event_context ctx;

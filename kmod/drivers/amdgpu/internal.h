@@ -111,17 +111,17 @@ void gpumon_amdgpu_run(void *data, struct amdgpu_job *job);
 void gpumon_amdgpu_pipe_sync(void *data, struct amdgpu_job *job, struct dma_fence *fence);
 
 /* irq.c */
-int gpumon_amdgpu_dispatch(struct kprobe *kprobe, struct pt_regs *regs);
+GPUMON_KPROBE(gpumon_amdgpu_dispatch);
 void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv);
 void gpumon_amdgpu_irq_forget(void);
 
 /* fault.c */
-int gpumon_amdgpu_fault_reported(struct kprobe *kprobe, struct pt_regs *regs);
-int gpumon_amdgpu_fault_retry(struct kprobe *kprobe, struct pt_regs *regs);
-int gpumon_amdgpu_recover_begin(struct kretprobe_instance *instance, struct pt_regs *regs);
-int gpumon_amdgpu_recover_end(struct kretprobe_instance *instance, struct pt_regs *regs);
-int gpumon_amdgpu_soft_recovery_begin(struct kretprobe_instance *instance, struct pt_regs *regs);
-int gpumon_amdgpu_soft_recovery_end(struct kretprobe_instance *instance, struct pt_regs *regs);
+GPUMON_KPROBE(gpumon_amdgpu_fault_reported);
+GPUMON_KPROBE(gpumon_amdgpu_fault_retry);
+GPUMON_KRETPROBE(gpumon_amdgpu_recover_begin);
+GPUMON_KRETPROBE(gpumon_amdgpu_recover_end);
+GPUMON_KRETPROBE(gpumon_amdgpu_soft_recovery_begin);
+GPUMON_KRETPROBE(gpumon_amdgpu_soft_recovery_end);
 
 /**
  * struct gpumon_amdgpu_recovery - what a recovery carries from its begin to its end

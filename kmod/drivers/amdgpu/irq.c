@@ -129,7 +129,7 @@ static noinline u32 interrupt_learn(u64 key, const struct device *dev, u32 clien
 }
 
 /* Kprobe on amdgpu_irq_dispatch(adev, ih) */
-int gpumon_amdgpu_dispatch(struct kprobe *kprobe, struct pt_regs *regs)
+GPUMON_KPROBE(gpumon_amdgpu_dispatch)
 {
 	struct gpumon_event_context ctx;
 	struct note *note;

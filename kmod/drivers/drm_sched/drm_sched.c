@@ -405,7 +405,7 @@ static void probe_signaled(void *data, struct dma_fence *fence)
 	job_failed(data, s_fence, error);
 }
 
-static int probe_fini(struct kretprobe_instance *instance, struct pt_regs *regs)
+static GPUMON_KRETPROBE(probe_fini)
 {
 	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, 0);
 	return 0;
@@ -415,7 +415,7 @@ static int probe_fini(struct kretprobe_instance *instance, struct pt_regs *regs)
  * drm_sched_fini(sched) returns: the address may be another scheduler's next. While it runs there
  * may still be events, from which the scheduler would be learned again.
  */
-static int probe_fini_return(struct kretprobe_instance *instance, struct pt_regs *regs)
+static GPUMON_KRETPROBE(probe_fini_return)
 {
 	struct gpumon_event_context ctx;
 

@@ -282,7 +282,7 @@ static u32 crtc_of_arguments(struct pt_regs *regs)
 }
 
 /* drm_handle_vblank(dev, pipe): the tracepoint follows, if the interrupt is not off. */
-static int probe_handle(struct kprobe *kprobe, struct pt_regs *regs)
+static GPUMON_KPROBE(probe_handle)
 {
 	struct gpumon_event_context ctx;
 	struct vblank_handling *here;
@@ -335,18 +335,18 @@ leave:
 	return 0;
 }
 
-static int probe_enable(struct kprobe *kprobe, struct pt_regs *regs)
+static GPUMON_KPROBE(probe_enable)
 {
 	return count_switch(kprobe, regs, true);
 }
 
-static int probe_disable(struct kprobe *kprobe, struct pt_regs *regs)
+static GPUMON_KPROBE(probe_disable)
 {
 	return count_switch(kprobe, regs, false);
 }
 
 /* drm_fb_release(file): by then the events that a closed file waited for are gone. */
-static int probe_file_end(struct kprobe *kprobe, struct pt_regs *regs)
+static GPUMON_KPROBE(probe_file_end)
 {
 	struct gpumon_event_context ctx;
 
@@ -359,7 +359,7 @@ static int probe_file_end(struct kprobe *kprobe, struct pt_regs *regs)
 }
 
 /* drm_managed_release(dev): the last that happens to a device. */
-static int probe_device_end(struct kprobe *kprobe, struct pt_regs *regs)
+static GPUMON_KPROBE(probe_device_end)
 {
 	struct gpumon_event_context ctx;
 

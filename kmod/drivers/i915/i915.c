@@ -19,7 +19,7 @@ static void i915_forget_known(void)
  * kprobe on i915_driver_probe(): a device that was taken from the driver and comes back, or another
  * one, may get the addresses of what was freed. Nothing of the new one exists yet.
  */
-static int i915_new_device(struct kprobe *kprobe, struct pt_regs *regs)
+static GPUMON_KPROBE(i915_new_device)
 {
 	struct gpumon_event_context ctx;
 

@@ -137,7 +137,7 @@ static __always_inline u32 device_of_file(const struct file *file)
 }
 
 /* kretprobe on nvidia_open(inode, file): there is a handle only if it returns 0. */
-NVIDIA_KRETPROBE(gpumon_nvidia_open_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_open_entered)
 {
 	struct nvidia_open_data *open = (void *)instance->data;
 
@@ -164,7 +164,7 @@ static void handle_begins(struct gpumon_event_context *ctx, const struct file *f
 	gpumon_process_add(ctx->cpu, open->process, GPUMON_PROCESS_OPENS, 1);
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_open_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_open_returned)
 {
 	const struct nvidia_open_data *open = (void *)instance->data;
 	int ret = regs_return_value(regs);
@@ -199,7 +199,7 @@ static void handle_ends(struct gpumon_event_context *ctx, struct gpumon_tracked 
 }
 
 /* kprobe on nvidia_close(inode, file): the last descriptor is closed, in any process. */
-NVIDIA_KPROBE(gpumon_nvidia_close_called)
+GPUMON_KPROBE(gpumon_nvidia_close_called)
 {
 	const struct inode *inode = (void *)regs_get_kernel_argument(regs, 0);
 	const struct file *file = (void *)regs_get_kernel_argument(regs, 1);
@@ -231,7 +231,7 @@ static noinline u32 ioctl_learn(u64 key, u32 command)
 }
 
 /* kretprobe on nvidia_unlocked_ioctl(file, command, argument) */
-NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_ioctl_entered)
 {
 	struct nvidia_ioctl_data *ioctl = (void *)instance->data;
 
@@ -241,7 +241,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_entered)
 	return 0;
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_ioctl_returned)
 {
 	u64 now = gpumon_clock();
 	const struct nvidia_ioctl_data *ioctl = (void *)instance->data;
@@ -284,7 +284,7 @@ static_assert(offsetof(struct vm_area_struct, vm_end) ==
 	      offsetof(struct vm_area_struct, vm_start) + sizeof(unsigned long));
 
 /* kretprobe on nvidia_mmap(file, vma): what it maps counts if it returns 0. */
-NVIDIA_KRETPROBE(gpumon_nvidia_mmap_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_mmap_entered)
 {
 	const struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 1);
 	struct nvidia_mmap_data *mmap = (void *)instance->data;
@@ -295,7 +295,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_mmap_entered)
 	return 0;
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_mmap_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_mmap_returned)
 {
 	const struct nvidia_mmap_data *mmap = (void *)instance->data;
 	u64 bytes = mmap->at[1] - mmap->at[0];
@@ -328,7 +328,7 @@ leave:
 }
 
 /* kprobe on nvidia_poll(file, table) */
-NVIDIA_KPROBE(gpumon_nvidia_poll_called)
+GPUMON_KPROBE(gpumon_nvidia_poll_called)
 {
 	const struct file *file = (void *)regs_get_kernel_argument(regs, 0);
 	struct gpumon_event_context ctx;
@@ -355,7 +355,7 @@ static u32 device_of_vma(const struct vm_area_struct *vma)
 }
 
 /* kprobe on nvidia_fault(fault) */
-NVIDIA_KPROBE(gpumon_nvidia_fault_called)
+GPUMON_KPROBE(gpumon_nvidia_fault_called)
 {
 	const struct vm_fault *fault = (void *)regs_get_kernel_argument(regs, 0);
 	struct vm_area_struct *vma;
@@ -402,14 +402,14 @@ static void count_vma(struct kprobe *kprobe, struct pt_regs *regs, unsigned int 
 }
 
 /* kprobe on nvidia_vma_open(vma) */
-NVIDIA_KPROBE(gpumon_nvidia_vma_open_called)
+GPUMON_KPROBE(gpumon_nvidia_vma_open_called)
 {
 	count_vma(kprobe, regs, DEVICE_VMA_OPENS, GPUMON_EVENT_VMA_OPEN);
 	return 0;
 }
 
 /* kprobe on nvidia_vma_release(vma) */
-NVIDIA_KPROBE(gpumon_nvidia_vma_release_called)
+GPUMON_KPROBE(gpumon_nvidia_vma_release_called)
 {
 	count_vma(kprobe, regs, DEVICE_VMA_RELEASES, GPUMON_EVENT_VMA_RELEASE);
 	return 0;

@@ -259,13 +259,13 @@ void gpumon_nvidia_refresh(void)
 }
 
 /* kretprobe on nv_pci_probe(pci_dev, id): a GPU comes. */
-NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_entered)
 {
 	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, 0);
 	return 0;
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_returned)
 {
 	struct gpumon_event_context ctx;
 
@@ -279,7 +279,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_returned)
 }
 
 /* kprobe on nv_pci_remove(pci_dev): another GPU may get its drvdata. */
-NVIDIA_KPROBE(gpumon_nvidia_gpu_remove_called)
+GPUMON_KPROBE(gpumon_nvidia_gpu_remove_called)
 {
 	const void *pdev = (void *)regs_get_kernel_argument(regs, 0);
 	struct gpumon_event_context ctx;

@@ -148,44 +148,41 @@ struct nvidia_power_data {
 		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .roles = _roles \
 	}
 
-#define NVIDIA_KPROBE(body)    int body(struct kprobe *kprobe, struct pt_regs *regs)
-#define NVIDIA_KRETPROBE(body) int body(struct kretprobe_instance *instance, struct pt_regs *regs)
-
-NVIDIA_KRETPROBE(gpumon_nvidia_open_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_open_returned);
-NVIDIA_KPROBE(gpumon_nvidia_close_called);
-NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_ioctl_returned);
-NVIDIA_KRETPROBE(gpumon_nvidia_mmap_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_mmap_returned);
-NVIDIA_KPROBE(gpumon_nvidia_poll_called);
-NVIDIA_KPROBE(gpumon_nvidia_fault_called);
-NVIDIA_KPROBE(gpumon_nvidia_vma_open_called);
-NVIDIA_KPROBE(gpumon_nvidia_vma_release_called);
-NVIDIA_KRETPROBE(gpumon_nvidia_isr_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_isr_returned);
-NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_returned);
-NVIDIA_KPROBE(gpumon_nvidia_bh_called);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_returned);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_returned);
-NVIDIA_KPROBE(gpumon_nvidia_p2p_free_called);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_map_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_map_returned);
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_unmap_returned);
-NVIDIA_KRETPROBE(gpumon_nvidia_power_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_suspend_returned);
-NVIDIA_KRETPROBE(gpumon_nvidia_resume_returned);
-NVIDIA_KRETPROBE(gpumon_nvidia_runtime_suspend_returned);
-NVIDIA_KRETPROBE(gpumon_nvidia_runtime_resume_returned);
-NVIDIA_KPROBE(gpumon_nvidia_error_reported);
-NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_entered);
-NVIDIA_KRETPROBE(gpumon_nvidia_gpu_probe_returned);
-NVIDIA_KPROBE(gpumon_nvidia_gpu_remove_called);
+GPUMON_KRETPROBE(gpumon_nvidia_open_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_open_returned);
+GPUMON_KPROBE(gpumon_nvidia_close_called);
+GPUMON_KRETPROBE(gpumon_nvidia_ioctl_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_ioctl_returned);
+GPUMON_KRETPROBE(gpumon_nvidia_mmap_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_mmap_returned);
+GPUMON_KPROBE(gpumon_nvidia_poll_called);
+GPUMON_KPROBE(gpumon_nvidia_fault_called);
+GPUMON_KPROBE(gpumon_nvidia_vma_open_called);
+GPUMON_KPROBE(gpumon_nvidia_vma_release_called);
+GPUMON_KRETPROBE(gpumon_nvidia_isr_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_isr_returned);
+GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_returned);
+GPUMON_KPROBE(gpumon_nvidia_bh_called);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_returned);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_returned);
+GPUMON_KPROBE(gpumon_nvidia_p2p_free_called);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_returned);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_unmap_returned);
+GPUMON_KRETPROBE(gpumon_nvidia_power_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_suspend_returned);
+GPUMON_KRETPROBE(gpumon_nvidia_resume_returned);
+GPUMON_KRETPROBE(gpumon_nvidia_runtime_suspend_returned);
+GPUMON_KRETPROBE(gpumon_nvidia_runtime_resume_returned);
+GPUMON_KPROBE(gpumon_nvidia_error_reported);
+GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_returned);
+GPUMON_KPROBE(gpumon_nvidia_gpu_remove_called);
 void gpumon_nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code,
 			      const char *message);
 

@@ -85,7 +85,7 @@ static __always_inline void isr_begins(struct nvidia_isr_data *isr, struct pt_re
 }
 
 /* kretprobe on nvidia_isr(irq, arg); 1: the return of this call is not probed. */
-NVIDIA_KRETPROBE(gpumon_nvidia_isr_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_isr_entered)
 {
 	if (raw_cpu_read(in_msix) == (u32)regs_get_kernel_argument(regs, 0) + 1)
 		return 1;
@@ -94,7 +94,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_isr_entered)
 }
 
 /* kretprobe on nvidia_isr_msix(irq, arg) */
-NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_entered)
 {
 	struct nvidia_isr_data *isr = (void *)instance->data;
 
@@ -104,7 +104,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_entered)
 	return 0;
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_isr_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_isr_returned)
 {
 	const struct nvidia_isr_data *isr = (void *)instance->data;
 	irqreturn_t ret = regs_return_value(regs);
@@ -132,7 +132,7 @@ leave:
 	return 0;
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_returned)
 {
 	const struct nvidia_isr_data *isr = (void *)instance->data;
 
@@ -141,7 +141,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_isr_msix_returned)
 }
 
 /* kprobe on nvidia_isr_kthread_bh(irq, arg), nvidia_isr_msix_kthread_bh(irq, arg) */
-NVIDIA_KPROBE(gpumon_nvidia_bh_called)
+GPUMON_KPROBE(gpumon_nvidia_bh_called)
 {
 	u64 now = ktime_get_mono_fast_ns();
 	const void *arg = (void *)regs_get_kernel_argument(regs, 1);

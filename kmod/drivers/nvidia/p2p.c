@@ -79,7 +79,7 @@ static u32 unknown_peer_row(void)
 }
 
 /* kretprobe on nvidia_p2p_get_pages(token, va_space, va, length, table, callback, data) */
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -89,7 +89,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_entered)
 }
 
 /* kretprobe on nvidia_p2p_get_pages_persistent(va, length, table, flags) */
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -108,7 +108,7 @@ static void pages_begin(const struct nvidia_p2p_data *p2p, u32 row)
 		gpumon_row_add(gpumon_row_words(&gpumon_nvidia_p2p, row), P2P_GETS_UNTRACKED, 1);
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_get_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_returned)
 {
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	int ret = regs_return_value(regs);
@@ -154,7 +154,7 @@ static u64 pages_end(const void *table)
 }
 
 /* kretprobe on nvidia_p2p_put_pages(token, va_space, va, table) */
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -163,7 +163,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_entered)
 }
 
 /* kretprobe on nvidia_p2p_put_pages_persistent(va, table, flags) */
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -183,7 +183,7 @@ static void count_end(struct gpumon_event_context *ctx, const void *table, unsig
 					0, 0, 0);
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_returned)
 {
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	int ret = regs_return_value(regs);
@@ -197,7 +197,7 @@ NVIDIA_KRETPROBE(gpumon_nvidia_p2p_put_returned)
 }
 
 /* kprobe on nvidia_p2p_free_page_table(table): the answer when the memory is taken away */
-NVIDIA_KPROBE(gpumon_nvidia_p2p_free_called)
+GPUMON_KPROBE(gpumon_nvidia_p2p_free_called)
 {
 	const void *table = (void *)regs_get_kernel_argument(regs, 0);
 	struct gpumon_event_context ctx;
@@ -210,7 +210,7 @@ NVIDIA_KPROBE(gpumon_nvidia_p2p_free_called)
 }
 
 /* kretprobe on nvidia_p2p_dma_map_pages() and _unmap_pages(peer, table, mapping) */
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_map_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_entered)
 {
 	struct nvidia_p2p_data *p2p = (void *)instance->data;
 
@@ -227,7 +227,7 @@ static u32 row_of_peer(const struct pci_dev *peer)
 	return peer_row(name);
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_map_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_returned)
 {
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	const struct gpumon_tracked *pages = NULL;
@@ -263,7 +263,7 @@ leave:
 	return 0;
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_p2p_unmap_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_unmap_returned)
 {
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	struct gpumon_event_context ctx;

@@ -67,7 +67,7 @@ struct gpumon_statistics gpumon_nvidia_power = {
 };
 
 /* kretprobe on nvidia_suspend(dev, ...), nvidia_resume(dev, ...), nv_pmops_*(dev) */
-NVIDIA_KRETPROBE(gpumon_nvidia_power_entered)
+GPUMON_KRETPROBE(gpumon_nvidia_power_entered)
 {
 	struct nvidia_power_data *power = (void *)instance->data;
 
@@ -129,22 +129,22 @@ leave:
 	return 0;
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_suspend_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_suspend_returned)
 {
 	return power_returned(instance, regs, POWER_SUSPEND, GPUMON_EVENT_SUSPEND);
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_resume_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_resume_returned)
 {
 	return power_returned(instance, regs, POWER_RESUME, GPUMON_EVENT_RESUME);
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_runtime_suspend_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_runtime_suspend_returned)
 {
 	return power_returned(instance, regs, POWER_RUNTIME_SUSPEND, 0);
 }
 
-NVIDIA_KRETPROBE(gpumon_nvidia_runtime_resume_returned)
+GPUMON_KRETPROBE(gpumon_nvidia_runtime_resume_returned)
 {
 	return power_returned(instance, regs, POWER_RUNTIME_RESUME, 0);
 }

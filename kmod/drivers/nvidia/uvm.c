@@ -235,7 +235,7 @@ static u32 count_revocation(const void *data)
  * kprobe on uvm_perf_event_notify(events, event, data). What is not one of the three is
  * not even counted as seen: ends of blocks and ranges.
  */
-static NVIDIA_KPROBE(uvm_event)
+static GPUMON_KPROBE(uvm_event)
 {
 	u32 event = regs_get_kernel_argument(regs, 1);
 	const void *data = (void *)regs_get_kernel_argument(regs, 2);

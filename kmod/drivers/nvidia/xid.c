@@ -94,7 +94,7 @@ void gpumon_nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, 
 }
 
 /* kprobe on nv_report_error(pci_dev, code, format, arguments) */
-NVIDIA_KPROBE(gpumon_nvidia_error_reported)
+GPUMON_KPROBE(gpumon_nvidia_error_reported)
 {
 	struct gpumon_event_context ctx;
 
