@@ -82,6 +82,13 @@ struct gpumon_statistics gpumon_nvidia_ioctls = {
 	.capacity = 256,
 };
 
+/* Rows of commands whose first call failed: made-up ones do not get more of the table. */
+#define FAILED_ROWS 64
+static atomic_t failed_rows = ATOMIC_INIT(0);
+
+/* Row of the commands that have none. No command's key: those have a second word of 1 and more. */
+#define OTHER_KEY gpumon_key_mix(0, 0)
+
 /* value is 1; owner is the key of the opener's slot when it opened. */
 struct gpumon_track gpumon_nvidia_open_files = {
 	.name = "open files",
@@ -222,12 +229,36 @@ GPUMON_KPROBE(gpumon_nvidia_close_called)
 	return 0;
 }
 
-static noinline u32 ioctl_learn(u64 key, u32 command)
+/**
+ * gpumon_nvidia_file_start - keep a place for the commands that will find none
+ *
+ * It has no labels, and so is no row, before there is such a command.
+ *
+ * Context: no probe of the group runs.
+ */
+void gpumon_nvidia_file_start(void)
 {
+	bool created;
+
+	if (gpumon_nvidia_ioctls.table.keys)
+		gpumon_table_claim(&gpumon_nvidia_ioctls.table, OTHER_KEY, &created);
+}
+
+static noinline u32 ioctl_learn(u64 key, u32 command, bool failed)
+{
+	u32 row = GPUMON_NONE;
 	char text[16];
 
-	snprintf(text, sizeof(text), "0x%08x", command);
-	return gpumon_row_learn_number(&gpumon_nvidia_ioctls, key, text, _IOC_NR(command), NULL);
+	if (!failed || atomic_read(&failed_rows) < FAILED_ROWS) {
+		snprintf(text, sizeof(text), "0x%08x", command);
+		row = gpumon_row_learn_number(&gpumon_nvidia_ioctls, key, text, _IOC_NR(command),
+					      NULL);
+		if (failed && row != GPUMON_NONE)
+			atomic_inc(&failed_rows);
+	}
+	return row != GPUMON_NONE ?
+		       row :
+		       gpumon_row_learn(&gpumon_nvidia_ioctls, OTHER_KEY, "other", NULL, NULL);
 }
 
 /* kretprobe on nvidia_unlocked_ioctl(file, command, argument) */
@@ -254,17 +285,19 @@ GPUMON_KRETPROBE(gpumon_nvidia_ioctl_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	device = device_of_file(ioctl->file);
-	key = gpumon_key_mix(0, ioctl->command + 1ULL);
-	row = gpumon_row_find(&gpumon_nvidia_ioctls, key);
-	if (unlikely(row == GPUMON_NONE))
-		row = ioctl_learn(key, ioctl->command);
-	if (!gpumon_probe_found(&ctx, device) || !gpumon_probe_found(&ctx, row))
+	if (!gpumon_probe_found(&ctx, device))
 		goto leave;
 	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_IOCTLS, 1);
 	words = gpumon_row_words(&gpumon_nvidia_devices, device);
 	gpumon_row_add(words, DEVICE_IOCTLS, 1);
 	if (unlikely(ret < 0))
 		gpumon_row_add(words, DEVICE_IOCTLS_FAILED, 1);
+	key = gpumon_key_mix(0, ioctl->command + 1ULL);
+	row = gpumon_row_find(&gpumon_nvidia_ioctls, key);
+	if (unlikely(row == GPUMON_NONE))
+		row = ioctl_learn(key, ioctl->command, ret < 0);
+	if (!gpumon_probe_found(&ctx, row))
+		goto leave;
 	words = gpumon_row_words(&gpumon_nvidia_ioctls, row);
 	gpumon_row_add(words, IOCTL_COUNT, 1);
 	if (unlikely(ret < 0))

@@ -94,6 +94,7 @@ void gpumon_nvidia_gpus_forget(void);
 void gpumon_nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev);
 void gpumon_nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev);
 
+void gpumon_nvidia_file_start(void);
 void gpumon_nvidia_irq_start(void);
 
 extern struct gpumon_statistics gpumon_nvidia_devices, gpumon_nvidia_ioctls, gpumon_nvidia_irqs,
@@ -129,7 +130,7 @@ struct nvidia_isr_data {
 struct nvidia_p2p_data {
 	/* Of a get: where the page table's address goes; else the page table. */
 	const void *table;
-	/* Of a get. */
+	/* Of a get, or of a put of what was seen to be got. */
 	u64 bytes;
 	/* Of a mapping. */
 	const struct pci_dev *peer;

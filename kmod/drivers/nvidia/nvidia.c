@@ -182,6 +182,7 @@ static struct gpumon_track *const nvidia_tracks[] = { &gpumon_nvidia_open_files,
 
 static void nvidia_start(void)
 {
+	gpumon_nvidia_file_start();
 	gpumon_nvidia_irq_start();
 	gpumon_nvidia_gpus_forget();
 	gpumon_nvidia_gpus_look();
