@@ -23,6 +23,20 @@ struct mock_table {
 	void *data;
 };
 
+/* What mock_p2p_put_reused() gets while a put has freed its table and has not returned. */
+struct mock_reuse {
+	u64 id;
+	u64 va;
+	u64 length;
+	int err;
+};
+
+static struct mock_reuse *mock_reuse;
+/* The table that was freed, for the next get. */
+static struct mock_table *mock_spare;
+
+static int get_new(u64 id, u64 va, u64 length, bool persistent);
+
 static struct mock_table *to_mock_table(struct nvidia_p2p_page_table *base)
 {
 	return container_of(base, struct mock_table, base);
@@ -43,9 +57,11 @@ static int get_pages(u64 va, u64 length, struct nvidia_p2p_page_table **page_tab
 		count_p2p(MOCK_P2P_GET_ERRORS, 1);
 		return -EINVAL;
 	}
-	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	table = mock_spare ?: kmalloc(sizeof(*table), GFP_KERNEL);
+	mock_spare = NULL;
 	if (!table)
 		return -ENOMEM;
+	memset(table, 0, sizeof(*table));
 	table->base.version = 0x00010002;
 	table->base.page_size = NVIDIA_P2P_PAGE_SIZE_64KB;
 	table->base.entries = length / MOCK_P2P_PAGE;
@@ -77,7 +93,14 @@ static int put_pages(u64 va, struct nvidia_p2p_page_table *page_table, bool pers
 	count_p2p(MOCK_P2P_PUTS, 1);
 	count_p2p(MOCK_P2P_PUT_BYTES, table->length);
 	count_p2p(MOCK_P2P_LIVE_BYTES, -(s64)table->length);
-	kfree(table);
+	if (!mock_reuse) {
+		kfree(table);
+		return 0;
+	}
+	mock_spare = table;
+	mock_reuse->err = get_new(mock_reuse->id, mock_reuse->va, mock_reuse->length, false);
+	kfree(mock_spare);
+	mock_spare = NULL;
 	return 0;
 }
 
@@ -303,27 +326,16 @@ static void memory_freed(void *data)
 	nvidia_p2p_free_page_table(p2p->table);
 }
 
-/**
- * mock_p2p_get() - get pages
- * @id: a new number
- * @va: address
- * @length: in bytes
- * @persistent: use the function for persistent pages
- *
- * Return: 0, -EEXIST, or the result of the driver.
- */
-int mock_p2p_get(u64 id, u64 va, u64 length, bool persistent)
+static int get_new(u64 id, u64 va, u64 length, bool persistent)
 {
 	struct mock_p2p *p2p;
-	int err = -EEXIST;
+	int err;
 
-	mutex_lock(&mock_p2p_lock);
 	if (find(id))
-		goto out;
-	err = -ENOMEM;
+		return -EEXIST;
 	p2p = kzalloc(sizeof(*p2p), GFP_KERNEL);
 	if (!p2p)
-		goto out;
+		return -ENOMEM;
 	p2p->id = id;
 	p2p->va = va;
 	p2p->persistent = persistent;
@@ -335,7 +347,24 @@ int mock_p2p_get(u64 id, u64 va, u64 length, bool persistent)
 		kfree(p2p);
 	else
 		list_add(&p2p->node, &mock_p2ps);
-out:
+	return err;
+}
+
+/**
+ * mock_p2p_get() - get pages
+ * @id: a new number
+ * @va: address
+ * @length: in bytes
+ * @persistent: with the function for persistent ones
+ *
+ * Return: 0, -EEXIST, or what the driver returned.
+ */
+int mock_p2p_get(u64 id, u64 va, u64 length, bool persistent)
+{
+	int err;
+
+	mutex_lock(&mock_p2p_lock);
+	err = get_new(id, va, length, persistent);
 	mutex_unlock(&mock_p2p_lock);
 	return err;
 }
@@ -369,7 +398,34 @@ int mock_p2p_put(u64 id)
 }
 
 /**
- * mock_p2p_put_wrong() - try to release pages with a wrong address
+ * mock_p2p_put_reused() - the table of a put is another get's before the put returns
+ * @id: number
+ * @new_id: a new number, for the get
+ * @va: its address
+ * @length: in bytes
+ *
+ * Return: 0, or what one of the two returned.
+ */
+int mock_p2p_put_reused(u64 id, u64 new_id, u64 va, u64 length)
+{
+	struct mock_reuse reuse = { .id = new_id, .va = va, .length = length };
+	struct mock_p2p *p2p;
+	int err = -ENOENT;
+
+	mutex_lock(&mock_p2p_lock);
+	mock_reuse = &reuse;
+	p2p = find(id);
+	if (p2p)
+		err = put(p2p, p2p->va);
+	mock_reuse = NULL;
+	if (!err)
+		forget(p2p);
+	mutex_unlock(&mock_p2p_lock);
+	return err ?: reuse.err;
+}
+
+/**
+ * mock_p2p_put_wrong() - try to give pages back with the wrong address
  * @id: number
  *
  * Return: the result of the driver, or -ENOENT.

@@ -98,14 +98,10 @@ GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered)
 	return 0;
 }
 
-static void pages_begin(const struct nvidia_p2p_data *p2p, u32 row)
+static bool pages_begin(const void *table, u64 bytes, u32 row)
 {
-	const void *table;
-
-	if (get_kernel_nofault(table, (const void *const *)p2p->table) ||
-	    !gpumon_level_begin(&gpumon_nvidia_page_tables, (unsigned long)table,
-				&gpumon_nvidia_p2p, row, P2P_LIVE_BYTES, p2p->bytes))
-		gpumon_row_add(gpumon_row_words(&gpumon_nvidia_p2p, row), P2P_GETS_UNTRACKED, 1);
+	return gpumon_level_begin(&gpumon_nvidia_page_tables, (unsigned long)table,
+				  &gpumon_nvidia_p2p, row, P2P_LIVE_BYTES, bytes);
 }
 
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_returned)
@@ -113,6 +109,7 @@ GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_returned)
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	int ret = regs_return_value(regs);
 	struct gpumon_event_context ctx;
+	const void *table;
 	local64_t *words;
 	u32 row;
 
@@ -127,7 +124,9 @@ GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_returned)
 	} else {
 		gpumon_row_add(words, P2P_GETS, 1);
 		gpumon_row_add(words, P2P_BYTES, p2p->bytes);
-		pages_begin(p2p, row);
+		if (get_kernel_nofault(table, (const void *const *)p2p->table) ||
+		    !pages_begin(table, p2p->bytes, row))
+			gpumon_row_add(words, P2P_GETS_UNTRACKED, 1);
 	}
 	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
@@ -138,47 +137,52 @@ leave:
 	return 0;
 }
 
-/* Returns how many bytes they were, 0 if their beginning was not seen. */
+/*
+ * Returns how many bytes they were, 0 if their beginning was not seen. A put and the end of the
+ * memory may come at once: one of them has the entry.
+ */
 static u64 pages_end(const void *table)
 {
-	struct gpumon_tracked *pages = NULL;
+	struct gpumon_track *track = &gpumon_nvidia_page_tables;
+	const u64 key = (unsigned long)table;
+	struct gpumon_tracked *pages = key ? gpumon_track_find(track, key) : NULL;
 	u64 bytes;
 
-	if (table)
-		pages = gpumon_track_find(&gpumon_nvidia_page_tables, (unsigned long)table);
-	if (!pages)
+	if (!pages || cmpxchg64(&track->table.keys[pages - track->entries], key,
+				GPUMON_TABLE_RECYCLING) != key)
 		return 0;
 	bytes = pages->value;
-	gpumon_level_end(&gpumon_nvidia_page_tables, pages, &gpumon_nvidia_p2p, P2P_LIVE_BYTES);
+	gpumon_level_end(track, pages, &gpumon_nvidia_p2p, P2P_LIVE_BYTES);
 	return bytes;
+}
+
+/* Now, before the driver frees the table: a get may have its address before the put returns. */
+static void put_begins(struct kretprobe_instance *instance, const void *table)
+{
+	struct nvidia_p2p_data *p2p = (void *)instance->data;
+
+	p2p->table = table;
+	p2p->bytes = pages_end(table);
 }
 
 /* kretprobe on nvidia_p2p_put_pages(token, va_space, va, table) */
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_entered)
 {
-	struct nvidia_p2p_data *p2p = (void *)instance->data;
-
-	p2p->table = (void *)regs_get_kernel_argument(regs, 3);
+	put_begins(instance, (void *)regs_get_kernel_argument(regs, 3));
 	return 0;
 }
 
 /* kretprobe on nvidia_p2p_put_pages_persistent(va, table, flags) */
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered)
 {
-	struct nvidia_p2p_data *p2p = (void *)instance->data;
-
-	p2p->table = (void *)regs_get_kernel_argument(regs, 1);
+	put_begins(instance, (void *)regs_get_kernel_argument(regs, 1));
 	return 0;
 }
 
-static void count_end(struct gpumon_event_context *ctx, const void *table, unsigned int column,
-		      bool ended)
+static void count_end(struct gpumon_event_context *ctx, u32 row, unsigned int column, u64 bytes)
 {
-	u32 row = unknown_peer_row();
-	u64 bytes = ended ? pages_end(table) : 0;
-
 	if (gpumon_row_count(ctx, &gpumon_nvidia_p2p, row, column) && gpumon_event_ring_on() &&
-	    ended)
+	    column != P2P_PUTS_FAILED)
 		gpumon_event_ring_words(GPUMON_EVENT_P2P_PUT, ktime_get_mono_fast_ns(), row, bytes,
 					0, 0, 0);
 }
@@ -188,10 +192,15 @@ GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_returned)
 	const struct nvidia_p2p_data *p2p = (void *)instance->data;
 	int ret = regs_return_value(regs);
 	struct gpumon_event_context ctx;
+	u32 row;
 
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
-	count_end(&ctx, p2p->table, ret ? P2P_PUTS_FAILED : P2P_PUTS, !ret);
+	row = unknown_peer_row();
+	/* The table is still there. */
+	if (ret && p2p->bytes && row < GPUMON_UNREADABLE)
+		pages_begin(p2p->table, p2p->bytes, row);
+	count_end(&ctx, row, ret ? P2P_PUTS_FAILED : P2P_PUTS, p2p->bytes);
 	gpumon_probe_leave(&ctx);
 	return 0;
 }
@@ -204,7 +213,7 @@ GPUMON_KPROBE(gpumon_nvidia_p2p_free_called)
 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
-	count_end(&ctx, table, P2P_FREES, true);
+	count_end(&ctx, unknown_peer_row(), P2P_FREES, pages_end(table));
 	gpumon_probe_leave(&ctx);
 	return 0;
 }
