@@ -5,6 +5,7 @@
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/poll.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
@@ -203,8 +204,9 @@ static void event_ring_off(void)
 	if (!static_key_enabled(&gpumon_event_ring_key))
 		return;
 	static_branch_disable(&gpumon_event_ring_key);
-	/* The last writer is gone after this, what it wrote can still be read. */
+	/* The last writer is gone after these, a tracepoint's or a kprobe's. What it wrote stays. */
 	tracepoint_synchronize_unregister();
+	synchronize_rcu();
 	event_wake_readers();
 }
 

@@ -5,6 +5,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
+#include <linux/ktime.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -171,6 +172,21 @@ static int do_p2p_put(char *rest)
 	return with_id(rest, mock_p2p_put);
 }
 
+static int do_p2p_put_reused(char *rest)
+{
+	u64 id, new_id, va, length;
+	int err;
+
+	err = next_number(&rest, &id, NULL);
+	if (!err)
+		err = next_number(&rest, &new_id, NULL);
+	if (!err)
+		err = next_number(&rest, &va, NULL);
+	if (!err)
+		err = next_number(&rest, &length, NULL);
+	return err ? err : mock_p2p_put_reused(id, new_id, va, length);
+}
+
 static int do_p2p_put_wrong(char *rest)
 {
 	return with_id(rest, mock_p2p_put_wrong);
@@ -259,6 +275,35 @@ static int do_fail_opens(char *rest)
 	return 0;
 }
 
+static atomic_t mock_spin;
+
+/* As a probe's body that takes long: no grace period ends meanwhile. */
+static int do_spin(char *rest)
+{
+	u64 until, ns;
+	int err = next_number(&rest, &ns, NULL);
+
+	if (err)
+		return err;
+	if (atomic_cmpxchg(&mock_spin, 0, 1))
+		return -EBUSY;
+	preempt_disable();
+	mock_count(MOCK_TOTAL, 0, MOCK_SPINNING, 1);
+	until = ktime_get_ns() + ns;
+	while (atomic_read(&mock_spin) == 1 && ktime_get_ns() < until)
+		cpu_relax();
+	mock_count(MOCK_TOTAL, 0, MOCK_SPINNING, -1);
+	preempt_enable();
+	atomic_set(&mock_spin, 0);
+	return 0;
+}
+
+static int do_spin_end(char *rest)
+{
+	atomic_cmpxchg(&mock_spin, 1, 2);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*function)(char *rest);
@@ -272,6 +317,7 @@ static const struct {
 	{ "p2p-get", do_p2p_get },
 	{ "p2p-get-persistent", do_p2p_get_persistent },
 	{ "p2p-put", do_p2p_put },
+	{ "p2p-put-reused", do_p2p_put_reused },
 	{ "p2p-put-wrong", do_p2p_put_wrong },
 	{ "p2p-revoke", do_p2p_revoke },
 	{ "p2p-map", do_p2p_map },
@@ -282,6 +328,8 @@ static const struct {
 	{ "runtime-suspend", do_runtime_suspend },
 	{ "runtime-resume", do_runtime_resume },
 	{ "fail-opens", do_fail_opens },
+	{ "spin", do_spin },
+	{ "spin-end", do_spin_end },
 };
 
 static ssize_t control_write(struct file *file, const char __user *from, size_t size,

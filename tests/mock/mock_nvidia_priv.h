@@ -150,7 +150,8 @@ enum mock_kind {
 	X(SUSPENDS, "suspends") X(SUSPEND_NS, "suspend_ns") X(SUSPEND_ERRORS, "suspend_errors") \
 	X(RESUMES, "resumes") X(RESUME_NS, "resume_ns") X(RESUME_ERRORS, "resume_errors") \
 	X(RUNTIME_SUSPENDS, "runtime_suspends") X(RUNTIME_SUSPEND_NS, "runtime_suspend_ns") \
-	X(RUNTIME_RESUMES, "runtime_resumes") X(RUNTIME_RESUME_NS, "runtime_resume_ns")
+	X(RUNTIME_RESUMES, "runtime_resumes") X(RUNTIME_RESUME_NS, "runtime_resume_ns") \
+	X(SPINNING, "spinning")
 /* clang-format on */
 
 #define MOCK_COUNTER_ID(id, name) MOCK_##id,
@@ -318,6 +319,7 @@ __printf(3, 0) void nv_report_error(struct pci_dev *dev, NvU32 error_number, con
 void mock_p2p_exit(void);
 int mock_p2p_get(u64 id, u64 va, u64 length, bool persistent);
 int mock_p2p_put(u64 id);
+int mock_p2p_put_reused(u64 id, u64 new_id, u64 va, u64 length);
 int mock_p2p_put_wrong(u64 id);
 int mock_p2p_revoke(u64 id);
 int mock_p2p_map(u64 id, struct mock_gpu *peer);

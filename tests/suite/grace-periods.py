@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=each-kernel cpus=2 timeout=300
+"""While a command waits for probes that run: other families answer, no buffer is freed early.
+
+The mock keeps a processor in a section without preemption, as the body of a kprobe is, so that no
+grace period ends before it is told to.
+"""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+import nvidia
+from gpumon_netlink import Gpumon, Socket
+
+# Before that the kernel would report a stall.
+LONGEST_NS = 15 * 10 ** 9
+
+
+class Spinning:
+    """with Spinning(): a processor has preemption off. over() is whether it has it on again."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            ["taskset", "-c", "1", "sh", "-c",
+             "echo spin %d > %s/control" % (LONGEST_NS, nvidia.MOCK)])
+        lab.until(lambda: not self.over(), "the mock spins")
+        return self
+
+    def __exit__(self, *error):
+        nvidia.control("spin-end", 0)
+        lab.equal(self.process.wait(), 0, "exit status of the mock's spinner")
+
+    def over(self):
+        return not nvidia.account().get("spinning", 0)
+
+
+def stack(process):
+    return lab.read("/proc/%d/stack" % process.pid) if process.poll() is None else ""
+
+
+def tool(*arguments):
+    return subprocess.Popen(["taskset", "-c", "0", lab.BUILD + "/gpumon-user", *arguments])
+
+
+os.sched_setaffinity(0, [0])
+nvidia.load("580")
+lab.load_gpumon()
+
+lab.step("the controller answers while a group is switched off")
+with Spinning() as spinning:
+    process = tool("set", "nvidia", "off")
+    lab.until(lambda: "group_set_doit" in stack(process), "the command waits")
+    with Socket() as s:
+        for _ in range(10):
+            s.family("nlctrl")
+    with Gpumon() as g:
+        g.event_ring()
+    lab.check(not spinning.over(), "the answers came while the command waited")
+    lab.check(process.poll() is None, "the command waits until no probe can run")
+lab.equal(process.wait(60 * lab.SLOWER), 0, "exit status of set nvidia off")
+
+lab.step("the event ring is off when no body of a kprobe can write any more")
+with Gpumon() as g:
+    g.group_set("nvidia", 1)
+    g.event_ring_set(1)
+with Spinning() as spinning:
+    process = tool("set", "event-ring", "off")
+    # Which wait of the kernel's it is: those of tracepoints alone do not wait for a kprobe's body.
+    lab.until(lambda: re.search(r"\bsynchronize_rcu(_normal|_expedited)?\+", stack(process)) or
+              process.poll() is not None, "the command waits, or is over")
+    lab.check(process.poll() is None and not spinning.over(), "it waits for the kprobe's body")
+lab.equal(process.wait(60 * lab.SLOWER), 0, "exit status of set event-ring off")
+lab.rmmod("gpumon")
+nvidia.unload()
