@@ -8,11 +8,13 @@
  * A path is looked up in the namespace of the task that loads a module or switches a group. The
  * first task's root would be more reliable, but from 7.x on it is an empty file system.
  */
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/lockdep.h>
 #include <linux/magic.h>
+#include <linux/namei.h>
 #include <linux/seq_file.h>
 #include <linux/vmalloc.h>
 
@@ -25,12 +27,19 @@
  */
 static struct lock_class_key read_lock_key;
 
+/* Nothing else is opened: something that was mounted there may block, or act on being opened. */
 static struct file *sysfs_open(const char *path)
 {
-	struct file *file = filp_open(path, O_RDONLY, 0);
+	struct file *file = ERR_PTR(-ENOENT);
+	struct path found;
+	int ret = kern_path(path, LOOKUP_FOLLOW, &found);
 
-	if (!IS_ERR(file) && S_ISREG(file_inode(file)->i_mode) &&
-	    file_inode(file)->i_sb->s_magic == SYSFS_MAGIC)
+	if (ret)
+		return ERR_PTR(ret);
+	if (found.dentry->d_sb->s_magic == SYSFS_MAGIC)
+		file = dentry_open(&found, O_RDONLY, current_cred());
+	path_put(&found);
+	if (!IS_ERR(file) && S_ISREG(file_inode(file)->i_mode))
 		lockdep_set_class(&((struct seq_file *)file->private_data)->lock, &read_lock_key);
 	return file;
 }
@@ -57,7 +66,7 @@ static ssize_t sysfs_read(struct file *file, void *to, size_t size)
  * @size: its size in bytes
  *
  * Context: may sleep.
- * Return: bytes read, or a negative error.
+ * Return: bytes read, or a negative error: -ENOENT also if it is no file of sysfs.
  */
 ssize_t gpumon_read_file(const char *path, void *to, size_t size)
 {
@@ -78,8 +87,8 @@ ssize_t gpumon_read_file(const char *path, void *to, size_t size)
  * @most: bytes that it may have
  *
  * Context: may sleep.
- * Return: its size in bytes, or a negative error: -EFBIG if it has more than @most,
- * -EIO if it has less than it said.
+ * Return: its size in bytes, or a negative error: -ENOENT also if it is no file of sysfs,
+ * -EFBIG if it has more than @most, -EIO if it has less than it said.
  */
 ssize_t gpumon_read_whole_file(const char *path, void **data, size_t most)
 {
