@@ -68,6 +68,7 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe);
 void gpumon_kprobe_detach(struct gpumon_probe *probe);
 void gpumon_kprobe_detached(void);
 void gpumon_kprobe_collect(const struct gpumon_probe *probe);
+size_t gpumon_kprobe_bytes(const struct gpumon_probe *probe);
 
 void gpumon_check_init(void);
 bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_probe *probe,

@@ -111,17 +111,20 @@ void gpumon_groups_exit(void)
 }
 
 /**
- * gpumon_group_bytes - memory of the tables of a group
+ * gpumon_group_bytes - memory of the tables of a group, and of its kretprobes while they are attached
  * @group: group
  *
- * Context: may sleep, gpumon_period_lock held.
+ * Context: may sleep, gpumon_probe_lock and gpumon_period_lock held.
  * Return: bytes.
  */
 size_t gpumon_group_bytes(const struct gpumon_group *group)
 {
+	const struct gpumon_probe *probe;
 	unsigned int i;
 	size_t bytes = 0;
 
+	for_each_probe(group, probe)
+		bytes += gpumon_kprobe_bytes(probe);
 	for (i = 0; i < group->statistics_count; i++)
 		bytes += gpumon_statistics_bytes(group->statistics[i]);
 	for (i = 0; i < group->track_count; i++)

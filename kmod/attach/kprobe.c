@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "compat/kretprobe.h"
 #include "core/fault.h"
 #include "engine.h"
 
@@ -118,6 +119,20 @@ void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 	mutex_unlock(&account_lock);
 }
 
+/**
+ * gpumon_kprobe_bytes - memory that the kernel holds for a probe
+ * @probe: probe of any kind
+ *
+ * Context: gpumon_probe_lock held.
+ * Return: bytes, those of the calls of a kretprobe that may be under way.
+ */
+size_t gpumon_kprobe_bytes(const struct gpumon_probe *probe)
+{
+	return probe->state == GPUMON_ATTACH_STATE_ATTACHED && is_kretprobe(probe) ?
+		       gpumon_compat_kretprobe_bytes(&probe->kretprobe) :
+		       0;
+}
+
 /* If the kernel itself lacks the function, a module may have one of that name. */
 static bool is_in_module(void *address)
 {
@@ -169,8 +184,8 @@ static int kprobe_register(struct gpumon_probe *probe)
 		kretprobe->entry_handler = probe->body;
 		kretprobe->handler = probe->on_return;
 		kretprobe->data_size = probe->data_size;
-		/* Many calls may wait for hardware at the same time. */
-		kretprobe->maxactive = probe->maxactive ?: max_t(int, 64, 16 * num_possible_cpus());
+		/* An interrupt may be on each CPU. */
+		kretprobe->maxactive = probe->maxactive ?: max_t(int, 64, num_possible_cpus());
 		ret = GPUMON_REGISTER("register_kretprobe", probe->symbol,
 				      register_kretprobe(kretprobe));
 	} else {

@@ -28,7 +28,7 @@ static const struct {
  *
  * The event ring is none of them: it comes and goes.
  *
- * Context: may sleep, gpumon_period_lock held.
+ * Context: may sleep, gpumon_probe_lock and gpumon_period_lock held.
  * Return: false if there are no more.
  */
 bool gpumon_account_part(unsigned int part, const char **name, size_t *bytes)
@@ -53,7 +53,7 @@ bool gpumon_account_part(unsigned int part, const char **name, size_t *bytes)
 /**
  * gpumon_account_bytes - memory held for statistics, the event ring apart
  *
- * Context: may sleep, gpumon_period_lock held.
+ * Context: may sleep, gpumon_probe_lock and gpumon_period_lock held.
  * Return: bytes.
  */
 size_t gpumon_account_bytes(void)

@@ -9,6 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 import memory
+import nvidia
 from gpumon_netlink import Gpumon
 from lab import check, equal, insmod, load_gpumon, load_scheduler, rmmod, stats, step, within
 from memory import PARTS, SMALL
@@ -49,14 +50,33 @@ equal(stats()["gpumon"]["memory_bytes"] - before, group, "memory_bytes against t
 # The mock itself is in the accounts too: it goes, and the group's memory stays.
 rmmod("amdgpu")
 memory.settle()
-memory.compare("group amdgpu", group, memory.kernel() - before_kernel)
-equal(stats()["gpumon"]["memory_bytes"] - before, group, "memory_bytes after the driver has gone")
+tables = memory.parts()["amdgpu"] - layout
+check(tables < group, "its kretprobes went with the driver")
+memory.compare("tables of group amdgpu", tables, memory.kernel() - before_kernel)
+equal(stats()["gpumon"]["memory_bytes"] - before, tables, "memory_bytes after the driver has gone")
 rmmod("gpumon")
 memory.settle()
 # A module that came and went leaves more of such than one that is there; the group had thousands.
 within(memory.kernel(), before_kernel - least_grown - 4 * memory.NOISE_KIB,
        before_kernel - least_grown + 4 * memory.NOISE_KIB,
        "KiB in the kernel's accounts after unload")
+
+step("kretprobes, each with room for the calls that may be under way")
+nvidia.load()
+load_gpumon(**SMALL)
+with Gpumon() as g:
+    g.group_set("nvidia", 0)
+    memory.settle()
+    before, before_kernel = stats()["gpumon"]["memory_bytes"], memory.kernel()
+    g.group_set("nvidia", 1)
+    memory.settle()
+    held = stats()["gpumon"]["memory_bytes"] - before
+    memory.compare("kretprobes of group nvidia", held, memory.kernel() - before_kernel)
+    check(held > memory.NOISE_KIB * 2048, "kretprobes hold %d bytes" % held)
+    g.group_set("nvidia", 0)
+    equal(stats()["gpumon"]["memory_bytes"], before, "memory_bytes after they have gone")
+rmmod("gpumon")
+nvidia.unload()
 
 step("the event ring")
 load_gpumon(**SMALL)

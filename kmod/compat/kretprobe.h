@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The memory in which a kretprobe keeps the calls that are under way. Since 6.8 it is an objpool:
+ * 4bbd93455659 ("kprobes: kretprobe scalability improvement").
+ */
+#ifndef GPUMON_COMPAT_KRETPROBE_H
+#define GPUMON_COMPAT_KRETPROBE_H
+
+#include <linux/cpumask.h>
+#include <linux/kprobes.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+
+static inline size_t gpumon_compat_kretprobe_bytes(const struct kretprobe *kretprobe)
+{
+#if defined(CONFIG_KRETPROBES) && defined(GPUMON_HAVE_OBJPOOL)
+	const size_t most = kretprobe->maxactive, cpus = num_possible_cpus();
+	const size_t each = ALIGN(sizeof(struct kretprobe_instance) + kretprobe->data_size, 8);
+
+	/* Each CPU has its share of them, and room for a pointer to each of all. */
+	return cpus * PAGE_ALIGN(offsetof(struct objpool_slot,
+					  entries[roundup_pow_of_two(most + 1)]) +
+				 DIV_ROUND_UP(most, cpus) * each);
+#elif defined(CONFIG_KRETPROBES)
+	/* Each by itself: about what the allocator makes of it. */
+	return kretprobe->maxactive *
+	       ALIGN(sizeof(struct kretprobe_instance) + kretprobe->data_size, 64);
+#else
+	return 0;
+#endif
+}
+
+#endif /* GPUMON_COMPAT_KRETPROBE_H */
