@@ -207,6 +207,7 @@ void gpumon_process_age(void)
 	if (atomic_read(&process_count) < gpumon_process_max - gpumon_process_max / 4)
 		return;
 	for (slot = 0; slot < table->slots; slot++) {
+		cond_resched();
 		if (!gpumon_process_ready(slot) || gpumon_process_alive(slot, comm))
 			continue;
 		process_total.exited++;

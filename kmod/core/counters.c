@@ -5,6 +5,7 @@
 #include <linux/irqflags.h>
 #include <linux/math.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
 
@@ -185,6 +186,7 @@ void gpumon_counters_close(struct gpumon_counters *counters)
 			for (i = counters->sums; i < count; i++)
 				local64_set(&at[i], 0);
 		}
+		cond_resched();
 	}
 }
 
