@@ -67,8 +67,8 @@ step("kretprobes, each with room for the calls that may be under way")
 
 def pools():
     """Bytes that the kernel holds for such calls, of everybody."""
-    return sum(int(pages) for pages in
-               re.findall(r"objpool.* pages=(\d+)", read("/proc/vmallocinfo"))) * 4096
+    pages = re.findall(r"(?:objpool|rethook|kretprobe)\S* pages=(\d+)", read("/proc/vmallocinfo"))
+    return sum(map(int, pages)) * 4096
 
 
 nvidia.load()
