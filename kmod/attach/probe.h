@@ -145,15 +145,7 @@ struct gpumon_probe_view {
 	u64 words[GPUMON_PROBE_WORDS];
 };
 
-/**
- * gpumon_group_shown - is there more to be said of a group than its state
- * @group: group
- *
- * Sections of drivers that were never loaded are left out.
- *
- * Context: gpumon_probe_lock held.
- * Return: whether there is.
- */
+/* Sections of drivers that were never loaded are left out. gpumon_probe_lock held. */
 static inline bool gpumon_group_shown(const struct gpumon_group *group)
 {
 	return group->allocated || !group->statistics_count;
@@ -179,12 +171,6 @@ static inline void *gpumon_probe_data(const struct gpumon_probe *probe)
 	return (void *)((unsigned long)probe->number * GPUMON_PROBE_STRIDE);
 }
 
-/**
- * gpumon_probe_of - the probe that a kprobe belongs to
- * @kprobe: what a kprobe_pre_handler_t gets
- *
- * Return: the probe.
- */
 static inline struct gpumon_probe *gpumon_probe_of(struct kprobe *kprobe)
 {
 	return container_of(kprobe, struct gpumon_probe, kprobe);
@@ -214,13 +200,7 @@ static __always_inline bool gpumon_kprobe_enter(struct gpumon_event_context *ctx
 	return gpumon_probe_enter(ctx, gpumon_probe_data(gpumon_probe_of(kprobe)));
 }
 
-/**
- * gpumon_kretprobe_enter - gpumon_probe_enter() for a kretprobe's return handler
- * @ctx: filled in
- * @instance: what the handler gets
- *
- * Return: as gpumon_probe_enter(); false also if the probe is being unregistered.
- */
+/* gpumon_probe_enter() for a kretprobe's end; false also if the probe is being unregistered. */
 static __always_inline bool gpumon_kretprobe_enter(struct gpumon_event_context *ctx,
 						   struct kretprobe_instance *instance)
 {

@@ -82,15 +82,9 @@ static inline bool gpumon_process_ready(u32 slot)
 	return smp_load_acquire(&gpumon_processes[slot].ready);
 }
 
-/**
- * gpumon_process_remembered - is the current process the one that this CPU remembers
- * @cpu: this CPU's memory
- *
- * A CPU mostly asks for the same task again. While that lives its process is
- * not aged out, so that the slot is still its own.
- *
- * Context: task context of the process, preemption off.
- * Return: whether @cpu->task_process is its slot.
+/*
+ * Is the current process the one that this CPU remembers, as it mostly is? While a task lives its
+ * process is not aged out: the slot is still its own.
  */
 static __always_inline bool gpumon_process_remembered(const struct gpumon_cpu *cpu)
 {
@@ -109,14 +103,9 @@ static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u
 	return cpu->processes + slot * GPUMON_PROCESS_WORDS;
 }
 
-/**
- * gpumon_process_add - count something to a process
- * @cpu: this CPU's memory
- * @slot: the process, GPUMON_NONE for gpumon_process_unattributed()
- * @word: what
- * @n: how much
- *
- * Context: any, preemption off; the process is alive or @slot was checked to be still its own.
+/*
+ * Count something to a process that is still the one of @slot; GPUMON_NONE for
+ * gpumon_process_unattributed().
  */
 static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
 					       enum gpumon_process_word word, u64 n)

@@ -43,14 +43,7 @@ static __always_inline bool gpumon_clock_quick(u64 *ticks)
 	return false;
 }
 
-/**
- * gpumon_clock - time for durations
- *
- * Between two CPUs it may step back by a little.
- *
- * Context: any, NMI included.
- * Return: ticks since a moment that gpumon_clock_select() changes.
- */
+/* Time for durations, in ticks. Between two CPUs it may step back by a little. */
 static __always_inline u64 gpumon_clock(void)
 {
 	u64 ticks;

@@ -45,13 +45,7 @@ void gpumon_counters_zero(struct gpumon_counters *counters, u32 slot);
 size_t gpumon_counters_bytes(const struct gpumon_counters *counters);
 void gpumon_counters_raise_slow(local64_t *extreme, u64 value);
 
-/**
- * gpumon_counters_raise - keep the highest value
- * @extreme: this CPU's highest value
- * @value: value, to keep the lowest one pass its complement
- *
- * Context: any, preemption off.
- */
+/* Keep the highest value; for the lowest one pass its complement. Preemption off. */
 static __always_inline void gpumon_counters_raise(local64_t *extreme, u64 value)
 {
 	if (unlikely(value > (u64)local64_read(extreme)))

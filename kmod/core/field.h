@@ -95,16 +95,9 @@ static __always_inline bool gpumon_field_read(const struct gpumon_field *field, 
 	return true;
 }
 
-/**
- * gpumon_field_pointer - value of a field that is a pointer
- * @field: pointer
- * @object: object of the field's type, may be any value
- *
- * What it points to may be gone or anything else: it is for another
- * gpumon_field_read(), or to be compared.
- *
- * Context: any.
- * Return: the pointer, NULL if it is that or cannot be read.
+/*
+ * Value of a pointer, NULL if it is that or cannot be read. What it points to may be anything: it
+ * is for another gpumon_field_read(), or to be compared.
  */
 static __always_inline void *gpumon_field_pointer(const struct gpumon_field *field,
 						  const void *object)
@@ -114,16 +107,9 @@ static __always_inline void *gpumon_field_pointer(const struct gpumon_field *fie
 	return gpumon_field_read(field, object, &value) ? (void *)(unsigned long)value : NULL;
 }
 
-/**
- * gpumon_field_address - where in an object a field lies
- * @field: field, also a struct or an array
- * @object: object of the field's type, may be any value
- *
- * Nothing is read. It is for gpumon_field_read() of the inner type or for
- * gpumon_read_string_nofault().
- *
- * Context: any.
- * Return: the address, NULL if the field is unknown or there is no object.
+/*
+ * Where in an object a field lies, which may be a struct or an array; NULL if that is unknown or
+ * there is no object. Nothing is read.
  */
 static __always_inline void *gpumon_field_address(const struct gpumon_field *field,
 						  const void *object)

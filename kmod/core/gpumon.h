@@ -131,12 +131,7 @@ static __always_inline bool gpumon_probe_enter(struct gpumon_event_context *ctx,
 	return true;
 }
 
-/**
- * gpumon_probe_leave - end of every probe body that gpumon_probe_enter() let in
- * @ctx: as filled in by gpumon_probe_enter()
- *
- * Context: the same CPU and context level as gpumon_probe_enter().
- */
+/* End of every probe body that gpumon_probe_enter() let in. */
 static __always_inline void gpumon_probe_leave(struct gpumon_event_context *ctx)
 {
 	barrier();

@@ -20,12 +20,7 @@
 #define GPUMON_HISTOGRAM_BUCKETS(bits) \
 	(((bits)-GPUMON_HISTOGRAM_SUB_BITS + 1) * GPUMON_HISTOGRAM_SUB)
 
-/**
- * gpumon_histogram_index - bucket of a value
- * @value: value
- *
- * Return: number of the bucket; a histogram's last one holds all that is above, too.
- */
+/* Bucket of a value; the last one of a histogram holds all that is above, too. */
 static __always_inline unsigned int gpumon_histogram_index(u64 value)
 {
 	/* The set bit makes small values fall into the linear part without a branch. */
@@ -35,12 +30,7 @@ static __always_inline unsigned int gpumon_histogram_index(u64 value)
 	return (shift << GPUMON_HISTOGRAM_SUB_BITS) + (unsigned int)(value >> shift);
 }
 
-/**
- * gpumon_histogram_lower - lowest value of a bucket
- * @index: number of the bucket
- *
- * Return: the lowest value that gpumon_histogram_index() puts there.
- */
+/* The lowest value of a bucket. */
 static inline u64 gpumon_histogram_lower(unsigned int index)
 {
 	unsigned int shift;
@@ -51,13 +41,7 @@ static inline u64 gpumon_histogram_lower(unsigned int index)
 	return (u64)(index - (shift << GPUMON_HISTOGRAM_SUB_BITS)) << shift;
 }
 
-/**
- * gpumon_histogram_upper - end of a bucket
- * @index: number of the bucket
- * @buckets: number of buckets
- *
- * Return: the lowest value above the bucket, U64_MAX for the last one.
- */
+/* The lowest value above a bucket, U64_MAX for the last one. */
 static inline u64 gpumon_histogram_upper(unsigned int index, unsigned int buckets)
 {
 	return index + 1 < buckets ? gpumon_histogram_lower(index + 1) : U64_MAX;

@@ -6,12 +6,7 @@
 #include <linux/hash.h>
 #include <linux/types.h>
 
-/**
- * gpumon_key_text - a text as a number
- * @text: text
- *
- * Return: its FNV-1a hash, to be made a key of with gpumon_key_mix().
- */
+/* FNV-1a hash of a text, for gpumon_key_mix(). */
 static inline u64 gpumon_key_text(const char *text)
 {
 	u64 hash = 0xcbf29ce484222325ULL;
@@ -21,13 +16,7 @@ static inline u64 gpumon_key_text(const char *text)
 	return hash;
 }
 
-/**
- * gpumon_key_mix - key of a row
- * @one: what it is known by
- * @other: and what else
- *
- * Return: never 0, nor GPUMON_TABLE_RECYCLING.
- */
+/* Key of a row that is known by two numbers: neither 0 nor GPUMON_TABLE_RECYCLING. */
 static __always_inline u64 gpumon_key_mix(u64 one, u64 other)
 {
 	/* Small numbers differ in their low bits, which the result does not have. */

@@ -38,15 +38,7 @@ static inline struct gpumon_tracked *gpumon_level_begin(struct gpumon_track *tra
 	return entry;
 }
 
-/**
- * gpumon_level_end - a thing ends that was counted in a level
- * @track: table of these things
- * @entry: its entry, everything else of it has been read
- * @statistics: table of the gauge
- * @column: number of the column
- *
- * Context: any, preemption off.
- */
+/* A thing ends that was counted in a level, everything else of its entry has been read. */
 static inline void gpumon_level_end(struct gpumon_track *track, struct gpumon_tracked *entry,
 				    struct gpumon_statistics *statistics, unsigned int column)
 {

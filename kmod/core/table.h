@@ -42,13 +42,7 @@ u32 gpumon_table_used(const struct gpumon_table *table);
 u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created);
 size_t gpumon_table_bytes(const struct gpumon_table *table);
 
-/**
- * gpumon_table_home - home slot of a key without order
- * @table: table
- * @key: key
- *
- * Return: number of the slot.
- */
+/* Home slot of a key. */
 static __always_inline u32 gpumon_table_home(const struct gpumon_table *table, u64 key)
 {
 	u64 hash = key * GOLDEN_RATIO_64;
@@ -81,13 +75,7 @@ static __always_inline u32 gpumon_table_find(const struct gpumon_table *table, u
 	return GPUMON_NONE;
 }
 
-/**
- * gpumon_table_release - free a slot
- * @table: table
- * @slot: number of a slot that the caller owns
- *
- * Context: any, takes no lock.
- */
+/* Free a slot that the caller owns. */
 static __always_inline void gpumon_table_release(struct gpumon_table *table, u32 slot)
 {
 	/* The next owner of the slot writes its payload after this owner's last access. */

@@ -53,13 +53,7 @@ static inline struct gpumon_netlink_dump *gpumon_netlink_dump(struct netlink_cal
 	return (struct gpumon_netlink_dump *)cb->ctx;
 }
 
-/**
- * gpumon_netlink_dump_end - what a dump returns
- * @skb: buffer
- * @ret: 0 if all was written, -EMSGSIZE if the buffer is full, or an error
- *
- * Return: length if there is more to come or all was written, else @ret.
- */
+/* What a dump returns: as long as something was written, a full buffer only means more to come. */
 static inline int gpumon_netlink_dump_end(const struct sk_buff *skb, int ret)
 {
 	if (ret && !(ret == -EMSGSIZE && skb->len))

@@ -133,14 +133,9 @@ struct gpumon_amdgpu_recovery {
 	const struct device *dev;
 };
 
-/**
- * gpumon_amdgpu_get - value of a field
- * @field: which
- * @object: object of the field's type, may be any value
- * @value: set to the value, 0 if the field is not known on this machine
- *
- * Context: any.
- * Return: false if it is known and cannot be read: the object is none.
+/*
+ * Value of a field, 0 if it is unknown on this machine. False if it is known and cannot be read:
+ * the object is none.
  */
 static __always_inline bool gpumon_amdgpu_get(enum gpumon_amdgpu_field field, const void *object,
 					      u64 *value)

@@ -187,13 +187,7 @@ GPUMON_KPROBE(gpumon_nvidia_gpu_remove_called);
 void gpumon_nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code,
 			      const char *message);
 
-/**
- * nvidia_since - time since a moment
- * @now: ktime_get_mono_fast_ns()
- * @then: the same, earlier; on another CPU it may look later by a little
- *
- * Return: nanoseconds.
- */
+/* Nanoseconds between two times; the earlier one may look later by a little on another CPU. */
 static __always_inline u64 nvidia_since(u64 now, u64 then)
 {
 	u64 elapsed = now - then;
