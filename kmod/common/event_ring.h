@@ -63,14 +63,17 @@ static __always_inline bool gpumon_event_ring_on(void)
 	return static_branch_unlikely(&gpumon_event_ring_key);
 }
 
-/**
- * gpumon_event_ring_time - time of a record, for a probe that does something else first
- *
- * Read before anything that another probe may follow on, so that the records of a
- * job have their times in its order.
- *
- * Context: any, NMI included.
- * Return: CLOCK_MONOTONIC in nanoseconds; 0 if the ring is off.
+/* Write an event of this moment, if the ring is on; only then are the words worked out. */
+#define gpumon_event_ring_now(_event, _row, ...)                                           \
+	do {                                                                               \
+		if (gpumon_event_ring_on())                                                \
+			gpumon_event_ring_words(_event, ktime_get_mono_fast_ns(), _row,    \
+						__VA_ARGS__);                              \
+	} while (0)
+
+/*
+ * Time of a record, 0 if the ring is off. Read before anything that another probe may follow on, so
+ * that the records of a job have their times in its order.
  */
 static __always_inline u64 gpumon_event_ring_time(void)
 {

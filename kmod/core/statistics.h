@@ -193,24 +193,36 @@ static __always_inline void gpumon_row_add(local64_t *words, unsigned int column
 }
 
 /**
- * gpumon_row_count - count an event into a counter column of its row
+ * gpumon_row_begin - count an event into a counter column of its row, others may follow
  * @ctx: as filled in by gpumon_probe_enter()
  * @statistics: table
  * @row: row, GPUMON_NONE or GPUMON_UNREADABLE
  * @column: number of the column
+ * @words: set to gpumon_row_words()
  *
  * Context: any, preemption off.
  * Return: false if there is no row, the event is counted as dropped then.
  */
+static __always_inline bool gpumon_row_begin(struct gpumon_event_context *ctx,
+					     const struct gpumon_statistics *statistics, u32 row,
+					     unsigned int column, local64_t **words)
+{
+	if (!gpumon_probe_found(ctx, row))
+		return false;
+	*words = gpumon_row_words(statistics, row);
+	gpumon_row_add(*words, column, 1);
+	gpumon_probe_recorded(ctx);
+	return true;
+}
+
+/* gpumon_row_begin() where no other column follows. */
 static __always_inline bool gpumon_row_count(struct gpumon_event_context *ctx,
 					     const struct gpumon_statistics *statistics, u32 row,
 					     unsigned int column)
 {
-	if (!gpumon_probe_found(ctx, row))
-		return false;
-	gpumon_row_add(gpumon_row_words(statistics, row), column, 1);
-	gpumon_probe_recorded(ctx);
-	return true;
+	local64_t *words;
+
+	return gpumon_row_begin(ctx, statistics, row, column, &words);
 }
 
 /**

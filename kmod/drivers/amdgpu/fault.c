@@ -135,14 +135,11 @@ GPUMON_KRETPROBE(gpumon_amdgpu_recover_end)
 	elapsed = max_t(s64, now - recovery->begin_ns, 0);
 	/* Also if no row is free. */
 	alert_reset(now, recovery->dev, elapsed, error);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_amdgpu_resets, row, RESET_RESETS, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_amdgpu_resets, row);
-	gpumon_row_add(words, RESET_RESETS, 1);
 	if (error)
 		gpumon_row_add(words, RESET_FAILED, 1);
 	gpumon_row_observe(&gpumon_amdgpu_resets, words, RESET_DURATION_NS, elapsed);
-	gpumon_probe_recorded(&ctx);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
@@ -165,20 +162,15 @@ GPUMON_KRETPROBE(gpumon_amdgpu_soft_recovery_end)
 	const struct gpumon_amdgpu_recovery *recovery = (void *)instance->data;
 	struct gpumon_event_context ctx;
 	local64_t *words;
-	u32 row;
 
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
-	row = device_row(&gpumon_amdgpu_resets, recovery->dev);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	words = gpumon_row_words(&gpumon_amdgpu_resets, row);
-	gpumon_row_add(words, RESET_SOFT_RECOVERIES, 1);
 	/* A bool: only the low byte is the callee's. */
-	if (!(u8)regs_return_value(regs))
+	if (gpumon_row_begin(&ctx, &gpumon_amdgpu_resets,
+			     device_row(&gpumon_amdgpu_resets, recovery->dev),
+			     RESET_SOFT_RECOVERIES, &words) &&
+	    !(u8)regs_return_value(regs))
 		gpumon_row_add(words, RESET_SOFT_FAILED, 1);
-	gpumon_probe_recorded(&ctx);
-leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
 }

@@ -147,12 +147,13 @@ static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
 	return ring_learn(sched, name, dev);
 }
 
-/* Begin of a probe on a job: its ring's words, NULL if it had to be dropped. */
-static __always_inline local64_t *ring_words(struct gpumon_event_context *ctx,
-					     const struct drm_gpu_scheduler *sched, u32 *row)
+/* gpumon_row_begin() for the ring of a scheduler. */
+static __always_inline bool ring_begin(struct gpumon_event_context *ctx,
+				       const struct drm_gpu_scheduler *sched, u32 *row,
+				       unsigned int column, local64_t **words)
 {
 	*row = ring_of(sched);
-	return gpumon_probe_found(ctx, *row) ? gpumon_row_words(&gpumon_amdgpu_rings, *row) : NULL;
+	return gpumon_row_begin(ctx, &gpumon_amdgpu_rings, *row, column, words);
 }
 
 static __always_inline u64 fence_word(bool known, u64 word)
@@ -183,16 +184,11 @@ void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
 		goto leave;
 	}
-	words = ring_words(&ctx, sched, &row);
-	if (unlikely(!words))
+	if (!ring_begin(&ctx, sched, &row, RING_COMMAND_BUFFERS, &words))
 		goto leave;
-	gpumon_row_add(words, RING_COMMAND_BUFFERS, 1);
 	gpumon_row_add(words, RING_COMMAND_DWORDS, length);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_CS, ktime_get_mono_fast_ns(), row,
-					fence_word(gpumon_amdgpu_known(AMDGPU_IB_LENGTH), length),
-					0, 0, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_CS, row,
+			      fence_word(gpumon_amdgpu_known(AMDGPU_IB_LENGTH), length), 0, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -216,10 +212,8 @@ void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
 		goto leave;
 	}
-	words = ring_words(&ctx, view.sched, &row);
-	if (unlikely(!words))
+	if (!ring_begin(&ctx, view.sched, &row, RING_SUBMISSIONS, &words))
 		goto leave;
-	gpumon_row_add(words, RING_SUBMISSIONS, 1);
 	gpumon_row_add(words, RING_IBS, ibs);
 	if (likely(in_task()))
 		process = gpumon_process_slot(ctx.cpu);
@@ -239,12 +233,9 @@ void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
 	} else {
 		gpumon_row_add(words, RING_UNTRACKED, 1);
 	}
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_CS_IOCTL, ktime_get_mono_fast_ns(), row,
-					fence_word(fenced, fence.context),
-					fence_word(fenced, fence.seqno),
-					fence_word(gpumon_amdgpu_known(AMDGPU_JOB_IBS), ibs), 0);
+	gpumon_event_ring_now(GPUMON_EVENT_CS_IOCTL, row, fence_word(fenced, fence.context),
+			      fence_word(fenced, fence.seqno),
+			      fence_word(gpumon_amdgpu_known(AMDGPU_JOB_IBS), ibs), 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -273,18 +264,17 @@ void gpumon_amdgpu_run(void *data, struct amdgpu_job *job)
 	if (likely(entry && entry->value == fence.seqno && entry->owner == fence.context)) {
 		row = entry->row;
 		words = gpumon_row_words(&gpumon_amdgpu_rings, row);
+		gpumon_row_add(words, RING_RUNS, 1);
+		gpumon_probe_recorded(&ctx);
 		if (!gpumon_clock_elapsed(entry->since, now, &elapsed))
 			gpumon_row_add(words, RING_BACKWARDS, 1);
 		gpumon_row_observe(&gpumon_amdgpu_rings, words, RING_SUBMISSION_NS, elapsed);
 		gpumon_track_end(&gpumon_amdgpu_jobs, entry);
 	} else {
-		words = ring_words(&ctx, view.sched, &row);
-		if (unlikely(!words))
+		if (!ring_begin(&ctx, view.sched, &row, RING_RUNS, &words))
 			goto leave;
 		gpumon_row_add(words, RING_UNMATCHED, 1);
 	}
-	gpumon_row_add(words, RING_RUNS, 1);
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {
 		if (!gpumon_field_read(&gpumon_amdgpu_fields[AMDGPU_JOB_IBS], job, &ibs))
 			ibs = AMDGPU_EVENT_UNKNOWN;
@@ -312,12 +302,7 @@ void gpumon_amdgpu_pipe_sync(void *data, struct amdgpu_job *job, struct dma_fenc
 		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
 		goto leave;
 	}
-	words = ring_words(&ctx, view.sched, &row);
-	if (unlikely(!words))
-		goto leave;
-	gpumon_row_add(words, RING_PIPE_SYNCS, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on()) {
+	if (ring_begin(&ctx, view.sched, &row, RING_PIPE_SYNCS, &words) && gpumon_event_ring_on()) {
 		own_known = view.s_fence && read_fence(&view.s_fence->finished, &own);
 		dependency_known = fence && read_fence(fence, &dependency);
 		gpumon_event_ring_words(GPUMON_EVENT_PIPE_SYNC, ktime_get_mono_fast_ns(), row,

@@ -184,11 +184,9 @@ void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo)
 	row = gpumon_row_find(&gpumon_amdgpu_domains, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = domain_learn(key, dev, domains);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_amdgpu_domains, row, DOMAIN_CREATED, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_amdgpu_domains, row);
 	visible = flags & AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED;
-	gpumon_row_add(words, DOMAIN_CREATED, 1);
 	gpumon_row_add(words, DOMAIN_BYTES, size);
 	if (visible) {
 		gpumon_row_add(words, DOMAIN_VISIBLE, 1);
@@ -197,13 +195,11 @@ void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo)
 	if (in_task())
 		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
 				   GPUMON_PROCESS_ALLOCATED_BYTES, size);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(
-			GPUMON_EVENT_BO_CREATE, ktime_get_mono_fast_ns(), row,
-			gpumon_amdgpu_known(AMDGPU_BO_SIZE) ? size : AMDGPU_EVENT_UNKNOWN,
-			gpumon_amdgpu_known(AMDGPU_BO_DOMAINS) ? domains : AMDGPU_EVENT_UNKNOWN,
-			gpumon_amdgpu_known(AMDGPU_BO_FLAGS) ? visible : AMDGPU_EVENT_UNKNOWN, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_BO_CREATE, row,
+			      gpumon_amdgpu_known(AMDGPU_BO_SIZE) ? size : AMDGPU_EVENT_UNKNOWN,
+			      gpumon_amdgpu_known(AMDGPU_BO_DOMAINS) ? domains : AMDGPU_EVENT_UNKNOWN,
+			      gpumon_amdgpu_known(AMDGPU_BO_FLAGS) ? visible : AMDGPU_EVENT_UNKNOWN,
+			      0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -263,11 +259,9 @@ void gpumon_amdgpu_bo_move(void *data, struct amdgpu_bo *bo, u32 to, u32 from)
 	gpumon_row_add(words, to == PLACEMENT_NONE ? MOVE_DELETES : MOVE_MOVES, 1);
 	gpumon_row_add(words, to == PLACEMENT_NONE ? MOVE_DELETED_BYTES : MOVE_BYTES, size);
 	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_BO_MOVE, ktime_get_mono_fast_ns(), row,
-					gpumon_amdgpu_known(AMDGPU_BO_SIZE) ? size :
-									      AMDGPU_EVENT_UNKNOWN,
-					from, to, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_BO_MOVE, row,
+			      gpumon_amdgpu_known(AMDGPU_BO_SIZE) ? size : AMDGPU_EVENT_UNKNOWN,
+			      from, to, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -305,15 +299,12 @@ static __always_inline void vm_event(void *data, const void *bo_va, const void *
 	row = gpumon_row_find(&gpumon_amdgpu_vm, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = vm_learn(key, dev);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_amdgpu_vm, row, map ? VM_MAPS : VM_UNMAPS, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_amdgpu_vm, row);
-	gpumon_row_add(words, map ? VM_MAPS : VM_UNMAPS, 1);
 	gpumon_row_add(words, map ? VM_MAPPED_BYTES : VM_UNMAPPED_BYTES, bytes);
 	if (map && in_task())
 		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
 				   GPUMON_PROCESS_MAPPED_BYTES, bytes);
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on()) {
 		if (!gpumon_field_read(&gpumon_amdgpu_fields[AMDGPU_MAPPING_FLAGS], mapping,
 				       &flags))
@@ -398,10 +389,9 @@ void gpumon_amdgpu_vm_flush(void *data, struct amdgpu_ring *ring, unsigned int v
 	row = gpumon_row_find(&gpumon_amdgpu_flushes, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = flush_learn(key, dev, name, hub, vmid);
-	if (gpumon_row_count(&ctx, &gpumon_amdgpu_flushes, row, 0) && gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_VM_FLUSH, ktime_get_mono_fast_ns(), row, vmid,
-					hub_known() ? hub : AMDGPU_EVENT_UNKNOWN, page_directory,
-					0);
+	if (gpumon_row_count(&ctx, &gpumon_amdgpu_flushes, row, 0))
+		gpumon_event_ring_now(GPUMON_EVENT_VM_FLUSH, row, vmid,
+				      hub_known() ? hub : AMDGPU_EVENT_UNKNOWN, page_directory, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }

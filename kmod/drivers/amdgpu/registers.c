@@ -53,8 +53,8 @@ static __always_inline void register_event(void *data, u32 device_id, u32 reg, u
 	row = gpumon_row_find(&registers, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = range_learn(key, device_id, range);
-	if (gpumon_row_count(&ctx, &registers, row, column) && gpumon_event_ring_on())
-		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, reg, value, 0, 0);
+	if (gpumon_row_count(&ctx, &registers, row, column))
+		gpumon_event_ring_now(event, row, reg, value, 0, 0);
 	gpumon_probe_leave(&ctx);
 }
 

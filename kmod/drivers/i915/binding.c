@@ -62,6 +62,14 @@ struct gpumon_statistics gpumon_i915_bindings = {
 	.capacity = 2 * GPUMON_I915_DEVICES,
 };
 
+static __always_inline bool bindings_begin(struct gpumon_event_context *ctx, bool readable,
+					   u32 device, u32 *row, unsigned int column,
+					   local64_t **words)
+{
+	return gpumon_i915_begin(ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable, device,
+				 row, column, words);
+}
+
 /* Object and size of a binding. False if it cannot be read. */
 static __always_inline bool vma_read(const struct i915_vma *vma, const void **object, u64 *size)
 {
@@ -107,11 +115,9 @@ void gpumon_i915_bind(void *data, struct i915_vma *vma, unsigned int flags)
 		return;
 	readable = vma_read(vma, &object, &size);
 	entry = gpumon_i915_object_find(object);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable,
-				   likely(readable) ? vma_device(entry, object) : 0, &row))
+	if (!bindings_begin(&ctx, readable, likely(readable) ? vma_device(entry, object) : 0, &row,
+			    BINDINGS_BINDS, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_i915_bindings, row);
-	gpumon_row_add(words, BINDINGS_BINDS, 1);
 	gpumon_row_add(words, BINDINGS_BOUND_BYTES, size);
 	/* It was unbound before. */
 	if (likely(entry) && unlikely(entry->owner) &&
@@ -120,11 +126,9 @@ void gpumon_i915_bind(void *data, struct i915_vma *vma, unsigned int flags)
 		gpumon_row_add(words, BINDINGS_REBINDS, 1);
 		gpumon_row_add(words, BINDINGS_REBOUND_BYTES, size);
 	}
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_VMA_BIND, ktime_get_mono_fast_ns(), row,
-					gpumon_i915_word(GPUMON_I915_VMA_SIZE, size), flags,
-					gpumon_i915_word(GPUMON_I915_VMA_OBJECT, rebind), 0);
+	gpumon_event_ring_now(GPUMON_EVENT_VMA_BIND, row,
+			      gpumon_i915_word(GPUMON_I915_VMA_SIZE, size), flags,
+			      gpumon_i915_word(GPUMON_I915_VMA_OBJECT, rebind), 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -167,21 +171,16 @@ void gpumon_i915_unbind(void *data, struct i915_vma *vma)
 	entry = gpumon_i915_object_find(object);
 	if (likely(readable))
 		device = vma_device(entry, object);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable,
-				   device, &row))
+	if (!bindings_begin(&ctx, readable, device, &row, BINDINGS_UNBINDS, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_i915_bindings, row);
-	gpumon_row_add(words, BINDINGS_UNBINDS, 1);
 	gpumon_row_add(words, BINDINGS_UNBOUND_BYTES, size);
 	/* An object without a device may be invalid, and then it is never destroyed. */
 	if (unlikely(!entry && object && device))
 		entry = object_meet(object, device, words);
 	if (likely(entry))
 		set_bit(vma_bit(vma), (unsigned long *)&entry->owner);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_VMA_UNBIND, ktime_get_mono_fast_ns(), row,
-					gpumon_i915_word(GPUMON_I915_VMA_SIZE, size), 0, 0, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_VMA_UNBIND, row,
+			      gpumon_i915_word(GPUMON_I915_VMA_SIZE, size), 0, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -201,20 +200,15 @@ void gpumon_i915_shrink(void *data, struct drm_i915_private *i915, unsigned long
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	readable = i915 && gpumon_i915_read(GPUMON_I915_DRM_PARENT, i915, &parent);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable,
-				   readable ? gpumon_i915_device_of(drm) : 0, &row))
+	if (!bindings_begin(&ctx, readable, readable ? gpumon_i915_device_of(drm) : 0, &row,
+			    BINDINGS_SHRINKS, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_i915_bindings, row);
-	gpumon_row_add(words, BINDINGS_SHRINKS, 1);
 	/* ULONG_MAX means all, and is not a number of pages. */
 	if (target == ULONG_MAX)
 		gpumon_row_add(words, BINDINGS_FULL_SHRINKS, 1);
 	else
 		gpumon_row_add(words, BINDINGS_TARGET_PAGES, target);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_GEM_SHRINK, ktime_get_mono_fast_ns(), row,
-					target, flags, 0, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_GEM_SHRINK, row, target, flags, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -235,16 +229,12 @@ static void count_eviction(void *data, const struct i915_address_space *vm, unsi
 	readable = vm && gpumon_i915_read(GPUMON_I915_VM_DEVICE, vm, &i915);
 	drm = gpumon_field_address(&gpumon_i915_fields[GPUMON_I915_DRM],
 				   (void *)(unsigned long)i915);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_bindings, GPUMON_I915_BINDINGS, readable,
-				   readable ? gpumon_i915_device_of(drm) : 0, &row))
+	if (!bindings_begin(&ctx, readable, readable ? gpumon_i915_device_of(drm) : 0, &row, column,
+			    &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_i915_bindings, row);
-	gpumon_row_add(words, column, 1);
 	gpumon_row_add(words, BINDINGS_WANTED_BYTES, wanted);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on() && column == BINDINGS_EVICTIONS)
-		gpumon_event_ring_words(GPUMON_EVENT_GEM_EVICT, ktime_get_mono_fast_ns(), row,
-					wanted, align, flags, 0);
+	if (column == BINDINGS_EVICTIONS)
+		gpumon_event_ring_now(GPUMON_EVENT_GEM_EVICT, row, wanted, align, flags, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }

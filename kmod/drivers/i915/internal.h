@@ -117,14 +117,9 @@ void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page,
 void gpumon_i915_request_add(void *data, struct i915_request *request);
 void gpumon_i915_request_retire(void *data, struct i915_request *request);
 
-/**
- * gpumon_i915_read - value of a member of a private type
- * @field: which, of 8 bytes
- * @object: object, may be any value
- * @value: set to the value, 0 if its place is unknown on this machine
- *
- * Context: any.
- * Return: false if it is known where it is and that cannot be read: the object is bad.
+/*
+ * Value of a member of 8 bytes, 0 if its place is unknown on this machine. False if that is known
+ * and cannot be read: the object is bad.
  */
 static __always_inline bool gpumon_i915_read(enum gpumon_i915_field field, const void *object,
 					     u64 *value)
@@ -245,25 +240,15 @@ static __always_inline struct gpumon_tracked *gpumon_i915_object_find(const void
 				NULL;
 }
 
-/**
- * gpumon_i915_event_row - the row that an event is counted in
- * @ctx: as filled in by gpumon_probe_enter()
- * @statistics: table
- * @table: which that is
- * @readable: its arguments could be read
- * @device: its device, GPUMON_NONE if there are too many
- * @row: set to the row
- *
- * Context: probe, preemption off.
- * Return: false if there is none, the event is counted as dropped then.
- */
-static __always_inline bool gpumon_i915_event_row(struct gpumon_event_context *ctx,
-						  struct gpumon_statistics *statistics,
-						  enum gpumon_i915_table table, bool readable,
-						  u32 device, u32 *row)
+/* gpumon_row_begin() for the row of a device, if the event's arguments could be read. */
+static __always_inline bool gpumon_i915_begin(struct gpumon_event_context *ctx,
+					      struct gpumon_statistics *statistics,
+					      enum gpumon_i915_table table, bool readable,
+					      u32 device, u32 *row, unsigned int column,
+					      local64_t **words)
 {
 	*row = likely(readable) ? gpumon_i915_row_of(statistics, table, device) : GPUMON_UNREADABLE;
-	return gpumon_probe_found(ctx, *row);
+	return gpumon_row_begin(ctx, statistics, *row, column, words);
 }
 
 #endif /* GPUMON_I915_PRIV_H */

@@ -129,11 +129,9 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 		return;
 	readable = gpumon_i915_device_unseen(object, &device) &&
 		   gpumon_i915_read(GPUMON_I915_OBJECT_SIZE, object, &size);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device,
-				   &row))
+	if (!gpumon_i915_begin(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device,
+			       &row, MEMORY_CREATED, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_i915_memory, row);
-	gpumon_row_add(words, MEMORY_CREATED, 1);
 	gpumon_row_add(words, MEMORY_CREATED_BYTES, size);
 	entry = gpumon_track_begin(&gpumon_i915_objects, (unsigned long)object, &known);
 	if (likely(entry)) {
@@ -152,10 +150,8 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 	if (likely(in_task()))
 		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
 				   GPUMON_PROCESS_ALLOCATED_BYTES, size);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_GEM_CREATE, ktime_get_mono_fast_ns(), row,
-					gpumon_i915_word(GPUMON_I915_OBJECT_SIZE, size), 0, 0, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_GEM_CREATE, row,
+			      gpumon_i915_word(GPUMON_I915_OBJECT_SIZE, size), 0, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -174,25 +170,20 @@ void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
 		return;
 	entry = gpumon_i915_object_find(object);
 	readable = object_device(entry, object, &device);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device,
-				   &row))
+	if (!gpumon_i915_begin(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device,
+			       &row, MEMORY_DESTROYED, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_i915_memory, row);
-	gpumon_row_add(words, MEMORY_DESTROYED, 1);
 	if (likely(entry && entry->since))
 		leave_levels(entry);
 	else
 		gpumon_row_add(words, MEMORY_UNTRACKED, 1);
 	if (likely(entry))
 		gpumon_track_end(&gpumon_i915_objects, entry);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on()) {
-		/* Also of one whose creation was not seen. */
-		if (!gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE], object, &size))
-			size = GPUMON_I915_NO_WORD;
-		gpumon_event_ring_words(GPUMON_EVENT_GEM_DESTROY, ktime_get_mono_fast_ns(), row,
-					size, 0, 0, 0);
-	}
+	/* Also the size of one whose creation was not seen. */
+	gpumon_event_ring_now(GPUMON_EVENT_GEM_DESTROY, row,
+			      gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE],
+						object, &size) ? size : GPUMON_I915_NO_WORD,
+			      0, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }
@@ -211,18 +202,13 @@ static __always_inline void count_access(void *data, const struct drm_i915_gem_o
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	readable = object_device(gpumon_i915_object_find(object), object, &device);
-	if (!gpumon_i915_event_row(&ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, readable,
-				   device, &row))
+	if (!gpumon_i915_begin(&ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, readable, device,
+			       &row, column, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_i915_accesses, row);
-	gpumon_row_add(words, column, 1);
 	gpumon_row_add(words, much_column, much);
 	if (fault && likely(in_task()))
 		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, word, word2, word3,
-					0);
+	gpumon_event_ring_now(event, row, word, word2, word3, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }

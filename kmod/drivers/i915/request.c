@@ -131,10 +131,8 @@ void gpumon_i915_request_add(void *data, struct i915_request *request)
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
 	row = engine_of(request);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_i915_engines, row, COLUMN_ADDED, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_i915_engines, row);
-	gpumon_row_add(words, COLUMN_ADDED, 1);
 	entry = gpumon_level_begin(&gpumon_i915_requests, (unsigned long)request,
 				   &gpumon_i915_engines, row, COLUMN_IN_FLIGHT, 1);
 	if (likely(entry))
@@ -144,7 +142,6 @@ void gpumon_i915_request_add(void *data, struct i915_request *request)
 	if (likely(in_task()))
 		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
 				   GPUMON_PROCESS_SUBMISSIONS, 1);
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		request_event(GPUMON_EVENT_REQUEST_ADD, ktime_get_mono_fast_ns(), row, request, 0);
 leave:

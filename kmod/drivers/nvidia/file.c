@@ -186,9 +186,7 @@ GPUMON_KRETPROBE(gpumon_nvidia_open_returned)
 		goto leave;
 	if (!ret)
 		handle_begins(&ctx, open->file, row);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_OPEN, ktime_get_mono_fast_ns(), row, ret, 0, 0,
-					0);
+	gpumon_event_ring_now(GPUMON_EVENT_OPEN, row, ret, 0, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
@@ -221,10 +219,8 @@ GPUMON_KPROBE(gpumon_nvidia_close_called)
 	row = open ? open->row : device_of_inode(inode);
 	if (open)
 		handle_ends(&ctx, open);
-	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_CLOSES) &&
-	    gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_CLOSE, ktime_get_mono_fast_ns(), row, 0, 0, 0,
-					0);
+	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_CLOSES))
+		gpumon_event_ring_now(GPUMON_EVENT_CLOSE, row, 0, 0, 0, 0);
 	gpumon_probe_leave(&ctx);
 	return 0;
 }
@@ -296,18 +292,13 @@ GPUMON_KRETPROBE(gpumon_nvidia_ioctl_returned)
 	row = gpumon_row_find(&gpumon_nvidia_ioctls, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = ioctl_learn(key, ioctl->command, ret < 0);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_ioctls, row, IOCTL_COUNT, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_nvidia_ioctls, row);
-	gpumon_row_add(words, IOCTL_COUNT, 1);
 	if (unlikely(ret < 0))
 		gpumon_row_add(words, IOCTL_FAILED, 1);
 	gpumon_clock_elapsed(ioctl->since, now, &elapsed);
 	gpumon_row_observe(&gpumon_nvidia_ioctls, words, IOCTL_DURATION, elapsed);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_IOCTL, ktime_get_mono_fast_ns(), row,
-					ioctl->command, ret, elapsed, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_IOCTL, row, ioctl->command, ret, elapsed, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
@@ -340,21 +331,15 @@ GPUMON_KRETPROBE(gpumon_nvidia_mmap_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = bytes ? device_of_file(mmap->file) : GPUMON_UNREADABLE;
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_devices, row,
+			      ret ? DEVICE_MMAPS_FAILED : DEVICE_MMAPS, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_nvidia_devices, row);
-	if (ret) {
-		gpumon_row_add(words, DEVICE_MMAPS_FAILED, 1);
-	} else {
-		gpumon_row_add(words, DEVICE_MMAPS, 1);
+	if (!ret) {
 		gpumon_row_add(words, DEVICE_MAPPED_BYTES, bytes);
 		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
 				   GPUMON_PROCESS_MAPPED_BYTES, bytes);
 	}
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_MMAP, ktime_get_mono_fast_ns(), row, bytes,
-					ret, 0, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_MMAP, row, bytes, ret, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
@@ -363,17 +348,14 @@ leave:
 /* kprobe on nvidia_poll(file, table) */
 GPUMON_KPROBE(gpumon_nvidia_poll_called)
 {
-	const struct file *file = (void *)regs_get_kernel_argument(regs, 0);
 	struct gpumon_event_context ctx;
 	u32 row;
 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
-	row = device_of_file(file);
-	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_POLLS) &&
-	    gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_POLL, ktime_get_mono_fast_ns(), row, 0, 0, 0,
-					0);
+	row = device_of_file((void *)regs_get_kernel_argument(regs, 0));
+	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_POLLS))
+		gpumon_event_ring_now(GPUMON_EVENT_POLL, row, 0, 0, 0, 0);
 	gpumon_probe_leave(&ctx);
 	return 0;
 }

@@ -115,16 +115,13 @@ GPUMON_KRETPROBE(gpumon_nvidia_isr_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = irq_row(isr->arg, isr->irq);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_irqs, row, IRQ_INTERRUPTS, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_nvidia_irqs, row);
-	gpumon_row_add(words, IRQ_INTERRUPTS, 1);
 	/* The thread is woken by our caller, it cannot have run yet. */
 	if (ret & IRQ_WAKE_THREAD)
 		atomic64_cmpxchg(&woken[row], 0, isr->time_ns);
 	else if (ret == IRQ_NONE)
 		gpumon_row_add(words, IRQ_UNHANDLED, 1);
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_ISR, isr->time_ns, row, isr->irq, 0, 0, 0);
 leave:
@@ -154,16 +151,13 @@ GPUMON_KPROBE(gpumon_nvidia_bh_called)
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
 	row = irq_row(arg, irq);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_irqs, row, IRQ_BOTTOM_HALVES, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_nvidia_irqs, row);
-	gpumon_row_add(words, IRQ_BOTTOM_HALVES, 1);
 	since = atomic64_xchg(&woken[row], 0);
 	if (likely(since)) {
 		elapsed = nvidia_since(now, since);
 		gpumon_row_observe(&gpumon_nvidia_irqs, words, IRQ_LATENCY, elapsed);
 	}
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_ISR_BH, now, row, irq, 0, elapsed, 0);
 leave:

@@ -116,22 +116,16 @@ GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = unknown_peer_row();
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_p2p, row, ret ? P2P_GETS_FAILED : P2P_GETS,
+			      &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_nvidia_p2p, row);
-	if (ret) {
-		gpumon_row_add(words, P2P_GETS_FAILED, 1);
-	} else {
-		gpumon_row_add(words, P2P_GETS, 1);
+	if (!ret) {
 		gpumon_row_add(words, P2P_BYTES, p2p->bytes);
 		if (get_kernel_nofault(table, (const void *const *)p2p->table) ||
 		    !pages_begin(table, p2p->bytes, row))
 			gpumon_row_add(words, P2P_GETS_UNTRACKED, 1);
 	}
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_P2P_GET, ktime_get_mono_fast_ns(), row,
-					p2p->bytes, ret, 0, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_P2P_GET, row, p2p->bytes, ret, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
@@ -181,10 +175,8 @@ GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered)
 
 static void count_end(struct gpumon_event_context *ctx, u32 row, unsigned int column, u64 bytes)
 {
-	if (gpumon_row_count(ctx, &gpumon_nvidia_p2p, row, column) && gpumon_event_ring_on() &&
-	    column != P2P_PUTS_FAILED)
-		gpumon_event_ring_words(GPUMON_EVENT_P2P_PUT, ktime_get_mono_fast_ns(), row, bytes,
-					0, 0, 0);
+	if (gpumon_row_count(ctx, &gpumon_nvidia_p2p, row, column) && column != P2P_PUTS_FAILED)
+		gpumon_event_ring_now(GPUMON_EVENT_P2P_PUT, row, bytes, 0, 0, 0);
 }
 
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_returned)
@@ -249,24 +241,18 @@ GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_returned)
 	if (!gpumon_kretprobe_enter(&ctx, instance))
 		return 0;
 	row = row_of_peer(p2p->peer);
-	if (!gpumon_probe_found(&ctx, row))
+	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_p2p, row,
+			      ret ? P2P_DMA_MAPS_FAILED : P2P_DMA_MAPS, &words))
 		goto leave;
-	words = gpumon_row_words(&gpumon_nvidia_p2p, row);
-	if (ret) {
-		gpumon_row_add(words, P2P_DMA_MAPS_FAILED, 1);
-	} else {
+	if (!ret) {
 		if (p2p->table)
 			pages = gpumon_track_find(&gpumon_nvidia_page_tables,
 						  (unsigned long)p2p->table);
 		bytes = pages ? pages->value : 0;
-		gpumon_row_add(words, P2P_DMA_MAPS, 1);
 		gpumon_row_add(words, pages ? P2P_DMA_BYTES : P2P_DMA_MAPS_UNTRACKED,
 			       pages ? bytes : 1);
 	}
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_P2P_DMA_MAP, ktime_get_mono_fast_ns(), row,
-					bytes, ret, 0, 0);
+	gpumon_event_ring_now(GPUMON_EVENT_P2P_DMA_MAP, row, bytes, ret, 0, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 	return 0;
