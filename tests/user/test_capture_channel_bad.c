@@ -243,6 +243,64 @@ static void what_is_no_channel(void **state)
 	gpumon_channel_free(reader);
 }
 
+/* What it lowers was read already: read again, from behind its end, it would be 4 GB. */
+static void a_target_that_takes_back(void **state)
+{
+	struct gpumon_channel_writer writer;
+	unsigned char record[LANE_RECORD_MAX];
+	struct gpumon_block *block;
+	struct lane lane;
+	uint32_t first;
+
+	(void)state;
+	lane_open(&lane, 1);
+	block = (void *)((char *)lane.map.channel + GPUMON_BLOCK_SIZE);
+	gpumon_channel_writer_begin(&writer, &lane.map, 1);
+	lane_record(record, 1, 1);
+	assert_true(gpumon_channel_write(&writer, record));
+	first = block->used;
+	lane_record(record, 1, 2);
+	assert_true(gpumon_channel_write(&writer, record));
+	assert_true(gpumon_channel_drain(lane.reader, lane.file) > first);
+	block->used = first;
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(gpumon_channel_drain(lane.reader, lane.file), 0);
+	assert_int_equal(gpumon_channel_account(lane.reader)->broken, 1);
+	/* Once it is full it is free, and good again for the next one. */
+	block->state = GPUMON_BLOCK_FULL;
+	assert_int_equal(gpumon_channel_drain(lane.reader, lane.file), 0);
+	assert_int_equal(block->state, GPUMON_BLOCK_FREE);
+	gpumon_channel_writer_begin(&writer, &lane.map, 1);
+	lane_record(record, 1, 3);
+	assert_true(gpumon_channel_write(&writer, record));
+	assert_int_equal(lane_read(&lane, false).read[1], 3);
+	assert_int_equal(gpumon_channel_account(lane.reader)->broken, 1);
+	lane_close(&lane);
+}
+
+/* A block has room for so much; what it says beyond that is behind it, or of the next one. */
+static void more_than_a_block_holds(void **state)
+{
+	static const uint32_t used[] = { GPUMON_CHANNEL_RECORD_MAX + 8, GPUMON_BLOCK_SIZE, 12,
+					 UINT32_MAX - 7 };
+	struct gpumon_channel_writer writer;
+	struct gpumon_block *block;
+	struct lane lane;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++) {
+		lane_open(&lane, 1);
+		block = (void *)((char *)lane.map.channel + GPUMON_BLOCK_SIZE);
+		gpumon_channel_writer_begin(&writer, &lane.map, 1);
+		assert_non_null(gpumon_channel_reserve(&writer, 16));
+		block->used = used[i];
+		assert_int_equal(gpumon_channel_drain(lane.reader, lane.file), 0);
+		assert_int_equal(lane_read(&lane, false).records, 0);
+		assert_int_equal(gpumon_channel_account(lane.reader)->broken, 1);
+		lane_close(&lane);
+	}
+}
+
 static volatile bool scribbling;
 static volatile uint64_t scribbled;
 
@@ -328,8 +386,12 @@ static void a_hostile_target(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_target_that_is_killed), cmocka_unit_test(signals_amid_a_record),
-		cmocka_unit_test(a_forked_child_is_inert), cmocka_unit_test(what_is_no_channel),
+		cmocka_unit_test(a_target_that_is_killed),
+		cmocka_unit_test(signals_amid_a_record),
+		cmocka_unit_test(a_forked_child_is_inert),
+		cmocka_unit_test(what_is_no_channel),
+		cmocka_unit_test(a_target_that_takes_back),
+		cmocka_unit_test(more_than_a_block_holds),
 		cmocka_unit_test(a_hostile_target),
 	};
 

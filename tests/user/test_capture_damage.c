@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/reader_file.h"
 #include "capture_maker.h"
 #include "common.h"
 
@@ -281,6 +282,50 @@ static void bytes_inserted_and_removed(void **state)
 	free(changed);
 }
 
+/* The reader looks through a window at a time: a head can begin before its end and go on behind. */
+static void a_chunk_across_the_end_of_a_window(void **state)
+{
+	enum {
+		WINDOW = sizeof(((struct gpumon_reader_buffer *)NULL)->window)
+	};
+	struct fixture *fixture = *state;
+	size_t at = fixture->begin[2];
+	unsigned char *changed = malloc(fixture->size + WINDOW + 64);
+	struct gpumon_capture_damage damage;
+
+	memcpy(changed, fixture->bytes, at);
+	memset(changed + at, 0x47, WINDOW + 64);
+	/* The search begins behind the first byte that is no chunk. */
+	for (size_t before = 0; before <= sizeof(struct gpumon_chunk) + 1; before++) {
+		size_t n = 1 + WINDOW - before;
+
+		memset(changed + at, 0x47, n);
+		memcpy(changed + at + n, fixture->bytes + at, fixture->size - at);
+		write_file(fixture->path, changed, fixture->size + n);
+		damage = expect_without(fixture, 0, 0);
+		assert_int_equal(damage.broken_chunks, 1);
+		assert_int_equal(damage.missing_chunks, 0);
+	}
+	free(changed);
+}
+
+/* It is broken, and so not missing as well. */
+static void a_last_chunk_that_is_broken(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t last = fixture->n_chunks - 1;
+	struct gpumon_capture_damage damage;
+
+	for (size_t n = 1; n <= 3; n++) {
+		fixture->bytes[fixture->begin[last + 1 - n] + sizeof(struct gpumon_chunk)] ^= 1;
+		write_file(fixture->path, fixture->bytes, fixture->size);
+		damage = expect_without(fixture, fixture->first[last + 1 - n], fixture->n_records);
+		assert_int_equal(damage.broken_chunks, n);
+		assert_int_equal(damage.missing_chunks, 0);
+		assert_int_equal(damage.truncated_bytes, 0);
+	}
+}
+
 static void chunks_that_are_gone(void **state)
 {
 	struct fixture *fixture = *state;
@@ -514,6 +559,8 @@ int main(void)
 		DAMAGE_TEST(every_byte_flipped),
 		DAMAGE_TEST(every_byte_of_capture_json_flipped),
 		DAMAGE_TEST(bytes_inserted_and_removed),
+		DAMAGE_TEST(a_chunk_across_the_end_of_a_window),
+		DAMAGE_TEST(a_last_chunk_that_is_broken),
 		DAMAGE_TEST(chunks_that_are_gone),
 		DAMAGE_TEST(a_tail_of_zeros),
 		DAMAGE_TEST(half_a_chunk_that_becomes_whole),
