@@ -152,6 +152,10 @@ bench:
 fuzz:
 	$(if $(COVERAGE),COVERAGE=1) tests/fuzz/long '$(or $(SECONDS),60)' $(TARGET)
 
+# Change the code in one place at a time: a test has to notice, see tests/mutants/run.
+mutants:
+	tests/mutants/run $(WORDS)
+
 # On a machine with an NVIDIA GPU.
 check-device:
 	tests/device/run
@@ -172,9 +176,10 @@ help:
 	@echo 'make demo               a VM with a mock GPU, the statistics and the tool: no GPU needed'
 	@echo 'make check              the tests, 25 minutes on two processors; the last line says how many passed'
 	@echo 'make check-full         all suites on all kernels; 90 minutes'
-	@echo 'make check-deep         all suites on kernels with KASAN, lockdep, KCSAN..., long storms and fuzzing; a night'
+	@echo 'make check-deep         all suites on kernels with KASAN, lockdep, KCSAN..., long storms, fuzzing, mutants; a night'
 	@echo 'make style              checkpatch, sparse, clang-format, shellcheck, the netlink spec'
 	@echo 'make fuzz SECONDS=60    each fuzzer that long (TARGET="elf netlink": only these; COVERAGE=1)'
+	@echo 'make mutants            changes the code in many places, one at a time: does a test notice? (WORDS="capture")'
 	@echo 'make bench              what gpumon costs, against others, on all kernels (KERNELS=6.1)'
 	@echo 'make check-device       on a machine with an NVIDIA GPU: programs with a known account, recorded'
 	@echo 'make bench-device       there: what recording costs, in pairs within a process, against others'
@@ -185,5 +190,5 @@ help:
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
 	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check check-full check-deep demo \
-	fuzz bench \
+	fuzz mutants bench \
 	check-device bench-device help

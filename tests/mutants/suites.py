@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""How a test of each suite is built and run: two commands, in a copy of the tree."""
+import pathlib
+import subprocess
+import sys
+
+MAKE = ["make", "--no-print-directory", "-s"]
+
+
+def user(top, test):
+    program = f"obj/{test}"
+    return (MAKE + ["-C", "tests/user", program],
+            [sys.executable, "tests/lib/tap.py", "user", f"{top}/tests/user/{program}"])
+
+
+def stack(top, test):
+    return (MAKE + ["-C", "tests/stack", "all"],
+            [sys.executable, "tests/stack/run", f"{top}/tests/stack/obj", test])
+
+
+def inject(top, test):
+    return (MAKE + ["-C", "tests/inject", "build", f"CUDA={headers()}"],
+            [sys.executable, "tests/inject/check", f"{top}/tests/inject/obj", test])
+
+
+def record(top, test):
+    return (["sh", "-c", f"make -s -C user && make -s -C tests/record all inject CUDA={headers()}"],
+            [sys.executable, "tests/record/run", f"{top}/user/gpumon-user", f"{top}/tests/record/obj", test])
+
+
+def output(top, test):
+    return (MAKE + ["-C", "tests/output", "all", f"OBJ={top}/tests/user/obj"],
+            [sys.executable, "tests/output/run", f"{top}/tests/user/obj/produce", test])
+
+
+def capture(_top, test):
+    return MAKE + ["-C", "user"], [sys.executable, "tests/capture/run", test]
+
+
+def headers():
+    """CUDA's, the same for all of a run."""
+    if not headers.found:
+        here = pathlib.Path(__file__).resolve().parent
+        headers.found = subprocess.run([here / "../lib/cuda", "headers"], check=True, text=True,
+                                       stdout=subprocess.PIPE).stdout.strip()
+    return headers.found
+
+
+headers.found = None
+
+SUITES = {suite.__name__: suite for suite in (user, stack, inject, record, output, capture)}
