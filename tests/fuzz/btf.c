@@ -128,6 +128,16 @@ struct wanted {
 	bool too_deep; /* there may be unseen names below this */
 };
 
+/* Whether the smallest aligned word with all of a bitfield lies in a struct of so many bytes. */
+static bool has_word(uint64_t bits, __u32 bit_size, __u32 size)
+{
+	for (unsigned int word = 1; word <= 8; word *= 2) {
+		if (bits % (8 * word) + bit_size <= 8 * word)
+			return bits / (8 * word) * word + word <= size;
+	}
+	return false;
+}
+
 static void compare(struct wanted *wanted, __u32 type, uint64_t bits, __u32 bit_size)
 {
 	const struct btf_type *whole = skip(wanted->btf, wanted->id);
@@ -138,6 +148,7 @@ static void compare(struct wanted *wanted, __u32 type, uint64_t bits, __u32 bit_
 	if (size < 0 || size > INT32_MAX)
 		return;
 	if (bit_size) {
+		MUST(ret == -EINVAL || !ret == has_word(bits, bit_size, whole->size));
 		MUST(ret || (place.bit_size == bit_size && place.bit_offset < 64 &&
 			     8ull * place.offset + place.bit_offset == bits &&
 			     place.offset + place.size <= whole->size));
@@ -334,7 +345,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* Names of the kernel, so that bytes of a real file are searched for its contents. */
 	for (unsigned int i = 0; i < NAMES; i++) {
-		static const char *const real[] = { "file", "inner", "a.b", "value", "object" };
+		static const char *const real[] = { "file", "inner", "a.b", "value", "val" };
 
 		names[i] = i < 5 ? strdup(real[i]) : fuzz_text(&input);
 	}

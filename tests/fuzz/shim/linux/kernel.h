@@ -14,6 +14,11 @@
 #include <sys/types.h>
 #include_next <linux/types.h>
 
+/* The C library has both on any machine, the kernel only its own. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#undef __BIG_ENDIAN
+#endif
+
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
