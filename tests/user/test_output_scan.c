@@ -164,6 +164,28 @@ static void streams(void **state)
 	capture_maker_remove(directory);
 }
 
+/* What JSON says of what processes counted themselves. */
+static void check_counted(const struct gpumon_scan *scan, const char *expected)
+{
+	const struct gpumon_view view = { .scan = scan };
+	char *text = NULL, *to;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(gpumon_output_json(out, &view), 0);
+	assert_int_equal(fclose(out), 0);
+	/* However it is spaced. */
+	to = text;
+	for (const char *from = text; *from; from++) {
+		if (*from != ' ' && *from != '\n')
+			*to++ = *from;
+	}
+	*to = '\0';
+	if (!strstr(text, expected))
+		fail_msg("no %s in %s", expected, text);
+	free(text);
+}
+
 static void who_and_notes(void **state)
 {
 	struct capture_maker *maker = capture_maker_new();
@@ -177,14 +199,15 @@ static void who_and_notes(void **state)
 	make_process(maker, .pid = 11, .rank = 3, .host = make_string(maker, "node\n1"),
 		     .command = make_string(maker, "train"), .cupti_version = 26);
 	make_totals(maker, .launches = 5, .kernels = 4);
-	make_totals(maker, .launches = 50, .kernels = 40);
+	make_totals(maker, .launches = 50, .kernels = 40, .captured = 3, .copies = 4, .sets = 6,
+		    .device_bytes = 300);
 	make_note(maker, .text = make_string(maker, "no CUPTI here"));
 	make_note(maker, .text = make_string(maker, "no CUPTI here"));
 	capture_maker_save(maker, one, "process-11-1", 11);
 	capture_maker_free(maker);
 	maker = capture_maker_new();
 	make_process(maker, .pid = 12, .host_pid = 412, .rank = ~0u);
-	make_totals(maker, .launches = 7);
+	make_totals(maker, .launches = 7, .copies = 1, .device_bytes = 400);
 	make_note(maker, .text = make_string(maker, "another"));
 	capture_maker_save(maker, two, "process-12-1", 12);
 	capture_maker_free(maker);
@@ -197,9 +220,10 @@ static void who_and_notes(void **state)
 	assert_int_equal(scan->processes[1].number, 1);
 	assert_int_equal(scan->processes[1].host_pid, 412);
 	assert_string_equal(scan->processes[1].command, "");
-	assert_true(scan->totals_known);
-	assert_int_equal(scan->totals.launches, 57);
-	assert_int_equal(scan->totals.kernels, 40);
+	check_counted(scan, "\"counted\":{\"launches\":57,\"captured_into_graph\":3,\"kernels\":40,"
+			    "\"copies\":5,\"sets\":6,\"device_bytes\":700}");
+	scan->totals_known = false;
+	check_counted(scan, "\"counted\":null");
 	assert_int_equal(scan->note_count, 2);
 	assert_string_equal(scan->notes[1], "another");
 	assert_true(scan->ended);

@@ -100,6 +100,48 @@ static void test_modules(void **state)
 		GPUMON_NODE_KERNEL, 1, 1001, 300);
 }
 
+/* A plug-in is closed and another one is opened where it was: one address, two names. */
+static void test_one_place_in_turn(void **state)
+{
+	struct profile_fixture *fixture = *state;
+	struct capture_maker *maker = fixture->maker;
+	static const char *const files[] = { "/opt/plugin-a.so", "/opt/plugin-b.so" };
+	const struct gpumon_node *root;
+	uint32_t stack;
+
+	stack = make_stack(maker, 0x700101, IN(PROGRAM_MAIN));
+	for (uint32_t i = 0; i < 6; i++) {
+		uint64_t start_ns = 10000 * (i + 1);
+
+		make_mapping(maker, .time_ns = start_ns, .start = 0x700000, .end = 0x701000,
+			     .offset = 0x1000 * (i % 2), .path = make_string(maker, files[i % 2]));
+		make_unmapping(maker, .time_ns = start_ns + 5000, .start = 0x700000,
+			       .end = 0x701000);
+		make_launch(maker, .tid = 4, .correlation = i + 1, .stack = stack,
+			    .start_ns = start_ns + 1000, .end_ns = start_ns + 1100,
+			    .function = make_string(maker, "cudaLaunchKernel_v7000"));
+		make_kernel(maker, .correlation = i + 1, .start_ns = start_ns + 1200,
+			    .end_ns = start_ns + 1300, .name = make_string(maker, "gemm"));
+	}
+	/* When neither of them was there: at the very end of the last one, and later. */
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t start_ns = 65000 + 9000 * i;
+
+		make_launch(maker, .tid = 4, .correlation = 7 + i, .stack = stack,
+			    .start_ns = start_ns, .end_ns = start_ns + 1,
+			    .function = make_string(maker, "cudaLaunchKernel_v7000"));
+		make_kernel(maker, .correlation = 7 + i, .start_ns = start_ns + 2,
+			    .end_ns = start_ns + 3, .name = make_string(maker, "gemm"));
+	}
+	root = profile_load(fixture, &(struct gpumon_profile_options){ 0 });
+	profile_expect_node(root, "main>plugin-a.so+0x101>cudaLaunchKernel>gemm",
+			    GPUMON_NODE_KERNEL, 3, 300, 300);
+	profile_expect_node(root, "main>plugin-b.so+0x1101>cudaLaunchKernel>gemm",
+			    GPUMON_NODE_KERNEL, 3, 300, 300);
+	profile_expect_node(root, "main>[unknown]+0x700101>cudaLaunchKernel>gemm",
+			    GPUMON_NODE_KERNEL, 2, 2, 2);
+}
+
 /* An address of this program, defined by the linker. */
 extern const char __executable_start[];
 
@@ -477,13 +519,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, profile_setup, profile_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_tree),	  TEST(test_modules),
-		TEST(test_symbol_root),	  TEST(test_reasons),
-		TEST(test_graph),	  TEST(test_copies),
-		TEST(test_latency),	  TEST(test_ranges),
-		TEST(test_range_domains), TEST(test_devices_and_gaps),
-		TEST(test_hits_alone),	  TEST(test_two_captures),
-		TEST(test_no_capture),
+		TEST(test_tree),	  TEST(test_modules),	       TEST(test_one_place_in_turn),
+		TEST(test_symbol_root),	  TEST(test_reasons),	       TEST(test_graph),
+		TEST(test_copies),	  TEST(test_latency),	       TEST(test_ranges),
+		TEST(test_range_domains), TEST(test_devices_and_gaps), TEST(test_hits_alone),
+		TEST(test_two_captures),  TEST(test_no_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

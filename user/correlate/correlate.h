@@ -145,9 +145,6 @@ struct gpumon_correlate_output {
  * @hits: uprobe hits
  * @hits_matched: hits with a launch
  * @hits_ambiguous: hits that could belong to several launches, next to a lost hit
- * @launches_expired: unmatched launches that had to make room
- * @works_expired: operations that stopped waiting before the end
- * @ids_used_again: operations whose id only a much later launch has: their own was lost
  */
 struct gpumon_correlate_counts {
 	uint64_t works[GPUMON_WORK_KINDS][GPUMON_MATCH_KINDS];
@@ -159,9 +156,6 @@ struct gpumon_correlate_counts {
 	uint64_t hits;
 	uint64_t hits_matched;
 	uint64_t hits_ambiguous;
-	uint64_t launches_expired;
-	uint64_t works_expired;
-	uint64_t ids_used_again;
 };
 
 /* NULL without memory. */

@@ -193,8 +193,6 @@ static void decide_interval(struct gpumon_correlate *correlate, struct process *
 	while (count < thread->calls.used && (!next || calls[count].start_ns < next->time_ns))
 		same += same_function(process, calls[count++].function, hit->function);
 	first = count && same == 1 && same_function(process, calls[0].function, hit->function);
-	if (gap && next)
-		process->hits.lost = true;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct call *call = thread->calls.at + thread->calls.first;

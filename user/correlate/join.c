@@ -154,14 +154,13 @@ static inline bool too_old(const struct join *join, const struct launch *launch)
 
 /*
  * Find the launch of an operation by id and time: the last one before it, or otherwise the first
- * one shortly after it. *later: there only is a much later one, so the id was reused.
+ * one shortly after it.
  */
-static struct launch *find_launch(struct join *join, const struct work_view *work, bool *later)
+static struct launch *find_launch(struct join *join, const struct work_view *work)
 {
 	uint64_t start = work->start_ns;
 	struct launch *found = NULL;
 
-	*later = false;
 	if (!join->launch_index.slots || !work->correlation)
 		return NULL;
 	for (uint32_t place = *launch_slot(join, work->correlation), tries = TRIES_MAX;
@@ -174,22 +173,16 @@ static struct launch *find_launch(struct join *join, const struct work_view *wor
 		if (launch->state & LAUNCH_GONE || launch->flags & GPUMON_LAUNCH_CAPTURED ||
 		    too_old(join, launch))
 			continue;
-		if (work->turn && work->turn != (uint16_t)launch->turn) {
-			*later = true;
+		/* One of another turn or of a much later time: the id was used again. */
+		if ((work->turn && work->turn != (uint16_t)launch->turn) ||
+		    (start && launch->start_ns >= start + GPUMON_CORRELATE_CLOCK_NS))
 			continue;
-		}
-		if (start && launch->start_ns >= start + GPUMON_CORRELATE_CLOCK_NS) {
-			*later = true;
-			continue;
-		}
 		if (!found || (start && found->start_ns > start ?
 				       launch->start_ns < found->start_ns :
 				       launch->start_ns >= found->start_ns &&
 					       (!start || launch->start_ns <= start)))
 			found = launch;
 	}
-	if (found)
-		*later = false;
 	return found;
 }
 
@@ -205,7 +198,6 @@ static bool decide_match(struct gpumon_correlate *correlate, struct process *pro
 	enum gpumon_match match;
 	struct launch *launch;
 	uint32_t stack = 0;
-	bool later;
 
 	work.turn = turn;
 	if (work.internal) {
@@ -215,7 +207,7 @@ static bool decide_match(struct gpumon_correlate *correlate, struct process *pro
 	if (work.node && !gpumon_nodes_stack(&process->nodes, work.node, &stack) && !last &&
 	    !process->no_nodes)
 		return false;
-	launch = find_launch(&process->join, &work, &later);
+	launch = find_launch(&process->join, &work);
 	if (!launch && work.correlation && !last)
 		return false;
 	if (launch && launch->state & LAUNCH_PENDING && !stack && !last)
@@ -231,8 +223,6 @@ static bool decide_match(struct gpumon_correlate *correlate, struct process *pro
 		stack = launch->stack;
 		match = stack ? GPUMON_MATCH_STACK : GPUMON_MATCH_NO_STACK;
 	}
-	if (!launch && later)
-		correlate->counts.ids_used_again++;
 	give_work(correlate, process, kind, record, &work, launch, match, stack);
 	return true;
 }
@@ -270,7 +260,6 @@ static void sweep_works(struct gpumon_correlate *correlate, struct process *proc
 		if (excess || join->records - work->since >= GPUMON_CORRELATE_WORK_RECORDS) {
 			decide_match(correlate, process, work->kind, &work->head, work->turn, true);
 			work_gone(correlate, process, work);
-			correlate->counts.works_expired++;
 			excess -= excess > 0;
 			continue;
 		}
@@ -368,10 +357,8 @@ static void expire_launch(struct gpumon_correlate *correlate, struct process *pr
 		launch->state &= ~LAUNCH_PENDING;
 		wake_works(correlate, process, launch->correlation);
 	}
-	if (!launch->works) {
-		correlate->counts.launches_expired++;
+	if (!launch->works)
 		end_launch(correlate, process, launch);
-	}
 }
 
 static bool launch_retained(const struct join *join, const struct launch *launch)

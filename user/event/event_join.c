@@ -144,10 +144,7 @@ static uint32_t join_evict(struct gpumon_event_join *join)
 	*link = job->chain;
 
 	list_remove(join, list, index);
-	if (!job->finished) {
-		join->stats.evicted++;
-		join->stats.jobs--;
-	}
+	join->stats.evicted += !job->finished;
 	return index;
 }
 
@@ -160,7 +157,6 @@ static struct job *join_create(struct gpumon_event_join *join, uint64_t context,
 	*job = (struct job){ .context = context, .seqno = seqno, .chain = *bucket };
 	*bucket = index;
 	list_append(join, &join->unfinished, index);
-	join->stats.jobs++;
 	return job;
 }
 
@@ -173,7 +169,6 @@ static void join_finish(struct gpumon_event_join *join, struct job *job)
 	list_remove(join, join_list(join, job), index);
 	job->finished = true;
 	list_append(join, join_list(join, job), index);
-	join->stats.jobs--;
 }
 
 /* A job with the same key starts again. */
@@ -182,7 +177,6 @@ static void join_restart(struct gpumon_event_join *join, struct job *job)
 	uint32_t index = (uint32_t)(job - join->jobs);
 
 	list_remove(join, join_list(join, job), index);
-	join->stats.jobs += job->finished;
 	job->finished = false;
 	job->queue_seen = false;
 	job->run_seen = false;

@@ -46,13 +46,11 @@ struct gpumon_event_joined {
  * @matched: run, done and killed events with a known latency
  * @unmatched: those with an unknown latency
  * @evicted: unfinished jobs that were dropped to make room
- * @jobs: unfinished jobs in the table
  */
 struct gpumon_event_join_stats {
 	uint64_t matched;
 	uint64_t unmatched;
 	uint64_t evicted;
-	uint64_t jobs;
 };
 
 /**

@@ -60,6 +60,19 @@ static struct json_object *process_json(const struct gpumon_scan_process *from)
 	return gpumon_json_finish(object, bad);
 }
 
+static struct json_object *counted(const struct gpumon_record_totals *totals)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "launches", totals->launches);
+
+	bad |= gpumon_json_add_u64(object, "captured_into_graph", totals->captured);
+	bad |= gpumon_json_add_u64(object, "kernels", totals->kernels);
+	bad |= gpumon_json_add_u64(object, "copies", totals->copies);
+	bad |= gpumon_json_add_u64(object, "sets", totals->sets);
+	bad |= gpumon_json_add_u64(object, "device_bytes", totals->device_bytes);
+	return gpumon_json_finish(object, bad);
+}
+
 struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
@@ -84,6 +97,9 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	bad |= gpumon_json_add_u64(object, "cpu_ns", totals.cpu_ns);
 	bad |= gpumon_json_add_u64(object, "count", totals.count);
 	bad |= gpumon_json_add_u64(object, "launches_without_time", totals.untimed);
+	bad |= scan && scan->totals_known ?
+		       gpumon_json_add(object, "counted", counted(&scan->totals)) :
+		       gpumon_json_add_string(object, "counted", NULL);
 	for (unsigned int i = 0; scan && i < scan->process_count; i++)
 		bad |= gpumon_json_append(processes, process_json(&scan->processes[i]));
 	for (unsigned int i = 0; scan && i < scan->note_count; i++)
