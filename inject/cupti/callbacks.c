@@ -3,6 +3,8 @@
  * What CUPTI calls in the program's launches: two callbacks for each function
  * of the API, and the runtime's functions call the driver's.
  */
+#include <errno.h>
+
 #include "callbacks.h"
 #include "detach.h"
 #include "graphs.h"
@@ -22,6 +24,7 @@ static uint32_t function_name_id(struct inject_thread *thread, unsigned int doma
 		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
 	uint64_t known = atomic_load_explicit(&names[domain][id], memory_order_relaxed);
 	const char *name = NULL;
+	uint32_t string;
 
 	if (INJECT_LIKELY(known >> 32 == generation))
 		return (uint32_t)known;
@@ -31,9 +34,11 @@ static uint32_t function_name_id(struct inject_thread *thread, unsigned int doma
 		name = data->functionName;
 	if (inject_class[domain][id] & INJECT_CLASS_GRAPH)
 		atomic_store(&inject_cupti_state.has_graphs, true);
-	known = generation << 32 | inject_intern_string(thread, name);
-	atomic_store_explicit(&names[domain][id], known, memory_order_relaxed);
-	return (uint32_t)known;
+	string = inject_intern_string(thread, name);
+	if (INJECT_LIKELY(inject_string_is_written(string)))
+		atomic_store_explicit(&names[domain][id], generation << 32 | string,
+				      memory_order_relaxed);
+	return string;
 }
 
 static inline void begin_api_call(struct inject_thread *thread, unsigned int domain, uint32_t id,
@@ -89,22 +94,12 @@ static void control_capture(struct inject_thread *thread, uint16_t class, bool i
 		inject_window_close(thread, "cudaProfilerStop");
 }
 
-static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-				       const CUpti_CallbackData *data)
+static inline void handle_call(unsigned int which, CUpti_CallbackId id, uint16_t class, bool is_exit,
+			       const CUpti_CallbackData *data)
 {
-	unsigned int which = domain - CUPTI_CB_DOMAIN_DRIVER_API;
-	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
-	struct inject_thread *thread;
-	uint16_t class;
-
-	if (INJECT_UNLIKELY(id >= INJECT_FUNCTIONS))
-		return;
-	class = inject_class[which][id];
-	if (INJECT_LIKELY(!(class & CONTROL)) &&
-	    inject_call_is_nested(data->correlationId, class, is_exit))
-		return;
 	/* A call that began within the window is recorded even if the window has closed since. */
-	thread = inject_thread_enter(is_exit || (class & CONTROL));
+	struct inject_thread *thread = inject_thread_enter(is_exit || (class & CONTROL));
+
 	if (INJECT_UNLIKELY(!thread)) {
 		if (is_exit)
 			inject_detach_in_call();
@@ -119,6 +114,26 @@ static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_Callba
 	else if (inject_call_is_wanted(class))
 		begin_api_call(thread, which, id, data, class);
 	inject_thread_leave(thread);
+}
+
+static inline void handle_api_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+				       const CUpti_CallbackData *data)
+{
+	unsigned int which = domain - CUPTI_CB_DOMAIN_DRIVER_API;
+	bool is_exit = data->callbackSite == CUPTI_API_EXIT;
+	uint16_t class;
+	int kept;
+
+	if (INJECT_UNLIKELY(id >= INJECT_FUNCTIONS))
+		return;
+	class = inject_class[which][id];
+	if (INJECT_LIKELY(!(class & CONTROL)) &&
+	    inject_call_is_nested(data->correlationId, class, is_exit))
+		return;
+	/* What the program sees of its errno is its own. */
+	kept = errno;
+	handle_call(which, id, class, is_exit, data);
+	errno = kept;
 }
 
 void CUPTIAPI inject_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,

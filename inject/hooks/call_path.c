@@ -26,14 +26,17 @@ static inline unsigned int count_of_api(const uint64_t *frames, unsigned int cou
 	return i;
 }
 
-static uint32_t intern_python_frame(void *context, const struct gpumon_python_frame *frame)
+static uint32_t intern_python_frame(void *context, const struct gpumon_python_frame *frame,
+				    bool *is_written)
 {
 	struct inject_thread *thread = context;
+	uint32_t function = inject_intern_text(thread, frame->function, frame->function_length);
+	uint32_t file = inject_intern_text(thread, frame->file, frame->file_length);
+	uint32_t id = inject_intern_frame(thread, function, file, frame->line, frame->first_line);
 
-	return inject_intern_frame(
-		thread, inject_intern_text(thread, frame->function, frame->function_length),
-		inject_intern_text(thread, frame->file, frame->file_length), frame->line,
-		frame->first_line);
+	*is_written = inject_string_is_written(function) && inject_string_is_written(file) &&
+		      inject_frame_is_written(id);
+	return id;
 }
 
 /* How many of the outermost frames are those of the thread's stack before, in its other room. */

@@ -224,7 +224,7 @@ static bool is_plausible(struct gpumon_python_reader *reader, uint64_t address,
 }
 
 static uint32_t intern_new(uint64_t address, const struct code *code,
-			   const struct gpumon_python_intern *intern)
+			   const struct gpumon_python_intern *intern, bool *is_written)
 {
 	struct gpumon_python_frame frame;
 	char function[FUNCTION_MAX + 8];
@@ -237,7 +237,7 @@ static uint32_t intern_new(uint64_t address, const struct code *code,
 	frame.file_length = copy_text(code->file, file, FILE_MAX);
 	frame.line = line > 0 ? (uint32_t)line : 0;
 	frame.first_line = code->first_line;
-	return intern->frame(intern->context, &frame);
+	return intern->frame(intern->context, &frame, is_written);
 }
 
 static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_reader *caller,
@@ -245,14 +245,15 @@ static __attribute__((noinline)) uint32_t identify_new(struct gpumon_python_read
 						       uint64_t key,
 						       const struct gpumon_python_intern *intern)
 {
+	bool is_written = true;
 	uint32_t id;
 
 	if (!is_plausible(caller, address, code)) {
 		caller->bad = true;
 		return 0;
 	}
-	id = intern_new(address, code, intern);
-	if (id)
+	id = intern_new(address, code, intern, &is_written);
+	if (id && is_written)
 		keep_line_id(key, id);
 	return id;
 }

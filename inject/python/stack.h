@@ -34,12 +34,13 @@ struct gpumon_python_frame {
  * struct gpumon_python_intern - gives frames their ids
  * @frame: called for a line of a function that was not seen before, or was forgotten: gives the
  *         same id for the same frame, 0 where there is no room; in the thread that walks, with or
- *         without the interpreter's lock: must not call Python, nor wait
+ *         without the interpreter's lock: must not call Python, nor wait. @is_written is set to
+ *         false if it is to be called again for this line, because what it tells found no room
  * @context: for it
  * @generation: ids of another generation are forgotten
  */
 struct gpumon_python_intern {
-	uint32_t (*frame)(void *context, const struct gpumon_python_frame *frame);
+	uint32_t (*frame)(void *context, const struct gpumon_python_frame *frame, bool *is_written);
 	void *context;
 	uint32_t generation;
 };

@@ -51,20 +51,25 @@ static int64_t lock_clock(void)
 bool gpumon_rule_lock(void)
 {
 	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
+	int kept = errno; /* a signal ends a nap */
+	bool is_mine = true;
 	int64_t end = 0;
 
 	for (unsigned int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire);
 	     i++) {
-		if (!end)
+		if (!end) {
 			end = lock_clock() + LOCK_WAIT_NS;
-		else if (i >= LOCK_YIELDS + LOCK_NAPS && lock_clock() > end)
-			return false;
+		} else if (i >= LOCK_YIELDS + LOCK_NAPS && lock_clock() > end) {
+			is_mine = false;
+			break;
+		}
 		if (i < LOCK_YIELDS)
 			sched_yield();
 		else
 			nanosleep(&nap, NULL);
 	}
-	return true;
+	errno = kept;
+	return is_mine;
 }
 
 void gpumon_rule_unlock(void)

@@ -49,8 +49,10 @@ struct gpumon_stack_thread *gpumon_stack_thread_new(void)
 		return NULL;
 	thread = mmap(NULL, sizeof(*thread), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		      -1, 0);
-	if (thread == MAP_FAILED)
+	if (thread == MAP_FAILED) {
+		errno = kept;
 		return NULL;
+	}
 	/* Without bounds the kernel checks every load: slow but right. */
 	if (!pthread_getattr_np(pthread_self(), &attributes)) {
 		if (!pthread_attr_getstack(&attributes, &low, &size)) {
@@ -61,7 +63,7 @@ struct gpumon_stack_thread *gpumon_stack_thread_new(void)
 	}
 	if (pthread_setspecific(key, thread)) {
 		munmap(thread, sizeof(*thread));
-		return NULL;
+		thread = NULL;
 	}
 	mine = thread;
 	errno = kept;

@@ -120,6 +120,22 @@ static void mark_written(struct table *table, uint32_t id, const void *done)
 		     done ? atomic_load(&inject_session.generation) : 0);
 }
 
+static bool is_written(const struct table *table, uint32_t id)
+{
+	return !id || atomic_load_explicit(&table->entries[id - 1].state, memory_order_relaxed) ==
+			      atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+}
+
+bool inject_string_is_written(uint32_t id)
+{
+	return is_written(&strings, id);
+}
+
+bool inject_frame_is_written(uint32_t id)
+{
+	return is_written(&frames_table, id);
+}
+
 uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size_t length)
 {
 	/* Names of templates can be longer: they are cut, but the hash is of all of the text. */

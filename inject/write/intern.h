@@ -27,6 +27,13 @@ uint32_t inject_intern_string(struct inject_thread *thread, const char *text);
 /* The same of a text with a length and no end. */
 uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size_t length);
 
+/*
+ * Whether the record of an id is in this capture. Where there was no room for it, the next call with
+ * the same text writes it: who keeps ids has to make that call. True of 0, which has none.
+ */
+bool inject_string_is_written(uint32_t id);
+bool inject_frame_is_written(uint32_t id);
+
 /**
  * inject_intern_stack - id of a stack, its STACK record written if this is its first use
  * @thread: caller

@@ -172,24 +172,34 @@ CUresult cuStreamGetPriority(CUstream stream, int *priority)
 	return CUDA_SUCCESS;
 }
 
+/* NULL of the default stream of all threads, which is never captured here. */
+static struct mock_stream *stream_of(CUstream stream)
+{
+	static __thread struct mock_stream of_thread = { .id = 7 };
+
+	if (stream == CU_STREAM_PER_THREAD)
+		return &of_thread;
+	return (uintptr_t)stream > 2 ? (void *)stream : NULL;
+}
+
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
-	const struct mock_stream *mock = (const void *)stream;
+	const struct mock_stream *mock = stream_of(stream);
 
-	*status = (uintptr_t)stream > 2 && mock->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE :
-							   CU_STREAM_CAPTURE_STATUS_NONE;
+	*status = mock && mock->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE :
+					  CU_STREAM_CAPTURE_STATUS_NONE;
 	return CUDA_SUCCESS;
 }
 
 /* Either a node of the graph that the stream is captured into, or an operation for the GPU. */
 static void do_work(enum mock_work work, const char *name, CUstream stream, uint64_t bytes)
 {
-	struct mock_stream *mock = (void *)stream;
+	struct mock_stream *mock = stream_of(stream);
 	struct mock_account *account;
 	struct mock_graph *graph;
 	struct mock_node *node;
 
-	if ((uintptr_t)stream > 2 && mock->capture) {
+	if (mock && mock->capture) {
 		graph = mock->capture;
 		if (graph->count == MOCK_NODES)
 			abort();
@@ -246,6 +256,25 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 				   __builtin_return_address(0), &p, launch_kernel);
 }
 
+/* As cuLaunchKernel where it is compiled for default streams of threads: no stream is the thread's. */
+static int launch_kernel_per_thread(const void *parameters)
+{
+	const cuLaunchKernel_params *p = parameters;
+
+	do_work(MOCK_WORK_KERNEL, (const char *)p->f,
+		p->hStream ? p->hStream : CU_STREAM_PER_THREAD, 0);
+	return 0;
+}
+
+void mock_launch_per_thread(const char *kernel)
+{
+	const cuLaunchKernel_params p = { .f = (CUfunction)(uintptr_t)kernel, .gridDimX = 1 };
+
+	mock_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+		  "cuLaunchKernel_ptsz", true, __builtin_return_address(0), &p,
+		  launch_kernel_per_thread);
+}
+
 static int launch_kernel_ex(const void *parameters)
 {
 	const cuLaunchKernelEx_params *p = parameters;
@@ -300,7 +329,7 @@ CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUst
 
 static int begin_capture(const void *parameters)
 {
-	struct mock_stream *stream = (void *)(*(const CUstream *)parameters);
+	struct mock_stream *stream = stream_of(*(const CUstream *)parameters);
 
 	stream->capture = calloc(1, sizeof(*stream->capture));
 	stream->capture->id = atomic_fetch_add(&last_graph, 1) + 1;
@@ -320,7 +349,7 @@ static __thread CUgraph captured;
 
 static int end_capture(const void *parameters)
 {
-	struct mock_stream *stream = (void *)(*(const CUstream *)parameters);
+	struct mock_stream *stream = stream_of(*(const CUstream *)parameters);
 
 	captured = (CUgraph)stream->capture;
 	stream->capture = NULL;

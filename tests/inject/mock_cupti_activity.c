@@ -372,12 +372,14 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
 	CUptiResult result = mock_failure("cuptiActivityFlushAll", (int)flag);
-	const char *hang = getenv("MOCK_FLUSH_HANGS");
+	const char *hang = getenv("MOCK_FLUSH_HANGS"), *takes = getenv("MOCK_FLUSH_MS");
 	const struct timespec forever = { .tv_sec = 1000 };
 	unsigned int i;
 
 	if (hang && (uint32_t)atoi(hang) == flag)
 		nanosleep(&forever, NULL);
+	if (takes && flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
+		usleep((useconds_t)atoi(takes) * 1000);
 	if (result != CUPTI_SUCCESS)
 		return result;
 	pthread_mutex_lock(&lock);

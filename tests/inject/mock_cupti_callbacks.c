@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Stand-in for libcupti: subscriber, callbacks and everything else except activity. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ CUptiResult mock_failure(const char *function, int argument)
 	const char *text = getenv("MOCK_FAIL"), *at;
 	char key[80];
 
+	/* As a real one, which makes system calls. */
+	errno = EAGAIN;
 	if (mock_in_buffer_callback())
 		mock_broken(MOCK_RULE_CALL_IN_BUFFER_CALLBACK);
 	if (!mock_is_subscribed && strcmp(function, "cuptiSubscribe") != 0 &&
@@ -210,6 +213,7 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 		DRIVER(cuMemcpyAsync),		 DRIVER(cuMemsetD8Async),
 		DRIVER(cuStreamBeginCapture_v2), DRIVER(cuStreamEndCapture),
 		DRIVER(cuGraphLaunch),		 DRIVER(cuMemSetAccess),
+		DRIVER(cuLaunchKernel_ptsz),
 	};
 
 	*name = NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* A program that uses CUDA in all the ways that the tests need, see check. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -31,14 +31,14 @@
 
 #include <generated_nvtx_meta.h>
 
+#include "program.h"
+
+void mock_launch_per_thread(const char *kernel);
 void mock_nvtx(unsigned int id, const char *name, const void *parameters, const void *result);
 void mock_context(bool ends);
 void mock_change_nodes(CUgraphExec exec, bool alone);
 
 static const dim3 one = { 1, 1, 1 };
-
-/* Not inlined or merged: each must be a separate caller. */
-#define PLACE __attribute__((noinline, noclone, noipa))
 
 PLACE static void launch_here(const char *kernel, cudaStream_t stream)
 {
@@ -95,8 +95,21 @@ PLACE static void set_here(size_t bytes)
 	__asm__ volatile("");
 }
 
+#define ERRNO_BEFORE 4711
+
+/* A call changed errno, which is the program's. The first one loads libraries, and may. */
+static _Atomic bool errno_changed, is_begun;
+
+static void check_errno(void)
+{
+	if (errno != ERRNO_BEFORE && atomic_load(&is_begun))
+		atomic_store(&errno_changed, true);
+	atomic_store(&is_begun, true);
+}
+
 static void mixed(unsigned int i)
 {
+	errno = ERRNO_BEFORE;
 	switch (i % 7) {
 	case 0:
 		launch_here("kernel_a", NULL);
@@ -119,6 +132,7 @@ static void mixed(unsigned int i)
 	default:
 		launch_ex("kernel_e");
 	}
+	check_errno();
 }
 
 static unsigned int per_thread;
@@ -142,6 +156,7 @@ static void run_threads(unsigned int threads, unsigned int count)
 
 	per_thread = count;
 	cuInit(0);
+	atomic_store(&is_begun, true);
 	for (i = 0; i < threads; i++)
 		pthread_create(&thread[i], NULL, run_thread, (void *)i);
 	for (i = 0; i < threads; i++)
@@ -180,6 +195,19 @@ static void run_graph(unsigned int launches, bool change)
 		if (change)
 			mock_change_nodes((CUgraphExec)exec, i % 2);
 	}
+}
+
+/* The default stream of a thread is captured, that of all threads is not. */
+static void run_per_thread(void)
+{
+	cudaGraph_t graph;
+
+	launch_here("before", NULL);
+	cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeRelaxed);
+	mock_launch_per_thread("node_a");
+	launch_here("not captured", NULL);
+	cudaStreamEndCapture(cudaStreamPerThread, &graph);
+	mock_launch_per_thread("after");
 }
 
 static void run_fork(unsigned int count, char **argv)
@@ -421,58 +449,12 @@ static void *load(const char *path, unsigned int count)
 						  NULL;
 	unsigned int i;
 
-	for (i = 0; function && i < count; i++)
+	for (i = 0; function && i < count; i++) {
+		errno = ERRNO_BEFORE;
 		function("kernel_of_plugin");
-	return handle;
-}
-
-PLACE void launch_from_jit(void)
-{
-	cudaLaunchKernel("kernel_of_jit", one, one, NULL, 0, NULL);
-	__asm__ volatile("");
-}
-
-/* As a JIT runtime: code in anonymous memory, and a line that names it. */
-static bool run_jit(unsigned int count, unsigned int pause)
-{
-#if defined(__x86_64__)
-	/* push %rbp; mov %rsp, %rbp; mov $FUNCTION, %rax; call *%rax; pop %rbp; ret */
-	uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0,    0,	   0,
-			   0,	 0,    0,    0,	   0,	 0xff, 0xd0, 0x5d, 0xc3 };
-	const size_t place = 6;
-#elif defined(__aarch64__)
-	/* stp x29, x30, [sp, #-16]!; mov x29, sp; ldr x8, .+16; blr x8; ldp x29, x30, [sp], #16; ret */
-	uint32_t code[] = { 0xa9bf7bfd, 0x910003fd, 0x58000088, 0xd63f0100,
-			    0xa8c17bfd, 0xd65f03c0, 0,		0 };
-	const size_t place = 24;
-#else
-	uint8_t code[8];
-	const size_t place = 0;
-	return false;
-#endif
-	uint64_t function = (uintptr_t)launch_from_jit;
-	char path[64];
-	FILE *map;
-	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		return false;
-	memcpy((char *)code + place, &function, sizeof(function));
-	memcpy((char *)memory + 64, code, sizeof(code));
-	__builtin___clear_cache(memory, (char *)memory + 4096);
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	map = fopen(path, "w");
-	if (!map || mprotect(memory, 4096, PROT_READ | PROT_EXEC))
-		return false;
-	fprintf(map, "%lx %zx jit_train_step\n", (unsigned long)(uintptr_t)memory + 64,
-		sizeof(code));
-	fclose(map);
-	for (unsigned int i = 0; i < count; i++) {
-		((void (*)(void))(uintptr_t)((char *)memory + 64))();
-		usleep(pause * 1000);
+		check_errno();
 	}
-	printf("%d\n", (int)getpid());
-	return true;
+	return handle;
 }
 
 int main(int argc, char **argv)
@@ -496,6 +478,8 @@ int main(int argc, char **argv)
 		}
 	} else if (strcmp(what, "graph") == 0) {
 		run_graph(count, false);
+	} else if (strcmp(what, "per-thread") == 0) {
+		run_per_thread();
 	} else if (strcmp(what, "changed-graph") == 0) {
 		run_graph(count, true);
 	} else if (strcmp(what, "fork") == 0) {
@@ -526,10 +510,14 @@ int main(int argc, char **argv)
 	} else if (strcmp(what, "profiler") == 0) {
 		for (i = 0; i < count; i++)
 			launch_here("outside", NULL);
+		errno = ERRNO_BEFORE;
 		cudaProfilerStart();
+		check_errno();
 		for (i = 0; i < count; i++)
 			launch_there("inside", NULL);
+		errno = ERRNO_BEFORE;
 		cudaProfilerStop();
+		check_errno();
 		for (i = 0; i < count; i++)
 			launch_here("outside", NULL);
 	} else if (strcmp(what, "nvtx") == 0) {
@@ -545,6 +533,7 @@ int main(int argc, char **argv)
 			launch_here(i % 3 == 0 ? "internal_kernel" : "kernel_a", NULL);
 			fail_here();
 		}
+		launch_here("uncorrelated", NULL);
 		launch_here("stuck_kernel", NULL);
 		mock_context(true);
 	} else if (strcmp(what, "descriptors") == 0) {
@@ -589,5 +578,5 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	wait_for_gpu();
-	return 0;
+	return atomic_load(&errno_changed) ? 16 : 0;
 }

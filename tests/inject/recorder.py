@@ -86,7 +86,7 @@ LAYOUTS = {number: (name, fields.split(), struct.Struct(layout))
 class Target:
     """One process that connected, and what it wrote."""
 
-    def __init__(self, connection, settings, blocks):
+    def __init__(self, connection, settings, blocks, held=False):
         self.connection = connection
         self.done = threading.Event()
         self.chunks = []
@@ -106,6 +106,16 @@ class Target:
         # Loads and stores of one word: slices of an mmap are copied byte by byte, perhaps.
         self.words = (ctypes.c_uint32 * (size // 4)).from_buffer(self.memory)
         self.longs = (ctypes.c_uint64 * (size // 8)).from_buffer(self.memory)
+        if held:
+            for block in range(blocks):
+                self.words[(block + 1) * BLOCK // 4] = FILLING
+
+    def let_go(self):
+        """Of all blocks, which were held: until now nothing found room."""
+        for block in range(self.blocks):
+            self.words[(block + 1) * BLOCK // 4] = FREE
+        self.freed += self.blocks
+        self.longs[self.freed_at()] = self.freed
 
     def greet(self):
         hello = self.connection.recv(4096)
@@ -213,8 +223,9 @@ def make_settings(record=DEFAULT, window=ALWAYS, flush_ms=50, depth=128, mib=16,
 class Recorder:
     """Listens at a path; a target for each process that comes."""
 
-    def __init__(self, path, blocks=512, interval=0.005, **settings):
+    def __init__(self, path, blocks=512, interval=0.005, held=False, **settings):
         self.path = path
+        self.held = held
         self.blocks = blocks
         self.interval = interval
         self.settings = make_settings(**settings)
@@ -235,7 +246,7 @@ class Recorder:
             self.take(connection)
 
     def take(self, connection):
-        target = Target(connection, self.settings, self.blocks)
+        target = Target(connection, self.settings, self.blocks, self.held)
         self.targets.append(target)
         threading.Thread(target=target.serve, args=(self.interval,), daemon=True).start()
         return target

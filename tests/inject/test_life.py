@@ -149,6 +149,38 @@ def test_full_channel():
     check(written > 1000, "nothing was written")
 
 
+def test_no_room_at_first():
+    """what names and stacks are is written as soon as there is room, if there was none at first"""
+    run = Run("steady", 100000, 100, wait=False, held=True)
+    process = run.process
+    equal(process.stdout.readline(), "ready\n", "first line")
+    equal(process.stdout.readline(), "half\n", "second line")
+    target = run.only()
+    lost = target.totals()["lost"].get(1, 0)
+    check(lost > 100 and not target.chunks, f"{lost} losses: this test tests nothing")
+    target.let_go()
+    begun = target.totals()["launches"]
+    until(lambda: target.totals()["launches"] - begun > 2000, "launches are counted")
+    target.stop()
+    check(target.done.wait(LIMIT), "it does not stop")
+    process.terminate()
+    process.communicate(timeout=LIMIT)
+    records = target.records()
+    check(len(records["launch"]) > 1000, "launches")
+    for launch in records["launch"]:
+        check(launch.function in records["strings"], "a launch has no name")
+        check(launch.stack in records["stacks"], "a launch has no stack")
+    for kernel in records["kernel"]:
+        check(kernel.name in records["strings"], "a kernel has no name")
+
+
+def test_slow_end():
+    """the program's end waits for what CUPTI takes some time to tell of"""
+    run = Run("loop", 700, environment={"MOCK_FLUSH_MS": "700"})
+    equal(run.status, 0, "exit status")
+    compare_all(run, run.only())
+
+
 def test_recorder_dies():
     """a recorder that goes away: the program runs on, and the next one may come"""
     run = Run("steady", 12000, 8000, wait=False)

@@ -25,6 +25,7 @@ def test_threads():
     """1, 4 and 16 threads at once"""
     for threads in (1, 4, 16):
         run = Run("threads", 600, threads)
+        equal(run.status, 0, "exit status (16: errno was changed)")
         records = compare_all(run, run.only())
         names = {records["strings"][t.name] for t in records["thread"]}
         for i in range(threads):
@@ -35,6 +36,7 @@ def test_threads_come_and_go():
     """forty rounds of threads that end: blocks and places are used again"""
     # Fewer blocks than threads, and enough for a recorder that is not let run for a while.
     run = Run("churn", 40, 50, blocks=144)
+    equal(run.status, 0, "exit status (16: errno was changed)")
     records = compare_all(run, run.only())
     equal(len({t.tid for t in records["thread"]}), 161, "threads")
 
@@ -116,6 +118,7 @@ def test_process_record():
 def test_mappings_of_plugins():
     """a library that comes and goes between two looks has its mapping, and not another one's"""
     run = Run("plugins", 40, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
+    equal(run.status, 0, "exit status (16: errno was changed)")
     records = run.only().records()
     strings = records["strings"]
     equal(len(records["launch"]), 40, "launches")
@@ -183,6 +186,17 @@ def test_graphs():
                 check(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
 
 
+def test_streams_of_threads():
+    """calls that mean the thread's default stream, where that is captured and where it is not"""
+    for environment in ({}, {"MOCK_NO_NODES": "1"}):
+        run = Run("per-thread", environment=environment)
+        records = compare_all(run, run.only())
+        functions = [(records["strings"][r.function], bool(r.flags & rec.LAUNCH_CAPTURED))
+                     for r in sorted(records["launch"], key=lambda r: r.start_ns)]
+        equal(functions, [("cuLaunchKernel", False), ("cuLaunchKernel_ptsz", True),
+                          ("cuLaunchKernel", False), ("cuLaunchKernel_ptsz", False)], "launches")
+
+
 def test_changed_graphs():
     """nodes that are changed after they were made keep their stack, and it is said how often"""
     run = Run("changed-graph", 20)
@@ -200,7 +214,7 @@ def test_changed_graphs():
 
 
 def test_odd_ones():
-    """failed launches, kernels of CUDA itself, one that never ends, a context that does"""
+    """failed launches, kernels of CUDA itself, of no call, one that never ends, a context that does"""
     run = Run("odd", 30)
     target = run.only()
     run.check_rules()
@@ -210,6 +224,8 @@ def test_odd_ones():
     for kernel in records["kernel"]:
         equal(bool(kernel.flags & rec.INTERNAL),
               records["strings"][kernel.name] == "internal_kernel", "launched by CUDA itself")
+    lost, = [k for k in records["kernel"] if records["strings"][k.name] == "uncorrelated"]
+    equal((lost.correlation, lost.flags), (0, 0), "a kernel without a correlation id")
     stuck, = [k for k in records["kernel"] if records["strings"][k.name] == "stuck_kernel"]
     equal((stuck.flags, stuck.end_ns), (rec.UNFINISHED, 0), "kernel that never ended")
     check(stuck.start_ns, "it has no start")
@@ -220,6 +236,7 @@ def test_odd_ones():
 def test_profiler_window():
     """a window between cudaProfilerStart and cudaProfilerStop"""
     run = Run("profiler", 40, window=rec.PROFILER)
+    equal(run.status, 0, "exit status (16: errno was changed)")
     records = run.only().records()
     run.check_rules()
     equal(len(records["launch"]), 40, "launches")

@@ -51,8 +51,17 @@ void test_skips(const char *name, const char *reason)
 	printf("ok - %s # SKIP %s\n", name, reason);
 }
 
+static bool errno_changed;
+
+void test_errno(void)
+{
+	if (errno != ERRNO_BEFORE)
+		__atomic_store_n(&errno_changed, true, __ATOMIC_RELAXED);
+}
+
 int test_end(void)
 {
+	SAY(!errno_changed, "errno of the program is left alone", "a walk changed it");
 	if (getpid() == program)
 		printf("1..%u\n", *tests);
 	return failures ? 1 : 0;

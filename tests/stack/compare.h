@@ -3,6 +3,7 @@
 #ifndef GPUMON_TEST_STACK_COMPARE_H
 #define GPUMON_TEST_STACK_COMPARE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,10 +32,16 @@ void test_skips(const char *name, const char *reason);
 /* Exit status: 0 if all tests passed. Prints their number, so that none can be missing. */
 int test_end(void);
 
-/* The start of both. The address in the test's function differs. */
-#define WALK(walk)       \
-	((walk)->count = \
-		 gpumon_stack_walk((walk)->frames, GPUMON_STACK_WALK_MAX, &(walk)->truncated))
+/* What errno is before each walk; test_end() says whether it was so after all of them. */
+#define ERRNO_BEFORE 4711
+void test_errno(void);
+
+/* Where both begin: the address in the test's function is each one's own. */
+#define WALK(walk)                                                                             \
+	(errno = ERRNO_BEFORE,                                                                 \
+	 (walk)->count =                                                                       \
+		 gpumon_stack_walk((walk)->frames, GPUMON_STACK_WALK_MAX, &(walk)->truncated), \
+	 test_errno())
 
 /* Walk with libunwind from this function's caller on; a signal's frames appear as in our walk. */
 void reference_walk(struct walk *walk);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* A library that Python calls through ctypes, like a library that launches: it takes the stack. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,13 +25,20 @@ static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 
 unsigned int probe_interned;
 
-static uint32_t intern(void *context, const struct gpumon_python_frame *frame)
+/* As where there is no room for what a function is called. */
+int probe_no_room;
+
+/* A walk changed the program's errno. */
+int probe_errno_changed;
+
+static uint32_t intern(void *context, const struct gpumon_python_frame *frame, bool *is_written)
 {
 	uint32_t id;
 
 	(void)context;
 	pthread_mutex_lock(&known_lock);
 	probe_interned++;
+	*is_written = !probe_no_room;
 	for (id = 0; id < known_count; id++) {
 		if (known[id].line == frame->line && known[id].first_line == frame->first_line &&
 		    !strcmp(known[id].function, frame->function) &&
@@ -85,8 +93,13 @@ int probe_stack(char *text, size_t size, unsigned int room)
 {
 	uint64_t frames[GPUMON_STACK_WALK_MAX];
 	bool truncated;
-	unsigned int count = gpumon_python_stack(frames, room, &truncated, &interning);
+	unsigned int count;
 	size_t used = 0;
+
+	errno = 4711;
+	count = gpumon_python_stack(frames, room, &truncated, &interning);
+	if (errno != 4711)
+		probe_errno_changed = 1;
 
 	for (unsigned int i = 0; i < count && used < size; i++) {
 		uint32_t id = (uint32_t)(frames[i] & ~GPUMON_STACK_FRAME_ID);

@@ -108,7 +108,9 @@ static bool is_cfa(const Dwarf_Op *ops, size_t count, const struct gpumon_cfi_ro
 
 static const unsigned int looked_at[] = { 3, 6, 7, 12, 13, 14, 15, 16 };
 
-static const char *compare_row(Dwarf_CFI *cfi, uint64_t address, const struct image *image)
+/* What differs, NULL for nothing. Counts the address if both have a row for it. */
+static const char *compare_row(Dwarf_CFI *cfi, uint64_t address, const struct image *image,
+			       unsigned long *found)
 {
 	struct gpumon_cfi_row row;
 	Dwarf_Frame *frame = NULL;
@@ -127,6 +129,7 @@ static const char *compare_row(Dwarf_CFI *cfi, uint64_t address, const struct im
 	}
 	if (!ours)
 		return NULL;
+	++*found;
 	dwarf_frame_info(frame, &start, &end, &signal);
 	if (row.signal != signal)
 		what = "signal";
@@ -150,6 +153,7 @@ static void test_library(const char *path)
 	struct image image = { 0 };
 	Dwarf_CFI *cfi = elf ? dwarf_getcfi_elf(elf) : NULL;
 	unsigned long rows = 0;
+	unsigned long found = 0;
 	unsigned long bad = 0;
 	const char *name = strrchr(path, '/') + 1;
 	const char *what = NULL;
@@ -158,10 +162,10 @@ static void test_library(const char *path)
 	uint64_t seed = 1;
 	size_t count;
 
-	if (!cfi || !map_image(elf, file, &image)) {
-		printf("ok - rows of %s # SKIP there are none\n", name);
+	snprintf(text, sizeof(text), "%s can be read", name);
+	if (!SAY(cfi && map_image(elf, file, &image), text, "%s",
+		 cfi ? "it cannot be mapped, or has no .eh_frame_hdr" : dwarf_errmsg(-1)))
 		return;
-	}
 	elf_getphdrnum(elf, &count);
 	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr segment;
@@ -173,7 +177,7 @@ static void test_library(const char *path)
 		/* About the same number of addresses in a large library as in a small one. */
 		step = segment.p_filesz / 60000 + 1;
 		for (uint64_t at = segment.p_vaddr; at < segment.p_vaddr + segment.p_filesz;) {
-			const char *wrong = compare_row(cfi, at, &image);
+			const char *wrong = compare_row(cfi, at, &image, &found);
 
 			rows++;
 			if (wrong) {
@@ -185,8 +189,10 @@ static void test_library(const char *path)
 			at += 1 + (seed >> 33) % (2 * step);
 		}
 	}
-	snprintf(text, sizeof(text), "%lu rows of %s are libdw's", rows, name);
-	SAY(!bad, text, "%lu are not, the last one at %#lx: %s", bad, (unsigned long)where, what);
+	snprintf(text, sizeof(text), "%lu rows of %s are libdw's", found, name);
+	/* Most of any code has one. */
+	SAY(!bad && found > rows / 2, text, "of %lu addresses %lu differ, the last one at %#lx: %s", rows,
+	    bad, (unsigned long)where, bad ? what : "too few have a row");
 	munmap((void *)(uintptr_t)image.base, image.place.end - image.place.start);
 	dwarf_cfi_end(cfi);
 	elf_end(elf);

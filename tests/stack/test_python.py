@@ -285,13 +285,32 @@ def generations():
         for _ in range(3):
             take()
             numbers.append(interned())
-    numbers = []
-    same_place()
-    say(numbers[1] == numbers[2], "a line is asked for once", numbers)
+
+    for what in "a line is asked for once", "another generation asks for it again, once":
+        counts = []
+        # All from the same lines: none is new but where it is the first time in a generation.
+        for _ in range(2):
+            before = interned()
+            numbers = []
+            same_place()
+            counts.append([number - before for number in numbers])
+        say(counts[0] == [counts[0][0]] * 3 and counts[0][0] > 2 and counts[1] == [0, 0, 0], what, counts)
+        library.probe_new_generation()
+
+
+def no_room():
+    """A name for which there was no room is asked for again, until there is some."""
+    refuse = ctypes.c_int.in_dll(library, "probe_no_room")
     library.probe_new_generation()
-    before = interned()
-    simple("another generation")
-    say(interned() > before, "another generation asks again")
+    counts = []
+    for value in (1, 1, 0, 0):
+        refuse.value = value
+        before = ctypes.c_uint.in_dll(library, "probe_interned").value
+        take()
+        counts.append(ctypes.c_uint.in_dll(library, "probe_interned").value - before)
+    refuse.value = 0
+    say(counts[0] == counts[1] == counts[2] > 2 and not counts[3],
+        "a name that found no room is tried again", counts)
 
 
 def in_child():
@@ -406,9 +425,11 @@ def main():
     reused_code()
     limits()
     generations()
+    no_room()
     in_child()
     ending()
     say(not library.probe_problem(), "nothing was refused", library.probe_problem())
+    say(not ctypes.c_int.in_dll(library, "probe_errno_changed").value, "errno of the program is left alone")
     print("1..%d" % tests)
     sys.exit(1 if failures else 0)
 
