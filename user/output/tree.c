@@ -192,10 +192,15 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 		missing->cut_off = !scan->ended;
 	}
 	missing->cut_paths = view->cut_paths;
-	if (damage)
-		missing->damaged = damage->truncated_bytes + damage->broken_chunks +
-				   damage->broken_records + damage->missing_chunks +
-				   damage->broken_info + damage->unreadable_files;
+	if (damage) {
+		const uint64_t counted[] = {
+			damage->truncated_bytes, damage->broken_chunks, damage->broken_records,
+			damage->missing_chunks,	 damage->broken_info,	damage->unreadable_files,
+		};
+
+		for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+			missing->damaged = gpumon_add_saturated(missing->damaged, counted[i]);
+	}
 }
 
 const char *gpumon_cut_paths_text(char *buf, size_t len)

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* What changed between two profiles, and what is said to be missing in one. */
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/diff/profile_diff.h"
+#include "output/output.h"
+#include "output/tree.h"
+#include "output_profile.h"
+
+/* What @write writes to @out. */
+#define WRITTEN(text, write)                               \
+	do {                                               \
+		size_t size_;                              \
+		FILE *out = open_memstream(&text, &size_); \
+		assert_int_equal(write, 0);                \
+		assert_int_equal(fclose(out), 0);          \
+	} while (0)
+
+static void assert_side(const struct gpumon_diff_side *side, bool there, uint64_t count,
+			uint64_t ns)
+{
+	assert_int_equal(side->there, there);
+	assert_int_equal(side->count, count);
+	assert_int_equal(side->ns, ns);
+}
+
+/* Templates that demangle alike are one row; a copy by the name of a kernel is another. */
+static void kernels_of_one_name(void **state)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	const struct gpumon_kernel_row before_rows[] = {
+		{ .name = "gemm",
+		  .mangled = "_Z4gemmA",
+		  .kind = GPUMON_WORK_KERNEL,
+		  .count = 2,
+		  .gpu_ns = 100 },
+		{ .name = "gemm",
+		  .mangled = "gemm",
+		  .kind = GPUMON_WORK_COPY,
+		  .count = 1,
+		  .gpu_ns = 7 },
+		{ .name = "gemm",
+		  .mangled = "_Z4gemmB",
+		  .kind = GPUMON_WORK_KERNEL,
+		  .count = 3,
+		  .gpu_ns = 50 },
+		{ .name = "old",
+		  .mangled = "old",
+		  .kind = GPUMON_WORK_KERNEL,
+		  .count = 1,
+		  .gpu_ns = 20 },
+	};
+	const struct gpumon_kernel_row after_rows[] = {
+		{ .name = "new",
+		  .mangled = "new",
+		  .kind = GPUMON_WORK_KERNEL,
+		  .count = 4,
+		  .gpu_ns = 11 },
+		{ .name = "gemm",
+		  .mangled = "_Z4gemmB",
+		  .kind = GPUMON_WORK_KERNEL,
+		  .count = 1,
+		  .gpu_ns = 30 },
+		{ .name = "gemm",
+		  .mangled = "_Z4gemmC",
+		  .kind = GPUMON_WORK_KERNEL,
+		  .count = 5,
+		  .gpu_ns = 1 },
+	};
+	const struct gpumon_view before = { .root = root,
+					    .kernels = before_rows,
+					    .kernel_count = 4 };
+	const struct gpumon_view after = { .root = root, .kernels = after_rows, .kernel_count = 3 };
+	struct gpumon_diff *diff = gpumon_diff_new(&before, &after);
+
+	(void)state;
+	/* The largest change first. */
+	assert_int_equal(diff->kernel_count, 4);
+	assert_string_equal(diff->kernels[0].name, "gemm");
+	assert_int_equal(diff->kernels[0].kind, GPUMON_WORK_KERNEL);
+	assert_side(&diff->kernels[0].before, true, 5, 150);
+	assert_side(&diff->kernels[0].after, true, 6, 31);
+	assert_string_equal(diff->kernels[1].name, "old");
+	assert_side(&diff->kernels[1].before, true, 1, 20);
+	assert_side(&diff->kernels[1].after, false, 0, 0);
+	assert_string_equal(diff->kernels[2].name, "new");
+	assert_side(&diff->kernels[2].before, false, 0, 0);
+	assert_side(&diff->kernels[2].after, true, 4, 11);
+	assert_string_equal(diff->kernels[3].name, "gemm");
+	assert_int_equal(diff->kernels[3].kind, GPUMON_WORK_COPY);
+	assert_side(&diff->kernels[3].before, true, 1, 7);
+	assert_side(&diff->kernels[3].after, false, 0, 0);
+	gpumon_diff_free(diff);
+	made_free(root);
+}
+
+static struct gpumon_node *training(uint64_t gemm_ns, const char *other, uint64_t other_ns)
+{
+	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
+	struct gpumon_node *step = made_place(made_place(root, "main", "train"), "step", "train");
+
+	made_node(made_place(step, "forward", "train"), GPUMON_NODE_KERNEL, "gemm", 1, gemm_ns, 0);
+	made_node(made_place(step, other, "train"), GPUMON_NODE_KERNEL, "gemm", 1, other_ns, 0);
+	return root;
+}
+
+/* The title of a frame: its name, and what is behind it until the end of it. */
+static void assert_frame(const char *svg, const char *name, const char *difference)
+{
+	char title[64];
+	const char *at;
+
+	snprintf(title, sizeof(title), "<title>%s\n", name);
+	at = strstr(svg, title);
+	if (!at)
+		fail_msg("no frame %s in %s", name, svg);
+	if (!strstr(at, difference) || strstr(at, difference) > strstr(at, "</title>"))
+		fail_msg("no %s in %.200s", difference, at);
+}
+
+/* Frames within the stack have the time before of all that is above them. */
+static void flame_graph_of_a_difference(void **state)
+{
+	struct gpumon_view before = { .root = training(100000, "backward", 20000) };
+	struct gpumon_view after = { .root = training(130000, "optimise", 5000) };
+	struct gpumon_diff *diff = gpumon_diff_new(&before, &after);
+	char *text;
+
+	(void)state;
+	WRITTEN(text, gpumon_diff_flamegraph(out, diff));
+	assert_frame(text, "main", "before 120\u00a0µs, +15.0\u00a0µs (+12.5%)");
+	assert_frame(text, "step", "before 120\u00a0µs, +15.0\u00a0µs (+12.5%)");
+	assert_frame(text, "forward", "before 100\u00a0µs, +30.0\u00a0µs (+30.0%)");
+	assert_frame(text, "optimise", "before 0\u00a0ns, +5.00\u00a0µs (new)");
+	assert_non_null(strstr(
+		text,
+		"135\u00a0µs after (widths), 120\u00a0µs before, 20.0\u00a0µs of it in paths"));
+	free(text);
+	gpumon_diff_free(diff);
+	made_free((struct gpumon_node *)before.root);
+	made_free((struct gpumon_node *)after.root);
+}
+
+/* Text, JSON, report and picture say the same of a view. */
+static void assert_missing(const struct gpumon_view *view, bool is)
+{
+	const struct gpumon_term term = { .columns = 120 };
+	char line[256], *text;
+	struct gpumon_missing missing;
+
+	gpumon_missing_of(view, &missing);
+	assert_int_equal(*gpumon_missing_line(line, sizeof(line), &missing) != '\0', is);
+	WRITTEN(text, gpumon_output_summary(out, &term, view, NULL));
+	assert_int_equal(!strstr(text, "Nothing is missing"), is);
+	free(text);
+	WRITTEN(text, gpumon_output_report(out, view));
+	assert_int_equal(!strstr(text, "Nothing is missing"), is);
+	free(text);
+	WRITTEN(text, gpumon_output_json(out, view));
+	assert_int_equal(!strstr(text, "\"nothing\":true") && !strstr(text, "\"nothing\": true"),
+			 is);
+	free(text);
+}
+
+/* Each cause by itself, also where another counter is as large as it gets. */
+static void nothing_is_missing_or_it_is(void **state)
+{
+	static const size_t of_damage[] = {
+		offsetof(struct gpumon_capture_damage, truncated_bytes),
+		offsetof(struct gpumon_capture_damage, broken_chunks),
+		offsetof(struct gpumon_capture_damage, broken_records),
+		offsetof(struct gpumon_capture_damage, missing_chunks),
+		offsetof(struct gpumon_capture_damage, unreadable_files),
+	};
+	struct gpumon_capture_damage damage = { 0 };
+	struct gpumon_correlate_counts counts = { 0 };
+	uint64_t losses[GPUMON_LOSS_CAUSES] = { 0 };
+	struct gpumon_scan scan = { .ended = true, .host = "", .command = "" };
+	struct gpumon_view view;
+
+	(void)state;
+	made_training(&view);
+	view.damage = &damage;
+	view.losses = losses;
+	view.counts = &counts;
+	view.cut_paths = 0;
+	view.scan = &scan;
+	counts.works[GPUMON_WORK_KERNEL][GPUMON_MATCH_STACK] = 10;
+	counts.works[GPUMON_WORK_COPY][GPUMON_MATCH_GRAPH_NODE] = 10;
+	counts.works[GPUMON_WORK_SET][GPUMON_MATCH_INTERNAL] = 10;
+	counts.unmatched_launches[GPUMON_LAUNCH_IN_GRAPH] = 10;
+	counts.unmatched_launches[GPUMON_LAUNCH_REFUSED] = 10;
+	assert_missing(&view, false);
+#define WITH(place, value)                   \
+	do {                                 \
+		(place) = (value);           \
+		assert_missing(&view, true); \
+		(place) = 0;                 \
+	} while (0)
+	for (size_t i = 0; i < sizeof(of_damage) / sizeof(of_damage[0]); i++) {
+		uint64_t *one = (uint64_t *)((char *)&damage + of_damage[i]);
+		uint64_t *other = (uint64_t *)((char *)&damage + of_damage[!i]);
+
+		WITH(*one, 1);
+		*other = UINT64_MAX;
+		WITH(*one, 1);
+		*other = 0;
+	}
+	WITH(damage.broken_info, true);
+	for (unsigned int i = 1; i < GPUMON_LOSS_CAUSES; i++)
+		WITH(losses[i], 1);
+	for (unsigned int kind = 0; kind < GPUMON_WORK_KINDS; kind++) {
+		WITH(counts.works[kind][GPUMON_MATCH_NO_STACK], 1);
+		WITH(counts.works[kind][GPUMON_MATCH_NO_LAUNCH], 1);
+		WITH(counts.works[kind][GPUMON_MATCH_AMBIGUOUS], 1);
+	}
+	WITH(counts.unmatched_launches[GPUMON_LAUNCH_UNMATCHED], 1);
+	WITH(view.cut_paths, 1);
+	WITH(scan.missing_notes, 1);
+	WITH(scan.no_gpu, true);
+	WITH(scan.lost_records, 1);
+	/* Those that have a record as well are counted once. */
+	losses[GPUMON_LOSS_RECORDER] = scan.lost_records = 5;
+	assert_missing(&view, true);
+	scan.ended = false;
+	losses[GPUMON_LOSS_RECORDER] = scan.lost_records = 0;
+	assert_missing(&view, true);
+	made_training_free(&view);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kernels_of_one_name),
+		cmocka_unit_test(flame_graph_of_a_difference),
+		cmocka_unit_test(nothing_is_missing_or_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
