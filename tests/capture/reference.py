@@ -7,6 +7,7 @@ correlation id and adds up. gpumon-user does the same in a stream, in bounded me
 has to agree, to the nanosecond. Files of the machine that it runs on are not looked at: machine
 code has the names that were kept with it, or is module+offset.
 """
+import bisect
 import collections
 import json
 import pathlib
@@ -159,7 +160,10 @@ class Process:
         found = ("[unknown]", f"[unknown]+0x{address:x}")
         for since, start, end, offset, path in self.mappings:
             if start <= address < end and (not time or since <= time):
-                name = self.strings.get(path, "") if path is not None else ""
+                if path is None:
+                    found = ("[unknown]", f"[unknown]+0x{address:x}")
+                    continue
+                name = self.strings.get(path, "")
                 name = name.removesuffix(" (deleted)").rsplit("/", 1)[-1] or "[unknown]"
                 found = (name, f"{name}+0x{address - start + offset:x}")
         return [found]
@@ -262,8 +266,10 @@ def figures(directories):
         losses += process.losses
         cache, streams = {}, collections.defaultdict(lambda: [0, 0, []])
 
-        def path_of(stack, function, time, process=process, cache=cache):
-            key = (stack, function)
+        def path_of(stack, function, time, process=process, cache=cache,
+                    changes=[mapping[0] for mapping in process.mappings]):
+            # What was mapped in between may have other names.
+            key = (stack, function, bisect.bisect_right(changes, time))
             if key not in cache:
                 cache[key] = process.path(stack, function, time)
             return cache[key]

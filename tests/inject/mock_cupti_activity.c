@@ -378,7 +378,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 
 	if (hang && (uint32_t)atoi(hang) == flag)
 		nanosleep(&forever, NULL);
-	if (takes && flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
+	if (takes)
 		usleep((useconds_t)atoi(takes) * 1000);
 	if (result != CUPTI_SUCCESS)
 		return result;

@@ -66,9 +66,9 @@ def test_what_is_in_records():
     context, = [c for c in records["context"] if not c.flags]
     equal(context.id, 1, "context")
     equal(run.only().totals()["device_bytes"], 3 * 3200000, "CUPTI's memory on the GPU")
-    functions = {records["strings"][launch.function] for launch in records["launch"]}
-    check({"cuLaunchKernel", "cuMemcpyAsync", "cuMemsetD8Async",
-            "cuLaunchKernelEx"} <= functions, f"functions are {functions}")
+    functions = {(records["strings"][launch.function], launch.flags) for launch in records["launch"]}
+    equal(functions, {("cuLaunchKernel", 0), ("cuLaunchKernelEx", 0), ("cuMemcpyAsync", rec.LAUNCH_COPY),
+                      ("cuMemsetD8Async", rec.LAUNCH_SET)}, "functions and flags")
     window = records["window"]
     equal([w.flags for w in window], [0, 1], "begin and end of the window")
 
@@ -321,8 +321,8 @@ def test_by_choice():
             call = calls[sync.correlation]
             check(call.start_ns <= sync.start_ns <= sync.end_ns <= call.end_ns, "times of a wait")
             equal((sync.context, sync.stream), (1, 0xFFFFFFFF), "of which")
-        equal([(m.address, m.bytes, m.place) for m in records["memory"]], [(0x7000, 100, 3)] * 10,
-              "allocations")
+        equal([(m.address, m.bytes, m.place, m.flags) for m in records["memory"]],
+              [(0x7000, 100, 3, 0)] * 10, "allocations")
         equal([(u.value, u.address, u.to_device, u.end_ns - u.start_ns)
                for u in records["unified"]], [(100, 0x7000, 2, 5)] * 10, "unified memory")
 
