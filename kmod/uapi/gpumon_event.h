@@ -159,7 +159,7 @@ enum gpumon_event_type {
  * @event: enum gpumon_event_type
  * @cpu: CPU that recorded it
  * @flags: GPUMON_EVENT_F_*
- * @ring: id of the ring as in netlink ring-get, or row of the event's table as in statistic-get
+ * @ring: row of the ring, or of the event's table, as in netlink statistic-get
  * @pid: process (thread group) in the initial pid namespace, 0 if unknown
  * @tid: thread, 0 if unknown
  * @queue_depth: jobs queued and not run on that ring after this event, or GPUMON_DEPTH_UNKNOWN

@@ -50,7 +50,7 @@ def tables():
 
 
 def operations():
-    """Names of all operations of the YNL spec with their forms: "ring-get dump"."""
+    """Names of all operations of the YNL spec with their forms: "process-get dump"."""
     text = read(SPEC)
     text = text[text.index("\noperations:"):]
     for body in re.split(r"\n    -\n", text)[1:]:
