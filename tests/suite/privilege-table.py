@@ -263,5 +263,5 @@ for actor in columns:
                                             columns.index(actor)))
     shutil.rmtree(mine)
 step("%d cells" % cells)
-check(loaded("gpumon") and cells >= 9 * 35, "only %d cells" % cells)
+check(loaded("gpumon") and cells >= 9 * 34, "only %d cells" % cells)
 stranger.kill()

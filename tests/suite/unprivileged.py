@@ -133,7 +133,7 @@ for what, became in child().items():
     else:
         equal(became, "EPERM", what + " as nobody")
         number_of_attempts += 1
-check(number_of_attempts >= 16, "only %d attempts" % number_of_attempts)
+check(number_of_attempts >= 14, "only %d attempts" % number_of_attempts)
 unchanged()
 
 step("root of a user namespace, in the initial network namespace")
