@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The memory in which a kretprobe keeps the calls that are under way. Since 6.8 it is an objpool:
+ * The memory in which a kretprobe keeps the calls that are under way. Since 6.7 it is an objpool:
  * 4bbd93455659 ("kprobes: kretprobe scalability improvement").
  */
 #ifndef GPUMON_COMPAT_KRETPROBE_H
