@@ -51,13 +51,10 @@ static void probe_check(const struct gpumon_btf_module *read, struct gpumon_prob
 						  sizeof(probe->check_reason));
 }
 
-/**
- * gpumon_check_module_came - check prototypes and find fields of a module
- * @module: module, NULL for the kernel itself
- *
- * Context: may sleep, gpumon_probe_lock held; gpumon_btf_done() has to follow, after any
- * number of modules.
- * Return: 0, also if there is no BTF; a negative error if there is and it could not be read now.
+/*
+ * Checks prototypes and finds fields of a module, NULL for the kernel itself. gpumon_btf_done() has
+ * to follow, after any number of modules. A negative error if there is BTF and it could not be read
+ * now.
  */
 int gpumon_check_module_came(const char *module)
 {
@@ -83,12 +80,7 @@ int gpumon_check_module_came(const char *module)
 	return read.error;
 }
 
-/**
- * gpumon_check_module_gone - forget what was found about a module
- * @module: module
- *
- * Context: gpumon_probe_lock held, no probe of the module runs.
- */
+/* Forgets what was found about a module; no probe of it runs. */
 void gpumon_check_module_gone(const char *module)
 {
 	struct gpumon_group *group;
@@ -110,16 +102,7 @@ void gpumon_check_module_gone(const char *module)
 	}
 }
 
-/**
- * gpumon_check_says - what speaks against attaching a probe
- * @group: its group
- * @probe: probe
- * @reason: filled with it, for a reader
- * @size: size of @reason in bytes
- *
- * Context: gpumon_probe_lock held.
- * Return: false if nothing does.
- */
+/* What speaks against attaching a probe, for a reader; false if nothing does. */
 bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_probe *probe,
 		       char *reason, size_t size)
 {
@@ -138,11 +121,7 @@ bool gpumon_check_says(const struct gpumon_group *group, const struct gpumon_pro
 	return true;
 }
 
-/**
- * gpumon_check_init - nothing is known yet
- *
- * Context: before anything is attached.
- */
+/* Nothing is known yet, nor attached. */
 void gpumon_check_init(void)
 {
 	struct gpumon_group *group;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the attach engine share. */
+/*
+ * What the files of the attach engine share. Functions may sleep, and are called with
+ * gpumon_probe_lock held if they do not say otherwise; init and exit before and after all others.
+ */
 #ifndef GPUMON_PROBE_ENGINE_H
 #define GPUMON_PROBE_ENGINE_H
 

@@ -19,13 +19,7 @@ static unsigned int followed_count;
 /* The error with which the kernel's own BTF could not be read. */
 static int kernel_btf_error;
 
-/**
- * gpumon_followed - what is known of a module
- * @name: its name
- *
- * Context: gpumon_probe_lock held.
- * Return: it, NULL if no probe or field names it.
- */
+/* What is known of a module, NULL if no probe or field names it. */
 struct gpumon_followed *gpumon_followed(const char *name)
 {
 	unsigned int i;
@@ -36,25 +30,13 @@ struct gpumon_followed *gpumon_followed(const char *name)
 	return NULL;
 }
 
-/**
- * gpumon_followed_at - one module after the other
- * @i: number, from 0
- *
- * Context: gpumon_probe_lock held.
- * Return: the module, NULL behind the last.
- */
+/* One module after the other by number, NULL behind the last. */
 struct gpumon_followed *gpumon_followed_at(unsigned int i)
 {
 	return i < followed_count ? &followed[i] : NULL;
 }
 
-/**
- * gpumon_followed_built_in - is a module part of the kernel
- * @name: its name, NULL for the kernel itself
- *
- * Context: gpumon_probe_lock held.
- * Return: whether it is, also for the kernel itself.
- */
+/* Is a driver built into the kernel? */
 bool gpumon_followed_built_in(const char *name)
 {
 	const struct gpumon_followed *module = name ? gpumon_followed(name) : NULL;
@@ -68,12 +50,7 @@ static void module_follow(const char *name)
 		followed[followed_count++].name = name;
 }
 
-/**
- * gpumon_follow_init - which modules there are to follow
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM, then gpumon_follow_exit() frees what was allocated.
- */
+/* Which modules there are to follow; gpumon_follow_exit() also if it returns -ENOMEM. */
 int gpumon_follow_init(void)
 {
 	const struct gpumon_group *group;
@@ -98,11 +75,6 @@ int gpumon_follow_init(void)
 	return 0;
 }
 
-/**
- * gpumon_follow_exit - free what gpumon_follow_init() allocated
- *
- * Context: may sleep.
- */
 void gpumon_follow_exit(void)
 {
 	followed_count = 0;
@@ -110,15 +82,9 @@ void gpumon_follow_exit(void)
 	followed = NULL;
 }
 
-/**
- * gpumon_follow_look - is a module there, by itself
- * @module: module
- *
- * No other way to ask is exported. One that is going says so to the notifier. That it
- * could not be found out is kept in @module. What is built in has no such file.
- *
- * Context: may sleep, gpumon_probe_lock held.
- * Return: whether it is.
+/*
+ * Is a module there? No other way to ask is exported. One that is going says so to the notifier.
+ * That it could not be found out is kept in @module. What is built in has no such file.
  */
 bool gpumon_follow_look(struct gpumon_followed *module)
 {
@@ -138,31 +104,20 @@ bool gpumon_follow_look(struct gpumon_followed *module)
 	return !strncmp(state, "live", 4) || !strncmp(state, "coming", 6);
 }
 
-/**
- * gpumon_follow_say - a probe waits for a module, or it is unknown whether it has to
- * @probe: probe
- * @module: the module that it waits for
- *
- * Context: gpumon_probe_lock held.
- */
+/* A probe waits for a module, or it is unknown whether it has to. */
 void gpumon_follow_say(struct gpumon_probe *probe, const struct gpumon_followed *module)
 {
 	if (module->look_error)
 		gpumon_probe_say(
 			probe, GPUMON_ATTACH_STATE_FAILED,
-			"cannot tell whether module %s is loaded, error %d, switch the group off and on to try again",
+			"cannot tell whether module %s is loaded, error %d" GPUMON_TRY_AGAIN,
 			module->name, module->look_error);
 	else
 		gpumon_probe_say(probe, GPUMON_ATTACH_STATE_WAITING, "module %s is not loaded",
 				 module->name);
 }
 
-/**
- * gpumon_follow_read_btf - read the BTF of a module
- * @module: module, NULL for the kernel itself
- *
- * Context: may sleep, gpumon_probe_lock held; gpumon_btf_done() has to follow.
- */
+/* Reads the BTF of a module, NULL for the kernel itself; gpumon_btf_done() has to follow. */
 void gpumon_follow_read_btf(struct gpumon_followed *module)
 {
 	int error = gpumon_check_module_came(module ? module->name : NULL);
@@ -173,12 +128,7 @@ void gpumon_follow_read_btf(struct gpumon_followed *module)
 		kernel_btf_error = error;
 }
 
-/**
- * gpumon_follow_read_again - read again what could not be read when a module came
- *
- * Context: may sleep, gpumon_probe_lock held.
- * Return: whether something was read: prototypes may be known now.
- */
+/* Reads again what could not be read when a module came. False if there was nothing. */
 bool gpumon_follow_read_again(void)
 {
 	struct gpumon_followed *module;

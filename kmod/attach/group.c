@@ -61,15 +61,10 @@ static void group_free(struct gpumon_group *group)
 	group->allocated = false;
 }
 
-/**
- * gpumon_group_allocate - memory for the tables of a group, if it has none yet
- * @group: group
- *
- * Called when the first module of the group is there, so that machines without such a GPU need no
- * memory for it. Counts are kept until gpumon is unloaded.
- *
- * Context: may sleep, gpumon_probe_lock held, no probe of the group runs.
- * Return: 0 or -ENOMEM, then nothing is allocated.
+/*
+ * Memory for the tables of a group when the first module of it is there, so that machines without
+ * such a GPU need none. Counts are kept until gpumon is unloaded. With -ENOMEM nothing is
+ * allocated.
  */
 int gpumon_group_allocate(struct gpumon_group *group)
 {
@@ -111,7 +106,7 @@ void gpumon_groups_exit(void)
 }
 
 /**
- * gpumon_group_bytes - memory of the tables of a group, and of its kretprobes while they are attached
+ * gpumon_group_bytes - memory of the tables of a group, and of its kretprobes while attached
  * @group: group
  *
  * Context: may sleep, gpumon_probe_lock and gpumon_period_lock held.
@@ -148,14 +143,9 @@ void gpumon_groups_close(void)
 	}
 }
 
-/**
- * gpumon_group_forget - what is under way is not known: levels start over
- * @group: group
- *
- * When a group starts and when its module goes: what ends from now on and was begun
- * before must not be counted against the levels.
- *
- * Context: may sleep, no probe of the group runs.
+/*
+ * Levels start over, when a group starts and when its module goes: what ends from now on and was
+ * begun before must not be counted against them. No probe of the group runs.
  */
 void gpumon_group_forget(const struct gpumon_group *group)
 {

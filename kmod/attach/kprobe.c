@@ -53,13 +53,7 @@ static bool is_kprobe(const struct gpumon_probe *probe)
 	return probe->kind == GPUMON_PROBE_KIND_KPROBE || is_kretprobe(probe);
 }
 
-/**
- * gpumon_kprobe_init - allocate what kprobes need
- * @probes: number of probes of all groups
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM, then gpumon_kprobe_exit() frees what was allocated.
- */
+/* For a number of probes; gpumon_kprobe_exit() also if it returns -ENOMEM. */
 int gpumon_kprobe_init(u32 probes)
 {
 	accounts = kcalloc(probes, sizeof(*accounts), GFP_KERNEL);
@@ -68,11 +62,6 @@ int gpumon_kprobe_init(u32 probes)
 	return accounts && leaving && leaving_kprobes ? 0 : -ENOMEM;
 }
 
-/**
- * gpumon_kprobe_exit - free what gpumon_kprobe_init() allocated
- *
- * Context: may sleep, nothing is attached.
- */
 void gpumon_kprobe_exit(void)
 {
 	kfree(leaving_kprobes);
@@ -104,12 +93,7 @@ static void account_collect(const struct gpumon_probe *probe)
 	account->counted = missed;
 }
 
-/**
- * gpumon_kprobe_collect - bring what the kernel missed into a probe's counters
- * @probe: probe of any kind
- *
- * Context: may sleep.
- */
+/* Brings what the kernel missed into the counters of a probe of any kind. Any lock may be held. */
 void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 {
 	if (!is_kprobe(probe))
@@ -119,13 +103,7 @@ void gpumon_kprobe_collect(const struct gpumon_probe *probe)
 	mutex_unlock(&account_lock);
 }
 
-/**
- * gpumon_kprobe_bytes - memory that the kernel holds for a probe
- * @probe: probe of any kind
- *
- * Context: gpumon_probe_lock held.
- * Return: bytes, those of the calls of a kretprobe that may be under way.
- */
+/* What the kernel holds for the calls of a kretprobe that may be under way. */
 size_t gpumon_kprobe_bytes(const struct gpumon_probe *probe)
 {
 	return probe->state == GPUMON_ATTACH_STATE_ATTACHED && is_kretprobe(probe) ?
@@ -204,12 +182,9 @@ static int kprobe_register(struct gpumon_probe *probe)
 	return 0;
 }
 
-/**
- * gpumon_kprobe_attach - register a kprobe or kretprobe
- * @probe: probe, whose prototype is right or not known
- *
- * Context: may sleep, gpumon_probe_lock held.
- * Return: 0 if the probe's state says what became of it, -ENOENT if there is no such function.
+/*
+ * Registers a kprobe or kretprobe whose prototype is right or not known. The probe's state says
+ * what became of it; -ENOENT if there is no such function.
  */
 int gpumon_kprobe_attach(struct gpumon_probe *probe)
 {
@@ -248,12 +223,6 @@ int gpumon_kprobe_attach(struct gpumon_probe *probe)
 	return 0;
 }
 
-/**
- * gpumon_kprobe_detach - unregister, now or at gpumon_kprobe_detached()
- * @probe: attached probe
- *
- * Context: may sleep, gpumon_probe_lock held.
- */
 void gpumon_kprobe_detach(struct gpumon_probe *probe)
 {
 	if (leaving_count && leaving[0]->kind != probe->kind)
@@ -280,11 +249,7 @@ static void keep_for_ever(struct gpumon_probe *probe)
 		       probe->symbol);
 }
 
-/**
- * gpumon_kprobe_detached - no body of a probe given to gpumon_kprobe_detach() runs any more
- *
- * Context: may sleep, gpumon_probe_lock held.
- */
+/* No body of a probe given to gpumon_kprobe_detach() runs any more when this returns. */
 void gpumon_kprobe_detached(void)
 {
 	unsigned int i;

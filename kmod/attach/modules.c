@@ -240,12 +240,9 @@ static void kernel_tracepoint(struct tracepoint *tp, void *unused)
 	}
 }
 
-/**
- * gpumon_modules_look - which modules are there
- * @again: only those of which it could not be found out before
- *
- * Context: may sleep, gpumon_probe_lock held.
- * Return: whether there was one to look for.
+/*
+ * Which modules are there; @again: only those of which it could not be found out before. False if
+ * there was none to look for.
  */
 bool gpumon_modules_look(bool again)
 {
@@ -263,14 +260,10 @@ bool gpumon_modules_look(bool again)
 	return looked;
 }
 
-/**
- * gpumon_modules_follow - find the tracepoints of the kernel and the modules that are there,
- * and from now on those that come and go
- *
- * Groups are attached and detached with them.
- *
- * Context: may sleep, gpumon_probe_lock not held: the notifiers take it.
- * Return: 0, or a negative error and nothing is followed.
+/*
+ * Finds the tracepoints of the kernel and the modules that are there, and from now on those that
+ * come and go, and their groups. The notifiers take gpumon_probe_lock. With an error nothing is
+ * followed.
  */
 int gpumon_modules_follow(void)
 {
@@ -293,11 +286,7 @@ int gpumon_modules_follow(void)
 	return ret;
 }
 
-/**
- * gpumon_modules_leave - stop following modules
- *
- * Context: may sleep, gpumon_probe_lock not held, nothing is attached.
- */
+/* Nothing is attached, gpumon_probe_lock is not held. */
 void gpumon_modules_leave(void)
 {
 	unregister_module_notifier(&module_goes_notifier);

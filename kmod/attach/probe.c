@@ -93,13 +93,6 @@ static void probe_detach(struct gpumon_probe *probe)
 	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");
 }
 
-/**
- * gpumon_group_attached - is any probe of a group attached
- * @group: group
- *
- * Context: gpumon_probe_lock held.
- * Return: whether one is.
- */
 bool gpumon_group_attached(const struct gpumon_group *group)
 {
 	const struct gpumon_probe *probe;
@@ -120,14 +113,9 @@ static bool group_module_there(const struct gpumon_group *group)
 	return false;
 }
 
-/**
- * gpumon_group_attach - attach what can be attached now
- * @group: group
- *
- * Later probes of the table are attached first: those that see the end of a job before those that
- * see its beginning. The reasons of the probes give the result.
- *
- * Context: may sleep, gpumon_probe_lock held.
+/*
+ * Attaches what can be now, later probes of the table first: those that see the end of a job before
+ * those that see its beginning. The reasons of the probes give the result.
  */
 void gpumon_group_attach(struct gpumon_group *group)
 {
@@ -141,7 +129,7 @@ void gpumon_group_attach(struct gpumon_group *group)
 		for_each_probe(group, probe)
 			gpumon_probe_say(
 				probe, GPUMON_ATTACH_STATE_FAILED,
-				"no memory for its statistics, switch the group off and on to try again");
+				"no memory for its statistics" GPUMON_TRY_AGAIN);
 		return;
 	}
 	if (!gpumon_group_attached(group)) {
@@ -167,14 +155,9 @@ void gpumon_group_attach(struct gpumon_group *group)
 			probe_missing(group, probe);
 }
 
-/**
- * gpumon_group_detach - detach all probes of a group
- * @group: group
- *
+/*
  * Beginnings stop first, ends of jobs that were seen to begin still count.
  * tracepoint_synchronize_unregister() has to follow.
- *
- * Context: may sleep, gpumon_probe_lock held.
  */
 void gpumon_group_detach(struct gpumon_group *group)
 {

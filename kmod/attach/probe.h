@@ -99,6 +99,31 @@ struct gpumon_probe {
 	};
 };
 
+/* What a group has, each an array. */
+#define GPUMON_PROBES(_array) .probes = _array, .count = ARRAY_SIZE(_array)
+#define GPUMON_FIELDS(_array) .fields = _array, .field_count = ARRAY_SIZE(_array)
+#define GPUMON_TABLES(_array) .statistics = _array, .statistics_count = ARRAY_SIZE(_array)
+#define GPUMON_TRACKS(_array) .tracks = _array, .track_count = ARRAY_SIZE(_array)
+
+/* Entries of a group's table, followed by what else there is to say. */
+#define GPUMON_TRACEPOINT_AT(_module, _name, _role, _body, _prototype, ...)               \
+	{                                                                                 \
+		.module = _module, .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT,   \
+		.role = _role, .body = _body, .prototype = _prototype, ##__VA_ARGS__      \
+	}
+#define GPUMON_KPROBE_AT(_module, _name, _role, _body, _prototype, _returns, ...)           \
+	{                                                                                   \
+		.module = _module, .name = _name, .kind = GPUMON_PROBE_KIND_KPROBE,         \
+		.role = _role, .body = _body, .prototype = _prototype, .returns = _returns, \
+		##__VA_ARGS__                                                               \
+	}
+#define GPUMON_KRETPROBE_AT(_module, _name, _role, _body, _on_return, _prototype, _returns, ...) \
+	{                                                                                       \
+		.module = _module, .name = _name, .kind = GPUMON_PROBE_KIND_KRETPROBE,          \
+		.role = _role, .body = _body, .on_return = _on_return, .prototype = _prototype, \
+		.returns = _returns, ##__VA_ARGS__                                              \
+	}
+
 static_assert(offsetof(struct kretprobe, kp) == 0);
 
 /**
@@ -233,9 +258,11 @@ void gpumon_probe_close(void);
 size_t gpumon_probe_bytes(void);
 void gpumon_probe_read(const struct gpumon_probe *probe, bool closed,
 		       struct gpumon_probe_view *view);
-const char *gpumon_attach_state_name(enum gpumon_attach_state state);
-const char *gpumon_drop_name(enum gpumon_drop drop);
-const char *gpumon_probe_kind_name(enum gpumon_probe_kind kind);
-const char *gpumon_probe_module_name(const struct gpumon_probe *probe);
+
+/* Module that holds a probe point. */
+static inline const char *gpumon_probe_module_name(const struct gpumon_probe *probe)
+{
+	return probe->module ?: "vmlinux";
+}
 
 #endif /* GPUMON_PROBE_H */

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The attach engine's side for readers: states, reasons, counters, and their names. */
+/* The attach engine's side for readers: states, reasons, counters. */
 #include <linux/string.h>
 
+#include "btf/btf.h"
 #include "core/period.h"
 #include "engine.h"
 
-/**
- * gpumon_probe_say - what became of a probe
- * @probe: probe
- * @state: state
- * @format: why, for a reader, "" if there is nothing to say
- *
- * Context: gpumon_probe_lock held.
- */
+/* What became of a probe, and why, for a reader: "" if there is nothing to say. */
 void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,
 		      const char *format, ...)
 {
@@ -24,12 +18,6 @@ void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state
 	va_end(args);
 }
 
-/**
- * gpumon_probe_say_attached - a probe was registered
- * @probe: probe
- *
- * Context: gpumon_probe_lock held.
- */
 void gpumon_probe_say_attached(struct gpumon_probe *probe)
 {
 	bool built_in = probe->module && gpumon_followed_built_in(probe->module);
@@ -39,13 +27,7 @@ void gpumon_probe_say_attached(struct gpumon_probe *probe)
 			 built_in && *probe->check_reason ? ", " : "", probe->check_reason);
 }
 
-/**
- * gpumon_probe_say_failed - a probe was not registered
- * @probe: probe
- * @error: negative error of the registration
- *
- * Context: gpumon_probe_lock held.
- */
+/* A probe was not registered, for a negative error. */
 void gpumon_probe_say_failed(struct gpumon_probe *probe, int error)
 {
 	const char *why = NULL;
@@ -64,13 +46,13 @@ void gpumon_probe_say_failed(struct gpumon_probe *probe, int error)
 		break;
 	case -EBUSY:
 	case -EILSEQ:
-		why = "its code is changed by a live patch or another tracer, switch the group off and on to try again";
+		why = "its code is changed by a live patch or another tracer" GPUMON_TRY_AGAIN;
 		break;
 	case -EALREADY:
 		why = "the kernel had no memory to take it off before and keeps it, boot the machine again";
 		break;
 	case -ENOMEM:
-		why = "no memory, switch the group off and on to try again";
+		why = "no memory" GPUMON_TRY_AGAIN;
 		break;
 	}
 	if (why)
@@ -78,18 +60,11 @@ void gpumon_probe_say_failed(struct gpumon_probe *probe, int error)
 	else
 		gpumon_probe_say(
 			probe, GPUMON_ATTACH_STATE_FAILED,
-			"registration failed with error %d, switch the group off and on to try again",
+			"registration failed with error %d" GPUMON_TRY_AGAIN,
 			error);
 }
 
-/**
- * gpumon_probe_other_name - the name that another kernel generation has for the same event
- * @group: group
- * @probe: probe of it
- *
- * Context: gpumon_probe_lock held.
- * Return: an attached probe of the same role, or NULL.
- */
+/* The attached probe of the name that another kernel generation has for an event, or NULL. */
 const struct gpumon_probe *gpumon_probe_other_name(const struct gpumon_group *group,
 						   const struct gpumon_probe *probe)
 {
@@ -166,70 +141,4 @@ void gpumon_probe_read(const struct gpumon_probe *probe, bool closed,
 	view->seen = 0;
 	for (i = 0; i < GPUMON_PROBE_WORDS; i++)
 		view->seen += view->words[i];
-}
-
-/**
- * gpumon_attach_state_name - a state in a word
- * @state: state
- *
- * Return: the word, as in the netlink specification.
- */
-const char *gpumon_attach_state_name(enum gpumon_attach_state state)
-{
-	static const char *const names[] = {
-		[GPUMON_ATTACH_STATE_OFF] = "off",
-		[GPUMON_ATTACH_STATE_WAITING] = "waiting",
-		[GPUMON_ATTACH_STATE_ATTACHED] = "attached",
-		[GPUMON_ATTACH_STATE_MISSING] = "missing",
-		[GPUMON_ATTACH_STATE_MISMATCH] = "mismatch",
-		[GPUMON_ATTACH_STATE_FAILED] = "failed",
-	};
-
-	return names[state];
-}
-
-/**
- * gpumon_drop_name - a cause of loss in a word
- * @drop: cause
- *
- * Return: the word.
- */
-const char *gpumon_drop_name(enum gpumon_drop drop)
-{
-	static const char *const names[] = {
-		[GPUMON_DROP_TABLE_FULL] = "table_full",
-		[GPUMON_DROP_RECURSION] = "recursion",
-		[GPUMON_DROP_UNREADABLE] = "unreadable",
-		[GPUMON_DROP_MISSED] = "missed",
-	};
-
-	return names[drop];
-}
-
-/**
- * gpumon_probe_kind_name - a kind of probe in a word
- * @kind: kind
- *
- * Return: the word, as in the netlink specification.
- */
-const char *gpumon_probe_kind_name(enum gpumon_probe_kind kind)
-{
-	static const char *const names[] = {
-		[GPUMON_PROBE_KIND_TRACEPOINT] = "tracepoint",
-		[GPUMON_PROBE_KIND_KPROBE] = "kprobe",
-		[GPUMON_PROBE_KIND_KRETPROBE] = "kretprobe",
-	};
-
-	return names[kind];
-}
-
-/**
- * gpumon_probe_module_name - module that holds a probe point
- * @probe: probe
- *
- * Return: its name, "vmlinux" for the kernel itself.
- */
-const char *gpumon_probe_module_name(const struct gpumon_probe *probe)
-{
-	return probe->module ?: "vmlinux";
 }

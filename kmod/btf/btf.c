@@ -41,7 +41,6 @@
 
 #define NAME_LEN  128
 #define NO_BTF	  "no BTF of "
-#define TRY_AGAIN ", switch the group off and on to try again"
 
 /* The kernel's own, kept while modules are read. */
 static struct gpumon_btf_module kernel;
@@ -72,7 +71,7 @@ static void btf_load(struct gpumon_btf_module *read, const struct gpumon_btf *ba
 	}
 	if (size < 0) {
 		snprintf(read->why_not, sizeof(read->why_not),
-			 "BTF of %s unreadable, error %zd" TRY_AGAIN, name, size);
+			 "BTF of %s unreadable, error %zd" GPUMON_TRY_AGAIN, name, size);
 		read->error = size;
 		return;
 	}
@@ -85,7 +84,7 @@ static void btf_load(struct gpumon_btf_module *read, const struct gpumon_btf *ba
 	if (read->error != -ENOMEM)
 		read->error = 0;
 	snprintf(read->why_not, sizeof(read->why_not), "BTF of %s unreadable: %s%s", name, wrong,
-		 read->error ? TRY_AGAIN : "");
+		 read->error ? GPUMON_TRY_AGAIN : "");
 	gpumon_btf_free(&read->own);
 }
 

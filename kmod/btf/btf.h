@@ -9,6 +9,9 @@ struct gpumon_field;
 
 #define GPUMON_BTF_WHY_LEN 112
 
+/* How a reason ends that may not hold the next time. */
+#define GPUMON_TRY_AGAIN ", switch the group off and on to try again"
+
 /* How the reason of a prototype begins that could not be checked. */
 #define GPUMON_BTF_NOT_CHECKED "prototype not checked"
 

@@ -213,16 +213,9 @@ static const char *index_types(struct gpumon_btf *btf, const struct layout *layo
 	return NULL;
 }
 
-/**
- * gpumon_btf_parse - take a file in
- * @btf: filled in; has to be given to gpumon_btf_free() whatever is returned
- * @base: the kernel's BTF for a module's, NULL for the kernel's
- * @data: the file, from vmalloc(), becomes @btf's
- * @size: its size in bytes
- * @wrong: set to what is wrong with it in a few words, NULL if nothing is
- *
- * Context: may sleep.
- * Return: 0, -ENOMEM, or -EINVAL if the file is bad.
+/*
+ * Takes a file in, of a module with the kernel's as @base. @data is from vmalloc() and becomes
+ * @btf's, to be freed whatever is returned: -EINVAL with what is @wrong, or -ENOMEM.
  */
 int gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *base, void *data, size_t size,
 		     const char **wrong)
@@ -240,12 +233,7 @@ int gpumon_btf_parse(struct gpumon_btf *btf, const struct gpumon_btf *base, void
 	return *wrong ? error : 0;
 }
 
-/**
- * gpumon_btf_free - free what gpumon_btf_parse() took
- * @btf: parsed or half parsed, or all zeroes
- *
- * Context: may sleep.
- */
+/* @btf is parsed or half parsed, or all zeroes. */
 void gpumon_btf_free(struct gpumon_btf *btf)
 {
 	kvfree(btf->bucket);
@@ -255,14 +243,9 @@ void gpumon_btf_free(struct gpumon_btf *btf)
 	memset(btf, 0, sizeof(*btf));
 }
 
-/**
- * gpumon_btf_find - a type of a name
- * @btf: file; its base is not searched
- * @name: name
- * @kinds: one bit for each kind wanted, of struct, union, typedef and function
- * @after: 0 for the first, then what was returned: a name need not be unique
- *
- * Return: its id, 0 if there is no more.
+/*
+ * Id of a type of a name and kinds, bits of which; 0 if there is none after @after. A name need not
+ * be unique. The base of @btf is not searched.
  */
 u32 gpumon_btf_find(const struct gpumon_btf *btf, const char *name, unsigned long kinds, u32 after)
 {
@@ -427,15 +410,10 @@ static int place_bits(u64 bits, u32 bit_size, u32 whole, struct gpumon_btf_place
 	return -EOPNOTSUPP;
 }
 
-/**
- * gpumon_btf_member - where a member lies
- * @btf: file, with its base
- * @id: a struct, union, or typedef of one
- * @path: names with dots between them
- * @place: filled in
- *
- * Return: 0; -ENOENT without such a member, -EOPNOTSUPP if it can be found but not read,
- * -EINVAL if the BTF is odd.
+/*
+ * Where a member of a struct, union or typedef of one lies; @path is names with dots between them.
+ * -ENOENT without such a member, -EOPNOTSUPP if it can be found but not read, -EINVAL if the BTF is
+ * odd.
  */
 int gpumon_btf_member(const struct gpumon_btf *btf, u32 id, const char *path,
 		      struct gpumon_btf_place *place)
@@ -531,14 +509,9 @@ static int token(const struct gpumon_btf *btf, u32 id, char *to, size_t size)
 	}
 }
 
-/**
- * gpumon_btf_function - prototype of a function or tracepoint
- * @btf: file, with its base
- * @id: a function, or a typedef of a pointer to one
- * @tracepoint: leave out the first argument, the data of a tracepoint's probe
- * @prototype: filled in
- *
- * Return: 0; -EOPNOTSUPP if it has no canonical form, -EINVAL if the BTF is odd.
+/*
+ * Prototype of a function, or a typedef of a pointer to one; of a tracepoint without the first
+ * argument, its data. -EOPNOTSUPP if it has no canonical form, -EINVAL if the BTF is odd.
  */
 int gpumon_btf_function(const struct gpumon_btf *btf, u32 id, bool tracepoint,
 			struct gpumon_btf_prototype *prototype)

@@ -135,12 +135,7 @@ void gpumon_event_ring_commit(struct ring_buffer_event *slot)
 	}
 }
 
-/**
- * gpumon_event_ring_writing - is this CPU in the middle of a record
- *
- * Context: interrupt.
- * Return: whether it is.
- */
+/* Is this CPU, from an interrupt, in the middle of a record? */
 bool gpumon_event_ring_writing(void)
 {
 	return READ_ONCE(this_cpu_ptr(&event_cpu)->writing);

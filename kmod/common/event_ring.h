@@ -57,7 +57,6 @@ void gpumon_event_ring_commit(struct ring_buffer_event *slot);
 void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32 row, u64 context, u64 seqno,
 			     u64 arg, u64 arg2);
 
-/* Is the ring on? */
 static __always_inline bool gpumon_event_ring_on(void)
 {
 	return static_branch_unlikely(&gpumon_event_ring_key);

@@ -107,18 +107,10 @@ static void event_ask_cpu(struct event_request *request)
 	}
 }
 
-/**
- * gpumon_event_take - take records out of the ring
- * @buffer: the ring
- * @records: for those that are taken, those of one CPU in order
- * @room: for so many, at least 2
- * @events: how many events they are; the others report losses
- *
- * Each time another CPU is first, so that one that writes faster than it is read does not
- * starve the others.
- *
- * Context: may sleep, one at a time.
- * Return: the number of records.
+/*
+ * Takes records out of the ring, those of one CPU in order, and counts events: the other records
+ * report losses. There is room for 2 at least. Each time another CPU is first, so that one that
+ * writes faster than it is read does not starve the others. One at a time.
  */
 unsigned int gpumon_event_take(struct trace_buffer *buffer, struct gpumon_event *records,
 			       unsigned int room, u64 *events)

@@ -128,13 +128,7 @@ static u32 process_learn(u64 key)
 	return slot;
 }
 
-/**
- * gpumon_process_find - slot of the current process, which did not ask last
- * @cpu: this CPU's memory, remembers it
- *
- * Context: task context of the process, preemption off.
- * Return: its slot, GPUMON_NONE if the table is full.
- */
+/* gpumon_process_slot() of a process that did not ask last. */
 noinline u32 gpumon_process_find(struct gpumon_cpu *cpu)
 {
 	const struct task_struct *leader = current->group_leader;

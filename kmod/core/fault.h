@@ -29,24 +29,10 @@ int gpumon_fault(const char *what, const char *name);
  */
 #define GPUMON_REGISTER(what, name, call) (gpumon_fault(what, name) ?: (call))
 
-/**
- * GPUMON_REGISTER_OR_NULL - a registration that returns a pointer, NULL where it fails
- * @what: the function that registers
- * @name: what is registered, NULL if there is only one
- * @call: the call, not made where it is to fail
- *
- * Return: what @call returns, or NULL.
- */
+/* The same for one that returns a pointer, NULL where it fails. */
 #define GPUMON_REGISTER_OR_NULL(what, name, call) (gpumon_fault(what, name) ? NULL : (call))
 
-/**
- * GPUMON_REGISTER_OR_ERR - a registration that returns a pointer or ERR_PTR()
- * @what: the function that registers
- * @name: what is registered, NULL if there is only one
- * @call: the call, not made where it is to fail
- *
- * Return: what @call returns, or the error that was asked for.
- */
+/* The same for one that returns a pointer or ERR_PTR(). */
 #define GPUMON_REGISTER_OR_ERR(what, name, call) (ERR_PTR(gpumon_fault(what, name)) ?: (call))
 
 #endif /* GPUMON_FAULT_H */

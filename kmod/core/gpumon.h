@@ -181,13 +181,11 @@ static __always_inline void gpumon_leaf_recorded(struct gpumon_cpu *cpu, void *d
 	local64_inc(cpu->probes + (unsigned long)data + GPUMON_PROBE_RECORDED);
 }
 
-/* The event is in the statistics. */
 static __always_inline void gpumon_probe_recorded(struct gpumon_event_context *ctx)
 {
 	local64_inc(&ctx->probe[GPUMON_PROBE_RECORDED]);
 }
 
-/* The event could not be recorded. */
 static __always_inline void gpumon_probe_dropped(struct gpumon_event_context *ctx,
 						 enum gpumon_drop cause)
 {

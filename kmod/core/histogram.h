@@ -30,7 +30,6 @@ static __always_inline unsigned int gpumon_histogram_index(u64 value)
 	return (shift << GPUMON_HISTOGRAM_SUB_BITS) + (unsigned int)(value >> shift);
 }
 
-/* The lowest value of a bucket. */
 static inline u64 gpumon_histogram_lower(unsigned int index)
 {
 	unsigned int shift;

@@ -129,6 +129,8 @@ struct gpumon_statistics {
 	atomic_t generation;
 };
 
+#define GPUMON_COLUMNS(_columns) .columns = _columns, .column_count = ARRAY_SIZE(_columns)
+
 /**
  * struct gpumon_row_view - a row in one period
  * @words: the counters' words
@@ -186,7 +188,6 @@ static __always_inline local64_t *gpumon_row_words(const struct gpumon_statistic
 	       (size_t)row * statistics->counters.stride;
 }
 
-/* Count into a counter column, with the words of its row. */
 static __always_inline void gpumon_row_add(local64_t *words, unsigned int column, u64 n)
 {
 	local64_add(n, &words[column]);

@@ -42,7 +42,6 @@ u32 gpumon_table_used(const struct gpumon_table *table);
 u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *created);
 size_t gpumon_table_bytes(const struct gpumon_table *table);
 
-/* Home slot of a key. */
 static __always_inline u32 gpumon_table_home(const struct gpumon_table *table, u64 key)
 {
 	u64 hash = key * GOLDEN_RATIO_64;

@@ -20,16 +20,10 @@ static const struct {
 	{ "jobs", gpumon_job_bytes, NULL },
 };
 
-/**
- * gpumon_account_part - what a part of gpumon holds
- * @part: number of the part, from 0: first what is there from load on, then the groups
- * @name: set to what it is called
- * @bytes: set to what it holds
- *
- * The event ring is none of them: it comes and goes.
- *
- * Context: may sleep, gpumon_probe_lock and gpumon_period_lock held.
- * Return: false if there are no more.
+/*
+ * Name and bytes of a part of gpumon, by number: first what is there from load on, then the groups.
+ * False behind the last. The event ring is none: it comes and goes. Both gpumon_probe_lock and
+ * gpumon_period_lock are held.
  */
 bool gpumon_account_part(unsigned int part, const char **name, size_t *bytes)
 {
@@ -50,12 +44,7 @@ bool gpumon_account_part(unsigned int part, const char **name, size_t *bytes)
 	return true;
 }
 
-/**
- * gpumon_account_bytes - memory held for statistics, the event ring apart
- *
- * Context: may sleep, gpumon_probe_lock and gpumon_period_lock held.
- * Return: bytes.
- */
+/* Memory held for statistics, the event ring apart; both locks held. */
 size_t gpumon_account_bytes(void)
 {
 	size_t bytes, sum = 0;
@@ -67,11 +56,7 @@ size_t gpumon_account_bytes(void)
 	return sum;
 }
 
-/**
- * gpumon_account_close - end the running period of everything that counts, begin the next
- *
- * Context: may sleep, gpumon_period_lock held.
- */
+/* Ends the running period of everything that counts, begins the next; gpumon_period_lock held. */
 void gpumon_account_close(void)
 {
 	unsigned int i;

@@ -42,6 +42,22 @@ static void show_module(struct seq_file *m)
 	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
 }
 
+/* As in the netlink specification. */
+static const char *const state_names[] = {
+	[GPUMON_ATTACH_STATE_OFF] = "off",
+	[GPUMON_ATTACH_STATE_WAITING] = "waiting",
+	[GPUMON_ATTACH_STATE_ATTACHED] = "attached",
+	[GPUMON_ATTACH_STATE_MISSING] = "missing",
+	[GPUMON_ATTACH_STATE_MISMATCH] = "mismatch",
+	[GPUMON_ATTACH_STATE_FAILED] = "failed",
+};
+
+static const char *const kind_names[] = {
+	[GPUMON_PROBE_KIND_TRACEPOINT] = "tracepoint",
+	[GPUMON_PROBE_KIND_KPROBE] = "kprobe",
+	[GPUMON_PROBE_KIND_KRETPROBE] = "kretprobe",
+};
+
 static void show_groups(struct seq_file *m)
 {
 	enum gpumon_attach_state state;
@@ -51,7 +67,7 @@ static void show_groups(struct seq_file *m)
 	seq_puts(m, "# groups\ngroup state reason\n");
 	for (g = 0; g < gpumon_group_count; g++) {
 		state = gpumon_group_state(gpumon_groups[g], &reason);
-		seq_printf(m, "%s %s %s\n", gpumon_groups[g]->name, gpumon_attach_state_name(state),
+		seq_printf(m, "%s %s %s\n", gpumon_groups[g]->name, state_names[state],
 			   *reason ? reason : "-");
 	}
 }
@@ -72,10 +88,10 @@ static void show_probes(struct seq_file *m)
 	struct gpumon_probe_view view;
 	unsigned int g, i;
 
-	seq_puts(m, "# probes\ngroup probe module kind state seen recorded");
-	for (i = 0; i < GPUMON_DROPS; i++)
-		seq_printf(m, " %s", gpumon_drop_name(i));
-	seq_puts(m, " reason\n");
+	static_assert(GPUMON_DROPS == 4);
+	seq_puts(
+		m,
+		"# probes\ngroup probe module kind state seen recorded table_full recursion unreadable missed reason\n");
 	for (g = 0; g < gpumon_group_count; g++) {
 		group = gpumon_groups[g];
 		if (!probes_shown(group))
@@ -84,8 +100,7 @@ static void show_probes(struct seq_file *m)
 			gpumon_probe_read(probe, false, &view);
 			seq_printf(m, "%s %s %s %s %s", group->name, probe->name,
 				   gpumon_probe_module_name(probe),
-				   gpumon_probe_kind_name(probe->kind),
-				   gpumon_attach_state_name(probe->state));
+				   kind_names[probe->kind], state_names[probe->state]);
 			gpumon_debugfs_show_u64(m, view.seen, true);
 			for (i = 0; i < GPUMON_PROBE_WORDS; i++)
 				seq_printf(m, " %llu", view.words[i]);

@@ -8,11 +8,7 @@
 #include "core/statistics.h"
 #include "debugfs.h"
 
-/**
- * gpumon_debugfs_show_name - a name as one column, whatever is in it
- * @m: file
- * @name: name, "" is written as "-"
- */
+/* A name as one column, whatever is in it; "" is "-". */
 void gpumon_debugfs_show_name(struct seq_file *m, const char *name)
 {
 	if (!*name)
@@ -21,12 +17,7 @@ void gpumon_debugfs_show_name(struct seq_file *m, const char *name)
 		seq_putc(m, isgraph(*name) ? *name : '_');
 }
 
-/**
- * gpumon_debugfs_show_u64 - a number with a blank before it
- * @m: file
- * @value: number
- * @known: false: write "-"
- */
+/* A number with a blank before it, "-" if it is not known. */
 void gpumon_debugfs_show_u64(struct seq_file *m, u64 value, bool known)
 {
 	if (known)
@@ -149,13 +140,7 @@ static void show_table(struct seq_file *m, const struct gpumon_group *group,
 	}
 }
 
-/**
- * gpumon_debugfs_show_statistics - a section for each table of each group
- * @m: file
- * @view: room for a row
- *
- * Context: may sleep, gpumon_probe_lock and gpumon_period_lock held.
- */
+/* A section for each table of each group; gpumon_probe_lock and gpumon_period_lock held. */
 void gpumon_debugfs_show_statistics(struct seq_file *m, struct gpumon_row_view *view)
 {
 	const struct gpumon_group *group;
@@ -192,13 +177,6 @@ static void show_row_histograms(struct seq_file *m, const struct gpumon_group *g
 	}
 }
 
-/**
- * gpumon_debugfs_show_histograms - the histograms of all tables
- * @m: file
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
- */
 int gpumon_debugfs_show_histograms(struct seq_file *m)
 {
 	struct gpumon_row_view *view = gpumon_row_view_alloc();

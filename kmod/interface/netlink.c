@@ -271,13 +271,10 @@ static int group_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	for (; !ret && state->index < gpumon_group_count; state->index++) {
 		request.group = gpumon_groups[state->index];
 		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_GROUP_GET);
-		if (!header || fill_group(skb, &request)) {
-			if (header)
-				genlmsg_cancel(skb, header);
-			ret = -EMSGSIZE;
+		ret = gpumon_netlink_dump_put(skb, header,
+					      header ? fill_group(skb, &request) : -EMSGSIZE);
+		if (ret)
 			break;
-		}
-		genlmsg_end(skb, header);
 	}
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);

@@ -3,7 +3,7 @@
 #ifndef GPUMON_NETLINK_INTERNAL_H
 #define GPUMON_NETLINK_INTERNAL_H
 
-#include <net/netlink.h>
+#include <net/genetlink.h>
 
 #include "uapi/gpumon_netlink.h"
 
@@ -59,6 +59,16 @@ static inline int gpumon_netlink_dump_end(const struct sk_buff *skb, int ret)
 	if (ret && !(ret == -EMSGSIZE && skb->len))
 		return ret;
 	return skb->len;
+}
+
+/* Ends the message of a dump that did not fit, or was written. */
+static inline int gpumon_netlink_dump_put(struct sk_buff *skb, void *header, int ret)
+{
+	if (ret)
+		genlmsg_cancel(skb, header);
+	else
+		genlmsg_end(skb, header);
+	return ret;
 }
 
 static inline int gpumon_netlink_put_u64(struct sk_buff *skb, int type, u64 value, int pad)

@@ -61,13 +61,10 @@ int gpumon_netlink_alert_get(struct sk_buff *skb, struct netlink_callback *cb)
 	cb->seq = gpumon_alert_generation();
 	for (; (alert = gpumon_alert_kept(state->index)); state->index++) {
 		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_ALERT_GET);
-		ret = header ? alert_fill(skb, alert) : -EMSGSIZE;
-		if (ret) {
-			if (header)
-				genlmsg_cancel(skb, header);
+		ret = gpumon_netlink_dump_put(skb, header,
+					      header ? alert_fill(skb, alert) : -EMSGSIZE);
+		if (ret)
 			break;
-		}
-		genlmsg_end(skb, header);
 	}
 	mutex_unlock(&gpumon_alert_lock);
 	return gpumon_netlink_dump_end(skb, ret);

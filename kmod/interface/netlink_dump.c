@@ -10,15 +10,7 @@
 #include "core/period.h"
 #include "netlink.h"
 
-/**
- * gpumon_netlink_period - which period is asked for
- * @attr: its number, NULL for the current one
- * @closed: set to whether it is the one that the last reset closed
- * @extack: gets why it is refused
- *
- * Context: gpumon_period_lock held.
- * Return: 0, or -ESTALE if it is not kept any more.
- */
+/* Which period is asked for, by number; -ESTALE if it is not kept. gpumon_period_lock held. */
 int gpumon_netlink_period(const struct nlattr *attr, bool *closed, struct netlink_ext_ack *extack)
 {
 	*closed = false;
@@ -32,13 +24,9 @@ int gpumon_netlink_period(const struct nlattr *attr, bool *closed, struct netlin
 	return -ESTALE;
 }
 
-/**
- * gpumon_netlink_dump_begin - begin one message of a dump
- * @skb: buffer
- * @cb: dump, its seq is marked as inconsistent where it changed since the last message
- * @cmd: command
- *
- * Return: its header, NULL if there is no room.
+/*
+ * Header of one message of a dump, NULL if there is no room; marked if the seq of @cb changed since
+ * the last one.
  */
 void *gpumon_netlink_dump_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
@@ -50,13 +38,7 @@ void *gpumon_netlink_dump_begin(struct sk_buff *skb, struct netlink_callback *cb
 	return header;
 }
 
-/**
- * gpumon_netlink_dump_attr - an attribute of the request that began a dump
- * @cb: dump
- * @type: attribute
- *
- * Return: the attribute, NULL if there is none.
- */
+/* An attribute of the request that began a dump, or NULL. */
 const struct nlattr *gpumon_netlink_dump_attr(struct netlink_callback *cb, int type)
 {
 	struct nlattr **attrs = gpumon_compat_genl_dump_attrs(cb);
@@ -64,15 +46,6 @@ const struct nlattr *gpumon_netlink_dump_attr(struct netlink_callback *cb, int t
 	return attrs ? attrs[type] : NULL;
 }
 
-/**
- * gpumon_netlink_put_buckets - the buckets of a histogram that are not empty
- * @skb: buffer
- * @type: attribute, with the attributes of the set bucket inside
- * @bucket: counts
- * @buckets: their number
- *
- * Return: 0 or -EMSGSIZE.
- */
 int gpumon_netlink_put_buckets(struct sk_buff *skb, int type, const u64 *bucket,
 			       unsigned int buckets)
 {
@@ -97,16 +70,7 @@ int gpumon_netlink_put_buckets(struct sk_buff *skb, int type, const u64 *bucket,
 	return 0;
 }
 
-/**
- * gpumon_netlink_put_process_words - what a process came to
- * @skb: buffer
- * @words: its counters
- *
- * Jobs are always sent, the others if a probe counts them.
- *
- * Context: gpumon_probe_lock held.
- * Return: 0 or -EMSGSIZE.
- */
+/* Jobs are always sent, the others if a probe counts them. gpumon_probe_lock held. */
 int gpumon_netlink_put_process_words(struct sk_buff *skb, const u64 *words)
 {
 	static const u8 attr[GPUMON_PROCESS_WORDS] = {
@@ -176,12 +140,8 @@ int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb)
 			continue;
 		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_PROCESS_GET);
 		ret = header ? fill_process(skb, state->index, closed) : -EMSGSIZE;
-		if (ret) {
-			if (header)
-				genlmsg_cancel(skb, header);
+		if (gpumon_netlink_dump_put(skb, header, ret))
 			break;
-		}
-		genlmsg_end(skb, header);
 	}
 	mutex_unlock(&gpumon_period_lock);
 	mutex_unlock(&gpumon_probe_lock);

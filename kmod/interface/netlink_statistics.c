@@ -146,14 +146,10 @@ static int dump_row(struct sk_buff *skb, struct netlink_callback *cb,
 		if (!part_wanted(group, statistics, state->index, state->part, view))
 			continue;
 		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_STATISTIC_GET);
-		if (!header)
-			return -EMSGSIZE;
-		ret = put_part(skb, group, statistics, state->index, state->part, view);
-		if (ret) {
-			genlmsg_cancel(skb, header);
+		ret = header ? put_part(skb, group, statistics, state->index, state->part, view) :
+			       -EMSGSIZE;
+		if (gpumon_netlink_dump_put(skb, header, ret))
 			return ret;
-		}
-		genlmsg_end(skb, header);
 	}
 	state->part = 0;
 	return 0;
@@ -263,12 +259,8 @@ int gpumon_netlink_layout_get(struct sk_buff *skb, struct netlink_callback *cb)
 			header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_LAYOUT_GET);
 			ret = header ? put_field(skb, group, &group->fields[state->index]) :
 				       -EMSGSIZE;
-			if (ret) {
-				if (header)
-					genlmsg_cancel(skb, header);
+			if (gpumon_netlink_dump_put(skb, header, ret))
 				goto unlock;
-			}
-			genlmsg_end(skb, header);
 		}
 	}
 unlock:

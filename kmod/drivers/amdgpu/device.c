@@ -8,14 +8,7 @@ struct gpumon_track gpumon_amdgpu_devices = {
 	.capacity = 64,
 };
 
-/**
- * gpumon_amdgpu_device_learn - hash of a device that is new, or has another name
- * @dev: device
- * @name: address of its name
- *
- * Context: probe, preemption off.
- * Return: hash of its name, AMDGPU_DEVICE_NONE if that cannot be read.
- */
+/* gpumon_amdgpu_device_hash() of a device that is new, or has another name. */
 noinline u64 gpumon_amdgpu_device_learn(const struct device *dev, const char *name)
 {
 	char text[GPUMON_LABEL_LEN];

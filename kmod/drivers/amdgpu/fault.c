@@ -23,8 +23,7 @@ static const struct gpumon_column fault_columns[] = {
 struct gpumon_statistics gpumon_amdgpu_vm_faults = {
 	.name = "vm_faults",
 	.labels = { "device" },
-	.columns = fault_columns,
-	.column_count = ARRAY_SIZE(fault_columns),
+	GPUMON_COLUMNS(fault_columns),
 	.capacity = 64,
 };
 
@@ -50,8 +49,7 @@ static const struct gpumon_column reset_columns[] = {
 struct gpumon_statistics gpumon_amdgpu_resets = {
 	.name = "resets",
 	.labels = { "device" },
-	.columns = reset_columns,
-	.column_count = ARRAY_SIZE(reset_columns),
+	GPUMON_COLUMNS(reset_columns),
 	.capacity = 64,
 };
 

@@ -151,15 +151,9 @@ static __always_inline bool gpumon_amdgpu_known(enum gpumon_amdgpu_field field)
 	return gpumon_field_known(&gpumon_amdgpu_fields[field]);
 }
 
-/**
- * gpumon_amdgpu_device_hash - what a device is known by in keys
- * @dev: device, may be any value
- *
- * The name of a device is hashed once; its address and that of its name say
- * that it is still the same one.
- *
- * Context: probe, preemption off.
- * Return: hash of its name, AMDGPU_DEVICE_NONE if it cannot be read.
+/*
+ * Hash of a device's name, AMDGPU_DEVICE_NONE if it cannot be read. A name is hashed once; the
+ * addresses of the device and of its name say that it is still the same one.
  */
 static __always_inline u64 gpumon_amdgpu_device_hash(const struct device *dev)
 {

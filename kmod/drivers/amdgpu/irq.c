@@ -20,8 +20,7 @@ static const struct gpumon_column interrupt_columns[] = {
 struct gpumon_statistics gpumon_amdgpu_interrupts = {
 	.name = "interrupts",
 	.labels = { "device", "source", "name" },
-	.columns = interrupt_columns,
-	.column_count = ARRAY_SIZE(interrupt_columns),
+	GPUMON_COLUMNS(interrupt_columns),
 	.capacity = 512,
 };
 
@@ -185,11 +184,7 @@ leave:
 	gpumon_probe_leave(&ctx);
 }
 
-/**
- * gpumon_amdgpu_irq_forget - clear all notes
- *
- * Context: no probe of the group runs.
- */
+/* Clears all notes; no probe of the group runs. */
 void gpumon_amdgpu_irq_forget(void)
 {
 	struct note *note;

@@ -51,8 +51,7 @@ static const struct gpumon_column ring_columns[] = {
 struct gpumon_statistics gpumon_amdgpu_rings = {
 	.name = "rings",
 	.labels = { "device", "ring" },
-	.columns = ring_columns,
-	.column_count = ARRAY_SIZE(ring_columns),
+	GPUMON_COLUMNS(ring_columns),
 	.capacity = 128,
 };
 

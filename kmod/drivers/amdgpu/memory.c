@@ -56,8 +56,7 @@ static const struct gpumon_column domain_columns[] = {
 struct gpumon_statistics gpumon_amdgpu_domains = {
 	.name = "domains",
 	.labels = { "device", "domain" },
-	.columns = domain_columns,
-	.column_count = ARRAY_SIZE(domain_columns),
+	GPUMON_COLUMNS(domain_columns),
 	.capacity = 128,
 };
 
@@ -79,8 +78,7 @@ static const struct gpumon_column move_columns[] = {
 struct gpumon_statistics gpumon_amdgpu_moves = {
 	.name = "moves",
 	.labels = { "device", "from", "to" },
-	.columns = move_columns,
-	.column_count = ARRAY_SIZE(move_columns),
+	GPUMON_COLUMNS(move_columns),
 	.capacity = 256,
 };
 
@@ -101,8 +99,7 @@ static const struct gpumon_column vm_columns[] = {
 struct gpumon_statistics gpumon_amdgpu_vm = {
 	.name = "vm",
 	.labels = { "device" },
-	.columns = vm_columns,
-	.column_count = ARRAY_SIZE(vm_columns),
+	GPUMON_COLUMNS(vm_columns),
 	.capacity = 64,
 };
 
@@ -114,8 +111,7 @@ struct gpumon_statistics gpumon_amdgpu_flushes = {
 	.name = "flushes",
 	.labels = { "ring", "hub", "vmid" },
 	.numbers = BIT(1) | BIT(2),
-	.columns = flush_columns,
-	.column_count = ARRAY_SIZE(flush_columns),
+	GPUMON_COLUMNS(flush_columns),
 	.capacity = 1024,
 };
 

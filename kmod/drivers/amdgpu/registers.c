@@ -25,8 +25,7 @@ static const struct gpumon_column register_columns[] = {
 static struct gpumon_statistics registers = {
 	.name = "registers",
 	.labels = { "device_id", "range" },
-	.columns = register_columns,
-	.column_count = ARRAY_SIZE(register_columns),
+	GPUMON_COLUMNS(register_columns),
 	.capacity = 512,
 };
 
@@ -74,18 +73,8 @@ enum {
 };
 
 static struct gpumon_probe register_probes[] = {
-	{ .module = "amdgpu",
-	  .name = "amdgpu_device_rreg",
-	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
-	  .role = ROLE_READ,
-	  .body = probe_read,
-	  .prototype = "u32 u32 u32" },
-	{ .module = "amdgpu",
-	  .name = "amdgpu_device_wreg",
-	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
-	  .role = ROLE_WRITE,
-	  .body = probe_write,
-	  .prototype = "u32 u32 u32" },
+	GPUMON_TRACEPOINT_AT("amdgpu", "amdgpu_device_rreg", ROLE_READ, probe_read, "u32 u32 u32"),
+	GPUMON_TRACEPOINT_AT("amdgpu", "amdgpu_device_wreg", ROLE_WRITE, probe_write, "u32 u32 u32"),
 };
 
 static struct gpumon_statistics *const register_statistics[] = {
@@ -94,9 +83,7 @@ static struct gpumon_statistics *const register_statistics[] = {
 
 struct gpumon_group gpumon_amdgpu_registers = {
 	.name = "amdgpu_registers",
-	.probes = register_probes,
-	.count = ARRAY_SIZE(register_probes),
-	.statistics = register_statistics,
-	.statistics_count = ARRAY_SIZE(register_statistics),
+	GPUMON_PROBES(register_probes),
+	GPUMON_TABLES(register_statistics),
 	.off_by_default = true,
 };

@@ -43,11 +43,7 @@ void gpumon_job_exit(void)
 	gpumon_jobs = NULL;
 }
 
-/**
- * gpumon_job_clear - forget all jobs in flight
- *
- * Context: no probe may run.
- */
+/* Forgets all jobs in flight; no probe runs. */
 void gpumon_job_clear(void)
 {
 	memset(gpumon_jobs, 0, job_entries() * sizeof(*gpumon_jobs));
@@ -63,13 +59,7 @@ size_t gpumon_job_bytes(void)
 	return gpumon_memory_held(gpumon_jobs, job_entries() * sizeof(*gpumon_jobs));
 }
 
-/**
- * gpumon_job_find - entry of a job
- * @finished: its finished fence
- *
- * Context: any, takes no lock.
- * Return: its entry, NULL if its queueing was not seen.
- */
+/* Entry of a job by its finished fence, NULL if its queueing was not seen. */
 struct gpumon_job *gpumon_job_find(const struct dma_fence *finished)
 {
 	struct gpumon_job *job;
@@ -83,13 +73,7 @@ struct gpumon_job *gpumon_job_find(const struct dma_fence *finished)
 	return NULL;
 }
 
-/**
- * gpumon_job_insert - entry for a job that is queued
- * @finished: its finished fence
- *
- * Context: any, takes no lock.
- * Return: an entry with the key and nothing else, NULL if there is no room.
- */
+/* Entry for a job that is queued, with the key and nothing else; NULL if there is no room. */
 struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished)
 {
 	struct gpumon_job *job;

@@ -50,15 +50,10 @@ void gpumon_job_exit(void);
 void gpumon_job_clear(void);
 size_t gpumon_job_bytes(void);
 
-/**
- * gpumon_job_key - what names a job
- * @finished: its finished fence
- *
- * Fence contexts are never given twice, and the scheduler counts the fences of
- * one with 32 bits: no other job has ever had the same key, so that an entry
- * left behind cannot be taken for another job.
- *
- * Return: key, not 0.
+/*
+ * What names a job, not 0. Fence contexts are never given twice, and the scheduler counts the
+ * fences of one with 32 bits: no other job has ever had the same key, so that an entry left behind
+ * cannot be taken for another job.
  */
 static __always_inline u64 gpumon_job_key(const struct dma_fence *finished)
 {

@@ -124,10 +124,9 @@ int gpumon_ring_init(void)
 	return WARN_ON(!ring_layout_known()) ? -EINVAL : 0;
 }
 
-/**
- * gpumon_ring_start - schedulers and jobs are followed from now on, no earlier one is known
- *
- * Context: may sleep, no probe may run, the tables have memory and nothing is tracked.
+/*
+ * Schedulers and jobs are followed from now on, no earlier one is known. No probe runs, and nothing
+ * is tracked.
  */
 void gpumon_ring_start(void)
 {
@@ -272,12 +271,9 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 	return ring;
 }
 
-/**
- * gpumon_ring_find - ring of a scheduler
- * @sched: live scheduler
- *
- * Context: any, preemption off, takes no lock; bounded, but for the first event of a ring.
- * Return: its row, that of all others if there is none for it.
+/*
+ * Row of a live scheduler, that of all others if there is none for it. Bounded, but for the first
+ * event of a ring.
  */
 noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 {
@@ -291,13 +287,9 @@ noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 	return likely(ring != GPUMON_NONE) ? ring : scheduler_learn(sched);
 }
 
-/**
- * gpumon_ring_remember - ring of a scheduler that a job is queued to, and this CPU remembers it
- * @cpu: this CPU's memory
- * @sched: live scheduler, every end of one is reported by gpumon_ring_scheduler_ends()
- *
- * Context: any, preemption off, takes no lock.
- * Return: its row.
+/*
+ * The same of one that a job is queued to, and this CPU remembers it. Every end of a scheduler is
+ * reported by gpumon_ring_scheduler_ends().
  */
 noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched)
 {
@@ -322,12 +314,7 @@ noinline u32 gpumon_ring_remember(struct gpumon_cpu *cpu, const struct drm_gpu_s
 	return ring;
 }
 
-/**
- * gpumon_ring_scheduler_ends - a scheduler has ended, another may get its address
- * @sched: scheduler, not followed
- *
- * Context: any, preemption off.
- */
+/* A scheduler has ended, another may get its address. */
 void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 {
 	struct gpumon_tracked *known;

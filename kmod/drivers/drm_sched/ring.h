@@ -98,14 +98,10 @@ static __always_inline atomic64_t *gpumon_ring_gauge(u32 ring, unsigned int colu
 	return &gpumon_ring_gauges(ring)[column].now;
 }
 
-/**
- * gpumon_ring_latency_usual - does a latency need no more than counting
- * @words: this CPU's counters of the ring
- * @ns: latency, "negative" if the clock stepped back
- * @max: word of the highest value, that of the lowest follows
- *
- * Context: any, preemption off.
- * Return: false if it is an extreme, or not in the histogram's range.
+/*
+ * Does a latency need no more than counting? Not if it is an extreme, or not in the range of the
+ * histogram, "negative" if the clock stepped back. @max: word of the highest value, that of the
+ * lowest follows.
  */
 static __always_inline bool gpumon_ring_latency_usual(const local64_t *words, u64 ns,
 						      unsigned int max)
@@ -115,15 +111,7 @@ static __always_inline bool gpumon_ring_latency_usual(const local64_t *words, u6
 	       !(ns >> GPUMON_LATENCY_BITS);
 }
 
-/**
- * gpumon_ring_latency_count - count a latency for which gpumon_ring_latency_usual() holds
- * @words: this CPU's counters of the ring
- * @ns: latency
- * @bucket: word of the histogram's first bucket
- * @column: its column
- *
- * Context: any, preemption off.
- */
+/* Counts a latency for which gpumon_ring_latency_usual() holds. */
 static __always_inline void gpumon_ring_latency_count(local64_t *words, u64 ns, unsigned int bucket,
 						      unsigned int column)
 {
@@ -131,15 +119,7 @@ static __always_inline void gpumon_ring_latency_count(local64_t *words, u64 ns, 
 	local64_add(ns, &words[column]);
 }
 
-/**
- * gpumon_ring_depth - count a depth of a ring, but for its extreme
- * @words: this CPU's counters of the ring
- * @depth: depth
- * @bucket: word of the histogram's first bucket
- * @column: its column
- *
- * Context: any, preemption off.
- */
+/* Counts a depth, but for its extreme. */
 static __always_inline void gpumon_ring_depth(local64_t *words, u64 depth, unsigned int bucket,
 					      unsigned int column)
 {

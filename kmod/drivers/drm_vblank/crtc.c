@@ -82,8 +82,7 @@ struct gpumon_statistics gpumon_vblank_crtcs = {
 	.name = "crtcs",
 	.labels = { "device", "crtc" },
 	.numbers = BIT(1),
-	.columns = vblank_columns,
-	.column_count = VBLANK_COLUMNS,
+	GPUMON_COLUMNS(vblank_columns),
 	.capacity = VBLANK_CAPACITY,
 };
 
@@ -93,22 +92,13 @@ u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
 
 #define READ_NOFAULT(_to, _from) (gpumon_read_nofault(_to, (const void *)(_from), sizeof(*(_to))))
 
-/**
- * gpumon_vblank_forget_crtcs - nothing is known of any crtc
- *
- * Context: no probe of the group runs.
- */
+/* Nothing is known of any crtc; no probe of the group runs. */
 void gpumon_vblank_forget_crtcs(void)
 {
 	memset(gpumon_vblank_crtc_states, 0, sizeof(gpumon_vblank_crtc_states));
 }
 
-/**
- * gpumon_vblank_forget_device - a device is gone, its address may be another's next
- * @dev: device, any value
- *
- * Context: probe, the last user of the device.
- */
+/* The last user of a device is gone, its address may be another's next. */
 void gpumon_vblank_forget_device(const struct drm_device *dev)
 {
 	struct gpumon_tracked *entry;
@@ -134,13 +124,7 @@ static u32 crtc_row(const char *name, u32 crtc)
 	return row;
 }
 
-/**
- * gpumon_vblank_unknown_row - row of what may be of any device
- * @crtc: number of the crtc
- *
- * Context: probe.
- * Return: row, GPUMON_NONE if the table is full.
- */
+/* Row of what may be of any device, GPUMON_NONE if the table is full. */
 u32 gpumon_vblank_unknown_row(u32 crtc)
 {
 	return crtc_row(GPUMON_DEVICE_UNKNOWN, crtc);
@@ -181,14 +165,9 @@ static noinline u32 crtc_learn(const struct drm_device *dev, u32 crtc)
 	return state - gpumon_vblank_crtc_states;
 }
 
-/**
- * gpumon_vblank_crtc_of_device - a crtc of a device
- * @dev: device, any value
- * @crtc: number of the crtc in it, any value
- * @end_seen: the end of a device would be seen: its address is no other's
- *
- * Context: probe.
- * Return: its slot, GPUMON_NONE if there is no room, GPUMON_UNREADABLE.
+/*
+ * Slot of a crtc of a device, both any value; GPUMON_NONE if there is no room, GPUMON_UNREADABLE.
+ * @end_seen: the end of a device would be seen, its address is no other's.
  */
 u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc, bool end_seen)
 {
@@ -205,15 +184,7 @@ u32 gpumon_vblank_crtc_of_device(const struct drm_device *dev, u32 crtc, bool en
 	return state - gpumon_vblank_crtc_states;
 }
 
-/**
- * gpumon_vblank_crtc_of_file - a crtc of the device that a client has open
- * @file: the client, any value
- * @crtc: number of the crtc, any value
- * @end_seen: the end of a device would be seen
- *
- * Context: probe.
- * Return: as gpumon_vblank_crtc_of_device().
- */
+/* gpumon_vblank_crtc_of_device() for the device that a client, any value, has open. */
 u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc, bool end_seen)
 {
 	const struct drm_minor *minor;
@@ -224,14 +195,7 @@ u32 gpumon_vblank_crtc_of_file(const struct drm_file *file, u32 crtc, bool end_s
 	return gpumon_vblank_crtc_of_device(dev, crtc, end_seen);
 }
 
-/**
- * gpumon_vblank_enabled - is a crtc's interrupt on
- * @state: crtc
- * @enabled: set to whether it is
- *
- * Context: probe.
- * Return: false if that is unknown.
- */
+/* Is a crtc's interrupt on? False if that is unknown. */
 bool gpumon_vblank_enabled(const struct gpumon_vblank_crtc *state, bool *enabled)
 {
 	u8 value;
@@ -253,17 +217,9 @@ struct last_vblank {
 			  offsetof(struct drm_vblank_crtc, seqlock)))
 #define SEQUENCE seqlock.seqcount.seqcount.sequence
 
-/**
- * gpumon_vblank_time - when a vblank was
- * @state: crtc
- * @seq: number of the vblank
- * @time_ns: set to its time, CLOCK_MONOTONIC
- *
- * The DRM core keeps number and time of the latest one, already before its events are
- * delivered: so it does not matter whether these or its own event are seen first.
- *
- * Context: probe.
- * Return: false if that is not the latest vblank.
+/*
+ * When a vblank was, CLOCK_MONOTONIC; false if it is not the latest. The DRM core keeps number and
+ * time of that, already before its events are delivered: it does not matter which is seen first.
  */
 bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *time_ns)
 {
@@ -335,16 +291,7 @@ static void follow_rate(struct gpumon_vblank_crtc *state, u64 interval)
 			     div64_u64(MHZ_NS + mean / 2, mean));
 }
 
-/**
- * gpumon_vblank_follow - a vblank of a known crtc
- * @state: crtc
- * @now: the present time
- * @seq: number of the vblank
- * @time_ns: when it was, as the DRM core says
- *
- * Context: probe.
- * Return: number of vblanks that were missed before this one.
- */
+/* A vblank of a known crtc; returns how many were missed before it. */
 u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64 time_ns)
 {
 	local64_t *words = gpumon_row_words(&gpumon_vblank_crtcs, state->row);

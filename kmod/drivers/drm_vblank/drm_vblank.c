@@ -371,23 +371,11 @@ static GPUMON_KPROBE(probe_device_end)
 	return 0;
 }
 
-#define DRM_TRACEPOINT(_role, _name, _body, _prototype)   \
-	[_role] = { .module = "drm",                      \
-		    .name = _name,                        \
-		    .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
-		    .role = _role,                        \
-		    .body = _body,                        \
-		    .prototype = _prototype }
-#define DRM_KPROBE(_role, _name, _body, _prototype, _returns, _without) \
-	[_role] = { .module = "drm",                                    \
-		    .name = _name,                                      \
-		    .kind = GPUMON_PROBE_KIND_KPROBE,                   \
-		    .role = _role,                                      \
-		    .body = _body,                                      \
-		    .prototype = _prototype,                            \
-		    .returns = _returns,                                \
-		    .optional = true,                                   \
-		    .without = _without }
+#define DRM_TRACEPOINT(_role, _name, ...) \
+	[_role] = GPUMON_TRACEPOINT_AT("drm", _name, _role, __VA_ARGS__)
+#define DRM_KPROBE(_role, _name, _body, _prototype, _returns, _without)                    \
+	[_role] = GPUMON_KPROBE_AT("drm", _name, _role, _body, _prototype, _returns,       \
+				   .optional = true, .without = _without)
 #define DEVICE_AND_CRTC "*drm_device u32"
 #define CANNOT_TELL_OFF "vblanks that are missed cannot be told from an interrupt that was off"
 
@@ -451,12 +439,9 @@ static void track_from_now(void)
 
 struct gpumon_group gpumon_drm_vblank = {
 	.name = "drm_vblank",
-	.probes = vblank_probes,
-	.count = ARRAY_SIZE(vblank_probes),
-	.statistics = vblank_statistics,
-	.statistics_count = ARRAY_SIZE(vblank_statistics),
-	.tracks = vblank_tracks,
-	.track_count = ARRAY_SIZE(vblank_tracks),
+	GPUMON_PROBES(vblank_probes),
+	GPUMON_TABLES(vblank_statistics),
+	GPUMON_TRACKS(vblank_tracks),
 	.start = track_from_now,
 	.module_gone = track_from_now,
 };

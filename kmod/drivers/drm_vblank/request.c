@@ -69,16 +69,7 @@ static bool vblank_request_lose(struct gpumon_tracked *client, u32 seq)
 	return false;
 }
 
-/**
- * gpumon_vblank_request - a client asks for an event
- * @file: the client, an address that is not followed
- * @slot: slot of the crtc
- * @seq: number of the vblank
- * @now: the present time
- *
- * Context: probe, under the device's event_lock.
- * Return: false if there is no room.
- */
+/* A client asks for an event; under the device's event_lock. False if there is no room. */
 bool gpumon_vblank_request(const struct drm_file *file, u32 slot, u32 seq, u64 now)
 {
 	const struct gpumon_vblank_crtc *state = &gpumon_vblank_crtc_states[slot];
@@ -124,15 +115,9 @@ static bool is_stale(const struct gpumon_tracked *request, const struct gpumon_v
 	       (s64)(state->handled_ns - request->since) > CLOCK_SLACK_NS;
 }
 
-/**
- * gpumon_vblank_answer - an event is delivered to a client
- * @client: from gpumon_vblank_client()
- * @seq: number of the vblank that it is delivered with
- * @end_seen: the end of a client would be seen, its place need not be given back before
- * @asked_ns: set to when the client asked for it, if that is known
- *
- * Context: probe, under the device's event_lock.
- * Return: whether it is known.
+/*
+ * An event is delivered to a client; under the device's event_lock. Sets when it was asked for, if
+ * that is known. @end_seen: the end of a client would be seen, its place is given back then.
  */
 enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 seq, bool end_seen,
 					     u64 *asked_ns)
@@ -168,12 +153,7 @@ enum gpumon_vblank_join gpumon_vblank_answer(struct gpumon_tracked *client, u32 
 	return join;
 }
 
-/**
- * gpumon_vblank_forget_file - a client is gone, its address may be another's next
- * @file: the client, any value
- *
- * Context: probe, none of its requests can be answered any more.
- */
+/* A client is gone, its address may be another's next. None of its requests can be answered. */
 void gpumon_vblank_forget_file(const struct drm_file *file)
 {
 	struct gpumon_tracked *client, *request;

@@ -57,8 +57,7 @@ static const struct gpumon_column bindings_columns[] = {
 struct gpumon_statistics gpumon_i915_bindings = {
 	.name = "bindings",
 	.labels = { "device" },
-	.columns = bindings_columns,
-	.column_count = ARRAY_SIZE(bindings_columns),
+	GPUMON_COLUMNS(bindings_columns),
 	.capacity = 2 * GPUMON_I915_DEVICES,
 };
 

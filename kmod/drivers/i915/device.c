@@ -39,13 +39,7 @@ static u32 device_named(const char *name)
 	return GPUMON_NONE;
 }
 
-/**
- * gpumon_i915_device_learn - number of a device that is not known by its address
- * @drm: its struct drm_device, may be any value
- *
- * Context: probe, preemption off.
- * Return: as gpumon_i915_device_of().
- */
+/* gpumon_i915_device_of() one that is not known by its address. */
 noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
 {
 	char name[GPUMON_LABEL_LEN];
@@ -59,15 +53,7 @@ noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
 	return device;
 }
 
-/**
- * gpumon_i915_row_learn - row of a device that has none yet
- * @statistics: table
- * @table: which that is
- * @device: its number
- *
- * Context: probe, preemption off.
- * Return: row, GPUMON_NONE if there is no room.
- */
+/* gpumon_i915_row_of() a device that has none yet. */
 noinline u32 gpumon_i915_row_learn(struct gpumon_statistics *statistics,
 				   enum gpumon_i915_table table, u32 device)
 {
@@ -80,12 +66,7 @@ noinline u32 gpumon_i915_row_learn(struct gpumon_statistics *statistics,
 	return row;
 }
 
-/**
- * gpumon_i915_forget_known - addresses may be those of other devices or engines now
- * @track: table of devices or engines
- *
- * Context: any.
- */
+/* Addresses may be those of other devices or engines now. */
 void gpumon_i915_forget_known(struct gpumon_track *track)
 {
 	u32 slot;

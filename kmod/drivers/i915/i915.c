@@ -31,14 +31,9 @@ static GPUMON_KPROBE(i915_new_device)
 	return 0;
 }
 
-#define I915_TRACEPOINT(_role, _name, _body, _prototype, ...)               \
-	[GPUMON_I915_ROLE_##_role] = { .module = "i915",                    \
-				       .name = _name,                       \
-				       .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
-				       .role = GPUMON_I915_ROLE_##_role,    \
-				       .body = _body,                       \
-				       .prototype = _prototype,             \
-				       ##__VA_ARGS__ }
+#define I915_TRACEPOINT(_role, _name, ...) \
+	[GPUMON_I915_ROLE_##_role] =           \
+		GPUMON_TRACEPOINT_AT("i915", _name, GPUMON_I915_ROLE_##_role, __VA_ARGS__)
 #define WITHOUT(_what) .optional = true, .without = _what
 
 /* Beginnings before ends, each in the order in which they are detached. */
@@ -77,14 +72,9 @@ static struct gpumon_probe i915_probes[] = {
 			WITHOUT("requests are not counted")),
 	I915_TRACEPOINT(REQUEST_RETIRE, "i915_request_retire", gpumon_i915_request_retire,
 			"*i915_request", WITHOUT("the end of requests is not seen")),
-	[GPUMON_I915_ROLE_NEW_DEVICE] = {
-		.module = "i915",
-		.name = "i915_driver_probe",
-		.kind = GPUMON_PROBE_KIND_KPROBE,
-		.role = GPUMON_I915_ROLE_NEW_DEVICE,
-		.body = i915_new_device,
-		WITHOUT("a GPU that is unbound and bound again may be taken for another one"),
-	},
+	[GPUMON_I915_ROLE_NEW_DEVICE] = GPUMON_KPROBE_AT(
+		"i915", "i915_driver_probe", GPUMON_I915_ROLE_NEW_DEVICE, i915_new_device, NULL,
+		NULL, WITHOUT("a GPU that is unbound and bound again may be taken for another one")),
 };
 
 static struct gpumon_statistics *const i915_statistics[] = {
@@ -103,14 +93,10 @@ static struct gpumon_track *const i915_tracks[] = {
 
 struct gpumon_group gpumon_i915 = {
 	.name = "i915",
-	.probes = i915_probes,
-	.count = ARRAY_SIZE(i915_probes),
-	.fields = gpumon_i915_fields,
-	.field_count = GPUMON_I915_FIELDS,
-	.statistics = i915_statistics,
-	.statistics_count = ARRAY_SIZE(i915_statistics),
-	.tracks = i915_tracks,
-	.track_count = ARRAY_SIZE(i915_tracks),
+	GPUMON_PROBES(i915_probes),
+	GPUMON_FIELDS(gpumon_i915_fields),
+	GPUMON_TABLES(i915_statistics),
+	GPUMON_TRACKS(i915_tracks),
 	.start = i915_forget_known,
 	.module_gone = i915_forget_known,
 };

@@ -135,14 +135,7 @@ static inline u64 gpumon_i915_word(enum gpumon_i915_field field, u64 value)
 	return gpumon_field_known(&gpumon_i915_fields[field]) ? value : GPUMON_I915_NO_WORD;
 }
 
-/**
- * gpumon_i915_known - what an address was found to stand for
- * @track: table of devices or engines
- * @key: address, or address and more, not 0
- *
- * Context: probe, preemption off.
- * Return: a number and 1, 0 if nothing is known.
- */
+/* A number and 1 that an address was found to stand for, 0 if nothing is known. */
 static __always_inline u32 gpumon_i915_known(const struct gpumon_track *track, u64 key)
 {
 	const struct gpumon_tracked *entry = gpumon_track_find(track, key);
@@ -155,16 +148,7 @@ static __always_inline u32 gpumon_i915_known(const struct gpumon_track *track, u
 	return smp_load_acquire(&entry->row);
 }
 
-/**
- * gpumon_i915_remember - what an address was found to stand for
- * @track: table of devices or engines
- * @key: address, or address and more, not 0
- * @number: its number
- *
- * If there is no room it is found again the next time.
- *
- * Context: probe, preemption off.
- */
+/* What an address was found to stand for. If there is no room it is found again the next time. */
 static inline void gpumon_i915_remember(struct gpumon_track *track, u64 key, u32 number)
 {
 	struct gpumon_tracked *entry;
@@ -177,13 +161,9 @@ static inline void gpumon_i915_remember(struct gpumon_track *track, u64 key, u32
 	smp_store_release(&entry->row, number + 1);
 }
 
-/**
- * gpumon_i915_device_of - number of a device
- * @drm: its struct drm_device, may be any value
- *
- * Context: probe, preemption off.
- * Return: index in gpumon_i915_devices[], that of the unknown device if it cannot be read;
- * GPUMON_NONE if there are too many.
+/*
+ * Index of a device in gpumon_i915_devices[], that of the unknown device if @drm, which may be any
+ * value, cannot be read; GPUMON_NONE if there are too many.
  */
 static __always_inline u32 gpumon_i915_device_of(const struct drm_device *drm)
 {
@@ -195,15 +175,7 @@ static __always_inline u32 gpumon_i915_device_of(const struct drm_device *drm)
 	return likely(number) ? number - 1 : gpumon_i915_device_learn(drm);
 }
 
-/**
- * gpumon_i915_row_of - row of a device
- * @statistics: table
- * @table: which that is
- * @device: its number or GPUMON_NONE
- *
- * Context: probe, preemption off.
- * Return: row, GPUMON_NONE if there is no room.
- */
+/* Row of a device, which may be GPUMON_NONE; GPUMON_NONE if there is no room. */
 static __always_inline u32 gpumon_i915_row_of(struct gpumon_statistics *statistics,
 					      enum gpumon_i915_table table, u32 device)
 {
@@ -215,14 +187,7 @@ static __always_inline u32 gpumon_i915_row_of(struct gpumon_statistics *statisti
 	return likely(row) ? row - 1 : gpumon_i915_row_learn(statistics, table, device);
 }
 
-/**
- * gpumon_i915_device_unseen - device of an object of which nothing was seen
- * @object: object, may be any value
- * @device: set to its number as gpumon_i915_device_of() has it
- *
- * Context: probe, preemption off.
- * Return: false if the object cannot be read.
- */
+/* Device of an object of which nothing was seen. False if it cannot be read. */
 static inline bool gpumon_i915_device_unseen(const void *object, u32 *device)
 {
 	u64 drm;

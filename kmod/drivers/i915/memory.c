@@ -51,8 +51,7 @@ static const struct gpumon_column memory_columns[] = {
 struct gpumon_statistics gpumon_i915_memory = {
 	.name = "memory",
 	.labels = { "device" },
-	.columns = memory_columns,
-	.column_count = ARRAY_SIZE(memory_columns),
+	GPUMON_COLUMNS(memory_columns),
 	.capacity = 2 * GPUMON_I915_DEVICES,
 };
 
@@ -79,8 +78,7 @@ static const struct gpumon_column accesses_columns[] = {
 struct gpumon_statistics gpumon_i915_accesses = {
 	.name = "accesses",
 	.labels = { "device" },
-	.columns = accesses_columns,
-	.column_count = ARRAY_SIZE(accesses_columns),
+	GPUMON_COLUMNS(accesses_columns),
 	.capacity = 2 * GPUMON_I915_DEVICES,
 };
 

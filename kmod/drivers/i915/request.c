@@ -46,8 +46,7 @@ static const struct gpumon_column columns[] = {
 struct gpumon_statistics gpumon_i915_engines = {
 	.name = "engines",
 	.labels = { "device", "engine" },
-	.columns = columns,
-	.column_count = ARRAY_SIZE(columns),
+	GPUMON_COLUMNS(columns),
 	.capacity = 128,
 };
 

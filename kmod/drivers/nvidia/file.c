@@ -54,8 +54,7 @@ struct gpumon_statistics gpumon_nvidia_devices = {
 	.name = "devices",
 	.labels = { "device", "minor" },
 	.numbers = BIT(1),
-	.columns = device_columns,
-	.column_count = ARRAY_SIZE(device_columns),
+	GPUMON_COLUMNS(device_columns),
 	.capacity = 128,
 };
 
@@ -77,8 +76,7 @@ struct gpumon_statistics gpumon_nvidia_ioctls = {
 	.name = "ioctls",
 	.labels = { "command", "number" },
 	.numbers = BIT(1),
-	.columns = ioctl_columns,
-	.column_count = ARRAY_SIZE(ioctl_columns),
+	GPUMON_COLUMNS(ioctl_columns),
 	.capacity = 256,
 };
 
@@ -225,12 +223,9 @@ GPUMON_KPROBE(gpumon_nvidia_close_called)
 	return 0;
 }
 
-/**
- * gpumon_nvidia_file_start - keep a place for the commands that will find none
- *
- * It has no labels, and so is no row, before there is such a command.
- *
- * Context: no probe of the group runs.
+/*
+ * Keeps a place for the commands that will find none; no probe of the group runs. It has no labels,
+ * and so is no row, before there is such a command.
  */
 void gpumon_nvidia_file_start(void)
 {

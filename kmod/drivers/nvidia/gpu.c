@@ -45,13 +45,7 @@ static const struct nvidia_gpu *gpu_at(u32 slot)
 	return slot < ARRAY_SIZE(gpus) && smp_load_acquire(&gpus[slot].ready) ? &gpus[slot] : NULL;
 }
 
-/**
- * gpumon_nvidia_gpu_of_arg - GPU of an interrupt handler's argument
- * @arg: argument
- *
- * Context: any.
- * Return: the GPU, NULL if it is not known, it is looked for then before long.
- */
+/* GPU of an interrupt handler's argument. One that is not known is looked for before long. */
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_arg(const void *arg)
 {
 	u64 key = (unsigned long)arg;
@@ -65,51 +59,21 @@ const struct nvidia_gpu *gpumon_nvidia_gpu_of_arg(const void *arg)
 	return gpu;
 }
 
-/* Seldom asked for: by Xids, power transitions, mappings for peers. */
-static const struct nvidia_gpu *gpu_find(const void *pdev, const void *dev)
+/* GPU of a device, any value. Seldom asked for: by Xids, power transitions, mappings for peers. */
+const struct nvidia_gpu *gpumon_nvidia_gpu_of_dev(const void *dev)
 {
 	const struct nvidia_gpu *gpu;
 	u32 slot;
 
 	for (slot = 0; slot < ARRAY_SIZE(gpus); slot++) {
 		gpu = gpu_at(slot);
-		if (gpu && ((pdev && gpu->pdev == pdev) || (dev && gpu->dev == dev)))
+		if (gpu && gpu->dev == dev)
 			return gpu;
 	}
 	return NULL;
 }
 
-/**
- * gpumon_nvidia_gpu_of_pdev - GPU of a PCI device
- * @pdev: any value
- *
- * Context: any.
- * Return: the GPU, NULL if it is none or not known.
- */
-const struct nvidia_gpu *gpumon_nvidia_gpu_of_pdev(const void *pdev)
-{
-	return gpu_find(pdev, NULL);
-}
-
-/**
- * gpumon_nvidia_gpu_of_dev - GPU of a device
- * @dev: any value
- *
- * Context: any.
- * Return: the GPU, NULL if it is none or not known.
- */
-const struct nvidia_gpu *gpumon_nvidia_gpu_of_dev(const void *dev)
-{
-	return gpu_find(NULL, dev);
-}
-
-/**
- * gpumon_nvidia_gpu_of_minor - GPU of a minor number
- * @minor: minor number
- *
- * Context: any.
- * Return: the GPU, NULL if it is none or not known.
- */
+/* GPU of a minor number, NULL if it is none or not known. */
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_minor(u32 minor)
 {
 	const struct nvidia_gpu *gpu;
@@ -133,29 +97,11 @@ static bool is_bus_address(const char *name)
 	return true;
 }
 
-/**
- * gpumon_nvidia_device_name - bus address of a device
- * @name: set to it, or to GPUMON_DEVICE_UNKNOWN
- * @dev: device, may be any value
- *
- * Context: any.
- */
+/* Bus address of a device, which may be any value; GPUMON_DEVICE_UNKNOWN if it cannot be read. */
 void gpumon_nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev)
 {
 	if (gpumon_device_name(name, dev) && !is_bus_address(name))
 		strscpy(name, GPUMON_DEVICE_UNKNOWN, NVIDIA_NAME_LEN);
-}
-
-/**
- * gpumon_nvidia_pdev_name - bus address of a PCI device
- * @name: set to it, or to GPUMON_DEVICE_UNKNOWN
- * @pdev: device, may be any value
- *
- * Context: any.
- */
-void gpumon_nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev)
-{
-	gpumon_nvidia_device_name(name, pdev ? &pdev->dev : NULL);
 }
 
 static void gpu_learn(const struct pci_dev *pdev)
@@ -169,19 +115,18 @@ static void gpu_learn(const struct pci_dev *pdev)
 
 	if (!pdev || get_kernel_nofault(arg, &pdev->dev.driver_data) || !arg)
 		return;
-	gpumon_nvidia_pdev_name(name, pdev);
+	gpumon_nvidia_device_name(name, &pdev->dev);
 	if (!strcmp(name, GPUMON_DEVICE_UNKNOWN))
 		return;
 	slot = gpumon_table_claim(&gpu_table, (unsigned long)arg, &created);
 	if (slot == GPUMON_NONE)
 		return;
 	gpu = &gpus[slot];
-	if (READ_ONCE(gpu->ready) && gpu->pdev == pdev)
+	if (READ_ONCE(gpu->ready) && gpu->dev == &pdev->dev)
 		return;
 	WRITE_ONCE(gpu->ready, false);
 	strscpy(gpu->name, name, sizeof(gpu->name));
 	gpu->hash = gpumon_key_text(gpu->name);
-	gpu->pdev = pdev;
 	gpu->dev = &pdev->dev;
 	if (!gpumon_field_read(&gpumon_nvidia_fields[NVIDIA_FIELD_MINOR], arg, &minor) ||
 	    minor >= MINORS)
@@ -216,11 +161,7 @@ static bool is_bound(const struct pci_dev *pdev)
 	       gpumon_read_string_nofault(name, sizeof(name), from) >= 0 && !strcmp(name, "nvidia");
 }
 
-/**
- * gpumon_nvidia_gpus_look - learn of all GPUs that the driver has now
- *
- * Context: may sleep.
- */
+/* Learn of all GPUs that the driver has now; may sleep. */
 void gpumon_nvidia_gpus_look(void)
 {
 	struct pci_dev *pdev = NULL;
@@ -231,11 +172,7 @@ void gpumon_nvidia_gpus_look(void)
 			gpu_learn(pdev);
 }
 
-/**
- * gpumon_nvidia_gpus_forget - no GPU is known any more
- *
- * Context: no probe of the group runs.
- */
+/* No GPU is known any more; no probe of the group runs. */
 void gpumon_nvidia_gpus_forget(void)
 {
 	u32 slot;
@@ -281,13 +218,13 @@ GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_returned)
 /* kprobe on nv_pci_remove(pci_dev): another GPU may get its drvdata. */
 GPUMON_KPROBE(gpumon_nvidia_gpu_remove_called)
 {
-	const void *pdev = (void *)regs_get_kernel_argument(regs, 0);
+	const struct pci_dev *pdev = (void *)regs_get_kernel_argument(regs, 0);
 	struct gpumon_event_context ctx;
 	const struct nvidia_gpu *gpu;
 
 	if (!gpumon_kprobe_enter(&ctx, kprobe))
 		return 0;
-	gpu = gpumon_nvidia_gpu_of_pdev(pdev);
+	gpu = gpumon_nvidia_gpu_of_dev(&pdev->dev);
 	if (gpu)
 		gpu_forget(gpu - gpus);
 	gpumon_probe_recorded(&ctx);

@@ -64,15 +64,13 @@ enum nvidia_role {
  * struct nvidia_gpu - a GPU
  * @name: bus address
  * @hash: of @name, for the keys of rows
- * @pdev: its PCI device, only compared
- * @dev: the same as a device, only compared
+ * @dev: the device in its PCI device, only compared
  * @minor: N of /dev/nvidiaN, NVIDIA_MINOR_UNKNOWN where that is unknown
  * @ready: the others are set
  */
 struct nvidia_gpu {
 	char name[NVIDIA_NAME_LEN];
 	u64 hash;
-	const void *pdev;
 	const void *dev;
 	u32 minor;
 	bool ready;
@@ -86,13 +84,11 @@ enum {
 extern struct gpumon_field gpumon_nvidia_fields[NVIDIA_FIELDS];
 
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_arg(const void *arg);
-const struct nvidia_gpu *gpumon_nvidia_gpu_of_pdev(const void *pdev);
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_dev(const void *dev);
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_minor(u32 minor);
 void gpumon_nvidia_gpus_look(void);
 void gpumon_nvidia_gpus_forget(void);
 void gpumon_nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev);
-void gpumon_nvidia_pdev_name(char name[NVIDIA_NAME_LEN], const struct pci_dev *pdev);
 
 void gpumon_nvidia_file_start(void);
 void gpumon_nvidia_irq_start(void);

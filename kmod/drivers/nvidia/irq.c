@@ -39,8 +39,7 @@ struct gpumon_statistics gpumon_nvidia_irqs = {
 	.name = "irqs",
 	.labels = { "device", "irq" },
 	.numbers = BIT(1),
-	.columns = irq_columns,
-	.column_count = ARRAY_SIZE(irq_columns),
+	GPUMON_COLUMNS(irq_columns),
 	.capacity = IRQS,
 };
 
@@ -50,11 +49,7 @@ static atomic64_t woken[IRQS + GPUMON_TABLE_WAYS];
 /* Number and 1 of the MSI-X interrupt whose hard half runs on this CPU, 0 if none does. */
 static DEFINE_PER_CPU(u32, in_msix);
 
-/**
- * gpumon_nvidia_irq_start - forget what was under way
- *
- * Context: no probe of the group runs.
- */
+/* Forget what was under way; no probe of the group runs. */
 void gpumon_nvidia_irq_start(void)
 {
 	int cpu, i;

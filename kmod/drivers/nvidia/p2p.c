@@ -51,8 +51,7 @@ static const struct gpumon_column p2p_columns[] = {
 struct gpumon_statistics gpumon_nvidia_p2p = {
 	.name = "p2p",
 	.labels = { "peer" },
-	.columns = p2p_columns,
-	.column_count = ARRAY_SIZE(p2p_columns),
+	GPUMON_COLUMNS(p2p_columns),
 	.capacity = 64,
 };
 
@@ -224,7 +223,7 @@ static u32 row_of_peer(const struct pci_dev *peer)
 {
 	char name[NVIDIA_NAME_LEN];
 
-	gpumon_nvidia_pdev_name(name, peer);
+	gpumon_nvidia_device_name(name, &peer->dev);
 	return peer_row(name);
 }
 

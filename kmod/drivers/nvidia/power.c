@@ -61,8 +61,7 @@ static const struct gpumon_column power_columns[] = {
 struct gpumon_statistics gpumon_nvidia_power = {
 	.name = "power",
 	.labels = { "device" },
-	.columns = power_columns,
-	.column_count = ARRAY_SIZE(power_columns),
+	GPUMON_COLUMNS(power_columns),
 	.capacity = 64,
 };
 

@@ -77,8 +77,7 @@ static const struct gpumon_column fault_columns[] = {
 static struct gpumon_statistics uvm_faults = {
 	.name = "faults",
 	.labels = { "processor" },
-	.columns = fault_columns,
-	.column_count = ARRAY_SIZE(fault_columns),
+	GPUMON_COLUMNS(fault_columns),
 	.capacity = 64,
 };
 
@@ -99,8 +98,7 @@ static const struct gpumon_column migration_columns[] = {
 static struct gpumon_statistics uvm_migrations = {
 	.name = "migrations",
 	.labels = { "from", "to" },
-	.columns = migration_columns,
-	.column_count = ARRAY_SIZE(migration_columns),
+	GPUMON_COLUMNS(migration_columns),
 	.capacity = 256,
 };
 
@@ -117,8 +115,7 @@ static const struct gpumon_column revocation_columns[] = {
 static struct gpumon_statistics uvm_revocations = {
 	.name = "revocations",
 	.labels = { "processor" },
-	.columns = revocation_columns,
-	.column_count = ARRAY_SIZE(revocation_columns),
+	GPUMON_COLUMNS(revocation_columns),
 	.capacity = 64,
 };
 
@@ -260,14 +257,8 @@ static GPUMON_KPROBE(uvm_event)
 }
 
 static struct gpumon_probe uvm_probes[] = {
-	{ .module = "nvidia_uvm",
-	  .name = "uvm_perf_event_notify",
-	  .kind = GPUMON_PROBE_KIND_KPROBE,
-	  .role = ROLE_EVENT,
-	  .body = uvm_event,
-	  .prototype = "* u32 *",
-	  .returns = "void",
-	  .without = "faults and migrations of unified memory are not seen" },
+	GPUMON_KPROBE_AT("nvidia_uvm", "uvm_perf_event_notify", ROLE_EVENT, uvm_event, "* u32 *", "void",
+			 .without = "faults and migrations of unified memory are not seen"),
 };
 
 static struct gpumon_statistics *const uvm_statistics[] = {
@@ -278,10 +269,7 @@ static struct gpumon_statistics *const uvm_statistics[] = {
 
 struct gpumon_group gpumon_nvidia_uvm = {
 	.name = "nvidia_uvm",
-	.probes = uvm_probes,
-	.count = ARRAY_SIZE(uvm_probes),
-	.fields = uvm_fields,
-	.field_count = ARRAY_SIZE(uvm_fields),
-	.statistics = uvm_statistics,
-	.statistics_count = ARRAY_SIZE(uvm_statistics),
+	GPUMON_PROBES(uvm_probes),
+	GPUMON_FIELDS(uvm_fields),
+	GPUMON_TABLES(uvm_statistics),
 };

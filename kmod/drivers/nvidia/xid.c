@@ -24,8 +24,7 @@ struct gpumon_statistics gpumon_nvidia_xids = {
 	.name = "xids",
 	.labels = { "device", "code", "meaning" },
 	.numbers = BIT(1),
-	.columns = xid_columns,
-	.column_count = ARRAY_SIZE(xid_columns),
+	GPUMON_COLUMNS(xid_columns),
 	.capacity = 256,
 };
 
@@ -49,10 +48,10 @@ static const char *meaning_of(u32 code)
 }
 
 /* Rare, and it has a long message on its stack. */
-static noinline void count_xid(struct gpumon_event_context *ctx, const void *pdev, u32 code,
-			       const char *from)
+static noinline void count_xid(struct gpumon_event_context *ctx, const struct pci_dev *pdev,
+			       u32 code, const char *from)
 {
-	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_pdev(pdev);
+	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_dev(&pdev->dev);
 	u64 now = ktime_get_mono_fast_ns();
 	char message[GPUMON_ALERT_MESSAGE_LEN];
 	char name[NVIDIA_NAME_LEN];
@@ -62,7 +61,7 @@ static noinline void count_xid(struct gpumon_event_context *ctx, const void *pde
 	if (gpu)
 		strscpy(name, gpu->name, sizeof(name));
 	else
-		gpumon_nvidia_pdev_name(name, pdev);
+		gpumon_nvidia_device_name(name, &pdev->dev);
 	gpumon_read_string_nofault(message, sizeof(message), from);
 	/* Also if the table is full. */
 	gpumon_alert_raise(now, "nvidia", "xid", name, code, message);
@@ -76,13 +75,7 @@ static noinline void count_xid(struct gpumon_event_context *ctx, const void *pde
 		gpumon_event_ring_words(GPUMON_EVENT_XID, now, row, code, 0, 0, 0);
 }
 
-/**
- * gpumon_nvidia_xid_traced - tracepoint nvidia_dev_xid
- * @data: gpumon_probe_data()
- * @pdev: GPU
- * @code: code
- * @message: what the driver says
- */
+/* Tracepoint nvidia_dev_xid */
 void gpumon_nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message)
 {
 	struct gpumon_event_context ctx;
