@@ -158,9 +158,15 @@ INLINE void learn_ops(struct drm_sched_fence *s_fence)
 
 /* --- events */
 
+/* Since 6.17. */
+struct drm_sched_fence___client {
+	__u64 drm_client_id;
+} __attribute__((preserve_access_index));
+
 INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job *job,
 		      __u64 elapsed, struct drm_sched_fence *s_fence, int error)
 {
+	struct drm_sched_fence___client *client = (void *)s_fence;
 	struct gpumon_event *event;
 
 	if (!with_events)
@@ -183,6 +189,8 @@ INLINE void event_job(__u16 type, __u64 now, __u32 ring, const struct source_job
 		__builtin_memcpy(event->comm, job->comm, sizeof(event->comm));
 	}
 	if (type == GPUMON_EVENT_QUEUE) {
+		if (bpf_core_field_exists(client->drm_client_id))
+			event->arg = BPF_CORE_READ(client, drm_client_id);
 		event->flags = 0;
 		event_submitter(event);
 	}

@@ -14,7 +14,9 @@
 /*
  * X(number, ENUMERATOR, "name", "group"). Numbers are ABI: add at the end.
  *
- * what arg means:  queue: 0.  run: queue->run latency in ns.
+ * what arg means:  queue: the DRM client that the job was submitted through, drm-client-id of
+ *                  its fdinfo; 0 if the kernel (before 6.17) does not say.
+ *                  run: queue->run latency in ns.
  *                  done: run->done latency in ns.
  *                  wait: fence context of the dependency.
  *                  killed: time spent in the queue in ns.

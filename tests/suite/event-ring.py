@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import btf
 import events
 import lab
 from events import DONE, ERROR, KILLED, QUEUE, RUN, WAIT
@@ -48,6 +49,12 @@ with Gpumon() as g:
     state = g.event_ring()
     lab.equal((state["written"], state["delivered"], state["pending"], state["overwritten"],
                state["dropped"]), (len(found), len(found), 0, 0, 0), "state of the ring")
+
+    lab.step("of the DRM client that fdinfo names, where the kernel says it")
+    known = btf.Btf("gpu_sched").has("struct drm_sched_fence", "drm_client_id")
+    for e in found:
+        if e.event == QUEUE:
+            lab.equal(e.arg, e.pid + (1 << 40) if known else 0, "client of a job of %d" % e.pid)
 
     lab.step("as many of each kind as the mock and the counters say")
     rings = {r["id"]: r for r in g.rings()}

@@ -48,6 +48,8 @@ static struct gpumon_event event_at(uint64_t us, unsigned int type, unsigned int
 		event.pid = 100 + (uint32_t)seqno;
 		event.tid = event.pid;
 		strcpy(event.comm, "blender");
+		/* The kernel need not say of which client a job is. */
+		event.arg = seqno == 1 ? 7 : 0;
 	}
 	return event;
 }
@@ -118,7 +120,7 @@ static void table(void **state)
 {
 	static const char wanted[] =
 		"    TIME(ms)  EVENT     JOB             RING                      QUEUED/HW  DETAILS\n"
-		"       0.100  QUEUE     12:1            mock_gpu.0/ring0              3/1    by blender[101]\n"
+		"       0.100  QUEUE     12:1            mock_gpu.0/ring0              3/1    by blender[101] client 7\n"
 		"       0.150  RUN       12:1            mock_gpu.0/ring0              -/1    queued 50.0us\n"
 		"       0.200  QUEUE     12:2            mock_gpu.1/ring0              3/1    by blender[102] thread 103\n"
 		"       0.250  WAIT_DEP  12:2            mock_gpu.1/ring0              3/1    for 12:1\n"
@@ -163,6 +165,14 @@ static void json_lines(void **state)
 		assert_true(json_object_object_get_ex(object, "time_ns", &value));
 		assert_true(json_object_get_uint64(value) >= START);
 		switch (n) {
+		case 0:
+			assert_true(json_object_object_get_ex(object, "drm_client_id", &value));
+			assert_int_equal(json_object_get_uint64(value), 7);
+			break;
+		case 2:
+			assert_true(json_object_object_get_ex(object, "drm_client_id", &value));
+			assert_null(value);
+			break;
 		case 1:
 			/* Unknown values are present as null. */
 			assert_true(json_object_object_get_ex(object, "queue_depth", &value));

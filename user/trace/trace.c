@@ -180,6 +180,8 @@ static void print_details(struct gpumon_trace *trace, const struct gpumon_event_
 				joined->tid);
 		else
 			fprintf(out, "by %s[%" PRIu32 "]", comm, joined->pid);
+		if (event->arg)
+			fprintf(out, " client %llu", event->arg);
 		return;
 	case GPUMON_EVENT_RUN:
 		fprintf(out, "queued %s", text);
@@ -326,6 +328,7 @@ static int print_json(struct gpumon_trace *trace, const struct gpumon_event_join
 					 .known = event->hw_depth != GPUMON_DEPTH_UNKNOWN };
 	struct gpumon_value pid = { .v = joined->pid, .known = joined->submitter_known };
 	struct gpumon_value tid = { .v = joined->tid, .known = joined->submitter_known };
+	struct gpumon_value client = { .v = event->arg, .known = event->arg != 0 };
 	struct json_object *object = json_object_new_object();
 	bool known = event->event < __GPUMON_EVENT_TYPE_MAX;
 	const char *text;
@@ -364,6 +367,8 @@ static int print_json(struct gpumon_trace *trace, const struct gpumon_event_join
 	ret |= gpumon_json_add_value(object, "pid", pid);
 	ret |= gpumon_json_add_value(object, "tid", tid);
 	ret |= gpumon_json_add_string(object, "comm", pid.known ? joined->comm : NULL);
+	if (event->event == GPUMON_EVENT_QUEUE)
+		ret |= gpumon_json_add_value(object, "drm_client_id", client);
 	if (event->event == GPUMON_EVENT_RUN || event->event == GPUMON_EVENT_KILLED)
 		ret |= gpumon_json_add_value(object, "queue_latency_ns", latency);
 	if (event->event == GPUMON_EVENT_DONE)

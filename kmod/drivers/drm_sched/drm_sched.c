@@ -16,6 +16,7 @@
 #include "attach/probe.h"
 #include "common/event_ring.h"
 #include "common/process.h"
+#include "compat/drm_client.h"
 #include "core/clock.h"
 #include "core/field.h"
 #include "core/track.h"
@@ -452,11 +453,7 @@ enum {
 /* Where drm_sched_fini is in the table: behind all others. */
 #define PROBE_FINI 9
 
-#define SCHED_TRACEPOINT(_name, _role, _body, _prototype, ...)                              \
-	{                                                                                   \
-		.module = "gpu_sched", .name = _name, .kind = GPUMON_PROBE_KIND_TRACEPOINT, \
-		.role = _role, .body = _body, .prototype = _prototype, ##__VA_ARGS__        \
-	}
+#define SCHED_TRACEPOINT(...) GPUMON_TRACEPOINT_AT("gpu_sched", __VA_ARGS__)
 #define JOB_AND_ENTITY "*drm_sched_job *drm_sched_entity"
 #define JOB_AND_FENCE  "*drm_sched_job *dma_fence"
 
@@ -474,25 +471,12 @@ static struct gpumon_probe drm_sched_probes[] = {
 			 .optional = true, .without = "dependency waits are not counted"),
 	SCHED_TRACEPOINT("drm_sched_job_unschedulable", ROLE_WAIT, probe_wait, JOB_AND_FENCE,
 			 .optional = true, .without = "dependency waits are not counted"),
-	{ .with = "gpu_sched",
-	  .name = "dma_fence_signaled",
-	  .kind = GPUMON_PROBE_KIND_TRACEPOINT,
-	  .role = ROLE_RESULT,
-	  .body = probe_signaled,
-	  .prototype = "*dma_fence",
-	  .without = "errors and killed jobs are not seen" },
-	[PROBE_FINI] = { .module = "gpu_sched",
-			 .name = "drm_sched_fini",
-			 .kind = GPUMON_PROBE_KIND_KRETPROBE,
-			 .role = ROLE_FINI,
-			 .body = probe_fini,
-			 .on_return = probe_fini_return,
-			 .data_size = sizeof(unsigned long),
-			 .maxactive = 64,
-			 .prototype = "*drm_gpu_scheduler",
-			 .returns = "void",
-			 .optional = true,
-			 .without = "rings that are gone keep their place" },
+	GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", ROLE_RESULT, probe_signaled, "*dma_fence",
+			     .with = "gpu_sched", .without = "errors and killed jobs are not seen"),
+	[PROBE_FINI] = GPUMON_KRETPROBE_AT(
+		"gpu_sched", "drm_sched_fini", ROLE_FINI, probe_fini, probe_fini_return,
+		"*drm_gpu_scheduler", "void", .data_size = sizeof(unsigned long), .maxactive = 64,
+		.optional = true, .without = "rings that are gone keep their place"),
 };
 
 static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);
@@ -504,6 +488,7 @@ static struct gpumon_field drm_sched_fields[] = {
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, finished),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, parent),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, sched),
+	GPUMON_COMPAT_DRM_CLIENT_FIELD
 	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, name),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, dev),
 };
@@ -519,14 +504,10 @@ static struct gpumon_track *const drm_sched_tracks[] = { &gpumon_ring_schedulers
 
 struct gpumon_group gpumon_drm_sched = {
 	.name = "drm_sched",
-	.probes = drm_sched_probes,
-	.count = ARRAY_SIZE(drm_sched_probes),
-	.fields = drm_sched_fields,
-	.field_count = ARRAY_SIZE(drm_sched_fields),
-	.statistics = drm_sched_tables,
-	.statistics_count = ARRAY_SIZE(drm_sched_tables),
-	.tracks = drm_sched_tracks,
-	.track_count = ARRAY_SIZE(drm_sched_tracks),
+	GPUMON_PROBES(drm_sched_probes),
+	GPUMON_FIELDS(drm_sched_fields),
+	GPUMON_TABLES(drm_sched_tables),
+	GPUMON_TRACKS(drm_sched_tracks),
 	.start = track_from_now,
 	.module_gone = scheduler_gone,
 };

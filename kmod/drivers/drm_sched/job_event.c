@@ -4,6 +4,7 @@
 
 #include "common/event_ring.h"
 #include "common/process.h"
+#include "compat/drm_client.h"
 #include "job.h"
 #include "job_event.h"
 #include "ring.h"
@@ -29,14 +30,7 @@ static void job_event_fill(struct gpumon_event *record, enum gpumon_event_type e
 	memset(record->comm, 0, sizeof(record->comm));
 }
 
-/**
- * gpumon_job_event_queue - write that a job was queued
- * @now: time
- * @ring: slot of the ring
- * @finished: the job's finished fence
- *
- * Context: probe in the task context of the submitter, preemption off.
- */
+/* A job was queued; in the submitter's context. */
 noinline void gpumon_job_event_queue(u64 now, u32 ring, const struct dma_fence *finished)
 {
 	struct ring_buffer_event *slot;
@@ -45,22 +39,12 @@ noinline void gpumon_job_event_queue(u64 now, u32 ring, const struct dma_fence *
 	if (!record)
 		return;
 	job_event_fill(record, GPUMON_EVENT_QUEUE, now, ring, finished);
+	record->arg = gpumon_compat_drm_client(finished);
 	gpumon_event_ring_submitter(record);
 	gpumon_event_ring_commit(slot);
 }
 
-/**
- * gpumon_job_event_step - write a later step of a job
- * @event: which
- * @now: time
- * @ring: slot of the ring
- * @job: the job's entry, NULL if it was not seen to be queued
- * @elapsed: time since its step before, if there is an entry
- * @finished: the job's finished fence
- * @error: its error, negative, or 0
- *
- * Context: probe, preemption off.
- */
+/* A later step of a job, after @elapsed since the one before; @job is NULL if that was not seen. */
 noinline void gpumon_job_event_step(enum gpumon_event_type event, u64 now, u32 ring,
 				    const struct gpumon_job *job, u64 elapsed,
 				    const struct dma_fence *finished, int error)
@@ -87,15 +71,7 @@ noinline void gpumon_job_event_step(enum gpumon_event_type event, u64 now, u32 r
 	gpumon_event_ring_commit(slot);
 }
 
-/**
- * gpumon_job_event_wait - write that a job waits for another fence
- * @now: time
- * @ring: slot of the ring
- * @finished: the job's finished fence
- * @dependency: the fence that it waits for
- *
- * Context: probe, preemption off.
- */
+/* A job waits for another fence. */
 noinline void gpumon_job_event_wait(u64 now, u32 ring, const struct dma_fence *finished,
 				     const struct dma_fence *dependency)
 {
