@@ -81,8 +81,7 @@ static struct gpumon_probe debug_probes[] = {
 			.name = "mock_run_job",
 			.kind = GPUMON_PROBE_KIND_KPROBE,
 			.role = DEBUG_RUN,
-			.body = debug_called,
-			.prototype = "*drm_sched_job" },
+			.body = debug_called },
 };
 
 static struct gpumon_field debug_fields[] = {
