@@ -17,7 +17,7 @@
 			head.tabIndex = 0;
 			function sort() {
 				const rows = Array.from(body.rows);
-				// Numbers begin with the highest, names with the first.
+				// Sort numbers from the highest, names from the first.
 				const numbers = rows.length > 0 && typeof worth(rows[0], column) === "number";
 				const before = head.getAttribute("aria-sort");
 				const down = before ? before === "ascending" : numbers;
@@ -38,7 +38,7 @@
 				}
 			});
 		});
-		// Long tables show their beginning.
+		// Only show the beginning of long tables.
 		let all = body.rows.length <= shownRows;
 		const more = document.createElement("button");
 		function fold() {
@@ -52,7 +52,7 @@
 		fold();
 	}
 
-	// The timeline: what it says below the pointer, and a part of it where one was dragged over.
+	// The timeline: details below the pointer, and zoom by dragging.
 	const tip = document.createElement("div");
 	tip.className = "tip";
 	document.body.appendChild(tip);

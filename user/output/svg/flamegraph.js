@@ -17,7 +17,7 @@ function gpumonFlame(svg) {
 		return element;
 	}
 
-	// Frames come parents first, each with where it begins and what it weighs.
+	// Frames come parents first, each with its start and weight.
 	const frames = [];
 	const open = [];
 	for (const g of svg.querySelectorAll("g.f")) {
@@ -62,7 +62,7 @@ function gpumonFlame(svg) {
 			used += columns(all[n++]);
 		return n ? all.slice(0, n).join("") + "\u2026" : "";
 	}
-	// Behind the outermost "a::".
+	// Skip the outermost "a::".
 	function behindNamespace(text) {
 		let depth = 0;
 		for (let i = 0; i + 2 < text.length; i++) {
@@ -75,7 +75,7 @@ function gpumonFlame(svg) {
 		}
 		return null;
 	}
-	// Namespaces go before letters of the name itself do, unless it would be just "call".
+	// Drop namespaces before cutting the name itself, unless only "call" would be left.
 	function fit(text, room) {
 		const general = /^(call|redispatch|impl|apply|run|invoke|forward|backward|operator\(\))$/;
 		if (columns(text) > room)
@@ -126,7 +126,7 @@ function gpumonFlame(svg) {
 		const above = new Set();
 		for (let f = zoom.parent; f; f = f.parent)
 			above.add(f);
-		// What is below the zoomed frame follows it, as parents come first.
+		// The frames below the zoomed one follow it, as parents come first.
 		let inside = false;
 		for (const frame of frames) {
 			if (frame === zoom)
@@ -147,7 +147,7 @@ function gpumonFlame(svg) {
 		crumbs();
 	}
 
-	// The way back, as words: all > main > train.
+	// The path to the zoomed frame: all > main > train.
 	const hint = svg.querySelector(".hint");
 	function crumbs() {
 		hint.textContent = "";
@@ -158,7 +158,7 @@ function gpumonFlame(svg) {
 		const path = [];
 		for (let f = zoom; f; f = f.parent)
 			path.unshift(f);
-		// The search's result is on the same line.
+		// The result of a search is on the same line.
 		let room = Math.floor((width - 2 * margin - (found.textContent ? 270 : 0)) / 6.6) - 8;
 		const shown = [];
 		for (let i = path.length - 1; i >= 0; i--) {
@@ -188,7 +188,7 @@ function gpumonFlame(svg) {
 		draw();
 	}
 
-	// What is known of the frame below the pointer.
+	// Details of the frame below the pointer.
 	const tip = make("g", { "class": "tip", visibility: "hidden" });
 	const tipBox = make("rect", { rx: 5 }, tip);
 	function hideTip() {
@@ -220,7 +220,7 @@ function gpumonFlame(svg) {
 		const box = svg.getBoundingClientRect();
 		tipBox.setAttribute("width", w);
 		tipBox.setAttribute("height", h);
-		// Within the picture and within the window, beside the pointer and not below it.
+		// Keep it within the picture and the window, and beside the pointer.
 		const left = Math.max(2, Math.min(x + 14, width - w - 2));
 		const bottom = Math.min(height, window.innerHeight - box.top);
 		let top = y + 18;
@@ -265,7 +265,7 @@ function gpumonFlame(svg) {
 		return all[all.indexOf(frame) + step];
 	}
 
-	// The search: a regular expression, or where that is none, the very text.
+	// The search text is a regular expression, or plain text if that is invalid.
 	const holder = make("foreignObject", { x: 0, y: 5, width: 250, height: 30 });
 	const input = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
 	input.setAttribute("type", "search");
@@ -290,7 +290,7 @@ function gpumonFlame(svg) {
 			if (!frame.hit)
 				continue;
 			n++;
-			// What is inside of another hit is in its time already.
+			// A match within another match is already included in its time.
 			if (inside < 0) {
 				sum += frame.value;
 				inside = frame.depth;
@@ -324,7 +324,7 @@ function gpumonFlame(svg) {
 		if (event.ctrlKey || event.altKey || event.metaKey)
 			return;
 		let next = null;
-		// The side on which the callers are depends on the way the picture grows.
+		// The direction of the callers depends on the orientation of the graph.
 		const icicle = svg.getAttribute("data-icicle") === "1";
 		const outward = icicle ? "ArrowDown" : "ArrowUp", inward = icicle ? "ArrowUp" : "ArrowDown";
 		if (event.key === "/") {
@@ -352,7 +352,7 @@ function gpumonFlame(svg) {
 			mark(next, true);
 	}
 	svg.addEventListener("keydown", keys);
-	// In as many lines as it needs; what is too narrow comes last.
+	// On as many lines as needed; frames that are too narrow come last.
 	const entries = Array.from(svg.querySelectorAll(".legend .entry, .legend .narrow"));
 	function legend() {
 		let x = margin, line = 0;
@@ -365,7 +365,7 @@ function gpumonFlame(svg) {
 				line++;
 			}
 			const from = note ? Number(entry.getAttribute("x")) : Number(entry.querySelector("rect").getAttribute("x"));
-			// The note stands at the right, and is drawn so without script.
+			// The note is at the right, also without the script.
 			const to = note ? (line && x === margin ? margin + w : width - margin) : x;
 			entry.setAttribute("transform", "translate(" + (to - from).toFixed(2) + "," + 18 * line + ")");
 			x += w;
