@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# Verdicts of tests in bash: one line for each test, as tests/check counts them. The same for
-# Python is verdict.py; tap.py is for programs that print TAP.
+# Verdicts of tests in bash: one line for each test, which tests/check counts. verdict.py is the
+# same for Python; tap.py is for programs that print TAP.
 #
 #   # shellcheck source=tests/lib/verdict.sh
 #   . "$(dirname "$0")/../lib/verdict.sh"
@@ -10,13 +10,13 @@
 #   ok NAME                 prints "ok NAME"
 #   not_ok NAME WHY [LOG]   prints the end of the file LOG, indented, and "not ok NAME: WHY"
 #   skip NAME REASON        prints "skip NAME: REASON"
-#   verdict NAME COMMAND... ok where COMMAND succeeds; otherwise its output and "not ok"
-#   result NAME WHY [LOG]   ok where WHY is empty, otherwise not_ok
+#   verdict NAME COMMAND... ok if COMMAND succeeds; otherwise its output and "not ok"
+#   result NAME WHY [LOG]   ok if WHY is empty, otherwise not_ok
 #   show                    prints the last 60 lines of stdin, indented
 #   verdict_end             the last command of a test: fails if a test failed
 #
-# NAME is FOLDER/TEST. A subshell has its own counters: a script with "... | ok NAME" needs
-# "shopt -s lastpipe", or verdict_end knows nothing of it.
+# NAME is FOLDER/TEST. A subshell has its own counters: a script with "... | ok NAME" needs "shopt
+# -s lastpipe", or verdict_end does not count it.
 
 verdict_passed=0 verdict_failed=0 verdict_skipped=0
 
@@ -53,7 +53,7 @@ result()
 	fi
 }
 
-# COMMAND may be a function of the script: as in every condition, set -e does nothing in it.
+# COMMAND may be a function of the script. As in every condition, set -e has no effect in it.
 verdict()
 {
 	local name=$1 status=0 log start=$SECONDS

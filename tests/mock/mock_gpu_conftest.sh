@@ -8,7 +8,7 @@ set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# The headers are read once; each snippet then compiles in a fraction of the time.
+# The headers are preprocessed once. Each snippet then compiles in a fraction of the time.
 cat > "$dir/headers.c" <<'HEADERS'
 #include <linux/hrtimer.h>
 #include <linux/tracepoint.h>
@@ -27,7 +27,7 @@ accepts() {
 	"${compiler[@]}" -x cpp-output -fsyntax-only "$file" > "$dir/$1.log" 2>&1
 }
 
-# Preprocessing is done: flags that only serve it make some compilers warn.
+# Some compilers warn about preprocessor flags, which are not needed any more.
 compiler=()
 for flag; do
 	case $flag in
@@ -37,8 +37,8 @@ for flag; do
 	esac
 done
 
-# What every supported kernel accepts must be accepted, or the answers below
-# would all be "no" for some other reason.
+# This must compile on every supported kernel, or the answers below would all be "no" for some other
+# reason.
 if ! accepts base 'void t(struct drm_sched_job *j) { drm_sched_job_arm(j); }'; then
 	cat "$dir/base.log" >&2
 	echo "mock_gpu_conftest.sh: cannot compile against the kernel's headers" >&2

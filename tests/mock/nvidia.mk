@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# The variants of the mock of NVIDIA's driver. All are called nvidia.ko, so each
-# is built in a folder of its own, $(BUILD)/nvidia-VARIANT.
+# The variants of the mock of NVIDIA's driver. All are named nvidia.ko, so each is built in a folder
+# of its own, $(BUILD)/nvidia-VARIANT.
 
 NVIDIA_VARIANTS := 535 550 550-inlined 580 580-untraced
 NVIDIA_SOURCES := $(wildcard $(HERE)/mock_nvidia*.c $(HERE)/mock_nvidia*.h) \
@@ -8,7 +8,7 @@ NVIDIA_SOURCES := $(wildcard $(HERE)/mock_nvidia*.c $(HERE)/mock_nvidia*.h) \
 # The loader is a program.
 NVIDIA_SOURCES := $(filter-out %/mock_nvidia_load.c,$(NVIDIA_SOURCES))
 
-# 535 and 550 as they were built for Debian; some 580 have no tracepoint.
+# 535 and 550 as built for Debian; some builds of 580 have no tracepoint.
 NVIDIA_FLAGS_535 := -DMOCK_SUFFIXED
 NVIDIA_FLAGS_550 := -DMOCK_SUFFIXED
 NVIDIA_FLAGS_550-inlined := -DMOCK_SUFFIXED -DMOCK_INLINED
@@ -19,8 +19,8 @@ NVIDIA_UVM_580 := y
 nvidia: $(NVIDIA_VARIANTS:%=$(BUILD)/nvidia-%/nvidia.ko) $(BUILD)/nvidia-uvm.ko \
 	$(BUILD)/nvidia-hollow/nvidia.ko
 
-# These are looked at by kbuild only if something of them changed, or if a checker
-# is to look at them: five times a second or two otherwise.
+# Only run kbuild for these if something changed or for a checker, since each of the five takes a
+# second or two.
 $(BUILD)/nvidia-%/nvidia.ko: $(NVIDIA_SOURCES) $(HERE)/nvidia.mk \
 		$(wildcard $(KERNELDIR)/Module.symvers) $(if $(filter 2,$(C)),nvidia-always)
 	@mkdir -p $(@D)
@@ -31,7 +31,7 @@ $(BUILD)/nvidia-%/nvidia.ko: $(NVIDIA_SOURCES) $(HERE)/nvidia.mk \
 		$(if $(W),W=$(W)) modules
 	@touch $@
 
-# Functions that do nothing, for arguments that none can do anything with.
+# Functions that do nothing, for arbitrary arguments.
 $(BUILD)/nvidia-hollow/nvidia.ko: $(HERE)/hollow_nvidia.c $(HERE)/nvidia.mk \
 		$(wildcard $(KERNELDIR)/Module.symvers) $(if $(filter 2,$(C)),nvidia-always)
 	@mkdir -p $(@D)

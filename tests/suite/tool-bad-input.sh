@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once timeout=120
 #
-# What gpumon-user says when it cannot do what it is asked: one clear line on
-# stderr, nothing on stdout, the exit status of the kind of failure, and
-# nothing half-done.
+# Messages of gpumon-user for requests that it cannot carry out: one clear line on stderr, nothing
+# on stdout, the exit status for the kind of failure, and no partial changes.
 #
 # shellcheck source=tests/suite/lib/lib.sh disable=SC2119
 . "$(dirname "$0")/lib/lib.sh"
@@ -56,7 +55,7 @@ for command in "stat --source=module" "stat --json --source=module" "set drm_sch
 	# shellcheck disable=SC2086
 	case $command in
 	*--json*)
-		# A program gets its error where it looks for the answer.
+		# A program gets the error where it reads the answer.
 		status=0
 		"$tool" $command >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
 		equal "$status" 77 "exit status of $command"

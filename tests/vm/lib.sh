@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the lab's scripts share: where things are, how to become root, how to
-# enter a release's root, and how to ask the archive for packages without
-# touching the machine's own apt state.
+# Shared by the lab's scripts: paths, becoming root, entering a release's root, and requesting
+# packages from the archive without touching the machine's own apt state.
 
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP_DIR=$(cd "$VM_DIR/../.." && pwd)
 : "${GPUMON_CACHE:=${HOME:?}/.cache/gpumon}"
 export GPUMON_CACHE
 
-# A pyenv or conda python in front of Debian's lacks the packages that we
-# install with apt; and sbin is not on every user's path.
+# A pyenv or conda python before Debian's lacks the packages that we install with apt, and sbin is
+# not in every user's path.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 export PATH
 
@@ -43,14 +42,14 @@ kernels()
 	awk '!/^#/ && NF { print $1 }' "$VM_DIR/kernels.list"
 }
 
-# sanitised_kernels: the names of those that are built here, one a line, also of 7-builtin
+# sanitised_kernels: the names of the kernels that are built here, one a line, with 7-builtin
 sanitised_kernels()
 {
 	awk '!/^#/ && NF { print $1 }' "$VM_DIR/sanitised.list"
 }
 
 # kernel_select NAME: sets K_NAME K_LINE K_RELEASE K_SUITES K_PATTERN K_DIR K_ROOT K_BUILD
-# K_HEADERS; of a sanitised kernel also K_SOURCE K_SLOWER K_MEMORY K_FRAGMENTS
+# K_HEADERS; for a sanitised kernel also K_SOURCE K_SLOWER K_MEMORY K_FRAGMENTS
 kernel_select()
 {
 	local line
@@ -74,8 +73,8 @@ kernel_select()
 	# shellcheck disable=SC2034
 	K_BUILD=$GPUMON_CACHE/build/$K_NAME
 	if [ -n "$K_FRAGMENTS" ]; then
-		# A cache may borrow its kernels from another by a link; inside a root that
-		# link would lead nowhere (in_root).
+		# A cache may borrow its kernels from another one by a link, which would be broken
+		# inside a root (in_root).
 		# shellcheck disable=SC2034
 		[ ! -L "$GPUMON_CACHE/kernels" ] || K_BORROWED=1
 		K_HEADERS=$(readlink -m "$K_DIR")/headers
@@ -116,8 +115,8 @@ apt_uri()
 		awk -F'|' -v want="$([ "$1" = main ] && echo Debian || echo Debian-Security)" \
 			'$1 == want { print $2; exit }')
 	if [ -z "$uri" ]; then
-		# Without lists (a fresh machine) apt knows no labels: the
-		# sources themselves, in both their formats.
+		# Without lists (on a fresh machine) apt knows no labels: use the sources
+		# themselves, in both their formats.
 		uri=$(apt_sources | awk -v want="$1" '
 			want == "main" && $2 !~ /-security|\/updates/ && $1 ~ /\/debian\/?$/ { print $1; exit }
 			want == "security" && $2 ~ /-security/ { print $1; exit }')
@@ -161,9 +160,8 @@ suite_line()
 	echo "deb [signed-by=$keyring] $(apt_uri $kind) ${1%/*} $component"
 }
 
-# apt_private SUITES ARCH CMD...: apt-get or apt-cache with lists of its own
-# under the cache, so that any suite and architecture can be asked for and
-# the machine's configuration stays as it is.
+# apt_private SUITES ARCH CMD...: apt-get or apt-cache with its own lists in the cache, for any
+# suite and architecture, without changing the machine's configuration.
 apt_private()
 {
 	local suites=$1 arch=$2 cmd=$3 dir s
@@ -189,7 +187,7 @@ apt_private()
 		-o APT::Update::Post-Invoke-Success::= -o Acquire::Languages=none)
 	if [ ! -e "$dir/updated" ]; then
 		say "package lists of ${suites//,/ } ($arch)"
-		# By itself apt is content with the lists that it could get.
+		# By default, apt accepts incomplete lists.
 		flock "$dir/etc" apt-get "${opts[@]}" -q -o APT::Update::Error-Mode=any update >&2 ||
 			return
 		touch "$dir/updated"
@@ -207,9 +205,8 @@ apt_download()
 	(cd "$dir" && apt_private "$suites" "$arch" apt-get -q download "$@" >&2)
 }
 
-# in_root ROOT CMD...: run as root inside a release's root, in a mount
-# namespace of its own: nothing stays mounted, however it ends. objtool of
-# 7.2 and later wants /proc, and dpkg's scripts want /dev.
+# in_root ROOT CMD...: run as root inside a release's root, in a mount namespace of its own, so that
+# nothing stays mounted. objtool of 7.2 and later needs /proc, and dpkg's scripts need /dev.
 in_root()
 {
 	local root=$1
@@ -249,21 +246,20 @@ has_module()
 	[ -z "$K_FRAGMENTS" ] || [ -n "$(find -L "$K_DIR/modules" -path '*/kernel/*' -name "$1.ko*" -print -quit)" ]
 }
 
-# sync_sources DIR: the sources as they are now, without what git ignores.
-# Unchanged files keep their times there, so that make rebuilds only what it must; changed
-# ones get the time of now, whenever and in whichever tree they were changed: an edit may be
-# older than what was built of another tree since.
+# sync_sources DIR: copy the current sources, without files that git ignores. Unchanged files keep
+# their times there, so that make only rebuilds what it must. Changed files get the current time,
+# since an edit may be older than a build from another tree.
 sync_sources()
 {
 	mkdir -p "$1"
-	# What .gitignore names is neither copied nor deleted, which keeps the
-	# folder's own build results.
+	# Files in .gitignore are neither copied nor deleted, which keeps the folder's own build
+	# results.
 	rsync -rlp --checksum --delete --exclude=/.git --filter=':- .gitignore' \
 		"$TOP_DIR/" "$1/"
 }
 
-# qemu_select: sets K_QEMU, the command. QEMU 10 of Debian 13's root boots a kernel in half of the
-# time of Debian 12's own QEMU 7.2, so it is preferred; the root's own loader starts it.
+# qemu_select: sets K_QEMU, the command. QEMU 10 of Debian 13's root boots a kernel in half the time
+# of Debian 12's own QEMU 7.2, so it is preferred. The root's own loader starts it.
 qemu_select()
 {
 	local root lib

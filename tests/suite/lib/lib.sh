@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# For tests that are shell scripts: . "$(dirname "$0")/lib/lib.sh"
+# For tests in shell: . "$(dirname "$0")/lib/lib.sh"
 set -euo pipefail
 
 stats=/sys/kernel/debug/gpumon/stats
@@ -59,7 +59,7 @@ submit()
 	"$GPUMON_BUILD/mock_submit" "$@" </dev/null
 }
 
-# Every job was given back by the scheduler, so every tracepoint has fired.
+# The scheduler freed every job, so every tracepoint has fired.
 mock_idle()
 {
 	awk 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "alive") column = i; next }
@@ -71,8 +71,8 @@ wait_idle()
 	until_true "${1:-60}" "the mock GPU is idle" mock_idle
 }
 
-# stats_value SECTION ROW COLUMN: one word of stats; ROW is the first word of
-# the row, or the first two joined by a blank
+# stats_value SECTION ROW COLUMN: one word of stats. ROW is the first word of the row, or the first
+# two, separated by a blank.
 stats_value()
 {
 	awk -v section="# $1" -v row="$2" -v column="$3" '
