@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The report: collecting lines and printing them. */
+/* Collects the lines of the report and prints them. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>

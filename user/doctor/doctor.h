@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * What "doctor" looks at. Every path is below a root, so that a test (or a look at another
- * machine's files) works on a made-up tree.
+ * The checks of "doctor". All paths are below a root, so that they also work on a test's own tree
+ * or another machine's files.
  */
 #ifndef GPUMON_USER_DOCTOR_H
 #define GPUMON_USER_DOCTOR_H
@@ -15,16 +15,16 @@
 
 enum gpumon_doctor_level {
 	GPUMON_DOCTOR_OK,
-	GPUMON_DOCTOR_WARN, /* works, but something is not seen, or will not work later */
-	GPUMON_DOCTOR_FAIL, /* gpumon does not work until this is mended */
+	GPUMON_DOCTOR_WARN, /* works, but something is not covered, or will fail later */
+	GPUMON_DOCTOR_FAIL, /* gpumon does not work until this is fixed */
 };
 
 /**
- * struct gpumon_doctor_check - one line
+ * struct gpumon_doctor_check - a line of the report
  * @level: verdict
- * @name: what was looked at: kernel, btf, debugfs, …, "probe drm_run_job"
+ * @name: what was checked: kernel, btf, debugfs, …, "probe drm_run_job"
  * @message: what was found
- * @advice: what to do, NULL if there is nothing to do
+ * @advice: the remedy, or NULL
  */
 struct gpumon_doctor_check {
 	enum gpumon_doctor_level level;
@@ -40,45 +40,48 @@ struct gpumon_doctor {
 	bool failed; /* out of memory */
 };
 
-/* @advice may be NULL; @format is the message. */
+/* @advice may be NULL. @format is the message. */
 void gpumon_doctor_add(struct gpumon_doctor *doctor, enum gpumon_doctor_level level,
 		       const char *name, const char *advice, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 void gpumon_doctor_free(struct gpumon_doctor *doctor);
 
-/* Files below the root: -1 if it is not there; the text ends with NUL and has no newline at its end. */
+/*
+ * Read a file below the root. -1 if it is missing. The text is NUL-terminated, without a trailing
+ * newline.
+ */
 int gpumon_doctor_read(const struct gpumon_doctor *doctor, const char *path, char *text,
 		       size_t len);
 bool gpumon_doctor_exists(const struct gpumon_doctor *doctor, const char *path);
-/* A file of lines (modules.dep, a kernel config): does one contain this? -1: no such file. */
+/* Does a line of the file (modules.dep, a kernel config) contain this? -1: no such file. */
 int gpumon_doctor_contains(const struct gpumon_doctor *doctor, const char *path,
 			   const char *needle);
 
-/* What this option (without CONFIG_) is set to: 'y', 'm' or 0. -1: the kernel's configuration is not found. */
+/* The value of an option (without CONFIG_): 'y', 'm' or 0. -1: there is no configuration. */
 int gpumon_doctor_option(const struct gpumon_doctor *doctor, const char *name);
-/* A line for each option that the kernel was built without. */
+/* Add a line for each option that the kernel was built without. */
 void gpumon_doctor_config(struct gpumon_doctor *doctor);
-/* The kernel and its settings, permissions, gpu_sched, and what gpumon cannot see here. */
+/* The kernel and its settings, permissions, gpu_sched, and what gpumon does not cover here. */
 void gpumon_doctor_machine(struct gpumon_doctor *doctor);
 /* The module's files: installed, loaded, version. */
 void gpumon_doctor_module(struct gpumon_doctor *doctor);
-/* The injection library, NVIDIA's driver, CUPTI, and whether live processes may be looked into. */
+/* The injection library, NVIDIA's driver, CUPTI, and access to live processes. */
 void gpumon_doctor_cuda(struct gpumon_doctor *doctor);
-/* What came of connecting: NULL if it worked. */
+/* The result of connecting to the module; NULL if it worked. */
 void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_error *err);
 /**
- * gpumon_doctor_source() - which source "stat" and "trace" take, and why
- * @doctor: after what is said of the module and of permissions
+ * gpumon_doctor_source() - report the source that "stat" and "trace" use, and why
+ * @doctor: already has the lines about the module and permissions
  * @module: why the module does not answer, NULL if it does
  * @bpf: why BPF cannot be used, NULL if it can
  *
- * Where BPF does it all the same, that there is no module is no failure any more.
+ * If BPF works instead, a missing module is not a failure any more.
  */
 void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_error *module,
 			  const struct gpumon_error *bpf);
-/* NULL: functions of a live process can be probed, for "record -p". */
+/* NULL: functions of live processes can be probed, for "record -p". */
 void gpumon_doctor_uprobes(struct gpumon_doctor *doctor, const struct gpumon_error *err);
-/* Each group and probe, and full tables. */
+/* Every group and probe, and full tables. */
 void gpumon_doctor_model(struct gpumon_doctor *doctor, const struct gpumon_model *model);
 
 size_t gpumon_doctor_count(const struct gpumon_doctor *doctor, enum gpumon_doctor_level level);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Options that the kernel may have been built without: what is lost, and what to do. */
+/* Options that the kernel may have been built without: the effect and the remedy. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,17 @@
 
 #include "doctor.h"
 
-/* The longest value of a kernel configuration is far below; longer lines are passed over. */
+/* Far above the longest value of a kernel configuration. Longer lines are skipped. */
 #define LINE_LEN 4096
 
 /**
- * struct option - an option, and what its absence means
- * @name: without CONFIG_
- * @level: of its absence
+ * struct option - an option, and the effect of its absence
+ * @name: name without CONFIG_
+ * @level: verdict if it is absent
  * @lost: what does not work without it
- * @advice: what to do instead of another kernel, NULL if there is nothing but that
- * @sign: a file that is there only if the kernel has it, NULL if none says so: where no
- *        configuration is to be found
+ * @advice: a remedy other than another kernel, or NULL
+ * @sign: a file that only exists with this option, for kernels without a configuration file; may be
+ *        NULL
  */
 struct option {
 	const char *name;
@@ -60,7 +60,7 @@ static const struct option options[] = {
 	  "\"record -- command\" does without", "/sys/bus/event_source/devices/uprobe" },
 };
 
-/* Where distributions leave it; the first one that is there. */
+/* The places where distributions put it. The first one counts. */
 static gzFile config_open(const struct gpumon_doctor *doctor, char *found, size_t len)
 {
 	static const char *const places[] = { "/proc/config.gz", "/boot/config-%s",
@@ -83,7 +83,7 @@ static gzFile config_open(const struct gpumon_doctor *doctor, char *found, size_
 		if ((size_t)snprintf(full, sizeof(full), "%s%s", doctor->root, found) >=
 		    sizeof(full))
 			continue;
-		/* Reads what is not compressed as it is. */
+		/* This also reads uncompressed files. */
 		file = gzopen(full, "re");
 		if (file)
 			return file;
@@ -91,7 +91,7 @@ static gzFile config_open(const struct gpumon_doctor *doctor, char *found, size_
 	return NULL;
 }
 
-/* Number of the option that a line sets to y or m, or -1. */
+/* Index of the option that a line sets to y or m, or -1. */
 static int option_of(const char *line, const char *const *names, size_t n)
 {
 	static const char prefix[] = "CONFIG_";
@@ -109,7 +109,7 @@ static int option_of(const char *line, const char *const *names, size_t n)
 	return -1;
 }
 
-/* What each is set to, 'y' or 'm'; -1 if there is no configuration, or nothing in it that is one. */
+/* Read the values 'y' or 'm' of the options. -1 if there is no (valid) configuration. */
 static int config_read(const struct gpumon_doctor *doctor, const char *const *names, size_t n,
 		       char *set, char *found, size_t len)
 {
@@ -155,7 +155,10 @@ void gpumon_doctor_config(struct gpumon_doctor *doctor)
 		const struct option *option = &options[i];
 		char label[64];
 
-		/* What is there is there, whatever a file in /boot says of another build. */
+		/*
+		 * An existing file outweighs a configuration in /boot, which may be of another
+		 * build.
+		 */
 		if (option->sign && gpumon_doctor_exists(doctor, option->sign))
 			continue;
 		if (known ? set[i] : !option->sign)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What "record" needs: the injection library, NVIDIA's driver, CUPTI, and rights on other processes. */
+/*
+ * The requirements of "record": the injection library, NVIDIA's driver, CUPTI, and access to other
+ * processes.
+ */
 #include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -8,11 +11,14 @@
 #include "doctor.h"
 #include "process/launch.h"
 
-/* The first driver that has CUDA 12, which the oldest CUPTI that is supported belongs to. */
+/* The first driver with CUDA 12, which the oldest supported CUPTI belongs to. */
 #define DRIVER_MIN	   525
 #define CAP_SYS_PTRACE_BIT 19
 
-/* The first file of a pattern below the root, without the root; false where there is none. */
+/*
+ * Find the first file that matches a pattern below the root. Returns it without the root; false if
+ * there is none.
+ */
 static bool find_file(const struct gpumon_doctor *doctor, const char *const *patterns, size_t n,
 		      char *found, size_t len)
 {
@@ -38,7 +44,7 @@ static void check_library(struct gpumon_doctor *doctor)
 	struct gpumon_error err;
 	char path[PATH_MAX];
 
-	/* It is beside this program, whatever tree is looked at. */
+	/* The library is beside this program, whichever root is checked. */
 	if (*doctor->root)
 		return;
 	if (gpumon_launch_find_library(path, &err))
@@ -48,7 +54,7 @@ static void check_library(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "inject", NULL, "%s", path);
 }
 
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  ...": the first number with a point. */
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module 535.183.01 ...": the first number with a dot. */
 static unsigned int driver_version(const char *text, char *version, size_t len)
 {
 	for (const char *at = text; *at && *at != '\n'; at += strcspn(at, "\n ")) {
@@ -65,7 +71,7 @@ static unsigned int driver_version(const char *text, char *version, size_t len)
 	return 0;
 }
 
-/* Whether there is one. */
+/* Returns whether there is a driver. */
 static bool check_driver(struct gpumon_doctor *doctor)
 {
 	static const char *const places[] = {

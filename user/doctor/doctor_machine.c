@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Checks of the machine: nothing here needs the module. */
+/* Checks of the machine that do not need the module. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static bool is_mounted(const struct gpumon_doctor *doctor, const struct file_sys
 	return gpumon_doctor_contains(doctor, "/proc/self/mounts", line) > 0;
 }
 
-/* What to do to look into it, NULL if that is possible already. */
+/* How to get access to a file system, NULL if it is accessible already. */
 static const char *how_to_look(const struct gpumon_doctor *doctor, const struct file_system *what)
 {
 	char path[PATH_MAX];
@@ -188,7 +188,7 @@ static void check_tracepoints(struct gpumon_doctor *doctor)
 				  "tracefs has no events, so there may be none");
 }
 
-static bool capable(struct gpumon_doctor *doctor)
+static bool has_net_admin(struct gpumon_doctor *doctor)
 {
 	char status[8192];
 	const char *line;
@@ -199,7 +199,7 @@ static bool capable(struct gpumon_doctor *doctor)
 	return line && strtoull(line + strlen("\nCapEff:"), NULL, 16) >> CAP_NET_ADMIN_BIT & 1;
 }
 
-/* Where a link below the root leads, "" if that cannot be said. */
+/* The target of a link below the root, or "". */
 static void link_target(const struct gpumon_doctor *doctor, const char *path, char *target,
 			size_t len)
 {
@@ -222,7 +222,7 @@ static void check_permission(struct gpumon_doctor *doctor)
 	if (*user && strcmp(user, INIT_USER_NS))
 		gpumon_doctor_add(doctor, FAIL, "permission", "run on the host, as root",
 				  "in a user namespace: root in it is not root to gpumon");
-	else if (!capable(doctor))
+	else if (!has_net_admin(doctor))
 		gpumon_doctor_add(doctor, FAIL, "permission",
 				  "run as root (sudo gpumon-user …) or give it CAP_NET_ADMIN",
 				  "no CAP_NET_ADMIN: gpumon shows other users' processes");
@@ -233,7 +233,7 @@ static void check_permission(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(doctor, OK, "permission", NULL, "CAP_NET_ADMIN");
 }
 
-/* A module that is loaded has a state, what is built in has none. */
+/* A loaded module has an initstate, a built-in one does not. */
 static bool sched_is_loaded(const struct gpumon_doctor *doctor)
 {
 	return gpumon_doctor_exists(doctor, "/sys/module/gpu_sched/initstate");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Checks of the module: its files, the way to it, and what it says of its probes. */
+/* Checks of the module: its files, its interface, and the state of its probes. */
 #include <string.h>
 
 #include "doctor.h"
@@ -46,8 +46,8 @@ void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_err
 }
 
 /*
- * In a group that works, a missing probe is one of another kernel's generation of names. One that
- * is off in a group that is on is not needed: another one counts the same event.
+ * In a working group, a missing probe has a name of another kernel generation. A probe that is off
+ * in a group that is on is not needed: another one counts the same event.
  */
 static enum gpumon_doctor_level level_of(struct gpumon_value state, bool group_attached)
 {
@@ -84,8 +84,8 @@ static bool group_is(const struct gpumon_group *group, enum gpumon_attach_state 
 }
 
 /*
- * A driver that is not loaded, or a group that is off, is one line and no fault: few machines have
- * all of them. That none at all is attached is one.
+ * A driver that is not loaded, or a group that is off, is one line and not a failure, since few
+ * machines have all drivers. If no group is attached at all, that is a failure.
  */
 static void check_idle_group(struct gpumon_doctor *doctor, const struct gpumon_group *group,
 			     bool others)
@@ -131,7 +131,7 @@ static bool layout_wanted(const struct gpumon_model *model, const struct gpumon_
 	return false;
 }
 
-/* Of the drivers that are there: is each field of their private types found in BTF? */
+/* Is each field of the loaded drivers' private types found in BTF? */
 static void check_layouts(struct gpumon_doctor *doctor, const struct gpumon_model *model)
 {
 	const struct gpumon_layout *first = NULL;
@@ -155,7 +155,7 @@ static void check_layouts(struct gpumon_doctor *doctor, const struct gpumon_mode
 				  found, wanted);
 		return;
 	}
-	/* A driver that has no such field is no fault; without any BTF nothing is found. */
+	/* A missing field in this driver is not a failure. Without any BTF, nothing is found. */
 	gpumon_doctor_add(doctor, found ? OK : WARN, "layouts",
 			  found ? NULL :
 				  "a kernel with CONFIG_DEBUG_INFO_BTF_MODULES has sizes and names",

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Which source there is, and whether live processes can be probed. */
+/* The available sources, and whether live processes can be probed. */
 #include <string.h>
 
 #include "doctor.h"
 
-/* They are about the module alone. */
+/* Checks that only concern the module. */
 static const char *const of_module[] = { "module",	   "netlink",	 "permission",
 					 "CONFIG_MODULES", "CONFIG_NET", "CONFIG_RING_BUFFER" };
 
-static void soften(struct gpumon_doctor *doctor)
+static void soften_module_failures(struct gpumon_doctor *doctor)
 {
 	for (size_t i = 0; i < doctor->n_checks; i++) {
 		struct gpumon_doctor_check *check = &doctor->checks[i];
@@ -21,7 +21,7 @@ static void soften(struct gpumon_doctor *doctor)
 	}
 }
 
-/* What keeps a module that is not loaded from being loaded, "" where nothing does. */
+/* What prevents the module from being loaded, or "". */
 static const char *in_the_way(const struct gpumon_doctor *doctor)
 {
 	char text[128];
@@ -49,7 +49,7 @@ void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_erro
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "source", NULL,
 				  "module, it answers; not bpf: %s", bpf->message);
 	} else if (!bpf) {
-		soften(doctor);
+		soften_module_failures(doctor);
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_OK, "source", NULL,
 			"bpf, from when a command begins: CAP_BPF, CAP_PERFMON and BTF are there; the module does not answer (%s)%s",
