@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * In place of bpf_source.c where there was no clang or no bpftool: opening says
- * so, and nothing else is ever called.
+ * Replaces bpf_source.c in builds without clang or bpftool. Opening reports that, and the other
+ * functions are never called.
  */
 #include <errno.h>
 

@@ -20,7 +20,7 @@
 #include "group.h"
 
 #define EVENTS_BYTES (8 << 20)
-/* The kernel wants a whole page where no event is ever written. */
+/* The kernel requires a whole page, even if no event is ever written. */
 #define EVENTS_TAKEN 1024
 
 static const struct source_group_type *const types[] = {
@@ -44,18 +44,18 @@ struct gpumon_bpf_source {
 	struct gpumon_event event[EVENTS_TAKEN];
 };
 
-/* What libbpf said last: its functions only return a number. */
+/* The last message of libbpf, whose functions only return a number. */
 static char libbpf_said[160];
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
-	/* The first is the cause, the others follow from it. */
+	/* The first message is the cause, and the others follow from it. */
 	if (level == LIBBPF_WARN && !libbpf_said[0])
 		vsnprintf(libbpf_said, sizeof(libbpf_said), format, args);
 	return 0;
 }
 
-static const char *said(int error)
+static const char *libbpf_error_text(int error)
 {
 	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
 	return libbpf_said[0] ? libbpf_said : strerror(-error);
@@ -74,8 +74,8 @@ bool gpumon_source_preempted(void)
 	struct utsname name;
 
 	/*
-	 * Tracepoints called their probes without preemption until they did so under SRCU, in 7.0.
-	 * A twin that is not needed does no harm: where in doubt, there is one.
+	 * Before 7.0, tracepoints called their probes with preemption disabled; since then, under
+	 * SRCU. If in doubt, attach the twin: a redundant one does no harm.
 	 */
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
 		return true;
@@ -106,7 +106,7 @@ say(struct source_group *group, enum gpumon_attach_state state, const char *form
 	va_end(args);
 }
 
-/* Is the driver of any group part of the kernel? That does not change. */
+/* Is a group's driver part of the kernel? This cannot change. */
 static void look_for_built_in(struct gpumon_bpf_source *source)
 {
 	libbpf_print_fn_t before = libbpf_set_print(print_libbpf);
@@ -205,7 +205,7 @@ static void look_at(struct source_group *group)
 		     (type->there ? type->there(group) : gpumon_source_loaded("", type->module));
 	int ret;
 
-	/* What it counted stays, and a driver that comes again goes on counting. */
+	/* Its counts stay, and continue when the driver is loaded again. */
 	if (group->skeleton || (group->state == GPUMON_ATTACH_STATE_FAILED && there))
 		return;
 	if (!there) {
@@ -220,7 +220,7 @@ static void look_at(struct source_group *group)
 	ret = type->load(group);
 	if (ret) {
 		say(group, GPUMON_ATTACH_STATE_FAILED, "its BPF programs were refused: %s",
-		    said(ret));
+		    libbpf_error_text(ret));
 		return;
 	}
 	attach_group(group);
@@ -243,7 +243,7 @@ static int on_event(void *data, void *event, size_t size)
 
 	if (size >= sizeof(source->event[0]))
 		memcpy(&source->event[source->n++], event, sizeof(source->event[0]));
-	/* One that stops it was taken all the same. */
+	/* The event that stops the loop was taken, too. */
 	return source->n == EVENTS_TAKEN ? -E2BIG : 0;
 }
 
@@ -326,7 +326,7 @@ static struct gpumon_value count_if(bool known, uint64_t count)
 	return (struct gpumon_value){ .v = known ? count : 0, .known = known };
 }
 
-/* Calls of a program that the kernel left out because it was running there already. */
+/* Calls of a program that the kernel skipped because it was already running on that CPU. */
 static uint64_t left_out(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = { 0 };
@@ -344,10 +344,12 @@ static uint64_t recursion_of(const struct source_hook *hook, const struct source
 
 	if (!hook->twin_link)
 		return lost;
-	/* All that came, by the first of the two, less what either of them has counted. */
+	/*
+	 * All events counted by the first program, without those that either program has counted.
+	 */
 	if (counts->ran)
 		return counts->ran + lost > handled ? counts->ran + lost - handled : 0;
-	/* Not known so; no more than both were left out of. */
+	/* There is no exact count, but at most the events that both missed. */
 	twin = left_out(hook->twin);
 	return twin < lost ? twin : lost;
 }
@@ -429,7 +431,7 @@ int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
 	bool failed;
 
 	gpumon_bpf_source_look(source);
-	/* Rings come with their histograms, and the sums of both are part of the information. */
+	/* Rings include their histograms, and their sums are part of the information. */
 	if (parts & (GPUMON_PART_INFO | GPUMON_PART_RINGS | GPUMON_PART_HISTOGRAMS))
 		parts |= GPUMON_PART_INFO | GPUMON_PART_RINGS | GPUMON_PART_HISTOGRAMS |
 			 GPUMON_PART_PROCESSES;
@@ -461,7 +463,7 @@ int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
 
 /* --- events */
 
-/* Events that no program could send, where that is known exactly: not of system calls. */
+/* Events that no program could send, if the number is exact, which it is not for system calls. */
 static uint64_t never_sent(const struct source_group *group)
 {
 	uint64_t count = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The statistics and events of the module from BPF programs of this process, for
- * machines on which no module may be loaded. They begin when it is opened
- * and end when it is closed.
+ * The module's statistics and events from BPF programs of this process, for machines on which no
+ * module may be loaded. They cover the time from open to close.
  */
 #ifndef GPUMON_USER_BPF_SOURCE_H
 #define GPUMON_USER_BPF_SOURCE_H
@@ -17,20 +16,20 @@
 struct gpumon_bpf_source;
 
 /**
- * gpumon_bpf_source_possible() - may this process do it, on this kernel?
- * @root: prefix of /proc and /sys, "" or a made-up tree
- * @err: why not: not-built, permission, lockdown, no-btf (all exit 77)
+ * gpumon_bpf_source_possible() - check permissions and the kernel
+ * @root: prefix of /proc and /sys, "" or a test's own tree
+ * @err: out: not-built, permission, lockdown, no-btf (all exit 77)
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_bpf_source_possible(const char *root, struct gpumon_error *err);
 
 /**
- * gpumon_bpf_source_open() - load the programs of all drivers that are there
+ * gpumon_bpf_source_open() - load the programs of all loaded drivers
  * @source: out, NULL on failure
- * @events: events are wanted too, not only statistics
- * @err: why not; a driver that is not there, or a program that this kernel refuses, is no
- *       failure but the state of its group
+ * @events: send events, too, not only statistics
+ * @err: out; a missing driver, or a program that this kernel rejects, is not an error but the state
+ *       of its group
  *
  * Return: 0, or -1 with @err.
  */
@@ -38,29 +37,29 @@ int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events,
 			   struct gpumon_error *err);
 void gpumon_bpf_source_close(struct gpumon_bpf_source *source);
 
-/* Drivers that came since: their programs are loaded now. Reading does it, too. */
+/* Load the programs of drivers that were loaded since. Reading does this, too. */
 void gpumon_bpf_source_look(struct gpumon_bpf_source *source);
 
 /**
  * gpumon_bpf_source_read() - as gpumon_client_read()
  * @source: the source
  * @parts: GPUMON_PART_*
- * @model: zeroed or earlier read; the parts asked for are replaced
+ * @model: zeroed or read before; the requested parts are replaced
  * @err: out
  */
 int gpumon_bpf_source_read(struct gpumon_bpf_source *source, unsigned int parts,
 			   struct gpumon_model *model, struct gpumon_error *err);
 
-/* The ring of events: it loses the newest where the module's loses the oldest. */
+/* The state of the event ring. It loses the newest events; the module's loses the oldest. */
 void gpumon_bpf_source_event_ring(struct gpumon_bpf_source *source, struct gpumon_event_ring *ring);
 
-/* To wait for events; it is read with gpumon_bpf_source_events() alone. */
+/* For poll(). Only gpumon_bpf_source_events() reads it. */
 int gpumon_bpf_source_fd(const struct gpumon_bpf_source *source);
 
 /**
- * gpumon_bpf_source_events() - take events out of the ring
+ * gpumon_bpf_source_events() - read events from the ring
  * @source: opened with events
- * @events: set to them, good until the next call
+ * @events: set to the events, valid until the next call
  *
  * Return: their number, or -EAGAIN when there is none.
  */

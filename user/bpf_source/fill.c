@@ -51,7 +51,7 @@ int gpumon_source_histogram(struct gpumon_histogram *histogram, const uint64_t *
 	if (!count)
 		return 0;
 	histogram->min = gpumon_value_of(within_bucket(~not_min, lowest, n));
-	/* Not kept: the lowest bucket begins with it. */
+	/* The minimum is not kept. Use the beginning of the lowest bucket. */
 	if (!not_min)
 		histogram->min = gpumon_value_of(gpumon_source_bucket_lower(lowest));
 	histogram->max = gpumon_value_of(within_bucket(max, highest, n));
@@ -96,7 +96,7 @@ int gpumon_source_ring(struct gpumon_model *model, unsigned int id, const struct
 {
 	struct gpumon_ring *ring = gpumon_model_add_ring(model);
 	const uint64_t *w = (const uint64_t *)words->word;
-	/* Jobs from before are in no level: without one that was followed there is none. */
+	/* Jobs from before are not in any level. Without a tracked job the level is unknown. */
 	bool known = w[SOURCE_RING_QUEUED] > w[SOURCE_RING_JOBS_TABLE_FULL];
 
 	if (!ring)

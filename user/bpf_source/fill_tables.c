@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The tables of drm_vblank, nvidia and nvidia_uvm, with the module's columns in its
- * order. A column that system calls and tracepoints cannot tell is there and unknown.
+ * The tables of drm_vblank, nvidia and nvidia_uvm, with the module's columns in its order. Columns
+ * that system calls and tracepoints cannot provide are present, but unknown.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 
 #define MINOR_MODESET 254
 #define MINOR_CTL     255
-/* The lowest bits of a command are its number within the driver. */
+/* The low bits of a command are its number within the driver. */
 #define COMMAND_NUMBER(command) ((command)&0xff)
 
-/* What a column is filled with; NONE: not known to this source. */
+/* The source of a column's value; NONE: not available here. */
 #define NONE (-1)
 
 struct column {
@@ -164,7 +164,7 @@ int gpumon_source_crtc(struct gpumon_model *model, unsigned int id, const struct
 	    add_number(row, "crtc", crtc->crtc) ||
 	    add_columns(row, COLUMNS(crtc_columns), crtc->words))
 		return -1;
-	/* Those of a device are in the row of no device, with all others. */
+	/* Vblanks of a device are counted in the row without a device. */
 	if (device) {
 		gpumon_row_column(row, "vblanks")->value.known = false;
 		gpumon_row_column(row, "high_precision")->value.known = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* What the groups of the BPF source share. */
+/* Shared by the groups of the BPF source. */
 #ifndef GPUMON_BPF_SOURCE_GROUP_H
 #define GPUMON_BPF_SOURCE_GROUP_H
 
@@ -12,16 +12,15 @@
 /**
  * struct source_hook - a probe of a group
  * @name: tracepoint or function
- * @module: that has it
- * @kind: what it is
- * @counter: which of the object's struct source_probe counts its events, one that is not
- *           attached counts nothing
- * @optional: the group is attached without it
- * @without: what is not known then, NULL where another hook of the same counter has it
- * @program: what is attached
- * @twin: the same once more, for what the kernel leaves out of @program; NULL for none
- * @link: where it is
- * @twin_link: where the twin is
+ * @module: module of the tracepoint or function
+ * @kind: kind of probe
+ * @counter: index of the struct source_probe in the object that counts its events
+ * @optional: the group can be attached without it
+ * @without: what is unknown without it, NULL if another hook of the same counter provides it
+ * @program: attached program
+ * @twin: a second copy, for calls of @program that the kernel skips; may be NULL
+ * @link: link of the program
+ * @twin_link: link of the twin
  * @state: enum gpumon_attach_state
  * @reason: why it is not attached
  */
@@ -43,16 +42,16 @@ struct source_hook {
 struct source_group;
 
 /**
- * struct source_group_type - what a group does differently
- * @name: as in the module
- * @module: that has to be there, or to be built in, its name in /sys/module
- * @hooks: its probes, as they begin
- * @n_hooks: their number
- * @there: is the driver there? NULL: is @module loaded?
- * @load: open and load the object, set the programs of the hooks and what follows; 0 or
- *        a negative errno
- * @unload: the opposite
- * @fill: statistics and processes into a model; -1 without memory
+ * struct source_group_type - the specifics of a group
+ * @name: name as in the module
+ * @module: required module or built-in driver, its name in /sys/module
+ * @hooks: initial state of its probes
+ * @n_hooks: number of @hooks
+ * @there: checks for the driver; NULL: check whether @module is loaded
+ * @load: opens and loads the object and sets the programs of the hooks and the pointers of the
+ *        group; 0 or a negative errno
+ * @unload: undoes @load
+ * @fill: adds statistics and processes to a model; -1 without memory
  */
 struct source_group_type {
 	const char *name;
@@ -66,17 +65,17 @@ struct source_group_type {
 };
 
 /**
- * struct source_group - a group as it is
- * @type: what it is
+ * struct source_group - the state of a group
+ * @type: its type
  * @built_in: its driver is part of the kernel
  * @hooks: its probes
  * @state: enum gpumon_attach_state
  * @reason: why it is not attached
- * @skeleton: of its object, NULL while that is not loaded
+ * @skeleton: skeleton of its object, NULL while that is not loaded
  * @probes: counters of its hooks, in the object's memory
- * @events: likewise
- * @with_events: events are wanted
- * @events_fd: the ring that they go to
+ * @events: event counters, likewise
+ * @with_events: send events
+ * @events_fd: ring for events
  * @bytes: memory of its tables
  */
 struct source_group {
@@ -96,16 +95,16 @@ struct source_group {
 extern const struct source_group_type gpumon_source_drm_sched;
 extern const struct source_group_type gpumon_source_drm_vblank;
 extern const struct source_group_type gpumon_source_nvidia;
-/* Has no object: its files are counted by the programs of the one before. */
+/* Has no object of its own: the programs of the nvidia group count its files. */
 extern const struct source_group_type gpumon_source_nvidia_uvm;
 
-/* Of the kernel's processors; a per-CPU value has one of each. */
+/* Number of possible CPUs: a per-CPU value has an entry for each. */
 int gpumon_source_processors(void);
 
-/* Can the kernel take the processor away from a program of a tracepoint? */
+/* True if the kernel can preempt a tracepoint's program. */
 bool gpumon_source_preempted(void);
 
-/* Processes of an object's table, and whether they are there. */
+/* Add the processes of an object's table, and whether they are alive. */
 int gpumon_source_processes(struct gpumon_model *model, const struct source_process *processes,
 			    unsigned int known);
 

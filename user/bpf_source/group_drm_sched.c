@@ -10,7 +10,7 @@
 
 #include "group.h"
 
-/* Needs the tables of the one before. */
+/* Needs the tables of the header above. */
 #include "drm_sched.skel.h"
 
 #define TRACEPOINT(_name, _counter, ...)                                                    \
@@ -44,7 +44,7 @@ static const struct source_hook hooks[] = {
 	  .without = "how many schedulers a ring has is not known" },
 };
 
-static int load(struct source_group *group)
+static int load_drm_sched(struct source_group *group)
 {
 	struct drm_sched_bpf *bpf = drm_sched_bpf__open();
 	int result;
@@ -70,7 +70,7 @@ static int load(struct source_group *group)
 			[SOURCE_SCHED_FINI] = bpf->progs.fini,
 		};
 
-		/* A fence that signals does so with interrupts off: nothing comes between. */
+		/* A fence is signalled with interrupts disabled, so nothing can come in between. */
 		struct bpf_program *twins[SOURCE_SCHED_PROBES] = {
 			[SOURCE_SCHED_QUEUE] = bpf->progs.queue_twin,
 			[SOURCE_SCHED_RUN] = bpf->progs.run_twin,
@@ -89,12 +89,12 @@ static int load(struct source_group *group)
 	return 0;
 }
 
-static void unload(struct source_group *group)
+static void unload_drm_sched(struct source_group *group)
 {
 	drm_sched_bpf__destroy(group->skeleton);
 }
 
-static bool attached(const struct source_group *group, unsigned int counter)
+static bool is_counter_attached(const struct source_group *group, unsigned int counter)
 {
 	for (size_t i = 0; i < group->type->n_hooks; i++) {
 		if (group->hooks[i].counter == counter &&
@@ -108,8 +108,8 @@ static int fill_rings(struct source_group *group, struct gpumon_model *model)
 {
 	struct drm_sched_bpf *bpf = group->skeleton;
 	int processors = gpumon_source_processors();
-	bool results = attached(group, SOURCE_SCHED_RESULT);
-	bool ends = attached(group, SOURCE_SCHED_FINI);
+	bool results = is_counter_attached(group, SOURCE_SCHED_RESULT);
+	bool ends = is_counter_attached(group, SOURCE_SCHED_FINI);
 	struct source_ring_words *words = calloc((size_t)processors, sizeof(*words)), *sum;
 	int ret = 0;
 
@@ -154,8 +154,8 @@ const struct source_group_type gpumon_source_drm_sched = {
 	.module = "gpu_sched",
 	.hooks = hooks,
 	.n_hooks = sizeof(hooks) / sizeof(*hooks),
-	.load = load,
-	.unload = unload,
+	.load = load_drm_sched,
+	.unload = unload_drm_sched,
 	.fill = fill_drm_sched,
 };
 

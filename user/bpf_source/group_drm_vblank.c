@@ -6,7 +6,7 @@
 
 #include "group.h"
 
-/* Needs the tables of the one before. */
+/* Needs the tables of the header above. */
 #include "drm_vblank.skel.h"
 
 #define TRACEPOINT(_name, _counter)                                                   \
@@ -21,7 +21,7 @@ static const struct source_hook hooks[] = {
 	TRACEPOINT("drm_vblank_event", SOURCE_VBLANK_VBLANK),
 };
 
-static int load(struct source_group *group)
+static int load_drm_vblank(struct source_group *group)
 {
 	struct drm_vblank_bpf *bpf = drm_vblank_bpf__open();
 	int result;
@@ -46,7 +46,7 @@ static int load(struct source_group *group)
 	return 0;
 }
 
-static void unload(struct source_group *group)
+static void unload_drm_vblank(struct source_group *group)
 {
 	drm_vblank_bpf__destroy(group->skeleton);
 }
@@ -68,8 +68,8 @@ const struct source_group_type gpumon_source_drm_vblank = {
 	.module = "drm",
 	.hooks = hooks,
 	.n_hooks = sizeof(hooks) / sizeof(*hooks),
-	.load = load,
-	.unload = unload,
+	.load = load_drm_vblank,
+	.unload = unload_drm_vblank,
 	.fill = fill_drm_vblank,
 };
 

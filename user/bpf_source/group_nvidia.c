@@ -7,7 +7,7 @@
 
 #include "group.h"
 
-/* Needs the tables of the one before. */
+/* Needs the tables of the header above. */
 #include "nvidia.skel.h"
 
 static const struct source_hook hooks[] = {
@@ -27,20 +27,20 @@ static const struct source_hook hooks[] = {
 	  .without = "Xid errors are not seen, the kernel's log has them" },
 };
 
-static bool there(struct source_group *group)
+static bool nvidia_there(struct source_group *group)
 {
 	unsigned int major = gpumon_source_major("", SOURCE_NVIDIA);
 	struct nvidia_bpf *bpf = group->skeleton;
 
 	if (bpf) {
-		/* A driver that goes and comes may have another number. */
+		/* A reloaded driver may have another number. */
 		bpf->bss->majors[SOURCE_NVIDIA] = major;
 		bpf->bss->majors[SOURCE_NVIDIA_UVM] = gpumon_source_major("", SOURCE_NVIDIA_UVM);
 	}
 	return major;
 }
 
-static int load(struct source_group *group)
+static int load_nvidia(struct source_group *group)
 {
 	struct nvidia_bpf *bpf = nvidia_bpf__open();
 	int result;
@@ -68,11 +68,11 @@ static int load(struct source_group *group)
 	group->probes = bpf->bss->probes;
 	group->events = &bpf->bss->event_counts;
 	group->bytes = sizeof(*bpf->bss) + SOURCE_CALLS * 64;
-	there(group);
+	nvidia_there(group);
 	return 0;
 }
 
-static void unload(struct source_group *group)
+static void unload_nvidia(struct source_group *group)
 {
 	nvidia_bpf__destroy(group->skeleton);
 }
@@ -120,9 +120,9 @@ const struct source_group_type gpumon_source_nvidia = {
 	.module = "nvidia",
 	.hooks = hooks,
 	.n_hooks = sizeof(hooks) / sizeof(*hooks),
-	.there = there,
-	.load = load,
-	.unload = unload,
+	.there = nvidia_there,
+	.load = load_nvidia,
+	.unload = unload_nvidia,
 	.fill = fill_nvidia,
 };
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/*
- * What the machine says: drivers, major numbers, GPUs by minor number, which processes are still
- * there.
- */
+/* Data about the machine: drivers, major numbers, GPUs by minor number, live processes. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +12,7 @@
 #include "process/identity.h"
 #include "fill.h"
 
-/* /proc counts a process's start in hundredths of a second, on every machine. */
+/* /proc reports start times in hundredths of a second, on every machine. */
 #define TICK_NS 10000000ULL
 
 bool gpumon_source_loaded(const char *root, const char *module)
@@ -30,7 +27,7 @@ bool gpumon_source_has_tracepoint(const struct btf *kernel, const char *name)
 {
 	char type[128];
 
-	/* The kernel has a function type of this name for each of its tracepoints. */
+	/* The kernel has a function type with this name for each of its tracepoints. */
 	snprintf(type, sizeof(type), "btf_trace_%s", name);
 	return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
 }
@@ -38,7 +35,7 @@ bool gpumon_source_has_tracepoint(const struct btf *kernel, const char *name)
 unsigned int gpumon_source_major(const char *root, enum source_nvidia_family family)
 {
 	static const char *const names[SOURCE_NVIDIA_FAMILIES][3] = {
-		/* 535 has the first, 550 the second or third. */
+		/* 535 uses the first, 550 the second or third. */
 		[SOURCE_NVIDIA] = { "nvidia-frontend", "nvidia", "nvidiactl" },
 		[SOURCE_NVIDIA_UVM] = { "nvidia-uvm", NULL, NULL },
 	};
@@ -53,7 +50,7 @@ unsigned int gpumon_source_major(const char *root, enum source_nvidia_family fam
 	while (!found && fgets(line, sizeof(line), stream)) {
 		char name[128];
 
-		/* Numbers of block devices are others. */
+		/* Block devices have numbers of their own. */
 		if (!strncmp(line, "Block", 5))
 			break;
 		if (sscanf(line, "%u %127s", &number, name) != 2)
@@ -106,7 +103,7 @@ void gpumon_source_gpus(const char *root, struct gpumon_source_gpus *gpus)
 	closedir(folder);
 }
 
-/* Field 22 of stat; names may have blanks and brackets in them, so from the last one on. */
+/* Field 22 of stat. Names may contain blanks and brackets, so search the last bracket. */
 static bool start_of(const char *root, unsigned long long pid, unsigned long long *ticks)
 {
 	char path[PATH_MAX], text[1024];
@@ -122,7 +119,7 @@ static bool start_of(const char *root, unsigned long long pid, unsigned long lon
 	fclose(stream);
 	text[n] = '\0';
 	at = strrchr(text, ')');
-	/* State is the first behind it, the start is the 20th. */
+	/* The state is the first field after it, the start is the 20th. */
 	for (int i = 0; at && i < 20; i++)
 		at = strchr(at + 1, ' ');
 	return at && sscanf(at, " %llu", ticks) == 1;
