@@ -172,7 +172,7 @@ CUresult cuStreamGetPriority(CUstream stream, int *priority)
 	return CUDA_SUCCESS;
 }
 
-/* NULL of the default stream of all threads, which is never captured here. */
+/* NULL for the default stream of all threads, which is never captured here. */
 static struct mock_stream *stream_of(CUstream stream)
 {
 	static __thread struct mock_stream of_thread = { .id = 7 };
@@ -256,7 +256,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 				   __builtin_return_address(0), &p, launch_kernel);
 }
 
-/* As cuLaunchKernel where it is compiled for default streams of threads: no stream is the thread's. */
+/* As cuLaunchKernel compiled for per-thread default streams: no stream means the thread's. */
 static int launch_kernel_per_thread(const void *parameters)
 {
 	const cuLaunchKernel_params *p = parameters;

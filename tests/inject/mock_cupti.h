@@ -50,7 +50,7 @@ enum {
 	MOCK_RULE_BEFORE_SUBSCRIBE = 4,
 	MOCK_RULE_NOT_ZEROED = 5,
 	MOCK_RULE_FOREIGN_SUBSCRIBER = 6,
-	MOCK_RULE_FINALIZE_OUTSIDE = 7, /* of the exit of a call */
+	MOCK_RULE_FINALIZE_OUTSIDE = 7, /* not at the exit of a call */
 };
 
 extern _Atomic bool mock_is_subscribed;

@@ -23,7 +23,7 @@ CUptiResult mock_failure(const char *function, int argument)
 	const char *text = getenv("MOCK_FAIL"), *at;
 	char key[80];
 
-	/* As a real one, which makes system calls. */
+	/* Like the real one, which makes system calls. */
 	errno = EAGAIN;
 	if (mock_in_buffer_callback())
 		mock_broken(MOCK_RULE_CALL_IN_BUFFER_CALLBACK);

@@ -31,7 +31,7 @@ static void put_kernel(const char *name, uint32_t correlation, uint32_t stream, 
 	kernel->dynamicSharedMemory = 2048;
 	kernel->localMemoryPerThread = 16;
 	kernel->registersPerThread = 32;
-	/* As CUPTI has it of what no call launched. */
+	/* CUPTI uses 0 for kernels that no call launched. */
 	kernel->correlationId = strstr(name, "uncorrelated") ? 0 : correlation;
 	kernel->name = name;
 	kernel->graphNodeId = node;

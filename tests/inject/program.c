@@ -97,7 +97,7 @@ PLACE static void set_here(size_t bytes)
 
 #define ERRNO_BEFORE 4711
 
-/* A call changed errno, which is the program's. The first one loads libraries, and may. */
+/* A call changed the program's errno. Only the first one may, since it loads libraries. */
 static _Atomic bool errno_changed, is_begun;
 
 static void check_errno(void)
@@ -197,7 +197,7 @@ static void run_graph(unsigned int launches, bool change)
 	}
 }
 
-/* The default stream of a thread is captured, that of all threads is not. */
+/* Capture a thread's default stream. That of all threads cannot be captured. */
 static void run_per_thread(void)
 {
 	cudaGraph_t graph;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Parts of the program that uses CUDA in all ways that tests ask for. */
+/* Parts of the program that uses CUDA in all the ways that the tests need. */
 #ifndef GPUMON_TESTS_INJECT_PROGRAM_H
 #define GPUMON_TESTS_INJECT_PROGRAM_H
 
 #include <stdbool.h>
 
-/* Not inlined and not merged: each is a caller of its own. */
+/* Not inlined or merged: each must be a separate caller. */
 #define PLACE __attribute__((noinline, noclone, noipa))
 
-/* Calls it, by its name, from memory. */
+/* Called by name from generated code. */
 void launch_from_jit(void);
 
 /*
- * As a runtime that compiles while it runs: code in memory of no file, and a line that names it. Launches
- * @count times, with @pause ms between. False where that cannot be done here.
+ * Like a runtime with a JIT compiler: code in anonymous memory, and a line that names it. Launches
+ * @count times, with @pause ms in between. False if that is not possible here.
  */
 bool run_jit(unsigned int count, unsigned int pause);
 

@@ -6,8 +6,8 @@
 #include "mock_nvidia_priv.h"
 
 /*
- * In real builds the compiler makes another function of nvidia_resume(), which gets members of the
- * device instead of the device; and where it inlines nvidia_suspend() that has no symbol at all.
+ * In real builds the compiler replaces nvidia_resume() by a function that gets members of the
+ * device instead of the device. If it inlines nvidia_suspend(), there is no symbol at all.
  */
 #ifdef MOCK_INLINED
 #define mock_suspend_probed __always_inline
@@ -105,8 +105,8 @@ const struct dev_pm_ops nv_pm_ops = {
 };
 
 /**
- * mock_pm_procfs_suspend() - suspend as a write to /proc/driver/nvidia/suspend does
- * @gpu: which
+ * mock_pm_procfs_suspend() - suspend like a write to /proc/driver/nvidia/suspend
+ * @gpu: GPU
  *
  * Return: 0 or -EIO.
  */

@@ -32,11 +32,11 @@ void test_skips(const char *name, const char *reason);
 /* Exit status: 0 if all tests passed. Prints their number, so that none can be missing. */
 int test_end(void);
 
-/* What errno is before each walk; test_end() says whether it was so after all of them. */
+/* errno before each walk; test_end() checks that no walk changed it. */
 #define ERRNO_BEFORE 4711
 void test_errno(void);
 
-/* Where both begin: the address in the test's function is each one's own. */
+/* The start of both. The address in the test's function differs. */
 #define WALK(walk)                                                                             \
 	(errno = ERRNO_BEFORE,                                                                 \
 	 (walk)->count =                                                                       \

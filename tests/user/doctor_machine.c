@@ -138,7 +138,7 @@ void machine_expect(const char *name, enum gpumon_doctor_level level, const char
 
 	if (check->level != level || !strstr(check->message, piece))
 		fail_msg("%s: level %d, \"%s\"", name, check->level, check->message);
-	/* Whoever is told of a failure is told what to do. */
+	/* Every failure must come with a remedy. */
 	if (level == GPUMON_DOCTOR_FAIL)
 		assert_non_null(check->advice);
 	gpumon_doctor_free(&doctor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A made-up machine for the doctor: a tree of files below a root. */
+/* A simulated machine for the doctor: a tree of files below a root. */
 #ifndef GPUMON_TEST_DOCTOR_MACHINE_H
 #define GPUMON_TEST_DOCTOR_MACHINE_H
 
@@ -8,7 +8,7 @@
 
 #define MACHINE_RELEASE "6.1.0-44-amd64"
 
-/* All that gpumon makes use of. */
+/* Everything that gpumon uses. */
 #define MACHINE_CONFIG                                                                     \
 	"# Linux/x86 6.1 Kernel Configuration\n"                                           \
 	"CONFIG_64BIT=y\nCONFIG_MODULES=y\nCONFIG_NET=y\nCONFIG_TRACEPOINTS=y\n"           \
@@ -19,11 +19,11 @@
 
 extern char machine_root[64];
 
-/* Makes one on which everything is well, and takes it away. */
+/* Create a machine without problems, and remove it. */
 int machine_setup(void **state);
 int machine_teardown(void **state);
 
-/* The path below the root, its folders made; to be freed. */
+/* The path below the root, to be freed. Creates its folders. */
 char *machine_place(const char *path);
 void machine_put_bytes(const char *path, const void *bytes, size_t len);
 void machine_put(const char *path, const char *text);
@@ -31,15 +31,15 @@ void machine_put_link(const char *path, const char *target);
 void machine_put_folder(const char *path);
 void machine_take_away(const char *path);
 
-/* What the checks of machine and module say. */
+/* The results of the checks of machine and module. */
 struct gpumon_doctor machine_look(void);
 const struct gpumon_doctor_check *machine_find_if_there(const struct gpumon_doctor *doctor,
 							const char *name);
 const struct gpumon_doctor_check *machine_find(const struct gpumon_doctor *doctor,
 					       const char *name);
-/* One check, alone: its level, and a piece of what it says. */
+/* Expect one check with this level, and a part of its message. */
 void machine_expect(const char *name, enum gpumon_doctor_level level, const char *piece);
-/* A piece of what one check, which warns, advises. */
+/* Expect a warning of one check, and a part of its advice. */
 void machine_expect_advice(const char *name, const char *piece);
 
 #endif /* GPUMON_TEST_DOCTOR_MACHINE_H */

@@ -243,7 +243,7 @@ static void what_is_no_channel(void **state)
 	gpumon_channel_free(reader);
 }
 
-/* What it lowers was read already: read again, from behind its end, it would be 4 GB. */
+/* The removed part was already read. Computing the rest from beyond the end would give 4 GB. */
 static void a_target_that_takes_back(void **state)
 {
 	struct gpumon_channel_writer writer;
@@ -266,7 +266,7 @@ static void a_target_that_takes_back(void **state)
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(gpumon_channel_drain(lane.reader, lane.file), 0);
 	assert_int_equal(gpumon_channel_account(lane.reader)->broken, 1);
-	/* Once it is full it is free, and good again for the next one. */
+	/* Once it is full it becomes free, and usable for the next owner. */
 	block->state = GPUMON_BLOCK_FULL;
 	assert_int_equal(gpumon_channel_drain(lane.reader, lane.file), 0);
 	assert_int_equal(block->state, GPUMON_BLOCK_FREE);
@@ -278,7 +278,7 @@ static void a_target_that_takes_back(void **state)
 	lane_close(&lane);
 }
 
-/* A block has room for so much; what it says beyond that is behind it, or of the next one. */
+/* A larger number than the size of a block would refer to memory beyond it. */
 static void more_than_a_block_holds(void **state)
 {
 	static const uint32_t used[] = { GPUMON_CHANNEL_RECORD_MAX + 8, GPUMON_BLOCK_SIZE, 12,

@@ -282,7 +282,7 @@ static void bytes_inserted_and_removed(void **state)
 	free(changed);
 }
 
-/* The reader looks through a window at a time: a head can begin before its end and go on behind. */
+/* The reader searches one window at a time. A head can cross the end of a window. */
 static void a_chunk_across_the_end_of_a_window(void **state)
 {
 	enum {
@@ -295,7 +295,7 @@ static void a_chunk_across_the_end_of_a_window(void **state)
 
 	memcpy(changed, fixture->bytes, at);
 	memset(changed + at, 0x47, WINDOW + 64);
-	/* The search begins behind the first byte that is no chunk. */
+	/* The search begins after the first invalid byte. */
 	for (size_t before = 0; before <= sizeof(struct gpumon_chunk) + 1; before++) {
 		size_t n = 1 + WINDOW - before;
 
@@ -309,7 +309,7 @@ static void a_chunk_across_the_end_of_a_window(void **state)
 	free(changed);
 }
 
-/* It is broken, and so not missing as well. */
+/* It counts as broken, and not as missing as well. */
 static void a_last_chunk_that_is_broken(void **state)
 {
 	struct fixture *fixture = *state;

@@ -14,12 +14,12 @@
 #define STACK_AT(time_ns) (1000 + (uint32_t)(time_ns))
 
 /**
- * struct rules - a program's records, and what came of them
- * @match: of the work of each launch, by its correlation id
+ * struct rules - a program's records and the results
+ * @match: match of each launch's operation, by its correlation id
  * @stack: likewise
- * @works: how many came out
- * @hits_left: hits that belong to no launch
- * @launches_left: launches that nothing came for, of so many as the test says
+ * @works: number of operations delivered
+ * @hits_left: hits without a launch
+ * @launches_left: launches without operations, as many as the test expects
  */
 struct rules {
 	struct capture_maker *maker;
@@ -71,7 +71,7 @@ static void hit(struct rules *rules, uint32_t tid, uint64_t number, uint64_t tim
 		 .stack = STACK_AT(time_ns), .function = make_string(rules->maker, function));
 }
 
-/* A launch without a stack that takes until @end_ns, and its kernel. */
+/* A launch without a stack, which ends at @end_ns, and its kernel. */
 static void launch(struct rules *rules, uint32_t tid, uint32_t id, uint64_t start_ns,
 		   uint64_t end_ns, const char *function)
 {
@@ -124,13 +124,16 @@ static void hits_without_losses(void **state)
 	rules_end(&rules);
 	assert_stack(&rules, 1, STACK_AT(100));
 	assert_stack(&rules, 2, STACK_AT(200));
-	/* The last hit of the thread, and none is known to be lost. */
+	/* The last hit of the thread, and no hit is known to be lost. */
 	assert_stack(&rules, 3, STACK_AT(300));
 	assert_int_equal(rules.counts.hits_matched, 3);
 	assert_int_equal(rules.hits_left, 0);
 }
 
-/* Hit 2 and the record of hit 1's call are lost: launch 1 is hit 2's, whose stack is not hit 1's. */
+/*
+ * Hit 2 and the record of hit 1's call are lost: launch 1 belongs to hit 2, and must not get hit
+ * 1's stack.
+ */
 static void a_hit_is_missing(void **state)
 {
 	struct rules rules;
@@ -146,7 +149,7 @@ static void a_hit_is_missing(void **state)
 	rules_end(&rules);
 	assert_none(&rules, 1, GPUMON_MATCH_AMBIGUOUS);
 	assert_stack(&rules, 2, STACK_AT(300));
-	/* The last one, where one was lost: another may have come behind it. */
+	/* The last one, with a lost hit: another one may have followed it. */
 	assert_none(&rules, 3, GPUMON_MATCH_AMBIGUOUS);
 	assert_int_equal(rules.counts.hits_ambiguous, 2);
 	assert_int_equal(rules.hits_left, 2);
@@ -178,7 +181,7 @@ static void two_launches_between_hits(void **state)
 	hit(&rules, TID, 1, 100, "cudaLaunchKernel");
 	launch(&rules, TID, 1, 110, 120, "cudaLaunchKernel_v7000");
 	launch(&rules, TID, 2, 130, 140, "cudaLaunchKernel_v7000");
-	/* Of another function, without a uprobe: it has no stack, and takes nobody's. */
+	/* A call of another function without a uprobe has no stack, and takes no other's. */
 	launch(&rules, TID, 3, 150, 160, "cuMemsetD8Async");
 	hit(&rules, TID, 2, 200, "cudaLaunchKernel");
 	launch(&rules, TID, 4, 205, 206, "cuMemsetD8Async");
@@ -191,7 +194,7 @@ static void two_launches_between_hits(void **state)
 	assert_none(&rules, 1, GPUMON_MATCH_AMBIGUOUS);
 	assert_none(&rules, 2, GPUMON_MATCH_AMBIGUOUS);
 	assert_none(&rules, 3, GPUMON_MATCH_NO_STACK);
-	/* One of another function is before it: the hit is not plainly that of the second one. */
+	/* One of another function is before it, so the hit may not belong to the second one. */
 	assert_none(&rules, 4, GPUMON_MATCH_NO_STACK);
 	assert_none(&rules, 5, GPUMON_MATCH_AMBIGUOUS);
 	assert_stack(&rules, 6, STACK_AT(300));
@@ -201,7 +204,7 @@ static void two_launches_between_hits(void **state)
 	assert_int_equal(rules.hits_left, 3);
 }
 
-/* What any thread lost, or the ring did, tells of the last hits of all threads. */
+/* A loss of any thread, or of the ring, affects the last hits of all threads. */
 static void losses_of_others(void **state)
 {
 	for (unsigned int how = 0; how < 3; how++) {
@@ -215,7 +218,7 @@ static void losses_of_others(void **state)
 			hit(&rules, TID + 1, 2, 200, "cudaDeviceSynchronize");
 		if (how == 2)
 			make_loss(rules.maker, .cause = GPUMON_LOSS_UPROBE_RING, .count = 1);
-		/* Of another cause, and of none. */
+		/* For another cause, and of no records. */
 		make_loss(rules.maker, .cause = GPUMON_LOSS_CHANNEL_FULL, .count = 1);
 		make_loss(rules.maker, .cause = GPUMON_LOSS_UPROBE_RING, .count = 0);
 		rules_end(&rules);
@@ -264,7 +267,7 @@ static void hits_out_of_order(void **state)
 		assert_stack(&rules, id, STACK_AT(100 * id));
 }
 
-/* A static cudart: the hit is of what the call itself called, and so within it. */
+/* A static cudart: the hit comes from a nested call, and so within the call. */
 static void a_hit_within_the_call(void **state)
 {
 	struct rules rules;
@@ -274,10 +277,10 @@ static void a_hit_within_the_call(void **state)
 	launch(&rules, TID, 1, 100, 120, "cudaLaunchKernel_v7000");
 	hit(&rules, TID, 1, 110, "cuLaunchKernel");
 	launch(&rules, TID, 2, 200, 220, "cudaLaunchKernel_v7000");
-	/* One was lost before it: it lies within the call all the same. */
+	/* A hit before it was lost, but it still lies within the call. */
 	hit(&rules, TID, 3, 210, "cuLaunchKernel");
 	launch(&rules, TID, 3, 300, 320, "cudaLaunchKernel_v7000");
-	/* At its very end, and behind it. */
+	/* Exactly at its end, and after it. */
 	hit(&rules, TID, 4, 320, "cuLaunchKernel");
 	launch(&rules, TID, 4, 400, 420, "cudaLaunchKernel_v7000");
 	hit(&rules, TID, 5, 421, "cuLaunchKernel");
@@ -288,11 +291,13 @@ static void a_hit_within_the_call(void **state)
 	assert_none(&rules, 4, GPUMON_MATCH_NO_STACK);
 }
 
-/* Each with a stack of its own: which one a kernel of the same id gets, by the kernel's time. */
+/* Each has a stack of its own. The kernel's time decides which one a kernel of that id gets. */
 static void an_id_that_was_used_again(void **state)
 {
 	static const uint64_t starts[] = { 1000, 9000000, 5000000 };
-	/* Without a time; after the first, the third; early by the clocks' error, and by more. */
+	/*
+	 * Without a time; after the first and the third; early by the clocks' error, and by more.
+	 */
 	static const uint64_t kernels[] = { 0, 2000, 6000000, 1000, 900, 10000000 };
 	static const uint32_t right[] = { 1, 0, 2, 0, 0, 1 };
 
@@ -364,7 +369,7 @@ static void feed_kernel(struct gpumon_correlate *correlate, uint32_t id)
 	assert_int_equal(gpumon_correlate_record(correlate, 0, &record.head), 0);
 }
 
-/* Whether the second kernel of a launch finds it after so many launches and kernels of others. */
+/* Does a launch's second kernel find it after this number of launches and kernels of others? */
 static bool kept_for(uint16_t flags, uint32_t records)
 {
 	const struct gpumon_correlate_output output = { .work = keep_last };
@@ -385,7 +390,7 @@ static bool kept_for(uint16_t flags, uint32_t records)
 	return last_match == GPUMON_MATCH_STACK;
 }
 
-/* What is too old goes with the next ones for which room is made, and not at its very moment. */
+/* Old launches are removed when room is made for new ones, not exactly when they expire. */
 static void launches_are_kept_for_more_work(void **state)
 {
 	(void)state;

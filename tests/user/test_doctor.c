@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The doctor on made-up trees. */
+/* The doctor with simulated machines. */
 #include <json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static void kprobes_and_tracepoints(void **state)
 		    "# CONFIG_KPROBES is not set\n# CONFIG_TRACEPOINTS is not set\n");
 	machine_expect("kprobes", GPUMON_DOCTOR_WARN, "not built in");
 	machine_expect("tracepoints", GPUMON_DOCTOR_FAIL, "not built in");
-	/* No configuration: what root sees in debugfs and tracefs says it. */
+	/* Without a configuration, root finds it out in debugfs and tracefs. */
 	machine_take_away("/boot");
 	machine_expect("kprobes", GPUMON_DOCTOR_WARN, "not built in");
 	machine_expect("tracepoints", GPUMON_DOCTOR_WARN, "cannot tell");
@@ -110,7 +110,7 @@ static void kprobes_and_tracepoints(void **state)
 	machine_expect_advice("kprobes", "mount -t debugfs");
 }
 
-/* What is mounted is closed to others than root, and they are told so; root never is. */
+/* Other users cannot read mounted file systems and are told to use root; root never is. */
 static void closed_to_others(void **state)
 {
 	char path[128];
@@ -136,7 +136,7 @@ static void closed_to_others(void **state)
 	setresuid(0, 0, 0);
 }
 
-/* Lines about options: those that are missing, and only those. */
+/* Expect lines about exactly these missing options. */
 static void expect_missing(const char *const *names, size_t n)
 {
 	struct gpumon_doctor doctor = machine_look();
@@ -154,7 +154,7 @@ static void expect_missing(const char *const *names, size_t n)
 	gpumon_doctor_free(&doctor);
 }
 
-/* The configuration without one option: as make leaves it out, or as it says so. */
+/* The configuration without one option: left out as make does, or "is not set". */
 static void put_config_without(const char *path, const char *option, const char *instead)
 {
 	const char *at = strstr(MACHINE_CONFIG, option);
@@ -198,7 +198,7 @@ static void options_one_by_one(void **state)
 		snprintf(line, sizeof(line), "# %s is not set\n", options[i].name);
 		put_config_without("/boot/config-" MACHINE_RELEASE, options[i].name, line);
 		machine_expect(options[i].name, options[i].level, options[i].piece);
-		/* As a module is there, too; as anything else it is not. */
+		/* A module counts, but other values do not. */
 		snprintf(line, sizeof(line), "%s=m\n", options[i].name);
 		put_config_without("/boot/config-" MACHINE_RELEASE, options[i].name, line);
 		expect_missing(NULL, 0);
@@ -225,7 +225,7 @@ static void where_the_configuration_is(void **state)
 	static const char *const debugfs = "CONFIG_DEBUG_FS";
 
 	(void)state;
-	/* The running kernel's own is believed before a file in /boot. */
+	/* The running kernel's own configuration counts more than a file in /boot. */
 	put_config_without("/boot/config-" MACHINE_RELEASE, "CONFIG_BPF_SYSCALL", "");
 	expect_missing(all, 1);
 	put_compressed("/proc/config.gz", MACHINE_CONFIG);
@@ -235,7 +235,7 @@ static void where_the_configuration_is(void **state)
 	machine_take_away("/boot");
 	machine_put("/lib/modules/" MACHINE_RELEASE "/build/.config", MACHINE_CONFIG);
 	machine_expect("kernel-config", GPUMON_DOCTOR_OK, "/build/.config");
-	/* What is there is there, whatever a configuration says. */
+	/* An existing file counts, whatever a configuration says. */
 	put_config_without("/lib/modules/" MACHINE_RELEASE "/build/.config", "CONFIG_DEBUG_FS", "");
 	expect_missing(NULL, 0);
 	machine_take_away("/sys/kernel/debug");
@@ -253,7 +253,7 @@ static void no_configuration(void **state)
 	(void)state;
 	machine_take_away("/boot");
 	machine_expect("kernel-config", GPUMON_DOCTOR_WARN, "only guessed");
-	/* Of those whose sign is not there. A guess is no failure. */
+	/* Only for options whose sign is missing. A guess is not a failure. */
 	expect_missing(signless, sizeof(signless) / sizeof(signless[0]));
 	machine_expect("CONFIG_MODULES", GPUMON_DOCTOR_WARN, "seems not to be there");
 	machine_put("/proc/modules", "");
@@ -264,7 +264,7 @@ static void no_configuration(void **state)
 	machine_put("/proc/sys/kernel/perf_event_paranoid", "2\n");
 	machine_put_folder("/sys/bus/event_source/devices/uprobe");
 	expect_missing(NULL, 0);
-	/* An empty or a damaged one is none. */
+	/* An empty or damaged one does not count. */
 	machine_put("/boot/config-" MACHINE_RELEASE, "");
 	machine_expect("kernel-config", GPUMON_DOCTOR_WARN, "only guessed");
 	machine_put("/proc/config.gz", "\037\213\010 not gzip at all");
@@ -304,14 +304,14 @@ static void gpu_scheduler(void **state)
 	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "no DRM scheduler");
 	machine_take_away("/boot");
 	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "cannot tell");
-	/* An embedded system has modules, and no list of what is built in. */
+	/* An embedded system has modules, but no list of built-in ones. */
 	machine_put(DEP, "kernel/drivers/gpu/drm/drm.ko:\n");
 	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "cannot tell");
 	machine_put(BUILTIN, "kernel/fs/ext4/ext4.ko\n");
 	machine_expect("gpu_sched", GPUMON_DOCTOR_WARN, "no DRM scheduler");
 }
 
-/* Each of the signs alone says that it is part of the kernel. */
+/* Each of the signs alone shows that it is built in. */
 static void gpu_scheduler_built_in(void **state)
 {
 	(void)state;
@@ -379,7 +379,7 @@ static void groups_and_probes(void **state)
 	assert_int_equal(machine_find(&doctor, "netlink")->level, GPUMON_DOCTOR_FAIL);
 	assert_int_equal(machine_find(&doctor, "group drm_sched")->level, GPUMON_DOCTOR_OK);
 	assert_int_equal(machine_find(&doctor, "probe drm_run_job")->level, GPUMON_DOCTOR_OK);
-	/* The other generation's name: normal while the group works. */
+	/* The other generation's name is normally missing while the group works. */
 	assert_int_equal(machine_find(&doctor, "probe drm_sched_job_run")->level, GPUMON_DOCTOR_OK);
 	assert_string_equal(machine_find(&doctor, "probe drm_sched_job_run")->message,
 			    "missing, not in this kernel");
@@ -390,7 +390,7 @@ static void groups_and_probes(void **state)
 	assert_int_equal(machine_find(&doctor, "probe nvidia_open")->level, GPUMON_DOCTOR_OK);
 	assert_string_equal(machine_find(&doctor, "probe nvidia_open")->message,
 			    "off, not needed, nvidia_frontend_open is used");
-	/* Off is what the user wants; that it can be on is said. */
+	/* Off is intended, but the line says that it can be switched on. */
 	assert_int_equal(machine_find(&doctor, "group other")->level, GPUMON_DOCTOR_OK);
 	assert_string_equal(machine_find(&doctor, "group other")->advice,
 			    "gpumon-user set other on");
@@ -398,7 +398,7 @@ static void groups_and_probes(void **state)
 	assert_non_null(strstr(machine_find(&doctor, "losses")->message, "7 events"));
 	gpumon_doctor_free(&doctor);
 
-	/* Nothing attached: then a missing name is what is wrong. */
+	/* Nothing is attached: now a missing name is the problem. */
 	model.groups[0].state.v = GPUMON_ATTACH_STATE_MISSING;
 	doctor = (struct gpumon_doctor){ .root = machine_root };
 	gpumon_doctor_model(&doctor, &model);
@@ -407,7 +407,7 @@ static void groups_and_probes(void **state)
 			 GPUMON_DOCTOR_WARN);
 	gpumon_doctor_free(&doctor);
 
-	/* A driver that is not loaded is one line; it is a warning while no other one is. */
+	/* A driver that is not loaded is one line. It is a warning if no other driver is loaded. */
 	model.groups[0].state.v = GPUMON_ATTACH_STATE_WAITING;
 	doctor = (struct gpumon_doctor){ .root = machine_root };
 	gpumon_doctor_model(&doctor, &model);
@@ -448,7 +448,7 @@ static void layouts_of_drivers_that_are_there(void **state)
 			    "1 of 2 fields found in BTF; amdgpu_bo.flags: no such member");
 	gpumon_doctor_free(&doctor);
 
-	/* Nothing at all is found where there is no BTF. */
+	/* Without BTF, nothing is found. */
 	model.layouts[0].offset.known = false;
 	doctor = (struct gpumon_doctor){ .root = machine_root };
 	gpumon_doctor_model(&doctor, &model);
@@ -456,7 +456,7 @@ static void layouts_of_drivers_that_are_there(void **state)
 	assert_non_null(machine_find(&doctor, "layouts")->advice);
 	gpumon_doctor_free(&doctor);
 
-	/* A driver that is not loaded has none to be found. */
+	/* A driver that is not loaded has no fields to find. */
 	model.groups[0].state.v = GPUMON_ATTACH_STATE_WAITING;
 	doctor = (struct gpumon_doctor){ .root = machine_root };
 	gpumon_doctor_model(&doctor, &model);
@@ -517,7 +517,7 @@ static void the_command_as_json(void **state)
 	captured_free(&c);
 }
 
-/* Nothing there at all: every check still says something. */
+/* An empty root: every check still prints a line. */
 static void an_empty_root(void **state)
 {
 	struct gpumon_doctor doctor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The module's reader of BTF, kmod/btf/parse.c, with the kernel played by tests/fuzz/shim. */
+/* The module's BTF reader, kmod/btf/parse.c, with tests/fuzz/shim in place of the kernel. */
 #include "shim/nofault.h"
 
 #include <bpf/btf.h>
@@ -11,7 +11,7 @@
 
 #include "btf/parse.h"
 
-/* What libbpf built, in memory of its exact size, so that ASan sees what is read behind it. */
+/* A file built by libbpf, in a block of its exact size, so that ASan detects reads beyond it. */
 static void *file_of(const struct btf *btf, size_t *size)
 {
 	__u32 length;
@@ -44,7 +44,7 @@ static void assert_at(const struct gpumon_btf *read, u32 id, const char *path, u
 	assert_int_equal(place.bit_size, 0);
 }
 
-/* In whichever order they stand. */
+/* In any order. */
 static void names_that_begin_like_others(void **state)
 {
 	static const char *const names[] = { "id", "ident", "i", "identity" };
@@ -148,7 +148,7 @@ static void prototypes(void **state)
 	assert_int_equal(gpumon_btf_function(&read, function, false, &prototype), 0);
 	assert_string_equal(prototype.arguments, "i32 u32 i64 u8 bool *char * *file * u32 ...");
 	assert_string_equal(prototype.returns, "i64");
-	/* The first argument of a tracepoint is its probe's. */
+	/* The first argument of a tracepoint is that of its probe. */
 	assert_int_equal(gpumon_btf_function(&read, pointer, true, &prototype), 0);
 	assert_string_equal(prototype.arguments, "u32 i64 u8 bool *char * *file * u32 ...");
 	assert_int_equal(gpumon_btf_function(&read, nothing, false, &prototype), 0);
@@ -166,10 +166,10 @@ struct header {
 	u8 version;
 	u8 flags;
 	u32 header_bytes;
-	u32 section[6]; /* place and length of types, strings, layouts */
+	u32 section[6]; /* offset and length of types, strings, layouts */
 };
 
-/* Whether the file is taken with a header that says this. */
+/* Is a file with this header accepted? */
 static bool taken_with(const void *file, size_t size, const struct header *header)
 {
 	void *changed = malloc(size);
@@ -185,7 +185,7 @@ static bool taken_with(const void *file, size_t size, const struct header *heade
 	return !ret;
 }
 
-/* Each may reach to the end of the file, and not a byte or a word beyond it. */
+/* Each may extend to the end of the file, but not a byte or a word beyond it. */
 static void sections_at_the_end(void **state)
 {
 	struct btf *btf = btf__new_empty();
@@ -205,7 +205,7 @@ static void sections_at_the_end(void **state)
 	assert_true(taken_with(file, size, &header));
 	header.section[3]++;
 	assert_false(taken_with(file, size, &header));
-	/* Shorter by its last NUL. */
+	/* Without its last NUL. */
 	header.section[3] -= 2;
 	assert_false(taken_with(file, size, &header));
 	header.section[3]++;
@@ -223,7 +223,7 @@ static void sections_at_the_end(void **state)
 	header.section[1] = 4;
 	assert_false(taken_with(file, size, &header));
 
-	/* With layouts behind the strings. */
+	/* With layouts after the strings. */
 	longer = 32 + ((room + 3) & ~3u) + 8;
 	with_layouts = calloc(1, longer);
 	memcpy(&header, file, 24);

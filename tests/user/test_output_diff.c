@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What changed between two profiles, and what is said to be missing in one. */
+/* Differences of two profiles, and messages about data that is missing in one. */
 #include "common.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "output/tree.h"
 #include "output_profile.h"
 
-/* What @write writes to @out. */
+/* The text that @write writes to @out. */
 #define WRITTEN(text, write)                               \
 	do {                                               \
 		size_t size_;                              \
@@ -27,7 +27,7 @@ static void assert_side(const struct gpumon_diff_side *side, bool there, uint64_
 	assert_int_equal(side->ns, ns);
 }
 
-/* Templates that demangle alike are one row; a copy by the name of a kernel is another. */
+/* Templates that demangle to the same name are one row. A copy with a kernel's name is another. */
 static void kernels_of_one_name(void **state)
 {
 	struct gpumon_node *root = made_node(NULL, GPUMON_NODE_ROOT, "all", 0, 0, 0);
@@ -107,7 +107,7 @@ static struct gpumon_node *training(uint64_t gemm_ns, const char *other, uint64_
 	return root;
 }
 
-/* The title of a frame: its name, and what is behind it until the end of it. */
+/* The title of a frame: its name and everything after it. */
 static void assert_frame(const char *svg, const char *name, const char *difference)
 {
 	char title[64];
@@ -121,7 +121,7 @@ static void assert_frame(const char *svg, const char *name, const char *differen
 		fail_msg("no %s in %.200s", difference, at);
 }
 
-/* Frames within the stack have the time before of all that is above them. */
+/* Frames within the stack include the earlier time of all frames above them. */
 static void flame_graph_of_a_difference(void **state)
 {
 	struct gpumon_view before = { .root = training(100000, "backward", 20000) };
@@ -144,7 +144,7 @@ static void flame_graph_of_a_difference(void **state)
 	made_free((struct gpumon_node *)after.root);
 }
 
-/* Text, JSON, report and picture say the same of a view. */
+/* Text, JSON, report and picture must agree. */
 static void assert_missing(const struct gpumon_view *view, bool is)
 {
 	const struct gpumon_term term = { .columns = 120 };
@@ -165,7 +165,7 @@ static void assert_missing(const struct gpumon_view *view, bool is)
 	free(text);
 }
 
-/* Each cause by itself, also where another counter is as large as it gets. */
+/* Each cause alone, also if another counter has its highest value. */
 static void nothing_is_missing_or_it_is(void **state)
 {
 	static const size_t of_damage[] = {
@@ -222,7 +222,7 @@ static void nothing_is_missing_or_it_is(void **state)
 	WITH(scan.missing_notes, 1);
 	WITH(scan.no_gpu, true);
 	WITH(scan.lost_records, 1);
-	/* Those that have a record as well are counted once. */
+	/* Losses that also have a record are counted once. */
 	losses[GPUMON_LOSS_RECORDER] = scan.lost_records = 5;
 	assert_missing(&view, true);
 	scan.ended = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* What the BPF programs counted, as a model; and what is said where there is no source. */
+/* Counts of the BPF programs as a model, and the messages without a source. */
 #include "common.h"
 
 #include <limits.h>
@@ -34,7 +34,7 @@ static void buckets_cover_every_value(void **state)
 
 			assert_int_equal(low, end);
 			assert_true(high > low);
-			/* At most a quarter wide, but for the last. */
+			/* At most a quarter of its values wide, except the last. */
 			if (i >= 8 && i + 1 < sizes[s])
 				assert_true((high - low) * 4 <= low);
 			end = high;
@@ -65,7 +65,7 @@ static void histogram_in_numbers(void **state)
 	assert_int_equal(histogram->buckets[1].lt, 12);
 	assert_true(histogram->buckets[2].lt == UINT64_MAX);
 
-	/* Extremes that were read before their values: held to the buckets. */
+	/* Extremes that were read before their values are clamped to the buckets. */
 	histogram = gpumon_model_add_histogram(&model);
 	gpumon_source_histogram(histogram, buckets, SOURCE_DEPTH_BUCKETS, 0, 1, ~100ULL);
 	assert_int_equal(histogram->min.v, 3);
@@ -89,7 +89,7 @@ static void ring_of_words(void **state)
 	const struct gpumon_ring *ring;
 
 	(void)state;
-	memset(from.name, 'x', sizeof(from.name)); /* no end */
+	memset(from.name, 'x', sizeof(from.name)); /* not terminated */
 	cpu[0].word[SOURCE_RING_QUEUED] = 5;
 	cpu[1].word[SOURCE_RING_QUEUED] = 6;
 	cpu[0].word[SOURCE_RING_QUEUE_NS + 8] = 3;
@@ -118,7 +118,7 @@ static void ring_of_words(void **state)
 	assert_int_equal(gpumon_model_histogram(&model, 7, "queue_ns")->max.v, 11);
 	assert_non_null(gpumon_model_histogram(&model, 7, "hw_depth"));
 
-	/* Nothing followed, nothing seen of results: unknown, not 0. */
+	/* Nothing tracked, and no results seen: unknown, not 0. */
 	sum.word[SOURCE_RING_JOBS_TABLE_FULL] = 11;
 	assert_int_equal(
 		gpumon_source_ring(&model, 8, &from, &sum, (struct gpumon_value){ 0 }, false), 0);
@@ -142,7 +142,7 @@ static void processes_are_joined(void **state)
 	assert_int_equal(model.processes[0].jobs.v, 1);
 	assert_false(model.processes[0].ioctls.known || model.processes[0].opens.known);
 	assert_false(model.processes[0].faults.known || model.processes[0].open_handles.known);
-	/* The other program's table. */
+	/* The table of the other program. */
 	gpumon_source_process(&model, &from,
 			      1U << SOURCE_PROCESS_IOCTLS | 1U << SOURCE_PROCESS_OPENS);
 	assert_int_equal(model.n_processes, 1);
@@ -150,7 +150,7 @@ static void processes_are_joined(void **state)
 	assert_int_equal(model.processes[0].opens.v, 8);
 	assert_int_equal(model.processes[0].jobs.v, 1);
 	assert_false(model.processes[0].mapped_bytes.known);
-	/* The same pid again is another one. */
+	/* The same pid with another start time is another process. */
 	from.start_ns = 6;
 	gpumon_source_process(&model, &from, 1U << SOURCE_PROCESS_JOBS);
 	assert_int_equal(model.n_processes, 2);
@@ -181,7 +181,7 @@ static void tables_have_the_modules_columns(void **state)
 	assert_int_equal(gpumon_row_column(&table->rows[0], "vblanks")->value.v, 7);
 	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[0], "missed")));
 	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[0], "interval_ns")));
-	/* Those of a device are not known to be its own. */
+	/* It is unknown which device they belong to. */
 	assert_false(gpumon_column_known(gpumon_row_column(&table->rows[1], "vblanks")));
 	assert_true(gpumon_column_known(gpumon_row_column(&table->rows[1], "queued")));
 
@@ -208,7 +208,7 @@ static void tables_have_the_modules_columns(void **state)
 	assert_string_equal(table->rows[0].labels[0].value, "0xc0104629");
 	assert_string_equal(table->rows[0].labels[1].value, "41");
 	assert_int_equal(gpumon_row_column(&table->rows[0], "duration_ns")->histogram.count.v, 2);
-	/* Of no family that is known: left out. */
+	/* An unknown family is left out. */
 	command.family = device.family = SOURCE_NVIDIA_FAMILIES;
 	assert_int_equal(gpumon_source_command(&model, 1, &command), 0);
 	assert_int_equal(gpumon_source_device(&model, 7, &device, NULL), 0);
@@ -284,7 +284,7 @@ static void proc_is_read(void **state)
 		gpumon_source_process(&model, &processes[i], 1);
 	put("/proc/41/stat", "41 (a) b (c) S 1 41 41 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 1234 0 0\n");
 	put("/proc/41/comm", "new name\n");
-	/* Another pid namespace's numbers say nothing. */
+	/* Pids of another namespace mean nothing. */
 	gpumon_source_alive(&model, root, processes, 3);
 	assert_false(model.processes[0].alive.known);
 	put("/proc/self/ns/here", "");
@@ -310,7 +310,7 @@ static void drivers_are_loaded_or_built_in(void **state)
 	assert_true(gpumon_source_loaded(root, "gpu_sched"));
 	assert_false(gpumon_source_loaded(root, "drm"));
 
-	/* A tracepoint is a typedef of that name, and nothing else of it. */
+	/* A tracepoint is a typedef of exactly that name. */
 	assert_non_null(kernel);
 	function = btf__add_func_proto(kernel, 0);
 	assert_true(function > 0);
@@ -340,7 +340,7 @@ static void choices_are_words(void **state)
 	assert_int_equal(gpumon_source_take(&context, "", &choice), -1);
 }
 
-/* This test's program is built without the BPF programs. */
+/* This test is built without the BPF programs. */
 static void without_bpf_it_is_said(void **state)
 {
 	struct captured c = capture("", "stat", "--source=bpf", NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Rings and their histograms, from the table drm_sched.rings: the module describes them as any other
- * table, and BPF programs know them as well.
+ * Rings and their histograms, from the table drm_sched.rings. The module describes them like any
+ * other table, and BPF programs use them as well.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void take_gauge(const struct gpumon_row *row, const char *name, struct gp
 
 	if (!column || !column->level.known)
 		return;
-	/* Two CPUs that change it at once may show it below 0 for a moment. */
+	/* Two CPUs that change it at once may make it negative for a moment. */
 	*now = gpumon_value_of(column->level.v > 0 ? (uint64_t)column->level.v : 0);
 	if (highest)
 		*highest = column->highest;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module that is called gpu_sched and has its tracepoints, with a job that has one member more
- * than the headers say. What reads s_fence where it is in the headers follows a number.
+ * A module that is named gpu_sched and has its tracepoints, with a job that has one more member
+ * than in the headers. Code that reads s_fence at the offset of the headers dereferences a number.
  */
 #include <linux/module.h>
 
-/* All of the header but the job. */
+/* Everything in the header except the job. */
 #define drm_sched_job drm_sched_job_of_the_headers
 #include <drm/gpu_scheduler.h>
 #undef drm_sched_job
 
-/* No pointer: on amd64 nothing can be at such an address. */
+/* Not a pointer: on amd64 nothing can be at this address. */
 #define NO_POINTER 0x6b6b6b6b6b6b6b6bULL
 
 struct drm_sched_job {

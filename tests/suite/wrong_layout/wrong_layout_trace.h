@@ -8,7 +8,7 @@
 
 #include <linux/tracepoint.h>
 
-/* 6.1 and 6.12 have the first name of each, 7 the second. */
+/* 6.1 and 6.12 use the first name of each, 7 the second. */
 DECLARE_EVENT_CLASS(wrong_layout_job,
 	TP_PROTO(struct drm_sched_job *sched_job, struct drm_sched_entity *entity),
 	TP_ARGS(sched_job, entity),
