@@ -22,10 +22,10 @@ import nvidia
 
 EVENTS = 20 if tools.SMALL else 1000
 REPEATS = 1 if tools.SMALL else 5
-# Until rows, processes and caches are there.
+# Until rows, processes and caches exist.
 WARM_UPS = 2
 PAGE, MIB = 4096, 1 << 20
-# MOCK_NVIDIA_IOCTL(0x2a) of tests/mock/mock_nvidia.h; all of its arguments 0.
+# MOCK_NVIDIA_IOCTL(0x2a) of tests/mock/mock_nvidia.h, with all arguments 0.
 COMMAND, ARGUMENTS = 0xc010462a, 16
 
 
@@ -37,9 +37,9 @@ class Group:
 
     name = None
     events = ()
-    # What of tracefs they are, in the same order.
+    # The same events in tracefs, in the same order.
     traced = ()
-    # {function: kind} of those events that are not tracepoints, and kprobe events for them.
+    # {function: kind} of the events that are not tracepoints, and kprobe events for them.
     functions, definitions = {}, ()
 
     def round(self):
@@ -68,7 +68,7 @@ class Fired(Group):
 
     def __init__(self):
         fire.load_drivers(self.module)
-        # One for all: while the processor is idle time flies here, also past timeouts.
+        # One for all: while the CPU is idle, time flies here, even past timeouts.
         Fired.f = Fired.f or fire.Fire()
         self.prepare()
 

@@ -16,7 +16,7 @@ from gpumon_netlink import Gpumon
 
 REPEATS = 1 if tools.SMALL else 3
 TOOL = lab.BUILD + "/gpumon-user"
-# GPUs, rings of each, processes that have submitted.
+# Numbers of GPUs, rings of each, and processes that have submitted.
 SIZES = ((1, 1, 1), (1, 2, 50)) if tools.SMALL else (
     (1, 8, 1), (8, 8, 1), (8, 64, 1), (1, 8, 100), (1, 8, 1000))
 
@@ -35,7 +35,7 @@ def reading(devices, rings, processes):
              completion="inline", distribution="fixed", timeout_ms=0)
     tools.measure("-n", 1, "touch")
     if processes > 1:
-        # The table has room: their rows stay when they have ended.
+        # The table has room, so their rows stay after they have ended.
         lab.submit("-p", processes - 1, "-n", 1, "-w", timeout=1200)
     lab.wait_idle()
     total = devices * rings
@@ -86,14 +86,14 @@ def memory():
 
 results = tools.Results(sys.argv[1])
 lab.load_scheduler()
-# The other boot has more processors, which matter to what is summed over them alone.
+# The other boot has more CPUs, which only matter for sums over all of them.
 alone = os.environ.get("BENCH_NAME") == "reading-64"
 for size in SIZES[:2] if alone else SIZES:
     lab.step("%d GPUs with %d rings, %d processes" % size)
     reading(*size)
 if not alone:
     memory()
-    # The plugin looks from here on: all is slower, and counts the same.
+    # The plugin counts from here on. Everything is slower, but the counts are the same.
     lab.step("load and unload")
     loading("drm_sched")
     lab.run("modprobe", "amdgpu", timeout=600)

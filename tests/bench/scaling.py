@@ -18,9 +18,9 @@ import lab
 import nvidia
 
 EVENTS = 50 if tools.SMALL else 100
-# The quietest of them counts: an interrupt only ever adds.
+# The lowest result counts, since an interrupt can only add instructions.
 REPEATS = 1 if tools.SMALL else 3
-# 1, 2, 4, 8: as many as this VM has.
+# 1, 2, 4, 8: up to the number of CPUs of this VM.
 CPUS = [n for n in (1, 2, 4, 8) if n <= os.cpu_count()]
 # MOCK_NVIDIA_IOCTL(0x2a) of tests/mock/mock_nvidia.h.
 COMMAND = 0xc010462a
@@ -32,7 +32,7 @@ class Workload:
 
     name = None
     groups = ()
-    # Calls of a round, and probes of gpumon that see them.
+    # Calls per round, and gpumon's probes that see them.
     probes = 1
     per_round = 1
     traced, libbpf, events = (), None, ()
@@ -166,7 +166,7 @@ def watched(workload, what, watcher, at_end=False):
     with watcher:
         total = sample(workload, what, watcher, at_end)
         if what == "gpumon":
-            # Each time that it is loaded it is somewhere else.
+            # It is loaded at another address each time.
             with open("%s/kallsyms.%s" % (tools.OUT, workload.name), "w",
                       encoding="utf-8") as symbols:
                 symbols.write(lab.read("/proc/kallsyms"))
@@ -179,7 +179,7 @@ results = tools.Results(sys.argv[1])
 lab.load_scheduler()
 fire.load_drivers("drm", "i915", "amdgpu")
 f = fire.Fire()
-# All before the first measurement: from there on the plugin makes the VM slow.
+# Create all of them before the first measurement: from then on the plugin makes the VM slow.
 for workload in [kind() for kind in (Jobs, OneRing, Vblank, I915, Amdgpu, Nvidia)]:
     lab.step(workload.name)
     sample(workload, "nothing")

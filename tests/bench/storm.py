@@ -100,7 +100,7 @@ def workers_aside():
     for pid in threads:
         os.sched_setaffinity(int(pid), {0})
     version = tuple(map(int, os.uname().release.split(".")[:2]))
-    # Threads until 6.7.
+    # These were threads until 6.7.
     lab.check(threads or version > (6, 7), "the scheduler's threads are not there")
 
 
@@ -196,7 +196,7 @@ class GpumonText(GpumonRing):
 
     def counts(self):
         super().counts()
-        # What it holds back to sort it prints at its end.
+        # It prints the records that it holds for sorting at its end.
         lab.equal(self.interrupt(), 0, "exit status of trace: " + lab.read("/tmp/reader.err"))
         said = re.search(r"(\d+) events.*; lost: (\d+) overwritten, (\d+) dropped",
                          lab.read("/tmp/reader.err"))
@@ -248,7 +248,7 @@ class FtraceBinary(Ftrace):
         self.until_open(*files)
 
     def counts(self):
-        # A page that is not full is not read by a reader that waits for one: it is left.
+        # A page that is not full is not read by a reader that waits for one.
         def left():
             before = tracefs.buffers()["entries"]
             time.sleep(0.5)
@@ -274,7 +274,7 @@ class Perf(Watcher):
         events = [word for e in self.storm.traced for word in ("-e", e.replace("/", ":"))]
         if os.path.exists(self.started):
             os.unlink(self.started)
-        # It begins its command when its events are on.
+        # It starts its command when its events are enabled.
         self.spawn("perf", "record", "-a", "-B", "-N", "-m", str(KIB // 4),
                    "-o", "/tmp/perf.data", *events, "--",
                    "sh", "-c", "touch %s; exec sleep 1000000000" % self.started)
@@ -301,7 +301,7 @@ class Perf(Watcher):
                 lost_samples += struct.unpack_from("<Q", data, offset + 8)[0]
             offset += length
         os.unlink("/tmp/perf.data")
-        # Newer ones say the same in both.
+        # Newer versions report the same in both.
         return samples, max(lost, lost_samples)
 
     def stop(self):
@@ -326,7 +326,7 @@ class Bpftrace(Watcher):
         self.spawn("bpftrace", "-B", "line", "/tmp/storm.bt", env=environment)
         lab.until(lambda: "ready" in lab.read("/tmp/reader.out") or
                   self.process.poll() is not None, "bpftrace is ready", 900, 0.5)
-        # Its last probe comes after that.
+        # Its last probe is attached after that.
         self.before = self.tried = 0
         lab.until(self.prints_all, "bpftrace prints every event", 600, 0.2)
         self.before = self.printed()[0]
@@ -352,7 +352,7 @@ class Bpftrace(Watcher):
         return os.path.getsize("/tmp/reader.out") == before
 
     def counts(self):
-        # Interrupted, it would leave what is in its buffer.
+        # An interrupt would leave the contents of its buffer.
         lab.until(self.at_rest, "bpftrace prints nothing any more", 1200)
         self.interrupt()
         text = lab.read("/tmp/reader.out") + lab.read("/tmp/reader.err")

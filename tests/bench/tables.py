@@ -293,7 +293,7 @@ def reading(results):
     seen = set()
     for what, rings, cpus, processes, count, size, spread in (
             [" ".join(words[:-6])] + words[-6:] for words in results.of("read")):
-        # A kernel that took no notice of possible_cpus= was measured twice.
+        # A kernel that ignored possible_cpus= was measured twice.
         if (what, rings, cpus, processes) in seen:
             continue
         seen.add((what, rings, cpus, processes))

@@ -157,7 +157,7 @@ ALL = {
                  "kallsyms.jobs": KALLSYMS}, (
         ("gpumon ", "20", "22", "1.50", "0.50"),
         ("gpumon_gauge [gpumon]", "19", "1.50", "0.50"))),
-    # Which lines are shared is no part of it: that the plugin had no room for all is no harm.
+    # The list of shared lines does not matter here, so a full table in the plugin does no harm.
     "reading": ({"reading.results": READING, "reading.lines": READING_LINES}, (
         ("netlink rings", "64", "8", "1", "6400", "5000", "100", "0.5"),
         ("netlink processes", "8", "8", "100", "4000", "900", "40", "0.1"),

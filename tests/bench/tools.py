@@ -20,7 +20,7 @@ import tracefs
 OUT = "/out"
 MEASURE = OUT + "/measure"
 WINDOWS = "/tmp/windows"
-# Few of everything, and nothing that takes long to attach: does the bench work at all?
+# A little of everything, and nothing that takes long to attach, to test the bench.
 SMALL = bool(os.environ.get("BENCH_SMALL"))
 
 
@@ -29,7 +29,7 @@ class Results:
 
     def __init__(self, path):
         self.file = open(path, "w", encoding="utf-8")
-        # Windows of QEMU's plugin, over all that is measured in this boot.
+        # Windows of QEMU's plugin for everything measured in this boot.
         self.windows = int(lab.read(WINDOWS)) if os.path.exists(WINDOWS) else 0
         self.note("first-window", self.windows)
         self.note("version kernel", os.uname().release)
@@ -170,7 +170,7 @@ class Bpftrace:
         release = os.uname().release
         headers = "/usr/src/linux-headers-%s-common" % release.rpartition("-")[0]
         environment = dict(os.environ)
-        # It wants headers for types that are in no BTF of its own choice.
+        # It needs headers for types that are missing in BTF.
         if os.path.isdir(headers):
             environment.update(BPFTRACE_KERNEL_SOURCE=headers,
                                BPFTRACE_KERNEL_BUILD="/usr/src/linux-headers-" + release)

@@ -29,7 +29,7 @@ LOSSES = ["", "channel_full", "cupti_dropped", "withheld", "no_timestamp", "stac
           "interrupted", "broken", "too_long"]
 PLACES = {1: "H", 2: "H", 3: "D", 4: "A", 5: "M", 6: "P"}
 
-# Libraries whose functions are what a call of the API is made of.
+# Libraries that implement API calls.
 DRIVER = re.compile(r"(libcuda\.so|libcudart|libcupti)")
 GRAPH = re.compile(r"cu(da)?GraphLaunch")
 INTERPRETER = re.compile(r"(lib)?python[0-9.dmt]*(so.*)?")
@@ -185,7 +185,7 @@ class Process:
                     found.append([(None, self.strings.get(function_id, "[unknown]"))])
                 else:
                     found.append(self.place(frame - 1 if number and frame else frame, time))
-            # What the driver's libraries do within a call is the call.
+            # Frames of the driver's libraries within a call belong to the call.
             while call and found and found[0][0][0] and DRIVER.match(found[0][0][0]):
                 found.pop(0)
             flat = [symbol for symbols in found for symbol in symbols]
@@ -268,7 +268,7 @@ def figures(directories):
 
         def path_of(stack, function, time, process=process, cache=cache,
                     changes=[mapping[0] for mapping in process.mappings]):
-            # What was mapped in between may have other names.
+            # Id 0 is not an id, and captured launches have no operations.
             key = (stack, function, bisect.bisect_right(changes, time))
             if key not in cache:
                 cache[key] = process.path(stack, function, time)
@@ -276,7 +276,7 @@ def figures(directories):
 
         by_id = {}
         for launch in process.launches:
-            # Id 0 is no id, and what was captured into a graph has no work.
+            # Without an injection library, hits are the only information about calls.
             if launch[4] and not launch[0] & 1:
                 assert launch[4] not in by_id, "ids went round: not what this reader is for"
                 by_id[launch[4]] = launch
@@ -332,7 +332,7 @@ def figures(directories):
                            ("without_work", "[unmatched launch]"))
             launches[key] += 1
             add(path_of(stack, function, start), [reason], 0, end - start)
-        # Where there is no injection library hits are all that is known of calls.
+        # The operation that is read first gets a graph's latency.
         assert not process.hits or not process.launches, "hits beside launches: not for this reader"
         for time, duration, function, stack in process.hits:
             add(path_of(stack, function, time), [], 0, duration)

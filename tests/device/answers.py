@@ -6,7 +6,7 @@ Nothing here needs a GPU: test_answers.py runs it everywhere.
 import collections
 import re
 
-# Which functions launch a kernel of known.cu, llm.cu and driver.c. Of graphs, which make its nodes.
+# Functions that launch kernels of known.cu, llm.cu and driver.c; for graphs, that create the nodes.
 PLACES = {
     "kernel<0>": {"place<0>"}, "kernel<1>": {"place<1>"}, "kernel<2>": {"place<2>"},
     "kernel<3>": {"place_driver"}, "kernel<4>": {"place_ex"}, "kernel<5>": {"place_cooperative"},
@@ -26,7 +26,7 @@ def base(name):
     """The name of a function, without what it takes and gives back: "void a<1>(int)" is a<1>."""
     depth = 0
     begin = 0
-    # One name, though it has a blank and parentheses in it, as long as it is.
+    # A single name, although it contains a blank and parentheses.
     plain = name.replace("(anonymous namespace)", "anonymous-namespace--")
     for at, letter in enumerate(plain):
         if letter == "<":
@@ -160,7 +160,7 @@ def differences(profile, accounts):
     is_ = {name: row[0] for name, row in kernels(profile).items()}
     other = {name: n for name, n in is_.items() if name not in should["kernels"]}
     if any(account.get("cublas_calls") for account in accounts):
-        # Its kernels have names of its own, and a call may make more than one of them.
+        # cuBLAS has its own kernel names, and a call may launch several kernels.
         calls = sum(account["cublas_calls"] for account in accounts)
         if sum(other.values()) < calls:
             result.append(f"{sum(other.values())} kernels of {calls} calls of cuBLAS")

@@ -16,7 +16,7 @@ from programs import GPUMON, SCRATCH, TOP, environment, program
 sys.path.insert(0, os.path.join(TOP, "tests/capture"))
 import reference  # noqa: E402
 
-# Of a capture's beginning, where new stacks and functions are.
+# Bytes at the beginning of a capture with new stacks and functions.
 LOOKED_AT = 8 << 20
 FRAME, STACK = 6, 7
 
@@ -63,7 +63,7 @@ class Subject:
             self.segment(steps=8)
         taken = 0
         while taken < seconds / 2 and self.steps < 1 << 24:
-            # One may be slow, for whatever reason.
+            # A single one may be slow for any reason.
             taken = min(self.segment() for _ in range(3)) * 1e-9 * self.steps
             self.steps = max(1, round(self.steps * min(64, seconds / taken)))
         for _ in range(4):

@@ -15,7 +15,7 @@ from steps import check, note, say
 sys.path.insert(0, os.path.join(programs.TOP, "tests", "inject"))
 import recorder as rec  # noqa: E402
 
-# Which function launches kernel<N>.
+# The function that launches kernel<N>.
 PLACES = {0: "place<0>", 1: "place<1>", 2: "place<2>", 3: "place_driver", 4: "place_ex",
           5: "place_cooperative", 7: "place<7>", 8: "capture_all", 9: "add_node", 10: "place<10>"}
 

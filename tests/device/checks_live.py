@@ -88,7 +88,7 @@ def come_and_go(graph_threads):
                 wrong.append(f"round {turn}: {result.returncode} {result.stderr[-200:]}")
                 break
             profile = profile_of(folder)
-            # A graph made before the capture: its nodes are on the stack that launched it.
+            # A graph from before the capture: its nodes have the stack that launched it.
             sums, off = answers.stacks(profile, {**answers.PLACES, **REPLAYED})
             wrong += [f"round {turn}: {text}" for text in answers.complaints(profile)]
             if sums["wrong"] != [0, 0]:
@@ -137,7 +137,7 @@ def uprobes(name):
             subprocess.Popen([GPUMON, "record", "-p", str(live.pid), "-o", folder],
                              stdout=words, stderr=words, env=environment(False)) as recorder:
         try:
-            # Attached once it says so; refused at once.
+            # Wait until it reports that it is attached. Errors come at once.
             until = time.monotonic() + 20
             while recorder.poll() is None and os.path.getsize(words_path) == 0 and \
                     time.monotonic() < until:
@@ -163,7 +163,7 @@ def uprobes(name):
     account = live.account()
     should = {next(iter(answers.PLACES[f"kernel<{k}>"])): v["launched"]
               for k, v in account["kernels"].items()}
-    # Before it was told to go.
+    # Launched before it was told to start.
     should.pop("place<2>")
     profile = profile_of(folder, "--cpu-only")
     by = hits_by_place(profile)
@@ -174,7 +174,7 @@ def uprobes(name):
         check(launched >= sum(should.values()), f"{label}: {sum(should.values())} launches",
               launched)
         return
-    # Stacks are cut off until gpumon-user has handed over how to unwind what was just seen.
+    # Stacks are truncated until gpumon-user has sent the unwind rules for code that was just seen.
     cut = by.get(CUT, 0)
     is_ = {k: v for k, v in by.items() if k in should}
     check(all(is_.get(k, 0) <= v for k, v in should.items()) and
@@ -199,7 +199,7 @@ def step_refusals():
               len(result.stderr.strip().splitlines()) <= 2, f"refusals: {label}",
               f"{result.returncode}: {result.stderr.strip()}")
         call(["rm", "-rf", folder], 10)
-    # Another subscriber of CUPTI is there first: nothing is broken, and the capture says so.
+    # Another subscriber of CUPTI came first: nothing breaks, and the capture reports it.
     result = call([GPUMON, "record", "-o", folder, "--", program("known"), "mixed", "20"], 60,
                   environment(GPUMON_CUPTI="/nowhere/libcupti.so"))
     check(result.returncode == 0, "refusals: GPUMON_CUPTI names no file, the program runs",

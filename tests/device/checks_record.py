@@ -79,7 +79,7 @@ def step_static():
         if name == "known-static":
             check_profile("static cudart", run)
             continue
-        # Without names of functions: the counts, and that its addresses are in the file.
+        # Without function names: compare the counts, and check that its addresses are in the file.
         wrong = (answers.differences(run.profile, run.accounts) +
                  answers.complaints(run.profile))
         check(run.result.returncode == 0 and not wrong, "static cudart, stripped: counts",
@@ -157,7 +157,7 @@ def step_time():
         total += gpu_ns
         parts[name] = {"count": count, "gpu_ns": gpu_ns, "inside_ns": inside,
                        "more_ns_each": round((gpu_ns - inside) / count)}
-        # A kernel begins before its first instruction, and ends after its last one.
+        # A kernel begins before its first instruction and ends after its last one.
         check(0 <= gpu_ns - inside <= 10000 * count,
               f"GPU time: spin<{name}> is what its own clock says, and at most 10 us more each",
               f"{gpu_ns} and {inside} ns, {(gpu_ns - inside) / count:.0f} ns each")
@@ -222,7 +222,7 @@ def step_formats():
         for words in (["correlate", folder], ["flamegraph", folder], ["report", folder],
                       ["export", "--chrome", folder], ["export", "--perfetto", folder],
                       ["export", "--pprof", folder], ["diff", folder, folder]):
-            # Some are no text.
+            # Some outputs are not text.
             result = call(["sh", "-c", '"$0" "$@" | wc -c', GPUMON, *words], 60,
                           environment(False, DEBUGINFOD_URLS=""))
             check(int(result.stdout or 0) > 100 and not result.stderr,

@@ -13,7 +13,7 @@ from steps import Skip, check, equal, figure, note
 LAYER = os.path.join(HERE, "torch_layer.py")
 STEPS_KEPT = 8
 MARKS = {"::cos_kernel": "only_cos", "::atan_kernel": "only_atan", "::sinh_kernel": "only_sinh"}
-# Compiled kernels stay between the runs, and no longer.
+# Compiled kernels are only kept between these runs.
 ENVIRONMENT = {"TORCHINDUCTOR_CACHE_DIR": os.path.join(SCRATCH, "inductor"),
                "TRITON_CACHE_DIR": os.path.join(SCRATCH, "triton")}
 
@@ -114,7 +114,7 @@ def compare(mode):
     matched = by["stack"] + by["graph_node"]
     check(matched == sum(by.values()), f"{label}: every kernel has a stack", by)
     share = python_share(profile)
-    # What goes backward is launched by a thread of C++.
+    # A C++ thread launches the backward pass.
     check(share > (0.3 if mode == "train" else 0.99),
           f"{label}: Python functions above the GPU time", f"{share:.4f}")
     check(not answers.lost(profile), f"{label}: nothing lost", answers.lost(profile) or "")

@@ -16,13 +16,13 @@ import re
 import statistics
 import sys
 
-# Pairs in which either segment is the first as often as the other.
+# Each segment comes first in half of the pairs.
 GROUP = 4
 
-# (workload, mode): the ratio that is wanted.
+# (workload, mode): the maximum ratio.
 GOALS = {("decode", "native"): 1.08, ("decode", "python"): 1.10, ("train", "native"): 1.03,
          ("train", "python"): 1.05, ("loop", "native"): 1.40}
-# Of these it is that to segments before anything was recorded.
+# For these, the ratio is to segments before anything was recorded.
 GOALS_IN_ALL = {("loop", "native")}
 
 

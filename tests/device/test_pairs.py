@@ -241,7 +241,7 @@ class Recorded(unittest.TestCase):
                 self.assertEqual((one.has_stacks, one.has_python), (stacks, python))
 
 
-# As workloads.py and known.cu: a step takes 1 ms, 2 in a window, but for each fifth segment.
+# As in workloads.py and known.cu: a step takes 1 ms, 2 in a window, except in each fifth segment.
 PROGRAM = """
 import os, sys
 print("ready", os.getpid(), "1.0", flush=True)

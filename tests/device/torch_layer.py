@@ -44,7 +44,7 @@ class Layer(nn.Module):
         return x + self.feed_forward(self.second(x))
 
 
-# Kernels that nothing else here makes, each in a function of its own.
+# Kernels that nothing else here launches, each in a function of its own.
 def only_cos(x):
     return torch.cos(x)
 

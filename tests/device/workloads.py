@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from torch_layer import Layer
 
-# GPT-2's 124 million parameters, and a model with which the GPU waits for the processor.
+# GPT-2's 124 million parameters, and a model for which the GPU waits for the CPU.
 USUAL = {"width": 768, "heads": 12, "layers": 12, "words": 50257, "context": 1024}
 SMALL = {"width": 256, "heads": 8, "layers": 6, "words": 8192, "context": 256}
 PROMPT = 16
@@ -175,7 +175,7 @@ def segment(workload, window, steps):
 
 
 def serve(name):
-    # What is learned is of no use: an inference tensor has no graph to be kept for.
+    # The learned weights are not used: an inference tensor has no graph that would keep it.
     with torch.set_grad_enabled(name.startswith("train")):
         workload = WORKLOADS[name]()
         print("ready", os.getpid(), torch.__version__, flush=True)

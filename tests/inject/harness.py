@@ -24,7 +24,7 @@ RULES = {1: "called CUPTI in a buffer callback", 2: "set the clock twice",
 
 objects = None
 
-# Seconds that a program may take that ends.
+# Time limit in seconds for a program that ends.
 LIMIT = 120 * SLOWER
 
 SANITIZED = os.environ.get("SANITIZE", "") != ""

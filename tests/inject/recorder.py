@@ -103,7 +103,7 @@ class Target:
         self.settings = settings
         self.descriptor = descriptor
         self.freed = 0
-        # Loads and stores of one word: slices of an mmap are copied byte by byte, perhaps.
+        # Loads and stores of whole words, since slices of an mmap may be copied byte by byte.
         self.words = (ctypes.c_uint32 * (size // 4)).from_buffer(self.memory)
         self.longs = (ctypes.c_uint64 * (size // 8)).from_buffer(self.memory)
         if held:

@@ -14,7 +14,7 @@ import recorder as rec
 from harness import (LIMIT, SANITIZED, Failure, Run, Skip, check, compare_all, compare_launches, equal, notes,
                      until)
 
-# Of the system call, the same on all machines.
+# System call number, the same on all machines.
 CLOSE_RANGE = 436
 
 
@@ -49,14 +49,14 @@ def test_fork_of_namesakes():
     equal(run.status, 0, "exit status")
     seconds = [int(word) for word in run.output.split()]
     equal(len(seconds), 2, "children")
-    # The library's wait for its thread, which a child does not have, is 5 s.
+    # The library waits 5 s for its thread, which a child does not have.
     check(max(seconds) < 4, f"children take {seconds} s to exit")
 
 
 def test_killed():
     """killed with SIGKILL, or ended by _exit: what was written is there, the rest can be counted"""
     for how, status in (("kill", -signal.SIGKILL), ("_exit", 3)):
-        # Milliseconds until it ends, in which all is written but on a very busy machine.
+        # Milliseconds until it ends, in which everything is written except on a very busy machine.
         for pause in (200, 10000):
             run = Run(how, 1400, pause)
             equal(run.status, status, "exit status")
@@ -147,7 +147,7 @@ def test_full_channel():
     written = sum(len(v) for k, v in records.items() if isinstance(v, list))
     equal(records["unknown"], [], "broken records")
     check(written > 1000, "nothing was written")
-    # Without anything but launches and a few names each one is there or counted.
+    # With only launches and a few names, each one is either recorded or counted.
     run = Run("loop", 30000, blocks=4, interval=30, record=rec.KERNELS | rec.COPIES,
               environment={"MOCK_FAIL": "cuptiActivityEnable:8"})
     target = run.only()
@@ -252,8 +252,8 @@ def test_dormant():
         equal(records["strings"][begin.reason], "attach", "why it began")
         equal(records["strings"][end.reason], "stop", "why it ended")
         launched = {r.correlation for r in records["launch"]}
-        # Switching on and off takes its time, more so on a busy machine: off comes before the end
-        # is said. Of the last ones some kinds are off already.
+        # Switching on and off takes time, especially on a busy machine: it is off before the end is
+        # reported. Some kinds are already off for the last launches.
         last = sorted(r.start_ns for r in records["launch"])[-50]
         check(end.time_ns - last < 10e9, "the end is said late")
         inside = {c for c, e in entries.items() if begin.time_ns + 150e6 < e.start and e.end < last}

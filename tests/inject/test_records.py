@@ -34,7 +34,7 @@ def test_threads():
 
 def test_threads_come_and_go():
     """forty rounds of threads that end: blocks and places are used again"""
-    # Fewer blocks than threads, and enough for a recorder that is not let run for a while.
+    # Fewer blocks than threads, but enough for a recorder that does not run for a while.
     run = Run("churn", 40, 50, blocks=144)
     equal(run.status, 0, "exit status (16: errno was changed)")
     records = compare_all(run, run.only())
@@ -144,7 +144,7 @@ def test_mappings():
         plugins[name] = mapping
         if name.startswith(("libcuda", "program", "plugin")):
             path = records["strings"][mapping.path]
-            # What a thread writes at once touches no file.
+            # Generated code belongs to no file.
             check(mapping.inode in (0, os.stat(path).st_ino), f"inode of {name}")
             wanted = subprocess.run(["readelf", "-n", path], capture_output=True, text=True).stdout
             wanted = re.search(r"Build ID: ([0-9a-f]+)", wanted).group(1)
@@ -279,7 +279,7 @@ def test_nvtx_direct():
     check(start.id and start.id == end.id, "begin and end have different ids")
     times = [r.time_ns for r in records["range"]]
     equal(times, sorted(times), "times")
-    # Of threads the last one holds; of streams the one with a name.
+    # For threads the last name counts, for streams the last one with a name.
     names = {}
     for thread in records["thread"]:
         names.setdefault(thread.tid, []).append(strings.get(thread.name))

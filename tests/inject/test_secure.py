@@ -75,7 +75,7 @@ def heard_from(uid, folder):
     ready, tell = os.pipe()
     pid = os.fork()
     if not pid:
-        # Who it is, the kernel remembers of when it listened.
+        # The kernel uses the identity from the time of listen().
         os.setgroups([])
         os.setgid(uid)
         os.setuid(uid)

@@ -33,7 +33,8 @@ def by_function(*words):
     for line in lines:
         if not line.startswith(" > "):
             tid, rest = line.split(None, 1)
-            # One that another thread's came between is two lines, with the stack behind the second.
+            # A call interrupted by another thread's line is split into two, with the stack after
+            # the second.
             name = re.match(r"(?:<\.\.\. )?(\w+)", rest) if tid == main else None
             name = name and name[1]
         elif name and "libgpumon-inject" in line:

@@ -53,14 +53,14 @@ def run(name, command, directory=None):
         elif match := PLAN.match(line):
             plan = int(match[1])
         elif line.startswith("# ") and results and not log:
-            # What cmocka says of a failure comes after it.
+            # cmocka's description of a failure follows.
             results[-1][-1].append(line[2:])
         else:
             log.append(line)
     failed = False
     for word, title, skipped, before, after in results:
         if skipped is not None:
-            # cmocka has the test's name there. The reason is what the test printed.
+            # cmocka repeats the test's name there. The reason is the test's output.
             reason = skipped if title else " ".join(before + after)
             verdict.report(f"{name}: {title or skipped}", skipped=reason or "no reason is given")
         elif word == "ok":

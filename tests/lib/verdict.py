@@ -11,11 +11,11 @@ import os
 import sys
 import time
 
-# Every time limit is multiplied by this: for machines that are much slower than usual.
+# Every time limit is multiplied by this, for machines that are much slower than usual.
 SLOWER = int(os.environ.get("GPUMON_SLOWER") or 1)
 
 
-# Seconds that a test may take.
+# Time limit of a test in seconds.
 LIMIT = 600
 
 

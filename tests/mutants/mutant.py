@@ -15,7 +15,7 @@ Either "test", the test that notices the change, or "same", the reason why no te
 import pathlib
 import re
 
-# What is tested without a VM.
+# Folders that are tested without a VM.
 ROOTS = ("user", "inject", "kmod/btf")
 
 

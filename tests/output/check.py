@@ -6,7 +6,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from verdict import SLOWER, Skip, equal  # noqa: E402,F401
 
-# Where produce has written what is looked at: set by run.
+# Folder with the output of produce, set by run.
 files = None
 
 

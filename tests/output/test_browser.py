@@ -264,6 +264,6 @@ return r;""")
     equal(answer["click"], answer["part"], "a click is no drag")
     assert answer["back"], "all of it is not as it was"
     assert 3 <= len(answer["labels"]) <= 8 and all(0 <= x <= 100 for x in answer["left"]), answer
-    # The same time under the right end as was at three quarters.
+    # The right end shows the time that was at three quarters.
     before, after = (float(answer[key].split()[1]) for key in ("before", "after"))
     assert abs(before - after) < before / 100, (answer["before"], answer["after"])

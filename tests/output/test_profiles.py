@@ -86,7 +86,8 @@ def folded_agrees():
         for path, node in paths(profile(name)):
             if node["gpu_ns"]:
                 clean = [(part or "[unknown]").replace(";", ":") for part in path]
-                # JSON keeps what folded stacks cannot: control characters and broken bytes.
+                # JSON keeps control characters and invalid bytes, which folded stacks cannot
+                # contain.
                 clean = ["".join("?" if unicodedata.category(c) in ("Cc", "Cf") or c == "\ufffd"
                                  else c for c in part) for part in clean]
                 want[";".join(clean)] = node["gpu_ns"]

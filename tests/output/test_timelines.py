@@ -67,7 +67,7 @@ def perfetto(name):
                            Slice(name=names[event.one(10)] if kind != 2 else None,
                                  category=categories[event.one(3)] if kind != 2 else None,
                                  flows=event.all(47), arguments=arguments)))
-    # As a reader does: by time, and at the same time as they were written.
+    # Like a reader: by time, and for equal times in the order of the file.
     for ns, _, kind, track, slice_ in sorted(events, key=lambda event: event[:2]):
         assert track in tracks, "an event on an unknown track"
         slice_.track, slice_.start = tracks[track], ns
@@ -154,7 +154,7 @@ def call_paths():
     work = [e for e in document["traceEvents"] if e.get("cat") in ("kernel", "copy")]
     equal({(e.get("sf"), e["args"].get("call_path"), e["args"].get("no_call_path")) for e in work},
           {("2", "[unknown]+0x401000", None), (None, None, "kernel without launch")})
-    # Of paths of two captures as well.
+    # Paths of two captures, too.
     for name in ["timeline", "both"]:
         _, slices = perfetto(name)
         for slice_ in slices:

@@ -16,7 +16,7 @@ import zlib
 from kit import (LIMIT, NOBODY, Skip, contains, equal, left_processes, state, test, until,
                  wait_listening)
 
-# All that reads captures, and writes a file.
+# Commands that read captures and write a file.
 READERS = (("correlate", "--summary"), ("flamegraph", "-o"), ("report", "-o"),
            ("export", "--chrome", "-o"), ("export", "--perfetto", "-o"), ("export", "--pprof", "-o"),
            ("export", "--folded", "-o"), ("export", "--json", "-o"))
@@ -80,7 +80,7 @@ def programs_that_end_at_once(kit):
         for number, command in enumerate((("record", "-o"), ("correlate", "-o"))):
             name = f"{words[0].strip('./')}{status}-{number}"
             refused(kit.run(*command, name, "--", *words), status, part, what=str(words))
-            # It reads as what it is: a capture of nothing.
+            # It reads as an empty capture.
             equal(json.loads(kit.run("correlate", "--json", name).stdout)["kernels"], [], "kernels")
         refused(kit.run("correlate", "--", *words), status, part)
     equal(kit.left_behind(), [], "left behind")
@@ -98,7 +98,7 @@ def nothing_as_json(kit):
 @test
 def no_memory_in_the_program(kit):
     inject = injected(kit)
-    # It is told also by a program that has ended by then.
+    # It is reported even by a program that has ended by then.
     for mib in (48, 80, 100, 128, 200):
         done = kit.run("record", "-o", f"capture{mib}", "--", *inject, "loop", "20",
                        preexec_fn=limit(resource.RLIMIT_AS, mib << 20))
@@ -208,7 +208,7 @@ def pids(kit):
         (str(number), 1, f"{number} is a thread of process {thread.pid}"),
         (str(child), 1, "has ended"),
         (str(sleeper.pid), (1, 77), "has no injection library: start it with"),
-        # Its first thread has ended, it has not.
+        # Its main thread has ended, but the process has not.
         (str(leader.pid), (1, 77), "has no injection library: start it with"),
     ]
     if os.path.exists("/proc/2/status") and not os.readlink("/proc/self").startswith("2"):
@@ -240,7 +240,7 @@ def as_nobody(kit, *words):
     if not os.path.exists(kit.path("theirs")):
         os.mkdir(kit.path("theirs"))
         os.chown(kit.path("theirs"), NOBODY, NOBODY)
-    # In a group of its own, as a job of a shell is.
+    # In a process group of its own, like a job of a shell.
     return kit.call("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, *words,
                     env={"TMPDIR": kit.path("theirs")})
 
@@ -318,7 +318,7 @@ def foreign_captures(kit):
                 done = kit.run("correlate", name)
                 refused(done, 1, f"{name}: neither a capture nor a program")
                 continue
-            # The name first: behind it correlate would take a program's arguments.
+            # The name comes first: after it, correlate would take a program's arguments.
             done = kit.run(words[0], name, *words[1:], "out")
             if "--json" in words:
                 done.stdout = b"" if json.loads(done.stdout or b"{}").get("error") else b"no JSON"
@@ -423,7 +423,7 @@ def outputs_on_a_full_disk(kit):
     for number, words in enumerate(("flamegraph", "report", "export --chrome")):
         script.append(f"{kit.program} {words} good -o small/{number} 2>>said; echo $? >>statuses")
     script.append("ls -A small >left")
-    # Not even room for the first file of a capture.
+    # There is not even room for the first file of a capture.
     script.append("head -c 16384 /dev/zero >small/fill; "
                   f"{kit.program} record -o small/capture -- true 2>>said; echo $? >>statuses; "
                   f"TMPDIR=small {kit.program} correlate -- true 2>>said; echo $? >>statuses; "
@@ -510,7 +510,7 @@ def sockets_of_killed_recorders(kit):
     kit.run("record", "-q", "-o", "other", "--", "true")
     equal(kit.left_behind(), lives, "the living one's")
     kit.end(player, signal.SIGTERM)
-    # Nor was it disturbed.
+    # It was not disturbed either.
     notes = json.loads(kit.run("correlate", "--json", "long").stdout)["recording"]["notes"]
     equal([note for note in notes if "was not recorded" in note], [], "notes of the living one")
     living = kill_recorder(kit, signal.SIGKILL, "record", "-o", "capture")
@@ -518,7 +518,7 @@ def sockets_of_killed_recorders(kit):
     kit.run("record", "-q", "-o", "another", "--", "true")
     equal(kit.left_behind(), living, "one that could be new")
     os.utime(os.path.join(kit.folder, living[0], "socket"), (1, 1))
-    # Not these: one that is no folder of ours, and one with something else in it.
+    # But not these: one that is not our folder, and one with other contents.
     write(kit, "gpumon-abcdef/socket", b"no socket")
     kit.run("record", "-q", "-o", "last", "--", "true")
     equal(kit.left_behind(), ["gpumon-abcdef"], "left behind")

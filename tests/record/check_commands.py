@@ -50,7 +50,7 @@ def numbers(kit):
     equal(rows[0]["gpu_ns"], LAUNCHES * THREADS * 1000, "GPU time")
     folded = kit.run("flamegraph", "capture", "--folded").stdout
     equal(gpu_ns(folded), LAUNCHES * THREADS * 1000, "GPU time in paths")
-    # One path for each thread: its stack has an address of its own.
+    # One path for each thread, whose stack has its own address.
     paths = [line for line in folded.decode().splitlines() if "player_kernel" in line]
     equal(len(paths), THREADS, "paths")
     for line in paths:
@@ -87,7 +87,7 @@ def files(kit):
         equal(again.returncode, 1, "status")
         contains(again.stderr.decode(), "--force", "message")
         equal(kit.run(*words, "-o", name, "--force").returncode, 0, "status")
-        # The same to standard output, in a pipe.
+        # The same to standard output, which is a pipe.
         equal(kit.run(*words).stdout == written or "report" in name or "pprof" in name, True,
               f"{name} in a pipe")
 
@@ -307,7 +307,7 @@ def terminal_after_stop(kit):
     begun = screen.until(re.escape("\033[1;39r"))
     os.write(screen.master, b"\x1a")
     stopped = screen.until(re.escape("\033[r"), begun)
-    # In a process group without a shell nothing stops, and it goes on at once.
+    # In a process group without a shell nothing stops, and it continues at once.
     screen.until(re.escape("\033[1;39r"), stopped)
     kit.touch("go")
     equal(screen.end(), 0, "status")

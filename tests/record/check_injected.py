@@ -16,7 +16,7 @@ LAUNCH, CAPTURED, KERNEL, COPY, SET = range(1, 6)
 # Types of records.
 THREAD, MAPPING, STREAM, LAUNCH_RECORD, KERNEL_RECORD, WINDOW = 2, 3, 10, 20, 40, 81
 ENTRY = struct.Struct("<4I5Q2I")
-# Which function of the program launches which kernel.
+# The function of the program that launches each kernel.
 CALLERS = {"kernel_a": "launch_here", "kernel_b": "launch_there", "kernel_c": "launch_deep",
            "kernel_d": "launch_by_driver", "kernel_e": "launch_ex"}
 
@@ -117,7 +117,7 @@ def names_are_kept(kit):
     names, = [n for n in os.listdir(kit.path("capture")) if n.endswith(".symbols")]
     equal(os.stat(kit.path(f"capture/{names}")).st_mode & 0o7777, 0o600, "mode")
     equal([n for n in os.listdir(kit.path("without")) if "symbols" in n], [], "names of none")
-    # Broken, foreign or a link: what they do not name is looked for as if they were not there.
+    # Broken, foreign, or a link: missing names are looked up as if there was no such file.
     whole = kit.run("export", "--json", "capture").stdout
     for content in (b"", b"gpumon-symbols 2\n@1 0\n", b"gpumon-symbols 1\n@zz\n=\n@10 0\n+a\n=b\tc"):
         with open(kit.path(f"capture/{names}"), "wb") as file:
@@ -156,7 +156,7 @@ def graphs(kit):
     record(kit, "graph", 25)
     check_account(kit, show(kit))
     folded = kit.run("flamegraph", "--folded", "capture").stdout.decode()
-    # A node's kernels are where it was created.
+    # A node's kernels have the stack of its creation.
     for name, caller in (("node_a", "launch_here"), ("node_b", "launch_there")):
         lines = [line for line in folded.splitlines() if f";{name} " in line]
         equal(len(lines), 1, f"paths of {name}")
@@ -221,7 +221,7 @@ def record_twice(kit, least, **variables):
             if kit.capture(name).sum("kernels") < least:
                 raise AssertionError("few kernels were recorded")
         equal(process.poll(), None, "it lives")
-        # What ran when the second one ended returns: then it is in the account.
+        # An operation that ran when the second capture ended returns, and is in the account then.
         ran = len(account(kit))
         until(lambda: len(account(kit)) > ran + 1, "the program goes on")
     finally:
@@ -293,7 +293,7 @@ def check_jit(kit, launches, command):
     equal(len(maps), 1, "maps")
     file = maps[0].replace("perf-", "process-").replace(".map", ".records")
     contains(os.listdir(kit.path("capture")), file, "it is named as the process's file")
-    # Without the copy, and without the names that are kept, there is none: it came from there.
+    # Without the copy and the stored names there is no name, so it came from there.
     for name in os.listdir(kit.path("capture")):
         if name.endswith(".symbols"):
             os.unlink(kit.path("capture/" + name))

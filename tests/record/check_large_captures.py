@@ -58,9 +58,9 @@ def many_deep_stacks(kit):
     text = " ".join(kit.run("correlate", "deep").stdout.decode().split())
     contains(text, "call paths beyond the limit of", "summary")
     contains(text, " Missing ", "summary")
-    # The work itself is all there.
+    # All operations are included.
     contains(text, "in 4,000 operations", "summary")
-    # But for its million nodes.
+    # Except for its million nodes.
     tree = json.loads(kit.run("correlate", "--json", "deep").stdout.split(b',\n"nodes":')[0] + b"}")
     equal(tree["missing"]["paths_cut_off"] > 0, True, "paths that were cut off")
 

@@ -10,7 +10,7 @@ import subprocess
 from kit import LIMIT, NOBODY, Skip, contains, equal, test, until
 
 STRANGER = 12345
-# Of enum gpumon_privilege, as the kernel numbers them.
+# Capabilities of enum gpumon_privilege, with the kernel's numbers.
 FILES = {1, 2}
 
 
@@ -83,7 +83,7 @@ def rights_of_readers(kit):
     """Who only reads captures goes on with what files need, and nothing it starts gets more."""
     kit.record("launches=10", "record")
     read, write = os.pipe()
-    # So small that it has to wait for us.
+    # So small that the writer has to wait for us.
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
     process = subprocess.Popen([kit.program, "report", "capture", "-o", "-"], cwd=kit.folder,
                                stdin=subprocess.DEVNULL, stdout=write, stderr=subprocess.DEVNULL,
@@ -158,7 +158,7 @@ def under_sudo(kit):
              [own + "/capture"] + [f"{own}/capture/{name}" for name in os.listdir(own + "/capture")]}
     equal(found, {(NOBODY, "0o700"), (NOBODY, "0o600")}, "capture")
 
-    # Its library comes to the recorder's socket.
+    # Its library connects to the recorder's socket.
     done = sudo(kit, own, "record", "-o", "played", "--", player, "launches=10", "record")
     equal(done.returncode, 0, f"status ({done.stderr})")
     contains(done.stderr.decode(), "1 process, 10 launches", "said")
@@ -168,10 +168,10 @@ def under_sudo(kit):
           "summary")
     equal(sorted(os.listdir(own)), ["capture", "played", "summary"], "left")
 
-    # Not where that user may not write.
+    # Not in a folder where that user may not write.
     done = sudo(kit, own, "record", "-o", kit.path("roots"), "--", "true")
     refused(done, "Permission denied")
-    # A shell that sudo started has its variables, too.
+    # A shell started by sudo has its variables, too.
     done = sudo(kit, own, "record", "-o", "shell", "--", "sh", "-c", WHO, parent="shell")
     equal(who(done)[0], "0", "who in a shell")
     done = sudo(kit, own, "record", "-o", "root", "--run-as", "root", "--", "sh", "-c", WHO)
@@ -222,11 +222,11 @@ def names_of_files(kit):
                                ("precious/x", "Not a directory"), ("none/x", "No such file")):
                 refused(kit.run(*run, name, *force), part)
         refused(kit.run(*run, "precious"), "--force")
-        # Through a link on the way and back, as any program.
+        # Through a link and back, like any program.
         for name in (f"sticky/{number}", f"folder/../up{number}"):
             done = kit.run(*run, name)
             equal(done.returncode, 0, f"status of {name} ({done.stderr})")
-        # A file of two names becomes two files.
+        # A file with two names becomes two files.
         other = kit.path(f"other{number}")
         os.link(precious, other)
         done = kit.run(*run, other, "--force")
@@ -254,7 +254,7 @@ def files_of_others(kit):
     for words in WRITERS:
         run = [*words[:-1], "capture", words[-1]]
         refused(kit.run(*run, "theirs", "--force"), "another user's")
-        # Root may write where it likes; what it makes there is its own.
+        # Root may write anywhere, and new files belong to root.
         done = kit.run(*run, "folder/file", "--force")
         equal(done.returncode, 0, f"status ({done.stderr})")
         equal((os.stat(folder + "/file").st_uid, oct(mode(folder + "/file"))), (0, "0o600"),
@@ -264,7 +264,7 @@ def files_of_others(kit):
             "Permission denied")
     with open(theirs, encoding="utf-8") as file:
         equal((file.read(), os.stat(theirs).st_uid), ("theirs", STRANGER), "theirs")
-    # As a directory for a capture it is none of ours.
+    # It is not accepted as the directory of a capture.
     refused(kit.run("record", "-o", "folder", "--", "true"), "another user")
     empty = kit.path("empty")
     os.mkdir(empty)
@@ -290,7 +290,7 @@ def names_of_captures(kit):
         refused(kit.run(command, "--", "true", env={"TMPDIR": kit.path("everybody")}),
                 "no sticky bit", "TMPDIR")
     equal((os.listdir(kit.path("target")), os.listdir(kit.path("everybody"))), ([], []), "made")
-    # One's own that is empty is taken, and then nobody else's.
+    # An own empty directory is accepted, and becomes private.
     os.mkdir(kit.path("open"))
     os.chmod(kit.path("open"), 0o777)
     kit.record("launches=10", "record", directory="open")
@@ -305,7 +305,7 @@ def capture_that_is_moved(kit):
     def names(directory):
         return [name for name in os.listdir(kit.path(directory)) if name.endswith(".symbols")]
 
-    # One to which names could be added.
+    # A directory to which names could be added.
     kit.record("launches=10", "record", directory="other", options=("--no-names",))
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    "mv capture away; ln -s other capture; exec \"$@\"", "sh", kit.player,

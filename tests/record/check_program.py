@@ -40,7 +40,7 @@ def descriptors_signals_limits(kit):
     bare = kit.call(kit.player, *words)
     with_us = kit.record(*words, options=("-q",))
     equal(with_us.stdout, bare.stdout, "what the program has")
-    # Ignored and blocked signals are inherited, also those that we need ourselves.
+    # Ignored and blocked signals are inherited, including those that the recorder needs itself.
     def ignore():
         for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
@@ -102,7 +102,7 @@ def modes_of_the_capture(kit):
 
 @test
 def options_of_the_program(kit):
-    # Behind its name they are its own, with "--" and without.
+    # Arguments after its name belong to the program, with and without "--".
     for words in (["--"], []):
         done = kit.run("record", "-q", "-o", f"capture{len(words)}", *words, "echo", "-o", "x",
                        "--json", "--", "--help")
@@ -133,11 +133,12 @@ def control_c_of_a_terminal(kit):
     pid, terminal = pty.fork()
     if not pid:
         os.chdir(kit.folder)
-        # A job in the background is started with it ignored, and a shell cannot trap that.
+        # A background job starts with the signal ignored, which a shell cannot trap.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execve(kit.program,
                   [kit.program, "record", "-q", "-o", "capture", "--", "sh", "-c",
-                   # No program while it waits: dash loses a signal that comes while it starts one.
+                   # Do not start a program while waiting: dash loses a signal that arrives during
+                   # that.
                    f"trap 'echo got it' INT; {kit.player} record; : >ready; "
                    "while [ ! -e end ]; do :; done; echo end; exit 5"], kit.environment)
     kit.wait_for("ready")
@@ -145,7 +146,7 @@ def control_c_of_a_terminal(kit):
     text = b""
     while b"got it\r\n" not in text:
         text += os.read(terminal, 4096)
-    # Then the recorder has it, too, and has done with it what it does.
+    # By then the recorder has received and handled it, too.
     until(lambda: state(pid) == "S" and not pending(pid, signal.SIGINT), "the recorder waits")
     kit.touch("end")
     try:
@@ -188,7 +189,7 @@ def setuid(kit):
         program = next((path for path in ("/usr/bin/su", "/bin/su", "/usr/bin/passwd")
                         if os.path.exists(path) and os.stat(path).st_mode & stat.S_ISUID), None)
     else:
-        # Of root's, setuid root means nothing.
+        # setuid root has no effect if the caller is root.
         program = kit.path("program")
         subprocess.run(["cp", "/bin/true", program], check=True)
         os.chown(program, 1, 1)

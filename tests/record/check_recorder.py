@@ -33,7 +33,7 @@ def exec_chain(kit):
 
 @test
 def fork_and_exec(kit):
-    # The parent's socket lives on in the child until its exec.
+    # The parent's socket stays open in the child until its exec().
     kit.record("record", "children=3", "exec", kit.player, "launches=11", "record")
     kit.capture().check(4, 100 + 33)
 
@@ -117,7 +117,8 @@ def deaf_to_stop(kit):
 @test
 def left_behind_in_the_background(kit):
     """What a program leaves running is asked for what it has, and does not hold us up."""
-    # It waits 3 s for one that does not stop. A busy machine may need as long for all of this, once.
+    # It waits 3 s for a process that does not stop. A busy machine may need that long for
+    # everything, once.
     for number in range(5):
         began = time.monotonic()
         done = kit.run("record", "--wait=first", "-o", f"capture{number}", "--", "sh", "-c",
@@ -149,7 +150,7 @@ def strangers(kit):
     contains(done.stderr.decode(), "and 4 more, the notes in capture say why", "message")
     capture = kit.capture()
     capture.check(1, 40)
-    # One for each of the five, and one about the module where that is not there.
+    # One for each of the five, and one about the module if that is not loaded.
     if capture.driver["notes"] < 5:
         raise AssertionError(f"{capture.driver['notes']} notes")
 
@@ -161,7 +162,7 @@ def largest_size(kit):
     contains(done.stderr.decode(), "recording ended at the largest size", "message")
     size = sum(os.path.getsize(os.path.join(kit.path("capture"), name))
                for name in os.listdir(kit.path("capture")))
-    # It ends at a whole chunk; what is said at the end comes on top.
+    # It ends with a whole chunk. Records written at the end come on top.
     if not 900000 <= size <= 1200000:
         raise AssertionError(f"{size} bytes")
     equal(kit.capture().whole["ended"], True, "ended")
@@ -173,7 +174,7 @@ def losses(kit):
     done = kit.record("threads=16", "launches=60000", "record", options=("--buffer", "1M"))
     row = kit.capture().processes[0]
     equal(row["total_launches"], 960000, "counted")
-    # What is lost may also be one of the few records that say who and where.
+    # Some of the lost records may be the few that describe the process.
     beyond = row["launches"] + row["kernels"] + row["lost"] - 2 * 960000
     if not 0 <= beyond <= 32:
         raise AssertionError(f"{beyond} records too many: {row}")

@@ -26,7 +26,7 @@ def recorded_already(kit):
     kit.touch("go")
     done = kit.end(process)
     equal(done.returncode, 3, "the program's status")
-    # It says hello anew each time.
+    # It sends a new hello each time.
     kit.capture().check(2, 200)
     equal(nothing_is_missing(kit, "capture"), True, "all of it is there")
 

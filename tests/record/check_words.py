@@ -22,7 +22,7 @@ def one_capture_twice(kit):
             equal(os.path.exists(kit.path("x")), False, "file")
     tree = json.loads(kit.run("correlate", "--json", "one", "two").stdout)
     equal(tree["recording"]["gpu_ns"], 200 * 1000, "GPU time of two")
-    # To be compared with itself is something else.
+    # Comparing a capture with itself is allowed, unlike merging.
     equal(kit.run("diff", "one", "one").returncode, 0, "status of diff")
 
 

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from verdict import SLOWER, Skip, contains, equal, until  # noqa: E402,F401
 
 NOBODY = 65534
-# Seconds that a program may take that ends.
+# Time limit in seconds for a program that ends.
 LIMIT = 120 * SLOWER
 
 

@@ -288,7 +288,7 @@ def generations():
 
     for what in "a line is asked for once", "another generation asks for it again, once":
         counts = []
-        # All from the same lines: none is new but where it is the first time in a generation.
+        # All from the same lines: none is new except for the first time in a generation.
         for _ in range(2):
             before = interned()
             numbers = []
@@ -343,7 +343,7 @@ def wrong_layouts():
             os.close(reader)
             status = os.waitpid(child, 0)[1]
             total += 1
-            # What lies there by chance may be right at one look and not at the next.
+            # Data that is there by chance may be right the first time and wrong the next.
             fits = set(output.replace(", told", "").split(" and ")) <= {"right", "none"}
             if status or not fits:
                 wrong.append((field, by, status, output))
@@ -392,7 +392,7 @@ for depth in range(4):
     threading.Thread(target=launch, args=(depth * 7,), daemon=True).start()
 time.sleep(0.05)
 """
-    # What is freed does not stay as it was.
+    # Freed memory must not keep its contents.
     environment = dict(os.environ, PYTHONMALLOC="malloc", MALLOC_PERTURB_="165")
     for when in "promised", "at once":
         ends = [subprocess.call([sys.executable, "-c", script, sys.argv[1], when], env=environment)

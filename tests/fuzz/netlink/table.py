@@ -49,7 +49,7 @@ def main():
                          (part is not None, mask(part["request"] if part else (), attributes),
                           mask(part["reply"] if part else (), attributes)))
         if op["event"]:
-            # What it carries is that of the dump of the same set.
+            # Its contents are those of the dump of the same set.
             reply = next(o["dump"]["reply"] for o in spec.ops.values()
                          if o["set"] == op["set"] and "dump" in o)
             parts[1] = "{ 0, 0, %s }" % mask(reply, attributes)
