@@ -268,7 +268,7 @@ def figures(directories):
 
         def path_of(stack, function, time, process=process, cache=cache,
                     changes=[mapping[0] for mapping in process.mappings]):
-            # Id 0 is not an id, and captured launches have no operations.
+            # Code that was mapped in between may have other names.
             key = (stack, function, bisect.bisect_right(changes, time))
             if key not in cache:
                 cache[key] = process.path(stack, function, time)
@@ -276,7 +276,7 @@ def figures(directories):
 
         by_id = {}
         for launch in process.launches:
-            # Without an injection library, hits are the only information about calls.
+            # Id 0 is not an id, and captured launches have no operations.
             if launch[4] and not launch[0] & 1:
                 assert launch[4] not in by_id, "ids went round: not what this reader is for"
                 by_id[launch[4]] = launch
@@ -332,7 +332,7 @@ def figures(directories):
                            ("without_work", "[unmatched launch]"))
             launches[key] += 1
             add(path_of(stack, function, start), [reason], 0, end - start)
-        # The operation that is read first gets a graph's latency.
+        # Without an injection library, hits are the only information about calls.
         assert not process.hits or not process.launches, "hits beside launches: not for this reader"
         for time, duration, function, stack in process.hits:
             add(path_of(stack, function, time), [], 0, duration)
@@ -351,7 +351,7 @@ def figures(directories):
                     max(latency, default=None)],
         "paths": dict(sorted(paths.items())),
         "calls": {key: ns for key, ns in sorted(calls.items()) if ns},
-        # Which one of a graph's works has its latency is that which was read first.
+        # The operation that is read first gets a graph's latency.
         "graphs": graphs,
     }
 
