@@ -22,7 +22,7 @@ TOOL = lab.BUILD + "/gpumon-user"
 NOBODY = 65534
 LOST = re.compile(r"gpumon-user: (\d+) alerts were lost: "
                   r"they came faster than they were handled\n")
-# What a message may hold, none of which is for a shell or a terminal.
+# Contents of a message that a shell or a terminal must not interpret.
 TRAP = """it's "gone"; touch ran1 $(touch ran2) `touch ran3` | touch ran4 & \x1b[2J > ran5 %s \\n *"""
 
 
@@ -30,7 +30,7 @@ def sockets(pid):
     """Of the process, generic netlink's: {groups, drops}."""
     for line in lab.read("/proc/net/netlink").splitlines()[1:]:
         words = line.split()
-        # libnl makes its port from the pid.
+        # libnl derives its port from the pid.
         if words[1] == "16" and int(words[2]) & 0x3fffff == pid:
             yield {"groups": int(words[3], 16), "drops": int(words[8])}
 
@@ -53,7 +53,7 @@ class Follower:
                   pause=0.02)
 
     def said(self):
-        # Not by seek(): the process writes where it is.
+        # Not with seek(), since the process writes at the current position.
         return os.pread(self.out.fileno(), 1 << 24, 0).decode()
 
     def end(self, how=None, status=0, timeout=60):
@@ -191,17 +191,17 @@ def fire(cpu, begin, other_end):
 
 follower = Follower("--json")
 before = nvidia.account()["xids"]
-# What is lost before it looked the first time it cannot tell.
+# It cannot report losses from before its first reading.
 xids(0, 62)
 lab.until(follower.said, "the first one")
-# Nobody reads: the socket overflows. Then the module has nobody to send: it overflows.
+# Nobody reads, so the socket overflows. Then the module has nobody to send, and overflows.
 follower.process.send_signal(signal.SIGSTOP)
 many = 0
 while not any(s["drops"] for s in sockets(follower.process.pid)):
     lab.check(many < 20000, "the socket never overflows")
     xids(0, *[62] * 100)
     many += 100
-# Both at once, or who sends for the module has a processor. It may get one all the same: again then.
+# Both must happen at once, or the module's sender gets CPU time. If it does anyway, try again.
 rounds = 0
 while not rounds or not documents(ask("--last", "--json").stdout)[0]["lost"]:
     rounds += 1
@@ -215,7 +215,7 @@ while not rounds or not documents(ask("--last", "--json").stdout)[0]["lost"]:
     os.close(ends[0])
 follower.process.send_signal(signal.SIGCONT)
 time.sleep(1)
-# The counts of the next ones tell.
+# The next counts show the losses.
 for gpu in 0, 1:
     nvidia.control("xid", gpu, 62, "after")
 lab.until(lambda: follower.said().count("after") == 2, "the last ones")

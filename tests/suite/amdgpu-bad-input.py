@@ -93,7 +93,7 @@ for bad in BAD:
     refuses("amdgpu_cs", lambda: f.amdgpu_cs(job))
 lab.equal(amdgpu.tables()["rings"], {}, "rings")
 for i, bad in enumerate(BAD, 1):
-    # A submission without a fence is one, its latency is not known.
+    # A submission without a fence counts, but its latency is unknown.
     unfenced = f.amdgpu_job(ring, fence=bad)
     f.amdgpu_cs_ioctl(unfenced)
     f.amdgpu_sched_run_job(unfenced)

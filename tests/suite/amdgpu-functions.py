@@ -53,7 +53,7 @@ else:
 lab.step("on both at once: none is taken for the other's")
 threads = [threading.Thread(target=run, args=("dispatch", n, 20, 184 + n, 3000, irq))
            for n, irq in ((0, 0), (1, 1))]
-# What the vector says is shared; the device is what counts here.
+# The threads share the vector's data. Only the device matters here.
 for t in threads:
     t.start()
 for t in threads:
@@ -62,7 +62,7 @@ by_device = {}
 for (device, _, _), row in amdgpu.tables()["interrupts"].items():
     by_device[device] = by_device.get(device, 0) + row["interrupts"]
 if BTF:
-    # A task that moves between the two has an unknown device, never a wrong one.
+    # A task that moves between the two gets an unknown device, never a wrong one.
     lab.equal(by_device[B], 3023, "interrupts of the second GPU")
     lab.within(by_device[A], 2900, 3015, "interrupts of the first GPU")
 lab.equal(sum(by_device.values()), 6038, "interrupts in all")
@@ -95,7 +95,7 @@ numbers = {d if d else "-": (r["resets"], r["failed"], r["soft_recoveries"], r["
            for d, r in found.items()}
 lab.equal(numbers, {A: (2, 1, 0, 0), B: (1, 0, 7, 2)} if BTF else {"-": (3, 1, 7, 2)}, "resets")
 if BTF:
-    # The mock waits by jiffies, which need not run as fast as the clock does in a VM.
+    # The mock waits in jiffies, which may be slower than the clock in a VM.
     times = found[A]["duration_ns"]
     lab.within(times["min"], 45000000, times["max"] - 100000000, "the shorter reset")
     lab.within(times["max"], 180000000, 5000000000, "the longer reset")

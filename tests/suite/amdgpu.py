@@ -46,7 +46,7 @@ for name, p in amdgpu.probes().items():
 with Gpumon() as g:
     unknown = {(l["type"], l["member"]) for l in g.layouts()
                if l["module"] == "amdgpu" and "offset" not in l}
-# The hub is where it is on the one or the other.
+# The location of the hub depends on the kernel.
 lab.equal(unknown, {("amdgpu_ring", "vm_hub") if lab.LINE == "6.1" else
                     ("amdgpu_ring_funcs", "vmhub")}, "fields that are not there")
 
@@ -117,7 +117,7 @@ amdgpu.check_all(rows("flushes"), dict(
 
 lab.step("jobs: latency from submission to run, by the job's own fence")
 one = f.amdgpu_job(gfx[A], context=11, seqno=1, num_ibs=4)
-# The same numbers on another GPU, and the next of the same context.
+# The same numbers on another GPU, and the next number of the same context.
 other = f.amdgpu_job(gfx[B], context=11, seqno=1, num_ibs=1)
 after = f.amdgpu_job(gfx[A], context=11, seqno=2, num_ibs=2)
 submitted = {one: f.amdgpu_cs_ioctl(one)}
@@ -131,7 +131,7 @@ ran[other] = f.amdgpu_sched_run_job(other)
 ran[after] = f.amdgpu_sched_run_job(after)
 latency[other] = submission_ns(B)["sum"]
 latency[after] = submission_ns(A)["sum"] - latency[one]
-# Run again after a reset, and a job of the kernel's own.
+# Run again after a reset, and one of the kernel's own jobs.
 f.amdgpu_sched_run_job(one)
 f.amdgpu_sched_run_job(f.amdgpu_job(sdma, context=12, seqno=1), times=3)
 quiet = dict(untracked=0, unattributed=0, clock_backwards=0, pipe_syncs=0, command_buffers=0,
@@ -144,7 +144,7 @@ amdgpu.check_all(rows("rings"), {
     (A, "sdma0"): dict(submissions=0, ibs=0, runs=3, unmatched=3, submission_ns_count=0,
                        **quiet)})
 for job, ns in latency.items():
-    # The least and the most that can have passed.
+    # The minimum and the maximum time that can have passed.
     least = ran[job].first_ns - submitted[job].last_ns
     most = ran[job].last_ns - submitted[job].first_ns
     lab.within(ns, least - 100000, most + 100000, "latency of %s" % job.name)
@@ -162,7 +162,7 @@ amdgpu.check_row(rows("rings"), (A, "gfx_0.0.0"), submissions=3, runs=4, unmatch
                  submission_ns_count=2)
 
 lab.step("command buffers count on the ring that was asked for, before the job has one")
-# A job that is made has the device's first ring in sched.
+# A new job has the device's first ring in sched.
 unarmed = f.amdgpu_job(sdma, context=13, seqno=1, num_ibs=2, sched=gfx[A].at("sched"))
 f.amdgpu_cs(unarmed, dw=16, times=2)
 f.amdgpu_cs(unarmed, dw=1000)

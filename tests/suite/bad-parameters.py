@@ -17,7 +17,7 @@ RANGES = {"max_rings": (1, 1024), "max_processes": (8, 65536), "max_jobs": (8, 1
 
 
 def log():
-    # The first load of a boot is remarked on by the kernel itself.
+    # The kernel itself logs the first load after a boot.
     return [line for line in run("dmesg", "--notime").stdout.splitlines()
             if not re.search("out-of-tree|tainting kernel|taints kernel|signature", line)]
 

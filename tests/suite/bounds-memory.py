@@ -19,7 +19,7 @@ from memory import PARTS, SMALL
 CASES = ({}, {"max_rings": 1024}, {"max_rings": 100}, {"max_processes": 65536},
          {"max_processes": 3000}, {"max_jobs": 1048576},
          {"max_rings": 1024, "max_processes": 65536, "max_jobs": 1048576})
-# Others take and give pages too.
+# Others allocate and free pages, too.
 OTHERS_KIB = 512
 
 step("the smallest there is; the module itself is in it")
@@ -39,17 +39,17 @@ for parameters in CASES:
 step("a group that begins: its driver comes")
 memory.settle()
 load_gpumon(**SMALL)
-# The loader frees what it needed later than it comes back.
+# The loader frees its memory some time after it returns.
 memory.settle()
 before, before_kernel = stats()["gpumon"]["memory_bytes"], memory.kernel()
-# How its rows are laid out is known from the beginning.
+# The layout of its rows is known from the beginning.
 layout = memory.parts()["amdgpu"]
 within(layout, 0, 4096, "bytes of a group without a driver")
 insmod("tests/mock/amdgpu")
 group = memory.parts()["amdgpu"] - layout
 check(group > 65536, "a group with a driver holds nothing")
 equal(stats()["gpumon"]["memory_bytes"] - before, group, "memory_bytes against the group's part")
-# The mock itself is in the accounts too: it goes, and the group's memory stays.
+# The mock itself is in the accounts, too. It is unloaded, but the group's memory stays.
 rmmod("amdgpu")
 memory.settle()
 tables = memory.parts()["amdgpu"] - layout
@@ -58,7 +58,7 @@ memory.compare("tables of group amdgpu", tables, memory.kernel() - before_kernel
 equal(stats()["gpumon"]["memory_bytes"] - before, tables, "memory_bytes after the driver has gone")
 rmmod("gpumon")
 memory.settle()
-# A module that came and went leaves more of such than one that is there; the group had thousands.
+# An unloaded module leaves more such memory than a loaded one, and the group had thousands.
 within(memory.kernel(), before_kernel - least_grown - 4 * memory.NOISE_KIB,
        before_kernel - least_grown + 4 * memory.NOISE_KIB,
        "KiB in the kernel's accounts after unload")
@@ -105,7 +105,7 @@ with Gpumon() as g:
         within(taken, said - OTHERS_KIB, said + OTHERS_KIB, "KiB that are in no account")
         g.event_ring_set(0)
         check(stats()["event_ring"]["memory_bytes"] > 0, "what was written can still be read")
-        # The next one is made before the last one goes.
+        # The new ring is allocated before the old one is freed.
         g.event_ring_set(1)
         g.event_ring_set(0)
 rmmod("gpumon")

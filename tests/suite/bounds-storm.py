@@ -124,7 +124,7 @@ class Flat:
         equal(own, self.own, "gpumon's entries in vmallocinfo after " + self.what)
         print("    memory_bytes %d as before; the kernel's accounts %+d KiB" %
               (self.bytes, everything - self.all))
-        # KASAN keeps what was freed for a while.
+        # KASAN keeps freed memory for a while.
         if "kasan" not in KERNEL:
             within(everything - self.all, -8192, 2048, "KiB that the kernel's accounts grew by")
 
@@ -134,13 +134,13 @@ def fired(before):
     return sum(now[e] - before[e] for e in CHURN_EVENTS)
 
 
-# What else it leaves when it fails can be unloaded once this is gone.
+# Other modules that it leaves after a failure can be unloaded once this one is gone.
 atexit.register(subprocess.run, ["rmmod", "churn_gpu"], stderr=subprocess.DEVNULL, check=False)
 print("seed %d: GPUMON_SEED=%d GPUMON_EVENTS=%d" % (SEED, SEED, EVENTS))
 load_scheduler()
 insmod("fire_gpu")
 insmod("churn_gpu")
-# What it makes for the first time stays for good: that is no growth.
+# First-time allocations stay for good, which is not growth.
 churn("storm", jobs=2000, rings=4, ring_jobs=50, threads=CPUS)
 churn("end")
 
@@ -176,7 +176,7 @@ with Flat("%d processes" % PROCESSES):
     check_processes(sections, probe("queue", probes(sections))["recorded"])
     head = sections["gpumon"]
     check(head["processes"] <= 256, "more processes than there is room for")
-    # More came than fit: those that ended made room, or the rest is nobody's, and said so.
+    # More than fit: ended ones made room, or the rest is counted as unattributed.
     check(head["processes_exited"] + head["jobs_unattributed"] / 2 >= PROCESSES - 256,
           "processes that are nowhere: %s" % head)
 churn("end")
@@ -189,7 +189,7 @@ jobs = int(EVENTS / EVENTS_A_JOB * 0.8 / CPUS)
 PARTS = 10 if DEEP else 1
 sizes = []
 before = account()
-# The first part shows where the tables end up.
+# The first part shows the final size of the tables.
 churn("storm", jobs=max(jobs // 100, 2000), rings=4, ring_jobs=500, pids=400, pid_jobs=100,
       threads=CPUS, seed=SEED)
 churn("end")
@@ -197,7 +197,7 @@ with Flat("the storm"):
     begin = time.monotonic()
     for part in range(PARTS):
         if part:
-            # One in a second: of the rings to come, some find a place.
+            # One per second: some of the new rings find room.
             until(lambda: g.info()["rings"] < 48, "rings that are gone made room", timeout=60)
         churn("storm", jobs=jobs // PARTS, rings=12, ring_jobs=max(jobs // PARTS // 200, 200),
               pids=400, pid_jobs=max(jobs // PARTS // 5000, 20), threads=CPUS, seed=SEED + part + 1)

@@ -12,8 +12,7 @@ from gpumon_netlink import Gpumon
 CLOCKSOURCE = "/sys/devices/system/clocksource/clocksource0/"
 JOBS = 60
 SERVICE = 2000000
-# Between two readings of a clock, in the mean, in nanoseconds; where a processor is slow they are
-# further apart.
+# Mean nanoseconds between two readings of a clock. They are further apart on a slow CPU.
 SLACK = 400000 * lab.SLOWER
 
 

@@ -9,8 +9,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import lab
 from gpumon_netlink import Gpumon
 
-# The scheduler of 6.1 and 6.12 fires for each dependency that it finds, 7 only for one that is
-# not signalled yet: those of this test last long enough to be found so.
+# The scheduler of 6.1 and 6.12 fires for each dependency that it finds, 7 only for those not
+# signalled yet. Those of this test take long enough to be found like that.
 def waits(row):
     return row["dependencies_run"]
 

@@ -23,8 +23,8 @@ def check(key, should):
     lab.until(lambda: depths(lab.rings()[key])[2] == should[2], "hw_depth of %s" % (key,))
     is_ = depths(lab.rings()[key])
     lab.equal((is_[0], is_[2]), (should[0], should[2]), "depths of %s" % (key,))
-    # The highest queue depth depends on how fast the scheduler took the first jobs. The mock
-    # counts a job before the push and until run_job(), the tracepoints lie inside of that: it may
+    # The highest queue depth depends on how fast the scheduler took the first jobs. The mock counts
+    # a job from before the push until run_job(). The tracepoints are within that time, so it may
     # have one more at either end.
     lab.within(is_[1], should[0], should[0] + should[2], "queue_depth_max of %s" % (key,))
     lab.within(is_[1], mock["queue_depth_max"] - 2, mock["queue_depth_max"],

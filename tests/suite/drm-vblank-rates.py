@@ -107,11 +107,11 @@ for key in keys:
     for column in "queued", "delivered":
         lab.equal(row[column], len(seen), "%s of %s" % (column, key))
     to = row["queue_to_delivery_ns"]
-    # What a client measures has what the kernel does in it.
+    # The client's measurement includes what the kernel measures.
     lab.check(to["max"] <= max(seen) and to["min"] <= min(seen) and to["sum"] <= sum(seen),
               "%s: %r, its clients measured %d to %d, sum %d" % (key, to, min(seen), max(seen),
                                                                  sum(seen)))
-    # No later after its vblank than after it was asked for, and seldom as late as the next.
+    # Not later after its vblank than after the request, and seldom as late as the next one.
     since = row["vblank_to_delivery_ns"]
     lab.equal(since["count"], len(seen), "vblank_to_delivery_ns of %s" % (key,))
     lab.check(since["sum"] <= to["sum"], "%s: since the vblank %r, since asked %r" % (key, since,
@@ -121,7 +121,7 @@ for event, column in zip(EVENTS, ("vblanks", "queued", "delivered")):
         lab.equal(sum(found[key][column] for key in keys if key[1] == crtc), counts[event, crtc],
                   "%s of crtc %d, and in ftrace" % (column, crtc))
 for crtc in 0, 1:
-    # The host may take the processor away between ftrace's look at the clock and gpumon's.
+    # The host may take the CPU away between the clock readings of ftrace and gpumon.
     ours = sum(found[key]["queue_to_delivery_ns"]["sum"] for key in keys if key[1] == crtc)
     print("queued to delivered, crtc %d: %d ns, in ftrace %d" % (crtc, ours, waited[crtc]))
     lab.within(ours, waited[crtc] * 0.9, waited[crtc] * 1.1,
@@ -136,7 +136,7 @@ g.reset()
 vblank.load(devices=1, crtcs=2, refresh_hz=20, high_prec=0, paused=1)
 vblank.command("hold", 0, 0)
 run([(0, 0)], 1)
-# On a busy host an interrupt can come so late that the next frame has begun: that is missed.
+# On a busy host an interrupt can be so late that the next frame has begun: that counts as missed.
 for n in range(20):
     vblank.command("late", 0, 0, 30000000, 1)
     run([(0, 0)], 0.5)

@@ -15,7 +15,7 @@ import vblank
 from gpumon_netlink import Gpumon
 from vblank_rows import UNKNOWN, columns, delivered_adds_up, rows, same
 
-# Of a row of any device.
+# Columns that are unknown in every row with a device.
 CANNOT_BE_KNOWN = ("missed", "repeated", "late", "off_gaps", "interval_ns", "jitter_ns",
                    "refresh_millihertz")
 
@@ -127,7 +127,7 @@ vblank.command("step", 1, 0, 1)
 found = rows(G)
 same(found[0, 0], "the first", vblanks=before[0, 0]["vblanks"] + 2, missed=before[0, 0]["missed"],
      off_gaps=0, interval_ns=before[0, 0]["interval_ns"]["count"] + 1)
-# Asked for before, delivered now.
+# Requested before, delivered now.
 same(found[1, 0], "the second", untracked=before[1, 0]["untracked"] + 1,
      delivered=before[1, 0]["delivered"] + 1)
 for key in clients:

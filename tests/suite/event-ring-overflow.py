@@ -48,7 +48,7 @@ with Gpumon() as g:
     load = lab.submitter("-r", "0,1", "-n", 500, "-t", 2, "-b", 10, "-w")
     while load.poll() is None:
         found += reader.read(2 * events.LAYOUT.size) or []
-        # The numbers are not of one instant while somebody writes: they are equal at rest only.
+        # The numbers are not from one instant while events are written, and only agree at rest.
         now = g.event_ring()
         lab.equal(now["delivered"], first["delivered"] + len(events.real(found)), "delivered")
         for name in "written", "overwritten":

@@ -20,7 +20,7 @@ SYS_USERFAULTFD = 323
 UFFDIO_API, UFFDIO_REGISTER, UFFDIO_ZEROPAGE = 0xc018aa3f, 0xc020aa00, 0xc020aa04
 API, MODE_MISSING = 0xaa, 1
 PAGE, RECORD = 4096, 88
-# A loss is told in a record of its own, for which room is kept.
+# A loss gets a record of its own, for which room is reserved.
 RECORDS = PAGE // RECORD - 1
 
 libc = ctypes.CDLL(None, use_errno=True)

@@ -13,8 +13,8 @@ import lab
 from events import DONE, ERROR, KILLED, QUEUE, RUN, WAIT
 from gpumon_netlink import Gpumon
 
-# Nanoseconds that a latency and the times of its records may differ by, and where
-# the processor is taken away between two readings of a clock.
+# Nanoseconds by which a latency and the times of its records may differ, normally and if the CPU is
+# taken away between two clock readings.
 APART = 5000
 SLICE = 100000000
 
@@ -78,7 +78,7 @@ with Gpumon() as g:
         jobs.setdefault((e.context, e.seqno), []).append(e)
     for key, story in jobs.items():
         kinds = [e.event for e in story if e.event != WAIT]
-        # The error shows when the finished fence signals, after done.
+        # The error is only visible when the finished fence signals, after done.
         lab.check(kinds in ([QUEUE, RUN, DONE], [QUEUE, RUN, DONE, ERROR], [QUEUE, KILLED]),
                   "job %r: %r" % (key, story))
         lab.equal(len({e.ring for e in story}), 1, "rings of job %r" % (key,))
@@ -94,7 +94,7 @@ with Gpumon() as g:
                 last = e
             if e.event in (KILLED, ERROR):
                 lab.check(e.error < 0, "error of %r" % (e,))
-    # A latency and the times of its two records are taken one after the other.
+    # A latency and the times of its two records come from successive clock readings.
     apart.sort()
     lab.check(apart[len(apart) // 2] < APART and apart[-1] < SLICE,
               "latencies and times are apart by %d ns in the middle, %d at most" %
@@ -109,7 +109,7 @@ with Gpumon() as g:
     lab.step("in order on each CPU; depths are never below 0")
     for cpu in {e.cpu for e in found}:
         times = [e.time for e in found if e.cpu == cpu]
-        # An interrupt can write its record between another's clock and its place.
+        # An interrupt can write its record between another event's clock reading and its slot.
         late = sum(1 for a, b in zip(times, times[1:]) if b < a)
         lab.check(late <= len(times) // 10, "%d of %d out of order" % (late, len(times)))
     for e in found:

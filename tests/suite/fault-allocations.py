@@ -35,19 +35,19 @@ if why:
     lab.skip(why)
 
 SEED = int(os.environ.get("GPUMON_SEED") or 1)
-# Where the kernel keeps the code of modules: a caller there is gpumon, or the driver that it
-# is told of.
+# Where the kernel puts the code of modules: a caller there is gpumon, or the loaded driver.
 MODULES = 0xffffffffa0000000, 0xffffffffff000000
-# None where the kernel has no such function: pages of a file are places then as all others.
+# None if the kernel has no such function: then pages of a file are places like all others.
 READING = fail_nth.function("kernfs_fop_read_iter")
-# The kernel cannot take a kprobe off ftrace without memory: it warns, and keeps the kprobe
-# (kmod/attach/kprobe.c, keep_for_ever()). That is its own fault and would end each test here.
+# Without memory the kernel cannot remove a kprobe from ftrace: it warns and keeps the kprobe
+# (kmod/attach/kprobe.c, keep_for_ever()). That is the kernel's fault, and would end every test
+# here.
 DISARMING = fail_nth.function("__disarm_kprobe_ftrace") or fail_nth.function("disarm_kprobe")
 # The same holds for the first pages of an event ring.
 PREPARING = fail_nth.function("trace_rb_cpu_prepare")
-# And for the events of a driver, which is not loaded then.
+# And for the events of a driver, which is then not loaded.
 DEFINING = fail_nth.function("event_define_fields")
-# What running out of memory, and a page that is not there, may look like.
+# Errors that missing memory or a missing page can cause.
 ERRORS = {errno.ENOMEM, errno.ENOBUFS, errno.EFAULT, errno.EAGAIN, errno.ENFILE, errno.EINTR}
 
 random_ = random.Random(SEED)
@@ -208,7 +208,7 @@ def unload_check(fault, calls):
     return False
 
 
-# What the kernel does besides, for any module, warns as well: fprobe_module_callback().
+# The kernel's other actions for any module also warn: fprobe_module_callback().
 each("unload, in gpumon", unload_calls, unload_check, lambda: None, 5, MODULES, without=DISARMING)
 unload()
 
@@ -254,7 +254,7 @@ def answer(calls):
 
 def read_answer(calls):
     data = buffer.raw[:calls[1].done] if calls[1].tries else b""
-    # What is still on its way must not be taken for the next one's. With a time limit Python would
+    # Pending messages must not be mistaken for the next answer. With a time limit, Python would
     # wait for it.
     patience = g.socket.gettimeout()
     g.socket.settimeout(0)
@@ -269,7 +269,7 @@ def read_answer(calls):
     if calls[0].end:
         return 0, calls[0].end, ""
     if calls[1].end == errno.EFAULT:
-        # A message that could not be copied to us is gone.
+        # A message that could not be copied to us is lost.
         return 0, -1, ""
     count = 0
     for m in messages(data):
@@ -295,7 +295,7 @@ def netlink(name, seconds, command, attrs=b"", dump=False, then=None, without=DI
             expected[:] = [count]
         elif error > 0:
             lab.check(error in ERRORS, "%s: %s" % (name, os.strerror(error)))
-            # Who is asked says why; what the kernel could not do on the way to us, it cannot.
+            # The module must give a reason. A failure of the kernel before that cannot have one.
             if fault.in_gpumon:
                 lab.check(faults.WHAT_TO_DO.search(message),
                           "%s: error %d with the words %r" % (name, error, message))

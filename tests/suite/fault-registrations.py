@@ -63,7 +63,7 @@ if DEEP:
 lab.load_mock(devices=1, rings=2)
 lab.submit("-r", "0,1", "-n", 4, "-w")
 
-# What is said, by what failed. None: gpumon is loaded all the same, see reduced().
+# The message for each failure. None: gpumon is loaded all the same, see reduced().
 REFUSED = [(r"gpumon_(probe|ring|process|job|groups)_init", "no memory for the statistics, choose"),
            (r"genl_register_family", "cannot register the generic netlink family, error -12"),
            (r"register_(tracepoint_)?module_notifier",
@@ -127,7 +127,7 @@ def reduced(name, lines):
     else:
         said = [r for r in found if r[1] in name and r[2] == "failed" and "no memory" in r[3]]
     if not said and name.startswith("gpumon_read") and module in ("drm", "vmlinux") and not DEEP:
-        # Only drm_vblank asks for it, which is off: it is read again when that is switched on.
+        # Only drm_vblank needs it, and is off. It is read again when that is switched on.
         return
     if tried_again(name, found, when):
         return
@@ -143,7 +143,7 @@ def again(groups):
     lab.equal(reasons(), [], "reasons after off and on")
 
 
-# Groups of drivers that are not there register nothing.
+# Groups without a loaded driver register nothing.
 parameters = [] if DEEP else ["drm_vblank=0"]
 lab.step("load: each registration fails once")
 lab.run("insmod", DEBUG_MODULE, *parameters)
@@ -222,7 +222,8 @@ with Gpumon() as g:
             lab.check(said, "nobody tells %s: %r" % (when, found))
             kind = name.split()[0]
             if kind not in told:
-                # doctor takes seconds under emulation: once for each way to fail, if there is time.
+                # doctor takes seconds under emulation: run it once for each way to fail, if there
+                # is time.
                 faults.check_told(group, said[0][1], when, DEEP or not told)
                 told.add(kind)
             lab.equal({k: r["queued"] for k, r in lab.rings().items()},
@@ -230,7 +231,7 @@ with Gpumon() as g:
 
         def undo(name):
             g.group_set(group, 0)
-            # The next turn is an off and on too.
+            # The next turn also switches it off and on.
             if not first_of_kind(group, name):
                 return
             g.group_set(group, 1)
@@ -250,7 +251,7 @@ with Gpumon() as g:
                   "refused with %s" % refusal)
         lab.equal({k: v for k, v in g.do("EVENT_RING_GET", "EVENT_RING").items() if k in old}, old,
                   "the event ring after it was refused")
-    # What is in the ring that is off now can still be read, also when a new one is refused.
+    # The contents of a ring that is off can still be read, also if a new one is refused.
     g.event_ring_set(1)
     lab.submit("-n", 5, "-w")
     lab.wait_idle()
@@ -289,7 +290,7 @@ def late_check(name, refusal):
                       "the group is %r %s" % (group_state("drm_sched"), when))
     if not first_of_kind("driver comes", name):
         return
-    # It is tried again by either.
+    # Either of them tries it again.
     late_check.turn = not getattr(late_check, "turn", False)
     if late_check.turn:
         again(["drm_sched"])

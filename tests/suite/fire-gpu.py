@@ -110,7 +110,7 @@ def bad_arguments():
                 args = [bad if "*" in t else 1 for t in types]
                 for irq in False, True:
                     fired += f.fire(module, name, *args, times=3, irq=irq).calls
-    # Good itself, and bad inside.
+    # The object is valid, but its contents are not.
     for bad in fire.BAD:
         fired += f.amdgpu_bo_create(resource=bad).calls
         fired += f.amdgpu_cs_ioctl(fence=bad).calls
@@ -118,7 +118,7 @@ def bad_arguments():
         fired += f.amdgpu_vm_bo_map(f.amdgpu_bo_va(bad)).calls
         fired += f.i915_vma_bind(obj=bad).calls
         fired += f.i915_request_add(engine=bad).calls
-    # Of a size that reaches into what is not mapped.
+    # An object that extends into unmapped memory.
     cut = f.new("i915", "struct drm_i915_gem_object", readable=64)
     fired += f.i915_gem_object_create(cut).calls
     with fire.refused(errno.ERANGE, "beyond what is mapped"):
@@ -274,7 +274,7 @@ lab.equal([line[0] for line in traced()], [child] * 7, "pids of another process'
 f.amdgpu_device_rreg(times=1000, irq=True)
 lines = traced()
 lab.equal(len(lines), 1000, "events from interrupts")
-# H: it came in the middle of a softirq.
+# H: it interrupted a softirq.
 flags = {line[2] for line in lines if not set("hH") & set(line[2])}
 lab.check(not flags, "not from a hard interrupt: %s" % flags)
 f.amdgpu_device_rreg(times=10, cpu=1)
@@ -300,7 +300,7 @@ f.amdgpu_device_wreg(times=5)
 fires, probed = f.account()["amdgpu", "amdgpu_device_wreg"]
 lab.equal(fires, probed + 5, "calls, and calls with ftrace on")
 lab.check(probed > 1000, "only %d calls in 200 ms" % probed)
-# More than the buffer holds: what was overwritten is counted there.
+# More than the buffer holds: overwritten events are counted there.
 seen = tracefs.buffers()
 lab.equal(seen["entries"] + tracefs.lost(seen), probed, "events that ftrace had")
 tracefs.clear()

@@ -77,7 +77,7 @@ for n in range(10):
     for i, (key, client) in enumerate(clients.items()):
         wanted = client.wait_event(sequence=1 + i, user_data=100 * n + i)
         event = client.event()
-        # A frame later for each whose interrupt the emulation let pass.
+        # One frame later for each interrupt that the emulation missed.
         missed = vblank.account()[key]["missed"]
         lab.check(event and wanted <= event.sequence <= wanted + missed,
                   "%s: %r, sequence %d" % (key, event, wanted))
@@ -101,7 +101,7 @@ same_as_log(trace["drm_vblank_event"])
 lab.equal(len(trace["drm_vblank_event"]), sum(r["vblanks"] for r in rows.values()),
           "drm_vblank_event, and vblanks in the account")
 lab.equal(len(trace["drm_vblank_event_delivered"]), 44, "drm_vblank_event_delivered")
-# Not fired for queued sequences, on any kernel.
+# Does not fire for queued sequences, on any kernel.
 lab.equal(len(trace["drm_vblank_event_queued"]), 40, "drm_vblank_event_queued")
 lab.equal({f[3] for f in trace["drm_vblank_event"]}, {"true"}, "high precision")
 
@@ -227,7 +227,7 @@ row, records = paused(0, 0), vblank.log()
 period = row["period_ns"]
 lateness = [r.handled_ns - r.time_ns for r in records]
 lab.check(row["late"] == 4 and min(lateness) >= 0, "late %d: %r" % (row["late"], lateness))
-# The emulation may let the time of a whole frame pass, from which on it is late no more.
+# The emulation may miss a whole frame. From then on it is no longer late.
 lab.check(sum(v >= 30000000 for v in lateness[:4]) >= 4 - row["missed"], "lateness %r" % lateness)
 lab.equal({(b.time_ns - a.time_ns) % period for a, b in zip(records, records[1:])}, {0},
           "intervals that are no whole frames")

@@ -24,9 +24,9 @@ import tracefs
 from gpumon_netlink import Gpumon
 
 CLOSE = 300000
-# Share of the values, and at least that many.
+# Share of the values, and minimum number.
 FEW, FEW_AT_LEAST = 0.03, 3
-# In the mean over all values.
+# Mean over all values.
 MEAN = 100000
 
 # The kernel has one name of each pair, see lab.GENERATIONS.
@@ -70,7 +70,7 @@ def follow(trace):
         if role == "queue":
             jobs[fence] = re.search(r"ring=([^,]+)", text).group(1), time
         if role == "wait":
-            # "depends fence" or "dependency": the job's ring is named in the older kernels only.
+            # "depends fence" or "dependency": only older kernels name the job's ring.
             ring = re.search(r"ring=([^,]+)", text)
             counts[ring.group(1) if ring else jobs[fence][0], role] += 1
             continue
@@ -98,7 +98,7 @@ def compare(h, values, what):
                sum(values) + MEAN * len(values) + few * 100 * CLOSE, "sum of " + what)
 
 
-# One device: the older kernels do not name it in their trace.
+# One device, since older kernels do not name it in their trace.
 lab.load(devices=1, rings=3, hw_limit=2, service_ns=3000000, distribution="uniform")
 start()
 lab.step("timer, inline, failing, dependent and killed jobs under ftrace")

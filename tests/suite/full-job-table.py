@@ -11,7 +11,7 @@ from gpumon_netlink import Gpumon
 from lab import (account, check, check_sums, equal, held, load, release, rings, stats, step,
                  submit, submitter, until, wait_idle)
 
-# There is room for twice max_jobs (statistics.md), and with so few a job may be anywhere.
+# There is room for twice max_jobs (statistics.md), and with so few, a job may be anywhere.
 MAX_JOBS, JOBS, HARDWARE = 8, 100, 4
 ROOM = 2 * MAX_JOBS
 KEY = ("mock_gpu.0", "ring0")
@@ -75,7 +75,7 @@ killed = submitter("-n", 300, "-b", 300, "-s", 3000000, "--linger")
 killed.stdout.readline()
 looks = 0
 while looks < 3 or any(p.poll() is None for p in load_):
-    # On a fast machine, or where looking is slow, all of it is over before three looks.
+    # On a fast machine, or with slow reading, everything may end before three readings.
     if all(p.poll() is not None for p in load_):
         load_ += load()
     sane()

@@ -46,7 +46,7 @@ equal((info["processes"], info["max_processes"], info["jobs_unattributed"]),
 release(holder)
 equal(others.wait(60), 0, "exit status of the other processes")
 wait_idle()
-# A full process table takes nothing from the rings.
+# A full process table does not affect the rings.
 check_counts()
 
 step("all exited: their jobs are summed up, there is room again")

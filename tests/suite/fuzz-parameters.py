@@ -39,7 +39,7 @@ NUMBERS = ("", "0", "1", "7", "8", "64", "1024", "1025", "65537", "1048577", "-1
 BOOLEANS = ("0", "1", "y", "n", "Y", "N", "on", "off", "of", "o", "", "2", "-1", "maybe", "\"y\"",
             "10")
 
-# In memory, and without what only debuggers want: reading it is what takes the time.
+# In memory and without debugging data, since reading it takes most of the time.
 MODULE = os.environ.get("TMPDIR", "/tmp") + "/gpumon.ko"
 libc = ctypes.CDLL(None, use_errno=True)
 rng = random.Random(SEED)
@@ -79,7 +79,7 @@ def words(text):
             end += 1
         word, text = text[:end], text[end:].lstrip()
         name, value = (word[:equals], word[equals + 1:]) if equals else (word, None)
-        # Quotes are no part of it.
+        # Quotes do not belong to it.
         ends_so = word.endswith("\"")
         if value is not None and value.startswith("\""):
             value = value[1:]
@@ -148,7 +148,7 @@ def one():
         name = rng.choice(sorted(RANGES))
         low, high, default = RANGES[name]
         if rng.random() < 0.4:
-            # The largest take their time.
+            # The largest values take a long time.
             value = str(rng.choice([low, low + 1, default, min(high, 1000), low - 1, high + 1]))
         else:
             value = rng.choice(NUMBERS)
@@ -188,7 +188,7 @@ def log_since(kmsg):
         except BlockingIOError:
             return lines
         except OSError as e:
-            # The log went round.
+            # The log has wrapped around.
             equal(e.errno, errno.EPIPE, "reading the log")
             continue
         text = record.split(";", 1)[1].split("\n", 1)[0]
@@ -238,10 +238,10 @@ run("strip", "--strip-debug", MODULE)
 kmsg = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
 taken = refused = tried = 0
 end = time.monotonic() + SECONDS
-# What once was, or may be, taken for something else comes first.
+# First come values that were once mistaken for something else, or could be.
 first = ["", "max_jobs=1000", "max_rings", "max_rings=1 max_rings=2 max-rings=3", "drm_sched",
          "-- max_rings=0", "max_rings=0 max_rings=1", "max_jobs=9 nvidia=0 i915=off"]
-# A slow machine takes longer, so that it has seen enough of both.
+# A slow machine takes longer to see enough of both.
 while first or time.monotonic() < end or (taken < 4 or refused < 2) and tried < 200:
     tried += 1
     text = first.pop(0) if first else string()

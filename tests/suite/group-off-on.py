@@ -63,7 +63,7 @@ with Gpumon() as g:
             for extra in ([], ["--inline"], ["--fail", "fence", "--fail-every", 3])]
     end = time.monotonic() + 6
     turns, counted = 0, 0
-    # On a slow machine until it has seen something.
+    # On a slow machine, until some events were counted.
     while time.monotonic() < end or counted < 3 and turns < 100:
         before = sum(r["queued"] for r in lab.rings().values())
         g.group_set("drm_sched", 1)

@@ -61,7 +61,7 @@ for bad in fire.BAD:
     request = f.i915_request(bad)
     f.i915_request_add(request)
     f.i915_request_retire(request)
-    # The device has no struct device, or that has no name.
+    # The device has no struct device, or one without a name.
     nameless = f.i915_device("x")
     nameless.set("drm.dev", bad)
     f.i915_gem_shrink(nameless, 1)
@@ -82,7 +82,7 @@ lab.step("an engine that has a name, and a device that has none")
 engine = f.i915_engine(device=device, name="rcs0")
 engine.set("i915", fire.POISON)
 f.i915_request_add(f.i915_request(engine), times=2)
-# The same address twice: the end of the first was not seen.
+# The same address twice: the end of the first one was missed.
 i915_rows.check("engines", (None, "rcs0"), {"added": 2, "in_flight": 1})
 
 lab.step("names that are too long, or cut off")

@@ -136,7 +136,7 @@ with Gpumon() as g:
     g.reset()
     f.reset()
     for _ in range(2):
-        # Steps through addresses of nothing would be unreadable: one array, in parts.
+        # Steps beyond the array would be unreadable, so use one array in parts.
         parts = [f.i915_request(engine, count=2000) for _ in range(5)]
         for part in parts:
             f.i915_request_add(part, times=2000)

@@ -99,17 +99,17 @@ for _ in range(5):
 i915_rows.check("bindings", FIRST, {
     "binds": 7, "bound_bytes": 8 * MIB, "rebinds": 5, "rebound_bytes": 5 * MIB, "unbinds": 5,
     "unbound_bytes": 5 * MIB})
-# Bound once more in another way: nothing was unbound in between.
+# Bound again in another way, without an unbind in between.
 f.i915_vma_bind(here)
 i915_rows.check("bindings", FIRST, {"binds": 8, "rebinds": 5})
-# The one that was unbound is not the one that is bound.
+# The unbound one is not the one that is bound.
 places = [f.i915_vma(thrash, vm, size=4 * KIB, start=i << 20) for i in range(12)]
 f.i915_vma_unbind(there)
 for place in places:
     f.i915_vma_bind(place)
 row = i915_rows.rows("bindings")[FIRST]
 lab.equal(row["binds"], 20, "binds")
-# 64 bits for all bindings of an object: one of twelve others may share that of `there`.
+# 64 bits for all bindings of an object: one of twelve others may share a bit with `there`.
 lab.within(row["rebinds"], 5, 6, "rebinds where others are bound")
 
 lab.step("an object that was there before is followed from its first unbind on")
@@ -163,14 +163,14 @@ for i, (key, request) in enumerate(requests.items()):
                                      "retired_within_ns_count": 0})
 f.wait(20000000)
 for i, (key, request) in enumerate(requests.items()):
-    # One more than was added: it is not below 0, and has no time.
+    # One more than was added: the level does not become negative, and there is no time.
     f.i915_request_retire(request, times=11 + i)
     i915_rows.check("engines", key, {"added": 10 + i, "retired": 11 + i, "in_flight": 0,
                                      "in_flight_max": 10 + i, "untracked": 1,
                                      "requests_table_full": 0, "retired_within_ns_count": 10 + i})
     lab.check(i915_rows.rows("engines")[key]["retired_within_ns_p50"] >= 20000000,
               "retired sooner than that")
-# An engine at the address of another one.
+# A new engine at the address of another one.
 moved = engines[FIRST, "bcs0"]
 moved.set("name", "vcs1")
 f.i915_request_add(requests[FIRST, "bcs0"])
@@ -240,7 +240,7 @@ with Gpumon() as g:
         (GEM_SHRINK, 12, 3, 0, 0), (GEM_EVICT, 5 * MIB, 16 * KIB, 9, 0),
         (GEM_PWRITE, 10, 20, 0, 0), (GEM_PREAD, 30, 40, 0, 0), (GEM_FAULT, 6, 1, 1, 0),
         (REQUEST_ADD, 77, 8, 0, 0), (REQUEST_RETIRE, 77, 8, within, 0),
-        # Its beginning was seen for the one before: a time that is not known is not 0.
+        # Its beginning belonged to an earlier one: an unknown time is not 0.
         (REQUEST_RETIRE, 77, 8, ALL_PAGES, 0)], "events")
     lab.within(within, 1, 10 ** 10, "time to retirement")
     tables = g.statistics()

@@ -31,7 +31,7 @@ check(busy != idle, "this needs two CPUs")
 step("gpumon is loaded on CPU %d, which has nothing to do from then on" % idle)
 os.sched_setaffinity(0, {idle})
 load_gpumon(max_rings=ROOM)
-# What else there is goes to the busy one, for good.
+# Move everything else to the busy CPU, for good.
 os.sched_setaffinity(0, {busy})
 subprocess.run("for t in /proc/[0-9]*; do taskset -p -c %d ${t##*/}; done" % busy, shell=True,
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
@@ -40,7 +40,7 @@ with Gpumon() as g:
     equal(g.info()["rings"], ROOM, "rings while they are there")
     churn("end")
     begin = time.monotonic()
-    # One a second, so 17 s. With a timer that waits until its CPU is awake anyway it was 52 s.
+    # One per second makes 17 s. With a timer that waits until its CPU wakes up it was 52 s.
     until(lambda: g.info()["rings"] < ROOM * 3 // 4, "rings that are gone made room", timeout=30)
     step("room after %.1f s" % (time.monotonic() - begin))
 rmmod("gpumon")

@@ -20,9 +20,9 @@ from gpumon_netlink import Gpumon
 
 JOBS = 150
 SERVICE = 5000000
-# In the mean over the jobs, in nanoseconds.
+# Mean over the jobs, in nanoseconds.
 SLACK = 400000
-# For one job: it may lose the CPU between the two clock readings.
+# For one job, which may lose the CPU between the two clock readings.
 SLICE = 100000000
 
 
@@ -36,7 +36,7 @@ def compare(h, total, count, highest):
     lab.within(h["max_value"], highest - SLICE, highest + SLICE, "max of " + h["name"])
     lab.check(h["min_value"] <= h["sum"] / h["count"] <= h["max_value"], "min <= mean <= max")
     for b in h["bucket"]:
-        # Four buckets to a power of two: none is wider than a quarter of what it holds.
+        # Four buckets per power of two: the width is at most a quarter of the values.
         lab.check(b["lt"] - b["ge"] <= max(1, b["ge"] / 4), "width of %r" % b)
     low = sum(b["ge"] * b["count"] for b in h["bucket"])
     high = sum(b["lt"] * b["count"] for b in h["bucket"])
@@ -55,7 +55,7 @@ with Gpumon() as g:
     hs = histograms(g)
     compare(hs["queue_ns"], mock["queue_ns_sum"], JOBS, mock["queue_ns_max"])
     compare(hs["run_ns"], mock["run_ns_sum"], JOBS, mock["run_ns_max"])
-    # What was asked for is the least that a job can have taken.
+    # The requested time is the minimum that a job can have taken.
     lab.check(hs["run_ns"]["min_value"] >= SERVICE - SLACK, "min of run_ns: %r, service %d" %
               (hs["run_ns"]["min_value"], SERVICE))
     print("per job: queue %+d ns, run %+d ns" %

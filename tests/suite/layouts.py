@@ -34,7 +34,7 @@ def find(field):
             return None, None, "%s in %s has no such member" % (field["type"],
                                                                 field["module"] or "vmlinux")
         if member.bits:
-            # The smallest word that has all of its bits.
+            # The smallest word that contains all its bits.
             size = next(s for s in (1, 2, 4, 8)
                         if member.bit % (8 * s) + member.bits <= 8 * s)
             return ("%d.%d:%d" % (member.bit // (8 * size) * size, member.bit % (8 * size),
@@ -50,7 +50,7 @@ def check_fields():
     rows = lab.stats()["layouts"]
     if lab.loaded("gpu_sched"):
         come.add("gpu_sched")
-    # Of groups whose driver never was there it is silent.
+    # It prints nothing about groups whose driver was never loaded.
     fields = [f for f in FIELDS if f["module"] in come]
     lab.equal([(r["module"], r["member"]) for r in rows],
               [(f["module"] or "vmlinux", "%s.%s" % (f["type"], f["member"])) for f in fields],

@@ -21,7 +21,7 @@ lab.release(process)
 lab.wait_idle()
 
 row = lab.rings()[RING]
-# The 26 in the queue ran and the 30 were done before our eyes.
+# It saw the 26 in the queue run, and the 30 done.
 lab.equal((row["queued"], row["run"], row["done"]), (0, 26, 30), "counts")
 lab.equal(row["untracked"], 56, "untracked")
 lab.equal(tuple(row[c] for c in ("queue_depth", "queue_depth_max", "hw_depth", "hw_depth_max")),
@@ -46,7 +46,7 @@ lab.step("old and new jobs on one ring")
 process = lab.held("-n", 30, "-b", 30)
 lab.until(lambda: lab.account()[RING]["hw_depth"] == 4, "4 on the hardware")
 lab.load_gpumon()
-# An exit would kill its jobs.
+# At exit its jobs would be killed.
 new = lab.submitter("-n", 8, "-b", 8, "--linger")
 lab.until(lambda: lab.account()[RING]["queued"] == 78, "8 more queued")
 row = lab.rings()[RING]

@@ -57,7 +57,7 @@ lab.insmod("mock_gpu", **MOCK)
 lab.submit("-r", "0,1", "-n", 30, "-w")
 lab.check_counts()
 
-# The mock counts from 0 each time that it is loaded, gpumon goes on.
+# The mock counts from 0 after each load, while gpumon continues.
 total = 15
 for turn in range(3):
     lab.step("mock and gpu_sched removed and loaded again")
@@ -67,7 +67,7 @@ for turn in range(3):
     waiting()
     lab.equal(lab.rings()[RING]["queued"], total, "queued after rmmod")
     lab.equal(lab.rings()[RING]["done"], total, "done after rmmod")
-    # No baseline until a job is queued again.
+    # There is no baseline until a job is queued again.
     lab.load_scheduler()
     attached()
     lab.equal(lab.rings()[RING]["queue_depth"], None, "queue_depth before any job")

@@ -373,7 +373,7 @@ for parameters in ({"gpus": 0}, {"gpus": 9}, {"vectors": 17}):
                    *["%s=%s" % p for p in parameters.items()], check_=False)
     lab.check(done.returncode and not lab.loaded("nvidia"), "%s is refused" % parameters)
 
-# Only the headers of 6.1 come without the vmlinux that BTF of a module is made with.
+# Only the headers of 6.1 lack the vmlinux that is needed for BTF of modules.
 lab.check(had_btf or lab.LINE == "6.1", "modules have no BTF on this kernel")
 if not had_btf:
     print("Prototypes were not compared: modules have no BTF here, for the headers of this "

@@ -32,7 +32,7 @@ def slow_dump(op, space, between=None):
     The kernel fills its buffers ahead as far as the socket takes them, and the
     rest only when this reads on.
     """
-    # The kernel makes parts as large as the largest buffer that a socket was ever read with.
+    # The kernel makes parts as large as the largest buffer that the socket was ever read with.
     with Socket() as slow:
         slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         seq = slow.seq + 1

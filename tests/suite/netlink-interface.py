@@ -20,7 +20,7 @@ from lab import (account, check, equal, fail, held, load, release, step, submit,
                  wait_idle)
 from netlink_spec import Spec
 
-# Not in an answer when there is nothing to say.
+# Left out of an answer if they are empty.
 OPTIONAL = {"process": {"submissions", "allocated-bytes", "mapped-bytes", "ioctls", "faults",
                         "opens", "open-handles", "cgroup-id"},
             "statistic": {"label", "column"},
@@ -293,7 +293,7 @@ for wrong in (0, max(o["number"] for o in spec.ops.values()) + 1, 255):
     else:
         fail("command %d is answered" % wrong)
 
-# Those that take nothing: what comes along must not pass unseen.
+# Operations without attributes must reject attributes.
 for op in ("info-get", "event-ring-get", "reset"):
     for attribute in (u32(1, 0), u32(63, 0), string(2, "x")):
         try:

@@ -12,13 +12,13 @@ import nvidia_stats
 
 HOLLOW = lab.DEBUGFS + "/hollow_nvidia"
 
-# NULL, close to it, a poison, no canonical address, the last one, one that the kernel leaves
-# unused, an address of userspace, two pages that are there. A kernel without KASLR has its
-# memory at 0xffff888000000000: what is there can be read.
+# NULL, close to NULL, a poison, a non-canonical address, the last address, one that the kernel does
+# not use, a userspace address, and two existing pages. A kernel without KASLR has its memory at
+# 0xffff888000000000, where reads succeed.
 BAD = ("0", "0x10", "0xdead000000000100", "0x6b6b6b6b6b6b6b6b", "0xffffffffffffffff",
        "0xffffffff00000001", "0x7fff00000000", "ones", "zeros")
 
-# Which arguments are pointers that a probe looks at.
+# The arguments that are pointers which a probe follows.
 POINTERS = {
     "nvidia_open": (0, 1), "nvidia_close": (0, 1), "nvidia_unlocked_ioctl": (0,),
     "nvidia_mmap": (0, 1), "nvidia_poll": (0,), "nvidia_fault": (0,), "nvidia_vma_open": (0,),
@@ -29,7 +29,7 @@ POINTERS = {
     "nv_report_error": (0, 2), "nv_pci_probe": (0,), "nv_pci_remove": (0,),
 }
 
-# Of these nothing is left to be counted without what the pointer leads to.
+# Without what the pointer leads to, these count nothing.
 NEEDED = {"nvidia_unlocked_ioctl", "nvidia_poll", "nvidia_fault", "nvidia_vma_open",
           "nvidia_vma_release", "nvidia_mmap"}
 
@@ -62,7 +62,7 @@ for name in POINTERS:
     if name in NEEDED:
         lab.equal((rows[name]["unreadable"], rows[name]["recorded"]), (calls, 0),
                   "what became of " + name)
-# An inode of ones or zeros can be read; the seven others cannot.
+# An inode of ones or zeroes can be read; the other seven cannot.
 lab.equal(rows["nvidia_open"]["unreadable"], 7 * 4, "opens of what is no inode")
 for name in "nvidia_isr", "nvidia_isr_msix", "nv_report_error", "nvidia_suspend":
     lab.equal(rows[name]["recorded"], calls, "the count needs no pointer: " + name)
@@ -75,7 +75,7 @@ lab.equal((power["suspends"], power["suspends_failed"]), (calls, calls * 3 // 4)
 for row in nvidia_stats.table("devices", "minor", sections=sections).values():
     lab.check((row["open_handles"] or 0) >= 0, "open handles of %s" % row["device"])
 p2p = nvidia_stats.table("p2p", "peer", sections=sections)[None]
-# Its persistent forms are missing: what is counted is not all.
+# Its persistent variants are missing, so not everything is counted.
 lab.equal((p2p["gets"], p2p["gets_failed"], p2p["puts"], p2p["live_bytes"]), (None,) * 4,
           "what a driver with functions missing is not known to have done")
 lab.equal(p2p["dma_maps_untracked"], p2p["dma_maps"], "mappings of unknown pages")

@@ -12,7 +12,7 @@ import nvidia
 import nvidia_stats
 from gpumon_netlink import Gpumon
 
-# Two functions of each name in the older ones, of which one calls the other.
+# The older ones have two functions of each name, one of which calls the other.
 FILE_PROBES = {
     "535": {"nvidia_frontend_open", "nvidia_frontend_close", "nvidia_frontend_unlocked_ioctl",
             "nvidia_frontend_compat_ioctl", "nvidia_frontend_mmap", "nvidia_frontend_poll"},
@@ -36,7 +36,7 @@ def check_durations(since):
     ours = sum(row["duration_ns"]["sum"] for row in rows.values())
     theirs = mock["ioctl_ns"] - since.get("ioctl_ns", 0)
     count = sum(row["ioctls"] for row in rows.values())
-    # Ours is around theirs: entry and return, the account's own work, and a trap each.
+    # Our time includes theirs: entry and return, the account's own work, and a trap each.
     lab.within(ours, theirs, theirs + count * 1000000, "time in commands")
     for row in rows.values():
         lab.equal(sum(b["count"] for b in row["duration_ns"]["buckets"]),
@@ -78,7 +78,7 @@ def check_variant(variant, gpumon_first):
     check_durations({})
     for row in nvidia_stats.table("devices", "minor").values():
         lab.check(row["open_handles"] in (0, None), "no handle of %s is left" % row["device"])
-    # A node of a minor that there is no GPU for: its open fails.
+    # A node with a minor number without a GPU: its open() fails.
     lab.equal(nvidia_stats.table("devices", "minor")[100]["opens_failed"],
               nvidia.account()["gpu/none/open_errors"], "opens of no GPU")
     nvidia.unload()
@@ -118,7 +118,7 @@ lab.equal(handles(), 2, "open handles after one of three was closed")
 lab.equal(nvidia_stats.table("devices", "minor")[0]["open_handles"], 2, "of the device")
 child = os.fork()
 if not child:
-    # Ours are gone before: the last descriptor is the child's.
+    # Ours are closed before, so the child has the last descriptor.
     time.sleep(2)
     os._exit(0)
 for fd in fds:

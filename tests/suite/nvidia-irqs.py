@@ -12,7 +12,7 @@ import nvidia
 import nvidia_stats
 from gpumon_netlink import Gpumon
 
-# What the account may be away from ours, each time: what lies between two clocks' readings.
+# How far the account may differ from ours each time: the time between two clock readings.
 SLACK_NS = 1000000
 
 
@@ -60,7 +60,7 @@ def drive():
         for gpu in 0, 1:
             for vector in 0, 1, "legacy":
                 nvidia.control("interrupt", gpu, vector, 1)
-    # Threaded halves that are still at work while the next interrupts come.
+    # Threaded halves that still run while the next interrupts come.
     nvidia.control("burst", 0, 0, 50, 20000)
     nvidia.control("burst", 1, "legacy", 50, 20000)
 
@@ -76,7 +76,7 @@ for variant in "580", "535":
               nvidia.account()["isrs"], "every interrupt once, MSI-X too")
 
     lab.step("%s: an interrupt that woke nobody begins no time" % variant)
-    # A stale beginning would make the next time as long as this sleep.
+    # A stale start time would make the next duration as long as this sleep.
     nvidia.control("handled", 0, 1, 1)
     before = latencies()
     time.sleep(1)

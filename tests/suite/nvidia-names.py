@@ -10,7 +10,7 @@ import lab
 import nvidia
 import nvidia_stats
 
-# All that every generation has under its own name.
+# Functions that every generation has under its own name.
 COMMON = {"nvidia_fault", "nvidia_vma_open", "nvidia_vma_release", "nvidia_isr", "nvidia_isr_msix",
           "nvidia_isr_kthread_bh", "nvidia_isr_msix_kthread_bh", "nvidia_p2p_get_pages",
           "nvidia_p2p_get_pages_persistent", "nvidia_p2p_put_pages",
@@ -40,7 +40,7 @@ for variant in nvidia.VARIANTS:
             continue
         lab.check(row["state"] in ("missing", "off") and row["reason"] not in (None, "-", ""),
                   "%s: %s, and no reason" % (name, row["state"]))
-        # Something that is attached is named, or what is missing then is said.
+        # Either an attached function is named, or what is missing then.
         lab.check(any(other in row["reason"] for other in ATTACHED[variant]) or
                   "inlined: " in row["reason"] or "tracepoints" in row["reason"],
                   "%s: reason %r" % (name, row["reason"]))

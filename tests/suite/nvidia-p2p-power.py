@@ -149,7 +149,7 @@ for variant in "580", "550", "550-inlined":
         refused("runtime-suspend", gpu, 0, 1)
     failures = {"suspend": 1, "resume": 1, "runtime_suspend": 1, "runtime_resume": 0}
     if variant != "580":
-        # The function is another one: its arguments and what it returns are not trusted.
+        # The function has another prototype, so its arguments and its result are not used.
         failures["resume"] = None
         lab.equal(probes["nvidia_resume"]["reason"],
                   "nvidia_resume.isra.0: arguments not trusted, counted only", "nvidia_resume")

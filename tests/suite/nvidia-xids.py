@@ -12,7 +12,7 @@ import nvidia
 import nvidia_stats
 from gpumon_netlink import Gpumon
 
-# What the mock's message is printed from.
+# The format of the mock's message.
 FORMAT = "pid=%d, name=%s, %s"
 
 

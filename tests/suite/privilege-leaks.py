@@ -25,7 +25,7 @@ from gpumon_netlink import (NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, SOL_NETLINK, G
 
 TOOL = lab.BUILD + "/gpumon-user"
 DIRECTORY = lab.DEBUGFS + "/gpumon"
-# Of another user's program: seen in root's outputs, and in no other.
+# Of another user's program: it appears in root's outputs, and in no others.
 SECRET = "others_secret"
 DUMPS = ("PROCESS_GET", "STATISTIC_GET", "LAYOUT_GET", "ALERT_GET",
          "GROUP_GET")
@@ -73,7 +73,7 @@ def restrict(value):
 restrict(0)
 symbols = {}
 with open("/proc/kallsyms") as file:
-    # They are in order, and there are many.
+    # The symbols are sorted, and there are many.
     while not {"_text", "_stext"} <= set(symbols):
         at, _, name = file.readline().split()[:3]
         symbols[name] = int(at, 16)
@@ -135,7 +135,7 @@ for address in text_at, symbols["_stext"] + 0x1234, heap, 0xffffc90000123450:
             (leaks.in_capture, chunk(record(999, struct.pack("<Q", address))))):
         lab.check(any(value == address for value, _, _ in form(data)),
                   "%#x is not found in %r" % (address, data))
-# Errors and "not known" are none, whatever stands beside them.
+# Errors and "unknown" do not count, whatever is beside them.
 for form, data in (
         (leaks.in_text, b"-22 18446744073709551615 0xffffffffffffffff ffffffffffffffea -4095"),
         (leaks.in_text, b"gpumon-20261122-0031"),
@@ -204,7 +204,7 @@ def work():
     f.amdgpu_ib_pipe_sync(job, f.fence(9, 8))
     f.amdgpu_device_rreg(reg=0x10, value=0x20)
     f.amdgpu_device_wreg(reg=0x11, value=0x21)
-    # Pointers that lead nowhere: counted, and not shown.
+    # Pointers to nowhere are counted but not shown.
     f.amdgpu_bo_create(fire.POISON)
     f.drm_vblank_event(crtc=0, seq=3, time=5)
     f.drm_vblank_event_queued(crtc=0, seq=4)
@@ -293,7 +293,7 @@ def one_round():
         work()
         process.send_signal(2)
         keep("gpumon-user trace " + " ".join(words), process.communicate(timeout=60 * lab.SLOWER)[0])
-    # With the module's events, and another user's process in them.
+    # With the module's events, including another user's process.
     capture = "%s/capture%d" % (folder, len(os.listdir(folder)))
     process = subprocess.Popen([TOOL, "record", "-o", capture, "--", "cat"], cwd=folder,
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -344,7 +344,7 @@ sizes = {name: sum(len(data) for _, data in pieces) for name, pieces in outputs.
 size = sum(sizes.values())
 print("%d outputs, %d bytes" % (len(outputs), size))
 lab.check(len(outputs) > 35 and size > 200000, "too little: %r" % sizes)
-# No program here calls CUDA: there are no stacks of launches.
+# No program here uses CUDA, so there are no launch stacks.
 lab.equal([name for name, size in sizes.items() if not size and name != "gpumon-user's errors"],
           ["gpumon-user export --folded"], "outputs that are empty")
 for name in outputs:
@@ -383,7 +383,7 @@ def ordinary():
             except OSError:
                 pass
     with Socket() as s:
-        # The controller's answer about the family is for everybody.
+        # The controller's answer about the family is public.
         found["nlctrl"] = b"".join(s.request(16, 3, string(2, "gpumon")))
     return found
 

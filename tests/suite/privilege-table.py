@@ -26,7 +26,7 @@ DIRECTORY = DEBUGFS + "/gpumon"
 PARAMETERS = "/sys/module/gpumon/parameters"
 READERS = "correlate flamegraph report export diff, own captures"
 SYS_FINIT_MODULE, SYS_DELETE_MODULE = 313, 176
-# With a value of its own: what is there already.
+# The requests set values that are already set.
 REQUESTS = {"group-get do": lambda n: string(n["GPUMON_A_GROUP_NAME"], "drm_sched"),
             "group-set do": lambda n: string(n["GPUMON_A_GROUP_NAME"], "drm_sched") +
             u32(n["GPUMON_A_GROUP_ENABLED"], 1),
@@ -140,7 +140,7 @@ def try_interfaces():
     return {name: outcome(*what) for name, what in interfaces().items()}
 
 
-# --- commands: {row: words}; a folder of the actor's own is where they run
+# --- commands: {row: arguments}; they run in the actor's own folder
 
 def commands(mine, other, pid):
     own = os.path.join(mine, "capture")
@@ -169,11 +169,11 @@ def command(name, words, mine):
     if name == "doctor":
         good = done.returncode in (0, 1) and b"netlink" in done.stdout
     elif name.startswith("record -p"):
-        # It has no library: root is told that, and others not even so much.
+        # It has no library: root gets that message, other users not even that.
         good = not re.search("another user's|not yours|no process", said)
     else:
         good = done.returncode == 0
-    # A refusal is one line, by us, that says something.
+    # A refusal is one line from gpumon-user with a reason.
     if not good and not re.match(r"gpumon-user: [^\n]{20,}\n$", said):
         return "no, but said %r, status %d" % (said, done.returncode)
     return "yes" if good else "no"
@@ -188,7 +188,7 @@ def try_commands(mine, other, pid, number_of_actor):
         for name, words in tries.items():
             tried[name] = pool.submit(command, name, words, mine)
     tried = {name: future.result() for name, future in tried.items()}
-    # What record made.
+    # The output of record.
     tried[READERS] = command(READERS, readers[number_of_actor % len(readers)], mine)
     return tried
 
@@ -208,9 +208,9 @@ wait_idle()
 g = Gpumon()
 family, groups, group = g.id, list(g.groups_of), g.groups_of["alerts"]
 directory = os.open(DIRECTORY, os.O_RDONLY | os.O_DIRECTORY)
-# Only root may list the first.
+# Only root may list the first one.
 files, parameters = os.listdir(DIRECTORY), os.listdir(PARAMETERS)
-# Of another user than all of them but root: a process, and a capture.
+# A process and a capture of another user than all actors, except root.
 stranger = subprocess.Popen(["sleep", "1000"], user=12345, group=12345, extra_groups=[])
 theirs = folder + "/theirs"
 run(TOOL, "record", "-q", "-o", theirs, "--", "true", env=dict(os.environ, GPUMON_INJECT=library))
@@ -238,7 +238,7 @@ def compare(actor, table, tried):
     for row in table:
         is_, should = tried[row["what"]], row[actor]
         cells += 1
-        # Joining a number in another namespace is not asked about the same way by all kernels.
+        # Kernels check joining a multicast group in another namespace in different ways.
         if should == "-" and is_ in ("yes", "EPERM", "ENOENT"):
             continue
         if is_ != should:

@@ -33,7 +33,7 @@ lab.equal(sorted(told), sorted(theirs), "pids in netlink")
 for pid, (jobs, comm) in theirs.items():
     lab.equal(ours[pid]["jobs"], jobs, "jobs of %d (%s)" % (pid, comm))
     lab.equal(told[pid]["jobs"], jobs, "jobs of %d (%s) in netlink" % (pid, comm))
-    # A name is one column in text; netlink has it as it is.
+    # In text a name is one column, so blanks are replaced. Netlink has the original.
     lab.equal(str(ours[pid]["comm"]), comm.replace(" ", "_").replace("\t", "_"), "comm of %d" % pid)
     lab.equal(told[pid]["comm"], comm, "comm of %d in netlink" % pid)
     lab.equal((ours[pid]["alive"], told[pid]["alive"]), (int(pid == alive.pid),) * 2,

@@ -127,7 +127,7 @@ def check_states():
                       "row of " + what)
             state, reason = expected(probe, functions)
             states[row["state"]] += 1
-            # Another of the role is there, and one of them is for want of the other.
+            # Another probe of that role is attached, and this one is only for kernels without it.
             if row["state"] == "off" and state == "attached":
                 lab.check(re.match("not needed, .* is used$", row["reason"]), what)
                 lab.check(any(p["fallback"] and p["role"] == probe["role"] for p, _ in mine), what)
@@ -176,7 +176,7 @@ def check_bodies():
                               % (what, name, arguments, wanted))
                 else:
                     lab.equal((returns, arguments), ("i32", handler), "%s of %s" % (name, what))
-    # The compiler may have changed a few, or two files may have one of the same name.
+    # The compiler may have changed a few, or two files may define the same name.
     print("%d bodies checked, not in BTF: %s" % (checked, ", ".join(sorted(unknown)) or "none"))
     lab.check(checked > 4 * len(unknown), "most bodies have to be in BTF")
 
@@ -225,7 +225,7 @@ lab.load_gpumon()
 lab.insmod("tests/suite/wrong_prototype/gpu_sched")
 rows = lab.probes()
 if not os.path.exists("/sys/kernel/btf/gpu_sched"):
-    # Nobody can tell. It is not fired.
+    # It cannot be known, so the tracepoint is not fired.
     print("a module that is built here has no BTF on this kernel")
     for name in NAME, RUN:
         lab.equal((rows[name]["state"], rows[name]["reason"]),
@@ -238,7 +238,7 @@ else:
         group = lab.stats()["groups"][0]
         lab.equal((group["group"], group["state"], group["reason"]),
                   ("drm_sched", "mismatch", REASON), "the group")
-        # Switched off and on it is refused again.
+        # Switching it off and on leads to another refusal.
         for state in "off", "on":
             lab.run(lab.BUILD + "/gpumon-user", "set", "drm_sched", state)
         rows = lab.probes()

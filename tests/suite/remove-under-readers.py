@@ -63,7 +63,7 @@ for i in range(ROUNDS):
     killed = submitter("-n", 200, "-b", 200, "-s", 1000000, "--linger")
     until(lambda: sum(r["done"] for r in account().values()) > 50, "jobs run")
     if i % 4 < 2:
-        # Submitters are killed with their jobs queued.
+        # Submitters are killed while their jobs are queued.
         for p in load + [killed]:
             p.kill()
     else:
@@ -72,12 +72,12 @@ for i in range(ROUNDS):
         p.wait(60)
         p.stdin.close()
         p.stdout.close()
-    # What is left in flight belongs to the driver, which waits for it on its way out.
+    # Jobs in flight belong to the driver, which waits for them when it is unloaded.
     remove("mock_gpu")
     remove("gpu_sched")
     check(not failure, "a reader failed: %r" % (failure,))
     rows = probes()
-    # dma_fence_signaled is the kernel's own and comes and goes with gpu_sched.
+    # dma_fence_signaled belongs to the kernel, and is attached and detached with gpu_sched.
     equal({p["state"] for p in rows.values()}, {"waiting"}, "states in round %d" % i)
     for key, row in rings().items():
         equal((row["live"], row["hw_depth"] or 0, row["queue_depth"] or 0), (0, 0, 0),

@@ -54,7 +54,7 @@ with Gpumon() as g:
     resets, since, under_load = 0, g.info()["since_ns"], 0
     while any(p.poll() is None for p in loads) or under_load < 4:
         if all(p.poll() is not None for p in loads):
-            # The machine was too slow for resets, or too quick with the jobs.
+            # The machine was too slow with resets, or too fast with the jobs.
             lab.check(len(loads) < 100, "only %d resets under load" % under_load)
             loads.append(lab.submitter("-d", "all", "-r", "all", "-n", 100, "-b", 3, "--sync"))
         closed = g.reset()
@@ -69,7 +69,7 @@ with Gpumon() as g:
         total.add(g, closed["closed"])
         again = {r["id"]: r for r in g.rings(closed["closed"])}
         lab.equal([again.pop(r["id"]) for r in before], before, "a closed period, read again")
-        # A ring whose first job came since is there, too, with nothing.
+        # A ring whose first job came since is included, without counts.
         lab.equal([r for r in again.values() if r["queued"] or r["run"] or r["done"]], [],
                   "rings that came after the period and have jobs in it")
         if any(r["queued"] for r in before):

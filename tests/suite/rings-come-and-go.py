@@ -12,7 +12,7 @@ from lab import (account, check, check_sums, equal, load_gpumon, load_mock, load
                  rings, rmmod, stats, step, submit, until, wait_idle)
 
 ROOM = 8
-# devices, rings: names come back, some are new each time.
+# devices, rings: some names come back, others are new each time.
 SHAPES = [(4, 2), (1, 8), (2, 4), (8, 1), (1, 1), (1, 8), (4, 2)]
 
 load_scheduler()
@@ -43,7 +43,7 @@ for turn, (devices, count) in enumerate(SHAPES):
         equal(row["live"], int((row["device"], row["name"]) in wanted),
               "live of %s %s" % (row["device"], row["name"]))
 
-    # Those without a row of their own were in that of all others: none is dropped.
+    # Rings without a row of their own were counted in the row for all others, so none is dropped.
     equal(sum(p["table_full"] for p in probes().values()), 0, "events that were dropped")
 
     g.reset()
@@ -59,7 +59,7 @@ for turn, (devices, count) in enumerate(SHAPES):
               "depths of %s" % (key,))
     check_sums()
     if turn % 2:
-        # What a reader of the driver holds open does not keep its rings.
+        # An open file of the driver does not keep its rings.
         stats()
     rmmod("mock_gpu")
     equal([r["live"] for r in g.rings() if r["live"]], [], "live rings without a driver")

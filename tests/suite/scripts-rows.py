@@ -16,7 +16,7 @@ from lab import BUILD, STATS, check, equal, load_gpumon, read, step
 DOCUMENT = BUILD + "/Documentation/user/bpftrace-scripts.md"
 EVENTS = BUILD + "/kmod/uapi/gpumon_event.h"
 
-# What each script probes: a row that is taken out is missed.
+# The probes of each script, so that a removed row is noticed.
 PROBES = {
     "drm_scheduler": "drm_run_job drm_sched_process_job drm_sched_job_wait_dep",
     "intel_i915": "i915_gem_object_create i915_vma_bind i915_vma_unbind i915_gem_shrink "
@@ -45,7 +45,7 @@ def names_there():
             header = line.split()
             for column in header:
                 there.add("%s.%s" % (section, column))
-                # A histogram is shown as its count and percentiles.
+                # A histogram appears as count and percentiles.
                 there.add("%s.%s" % (section, re.sub(r"_count$", "", column)))
         elif section == "probes":
             probes.add(line.split()[1])
@@ -67,7 +67,7 @@ def missing(place, there, probes, events):
 
 
 load_gpumon()
-# Of a driver that never was there, stats is silent.
+# stats prints nothing about a driver that was never loaded.
 fire.load_drivers("amdgpu", "i915")
 nvidia.load("580")
 with Gpumon() as g:

@@ -187,7 +187,7 @@ lab.equal(row["untracked"], 2 * row["jobs_table_full"], "runs and ends of those 
 lab.equal(row["queue_ns"]["count"] + row["jobs_table_full"], 20000, "latencies of the others")
 
 lab.step("others look for room between the two programs of an event")
-# What is slow here is a helper that all programs call. Three times: it takes luck to be in between.
+# The slow part is a helper that all programs call. Three attempts, since hitting it takes luck.
 for _ in range(3):
     before = lab.account()["mock_gpu.0", "ring0"]
     counting = source_bpf.Counting()
@@ -200,7 +200,8 @@ for _ in range(3):
     document = counting.end()
     row = source_bpf.rings(document)["mock_gpu.0", "ring0"]
     lab.check(row["jobs_table_full"], "jobs that found no room: %s" % row)
-    # So slow, a program may be missed with its twin, where a third task preempts the two of others.
+    # This slow, a program and its twin may both be skipped, if a third task preempts the two of
+    # others.
     lost = sum(p["dropped"]["recursion"] for p in source_bpf.probes(document, "drm_sched").values())
     counts = [row[column] for column in ("queued", "run", "done")]
     happened = [after[column] - before[column] for column in ("queued", "run", "done")]

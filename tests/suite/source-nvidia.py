@@ -77,7 +77,7 @@ for a in module["alerts"]:
     ours = alerts[a["device"], a["code"]]
     source_bpf.same_keys(ours, a, "alert")
     lab.equal((ours["kind"], ours["count"]), (a["kind"], a["count"]), "alert")
-    # Each has its own room for the text.
+    # Each has its own limit for the text.
     lab.equal(ours["message"], a["message"][:len(ours["message"])], "message")
     lab.check(ours["message"].startswith("pid="), "message %r" % ours["message"])
 lab.rmmod("gpumon")
@@ -89,7 +89,7 @@ copy = os.dup(fd)
 os.close(fd)
 child = os.fork()
 if not child:
-    # Its exit closes without close().
+    # The exit closes it without close().
     os._exit(0)
 os.waitpid(child, 0)
 os.close(copy)

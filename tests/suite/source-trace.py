@@ -18,7 +18,7 @@ import source_bpf
 from gpumon_netlink import Gpumon
 
 TOTALS = re.compile(r"(\d+) events.*; lost: (\d+) overwritten, (\d+) dropped, (\d+) late, 0 cut;")
-# Of the whole ring in bytes: a record, and the kernel's word before it.
+# Bytes of the whole ring, and of a record with the kernel's header.
 RING, RECORD = 8 << 20, 96
 
 
@@ -72,8 +72,8 @@ lab.submit("-d", 0, "-r", 0, "-n", 12, "--fail", "fence", "--fail-every", 4, "-w
 lab.wait_idle()
 bpf, module = jobs(ours.end()), jobs(theirs.end())
 lab.equal((ours.totals.group(2), theirs.totals.groups()[1:3]), ("0", ("0", "0")), "losses")
-# On a host so busy that a processor stands still within an event, that one comes too late. From 7 on
-# programs can be preempted, and then are left out of events.
+# On a very busy host a CPU can stop within an event, which then comes too late. From 7 on, programs
+# can be preempted, and then miss events.
 missing = set(module) - set(bpf), set(bpf) - set(module)
 print("    by BPF " + ours.said.strip())
 lab.equal([len(keys) for keys in missing],
@@ -83,8 +83,8 @@ lab.equal(collections.Counter(key[2] for key in set(bpf) | set(module))["done"],
           sum(row["done"] for row in lab.account().values()), "jobs that are done")
 incomplete = {key[:2] for key in missing[0] | missing[1]}
 bpf = {key: line for key, line in bpf.items() if key[:2] not in incomplete}
-# A depth is that after the event, and other processors go on in between. From 7 on a task may
-# even get to another processor between one's probe and the other's.
+# A depth is that after the event, and other CPUs continue in between. From 7 on, a task may even
+# move to another CPU between the two probes.
 apart = {"queue_depth", "hw_depth", "ring_id"} | ({"cpu"} if lab.LINE == "7" else set())
 for key, line in bpf.items():
     other = module[key]
@@ -93,7 +93,7 @@ for key, line in bpf.items():
     for name in line:
         if name == "time_ns" or name.endswith("latency_ns"):
             lab.check((line[name] is None) == (other[name] is None), "%s of %s" % (name, key))
-            # The same clock: what is in between is how long a busy host lets the VM stand still.
+            # The clock is the same: the difference is the time that a busy host stops the VM.
             lab.within(abs((line[name] or 0) - (other[name] or 0)), 0, 1000000000,
                        "%s of %s apart" % (name, key))
         elif name not in apart:

@@ -45,7 +45,7 @@ for i, key in enumerate(KEYS):
     source_bpf.same_keys(row, other, "crtcs")
     for column in "queued", "delivered", "null_file":
         lab.equal(row[column], other[column], "%s of %s" % (column, key))
-    # That of a sequence fires nothing when it is asked for.
+    # Requesting a sequence does not fire the tracepoint.
     lab.equal((row["queued"], row["delivered"]), (i + 1, 2 * (i + 1)), "events of %s" % (key,))
     lab.equal((row["vblanks"], row["high_precision"], row["missed"]), (None, None, None),
               "vblanks of a device, which BPF cannot know")

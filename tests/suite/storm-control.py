@@ -21,7 +21,7 @@ GROUPS = "amdgpu", "amdgpu_registers", "drm_vblank", "i915", "nvidia", "nvidia_u
 def round_trip(groups, exact):
     records = Records()
     control = Control(records, groups, read_out=1)
-    # Some sleep in read(), in poll(), or not at all.
+    # Some sleep in read(), some in poll(), some do not sleep.
     readers = [EventReader(records), EventReader(records),
                EventReader(records, blocking=True), Looker(), Looker(tool=False)]
     readers[0].least["records"] = 100

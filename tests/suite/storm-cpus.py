@@ -36,7 +36,7 @@ class Emptied(EventReader):
 
     def end(self):
         lab.wait_idle(120)
-        # All that was written can be read now, at the first try.
+        # Everything written so far can be read now, on the first try.
         self.tally.add(self.reader.drain())
         super().end()
 

@@ -33,7 +33,8 @@ class Rounds(Loads):
     def begin(self):
         self.start = time.monotonic()
         if storm.DEEP:
-            # Before all who only disturb: on a sanitised kernel they leave it little.
+            # With a higher priority than the disturbing threads, which leave little CPU time on a
+            # sanitised kernel.
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
 
     def turn(self):
@@ -46,7 +47,7 @@ class Rounds(Loads):
             if self.chance(0.5):
                 g.event_ring_set(1, self.random.choice((8, 64, 512)))
             if self.counts["loads"] % 4 == 1:
-                # Jobs from before the load are untracked, never below zero.
+                # Jobs from before the load are untracked, and levels are never negative.
                 time.sleep(0.05)
                 for key, row in lab.rings().items():
                     for depth in "queue_depth", "hw_depth":
@@ -73,7 +74,7 @@ def test():
     begin = time.monotonic()
     storm.rage(LONG, [rounds, looker, EventReader(records, steady=False), Jobs(1)],
                until=rounds)
-    # Readers of the storm are gone.
+    # Readers of the storm have ended.
     now = storm.quiet_memory()
     lab.step("%d rounds in %.1f s; memory after %d rounds %r, now %r" %
              (rounds.counts["loads"], time.monotonic() - begin, rounds.first, rounds.base, now))
@@ -81,7 +82,7 @@ def test():
     references = [line.split()[2:4] for line in lab.read("/proc/modules").splitlines()
                   if line.startswith("gpu_sched ")][0]
     lab.equal(references, ["1", "mock_gpu,"], "references to gpu_sched")
-    # One round allocates more than 4 MB; what may stay is some KiB a round, or nothing.
+    # One round allocates more than 4 MB. At most some KiB a round may stay.
     storm.check_memory(rounds.base, now, rounds.counts["loads"] - rounds.first)
     known_work()
 

@@ -18,7 +18,7 @@ from storm_machine import Pressure, Short
 
 def test():
     lab.load_mock(devices=1, rings=2, service_ns=20000)
-    # Once, so that what stays of a first time is not counted as a leak.
+    # Once before, so that first-time allocations do not count as a leak.
     insmod()
     unload()
     before = storm.quiet_memory()

@@ -20,12 +20,12 @@ def test():
     insmod()
     records = Records()
     providers = [Scheduler(compared=1), Nvidia(compared=1), Vblank(compared=1), Drivers(compared=1)]
-    # No resets and no groups off here: gpumon stands attached all the time.
+    # No resets, and no groups are switched off here: gpumon stays attached.
     control = Control(records, resets=False)
     storm.rage(storm.seconds(8), providers + [control],
                last=[EventReader(records, records=50), EventReader(records), Looker()])
     control.check()
-    # amdgpu may have held it when the mock GPU was through.
+    # amdgpu may still have used it when the mock GPU was unloaded.
     if lab.loaded("gpu_sched"):
         remove("gpu_sched")
     lab.step("all drivers are gone, and nothing is on its way")

@@ -26,9 +26,9 @@ TOOL = lab.BUILD + "/gpumon-user"
 I915, AMD, CARD = "0000:00:02.0", "0000:03:00.0", "fire_vblank.0"
 KIB, MIB = 1 << 10, 1 << 20
 ALL = (1 << 64) - 1
-# In place of a word: any time, at least so many ns.
+# In place of a word: any time of at least this many ns.
 Time = collections.namedtuple("Time", "least")
-# An event: its row, its words as JSON has them and as the table does, how often.
+# An event: its row, its words in JSON and in the table, and how often it occurs.
 Line = collections.namedtuple("Line", "row words text times")
 
 
@@ -108,7 +108,7 @@ def do_amdgpu():
     bo = f.amdgpu_bo(size=1 * MIB, domain=VRAM | GTT, flags=fire.CPU_ACCESS_REQUIRED)
     bo.set("tbo.base.dev", device.at("ddev"))
     ring = f.amdgpu_ring("gfx_0.0.0", device, hub=1)
-    # A job of every round is another one.
+    # Each round has a job of its own.
     global rounds
     rounds += 1
     job = f.amdgpu_job(ring, context=100 + rounds, seqno=3, num_ibs=2)
@@ -170,7 +170,7 @@ def do_vblank():
         client.wait_event(2)
         vblank.command("step", 0, 0, 2)
         client.events(2)
-        # Over already: no vblank of its own.
+        # Already over, so there is no vblank of its own.
         client.wait_event(seq + 2, relative=False)
         client.events(1)
     vblank.command("skip", 0, 0, 3)
@@ -222,7 +222,7 @@ def do_nvidia():
     isr, handled = ("%s/%d" % (address, irq) for address, irq in
                     ((gpu, irqs[0][1]), (other, irqs[1][2])))
     typed = nvidia.has_btf("nvidia_uvm")
-    # A number in place of the lines: what processes did is not the same each time.
+    # A number instead of lines, since the activity of processes varies.
     return {
         "open": count("opens", "open_errors"), "close": count("closes"),
         "ioctl": {"command": commands},
@@ -242,7 +242,7 @@ def do_nvidia():
                          "result 0  duration TIME", 1)],
         "resume": [Line(gpu, dict(result=0, duration_ns=Time(2000000)),
                         "result 0  duration TIME", 1)],
-        # Without its cause an eviction is a migration like any other.
+        # Without its cause, an eviction counts like any other migration.
         "uvm_fault": 5, "uvm_migrate": 2 if typed else 3, "uvm_evict": 1 if typed else 0}
 
 
@@ -280,7 +280,7 @@ def words_match(event, line):
     return line.row in (None, event["row"])
 
 
-# What every event of a table has in JSON, beside its words.
+# Fields of every event of a table in JSON, besides its words.
 COMMON = {"time_ns", "event", "cpu", "group", "row", "pid", "tid", "comm"}
 
 
@@ -307,7 +307,7 @@ def check_table(text, wanted):
     for name, expected in wanted.items():
         ours = [l for l in text[1:] if l.split()[1] == name.upper()]
         for line in expected if isinstance(expected, list) else ():
-            # After the row and the column of jobs, that is empty; before who did it.
+            # After the row and the empty column of jobs, and before the process.
             match = re.compile(r" %s +-  %s(  by \S+\[\d+\])?$" % (
                 re.escape(line.row) if line.row else r"\S+",
                 re.escape(line.text).replace("TIME", r"\d[\d.]*(ns|us|ms|s|m|h)\S*")))
@@ -346,7 +346,7 @@ lab.step("what is not known of an event is null, not 0")
 faults = [e for e in events if e["event"] == "uvm_fault"]
 moves = [e for e in events if e["event"].startswith("uvm_") and e not in faults]
 if nvidia.has_btf("nvidia_uvm"):
-    # A fault of a GPU has its address elsewhere.
+    # A GPU fault has its address elsewhere.
     lab.equal(sorted(e["address_page"] is None for e in faults), [False] * 2 + [True] * 3,
               "addresses of %s" % faults)
     lab.equal(sorted((e["moved_bytes"], e["from"], e["to"]) for e in moves),

@@ -22,11 +22,12 @@ from lab import SLOWER, check, equal, load, step, submit, wait_idle
 NETLINK_ADD_MEMBERSHIP = 1
 NOBODY = 65534
 DIRECTORY = "/sys/kernel/debug/gpumon"
-# As the YNL spec has them; a new operation is tried as a "do", which fails as root until it is here.
+# As in the YNL spec. A new operation is tried as a "do", which fails as root until it is listed
+# here.
 DUMPS_ONLY = ("PROCESS_GET", "STATISTIC_GET", "LAYOUT_GET",
               "ALERT_GET")
 DUMPS = DUMPS_ONLY + ("GROUP_GET",)
-# Sent by the kernel, no operation.
+# Sent by the kernel, not an operation.
 NOTIFICATIONS = ("ALERT_NTF",)
 
 
@@ -59,7 +60,7 @@ def attempts(family, group):
             if name in DUMPS:
                 out["dump " + name] = outcome(s.request, family, command, b"",
                                               NLM_F_REQUEST | NLM_F_ACK | NLM_F_DUMP)
-        # An unprivileged caller learns nothing by being wrong either.
+        # An unprivileged caller learns nothing from an invalid request either.
         out["wrong attribute"] = outcome(s.request, family, number["GPUMON_CMD_GROUP_SET"],
                                          attr(63, b"?"))
         out["join alerts"] = outcome(s.socket.setsockopt, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP,
@@ -68,7 +69,7 @@ def attempts(family, group):
         out["bind alerts"] = outcome(bind_group, group)
     for name in ("stats", "histograms", "events"):
         out["open " + name] = outcome(open_path, "%s/%s" % (DIRECTORY, name), None)
-        # debugfs itself is closed to others; this asks for the file alone.
+        # debugfs itself is closed to others; this only tries the file.
         if len(sys.argv) > 4:
             out["open in directory " + name] = outcome(open_path, name, int(sys.argv[4]))
     return out
@@ -89,7 +90,7 @@ def open_path(path, directory):
 
 def child(*wrapper, user=NOBODY):
     """What attempts() comes to as nobody, started through another program."""
-    # Nobody may not enter root's TMPDIR nor debugfs, but inherit a descriptor.
+    # The user nobody can enter neither root's TMPDIR nor debugfs, but can inherit a descriptor.
     directory = os.open(DIRECTORY, os.O_RDONLY | os.O_DIRECTORY)
     done = subprocess.run([*wrapper, sys.executable, os.path.abspath(__file__), "attempt",
                            str(g.id), str(g.groups_of["alerts"]), str(directory)],
@@ -126,7 +127,7 @@ def unchanged():
 step("the user nobody")
 for what, became in child().items():
     if what == "look-up":
-        # That there is a family of this name is no secret.
+        # The existence of a family with this name is public.
         equal(became, "done", what + " as nobody")
     elif what.startswith("open"):
         equal(became, "EACCES", what + " as nobody")
@@ -149,7 +150,7 @@ unchanged()
 step("root of a user and a network namespace: there is no such family")
 for what, became in child("unshare", "-Urn").items():
     if what.endswith("alerts"):
-        # Joining a number is nothing: no message of ours is sent in there.
+        # Joining alone does not matter: no message is sent to this group.
         continue
     if what.startswith("open"):
         equal(became, "EACCES", what + " in a network namespace")

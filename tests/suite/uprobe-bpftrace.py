@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import uprobes
 from lab import SLOWER, check, equal, skip, step
 
-# Those that nothing else of the stand-ins calls.
+# Functions that nothing else in the stand-ins calls.
 PROBED = {"libcudart.so.13": ("cudaLaunchKernel", "cudaMemcpyAsync", "cudaGraphLaunch",
                               "cudaMemcpy"),
           "libamdhip64.so.6": ("hipLaunchKernel",),
@@ -28,9 +28,9 @@ step("both attach")
 script = "BEGIN { printf(\"ready\\n\"); }\n"
 for library, functions in PROBED.items():
     for function in functions:
-        # A key with the name in it would be too long for bpftrace's stack, and then threads that
-        # preempt each other in there write it into one buffer of the processor's: a hit is
-        # counted for another thread.
+        # A key that contains the name would be too large for bpftrace's stack. Threads that preempt
+        # each other would then write it into the same per-CPU buffer, and a hit would count for
+        # another thread.
         script += "uprobe:%s/%s:%s { @%s[tid] = count(); }\n" % (
             uprobes.OUT, library, function, function)
 

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import uprobes
 from lab import check, step
 
-# Instructions that a hit may add at most, on any of the kernels: by program, then by frames.
+# Maximum number of instructions for a hit on any of the kernels: by program, then by frames.
 LIMIT = {"hits": (20000, 20000, 20000), "stacks": (30000, 40000, 60000)}
 
 

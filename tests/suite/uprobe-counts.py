@@ -34,7 +34,7 @@ for program in ("program", "program-fp", "program-static"):
     equal(seen.strings[process["executable"]], os.path.realpath(r.command[0]), "executable")
     uprobes.check_libraries(seen, LIBRARIES)
     equal(seen.counts["state"], "exited", "state")
-    # One name cannot be probed, and that is told; one is left out, for it only jumps.
+    # One name cannot be probed, which is reported. One is left out, because it only jumps.
     equal(seen.counts["refused"], 1, "refused")
     check(not any("no CUDA runtime" in n for n in seen.notes()), "the runtime is there")
     check(any("cuMemsetD16Async" in n for n in seen.notes()), "no note of the one refused")
@@ -49,7 +49,7 @@ for tid, hits in seen.hits.items():
     for h in hits:
         blocks = uprobes.driver_blocking(h["name"])
         equal((h["blocking"], h["duration_ns"] > 0), (blocks, blocks), h["name"])
-# hipLaunchKernel calls hipModuleLaunchKernel, of the runtime nothing is nested.
+# hipLaunchKernel calls hipModuleLaunchKernel; the runtime has no nested calls.
 equal((seen.counts["nested"], seen.counts["lost_ring"]), (4 * 25, 0), "nested, lost")
 check(any("no CUDA runtime with symbols" in n for n in seen.notes()), "notes: %s" % seen.notes())
 
@@ -92,5 +92,5 @@ equal(c["seen"], c["hits"] + c["nested"] + c["lost_threads"], "seen")
 equal(seen.lost(uprobes.CAUSE_RING), c["lost_threads"], "losses")
 for tid, hits in seen.hits.items():
     equal([h["number"] for h in hits], list(range(1, len(hits) + 1)), "numbers")
-# What was lost of nested calls is lost along: they count as hits lost, not as hits.
+# Lost nested calls are lost as well: they count as lost hits, not as hits.
 check(seen.total() + c["lost_threads"] >= total, "hits vanished")

@@ -49,7 +49,7 @@ for program in "cudart-dynamic", "cudart-static":
         check(h["number"] <= len(CALLS) or not stack["truncated"], "a stack ends early")
         blocks = h["name"] in ("cudaDeviceSynchronize", "cudaMemcpy", "cudaStreamSynchronize")
         equal((h["blocking"], h["duration_ns"] > 0), (blocks, blocks), h["name"])
-    # Of a kind of call from one place there is one stack, but of two places two.
+    # A kind of call has one stack for each place that calls it.
     whole = {(h["name"], h["stack"]) for h in hits if not seen.stacks[h["stack"]]["truncated"]}
     equal(sorted(collections.Counter(n for n, _ in whole).items()),
           sorted(collections.Counter(CALLS).items()), "stacks")

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 import uprobes
 from lab import SLOWER, check, equal, step, until
 
-# Microseconds between two rounds of calls: it is to live on while it is attached to.
+# Microseconds between two rounds of calls: it must still run while it is attached to.
 PAUSE = "pause=%d" % (4000 * SLOWER)
 
 
@@ -91,7 +91,7 @@ run.go()
 seen = run.end(dump)
 uprobes.check_hits(seen)
 total = sum(len(h) for h in seen.hits.values())
-# One thread a time it is loaded, and the first of them may be over before it is probed.
+# One thread at a time loads it, and the first one may end before it is probed.
 one = len(uprobes.sequence(100))
 check(total >= 4 * one, "%d hits of %d" % (total, 5 * one))
 for hits in seen.hits.values():
@@ -130,7 +130,7 @@ dump = run.dump()
 run.go()
 seen = run.end(dump)
 uprobes.check_exact(run, seen)
-# The runtime's call and the driver's within it; newer kernels do not even let us see them.
+# The runtime's call and the nested call to the driver. Newer kernels do not even show them.
 check(seen.counts["foreign"] <= 2, "%d calls of the child" % seen.counts["foreign"])
 
 step("exec: another program from there on")

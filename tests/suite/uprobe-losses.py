@@ -28,7 +28,7 @@ def check_losses(run, seen):
     for tid, hits in seen.hits.items():
         calls = uprobes.sequence(run.rounds)
         for h in hits:
-            # Which call it was is told by its number, whatever is missing before it.
+            # The number of a hit identifies its call, whatever is missing before it.
             name, chain = calls[h["number"] - 1]
             equal(h["name"], name, "call %d of thread %d" % (h["number"], tid))
             if h["stack"]:

@@ -38,7 +38,7 @@ check(inside != outside, "no pid namespace: %d" % inside)
 dump = run.dump(pid=outside)
 run.go()
 seen = run.end(dump)
-# Threads are as the program numbers them.
+# Threads have the program's own numbers.
 uprobes.check_exact(run, seen)
 process = seen.one("process")
 equal((process["pid"], process["host_pid"], process["parent"]), (inside, outside, 0), "process")

@@ -28,7 +28,7 @@ def become_user():
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
-    # As after exec(): else its files in /proc are root's.
+    # As after exec(); otherwise its files in /proc belong to root.
     call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)
 
 
@@ -51,7 +51,7 @@ def become_container(spaces):
         with open("/proc/self/" + name, "w") as file:
             file.write(text)
     if spaces & CLONE_NEWPID:
-        # Its children are in there, not it itself.
+        # Its children are in the new namespace, but not the process itself.
         pid = os.fork()
         if pid:
             os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xff)

@@ -19,7 +19,7 @@ def tables(sections=None):
     for table, labels in LABELS.items():
         found[table] = {}
         for row in sections["amdgpu." + table]:
-            # A name of None is "-": the reader takes it for a number that is not known.
+            # A name of None is "-", which the reader takes for an unknown number.
             key = tuple("-" if row[l] is None else str(row[l]) for l in labels)
             lab.check(key not in found[table], "%s has %s twice" % (table, key))
             found[table][key] = {c: v for c, v in row.items() if c not in labels}

@@ -27,12 +27,12 @@ TRAILER = {INT: (4, 0), PTR: (0, 0), ARRAY: (12, 0), STRUCT: (0, 12), UNION: (0,
            RESTRICT: (0, 0), FUNC: (0, 0), FUNC_PROTO: (0, 8), VAR: (4, 0), DATASEC: (0, 12),
            FLOAT: (0, 0), DECL_TAG: (4, 0), TYPE_TAG: (0, 0), ENUM64: (0, 12)}
 PREFIX = {STRUCT: "struct ", UNION: "union ", ENUM: "enum ", ENUM64: "enum ", FWD: "struct "}
-# What stands for another type and has its layout.
+# Types that stand for another type, with the same layout.
 TRANSPARENT = (TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG)
 MODIFIER = {VOLATILE: "volatile", CONST: "const", RESTRICT: "restrict"}
 
-# offset and size in bytes. Of a bit field: bit is its first bit counted from
-# the beginning of the structure, bits its width; else both are None.
+# offset and size in bytes. For a bit field, bit is its first bit counted from the beginning of the
+# structure, and bits its width; otherwise both are None.
 Member = namedtuple("Member", "offset size type bit bits")
 
 
@@ -78,7 +78,7 @@ class _Section:
 
     def string_offset(self, text):
         """Where this section has the string, None if it has not."""
-        # A module's strings have no empty one in front.
+        # A module's strings do not begin with an empty one.
         text = text.encode() + b"\0"
         if self.strings.startswith(text):
             return self.first_string
@@ -139,8 +139,8 @@ class Btf:
         return self._found[key]
 
     def _search(self, name, kinds):
-        # A string is kept once: by the kernel, if it has it. A type of the
-        # module may so have a name of the kernel's strings.
+        # A string is stored once, by the kernel if it has it. So a type of the module may have a
+        # name in the kernel's strings.
         offsets = [s.string_offset(name) for s in self.sections]
         for section in reversed(self.sections):
             for offset in offsets:
@@ -258,7 +258,7 @@ class Btf:
             return text + ("*" if text.endswith("*") else " *")
         if kind in MODIFIER:
             text = self.type_name(target)
-            # Of a pointer it is the pointer that is const.
+            # In a pointer type, the pointer is const.
             return text + " " + MODIFIER[kind] if text.endswith("*") else MODIFIER[kind] + " " + text
         if kind == TYPE_TAG:
             return self.type_name(target)
@@ -280,7 +280,7 @@ class Btf:
     def tracepoint(self, name):
         """Types of the arguments of TP_PROTO of a tracepoint of this module."""
         pointer = self._record(self._find("btf_trace_" + name, (TYPEDEF,)))[4]
-        # The first is the data of the probe.
+        # The first one is the data of the probe.
         return [a for a, _ in self._arguments(self._record(pointer)[4])][1:]
 
     def function(self, name):

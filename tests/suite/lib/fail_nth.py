@@ -11,7 +11,7 @@ import os
 from lab import BUILD, DEBUGFS
 
 COUNTER = "/proc/self/fail-nth"
-# fail_usercopy: so that reads that fault half-way are tried as well.
+# fail_usercopy: to also try reads that fault half-way.
 ATTRIBUTES = ("failslab", "fail_page_alloc", "fail_usercopy")
 ARGUMENTS = 6
 # More than any operation has.
@@ -32,7 +32,7 @@ def call(number, *arguments, until_end=False, take_result=False):
     made = Call(number=number, until_end=until_end, take_result=take_result)
     for i, value in enumerate(values):
         made.arguments[i] = value
-    # The buffers live as long as the call.
+    # The buffers must live as long as the call.
     made.kept = arguments
     return made
 
@@ -83,7 +83,7 @@ class Injector:
                                ("verbose_ratelimit_interval_ms", "0"), ("task-filter", "N"),
                                ("stacktrace-depth", "64")):
                 _write(base + key, value)
-        # Its own stack, heap and code are there: a fault of a page of ours is not what is asked.
+        # Its own stack, heap and code must be present: faults of our own pages are not tested.
         ctypes.CDLL(None, use_errno=True).mlockall(3)
         self.only()
 

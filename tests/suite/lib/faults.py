@@ -102,7 +102,7 @@ def load_and_work(path, when):
     check_nothing_left("after a plain load " + when)
 
 
-# A reason has to say what is to be done, or that nothing is missing.
+# A reason must contain the remedy, or say that nothing is missing.
 WHAT_TO_DO = re.compile(r"again|load|switch|see |rebuild|build |ask|choose|used instead|calls it|"
                         r"not needed")
 

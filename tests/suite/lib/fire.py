@@ -26,8 +26,7 @@ freed or all is closed, so that no address comes twice. Options of every event:
     cpu=None     in a kernel thread on that processor, "all": on each
     irq=False    from hard interrupt
 """
-# What a test says as fire.NAME.
-# pylint: disable=unused-import
+# Names that tests use as fire.NAME. pylint: disable=unused-import
 from fire_amdgpu import (CPU, CPU_ACCESS_REQUIRED, DOORBELL, GDS, GTT, GWS, NO_CPU_ACCESS, OA,
                          PL_NONE, PL_SYSTEM, PL_TT, PL_VRAM, VRAM, VRAM_CLEARED, Amdgpu)
 from fire_base import (BAD, NULL, POISON, UNMAPPED, USER, Base, Fired, FireError, Object, Step,

@@ -45,7 +45,7 @@ class Amdgpu(Base):
             device = self.amdgpu_device()
             ring.own(device)
         functions = self.new("amdgpu", KIND + "ring_funcs", type=ring_type)
-        # On the one or the other, by kernel.
+        # In one of the two, depending on the kernel.
         functions.maybe("vmhub", hub)
         ring.maybe("vm_hub", hub)
         ring.set("adev", device).set("funcs", functions).own(functions)

@@ -8,10 +8,10 @@ import btf
 import lab
 
 FOLDER = lab.DEBUGFS + "/fire_gpu"
-# The kernel takes a megabyte.
+# The kernel accepts up to a megabyte.
 LIMIT = 500000
 
-# --- what is no object, but may stand where an address is expected
+# --- values that are not objects, but may be passed as an address
 
 
 class Word(str):
@@ -19,7 +19,7 @@ class Word(str):
 
 
 NULL = Word("null")
-# Not an address at all.
+# Not a valid address.
 POISON = Word("poison")
 # One where nothing is mapped.
 UNMAPPED = Word("unmapped")
@@ -48,9 +48,9 @@ class Object:
     def __init__(self, fire, name, types, kind, size, count):
         self.fire, self.name, self.types, self.kind = fire, name, types, kind
         self.size, self.count = size, count
-        # What it points to, to be freed with it.
+        # Objects that it points to, freed with it.
         self.owned = []
-        # Of an engine: the object that is its device.
+        # For an engine: its device object.
         self.device = None
 
     def has(self, path):
@@ -152,7 +152,7 @@ class Base:
         try:
             self.flush()
         finally:
-            # The number may be another thread's file from here on.
+            # From here on, another thread's file may have this number.
             fd, self.fd = self.fd, None
             os.close(fd)
 
@@ -255,7 +255,7 @@ class Base:
         options = "".join(" %s=%s" % (k, v) for k, v in
                           (("cpu", cpu), ("irq", 1 if irq else None), ("ms", ms)) if v is not None)
         head = "fire%s %s %s " % (options, module, tracepoint)
-        # The shortest array says when to begin anew.
+        # The shortest array determines when to start over.
         cycle = min([a.count for a in args if isinstance(a, Object) and a.count > 1] or [times])
         words = []
         for a in args:
@@ -312,7 +312,7 @@ class Base:
     def address(self, made):
         return self.addresses()[made.name]
 
-    # --- what several drivers have
+    # --- shared by several drivers
 
     def device(self, name):
         """A struct device with this name, of no bus and no driver."""

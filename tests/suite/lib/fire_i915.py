@@ -68,7 +68,7 @@ class I915(Base):
             request.own(engine)
         request.set("engine", engine).set("fence.context", context)
         if isinstance(engine, Object):
-            # Events go to the device through the engine, or directly.
+            # Events get to the device through the engine, or directly.
             request.maybe("i915", engine.device)
         return request.set("fence.seqno", lambda i: seqno + i)
 

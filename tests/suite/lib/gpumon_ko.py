@@ -67,7 +67,7 @@ class Module:
         for at in range(table["offset"], table["offset"] + table["size"], 24):
             name, info, _, section, value, size = struct.unpack_from("<IBBHQQ", self.data, at)
             self.symbols.append((self._text(strings + name), info & 0xf, section, value, size))
-        # What begins at a place: functions and objects.
+        # Functions and objects by the address at which they begin.
         self.at = {(s[2], s[3]): s for s in self.symbols if s[1] in (1, 2)}
         self.named = {s[0]: s for s in self.symbols if s[1] in (1, 2)}
 

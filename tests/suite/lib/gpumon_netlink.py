@@ -10,7 +10,7 @@ import re
 import socket
 import struct
 
-# Not from lab, which is of use in a VM only: tests/style checks the specification with this.
+# Not imported from lab, which only works in a VM: tests/style checks the specification with this.
 SLOWER = int(os.environ.get("GPUMON_SLOWER", "1"))
 
 NETLINK_GENERIC = 16
@@ -106,7 +106,7 @@ class Message:
             if self.flags & NLM_F_ACK_TLVS:
                 at = 4
                 if self.kind == NLMSG_ERROR:
-                    # The request follows, only its header if it was capped.
+                    # The request follows, or only its header if it was capped.
                     at += 16 if self.flags & NLM_F_CAPPED else \
                         align(struct.unpack_from("=I", self.payload, 4)[0])
                 for kind, value in attributes(self.payload[at:]):
@@ -230,7 +230,7 @@ def header_numbers(path=HEADER):
 
 STRINGS = {"version", "clock", "name", "module", "reason", "device", "group", "comm", "table",
            "type", "member", "message"}
-# What is text, or signed, in one set of attributes alone.
+# Attributes that are text or signed only in this set.
 STRINGS_OF = {("LABEL", "value"), ("ALERT", "kind")}
 SIGNED = {("COLUMN", "level")}
 FLAGS = {("LABEL", "number")}

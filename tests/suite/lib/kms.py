@@ -64,7 +64,7 @@ class Screen:
         data = _ioctl(self.fd, 0xa0, bytearray(64))
         counts = struct.unpack_from("=4I", data, 32)
         arrays = [(ctypes.c_uint32 * max(n, 1))() for n in counts]
-        # Framebuffers and encoders are not asked for.
+        # Do not request framebuffers and encoders.
         struct.pack_into("=4Q4I", data, 0, 0, ctypes.addressof(arrays[1]),
                          ctypes.addressof(arrays[2]), 0, 0, counts[1], counts[2], 0)
         _ioctl(self.fd, 0xa0, data)

@@ -13,16 +13,16 @@ from verdict import SLOWER, check, equal, until, within  # noqa: E402,F401
 
 BUILD = os.environ.get("GPUMON_BUILD", "/gpumon")
 KERNEL = os.environ.get("GPUMON_KERNEL", "?")
-# The kernel of tests/vm/kernels.list that it is, or that it is a sanitised flavour of.
+# The kernel in tests/vm/kernels.list, or the one that this is a sanitised flavour of.
 LINE = os.environ.get("GPUMON_LINE", KERNEL)
 DEBUGFS = "/sys/kernel/debug"
 STATS = DEBUGFS + "/gpumon/stats"
 EVENTS = DEBUGFS + "/gpumon/events"
 
-# A test that is ended because it takes too long tells where it was.
+# A test that exceeds its time limit prints where it was.
 faulthandler.register(signal.SIGTERM, chain=True)
 
-# What a ring's row in gpumon must be, from the mock's account.
+# The expected row of a ring in gpumon, from the mock's account.
 COUNTERS = {"queued": "queued", "run": "run", "done": "done", "errors": "errors",
             "killed": "killed"}
 
@@ -97,7 +97,7 @@ def load(gpumon=None, **mock):
 # --- the mock GPU
 
 def read(path):
-    # Text of other people (comm) need not be UTF-8.
+    # Text of other processes (comm) may not be UTF-8.
     with open(path, errors="surrogateescape") as f:
         return f.read()
 
@@ -207,7 +207,7 @@ def rings(sections=None):
     return rows
 
 
-# Why an event that was seen is not recorded: columns of the probes.
+# Reasons why a seen event was not recorded: columns of the probes.
 DROPS = ("table_full", "recursion", "unreadable", "missed")
 
 
@@ -216,7 +216,7 @@ def probes(sections=None, group="drm_sched"):
     return {p["probe"]: p for p in (sections or stats())["probes"] if p["group"] == group}
 
 
-# The names of the two generations, first 6.1 and 6.12, then 7.
+# The names of the two generations: first 6.1 and 6.12, then 7.
 GENERATIONS = {"queue": ("drm_sched_job", "drm_sched_job_queue"),
                "run": ("drm_run_job", "drm_sched_job_run"),
                "done": ("drm_sched_process_job", "drm_sched_job_done"),

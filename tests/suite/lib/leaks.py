@@ -21,11 +21,11 @@ from gpumon_netlink import (FLAGS, NESTS, NLM_F_ACK_TLVS, NLM_F_CAPPED, NLMSG_DO
 
 # The upper half of the address space.
 FIRST = 0xffff800000000000
-# All ones: "not known", in every format here.
+# All bits set means unknown, in every format here.
 UNKNOWN = (1 << 64) - 1
 MAX_ERRNO = 4095
-# What nothing describes may have small negative numbers, which are errors and differences, up to
-# 16 million below 0.
+# Data without a description may contain small negative numbers, which are errors and differences,
+# down to 16 million below 0.
 LAST = 0xfffffffffeffffff
 
 HEX = re.compile(rb"(?i)(?<![0-9a-f])(?:0x)?(ffff[89a-f][0-9a-f]{11})(?![0-9a-f])")
@@ -54,7 +54,7 @@ def is_bad_pair(low, high):
     return is_bad(high << 32 | low) and (high != 0xffffffff or low >= 1 << 31)
 
 
-# --- what no format describes
+# --- data without a described format
 
 def in_text(data):
     for match in HEX.finditer(data):
@@ -222,7 +222,8 @@ def in_netlink(data, g):
             yield from in_attributes(body[4:], g, space, at)
         else:
             lab.check(kind in (NLMSG_ERROR, NLMSG_DONE), "a message of type %d" % kind)
-            # The error; of a refusal the request, which is the sender's own; words of the kernel.
+            # The error; for a rejection, the request, which the sender knows; and the kernel's
+            # message.
             begin = 4
             if kind == NLMSG_ERROR:
                 begin += 16 if flags & NLM_F_CAPPED else align(struct.unpack_from("=I", body, 4)[0])

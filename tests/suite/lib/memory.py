@@ -7,11 +7,11 @@ import time
 from gpumon_netlink import Gpumon
 from lab import BUILD, check, equal, fail, load_gpumon, read, rmmod, run, stats, within
 
-# What the kernel counts beside: dentries and inodes of debugfs, kobjects, netlink's tables.
+# Other memory that the kernel counts: dentries and inodes of debugfs, kobjects, netlink's tables.
 NOISE_KIB = 192
 TOLERANCE = 0.02
 SMALL = {"max_rings": 1, "max_processes": 8, "max_jobs": 8}
-# The part that a parameter makes room in, and its largest value.
+# The part whose size a parameter sets, and its largest value.
 PARTS = {"max_rings": ("drm_sched", 1024), "max_processes": ("processes", 65536),
          "max_jobs": ("jobs", 1048576)}
 

@@ -14,7 +14,7 @@ UVM = lab.DEBUGFS + "/mock_nvidia_uvm"
 LOADER = lab.BUILD + "/tests/mock/mock_nvidia_load"
 FACTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvidia_prototypes.txt")
 
-# Each is a nvidia.ko of its own; these two also have a nvidia-uvm.ko.
+# Each is a nvidia.ko of its own. These two also have a nvidia-uvm.ko.
 VARIANTS = ("535", "550", "550-inlined", "580", "580-untraced")
 UVM_VARIANTS = ("550", "580")
 
@@ -124,7 +124,7 @@ def check_account(theirs, mine=None):
             lab.equal(mine.get(name, 0), n, "%s by the mock, against the loader" % name)
 
 
-# --- what the real driver is like
+# --- facts about the real driver
 
 def facts(module, of):
     """[(what, name, text)] of a generation, from nvidia_prototypes.txt."""
@@ -161,7 +161,7 @@ def symbols(module, variant):
     path = "%s/tests/mock/nvidia-%s/%s.ko" % (lab.BUILD, variant, module.replace("_", "-"))
     with open(path, "rb") as f:
         data = f.read()
-    # ELF-64: the section headers, and of them the symbol table and its strings.
+    # ELF-64: the section headers, with the symbol table and its strings.
     offset, = struct.unpack_from("<Q", data, 0x28)
     size, count = struct.unpack_from("<HH", data, 0x3a)
     headers = [struct.unpack_from("<IIQQQQIIQQ", data, offset + i * size) for i in range(count)]

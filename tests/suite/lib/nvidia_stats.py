@@ -3,13 +3,13 @@
 import lab
 import nvidia
 
-# What a row of nvidia.devices must be, from the mock's account of the device.
+# The expected row of nvidia.devices, from the mock's account of the device.
 DEVICES = {"opens": "opens", "opens_failed": "open_errors", "closes": "closes",
            "ioctls": "ioctls", "ioctls_failed": "ioctl_errors", "mmaps": "mmaps",
            "mmaps_failed": "mmap_errors", "mapped_bytes": "mmap_bytes", "faults": "faults",
            "vma_opens": "vma_opens", "vma_releases": "vma_releases", "polls": "polls"}
 
-# The same of a process.
+# The same for a process.
 PROCESSES = {"opens": "opens", "closes": "closes", "ioctls": "ioctls",
              "mapped_bytes": "mmap_bytes", "faults": "faults"}
 

@@ -132,12 +132,12 @@ def table(document, name_of_group, name, *labels):
     return rows
 
 
-# What one value of a latency may be apart, in the middle and on average. Each source takes its
-# own time at a place of its own; what comes in between is some instructions, but under emulation
-# the host may take a processor away there for long: hence the second, and a second in all.
+# How far a latency may differ, in the median and on average. Each source reads the time at a place
+# of its own. Only some instructions are in between, but under emulation the host may take a CPU
+# away there for long: hence the second number, and a second in total.
 NEAR_NS, NEAR_ON_AVERAGE_NS, AWAY_NS = 200000, 500000, 1000000000
-# And to how many of the values that may happen: a tenth, or one. Where half of them are short and
-# half long, it takes one to move the middle from these to those.
+# The share of the values for which that may happen: a tenth, or one value. If half of them are
+# short and half long, one is enough to move the median.
 AWAY_PART = 0.1
 
 

@@ -22,7 +22,7 @@ import memory
 
 NAME = os.path.basename(sys.argv[0])[:-len(".py")]
 DEEP = os.environ.get("GPUMON_DEEP", "") not in ("", "0")
-# With a sanitiser everything takes about ten times as long; four times the time is given.
+# A sanitiser makes everything about ten times slower. Allow four times the time.
 SLOW = int(os.environ.get("GPUMON_SLOWER") or 1) > 1
 
 REPEAT = "repeat: %sGPUMON_SEED=%%d tests/vm/test %s %s" % ("GPUMON_DEEP=1 " if DEEP else "",
@@ -79,7 +79,7 @@ class Storm(threading.Thread):
     """
     # Seconds between two turns.
     pause = 0.0, 0.1
-    # For the last turn, on a host that gives the machine little.
+    # For the last turn, on a host that gives the VM little CPU time.
     patience = 240 if SLOW else 90
     least = {"turns": 1}
     numbers = collections.Counter()
@@ -125,7 +125,7 @@ class Storm(threading.Thread):
             finally:
                 self.end()
         except BaseException as e:
-            # SystemExit is lab.fail(), which has printed what both sides say.
+            # SystemExit is lab.fail(), which has printed both sides.
             if not isinstance(e, SystemExit):
                 traceback.print_exc()
             lab.step("%s failed: %s" % (self.name, e))
@@ -138,7 +138,7 @@ def _join(storms):
         s.join(max(0.1, begin + s.patience - time.monotonic()))
     hung = [s.name for s in storms if s.is_alive()]
     if hung:
-        # Where it hangs: of threads here, and of all that wait in the kernel.
+        # Print where it hangs: threads here, and everything that waits in the kernel.
         for thread, frame in sys._current_frames().items():
             print("thread %d:" % thread)
             traceback.print_stack(frame, file=sys.stdout)
@@ -184,14 +184,13 @@ def rage(length, storms, last=(), until=None):
         lab.check(not s.missing(), "%s: %s, the storm shows nothing" % (s.name, s.missing()))
 
 
-# --- what must be the same before and after
+# --- must be the same before and after
 
 def kinds_of_memory():
     """KiB of each kind."""
     fields, wait = memory.still()
     found = {k: fields[k] for k in ("Slab", "VmallocUsed", "Percpu")}
-    # Free pages that the processors keep for themselves are not in MemAvailable,
-    # and may be tens of MiB.
+    # Free pages in per-CPU lists are not in MemAvailable, and may be tens of MiB.
     found["Free"] = fields["MemAvailable"] + wait
     found["in no account"] = memory.in_no_account(fields, wait)
     return found
@@ -207,8 +206,8 @@ def quiet_memory():
 
 def check_memory(before, now, rounds, **allowed):
     """KiB that each kind may have grown by, at most."""
-    # KASAN keeps up to a 32nd of all memory that was freed, and kmemleak, which then finds what is
-    # lost, writes all down.
+    # KASAN keeps freed memory of up to a 32nd of all memory. kmemleak records everything, and finds
+    # what is lost.
     kept = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1024 // 32 \
         if os.path.exists("/sys/kernel/debug/kmemleak") else 0
     limits = dict({"Percpu": 64, "VmallocUsed": 512, "Slab": 2048 + kept,

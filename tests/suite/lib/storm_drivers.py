@@ -37,7 +37,7 @@ def end(processes):
         p.stdout.close()
 
 
-# Who needs gpu_sched, and has lost it once, holds this.
+# Held by a storm that needs gpu_sched and has failed once without it.
 SCHEDULER_STAYS = threading.Lock()
 
 
@@ -62,7 +62,7 @@ def insist(what, *command):
             done = lab.run(*command, timeout=300, check_=False)
             if not done.returncode:
                 return
-            # On a busy machine one try of amdgpu alone may take all of the time.
+            # On a busy machine, one attempt of amdgpu may take all the time.
             lab.check(attempt < 3 or time.monotonic() < limit,
                       "%s: %s" % (what, done.stderr.strip()))
             time.sleep(0.05)
@@ -91,7 +91,7 @@ class Jobs(Storm):
         ended = [p for p in self.programs if p.poll() is not None]
         end(ended)
         for p in ended:
-            # Killed, or all went well; or there was no memory for a job.
+            # Killed, or successful; or there was no memory for a job.
             lab.check(p.returncode in (0, -9) or not self.memory,
                       "mock_submit ended with %d" % p.returncode)
         self.programs = [p for p in self.programs if p not in ended]
@@ -111,11 +111,11 @@ class Jobs(Storm):
 class Cycle(Storm):
     """A driver that comes and goes."""
     pause = 0.0, 0.2
-    # As long as one modprobe may take: amdgpu.ko is large.
+    # The time limit of one modprobe: amdgpu.ko is large.
     patience = 300
     modules = ()
-    # Whose kprobes can miss an event, which lab.stats() tells: the kernel runs none of them
-    # where an interrupt came into the middle of another one.
+    # Groups whose kprobes can miss an event, which lab.stats() reports: the kernel skips a kprobe
+    # in an interrupt that came during another one.
     groups = ()
 
     def __init__(self, exact=True, **least):
@@ -193,7 +193,7 @@ class Scheduler(Cycle):
         limit = time.monotonic() + self.random.uniform(0.05, 1)
         while time.monotonic() < limit and load[0].poll() is None:
             time.sleep(0.02)
-        # On a slow machine there are few cycles, and one has to be compared.
+        # On a slow machine there are few cycles, and at least one must be compared.
         rude = self.chance(0.4) and (self.counts["compared"] or not self.exact)
         if rude:
             load[0].kill()
@@ -201,7 +201,7 @@ class Scheduler(Cycle):
             p.kill()
         end(load)
         if rude:
-            # What is left in flight belongs to the driver, which waits for it on its way out.
+            # Jobs in flight belong to the driver, which waits for them when it is unloaded.
             self.counts["rude"] += 1
             return False
         lab.wait_idle(120)
@@ -271,7 +271,7 @@ class Vblank(Cycle):
     def ours(self):
         found = {(row["device"], row["crtc"]): row["vblanks"]
                  for row in lab.stats().get("drm_vblank.crtcs", [])}
-        # With those of device "-", whose kprobe was missed.
+        # Including those of device "-", whose kprobe was missed.
         found["all"] = sum(found.values())
         return found
 
@@ -369,7 +369,7 @@ class Drivers(Cycle):
 
     def unload(self):
         if self.fire:
-            # A child that another thread forks has its file open until it calls exec().
+            # A child that another thread forks has the file open until its exec().
             f, self.fire = self.fire, None
             f.let_go()
             remove("fire_gpu")

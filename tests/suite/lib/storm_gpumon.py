@@ -17,7 +17,7 @@ FOLDER = lab.DEBUGFS + "/gpumon"
 DROPS = lab.DROPS
 NOT_THERE, NO_MEMORY, BUSY = 2, 12, 16
 SIZES_KIB = (8, 16, 64, 512, 4096)
-# Set while somebody has waited too long to unload gpumon: readers close what they have open.
+# Set if unloading gpumon has waited too long: then readers close what they have open.
 LET_GO = threading.Event()
 
 
@@ -28,8 +28,8 @@ def _module():
     return path
 
 
-# Before there are threads: a child that one of them forks has the file open for
-# writing until it calls exec, and as long as somebody has, it cannot be loaded.
+# Before threads exist: a child forked by one of them has the file open for writing until its
+# exec(), and the module cannot be loaded meanwhile.
 MODULE = _module()
 
 
@@ -72,7 +72,7 @@ class Records:
                 self.real += 1
                 self.kinds[e.event] += 1
                 self.cpus.add(e.cpu)
-                # A job is queued once and run once, and it ends once.
+                # A job is queued once, runs once, and ends once.
                 if e.event in (events.QUEUE, events.RUN, events.DONE, events.KILLED):
                     key = e.context, e.seqno, e.event
                     lab.check(key not in self.once, "a record comes twice: %r" % (e,))
@@ -167,7 +167,7 @@ class Looker(Storm):
                                        g.statistics, g.layouts, g.alerts, g.event_ring))
             what()
             if self.chance(0.3):
-                # A dump that nobody reads to its end.
+                # A dump that is not read to its end.
                 g.send(g.build(g.id, g.command("STATISTIC_GET"), b"", 0x301))
 
     def look_tool(self):
@@ -192,8 +192,8 @@ class Looker(Storm):
         try:
             getattr(self, "look_" + kind)()
         except (OSError, IndexError) as e:
-            # IndexError: the kernel knows no such family. Of a socket that sees the family go
-            # nothing may come at all, not even in time.
+            # IndexError: the kernel does not know the family. A socket that sees the family go may
+            # not even get an answer in time.
             lab.check(not self.steady, "a look at %s: %s: %s" % (kind, type(e).__name__, e))
             self.counts["not there"] += 1
             self.over.wait(0.02)
@@ -286,7 +286,7 @@ class Control(Storm):
         self.steady = steady
         self.sums = Sums()
         self.on = None
-        # Of all rings that were switched off: what readers must have at least and at most.
+        # For all rings that were switched off: the minimum and maximum that readers must have.
         self.delivered = [0, 0]
         self.lost = [0, 0]
 
@@ -307,14 +307,14 @@ class Control(Storm):
             g.event_ring_set(1, self.random.choice(SIZES_KIB))
         except NetlinkError as e:
             if e.errno == NO_MEMORY:
-                # Only where memory is short; it has to say so.
+                # Only if memory is short, and with a message about it.
                 lab.check("no memory for the event ring" in e.message, e.message)
                 self.counts["no memory"] += 1
                 return
             if e.errno == NOT_THERE and not self.steady:
-                # The family went after this socket had found it.
+                # The family was removed after this socket had found it.
                 raise
-            # On, and of another size.
+            # The ring is on, and has another size.
             lab.equal((e.errno, "switch the event ring off" in e.message), (BUSY, True),
                       "refused: %s" % e)
             lab.check(self.on or not self.steady, "refused, and the ring was off: %s" % e)
@@ -332,9 +332,9 @@ class Control(Storm):
         view = g.event_ring()
         if not self.steady:
             return
-        # The first time in any case: on a busy machine there may be no second.
+        # Always do it the first time: on a busy machine there may be no second.
         if not self.counts["read out"] or self.chance(0.5):
-            # Readers still get what is there.
+            # Readers still get the existing records.
             view = lab.until(lambda: (lambda v: None if v["pending"] else v)(g.event_ring()),
                              "all events of a ring that is off are read: %r" % view,
                              pause=0.01)
@@ -344,7 +344,7 @@ class Control(Storm):
         lab.equal(view["dropped"], 0, "dropped: %r" % view)
         self.delivered[0] += view["delivered"]
         self.delivered[1] += view["delivered"] + view["pending"]
-        # What was overwritten is told together with the next record of that CPU.
+        # Overwritten events are reported with the next record of that CPU.
         self.lost[0] += 0 if view["pending"] else view["overwritten"]
         self.lost[1] += view["overwritten"]
         self.counts["written"] += view["written"]

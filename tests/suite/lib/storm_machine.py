@@ -41,7 +41,7 @@ class Cpus(Storm):
         try:
             write(cpu, 1 - on)
         except OSError as e:
-            # A suspend is under way, or there is no memory for what the CPU needs.
+            # A suspend is in progress, or there is no memory for the CPU.
             lab.check(e.errno in (16, 12, 4), "%s: %s" % (cpu, e))
             self.counts["refused"] += 1
             return
@@ -78,14 +78,14 @@ def hog(leave_mib, hold_s, patience_s=20):
     kept = []
     while time.monotonic() < min(limit, held or limit):
         if available() < leave_mib * 1024:
-            # From when it has it, however long that took.
+            # Counted from when it has the memory, however long that took.
             held = held or time.monotonic() + hold_s
             time.sleep(0.02)
             continue
         kept.append(mmap.mmap(-1, min(8, leave_mib) * MIB, flags=mmap.MAP_PRIVATE |
                               mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE))
-    # Not by exit: memory of a process that ends is nobody's for the out-of-memory killer, who would
-    # take the next one meanwhile, which may be the suite.
+    # Not by exit: the out-of-memory killer does not count the memory of a process that is ending,
+    # and could meanwhile kill the next one, possibly the suite.
     while kept:
         kept.pop().close()
 
@@ -129,7 +129,7 @@ class Pressure(Storm):
                 self.victims.append(subprocess.Popen(
                     ["sh", "-c", "echo 1000 >/proc/self/oom_score_adj; exec sleep 100000"]))
             except OSError:
-                # No memory for one more.
+                # There is no memory for another one.
                 return
 
     def drop(self):
@@ -145,7 +145,7 @@ class Pressure(Storm):
         pid = os.fork()
         if not pid:
             try:
-                # It calls no exec(): what other threads had open would stay so until it ends.
+                # Without exec(), files that other threads had open would stay open until it ends.
                 os.closerange(3, os.sysconf("SC_OPEN_MAX"))
                 if group:
                     write(group + "/cgroup.procs", 0)
@@ -189,7 +189,7 @@ class Short(Storm):
         self.kinds = []
 
     def turn(self):
-        # Each once before any comes again: a slow machine has few turns.
+        # Use each one once before any is repeated, since a slow machine has few turns.
         if not self.kinds:
             self.kinds = [self.large, self.killed, self.ring, self.group]
             self.random.shuffle(self.kinds)
@@ -201,7 +201,8 @@ class Short(Storm):
                              universal_newlines=True)
         killed = self.chance(kill)
         if killed:
-            # Who is killed late is through all the same: one in two at its beginning.
+            # A process that is killed late may complete all the same, so kill half of them at the
+            # start.
             try:
                 p.wait(self.random.uniform(0.0, self.random.choice((0.1, 0.4))))
             except subprocess.TimeoutExpired:
@@ -212,7 +213,7 @@ class Short(Storm):
     def _load(self, *parameters):
         killed, status, said = self._try("insmod", MODULE, *parameters)
         if lab.loaded("gpumon"):
-            # It may have been killed on its way out.
+            # It may have been killed while exiting.
             self.counts["loaded"] += 1
             unload(120)
         else:
@@ -253,7 +254,7 @@ class Short(Storm):
 
     def group(self):
         insmod()
-        # Some must get through.
+        # Some must succeed.
         self._try("insmod", "%s/tests/mock/nvidia-580/nvidia.ko" % lab.BUILD, "gpus=1",
                   kill=0.7 if self.counts["groups"] else 0)
         lab.until(lambda: not self._half_loaded(), "nvidia is there or not")
@@ -263,7 +264,7 @@ class Short(Storm):
                 if state["state"] != "attached":
                     lab.check(self.SAYS in (state["reason"] or ""), "the group: %r" % state)
                     self.counts["no tables"] += 1
-                    # What it says has to help.
+                    # The message must help.
                     for _ in range(20):
                         g.group_set("nvidia", 0)
                         g.group_set("nvidia", 1)
@@ -307,7 +308,7 @@ def prepare_sleep():
     if not os.path.exists(POWER + "pm_test"):
         return []
     lab.insmod("tests/suite/suspend_helper/" + HELPER)
-    # No waiting at each level, and not long for tasks that do not freeze.
+    # No delay at each level, and a short one for tasks that do not freeze.
     write("/sys/module/suspend/parameters/pm_test_delay", 0)
     write(POWER + "pm_freeze_timeout", 4000)
     if os.path.exists(POWER + "sync_on_suspend"):
@@ -329,7 +330,7 @@ def alarm(seconds):
             if seconds:
                 write(path, "+%d" % seconds)
         except OSError:
-            # One without an alarm.
+            # A clock without an alarm.
             pass
 
 
@@ -364,7 +365,7 @@ class Sleeps(Storm):
         if error is None:
             self.counts["slept"] += 1
         else:
-            # A CPU is just being switched, a task did not freeze, something woke it up.
+            # A CPU is being switched, a task did not freeze, or something woke it up.
             lab.check(error in (16, 11), "suspend to %s, level %s: %s" %
                       (state, level, os.strerror(error)))
             self.counts["refused"] += 1

@@ -23,11 +23,12 @@ OUT = os.environ.get("UPROBE_OUT",
                      os.path.join(os.environ.get("GPUMON_BUILD", "."), "tests/uprobe/out"))
 CAUSE_RING, CAUSE_STACK = 7, 8
 
-# What a call is seen as. One of the two that only jump on can be told from its code.
+# The name under which a call is seen. Only one of the two jump-only functions can be recognised by
+# its code.
 SEEN_AS = {"__cudaLaunchKernel": "cudaLaunchKernel", "cudaNotKnownToAnybody": "cuLaunchKernel"}
 BLOCKING = {"cudaMemcpy", "cudaStreamSynchronize", "cudaDeviceSynchronize", "cuMemcpyHtoD_v2",
             "hipStreamSynchronize"}
-# Where the runtime's symbols are gone.
+# For programs without the runtime's symbols.
 DRIVER = {"cudaLaunchKernel": "cuLaunchKernel", "cudaLaunchKernel_ptsz": "cuLaunchKernel_ptsz",
           "__cudaLaunchKernel_ptsz": "cuLaunchKernel_ptsz",
           "cudaLaunchKernelExC": "cuLaunchKernelEx", "cudaGraphLaunch": "cuGraphLaunch",
@@ -189,7 +190,7 @@ def names_of(run, frames):
         for address, other in places:
             if address < frame <= address + 4096:
                 name = other
-        # It is the last of them: what comes behind is other code.
+        # It is the last frame: what follows is other code.
         names.append("-" if name == "wait_for" else name)
     return names
 
@@ -198,7 +199,7 @@ def check_stack(run, seen, hit, chains=tuple(CHAINS)):
     """The name of the chain that a hit's stack is; None if it ends early, rightly so far."""
     stack = seen.stacks[hit["stack"]]
     names = names_of(run, stack["frames"][1:])
-    # Where a function that is not probed called this one, it is in between.
+    # If a function that is not probed made the call, it is in between.
     if hit["name"] == "cuLaunchKernel" and names[:1] == ["-"]:
         names = names[1:]
     for chain in chains:
@@ -207,7 +208,7 @@ def check_stack(run, seen, hit, chains=tuple(CHAINS)):
             return chain
         if stack["truncated"] and names == whole[:len(names)]:
             return None
-        # What is cut off may be the library's part behind.
+        # The missing part may be that of the library.
         if stack["truncated"] and names[:len(whole)] == whole:
             return chain
     raise AssertionError("stack of %s: %s%s" % (hit["name"], names,

@@ -30,7 +30,7 @@ EVENT_VBLANK, EVENT_SEQUENCE = 1, 3
 # Kinds of events, and what follows (type, length): user_data and the rest.
 LAYOUT = {EVENT_VBLANK: struct.Struct("=QIIII"), EVENT_SEQUENCE: struct.Struct("=QqQ")}
 
-# time_ns is the vblank's, to the microsecond with EVENT_VBLANK.
+# time_ns is the time of the vblank; only microseconds with EVENT_VBLANK.
 Event = namedtuple("Event", "type user_data time_ns sequence crtc_id")
 Record = namedtuple("Record", "device crtc seq time_ns handled_ns")
 

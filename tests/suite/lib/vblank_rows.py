@@ -2,7 +2,7 @@
 """Rows of drm_vblank.crtcs, and what they have to be from the times of the vblanks."""
 import lab
 
-# Of the estimate of a period, as in Documentation/reference/statistics.md.
+# Constants for estimating a period, see Documentation/reference/statistics.md.
 WEIGHT, OUTLIERS = 3, 4
 UNKNOWN = "-"
 
