@@ -36,7 +36,7 @@ MODULE_PARM_DESC(completion, "how jobs complete, timer or inline (default timer)
 
 static char *names = "ring";
 module_param(names, charp, 0444);
-MODULE_PARM_DESC(names, "of rings, ring (ring0, ring1, ...) or xe (rcs0, bcs1, ..., of a driver xe) (default ring)");
+MODULE_PARM_DESC(names, "of rings, ring (ring0, ring1, ...), xe (rcs0, bcs1, ...) or amdxdna (hwctx.1000.0, hwctx.1001.1, ...), of a driver of that name (default ring)");
 
 static char *distribution = "fixed";
 module_param(distribution, charp, 0444);
@@ -65,7 +65,7 @@ MODULE_PARM_DESC(prepare_us, "how long prepare_job() takes in us, where the sche
 static int __init mock_parameters(void)
 {
 	static const char *const completions[] = { "timer", "inline" };
-	static const char *const namings[] = { "ring", "xe" };
+	static const char *const namings[] = { "ring", "xe", "amdxdna" };
 	static const char *const distributions[] = { "fixed", "uniform", "exponential" };
 	const char *bad = NULL;
 	int how, dist, named;
@@ -107,15 +107,14 @@ static int __init mock_parameters(void)
 	mock_gpu.service_ns = service_ns;
 	mock_gpu.inline_completion = how == 1;
 	mock_gpu.distribution = dist;
-	mock_gpu.as_xe = named == 1;
+	mock_gpu.driver = named ? namings[named] : NULL;
 	return 0;
 }
 
 static const struct platform_device_id mock_ids[] = { { .name = "mock_gpu" }, {} };
 
 /* What the devices are bound to, of which nothing but the name is looked at. */
-static struct platform_driver mock_xe = {
-	.driver = { .name = "xe" },
+static struct platform_driver mock_driver = {
 	.id_table = mock_ids,
 };
 
@@ -172,8 +171,9 @@ static int __init mock_init(void)
 	atomic_set(&mock_gpu.alive, 0);
 	init_waitqueue_head(&mock_gpu.idle);
 
-	if (mock_gpu.as_xe) {
-		ret = platform_driver_register(&mock_xe);
+	if (mock_gpu.driver) {
+		mock_driver.driver.name = mock_gpu.driver;
+		ret = platform_driver_register(&mock_driver);
 		if (ret)
 			return ret;
 	}
@@ -193,8 +193,8 @@ err_account:
 err_devices:
 	mock_devices_exit(devices * rings, devices);
 err_driver:
-	if (mock_gpu.as_xe)
-		platform_driver_unregister(&mock_xe);
+	if (mock_gpu.driver)
+		platform_driver_unregister(&mock_driver);
 	return ret;
 }
 
@@ -205,8 +205,8 @@ static void __exit mock_exit(void)
 	wait_event(mock_gpu.idle, !atomic_read(&mock_gpu.alive));
 	mock_account_exit();
 	mock_devices_exit(devices * rings, devices);
-	if (mock_gpu.as_xe)
-		platform_driver_unregister(&mock_xe);
+	if (mock_gpu.driver)
+		platform_driver_unregister(&mock_driver);
 	/*
 	 * A killed job is freed by a work item of the kernel, which may still be returning from our
 	 * last function. The others are freed where drm_sched_fini() has waited.

@@ -98,7 +98,7 @@ struct mock_account {
 struct mock_ring {
 	struct drm_gpu_scheduler sched;
 	struct drm_gpu_scheduler *sched_list[1];
-	char name[16];
+	char name[32];
 	struct platform_device *pdev;
 
 	spinlock_t lock;
@@ -184,7 +184,7 @@ struct mock_job {
  * @timeout_ms: the scheduler's timeout, 0 is none
  * @flush_ms: how long the exit of a process waits for its queued jobs
  * @prepare_us: how long prepare_job() takes
- * @as_xe: rings have the names of xe's, of a driver of that name
+ * @driver: rings have the names of this driver's, NULL for their own
  * @inline_completion: jobs complete inside run_job() by default
  * @distribution: distribution of service times
  * @service_ns: mean service time
@@ -201,7 +201,7 @@ struct mock_gpu {
 	unsigned int timeout_ms;
 	unsigned int flush_ms;
 	unsigned int prepare_us;
-	bool as_xe;
+	const char *driver;
 	bool inline_completion;
 	enum mock_distribution distribution;
 	u64 service_ns;

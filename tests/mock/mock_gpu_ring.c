@@ -9,6 +9,7 @@
 #include <linux/math64.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "mock_gpu_compat.h"
 #include "mock_gpu_priv.h"
@@ -335,8 +336,13 @@ int mock_ring_init(struct mock_ring *ring, struct platform_device *pdev, unsigne
 
 	ring->pdev = pdev;
 	ring->sched_list[0] = &ring->sched;
-	snprintf(ring->name, sizeof(ring->name), "%s%u",
-		 mock_gpu.as_xe ? classes[index % ARRAY_SIZE(classes)] : "ring", index);
+	if (!mock_gpu.driver)
+		snprintf(ring->name, sizeof(ring->name), "ring%u", index);
+	else if (!strcmp(mock_gpu.driver, "xe"))
+		snprintf(ring->name, sizeof(ring->name), "%s%u",
+			 classes[index % ARRAY_SIZE(classes)], index);
+	else
+		snprintf(ring->name, sizeof(ring->name), "hwctx.%u.%u", 1000 + index, index);
 	spin_lock_init(&ring->lock);
 	spin_lock_init(&ring->fence_lock);
 	mutex_init(&ring->stopping);

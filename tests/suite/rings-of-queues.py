@@ -54,6 +54,13 @@ rmmod("mock_gpu")
 equal(sum(r["live"] for r in rings().values()), 0, "live without the driver")
 rmmod("gpumon")
 
+step("amdxdna: hardware contexts are one row")
+load(devices=1, rings=20, names="amdxdna", timeout_ms=60000)
+drive(20)
+check_all(lambda device, name: (device, name.split(".")[0]))
+equal(sorted(rings()), [("mock_gpu.0", "hwctx")], "classes")
+rmmod("mock_gpu", "gpumon")
+
 step("and more than are remembered by their address: looked up by name")
 load(devices=1, rings=QUEUES, names="xe", timeout_ms=60000, gpumon={"max_rings": 4})
 drive()
