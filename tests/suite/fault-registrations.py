@@ -96,7 +96,8 @@ def tried_again(name, found, when):
     if "register" in name:
         probe = re.split("[ :]", name)[-1]
         with Gpumon() as g:
-            states = [p["state"] for p in g.probe_rows() if p["probe"] == probe]
+            on = {x["name"] for x in g.groups() if x["enabled"]}
+            states = [p["state"] for p in g.probe_rows() if p["probe"] == probe and p["group"] in on]
         lab.equal(states, ["attached"], "%s, tried again, %s" % (probe, when))
     lab.equal(group_state("drm_sched"), ("attached", None), "drm_sched " + when)
     return True
