@@ -199,7 +199,7 @@ static void event_ring_off(void)
 	if (!static_key_enabled(&gpumon_event_ring_key))
 		return;
 	static_branch_disable(&gpumon_event_ring_key);
-	/* The last writer is gone after these, a tracepoint's or a kprobe's. What it wrote stays. */
+	/* The last writer is gone after these, of tracepoints and kprobes. What it wrote stays. */
 	tracepoint_synchronize_unregister();
 	synchronize_rcu();
 	event_wake_readers();

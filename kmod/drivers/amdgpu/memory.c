@@ -191,11 +191,11 @@ void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo)
 	if (in_task())
 		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
 				   GPUMON_PROCESS_ALLOCATED_BYTES, size);
-	gpumon_event_ring_now(GPUMON_EVENT_BO_CREATE, row,
-			      gpumon_amdgpu_known(AMDGPU_BO_SIZE) ? size : AMDGPU_EVENT_UNKNOWN,
-			      gpumon_amdgpu_known(AMDGPU_BO_DOMAINS) ? domains : AMDGPU_EVENT_UNKNOWN,
-			      gpumon_amdgpu_known(AMDGPU_BO_FLAGS) ? visible : AMDGPU_EVENT_UNKNOWN,
-			      0);
+	gpumon_event_ring_now(
+		GPUMON_EVENT_BO_CREATE, row,
+		gpumon_amdgpu_known(AMDGPU_BO_SIZE) ? size : AMDGPU_EVENT_UNKNOWN,
+		gpumon_amdgpu_known(AMDGPU_BO_DOMAINS) ? domains : AMDGPU_EVENT_UNKNOWN,
+		gpumon_amdgpu_known(AMDGPU_BO_FLAGS) ? visible : AMDGPU_EVENT_UNKNOWN, 0);
 leave:
 	gpumon_probe_leave(&ctx);
 }

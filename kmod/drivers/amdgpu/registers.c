@@ -74,7 +74,8 @@ enum {
 
 static struct gpumon_probe register_probes[] = {
 	GPUMON_TRACEPOINT_AT("amdgpu", "amdgpu_device_rreg", ROLE_READ, probe_read, "u32 u32 u32"),
-	GPUMON_TRACEPOINT_AT("amdgpu", "amdgpu_device_wreg", ROLE_WRITE, probe_write, "u32 u32 u32"),
+	GPUMON_TRACEPOINT_AT("amdgpu", "amdgpu_device_wreg", ROLE_WRITE, probe_write,
+			     "u32 u32 u32"),
 };
 
 static struct gpumon_statistics *const register_statistics[] = {

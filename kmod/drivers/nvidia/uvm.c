@@ -257,7 +257,8 @@ static GPUMON_KPROBE(uvm_event)
 }
 
 static struct gpumon_probe uvm_probes[] = {
-	GPUMON_KPROBE_AT("nvidia_uvm", "uvm_perf_event_notify", ROLE_EVENT, uvm_event, "* u32 *", "void",
+	GPUMON_KPROBE_AT("nvidia_uvm", "uvm_perf_event_notify", ROLE_EVENT, uvm_event, "* u32 *",
+			 "void",
 			 .without = "faults and migrations of unified memory are not seen"),
 };
 
