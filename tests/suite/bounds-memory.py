@@ -75,7 +75,8 @@ def pools():
 nvidia.load()
 load_gpumon(**SMALL)
 with Gpumon() as g:
-    g.group_set("nvidia", 0)
+    for group in "drm_sched", "nvidia":
+        g.group_set(group, 0)
     until(lambda: not pools(), "the kernel has freed all")
     before = stats()["gpumon"]["memory_bytes"]
     g.group_set("nvidia", 1)
