@@ -20,7 +20,7 @@ int64_t gpumon_diff_change(uint64_t before, uint64_t after)
 
 /* --- kernels */
 
-static int by_name(const void *a, const void *b)
+static int kernels_by_name(const void *a, const void *b)
 {
 	const struct gpumon_kernel_row *x = *(const struct gpumon_kernel_row *const *)a;
 	const struct gpumon_kernel_row *y = *(const struct gpumon_kernel_row *const *)b;
@@ -47,7 +47,7 @@ static const struct gpumon_kernel_row **sorted_kernels(const struct gpumon_view 
 	for (unsigned int i = 0; rows && i < view->kernel_count; i++)
 		rows[i] = &view->kernels[i];
 	if (rows)
-		qsort(rows, view->kernel_count, sizeof(*rows), by_name);
+		qsort(rows, view->kernel_count, sizeof(*rows), kernels_by_name);
 	return rows;
 }
 
@@ -59,7 +59,7 @@ static int compare_kernels(struct gpumon_diff *diff)
 	int ret = before && after ? 0 : -1;
 
 	while (!ret && (*b || *a)) {
-		int order = !*b ? 1 : !*a ? -1 : by_name(b, a);
+		int order = !*b ? 1 : !*a ? -1 : kernels_by_name(b, a);
 		struct gpumon_diff_kernel *kernel = GPUMON_GROW(diff->kernels, diff->kernel_count);
 
 		if (!kernel) {
