@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Group drm_vblank of the BPF source. */
 #ifdef GPUMON_BPF
 
 #include <errno.h>

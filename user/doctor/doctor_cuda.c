@@ -71,7 +71,6 @@ static unsigned int driver_version(const char *text, char *version, size_t len)
 	return 0;
 }
 
-/* Returns whether there is a driver. */
 static bool check_driver(struct gpumon_doctor *doctor)
 {
 	static const char *const places[] = {

@@ -4,7 +4,6 @@
 
 #include "doctor.h"
 
-/* Checks that only concern the module. */
 static const char *const of_module[] = { "module",	   "netlink",	 "permission",
 					 "CONFIG_MODULES", "CONFIG_NET", "CONFIG_RING_BUFFER" };
 

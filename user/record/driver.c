@@ -75,7 +75,6 @@ static void read_names(struct gpumon_driver *driver)
 	struct gpumon_error err;
 
 	driver->names_ns = gpumon_monotonic_ns();
-	/* On failure, rows have no names. */
 	(void)gpumon_client_read(driver->client, GPUMON_PART_RINGS | GPUMON_PART_STATISTICS, 0,
 				 &driver->names, &err);
 	gpumon_driver_records_forget(&driver->records);

@@ -48,7 +48,6 @@ static bool is_left_behind(const char *folder, const char *path)
 	return unlocked;
 }
 
-/* Remove the sockets of killed recorders. */
 static void sweep_dead_sockets(const char *parent)
 {
 	DIR *entries = opendir(parent);

@@ -30,7 +30,7 @@
 #define LEFT_PERIOD_NS 200000000ULL
 #define LEFT_AGAIN_NS  10000000ULL
 #define LEFT_TELL_NS   1000000000ULL
-/* The share of one CPU that searching /proc may take, as a fraction. */
+/* Searching /proc may take at most 1/20 of one CPU. */
 #define LEFT_SHARE 20
 
 /**

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* The processes of "stat". */
 #include "model/process_count.h"
 #include "stat_part.h"
 #include "term/statistics_format.h"

@@ -17,7 +17,6 @@
 #define PIECES_MAX   ((size_t)4 << 20) /* lines; each takes about 20 times its size in the file */
 #define REREAD_NS    1000000000u
 
-/* A line. */
 struct piece {
 	uint64_t start;
 	uint64_t end;

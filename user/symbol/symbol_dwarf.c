@@ -153,7 +153,6 @@ static void sort_ranges(struct ranges *ranges)
 	}
 }
 
-/* The innermost range with the address. */
 static const struct range *find_range(const struct ranges *ranges, uint64_t address)
 {
 	size_t low = 0, high = ranges->count;

@@ -171,7 +171,6 @@ static const char *name_by_offset(struct gpumon_symbols *symbols, const char *mo
 	return name ? name : module;
 }
 
-/* Generated code. */
 static unsigned int find_jit(struct gpumon_symbols *symbols, uint64_t address,
 			     struct gpumon_symbol *found)
 {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Draws the ring table of "top". */
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,7 +18,6 @@ static uint32_t bucket_of(uint64_t value)
 	return (shift + 1) * PART + (uint32_t)((value >> shift) & (PART - 1));
 }
 
-/* The largest value in a bucket. */
 static uint64_t bucket_end(uint32_t bucket)
 {
 	unsigned int shift;

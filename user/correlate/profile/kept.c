@@ -123,7 +123,6 @@ static int add_place(struct gpumon_kept *kept, const char *line, uint32_t *place
 	return first ? 1 : -1;
 }
 
-/* As add_place(). */
 static int add_function(struct gpumon_kept *kept, char *line, uint32_t *last)
 {
 	bool inlined = *line == '+';

@@ -186,7 +186,6 @@ static int insert_interval(struct gpumon_busy *busy, struct gpumon_interval inte
 		if (interval.end_ns <= interval.start_ns)
 			return 0;
 	}
-	/* Most intervals belong at the end. */
 	if (!busy->used || busy->at[busy->first + busy->used - 1].start_ns <= interval.start_ns)
 		return append_interval(busy, interval);
 	pending = GPUMON_ARRAY_ADD(busy->pending, busy->pending_used, busy->pending_room);

@@ -220,7 +220,6 @@ int gpumon_devices_end(struct gpumon_profile *profile)
 
 /* --- what was done in the gaps */
 
-/* Length of the common time. */
 static uint64_t overlap_ns(const struct gpumon_gap *gap, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t start = start_ns > gap->start_ns ? start_ns : gap->start_ns;

@@ -91,7 +91,6 @@ static struct gpumon_kernel_growing *work_row(struct gpumon_profile *profile,
 
 /* --- the tree */
 
-/* Optional levels below the call. */
 static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpumon_node *node,
 				      const struct gpumon_work_fields *fields)
 {

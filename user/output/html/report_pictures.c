@@ -55,7 +55,7 @@ static void put_area(FILE *out, const struct gpumon_scan *scan, const struct gpu
 	for (unsigned int i = 0; i < scan->bins; i++) {
 		double busy = 100.0 * (double)row->busy_ns[i] / (double)scan->bin_ns;
 
-		/* Make every activity visible. */
+		/* Even the shortest activity must be visible. */
 		if (row->busy_ns[i] && busy < 3)
 			busy = 3;
 		if (i && fabs(busy - last) < 0.05)

@@ -56,7 +56,6 @@ static void put_quantile(FILE *out, const struct gpumon_distribution *of, double
 		put_unknown(out);
 }
 
-/* A number with a bar. */
 static void put_share(FILE *out, uint64_t part, uint64_t whole)
 {
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
