@@ -19,7 +19,7 @@ Entry = collections.namedtuple(
     "Entry", "type pid tid correlation address start end node other result window")
 RULES = {1: "called CUPTI in a buffer callback", 2: "set the clock twice",
          3: "set the clock after a kind was enabled", 4: "called CUPTI before cuptiSubscribe",
-         5: "gave a buffer that is not zero", 6: "gave a subscriber that is not its own", 
+         5: "gave a buffer that is not zero", 6: "gave a subscriber that is not its own",
          7: "detached outside of the exit of a call"}
 
 objects = None

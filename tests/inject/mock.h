@@ -25,8 +25,8 @@ enum mock_account_type {
 	MOCK_CLONE = 9,	  /* @other: id of the original */
 	MOCK_CALL = 10,	  /* outermost call of any other function */
 	MOCK_UNFINISHED = 11,
-	MOCK_BROKEN = 12, /* the library broke a rule of CUPTI; @other: number of the rule */
-	MOCK_LOADED = 13, /* the program loaded a library; @address: in that library */
+	MOCK_BROKEN = 12,   /* the library broke a rule of CUPTI; @other: number of the rule */
+	MOCK_LOADED = 13,   /* the program loaded a library; @address: in that library */
 	MOCK_DETACHED = 14, /* cuptiFinalize() */
 };
 

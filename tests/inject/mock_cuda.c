@@ -145,8 +145,8 @@ CUresult cuDriverGetVersion(int *version)
 
 	*version = text ? atoi(text) : 13000;
 	if (hooks)
-		hooks->api(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion, true,
-			   "cuDriverGetVersion", NULL, &result, 0);
+		hooks->api(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion,
+			   true, "cuDriverGetVersion", NULL, &result, 0);
 	return CUDA_SUCCESS;
 }
 

@@ -191,8 +191,8 @@ static void test_library(const char *path)
 	}
 	snprintf(text, sizeof(text), "%lu rows of %s are libdw's", found, name);
 	/* Most of any code has one. */
-	SAY(!bad && found > rows / 2, text, "of %lu addresses %lu differ, the last one at %#lx: %s", rows,
-	    bad, (unsigned long)where, bad ? what : "too few have a row");
+	SAY(!bad && found > rows / 2, text, "of %lu addresses %lu differ, the last one at %#lx: %s",
+	    rows, bad, (unsigned long)where, bad ? what : "too few have a row");
 	munmap((void *)(uintptr_t)image.base, image.place.end - image.place.start);
 	dwarf_cfi_end(cfi);
 	elf_end(elf);

@@ -117,7 +117,7 @@ def tables(code):
                                        for one in expand(entry, known)]
         for match in re.finditer(r"struct gpumon_statistics (\w+)\s*=\s*{", text):
             inside = body(text, match.start())
-            of = re.search(r"\.columns\s*=\s*(\w+)", inside)
+            of = re.search(r"(?:\.columns\s*=\s*|GPUMON_COLUMNS\()(\w+)", inside)
             labels = re.search(r"\.labels\s*=\s*", inside)
             if not of or not labels:
                 raise Bad(f"{path}: {match[1]} has no columns or labels")

@@ -558,9 +558,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_in_two_messages),  cmocka_unit_test(rows_of_several_tables),
 		cmocka_unit_test(messages_in_odd_orders), cmocka_unit_test(broken_rows_are_refused),
-		cmocka_unit_test(rings_of_their_table),
-		cmocka_unit_test(layouts_and_alerts),	  cmocka_unit_test(more_of_a_process),
-		cmocka_unit_test(cut_messages),		  cmocka_unit_test(twisted_messages),
+		cmocka_unit_test(rings_of_their_table),	  cmocka_unit_test(layouts_and_alerts),
+		cmocka_unit_test(more_of_a_process),	  cmocka_unit_test(cut_messages),
+		cmocka_unit_test(twisted_messages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
