@@ -6,7 +6,7 @@ In the page, a list stands between two comments:
 
     <!-- table GROUP.TABLE -->   labels and columns of a table: struct gpumon_column in kmod/
     <!-- events GROUP -->        events of a group and their words: kmod/uapi/gpumon_event.h
-    <!-- causes -->              why a probe drops events: gpumon_drop_name()
+    <!-- causes -->              why a probe drops events: the columns of probes in stats
     <!-- processes -->           columns of processes
     <!-- end -->
 
@@ -127,7 +127,7 @@ def tables(code):
             lists[path, match[1]] = re.findall(r"&(\w+)", body(text, match.start()))
         for match in re.finditer(r"struct gpumon_group (\w+)\s*=\s*{", text):
             inside = body(text, match.start())
-            of = re.search(r"\.statistics\s*=\s*(\w+)", inside)
+            of = re.search(r"(?:\.statistics\s*=\s*|GPUMON_TABLES\()(\w+)", inside)
             groups[re.search(r'\.name\s*=\s*"([^"]+)"', inside)[1]] = (path, of and of[1])
     found = {}
     for group, (path, name) in groups.items():
@@ -169,12 +169,10 @@ def event_groups(tree):
 
 def cause_list(code):
     for text in code.values():
-        match = re.search(r"gpumon_drop_name\(enum gpumon_drop drop\)\s*{", text)
+        match = re.search(r'" *# probes\\n[\w ]* seen recorded ([\w ]+) reason\\n"', text)
         if match:
-            return ("name", "meaning"), [(name,) for name in
-                                         STRING.findall(body(text, match.start()))
-                                         if re.fullmatch(r"[a-z_]+", name)]
-    raise Bad("no gpumon_drop_name()")
+            return ("name", "meaning"), [(name,) for name in match[1].split()]
+    raise Bad("no list of probes with their causes of loss")
 
 
 def process_list(code):
