@@ -63,6 +63,9 @@ if DEEP:
 lab.load_mock(devices=1, rings=2)
 lab.submit("-r", "0,1", "-n", 4, "-w")
 
+# What only groups ask for that are off; it is read when they are switched on.
+UNASKED = "drm", "vmlinux", "dma_fence", "mock_gpu"
+
 # The message for each failure. None: gpumon is loaded all the same, see reduced().
 REFUSED = [(r"gpumon_(probe|ring|process|job|groups)_init", "no memory for the statistics, choose"),
            (r"genl_register_family", "cannot register the generic netlink family, error -12"),
@@ -127,8 +130,7 @@ def reduced(name, lines):
         said = [r for r in found if "no memory for its statistics" in r[3]]
     else:
         said = [r for r in found if r[1] in name and r[2] == "failed" and "no memory" in r[3]]
-    if not said and name.startswith("gpumon_read") and module in ("drm", "vmlinux") and not DEEP:
-        # Only drm_vblank needs it, and is off. It is read again when that is switched on.
+    if not said and name.startswith("gpumon_read") and module in UNASKED and not DEEP:
         return
     if tried_again(name, found, when):
         return

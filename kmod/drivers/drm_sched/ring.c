@@ -15,7 +15,7 @@
 #include "ring.h"
 
 /* Schedulers that are remembered for each ring: some drivers have one for each queue. */
-#define SCHEDULERS_PER_RING 8
+#define SCHEDULERS_PER_RING 16
 
 unsigned int gpumon_ring_max = 64;
 u64 gpumon_rings_retired;
@@ -227,6 +227,17 @@ static u32 ring_by_name(const struct drm_gpu_scheduler *sched)
 	return ring_of_key(gpumon_key_mix(key, 0), names.device, names.name);
 }
 
+/*
+ * What a scheduler is known by. Those of a device lie at a stride, and products of such numbers
+ * crowd in some places of the table: half of the bits are mixed with the others in between.
+ */
+static u64 scheduler_key(const struct drm_gpu_scheduler *sched)
+{
+	u64 key = (unsigned long)sched * GOLDEN_RATIO_64;
+
+	return key ^ key >> 32;
+}
+
 /* Of a scheduler; never 0. */
 static u64 scheduler_identity(const struct drm_gpu_scheduler *sched)
 {
@@ -261,7 +272,7 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 	u32 ring = ring_by_name(sched);
 	bool begun;
 
-	known = gpumon_track_begin(&gpumon_ring_schedulers, (unsigned long)sched, &begun);
+	known = gpumon_track_begin(&gpumon_ring_schedulers, scheduler_key(sched), &begun);
 	/* Without room it is looked up by its names each time, and is not in "live". */
 	if (!known)
 		return ring;
@@ -278,7 +289,7 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 {
 	const struct gpumon_tracked *known =
-		gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched);
+		gpumon_track_find(&gpumon_ring_schedulers, scheduler_key(sched));
 	u32 ring = GPUMON_NONE;
 
 	/* Pairs with scheduler_learn(). */
@@ -319,7 +330,7 @@ void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 {
 	struct gpumon_tracked *known;
 
-	while ((known = gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched)))
+	while ((known = gpumon_track_find(&gpumon_ring_schedulers, scheduler_key(sched))))
 		scheduler_forget(known);
 	atomic_inc(&gpumon_scheduler_generation);
 }
