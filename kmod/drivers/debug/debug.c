@@ -2,9 +2,9 @@
 /*
  * Group debug: only in a module made with GPUMON_DEBUG=1, see Kbuild.
  *
- * No distribution has drm or its scheduler built in, but all have dma_fence. This group takes it for
- * a driver, beside one that is a module, so that a test on any kernel sees how the engine attaches
- * to both. It only counts.
+ * No distribution has drm or its scheduler built in, but all have dma_fence. This group takes it
+ * for a driver, beside one that is a module, so that a test on any kernel sees how the engine
+ * attaches to both. It only counts.
  */
 #include "debug.h"
 
@@ -29,7 +29,7 @@ static void debug_traced(void *data, const void *fence)
 	gpumon_probe_leave(&ctx);
 }
 
-static int debug_called(struct kprobe *kprobe, struct pt_regs *regs)
+static GPUMON_KPROBE(debug_called)
 {
 	struct gpumon_event_context ctx;
 
@@ -40,7 +40,7 @@ static int debug_called(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-static int debug_returned(struct kretprobe_instance *instance, struct pt_regs *regs)
+static GPUMON_KRETPROBE(debug_returned)
 {
 	struct gpumon_event_context ctx;
 
@@ -51,37 +51,22 @@ static int debug_returned(struct kretprobe_instance *instance, struct pt_regs *r
 	return 0;
 }
 
-#define FENCE(_role, _kind, _name, ...)                                                           \
-	[_role] = { .module = "dma_fence",                                                        \
-		    .name = _name,                                                                \
-		    .kind = GPUMON_PROBE_KIND_##_kind,                                            \
-		    .role = _role,                                                                \
-		    .optional = true,                                                             \
-		    ##__VA_ARGS__ }
-
 static struct gpumon_probe debug_probes[] = {
-	FENCE(DEBUG_INIT, TRACEPOINT, "dma_fence_init", .body = debug_traced,
-	      .prototype = "*dma_fence"),
-	FENCE(DEBUG_NEVER, TRACEPOINT, "dma_fence_never", .body = debug_traced),
-	FENCE(DEBUG_OTHER, TRACEPOINT, "dma_fence_destroy", .body = debug_traced,
-	      .prototype = "*drm_device"),
-	FENCE(DEBUG_RELEASE, KPROBE, "dma_fence_release", .body = debug_called,
-	      .prototype = "*kref", .returns = "void"),
-	FENCE(DEBUG_SIGNAL, KRETPROBE, "dma_fence_signal", .on_return = debug_returned,
-	      .prototype = "*dma_fence"),
-	[DEBUG_SIGNALED] = { .with = "dma_fence",
-			     .name = "dma_fence_signaled",
-			     .kind = GPUMON_PROBE_KIND_TRACEPOINT,
-			     .role = DEBUG_SIGNALED,
-			     .body = debug_traced,
-			     .prototype = "*dma_fence" },
+	GPUMON_TRACEPOINT_AT("dma_fence", "dma_fence_init", DEBUG_INIT, debug_traced, "*dma_fence"),
+	GPUMON_TRACEPOINT_AT("dma_fence", "dma_fence_never", DEBUG_NEVER, debug_traced, NULL,
+			     .optional = true),
+	GPUMON_TRACEPOINT_AT("dma_fence", "dma_fence_destroy", DEBUG_OTHER, debug_traced,
+			     "*drm_device", .optional = true),
+	GPUMON_KPROBE_AT("dma_fence", "dma_fence_release", DEBUG_RELEASE, debug_called, "*kref",
+			 "void"),
+	GPUMON_KRETPROBE_AT("dma_fence", "dma_fence_signal", DEBUG_SIGNAL, NULL, debug_returned,
+			    "*dma_fence", NULL),
+	GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", DEBUG_SIGNALED, debug_traced, "*dma_fence",
+			     .with = "dma_fence"),
 	/* A module has a function of this name, the kernel has none. */
-	FENCE(DEBUG_ELSEWHERE, KPROBE, "mock_prepare_job", .body = debug_called),
-	[DEBUG_RUN] = { .module = "mock_gpu",
-			.name = "mock_run_job",
-			.kind = GPUMON_PROBE_KIND_KPROBE,
-			.role = DEBUG_RUN,
-			.body = debug_called },
+	GPUMON_KPROBE_AT("dma_fence", "mock_prepare_job", DEBUG_ELSEWHERE, debug_called, NULL, NULL,
+			 .optional = true),
+	GPUMON_KPROBE_AT("mock_gpu", "mock_run_job", DEBUG_RUN, debug_called, NULL, NULL),
 };
 
 static struct gpumon_field debug_fields[] = {
@@ -91,9 +76,7 @@ static struct gpumon_field debug_fields[] = {
 
 struct gpumon_group gpumon_debug = {
 	.name = "debug",
-	.probes = debug_probes,
-	.count = ARRAY_SIZE(debug_probes),
-	.fields = debug_fields,
-	.field_count = ARRAY_SIZE(debug_fields),
+	GPUMON_PROBES(debug_probes),
+	GPUMON_FIELDS(debug_fields),
 	.off_by_default = true,
 };
