@@ -19,7 +19,7 @@ static inline size_t gpumon_compat_kretprobe_bytes(const struct kretprobe *kretp
 
 	/* Each CPU has its share of them, and room for a pointer to each of all. */
 	return cpus * PAGE_ALIGN(offsetof(struct objpool_slot,
-					  entries[roundup_pow_of_two(most + 1)]) +
+					  entries[roundup_pow_of_two(most)]) +
 				 DIV_ROUND_UP(most, cpus) * each);
 #elif defined(CONFIG_KRETPROBES)
 	/* Each by itself: about what the allocator makes of it. */
