@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=newest timeout=300
+# vm: class=newest timeout=500
 """500 schedulers of one device: those of xe are one row for each class of engines; where names do
 not say that, a full table has a row for all others. Nothing is dropped, no count is lost.
 """
