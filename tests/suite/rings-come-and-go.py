@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
+from memory import parts
 from gpumon_netlink import Gpumon
 from lab import (account, check, check_sums, equal, load_gpumon, load_mock, load_scheduler, probes,
                  rings, rmmod, stats, step, submit, until, wait_idle)
@@ -19,6 +20,7 @@ load_scheduler()
 load_gpumon(max_rings=ROOM)
 g = Gpumon()
 memory = g.info()["memory_bytes"]
+tables = parts()["drm_sched"]
 retired = 0
 names = set()
 for turn, (devices, count) in enumerate(SHAPES):
@@ -66,5 +68,7 @@ for turn, (devices, count) in enumerate(SHAPES):
 check(len(names) > ROOM, "no more names than fit")
 check(retired >= len(names) - ROOM, "only %d rings of %d retired" % (retired, len(names)))
 rmmod("gpu_sched")
-equal(g.info()["memory_bytes"], memory, "memory_bytes in the end")
+kretprobes = tables - parts()["drm_sched"]
+check(0 < kretprobes < 16384, "%d bytes went with the scheduler's kretprobe" % kretprobes)
+equal(g.info()["memory_bytes"], memory - kretprobes, "memory_bytes in the end")
 step("done, %d rings retired" % retired)

@@ -15,7 +15,7 @@ lab.step("the real one")
 lab.load_mock(devices=1, rings=1)
 lab.load_gpumon()
 fields = [row for row in lab.stats()["layouts"] if row["module"] == "gpu_sched"]
-lab.equal(len(fields), 7, "members of gpu_sched that are read")
+lab.equal(len(fields), 8, "members of gpu_sched that are read")
 for row in fields:
     lab.check(row["offset"] is not None and row["reason"] is None, "%s: %s" % (row["member"], row))
 lab.submit("-n", 5, "-w")
