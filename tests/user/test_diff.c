@@ -137,6 +137,102 @@ static void a_recycled_ring_is_another(void **state)
 	pair_free(pair);
 }
 
+/* One that went and came again under another number, or of another device, by the name of before. */
+static void a_ring_that_came_again(void **state)
+{
+	struct pair *pair = pair_new();
+
+	(void)state;
+	pair->after.rings[0].id.v += 100;
+	pair->after.rings[0].queued.v = 5000;
+	free(pair->after.rings[1].device);
+	pair->after.rings[1].device = strdup("0000:ff:00.0");
+	pair->after.rings[1].queued.v = 6000;
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	assert_int_equal(pair->diff.rings[0].queued.v, 5000);
+	assert_int_equal(pair->diff.rings[1].queued.v, 6000);
+	pair_free(pair);
+}
+
+/* Each counter by a number of its own, so that none is another's. */
+static void every_counter_is_subtracted(void **state)
+{
+	struct pair *pair = pair_new();
+	struct gpumon_ring *old = &pair->before.rings[0], *new = &pair->after.rings[0];
+	struct gpumon_value *before[] = {
+		&old->queued,
+		&old->run,
+		&old->done,
+		&old->errors,
+		&old->killed,
+		&old->dependency_waits,
+		&old->untracked,
+		&old->jobs_table_full,
+		&old->clock_backwards,
+		&pair->before.info.processes_exited,
+		&pair->before.info.jobs_unattributed,
+		&pair->before.info.jobs_exited,
+		&pair->before.info.rings_retired,
+		&pair->before.groups[0].probes[0].recorded,
+		&pair->before.groups[0].probes[0].dropped.recursion,
+		&pair->before.groups[0].probes[0].dropped.unreadable,
+	};
+	struct gpumon_value *after[] = {
+		&new->queued,
+		&new->run,
+		&new->done,
+		&new->errors,
+		&new->killed,
+		&new->dependency_waits,
+		&new->untracked,
+		&new->jobs_table_full,
+		&new->clock_backwards,
+		&pair->after.info.processes_exited,
+		&pair->after.info.jobs_unattributed,
+		&pair->after.info.jobs_exited,
+		&pair->after.info.rings_retired,
+		&pair->after.groups[0].probes[0].recorded,
+		&pair->after.groups[0].probes[0].dropped.recursion,
+		&pair->after.groups[0].probes[0].dropped.unreadable,
+	};
+	const size_t count = sizeof(before) / sizeof(before[0]);
+	const struct gpumon_ring *ring;
+	const struct gpumon_probe *probe;
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		*before[i] = gpumon_value_of(1000 + i);
+		*after[i] = gpumon_value_of(1000 + i + 3 * (i + 1));
+	}
+	assert_int_equal(gpumon_model_diff(&pair->diff, &pair->before, &pair->after), 0);
+	ring = &pair->diff.rings[0];
+	probe = &pair->diff.groups[0].probes[0];
+	{
+		const struct gpumon_value got[] = {
+			ring->queued,
+			ring->run,
+			ring->done,
+			ring->errors,
+			ring->killed,
+			ring->dependency_waits,
+			ring->untracked,
+			ring->jobs_table_full,
+			ring->clock_backwards,
+			pair->diff.info.processes_exited,
+			pair->diff.info.jobs_unattributed,
+			pair->diff.info.jobs_exited,
+			pair->diff.info.rings_retired,
+			probe->recorded,
+			probe->dropped.recursion,
+			probe->dropped.unreadable,
+		};
+
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(got[i].v, 3 * (i + 1));
+	}
+	pair_free(pair);
+}
+
 static void a_reused_pid_is_another_process(void **state)
 {
 	struct pair *pair = pair_new();
@@ -281,6 +377,8 @@ int main(void)
 		cmocka_unit_test(histograms_are_subtracted),
 		cmocka_unit_test(a_reset_in_between),
 		cmocka_unit_test(a_recycled_ring_is_another),
+		cmocka_unit_test(a_ring_that_came_again),
+		cmocka_unit_test(every_counter_is_subtracted),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(unknown_stays_unknown),
 		cmocka_unit_test(rows_are_subtracted),
