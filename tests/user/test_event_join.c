@@ -270,6 +270,53 @@ static void clock_backwards_is_zero(void **state)
 	gpumon_event_join_free(join);
 }
 
+/* A job by the number of one before: what that did is not its beginning. */
+static void a_job_that_is_queued_again(void **state)
+{
+	struct gpumon_event_join *join = gpumon_event_join_new(10);
+	struct gpumon_event event = { .context = 3, .seqno = 4, .pid = 5, .tid = 6 };
+	static const uint16_t events[] = { GPUMON_EVENT_QUEUE, GPUMON_EVENT_RUN, GPUMON_EVENT_QUEUE,
+					   GPUMON_EVENT_DONE };
+	static const bool known[] = { false, true, false, false };
+	struct gpumon_event_joined joined;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		event.event = events[i];
+		event.time_ns = 100 * (i + 1);
+		gpumon_event_join_add(join, &event, &joined);
+		assert_int_equal(joined.latency_known, known[i]);
+	}
+	gpumon_event_join_free(join);
+}
+
+/* Their words may be what a job's number is: they are of no job all the same. */
+static void events_of_other_groups(void **state)
+{
+	struct gpumon_event_join *join = gpumon_event_join_new(10);
+	struct gpumon_event event = {
+		.context = 3, .seqno = 4, .pid = 5, .event = GPUMON_EVENT_QUEUE
+	};
+	struct gpumon_event_joined joined;
+
+	(void)state;
+	gpumon_event_join_add(join, &event, &joined);
+	assert_true(joined.submitter_known);
+	for (uint16_t type = GPUMON_EVENT_ERROR + 1; type < __GPUMON_EVENT_TYPE_MAX; type++) {
+		event.event = type;
+		event.pid = 7;
+		event.flags = 0;
+		gpumon_event_join_add(join, &event, &joined);
+		assert_false(joined.submitter_known);
+		assert_false(joined.latency_known);
+		assert_int_equal(joined.pid, 7);
+		event.flags = GPUMON_EVENT_F_SUBMITTER;
+		gpumon_event_join_add(join, &event, &joined);
+		assert_true(joined.submitter_known);
+	}
+	gpumon_event_join_free(join);
+}
+
 static void unknown_events_pass(void **state)
 {
 	struct gpumon_event_join *join = gpumon_event_join_new(10);
@@ -293,6 +340,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(complete_streams),
 		cmocka_unit_test(streams_with_losses),
+		cmocka_unit_test(a_job_that_is_queued_again),
+		cmocka_unit_test(events_of_other_groups),
 		cmocka_unit_test(finished_jobs_make_room),
 		cmocka_unit_test(small_tables_never_lie),
 		cmocka_unit_test(the_modules_own_answer_is_taken),
