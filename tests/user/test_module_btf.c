@@ -129,7 +129,7 @@ static void prototypes(void **state)
 	int files = btf__add_ptr(btf, file);
 	int any = btf__add_ptr(btf, 0);
 	int kind = btf__add_enum(btf, "kind", 4);
-	const int parameters[] = { i32, u32_, i64, u8_, flag, text, words, files, any, kind };
+	const int arguments[] = { i32, u32_, i64, u8_, flag, text, words, files, any, kind };
 	struct gpumon_btf_prototype prototype;
 	struct gpumon_btf read;
 	int proto, function, nothing, pointer;
@@ -137,8 +137,8 @@ static void prototypes(void **state)
 	(void)state;
 	btf__add_enum_value(btf, "one", 1);
 	proto = btf__add_func_proto(btf, i64);
-	for (size_t i = 0; i < 10; i++)
-		btf__add_func_param(btf, "a", parameters[i]);
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
+		btf__add_func_param(btf, "a", arguments[i]);
 	btf__add_func_param(btf, "", 0);
 	function = btf__add_func(btf, "function", BTF_FUNC_STATIC, proto);
 	pointer = btf__add_typedef(btf, "btf_trace_event", btf__add_ptr(btf, proto));

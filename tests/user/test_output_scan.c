@@ -220,9 +220,8 @@ static void who_and_notes(void **state)
 	assert_int_equal(scan->processes[1].number, 1);
 	assert_int_equal(scan->processes[1].host_pid, 412);
 	assert_string_equal(scan->processes[1].command, "");
-	check_counted(
-		scan,
-		"\"counted\":{\"launches\":57,\"captured_into_graph\":3,\"kernels\":40,\"copies\":5,\"sets\":6,\"device_bytes\":700}");
+	check_counted(scan, "\"counted\":{\"launches\":57,\"captured_into_graph\":3,");
+	check_counted(scan, ",\"kernels\":40,\"copies\":5,\"sets\":6,\"device_bytes\":700}");
 	scan->totals_known = false;
 	check_counted(scan, "\"counted\":null");
 	assert_int_equal(scan->note_count, 2);
