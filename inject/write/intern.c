@@ -10,13 +10,15 @@
 #define STACKS	(1u << 17)
 #define FRAMES	(1u << 16)
 
-/* In @state, with the generation: its record is being written. */
+/* In @state, with the generation: its record is being written, or found no room. */
 #define WRITING (1u << 31)
+#define NO_ROOM (1u << 30)
 
 /**
  * struct entry - a string, stack or frame; its id is its index in the table plus 1
  * @hash: 0 where the entry is free
- * @state: generation of the capture in which it was written, with WRITING while it is
+ * @state: generation of the capture in which it was written, with WRITING while it is, and with
+ *         NO_ROOM as long as it is tried again at each use
  */
 struct entry {
 	_Atomic uint64_t hash;
@@ -66,13 +68,20 @@ static inline uint64_t hash_finish(uint64_t hash)
 	return hash ? hash : 1;
 }
 
+/* What the caller has to do with the record of an entry. */
+enum task {
+	NOTHING, /* it is written */
+	WRITE,
+	WRITE_AGAIN, /* it found no room before, and counts as lost already */
+};
+
 /**
- * find - place of a hash, taken if it is new
- * @is_mine: set if it is not written in this capture yet, and the caller has to do so
+ * find_or_take - place of a hash, taken if it is new
+ * @task: what the caller has to do with it
  *
  * Return: id, 0 if the table is full.
  */
-static inline uint32_t find_or_take(struct table *table, uint64_t hash, bool *is_mine)
+static inline uint32_t find_or_take(struct table *table, uint64_t hash, enum task *task)
 {
 	uint32_t generation =
 		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
@@ -97,17 +106,24 @@ static inline uint32_t find_or_take(struct table *table, uint64_t hash, bool *is
 			break;
 	}
 	state = atomic_load_explicit(&entry->state, memory_order_relaxed);
-	*is_mine = INJECT_UNLIKELY(state != generation && state != (generation | WRITING)) &&
-		   atomic_compare_exchange_strong(&entry->state, &state, generation | WRITING);
+	*task = NOTHING;
+	if (INJECT_UNLIKELY(state != generation && state != (generation | WRITING))) {
+		if (state == (generation | NO_ROOM))
+			*task = WRITE_AGAIN;
+		else
+			*task = WRITE;
+		if (!atomic_compare_exchange_strong(&entry->state, &state, generation | WRITING))
+			*task = NOTHING;
+	}
 	return at + 1;
 }
 
-/* Counts the record as lost where there is no room. */
-static void *reserve_record(struct inject_thread *thread, size_t size)
+/* Counts the record as lost where there is no room, the first time. */
+static void *reserve_record(struct inject_thread *thread, size_t size, enum task task)
 {
 	void *room = gpumon_channel_reserve(&thread->writer, size);
 
-	if (!room)
+	if (!room && task == WRITE)
 		gpumon_channel_lose(&inject_session.map, gpumon_channel_why(&thread->writer, size),
 				    1);
 	return room;
@@ -117,7 +133,7 @@ static void *reserve_record(struct inject_thread *thread, size_t size)
 static void mark_written(struct table *table, uint32_t id, const void *done)
 {
 	atomic_store(&table->entries[id - 1].state,
-		     done ? atomic_load(&inject_session.generation) : 0);
+		     atomic_load(&inject_session.generation) | (done ? 0 : NO_ROOM));
 }
 
 static bool is_written(const struct table *table, uint32_t id)
@@ -143,7 +159,7 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
 	struct gpumon_record_string *record;
 	uint64_t hash = length, word;
 	size_t at, kept, size;
-	bool is_mine;
+	enum task task;
 	uint32_t id;
 
 	for (at = 0; at + 8 <= length; at += 8) {
@@ -154,16 +170,16 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
 	memcpy(&word, text + at, length - at);
 	hash = hash_finish(hash_mix(hash, word));
 
-	id = find_or_take(&strings, hash, &is_mine);
+	id = find_or_take(&strings, hash, &task);
 	if (!id) {
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STRING_TABLE, 1);
 		return 0;
 	}
-	if (!is_mine)
+	if (task == NOTHING)
 		return id;
 	kept = length < most ? length : most;
 	size = (sizeof(*record) + kept + 7) & ~7ull;
-	record = reserve_record(thread, size);
+	record = reserve_record(thread, size, task);
 	if (record) {
 		memset((char *)record + size - 8, 0, 8);
 		record->head.type = GPUMON_RECORD_STRING;
@@ -206,7 +222,7 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 {
 	struct gpumon_record_stack *record;
 	uint64_t hash;
-	bool is_mine;
+	enum task task;
 	uint32_t id;
 	size_t size;
 
@@ -214,15 +230,15 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 		return 0;
 	hash = hash_stack(thread, frames, count, same);
 	hash = hash_finish(hash_mix(hash, (uint64_t)count << 1 | truncated));
-	id = find_or_take(&stacks, hash, &is_mine);
+	id = find_or_take(&stacks, hash, &task);
 	if (INJECT_UNLIKELY(!id)) {
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STACK_TABLE, 1);
 		return 0;
 	}
-	if (INJECT_LIKELY(!is_mine))
+	if (INJECT_LIKELY(task == NOTHING))
 		return id;
 	size = sizeof(*record) + count * sizeof(*frames);
-	record = reserve_record(thread, size);
+	record = reserve_record(thread, size, task);
 	if (record) {
 		record->head.type = GPUMON_RECORD_STACK;
 		record->head.flags = truncated ? GPUMON_STACK_TRUNCATED : 0;
@@ -239,6 +255,18 @@ uint32_t inject_intern_stack(struct inject_thread *thread, const uint64_t *frame
 	return id;
 }
 
+static void *write_frame(struct inject_thread *thread, const struct gpumon_record_frame *record,
+			 enum task task)
+{
+	void *room = reserve_record(thread, sizeof(*record), task);
+
+	if (room) {
+		memcpy(room, record, sizeof(*record));
+		gpumon_channel_commit(&thread->writer, sizeof(*record));
+	}
+	return room;
+}
+
 uint32_t inject_intern_frame(struct inject_thread *thread, uint32_t function, uint32_t file,
 			     uint32_t line, uint32_t first_line)
 {
@@ -252,13 +280,12 @@ uint32_t inject_intern_frame(struct inject_thread *thread, uint32_t function, ui
 	};
 	uint64_t hash =
 		hash_finish(hash_mix(hash_mix(function, file), (uint64_t)first_line << 32 | line));
-	bool is_mine;
+	enum task task;
 
-	record.id = find_or_take(&frames_table, hash, &is_mine);
+	record.id = find_or_take(&frames_table, hash, &task);
 	if (!record.id)
 		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_STACK_TABLE, 1);
-	else if (is_mine)
-		mark_written(&frames_table, record.id,
-			     inject_append(thread, &record) ? &record : NULL);
+	else if (task != NOTHING)
+		mark_written(&frames_table, record.id, write_frame(thread, &record, task));
 	return record.id;
 }

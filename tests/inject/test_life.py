@@ -147,12 +147,13 @@ def test_full_channel():
     written = sum(len(v) for k, v in records.items() if isinstance(v, list))
     equal(records["unknown"], [], "broken records")
     check(written > 1000, "nothing was written")
-    # With only launches and a few names, each one is either recorded or counted.
-    run = Run("loop", 30000, blocks=4, interval=30, record=rec.KERNELS | rec.COPIES,
-              environment={"MOCK_FAIL": "cuptiActivityEnable:8"})
+    # Without anything but launches, kernels and a few names each one is there or counted.
+    run = Run("loop", 30000, blocks=4, interval=30, record=rec.KERNELS)
     target = run.only()
-    told = len(target.records()["launch"]) + target.totals()["lost"].get(1, 0)
-    check(30000 <= told < 30000 + 100, f"{told} launches are recorded or lost, of 30000")
+    totals, records = target.totals(), target.records()
+    told = len(records["launch"]) + len(records["kernel"]) + totals["lost"].get(1, 0)
+    made = totals["launches"] + totals["kernels"]
+    check(made > 20000 and made <= told < made + 1000, f"{told} are recorded or lost, of {made}")
 
 
 def test_no_room_at_first():
