@@ -302,9 +302,33 @@ static void small_stack(void **state)
 	pthread_attr_destroy(&attributes);
 }
 
+/* One that is longer than any compiler's is not looked into. */
+static void names_of_any_length(void **state)
+{
+	static const unsigned int lengths[] = { 1000, 16000, 17000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		char *name, *text;
+
+		assert_true(asprintf(&name, "_Z%u%0*dv", lengths[i], (int)lengths[i], 0) > 0);
+		/* A name begins with a letter. */
+		for (char *at = name + strlen(name) - 1 - lengths[i]; *at != 'v'; at++)
+			*at = 'a';
+		text = gpumon_demangle(name);
+		if (lengths[i] > 16384)
+			assert_string_equal(text, name);
+		else
+			assert_int_equal(strlen(text), lengths[i] + strlen("()"));
+		free(text);
+		free(name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_any_length),
 		cmocka_unit_test(names),
 		cmocka_unit_test(long_names),
 		cmocka_unit_test(ended_before_it_was_asked),
