@@ -346,12 +346,36 @@ static void *overwrite_thread(void *data)
 	return NULL;
 }
 
+/* Fewer frames than there are: so many, marked, and nothing behind them is written. */
+static NOINLINE void limited_room(unsigned int depth)
+{
+	if (depth) {
+		limited_room(depth - 1);
+		KEEP();
+		return;
+	}
+	for (unsigned int room = 1; room <= 12; room++) {
+		uint64_t frames[16];
+		bool truncated = false;
+		unsigned int count;
+		char name[40];
+
+		memset(frames, 0x5a, sizeof(frames));
+		count = gpumon_stack_walk(frames, room, &truncated);
+		snprintf(name, sizeof(name), "room for %u", room);
+		SAY(count == room && truncated && frames[room] == 0x5a5a5a5a5a5a5a5aull, name,
+		    "%u frames, %s, %#lx behind them", count, truncated ? "truncated" : "whole",
+		    (unsigned long)frames[room]);
+	}
+}
+
 int main(void)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
 
 	gpumon_stack_init();
+	limited_room(20);
 	small_stacks();
 	signal_stacks();
 	coroutines();

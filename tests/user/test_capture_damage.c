@@ -326,6 +326,25 @@ static void a_last_chunk_that_is_broken(void **state)
 	}
 }
 
+/* A gap behind a broken chunk is not that chunk's once more. */
+static void a_broken_chunk_and_a_gap(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t from = fixture->begin[4], to = fixture->begin[5], end = fixture->begin[6];
+	struct gpumon_capture_damage damage;
+
+	/* The second one is broken, the fifth one is gone, what follows the sixth one as well. */
+	fixture->bytes[fixture->begin[1] + sizeof(struct gpumon_chunk)] ^= 1;
+	memmove(fixture->bytes + from, fixture->bytes + to, end - to);
+	write_file(fixture->path, fixture->bytes, from + end - to);
+	keep_open(fixture);
+	while (gpumon_capture_next(fixture->kept, &(struct gpumon_capture_cursor){ 0 }))
+		;
+	damage = *gpumon_capture_damage(fixture->kept);
+	assert_int_equal(damage.broken_chunks, 1);
+	assert_int_equal(damage.missing_chunks, 1 + fixture->n_chunks - 6);
+}
+
 static void chunks_that_are_gone(void **state)
 {
 	struct fixture *fixture = *state;
@@ -561,6 +580,7 @@ int main(void)
 		DAMAGE_TEST(bytes_inserted_and_removed),
 		DAMAGE_TEST(a_chunk_across_the_end_of_a_window),
 		DAMAGE_TEST(a_last_chunk_that_is_broken),
+		DAMAGE_TEST(a_broken_chunk_and_a_gap),
 		DAMAGE_TEST(chunks_that_are_gone),
 		DAMAGE_TEST(a_tail_of_zeros),
 		DAMAGE_TEST(half_a_chunk_that_becomes_whole),
