@@ -61,11 +61,8 @@ static long look_up_range(__u32 index, struct walk *walk)
 	range = &now->all[index];
 	if (p->ra >= range->start && p->ra < range->end)
 		p->ra_file = range->file;
-	if (p->ip >= range->start && p->ip < range->end) {
+	if (p->ip >= range->start && p->ip < range->end)
 		p->ip_file = range->file;
-		p->ip_start = range->start;
-		p->ip_end = range->end;
-	}
 	if (p->inner >= range->start && p->inner < range->end)
 		p->inner_file = range->file;
 	return 0;
@@ -131,43 +128,6 @@ static __noinline bool nested(struct pt_regs *ctx, struct uprobe_thread *thread,
 	}
 	call->inner = PT_REGS_IP(ctx);
 	return true;
-}
-
-struct scan {
-	const struct uprobe_places *places;
-	__u64 from;
-	__u64 to;
-	__u32 found;
-};
-
-static long look_at_word(__u32 index, struct scan *scan)
-{
-	__u64 at = scan->from - (index + 1) * sizeof(__u64), word;
-
-	if (at < scan->to || bpf_probe_read_user(&word, sizeof(word), (void *)at))
-		return 1;
-	scan->found = word >= scan->places->ip_start && word < scan->places->ip_end;
-	return scan->found;
-}
-
-/*
- * Where there is no rule for a walk, and no room for a copy: the function of the last hit has a frame
- * below the place of its return address, at whose end is that of what it calls. A word that is
- * left over there can look like it.
- */
-static __noinline bool seems_within(struct uprobe_thread *thread, __u64 sp)
-{
-	struct scan scan = {
-		.places = &thread->places,
-		.from = thread->last.sp,
-		.to = sp,
-	};
-
-	/* What nested() looked up of the last hit is there still. */
-	if (thread->places.ip != thread->last.ip || !thread->places.ip_file)
-		return false;
-	bpf_loop(UPROBE_SCAN, look_at_word, &scan, 0);
-	return scan.found;
 }
 
 /* One that blocks, and of which no return was seen. */
@@ -277,14 +237,8 @@ int enter(struct pt_regs *ctx)
 			count(UPROBE_NESTED);
 		return 0;
 	}
-	if (thread->walk.missed && !stopped) {
-		if (send_unsure(ctx, thread, cookie, now, ra))
-			return 0;
-		if (seems_within(thread, sp)) {
-			count(UPROBE_NESTED);
-			return 0;
-		}
-	}
+	if (thread->walk.missed && !stopped && send_unsure(ctx, thread, cookie, now, ra))
+		return 0;
 	give_up_return(&thread->unsure);
 	thread->unsure.ip = 0;
 	begin_call(ctx, &thread->last, ra, flags);

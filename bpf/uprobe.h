@@ -11,9 +11,7 @@
 #define UPROBE_COPY_MAX	  ((UPROBE_COPY_PAGES + 1) * UPROBE_PAGE)
 /* Maximum number of copies that userspace has not seen yet. Beyond it, stacks are truncated. */
 #define UPROBE_COPIES 128
-/* Words of a thread's stack that are looked at where there is no room for a copy. */
-#define UPROBE_SCAN 512
-/* Where libraries of the API have their code. */
+/* Maximum number of code ranges of API libraries. */
 #define UPROBE_RANGES	 64
 #define UPROBE_COMM_SIZE 16
 /* Size of the table for a quick look-up of rules, indexed by a hash of the return address. */
@@ -185,7 +183,7 @@ struct uprobe_walk {
 	__u64 below;
 };
 
-/* Three addresses, and the files of the API that they are in; 0: in none. Of @ip the range, too. */
+/* Three addresses, and the API files that they belong to; 0: none. */
 struct uprobe_places {
 	__u64 ra;
 	__u64 ip;
@@ -193,8 +191,6 @@ struct uprobe_places {
 	__u64 ra_file;
 	__u64 ip_file;
 	__u64 inner_file;
-	__u64 ip_start;
-	__u64 ip_end;
 };
 
 /**
