@@ -68,135 +68,40 @@ static long look_up_range(__u32 index, struct walk *walk)
 	return 0;
 }
 
-/*
- * Is it a function's own library that calls, be it the function of a hit, or one that
- * was called within it?
- */
-static __noinline bool called_within(struct uprobe_thread *thread, const struct uprobe_call *call,
-				     __u64 ra)
+/* Does the caller belong to the library of the last hit, or of the last nested function? */
+static __noinline bool called_within(struct uprobe_thread *thread, __u64 ra)
 {
 	struct uprobe_places *p = &thread->places;
 	struct walk walk = { .thread = thread, .ranges = ranges_now };
 
 	p->ra = ra;
-	p->ip = call->ip;
-	p->inner = call->inner;
+	p->ip = thread->ip;
+	p->inner = thread->inner;
 	p->ra_file = p->ip_file = p->inner_file = 0;
 	bpf_loop(UPROBE_RANGES, look_up_range, &walk, 0);
 	return p->ra_file && (p->ra_file == p->ip_file || p->ra_file == p->inner_file);
 }
 
 /*
- * May a call be going on still? Its return address is where it was then; but an unused place on the
- * stack may keep it for long.
+ * Is this call nested in the call of the last hit? As long as that call runs, its return address
+ * stays in its place on the stack, and the caller is in the same library. Both conditions are
+ * needed: an unused slot of the stack may keep the address for long, and the API has functions that
+ * are not probed.
  */
-static __noinline bool may_be_within(const struct uprobe_call *call, __u64 sp)
+static __noinline bool nested(struct uprobe_thread *thread, __u64 sp, __u64 ra, __u64 ip)
 {
-	if (!call->ip || sp >= call->sp)
+	if (sp >= thread->sp || !called_within(thread, ra))
 		return false;
 #if defined(__TARGET_ARCH_x86)
-	/* Of a call whose return is probed, it is the kernel's address. */
-	if (!call->waiting) {
+	/* If the return is probed, the kernel has replaced the address. */
+	if (!thread->waiting) {
 		__u64 now;
 
-		if (bpf_probe_read_user(&now, sizeof(now), (void *)call->sp) || now != call->ra)
+		if (bpf_probe_read_user(&now, sizeof(now), (void *)thread->sp) || now != thread->ra)
 			return false;
 	}
 #endif
-	return true;
-}
-
-/*
- * It is if the one who calls now is the same library, or if that library has the frame below the
- * place: another library may lie in between. Neither the place nor the library alone would do:
- * the API has functions that are not probed.
- *
- * False with walk.missed: it is not known, userspace will see it in a copy of the stack.
- */
-static __noinline bool nested(struct pt_regs *ctx, struct uprobe_thread *thread,
-			      struct uprobe_call *call, __u64 ra)
-{
-	struct uprobe_walk *w = &thread->walk;
-
-	w->missed = 0;
-	if (!may_be_within(call, PT_REGS_SP(ctx)))
-		return false;
-	if (!called_within(thread, call, ra)) {
-		walk_stack(ctx, thread, ra, call);
-		if (!w->below || !called_within(thread, call, w->below))
-			return false;
-	}
-	call->inner = PT_REGS_IP(ctx);
-	return true;
-}
-
-/* One that blocks, and of which no return was seen. */
-static __always_inline void give_up_return(struct uprobe_call *call)
-{
-	if (!call->pending.time_ns)
-		return;
-	count(UPROBE_RETURN_UNSEEN);
-	send_hit(&call->pending);
-	call->pending.time_ns = 0;
-}
-
-static __always_inline void begin_call(struct pt_regs *ctx, struct uprobe_call *call, __u64 ra,
-				       __u32 flags)
-{
-	call->sp = PT_REGS_SP(ctx);
-	call->ra = ra;
-	call->ip = call->inner = PT_REGS_IP(ctx);
-	call->waiting = flags & UPROBE_BLOCKING;
-}
-
-/* At its return, or now. */
-static __always_inline void send_in_time(struct uprobe_call *call, const struct uprobe_hit *hit)
-{
-	if (hit->flags & UPROBE_BLOCKING)
-		call->pending = *hit;
-	else
-		send_hit(hit);
-}
-
-static __always_inline struct uprobe_hit *make_hit(struct uprobe_thread *thread, __u64 cookie,
-						   __u64 now, __u32 host_tid)
-{
-	struct uprobe_hit *hit = &thread->hit;
-
-	hit->type = UPROBE_HIT;
-	hit->function = (__u32)cookie;
-	hit->time_ns = now;
-	hit->number = thread->number;
-	hit->duration_ns = 0;
-	hit->tid = thread->tid;
-	hit->host_tid = host_tid;
-	hit->flags = cookie >> 32;
-	hit->stack = 0;
-	return hit;
-}
-
-/*
- * A rule was missing for the walk that nested() made. A copy of the stack goes to userspace, which counts
- * the hit, or does not; the last hit stays what it was. False: there is no room.
- */
-static __noinline bool send_unsure(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 cookie,
-				   __u64 now, __u64 ra)
-{
-	__u32 host_tid = (__u32)bpf_get_current_pid_tgid();
-	__u32 id = send_copy(thread, true);
-	struct uprobe_hit *hit;
-
-	if (!id)
-		return false;
-	count(UPROBE_STACK_COPIED);
-	if (!thread->announced)
-		announce(thread, host_tid);
-	give_up_return(&thread->unsure);
-	hit = make_hit(thread, cookie, now, host_tid);
-	hit->flags |= UPROBE_HIT_UNSURE;
-	hit->stack = id;
-	begin_call(ctx, &thread->unsure, ra, hit->flags);
-	send_in_time(&thread->unsure, hit);
+	thread->inner = ip;
 	return true;
 }
 
@@ -229,50 +134,47 @@ int enter(struct pt_regs *ctx)
 			count(UPROBE_FOREIGN);
 		return 0;
 	}
-	/* A function that only jumps to this one leaves the stack as it was. */
-	if (nested(ctx, thread, &thread->unsure, ra) || nested(ctx, thread, &thread->last, ra) ||
-	    (thread->jumps_to == (__u32)cookie && thread->last.sp == sp && thread->last.ra == ra)) {
+	/* A function that only jumps to this one leaves the stack unchanged. */
+	if (nested(thread, sp, ra, PT_REGS_IP(ctx)) ||
+	    (thread->jumps_to == (__u32)cookie && thread->sp == sp && thread->ra == ra)) {
 		thread->jumps_to = UPROBE_NOWHERE;
 		if (!stopped)
 			count(UPROBE_NESTED);
 		return 0;
 	}
-	if (thread->walk.missed && !stopped && send_unsure(ctx, thread, cookie, now, ra))
-		return 0;
-	give_up_return(&thread->unsure);
-	thread->unsure.ip = 0;
-	begin_call(ctx, &thread->last, ra, flags);
+	thread->sp = sp;
+	thread->ra = ra;
+	thread->ip = thread->inner = PT_REGS_IP(ctx);
+	thread->waiting = flags & UPROBE_BLOCKING;
 	thread->jumps_to = flags & UPROBE_THUNK ? flags >> UPROBE_THUNK_SHIFT : UPROBE_NOWHERE;
 	if (stopped)
 		return 0;
 	if (!thread->announced)
 		announce(thread, host_tid);
-	give_up_return(&thread->last);
+	if (thread->pending.time_ns) {
+		count(UPROBE_RETURN_UNSEEN);
+		send_hit(&thread->pending);
+		thread->pending.time_ns = 0;
+	}
 	thread->number++;
 
-	hit = make_hit(thread, cookie, now, host_tid);
-	if (with_stacks) {
-		walk_stack(ctx, thread, ra, NULL);
-		hit->stack = take_stack(thread);
-	}
-	send_in_time(&thread->last, hit);
+	hit = &thread->hit;
+	hit->type = UPROBE_HIT;
+	hit->function = (__u32)cookie;
+	hit->time_ns = now;
+	hit->number = thread->number;
+	hit->duration_ns = 0;
+	hit->tid = thread->tid;
+	hit->host_tid = host_tid;
+	hit->flags = flags;
+	hit->stack = 0;
+	if (with_stacks)
+		hit->stack = take_stack(ctx, thread, ra);
+	if (flags & UPROBE_BLOCKING)
+		thread->pending = *hit;
+	else
+		send_hit(hit);
 	return 0;
-}
-
-/* Whether it was this call that returned. */
-static __always_inline bool end_call(struct pt_regs *ctx, struct uprobe_call *call, __u32 function,
-				     __u64 now)
-{
-	/* The return took the address off the stack. */
-	if (!call->waiting || PT_REGS_SP(ctx) != frame_end(call->sp))
-		return false;
-	call->waiting = 0;
-	if (call->pending.time_ns && call->pending.function == function) {
-		call->pending.duration_ns = now - call->pending.time_ns;
-		send_hit(&call->pending);
-		call->pending.time_ns = 0;
-	}
-	return true;
 }
 
 SEC("uretprobe")
@@ -282,8 +184,21 @@ int leave(struct pt_regs *ctx)
 	__u32 host_tid = (__u32)bpf_get_current_pid_tgid();
 	struct uprobe_thread *thread = bpf_map_lookup_elem(&threads, &host_tid);
 
-	if (thread && !end_call(ctx, &thread->unsure, (__u32)cookie, now))
-		end_call(ctx, &thread->last, (__u32)cookie, now);
+	if (!thread)
+		return 0;
+#if defined(__TARGET_ARCH_x86)
+	/* The return has popped the address. */
+	if (PT_REGS_SP(ctx) != thread->sp + sizeof(__u64))
+#else
+	if (PT_REGS_SP(ctx) != thread->sp)
+#endif
+		return 0;
+	thread->waiting = 0;
+	if (!thread->pending.time_ns || thread->pending.function != (__u32)cookie)
+		return 0;
+	thread->pending.duration_ns = now - thread->pending.time_ns;
+	send_hit(&thread->pending);
+	thread->pending.time_ns = 0;
 	return 0;
 }
 
@@ -314,8 +229,10 @@ int thread_exit(void *ctx)
 
 	if (!thread)
 		return 0;
-	give_up_return(&thread->unsure);
-	give_up_return(&thread->last);
+	if (thread->pending.time_ns) {
+		count(UPROBE_RETURN_UNSEEN);
+		send_hit(&thread->pending);
+	}
 	bpf_map_delete_elem(&threads, &host_tid);
 	return 0;
 }

@@ -22,8 +22,6 @@
 #define UPROBE_THUNK	   (1u << 1) /* may jump to another function (number above the shift) */
 #define UPROBE_THUNK_SHIFT 8
 #define UPROBE_NOWHERE	   (~0u)
-/* Of a hit alone: its stack, a copy, shows whether it is one; it has the number of the hit before. */
-#define UPROBE_HIT_UNSURE (1u << 2)
 
 enum uprobe_event_type {
 	UPROBE_HIT = 1,
@@ -51,8 +49,6 @@ struct uprobe_hit {
 #define UPROBE_TRUNCATED (1u << 0)
 /* The id is used by one hit only, since the stack does not fit the table. */
 #define UPROBE_ONCE (1u << 1)
-/* Of a copy: it shows whether its hit is within the call of the hit before. */
-#define UPROBE_UNSURE (1u << 2)
 
 struct uprobe_stack {
 	__u32 type;
@@ -66,19 +62,13 @@ struct uprobe_stack {
  * struct uprobe_copy - a partial stack, with the data to continue the walk
  * @stack: frames so far
  * @sp: stack pointer in the last frame
- * @fp: frame pointer there
- * @outer: of a stack that is UPROBE_UNSURE: where the frame ends that the hit before called
- * @outer_ra: where that call returns to, 0 where that is not known
- * @outer_ip: first instruction of its function
- * @bytes: of @memory that could be read, which begins at @sp
+ * @fp: frame pointer in the last frame
+ * @bytes: readable bytes in @memory, which begins at @sp
  */
 struct uprobe_copy {
 	struct uprobe_stack stack;
 	__u64 sp;
 	__u64 fp;
-	__u64 outer;
-	__u64 outer_ra;
-	__u64 outer_ip;
 	__u32 bytes;
 	__u32 reserved;
 	__u8 memory[UPROBE_COPY_MAX];
@@ -156,18 +146,15 @@ struct uprobe_ranges {
 };
 
 /**
- * struct uprobe_walk - where a walk is
- * @pc: return address in the function that is to be left
- * @sp: stack pointer there
- * @fp: frame pointer there
- * @hash: of the frames
- * @count: of the frames
- * @flags: as of a stack
- * @settled: what is known of addresses holds
- * @missed: it ended because no rule is known for @pc
- * @outer: look for the frame that ends here, 0 for none: that of the function of the hit before
- * @outer_ra: that returns to here, 0 where that is not known
- * @below: return address in that frame, where it was found and the walk has ended, else 0
+ * struct uprobe_walk - state of a stack walk
+ * @pc: return address in the function to unwind
+ * @sp: stack pointer in that function
+ * @fp: frame pointer in that function
+ * @hash: hash of the frames
+ * @count: number of frames
+ * @flags: flags of the stack
+ * @settled: the known rules are valid
+ * @missed: it ended because there is no rule for @pc
  */
 struct uprobe_walk {
 	__u64 pc;
@@ -178,9 +165,6 @@ struct uprobe_walk {
 	__u32 flags;
 	__u32 settled;
 	__u32 missed;
-	__u64 outer;
-	__u64 outer_ra;
-	__u64 below;
 };
 
 /* Three addresses, and the API files that they belong to; 0: none. */
@@ -194,35 +178,21 @@ struct uprobe_places {
 };
 
 /**
- * struct uprobe_call - the call of a hit
- * @sp: where the return address is
- * @ra: return address
- * @ip: first instruction of the function, 0: there is no such call
- * @inner: first instruction of the last one that was called within it, else of itself
- * @waiting: it has a probe at its return, which has not come
- * @pending: its hit, if it blocks and has not returned; time_ns 0 if there is none
- */
-struct uprobe_call {
-	__u64 sp;
-	__u64 ra;
-	__u64 ip;
-	__u64 inner;
-	__u64 waiting;
-	struct uprobe_hit pending;
-};
-
-/**
- * struct uprobe_thread - what is known of a thread; only itself changes it
- * @number: of its last hit
- * @jumps_to: function that the one of its last hit may be on its way to
- * @tid: in the target's pid namespace
- * @foreign: it is none of the target's
+ * struct uprobe_thread - state of a thread, only changed by the thread itself
+ * @number: number of its last hit
+ * @sp: stack pointer of its last hit, the position of the return address
+ * @ra: return address of its last hit
+ * @ip: first instruction of that function
+ * @inner: first instruction of the last function called within it, otherwise its own
+ * @jumps_to: function to which that function may be about to jump
+ * @tid: tid in the target's pid namespace
+ * @foreign: it does not belong to the target
  * @announced: its UPROBE_THREAD was sent
- * @last: its last hit
- * @unsure: one after that, which is within the call of that, or is the last hit
- * @hit: the one that is made
- * @places: of its caller and others
- * @walk: of its stack
+ * @waiting: the return of its last hit is probed, and has not happened yet
+ * @pending: a blocking call that has not returned; time_ns is 0 if there is none
+ * @hit: the hit under construction
+ * @places: addresses of its caller and others
+ * @walk: walk of its stack
  * @stack: the stack itself
  *
  * @hit to @stack are not local variables of the program, since some kernels keep these per CPU if a
@@ -231,12 +201,17 @@ struct uprobe_call {
  */
 struct uprobe_thread {
 	__u64 number;
+	__u64 sp;
+	__u64 ra;
+	__u64 inner;
+	__u64 ip;
 	__u32 jumps_to;
 	__u32 tid;
 	__u32 foreign;
 	__u32 announced;
-	struct uprobe_call last;
-	struct uprobe_call unsure;
+	__u32 waiting;
+	__u32 reserved;
+	struct uprobe_hit pending;
 	struct uprobe_hit hit;
 	struct uprobe_places places;
 	struct uprobe_walk walk;

@@ -94,12 +94,6 @@ static long step(__u32 index, struct walk *walk)
 			fp = 0;
 	}
 	ra = saved[1];
-	/* At that frame, or past it. */
-	if (w->outer && cfa >= w->outer) {
-		if (cfa == w->outer && (!w->outer_ra || ra == w->outer_ra))
-			w->below = w->pc;
-		return 1;
-	}
 	if (!ra)
 		return 1;
 	if (place >= depth_max || place >= UPROBE_DEPTH)
@@ -154,8 +148,8 @@ static long copy_frame(__u32 index, struct frames *f)
 	return 0;
 }
 
-/* Userspace goes on from a copy of the thread's stack, and learns the rules that were missing. */
-static __noinline __u32 send_copy(const struct uprobe_thread *thread, bool unsure)
+/* Userspace continues with a copy of the stack and sends the missing rules. */
+static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 {
 	const struct uprobe_walk *w = &thread->walk;
 	struct uprobe_copy *copy;
@@ -172,15 +166,12 @@ static __noinline __u32 send_copy(const struct uprobe_thread *thread, bool unsur
 	copy->stack.type = UPROBE_COPY;
 	copy->stack.id = __sync_fetch_and_add(&last_stack, 1) + 1;
 	copy->stack.count = w->count;
-	copy->stack.flags = w->flags | UPROBE_ONCE | (unsure ? UPROBE_UNSURE : 0);
+	copy->stack.flags = w->flags | UPROBE_ONCE;
 	frames.from = &thread->stack;
 	frames.to = &copy->stack;
 	bpf_loop(w->count & (2 * UPROBE_DEPTH - 1), copy_frame, &frames, 0);
 	copy->sp = w->sp;
 	copy->fp = w->fp;
-	copy->outer = w->outer;
-	copy->outer_ra = w->outer_ra;
-	copy->outer_ip = thread->last.ip;
 	copy->reserved = 0;
 	/* Copy page by page, since memory beyond the stack's end cannot be read. */
 	for (int i = 0; i <= UPROBE_COPY_PAGES; i++) {
@@ -242,51 +233,32 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 	return stack->id;
 }
 
-/* Where a function's frame ends: behind its return address, which is at the stack pointer or nowhere. */
-static __always_inline __u64 frame_end(__u64 sp)
-{
-#if defined(__TARGET_ARCH_x86)
-	return sp + sizeof(__u64);
-#else
-	return sp;
-#endif
-}
-
-/* Of a call at whose first instruction the thread is; up to the frame of @outer, if there is one. */
-static __noinline int walk_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra,
-				 const struct uprobe_call *outer)
+/* The stack at the first instruction of a function. Returns its id, 0 if there is none. */
+static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra)
 {
 	struct uprobe_walk *w = &thread->walk;
 	struct walk walk = { .thread = thread };
+	__u32 current = generation, id;
 
 	w->settled = linker_changes == linker_settled;
 	w->pc = ra;
-	w->sp = frame_end(PT_REGS_SP(ctx));
+#if defined(__TARGET_ARCH_x86)
+	w->sp = PT_REGS_SP(ctx) + sizeof(__u64);
+#else
+	w->sp = PT_REGS_SP(ctx);
+#endif
 	w->fp = PT_REGS_FP(ctx);
 	w->hash = 0;
 	w->count = 2;
 	w->flags = 0;
 	w->missed = 0;
-	w->outer = outer ? frame_end(outer->sp) : 0;
-	/* Of a call whose return is probed, there is the kernel's address. */
-	w->outer_ra = outer && !outer->waiting ? outer->ra : 0;
-	w->below = 0;
 	add_frame(thread, 0, PT_REGS_IP(ctx));
 	add_frame(thread, 1, ra);
 	bpf_loop(UPROBE_DEPTH, step, &walk, 0);
 	thread->stack.count = w->count;
 	thread->stack.flags = w->flags;
-	return 0;
-}
-
-/* The id of the stack that was walked, 0 if there is none. */
-static __noinline __u32 take_stack(struct uprobe_thread *thread)
-{
-	struct uprobe_walk *w = &thread->walk;
-	__u32 id;
-
 	if (w->missed) {
-		id = send_copy(thread, false);
+		id = send_copy(thread);
 		if (id) {
 			count(UPROBE_STACK_COPIED);
 			return id;
@@ -295,7 +267,7 @@ static __noinline __u32 take_stack(struct uprobe_thread *thread)
 	}
 	if (thread->stack.flags & UPROBE_TRUNCATED)
 		count(UPROBE_STACK_TRUNCATED);
-	id = send_stack(&thread->stack, w->hash, generation, w->settled);
+	id = send_stack(&thread->stack, w->hash, current, w->settled);
 	if (!id)
 		count(UPROBE_LOST_STACK);
 	return id;

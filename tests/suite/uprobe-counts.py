@@ -39,30 +39,6 @@ for program in ("program", "program-fp", "program-static"):
     check(not any("no CUDA runtime" in n for n in seen.notes()), "the runtime is there")
     check(any("cuMemsetD16Async" in n for n in seen.notes()), "no note of the one refused")
 
-for program in ("program", "program-fp"):
-    step("%s: a library that is not probed lies between the runtime and the driver" % program)
-    r = uprobes.Run(program, 4, 200, out=os.path.join(uprobes.OUT, "through"))
-    r.start()
-    dump = r.dump()
-    r.go()
-    seen = r.end(dump)
-    uprobes.check_exact(r, seen)
-    uprobes.check_libraries(seen, ["libmiddle.so.1"])
-
-step("the same without stacks")
-r = uprobes.Run("program", 2, 100, out=os.path.join(uprobes.OUT, "through"))
-r.start()
-dump = r.dump("no-stacks")
-r.go()
-seen = r.end(dump)
-want = uprobes.expected(r.account)
-for tid, hits in seen.hits.items():
-    found = {}
-    for h in hits:
-        found[h["name"]] = found.get(h["name"], 0) + 1
-    equal(found, want[tid], "hits of thread %d" % tid)
-    equal([h["number"] for h in hits], list(range(1, len(hits) + 1)), "numbers of thread %d" % tid)
-
 step("a runtime that is linked in and stripped: the driver's calls, and that is said")
 r, seen = run("program-stripped", 4, 200)
 calls = [uprobes.DRIVER.get(name, name) for name, _ in uprobes.sequence(r.rounds)]

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Libraries with the names and symbols of CUDA's runtime and driver, HIP and
- * Level Zero, that do nothing, but call each other as the real ones do: the
- * runtime the driver. One source, with -DSTANDIN_CUDART, _CUDA, _HIP or _ZE; _MIDDLE is a library
- * through which the runtime with -DSTANDIN_THROUGH calls the driver.
+ * Libraries with the names and symbols of CUDA's runtime and driver, HIP and Level Zero. Their
+ * functions only call each other like the real ones: the runtime calls the driver. One source, with
+ * -DSTANDIN_CUDART, _CUDA, _HIP or _ZE.
  */
 #include <stdatomic.h>
 #include <time.h>
@@ -42,38 +41,13 @@ static __attribute__((unused)) atomic_ulong locked;
 		wait_a_little(); \
 	}
 
-/* The call is not the last thing it does, or it would be a jump. */
-#ifdef STANDIN_THROUGH
-/* A library of nobody's lies in between. */
-#define CALL_DRIVER(driver) through_middle(driver)
-#else
-#define CALL_DRIVER(driver) driver()
-#endif
-#define OVER(name, driver)           \
-	FUNCTION(name)               \
-	{                            \
-		CALL_DRIVER(driver); \
-		calls++;             \
+/* The call must not be the last instruction, or it would be a jump. */
+#define OVER(name, driver) \
+	FUNCTION(name)     \
+	{                  \
+		driver();  \
+		calls++;   \
 	}
-
-#ifdef STANDIN_MIDDLE
-/* Several frames, each of another size. */
-static __attribute__((noinline)) void middle_inner(void (*function)(void))
-{
-	volatile char room[200] = { 0 };
-
-	function();
-	calls += (unsigned long)room[7];
-}
-
-__attribute__((noinline)) void through_middle(void (*function)(void))
-{
-	volatile char room[24] = { 0 };
-
-	middle_inner(function);
-	calls += (unsigned long)room[3];
-}
-#endif
 
 #ifdef STANDIN_CUDA
 LEAF(cuLaunchKernel)

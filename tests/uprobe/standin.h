@@ -36,7 +36,6 @@ void hipLaunchKernel(void);
 void hipMemcpyAsync(void);
 void hipModuleLaunchKernel(void);
 void hipStreamSynchronize(void);
-void through_middle(void (*function)(void));
 void zeCommandListAppendLaunchKernel(void);
 void zeCommandListAppendMemoryCopy(void);
 void zeCommandQueueSynchronize(void);

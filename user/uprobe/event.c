@@ -193,10 +193,7 @@ void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes)
 
 /* --- stacks */
 
-/* In place of an id: of a hit that is within the call of the one before, and so is none. */
-#define STACK_NESTED UINT32_MAX
-
-/* The id in records of the kernel's; those of one hit alone are kept for a while only. */
+/* Remember the id of a kernel stack. Stacks of a single hit are only kept for a while. */
 static void remember_kernel(struct gpumon_uprobes *uprobes, uint32_t kernel_id, bool once,
 			    uint32_t id)
 {
@@ -327,46 +324,28 @@ static void on_copy(struct gpumon_uprobes *uprobes, const void *event, size_t si
 	/* Rules describe mapped code, and the mappings may have changed just now. */
 	if (gpumon_uprobe_program_unsettled(uprobes->program))
 		gpumon_uprobes_rescan(uprobes, GPUMON_RESCAN_LINKER);
-	if (gpumon_uprobe_unwind(&uprobes->process, copy, uprobes->options.stack_depth, rule_learnt,
-				 uprobes))
-		remember_kernel(uprobes, copy->stack.id, true, STACK_NESTED);
-	else if (!uprobes->options.no_stacks)
-		give_stack(uprobes, &copy->stack);
+	gpumon_uprobe_unwind(&uprobes->process, copy, uprobes->options.stack_depth, rule_learnt,
+			     uprobes);
+	give_stack(uprobes, &copy->stack);
 }
 
 /* --- hits */
-
-/* The number of a hit among those of its thread: the kernel numbers those that it is sure of. */
-static uint64_t number_of(struct gpumon_uprobes *uprobes, const struct uprobe_hit *hit)
-{
-	uint64_t added = gpumon_map_get(&uprobes->added, hit->tid);
-
-	added -= added > 0;
-	if (hit->flags & UPROBE_HIT_UNSURE &&
-	    gpumon_map_set(&uprobes->added, hit->tid, ++added + 1))
-		uprobes->failed = true;
-	return hit->number + added;
-}
 
 void gpumon_uprobes_give_hit(void *data, const struct uprobe_hit *hit)
 {
 	struct gpumon_uprobes *uprobes = data;
 	struct gpumon_record_hit record = {
 		.time_ns = hit->time_ns,
+		.number = hit->number,
 		.duration_ns = hit->duration_ns,
 		.tid = hit->tid,
 	};
 
-	if (hit->flags & UPROBE_HIT_UNSURE && recall_kernel(uprobes, hit->stack) == STACK_NESTED) {
-		uprobes->nested_here++;
-		return;
-	}
-	record.number = number_of(uprobes, hit);
 	if (hit->flags & UPROBE_BLOCKING)
 		record.head.flags |= GPUMON_HIT_BLOCKING;
 	if (hit->function < uprobes->function_count)
 		record.function = string_id(uprobes, uprobes->functions[hit->function]);
-	if (hit->stack && !uprobes->options.no_stacks) {
+	if (hit->stack) {
 		record.stack = recall_kernel(uprobes, hit->stack);
 		uprobes->lost_here += !record.stack;
 	}
@@ -378,10 +357,6 @@ static void on_thread(struct gpumon_uprobes *uprobes, const struct uprobe_thread
 	struct gpumon_record_thread record = { .tid = event->tid };
 	char name[UPROBE_COMM_SIZE + 1] = "";
 
-	/* Its id may have been another one's. */
-	if (gpumon_map_get(&uprobes->added, event->tid) &&
-	    gpumon_map_set(&uprobes->added, event->tid, 1))
-		uprobes->failed = true;
 	memcpy(name, event->comm, UPROBE_COMM_SIZE);
 	record.name = string_id(uprobes, name);
 	record.host_tid = event->host_tid;

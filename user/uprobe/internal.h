@@ -2,7 +2,6 @@
 #ifndef GPUMON_UPROBE_INTERNAL_H
 #define GPUMON_UPROBE_INTERNAL_H
 
-#include "base/map.h"
 #include "process.h"
 #include "program.h"
 #include "uprobe.h"
@@ -61,12 +60,10 @@ struct gpumon_uprobes {
 	uint32_t *stack_ids; /* ids by the kernel's number */
 	uint32_t stack_ids_room;
 	struct gpumon_uprobe_once *once;
-	struct uprobe_copy *copy;	     /* of an event, to be worked on */
-	struct gpumon_uprobe_interned rules; /* return addresses that the kernel has them for */
-	uint64_t told[UPROBE_COUNTERS];	     /* losses that were given out */
-	uint64_t nested_here;		     /* hits that copies showed to be none */
-	struct gpumon_map added;	     /* by thread: 1 + hits that copies showed to be some */
-	uint64_t lost_here;		     /* stacks that were lost for want of memory here */
+	struct uprobe_copy *copy;	     /* a writable copy of an event */
+	struct gpumon_uprobe_interned rules; /* return addresses with a rule in the kernel */
+	uint64_t told[UPROBE_COUNTERS];	     /* losses already reported */
+	uint64_t lost_here;		     /* stacks lost for lack of memory here */
 };
 
 /* --- event.c */

@@ -384,12 +384,8 @@ void gpumon_uprobe_program_each_pending(struct gpumon_uprobe_program *program,
 	__u32 key, *before = NULL;
 
 	while (thread && !bpf_map_get_next_key(map, before, &key)) {
-		bool found = !bpf_map_lookup_elem(map, &key, thread);
-
-		if (found && thread->last.pending.time_ns)
-			each(data, &thread->last.pending);
-		if (found && thread->unsure.pending.time_ns)
-			each(data, &thread->unsure.pending);
+		if (!bpf_map_lookup_elem(map, &key, thread) && thread->pending.time_ns)
+			each(data, &thread->pending);
 		before = &key;
 	}
 	free(thread);

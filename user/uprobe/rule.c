@@ -199,20 +199,7 @@ static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t
 	return true;
 }
 
-/* Does the library of the last hit have the frame that ends there, of which @pc is a return address? */
-static bool is_outer(const struct gpumon_uprobe_process *process, const struct uprobe_copy *copy,
-		     uint64_t cfa, uint64_t pc, uint64_t ra)
-{
-	const struct gpumon_uprobe_map *map, *outer;
-
-	if (cfa != copy->outer || (copy->outer_ra && ra != copy->outer_ra))
-		return false;
-	map = gpumon_uprobe_process_map(process, pc - 1);
-	outer = gpumon_uprobe_process_map(process, copy->outer_ip);
-	return map && outer && map->file && map->file == outer->file;
-}
-
-bool gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct uprobe_copy *copy,
+void gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct uprobe_copy *copy,
 			  unsigned int depth,
 			  void (*learnt)(void *data, uint64_t pc, const struct uprobe_rule *rule),
 			  void *data)
@@ -230,13 +217,8 @@ bool gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct up
 			break;
 		cfa = (rule.kind == UPROBE_RULE_SP ? sp : fp) + (uint64_t)(int64_t)rule.cfa;
 		if (rule.kind == UPROBE_RULE_NONE || cfa <= sp ||
-		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.ra, &ra)) {
-			stack->flags |= UPROBE_TRUNCATED;
-			break;
-		}
-		if (stack->flags & UPROBE_UNSURE && is_outer(process, copy, cfa, pc, ra))
-			return true;
-		if (ra && stack->count >= depth) {
+		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.ra, &ra) ||
+		    (ra && stack->count >= depth)) {
 			stack->flags |= UPROBE_TRUNCATED;
 			break;
 		}
@@ -248,5 +230,4 @@ bool gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct up
 		sp = cfa;
 		stack->frames[stack->count++] = ra;
 	}
-	return false;
 }

@@ -23,18 +23,15 @@ void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 			struct uprobe_rule *rule);
 
 /**
- * gpumon_uprobe_unwind - go on with a stack from a copy of its memory
- * @process: what is mapped
- * @copy: frames until now, registers and memory; its stack is continued, and its flags
- *        have UPROBE_TRUNCATED if it is not whole
- * @depth: frames at most
- * @learnt: gets each rule that was used, for the kernel
- * @data: for @learnt
- *
- * Return: whether the hit of a copy that is UPROBE_UNSURE is within the call of the hit before, so that
- * it is none: the stack has then not been walked further.
+ * gpumon_uprobe_unwind - continue a stack walk in a copy of the stack
+ * @process: process with its mappings
+ * @copy: frames so far, registers and memory; frames are added, and UPROBE_TRUNCATED is set if the
+ *        stack is incomplete
+ * @depth: maximum number of frames
+ * @learnt: called with each rule that was used, to pass it to the kernel
+ * @data: passed to @learnt
  */
-bool gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct uprobe_copy *copy,
+void gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct uprobe_copy *copy,
 			  unsigned int depth,
 			  void (*learnt)(void *data, uint64_t pc, const struct uprobe_rule *rule),
 			  void *data);

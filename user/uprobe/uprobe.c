@@ -302,9 +302,9 @@ void gpumon_uprobes_get_counts(const struct gpumon_uprobes *uprobes,
 	gpumon_uprobe_program_counters(uprobes->program, now);
 	*counts = (struct gpumon_uprobes_counts){
 		.seen = now[UPROBE_SEEN],
-		.nested = now[UPROBE_NESTED] + uprobes->nested_here,
+		.nested = now[UPROBE_NESTED],
 		.foreign = now[UPROBE_FOREIGN],
-		.hits = now[UPROBE_SENT] - uprobes->nested_here,
+		.hits = now[UPROBE_SENT],
 		.lost_ring = now[UPROBE_LOST_RING],
 		.lost_threads = now[UPROBE_LOST_THREAD],
 		.lost_stacks = now[UPROBE_LOST_STACK] + uprobes->lost_here,
@@ -361,7 +361,6 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 	gpumon_uprobe_interned_free(&uprobes->strings);
 	gpumon_uprobe_interned_free(&uprobes->stacks);
 	gpumon_uprobe_interned_free(&uprobes->rules);
-	gpumon_map_clear(&uprobes->added);
 	for (uint32_t i = 0; i < uprobes->function_count; i++)
 		free(uprobes->functions[i]);
 	free(uprobes->functions);

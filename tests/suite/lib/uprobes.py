@@ -199,8 +199,8 @@ def check_stack(run, seen, hit, chains=tuple(CHAINS)):
     """The name of the chain that a hit's stack is; None if it ends early, rightly so far."""
     stack = seen.stacks[hit["stack"]]
     names = names_of(run, stack["frames"][1:])
-    # Where a function that is not probed called this one, it is in between.
-    while hit["name"] == "cuLaunchKernel" and names[:1] == ["-"]:
+    # If a function that is not probed made the call, it is in between.
+    if hit["name"] == "cuLaunchKernel" and names[:1] == ["-"]:
         names = names[1:]
     for chain in chains:
         whole = CHAINS[chain]
