@@ -352,6 +352,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		parse_extack(&input);
 		return 0;
 	}
+	MUST(!gpumon_parse_rings(&model));
 	check_json(&model);
 	print(&model);
 	MUST(!gpumon_model_diff(&diff, &model, &model));
