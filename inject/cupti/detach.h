@@ -16,9 +16,10 @@
  * NVIDIA wants that in the exit of a call of the API, so the calling thread makes one,
  * cuDriverGetVersion(), which touches no GPU. Before CUDA 12.6 programs with graphs crash
  * afterwards. With 13.0 and driver 580 cuGraphLaunch() still does, of a graph that was launched
- * with records of its nodes, then without, and then without CUPTI: a program in which a graph was
- * seen keeps CUPTI. Context: the library's thread, within inject_thread_enter(), all buffers given back.
+ * with records of its nodes, then without, and then without CUPTI. So CUPTI stays in a program in
+ * which a graph was seen.
  *
+ * Context: the library's thread, within inject_thread_enter(), all buffers given back.
  * Return: true if CUPTI is as it was before the first call of it, and @subscriber is gone.
  */
 bool inject_detach(CUpti_SubscriberHandle subscriber);

@@ -35,7 +35,7 @@ struct gpumon_python_frame {
  * @frame: called for a line of a function that was not seen before, or was forgotten: gives the
  *         same id for the same frame, 0 where there is no room; in the thread that walks, with or
  *         without the interpreter's lock: must not call Python, nor wait. @is_written is set to
- *         false if it is to be called again for this line, because what it tells found no room
+ *         false if it is to be called again for this line, because a record of it found no room
  * @context: for it
  * @generation: ids of another generation are forgotten
  */

@@ -30,8 +30,8 @@
  *         locks of the API
  * @drain: write records of what it delivered; @thread: NULL: nobody reads them, drop it
  * @end: write everything that there is, and leave the API alone from then on. Operations that the
- *       GPU still has get @settle_ms, 0 where the program ends. @recorder_lives: false: write nothing. Also called where @load
- *       or @start returned false
+ *       GPU still has get @settle_ms, 0 where the program ends. @recorder_lives: false: write
+ *       nothing. Also called where @load or @start returned false
  * @forked: in a child after fork, in which nothing is recorded
  * @name_stream: the program names a stream through NVTX. @stream: the API's handle; @text or @wide is
  *               the name. NULL where NVTX has no such names

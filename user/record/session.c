@@ -26,7 +26,7 @@
 #define STOP_MS 3000
 /* How many directory names with the time are tried. */
 #define NAMES_MAX 20
-/* How often processes left running are looked for, and when the user is told. */
+/* Intervals of the search for processes that still run, and the delay of the line about them. */
 #define LEFT_PERIOD_NS 200000000ULL
 #define LEFT_AGAIN_NS  10000000ULL
 #define LEFT_TELL_NS   1000000000ULL

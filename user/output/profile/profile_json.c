@@ -60,7 +60,7 @@ static struct json_object *process_json(const struct gpumon_scan_process *from)
 	return gpumon_json_finish(object, bad);
 }
 
-static struct json_object *counted(const struct gpumon_record_totals *totals)
+static struct json_object *counted_json(const struct gpumon_record_totals *totals)
 {
 	struct json_object *object = json_object_new_object();
 	int bad = gpumon_json_add_u64(object, "launches", totals->launches);
@@ -98,7 +98,7 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	bad |= gpumon_json_add_u64(object, "count", totals.count);
 	bad |= gpumon_json_add_u64(object, "launches_without_time", totals.untimed);
 	bad |= scan && scan->totals_known ?
-		       gpumon_json_add(object, "counted", counted(&scan->totals)) :
+		       gpumon_json_add(object, "counted", counted_json(&scan->totals)) :
 		       gpumon_json_add_string(object, "counted", NULL);
 	for (unsigned int i = 0; scan && i < scan->process_count; i++)
 		bad |= gpumon_json_append(processes, process_json(&scan->processes[i]));
