@@ -33,23 +33,19 @@ class Beside:
 
     def read(self, file):
         strings, notes, last, hits, has_launch = {}, [], None, [], False
-        for _, records in reference.chunks(file.read_bytes(), collections.Counter()):
-            at = 0
-            while at < len(records):
-                kind, flags, size = reference.HEAD.unpack_from(records, at)
-                record, at = records[at:at + size], at + size
-                if kind == STRING:
-                    number, length = struct.unpack_from("<II", record, 8)
-                    strings[number] = record[16:16 + length].decode("utf-8", "replace")
-                elif kind == NOTE:
-                    notes.append(struct.unpack_from("<I", record, 16)[0])
-                elif kind == TOTALS:
-                    last = struct.unpack_from("<6Q", record, 16)
-                elif kind == HIT:
-                    hits.append(struct.unpack_from("<QQQ", record, 8))
-                else:
-                    has_launch |= kind == LAUNCH
-                    self.take(kind, flags, record)
+        for kind, flags, record in reference.all_records(file.read_bytes()):
+            if kind == STRING:
+                number, length = struct.unpack_from("<II", record, 8)
+                strings[number] = record[16:16 + length].decode("utf-8", "replace")
+            elif kind == NOTE:
+                notes.append(struct.unpack_from("<I", record, 16)[0])
+            elif kind == TOTALS:
+                last = struct.unpack_from("<6Q", record, 16)
+            elif kind == HIT:
+                hits.append(struct.unpack_from("<QQQ", record, 8))
+            else:
+                has_launch |= kind == LAUNCH
+                self.take(kind, flags, record)
         for time, _, duration in [] if has_launch else hits:
             self.shown["wait" if duration else "api", time] += 1
         self.notes += [strings[note] for note in notes if strings[note] not in self.notes]

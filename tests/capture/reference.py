@@ -14,10 +14,10 @@ import pathlib
 import re
 import struct
 import sys
-import zlib
 
-CHUNK = struct.Struct("<4sIIIIIQ")
-HEAD = struct.Struct("<HHI")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "suite/lib"))
+from chunks import chunk_at, records_in  # noqa: E402
+
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
 LAUNCH, HIT, NODE, KERNEL, COPY, SET, LOSS = 20, 22, 24, 40, 41, 42, 80
 KNOWN = set(range(11)) | {20, 21, 22, 23, 24} | set(range(40, 46)) | {60, 61, 80, 81, 82, 83}
@@ -35,31 +35,23 @@ GRAPH = re.compile(r"cu(da)?GraphLaunch")
 INTERPRETER = re.compile(r"(lib)?python[0-9.dmt]*(so.*)?")
 
 
-def chunk_at(data, at):
-    """Its sequence number, its records and its end, or None where none is whole and right."""
-    begin = at + CHUNK.size
-    if begin > len(data):
-        return None
-    magic, version, size, crc, _, _, sequence = CHUNK.unpack_from(data, at)
-    records = data[begin:begin + size]
-    if magic != b"GPMC" or version != 1 or len(records) != size:
-        return None
-    if zlib.crc32(data[at:at + 12] + bytes(4) + data[at + 16:begin] + records) != crc:
-        return None
-    return sequence, records, begin + size
-
-
 def chunks(data, damage):
     """Whole chunks in the order of the file; bytes behind the last one are counted."""
     at = good = 0
     while at >= 0:
         found = chunk_at(data, at)
         if found:
-            yield found[:2]
-            at = good = found[2]
+            yield found[1:3]
+            at = good = found[3]
         else:
             at = data.find(b"GPMC", at + 1)
     damage["truncated_bytes"] += len(data) - good
+
+
+def all_records(data):
+    """(type, flags, record), with damage left out."""
+    for _, records in chunks(data, collections.Counter()):
+        yield from records_in(records)
 
 
 def padded(record, size):
@@ -92,11 +84,8 @@ class Process:
         self.names = read_names(path.with_suffix(".symbols"))
         for _, records in chunks(path.read_bytes(), damage):
             self.chunks += 1
-            at = 0
-            while at < len(records):
-                kind, flags, size = HEAD.unpack_from(records, at)
-                self.take(kind, flags, records[at:at + size], damage)
-                at += size
+            for kind, flags, record in records_in(records):
+                self.take(kind, flags, record, damage)
         self.mappings.sort(key=lambda mapping: mapping[0])
 
     def take(self, kind, flags, record, damage):

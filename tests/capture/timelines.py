@@ -28,22 +28,17 @@ def recorded(directory):
     found = collections.defaultdict(list)
     for file in sorted(pathlib.Path(directory).glob("[!.]*.records")):
         launches, works = {}, []
-        for _, records in reference.chunks(file.read_bytes(), collections.Counter()):
-            at = 0
-            while at < len(records):
-                kind, flags, size = reference.HEAD.unpack_from(records, at)
-                record = records[at:at + size]
-                at += size
-                if kind == reference.LAUNCH and not flags & CAPTURED:
-                    start, _, tid, correlation = struct.unpack_from("<QQII", record, 8)
-                    launches[correlation] = (tid, start)
-                elif kind == reference.KERNEL:
-                    correlation = struct.unpack_from("<I", record, 48)[0]
-                    works.append((flags, struct.unpack_from("<QQ", record, 8), correlation,
-                                  struct.unpack_from("<6I", record, 72)))
-                elif kind in reference.KINDS:
-                    correlation = struct.unpack_from("<I", record, 40)[0]
-                    works.append((flags, struct.unpack_from("<QQ", record, 8), correlation, None))
+        for kind, flags, record in reference.all_records(file.read_bytes()):
+            if kind == reference.LAUNCH and not flags & CAPTURED:
+                start, _, tid, correlation = struct.unpack_from("<QQII", record, 8)
+                launches[correlation] = (tid, start)
+            elif kind == reference.KERNEL:
+                correlation = struct.unpack_from("<I", record, 48)[0]
+                works.append((flags, struct.unpack_from("<QQ", record, 8), correlation,
+                              struct.unpack_from("<6I", record, 72)))
+            elif kind in reference.KINDS:
+                correlation = struct.unpack_from("<I", record, 40)[0]
+                works.append((flags, struct.unpack_from("<QQ", record, 8), correlation, None))
         for flags, times, correlation, size in works:
             launch = None if flags & INTERNAL or not correlation else launches.get(correlation)
             found[times[0], correlation].append((size and [" ".join(map(str, size[:3])),

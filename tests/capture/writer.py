@@ -7,7 +7,10 @@ import json
 import pathlib
 import re
 import struct
-import zlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "suite/lib"))
+from chunks import plain_chunk  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "Documentation/reference/capture-format.md"
 CODES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i"}
@@ -111,9 +114,7 @@ class File:
     def data(self):
         result = b""
         for sequence, (tid, records) in enumerate(self.chunks):
-            head = struct.pack("<4sIIIIIQ", b"GPMC", 1, len(records), 0, tid, 0, sequence)
-            crc = zlib.crc32(head + records)
-            result += head[:12] + struct.pack("<I", crc) + head[16:] + records
+            result += plain_chunk(records, tid, sequence)
         return result
 
 

@@ -138,13 +138,9 @@ class Recorder:
         for path in glob.glob(os.path.join(self.folder, "process-*.records")):
             with open(path, "rb") as file:
                 data = file.read(LOOKED_AT)
-            for _, records in reference.chunks(data, {"truncated_bytes": 0}):
-                at = 0
-                while at < len(records):
-                    kind, _, size = reference.HEAD.unpack_from(records, at)
-                    self.has_stacks |= kind == STACK
-                    self.has_python |= kind == FRAME
-                    at += size
+            for kind, _, _ in reference.all_records(data):
+                self.has_stacks |= kind == STACK
+                self.has_python |= kind == FRAME
 
     def complaints(self, segments, stacks, python):
         """What is wrong with captures, each of so many segments that are all alike."""

@@ -8,10 +8,10 @@ import struct
 import sys
 import tempfile
 import unittest
-import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 import attach  # noqa: E402
+import chunks  # noqa: E402
 import pairs  # noqa: E402
 import programs  # noqa: E402
 import verdict  # noqa: E402
@@ -233,10 +233,8 @@ class Recorded(unittest.TestCase):
             one.folder = folder
             for kind, stacks, python in ((20, False, False), (7, True, False), (6, True, True)):
                 records = struct.pack("<HHIQ", kind, 0, 16, 0)
-                head = struct.pack("<4sIIIIIQ", b"GPMC", 1, len(records), 0, 0, 0, 0)
-                head = head[:12] + struct.pack("<I", zlib.crc32(head + records)) + head[16:]
                 with open(os.path.join(folder, "process-1-1.records"), "ab") as file:
-                    file.write(head + records)
+                    file.write(chunks.plain_chunk(records))
                 one.look()
                 self.assertEqual((one.has_stacks, one.has_python), (stacks, python))
 

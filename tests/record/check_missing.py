@@ -66,6 +66,6 @@ def not_all_of_it(kit):
     script = f"{kit.player} version=9 connect; {kit.player} launches=40 record"
     kit.run("record", "-o", "less", "--", "sh", "-c", script)
     equal(nothing_is_missing(kit, "less"), False, "a process less")
-    kit.record("launches=20000", "record", "sleep=100", "launches=20000", "record",
+    kit.record("launches=60000", "record", "sleep=100", "launches=60000", "record",
                directory="full", options=("--max-size", "1M"))
     equal(nothing_is_missing(kit, "full"), False, "--max-size")

@@ -9,7 +9,9 @@ import struct
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+for folder in ("../lib", "../suite/lib"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), folder))
+import chunks  # noqa: E402
 from verdict import SLOWER, Skip, contains, equal, until  # noqa: E402,F401
 
 NOBODY = 65534
@@ -126,19 +128,12 @@ class Kit:
             if not name.startswith("process-") or not name.endswith(".records"):
                 continue
             with open(os.path.join(self.path(directory), name), "rb") as file:
-                data = file.read()
-            found, strings, at = [], {0: None}, 0
-            while (at := data.find(b"GPMC", at)) >= 0:
-                end = at + 32 + struct.unpack_from("<I", data, at + 8)[0]
-                at += 32
-                while at + 8 <= end:
-                    kind, flags, size = struct.unpack_from("<HHI", data, at)
-                    record = data[at:at + size]
-                    if kind == 5:
-                        number, length = struct.unpack_from("<II", record, 8)
-                        strings[number] = record[16:16 + length].decode(errors="replace")
-                    found.append((kind, flags, record))
-                    at += size
+                found = list(chunks.records_of(file.read()))
+            strings = {0: None}
+            for kind, _, record in found:
+                if kind == 5:
+                    number, length = struct.unpack_from("<II", record, 8)
+                    strings[number] = record[16:16 + length].decode(errors="replace")
             for record in found:
                 yield *record, strings
 

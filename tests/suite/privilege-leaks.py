@@ -10,11 +10,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 import actors
+import chunks
 import events
 import fire
 import lab
@@ -92,14 +92,9 @@ def record(kind, body):
     return struct.pack("<HHI", kind, 0, 8 + len(body)) + body
 
 
-def chunk(records):
-    head = leaks.CHUNK.pack(b"GPMC", 1, len(records), 0, 711, 0, 0)
-    return head[:12] + struct.pack("<I", zlib.crc32(head + records)) + head[16:] + records
-
-
 def in_capture(body):
     """The event as it is in a capture, behind a text of a length that is no multiple of four."""
-    return chunk(record(5, struct.pack("<II", 1, 12) + b"minor100/100\0\0\0\0") +
+    return chunks.plain_chunk(record(5, struct.pack("<II", 1, 12) + b"minor100/100\0\0\0\0") +
                  record(60, struct.pack("<II", len(body), 1) + body))
 
 

@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import chunks
 import events
 import lab
 import nvidia
@@ -19,26 +20,14 @@ from events import DONE, QUEUE, RUN
 from gpumon_netlink import Gpumon
 
 TOOL = lab.BUILD + "/gpumon-user"
-CHUNK = struct.Struct("<6IQ")
-HEAD = struct.Struct("<HHI")
 STRING, DRIVER_EVENT, ALERT, LOSS, NOTE = 5, 60, 61, 80, 82
 
 
 def records(path):
     """(type, bytes behind the head) of a file of chunks."""
     with open(path, "rb") as file:
-        data = file.read()
-    at = 0
-    while at < len(data):
-        magic, _, size, *_ = CHUNK.unpack_from(data, at)
-        lab.equal(magic, 0x434d5047, "magic")
-        at += CHUNK.size
-        end = at + size
-        while at < end:
-            kind, _, length = HEAD.unpack_from(data, at)
-            yield kind, data[at + HEAD.size:at + length]
-            at += length
-        lab.equal(at, end, "end of a chunk")
+        for kind, _, record in chunks.records_of(file.read()):
+            yield kind, record[8:]
 
 
 class Capture:

@@ -458,6 +458,11 @@ static uint64_t write_hits(struct gpumon_capture_file *file, uint64_t total)
 			hits[j] = (struct gpumon_record_hit){
 				.head = { .type = GPUMON_RECORD_HIT, .size = sizeof(hits[0]) },
 				.number = i + j,
+				/* Nothing to pack. */
+				.time_ns = (uint64_t)mrand48() << 32 ^ (uint64_t)mrand48(),
+				.duration_ns = (uint64_t)mrand48() << 32 ^ (uint64_t)mrand48(),
+				.function = (uint32_t)mrand48(),
+				.stack = (uint32_t)mrand48(),
 			};
 		if (gpumon_capture_append(file, 1, hits, sizeof(hits)))
 			refused += 20;

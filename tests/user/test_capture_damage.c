@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/pack.h"
 #include "capture/reader_file.h"
 #include "capture_maker.h"
 #include "common.h"
@@ -56,6 +57,22 @@ static void write_file(const char *path, const void *bytes, size_t size)
 	close(fd);
 }
 
+static size_t count_records(const struct gpumon_chunk *chunk)
+{
+	static char records[GPUMON_CHUNK_SIZE_MAX] __attribute__((aligned(8)));
+	size_t size = chunk->unpacked, count = 0;
+
+	if (chunk->version == GPUMON_CHUNK_PLAIN) {
+		size = chunk->size;
+		memcpy(records, chunk + 1, size);
+	} else {
+		assert_true(gpumon_unpack(chunk + 1, chunk->size, records, size));
+	}
+	for (size_t at = 0; at < size; count++)
+		at += ((const struct gpumon_record *)(const void *)(records + at))->size;
+	return count;
+}
+
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
@@ -88,8 +105,8 @@ static int set_up(void **state)
 
 		fixture->begin[fixture->n_chunks] = at;
 		fixture->first[fixture->n_chunks] = record;
-		for (at += sizeof(*chunk); at < end; record++)
-			at += ((const struct gpumon_record *)(fixture->bytes + at))->size;
+		record += count_records(chunk);
+		at = end;
 	}
 	fixture->first[fixture->n_chunks] = record;
 	assert_int_equal(record, fixture->n_records);

@@ -17,7 +17,11 @@
 /*
  * Incremented if old readers would misread the data. New types and fields at the end do not count.
  */
-#define GPUMON_CAPTURE_VERSION 1
+#define GPUMON_CAPTURE_VERSION 2
+
+/* Versions of chunks: with records as they are, and with packed records (pack.h). */
+#define GPUMON_CHUNK_PLAIN  1
+#define GPUMON_CHUNK_PACKED 2
 
 /* "GPMC" */
 #define GPUMON_CHUNK_MAGIC     0x434d5047u
@@ -28,11 +32,11 @@
 /**
  * struct gpumon_chunk - in a file, head of a chunk of one thread's records
  * @magic: GPUMON_CHUNK_MAGIC
- * @version: GPUMON_CAPTURE_VERSION
- * @size: bytes of whole records that follow
+ * @version: GPUMON_CHUNK_PLAIN or GPUMON_CHUNK_PACKED
+ * @size: bytes that follow, a multiple of 8
  * @crc: CRC-32 (as in zlib) of this head with @crc 0, and of the records
  * @tid: writing thread in the target's pid namespace; 0: the library or the recorder
- * @reserved: 0
+ * @unpacked: bytes of the packed records, a multiple of 8; plain: 0
  * @sequence: number in the file, from 0 on: a gap is a loss
  */
 struct gpumon_chunk {
@@ -41,7 +45,7 @@ struct gpumon_chunk {
 	uint32_t size;
 	uint32_t crc;
 	uint32_t tid;
-	uint32_t reserved;
+	uint32_t unpacked;
 	uint64_t sequence;
 };
 

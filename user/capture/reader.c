@@ -203,7 +203,7 @@ static bool has_known_chunk(struct gpumon_capture *capture, uint32_t *newer)
 			continue;
 		version = gpumon_reader_file_version(&capture->files[i], &capture->buffer);
 		close_file(capture, &capture->files[i]);
-		if (version == GPUMON_CAPTURE_VERSION)
+		if (version >= GPUMON_CHUNK_PLAIN && version <= GPUMON_CAPTURE_VERSION)
 			return true;
 		if (version > GPUMON_CAPTURE_VERSION)
 			*newer = version;
@@ -334,7 +334,7 @@ static bool load_chunk(struct gpumon_capture *capture)
 		capture->turn = (capture->turn + i + 1) % capture->n_files;
 		capture->cursor.process = file->process;
 		capture->cursor.tid = capture->buffer.chunk.tid;
-		capture->size = capture->buffer.chunk.size;
+		capture->size = capture->buffer.size;
 		capture->position = 0;
 		return true;
 	}

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "pack.h"
 #include "reader_file.h"
 
 #define HEAD ((uint64_t)sizeof(struct gpumon_chunk))
@@ -41,8 +42,9 @@ static ssize_t read_at(int fd, void *to, size_t size, uint64_t at)
 
 static bool is_plausible(const struct gpumon_chunk *chunk)
 {
-	return chunk->magic == GPUMON_CHUNK_MAGIC && chunk->version == GPUMON_CAPTURE_VERSION &&
-	       chunk->size && chunk->size % 8 == 0 && chunk->size <= GPUMON_CHUNK_SIZE_MAX;
+	return chunk->magic == GPUMON_CHUNK_MAGIC && chunk->version >= GPUMON_CHUNK_PLAIN &&
+	       chunk->version <= GPUMON_CHUNK_PACKED && chunk->size && chunk->size % 8 == 0 &&
+	       chunk->size <= GPUMON_CHUNK_SIZE_MAX && chunk->unpacked <= GPUMON_CHUNK_SIZE_MAX;
 }
 
 uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
@@ -53,7 +55,7 @@ uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
 	if (read_at(file->fd, chunk, sizeof(*chunk), 0) != (ssize_t)sizeof(*chunk) ||
 	    chunk->magic != GPUMON_CHUNK_MAGIC)
 		return 0;
-	if (chunk->version == GPUMON_CAPTURE_VERSION)
+	if (chunk->version <= GPUMON_CAPTURE_VERSION)
 		return chunk->version;
 	/* A flipped bit can have that effect, too. */
 	if (chunk->size > GPUMON_CHUNK_SIZE_MAX ||
@@ -66,7 +68,7 @@ uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
 /* What is found at an offset of a file. */
 enum what {
 	WHAT_CHUNK,	 /* a valid chunk, now in the buffer */
-	WHAT_BROKEN,	 /* a chunk with a wrong CRC */
+	WHAT_BROKEN,	 /* a chunk with a wrong CRC, or packed wrongly */
 	WHAT_CUT,	 /* a chunk that extends beyond the end of the file */
 	WHAT_NOTHING,	 /* not a chunk */
 	WHAT_UNREADABLE, /* a read error */
@@ -77,6 +79,8 @@ static enum what look_at_chunk(struct gpumon_reader_file *file, struct gpumon_re
 			       uint64_t at, uint64_t end)
 {
 	ssize_t n = read_at(file->fd, &buffer->chunk, sizeof(buffer->chunk), at);
+	unsigned char *data;
+	bool is_packed;
 
 	if (n < 0)
 		return WHAT_UNREADABLE;
@@ -86,12 +90,18 @@ static enum what look_at_chunk(struct gpumon_reader_file *file, struct gpumon_re
 		return WHAT_NOTHING;
 	if (buffer->chunk.size > end - at - HEAD)
 		return WHAT_CUT;
-	n = read_at(file->fd, buffer->records, buffer->chunk.size, at + HEAD);
+	is_packed = buffer->chunk.version == GPUMON_CHUNK_PACKED;
+	data = is_packed ? buffer->packed : buffer->records;
+	n = read_at(file->fd, data, buffer->chunk.size, at + HEAD);
 	if (n < 0)
 		return WHAT_UNREADABLE;
 	if ((size_t)n < buffer->chunk.size)
 		return WHAT_CUT;
-	if (gpumon_chunk_crc(&buffer->chunk, buffer->records) != buffer->chunk.crc)
+	if (gpumon_chunk_crc(&buffer->chunk, data) != buffer->chunk.crc)
+		return WHAT_BROKEN;
+	buffer->size = is_packed ? buffer->chunk.unpacked : buffer->chunk.size;
+	if (is_packed &&
+	    !gpumon_unpack(data, buffer->chunk.size, buffer->records, buffer->chunk.unpacked))
 		return WHAT_BROKEN;
 	return WHAT_CHUNK;
 }

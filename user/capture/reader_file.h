@@ -42,7 +42,9 @@ struct gpumon_reader_file {
 /* Aligned room for the longest chunk, and for the search for one. */
 struct gpumon_reader_buffer {
 	struct gpumon_chunk chunk;
+	size_t size; /* of @records */
 	unsigned char records[GPUMON_CHUNK_SIZE_MAX] __attribute__((aligned(8)));
+	unsigned char packed[GPUMON_CHUNK_SIZE_MAX];
 	unsigned char window[1 << 16];
 };
 

@@ -16,6 +16,7 @@
 #include "base/version.h"
 #include "base/folder.h"
 #include "internal.h"
+#include "pack.h"
 
 /*
  * Reserved from the beginning and released at the end, so that on a full disk the last loss records
@@ -46,6 +47,7 @@ struct gpumon_capture_writer {
 	uint64_t bytes; /* of whole chunks in all files */
 	uint64_t limit; /* for @bytes, 0: none */
 	bool full;
+	uint8_t packed[GPUMON_PACK_GROWTH * GPUMON_CHUNK_SIZE_MAX];
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -311,19 +313,27 @@ static uint64_t count_records(const void *records, size_t size)
 	return count;
 }
 
-static struct gpumon_chunk chunk_of(uint64_t sequence, uint32_t tid, const void *records,
-				    size_t size)
+/*
+ * Add a chunk to what is written. @room: NULL, or for the records packed, which are written if they
+ * are shorter.
+ */
+static void add_chunk(struct gpumon_chunk *chunk, struct iovec *part, const void *records,
+		      size_t size, void *room)
 {
-	struct gpumon_chunk chunk = {
-		.magic = GPUMON_CHUNK_MAGIC,
-		.version = GPUMON_CAPTURE_VERSION,
-		.size = (uint32_t)size,
-		.tid = tid,
-		.sequence = sequence,
-	};
+	size_t packed = room ? gpumon_pack(records, size, room) : 0;
 
-	chunk.crc = gpumon_chunk_crc(&chunk, records);
-	return chunk;
+	chunk->magic = GPUMON_CHUNK_MAGIC;
+	chunk->version = GPUMON_CHUNK_PLAIN;
+	chunk->size = (uint32_t)size;
+	if (packed && packed < size) {
+		chunk->version = GPUMON_CHUNK_PACKED;
+		chunk->unpacked = (uint32_t)size;
+		chunk->size = (uint32_t)packed;
+		records = room;
+	}
+	chunk->crc = gpumon_chunk_crc(chunk, records);
+	part[0] = (struct iovec){ chunk, sizeof(*chunk) };
+	part[1] = (struct iovec){ (void *)(uintptr_t)records, chunk->size };
 }
 
 /* Write everything after the last whole chunk, or nothing. 0, or a negative errno. */
@@ -362,9 +372,12 @@ static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int
 	return 0;
 }
 
-/* Write a record of the losses until now, then the records, of which there may be none. */
+/*
+ * Write a record of the losses until now, then the records, of which there may be none. -E2BIG: the
+ * capture would become larger than @limit.
+ */
 static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const void *records,
-			size_t size)
+			size_t size, uint64_t limit)
 {
 	struct gpumon_record_loss loss = {
 		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(loss) },
@@ -372,26 +385,26 @@ static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const vo
 		.count = file->lost,
 		.cause = GPUMON_LOSS_RECORDER,
 	};
-	struct gpumon_chunk loss_chunk, chunk;
+	struct gpumon_chunk loss_chunk = { .sequence = file->sequence };
+	struct gpumon_chunk chunk = { .sequence = file->sequence + (file->lost > 0), .tid = tid };
 	struct iovec part[4];
-	uint64_t sequence = file->sequence;
 	int parts = 0;
 	int ret;
 
 	if (file->lost) {
-		loss_chunk = chunk_of(sequence++, 0, &loss, sizeof(loss));
-		part[parts++] = (struct iovec){ &loss_chunk, sizeof(loss_chunk) };
-		part[parts++] = (struct iovec){ &loss, sizeof(loss) };
+		add_chunk(&loss_chunk, part, &loss, sizeof(loss), NULL);
+		parts += 2;
 	}
 	if (size) {
-		chunk = chunk_of(sequence++, tid, records, size);
-		part[parts++] = (struct iovec){ &chunk, sizeof(chunk) };
-		part[parts++] = (struct iovec){ (void *)(uintptr_t)records, size };
+		add_chunk(&chunk, part + parts, records, size, file->writer->packed);
+		parts += 2;
 	}
+	if (file->writer->bytes + sizeof(chunk) + chunk.size > limit)
+		return -E2BIG;
 	ret = write_whole(file, part, parts);
 	if (ret)
 		return ret;
-	file->sequence = sequence;
+	file->sequence += (uint64_t)parts / 2;
 	file->lost = 0;
 	return 0;
 }
@@ -407,8 +420,8 @@ static void tell_once(struct gpumon_capture_writer *writer)
 		fprintf(stderr, "gpumon-user: %s\n", gpumon_capture_error()->message);
 }
 
-int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const void *records,
-			  size_t size)
+static int append_chunk(struct gpumon_capture_file *file, uint32_t tid, const void *records,
+			size_t size, uint64_t limit)
 {
 	struct gpumon_capture_writer *writer = file->writer;
 	uint64_t count;
@@ -419,9 +432,13 @@ int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const 
 	if (size > GPUMON_CHUNK_SIZE_MAX || size % 8)
 		ret = -EINVAL;
 	else
-		ret = write_chunks(file, tid, records, size);
+		ret = write_chunks(file, tid, records, size, limit);
 	if (!ret)
 		return 0;
+	if (ret == -E2BIG) {
+		writer->full = true;
+		return 0;
+	}
 	count = count_records(records, size);
 	file->lost += count;
 	writer->lost += count;
@@ -430,6 +447,12 @@ int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const 
 			    writer->path, file->name, GPUMON_CAPTURE_SUFFIX, strerror(-ret));
 	tell_once(writer);
 	return -1;
+}
+
+int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const void *records,
+			  size_t size)
+{
+	return append_chunk(file, tid, records, size, UINT64_MAX);
 }
 
 void gpumon_capture_limit(struct gpumon_capture_writer *writer, uint64_t bytes)
@@ -445,11 +468,11 @@ bool gpumon_capture_is_full(const struct gpumon_capture_writer *writer)
 int gpumon_capture_append_limited(struct gpumon_capture_file *file, uint32_t tid,
 				  const void *records, size_t size)
 {
-	struct gpumon_capture_writer *writer = file->writer;
+	const struct gpumon_capture_writer *writer = file->writer;
 
-	if (writer->limit && writer->bytes + size > writer->limit)
-		writer->full = true;
-	return writer->full ? 0 : gpumon_capture_append(file, tid, records, size);
+	if (writer->full)
+		return 0;
+	return append_chunk(file, tid, records, size, writer->limit ? writer->limit : UINT64_MAX);
 }
 
 uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file)
@@ -477,7 +500,7 @@ static int end_file(struct gpumon_capture_file *file)
 	if (file->fd < 0)
 		return 0;
 	if (file->lost)
-		ret = write_chunks(file, 0, NULL, 0);
+		ret = write_chunks(file, 0, NULL, 0, UINT64_MAX);
 	if (close(file->fd) && !ret)
 		ret = -errno;
 	file->fd = -1;

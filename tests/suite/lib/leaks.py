@@ -12,8 +12,8 @@ neighbours may be what was in the memory before. What no format describes is loo
 import os
 import re
 import struct
-import zlib
 
+import chunks
 import lab
 from events import LAYOUT
 from gpumon_netlink import (FLAGS, NESTS, NLM_F_ACK_TLVS, NLM_F_CAPPED, NLMSG_DONE, NLMSG_ERROR,
@@ -124,7 +124,6 @@ def in_events(data):
 
 # --- files of records in captures
 
-CHUNK = struct.Struct("<4sIIIIIQ")
 DRIVER_EVENT = 60
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "i32": 4, "u64": 8, "char": 1}
 
@@ -174,19 +173,10 @@ def in_record(kind, record, at):
 
 def in_capture(data):
     at = 0
-    while at < len(data):
-        magic, _, size, crc, _, _, _ = CHUNK.unpack_from(data, at)
-        begin, end = at + CHUNK.size, at + CHUNK.size + size
-        lab.equal((magic, len(data) >= end), (b"GPMC", True), "a chunk at %d" % at)
-        lab.equal(zlib.crc32(data[at:at + 12] + bytes(4) + data[at + 16:end]), crc,
-                  "CRC of the chunk at %d" % at)
-        at = begin
-        while at < end:
-            kind, _, size = struct.unpack_from("<HHI", data, at)
-            lab.check(8 <= size <= end - at, "a record of %d bytes at %d" % (size, at))
-            yield from in_record(kind, data[at:at + size], at)
-            at += size
-    yield from in_text(data)
+    for kind, _, record in chunks.records_of(data):
+        yield from in_record(kind, record, at)
+        yield from in_text(record)
+        at += len(record)
 
 
 # --- messages of generic netlink
