@@ -28,4 +28,11 @@ static inline uint64_t inject_now(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
+/* The upper bits are the good ones. Not random(): its numbers are the program's. */
+static inline uint32_t inject_random(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state;
+}
+
 #endif /* GPUMON_INJECT_H */

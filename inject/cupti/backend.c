@@ -28,6 +28,7 @@ static void read_cupti_environment(void)
 static bool start_cupti(struct inject_thread *thread, bool at_start, const char **why)
 {
 	inject_convert_reset();
+	atomic_store(&inject_cupti_state.launches_graphs, false);
 	inject_graphs_begin();
 	if (!inject_subscribe_configure(thread, at_start)) {
 		*why = "nothing of the GPU is recorded: CUPTI takes no buffers";
@@ -79,6 +80,11 @@ static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigne
 		inject_graphs_end(thread);
 }
 
+static bool launches_graphs(void)
+{
+	return atomic_load(&inject_cupti_state.launches_graphs);
+}
+
 static void forget_cupti(void)
 {
 	atomic_store(&inject_cupti_state.captures_open, 0);
@@ -95,6 +101,7 @@ const struct inject_backend inject_cupti_backend = {
 	.code = inject_cupti_code,
 	.window_calls = inject_subscribe_calls,
 	.window_operations = inject_subscribe_kinds,
+	.launches_graphs = launches_graphs,
 	.flush = flush_cupti,
 	.drain = inject_activity_drain,
 	.end = end_cupti,

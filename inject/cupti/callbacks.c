@@ -47,6 +47,8 @@ static inline void begin_api_call(struct inject_thread *thread, unsigned int dom
 	if (!inject_call_joins(thread, data->correlationId, class))
 		inject_call_begin(thread, data->correlationId, class,
 				  function_name_id(thread, domain, id, data));
+	if (INJECT_UNLIKELY(class & INJECT_CLASS_GRAPH))
+		thread->call.graph = inject_graph_launched(data);
 }
 
 static inline void end_api_call(struct inject_thread *thread, unsigned int domain,

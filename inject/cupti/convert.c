@@ -22,6 +22,7 @@ typedef CUpti_ActivitySynchronization sync_record;
 typedef CUpti_ActivityMemory3 memory_record;
 typedef CUpti_ActivityUnifiedMemoryCounter2 unified_record;
 typedef CUpti_ActivityAPI api_record;
+typedef CUpti_ActivityGraphTrace graph_record;
 
 #if CUPTI_API_VERSION >= 130000
 #define SAME_PLACE(base, newer, field)                                                    \
@@ -63,6 +64,8 @@ SAME_PLACE(memory_record, CUpti_ActivityMemory4, bytes);
 SAME_PLACE(memory_record, CUpti_ActivityMemory4, contextId);
 SAME_PLACE(unified_record, CUpti_ActivityUnifiedMemoryCounter3, end);
 SAME_PLACE(unified_record, CUpti_ActivityUnifiedMemoryCounter3, dstId);
+SAME_PLACE(graph_record, CUpti_ActivityGraphTrace2, end);
+SAME_PLACE(graph_record, CUpti_ActivityGraphTrace2, streamId);
 #endif
 
 /* Recent launches by CUDA itself, by their correlation id. */
@@ -267,6 +270,22 @@ static void convert_set(struct inject_thread *thread, const set_record *set)
 		inject_append(thread, &record);
 }
 
+static void convert_graph(struct inject_thread *thread, const graph_record *graph)
+{
+	struct gpumon_record_graph record = {
+		.head = { .type = GPUMON_RECORD_GRAPH, .size = sizeof(record) },
+		.correlation = graph->correlationId,
+		.device = graph->deviceId,
+		.context = graph->contextId,
+		.stream = graph->streamId,
+		.graph = graph->graphId,
+	};
+
+	if (convert_times(graph->start, graph->end, &record.start_ns, &record.end_ns,
+			  &record.head.flags))
+		inject_append(thread, &record);
+}
+
 /* CUPTI's record does not have it. */
 static uint32_t read_device_pci(uint32_t device)
 {
@@ -405,6 +424,9 @@ static void convert_one(struct inject_thread *thread, const CUpti_Activity *acti
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		totals->sets++;
 		convert_set(thread, record);
+		break;
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		convert_graph(thread, record);
 		break;
 	case CUPTI_ACTIVITY_KIND_DEVICE:
 		convert_device(thread, record);

@@ -32,6 +32,19 @@ static uint32_t graph_id(CUgraph graph)
 	return id;
 }
 
+uint32_t inject_graph_launched(const CUpti_CallbackData *data)
+{
+	/* The first parameter of all functions that launch graphs. */
+	CUgraphExec exec = data->functionParams ? *(const CUgraphExec *)data->functionParams : NULL;
+	uint32_t id = 0;
+
+	atomic_store_explicit(&inject_cupti_state.launches_graphs, true, memory_order_relaxed);
+	if (!exec || !inject_cupti.cuptiGetGraphExecId ||
+	    inject_cupti.cuptiGetGraphExecId(exec, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
 static void made_node(struct inject_thread *thread, const CUpti_GraphData *data, bool is_clone)
 {
 	struct gpumon_record_graph_node record = {
@@ -48,6 +61,10 @@ static void made_node(struct inject_thread *thread, const CUpti_GraphData *data,
 		record.original = node_id(data->originalNode);
 	} else if (call->open && (call->class & INJECT_CLASS_LAUNCH)) {
 		call->is_captured = true;
+		/* Each launch of the graph has it, so it is not left out. */
+		if (call->is_unsampled)
+			call->stack = inject_call_path(thread);
+		call->is_unsampled = false;
 		record.stack = call->stack;
 	} else if (inject_session.record & GPUMON_RECORD_STACKS) {
 		record.stack = inject_call_path(thread);

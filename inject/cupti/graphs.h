@@ -17,6 +17,9 @@ void inject_graphs_end(struct inject_thread *thread);
 void inject_resource(struct inject_thread *thread, CUpti_CallbackId id,
 		     const CUpti_ResourceData *data);
 
+/* The call launches a graph: its id, as kernels of its nodes have it; 0 if unknown. */
+uint32_t inject_graph_launched(const CUpti_CallbackData *data);
+
 /**
  * inject_call_is_captured - whether a launch goes into a graph and not to the GPU
  * @domain: of the callback

@@ -24,13 +24,16 @@
 						f(cuptiActivityGetNextRecord)             \
 							f(cuptiActivityGetNumDroppedRecords)
 
+/* Headers of CUDA 11 lack it. */
+CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId);
+
 /* Without one of these, something is not recorded. */
 #define INJECT_CUPTI_OPTIONAL(f)                                                              \
 	f(cuptiActivityEnableAndDump) f(cuptiActivityEnableLatencyTimestamps)                 \
 		f(cuptiActivityConfigureUnifiedMemoryCounter) f(cuptiActivityGetAttribute)    \
 			f(cuptiActivitySetAttribute) f(cuptiFinalize) f(cuptiGetContextId)    \
 				f(cuptiGetDeviceId) f(cuptiGetGraphId) f(cuptiGetGraphNodeId) \
-					f(cuptiGetStreamIdEx)
+					f(cuptiGetStreamIdEx) f(cuptiGetGraphExecId)
 
 /**
  * struct inject_cupti - CUPTI's functions, by their names
@@ -53,12 +56,14 @@ extern struct inject_cupti inject_cupti;
  * @captures_open: streams being captured into graphs, in the whole process
  * @contexts: that are alive, as far as seen
  * @has_graphs: a graph was made or launched while CUPTI was subscribed to
+ * @launches_graphs: a graph was launched in this capture
  * @context_bytes: of the GPU's memory that CUPTI takes for each, as far as it says so
  */
 struct inject_cupti_state {
 	_Atomic int captures_open;
 	_Atomic int contexts;
 	_Atomic bool has_graphs;
+	_Atomic bool launches_graphs;
 	uint64_t context_bytes;
 };
 

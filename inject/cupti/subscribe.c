@@ -295,6 +295,9 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 		if (!inject_cupti_environment.no_internal)
 			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
 				    "kernels of CUDA itself");
+		if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE)
+			enable_kind(thread, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on,
+				    "graphs as a whole");
 	}
 	if (record & GPUMON_RECORD_COPIES) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_MEMCPY, on, "copies");

@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "call.h"
 
+uint32_t inject_call_stack(struct inject_thread *thread, uint16_t class)
+{
+	uint32_t sample = inject_session.settings.sample;
+
+	if (INJECT_LIKELY(sample == 1) || !(class & INJECT_CLASS_LAUNCH))
+		return inject_call_path(thread);
+	if (thread->skip) {
+		thread->skip--;
+		thread->call.is_unsampled = true;
+		return 0;
+	}
+	thread->skip =
+		(uint32_t)((uint64_t)inject_random(&thread->chance) * (2 * sample - 1) >> 32);
+	return inject_call_path(thread);
+}
+
 static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_t context,
 			  int32_t result)
 {
 	const struct inject_call *call = &thread->call;
 	struct gpumon_channel *channel = inject_session.map.channel;
+	size_t size = call->class & INJECT_CLASS_GRAPH ? sizeof(struct gpumon_record_launch) :
+							 GPUMON_LAUNCH_SIZE;
 	struct gpumon_record_launch *record;
 	uint16_t flags = 0;
 
@@ -19,18 +37,20 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_
 		flags |= GPUMON_LAUNCH_SET;
 	if (result)
 		flags |= GPUMON_LAUNCH_FAILED;
+	if (call->is_unsampled)
+		flags |= GPUMON_LAUNCH_UNSAMPLED;
 	__atomic_fetch_add(call->is_captured ? &channel->captured : &channel->launches, 1,
 			   __ATOMIC_RELAXED);
 	/* In place: this is what runs most. */
-	record = gpumon_channel_reserve(&thread->writer, sizeof(*record));
+	record = gpumon_channel_reserve(&thread->writer, size);
 	if (INJECT_UNLIKELY(!record)) {
 		gpumon_channel_lose(&inject_session.map,
-				    gpumon_channel_why(&thread->writer, sizeof(*record)), 1);
+				    gpumon_channel_why(&thread->writer, size), 1);
 		return;
 	}
 	record->head.type = GPUMON_RECORD_LAUNCH;
 	record->head.flags = flags;
-	record->head.size = sizeof(*record);
+	record->head.size = (uint32_t)size;
 	record->start_ns = call->start_ns;
 	record->end_ns = end_ns;
 	record->tid = thread->tid;
@@ -39,7 +59,11 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_
 	record->function = call->function;
 	record->context = context;
 	record->result = result;
-	gpumon_channel_commit(&thread->writer, sizeof(*record));
+	if (INJECT_UNLIKELY(call->class & INJECT_CLASS_GRAPH)) {
+		record->graph = call->graph;
+		record->reserved = 0;
+	}
+	gpumon_channel_commit(&thread->writer, size);
 }
 
 static void finish_call(struct inject_thread *thread, uint64_t end_ns)

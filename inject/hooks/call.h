@@ -24,6 +24,17 @@ static inline bool inject_call_needs_stack(uint16_t class)
 	       (class & (INJECT_CLASS_LAUNCH | INJECT_CLASS_BLOCKING));
 }
 
+/**
+ * inject_call_stack - the stack of a call that begins, where --sample takes it
+ * @thread: caller, within
+ * @class: what the call does
+ *
+ * Steps of a program have the same launches again and again, so the distance varies.
+ *
+ * Return: id of the stack, 0 with is_unsampled set where it is left out.
+ */
+uint32_t inject_call_stack(struct inject_thread *thread, uint16_t class);
+
 /* Whether to record a call that begins. */
 static inline bool inject_call_is_wanted(uint16_t class)
 {
@@ -83,7 +94,7 @@ static inline bool inject_call_joins(struct inject_thread *thread, uint32_t corr
 		return false;
 	call->open++;
 	call->class |= class;
-	if (!call->stack && inject_call_needs_stack(class))
+	if (!call->stack && !call->is_unsampled && inject_call_needs_stack(class))
 		call->stack = inject_call_path(thread);
 	return true;
 }
@@ -126,8 +137,10 @@ static inline void inject_call_begin(struct inject_thread *thread, uint32_t corr
 	call->open = 1;
 	call->class = class;
 	call->is_captured = false;
+	call->is_unsampled = false;
+	call->graph = 0;
 	call->function = function;
-	call->stack = inject_call_needs_stack(class) ? inject_call_path(thread) : 0;
+	call->stack = inject_call_needs_stack(class) ? inject_call_stack(thread, class) : 0;
 }
 
 /* A call returns. True if it is the outermost one: inject_call_finish() is due. */

@@ -54,14 +54,19 @@ static void flush_backends(void)
 	}
 }
 
-static void do_regular_work(bool flush)
+/* Returns when the next window of operations begins or ends. */
+static uint64_t do_regular_work(bool flush)
 {
 	static unsigned int flushes;
 	struct inject_thread *thread = inject_thread_enter(true);
 	const struct inject_backend *backend;
+	uint64_t next_switch;
 
 	if (!thread)
-		return;
+		return UINT64_MAX;
+	inject_locks_begin();
+	next_switch = inject_session_sample(thread);
+	inject_locks_end();
 	if (flush)
 		flush_backends();
 	inject_for_each_backend(backend)
@@ -78,6 +83,7 @@ static void do_regular_work(bool flush)
 		inject_locks_end();
 	}
 	inject_thread_leave(thread);
+	return next_switch;
 }
 
 static void end_session(bool recorder_lives, const char *reason)
@@ -101,11 +107,16 @@ static void sleep_dormant(void)
 
 static void work_in_session(uint64_t *last_flush)
 {
+	static uint64_t next_switch = UINT64_MAX;
 	uint64_t flush_ns = inject_session.settings.flush_ms * 1000000ull;
-	uint64_t pause_ns = COMMAND_MS * 1000000ull, now;
+	uint64_t pause_ns = COMMAND_MS * 1000000ull, now = inject_now();
 	bool flush;
 
-	inject_wake_wait(flush_ns < pause_ns ? flush_ns : pause_ns);
+	if (flush_ns < pause_ns)
+		pause_ns = flush_ns;
+	if (next_switch < now + pause_ns)
+		pause_ns = next_switch > now ? next_switch - now : 0;
+	inject_wake_wait(pause_ns);
 	if (atomic_load(&finish))
 		return;
 	if (inject_recorder_is_gone()) {
@@ -121,7 +132,7 @@ static void work_in_session(uint64_t *last_flush)
 	flush = now - *last_flush >= flush_ns;
 	if (flush)
 		*last_flush = now;
-	do_regular_work(flush);
+	next_switch = do_regular_work(flush);
 }
 
 static void *run_worker(void *argument)

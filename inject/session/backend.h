@@ -26,6 +26,7 @@
  * @window_calls: the window begins or ends: hooks of calls. They are on before @window_operations
  *                are, and off after them. One thread at a time
  * @window_operations: likewise: what the GPU does
+ * @launches_graphs: whether a graph was launched in this capture; NULL: the API has none
  * @flush: have the API deliver what is complete. May wait for a launch of the program, and holds
  *         locks of the API
  * @drain: write records of what it delivered; @thread: NULL: nobody reads them, drop it
@@ -49,6 +50,7 @@ struct inject_backend {
 	bool (*start)(struct inject_thread *thread, bool at_start, const char **why);
 	void (*window_calls)(struct inject_thread *thread, bool on);
 	void (*window_operations)(struct inject_thread *thread, bool on);
+	bool (*launches_graphs)(void);
 	void (*flush)(void);
 	void (*drain)(struct inject_thread *thread);
 	void (*end)(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms);

@@ -24,6 +24,10 @@ static _Atomic int windows;
 /* A backend's window is switched by one thread at a time. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
+/* Windows of operations, protected by @switching. */
+static bool operations_on;
+static uint64_t next_switch_ns; /* 0: the first window has not begun */
+
 static void write_note(struct inject_thread *thread, uint16_t flags, const char *text)
 {
 	struct gpumon_record_note record = {
@@ -46,12 +50,10 @@ void inject_session_note(struct inject_thread *thread, uint16_t flags, const cha
 	write_note(thread, flags, text);
 }
 
-static void write_window(struct inject_thread *thread, bool end, const char *reason)
+static void write_window(struct inject_thread *thread, uint16_t flags, const char *reason)
 {
 	struct gpumon_record_window record = {
-		.head = { .type = GPUMON_RECORD_WINDOW,
-			  .flags = end ? GPUMON_WINDOW_END : 0,
-			  .size = sizeof(record) },
+		.head = { .type = GPUMON_RECORD_WINDOW, .flags = flags, .size = sizeof(record) },
 		.time_ns = inject_now(),
 		.reason = inject_intern_string(thread, reason),
 	};
@@ -84,7 +86,9 @@ static void switch_on(struct inject_thread *thread, const char *reason)
 	 * begun before the window leaves such a kernel.
 	 */
 	switch_calls(thread, true);
-	write_window(thread, false, reason);
+	write_window(thread, 0, reason);
+	operations_on = true;
+	next_switch_ns = 0;
 	switch_operations(thread, true);
 }
 
@@ -93,7 +97,7 @@ static void switch_off(struct inject_thread *thread, const char *reason)
 	switch_operations(thread, false);
 	switch_calls(thread, false);
 	atomic_store(&inject_session.recording, false);
-	write_window(thread, true, reason);
+	write_window(thread, GPUMON_WINDOW_END, reason);
 }
 
 /* Not for ever: the one who has it may wait until this callback has returned. */
@@ -140,6 +144,64 @@ void inject_window_close(struct inject_thread *thread, const char *reason)
 {
 	if (atomic_fetch_sub(&windows, 1) == 1)
 		follow_windows(thread, reason, 0);
+}
+
+static bool operations_come_in_windows(void)
+{
+	const struct gpumon_message_settings *settings = &inject_session.settings;
+	const struct inject_backend *backend;
+
+	if (settings->operations_sampled)
+		return true;
+	if (settings->graphs == GPUMON_GRAPHS_WINDOWS)
+		inject_for_each_backend(backend)
+			if (backend->launches_graphs && backend->launches_graphs())
+				return true;
+	return false;
+}
+
+/*
+ * A launch without operations that is not within the times of a window counts as one that was left
+ * out, so these times lie within those in which operations are on.
+ */
+static void switch_window(struct inject_thread *thread)
+{
+	operations_on = !operations_on;
+	if (!operations_on)
+		write_window(thread, GPUMON_WINDOW_OPERATIONS | GPUMON_WINDOW_END, "sample");
+	switch_operations(thread, operations_on);
+	if (operations_on)
+		write_window(thread, GPUMON_WINDOW_OPERATIONS, "sample");
+}
+
+/* The time between two windows varies by half, so that they do not follow the program's steps. */
+static uint64_t window_or_pause_ns(void)
+{
+	const struct gpumon_message_settings *settings = &inject_session.settings;
+	static uint32_t chance;
+	uint64_t pause_us = (settings->period_ms - settings->window_ms) * 1000ull;
+
+	if (operations_on)
+		return settings->window_ms * 1000000ull;
+	return (pause_us / 2 + (pause_us * inject_random(&chance) >> 32)) * 1000;
+}
+
+uint64_t inject_session_sample(struct inject_thread *thread)
+{
+	uint64_t now = inject_now(), next = UINT64_MAX;
+
+	if (!operations_come_in_windows() || pthread_mutex_trylock(&switching))
+		return UINT64_MAX;
+	if (atomic_load(&inject_session.recording)) {
+		/* In the first window operations are on already. */
+		if (next_switch_ns && now >= next_switch_ns)
+			switch_window(thread);
+		if (now >= next_switch_ns)
+			next_switch_ns = now + window_or_pause_ns();
+		next = next_switch_ns;
+	}
+	pthread_mutex_unlock(&switching);
+	return next;
 }
 
 void inject_session_look_for_python(struct inject_thread *thread)
@@ -261,7 +323,7 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
 		inject_names_refresh(thread);
 		inject_mappings_write(thread);
 		if (atomic_load(&inject_session.recording))
-			write_window(thread, true, reason);
+			write_window(thread, GPUMON_WINDOW_END, reason);
 	}
 	atomic_store(&inject_session.recording, false);
 	atomic_store(&inject_session.is_open, false);

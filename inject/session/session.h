@@ -26,6 +26,14 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
  */
 void inject_session_end(bool recorder_lives, const char *reason, unsigned int settle_ms);
 
+/**
+ * inject_session_sample - switch what the GPU does on or off, where it is recorded in windows
+ * @thread: the library's own, within
+ *
+ * Return: when this should be called again, CLOCK_MONOTONIC ns.
+ */
+uint64_t inject_session_sample(struct inject_thread *thread);
+
 /* In a child after fork: nothing is recorded here. */
 void inject_session_forked(void);
 

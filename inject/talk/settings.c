@@ -11,6 +11,13 @@
 #define BUFFER_MIB_MIN	   4
 #define BUFFER_MIB_MAX	   4096
 
+#define SAMPLE_MAX 1000000
+
+#define WINDOW_MS_DEFAULT 1000
+#define WINDOW_MS_MIN	  10
+#define PERIOD_MS_DEFAULT 30000
+#define PERIOD_MS_MAX	  86400000
+
 static uint32_t bound_setting(uint32_t value, uint32_t instead_of_0, uint32_t least, uint32_t most)
 {
 	if (!value)
@@ -28,6 +35,13 @@ void inject_settings_bound(struct gpumon_message_settings *settings)
 					      GPUMON_STACK_DEPTH_MAX);
 	settings->buffer_mib = bound_setting(settings->buffer_mib, BUFFER_MIB_DEFAULT,
 					     BUFFER_MIB_MIN, BUFFER_MIB_MAX);
+	settings->sample = bound_setting(settings->sample, 1, 1, SAMPLE_MAX);
+	settings->window_ms = bound_setting(settings->window_ms, WINDOW_MS_DEFAULT, WINDOW_MS_MIN,
+					    PERIOD_MS_MAX);
+	settings->period_ms = bound_setting(settings->period_ms, PERIOD_MS_DEFAULT,
+					    settings->window_ms, PERIOD_MS_MAX);
+	if (settings->graphs > GPUMON_GRAPHS_WHOLE)
+		settings->graphs = GPUMON_GRAPHS_NODES;
 	settings->range[sizeof(settings->range) - 1] = '\0';
 	if (settings->window > GPUMON_WINDOW_RANGE ||
 	    (settings->window == GPUMON_WINDOW_RANGE && !settings->range[0]))

@@ -15,8 +15,10 @@
  * @stack: id, 0 for none
  * @function: string id of its name
  * @open: entries without exits, including its own; 0: there is no such call
+ * @graph: launch of a graph: the API's id of it, 0 if unknown
  * @class: INJECT_CLASS_*
  * @is_captured: a node of a graph was made within
+ * @is_unsampled: its stack was left out by --sample
  */
 struct inject_call {
 	uint64_t start_ns;
@@ -24,8 +26,10 @@ struct inject_call {
 	uint32_t stack;
 	uint32_t function;
 	uint32_t open;
+	uint32_t graph;
 	uint16_t class;
 	bool is_captured;
+	bool is_unsampled;
 };
 
 /* Open ranges that are kept for each thread; deeper ones are only counted. */
@@ -70,6 +74,8 @@ struct inject_range {
  * @has_new_stack: its last stack was the first of its kind
  * @libraries: that were loaded at its last stack, as gpumon_stack_libraries() counts
  * @hashed: how many of @hashes are valid
+ * @skip: so many launches are left out before --sample takes one
+ * @chance: for inject_random()
  */
 struct inject_thread {
 	struct inject_thread *next;
@@ -91,6 +97,8 @@ struct inject_thread {
 	bool has_new_stack;
 	uint64_t libraries;
 	unsigned int hashed;
+	uint32_t skip;
+	uint32_t chance;
 };
 
 /**

@@ -20,7 +20,7 @@ from chunks import chunk_at, records_in  # noqa: E402
 
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
 LAUNCH, HIT, NODE, KERNEL, COPY, SET, LOSS = 20, 22, 24, 40, 41, 42, 80
-KNOWN = set(range(11)) | {20, 21, 22, 23, 24} | set(range(40, 46)) | {60, 61, 80, 81, 82, 83}
+KNOWN = set(range(11)) | {20, 21, 22, 23, 24} | set(range(40, 47)) | {60, 61, 80, 81, 82, 83}
 KINDS = {KERNEL: "kernel", COPY: "copy", SET: "set"}
 FRAME_ID = 1 << 63
 

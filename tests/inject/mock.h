@@ -28,6 +28,7 @@ enum mock_account_type {
 	MOCK_BROKEN = 12,   /* the library broke a rule of CUPTI; @other: number of the rule */
 	MOCK_LOADED = 13,   /* the program loaded a library; @address: in that library */
 	MOCK_DETACHED = 14, /* cuptiFinalize() */
+	MOCK_GRAPH = 15,    /* a launch of a graph, reported as one operation */
 };
 
 /* A record of the account. The file is named by MOCK_ACCOUNT. */

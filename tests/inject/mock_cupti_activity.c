@@ -79,6 +79,8 @@ uint64_t mock_now(void)
 static size_t record_size(CUpti_ActivityKind kind)
 {
 	switch (kind) {
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		return sizeof(CUpti_ActivityGraphTrace);
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 		return sizeof(mock_kernel);
 	case CUPTI_ACTIVITY_KIND_MEMCPY:

@@ -262,6 +262,12 @@ CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
 	return CUPTI_SUCCESS;
 }
 
+CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t *id)
+{
+	*id = ((const struct mock_graph *)(const void *)graph)->id;
+	return CUPTI_SUCCESS;
+}
+
 CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *id)
 {
 	*id = ((const struct mock_graph *)(const void *)graph)->id;

@@ -52,6 +52,26 @@ static void put_kernel(const char *name, uint32_t correlation, uint32_t stream, 
 	}
 }
 
+/* One operation for all nodes that a launch runs. */
+static void put_graph(uint32_t correlation, uint32_t stream, uint32_t graph)
+{
+	static uint32_t last;
+	struct mock_buffer *buffer;
+	CUpti_ActivityGraphTrace *record;
+
+	if (last == correlation)
+		return;
+	last = correlation;
+	record = mock_put(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, &buffer);
+	if (!record)
+		return;
+	record->contextId = 1;
+	record->streamId = stream;
+	record->correlationId = correlation;
+	record->graphId = graph;
+	mock_add_task(buffer, MOCK_GRAPH, &record->start, &record->end, correlation, 0, false);
+}
+
 void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, CUstream stream,
 		  uint64_t node, uint32_t graph, uint64_t bytes)
 {
@@ -64,7 +84,9 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 	mock_lock();
 	if (getenv("MOCK_UNKNOWN"))
 		mock_put(CUPTI_ACTIVITY_KIND_ENVIRONMENT, &buffer);
-	if (work == MOCK_WORK_KERNEL && mock_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
+	if (node && mock_kind_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) {
+		put_graph(correlation, stream_id, graph);
+	} else if (work == MOCK_WORK_KERNEL && mock_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
 		put_kernel(name, correlation, stream_id, node, graph);
 	} else if (work == MOCK_WORK_COPY && mock_kind_enabled(CUPTI_ACTIVITY_KIND_MEMCPY)) {
 		copy = mock_put(CUPTI_ACTIVITY_KIND_MEMCPY, &buffer);

@@ -25,6 +25,7 @@ MAGIC = 0x31434D47
 FREE, FILLING, FULL = 0, 1, 2
 HELLO, SETTINGS, REFUSED = 1, 2, 3
 RUN, STOP = 1, 2
+VERSION = 2
 
 KERNELS, COPIES, STACKS, SYNC, ALLOCATIONS, UNIFIED, RANGES, ALL_CALLS, LATENCY, PYTHON = (
     1 << i for i in range(10))
@@ -47,7 +48,8 @@ RECORDS = {
         "<2I16s16s2IQ2H"),
     9: ("context", "time_ns id device", "<Q2I"),
     10: ("stream", "context id priority name", "<2IiI"),
-    20: ("launch", "start_ns end_ns tid correlation stack function context result", "<2Q5Ii"),
+    20: ("launch", "start_ns end_ns tid correlation stack function context result "
+         "graph", "<2Q5IiI"),
     21: ("call", "start_ns end_ns tid correlation function stack", "<2Q4I"),
     23: ("range", "time_ns id tid domain text color kind", "<2Q4IH"),
     24: ("graph_node", "node original graph stack", "<2Q2I"),
@@ -60,10 +62,14 @@ RECORDS = {
     43: ("sync", "start_ns end_ns correlation context stream kind", "<2Q4I"),
     44: ("memory", "time_ns address bytes correlation device context place", "<3Q3IH"),
     45: ("unified", "start_ns end_ns value address kind from_device to_device", "<4Q3I"),
+    46: ("graph", "start_ns end_ns correlation device context stream graph", "<2Q5I"),
     81: ("window", "time_ns reason", "<QI"),
     82: ("note", "time_ns text", "<QI"),
 }
-LAUNCH_CAPTURED, LAUNCH_GRAPH, LAUNCH_COPY, LAUNCH_SET, LAUNCH_FAILED = 1, 2, 4, 8, 16
+LAUNCH_CAPTURED, LAUNCH_GRAPH, LAUNCH_COPY, LAUNCH_SET, LAUNCH_FAILED, UNSAMPLED = (
+    1 << i for i in range(6))
+NODES, WINDOWS, WHOLE = range(3)
+WINDOW_END, WINDOW_OPERATIONS = 1, 2
 UNFINISHED, INTERNAL, PAGEABLE = 1, 2, 4
 
 
@@ -98,7 +104,7 @@ class Target:
         os.ftruncate(descriptor, size)
         fcntl.fcntl(descriptor, 1033, 0x2 | 0x4 | 0x1)  # F_ADD_SEALS: SHRINK, GROW, SEAL
         self.memory = mmap.mmap(descriptor, size)
-        struct.pack_into("<6I", self.memory, 0, MAGIC, 1, blocks, RUN, 0, 0)
+        struct.pack_into("<6I", self.memory, 0, MAGIC, VERSION, blocks, RUN, 0, 0)
         self.blocks = blocks
         self.settings = settings
         self.descriptor = descriptor
@@ -122,7 +128,7 @@ class Target:
         if len(hello) < 16:
             return False
         kind, version, self.pid, _ = struct.unpack_from("<4I", hello)
-        assert kind == HELLO and version == 1, hello
+        assert kind == HELLO and version == VERSION, hello
         socket.send_fds(self.connection, [self.settings], [self.descriptor])
         return True
 
@@ -207,7 +213,7 @@ class Target:
                         result["truncated"].add(number)
                 elif kind in LAYOUTS:
                     name, fields, layout = LAYOUTS[kind]
-                    record = Record(name, flags, fields, layout.unpack_from(body))
+                    record = Record(name, flags, fields, layout.unpack_from(body.ljust(layout.size, b"\0")))
                     record.__dict__["writer"] = tid
                     result[name].append(record)
                 elif kind:
@@ -215,9 +221,10 @@ class Target:
         return result
 
 
-def make_settings(record=DEFAULT, window=ALWAYS, flush_ms=50, depth=128, mib=16, name=""):
-    return struct.pack("<8I128s", SETTINGS, 1, record, window, flush_ms, depth, mib, 0,
-                       name.encode())
+def make_settings(record=DEFAULT, window=ALWAYS, flush_ms=50, depth=128, mib=16, name="",
+                  sample=1, graphs=NODES, operations_sampled=0, window_ms=0, period_ms=0):
+    return struct.pack("<8I128s4I", SETTINGS, VERSION, record, window, flush_ms, depth, mib, sample,
+                       name.encode(), graphs, operations_sampled, window_ms, period_ms)
 
 
 class Recorder:

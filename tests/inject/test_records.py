@@ -186,6 +186,68 @@ def test_graphs():
                 check(nodes[nodes[kernel.node].original].stack, "a kernel's node has no stack")
 
 
+def test_whole_graphs():
+    """graphs as a whole: one operation for each launch, in place of its nodes"""
+    run = Run("graph", 25, graphs=rec.WHOLE)
+    records = run.only().records()
+    launches = {r.correlation: r for r in records["launch"] if r.flags & rec.LAUNCH_GRAPH}
+    equal(len(launches), 25, "launches of the graph")
+    equal([k for k in records["kernel"] + records["copy"] if k.node], [], "nodes")
+    equal(len(records["kernel"]), 2, "kernels outside of the graph")
+    seen = {e.correlation: (e.start, e.end) for e in run.account(harness.GRAPH)}
+    for graph in records["graph"]:
+        launch = launches.pop(graph.correlation)
+        equal(graph.graph, launch.graph, "id of the graph")
+        equal((graph.start_ns, graph.end_ns), seen[graph.correlation], "times")
+    equal(launches, {}, "launches without an operation")
+
+
+def test_windows():
+    """operations in windows: a launch within one has its operations, each launch is counted"""
+    for what, settings in (("steady-graph", {"graphs": rec.WINDOWS}),
+                           ("steady", {"operations_sampled": 1})):
+        run = Run(what, 1500, window_ms=20, period_ms=60, **settings)
+        records = run.only().records()
+        equal(len(records["launch"]), len(run.account(harness.LAUNCH, harness.CAPTURED)),
+              "launches")
+        windows, begin = [], None
+        for window in records["window"]:
+            if not window.flags & rec.WINDOW_END:
+                begin = window.time_ns
+            elif begin:
+                windows.append((begin, window.time_ns))
+                begin = None
+        check(len(windows) > 3, f"{len(windows)} windows")
+        for kind in ("kernel", "copy"):
+            check(records[kind], f"nothing of kind {kind}")
+        done = {work.correlation for kind in ("kernel", "copy", "set") for work in records[kind]}
+        without = [r for r in records["launch"]
+                   if r.correlation not in done and not r.flags & rec.LAUNCH_CAPTURED]
+        check(without, "all launches have operations")
+        for launch in without:
+            check(not any(begin <= launch.start_ns and launch.end_ns <= end
+                          for begin, end in windows), f"no operation of {launch}")
+    run = Run("steady", 300, graphs=rec.WINDOWS, window_ms=20, period_ms=60)
+    compare_all(run, run.only())
+
+
+def test_sample():
+    """--sample: one stack of so many launches, at distances that vary; nodes keep theirs"""
+    records = Run("loop", 3000, sample=10).only().records()
+    launches = sorted(records["launch"], key=lambda r: r.start_ns)
+    equal(len(launches), 3000, "launches")
+    taken = []
+    for number, launch in enumerate(launches):
+        equal(bool(launch.flags & rec.UNSAMPLED), launch.stack == 0, "left out")
+        if launch.stack:
+            taken.append(number)
+    check(250 < len(taken) < 350, f"{len(taken)} of 3000 stacks")
+    check(len({after - before for before, after in zip(taken, taken[1:])}) > 10, "distances")
+    for kernel in (records := Run("graph", 5, sample=1000).only().records())["kernel"]:
+        nodes = {n.node: n for n in records["graph_node"]}
+        check(not kernel.node or nodes[nodes[kernel.node].original].stack, "a node has no stack")
+
+
 def test_streams_of_threads():
     """calls that mean the thread's default stream, where that is captured and where it is not"""
     for environment in ({}, {"MOCK_NO_NODES": "1"}):

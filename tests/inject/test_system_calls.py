@@ -24,7 +24,7 @@ def by_function(*words):
     log = os.path.join(harness.objects, f"strace-{os.getpid()}")
     run = Run(command=["strace", "-f", "-k", "-o", log, f"{harness.objects}/program", *words],
               blocks=2000)
-    equal(run.status, 0, "exit status")
+    equal((run.status, run.errors), (0, ""), "exit status and errors")
     with open(log, encoding="utf-8", errors="replace") as file:
         lines = file.read().splitlines()
     os.unlink(log)

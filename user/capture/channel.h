@@ -21,7 +21,7 @@
 #include "format.h"
 
 #define GPUMON_CHANNEL_MAGIC   0x31434d47u /* "GMC1" */
-#define GPUMON_CHANNEL_VERSION 1
+#define GPUMON_CHANNEL_VERSION 2
 
 #define GPUMON_BLOCK_SIZE (1u << 16)
 
@@ -131,6 +131,13 @@ enum gpumon_window_kind {
 	GPUMON_WINDOW_RANGE = 2,    /* while an NVTX range with that name is open */
 };
 
+/* How launches of graphs are recorded. */
+enum gpumon_graphs {
+	GPUMON_GRAPHS_NODES = 0,   /* an operation for each node */
+	GPUMON_GRAPHS_WINDOWS = 1, /* likewise, but once there is a graph, operations come in windows */
+	GPUMON_GRAPHS_WHOLE = 2,   /* one operation for each launch */
+};
+
 /**
  * struct gpumon_message_settings - the recorder's settings
  * @type: GPUMON_SETTINGS
@@ -140,7 +147,12 @@ enum gpumon_window_kind {
  * @flush_ms: how often CUPTI's complete buffers are requested
  * @stack_depth: maximum number of frames
  * @buffer_mib: maximum total size of CUPTI's buffers
+ * @sample: the stack of one of so many launches is taken, 0 and 1: of each
  * @range: name of the NVTX range, for @window
+ * @graphs: enum gpumon_graphs
+ * @operations_sampled: operations come in windows in any case
+ * @window_ms: length of such a window
+ * @period_ms: mean time from the start of one to that of the next
  */
 struct gpumon_message_settings {
 	uint32_t type;
@@ -150,8 +162,12 @@ struct gpumon_message_settings {
 	uint32_t flush_ms;
 	uint32_t stack_depth;
 	uint32_t buffer_mib;
-	uint32_t reserved;
+	uint32_t sample;
 	char range[128];
+	uint32_t graphs;
+	uint32_t operations_sampled;
+	uint32_t window_ms;
+	uint32_t period_ms;
 };
 
 struct gpumon_message_refused {

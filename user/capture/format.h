@@ -12,6 +12,7 @@
 #ifndef GPUMON_CAPTURE_FORMAT_H
 #define GPUMON_CAPTURE_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -75,6 +76,7 @@ enum gpumon_record_type {
 	GPUMON_RECORD_SYNC = 43,
 	GPUMON_RECORD_MEMORY = 44,
 	GPUMON_RECORD_UNIFIED_MEMORY = 45,
+	GPUMON_RECORD_GRAPH = 46,
 	/* driver events of the module */
 	GPUMON_RECORD_DRIVER_EVENT = 60,
 	GPUMON_RECORD_ALERT = 61,
@@ -267,6 +269,8 @@ struct gpumon_record_stream {
 #define GPUMON_LAUNCH_COPY     4u
 #define GPUMON_LAUNCH_SET      8u
 #define GPUMON_LAUNCH_FAILED   16u
+/* Left out by --sample, so that its stack is not known. */
+#define GPUMON_LAUNCH_UNSAMPLED 32u
 
 /**
  * struct gpumon_record_launch - an outermost call that starts GPU work
@@ -278,6 +282,8 @@ struct gpumon_record_stream {
  * @function: string id of its name, such as cudaLaunchKernel_v7000
  * @context: 0 if unknown
  * @result: return value
+ * @graph: of a graph: its id, as in the kernels of its nodes; 0 if unknown. Other launches have
+ *         shorter records, without this
  */
 struct gpumon_record_launch {
 	struct gpumon_record head;
@@ -289,7 +295,12 @@ struct gpumon_record_launch {
 	uint32_t function;
 	uint32_t context;
 	int32_t result;
+	uint32_t graph;
+	uint32_t reserved;
 };
+
+/* Bytes of the record of a launch that is not of a graph. */
+#define GPUMON_LAUNCH_SIZE offsetof(struct gpumon_record_launch, graph)
 
 /* Any API call, if all calls were requested. The fields are those of a launch. */
 #define GPUMON_CALL_BLOCKING 1u /* waited for the GPU, such as cudaStreamSynchronize */
@@ -446,6 +457,19 @@ struct gpumon_record_set {
 	uint32_t value;
 };
 
+/* A launch of a graph as one operation, if nodes are not recorded. Fields as for a kernel. */
+struct gpumon_record_graph {
+	struct gpumon_record head;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t correlation;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t graph;
+	uint32_t reserved;
+};
+
 /* A wait for the GPU, as reported by CUPTI. */
 struct gpumon_record_sync {
 	struct gpumon_record head;
@@ -528,6 +552,10 @@ struct gpumon_record_loss {
 };
 
 #define GPUMON_WINDOW_END 1u
+/*
+ * Only what the GPU does is recorded in the window. Launches are recorded outside of it as well.
+ */
+#define GPUMON_WINDOW_OPERATIONS 2u
 
 /* Recording started or stopped: by option, socket, cudaProfilerStart() or an NVTX range. */
 struct gpumon_record_window {

@@ -67,7 +67,7 @@ static uint32_t choose_slot(const struct gpumon_record *record)
 	    record->size >= sizeof(struct gpumon_record_kernel))
 		key += ((const struct gpumon_record_kernel *)(const void *)record)->name << 16;
 	else if (record->type == GPUMON_RECORD_LAUNCH &&
-		 record->size >= sizeof(struct gpumon_record_launch))
+		 record->size >= GPUMON_LAUNCH_SIZE)
 		key += ((const struct gpumon_record_launch *)(const void *)record)->tid << 16;
 	return (uint32_t)((uint64_t)(key * 2654435769u) * SLOTS >> 32);
 }

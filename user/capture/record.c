@@ -28,6 +28,7 @@ static const char *const record_names[] = {
 	[GPUMON_RECORD_SYNC] = "sync",
 	[GPUMON_RECORD_MEMORY] = "memory",
 	[GPUMON_RECORD_UNIFIED_MEMORY] = "unified-memory",
+	[GPUMON_RECORD_GRAPH] = "graph",
 	[GPUMON_RECORD_DRIVER_EVENT] = "driver-event",
 	[GPUMON_RECORD_ALERT] = "alert",
 	[GPUMON_RECORD_LOSS] = "loss",

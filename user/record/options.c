@@ -13,6 +13,10 @@
 #define STACK_DEPTH	 128
 #define CUPTI_BUFFER_MIB 256
 
+#define SAMPLE_MAX    1000000
+#define WINDOW_MIN_NS 10000000ULL
+#define PERIOD_MAX_NS 86400000000000ULL
+
 void gpumon_record_options_default(struct gpumon_session_options *options)
 {
 	struct gpumon_message_settings *settings = &options->recorder.settings;
@@ -129,6 +133,77 @@ int gpumon_record_directory(struct gpumon_context *context, const char *text, vo
 		memcpy((char *)name + length, part, strlen(part) + 1);
 		length += strlen(part);
 	}
+	return 0;
+}
+
+int gpumon_record_take_graphs(struct gpumon_context *context, const char *text, void *value)
+{
+	static const char *const names[] = {
+		[GPUMON_GRAPHS_NODES] = "nodes",
+		[GPUMON_GRAPHS_WINDOWS] = "windows",
+		[GPUMON_GRAPHS_WHOLE] = "whole",
+	};
+	struct gpumon_message_settings *settings = value;
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(text, names[i])) {
+			settings->graphs = i;
+			return 0;
+		}
+	}
+	gpumon_usage(context, "--graphs: \"%s\" is none of nodes, windows and whole", text);
+	return -1;
+}
+
+int gpumon_record_take_records(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_message_settings *settings = value;
+
+	settings->operations_sampled = !strcmp(text, "sampled");
+	if (settings->operations_sampled || !strcmp(text, "all"))
+		return 0;
+	gpumon_usage(context, "--records: \"%s\" is neither all nor sampled", text);
+	return -1;
+}
+
+int gpumon_record_take_sample(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_message_settings *settings = value;
+	uint64_t sample;
+
+	if (strncmp(text, "1/", 2) != 0) {
+		gpumon_usage(context, "--sample: \"%s\" is not a part such as 1/100", text);
+		return -1;
+	}
+	if (gpumon_argument_u64(context, "--sample", text + 2, 1, SAMPLE_MAX, &sample))
+		return -1;
+	settings->sample = (uint32_t)sample;
+	return 0;
+}
+
+/* "1s/30s": windows of the first time, one in each of the second on average. */
+int gpumon_record_take_windows(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_message_settings *settings = value;
+	const char *slash = strchr(text, '/');
+	uint64_t window, period;
+	char first[32];
+
+	if (!slash || (size_t)(slash - text) >= sizeof(first)) {
+		gpumon_usage(context, "--windows: \"%s\" is not two times such as 1s/30s", text);
+		return -1;
+	}
+	snprintf(first, sizeof(first), "%.*s", (int)(slash - text), text);
+	if (gpumon_argument_duration(context, "--windows", first, &window) ||
+	    gpumon_argument_duration(context, "--windows", slash + 1, &period))
+		return -1;
+	if (window < WINDOW_MIN_NS || period < window || period > PERIOD_MAX_NS) {
+		gpumon_usage(context,
+			     "--windows: a window has 10ms or more, and its period is 1d at most");
+		return -1;
+	}
+	settings->window_ms = (uint32_t)(window / 1000000);
+	settings->period_ms = (uint32_t)(period / 1000000);
 	return 0;
 }
 

@@ -30,6 +30,14 @@
 				   GPUMON_RECORD_PYTHON),                                          \
 		GPUMON_OPTION("no-driver", 0, GPUMON_OPTION_NO_FLAG, &(session)->recorder.driver), \
 		GPUMON_OPTION("no-names", 0, GPUMON_OPTION_FLAG, &(session)->no_names),            \
+		GPUMON_OPTION_CALL("graphs", 0, &(session)->recorder.settings,                     \
+				   gpumon_record_take_graphs),                                     \
+		GPUMON_OPTION_CALL("records", 0, &(session)->recorder.settings,                    \
+				   gpumon_record_take_records),                                    \
+		GPUMON_OPTION_CALL("windows", 0, &(session)->recorder.settings,                    \
+				   gpumon_record_take_windows),                                    \
+		GPUMON_OPTION_CALL("sample", 0, &(session)->recorder.settings,                     \
+				   gpumon_record_take_sample),                                     \
 		GPUMON_OPTION_CALL("window", 0, &(session)->recorder.settings,                     \
 				   gpumon_record_take_window),                                     \
 		GPUMON_OPTION_RANGE("buffer", 0, GPUMON_OPTION_SIZE,                               \
@@ -48,34 +56,43 @@
 int gpumon_record_take_pid(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_wait(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_window(struct gpumon_context *context, const char *text, void *settings);
+int gpumon_record_take_graphs(struct gpumon_context *context, const char *text, void *settings);
+int gpumon_record_take_records(struct gpumon_context *context, const char *text, void *settings);
+int gpumon_record_take_windows(struct gpumon_context *context, const char *text, void *settings);
+int gpumon_record_take_sample(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text,
 				    void *settings);
 
 /* Their part of the help. */
-#define GPUMON_RECORD_HELP                                                                             \
-	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n"     \
-	"                         %h the host, %p the pid\n"                                           \
-	"  -p, --pid PID          a live process whose library sleeps; more than once\n"               \
-	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"          \
-	"      --run-as USER      run the program as USER, the owner of the capture; under sudo the\n" \
-	"                         default is the calling user\n"                                       \
-	"      --wait WHICH       end recording when the program and all that it started have ended\n" \
-	"                         (all, the default), or when the program has (first)\n"               \
-	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n"     \
-	"                         while an NVTX range is open (range:NAME)\n"                          \
-	"      --sync             also waits for the GPU\n"                                            \
-	"      --memory           also allocations\n"                                                  \
-	"      --unified-memory   also migrations and faults of unified memory\n"                      \
-	"      --nvtx             also NVTX ranges\n"                                                  \
-	"      --api              also all other API calls (high overhead)\n"                          \
-	"      --latency          also when work was queued and submitted\n"                           \
-	"      --no-stacks        no call paths\n"                                                     \
-	"      --no-python        no Python functions in them\n"                                       \
-	"      --no-driver        no events of the gpumon module\n"                                    \
-	"      --no-names         keep no function names: they are looked up when it is read\n"        \
-	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                           \
-	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                         \
-	"      --cupti-buffer SIZE  CUPTI's memory in each process at most, 1M to 16G\n"               \
+#define GPUMON_RECORD_HELP                                                                               \
+	"  -o, --output DIR       directory of the capture, made by this; %r in it is the rank,\n"       \
+	"                         %h the host, %p the pid\n"                                             \
+	"  -p, --pid PID          a live process whose library sleeps; more than once\n"                 \
+	"  -d, --duration TIME    stop recording after that time (seconds, 500ms, 2m, ...)\n"            \
+	"      --run-as USER      run the program as USER, the owner of the capture; under sudo the\n"   \
+	"                         default is the calling user\n"                                         \
+	"      --wait WHICH       end recording when the program and all that it started have ended\n"   \
+	"                         (all, the default), or when the program has (first)\n"                 \
+	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n"       \
+	"                         while an NVTX range is open (range:NAME)\n"                            \
+	"      --sync             also waits for the GPU\n"                                              \
+	"      --memory           also allocations\n"                                                    \
+	"      --unified-memory   also migrations and faults of unified memory\n"                        \
+	"      --nvtx             also NVTX ranges\n"                                                    \
+	"      --api              also all other API calls (high overhead)\n"                            \
+	"      --latency          also when work was queued and submitted\n"                             \
+	"      --graphs HOW       each node of a graph (nodes, the default), nodes in windows\n"         \
+	"                         (windows), or each launch as one operation (whole)\n"                  \
+	"      --records HOW      what the GPU does always (all, the default) or in windows (sampled)\n" \
+	"      --windows TIME/PERIOD  how long such windows are, and how often: 1s/30s\n"                \
+	"      --sample 1/N       the call path of one of N launches\n"                                  \
+	"      --no-stacks        no call paths\n"                                                       \
+	"      --no-python        no Python functions in them\n"                                         \
+	"      --no-driver        no events of the gpumon module\n"                                      \
+	"      --no-names         keep no function names: they are looked up when it is read\n"          \
+	"      --stack-depth N    frames of a call path at most, 1 to 512\n"                             \
+	"      --buffer SIZE      memory shared with each process, 1M to 1G\n"                           \
+	"      --cupti-buffer SIZE  CUPTI's memory in each process at most, 1M to 16G\n"                 \
 	"      --max-size SIZE    end recording when the capture is that large\n"
 
 /* Set the defaults. */
