@@ -44,16 +44,24 @@ static __noinline struct uprobe_thread *new_thread(__u32 host_tid)
 	return thread;
 }
 
-static __always_inline void send_hit(const struct uprobe_hit *hit)
+static __noinline void send_hit(struct uprobe_thread *thread, const struct uprobe_hit *hit)
 {
-	count(bpf_ringbuf_output(&events, (void *)hit, sizeof(*hit), wake()) ? UPROBE_LOST_RING :
-									       UPROBE_SENT);
+	if (!bpf_ringbuf_output(&events, (void *)hit, sizeof(*hit), wake())) {
+		count(UPROBE_SENT);
+	} else if (hit->flags & UPROBE_UNDECIDED) {
+		thread->number++;
+		count(UPROBE_LOST_UNDECIDED);
+	} else {
+		count(UPROBE_LOST_RING);
+	}
 }
 
-static long look_up_range(__u32 index, struct walk *walk)
+/* --- nested calls */
+
+static long look_up_range(__u32 index, struct lookup *lookup)
 {
-	struct uprobe_places *p = &walk->thread->places;
-	const struct uprobe_ranges *now = &ranges[walk->ranges & 1];
+	struct uprobe_places *p = lookup->places;
+	const struct uprobe_ranges *now = &ranges[lookup->ranges & 1];
 	const struct uprobe_range *range;
 
 	if (index >= now->count || index >= UPROBE_RANGES)
@@ -68,56 +76,276 @@ static long look_up_range(__u32 index, struct walk *walk)
 	return 0;
 }
 
-/* Does the caller belong to the library of the last hit, or of the last nested function? */
-static __noinline bool called_within(struct uprobe_thread *thread, __u64 ra)
+/* Does the caller belong to the library of a call, or of the last function nested in it? */
+static __noinline bool called_within(struct uprobe_thread *thread, const struct uprobe_call *call,
+				     __u64 ra)
 {
 	struct uprobe_places *p = &thread->places;
-	struct walk walk = { .thread = thread, .ranges = ranges_now };
+	struct lookup lookup = { .places = p, .ranges = ranges_now };
 
 	p->ra = ra;
-	p->ip = thread->ip;
-	p->inner = thread->inner;
+	p->ip = call->ip;
+	p->inner = call->inner;
 	p->ra_file = p->ip_file = p->inner_file = 0;
-	bpf_loop(UPROBE_RANGES, look_up_range, &walk, 0);
+	bpf_loop(UPROBE_RANGES, look_up_range, &lookup, 0);
 	return p->ra_file && (p->ra_file == p->ip_file || p->ra_file == p->inner_file);
 }
 
 /*
- * Is this call nested in the call of the last hit? As long as that call runs, its return address
- * stays in its place on the stack, and the caller is in the same library. Both conditions are
- * needed: an unused slot of the stack may keep the address for long, and the API has functions that
- * are not probed.
+ * May a call still be running? As long as it runs, its return address stays in its place on the
+ * stack; but an unused slot of the stack may keep the address for long.
  */
-static __noinline bool nested(struct uprobe_thread *thread, __u64 sp, __u64 ra, __u64 ip)
+static __noinline bool may_run(const struct uprobe_call *call, __u64 sp)
 {
-	if (sp >= thread->sp || !called_within(thread, ra))
+	if (sp >= call->sp)
 		return false;
 #if defined(__TARGET_ARCH_x86)
 	/* If the return is probed, the kernel has replaced the address. */
-	if (!thread->waiting) {
+	if (!call->waiting) {
 		__u64 now;
 
-		if (bpf_probe_read_user(&now, sizeof(now), (void *)thread->sp) || now != thread->ra)
+		if (bpf_probe_read_user(&now, sizeof(now), (void *)call->sp) || now != call->ra)
 			return false;
 	}
 #endif
-	thread->inner = ip;
 	return true;
+}
+
+static long extend_code(__u32 index, struct lookup *lookup)
+{
+	struct uprobe_places *p = lookup->places;
+	const struct uprobe_ranges *now = &ranges[lookup->ranges & 1];
+	const struct uprobe_range *range;
+
+	if (index >= now->count || index >= UPROBE_RANGES)
+		return 1;
+	range = &now->all[index];
+	if (range->file != p->ip_file && range->file != p->inner_file)
+		return 0;
+	if (range->start < p->first)
+		p->first = range->start;
+	if (range->end > p->last)
+		p->last = range->end;
+	return 0;
+}
+
+struct search {
+	const struct uprobe_places *places;
+	__u64 address;
+	__u64 end;
+	__u32 found;
+};
+
+static long look_at_word(__u32 index, struct search *search)
+{
+	__u64 word;
+
+	search->address -= sizeof(word);
+	if (search->address < search->end)
+		return 1;
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)search->address))
+		search->found = 1;
+	else
+		search->found = word >= search->places->first && word < search->places->last;
+	return search->found;
+}
+
+/*
+ * Is there an address of a call's library on the stack below the call? If not, the call has
+ * returned: the library's own frame there would contain one. If there is one, it may be left over.
+ */
+static __noinline bool has_address(struct uprobe_thread *thread, const struct uprobe_call *call,
+				   __u64 sp)
+{
+	struct uprobe_places *p = &thread->places;
+	struct lookup lookup = { .places = p, .ranges = ranges_now };
+	struct search search = { .places = p, .address = call->sp, .end = sp };
+
+	called_within(thread, call, 0);
+	p->first = ~0ull;
+	p->last = 0;
+	if (!p->ip_file)
+		return false;
+	bpf_loop(UPROBE_RANGES, extend_code, &lookup, 0);
+	if (call->sp - sp > UPROBE_WORDS * sizeof(__u64))
+		return true;
+	bpf_loop(UPROBE_WORDS, look_at_word, &search, 0);
+	return search.found;
+}
+
+enum nesting {
+	OUTERMOST,
+	NESTED,
+	UNDECIDED, /* a walk of the stack did not get as far as the frames of the calls */
+};
+
+/* One that is made by a call's library, or that jumps there from a call's function. */
+static __always_inline bool nested_directly(struct uprobe_thread *thread, struct uprobe_call *call,
+					    __u64 sp, __u64 ra, __u32 function)
+{
+	/* A function that only jumps to this one leaves the stack unchanged. */
+	if (call->jumps_to == function && call->sp == sp && call->ra == ra)
+		return true;
+	if (!may_run(call, sp)) {
+		call->ip = 0;
+		return false;
+	}
+	return called_within(thread, call, ra);
+}
+
+/*
+ * Is this call nested in one that still runs? It is if the caller is in the library of that call.
+ * If the caller is another library, it is if the stack contains the frame of that call's function.
+ * Both the return address of that call and the library in the frame below it have to be right: the
+ * API has functions that are not probed.
+ */
+static __noinline int nesting(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra,
+			      __u32 function)
+{
+	__u64 sp = PT_REGS_SP(ctx), ip = PT_REGS_IP(ctx), outer = 0;
+	int result = OUTERMOST;
+
+	for (int i = UPROBE_CALLS - 1; i >= 0; i--) {
+		struct uprobe_call *call = &thread->calls[i];
+
+		if (!call->ip)
+			continue;
+		if (nested_directly(thread, call, sp, ra, function)) {
+			call->inner = ip;
+			call->jumps_to = UPROBE_NOWHERE;
+			return NESTED;
+		}
+		if (call->ip)
+			outer = frame_end(call->sp);
+	}
+	if (!outer)
+		return OUTERMOST;
+	walk_stack(ctx, thread, ra, outer);
+	for (int i = 0; i < UPROBE_CALLS; i++) {
+		struct uprobe_call *call = &thread->calls[i];
+		__u64 below = thread->walk.below[i];
+
+		if (below && called_within(thread, call, below)) {
+			call->inner = ip;
+			return NESTED;
+		}
+	}
+	if (thread->walk.done)
+		return OUTERMOST;
+	for (int i = 0; i < UPROBE_CALLS; i++) {
+		struct uprobe_call *call = &thread->calls[i];
+
+		if (!call->ip)
+			continue;
+		if (has_address(thread, call, sp))
+			result = UNDECIDED;
+		else
+			call->ip = 0;
+	}
+	return result;
+}
+
+/* --- hits */
+
+static __always_inline void begin_call(struct pt_regs *ctx, struct uprobe_call *call, __u64 ra,
+				       __u32 flags)
+{
+	call->sp = PT_REGS_SP(ctx);
+	call->ra = ra;
+	call->ip = call->inner = PT_REGS_IP(ctx);
+	call->waiting = flags & UPROBE_BLOCKING;
+	call->jumps_to = flags & UPROBE_THUNK ? flags >> UPROBE_THUNK_SHIFT : UPROBE_NOWHERE;
+}
+
+/* A blocking call has returned without its return being seen, or its thread ends. */
+static __always_inline void give_up_return(struct uprobe_thread *thread, struct uprobe_call *call)
+{
+	if (!call->pending.time_ns)
+		return;
+	if (!(call->pending.flags & UPROBE_UNDECIDED))
+		count(UPROBE_RETURN_UNSEEN);
+	send_hit(thread, &call->pending);
+	call->pending.time_ns = 0;
+}
+
+/* Its time is there already. */
+static __always_inline struct uprobe_hit *make_hit(struct uprobe_thread *thread, __u64 cookie)
+{
+	struct uprobe_hit *hit = &thread->hit;
+
+	hit->type = UPROBE_HIT;
+	hit->function = (__u32)cookie;
+	hit->number = thread->number;
+	hit->duration_ns = 0;
+	hit->tid = thread->tid;
+	hit->host_tid = (__u32)bpf_get_current_pid_tgid();
+	hit->flags = cookie >> 32;
+	hit->stack = 0;
+	return hit;
+}
+
+/* A hit is sent at once, or at its return. */
+static __always_inline void give_hit(struct uprobe_thread *thread, struct uprobe_call *call,
+				     const struct uprobe_hit *hit)
+{
+	if (hit->flags & UPROBE_BLOCKING)
+		call->pending = *hit;
+	else
+		send_hit(thread, hit);
+}
+
+/*
+ * Userspace decides whether this call is a hit, by a copy of the stack. It is kept besides those
+ * that it may be nested in, since calls that it makes are nested in any case. Without a copy it is
+ * lost; it has a number, since it may be a hit.
+ */
+static __noinline int undecided(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 cookie,
+				__u64 ra)
+{
+	struct uprobe_call *call = NULL;
+	struct uprobe_hit *hit;
+	__u32 id = 0;
+
+	for (int i = UPROBE_CALLS - 1; i > 0 && !thread->calls[i].ip; i--)
+		call = &thread->calls[i];
+	if (call && thread->walk.missed && !stopped)
+		id = send_copy(thread);
+	if (call) {
+		give_up_return(thread, call);
+		begin_call(ctx, call, ra, cookie >> 32);
+	} else {
+		thread->calls[UPROBE_CALLS - 1].inner = PT_REGS_IP(ctx);
+	}
+	if (stopped)
+		return 0;
+	if (!call || !id) {
+		thread->number++;
+		count(UPROBE_LOST_UNDECIDED);
+		return 0;
+	}
+	count(UPROBE_STACK_COPIED);
+	if (!thread->announced)
+		announce(thread, (__u32)bpf_get_current_pid_tgid());
+	hit = make_hit(thread, cookie);
+	hit->flags |= UPROBE_UNDECIDED;
+	hit->stack = id;
+	give_hit(thread, call, hit);
+	return 0;
 }
 
 SEC("uprobe")
 int enter(struct pt_regs *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
-	__u32 host_tid = (__u32)bpf_get_current_pid_tgid(), flags = cookie >> 32;
-	__u64 sp = PT_REGS_SP(ctx), ra = 0;
-	struct uprobe_hit *hit;
+	__u32 host_tid = (__u32)bpf_get_current_pid_tgid();
 	struct uprobe_thread *thread;
+	struct uprobe_hit *hit;
+	__u64 ra = 0;
 
 	if (!stopped)
 		count(UPROBE_SEEN);
 #if defined(__TARGET_ARCH_x86)
-	bpf_probe_read_user(&ra, sizeof(ra), (void *)sp);
+	bpf_probe_read_user(&ra, sizeof(ra), (void *)PT_REGS_SP(ctx));
 #else
 	ra = PT_REGS_RET(ctx);
 #endif
@@ -134,46 +362,29 @@ int enter(struct pt_regs *ctx)
 			count(UPROBE_FOREIGN);
 		return 0;
 	}
-	/* A function that only jumps to this one leaves the stack unchanged. */
-	if (nested(thread, sp, ra, PT_REGS_IP(ctx)) ||
-	    (thread->jumps_to == (__u32)cookie && thread->sp == sp && thread->ra == ra)) {
-		thread->jumps_to = UPROBE_NOWHERE;
+	thread->hit.time_ns = now;
+	switch (nesting(ctx, thread, ra, (__u32)cookie)) {
+	case NESTED:
 		if (!stopped)
 			count(UPROBE_NESTED);
 		return 0;
+	case UNDECIDED:
+		return undecided(ctx, thread, cookie, ra);
 	}
-	thread->sp = sp;
-	thread->ra = ra;
-	thread->ip = thread->inner = PT_REGS_IP(ctx);
-	thread->waiting = flags & UPROBE_BLOCKING;
-	thread->jumps_to = flags & UPROBE_THUNK ? flags >> UPROBE_THUNK_SHIFT : UPROBE_NOWHERE;
+	for (int i = 0; i < UPROBE_CALLS; i++) {
+		thread->calls[i].ip = 0;
+		give_up_return(thread, &thread->calls[i]);
+	}
+	begin_call(ctx, &thread->calls[0], ra, cookie >> 32);
 	if (stopped)
 		return 0;
 	if (!thread->announced)
 		announce(thread, host_tid);
-	if (thread->pending.time_ns) {
-		count(UPROBE_RETURN_UNSEEN);
-		send_hit(&thread->pending);
-		thread->pending.time_ns = 0;
-	}
 	thread->number++;
-
-	hit = &thread->hit;
-	hit->type = UPROBE_HIT;
-	hit->function = (__u32)cookie;
-	hit->time_ns = now;
-	hit->number = thread->number;
-	hit->duration_ns = 0;
-	hit->tid = thread->tid;
-	hit->host_tid = host_tid;
-	hit->flags = flags;
-	hit->stack = 0;
+	hit = make_hit(thread, cookie);
 	if (with_stacks)
 		hit->stack = take_stack(ctx, thread, ra);
-	if (flags & UPROBE_BLOCKING)
-		thread->pending = *hit;
-	else
-		send_hit(hit);
+	give_hit(thread, &thread->calls[0], hit);
 	return 0;
 }
 
@@ -186,19 +397,20 @@ int leave(struct pt_regs *ctx)
 
 	if (!thread)
 		return 0;
-#if defined(__TARGET_ARCH_x86)
-	/* The return has popped the address. */
-	if (PT_REGS_SP(ctx) != thread->sp + sizeof(__u64))
-#else
-	if (PT_REGS_SP(ctx) != thread->sp)
-#endif
+	for (int i = UPROBE_CALLS - 1; i >= 0; i--) {
+		struct uprobe_call *call = &thread->calls[i];
+
+		/* The return has taken its address off the stack. */
+		if (!call->waiting || PT_REGS_SP(ctx) != frame_end(call->sp))
+			continue;
+		call->waiting = 0;
+		if (call->pending.time_ns && call->pending.function == (__u32)cookie) {
+			call->pending.duration_ns = now - call->pending.time_ns;
+			send_hit(thread, &call->pending);
+			call->pending.time_ns = 0;
+		}
 		return 0;
-	thread->waiting = 0;
-	if (!thread->pending.time_ns || thread->pending.function != (__u32)cookie)
-		return 0;
-	thread->pending.duration_ns = now - thread->pending.time_ns;
-	send_hit(&thread->pending);
-	thread->pending.time_ns = 0;
+	}
 	return 0;
 }
 
@@ -229,10 +441,8 @@ int thread_exit(void *ctx)
 
 	if (!thread)
 		return 0;
-	if (thread->pending.time_ns) {
-		count(UPROBE_RETURN_UNSEEN);
-		send_hit(&thread->pending);
-	}
+	for (int i = 0; i < UPROBE_CALLS; i++)
+		give_up_return(thread, &thread->calls[i]);
 	bpf_map_delete_elem(&threads, &host_tid);
 	return 0;
 }

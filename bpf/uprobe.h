@@ -9,8 +9,15 @@
 #define UPROBE_COPY_PAGES 4
 #define UPROBE_PAGE	  4096
 #define UPROBE_COPY_MAX	  ((UPROBE_COPY_PAGES + 1) * UPROBE_PAGE)
-/* Maximum number of copies that userspace has not seen yet. Beyond it, stacks are truncated. */
+/*
+ * Maximum number of copies that userspace has not seen yet. Beyond it, stacks are truncated. Copies
+ * that decide whether a call is nested have room for as many again.
+ */
 #define UPROBE_COPIES 128
+/* Words of a thread's stack that are searched if its frames are not known. */
+#define UPROBE_WORDS 2048
+/* Calls of a thread that may not have returned yet. */
+#define UPROBE_CALLS 4
 /* Maximum number of code ranges of API libraries. */
 #define UPROBE_RANGES	 64
 #define UPROBE_COMM_SIZE 16
@@ -22,6 +29,8 @@
 #define UPROBE_THUNK	   (1u << 1) /* may jump to another function (number above the shift) */
 #define UPROBE_THUNK_SHIFT 8
 #define UPROBE_NOWHERE	   (~0u)
+/* A flag of hits: the copy of its stack shows whether it is nested. It has no number of its own. */
+#define UPROBE_UNDECIDED (1u << 2)
 
 enum uprobe_event_type {
 	UPROBE_HIT = 1,
@@ -59,16 +68,34 @@ struct uprobe_stack {
 };
 
 /**
+ * struct uprobe_outer - a call that may contain another one
+ * @end: upper end of its function's frame; 0: no call
+ * @ra: its return address; 0: unknown, since its return is probed
+ * @ip: first instruction of its function
+ * @inner: first instruction of the last function called within it
+ */
+struct uprobe_outer {
+	__u64 end;
+	__u64 ra;
+	__u64 ip;
+	__u64 inner;
+};
+
+/**
  * struct uprobe_copy - a partial stack, with the data to continue the walk
  * @stack: frames so far
- * @sp: stack pointer in the last frame
- * @fp: frame pointer in the last frame
+ * @pc: return address in the function to unwind
+ * @sp: stack pointer in that function
+ * @fp: frame pointer in that function
+ * @outer: calls that this one may be nested in
  * @bytes: readable bytes in @memory, which begins at @sp
  */
 struct uprobe_copy {
 	struct uprobe_stack stack;
+	__u64 pc;
 	__u64 sp;
 	__u64 fp;
+	struct uprobe_outer outer[UPROBE_CALLS];
 	__u32 bytes;
 	__u32 reserved;
 	__u8 memory[UPROBE_COPY_MAX];
@@ -123,6 +150,7 @@ enum uprobe_counter {
 	UPROBE_SENT,		/* hits put into the ring */
 	UPROBE_LOST_RING,	/* hits that did not fit the ring */
 	UPROBE_LOST_THREAD,	/* hits of threads that did not fit the table; not numbered */
+	UPROBE_LOST_UNDECIDED,	/* calls that may be hits or nested */
 	UPROBE_LOST_STACK,	/* hits sent without their stack */
 	UPROBE_STACK_NEW,	/* new stacks sent */
 	UPROBE_STACK_KNOWN,	/* hits with a stack sent before */
@@ -155,6 +183,9 @@ struct uprobe_ranges {
  * @flags: flags of the stack
  * @settled: the known rules are valid
  * @missed: it ended because there is no rule for @pc
+ * @outer: where the outermost frame ends that is looked for; 0: the whole stack is wanted
+ * @done: it reached @outer, or the end of the stack
+ * @below: by call of the thread: the return address in its function's frame; 0: not found
  */
 struct uprobe_walk {
 	__u64 pc;
@@ -165,9 +196,15 @@ struct uprobe_walk {
 	__u32 flags;
 	__u32 settled;
 	__u32 missed;
+	__u64 outer;
+	__u64 done;
+	__u64 below[UPROBE_CALLS];
 };
 
-/* Three addresses, and the API files that they belong to; 0: none. */
+/*
+ * Three addresses, and the API files that they belong to; 0: none. The code of the files of @ip and
+ * @inner lies between @first and @last.
+ */
 struct uprobe_places {
 	__u64 ra;
 	__u64 ip;
@@ -175,21 +212,37 @@ struct uprobe_places {
 	__u64 ra_file;
 	__u64 ip_file;
 	__u64 inner_file;
+	__u64 first;
+	__u64 last;
+};
+
+/**
+ * struct uprobe_call - a call that may not have returned yet
+ * @sp: position of its return address
+ * @ra: return address
+ * @ip: first instruction of the function; 0: there is no such call
+ * @inner: first instruction of the last function called within it, otherwise its own
+ * @waiting: its return is probed, and has not happened yet
+ * @jumps_to: function to which it may be about to jump
+ * @pending: its hit if it blocks and has not returned; time_ns is 0 if there is none
+ */
+struct uprobe_call {
+	__u64 sp;
+	__u64 ra;
+	__u64 ip;
+	__u64 inner;
+	__u32 waiting;
+	__u32 jumps_to;
+	struct uprobe_hit pending;
 };
 
 /**
  * struct uprobe_thread - state of a thread, only changed by the thread itself
  * @number: number of its last hit
- * @sp: stack pointer of its last hit, the position of the return address
- * @ra: return address of its last hit
- * @ip: first instruction of that function
- * @inner: first instruction of the last function called within it, otherwise its own
- * @jumps_to: function to which that function may be about to jump
  * @tid: tid in the target's pid namespace
  * @foreign: it does not belong to the target
  * @announced: its UPROBE_THREAD was sent
- * @waiting: the return of its last hit is probed, and has not happened yet
- * @pending: a blocking call that has not returned; time_ns is 0 if there is none
+ * @calls: its last hit; then calls that may be nested in one before them, from ever lower addresses
  * @hit: the hit under construction
  * @places: addresses of its caller and others
  * @walk: walk of its stack
@@ -201,17 +254,11 @@ struct uprobe_places {
  */
 struct uprobe_thread {
 	__u64 number;
-	__u64 sp;
-	__u64 ra;
-	__u64 inner;
-	__u64 ip;
-	__u32 jumps_to;
 	__u32 tid;
 	__u32 foreign;
 	__u32 announced;
-	__u32 waiting;
 	__u32 reserved;
-	struct uprobe_hit pending;
+	struct uprobe_call calls[UPROBE_CALLS];
 	struct uprobe_hit hit;
 	struct uprobe_places places;
 	struct uprobe_walk walk;

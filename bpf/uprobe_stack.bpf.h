@@ -11,8 +11,22 @@
 /* Data for bpf_loop() callbacks. @ranges: which of the two tables. */
 struct walk {
 	struct uprobe_thread *thread;
+};
+
+struct lookup {
+	struct uprobe_places *places;
 	__u32 ranges;
 };
+
+/* Where a function's frame ends: above its return address, if that is on the stack. */
+static __always_inline __u64 frame_end(__u64 sp)
+{
+#if defined(__TARGET_ARCH_x86)
+	return sp + sizeof(__u64);
+#else
+	return sp;
+#endif
+}
 
 static __always_inline void add_frame(struct uprobe_thread *thread, __u32 place, __u64 pc)
 {
@@ -52,6 +66,19 @@ static __always_inline bool read_rule(__u64 pc, struct uprobe_rule *rule)
 	return found && copy_rule(found, pc, rule);
 }
 
+/* Find the frames of calls. The kernel replaces the return address if the return is probed. */
+static __noinline void compare_outer(struct uprobe_thread *thread, __u64 cfa, __u64 ra)
+{
+	struct uprobe_walk *w = &thread->walk;
+
+	for (int i = 0; i < UPROBE_CALLS; i++) {
+		const struct uprobe_call *call = &thread->calls[i];
+
+		if (call->ip && cfa == frame_end(call->sp) && (call->waiting || ra == call->ra))
+			w->below[i] = w->pc;
+	}
+}
+
 /* Unwind one function. 1: the walk has ended. */
 static long step(__u32 index, struct walk *walk)
 {
@@ -74,6 +101,7 @@ static long step(__u32 index, struct walk *walk)
 		cfa = w->fp + rule.cfa;
 		break;
 	case UPROBE_RULE_END:
+		w->done = 1;
 		return 1;
 	default:
 		goto truncated;
@@ -94,16 +122,23 @@ static long step(__u32 index, struct walk *walk)
 			fp = 0;
 	}
 	ra = saved[1];
-	if (!ra)
+	if (w->outer)
+		compare_outer(thread, cfa, ra);
+	if (!ra || (w->outer && cfa >= w->outer)) {
+		w->done = 1;
 		return 1;
-	if (place >= depth_max || place >= UPROBE_DEPTH)
-		goto truncated;
+	}
 	w->pc = ra;
 	w->sp = cfa;
 	w->fp = fp;
-	w->count = place + 1;
-	add_frame(thread, place, ra);
-	return 0;
+	if (place < depth_max && place < UPROBE_DEPTH) {
+		w->count = place + 1;
+		add_frame(thread, place, ra);
+		return 0;
+	}
+	/* The frames of calls may be beyond that depth. */
+	w->flags |= UPROBE_TRUNCATED;
+	return !w->outer;
 truncated:
 	w->flags |= UPROBE_TRUNCATED;
 	return 1;
@@ -148,16 +183,33 @@ static long copy_frame(__u32 index, struct frames *f)
 	return 0;
 }
 
-/* Userspace continues with a copy of the stack and sends the missing rules. */
+static __always_inline void copy_outer(struct uprobe_copy *copy, const struct uprobe_thread *thread,
+				       bool wanted)
+{
+	for (int i = 0; i < UPROBE_CALLS; i++) {
+		const struct uprobe_call *call = &thread->calls[i];
+
+		copy->outer[i].end = wanted && call->ip ? frame_end(call->sp) : 0;
+		copy->outer[i].ra = call->waiting ? 0 : call->ra;
+		copy->outer[i].ip = call->ip;
+		copy->outer[i].inner = call->inner;
+	}
+}
+
+/*
+ * Userspace continues with a copy of the stack and sends the missing rules. After a walk for the
+ * frames of calls it decides whether this call is nested.
+ */
 static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 {
 	const struct uprobe_walk *w = &thread->walk;
+	__u64 room = w->outer ? 2 * UPROBE_COPIES : UPROBE_COPIES;
 	struct uprobe_copy *copy;
 	struct frames frames;
 	__u32 done = 0;
 
 	/* The check is not exact if several threads get here at once, which does no harm. */
-	if (copies_sent - copies_seen >= UPROBE_COPIES)
+	if (copies_sent - copies_seen >= room)
 		return 0;
 	copy = bpf_ringbuf_reserve(&events, sizeof(*copy), 0);
 	if (!copy)
@@ -170,9 +222,11 @@ static __noinline __u32 send_copy(const struct uprobe_thread *thread)
 	frames.from = &thread->stack;
 	frames.to = &copy->stack;
 	bpf_loop(w->count & (2 * UPROBE_DEPTH - 1), copy_frame, &frames, 0);
+	copy->pc = w->pc;
 	copy->sp = w->sp;
 	copy->fp = w->fp;
 	copy->reserved = 0;
+	copy_outer(copy, thread, w->outer);
 	/* Copy page by page, since memory beyond the stack's end cannot be read. */
 	for (int i = 0; i <= UPROBE_COPY_PAGES; i++) {
 		__u64 address = w->sp + done;
@@ -233,30 +287,43 @@ static __noinline __u32 send_stack(struct uprobe_stack *stack, __u64 hash, __u32
 	return stack->id;
 }
 
-/* The stack at the first instruction of a function. Returns its id, 0 if there is none. */
-static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra)
+/*
+ * Walk the stack from the first instruction of a function: to its end, or until the frame that ends
+ * at @outer.
+ */
+static __noinline int walk_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra,
+				 __u64 outer)
 {
 	struct uprobe_walk *w = &thread->walk;
 	struct walk walk = { .thread = thread };
-	__u32 current = generation, id;
 
 	w->settled = linker_changes == linker_settled;
 	w->pc = ra;
-#if defined(__TARGET_ARCH_x86)
-	w->sp = PT_REGS_SP(ctx) + sizeof(__u64);
-#else
-	w->sp = PT_REGS_SP(ctx);
-#endif
+	w->sp = frame_end(PT_REGS_SP(ctx));
 	w->fp = PT_REGS_FP(ctx);
 	w->hash = 0;
 	w->count = 2;
 	w->flags = 0;
 	w->missed = 0;
+	w->outer = outer;
+	w->done = 0;
+	for (int i = 0; i < UPROBE_CALLS; i++)
+		w->below[i] = 0;
 	add_frame(thread, 0, PT_REGS_IP(ctx));
 	add_frame(thread, 1, ra);
 	bpf_loop(UPROBE_DEPTH, step, &walk, 0);
 	thread->stack.count = w->count;
 	thread->stack.flags = w->flags;
+	return 0;
+}
+
+/* The whole stack. Returns its id, 0 if there is none. */
+static __noinline __u32 take_stack(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra)
+{
+	struct uprobe_walk *w = &thread->walk;
+	__u32 current = generation, id;
+
+	walk_stack(ctx, thread, ra, 0);
 	if (w->missed) {
 		id = send_copy(thread);
 		if (id) {

@@ -118,7 +118,7 @@ def everything(path):
                  address=0x10000, kind=kind, from_device=1, to_device=0)
     for kind, at, text in [(3, 200, "epoch"), (5, 300, "mark"), (4, 27000, "")]:
         file.put("range", time_ns=since + at, id=31, tid=pid, domain="data", text=text or 0, kind=kind)
-    for cause in range(1, 15):
+    for cause in range(1, 16):
         file.put("loss", time_ns=since + 30000, count=100 + cause, cause=cause)
     file.put("loss", time_ns=since + 30001, count=1, cause=1)
     file.put("note", time_ns=since, text="something that a person should know")

@@ -16,8 +16,8 @@ from lab import check, equal, step
 LIBRARIES = ["libcuda.so.1", "libamdhip64.so.6", "libze_loader.so.1", "libc.so.6"]
 
 
-def run(program, threads, rounds, *arguments):
-    r = uprobes.Run(program, threads, rounds)
+def run(program, threads, rounds, *arguments, out=uprobes.OUT):
+    r = uprobes.Run(program, threads, rounds, out=out)
     r.start()
     dump = r.dump(*arguments)
     r.go()
@@ -38,6 +38,21 @@ for program in ("program", "program-fp", "program-static"):
     equal(seen.counts["refused"], 1, "refused")
     check(not any("no CUDA runtime" in n for n in seen.notes()), "the runtime is there")
     check(any("cuMemsetD16Async" in n for n in seen.notes()), "no note of the one refused")
+
+for program in ("program", "program-fp"):
+    step("%s: a library that is not probed lies between the runtime and the driver" % program)
+    r, seen = run(program, 4, 100, out=uprobes.THROUGH)
+    uprobes.check_exact(r, seen)
+    uprobes.check_libraries(seen, ["libmiddle.so.1"])
+
+step("the same without stacks")
+r, seen = run("program", 2, 50, "no-stacks", out=uprobes.THROUGH)
+calls = [name for name, _ in uprobes.sequence(r.rounds)]
+equal(len(seen.hits), 2, "threads")
+for tid, hits in seen.hits.items():
+    equal([h["name"] for h in hits], calls, "calls of thread %d" % tid)
+    equal([h["number"] for h in hits], list(range(1, len(hits) + 1)), "numbers of thread %d" % tid)
+equal(seen.stacks, {}, "stacks")
 
 step("a runtime that is linked in and stripped: the driver's calls, and that is said")
 r, seen = run("program-stripped", 4, 200)

@@ -78,7 +78,7 @@ equal({t: len(h) for t, h in seen.hits.items()},
       {t: sum(c.values()) for t, c in uprobes.expected(run.account).items()}, "hits")
 for hits in seen.hits.values():
     for h in hits:
-        uprobes.check_stack(run, seen, h, ("forward", "backward", "deep"))
+        uprobes.check_stack(run, seen, h, ("forward", "backward", "hollow", "deep"))
 maps = [m for m in seen.records["mapping"] if seen.strings[m["path"]].endswith("libcudart.so.13")]
 check(maps and all(m["time_ns"] > 0 for m in maps), "no mapping of the library with its time")
 
@@ -97,7 +97,7 @@ check(total >= 4 * one, "%d hits of %d" % (total, 5 * one))
 for hits in seen.hits.values():
     for h in hits:
         if h["stack"]:
-            uprobes.check_stack(run, seen, h, ("forward", "backward", "deep"))
+            uprobes.check_stack(run, seen, h, ("forward", "backward", "hollow", "deep"))
 
 step("two processes with the same libraries, each with its own")
 runs = [uprobes.Run("program", 2, 150), uprobes.Run("program-static", 2, 100)]

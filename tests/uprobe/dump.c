@@ -148,6 +148,7 @@ static void print_counts(const struct gpumon_uprobes_counts *c, const char *stat
 	COUNT(hits);
 	COUNT(lost_ring);
 	COUNT(lost_threads);
+	COUNT(undecided);
 	COUNT(lost_stacks);
 	COUNT(stacks);
 	COUNT(truncated);

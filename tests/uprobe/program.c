@@ -137,6 +137,19 @@ static __attribute__((noinline)) void backward_outer(struct worker *worker, enum
 	keep(room);
 }
 
+/*
+ * The room is not written: the return addresses of the call before, which was made from less depth,
+ * remain in it.
+ */
+static __attribute__((noinline)) void hollow(struct worker *worker, enum called call)
+{
+	char room[1500];
+
+	keep(room);
+	finally_call(worker, call);
+	keep(room);
+}
+
 static __attribute__((noinline)) void deep(struct worker *worker, enum called call,
 					   unsigned int more)
 {
@@ -166,6 +179,8 @@ static __attribute__((noinline)) void one_round(struct worker *worker, unsigned 
 
 	for (unsigned int i = 0; i < sizeof(forward) / sizeof(forward[0]); i++)
 		forward_outer(worker, forward[i]);
+	if (round % 8 == 4)
+		hollow(worker, CALL_cudaLaunchKernel);
 	if (round % 8 == 0)
 		for (unsigned int i = 0; i < sizeof(backward) / sizeof(backward[0]); i++)
 			backward_outer(worker, backward[i]);
@@ -208,6 +223,7 @@ static void print_account(const struct worker *workers, unsigned int count, cons
 		{ "backward_inner", backward_inner },
 		{ "backward_middle", backward_middle },
 		{ "backward_outer", backward_outer },
+		{ "hollow", hollow },
 		{ "deep", deep },
 		{ "one_round", one_round },
 		{ "work", work },

@@ -2,7 +2,8 @@
 /*
  * Libraries with the names and symbols of CUDA's runtime and driver, HIP and Level Zero. Their
  * functions only call each other like the real ones: the runtime calls the driver. One source, with
- * -DSTANDIN_CUDART, _CUDA, _HIP or _ZE.
+ * -DSTANDIN_CUDART, _CUDA, _HIP or _ZE. With -DSTANDIN_THROUGH the runtime calls the driver through
+ * another library, which is built with -DSTANDIN_MIDDLE.
  */
 #include <stdatomic.h>
 #include <time.h>
@@ -41,13 +42,38 @@ static __attribute__((unused)) atomic_ulong locked;
 		wait_a_little(); \
 	}
 
+#ifdef STANDIN_THROUGH
+#define CALL_DRIVER(driver) through_middle(driver)
+#else
+#define CALL_DRIVER(driver) driver()
+#endif
+
 /* The call must not be the last instruction, or it would be a jump. */
-#define OVER(name, driver) \
-	FUNCTION(name)     \
-	{                  \
-		driver();  \
-		calls++;   \
+#define OVER(name, driver)           \
+	FUNCTION(name)               \
+	{                            \
+		CALL_DRIVER(driver); \
+		calls++;             \
 	}
+
+#ifdef STANDIN_MIDDLE
+/* Two frames of different sizes. */
+static __attribute__((noinline)) void middle_inner(void (*function)(void))
+{
+	volatile char room[200] = { 0 };
+
+	function();
+	calls += (unsigned long)room[7];
+}
+
+__attribute__((noinline)) void through_middle(void (*function)(void))
+{
+	volatile char room[24] = { 0 };
+
+	middle_inner(function);
+	calls += (unsigned long)room[3];
+}
+#endif
 
 #ifdef STANDIN_CUDA
 LEAF(cuLaunchKernel)

@@ -36,6 +36,7 @@ void hipLaunchKernel(void);
 void hipMemcpyAsync(void);
 void hipModuleLaunchKernel(void);
 void hipStreamSynchronize(void);
+void through_middle(void (*function)(void));
 void zeCommandListAppendLaunchKernel(void);
 void zeCommandListAppendMemoryCopy(void);
 void zeCommandQueueSynchronize(void);

@@ -207,7 +207,7 @@ static void two_launches_between_hits(void **state)
 /* A loss of any thread, or of the ring, affects the last hits of all threads. */
 static void losses_of_others(void **state)
 {
-	for (unsigned int how = 0; how < 3; how++) {
+	for (unsigned int how = 0; how < 4; how++) {
 		struct rules rules;
 
 		(void)state;
@@ -218,6 +218,8 @@ static void losses_of_others(void **state)
 			hit(&rules, TID + 1, 2, 200, "cudaDeviceSynchronize");
 		if (how == 2)
 			make_loss(rules.maker, .cause = GPUMON_LOSS_UPROBE_RING, .count = 1);
+		if (how == 3)
+			make_loss(rules.maker, .cause = GPUMON_LOSS_UPROBE_UNDECIDED, .count = 1);
 		/* For another cause, and of no records. */
 		make_loss(rules.maker, .cause = GPUMON_LOSS_CHANNEL_FULL, .count = 1);
 		make_loss(rules.maker, .cause = GPUMON_LOSS_UPROBE_RING, .count = 0);

@@ -192,6 +192,10 @@ static uint64_t stack_end(void)
 
 static uint64_t stack_ends;
 
+/* Frames of deeper(): where they end, and where they return to. */
+#define DEEPER 6
+static uint64_t frame_ends[DEEPER], frame_returns[DEEPER];
+
 /* As sent by the kernel: the known frames, and memory from the stack pointer on. */
 static __attribute__((noinline, no_sanitize("address"))) void take_copy(struct uprobe_copy *copy,
 									uint64_t fp)
@@ -207,6 +211,10 @@ static __attribute__((noinline, no_sanitize("address"))) void take_copy(struct u
 static __attribute__((noinline)) void deeper(struct uprobe_copy *copy, void **frames, int *count,
 					     unsigned int more)
 {
+	const uint64_t *own = __builtin_frame_address(0);
+
+	frame_ends[more] = (uintptr_t)(own + 2);
+	frame_returns[more] = own[1];
 	if (more) {
 		deeper(copy, frames, count, more - 1);
 	} else {
@@ -217,11 +225,14 @@ static __attribute__((noinline)) void deeper(struct uprobe_copy *copy, void **fr
 		copy->stack.frames[0] = (uintptr_t)deeper;
 		copy->stack.frames[1] = frame[1];
 		copy->stack.count = 2;
+		copy->pc = frame[1];
 		copy->sp = (uintptr_t)(frame + 2);
 		take_copy(copy, frame[0]);
 	}
 	__asm__ volatile("" : : : "memory");
 }
+
+static const struct uprobe_ranges no_ranges;
 
 static void stacks(void **state)
 {
@@ -239,9 +250,9 @@ static void stacks(void **state)
 	assert_non_null(again);
 	assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
 	stack_ends = stack_end();
-	deeper(copy, frames, &count, 5);
+	deeper(copy, frames, &count, DEEPER - 1);
 	*again = *copy;
-	gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
+	gpumon_uprobe_unwind(&process, &no_ranges, copy, UPROBE_DEPTH, learnt, NULL);
 	/* backtrace() begins in deeper(), or in a sanitizer. It ends at _start as well. */
 	while (count > 1 && (uintptr_t)frames[1] != copy->stack.frames[1]) {
 		count--;
@@ -258,7 +269,7 @@ static void stacks(void **state)
 	for (uint32_t bytes = 0; bytes < 800; bytes += 8) {
 		*copy = *again;
 		copy->bytes = bytes;
-		gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
+		gpumon_uprobe_unwind(&process, &no_ranges, copy, UPROBE_DEPTH, learnt, NULL);
 		for (uint32_t i = 1; i < copy->stack.count; i++)
 			assert_int_equal(copy->stack.frames[i], (uintptr_t)frames[i]);
 		assert_true(copy->stack.flags & UPROBE_TRUNCATED ||
@@ -266,7 +277,7 @@ static void stacks(void **state)
 	}
 	/* At most this number of frames. */
 	*copy = *again;
-	gpumon_uprobe_unwind(&process, copy, 5, learnt, NULL);
+	gpumon_uprobe_unwind(&process, &no_ranges, copy, 5, learnt, NULL);
 	assert_int_equal(copy->stack.count, 5);
 	assert_true(copy->stack.flags & UPROBE_TRUNCATED);
 	/* A walk through random data ends. */
@@ -274,12 +285,95 @@ static void stacks(void **state)
 		*copy = *again;
 		for (uint32_t i = 0; i < copy->bytes; i++)
 			copy->memory[i] = (uint8_t)rand();
-		gpumon_uprobe_unwind(&process, copy, UPROBE_DEPTH, learnt, NULL);
+		gpumon_uprobe_unwind(&process, &no_ranges, copy, UPROBE_DEPTH, learnt, NULL);
 		assert_true(copy->stack.count <= UPROBE_DEPTH);
 	}
 	gpumon_uprobe_process_free(&process);
 	free(copy);
 	free(again);
+}
+
+static enum gpumon_uprobe_nesting nesting(const struct gpumon_uprobe_process *process,
+					  const struct uprobe_ranges *ranges,
+					  struct uprobe_copy copy, struct uprobe_outer outer,
+					  unsigned int depth)
+{
+	enum gpumon_uprobe_nesting result;
+
+	/* One that is not on the stack, besides. */
+	copy.outer[0] = (struct uprobe_outer){ frame_ends[1] + 1, 0, outer.ip, outer.ip };
+	copy.outer[UPROBE_CALLS - 1] = outer;
+	result = gpumon_uprobe_unwind(process, ranges, &copy, depth, learnt, NULL);
+	assert_true(copy.stack.count <= depth);
+	return result;
+}
+
+/* A copy of a stack shows whether its call is nested in another one. */
+static void nested_calls(void **state)
+{
+	const uint64_t ip = (uintptr_t)deeper;
+	struct uprobe_ranges ranges = { .count = 1, .all = { { ip, ip + 4096, 7 } } };
+	struct gpumon_uprobe_process process = { .pid = getpid(), .root = "" };
+	struct uprobe_copy *copy = calloc(1, sizeof(*copy));
+	struct uprobe_outer outer = { 0, 0, ip, ip };
+	struct gpumon_error err;
+	void *frames[64];
+	int count = 0;
+
+	(void)state;
+#if !defined(__x86_64__)
+	skip();
+#endif
+	assert_non_null(copy);
+	assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
+	stack_ends = stack_end();
+	deeper(copy, frames, &count, DEEPER - 1);
+	/* The innermost function was left, and the frame next to it returns to it. */
+	for (unsigned int i = 2; i < DEEPER; i++) {
+		outer.end = frame_ends[i];
+		outer.ra = frame_returns[i];
+		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
+				 GPUMON_UPROBE_NESTED);
+		/* Beyond the frames that are wanted, and of a return that is probed. */
+		outer.ra = 0;
+		assert_int_equal(nesting(&process, &ranges, *copy, outer, 2), GPUMON_UPROBE_NESTED);
+		/* By the last function called within it. */
+		outer.ip = 0;
+		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
+				 GPUMON_UPROBE_NESTED);
+		/* Another library, another place, another return address. */
+		outer.inner = 0;
+		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
+				 GPUMON_UPROBE_OUTERMOST);
+		outer.ip = outer.inner = ip;
+		assert_int_equal(nesting(&process, &no_ranges, *copy, outer, UPROBE_DEPTH),
+				 GPUMON_UPROBE_OUTERMOST);
+		outer.end += 8;
+		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
+				 GPUMON_UPROBE_OUTERMOST);
+		outer.end -= 8;
+		outer.ra = ip;
+		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
+				 GPUMON_UPROBE_OUTERMOST);
+	}
+	/* Memory that ends below that frame, and right behind it. */
+	outer.ra = 0;
+	copy->bytes = (uint32_t)(outer.end - 8 - copy->sp);
+	assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
+			 GPUMON_UPROBE_UNDECIDED);
+	copy->bytes += 8;
+	assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
+			 GPUMON_UPROBE_NESTED);
+	outer.ra = ip;
+	assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
+			 GPUMON_UPROBE_OUTERMOST);
+	/* Without other calls there is nothing to decide. */
+	copy->bytes = 0;
+	assert_int_equal(gpumon_uprobe_unwind(&process, &ranges, copy, UPROBE_DEPTH, learnt, NULL),
+			 GPUMON_UPROBE_OUTERMOST);
+	assert_true(copy->stack.flags & UPROBE_TRUNCATED);
+	gpumon_uprobe_process_free(&process);
+	free(copy);
 }
 
 static void refusals(void **state)
@@ -306,7 +400,7 @@ int main(void)
 		cmocka_unit_test(kinds),	cmocka_unit_test(libraries),
 		cmocka_unit_test(jumps),	cmocka_unit_test(interning),
 		cmocka_unit_test(own_mappings), cmocka_unit_test(stacks),
-		cmocka_unit_test(refusals),
+		cmocka_unit_test(nested_calls), cmocka_unit_test(refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -539,6 +539,7 @@ enum gpumon_loss {
 	GPUMON_LOSS_INTERRUPTED = 12,	 /* a signal handler interrupted another record */
 	GPUMON_LOSS_BROKEN = 13,	 /* the target left invalid data in the channel */
 	GPUMON_LOSS_TOO_LONG = 14,	 /* the record is larger than a block */
+	GPUMON_LOSS_UPROBE_UNDECIDED = 15, /* calls that may be hits, or within the call of a hit */
 	GPUMON_LOSS_CAUSES
 };
 

@@ -116,7 +116,9 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 	case GPUMON_RECORD_LOSS: {
 		const struct gpumon_record_loss *loss = WHOLE(loss);
 
-		if (loss->cause == GPUMON_LOSS_UPROBE_RING && loss->count)
+		if ((loss->cause == GPUMON_LOSS_UPROBE_RING ||
+		     loss->cause == GPUMON_LOSS_UPROBE_UNDECIDED) &&
+		    loss->count)
 			process->hits.lost = true;
 		return 0;
 	}

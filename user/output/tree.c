@@ -81,6 +81,9 @@ static const struct {
 	[GPUMON_LOSS_BROKEN] = { "broken", "what the program left in the channel was no record",
 				 "" },
 	[GPUMON_LOSS_TOO_LONG] = { "too_long", "records longer than a block of the channel", "" },
+	[GPUMON_LOSS_UPROBE_UNDECIDED] = { "uprobe_undecided",
+					   "calls: uprobes could not decide whether they are nested",
+					   "" },
 };
 
 /* There is no advice for causes that are newer than this table. */

@@ -21,6 +21,8 @@ static const char *const words[GPUMON_LOSS_CAUSES] = {
 		"records of signal handlers that interrupted another record of their thread",
 	[GPUMON_LOSS_BROKEN] = "places in a process's memory that held no record",
 	[GPUMON_LOSS_TOO_LONG] = "records that were too long",
+	[GPUMON_LOSS_UPROBE_UNDECIDED] =
+		"calls of which uprobes could not decide whether they are nested in another call",
 };
 
 void gpumon_losses_print(FILE *out, const uint64_t lost[GPUMON_LOSS_CAUSES], uint64_t unwritten)

@@ -178,20 +178,29 @@ static void give_loss(struct gpumon_uprobes *uprobes, uint32_t cause, uint64_t c
 
 void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes)
 {
-	uint64_t now[UPROBE_COUNTERS], hits, stacks;
+	uint64_t now[UPROBE_COUNTERS], hits, stacks, undecided;
 
 	gpumon_uprobe_program_counters(uprobes->program, now);
 	hits = now[UPROBE_LOST_RING] + now[UPROBE_LOST_THREAD] - uprobes->told[UPROBE_LOST_RING] -
 	       uprobes->told[UPROBE_LOST_THREAD];
 	stacks = now[UPROBE_LOST_STACK] + uprobes->lost_here - uprobes->told[UPROBE_LOST_STACK];
+	undecided = now[UPROBE_LOST_UNDECIDED] + uprobes->undecided_here -
+		    uprobes->told[UPROBE_LOST_UNDECIDED];
 	give_loss(uprobes, GPUMON_LOSS_UPROBE_RING, hits);
 	give_loss(uprobes, GPUMON_LOSS_UPROBE_STACK, stacks);
+	give_loss(uprobes, GPUMON_LOSS_UPROBE_UNDECIDED, undecided);
 	uprobes->told[UPROBE_LOST_RING] = now[UPROBE_LOST_RING];
 	uprobes->told[UPROBE_LOST_THREAD] = now[UPROBE_LOST_THREAD];
 	uprobes->told[UPROBE_LOST_STACK] = now[UPROBE_LOST_STACK] + uprobes->lost_here;
+	uprobes->told[UPROBE_LOST_UNDECIDED] += undecided;
 }
 
 /* --- stacks */
+
+/* Remembered in place of the id: what the copy showed of a call that may be nested. */
+#define STACK_NESTED	UINT32_MAX
+#define STACK_UNDECIDED (UINT32_MAX - 1)
+#define STACK_NOT_TAKEN (UINT32_MAX - 2) /* of a hit, if no stacks are wanted */
 
 /* Remember the id of a kernel stack. Stacks of a single hit are only kept for a while. */
 static void remember_kernel(struct gpumon_uprobes *uprobes, uint32_t kernel_id, bool once,
@@ -318,35 +327,80 @@ void gpumon_uprobes_forget(struct gpumon_uprobes *uprobes)
 static void on_copy(struct gpumon_uprobes *uprobes, const void *event, size_t size)
 {
 	struct uprobe_copy *copy = uprobes->copy;
+	enum gpumon_uprobe_nesting nesting;
 
 	memcpy(copy, event, size < sizeof(*copy) ? size : sizeof(*copy));
 	gpumon_uprobe_program_copy_seen(uprobes->program);
 	/* Rules describe mapped code, and the mappings may have changed just now. */
 	if (gpumon_uprobe_program_unsettled(uprobes->program))
 		gpumon_uprobes_rescan(uprobes, GPUMON_RESCAN_LINKER);
-	gpumon_uprobe_unwind(&uprobes->process, copy, uprobes->options.stack_depth, rule_learnt,
-			     uprobes);
-	give_stack(uprobes, &copy->stack);
+	nesting = gpumon_uprobe_unwind(&uprobes->process,
+				       gpumon_uprobe_program_get_ranges(uprobes->program), copy,
+				       uprobes->options.stack_depth, rule_learnt, uprobes);
+	if (nesting == GPUMON_UPROBE_NESTED)
+		remember_kernel(uprobes, copy->stack.id, true, STACK_NESTED);
+	else if (nesting == GPUMON_UPROBE_UNDECIDED)
+		remember_kernel(uprobes, copy->stack.id, true, STACK_UNDECIDED);
+	else if (uprobes->options.no_stacks)
+		remember_kernel(uprobes, copy->stack.id, true, STACK_NOT_TAKEN);
+	else
+		give_stack(uprobes, &copy->stack);
 }
 
 /* --- hits */
 
+/* The map contains these numbers plus 1. */
+static uint64_t added_numbers(const struct gpumon_uprobes *uprobes, uint32_t tid)
+{
+	uint64_t added = gpumon_map_get(&uprobes->added, tid);
+
+	return added ? added - 1 : 0;
+}
+
+static void add_number(struct gpumon_uprobes *uprobes, uint32_t tid)
+{
+	if (gpumon_map_set(&uprobes->added, tid, added_numbers(uprobes, tid) + 2))
+		uprobes->failed = true;
+}
+
+/*
+ * A call that the kernel could not decide is nested, a hit, or lost. If it is not nested, it has a
+ * number after that of the hit before. Returns whether it is a hit.
+ */
+static bool decide(struct gpumon_uprobes *uprobes, const struct uprobe_hit *hit, uint32_t stack)
+{
+	if (stack == STACK_NESTED) {
+		uprobes->nested_here++;
+		return false;
+	}
+	add_number(uprobes, hit->tid);
+	if (!stack || stack == STACK_UNDECIDED) {
+		uprobes->undecided_here++;
+		return false;
+	}
+	uprobes->unseen_here += hit->flags & UPROBE_BLOCKING && !hit->duration_ns;
+	return true;
+}
+
 void gpumon_uprobes_give_hit(void *data, const struct uprobe_hit *hit)
 {
 	struct gpumon_uprobes *uprobes = data;
+	uint32_t stack = hit->stack ? recall_kernel(uprobes, hit->stack) : 0;
 	struct gpumon_record_hit record = {
 		.time_ns = hit->time_ns,
-		.number = hit->number,
 		.duration_ns = hit->duration_ns,
 		.tid = hit->tid,
 	};
 
+	if (hit->flags & UPROBE_UNDECIDED && !decide(uprobes, hit, stack))
+		return;
+	record.number = hit->number + added_numbers(uprobes, hit->tid);
 	if (hit->flags & UPROBE_BLOCKING)
 		record.head.flags |= GPUMON_HIT_BLOCKING;
 	if (hit->function < uprobes->function_count)
 		record.function = string_id(uprobes, uprobes->functions[hit->function]);
-	if (hit->stack) {
-		record.stack = recall_kernel(uprobes, hit->stack);
+	if (hit->stack && !uprobes->options.no_stacks) {
+		record.stack = stack;
 		uprobes->lost_here += !record.stack;
 	}
 	give_record(uprobes, hit->tid, GPUMON_RECORD_HIT, &record, sizeof(record));
@@ -357,6 +411,9 @@ static void on_thread(struct gpumon_uprobes *uprobes, const struct uprobe_thread
 	struct gpumon_record_thread record = { .tid = event->tid };
 	char name[UPROBE_COMM_SIZE + 1] = "";
 
+	/* The id may have belonged to a thread that has ended. */
+	if (added_numbers(uprobes, event->tid) && gpumon_map_set(&uprobes->added, event->tid, 1))
+		uprobes->failed = true;
 	memcpy(name, event->comm, UPROBE_COMM_SIZE);
 	record.name = string_id(uprobes, name);
 	record.host_tid = event->host_tid;

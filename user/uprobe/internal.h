@@ -2,6 +2,7 @@
 #ifndef GPUMON_UPROBE_INTERNAL_H
 #define GPUMON_UPROBE_INTERNAL_H
 
+#include "base/map.h"
 #include "process.h"
 #include "program.h"
 #include "uprobe.h"
@@ -64,6 +65,12 @@ struct gpumon_uprobes {
 	struct gpumon_uprobe_interned rules; /* return addresses with a rule in the kernel */
 	uint64_t told[UPROBE_COUNTERS];	     /* losses already reported */
 	uint64_t lost_here;		     /* stacks lost for lack of memory here */
+
+	/* Calls that the kernel could not decide. */
+	struct gpumon_map added; /* by thread: those that the kernel should have numbered */
+	uint64_t nested_here;
+	uint64_t undecided_here;
+	uint64_t unseen_here; /* hits whose return was not seen */
 };
 
 /* --- event.c */

@@ -312,6 +312,12 @@ bool gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
 					    &program->bpf->bss->ranges_now, ranges, count);
 }
 
+const struct uprobe_ranges *
+gpumon_uprobe_program_get_ranges(const struct gpumon_uprobe_program *program)
+{
+	return &program->bpf->bss->ranges[program->bpf->bss->ranges_now];
+}
+
 void gpumon_uprobe_program_rule(struct gpumon_uprobe_program *program, uint64_t pc,
 				const struct uprobe_rule *rule)
 {
@@ -384,8 +390,11 @@ void gpumon_uprobe_program_each_pending(struct gpumon_uprobe_program *program,
 	__u32 key, *before = NULL;
 
 	while (thread && !bpf_map_get_next_key(map, before, &key)) {
-		if (!bpf_map_lookup_elem(map, &key, thread) && thread->pending.time_ns)
-			each(data, &thread->pending);
+		bool found = !bpf_map_lookup_elem(map, &key, thread);
+
+		for (unsigned int i = 0; found && i < UPROBE_CALLS; i++)
+			if (thread->calls[i].pending.time_ns)
+				each(data, &thread->calls[i].pending);
 		before = &key;
 	}
 	free(thread);

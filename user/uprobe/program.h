@@ -101,6 +101,9 @@ int gpumon_uprobe_program_consume(struct gpumon_uprobe_program *program);
 /* Set the ranges of the API's code. False if some did not fit. */
 bool gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
 				  const struct uprobe_range *ranges, unsigned int count);
+/* The ranges that were set last. */
+const struct uprobe_ranges *
+gpumon_uprobe_program_get_ranges(const struct gpumon_uprobe_program *program);
 /* Set the rule for a return address; NULL removes it. */
 void gpumon_uprobe_program_rule(struct gpumon_uprobe_program *program, uint64_t pc,
 				const struct uprobe_rule *rule);

@@ -55,6 +55,12 @@ bool gpumon_uprobe_program_ranges(struct gpumon_uprobe_program *program,
 	return true;
 }
 
+const struct uprobe_ranges *
+gpumon_uprobe_program_get_ranges(const struct gpumon_uprobe_program *program)
+{
+	return NULL;
+}
+
 void gpumon_uprobe_program_rule(struct gpumon_uprobe_program *program, uint64_t pc,
 				const struct uprobe_rule *rule)
 {

@@ -20,3 +20,11 @@ bool gpumon_uprobe_ranges_replace(struct uprobe_ranges tables[2], uint32_t *now,
 	__atomic_store_n(now, !*now, __ATOMIC_RELEASE);
 	return all;
 }
+
+uint64_t gpumon_uprobe_ranges_file(const struct uprobe_ranges *ranges, uint64_t address)
+{
+	for (uint64_t i = 0; i < ranges->count; i++)
+		if (address >= ranges->all[i].start && address < ranges->all[i].end)
+			return ranges->all[i].file;
+	return 0;
+}

@@ -25,4 +25,7 @@
 bool gpumon_uprobe_ranges_replace(struct uprobe_ranges tables[2], uint32_t *now,
 				  const struct uprobe_range *ranges, unsigned int count);
 
+/* The number of the API's file with code at @address, 0 if there is none. */
+uint64_t gpumon_uprobe_ranges_file(const struct uprobe_ranges *ranges, uint64_t address);
+
 #endif /* GPUMON_UPROBE_RANGES_H */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ranges.h"
 #include "rule.h"
 
 #if defined(__aarch64__)
@@ -199,35 +200,76 @@ static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t
 	return true;
 }
 
-void gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct uprobe_copy *copy,
-			  unsigned int depth,
-			  void (*learnt)(void *data, uint64_t pc, const struct uprobe_rule *rule),
-			  void *data)
+/* Is this the frame of a call's function? @pc is the return address in it, like in uprobe.bpf.c. */
+static bool is_outer(const struct uprobe_ranges *ranges, const struct uprobe_outer *outer,
+		     uint64_t cfa, uint64_t pc, uint64_t ra)
 {
-	struct uprobe_stack *stack = &copy->stack;
-	uint64_t sp = copy->sp, fp = copy->fp, cfa, ra;
+	uint64_t file;
 
-	while (stack->count && !(stack->flags & UPROBE_TRUNCATED)) {
-		uint64_t pc = stack->frames[stack->count - 1];
+	if (!outer->end || cfa != outer->end || (outer->ra && ra != outer->ra))
+		return false;
+	file = gpumon_uprobe_ranges_file(ranges, pc);
+	return file && (file == gpumon_uprobe_ranges_file(ranges, outer->ip) ||
+			file == gpumon_uprobe_ranges_file(ranges, outer->inner));
+}
+
+static bool is_nested(const struct uprobe_ranges *ranges, const struct uprobe_copy *copy,
+		      uint64_t cfa, uint64_t pc, uint64_t ra)
+{
+	for (unsigned int i = 0; i < UPROBE_CALLS; i++)
+		if (is_outer(ranges, &copy->outer[i], cfa, pc, ra))
+			return true;
+	return false;
+}
+
+/* Where the outermost frame ends that decides; 0: nothing is to be decided. */
+static uint64_t outermost_end(const struct uprobe_copy *copy)
+{
+	uint64_t end = 0;
+
+	for (unsigned int i = 0; i < UPROBE_CALLS; i++)
+		if (copy->outer[i].end > end)
+			end = copy->outer[i].end;
+	return end;
+}
+
+enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
+	const struct gpumon_uprobe_process *process, const struct uprobe_ranges *ranges,
+	struct uprobe_copy *copy, unsigned int depth,
+	void (*learnt)(void *data, uint64_t pc, const struct uprobe_rule *rule), void *data)
+{
+	uint64_t pc = copy->pc, sp = copy->sp, fp = copy->fp, outer = outermost_end(copy), cfa, ra;
+	struct uprobe_stack *stack = &copy->stack;
+
+	/* After the last frame that is wanted, the walk goes on until the outer calls' frames. */
+	while (outer || !(stack->flags & UPROBE_TRUNCATED)) {
 		struct uprobe_rule rule;
 
 		gpumon_uprobe_rule(process, pc, &rule);
 		learnt(data, pc, &rule);
 		if (rule.kind == UPROBE_RULE_END)
-			break;
+			return GPUMON_UPROBE_OUTERMOST;
 		cfa = (rule.kind == UPROBE_RULE_SP ? sp : fp) + (uint64_t)(int64_t)rule.cfa;
 		if (rule.kind == UPROBE_RULE_NONE || cfa <= sp ||
-		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.ra, &ra) ||
-		    (ra && stack->count >= depth)) {
+		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.ra, &ra)) {
 			stack->flags |= UPROBE_TRUNCATED;
-			break;
+			return outer ? GPUMON_UPROBE_UNDECIDED : GPUMON_UPROBE_OUTERMOST;
 		}
+		if (is_nested(ranges, copy, cfa, pc, ra))
+			return GPUMON_UPROBE_NESTED;
+		if (cfa >= outer)
+			outer = 0;
 		if (!ra)
-			break;
+			return GPUMON_UPROBE_OUTERMOST;
 		if (rule.fp != UPROBE_FP_SAME &&
 		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.fp, &fp))
 			fp = 0;
 		sp = cfa;
-		stack->frames[stack->count++] = ra;
+		pc = ra;
+		if (stack->count < depth)
+			stack->frames[stack->count++] = ra;
+		else
+			stack->flags |= UPROBE_TRUNCATED;
 	}
+	return GPUMON_UPROBE_OUTERMOST;
 }

@@ -22,19 +22,29 @@
 void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
 			struct uprobe_rule *rule);
 
+enum gpumon_uprobe_nesting {
+	GPUMON_UPROBE_OUTERMOST,
+	GPUMON_UPROBE_NESTED,
+	GPUMON_UPROBE_UNDECIDED, /* the walk did not get as far as the frames of the other calls */
+};
+
 /**
  * gpumon_uprobe_unwind - continue a stack walk in a copy of the stack
  * @process: process with its mappings
+ * @ranges: code of the API's libraries
  * @copy: frames so far, registers and memory; frames are added, and UPROBE_TRUNCATED is set if the
  *        stack is incomplete
  * @depth: maximum number of frames
  * @learnt: called with each rule that was used, to pass it to the kernel
  * @data: passed to @learnt
+ *
+ * Return: whether the call is nested in one of @copy's outer calls. The walk of a nested call ends
+ * there.
  */
-void gpumon_uprobe_unwind(const struct gpumon_uprobe_process *process, struct uprobe_copy *copy,
-			  unsigned int depth,
-			  void (*learnt)(void *data, uint64_t pc, const struct uprobe_rule *rule),
-			  void *data);
+enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
+	const struct gpumon_uprobe_process *process, const struct uprobe_ranges *ranges,
+	struct uprobe_copy *copy, unsigned int depth,
+	void (*learnt)(void *data, uint64_t pc, const struct uprobe_rule *rule), void *data);
 
 void gpumon_uprobe_unwind_free(struct gpumon_uprobe_file *file);
 

@@ -302,16 +302,17 @@ void gpumon_uprobes_get_counts(const struct gpumon_uprobes *uprobes,
 	gpumon_uprobe_program_counters(uprobes->program, now);
 	*counts = (struct gpumon_uprobes_counts){
 		.seen = now[UPROBE_SEEN],
-		.nested = now[UPROBE_NESTED],
+		.nested = now[UPROBE_NESTED] + uprobes->nested_here,
 		.foreign = now[UPROBE_FOREIGN],
-		.hits = now[UPROBE_SENT],
+		.hits = now[UPROBE_SENT] - uprobes->nested_here - uprobes->undecided_here,
 		.lost_ring = now[UPROBE_LOST_RING],
 		.lost_threads = now[UPROBE_LOST_THREAD],
+		.undecided = now[UPROBE_LOST_UNDECIDED] + uprobes->undecided_here,
 		.lost_stacks = now[UPROBE_LOST_STACK] + uprobes->lost_here,
 		.stacks = uprobes->stacks.count,
 		.truncated = now[UPROBE_STACK_TRUNCATED],
 		.copied = now[UPROBE_STACK_COPIED],
-		.returns_unseen = now[UPROBE_RETURN_UNSEEN],
+		.returns_unseen = now[UPROBE_RETURN_UNSEEN] + uprobes->unseen_here,
 		.stacks_no_room = now[UPROBE_STACK_NO_ROOM],
 		.functions = uprobes->probes,
 		.returns = uprobes->returns,
@@ -361,6 +362,7 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 	gpumon_uprobe_interned_free(&uprobes->strings);
 	gpumon_uprobe_interned_free(&uprobes->stacks);
 	gpumon_uprobe_interned_free(&uprobes->rules);
+	gpumon_map_clear(&uprobes->added);
 	for (uint32_t i = 0; i < uprobes->function_count; i++)
 		free(uprobes->functions[i]);
 	free(uprobes->functions);

@@ -46,13 +46,15 @@ enum gpumon_uprobes_state {
 
 /**
  * struct gpumon_uprobes_counts - accounts for every call
- * @seen: calls of probed functions: the sum of @nested, @foreign, @hits, @lost_ring, @lost_threads
- *        and running blocking calls
+ * @seen: calls of probed functions: the sum of @nested, @foreign, @hits, @lost_ring, @lost_threads,
+ *        @undecided and running blocking calls
  * @nested: calls within another call: from the runtime to the driver
  * @foreign: calls of another process that shares the memory (vfork)
  * @hits: records delivered, or still in the ring
  * @lost_ring: hits lost because the ring was full; gaps in the numbers show where
  * @lost_threads: hits of threads beyond @threads, which have no number
+ * @undecided: calls lost because nothing showed whether they are nested; gaps in the numbers show
+ *             where
  * @lost_stacks: hits without their stack, because the ring was full
  * @stacks: different stacks delivered
  * @truncated: hits with a truncated stack
@@ -71,6 +73,7 @@ struct gpumon_uprobes_counts {
 	uint64_t hits;
 	uint64_t lost_ring;
 	uint64_t lost_threads;
+	uint64_t undecided;
 	uint64_t lost_stacks;
 	uint64_t stacks;
 	uint64_t truncated;

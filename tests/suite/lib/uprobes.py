@@ -21,7 +21,8 @@ from lab import check, equal
 
 OUT = os.environ.get("UPROBE_OUT",
                      os.path.join(os.environ.get("GPUMON_BUILD", "."), "tests/uprobe/out"))
-CAUSE_RING, CAUSE_STACK = 7, 8
+CAUSE_RING, CAUSE_STACK, CAUSE_UNDECIDED = 7, 8, 15
+THROUGH = os.path.join(OUT, "through")
 
 # The name under which a call is seen. Only one of the two jump-only functions can be recognised by
 # its code.
@@ -47,6 +48,7 @@ CHAINS = {
     "forward": ["finally_call", "forward_inner", "forward_outer", "one_round", "work"],
     "backward": ["finally_call", "backward_inner", "backward_middle", "backward_outer",
                  "one_round", "work"],
+    "hollow": ["finally_call", "hollow", "one_round", "work"],
     "deep": ["finally_call"] + ["deep"] * 41 + ["one_round", "work"],
 }
 
@@ -60,6 +62,8 @@ def sequence(rounds):
     calls = []
     for i in range(rounds):
         calls += [(SEEN_AS.get(f, f), "forward") for f in FORWARD]
+        if i % 8 == 4:
+            calls.append(("cudaLaunchKernel", "hollow"))
         if i % 8 == 0:
             calls += [(SEEN_AS.get(f, f), "backward") for f in BACKWARD]
         if i % 64 == 0:
@@ -199,8 +203,8 @@ def check_stack(run, seen, hit, chains=tuple(CHAINS)):
     """The name of the chain that a hit's stack is; None if it ends early, rightly so far."""
     stack = seen.stacks[hit["stack"]]
     names = names_of(run, stack["frames"][1:])
-    # If a function that is not probed made the call, it is in between.
-    if hit["name"] == "cuLaunchKernel" and names[:1] == ["-"]:
+    # If functions that are not probed made the call, they are in between.
+    while hit["name"] == "cuLaunchKernel" and names[:1] == ["-"]:
         names = names[1:]
     for chain in chains:
         whole = CHAINS[chain]
