@@ -118,6 +118,20 @@ def lossless(document):
     lab.equal(lost(document), {}, "events that were lost")
 
 
+def calls_lost(document):
+    """How many system calls may be lost at most, as it is told: 0 if every one was seen."""
+    return sum(probes(document, "nvidia")[name]["dropped"]["recursion"]
+               for name in ("sys_enter", "sys_exit"))
+
+
+def fewer(ours, theirs, most, what):
+    """A count by BPF, without the calls that were lost, at most so many."""
+    if most:
+        lab.within(theirs - ours, 0, most, "%s that BPF does not have" % what)
+    else:
+        lab.equal(ours, theirs, what)
+
+
 def rings(document):
     """{(device, ring): row}"""
     return {(r["device"], r["ring"]): r for r in document["drm_sched"]["rings"]}
