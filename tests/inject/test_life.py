@@ -13,6 +13,7 @@ import harness
 import recorder as rec
 from harness import (LIMIT, SANITIZED, Failure, Run, Skip, check, compare_all, compare_launches, equal, notes,
                      until)
+from test_records import PYTHON
 
 # System call number, the same on all machines.
 CLOSE_RANGE = 436
@@ -224,6 +225,26 @@ def attach(address, **settings):
     return until(connected, "the library listens")
 
 
+def complete(records):
+    """A capture has all that it refers to, whatever an earlier one of the process had."""
+    equal(len(records["process"]), 1, "process records")
+    check(records["device"] and records["context"], "what was made before is not there")
+    equal({launch.tid for launch in records["launch"]} - {t.tid for t in records["thread"]}, set(),
+          "threads that are not there")
+    names = {r.function for r in records["launch"]} | {r.name for r in records["kernel"]}
+    equal(names - set(records["strings"]), set(), "names that are not there")
+    frames = {f.id: f for f in records["frame"]}
+    for launch in records["launch"]:
+        for address in records["stacks"][launch.stack]:
+            if address >> 63:
+                frame = frames[address & ~(1 << 63)]
+                check(frame.function in records["strings"] and frame.file in records["strings"],
+                      "a function of Python has no name")
+            else:
+                check(any(m.start <= address < m.end for m in records["mapping"]),
+                      f"no mapping has {address:#x}")
+
+
 def test_dormant():
     """dormant without a recorder; switched on and off, twice; the window is said"""
     run = Run("steady", 100000, 100, recorded=False, wait=False)
@@ -262,9 +283,26 @@ def test_dormant():
         check(inside <= launched, f"{len(inside - launched)} launches in the window are missing")
         told = {k.correlation for k in records["kernel"]}
         check({c for c in inside if c in kernels} <= told, "kernels in the window are missing")
-        check(records["device"] and records["context"], "what was made before is not there")
-        equal(len(records["process"]), 1, "process records")
+        complete(records)
         equal(target.totals()["launches"], len(launched), "launches in all")
+
+
+def test_python_again():
+    """a second capture of a process has its functions of Python, too"""
+    if SANITIZED:
+        raise Skip("python3 is not built with the sanitizer")
+    run = Run(PYTHON, f"{harness.objects}/libcudart.so.13", 10 ** 9, 0.001,
+              command=["/usr/bin/python3", "-c"], recorded=False, wait=False)
+    for _ in range(2):
+        target = attach(f"\0gpumon-{os.geteuid()}-{run.process.pid}")
+        until(lambda target=target: target.totals()["launches"] > 50, "launches are counted")
+        target.stop()
+        check(target.done.wait(LIMIT), "it does not stop")
+        target.connection.close()
+        complete(target.records())
+        check(target.records()["frame"], "functions of Python")
+    run.process.kill()
+    run.process.communicate(timeout=LIMIT)
 
 
 def test_cupti_stays():

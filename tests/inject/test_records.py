@@ -402,8 +402,9 @@ def test_choices():
     check(set(records["stacks"]) == records["truncated"], "cut stacks say so")
 
 
+# Its arguments: the runtime, how many launches, seconds between them.
 PYTHON = """
-import ctypes, sys
+import ctypes, sys, time
 
 class Dim(ctypes.Structure):
     _fields_ = [(axis, ctypes.c_uint) for axis in "xyz"]
@@ -421,8 +422,9 @@ def step(model):
     model.forward()
 
 model = Model()
-for i in range(20):
+for i in range(int(sys.argv[2])):
     step(model)
+    time.sleep(float(sys.argv[3]))
 cudart.cudaDeviceSynchronize()
 """
 
@@ -434,7 +436,7 @@ def test_python():
     script = os.path.join(harness.objects, "launches.py")
     with open(script, "w") as file:
         file.write(PYTHON)
-    run = Run(f"{harness.objects}/libcudart.so.13", command=["/usr/bin/python3", script])
+    run = Run(f"{harness.objects}/libcudart.so.13", 20, 0, command=["/usr/bin/python3", script])
     equal((run.status, run.errors), (0, ""), "exit status")
     records = run.only().records()
     strings = records["strings"]
@@ -451,7 +453,7 @@ def test_python():
                   ("step", lines.index("    model.forward()") + 1),
                   ("<module>", lines.index("    step(model)") + 1)]
         equal(names, wanted, "functions of Python")
-    run = Run(f"{harness.objects}/libcudart.so.13", command=["/usr/bin/python3", script],
+    run = Run(f"{harness.objects}/libcudart.so.13", 20, 0, command=["/usr/bin/python3", script],
               record=rec.DEFAULT & ~rec.PYTHON)
     equal(run.only().records()["frame"], [], "functions of Python, not asked for")
 
