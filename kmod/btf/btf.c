@@ -180,7 +180,7 @@ static const char *how_to_get_btf(const char *why_not)
 			       ", is sysfs mounted on /sys?" :
 			       ", build the kernel with CONFIG_DEBUG_INFO_BTF";
 	if (strstarts(why_not, NO_BTF))
-		return ", build the module with CONFIG_DEBUG_INFO_BTF";
+		return ", pahole -J --btf_base adds it to the module's file";
 	return "";
 }
 

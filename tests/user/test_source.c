@@ -207,10 +207,17 @@ static void tables_have_the_modules_columns(void **state)
 	table = gpumon_model_statistics(&model, "nvidia_uvm", "ioctls");
 	assert_string_equal(table->rows[0].labels[0].value, "0xc0104629");
 	assert_string_equal(table->rows[0].labels[1].value, "41");
+	assert_string_equal(table->rows[0].labels[2].value, "-");
 	assert_int_equal(gpumon_row_column(&table->rows[0], "duration_ns")->histogram.count.v, 2);
+	command.family = SOURCE_NVIDIA;
+	assert_int_equal(gpumon_source_command(&model, 1, &command), 0);
+	assert_string_equal(
+		gpumon_model_statistics(&model, "nvidia", "ioctls")->rows[0].labels[2].value,
+		"RM_FREE");
+	table = gpumon_model_statistics(&model, "nvidia_uvm", "ioctls");
 	/* An unknown family is left out. */
 	command.family = device.family = SOURCE_NVIDIA_FAMILIES;
-	assert_int_equal(gpumon_source_command(&model, 1, &command), 0);
+	assert_int_equal(gpumon_source_command(&model, 2, &command), 0);
 	assert_int_equal(gpumon_source_device(&model, 7, &device, NULL), 0);
 	assert_int_equal(table->n_rows, 1);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../kmod/uapi/gpumon_nvidia_commands.h"
 #include "../kmod/uapi/gpumon_xid.h"
 #include "fill.h"
 
@@ -197,6 +198,20 @@ int gpumon_source_device(struct gpumon_model *model, unsigned int id,
 	return add_columns(row, COLUMNS(device_columns), device->words);
 }
 
+static const char *const command_names[256] = {
+#define COMMAND(number, name) [number] = name,
+	GPUMON_NVIDIA_COMMANDS(COMMAND)
+#undef COMMAND
+};
+
+/* nvidia-uvm numbers its commands in another way. */
+static const char *command_name(const struct source_command *command)
+{
+	const char *name = command_names[COMMAND_NUMBER(command->command)];
+
+	return command->family == SOURCE_NVIDIA && name ? name : "-";
+}
+
 int gpumon_source_command(struct gpumon_model *model, unsigned int id,
 			  const struct source_command *command)
 {
@@ -210,6 +225,7 @@ int gpumon_source_command(struct gpumon_model *model, unsigned int id,
 	row = add_row(model, family_groups[command->family], "ioctls", id);
 	if (!row || add_label(row, "command", text, false) ||
 	    add_number(row, "number", COMMAND_NUMBER(command->command)) ||
+	    add_label(row, "name", command_name(command), false) ||
 	    add_counter(row, "ioctls", command->count) ||
 	    add_counter(row, "failed", command->failed))
 		return -1;

@@ -12,6 +12,7 @@
 
 #include "core/clock.h"
 #include "internal.h"
+#include "uapi/gpumon_nvidia_commands.h"
 
 enum {
 	DEVICE_OPENS,
@@ -74,11 +75,30 @@ static const struct gpumon_column ioctl_columns[] = {
 
 struct gpumon_statistics gpumon_nvidia_ioctls = {
 	.name = "ioctls",
-	.labels = { "command", "number" },
+	.labels = { "command", "number", "name" },
 	.numbers = BIT(1),
 	GPUMON_COLUMNS(ioctl_columns),
 	.capacity = 256,
 };
+
+static const struct {
+	u8 number;
+	const char *name;
+} commands[] = {
+#define COMMAND(number, name) { number, name },
+	GPUMON_NVIDIA_COMMANDS(COMMAND)
+#undef COMMAND
+};
+
+static const char *command_name(u8 number)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (commands[i].number == number)
+			return commands[i].name;
+	return "-";
+}
 
 /* Rows of commands whose first call failed: made-up ones do not get more of the table. */
 #define FAILED_ROWS 64
@@ -243,7 +263,7 @@ static noinline u32 ioctl_learn(u64 key, u32 command, bool failed)
 	if (!failed || atomic_read(&failed_rows) < FAILED_ROWS) {
 		snprintf(text, sizeof(text), "0x%08x", command);
 		row = gpumon_row_learn_number(&gpumon_nvidia_ioctls, key, text, _IOC_NR(command),
-					      NULL);
+					      command_name(_IOC_NR(command)));
 		if (failed && row != GPUMON_NONE)
 			atomic_inc(&failed_rows);
 	}

@@ -13,6 +13,10 @@ DEVICES = {"opens": "opens", "opens_failed": "open_errors", "closes": "closes",
 PROCESSES = {"opens": "opens", "closes": "closes", "ioctls": "ioctls",
              "mapped_bytes": "mmap_bytes", "faults": "faults"}
 
+# What NVIDIA's headers call the commands of mock_nvidia_load.
+COMMAND_NAMES = {0x29: "RM_FREE", 0x2a: "RM_CONTROL", 0x2b: "RM_ALLOC", 200: "CARD_INFO",
+                 214: "SYS_PARAMS"}
+
 
 def table(name, *labels, sections=None):
     """{labels: row} of a table of group nvidia; of one label its value is the key."""
@@ -99,5 +103,8 @@ def check_commands(since):
         if not served:
             continue
         row = rows[command]
-        lab.equal((row["ioctls"], row["failed"], row["duration_ns_count"], row["number"]),
-                  (served, errors, served, int(command, 16) & 0xff), "command " + command)
+        number = int(command, 16) & 0xff
+        lab.equal((row["ioctls"], row["failed"], row["duration_ns_count"], row["number"],
+                   row["name"]),
+                  (served, errors, served, number, COMMAND_NAMES.get(number)),
+                  "command " + command)
