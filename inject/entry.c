@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * Begin and end of the library in a process. There is no constructor: CUDA calls
- * the library, and a program without CUDA never loads it.
+ * Begin and end of the library in a process. There is no constructor: an API
+ * calls the library, and a program without one never loads it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,13 +26,17 @@
 static _Atomic int *owner;
 static bool is_prepared;
 
+/* Two APIs may be initialised at the same time. */
+static pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
+
 /*
- * A child has one thread and half of CUDA: nothing is recorded in it until CUDA calls the library
+ * A child has one thread and half of an API: nothing is recorded in it until an API calls the library
  * again. Buffers that CUPTI holds stay mapped, because CUPTI may read them when the child ends.
  */
 static void forget_in_child(void)
 {
 	atomic_store(owner, 0);
+	pthread_mutex_init(&entering, NULL);
 	inject_fork_child();
 	inject_session_forked();
 	inject_thread_forked();
@@ -58,7 +62,7 @@ static void resume_after_fork(void)
 		inject_fork_end();
 }
 
-/* Registered after CUPTI was loaded, so that it runs before what CUPTI has registered. */
+/* Registered again after each API was loaded, so that it runs before what they have registered. */
 static void finish_at_exit(void)
 {
 	if (is_owner())
@@ -92,34 +96,48 @@ static bool prepare_process(void)
 	return true;
 }
 
-INJECT_EXPORT int InitializeInjection(void)
+static void begin_in_process(const struct inject_backend *backend)
 {
-	int pid = (int)getpid(), no_owner = 0;
-	static bool has_exit;
+	const char *path = getenv("GPUMON_SOCKET");
 	bool is_recorded;
-	const char *path;
 
-	/*
-	 * The program has more rights than the user who set the environment, so the environment is not
-	 * even read.
-	 */
-	if (getauxval(AT_SECURE))
-		return 1;
-	path = getenv("GPUMON_SOCKET");
-	if (!make_owner() || !atomic_compare_exchange_strong(owner, &no_owner, pid))
-		return 1;
 	if (!prepare_process())
-		return 1;
+		return;
 	inject_environment_read();
-	inject_backend_register(&inject_cupti_backend);
+	backend->read_environment();
+	inject_backend_register(backend);
 	if (!inject_recorder_start(path && *path ? path : NULL, 2 * INJECT_CONNECT_MS))
-		return 1;
+		return;
 	is_recorded = inject_worker_answer(true);
 	if (!inject_worker_start() && is_recorded) {
 		inject_session_end(false, "no thread", 0);
 		inject_recorder_hang_up();
 	}
-	if (!has_exit)
-		has_exit = atexit(finish_at_exit) == 0;
+}
+
+/* An API is being initialised: the first one begins, others join it. */
+static void enter_api(const struct inject_backend *backend)
+{
+	int no_owner = 0;
+
+	pthread_mutex_lock(&entering);
+	if (make_owner()) {
+		if (is_owner())
+			inject_session_join(backend);
+		else if (atomic_compare_exchange_strong(owner, &no_owner, (int)getpid()))
+			begin_in_process(backend);
+		(void)atexit(finish_at_exit);
+	}
+	pthread_mutex_unlock(&entering);
+}
+
+INJECT_EXPORT int InitializeInjection(void)
+{
+	/*
+	 * The program has more rights than the user who set the environment, so the environment is not
+	 * even read.
+	 */
+	if (!getauxval(AT_SECURE))
+		enter_api(&inject_cupti_backend);
 	return 1;
 }

@@ -143,5 +143,5 @@ void inject_activity_drain(struct inject_thread *thread)
 	if (thread && inject_subscribed() &&
 	    inject_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS &&
 	    dropped)
-		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_CUPTI_DROPPED, dropped);
+		gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, dropped);
 }

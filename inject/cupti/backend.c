@@ -97,6 +97,7 @@ const struct inject_backend inject_cupti_backend = {
 	.reserve = inject_activity_setup,
 	.load = inject_subscribe,
 	.versions = inject_cupti_versions,
+	.describe = inject_cupti_write_api,
 	.start = start_cupti,
 	.code = inject_cupti_code,
 	.window_calls = inject_subscribe_calls,

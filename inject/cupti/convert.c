@@ -174,7 +174,7 @@ static uint16_t memory_place(uint8_t kind)
 static void convert_kernel(struct inject_thread *thread, const kernel_record *kernel)
 {
 	struct gpumon_record_kernel record = {
-		.head = { .type = GPUMON_RECORD_KERNEL, .size = sizeof(record) },
+		.head = { .type = GPUMON_RECORD_KERNEL, .size = GPUMON_KERNEL_SIZE },
 		.node = kernel->graphNodeId,
 		.correlation = kernel->correlationId,
 		.device = kernel->deviceId,
@@ -314,6 +314,7 @@ static void convert_device(struct inject_thread *thread, const device_record *de
 		.memory_bytes = device->globalMemorySize,
 		.compute_major = (uint16_t)device->computeCapabilityMajor,
 		.compute_minor = (uint16_t)device->computeCapabilityMinor,
+		.vendor = inject_intern_string(thread, "NVIDIA"),
 	};
 
 	memcpy(record.uuid, &device->uuid, sizeof(record.uuid));

@@ -256,6 +256,22 @@ void inject_cupti_versions(struct inject_versions *versions)
 	versions->runtime = runtime_version();
 }
 
+void inject_cupti_write_api(struct inject_thread *thread)
+{
+	uint32_t driver = driver_version(), runtime = runtime_version();
+	char text[96];
+	size_t at;
+
+	at = (size_t)snprintf(text, sizeof(text), "driver %u.%u", driver / 1000,
+			      driver % 1000 / 10);
+	if (runtime)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, ", runtime %u.%u",
+				       runtime / 1000, runtime % 1000 / 10);
+	if (inject_cupti.version)
+		snprintf(text + at, sizeof(text) - at, ", CUPTI %u", inject_cupti.version);
+	inject_api_write(thread, GPUMON_API_CUDA, "CUDA", text, NULL);
+}
+
 const char *inject_cupti_result(CUptiResult result)
 {
 	const char *text = NULL;

@@ -112,4 +112,7 @@ unsigned int inject_cupti_code(struct inject_code *code, unsigned int room);
 /* Of CUPTI, of the driver, and of a libcudart.so that is loaded, by the name of its file: 13000. */
 void inject_cupti_versions(struct inject_versions *versions);
 
+/* The same as text, in an API record. */
+void inject_cupti_write_api(struct inject_thread *thread);
+
 #endif /* GPUMON_INJECT_CUPTI_H */

@@ -66,7 +66,7 @@ static void finish_launch(struct inject_thread *thread, uint64_t end_ns, uint32_
 	gpumon_channel_commit(&thread->writer, size);
 }
 
-static void finish_call(struct inject_thread *thread, uint64_t end_ns)
+static void finish_call(struct inject_thread *thread, uint64_t end_ns, uint32_t context)
 {
 	const struct inject_call *call = &thread->call;
 	const struct gpumon_record_call record = {
@@ -79,6 +79,7 @@ static void finish_call(struct inject_thread *thread, uint64_t end_ns)
 		.correlation = call->correlation,
 		.function = call->function,
 		.stack = call->stack,
+		.context = context,
 	};
 
 	inject_append(thread, &record);
@@ -90,7 +91,7 @@ void inject_call_finish(struct inject_thread *thread, uint64_t end_ns, uint32_t 
 	if (INJECT_LIKELY(thread->call.class & INJECT_CLASS_LAUNCH))
 		finish_launch(thread, end_ns, context, result);
 	else
-		finish_call(thread, end_ns);
+		finish_call(thread, end_ns, context);
 	thread->call.open = 0;
 }
 

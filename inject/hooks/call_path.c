@@ -11,8 +11,7 @@
  */
 static inline unsigned int count_of_api(const uint64_t *frames, unsigned int count)
 {
-	const struct inject_code *code = inject_session.code,
-				 *end = code + inject_session.code_count;
+	const struct inject_code *code = inject_session.code;
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
@@ -20,7 +19,7 @@ static inline unsigned int count_of_api(const uint64_t *frames, unsigned int cou
 			continue;
 		for (code = inject_session.code; frames[i] - code->start >= code->size; code++)
 			;
-		if (code == end)
+		if (code->size == UINTPTR_MAX)
 			break;
 	}
 	return i;

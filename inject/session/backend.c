@@ -9,15 +9,12 @@ void inject_backend_register(const struct inject_backend *backend)
 {
 	unsigned int i;
 
-	for (i = 0; inject_backends[i] != backend; i++) {
-		if (i == INJECT_BACKENDS_MAX)
-			return;
-		if (!inject_backends[i]) {
-			inject_backends[i] = backend;
-			break;
-		}
+	for (i = 0; i < INJECT_BACKENDS_MAX && inject_backends[i] != backend; i++) {
+		if (inject_backends[i])
+			continue;
+		__atomic_store_n(&inject_backends[i], backend, __ATOMIC_RELEASE);
+		break;
 	}
-	backend->read_environment();
 }
 
 const struct inject_backend *inject_backend_find(const char *api)

@@ -17,12 +17,13 @@
  * @reserve: memory for what the API delivers, @mib at most; false where there is none
  * @load: find the API's libraries and subscribe to them; false where that is not possible, with
  *        @why set to a sentence that is valid until the next call
- * @versions: of the libraries, also where @load returned false
+ * @versions: set those of the fields that are this API's; also where @load returned false
+ * @describe: write API records, as far as something is known; also where @load returned false
  * @code: of the API's own libraries, which stacks leave out, after @load of all backends; how many
  *        of @room were filled
  * @start: after @load: switch on what a whole session needs, also outside of its window; false, with
  *         @why as for @load, where nothing can be recorded. @at_start: the API is being initialised
- *         just now
+ *         just now. The session may have begun long ago, for another API
  * @window_calls: the window begins or ends: hooks of calls. They are on before @window_operations
  *                are, and off after them. One thread at a time
  * @window_operations: likewise: what the GPU does
@@ -46,6 +47,7 @@ struct inject_backend {
 	bool (*reserve)(uint32_t mib);
 	bool (*load)(const char **why);
 	void (*versions)(struct inject_versions *versions);
+	void (*describe)(struct inject_thread *thread);
 	unsigned int (*code)(struct inject_code *code, unsigned int room);
 	bool (*start)(struct inject_thread *thread, bool at_start, const char **why);
 	void (*window_calls)(struct inject_thread *thread, bool on);
@@ -65,7 +67,7 @@ extern const struct inject_backend *inject_backends[INJECT_BACKENDS_MAX + 1];
 #define inject_for_each_backend(backend) \
 	for (const struct inject_backend **at = inject_backends; ((backend) = *at); at++)
 
-/* In the program's own thread, before the first session; reads the backend's environment. */
+/* Takes part in sessions that begin later. Its environment has been read. */
 void inject_backend_register(const struct inject_backend *backend);
 
 /* That of an API; NULL before it is registered, or where there is none. */

@@ -237,43 +237,101 @@ static bool reserve_for_backends(uint32_t mib)
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _etext[] __attribute__((visibility("hidden")));
 
-/* Code that is not the program's. */
+/*
+ * Code that is not the program's, of an API that a stack may be walked for already: what is behind the
+ * last one has all addresses until the new one is whole.
+ */
+static void add_api_code(const struct inject_backend *backend)
+{
+	struct inject_code found[INJECT_CODE_MAX], *to = inject_session.code;
+	unsigned int count, room;
+
+	while (to->size != UINTPTR_MAX)
+		to++;
+	room = (unsigned int)(inject_session.code + INJECT_CODE_MAX - to);
+	count = backend->code(found, room);
+	to[count] = (struct inject_code){ .size = UINTPTR_MAX };
+	while (count-- > 0) {
+		__atomic_store_n(&to[count].start, found[count].start, __ATOMIC_RELEASE);
+		__atomic_store_n(&to[count].size, found[count].size, __ATOMIC_RELEASE);
+	}
+}
+
 static void find_api_code(void)
 {
 	const struct inject_backend *backend;
-	unsigned int count = 1;
 
 	inject_session.code[0] =
 		(struct inject_code){ (uintptr_t)__ehdr_start,
 				      (uintptr_t)_etext - (uintptr_t)__ehdr_start };
+	inject_session.code[1] = (struct inject_code){ .size = UINTPTR_MAX };
 	inject_for_each_backend(backend)
-		count += backend->code(inject_session.code + count, INJECT_CODE_MAX - count);
-	inject_session.code[count] = (struct inject_code){ .size = UINTPTR_MAX };
-	inject_session.code_count = count;
+		add_api_code(backend);
 }
 
 /* The code to be left out of stacks has to be known before a backend calls the first hook. */
 static void start_backends(struct inject_thread *thread, bool at_start)
 {
+	const char *problems[INJECT_BACKENDS_MAX] = { NULL };
 	bool is_loaded[INJECT_BACKENDS_MAX];
+	struct inject_versions versions = { 0 };
 	const struct inject_backend *backend;
-	struct inject_versions versions;
 	unsigned int i = 0;
-	const char *why;
 
 	inject_for_each_backend(backend) {
-		is_loaded[i] = backend->load(&why);
-		versions = (struct inject_versions){ 0 };
+		is_loaded[i] = backend->load(&problems[i]);
 		backend->versions(&versions);
-		inject_process_write(thread, &versions);
-		if (!is_loaded[i++])
-			write_note(thread, GPUMON_NOTE_NO_GPU, why);
+		i++;
 	}
+	inject_process_write(thread, &versions);
 	find_api_code();
 	i = 0;
-	inject_for_each_backend(backend)
-		if (is_loaded[i++] && !backend->start(thread, at_start, &why))
-			write_note(thread, GPUMON_NOTE_NO_GPU, why);
+	inject_for_each_backend(backend) {
+		backend->describe(thread);
+		if (is_loaded[i])
+			is_loaded[i] = backend->start(thread, at_start, &problems[i]);
+		if (!is_loaded[i])
+			write_note(thread, GPUMON_NOTE_NO_GPU, problems[i]);
+		i++;
+	}
+}
+
+static void join_backend(struct inject_thread *thread, const struct inject_backend *backend)
+{
+	const char *why = "no memory for what it reports";
+
+	if (!backend->reserve(inject_session.settings.buffer_mib) || !backend->load(&why)) {
+		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s: %s", backend->api, why);
+		return;
+	}
+	backend->describe(thread);
+	add_api_code(backend);
+	if (!backend->start(thread, true, &why)) {
+		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s: %s", backend->api, why);
+		return;
+	}
+	if (atomic_load(&inject_session.recording)) {
+		backend->window_calls(thread, true);
+		backend->window_operations(thread, true);
+	}
+}
+
+void inject_session_join(const struct inject_backend *backend)
+{
+	struct inject_thread *thread;
+
+	if (inject_backend_find(backend->api))
+		return;
+	backend->read_environment();
+	/* Before others see it in the list: no window opens and no capture ends meanwhile. */
+	pthread_mutex_lock(&switching);
+	thread = inject_thread_enter(true);
+	if (thread) {
+		join_backend(thread, backend);
+		inject_thread_leave(thread);
+	}
+	inject_backend_register(backend);
+	pthread_mutex_unlock(&switching);
 }
 
 bool inject_session_begin(const struct gpumon_channel_map *map,

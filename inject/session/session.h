@@ -3,6 +3,7 @@
 #ifndef GPUMON_INJECT_SESSION_H
 #define GPUMON_INJECT_SESSION_H
 
+#include "backend.h"
 #include "write/thread.h"
 
 /**
@@ -33,6 +34,15 @@ void inject_session_end(bool recorder_lives, const char *reason, unsigned int se
  * Return: when this should be called again, CLOCK_MONOTONIC ns.
  */
 uint64_t inject_session_sample(struct inject_thread *thread);
+
+/**
+ * inject_session_join - an API comes to a process in which the library is active
+ * @backend: its backend. Already there: nothing happens
+ *
+ * Takes part in the session that there is, and in those to come. Context: the API is being
+ * initialised just now, in this thread.
+ */
+void inject_session_join(const struct inject_backend *backend);
 
 /* In a child after fork: nothing is recorded here. */
 void inject_session_forked(void);

@@ -154,3 +154,17 @@ void inject_process_write(struct inject_thread *thread, const struct inject_vers
 	inject_with_own_descriptors(fill_process_record, &errand);
 	inject_append(thread, &errand.record);
 }
+
+void inject_api_write(struct inject_thread *thread, uint32_t api, const char *name,
+		      const char *version, const char *platform)
+{
+	const struct gpumon_record_api record = {
+		.head = { .type = GPUMON_RECORD_API, .size = sizeof(record) },
+		.api = api,
+		.name = inject_intern_string(thread, name),
+		.version = inject_intern_string(thread, version),
+		.platform = inject_intern_string(thread, platform),
+	};
+
+	inject_append(thread, &record);
+}

@@ -33,8 +33,7 @@ struct inject_code {
  * @map: the channel
  * @settings: as the recorder sent them, within bounds
  * @code: not the program's: stacks leave out innermost frames in it. Behind the last is one with all
- *        addresses
- * @code_count: of @code
+ *        addresses. An API that joins a capture adds to it while others read
  * @has_python: there is an interpreter, and stacks are to show its functions
  */
 struct inject_session {
@@ -47,7 +46,6 @@ struct inject_session {
 	struct gpumon_channel_map map;
 	struct gpumon_message_settings settings;
 	struct inject_code code[INJECT_CODE_MAX + 1];
-	unsigned int code_count;
 	_Atomic bool has_python;
 };
 

@@ -51,6 +51,7 @@ def figures(document):
     return {
         "works": works(document),
         "launches": {key: n for key, n in sorted(missing["launches"].items()) if n},
+        "without_time": {key: n for key, n in sorted(missing["without_time"].items()) if n},
         "losses": {key: n for key, n in sorted(missing["losses"].items()) if n},
         "damage": {key: n for key, n in sorted(missing["damage"].items()) if n},
         "kernels": dict(sorted(
@@ -67,7 +68,7 @@ def figures(document):
 def text(found):
     """One line for each number or group of them, for people who look at what changed."""
     lines = []
-    for part in ["works", "launches", "losses", "damage"]:
+    for part in ["works", "launches", "without_time", "losses", "damage"]:
         for key, value in found[part].items():
             words = " ".join(f"{name} {n}" for name, n in value.items()) \
                 if isinstance(value, dict) else value

@@ -175,4 +175,55 @@ def live(path):
     writer.write(path, [file])
 
 
-CAPTURES = {"made-everything": everything, "made-live": live}
+def opencl(path):
+    """CUDA and OpenCL in one process, with the same correlation ids; OpenCL's on a CPU, some without times."""
+    pid, time, api = 4300, 5 * 10**9, 1 << 24
+    file = begin(pid, "/opt/made/filter")
+    file.put("api", api=0, name="CUDA", version="driver 13.0, runtime 13.0, CUPTI 130000")
+    file.put("api", api=1, name="OpenCL", version="OpenCL 3.0 made", platform="Made Computing Language")
+    file.put("device", id=api, name="made-cpu", uuid=UUID[::-1], pci=0xffffffff, multiprocessors=2, memory_bytes=1 << 34,
+             type=1, vendor="Made Incorporated", driver="3.1")
+    file.put("context", time_ns=time, id=1, device=0)
+    file.put("context", time_ns=time, id=api | 1, device=api)
+    file.put("window", time_ns=time, reason="start")
+    file.put("clock", time_ns=time, offset_ns=-188000000, error_ns=570, device=api, source=2)
+    file.put("clock", time_ns=time + 1000, offset_ns=-188000100, error_ns=90, device=api, source=2)
+    file.cut(0)
+    where = {"context": api | 1, "stream": api | 1, "device": api}
+    calls = {"ndrange": ("clEnqueueNDRangeKernel", 0), "read": ("clEnqueueReadBuffer", 4), "map": ("clEnqueueMapBuffer", 4),
+             "unmap": ("clEnqueueUnmapMemObject", 4), "fill": ("clEnqueueFillBuffer", 8)}
+    for number, what in enumerate(["ndrange"] * 6 + list(calls)[1:], 1):
+        at = time + 10000 * number
+        function, flags = calls[what]
+        # Each id twice: CUDA's launch has another stack, and its own kernel.
+        launch(file, number, at, pid, file.stack(0x400300, 0x400100), context=1)
+        file.put("launch", flags=flags, start_ns=at + 1000, end_ns=at + 1300, tid=pid, correlation=number,
+                 stack=file.stack(0x400700, 0x400200), function=function, context=api | 1)
+        kernel(file, number, at + 2000, 300)
+        size = {"grid": (16, 16, 1), "block": (16, 16, 1), "global": (256, 256, 1), "queued_ns": at + 1100,
+                "submitted_ns": at + 1200}
+        if what == "ndrange":
+            # Done, done with an unknown local size, failed, never ended, not measured, impossible times.
+            state = number - 1
+            if state == 1:
+                size.update(grid=(0, 0, 0), block=(0, 0, 0), **{"global": (1 << 33, 1, 1)})
+            times = {"start_ns": at + 1500, "end_ns": at + 3500} if state < 2 else {}
+            file.put("kernel", flags=[0, 0, 8, 1, 16, 32][state], correlation=number, name="blur", **size, **times, **where)
+        elif what == "fill":
+            file.put("set", start_ns=at + 1400, end_ns=at + 1450, bytes=1 << 20, correlation=number, value=7, **where)
+        else:
+            kind = {"read": 0, "map": 1, "unmap": 2}[what]
+            file.put("copy", start_ns=at + 1400, end_ns=at + 1900, bytes=4096, correlation=number, to_device=api,
+                     kind=kind, **{"from": 3, "to": 1}, **where)
+    # Its process was killed before the operation of this one was read.
+    file.put("launch", start_ns=time + 200000, end_ns=time + 200300, tid=pid, correlation=100,
+             stack=file.stack(0x400700, 0x400200), function="clEnqueueNDRangeKernel", context=api | 1)
+    file.put("call", flags=1, start_ns=time + 210000, end_ns=time + 290000, tid=pid, correlation=101, function="clFinish",
+             stack=file.stack(0x400800, 0x400200), context=api | 1)
+    file.cut(pid)
+    file.put("window", flags=1, time_ns=time + 300000, reason="exit")
+    file.cut(0)
+    writer.write(path, [file])
+
+
+CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl}

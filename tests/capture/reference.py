@@ -20,13 +20,14 @@ from chunks import chunk_at, records_in  # noqa: E402
 
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
 LAUNCH, HIT, NODE, KERNEL, COPY, SET, LOSS = 20, 22, 24, 40, 41, 42, 80
-KNOWN = set(range(11)) | {20, 21, 22, 23, 24} | set(range(40, 47)) | {60, 61, 80, 81, 82, 83}
+KNOWN = set(range(13)) | {20, 21, 22, 23, 24} | set(range(40, 47)) | {60, 61, 80, 81, 82, 83}
 KINDS = {KERNEL: "kernel", COPY: "copy", SET: "set"}
 FRAME_ID = 1 << 63
 
-LOSSES = ["", "channel_full", "cupti_dropped", "withheld", "no_timestamp", "stack_table",
+LOSSES = ["", "channel_full", "api_dropped", "withheld", "no_timestamp", "stack_table",
           "string_table", "uprobe_ring", "uprobe_stack", "driver_ring", "unknown_record", "recorder",
           "interrupted", "broken", "too_long", "uprobe_undecided"]
+COPIES = {1: "map", 2: "unmap", 3: "migrate"}
 PLACES = {1: "H", 2: "H", 3: "D", 4: "A", 5: "M", 6: "P"}
 
 # Libraries that implement API calls.
@@ -52,6 +53,11 @@ def all_records(data):
     """(type, flags, record), with damage left out."""
     for _, records in chunks(data, collections.Counter()):
         yield from records_in(records)
+
+
+def api_of(number):
+    """Of an id of a device, context or stream: correlation ids are of one API."""
+    return number >> 24
 
 
 def padded(record, size):
@@ -108,7 +114,8 @@ class Process:
         elif kind == COPY:
             start, end, _, node, correlation, device, context, stream, graph, _, source, to = \
                 struct.unpack_from("<QQQQIIIIIIHH", padded(record, 72), 8)
-            name = f"memcpy {PLACES.get(source, '?')}to{PLACES.get(to, '?')}"
+            what = COPIES.get(struct.unpack_from("<I", padded(record, 72), 68)[0], "memcpy")
+            name = f"{what} {PLACES.get(source, '?')}to{PLACES.get(to, '?')}"
             self.works.append((kind, flags, start, end, node, correlation, name, device, context,
                                stream, graph))
         elif kind == SET:
@@ -239,6 +246,7 @@ def figures(directories):
     kernels = {}
     paths, calls = collections.defaultdict(lambda: [0, 0]), collections.Counter()
     all_streams = collections.defaultdict(lambda: [0, 0, 0])
+    untimed = collections.Counter()
     latency, graphs = [], False
 
     def add(path, leaf, gpu_ns, cpu_ns):
@@ -267,12 +275,14 @@ def figures(directories):
         for launch in process.launches:
             # Id 0 is not an id, and captured launches have no operations.
             if launch[4] and not launch[0] & 1:
-                assert launch[4] not in by_id, "ids went round: not what this reader is for"
-                by_id[launch[4]] = launch
+                key = api_of(launch[7]), launch[4]
+                assert key not in by_id, "ids went round: not what this reader is for"
+                by_id[key] = launch
         had_work = set()
         for kind, flags, start, end, node, correlation, name, device, context, stream, _ in \
                 sorted(process.works, key=lambda work: work[2]):
-            launch = by_id.get(correlation)
+            key = api_of(context), correlation
+            launch = by_id.get(key)
             stack = process.node_stack(node) if node else 0
             if flags & 2:
                 match, launch = "internal", None
@@ -284,7 +294,7 @@ def figures(directories):
                 stack = launch[5]
                 match = "stack" if stack else "no_stack"
             works[match][KINDS[kind]] += 1
-            valid = start and end >= start and not flags & 1
+            valid = start and end >= start and not flags & 9
             gpu_ns = end - start if valid else 0
             text = process.strings.get(name, "[unknown kernel]") if kind == KERNEL else name
             row = kernels.setdefault((KINDS[kind], text), [0, 0, []])
@@ -293,28 +303,32 @@ def figures(directories):
             if valid:
                 row[2].append(gpu_ns)
             uuid = process.devices.get(device, "")
-            for key in [(process.pid, uuid, None, None), (process.pid, uuid, context, stream)]:
-                streams[key][0] += 1
-                streams[key][1] += gpu_ns
+            if not start:
+                untimed["failed" if flags & 8 else "unfinished" if flags & 1 else
+                        "impossible" if flags & 32 else "not_measured"] += 1
+            for row in [(process.pid, uuid, None, None, device), (process.pid, uuid, context, stream, device)]:
+                streams[row][0] += 1
+                streams[row][1] += gpu_ns
                 if valid:
-                    streams[key][2].append((start, end))
+                    streams[row][2].append((start, end))
             reason = {"no_stack": ["[kernel without stack]"], "no_launch": ["[kernel without launch]"],
                       "internal": ["[launched by CUDA]"]}.get(match, [])
-            first = launch and correlation not in had_work
+            first = launch and key not in had_work
             if launch:
                 graphs |= bool(launch[0] & 2)
                 if start >= launch[1] and (first or not launch[0] & 2):
                     latency.append(start - launch[1])
-                had_work.add(correlation)
+                had_work.add(key)
             way = path_of(stack, launch[6] if launch else 0, launch[1] if launch else start)
             add(reason + way, [text], gpu_ns, launch[2] - launch[1] if first else 0)
         for key, (count, gpu_ns, intervals) in streams.items():
             for i, value in enumerate([count, gpu_ns, union_ns(intervals)]):
-                all_streams[key][i] += value
+                # Devices without a UUID are told apart only within a process.
+                all_streams[key[:4]][i] += value
         launches["with_work"] += len(had_work)
         for launch in process.launches:
-            flags, start, end, _, correlation, stack, function, _, _ = launch
-            if correlation in had_work and not flags & 1:
+            flags, start, end, _, correlation, stack, function, context, _ = launch
+            if (api_of(context), correlation) in had_work and not flags & 1:
                 continue
             key, reason = (("captured_into_graph", "[captured into graph]") if flags & 1 else
                            ("refused", "[failed call]") if flags & 16 else
@@ -330,6 +344,7 @@ def figures(directories):
         "works": {match: {kind: n for kind, n in sorted(kinds.items()) if n}
                   for match, kinds in works.items() if any(kinds.values())},
         "launches": {key: n for key, n in sorted(launches.items()) if n},
+        "without_time": {key: n for key, n in sorted(untimed.items()) if n},
         "losses": {key: n for key, n in sorted(losses.items()) if n},
         "damage": {key: n for key, n in sorted(damage.items()) if n},
         "kernels": {f"{kind} {name}": [count, ns, min(all_ns, default=None),

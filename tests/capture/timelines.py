@@ -30,19 +30,25 @@ def recorded(directory):
         launches, works = {}, []
         for kind, flags, record in reference.all_records(file.read_bytes()):
             if kind == reference.LAUNCH and not flags & CAPTURED:
-                start, _, tid, correlation = struct.unpack_from("<QQII", record, 8)
-                launches[correlation] = (tid, start)
+                start, end, tid, correlation = struct.unpack_from("<QQII", record, 8)
+                api = reference.api_of(struct.unpack_from("<I", reference.padded(record, 48), 40)[0])
+                launches[api, correlation] = (tid, start, end)
             elif kind == reference.KERNEL:
-                correlation = struct.unpack_from("<I", record, 48)[0]
+                correlation, _, _, context = struct.unpack_from("<4I", record, 48)
                 works.append((flags, struct.unpack_from("<QQ", record, 8), correlation,
-                              struct.unpack_from("<6I", record, 72)))
+                              context, struct.unpack_from("<6I", record, 72)))
             elif kind in reference.KINDS:
-                correlation = struct.unpack_from("<I", record, 40)[0]
-                works.append((flags, struct.unpack_from("<QQ", record, 8), correlation, None))
-        for flags, times, correlation, size in works:
-            launch = None if flags & INTERNAL or not correlation else launches.get(correlation)
-            found[times[0], correlation].append((size and [" ".join(map(str, size[:3])),
-                                                           " ".join(map(str, size[3:]))], launch))
+                correlation, _, context = struct.unpack_from("<3I", record, 40)
+                works.append((flags, struct.unpack_from("<QQ", record, 8), correlation,
+                              context, None))
+        for flags, times, correlation, context, size in works:
+            launch = None if flags & INTERNAL or not correlation else \
+                launches.get((reference.api_of(context), correlation))
+            # Without times it is where its call returned.
+            start = times[0] or launch[2]
+            found[start, correlation].append((size and [" ".join(map(str, size[:3])),
+                                                        " ".join(map(str, size[3:]))],
+                                              launch and launch[:2]))
     return found
 
 

@@ -13,12 +13,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "suite/l
 from chunks import plain_chunk  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "Documentation/reference/capture-format.md"
-CODES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i"}
+CODES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "i64": "q"}
 
 
 def code(kind):
     """Of struct, and of how many values; None where the length is the record's own."""
-    match = re.fullmatch(r"(u8|u16|u32|u64|i32|char)\[(\d*)\]", kind)
+    match = re.fullmatch(r"(u8|u16|u32|u64|i32|i64|char)\[(\d*)\]", kind)
     if not match:
         return CODES[kind], 1
     if not match[2]:

@@ -32,7 +32,7 @@ KERNELS, COPIES, STACKS, SYNC, ALLOCATIONS, UNIFIED, RANGES, ALL_CALLS, LATENCY,
 DEFAULT = KERNELS | COPIES | STACKS | PYTHON
 ALWAYS, PROFILER, RANGE = range(3)
 
-CAUSES = {1: "channel full", 2: "CUPTI dropped", 3: "withheld", 4: "no timestamp",
+CAUSES = {1: "channel full", 2: "API dropped", 3: "withheld", 4: "no timestamp",
           5: "stack table", 6: "string table", 10: "unknown record", 12: "interrupted",
           14: "too long"}
 
@@ -48,6 +48,8 @@ RECORDS = {
         "<2I16s16s2IQ2H"),
     9: ("context", "time_ns id device", "<Q2I"),
     10: ("stream", "context id priority name", "<2IiI"),
+    11: ("api", "api name version platform", "<4I"),
+    12: ("clock", "time_ns offset_ns error_ns device source", "<QqQ2I"),
     20: ("launch", "start_ns end_ns tid correlation stack function context result "
          "graph", "<2Q5IiI"),
     21: ("call", "start_ns end_ns tid correlation function stack", "<2Q4I"),

@@ -70,6 +70,8 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 #define make_device(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_DEVICE, device, __VA_ARGS__)
 #define make_context(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_CONTEXT, context, __VA_ARGS__)
 #define make_stream(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_STREAM, stream, __VA_ARGS__)
+#define make_api(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_API, api, __VA_ARGS__)
+#define make_clock(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_CLOCK, clock, __VA_ARGS__)
 #define make_launch(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_LAUNCH, launch, __VA_ARGS__)
 #define make_call(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_CALL, call, __VA_ARGS__)
 #define make_hit(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_HIT, hit, __VA_ARGS__)

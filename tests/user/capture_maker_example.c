@@ -16,6 +16,7 @@ static void who_and_where(struct capture_maker *maker, uint64_t start_ns, uint32
 	uint32_t gpu = make_string(maker, "NVIDIA H100 80GB HBM3");
 	uint32_t stream = make_string(maker, "copies");
 	uint32_t library = make_string(maker, "/opt/train/libtrain.so");
+	uint32_t cuda = make_string(maker, "CUDA");
 
 	make_process(maker, .pid = 100 + variant, .parent = 1, .host_pid = 4100 + variant,
 		     .rank = ~0u, .start_ns = start_ns, .pid_namespace = 4026531836u,
@@ -31,6 +32,8 @@ static void who_and_where(struct capture_maker *maker, uint64_t start_ns, uint32
 		     .inode = 12, .device = 2049, .path = library);
 	make_device(maker, .id = 0, .name = gpu, .uuid = { 9, 8, 7 }, .pci = 0x0700,
 		    .multiprocessors = 132, .memory_bytes = 85899345920u, .compute_major = 9);
+	make_api(maker, .api = GPUMON_API_CUDA, .name = cuda);
+	make_clock(maker, .time_ns = start_ns, .offset_ns = -5, .error_ns = 2, .source = 2);
 	make_context(maker, .time_ns = start_ns + 500, .id = 1, .device = 0);
 	make_stream(maker, .context = 1, .id = 7);
 	make_stream(maker, .context = 1, .id = 13, .priority = -1, .name = stream);

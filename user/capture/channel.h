@@ -122,6 +122,7 @@ struct gpumon_message_hello {
 #define GPUMON_RECORD_ALL_CALLS	      (1u << 7)
 #define GPUMON_RECORD_LATENCY	      (1u << 8) /* queued and submitted times */
 #define GPUMON_RECORD_PYTHON	      (1u << 9)
+#define GPUMON_RECORD_NO_TIMES	      (1u << 10) /* operations are counted, their times not asked for */
 #define GPUMON_RECORD_BY_DEFAULT \
 	(GPUMON_RECORD_KERNELS | GPUMON_RECORD_COPIES | GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON)
 
@@ -144,9 +145,9 @@ enum gpumon_graphs {
  * @version: GPUMON_CHANNEL_VERSION
  * @record: GPUMON_RECORD_* bits
  * @window: enum gpumon_window_kind
- * @flush_ms: how often CUPTI's complete buffers are requested
+ * @flush_ms: how often what the API has complete is requested
  * @stack_depth: maximum number of frames
- * @buffer_mib: maximum total size of CUPTI's buffers
+ * @buffer_mib: maximum memory for what an API reports
  * @sample: the stack of one of so many launches is taken, 0 and 1: of each
  * @range: name of the NVTX range, for @window
  * @graphs: enum gpumon_graphs

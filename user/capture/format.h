@@ -63,6 +63,8 @@ enum gpumon_record_type {
 	GPUMON_RECORD_DEVICE = 8,
 	GPUMON_RECORD_CONTEXT = 9,
 	GPUMON_RECORD_STREAM = 10,
+	GPUMON_RECORD_API = 11,
+	GPUMON_RECORD_CLOCK = 12,
 	/* on the CPU */
 	GPUMON_RECORD_LAUNCH = 20,
 	GPUMON_RECORD_CALL = 21,
@@ -98,6 +100,24 @@ struct gpumon_record {
 	uint16_t flags;
 	uint32_t size;
 };
+
+/*
+ * An API for GPUs. Ids of devices, contexts, streams and graphs have it in their upper 8 bits, so that
+ * two APIs of one process never share one. Correlation ids are of one API: those of a launch are those
+ * of its context. A capture of before there was a second API has none of these bits set.
+ */
+enum gpumon_api {
+	GPUMON_API_CUDA = 0,
+	GPUMON_API_OPENCL = 1,
+	GPUMON_API_LEVEL_ZERO = 2,
+	GPUMON_API_HIP = 3,
+	GPUMON_APIS
+};
+
+#define GPUMON_API_SHIFT 24
+/* The API of an id, and the number that remains. */
+#define GPUMON_API_OF(id)    ((uint32_t)(id) >> GPUMON_API_SHIFT)
+#define GPUMON_NUMBER_OF(id) ((uint32_t)(id) & ((1u << GPUMON_API_SHIFT) - 1))
 
 /**
  * struct gpumon_record_process - the process, once and first
@@ -221,16 +241,41 @@ struct gpumon_record_stack {
 };
 
 /**
- * struct gpumon_record_device - a GPU or a MIG instance
- * @id: CUDA's device number in this process
+ * struct gpumon_record_api - an API that the process uses; one for each platform of OpenCL
+ * @api: enum gpumon_api
+ * @name: string id of its name
+ * @version: string id of its version, as the API says it
+ * @platform: string id of the implementation's name, 0 where an API has only one
+ */
+struct gpumon_record_api {
+	struct gpumon_record head;
+	uint32_t api;
+	uint32_t name;
+	uint32_t version;
+	uint32_t platform;
+};
+
+enum gpumon_device_type {
+	GPUMON_DEVICE_GPU = 0,
+	GPUMON_DEVICE_CPU = 1,
+	GPUMON_DEVICE_ACCELERATOR = 2,
+	GPUMON_DEVICE_OTHER = 3,
+};
+
+/**
+ * struct gpumon_record_device - a GPU, a MIG instance, or what else an API computes on
+ * @id: the API's device number in this process
  * @name: string id of the name
  * @uuid: UUID of the GPU
  * @mig_uuid: UUID of the instance, 0 if there is none
  * @pci: domain << 16 | bus << 8 | device << 3, ~0 if unknown
- * @multiprocessors: 0 if unknown
+ * @multiprocessors: 0 if unknown; compute units of OpenCL
  * @memory_bytes: 0 if unknown
  * @compute_major: compute capability
  * @compute_minor: compute capability
+ * @type: enum gpumon_device_type
+ * @vendor: string id of the vendor's name, 0 if unknown
+ * @driver: string id of the driver's version, 0 if unknown
  */
 struct gpumon_record_device {
 	struct gpumon_record head;
@@ -243,7 +288,35 @@ struct gpumon_record_device {
 	uint64_t memory_bytes;
 	uint16_t compute_major;
 	uint16_t compute_minor;
-	uint32_t reserved;
+	uint32_t type;
+	uint32_t vendor;
+	uint32_t driver;
+};
+
+/* How the times of a device became CLOCK_MONOTONIC. */
+enum gpumon_clock_source {
+	GPUMON_CLOCK_UNKNOWN = 0, /* measured against the calls that queued its operations */
+	GPUMON_CLOCK_MONOTONIC = 1,
+	GPUMON_CLOCK_MONOTONIC_RAW = 2,
+	GPUMON_CLOCK_BOOTTIME = 3,
+	GPUMON_CLOCK_REALTIME = 4,
+};
+
+/**
+ * struct gpumon_record_clock - the clock of a device, from a time on
+ * @time_ns: when it was measured; operations recorded later have times by it
+ * @offset_ns: what was added to times of the device
+ * @error_ns: by how much the result may be wrong; ~0: not known
+ * @device: id
+ * @source: enum gpumon_clock_source
+ */
+struct gpumon_record_clock {
+	struct gpumon_record head;
+	uint64_t time_ns;
+	int64_t offset_ns;
+	uint64_t error_ns;
+	uint32_t device;
+	uint32_t source;
 };
 
 #define GPUMON_CONTEXT_DESTROYED 1u
@@ -277,7 +350,7 @@ struct gpumon_record_stream {
  * @start_ns: beginning of the call
  * @end_ns: end of the call
  * @tid: calling thread in the target's pid namespace
- * @correlation: CUPTI's correlation id, also in its GPU operations
+ * @correlation: the API's correlation id, also in its GPU operations
  * @stack: id of the stack
  * @function: string id of its name, such as cudaLaunchKernel_v7000
  * @context: 0 if unknown
@@ -313,6 +386,8 @@ struct gpumon_record_call {
 	uint32_t correlation;
 	uint32_t function;
 	uint32_t stack;
+	uint32_t context;
+	uint32_t reserved;
 };
 
 /* In the flags of a hit: a call that waits for the GPU, so that its return is probed, too. */
@@ -361,7 +436,7 @@ struct gpumon_record_range {
 
 /**
  * struct gpumon_record_graph_node - the creation of a graph node
- * @node: CUPTI's id of the node
+ * @node: the API's id of the node
  * @original: id of the node that it was cloned from, or 0
  * @graph: id of the graph
  * @stack: id of the creation's stack, 0 for a clone
@@ -375,9 +450,12 @@ struct gpumon_record_graph_node {
 };
 
 /* GPU operations. */
-#define GPUMON_WORK_UNFINISHED 1u /* no end: still running when the capture ended */
-#define GPUMON_WORK_INTERNAL   2u /* launched by CUDA itself */
-#define GPUMON_WORK_PAGEABLE   4u /* a copy with memory that is not pinned */
+#define GPUMON_WORK_UNFINISHED 1u  /* no end: still running when the capture ended */
+#define GPUMON_WORK_INTERNAL   2u  /* launched by CUDA itself */
+#define GPUMON_WORK_PAGEABLE   4u  /* a copy with memory that is not pinned */
+#define GPUMON_WORK_FAILED     8u  /* the API reports an error of it; its times are 0 */
+#define GPUMON_WORK_UNTIMED    16u /* done, but the API was not asked for times, or has none */
+#define GPUMON_WORK_BAD_TIMES  32u /* done, but with times that are not possible; they are 0 */
 
 /**
  * struct gpumon_record_kernel - a kernel
@@ -390,8 +468,11 @@ struct gpumon_record_graph_node {
  * @name: string id of the mangled name
  * @device: id of the device
  * @context: id of the context
- * @stream: id of the stream
- * @graph: id of the graph, or 0
+ * @stream: id of the stream; a queue of OpenCL
+ * @graph: id of the graph, or 0; a command buffer of OpenCL
+ * @grid: number of blocks, 0 if unknown
+ * @block: size of a block; 0 where OpenCL's driver chose it
+ * @global: number of work-items of OpenCL; CUDA's records end before it
  */
 struct gpumon_record_kernel {
 	struct gpumon_record head;
@@ -412,7 +493,11 @@ struct gpumon_record_kernel {
 	uint32_t dynamic_shared_bytes;
 	uint32_t local_bytes;
 	uint32_t registers;
+	uint64_t global[3];
 };
+
+/* A kernel's record without @global. */
+#define GPUMON_KERNEL_SIZE offsetof(struct gpumon_record_kernel, global)
 
 enum gpumon_memory_place {
 	GPUMON_PLACE_UNKNOWN = 0,
@@ -422,6 +507,14 @@ enum gpumon_memory_place {
 	GPUMON_PLACE_ARRAY = 4,
 	GPUMON_PLACE_MANAGED = 5,
 	GPUMON_PLACE_PEER = 6,
+};
+
+/* What a copy is for. */
+enum gpumon_copy_kind {
+	GPUMON_COPY_PLAIN = 0,
+	GPUMON_COPY_MAP = 1,   /* the host can use the memory from then on */
+	GPUMON_COPY_UNMAP = 2, /* it no longer can */
+	GPUMON_COPY_MIGRATE = 3,
 };
 
 /* A copy, with fields as for a kernel. */
@@ -439,7 +532,7 @@ struct gpumon_record_copy {
 	uint32_t to_device; /* the other device of a copy between two, otherwise as @device */
 	uint16_t from;	    /* enum gpumon_memory_place */
 	uint16_t to;
-	uint32_t reserved;
+	uint32_t kind; /* enum gpumon_copy_kind */
 };
 
 /* A memset, with fields as for a kernel. */
@@ -470,7 +563,15 @@ struct gpumon_record_graph {
 	uint32_t reserved;
 };
 
-/* A wait for the GPU, as reported by CUPTI. */
+/* What is waited for, in struct gpumon_record_sync. */
+enum gpumon_sync_kind {
+	GPUMON_SYNC_EVENT = 1,
+	GPUMON_SYNC_STREAM_FOR_EVENT = 2, /* on the GPU: the CPU does not wait */
+	GPUMON_SYNC_STREAM = 3,
+	GPUMON_SYNC_CONTEXT = 4,
+};
+
+/* A wait for the GPU, as reported by the API. */
 struct gpumon_record_sync {
 	struct gpumon_record head;
 	uint64_t start_ns;
@@ -478,7 +579,7 @@ struct gpumon_record_sync {
 	uint32_t correlation;
 	uint32_t context;
 	uint32_t stream; /* ~0: all streams */
-	uint32_t kind;	 /* CUPTI's */
+	uint32_t kind;	 /* enum gpumon_sync_kind */
 };
 
 #define GPUMON_MEMORY_FREED 1u
@@ -525,16 +626,17 @@ struct gpumon_record_alert {
 };
 
 enum gpumon_loss {
-	GPUMON_LOSS_CHANNEL_FULL = 1,  /* the recorder did not drain it in time */
-	GPUMON_LOSS_CUPTI_DROPPED = 2, /* reported by CUPTI */
-	GPUMON_LOSS_WITHHELD = 3,      /* launches still without CUPTI's records at the end */
-	GPUMON_LOSS_NO_TIMESTAMP = 4,  /* operations with start = end = 0 */
-	GPUMON_LOSS_STACK_TABLE = 5,   /* stacks that did not fit the table */
+	GPUMON_LOSS_CHANNEL_FULL = 1, /* the recorder did not drain it in time */
+	GPUMON_LOSS_API_DROPPED =
+		2, /* dropped by the API, or for want of memory for what it reports */
+	GPUMON_LOSS_WITHHELD = 3,     /* launches still without the API's records at the end */
+	GPUMON_LOSS_NO_TIMESTAMP = 4, /* operations with start = end = 0 */
+	GPUMON_LOSS_STACK_TABLE = 5,  /* stacks that did not fit the table */
 	GPUMON_LOSS_STRING_TABLE = 6,
 	GPUMON_LOSS_UPROBE_RING = 7, /* hits */
 	GPUMON_LOSS_UPROBE_STACK = 8,
 	GPUMON_LOSS_DRIVER_RING = 9,	 /* events of the module, overwritten */
-	GPUMON_LOSS_UNKNOWN_RECORD = 10, /* activity records with an unknown layout */
+	GPUMON_LOSS_UNKNOWN_RECORD = 10, /* the API's records with an unknown layout */
 	GPUMON_LOSS_RECORDER = 11,	 /* records that could not be written: disk full */
 	GPUMON_LOSS_INTERRUPTED = 12,	 /* a signal handler interrupted another record */
 	GPUMON_LOSS_BROKEN = 13,	 /* the target left invalid data in the channel */
@@ -571,7 +673,7 @@ struct gpumon_record_window {
 /* The reason why something requested is missing: a process, an end, a kind of records. */
 #define GPUMON_NOTE_MISSING 2u
 
-/* Something that the user should know about this capture, such as missing CUPTI. */
+/* Something that the user should know about this capture, such as a missing library. */
 struct gpumon_record_note {
 	struct gpumon_record head;
 	uint64_t time_ns;
@@ -583,10 +685,10 @@ struct gpumon_record_note {
  * struct gpumon_record_totals - counts made independently of records, for comparison
  * @launches: calls of launch functions without those captured into graphs
  * @captured: launches captured into graphs
- * @kernels: kernels reported by CUPTI
+ * @kernels: kernels reported by the API
  * @copies: copies
  * @sets: memsets
- * @device_bytes: CUPTI's own memory on the GPU
+ * @device_bytes: memory on the GPU that the API takes for being recorded
  */
 struct gpumon_record_totals {
 	struct gpumon_record head;

@@ -64,7 +64,7 @@ static uint32_t choose_slot(const struct gpumon_record *record)
 	uint32_t key = record->type * 64u + record->size;
 
 	if (record->type == GPUMON_RECORD_KERNEL &&
-	    record->size >= sizeof(struct gpumon_record_kernel))
+	    record->size >= GPUMON_KERNEL_SIZE)
 		key += ((const struct gpumon_record_kernel *)(const void *)record)->name << 16;
 	else if (record->type == GPUMON_RECORD_LAUNCH &&
 		 record->size >= GPUMON_LAUNCH_SIZE)

@@ -17,6 +17,8 @@ static const char *const record_names[] = {
 	[GPUMON_RECORD_DEVICE] = "device",
 	[GPUMON_RECORD_CONTEXT] = "context",
 	[GPUMON_RECORD_STREAM] = "stream",
+	[GPUMON_RECORD_API] = "api",
+	[GPUMON_RECORD_CLOCK] = "clock",
 	[GPUMON_RECORD_LAUNCH] = "launch",
 	[GPUMON_RECORD_CALL] = "call",
 	[GPUMON_RECORD_HIT] = "hit",
@@ -39,7 +41,7 @@ static const char *const record_names[] = {
 
 static const char *const loss_names[GPUMON_LOSS_CAUSES] = {
 	[GPUMON_LOSS_CHANNEL_FULL] = "channel-full",
-	[GPUMON_LOSS_CUPTI_DROPPED] = "cupti-dropped",
+	[GPUMON_LOSS_API_DROPPED] = "api-dropped",
 	[GPUMON_LOSS_WITHHELD] = "withheld",
 	[GPUMON_LOSS_NO_TIMESTAMP] = "no-timestamp",
 	[GPUMON_LOSS_STACK_TABLE] = "stack-table",

@@ -16,19 +16,23 @@ struct gpumon_correlate *gpumon_correlate_new(const struct gpumon_correlate_outp
 	return correlate;
 }
 
-static struct process *find_process(struct gpumon_correlate *correlate, uint32_t number)
+/* What of a process belongs to one API. */
+static struct process *find_process(struct gpumon_correlate *correlate, uint32_t number,
+				    uint32_t api)
 {
 	struct process **processes;
 	struct process *process;
+	uint32_t place;
 
-	if (correlate->last && correlate->last->number == number)
+	if (correlate->last && correlate->last->number == number && correlate->last->api == api)
 		return correlate->last;
-	if (number >= PROCESSES_MAX)
+	if (number >= PROCESSES_MAX || api >= GPUMON_APIS)
 		return NULL;
-	if (number >= correlate->room) {
+	place = number * GPUMON_APIS + api;
+	if (place >= correlate->room) {
 		uint32_t room = correlate->room ? correlate->room : 8;
 
-		while (room <= number)
+		while (room <= place)
 			room *= 2;
 		processes = realloc(correlate->processes, room * sizeof(*processes));
 		if (!processes)
@@ -38,13 +42,16 @@ static struct process *find_process(struct gpumon_correlate *correlate, uint32_t
 		correlate->processes = processes;
 		correlate->room = room;
 	}
-	process = correlate->processes[number];
+	process = correlate->processes[place];
 	if (!process) {
 		process = calloc(1, sizeof(*process));
 		if (!process)
 			return NULL;
 		process->number = number;
-		correlate->processes[number] = process;
+		process->api = api;
+		/* Hits do not say of which API they are. */
+		process->no_hits = api != GPUMON_API_CUDA;
+		correlate->processes[place] = process;
 		correlate->count++;
 	}
 	correlate->last = process;
@@ -53,7 +60,7 @@ static struct process *find_process(struct gpumon_correlate *correlate, uint32_t
 
 int gpumon_correlate_expect(struct gpumon_correlate *correlate, uint32_t number, uint32_t expect)
 {
-	struct process *process = find_process(correlate, number);
+	struct process *process = find_process(correlate, number, GPUMON_API_CUDA);
 
 	if (!process)
 		return -1;
@@ -70,6 +77,12 @@ static const void *whole_record(const struct gpumon_record *record, size_t size,
 	memset(copy, 0, size);
 	memcpy(copy, record, record->size);
 	return copy;
+}
+
+/* Of an id, CUDA for one that is not known. */
+static uint32_t api_of(uint32_t id)
+{
+	return GPUMON_API_OF(id) < GPUMON_APIS ? GPUMON_API_OF(id) : GPUMON_API_CUDA;
 }
 
 int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
@@ -90,23 +103,51 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 	/* Driver events of the module belong to no process. */
 	if (number == ~0u || record->size < sizeof(*record))
 		return 0;
-	process = find_process(correlate, number);
-	if (!process)
-		return -1;
 	switch (record->type) {
-	case GPUMON_RECORD_LAUNCH:
-		return gpumon_join_launch(correlate, process, WHOLE(launch));
-	case GPUMON_RECORD_KERNEL:
-		return gpumon_join_work(correlate, process, GPUMON_WORK_KERNEL, WHOLE(kernel));
-	case GPUMON_RECORD_COPY:
-		return gpumon_join_work(correlate, process, GPUMON_WORK_COPY, WHOLE(copy));
-	case GPUMON_RECORD_SET:
-		return gpumon_join_work(correlate, process, GPUMON_WORK_SET, WHOLE(set));
-	case GPUMON_RECORD_GRAPH_NODE:
-		if (gpumon_nodes_add(&process->nodes, WHOLE(node)))
+	case GPUMON_RECORD_LAUNCH: {
+		const struct gpumon_record_launch *launch = WHOLE(launch);
+
+		process = find_process(correlate, number, api_of(launch->context));
+		return process ? gpumon_join_launch(correlate, process, launch) : -1;
+	}
+	case GPUMON_RECORD_KERNEL: {
+		const struct gpumon_record_kernel *kernel = WHOLE(kernel);
+
+		process = find_process(correlate, number, api_of(kernel->context));
+		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_KERNEL,
+						  &kernel->head) :
+				 -1;
+	}
+	case GPUMON_RECORD_COPY: {
+		const struct gpumon_record_copy *of = WHOLE(copy);
+
+		process = find_process(correlate, number, api_of(of->context));
+		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_COPY, &of->head) :
+				 -1;
+	}
+	case GPUMON_RECORD_SET: {
+		const struct gpumon_record_set *set = WHOLE(set);
+
+		process = find_process(correlate, number, api_of(set->context));
+		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_SET, &set->head) :
+				 -1;
+	}
+	case GPUMON_RECORD_GRAPH_NODE: {
+		const struct gpumon_record_graph_node *node = WHOLE(node);
+
+		process = find_process(correlate, number, api_of(node->graph));
+		if (!process || gpumon_nodes_add(&process->nodes, node))
 			return -1;
 		gpumon_join_node(correlate, process);
 		return 0;
+	}
+	default:
+		break;
+	}
+	process = find_process(correlate, number, GPUMON_API_CUDA);
+	if (!process)
+		return -1;
+	switch (record->type) {
 	case GPUMON_RECORD_HIT:
 		return gpumon_hits_hit(correlate, process, WHOLE(hit));
 	case GPUMON_RECORD_STRING:
@@ -134,7 +175,7 @@ static void finish_process(struct gpumon_correlate *correlate, struct process *p
 	gpumon_join_finish(correlate, process);
 	gpumon_hits_clear(process);
 	gpumon_nodes_clear(&process->nodes);
-	correlate->processes[process->number] = NULL;
+	correlate->processes[process->number * GPUMON_APIS + process->api] = NULL;
 	correlate->count--;
 	if (correlate->last == process)
 		correlate->last = NULL;
@@ -144,7 +185,7 @@ static void finish_process(struct gpumon_correlate *correlate, struct process *p
 int gpumon_correlate_finish(struct gpumon_correlate *correlate, uint32_t number)
 {
 	for (uint32_t i = 0; i < correlate->room; i++) {
-		if (correlate->processes[i] && (number == ~0u || number == i))
+		if (correlate->processes[i] && (number == ~0u || number == i / GPUMON_APIS))
 			finish_process(correlate, correlate->processes[i]);
 	}
 	return 0;

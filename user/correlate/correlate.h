@@ -3,14 +3,14 @@
  * Joins GPU operations with their launches, from a stream of records to a stream of joined
  * operations. Memory is bounded by what is in flight.
  *
- * An operation and its launch share CUPTI's correlation id. Records may come in any order. The
+ * An operation and its launch share a correlation id of their API (format.h). Records may come in any order. The
  * first of two waits, and everything is delivered exactly once:
  *
  * - A launch is kept for further operations of the same id (graphs, split copies) until
  *   GPUMON_CORRELATE_RETAIN records of its process have followed the last one.
  * - A launch without operations waits until GPUMON_CORRELATE_LAUNCHES newer ones wait too, the
  *   32-bit ids are close to wrapping around, or the end. Time alone does not end it: a kernel may
- *   run for hours before CUPTI reports it.
+ *   run for hours before the API reports it.
  * - An operation waits for its launch, for the record of its graph node, or for the stack of its
  *   launch, but at most GPUMON_CORRELATE_WORK_RECORDS records.
  * - Ids wrap around after 2^32 calls. A launch only gets operations of its own turn, and none that
@@ -72,6 +72,24 @@ enum gpumon_work_kind {
 	GPUMON_WORK_SET = 2,
 	GPUMON_WORK_KINDS
 };
+
+/* Why an operation has no times. */
+enum gpumon_untimed {
+	GPUMON_UNTIMED_FAILED = 0,
+	GPUMON_UNTIMED_UNFINISHED = 1, /* it had not ended when the capture did */
+	GPUMON_UNTIMED_NOT_MEASURED = 2,
+	GPUMON_UNTIMED_IMPOSSIBLE = 3, /* the API's times cannot be */
+	GPUMON_UNTIMED_KINDS
+};
+
+/* Of an operation with start 0, by its flags. */
+static inline enum gpumon_untimed gpumon_untimed_of(uint32_t flags)
+{
+	return flags & GPUMON_WORK_FAILED     ? GPUMON_UNTIMED_FAILED :
+	       flags & GPUMON_WORK_UNFINISHED ? GPUMON_UNTIMED_UNFINISHED :
+	       flags & GPUMON_WORK_BAD_TIMES  ? GPUMON_UNTIMED_IMPOSSIBLE :
+						GPUMON_UNTIMED_NOT_MEASURED;
+}
 
 /**
  * struct gpumon_work - a GPU operation with its origin
@@ -137,6 +155,7 @@ struct gpumon_correlate_output {
 /**
  * struct gpumon_correlate_counts - accounts for every record
  * @works: operations by kind and match
+ * @untimed: those of @works without times, by reason
  * @launches: launches with operations; a graph's counts once
  * @unmatched_launches: launches without operations, by reason
  * @in_flight: launches, operations and hits that are waiting for a match
@@ -148,6 +167,7 @@ struct gpumon_correlate_output {
  */
 struct gpumon_correlate_counts {
 	uint64_t works[GPUMON_WORK_KINDS][GPUMON_MATCH_KINDS];
+	uint64_t untimed[GPUMON_UNTIMED_KINDS];
 	uint64_t launches;
 	uint64_t unmatched_launches[GPUMON_LAUNCH_ENDS];
 	uint64_t in_flight;

@@ -181,8 +181,10 @@ struct hits {
 
 /* --- all of it */
 
+/* What of a process belongs to one API: correlation ids are its own. */
 struct process {
 	uint32_t number;
+	uint32_t api;
 	bool no_hits;  /* no hits will come */
 	bool no_nodes; /* no nodes will come */
 	struct join join;

@@ -126,6 +126,8 @@ static void give_work(struct gpumon_correlate *correlate, struct process *proces
 		launch->works++;
 		launch->last = process->join.records;
 	}
+	if (!seen->start_ns)
+		correlate->counts.untimed[gpumon_untimed_of(record->flags)]++;
 	if (kind == GPUMON_WORK_KERNEL)
 		work.kernel = (const void *)record;
 	else if (kind == GPUMON_WORK_COPY)

@@ -81,6 +81,26 @@ struct gpumon_scan_stream {
 };
 
 /**
+ * struct gpumon_scan_api - an API of a process, or one of its platforms
+ * @platform: "" if it has only one
+ */
+struct gpumon_scan_api {
+	uint32_t process;
+	char *name;
+	char *version;
+	char *platform;
+};
+
+/* The last known clock of a device, as in struct gpumon_record_clock. */
+struct gpumon_scan_clock {
+	uint32_t process;
+	uint32_t device;
+	uint32_t source;
+	int64_t offset_ns;
+	uint64_t error_ns;
+};
+
+/**
  * struct gpumon_scan - data that a profile lacks: processes, notes, a timeline
  * @created_ns: CLOCK_REALTIME of the beginning of the first capture, 0 if unknown
  * @ended: all captures were closed properly
@@ -106,6 +126,10 @@ struct gpumon_scan {
 	char *command;
 	struct gpumon_scan_process *processes;
 	unsigned int process_count;
+	struct gpumon_scan_api *apis;
+	unsigned int api_count;
+	struct gpumon_scan_clock *clocks;
+	unsigned int clock_count;
 	char **notes;
 	unsigned int note_count;
 	unsigned int missing_notes;

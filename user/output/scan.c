@@ -11,6 +11,7 @@
 #include "output.h"
 #include "term/output_text.h"
 #include "record_names.h"
+#include "scan_apis.h"
 #include "scan_streams.h"
 #include "tree.h"
 
@@ -54,6 +55,7 @@ struct reading {
 	struct gpumon_keys rows; /* process, device, context, stream to an index */
 	struct wanted *wanted;
 	size_t wanted_count;
+	struct gpumon_scan_apis apis;
 	struct note *notes;
 	size_t note_count;
 	struct gpumon_stream_told *streams;
@@ -74,6 +76,7 @@ void gpumon_scan_free(struct gpumon_scan *scan)
 		free(scan->processes[i].executable);
 		free(scan->processes[i].command);
 	}
+	gpumon_scan_apis_free(scan);
 	for (unsigned int i = 0; i < scan->note_count; i++)
 		free(scan->notes[i]);
 	for (unsigned int i = 0; i < scan->row_count; i++)
@@ -400,6 +403,11 @@ static void on_record(struct reading *reading, uint32_t process, const struct gp
 		gpumon_record_copy(&of, sizeof(of), record);
 		on_process(reading, process, &of);
 		break;
+	case GPUMON_RECORD_API:
+	case GPUMON_RECORD_CLOCK:
+		if (gpumon_scan_apis_record(&reading->apis, reading->scan, process, record))
+			reading->failed = true;
+		break;
 	case GPUMON_RECORD_NOTE:
 		gpumon_record_copy(&from, sizeof(from), record);
 		note = GPUMON_GROW(reading->notes, reading->note_count);
@@ -547,6 +555,8 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		process->command = string_copy(&reading, wanted->process, wanted->command);
 	}
 	if (!ret) {
+		if (gpumon_scan_apis_end(&reading.apis, reading.scan, &reading.names))
+			reading.failed = true;
 		add_notes(&reading);
 		add_streams(&reading);
 		add_totals(&reading);
@@ -563,6 +573,7 @@ int gpumon_scan_load(const char *const *paths, unsigned int count,
 		gpumon_busy_clear(&reading.busy[i].busy);
 	gpumon_keys_clear(&reading.rows);
 	free(reading.wanted);
+	free(reading.apis.wanted);
 	free(reading.notes);
 	free(reading.totals);
 	free(reading.streams);

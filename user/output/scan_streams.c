@@ -89,12 +89,12 @@ void gpumon_stream_text(char *text, size_t room, uint32_t stream, const char *na
 	if (priority)
 		snprintf(number, sizeof(number), "priority %d", priority);
 	if (name && *name)
-		snprintf(text, room, "stream %u (%.80s%s%s)", stream, name, priority ? ", " : "",
-			 number);
+		snprintf(text, room, "stream %u (%.80s%s%s)", GPUMON_NUMBER_OF(stream), name,
+			 priority ? ", " : "", number);
 	else if (priority)
-		snprintf(text, room, "stream %u (%s)", stream, number);
+		snprintf(text, room, "stream %u (%s)", GPUMON_NUMBER_OF(stream), number);
 	else
-		snprintf(text, room, "stream %u", stream);
+		snprintf(text, room, "stream %u", GPUMON_NUMBER_OF(stream));
 }
 
 void gpumon_view_stream_text(const struct gpumon_view *view, uint32_t process, uint32_t context,

@@ -53,10 +53,10 @@ static const struct {
 	[GPUMON_LOSS_CHANNEL_FULL] = { "channel_full",
 				       "records: the channel to the recorder was full",
 				       "give the channel more memory" },
-	[GPUMON_LOSS_CUPTI_DROPPED] = { "cupti_dropped", "records of the GPU: dropped by CUPTI",
-					"record fewer kinds, or in windows" },
+	[GPUMON_LOSS_API_DROPPED] = { "api_dropped", "records of the GPU: dropped by the API",
+				      "record fewer kinds, or in windows" },
 	[GPUMON_LOSS_WITHHELD] = { "withheld",
-				   "launches: CUPTI had not reported their work when the process ended",
+				   "launches: their work was not reported when the process ended",
 				   "let the program end by itself" },
 	[GPUMON_LOSS_NO_TIMESTAMP] = { "no_timestamp", "GPU operations without times",
 				       "record in shorter windows" },
@@ -71,7 +71,7 @@ static const struct {
 	[GPUMON_LOSS_DRIVER_RING] = { "driver_ring", "driver events: overwritten before read",
 				      "give the module's ring more memory" },
 	[GPUMON_LOSS_UNKNOWN_RECORD] = { "unknown_record",
-					 "CUPTI records of a layout that is not known",
+					 "the API's records of a layout that is not known",
 					 "use a newer gpumon" },
 	[GPUMON_LOSS_RECORDER] = { "recorder", "records that could not be written",
 				   "make room on the disk" },
@@ -155,6 +155,30 @@ const char *gpumon_launch_end_text(enum gpumon_launch_end end)
 	return (unsigned int)end < GPUMON_LAUNCH_ENDS ? texts[end] : "unknown";
 }
 
+const char *gpumon_untimed_key(enum gpumon_untimed why)
+{
+	static const char *const keys[GPUMON_UNTIMED_KINDS] = {
+		[GPUMON_UNTIMED_FAILED] = "failed",
+		[GPUMON_UNTIMED_UNFINISHED] = "unfinished",
+		[GPUMON_UNTIMED_NOT_MEASURED] = "not_measured",
+		[GPUMON_UNTIMED_IMPOSSIBLE] = "impossible",
+	};
+
+	return (unsigned int)why < GPUMON_UNTIMED_KINDS ? keys[why] : "unknown";
+}
+
+const char *gpumon_untimed_text(enum gpumon_untimed why)
+{
+	static const char *const texts[GPUMON_UNTIMED_KINDS] = {
+		[GPUMON_UNTIMED_FAILED] = "failed",
+		[GPUMON_UNTIMED_UNFINISHED] = "had not ended when the capture did",
+		[GPUMON_UNTIMED_NOT_MEASURED] = "not measured",
+		[GPUMON_UNTIMED_IMPOSSIBLE] = "the API's times are not possible",
+	};
+
+	return (unsigned int)why < GPUMON_UNTIMED_KINDS ? texts[why] : "unknown";
+}
+
 const char *gpumon_work_kind_text(enum gpumon_work_kind kind)
 {
 	static const char *const texts[GPUMON_WORK_KINDS] = {
@@ -183,6 +207,8 @@ void gpumon_missing_of(const struct gpumon_view *view, struct gpumon_missing *mi
 		for (unsigned int match = 0; match < GPUMON_MATCH_KINDS; match++)
 			missing->work += by[match];
 	}
+	for (unsigned int why = 0; counts && why < GPUMON_UNTIMED_KINDS; why++)
+		missing->untimed += counts->untimed[why];
 	if (counts)
 		missing->unmatched_launches = counts->unmatched_launches[GPUMON_LAUNCH_UNMATCHED];
 	/* Losses that could not be written at the end are only counted in capture.json. */
@@ -242,6 +268,10 @@ const char *gpumon_missing_line(char *buf, size_t len, const struct gpumon_missi
 		       missing->unmatched == 1 ? "piece" : "pieces",
 		       gpumon_text_percent(percent, sizeof(percent), missing->unmatched,
 					   missing->work));
+	if (missing->untimed)
+		APPEND("%s %s of work without times",
+		       gpumon_text_count(number, sizeof(number), missing->untimed),
+		       missing->untimed == 1 ? "piece" : "pieces");
 	if (missing->unmatched_launches)
 		APPEND("%s %s without work",
 		       gpumon_text_count(number, sizeof(number), missing->unmatched_launches),

@@ -45,13 +45,15 @@ bool gpumon_tree_unnamed(const struct gpumon_node *node);
 const char *gpumon_node_kind_name(enum gpumon_node_kind kind);
 /* "gpu_ns" and so on. */
 const char *gpumon_weight_key(enum gpumon_weight weight);
-/* "ring of the injection library full" and so on; "cupti_dropped" in JSON. */
+/* "ring of the injection library full" and so on; "api_dropped" in JSON. */
 const char *gpumon_loss_text(enum gpumon_loss cause);
 const char *gpumon_loss_key(enum gpumon_loss cause);
 /* The remedy, "" if there is none. */
 const char *gpumon_loss_advice(enum gpumon_loss cause);
 const char *gpumon_match_text(enum gpumon_match match);
 const char *gpumon_match_key(enum gpumon_match match);
+const char *gpumon_untimed_key(enum gpumon_untimed why);
+const char *gpumon_untimed_text(enum gpumon_untimed why);
 const char *gpumon_launch_end_text(enum gpumon_launch_end end);
 const char *gpumon_launch_end_key(enum gpumon_launch_end end);
 const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
@@ -71,6 +73,7 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind);
 struct gpumon_missing {
 	uint64_t lost;
 	uint64_t unmatched;
+	uint64_t untimed;
 	uint64_t unmatched_launches;
 	uint64_t cut_paths;
 	uint64_t damaged;

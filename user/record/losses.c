@@ -5,17 +5,16 @@
 
 static const char *const words[GPUMON_LOSS_CAUSES] = {
 	[GPUMON_LOSS_CHANNEL_FULL] = "records dropped (channel full): raise --buffer",
-	[GPUMON_LOSS_CUPTI_DROPPED] = "records that CUPTI dropped: raise --cupti-buffer",
-	[GPUMON_LOSS_WITHHELD] =
-		"launches whose work CUPTI had not reported when the process ended",
-	[GPUMON_LOSS_NO_TIMESTAMP] = "kernels and copies to which CUPTI gave no time",
+	[GPUMON_LOSS_API_DROPPED] = "records that the API dropped: raise --cupti-buffer",
+	[GPUMON_LOSS_WITHHELD] = "launches whose work was not reported when the process ended",
+	[GPUMON_LOSS_NO_TIMESTAMP] = "kernels and copies to which the API gave no time",
 	[GPUMON_LOSS_STACK_TABLE] = "stacks dropped (table full): lower --stack-depth",
 	[GPUMON_LOSS_STRING_TABLE] = "names dropped (table full)",
 	[GPUMON_LOSS_UPROBE_RING] = "uprobe hits dropped (ring full)",
 	[GPUMON_LOSS_UPROBE_STACK] = "stacks of uprobe hits",
 	[GPUMON_LOSS_DRIVER_RING] =
 		"events of the module, overwritten before they were read: gpumon-user set event-ring on --size",
-	[GPUMON_LOSS_UNKNOWN_RECORD] = "records of CUPTI of a kind that is not known",
+	[GPUMON_LOSS_UNKNOWN_RECORD] = "records of the API of a kind that is not known",
 	[GPUMON_LOSS_RECORDER] = "records that could not be written",
 	[GPUMON_LOSS_INTERRUPTED] =
 		"records of signal handlers that interrupted another record of their thread",

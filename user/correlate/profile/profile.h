@@ -91,6 +91,7 @@ struct gpumon_kernel_row {
  * @host: its host
  * @name: name of the device
  * @uuid: UUID as text
+ * @type: enum gpumon_device_type
  * @stream: id, ~0 in the row for all of the device's streams
  * @busy_ns: time with at least one running operation: overlaps count once
  * @first_ns: beginning of the first operation
@@ -104,6 +105,7 @@ struct gpumon_device_row {
 	const char *name;
 	char uuid[40];
 	uint32_t process;
+	uint32_t type;
 	uint32_t device;
 	uint32_t context;
 	uint32_t stream;
@@ -115,6 +117,17 @@ struct gpumon_device_row {
 	uint64_t idle_longest_ns;
 	uint64_t missed_ns;
 };
+
+#define GPUMON_DEVICE_TEXT 40
+
+/* "GPU0", "OpenCL CPU0": a device by its id and its enum gpumon_device_type. */
+const char *gpumon_device_text(char text[GPUMON_DEVICE_TEXT], uint32_t device, uint32_t type);
+
+/* "gpu", "cpu": enum gpumon_device_type in JSON. */
+const char *gpumon_device_type_key(uint32_t type);
+
+/* "OpenCL" of an id of a device, context or stream. */
+const char *gpumon_api_name(uint32_t id);
 
 /* An NVTX range by text and domain: operations launched while it was open on the thread. */
 struct gpumon_range_row {
@@ -130,6 +143,7 @@ struct gpumon_range_row {
 struct gpumon_gap {
 	uint32_t process;
 	uint32_t device;
+	uint32_t type; /* enum gpumon_device_type */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	const char *doing; /* longest blocking call or range of that time, "" if unknown */

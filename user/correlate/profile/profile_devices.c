@@ -7,11 +7,11 @@
 #include "correlate/functions.h"
 #include "profile_internal.h"
 
-/* CUPTI's kinds of synchronisation in which the CPU waits. */
+/* The kinds in which the CPU waits. */
 static const char *const sync_names[] = {
-	[1] = "event synchronize",
-	[3] = "stream synchronize",
-	[4] = "context synchronize",
+	[GPUMON_SYNC_EVENT] = "event synchronize",
+	[GPUMON_SYNC_STREAM] = "stream synchronize",
+	[GPUMON_SYNC_CONTEXT] = "context synchronize",
 };
 
 #define STREAMS_ALL (~0u)
@@ -150,6 +150,43 @@ static void format_uuid(char *text, size_t size, const uint8_t *uuid)
 		 uuid[9], uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
 }
 
+const char *gpumon_api_name(uint32_t id)
+{
+	static const char *const names[GPUMON_APIS] = {
+		[GPUMON_API_CUDA] = "CUDA",
+		[GPUMON_API_OPENCL] = "OpenCL",
+		[GPUMON_API_LEVEL_ZERO] = "Level Zero",
+		[GPUMON_API_HIP] = "HIP",
+	};
+
+	return GPUMON_API_OF(id) < GPUMON_APIS ? names[GPUMON_API_OF(id)] : "unknown API";
+}
+
+const char *gpumon_device_type_key(uint32_t type)
+{
+	static const char *const keys[] = {
+		[GPUMON_DEVICE_GPU] = "gpu",
+		[GPUMON_DEVICE_CPU] = "cpu",
+		[GPUMON_DEVICE_ACCELERATOR] = "accelerator",
+		[GPUMON_DEVICE_OTHER] = "other",
+	};
+
+	return type < sizeof(keys) / sizeof(keys[0]) ? keys[type] : "other";
+}
+
+const char *gpumon_device_text(char text[GPUMON_DEVICE_TEXT], uint32_t device, uint32_t type)
+{
+	const char *what = type == GPUMON_DEVICE_GPU	     ? "GPU" :
+			   type == GPUMON_DEVICE_CPU	     ? "CPU" :
+			   type == GPUMON_DEVICE_ACCELERATOR ? "accelerator " :
+							       "device ";
+	bool cuda = GPUMON_API_OF(device) == GPUMON_API_CUDA;
+
+	snprintf(text, GPUMON_DEVICE_TEXT, "%s%s%s%u", cuda ? "" : gpumon_api_name(device),
+		 cuda ? "" : " ", what, GPUMON_NUMBER_OF(device));
+	return text;
+}
+
 static void describe_device(struct gpumon_profile *profile, struct gpumon_device_row *row)
 {
 	static const uint8_t none[16];
@@ -163,6 +200,7 @@ static void describe_device(struct gpumon_profile *profile, struct gpumon_device
 	row->host = host ? host : gpumon_pool_text(&profile->pool, info->host);
 	row->host = row->host ? row->host : "";
 	row->name = name ? name : "";
+	row->type = device ? device->type : GPUMON_DEVICE_GPU;
 	if (device && memcmp(device->mig_uuid, none, sizeof(none)) != 0)
 		format_uuid(row->uuid, sizeof(row->uuid), device->mig_uuid);
 	else if (device && memcmp(device->uuid, none, sizeof(none)) != 0)
@@ -351,8 +389,12 @@ void gpumon_gaps_end(struct gpumon_profile *profile, struct gpumon_ranges *range
 	for (unsigned int i = 0; i < profile->gap_count; i++) {
 		const struct gpumon_gap_doing *doing = &profile->doing[i];
 		struct gpumon_gap *gap = &profile->gaps[i];
+		const struct gpumon_record_device *device;
 		uint64_t half = length_of(gap) / 2;
 
+		device =
+			gpumon_tables_device(&profile->tables.processes[gap->process], gap->device);
+		gap->type = device ? device->type : GPUMON_DEVICE_GPU;
 		/* A call says more than a range around it, if most of the time went into it. */
 		if (doing->call && (doing->call_ns >= half || doing->call_ns >= doing->range_ns))
 			gap->doing = doing->call;

@@ -92,20 +92,24 @@ static struct gpumon_kernel_growing *work_row(struct gpumon_profile *profile,
 /* --- the tree */
 
 static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpumon_node *node,
-				      const struct gpumon_work_fields *fields)
+				      uint32_t process, const struct gpumon_work_fields *fields)
 {
-	char name[64];
+	char name[64], text[GPUMON_DEVICE_TEXT];
 
 	if (node && profile->options.devices) {
-		snprintf(name, sizeof(name), "[GPU%" PRIu32 "]", fields->device);
+		const struct gpumon_record_device *device =
+			gpumon_tables_device(&profile->tables.processes[process], fields->device);
+
+		snprintf(name, sizeof(name), "[%s]",
+			 gpumon_device_text(text, fields->device, device ? device->type : 0));
 		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_DEVICE, name);
 	}
 	if (node && profile->options.streams) {
-		snprintf(name, sizeof(name), "stream %" PRIu32, fields->stream);
+		snprintf(name, sizeof(name), "stream %" PRIu32, GPUMON_NUMBER_OF(fields->stream));
 		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_STREAM, name);
 	}
 	if (node && profile->options.graphs && fields->graph) {
-		snprintf(name, sizeof(name), "graph %" PRIu32, fields->graph);
+		snprintf(name, sizeof(name), "graph %" PRIu32, GPUMON_NUMBER_OF(fields->graph));
 		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_GRAPH, name);
 	}
 	return node;
@@ -153,7 +157,7 @@ static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work 
 		node = gpumon_tree_process(&profile->tree, work->process);
 	else
 		node = gpumon_tree_work(&profile->tree, work, fields->start_ns);
-	node = add_levels(profile, node, fields);
+	node = add_levels(profile, node, work->process, fields);
 	if (!node)
 		return -1;
 	frame.kind = work->kind == GPUMON_WORK_KERNEL ? GPUMON_NODE_KERNEL :
@@ -292,9 +296,16 @@ static char place_letter(uint16_t place)
 
 const char *gpumon_copy_name(const struct gpumon_record_copy *copy)
 {
+	static const char *const kinds[] = {
+		[GPUMON_COPY_PLAIN] = "memcpy",
+		[GPUMON_COPY_MAP] = "map",
+		[GPUMON_COPY_UNMAP] = "unmap",
+		[GPUMON_COPY_MIGRATE] = "migrate",
+	};
 	static __thread char name[16];
+	uint32_t kind = copy->kind < sizeof(kinds) / sizeof(kinds[0]) ? copy->kind : 0;
 
-	snprintf(name, sizeof(name), "memcpy %cto%c", place_letter(copy->from),
+	snprintf(name, sizeof(name), "%s %cto%c", kinds[kind], place_letter(copy->from),
 		 place_letter(copy->to));
 	return name;
 }
@@ -334,6 +345,6 @@ bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_f
 	}
 #undef TAKE
 	fields->valid = fields->start_ns && fields->end_ns >= fields->start_ns &&
-			!(record->flags & GPUMON_WORK_UNFINISHED);
+			!(record->flags & (GPUMON_WORK_UNFINISHED | GPUMON_WORK_FAILED));
 	return true;
 }

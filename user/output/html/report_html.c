@@ -93,12 +93,12 @@ static void put_card(FILE *out, const char *value, const char *what)
 
 static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t wall_ns)
 {
-	char busy[GPUMON_TEXT_NUMBER];
+	char busy[GPUMON_TEXT_NUMBER], number[GPUMON_DEVICE_TEXT];
 	double part = wall_ns ? 100.0 * (double)row->busy_ns / (double)wall_ns : 0;
 
 	fputs("<div class=\"card wide\"><b>", out);
 	gpumon_report_percent(out, row->busy_ns, wall_ns);
-	fprintf(out, "</b><span>GPU%u ", row->device);
+	fprintf(out, "</b><span>%s ", gpumon_device_text(number, row->device, row->type));
 	gpumon_text_xml(out, row->name ? row->name : "");
 	fprintf(out,
 		" busy, %s</span><div class=\"meter\"><i style=\"width:%.2f%%\"></i></div></div>\n",
@@ -168,6 +168,11 @@ static void put_counts(FILE *out, const struct gpumon_view *view)
 			  match == GPUMON_MATCH_NO_STACK || match == GPUMON_MATCH_NO_LAUNCH ||
 				  match == GPUMON_MATCH_AMBIGUOUS,
 			  what, "");
+	}
+	for (unsigned int why = 0; why < GPUMON_UNTIMED_KINDS; why++) {
+		snprintf(what, sizeof(what), "GPU operations without times: %s",
+			 gpumon_untimed_text(why));
+		put_cause(out, counts->untimed[why], true, what, "");
 	}
 	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
 		put_cause(out, counts->unmatched_launches[end], end == GPUMON_LAUNCH_UNMATCHED,

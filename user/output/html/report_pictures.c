@@ -93,32 +93,34 @@ static void put_gaps(FILE *out, const struct gpumon_view *view, const struct gpu
 	}
 }
 
-static const char *device_name(const struct gpumon_view *view, const struct gpumon_scan_row *row)
+static const struct gpumon_device_row *device_row(const struct gpumon_view *view,
+						  const struct gpumon_scan_row *row)
 {
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *device = &view->devices[i];
 
 		if (device->process == row->process && device->device == row->device &&
 		    device->name)
-			return device->name;
+			return device;
 	}
-	return "";
+	return NULL;
 }
 
 static void put_row(FILE *out, const struct gpumon_view *view, const struct gpumon_scan_row *row)
 {
 	const struct gpumon_scan *scan = view->scan;
 	bool device = row->stream == ~0u;
+	char name[160], number[GPUMON_DEVICE_TEXT];
+	const struct gpumon_device_row *of;
 	uint64_t busy = 0;
-	char name[160];
 
 	for (unsigned int i = 0; i < scan->bins; i++)
 		busy += row->busy_ns[i];
 	fprintf(out, "<div class=\"row %s\"><span><b>", device ? "device" : "stream");
 	if (device) {
-		fprintf(out, "GPU%u ", row->device);
-		gpumon_text_xml(out,
-				gpumon_text_cut(name, sizeof(name), device_name(view, row), 48));
+		of = device_row(view, row);
+		fprintf(out, "%s ", gpumon_device_text(number, row->device, of ? of->type : 0));
+		gpumon_text_xml(out, gpumon_text_cut(name, sizeof(name), of ? of->name : "", 48));
 	} else {
 		gpumon_view_stream_text(view, row->process, row->context, row->stream, name,
 					sizeof(name));

@@ -124,13 +124,14 @@ static void put_stream(FILE *out, const struct gpumon_view *view,
 
 	gpumon_view_stream_text(view, row->process, row->context, row->stream, name, sizeof(name));
 	gpumon_text_xml(out, name);
-	fprintf(out, ", context %u", row->context);
+	fprintf(out, ", context %u", GPUMON_NUMBER_OF(row->context));
 }
 
 void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 {
 	static const char *const titles[] = { "busy", "share",	      "GPU time",
 					      "work", "longest idle", "GPU, stream" };
+	char number[GPUMON_DEVICE_TEXT];
 	struct gpumon_view_totals totals;
 
 	if (!view->device_count)
@@ -150,7 +151,7 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 		put_ns(out, row->idle_longest_ns);
 		fprintf(out, "<td class=\"%s\" title=\"", row->stream == ~0u ? "device" : "stream");
 		gpumon_text_xml(out, row->uuid);
-		fprintf(out, "\">GPU%u ", row->device);
+		fprintf(out, "\">%s ", gpumon_device_text(number, row->device, row->type));
 		if (row->stream == ~0u)
 			gpumon_text_xml(out, row->name ? row->name : "");
 		else
@@ -172,6 +173,7 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 {
 	static const char *const titles[] = { "idle", "at", "GPU", "what the CPU did" };
+	char number[GPUMON_DEVICE_TEXT];
 
 	if (!view->gap_count)
 		return;
@@ -184,7 +186,7 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 		fputs("<tr>", out);
 		put_ns(out, gap->end_ns - gap->start_ns);
 		put_ns(out, gap->start_ns - view->first_ns);
-		put_count(out, gap->device);
+		fprintf(out, "<td>%s</td>", gpumon_device_text(number, gap->device, gap->type));
 		if (gap->doing && *gap->doing)
 			put_name(out, gap->doing);
 		else

@@ -60,6 +60,37 @@ static struct json_object *process_json(const struct gpumon_scan_process *from)
 	return gpumon_json_finish(object, bad);
 }
 
+static struct json_object *api_json(const struct gpumon_scan_api *from)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "process", from->process);
+
+	bad |= add_text(object, "name", from->name);
+	bad |= add_text(object, "version", from->version);
+	bad |= add_text(object, "platform", from->platform);
+	return gpumon_json_finish(object, bad);
+}
+
+static struct json_object *clock_json(const struct gpumon_scan_clock *from)
+{
+	static const char *const sources[] = {
+		[GPUMON_CLOCK_UNKNOWN] = "unknown",
+		[GPUMON_CLOCK_MONOTONIC] = "monotonic",
+		[GPUMON_CLOCK_MONOTONIC_RAW] = "monotonic_raw",
+		[GPUMON_CLOCK_BOOTTIME] = "boottime",
+		[GPUMON_CLOCK_REALTIME] = "realtime",
+	};
+	bool known = from->source < sizeof(sources) / sizeof(sources[0]);
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "process", from->process);
+
+	bad |= gpumon_json_add_u64(object, "device", from->device);
+	bad |= add_text(object, "source", sources[known ? from->source : 0]);
+	bad |= gpumon_json_add(object, "offset_ns", json_object_new_int64(from->offset_ns));
+	bad |= add_known(object, "error_ns", from->error_ns, from->error_ns != UINT64_MAX);
+	return gpumon_json_finish(object, bad);
+}
+
 static struct json_object *counted_json(const struct gpumon_record_totals *totals)
 {
 	struct json_object *object = json_object_new_object();
@@ -78,6 +109,8 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	const struct gpumon_scan *scan = view->scan;
 	struct json_object *object = json_object_new_object();
 	struct json_object *processes = json_object_new_array();
+	struct json_object *apis = json_object_new_array();
+	struct json_object *clocks = json_object_new_array();
 	struct json_object *notes = json_object_new_array();
 	struct gpumon_view_totals totals;
 	bool known = view->last_ns > view->first_ns;
@@ -102,9 +135,15 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 		       gpumon_json_add_string(object, "counted", NULL);
 	for (unsigned int i = 0; scan && i < scan->process_count; i++)
 		bad |= gpumon_json_append(processes, process_json(&scan->processes[i]));
+	for (unsigned int i = 0; scan && i < scan->api_count; i++)
+		bad |= gpumon_json_append(apis, api_json(&scan->apis[i]));
+	for (unsigned int i = 0; scan && i < scan->clock_count; i++)
+		bad |= gpumon_json_append(clocks, clock_json(&scan->clocks[i]));
 	for (unsigned int i = 0; scan && i < scan->note_count; i++)
 		bad |= gpumon_json_append(notes, gpumon_json_string(scan->notes[i]));
 	bad |= gpumon_json_add(object, "processes", processes);
+	bad |= gpumon_json_add(object, "apis", apis);
+	bad |= gpumon_json_add(object, "clocks", clocks);
 	bad |= gpumon_json_add(object, "notes", notes);
 	return gpumon_json_finish(object, bad);
 }
@@ -159,6 +198,8 @@ static struct json_object *device_json(const struct gpumon_view *view,
 	int bad = gpumon_json_add_u64(object, "process", row->process);
 
 	bad |= add_text(object, "host", row->host);
+	bad |= add_text(object, "api", gpumon_api_name(row->device));
+	bad |= add_text(object, "type", gpumon_device_type_key(row->type));
 	bad |= gpumon_json_add_u64(object, "device", row->device);
 	bad |= add_text(object, "name", row->name);
 	bad |= add_text(object, "uuid", row->uuid);
@@ -278,6 +319,16 @@ static struct json_object *launches_json(const struct gpumon_correlate_counts *c
 	return gpumon_json_finish(object, bad);
 }
 
+static struct json_object *untimed_json(const struct gpumon_correlate_counts *counts)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = 0;
+
+	for (unsigned int why = 0; why < GPUMON_UNTIMED_KINDS; why++)
+		bad |= gpumon_json_add_u64(object, gpumon_untimed_key(why), counts->untimed[why]);
+	return gpumon_json_finish(object, bad);
+}
+
 struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 {
 	const struct gpumon_correlate_counts *counts = view->counts;
@@ -299,6 +350,8 @@ struct json_object *gpumon_json_missing(const struct gpumon_view *view)
 	bad |= gpumon_json_add(object, "losses", lost);
 	bad |= counts ? gpumon_json_add(object, "works", matches_json(counts)) :
 			gpumon_json_add_string(object, "works", NULL);
+	bad |= counts ? gpumon_json_add(object, "without_time", untimed_json(counts)) :
+			gpumon_json_add_string(object, "without_time", NULL);
 	bad |= counts ? gpumon_json_add(object, "launches", launches_json(counts)) :
 			gpumon_json_add_string(object, "launches", NULL);
 	bad |= add_known(object, "hits", counts ? counts->hits : 0, counts);

@@ -265,7 +265,7 @@ static int print_devices(const struct summary *summary)
 	gpumon_table_column(table, "DEVICE", GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < view->device_count; i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
-		char name[256] = "  ", pid[24] = "";
+		char name[256] = "  ", pid[24] = "", number[GPUMON_DEVICE_TEXT];
 
 		if (processes && row->stream == ~0u)
 			snprintf(pid, sizeof(pid), " of %u", gpumon_view_pid(view, row->process));
@@ -275,7 +275,8 @@ static int print_devices(const struct summary *summary)
 		gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, gpumon_value_of(row->idle_longest_ns));
 		if (row->stream == ~0u)
-			snprintf(name, sizeof(name), "GPU%u %s%s%s%s", row->device, row->name, pid,
+			snprintf(name, sizeof(name), "%s %s%s%s%s",
+				 gpumon_device_text(number, row->device, row->type), row->name, pid,
 				 hosts ? " on " : "", hosts ? row->host : "");
 		else
 			gpumon_view_stream_text(view, row->process, row->context, row->stream,
@@ -352,13 +353,16 @@ static int print_gaps(const struct summary *summary)
 	gpumon_table_column(table, "WHAT THE CPU DID", GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
-		char text[GPUMON_FORMAT_LEN + 1] = "+";
+		char text[GPUMON_DEVICE_TEXT + GPUMON_FORMAT_LEN] = "+";
 
 		gpumon_table_ns(table, gpumon_value_of(gap->end_ns - gap->start_ns));
 		gpumon_format_ns(text + 1, sizeof(text) - 1,
 				 gpumon_value_of(gap->start_ns - view->first_ns));
 		gpumon_table_text(table, text);
-		snprintf(text, sizeof(text), "%u", gap->device);
+		if (GPUMON_API_OF(gap->device) == GPUMON_API_CUDA)
+			snprintf(text, sizeof(text), "%u", gap->device);
+		else
+			gpumon_device_text(text, gap->device, gap->type);
 		gpumon_table_text(table, text);
 		gpumon_table_text(table, gap->doing && *gap->doing ? gap->doing : "-");
 	}
@@ -445,6 +449,11 @@ static void print_missing(const struct summary *summary)
 		snprintf(what, sizeof(what), "of %s GPU operations: %s",
 			 gpumon_text_count(all, sizeof(all), sums.work), gpumon_match_text(match));
 		print_cause(summary, n, match == GPUMON_MATCH_INTERNAL ? plain : red, what, "");
+	}
+	for (unsigned int why = 0; counts && why < GPUMON_UNTIMED_KINDS; why++) {
+		snprintf(what, sizeof(what), "GPU operations without times: %s",
+			 gpumon_untimed_text(why));
+		print_cause(summary, counts->untimed[why], red, what, "");
 	}
 	for (unsigned int end = 0; counts && end < GPUMON_LAUNCH_ENDS; end++)
 		print_cause(summary, counts->unmatched_launches[end],

@@ -19,6 +19,12 @@ static inline bool gpumon_track_is_driver(uint32_t process)
 	return process > UINT32_MAX / 2;
 }
 
+/* Links a launch to its operations: a correlation id is of one process and one API. */
+static inline uint64_t gpumon_track_flow(uint32_t process, uint32_t context, uint32_t correlation)
+{
+	return (uint64_t)GPUMON_API_OF(context) << 56 | (uint64_t)(process + 1) << 32 | correlation;
+}
+
 struct gpumon_track_work {
 	uint64_t start_ns;
 	struct gpumon_work work;

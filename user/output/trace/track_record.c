@@ -49,7 +49,7 @@ static void put_launch(struct gpumon_track_reader *reader, uint32_t process,
 	if (launch.head.flags & GPUMON_LAUNCH_CAPTURED)
 		gpumon_track_text(&event, "captured", "into a graph");
 	else
-		event.flow = (uint64_t)(process + 1) << 32 | launch.correlation;
+		event.flow = gpumon_track_flow(process, launch.context, launch.correlation);
 	if (launch.head.flags & GPUMON_LAUNCH_FAILED)
 		gpumon_track_value(&event, "result", (uint64_t)(int64_t)launch.result);
 	put_event(reader, &event);
@@ -77,7 +77,7 @@ static void put_call(struct gpumon_track_reader *reader, uint32_t process,
 	event.track = thread->track;
 	event.start_ns = call.start_ns;
 	event.end_ns = call.end_ns > call.start_ns ? call.end_ns : call.start_ns;
-	event.flow = (uint64_t)(process + 1) << 32 | call.correlation;
+	event.flow = gpumon_track_flow(process, call.context, call.correlation);
 	gpumon_track_value(&event, "correlation", call.correlation);
 	if (call.head.flags & GPUMON_CALL_BLOCKING)
 		event.category = GPUMON_CATEGORY_WAIT;

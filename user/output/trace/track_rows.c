@@ -9,6 +9,9 @@
 /* Above all pids of Linux, and below the numbers that formats use for other things. */
 #define PID_OTHER 50000000u
 
+/* Devices of one API, for the numbers of their rows. */
+#define API_NUMBERS 1000u
+
 static uint64_t key_of_pair(uint32_t high, uint32_t low)
 {
 	return (uint64_t)high << 32 | low;
@@ -107,6 +110,7 @@ void gpumon_rows_device(struct gpumon_track_rows *rows, uint32_t process,
 	device->process = process;
 	device->id = record->id;
 	device->name = record->name;
+	device->type = record->type;
 	device->instance = memcmp(record->mig_uuid, none, sizeof(none)) != 0;
 	memcpy(device->uuid, device->instance ? record->mig_uuid : record->uuid,
 	       sizeof(device->uuid));
@@ -188,7 +192,7 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 	struct gpumon_track_device *device;
 	const char *name, *host;
 	size_t place;
-	char text[256];
+	char text[256], number[GPUMON_DEVICE_TEXT];
 
 	if (!gpumon_map_get(&rows->device_map, key_of_pair(process, id))) {
 		struct gpumon_record_device unknown = { .id = id };
@@ -209,9 +213,11 @@ static const struct gpumon_track *gpu_of(struct gpumon_track_rows *rows, uint32_
 	name = gpumon_names_of(rows->names, gpumon_names_string(rows->names, process, device->name),
 			       "");
 	host = rows->several_hosts ? host_of(rows, of) : "";
-	snprintf(text, sizeof(text), "GPU%u%s%s%s%s%s", id, *name ? " " : "", name,
-		 device->instance ? " (MIG)" : "", *host ? " on " : "", host);
-	device->track = new_track(rows, GPUMON_TRACK_GPU, NULL, id, text);
+	snprintf(text, sizeof(text), "%s%s%s%s%s%s", gpumon_device_text(number, id, device->type),
+		 *name ? " " : "", name, device->instance ? " (MIG)" : "", *host ? " on " : "",
+		 host);
+	device->track = new_track(rows, GPUMON_TRACK_GPU, NULL,
+				  GPUMON_API_OF(id) * API_NUMBERS + GPUMON_NUMBER_OF(id), text);
 	return device->track;
 }
 
@@ -284,9 +290,10 @@ struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t
 		return rows->lanes[place];
 	if (rows->process_count > 1)
 		snprintf(process_text, sizeof(process_text), " of %u", of->pid);
-	/* The first CUDA context of a process has number 1. */
-	if (context > 1)
-		snprintf(context_text, sizeof(context_text), " context %u", context);
+	/* The first context of a process has number 1. */
+	if (GPUMON_NUMBER_OF(context) > 1)
+		snprintf(context_text, sizeof(context_text), " context %u",
+			 GPUMON_NUMBER_OF(context));
 	stream_text(rows, of->number, context, stream, known, sizeof(known));
 	snprintf(name, sizeof(name), "%s%s%s", known, context_text, process_text);
 	return new_lanes(rows, gpu_of(rows, process, device), name);

@@ -60,6 +60,7 @@ struct gpumon_track_device {
 	uint32_t process;
 	uint32_t id;
 	uint32_t name;
+	uint32_t type;
 	uint8_t uuid[16]; /* of the MIG instance, if it is one, otherwise of the GPU */
 	bool instance;
 	struct gpumon_track *track;

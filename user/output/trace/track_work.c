@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "correlate/profile/profile_internal.h"
+#include "output/tree.h"
 #include "track_read.h"
 
 void gpumon_track_value(struct gpumon_track_event *event, const char *key, uint64_t value)
@@ -22,6 +23,7 @@ void gpumon_track_text(struct gpumon_track_event *event, const char *key, const 
 
 /* Fields that kernels, copies and memsets share. */
 struct common {
+	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t node;
 	uint32_t correlation;
@@ -32,11 +34,11 @@ struct common {
 	uint16_t flags;
 };
 
-#define COMMON(from)                                                                           \
-	(struct common)                                                                        \
-	{                                                                                      \
-		(from).end_ns, (from).node, (from).correlation, (from).device, (from).context, \
-			(from).stream, (from).graph, (from).head.flags                         \
+#define COMMON(from)                                                                            \
+	(struct common)                                                                         \
+	{                                                                                       \
+		(from).start_ns, (from).end_ns, (from).node, (from).correlation, (from).device, \
+			(from).context, (from).stream, (from).graph, (from).head.flags          \
 	}
 
 static struct common common_of(const struct gpumon_track_work *waiting)
@@ -112,9 +114,9 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 
 	event.start_ns = waiting->start_ns;
 	/* An operation that still ran at the end of the capture lasted at least until then. */
-	event.end_ns = common.end_ns > event.start_ns	     ? common.end_ns :
-		       common.flags & GPUMON_WORK_UNFINISHED ? reader->last_ns :
-							       event.start_ns;
+	event.end_ns = common.end_ns > event.start_ns				? common.end_ns :
+		       common.start_ns && common.flags & GPUMON_WORK_UNFINISHED ? reader->last_ns :
+										  event.start_ns;
 	if (event.end_ns < event.start_ns)
 		event.end_ns = event.start_ns;
 	lanes = gpumon_rows_stream(&reader->rows, work->process, common.device, common.context,
@@ -138,21 +140,26 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 	event.text = gpumon_names_of(&reader->names, event.name, "[unknown]");
 	gpumon_track_value(&event, "correlation", common.correlation);
 	if (common.graph)
-		gpumon_track_value(&event, "graph", common.graph);
+		gpumon_track_value(&event, "graph", GPUMON_NUMBER_OF(common.graph));
 	if (common.node)
 		gpumon_track_value(&event, "graph_node", common.node);
-	if (common.flags & GPUMON_WORK_UNFINISHED)
+	if (!common.start_ns)
+		gpumon_track_text(&event, "no_time",
+				  gpumon_untimed_text(gpumon_untimed_of(common.flags)));
+	else if (common.flags & GPUMON_WORK_UNFINISHED)
 		gpumon_track_text(&event, "unfinished", "still ran when the capture ended");
 	if (match_name(work->match))
 		gpumon_track_text(&event, "no_call_path", match_name(work->match));
 	if (work->launch_ns && work->tid) {
 		thread = gpumon_rows_thread(&reader->rows, work->process, work->tid);
-		event.flow = (uint64_t)(work->process + 1) << 32 | common.correlation;
+		event.flow = gpumon_track_flow(work->process, common.context, common.correlation);
 		event.from = thread ? thread->track : NULL;
 		event.from_ns = work->launch_ns;
-		gpumon_track_value(
-			&event, "latency_ns",
-			event.start_ns > work->launch_ns ? event.start_ns - work->launch_ns : 0);
+		if (common.start_ns)
+			gpumon_track_value(&event, "latency_ns",
+					   event.start_ns > work->launch_ns ?
+						   event.start_ns - work->launch_ns :
+						   0);
 	}
 	event.path = gpumon_track_paths_find(&reader->paths, work, event.start_ns);
 	if (event.path) {
@@ -224,6 +231,11 @@ void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpum
 	waiting->start_ns = work->kernel ? work->kernel->start_ns :
 			    work->copy	 ? work->copy->start_ns :
 					   work->set->start_ns;
+	/* Without times it is shown where its call returned. */
+	if (!waiting->start_ns)
+		waiting->start_ns = work->launch_end_ns ? work->launch_end_ns : work->launch_ns;
+	if (!waiting->start_ns)
+		return;
 	/* These pointers become invalid when the callback returns. */
 	waiting->work.kernel = NULL;
 	waiting->work.copy = NULL;
