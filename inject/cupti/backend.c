@@ -8,7 +8,11 @@
 #include "convert.h"
 #include "graphs.h"
 #include "nvtx.h"
+#include "session/session.h"
 #include "subscribe.h"
+
+/* Time for kernels that still run at the end of a window, before CUPTI leaves until the next. */
+#define REST_MS 200
 
 struct inject_cupti_state inject_cupti_state;
 struct inject_cupti_environment inject_cupti_environment;
@@ -28,6 +32,8 @@ static void read_cupti_environment(void)
 static bool start_cupti(struct inject_thread *thread, bool at_start, const char **why)
 {
 	inject_convert_reset();
+	inject_cupti_state.from_start = at_start;
+	atomic_store(&inject_cupti_state.switched_on_ns, 0);
 	atomic_store(&inject_cupti_state.launches_graphs, false);
 	inject_graphs_begin();
 	if (!inject_subscribe_configure(thread, at_start)) {
@@ -36,6 +42,10 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 		return false;
 	}
 	inject_subscribe_always(thread, at_start);
+	if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE && !at_start)
+		inject_session_note(
+			thread, GPUMON_NOTE_MISSING,
+			"graphs are recorded by node, not as a whole: that has to be asked for before CUDA is initialised");
 	return true;
 }
 
@@ -76,8 +86,28 @@ static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigne
 	}
 	inject_activity_drain(recorder_lives ? thread : NULL);
 	inject_unsubscribe(settle_ms);
-	if (recorder_lives)
+	/* Without records of nodes CUPTI changes nodes itself. */
+	if (recorder_lives && inject_session.settings.graphs != GPUMON_GRAPHS_WHOLE)
 		inject_graphs_end(thread);
+}
+
+/* CUPTI has recorded, so launches are slower until it is gone (detach.h). */
+static void rest_cupti(struct inject_thread *thread)
+{
+	if (!inject_subscribed())
+		return;
+	inject_cupti.cuptiActivityFlushAll(0);
+	wait_for_buffers(thread, REST_MS);
+	inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	inject_activity_drain(thread);
+	inject_unsubscribe(true);
+}
+
+static bool wake_cupti(struct inject_thread *thread)
+{
+	const char *why;
+
+	return inject_subscribe(&why) && start_cupti(thread, false, &why);
 }
 
 static bool launches_graphs(void)
@@ -103,6 +133,8 @@ const struct inject_backend inject_cupti_backend = {
 	.window_calls = inject_subscribe_calls,
 	.window_operations = inject_subscribe_kinds,
 	.launches_graphs = launches_graphs,
+	.rest = rest_cupti,
+	.wake = wake_cupti,
 	.flush = flush_cupti,
 	.drain = inject_activity_drain,
 	.end = end_cupti,

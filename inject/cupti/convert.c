@@ -171,6 +171,21 @@ static uint16_t memory_place(uint8_t kind)
 	}
 }
 
+/*
+ * Nodes of a graph that run while operations are switched off, of a launch that began before, have
+ * the end that they have in the first launch after operations are on again.
+ */
+static bool is_across_windows(uint64_t node, uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t on_ns = atomic_load_explicit(&inject_cupti_state.switched_on_ns,
+					      memory_order_relaxed);
+
+	if (!node || start_ns >= on_ns || end_ns <= on_ns)
+		return false;
+	count_loss(GPUMON_LOSS_ACROSS_WINDOWS);
+	return true;
+}
+
 static void convert_kernel(struct inject_thread *thread, const kernel_record *kernel)
 {
 	struct gpumon_record_kernel record = {
@@ -192,7 +207,8 @@ static void convert_kernel(struct inject_thread *thread, const kernel_record *ke
 	};
 
 	if (!convert_times(kernel->start, kernel->end, &record.start_ns, &record.end_ns,
-			   &record.head.flags))
+			   &record.head.flags) ||
+	    is_across_windows(record.node, record.start_ns, record.end_ns))
 		return;
 	/* CUPTI_TIMESTAMP_UNKNOWN is 0, as in the capture. */
 	if (kernel->queued)
@@ -223,7 +239,8 @@ static void convert_copy(struct inject_thread *thread, const copy_record *copy)
 	};
 
 	if (!convert_times(copy->start, copy->end, &record.start_ns, &record.end_ns,
-			   &record.head.flags))
+			   &record.head.flags) ||
+	    is_across_windows(record.node, record.start_ns, record.end_ns))
 		return;
 	if (record.from == GPUMON_PLACE_PAGEABLE || record.to == GPUMON_PLACE_PAGEABLE)
 		record.head.flags |= GPUMON_WORK_PAGEABLE;
@@ -247,7 +264,8 @@ static void convert_peer_copy(struct inject_thread *thread, const peer_copy_reco
 	};
 
 	if (convert_times(copy->start, copy->end, &record.start_ns, &record.end_ns,
-			  &record.head.flags))
+			  &record.head.flags) &&
+	    !is_across_windows(record.node, record.start_ns, record.end_ns))
 		inject_append(thread, &record);
 }
 
@@ -266,7 +284,8 @@ static void convert_set(struct inject_thread *thread, const set_record *set)
 	};
 
 	if (convert_times(set->start, set->end, &record.start_ns, &record.end_ns,
-			  &record.head.flags))
+			  &record.head.flags) &&
+	    !is_across_windows(record.node, record.start_ns, record.end_ns))
 		inject_append(thread, &record);
 }
 

@@ -289,13 +289,17 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 
 	if (!is_subscribed)
 		return;
+	if (on)
+		atomic_store(&inject_cupti_state.switched_on_ns, inject_now());
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
 		/* For measurements: what these records cost. */
 		if (!inject_cupti_environment.no_internal)
 			enable_kind(thread, CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API, on,
 				    "kernels of CUDA itself");
-		if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE)
+		/* Launches of graphs that were made before CUPTI was there would crash in CUPTI 13.0. */
+		if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE &&
+		    inject_cupti_state.from_start)
 			enable_kind(thread, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, on,
 				    "graphs as a whole");
 	}

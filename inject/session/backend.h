@@ -28,6 +28,9 @@
  *                are, and off after them. One thread at a time
  * @window_operations: likewise: what the GPU does
  * @launches_graphs: whether a graph was launched in this capture; NULL: the API has none
+ * @rest: flush, then leave the API alone until @wake, so that it costs the program nothing; NULL: there
+ *        is nothing to gain. Outside of the window
+ * @wake: undo that; false where it is not possible now
  * @flush: have the API deliver what is complete. May wait for a launch of the program, and holds
  *         locks of the API
  * @drain: write records of what it delivered; @thread: NULL: nobody reads them, drop it
@@ -53,6 +56,8 @@ struct inject_backend {
 	void (*window_calls)(struct inject_thread *thread, bool on);
 	void (*window_operations)(struct inject_thread *thread, bool on);
 	bool (*launches_graphs)(void);
+	void (*rest)(struct inject_thread *thread);
+	bool (*wake)(struct inject_thread *thread);
 	void (*flush)(void);
 	void (*drain)(struct inject_thread *thread);
 	void (*end)(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms);

@@ -24,6 +24,9 @@ static _Atomic int windows;
 /* A backend's window is switched by one thread at a time. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
+/* Between two windows nothing at all is recorded, whatever holds the window open. */
+static _Atomic bool resting;
+
 /* Windows of operations, protected by @switching. */
 static bool operations_on;
 static uint64_t next_switch_ns; /* 0: the first window has not begun */
@@ -114,6 +117,11 @@ static bool take_switch(unsigned int wait_us)
 	return true;
 }
 
+static bool is_window_wanted(void)
+{
+	return atomic_load(&windows) > 0 && !atomic_load(&resting);
+}
+
 /* Recording follows the number of those that hold the window open. */
 static void follow_windows(struct inject_thread *thread, const char *reason, unsigned int wait_us)
 {
@@ -123,7 +131,7 @@ static void follow_windows(struct inject_thread *thread, const char *reason, uns
 		/* What it misses is seen by the thread that has the switch, once it has let it go. */
 		if (!take_switch(wait_us))
 			return;
-		wanted = atomic_load(&windows) > 0;
+		wanted = is_window_wanted();
 		if (!atomic_load(&inject_session.is_open))
 			wanted = atomic_load(&inject_session.recording);
 		if (wanted && !atomic_load(&inject_session.recording))
@@ -131,7 +139,7 @@ static void follow_windows(struct inject_thread *thread, const char *reason, uns
 		else if (!wanted && atomic_load(&inject_session.recording))
 			switch_off(thread, reason);
 		pthread_mutex_unlock(&switching);
-	} while (atomic_load(&inject_session.is_open) && (atomic_load(&windows) > 0) != wanted);
+	} while (atomic_load(&inject_session.is_open) && is_window_wanted() != wanted);
 }
 
 void inject_window_open(struct inject_thread *thread, const char *reason)
@@ -146,18 +154,24 @@ void inject_window_close(struct inject_thread *thread, const char *reason)
 		follow_windows(thread, reason, 0);
 }
 
-static bool operations_come_in_windows(void)
+static bool launches_graphs(void)
 {
-	const struct gpumon_message_settings *settings = &inject_session.settings;
 	const struct inject_backend *backend;
 
-	if (settings->operations_sampled)
-		return true;
-	if (settings->graphs == GPUMON_GRAPHS_WINDOWS)
-		inject_for_each_backend(backend)
-			if (backend->launches_graphs && backend->launches_graphs())
-				return true;
+	inject_for_each_backend(backend)
+		if (backend->launches_graphs && backend->launches_graphs())
+			return true;
 	return false;
+}
+
+/* The time between two windows varies by half, so that they do not follow the program's steps. */
+static uint64_t pause_ns(void)
+{
+	static uint32_t chance;
+	const struct gpumon_message_settings *settings = &inject_session.settings;
+	uint64_t pause_us = (settings->period_ms - settings->window_ms) * 1000ull;
+
+	return (pause_us / 2 + (pause_us * inject_random(&chance) >> 32)) * 1000;
 }
 
 /*
@@ -174,33 +188,65 @@ static void switch_window(struct inject_thread *thread)
 		write_window(thread, GPUMON_WINDOW_OPERATIONS, "sample");
 }
 
-/* The time between two windows varies by half, so that they do not follow the program's steps. */
-static uint64_t window_or_pause_ns(void)
+static void rest_until_next_window(struct inject_thread *thread)
 {
-	const struct gpumon_message_settings *settings = &inject_session.settings;
-	static uint32_t chance;
-	uint64_t pause_us = (settings->period_ms - settings->window_ms) * 1000ull;
+	const struct inject_backend *backend;
 
-	if (operations_on)
-		return settings->window_ms * 1000000ull;
-	return (pause_us / 2 + (pause_us * inject_random(&chance) >> 32)) * 1000;
+	atomic_store(&resting, true);
+	follow_windows(thread, "sample", 0);
+	inject_for_each_backend(backend)
+		if (backend->rest)
+			backend->rest(thread);
+	next_switch_ns = inject_now() + pause_ns();
+}
+
+/* False where an API cannot be woken: it is tried again later. */
+static bool wake_for_window(struct inject_thread *thread)
+{
+	const struct inject_backend *backend;
+	bool awake = true;
+
+	inject_for_each_backend(backend)
+		if (backend->wake)
+			awake &= backend->wake(thread);
+	if (awake) {
+		atomic_store(&resting, false);
+		follow_windows(thread, "sample", 0);
+	}
+	return awake;
 }
 
 uint64_t inject_session_sample(struct inject_thread *thread)
 {
-	uint64_t now = inject_now(), next = UINT64_MAX;
+	const struct gpumon_message_settings *settings = &inject_session.settings;
+	bool has_graphs = launches_graphs();
+	uint64_t now = inject_now(), next;
 
-	if (!operations_come_in_windows() || pthread_mutex_trylock(&switching))
+	if (!settings->operations_sampled &&
+	    !(settings->graphs == GPUMON_GRAPHS_WINDOWS && has_graphs))
 		return UINT64_MAX;
-	if (atomic_load(&inject_session.recording)) {
-		/* In the first window operations are on already. */
-		if (next_switch_ns && now >= next_switch_ns)
-			switch_window(thread);
-		if (now >= next_switch_ns)
-			next_switch_ns = now + window_or_pause_ns();
-		next = next_switch_ns;
+	if (atomic_load(&resting)) {
+		if (now >= next_switch_ns && !wake_for_window(thread))
+			next_switch_ns = now + pause_ns();
+		return next_switch_ns;
+	}
+	if (!atomic_load(&inject_session.recording) || pthread_mutex_trylock(&switching))
+		return UINT64_MAX;
+	/* In the first window operations are on already. */
+	if (!next_switch_ns)
+		next_switch_ns = now + settings->window_ms * 1000000ull;
+	next = next_switch_ns;
+	if (now >= next && has_graphs) {
+		switch_window(thread);
+		next = now + (operations_on ? settings->window_ms * 1000000ull : pause_ns());
+		next_switch_ns = next;
 	}
 	pthread_mutex_unlock(&switching);
+	if (now >= next) {
+		/* Where there are no graphs, what costs is the launch itself. */
+		rest_until_next_window(thread);
+		return next_switch_ns;
+	}
 	return next;
 }
 
@@ -349,6 +395,7 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 					    GPUMON_STACK_DEPTH_MAX;
 	inject_mappings_reset();
 	atomic_store(&windows, 0);
+	atomic_store(&resting, false);
 	atomic_fetch_add(&inject_session.generation, 1);
 	inject_session.map = *map;
 	atomic_store(&inject_session.is_open, true);

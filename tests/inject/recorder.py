@@ -158,13 +158,13 @@ class Target:
 
     @staticmethod
     def freed_at():
-        return (4 * 6 + 8 + 16 * 8 + 6 * 8) // 8
+        return (4 * 6 + 8 + 32 * 8 + 6 * 8) // 8
 
     def totals(self):
         at = 4 * 6 + 8
-        lost = struct.unpack_from("<16Q", self.memory, at)
+        lost = struct.unpack_from("<32Q", self.memory, at)
         names = ("launches", "captured", "kernels", "copies", "sets", "device_bytes")
-        totals = dict(zip(names, struct.unpack_from("<6Q", self.memory, at + 128)))
+        totals = dict(zip(names, struct.unpack_from("<6Q", self.memory, at + 256)))
         totals["lost"] = {i: n for i, n in enumerate(lost) if n}
         return totals
 

@@ -81,6 +81,8 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 #define make_kernel(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_KERNEL, kernel, __VA_ARGS__)
 #define make_copy(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_COPY, copy, __VA_ARGS__)
 #define make_set(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_SET, set, __VA_ARGS__)
+#define make_whole_graph(maker, ...) \
+	MAKE_RECORD(maker, GPUMON_RECORD_GRAPH, graph, __VA_ARGS__)
 #define make_sync(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_SYNC, sync, __VA_ARGS__)
 #define make_memory(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_MEMORY, memory, __VA_ARGS__)
 #define make_unified_memory(maker, ...) \

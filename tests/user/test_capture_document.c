@@ -520,7 +520,7 @@ static void the_reader_of_the_document_reads(void **state)
 	assert_int_equal(gpumon_capture_close(writer), 0);
 	assert_true(asprintf(&command, "%s/process-2-1.records", path) > 0);
 	fd = open(command, O_RDWR);
-	assert_int_equal(pwrite(fd, "????", 4, lseek(fd, 0, SEEK_END) * 1 / 2), 4);
+	assert_int_equal(pwrite(fd, "????", 4, lseek(fd, 0, SEEK_END) / 2), 4);
 	assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) - 9), 0);
 	close(fd);
 	free(command);
@@ -548,9 +548,8 @@ static void the_reader_of_the_document_reads(void **state)
 			if (!strstr(lines, line))
 				fail_msg("not \"%s\" in:\n%s", line, lines);
 		}
-		snprintf(line, sizeof(line), "process-%u-1 lost for cause 1 3\n", process + 1);
-		assert_non_null(strstr(lines, line));
 	}
+	assert_non_null(strstr(lines, "process-1-1 lost for cause 1 3\n"));
 	assert_int_equal(gpumon_capture_damage(capture)->broken_chunks, 1);
 	gpumon_capture_free(capture);
 	free(command);

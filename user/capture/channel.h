@@ -79,7 +79,7 @@ struct gpumon_channel {
 	uint32_t stopped;
 	uint32_t next_block;
 	uint64_t next_sequence;
-	uint64_t lost[16];
+	uint64_t lost[32];
 	uint64_t launches;
 	uint64_t captured;
 	uint64_t kernels;

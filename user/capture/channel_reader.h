@@ -33,7 +33,7 @@ struct gpumon_channel_reader;
 struct gpumon_channel_account {
 	uint64_t records;
 	uint64_t bytes;
-	uint64_t lost[16];
+	uint64_t lost[32];
 	uint64_t broken;
 	uint32_t busy;
 	uint32_t busy_max;

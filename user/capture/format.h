@@ -642,6 +642,7 @@ enum gpumon_loss {
 	GPUMON_LOSS_BROKEN = 13,	 /* the target left invalid data in the channel */
 	GPUMON_LOSS_TOO_LONG = 14,	 /* the record is larger than a block */
 	GPUMON_LOSS_UPROBE_UNDECIDED = 15, /* calls that may be hits, or within the call of a hit */
+	GPUMON_LOSS_ACROSS_WINDOWS = 16,   /* nodes of graphs at the edge of a window of operations */
 	GPUMON_LOSS_CAUSES
 };
 

@@ -55,6 +55,7 @@ static const char *const loss_names[GPUMON_LOSS_CAUSES] = {
 	[GPUMON_LOSS_BROKEN] = "broken",
 	[GPUMON_LOSS_TOO_LONG] = "too-long",
 	[GPUMON_LOSS_UPROBE_UNDECIDED] = "uprobe-undecided",
+	[GPUMON_LOSS_ACROSS_WINDOWS] = "across-windows",
 };
 
 const char *gpumon_record_name(unsigned int type)

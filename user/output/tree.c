@@ -84,6 +84,8 @@ static const struct {
 	[GPUMON_LOSS_UPROBE_UNDECIDED] = { "uprobe_undecided",
 					   "calls: uprobes could not decide whether they are nested",
 					   "" },
+	[GPUMON_LOSS_ACROSS_WINDOWS] = { "across_windows",
+					 "nodes of graphs at the ends of windows", "" },
 };
 
 /* There is no advice for causes that are newer than this table. */

@@ -20,6 +20,8 @@ static const char *const words[GPUMON_LOSS_CAUSES] = {
 		"records of signal handlers that interrupted another record of their thread",
 	[GPUMON_LOSS_BROKEN] = "places in a process's memory that held no record",
 	[GPUMON_LOSS_TOO_LONG] = "records that were too long",
+	[GPUMON_LOSS_ACROSS_WINDOWS] =
+		"nodes of graphs that ran at the end of a window, of which CUPTI mixes up the times",
 	[GPUMON_LOSS_UPROBE_UNDECIDED] =
 		"calls of which uprobes could not decide whether they are nested in another call",
 };
