@@ -176,7 +176,7 @@ static __noinline bool has_address(struct uprobe_thread *thread, const struct up
 enum nesting {
 	OUTERMOST,
 	NESTED,
-	UNDECIDED, /* a walk of the stack did not get as far as the frames of the calls */
+	UNDECIDED, /* a rule is missing for the walk to the frames of the calls */
 };
 
 /* One that is made by a call's library, or that jumps there from a call's function. */
@@ -230,7 +230,8 @@ static __noinline int nesting(struct pt_regs *ctx, struct uprobe_thread *thread,
 			return NESTED;
 		}
 	}
-	if (thread->walk.done)
+	/* It was not found. If the walk cannot continue, a copy would not help. */
+	if (!thread->walk.missed)
 		return OUTERMOST;
 	for (int i = 0; i < UPROBE_CALLS; i++) {
 		struct uprobe_call *call = &thread->calls[i];
@@ -308,7 +309,7 @@ static __noinline int undecided(struct pt_regs *ctx, struct uprobe_thread *threa
 
 	for (int i = UPROBE_CALLS - 1; i > 0 && !thread->calls[i].ip; i--)
 		call = &thread->calls[i];
-	if (call && thread->walk.missed && !stopped)
+	if (call && !stopped)
 		id = send_copy(thread);
 	if (call) {
 		give_up_return(thread, call);
@@ -318,7 +319,7 @@ static __noinline int undecided(struct pt_regs *ctx, struct uprobe_thread *threa
 	}
 	if (stopped)
 		return 0;
-	if (!call || !id) {
+	if (!id) {
 		thread->number++;
 		count(UPROBE_LOST_UNDECIDED);
 		return 0;

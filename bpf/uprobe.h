@@ -184,7 +184,6 @@ struct uprobe_ranges {
  * @settled: the known rules are valid
  * @missed: it ended because there is no rule for @pc
  * @outer: where the outermost frame ends that is looked for; 0: the whole stack is wanted
- * @done: it reached @outer, or the end of the stack
  * @below: by call of the thread: the return address in its function's frame; 0: not found
  */
 struct uprobe_walk {
@@ -197,7 +196,6 @@ struct uprobe_walk {
 	__u32 settled;
 	__u32 missed;
 	__u64 outer;
-	__u64 done;
 	__u64 below[UPROBE_CALLS];
 };
 

@@ -101,7 +101,6 @@ static long step(__u32 index, struct walk *walk)
 		cfa = w->fp + rule.cfa;
 		break;
 	case UPROBE_RULE_END:
-		w->done = 1;
 		return 1;
 	default:
 		goto truncated;
@@ -124,10 +123,8 @@ static long step(__u32 index, struct walk *walk)
 	ra = saved[1];
 	if (w->outer)
 		compare_outer(thread, cfa, ra);
-	if (!ra || (w->outer && cfa >= w->outer)) {
-		w->done = 1;
+	if (!ra || (w->outer && cfa >= w->outer))
 		return 1;
-	}
 	w->pc = ra;
 	w->sp = cfa;
 	w->fp = fp;
@@ -306,7 +303,6 @@ static __noinline int walk_stack(struct pt_regs *ctx, struct uprobe_thread *thre
 	w->flags = 0;
 	w->missed = 0;
 	w->outer = outer;
-	w->done = 0;
 	for (int i = 0; i < UPROBE_CALLS; i++)
 		w->below[i] = 0;
 	add_frame(thread, 0, PT_REGS_IP(ctx));

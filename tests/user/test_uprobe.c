@@ -293,10 +293,8 @@ static void stacks(void **state)
 	free(again);
 }
 
-static enum gpumon_uprobe_nesting nesting(const struct gpumon_uprobe_process *process,
-					  const struct uprobe_ranges *ranges,
-					  struct uprobe_copy copy, struct uprobe_outer outer,
-					  unsigned int depth)
+static bool nested(const struct gpumon_uprobe_process *process, const struct uprobe_ranges *ranges,
+		   struct uprobe_copy copy, struct uprobe_outer outer, unsigned int depth)
 {
 	enum gpumon_uprobe_nesting result;
 
@@ -305,7 +303,8 @@ static enum gpumon_uprobe_nesting nesting(const struct gpumon_uprobe_process *pr
 	copy.outer[UPROBE_CALLS - 1] = outer;
 	result = gpumon_uprobe_unwind(process, ranges, &copy, depth, learnt, NULL);
 	assert_true(copy.stack.count <= depth);
-	return result;
+	assert_int_not_equal(result, GPUMON_UPROBE_UNDECIDED);
+	return result == GPUMON_UPROBE_NESTED;
 }
 
 /* A copy of a stack shows whether its call is nested in another one. */
@@ -332,47 +331,74 @@ static void nested_calls(void **state)
 	for (unsigned int i = 2; i < DEEPER; i++) {
 		outer.end = frame_ends[i];
 		outer.ra = frame_returns[i];
-		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
-				 GPUMON_UPROBE_NESTED);
+		assert_true(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 		/* Beyond the frames that are wanted, and of a return that is probed. */
 		outer.ra = 0;
-		assert_int_equal(nesting(&process, &ranges, *copy, outer, 2), GPUMON_UPROBE_NESTED);
+		assert_true(nested(&process, &ranges, *copy, outer, 2));
 		/* By the last function called within it. */
 		outer.ip = 0;
-		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
-				 GPUMON_UPROBE_NESTED);
+		assert_true(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 		/* Another library, another place, another return address. */
 		outer.inner = 0;
-		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
-				 GPUMON_UPROBE_OUTERMOST);
+		assert_false(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 		outer.ip = outer.inner = ip;
-		assert_int_equal(nesting(&process, &no_ranges, *copy, outer, UPROBE_DEPTH),
-				 GPUMON_UPROBE_OUTERMOST);
+		assert_false(nested(&process, &no_ranges, *copy, outer, UPROBE_DEPTH));
 		outer.end += 8;
-		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
-				 GPUMON_UPROBE_OUTERMOST);
+		assert_false(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 		outer.end -= 8;
 		outer.ra = ip;
-		assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
-				 GPUMON_UPROBE_OUTERMOST);
+		assert_false(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 	}
 	/* Memory that ends below that frame, and right behind it. */
 	outer.ra = 0;
 	copy->bytes = (uint32_t)(outer.end - 8 - copy->sp);
-	assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
-			 GPUMON_UPROBE_UNDECIDED);
+	assert_false(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 	copy->bytes += 8;
-	assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
-			 GPUMON_UPROBE_NESTED);
+	assert_true(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 	outer.ra = ip;
-	assert_int_equal(nesting(&process, &ranges, *copy, outer, UPROBE_DEPTH),
-			 GPUMON_UPROBE_OUTERMOST);
+	assert_false(nested(&process, &ranges, *copy, outer, UPROBE_DEPTH));
 	/* Without other calls there is nothing to decide. */
 	copy->bytes = 0;
 	assert_int_equal(gpumon_uprobe_unwind(&process, &ranges, copy, UPROBE_DEPTH, learnt, NULL),
 			 GPUMON_UPROBE_OUTERMOST);
 	assert_true(copy->stack.flags & UPROBE_TRUNCATED);
 	gpumon_uprobe_process_free(&process);
+	free(copy);
+}
+
+/* After a process has ended, its files are those that are seen from here, if they are the same. */
+static void process_that_has_ended(void **state)
+{
+	const uint64_t ip = (uintptr_t)deeper;
+	const struct uprobe_ranges ranges = { .count = 1, .all = { { ip, ip + 4096, 7 } } };
+	struct uprobe_copy *copy = calloc(1, sizeof(*copy));
+	struct gpumon_error err;
+	void *frames[64];
+	int count = 0;
+
+	(void)state;
+#if !defined(__x86_64__)
+	skip();
+#endif
+	assert_non_null(copy);
+	stack_ends = stack_end();
+	deeper(copy, frames, &count, DEEPER - 1);
+	for (unsigned int same = 0; same < 2; same++) {
+		struct gpumon_uprobe_process process = { .pid = getpid(), .root = "" };
+
+		assert_int_equal(gpumon_uprobe_process_scan(&process, &err), 0);
+		process.pid = 1 << 30;
+		for (unsigned int i = 0; i < process.file_count; i++)
+			process.files[i]->inode += !same;
+		/* Not the end of a frame. */
+		copy->outer[0] = (struct uprobe_outer){ frame_ends[3] + 8, 0, ip, ip };
+		copy->stack.count = 2;
+		copy->stack.flags = 0;
+		assert_int_equal(gpumon_uprobe_unwind(&process, &ranges, copy, UPROBE_DEPTH, learnt,
+						      NULL),
+				 same ? GPUMON_UPROBE_OUTERMOST : GPUMON_UPROBE_UNDECIDED);
+		gpumon_uprobe_process_free(&process);
+	}
 	free(copy);
 }
 
@@ -400,7 +426,8 @@ int main(void)
 		cmocka_unit_test(kinds),	cmocka_unit_test(libraries),
 		cmocka_unit_test(jumps),	cmocka_unit_test(interning),
 		cmocka_unit_test(own_mappings), cmocka_unit_test(stacks),
-		cmocka_unit_test(nested_calls), cmocka_unit_test(refusals),
+		cmocka_unit_test(nested_calls), cmocka_unit_test(process_that_has_ended),
+		cmocka_unit_test(refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

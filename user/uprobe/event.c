@@ -197,10 +197,9 @@ void gpumon_uprobes_losses(struct gpumon_uprobes *uprobes)
 
 /* --- stacks */
 
-/* Remembered in place of the id: what the copy showed of a call that may be nested. */
+/* Remembered in place of the id: the call is nested, or is a hit without a stack. */
 #define STACK_NESTED	UINT32_MAX
-#define STACK_UNDECIDED (UINT32_MAX - 1)
-#define STACK_NOT_TAKEN (UINT32_MAX - 2) /* of a hit, if no stacks are wanted */
+#define STACK_NOT_TAKEN (UINT32_MAX - 1)
 
 /* Remember the id of a kernel stack. Stacks of a single hit are only kept for a while. */
 static void remember_kernel(struct gpumon_uprobes *uprobes, uint32_t kernel_id, bool once,
@@ -340,7 +339,7 @@ static void on_copy(struct gpumon_uprobes *uprobes, const void *event, size_t si
 	if (nesting == GPUMON_UPROBE_NESTED)
 		remember_kernel(uprobes, copy->stack.id, true, STACK_NESTED);
 	else if (nesting == GPUMON_UPROBE_UNDECIDED)
-		remember_kernel(uprobes, copy->stack.id, true, STACK_UNDECIDED);
+		remember_kernel(uprobes, copy->stack.id, true, 0);
 	else if (uprobes->options.no_stacks)
 		remember_kernel(uprobes, copy->stack.id, true, STACK_NOT_TAKEN);
 	else
@@ -364,8 +363,9 @@ static void add_number(struct gpumon_uprobes *uprobes, uint32_t tid)
 }
 
 /*
- * A call that the kernel could not decide is nested, a hit, or lost. If it is not nested, it has a
- * number after that of the hit before. Returns whether it is a hit.
+ * A call that the kernel could not decide is nested, a hit, or lost if its copy did not decide, or
+ * is too long ago. If it is not nested, it has a number after that of the hit before. Returns
+ * whether it is a hit.
  */
 static bool decide(struct gpumon_uprobes *uprobes, const struct uprobe_hit *hit, uint32_t stack)
 {
@@ -374,7 +374,7 @@ static bool decide(struct gpumon_uprobes *uprobes, const struct uprobe_hit *hit,
 		return false;
 	}
 	add_number(uprobes, hit->tid);
-	if (!stack || stack == STACK_UNDECIDED) {
+	if (!stack) {
 		uprobes->undecided_here++;
 		return false;
 	}

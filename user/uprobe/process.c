@@ -109,7 +109,19 @@ static int open_mapped(const struct gpumon_uprobe_process *process, uint64_t sta
 int gpumon_uprobe_process_open(const struct gpumon_uprobe_process *process,
 			       const struct gpumon_uprobe_map *map)
 {
-	return open_mapped(process, map->start, map->end, map->file->path, map->file->inode);
+	const struct gpumon_uprobe_file *file = map->file;
+	int fd = open_mapped(process, map->start, map->end, file->path, file->inode);
+	struct stat status;
+
+	if (fd != -ENOENT)
+		return fd;
+	/* If the process has ended, its files may be visible from here. */
+	fd = gpumon_elf_open(process->root, file->path, &status);
+	if (fd >= 0 && (status.st_ino != file->inode || status.st_dev != file->device)) {
+		close(fd);
+		fd = -ESTALE;
+	}
+	return fd;
 }
 
 static struct gpumon_uprobe_file *add_file(struct gpumon_uprobe_process *process,

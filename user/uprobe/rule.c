@@ -148,7 +148,7 @@ static bool read_frame(Dwarf_Frame *frame, struct uprobe_rule *rule)
 	return !count || from_cfa(ops, count, &rule->fp);
 }
 
-void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
+bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
 			struct uprobe_rule *rule)
 {
 	/* A call can be the last instruction of its function. */
@@ -160,18 +160,20 @@ void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 
 	*rule = none;
 	if (!map)
-		return;
+		return true;
 	rule->kind = UPROBE_RULE_FP;
 	rule->cfa = 16;
 	rule->ra = -8;
 	rule->fp = -16;
 	if (!map->file)
-		return;
+		return true;
 	unwind = map->file->unwind;
 	if (!unwind)
 		unwind = open_unwind(process, map);
-	if (!unwind || (!unwind->eh && !unwind->debug))
-		return;
+	if (!unwind || !unwind->elf)
+		return false;
+	if (!unwind->eh && !unwind->debug)
+		return true;
 	offset = pc - 1 - map->start + map->offset;
 	for (unsigned int i = 0; i < unwind->load_count && !frame; i++) {
 		uint64_t address;
@@ -184,11 +186,12 @@ void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 			frame = NULL;
 	}
 	if (!frame)
-		return;
+		return true;
 	*rule = none;
 	if (!read_frame(frame, rule))
 		*rule = none;
 	free(frame);
+	return true;
 }
 
 static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t *word)
@@ -240,27 +243,27 @@ enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
 {
 	uint64_t pc = copy->pc, sp = copy->sp, fp = copy->fp, outer = outermost_end(copy), cfa, ra;
 	struct uprobe_stack *stack = &copy->stack;
+	bool guessed = false;
 
 	/* After the last frame that is wanted, the walk goes on until the outer calls' frames. */
-	while (outer || !(stack->flags & UPROBE_TRUNCATED)) {
+	while (sp < outer || !(stack->flags & UPROBE_TRUNCATED)) {
 		struct uprobe_rule rule;
 
-		gpumon_uprobe_rule(process, pc, &rule);
+		if (!gpumon_uprobe_rule(process, pc, &rule) && sp < outer)
+			guessed = true;
 		learnt(data, pc, &rule);
 		if (rule.kind == UPROBE_RULE_END)
-			return GPUMON_UPROBE_OUTERMOST;
+			break;
 		cfa = (rule.kind == UPROBE_RULE_SP ? sp : fp) + (uint64_t)(int64_t)rule.cfa;
 		if (rule.kind == UPROBE_RULE_NONE || cfa <= sp ||
 		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.ra, &ra)) {
 			stack->flags |= UPROBE_TRUNCATED;
-			return outer ? GPUMON_UPROBE_UNDECIDED : GPUMON_UPROBE_OUTERMOST;
+			break;
 		}
 		if (is_nested(ranges, copy, cfa, pc, ra))
 			return GPUMON_UPROBE_NESTED;
-		if (cfa >= outer)
-			outer = 0;
 		if (!ra)
-			return GPUMON_UPROBE_OUTERMOST;
+			break;
 		if (rule.fp != UPROBE_FP_SAME &&
 		    !read_word(copy, cfa + (uint64_t)(int64_t)rule.fp, &fp))
 			fp = 0;
@@ -271,5 +274,5 @@ enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
 		else
 			stack->flags |= UPROBE_TRUNCATED;
 	}
-	return GPUMON_UPROBE_OUTERMOST;
+	return guessed ? GPUMON_UPROBE_UNDECIDED : GPUMON_UPROBE_OUTERMOST;
 }

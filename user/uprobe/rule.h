@@ -7,6 +7,7 @@
 #define GPUMON_UPROBE_RULE_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "../bpf/uprobe.h"
@@ -18,14 +19,16 @@
  * @pc: return address
  * @rule: out; code without call frame information is assumed to use frame pointers, which is the
  *        most that generated code has
+ *
+ * Return: false if there may be call frame information, but the file cannot be read.
  */
-void gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
+bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
 			struct uprobe_rule *rule);
 
 enum gpumon_uprobe_nesting {
 	GPUMON_UPROBE_OUTERMOST,
 	GPUMON_UPROBE_NESTED,
-	GPUMON_UPROBE_UNDECIDED, /* the walk did not get as far as the frames of the other calls */
+	GPUMON_UPROBE_UNDECIDED, /* a file with call frame information cannot be read */
 };
 
 /**
@@ -38,8 +41,7 @@ enum gpumon_uprobe_nesting {
  * @learnt: called with each rule that was used, to pass it to the kernel
  * @data: passed to @learnt
  *
- * Return: whether the call is nested in one of @copy's outer calls. The walk of a nested call ends
- * there.
+ * Return: whether the stack contains the frame of one of @copy's outer calls. The walk ends there.
  */
 enum gpumon_uprobe_nesting gpumon_uprobe_unwind(
 	const struct gpumon_uprobe_process *process, const struct uprobe_ranges *ranges,
