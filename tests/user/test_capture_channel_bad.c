@@ -305,6 +305,33 @@ static void more_than_a_block_holds(void **state)
 	}
 }
 
+/* A record without a size ends what can be read of its block. */
+static void a_record_that_cannot_be(void **state)
+{
+	struct gpumon_channel_writer writer;
+	unsigned char record[LANE_RECORD_MAX];
+	struct gpumon_record *second;
+	struct gpumon_block *block;
+	struct lane_result result;
+	struct lane lane;
+
+	(void)state;
+	lane_open(&lane, 1);
+	block = (void *)((char *)lane.map.channel + GPUMON_BLOCK_SIZE);
+	gpumon_channel_writer_begin(&writer, &lane.map, 1);
+	lane_record(record, 1, 1);
+	assert_true(gpumon_channel_write(&writer, record));
+	second = (void *)((char *)(block + 1) + block->used);
+	lane_record(record, 1, 2);
+	assert_true(gpumon_channel_write(&writer, record));
+	second->size = 0;
+	result = lane_read(&lane, false);
+	assert_int_equal(result.read[1], 1);
+	assert_int_equal(result.last[1], 1);
+	assert_int_equal(gpumon_channel_account(lane.reader)->broken, 1);
+	lane_close(&lane);
+}
+
 static volatile bool scribbling;
 static volatile uint64_t scribbled;
 
@@ -396,6 +423,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_channel),
 		cmocka_unit_test(a_target_that_takes_back),
 		cmocka_unit_test(more_than_a_block_holds),
+		cmocka_unit_test(a_record_that_cannot_be),
 		cmocka_unit_test(a_hostile_target),
 	};
 
