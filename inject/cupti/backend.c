@@ -33,7 +33,6 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 {
 	inject_convert_reset();
 	inject_cupti_state.from_start = at_start;
-	atomic_store(&inject_cupti_state.switched_on_ns, 0);
 	atomic_store(&inject_cupti_state.launches_graphs, false);
 	inject_graphs_begin();
 	if (!inject_subscribe_configure(thread, at_start)) {

@@ -57,8 +57,6 @@ extern struct inject_cupti inject_cupti;
  * @contexts: that are alive, as far as seen
  * @has_graphs: a graph was made or launched while CUPTI was subscribed to
  * @launches_graphs: a graph was launched in this capture
- * @switched_on_ns: when operations were switched on again, in captures with windows of them; 0: they
- *                  were not
  * @from_start: CUPTI was there before the program used CUDA
  * @context_bytes: of the GPU's memory that CUPTI takes for each, as far as it says so
  */
@@ -67,7 +65,6 @@ struct inject_cupti_state {
 	_Atomic int contexts;
 	_Atomic bool has_graphs;
 	_Atomic bool launches_graphs;
-	_Atomic uint64_t switched_on_ns;
 	bool from_start;
 	uint64_t context_bytes;
 };

@@ -5,6 +5,7 @@
 
 #include "activity.h"
 #include "callbacks.h"
+#include "convert.h"
 #include "detach.h"
 #include "graphs.h"
 #include "nvtx/range.h"
@@ -289,8 +290,7 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 
 	if (!is_subscribed)
 		return;
-	if (on)
-		atomic_store(&inject_cupti_state.switched_on_ns, inject_now());
+	inject_convert_switched(on);
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
 		/* For measurements: what these records cost. */

@@ -156,7 +156,7 @@ class Recorder:
         if len(self.counts) != 1:
             wrong.append(f"captures that are alike have {dict(self.counts)}")
         for launches, kernels in self.counts:
-            if not launches or not kernels or launches % segments or exact and kernels % segments:
+            if not launches or not kernels or exact and (launches % segments or kernels % segments):
                 wrong.append(f"{launches} launches, {kernels} kernels in {segments} segments")
         if self.has_stacks != stacks:
             wrong.append(f"{'no ' if stacks else ''}stacks")
