@@ -48,6 +48,12 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 	return true;
 }
 
+static void switch_cupti_operations(struct inject_thread *thread, bool on)
+{
+	inject_convert_switched(on);
+	inject_subscribe_kinds(thread, on);
+}
+
 static void flush_cupti(void)
 {
 	if (inject_subscribed())
@@ -130,7 +136,7 @@ const struct inject_backend inject_cupti_backend = {
 	.start = start_cupti,
 	.code = inject_cupti_code,
 	.window_calls = inject_subscribe_calls,
-	.window_operations = inject_subscribe_kinds,
+	.window_operations = switch_cupti_operations,
 	.launches_graphs = launches_graphs,
 	.rest = rest_cupti,
 	.wake = wake_cupti,

@@ -194,8 +194,8 @@ void inject_convert_switched(bool on)
 }
 
 /*
- * Nodes of a graph that run while operations are off, but began to be recorded before, have the end of
- * another launch: 221 kernels of half a second each were seen on an H100 with CUPTI 13.0.
+ * Nodes of a graph that run while operations are off, of a launch that began before, have the end of a
+ * later launch: 221 kernels of half a second each were seen on an H100 with CUPTI 13.0.
  */
 static bool is_across_windows(uint64_t node, uint64_t start_ns)
 {
@@ -207,8 +207,8 @@ static bool is_across_windows(uint64_t node, uint64_t start_ns)
 	count = atomic_load(&gap_count);
 	for (i = count > GAPS ? count - GAPS : 0; i < count; i++) {
 		end_ns = atomic_load(&gaps[i % GAPS].end_ns);
-		/* As long as they are off, no other launch has written to a node's times. */
-		if (start_ns < atomic_load(&gaps[i % GAPS].begin_ns) || start_ns >= end_ns)
+		if (start_ns < atomic_load(&gaps[i % GAPS].begin_ns) ||
+		    (end_ns && start_ns >= end_ns))
 			continue;
 		count_loss(GPUMON_LOSS_ACROSS_WINDOWS);
 		return true;

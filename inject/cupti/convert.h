@@ -13,7 +13,7 @@
  */
 void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid);
 
-/* Operations are about to be switched on, or off. One thread at a time. */
+/* A window of operations begins or ends. One thread at a time. */
 void inject_convert_switched(bool on);
 
 /* What has to be forgotten between two captures. */

@@ -5,7 +5,6 @@
 
 #include "activity.h"
 #include "callbacks.h"
-#include "convert.h"
 #include "detach.h"
 #include "graphs.h"
 #include "nvtx/range.h"
@@ -290,7 +289,6 @@ void inject_subscribe_kinds(struct inject_thread *thread, bool on)
 
 	if (!is_subscribed)
 		return;
-	inject_convert_switched(on);
 	if (record & GPUMON_RECORD_KERNELS) {
 		enable_kind(thread, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, on, "kernels");
 		/* For measurements: what these records cost. */

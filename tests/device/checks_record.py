@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Programs with a known account under `gpumon-user record`: is all of it there, on the right stack?"""
+import collections
+import glob
 import os
+import struct
 
 import answers
+import attach
 from programs import (CAPTURES, GPUMON, Recorded, call, device_count, environment, mig_devices,
                       program)
 from steps import Skip, check, equal, figure, note
+
+reference = attach.reference
+LAUNCH, WINDOW, CAPTURED, GRAPH = 20, 81, 1, 2
+# Where an operation has the id of its launch and that of its graph.
+OPERATIONS = {40: (48, 68), 41: (40, 56), 42: (40, 56), 46: (24, 40)}
 
 NOT_LOADED = "no events of the gpumon module"
 
@@ -102,6 +111,62 @@ def step_graph():
     known = program("known")
     profile = both("graphs", "graph", [known, "graph", 1000], [known, "graph", 80])
     equal(answers.works(profile, "kernel")["graph_node"], 80 * 5, "graphs: kernels of nodes")
+
+
+def operations_of(folder):
+    """Launches by id: begin, end, flags, graph; how many operations each has, and their graphs."""
+    launches, counts, graphs, windows, begin = {}, collections.Counter(), {}, [], None
+    for path in glob.glob(os.path.join(folder, "process-*.records")):
+        with open(path, "rb") as file:
+            for kind, flags, record in reference.all_records(file.read()):
+                if kind == LAUNCH and not flags & CAPTURED:
+                    start, end, _, number = struct.unpack_from("<QQII", record, 8)
+                    graph = struct.unpack_from("<I", record, 48)[0] if flags & GRAPH else None
+                    launches[number] = (start, end, graph)
+                elif kind in OPERATIONS:
+                    at, graph_at = OPERATIONS[kind]
+                    number, = struct.unpack_from("<I", record, at)
+                    counts[number] += 1
+                    graphs[number], = struct.unpack_from("<I", record, graph_at)
+                elif kind == WINDOW:
+                    time, = struct.unpack_from("<Q", record, 8)
+                    if begin and flags & 1:
+                        windows.append((begin, time))
+                    begin = begin or time if not flags & 1 else None
+    return launches, counts, graphs, windows
+
+
+def step_graph_windows():
+    """A launch within a window has all its operations; each launch is there."""
+    run = Recorded("graph-windows", [program("known"), "graph", 40000], keep=True,
+                   options=["--graphs", "windows", "--windows", "20ms/80ms"])
+    launches, counts, graphs, windows = operations_of(run.folder)
+    total = answers.sum_accounts(run.accounts)["launches"]
+    equal(len(launches), total, "graphs in windows: launches")
+    check(len(windows) > 3, f"graphs in windows: {len(windows)} windows")
+    inside = {number: launch for number, launch in launches.items() if launch[2] is not None and
+              any(begin <= launch[0] and launch[1] <= end for begin, end in windows)}
+    usual = {graph: collections.Counter(counts[n] for n, one in inside.items() if one[2] == graph
+                                        ).most_common(1)[0][0]
+             for graph in {one[2] for one in inside.values()}}
+    equal(sorted(usual.values()), [2, 4], "graphs in windows: operations of a launch")
+    less = [n for n, one in inside.items() if counts[n] != usual[one[2]]]
+    check(len(less) <= 2 * len(windows), f"graphs in windows: {len(less)} of {len(inside)} launches "
+          "within windows have fewer operations, because they ran after its end")
+    check(all(graphs[n] == one[2] for n, one in inside.items() if counts[n]),
+          "graphs in windows: ids of graphs")
+    long = [one for one in answers.kernels(run.profile).values() if max(one) > 10 ** 9]
+    check(not long, "graphs in windows: no kernel runs for a second", long)
+
+
+def step_graph_whole():
+    run = Recorded("graph-whole", [program("known"), "graph", 80], keep=True,
+                   options=["--graphs", "whole"])
+    launches, counts, graphs, _ = operations_of(run.folder)
+    of_graphs = {number: launch[2] for number, launch in launches.items() if launch[2] is not None}
+    equal(len(of_graphs), 160, "graphs as a whole: launches")
+    equal([counts[n] for n in of_graphs], [1] * 160, "graphs as a whole: an operation for each")
+    equal({n: graphs[n] for n in of_graphs}, of_graphs, "graphs as a whole: ids of graphs")
 
 
 def step_driver():
@@ -230,7 +295,9 @@ def step_formats():
 
 
 STEPS = [("loop", step_loop, 60), ("mixed", step_mixed, 60), ("static", step_static, 60),
-         ("threads", step_threads, 60), ("graph", step_graph, 60), ("driver", step_driver, 60),
+         ("threads", step_threads, 60), ("graph", step_graph, 60),
+         ("graph-windows", step_graph_windows, 60), ("graph-whole", step_graph_whole, 60),
+         ("driver", step_driver, 60),
          ("fork", step_fork, 60), ("two-processes", step_two_processes, 60),
          ("killed", step_killed, 60), ("time", step_time, 60), ("llm", step_llm, 90),
          ("devices", step_devices, 60), ("mig", step_mig, 60), ("formats", step_formats, 60)]
