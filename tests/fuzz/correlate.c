@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/capture_maker.h"
 #include "capture/internal.h"
-#include "capture_maker.h"
 #include "chunks.h"
 #include "correlate/profile/kept.h"
 #include "output.h"

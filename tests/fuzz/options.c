@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture_maker.h"
+#include "capture/capture_maker.h"
 #include "cli/commands.h"
 #include "fuzz.h"
 #include "record/options.h"

@@ -3,7 +3,7 @@
 
 #include "correlate/profile/distribution.h"
 #include "output.h"
-#include "output_profile.h"
+#include "output/output_profile.h"
 
 #define NODES_MAX 400
 #define DEPTH_MAX 80

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/capture_maker.h"
 #include "capture/channel.h"
-#include "capture_maker.h"
 
 /* As in capture.c. */
 enum kind {

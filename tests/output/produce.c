@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_maker.h"
+#include "../kmod/uapi/gpumon_event.h"
+#include "capture/capture_maker.h"
 #include "output/output.h"
 #include "output_profile.h"
-#include "../kmod/uapi/gpumon_event.h"
 
 static const struct gpumon_profile_options no_options;
 

@@ -3,7 +3,7 @@
 #ifndef GPUMON_TEST_PROFILE_FIXTURE_H
 #define GPUMON_TEST_PROFILE_FIXTURE_H
 
-#include "capture_maker.h"
+#include "capture/capture_maker.h"
 #include "common.h"
 #include "correlate/profile/profile.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "capture_maker.h"
+#include "capture/capture_maker.h"
 #include "correlate/correlate.h"
 
 #define TID   7

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_maker.h"
+#include "base/pool.h"
+#include "capture/capture_maker.h"
 #include "common.h"
 #include "correlate/profile/distribution.h"
-#include "base/pool.h"
 #include "correlate/profile/profile_busy.h"
 #include "correlate_program.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_maker.h"
+#include "capture/capture_maker.h"
 #include "output/output.h"
 
 static const struct gpumon_profile_options no_options;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_maker.h"
+#include "capture/capture_maker.h"
 #include "output/output.h"
 #include "output/scan_streams.h"
 
