@@ -552,40 +552,6 @@ static void files_that_are_none(void **state)
 	assert_int_equal(damage.unreadable_files, 3);
 }
 
-static void assert_no_capture(const char *path, const char *why)
-{
-	struct gpumon_capture *capture;
-
-	assert_int_equal(gpumon_capture_open(path, &capture), -1);
-	assert_null(capture);
-	if (!strstr(gpumon_capture_error()->message, why))
-		fail_msg("%s", gpumon_capture_error()->message);
-}
-
-static void what_is_no_capture(void **state)
-{
-	struct fixture *fixture = *state;
-	static const char later[] =
-		"{\"format\":\"gpumon-capture\",\"version\":7,\"gpumon_version\":\"9.1\"}";
-	static const char foreign[] = "{\"format\":\"something\"}";
-	struct gpumon_chunk chunk = { .magic = GPUMON_CHUNK_MAGIC, .version = 7, .size = 8 };
-
-	assert_no_capture("/nonexistent/capture", "No such file");
-	assert_no_capture(fixture->path, "a capture is a directory");
-	write_file(fixture->info_path, later, strlen(later));
-	write_file(fixture->path, &chunk, sizeof(chunk));
-	assert_no_capture(fixture->directory, "version 7");
-	assert_non_null(strstr(gpumon_capture_error()->message, "9.1"));
-	unlink(fixture->path);
-	assert_no_capture(fixture->directory, "version 7");
-	write_file(fixture->info_path, foreign, strlen(foreign));
-	assert_no_capture(fixture->directory, "not written by gpumon");
-	write_file(fixture->info_path, "[1, 2", 5);
-	assert_no_capture(fixture->directory, "not written by gpumon");
-	unlink(fixture->info_path);
-	assert_no_capture(fixture->directory, "no capture.json");
-}
-
 #define DAMAGE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -604,7 +570,6 @@ int main(void)
 		DAMAGE_TEST(records_that_cannot_be),
 		DAMAGE_TEST(heads_without_end),
 		DAMAGE_TEST(files_that_are_none),
-		DAMAGE_TEST(what_is_no_capture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
