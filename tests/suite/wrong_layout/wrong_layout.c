@@ -25,42 +25,16 @@ struct drm_sched_job {
 
 static struct drm_sched_job job;
 
-static int fire(const char *text, const struct kernel_param *param)
+static void fire_once(void)
 {
-	unsigned int i, count;
-	int ret = kstrtouint(text, 0, &count);
+	unsigned int i;
 
-	if (ret)
-		return ret;
 	for (i = 0; i < ARRAY_SIZE(job.added); i++)
 		job.added[i] = NO_POINTER;
-	for (i = 0; i < count; i++) {
-		trace_drm_sched_job(&job, NULL);
-		trace_drm_sched_job_queue(&job, NULL);
-	}
-	return 0;
+	trace_drm_sched_job(&job, NULL);
+	trace_drm_sched_job_queue(&job, NULL);
 }
 
-static const struct kernel_param_ops fire_ops = {
-	.set = fire,
-};
+#include "../lib/wrong_module.h"
 
-module_param_cb(fire, &fire_ops, NULL, 0200);
-MODULE_PARM_DESC(fire, "written: queue such a job so many times");
-
-static int __init wrong_layout_init(void)
-{
-	return 0;
-}
-
-static void __exit wrong_layout_exit(void)
-{
-	tracepoint_synchronize_unregister();
-}
-
-module_init(wrong_layout_init);
-module_exit(wrong_layout_exit);
-
-MODULE_AUTHOR("The gpumon authors");
 MODULE_DESCRIPTION("Tracepoints of gpu_sched with a job of another layout, for a test");
-MODULE_LICENSE("GPL");
