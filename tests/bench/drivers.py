@@ -152,7 +152,7 @@ class Amdgpu(Fired):
 
 
 class Vblank(Fired):
-    """Tracepoints alone: whose display it is is then not known."""
+    """Tracepoints alone: gpumon does not know which display they belong to."""
 
     name, module = "drm_vblank", "drm"
     events = ("vblank", "vblank_queued", "vblank_delivered")
@@ -178,7 +178,7 @@ class Vblank(Fired):
 
 
 class Nvidia(Group):
-    """The mock, which real calls and interrupts reach."""
+    """The mock, driven by real calls and interrupts."""
 
     name = "nvidia"
     events = ("ioctl", "poll", "isr", "isr_bh")
@@ -228,7 +228,7 @@ def measure(group, what):
 
 
 def watched(group, what, watcher, at_end=False):
-    """Measure with a watcher; did it see them all?"""
+    """Measure with a watcher. Returns whether it saw every event."""
     seen = (WARM_UPS + REPEATS) * EVENTS
     with watcher:
         measure(group, what)

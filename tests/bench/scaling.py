@@ -28,7 +28,7 @@ JOB = [lab.GENERATIONS[role][tools.generation()] for role in ("queue", "run", "d
 
 
 class Workload:
-    """Events for each processor; arguments of the program measure for so many of them."""
+    """The number of events per processor, and the arguments with which `measure` makes them."""
 
     name = None
     groups = ()
@@ -49,7 +49,7 @@ class Workload:
 
 
 def many(module, tracepoint, *arguments):
-    """A command: so many events, arrays from their beginning to their end."""
+    """A command that fires N events and starts its arrays from the beginning."""
     words = []
     for a in arguments:
         text = fire_base.word(a)

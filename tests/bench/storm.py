@@ -45,7 +45,7 @@ class Jobs(Storm):
         self.traced = ["gpu_scheduler/" + name for name in self.names]
 
     def script(self):
-        """What somebody prints who wants to know which job it was."""
+        """What a script prints that has to identify the job."""
         if self.generation:
             job = 'printf("%s %%llu %%llu\\n", args.fence_context, args.fence_seqno);'
             return "".join("tracepoint:gpu_scheduler:%s { %s }\n" % (n, job % n)
@@ -88,12 +88,12 @@ class Calls(Storm):
 
 
 def elsewhere():
-    """For a reader: the processor that makes no events."""
+    """Run a reader on the processor that makes no events."""
     os.sched_setaffinity(0, {1})
 
 
 def workers_aside():
-    """What runs jobs is a thread of a priority that would not let a reader run, or a workqueue."""
+    """Move the threads that run jobs away: their priority would starve a reader."""
     with open("/sys/devices/virtual/workqueue/cpumask", "w", encoding="utf-8") as f:
         f.write("1")
     threads = lab.run("pgrep", "-x", "ring[0-9]+", check_=False).stdout.split()
@@ -116,7 +116,9 @@ def all_open():
 
 
 class Watcher:
-    """Started, it is ready for events; counts(): what it delivered, and says that it lost."""
+    """Ready for events once it has started. counts() returns what it delivered and what it says it
+    lost.
+    """
 
     name = None
     process = None
@@ -138,7 +140,7 @@ class Watcher:
         return status
 
     def until_open(self, *files):
-        """A reader that has its file open; to sleep for it is no use where time flies."""
+        """Wait until a reader has opened its file. Sleeping does not help in a VM with -icount."""
         def there():
             lab.check(self.process.poll() is None, "the reader ended: " +
                       lab.read("/tmp/reader.err"))
@@ -157,7 +159,7 @@ class Watcher:
 
 
 class GpumonRing(Watcher):
-    """Records as they are: what a program that only keeps them costs."""
+    """Raw records: the cost of a program that only stores them."""
 
     name = "gpumon-binary"
 
@@ -234,7 +236,7 @@ class Ftrace(Watcher):
 
 
 class FtraceBinary(Ftrace):
-    """Both processors' buffers: what makes jobs wakes others."""
+    """The buffers of both processors: the thread that makes jobs wakes others."""
 
     name = "ftrace-binary"
 
@@ -332,7 +334,7 @@ class Bpftrace(Watcher):
         self.before = self.printed()[0]
 
     def prints_all(self):
-        """Once all that was tried last has come out."""
+        """Wait until the output of the last test event has arrived."""
         lab.check(self.process.poll() is None, "bpftrace ended: " + lab.read("/tmp/reader.err"))
         number, names = self.printed()
         if names == set(self.storm.names) and number == self.before + self.tried:
@@ -341,7 +343,7 @@ class Bpftrace(Watcher):
         return False
 
     def printed(self):
-        """How many lines, and of which events."""
+        """The number of lines, by event."""
         words = [line.split(" ")[0] for line in lab.read("/tmp/reader.out").splitlines()]
         words = [word for word in words if word in self.storm.names]
         return len(words), set(words)

@@ -13,7 +13,7 @@ import sys
 
 
 class Bad(Exception):
-    """Results that are not what a table needs."""
+    """Results from which a table cannot be made."""
 
 
 def median(values):
@@ -25,7 +25,7 @@ def median(values):
 
 
 def ratio(value, reference, what):
-    """Against gpumon in the same run; "-": gpumon is within the noise of nothing at all."""
+    """Compared with gpumon in the same run. "-" if gpumon's cost is within the noise."""
     if value is None:
         return "-"
     if reference is None:
@@ -375,7 +375,7 @@ PARTS = {"jobs": jobs, "drivers": drivers, "scaling": scaling, "reading": readin
 
 
 def put(folder, part, kernel, text):
-    """The table of this part and kernel becomes a file of its own, with the day."""
+    """Write the table of this part and kernel to its own file, with the date."""
     path = os.path.join(folder, "%s-%s.txt" % (part, kernel))
     with open(path + ".new", "w", encoding="utf-8") as f:
         f.write("%s\n\n  Measured %s.\n" % (text.strip("\n"), datetime.date.today()))

@@ -126,7 +126,7 @@ def test(name, *problems):
 
 
 def row(text, begins, *values):
-    """What is wrong with a row, None if it has these words after its name."""
+    """None if a row has these words after its name, otherwise what is wrong with it."""
     for line in text.splitlines():
         if line.strip().startswith(begins):
             words = line.strip()[len(begins):].split()
@@ -136,7 +136,7 @@ def row(text, begins, *values):
 
 
 def refused(part, files, *more):
-    """None if it fails and says why, without a trace of Python's."""
+    """None if it fails with a message and without a Python traceback."""
     status, out, said = table(part, files, *more)
     if status == 1 and said.startswith("tables.py") and not out and "Traceback" not in said:
         return None

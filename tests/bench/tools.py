@@ -54,7 +54,8 @@ class Results:
 
 
 def version(program, *arguments):
-    """The first word with a digit of what a program says of its version; '-': not there."""
+    """The first word with a digit in a program's version output; "-" if the program is not there.
+    """
     try:
         said = lab.run(program, *(arguments or ("--version",)), check_=False).stdout
     except OSError:
@@ -63,7 +64,7 @@ def version(program, *arguments):
 
 
 def generation():
-    """Which names of lab.GENERATIONS the scheduler has; it is loaded for that."""
+    """Which names of lab.GENERATIONS the scheduler has. Loads it to find out."""
     lab.run("modprobe", "gpu_sched")
     return 1 if tracefs.exists("events/gpu_scheduler/drm_sched_job_queue") else 0
 
@@ -75,7 +76,7 @@ def measure(*arguments, timeout=600):
 
 
 class Gpumon:
-    """The module, all its statistics; with the size of the event ring that, too."""
+    """The module with all its statistics; with a ring size, the event ring as well."""
 
     def __init__(self, groups, ring_kib=0):
         self.groups, self.ring_kib = groups, ring_kib
@@ -197,7 +198,7 @@ class Bpftrace:
         return found
 
     def _all_attached(self):
-        """It says that it is ready before its last probe is."""
+        """bpftrace says that it is ready before its last probe is attached."""
         lab.check(self.process.poll() is None, "bpftrace ended: " + lab.read("/tmp/bpftrace"))
         for event in self.events:
             self.fire(event)

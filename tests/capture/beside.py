@@ -22,7 +22,9 @@ WITH_BYTES, WITH_END = {1, 2, 5, 7, 8}, {1, 2, 4, 6, 8}
 
 
 class Beside:
-    """Of a capture: (category, ns) of what a timeline shows; sums of unified memory; totals; notes."""
+    """The figures of a capture: (category, ns) of what a timeline shows, sums of unified memory,
+    totals, notes.
+    """
 
     def __init__(self, directory):
         self.shown = collections.Counter()

@@ -66,7 +66,7 @@ def figures(document):
 
 
 def text(found):
-    """One line for each number or group of them, for people who look at what changed."""
+    """One line per figure or group of figures, so that a diff is readable."""
     lines = []
     for part in ["works", "launches", "without_time", "losses", "damage"]:
         for key, value in found[part].items():

@@ -26,7 +26,8 @@ def by_name(document):
 
 
 def weight(document):
-    """What paths are weighed by where nobody says: GPU time, else time in calls if it is known of all."""
+    """The default weight of paths: GPU time, or the time in calls if it is known for all of them.
+    """
     recording = document["recording"]
     if recording["gpu_ns"]:
         return recording["gpu_ns"]

@@ -30,7 +30,7 @@ def captures():
 
 
 def agree(harness):
-    """Every line of every block is printed, in order."""
+    """Every line of every block is in the output, in the same order."""
     found = list(blocks())
     assert found, "no page has a block of output"
     for page, columns, words, lines in found:

@@ -38,7 +38,7 @@ INTERPRETER = re.compile(r"(lib)?python[0-9.dmt]*(so.*)?")
 
 
 def chunks(data, damage):
-    """Whole chunks in the order of the file; bytes behind the last one are counted."""
+    """Whole chunks in file order. Bytes after the last one are counted."""
     at = good = 0
     while at >= 0:
         found = chunk_at(data, at)
@@ -62,7 +62,7 @@ def api_of(number):
 
 
 def padded(record, size):
-    """Fields that are not there are 0."""
+    """Missing fields are 0."""
     return record if len(record) >= size else record.ljust(size, b"\0")
 
 
@@ -149,8 +149,9 @@ class Process:
             damage["unknown_records"] += 1
 
     def place(self, address, time):
-        """Modules and names, the innermost first: those that were kept, else the place in the last
-        mapping over it that is not of after the time."""
+        """Modules and names, innermost first: the names kept in the capture, or else the place in
+        the last mapping that covers the address at that time.
+        """
         unmapped = sum(path is None and since <= time for since, _, _, _, path in self.mappings)
         if (address, unmapped) in self.names:
             return self.names[address, unmapped]
@@ -166,7 +167,7 @@ class Process:
         return [found]
 
     def path(self, stack, function, time):
-        """What called, outermost first: machine code, functions of Python, the call of the API."""
+        """The callers, outermost first: machine code, Python functions, the API call."""
         call = self.strings.get(function)
         if stack == 0:
             way = []
@@ -195,7 +196,7 @@ class Process:
         return way + [base(call)] if call else way
 
     def node_stack(self, node):
-        """Where a graph's node was made, through clones; 0 where nobody knows."""
+        """The stack where a graph's node was created, also through clones; 0 if unknown."""
         seen = set()
         while node in self.nodes and node not in seen:
             seen.add(node)
@@ -207,9 +208,8 @@ class Process:
 
 
 def of_call(path):
-    """
-    Whose time in calls is added up: a graph's launch is told with one of its works, the one that
-    was read first, which is below where its node was made.
+    """The node to which the time of a call is added. A graph's launch is counted once, at the
+    first operation that was read, below the place where its node was created.
     """
     return "[graphs]" if path and GRAPH.fullmatch(path[-1]) else ";".join(path)
 
@@ -232,14 +232,14 @@ def union_ns(intervals):
 
 
 def missing_chunks(file, chunks_seen):
-    """By capture.json, which does not say before the recording has ended."""
+    """From capture.json, which has it only after the end of the recording."""
     info = json.loads((file.parent / "capture.json").read_text(encoding="utf-8"))
     known = {entry["name"]: entry["chunks"] for entry in info.get("files", [])}
     return max(0, known.get(file.stem, 0) - chunks_seen)
 
 
 def figures(directories):
-    """All that is compared, of several captures together."""
+    """All figures that are compared, for several captures together."""
     damage = collections.Counter()
     works = {match: collections.Counter() for match in
              ["stack", "graph_node", "no_stack", "no_launch", "internal", "ambiguous"]}

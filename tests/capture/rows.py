@@ -31,7 +31,7 @@ def tables(text):
 
 
 def top_paths(document):
-    """Of the heaviest nodes: the name, and the functions that lead there, without places."""
+    """For the heaviest nodes: the name and the functions that lead there, without places."""
     nodes = document["nodes"]
     # Sorted by their time; equal ones as the tree has them.
     heavy = sorted((node for node in nodes if node["gpu_ns"]), key=lambda n: -n["gpu_ns"])[:TOP]

@@ -17,14 +17,14 @@ CAPTURED, INTERNAL = 1, 2
 
 
 class Operation:
-    """What a timeline has of one: times in ns."""
+    """One operation on a timeline; times in ns."""
 
     def __init__(self, **fields):
         self.__dict__.update(fields)
 
 
 def recorded(directory):
-    """(start, end) of work to what its record and that of its launch say, as a list."""
+    """(start, end) of an operation: what its record and its launch's record say, as a list."""
     found = collections.defaultdict(list)
     for file in sorted(pathlib.Path(directory).glob("[!.]*.records")):
         launches, works = {}, []

@@ -17,7 +17,7 @@ CODES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i32": "i", "i64": "q"}
 
 
 def code(kind):
-    """Of struct, and of how many values; None where the length is the record's own."""
+    """The code for struct and the number of values; None if the record has the length."""
     match = re.fullmatch(r"(u8|u16|u32|u64|i32|i64|char)\[(\d*)\]", kind)
     if not match:
         return CODES[kind], 1
@@ -76,7 +76,7 @@ class File:
         self.name, self.chunks, self.records, self.ids = name, [], [], {}
 
     def put(self, name, /, flags=0, tail=b"", **fields):
-        """Texts become strings, defined in front of their first use."""
+        """Texts become strings, which are defined before their first use."""
         for field, value in fields.items():
             if isinstance(value, str):
                 fields[field] = self.string(value)
@@ -97,7 +97,7 @@ class File:
         return self.ids[key] | 1 << 63
 
     def stack(self, *frames, cut=False):
-        """The innermost first."""
+        """Innermost frame first."""
         key = "stack", frames, cut
         if key not in self.ids:
             number = self.ids[key] = 7 + 3 * len(self.ids)
@@ -106,7 +106,7 @@ class File:
         return self.ids[key]
 
     def cut(self, tid):
-        """What was put since then is a chunk of this thread."""
+        """Write the records since the last cut as a chunk of this thread."""
         if self.records:
             self.chunks.append((tid, b"".join(self.records)))
         self.records = []

@@ -23,7 +23,7 @@ LAUNCHERS = set().union(*PLACES.values(), {"call_cublas", "place<6>", "place_fai
 
 
 def base(name):
-    """The name of a function, without what it takes and gives back: "void a<1>(int)" is a<1>."""
+    """A function's name without return type and parameters: "void a<1>(int)" is a<1>."""
     depth = 0
     begin = 0
     # A single name, although it contains a blank and parentheses.
@@ -47,7 +47,7 @@ def account_key(name):
 
 
 def ancestors(profile, number):
-    """Nodes above one, the innermost first."""
+    """The nodes above a node, innermost first."""
     nodes = profile["nodes"]
     while nodes[number]["parent"] is not None:
         number = nodes[number]["parent"]
@@ -55,7 +55,7 @@ def ancestors(profile, number):
 
 
 def launcher(profile, number):
-    """The innermost function above a node that launches anything, of those that are known."""
+    """The innermost known function above a node that launches anything."""
     return next((base(node["name"]) for node in ancestors(profile, number)
                  if node["kind"] == "function" and base(node["name"]) in LAUNCHERS), None)
 
@@ -66,8 +66,10 @@ def reason(profile, number):
 
 
 def stacks(profile, places=None):
-    """GPU time of kernels by whose stack they are on: {"right": [count, ns], "wrong": ...}, and
-    what is wrong in words. "without": on none, as the profile says; "other": not of ours."""
+    """GPU time of kernels by the stack they are on: {"right": [count, ns], "wrong": ...}, and the
+    errors as text. "without": the profile has no stack; "other": not one of the test's
+    kernels.
+    """
     places = PLACES if places is None else places
     sums = {key: [0, 0] for key in ("right", "wrong", "without", "other")}
     wrong = collections.Counter()
@@ -100,7 +102,7 @@ def kernels(profile):
 
 
 def works(profile, kind=None):
-    """Pieces of work, all or of a kind, by how they got their stack."""
+    """Operations, all or of one kind, by how they got their stack."""
     return {match: by[kind] if kind else sum(by.values())
             for match, by in profile["missing"]["works"].items()}
 
@@ -110,7 +112,7 @@ def lost(profile):
 
 
 def complaints(profile):
-    """What does not add up in a profile, whatever was recorded: nothing is there twice or not at all."""
+    """Inconsistencies within a profile: operations counted twice or not at all."""
     result = []
 
     def same(what, is_, should):
@@ -138,7 +140,7 @@ def complaints(profile):
 
 
 def sum_accounts(accounts):
-    """Of several processes."""
+    """The sum over several processes."""
     total = {"launches": 0, "captured": 0, "copies": 0, "sets": 0, "failed": 0, "kernels": {}}
     for account in accounts:
         for key in ("launches", "captured", "copies", "sets", "failed"):
@@ -149,7 +151,7 @@ def sum_accounts(accounts):
 
 
 def differences(profile, accounts):
-    """Where a profile is not what the programs say that they did."""
+    """Where a profile differs from what the programs report."""
     should = sum_accounts(accounts)
     result = []
 

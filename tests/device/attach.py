@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""A program that is measured in segments, and what records it meanwhile."""
+"""A program that is measured in segments, and its recorder."""
 import collections
 import glob
 import os
@@ -23,7 +23,7 @@ FRAME, STACK = 6, 7
 
 
 class Subject:
-    """Does segments of steps as it is told: workloads.py, or known.cu."""
+    """Runs segments of steps on request: workloads.py, or known.cu."""
 
     def __init__(self, words, own, **variables):
         # pylint: disable=consider-using-with
@@ -40,7 +40,7 @@ class Subject:
         self.pid = int(pid)
 
     def line(self, seconds):
-        """One of its lines; it is killed where it takes too long."""
+        """One line of its output. It is killed if it takes too long."""
         timer = threading.Timer(seconds, self.process.kill)
         timer.start()
         try:
@@ -59,7 +59,7 @@ class Subject:
         return float(self.line(60)) / steps
 
     def calibrate(self, seconds):
-        """Warm it up; so many steps that a segment takes that long."""
+        """Warm up, and choose the number of steps for the wanted segment length."""
         for _ in range(4):
             self.segment(steps=8)
         taken = 0
@@ -99,7 +99,7 @@ class Recorder:
         self.bytes = 0
 
     def begun(self):
-        """The library has written what a capture begins with."""
+        """The library has written the beginning of the capture."""
         return any(os.path.getsize(path)
                    for path in glob.glob(os.path.join(self.folder, "process-*.records")))
 
@@ -131,7 +131,7 @@ class Recorder:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def take(self, errors):
-        """Of what a recorder says at its end: how much it recorded, and lost."""
+        """From the recorder's last lines: how much it recorded, and how much it lost."""
         match = re.search(r"(\d+) launches, (\d+) kernels", errors)
         self.counts[tuple(map(int, match.groups())) if match else (0, 0)] += 1
         self.errors += [line for line in errors.splitlines() if "lost" in line]
@@ -147,8 +147,8 @@ class Recorder:
 
     def complaints(self, segments, stacks, python, exact=True):
         """
-        What is wrong with captures, each of so many segments that are all alike. Not exact: what
-        the GPU does is recorded now and then.
+        What is wrong with captures that should all have the same segments. Not exact: some
+        records come at any time.
         """
         wrong = []
         launches = sum(one * number for (one, _), number in self.counts.items())
@@ -166,7 +166,7 @@ class Recorder:
 
 
 class Uprobe:
-    """The probe of the usual way, on a library, while the block runs."""
+    """The uprobe of the common approach, on a library, while the block runs."""
 
     def __init__(self, library):
         self.library = library

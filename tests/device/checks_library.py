@@ -53,7 +53,7 @@ class Run:
 
 
 def places_of(program):
-    """Ranges of addresses of the functions that launch, by their name."""
+    """The address ranges of the functions that launch, by name."""
     with open(program + ".nm", encoding="utf-8") as file:
         text = file.read()
     ranges = {}
@@ -71,9 +71,8 @@ def number_of(name):
 
 
 def check_stacks(label, records, program, live=False):
-    """Every kernel's stack has the one function in it that launches such a kernel.
-
-    live: the program ran before the recording and after it, and so did some launches.
+    """Every kernel's stack has the one function that launches this kernel. live: the program also
+    ran before and after the recording, and so did some launches.
     """
     ranges = places_of(program)
     bias = next((m.start - m.offset for m in records["mapping"]

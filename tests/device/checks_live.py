@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Processes that live already: with the library asleep in them, and without it, by uprobes."""
+"""Processes that run already: with the library dormant in them, and without it, by uprobes."""
 import json
 import os
 import subprocess
@@ -12,7 +12,7 @@ from steps import check, equal, figure, note, skip
 
 
 class Live:
-    """A program of ours that says when it is ready, ended with the block."""
+    """A test program that says when it is ready. It ends with the block."""
 
     def __init__(self, words, name, **more):
         self.prefix = os.path.join(SCRATCH, name + ".account")
@@ -43,7 +43,7 @@ class Live:
 
 
 def step_dormant():
-    """record -p of a process in which the library sleeps, twice."""
+    """record -p, twice, of a process in which the library is dormant."""
     with Live([program("known"), "steady", "8"], "dormant",
               CUDA_INJECTION64_PATH=LIBRARY) as live:
         for turn in (1, 2):
@@ -105,7 +105,9 @@ def come_and_go(graph_threads):
 
 
 def step_come_and_go():
-    """Recorders come and go while eight threads launch, and CUPTI comes and goes with them."""
+    """Recorders start and stop while eight threads launch, and CUPTI is loaded and unloaded with
+    them.
+    """
     come_and_go(0)
     come_and_go(1)
 
@@ -189,7 +191,7 @@ def step_uprobes():
 
 
 def step_refusals():
-    """What cannot be recorded is told in one line, with the documented status."""
+    """What cannot be recorded is refused in one line, with the documented exit status."""
     folder = os.path.join(SCRATCH, "refused")
     for label, words, status, part in (
             ("no such program", ["/nowhere/program"], (1, 2, 127), "/nowhere/program"),

@@ -20,7 +20,7 @@ NOT_LOADED = "no events of the gpumon module"
 
 
 def check_profile(label, run, status=0, complete=True, accounts=None):
-    """Counts, sums and stacks of one recording; and what it was, as figures."""
+    """Check counts, sums and stacks of a recording, and keep its figures."""
     result = run.result
     lines = result.stderr.strip().splitlines()
     check(result.returncode == status, f"{label}: ends as the program does",
@@ -61,7 +61,7 @@ def check_profile(label, run, status=0, complete=True, accounts=None):
 
 
 def both(label, name, words_large, words_small, **more):
-    """A long run; and a short one, to be kept."""
+    """A long run, and a short one to be kept."""
     options = {k: more.pop(k) for k in ("options",) if k in more}
     check_profile(label, Recorded(name + "-long", words_large, **options), **more)
     run = Recorded(name, words_small, keep=True, **options)
@@ -208,7 +208,7 @@ def step_killed():
 
 
 def step_time():
-    """GPU time against clocks of the GPU's own, and against events."""
+    """GPU time compared with the GPU's own clocks and with events."""
     known = program("known")
     run = Recorded("timed", [known, "timed", 200], keep=True)
     profile = check_profile("GPU time", run)
@@ -281,7 +281,7 @@ def step_mig():
 
 
 def step_formats():
-    """Every output of a real capture is made; what is in them is tested elsewhere."""
+    """Every output of a real capture is written. Other tests check the contents."""
     for name in ("mixed", "graph", "llm"):
         folder = os.path.join(CAPTURES, name)
         for words in (["correlate", folder], ["flamegraph", folder], ["report", folder],

@@ -30,7 +30,7 @@ def torch_version():
 
 @functools.lru_cache
 def demangler():
-    """torch.profiler's names are the C++ runtime's; ours are compared as the same."""
+    """torch.profiler's names come from the C++ runtime; gpumon's are compared in the same form."""
     library = ctypes.CDLL("libstdc++.so.6")
     function = library.__cxa_demangle
     function.restype = ctypes.c_void_p
@@ -46,7 +46,7 @@ def demangle(name):
 
 
 def check_marks(label, profile):
-    """Kernels of a known Python function are below that one, and of no other."""
+    """The kernels of a known Python function are below that function and no other."""
     sums = {}
     wrong = {}
     for number, node in enumerate(profile["nodes"]):

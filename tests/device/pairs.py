@@ -27,7 +27,9 @@ GOALS_IN_ALL = {("loop", "native")}
 
 
 def orders(count, seed):
-    """For each pair: is the recorded segment the first. Balanced in each group, in chance's order."""
+    """For each pair: whether the recorded segment comes first. Balanced in each group, in random
+    order.
+    """
     chance = random.Random(seed)
     result = []
     while len(result) < count:
@@ -38,7 +40,9 @@ def orders(count, seed):
 
 
 def measure(segment, count, seed):
-    """count pairs: segment(recorded) runs one and returns its time. What happened, in order."""
+    """Measure pairs: segment(recorded) runs one segment and returns its time. The results are in
+    order.
+    """
     result = []
     for recorded_first in orders(count, seed):
         first = segment(recorded_first)
@@ -59,7 +63,7 @@ def confidence(count):
 
 
 def carried_over(pairs):
-    """What a bare segment takes behind a recorded one, by what it takes behind a bare one."""
+    """The time of a bare segment after a recorded one, divided by its time after a bare one."""
     behind = {True: [], False: []}
     last = None
     for pair in pairs:
@@ -86,15 +90,15 @@ def summary(pairs):
 
 
 def control_of(modes, program):
-    """The mode that was measured in it before anything was recorded."""
+    """The mode that was measured in this process before anything was recorded."""
     return next((name for name, mode in modes.items()
                  if mode["program"] == program and name.startswith("control")), None)
 
 
 def left_behind(mode, modes):
-    """What its segments that are not recorded take, by those before anything was ever recorded.
-
-    None where the program was not measured before. This is not of pairs: time has passed.
+    """The time of segments that are not recorded, divided by the time of those before anything was
+    recorded. None if the program was not measured before. This does not compare pairs: time
+    has passed.
     """
     before = modes.get(mode["before"])
     if not before:
@@ -104,7 +108,7 @@ def left_behind(mode, modes):
 
 
 def time_text(ns, of):
-    """In the unit that goes with a time of so many ns."""
+    """The time in its natural unit."""
     return f"{ns / 1e6:,.3f} ms" if of >= 1e5 else f"{ns:,.0f} ns"
 
 
@@ -127,7 +131,7 @@ def left_text(mode, modes):
 
 
 def goal_line(workload, mode, s, left):
-    """None where there is no goal; met and missed only where the pairs are sure of it."""
+    """None without a goal. It is met or missed only if the confidence interval says so."""
     goal = GOALS.get((workload, mode))
     if goal is None:
         return None

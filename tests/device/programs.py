@@ -33,7 +33,7 @@ def program(name):
 
 
 def prepare():
-    """Where nothing was carried it is made here."""
+    """Build what was not brought along."""
     os.makedirs(OUT, exist_ok=True)
     if not os.path.exists(GPUMON) or not os.path.exists(LIBRARY):
         subprocess.run([os.path.join(HERE, "carry"), DIR], check=True, timeout=600)
@@ -41,7 +41,9 @@ def prepare():
 
 @functools.lru_cache
 def cuda_folders():
-    """Those with CUDA's libraries, the toolkit's first, then wheels', then what was carried."""
+    """The folders with CUDA's libraries: the toolkit's first, then wheels', then those brought
+    along.
+    """
     wheels = []
     for base in {p for p in subprocess.run(
             [PYTHON, "-c", "import site, sys\nprint(*sys.path, sep='\\n')"], text=True,
@@ -62,7 +64,8 @@ def find_library(name):
 
 
 def environment(own=True, **more):
-    """For our programs, with CUDA's libraries to be found; own=False: as it is, for PyTorch."""
+    """For the test programs, with CUDA's libraries in the path; own=False: unchanged, for PyTorch.
+    """
     base = {k: v for k, v in os.environ.items()
             if not k.startswith(("GPUMON_", "BARE_", "KNOWN_", "CUDA_INJECTION", "NVTX_INJECTION"))}
     if own:
@@ -73,7 +76,7 @@ def environment(own=True, **more):
 
 
 def call(words, timeout=60, env=None, stdin=None, limit=None):
-    """A command to its end; all that it started ends with it where it takes too long."""
+    """Run a command to its end. If it takes too long, it and its children are killed."""
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL if stdin is None else stdin,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
                                errors="replace", start_new_session=True)
@@ -139,7 +142,7 @@ def profile_of(folder, *options):
 
 
 def describe():
-    """The machine, in lines, which are also said."""
+    """The machine, as lines, which are also printed."""
     text = []
     for command in (["nvidia-smi", "-L"],
                     ["nvidia-smi", "--query-gpu=driver_version,name", "--format=csv,noheader"],
@@ -160,7 +163,7 @@ def device_count():
 
 
 def have_gpu():
-    """Is there one that our programs can use? Says so where not."""
+    """Whether there is a GPU that the test programs can use. Prints a line if not."""
     result = call([program("known"), "count-devices"], 60, environment())
     if result.returncode or int(result.stdout or 0) < 1:
         say(f"skip all: no NVIDIA GPU here: {result.stderr.strip()}")
@@ -169,7 +172,7 @@ def have_gpu():
 
 
 def mig_devices():
-    """UUIDs of MIG instances, where it is switched on. It is not ours to switch."""
+    """UUIDs of the MIG instances where MIG is on. The test must not switch it."""
     try:
         text = call(["nvidia-smi", "-L"], 30).stdout
     except OSError:

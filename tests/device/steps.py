@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What a run on a GPU machine says: checks, figures and skips; and steps that go on after each other."""
+"""The output of a run on a GPU machine: checks, figures and skips; and steps that run one after
+the other.
+"""
 import json
 import os
 import signal
@@ -18,7 +20,7 @@ counts = {"ok": 0, "not ok": 0, "skip": 0}
 
 
 class Late(Exception):
-    """The step took longer than it may."""
+    """The step took longer than allowed."""
 
 
 def say(text):
@@ -50,7 +52,7 @@ def skip(text, reason):
 
 
 def figure(name, value):
-    """A number, or what JSON can be made of, to be kept."""
+    """Keep a number, or anything that JSON can represent."""
     figures[name] = value
     with open(os.path.join(OUT, "figures.json"), "w", encoding="utf-8") as file:
         json.dump(figures, file, indent=1)
@@ -61,7 +63,7 @@ def _late(_number, _frame):
 
 
 def run_step(name, function, limit):
-    """Nothing that a step does keeps the next one from being run."""
+    """A failing step does not stop the next one."""
     begin = time.monotonic()
     signal.signal(signal.SIGALRM, _late)
     signal.alarm(limit)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What tests/device judges with, without a GPU: it finds what is wrong, and nothing else."""
+"""The checks of tests/device, without a GPU: they find errors, and nothing else."""
 import copy
 import os
 import sys
@@ -12,7 +12,8 @@ import verdict  # noqa: E402
 
 
 def profile():
-    """Two kernels of known.cu, each by the function that launches it, and one without a stack."""
+    """Two kernels of known.cu, each below the function that launches it, and one without a stack.
+    """
     def node(parent, kind, name, count=0, gpu_ns=0):
         return {"parent": parent, "kind": kind, "name": name, "module": None, "line": None,
                 "count": count, "gpu_ns": gpu_ns, "cpu_ns": 0}
@@ -80,7 +81,7 @@ class Profiles(unittest.TestCase):
         self.assertEqual(len(wrong), 2)
 
     def test_innermost_counts(self):
-        """A function that launches something else, further out, is not who launched this."""
+        """An outer function that launches something else is not the launcher."""
         nested = profile()
         nested["nodes"][1]["name"] = "place_ex(CUstream_st*)"
         self.assertEqual(answers.stacks(nested)[0]["wrong"], [0, 0])
@@ -122,7 +123,7 @@ class Profiles(unittest.TestCase):
 
 class Scripts(unittest.TestCase):
     def test_compile(self):
-        """What runs only where there is a GPU is Python at least."""
+        """The files that run only with a GPU are valid Python."""
         here = os.path.dirname(os.path.abspath(__file__))
         for name in sorted(os.listdir(here)):
             path = os.path.join(here, name)

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What tests/device/bench measures with, without a GPU: known answers, and programs that change their speed."""
+"""The measuring code of tests/device/bench, without a GPU: known answers, and programs whose speed
+changes.
+"""
 import glob
 import os
 import shutil
@@ -22,7 +24,7 @@ def pair(recorded, bare, first=True):
 
 
 def as_measured(speed, cost, count=40):
-    """Pairs of a program whose segment number N takes speed(N), times cost where it is recorded."""
+    """Pairs of a program whose segment N takes speed(N), multiplied by cost if it is recorded."""
     done = [0]
 
     def segment(recorded):
@@ -39,7 +41,7 @@ class Order(unittest.TestCase):
                 self.assertEqual(sum(order[at:at + pairs.GROUP]), pairs.GROUP // 2)
 
     def test_changes(self):
-        """No rhythm of the program's can go with it."""
+        """The order has no rhythm that a program could share."""
         order = pairs.orders(40, 27)
         self.assertNotEqual(order[:20], order[20:])
         for period in range(1, 9):
@@ -73,7 +75,9 @@ class Statistics(unittest.TestCase):
         self.assertEqual((s["pairs"], s["bare"], s["added"], s["sure"]), (5, 10, 3, None))
 
     def test_ratio_of_pairs(self):
-        """Not the ratio of medians, and best : best is of different pairs."""
+        """The ratio of pairs, not the ratio of medians; best : best would come from different
+        pairs.
+        """
         s = pairs.summary([pair(20, 10), pair(30, 20), pair(44, 40), pair(12, 8)])
         self.assertEqual(s["median"], 1.5)
         self.assertEqual(s["best"], 1.5)
@@ -103,7 +107,7 @@ class Statistics(unittest.TestCase):
 
 
     def test_left_behind(self):
-        """By the control of the same program, of both its segments."""
+        """Compared with the control of the same program, for both kinds of segments."""
         modes = {"control": {"pairs": [pair(8, 12), pair(9, 11)], "program": 1},
                  "control-cupti": {"pairs": [pair(50, 50)], "program": 2}}
         mode = {"pairs": [pair(20, 13), pair(20, 11)]}
@@ -113,7 +117,7 @@ class Statistics(unittest.TestCase):
 
 
 class Speeds(unittest.TestCase):
-    """The answer is 1.1 whatever the program does meanwhile."""
+    """The answer is 1.1, whatever the program's speed does."""
 
     def test_steady(self):
         s = pairs.summary(as_measured(lambda n: 10, 1.1))
@@ -121,7 +125,7 @@ class Speeds(unittest.TestCase):
             self.assertAlmostEqual(s[key], 1.1)
 
     def test_slower_and_slower(self):
-        """By 2 % each segment: with the same one always first, the median would be 2 % wrong."""
+        """Each segment is 2 % slower: with a fixed order the median would be 2 % wrong."""
         s = pairs.summary(as_measured(lambda n: 1.02 ** n, 1.1))
         self.assertAlmostEqual(s["median"], 1.1, delta=0.001)
 
@@ -132,7 +136,7 @@ class Speeds(unittest.TestCase):
         self.assertAlmostEqual(s["q3"], 1.1)
 
     def test_rhythm(self):
-        """Each second segment is slow, as with something that runs now and then."""
+        """Every second segment is slow, as with something that runs periodically."""
         s = pairs.summary(as_measured(lambda n: 10 + 3 * (n % 2), 1.1))
         self.assertLess(s["q1"], 1.1)
         self.assertGreater(s["q3"], 1.1)
@@ -189,7 +193,7 @@ class Texts(unittest.TestCase):
                              pair(1.25, 2.5))
 
     def test_documented(self):
-        """Each page of results has the tables of its figures."""
+        """Each results page has the tables of its figures."""
         folders = glob.glob(os.path.join(programs.TOP, "tests/results/device-bench-*/"))
         self.assertTrue(folders)
         for folder in folders:
@@ -201,7 +205,7 @@ class Texts(unittest.TestCase):
 
 
 class Recorded(unittest.TestCase):
-    """A mode counts only where what should be recorded was recorded."""
+    """A mode counts only if what should have been recorded was recorded."""
 
     @staticmethod
     def recorder(*said, stacks=True, python=False):

@@ -26,12 +26,12 @@ DEVICE = "cuda"
 
 
 def gelu(x):
-    """As GPT-2 was published: one operation after the other."""
+    """As published with GPT-2: one operation after the other."""
     return 0.5 * x * (1.0 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 3.0))))
 
 
 class Block(Layer):
-    """With the tokens before in mind: keys and values of all of them."""
+    """With a cache: keys and values of all earlier tokens."""
 
     def __init__(self, width, heads):
         super().__init__(width, heads)
@@ -79,7 +79,7 @@ def make(size):
 
 
 class Decode:
-    """A token after the other, batch 1, eager: each is read by the processor."""
+    """One token at a time, batch 1, eager: the CPU reads each token."""
 
     def __init__(self):
         self.model = make(USUAL).eval()

@@ -31,7 +31,7 @@ SANITIZED = os.environ.get("SANITIZE", "") != ""
 
 
 class Run:
-    """A run of the program, its account and the targets that came to the recorder."""
+    """One run of the program, with its account and the targets that connected to the recorder."""
 
     def __init__(self, *arguments, generation=13, recorded=True, wait=True, blocks=512,
                  interval=0.005, environment=None, stdout=subprocess.PIPE, command=None, **settings):
@@ -73,7 +73,7 @@ class Run:
         return self
 
     def check_sanitizer(self):
-        """What it says goes into files, so that it is not taken for the program's output."""
+        """Sanitisers write to files, so that their output is not taken for the program's."""
         for name in os.listdir(self.folder):
             if name.startswith("sanitizer"):
                 with open(os.path.join(self.folder, name), encoding="utf-8") as file:
@@ -110,7 +110,7 @@ def frames_of(records, launch):
 
 
 def compare_launches(run, records, target, pid=None):
-    """Every launch of the account has its record, with its stack; and there are no others."""
+    """Every launch of the account has a record with its stack, and there are no other records."""
     entries = run.account(LAUNCH, CAPTURED, pid=pid or target.pid)
     by_id = {}
     for launch in records["launch"]:
@@ -135,7 +135,7 @@ def compare_launches(run, records, target, pid=None):
 
 
 def compare_work(run, records, name, kind, pid=None):
-    """Every record of the account was told of, with its times."""
+    """Every operation of the account has a record with its times."""
     told = collections.Counter((w.correlation, w.node, w.start_ns, w.end_ns)
                                for w in records[name] if not w.flags & rec.UNFINISHED)
     should = collections.Counter((e.correlation, e.node, e.start, e.end)

@@ -92,7 +92,7 @@ LAYOUTS = {number: (name, fields.split(), struct.Struct(layout))
 
 
 class Target:
-    """One process that connected, and what it wrote."""
+    """One process that connected, and its records."""
 
     def __init__(self, connection, settings, blocks, held=False):
         self.connection = connection
@@ -119,7 +119,7 @@ class Target:
                 self.words[(block + 1) * BLOCK // 4] = FILLING
 
     def let_go(self):
-        """Of all blocks, which were held: until now nothing found room."""
+        """Release all blocks. They were held, so that nothing found room until now."""
         for block in range(self.blocks):
             self.words[(block + 1) * BLOCK // 4] = FREE
         self.freed += self.blocks
@@ -135,7 +135,7 @@ class Target:
         return True
 
     def drain(self):
-        """Everything that is whole by now; blocks in the order in which they were taken."""
+        """Read all complete blocks, in the order in which they were taken."""
         found = []
         for block in range(self.blocks):
             base = (block + 1) * BLOCK
@@ -230,7 +230,7 @@ def make_settings(record=DEFAULT, window=ALWAYS, flush_ms=50, depth=128, mib=16,
 
 
 class Recorder:
-    """Listens at a path; a target for each process that comes."""
+    """Listens at a path, with a target for each process that connects."""
 
     def __init__(self, path, blocks=512, interval=0.005, held=False, **settings):
         self.path = path
@@ -280,7 +280,7 @@ class Recorder:
 
 
 def attach(address, blocks=512, interval=0.005, **settings):
-    """Connect to a library that listens: the other way round."""
+    """Connect to a library that listens: the opposite direction."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.connect(address)
     target = Target(connection, make_settings(**settings), blocks)
@@ -289,7 +289,7 @@ def attach(address, blocks=512, interval=0.005, **settings):
 
 
 def write_capture(folder, targets, command):
-    """As Documentation/reference/capture-format.md has it, for those who look at it later."""
+    """Write a capture in the documented format, for inspection after the test."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder, mode=0o700)
     files = []

@@ -52,7 +52,7 @@ def test_cost():
 
 
 def instructions(launches, stacks):
-    """Of the functions of the library that run in the program's thread."""
+    """Instructions of the library's functions in the program's thread."""
     record = rec.DEFAULT if stacks else rec.KERNELS | rec.COPIES
     run = Run("quiet", wait=False)
     run.process.communicate()

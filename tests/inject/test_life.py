@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Begins and ends, of programs, recorders and CUPTI; and what goes wrong."""
+"""Begin and end of programs, recorders and CUPTI; and errors."""
 import ctypes
 import os
 import shutil
@@ -55,7 +55,7 @@ def test_fork_of_namesakes():
 
 
 def test_killed():
-    """killed with SIGKILL, or ended by _exit: what was written is there, the rest can be counted"""
+    """killed with SIGKILL or ended by _exit: what was written is there, the rest is countable"""
     for how, status in (("kill", -signal.SIGKILL), ("_exit", 3)):
         # Milliseconds until it ends, in which everything is written except on a very busy machine.
         for pause in (200, 10000):
@@ -117,7 +117,7 @@ def test_cupti_fails():
 
 
 def test_losses():
-    """what is lost is counted, by its cause"""
+    """losses are counted by cause"""
     run = Run("threads", 3000, 12, mib=4, environment={"MOCK_FAIL": "cuptiActivityFlushAll@0:8"},
               interval=0.001)
     dropped = len(run.account(harness.DROPPED))
@@ -158,7 +158,7 @@ def test_full_channel():
 
 
 def test_no_room_at_first():
-    """what names and stacks are is written as soon as there is room, if there was none at first"""
+    """definitions that found no room at first are written as soon as there is room"""
     run = Run("steady", 100000, 100, wait=False, held=True)
     process = run.process
     equal(process.stdout.readline(), "ready\n", "first line")
@@ -183,7 +183,7 @@ def test_no_room_at_first():
 
 
 def test_slow_end():
-    """the program's end waits for what CUPTI takes some time to tell of"""
+    """the program's end waits for records that CUPTI delivers late"""
     run = Run("loop", 700, flush_ms=10000, environment={"MOCK_FLUSH_MS": "700"})
     equal(run.status, 0, "exit status")
     compare_all(run, run.only())
@@ -216,7 +216,7 @@ def test_recorder_dies():
 
 
 def attach(address, **settings):
-    """As soon as the library listens there."""
+    """Connect as soon as the library listens."""
     def connected():
         try:
             return rec.attach(address, **{"flush_ms": 50, **settings})
@@ -306,7 +306,7 @@ def test_python_again():
 
 
 def test_cupti_stays():
-    """CUPTI stays in the process before CUDA 12.6, where it refuses to go, and beside graphs"""
+    """CUPTI stays loaded before CUDA 12.6, which refuses to unload it, and with graphs"""
     for what, environment in (("steady", {"MOCK_VERSION": "23"}),
                               ("steady", {"MOCK_FAIL": "cuptiFinalize:999"}),
                               ("steady-graph", {})):
@@ -326,7 +326,7 @@ def test_cupti_stays():
 
 
 def test_dormant_file():
-    """a dormant library listens at a file where that is asked for, for its user alone"""
+    """a dormant library listens at a file if configured, for its own user only"""
     folder = os.path.join(harness.objects, "listen")
     os.makedirs(folder, exist_ok=True)
     run = Run("steady", 3000, 10, recorded=False, wait=False,
@@ -343,7 +343,7 @@ def test_dormant_file():
 
 
 def test_bad_recorder():
-    """a recorder that talks nonsense, or nothing, does not hold the program up"""
+    """a recorder that sends nonsense or nothing does not hold up the program"""
     for message in (b"", b"x" * 8, rec.struct.pack("<2I248s", rec.REFUSED, 0, b"no"),
                     rec.make_settings()):
         path = os.path.join(harness.objects, f"nonsense-{os.getpid()}")
@@ -368,7 +368,7 @@ def test_bad_recorder():
 
 
 def test_hangs():
-    """a CUPTI that never comes back from a flush does not keep the program from ending"""
+    """a CUPTI whose flush never returns does not keep the program from ending"""
     begin = time.monotonic()
     run = Run("loop", 50, wait=False, environment={"MOCK_FLUSH_HANGS": "1"})
     run.wait()
@@ -402,7 +402,7 @@ def no_descriptors_of_our_own():
 
 
 def test_descriptors_of_files():
-    """the same while a file of the library's is open: nothing of the program's is read or closed"""
+    """the same while the library has a file open: nothing of the program is read or closed"""
     if why := no_descriptors_of_our_own():
         raise Skip(why)
     run = Run("descriptors-opened", 200)
@@ -418,7 +418,7 @@ def test_descriptors_of_sockets():
 
 
 def change_notes(path, to):
-    """Of an ELF file: its notes are said to be somewhere else."""
+    """Change an ELF file: its notes claim to be somewhere else."""
     with open(path, "rb") as file:
         data = bytearray(file.read())
     headers, = struct.unpack_from("<Q", data, 32)
@@ -431,7 +431,7 @@ def change_notes(path, to):
 
 
 def test_odd_library():
-    """a library whose notes are where nothing is mapped, or reach beyond it, does no harm"""
+    """a library whose notes point to unmapped memory, or beyond it, does no harm"""
     for to in (0x7fff0000, 0xfffffffffffff000):
         path = os.path.join(harness.objects, "plugin-odd.so")
         shutil.copy(f"{harness.objects}/plugin-a.so", path)
@@ -445,7 +445,7 @@ def test_odd_library():
 
 
 def test_secure_exec():
-    """a program with more rights than its user is left alone"""
+    """a privileged program is left alone"""
     if os.geteuid() != 0:
         raise Skip("needs root to make a setuid program")
     if SANITIZED:

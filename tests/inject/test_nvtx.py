@@ -42,12 +42,12 @@ def test_nvtx_window_domains():
 
 
 def test_nvtx_window_threads():
-    """no opening is lost where another thread closes just then"""
+    """no opening is lost if another thread closes at the same time"""
     window("threads", 4000)
 
 
 def test_nvtx_names():
-    """as many names as there are, and each that is lost is counted"""
+    """as many names as there is room for, and each lost one is counted"""
     done = run("names", record=rec.DEFAULT | rec.RANGES, blocks=2000)
     records = done.only().records()
     marks = [records["strings"].get(r.text) for r in records["range"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What is in a capture, compared with the account of what happened."""
+"""The contents of a capture, compared with the account of what happened."""
 import os
 import re
 import subprocess
@@ -33,7 +33,7 @@ def test_threads():
 
 
 def test_threads_come_and_go():
-    """forty rounds of threads that end: blocks and places are used again"""
+    """forty rounds of threads that end: blocks and places are reused"""
     # Fewer blocks than threads, but enough for a recorder that does not run for a while.
     run = Run("churn", 40, 50, blocks=144)
     equal(run.status, 0, "exit status (16: errno was changed)")
@@ -74,7 +74,7 @@ def test_what_is_in_records():
 
 
 def test_runtime_callbacks_too():
-    """with the runtime's callbacks too, as measurements ask for them, a launch is told of once"""
+    """with the runtime's callbacks, as for measurements, a launch is recorded once"""
     run = Run("loop", 70, environment={"GPUMON_LAUNCHES": "all"})
     records = compare_all(run, run.only())
     functions = {records["strings"][launch.function] for launch in records["launch"]}
@@ -83,7 +83,7 @@ def test_runtime_callbacks_too():
 
 
 def test_stacks_tell_places_apart():
-    """callers are told apart, and recursion of any depth is there whole"""
+    """callers are distinguished, and recursion of any depth is complete"""
     run = Run("loop", 7 * 31)
     records = compare_all(run, run.only())
     depths = {len(frames_of(records, launch)) for launch in records["launch"]}
@@ -99,7 +99,7 @@ def test_stacks_tell_places_apart():
 
 
 def test_process_record():
-    """the process says who it is"""
+    """the process describes itself"""
     run = Run("loop", 10, environment={"RANK": "3"})
     records = compare_all(run, run.only())
     process, = records["process"]
@@ -116,7 +116,7 @@ def test_process_record():
 
 
 def test_mappings_of_plugins():
-    """a library that comes and goes between two looks has its mapping, and not another one's"""
+    """a library that is loaded and unloaded between two looks has its own mapping"""
     run = Run("plugins", 40, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
     equal(run.status, 0, "exit status (16: errno was changed)")
     records = run.only().records()
@@ -135,7 +135,7 @@ def test_mappings_of_plugins():
 
 
 def test_mappings():
-    """mappings have what is needed to find symbols, also of what is loaded later and goes"""
+    """mappings have what symbol lookup needs, also for libraries loaded later and unloaded"""
     run = Run("plugin", 20, f"{harness.objects}/plugin-a.so", f"{harness.objects}/plugin-b.so")
     records = compare_all(run, run.only())
     plugins = {}
@@ -163,7 +163,7 @@ def test_mappings():
 
 
 def test_graphs():
-    """graphs: captured launches are a class of their own, nodes lead to where they were made"""
+    """graphs: captured launches are a class of their own, nodes lead to their creation"""
     for environment in ({}, {"MOCK_NO_NODES": "1"}):
         run = Run("graph", 25, environment=environment)
         records = compare_all(run, run.only())
@@ -276,7 +276,7 @@ def test_streams_of_threads():
 
 
 def test_changed_graphs():
-    """nodes that are changed after they were made keep their stack, and it is said how often"""
+    """nodes that are changed later keep their stack, and the number of changes is recorded"""
     run = Run("changed-graph", 20)
     records = compare_all(run, run.only())
     notes = [records["strings"][n.text] for n in records["note"]]
@@ -292,7 +292,7 @@ def test_changed_graphs():
 
 
 def test_odd_ones():
-    """failed launches, kernels of CUDA itself, of no call, one that never ends, a context that does"""
+    """failed launches, CUDA's own kernels, kernels without a call or an end, contexts that end"""
     run = Run("odd", 30)
     target = run.only()
     run.check_rules()
@@ -342,7 +342,7 @@ def test_nvtx():
 
 
 def test_nvtx_direct():
-    """NVTX without CUPTI in between, ranges that are open before CUDA is used among them"""
+    """NVTX without CUPTI, including ranges that are open before CUDA is used"""
     run = Run(command=[f"{harness.objects}/nvtx_program"], record=rec.DEFAULT | rec.RANGES,
               environment={"NVTX_INJECTION64_PATH": f"{harness.objects}/libgpumon-inject.so"})
     equal((run.status, run.errors), (0, ""), "exit status")
@@ -371,7 +371,7 @@ def test_nvtx_direct():
 
 
 def test_all_calls():
-    """every call of the API where it is asked for, the outermost alone"""
+    """all API calls if requested, only the outermost"""
     run = Run("calls", 30, record=rec.DEFAULT | rec.ALL_CALLS)
     records = compare_all(run, run.only())
     names = [records["strings"][c.function] for c in records["call"]]
@@ -406,7 +406,7 @@ def test_by_choice():
 
 
 def test_choices():
-    """what is not asked for is not recorded"""
+    """nothing is recorded that was not requested"""
     run = Run("loop", 70, record=rec.KERNELS)
     records = run.only().records()
     equal((len(records["copy"]), len(records["set"])), (0, 0), "copies and memsets")
@@ -446,7 +446,7 @@ cudart.cudaDeviceSynchronize()
 
 
 def test_python():
-    """functions of Python are in the stacks of its launches"""
+    """launch stacks have Python functions"""
     if SANITIZED:
         raise Skip("python3 is not built with the sanitizer")
     script = os.path.join(harness.objects, "launches.py")
@@ -475,7 +475,7 @@ def test_python():
 
 
 def test_realtime():
-    """a CUPTI that stays on CLOCK_REALTIME is put right"""
+    """a CUPTI that stays on CLOCK_REALTIME is corrected"""
     run = Run("loop", 70, environment={"MOCK_REALTIME": "1"})
     records = run.only().records()
     launches = {r.correlation: r for r in records["launch"]}

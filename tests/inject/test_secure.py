@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Whom the library obeys: not the environment of a program with more rights, nor another user."""
+"""Whom the library trusts: neither the environment of a privileged program nor another user."""
 import os
 import re
 import shutil
@@ -70,7 +70,7 @@ def test_file_capabilities():
 
 
 def heard_from(uid, folder):
-    """What a recorder of that user hears of a program of nobody's."""
+    """What a recorder run by this user receives from a program run by nobody."""
     address = f"gpumon-peer-{os.getpid()}-{uid}"
     ready, tell = os.pipe()
     pid = os.fork()
@@ -101,7 +101,7 @@ def heard_from(uid, folder):
 
 
 def test_recorder_of_another_user():
-    """a recorder of another user's hears nothing, one of the own user's and root's do"""
+    """a recorder of another user receives nothing; one of the same user and one of root do"""
     need_several_users()
     with tempfile.TemporaryDirectory(dir=harness.objects) as folder:
         os.chmod(folder, 0o777)
@@ -110,7 +110,7 @@ def test_recorder_of_another_user():
 
 
 def connect_as(uid, address):
-    """Connect as a user: was there a hello?"""
+    """Connect as a user. Returns whether there was a hello."""
     pid = os.fork()
     if not pid:
         os.setgroups([])
@@ -127,7 +127,7 @@ def connect_as(uid, address):
 
 
 def test_dormant_and_another_user():
-    """a dormant program turns other users away, and its socket's file is its user's from the start"""
+    """a dormant program rejects other users, and its socket belongs to its user from the start"""
     need_several_users()
     with tempfile.TemporaryDirectory(dir=harness.objects) as folder:
         os.chmod(folder, 0o777)

@@ -20,7 +20,7 @@ def need_strace():
 
 
 def by_function(*words):
-    """System calls of the main thread that the library makes, with the function of it."""
+    """System calls of the library in the main thread, with the function that makes them."""
     log = os.path.join(harness.objects, f"strace-{os.getpid()}")
     for _ in range(8):
         run = Run(command=["strace", "-f", "-k", "-o", log, f"{harness.objects}/program", *words],
@@ -49,7 +49,7 @@ def by_function(*words):
 
 
 def test_system_calls_of_launches():
-    """launches from where others came before make none, but to wake a thread where a buffer is full"""
+    """launches from a known place make no system calls, but to wake a thread for a full buffer"""
     need_strace()
     for what in ("loop", "graph"):
         few, many = by_function(what, "50"), by_function(what, "250")

@@ -21,7 +21,7 @@ PLAN = re.compile(r"1\.\.(\d+)")
 
 
 def call(command, directory):
-    """How it ends, and its lines."""
+    """How the program ends, and its lines."""
     environment = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", NO_COLOR="", LC_ALL="C.UTF-8")
     with subprocess.Popen(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

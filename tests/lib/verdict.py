@@ -20,7 +20,7 @@ LIMIT = 600
 
 
 class Failure(AssertionError):
-    """What the test looked at is not as it should be."""
+    """The check failed."""
 
 
 class Skip(Exception):
@@ -65,7 +65,7 @@ def until(condition, what, timeout=60, pause=0.05):
 
 
 def report(name, seconds=0, why=None, skipped=None, log=()):
-    """Print the verdict on a test: it has failed where why is not None, even if it is empty."""
+    """Print a test's verdict: failed if why is not None, even if it is empty."""
     for line in log:
         print("    " + line)
     if skipped is not None:
@@ -134,7 +134,7 @@ def run_one(name, function):
 
 
 def wait_for_one(running):
-    """Wait until one of them has ended and print what it said; whether it failed."""
+    """Wait until one of them has ended and print its output. Returns whether it failed."""
     pid, status = os.wait()
     name, out = running.pop(pid)
     with out:

@@ -20,7 +20,7 @@ ROOTS = ("user", "inject", "kmod/btf")
 
 
 class Wrong(Exception):
-    """The list does not fit the code: its text is what to do."""
+    """The list does not match the code. The message says what to do."""
 
 
 class Mutant:

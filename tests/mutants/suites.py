@@ -38,7 +38,7 @@ def capture(_top, test):
 
 
 def headers():
-    """CUDA's, the same for all of a run."""
+    """CUDA's headers, the same for the whole run."""
     if not headers.found:
         here = pathlib.Path(__file__).resolve().parent
         headers.found = subprocess.run([here / "../lib/cuda", "headers"], check=True, text=True,

@@ -16,7 +16,7 @@ def test(function):
 
 
 class Message:
-    """A protocol buffer's fields by number, each a list; no schema."""
+    """The fields of a protocol buffer by number, each a list; without a schema."""
 
     def __init__(self, data):
         self.fields = {}

@@ -28,7 +28,7 @@ def run(*words):
 
 
 def top(path, key):
-    """Of each name: time or number of its own, and of all below it."""
+    """For each name: its own time or number, and that of everything below."""
     text = run("-top", "-functions", "-nodecount=1000000", "-nodefraction=0", "-edgefraction=0",
                "-trim=false", "-unit=ns", f"-sample_index={INDEX[key]}", path)
     found = {}
@@ -56,7 +56,7 @@ def totals(path):
 
 
 def of_tree(nodes, key):
-    """The same as top() of JSON's nodes: recursion counts once."""
+    """The same as top(), from the JSON's nodes: recursion counts once."""
     own, below = collections.Counter(), collections.Counter()
     for node in nodes:
         names, at = set(), node
@@ -70,7 +70,7 @@ def of_tree(nodes, key):
 
 
 def agrees(path, document):
-    """Everything that pprof shows is what the JSON has. Raises Skip where there is no pprof."""
+    """pprof's figures are those of the JSON. Raises Skip if there is no pprof."""
     nodes = document["nodes"]
     types, sums = totals(path)
     assert types == list(INDEX.values()), types

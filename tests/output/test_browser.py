@@ -43,7 +43,7 @@ function overflow() { return all().filter(function (f) { return seen(f) && f.tex
 
 
 def run(name, script, size="1400,900"):
-    """What the script returns, with the page's errors looked at."""
+    """The script's result; the page's errors are checked."""
     if not browser:
         raise Skip("no chromium here")
     text = (files / name).read_text(encoding="utf-8")
@@ -78,7 +78,7 @@ def run(name, script, size="1400,900"):
 
 @test
 def zoom():
-    """A click zooms, the words above lead back, and all is as before"""
+    """A click zooms, the words above lead back, and everything is as before"""
     answer = run("training.svg", """
 var step = named("train_step"), before = all().map(width);
 var r = { first: width(step), total: width(all()[0]) };
@@ -143,7 +143,7 @@ return r;""")
 
 @test
 def hover():
-    """The pointer brings name, time and part, within the window"""
+    """The pointer shows name, time and share, within the window"""
     answer = run("training.svg", """
 var f = named("[copy pinned to device]"), box = f.rect.getBoundingClientRect();
 f.rect.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: box.left + 3, clientY: box.top + 3 }));
@@ -160,7 +160,7 @@ return answer;""")
 
 @test
 def fits():
-    """No label is longer than its frame, in wide and narrow windows, zoomed or not"""
+    """No label is wider than its frame, in wide and narrow windows, zoomed or not"""
     for name, size in [("training.svg", "1900,800"), ("training.svg", "700,800"),
                        ("hostile.svg", "700,800")]:
         answer = run(name, """
@@ -170,7 +170,7 @@ var r = overflow(); click(all()[1].g); return r.concat(overflow());""", size)
 
 @test
 def nothing_overlaps():
-    """Title, search, result, hint and legend lie beside each other in any window"""
+    """Title, search, result, hint and legend never overlap"""
     for name in ["training.svg", "training.html"]:
         for size in ["1900,800", "700,800", "480,800"]:
             answer = run(name, """
@@ -216,7 +216,7 @@ return r;""")
 
 @test
 def report():
-    """The report's tables sort, its flame graph zooms, its timeline tells"""
+    """The report's tables sort, its flame graph zooms, its timeline shows details"""
     answer = run("training.html", """
 var table = document.querySelector("#kernels table"), heads = table.tHead.rows[0].cells;
 function column(i) { return Array.from(table.tBodies[0].rows).map(function (row) {
@@ -242,7 +242,7 @@ return r;""")
 
 @test
 def timeline():
-    """A part of the report's timeline that is dragged over is shown, and all of it again"""
+    """Dragging over a part of the report's timeline shows that part; then all of it again"""
     answer = run("training.html", """
 var area = document.querySelector(".area"), box = area.getBoundingClientRect(), svg = area.querySelector("svg");
 var all = svg.getAttribute("viewBox"), ticks = document.querySelector(".axis div").innerHTML;

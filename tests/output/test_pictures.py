@@ -19,7 +19,7 @@ def frames(name):
 
 @test
 def well_formed():
-    """Every SVG is XML, also with hostile names, and its script is whole"""
+    """Every SVG is well-formed XML, also with hostile names, and its script is complete"""
     assert len(PICTURES) >= 11, PICTURES
     for name in PICTURES:
         root, _ = frames(name)
@@ -92,7 +92,7 @@ def empty_says_so():
 
 @test
 def narrow_time_is_kept():
-    """What is too narrow to draw is counted, and its time stays in its callers"""
+    """Frames too narrow to draw are counted, and their time stays in their callers"""
     root, found = frames("training.svg")
     drawn = [g for g in found if g.find(SVG + "title").text.startswith("[launched by CUDA]")]
     equal(drawn, [], "a frame of 0.04 px")
@@ -104,7 +104,7 @@ def narrow_time_is_kept():
 
 @test
 def nothing_from_elsewhere():
-    """Nothing is loaded from anywhere: the files work offline"""
+    """Nothing is loaded from elsewhere: the files work offline"""
     for name in PICTURES + PAGES:
         text = (files / name).read_text(encoding="utf-8")
         text = text.replace("http://www.w3.org/", "")
@@ -138,7 +138,7 @@ class Checker(html.parser.HTMLParser):
 
 @test
 def pages_are_whole():
-    """HTML's elements are closed in their order, and ids are there once"""
+    """HTML elements are closed in order, and ids are unique"""
     for name in PAGES:
         checker = Checker()
         checker.feed((files / name).read_text(encoding="utf-8"))
@@ -148,7 +148,7 @@ def pages_are_whole():
 
 @test
 def report_has_all():
-    """The report has each part, and what is missing comes first"""
+    """The report has every part, and what is missing comes first"""
     checker = Checker()
     checker.feed((files / "training.html").read_text(encoding="utf-8"))
     equal(checker.ids, ["missing", "timeline", "flame", "kernels", "latency", "gaps", "ranges",

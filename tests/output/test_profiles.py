@@ -29,7 +29,7 @@ def paths(document):
 
 @test
 def json_is_whole():
-    """JSON of all profiles is valid and says what it is"""
+    """The JSON of all profiles is valid and identifies itself"""
     for name in NAMES:
         document = profile(name)
         equal(document["schema"], "gpumon-profile")
@@ -43,7 +43,7 @@ def json_is_whole():
 
 @test
 def json_unknown():
-    """What is not known is null, and what is lost is told by cause"""
+    """Unknown values are null, and losses are shown by cause"""
     document = profile("empty")
     for key in ["command", "host", "created_realtime_ns", "ended", "first_ns", "duration_ns"]:
         equal(document["recording"][key], None, key)
@@ -160,7 +160,7 @@ def text_fits():
 
 @test
 def text_says():
-    """The summary names what ran, the top kernel, the path, and every loss"""
+    """The summary names what ran, the top kernel, its path, and every loss"""
     text = (files / "training.txt").read_text(encoding="utf-8")
     for part in ["python3 train.py", "sm90_xmma_gemm", "Linear.forward", "stream 13",
                  "Launch latency", "cudaStreamSynchronize", "data: load <batch>", "Missing",
@@ -172,7 +172,7 @@ def text_says():
 
 @test
 def diff_says():
-    """A comparison tells changes, and what is on one side only"""
+    """A comparison shows changes, and what is on one side only"""
     document = json.loads((files / "diff.json").read_text(encoding="utf-8"))
     kernels = {kernel["name"]: kernel for kernel in document["kernels"]}
     top = document["kernels"][0]

@@ -146,7 +146,7 @@ def chrome_flows():
 
 @test
 def call_paths():
-    """Operations have their call path, each path is written once, and lines keep their width"""
+    """Operations have their call path, each path is written once, and lines are not too wide"""
     document = json.loads((files / "timeline.chrome.json").read_text(encoding="utf-8"))
     frames = document["stackFrames"]
     equal({number: (f["name"], f.get("parent")) for number, f in frames.items()},
@@ -191,7 +191,7 @@ def chrome_ranges_and_events():
 
 @test
 def hits_alone():
-    """A process that only uprobes saw has its calls, and how long it waited"""
+    """A process seen only by uprobes has its calls, and how long it waited"""
     events, names = chrome("hits")
     equal([(e["ph"], e["name"], e["ns"], e.get("dur_ns")) for e in events],
           [("i", "cudaLaunchKernel", 5000000100, None),

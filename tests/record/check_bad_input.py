@@ -70,7 +70,7 @@ def programs_that_cannot_run(kit):
 
 @test
 def programs_that_end_at_once(kit):
-    """Theirs is the status; that nothing was recorded is said in a line."""
+    """The exit status is theirs. One line says that nothing was recorded."""
     compile_program(kit, "crash", "__attribute__((constructor)) static void f(void)\n"
                     "{ *(volatile int *)8 = 1; }\nint main(void) { return 0; }\n")
     nothing = "nothing was recorded: no process used CUDA"
@@ -88,7 +88,7 @@ def programs_that_end_at_once(kit):
 
 @test
 def nothing_as_json(kit):
-    """Who reads the summary by a program finds one."""
+    """The summary is there for programs, too."""
     done = kit.run("correlate", "--json", "--summary", "out.json", "--", "sh", "-c", "exit 5")
     refused(done, 5, "nothing was recorded")
     with open(kit.path("out.json"), encoding="utf-8") as file:
@@ -116,7 +116,7 @@ def no_descriptors(kit):
 
 
 def injected(kit, generation=13, **more):
-    """Words that run the program of tests/inject with stand-ins of CUDA's libraries."""
+    """The command that runs the program of tests/inject with stand-ins for CUDA's libraries."""
     if not kit.inject:
         raise Skip("no cupti.h, the injection library was not built")
     kit.environment["GPUMON_INJECT"] = os.path.join(kit.inject, "libgpumon-inject.so")
@@ -127,7 +127,7 @@ def injected(kit, generation=13, **more):
 
 
 def empty_cupti(kit):
-    """A library that is called CUPTI and has none of it."""
+    """A library named like CUPTI without any of its functions."""
     done = subprocess.run(["gcc", "-shared", "-fPIC", "-o", kit.path("libcupti.so.13"), "-x", "c",
                            "-"], input=b"int nothing;\n", stderr=subprocess.PIPE, check=False)
     if done.returncode:
@@ -137,7 +137,9 @@ def empty_cupti(kit):
 
 @test
 def cupti(kit):
-    """None, the wrong one, one that somebody else has: the program runs on, and it is said why."""
+    """No CUPTI, the wrong one, or one held by another profiler: the program runs, and the reason
+    is reported.
+    """
     empty = empty_cupti(kit)
     gpu = "nothing of the GPU is recorded"
     cases = (
@@ -163,7 +165,7 @@ def cupti(kit):
 
 @test
 def cupti_of_live_process(kit):
-    """What cannot be recorded of it is the outcome: there is no program whose status it could be."""
+    """What cannot be recorded decides the exit status: there is no program that has one."""
     for variables, status in (({"MOCK_FAIL": "cuptiSubscribe:39"}, 77), ({}, 0)):
         words = injected(kit, **variables)
         process = kit.start(*words[1:], "steady", "1000000", "1000000", program=words[0],
@@ -234,7 +236,7 @@ def pids(kit):
 
 
 def as_nobody(kit, *words):
-    """Of a copy that others may run, in a folder of theirs."""
+    """Run a copy that others may execute, in a folder of their own."""
     os.chmod(kit.folder, 0o755)
     program = kit.open_program()
     if not os.path.exists(kit.path("theirs")):
@@ -255,7 +257,7 @@ def stranger(kit, theirs, ours):
 
 @test
 def named_twice(kit):
-    """It is one process all the same."""
+    """A process that is named twice is recorded once."""
     player = kit.start("listen", "stop", program=kit.player)
     wait_listening(player.pid)
     done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-p", str(player.pid),
@@ -287,7 +289,7 @@ def records(kit, name):
 
 @test
 def foreign_captures(kit):
-    """Refused by all that reads captures, and the file that they should write is not there."""
+    """All readers of captures refuse it and do not create their output file."""
     kit.record("record", directory="good", options=("-q",))
     os.mkdir(kit.path("empty"))
     write(kit, "junk/x.records", os.urandom(5000))
@@ -330,7 +332,7 @@ def foreign_captures(kit):
 
 @test
 def damaged_captures(kit):
-    """What is there is shown, and what is not is counted."""
+    """The intact part is shown, and the rest is counted."""
     kit.record("record", directory="good", options=("-q",))
     cases = {"missing": "chunks that are not there", "linked": "files that cannot be read",
              "piped": "files that cannot be read", "folder": "files that cannot be read",
@@ -397,7 +399,7 @@ def outputs(kit):
 
 @test
 def outputs_that_may_not_grow(kit):
-    """A limit of file sizes is an error like another, and leaves nothing behind."""
+    """A file size limit is an error like any other, and leaves nothing behind."""
     kit.record("launches=2000", "record", directory="good", options=("-q",))
     before = sorted(os.listdir(kit.folder))
     for words in (("flamegraph",), ("report",), ("export", "--chrome")):
@@ -444,7 +446,7 @@ def outputs_on_a_full_disk(kit):
 
 @test
 def directories(kit):
-    """An empty one that was there stays there, also where there was nothing to put into it."""
+    """An existing empty directory stays, even if nothing was written to it."""
     os.mkdir(kit.path("mine"))
     refused(kit.run("record", "-o", "mine", "--", "./nothing"), 1, "program not found")
     equal(os.listdir(kit.path("mine")), [], "files")
@@ -462,7 +464,8 @@ def directories(kit):
 
 @test
 def capture_taken_away(kit):
-    """While it is written: the program runs on, what it is is said."""
+    """The capture is removed during recording: the program continues, and the error is reported.
+    """
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    f"rm -rf capture; {kit.player} record; exit 4")
     equal(done.returncode, 4, "status")
@@ -475,14 +478,14 @@ def capture_taken_away(kit):
 
 @test
 def killed_in_the_middle(kit):
-    """However we end, a capture that nobody asked to keep does not stay, nor does half a file."""
+    """However the tool ends, it leaves neither a temporary capture nor half a file."""
     for number in (signal.SIGKILL, signal.SIGTERM):
         kill_recorder(kit, number, "correlate")
         until(lambda: not captures(kit), f"no captures are left after signal {int(number)}")
 
 
 def kill_recorder(kit, number, *words):
-    """Of a program that would go on, and is ended afterwards."""
+    """Kill the recorder of a program that would continue, then end the program."""
     process = kit.start(*words, "--", kit.player, "record", "touch=ready", "sleep=20000")
     kit.wait_for("ready")
     before = kit.left_behind()
@@ -502,7 +505,7 @@ def captures(kit):
 
 @test
 def sockets_of_killed_recorders(kit):
-    """The next recorder removes them, once nobody can be about to listen there."""
+    """The next recorder removes them once no process can be about to listen there."""
     player = kit.start("record", "-q", "-o", "long", "--", kit.player, "touch=lives", "sleep=20000")
     kit.wait_for("lives")
     lives = kit.left_behind()

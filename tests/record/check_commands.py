@@ -151,7 +151,7 @@ def differences(kit):
 
 @test
 def of_a_program(kit):
-    """The summary is on standard error, the status the program's, and nothing stays."""
+    """The summary is on standard error, the exit status is the program's, and nothing is left."""
     done = kit.run("correlate", "--", kit.player, "out=its own", "record", "exit=5")
     equal(done.returncode, 5, "status")
     equal(done.stdout, b"its own\n", "output")
@@ -253,7 +253,7 @@ def on_terminal(kit, words, rows=40, columns=100, terminal="xterm"):
 
 
 class Screen:
-    """A command on a terminal of its own, and what it wrote until now."""
+    """A command in its own terminal, and its output so far."""
 
     def __init__(self, kit, words, rows=40, columns=100):
         self.pid, self.master = pty.fork()
@@ -271,7 +271,7 @@ class Screen:
             return False
 
     def until(self, pattern, after=0):
-        """Until that is there, behind so many characters; its end."""
+        """Wait until the text appears behind that position. Returns where it ends."""
         while not (match := re.compile(pattern).search(self.text, after)):
             if not self.read():
                 raise AssertionError(f"no {pattern!r} in {self.text[after:]!r}")
@@ -288,7 +288,7 @@ STATUS = r"gpumon [0-9.]+m?s: 1 processes, 1 alive, [1-9][0-9]* launches"
 
 @test
 def live_on_a_terminal(kit):
-    """One line that does not scroll; whatever is recorded, the program has all the others."""
+    """One line that does not scroll. The program has all other lines."""
     screen = Screen(kit, ["correlate", "--", kit.player, "out=first", "pause=200", "launches=9000",
                           "record", "out=last", "exit=4"])
     screen.until(STATUS)
@@ -301,7 +301,7 @@ def live_on_a_terminal(kit):
 
 @test
 def terminal_after_stop(kit):
-    """Ctrl-Z leaves the shell a terminal all lines of which scroll."""
+    """After Ctrl-Z all lines of the terminal scroll."""
     screen = Screen(kit, ["correlate", "--", kit.player, "touch=ready", "await=go", "record"])
     kit.wait_for("ready")
     begun = screen.until(re.escape("\033[1;39r"))

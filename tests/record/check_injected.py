@@ -47,7 +47,7 @@ def account(kit):
 
 
 def check_account(kit, tree):
-    """As many kernels, copies and sets as the stand-in ran, for as long as it says."""
+    """As many kernels, copies and sets as the stand-in ran, with the same total time."""
     entries = account(kit)
     for kind, wanted in (("kernel", KERNEL), ("copy", COPY), ("set", SET)):
         ran = [entry for entry in entries if entry[0] == wanted]
@@ -79,7 +79,9 @@ def at_the_ends(kit, directory):
 
 
 def check_paths(kit, before=0):
-    """Every kernel's time is below the function that launched it, but for those launched before."""
+    """Every kernel's time is below the function that launched it, except for kernels launched
+    before.
+    """
     folded = kit.run("flamegraph", "--folded", "capture").stdout.decode()
     seen = set()
     for line in folded.splitlines():
@@ -100,7 +102,7 @@ def check_paths(kit, before=0):
 
 @test
 def names_are_kept(kit):
-    """A capture has its names with it: the files may be gone when it is read."""
+    """A capture contains its names: the files may be gone when it is read."""
     variables = environment(kit)
     library_path = variables.pop("LD_LIBRARY_PATH")
     program = kit.path("gone")
@@ -172,7 +174,7 @@ def fork_and_exec(kit):
 
 @test
 def killed(kit):
-    """What CUPTI had not given out is counted as launches without work."""
+    """Launches whose records CUPTI had not delivered are counted as launches without operation."""
     record(kit, "kill", 140, 0, status=128 + signal.SIGKILL)
     capture = kit.capture()
     equal(capture.sum("launches"), 140, "launches")
@@ -202,7 +204,7 @@ def start(kit, *words, inject, wait=True, **more):
 
 
 def record_live(kit, process, what, least, name="capture"):
-    """Record it, longer where the machine is so busy that little has come of it."""
+    """Record a live process, longer on a busy machine."""
     for seconds in ("0.5", "5", "50"):
         shutil.rmtree(kit.path(name), ignore_errors=True)
         done = kit.run("record", "-o", name, "-p", str(process.pid), "-d", seconds)
@@ -212,7 +214,7 @@ def record_live(kit, process, what, least, name="capture"):
 
 
 def record_twice(kit, least, **variables):
-    """A program that launches all the time, recorded twice: at_the_ends() of both."""
+    """Record a program twice that launches all the time; at_the_ends() of both."""
     process = start(kit, "steady", 1000000, 1000000, inject=True, **variables)
     try:
         for name in ("first", "capture"):
@@ -235,7 +237,7 @@ def record_twice(kit, least, **variables):
 
 @test
 def asleep(kit):
-    """Switched on and off again, twice, while the program goes on, and launches meanwhile."""
+    """Switched on and off twice, while the program continues to launch."""
     before, _ = record_twice(kit, 50, MOCK_ENABLE_US="10000")
     if before > 2:
         raise AssertionError(f"{before} launches of one thread when two windows opened")
@@ -243,7 +245,8 @@ def asleep(kit):
 
 @test
 def asleep_in_a_launch(kit):
-    """Windows open and close during a launch, as of a program that waits for a place in a full queue."""
+    """Windows open and close during a launch, as when a program waits for a place in a full queue.
+    """
     seen = [0, 0]
 
     def both():
@@ -255,7 +258,7 @@ def asleep_in_a_launch(kit):
 
 @test
 def by_uprobes(kit):
-    """Without the library: the processor's side, and it says so."""
+    """Without the library: only the CPU side, and the output says so."""
     process = start(kit, "steady", 1000000, 1000000, inject=False)
     try:
         done = record_live(kit, process, "hits", 100)
@@ -278,7 +281,7 @@ def by_uprobes(kit):
 
 
 def jit_paths(kit):
-    """Where the kernels that code made at run time has launched were launched from."""
+    """The call paths of kernels launched from JIT code."""
     text = kit.run("flamegraph", "--folded", "capture").stdout.decode()
     return [line for line in text.splitlines() if ";kernel_of_jit " in line]
 
@@ -303,7 +306,7 @@ def check_jit(kit, launches, command):
 
 @test
 def code_made_at_run_time(kit):
-    """Names of perf-PID.map are in the capture, and are found when the file is gone."""
+    """Names from perf-PID.map are in the capture, and are found when the file is gone."""
     done = record(kit, "jit", 50, 0)
     os.unlink(f"/tmp/perf-{int(done.stdout)}.map")
     check_jit(kit, 50, "record")
@@ -311,7 +314,7 @@ def code_made_at_run_time(kit):
 
 @test
 def code_made_at_run_time_in_a_container(kit):
-    """Its /tmp is gone with it; and its number is not the one that it has here."""
+    """Its /tmp goes with it, and its pid differs from the one here."""
     variables = environment(kit)
     library_path = variables.pop("LD_LIBRARY_PATH")
     shutil.copytree(kit.inject, kit.path("inject"), ignore=lambda _, names: [
@@ -352,7 +355,7 @@ def code_made_at_run_time_by_uprobes(kit):
 
 @test
 def planted_maps(kit):
-    """A map that is another user's, or is no file, is not taken, and it is said."""
+    """A map of another user, or that is no regular file, is refused with a message."""
     if os.geteuid():
         raise Skip("root alone can make files of others")
     for number, plant in enumerate(("chown 65534", "ln")):
@@ -370,14 +373,14 @@ def planted_maps(kit):
 
 
 def build_ids(kit):
-    """Of each file that was mapped, by its name."""
+    """The build id of each mapped file, by name."""
     return {strings[struct.unpack_from("<I", record, 56)[0]]: record[60:60 + record[80]].hex()
             for kind, _, record, strings in kit.records() if kind == MAPPING}
 
 
 @test
 def vdso(kit):
-    """Which kernel's code it was can be told on another day: the same by both ways."""
+    """The kernel whose vDSO it was is identified later: both ways give the same."""
     with open("/proc/self/maps", encoding="utf-8") as file:
         if "[vdso]" not in file.read():
             raise Skip("this kernel maps no vdso")
@@ -397,7 +400,8 @@ def vdso(kit):
 
 
 def timeline(kit):
-    """Rows and what is on them, of both formats' common ground: Chrome's."""
+    """The rows of the timeline and their contents, from the common part of both formats: Chrome's.
+    """
     events = json.loads(kit.run("export", "--chrome", "capture").stdout)["traceEvents"]
     rows = {(event["pid"], event.get("tid")): event["args"]["name"] for event in events
             if event["ph"] == "M" and event["name"] == "thread_name"}
@@ -407,7 +411,7 @@ def timeline(kit):
 
 @test
 def names_of_streams_and_threads(kit):
-    """What the program calls them, and streams' priorities: on timelines and in tables."""
+    """The program's names and the streams' priorities, on timelines and in tables."""
     record(kit, program="nvtx_program")
     rows = {row for row, _ in timeline(kit)}
     for name in ("stream 21 (compute, priority -5)", "stream 7 (gr\u00fcn)"):
@@ -427,7 +431,7 @@ def names_of_streams_and_threads(kit):
 
 @test
 def unified_memory(kit):
-    """What moved by itself, with its bytes, on timelines and in the summary."""
+    """Migrations with their bytes, on timelines and in the summary."""
     record(kit, "calls", 10, options=("--unified-memory",))
     moved = [event for row, event in timeline(kit) if row and row.startswith("unified memory")]
     equal([event["name"] for event in moved], ["moved to a GPU"] * 10, "slices")

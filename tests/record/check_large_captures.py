@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Captures that are large, or made to be bad: what reads them needs memory and time in proportion."""
+"""Large and malicious captures: readers need memory and time in proportion."""
 import json
 import os
 import resource
@@ -19,7 +19,7 @@ def bounded(mebibytes, seconds):
 
 
 def all_read(kit, name, mebibytes, seconds):
-    """By every reader, within limits; what each wrote."""
+    """Read it with every command, within limits. Returns their outputs."""
     sizes = {}
     for number, words in enumerate(READERS):
         out = f"out-{name}-{number}"
@@ -31,7 +31,7 @@ def all_read(kit, name, mebibytes, seconds):
 
 @test
 def times_at_the_end_of_time(kit):
-    """Begins that are 2^64 ns late cannot be allowed for by doubling what is allowed."""
+    """A begin that is 2^64 ns late must not lead to ever larger buffers."""
     for first in ((1 << 64) - 10, (1 << 64) - (1 << 62), 1 << 63):
         made = Maker()
         made.launch(1, 1000)
@@ -46,7 +46,7 @@ def times_at_the_end_of_time(kit):
 
 @test
 def many_deep_stacks(kit):
-    """Each frame of each is another function: as many nodes as frames."""
+    """Each frame of each stack is another function: as many nodes as frames."""
     made = Maker()
     for number in range(4000):
         frames = [0x400000 + 16 * (512 * number + depth) for depth in range(512)]
@@ -67,7 +67,7 @@ def many_deep_stacks(kit):
 
 @test
 def many_streams(kit):
-    """A page has room for some of them, and says how many more there are."""
+    """A page shows some of them, and says how many more there are."""
     made = Maker()
     for number in range(40000):
         made.kernel(0, 1000 + 10 * number, 1001 + 10 * number + number % 7, stream=number,

@@ -47,7 +47,7 @@ def by_uprobes(kit):
 
 @test
 def beside_gpu_time(kit):
-    """Of a job one process of which was recorded in one way, and one in the other."""
+    """A job with one process recorded by the library and one by uprobes."""
     made = Maker()
     hits(made)
     made.save(kit.path("live"))

@@ -14,7 +14,7 @@ def start_player(kit, *words, **options):
 
 
 def namespaces(kit, *words, **options):
-    """The player in network and pid namespaces of its own, and its pid in ours."""
+    """The player in its own network and pid namespaces, and its pid outside."""
     process = kit.start("-n", "-p", "-f", "--mount-proc", kit.player, *words, program="unshare",
                         **options)
 
@@ -96,7 +96,7 @@ def no_library(kit):
 
 @test
 def impostor(kit):
-    """Another process that took the name of one is not it."""
+    """Another process that listens under the name of one is rejected."""
     import socket
     victim = start_player(kit, "sleep=20000")
     trap = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -110,7 +110,7 @@ def impostor(kit):
 
 @test
 def in_a_folder(kit):
-    """A path longer than a socket's name can be is no obstacle from outside."""
+    """A path longer than a socket name works from outside."""
     player = start_player(kit, "listen", "stop", env={"GPUMON_LISTEN": kit.folder})
     done = kit.run("record", "-o", "capture", "-p", str(player.pid), "-d", "0.2")
     equal(done.returncode, 0, "status")
@@ -120,7 +120,7 @@ def in_a_folder(kit):
 
 @test
 def in_a_container(kit):
-    """Process 1 of its own world, on a network of its own."""
+    """Process 1 of its own namespaces, with its own network."""
     player, pid = namespaces(kit, "listen", "stop")
     done = kit.run("record", "-o", "capture", "-p", str(pid), "-d", "0.2")
     equal(done.returncode, 0, "message")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""That nothing is missing is said only where that is so, by all that says it."""
+""""Nothing is missing" is printed only if it is true, by every output that prints it."""
 import json
 
 from check_bad_input import injected
@@ -8,7 +8,7 @@ from maker import Maker
 
 
 def nothing_is_missing(kit, name):
-    """Whether all outputs say so; they have to agree."""
+    """Whether all outputs say so. They have to agree."""
     text = kit.run("correlate", name).stdout.decode()
     with_json = json.loads(kit.run("correlate", "--json", name).stdout)["missing"]
     page = kit.run("report", name, "-o", "-").stdout.decode()
@@ -60,7 +60,7 @@ def without_the_gpu(kit):
 
 @test
 def not_all_of_it(kit):
-    """A process that was refused, and a size that was reached."""
+    """A rejected process, and a reached size limit."""
     kit.record("record", directory="whole")
     equal(nothing_is_missing(kit, "whole"), True, "whole")
     script = f"{kit.player} version=9 connect; {kit.player} launches=40 record"

@@ -9,7 +9,7 @@ from kit import Skip, equal, test
 
 
 def plugin(kit, letter):
-    """As tests/inject's, with a function on the path to the launch that is its own."""
+    """Like that of tests/inject, with its own function on the path to the launch."""
     path = kit.path(f"plugin-{letter}.so")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../inject/plugin.c")
     with open(source, encoding="utf-8") as file:
@@ -32,7 +32,7 @@ def plugin(kit, letter):
 
 @test
 def closed_at_once(kit):
-    """Each is closed right behind its launch, and the next is where it was: names are its own."""
+    """Each is unloaded right after its launch, and the next takes its place: names do not mix."""
     if not kit.inject or not shutil.which("gcc"):
         raise Skip("no compiler, or no cupti.h")
     words = injected(kit)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Whose what is made is, what others can do about it, and with which rights commands go on."""
+"""Owners of created files, what other users can do with them, and the rights that commands keep.
+"""
 import fcntl
 import os
 import re
@@ -38,7 +39,7 @@ def refused(done, *parts):
 
 
 def open_up(kit):
-    """Other users may pass through the test's folder, and have one of their own in it."""
+    """Let other users pass through the test's folder, and give them one of their own."""
     os.chmod(kit.folder, 0o711)
     own = kit.path("own")
     os.mkdir(own)
@@ -48,7 +49,8 @@ def open_up(kit):
 
 @test
 def umask(kit):
-    """Files are 0600 and directories 0700 whatever it is, and the program has it as it was."""
+    """Files are 0600 and directories 0700 whatever the umask is, and the program keeps its umask.
+    """
     for number, mask in enumerate((0, 0o22, 0o777)):
         name = f"capture{number}"
         done = kit.run("record", "-o", name, "--", "sh", "-c", "umask; umask 0; exec \"$@\"", "sh",
@@ -68,7 +70,7 @@ def umask(kit):
 
 @test
 def descriptors(kit):
-    """The program gets what the shell would have given it."""
+    """The program gets the descriptors that the shell would have given it."""
     def of(*before):
         done = kit.call(*before, "sh", "-c", "ls /proc/$$/fd")
         equal(done.returncode, 0, "status")
@@ -80,7 +82,8 @@ def descriptors(kit):
 
 @test
 def rights_of_readers(kit):
-    """Who only reads captures goes on with what files need, and nothing it starts gets more."""
+    """Commands that only read captures keep the file capabilities, and their children get no more.
+    """
     kit.record("launches=10", "record")
     read, write = os.pipe()
     # So small that the writer has to wait for us.
@@ -105,7 +108,7 @@ def rights_of_readers(kit):
 
 @test
 def rights_of_programs(kit):
-    """A program has all that it would have had, the recorder in the meantime less."""
+    """The program has all its capabilities; meanwhile the recorder has fewer."""
     before = kit.call("cat", "/proc/self/status").stdout.decode()
     done = kit.run("record", "-o", "capture", "--", "sh", "-c",
                    "cat /proc/self/status; echo =; cat /proc/$PPID/status")
@@ -120,7 +123,7 @@ def rights_of_programs(kit):
 
 
 def sudo(kit, own, *words, parent="sudo", **more):
-    """As sudo does it: a parent of that name, its variables, and we are root."""
+    """Imitates sudo: a parent of that name, its variables, and root."""
     shell = kit.path(parent)
     if not os.path.exists(shell):
         shutil.copy(os.path.realpath("/bin/sh"), shell)
@@ -141,7 +144,7 @@ def who(done):
 
 @test
 def under_sudo(kit):
-    """The program runs as who called sudo, and what is made belongs to that user."""
+    """The program runs as the user that called sudo, and the files belong to that user."""
     need_root()
     own = open_up(kit)
     home = os.path.expanduser("~nobody")
@@ -200,7 +203,7 @@ WRITERS = (("report", "-o"), ("flamegraph", "-o"), ("export", "--pprof", "-o"),
 
 @test
 def names_of_files(kit):
-    """What is there under the name of a file that is to be written."""
+    """What exists already under the name of a file to be written."""
     kit.record("launches=10", "record")
     precious = kit.path("precious")
     with open(precious, "w", encoding="utf-8") as file:
@@ -301,7 +304,7 @@ def names_of_captures(kit):
 
 @test
 def capture_that_is_moved(kit):
-    """What comes under its name while it is written is not written to."""
+    """What takes its name during the recording is not written to."""
     def names(directory):
         return [name for name in os.listdir(kit.path(directory)) if name.endswith(".symbols")]
 
@@ -318,7 +321,7 @@ def capture_that_is_moved(kit):
 
 @test
 def another_process_in_its_place(kit):
-    """Which process it is, the kernel says: files are looked for in its root."""
+    """The kernel identifies the process: files are looked up in its root."""
     done = kit.record("host-pid=1", "launches=10", "record")
     equal(done.returncode, 0, "status")
     for kind, _, record, _ in kit.records():
@@ -330,7 +333,7 @@ def another_process_in_its_place(kit):
 
 @test
 def socket_and_temporary_captures(kit):
-    """Nobody else's while they are there."""
+    """Only their owner can access them."""
     process = kit.start("correlate", "--", "sh", "-c", "echo $GPUMON_SOCKET; while [ ! -e end ]; do sleep 0.02; done",
                         umask=0)
     path = process.stdout.readline().decode().strip()

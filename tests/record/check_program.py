@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""A program that is recorded is as it is without: its output, its status, its signals."""
+"""A recorded program behaves as without recording: output, status, signals."""
 import os
 import pty
 import signal
@@ -53,7 +53,7 @@ def descriptors_signals_limits(kit):
 
 @test
 def closed_descriptors(kit):
-    """Of the standard three, those that are closed are closed in the program, too."""
+    """Standard descriptors that are closed are closed in the program, too."""
     for closed in ("<&-", "2>&-", "<&- 2>&-"):
         said = []
         for number, program in enumerate(("", f"{kit.program} record -o capture%d --")):
@@ -129,7 +129,7 @@ def pending(pid, number):
 
 @test
 def control_c_of_a_terminal(kit):
-    """The terminal sends it to both: the program gets it once, and alone decides."""
+    """The terminal sends it to both: the program gets it once, and decides alone."""
     pid, terminal = pty.fork()
     if not pid:
         os.chdir(kit.folder)

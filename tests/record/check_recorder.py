@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What processes leave in a capture, however many they are and however they end."""
+"""What processes leave in a capture, however many there are and however they end."""
 import os
 import resource
 import signal
@@ -47,7 +47,7 @@ def killed(kit):
 
 @test
 def killed_amid(kit):
-    """Whatever was written is there: as many kernels as launches, but for the last one."""
+    """Everything written is there: as many kernels as launches, except the last one."""
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
                         f"{kit.player} launches=100000000 pause=10 record & "
                         "echo $! >player; wait $!; exit 0")
@@ -69,7 +69,7 @@ def killed_amid(kit):
 
 @test
 def killed_before_a_word(kit):
-    """A process that dies before it could say who it is, is described all the same."""
+    """A process that dies before it could describe itself is still described."""
     kit.record("connect", f"signal={int(signal.SIGKILL)}", status=128 + signal.SIGKILL)
     row = kit.capture().processes[0]
     equal(row["descriptions"], 1, "descriptions")
@@ -78,7 +78,7 @@ def killed_before_a_word(kit):
 
 @test
 def recorder_killed(kit):
-    """The program goes on; the capture is as it was then."""
+    """The program continues. The capture has everything up to that moment."""
     process = kit.start("record", "-o", "capture", "--", kit.player, "launches=2000", "record",
                         "touch=ready", "await=go", "launches=300", "record", "touch=end")
     kit.wait_launches(2000)
@@ -92,7 +92,7 @@ def recorder_killed(kit):
 
 @test
 def stopped_by_duration(kit):
-    """Recording ends, the program does not, nor are later processes of it recorded."""
+    """The recording ends, the program does not, and later processes are not recorded."""
     began = time.monotonic()
     kit.record("record", "stop", "sleep=600", "record", "out=on", options=("-d", "0.3"))
     took = time.monotonic() - began
@@ -105,7 +105,7 @@ def stopped_by_duration(kit):
 
 @test
 def deaf_to_stop(kit):
-    """One that never answers is left alone after a while, and its records are there."""
+    """A process that never answers is left alone after a while. Its records are there."""
     done = kit.run("record", "--wait=first", "-o", "capture", "--", "sh", "-c",
                    f"{kit.player} launches=10 record touch=ready sleep=20000 "
                    "</dev/null >/dev/null 2>&1 & while [ ! -e ready ]; do sleep 0.05; done; "
@@ -116,7 +116,7 @@ def deaf_to_stop(kit):
 
 @test
 def left_behind_in_the_background(kit):
-    """What a program leaves running is asked for what it has, and does not hold us up."""
+    """A process left in the background is asked for its records and does not delay the end."""
     # It waits 3 s for a process that does not stop. A busy machine may need that long for
     # everything, once.
     for number in range(5):
@@ -135,7 +135,7 @@ def left_behind_in_the_background(kit):
 
 @test
 def strangers(kit):
-    """Who says nothing, or something else, disturbs nobody."""
+    """A client that says nothing, or something else, has no effect."""
     script = (f"{kit.player} mute & {kit.player} version=9 connect & "
               "python3 -c 'import os,socket\n"
               "for data in (b\"\", b\"x\", os.urandom(500)):\n"
@@ -170,7 +170,7 @@ def largest_size(kit):
 
 @test
 def losses(kit):
-    """A memory that is too small loses records, which are counted and told."""
+    """A channel that is too small loses records, which are counted and reported."""
     done = kit.record("threads=16", "launches=60000", "record", options=("--buffer", "1M"))
     row = kit.capture().processes[0]
     equal(row["total_launches"], 960000, "counted")
@@ -244,7 +244,7 @@ def directory_taken(kit):
 
 @test
 def full_disk(kit):
-    """What there was room for is there and readable, the rest is counted, the program untouched."""
+    """Everything that fitted is readable, the rest is counted, the program is not affected."""
     os.mkdir(kit.path("small"))
     done = kit.call("unshare", "-m", "sh", "-c",
                     f"mount -t tmpfs -o size=300k small small || exit 66; {kit.program} record "
@@ -264,7 +264,9 @@ def full_disk(kit):
 
 @test
 def no_memory_for_it(kit):
-    """Where files may not be large, there is no channel: it is said, the program goes on."""
+    """With a small file size limit there is no channel: this is reported, and the program
+    continues.
+    """
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     done = kit.record("record", "exit=3", status=3, preexec_fn=limit)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Processes that outlive the program are recorded to their end, or it is said that they are not."""
+"""Processes that outlive the program are recorded to their end, or the output says that they are
+not.
+"""
 import os
 import signal
 
@@ -11,7 +13,7 @@ WAITS = b"still run"
 
 
 def told(process):
-    """Until it says that it waits for what is left running."""
+    """Wait until it says that it waits for background processes."""
     line = process.stderr.readline()
     contains(line.decode(), WAITS.decode(), "what it waits for")
     return line
@@ -43,7 +45,7 @@ def not_using_cuda_yet(kit):
 
 @test
 def grandchildren(kit):
-    """In sessions of their own, and without a parent that lives."""
+    """In their own sessions, and with a parent that has exited."""
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
                         f"setsid sh -c '{kit.player} await=go children=3 record {AWAY}' {AWAY} "
                         "exit 0")
@@ -55,7 +57,7 @@ def grandchildren(kit):
 
 @test
 def first(kit):
-    """Neither one that is recorded nor one that could be is waited for; both are told of."""
+    """Neither recorded nor recordable processes are waited for. Both are reported."""
     for number, (before, part) in enumerate((("record touch=ready0 stop", "--wait=all waits"),
                                              ("touch=ready1", "no process used CUDA"))):
         name = f"capture{number}"
@@ -71,7 +73,7 @@ def first(kit):
 
 @test
 def interrupted(kit):
-    """A signal ends the waiting, and that something was cut off is said."""
+    """A signal ends the wait, and the output says that something was cut off."""
     process = kit.start("record", "-o", "capture", "--", "sh", "-c",
                         f"{kit.player} record touch=ready stop sleep=100000 {AWAY} "
                         "while [ ! -e ready ]; do sleep 0.02; done; echo $!")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""Words of a command that do not go together, or cannot be done, are refused, not passed over."""
+"""Arguments that do not go together, or cannot be done, are refused and not ignored."""
 import json
 import os
 
@@ -10,7 +10,8 @@ from maker import Maker
 
 @test
 def one_capture_twice(kit):
-    """Its GPU time would be twice what it is; under another name it is the same."""
+    """Its GPU time would be counted twice. The same capture under another name is refused as well.
+    """
     kit.record("record", directory="one")
     kit.record("record", directory="two")
     os.symlink("one", kit.path("link"))

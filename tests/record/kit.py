@@ -25,7 +25,7 @@ def test(function):
 
 
 class Capture:
-    """What is in a capture, by tests/record/count."""
+    """The contents of a capture, by tests/record/count."""
 
     def __init__(self, lines):
         rows = [json.loads(line) for line in lines.splitlines()]
@@ -37,7 +37,7 @@ class Capture:
         return sum(row[key] for row in self.processes)
 
     def check(self, processes, launches, ended=True):
-        """All of it is there, each process described once and first, and nothing is damaged."""
+        """It is complete, each process is described once and first, and nothing is damaged."""
         equal(len(self.processes), processes, "processes")
         equal(self.sum("launches"), launches, "launches")
         equal(self.sum("kernels"), launches, "kernels")
@@ -52,7 +52,7 @@ class Capture:
 
 
 class Kit:
-    """One test's programs and folder."""
+    """The programs and the folder of one test."""
 
     def __init__(self, program, tools, folder):
         self.program = program
@@ -74,11 +74,11 @@ class Kit:
         return os.path.join(self.folder, name)
 
     def run(self, *words, **options):
-        """A command of ours, to its end."""
+        """Run a gpumon-user command to its end."""
         return self.call(self.program, *words, **options)
 
     def open_program(self):
-        """A copy that every user may run: where the build is, perhaps only its owner may pass."""
+        """A copy that every user may run: the build folder may be private."""
         copy = self.path("program")
         os.chmod(self.folder, os.stat(self.folder).st_mode | 0o111)
         if not os.path.exists(copy):
@@ -96,14 +96,14 @@ class Kit:
                               check=False, **options)
 
     def start(self, *words, program=None, env=None, **options):
-        """A command of ours that goes on."""
+        """Start a gpumon-user command."""
         return subprocess.Popen([program or self.program, *words], cwd=self.folder,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE,
                                 env=dict(self.environment, **(env or {})), **options)
 
     def record(self, *words, directory="capture", options=(), status=0, **more):
-        """Record the player; what it made."""
+        """Record the player. Returns the capture."""
         done = self.run("record", "-o", directory, *options, "--", self.player, *words, **more)
         if status is not None and done.returncode != status:
             raise AssertionError(f"exit status {done.returncode}, not {status}: {done.stderr!r}")
@@ -116,14 +116,14 @@ class Kit:
         return Capture(done.stdout.decode())
 
     def wait_launches(self, number, directory="capture"):
-        """Until so many are in a capture that is being written."""
+        """Wait until a capture that is being written has that many launches."""
         def there():
             done = self.call(self.counter, directory)
             return not done.returncode and Capture(done.stdout.decode()).sum("launches") >= number
         until(there, f"{number} launches are recorded", LIMIT)
 
     def records(self, directory="capture"):
-        """Of all processes: what kind it is, its flags, its bytes, and their strings."""
+        """The records of all processes: type, flags, bytes, and their strings."""
         for name in sorted(os.listdir(self.path(directory))):
             if not name.startswith("process-") or not name.endswith(".records"):
                 continue
@@ -145,7 +145,7 @@ class Kit:
             pass
 
     def end(self, process, number=None):
-        """Wait for one that goes on, having sent it a signal."""
+        """Send a signal to a started command and wait for its end."""
         if number is not None:
             process.send_signal(number)
         try:
@@ -162,7 +162,7 @@ class Kit:
 
 
 def wait_listening(pid, name=None):
-    """Until a process listens as the library does that waits for a recorder; name: its own pid."""
+    """Wait until a process listens like a dormant library; name: its own pid."""
     line = re.compile(rf" 00010000 .*gpumon-\d+-{name or pid}(\.sock)?$", re.MULTILINE)
 
     def listens():
@@ -172,13 +172,13 @@ def wait_listening(pid, name=None):
 
 
 def state(pid):
-    """S: it sleeps, Z: it has ended, and so on."""
+    """S: sleeping, Z: zombie, and so on."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
         return file.read().rpartition(")")[2].split()[0]
 
 
 def left_processes(program, folder):
-    """Those that run a program in a folder, which outlived who started them."""
+    """Processes that run a program of a folder and outlived their parent."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

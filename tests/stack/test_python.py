@@ -44,7 +44,7 @@ def take(lib=library, room=512):
 
 
 def here(skip=1):
-    """The same of the interpreter."""
+    """The same, from the interpreter."""
     frame = sys._getframe(skip)
     found = []
     while frame:
@@ -246,7 +246,7 @@ def threads():
 
 
 def reused_code():
-    """Code objects that go, and others that come where they were."""
+    """Code objects that are freed, and others that take their place."""
     wrong = 0
     places = set()
     for number in range(1500):
@@ -299,7 +299,7 @@ def generations():
 
 
 def no_room():
-    """A name for which there was no room is asked for again, until there is some."""
+    """A name that found no room is requested again, until there is room."""
     refuse = ctypes.c_int.in_dll(library, "probe_no_room")
     library.probe_new_generation()
     counts = []
@@ -327,7 +327,7 @@ def in_child():
 
 
 def wrong_layouts():
-    """No offset that is wrong may lead to anything but no functions of Python, and a reason."""
+    """A wrong offset leads to no Python functions and a reason, and to nothing else."""
     wrong = []
     told = 0
     total = 0
@@ -353,7 +353,7 @@ def wrong_layouts():
 
 
 def broken(field, by):
-    """With the lock held the interpreter can be asked; without it, only types tell."""
+    """With the lock held the interpreter can be asked; without it, only types help."""
     library.probe_break(field, by)
     kinds = set()
 
@@ -371,9 +371,8 @@ def broken(field, by):
 
 
 def ending():
-    """Threads go on launching while the interpreter ends around them: it frees their frames.
-
-    Both before it has promised to wait for them, and after, when nothing is checked any more.
+    """Threads continue to launch while the interpreter shuts down and frees their frames: before
+    it has promised to wait for them, and after, when nothing is checked any more.
     """
     script = """
 import ctypes, sys, threading, time

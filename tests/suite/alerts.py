@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once icount cpus=2 timeout=240
-"""gpumon-user alerts: each once, with what the driver said; commands that get it in their
-environment and run none of it; the last ones; losses told to the number.
+"""gpumon-user alerts: each alert once, with the driver's message; commands get it in their
+environment, which is never run as shell code; the last ones; exact loss counts.
 """
 import json
 import os
@@ -176,7 +176,7 @@ EACH = 300
 
 
 def fire(cpu, begin, other_end):
-    """A process that lets nobody else run on a processor, from when begin is closed on."""
+    """A process that occupies a processor, from the moment that begin is closed."""
     pid = os.fork()
     if not pid:
         os.sched_setaffinity(0, [cpu])

@@ -26,7 +26,7 @@ good = amdgpu.buffer(f, gpu, size=4096)
 
 
 def refuses(name, fire_it, count=1):
-    """The event is counted, as one that could not be read."""
+    """The event is counted as unreadable."""
     before = amdgpu.probes()[name]
     fire_it()
     after = amdgpu.probes()[name]

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once own-boot cpus=6 timeout=200
 # vm: not-sanitised=KASAN adds to every allocation and keeps what was freed
-"""What each further CPU costs, as Documentation/reference/memory.md says: the same on six of them."""
+"""The memory of each further CPU is what Documentation/reference/memory.md says: the same on six
+CPUs.
+"""
 import os
 import sys
 

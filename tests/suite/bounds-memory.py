@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once timeout=300
 # vm: not-sanitised=KASAN adds to every allocation and keeps what was freed
-"""memory_bytes is what the kernel's own accounts grow by, and what Documentation/reference/memory.md says."""
+"""memory_bytes equals the growth of the kernel's own accounts, and
+Documentation/reference/memory.md.
+"""
 import os
 import re
 import sys
@@ -67,7 +69,7 @@ step("kretprobes, each with room for the calls that may be under way")
 
 
 def pools():
-    """Bytes that the kernel holds for such calls, of everybody."""
+    """Bytes that the kernel holds for such calls, of all kretprobes."""
     pages = re.findall(r"(?:objpool|rethook|kretprobe)\S* pages=(\d+)", read("/proc/vmallocinfo"))
     return sum(map(int, pages)) * 4096
 

@@ -50,7 +50,7 @@ def churn_rings():
 
 
 def check_probes(before, sections, exact=False):
-    """Every event that was fired since was seen; what was seen is recorded, or dropped and why."""
+    """Every event fired since was seen, and is recorded or dropped by cause."""
     now, rows = account(), probes(sections)
     seen = {role: probe(role, rows) for role in ("queue", "run", "done", "wait")}
     seen["killed"] = rows["dma_fence_signaled"]
@@ -64,7 +64,7 @@ def check_probes(before, sections, exact=False):
 
 
 def check_rings(sections):
-    """The rings that are there, one by one, and what is in flight: nothing."""
+    """The existing rings, one by one, with nothing in flight."""
     ours = {ring: row for (device, ring), row in rings(sections).items() if device == "churn_gpu"}
     for name, counts in churn_rings().items():
         if not any(counts.values()):
@@ -79,7 +79,7 @@ def check_rings(sections):
 
 
 def check_processes(sections, queued):
-    """Every job that was recorded is some process's, or counted as nobody's."""
+    """Every recorded job belongs to a process, or is counted as unattributed."""
     head = sections["gpumon"]
     jobs = sum(row["jobs"] for row in sections["processes"])
     equal(jobs + head["jobs_exited"] + head["jobs_unattributed"], queued,
@@ -88,7 +88,7 @@ def check_processes(sections, queued):
 
 
 def allocations():
-    """gpumon's own, as the kernel lists them; and all memory of its kind, in KiB."""
+    """gpumon's own, as the kernel lists them, and all memory of the same kind, in KiB."""
     own = sorted(re.sub(r"^0x\S+ +", "", line) for line in read("/proc/vmallocinfo").splitlines()
                  if "[gpumon]" in line)
     fields = dict(re.findall(r"(?m)^(\w+):\s+(\d+)", read("/proc/meminfo")))
@@ -225,7 +225,7 @@ step("it is over: tables make room, new ones are counted exactly")
 
 
 def room(key, most):
-    """The housekeeper comes once a second."""
+    """Housekeeping runs once a second."""
     return g.info()[key] <= most
 
 

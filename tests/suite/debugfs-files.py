@@ -62,7 +62,7 @@ equal(sorted(os.listdir(DIRECTORY)), FILES, "files afterwards")
 
 
 def steady(text):
-    """Without the time, which is the only thing that goes on when no job runs."""
+    """Without the time, the only value that changes when no job runs."""
     return re.sub(r"(?m)^now_ns \d+$", "now_ns", text)
 
 

@@ -16,7 +16,7 @@ def depths(row):
 
 
 def check(key, should):
-    """Both say so, once what the scheduler can run has come to the hardware."""
+    """Both agree, once the scheduler has handed over all that it can."""
     lab.until(lambda: lab.account()[key]["hw_depth"] == should[2], "jobs on the hardware")
     mock = lab.account()[key]
     lab.equal((mock["queue_depth"], mock["hw_depth"]), (should[0], should[2]), "the mock's depths")

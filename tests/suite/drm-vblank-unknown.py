@@ -30,7 +30,7 @@ def attached():
 
 
 def all_states():
-    """Asked of netlink: stats is silent about what never was there."""
+    """From netlink: stats leaves out drivers that were never loaded."""
     return {p["state"] for p in G.probe_rows() if p["group"] == "drm_vblank"}
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest own-boot kernels=sanitised timeout=240
-"""drm_vblank on the kernel's own display without hardware, vkms (which Debian does not
-build): the rate, the intervals and the counts are those of the kernel's own trace, events
-that were asked for are joined, and page flips, which nobody queues, are delivered all the same.
+"""drm_vblank on the kernel's display without hardware, vkms (which Debian does not build): rate,
+intervals and counts equal those of the kernel's own trace, requested events are joined, and page
+flips, which are not queued, are still delivered.
 """
 import os
 import sys

@@ -21,7 +21,7 @@ COUNTS = ("vblanks", "missed", "off_gaps", "queued", "delivered", "queue_to_deli
 
 
 class Changes:
-    """What a step changes: nothing but what is said."""
+    """The changes of a step: exactly the listed ones."""
 
     def __init__(self, netlink):
         self.g = netlink

@@ -34,7 +34,7 @@ def taken():
 
 
 def jobs():
-    """Submitted on each CPU."""
+    """Submit jobs on each CPU."""
     for cpu in 0, 1:
         lab.run("taskset", "-c", str(cpu), lab.BUILD + "/mock_submit", "-r", "0,1", "-n", "100",
                 "-b", "10", "-w")
@@ -42,7 +42,7 @@ def jobs():
 
 
 def read_all(g):
-    """The CPUs of all records that there are, of which none is left."""
+    """Read everything. Returns the CPUs of all records."""
     reader = events.Reader()
     found = reader.drain()
     reader.close()

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest own-boot cpus=8 memory=512 kernels=6.1,6.12,7 timeout=120
 # vm: not-sanitised=these VMs have the memory that is to be lacking; fault-allocations lets it fail there
-"""No memory for a larger event ring: said so, and what is in the old one is still there to read."""
+"""No memory for a larger event ring: it is refused with a reason, and the old one can still be
+read.
+"""
 import errno
 import os
 import sys

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest timeout=120
-"""A reader whose memory does not come (a page that somebody else has to fill) holds up nobody."""
+"""A reader whose memory is missing (a page that another process has to provide) blocks no other.
+"""
 import ctypes
 import errno
 import fcntl
@@ -33,7 +34,7 @@ libc.read.restype = ctypes.c_ssize_t
 
 
 class Stuck:
-    """A read of events into a page that is not there: the reader waits in the middle of it."""
+    """A read of events into a page that is missing: the reader waits in the middle."""
 
     def __init__(self):
         self.fault = libc.syscall(SYS_USERFAULTFD, os.O_CLOEXEC | os.O_NONBLOCK)

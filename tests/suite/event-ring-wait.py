@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest icount cpus=2
-"""Who waits for events is woken: by poll(), by a blocking read(), and when it is switched off."""
+"""A reader that waits for events is woken: by poll(), by a blocking read(), and when the ring is
+switched off.
+"""
 import os
 import signal
 import sys

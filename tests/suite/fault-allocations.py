@@ -60,7 +60,7 @@ if not injector.has_filter():
 
 
 class Fault:
-    """What was injected, by the kernel's own report of it."""
+    """The injected failure, as the kernel reports it."""
 
     def __init__(self, n):
         self.n = n
@@ -148,7 +148,7 @@ def load_calls():
 
 
 def load_check(fault, calls):
-    """Refused and gone, or loaded and whatever is missing is told."""
+    """Refused and gone, or loaded, and everything missing is reported."""
     global loads
     loads += 1
     if calls[0].end:
@@ -202,7 +202,7 @@ def unload_calls():
 
 
 def unload_check(fault, calls):
-    """Nothing that fails may keep it."""
+    """No failure may prevent it."""
     lab.check(not calls[0].end, "unload: %s" % os.strerror(calls[0].end))
     check_nothing_left("after an unload with " + str(fault))
     return False
@@ -285,7 +285,7 @@ def what_was_good(fault):
 
 
 def netlink(name, seconds, command, attrs=b"", dump=False, then=None, without=DISARMING):
-    """A request: what it changes is asked after each by then(fault, error)."""
+    """A request. After each failure, then(fault, error) checks what it changed."""
     expected = []
 
     def check(fault, calls):
@@ -326,7 +326,7 @@ for group in "drm_sched", "drm_vblank":
     name = string(g.a("GROUP_NAME"), group)
 
     def switched_on(fault, error):
-        """Off, if it was refused; on, and whatever failed is told; afterwards off again."""
+        """Off if it was refused; on, with every failure reported. Afterwards off again."""
         state = faults.group_state(group)
         if error > 0:
             lab.equal(state[0], "off", "%s after it was refused" % group)

@@ -24,7 +24,9 @@ failed = []
 
 
 def first_of_kind(where, name, kinds=set()):
-    """Is it the first time that this way to register fails there? Always if there is time."""
+    """Whether this kind of registration fails there for the first time. Always true if there is
+    time.
+    """
     kind = where, name.split()[0]
     if not DEEP and kind in kinds:
         return False
@@ -74,7 +76,7 @@ REFUSED = [(r"gpumon_(probe|ring|process|job|groups)_init", "no memory for the s
 
 
 def refused(n, *parameters):
-    """A load in which registration n fails; what the log says, None if it was loaded."""
+    """A load in which registration n fails. Returns the log, None if it was loaded."""
     log.lines()
     done = lab.run("insmod", DEBUG_MODULE, "fail_registration=%d" % n, *parameters, check_=False)
     lines = log.lines()
@@ -107,7 +109,7 @@ def tried_again(name, found, when):
 
 
 def reduced(name, lines):
-    """A load that succeeds without something: who says so, and how it comes back."""
+    """A load that succeeds with something missing: where it is reported, and how it comes back."""
     when = "without " + name
     if name.startswith("debugfs"):
         lab.equal(os.path.exists(lab.DEBUGFS + "/gpumon"), False, "the folder in debugfs " + when)
@@ -138,7 +140,7 @@ def reduced(name, lines):
 
 
 def again(groups):
-    """Off and on is what the reasons say, and then nothing is amiss."""
+    """Switching off and on is what the reasons say, and repairs everything."""
     with Gpumon() as g:
         for name in groups:
             g.group_set(name, 0)

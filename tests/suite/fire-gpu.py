@@ -66,7 +66,7 @@ def traced():
 
 
 def number(text):
-    """A number as any of the formats has it, else the text."""
+    """A number in any of the formats, otherwise the text."""
     for base in 10, 16:
         try:
             return int(text, base)
@@ -76,7 +76,7 @@ def number(text):
 
 
 def shows(event, times=1, **expected):
-    """The trace has exactly these events; every field that it shows has the value that is expected."""
+    """The trace has exactly these events, and every displayed field has the expected value."""
     lines = traced()
     lab.equal([line[3] for line in lines], times * [event], "events in the trace")
     for line in lines:
@@ -101,7 +101,7 @@ f = fire.Fire()
 
 
 def bad_arguments():
-    """Every event with every kind of bad pointer for every pointer; how many were fired."""
+    """Every event with every kind of bad pointer in every place. Returns the number fired."""
     fired = 0
     for module, names in EVENTS.items():
         for name in names:

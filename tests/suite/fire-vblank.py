@@ -43,13 +43,13 @@ def refused(number, *words):
 
 
 def paused(device, crtc):
-    """Its frames stand still, its row."""
+    """Pause its frames. Returns its row."""
     vblank.command("pause", device, crtc)
     return vblank.account()[device, crtc]
 
 
 def same_as_log(events):
-    """ftrace's drm_vblank_event are those of the log; ftrace does not tell the device."""
+    """The drm_vblank_event of ftrace are those of the log; ftrace does not show the device."""
     records = vblank.log()
     lab.equal(Counter((int(c), int(s), int(t)) for c, s, t, _ in events),
               Counter((r.crtc, r.seq & 0xffffffff, r.time_ns) for r in records),

@@ -18,7 +18,7 @@ g = Gpumon()
 
 
 def balance(sections, what):
-    """Jobs by process; the sums must come to all jobs."""
+    """Jobs by process; they must add up to all jobs."""
     queued = sum(r["queued"] for r in sections["drm_sched.rings"])
     jobs = {r["pid"]: r["jobs"] for r in sections["processes"]}
     head = sections["gpumon"]

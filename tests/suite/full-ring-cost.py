@@ -26,7 +26,7 @@ def churn(line):
 
 
 def job_ns():
-    """Of jobs on the rings that are there; the shortest, what else goes on only adds to it."""
+    """Time of jobs on the existing rings; the shortest, since other activity only adds to it."""
     return min(churn("here jobs=%d" % JOBS) for _ in range(3)) / JOBS * 1e9
 
 

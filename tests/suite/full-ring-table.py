@@ -67,7 +67,7 @@ g.reset()
 
 
 def learned():
-    """The housekeeper makes room when it comes by."""
+    """Housekeeping makes room when it runs."""
     submit("-n", 1, "-w")
     return ("mock_gpu.0", "ring0") in rings()
 

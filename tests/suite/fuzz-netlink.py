@@ -30,7 +30,7 @@ JOBS = 640 if "-" in KERNEL else 3200
 
 
 def fuzz(seconds, *options):
-    """Run the fuzzer to its end; it says what it found."""
+    """Run the fuzzer to its end. Returns its findings."""
     done = subprocess.run([FUZZER, "-t", str(seconds), "-s", str(SEED), *options, *CORPUS],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           universal_newlines=True, errors="replace", timeout=seconds + 200 * SLOWER)

@@ -64,7 +64,7 @@ def unload():
 # --- what the kernel and the module make of a string
 
 def words(text):
-    """[(name, value or None)] as the kernel cuts a string up: blanks, and quotes around them."""
+    """[(name, value or None)] as the kernel splits a string: blanks, and quotes around them."""
     found = []
     text = text.lstrip()
     while text:
@@ -117,7 +117,7 @@ def boolean(value):
 
 
 def judge(text):
-    """(accepted, parameters as they are then, name of the one that is refused)."""
+    """(accepted, the resulting parameters, name of the refused one)."""
     now = {name: default for name, (_, _, default) in RANGES.items()}
     now.update(GROUPS)
     for name, value in words(text):
@@ -213,7 +213,7 @@ def check_loaded(text, now):
 
 
 def check_unwritable():
-    """A parameter that is there is for looking."""
+    """Parameters of a loaded module are read-only."""
     before = shown()
     for name in os.listdir(PARAMETERS):
         for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC | os.O_APPEND):

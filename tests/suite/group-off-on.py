@@ -15,7 +15,7 @@ lab.load(devices=1, rings=2, hw_limit=4, service_ns=20000, timeout_ms=0)
 
 
 def numbers():
-    """Everything that counts."""
+    """All counters."""
     sections = lab.stats()
     return ([[r[c] for c in ("queued", "run", "done", "errors", "killed", "untracked")]
              for r in lab.rings(sections).values()],

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest own-boot timeout=240
-"""A CPU that sleeps keeps no table from making room: gpumon is loaded on one where then nothing
-happens any more, and all that goes on is on the other.
+"""A sleeping CPU does not keep tables from making room: gpumon is loaded on a CPU that is idle
+from then on, and all activity is on the other.
 """
 import os
 import subprocess

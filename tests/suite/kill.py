@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel
-"""SIGKILL with jobs queued: they are counted as killed and no depth is left behind."""
+"""SIGKILL with queued jobs: they are counted as killed, and no depth remains."""
 import os
 import sys
 

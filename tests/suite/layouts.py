@@ -23,7 +23,7 @@ def types_of(module, known={}):
 
 
 def find(field):
-    """What the row of a field has to say: (offset, size, reason); reason "..." is any."""
+    """What a field's row must say: (offset, size, reason); reason "..." is any."""
     types = types_of(field["module"])
     for prefix in "struct ", "union ", "":
         if not types.has(prefix + field["type"]):

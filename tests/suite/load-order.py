@@ -15,7 +15,9 @@ OTHERS = "dma_fence_signaled", "drm_sched_fini"
 
 
 def attached():
-    """Every role by one of its names, and what has no other name; the group says so."""
+    """Every role is attached by one of its names, optional ones without a name excepted; the group
+    says so.
+    """
     sections = lab.stats()
     rows = lab.probes(sections)
     for role in ROLES:
@@ -33,7 +35,7 @@ def attached():
 
 
 def waiting():
-    """Nothing is attached, and why is said."""
+    """Nothing is attached, and the reasons say why."""
     sections = lab.stats()
     for name, p in lab.probes(sections).items():
         lab.equal(p["state"], "waiting", "state of " + name)

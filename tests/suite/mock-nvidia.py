@@ -28,7 +28,7 @@ def refused(error, *words):
 
 
 def check_facts(module, variant):
-    """Symbols, prototypes and layouts are the driver's."""
+    """Symbols, prototypes and layouts are those of the driver."""
     symbols = nvidia.symbols(module, variant)
     types = btf.Btf(module) if nvidia.has_btf(module) else None
     checked = 0

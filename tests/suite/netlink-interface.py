@@ -245,7 +245,7 @@ dumps = {"statistic-get": before_rows, "group-get": before_groups, "process-get"
 
 
 def strip(rows):
-    """Without what is said as it is now, and without those that came later."""
+    """Without the current values, and without rows that came later."""
     return [{k: v for k, v in r.items() if k != "alive"} for r in rows
             if r.get("jobs", 1)]
 

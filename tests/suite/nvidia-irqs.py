@@ -50,7 +50,7 @@ def check(variant):
 
 
 def drive():
-    """Vectors and lines of two GPUs, the one after the other and all in turns."""
+    """Interrupts of two GPUs, MSI-X and legacy, one after the other and then in turns."""
     for gpu in 0, 1:
         for vector in 0, 1, 3, "legacy":
             nvidia.control("interrupt", gpu, vector, 20)

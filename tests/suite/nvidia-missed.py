@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel
-"""More commands that sleep than can be followed: what was not is told as missed."""
+"""More sleeping commands than can be followed: the others are reported as missed."""
 import fcntl
 import os
 import struct

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest timeout=420
-"""Functions that a driver lacks, or has under another name, are told, and the others count."""
+"""Functions that a driver lacks or that have another name are reported, and the others count."""
 import os
 import sys
 

@@ -52,7 +52,7 @@ def check_known():
 
 
 def check_unknown():
-    """No BTF of the module: all is counted, and what it was is not known, which is not 0."""
+    """Without BTF of the module everything is counted, and the details are unknown, not 0."""
     row = rows("faults", "processor")[None,]
     lab.equal((row["faults"], row["duplicates"], row["cpu_writes"]), (20, None, None), "faults")
     row = rows("migrations", "from", "to")[None, None]
@@ -63,7 +63,7 @@ def check_unknown():
 
 
 def check_pairs():
-    """Each processor, and each pair of them, has a row of its own."""
+    """Each processor, and each pair of them, has its own row."""
     with Gpumon() as g:
         g.reset()
     names = ["cpu"] + ["gpu%d" % n for n in range(8)]

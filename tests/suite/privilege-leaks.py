@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest drivers=stay needs=amdgpu,i915 timeout=600
-"""No output has an address of the kernel, and what an ordinary user gets has nothing of others."""
+"""No output contains a kernel address, and an ordinary user gets nothing about other users."""
 import gzip
 import os
 import re
@@ -34,7 +34,7 @@ outputs = {}
 
 
 def keep(name, data, form=leaks.in_text):
-    """One more piece of the output of that name, and which function of leaks reads it."""
+    """Add to the output of that name, with the function of leaks that reads it."""
     outputs.setdefault(name, []).append((form, data))
 
 
@@ -93,7 +93,7 @@ def record(kind, body):
 
 
 def in_capture(body):
-    """The event as it is in a capture, behind a text of a length that is no multiple of four."""
+    """The event as in a capture, behind a text whose length is no multiple of four."""
     return chunks.plain_chunk(record(5, struct.pack("<II", 1, 12) + b"minor100/100\0\0\0\0") +
                  record(60, struct.pack("<II", len(body), 1) + body))
 
@@ -165,7 +165,7 @@ os.chmod(secret, 0o755)
 
 
 def work():
-    """Something of every driver."""
+    """Some work for every driver."""
     subprocess.run([secret, "-d", "all", "-r", "all", "-n", "20", "-w"], user=12345, group=12345,
                    extra_groups=[], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     device = f.i915_device("0000:00:02.0", 0)
@@ -220,7 +220,7 @@ def work():
 
 
 def in_pprof(data):
-    """What is compressed is only so many bits."""
+    """Compressed bytes have no structure to look at."""
     return leaks.in_protobuf(gzip.decompress(data))
 
 
@@ -256,7 +256,7 @@ def ring_is_on(process):
 
 
 def one_round():
-    """Every output once, with everything going on."""
+    """Every output once, while everything runs."""
     g.event_ring_set(enabled=1)
     work()
     fd = os.open(DIRECTORY + "/events", os.O_RDONLY | os.O_NONBLOCK)

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once timeout=240
-"""Every cell of the tables in Documentation/user/privilege.md is so, and nothing is without a row."""
+"""Every cell of the tables in Documentation/user/privilege.md is true, and everything has a row.
+"""
 import errno
 import os
 import re
@@ -75,7 +76,8 @@ def open_file(path, flags=os.O_RDONLY | os.O_NONBLOCK):
 
 
 def open_below(name):
-    """By the descriptor that root left open: the file's own mode is asked, not the folder's."""
+    """Through the descriptor that root left open: the mode of the file counts, not the folder's.
+    """
     os.close(os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory))
 
 
@@ -106,7 +108,7 @@ def bind():
 
 
 def syscall(allowed, *arguments):
-    """@allowed: what is said to who may, of something that is not there."""
+    """@allowed: the error that a permitted caller gets for something that does not exist."""
     try:
         actors.call("syscall", *arguments)
     except OSError as e:
@@ -180,7 +182,7 @@ def command(name, words, mine):
 
 
 def try_commands(mine, other, pid, number_of_actor):
-    """Of those that only read files, each actor tries one; a program takes its time in a VM."""
+    """Each actor tries one of the commands that only read files; a program is slow in a VM."""
     tries = commands(mine, other, pid)
     readers = tries.pop(READERS)
     tried = {}

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel
-"""Jobs of each process equal the mock's list; names with blanks, threads, and who is gone."""
+"""The jobs of each process equal the mock's list, with blanks in names, threads, and exited
+processes.
+"""
 import os
 import sys
 

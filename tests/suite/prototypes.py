@@ -149,7 +149,7 @@ def check_states():
 
 
 def check_bodies():
-    """What is called has the arguments of what calls it."""
+    """The called functions have the arguments of the caller."""
     types = types_of("gpumon")
     if not types:
         print("gpumon.ko has no BTF on this kernel: bodies not checked")

@@ -21,7 +21,7 @@ stop = False
 
 
 def reader():
-    """gpumon stays loaded, so every look must succeed and make sense."""
+    """gpumon stays loaded, so every read must succeed and make sense."""
     global looks
     g = Gpumon()
     try:
@@ -42,7 +42,7 @@ def reader():
 
 
 def remove(name):
-    """At once when it can be; what holds it is a program that is about to end."""
+    """Unload it as soon as possible: a program that is about to end may still hold it."""
     end = time.monotonic() + 30
     while subprocess.run(["rmmod", name], stderr=subprocess.DEVNULL).returncode:
         check(time.monotonic() < end, "%s cannot be unloaded" % name)

@@ -14,7 +14,7 @@ COUNTERS = ("queued", "run", "done", "errors", "killed", "dependency_waits", "un
 
 
 class Sum:
-    """What the periods came to."""
+    """The sums over the periods."""
 
     def __init__(self):
         self.rings, self.histograms, self.processes, self.probes = {}, {}, {}, {}

@@ -17,7 +17,7 @@ from gpumon_netlink import Gpumon
 
 
 def switches():
-    """How often this task had to let another one run."""
+    """How often this task was preempted."""
     return int(re.search(r"nonvoluntary_ctxt_switches:\s+(\d+)",
                          lab.read("/proc/self/status")).group(1))
 

@@ -30,7 +30,8 @@ def jobs_of(ring, context):
 
 
 def interrupts():
-    """Ends of jobs whose queueing nobody has seen, whose ring has to be found by the scheduler."""
+    """Ends of jobs whose queueing was not seen, and whose ring has to be found by the scheduler.
+    """
     ended.append(other.fire("gpu_sched", DONE, fences, cpu=0, irq=True, ms=MS, times=JOBS).calls)
 
 

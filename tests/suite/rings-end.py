@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel
-"""Events while a scheduler ends do not make it known again: the next one at its address, with its
-device and with its name where its name was, is another ring. And none of them stays alive.
+"""Events during the end of a scheduler do not make it known again: the next one at its address,
+with its device and name address, is another ring. No ended scheduler stays alive.
 """
 import atexit
 import os

@@ -34,7 +34,7 @@ PROBES = {
 
 
 def names_there():
-    """What the module says it has: the headers of its sections, also of empty ones."""
+    """The names that the module has: the headers of its sections, also of empty ones."""
     there = set()
     section = None
     probes = set()
@@ -57,7 +57,7 @@ def places(text):
 
 
 def missing(place, there, probes, events):
-    """Why there is no such place, or None."""
+    """Why this name does not exist, or None."""
     kind, _, name = place.partition(" ")
     if kind == "probe":
         return None if name in probes else "no such probe"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel icount cpus=2 timeout=300
-"""The DRM scheduler by BPF: what the module counts of the same jobs, and what the mock did."""
+"""The DRM scheduler by BPF: the counts equal those of the module and of the mock."""
 import contextlib
 import json
 import os
@@ -56,7 +56,7 @@ STEPS = {"queued": ("drm_sched_job", "drm_sched_job_queue"),
 
 
 def check_lost(document, before=None):
-    """What is missing of the mock's account is what was lost, step by step."""
+    """The difference to the mock's account is what was lost, for each step."""
     happened = lab.wait_idle()
     for step, names in STEPS.items():
         lost = sum(p["dropped"]["recursion"] for name, p in
@@ -84,7 +84,7 @@ def until_lossless(attempt):
 
 @contextlib.contextmanager
 def slowed(function):
-    """Each call of a function of the kernel costs a stack trace."""
+    """Every call of a kernel function costs a stack trace."""
     tracefs.write("kprobe_events", "p:slowed %s\n" % function)
     tracefs.write("options/stacktrace", "1")
     tracefs.enable("kprobes/slowed")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest
-"""Where neither source can be had there is one line that says why, and an exit status of 77."""
+"""If neither source is available, one line says why, and the exit status is 77."""
 import json
 import os
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once
-"""stat by BPF without an end shows what it has counted so far on a terminal."""
+"""stat by BPF without an end shows its counts so far on a terminal."""
 import os
 import pty
 import select

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel icount cpus=2 timeout=300
-"""trace by BPF: the module's events of the same jobs and calls; what is lost is counted."""
+"""trace by BPF: the module's events of the same jobs and calls; losses are counted."""
 import collections
 import json
 import os
@@ -31,7 +31,7 @@ class Trace:
                                          *arguments], stdout=self.out, stderr=self.err)
 
     def wait_bpf(self):
-        """Both its ring and what it waits with are there when all programs are attached."""
+        """Its ring and its epoll are there when all programs are attached."""
         def ready():
             lab.equal(self.process.poll(), None, "trace has ended")
             return sum("eventpoll" in name for name in source_bpf.open_files(self.process.pid)) >= 2

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest timeout=300 deep-timeout=3000
-"""CPUs go off and come back under load: the counters and the event ring lose not one event."""
+"""CPUs go offline and come back under load: the counters and the event ring lose no event."""
 import os
 import sys
 
@@ -24,7 +24,7 @@ def online(on):
 
 
 class Emptied(EventReader):
-    """Reads the ring as fast as it can, so that nothing of it is overwritten."""
+    """Reads the ring as fast as it can, so that nothing is overwritten."""
     pause = 0.0, 0.0
 
     def begin(self):
@@ -42,7 +42,7 @@ class Emptied(EventReader):
 
 
 def every_event(g, off):
-    """A ring that is large enough, and made while the CPU is on or off: each event is read."""
+    """A ring that is large enough, created while the CPU is on or off: every event is read."""
     lab.step("every event, from a ring that was made with CPU 1 %s" % ("off" if off else "on"))
     if off:
         online(0)

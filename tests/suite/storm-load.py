@@ -22,7 +22,7 @@ LONG = storm.seconds(14, 2800)
 
 
 class Rounds(Loads):
-    """Load, perhaps a look, unload; memory is measured after the first rounds and the last."""
+    """Load, perhaps read, unload; memory is measured after the first rounds and the last."""
     pause = 0.0, 0.0
 
     def __init__(self, **least):

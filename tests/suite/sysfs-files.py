@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest
-"""gpumon reads files of sysfs, and nothing else that is mounted there: not even opens it."""
+"""gpumon reads files of sysfs. It does not even open anything else that is mounted there."""
 import os
 import sys
 

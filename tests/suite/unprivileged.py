@@ -40,7 +40,7 @@ def outcome(function, *args):
 
 
 def attempts(family, group):
-    """{attempt: what became of it} for each operation and file."""
+    """{attempt: result} for each operation and file."""
     number = header_numbers()
     attrs = {"GROUP_GET": string(number["GPUMON_A_GROUP_NAME"], "drm_sched"),
              "GROUP_SET": string(number["GPUMON_A_GROUP_NAME"], "drm_sched") +
@@ -89,7 +89,7 @@ def open_path(path, directory):
 
 
 def child(*wrapper, user=NOBODY):
-    """What attempts() comes to as nobody, started through another program."""
+    """The result of attempts() as nobody, started through another program."""
     # The user nobody can enter neither root's TMPDIR nor debugfs, but can inherit a descriptor.
     directory = os.open(DIRECTORY, os.O_RDONLY | os.O_DIRECTORY)
     done = subprocess.run([*wrapper, sys.executable, os.path.abspath(__file__), "attempt",

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=each-kernel timeout=120
 # vm: kernels=6.12 own-boot append=lockdown=confidentiality
-"""Where the kernel is locked down to keep its secrets, uprobes are refused, and by that name."""
+"""On a kernel in lockdown mode confidentiality, uprobes are refused with that reason."""
 import json
 import os
 import subprocess

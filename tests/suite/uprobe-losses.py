@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest icount cpus=2 timeout=300
-"""What uprobes lose is counted by cause, and numbers show where: hits that do not fit the ring, and
-calls that only a copy of the stack could decide."""
+"""
+What uprobes lose is counted by cause, and the numbers show where it is missing: hits when the ring
+is full, and calls that only a copy of the stack could decide.
+"""
 import os
 import sys
 

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest timeout=200
-"""Uprobes on a process of other namespaces: its libraries are at paths that mean nothing here, its
-numbers are its own; and on one whose files were deleted."""
+"""Uprobes on a process in other namespaces, whose library paths mean nothing here and whose pid
+differs; and on a process whose files were deleted.
+"""
 import os
 import shutil
 import sys

@@ -34,7 +34,7 @@ def without(row, *keys):
 
 
 def same_rings(ours, rows):
-    """In JSON they have a shape of their own, of which BPF programs know a part as well."""
+    """In JSON rings have their own shape, which is also that of the BPF source."""
     ours = {row["id"]: row for row in ours}
     lab.equal(sorted(ours), sorted(row["row"] for row in rows), "rings")
     for row in rows:

@@ -74,7 +74,7 @@ def become(actor):
 
 
 def run(actor, function, *arguments):
-    """What a function returns where it runs as somebody."""
+    """The return value of a function that runs as the given actor."""
     read, write = os.pipe()
     pid = os.fork()
     if not pid:

@@ -49,7 +49,7 @@ def state(group="amdgpu"):
 
 
 def check_account(account, group="amdgpu", names=TRACEPOINTS):
-    """Every event that found a probe was seen, and seen is recorded and dropped."""
+    """Every event that reached a probe was seen, and seen is recorded plus dropped."""
     rows = probes(group)
     for name in names:
         p = rows[name]
@@ -61,7 +61,7 @@ def check_account(account, group="amdgpu", names=TRACEPOINTS):
 
 
 def drm(device):
-    """Address of the drm_device in an amdgpu_device, to be that of a buffer."""
+    """Address of the drm_device in an amdgpu_device, for a buffer."""
     return device.at("ddev")
 
 

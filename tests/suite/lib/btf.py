@@ -41,7 +41,7 @@ class Missing(KeyError):
 
 
 class _Section:
-    """One BTF: the kernel's, or what a module adds to it."""
+    """One BTF: the kernel's, or a module's part."""
 
     def __init__(self, path, base=None):
         with open(path, "rb") as f:
@@ -77,7 +77,7 @@ class _Section:
         self.last = self.first + len(offsets) - 1
 
     def string_offset(self, text):
-        """Where this section has the string, None if it has not."""
+        """Where the string is in this section; None if it is not."""
         # A module's strings do not begin with an empty one.
         text = text.encode() + b"\0"
         if self.strings.startswith(text):
@@ -182,7 +182,7 @@ class Btf:
     # --- what is asked for
 
     def has(self, name, path=None):
-        """Is there such a type; with path, such a member of it?"""
+        """Whether there is such a type; with path, such a member of it."""
         try:
             self.member(name, path) if path else self._type(name)
         except Missing:

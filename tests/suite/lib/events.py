@@ -39,7 +39,7 @@ class Reader:
         return found
 
     def drain(self):
-        """All that is there now."""
+        """Everything available now."""
         found = []
         while True:
             more = self.read()
@@ -48,7 +48,7 @@ class Reader:
             found += more
 
     def poll(self, milliseconds):
-        """What poll() says, 0 if the time passed."""
+        """The result of poll(), 0 on timeout."""
         p = select.poll()
         p.register(self.fd, select.POLLIN)
         said = p.poll(milliseconds)
@@ -64,7 +64,7 @@ def lost(events):
 
 
 def problem(e):
-    """Why no such record can have been written, None if it can."""
+    """Why such a record cannot have been written; None if it can."""
     if e.reserved or e.flags & ~(SUBMITTER | LATENCY):
         return "reserved bits"
     if not 0 <= e.event < KINDS:

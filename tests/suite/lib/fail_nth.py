@@ -38,7 +38,7 @@ def call(number, *arguments, until_end=False, take_result=False):
 
 
 def available():
-    """None, or why no failure can be injected here."""
+    """None, or the reason why no failure can be injected here."""
     if not os.path.exists(COUNTER):
         return "this kernel has no /proc/self/fail-nth (CONFIG_FAULT_INJECTION)"
     if not os.path.exists(DEBUGFS + "/failslab"):
@@ -88,7 +88,9 @@ class Injector:
         self.only()
 
     def only(self, callers=None, without=None):
-        """Count only what has a function of a range (start, end) among its callers, or has not."""
+        """Count only places with (or without) a function in the range (start, end) among their
+        callers.
+        """
         start, end = callers or (0, (1 << 64) - 1)
         reject_start, reject_end = without or (0, 0)
         for name in ATTRIBUTES:

@@ -22,7 +22,7 @@ class Log:
         os.lseek(self.kmsg, 0, os.SEEK_END)
 
     def lines(self):
-        """What came since the last call; what was overwritten meanwhile is missing."""
+        """Lines since the last call; overwritten ones are missing."""
         found = []
         while True:
             try:
@@ -34,14 +34,15 @@ class Log:
             found.append(record.split(";", 1)[1].split("\n")[0])
 
     def of_gpumon(self):
-        """Ours alone: what a reader of the log is told. The hook's own word is not."""
+        """gpumon's lines: what a reader of the log sees. Those of the failure hook are left out.
+        """
         return [l for l in self.lines() if l.startswith("gpumon: ") and
                 not l.startswith("gpumon: debug: ") and "taint" not in l and
                 "signature" not in l]
 
 
 def parameter(name, value=None):
-    """A parameter of the module that is loaded; with a value it is written."""
+    """A parameter of the loaded module; with a value it is written."""
     if value is None:
         return read(PARAMETERS + name).rstrip("\n")
     with open(PARAMETERS + name, "w") as f:
@@ -71,12 +72,12 @@ def check_nothing_left(when):
 
 
 def snapshot():
-    """What the rings came to, by the mock and by gpumon, while nothing is under way."""
+    """The counts of the rings, by the mock and by gpumon, while nothing is in flight."""
     return wait_idle(), rings()
 
 
 def work(before, when, jobs=12):
-    """A known workload, and its counts are exact: those of before and those of now."""
+    """Run a known workload and check its counts, those of before included."""
     mock, ours = before
     submit("-r", "0,1", "-n", jobs, "--fail", "fence", "--fail-every", 4, "-w")
     now_mock, now = snapshot()
@@ -94,7 +95,7 @@ def work(before, when, jobs=12):
 
 
 def load_and_work(path, when):
-    """A plain load counts exactly, and goes without a trace."""
+    """A plain load counts exactly, and leaves nothing behind."""
     run("insmod", path)
     mock = account()
     work((mock, {}), when)

@@ -93,7 +93,7 @@ class Amdgpu(Base):
         return bo_va.set("base.bo", bo)
 
     def amdgpu_mapping(self, size=PAGE, start=0x100000, offset=0, flags=0):
-        """A mapping of so many bytes; like the driver's own it is kept in GPU pages."""
+        """A mapping of that many bytes, stored in GPU pages like the driver's own."""
         first = start // PAGE
         return self.new("amdgpu", KIND + "bo_va_mapping", start=first,
                         last=first + size // PAGE - 1, offset=offset, flags=flags)

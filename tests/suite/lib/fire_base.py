@@ -86,7 +86,7 @@ class Object:
         return "@%s+%d" % (self.name, offset)
 
     def free(self):
-        """Free it, and what was made for it."""
+        """Free it, and everything made for it."""
         for owned in self.owned:
             owned.free()
         self.owned = []
@@ -123,7 +123,7 @@ def load_drivers(*names):
 
 
 def unload_drivers(*names):
-    """The drivers and nothing that they brought along: others may use that."""
+    """Unload the drivers, but not the modules that they brought along: others may use those."""
     for name in names:
         if lab.loaded(name):
             lab.run("rmmod", name)
@@ -147,7 +147,7 @@ class Base:
         lab.rmmod("fire_gpu")
 
     def let_go(self):
-        """The same, but the module stays."""
+        """The same, but the module stays loaded."""
         self.pending = ["free *"]
         try:
             self.flush()
@@ -168,14 +168,14 @@ class Base:
     # --- commands
 
     def later(self, line):
-        """A command that is carried out with the next one that has an answer."""
+        """Queue a command for the next one that has an answer."""
         self.pending.append(line)
 
     def flush(self):
         return self.command()
 
     def command(self, *lines):
-        """Carry out what is pending and these lines; the answers to these."""
+        """Run the queued commands and these lines. Returns the answers to these."""
         lines = self.pending + list(lines)
         self.pending = []
         answers, chunk, size = [], [], 0
@@ -209,7 +209,7 @@ class Base:
     # --- objects
 
     def memory(self, size, readable=None):
-        """Memory without a type. Of it only so much can be read, if that is said."""
+        """Untyped memory, of which a given part can be read."""
         self.names += 1
         name = "o%d_%d" % (os.getpid(), self.names)
         self.later("object %s %d" % (name, size) + ("" if readable is None else " %d" % readable))
@@ -236,14 +236,16 @@ class Base:
 
     @staticmethod
     def _given(value, make, arguments):
-        """An object that is given, or one that is made."""
+        """The given object, or a new one."""
         if arguments and value is not None:
             raise TypeError("an object and what to make one from: %s" % ", ".join(arguments))
         return make(**arguments) if value is None else value
 
     @staticmethod
     def _how(arguments, several=False):
-        """Takes the options of firing out of them; an object for each call if there are several."""
+        """Take the firing options out of the arguments; an object for each call if there are
+        several.
+        """
         how = {k: arguments.pop(k) for k in ("times", "ms", "cpu", "irq") if k in arguments}
         if several and how.get("times", 1) > 1:
             arguments.setdefault("count", min(how["times"], 1000))
@@ -289,7 +291,7 @@ class Base:
         return types
 
     def wait(self, ns):
-        """Let so much time pass between two events of one flush."""
+        """Let this much time pass between two events of one flush."""
         self.command("wait %d" % ns)
 
     def reset(self):
@@ -353,7 +355,7 @@ class Base:
         return jobs, entity, fences
 
     def fence(self, context=1, seqno=1, count=1):
-        """A plain struct dma_fence, of nobody."""
+        """A plain struct dma_fence without a driver."""
         made = self.new("vmlinux", "struct dma_fence", count, context=context,
                         seqno=lambda i: seqno + i, ops=FENCE_OPS)
         return made

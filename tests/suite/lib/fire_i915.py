@@ -97,7 +97,7 @@ class I915(Base):
         return self._i915("i915_vma_unbind", self._given(vma, self.i915_vma, vma_arguments), **how)
 
     def i915_gem_shrink(self, device=None, target=PAGE, flags=0, **how):
-        """An attempt to free so many bytes; the target is not what it gets."""
+        """An attempt to free that many bytes; the target, not the result."""
         return self._i915("i915_gem_shrink", self.i915_device() if device is None else device,
                           target, flags, **how)
 

@@ -16,7 +16,7 @@ SIZES = {"u8": 1, "bool": 1, "u32": 4, "s32": 4, "int": 4, "unsigned int": 4, "u
 
 
 def _offsets(header, name, until):
-    """{member: offset} of a structure up to a member; all of its types have to be known."""
+    """{member: offset} of a structure up to a member. All its types must be known."""
     text = open(os.path.join(BUILD, "kmod", header)).read()
     body = re.search(r"^struct %s \{\n(.*?)^\}" % name, text, re.S | re.M).group(1)
     found, at = {}, 0

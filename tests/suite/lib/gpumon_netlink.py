@@ -57,7 +57,7 @@ def align(n):
 
 
 def attr(kind, payload=b"", length=None):
-    """One attribute; length lies about its size when it is given."""
+    """One attribute. If length is given, the attribute claims that size."""
     if length is None:
         length = 4 + len(payload)
     return struct.pack("=HH", length, kind) + payload + b"\0" * (align(len(payload)) - len(payload))
@@ -244,7 +244,7 @@ COUNTER, GAUGE, HISTOGRAM = range(3)
 
 
 def column_value(column):
-    """What a column says, None where it is not known."""
+    """The value of a column, None if unknown."""
     if column["kind"] == COUNTER:
         return column.get("value")
     if column["kind"] == GAUGE:
@@ -303,7 +303,7 @@ def histograms_of_row(row):
 
 
 class Gpumon(Socket):
-    """The family gpumon. Answers are dictionaries; what was not sent is not in them."""
+    """The family gpumon. Answers are dictionaries without the attributes that were not sent."""
 
     def __init__(self, timeout=20):
         super().__init__(timeout)
@@ -356,7 +356,7 @@ class Gpumon(Socket):
         return self.decode(space, found[0]) if found else None
 
     def dump(self, command, space, attrs=b"", retries=5):
-        """A dump, asked again while the kernel says that it changed meanwhile."""
+        """A dump, repeated while the kernel says that it changed in between."""
         while True:
             found = self.request(self.id, self.command(command), attrs,
                                  NLM_F_REQUEST | NLM_F_ACK | NLM_F_DUMP)
@@ -377,7 +377,7 @@ class Gpumon(Socket):
         return groups
 
     def probe_rows(self):
-        """Rows as stats has them of probes, also those of drivers that never were there."""
+        """Rows of probes as in stats, also for drivers that were never loaded."""
         names = {}
         for what in "ATTACH_STATE", "PROBE_KIND":
             prefix = "GPUMON_%s_" % what
@@ -418,7 +418,7 @@ class Gpumon(Socket):
         return self.dump("ALERT_GET", "ALERT")
 
     def alerts_join(self):
-        """Be told of alerts as they happen: alert() then waits for the next one."""
+        """Subscribe to alerts: alert() then waits for the next one."""
         self.socket.setsockopt(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, self.groups_of["alerts"])
         self.waiting = []
 

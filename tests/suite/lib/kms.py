@@ -53,11 +53,11 @@ class Screen:
         self.close()
 
     def close(self):
-        """The screen goes off with the last that has it open."""
+        """The screen goes off when its last user closes it."""
         os.close(self.fd)
 
     def row(self):
-        """What vblank.Client wants to know."""
+        """What vblank.Client needs."""
         return {"card": self.card, "crtc": self.pipe, "crtc_id": self.crtc}
 
     def _resources(self):

@@ -28,7 +28,7 @@ COUNTERS = {"queued": "queued", "run": "run", "done": "done", "errors": "errors"
 
 
 def fail(why):
-    """End the test; what both sides say now goes before the reason."""
+    """End the test. The current state of both sides is printed before the reason."""
     for path in STATS, DEBUGFS + "/mock_gpu/account":
         if os.path.exists(path):
             print(read(path))
@@ -46,7 +46,7 @@ def skip(why):
 
 
 def step(text):
-    """Say what comes, with the time, so that a failure has a place."""
+    """Announce a step with the time, so that a failure has a place."""
     print("[%8.2f] %s" % (time.monotonic(), text), flush=True)
 
 
@@ -89,7 +89,7 @@ def load_gpumon(**parameters):
 
 
 def load(gpumon=None, **mock):
-    """gpu_sched, the mock GPU with its parameters, gpumon with its own."""
+    """Load gpu_sched, the mock GPU with its parameters, and gpumon with its own."""
     load_mock(**mock)
     load_gpumon(**(gpumon or {}))
 
@@ -157,7 +157,7 @@ def mock_processes():
 
 
 def wait_idle(timeout=60):
-    """Wait until every job was freed, every tracepoint has fired then; the account."""
+    """Wait until every job was freed: all tracepoints have fired then. Returns the account."""
     def idle():
         rows = account()
         return rows if not any(r["alive"] for r in rows.values()) else None
@@ -232,7 +232,7 @@ def probe(role, rows=None):
 
 
 def check_sums(sections=None):
-    """seen = recorded + what was dropped, for each probe."""
+    """seen = recorded + dropped, for each probe."""
     for p in (sections or stats())["probes"]:
         equal(p["seen"], p["recorded"] + sum(p[cause] for cause in DROPS),
               "seen of %s against recorded + dropped" % p["probe"])

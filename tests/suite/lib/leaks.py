@@ -35,21 +35,20 @@ VARINT = re.compile(rb"(?=([\x80-\xff]{9}\x01))")
 
 
 def is_address(value):
-    """Of a number whose meaning is not known."""
+    """For a number of unknown meaning."""
     return FIRST <= value <= LAST
 
 
 def is_bad(value, signed=False):
-    """Of a field of eight bytes that is no address, as all are."""
+    """For a field of eight bytes that is no address."""
     if signed:
         return FIRST <= value <= UNKNOWN - MAX_ERRNO
     return FIRST <= value < UNKNOWN
 
 
 def is_bad_pair(low, high):
-    """
-    Of two fields of four bytes, as if they had not been written: counts and ids. The upper one may
-    be "not known" beside any lower one that there can be.
+    """For two adjacent fields of four bytes, counts or ids, as if they had not been written. The
+    upper one may be "not known" beside any possible lower one.
     """
     return is_bad(high << 32 | low) and (high != 0xffffffff or low >= 1 << 31)
 
@@ -149,7 +148,7 @@ CAPTURE = capture_records()
 
 
 def in_record(kind, record, at):
-    """One record, its head included. What lies behind the last field is padding, or unknown."""
+    """One record with its head. Bytes after the last field are padding, or unknown."""
     end = 8
     for place, what, count, name in CAPTURE.get(kind, ()):
         size = SIZES[what]

@@ -21,15 +21,17 @@ def meminfo():
 
 
 def kernel():
-    """KiB in the accounts that gpumon's memory is in: slab (also what is too large for its
-    caches), vmalloc, per CPU."""
+    """KiB in the accounts that include gpumon's memory: slab (with allocations too large for its
+    caches), vmalloc, per CPU.
+    """
     fields = meminfo()
     return sum(fields[k] for k in ("SUnreclaim", "VmallocUsed", "Percpu"))
 
 
 def waiting():
-    """KiB that were given back and wait for the same processor to want them; of a large ring that
-    is tens of MiB from 6.12 on."""
+    """KiB that were freed and are kept for the same processor; for a large ring, tens of MiB from
+    6.12 on.
+    """
     pages = sum(map(int, re.findall(r"(?m)^\s+count:\s+(\d+)", read("/proc/zoneinfo"))))
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
@@ -56,7 +58,7 @@ def in_no_account(fields=None, wait=None):
 
 
 def settle():
-    """What others free late is freed, what can be thrown away is gone."""
+    """Wait until delayed frees are done and caches are dropped."""
     run("sync")
     for _ in range(2):
         with open("/proc/sys/vm/drop_caches", "w") as f:
@@ -85,7 +87,7 @@ def load(parameters):
 
 
 def compare(what, held, grown):
-    """Bytes that stats says against KiB of the kernel."""
+    """Bytes reported by stats against KiB of the kernel."""
     said = held / 1024
     print("    %-60s stats %8d KiB  kernel %8d KiB  (%+.1f%%)" %
           (what, said, grown, 100 * (grown - said) / max(said, 1)), flush=True)

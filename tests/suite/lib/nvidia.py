@@ -110,14 +110,14 @@ def held_workload(*arguments):
 
 
 def released(process, timeout=60):
-    """Let it end; its last account."""
+    """Let it end. Returns its last account."""
     text = process.communicate(timeout=timeout * lab.SLOWER)[0]
     lab.equal(process.returncode, 0, "exit status of mock_nvidia_load")
     return renamed(lines(text))
 
 
 def check_account(theirs, mine=None):
-    """Everything that the loader counted is in the mock's account, the same."""
+    """Everything that the loader counted is in the mock's account with the same value."""
     mine = account() if mine is None else mine
     for name, n in theirs.items():
         if name != "sleep_ns":

@@ -39,7 +39,7 @@ def attached(sections=None):
 
 
 def device_name(minor, address):
-    """What a row is called: the minor number leads to a GPU only where there is BTF."""
+    """The name of a row: the minor number leads to a GPU only with BTF."""
     return address if nvidia.has_btf("nvidia") else "minor%d" % minor
 
 
@@ -52,7 +52,7 @@ def nodes():
 
 
 def check_devices(since, levels=True, sections=None):
-    """Every device against the mock's account, less what it was before."""
+    """Compare every device with the mock's account, minus the values before."""
     sections = sections or lab.stats()
     mock = nvidia.account()
     rows = table("devices", "minor", sections=sections)
@@ -73,7 +73,9 @@ def check_devices(since, levels=True, sections=None):
 
 
 def check_processes(since, sections=None):
-    """Every process of the mock's account, less what it was before; returns how many."""
+    """Compare every process with the mock's account, minus the values before. Returns their
+    number.
+    """
     mock = nvidia.account()
     rows = {row["pid"]: row for row in (sections or lab.stats())["processes"]}
     pids = {int(name.split("/")[1]) for name in mock if name.startswith("pid/")}
@@ -91,7 +93,7 @@ def check_processes(since, sections=None):
 
 
 def check_commands(since):
-    """Every command of the mock's account, less what it was before."""
+    """Compare every command with the mock's account, minus the values before."""
     mock = nvidia.account()
     rows = table("ioctls", "command")
     commands = {name.split("/")[1] for name in mock if name.startswith("command/")}

@@ -21,7 +21,7 @@ def need():
 
 
 def open_files(pid):
-    """What the descriptors of a process are, but for those that it closes meanwhile."""
+    """Targets of a process's descriptors, except those that it closes meanwhile."""
     folder = "/proc/%d/fd" % pid
     names = []
     for fd in os.listdir(folder):
@@ -33,7 +33,7 @@ def open_files(pid):
 
 
 class Counting:
-    """stat by BPF from here to end(): everything is attached when it is made."""
+    """stat by BPF until end(). Everything is attached when it is created."""
 
     def __init__(self, *arguments):
         self.process = subprocess.Popen([TOOL, "stat", "--source=bpf", "--json", *arguments],
@@ -44,19 +44,19 @@ class Counting:
         self.links = self._links()
 
     def _links(self):
-        """How many programs hang on something."""
+        """The number of attached programs."""
         return sum("tracepoint" in name or "perf" in name or "bpf_link" in name or "bpf-link" in name
                    for name in open_files(self.process.pid))
 
     def driver_came(self):
-        """Wait until it has attached to a driver that was not there when it began."""
+        """Wait until it has attached to a driver that was loaded later."""
         lab.until(lambda: self._links() > self.links, "stat attaches to the driver", timeout=60)
         while self._links() != self.links:
             self.links = self._links()
             time.sleep(1)
 
     def end(self):
-        """Stop it as Ctrl-C does; its document."""
+        """Stop it like Ctrl-C. Returns its document."""
         self.process.send_signal(signal.SIGINT)
         out, err = self.process.communicate(timeout=120 * lab.SLOWER)
         lab.equal(self.process.returncode, 0, "exit status of stat: %s" % err)
@@ -90,7 +90,7 @@ def attached(document, name):
 
 
 def check_sums(document):
-    """seen = recorded + what was dropped, for each probe."""
+    """seen = recorded + dropped, for each probe."""
     for g in document["groups"]:
         for p in g["probes"]:
             lab.equal(p["seen"], p["recorded"] + sum(p["dropped"].values()),
@@ -98,9 +98,7 @@ def check_sums(document):
 
 
 def lost(document):
-    """{probe: events} of those that lost any.
-
-    Of system calls it is only told how many of any kind may be lost at most.
+    """{probe: lost events}. For system calls only an upper bound for all kinds together is known.
     """
     counts = {}
     for g in document["groups"]:
@@ -114,7 +112,7 @@ def lost(document):
 
 
 def lossless(document):
-    """No event of any probe was lost; a test whose counts have to be exact needs that."""
+    """No probe lost an event, which exact counts need."""
     lab.equal(lost(document), {}, "events that were lost")
 
 
@@ -165,7 +163,7 @@ def bucket_of(histogram, rank):
 
 
 def near(ours, theirs, what):
-    """Two histograms of the same: values are exactly as many, and nearly as long."""
+    """Compare two histograms of the same values: equal counts, and nearly equal values."""
     lab.equal(ours["count"], theirs["count"], "count of " + what)
     lab.equal(sum(b["count"] for b in ours["buckets"]), ours["count"], "buckets of " + what)
     if not ours["count"]:

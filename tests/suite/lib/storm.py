@@ -54,7 +54,7 @@ def dice(name):
 
 
 def main(test):
-    """Run a test; its seed is known, whatever comes."""
+    """Run a test. Its seed is known whatever happens."""
     text = "%s: seed %d%s" % (NAME, SEED, ", deep" if DEEP else "")
     print(text + ", " + REPEAT % SEED, flush=True)
     with open("/dev/kmsg", "w") as f:
@@ -105,7 +105,7 @@ class Storm(threading.Thread):
         """After the last turn, also after a failure."""
 
     def missing(self):
-        """What it did too little of."""
+        """What it did too rarely."""
         return ", ".join("%s %d times of %d" % (what, self.counts[what], least)
                          for what, least in ((w.replace("_", " "), n)
                                              for w, n in self.least.items())

@@ -21,7 +21,7 @@ from storm import Storm
 
 
 def remove(name, patience=60):
-    """At once when it can be; what holds it is a program that is about to end."""
+    """Unload it as soon as possible: a program that is about to end may still hold it."""
     limit = time.monotonic() + patience
     while subprocess.run(["rmmod", name], stderr=subprocess.DEVNULL).returncode:
         if not lab.loaded(name):
@@ -109,7 +109,7 @@ class Jobs(Storm):
 
 
 class Cycle(Storm):
-    """A driver that comes and goes."""
+    """A driver that is loaded and unloaded again and again."""
     pause = 0.0, 0.2
     # The time limit of one modprobe: amdgpu.ko is large.
     patience = 300
@@ -127,7 +127,7 @@ class Cycle(Storm):
         raise NotImplementedError
 
     def theirs(self):
-        """The same of this cycle, from the mock's own account; nothing works any more."""
+        """The same for this cycle, from the mock's account, when nothing runs any more."""
         raise NotImplementedError
 
     def cycle(self):
@@ -161,7 +161,7 @@ class Cycle(Storm):
 
 
 class Scheduler(Cycle):
-    """gpu_sched and the mock GPU, which may go the moment that its users are killed."""
+    """gpu_sched and the mock GPU, which may be unloaded as soon as its users are killed."""
     modules = "mock_gpu", "gpu_sched"
     COLUMNS = "queued", "run", "done", "errors", "killed"
 
@@ -264,7 +264,7 @@ class Nvidia(Cycle):
 
 
 class Vblank(Cycle):
-    """Displays that come and go."""
+    """Displays that are added and removed."""
     modules = ("fire_vblank",)
     groups = ("drm_vblank",)
 
@@ -379,7 +379,7 @@ class Drivers(Cycle):
 
 
 class NvidiaWork(Storm):
-    """The mock of NVIDIA's driver stays and works."""
+    """The mock of NVIDIA's driver stays loaded and works."""
     pause = 0.0, 0.3
 
     def begin(self):

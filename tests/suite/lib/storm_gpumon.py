@@ -22,7 +22,7 @@ LET_GO = threading.Event()
 
 
 def _module():
-    """gpumon.ko where reading it is cheap: the build folder is on 9p."""
+    """gpumon.ko in a place where reading is cheap: the build folder is on 9p."""
     path = os.environ["TMPDIR"] + "/gpumon.ko"
     shutil.copy(lab.BUILD + "/gpumon.ko", path)
     return path
@@ -38,7 +38,7 @@ def insmod(**parameters):
 
 
 def unload(patience=60):
-    """A reader may have a file open at this moment: again. Number of refusals."""
+    """Retry while a reader has a file open. Returns the number of refusals."""
     refused = 0
     begin = time.monotonic()
     while subprocess.run(["rmmod", "gpumon"], stderr=subprocess.DEVNULL).returncode:
@@ -53,7 +53,7 @@ def unload(patience=60):
 
 
 class Records:
-    """What all readers of the event ring got."""
+    """The records of all readers of the event ring."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -130,7 +130,9 @@ class EventReader(Storm):
 
 
 class Looker(Storm):
-    """Reads what gpumon shows: whole and in pieces, over debugfs, netlink and with the tool."""
+    """Reads everything that gpumon shows: whole and in pieces, through debugfs, netlink and the
+    tool.
+    """
     pause = 0.0, 0.05
 
     def __init__(self, steady=True, tool=True, **least):
@@ -171,7 +173,7 @@ class Looker(Storm):
                 g.send(g.build(g.id, g.command("STATISTIC_GET"), b"", 0x301))
 
     def look_tool(self):
-        """gpumon-user: its JSON is JSON, or it says why there is none."""
+        """gpumon-user prints valid JSON, or an error that explains why not."""
         done = subprocess.run([lab.BUILD + "/gpumon-user", "stat", "--json", "--source=module"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=120 * lab.SLOWER)
@@ -202,7 +204,7 @@ class Looker(Storm):
 
 
 class Loads(Storm):
-    """gpumon comes and goes, with any parameters; loaded when it ends."""
+    """gpumon is loaded and unloaded with any parameters; it is loaded at the end."""
     pause = 0.0, 0.3
 
     def __init__(self, **least):
@@ -232,7 +234,7 @@ class Loads(Storm):
 
 
 class Sums:
-    """What the periods between resets come to, from the one who resets."""
+    """The sums over the periods between resets, kept by the thread that resets."""
     RING = "queued", "run", "done", "errors", "killed"
 
     def __init__(self):
@@ -261,7 +263,7 @@ class Sums:
             lab.equal(seen, recorded + dropped, "seen of %s.%s over all periods" % name)
 
     def check_mock(self, account):
-        """drm_sched was attached all the time: every ring is what the mock says."""
+        """drm_sched was attached all the time: every ring equals the mock's account."""
         for key, row in account.items():
             lab.equal(dict(zip(self.RING, self.rings[key])) if row["queued"] else
                       dict.fromkeys(self.RING, 0),
@@ -324,7 +326,8 @@ class Control(Storm):
         self.counts["rings"] += 1
 
     def ring_off(self, g):
-        """Off, nobody writes any more: the books of that ring must balance, to the event."""
+        """After switching off there are no writers: the counts of that ring must balance exactly.
+        """
         g.event_ring_set(0)
         if not self.on:
             return
@@ -370,7 +373,7 @@ class Control(Storm):
             self.over.wait(0.05)
 
     def end(self):
-        """All is on again, but the ring; where gpumon stays loaded."""
+        """Switch everything on again, except the ring, if gpumon stays loaded."""
         if not self.steady:
             return
         with Gpumon(30) as g:
@@ -392,7 +395,7 @@ class Control(Storm):
 
 
 def known_work(mock=True):
-    """An ordinary load and a known workload, after all that: exact counts, to the event."""
+    """After all that: a plain load and a known workload with exact counts."""
     lab.step("an ordinary load, and everything is exact")
     if lab.loaded("gpumon"):
         unload()

@@ -26,7 +26,7 @@ def write(path, text):
 # --- CPUs
 
 class Cpus(Storm):
-    """All CPUs but the first go off and come back."""
+    """All CPUs but the first go offline and come back."""
     pause = 0.0, 0.4
     least = {"off": 2}
 
@@ -63,7 +63,7 @@ class Cpus(Storm):
 # --- memory
 
 def available():
-    """KiB."""
+    """Available memory in KiB."""
     for line in lab.read("/proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1])
@@ -71,7 +71,7 @@ def available():
 
 
 def hog(leave_mib, hold_s, patience_s=20):
-    """What a hog does in its own process: takes all but that, holds it, lets go."""
+    """Runs in its own process: takes all memory but that, holds it, frees it."""
     write("/proc/self/oom_score_adj", 1000)
     limit = time.monotonic() + patience_s * lab.SLOWER
     held = None
@@ -122,7 +122,9 @@ class Pressure(Storm):
         self.random.choice(kinds)()
 
     def more_victims(self):
-        """Who is taken while the memory of a killed hog is not back yet: else it is the suite."""
+        """Processes to be killed while the memory of a killed hog is not free yet; otherwise the
+        suite would be next.
+        """
         self.victims = [p for p in self.victims if p.poll() is None]
         while len(self.victims) < self.VICTIMS:
             try:
@@ -247,7 +249,7 @@ class Short(Storm):
         unload(120)
 
     def wait_for_hog(self):
-        """Until there is no memory for the ring of the second CPU, at least."""
+        """Wait until there is no memory for the ring of the second CPU."""
         limit = time.monotonic() + 10 * lab.SLOWER
         while available() > 1.5 * self.LARGEST and time.monotonic() < limit:
             self.over.wait(0.005)
@@ -282,7 +284,7 @@ class Short(Storm):
 
     @staticmethod
     def _state(g):
-        """How the group stands; of those probes that should be there the first that is not."""
+        """The state of the group, and the first probe that should be attached and is not."""
         rows = [p for p in g.probe_rows() if p["group"] == "nvidia"]
         for row in rows:
             if row["state"] == "failed":
@@ -323,7 +325,7 @@ def prepare_sleep():
 
 
 def alarm(seconds):
-    """The real-time clock's, which also wakes where timers stand still."""
+    """The real-time clock, which wakes the machine even if timers stand still."""
     for path in glob.glob("/sys/class/rtc/rtc*/wakealarm"):
         try:
             write(path, 0)
@@ -335,7 +337,7 @@ def alarm(seconds):
 
 
 def sleep(state, level, wake_ms=300):
-    """One suspend and its resume; None or the errno."""
+    """One suspend and resume. Returns None or the errno."""
     try:
         write(POWER + "pm_test", level)
         if level == "none":
@@ -352,7 +354,7 @@ def sleep(state, level, wake_ms=300):
 
 
 class Sleeps(Storm):
-    """The machine goes to sleep, as far as it can, and wakes up."""
+    """The machine suspends, as far as it can, and resumes."""
     pause = 0.1, 1.0
 
     def __init__(self, ways, **least):

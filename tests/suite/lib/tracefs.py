@@ -21,7 +21,7 @@ def read(path="trace"):
 
 
 def write(path, text, append=False):
-    """One write of all the text, which replaces what is there."""
+    """Write the whole text at once, replacing the contents."""
     fd = os.open(FOLDER + path, os.O_WRONLY | (os.O_APPEND if append else os.O_TRUNC))
     try:
         os.write(fd, text.encode())
@@ -50,7 +50,7 @@ def buffers():
 
 
 def lost(stats):
-    """Of what buffers() gave."""
+    """From the result of buffers()."""
     return sum(stats[name] for name in LOST)
 
 

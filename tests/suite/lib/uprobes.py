@@ -72,7 +72,7 @@ def sequence(rounds):
 
 
 class Seen:
-    """What a dump printed."""
+    """The output of a dump."""
 
     def __init__(self, text):
         self.strings, self.stacks, self.hits = {}, {}, collections.defaultdict(list)
@@ -175,7 +175,7 @@ def expected(account):
 
 
 def check_hits(seen):
-    """What holds for hits of any run."""
+    """What holds for the hits of any run."""
     for tid, hits in seen.hits.items():
         numbers = [h["number"] for h in hits]
         check(numbers == sorted(set(numbers)), "numbers of thread %d do not grow" % tid)
@@ -200,7 +200,7 @@ def names_of(run, frames):
 
 
 def check_stack(run, seen, hit, chains=tuple(CHAINS)):
-    """The name of the chain that a hit's stack is; None if it ends early, rightly so far."""
+    """The name of the chain that a hit's stack is; None if it is cut off for a good reason."""
     stack = seen.stacks[hit["stack"]]
     names = names_of(run, stack["frames"][1:])
     # If functions that are not probed made the call, they are in between.
@@ -266,7 +266,7 @@ def check_libraries(seen, names):
 
 
 def need():
-    """77 where the dump has no BPF programs, or the kernel refuses: with the reason."""
+    """Exit with 77 and the reason if the dump has no BPF programs or the kernel refuses them."""
     result = subprocess.run([os.path.join(OUT, "uprobe-dump"), "supported"],
                             stdout=subprocess.PIPE, text=True)
     if result.returncode:

@@ -91,7 +91,7 @@ class Client:
         self.close()
 
     def close(self):
-        """What is still queued is forgotten by the kernel: it is never delivered."""
+        """The kernel forgets queued events: they are never delivered."""
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
@@ -132,7 +132,7 @@ class Client:
         return bool(active), sequence, time
 
     def event(self, timeout=10):
-        """The next event; None if there is none in that time."""
+        """The next event; None on timeout."""
         if not self.unread:
             if not select.select([self.fd], [], [], timeout)[0]:
                 return None
@@ -141,7 +141,7 @@ class Client:
         return self.unread.pop(0)
 
     def events(self, count, timeout=10):
-        """So many events, or the test fails."""
+        """That many events, or the test fails."""
         found = []
         while len(found) < count:
             event = self.event(timeout)

@@ -25,7 +25,7 @@ def columns(row, *names):
 
 
 def same(row, what, **values):
-    """Counters, and counts of histograms, are so."""
+    """Counters, and counts of histograms, have these values."""
     lab.equal(dict(zip(values, columns(row, *values))), values, what)
 
 
@@ -75,7 +75,7 @@ def rate(intervals):
 
 
 def same_as_log(row, records, what):
-    """A crtc's numbers are those of its vblanks, every one of which is in records."""
+    """A crtc's numbers match its vblanks, all of which are in records."""
     intervals, jitter, missed, late = follow(records)
     same(row, what, vblanks=len(records), missed=missed, late=late, repeated=0)
     histogram(row, "interval_ns", intervals, what)

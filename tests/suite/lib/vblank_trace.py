@@ -53,7 +53,7 @@ def load_driver(module):
 
 
 def quiet(g):
-    """Wait until no vblank comes: the core switches the interrupt off when nobody wants it."""
+    """Wait until vblanks stop: the core switches the interrupt off without users."""
     def still():
         before = [r["vblanks"] for r in rows_of(g)]
         time.sleep(2)
@@ -88,7 +88,7 @@ def observe(g, device, drive):
 
 
 def compare(g, device, client, seconds=3):
-    """Ask client for vblanks for so long; the row of device, which the trace agrees with."""
+    """Ask client for vblanks for that long. Returns the row of device, which matches the trace."""
     def ask():
         end = time.monotonic() + seconds
         asked = 0
