@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* A hash map from 64-bit numbers to 64-bit numbers. */
-#ifndef GPUMON_CORRELATE_MAP_H
-#define GPUMON_CORRELATE_MAP_H
+#ifndef GPUMON_MAP_H
+#define GPUMON_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,4 +46,4 @@ int gpumon_by_value(const void *a, const void *b);
 
 uint64_t gpumon_hash_bytes(const void *data, size_t size);
 
-#endif /* GPUMON_CORRELATE_MAP_H */
+#endif /* GPUMON_MAP_H */

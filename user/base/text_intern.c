@@ -3,19 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map.h"
 #include "text_intern.h"
 
 #define ROOM_MIN      256
 #define LENGTH_DIGITS 22 /* of a size, and a colon */
-
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 14695981039346656037ULL;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 1099511628211ULL;
-	return hash ^ hash >> 29;
-}
 
 /* The slot of a text, or the free slot where it belongs. */
 static uint32_t slot_of(const struct gpumon_intern *intern, const char *text, uint64_t hash)
@@ -63,7 +55,7 @@ static int grow_intern(struct gpumon_intern *intern)
 
 uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *added)
 {
-	uint64_t hash = hash_of(text);
+	uint64_t hash = gpumon_hash_bytes(text, strlen(text));
 	uint32_t at;
 
 	if (added)
@@ -85,7 +77,9 @@ uint32_t gpumon_intern(struct gpumon_intern *intern, const char *text, bool *add
 
 uint32_t gpumon_intern_find(const struct gpumon_intern *intern, const char *text)
 {
-	return intern->room ? intern->slots[slot_of(intern, text, hash_of(text))] : 0;
+	return intern->room ?
+		       intern->slots[slot_of(intern, text, gpumon_hash_bytes(text, strlen(text)))] :
+		       0;
 }
 
 uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *parts,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "symbol.h"
 #include "symbol_strings.h"
 
@@ -44,15 +45,6 @@ struct gpumon_symbol_strings *gpumon_symbol_strings_new(void)
 	}
 	strings->n_slots = FIRST_SLOTS;
 	return strings;
-}
-
-static uint32_t hash_of(const char *text, size_t length)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return (uint32_t)(hash ^ hash >> 32);
 }
 
 static int grow_strings(struct gpumon_symbol_strings *strings)
@@ -101,7 +93,7 @@ static char *room_for(struct gpumon_symbol_strings *strings, size_t size)
 static struct slot *find_slot(struct gpumon_symbol_strings *strings, const char *text,
 			      size_t length)
 {
-	uint32_t hash = hash_of(text, length);
+	uint32_t hash = (uint32_t)gpumon_hash_bytes(text, length);
 	size_t at = hash & (strings->n_slots - 1);
 	char *copy;
 

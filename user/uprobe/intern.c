@@ -2,17 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "internal.h"
-
-static uint64_t hash_bytes(const void *bytes, uint32_t size)
-{
-	const uint8_t *at = bytes;
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (uint32_t i = 0; i < size; i++)
-		hash = (hash ^ at[i]) * 0x100000001b3ull;
-	return hash ^ hash >> 31;
-}
 
 static int grow_interned(struct gpumon_uprobe_interned *set)
 {
@@ -40,7 +31,7 @@ static int grow_interned(struct gpumon_uprobe_interned *set)
 uint32_t gpumon_uprobe_intern(struct gpumon_uprobe_interned *set, const void *bytes, uint32_t size,
 			      bool *is_new)
 {
-	uint64_t hash = hash_bytes(bytes, size);
+	uint64_t hash = gpumon_hash_bytes(bytes, size);
 	struct gpumon_uprobe_item *item;
 	uint32_t at;
 
