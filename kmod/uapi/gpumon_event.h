@@ -143,7 +143,7 @@ enum gpumon_event_type {
 
 #define GPUMON_COMM_LEN 16
 
-/* The task fields are the submitter's, not those of whoever was interrupted. */
+/* The task fields are the submitter's, not those of an interrupted task. */
 #define GPUMON_EVENT_F_SUBMITTER (1U << 0)
 /* arg holds a latency: the earlier event of the same job was seen. */
 #define GPUMON_EVENT_F_LATENCY (1U << 1)

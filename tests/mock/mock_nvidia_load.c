@@ -469,7 +469,7 @@ static void usage(void)
 {
 	printf("Usage: mock_nvidia_load [OPTION]...\n"
 	       "Use the mock of nvidia.ko and print what was done.\n\n"
-	       "  -d, --dir DIR          folder for the device nodes, which are made anew (/dev)\n"
+	       "  -d, --dir DIR          folder for the device nodes, which are recreated (/dev)\n"
 	       "  -g, --gpus N           GPUs that are there (2)\n"
 	       "  -p, --processes N      processes (2)\n"
 	       "  -n, --opens N          opens and closes of each, besides its others (5)\n"

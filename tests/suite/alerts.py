@@ -134,7 +134,7 @@ lab.check(given[6].endswith(TRAP), "message %r" % given[6])
 lab.equal(os.listdir(folder), ["said"], "what is there after the command")
 os.unlink(folder + "/said")
 
-lab.step("a command that fails is told, and the next alert still comes")
+lab.step("a failing command is reported, and the next alert still comes")
 follower = Follower("--count", 4, "--exec", "echo >>said; case $GPUMON_ALERT_CODE in "
                     "41) exit 3;; 42) kill -9 $$;; 43) no-such-command;; esac", cwd=folder)
 xids(0, 41, 42, 43, 44)
@@ -171,7 +171,7 @@ for how, arguments in (None, ["--duration", 2]), (signal.SIGTERM, []):
     lab.within(out.count("\n"), 1, 20, "alerts with a command of a second each")
     lab.equal(err, "", "standard error")
 
-lab.step("many at once: what came and what was told as lost is what was fired")
+lab.step("many at once: delivered and reported as lost add up to what was fired")
 EACH = 300
 
 
@@ -225,7 +225,7 @@ told = sum(map(int, LOST.findall(err)))
 lab.equal(LOST.sub("", err), "", "what else is on standard error")
 fired = nvidia.account()["xids"] - before
 lab.equal(fired, many + rounds * 2 * EACH + 3, "Xids by the mock")
-lab.equal(len(found) + told, fired, "arrived and told as lost (%d)" % told)
+lab.equal(len(found) + told, fired, "delivered and reported as lost (%d)" % told)
 in_module = found[-1]["lost"]
 counts = {a["device"]: a["count"] for a in found}
 lab.equal(sum(counts.values()) + in_module, fired, "counts and what the module lost")

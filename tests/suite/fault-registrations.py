@@ -4,7 +4,7 @@
 """Every registration of gpumon is made to fail in turn: at load, when a group or the event ring
 is switched on, and when a driver comes later.
 
-Each failure is told, with what to do; it unwinds or leaves a reduced form that says so; what was
+Each failure is reported, with what to do; it unwinds or leaves a reduced form that says so; what was
 counted stays; and what comes next works, and counts exactly. The module is one that was made with
 GPUMON_DEBUG=1 (kmod/core/fault.h). GPUMON_DEEP=1: with all drivers, and a plain load after each.
 """

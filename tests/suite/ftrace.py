@@ -62,7 +62,7 @@ def stop():
 def follow(trace):
     """Counts {(ring, role)} and latencies {(ring, name)}, jobs known by their fence.
 
-    A fence that is freed gives its address to a later one: who is queued begins anew.
+    A fence that is freed gives its address to a later one: its history starts over.
     """
     counts, values, jobs = Counter(), defaultdict(list), {}
     for time, role, text in trace:

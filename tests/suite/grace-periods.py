@@ -4,7 +4,7 @@
 """While a command waits for probes that run: other families answer, no buffer is freed early.
 
 The mock keeps a processor in a section without preemption, as the body of a kprobe is, so that no
-grace period ends before it is told to.
+grace period ends early.
 """
 import os
 import re

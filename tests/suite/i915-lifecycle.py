@@ -63,7 +63,7 @@ work()
 lab.equal(levels(), FULL, "levels")
 
 with Gpumon() as g:
-    lab.step("a reset: counts begin anew, levels stay, the peak is what is there")
+    lab.step("a reset: counts start over, levels stay, the peak is the current level")
     g.reset()
     i915_rows.check("memory", DEVICE, {"created": 0, "created_bytes": 0, "live_objects": 50,
                                        "live_objects_max": 50, "live_bytes_max": 200 * KIB})

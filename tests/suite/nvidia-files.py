@@ -100,7 +100,7 @@ for row in nvidia_stats.table("devices", "minor").values():
     lab.equal(row["open_handles"], None, "open handles of %s, of which none is known" % row["device"])
     lab.check(row["closes"] > 0 and not row["opens"], "only closes of %s" % row["device"])
 lab.check(all(not row["closes"] for row in lab.stats()["processes"]),
-          "a close is nobody's whose open was not seen")
+          "a close whose open was not seen belongs to no process")
 
 lab.step("a second handle stays when the first is closed, the close of a child is its parent's")
 with Gpumon() as g:
@@ -141,7 +141,7 @@ row = nvidia_stats.table("devices", "minor")[1]
 lab.equal((row["opens"], row["opens_failed"], row["open_handles"] or 0), (0, 2, 0),
           "failed opens")
 
-lab.step("off and on: nothing counts while off, levels begin anew")
+lab.step("off and on: nothing counts while off, levels start over")
 fd = os.open("/dev/nvidia0", os.O_RDWR)
 with Gpumon() as g:
     g.group_set("nvidia", 0)

@@ -97,7 +97,7 @@ with Gpumon() as g:
     queue = lab.probe("queue")["probe"]
     lab.equal(total.probes[queue][0], sum(r["queued"] for r in mock.values()), "seen of " + queue)
 
-    lab.step("gauges go on, highest values begin anew")
+    lab.step("gauges continue, highest values start over")
     process = lab.held("-n", 20, "-b", 20)
     lab.until(lambda: lab.rings()["mock_gpu.0", "ring0"]["hw_depth"] == 4, "4 on the hardware")
     g.reset()

@@ -71,7 +71,8 @@ def until_lossless(attempt):
     """An attempt that lost no event; attempt() gives a document, and what else it likes.
 
     From 7 on a program can be preempted, and most easily where it runs for the first time and has
-    to be translated by QEMU. An event is lost where that happens to the twin, too, which is told.
+    to be translated by QEMU. An event is lost if that happens to its counterpart, too, which is
+    reported.
     """
     for _ in range(10):
         results = attempt()
