@@ -374,11 +374,11 @@ def storm(results):
 PARTS = {"jobs": jobs, "drivers": drivers, "scaling": scaling, "reading": reading, "storm": storm}
 
 
-def put(folder, part, kernel, text):
-    """Write the table of this part and kernel to its own file, with the date."""
+def put(folder, part, kernel, text, commit):
+    """Write the table of this part and kernel to its own file, with the date and the commit."""
     path = os.path.join(folder, "%s-%s.txt" % (part, kernel))
     with open(path + ".new", "w", encoding="utf-8") as f:
-        f.write("%s\n\n  Measured %s.\n" % (text.strip("\n"), datetime.date.today()))
+        f.write("%s\n\n  Measured %s, %s.\n" % (text.strip("\n"), datetime.date.today(), commit))
     os.replace(path + ".new", path)
 
 
@@ -388,10 +388,11 @@ def main(arguments):
         sys.exit("usage: tables.py %s RESULTS [--write FOLDER KERNEL]" % "|".join(PARTS))
     part, path = arguments[:2]
     try:
-        text = "\n".join(PARTS[part](Results(path)))
+        results = Results(path)
+        text = "\n".join(PARTS[part](results))
         print("\n" + text)
         if len(arguments) == 5:
-            put(arguments[3], part, arguments[4], text)
+            put(arguments[3], part, arguments[4], text, results.version("commit"))
     except (Bad, OSError, ValueError, KeyError, IndexError) as e:
         sys.exit("tables.py %s %s: %s: %s" % (part, path, type(e).__name__, e))
 

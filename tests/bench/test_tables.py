@@ -25,6 +25,7 @@ version qemu 7.2
 version gcc 12
 version clang 14
 version command the command
+version commit abc1234
 """
 JOBS = VERSIONS + """jobs nothing 1000 1010 990
 jobs gpumon 1200 1300 1190
@@ -201,7 +202,7 @@ with tempfile.TemporaryDirectory() as place:
             now[kept] = new.read()
     test("table-written", complained_ if status_ else None,
          None if sorted(now) == ["jobs-7.txt", "jobs-8.txt"] and now["jobs-8.txt"] == "old\n" and
-         re.fullmatch(re.escape(said_.strip("\n")) + r"\n\n  Measured \d{4}-\d\d-\d\d\.\n",
+         re.fullmatch(re.escape(said_.strip("\n")) + r"\n\n  Measured \d{4}-\d\d-\d\d, abc1234\.\n",
                       now["jobs-7.txt"])
          else "the folder has %s" % now)
 sys.exit(bool(failed))
