@@ -127,6 +127,10 @@ lab-mock:
 lab-tests: lab-mock
 	+@if [ -e tests/suite/Makefile ]; then $(MAKE) -C tests/suite all; fi
 
+# What the tests with NVIDIA's real driver need (tests/vm/nvidia.list).
+lab-nvidia:
+	+$(MAKE) -C tests/nvidia all
+
 style:
 	tests/style/run
 
@@ -189,6 +193,6 @@ help:
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
-	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests style check check-full check-deep demo \
+	dkms-source dkms-install dkms-uninstall clean lab lab-module lab-user lab-mock lab-tests lab-nvidia style check check-full check-deep demo \
 	fuzz mutants bench \
 	check-device bench-device help

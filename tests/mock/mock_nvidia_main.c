@@ -25,6 +25,10 @@ static unsigned int major = 195;
 module_param(major, uint, 0444);
 MODULE_PARM_DESC(major, "major number of the device nodes, 0 for any that is free (default 195)");
 
+bool mock_real_commands;
+module_param_named(real_commands, mock_real_commands, bool, 0444);
+MODULE_PARM_DESC(real_commands, "commands have the driver's own arguments (default 0)");
+
 struct mock_gpu *mock_gpus[MOCK_GPUS_MAX];
 unsigned int mock_gpu_count;
 struct mock_gpu mock_ctl;

@@ -55,9 +55,9 @@ typedef enum {
 #define MOCK_NVL_MINOR	 1640
 #define MOCK_NVLFP_NVPTR 128
 #elif MOCK_NVIDIA == 535
-#define MOCK_VERSION	 "535.261.03"
-#define MOCK_NVL_DEV	 712
-#define MOCK_NVL_MINOR	 1624
+#define MOCK_VERSION	 "535.309.01"
+#define MOCK_NVL_DEV	 720
+#define MOCK_NVL_MINOR	 1632
 #define MOCK_NVLFP_NVPTR 184
 #else
 #error "MOCK_NVIDIA is none of 535, 550, 580"
@@ -228,6 +228,7 @@ struct mock_gpu {
 /* mock_nvidia_main.c */
 extern struct mock_gpu *mock_gpus[MOCK_GPUS_MAX];
 extern unsigned int mock_gpu_count;
+extern bool mock_real_commands;
 extern struct mock_gpu mock_ctl;
 void mock_wait(u64 ns);
 

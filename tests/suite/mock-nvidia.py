@@ -12,7 +12,6 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-import btf
 import lab
 import nvidia
 import tracefs
@@ -27,35 +26,14 @@ def refused(error, *words):
     lab.fail("%s is not refused" % (words,))
 
 
+# What a variant does not have of its generation.
+WITHOUT = {"550-inlined": ("nvidia_suspend",), "580-untraced": ("nvidia_dev_xid",)}
+
+
 def check_facts(module, variant):
-    """Symbols, prototypes and layouts are those of the driver."""
-    symbols = nvidia.symbols(module, variant)
-    types = btf.Btf(module) if nvidia.has_btf(module) else None
-    checked = 0
-    for what, name, text in nvidia.facts(module, nvidia.generation(variant)):
-        if what in "tT":
-            if variant == "550-inlined" and name == "nvidia_suspend":
-                lab.check(name not in symbols, "%s is not inlined" % name)
-                continue
-            lab.equal(symbols.get(name), what, "symbol %s" % name)
-            if types and text != "-":
-                lab.equal(nvidia.prototype(types, name), text, "prototype")
-                checked += 1
-        elif what == "tracepoint":
-            present = tracefs.exists("events/%s/%s" % (module, name))
-            lab.equal(present, variant == "580", "tracepoint %s is there" % name)
-            if types and present:
-                lab.equal(", ".join(types.tracepoint(name)), text, "arguments of " + name)
-                checked += 1
-        elif types:
-            type_, member = name.split(".", 1)
-            lab.equal(types.member(type_, member).offset, int(text), "offset of " + name)
-            checked += 1
-    lab.equal("nvidia_frontend_open" in symbols, module == "nvidia" and variant == "535",
-              "there is a frontend")
-    if types:
-        lab.check(checked > 25, "only %d prototypes and offsets were checked" % checked)
-    return types is not None
+    """Symbols, prototypes and layouts are the driver's."""
+    return nvidia.check_facts(module, nvidia.mock_path(module, variant),
+                              nvidia.generation(variant), WITHOUT.get(variant, ()))
 
 
 def check_devices(variant):

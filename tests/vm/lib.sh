@@ -48,15 +48,31 @@ sanitised_kernels()
 	awk '!/^#/ && NF { print $1 }' "$VM_DIR/sanitised.list"
 }
 
+# nvidia_kernels: the names of the kernels with NVIDIA's real driver, one a line
+nvidia_kernels()
+{
+	awk '!/^#/ && NF { print $1 }' "$VM_DIR/nvidia.list"
+}
+
 # kernel_select NAME: sets K_NAME K_LINE K_RELEASE K_SUITES K_PATTERN K_DIR K_ROOT K_BUILD
-# K_HEADERS; for a sanitised kernel also K_SOURCE K_SLOWER K_MEMORY K_FRAGMENTS
+# K_HEADERS; for a sanitised kernel also K_SOURCE K_SLOWER K_MEMORY K_FRAGMENTS; with NVIDIA's real
+# driver also K_NVIDIA, its folder, and K_NVIDIA_SUITES K_NVIDIA_PACKAGE
 kernel_select()
 {
 	local line
 
 	# shellcheck disable=SC2034
 	K_SOURCE='' K_SLOWER=1 K_MEMORY=2048 K_FRAGMENTS='' K_BORROWED=''
+	# shellcheck disable=SC2034
+	K_NVIDIA='' K_NVIDIA_SUITES='' K_NVIDIA_PACKAGE=''
 	K_NAME=$1 K_LINE=$1
+	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/nvidia.list")
+	if [ -n "$line" ]; then
+		# shellcheck disable=SC2034
+		read -r K_NAME K_LINE K_NVIDIA_SUITES K_NVIDIA_PACKAGE <<<"$line"
+		# shellcheck disable=SC2034
+		K_NVIDIA=$GPUMON_CACHE/nvidia/$K_NAME K_MEMORY=3072
+	fi
 	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/sanitised.list")
 	if [ -n "$line" ]; then
 		# shellcheck disable=SC2034
@@ -64,14 +80,14 @@ kernel_select()
 	fi
 	line=$(awk -v k="$K_LINE" '!/^#/ && $1 == k' "$VM_DIR/kernels.list")
 	[ -n "$line" ] ||
-		die "no kernel '$1'; there are: $(kernels | tr '\n' ' ')and, sanitised: $(sanitised_kernels | tr '\n' ' ')"
+		die "no kernel '$1'; there are: $(kernels | tr '\n' ' ')and, sanitised: $(sanitised_kernels | tr '\n' ' ')and, with NVIDIA's driver: $(nvidia_kernels | tr '\n' ' ')"
 	# shellcheck disable=SC2034
 	read -r _ K_RELEASE K_SUITES K_PATTERN <<<"$line"
-	K_DIR=$GPUMON_CACHE/kernels/$K_NAME
+	K_DIR=$GPUMON_CACHE/kernels/$K_NAME K_BUILD=$GPUMON_CACHE/build/$K_NAME
+	# shellcheck disable=SC2034
+	[ -z "$K_NVIDIA" ] || K_DIR=$GPUMON_CACHE/kernels/$K_LINE K_BUILD=$GPUMON_CACHE/build/$K_LINE
 	# shellcheck disable=SC2034
 	K_ROOT=$(root_of "$K_RELEASE")
-	# shellcheck disable=SC2034
-	K_BUILD=$GPUMON_CACHE/build/$K_NAME
 	if [ -n "$K_FRAGMENTS" ]; then
 		# A cache may borrow its kernels from another one by a link, which would be broken
 		# inside a root (in_root).

@@ -153,12 +153,15 @@ def prototype(types, name):
                        ", ".join(_declaration(*a) for a in arguments))
 
 
-def symbols(module, variant):
+def mock_path(module, variant):
+    return "%s/tests/mock/nvidia-%s/%s.ko" % (lab.BUILD, variant, module.replace("_", "-"))
+
+
+def symbols(path):
     """{name: "T" or "t"}: functions of a built module, global or local.
 
     From its file: /proc/kallsyms shows of a module what is exported, not what is global.
     """
-    path = "%s/tests/mock/nvidia-%s/%s.ko" % (lab.BUILD, variant, module.replace("_", "-"))
     with open(path, "rb") as f:
         data = f.read()
     # ELF-64: the section headers, with the symbol table and its strings.
@@ -180,6 +183,39 @@ def symbols(module, variant):
 
 def has_btf(module):
     return os.path.exists("%s/%s" % (btf.FOLDER, module))
+
+
+def check_facts(module, path, of, without=()):
+    """A loaded module has the symbols, prototypes and layouts of its generation; how many of them.
+
+    Without the functions and tracepoints that its build does not have.
+    """
+    there = symbols(path)
+    types = btf.Btf(module) if has_btf(module) else None
+    checked = 0
+    for what, name, text in facts(module, of):
+        if what == "offset":
+            if types:
+                type_, member = name.split(".", 1)
+                lab.equal(types.member(type_, member).offset, int(text), "offset of " + name)
+                checked += 1
+            continue
+        if what == "tracepoint":
+            present = tracefs.exists("events/%s/%s" % (module, name))
+            lab.equal(present, name not in without, "tracepoint %s is there" % name)
+            found = ", ".join(types.tracepoint(name)) if types and present else None
+        else:
+            present = name not in without
+            lab.equal(there.get(name), what if present else None, "symbol %s" % name)
+            found = prototype(types, name) if types and present and text != "-" else None
+        if found:
+            lab.equal(found, text, "prototype")
+            checked += 1
+    lab.equal("nvidia_frontend_open" in there, (module, of) == ("nvidia", "535"),
+              "there is a frontend")
+    if types:
+        lab.check(checked > 25, "only %d prototypes and offsets were checked" % checked)
+    return types is not None
 
 
 class Hits:

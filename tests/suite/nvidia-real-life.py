@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=nvidia timeout=900 deep-timeout=14400
+"""NVIDIA's real driver: GPUs come and go, sleep and wake, p2p, unified memory; load orders."""
+import ctypes
+import errno
+import fcntl
+import itertools
+import os
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+import nvidia
+import nvidia_real
+import nvidia_stats
+from gpumon_netlink import Gpumon
+
+DEEP = bool(os.environ.get("GPUMON_DEEP"))
+UVM_INITIALIZE = 0x30000001
+PAGES = 60
+DRIVER = "/sys/bus/pci/drivers/nvidia/"
+
+
+def write(path, text):
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def buses():
+    return ["0001:40:%02x.0" % i for i in range(3)]
+
+
+lab.step("three GPUs: gone and back")
+lab.load_gpumon()
+nvidia_real.load(functions=3)
+with nvidia.Hits("nv_pci_probe", "nv_pci_remove") as hits:
+    for bus in buses():
+        write(DRIVER + "unbind", bus)
+    for bus in buses():
+        write(DRIVER + "bind", bus)
+probes = nvidia_stats.probes()
+for name in "nv_pci_probe", "nv_pci_remove":
+    lab.check(probes[name]["state"] == "attached", "%s is %s" % (name, probes[name]["state"]))
+    lab.equal(hits.count[name], 3, "calls of " + name)
+lab.equal((probes["nv_pci_probe"]["seen"], probes["nv_pci_remove"]["seen"]), (6, 3),
+          "GPUs that came and went")
+
+lab.step("suspend and resume, by the driver's own file")
+# The rows' names are those of the arguments that the compiler has left.
+for action in ("suspend", "resume") * 3:
+    write(nvidia_real.SUSPEND, action)
+rows = nvidia_stats.table("power", "device")
+lab.equal({d: (row["suspends"], row["resumes"]) for d, row in rows.items()},
+          {bus: (3, 3) for bus in buses()}, "suspends and resumes of each GPU")
+for row in rows.values():
+    lab.equal((row["suspend_ns_count"], row["resume_ns_count"]), (3, 3), "times")
+    lab.equal(row["suspends_failed"], 0, "suspends that failed")
+lab.check_sums()
+
+lab.step("p2p: what is refused")
+nvidia_real.control("p2p", 0, 100)
+row = nvidia_stats.table("p2p", "peer")[None]
+lab.equal((row["gets"], row["gets_failed"], row["bytes"]), (0, 100, 0), "p2p gets")
+
+lab.step("unified memory: faults of the CPU")
+nvidia_real.insmod("nvidia-uvm")
+group = {g["group"]: g for g in lab.stats()["groups"]}["nvidia_uvm"]
+lab.equal(group["state"], "attached", "group nvidia_uvm")
+major = [line.split()[0] for line in lab.read("/proc/devices").splitlines()
+         if line.endswith(" nvidia-uvm")]
+nvidia_real.make_node("nvidia-uvm", int(major[0]), 0)
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_long)
+uvm = os.open("/dev/nvidia-uvm", os.O_RDWR)
+answer = fcntl.ioctl(uvm, UVM_INITIALIZE, struct.pack("QII", 0, 0, 0))
+lab.equal(struct.unpack("QII", answer)[1], 0, "status of UVM_INITIALIZE")
+address = 0x500000000000 - (PAGES << 21)
+size = PAGES << 21
+# A block of 2 MiB for each page that is touched.
+at = libc.mmap(address, size, 3, 0x11, uvm, address)
+lab.equal(at, address, "mmap of managed memory, errno %s" % ctypes.get_errno())
+for i in range(PAGES):
+    place = ctypes.c_char.from_address(address + (i << 21))
+    place.value = b"x"
+rows = {row["processor"]: row for row in lab.stats()["nvidia_uvm.faults"]}
+lab.equal((rows["cpu"]["faults"], rows["cpu"]["cpu_writes"]), (PAGES, PAGES), "faults of the CPU")
+libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+libc.munmap(address, size)
+os.close(uvm)
+lab.check_sums()
+
+lab.step("/dev/nvidia-modeset: from 550 on it has functions of its own")
+nvidia_real.insmod("nvidia-modeset")
+nvidia_real.make_node("nvidia-modeset", 195, 254)
+os.close(os.open("/dev/nvidia-modeset", os.O_RDWR))
+rows = {row["device"]: (row["opens"], row["closes"]) for row in lab.stats()["nvidia.devices"]}
+lab.equal(rows.get("nvidia-modeset"), (1, 1) if nvidia_real.GENERATION == "535" else None,
+          "the row of /dev/nvidia-modeset")
+lab.rmmod("gpumon")
+nvidia_real.unload()
+
+lab.step("all orders of loading and unloading")
+rounds = 25 if DEEP else 1
+for _ in range(rounds):
+    for gpumon_first, gpumon_last in itertools.product((True, False), repeat=2):
+        nvidia_real.add_gpus()
+        if gpumon_first:
+            lab.load_gpumon()
+        nvidia_real.insmod("nvidia")
+        if not gpumon_first:
+            lab.load_gpumon()
+        nvidia_real.check_calls(nvidia_real.calls("-n", 1))
+        if not gpumon_last:
+            lab.rmmod("gpumon")
+        nvidia_real.unload()
+        if gpumon_last:
+            group = {g["group"]: g for g in lab.stats()["groups"]}["nvidia"]
+            lab.equal(group["state"], "waiting", "the group after rmmod nvidia")
+            lab.rmmod("gpumon")
+
+lab.step("gpumon comes and goes beside running programs")
+nvidia_real.load()
+for i in range(50 if DEEP else 10):
+    program = subprocess.Popen([nvidia_real.CALLS, "-p", "4"], stdout=subprocess.DEVNULL)
+    lab.load_gpumon()
+    with Gpumon() as g:
+        g.reset()
+    lab.check_sums()
+    lab.rmmod("gpumon")
+    lab.equal(program.wait(120 * lab.SLOWER), 0, "exit status of the program of round %d" % i)
+try:
+    os.open("/dev/nvidia0", os.O_RDWR)
+    lab.fail("a GPU without firmware can be opened")
+except OSError as e:
+    lab.equal(e.errno, errno.EIO, "error of an open")
+nvidia_real.unload()
