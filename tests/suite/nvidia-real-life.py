@@ -6,6 +6,7 @@ import ctypes
 import errno
 import fcntl
 import itertools
+import mmap
 import os
 import struct
 import subprocess
@@ -16,11 +17,14 @@ import lab
 import nvidia
 import nvidia_real
 import nvidia_stats
+import source_bpf
 from gpumon_netlink import Gpumon
 
 DEEP = bool(os.environ.get("GPUMON_DEEP"))
 UVM_INITIALIZE = 0x30000001
 PAGES = 60
+BLOCK = 2 << 20
+MANAGED = 0x400000000000
 DRIVER = "/sys/bus/pci/drivers/nvidia/"
 
 
@@ -30,6 +34,25 @@ def write(path, text):
         os.write(fd, text.encode())
     finally:
         os.close(fd)
+
+
+def use_managed_memory():
+    """Unified memory in which the CPU writes to a page of each block."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_long)
+    libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    uvm = os.open("/dev/nvidia-uvm", os.O_RDWR)
+    answer = fcntl.ioctl(uvm, UVM_INITIALIZE, struct.pack("QII", 0, 0, 0))
+    lab.equal(struct.unpack("QII", answer)[1], 0, "status of UVM_INITIALIZE")
+    # The address has to be the offset: MAP_SHARED and MAP_FIXED.
+    at = libc.mmap(MANAGED, PAGES * BLOCK, mmap.PROT_READ | mmap.PROT_WRITE, 0x11, uvm, MANAGED)
+    lab.equal(at, MANAGED, "mmap of managed memory, errno %s" % ctypes.get_errno())
+    for i in range(PAGES):
+        ctypes.c_char.from_address(MANAGED + i * BLOCK).value = b"x"
+    libc.munmap(MANAGED, PAGES * BLOCK)
+    os.close(uvm)
 
 
 def buses():
@@ -75,27 +98,18 @@ lab.equal(group["state"], "attached", "group nvidia_uvm")
 major = [line.split()[0] for line in lab.read("/proc/devices").splitlines()
          if line.endswith(" nvidia-uvm")]
 nvidia_real.make_node("nvidia-uvm", int(major[0]), 0)
-libc = ctypes.CDLL(None, use_errno=True)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
-                      ctypes.c_long)
-uvm = os.open("/dev/nvidia-uvm", os.O_RDWR)
-answer = fcntl.ioctl(uvm, UVM_INITIALIZE, struct.pack("QII", 0, 0, 0))
-lab.equal(struct.unpack("QII", answer)[1], 0, "status of UVM_INITIALIZE")
-address = 0x500000000000 - (PAGES << 21)
-size = PAGES << 21
-# A block of 2 MiB for each page that is touched.
-at = libc.mmap(address, size, 3, 0x11, uvm, address)
-lab.equal(at, address, "mmap of managed memory, errno %s" % ctypes.get_errno())
-for i in range(PAGES):
-    place = ctypes.c_char.from_address(address + (i << 21))
-    place.value = b"x"
+counting = source_bpf.Counting()
+use_managed_memory()
 rows = {row["processor"]: row for row in lab.stats()["nvidia_uvm.faults"]}
 lab.equal((rows["cpu"]["faults"], rows["cpu"]["cpu_writes"]), (PAGES, PAGES), "faults of the CPU")
-libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-libc.munmap(address, size)
-os.close(uvm)
 lab.check_sums()
+document = counting.end()
+row = source_bpf.table(document, "nvidia_uvm", "devices", "minor")[0]
+lab.equal((row["opens"], row["ioctls"], row["mmaps"], row["mapped_bytes"]),
+          (1, 1, 1, PAGES * BLOCK), "/dev/nvidia-uvm by BPF")
+rows = source_bpf.table(document, "nvidia_uvm", "ioctls", "command")
+lab.equal({command: row["ioctls"] for command, row in rows.items()},
+          {"0x%08x" % UVM_INITIALIZE: 1}, "commands of /dev/nvidia-uvm by BPF")
 
 lab.step("/dev/nvidia-modeset: from 550 on it has functions of its own")
 nvidia_real.insmod("nvidia-modeset")
