@@ -58,9 +58,9 @@ install-inject: inject
 
 # --- both
 
-# What CUDA's headers are needed for only where they are.
+# What an API's headers are needed for only where there are some.
 install: modules_install install-user \
-	$(if $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/include/cupti.h /usr/include/cupti.h),install-inject)
+	$(if $(wildcard $(CUDA)/include/cupti.h $(CUDA)/extras/CUPTI/include/cupti.h /usr/include/cupti.h /usr/include/CL/cl_layer.h),install-inject)
 
 install-user: user
 	+$(MAKE) -C user install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'

@@ -11,7 +11,6 @@
 
 #include "base/environment.h"
 #include "base/fork.h"
-#include "cupti/backend.h"
 #include "entry.h"
 #include "run/worker.h"
 #include "session/session.h"
@@ -104,7 +103,8 @@ static void begin_in_process(const struct inject_backend *backend)
 	if (!prepare_process())
 		return;
 	inject_environment_read();
-	backend->read_environment();
+	if (backend->read_environment)
+		backend->read_environment();
 	inject_backend_register(backend);
 	if (!inject_recorder_start(path && *path ? path : NULL, 2 * INJECT_CONNECT_MS))
 		return;
@@ -115,11 +115,16 @@ static void begin_in_process(const struct inject_backend *backend)
 	}
 }
 
-/* An API is being initialised: the first one begins, others join it. */
-static void enter_api(const struct inject_backend *backend)
+void inject_enter(const struct inject_backend *backend)
 {
 	int no_owner = 0;
 
+	/*
+	 * The program has more rights than the user who set the environment, so the environment is not
+	 * even read.
+	 */
+	if (getauxval(AT_SECURE))
+		return;
 	pthread_mutex_lock(&entering);
 	if (make_owner()) {
 		if (is_owner())
@@ -129,15 +134,4 @@ static void enter_api(const struct inject_backend *backend)
 		(void)atexit(finish_at_exit);
 	}
 	pthread_mutex_unlock(&entering);
-}
-
-INJECT_EXPORT int InitializeInjection(void)
-{
-	/*
-	 * The program has more rights than the user who set the environment, so the environment is not
-	 * even read.
-	 */
-	if (!getauxval(AT_SECURE))
-		enter_api(&inject_cupti_backend);
-	return 1;
 }

@@ -2,13 +2,14 @@
 #ifndef GPUMON_INJECT_ENTRY_H
 #define GPUMON_INJECT_ENTRY_H
 
+#include "session/backend.h"
+
 /**
- * InitializeInjection - what libcuda calls in the library that CUDA_INJECTION64_PATH names
+ * inject_enter - an API is being initialised: the first one begins, others join it
+ * @backend: of the API
  *
- * From within cuInit, once for a process.
- *
- * Return: 1; whatever goes wrong here is no reason for a program not to have CUDA.
+ * Whatever goes wrong here is no reason for a program not to have its API.
  */
-int InitializeInjection(void);
+void inject_enter(const struct inject_backend *backend);
 
 #endif /* GPUMON_INJECT_ENTRY_H */

@@ -95,6 +95,12 @@ void inject_call_finish(struct inject_thread *thread, uint64_t end_ns, uint32_t 
 	thread->call.open = 0;
 }
 
+void inject_call_abandon(struct inject_thread *thread)
+{
+	inject_call_finish(thread, 0, thread->call.context, 0);
+	thread->call.context = 0;
+}
+
 void inject_call_finish_open(void)
 {
 	uint32_t generation = atomic_load(&inject_session.generation);
@@ -102,5 +108,5 @@ void inject_call_finish_open(void)
 
 	for (thread = inject_thread_first(); thread; thread = thread->next)
 		if (thread->call.open && atomic_load(&thread->generation) == generation)
-			inject_call_finish(thread, 0, 0, 0);
+			inject_call_abandon(thread);
 }

@@ -109,6 +109,9 @@ static inline bool inject_call_joins(struct inject_thread *thread, uint32_t corr
 void inject_call_finish(struct inject_thread *thread, uint64_t end_ns, uint32_t context,
 			int32_t result);
 
+/* The same where its exit will not be seen. */
+void inject_call_abandon(struct inject_thread *thread);
+
 /**
  * inject_call_finish_open - record the calls that have not returned, without an end
  *
@@ -131,7 +134,7 @@ static inline void inject_call_begin(struct inject_thread *thread, uint32_t corr
 
 	/* The exit of the call before was not seen: left by longjmp, or hooks were off. */
 	if (INJECT_UNLIKELY(call->open))
-		inject_call_finish(thread, 0, 0, 0);
+		inject_call_abandon(thread);
 	call->start_ns = inject_now();
 	call->correlation = correlation;
 	call->open = 1;

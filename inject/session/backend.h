@@ -41,6 +41,9 @@
  * @name_stream: the program names a stream through NVTX. @stream: the API's handle; @text or @wide is
  *               the name. NULL where NVTX has no such names
  *
+ * A backend that has nothing to do leaves out @read_environment, @load (which then succeeds), @versions,
+ * @describe, @window_calls, @window_operations, @flush or @name_stream.
+ *
  * All but @read_environment, @reserve, @forked and @name_stream are called within
  * inject_thread_enter().
  */

@@ -69,7 +69,8 @@ static void switch_calls(struct inject_thread *thread, bool on)
 	const struct inject_backend *backend;
 
 	inject_for_each_backend(backend)
-		backend->window_calls(thread, on);
+		if (backend->window_calls)
+			backend->window_calls(thread, on);
 }
 
 static void switch_operations(struct inject_thread *thread, bool on)
@@ -77,7 +78,8 @@ static void switch_operations(struct inject_thread *thread, bool on)
 	const struct inject_backend *backend;
 
 	inject_for_each_backend(backend)
-		backend->window_operations(thread, on);
+		if (backend->window_operations)
+			backend->window_operations(thread, on);
 }
 
 static void switch_on(struct inject_thread *thread, const char *reason)
@@ -315,6 +317,11 @@ static void find_api_code(void)
 		add_api_code(backend);
 }
 
+static bool load_backend(const struct inject_backend *backend, const char **why)
+{
+	return !backend->load || backend->load(why);
+}
+
 /* The code to be left out of stacks has to be known before a backend calls the first hook. */
 static void start_backends(struct inject_thread *thread, bool at_start)
 {
@@ -325,15 +332,17 @@ static void start_backends(struct inject_thread *thread, bool at_start)
 	unsigned int i = 0;
 
 	inject_for_each_backend(backend) {
-		is_loaded[i] = backend->load(&problems[i]);
-		backend->versions(&versions);
+		is_loaded[i] = load_backend(backend, &problems[i]);
+		if (backend->versions)
+			backend->versions(&versions);
 		i++;
 	}
 	inject_process_write(thread, &versions);
 	find_api_code();
 	i = 0;
 	inject_for_each_backend(backend) {
-		backend->describe(thread);
+		if (backend->describe)
+			backend->describe(thread);
 		if (is_loaded[i])
 			is_loaded[i] = backend->start(thread, at_start, &problems[i]);
 		if (!is_loaded[i])
@@ -346,20 +355,23 @@ static void join_backend(struct inject_thread *thread, const struct inject_backe
 {
 	const char *why = "no memory for what it reports";
 
-	if (!backend->reserve(inject_session.settings.buffer_mib) || !backend->load(&why)) {
+	if (!backend->reserve(inject_session.settings.buffer_mib) || !load_backend(backend, &why)) {
 		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s: %s", backend->api, why);
 		return;
 	}
-	backend->describe(thread);
+	if (backend->describe)
+		backend->describe(thread);
 	add_api_code(backend);
 	if (!backend->start(thread, true, &why)) {
 		inject_session_note(thread, GPUMON_NOTE_MISSING, "%s: %s", backend->api, why);
 		return;
 	}
-	if (atomic_load(&inject_session.recording)) {
+	if (!atomic_load(&inject_session.recording))
+		return;
+	if (backend->window_calls)
 		backend->window_calls(thread, true);
+	if (backend->window_operations)
 		backend->window_operations(thread, true);
-	}
 }
 
 void inject_session_join(const struct inject_backend *backend)
@@ -368,7 +380,8 @@ void inject_session_join(const struct inject_backend *backend)
 
 	if (inject_backend_find(backend->api))
 		return;
-	backend->read_environment();
+	if (backend->read_environment)
+		backend->read_environment();
 	/* Before others see it in the list: no window opens and no capture ends meanwhile. */
 	pthread_mutex_lock(&switching);
 	thread = inject_thread_enter(true);

@@ -19,6 +19,7 @@
  * @class: INJECT_CLASS_*
  * @is_captured: a node of a graph was made within
  * @is_unsampled: its stack was left out by --sample
+ * @context: id, for a call that ends without its exit; 0 where the API says it only there
  */
 struct inject_call {
 	uint64_t start_ns;
@@ -30,6 +31,7 @@ struct inject_call {
 	uint16_t class;
 	bool is_captured;
 	bool is_unsampled;
+	uint32_t context;
 };
 
 /* Open ranges that are kept for each thread; deeper ones are only counted. */
@@ -76,6 +78,7 @@ struct inject_range {
  * @hashed: how many of @hashes are valid
  * @skip: so many launches are left out before --sample takes one
  * @chance: for inject_random()
+ * @commands: block that the thread fills, of a backend that has to ask for each operation's end
  */
 struct inject_thread {
 	struct inject_thread *next;
@@ -99,6 +102,7 @@ struct inject_thread {
 	unsigned int hashed;
 	uint32_t skip;
 	uint32_t chance;
+	void *commands;
 };
 
 /**

@@ -73,6 +73,10 @@ def environment(kit):
     variables = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
     library = kit.environment["GPUMON_INJECT"]
     equal(variables["CUDA_INJECTION64_PATH"], library, "CUDA_INJECTION64_PATH")
+    equal(variables["OPENCL_LAYERS"], library, "OPENCL_LAYERS")
+    done = kit.run("record", "-q", "-o", "other", "env", env={"OPENCL_LAYERS": "/a/layer.so"})
+    equal(f"OPENCL_LAYERS=/a/layer.so:{library}" in done.stdout.decode().splitlines(), True,
+          "appended to the layers that are there")
     folder = os.path.dirname(variables["GPUMON_SOCKET"])
     equal(os.path.exists(folder), False, "the socket is gone")
     for name, value in kit.environment.items():

@@ -67,7 +67,7 @@ class Kit:
         os.chmod(library, 0o755)
         self.environment = dict(os.environ, GPUMON_INJECT=library, TMPDIR=folder, NO_COLOR="1",
                                 LC_ALL="C.UTF-8")
-        for name in ("RANK", "GPUMON_SOCKET", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"):
+        for name in ("RANK", "GPUMON_SOCKET", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "OPENCL_LAYERS"):
             self.environment.pop(name, None)
 
     def path(self, name):

@@ -24,6 +24,8 @@
 		GPUMON_RECORD_BITS(session, "nvtx", GPUMON_OPTION_BITS, GPUMON_RECORD_RANGES),     \
 		GPUMON_RECORD_BITS(session, "api", GPUMON_OPTION_BITS, GPUMON_RECORD_ALL_CALLS),   \
 		GPUMON_RECORD_BITS(session, "latency", GPUMON_OPTION_BITS, GPUMON_RECORD_LATENCY), \
+		GPUMON_RECORD_BITS(session, "no-times", GPUMON_OPTION_BITS,                        \
+				   GPUMON_RECORD_NO_TIMES),                                        \
 		GPUMON_RECORD_BITS(session, "no-stacks", GPUMON_OPTION_NO_BITS,                    \
 				   GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON),                   \
 		GPUMON_RECORD_BITS(session, "no-python", GPUMON_OPTION_NO_BITS,                    \
@@ -86,6 +88,8 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	"      --records HOW      what the GPU does always (all, the default) or in windows (sampled)\n" \
 	"      --windows TIME/PERIOD  how long such windows are, and how often: 1s/30s\n"                \
 	"      --sample 1/N       the call path of one of N launches\n"                                  \
+	"      --no-times         OpenCL: count what a device does without measuring it, for drivers\n"  \
+	"                         that are slow when they measure\n"                                     \
 	"      --no-stacks        no call paths\n"                                                       \
 	"      --no-python        no Python functions in them\n"                                         \
 	"      --no-driver        no events of the gpumon module\n"                                      \

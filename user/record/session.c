@@ -177,13 +177,29 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 	session->trouble = *err;
 }
 
-/* Sets CUDA_INJECTION64_PATH and so on. NVTX has a variable of its own. */
+/* Layers that there are stay; the last one is next to the drivers. NULL without memory. */
+static char *opencl_layers(const char *library)
+{
+	const char *before = getenv("OPENCL_LAYERS");
+	char *text;
+
+	if (!before)
+		before = "";
+	return asprintf(&text, "OPENCL_LAYERS=%s%s%s", before, *before ? ":" : "", library) < 0 ?
+		       NULL :
+		       text;
+}
+
+/*
+ * Sets the variables by which each API loads the library. NVTX has one of its own. OpenCL's loader
+ * has no layers before ocl-icd 2.3 and Khronos's 3.0: it ignores the variable.
+ */
 static int start_program(struct session *session, struct gpumon_error *err)
 {
 	char library[PATH_MAX], cuda[PATH_MAX + 32], nvtx[PATH_MAX + 32], socket[256];
-	const char *const environment[] = { cuda, nvtx, socket, NULL };
 	const char *before = getenv("CUDA_INJECTION64_PATH");
-	char text[512];
+	char *layers, text[512];
+	int ret;
 
 	if (gpumon_launch_find_library(library, err))
 		return -1;
@@ -196,7 +212,14 @@ static int start_program(struct session *session, struct gpumon_error *err)
 			 "CUDA_INJECTION64_PATH was %.400s, replaced by gpumon's", before);
 		gpumon_recorder_note(session->recorder, 0, text);
 	}
-	return gpumon_launch_start(&session->launch, session->options->argv, environment, err);
+	layers = opencl_layers(library);
+	if (!layers)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"out of memory");
+	ret = gpumon_launch_start(&session->launch, session->options->argv,
+				  (const char *const[]){ cuda, nvtx, layers, socket, NULL }, err);
+	free(layers);
+	return ret;
 }
 
 /* Use a dormant library in the process, or otherwise uprobes from outside. */
@@ -388,7 +411,7 @@ static void tell_nothing(const struct session *session)
 		return;
 	if (WIFSIGNALED(status)) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA\n",
+			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA or OpenCL\n",
 			WTERMSIG(status), strsignal(WTERMSIG(status)), program);
 		return;
 	}
@@ -398,7 +421,7 @@ static void tell_nothing(const struct session *session)
 			program);
 		return;
 	}
-	fputs("gpumon-user: nothing was recorded: no process used CUDA (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
+	fputs("gpumon-user: nothing was recorded: no process used CUDA or OpenCL (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
 	      err);
 }
 

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/wake.h"
+#include "command.h"
+#include "records.h"
+#include "write/intern.h"
+
+static const struct {
+	const char *name;
+	uint16_t class;
+} functions[] = {
+#define FUNCTION(name, class) [INJECT_##name] = { #name, class },
+	INJECT_OPENCL_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* String ids of their names; in the upper half the generation that they are of. */
+static _Atomic uint64_t name_ids[INJECT_OPENCL_COUNT];
+
+static _Atomic uint32_t last_correlation;
+
+/* Taken once for many commands. */
+static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
+static struct inject_block *free_blocks, *full_blocks, **full_end = &full_blocks;
+static uint32_t blocks_left;
+
+void inject_command_reserve(uint32_t mib)
+{
+	static uint32_t reserved;
+	uint32_t count = (uint32_t)(((uint64_t)mib << 20) / sizeof(struct inject_block));
+
+	pthread_mutex_lock(&lists);
+	if (count > reserved) {
+		blocks_left += count - reserved;
+		reserved = count;
+	}
+	pthread_mutex_unlock(&lists);
+}
+
+static struct inject_block *take_block(void)
+{
+	struct inject_block *block;
+	void *memory;
+
+	pthread_mutex_lock(&lists);
+	block = free_blocks;
+	if (block) {
+		free_blocks = block->next;
+	} else if (blocks_left) {
+		memory = mmap(NULL, sizeof(*block), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory != MAP_FAILED) {
+			block = memory;
+			blocks_left--;
+		}
+	}
+	pthread_mutex_unlock(&lists);
+	return block;
+}
+
+static void put_full(struct inject_block *block)
+{
+	pthread_mutex_lock(&lists);
+	block->next = NULL;
+	*full_end = block;
+	full_end = &block->next;
+	pthread_mutex_unlock(&lists);
+	inject_wake();
+}
+
+struct inject_block *inject_command_full(void)
+{
+	struct inject_block *block;
+
+	pthread_mutex_lock(&lists);
+	block = full_blocks;
+	if (block) {
+		full_blocks = block->next;
+		if (!full_blocks)
+			full_end = &full_blocks;
+	}
+	pthread_mutex_unlock(&lists);
+	return block;
+}
+
+void inject_command_give_back(struct inject_block *block)
+{
+	block->read = 0;
+	atomic_store(&block->used, 0);
+	pthread_mutex_lock(&lists);
+	block->next = free_blocks;
+	free_blocks = block;
+	pthread_mutex_unlock(&lists);
+}
+
+void inject_commands_forked(void)
+{
+	struct inject_block *block;
+
+	pthread_mutex_init(&lists, NULL);
+	/* The events in it are those of the parent. */
+	while ((block = inject_command_full()))
+		inject_command_give_back(block);
+}
+
+static uint32_t function_name_id(struct inject_thread *thread, enum inject_opencl_function function)
+{
+	uint64_t generation =
+		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	uint64_t known = atomic_load_explicit(&name_ids[function], memory_order_relaxed);
+	uint32_t string;
+
+	if (INJECT_LIKELY(known >> 32 == generation))
+		return (uint32_t)known;
+	string = inject_intern_string(thread, functions[function].name);
+	if (INJECT_LIKELY(inject_string_is_written(string)))
+		atomic_store_explicit(&name_ids[function], generation << 32 | string,
+				      memory_order_relaxed);
+	return string;
+}
+
+static bool is_asked_for(uint16_t class)
+{
+	uint32_t kind = class & (INJECT_CLASS_COPY | INJECT_CLASS_SET) ? GPUMON_RECORD_COPIES :
+									 GPUMON_RECORD_KERNELS;
+
+	return inject_session.record & kind;
+}
+
+/* 0 is no id. */
+static uint32_t next_correlation(void)
+{
+	uint32_t id;
+
+	do {
+		id = atomic_fetch_add_explicit(&last_correlation, 1, memory_order_relaxed) + 1;
+	} while (!id);
+	return id;
+}
+
+static struct inject_thread *begin_call(enum inject_opencl_function function, uint32_t context,
+					uint32_t correlation)
+{
+	struct inject_thread *thread = inject_thread_enter(false);
+
+	if (!thread)
+		return NULL;
+	if (thread->ours) {
+		inject_thread_leave(thread);
+		return NULL;
+	}
+	inject_call_begin(thread, correlation, functions[function].class,
+			  function_name_id(thread, function));
+	thread->call.context = context;
+	return thread;
+}
+
+void inject_command_begin(struct inject_command *command, cl_command_queue handle, cl_event *event,
+			  enum inject_opencl_function function)
+{
+	struct inject_queue *queue;
+	struct inject_thread *thread;
+	int kept;
+
+	command->event = event;
+	command->is_recorded = false;
+	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
+	    !is_asked_for(functions[function].class))
+		return;
+	kept = errno;
+	queue = inject_queue_find(handle);
+	memset(&command->kept, 0, sizeof(command->kept));
+	command->kept.queue = queue;
+	command->kept.correlation = next_correlation();
+	thread = begin_call(function, queue ? queue->context : INJECT_OPENCL_ID(0),
+			    command->kept.correlation);
+	if (thread) {
+		command->is_recorded = true;
+		command->kept.begin_ns = thread->call.start_ns;
+		inject_thread_leave(thread);
+		if (queue && !event) {
+			command->own = NULL;
+			command->event = &command->own;
+		}
+	}
+	errno = kept;
+}
+
+static uint32_t kernel_name_id(struct inject_thread *thread, cl_kernel handle)
+{
+	uint64_t generation = atomic_load(&inject_session.generation), known;
+	struct inject_kernel *kernel = inject_kernel_find(handle);
+	uint32_t string;
+
+	if (!kernel || !kernel->name[0])
+		kernel = inject_kernel_learn(handle);
+	if (!kernel)
+		return inject_intern_string(thread, "[unknown kernel]");
+	known = atomic_load_explicit(&kernel->id, memory_order_relaxed);
+	if (INJECT_LIKELY(known >> 32 == generation))
+		return (uint32_t)known;
+	string = inject_intern_string(thread, kernel->name);
+	if (inject_string_is_written(string))
+		atomic_store_explicit(&kernel->id, generation << 32 | string, memory_order_relaxed);
+	return string;
+}
+
+void inject_command_named(struct inject_command *command, const char *name, uint32_t graph)
+{
+	struct inject_thread *thread = command->is_recorded ? inject_thread_enter(true) : NULL;
+
+	command->kept.record = GPUMON_RECORD_KERNEL;
+	command->kept.graph = graph;
+	if (!thread)
+		return;
+	command->kept.name = inject_intern_string(thread, name);
+	inject_thread_leave(thread);
+}
+
+void inject_command_kernel(struct inject_command *command, cl_kernel kernel, cl_uint dimensions,
+			   const size_t *global, const size_t *local)
+{
+	struct inject_thread *thread = command->is_recorded ? inject_thread_enter(true) : NULL;
+	struct inject_kept *kept = &command->kept;
+	unsigned int i;
+
+	kept->record = GPUMON_RECORD_KERNEL;
+	if (!thread)
+		return;
+	for (i = 0; i < 3; i++) {
+		kept->global[i] = i < dimensions && global ? global[i] : 1;
+		kept->local[i] = !local ? 0 : i < dimensions ? (uint32_t)local[i] : 1;
+	}
+	kept->name = kernel_name_id(thread, kernel);
+	inject_thread_leave(thread);
+}
+
+void inject_command_copy(struct inject_command *command, enum gpumon_memory_place from,
+			 enum gpumon_memory_place to, uint64_t bytes)
+{
+	command->kept.record = GPUMON_RECORD_COPY;
+	command->kept.from = (uint8_t)from;
+	command->kept.to = (uint8_t)to;
+	command->kept.bytes = bytes;
+}
+
+void inject_command_set(struct inject_command *command, uint64_t bytes, const void *pattern,
+			size_t pattern_size)
+{
+	uint32_t value = 0;
+
+	if (pattern)
+		memcpy(&value, pattern,
+		       pattern_size < sizeof(value) ? pattern_size : sizeof(value));
+	command->kept.record = GPUMON_RECORD_SET;
+	command->kept.name = value;
+	command->kept.bytes = bytes;
+}
+
+/* Of the caller's block. False: no memory. */
+static bool keep_command(struct inject_thread *thread, const struct inject_kept *kept)
+{
+	struct inject_block *block = thread->commands;
+	uint32_t used;
+
+	if (!block) {
+		block = take_block();
+		if (!block)
+			return false;
+		__atomic_store_n(&thread->commands, block, __ATOMIC_RELEASE);
+	}
+	used = atomic_load_explicit(&block->used, memory_order_relaxed);
+	block->commands[used] = *kept;
+	atomic_store_explicit(&block->used, used + 1, memory_order_release);
+	if (used + 1 == INJECT_COMMANDS_PER_BLOCK) {
+		__atomic_store_n(&thread->commands, NULL, __ATOMIC_RELEASE);
+		put_full(block);
+	}
+	return true;
+}
+
+/* True if the command is kept. */
+static bool end_in_session(struct inject_thread *thread, const struct inject_kept *kept,
+			   cl_int result)
+{
+	struct inject_queue *queue = kept->queue;
+
+	/* Another capture has begun since. */
+	if (!inject_call_ends(thread, kept->correlation))
+		return false;
+	if (queue && atomic_load_explicit(&queue->generation, memory_order_relaxed) !=
+			     atomic_load_explicit(&inject_session.generation, memory_order_relaxed))
+		inject_records_queue(thread, queue);
+	inject_call_finish(thread, kept->end_ns, thread->call.context, result);
+	thread->call.context = 0;
+	if (result != CL_SUCCESS)
+		return false;
+	if (kept->event && keep_command(thread, kept))
+		return true;
+	gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, 1);
+	return false;
+}
+
+void inject_command_end(struct inject_command *command, cl_int result)
+{
+	struct inject_kept *kept = &command->kept;
+	struct inject_thread *thread;
+	bool is_kept = false;
+	int before;
+
+	if (!command->is_recorded)
+		return;
+	before = errno;
+	kept->end_ns = inject_now();
+	if (result == CL_SUCCESS && kept->queue && command->event && *command->event) {
+		kept->event = *command->event;
+		/* The program may release its own at once. */
+		if (command->event != &command->own)
+			inject_opencl.clRetainEvent(kept->event);
+	}
+	thread = inject_thread_enter(true);
+	if (thread) {
+		is_kept = end_in_session(thread, kept, result);
+		inject_thread_leave(thread);
+	}
+	if (kept->event && !is_kept)
+		inject_opencl.clReleaseEvent(kept->event);
+	errno = before;
+}
+
+bool inject_other_begin(enum inject_opencl_function function)
+{
+	struct inject_thread *thread;
+	int kept = errno;
+
+	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
+	    !inject_call_is_wanted(functions[function].class))
+		return false;
+	thread = begin_call(function, INJECT_OPENCL_ID(0), next_correlation());
+	if (thread)
+		inject_thread_leave(thread);
+	errno = kept;
+	return thread;
+}
+
+void inject_other_end(void)
+{
+	struct inject_thread *thread = inject_thread_enter(true);
+	int kept = errno;
+
+	if (thread && inject_call_ends(thread, thread->call.correlation)) {
+		inject_call_finish(thread, inject_now(), thread->call.context, 0);
+		thread->call.context = 0;
+	}
+	if (thread)
+		inject_thread_leave(thread);
+	errno = kept;
+}

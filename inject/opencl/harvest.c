@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "harvest.h"
+
+/* What a driver says of a time may be later than now by this, if its clock is not known well. */
+#define FUTURE_NS 1000000u
+
+/* A program that asks waits for another thread so often, 0.1 ms each. */
+#define ASK_TRIES 100
+
+/* So many commands that have not ended take some time to look at. */
+#define MANY 1024
+
+/* Commands that were read from blocks, and had not ended at the last look. */
+static pthread_mutex_t harvesting = PTHREAD_MUTEX_INITIALIZER;
+static struct inject_kept *waiting;
+static size_t waiting_count, waiting_room;
+static uint64_t looks;
+
+struct totals {
+	uint64_t kernels;
+	uint64_t copies;
+	uint64_t sets;
+};
+
+struct times {
+	uint64_t queued;
+	uint64_t submitted;
+	uint64_t start;
+	uint64_t end;
+	uint16_t flags;
+};
+
+static bool make_waiting_room(void)
+{
+	size_t room = waiting_room ? 2 * waiting_room : 4096;
+	void *memory;
+
+	if (waiting_count < waiting_room)
+		return true;
+	memory = waiting ? mremap(waiting, waiting_room * sizeof(*waiting), room * sizeof(*waiting),
+				  MREMAP_MAYMOVE) :
+			   mmap(NULL, room * sizeof(*waiting), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	waiting = memory;
+	waiting_room = room;
+	return true;
+}
+
+/* Without memory the rest stays in its block. */
+static bool take_commands(struct inject_block *block)
+{
+	uint32_t used = atomic_load_explicit(&block->used, memory_order_acquire);
+
+	for (; block->read < used; block->read++) {
+		if (!make_waiting_room())
+			return false;
+		waiting[waiting_count++] = block->commands[block->read];
+	}
+	return true;
+}
+
+static void take_all_commands(void)
+{
+	static struct inject_block *full;
+	struct inject_thread *thread;
+	struct inject_block *block;
+
+	while (full || (full = inject_command_full())) {
+		if (!take_commands(full))
+			return;
+		inject_command_give_back(full);
+		full = NULL;
+	}
+	for (thread = inject_thread_first(); thread; thread = thread->next) {
+		block = __atomic_load_n(&thread->commands, __ATOMIC_ACQUIRE);
+		if (block && !take_commands(block))
+			return;
+	}
+}
+
+static uint64_t ask_time(cl_event event, cl_profiling_info what)
+{
+	cl_ulong time = 0;
+
+	if (inject_opencl.clGetEventProfilingInfo(event, what, sizeof(time), &time, NULL) !=
+	    CL_SUCCESS)
+		return 0;
+	return time;
+}
+
+/* An end before its start, a start before its call, an end that is still to come. */
+static bool are_possible(const struct inject_kept *kept, const struct inject_clock *clock,
+			 const struct times *device, const struct times *times)
+{
+	uint64_t error = clock->error < UINT64_MAX / 4 ? clock->error : UINT64_MAX / 4;
+
+	return device->start && device->end >= device->start &&
+	       (!device->queued || device->queued <= device->start) &&
+	       times->start + error + FUTURE_NS >= kept->begin_ns &&
+	       times->end <= inject_now() + error + FUTURE_NS;
+}
+
+static void ask_times(const struct inject_kept *kept, struct times *times)
+{
+	struct inject_clock *clock = &kept->queue->device->clock;
+	struct times device;
+
+	if (!kept->queue->is_timed || inject_session.record & GPUMON_RECORD_NO_TIMES) {
+		times->flags = GPUMON_WORK_UNTIMED;
+		return;
+	}
+	device.queued = ask_time(kept->event, CL_PROFILING_COMMAND_QUEUED);
+	device.submitted = ask_time(kept->event, CL_PROFILING_COMMAND_SUBMIT);
+	device.start = ask_time(kept->event, CL_PROFILING_COMMAND_START);
+	device.end = ask_time(kept->event, CL_PROFILING_COMMAND_END);
+	if (!device.queued && !device.start && !device.end) {
+		times->flags = GPUMON_WORK_UNTIMED;
+		return;
+	}
+	inject_clock_learn(clock, kept->begin_ns, kept->end_ns, device.queued);
+	times->queued = inject_clock_convert(clock, device.queued);
+	times->submitted = inject_clock_convert(clock, device.submitted);
+	times->start = inject_clock_convert(clock, device.start);
+	times->end = inject_clock_convert(clock, device.end);
+	if (!are_possible(kept, clock, &device, times))
+		*times = (struct times){ .flags = GPUMON_WORK_BAD_TIMES };
+}
+
+static uint32_t count_groups(uint64_t global, uint32_t local)
+{
+	uint64_t groups = local ? (global + local - 1) / local : 0;
+
+	return groups <= UINT32_MAX ? (uint32_t)groups : 0;
+}
+
+static void write_kernel(struct inject_thread *thread, const struct inject_kept *kept,
+			 const struct times *times)
+{
+	struct gpumon_record_kernel record = {
+		.head = { .type = GPUMON_RECORD_KERNEL,
+			  .flags = times->flags,
+			  .size = sizeof(record) },
+		.start_ns = times->start,
+		.end_ns = times->end,
+		.queued_ns = times->queued,
+		.submitted_ns = times->submitted,
+		.correlation = kept->correlation,
+		.name = kept->name,
+		.device = kept->queue->device->id,
+		.context = kept->queue->context,
+		.stream = kept->queue->id,
+		.graph = kept->graph,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		record.global[i] = kept->global[i];
+		record.block[i] = kept->local[i];
+		record.grid[i] = count_groups(kept->global[i], kept->local[i]);
+	}
+	inject_append(thread, &record);
+}
+
+static void write_copy(struct inject_thread *thread, const struct inject_kept *kept,
+		       const struct times *times)
+{
+	const struct gpumon_record_copy record = {
+		.head = { .type = GPUMON_RECORD_COPY,
+			  .flags = times->flags,
+			  .size = sizeof(record) },
+		.start_ns = times->start,
+		.end_ns = times->end,
+		.bytes = kept->bytes,
+		.correlation = kept->correlation,
+		.device = kept->queue->device->id,
+		.context = kept->queue->context,
+		.stream = kept->queue->id,
+		.graph = kept->graph,
+		.to_device = kept->queue->device->id,
+		.from = kept->from,
+		.to = kept->to,
+		.kind = kept->copy_kind,
+	};
+
+	inject_append(thread, &record);
+}
+
+static void write_set(struct inject_thread *thread, const struct inject_kept *kept,
+		      const struct times *times)
+{
+	const struct gpumon_record_set record = {
+		.head = { .type = GPUMON_RECORD_SET, .flags = times->flags, .size = sizeof(record) },
+		.start_ns = times->start,
+		.end_ns = times->end,
+		.bytes = kept->bytes,
+		.correlation = kept->correlation,
+		.device = kept->queue->device->id,
+		.context = kept->queue->context,
+		.stream = kept->queue->id,
+		.value = kept->name,
+	};
+
+	inject_append(thread, &record);
+}
+
+static void write_command(struct inject_thread *thread, const struct inject_kept *kept,
+			  const struct times *times, struct totals *totals)
+{
+	switch (kept->record) {
+	case GPUMON_RECORD_COPY:
+		totals->copies++;
+		write_copy(thread, kept, times);
+		break;
+	case GPUMON_RECORD_SET:
+		totals->sets++;
+		write_set(thread, kept, times);
+		break;
+	default:
+		totals->kernels++;
+		write_kernel(thread, kept, times);
+		break;
+	}
+}
+
+/* False: it has not ended. */
+static bool harvest_command(struct inject_thread *thread, const struct inject_kept *kept,
+			    struct totals *totals)
+{
+	struct times times = { 0 };
+	cl_int status = CL_COMPLETE;
+
+	/* In order: what comes behind one that has not ended has not, either. */
+	if (kept->queue->in_order && kept->queue->blocked == looks)
+		return false;
+	if (inject_opencl.clGetEventInfo(kept->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+					 sizeof(status), &status, NULL) != CL_SUCCESS)
+		status = CL_COMPLETE;
+	if (status > CL_COMPLETE) {
+		kept->queue->blocked = looks;
+		return false;
+	}
+	if (thread) {
+		if (status < 0)
+			times.flags = GPUMON_WORK_FAILED;
+		else
+			ask_times(kept, &times);
+		write_command(thread, kept, &times, totals);
+		inject_clock_write(thread, &kept->queue->device->clock, kept->queue->device->id);
+	}
+	inject_opencl.clReleaseEvent(kept->event);
+	return true;
+}
+
+static void add_totals(const struct totals *totals)
+{
+	struct gpumon_channel *channel = inject_session.map.channel;
+
+	if (totals->kernels)
+		__atomic_fetch_add(&channel->kernels, totals->kernels, __ATOMIC_RELAXED);
+	if (totals->copies)
+		__atomic_fetch_add(&channel->copies, totals->copies, __ATOMIC_RELAXED);
+	if (totals->sets)
+		__atomic_fetch_add(&channel->sets, totals->sets, __ATOMIC_RELAXED);
+}
+
+/* Under the lock. */
+static void look_at_commands(struct inject_thread *thread)
+{
+	struct totals totals = { 0 };
+	size_t i, kept = 0;
+
+	looks++;
+	take_all_commands();
+	if (waiting_count)
+		inject_clock_sample();
+	for (i = 0; i < waiting_count; i++)
+		if (!harvest_command(thread, &waiting[i], &totals))
+			waiting[kept++] = waiting[i];
+	waiting_count = kept;
+	if (thread)
+		add_totals(&totals);
+}
+
+void inject_harvest(struct inject_thread *thread)
+{
+	pthread_mutex_lock(&harvesting);
+	look_at_commands(thread);
+	pthread_mutex_unlock(&harvesting);
+}
+
+void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bool program_goes_on)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	uint64_t until = inject_now() + settle_ms * 1000000ull;
+	const struct times none = { .flags = GPUMON_WORK_UNFINISHED };
+	struct totals totals = { 0 };
+	size_t i;
+
+	pthread_mutex_lock(&harvesting);
+	look_at_commands(thread);
+	while (thread && waiting_count && inject_now() < until) {
+		nanosleep(&pause, NULL);
+		look_at_commands(thread);
+	}
+	for (i = 0; i < waiting_count; i++) {
+		if (thread)
+			write_command(thread, &waiting[i], &none, &totals);
+		/* At the end of the program the driver may be gone half. */
+		if (program_goes_on)
+			inject_opencl.clReleaseEvent(waiting[i].event);
+	}
+	waiting_count = 0;
+	if (thread)
+		add_totals(&totals);
+	pthread_mutex_unlock(&harvesting);
+}
+
+static bool take_lock(unsigned int tries)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	while (pthread_mutex_trylock(&harvesting)) {
+		if (!tries--)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+void inject_harvest_now(bool is_asked)
+{
+	struct inject_thread *thread;
+
+	if (!take_lock(is_asked ? ASK_TRIES : 0))
+		return;
+	if (is_asked || waiting_count < MANY) {
+		thread = inject_thread_enter(true);
+		look_at_commands(thread);
+		if (thread)
+			inject_thread_leave(thread);
+	}
+	pthread_mutex_unlock(&harvesting);
+}
+
+cl_uint inject_harvest_references(cl_event event)
+{
+	cl_uint count = 0;
+	size_t i;
+
+	if (!take_lock(ASK_TRIES))
+		return 0;
+	for (i = 0; i < waiting_count; i++)
+		count += waiting[i].event == event;
+	pthread_mutex_unlock(&harvesting);
+	return count;
+}
+
+void inject_harvest_forked(void)
+{
+	struct inject_thread *thread;
+	struct inject_block *block;
+
+	pthread_mutex_init(&harvesting, NULL);
+	waiting_count = 0;
+	inject_commands_forked();
+	for (thread = inject_thread_first(); thread; thread = thread->next) {
+		block = thread->commands;
+		thread->commands = NULL;
+		if (block)
+			inject_command_give_back(block);
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Asks the driver for the times of commands that have ended, and writes their records. */
+#ifndef GPUMON_INJECT_OPENCL_HARVEST_H
+#define GPUMON_INJECT_OPENCL_HARVEST_H
+
+#include "command.h"
+
+/**
+ * inject_harvest - look at all commands once
+ * @thread: caller, within; NULL: no capture wants them
+ *
+ * Gives the events of commands that have ended back to the driver.
+ */
+void inject_harvest(struct inject_thread *thread);
+
+/**
+ * inject_harvest_end - the capture ends
+ * @thread: caller, within; NULL: write nothing
+ * @settle_ms: commands that have not ended get this time
+ * @program_goes_on: the events of those that still have not are given back
+ */
+void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bool program_goes_on);
+
+/**
+ * inject_harvest_now - in the program's thread: nothing of ours is to be seen in what it does next
+ * @is_asked: it asks for a number of references: waits a little where another thread is harvesting.
+ *            Otherwise it releases something, and the library's thread can do it as well
+ *
+ * Never waits long: this may be a callback of the driver, under its locks.
+ */
+void inject_harvest_now(bool is_asked);
+
+/* How many references to an event are ours. */
+cl_uint inject_harvest_references(cl_event event);
+
+void inject_harvest_forked(void);
+
+#endif /* GPUMON_INJECT_OPENCL_HARVEST_H */

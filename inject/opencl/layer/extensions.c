@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Functions of extensions do not go through the loader: the program asks for their addresses, and
+ * gets ours. Those of each platform are kept; a command buffer says of which one it is.
+ */
+#include <string.h>
+
+#include "opencl/command.h"
+#include "wrappers.h"
+
+#define PLATFORMS 16
+
+/**
+ * struct platform - functions of a platform's extensions, NULL before the program asks for them
+ * @handle: NULL: free
+ */
+struct platform {
+	_Atomic(cl_platform_id) handle;
+	cl_api_clCreateCommandQueueWithProperties create_queue;
+	clCreateCommandBufferKHR_fn create_buffer;
+	clEnqueueCommandBufferKHR_fn enqueue;
+};
+
+static struct platform platforms[PLATFORMS];
+
+static struct platform *find_platform(cl_platform_id handle, bool add)
+{
+	cl_platform_id there;
+	unsigned int i;
+
+	for (i = 0; handle && i < PLATFORMS; i++) {
+		there = atomic_load(&platforms[i].handle);
+		if (!there && add)
+			atomic_compare_exchange_strong(&platforms[i].handle, &there, handle);
+		if (atomic_load(&platforms[i].handle) == handle)
+			return &platforms[i];
+	}
+	return NULL;
+}
+
+static struct platform *platform_of_device(cl_device_id device)
+{
+	cl_platform_id handle = NULL;
+
+	if (inject_opencl.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(handle), &handle,
+					  NULL) != CL_SUCCESS)
+		return NULL;
+	return find_platform(handle, false);
+}
+
+static struct platform *platform_of_queue(cl_command_queue queue)
+{
+	cl_device_id device = NULL;
+
+	if (inject_opencl.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device,
+						NULL) != CL_SUCCESS)
+		return NULL;
+	return platform_of_device(device);
+}
+
+static cl_command_queue create_queue(cl_context context, cl_device_id device,
+				     const cl_queue_properties *properties, cl_int *result)
+{
+	const struct platform *platform = platform_of_device(device);
+
+	if (platform && platform->create_queue)
+		return inject_create_queue_by(platform->create_queue, context, device, properties,
+					      result);
+	if (result)
+		*result = CL_INVALID_DEVICE;
+	return NULL;
+}
+
+/* This one, or the first that has command buffers. */
+static const struct platform *with_buffers(const struct platform *platform)
+{
+	unsigned int i;
+
+	if (platform && platform->create_buffer && platform->enqueue)
+		return platform;
+	for (i = 0; i < PLATFORMS; i++)
+		if (platforms[i].create_buffer && platforms[i].enqueue)
+			return &platforms[i];
+	return NULL;
+}
+
+static cl_command_buffer_khr create_buffer(cl_uint queues, const cl_command_queue *queue_list,
+					   const cl_command_buffer_properties_khr *properties,
+					   cl_int *result)
+{
+	const struct platform *platform = queues && queue_list ? platform_of_queue(queue_list[0]) :
+								 NULL;
+	cl_command_buffer_khr handle;
+	struct inject_buffer *buffer;
+
+	/* The program asked for the function of some platform, whose error this is. */
+	platform = with_buffers(platform);
+	if (!platform) {
+		if (result)
+			*result = CL_INVALID_COMMAND_QUEUE;
+		return NULL;
+	}
+	handle = platform->create_buffer(queues, queue_list, properties, result);
+	buffer = handle ? inject_buffer_add(handle) : NULL;
+	if (buffer) {
+		buffer->queue = queue_list[0];
+		buffer->platform = platform;
+	}
+	return handle;
+}
+
+static cl_int enqueue_buffer(cl_uint queues, cl_command_queue *queue_list,
+			     cl_command_buffer_khr handle, cl_uint count, const cl_event *list,
+			     cl_event *event)
+{
+	const struct inject_buffer *buffer = inject_buffer_find(handle);
+	const struct platform *platform = with_buffers(buffer ? buffer->platform : NULL);
+	cl_command_queue queue = queues && queue_list ? queue_list[0] :
+				 buffer		      ? buffer->queue :
+							NULL;
+	struct inject_command command;
+	cl_int result;
+
+	if (!platform)
+		return CL_INVALID_COMMAND_BUFFER_KHR;
+	inject_command_begin(&command, queue, event, INJECT_clEnqueueCommandBufferKHR);
+	result = platform->enqueue(queues, queue_list, handle, count, list, command.event);
+	inject_command_named(&command, "[command buffer]", buffer ? buffer->id : 0);
+	inject_command_end(&command, result);
+	return result;
+}
+
+static void *wrap_address(cl_platform_id handle, const char *name, void *address)
+{
+	struct platform *platform = address && name ? find_platform(handle, true) : NULL;
+
+	if (!platform)
+		return address;
+	if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0) {
+		platform->create_queue = (cl_api_clCreateCommandQueueWithProperties)address;
+		return (void *)create_queue;
+	}
+	if (strcmp(name, "clCreateCommandBufferKHR") == 0) {
+		platform->create_buffer = (clCreateCommandBufferKHR_fn)address;
+		return (void *)create_buffer;
+	}
+	if (strcmp(name, "clEnqueueCommandBufferKHR") == 0) {
+		platform->enqueue = (clEnqueueCommandBufferKHR_fn)address;
+		return (void *)enqueue_buffer;
+	}
+	return address;
+}
+
+static void *get_address_of_platform(cl_platform_id platform, const char *name)
+{
+	return wrap_address(platform, name,
+			    inject_opencl.clGetExtensionFunctionAddressForPlatform(platform, name));
+}
+
+void inject_wrap_extensions(struct _cl_icd_dispatch *layer)
+{
+	INJECT_WRAP(layer, clGetExtensionFunctionAddressForPlatform, get_address_of_platform);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* OpenCL's loader puts the library between itself and the drivers (OPENCL_LAYERS). */
+#ifndef GPUMON_INJECT_OPENCL_LAYER_H
+#define GPUMON_INJECT_OPENCL_LAYER_H
+
+#include "opencl/opencl.h"
+
+/* Answers clGetLayerInfo. */
+cl_int inject_layer_info(cl_layer_info what, size_t size, void *value, size_t *size_ret);
+
+/**
+ * inject_layer_init - take the functions below, and make those of the layer
+ * @count: functions in @below
+ * @below: of the loader, or of the layer below
+ * @count_ret: how many there are in @layer
+ * @layer: out
+ * @caller: an address in the loader
+ *
+ * Return: CL_SUCCESS, or why the loader has to do without the layer.
+ */
+cl_int inject_layer_init(cl_uint count, const struct _cl_icd_dispatch *below, cl_uint *count_ret,
+			 const struct _cl_icd_dispatch **layer, const void *caller);
+
+/* Where the loader's code is; false before inject_layer_init(). */
+bool inject_layer_loader(struct inject_code *code);
+
+#endif /* GPUMON_INJECT_OPENCL_LAYER_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the layer puts in place of the functions below it. */
+#ifndef GPUMON_INJECT_OPENCL_WRAPPERS_H
+#define GPUMON_INJECT_OPENCL_WRAPPERS_H
+
+#include "opencl/opencl.h"
+
+/* Each sets its functions in a table that is a copy of those below. */
+void inject_wrap_objects(struct _cl_icd_dispatch *layer);
+void inject_wrap_kernels(struct _cl_icd_dispatch *layer);
+void inject_wrap_buffers(struct _cl_icd_dispatch *layer);
+void inject_wrap_images(struct _cl_icd_dispatch *layer);
+void inject_wrap_svm(struct _cl_icd_dispatch *layer);
+void inject_wrap_others(struct _cl_icd_dispatch *layer);
+void inject_wrap_extensions(struct _cl_icd_dispatch *layer);
+
+/* Only functions that there are, so that the loader still says that an old driver has none. */
+#define INJECT_WRAP(layer, name, with)          \
+	do {                                    \
+		if ((layer)->name)              \
+			(layer)->name = (with); \
+	} while (0)
+
+/* clCreateCommandQueueWithProperties, also as an extension of OpenCL 1.2. */
+cl_command_queue inject_create_queue_by(cl_api_clCreateCommandQueueWithProperties below,
+					cl_context context, cl_device_id device,
+					const cl_queue_properties *properties, cl_int *result);
+
+#endif /* GPUMON_INJECT_OPENCL_WRAPPERS_H */

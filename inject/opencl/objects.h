@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * What is known of the program's objects, by their handles. An entry stays when the object goes: a
+ * new object with the same handle takes it over. Looking one up takes no lock.
+ */
+#ifndef GPUMON_INJECT_OPENCL_OBJECTS_H
+#define GPUMON_INJECT_OPENCL_OBJECTS_H
+
+#include "clock.h"
+#include "opencl.h"
+
+/**
+ * struct inject_device - a device
+ * @handle: of the program
+ * @id: in the capture
+ * @generation: of the session in which its records were written
+ * @clock: its own
+ */
+struct inject_device {
+	cl_device_id handle;
+	uint32_t id;
+	_Atomic uint32_t generation;
+	struct inject_clock clock;
+};
+
+/* Properties of a queue that are kept as the program gave them: pairs and a 0. */
+#define INJECT_PROPERTIES 17
+
+/**
+ * struct inject_queue - a queue
+ * @device: that it belongs to
+ * @context: id in the capture
+ * @id: in the capture
+ * @generation: of the session in which its records were written
+ * @in_order: its commands end in the order in which they were enqueued
+ * @is_timed: it measures times, because of the program or because of us
+ * @is_changed: it measures times because of us, which the program does not see
+ * @has_properties: it was created with a list of properties
+ * @blocked: number of the look in which a command of it was found that had not ended
+ * @property_count: of @properties, with the 0 at their end
+ * @properties: as the program gave them
+ */
+struct inject_queue {
+	struct inject_device *device;
+	uint32_t context;
+	uint32_t id;
+	_Atomic uint32_t generation;
+	bool in_order;
+	bool is_timed;
+	bool is_changed;
+	bool has_properties;
+	uint64_t blocked;
+	unsigned int property_count;
+	cl_queue_properties properties[INJECT_PROPERTIES];
+};
+
+/**
+ * struct inject_kernel - a kernel
+ * @id: string id of its name, with the generation that it is of in the upper half
+ * @name: cut to this length
+ */
+struct inject_kernel {
+	_Atomic uint64_t id;
+	char name[256];
+};
+
+/**
+ * struct inject_buffer - a command buffer
+ * @id: in the capture
+ * @queue: first one that it was created for
+ * @platform: of the extension's functions
+ */
+struct inject_buffer {
+	uint32_t id;
+	cl_command_queue queue;
+	const void *platform;
+};
+
+/* NULL for an object that was not seen. */
+struct inject_buffer *inject_buffer_find(cl_command_buffer_khr handle);
+struct inject_queue *inject_queue_find(cl_command_queue handle);
+struct inject_kernel *inject_kernel_find(cl_kernel handle);
+
+/* A new queue, kernel or device: an entry for it, with old contents or 0. NULL where there is no room. */
+struct inject_queue *inject_queue_add(cl_command_queue handle);
+struct inject_kernel *inject_kernel_add(cl_kernel handle);
+struct inject_device *inject_device_add(cl_device_id handle);
+struct inject_buffer *inject_buffer_add(cl_command_buffer_khr handle);
+
+/* Asks for the name of a kernel whose creation was not seen. NULL where there is no room. */
+struct inject_kernel *inject_kernel_learn(cl_kernel handle);
+
+/* A number for a context, the same for each call until inject_context_forget(). 0: no room. */
+uint32_t inject_context_number(cl_context handle);
+void inject_context_forget(cl_context handle);
+
+/* Memory that was mapped, until it is unmapped, so that its size is known then. */
+void inject_mapped_add(const void *pointer, uint64_t bytes);
+uint64_t inject_mapped_bytes(const void *pointer);
+
+/* In a child after fork. */
+void inject_objects_forked(void);
+
+#endif /* GPUMON_INJECT_OPENCL_OBJECTS_H */

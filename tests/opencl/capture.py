@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Recording the program of the tests, and what is in the capture, by the tables of capture-format.md."""
+import collections
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+for folder in ("../lib", "../suite/lib", "../capture"):
+    sys.path.insert(0, str(HERE / folder))
+import chunks  # noqa: E402
+import writer  # noqa: E402
+from verdict import SLOWER, Skip, check, contains, equal, until, within  # noqa: E402,F401
+
+LIMIT = 120 * SLOWER
+UNFINISHED, FAILED, UNTIMED, BAD_TIMES = 1, 8, 16, 32
+LAUNCH_FAILED = 16
+NAMES = {number: name for name, (number, _, _) in writer.LAYOUTS.items()}
+
+objects = None
+tool = os.environ.get("GPUMON_PROGRAM", "gpumon-user")
+
+
+def environment(**more):
+    kept = {key: value for key, value in os.environ.items()
+            if not key.startswith(("GPUMON_", "OPENCL_", "CUDA_", "POCL_"))}
+    return {**kept, "GPUMON_INJECT": f"{objects}/libgpumon-inject.so", "LC_ALL": "C.UTF-8",
+            "POCL_CACHE_DIR": f"{objects}/pocl-cache", "HOME": str(objects), **more}
+
+
+class Record:
+    """Fields by the names that they have in the format; strings are looked up by text()."""
+
+    def __init__(self, kind, flags, data):
+        self.what, self.flags = kind, flags
+        _, table, tail = writer.LAYOUTS[kind]
+        for at, code, values, field in table:
+            size = struct.calcsize("<" + code)
+            read = struct.unpack("<" + code, data[at:at + size].ljust(size, b"\0"))
+            setattr(self, field, read if values > 1 else read[0])
+        self.tail = data[tail:] if tail is not None else b""
+
+    def __repr__(self):
+        return str(self.__dict__)
+
+
+class Capture:
+    """A run of a program, recorded."""
+
+    def __init__(self, *words, program=None, options=(), status=0, expect=1, **variables):
+        self.folder = tempfile.mkdtemp(prefix="gpumon-opencl-", dir=objects)
+        self.path = os.path.join(self.folder, "capture")
+        command = program or [os.path.join(objects, "program")]
+        self.done = subprocess.run(
+            [tool, "record", "-o", self.path, "--no-driver", *options, "--", *command, *map(str, words)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT, check=False,
+            cwd=self.folder, env=environment(**variables))
+        self.output = self.done.stdout
+        if status is not None:
+            check(self.done.returncode == status,
+                  f"exit status {self.done.returncode}, not {status}: {self.done.stderr[-500:]}")
+        files = sorted(pathlib.Path(self.path).glob("process-*.records"))
+        if expect is not None:
+            equal(len(files), expect, "processes")
+        self.records = collections.defaultdict(list)
+        self.strings = {}
+        for file in files:
+            for kind, flags, data in chunks.records_of(file.read_bytes()):
+                if kind not in NAMES:
+                    continue
+                record = Record(NAMES[kind], flags, data)
+                self.records[record.what].append(record)
+                if record.what == "string":
+                    self.strings[record.id] = record.tail[:record.length].decode()
+
+    def __getitem__(self, kind):
+        return self.records[kind]
+
+    def text(self, number):
+        return self.strings.get(number, "")
+
+    def works(self):
+        return self["kernel"] + self["copy"] + self["set"]
+
+    def function_of(self):
+        """Correlation to the name of the call."""
+        return {launch.correlation: self.text(launch.function) for launch in self["launch"]}
+
+    def said(self, word):
+        """The lines that the program printed with this first word, without it."""
+        return [line.split()[1:] for line in self.output.splitlines() if line.split()[:1] == [word]]
+
+    def json(self):
+        done = subprocess.run([tool, "export", "--json", self.path], stdout=subprocess.PIPE, check=True,
+                              timeout=LIMIT, env=environment())
+        return json.loads(done.stdout)
+
+    def summary(self):
+        return subprocess.run([tool, "correlate", self.path], stdout=subprocess.PIPE, check=True,
+                              timeout=LIMIT, env=environment(), text=True).stdout
+
+    def equals_account(self):
+        """Each launch and each operation is there once, with its bytes, as the program counted them."""
+        account = {name: (int(count), int(size)) for name, count, size in self.said("did")}
+        check(account, f"the program said nothing: {self.done.stderr[-500:]}")
+        good = [launch for launch in self["launch"] if not launch.flags & LAUNCH_FAILED]
+        launches = collections.Counter(self.text(launch.function) for launch in good)
+        equal(dict(launches), {name: count for name, (count, _) in account.items()}, "launches")
+        functions, works, sizes = self.function_of(), collections.Counter(), collections.Counter()
+        seen = set()
+        for work in self.works():
+            check(work.correlation not in seen, "two operations of one launch")
+            seen.add(work.correlation)
+            works[functions[work.correlation]] += 1
+            sizes[functions[work.correlation]] += getattr(work, "bytes", 0)
+        equal(dict(works), {name: count for name, (count, _) in account.items()}, "operations")
+        equal(dict(+sizes), {name: size for name, (_, size) in account.items() if size}, "bytes")
+        equal(self["loss"], [], "losses")
+        return self
+
+    def all_have_stacks(self):
+        check(all(launch.stack for launch in self["launch"]), "a launch without a stack")
+        wrong = self.json()["missing"]["works"]
+        for match in ("no_stack", "no_launch", "ambiguous"):
+            equal(sum(wrong[match].values()), 0, match)
+        return self
+
+    def all_have_times(self):
+        launches = {launch.correlation: launch for launch in self["launch"]}
+        for work in self.works():
+            equal(work.flags & ~4, 0, "flags")
+            check(0 < launches[work.correlation].start_ns <= work.start_ns <= work.end_ns,
+                  f"times: {work} of {launches[work.correlation]}")
+            if work.what == "kernel":
+                check(work.queued_ns <= work.submitted_ns <= work.start_ns, f"queued times: {work}")
+        return self

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Uses OpenCL and says what it did: "did FUNCTION COUNT BYTES" for each function that enqueues, and
+ * what else a test needs. "program MODE [NUMBER]".
+ */
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SIDE  64
+#define COUNT (SIDE * SIDE)
+#define BYTES (COUNT * sizeof(float))
+
+static const char *const source =
+	"kernel void add(global float *a, global const float *b)\n"
+	"{ size_t i = get_global_id(1) * get_global_size(0) + get_global_id(0); a[i] += b[i]; }\n"
+	"kernel void scale(global float *a) { a[get_global_id(0)] *= 2; }\n"
+	"kernel void empty(int a) { }\n";
+
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+static cl_program program;
+static cl_kernel add, scale, empty;
+static cl_mem a, b;
+static float host[COUNT];
+
+static void need(cl_int result, const char *what)
+{
+	if (result == CL_SUCCESS)
+		return;
+	fprintf(stderr, "%s: %d\n", what, result);
+	exit(1);
+}
+
+#define NEED(call) need(call, #call)
+
+static struct {
+	const char *name;
+	unsigned long count;
+	unsigned long bytes;
+} did_what[40];
+
+/* Counted by the program itself. */
+static void did(const char *name, unsigned long bytes)
+{
+	unsigned int i = 0;
+
+	while (did_what[i].name && strcmp(did_what[i].name, name) != 0)
+		i++;
+	did_what[i].name = name;
+	did_what[i].count++;
+	did_what[i].bytes += bytes;
+}
+
+#define DID(function, bytes, ...)            \
+	do {                                 \
+		NEED(function(__VA_ARGS__)); \
+		did(#function, bytes);       \
+	} while (0)
+
+static void say_what(void)
+{
+	for (unsigned int i = 0; did_what[i].name; i++)
+		printf("did %s %lu %lu\n", did_what[i].name, did_what[i].count, did_what[i].bytes);
+	fflush(stdout);
+}
+
+static cl_command_queue make_queue(cl_command_queue_properties properties)
+{
+	cl_queue_properties list[] = { CL_QUEUE_PROPERTIES, properties, 0 };
+	cl_int result;
+	cl_command_queue made = clCreateCommandQueueWithProperties(
+		context, device, properties ? list : NULL, &result);
+
+	need(result, "clCreateCommandQueueWithProperties");
+	return made;
+}
+
+static void begin(void)
+{
+	cl_int result;
+
+	NEED(clGetPlatformIDs(1, &platform, NULL));
+	NEED(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+	context = clCreateContext(NULL, 1, &device, NULL, NULL, &result);
+	need(result, "clCreateContext");
+	queue = make_queue(0);
+	program = clCreateProgramWithSource(context, 1, (const char **)&source, NULL, &result);
+	need(result, "clCreateProgramWithSource");
+	NEED(clBuildProgram(program, 1, &device, "", NULL, NULL));
+	add = clCreateKernel(program, "add", &result);
+	need(result, "add");
+	scale = clCreateKernel(program, "scale", &result);
+	need(result, "scale");
+	empty = clCreateKernel(program, "empty", &result);
+	need(result, "empty");
+	a = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES, NULL, &result);
+	need(result, "a");
+	b = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES, NULL, &result);
+	need(result, "b");
+	NEED(clSetKernelArg(add, 0, sizeof(a), &a));
+	NEED(clSetKernelArg(add, 1, sizeof(b), &b));
+	NEED(clSetKernelArg(scale, 0, sizeof(a), &a));
+	NEED(clSetKernelArg(empty, 0, sizeof(cl_int), &(cl_int){ 1 }));
+}
+
+/* --- every command */
+
+static void use_buffers(void)
+{
+	const size_t origin[3] = { 0 }, region[3] = { 16, 8, 1 };
+	const cl_uint pattern = 0x01020304;
+	cl_int result;
+	void *mapped;
+
+	DID(clEnqueueWriteBuffer, BYTES, queue, a, CL_TRUE, 0, BYTES, host, 0, NULL, NULL);
+	DID(clEnqueueWriteBuffer, 256, queue, b, CL_FALSE, 0, 256, host, 0, NULL, NULL);
+	DID(clEnqueueFillBuffer, BYTES, queue, b, &pattern, sizeof(pattern), 0, BYTES, 0, NULL,
+	    NULL);
+	DID(clEnqueueCopyBuffer, 1024, queue, b, a, 0, 0, 1024, 0, NULL, NULL);
+	DID(clEnqueueReadBuffer, 512, queue, a, CL_TRUE, 0, 512, host, 0, NULL, NULL);
+	DID(clEnqueueWriteBufferRect, 128, queue, a, CL_TRUE, origin, origin, region, 64, 0, 64, 0,
+	    host, 0, NULL, NULL);
+	DID(clEnqueueReadBufferRect, 128, queue, a, CL_TRUE, origin, origin, region, 64, 0, 64, 0,
+	    host, 0, NULL, NULL);
+	DID(clEnqueueCopyBufferRect, 128, queue, b, a, origin, origin, region, 64, 0, 64, 0, 0,
+	    NULL, NULL);
+	mapped =
+		clEnqueueMapBuffer(queue, a, CL_TRUE, CL_MAP_READ, 0, 2048, 0, NULL, NULL, &result);
+	need(result, "clEnqueueMapBuffer");
+	did("clEnqueueMapBuffer", 2048);
+	DID(clEnqueueUnmapMemObject, 2048, queue, a, mapped, 0, NULL, NULL);
+	DID(clEnqueueMigrateMemObjects, 2 * BYTES, queue, 2, (cl_mem[]){ a, b }, 0, 0, NULL, NULL);
+}
+
+static void use_images(void)
+{
+	const cl_image_format format = { CL_RGBA, CL_UNORM_INT8 };
+	const cl_image_desc shape = { .image_type = CL_MEM_OBJECT_IMAGE2D,
+				      .image_width = 32,
+				      .image_height = 16 };
+	const size_t origin[3] = { 0 }, region[3] = { 32, 16, 1 };
+	const unsigned long bytes = 32 * 16 * 4;
+	const float colour[4] = { 1, 0, 0, 1 };
+	cl_bool has_images = CL_FALSE;
+	cl_mem one, other;
+	cl_int result;
+	size_t row;
+	void *mapped;
+
+	clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(has_images), &has_images, NULL);
+	if (!has_images)
+		return;
+	one = clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, &result);
+	need(result, "clCreateImage");
+	other = clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, &result);
+	need(result, "clCreateImage");
+	DID(clEnqueueFillImage, bytes, queue, one, colour, origin, region, 0, NULL, NULL);
+	DID(clEnqueueWriteImage, bytes, queue, one, CL_TRUE, origin, region, 0, 0, host, 0, NULL,
+	    NULL);
+	DID(clEnqueueCopyImage, bytes, queue, one, other, origin, origin, region, 0, NULL, NULL);
+	DID(clEnqueueReadImage, bytes, queue, other, CL_TRUE, origin, region, 0, 0, host, 0, NULL,
+	    NULL);
+	DID(clEnqueueCopyImageToBuffer, bytes, queue, one, a, origin, region, 0, 0, NULL, NULL);
+	DID(clEnqueueCopyBufferToImage, bytes, queue, a, one, 0, origin, region, 0, NULL, NULL);
+	mapped = clEnqueueMapImage(queue, one, CL_TRUE, CL_MAP_READ, origin, region, &row, NULL, 0,
+				   NULL, NULL, &result);
+	need(result, "clEnqueueMapImage");
+	did("clEnqueueMapImage", bytes);
+	DID(clEnqueueUnmapMemObject, bytes, queue, one, mapped, 0, NULL, NULL);
+	NEED(clFinish(queue));
+	clReleaseMemObject(one);
+	clReleaseMemObject(other);
+}
+
+static void use_svm(void)
+{
+	cl_device_svm_capabilities can = 0;
+	const cl_uint pattern = 7;
+	size_t size = 4096;
+	char *one, *other;
+
+	clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(can), &can, NULL);
+	if (!can)
+		return;
+	one = clSVMAlloc(context, CL_MEM_READ_WRITE, size, 0);
+	other = clSVMAlloc(context, CL_MEM_READ_WRITE, size, 0);
+	DID(clEnqueueSVMMemFill, size, queue, one, &pattern, sizeof(pattern), size, 0, NULL, NULL);
+	DID(clEnqueueSVMMemcpy, size, queue, CL_TRUE, other, one, size, 0, NULL, NULL);
+	DID(clEnqueueSVMMap, size, queue, CL_TRUE, CL_MAP_READ, one, size, 0, NULL, NULL);
+	DID(clEnqueueSVMUnmap, size, queue, one, 0, NULL, NULL);
+	DID(clEnqueueSVMMigrateMem, size, queue, 1, (const void *[]){ one }, &size, 0, 0, NULL,
+	    NULL);
+	NEED(clFinish(queue));
+	clSVMFree(context, one);
+	clSVMFree(context, other);
+}
+
+static void CL_CALLBACK do_nothing(void *arguments)
+{
+	(void)arguments;
+}
+
+static void use_kernels(void)
+{
+	const size_t square[2] = { SIDE, SIDE }, local[2] = { 8, 8 }, line = COUNT;
+	cl_device_exec_capabilities can = 0;
+	cl_event event;
+	int nothing = 0;
+
+	for (int i = 0; i < 5; i++)
+		DID(clEnqueueNDRangeKernel, 0, queue, add, 2, NULL, square, local, 0, NULL, NULL);
+	DID(clEnqueueNDRangeKernel, 0, queue, scale, 1, NULL, &line, NULL, 0, NULL, &event);
+	DID(clEnqueueTask, 0, queue, empty, 1, &event, NULL);
+	NEED(clReleaseEvent(event));
+	clGetDeviceInfo(device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(can), &can, NULL);
+	if (can & CL_EXEC_NATIVE_KERNEL)
+		DID(clEnqueueNativeKernel, 0, queue, do_nothing, &nothing, sizeof(nothing), 0, NULL,
+		    NULL, 0, NULL, NULL);
+	NEED(clEnqueueMarkerWithWaitList(queue, 0, NULL, NULL));
+	NEED(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL));
+}
+
+static void use_command_buffer(void)
+{
+	const size_t line = COUNT;
+	cl_command_buffer_khr buffer;
+	cl_int result;
+
+#define FIND(name) \
+	name##_fn name = (name##_fn)clGetExtensionFunctionAddressForPlatform(platform, #name)
+	FIND(clCreateCommandBufferKHR);
+	FIND(clCommandNDRangeKernelKHR);
+	FIND(clFinalizeCommandBufferKHR);
+	FIND(clEnqueueCommandBufferKHR);
+	FIND(clReleaseCommandBufferKHR);
+
+	if (!clCreateCommandBufferKHR || !clEnqueueCommandBufferKHR)
+		return;
+	buffer = clCreateCommandBufferKHR(1, &queue, NULL, &result);
+	need(result, "clCreateCommandBufferKHR");
+	for (int i = 0; i < 3; i++)
+		NEED(clCommandNDRangeKernelKHR(buffer, NULL, NULL, scale, 1, NULL, &line, NULL, 0,
+					       NULL, NULL, NULL));
+	NEED(clFinalizeCommandBufferKHR(buffer));
+	/* It may not be in use twice at a time. */
+	for (int i = 0; i < 2; i++) {
+		DID(clEnqueueCommandBufferKHR, 0, 1, &queue, buffer, 0, NULL, NULL);
+		NEED(clFinish(queue));
+	}
+	NEED(clReleaseCommandBufferKHR(buffer));
+}
+
+static void mode_commands(long number)
+{
+	(void)number;
+	use_buffers();
+	use_images();
+	use_svm();
+	use_kernels();
+	use_command_buffer();
+	NEED(clFinish(queue));
+	say_what();
+}
+
+/* --- many */
+
+static void launch_empty(cl_command_queue on)
+{
+	const size_t one = 1;
+
+	NEED(clEnqueueNDRangeKernel(on, empty, 1, NULL, &one, &one, 0, NULL, NULL));
+}
+
+static void *launch_many(void *argument)
+{
+	for (long i = 0; i < *(long *)argument; i++)
+		launch_empty(queue);
+	return NULL;
+}
+
+static void mode_threads(long number)
+{
+	pthread_t threads[8];
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, launch_many, &number);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	NEED(clFinish(queue));
+	printf("did clEnqueueNDRangeKernel %ld 0\n", 8 * number);
+}
+
+static void mode_queues(long number)
+{
+	cl_command_queue *many = calloc((size_t)number, sizeof(*many));
+
+	for (long i = 0; i < number; i++)
+		many[i] = make_queue(0);
+	for (int turn = 0; turn < 2; turn++)
+		for (long i = 0; i < number; i++)
+			launch_empty(many[i]);
+	for (long i = 0; i < number; i++)
+		NEED(clFinish(many[i]));
+	for (long i = 0; i < number; i++)
+		NEED(clReleaseCommandQueue(many[i]));
+	free(many);
+	printf("did clEnqueueNDRangeKernel %ld 0\n", 2 * number);
+}
+
+/* Without waiting: the queue lives until its command has ended. */
+static void mode_queue_each(long number)
+{
+	for (long i = 0; i < number; i++) {
+		cl_command_queue own = make_queue(0);
+
+		launch_empty(own);
+		NEED(clFlush(own));
+		NEED(clReleaseCommandQueue(own));
+	}
+	launch_empty(queue);
+	NEED(clFinish(queue));
+	/* The others' commands end by themselves. */
+	usleep(300000);
+	printf("did clEnqueueNDRangeKernel %ld 0\n", number + 1);
+}
+
+static void mode_out_of_order(long number)
+{
+	cl_command_queue any = make_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	cl_event before = NULL, event;
+	const size_t one = 1;
+
+	for (long i = 0; i < number; i++) {
+		NEED(clEnqueueNDRangeKernel(any, empty, 1, NULL, &one, &one, before ? 1 : 0,
+					    before ? &before : NULL, &event));
+		if (before)
+			NEED(clReleaseEvent(before));
+		before = event;
+	}
+	NEED(clReleaseEvent(before));
+	NEED(clFinish(any));
+	printf("did clEnqueueNDRangeKernel %ld 0\n", number);
+}
+
+/* --- what goes wrong */
+
+static void mode_refused(long number)
+{
+	const size_t big[3] = { 1 << 20, 1 << 20, 1 << 20 }, one = 1;
+	const char *bad = "kernel void broken( { }";
+	cl_program broken;
+	cl_int result;
+
+	(void)number;
+	broken = clCreateProgramWithSource(context, 1, &bad, NULL, &result);
+	printf("build %d\n", clBuildProgram(broken, 1, &device, "", NULL, NULL));
+	clReleaseProgram(broken);
+	printf("dimensions %d\n",
+	       clEnqueueNDRangeKernel(queue, empty, 4, NULL, big, NULL, 0, NULL, NULL));
+	printf("local %d\n",
+	       clEnqueueNDRangeKernel(queue, empty, 3, NULL, big, big, 0, NULL, NULL));
+	printf("queue %d\n",
+	       clEnqueueNDRangeKernel(NULL, empty, 1, NULL, &one, NULL, 0, NULL, NULL));
+	printf("read %d\n",
+	       clEnqueueReadBuffer(queue, a, CL_TRUE, BYTES, BYTES, host, 0, NULL, NULL));
+	launch_empty(queue);
+	NEED(clFinish(queue));
+	printf("did clEnqueueNDRangeKernel 1 0\nrefused 4\n");
+}
+
+/* A kernel behind an event of the user: that fails, or never comes. */
+static void behind_event(cl_int status)
+{
+	const size_t one = 1;
+	cl_int result;
+	cl_event user = clCreateUserEvent(context, &result), event;
+	cl_command_queue other = make_queue(0);
+
+	need(result, "clCreateUserEvent");
+	NEED(clEnqueueNDRangeKernel(other, empty, 1, NULL, &one, &one, 1, &user, &event));
+	NEED(clFlush(other));
+	if (status)
+		NEED(clSetUserEventStatus(user, status));
+	usleep(300000);
+	NEED(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(result), &result,
+			    NULL));
+	printf("status %d\n", result);
+}
+
+static void mode_failed(long number)
+{
+	(void)number;
+	launch_empty(queue);
+	NEED(clFinish(queue));
+	behind_event(-5);
+	printf("did clEnqueueNDRangeKernel 2 0\n");
+}
+
+static void mode_never(long number)
+{
+	(void)number;
+	launch_empty(queue);
+	NEED(clFinish(queue));
+	behind_event(0);
+	printf("did clEnqueueNDRangeKernel 2 0\n");
+}
+
+/* Ends in the middle of its commands. */
+static void mode_exit(long number)
+{
+	for (long i = 0; i < number; i++)
+		launch_empty(queue);
+	printf("did clEnqueueNDRangeKernel %ld 0\n", number);
+	exit(3);
+}
+
+static void mode_kill(long number)
+{
+	for (long i = 0; i < number; i++)
+		launch_empty(queue);
+	printf("did clEnqueueNDRangeKernel %ld 0\n", number);
+	fflush(stdout);
+	raise(SIGKILL);
+}
+
+static void mode_fork(long number)
+{
+	pid_t child;
+	int status;
+
+	for (long i = 0; i < number; i++)
+		launch_empty(queue);
+	child = fork();
+	if (!child)
+		_exit(7);
+	waitpid(child, &status, 0);
+	for (long i = 0; i < number; i++)
+		launch_empty(queue);
+	NEED(clFinish(queue));
+	printf("did clEnqueueNDRangeKernel %ld 0\nchild %d\n", 2 * number, WEXITSTATUS(status));
+}
+
+/* --- times */
+
+static unsigned long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (unsigned long)time.tv_sec * 1000000000ul + (unsigned long)time.tv_nsec;
+}
+
+static unsigned long spun[2];
+
+/* Exactly so long, and it says when. */
+static void CL_CALLBACK spin(void *arguments)
+{
+	unsigned long ns;
+
+	memcpy(&ns, arguments, sizeof(ns));
+	spun[0] = now();
+	while (now() < spun[0] + ns)
+		;
+	spun[1] = now();
+}
+
+static void mode_known(long number)
+{
+	unsigned long ns = (unsigned long)number * 1000000;
+
+	for (int i = 0; i < 5; i++) {
+		NEED(clEnqueueNativeKernel(queue, spin, &ns, sizeof(ns), 0, NULL, NULL, 0, NULL,
+					   NULL));
+		NEED(clFinish(queue));
+		printf("spun %lu %lu\n", spun[0], spun[1]);
+	}
+}
+
+static void mode_bench(long number)
+{
+	struct timespec from, to;
+
+	for (int turn = 0; turn < 5; turn++) {
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+		for (long i = 0; i < number; i++)
+			launch_empty(queue);
+		NEED(clFinish(queue));
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+		printf("cpu %.1f\n", ((double)(to.tv_sec - from.tv_sec) * 1e9 +
+				      (double)(to.tv_nsec - from.tv_nsec)) /
+					     (double)number);
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(long number);
+} modes[] = {
+	{ "commands", mode_commands },
+	{ "threads", mode_threads },
+	{ "queues", mode_queues },
+	{ "queue-each", mode_queue_each },
+	{ "out-of-order", mode_out_of_order },
+	{ "refused", mode_refused },
+	{ "failed", mode_failed },
+	{ "never", mode_never },
+	{ "exit", mode_exit },
+	{ "kill", mode_kill },
+	{ "fork", mode_fork },
+	{ "known", mode_known },
+	{ "bench", mode_bench },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcmp(modes[i].name, argv[1]) != 0)
+			continue;
+		begin();
+		modes[i].run(argc > 2 ? atol(argv[2]) : 0);
+		return 0;
+	}
+	fprintf(stderr, "program MODE [NUMBER]\n");
+	return 2;
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""What is recorded, against what the program counted itself."""
+import subprocess
+import time
+
+import capture
+from capture import FAILED, LAUNCH_FAILED, UNFINISHED, UNTIMED, Capture, check, equal, within
+
+
+def test_every_command():
+    """each function that enqueues, with the bytes that it moved, a stack, and times"""
+    run = Capture("commands").equals_account().all_have_stacks().all_have_times()
+    functions = run.function_of()
+    kernels = [kernel for kernel in run["kernel"] if run.text(kernel.name) == "add"]
+    equal([(kernel.grid, kernel.block, getattr(kernel, "global")) for kernel in kernels],
+          [((8, 8, 1), (8, 8, 1), (64, 64, 1))] * 5, "sizes")
+    scale = next(kernel for kernel in run["kernel"] if run.text(kernel.name) == "scale")
+    equal((scale.grid, scale.block, getattr(scale, "global")), ((0, 0, 0), (0, 0, 0), (4096, 1, 1)),
+          "sizes that the driver chose")
+    equal({run.text(kernel.name) for kernel in run["kernel"]},
+          {"add", "scale", "empty", "[native kernel]", "[command buffer]"}, "names of kernels")
+    kinds = {functions[copy.correlation]: (copy.kind, getattr(copy, "from"), copy.to)
+             for copy in run["copy"]}
+    for function, expected in {"clEnqueueReadBuffer": (0, 3, 1), "clEnqueueWriteBuffer": (0, 1, 3),
+                               "clEnqueueCopyBuffer": (0, 3, 3), "clEnqueueMapBuffer": (1, 3, 1),
+                               "clEnqueueUnmapMemObject": (2, 1, 3), "clEnqueueMigrateMemObjects": (3, 1, 3),
+                               "clEnqueueReadImage": (0, 4, 1), "clEnqueueSVMMemcpy": (0, 5, 5)}.items():
+        equal(kinds[function], expected, function)
+    fill = next(fill for fill in run["set"] if functions[fill.correlation] == "clEnqueueFillBuffer")
+    equal(fill.value, 0x01020304, "value of a fill")
+
+
+def test_who_and_where():
+    """platform, device and queue of the operations; the device is a CPU"""
+    run = Capture("out-of-order", 3).equals_account()
+    api, = run["api"]
+    equal((api.api, run.text(api.name), run.text(api.platform)),
+          (1, "OpenCL", "Portable Computing Language"), "API")
+    check("OpenCL 3.0" in run.text(api.version), f"version {run.text(api.version)}")
+    device, = run["device"]
+    equal((device.id, device.type), (1 << 24, 1), "device")
+    check(run.text(device.name).startswith("pthread") and device.multiprocessors and device.memory_bytes,
+          f"device {run.text(device.name)}")
+    check(all((w.device, w.context >> 24, w.stream >> 24) == (device.id, 1, 1) for w in run.works()), "ids")
+    row = run.json()["devices"][0]
+    equal((row["api"], row["type"]), ("OpenCL", "cpu"), "device in JSON")
+    check("OpenCL CPU0" in run.summary(), "device in the summary")
+
+
+def test_many_threads():
+    """8 threads on one queue: every kernel has a launch of its thread"""
+    run = Capture("threads", 500).equals_account().all_have_stacks()
+    equal(len({launch.tid for launch in run["launch"]}), 8, "threads")
+
+
+def test_many_queues():
+    """100 queues, and a queue for each of 100 kernels that is released before the kernel has ended"""
+    run = Capture("queues", 100).equals_account().all_have_stacks()
+    equal(len({work.stream for work in run.works()}), 100, "queues")
+    run = Capture("queue-each", 100).equals_account()
+    equal(len({work.stream for work in run.works()}), 101, "queues of one kernel each")
+
+
+def test_thousand_queues():
+    """1,000 queues"""
+    run = Capture("queues", 1000).equals_account()
+    equal(len({work.stream for work in run.works()}), 1000, "queues")
+
+
+def test_refused():
+    """a build that fails, and calls that fail: the program gets its errors, the capture has them too"""
+    run = Capture("refused")
+    bare = subprocess.run([f"{capture.objects}/program", "refused"], stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.DEVNULL, check=True, env=capture.environment())
+    equal(run.output, bare.stdout, "errors that the program gets")
+    run.equals_account()
+    results = sorted(launch.result for launch in run["launch"] if launch.flags & LAUNCH_FAILED)
+    equal(results, [-54, -53, -36, -30], "results")
+    equal(run.json()["missing"]["launches"]["refused"], 4, "refused")
+
+
+def test_without_times():
+    """failed, never ended, not asked for: each is counted, by reason"""
+    run = Capture("failed").equals_account()
+    equal(sorted(work.flags for work in run.works()), [0, FAILED], "flags")
+    equal(run.json()["missing"]["without_time"]["failed"], 1, "failed")
+    run = Capture("never").equals_account()
+    equal(sorted(work.flags for work in run.works()), [0, UNFINISHED], "flags")
+    equal(run.json()["missing"]["without_time"]["unfinished"], 1, "unfinished")
+    run = Capture("threads", 20, options=["--no-times"]).equals_account()
+    check(all(work.flags == UNTIMED and not work.start_ns for work in run.works()), "flags")
+    equal(run.json()["missing"]["without_time"]["not_measured"], 160, "not measured")
+
+
+def test_exit_and_kill():
+    """exit in the middle loses nothing; after SIGKILL each launch is there"""
+    Capture("exit", 300, status=3).equals_account()
+    run = Capture("kill", 300, status=128 + 9)
+    equal(len(run["launch"]), 300, "launches")
+    left = run.json()["missing"]["launches"]
+    equal(left["with_work"] + left["without_work"], 300, "launches with and without work")
+
+
+def test_fork():
+    """a child that does not use OpenCL: nothing of the parent is lost, nothing is the child's"""
+    run = Capture("fork", 100).equals_account()
+    equal(run.said("child"), [["7"]], "the child's exit status")
+
+
+def test_known_length():
+    """kernels that say themselves when they ran: within 2 %, and within the error of the clock"""
+    run = Capture("known", 20)
+    spun = [tuple(map(int, words)) for words in run.said("spun")]
+    kernels = sorted(run["kernel"], key=lambda kernel: kernel.start_ns)
+    clock = run["clock"][-1]
+    equal((len(kernels), len(spun)), (5, 5), "kernels")
+    check(clock.source in (1, 2) and clock.error_ns < 100000, f"clock {clock}")
+    right = 0
+    for kernel, (start, end) in zip(kernels, spun):
+        within(kernel.start_ns, start - 10**9, start + clock.error_ns, "start")
+        within(kernel.end_ns, end - clock.error_ns, end + 10**9, "end")
+        right += abs((kernel.end_ns - kernel.start_ns) - (end - start)) <= (end - start) // 50
+    # A busy machine takes the processor away between the driver's clock and the program's.
+    check(right >= 3, f"{right} of 5 lengths are right")
+
+
+def test_clock():
+    """the offset is that of the system's clock, within the error that is said"""
+    run = Capture("threads", 50)
+    clock = run["clock"][-1]
+    equal(clock.source, 2, "pocl's clock is CLOCK_MONOTONIC_RAW")
+    offset = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    # The kernel may slow a clock down by 500 ppm since then.
+    age = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - clock.time_ns
+    within(clock.offset_ns, offset - clock.error_ns - age // 2000 - 2000,
+           offset + clock.error_ns + age // 2000 + 2000, "offset")
+    equal(run.json()["recording"]["clocks"][0]["source"], "monotonic_raw", "source in JSON")
