@@ -101,6 +101,7 @@ static bool are_possible(const struct inject_kept *kept, const struct inject_clo
 
 	return device->start && device->end >= device->start &&
 	       (!device->queued || device->queued <= device->start) &&
+	       times->end >= times->start &&
 	       times->start + error + FUTURE_NS >= kept->begin_ns &&
 	       times->end <= inject_now() + error + FUTURE_NS;
 }

@@ -8,6 +8,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -453,6 +454,57 @@ static void mode_fork(long number)
 	printf("did clEnqueueNDRangeKernel %ld 0\nchild %d\n", 2 * number, WEXITSTATUS(status));
 }
 
+/* Until the test has seen enough. */
+static void mode_until_killed(long number)
+{
+	(void)number;
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		launch_empty(queue);
+		NEED(clFinish(queue));
+		usleep(1000);
+	}
+}
+
+/* --- CUDA beside it, a stand-in of tests/inject that has no header here */
+
+static int (*launch_cuda)(const char *name, unsigned int, unsigned int, unsigned int, unsigned int,
+			  unsigned int, unsigned int, unsigned int, void *, void **, void **);
+
+static void begin_cuda(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	int (*init)(unsigned int) = library ? (int (*)(unsigned int))dlsym(library, "cuInit") :
+					      NULL;
+
+	launch_cuda = library ? (__typeof__(launch_cuda))dlsym(library, "cuLaunchKernel") : NULL;
+	if (!launch_cuda || !init || init(0)) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+}
+
+/* In turn, so that the ids of both are the same. */
+static void mode_both(long number)
+{
+	if (!launch_cuda)
+		begin_cuda();
+	for (long i = 0; i < number; i++) {
+		launch_empty(queue);
+		NEED(launch_cuda("of_cuda", 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	}
+	NEED(clFinish(queue));
+	/* The stand-in's kernels end by themselves. */
+	usleep(500000);
+	printf("did clEnqueueNDRangeKernel %ld 0\ncuda %ld\n", number, number);
+}
+
+static void mode_cuda_first(long number)
+{
+	mode_both(number);
+}
+
 /* --- times */
 
 static unsigned long now(void)
@@ -520,6 +572,9 @@ static const struct {
 	{ "exit", mode_exit },
 	{ "kill", mode_kill },
 	{ "fork", mode_fork },
+	{ "until-killed", mode_until_killed },
+	{ "both", mode_both },
+	{ "cuda-first", mode_cuda_first },
 	{ "known", mode_known },
 	{ "bench", mode_bench },
 };
@@ -529,6 +584,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(modes[i].name, argv[1]) != 0)
 			continue;
+		if (modes[i].run == mode_cuda_first)
+			begin_cuda();
 		begin();
 		modes[i].run(argc > 2 ? atol(argv[2]) : 0);
 		return 0;

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What is recorded, against what the program counted itself."""
+import collections
+import os
 import subprocess
 import time
 
 import capture
-from capture import FAILED, LAUNCH_FAILED, UNFINISHED, UNTIMED, Capture, check, equal, within
+from capture import FAILED, LAUNCH_FAILED, UNFINISHED, UNTIMED, Capture, Skip, check, equal, within
 
 
 def test_every_command():
@@ -105,6 +107,69 @@ def test_fork():
     """a child that does not use OpenCL: nothing of the parent is lost, nothing is the child's"""
     run = Capture("fork", 100).equals_account()
     equal(run.said("child"), [["7"]], "the child's exit status")
+
+
+def test_with_cuda():
+    """CUDA in the same process, before and after OpenCL: one capture, and nothing is taken for the other's"""
+    cuda = f"{capture.objects}/cuda"
+    if not os.path.exists(f"{cuda}/libcuda.so.1"):
+        raise Skip("no headers of CUDA for the stand-in")
+    for mode in ("both", "cuda-first"):
+        run = Capture(mode, 40, LD_LIBRARY_PATH=f"{cuda}/13:{cuda}", MOCK_DRIVER_VERSION="13000")
+        equal([run.text(note.text) for note in run["note"]], [], "notes")
+        equal(len(run["process"]), 1, "descriptions of the process")
+        equal(sorted(api.api for api in run["api"]), [0, 1], "APIs")
+        names = collections.Counter((work.context >> 24, run.text(work.name)) for work in run["kernel"])
+        equal(dict(names), {(1, "empty"): 40, (0, "of_cuda"): 40}, "kernels")
+        functions = {(launch.context >> 24, launch.correlation): run.text(launch.function)
+                     for launch in run["launch"]}
+        for work in run["kernel"]:
+            equal(functions[work.context >> 24, work.correlation].startswith("cl"), work.context >> 24 == 1,
+                  "function of a launch")
+        run.all_have_stacks()
+        # Each kernel is below its own call.
+        nodes = run.json()["nodes"]
+        for node in nodes:
+            if node["kind"] == "kernel":
+                call = nodes[node["parent"]]["name"]
+                equal(call.startswith("cl"), node["name"] == "empty", f"{node['name']} below {call}")
+
+
+def test_python():
+    """pyopencl: functions of Python in the call paths"""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program.py")
+    if subprocess.run(["/usr/bin/python3", "-c", "import pyopencl"], stderr=subprocess.DEVNULL,
+                      check=False).returncode:
+        raise Skip("no pyopencl")
+    run = Capture(50, program=["/usr/bin/python3", script]).all_have_stacks()
+    equal(len(run["kernel"]), 50, "kernels")
+    nodes = run.json()["nodes"]
+    squares = [node for node in nodes if node["kind"] == "kernel" and node["name"] == "square"]
+    equal(sum(node["count"] for node in squares), 50, "kernels")
+    for node in squares:
+        path = []
+        while node["parent"] is not None:
+            node = nodes[node["parent"]]
+            path.append(node["name"])
+        check("Model.step" in path and path.index("Model.step") + 1 == path.index("Model.forward"), f"path {path}")
+
+
+def test_attach():
+    """a program that runs: two captures, and its queue was made before both"""
+    variables = capture.environment(OPENCL_LAYERS=f"{capture.objects}/libgpumon-inject.so")
+    with subprocess.Popen([f"{capture.objects}/program", "until-killed"], stdout=subprocess.PIPE,
+                          env=variables) as program:
+        try:
+            equal(program.stdout.readline(), b"ready\n", "program")
+            for _ in range(2):
+                run = Capture(pid=program.pid, options=["--duration", "0.3"])
+                check(len(run["launch"]) > 10, f"{len(run['launch'])} launches")
+                # A call that was under way at the begin or the end has only one of the two.
+                within(len(run["kernel"]), len(run["launch"]) - 2, len(run["launch"]) + 2, "kernels")
+                check(all(work.start_ns for work in run["kernel"] if not work.flags), "times")
+                equal(len(run["device"]), 1, "devices")
+        finally:
+            program.kill()
 
 
 def test_known_length():

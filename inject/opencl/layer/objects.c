@@ -165,11 +165,13 @@ static cl_int get_queue_info(cl_command_queue handle, cl_command_queue_info what
 
 	if (what == CL_QUEUE_REFERENCE_COUNT)
 		inject_harvest_now(true);
+	/* The list that the driver has is longer. Before OpenCL 3.0 it has none. */
+	if (what == CL_QUEUE_PROPERTIES_ARRAY && queue && queue->is_changed &&
+	    inject_opencl.clGetCommandQueueInfo(handle, what, 0, NULL, NULL) == CL_SUCCESS)
+		return answer_properties(queue, size, value, size_ret);
 	result = inject_opencl.clGetCommandQueueInfo(handle, what, size, value, size_ret);
 	if (result != CL_SUCCESS || !queue || !queue->is_changed)
 		return result;
-	if (what == CL_QUEUE_PROPERTIES_ARRAY)
-		return answer_properties(queue, size, value, size_ret);
 	if (what == CL_QUEUE_PROPERTIES && value && size >= sizeof(properties)) {
 		memcpy(&properties, value, sizeof(properties));
 		properties &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
