@@ -12,7 +12,6 @@ import threading
 import time
 
 from programs import GPUMON, SCRATCH, TOP, environment, program
-from steps import say
 
 sys.path.insert(0, os.path.join(TOP, "tests/capture"))
 import reference  # noqa: E402
@@ -145,14 +144,15 @@ class Recorder:
                 self.has_stacks |= kind == STACK
                 self.has_python |= kind == FRAME
 
+    def bytes_a_launch(self):
+        return self.bytes / max(1, sum(one * number for (one, _), number in self.counts.items()))
+
     def complaints(self, segments, stacks, python, exact=True):
         """
         What is wrong with captures that should all have the same segments. Not exact: some
         records come at any time.
         """
         wrong = []
-        launches = sum(one * number for (one, _), number in self.counts.items())
-        say(f"  {self.bytes / max(1, launches):.1f} bytes a launch")
         if len(self.counts) != 1:
             wrong.append(f"captures that are alike have {dict(self.counts)}")
         for launches, kernels in self.counts:

@@ -209,6 +209,7 @@ def test_windows():
         records = run.only().records()
         equal(len(records["launch"]), len(run.account(harness.LAUNCH, harness.CAPTURED)),
               "launches")
+        late = run.only().totals()["lost"].get(16, 0)
         windows, begin = [], None
         for window in records["window"]:
             if not window.flags & rec.WINDOW_END:
@@ -223,9 +224,10 @@ def test_windows():
         without = [r for r in records["launch"]
                    if r.correlation not in done and not r.flags & rec.LAUNCH_CAPTURED]
         check(without, "all launches have operations")
-        for launch in without:
-            check(not any(begin <= launch.start_ns and launch.end_ns <= end
-                          for begin, end in windows), f"no operation of {launch}")
+        within = [r for r in without if any(begin <= r.start_ns and r.end_ns <= end
+                                            for begin, end in windows)]
+        # Of those that were launched within one, but ran after it.
+        check(len(within) <= late, f"{len(within)} launches without operations, {late} lost")
     run = Run("steady", 300, graphs=rec.WINDOWS, window_ms=20, period_ms=60)
     compare_all(run, run.only())
 

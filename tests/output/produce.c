@@ -8,7 +8,7 @@
 #include "../kmod/uapi/gpumon_event.h"
 #include "capture/capture_maker.h"
 #include "output/output.h"
-#include "output_profile.h"
+#include "output/output_profile.h"
 
 static const struct gpumon_profile_options no_options;
 
