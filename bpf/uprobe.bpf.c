@@ -181,10 +181,14 @@ enum nesting {
 
 /* One that is made by a call's library, or that jumps there from a call's function. */
 static __always_inline bool nested_directly(struct uprobe_thread *thread, struct uprobe_call *call,
-					    __u64 sp, __u64 ra, __u32 function)
+					    __u64 sp, __u64 ra, __u64 ip, __u32 function)
 {
-	/* A function that only jumps to this one leaves the stack unchanged. */
-	if (call->jumps_to == function && call->sp == sp && call->ra == ra)
+	/*
+	 * A function that only jumps to this one leaves the stack unchanged, apart from the return
+	 * address if the return is probed. A loader's and the driver's have the same number.
+	 */
+	if (call->jumps_to == function && call->ip != ip && call->sp == sp &&
+	    (call->waiting || call->ra == ra))
 		return true;
 	if (!may_run(call, sp)) {
 		call->ip = 0;
@@ -210,7 +214,7 @@ static __noinline int nesting(struct pt_regs *ctx, struct uprobe_thread *thread,
 
 		if (!call->ip)
 			continue;
-		if (nested_directly(thread, call, sp, ra, function)) {
+		if (nested_directly(thread, call, sp, ra, ip, function)) {
 			call->inner = ip;
 			call->jumps_to = UPROBE_NOWHERE;
 			return NESTED;
@@ -424,7 +428,7 @@ static __always_inline void tell(__u32 type)
 	bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
-/* The dynamic linker is about to change the mappings, or has just done it. */
+/* The dynamic linker is about to change the mappings, or has just done it; or a device was made. */
 SEC("uprobe")
 int linker(struct pt_regs *ctx)
 {

@@ -26,7 +26,7 @@
 
 /* A probe's cookie: the number of the function, and these flags in the upper half. */
 #define UPROBE_BLOCKING	   (1u << 0) /* its return is probed, too */
-#define UPROBE_THUNK	   (1u << 1) /* may jump to another function (number above the shift) */
+#define UPROBE_THUNK	   (1u << 1) /* may jump to a function (number above the shift) */
 #define UPROBE_THUNK_SHIFT 8
 #define UPROBE_NOWHERE	   (~0u)
 /* A flag of hits: the copy of its stack shows whether it is nested. It has no number of its own. */

@@ -233,9 +233,12 @@ int main(int argc, char **argv)
 		close(open(ready, O_CREAT | O_WRONLY, 0600));
 	for (unsigned long i = 0; i < sleep_ms && !stopped; i++)
 		usleep(1000);
-	while (!stopped && gpumon_uprobes_state(uprobes) == GPUMON_UPROBES_RUNNING)
+	while (!stopped && gpumon_uprobes_state(uprobes) == GPUMON_UPROBES_RUNNING) {
 		if (gpumon_uprobes_poll(uprobes, 50, print, NULL) < 0)
 			printf("{\"type\":\"memory\"}\n");
+		/* Tests wait for notes. */
+		fflush(stdout);
+	}
 	gpumon_uprobes_poll(uprobes, 0, print, NULL);
 	gpumon_uprobes_get_counts(uprobes, &counts);
 	print_counts(&counts, states[gpumon_uprobes_state(uprobes)]);

@@ -25,40 +25,47 @@ struct reader {
 	size_t begin_room;
 };
 
+int gpumon_uprobe_file_add_site(struct gpumon_uprobe_file *file,
+				const struct gpumon_uprobe_site *site)
+{
+	struct gpumon_uprobe_site *sites =
+		realloc(file->sites, (file->site_count + 1) * sizeof(*sites));
+
+	if (sites)
+		file->sites = sites;
+	if (!sites || !site->name) {
+		free(site->name);
+		return -ENOMEM;
+	}
+	sites[file->site_count++] = *site;
+	return 0;
+}
+
 /* Two names of one function are one site. The first name wins, unless it is an old version. */
 static int read_site(void *data, const struct gpumon_elf_function *function)
 {
 	struct reader *reader = data;
 	struct gpumon_uprobe_file *file = reader->file;
 	unsigned int kind = gpumon_function_kind(function->name);
-	struct gpumon_uprobe_site *sites;
+	struct gpumon_uprobe_site site = { .offset = function->offset, .kind = kind };
 	uint64_t *addresses;
 
 	if (!strcmp(function->name, "_dl_debug_state"))
 		file->linker_offset = function->offset;
+	if (!strcmp(function->name, "vkCreateDevice"))
+		file->device_offset = function->offset;
 	if (!kind || function->ifunc)
 		return 0;
 	for (unsigned int i = 0; i < file->site_count; i++)
 		if (file->sites[i].offset == function->offset)
 			return 0;
-	sites = realloc(file->sites, (file->site_count + 1) * sizeof(*sites));
-	if (sites)
-		file->sites = sites;
 	addresses = realloc(reader->addresses, (file->site_count + 1) * sizeof(*addresses));
-	if (addresses)
-		reader->addresses = addresses;
-	if (!sites || !addresses)
+	if (!addresses)
 		return -ENOMEM;
-	sites[file->site_count] = (struct gpumon_uprobe_site){
-		.name = strndup(function->name, strcspn(function->name, "@")),
-		.offset = function->offset,
-		.kind = kind,
-		.jumps_to = -1,
-	};
-	if (!sites[file->site_count].name)
-		return -ENOMEM;
-	addresses[file->site_count++] = function->address;
-	return 0;
+	reader->addresses = addresses;
+	addresses[file->site_count] = function->address;
+	site.name = strndup(function->name, strcspn(function->name, "@"));
+	return gpumon_uprobe_file_add_site(file, &site);
 }
 
 static int read_begin(void *data, const struct gpumon_elf_function *function)
@@ -173,15 +180,28 @@ static void leave_out_jumps(struct reader *reader, unsigned int machine)
 	file->site_count = left;
 }
 
-/* If the code does not show the target of the jump, the name does. */
-static void name_jumps(struct gpumon_uprobe_file *file)
+/*
+ * If the code does not show the target of the jump, the name does. Loaders jump to functions of the
+ * same name in a driver.
+ */
+static void find_successors(struct gpumon_uprobe_file *file, unsigned int machine)
 {
 	for (unsigned int i = 0; i < file->site_count; i++) {
-		file->sites[i].jumps_to = -1;
+		struct gpumon_uprobe_site *site = &file->sites[i];
+		uint8_t code[96];
+		ssize_t n;
+
+		site->jumps_to = site->name;
 		for (unsigned int j = 0; j < file->site_count; j++)
-			if (!strncmp(file->sites[i].name, "__", 2) &&
-			    !strcmp(file->sites[i].name + 2, file->sites[j].name))
-				file->sites[i].jumps_to = (int)j;
+			if (!strncmp(site->name, "__", 2) &&
+			    !strcmp(site->name + 2, file->sites[j].name))
+				site->jumps_to = file->sites[j].name;
+		if (strncmp(site->name, "vk", 2) != 0)
+			continue;
+		n = pread(file->fd, code, sizeof(code), (off_t)site->offset);
+		if (n <= 0 ||
+		    !gpumon_function_vulkan_entry(code, (size_t)n, machine, &site->vulkan_entry))
+			site->vulkan_entry = 0;
 	}
 }
 
@@ -196,7 +216,6 @@ void gpumon_uprobe_file_launches_only(struct gpumon_uprobe_file *file)
 			free(file->sites[i].name);
 	}
 	file->site_count = left;
-	name_jumps(file);
 }
 
 int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file)
@@ -228,7 +247,7 @@ int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file)
 		snprintf(file->why, sizeof(file->why), "its symbols cannot be read: %s", why);
 	if (!result && file->site_count) {
 		leave_out_jumps(&reader, machine);
-		name_jumps(file);
+		find_successors(file, machine);
 		if (!file->api) {
 			result = gpumon_elf_functions(file->fd, read_begin, &reader, &why);
 			if (!result)

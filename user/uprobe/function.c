@@ -113,6 +113,7 @@ static const struct function {
 	/* HIP */
 	{ "hipLaunchKernel", LAUNCH },
 	{ "hipLaunchKernelExC", LAUNCH },
+	{ "hipLaunchByPtr", LAUNCH },
 	{ "hipExtLaunchKernel", LAUNCH },
 	{ "hipExtLaunchMultiKernelMultiDevice", LAUNCH },
 	{ "hipLaunchCooperativeKernel", LAUNCH },
@@ -121,23 +122,51 @@ static const struct function {
 	{ "hipExtModuleLaunchKernel", LAUNCH },
 	{ "hipHccModuleLaunchKernel", LAUNCH },
 	{ "hipModuleLaunchCooperativeKernel", LAUNCH },
+	{ "hipModuleLaunchCooperativeKernelMultiDevice", LAUNCH },
 	{ "hipDrvLaunchKernelEx", LAUNCH },
 	{ "hipGraphLaunch", LAUNCH },
+	{ "hipDrvMemcpy2DUnaligned", BOTH },
+	{ "hipDrvMemcpy3D", BOTH },
+	{ "hipDrvMemcpy3DAsync", LAUNCH },
 	{ "hipMemcpy", BOTH },
-	{ "hipMemcpyWithStream", BOTH },
-	{ "hipMemcpyAsync", LAUNCH },
 	{ "hipMemcpy2D", BOTH },
+	{ "hipMemcpy2DArrayToArray", BOTH },
 	{ "hipMemcpy2DAsync", LAUNCH },
+	{ "hipMemcpy2DFromArray", BOTH },
+	{ "hipMemcpy2DFromArrayAsync", LAUNCH },
+	{ "hipMemcpy2DToArray", BOTH },
+	{ "hipMemcpy2DToArrayAsync", LAUNCH },
 	{ "hipMemcpy3D", BOTH },
 	{ "hipMemcpy3DAsync", LAUNCH },
+	{ "hipMemcpy3DBatchAsync", LAUNCH },
+	{ "hipMemcpy3DPeer", BOTH },
+	{ "hipMemcpy3DPeerAsync", LAUNCH },
+	{ "hipMemcpyAsync", LAUNCH },
+	{ "hipMemcpyAtoA", BOTH },
+	{ "hipMemcpyAtoD", BOTH },
+	{ "hipMemcpyAtoH", BOTH },
+	{ "hipMemcpyAtoHAsync", LAUNCH },
+	{ "hipMemcpyBatchAsync", LAUNCH },
+	{ "hipMemcpyDtoA", BOTH },
 	{ "hipMemcpyDtoD", BOTH },
 	{ "hipMemcpyDtoDAsync", LAUNCH },
 	{ "hipMemcpyDtoH", BOTH },
 	{ "hipMemcpyDtoHAsync", LAUNCH },
+	{ "hipMemcpyFromArray", BOTH },
+	{ "hipMemcpyFromSymbol", BOTH },
+	{ "hipMemcpyFromSymbolAsync", LAUNCH },
+	{ "hipMemcpyHtoA", BOTH },
+	{ "hipMemcpyHtoAAsync", LAUNCH },
 	{ "hipMemcpyHtoD", BOTH },
 	{ "hipMemcpyHtoDAsync", LAUNCH },
+	{ "hipMemcpyParam2D", BOTH },
+	{ "hipMemcpyParam2DAsync", LAUNCH },
 	{ "hipMemcpyPeer", BOTH },
 	{ "hipMemcpyPeerAsync", LAUNCH },
+	{ "hipMemcpyToArray", BOTH },
+	{ "hipMemcpyToSymbol", BOTH },
+	{ "hipMemcpyToSymbolAsync", LAUNCH },
+	{ "hipMemcpyWithStream", BOTH },
 	{ "hipMemset", LAUNCH },
 	{ "hipMemsetAsync", LAUNCH },
 	{ "hipMemset2D", LAUNCH },
@@ -150,21 +179,88 @@ static const struct function {
 	{ "hipMemsetD16Async", LAUNCH },
 	{ "hipMemsetD32", LAUNCH },
 	{ "hipMemsetD32Async", LAUNCH },
+	{ "hipMemsetD2D8", LAUNCH },
+	{ "hipMemsetD2D8Async", LAUNCH },
+	{ "hipMemsetD2D16", LAUNCH },
+	{ "hipMemsetD2D16Async", LAUNCH },
+	{ "hipMemsetD2D32", LAUNCH },
+	{ "hipMemsetD2D32Async", LAUNCH },
+	{ "hipCtxSynchronize", BLOCKING },
 	{ "hipDeviceSynchronize", BLOCKING },
 	{ "hipStreamSynchronize", BLOCKING },
 	{ "hipEventSynchronize", BLOCKING },
 	/* Level Zero: an appended kernel runs later, but this last call shows its origin */
-	{ "zeCommandListAppendLaunchKernel", LAUNCH },
+	{ "zeCommandListAppendImageCopy", LAUNCH },
+	{ "zeCommandListAppendImageCopyFromMemory", LAUNCH },
+	{ "zeCommandListAppendImageCopyFromMemoryExt", LAUNCH },
+	{ "zeCommandListAppendImageCopyRegion", LAUNCH },
+	{ "zeCommandListAppendImageCopyToMemory", LAUNCH },
+	{ "zeCommandListAppendImageCopyToMemoryExt", LAUNCH },
 	{ "zeCommandListAppendLaunchCooperativeKernel", LAUNCH },
+	{ "zeCommandListAppendLaunchKernel", LAUNCH },
 	{ "zeCommandListAppendLaunchKernelIndirect", LAUNCH },
+	{ "zeCommandListAppendLaunchKernelWithArguments", LAUNCH },
+	{ "zeCommandListAppendLaunchKernelWithParameters", LAUNCH },
 	{ "zeCommandListAppendLaunchMultipleKernelsIndirect", LAUNCH },
 	{ "zeCommandListAppendMemoryCopy", LAUNCH },
+	{ "zeCommandListAppendMemoryCopyFromContext", LAUNCH },
 	{ "zeCommandListAppendMemoryCopyRegion", LAUNCH },
 	{ "zeCommandListAppendMemoryFill", LAUNCH },
-	{ "zeCommandQueueSynchronize", BLOCKING },
+	{ "zeCommandListImmediateAppendCommandListsExp", LAUNCH },
+	{ "zeCommandQueueExecuteCommandLists", LAUNCH },
 	{ "zeCommandListHostSynchronize", BLOCKING },
-	{ "zeFenceHostSynchronize", BLOCKING },
+	{ "zeCommandQueueSynchronize", BLOCKING },
 	{ "zeEventHostSynchronize", BLOCKING },
+	{ "zeFenceHostSynchronize", BLOCKING },
+	/* OpenCL: an argument says whether a read, write or map waits */
+	{ "clEnqueueCopyBuffer", LAUNCH },
+	{ "clEnqueueCopyBufferRect", LAUNCH },
+	{ "clEnqueueCopyBufferToImage", LAUNCH },
+	{ "clEnqueueCopyImage", LAUNCH },
+	{ "clEnqueueCopyImageToBuffer", LAUNCH },
+	{ "clEnqueueFillBuffer", LAUNCH },
+	{ "clEnqueueFillImage", LAUNCH },
+	{ "clEnqueueMapBuffer", BOTH },
+	{ "clEnqueueMapImage", BOTH },
+	{ "clEnqueueMigrateMemObjects", LAUNCH },
+	{ "clEnqueueNDRangeKernel", LAUNCH },
+	{ "clEnqueueNativeKernel", LAUNCH },
+	{ "clEnqueueReadBuffer", BOTH },
+	{ "clEnqueueReadBufferRect", BOTH },
+	{ "clEnqueueReadImage", BOTH },
+	{ "clEnqueueSVMMap", BOTH },
+	{ "clEnqueueSVMMemFill", LAUNCH },
+	{ "clEnqueueSVMMemcpy", BOTH },
+	{ "clEnqueueSVMMigrateMem", LAUNCH },
+	{ "clEnqueueSVMUnmap", LAUNCH },
+	{ "clEnqueueTask", LAUNCH },
+	{ "clEnqueueUnmapMemObject", LAUNCH },
+	{ "clEnqueueWriteBuffer", BOTH },
+	{ "clEnqueueWriteBufferRect", BOTH },
+	{ "clEnqueueWriteImage", BOTH },
+	{ "clFinish", BLOCKING },
+	{ "clWaitForEvents", BLOCKING },
+	/* Vulkan: work of command buffers, but not draws, of which a frame may have thousands */
+	{ "vkCmdCopyBuffer", LAUNCH },
+	{ "vkCmdCopyBuffer2", LAUNCH },
+	{ "vkCmdCopyBufferToImage", LAUNCH },
+	{ "vkCmdCopyBufferToImage2", LAUNCH },
+	{ "vkCmdCopyImage", LAUNCH },
+	{ "vkCmdCopyImage2", LAUNCH },
+	{ "vkCmdCopyImageToBuffer", LAUNCH },
+	{ "vkCmdCopyImageToBuffer2", LAUNCH },
+	{ "vkCmdDispatch", LAUNCH },
+	{ "vkCmdDispatchBase", LAUNCH },
+	{ "vkCmdDispatchIndirect", LAUNCH },
+	{ "vkCmdFillBuffer", LAUNCH },
+	{ "vkCmdUpdateBuffer", LAUNCH },
+	{ "vkQueueBindSparse", LAUNCH },
+	{ "vkQueueSubmit", LAUNCH },
+	{ "vkQueueSubmit2", LAUNCH },
+	{ "vkDeviceWaitIdle", BLOCKING },
+	{ "vkQueueWaitIdle", BLOCKING },
+	{ "vkWaitForFences", BLOCKING },
+	{ "vkWaitSemaphores", BLOCKING },
 #undef LAUNCH
 #undef BLOCKING
 #undef BOTH
@@ -194,7 +290,7 @@ unsigned int gpumon_function_kind(const char *name)
 {
 	/* Quick exit for most symbols of a process. */
 	if (strncmp(name, "cu", 2) && strncmp(name, "hip", 3) && strncmp(name, "ze", 2) &&
-	    strncmp(name, "__cuda", 6))
+	    strncmp(name, "cl", 2) && strncmp(name, "vk", 2) && strncmp(name, "__cuda", 6))
 		return 0;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		size_t length = strlen(functions[i].name);
@@ -219,7 +315,9 @@ bool gpumon_library_of_api(const char *name)
 	static const char *const names[] = {
 		"libcudart",	"libcuda",	"libcupti",	    "libamdhip64",
 		"libze_loader", "libze_intel_", "libze_tracing_",   "libze_validation_",
-		"libnvperf",	"libcuinj",	"libgpumon-inject",
+		"libOpenCL",	"libpocl",	"libRusticlOpenCL", "libMesaOpenCL",
+		"libigdrcl",	"libamdocl",	"libnvidia-opencl", "libvulkan",
+		"libVkLayer",	"libnvperf",	"libcuinj",	    "libgpumon-inject",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -295,5 +393,34 @@ bool gpumon_function_jump(const uint8_t *code, size_t size, unsigned int machine
 		return jump_x86(code, size, target);
 	if (machine == EM_AARCH64)
 		return jump_arm64(code, size, target);
+	return false;
+}
+
+bool gpumon_function_vulkan_entry(const uint8_t *code, size_t size, unsigned int machine,
+				  uint32_t *offset)
+{
+	const uint64_t magic = GPUMON_VULKAN_TABLE;
+	size_t at = 0;
+
+	if (machine != EM_X86_64)
+		return false;
+	/* The function compares the number with the table's first word, and then uses the entry. */
+	while (at + sizeof(magic) <= size && memcmp(code + at, &magic, sizeof(magic)) != 0)
+		at++;
+	for (at += sizeof(magic); at + 6 <= size; at++) {
+		/* mov offset(%table),%register; jmp or call *offset(%table) */
+		bool loads = code[at] == 0x8b && (code[at - 1] & 0xf8) == 0x48;
+		bool jumps = code[at] == 0xff && (code[at + 1] & 0x38) == 0x20;
+		bool calls = code[at] == 0xff && (code[at + 1] & 0x38) == 0x10;
+		unsigned int mode = code[at + 1] >> 6;
+
+		if ((!loads && !jumps && !calls) || (mode != 1 && mode != 2) ||
+		    (code[at + 1] & 7) == 4)
+			continue;
+		*offset = code[at + 2];
+		if (mode == 2)
+			memcpy(offset, code + at + 2, sizeof(*offset));
+		return *offset % sizeof(magic) == 0 && *offset < GPUMON_VULKAN_TABLE_MAX;
+	}
 	return false;
 }

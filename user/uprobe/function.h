@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* The functions of CUDA, HIP and Level Zero to probe, and what they do. */
+/* The functions of CUDA, HIP, Level Zero, OpenCL and Vulkan to probe, and what they do. */
 #ifndef GPUMON_UPROBE_FUNCTION_H
 #define GPUMON_UPROBE_FUNCTION_H
 
@@ -34,5 +34,23 @@ bool gpumon_library_of_api(const char *name);
  * Return: true if it does nothing else.
  */
 bool gpumon_function_jump(const uint8_t *code, size_t size, unsigned int machine, int64_t *target);
+
+/* The first word of the table of functions that Vulkan's loader has for each device. */
+#define GPUMON_VULKAN_TABLE	UINT64_C(0x10aded040410aded)
+#define GPUMON_VULKAN_TABLE_MAX 8192
+
+/**
+ * gpumon_function_vulkan_entry - find where a function of Vulkan's loader has its successor
+ * @code: first bytes of the function
+ * @size: number of bytes
+ * @machine: EM_X86_64, or it is not found
+ * @offset: set to the place in the table of a device
+ *
+ * The order of the table depends on the version of the loader.
+ *
+ * Return: true if it was found.
+ */
+bool gpumon_function_vulkan_entry(const uint8_t *code, size_t size, unsigned int machine,
+				  uint32_t *offset);
 
 #endif /* GPUMON_UPROBE_FUNCTION_H */

@@ -15,13 +15,18 @@
  * @name: name of its symbol
  * @offset: offset in the file
  * @kind: GPUMON_FUNCTION_*
- * @jumps_to: index of the site that it may jump to, -1 if it does not
+ * @jumps_to: name of the function that it may jump to: of the same name in another library, for a
+ * loader's
+ * @vulkan_entry: place of that function in the table of a Vulkan device, 0 if it has none
+ * @number: the function's number in cookies, set by rescan.c
  */
 struct gpumon_uprobe_site {
 	char *name;
 	uint64_t offset;
 	unsigned int kind;
-	int jumps_to;
+	const char *jumps_to;
+	uint32_t vulkan_entry;
+	uint32_t number;
 };
 
 /* Code of the API in a file, by offsets. */
@@ -38,8 +43,10 @@ struct gpumon_uprobe_span {
  * @sites: functions of the API in it
  * @linker_offset: offset of the function that the dynamic linker calls to notify debuggers, 0 if
  * there is none
+ * @device_offset: offset of the function that makes a Vulkan device, 0 if there is none
  * @api: all of its code belongs to the API
  * @spans: otherwise, the parts that belong to the API
+ * @done: number of sites that were probed or refused
  * @probed: number of sites with a probe
  * @why: why other sites have none, "" if all have one
  */
@@ -54,9 +61,11 @@ struct gpumon_uprobe_file {
 	struct gpumon_uprobe_site *sites;
 	unsigned int site_count;
 	uint64_t linker_offset;
+	uint64_t device_offset;
 	bool api;
 	struct gpumon_uprobe_span *spans;
 	unsigned int span_count;
+	unsigned int done;
 	unsigned int probed;
 	char why[160];
 	void *unwind; /* owned by rule.c */
@@ -114,6 +123,16 @@ void gpumon_uprobe_process_free(struct gpumon_uprobe_process *process);
  * Return: 0, or -1 without memory; a file that cannot be read has no sites.
  */
 int gpumon_uprobe_file_read(struct gpumon_uprobe_file *file);
+
+/**
+ * gpumon_uprobe_file_add_site - add a function that is known by other means
+ * @file: file
+ * @site: function; the file owns its name from now on
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int gpumon_uprobe_file_add_site(struct gpumon_uprobe_file *file,
+				const struct gpumon_uprobe_site *site);
 
 /* Drop the sites that only wait. */
 void gpumon_uprobe_file_launches_only(struct gpumon_uprobe_file *file);

@@ -190,9 +190,15 @@ static struct bpf_program *program_of(const struct gpumon_uprobe_program *progra
 		[GPUMON_HOOK_ENTER] = program->bpf->progs.enter,
 		[GPUMON_HOOK_LEAVE] = program->bpf->progs.leave,
 		[GPUMON_HOOK_LINKER] = program->bpf->progs.linker,
+		[GPUMON_HOOK_DEVICE] = program->bpf->progs.linker,
 	};
 
 	return programs[hook];
+}
+
+static bool at_return(enum gpumon_uprobe_hook hook)
+{
+	return hook == GPUMON_HOOK_LEAVE || hook == GPUMON_HOOK_DEVICE;
 }
 
 static bool more_room(struct gpumon_uprobe_program *program)
@@ -214,7 +220,7 @@ static int probe_one(struct gpumon_uprobe_program *program, enum gpumon_uprobe_h
 		     const char *path, const struct gpumon_uprobe_point *point)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = point->cookie,
-		    .retprobe = hook == GPUMON_HOOK_LEAVE);
+		    .retprobe = at_return(hook));
 	libbpf_print_fn_t before = libbpf_set_print(print_libbpf);
 	struct bpf_link *link = bpf_program__attach_uprobe_opts(program_of(program, hook), tid,
 								path, point->offset, &options);
@@ -237,8 +243,8 @@ static void probe_many(struct gpumon_uprobe_program *program, enum gpumon_uprobe
 	if (!more_room(program)) {
 		fd = -ENOMEM;
 	} else {
-		fd = gpumon_uprobe_multi_link(program_fd, hook == GPUMON_HOOK_LEAVE, tid, path,
-					      points, count);
+		fd = gpumon_uprobe_multi_link(program_fd, at_return(hook), tid, path, points,
+					      count);
 	}
 	if (fd < 0 && fd != -ENOMEM && count > 1) {
 		probe_many(program, hook, tid, path, points, count / 2);

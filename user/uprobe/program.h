@@ -43,7 +43,8 @@ struct gpumon_uprobe_setup {
 enum gpumon_uprobe_hook {
 	GPUMON_HOOK_ENTER,
 	GPUMON_HOOK_LEAVE,
-	GPUMON_HOOK_LINKER,
+	GPUMON_HOOK_LINKER, /* the dynamic linker has changed the mappings */
+	GPUMON_HOOK_DEVICE, /* the return of the function that makes a Vulkan device */
 };
 
 /**

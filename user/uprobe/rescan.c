@@ -9,14 +9,20 @@
 #include "function.h"
 #include "process/identity.h"
 #include "rescan.h"
+#include "vulkan.h"
 
 #define UNKNOWN_NS 20000000u
 
-static bool name_function(struct gpumon_uprobes *uprobes, const char *name)
+/* One number for a name, in whichever libraries it is. */
+static bool number_function(struct gpumon_uprobes *uprobes, const char *name, uint32_t *number)
 {
 	uint32_t count = uprobes->function_count;
-	char **functions = realloc(uprobes->functions, (count + 1) * sizeof(*functions));
+	char **functions;
 
+	for (*number = 0; *number < count; (*number)++)
+		if (!strcmp(uprobes->functions[*number], name))
+			return true;
+	functions = realloc(uprobes->functions, (count + 1) * sizeof(*functions));
 	if (!functions)
 		return false;
 	uprobes->functions = functions;
@@ -31,34 +37,39 @@ static bool name_function(struct gpumon_uprobes *uprobes, const char *name)
  * Probe the returns first. A return alone is ignored, but a call with only its entry probed would
  * wait for an end that never comes.
  */
-static void probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file,
-			struct gpumon_uprobe_point *points, uint32_t first)
+static bool probe_sites(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file,
+			struct gpumon_uprobe_point *points)
 {
-	const struct gpumon_uprobe_site *sites = file->sites;
-	struct gpumon_uprobe_point *returns = points + file->site_count;
-	unsigned int return_count = 0;
+	const struct gpumon_uprobe_site *sites = file->sites + file->done;
+	unsigned int count = file->site_count - file->done, return_count = 0, at = 0;
+	struct gpumon_uprobe_point *returns = points + count;
+	uint32_t successor;
 
-	for (unsigned int i = 0; i < file->site_count; i++) {
-		points[i] = (struct gpumon_uprobe_point){ sites[i].offset, first + i, 0 };
-		if (sites[i].jumps_to >= 0)
+	for (unsigned int i = 0; i < count; i++) {
+		points[i] = (struct gpumon_uprobe_point){ sites[i].offset, sites[i].number, 0 };
+		if (sites[i].jumps_to) {
+			if (!number_function(uprobes, sites[i].jumps_to, &successor))
+				return false;
 			points[i].cookie |=
-				(uint64_t)(UPROBE_THUNK | (first + (uint32_t)sites[i].jumps_to)
-								  << UPROBE_THUNK_SHIFT)
-				<< 32;
+				(uint64_t)(UPROBE_THUNK | successor << UPROBE_THUNK_SHIFT) << 32;
+		}
 		if (sites[i].kind & GPUMON_FUNCTION_BLOCKING && !uprobes->options.no_blocking)
 			returns[return_count++] =
-				(struct gpumon_uprobe_point){ sites[i].offset, first + i, 0 };
+				(struct gpumon_uprobe_point){ sites[i].offset, sites[i].number, 0 };
 	}
 	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_LEAVE, uprobes->probe_tid,
 				    file->fd, returns, return_count);
 	for (unsigned int i = 0; i < return_count; i++) {
+		while (points[at].offset != returns[i].offset)
+			at++;
 		if (returns[i].result)
 			continue;
-		points[returns[i].cookie - first].cookie |= (uint64_t)UPROBE_BLOCKING << 32;
+		points[at].cookie |= (uint64_t)UPROBE_BLOCKING << 32;
 		uprobes->returns++;
 	}
 	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_ENTER, uprobes->probe_tid,
-				    file->fd, points, file->site_count);
+				    file->fd, points, count);
+	return true;
 }
 
 static const char *refusal_text(int result)
@@ -69,36 +80,38 @@ static const char *refusal_text(int result)
 
 static int probe_file(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file *file, int *last)
 {
-	uint32_t first = uprobes->function_count;
-	struct gpumon_uprobe_point *points;
-	unsigned int refused = 0;
+	unsigned int count = file->site_count - file->done, refused = 0, probed = 0;
+	struct gpumon_uprobe_site *sites = file->sites + file->done;
+	struct gpumon_uprobe_point *points = calloc(2 * (size_t)count, sizeof(*points));
+	bool numbered = points != NULL;
 	size_t length;
 
-	for (unsigned int i = 0; i < file->site_count; i++)
-		if (!name_function(uprobes, file->sites[i].name))
-			return -1;
-	points = calloc(2 * (size_t)file->site_count, sizeof(*points));
-	if (!points)
+	for (unsigned int i = 0; i < count && numbered; i++)
+		numbered = number_function(uprobes, sites[i].name, &sites[i].number);
+	if (!numbered || !probe_sites(uprobes, file, points)) {
+		free(points);
 		return -1;
-	probe_sites(uprobes, file, points, first);
-	for (unsigned int i = 0; i < file->site_count; i++) {
+	}
+	for (unsigned int i = 0; i < count; i++) {
 		if (!points[i].result) {
-			file->probed++;
+			probed++;
 			continue;
 		}
 		if (!refused++)
-			snprintf(file->why, sizeof(file->why), "%s: %s", file->sites[i].name,
+			snprintf(file->why, sizeof(file->why), "%s: %s", sites[i].name,
 				 refusal_text(points[i].result));
 		*last = points[i].result;
 	}
+	file->done = file->site_count;
+	file->probed += probed;
 	free(points);
 	length = strlen(file->why);
 	if (refused > 1)
 		snprintf(file->why + length, sizeof(file->why) - length, ", and %u more",
 			 refused - 1);
-	uprobes->probes += file->probed;
+	uprobes->probes += probed;
 	uprobes->refused += refused;
-	return (int)file->probed;
+	return (int)probed;
 }
 
 static void give_ranges(struct gpumon_uprobes *uprobes)
@@ -145,13 +158,16 @@ static int probe_file_once(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_
 			   int *last)
 {
 	struct gpumon_uprobe_point linker = { .offset = file->linker_offset };
+	struct gpumon_uprobe_point device = { .offset = file->device_offset };
 	int probed = 0;
 
 	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_LINKER, uprobes->probe_tid,
 				    file->fd, &linker, file->linker_offset != 0);
+	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_DEVICE, uprobes->probe_tid,
+				    file->fd, &device, file->device_offset != 0);
 	if (uprobes->options.no_blocking)
 		gpumon_uprobe_file_launches_only(file);
-	if (file->site_count) {
+	if (file->site_count > file->done) {
 		probed = probe_file(uprobes, file, last);
 		if (uprobes->began && probed >= 0)
 			gpumon_uprobes_note(uprobes, "uprobes: %s: %d functions%s%s", file->path,
@@ -163,11 +179,26 @@ static int probe_file_once(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_
 	return probed;
 }
 
+/* The memory is searched again after a device was made, or a library was loaded. */
+static void probe_vulkan(struct gpumon_uprobes *uprobes)
+{
+	uint64_t changes = gpumon_uprobe_program_changes(uprobes->program) + 1;
+	int found;
+
+	if (uprobes->vulkan_changes == changes)
+		return;
+	uprobes->vulkan_changes = changes;
+	found = gpumon_uprobe_vulkan_devices(&uprobes->process, uprobes->options.no_blocking);
+	if (found > 0)
+		uprobes->vulkan_devices += (unsigned int)found;
+}
+
 int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *err)
 {
 	int total = 0, last = 0;
 	bool any = false;
 
+	probe_vulkan(uprobes);
 	give_ranges(uprobes);
 	/* Runtimes come first, or their calls to the driver would count as the program's. */
 	for (int driver = 0; driver < 2; driver++) {
@@ -177,7 +208,7 @@ int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *er
 
 			if (file->fd < 0 || is_driver(file) != driver)
 				continue;
-			any |= file->site_count > 0;
+			any |= file->site_count > file->done;
 			probed = probe_file_once(uprobes, file, &last);
 			if (probed < 0)
 				return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM,
@@ -209,7 +240,7 @@ static void reprobe_process(struct gpumon_uprobes *uprobes, pid_t tid)
 		if (!map->file || map->file->fd >= 0 ||
 		    (!map->file->site_count && !map->file->linker_offset))
 			continue;
-		map->file->probed = 0;
+		map->file->probed = map->file->done = 0;
 		map->file->why[0] = '\0';
 		map->file->fd = gpumon_uprobe_process_open(&uprobes->process, map);
 	}

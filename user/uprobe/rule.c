@@ -148,15 +148,44 @@ static bool read_frame(Dwarf_Frame *frame, struct uprobe_rule *rule)
 	return !count || from_cfa(ops, count, &rule->fp);
 }
 
+/*
+ * Find the call frame information of an address. False if the file cannot be read.
+ * @frame: set to NULL if there is none
+ * @place: set to the address in the file
+ */
+static bool find_frame(const struct gpumon_uprobe_process *process,
+		       const struct gpumon_uprobe_map *map, uint64_t address, Dwarf_Frame **frame,
+		       uint64_t *place)
+{
+	struct unwind *unwind = map->file->unwind;
+	uint64_t offset = address - map->start + map->offset;
+
+	*frame = NULL;
+	if (!unwind)
+		unwind = open_unwind(process, map);
+	if (!unwind || !unwind->elf)
+		return false;
+	if (!unwind->eh && !unwind->debug)
+		return true;
+	for (unsigned int i = 0; i < unwind->load_count && !*frame; i++) {
+		if (offset < unwind->loads[i].offset ||
+		    offset - unwind->loads[i].offset >= unwind->loads[i].size)
+			continue;
+		*place = offset - unwind->loads[i].offset + unwind->loads[i].address;
+		if (dwarf_cfi_addrframe(unwind->eh ? unwind->eh : unwind->debug, *place, frame))
+			*frame = NULL;
+	}
+	return true;
+}
+
 bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
 			struct uprobe_rule *rule)
 {
 	/* A call can be the last instruction of its function. */
 	const struct gpumon_uprobe_map *map = gpumon_uprobe_process_map(process, pc - 1);
 	const struct uprobe_rule none = { .pc = pc, .kind = UPROBE_RULE_NONE, .pc_again = pc };
-	struct unwind *unwind;
 	Dwarf_Frame *frame = NULL;
-	uint64_t offset;
+	uint64_t place;
 
 	*rule = none;
 	if (!map)
@@ -165,26 +194,8 @@ bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 	rule->cfa = 16;
 	rule->ra = -8;
 	rule->fp = -16;
-	if (!map->file)
-		return true;
-	unwind = map->file->unwind;
-	if (!unwind)
-		unwind = open_unwind(process, map);
-	if (!unwind || !unwind->elf)
+	if (map->file && !find_frame(process, map, pc - 1, &frame, &place))
 		return false;
-	if (!unwind->eh && !unwind->debug)
-		return true;
-	offset = pc - 1 - map->start + map->offset;
-	for (unsigned int i = 0; i < unwind->load_count && !frame; i++) {
-		uint64_t address;
-
-		if (offset < unwind->loads[i].offset ||
-		    offset - unwind->loads[i].offset >= unwind->loads[i].size)
-			continue;
-		address = offset - unwind->loads[i].offset + unwind->loads[i].address;
-		if (dwarf_cfi_addrframe(unwind->eh ? unwind->eh : unwind->debug, address, &frame))
-			frame = NULL;
-	}
 	if (!frame)
 		return true;
 	*rule = none;
@@ -192,6 +203,21 @@ bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 		*rule = none;
 	free(frame);
 	return true;
+}
+
+bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint64_t address)
+{
+	const struct gpumon_uprobe_map *map = gpumon_uprobe_process_map(process, address);
+	Dwarf_Addr start = 0, end;
+	Dwarf_Frame *frame;
+	uint64_t place = 0;
+	bool signal;
+
+	if (!map || !map->file || !find_frame(process, map, address, &frame, &place) || !frame)
+		return false;
+	dwarf_frame_info(frame, &start, &end, &signal);
+	free(frame);
+	return start == place;
 }
 
 static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t *word)

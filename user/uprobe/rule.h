@@ -25,6 +25,9 @@
 bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc,
 			struct uprobe_rule *rule);
 
+/* True if call frame information begins there: at a function, or surely at an instruction. */
+bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint64_t address);
+
 enum gpumon_uprobe_nesting {
 	GPUMON_UPROBE_OUTERMOST,
 	GPUMON_UPROBE_NESTED,

@@ -143,7 +143,7 @@ static int uprobes_attach(struct gpumon_uprobes *uprobes, bool wait, struct gpum
 	if (!probed && !wait)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_NO_LIBRARY,
-			"process %d has no library of CUDA, HIP or Level Zero in it, or one without symbols: it may not have used the GPU yet",
+			"process %d has no library of CUDA, HIP, Level Zero, OpenCL or Vulkan in it, or one without symbols: it may not have used the GPU yet",
 			(int)uprobes->pid);
 	return 0;
 }
@@ -236,6 +236,18 @@ static void begin_mapped(struct gpumon_uprobes *uprobes)
 					    file->probed, *file->why ? "; " : "", file->why);
 	}
 	tell_driver_alone(uprobes);
+}
+
+static void tell_no_device(struct gpumon_uprobes *uprobes)
+{
+	bool loader = false;
+
+	for (unsigned int i = 0; i < uprobes->process.file_count; i++)
+		loader |= uprobes->process.files[i]->device_offset != 0;
+	if (loader && !uprobes->vulkan_devices)
+		gpumon_uprobes_note(
+			uprobes,
+			"uprobes: no device was found in the memory of Vulkan's loader: calls of functions that the program has from vkGetDeviceProcAddr are not seen");
 }
 
 static bool process_ended(struct gpumon_uprobes *uprobes)
@@ -351,6 +363,7 @@ void gpumon_uprobes_detach(struct gpumon_uprobes *uprobes, gpumon_uprobes_tap ta
 			gpumon_uprobe_program_each_pending(uprobes->program,
 							   gpumon_uprobes_give_hit, uprobes);
 			gpumon_uprobes_losses(uprobes);
+			tell_no_device(uprobes);
 		}
 		gpumon_uprobe_program_free(uprobes->program);
 	}

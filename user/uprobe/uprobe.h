@@ -105,7 +105,7 @@ int gpumon_uprobes_supported(const char *root, struct gpumon_error *err);
  * @err: out
  *
  * Codes besides those of gpumon_uprobes_supported(): "gone" (no such process), "no-library" (no
- * CUDA, HIP or Level Zero; status GPUMON_EXIT_FAILED: it may be loaded later, see
+ * CUDA, HIP, Level Zero, OpenCL or Vulkan; status GPUMON_EXIT_FAILED: it may be loaded later, see
  * gpumon_uprobes_watch()), "memory", "io".
  *
  * Return: the uprobes, or NULL with @err.

@@ -40,6 +40,11 @@ static void kinds(void **state)
 		"hipMalloc",
 		"zeInit",
 		"cudaMemcpy_ptsz_",
+		"zeCommandListAppendBarrier",
+		"clEnqueueBarrier",
+		"clFlush",
+		"vkCmdDraw",
+		"vkQueuePresentKHR",
 		"__cudaRegisterVar",
 	};
 
@@ -55,7 +60,17 @@ static void kinds(void **state)
 	assert_int_equal(gpumon_function_kind("cuCtxSynchronize_v2"), blocking);
 	assert_int_equal(gpumon_function_kind("cudaStreamSynchronize"), blocking);
 	assert_int_equal(gpumon_function_kind("hipLaunchKernel_spt"), launch);
+	assert_int_equal(gpumon_function_kind("hipMemcpyAtoHAsync"), launch);
+	assert_int_equal(gpumon_function_kind("hipMemcpyToSymbol_spt"), launch | blocking);
 	assert_int_equal(gpumon_function_kind("zeCommandListAppendLaunchKernel"), launch);
+	assert_int_equal(gpumon_function_kind("zeCommandListAppendLaunchKernelWithArguments"),
+			 launch);
+	assert_int_equal(gpumon_function_kind("zeCommandQueueExecuteCommandLists"), launch);
+	assert_int_equal(gpumon_function_kind("clEnqueueNDRangeKernel"), launch);
+	assert_int_equal(gpumon_function_kind("clEnqueueReadBuffer"), launch | blocking);
+	assert_int_equal(gpumon_function_kind("clFinish"), blocking);
+	assert_int_equal(gpumon_function_kind("vkQueueSubmit2"), launch);
+	assert_int_equal(gpumon_function_kind("vkWaitForFences"), blocking);
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		if (gpumon_function_kind(none[i]))
 			fail_msg("%s is one", none[i]);
@@ -69,6 +84,8 @@ static void libraries(void **state)
 	assert_true(gpumon_library_of_api("libcuda.so.580.159.04"));
 	assert_true(gpumon_library_of_api("libamdhip64.so.6"));
 	assert_true(gpumon_library_of_api("libze_intel_gpu.so.1"));
+	assert_true(gpumon_library_of_api("libOpenCL.so.1"));
+	assert_true(gpumon_library_of_api("libvulkan_lvp.so"));
 	/* These have the API linked in, or use it. */
 	assert_false(gpumon_library_of_api("libcudadevrt.so"));
 	assert_false(gpumon_library_of_api("libcudnn.so.9"));
@@ -106,6 +123,43 @@ static void jumps(void **state)
 		assert_false(gpumon_function_jump(framed, size, EM_X86_64, &target));
 	for (size_t size = 0; size < sizeof(branch); size++)
 		assert_false(gpumon_function_jump(branch, size, EM_AARCH64, &target));
+}
+
+static void vulkan_entries(void **state)
+{
+	/* vkQueueSubmit of loaders 1.3.239, 1.4.363, and vkCmdDispatch of the latter */
+	static const uint8_t jumps[] = { 0x48, 0x8b, 0x07, 0x48, 0x85, 0xc0, 0x74, 0x13, 0x49, 0xb8,
+					 0xed, 0xad, 0x10, 0x04, 0x04, 0xed, 0xad, 0x10, 0x4c, 0x39,
+					 0x00, 0x75, 0x02, 0xff, 0x60, 0x20, 0,	   0,	 0 };
+	static const uint8_t loads[] = { 0x49, 0x89, 0xd0, 0x48, 0xba, 0xed, 0xad, 0x10, 0x04,
+					 0x04, 0xed, 0xad, 0x10, 0x48, 0x39, 0x10, 0x75, 0x0d,
+					 0x48, 0x8b, 0x40, 0x20, 0x4c, 0x89, 0xc2, 0xff, 0xe0 };
+	static const uint8_t far[] = { 0x48, 0xba, 0xed, 0xad, 0x10, 0x04, 0x04, 0xed,
+				       0xad, 0x10, 0x48, 0x39, 0x10, 0x75, 0x0d, 0x48,
+				       0x8b, 0x80, 0xc0, 0x02, 0,    0,	   0x44, 0x89 };
+	uint8_t odd[sizeof(far)];
+	uint32_t offset = 0;
+
+	(void)state;
+	assert_true(gpumon_function_vulkan_entry(jumps, sizeof(jumps), EM_X86_64, &offset));
+	assert_int_equal(offset, 0x20);
+	offset = 0;
+	assert_true(gpumon_function_vulkan_entry(loads, sizeof(loads), EM_X86_64, &offset));
+	assert_int_equal(offset, 0x20);
+	assert_true(gpumon_function_vulkan_entry(far, sizeof(far), EM_X86_64, &offset));
+	assert_int_equal(offset, 0x2c0);
+	/* Not a place of a pointer in the table: odd, or behind its end. */
+	memcpy(odd, far, sizeof(odd));
+	odd[18] = 0xc1;
+	assert_false(gpumon_function_vulkan_entry(odd, sizeof(odd), EM_X86_64, &offset));
+	odd[18] = 0xc0;
+	odd[21] = 1;
+	assert_false(gpumon_function_vulkan_entry(odd, sizeof(odd), EM_X86_64, &offset));
+	/* Without the number, truncated anywhere, on another machine. */
+	assert_false(gpumon_function_vulkan_entry(far + 4, sizeof(far) - 4, EM_X86_64, &offset));
+	for (size_t size = 0; size < 21; size++)
+		assert_false(gpumon_function_vulkan_entry(far, size, EM_X86_64, &offset));
+	assert_false(gpumon_function_vulkan_entry(far, sizeof(far), EM_AARCH64, &offset));
 }
 
 static void interning(void **state)
@@ -423,10 +477,15 @@ static void refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),	cmocka_unit_test(libraries),
-		cmocka_unit_test(jumps),	cmocka_unit_test(interning),
-		cmocka_unit_test(own_mappings), cmocka_unit_test(stacks),
-		cmocka_unit_test(nested_calls), cmocka_unit_test(process_that_has_ended),
+		cmocka_unit_test(kinds),
+		cmocka_unit_test(libraries),
+		cmocka_unit_test(jumps),
+		cmocka_unit_test(vulkan_entries),
+		cmocka_unit_test(interning),
+		cmocka_unit_test(own_mappings),
+		cmocka_unit_test(stacks),
+		cmocka_unit_test(nested_calls),
+		cmocka_unit_test(process_that_has_ended),
 		cmocka_unit_test(refusals),
 	};
 

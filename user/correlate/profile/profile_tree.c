@@ -246,11 +246,11 @@ static bool is_call(const struct gpumon_tree_frame *frame, const char *call, siz
 	return call && length == call_length && !memcmp(base, call, length);
 }
 
-/* Libraries that implement the API: those of CUDA, HIP and Level Zero. */
+/* Libraries that implement an API: those of CUDA, HIP, Level Zero, OpenCL and Vulkan. */
 static bool is_api_module(const char *module)
 {
 	static const char *const names[] = { "libcuda.so", "libcudart", "libcupti", "libamdhip64",
-					     "libze_" };
+					     "libze_",	   "libOpenCL", "libvulkan" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!strncmp(module, names[i], strlen(names[i])))
