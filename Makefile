@@ -146,7 +146,7 @@ check-deep:
 	tests/check --deep
 
 demo:
-	tests/demo
+	tests/demo/run
 
 KERNELS ?= all
 bench:
@@ -177,7 +177,8 @@ help:
 	@echo 'make dkms-install       the module through dkms; dkms-uninstall takes it away'
 	@echo 'make clean'
 	@echo
-	@echo 'make demo               a VM with a mock GPU, the statistics and the tool: no GPU needed'
+	@echo 'make demo               records an OpenCL program here, then the module in a VM: no GPU needed'
+	@echo '                        (tests/demo/live: the first part alone, a minute)'
 	@echo 'make check              the tests, 25 minutes on two processors; the last line says how many passed'
 	@echo 'make check-full         all suites on all kernels; 90 minutes'
 	@echo 'make check-deep         all suites on kernels with KASAN, lockdep, KCSAN..., long storms, fuzzing, mutants; a night'
