@@ -23,7 +23,7 @@ def paths(document, mangled):
             entry[0] += node["count"]
             entry[1] += node["gpu_ns"]
         if node["cpu_ns"]:
-            leaf = node["kind"] in ("kernel", "copy", "set", "reason")
+            leaf = node["kind"] in ("kernel", "copy", "set", "whole_graph", "reason")
             call = reference.of_call(way[:-1] if leaf else way)
             calls[call] = calls.get(call, 0) + node["cpu_ns"]
     return dict(sorted(found.items())), dict(sorted(calls.items()))

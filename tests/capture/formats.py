@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "output"
 import go_pprof  # noqa: E402,F401
 from check import Message  # noqa: E402,F401
 
-WORK = ("kernel", "copy", "set")
+WORK = ("kernel", "copy", "set", "graph")
 
 
 def by_name(document):

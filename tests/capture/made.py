@@ -226,4 +226,33 @@ def opencl(path):
     writer.write(path, [file])
 
 
-CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl}
+def whole_graphs():
+    """Launches of two graphs, each as one operation; one still runs, one has no launch."""
+    pid, time = 4300, 5 * 10**9
+    file = begin(pid, "/opt/made/replay")
+    file.put("window", time_ns=time, reason="start")
+    number = 0
+    for i in range(30):
+        number += 1
+        at, graph = time + 20000 * i, 5 + i % 3 // 2
+        launch(file, number, at, pid, file.stack(0x400700 + graph, 0x400100), "graph", graph=graph)
+        file.put("graph", flags=i == 29, start_ns=at + 900, end_ns=0 if i == 29 else at + 4000 + 10 * i, correlation=number,
+                 device=0, context=1, stream=7, graph=graph)
+        if i % 5 == 0:
+            number += 1
+            launch(file, number, at + 5000, pid, file.stack(0x400300, 0x400100))
+            kernel(file, number, at + 5500, 1000)
+    file.put("graph", start_ns=time + 610000, end_ns=time + 611000, correlation=9999, device=0, context=1, stream=8,
+             graph=5)
+    file.cut(pid)
+    file.put("window", flags=1, time_ns=time + 700000, reason="exit")
+    file.cut(0)
+    return file
+
+
+def sampled(path):
+    """What is not recorded of each launch: nodes of graphs."""
+    writer.write(path, [whole_graphs()])
+
+
+CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl, "made-sampled": sampled}

@@ -19,9 +19,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "suite/l
 from chunks import chunk_at, records_in  # noqa: E402
 
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
-LAUNCH, HIT, NODE, KERNEL, COPY, SET, LOSS = 20, 22, 24, 40, 41, 42, 80
+LAUNCH, HIT, NODE, KERNEL, COPY, SET, WHOLE, LOSS = 20, 22, 24, 40, 41, 42, 46, 80
 KNOWN = set(range(13)) | {20, 21, 22, 23, 24} | set(range(40, 47)) | {60, 61, 80, 81, 82, 83}
-KINDS = {KERNEL: "kernel", COPY: "copy", SET: "set"}
+KINDS = {KERNEL: "kernel", COPY: "copy", SET: "set", WHOLE: "graph"}
 FRAME_ID = 1 << 63
 
 LOSSES = ["", "channel_full", "api_dropped", "withheld", "no_timestamp", "stack_table",
@@ -123,6 +123,11 @@ class Process:
             start, end, _, node, correlation, device, context, stream, graph = \
                 struct.unpack_from("<QQQQIIIII", padded(record, 64), 8)
             self.works.append((kind, flags, start, end, node, correlation, "memset", device,
+                               context, stream, graph))
+        elif kind == WHOLE:
+            start, end, correlation, device, context, stream, graph = \
+                struct.unpack_from("<QQIIIII", padded(record, 48), 8)
+            self.works.append((kind, flags, start, end, 0, correlation, f"graph {graph}", device,
                                context, stream, graph))
         elif kind == HIT:
             time, _, duration, _, function, stack = struct.unpack_from("<QQQIII", record, 8)

@@ -38,7 +38,9 @@ def recorded(directory):
                 works.append((flags, struct.unpack_from("<QQ", record, 8), correlation,
                               context, struct.unpack_from("<6I", record, 72)))
             elif kind in reference.KINDS:
-                correlation, _, context = struct.unpack_from("<3I", record, 40)
+                # Of a graph as a whole it is where bytes are elsewhere.
+                at = 24 if kind == reference.WHOLE else 40
+                correlation, _, context = struct.unpack_from("<3I", record, at)
                 works.append((flags, struct.unpack_from("<QQ", record, 8), correlation,
                               context, None))
         for flags, times, correlation, context, size in works:
@@ -56,7 +58,7 @@ def profiled(document):
     """Count and time by path and name, of work that has a path."""
     nodes, found = document["nodes"], collections.Counter()
     for node in nodes:
-        if node["kind"] not in WORK:
+        if node["kind"] not in (*WORK, "whole_graph"):
             continue
         path, at = [], node["parent"]
         while at is not None and nodes[at]["kind"] not in ("root", "process"):

@@ -95,6 +95,7 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 		struct gpumon_record_kernel kernel;
 		struct gpumon_record_copy copy;
 		struct gpumon_record_set set;
+		struct gpumon_record_graph graph;
 		struct gpumon_record_loss loss;
 	} copy;
 	struct process *process;
@@ -130,6 +131,14 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 
 		process = find_process(correlate, number, api_of(set->context));
 		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_SET, &set->head) :
+				 -1;
+	}
+	case GPUMON_RECORD_GRAPH: {
+		const struct gpumon_record_graph *graph = WHOLE(graph);
+
+		process = find_process(correlate, number, api_of(graph->context));
+		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_GRAPH,
+						  &graph->head) :
 				 -1;
 	}
 	case GPUMON_RECORD_GRAPH_NODE: {

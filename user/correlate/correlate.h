@@ -70,6 +70,7 @@ enum gpumon_work_kind {
 	GPUMON_WORK_KERNEL = 0,
 	GPUMON_WORK_COPY = 1,
 	GPUMON_WORK_SET = 2,
+	GPUMON_WORK_GRAPH = 3, /* a launch of a graph as a whole */
 	GPUMON_WORK_KINDS
 };
 
@@ -94,7 +95,7 @@ static inline enum gpumon_untimed gpumon_untimed_of(uint32_t flags)
 /**
  * struct gpumon_work - a GPU operation with its origin
  * @process: number of the process in the capture
- * @kind: kind of operation: which of @kernel, @copy, @set is not NULL
+ * @kind: kind of operation: which of @kernel, @copy, @set, @graph is not NULL
  * @match: origin of @stack, or why there is none
  * @stack: id in the process, or 0
  * @tid: launching thread, 0 if unknown
@@ -117,6 +118,7 @@ struct gpumon_work {
 	const struct gpumon_record_kernel *kernel;
 	const struct gpumon_record_copy *copy;
 	const struct gpumon_record_set *set;
+	const struct gpumon_record_graph *graph;
 	uint32_t launch_work;
 };
 

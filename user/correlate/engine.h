@@ -63,6 +63,7 @@ struct work {
 		struct gpumon_record_kernel kernel;
 		struct gpumon_record_copy copy;
 		struct gpumon_record_set set;
+		struct gpumon_record_graph graph;
 	};
 };
 

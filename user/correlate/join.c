@@ -88,6 +88,13 @@ static inline struct work_view view_work(enum gpumon_work_kind kind,
 	case GPUMON_WORK_COPY:
 		TAKE(copy);
 		break;
+	case GPUMON_WORK_GRAPH: {
+		const struct gpumon_record_graph *of = (const void *)record;
+
+		view.start_ns = of->start_ns;
+		view.correlation = of->correlation;
+		break;
+	}
 	default:
 		TAKE(set);
 		break;
@@ -132,6 +139,8 @@ static void give_work(struct gpumon_correlate *correlate, struct process *proces
 		work.kernel = (const void *)record;
 	else if (kind == GPUMON_WORK_COPY)
 		work.copy = (const void *)record;
+	else if (kind == GPUMON_WORK_GRAPH)
+		work.graph = (const void *)record;
 	else
 		work.set = (const void *)record;
 	if (correlate->output.work)
@@ -541,6 +550,7 @@ int gpumon_join_work(struct gpumon_correlate *correlate, struct process *process
 		[GPUMON_WORK_KERNEL] = sizeof(struct gpumon_record_kernel),
 		[GPUMON_WORK_COPY] = sizeof(struct gpumon_record_copy),
 		[GPUMON_WORK_SET] = sizeof(struct gpumon_record_set),
+		[GPUMON_WORK_GRAPH] = sizeof(struct gpumon_record_graph),
 	};
 	struct join *join = &process->join;
 

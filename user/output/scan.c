@@ -380,7 +380,7 @@ static void on_unified(struct reading *reading, const struct gpumon_record *reco
 static bool is_work(const struct gpumon_record *record)
 {
 	return record->type == GPUMON_RECORD_KERNEL || record->type == GPUMON_RECORD_COPY ||
-	       record->type == GPUMON_RECORD_SET;
+	       record->type == GPUMON_RECORD_SET || record->type == GPUMON_RECORD_GRAPH;
 }
 
 static void on_record(struct reading *reading, uint32_t process, const struct gpumon_record *record)

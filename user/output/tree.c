@@ -23,7 +23,7 @@ const char *gpumon_node_kind_name(enum gpumon_node_kind kind)
 		[GPUMON_NODE_DEVICE] = "device", [GPUMON_NODE_STREAM] = "stream",
 		[GPUMON_NODE_GRAPH] = "graph",	 [GPUMON_NODE_KERNEL] = "kernel",
 		[GPUMON_NODE_COPY] = "copy",	 [GPUMON_NODE_SET] = "set",
-		[GPUMON_NODE_REASON] = "reason",
+		[GPUMON_NODE_REASON] = "reason", [GPUMON_NODE_WHOLE_GRAPH] = "whole_graph",
 	};
 
 	return (unsigned int)kind < GPUMON_NODE_KINDS && names[kind] ? names[kind] : "unknown";
@@ -187,6 +187,7 @@ const char *gpumon_work_kind_text(enum gpumon_work_kind kind)
 		[GPUMON_WORK_KERNEL] = "kernel",
 		[GPUMON_WORK_COPY] = "copy",
 		[GPUMON_WORK_SET] = "set",
+		[GPUMON_WORK_GRAPH] = "graph",
 	};
 
 	return (unsigned int)kind < GPUMON_WORK_KINDS ? texts[kind] : "unknown";

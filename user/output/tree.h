@@ -36,7 +36,7 @@ static inline uint64_t gpumon_tree_weight(const struct gpumon_node *node, enum g
 static inline bool gpumon_tree_is_work(const struct gpumon_node *node)
 {
 	return node->kind == GPUMON_NODE_KERNEL || node->kind == GPUMON_NODE_COPY ||
-	       node->kind == GPUMON_NODE_SET;
+	       node->kind == GPUMON_NODE_SET || node->kind == GPUMON_NODE_WHOLE_GRAPH;
 }
 
 /* "libfoo.so+0x123": only the address of the function is known. */

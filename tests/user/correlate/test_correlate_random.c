@@ -462,6 +462,7 @@ static void test_nonsense(void **state)
 		GPUMON_RECORD_LAUNCH, GPUMON_RECORD_KERNEL,	GPUMON_RECORD_COPY,
 		GPUMON_RECORD_SET,    GPUMON_RECORD_GRAPH_NODE, GPUMON_RECORD_HIT,
 		GPUMON_RECORD_STRING, GPUMON_RECORD_LOSS,	GPUMON_RECORD_STACK,
+		GPUMON_RECORD_GRAPH,
 	};
 	uint64_t random = 3;
 
@@ -482,11 +483,12 @@ static void test_nonsense(void **state)
 			for (size_t word = 0; word < words; word++)
 				record[word] = (uint64_t)below(&random, limit) << 32 |
 					       below(&random, limit);
-			head->type = types[below(&random, 9)];
+			head->type = types[below(&random, 10)];
 			head->flags = (uint16_t)below(&random, 32);
 			head->size = (uint32_t)(words * sizeof(*record));
-			works += head->type >= GPUMON_RECORD_KERNEL &&
-				 head->type <= GPUMON_RECORD_SET;
+			works += (head->type >= GPUMON_RECORD_KERNEL &&
+				  head->type <= GPUMON_RECORD_SET) ||
+				 head->type == GPUMON_RECORD_GRAPH;
 			launches += head->type == GPUMON_RECORD_LAUNCH;
 			assert_int_equal(gpumon_correlate_record(correlate, i % 3, head), 0);
 			free(record);

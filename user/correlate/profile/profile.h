@@ -27,6 +27,7 @@ enum gpumon_node_kind {
 	GPUMON_NODE_KERNEL, /* leaves: the GPU operations */
 	GPUMON_NODE_COPY,
 	GPUMON_NODE_SET,
+	GPUMON_NODE_WHOLE_GRAPH,
 	GPUMON_NODE_REASON, /* "[kernel without stack]" and so on */
 	GPUMON_NODE_KINDS
 };

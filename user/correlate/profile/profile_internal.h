@@ -90,7 +90,7 @@ struct gpumon_profile {
 	bool failed;
 };
 
-/* Fields of any kind of operation. @valid: beginning and end are known. */
+/* Fields of any kind of operation. @valid: beginning and end are known; @whole_graph: of a graph. */
 struct gpumon_work_fields {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -99,6 +99,7 @@ struct gpumon_work_fields {
 	uint32_t stream;
 	uint32_t graph;
 	bool valid;
+	bool whole_graph;
 };
 
 /* False if the record is not a GPU operation. */
@@ -106,6 +107,10 @@ bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_f
 
 /* "memcpy HtoD" */
 const char *gpumon_copy_name(const struct gpumon_record_copy *copy);
+
+#define GPUMON_GRAPH_NAME 64
+/* "graph 5" */
+const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph);
 
 /* profile_work.c: enter the engine's results into the tables and the tree. */
 void gpumon_profile_on_work(void *data, const struct gpumon_work *work);

@@ -75,13 +75,17 @@ static uint32_t kernel_row(struct gpumon_profile *profile, uint32_t process, uin
 static struct gpumon_kernel_growing *work_row(struct gpumon_profile *profile,
 					      const struct gpumon_work *work)
 {
+	char graph[GPUMON_GRAPH_NAME];
 	uint32_t row;
 
 	if (work->kind == GPUMON_WORK_KERNEL) {
 		row = kernel_row(profile, work->process, work->kernel->name);
 	} else {
-		const char *name = work->kind == GPUMON_WORK_COPY ? gpumon_copy_name(work->copy) :
-								    "memset";
+		const char *name = work->kind == GPUMON_WORK_COPY ?
+					   gpumon_copy_name(work->copy) :
+				   work->kind == GPUMON_WORK_GRAPH ?
+					   gpumon_graph_name(graph, work->graph->graph) :
+					   "memset";
 
 		name = gpumon_pool_text(&profile->pool, name);
 		row = name ? find_row(profile, work->kind, name) : GPUMON_KEY_NONE;
@@ -94,7 +98,7 @@ static struct gpumon_kernel_growing *work_row(struct gpumon_profile *profile,
 static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpumon_node *node,
 				      uint32_t process, const struct gpumon_work_fields *fields)
 {
-	char name[64], text[GPUMON_DEVICE_TEXT];
+	char name[GPUMON_GRAPH_NAME], text[GPUMON_DEVICE_TEXT];
 
 	if (node && profile->options.devices) {
 		const struct gpumon_record_device *device =
@@ -108,10 +112,10 @@ static struct gpumon_node *add_levels(struct gpumon_profile *profile, struct gpu
 		snprintf(name, sizeof(name), "stream %" PRIu32, GPUMON_NUMBER_OF(fields->stream));
 		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_STREAM, name);
 	}
-	if (node && profile->options.graphs && fields->graph) {
-		snprintf(name, sizeof(name), "graph %" PRIu32, GPUMON_NUMBER_OF(fields->graph));
-		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_GRAPH, name);
-	}
+	/* A graph as a whole has that name itself. */
+	if (node && profile->options.graphs && fields->graph && !fields->whole_graph)
+		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_GRAPH,
+					 gpumon_graph_name(name, fields->graph));
 	return node;
 }
 
@@ -138,6 +142,12 @@ struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpum
 static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work *work,
 		       const struct gpumon_work_fields *fields, const char *name, uint64_t gpu_ns)
 {
+	static const enum gpumon_node_kind kinds[GPUMON_WORK_KINDS] = {
+		[GPUMON_WORK_KERNEL] = GPUMON_NODE_KERNEL,
+		[GPUMON_WORK_COPY] = GPUMON_NODE_COPY,
+		[GPUMON_WORK_SET] = GPUMON_NODE_SET,
+		[GPUMON_WORK_GRAPH] = GPUMON_NODE_WHOLE_GRAPH,
+	};
 	/* The call of a launch counts once, however many operations it has. */
 	bool first = work->launch_ns && !work->launch_work;
 	struct gpumon_tree_frame frame = { .name = name, .module = "", .line = "" };
@@ -160,9 +170,7 @@ static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work 
 	node = add_levels(profile, node, work->process, fields);
 	if (!node)
 		return -1;
-	frame.kind = work->kind == GPUMON_WORK_KERNEL ? GPUMON_NODE_KERNEL :
-		     work->kind == GPUMON_WORK_COPY   ? GPUMON_NODE_COPY :
-							GPUMON_NODE_SET;
+	frame.kind = kinds[work->kind];
 	node = gpumon_tree_child(&profile->tree, node, &frame);
 	if (!node)
 		return -1;
@@ -177,6 +185,7 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 {
 	const struct gpumon_record *record = work->kernel ? &work->kernel->head :
 					     work->copy	  ? &work->copy->head :
+					     work->graph  ? &work->graph->head :
 							    &work->set->head;
 	struct gpumon_kernel_growing *row;
 	struct gpumon_work_fields fields;
@@ -310,12 +319,19 @@ const char *gpumon_copy_name(const struct gpumon_record_copy *copy)
 	return name;
 }
 
+const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph)
+{
+	snprintf(name, GPUMON_GRAPH_NAME, "graph %" PRIu32, GPUMON_NUMBER_OF(graph));
+	return name;
+}
+
 bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_fields *fields)
 {
 	union {
 		struct gpumon_record_kernel kernel;
 		struct gpumon_record_copy copy;
 		struct gpumon_record_set set;
+		struct gpumon_record_graph graph;
 	} work;
 
 #define TAKE(member)                                                           \
@@ -339,6 +355,10 @@ bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_f
 		break;
 	case GPUMON_RECORD_SET:
 		TAKE(set);
+		break;
+	case GPUMON_RECORD_GRAPH:
+		TAKE(graph);
+		fields->whole_graph = true;
 		break;
 	default:
 		return false;

@@ -84,8 +84,8 @@ void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 	static const char *const titles[] = { "GPU time",	  "share",	 "count",
 					      "average",	  "median",	 "p99",
 					      "longest",	  "latency p50", "latency p99",
-					      "kernel, copy, set" };
-	static const char *const letters[] = { "k", "y", "m" };
+					      "kernel, copy, set, graph" };
+	static const char *const letters[GPUMON_WORK_KINDS] = { "k", "y", "m", "g" };
 	struct gpumon_view_totals totals;
 
 	if (!view->kernel_count)

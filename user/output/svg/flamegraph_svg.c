@@ -49,6 +49,7 @@ static const struct {
 	[GPUMON_NODE_KERNEL] = { "k", true, "kernel" },
 	[GPUMON_NODE_COPY] = { "y", true, "copy" },
 	[GPUMON_NODE_SET] = { "m", true, "memset" },
+	[GPUMON_NODE_WHOLE_GRAPH] = { "g", true, "whole graph" },
 	[GPUMON_NODE_REASON] = { "r", false, "no call path, or no work" },
 };
 

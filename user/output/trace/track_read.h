@@ -32,6 +32,7 @@ struct gpumon_track_work {
 		struct gpumon_record_kernel kernel;
 		struct gpumon_record_copy copy;
 		struct gpumon_record_set set;
+		struct gpumon_record_graph graph;
 	};
 };
 

@@ -21,7 +21,7 @@ void gpumon_track_text(struct gpumon_track_event *event, const char *key, const 
 			(struct gpumon_track_argument){ .key = key, .text = text };
 }
 
-/* Fields that kernels, copies and memsets share. */
+/* Fields that operations share. */
 struct common {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -48,6 +48,16 @@ static struct common common_of(const struct gpumon_track_work *waiting)
 		return COMMON(waiting->copy);
 	case GPUMON_WORK_SET:
 		return COMMON(waiting->set);
+	case GPUMON_WORK_GRAPH:
+		return (struct common){
+			.end_ns = waiting->graph.end_ns,
+			.correlation = waiting->graph.correlation,
+			.device = waiting->graph.device,
+			.context = waiting->graph.context,
+			.stream = waiting->graph.stream,
+			.graph = waiting->graph.graph,
+			.flags = waiting->graph.head.flags,
+		};
 	default:
 		return COMMON(waiting->kernel);
 	}
@@ -110,7 +120,7 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 	struct gpumon_track_event event = { .type = GPUMON_TRACK_SLICE };
 	struct gpumon_track_thread *thread;
 	struct gpumon_lanes *lanes;
-	char grid[40], block[40];
+	char grid[GPUMON_GRAPH_NAME], block[40];
 
 	event.start_ns = waiting->start_ns;
 	/* An operation that still ran at the end of the capture lasted at least until then. */
@@ -134,8 +144,12 @@ static void put_work(struct gpumon_track_reader *reader, const struct gpumon_tra
 		event.name = gpumon_names_text(&reader->names, "memset");
 		gpumon_track_value(&event, "bytes", waiting->set.bytes);
 		gpumon_track_value(&event, "value", waiting->set.value);
+	} else if (work->kind == GPUMON_WORK_GRAPH) {
+		event.category = GPUMON_CATEGORY_GRAPH;
+		event.name =
+			gpumon_names_text(&reader->names, gpumon_graph_name(grid, common.graph));
 	} else {
-		describe_kernel(reader, &event, waiting, grid, block, sizeof(grid));
+		describe_kernel(reader, &event, waiting, grid, block, sizeof(block));
 	}
 	event.text = gpumon_names_of(&reader->names, event.name, "[unknown]");
 	gpumon_track_value(&event, "correlation", common.correlation);
@@ -226,10 +240,13 @@ void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpum
 		waiting->copy = *work->copy;
 	else if (work->set)
 		waiting->set = *work->set;
+	else if (work->graph)
+		waiting->graph = *work->graph;
 	else
 		return;
 	waiting->start_ns = work->kernel ? work->kernel->start_ns :
 			    work->copy	 ? work->copy->start_ns :
+			    work->graph	 ? work->graph->start_ns :
 					   work->set->start_ns;
 	/* Without times it is shown where its call returned. */
 	if (!waiting->start_ns)
@@ -240,6 +257,7 @@ void gpumon_track_work_add(struct gpumon_track_reader *reader, const struct gpum
 	waiting->work.kernel = NULL;
 	waiting->work.copy = NULL;
 	waiting->work.set = NULL;
+	waiting->work.graph = NULL;
 	/* It lost its time: that is counted, but it has no place on a timeline. */
 	if (!waiting->start_ns)
 		return;

@@ -14,6 +14,7 @@ const char *gpumon_track_category_name(enum gpumon_track_category category)
 		[GPUMON_CATEGORY_RANGE] = "nvtx",    [GPUMON_CATEGORY_WAIT] = "wait",
 		[GPUMON_CATEGORY_MEMORY] = "memory", [GPUMON_CATEGORY_DRIVER] = "driver",
 		[GPUMON_CATEGORY_ALERT] = "alert",   [GPUMON_CATEGORY_RECORDING] = "recording",
+		[GPUMON_CATEGORY_GRAPH] = "graph",
 	};
 
 	return names[category];
@@ -33,6 +34,7 @@ static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
 	case GPUMON_RECORD_KERNEL:
 	case GPUMON_RECORD_COPY:
 	case GPUMON_RECORD_SET:
+	case GPUMON_RECORD_GRAPH:
 	case GPUMON_RECORD_SYNC:
 		gpumon_record_copy(&launch, sizeof(launch), record);
 		*end_ns = launch.end_ns;
