@@ -2,6 +2,9 @@
 """Figures of gpumon-user's JSON, in the form in which reference.py has them."""
 import reference
 
+# Below the calls of launches without work.
+ENDS = {"[unmatched launch]", "[failed call]", "[captured into graph]"}
+
 
 def works(document):
     return {match: {kind: n for kind, n in sorted(kinds.items()) if n}
@@ -23,7 +26,7 @@ def paths(document, mangled):
             entry[0] += node["count"]
             entry[1] += node["gpu_ns"]
         if node["cpu_ns"]:
-            leaf = node["kind"] in ("kernel", "copy", "set", "whole_graph", "reason")
+            leaf = node["kind"] in ("kernel", "copy", "set", "whole_graph") or name in ENDS
             call = reference.of_call(way[:-1] if leaf else way)
             calls[call] = calls.get(call, 0) + node["cpu_ns"]
     return dict(sorted(found.items())), dict(sorted(calls.items()))
@@ -41,6 +44,30 @@ def streams(document):
     return sorted([list(key) + sums for key, sums in found.items()], key=repr)
 
 
+def sampling(document, mangled):
+    """What is estimated beyond what is recorded."""
+    sums = document["recording"]["sampling"]
+    if not sums:
+        return None
+    kernels = {f"{row['kind']} {row['mangled'] or row['name']}":
+               [row["scaled_count"] - row["count"], row["scaled_gpu_ns"] - row["gpu_ns"]]
+               for row in document["kernels"]}
+    estimates = [{**node, "count": node["scaled_count"] - node["count"], "cpu_ns": 0,
+                  "gpu_ns": node["scaled_gpu_ns"] - node["gpu_ns"]} for node in document["nodes"]]
+    by_path, _ = paths({"nodes": estimates}, mangled)
+    pids = {process["process"]: process["pid"] for process in document["recording"]["processes"]}
+    whole = document["recording"]["duration_ns"]
+    return {
+        "sums": [sums[key] for key in ["windows", "windows_ns", "launches_recorded", "launches_left_out",
+                                       "launches_without_sample"]],
+        "kernels": {key: row for key, row in sorted(kernels.items()) if any(row)},
+        "paths": by_path,
+        "idle": sorted([[pids.get(row["process"], 0), row["uuid"] or "", row["context"], row["stream"],
+                         row["elapsed_ns"], row["idle_longest_ns"]] for row in document["devices"]
+                        if row["elapsed_ns"] != whole], key=repr),
+    }
+
+
 def figures(document):
     missing, latency = document["missing"], document["latency"]
     mangled = {row["name"]: row["mangled"] for row in document["kernels"]
@@ -49,6 +76,7 @@ def figures(document):
         "two kernels of one name"
     by_path, calls = paths(document, mangled)
     return {
+        "sampling": sampling(document, mangled),
         "works": works(document),
         "launches": {key: n for key, n in sorted(missing["launches"].items()) if n},
         "without_time": {key: n for key, n in sorted(missing["without_time"].items()) if n},
@@ -68,6 +96,16 @@ def figures(document):
 def text(found):
     """One line per figure or group of figures, so that a diff is readable."""
     lines = []
+    if found["sampling"]:
+        lines.append("# windows, ns, launches recorded, left out, without a sample")
+        lines.append(" ".join(map(str, found["sampling"]["sums"])))
+        lines.append("\n# estimates: count, ns of what is not recorded")
+        lines += [f"{' '.join(map(str, row))} {name}" for part in ("kernels", "paths")
+                  for name, row in found["sampling"][part].items()]
+        lines.append("\n# pid, uuid, context, stream, ns in windows, longest ns of them idle")
+        lines += [" ".join("-" if value is None else str(value) for value in row)
+                  for row in found["sampling"]["idle"]]
+        lines.append("")
     for part in ["works", "launches", "without_time", "losses", "damage"]:
         for key, value in found[part].items():
             words = " ".join(f"{name} {n}" for name, n in value.items()) \

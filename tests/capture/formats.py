@@ -29,8 +29,8 @@ def weight(document):
     """The default weight of paths: GPU time, or the time in calls if it is known for all of them.
     """
     recording = document["recording"]
-    if recording["gpu_ns"]:
-        return recording["gpu_ns"]
+    if recording["scaled_gpu_ns"]:
+        return recording["scaled_gpu_ns"]
     return recording["count"] if recording["launches_without_time"] else recording["cpu_ns"]
 
 
@@ -120,5 +120,5 @@ def pprof(data, document):
     top = Message(gzip.decompress(data))
     samples = [message.packed(2) for message in top.messages(2)]
     nodes = document["nodes"]
-    for index, key in enumerate(["gpu_ns", "count", "cpu_ns"]):
+    for index, key in enumerate(["scaled_gpu_ns", "scaled_count", "cpu_ns"]):
         assert sum(values[index] for values in samples) == sum(node[key] for node in nodes), key

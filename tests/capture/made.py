@@ -250,9 +250,59 @@ def whole_graphs():
     return file
 
 
+def windows():
+    """Operations in windows: kernels on two paths, a graph with two nodes, ranges, and what has no sample."""
+    pid, time, number = 4400, 5 * 10**9, 0
+    file = begin(pid, "/opt/made/sample")
+    file.put("window", time_ns=time, reason="start")
+    file.put("graph-node", node=900, graph=5, stack=file.stack(0x400600, 0x400100))
+    spans = [(time, time + 400000), (time + 1000000, time + 1300000), (time + 2400000, time + 2600000)]
+    for i in range(300):
+        at = time + 10000 * i
+        is_in = any(since <= at and at + 400 <= until for since, until in spans)
+        kind = i % 5
+        if i % 50 == 0:
+            file.put("range", time_ns=at - 5, tid=pid, text="step", kind=1)
+        number += 1
+        if kind < 3:
+            launch(file, number, at, pid + kind // 2, file.stack(0x400300 + kind // 2, 0x400100), context=1)
+            if is_in:
+                kernel(file, number, at + 700, 3000 + 100 * (i % 7), ["train_kernel", "other_kernel"][kind // 2])
+        elif kind == 3:
+            launch(file, number, at, pid, file.stack(0x400700, 0x400100), "graph", graph=6)
+            if is_in:
+                kernel(file, number, at + 900, 2000, "graph_kernel", node=900, graph=6)
+                kernel(file, number, at + 3000, 1500, "graph_kernel", node=999, graph=6)
+        elif i % 15 == 4 and not is_in:
+            # Nothing like it is launched in a window.
+            launch(file, number, at, pid, file.stack(0x400800 + i % 4, 0x400100), "copy", context=1)
+        else:
+            launch(file, number, at, pid, file.stack(0x400900, 0x400100), context=1, flags=16 * (i % 2))
+            if is_in and not i % 2:
+                kernel(file, number, at + 600, 1234, "rare_kernel")
+        if i % 50 == 30:
+            file.put("range", time_ns=at + 5000, tid=pid, kind=2)
+        if i % 16 == 0:
+            file.cut(pid)
+    # One that is half in a window, with work, and one in a window that nothing came for.
+    number += 1
+    launch(file, number, time + 2399900, pid, file.stack(0x400300, 0x400100), context=1)
+    kernel(file, number, time + 2401000, 3210)
+    number += 1
+    launch(file, number, time + 2500700, pid, file.stack(0x400300, 0x400100), context=1)
+    file.cut(pid)
+    for since, until in spans:
+        if since != time:
+            file.put("window", flags=2, time_ns=since, reason="sample")
+        file.put("window", flags=3, time_ns=until, reason="sample")
+    file.put("window", flags=1, time_ns=time + 3000000, reason="exit")
+    file.cut(0)
+    return file
+
+
 def sampled(path):
-    """What is not recorded of each launch: nodes of graphs."""
-    writer.write(path, [whole_graphs()])
+    """What is not recorded of each launch: nodes of graphs, operations outside of windows."""
+    writer.write(path, [whole_graphs(), windows()])
 
 
 CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl, "made-sampled": sampled}

@@ -9,7 +9,9 @@ code has the names that were kept with it, or is module+offset.
 """
 import bisect
 import collections
+import fractions
 import json
+import math
 import pathlib
 import re
 import struct
@@ -19,8 +21,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "suite/l
 from chunks import chunk_at, records_in  # noqa: E402
 
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
-LAUNCH, HIT, NODE, KERNEL, COPY, SET, WHOLE, LOSS = 20, 22, 24, 40, 41, 42, 46, 80
+LAUNCH, HIT, NODE, KERNEL, COPY, SET, WHOLE, LOSS, WINDOW = 20, 22, 24, 40, 41, 42, 46, 80, 81
 KNOWN = set(range(13)) | {20, 21, 22, 23, 24} | set(range(40, 47)) | {60, 61, 80, 81, 82, 83}
+# What else has a time at 8: calls, ranges, waits; ends at 16 but for ranges.
+CALL, RANGE, SYNC = 21, 23, 43
 KINDS = {KERNEL: "kernel", COPY: "copy", SET: "set", WHOLE: "graph"}
 FRAME_ID = 1 << 63
 
@@ -88,6 +92,7 @@ class Process:
         self.strings, self.frames, self.stacks, self.nodes, self.devices = {}, {}, {}, {}, {}
         self.mappings, self.launches, self.works, self.hits = [], [], [], []
         self.losses = collections.Counter()
+        self.changes, self.times = [], []
         self.names = read_names(path.with_suffix(".symbols"))
         for _, records in chunks(path.read_bytes(), damage):
             self.chunks += 1
@@ -106,7 +111,15 @@ class Process:
             number, _, _, function = struct.unpack_from("<IHHI", record, 8)
             self.frames[number] = function
         elif kind == LAUNCH:
-            self.launches.append((flags, *struct.unpack_from("<QQIIIIIi", padded(record, 48), 8)))
+            self.launches.append((flags, *struct.unpack_from("<QQIIIIIiI", padded(record, 56), 8)))
+            self.times.append(self.launches[-1][1:3])
+        elif kind in (CALL, SYNC):
+            self.times.append(struct.unpack_from("<QQ", padded(record, 24), 8))
+        elif kind == RANGE:
+            self.times.append(struct.unpack_from("<Q", padded(record, 16), 8) * 2)
+        elif kind == WINDOW:
+            # At one time, an end comes before a beginning.
+            self.changes.append((struct.unpack_from("<Q", record, 8)[0], not flags & 1, flags & 2))
         elif kind == KERNEL:
             start, end, _, _, node, correlation, name, device, context, stream, graph = \
                 struct.unpack_from("<QQQQQIIIIII", padded(record, 112), 8)
@@ -132,6 +145,7 @@ class Process:
         elif kind == HIT:
             time, _, duration, _, function, stack = struct.unpack_from("<QQQIII", record, 8)
             self.hits.append((time, duration, function, stack))
+            self.times.append((time, time + duration))
         elif kind == NODE:
             node, original, _, stack = struct.unpack_from("<QQII", record, 8)
             self.nodes[node] = (original, stack)
@@ -152,6 +166,24 @@ class Process:
             self.losses[LOSSES[cause] if cause < len(LOSSES) else str(cause)] += count
         elif kind not in KNOWN:
             damage["unknown_records"] += 1
+
+    def windows(self):
+        """(start, end) of those in which operations were recorded; None if that was all the time."""
+        if not any(sampled for _, _, sampled in self.changes):
+            return None
+        found, since = [], None
+        for time, begins, _ in sorted(self.changes):
+            if begins and since is None:
+                since = time
+            elif not begins and since is not None:
+                found.append((since, time))
+                since = None
+        return found + ([(since, 1 << 64)] if since is not None else [])
+
+    def group(self, launch):
+        """Launches that do the same: of one graph, or of one stack and function."""
+        flags, stack, function, graph = launch[0], launch[5], launch[6], launch[9]
+        return ("graph", graph) if flags & 2 and graph else (flags & 32, stack, function)
 
     def place(self, address, time):
         """Modules and names, innermost first: the names kept in the capture, or else the place in
@@ -243,6 +275,38 @@ def missing_chunks(file, chunks_seen):
     return max(0, known.get(file.stem, 0) - chunks_seen)
 
 
+def clipped(windows, first, last):
+    return [(max(since, first), min(until, last)) for since, until in windows
+            if max(since, first) < min(until, last)]
+
+
+def idle_longest(intervals, windows, first, last):
+    """The longest time within a window in which nothing ran, but for those at its beginning: what
+    was launched before the window may run then."""
+    longest, until = 0, first
+    for start, end in sorted(intervals) + [(last, last)]:
+        for since, closed in windows if start > until else []:
+            if not (since > until and closed > start):
+                longest = max(longest, min(start, closed) - max(until, since))
+        until = max(until, end)
+    return longest
+
+
+class Estimate:
+    """Of operations that were not recorded, by groups of launches."""
+
+    def __init__(self):
+        self.recorded, self.left = collections.defaultdict(set), collections.Counter()
+        self.parts = collections.defaultdict(lambda: [0, 0])
+        self.calls = collections.Counter()
+
+    def scaled(self):
+        """(kernel row, path) to count and ns of what was left out, each part rounded."""
+        for (group, row, path), sums in self.parts.items():
+            ratio = fractions.Fraction(self.left[group], len(self.recorded[group]))
+            yield row, path, [math.floor(value * ratio + fractions.Fraction(1, 2)) for value in sums]
+
+
 def figures(directories):
     """All figures that are compared, for several captures together."""
     damage = collections.Counter()
@@ -252,8 +316,9 @@ def figures(directories):
     kernels = {}
     paths, calls = collections.defaultdict(lambda: [0, 0]), collections.Counter()
     all_streams = collections.defaultdict(lambda: [0, 0, 0])
+    latency, graphs, estimate = [], False, Estimate()
+    sampled, spans, idle = [], [], []
     untimed = collections.Counter()
-    latency, graphs = [], False
 
     def add(path, leaf, gpu_ns, cpu_ns):
         entry = paths[";".join(path + leaf)]
@@ -265,6 +330,7 @@ def figures(directories):
              for file in sorted(pathlib.Path(directory).glob("[!.]*.records"))]
     for file in files:
         process = Process(file, damage)
+        windows = process.windows()
         damage["missing_chunks"] += missing_chunks(file, process.chunks)
         losses += process.losses
         cache, streams = {}, collections.defaultdict(lambda: [0, 0, []])
@@ -327,26 +393,68 @@ def figures(directories):
                 had_work.add(key)
             way = path_of(stack, launch[6] if launch else 0, launch[1] if launch else start)
             add(reason + way, [text], gpu_ns, launch[2] - launch[1] if first else 0)
+            if windows is not None and launch and launch[1]:
+                group = file, process.group(launch)
+                estimate.recorded[group].add(key)
+                part = estimate.parts[group, f"{KINDS[kind]} {text}", ";".join(reason + way + [text])]
+                part[0] += 1
+                part[1] += gpu_ns
         for key, (count, gpu_ns, intervals) in streams.items():
             for i, value in enumerate([count, gpu_ns, union_ns(intervals)]):
                 # Devices without a UUID are told apart only within a process.
                 all_streams[key[:4]][i] += value
+            if windows is not None:
+                idle.append((list(key[:4]), windows, intervals))
         launches["with_work"] += len(had_work)
         for launch in process.launches:
-            flags, start, end, _, correlation, stack, function, context, _ = launch
+            flags, start, end, _, correlation, stack, function, context, _, _ = launch
             if (api_of(context), correlation) in had_work and not flags & 1:
+                continue
+            way = path_of(stack, function, start)
+            if windows is not None and not flags & 17 and \
+                    not any(since <= start and end <= until for since, until in windows):
+                launches["left_out"] += 1
+                estimate.left[file, process.group(launch)] += 1
+                estimate.calls[(file, process.group(launch)), ";".join(way)] += 1
+                calls[of_call(way)] += end - start
                 continue
             key, reason = (("captured_into_graph", "[captured into graph]") if flags & 1 else
                            ("refused", "[failed call]") if flags & 16 else
                            ("without_work", "[unmatched launch]"))
             launches[key] += 1
-            add(path_of(stack, function, start), [reason], 0, end - start)
+            add(way, [reason], 0, end - start)
+        spans += process.times
+        spans += [(work[2], work[3] if work[3] >= work[2] and not work[1] & 9 else work[2])
+                  for work in process.works if work[2]]
+        if windows is not None:
+            sampled.append(windows)
         # Without an injection library, hits are the only information about calls.
         assert not process.hits or not process.launches, "hits beside launches: not for this reader"
         for time, duration, function, stack in process.hits:
             add(path_of(stack, function, time), [], 0, duration)
 
+    first = min((start for start, _ in spans if start), default=0)
+    last = max((end for _, end in spans), default=0)
+    for (group, way), count in estimate.calls.items():
+        if not estimate.recorded[group]:
+            paths[";".join([way, "[no sample]"])][0] += count
+    by_row, by_path = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(lambda: [0, 0])
+    for row, path, sums in estimate.scaled():
+        for i, value in enumerate(sums):
+            by_row[row][i] += value
+            by_path[path][i] += value
+    windows = [window for windows in sampled for window in clipped(windows, first, last)]
     return {
+        "sampling": {
+            "sums": [len(windows), sum(until - since for since, until in windows),
+                     sum(map(len, estimate.recorded.values())), sum(estimate.left.values()),
+                     sum(count for group, count in estimate.left.items() if not estimate.recorded[group])],
+            "kernels": {row: sums for row, sums in sorted(by_row.items()) if any(sums)},
+            "paths": {path: sums for path, sums in sorted(by_path.items()) if any(sums)},
+            "idle": sorted([key + [sum(until - since for since, until in clipped(windows, first, last)),
+                                   idle_longest(intervals, windows, first, last)]
+                            for key, windows, intervals in idle], key=repr),
+        } if windows else None,
         "works": {match: {kind: n for kind, n in sorted(kinds.items()) if n}
                   for match, kinds in works.items() if any(kinds.values())},
         "launches": {key: n for key, n in sorted(launches.items()) if n},

@@ -7,7 +7,7 @@ WIDTHS = [80, 100, 120, None]  # None: a pipe
 PIPE = 200
 TOP = 10
 PLACE = re.compile(r"\+0x[0-9a-f]+$")
-NUMBER = re.compile(r"<?\d[\d.,]*(ns|us|ms|s|%)?$|-$|\d+m\d+s$")
+NUMBER = re.compile(r"[<~]?\d[\d.,]*(ns|us|ms|s|%)?$|-$|\d+m\d+s$")
 
 
 def tables(text):
@@ -18,6 +18,8 @@ def tables(text):
             rows = found.setdefault(re.split(r"  | {2}", line)[0], []) if line else None
         elif rows is None or line.startswith("  and "):
             continue
+        elif line.startswith("  ~ is "):
+            rows = None  # the sentence below the table
         elif line.startswith("      ") and not NUMBER.match(line.split()[0]):
             if rows:
                 rows[-1] = (rows[-1][0], line.strip())
@@ -34,7 +36,8 @@ def top_paths(document):
     """For the heaviest nodes: the name and the functions that lead there, without places."""
     nodes = document["nodes"]
     # Sorted by their time; equal ones as the tree has them.
-    heavy = sorted((node for node in nodes if node["gpu_ns"]), key=lambda n: -n["gpu_ns"])[:TOP]
+    heavy = sorted((node for node in nodes if node["scaled_gpu_ns"]),
+                   key=lambda n: -n["scaled_gpu_ns"])[:TOP]
     for node in heavy:
         frames, at = [], node["parent"]
         while at is not None:

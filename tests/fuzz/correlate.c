@@ -81,10 +81,11 @@ static void make_record(struct capture_maker *maker, struct fuzz_input *input, u
 		break;
 	case 6:
 	case 7:
-		make_launch(maker, .head.flags = fuzz_u8(input) % 32, .tid = small,
+		make_launch(maker, .head.flags = fuzz_u8(input) % 64, .tid = small,
 			    .correlation = fuzz_u8(input), .start_ns = start, .end_ns = end,
 			    .stack = make_stack(maker, fuzz_u16(input) << 4, small << 16, 0x70000),
-			    .function = make_string(maker, text(input)), .context = small);
+			    .function = make_string(maker, text(input)), .context = small,
+			    .graph = small % 4);
 		break;
 	case 8:
 		make_call(maker, .head.flags = fuzz_u8(input) % 2, .tid = small, .start_ns = start,
@@ -144,7 +145,7 @@ static void make_record(struct capture_maker *maker, struct fuzz_input *input, u
 			   .message = make_string(maker, text(input)));
 		break;
 	default:
-		make_window(maker, .head.flags = small % 2, .time_ns = start,
+		make_window(maker, .head.flags = small % 4, .time_ns = start,
 			    .reason = make_string(maker, text(input)));
 	}
 }
@@ -183,7 +184,7 @@ static void make_files(struct fuzz_input *input)
 
 static uint64_t sum_of(const struct gpumon_node *root)
 {
-	uint64_t sum = root->gpu_ns;
+	uint64_t sum = root->gpu_ns + root->left_ns;
 
 	for (const struct gpumon_node *node = root->child; node; node = node->next)
 		sum += sum_of(node);
@@ -196,7 +197,7 @@ static void check_sums(const struct gpumon_view *view)
 	uint64_t gpu_ns = 0;
 
 	for (unsigned int i = 0; i < view->kernel_count; i++)
-		gpu_ns += view->kernels[i].gpu_ns;
+		gpu_ns += view->kernels[i].gpu_ns + view->kernels[i].left_ns;
 	MUST(sum_of(view->root) == gpu_ns);
 }
 

@@ -7,7 +7,7 @@ import subprocess
 
 from check import Skip
 
-INDEX = {"gpu_ns": "gpu_nanoseconds", "count": "count", "cpu_ns": "cpu_nanoseconds"}
+INDEX = {"scaled_gpu_ns": "gpu_nanoseconds", "scaled_count": "count", "cpu_ns": "cpu_nanoseconds"}
 ROW = re.compile(r"\s*(-?\d+)(?:ns)?\s+\S+%\s+\S+%\s+(-?\d+)(?:ns)?\s+\S+%\s{2}(.*)")
 
 

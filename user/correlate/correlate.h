@@ -63,6 +63,7 @@ enum gpumon_launch_end {
 	GPUMON_LAUNCH_UNMATCHED = 0, /* [unmatched launch] */
 	GPUMON_LAUNCH_IN_GRAPH = 1,  /* [captured into graph] */
 	GPUMON_LAUNCH_REFUSED = 2,   /* the call failed */
+	GPUMON_LAUNCH_LEFT_OUT = 3,  /* outside of the windows in which operations are recorded */
 	GPUMON_LAUNCH_ENDS
 };
 
@@ -103,6 +104,8 @@ static inline enum gpumon_untimed gpumon_untimed_of(uint32_t flags)
  * @launch_end_ns: end of its launch
  * @launch_function: string id in the process, 0 if unknown
  * @launch_flags: GPUMON_LAUNCH_*
+ * @launch_stack: its own stack, which is not that of a graph's node
+ * @launch_graph: of a launch of a graph: its id, 0 if unknown
  * @launch_work: number of earlier operations of the same launch; 0 without a launch
  */
 struct gpumon_work {
@@ -115,6 +118,8 @@ struct gpumon_work {
 	uint64_t launch_end_ns;
 	uint32_t launch_function;
 	uint32_t launch_flags;
+	uint32_t launch_stack;
+	uint32_t launch_graph;
 	const struct gpumon_record_kernel *kernel;
 	const struct gpumon_record_copy *copy;
 	const struct gpumon_record_set *set;
@@ -146,12 +151,14 @@ struct gpumon_unmatched_hit {
  * @launch: called once for each launch without GPU operations
  * @data: passed to all of them
  * @hit: called once for each hit without a launch; may be NULL
+ * @left_out: whether a launch without operations is GPUMON_LAUNCH_LEFT_OUT; NULL: none is
  */
 struct gpumon_correlate_output {
 	void (*work)(void *data, const struct gpumon_work *work);
 	void (*launch)(void *data, const struct gpumon_unmatched_launch *launch);
 	void *data;
 	void (*hit)(void *data, const struct gpumon_unmatched_hit *hit);
+	bool (*left_out)(void *data, uint32_t process, const struct gpumon_record_launch *launch);
 };
 
 /**

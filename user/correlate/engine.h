@@ -34,6 +34,7 @@ struct launch {
 	uint32_t stack;
 	uint32_t function;
 	uint32_t context;
+	uint32_t graph;
 	int32_t result;
 	uint32_t last;
 	uint32_t works;

@@ -24,10 +24,7 @@
 static void give_launch(struct gpumon_correlate *correlate, const struct process *process,
 			const struct launch *launch)
 {
-	enum gpumon_launch_end end = launch->flags & GPUMON_LAUNCH_CAPTURED ?
-					     GPUMON_LAUNCH_IN_GRAPH :
-				     launch->flags & GPUMON_LAUNCH_FAILED ? GPUMON_LAUNCH_REFUSED :
-									    GPUMON_LAUNCH_UNMATCHED;
+	const struct gpumon_correlate_output *output = &correlate->output;
 	const struct gpumon_record_launch record = {
 		.head = { GPUMON_RECORD_LAUNCH, launch->flags, sizeof(record) },
 		.start_ns = launch->start_ns,
@@ -38,16 +35,23 @@ static void give_launch(struct gpumon_correlate *correlate, const struct process
 		.function = launch->function,
 		.context = launch->context,
 		.result = launch->result,
+		.graph = launch->graph,
 	};
-	const struct gpumon_unmatched_launch unmatched = {
+	struct gpumon_unmatched_launch unmatched = {
 		.process = process->number,
-		.end = end,
+		.end = GPUMON_LAUNCH_UNMATCHED,
 		.launch = &record,
 	};
 
-	correlate->counts.unmatched_launches[end]++;
-	if (correlate->output.launch)
-		correlate->output.launch(correlate->output.data, &unmatched);
+	if (launch->flags & GPUMON_LAUNCH_CAPTURED)
+		unmatched.end = GPUMON_LAUNCH_IN_GRAPH;
+	else if (launch->flags & GPUMON_LAUNCH_FAILED)
+		unmatched.end = GPUMON_LAUNCH_REFUSED;
+	else if (output->left_out && output->left_out(output->data, process->number, &record))
+		unmatched.end = GPUMON_LAUNCH_LEFT_OUT;
+	correlate->counts.unmatched_launches[unmatched.end]++;
+	if (output->launch)
+		output->launch(output->data, &unmatched);
 }
 
 /* End a launch in the array that had no operations. */
@@ -129,6 +133,8 @@ static void give_work(struct gpumon_correlate *correlate, struct process *proces
 		work.launch_end_ns = launch->end_ns;
 		work.launch_function = launch->function;
 		work.launch_flags = launch->flags;
+		work.launch_stack = launch->stack;
+		work.launch_graph = launch->graph;
 		work.launch_work = launch->works;
 		launch->works++;
 		launch->last = process->join.records;
@@ -508,6 +514,7 @@ int gpumon_join_launch(struct gpumon_correlate *correlate, struct process *proce
 		.stack = record->stack,
 		.function = record->function,
 		.context = record->context,
+		.graph = record->graph,
 		.result = record->result,
 		.flags = record->head.flags,
 		.state = by_hits && !record->stack ? LAUNCH_PENDING : 0,

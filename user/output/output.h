@@ -165,6 +165,7 @@ void gpumon_scan_free(struct gpumon_scan *scan);
 
 /**
  * struct gpumon_view - the contents of a profile; tests can make one by hand
+ * @sampling: what was recorded of only a part, NULL if nothing
  * @losses: GPUMON_LOSS_CAUSES counts
  * @cut_paths: call paths beyond GPUMON_TREE_NODES_MAX
  * @scan: NULL if only the profile is known
@@ -182,6 +183,7 @@ struct gpumon_view {
 	const struct gpumon_gap *gaps;
 	unsigned int gap_count;
 	const struct gpumon_distribution *latency;
+	const struct gpumon_sampling *sampling;
 	const struct gpumon_correlate_counts *counts;
 	const uint64_t *losses;
 	const struct gpumon_capture_damage *damage;
@@ -215,6 +217,7 @@ int gpumon_output_folded(FILE *out, const struct gpumon_node *root, enum gpumon_
  * @weight: meaning of widths
  * @title: NULL: depends on the weight, such as "GPU time by call path"
  * @subtitle: recorded program and the like, may be NULL
+ * @sampling: one line about estimates, NULL if there are none
  * @losses: one line about missing data, NULL if there is none
  * @icicle: the root is on top
  */
@@ -222,6 +225,7 @@ struct gpumon_flamegraph_options {
 	enum gpumon_weight weight;
 	const char *title;
 	const char *subtitle;
+	const char *sampling;
 	const char *losses;
 	bool icicle;
 };

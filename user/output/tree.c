@@ -141,6 +141,7 @@ const char *gpumon_launch_end_key(enum gpumon_launch_end end)
 		[GPUMON_LAUNCH_UNMATCHED] = "without_work",
 		[GPUMON_LAUNCH_IN_GRAPH] = "captured_into_graph",
 		[GPUMON_LAUNCH_REFUSED] = "refused",
+		[GPUMON_LAUNCH_LEFT_OUT] = "left_out",
 	};
 
 	return (unsigned int)end < GPUMON_LAUNCH_ENDS ? keys[end] : "unknown";
@@ -152,6 +153,8 @@ const char *gpumon_launch_end_text(enum gpumon_launch_end end)
 		[GPUMON_LAUNCH_UNMATCHED] = "launches that no work of the GPU came for",
 		[GPUMON_LAUNCH_IN_GRAPH] = "launches captured into graphs: no work of their own",
 		[GPUMON_LAUNCH_REFUSED] = "launches that failed",
+		[GPUMON_LAUNCH_LEFT_OUT] =
+			"launches outside of the windows: their work is estimated",
 	};
 
 	return (unsigned int)end < GPUMON_LAUNCH_ENDS ? texts[end] : "unknown";

@@ -16,20 +16,26 @@ static inline const struct gpumon_node *gpumon_tree_next(const struct gpumon_nod
 	return node == root ? NULL : node->next;
 }
 
-/* The own weight of a node. */
+/* The own weight of a node, with the estimate of what was left out. */
 static inline uint64_t gpumon_tree_weight(const struct gpumon_node *node, enum gpumon_weight weight)
 {
 	switch (weight) {
 	case GPUMON_WEIGHT_COUNT:
-		return node->count;
+		return node->count + node->left_count;
 	case GPUMON_WEIGHT_CPU_NS:
 		return node->cpu_ns;
 	case GPUMON_WEIGHT_UNTIMED:
-		return node->gpu_ns || node->cpu_ns ? 0 : node->count;
+		return node->gpu_ns || node->cpu_ns || node->left_ns ? 0 : node->count;
 	case GPUMON_WEIGHT_GPU_NS:
 		break;
 	}
-	return node->gpu_ns;
+	return node->gpu_ns + node->left_ns;
+}
+
+/* Whether its weight is partly an estimate. */
+static inline bool gpumon_tree_is_estimate(const struct gpumon_node *node)
+{
+	return node->left_count || node->left_ns;
 }
 
 /* True for a GPU operation, false for a part of a call path. */

@@ -18,6 +18,9 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 	view->ranges = gpumon_profile_ranges(profile, &view->range_count);
 	view->gaps = gpumon_profile_gaps(profile, &view->gap_count);
 	view->latency = gpumon_profile_latency(profile);
+	view->sampling = gpumon_profile_sampling(profile);
+	if (!view->sampling->windows)
+		view->sampling = NULL;
 	view->counts = gpumon_profile_counts(profile);
 	view->losses = gpumon_profile_losses(profile);
 	view->damage = gpumon_profile_damage(profile);
@@ -33,18 +36,28 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 	memset(totals, 0, sizeof(*totals));
 	for (const struct gpumon_node *node = view->root; node;
 	     node = gpumon_tree_next(node, view->root)) {
-		totals->gpu_ns = gpumon_add_saturated(totals->gpu_ns, node->gpu_ns);
+		totals->gpu_ns = gpumon_add_saturated(
+			totals->gpu_ns, gpumon_tree_weight(node, GPUMON_WEIGHT_GPU_NS));
 		totals->cpu_ns = gpumon_add_saturated(totals->cpu_ns, node->cpu_ns);
 		totals->count = gpumon_add_saturated(totals->count, node->count);
 		totals->untimed = gpumon_add_saturated(
 			totals->untimed, gpumon_tree_weight(node, GPUMON_WEIGHT_UNTIMED));
 	}
-	for (unsigned int i = 0; i < view->kernel_count; i++)
-		totals->work_ns = gpumon_add_saturated(totals->work_ns, view->kernels[i].gpu_ns);
+	for (unsigned int i = 0; i < view->kernel_count; i++) {
+		const struct gpumon_kernel_row *row = &view->kernels[i];
+
+		totals->work_ns = gpumon_add_saturated(
+			totals->work_ns, gpumon_add_saturated(row->gpu_ns, row->left_ns));
+		if (totals->gpu_ns) {
+			totals->left_count =
+				gpumon_add_saturated(totals->left_count, row->left_count);
+			totals->left_ns = gpumon_add_saturated(totals->left_ns, row->left_ns);
+		}
+	}
 	/* Nodes also count launches without GPU operations. */
 	gpumon_missing_of(view, &missing);
 	if (missing.work && totals->gpu_ns)
-		totals->count = missing.work;
+		totals->count = gpumon_add_saturated(missing.work, totals->left_count);
 	totals->wall_ns = view->last_ns > view->first_ns ? view->last_ns - view->first_ns : 0;
 }
 
@@ -109,22 +122,51 @@ static void cut_command(char *buf, size_t len, const char *command, unsigned int
 	free(copy);
 }
 
+const char *gpumon_view_sampling(char *buf, size_t len, const struct gpumon_view *view)
+{
+	char recorded[GPUMON_TEXT_NUMBER], all[GPUMON_TEXT_NUMBER], windows[GPUMON_TEXT_NUMBER];
+	char time[GPUMON_TEXT_NUMBER], unlike[GPUMON_TEXT_NUMBER];
+	const struct gpumon_sampling *sampling = view->sampling;
+	size_t at;
+
+	if (!len)
+		return buf;
+	buf[0] = '\0';
+	if (!sampling)
+		return buf;
+	at = (size_t)snprintf(
+		buf, len,
+		"~ is estimated: the work of %s of %s launches was recorded, in %s %s of %s together",
+		gpumon_text_count(recorded, sizeof(recorded), sampling->recorded),
+		gpumon_text_count(all, sizeof(all), sampling->recorded + sampling->left_out),
+		gpumon_text_count(windows, sizeof(windows), sampling->windows),
+		sampling->windows == 1 ? "window" : "windows",
+		gpumon_text_ns(time, sizeof(time), sampling->windows_ns));
+	if (sampling->no_sample && at < len)
+		snprintf(buf + at, len - at, "; %s %s like none of these and not part of it",
+			 gpumon_text_count(unlike, sizeof(unlike), sampling->no_sample),
+			 sampling->no_sample == 1 ? "launch is" : "launches are");
+	return buf;
+}
+
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view)
 {
 	char wall[GPUMON_TEXT_NUMBER], gpu[GPUMON_TEXT_NUMBER], count[GPUMON_TEXT_NUMBER];
 	char command[160] = "", work[2 * GPUMON_TEXT_NUMBER + 64];
 	const char *host = view->scan && view->scan->host ? view->scan->host : "";
 	struct gpumon_view_totals totals;
+	const char *mark;
 
 	gpumon_view_totals(view, &totals);
+	mark = totals.left_ns ? "~" : "";
 	/* Only the CPU side was recorded, or the program ended before CUPTI reported anything. */
 	if (!totals.gpu_ns && totals.cpu_ns)
 		snprintf(work, sizeof(work), "%s launches, %s in their calls",
 			 gpumon_text_count(count, sizeof(count), totals.count),
 			 gpumon_text_ns(gpu, sizeof(gpu), totals.cpu_ns));
 	else
-		snprintf(work, sizeof(work), "%s of GPU time in %s operations",
-			 gpumon_text_ns(gpu, sizeof(gpu), totals.gpu_ns),
+		snprintf(work, sizeof(work), "%s%s of GPU time in %s%s operations", mark,
+			 gpumon_text_ns(gpu, sizeof(gpu), totals.gpu_ns), mark,
 			 gpumon_text_count(count, sizeof(count), totals.count));
 	cut_command(command, sizeof(command), gpumon_view_command(view), 60);
 	snprintf(buf, len, "%s%s%s%s%s recorded · %s", command, *command ? " · " : "", host,

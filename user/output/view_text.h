@@ -9,6 +9,8 @@
  * struct gpumon_view_totals - sums over a view's tree
  * @count: GPU operations, or launches if the tree has no GPU time
  * @untimed: launches of @count without a known duration
+ * @left_count: estimate of those of @count that were not recorded
+ * @left_ns: of @gpu_ns, as @left_count
  * @work_ns: GPU time in the table by kernel, which a tree of the CPU side lacks
  * @wall_ns: from the first beginning to the last end of all activity
  */
@@ -17,6 +19,8 @@ struct gpumon_view_totals {
 	uint64_t cpu_ns;
 	uint64_t count;
 	uint64_t untimed;
+	uint64_t left_count;
+	uint64_t left_ns;
 	uint64_t work_ns;
 	uint64_t wall_ns;
 };
@@ -28,6 +32,16 @@ const char *gpumon_view_command(const struct gpumon_view *view);
 
 /* The pid of a process by its number, 0 if unknown. */
 uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process);
+
+/* What is estimated, and from how many samples; "" if nothing is. */
+const char *gpumon_view_sampling(char *buf, size_t len, const struct gpumon_view *view);
+
+/* The time of which a device or stream was busy: that of its windows, if it has some. */
+static inline uint64_t gpumon_view_elapsed(const struct gpumon_device_row *row,
+					   const struct gpumon_view_totals *totals)
+{
+	return row->elapsed_ns ? row->elapsed_ns : totals->wall_ns;
+}
 
 /* What ran where, for how long, and its GPU time. */
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view);

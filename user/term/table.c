@@ -32,6 +32,7 @@ struct gpumon_table {
 	size_t n_cells;
 	struct row *rows;
 	size_t n_rows;
+	bool estimate;
 	bool failed;
 };
 
@@ -91,11 +92,25 @@ void gpumon_table_value(struct gpumon_table *table, struct gpumon_value value)
 	gpumon_table_text(table, gpumon_format_count(text, sizeof(text), value));
 }
 
+void gpumon_table_estimate(struct gpumon_table *table, bool estimate)
+{
+	if (table)
+		table->estimate = estimate;
+}
+
+/* A text behind a byte for the mark. */
+static void put_number(struct gpumon_table *table, char *text)
+{
+	text[0] = '~';
+	gpumon_table_text(table, table && table->estimate ? text : text + 1);
+}
+
 void gpumon_table_ns(struct gpumon_table *table, struct gpumon_value ns)
 {
-	char text[GPUMON_FORMAT_LEN];
+	char text[1 + GPUMON_FORMAT_LEN];
 
-	gpumon_table_text(table, gpumon_format_ns(text, sizeof(text), ns));
+	gpumon_format_ns(text + 1, GPUMON_FORMAT_LEN, ns);
+	put_number(table, text);
 }
 
 void gpumon_table_rate(struct gpumon_table *table, struct gpumon_value count, uint64_t interval_ns)
@@ -107,16 +122,18 @@ void gpumon_table_rate(struct gpumon_table *table, struct gpumon_value count, ui
 
 void gpumon_table_count(struct gpumon_table *table, uint64_t count)
 {
-	char text[GPUMON_TEXT_NUMBER];
+	char text[1 + GPUMON_TEXT_NUMBER];
 
-	gpumon_table_text(table, gpumon_text_count(text, sizeof(text), count));
+	gpumon_text_count(text + 1, GPUMON_TEXT_NUMBER, count);
+	put_number(table, text);
 }
 
 void gpumon_table_percent(struct gpumon_table *table, uint64_t part, uint64_t whole)
 {
-	char text[GPUMON_TEXT_NUMBER];
+	char text[1 + GPUMON_TEXT_NUMBER];
 
-	gpumon_table_text(table, gpumon_text_percent(text, sizeof(text), part, whole));
+	gpumon_text_percent(text + 1, GPUMON_TEXT_NUMBER, part, whole);
+	put_number(table, text);
 }
 
 void gpumon_table_colour(struct gpumon_table *table, const char *sequence)

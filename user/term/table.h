@@ -37,6 +37,8 @@ void gpumon_table_rate(struct gpumon_table *table, struct gpumon_value count, ui
 /* "1,234,567" */
 void gpumon_table_count(struct gpumon_table *table, uint64_t count);
 void gpumon_table_percent(struct gpumon_table *table, uint64_t part, uint64_t whole);
+/* The next times, counts and percents are estimates, or no longer: they have ~ in front. */
+void gpumon_table_estimate(struct gpumon_table *table, bool estimate);
 /* Colour the row just completed, with a gpumon_term_*() sequence. */
 void gpumon_table_colour(struct gpumon_table *table, const char *sequence);
 /* Add a line below the row just completed; NULL if its allocation failed. */

@@ -299,12 +299,12 @@ void made_training(struct gpumon_view *view)
 	training_kernels(training);
 	training_devices(training);
 	training->ranges[0] =
-		(struct gpumon_range_row){ "", "step", 200, 398000000, 9100, 330000000 };
+		(struct gpumon_range_row){ "", "step", 200, 398000000, 9100, 330000000, 0, 0 };
 	training->ranges[1] =
-		(struct gpumon_range_row){ "", "forward", 200, 171000000, 5200, 148200000 };
-	training->ranges[2] = (struct gpumon_range_row){ "data", "load <batch> & \"go\"",
-							 400,	 22000000,
-							 400,	 32400000 };
+		(struct gpumon_range_row){ "", "forward", 200, 171000000, 5200, 148200000, 0, 0 };
+	training->ranges[2] = (struct gpumon_range_row){
+		"data", "load <batch> & \"go\"", 400, 22000000, 400, 32400000, 0, 0
+	};
 	training->gaps[0] =
 		(struct gpumon_gap){ 0, 0, 0, 1086000000, 1094123456, "cudaStreamSynchronize" };
 	training->gaps[1] =

@@ -219,10 +219,10 @@ static int by_gpu_time(const void *a, const void *b)
 {
 	const struct gpumon_kernel_row *x = a, *y = b;
 
-	if (x->gpu_ns != y->gpu_ns)
-		return x->gpu_ns > y->gpu_ns ? -1 : 1;
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
+	if (x->gpu_ns + x->left_ns != y->gpu_ns + y->left_ns)
+		return x->gpu_ns + x->left_ns > y->gpu_ns + y->left_ns ? -1 : 1;
+	if (x->count + x->left_count != y->count + y->left_count)
+		return x->count + x->left_count > y->count + y->left_count ? -1 : 1;
 	return strcmp(x->mangled, y->mangled);
 }
 
@@ -231,8 +231,8 @@ static int by_range_time(const void *a, const void *b)
 	const struct gpumon_range_row *x = a, *y = b;
 	int order;
 
-	if (x->gpu_ns != y->gpu_ns)
-		return x->gpu_ns > y->gpu_ns ? -1 : 1;
+	if (x->gpu_ns + x->left_ns != y->gpu_ns + y->left_ns)
+		return x->gpu_ns + x->left_ns > y->gpu_ns + y->left_ns ? -1 : 1;
 	if (x->cpu_ns != y->cpu_ns)
 		return x->cpu_ns > y->cpu_ns ? -1 : 1;
 	order = strcmp(x->text, y->text);
@@ -253,6 +253,8 @@ static int make_rows(struct gpumon_profile *profile)
 			.kind = kernel->kind,
 			.count = kernel->count,
 			.gpu_ns = kernel->gpu_ns,
+			.left_count = kernel->left_count,
+			.left_ns = kernel->left_ns,
 			.duration = &kernel->duration,
 			.latency = &kernel->latency,
 		};
@@ -292,7 +294,8 @@ static int read_all(struct gpumon_profile *profile, const char *const *paths)
 			return no_memory();
 	}
 	profile->counts = *gpumon_correlate_counts(profile->correlate);
-	if (gpumon_devices_end(profile) || read_gaps(profile) || make_rows(profile))
+	if (gpumon_devices_end(profile) || read_gaps(profile) || gpumon_profile_scale(profile) ||
+	    make_rows(profile))
 		return no_memory();
 	return 0;
 }
@@ -303,6 +306,7 @@ static int profile_begin(struct gpumon_profile *profile, const char *const *path
 		.work = gpumon_profile_on_work,
 		.launch = gpumon_profile_on_launch,
 		.hit = gpumon_profile_on_hit,
+		.left_out = gpumon_profile_left_out,
 		.data = profile,
 	};
 
@@ -347,6 +351,7 @@ int gpumon_profile_load(const char *const *paths, unsigned int count,
 	profile->correlate = NULL;
 	gpumon_tree_clear(&profile->tree);
 	gpumon_tables_clear(&profile->tables);
+	gpumon_scale_clear(&profile->scale);
 	for (unsigned int i = 0; i < count; i++) {
 		gpumon_capture_free(profile->captures[i]);
 		profile->captures[i] = NULL;
@@ -363,6 +368,7 @@ void gpumon_profile_free(struct gpumon_profile *profile)
 	gpumon_tree_clear(&profile->tree);
 	gpumon_tables_clear(&profile->tables);
 	gpumon_ranges_clear(&profile->ranges);
+	gpumon_scale_clear(&profile->scale);
 	for (unsigned int i = 0; profile->captures && i < profile->capture_count; i++)
 		gpumon_capture_free(profile->captures[i]);
 	for (uint32_t i = 0; i < profile->kernels_used; i++) {
@@ -426,6 +432,11 @@ const struct gpumon_gap *gpumon_profile_gaps(const struct gpumon_profile *profil
 const struct gpumon_distribution *gpumon_profile_latency(const struct gpumon_profile *profile)
 {
 	return &profile->latency;
+}
+
+const struct gpumon_sampling *gpumon_profile_sampling(const struct gpumon_profile *profile)
+{
+	return &profile->sampling;
 }
 
 const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_profile *profile)

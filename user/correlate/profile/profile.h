@@ -41,6 +41,8 @@ enum gpumon_node_kind {
  * @count: GPU operations at this node, not below it
  * @gpu_ns: GPU time of these
  * @cpu_ns: duration of their launch calls
+ * @left_count: estimate of those that were left out: not recorded, or recorded without a path
+ * @left_ns: GPU time of these
  * @parent: NULL for the root
  * @child: first child, sorted by name
  * @next: next child of its parent
@@ -53,6 +55,8 @@ struct gpumon_node {
 	uint64_t count;
 	uint64_t gpu_ns;
 	uint64_t cpu_ns;
+	uint64_t left_count;
+	uint64_t left_ns;
 	struct gpumon_node *parent;
 	struct gpumon_node *child;
 	struct gpumon_node *next;
@@ -73,6 +77,8 @@ uint64_t gpumon_distribution_quantile(const struct gpumon_distribution *distribu
  * @mangled: name in the capture
  * @count: number of executions
  * @gpu_ns: total GPU time
+ * @left_count: estimate of executions that are not recorded
+ * @left_ns: GPU time of these
  * @duration: distribution of durations
  * @latency: distribution of the time from the beginning of the launch call to the start on the GPU,
  * of executions with a known launch
@@ -83,6 +89,8 @@ struct gpumon_kernel_row {
 	enum gpumon_work_kind kind;
 	uint64_t count;
 	uint64_t gpu_ns;
+	uint64_t left_count;
+	uint64_t left_ns;
 	const struct gpumon_distribution *duration;
 	const struct gpumon_distribution *latency;
 };
@@ -94,10 +102,11 @@ struct gpumon_kernel_row {
  * @uuid: UUID as text
  * @type: enum gpumon_device_type
  * @stream: id, ~0 in the row for all of the device's streams
+ * @elapsed_ns: time in which operations were recorded
  * @busy_ns: time with at least one running operation: overlaps count once
  * @first_ns: beginning of the first operation
  * @last_ns: end of the last operation
- * @idle_longest_ns: longest gap in between
+ * @idle_longest_ns: longest gap in between, within the time in which operations were recorded
  * @missed_ns: duration of operations that arrived too late for @busy_ns; 0 unless a capture is far
  *             out of order
  */
@@ -112,6 +121,7 @@ struct gpumon_device_row {
 	uint32_t stream;
 	uint64_t count;
 	uint64_t gpu_ns;
+	uint64_t elapsed_ns;
 	uint64_t busy_ns;
 	uint64_t first_ns;
 	uint64_t last_ns;
@@ -138,6 +148,24 @@ struct gpumon_range_row {
 	uint64_t cpu_ns; /* while the ranges were open */
 	uint64_t works;
 	uint64_t gpu_ns;
+	uint64_t left_works; /* estimate of operations that are not recorded */
+	uint64_t left_ns;
+};
+
+/**
+ * struct gpumon_sampling - what was recorded of only a part, in all processes together
+ * @windows: windows in which operations were recorded, where that was done in windows
+ * @windows_ns: their length
+ * @recorded: launches with operations in processes with windows
+ * @left_out: launches outside of windows
+ * @no_sample: those of @left_out of which no similar one was recorded: not part of estimates
+ */
+struct gpumon_sampling {
+	uint64_t windows;
+	uint64_t windows_ns;
+	uint64_t recorded;
+	uint64_t left_out;
+	uint64_t no_sample;
 };
 
 /* A time in which a device was idle, with the activity of the launching threads. */
@@ -194,6 +222,7 @@ const struct gpumon_range_row *gpumon_profile_ranges(const struct gpumon_profile
 const struct gpumon_gap *gpumon_profile_gaps(const struct gpumon_profile *profile,
 					     unsigned int *count);
 const struct gpumon_distribution *gpumon_profile_latency(const struct gpumon_profile *profile);
+const struct gpumon_sampling *gpumon_profile_sampling(const struct gpumon_profile *profile);
 const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_profile *profile);
 /* Counts by enum gpumon_loss. */
 const uint64_t *gpumon_profile_losses(const struct gpumon_profile *profile);

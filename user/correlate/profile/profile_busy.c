@@ -72,15 +72,46 @@ void gpumon_busy_turn(struct gpumon_busy *busy, uint64_t from_ns)
 		qsort(busy->late, busy->late_used, sizeof(*busy->late), by_start);
 }
 
+static void give_gap(struct gpumon_busy *busy, uint64_t from_ns, uint64_t until_ns,
+		     gpumon_gap_fn *gap, void *data)
+{
+	if (until_ns - from_ns > busy->idle_longest_ns)
+		busy->idle_longest_ns = until_ns - from_ns;
+	if (gap)
+		gap(data, from_ns, until_ns);
+}
+
+/*
+ * The part of each window. Where a window begins, earlier operations may still run, which are not
+ * recorded: the time until its first one is not known to be idle.
+ */
+static void give_gap_in_windows(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap,
+				void *data)
+{
+	const struct gpumon_windows *windows = busy->windows;
+
+	while (busy->window < windows->used && windows->at[busy->window].end_ns <= busy->done_ns)
+		busy->window++;
+	for (uint32_t i = busy->window; i < windows->used && windows->at[i].start_ns < until_ns;
+	     i++) {
+		uint64_t start_ns = windows->at[i].start_ns, end_ns = windows->at[i].end_ns;
+
+		if (start_ns > busy->done_ns && end_ns > until_ns)
+			continue;
+		give_gap(busy, start_ns > busy->done_ns ? start_ns : busy->done_ns,
+			 end_ns < until_ns ? end_ns : until_ns, gap, data);
+	}
+}
+
 /* Nothing ran from the counted time until then. */
 static void count_gap(struct gpumon_busy *busy, uint64_t until_ns, gpumon_gap_fn *gap, void *data)
 {
 	if (!busy->began || until_ns <= busy->done_ns)
 		return;
-	if (until_ns - busy->done_ns > busy->idle_longest_ns)
-		busy->idle_longest_ns = until_ns - busy->done_ns;
-	if (gap)
-		gap(data, busy->done_ns, until_ns);
+	if (busy->windows)
+		give_gap_in_windows(busy, until_ns, gap, data);
+	else
+		give_gap(busy, busy->done_ns, until_ns, gap, data);
 }
 
 /* Count the first interval. Nothing can be added to it any more. */

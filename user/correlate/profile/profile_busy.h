@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "correlate/windows.h"
+
 struct gpumon_interval {
 	uint64_t start_ns;
 	uint64_t end_ns;
@@ -27,6 +29,8 @@ struct gpumon_late {
  * @at: sorted disjoint intervals that may still grow, from @first on
  * @pending: intervals to be merged into @at, unsorted
  * @done_ns: everything before this is counted
+ * @windows: gaps are counted only within these; NULL: all are
+ * @window: number of the first one that has not ended
  * @began: something was counted
  * @busy_ns: result: time in which something ran
  * @idle_longest_ns: result: longest gap
@@ -47,6 +51,8 @@ struct gpumon_busy {
 	uint32_t pending_used;
 	uint32_t pending_room;
 	uint64_t done_ns;
+	const struct gpumon_windows *windows;
+	uint32_t window;
 	int began;
 	uint64_t busy_ns;
 	uint64_t idle_longest_ns;

@@ -65,8 +65,18 @@ int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,
 
 void gpumon_devices_turn(struct gpumon_profile *profile)
 {
-	for (uint32_t i = 0; i < profile->devices_used; i++)
-		gpumon_busy_turn(&profile->devices[i]->busy, profile->first_ns);
+	for (uint32_t i = 0; i < profile->devices_used; i++) {
+		struct gpumon_device_growing *growing = profile->devices[i];
+		const struct gpumon_windows *windows =
+			&profile->tables.processes[growing->row.process].windows;
+		uint64_t count;
+
+		growing->row.elapsed_ns =
+			gpumon_windows_ns(windows, profile->first_ns, profile->last_ns, &count);
+		if (windows->sampled)
+			growing->busy.windows = windows;
+		gpumon_busy_turn(&growing->busy, profile->first_ns);
+	}
 }
 
 static uint64_t length_of(const struct gpumon_gap *gap)

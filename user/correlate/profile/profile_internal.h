@@ -10,6 +10,7 @@
 #include "profile_ranges.h"
 #include "profile_tables.h"
 #include "profile_tree.h"
+#include "scale.h"
 
 /* Maximum number of idle gaps. */
 #define GPUMON_GAPS_MAX 100
@@ -21,6 +22,8 @@ struct gpumon_kernel_growing {
 	enum gpumon_work_kind kind;
 	uint64_t count;
 	uint64_t gpu_ns;
+	uint64_t left_count;
+	uint64_t left_ns;
 	struct gpumon_distribution duration;
 	struct gpumon_distribution latency;
 };
@@ -57,6 +60,8 @@ struct gpumon_profile {
 	struct gpumon_tables tables;
 	struct gpumon_tree tree;
 	struct gpumon_ranges ranges;
+	struct gpumon_scale scale;
+	struct gpumon_sampling sampling;
 	struct gpumon_capture **captures;
 	unsigned int capture_count;
 	uint32_t *numbers;
@@ -116,6 +121,11 @@ const char *gpumon_graph_name(char name[GPUMON_GRAPH_NAME], uint32_t graph);
 void gpumon_profile_on_work(void *data, const struct gpumon_work *work);
 void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *launch);
 void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *hit);
+bool gpumon_profile_left_out(void *data, uint32_t process,
+			     const struct gpumon_record_launch *launch);
+
+/* scale.c: enter the estimates of what was left out. 0, or -1 without memory. */
+int gpumon_profile_scale(struct gpumon_profile *profile);
 
 /* profile_devices.c: the two passes for busy times, and gaps. 0, or -1 without memory. */
 int gpumon_devices_look(struct gpumon_profile *profile, uint32_t number,

@@ -222,8 +222,8 @@ int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 	return open_range(ranges, thread, &range, row, range.kind == GPUMON_RANGE_PUSH);
 }
 
-void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
-			uint64_t launch_ns, uint64_t gpu_ns)
+uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
+			    uint64_t time_ns)
 {
 	const struct gpumon_range_thread *thread;
 	const struct gpumon_range_change *changes;
@@ -231,24 +231,41 @@ void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t 
 
 	thread = find_thread(ranges, number, tid, false, &path);
 	if (!thread || !thread->used)
-		return;
+		return 0;
 	changes = thread->changes + thread->first;
 	high = thread->used;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (changes[middle].time_ns <= launch_ns)
+		if (changes[middle].time_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (path = low ? changes[low - 1].path : 0; path; path = ranges->paths[path - 1].parent) {
-		const struct gpumon_range_path *at = &ranges->paths[path - 1];
+	return low ? changes[low - 1].path : 0;
+}
 
-		if (at->again)
-			continue;
-		ranges->rows[at->row].works++;
-		ranges->rows[at->row].gpu_ns += gpu_ns;
+struct gpumon_range_row *gpumon_ranges_next(const struct gpumon_ranges *ranges, uint32_t *path)
+{
+	while (*path) {
+		const struct gpumon_range_path *at = &ranges->paths[*path - 1];
+
+		*path = at->parent;
+		if (!at->again)
+			return &ranges->rows[at->row];
+	}
+	return NULL;
+}
+
+void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
+			uint64_t launch_ns, uint64_t gpu_ns)
+{
+	uint32_t path = gpumon_ranges_path(ranges, number, tid, launch_ns);
+	struct gpumon_range_row *row;
+
+	while ((row = gpumon_ranges_next(ranges, &path))) {
+		row->works++;
+		row->gpu_ns += gpu_ns;
 	}
 }
 

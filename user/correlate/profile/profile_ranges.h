@@ -74,6 +74,11 @@ struct gpumon_ranges {
 int gpumon_ranges_record(struct gpumon_ranges *ranges, uint32_t number,
 			 const struct gpumon_tables_process *process,
 			 const struct gpumon_record *record);
+/* The ranges that are open on a thread at a time, as a path; 0: none. */
+uint32_t gpumon_ranges_path(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
+			    uint64_t time_ns);
+/* The innermost row of a path, which becomes the remaining path; NULL: there is none. */
+struct gpumon_range_row *gpumon_ranges_next(const struct gpumon_ranges *ranges, uint32_t *path);
 /* Count an operation that a thread launched at a time. */
 void gpumon_ranges_work(struct gpumon_ranges *ranges, uint32_t number, uint32_t tid,
 			uint64_t launch_ns, uint64_t gpu_ns);

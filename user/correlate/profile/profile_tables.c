@@ -170,6 +170,12 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 	case GPUMON_RECORD_RANGE:
 		process->has_ranges = true;
 		return 0;
+	case GPUMON_RECORD_WINDOW: {
+		struct gpumon_record_window window;
+
+		COPY(&window);
+		return gpumon_windows_add(&process->windows, &window);
+	}
 	default:
 		return 0;
 	}
@@ -294,6 +300,7 @@ int gpumon_tables_damage(const struct gpumon_tables *tables, struct gpumon_corre
 int gpumon_tables_end(struct gpumon_tables *tables, const char *const *paths)
 {
 	for (uint32_t i = 0; i < tables->used; i++) {
+		gpumon_windows_end(&tables->processes[i].windows);
 		if (end_process(&tables->processes[i], tables->symbol_root,
 				paths[tables->processes[i].capture]))
 			return -1;
@@ -322,6 +329,7 @@ void gpumon_tables_clear(struct gpumon_tables *tables)
 			gpumon_symbols_free(process->symbols);
 		gpumon_kept_free(process->kept);
 		free(process->root);
+		gpumon_windows_clear(&process->windows);
 	}
 	free(tables->processes);
 	memset(tables, 0, sizeof(*tables));

@@ -10,6 +10,7 @@
 #include "kept.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "correlate/windows.h"
 #include "profile.h"
 
 /**
@@ -28,6 +29,7 @@
  * @symbols: symbols for its addresses
  * @kept: names stored in the capture, may be NULL
  * @unmapped: times when code was unmapped, sorted at the end
+ * @windows: windows of operations, complete at the end
  * @has_launches: and so on: there are such records
  */
 struct gpumon_tables_process {
@@ -39,6 +41,7 @@ struct gpumon_tables_process {
 	bool has_hits;
 	bool has_nodes;
 	bool has_ranges;
+	struct gpumon_windows windows;
 	struct gpumon_record_process record;
 	struct gpumon_map strings;
 	struct gpumon_map frames;

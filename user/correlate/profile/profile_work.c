@@ -139,8 +139,10 @@ struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpum
 	return gpumon_tree_path(tree, &where);
 }
 
+/* @leaf: out, NULL if operations have none. */
 static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work *work,
-		       const struct gpumon_work_fields *fields, const char *name, uint64_t gpu_ns)
+		       const struct gpumon_work_fields *fields, const char *name, uint64_t gpu_ns,
+		       struct gpumon_node **leaf)
 {
 	static const enum gpumon_node_kind kinds[GPUMON_WORK_KINDS] = {
 		[GPUMON_WORK_KERNEL] = GPUMON_NODE_KERNEL,
@@ -153,6 +155,7 @@ static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work 
 	struct gpumon_tree_frame frame = { .name = name, .module = "", .line = "" };
 	struct gpumon_node *node;
 
+	*leaf = NULL;
 	if (profile->options.cpu_only) {
 		if (!first)
 			return 0;
@@ -176,6 +179,7 @@ static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work 
 		return -1;
 	node->count++;
 	node->gpu_ns += gpu_ns;
+	*leaf = node;
 	if (first)
 		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
 	return 0;
@@ -189,6 +193,7 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 							    &work->set->head;
 	struct gpumon_kernel_growing *row;
 	struct gpumon_work_fields fields;
+	struct gpumon_node *leaf;
 	uint64_t gpu_ns;
 
 	gpumon_work_fields(record, &fields);
@@ -222,7 +227,12 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 	if (work->launch_ns)
 		gpumon_ranges_work(&profile->ranges, work->process, work->tid, work->launch_ns,
 				   gpu_ns);
-	return add_to_tree(profile, work, &fields, row->name, gpu_ns);
+	if (add_to_tree(profile, work, &fields, row->name, gpu_ns, &leaf))
+		return -1;
+	if (!profile->tables.processes[work->process].windows.sampled)
+		return 0;
+	return gpumon_scale_work(&profile->scale, work, leaf, (uint32_t)(row - profile->kernels),
+				 gpu_ns);
 }
 
 void gpumon_profile_on_work(void *data, const struct gpumon_work *work)
@@ -231,6 +241,31 @@ void gpumon_profile_on_work(void *data, const struct gpumon_work *work)
 
 	if (!profile->failed)
 		profile->failed = add_work(profile, work) != 0;
+}
+
+/* Its operations are not recorded. They are estimated when all similar launches are known. */
+static int add_left_out(struct gpumon_profile *profile, uint32_t process,
+			const struct gpumon_record_launch *launch)
+{
+	const struct gpumon_tree_where where = {
+		.process = process,
+		.tid = launch->tid,
+		.stack = launch->stack,
+		.function = launch->function,
+		.time_ns = launch->start_ns,
+	};
+	uint32_t ranges =
+		gpumon_ranges_path(&profile->ranges, process, launch->tid, launch->start_ns);
+	struct gpumon_node *node = NULL;
+
+	if (!profile->options.gpu_only) {
+		node = gpumon_tree_path(&profile->tree, &where);
+		if (!node)
+			return -1;
+		node->count += profile->options.cpu_only;
+		node->cpu_ns += call_ns(launch->start_ns, launch->end_ns);
+	}
+	return gpumon_scale_launch(&profile->scale, process, launch, node, ranges);
 }
 
 static int add_launch(struct gpumon_profile *profile, uint32_t process, uint32_t tid,
@@ -260,13 +295,26 @@ void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *
 	const struct gpumon_record_launch *launch = unmatched->launch;
 	struct gpumon_profile *profile = data;
 
-	if (profile->failed || profile->options.gpu_only)
+	if (profile->failed)
 		return;
-	profile->failed =
-		add_launch(profile, unmatched->process, launch->tid, launch->stack,
-			   launch->function, launch->start_ns,
-			   call_ns(launch->start_ns, launch->end_ns),
-			   profile->options.cpu_only ? NULL : end_reasons[unmatched->end]) != 0;
+	if (unmatched->end == GPUMON_LAUNCH_LEFT_OUT)
+		profile->failed = add_left_out(profile, unmatched->process, launch) != 0;
+	else if (!profile->options.gpu_only)
+		profile->failed = add_launch(profile, unmatched->process, launch->tid,
+					     launch->stack, launch->function, launch->start_ns,
+					     call_ns(launch->start_ns, launch->end_ns),
+					     profile->options.cpu_only ?
+						     NULL :
+						     end_reasons[unmatched->end]) != 0;
+}
+
+bool gpumon_profile_left_out(void *data, uint32_t process,
+			     const struct gpumon_record_launch *launch)
+{
+	const struct gpumon_profile *profile = data;
+	const struct gpumon_windows *windows = &profile->tables.processes[process].windows;
+
+	return windows->sampled && !gpumon_windows_cover(windows, launch->start_ns, launch->end_ns);
 }
 
 /* Without an injection library, hits are the only information about calls. */

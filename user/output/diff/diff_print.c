@@ -18,24 +18,36 @@
 #define SCHEMA 1
 #define ROWS   10
 
+/* "+", and "~" in front for an estimate. */
+static const char *sign_of(uint64_t before, uint64_t after, bool estimate)
+{
+	if (after == before)
+		return estimate ? "~" : "";
+	if (after > before)
+		return estimate ? "~+" : "+";
+	return estimate ? "~-" : "-";
+}
+
 /* "+1.20ms", "-3.4us", "0ns" */
-static const char *signed_ns(char *buf, size_t len, uint64_t before, uint64_t after)
+static const char *signed_ns(char *buf, size_t len, const struct gpumon_diff_side *before,
+			     const struct gpumon_diff_side *after)
 {
 	char plain[GPUMON_FORMAT_LEN];
-	uint64_t by = after > before ? after - before : before - after;
 
-	gpumon_format_ns(plain, sizeof(plain), gpumon_value_of(by));
-	snprintf(buf, len, "%s%s", after > before ? "+" : after < before ? "-" : "", plain);
+	gpumon_format_ns(plain, sizeof(plain), gpumon_value_of(gpumon_diff_size(before, after)));
+	snprintf(buf, len, "%s%s",
+		 sign_of(before->ns, after->ns, before->left_ns || after->left_ns), plain);
 	return buf;
 }
 
-static const char *signed_count(char *buf, size_t len, uint64_t before, uint64_t after)
+static const char *signed_count(char *buf, size_t len, const struct gpumon_diff_side *before,
+				const struct gpumon_diff_side *after)
 {
-	char plain[GPUMON_TEXT_NUMBER - 1];
-	uint64_t by = after > before ? after - before : before - after;
+	uint64_t a = before->count, b = after->count;
+	char plain[GPUMON_TEXT_NUMBER - 2];
 
-	gpumon_text_count(plain, sizeof(plain), by);
-	snprintf(buf, len, "%s%s", after > before ? "+" : after < before ? "-" : "", plain);
+	gpumon_text_count(plain, sizeof(plain), b > a ? b - a : a - b);
+	snprintf(buf, len, "%s%s", sign_of(a, b, before->left_count || after->left_count), plain);
 	return buf;
 }
 
@@ -62,21 +74,26 @@ static const char *change_percent(char *buf, size_t len, const struct gpumon_dif
 
 static void put_side_ns(struct gpumon_table *table, const struct gpumon_diff_side *side)
 {
+	gpumon_table_estimate(table, side->left_ns);
 	gpumon_table_ns(table, (struct gpumon_value){ side->ns, side->there });
+	gpumon_table_estimate(table, false);
 }
 
 static void put_row(struct gpumon_table *table, const struct gpumon_term *term,
 		    const struct gpumon_diff_side *before, const struct gpumon_diff_side *after,
 		    const char *name)
 {
+	const struct gpumon_diff_side *shown = after->there ? after : before;
 	char text[GPUMON_TEXT_NUMBER];
 
-	gpumon_table_text(table, signed_ns(text, sizeof(text), before->ns, after->ns));
+	gpumon_table_text(table, signed_ns(text, sizeof(text), before, after));
 	gpumon_table_text(table, change_percent(text, sizeof(text), before, after));
 	put_side_ns(table, before);
 	put_side_ns(table, after);
-	gpumon_table_count(table, after->there ? after->count : before->count);
-	gpumon_table_text(table, signed_count(text, sizeof(text), before->count, after->count));
+	gpumon_table_estimate(table, shown->left_count);
+	gpumon_table_count(table, shown->count);
+	gpumon_table_estimate(table, false);
+	gpumon_table_text(table, signed_count(text, sizeof(text), before, after));
 	gpumon_table_text(table, name);
 	/* Two runs of the same program differ by up to half a percent. */
 	if (gpumon_diff_size(before, after) * 200 > before->ns)
@@ -112,19 +129,25 @@ static void put_view(FILE *out, const struct gpumon_term *term, const char *whic
 	char text[512], cut[512], missing_text[256];
 	struct gpumon_view_totals totals;
 	struct gpumon_missing missing;
+	const char *mark;
 	bool cpu;
 
 	gpumon_view_totals(view, &totals);
 	cpu = !totals.gpu_ns && totals.cpu_ns;
-	snprintf(text, sizeof(text), "%s %s %s %s %s, %s recorded  %.200s", which,
+	mark = totals.left_ns ? "~" : "";
+	snprintf(text, sizeof(text), "%s %s%s %s %s%s %s, %s recorded  %.200s", which, mark,
 		 gpumon_format_ns(time, sizeof(time),
 				  gpumon_value_of(cpu ? totals.cpu_ns : totals.gpu_ns)),
-		 cpu ? "in the calls of" : "of GPU time in",
+		 cpu ? "in the calls of" : "of GPU time in", mark,
 		 gpumon_text_count(count, sizeof(count), totals.count),
 		 cpu ? "launches" : "GPU operations",
 		 gpumon_format_ns(wall, sizeof(wall), gpumon_value_of(totals.wall_ns)),
 		 gpumon_view_command(view));
 	fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));
+	if (*gpumon_view_sampling(missing_text, sizeof(missing_text), view)) {
+		snprintf(text, sizeof(text), "       %s", missing_text);
+		fprintf(out, "%s\n", gpumon_text_cut(cut, sizeof(cut), text, term->columns));
+	}
 	gpumon_missing_of(view, &missing);
 	if (!*gpumon_missing_line(missing_text, sizeof(missing_text), &missing))
 		return;
@@ -196,6 +219,17 @@ out:
 	return ret;
 }
 
+static struct gpumon_diff_side total_side(const struct gpumon_view_totals *totals, bool cpu)
+{
+	return (struct gpumon_diff_side){
+		.there = true,
+		.count = totals->count,
+		.ns = cpu ? totals->cpu_ns : totals->gpu_ns,
+		.left_count = totals->left_count,
+		.left_ns = totals->left_ns,
+	};
+}
+
 int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gpumon_diff *diff,
 		      const struct gpumon_summary_options *options)
 {
@@ -215,13 +249,11 @@ int gpumon_diff_print(FILE *out, const struct gpumon_term *term, const struct gp
 	gpumon_view_totals(diff->before, &before);
 	gpumon_view_totals(diff->after, &after);
 	cpu = diff->weight == GPUMON_WEIGHT_CPU_NS;
-	of_before = (struct gpumon_diff_side){ true, before.count,
-					       cpu ? before.cpu_ns : before.gpu_ns };
-	of_after =
-		(struct gpumon_diff_side){ true, after.count, cpu ? after.cpu_ns : after.gpu_ns };
+	of_before = total_side(&before, cpu);
+	of_after = total_side(&after, cpu);
 	fprintf(out, "\n%s%s %s (%s)%s\n", gpumon_term_bold(term),
 		cpu ? "Time in launch calls" : "GPU time",
-		signed_ns(change, sizeof(change), of_before.ns, of_after.ns),
+		signed_ns(change, sizeof(change), &of_before, &of_after),
 		change_percent(percent, sizeof(percent), &of_before, &of_after),
 		gpumon_term_reset(term));
 	for (size_t i = 0; i < diff->kernel_count; i++) {
@@ -253,12 +285,16 @@ no_memory:
 
 /* --- JSON */
 
-static struct json_object *side_json(const struct gpumon_diff_side *from, const char *key)
+static struct json_object *side_json(const struct gpumon_diff_side *from, enum gpumon_weight weight)
 {
+	const char *key = gpumon_weight_key(weight);
 	struct json_object *object = json_object_new_object();
 
-	if (gpumon_json_add_u64(object, "count", from->count) ||
-	    gpumon_json_add_u64(object, key, from->ns)) {
+	if (gpumon_json_add_u64(object, "count", from->count - from->left_count) ||
+	    gpumon_json_add_u64(object, key, from->ns - from->left_ns) ||
+	    gpumon_json_add_u64(object, "scaled_count", from->count) ||
+	    (weight == GPUMON_WEIGHT_GPU_NS &&
+	     gpumon_json_add_u64(object, "scaled_gpu_ns", from->ns))) {
 		json_object_put(object);
 		return NULL;
 	}
@@ -268,13 +304,12 @@ static struct json_object *side_json(const struct gpumon_diff_side *from, const 
 static int add_sides(struct json_object *object, const struct gpumon_diff *diff,
 		     const struct gpumon_diff_side *before, const struct gpumon_diff_side *after)
 {
-	const char *key = gpumon_weight_key(diff->weight);
 	int bad = 0;
 
 	/* null means that this side does not have it. */
-	bad |= before->there ? gpumon_json_add(object, "before", side_json(before, key)) :
+	bad |= before->there ? gpumon_json_add(object, "before", side_json(before, diff->weight)) :
 			       gpumon_json_add_string(object, "before", NULL);
-	bad |= after->there ? gpumon_json_add(object, "after", side_json(after, key)) :
+	bad |= after->there ? gpumon_json_add(object, "after", side_json(after, diff->weight)) :
 			      gpumon_json_add_string(object, "after", NULL);
 	bad |= gpumon_json_add_i64(object, "change_ns", gpumon_diff_change(before->ns, after->ns));
 	if (before->there && after->there && before->ns)

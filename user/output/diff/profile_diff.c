@@ -51,6 +51,22 @@ static const struct gpumon_kernel_row **sorted_kernels(const struct gpumon_view 
 	return rows;
 }
 
+/* Estimates are compared. */
+static void add_sums(struct gpumon_diff_side *side, uint64_t count, uint64_t ns,
+		     uint64_t left_count, uint64_t left_ns)
+{
+	side->there = true;
+	side->count = gpumon_add_saturated(side->count, gpumon_add_saturated(count, left_count));
+	side->ns = gpumon_add_saturated(side->ns, gpumon_add_saturated(ns, left_ns));
+	side->left_count = gpumon_add_saturated(side->left_count, left_count);
+	side->left_ns = gpumon_add_saturated(side->left_ns, left_ns);
+}
+
+static void add_kernel(struct gpumon_diff_side *side, const struct gpumon_kernel_row *row)
+{
+	add_sums(side, row->count, row->gpu_ns, row->left_count, row->left_ns);
+}
+
 static int compare_kernels(struct gpumon_diff *diff)
 {
 	const struct gpumon_kernel_row **before = sorted_kernels(diff->before);
@@ -71,18 +87,12 @@ static int compare_kernels(struct gpumon_diff *diff)
 		/* Rows whose mangled names differ but whose names are equal form one row here. */
 		for (; order <= 0 && *b && !strcmp((*b)->name, kernel->name) &&
 		       (*b)->kind == kernel->kind;
-		     b++) {
-			kernel->before.there = true;
-			kernel->before.count += (*b)->count;
-			kernel->before.ns = gpumon_add_saturated(kernel->before.ns, (*b)->gpu_ns);
-		}
+		     b++)
+			add_kernel(&kernel->before, *b);
 		for (; order >= 0 && *a && !strcmp((*a)->name, kernel->name) &&
 		       (*a)->kind == kernel->kind;
-		     a++) {
-			kernel->after.there = true;
-			kernel->after.count += (*a)->count;
-			kernel->after.ns = gpumon_add_saturated(kernel->after.ns, (*a)->gpu_ns);
-		}
+		     a++)
+			add_kernel(&kernel->after, *a);
 	}
 	free(before);
 	free(after);
@@ -96,9 +106,10 @@ static int compare_kernels(struct gpumon_diff *diff)
 static void add_side(struct gpumon_diff_side *side, const struct gpumon_node *node,
 		     enum gpumon_weight weight)
 {
-	side->there = true;
-	side->count = gpumon_add_saturated(side->count, node->count);
-	side->ns = gpumon_add_saturated(side->ns, gpumon_tree_weight(node, weight));
+	if (weight == GPUMON_WEIGHT_GPU_NS)
+		add_sums(side, node->count, node->gpu_ns, node->left_count, node->left_ns);
+	else
+		add_sums(side, node->count, gpumon_tree_weight(node, weight), 0, 0);
 }
 
 static int node_order(const struct gpumon_node *x, const struct gpumon_node *y)
@@ -201,7 +212,7 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 	char before[GPUMON_TEXT_NUMBER], after[GPUMON_TEXT_NUMBER], gone[GPUMON_TEXT_NUMBER];
 	uint64_t gone_ns = 0, before_ns = 0, after_ns = 0;
 	struct gpumon_flame flame;
-	char subtitle[256];
+	char subtitle[256], sampling[256];
 	int ret = -1;
 
 	if (gpumon_flame_init(&flame, diff->node_count)) {
@@ -219,6 +230,7 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 		frame->line = node->of->line ? node->of->line : "";
 		frame->kind = node->of->kind;
 		frame->self = node->after.ns;
+		frame->left = node->after.left_ns;
 		frame->count = node->after.count;
 		frame->before = node->before.ns;
 		before_ns = gpumon_add_saturated(before_ns, node->before.ns);
@@ -232,6 +244,7 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 		 gpumon_text_ns(before, sizeof(before), before_ns),
 		 gpumon_text_ns(gone, sizeof(gone), gone_ns));
 	options.subtitle = subtitle;
+	options.sampling = gpumon_view_sampling(sampling, sizeof(sampling), diff->after);
 	if (gpumon_flame_layout(&flame))
 		errno = ENOMEM;
 	else

@@ -9,7 +9,9 @@
 struct gpumon_diff_side {
 	bool there;
 	uint64_t count;
-	uint64_t ns; /* GPU time; in profiles of the CPU side, time in launch calls */
+	uint64_t ns;	     /* GPU time; in profiles of the CPU side, time in launch calls */
+	uint64_t left_count; /* what of @count is estimated */
+	uint64_t left_ns;
 };
 
 struct gpumon_diff_kernel {

@@ -83,21 +83,22 @@ static void put_about(FILE *out, const struct gpumon_view *view)
 	fputs("gpumon " GPUMON_VERSION "</p>\n</header>\n", out);
 }
 
-static void put_card(FILE *out, const char *value, const char *what)
+static void put_card(FILE *out, bool estimate, const char *value, const char *what)
 {
-	fprintf(out, "<div class=\"card\"><b>%s</b><span>%s</span></div>\n", value, what);
+	fprintf(out, "<div class=\"card\"><b>%s%s</b><span>%s</span></div>\n", estimate ? "~" : "",
+		value, what);
 }
 
 /* Maximum number of GPU cards, more than a machine has. */
 #define CARDS_MAX 64
 
-static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t wall_ns)
+static void put_busy(FILE *out, const struct gpumon_device_row *row, uint64_t elapsed_ns)
 {
 	char busy[GPUMON_TEXT_NUMBER], number[GPUMON_DEVICE_TEXT];
-	double part = wall_ns ? 100.0 * (double)row->busy_ns / (double)wall_ns : 0;
+	double part = elapsed_ns ? 100.0 * (double)row->busy_ns / (double)elapsed_ns : 0;
 
 	fputs("<div class=\"card wide\"><b>", out);
-	gpumon_report_percent(out, row->busy_ns, wall_ns);
+	gpumon_report_percent(out, row->busy_ns, elapsed_ns);
 	fprintf(out, "</b><span>%s ", gpumon_device_text(number, row->device, row->type));
 	gpumon_text_xml(out, row->name ? row->name : "");
 	fprintf(out,
@@ -113,25 +114,28 @@ static void put_cards(FILE *out, const struct gpumon_view *view)
 
 	gpumon_view_totals(view, &totals);
 	fputs("<div class=\"cards\">\n", out);
-	put_card(out, gpumon_text_ns(text, sizeof(text), totals.wall_ns), "recorded");
+	put_card(out, false, gpumon_text_ns(text, sizeof(text), totals.wall_ns), "recorded");
 	if (totals.gpu_ns || !totals.cpu_ns)
-		put_card(out, gpumon_text_ns(text, sizeof(text), totals.gpu_ns), "GPU time");
-	put_card(out, gpumon_text_count(text, sizeof(text), totals.count),
+		put_card(out, totals.left_ns, gpumon_text_ns(text, sizeof(text), totals.gpu_ns),
+			 "GPU time");
+	put_card(out, totals.left_count, gpumon_text_count(text, sizeof(text), totals.count),
 		 totals.gpu_ns ? "GPU operations" : "launches");
 	if (totals.cpu_ns)
-		put_card(out, gpumon_text_ns(text, sizeof(text), totals.cpu_ns), "in launch calls");
+		put_card(out, false, gpumon_text_ns(text, sizeof(text), totals.cpu_ns),
+			 "in launch calls");
 	if (latency && gpumon_distribution_count(latency)) {
 		snprintf(what, sizeof(what), "call to start, median; p99 %s",
 			 gpumon_text_ns(p99, sizeof(p99),
 					gpumon_distribution_quantile(latency, 0.99)));
-		put_card(out,
+		put_card(out, false,
 			 gpumon_text_ns(text, sizeof(text),
 					gpumon_distribution_quantile(latency, 0.5)),
 			 what);
 	}
 	for (unsigned int i = 0, cards = 0; i < view->device_count && cards < CARDS_MAX; i++) {
 		if (view->devices[i].stream == ~0u && ++cards)
-			put_busy(out, &view->devices[i], totals.wall_ns);
+			put_busy(out, &view->devices[i],
+				 gpumon_view_elapsed(&view->devices[i], &totals));
 	}
 	fputs("</div>\n", out);
 }
@@ -177,6 +181,11 @@ static void put_counts(FILE *out, const struct gpumon_view *view)
 	for (unsigned int end = 0; end < GPUMON_LAUNCH_ENDS; end++)
 		put_cause(out, counts->unmatched_launches[end], end == GPUMON_LAUNCH_UNMATCHED,
 			  gpumon_launch_end_text(end), "");
+	if (view->sampling)
+		put_cause(
+			out, view->sampling->no_sample, true,
+			"of these: unlike any launch in the windows, so that nothing is estimated",
+			"");
 	put_cause(out, counts->work_before_launch, true,
 		  "GPU operations that began before their launch: clocks disagree", "");
 }
@@ -211,16 +220,25 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 		fputs("Missing: ", out);
 		gpumon_text_xml(out, line);
 	} else {
-		fputs("Nothing is missing: no record was lost, and all work has its call path",
+		fputs(view->sampling ?
+			      "Nothing is missing: no record was lost, but only a part was recorded" :
+			      "Nothing is missing: no record was lost, and all work has its call path",
 		      out);
 	}
 	fputs(".</b></p>\n", out);
+	if (*gpumon_view_sampling(line, sizeof(line), view)) {
+		fputs("<p id=\"sampling\">", out);
+		gpumon_text_xml(out, line);
+		fputs(". Busy and idle times are those within the windows.</p>\n", out);
+	}
 	for (unsigned int i = 0; i < notes && i < GPUMON_REPORT_NOTES; i++) {
 		fputs("<p>Note: ", out);
 		gpumon_text_xml(out, scan->notes[i]);
 		fputs("</p>\n", out);
 	}
 	gpumon_report_more(out, GPUMON_REPORT_NOTES, notes, "notes");
+	if (view->sampling)
+		bad |= view->sampling->no_sample != 0;
 	fprintf(out, "<details%s><summary>By cause</summary><table>\n", bad ? " open=\"\"" : "");
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
 		put_cause(out, view->losses[i], true, gpumon_loss_text(i), gpumon_loss_advice(i));
@@ -235,7 +253,12 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 /* Launches without a time get a flame graph of their own: in others they would have no width. */
 static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weight weight)
 {
-	struct gpumon_flamegraph_options options = { .icicle = true, .weight = weight };
+	char sampling[256];
+	struct gpumon_flamegraph_options options = {
+		.icicle = true,
+		.weight = weight,
+		.sampling = gpumon_view_sampling(sampling, sizeof(sampling), view),
+	};
 	struct gpumon_flame flame;
 	int ret;
 

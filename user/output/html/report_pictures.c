@@ -144,12 +144,14 @@ static void put_row(FILE *out, const struct gpumon_view *view, const struct gpum
 void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
-	char what[128], text[GPUMON_TEXT_NUMBER];
+	char what[256], text[GPUMON_TEXT_NUMBER];
 
 	if (!scan || !scan->bin_ns || !scan->row_count)
 		return;
-	snprintf(what, sizeof(what), "how much of each %s something ran; the longest idling marked",
-		 gpumon_text_ns(text, sizeof(text), scan->bin_ns));
+	snprintf(what, sizeof(what),
+		 "how much of each %s something ran; the longest idling marked%s",
+		 gpumon_text_ns(text, sizeof(text), scan->bin_ns),
+		 view->sampling ? "; nothing is known of the time outside of the windows" : "");
 	gpumon_report_section(out, "timeline", "Timeline", what);
 	fprintf(out, "<div class=\"timeline\" data-bin=\"%" PRIu64 "\">\n", scan->bin_ns);
 	for (unsigned int i = 0; i < scan->row_count; i++)

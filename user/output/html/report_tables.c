@@ -43,6 +43,24 @@ static void put_count(FILE *out, uint64_t count)
 		gpumon_text_count(text, sizeof(text), count));
 }
 
+/* A time, or a number of operations, of which a part is estimated from a number of samples. */
+static void put_estimate(FILE *out, bool is_ns, uint64_t value, uint64_t left, uint64_t samples)
+{
+	char text[GPUMON_TEXT_NUMBER], number[GPUMON_TEXT_NUMBER];
+
+	if (!left) {
+		is_ns ? put_ns(out, value) : put_count(out, value);
+		return;
+	}
+	value += left;
+	fprintf(out,
+		"<td class=\"n\" data-v=\"%" PRIu64
+		"\" title=\"estimated from %s recorded\">~%s</td>",
+		value, gpumon_text_count(number, sizeof(number), samples),
+		is_ns ? gpumon_text_ns(text, sizeof(text), value) :
+			gpumon_text_count(text, sizeof(text), value));
+}
+
 static void put_unknown(FILE *out)
 {
 	fputs("<td class=\"n\" data-v=\"-1\">-</td>", out);
@@ -56,13 +74,14 @@ static void put_quantile(FILE *out, const struct gpumon_distribution *of, double
 		put_unknown(out);
 }
 
-static void put_share(FILE *out, uint64_t part, uint64_t whole)
+static void put_share(FILE *out, bool estimate, uint64_t part, uint64_t whole)
 {
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
 
 	fprintf(out,
-		"<td class=\"n share\" data-v=\"%" PRIu64 "\"><i style=\"width:%.1f%%\"></i><span>",
-		part, percent > 100 ? 100 : percent);
+		"<td class=\"n share\" data-v=\"%" PRIu64
+		"\"><i style=\"width:%.1f%%\"></i><span>%s",
+		part, percent > 100 ? 100 : percent, estimate ? "~" : "");
 	gpumon_report_percent(out, part, whole);
 	fputs("</span></td>", out);
 }
@@ -81,10 +100,10 @@ static void put_name(FILE *out, const char *name)
 
 void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 {
-	static const char *const titles[] = { "GPU time",	  "share",	 "count",
-					      "average",	  "median",	 "p99",
-					      "longest",	  "latency p50", "latency p99",
-					      "kernel, copy, set, graph" };
+	static const char *const titles[] = {
+		"GPU time", "share",   "count",	      "average",     "median",
+		"p99",	    "longest", "latency p50", "latency p99", "kernel, copy, set, graph"
+	};
 	static const char *const letters[GPUMON_WORK_KINDS] = { "k", "y", "m", "g" };
 	struct gpumon_view_totals totals;
 
@@ -97,9 +116,9 @@ void gpumon_report_kernels(FILE *out, const struct gpumon_view *view)
 		const struct gpumon_kernel_row *row = &view->kernels[i];
 
 		fprintf(out, "<tr class=\"kind-%s\">", letters[row->kind % GPUMON_WORK_KINDS]);
-		put_ns(out, row->gpu_ns);
-		put_share(out, row->gpu_ns, totals.work_ns);
-		put_count(out, row->count);
+		put_estimate(out, true, row->gpu_ns, row->left_ns, row->count);
+		put_share(out, row->left_ns, row->gpu_ns + row->left_ns, totals.work_ns);
+		put_estimate(out, false, row->count, row->left_count, row->count);
 		if (row->count)
 			put_ns(out, row->gpu_ns / row->count);
 		else
@@ -137,15 +156,17 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 	if (!view->device_count)
 		return;
 	gpumon_view_totals(view, &totals);
-	gpumon_report_section(out, "devices", "GPUs and streams",
-			      "busy: something of it ran; share of the time recorded");
+	gpumon_report_section(
+		out, "devices", "GPUs and streams",
+		view->sampling ? "busy: something of it ran; share of the time of the windows" :
+				 "busy: something of it ran; share of the time recorded");
 	open_table(out, titles, 6);
 	for (unsigned int i = 0; i < rows_of(view->device_count); i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
 
 		fputs("<tr>", out);
 		put_ns(out, row->busy_ns);
-		put_share(out, row->busy_ns, totals.wall_ns);
+		put_share(out, false, row->busy_ns, gpumon_view_elapsed(row, &totals));
 		put_ns(out, row->gpu_ns);
 		put_count(out, row->count);
 		put_ns(out, row->idle_longest_ns);
@@ -177,8 +198,10 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 
 	if (!view->gap_count)
 		return;
-	gpumon_report_section(out, "gaps", "Where a GPU idled",
-			      "the longest times in which nothing of it ran");
+	gpumon_report_section(
+		out, "gaps", "Where a GPU idled",
+		view->sampling ? "the longest times within the windows in which nothing of it ran" :
+				 "the longest times in which nothing of it ran");
 	open_table(out, titles, 4);
 	for (unsigned int i = 0; i < view->gap_count; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];
@@ -213,9 +236,9 @@ void gpumon_report_ranges(FILE *out, const struct gpumon_view *view)
 		const struct gpumon_range_row *row = &view->ranges[i];
 
 		fputs("<tr>", out);
-		put_ns(out, row->gpu_ns);
-		put_share(out, row->gpu_ns, totals.work_ns);
-		put_count(out, row->works);
+		put_estimate(out, true, row->gpu_ns, row->left_ns, row->works);
+		put_share(out, row->left_ns, row->gpu_ns + row->left_ns, totals.work_ns);
+		put_estimate(out, false, row->works, row->left_works, row->works);
 		put_count(out, row->count);
 		put_ns(out, row->cpu_ns);
 		fputs("<td class=\"name\">", out);

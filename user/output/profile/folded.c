@@ -18,6 +18,9 @@ static void put_path(FILE *out, const struct gpumon_node *node, const struct gpu
 		put_path(out, node->parent, root);
 		putc(';', out);
 	}
+	/* The format has no other place to say that a value is estimated. */
+	if (gpumon_tree_is_estimate(node))
+		putc('~', out);
 	gpumon_text_folded(out, *node->name ? node->name : "[unknown]");
 }
 

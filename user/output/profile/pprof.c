@@ -262,8 +262,9 @@ static void pprof_sample(struct writer *writer, const struct gpumon_node *of,
 		gpumon_protobuf_varint(message, writer->path[i]);
 	gpumon_protobuf_end(message, packed);
 	packed = gpumon_protobuf_begin(message, 2);
-	gpumon_protobuf_varint(message, pprof_limited(of->gpu_ns));
-	gpumon_protobuf_varint(message, pprof_limited(of->count));
+	gpumon_protobuf_varint(message,
+			       pprof_limited(gpumon_tree_weight(of, GPUMON_WEIGHT_GPU_NS)));
+	gpumon_protobuf_varint(message, pprof_limited(gpumon_tree_weight(of, GPUMON_WEIGHT_COUNT)));
 	gpumon_protobuf_varint(message, pprof_limited(of->cpu_ns));
 	gpumon_protobuf_end(message, packed);
 	gpumon_protobuf_end(message, begin);
@@ -274,6 +275,7 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	struct writer writer = { .out = out, .view = view };
 	struct gpumon_protobuf *message = &writer.message;
 	struct gpumon_view_totals totals;
+	char sampling[256];
 
 	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -289,7 +291,8 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	first_mapping(&writer);
 	for (const struct gpumon_node *node = view->root; node && !writer.failed;
 	     node = gpumon_tree_next(node, view->root)) {
-		if (node != view->root && (node->gpu_ns || node->count || node->cpu_ns))
+		if (node != view->root &&
+		    (node->gpu_ns || node->count || node->cpu_ns || gpumon_tree_is_estimate(node)))
 			pprof_sample(&writer, node, view->root);
 		if (message->size > PIECE)
 			compress_piece(&writer, false);
@@ -300,6 +303,8 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	if (*gpumon_view_command(view))
 		gpumon_protobuf_uint(message, PROFILE_COMMENT,
 				     pprof_string(&writer, gpumon_view_command(view)));
+	if (*gpumon_view_sampling(sampling, sizeof(sampling), view))
+		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(&writer, sampling));
 	gpumon_protobuf_uint(message, PROFILE_DEFAULT_SAMPLE_TYPE,
 			     pprof_string(&writer, totals.gpu_ns || !totals.cpu_ns ?
 							   "gpu_nanoseconds" :

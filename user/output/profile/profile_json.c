@@ -104,6 +104,18 @@ static struct json_object *counted_json(const struct gpumon_record_totals *total
 	return gpumon_json_finish(object, bad);
 }
 
+static struct json_object *sampling_json(const struct gpumon_sampling *from)
+{
+	struct json_object *object = json_object_new_object();
+	int bad = gpumon_json_add_u64(object, "windows", from->windows);
+
+	bad |= gpumon_json_add_u64(object, "windows_ns", from->windows_ns);
+	bad |= gpumon_json_add_u64(object, "launches_recorded", from->recorded);
+	bad |= gpumon_json_add_u64(object, "launches_left_out", from->left_out);
+	bad |= gpumon_json_add_u64(object, "launches_without_sample", from->no_sample);
+	return gpumon_json_finish(object, bad);
+}
+
 struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 {
 	const struct gpumon_scan *scan = view->scan;
@@ -126,9 +138,13 @@ struct json_object *gpumon_json_recording(const struct gpumon_view *view)
 	bad |= add_known(object, "first_ns", view->first_ns, known);
 	bad |= add_known(object, "last_ns", view->last_ns, known);
 	bad |= add_known(object, "duration_ns", totals.wall_ns, known);
-	bad |= gpumon_json_add_u64(object, "gpu_ns", totals.gpu_ns);
+	bad |= gpumon_json_add_u64(object, "gpu_ns", totals.gpu_ns - totals.left_ns);
+	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns", totals.gpu_ns);
 	bad |= gpumon_json_add_u64(object, "cpu_ns", totals.cpu_ns);
-	bad |= gpumon_json_add_u64(object, "count", totals.count);
+	bad |= gpumon_json_add_u64(object, "count", totals.count - totals.left_count);
+	bad |= gpumon_json_add_u64(object, "scaled_count", totals.count);
+	bad |= view->sampling ? gpumon_json_add(object, "sampling", sampling_json(view->sampling)) :
+				gpumon_json_add_string(object, "sampling", NULL);
 	bad |= gpumon_json_add_u64(object, "launches_without_time", totals.untimed);
 	bad |= scan && scan->totals_known ?
 		       gpumon_json_add(object, "counted", counted_json(&scan->totals)) :
@@ -182,6 +198,8 @@ static struct json_object *kernel_json(const struct gpumon_kernel_row *row)
 	bad |= gpumon_json_add_string(object, "kind", gpumon_work_kind_text(row->kind));
 	bad |= gpumon_json_add_u64(object, "count", row->count);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	bad |= gpumon_json_add_u64(object, "scaled_count", row->count + row->left_count);
+	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns", row->gpu_ns + row->left_ns);
 	bad |= gpumon_json_add(object, "duration", gpumon_json_distribution(row->duration));
 	bad |= gpumon_json_add(object, "latency", gpumon_json_distribution(row->latency));
 	return gpumon_json_finish(object, bad);
@@ -211,6 +229,7 @@ static struct json_object *device_json(const struct gpumon_view *view,
 		       gpumon_json_add_string(object, "stream_priority", NULL);
 	bad |= gpumon_json_add_u64(object, "count", row->count);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	bad |= gpumon_json_add_u64(object, "elapsed_ns", row->elapsed_ns);
 	bad |= gpumon_json_add_u64(object, "busy_ns", row->busy_ns);
 	bad |= add_known(object, "first_ns", row->first_ns, row->count);
 	bad |= add_known(object, "last_ns", row->last_ns, row->count);
@@ -229,6 +248,8 @@ static struct json_object *range_json(const struct gpumon_range_row *row)
 	bad |= gpumon_json_add_u64(object, "open_ns", row->cpu_ns);
 	bad |= gpumon_json_add_u64(object, "works", row->works);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
+	bad |= gpumon_json_add_u64(object, "scaled_works", row->works + row->left_works);
+	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns", row->gpu_ns + row->left_ns);
 	return gpumon_json_finish(object, bad);
 }
 
@@ -376,6 +397,8 @@ static struct json_object *node_object(const struct gpumon_node *node, uint64_t 
 	bad |= gpumon_json_add_u64(object, "count", node->count);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", node->gpu_ns);
 	bad |= gpumon_json_add_u64(object, "cpu_ns", node->cpu_ns);
+	bad |= gpumon_json_add_u64(object, "scaled_count", node->count + node->left_count);
+	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns", node->gpu_ns + node->left_ns);
 	return gpumon_json_finish(object, bad);
 }
 

@@ -82,6 +82,7 @@ int gpumon_flame_layout(struct gpumon_flame *flame)
 		parent->total = gpumon_add_saturated(parent->total, frame->total);
 		parent->count = gpumon_add_saturated(parent->count, frame->count);
 		parent->cpu_ns = gpumon_add_saturated(parent->cpu_ns, frame->cpu_ns);
+		parent->left = gpumon_add_saturated(parent->left, frame->left);
 		parent->before = gpumon_add_saturated(parent->before, frame->before);
 	}
 	for (size_t i = 0; i < flame->n; i++) {
@@ -98,7 +99,8 @@ static bool is_joined(const struct gpumon_node *node, const struct gpumon_node *
 	const struct gpumon_node *parent = node->parent;
 
 	return node != root && parent != root && parent->child == node && !node->next &&
-	       !parent->count && !parent->gpu_ns && !parent->cpu_ns && gpumon_tree_unnamed(node) &&
+	       !parent->count && !parent->gpu_ns && !parent->cpu_ns &&
+	       !gpumon_tree_is_estimate(parent) && gpumon_tree_unnamed(node) &&
 	       gpumon_tree_unnamed(parent) && !strcmp(node->module, parent->module);
 }
 
@@ -125,7 +127,10 @@ int gpumon_flame_of(struct gpumon_flame *flame, const struct gpumon_node *root,
 			frame->kind = node->kind;
 		}
 		frame->self = gpumon_tree_weight(node, weight);
-		frame->count = node->count;
+		frame->count = node->count + node->left_count;
+		frame->left = weight == GPUMON_WEIGHT_COUNT  ? node->left_count :
+			      weight == GPUMON_WEIGHT_GPU_NS ? node->left_ns :
+							       0;
 		frame->cpu_ns = node->cpu_ns;
 		if (node->child) {
 			node = node->child;

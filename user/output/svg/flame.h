@@ -11,6 +11,7 @@
 /**
  * struct gpumon_frame - a bar of a flame graph
  * @self: own weight
+ * @left: as @count: the part of the weight that is estimated
  * @count: own GPU operations; after gpumon_flame_layout() including those above it
  * @cpu_ns: as @count: duration of launch calls
  * @before: as @count: weight in the earlier profile
@@ -28,6 +29,7 @@ struct gpumon_frame {
 	const char *line;
 	enum gpumon_node_kind kind;
 	uint64_t self;
+	uint64_t left;
 	uint64_t count;
 	uint64_t cpu_ns;
 	uint64_t before;

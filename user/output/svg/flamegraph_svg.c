@@ -126,12 +126,16 @@ static void put_title(const struct drawing *drawing, const struct gpumon_frame *
 			fputs(" · ", out);
 		gpumon_text_xml(out, frame->module);
 	}
-	fprintf(out, "\n%s %s · %s of all", value_text(value, sizeof(value), weight, frame->total),
-		unit_text(weight),
+	fprintf(out, "\n%s%s %s · %s of all", frame->left ? "~" : "",
+		value_text(value, sizeof(value), weight, frame->total), unit_text(weight),
 		gpumon_text_percent(percent, sizeof(percent), frame->total, drawing->total));
 	if (!is_number(weight))
-		fprintf(out, " · %s %s", gpumon_text_count(count, sizeof(count), frame->count),
+		fprintf(out, " · %s%s %s", frame->left ? "~" : "",
+			gpumon_text_count(count, sizeof(count), frame->count),
 			frame->count == 1 ? "time" : "times");
+	if (frame->left)
+		fprintf(out, "\n%s of it estimated",
+			value_text(value, sizeof(value), weight, frame->left));
 	if (frame->child && frame->self)
 		fprintf(out, "\n%s of it here and not further on",
 			value_text(value, sizeof(value), weight, frame->self));
@@ -315,6 +319,10 @@ static void put_head(const struct drawing *drawing, unsigned int height, bool pa
 		put_line(out, "subtitle", y, options->subtitle, 135);
 		y += LINE;
 	}
+	if (options->sampling && *options->sampling) {
+		put_line(out, "subtitle", y, options->sampling, 165);
+		y += LINE;
+	}
 	if (options->losses && *options->losses)
 		put_line(out, "losses", y, options->losses, 165);
 	fprintf(out, "<text class=\"hint\" x=\"%d\" y=\"%u\"></text>\n", MARGIN,
@@ -342,6 +350,7 @@ int gpumon_flame_write(FILE *out, const struct gpumon_flame *flame,
 			rows = frame->depth + 1;
 	}
 	drawing.header = HEADER + LINE * ((options->subtitle && *options->subtitle) +
+					  (options->sampling && *options->sampling) +
 					  (options->losses && *options->losses));
 	height = drawing.header + rows * ROW + FOOTER;
 	put_head(&drawing, height, part);
@@ -387,10 +396,11 @@ int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 				  enum gpumon_weight weight, bool icicle)
 {
 	struct gpumon_missing missing;
-	char subtitle[512], losses[512] = "";
+	char subtitle[512], losses[512] = "", sampling[256];
 	struct gpumon_flamegraph_options options = {
 		.weight = weight,
 		.subtitle = gpumon_view_subtitle(subtitle, sizeof(subtitle), view),
+		.sampling = gpumon_view_sampling(sampling, sizeof(sampling), view),
 		.losses = losses,
 		.icicle = icicle,
 	};

@@ -53,28 +53,49 @@ static void print_line(const struct summary *summary, unsigned int indent, const
 }
 
 /* Use as many lines as needed: the end of a note often is the remedy. */
-static void print_note(const struct summary *summary, const char *note)
+static void print_sentence(const struct summary *summary, const char *colour, unsigned int indent,
+			   unsigned int indent_below, const char *sentence)
 {
 	unsigned int columns = summary->term->columns, at = 0, width;
 	char text[512], word[512], *rest = text, *next;
 
-	snprintf(text, sizeof(text), "Note: %s", note);
-	fputs(gpumon_term_yellow(summary->term), summary->out);
+	snprintf(text, sizeof(text), "%s", sentence);
+	fprintf(summary->out, "%*s%s", (int)indent, "", colour);
 	while ((next = strsep(&rest, " "))) {
 		gpumon_text_cut(word, sizeof(word), next,
-				columns > NOTE_INDENT + 8 ? columns - NOTE_INDENT : 0);
+				columns > indent_below + 8 ? columns - indent_below : 0);
 		width = gpumon_text_columns(word);
 		if (at && at + 1 + width > columns) {
-			fprintf(summary->out, "\n%*s", NOTE_INDENT, "");
-			at = NOTE_INDENT;
+			fprintf(summary->out, "\n%*s", (int)indent_below, "");
+			at = indent_below;
 		} else if (at) {
 			putc(' ', summary->out);
 			at++;
+		} else {
+			at = indent;
 		}
 		fputs(word, summary->out);
 		at += width;
 	}
 	fprintf(summary->out, "%s\n", gpumon_term_reset(summary->term));
+}
+
+static void print_note(const struct summary *summary, const char *note)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "Note: %s", note);
+	print_sentence(summary, gpumon_term_yellow(summary->term), 0, NOTE_INDENT, text);
+}
+
+/* Below a table with estimates. */
+static void print_sampling(const struct summary *summary)
+{
+	char text[256];
+
+	if (*gpumon_view_sampling(text, sizeof(text), summary->view))
+		print_sentence(summary, gpumon_term_dim(summary->term), GPUMON_TABLE_INDENT,
+			       GPUMON_TABLE_INDENT, text);
 }
 
 static void print_more(const struct summary *summary, unsigned int shown, unsigned int all)
@@ -88,6 +109,7 @@ static void print_about(const struct summary *summary)
 {
 	const struct gpumon_scan *scan = summary->view->scan;
 	char wall[GPUMON_FORMAT_LEN], gpu[GPUMON_FORMAT_LEN], count[GPUMON_TEXT_NUMBER];
+	const char *mark = summary->totals.left_ns ? "~" : "";
 	char text[512];
 	size_t at = 0;
 
@@ -107,10 +129,11 @@ static void print_about(const struct summary *summary)
 			       gpumon_format_ns(wall, sizeof(wall),
 						gpumon_value_of(summary->totals.wall_ns)));
 	if (summary->totals.gpu_ns)
-		snprintf(text + at, sizeof(text) - at, " · %s of GPU time in %s operations",
+		snprintf(text + at, sizeof(text) - at, " · %s%s of GPU time in %s%s operations",
+			 mark,
 			 gpumon_format_ns(gpu, sizeof(gpu),
 					  gpumon_value_of(summary->totals.gpu_ns)),
-			 gpumon_text_count(count, sizeof(count), summary->totals.count));
+			 mark, gpumon_text_count(count, sizeof(count), summary->totals.count));
 	else if (summary->totals.cpu_ns)
 		snprintf(text + at, sizeof(text) - at, " · %s in the calls of %s launches",
 			 gpumon_format_ns(gpu, sizeof(gpu),
@@ -147,6 +170,8 @@ static int print_kernels(const struct summary *summary)
 	gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
+	if (view->sampling)
+		gpumon_table_column(table, "SAMPLES", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "AVG", GPUMON_COLUMN_RIGHT);
 	if (quantiles) {
 		gpumon_table_column(table, "P50", GPUMON_COLUMN_RIGHT);
@@ -156,9 +181,13 @@ static int print_kernels(const struct summary *summary)
 	for (unsigned int i = 0; i < n; i++) {
 		const struct gpumon_kernel_row *row = &view->kernels[i];
 
-		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns));
-		gpumon_table_percent(table, row->gpu_ns, summary->totals.work_ns);
-		gpumon_table_count(table, row->count);
+		gpumon_table_estimate(table, row->left_count || row->left_ns);
+		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns + row->left_ns));
+		gpumon_table_percent(table, row->gpu_ns + row->left_ns, summary->totals.work_ns);
+		gpumon_table_count(table, row->count + row->left_count);
+		gpumon_table_estimate(table, false);
+		if (view->sampling)
+			gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
 						    (struct gpumon_value){ 0 });
 		if (quantiles) {
@@ -169,6 +198,7 @@ static int print_kernels(const struct summary *summary)
 	}
 	ret = gpumon_table_print(table, summary->out);
 	print_more(summary, n, view->kernel_count);
+	print_sampling(summary);
 	return ret;
 }
 
@@ -177,6 +207,7 @@ static int print_paths_by(const struct summary *summary, enum gpumon_weight weig
 {
 	const struct gpumon_node *top[GPUMON_SUMMARY_ROWS_MAX];
 	bool number = weight == GPUMON_WEIGHT_COUNT || weight == GPUMON_WEIGHT_UNTIMED;
+	bool samples = weight == GPUMON_WEIGHT_GPU_NS && summary->view->sampling;
 	unsigned int heavy = 0, n;
 	char *texts[GPUMON_SUMMARY_ROWS_MAX];
 	struct gpumon_table *table;
@@ -196,15 +227,21 @@ static int print_paths_by(const struct summary *summary, enum gpumon_weight weig
 		gpumon_table_column(table, "CPU TIME", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
+	if (samples)
+		gpumon_table_column(table, "SAMPLES", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, weight == GPUMON_WEIGHT_GPU_NS ? "KERNEL" : "CALL",
 			    GPUMON_COLUMN_NAME);
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t value = gpumon_tree_weight(top[i], weight);
 
+		gpumon_table_estimate(table, gpumon_tree_is_estimate(top[i]));
 		if (!number)
 			gpumon_table_ns(table, gpumon_value_of(value));
 		gpumon_table_percent(table, value, all);
-		gpumon_table_count(table, top[i]->count);
+		gpumon_table_count(table, top[i]->count + top[i]->left_count);
+		gpumon_table_estimate(table, false);
+		if (samples)
+			gpumon_table_count(table, top[i]->count);
 		gpumon_table_text(table, top[i]->name);
 		if (*texts[i])
 			gpumon_table_below(table, texts[i]);
@@ -215,6 +252,8 @@ static int print_paths_by(const struct summary *summary, enum gpumon_weight weig
 	     node = gpumon_tree_next(node, summary->view->root))
 		heavy += gpumon_tree_weight(node, weight) != 0;
 	print_more(summary, n, heavy);
+	if (samples)
+		print_sampling(summary);
 	return ret;
 }
 
@@ -255,7 +294,9 @@ static int print_devices(const struct summary *summary)
 		hosts |= strcmp(view->devices[i].host, view->devices[0].host) != 0;
 		processes |= view->devices[i].process != view->devices[0].process;
 	}
-	print_heading(summary, "GPUs", "busy: something of it ran, % of the time recorded");
+	print_heading(summary, "GPUs",
+		      view->sampling ? "busy: something of it ran, % of the time of the windows" :
+				       "busy: something of it ran, % of the time recorded");
 	table = gpumon_table_new(summary->term);
 	gpumon_table_column(table, "BUSY", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
@@ -270,7 +311,8 @@ static int print_devices(const struct summary *summary)
 		if (processes && row->stream == ~0u)
 			snprintf(pid, sizeof(pid), " of %u", gpumon_view_pid(view, row->process));
 		gpumon_table_ns(table, gpumon_value_of(row->busy_ns));
-		gpumon_table_percent(table, row->busy_ns, summary->totals.wall_ns);
+		gpumon_table_percent(table, row->busy_ns,
+				     gpumon_view_elapsed(row, &summary->totals));
 		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns));
 		gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, gpumon_value_of(row->idle_longest_ns));
@@ -328,7 +370,10 @@ static void print_latency(const struct summary *summary)
 
 	if (!of || !gpumon_distribution_count(of))
 		return;
-	print_heading(summary, "Launch latency", "from the call to the start on the GPU");
+	print_heading(summary, "Launch latency",
+		      summary->view->sampling ?
+			      "from the call to the start on the GPU, within the windows" :
+			      "from the call to the start on the GPU");
 	snprintf(text, sizeof(text), "p50 %s   p99 %s   longest %s   of %s",
 		 gpumon_format_ns(a, sizeof(a), quantile_of(of, 0.5)),
 		 gpumon_format_ns(b, sizeof(b), quantile_of(of, 0.99)),
@@ -345,7 +390,10 @@ static int print_gaps(const struct summary *summary)
 
 	if (!n)
 		return 0;
-	print_heading(summary, "Idle", "the longest times in which a GPU did nothing");
+	print_heading(summary, "Idle",
+		      view->sampling ?
+			      "the longest times in which a GPU did nothing, within the windows" :
+			      "the longest times in which a GPU did nothing");
 	table = gpumon_table_new(summary->term);
 	gpumon_table_column(table, "IDLE", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "AT", GPUMON_COLUMN_RIGHT);
@@ -391,9 +439,11 @@ static int print_ranges(const struct summary *summary)
 		bool domain = row->domain && *row->domain;
 		char name[512];
 
-		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns));
-		gpumon_table_percent(table, row->gpu_ns, summary->totals.work_ns);
-		gpumon_table_count(table, row->works);
+		gpumon_table_estimate(table, row->left_works || row->left_ns);
+		gpumon_table_ns(table, gpumon_value_of(row->gpu_ns + row->left_ns));
+		gpumon_table_percent(table, row->gpu_ns + row->left_ns, summary->totals.work_ns);
+		gpumon_table_count(table, row->works + row->left_works);
+		gpumon_table_estimate(table, false);
 		gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, gpumon_value_of(row->cpu_ns));
 		snprintf(name, sizeof(name), "%s%s%s", domain ? row->domain : "",
@@ -402,6 +452,7 @@ static int print_ranges(const struct summary *summary)
 	}
 	ret = gpumon_table_print(table, summary->out);
 	print_more(summary, n, view->range_count);
+	print_sampling(summary);
 	return ret;
 }
 
@@ -434,8 +485,11 @@ static void print_missing(const struct summary *summary)
 	if (*gpumon_missing_line(line_text, sizeof(line_text), &sums))
 		print_heading(summary, "Missing", line_text);
 	else
-		print_heading(summary, "Nothing is missing",
-			      "no record was lost, and all work has its call path");
+		print_heading(
+			summary, "Nothing is missing",
+			view->sampling ?
+				"no record was lost, but only a part was recorded: ~ is estimated" :
+				"no record was lost, and all work has its call path");
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
 		print_cause(summary, view->losses[i], red, gpumon_loss_text(i),
 			    gpumon_loss_advice(i));
@@ -459,6 +513,11 @@ static void print_missing(const struct summary *summary)
 		print_cause(summary, counts->unmatched_launches[end],
 			    end == GPUMON_LAUNCH_UNMATCHED ? red : plain,
 			    gpumon_launch_end_text(end), "");
+	if (view->sampling)
+		print_cause(
+			summary, view->sampling->no_sample, red,
+			"of these: unlike any launch in the windows, so that nothing is estimated",
+			"");
 	if (counts)
 		print_cause(summary, counts->work_before_launch, red,
 			    "GPU operations that began before their launch: clocks disagree", "");

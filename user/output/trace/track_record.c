@@ -374,6 +374,12 @@ static void put_alert(struct gpumon_track_reader *reader, uint32_t process,
 static void put_window(struct gpumon_track_reader *reader, uint32_t process,
 		       const struct gpumon_record *record)
 {
+	static const char *const names[] = {
+		[0] = "recording began",
+		[GPUMON_WINDOW_END] = "recording ended",
+		[GPUMON_WINDOW_OPERATIONS] = "recording of GPU work began",
+		[GPUMON_WINDOW_OPERATIONS | GPUMON_WINDOW_END] = "recording of GPU work ended",
+	};
 	struct gpumon_track_event event = { .type = GPUMON_TRACK_INSTANT,
 					    .category = GPUMON_CATEGORY_RECORDING };
 	struct gpumon_record_window window;
@@ -383,9 +389,9 @@ static void put_window(struct gpumon_track_reader *reader, uint32_t process,
 		return;
 	event.track = gpumon_rows_of_process(&reader->rows, process);
 	event.start_ns = window.time_ns;
-	event.name = gpumon_names_text(&reader->names, window.head.flags & GPUMON_WINDOW_END ?
-							       "recording ended" :
-							       "recording began");
+	event.name = gpumon_names_text(
+		&reader->names,
+		names[window.head.flags & (GPUMON_WINDOW_END | GPUMON_WINDOW_OPERATIONS)]);
 	gpumon_track_text(
 		&event, "reason",
 		gpumon_names_of(&reader->names,

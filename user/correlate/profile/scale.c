@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile_internal.h"
+
+static uint32_t find_group(struct gpumon_scale *scale, uint32_t process, uint32_t flags,
+			   uint32_t graph, uint32_t stack, uint32_t function)
+{
+	/* Launches without a stack may have lost it, or not have been sampled. */
+	uint64_t kind = flags & GPUMON_LAUNCH_UNSAMPLED;
+	struct gpumon_key key = { { process, kind, stack, function } };
+	uint32_t number;
+	bool added;
+
+	if (flags & GPUMON_LAUNCH_GRAPH && graph)
+		key = (struct gpumon_key){ { process, GPUMON_LAUNCH_GRAPH, graph } };
+	number = gpumon_keys_number(&scale->group_keys, &key, &added);
+	if (number != GPUMON_KEY_NONE && added &&
+	    !GPUMON_ARRAY_ADD(scale->groups, scale->groups_used, scale->groups_room))
+		return GPUMON_KEY_NONE;
+	return number;
+}
+
+static int add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *part)
+{
+	const struct gpumon_key key = { { part->group, part->kind, (uintptr_t)part->node,
+					  part->number } };
+	struct gpumon_scale_part *at;
+	uint32_t number;
+	bool added;
+
+	number = gpumon_keys_number(&scale->part_keys, &key, &added);
+	if (number == GPUMON_KEY_NONE)
+		return -1;
+	if (added) {
+		at = GPUMON_ARRAY_ADD(scale->parts, scale->parts_used, scale->parts_room);
+		if (!at)
+			return -1;
+		*at = *part;
+		return 0;
+	}
+	scale->parts[number].count += part->count;
+	scale->parts[number].ns += part->ns;
+	return 0;
+}
+
+int gpumon_scale_work(struct gpumon_scale *scale, const struct gpumon_work *work,
+		      struct gpumon_node *leaf, uint32_t row, uint64_t gpu_ns)
+{
+	struct gpumon_scale_part part = {
+		.kind = GPUMON_SCALE_WORK,
+		.node = leaf,
+		.number = row,
+		.count = 1,
+		.ns = gpu_ns,
+	};
+	struct gpumon_scale_group *group;
+
+	if (!work->launch_ns)
+		return 0;
+	part.group = find_group(scale, work->process, work->launch_flags, work->launch_graph,
+				work->launch_stack, work->launch_function);
+	if (part.group == GPUMON_KEY_NONE)
+		return -1;
+	group = &scale->groups[part.group];
+	group->recorded += !work->launch_work;
+	group->count++;
+	group->ns += gpu_ns;
+	return add_part(scale, &part);
+}
+
+int gpumon_scale_launch(struct gpumon_scale *scale, uint32_t process,
+			const struct gpumon_record_launch *launch, struct gpumon_node *call,
+			uint32_t ranges)
+{
+	struct gpumon_scale_part part = { .kind = GPUMON_SCALE_CALL, .node = call, .count = 1 };
+
+	part.group = find_group(scale, process, launch->head.flags, launch->graph, launch->stack,
+				launch->function);
+	if (part.group == GPUMON_KEY_NONE)
+		return -1;
+	scale->groups[part.group].left++;
+	if (add_part(scale, &part))
+		return -1;
+	part.kind = GPUMON_SCALE_RANGES;
+	part.node = NULL;
+	part.number = ranges;
+	return ranges ? add_part(scale, &part) : 0;
+}
+
+/* @value for @left launches, if @recorded launches had it. */
+static uint64_t scaled(uint64_t value, uint64_t left, uint64_t recorded)
+{
+	return (uint64_t)(((unsigned __int128)value * left + recorded / 2) / recorded);
+}
+
+static void scale_work(struct gpumon_profile *profile, const struct gpumon_scale_part *part,
+		       const struct gpumon_scale_group *group)
+{
+	struct gpumon_kernel_growing *row = &profile->kernels[part->number];
+	uint64_t count = scaled(part->count, group->left, group->recorded);
+	uint64_t ns = scaled(part->ns, group->left, group->recorded);
+
+	row->left_count += count;
+	row->left_ns += ns;
+	if (part->node) {
+		part->node->left_count += count;
+		part->node->left_ns += ns;
+	}
+}
+
+static void scale_ranges(struct gpumon_profile *profile, const struct gpumon_scale_part *part,
+			 const struct gpumon_scale_group *group)
+{
+	struct gpumon_range_row *row;
+	uint32_t path = part->number;
+
+	while ((row = gpumon_ranges_next(&profile->ranges, &path))) {
+		row->left_works += scaled(group->count, part->count, group->recorded);
+		row->left_ns += scaled(group->ns, part->count, group->recorded);
+	}
+}
+
+/* Nothing is known of what these launches did. */
+static int count_no_sample(struct gpumon_profile *profile, const struct gpumon_scale_part *part)
+{
+	struct gpumon_node *node = part->node;
+
+	profile->sampling.no_sample += part->count;
+	if (!node || profile->options.cpu_only)
+		return 0;
+	node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_REASON, "[no sample]");
+	if (!node)
+		return -1;
+	node->count += part->count;
+	return 0;
+}
+
+int gpumon_profile_scale(struct gpumon_profile *profile)
+{
+	struct gpumon_sampling *sampling = &profile->sampling;
+	struct gpumon_scale *scale = &profile->scale;
+
+	for (uint32_t i = 0; i < profile->tables.used; i++) {
+		const struct gpumon_windows *windows = &profile->tables.processes[i].windows;
+		uint64_t count;
+
+		if (!windows->sampled)
+			continue;
+		sampling->windows_ns +=
+			gpumon_windows_ns(windows, profile->first_ns, profile->last_ns, &count);
+		sampling->windows += count;
+	}
+	for (uint32_t i = 0; i < scale->groups_used; i++) {
+		sampling->recorded += scale->groups[i].recorded;
+		sampling->left_out += scale->groups[i].left;
+	}
+	for (uint32_t i = 0; i < scale->parts_used; i++) {
+		const struct gpumon_scale_part *part = &scale->parts[i];
+		const struct gpumon_scale_group *group = &scale->groups[part->group];
+
+		if (part->kind == GPUMON_SCALE_CALL) {
+			if (!group->recorded && count_no_sample(profile, part))
+				return -1;
+		} else if (group->recorded && group->left) {
+			if (part->kind == GPUMON_SCALE_WORK)
+				scale_work(profile, part, group);
+			else
+				scale_ranges(profile, part, group);
+		}
+	}
+	return 0;
+}
+
+void gpumon_scale_clear(struct gpumon_scale *scale)
+{
+	gpumon_keys_clear(&scale->group_keys);
+	gpumon_keys_clear(&scale->part_keys);
+	free(scale->groups);
+	free(scale->parts);
+	memset(scale, 0, sizeof(*scale));
+}

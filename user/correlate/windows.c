@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "windows.h"
+
+int gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_record_window *record)
+{
+	struct gpumon_window *change = GPUMON_ARRAY_ADD(windows->at, windows->used, windows->room);
+
+	if (!change)
+		return -1;
+	change->start_ns = record->time_ns;
+	change->end_ns = !(record->head.flags & GPUMON_WINDOW_END);
+	windows->sampled |= record->head.flags & GPUMON_WINDOW_OPERATIONS;
+	return 0;
+}
+
+/* At one time, an end comes before a beginning. */
+static int by_time(const void *a, const void *b)
+{
+	const struct gpumon_window *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+void gpumon_windows_end(struct gpumon_windows *windows)
+{
+	uint32_t used = 0;
+	bool on = false;
+
+	if (windows->used)
+		qsort(windows->at, windows->used, sizeof(*windows->at), by_time);
+	for (uint32_t i = 0; i < windows->used; i++) {
+		struct gpumon_window change = windows->at[i];
+		bool begins = change.end_ns;
+
+		/* What a damaged capture lacks: the earlier change counts. */
+		if (begins == on)
+			continue;
+		if (begins)
+			windows->at[used++] = (struct gpumon_window){ change.start_ns, UINT64_MAX };
+		else
+			windows->at[used - 1].end_ns = change.start_ns;
+		on = begins;
+	}
+	windows->used = used;
+}
+
+void gpumon_windows_clear(struct gpumon_windows *windows)
+{
+	free(windows->at);
+	memset(windows, 0, sizeof(*windows));
+}
+
+bool gpumon_windows_cover(const struct gpumon_windows *windows, uint64_t start_ns, uint64_t end_ns)
+{
+	uint32_t low = 0, high = windows->used;
+
+	/* The last one that begins no later. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (windows->at[middle].start_ns <= start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && end_ns <= windows->at[low - 1].end_ns;
+}
+
+uint64_t gpumon_windows_ns(const struct gpumon_windows *windows, uint64_t start_ns, uint64_t end_ns,
+			   uint64_t *count)
+{
+	uint64_t ns = 0;
+
+	*count = 0;
+	if (!windows->sampled)
+		return end_ns > start_ns ? end_ns - start_ns : 0;
+	for (uint32_t i = 0; i < windows->used; i++) {
+		const struct gpumon_window *window = &windows->at[i];
+		uint64_t from = window->start_ns > start_ns ? window->start_ns : start_ns;
+		uint64_t until = window->end_ns < end_ns ? window->end_ns : end_ns;
+
+		if (until <= from)
+			continue;
+		ns += until - from;
+		(*count)++;
+	}
+	return ns;
+}
