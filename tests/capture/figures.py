@@ -59,12 +59,13 @@ def sampling(document, mangled):
     whole = document["recording"]["duration_ns"]
     return {
         "sums": [sums[key] for key in ["windows", "windows_ns", "launches_recorded", "launches_left_out",
-                                       "launches_without_sample"]],
+                                       "launches_without_sample", "paths_sampled", "paths_left_out",
+                                       "paths_without_sample"]],
         "kernels": {key: row for key, row in sorted(kernels.items()) if any(row)},
         "paths": by_path,
         "idle": sorted([[pids.get(row["process"], 0), row["uuid"] or "", row["context"], row["stream"],
                          row["elapsed_ns"], row["idle_longest_ns"]] for row in document["devices"]
-                        if row["elapsed_ns"] != whole], key=repr),
+                        if row["elapsed_ns"] != whole], key=repr) if sums["windows"] else [],
     }
 
 
@@ -97,7 +98,7 @@ def text(found):
     """One line per figure or group of figures, so that a diff is readable."""
     lines = []
     if found["sampling"]:
-        lines.append("# windows, ns, launches recorded, left out, without a sample")
+        lines.append("# windows, ns, launches recorded, left out, without a sample; paths likewise")
         lines.append(" ".join(map(str, found["sampling"]["sums"])))
         lines.append("\n# estimates: count, ns of what is not recorded")
         lines += [f"{' '.join(map(str, row))} {name}" for part in ("kernels", "paths")

@@ -300,9 +300,38 @@ def windows():
     return file
 
 
+def stacks():
+    """One of five stacks is there, of three kernels on two paths; two others never have one. Some of it in windows."""
+    pid, time = 4500, 5 * 10**9
+    file = begin(pid, "/opt/made/stacks")
+    file.put("window", time_ns=time, reason="start")
+    file.put("graph-node", node=900, graph=5, stack=file.stack(0x400600, 0x400100))
+    for number in range(1, 401):
+        at = time + 10000 * number
+        kind = number % 4
+        has_stack = number * 7 % 5 == 0 and kind != 3
+        stack = file.stack(0x400300 + number % 3, 0x400100) if has_stack else 0
+        flags = 0 if has_stack else 32
+        if number % 40 == 1:
+            launch(file, number, at, pid, stack, "graph", flags=flags, graph=5)
+            kernel(file, number, at + 900, 5000, "one_kernel", node=900, graph=5)
+        else:
+            launch(file, number, at, pid, stack, flags=flags | (16 if number % 50 == 7 else 0))
+            if number % 50 != 7 and not 150 <= number < 250:
+                kernel(file, number, at + 700, 1000 + 10 * (number % 13),
+                       ["one_kernel", "two_kernel", "three_kernel", "lone_kernel"][kind])
+        if number % 16 == 0:
+            file.cut(pid)
+    file.put("window", flags=3, time_ns=time + 150 * 10000 - 500, reason="sample")
+    file.put("window", flags=2, time_ns=time + 250 * 10000 - 500, reason="sample")
+    file.put("window", flags=1, time_ns=time + 9000000, reason="exit")
+    file.cut(0)
+    return file
+
+
 def sampled(path):
-    """What is not recorded of each launch: nodes of graphs, operations outside of windows."""
-    writer.write(path, [whole_graphs(), windows()])
+    """What is not recorded of each launch: nodes of graphs, operations outside of windows, stacks."""
+    writer.write(path, [whole_graphs(), windows(), stacks()])
 
 
 CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl, "made-sampled": sampled}

@@ -23,6 +23,7 @@ from chunks import chunk_at, records_in  # noqa: E402
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
 LAUNCH, HIT, NODE, KERNEL, COPY, SET, WHOLE, LOSS, WINDOW = 20, 22, 24, 40, 41, 42, 46, 80, 81
 KNOWN = set(range(13)) | {20, 21, 22, 23, 24} | set(range(40, 47)) | {60, 61, 80, 81, 82, 83}
+UNSAMPLED = "[stack not sampled]"
 # What else has a time at 8: calls, ranges, waits; ends at 16 but for ranges.
 CALL, RANGE, SYNC = 21, 23, 43
 KINDS = {KERNEL: "kernel", COPY: "copy", SET: "set", WHOLE: "graph"}
@@ -299,19 +300,54 @@ class Estimate:
         self.recorded, self.left = collections.defaultdict(set), collections.Counter()
         self.parts = collections.defaultdict(lambda: [0, 0])
         self.calls = collections.Counter()
+        # Of operations by name: those that have a sampled path, and those that were left out.
+        self.stacks = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
+        self.without = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
 
     def scaled(self):
-        """(kernel row, path) to count and ns of what was left out, each part rounded."""
+        """(file, kernel row, path) to count and ns of what was left out, each part rounded."""
         for (group, row, path), sums in self.parts.items():
             ratio = fractions.Fraction(self.left[group], len(self.recorded[group]))
-            yield row, path, [math.floor(value * ratio + fractions.Fraction(1, 2)) for value in sums]
+            yield group[0], row, path, [math.floor(value * ratio + fractions.Fraction(1, 2)) for value in sums]
+
+    def on_paths(self, paths):
+        """Estimates by kernel row and by path. What has no path goes from it to those of its kernel."""
+        by_row, by_path = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(lambda: [0, 0])
+        pools = {key: [sum(sums[i] for sums in without.values()) for i in (0, 1)]
+                 for key, without in self.without.items() if self.stacks[key]}
+        for file, row, path, sums in self.scaled():
+            plus(by_row[row], sums)
+            is_moved = (file, row) in pools and path in self.without[file, row]
+            plus(pools[file, row] if is_moved else by_path[path], sums)
+        for key, pool in pools.items():
+            for path, sums in self.without[key].items():
+                plus(paths[path], [-value for value in sums])
+            base = [sum(sums[i] for sums in self.stacks[key].values()) for i in (0, 1)]
+            for path, sums in self.stacks[key].items():
+                by_count = fractions.Fraction(sums[0], base[0])
+                by_ns = fractions.Fraction(sums[1], base[1]) if base[1] else by_count
+                plus(by_path[path], [pool[0] * by_count, pool[1] * by_ns])
+        return by_row, by_path
+
+    def paths_without(self):
+        return sum(sums[0] for key, without in self.without.items() if not self.stacks[key]
+                   for sums in without.values())
+
+
+def plus(sums, values):
+    for i, value in enumerate(values):
+        sums[i] += value
+
+
+def count_of(groups):
+    return sum(sums[0] for paths in groups.values() for sums in paths.values())
 
 
 def figures(directories):
     """All figures that are compared, for several captures together."""
     damage = collections.Counter()
     works = {match: collections.Counter() for match in
-             ["stack", "graph_node", "no_stack", "no_launch", "internal", "ambiguous"]}
+             ["stack", "graph_node", "no_stack", "no_launch", "internal", "ambiguous", "unsampled"]}
     launches, losses = collections.Counter(), collections.Counter()
     kernels = {}
     paths, calls = collections.defaultdict(lambda: [0, 0]), collections.Counter()
@@ -331,6 +367,7 @@ def figures(directories):
     for file in files:
         process = Process(file, damage)
         windows = process.windows()
+        samples_stacks = any(launch[0] & 32 for launch in process.launches)
         damage["missing_chunks"] += missing_chunks(file, process.chunks)
         losses += process.losses
         cache, streams = {}, collections.defaultdict(lambda: [0, 0, []])
@@ -364,7 +401,7 @@ def figures(directories):
                 match = "no_launch"
             else:
                 stack = launch[5]
-                match = "stack" if stack else "no_stack"
+                match = "stack" if stack else "unsampled" if launch[0] & 32 else "no_stack"
             works[match][KINDS[kind]] += 1
             valid = start and end >= start and not flags & 9
             gpu_ns = end - start if valid else 0
@@ -384,7 +421,7 @@ def figures(directories):
                 if valid:
                     streams[row][2].append((start, end))
             reason = {"no_stack": ["[kernel without stack]"], "no_launch": ["[kernel without launch]"],
-                      "internal": ["[launched by CUDA]"]}.get(match, [])
+                      "internal": ["[launched by CUDA]"], "unsampled": [UNSAMPLED]}.get(match, [])
             first = launch and key not in had_work
             if launch:
                 graphs |= bool(launch[0] & 2)
@@ -393,12 +430,15 @@ def figures(directories):
                 had_work.add(key)
             way = path_of(stack, launch[6] if launch else 0, launch[1] if launch else start)
             add(reason + way, [text], gpu_ns, launch[2] - launch[1] if first else 0)
+            row, path = f"{KINDS[kind]} {text}", ";".join(reason + way + [text])
             if windows is not None and launch and launch[1]:
                 group = file, process.group(launch)
                 estimate.recorded[group].add(key)
-                part = estimate.parts[group, f"{KINDS[kind]} {text}", ";".join(reason + way + [text])]
-                part[0] += 1
-                part[1] += gpu_ns
+                plus(estimate.parts[group, row, path], [1, gpu_ns])
+            if samples_stacks and match == "unsampled":
+                plus(estimate.without[file, row][path], [1, gpu_ns])
+            elif samples_stacks and launch and not launch[0] & 32 and match in ("stack", "no_stack"):
+                plus(estimate.stacks[file, row][path], [1, gpu_ns])
         for key, (count, gpu_ns, intervals) in streams.items():
             for i, value in enumerate([count, gpu_ns, union_ns(intervals)]):
                 # Devices without a UUID are told apart only within a process.
@@ -410,7 +450,7 @@ def figures(directories):
             flags, start, end, _, correlation, stack, function, context, _, _ = launch
             if (api_of(context), correlation) in had_work and not flags & 1:
                 continue
-            way = path_of(stack, function, start)
+            way = ([UNSAMPLED] if flags & 32 and not stack else []) + path_of(stack, function, start)
             if windows is not None and not flags & 17 and \
                     not any(since <= start and end <= until for since, until in windows):
                 launches["left_out"] += 1
@@ -438,23 +478,23 @@ def figures(directories):
     for (group, way), count in estimate.calls.items():
         if not estimate.recorded[group]:
             paths[";".join([way, "[no sample]"])][0] += count
-    by_row, by_path = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(lambda: [0, 0])
-    for row, path, sums in estimate.scaled():
-        for i, value in enumerate(sums):
-            by_row[row][i] += value
-            by_path[path][i] += value
+    by_row, by_path = estimate.on_paths(paths)
+    moved = {path for without in estimate.without.values() for path in without}
     windows = [window for windows in sampled for window in clipped(windows, first, last)]
     return {
         "sampling": {
             "sums": [len(windows), sum(until - since for since, until in windows),
                      sum(map(len, estimate.recorded.values())), sum(estimate.left.values()),
-                     sum(count for group, count in estimate.left.items() if not estimate.recorded[group])],
+                     sum(count for group, count in estimate.left.items() if not estimate.recorded[group]),
+                     count_of(estimate.stacks), count_of(estimate.without), estimate.paths_without()],
             "kernels": {row: sums for row, sums in sorted(by_row.items()) if any(sums)},
-            "paths": {path: sums for path, sums in sorted(by_path.items()) if any(sums)},
+            # As they are: shares of one number are rounded so that their sum stays.
+            "paths": {path: [float(value) for value in sums] for path, sums in sorted(by_path.items())
+                      if any(sums)},
             "idle": sorted([key + [sum(until - since for since, until in clipped(windows, first, last)),
                                    idle_longest(intervals, windows, first, last)]
                             for key, windows, intervals in idle], key=repr),
-        } if windows else None,
+        } if windows or estimate.without else None,
         "works": {match: {kind: n for kind, n in sorted(kinds.items()) if n}
                   for match, kinds in works.items() if any(kinds.values())},
         "launches": {key: n for key, n in sorted(launches.items()) if n},
@@ -467,7 +507,7 @@ def figures(directories):
         "streams": sorted([list(key) + values for key, values in all_streams.items()], key=repr),
         "latency": [len(latency), sum(latency), min(latency, default=None),
                     max(latency, default=None)],
-        "paths": dict(sorted(paths.items())),
+        "paths": {path: sums for path, sums in sorted(paths.items()) if any(sums) or path not in moved},
         "calls": {key: ns for key, ns in sorted(calls.items()) if ns},
         # The operation that is read first gets a graph's latency.
         "graphs": graphs,

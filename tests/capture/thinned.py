@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """
-A whole capture, without the operations of launches outside of some windows: what is estimated from
-the rest is compared with what was there.
+A whole capture, without the operations of launches outside of some windows, or without most of the
+stacks: what is estimated from the rest is compared with what was there.
 """
 import json
+import math
 import random
 import shutil
 import struct
@@ -13,7 +14,7 @@ import writer
 
 OPERATIONS = {reference.KERNEL: 48, reference.COPY: 40, reference.SET: 40, reference.WHOLE: 24}  # correlation at
 GRAPH_AT = {reference.KERNEL: 68, reference.COPY: 56, reference.SET: 56, reference.WHOLE: 40}
-LAUNCH_GRAPH = 2
+LAUNCH_GRAPH, UNSAMPLED = 2, 32
 
 
 def spans_of(launches, choose, parts):
@@ -54,26 +55,44 @@ def thin_file(path, choose, parts):
     for i, (since, until) in enumerate(windows):
         out.append(writer.record("window", 2 if i else 0, time_ns=since))
         out.append(writer.record("window", 3, time_ns=until))
+    return write(path, out), dropped
+
+
+def write(path, records):
+    """Number of chunks."""
     data = b""
-    for sequence, at in enumerate(range(0, len(out), 1000)):
-        data += writer.plain_chunk(b"".join(out[at:at + 1000]), 0, sequence)
+    for sequence, at in enumerate(range(0, len(records), 1000)):
+        data += writer.plain_chunk(b"".join(records[at:at + 1000]), 0, sequence)
     path.write_bytes(data)
-    return len(range(0, len(out), 1000)), dropped
+    return len(range(0, len(records), 1000))
 
 
-def thin(source, target, seed, parts=40):
-    """Number of operations that are not there."""
+def unsample_file(path, choose, one_of):
+    """As with --sample=1/N: launches but for those of graphs."""
+    out, without = [], 0
+    for kind, flags, record in reference.all_records(path.read_bytes()):
+        record = bytearray(record)
+        if kind == reference.LAUNCH and not flags & LAUNCH_GRAPH and choose.randrange(one_of):
+            struct.pack_into("<H", record, 2, flags | UNSAMPLED)
+            struct.pack_into("<I", record, 32, 0)
+            without += 1
+        out.append(bytes(record))
+    return write(path, out), without
+
+
+def changed(source, target, seed, change, much):
+    """A copy with changed records: @much is for @change. Returns how much is not there."""
     shutil.copytree(source, target)
-    choose, dropped = random.Random(seed), 0
+    choose, left_out = random.Random(seed), 0
     about = json.loads((target / "capture.json").read_text(encoding="utf-8"))
     for file in sorted(target.glob("process-*.records")):
-        chunks, without = thin_file(file, choose, parts)
-        dropped += without
+        chunks, without = change(file, choose, much)
+        left_out += without
         for entry in about.get("files", []):
             if entry["name"] == file.stem:
                 entry.update(chunks=chunks, bytes=file.stat().st_size)
     (target / "capture.json").write_text(json.dumps(about) + "\n", encoding="utf-8")
-    return dropped
+    return left_out
 
 
 def sums_of(document, key):
@@ -91,3 +110,21 @@ def check(truth, thinned, tolerance, least):
         if samples >= least:
             assert abs(scaled - ns) <= tolerance * ns, f"{key}: {scaled} ns from {samples}, not {ns} of {count}"
     return max((samples for samples, _ in found.values()), default=0)
+
+
+def check_stacks(truth, sampled):
+    """The number of operations of each path, within what choosing at random makes of it. Returns that of paths."""
+    whole, part, checked = truth["paths"], sampled["paths"], 0
+    for path, (count, _) in whole.items():
+        name = path.rsplit(";", 1)[1]
+        all_paths = [other for other in whole if other.rsplit(";", 1)[1] == name]
+        samples = sum(part.get(other, [0])[0] for other in all_paths)
+        total = sum(whole[other][0] for other in all_paths)
+        if samples < 5 or not path.count(";"):
+            continue
+        estimate = part.get(path, [0])[0] + sampled["sampling"]["paths"].get(path, [0])[0]
+        share = count / total
+        assert abs(estimate - count) <= 4 * math.sqrt(share * (1 - share) / samples) * total + 2, \
+            f"{path}: {estimate} from {samples} of {total}, not {count}"
+        checked += 1
+    return checked

@@ -12,7 +12,8 @@ from decimal import Decimal
 import reference
 from formats import WORK, Message
 
-NO_PATH = {"[kernel without stack]", "[kernel without launch]", "[launched by CUDA]", "[ambiguous]"}
+NO_PATH = {"[kernel without stack]", "[kernel without launch]", "[launched by CUDA]", "[ambiguous]",
+           "[stack not sampled]"}
 CAPTURED, INTERNAL = 1, 2
 
 

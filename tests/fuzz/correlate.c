@@ -123,8 +123,9 @@ static void make_record(struct capture_maker *maker, struct fuzz_input *input, u
 	case 15:
 		make_set(maker, .start_ns = start, .end_ns = end, .bytes = fuzz_u64(input),
 			 .correlation = fuzz_u8(input), .device = small);
-		make_whole_graph(maker, .start_ns = start, .end_ns = end, .correlation = fuzz_u8(input),
-			   .device = small, .graph = fuzz_u8(input) % 4);
+		make_whole_graph(maker, .start_ns = start, .end_ns = end,
+				 .correlation = fuzz_u8(input), .device = small,
+				 .graph = fuzz_u8(input) % 4);
 		break;
 	case 16:
 		make_sync(maker, .start_ns = start, .end_ns = end, .correlation = small,

@@ -78,31 +78,21 @@ static inline struct work_view view_work(enum gpumon_work_kind kind,
 {
 	struct work_view view = { .internal = record->flags & GPUMON_WORK_INTERNAL };
 
-#define TAKE(type)                                                            \
+#define TAKE(type, of_node)                                                   \
 	do {                                                                  \
 		const struct gpumon_record_##type *of = (const void *)record; \
 		view.start_ns = of->start_ns;                                 \
-		view.node = of->node;                                         \
+		view.node = of_node;                                          \
 		view.correlation = of->correlation;                           \
 	} while (0)
-	switch (kind) {
-	case GPUMON_WORK_KERNEL:
-		TAKE(kernel);
-		break;
-	case GPUMON_WORK_COPY:
-		TAKE(copy);
-		break;
-	case GPUMON_WORK_GRAPH: {
-		const struct gpumon_record_graph *of = (const void *)record;
-
-		view.start_ns = of->start_ns;
-		view.correlation = of->correlation;
-		break;
-	}
-	default:
-		TAKE(set);
-		break;
-	}
+	if (kind == GPUMON_WORK_KERNEL)
+		TAKE(kernel, of->node);
+	else if (kind == GPUMON_WORK_COPY)
+		TAKE(copy, of->node);
+	else if (kind == GPUMON_WORK_SET)
+		TAKE(set, of->node);
+	else
+		TAKE(graph, 0);
 #undef TAKE
 	return view;
 }
@@ -238,7 +228,9 @@ static bool decide_match(struct gpumon_correlate *correlate, struct process *pro
 		match = GPUMON_MATCH_AMBIGUOUS;
 	} else {
 		stack = launch->stack;
-		match = stack ? GPUMON_MATCH_STACK : GPUMON_MATCH_NO_STACK;
+		match = stack					? GPUMON_MATCH_STACK :
+			launch->flags & GPUMON_LAUNCH_UNSAMPLED ? GPUMON_MATCH_UNSAMPLED :
+								  GPUMON_MATCH_NO_STACK;
 	}
 	give_work(correlate, process, kind, record, &work, launch, match, stack);
 	return true;

@@ -84,8 +84,8 @@ static const struct {
 	[GPUMON_LOSS_UPROBE_UNDECIDED] = { "uprobe_undecided",
 					   "calls: uprobes could not decide whether they are nested",
 					   "" },
-	[GPUMON_LOSS_ACROSS_WINDOWS] = { "across_windows",
-					 "nodes of graphs at the ends of windows", "" },
+	[GPUMON_LOSS_ACROSS_WINDOWS] = { "across_windows", "nodes of graphs at the ends of windows",
+					 "" },
 };
 
 /* There is no advice for causes that are newer than this table. */
@@ -113,9 +113,10 @@ const char *gpumon_loss_advice(enum gpumon_loss cause)
 const char *gpumon_match_key(enum gpumon_match match)
 {
 	static const char *const keys[GPUMON_MATCH_KINDS] = {
-		[GPUMON_MATCH_STACK] = "stack",	      [GPUMON_MATCH_GRAPH_NODE] = "graph_node",
-		[GPUMON_MATCH_NO_STACK] = "no_stack", [GPUMON_MATCH_NO_LAUNCH] = "no_launch",
-		[GPUMON_MATCH_INTERNAL] = "internal", [GPUMON_MATCH_AMBIGUOUS] = "ambiguous",
+		[GPUMON_MATCH_STACK] = "stack",		[GPUMON_MATCH_GRAPH_NODE] = "graph_node",
+		[GPUMON_MATCH_NO_STACK] = "no_stack",	[GPUMON_MATCH_NO_LAUNCH] = "no_launch",
+		[GPUMON_MATCH_INTERNAL] = "internal",	[GPUMON_MATCH_AMBIGUOUS] = "ambiguous",
+		[GPUMON_MATCH_UNSAMPLED] = "unsampled",
 	};
 
 	return (unsigned int)match < GPUMON_MATCH_KINDS ? keys[match] : "unknown";
@@ -130,6 +131,7 @@ const char *gpumon_match_text(enum gpumon_match match)
 		[GPUMON_MATCH_NO_LAUNCH] = "launch was not recorded",
 		[GPUMON_MATCH_INTERNAL] = "launched by CUDA itself",
 		[GPUMON_MATCH_AMBIGUOUS] = "uprobe hits do not tell which launch",
+		[GPUMON_MATCH_UNSAMPLED] = "call path left out by --sample, estimated from others",
 	};
 
 	return (unsigned int)match < GPUMON_MATCH_KINDS ? texts[match] : "unknown";

@@ -19,7 +19,7 @@ void gpumon_view_of(const struct gpumon_profile *profile, const struct gpumon_sc
 	view->gaps = gpumon_profile_gaps(profile, &view->gap_count);
 	view->latency = gpumon_profile_latency(profile);
 	view->sampling = gpumon_profile_sampling(profile);
-	if (!view->sampling->windows)
+	if (!view->sampling->windows && !view->sampling->unsampled)
 		view->sampling = NULL;
 	view->counts = gpumon_profile_counts(profile);
 	view->losses = gpumon_profile_losses(profile);
@@ -124,28 +124,43 @@ static void cut_command(char *buf, size_t len, const char *command, unsigned int
 
 const char *gpumon_view_sampling(char *buf, size_t len, const struct gpumon_view *view)
 {
-	char recorded[GPUMON_TEXT_NUMBER], all[GPUMON_TEXT_NUMBER], windows[GPUMON_TEXT_NUMBER];
-	char time[GPUMON_TEXT_NUMBER], unlike[GPUMON_TEXT_NUMBER];
+	char a[GPUMON_TEXT_NUMBER], b[GPUMON_TEXT_NUMBER], c[GPUMON_TEXT_NUMBER];
+	char time[GPUMON_TEXT_NUMBER];
 	const struct gpumon_sampling *sampling = view->sampling;
-	size_t at;
+	size_t at = 0;
+
+#define APPEND(...)                                                              \
+	do {                                                                     \
+		if (at < len)                                                    \
+			at += (size_t)snprintf(buf + at, len - at, __VA_ARGS__); \
+	} while (0)
 
 	if (!len)
 		return buf;
 	buf[0] = '\0';
 	if (!sampling)
 		return buf;
-	at = (size_t)snprintf(
-		buf, len,
-		"~ is estimated: the work of %s of %s launches was recorded, in %s %s of %s together",
-		gpumon_text_count(recorded, sizeof(recorded), sampling->recorded),
-		gpumon_text_count(all, sizeof(all), sampling->recorded + sampling->left_out),
-		gpumon_text_count(windows, sizeof(windows), sampling->windows),
-		sampling->windows == 1 ? "window" : "windows",
-		gpumon_text_ns(time, sizeof(time), sampling->windows_ns));
-	if (sampling->no_sample && at < len)
-		snprintf(buf + at, len - at, "; %s %s like none of these and not part of it",
-			 gpumon_text_count(unlike, sizeof(unlike), sampling->no_sample),
-			 sampling->no_sample == 1 ? "launch is" : "launches are");
+	APPEND("~ is estimated: ");
+	if (sampling->windows)
+		APPEND("the work of %s of %s launches was recorded, in %s %s of %s together",
+		       gpumon_text_count(a, sizeof(a), sampling->recorded),
+		       gpumon_text_count(b, sizeof(b), sampling->recorded + sampling->left_out),
+		       gpumon_text_count(c, sizeof(c), sampling->windows),
+		       sampling->windows == 1 ? "window" : "windows",
+		       gpumon_text_ns(time, sizeof(time), sampling->windows_ns));
+	if (sampling->no_sample)
+		APPEND("; %s %s like none of these and not part of it",
+		       gpumon_text_count(a, sizeof(a), sampling->no_sample),
+		       sampling->no_sample == 1 ? "launch is" : "launches are");
+	if (sampling->unsampled)
+		APPEND("%sthe call paths of %s of %s GPU operations were sampled",
+		       sampling->windows ? "; " : "",
+		       gpumon_text_count(a, sizeof(a), sampling->sampled),
+		       gpumon_text_count(b, sizeof(b), sampling->sampled + sampling->unsampled));
+	if (sampling->no_path)
+		APPEND("; %s are of kernels of which none was",
+		       gpumon_text_count(a, sizeof(a), sampling->no_path));
+#undef APPEND
 	return buf;
 }
 

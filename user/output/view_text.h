@@ -36,6 +36,12 @@ uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process);
 /* What is estimated, and from how many samples; "" if nothing is. */
 const char *gpumon_view_sampling(char *buf, size_t len, const struct gpumon_view *view);
 
+/* Whether operations were recorded in windows only. */
+static inline bool gpumon_view_has_windows(const struct gpumon_view *view)
+{
+	return view->sampling && view->sampling->windows;
+}
+
 /* The time of which a device or stream was busy: that of its windows, if it has some. */
 static inline uint64_t gpumon_view_elapsed(const struct gpumon_device_row *row,
 					   const struct gpumon_view_totals *totals)

@@ -159,6 +159,9 @@ struct gpumon_range_row {
  * @recorded: launches with operations in processes with windows
  * @left_out: launches outside of windows
  * @no_sample: those of @left_out of which no similar one was recorded: not part of estimates
+ * @sampled: operations whose call path was sampled, where that was done
+ * @unsampled: operations whose call path was left out
+ * @no_path: those of @unsampled of whose kernel no other call path was sampled
  */
 struct gpumon_sampling {
 	uint64_t windows;
@@ -166,6 +169,9 @@ struct gpumon_sampling {
 	uint64_t recorded;
 	uint64_t left_out;
 	uint64_t no_sample;
+	uint64_t sampled;
+	uint64_t unsampled;
+	uint64_t no_path;
 };
 
 /* A time in which a device was idle, with the activity of the launching threads. */

@@ -160,6 +160,7 @@ int gpumon_tables_record(struct gpumon_tables *tables, uint32_t number,
 		return add_unmapping(process, record);
 	case GPUMON_RECORD_LAUNCH:
 		process->has_launches = true;
+		process->has_unsampled |= record->flags & GPUMON_LAUNCH_UNSAMPLED;
 		return 0;
 	case GPUMON_RECORD_HIT:
 		process->has_hits = true;

@@ -41,6 +41,7 @@ struct gpumon_tables_process {
 	bool has_hits;
 	bool has_nodes;
 	bool has_ranges;
+	bool has_unsampled;
 	struct gpumon_windows windows;
 	struct gpumon_record_process record;
 	struct gpumon_map strings;

@@ -12,6 +12,7 @@ static const char *const match_reasons[GPUMON_MATCH_KINDS] = {
 	[GPUMON_MATCH_NO_LAUNCH] = "[kernel without launch]",
 	[GPUMON_MATCH_INTERNAL] = "[launched by CUDA]",
 	[GPUMON_MATCH_AMBIGUOUS] = "[ambiguous]",
+	[GPUMON_MATCH_UNSAMPLED] = "[stack not sampled]",
 };
 
 static const char *const end_reasons[GPUMON_LAUNCH_ENDS] = {
@@ -170,6 +171,11 @@ static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work 
 		node = gpumon_tree_process(&profile->tree, work->process);
 	else
 		node = gpumon_tree_work(&profile->tree, work, fields->start_ns);
+	/* The operation may be given to other paths. The call is not. */
+	if (node && first && work->match == GPUMON_MATCH_UNSAMPLED) {
+		node->cpu_ns += call_ns(work->launch_ns, work->launch_end_ns);
+		first = false;
+	}
 	node = add_levels(profile, node, work->process, fields);
 	if (!node)
 		return -1;
@@ -191,6 +197,7 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 					     work->copy	  ? &work->copy->head :
 					     work->graph  ? &work->graph->head :
 							    &work->set->head;
+	const struct gpumon_tables_process *process;
 	struct gpumon_kernel_growing *row;
 	struct gpumon_work_fields fields;
 	struct gpumon_node *leaf;
@@ -229,9 +236,15 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 				   gpu_ns);
 	if (add_to_tree(profile, work, &fields, row->name, gpu_ns, &leaf))
 		return -1;
-	if (!profile->tables.processes[work->process].windows.sampled)
-		return 0;
-	return gpumon_scale_work(&profile->scale, work, leaf, (uint32_t)(row - profile->kernels),
+	process = &profile->tables.processes[work->process];
+	return gpumon_scale_work(&profile->scale, work,
+				 &(struct gpumon_scale_place){
+					 .windows = process->windows.sampled,
+					 .stacks = process->has_unsampled && leaf &&
+						   !profile->options.gpu_only,
+					 .leaf = leaf,
+					 .row = (uint32_t)(row - profile->kernels),
+				 },
 				 gpu_ns);
 }
 
@@ -243,43 +256,10 @@ void gpumon_profile_on_work(void *data, const struct gpumon_work *work)
 		profile->failed = add_work(profile, work) != 0;
 }
 
-/* Its operations are not recorded. They are estimated when all similar launches are known. */
-static int add_left_out(struct gpumon_profile *profile, uint32_t process,
-			const struct gpumon_record_launch *launch)
+static int add_call(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
+		    uint64_t cpu_ns, const char *reason)
 {
-	const struct gpumon_tree_where where = {
-		.process = process,
-		.tid = launch->tid,
-		.stack = launch->stack,
-		.function = launch->function,
-		.time_ns = launch->start_ns,
-	};
-	uint32_t ranges =
-		gpumon_ranges_path(&profile->ranges, process, launch->tid, launch->start_ns);
-	struct gpumon_node *node = NULL;
-
-	if (!profile->options.gpu_only) {
-		node = gpumon_tree_path(&profile->tree, &where);
-		if (!node)
-			return -1;
-		node->count += profile->options.cpu_only;
-		node->cpu_ns += call_ns(launch->start_ns, launch->end_ns);
-	}
-	return gpumon_scale_launch(&profile->scale, process, launch, node, ranges);
-}
-
-static int add_launch(struct gpumon_profile *profile, uint32_t process, uint32_t tid,
-		      uint32_t stack, uint32_t function, uint64_t start_ns, uint64_t cpu_ns,
-		      const char *reason)
-{
-	const struct gpumon_tree_where where = {
-		.process = process,
-		.tid = tid,
-		.stack = stack,
-		.function = function,
-		.time_ns = start_ns,
-	};
-	struct gpumon_node *node = gpumon_tree_path(&profile->tree, &where);
+	struct gpumon_node *node = gpumon_tree_path(&profile->tree, where);
 
 	if (node && reason)
 		node = gpumon_tree_named(&profile->tree, node, GPUMON_NODE_REASON, reason);
@@ -290,22 +270,48 @@ static int add_launch(struct gpumon_profile *profile, uint32_t process, uint32_t
 	return 0;
 }
 
+/* Its operations are not recorded. They are estimated when all similar launches are known. */
+static int add_left_out(struct gpumon_profile *profile, const struct gpumon_tree_where *where,
+			const struct gpumon_record_launch *launch)
+{
+	uint32_t ranges =
+		gpumon_ranges_path(&profile->ranges, where->process, where->tid, where->time_ns);
+	struct gpumon_node *node = NULL;
+
+	if (!profile->options.gpu_only) {
+		node = gpumon_tree_path(&profile->tree, where);
+		if (!node)
+			return -1;
+		node->count += profile->options.cpu_only;
+		node->cpu_ns += call_ns(launch->start_ns, launch->end_ns);
+	}
+	return gpumon_scale_launch(&profile->scale, where->process, launch, node, ranges);
+}
+
 void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *unmatched)
 {
 	const struct gpumon_record_launch *launch = unmatched->launch;
+	const struct gpumon_tree_where where = {
+		.process = unmatched->process,
+		.tid = launch->tid,
+		.stack = launch->stack,
+		.function = launch->function,
+		.time_ns = launch->start_ns,
+		.reason = launch->head.flags & GPUMON_LAUNCH_UNSAMPLED && !launch->stack ?
+				  match_reasons[GPUMON_MATCH_UNSAMPLED] :
+				  NULL,
+	};
 	struct gpumon_profile *profile = data;
 
 	if (profile->failed)
 		return;
 	if (unmatched->end == GPUMON_LAUNCH_LEFT_OUT)
-		profile->failed = add_left_out(profile, unmatched->process, launch) != 0;
+		profile->failed = add_left_out(profile, &where, launch) != 0;
 	else if (!profile->options.gpu_only)
-		profile->failed = add_launch(profile, unmatched->process, launch->tid,
-					     launch->stack, launch->function, launch->start_ns,
-					     call_ns(launch->start_ns, launch->end_ns),
-					     profile->options.cpu_only ?
-						     NULL :
-						     end_reasons[unmatched->end]) != 0;
+		profile->failed =
+			add_call(profile, &where, call_ns(launch->start_ns, launch->end_ns),
+				 profile->options.cpu_only ? NULL : end_reasons[unmatched->end]) !=
+			0;
 }
 
 bool gpumon_profile_left_out(void *data, uint32_t process,
@@ -321,13 +327,19 @@ bool gpumon_profile_left_out(void *data, uint32_t process,
 void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *unmatched)
 {
 	const struct gpumon_record_hit *hit = unmatched->hit;
+	const struct gpumon_tree_where where = {
+		.process = unmatched->process,
+		.tid = hit->tid,
+		.stack = hit->stack,
+		.function = hit->function,
+		.time_ns = hit->time_ns,
+	};
 	struct gpumon_profile *profile = data;
 
 	if (profile->failed || profile->options.gpu_only ||
 	    profile->tables.processes[unmatched->process].has_launches)
 		return;
-	profile->failed = add_launch(profile, unmatched->process, hit->tid, hit->stack,
-				     hit->function, hit->time_ns, hit->duration_ns, NULL) != 0;
+	profile->failed = add_call(profile, &where, hit->duration_ns, NULL) != 0;
 }
 
 /* --- what is the same in all kinds of work */

@@ -22,6 +22,19 @@ static uint32_t find_group(struct gpumon_scale *scale, uint32_t process, uint32_
 	return number;
 }
 
+static uint32_t find_stacks(struct gpumon_scale *scale, uint32_t process, uint32_t row)
+{
+	const struct gpumon_key key = { { process, row } };
+	uint32_t number;
+	bool added;
+
+	number = gpumon_keys_number(&scale->stacks_keys, &key, &added);
+	if (number != GPUMON_KEY_NONE && added &&
+	    !GPUMON_ARRAY_ADD(scale->stacks, scale->stacks_used, scale->stacks_room))
+		return GPUMON_KEY_NONE;
+	return number;
+}
+
 static int add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *part)
 {
 	const struct gpumon_key key = { { part->group, part->kind, (uintptr_t)part->node,
@@ -45,28 +58,46 @@ static int add_part(struct gpumon_scale *scale, const struct gpumon_scale_part *
 	return 0;
 }
 
+/* Paths of graph nodes are always known, and so is the reason where there is none. */
+static bool is_sampled(const struct gpumon_work *work)
+{
+	return !(work->launch_flags & GPUMON_LAUNCH_UNSAMPLED) &&
+	       (work->match == GPUMON_MATCH_STACK || work->match == GPUMON_MATCH_NO_STACK);
+}
+
 int gpumon_scale_work(struct gpumon_scale *scale, const struct gpumon_work *work,
-		      struct gpumon_node *leaf, uint32_t row, uint64_t gpu_ns)
+		      const struct gpumon_scale_place *place, uint64_t gpu_ns)
 {
 	struct gpumon_scale_part part = {
+		.group = GPUMON_KEY_NONE,
+		.stacks = GPUMON_KEY_NONE,
+		.unsampled = work->match == GPUMON_MATCH_UNSAMPLED,
 		.kind = GPUMON_SCALE_WORK,
-		.node = leaf,
-		.number = row,
+		.node = place->leaf,
+		.number = place->row,
 		.count = 1,
 		.ns = gpu_ns,
 	};
 	struct gpumon_scale_group *group;
 
-	if (!work->launch_ns)
+	if (place->windows && work->launch_ns) {
+		part.group = find_group(scale, work->process, work->launch_flags,
+					work->launch_graph, work->launch_stack,
+					work->launch_function);
+		if (part.group == GPUMON_KEY_NONE)
+			return -1;
+		group = &scale->groups[part.group];
+		group->recorded += !work->launch_work;
+		group->count++;
+		group->ns += gpu_ns;
+	}
+	if (place->stacks && (part.unsampled || is_sampled(work))) {
+		part.stacks = find_stacks(scale, work->process, place->row);
+		if (part.stacks == GPUMON_KEY_NONE)
+			return -1;
+	}
+	if (part.group == GPUMON_KEY_NONE && part.stacks == GPUMON_KEY_NONE)
 		return 0;
-	part.group = find_group(scale, work->process, work->launch_flags, work->launch_graph,
-				work->launch_stack, work->launch_function);
-	if (part.group == GPUMON_KEY_NONE)
-		return -1;
-	group = &scale->groups[part.group];
-	group->recorded += !work->launch_work;
-	group->count++;
-	group->ns += gpu_ns;
 	return add_part(scale, &part);
 }
 
@@ -74,7 +105,12 @@ int gpumon_scale_launch(struct gpumon_scale *scale, uint32_t process,
 			const struct gpumon_record_launch *launch, struct gpumon_node *call,
 			uint32_t ranges)
 {
-	struct gpumon_scale_part part = { .kind = GPUMON_SCALE_CALL, .node = call, .count = 1 };
+	struct gpumon_scale_part part = {
+		.stacks = GPUMON_KEY_NONE,
+		.kind = GPUMON_SCALE_CALL,
+		.node = call,
+		.count = 1,
+	};
 
 	part.group = find_group(scale, process, launch->head.flags, launch->graph, launch->stack,
 				launch->function);
@@ -95,19 +131,15 @@ static uint64_t scaled(uint64_t value, uint64_t left, uint64_t recorded)
 	return (uint64_t)(((unsigned __int128)value * left + recorded / 2) / recorded);
 }
 
-static void scale_work(struct gpumon_profile *profile, const struct gpumon_scale_part *part,
+static void scale_work(struct gpumon_profile *profile, struct gpumon_scale_part *part,
 		       const struct gpumon_scale_group *group)
 {
 	struct gpumon_kernel_growing *row = &profile->kernels[part->number];
-	uint64_t count = scaled(part->count, group->left, group->recorded);
-	uint64_t ns = scaled(part->ns, group->left, group->recorded);
 
-	row->left_count += count;
-	row->left_ns += ns;
-	if (part->node) {
-		part->node->left_count += count;
-		part->node->left_ns += ns;
-	}
+	part->left_count = scaled(part->count, group->left, group->recorded);
+	part->left_ns = scaled(part->ns, group->left, group->recorded);
+	row->left_count += part->left_count;
+	row->left_ns += part->left_ns;
 }
 
 static void scale_ranges(struct gpumon_profile *profile, const struct gpumon_scale_part *part,
@@ -137,6 +169,101 @@ static int count_no_sample(struct gpumon_profile *profile, const struct gpumon_s
 	return 0;
 }
 
+/* Multiply what was recorded in windows. */
+static int scale_windows(struct gpumon_profile *profile)
+{
+	struct gpumon_scale *scale = &profile->scale;
+
+	for (uint32_t i = 0; i < scale->parts_used; i++) {
+		struct gpumon_scale_part *part = &scale->parts[i];
+		const struct gpumon_scale_group *group;
+
+		if (part->group == GPUMON_KEY_NONE)
+			continue;
+		group = &scale->groups[part->group];
+		if (part->kind == GPUMON_SCALE_CALL) {
+			if (!group->recorded && count_no_sample(profile, part))
+				return -1;
+		} else if (group->recorded && group->left) {
+			if (part->kind == GPUMON_SCALE_WORK)
+				scale_work(profile, part, group);
+			else
+				scale_ranges(profile, part, group);
+		}
+	}
+	return 0;
+}
+
+static void sum_stacks(struct gpumon_profile *profile)
+{
+	struct gpumon_sampling *sampling = &profile->sampling;
+	struct gpumon_scale *scale = &profile->scale;
+
+	for (uint32_t i = 0; i < scale->parts_used; i++) {
+		const struct gpumon_scale_part *part = &scale->parts[i];
+		struct gpumon_scale_stacks *stacks;
+
+		if (part->stacks == GPUMON_KEY_NONE)
+			continue;
+		stacks = &scale->stacks[part->stacks];
+		if (part->unsampled) {
+			sampling->unsampled += part->count;
+			stacks->left_count += part->count + part->left_count;
+			stacks->left_ns += part->ns + part->left_ns;
+		} else {
+			sampling->sampled += part->count;
+			stacks->count += part->count;
+			stacks->ns += part->ns;
+		}
+	}
+}
+
+/* The next share of @whole: shares of all @of parts have it as their sum. */
+static uint64_t take_share(uint64_t whole, uint64_t *done, uint64_t part, uint64_t of)
+{
+	uint64_t before = of ? (uint64_t)((unsigned __int128)whole * *done / of) : 0;
+
+	*done += part;
+	return of ? (uint64_t)((unsigned __int128)whole * *done / of) - before : 0;
+}
+
+/* Enter estimates into the tree, on sampled paths what has no path. */
+static void scale_tree(struct gpumon_profile *profile)
+{
+	struct gpumon_scale *scale = &profile->scale;
+
+	for (uint32_t i = 0; i < scale->parts_used; i++) {
+		const struct gpumon_scale_part *part = &scale->parts[i];
+		struct gpumon_scale_stacks none = { 0 }, *stacks = &none;
+		struct gpumon_node *node = part->node;
+		uint64_t share, by_count;
+
+		if (part->kind != GPUMON_SCALE_WORK || !node)
+			continue;
+		if (part->stacks != GPUMON_KEY_NONE)
+			stacks = &scale->stacks[part->stacks];
+		if (part->unsampled && stacks->count) {
+			node->count -= part->count;
+			node->gpu_ns -= part->ns;
+			continue;
+		}
+		if (part->unsampled)
+			profile->sampling.no_path += part->count;
+		node->left_count += part->left_count;
+		node->left_ns += part->left_ns;
+		if (part->unsampled)
+			continue;
+		by_count = stacks->done;
+		share = take_share(stacks->left_ns, &by_count, part->count, stacks->count);
+		node->left_count +=
+			take_share(stacks->left_count, &stacks->done, part->count, stacks->count);
+		/* Without times it is the number that counts. */
+		node->left_ns += stacks->ns ? take_share(stacks->left_ns, &stacks->done_ns,
+							 part->ns, stacks->ns) :
+					      share;
+	}
+}
+
 int gpumon_profile_scale(struct gpumon_profile *profile)
 {
 	struct gpumon_sampling *sampling = &profile->sampling;
@@ -156,28 +283,20 @@ int gpumon_profile_scale(struct gpumon_profile *profile)
 		sampling->recorded += scale->groups[i].recorded;
 		sampling->left_out += scale->groups[i].left;
 	}
-	for (uint32_t i = 0; i < scale->parts_used; i++) {
-		const struct gpumon_scale_part *part = &scale->parts[i];
-		const struct gpumon_scale_group *group = &scale->groups[part->group];
-
-		if (part->kind == GPUMON_SCALE_CALL) {
-			if (!group->recorded && count_no_sample(profile, part))
-				return -1;
-		} else if (group->recorded && group->left) {
-			if (part->kind == GPUMON_SCALE_WORK)
-				scale_work(profile, part, group);
-			else
-				scale_ranges(profile, part, group);
-		}
-	}
+	if (scale_windows(profile))
+		return -1;
+	sum_stacks(profile);
+	scale_tree(profile);
 	return 0;
 }
 
 void gpumon_scale_clear(struct gpumon_scale *scale)
 {
 	gpumon_keys_clear(&scale->group_keys);
+	gpumon_keys_clear(&scale->stacks_keys);
 	gpumon_keys_clear(&scale->part_keys);
 	free(scale->groups);
+	free(scale->stacks);
 	free(scale->parts);
 	memset(scale, 0, sizeof(*scale));
 }

@@ -126,7 +126,7 @@ static void put_view(FILE *out, const struct gpumon_term *term, const char *whic
 		     const struct gpumon_view *view)
 {
 	char wall[GPUMON_FORMAT_LEN], time[GPUMON_FORMAT_LEN], count[GPUMON_TEXT_NUMBER];
-	char text[512], cut[512], missing_text[256];
+	char text[1024], cut[1024], missing_text[512];
 	struct gpumon_view_totals totals;
 	struct gpumon_missing missing;
 	const char *mark;

@@ -212,7 +212,7 @@ int gpumon_diff_flamegraph(FILE *out, const struct gpumon_diff *diff)
 	char before[GPUMON_TEXT_NUMBER], after[GPUMON_TEXT_NUMBER], gone[GPUMON_TEXT_NUMBER];
 	uint64_t gone_ns = 0, before_ns = 0, after_ns = 0;
 	struct gpumon_flame flame;
-	char subtitle[256], sampling[256];
+	char subtitle[256], sampling[512];
 	int ret = -1;
 
 	if (gpumon_flame_init(&flame, diff->node_count)) {

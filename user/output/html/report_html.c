@@ -209,7 +209,7 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	const struct gpumon_scan *scan = view->scan;
 	unsigned int notes = scan ? scan->note_count : 0;
 	struct gpumon_missing missing;
-	char line[256];
+	char line[512];
 	bool bad;
 
 	gpumon_missing_of(view, &missing);
@@ -220,8 +220,10 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 		fputs("Missing: ", out);
 		gpumon_text_xml(out, line);
 	} else {
-		fputs(view->sampling ?
+		fputs(gpumon_view_has_windows(view) ?
 			      "Nothing is missing: no record was lost, but only a part was recorded" :
+		      view->sampling ?
+			      "Nothing is missing: no record was lost, but call paths were sampled" :
 			      "Nothing is missing: no record was lost, and all work has its call path",
 		      out);
 	}
@@ -229,7 +231,9 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 	if (*gpumon_view_sampling(line, sizeof(line), view)) {
 		fputs("<p id=\"sampling\">", out);
 		gpumon_text_xml(out, line);
-		fputs(". Busy and idle times are those within the windows.</p>\n", out);
+		if (gpumon_view_has_windows(view))
+			fputs(". Busy and idle times are those within the windows", out);
+		fputs(".</p>\n", out);
 	}
 	for (unsigned int i = 0; i < notes && i < GPUMON_REPORT_NOTES; i++) {
 		fputs("<p>Note: ", out);
@@ -253,7 +257,7 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 /* Launches without a time get a flame graph of their own: in others they would have no width. */
 static int put_flame(FILE *out, const struct gpumon_view *view, enum gpumon_weight weight)
 {
-	char sampling[256];
+	char sampling[512];
 	struct gpumon_flamegraph_options options = {
 		.icicle = true,
 		.weight = weight,

@@ -151,7 +151,9 @@ void gpumon_report_timeline(FILE *out, const struct gpumon_view *view)
 	snprintf(what, sizeof(what),
 		 "how much of each %s something ran; the longest idling marked%s",
 		 gpumon_text_ns(text, sizeof(text), scan->bin_ns),
-		 view->sampling ? "; nothing is known of the time outside of the windows" : "");
+		 gpumon_view_has_windows(view) ?
+			 "; nothing is known of the time outside of the windows" :
+			 "");
 	gpumon_report_section(out, "timeline", "Timeline", what);
 	fprintf(out, "<div class=\"timeline\" data-bin=\"%" PRIu64 "\">\n", scan->bin_ns);
 	for (unsigned int i = 0; i < scan->row_count; i++)

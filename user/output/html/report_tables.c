@@ -158,8 +158,9 @@ void gpumon_report_devices(FILE *out, const struct gpumon_view *view)
 	gpumon_view_totals(view, &totals);
 	gpumon_report_section(
 		out, "devices", "GPUs and streams",
-		view->sampling ? "busy: something of it ran; share of the time of the windows" :
-				 "busy: something of it ran; share of the time recorded");
+		gpumon_view_has_windows(view) ?
+			"busy: something of it ran; share of the time of the windows" :
+			"busy: something of it ran; share of the time recorded");
 	open_table(out, titles, 6);
 	for (unsigned int i = 0; i < rows_of(view->device_count); i++) {
 		const struct gpumon_device_row *row = &view->devices[i];
@@ -200,8 +201,9 @@ void gpumon_report_gaps(FILE *out, const struct gpumon_view *view)
 		return;
 	gpumon_report_section(
 		out, "gaps", "Where a GPU idled",
-		view->sampling ? "the longest times within the windows in which nothing of it ran" :
-				 "the longest times in which nothing of it ran");
+		gpumon_view_has_windows(view) ?
+			"the longest times within the windows in which nothing of it ran" :
+			"the longest times in which nothing of it ran");
 	open_table(out, titles, 4);
 	for (unsigned int i = 0; i < view->gap_count; i++) {
 		const struct gpumon_gap *gap = &view->gaps[i];

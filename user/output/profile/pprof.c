@@ -275,7 +275,7 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	struct writer writer = { .out = out, .view = view };
 	struct gpumon_protobuf *message = &writer.message;
 	struct gpumon_view_totals totals;
-	char sampling[256];
+	char sampling[512];
 
 	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {

@@ -113,6 +113,9 @@ static struct json_object *sampling_json(const struct gpumon_sampling *from)
 	bad |= gpumon_json_add_u64(object, "launches_recorded", from->recorded);
 	bad |= gpumon_json_add_u64(object, "launches_left_out", from->left_out);
 	bad |= gpumon_json_add_u64(object, "launches_without_sample", from->no_sample);
+	bad |= gpumon_json_add_u64(object, "paths_sampled", from->sampled);
+	bad |= gpumon_json_add_u64(object, "paths_left_out", from->unsampled);
+	bad |= gpumon_json_add_u64(object, "paths_without_sample", from->no_path);
 	return gpumon_json_finish(object, bad);
 }
 

@@ -396,7 +396,7 @@ int gpumon_output_flamegraph_view(FILE *out, const struct gpumon_view *view,
 				  enum gpumon_weight weight, bool icicle)
 {
 	struct gpumon_missing missing;
-	char subtitle[512], losses[512] = "", sampling[256];
+	char subtitle[512], losses[512] = "", sampling[512];
 	struct gpumon_flamegraph_options options = {
 		.weight = weight,
 		.subtitle = gpumon_view_subtitle(subtitle, sizeof(subtitle), view),

@@ -91,7 +91,7 @@ static void print_note(const struct summary *summary, const char *note)
 /* Below a table with estimates. */
 static void print_sampling(const struct summary *summary)
 {
-	char text[256];
+	char text[512];
 
 	if (*gpumon_view_sampling(text, sizeof(text), summary->view))
 		print_sentence(summary, gpumon_term_dim(summary->term), GPUMON_TABLE_INDENT,
@@ -170,7 +170,7 @@ static int print_kernels(const struct summary *summary)
 	gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
-	if (view->sampling)
+	if (gpumon_view_has_windows(view))
 		gpumon_table_column(table, "SAMPLES", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "AVG", GPUMON_COLUMN_RIGHT);
 	if (quantiles) {
@@ -186,7 +186,7 @@ static int print_kernels(const struct summary *summary)
 		gpumon_table_percent(table, row->gpu_ns + row->left_ns, summary->totals.work_ns);
 		gpumon_table_count(table, row->count + row->left_count);
 		gpumon_table_estimate(table, false);
-		if (view->sampling)
+		if (gpumon_view_has_windows(view))
 			gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
 						    (struct gpumon_value){ 0 });
@@ -198,7 +198,8 @@ static int print_kernels(const struct summary *summary)
 	}
 	ret = gpumon_table_print(table, summary->out);
 	print_more(summary, n, view->kernel_count);
-	print_sampling(summary);
+	if (gpumon_view_has_windows(view))
+		print_sampling(summary);
 	return ret;
 }
 
@@ -295,8 +296,9 @@ static int print_devices(const struct summary *summary)
 		processes |= view->devices[i].process != view->devices[0].process;
 	}
 	print_heading(summary, "GPUs",
-		      view->sampling ? "busy: something of it ran, % of the time of the windows" :
-				       "busy: something of it ran, % of the time recorded");
+		      gpumon_view_has_windows(view) ?
+			      "busy: something of it ran, % of the time of the windows" :
+			      "busy: something of it ran, % of the time recorded");
 	table = gpumon_table_new(summary->term);
 	gpumon_table_column(table, "BUSY", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
@@ -371,7 +373,7 @@ static void print_latency(const struct summary *summary)
 	if (!of || !gpumon_distribution_count(of))
 		return;
 	print_heading(summary, "Launch latency",
-		      summary->view->sampling ?
+		      gpumon_view_has_windows(summary->view) ?
 			      "from the call to the start on the GPU, within the windows" :
 			      "from the call to the start on the GPU");
 	snprintf(text, sizeof(text), "p50 %s   p99 %s   longest %s   of %s",
@@ -391,7 +393,7 @@ static int print_gaps(const struct summary *summary)
 	if (!n)
 		return 0;
 	print_heading(summary, "Idle",
-		      view->sampling ?
+		      gpumon_view_has_windows(view) ?
 			      "the longest times in which a GPU did nothing, within the windows" :
 			      "the longest times in which a GPU did nothing");
 	table = gpumon_table_new(summary->term);
@@ -452,7 +454,8 @@ static int print_ranges(const struct summary *summary)
 	}
 	ret = gpumon_table_print(table, summary->out);
 	print_more(summary, n, view->range_count);
-	print_sampling(summary);
+	if (gpumon_view_has_windows(view))
+		print_sampling(summary);
 	return ret;
 }
 
@@ -487,8 +490,10 @@ static void print_missing(const struct summary *summary)
 	else
 		print_heading(
 			summary, "Nothing is missing",
-			view->sampling ?
+			gpumon_view_has_windows(view) ?
 				"no record was lost, but only a part was recorded: ~ is estimated" :
+			view->sampling ?
+				"no record was lost, but call paths were sampled: ~ is estimated" :
 				"no record was lost, and all work has its call path");
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
 		print_cause(summary, view->losses[i], red, gpumon_loss_text(i),
@@ -502,7 +507,11 @@ static void print_missing(const struct summary *summary)
 			continue;
 		snprintf(what, sizeof(what), "of %s GPU operations: %s",
 			 gpumon_text_count(all, sizeof(all), sums.work), gpumon_match_text(match));
-		print_cause(summary, n, match == GPUMON_MATCH_INTERNAL ? plain : red, what, "");
+		print_cause(summary, n,
+			    match == GPUMON_MATCH_INTERNAL || match == GPUMON_MATCH_UNSAMPLED ?
+				    plain :
+				    red,
+			    what, "");
 	}
 	for (unsigned int why = 0; counts && why < GPUMON_UNTIMED_KINDS; why++) {
 		snprintf(what, sizeof(what), "GPU operations without times: %s",

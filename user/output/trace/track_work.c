@@ -106,6 +106,8 @@ static const char *match_name(enum gpumon_match match)
 		return "kernel without stack";
 	case GPUMON_MATCH_INTERNAL:
 		return "launched by CUDA";
+	case GPUMON_MATCH_UNSAMPLED:
+		return "stack not sampled";
 	case GPUMON_MATCH_AMBIGUOUS:
 		return "ambiguous";
 	default:
