@@ -491,9 +491,11 @@ def figures(directories):
             # As they are: shares of one number are rounded so that their sum stays.
             "paths": {path: [float(value) for value in sums] for path, sums in sorted(by_path.items())
                       if any(sums)},
+            # Where the windows are less than what was recorded.
             "idle": sorted([key + [sum(until - since for since, until in clipped(windows, first, last)),
                                    idle_longest(intervals, windows, first, last)]
-                            for key, windows, intervals in idle], key=repr),
+                            for key, windows, intervals in idle
+                            if clipped(windows, first, last) != [(first, last)]], key=repr),
         } if windows or estimate.without else None,
         "works": {match: {kind: n for kind, n in sorted(kinds.items()) if n}
                   for match, kinds in works.items() if any(kinds.values())},
