@@ -197,6 +197,61 @@ static __always_inline bool nested_directly(struct uprobe_thread *thread, struct
 	return called_within(thread, call, ra);
 }
 
+/* Where the frame of the outermost call ends that may run; 0: none may. 1: this call is nested. */
+static __noinline __u64 look_at_calls(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra,
+				      __u32 function)
+{
+	__u64 outer = 0;
+
+	for (int i = UPROBE_CALLS - 1; i >= 0; i--) {
+		struct uprobe_call *call = &thread->calls[i];
+
+		if (!call->ip)
+			continue;
+		if (nested_directly(thread, call, PT_REGS_SP(ctx), ra, PT_REGS_IP(ctx), function)) {
+			call->inner = PT_REGS_IP(ctx);
+			call->jumps_to = UPROBE_NOWHERE;
+			return 1;
+		}
+		if (call->ip)
+			outer = frame_end(call->sp);
+	}
+	return outer;
+}
+
+/* Did the walk of the stack find the frame of a call's function? */
+static __noinline bool found_frame(struct uprobe_thread *thread, __u64 ip)
+{
+	for (int i = 0; i < UPROBE_CALLS; i++) {
+		struct uprobe_call *call = &thread->calls[i];
+		__u64 below = thread->walk.below[i];
+
+		if (below && called_within(thread, call, below)) {
+			call->inner = ip;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Does any of the calls still run, as far as can be seen without a walk? */
+static __noinline bool any_may_run(struct uprobe_thread *thread, __u64 sp)
+{
+	bool any = false;
+
+	for (int i = 0; i < UPROBE_CALLS; i++) {
+		struct uprobe_call *call = &thread->calls[i];
+
+		if (!call->ip)
+			continue;
+		if (has_address(thread, call, sp))
+			any = true;
+		else
+			call->ip = 0;
+	}
+	return any;
+}
+
 /*
  * Is this call nested in one that still runs? It is if the caller is in the library of that call.
  * If the caller is another library, it is if the stack contains the frame of that call's function.
@@ -206,48 +261,17 @@ static __always_inline bool nested_directly(struct uprobe_thread *thread, struct
 static __noinline int nesting(struct pt_regs *ctx, struct uprobe_thread *thread, __u64 ra,
 			      __u32 function)
 {
-	__u64 sp = PT_REGS_SP(ctx), ip = PT_REGS_IP(ctx), outer = 0;
-	int result = OUTERMOST;
+	__u64 outer = look_at_calls(ctx, thread, ra, function);
 
-	for (int i = UPROBE_CALLS - 1; i >= 0; i--) {
-		struct uprobe_call *call = &thread->calls[i];
-
-		if (!call->ip)
-			continue;
-		if (nested_directly(thread, call, sp, ra, ip, function)) {
-			call->inner = ip;
-			call->jumps_to = UPROBE_NOWHERE;
-			return NESTED;
-		}
-		if (call->ip)
-			outer = frame_end(call->sp);
-	}
-	if (!outer)
-		return OUTERMOST;
+	if (outer <= 1)
+		return outer ? NESTED : OUTERMOST;
 	walk_stack(ctx, thread, ra, outer);
-	for (int i = 0; i < UPROBE_CALLS; i++) {
-		struct uprobe_call *call = &thread->calls[i];
-		__u64 below = thread->walk.below[i];
-
-		if (below && called_within(thread, call, below)) {
-			call->inner = ip;
-			return NESTED;
-		}
-	}
+	if (found_frame(thread, PT_REGS_IP(ctx)))
+		return NESTED;
 	/* It was not found. If the walk cannot continue, a copy would not help. */
-	if (!thread->walk.missed)
-		return OUTERMOST;
-	for (int i = 0; i < UPROBE_CALLS; i++) {
-		struct uprobe_call *call = &thread->calls[i];
-
-		if (!call->ip)
-			continue;
-		if (has_address(thread, call, sp))
-			result = UNDECIDED;
-		else
-			call->ip = 0;
-	}
-	return result;
+	if (thread->walk.missed && any_may_run(thread, PT_REGS_SP(ctx)))
+		return UNDECIDED;
+	return OUTERMOST;
 }
 
 /* --- hits */

@@ -247,7 +247,7 @@ struct uprobe_call {
  * @stack: the stack itself
  *
  * @hit to @stack are not local variables of the program, since some kernels keep these per CPU if a
- * function has 64 bytes or more of them. That is wrong for uprobes, which another thread's uprobe
+ * function has 49 bytes or more of them. That is wrong for uprobes, which another thread's uprobe
  * can preempt there. Besides, the verifier tracks variables, but not the contents of maps.
  */
 struct uprobe_thread {
