@@ -341,7 +341,9 @@ void inject_harvest_now(bool is_asked)
 		return;
 	if (is_asked || waiting_count < MANY) {
 		thread = inject_thread_enter(true);
-		look_at_commands(thread);
+		/* A signal handler that interrupts this library writes nothing. */
+		if (thread || !atomic_load(&inject_session.is_open))
+			look_at_commands(thread);
 		if (thread)
 			inject_thread_leave(thread);
 	}

@@ -44,7 +44,6 @@ static void show(const char *what, cl_int result, size_t size, const unsigned ch
 	do {                                                                        \
 		cl_uint least = ~0u, seen = 0;                                      \
 		cl_int answer = CL_SUCCESS;                                         \
-                                                                                    \
 		for (int tries = 0; tries < 20 && answer == CL_SUCCESS; tries++) {  \
 			answer = function(object, name, sizeof(seen), &seen, NULL); \
 			tries = seen < least ? 0 : tries;                           \
@@ -60,7 +59,6 @@ static void show(const char *what, cl_int result, size_t size, const unsigned ch
 		unsigned char value[4096];                                                   \
 		size_t size = 0;                                                             \
 		cl_int answer;                                                               \
-                                                                                             \
 		memset(value, 0xee, sizeof(value));                                          \
 		answer = function(object, name, sizeof(value), value, &size);                \
 		show(#function " " #object " " #name, answer, size, value, how);             \
@@ -250,6 +248,7 @@ int main(void)
 {
 	const char *source =
 		"kernel void one(int a) { } kernel void two(global int *a) { *a = 1; }";
+	cl_context_properties properties[3] = { CL_CONTEXT_PLATFORM };
 	cl_platform_id platform;
 	cl_program program;
 	cl_uint count = 0;
@@ -259,17 +258,15 @@ int main(void)
 	    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, &count))
 		return 1;
 	printf("devices: %u\n", count);
-	context = clCreateContext((const cl_context_properties[]){ CL_CONTEXT_PLATFORM,
-								   (cl_context_properties)platform,
-								   0 },
-				  1, &device, NULL, NULL, &result);
+	properties[1] = (cl_context_properties)platform;
+	context = clCreateContext(properties, 1, &device, NULL, NULL, &result);
 	program = clCreateProgramWithSource(context, 1, &source, NULL, &result);
 	printf("build: %d\n", clBuildProgram(program, 1, &device, "", NULL, NULL));
 	kernel = clCreateKernel(program, "one", &result);
 	memory = clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, &result);
 	if (!kernel || !memory)
 		return 1;
-	clSetKernelArg(kernel, 0, sizeof(cl_int), &(cl_int){ 1 });
+	clSetKernelArg(kernel, 0, sizeof(result), &result);
 	printf("no such kernel: %d\n", (clCreateKernel(program, "three", &result), result));
 	printf("kernels: %d", clCreateKernelsInProgram(program, 0, NULL, &count));
 	printf(" %u\n", count);

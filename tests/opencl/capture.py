@@ -29,7 +29,8 @@ def environment(**more):
     kept = {key: value for key, value in os.environ.items()
             if not key.startswith(("GPUMON_", "OPENCL_", "CUDA_", "POCL_"))}
     return {**kept, "GPUMON_INJECT": f"{objects}/libgpumon-inject.so", "LC_ALL": "C.UTF-8",
-            "POCL_CACHE_DIR": f"{objects}/pocl-cache", "HOME": str(objects), **more}
+            "POCL_CACHE_DIR": f"{objects}/pocl-cache", "HOME": str(objects),
+            "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1", **more}
 
 
 class Record:
@@ -65,6 +66,7 @@ class Capture:
             check(self.done.returncode == status,
                   f"exit status {self.done.returncode}, not {status}: {self.done.stderr[-500:]}")
         files = sorted(pathlib.Path(self.path).glob("process-*.records"))
+        check("runtime error" not in self.done.stderr, f"a sanitizer says {self.done.stderr[-2000:]}")
         if expect is not None:
             equal(len(files), expect, "processes")
         self.records = collections.defaultdict(list)

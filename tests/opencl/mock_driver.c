@@ -48,8 +48,12 @@ static cl_int answer(const void *from, size_t length, size_t size, void *value, 
 	return CL_SUCCESS;
 }
 
-#define ANSWER_TEXT(text)    return answer(text, sizeof(text), size, value, size_ret)
-#define ANSWER(type, number) return answer(&(type){ number }, sizeof(type), size, value, size_ret)
+#define ANSWER_TEXT(text) return answer(text, sizeof(text), size, value, size_ret)
+#define ANSWER(type, number)                                           \
+	do {                                                           \
+		type it = (number);                                    \
+		return answer(&it, sizeof(it), size, value, size_ret); \
+	} while (0)
 
 static cl_int get_platform_info(cl_platform_id of, cl_platform_info what, size_t size, void *value,
 				size_t *size_ret)

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Launches NUMBER kernels with OpenCL 1.2, half of them with an event of its own. For mock_driver.c. */
+/*
+ * On each platform, launches NUMBER kernels with the little of OpenCL that mock_driver.c has, half of
+ * them with an event of its own.
+ */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-int main(int argc, char **argv)
+#define PLATFORMS 8
+
+static int use_platform(cl_platform_id platform, long number)
 {
-	const char *source = "";
+	const char *source = "kernel void k(void) { }";
 	const size_t one = 1;
-	long number = argc > 1 ? atol(argv[1]) : 10;
-	cl_platform_id platform;
 	cl_device_id device;
 	cl_context context;
 	cl_command_queue queue;
@@ -18,8 +21,7 @@ int main(int argc, char **argv)
 	cl_kernel kernel;
 	cl_event event;
 
-	if (clGetPlatformIDs(1, &platform, NULL) ||
-	    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+	if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
 		return 1;
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
 	queue = clCreateCommandQueue(context, device, 0, NULL);
@@ -36,6 +38,20 @@ int main(int argc, char **argv)
 	clFinish(queue);
 	clReleaseCommandQueue(queue);
 	clReleaseContext(context);
-	printf("did clEnqueueNDRangeKernel %ld 0\n", number);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	long number = argc > 1 ? atol(argv[1]) : 10;
+	cl_platform_id platforms[PLATFORMS];
+	cl_uint count = 0;
+
+	if (clGetPlatformIDs(PLATFORMS, platforms, &count))
+		return 1;
+	for (cl_uint i = 0; i < count; i++)
+		if (use_platform(platforms[i], number))
+			return 1;
+	printf("did clEnqueueNDRangeKernel %ld 0\n", count * number);
 	return 0;
 }

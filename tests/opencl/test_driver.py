@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What the program sees of its driver, and what a driver may say."""
 import os
+import re
+import shutil
 import subprocess
 
 import capture
-from capture import BAD_TIMES, FAILED, LIMIT, UNTIMED, Capture, check, equal, within
+from capture import BAD_TIMES, FAILED, LIMIT, UNTIMED, Capture, Skip, check, equal, within
 
 
 def bare(name, *words, **variables):
@@ -33,14 +35,56 @@ def test_answers_without_times():
     same_answers("--no-times")
 
 
-def mock(times="good", status=0, number=1000):
+def vendors():
+    """A folder for the loader with the mock alone in it."""
     folder = os.path.join(capture.objects, "vendors")
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "mock.icd"), "w", encoding="utf-8") as file:
         file.write(f"{capture.objects}/libmock.so\n")
+    return folder
+
+
+def mock(times="good", status=0, number=1000):
     run = Capture(number, program=[f"{capture.objects}/mock_program"], MOCK_TIMES=times, MOCK_STATUS=str(status),
-                  OCL_ICD_VENDORS=folder)
+                  OCL_ICD_VENDORS=vendors())
     return run.equals_account()
+
+
+def test_platforms():
+    """two platforms in one program: each device is the one that it is"""
+    folder = os.path.join(capture.objects, "both")
+    os.makedirs(folder, exist_ok=True)
+    for name, library in (("mock", f"{capture.objects}/libmock.so"), ("pocl", "libpocl.so.2")):
+        with open(os.path.join(folder, f"{name}.icd"), "w", encoding="utf-8") as file:
+            file.write(library + "\n")
+    run = Capture(100, program=[f"{capture.objects}/mock_program"], OCL_ICD_VENDORS=folder)
+    run.equals_account().all_have_times()
+    equal({run.text(api.platform) for api in run["api"]}, {"Mock Platform", "Portable Computing Language"}, "platforms")
+    types = {device.id: device.type for device in run["device"]}
+    equal(sorted(types.values()), [1, 2], "types of devices")
+    for kernel in run["kernel"]:
+        equal(run.text(kernel.name) == "k", types[kernel.device] == 1, f"device of {run.text(kernel.name)}")
+    equal({clock.device for clock in run["clock"]}, set(types), "devices with a clock")
+
+
+def test_sub_devices():
+    """parts of a device are devices of their own"""
+    run = Capture("sub-devices", 30)
+    if "no sub-devices" in run.output:
+        raise Skip("the driver has none")
+    run.equals_account()
+    equal(len({kernel.device for kernel in run["kernel"]}), 2, "devices")
+
+
+def test_other_layers():
+    """a layer above, one below, and ours named twice"""
+    ours, other = f"{capture.objects}/libgpumon-inject.so", f"{capture.objects}/libpass.so"
+    program = f"{capture.objects}/program"
+    for layers in (f"{other}:{ours}", f"{ours}:{other}", f"{ours}:{ours}"):
+        run = Capture("threads", 20, program=["env", f"OPENCL_LAYERS={layers}", program])
+        run.equals_account().all_have_times()
+        if other in layers:
+            equal(run.said("passed"), [["160"]], f"launches in the other layer of {layers}")
 
 
 def test_clocks():
@@ -66,3 +110,28 @@ def test_nonsense():
         equal(run.json()["recording"]["gpu_ns"], 0, f"{times}: GPU time")
     run = mock(status=-9)
     equal({work.flags for work in run.works()}, {FAILED}, "status -9")
+
+
+def instructions(launches, *options):
+    """In the program's calls, the driver's included, which are some hundred."""
+    out = os.path.join(capture.objects, f"callgrind-{os.getpid()}")
+    Capture(launches, options=options, OCL_ICD_VENDORS=vendors(),
+            program=["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
+                     "--toggle-collect=enqueue_range", f"{capture.objects}/mock_program"])
+    with open(out, encoding="utf-8") as file:
+        total = re.search(r"^(?:summary|totals): (\d+)", file.read(), re.MULTILINE)
+    os.remove(out)
+    return int(total.group(1))
+
+
+def test_cost():
+    """instructions that a launch costs, without and with its stack"""
+    if os.environ.get("SANITIZE"):
+        raise Skip("no figures from a sanitizer's build")
+    if not shutil.which("valgrind"):
+        raise Skip("no valgrind")
+    without, with_stacks = ((instructions(3000, *options) - instructions(1000, *options)) / 2000
+                            for options in (["--no-stacks"], []))
+    print(f"# {without:.0f} instructions for a launch, {with_stacks:.0f} with its stack", flush=True)
+    check(without < 2000, f"{without:.0f} instructions without a stack: more than 2000")
+    check(with_stacks < 4000, f"{with_stacks:.0f} instructions with a stack: more than 4000")

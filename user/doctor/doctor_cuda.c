@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The requirements of "record": the injection library, NVIDIA's driver, CUPTI, and access to other
- * processes.
+ * The requirements of "record": the injection library, NVIDIA's driver, CUPTI, OpenCL's loader, and
+ * access to other processes.
  */
 #include <glob.h>
 #include <limits.h>
@@ -10,6 +10,7 @@
 
 #include "doctor.h"
 #include "process/launch.h"
+#include "process/opencl_loader.h"
 
 /* The first driver with CUDA 12, which the oldest supported CUPTI belongs to. */
 #define DRIVER_MIN	   525
@@ -132,6 +133,27 @@ static void check_cupti(struct gpumon_doctor *doctor)
 			"in none of the usual folders: of programs that do not bring their own (PyTorch does), nothing of the GPU is recorded");
 }
 
+static void check_opencl(struct gpumon_doctor *doctor)
+{
+	char path[PATH_MAX];
+
+	switch (gpumon_opencl_loader(doctor->root, path)) {
+	case GPUMON_OPENCL_NONE:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "opencl", NULL,
+				  "no loader in the usual folders: no program uses OpenCL here");
+		break;
+	case GPUMON_OPENCL_LAYERS:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "opencl", NULL, "%s", path);
+		break;
+	case GPUMON_OPENCL_NO_LAYERS:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_WARN, "opencl",
+				  "use ocl-icd 2.3 or newer, or Khronos's loader 3.0 or newer",
+				  "%s has no layers: \"record\" does not see OpenCL programs",
+				  path);
+		break;
+	}
+}
+
 static bool has_capability(const struct gpumon_doctor *doctor, unsigned int bit)
 {
 	unsigned long long effective;
@@ -173,5 +195,6 @@ void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
 	check_library(doctor);
 	if (check_driver(doctor))
 		check_cupti(doctor);
+	check_opencl(doctor);
 	check_ptrace(doctor);
 }

@@ -19,6 +19,7 @@
 #include "dormant.h"
 #include "process/launch.h"
 #include "process/left_behind.h"
+#include "process/opencl_loader.h"
 #include "losses.h"
 #include "session.h"
 
@@ -406,6 +407,7 @@ static void tell_nothing(const struct session *session)
 	FILE *err = session->context->err;
 	const char *program = session->options->argv[0];
 	int status = session->launch.status;
+	char loader[PATH_MAX];
 
 	if (session->result->counts.refused)
 		return;
@@ -419,6 +421,12 @@ static void tell_nothing(const struct session *session)
 		fprintf(err,
 			"gpumon-user: nothing was recorded: %s is setuid, setgid or has capabilities, so the injection library is not loaded into it: run it as the user that it runs as\n",
 			program);
+		return;
+	}
+	if (gpumon_opencl_loader("", loader) == GPUMON_OPENCL_NO_LAYERS) {
+		fprintf(err,
+			"gpumon-user: nothing was recorded: no process used CUDA, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
+			loader);
 		return;
 	}
 	fputs("gpumon-user: nothing was recorded: no process used CUDA or OpenCL (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",

@@ -70,6 +70,18 @@ static void cupti(void **state)
 	unsetenv("GPUMON_CUPTI");
 }
 
+static void opencl(void **state)
+{
+	(void)state;
+	machine_expect("opencl", GPUMON_DOCTOR_OK, "no program uses OpenCL");
+	machine_put("/usr/lib64/libOpenCL.so.1", "OCL_ICD_VENDORS");
+	machine_expect("opencl", GPUMON_DOCTOR_WARN, "/usr/lib64/libOpenCL.so.1 has no layers");
+	machine_put("/usr/lib64/libOpenCL.so.1", "OCL_ICD_VENDORS OPENCL_LAYERS");
+	machine_expect("opencl", GPUMON_DOCTOR_OK, "/usr/lib64/libOpenCL.so.1");
+	machine_put("/usr/lib64/libOpenCL.so.1", "");
+	machine_expect("opencl", GPUMON_DOCTOR_WARN, "no layers");
+}
+
 static void ptrace_scope(void **state)
 {
 	struct gpumon_doctor doctor = machine_look();
@@ -123,7 +135,8 @@ static void all_by_bpf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(no_driver), TEST(drivers), TEST(cupti), TEST(ptrace_scope), TEST(all_by_bpf),
+		TEST(no_driver), TEST(drivers),	     TEST(cupti),
+		TEST(opencl),	 TEST(ptrace_scope), TEST(all_by_bpf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
