@@ -86,7 +86,8 @@ void mock_do_work(enum mock_work work, const char *name, uint32_t correlation, C
 		mock_put(CUPTI_ACTIVITY_KIND_ENVIRONMENT, &buffer);
 	if (node && mock_kind_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)) {
 		put_graph(correlation, stream_id, graph);
-	} else if (work == MOCK_WORK_KERNEL && mock_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
+	} else if (work == MOCK_WORK_KERNEL &&
+		   mock_kind_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
 		put_kernel(name, correlation, stream_id, node, graph);
 	} else if (work == MOCK_WORK_COPY && mock_kind_enabled(CUPTI_ACTIVITY_KIND_MEMCPY)) {
 		copy = mock_put(CUPTI_ACTIVITY_KIND_MEMCPY, &buffer);

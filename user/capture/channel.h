@@ -134,9 +134,10 @@ enum gpumon_window_kind {
 
 /* How launches of graphs are recorded. */
 enum gpumon_graphs {
-	GPUMON_GRAPHS_NODES = 0,   /* an operation for each node */
-	GPUMON_GRAPHS_WINDOWS = 1, /* likewise, but once there is a graph, operations come in windows */
-	GPUMON_GRAPHS_WHOLE = 2,   /* one operation for each launch */
+	GPUMON_GRAPHS_NODES = 0, /* an operation for each node */
+	GPUMON_GRAPHS_WINDOWS =
+		1, /* likewise, but once there is a graph, operations come in windows */
+	GPUMON_GRAPHS_WHOLE = 2, /* one operation for each launch */
 };
 
 /**

@@ -635,14 +635,14 @@ enum gpumon_loss {
 	GPUMON_LOSS_STRING_TABLE = 6,
 	GPUMON_LOSS_UPROBE_RING = 7, /* hits */
 	GPUMON_LOSS_UPROBE_STACK = 8,
-	GPUMON_LOSS_DRIVER_RING = 9,	 /* events of the module, overwritten */
-	GPUMON_LOSS_UNKNOWN_RECORD = 10, /* the API's records with an unknown layout */
-	GPUMON_LOSS_RECORDER = 11,	 /* records that could not be written: disk full */
-	GPUMON_LOSS_INTERRUPTED = 12,	 /* a signal handler interrupted another record */
-	GPUMON_LOSS_BROKEN = 13,	 /* the target left invalid data in the channel */
-	GPUMON_LOSS_TOO_LONG = 14,	 /* the record is larger than a block */
+	GPUMON_LOSS_DRIVER_RING = 9,	   /* events of the module, overwritten */
+	GPUMON_LOSS_UNKNOWN_RECORD = 10,   /* the API's records with an unknown layout */
+	GPUMON_LOSS_RECORDER = 11,	   /* records that could not be written: disk full */
+	GPUMON_LOSS_INTERRUPTED = 12,	   /* a signal handler interrupted another record */
+	GPUMON_LOSS_BROKEN = 13,	   /* the target left invalid data in the channel */
+	GPUMON_LOSS_TOO_LONG = 14,	   /* the record is larger than a block */
 	GPUMON_LOSS_UPROBE_UNDECIDED = 15, /* calls that may be hits, or within the call of a hit */
-	GPUMON_LOSS_ACROSS_WINDOWS = 16,   /* nodes of graphs at the edge of a window of operations */
+	GPUMON_LOSS_ACROSS_WINDOWS = 16, /* nodes of graphs at the edge of a window of operations */
 	GPUMON_LOSS_CAUSES
 };
 

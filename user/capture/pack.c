@@ -63,11 +63,9 @@ static uint32_t choose_slot(const struct gpumon_record *record)
 {
 	uint32_t key = record->type * 64u + record->size;
 
-	if (record->type == GPUMON_RECORD_KERNEL &&
-	    record->size >= GPUMON_KERNEL_SIZE)
+	if (record->type == GPUMON_RECORD_KERNEL && record->size >= GPUMON_KERNEL_SIZE)
 		key += ((const struct gpumon_record_kernel *)(const void *)record)->name << 16;
-	else if (record->type == GPUMON_RECORD_LAUNCH &&
-		 record->size >= GPUMON_LAUNCH_SIZE)
+	else if (record->type == GPUMON_RECORD_LAUNCH && record->size >= GPUMON_LAUNCH_SIZE)
 		key += ((const struct gpumon_record_launch *)(const void *)record)->tid << 16;
 	return (uint32_t)((uint64_t)(key * 2654435769u) * SLOTS >> 32);
 }

@@ -156,12 +156,13 @@ static void check_layouts(struct gpumon_doctor *doctor, const struct gpumon_mode
 		return;
 	}
 	/* A missing field in this driver is not a failure. Without any BTF, nothing is found. */
-	gpumon_doctor_add(doctor, found ? OK : WARN, "layouts",
-			  found ? NULL :
-				  "sizes and names need CONFIG_DEBUG_INFO_BTF_MODULES; pahole -J adds BTF to a driver built without it",
-			  "%zu of %zu fields found in BTF; %s.%s: %s", found, wanted,
-			  first->type ? first->type : "?", first->member ? first->member : "?",
-			  first->reason && *first->reason ? first->reason : "not found");
+	gpumon_doctor_add(
+		doctor, found ? OK : WARN, "layouts",
+		found ? NULL :
+			"sizes and names need CONFIG_DEBUG_INFO_BTF_MODULES; pahole -J adds BTF to a driver built without it",
+		"%zu of %zu fields found in BTF; %s.%s: %s", found, wanted,
+		first->type ? first->type : "?", first->member ? first->member : "?",
+		first->reason && *first->reason ? first->reason : "not found");
 }
 
 static void check_losses(struct gpumon_doctor *doctor, const struct gpumon_model *model)

@@ -48,11 +48,11 @@ HERE ze_result_t zeDeviceGet(ze_driver_handle_t driver, uint32_t *count,
 	{                                  \
 		return ZE_RESULT_SUCCESS;  \
 	}
-#define CREATES(name, type, ...)                         \
-	HERE ze_result_t name(__VA_ARGS__, type *handle) \
-	{                                                \
-		*handle = (type)&objects[2];             \
-		return ZE_RESULT_SUCCESS;                \
+#define CREATES(name, type_t, ...)                         \
+	HERE ze_result_t name(__VA_ARGS__, type_t *handle) \
+	{                                                  \
+		*handle = (type_t)&objects[2];             \
+		return ZE_RESULT_SUCCESS;                  \
 	}
 
 /* The parameters of these are not looked at. */
@@ -88,31 +88,31 @@ NOTHING(zeFenceHostSynchronize, ze_fence_handle_t fence, uint64_t timeout)
 
 /* --- the loader's tables */
 
-#define TABLE(name, type, ...)                                       \
-	HERE ze_result_t name(ze_api_version_t version, type *table) \
-	{                                                            \
-		*table = (type){ __VA_ARGS__ };                      \
-		return ZE_RESULT_SUCCESS;                            \
+#define DITABLE(name, type_t, ...)                                     \
+	HERE ze_result_t name(ze_api_version_t version, type_t *table) \
+	{                                                              \
+		*table = (type_t){ __VA_ARGS__ };                      \
+		return ZE_RESULT_SUCCESS;                              \
 	}
 
-TABLE(zeGetGlobalProcAddrTable, ze_global_dditable_t, .pfnInit = zeInit)
-TABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, .pfnGet = zeDriverGet,
-      .pfnGetApiVersion = zeDriverGetApiVersion)
-TABLE(zeGetDeviceProcAddrTable, ze_device_dditable_t, .pfnGet = zeDeviceGet)
-TABLE(zeGetContextProcAddrTable, ze_context_dditable_t, .pfnCreate = zeContextCreate)
-TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t,
-      .pfnCreate = zeCommandQueueCreate,
-      .pfnExecuteCommandLists = zeCommandQueueExecuteCommandLists,
-      .pfnSynchronize = zeCommandQueueSynchronize)
-TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, .pfnCreate = zeCommandListCreate,
-      .pfnClose = zeCommandListClose, .pfnReset = zeCommandListReset,
-      .pfnAppendBarrier = zeCommandListAppendBarrier,
-      .pfnAppendMemoryCopy = zeCommandListAppendMemoryCopy,
-      .pfnAppendMemoryFill = zeCommandListAppendMemoryFill,
-      .pfnAppendImageCopyFromMemory = zeCommandListAppendImageCopyFromMemory,
-      .pfnAppendLaunchKernel = zeCommandListAppendLaunchKernel)
-TABLE(zeGetFenceProcAddrTable, ze_fence_dditable_t, .pfnCreate = zeFenceCreate,
-      .pfnHostSynchronize = zeFenceHostSynchronize)
+DITABLE(zeGetGlobalProcAddrTable, ze_global_dditable_t, .pfnInit = zeInit)
+DITABLE(zeGetDriverProcAddrTable, ze_driver_dditable_t, .pfnGet = zeDriverGet,
+	.pfnGetApiVersion = zeDriverGetApiVersion)
+DITABLE(zeGetDeviceProcAddrTable, ze_device_dditable_t, .pfnGet = zeDeviceGet)
+DITABLE(zeGetContextProcAddrTable, ze_context_dditable_t, .pfnCreate = zeContextCreate)
+DITABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t,
+	.pfnCreate = zeCommandQueueCreate,
+	.pfnExecuteCommandLists = zeCommandQueueExecuteCommandLists,
+	.pfnSynchronize = zeCommandQueueSynchronize)
+DITABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, .pfnCreate = zeCommandListCreate,
+	.pfnClose = zeCommandListClose, .pfnReset = zeCommandListReset,
+	.pfnAppendBarrier = zeCommandListAppendBarrier,
+	.pfnAppendMemoryCopy = zeCommandListAppendMemoryCopy,
+	.pfnAppendMemoryFill = zeCommandListAppendMemoryFill,
+	.pfnAppendImageCopyFromMemory = zeCommandListAppendImageCopyFromMemory,
+	.pfnAppendLaunchKernel = zeCommandListAppendLaunchKernel)
+DITABLE(zeGetFenceProcAddrTable, ze_fence_dditable_t, .pfnCreate = zeFenceCreate,
+	.pfnHostSynchronize = zeFenceHostSynchronize)
 
 /* The loader refuses a driver without these, but leaves them empty. */
 #define EMPTY(name)                                                   \

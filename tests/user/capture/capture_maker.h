@@ -78,13 +78,12 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 #define make_range(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_RANGE, range, __VA_ARGS__)
 #define make_graph_node(maker, ...) \
 	MAKE_RECORD(maker, GPUMON_RECORD_GRAPH_NODE, graph_node, __VA_ARGS__)
-#define make_kernel(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_KERNEL, kernel, __VA_ARGS__)
-#define make_copy(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_COPY, copy, __VA_ARGS__)
-#define make_set(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_SET, set, __VA_ARGS__)
-#define make_whole_graph(maker, ...) \
-	MAKE_RECORD(maker, GPUMON_RECORD_GRAPH, graph, __VA_ARGS__)
-#define make_sync(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_SYNC, sync, __VA_ARGS__)
-#define make_memory(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_MEMORY, memory, __VA_ARGS__)
+#define make_kernel(maker, ...)	     MAKE_RECORD(maker, GPUMON_RECORD_KERNEL, kernel, __VA_ARGS__)
+#define make_copy(maker, ...)	     MAKE_RECORD(maker, GPUMON_RECORD_COPY, copy, __VA_ARGS__)
+#define make_set(maker, ...)	     MAKE_RECORD(maker, GPUMON_RECORD_SET, set, __VA_ARGS__)
+#define make_whole_graph(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_GRAPH, graph, __VA_ARGS__)
+#define make_sync(maker, ...)	     MAKE_RECORD(maker, GPUMON_RECORD_SYNC, sync, __VA_ARGS__)
+#define make_memory(maker, ...)	     MAKE_RECORD(maker, GPUMON_RECORD_MEMORY, memory, __VA_ARGS__)
 #define make_unified_memory(maker, ...) \
 	MAKE_RECORD(maker, GPUMON_RECORD_UNIFIED_MEMORY, unified_memory, __VA_ARGS__)
 #define make_alert(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_ALERT, alert, __VA_ARGS__)

@@ -128,7 +128,7 @@ int gpumon_scale_launch(struct gpumon_scale *scale, uint32_t process,
 /* @value for @left launches, if @recorded launches had it. */
 static uint64_t scaled(uint64_t value, uint64_t left, uint64_t recorded)
 {
-	return (uint64_t)(((unsigned __int128)value * left + recorded / 2) / recorded);
+	return (uint64_t)(((__uint128_t)value * left + recorded / 2) / recorded);
 }
 
 static void scale_work(struct gpumon_profile *profile, struct gpumon_scale_part *part,
@@ -221,10 +221,10 @@ static void sum_stacks(struct gpumon_profile *profile)
 /* The next share of @whole: shares of all @of parts have it as their sum. */
 static uint64_t take_share(uint64_t whole, uint64_t *done, uint64_t part, uint64_t of)
 {
-	uint64_t before = of ? (uint64_t)((unsigned __int128)whole * *done / of) : 0;
+	uint64_t before = of ? (uint64_t)((__uint128_t)whole * *done / of) : 0;
 
 	*done += part;
-	return of ? (uint64_t)((unsigned __int128)whole * *done / of) - before : 0;
+	return of ? (uint64_t)((__uint128_t)whole * *done / of) - before : 0;
 }
 
 /* Enter estimates into the tree, on sampled paths what has no path. */
