@@ -11,6 +11,7 @@
 
 #include "called.h"
 #include "compare.h"
+#include "stack/internal.h"
 
 #define PAGE 4096u
 
@@ -369,12 +370,29 @@ static NOINLINE void limited_room(unsigned int depth)
 	}
 }
 
+/* Memory that cannot be read is not, whichever was read before. */
+static void unreadable_memory(void)
+{
+	struct gpumon_stack_thread *thread = gpumon_stack_thread();
+	char *memory = guarded(PAGE);
+	uint64_t address = (uintptr_t)memory, value = 0;
+
+	*(uint64_t *)memory = 4711;
+	SAY(gpumon_stack_load(thread, address, &value) && value == 4711, "a page that can be read",
+	    "%lu", (unsigned long)value);
+	SAY(!gpumon_stack_load(thread, address + PAGE, &value), "the page after it", "it is read");
+	SAY(!gpumon_stack_load(thread, address - 8, &value), "the page before it", "it is read");
+	SAY(gpumon_stack_load(thread, address + PAGE - 8, &value), "its last word",
+	    "it is not read");
+}
+
 int main(void)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
 
 	gpumon_stack_init();
+	unreadable_memory();
 	limited_room(20);
 	small_stacks();
 	signal_stacks();
