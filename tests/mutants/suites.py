@@ -23,6 +23,12 @@ def inject(top, test):
             [sys.executable, "tests/inject/check", f"{top}/tests/inject/obj", test])
 
 
+def opencl(top, test):
+    return (["sh", "-c", "make -s -C user && make -s -C tests/opencl build"],
+            ["env", f"GPUMON_PROGRAM={top}/user/gpumon-user", sys.executable, "tests/opencl/check",
+             f"{top}/tests/opencl/obj", test])
+
+
 def record(top, test):
     return (["sh", "-c", f"make -s -C user && make -s -C tests/record all inject CUDA={headers()}"],
             [sys.executable, "tests/record/run", f"{top}/user/gpumon-user", f"{top}/tests/record/obj", test])
@@ -48,4 +54,4 @@ def headers():
 
 headers.found = None
 
-SUITES = {suite.__name__: suite for suite in (user, stack, inject, record, output, capture)}
+SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, record, output, capture)}

@@ -144,6 +144,7 @@ static void ask_queue(const char *how, cl_command_queue queue, cl_int created)
 	printf("enqueue: %d\n",
 	       clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 1, &user, &event));
 	printf("flush: %d\n", clFlush(queue));
+	ASK_COUNT(clGetEventInfo, event, CL_EVENT_REFERENCE_COUNT);
 	ASK(clGetEventProfilingInfo, event, CL_PROFILING_COMMAND_END, SIZE);
 	ASK(clGetEventProfilingInfo, user, CL_PROFILING_COMMAND_END, SIZE);
 	ASK(clGetEventInfo, user, CL_EVENT_COMMAND_QUEUE, HANDLE);
