@@ -2,6 +2,7 @@
 """What is recorded, against what the program counted itself."""
 import collections
 import os
+import shutil
 import subprocess
 import time
 
@@ -154,6 +155,24 @@ def test_python():
             node = nodes[node["parent"]]
             path.append(node["name"])
         check("Model.step" in path and path.index("Model.step") + 1 == path.index("Model.forward"), f"path {path}")
+
+
+def test_clinfo():
+    """all that clinfo prints is the same; it uses no queue, so nothing is recorded of it"""
+    if not shutil.which("clinfo"):
+        raise Skip("no clinfo")
+    bare = subprocess.run(["clinfo"], stdout=subprocess.PIPE, text=True, check=True, env=capture.environment())
+    run = Capture(program=["clinfo"])
+    equal(run.output.splitlines(), bare.stdout.splitlines(), "what clinfo prints")
+    equal(run["launch"], [], "launches")
+
+
+def test_clpeak():
+    """clpeak's launches, which it does not count: 20,000 in its loop, and 2 before"""
+    if not shutil.which("clpeak"):
+        raise Skip("no clpeak")
+    run = Capture("--kernel-latency", program=["clpeak"]).all_have_stacks().all_have_times()
+    equal((len(run["launch"]), len(run["kernel"]), run["loss"]), (20002, 20002, []), "launches and kernels")
 
 
 def test_attach():

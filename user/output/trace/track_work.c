@@ -77,9 +77,17 @@ static void describe_kernel(struct gpumon_track_reader *reader, struct gpumon_tr
 	snprintf(block, len, "%u %u %u", kernel->block[0], kernel->block[1], kernel->block[2]);
 	gpumon_track_text(event, "grid", grid);
 	gpumon_track_text(event, "block", block);
-	gpumon_track_value(event, "registers", kernel->registers);
-	gpumon_track_value(event, "shared_bytes",
-			   (uint64_t)kernel->static_shared_bytes + kernel->dynamic_shared_bytes);
+	/* Others do not say it. */
+	if (GPUMON_API_OF(kernel->context) == GPUMON_API_CUDA) {
+		gpumon_track_value(event, "registers", kernel->registers);
+		gpumon_track_value(event, "shared_bytes",
+				   (uint64_t)kernel->static_shared_bytes +
+					   kernel->dynamic_shared_bytes);
+	}
+	/* In one value: there may be more than 32 bits of each. */
+	if (kernel->global[0])
+		gpumon_track_value(event, "work_items",
+				   kernel->global[0] * kernel->global[1] * kernel->global[2]);
 	if (kernel->queued_ns)
 		gpumon_track_value(event, "queued_ns", kernel->queued_ns);
 	if (kernel->submitted_ns)
