@@ -97,10 +97,13 @@ static int probe_file(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_file 
 			probed++;
 			continue;
 		}
+		*last = points[i].result;
+		/* The thread is at its end, as is the process if there is no other one. */
+		if (points[i].result == -ESRCH)
+			continue;
 		if (!refused++)
 			snprintf(file->why, sizeof(file->why), "%s: %s", sites[i].name,
 				 refusal_text(points[i].result));
-		*last = points[i].result;
 	}
 	file->done = file->site_count;
 	file->probed += probed;
@@ -169,7 +172,7 @@ static int probe_file_once(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_
 		gpumon_uprobe_file_launches_only(file);
 	if (file->site_count > file->done) {
 		probed = probe_file(uprobes, file, last);
-		if (uprobes->began && probed >= 0)
+		if (uprobes->began && (probed > 0 || *file->why))
 			gpumon_uprobes_note(uprobes, "uprobes: %s: %d functions%s%s", file->path,
 					    probed, *file->why ? "; " : "", file->why);
 	}
@@ -227,10 +230,16 @@ int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *er
 	return total;
 }
 
-static void reprobe_process(struct gpumon_uprobes *uprobes, pid_t tid)
+static void probe_more(struct gpumon_uprobes *uprobes)
 {
 	struct gpumon_error err;
 
+	if (gpumon_uprobes_probe(uprobes, &err) < 0 && err.sys != -ESRCH)
+		gpumon_uprobes_note(uprobes, "uprobes: %s", err.message);
+}
+
+static void reprobe_process(struct gpumon_uprobes *uprobes, pid_t tid)
+{
 	gpumon_uprobe_program_unprobe(uprobes->program);
 	uprobes->probe_tid = tid;
 	uprobes->probes = uprobes->returns = uprobes->refused = 0;
@@ -244,8 +253,7 @@ static void reprobe_process(struct gpumon_uprobes *uprobes, pid_t tid)
 		map->file->why[0] = '\0';
 		map->file->fd = gpumon_uprobe_process_open(&uprobes->process, map);
 	}
-	if (gpumon_uprobes_probe(uprobes, &err) < 0)
-		gpumon_uprobes_note(uprobes, "uprobes: %s", err.message);
+	probe_more(uprobes);
 }
 
 /*
@@ -300,7 +308,6 @@ void gpumon_uprobes_rescan(struct gpumon_uprobes *uprobes, enum gpumon_rescan wh
 		gpumon_uprobes_forget(uprobes);
 		gpumon_uprobe_program_new_generation(uprobes->program);
 	}
-	if (gpumon_uprobes_probe(uprobes, &err) < 0)
-		gpumon_uprobes_note(uprobes, "uprobes: %s", err.message);
+	probe_more(uprobes);
 	gpumon_uprobe_program_settle(uprobes->program, changes);
 }
