@@ -451,8 +451,8 @@ def figures(directories):
             if (api_of(context), correlation) in had_work and not flags & 1:
                 continue
             way = ([UNSAMPLED] if flags & 32 and not stack else []) + path_of(stack, function, start)
-            if windows is not None and not flags & 17 and \
-                    not any(since <= start and end <= until for since, until in windows):
+            if windows is not None and not flags & 17 and (flags & 2 or not any(
+                    since <= start and end <= until for since, until in windows)):
                 launches["left_out"] += 1
                 estimate.left[file, process.group(launch)] += 1
                 estimate.calls[(file, process.group(launch)), ";".join(way)] += 1

@@ -320,7 +320,10 @@ bool gpumon_profile_left_out(void *data, uint32_t process,
 	const struct gpumon_profile *profile = data;
 	const struct gpumon_windows *windows = &profile->tables.processes[process].windows;
 
-	return windows->sampled && !gpumon_windows_cover(windows, launch->start_ns, launch->end_ns);
+	/* Nodes that were still queued when the window ended are lost to CUPTI. */
+	return windows->sampled &&
+	       ((launch->head.flags & GPUMON_LAUNCH_GRAPH) ||
+		!gpumon_windows_cover(windows, launch->start_ns, launch->end_ns));
 }
 
 /* Without an injection library, hits are the only information about calls. */
