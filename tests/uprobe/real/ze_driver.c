@@ -121,7 +121,7 @@ DITABLE(zeGetFenceProcAddrTable, ze_fence_dditable_t, .pfnCreate = zeFenceCreate
 	{                                                             \
 		return ZE_RESULT_SUCCESS;                             \
 	}
-#define EMPTY_ZE(name, type) TABLE(zeGet##name##ProcAddrTable, ze_##type##_dditable_t, 0)
+#define EMPTY_ZE(name, type) DITABLE(zeGet##name##ProcAddrTable, ze_##type##_dditable_t, 0)
 
 EMPTY_ZE(DeviceExp, device_exp)
 EMPTY_ZE(FabricVertexExp, fabric_vertex_exp)
