@@ -456,6 +456,8 @@ static __always_inline void tell(__u32 type)
 SEC("uprobe")
 int linker(struct pt_regs *ctx)
 {
+	if (bpf_get_attach_cookie(ctx) == UPROBE_DEVICE)
+		__sync_fetch_and_add(&device_changes, 1);
 	__sync_fetch_and_add(&linker_changes, 1);
 	tell(UPROBE_LINKER);
 	return 0;

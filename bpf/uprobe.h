@@ -29,6 +29,8 @@
 #define UPROBE_THUNK	   (1u << 1) /* may jump to a function (number above the shift) */
 #define UPROBE_THUNK_SHIFT 8
 #define UPROBE_NOWHERE	   (~0u)
+/* The cookie of the probe that tells of a device, instead of a change by the dynamic linker. */
+#define UPROBE_DEVICE 1
 /* A flag of hits: the copy of its stack shows whether it is nested. It has no number of its own. */
 #define UPROBE_UNDECIDED (1u << 2)
 

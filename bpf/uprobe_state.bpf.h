@@ -31,6 +31,8 @@ __u32 ranges_now;
 /* The linker is changing the mappings. Known rules are not used until userspace has read them. */
 __u64 linker_changes;
 __u64 linker_settled;
+/* Vulkan devices that the program has made. */
+__u64 device_changes;
 /* Incremented when addresses got a new meaning. */
 __u32 generation;
 

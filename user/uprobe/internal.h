@@ -44,7 +44,7 @@ struct gpumon_uprobes {
 	bool began;
 	bool failed; /* out of memory */
 	uint64_t scanned_ns;
-	uint64_t vulkan_changes; /* of the linker, at the last search for devices, and 1 */
+	uint64_t vulkan_made; /* devices made until the last search for them, and 1 */
 	unsigned int vulkan_devices;
 
 	/* String ids of functions, by their number in cookies. */

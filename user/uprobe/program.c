@@ -363,6 +363,11 @@ uint64_t gpumon_uprobe_program_changes(const struct gpumon_uprobe_program *progr
 	return __atomic_load_n(&program->bpf->bss->linker_changes, __ATOMIC_SEQ_CST);
 }
 
+uint64_t gpumon_uprobe_program_devices(const struct gpumon_uprobe_program *program)
+{
+	return __atomic_load_n(&program->bpf->bss->device_changes, __ATOMIC_SEQ_CST);
+}
+
 bool gpumon_uprobe_program_unsettled(const struct gpumon_uprobe_program *program)
 {
 	return gpumon_uprobe_program_changes(program) != program->bpf->bss->linker_settled;

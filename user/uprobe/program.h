@@ -114,6 +114,8 @@ void gpumon_uprobe_program_copy_seen(struct gpumon_uprobe_program *program);
 void gpumon_uprobe_program_new_generation(struct gpumon_uprobe_program *program);
 /* How often the dynamic linker reported a change; and mark changes up to that number as seen. */
 uint64_t gpumon_uprobe_program_changes(const struct gpumon_uprobe_program *program);
+/* How often a device was made. */
+uint64_t gpumon_uprobe_program_devices(const struct gpumon_uprobe_program *program);
 bool gpumon_uprobe_program_unsettled(const struct gpumon_uprobe_program *program);
 void gpumon_uprobe_program_settle(struct gpumon_uprobe_program *program, uint64_t changes);
 

@@ -79,6 +79,11 @@ uint64_t gpumon_uprobe_program_changes(const struct gpumon_uprobe_program *progr
 	return 0;
 }
 
+uint64_t gpumon_uprobe_program_devices(const struct gpumon_uprobe_program *program)
+{
+	return 0;
+}
+
 bool gpumon_uprobe_program_unsettled(const struct gpumon_uprobe_program *program)
 {
 	return false;

@@ -161,7 +161,8 @@ static int probe_file_once(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_
 			   int *last)
 {
 	struct gpumon_uprobe_point linker = { .offset = file->linker_offset };
-	struct gpumon_uprobe_point device = { .offset = file->device_offset };
+	struct gpumon_uprobe_point device = { .offset = file->device_offset,
+					      .cookie = UPROBE_DEVICE };
 	int probed = 0;
 
 	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_LINKER, uprobes->probe_tid,
@@ -182,18 +183,19 @@ static int probe_file_once(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_
 	return probed;
 }
 
-/* The memory is searched again after a device was made, or a library was loaded. */
+/* The memory is searched when the loader is there, and after each device that is made later. */
 static void probe_vulkan(struct gpumon_uprobes *uprobes)
 {
-	uint64_t changes = gpumon_uprobe_program_changes(uprobes->program) + 1;
+	uint64_t made = gpumon_uprobe_program_devices(uprobes->program) + 1;
 	int found;
 
-	if (uprobes->vulkan_changes == changes)
+	if (uprobes->vulkan_made == made)
 		return;
-	uprobes->vulkan_changes = changes;
 	found = gpumon_uprobe_vulkan_devices(&uprobes->process, uprobes->options.no_blocking);
+	if (found != -ENOENT)
+		uprobes->vulkan_made = made;
 	if (found > 0)
-		uprobes->vulkan_devices += (unsigned int)found;
+		uprobes->vulkan_devices = (unsigned int)found;
 }
 
 int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *err)

@@ -201,7 +201,7 @@ int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, bool lau
 	int result = 0, fd;
 
 	if (!uses_loader(process))
-		return 0;
+		return -ENOENT;
 	search = calloc(1, sizeof(*search));
 	if (!search)
 		return -ENOMEM;

@@ -14,7 +14,7 @@
  * call the loader's functions. But the loader keeps the same addresses in a table for each device,
  * which begins with a known number: this function searches the memory of the process for it.
  *
- * Return: number of devices found, or a negative errno.
+ * Return: number of devices found, or a negative errno: -ENOENT without the loader.
  */
 int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, bool launches_only);
 
