@@ -58,7 +58,7 @@ def sampling(document, mangled):
     pids = {process["process"]: process["pid"] for process in document["recording"]["processes"]}
     whole = document["recording"]["duration_ns"]
     return {
-        "sums": [sums[key] for key in ["windows", "windows_ns", "launches_recorded", "launches_left_out",
+        "sums": [int(sums[key]) for key in ["windows", "windows_ns", "paused", "launches_recorded", "launches_left_out",
                                        "launches_without_sample", "paths_sampled", "paths_left_out",
                                        "paths_without_sample"]],
         "kernels": {key: row for key, row in sorted(kernels.items()) if any(row)},
@@ -98,7 +98,7 @@ def text(found):
     """One line per figure or group of figures, so that a diff is readable."""
     lines = []
     if found["sampling"]:
-        lines.append("# windows, ns, launches recorded, left out, without a sample; paths likewise")
+        lines.append("# windows, ns, with pauses, launches recorded, left out, without a sample; paths likewise")
         lines.append(" ".join(map(str, found["sampling"]["sums"])))
         lines.append("\n# estimates: count, ns of what is not recorded")
         lines += [f"{' '.join(map(str, row))} {name}" for part in ("kernels", "paths")

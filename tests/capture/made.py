@@ -329,9 +329,25 @@ def stacks():
     return file
 
 
+def pauses(path):
+    """Recording as a whole begins and ends three times: nothing is known of the time between."""
+    pid, time = 4600, 5 * 10**9
+    file = begin(pid, "/opt/made/pauses")
+    for i in range(3):
+        since = time + 1000000 * i
+        file.put("window", time_ns=since, reason="sample")
+        for number in range(20 * i + 1, 20 * i + 21):
+            at = since + 10000 * (number % 20)
+            launch(file, number, at, pid, file.stack(0x400300, 0x400100))
+            kernel(file, number, at + 600, 4000 + number, "paused_kernel")
+        file.put("window", flags=1, time_ns=since + 210000, reason="sample")
+        file.cut(pid)
+    writer.write(path, [file])
+
+
 def sampled(path):
     """What is not recorded of each launch: nodes of graphs, operations outside of windows, stacks."""
     writer.write(path, [whole_graphs(), windows(), stacks()])
 
 
-CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl, "made-sampled": sampled}
+CAPTURES = {"made-everything": everything, "made-live": live, "made-opencl": opencl, "made-pauses": pauses, "made-sampled": sampled}

@@ -93,7 +93,7 @@ class Process:
         self.strings, self.frames, self.stacks, self.nodes, self.devices = {}, {}, {}, {}, {}
         self.mappings, self.launches, self.works, self.hits = [], [], [], []
         self.losses = collections.Counter()
-        self.changes, self.times = [], []
+        self.changes, self.times, self.beginnings = [], [], 0
         self.names = read_names(path.with_suffix(".symbols"))
         for _, records in chunks(path.read_bytes(), damage):
             self.chunks += 1
@@ -121,6 +121,7 @@ class Process:
         elif kind == WINDOW:
             # At one time, an end comes before a beginning.
             self.changes.append((struct.unpack_from("<Q", record, 8)[0], not flags & 1, flags & 2))
+            self.beginnings += not flags & 3
         elif kind == KERNEL:
             start, end, _, _, node, correlation, name, device, context, stream, graph = \
                 struct.unpack_from("<QQQQQIIIIII", padded(record, 112), 8)
@@ -170,7 +171,7 @@ class Process:
 
     def windows(self):
         """(start, end) of those in which operations were recorded; None if that was all the time."""
-        if not any(sampled for _, _, sampled in self.changes):
+        if self.beginnings < 2 and not any(sampled for _, _, sampled in self.changes):
             return None
         found, since = [], None
         for time, begins, _ in sorted(self.changes):
@@ -353,7 +354,7 @@ def figures(directories):
     paths, calls = collections.defaultdict(lambda: [0, 0]), collections.Counter()
     all_streams = collections.defaultdict(lambda: [0, 0, 0])
     latency, graphs, estimate = [], False, Estimate()
-    sampled, spans, idle = [], [], []
+    sampled, spans, idle, paused = [], [], [], False
     untimed = collections.Counter()
 
     def add(path, leaf, gpu_ns, cpu_ns):
@@ -468,6 +469,7 @@ def figures(directories):
                   for work in process.works if work[2]]
         if windows is not None:
             sampled.append(windows)
+            paused |= process.beginnings > 1
         # Without an injection library, hits are the only information about calls.
         assert not process.hits or not process.launches, "hits beside launches: not for this reader"
         for time, duration, function, stack in process.hits:
@@ -483,7 +485,7 @@ def figures(directories):
     windows = [window for windows in sampled for window in clipped(windows, first, last)]
     return {
         "sampling": {
-            "sums": [len(windows), sum(until - since for since, until in windows),
+            "sums": [len(windows), sum(until - since for since, until in windows), int(paused),
                      sum(map(len, estimate.recorded.values())), sum(estimate.left.values()),
                      sum(count for group, count in estimate.left.items() if not estimate.recorded[group]),
                      count_of(estimate.stacks), count_of(estimate.without), estimate.paths_without()],

@@ -13,7 +13,10 @@ int gpumon_windows_add(struct gpumon_windows *windows, const struct gpumon_recor
 		return -1;
 	change->start_ns = record->time_ns;
 	change->end_ns = !(record->head.flags & GPUMON_WINDOW_END);
-	windows->sampled |= record->head.flags & GPUMON_WINDOW_OPERATIONS;
+	windows->beginnings +=
+		!(record->head.flags & (GPUMON_WINDOW_END | GPUMON_WINDOW_OPERATIONS));
+	windows->sampled |= record->head.flags & GPUMON_WINDOW_OPERATIONS ||
+			    windows->beginnings > 1;
 	return 0;
 }
 

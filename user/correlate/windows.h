@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * The windows in which the GPU operations of a process are recorded. If they are switched on and
- * off during the recording, launches are recorded outside of these windows as well.
+ * The windows in which the GPU operations of a process are recorded. Outside of some, launches are
+ * recorded; outside of others, nothing is.
  */
 #ifndef GPUMON_CORRELATE_WINDOWS_H
 #define GPUMON_CORRELATE_WINDOWS_H
@@ -20,12 +20,14 @@ struct gpumon_window {
 /**
  * struct gpumon_windows - a zeroed one is empty
  * @at: sorted; the last one may end at UINT64_MAX
- * @sampled: operations are switched on and off
+ * @beginnings: number of times when recording began
+ * @sampled: there are several, or ends before that of the recording
  */
 struct gpumon_windows {
 	struct gpumon_window *at;
 	uint32_t used;
 	uint32_t room;
+	uint32_t beginnings;
 	bool sampled;
 };
 

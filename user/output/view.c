@@ -140,14 +140,19 @@ const char *gpumon_view_sampling(char *buf, size_t len, const struct gpumon_view
 	buf[0] = '\0';
 	if (!sampling)
 		return buf;
-	APPEND("~ is estimated: ");
-	if (sampling->windows)
-		APPEND("the work of %s of %s launches was recorded, in %s %s of %s together",
+	if (sampling->left_out || sampling->unsampled)
+		APPEND("~ is estimated: ");
+	if (sampling->left_out)
+		APPEND("the work of %s of %s launches was recorded, in ",
 		       gpumon_text_count(a, sizeof(a), sampling->recorded),
-		       gpumon_text_count(b, sizeof(b), sampling->recorded + sampling->left_out),
-		       gpumon_text_count(c, sizeof(c), sampling->windows),
+		       gpumon_text_count(b, sizeof(b), sampling->recorded + sampling->left_out));
+	else if (sampling->windows)
+		APPEND("recorded in ");
+	if (sampling->windows)
+		APPEND("%s %s of %s together%s", gpumon_text_count(c, sizeof(c), sampling->windows),
 		       sampling->windows == 1 ? "window" : "windows",
-		       gpumon_text_ns(time, sizeof(time), sampling->windows_ns));
+		       gpumon_text_ns(time, sizeof(time), sampling->windows_ns),
+		       sampling->paused ? ", with nothing known of pauses between them" : "");
 	if (sampling->no_sample)
 		APPEND("; %s %s like none of these and not part of it",
 		       gpumon_text_count(a, sizeof(a), sampling->no_sample),
@@ -162,6 +167,17 @@ const char *gpumon_view_sampling(char *buf, size_t len, const struct gpumon_view
 		       gpumon_text_count(a, sizeof(a), sampling->no_path));
 #undef APPEND
 	return buf;
+}
+
+const char *gpumon_view_complete(const struct gpumon_view *view)
+{
+	if (!view->sampling)
+		return "no record was lost, and all work has its call path";
+	if (view->sampling->left_out)
+		return "no record was lost, but only a part was recorded: ~ is estimated";
+	if (view->sampling->unsampled)
+		return "no record was lost, but call paths were sampled: ~ is estimated";
+	return "no record was lost, but only windows were recorded";
 }
 
 const char *gpumon_view_subtitle(char *buf, size_t len, const struct gpumon_view *view)

@@ -36,6 +36,9 @@ uint32_t gpumon_view_pid(const struct gpumon_view *view, uint32_t process);
 /* What is estimated, and from how many samples; "" if nothing is. */
 const char *gpumon_view_sampling(char *buf, size_t len, const struct gpumon_view *view);
 
+/* What is said where nothing is missing. */
+const char *gpumon_view_complete(const struct gpumon_view *view);
+
 /* Whether operations were recorded in windows only. */
 static inline bool gpumon_view_has_windows(const struct gpumon_view *view)
 {

@@ -156,6 +156,7 @@ struct gpumon_range_row {
  * struct gpumon_sampling - what was recorded of only a part, in all processes together
  * @windows: windows in which operations were recorded, where that was done in windows
  * @windows_ns: their length
+ * @paused: between some of them not even launches were recorded
  * @recorded: launches with operations in processes with windows
  * @left_out: launches outside of windows
  * @no_sample: those of @left_out of which no similar one was recorded: not part of estimates
@@ -166,6 +167,7 @@ struct gpumon_range_row {
 struct gpumon_sampling {
 	uint64_t windows;
 	uint64_t windows_ns;
+	bool paused;
 	uint64_t recorded;
 	uint64_t left_out;
 	uint64_t no_sample;

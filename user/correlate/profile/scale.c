@@ -278,6 +278,7 @@ int gpumon_profile_scale(struct gpumon_profile *profile)
 		sampling->windows_ns +=
 			gpumon_windows_ns(windows, profile->first_ns, profile->last_ns, &count);
 		sampling->windows += count;
+		sampling->paused |= windows->beginnings > 1;
 	}
 	for (uint32_t i = 0; i < scale->groups_used; i++) {
 		sampling->recorded += scale->groups[i].recorded;

@@ -220,12 +220,7 @@ static void put_missing(FILE *out, const struct gpumon_view *view)
 		fputs("Missing: ", out);
 		gpumon_text_xml(out, line);
 	} else {
-		fputs(gpumon_view_has_windows(view) ?
-			      "Nothing is missing: no record was lost, but only a part was recorded" :
-		      view->sampling ?
-			      "Nothing is missing: no record was lost, but call paths were sampled" :
-			      "Nothing is missing: no record was lost, and all work has its call path",
-		      out);
+		fprintf(out, "Nothing is missing: %s", gpumon_view_complete(view));
 	}
 	fputs(".</b></p>\n", out);
 	if (*gpumon_view_sampling(line, sizeof(line), view)) {

@@ -110,6 +110,7 @@ static struct json_object *sampling_json(const struct gpumon_sampling *from)
 	int bad = gpumon_json_add_u64(object, "windows", from->windows);
 
 	bad |= gpumon_json_add_u64(object, "windows_ns", from->windows_ns);
+	bad |= gpumon_json_add_bool(object, "paused", from->paused);
 	bad |= gpumon_json_add_u64(object, "launches_recorded", from->recorded);
 	bad |= gpumon_json_add_u64(object, "launches_left_out", from->left_out);
 	bad |= gpumon_json_add_u64(object, "launches_without_sample", from->no_sample);

@@ -170,7 +170,7 @@ static int print_kernels(const struct summary *summary)
 	gpumon_table_column(table, "GPU TIME", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "%", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "COUNT", GPUMON_COLUMN_RIGHT);
-	if (gpumon_view_has_windows(view))
+	if (view->sampling && view->sampling->left_out)
 		gpumon_table_column(table, "SAMPLES", GPUMON_COLUMN_RIGHT);
 	gpumon_table_column(table, "AVG", GPUMON_COLUMN_RIGHT);
 	if (quantiles) {
@@ -186,7 +186,7 @@ static int print_kernels(const struct summary *summary)
 		gpumon_table_percent(table, row->gpu_ns + row->left_ns, summary->totals.work_ns);
 		gpumon_table_count(table, row->count + row->left_count);
 		gpumon_table_estimate(table, false);
-		if (gpumon_view_has_windows(view))
+		if (view->sampling && view->sampling->left_out)
 			gpumon_table_count(table, row->count);
 		gpumon_table_ns(table, row->count ? gpumon_value_of(row->gpu_ns / row->count) :
 						    (struct gpumon_value){ 0 });
@@ -206,9 +206,11 @@ static int print_kernels(const struct summary *summary)
 static int print_paths_by(const struct summary *summary, enum gpumon_weight weight, uint64_t all,
 			  const char *title, const char *what)
 {
+	const struct gpumon_sampling *sampling = summary->view->sampling;
 	const struct gpumon_node *top[GPUMON_SUMMARY_ROWS_MAX];
 	bool number = weight == GPUMON_WEIGHT_COUNT || weight == GPUMON_WEIGHT_UNTIMED;
-	bool samples = weight == GPUMON_WEIGHT_GPU_NS && summary->view->sampling;
+	bool samples = weight == GPUMON_WEIGHT_GPU_NS && sampling &&
+		       (sampling->left_out || sampling->unsampled);
 	unsigned int heavy = 0, n;
 	char *texts[GPUMON_SUMMARY_ROWS_MAX];
 	struct gpumon_table *table;
@@ -488,13 +490,7 @@ static void print_missing(const struct summary *summary)
 	if (*gpumon_missing_line(line_text, sizeof(line_text), &sums))
 		print_heading(summary, "Missing", line_text);
 	else
-		print_heading(
-			summary, "Nothing is missing",
-			gpumon_view_has_windows(view) ?
-				"no record was lost, but only a part was recorded: ~ is estimated" :
-			view->sampling ?
-				"no record was lost, but call paths were sampled: ~ is estimated" :
-				"no record was lost, and all work has its call path");
+		print_heading(summary, "Nothing is missing", gpumon_view_complete(view));
 	for (unsigned int i = 1; view->losses && i < GPUMON_LOSS_CAUSES; i++)
 		print_cause(summary, view->losses[i], red, gpumon_loss_text(i),
 			    gpumon_loss_advice(i));
