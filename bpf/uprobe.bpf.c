@@ -203,6 +203,7 @@ static __noinline __u64 look_at_calls(struct pt_regs *ctx, struct uprobe_thread 
 {
 	__u64 outer = 0;
 
+#pragma unroll
 	for (int i = UPROBE_CALLS - 1; i >= 0; i--) {
 		struct uprobe_call *call = &thread->calls[i];
 
@@ -222,6 +223,7 @@ static __noinline __u64 look_at_calls(struct pt_regs *ctx, struct uprobe_thread 
 /* Did the walk of the stack find the frame of a call's function? */
 static __noinline bool found_frame(struct uprobe_thread *thread, __u64 ip)
 {
+#pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++) {
 		struct uprobe_call *call = &thread->calls[i];
 		__u64 below = thread->walk.below[i];
@@ -239,6 +241,7 @@ static __noinline bool any_may_run(struct uprobe_thread *thread, __u64 sp)
 {
 	bool any = false;
 
+#pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++) {
 		struct uprobe_call *call = &thread->calls[i];
 
@@ -335,6 +338,7 @@ static __noinline int undecided(struct pt_regs *ctx, struct uprobe_thread *threa
 	struct uprobe_hit *hit;
 	__u32 id = 0;
 
+#pragma unroll
 	for (int i = UPROBE_CALLS - 1; i > 0 && !thread->calls[i].ip; i--)
 		call = &thread->calls[i];
 	if (call && !stopped)
@@ -400,6 +404,7 @@ int enter(struct pt_regs *ctx)
 	case UNDECIDED:
 		return undecided(ctx, thread, cookie, ra);
 	}
+#pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++) {
 		thread->calls[i].ip = 0;
 		give_up_return(thread, &thread->calls[i]);
@@ -426,6 +431,7 @@ int leave(struct pt_regs *ctx)
 
 	if (!thread)
 		return 0;
+#pragma unroll
 	for (int i = UPROBE_CALLS - 1; i >= 0; i--) {
 		struct uprobe_call *call = &thread->calls[i];
 
@@ -472,6 +478,7 @@ int thread_exit(void *ctx)
 
 	if (!thread)
 		return 0;
+#pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++)
 		give_up_return(thread, &thread->calls[i]);
 	bpf_map_delete_elem(&threads, &host_tid);

@@ -71,6 +71,7 @@ static __noinline void compare_outer(struct uprobe_thread *thread, __u64 cfa, __
 {
 	struct uprobe_walk *w = &thread->walk;
 
+#pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++) {
 		const struct uprobe_call *call = &thread->calls[i];
 
@@ -183,6 +184,7 @@ static long copy_frame(__u32 index, struct frames *f)
 static __always_inline void copy_outer(struct uprobe_copy *copy, const struct uprobe_thread *thread,
 				       bool wanted)
 {
+#pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++) {
 		const struct uprobe_call *call = &thread->calls[i];
 
@@ -303,6 +305,7 @@ static __noinline int walk_stack(struct pt_regs *ctx, struct uprobe_thread *thre
 	w->flags = 0;
 	w->missed = 0;
 	w->outer = outer;
+#pragma unroll
 	for (int i = 0; i < UPROBE_CALLS; i++)
 		w->below[i] = 0;
 	add_frame(thread, 0, PT_REGS_IP(ctx));
