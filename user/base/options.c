@@ -78,6 +78,16 @@ static int report_bad_option(struct gpumon_context *context, const char *word, i
 	return gpumon_usage(context, "unknown option -%c", optopt);
 }
 
+/* A flag of the same name further on in the table, for the name without "=": NULL if there is none. */
+static const struct gpumon_option *namesake(const struct gpumon_option *option)
+{
+	for (const struct gpumon_option *other = option + 1; other->name; other++) {
+		if (!strcmp(other->name, option->name) && !has_argument(other))
+			return other;
+	}
+	return NULL;
+}
+
 int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv,
 			 const struct gpumon_option *options, enum gpumon_operands operands)
 {
@@ -92,6 +102,8 @@ int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv
 
 		names[n] = (struct option){ options[n].name, has_argument(&options[n]), NULL,
 					    FIRST + n };
+		if (has_argument(&options[n]) && namesake(&options[n]))
+			names[n].has_arg = optional_argument;
 		strcat(letters, letter);
 	}
 	/* The caller's table is too long: a bug of this program. */
@@ -115,7 +127,9 @@ int gpumon_options_parse(struct gpumon_context *context, int *argc, char ***argv
 			/* The argument is the next word, and not the rest of this one. */
 			if (has_argument(&options[i]) && optarg == (*argv)[optind - 1])
 				argument = optind;
-			if (take_option(context, &options[i]))
+			if (take_option(context, has_argument(&options[i]) && !optarg ?
+							 namesake(&options[i]) :
+							 &options[i]))
 				return GPUMON_EXIT_USAGE;
 			break;
 		}

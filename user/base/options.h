@@ -54,6 +54,11 @@ struct gpumon_option {
 	int (*take)(struct gpumon_context *context, const char *text, void *value);
 };
 
+/*
+ * A table can have a name twice, first with an argument and further on as a flag: "--name=x" is the
+ * first then, "--name" the second.
+ */
+
 /* Lines of a table: without argument or limits, with both, and with a function. */
 #define GPUMON_OPTION(name, letter, kind, where)   \
 	{                                          \

@@ -83,7 +83,7 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	"      --nvtx             also NVTX ranges\n"                                                    \
 	"      --api              also all other API calls (high overhead)\n"                            \
 	"      --latency          also when work was queued and submitted\n"                             \
-	"      --graphs HOW       each node of a graph (nodes, the default), nodes in windows\n"         \
+	"      --graphs=HOW       each node of a graph (nodes, the default), nodes in windows\n"         \
 	"                         (windows), or each launch as one operation (whole)\n"                  \
 	"      --records HOW      what the GPU does always (all, the default) or in windows (sampled)\n" \
 	"      --windows TIME/PERIOD  how long such windows are, and how often: 1s/30s\n"                \

@@ -68,6 +68,10 @@ static void wrong_usage(void **state)
 		    "true");
 	CHECK_USAGE("unexpected argument \"x\"", "doctor", "x");
 	CHECK_USAGE("doctor: unknown option --interval", "doctor", "--interval", "1");
+	/* A level of the tree, and how graphs are recorded. */
+	CHECK_USAGE("no program, no --pid and no capture", "correlate", "--graphs");
+	CHECK_USAGE("--graphs: \"never\" is none of", "correlate", "--graphs=never");
+	CHECK_USAGE("option --graphs needs an argument", "record", "--graphs");
 	CHECK_USAGE("nothing to set", "set");
 	CHECK_USAGE("\"drm_sched\" wants on or off", "set", "drm_sched");
 	CHECK_USAGE("\"yes\" after \"drm_sched\"", "set", "drm_sched", "yes");
