@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=nvidia timeout=400
+# vm: class=nvidia timeout=600
 """NVIDIA's real driver: interrupts of each kind while a GPU is being opened, and a real Xid."""
 import os
 import subprocess
