@@ -27,11 +27,6 @@ NAMES = {200: "CARD_INFO", 210: "CHECK_VERSION_STR", 211: "IOCTL_XFER_CMD", 0x2b
          0x29: "RM_FREE", 0x2a: "RM_CONTROL", 0x4e: "RM_MAP_MEMORY", 0x7f: None}
 
 
-def proprietary():
-    with open(FOLDER + "/license") as f:
-        return "GPL" not in f.read()
-
-
 def add_gpus(**parameters):
     """PCI functions; see modinfo nvidia_pci.ko."""
     lab.insmod("tests/nvidia/nvidia_pci", **parameters)
