@@ -10,32 +10,18 @@
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/period.h"
-#include "drivers/amdgpu/amdgpu.h"
-#include "drivers/debug/debug.h"
-#include "drivers/drm_sched/drm_sched.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
-#include "drivers/drm_vblank/drm_vblank.h"
-#include "drivers/i915/i915.h"
-#include "drivers/nvidia/nvidia.h"
+#include "drivers/groups.h"
 #include "interface/debugfs.h"
 #include "interface/netlink.h"
 
 /* How often tables are checked for entries that are gone. They are reused only under pressure. */
 #define HOUSEKEEPING_MS 1000
 
-/* One line for each driver. */
 static struct gpumon_group *const all_groups[] = {
-	&gpumon_drm_sched,
-	&gpumon_amdgpu,
-	&gpumon_amdgpu_registers,
-	&gpumon_drm_vblank,
-	&gpumon_i915,
-	&gpumon_nvidia,
-	&gpumon_nvidia_uvm,
-#ifdef GPUMON_DEBUG
-	&gpumon_debug,
-#endif
+#define GROUP_ENTRY(_name, _on) &gpumon_##_name,
+	GPUMON_GROUPS(GROUP_ENTRY)
 };
 
 module_param_named(max_rings, gpumon_ring_max, uint, 0444);
@@ -49,18 +35,11 @@ MODULE_PARM_DESC(
 	max_jobs,
 	"jobs in flight that are tracked, 8 to 1048576, rounded up to a power of two (default 8192)");
 
-#define GROUP_PARAMETER(_name, _default)                       \
-	static bool enable_##_name = _default;                 \
+#define GROUP_PARAMETER(_name, _on)                            \
+	static bool enable_##_name = _on;                      \
 	module_param_named(_name, enable_##_name, bool, 0444); \
-	MODULE_PARM_DESC(_name, "group " #_name " is on at load, 0 or 1 (default " #_default ")")
-
-GROUP_PARAMETER(drm_sched, 1);
-GROUP_PARAMETER(amdgpu, 1);
-GROUP_PARAMETER(amdgpu_registers, 0);
-GROUP_PARAMETER(drm_vblank, 1);
-GROUP_PARAMETER(nvidia, 1);
-GROUP_PARAMETER(nvidia_uvm, 1);
-GROUP_PARAMETER(i915, 1);
+	MODULE_PARM_DESC(_name, "group " #_name " is on at load, 0 or 1 (default " #_on ")");
+GPUMON_GROUPS(GROUP_PARAMETER)
 
 static void housekeeping(struct work_struct *work);
 static DECLARE_DELAYED_WORK(housekeeping_work, housekeeping);
@@ -77,11 +56,15 @@ static void schedule_housekeeping(void)
 
 static void housekeeping(struct work_struct *work)
 {
+	unsigned int i;
+
 	mutex_lock(&gpumon_period_lock);
 	gpumon_process_age();
 	gpumon_ring_recycle();
 	mutex_unlock(&gpumon_period_lock);
-	gpumon_nvidia_refresh();
+	for (i = 0; i < ARRAY_SIZE(all_groups); i++)
+		if (all_groups[i]->refresh)
+			all_groups[i]->refresh();
 	if (gpumon_clock_changed())
 		gpumon_probe_change_clock();
 	schedule_housekeeping();
@@ -143,13 +126,8 @@ static int __init gpumon_init(void)
 	gpumon_event_ring_init();
 	gpumon_alert_init(gpumon_netlink_alert_send);
 	gpumon_period_start();
-	gpumon_drm_sched.enabled = enable_drm_sched;
-	gpumon_amdgpu.enabled = enable_amdgpu;
-	gpumon_amdgpu_registers.enabled = enable_amdgpu_registers;
-	gpumon_drm_vblank.enabled = enable_drm_vblank;
-	gpumon_i915.enabled = enable_i915;
-	gpumon_nvidia.enabled = enable_nvidia;
-	gpumon_nvidia_uvm.enabled = enable_nvidia_uvm;
+#define GROUP_ENABLE(_name, _on) gpumon_##_name.enabled = enable_##_name;
+	GPUMON_GROUPS(GROUP_ENABLE)
 	/* Alerts of the first probes already find the family. */
 	ret = gpumon_netlink_init();
 	if (ret) {

@@ -9,14 +9,9 @@
 #include "core/field.h"
 #include "engine.h"
 
-static bool same_module(const char *one, const char *other)
-{
-	return one && other ? !strcmp(one, other) : one == other;
-}
-
 static bool is_checked(const struct gpumon_probe *probe, const char *module)
 {
-	return (probe->prototype || probe->returns) && same_module(probe->module, module);
+	return (probe->prototype || probe->returns) && gpumon_same_module(probe->module, module);
 }
 
 static bool is_asked(const char *module)
@@ -31,7 +26,7 @@ static bool is_asked(const char *module)
 			if (is_checked(probe, module))
 				return true;
 		for_each_field(group, field)
-			if (same_module(field->module, module))
+			if (gpumon_same_module(field->module, module))
 				return true;
 	}
 	return false;
@@ -42,7 +37,7 @@ static void probe_check(const struct gpumon_btf_module *read, struct gpumon_prob
 	const struct gpumon_btf_wanted wanted = {
 		.name = probe->name,
 		.tracepoint = probe->kind == GPUMON_PROBE_KIND_TRACEPOINT,
-		.in_module = !gpumon_followed_built_in(probe->module),
+		.in_module = !gpumon_followed(probe->module)->built_in,
 		.arguments = probe->prototype,
 		.returns = probe->returns,
 	};
@@ -67,13 +62,13 @@ int gpumon_check_module_came(const char *module)
 	if (!is_asked(module))
 		return 0;
 	/* The types of what is built in are among the kernel's. */
-	gpumon_btf_read(gpumon_followed_built_in(module) ? NULL : module, &read);
+	gpumon_btf_read(gpumon_followed(module)->built_in ? NULL : module, &read);
 	for_each_group(group, g) {
 		for_each_probe(group, probe)
 			if (is_checked(probe, module))
 				probe_check(&read, probe);
 		for_each_field(group, field)
-			if (same_module(field->module, module))
+			if (gpumon_same_module(field->module, module))
 				gpumon_btf_resolve_field(&read, field);
 	}
 	gpumon_btf_release(&read);
@@ -97,7 +92,7 @@ void gpumon_check_module_gone(const char *module)
 				sizeof(probe->check_reason));
 		}
 		for_each_field(group, field)
-			if (same_module(field->module, module))
+			if (gpumon_same_module(field->module, module))
 				gpumon_btf_forget_field(field);
 	}
 }

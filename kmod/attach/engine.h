@@ -6,21 +6,13 @@
 #ifndef GPUMON_PROBE_ENGINE_H
 #define GPUMON_PROBE_ENGINE_H
 
+#include <linux/string.h>
+
 #include "probe.h"
 
-#define for_each_group(group, g) \
-	for ((g) = 0; (g) < gpumon_group_count && ((group) = gpumon_groups[g], true); (g)++)
-
-#define for_each_probe(group, probe) \
-	for ((probe) = (group)->probes; (probe) < (group)->probes + (group)->count; (probe)++)
-
-#define for_each_field(group, field)    \
-	for ((field) = (group)->fields; \
-	     (group)->fields && (field) < (group)->fields + (group)->field_count; (field)++)
-
 /**
- * struct gpumon_followed - a module that a probe or field names
- * @name: its name
+ * struct gpumon_followed - the kernel itself, or a module that a probe or field names
+ * @name: its name, NULL for the kernel
  * @built_in: it is part of the kernel, and so it is always there
  * @loaded: it is there
  * @tracepoints: it has tracepoints, and a licence with which they can be reached
@@ -36,14 +28,18 @@ struct gpumon_followed {
 	int btf_error;
 };
 
+/* Names of modules, NULL for the kernel. */
+static inline bool gpumon_same_module(const char *one, const char *other)
+{
+	return one && other ? !strcmp(one, other) : one == other;
+}
+
 struct gpumon_followed *gpumon_followed(const char *name);
 struct gpumon_followed *gpumon_followed_at(unsigned int i);
-bool gpumon_followed_built_in(const char *name);
 int gpumon_follow_init(void);
 void gpumon_follow_exit(void);
 bool gpumon_follow_look(struct gpumon_followed *module);
 void gpumon_follow_say(struct gpumon_probe *probe, const struct gpumon_followed *module);
-void gpumon_follow_read_btf(struct gpumon_followed *module);
 bool gpumon_follow_read_again(void);
 
 __printf(3, 4) void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state,

@@ -16,16 +16,13 @@
 static struct gpumon_followed *followed;
 static unsigned int followed_count;
 
-/* The error with which the kernel's own BTF could not be read. */
-static int kernel_btf_error;
-
-/* What is known of a module, NULL if no probe or field names it. */
+/* What is known of a module, NULL for the kernel; NULL if no probe or field names it. */
 struct gpumon_followed *gpumon_followed(const char *name)
 {
 	unsigned int i;
 
 	for (i = 0; i < followed_count; i++)
-		if (!strcmp(followed[i].name, name))
+		if (gpumon_same_module(followed[i].name, name))
 			return &followed[i];
 	return NULL;
 }
@@ -36,17 +33,9 @@ struct gpumon_followed *gpumon_followed_at(unsigned int i)
 	return i < followed_count ? &followed[i] : NULL;
 }
 
-/* Is a driver built into the kernel? */
-bool gpumon_followed_built_in(const char *name)
-{
-	const struct gpumon_followed *module = name ? gpumon_followed(name) : NULL;
-
-	return !name || (module && module->built_in);
-}
-
 static void module_follow(const char *name)
 {
-	if (name && !gpumon_followed(name))
+	if (!gpumon_followed(name))
 		followed[followed_count++].name = name;
 }
 
@@ -56,7 +45,7 @@ int gpumon_follow_init(void)
 	const struct gpumon_group *group;
 	const struct gpumon_probe *probe;
 	const struct gpumon_field *field;
-	unsigned int g, most = 0;
+	unsigned int g, most = 1;
 
 	for_each_group(group, g)
 		most += 2 * group->count + group->field_count;
@@ -64,6 +53,7 @@ int gpumon_follow_init(void)
 	followed = kcalloc(most, sizeof(*followed), GFP_KERNEL);
 	if (!followed)
 		return -ENOMEM;
+	followed[followed_count++] = (struct gpumon_followed){ .built_in = true, .loaded = true };
 	for_each_group(group, g) {
 		for_each_probe(group, probe) {
 			module_follow(probe->module);
@@ -117,29 +107,16 @@ void gpumon_follow_say(struct gpumon_probe *probe, const struct gpumon_followed 
 				 module->name);
 }
 
-/* Reads the BTF of a module, NULL for the kernel itself; gpumon_btf_done() has to follow. */
-void gpumon_follow_read_btf(struct gpumon_followed *module)
-{
-	int error = gpumon_check_module_came(module ? module->name : NULL);
-
-	if (module)
-		module->btf_error = error;
-	else
-		kernel_btf_error = error;
-}
-
 /* Reads again what could not be read when a module came. False if there was nothing. */
 bool gpumon_follow_read_again(void)
 {
 	struct gpumon_followed *module;
-	bool again = kernel_btf_error;
+	bool again = false;
 
-	if (again)
-		gpumon_follow_read_btf(NULL);
 	for (module = followed; module < followed + followed_count; module++) {
 		if (!module->loaded || !module->btf_error)
 			continue;
-		gpumon_follow_read_btf(module);
+		module->btf_error = gpumon_check_module_came(module->name);
 		again = true;
 	}
 	gpumon_btf_done();

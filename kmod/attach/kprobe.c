@@ -133,7 +133,7 @@ static int kprobe_find_symbol(const struct gpumon_probe *probe)
 	ret = GPUMON_REGISTER("register_kprobe (to find it)", probe->symbol,
 			      register_kprobe(kprobe));
 	if (!ret) {
-		if (gpumon_followed_built_in(probe->module) && is_in_module(kprobe->addr))
+		if (gpumon_followed(probe->module)->built_in && is_in_module(kprobe->addr))
 			ret = -ENOENT;
 		unregister_kprobe(kprobe);
 	}
@@ -188,7 +188,7 @@ static int kprobe_register(struct gpumon_probe *probe)
  */
 int gpumon_kprobe_attach(struct gpumon_probe *probe)
 {
-	const char *module = gpumon_followed_built_in(probe->module) ? NULL : probe->module;
+	const char *module = gpumon_followed(probe->module)->built_in ? NULL : probe->module;
 	unsigned int i;
 	int ret;
 

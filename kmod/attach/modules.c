@@ -19,18 +19,13 @@
 /* At load, all modules are checked in one go, and the kernel's BTF is kept in between. */
 static bool modules_starting;
 
-static bool probe_is_with(const struct gpumon_probe *probe, const char *module)
-{
-	return (probe->module && !strcmp(probe->module, module)) ||
-	       (probe->with && !strcmp(probe->with, module));
-}
-
 static bool group_is_with(const struct gpumon_group *group, const char *module)
 {
 	const struct gpumon_probe *probe;
 
 	for_each_probe(group, probe)
-		if (probe_is_with(probe, module))
+		if (gpumon_same_module(probe->module, module) ||
+		    gpumon_same_module(probe->with, module))
 			return true;
 	return false;
 }
@@ -46,7 +41,7 @@ static void module_came(const char *name)
 	if (!module->loaded) {
 		module->loaded = true;
 		module->look_error = 0;
-		gpumon_follow_read_btf(module);
+		module->btf_error = gpumon_check_module_came(name);
 		if (!modules_starting)
 			gpumon_btf_done();
 	}
@@ -84,7 +79,7 @@ static void module_gone(const char *name)
 		if (!group_is_with(group, name))
 			continue;
 		for_each_probe(group, probe)
-			if (probe->module && !strcmp(probe->module, name))
+			if (gpumon_same_module(probe->module, name))
 				probe->tp = NULL;
 		gpumon_group_forget(group);
 		if (group->module_gone)
@@ -109,8 +104,8 @@ static void module_tracepoints(const struct module *module)
 	known->tracepoints = true;
 	for_each_group(group, g) {
 		for_each_probe(group, probe) {
-			if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT || !probe->module ||
-			    strcmp(probe->module, module->name))
+			if (probe->kind != GPUMON_PROBE_KIND_TRACEPOINT ||
+			    !gpumon_same_module(probe->module, module->name))
 				continue;
 			for (at = module->tracepoints_ptrs; at < end; at++) {
 				tp = tracepoint_ptr_deref(at);
@@ -272,7 +267,7 @@ int gpumon_modules_follow(void)
 	mutex_lock(&gpumon_probe_lock);
 	for_each_kernel_tracepoint(kernel_tracepoint, NULL);
 	modules_starting = true;
-	gpumon_follow_read_btf(NULL);
+	gpumon_followed(NULL)->btf_error = gpumon_check_module_came(NULL);
 	mutex_unlock(&gpumon_probe_lock);
 
 	ret = notifiers_register();

@@ -24,11 +24,10 @@ static bool probes_running;
 /* The module that a probe waits for, NULL if it need not wait. */
 static const struct gpumon_followed *probe_waits_for(const struct gpumon_probe *probe)
 {
-	if (probe->module && !gpumon_followed(probe->module)->loaded)
-		return gpumon_followed(probe->module);
-	if (probe->with && !gpumon_followed(probe->with)->loaded)
-		return gpumon_followed(probe->with);
-	return NULL;
+	const struct gpumon_followed *module = gpumon_followed(probe->module);
+	const struct gpumon_followed *with = gpumon_followed(probe->with);
+
+	return !module->loaded ? module : !with->loaded ? with : NULL;
 }
 
 static void probe_missing(struct gpumon_group *group, struct gpumon_probe *probe)
@@ -183,7 +182,6 @@ int gpumon_probe_init(void)
 	int ret, cpu;
 
 	for_each_group(group, g) {
-		group->enabled = !group->off_by_default;
 		for_each_probe(group, probe) {
 			probe->number = number++;
 			gpumon_probe_say(probe, GPUMON_ATTACH_STATE_OFF, "switched off");

@@ -4,7 +4,7 @@
  * when the module that holds the probe point comes and unbound when it goes.
  *
  * A new driver is a folder with a struct gpumon_group and its probe bodies, and a
- * line in main.c.
+ * line in drivers/groups.h.
  */
 #ifndef GPUMON_PROBE_H
 #define GPUMON_PROBE_H
@@ -137,11 +137,11 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @statistics_count: number of tables
  * @tracks: its tables of things under way, NULL for none; cleared when the group starts
  * @track_count: number of these
- * @off_by_default: not switched on at load
  * @enabled: switched on
  * @allocated: its tables have memory: a module of it was there once while it was on
  * @start: called before the first probe is attached, while none runs
  * @module_gone: called when a module of the group is gone and no probe of it runs
+ * @refresh: called once in a while, without a lock
  */
 struct gpumon_group {
 	const char *name;
@@ -153,11 +153,11 @@ struct gpumon_group {
 	unsigned int statistics_count;
 	struct gpumon_track *const *tracks;
 	unsigned int track_count;
-	bool off_by_default;
 	bool enabled;
 	bool allocated;
 	void (*start)(void);
 	void (*module_gone)(void);
+	void (*refresh)(void);
 };
 
 /**
@@ -181,6 +181,16 @@ extern unsigned int gpumon_group_count;
 extern struct gpumon_counters gpumon_probe_counters;
 /* For attaching, detaching and reading states. Taken before gpumon_period_lock. */
 extern struct mutex gpumon_probe_lock;
+
+#define for_each_group(group, g) \
+	for ((g) = 0; (g) < gpumon_group_count && ((group) = gpumon_groups[g], true); (g)++)
+
+#define for_each_probe(group, probe) \
+	for ((probe) = (group)->probes; (probe) < (group)->probes + (group)->count; (probe)++)
+
+#define for_each_field(group, field)    \
+	for ((field) = (group)->fields; \
+	     (group)->fields && (field) < (group)->fields + (group)->field_count; (field)++)
 
 /*
  * Bodies of kprobes and kretprobes, which must not be probed themselves. None of their files is
@@ -218,21 +228,52 @@ static inline struct gpumon_probe *gpumon_probe_of_instance(struct kretprobe_ins
 #endif
 }
 
-/* gpumon_probe_enter() for a kprobe's body. */
+/* gpumon_probe_enter() for a kprobe. */
 static __always_inline bool gpumon_kprobe_enter(struct gpumon_event_context *ctx,
 						struct kprobe *kprobe)
 {
 	return gpumon_probe_enter(ctx, gpumon_probe_data(gpumon_probe_of(kprobe)));
 }
 
-/* gpumon_probe_enter() for a kretprobe's end; false also if the probe is being unregistered. */
-static __always_inline bool gpumon_kretprobe_enter(struct gpumon_event_context *ctx,
-						   struct kretprobe_instance *instance)
-{
-	const struct gpumon_probe *probe = gpumon_probe_of_instance(instance);
+/* The body of a kprobe, and of a kretprobe at the function's end; as GPUMON_TRACEPOINT_BODY(). */
+#define GPUMON_KPROBE_BODY(_probe)                                                            \
+	GPUMON_KPROBE(_probe);                                                                \
+	static __always_inline void _probe##_body(struct gpumon_event_context *ctx,           \
+						  struct pt_regs *regs);                      \
+	GPUMON_KPROBE(_probe)                                                                 \
+	{                                                                                     \
+		struct gpumon_event_context ctx;                                              \
+											\
+		if (gpumon_kprobe_enter(&ctx, kprobe)) {                                      \
+			_probe##_body(&ctx, regs);                                            \
+			gpumon_probe_leave(&ctx);                                             \
+		}                                                                             \
+		return 0;                                                                     \
+	}                                                                                     \
+	static __always_inline void _probe##_body(struct gpumon_event_context *ctx,           \
+						  struct pt_regs *regs)
 
-	return probe && gpumon_probe_enter(ctx, gpumon_probe_data(probe));
-}
+#define GPUMON_KRETPROBE_BODY(_probe)                                                         \
+	GPUMON_KRETPROBE(_probe);                                                             \
+	static __always_inline void _probe##_body(struct gpumon_event_context *ctx,           \
+						  const struct gpumon_probe *probe,           \
+						  struct kretprobe_instance *instance,        \
+						  struct pt_regs *regs);                      \
+	GPUMON_KRETPROBE(_probe)                                                              \
+	{                                                                                     \
+		const struct gpumon_probe *probe = gpumon_probe_of_instance(instance);        \
+		struct gpumon_event_context ctx;                                              \
+											\
+		if (probe && gpumon_probe_enter(&ctx, gpumon_probe_data(probe))) {            \
+			_probe##_body(&ctx, probe, instance, regs);                           \
+			gpumon_probe_leave(&ctx);                                             \
+		}                                                                             \
+		return 0;                                                                     \
+	}                                                                                     \
+	static __always_inline void _probe##_body(struct gpumon_event_context *ctx,           \
+						  const struct gpumon_probe *probe,           \
+						  struct kretprobe_instance *instance,        \
+						  struct pt_regs *regs)
 
 int gpumon_probe_init(void);
 int gpumon_probe_start(void);

@@ -20,7 +20,7 @@ void gpumon_probe_say(struct gpumon_probe *probe, enum gpumon_attach_state state
 
 void gpumon_probe_say_attached(struct gpumon_probe *probe)
 {
-	bool built_in = probe->module && gpumon_followed_built_in(probe->module);
+	bool built_in = probe->module && gpumon_followed(probe->module)->built_in;
 
 	gpumon_probe_say(probe, GPUMON_ATTACH_STATE_ATTACHED, "%s%s%s",
 			 built_in ? "built into the kernel" : "",

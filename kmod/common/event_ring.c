@@ -178,17 +178,18 @@ noinline void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32
 
 	if (!record)
 		return;
-	memset(record, 0, sizeof(*record));
-	record->time_ns = now;
-	record->context = context;
-	record->seqno = seqno;
-	record->arg = arg;
-	record->arg2 = arg2;
-	record->event = event;
-	record->cpu = raw_smp_processor_id();
-	record->ring = row;
-	record->queue_depth = GPUMON_DEPTH_UNKNOWN;
-	record->hw_depth = GPUMON_DEPTH_UNKNOWN;
+	*record = (struct gpumon_event){
+		.time_ns = now,
+		.context = context,
+		.seqno = seqno,
+		.arg = arg,
+		.arg2 = arg2,
+		.event = event,
+		.cpu = raw_smp_processor_id(),
+		.ring = row,
+		.queue_depth = GPUMON_DEPTH_UNKNOWN,
+		.hw_depth = GPUMON_DEPTH_UNKNOWN,
+	};
 	if (in_task())
 		gpumon_event_ring_submitter(record);
 	gpumon_event_ring_commit(slot);

@@ -115,4 +115,12 @@ static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
 	local64_add(n, gpumon_process_words(cpu, slot) + word);
 }
 
+/* Count something to the current process; in an interrupt there is none. Preemption off. */
+static __always_inline void gpumon_process_count(struct gpumon_cpu *cpu,
+						 enum gpumon_process_word word, u64 n)
+{
+	if (likely(in_task()))
+		gpumon_process_add(cpu, gpumon_process_slot(cpu), word, n);
+}
+
 #endif /* GPUMON_PROCESS_H */

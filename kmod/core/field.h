@@ -47,6 +47,11 @@ struct gpumon_field {
 	char reason[GPUMON_FIELD_REASON_LEN];
 };
 
+#define GPUMON_FIELD(_module, _type, _member, _size)                                  \
+	{                                                                             \
+		.module = _module, .type = _type, .member = _member, .size = (_size), \
+	}
+
 /* A member whose offset is that of the headers at build time. */
 #define GPUMON_FIELD_BUILT(_module, _type, _member)                            \
 	{                                                                      \
@@ -117,6 +122,34 @@ static __always_inline void *gpumon_field_address(const struct gpumon_field *fie
 	s32 offset = READ_ONCE(field->offset);
 
 	return offset < 0 || !object ? NULL : (void *)object + offset;
+}
+
+/*
+ * Value of a field, 0 if it is unknown on this machine. False if it is known and cannot be read:
+ * the object is none.
+ */
+static __always_inline bool gpumon_field_get(const struct gpumon_field *field, const void *object,
+					     u64 *value)
+{
+	*value = 0;
+	return gpumon_field_read(field, object, value) || !gpumon_field_known(field);
+}
+
+/* In the words of an event: not known. */
+#define GPUMON_WORD_UNKNOWN (~0ULL)
+
+/* A value that depends on a field, as a word of an event. */
+static inline u64 gpumon_field_word(const struct gpumon_field *field, u64 value)
+{
+	return gpumon_field_known(field) ? value : GPUMON_WORD_UNKNOWN;
+}
+
+/* A field itself, as a word of an event. */
+static inline u64 gpumon_field_read_word(const struct gpumon_field *field, const void *object)
+{
+	u64 value;
+
+	return gpumon_field_read(field, object, &value) ? value : GPUMON_WORD_UNKNOWN;
 }
 
 #endif /* GPUMON_FIELD_H */

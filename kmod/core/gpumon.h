@@ -181,6 +181,40 @@ static __always_inline void gpumon_leaf_recorded(struct gpumon_cpu *cpu, void *d
 	local64_inc(cpu->probes + (unsigned long)data + GPUMON_PROBE_RECORDED);
 }
 
+/* Pairs of a type and a name: the arguments of a tracepoint, to be declared or passed on. */
+#define GPUMON_ARGUMENTS1(_one, _type, _name) _one(_type, _name)
+#define GPUMON_ARGUMENTS2(_one, _type, _name, ...) \
+	_one(_type, _name), GPUMON_ARGUMENTS1(_one, __VA_ARGS__)
+#define GPUMON_ARGUMENTS3(_one, _type, _name, ...) \
+	_one(_type, _name), GPUMON_ARGUMENTS2(_one, __VA_ARGS__)
+#define GPUMON_ARGUMENTS4(_one, _type, _name, ...) \
+	_one(_type, _name), GPUMON_ARGUMENTS3(_one, __VA_ARGS__)
+#define GPUMON_ARGUMENT_DECLARED(_type, _name) _type _name
+#define GPUMON_ARGUMENT_PASSED(_type, _name)   _name
+
+/*
+ * The body of a tracepoint's probe, which follows, with @ctx; it runs between gpumon_probe_enter()
+ * and gpumon_probe_leave(). @_n: number of the arguments, which follow.
+ */
+#define GPUMON_TRACEPOINT_BODY(_n, _probe, ...)                                                  \
+	void _probe(void *data, GPUMON_ARGUMENTS##_n(GPUMON_ARGUMENT_DECLARED, __VA_ARGS__));    \
+	static __always_inline void _probe##_body(                                               \
+		struct gpumon_event_context *ctx,                                                \
+		GPUMON_ARGUMENTS##_n(GPUMON_ARGUMENT_DECLARED, __VA_ARGS__));                    \
+	void _probe(void *data, GPUMON_ARGUMENTS##_n(GPUMON_ARGUMENT_DECLARED, __VA_ARGS__))     \
+	{                                                                                        \
+		struct gpumon_event_context ctx;                                                 \
+												\
+		if (gpumon_probe_enter(&ctx, data)) {                                            \
+			_probe##_body(&ctx,                                                      \
+				      GPUMON_ARGUMENTS##_n(GPUMON_ARGUMENT_PASSED, __VA_ARGS__)); \
+			gpumon_probe_leave(&ctx);                                                \
+		}                                                                                \
+	}                                                                                        \
+	static __always_inline void _probe##_body(                                               \
+		struct gpumon_event_context *ctx,                                                \
+		GPUMON_ARGUMENTS##_n(GPUMON_ARGUMENT_DECLARED, __VA_ARGS__))
+
 static __always_inline void gpumon_probe_recorded(struct gpumon_event_context *ctx)
 {
 	local64_inc(&ctx->probe[GPUMON_PROBE_RECORDED]);
@@ -206,6 +240,14 @@ static __always_inline bool gpumon_probe_found(struct gpumon_event_context *ctx,
 	gpumon_probe_dropped(ctx,
 			     slot == GPUMON_NONE ? GPUMON_DROP_TABLE_FULL : GPUMON_DROP_UNREADABLE);
 	return false;
+}
+
+/* Could the arguments of an event be read? If not it is counted as dropped. */
+static __always_inline bool gpumon_probe_readable(struct gpumon_event_context *ctx, bool readable)
+{
+	if (unlikely(!readable))
+		gpumon_probe_dropped(ctx, GPUMON_DROP_UNREADABLE);
+	return readable;
 }
 
 #endif /* GPUMON_H */

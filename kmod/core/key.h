@@ -23,4 +23,15 @@ static __always_inline u64 gpumon_key_mix(u64 one, u64 other)
 	return (((one * GOLDEN_RATIO_64 + other) * GOLDEN_RATIO_64) >> 1) | 1;
 }
 
+/*
+ * Where a key belongs in a table: the low bits of this. Keys may be the addresses of objects of one
+ * size. They lie at a stride, and products of such numbers crowd in some places: half of the bits
+ * are mixed with the others in between.
+ */
+static __always_inline u32 gpumon_key_spread(u64 key)
+{
+	key *= GOLDEN_RATIO_64;
+	return (key ^ key >> 32) * GOLDEN_RATIO_64 >> 32;
+}
+
 #endif /* GPUMON_KEY_H */

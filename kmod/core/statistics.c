@@ -86,12 +86,9 @@ int gpumon_statistics_allocate(struct gpumon_statistics *statistics)
 	statistics->rows = kvcalloc(rows, sizeof(*statistics->rows), GFP_KERNEL);
 	statistics->gauges = kvcalloc((size_t)rows * statistics->column_count,
 				      sizeof(*statistics->gauges), GFP_KERNEL);
-	statistics->opened_gauges = kvcalloc((size_t)rows * statistics->column_count,
-					     sizeof(*statistics->opened_gauges), GFP_KERNEL);
-	statistics->closed_gauges = kvcalloc((size_t)rows * statistics->column_count,
-					     sizeof(*statistics->closed_gauges), GFP_KERNEL);
-	if (!statistics->rows || !statistics->gauges || !statistics->opened_gauges ||
-	    !statistics->closed_gauges)
+	statistics->bounds = kvcalloc((size_t)rows * statistics->column_count,
+				      sizeof(*statistics->bounds), GFP_KERNEL);
+	if (!statistics->rows || !statistics->gauges || !statistics->bounds)
 		return -ENOMEM;
 	return gpumon_counters_init(&statistics->counters, rows, statistics->sums,
 				    statistics->words - statistics->sums, 0);
@@ -106,12 +103,10 @@ int gpumon_statistics_allocate(struct gpumon_statistics *statistics)
 void gpumon_statistics_free(struct gpumon_statistics *statistics)
 {
 	gpumon_counters_free(&statistics->counters);
-	kvfree(statistics->closed_gauges);
-	kvfree(statistics->opened_gauges);
+	kvfree(statistics->bounds);
 	kvfree(statistics->gauges);
 	kvfree(statistics->rows);
-	statistics->closed_gauges = NULL;
-	statistics->opened_gauges = NULL;
+	statistics->bounds = NULL;
 	statistics->gauges = NULL;
 	statistics->rows = NULL;
 	gpumon_table_free(&statistics->table);
@@ -145,10 +140,7 @@ size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics)
 				  statistics->column_count * sizeof(*statistics->places)) +
 	       gpumon_memory_held(statistics->rows, rows * sizeof(*statistics->rows)) +
 	       gpumon_memory_held(statistics->gauges, cells * sizeof(*statistics->gauges)) +
-	       gpumon_memory_held(statistics->opened_gauges,
-				  cells * sizeof(*statistics->opened_gauges)) +
-	       gpumon_memory_held(statistics->closed_gauges,
-				  cells * sizeof(*statistics->closed_gauges));
+	       gpumon_memory_held(statistics->bounds, cells * sizeof(*statistics->bounds));
 }
 
 static u32 row_learn(struct gpumon_statistics *statistics, u64 key,
@@ -231,8 +223,7 @@ void gpumon_row_release(struct gpumon_statistics *statistics, u32 row)
 	WRITE_ONCE(statistics->rows[row].ready, false);
 	gpumon_counters_zero(&statistics->counters, row);
 	memset(statistics->gauges + first, 0, columns * sizeof(*statistics->gauges));
-	memset(statistics->opened_gauges + first, 0, columns * sizeof(s64));
-	memset(statistics->closed_gauges + first, 0, columns * sizeof(s64));
+	memset(statistics->bounds + first, 0, columns * sizeof(*statistics->bounds));
 	gpumon_table_release(&statistics->table, row);
 	atomic_add(2, &statistics->generation);
 }
@@ -265,8 +256,8 @@ void gpumon_statistics_close(struct gpumon_statistics *statistics)
 
 	lockdep_assert_held(&gpumon_period_lock);
 	for (i = 0; i < (size_t)statistics->table.slots * statistics->column_count; i++) {
-		statistics->opened_gauges[i] = statistics->closed_gauges[i];
-		statistics->closed_gauges[i] = atomic64_read(&statistics->gauges[i].now);
+		statistics->bounds[i].begin = statistics->bounds[i].end;
+		statistics->bounds[i].end = atomic64_read(&statistics->gauges[i].now);
 	}
 	gpumon_counters_close(&statistics->counters);
 	atomic_add(2, &statistics->generation);
@@ -314,8 +305,7 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 {
 	const size_t first = (size_t)row * statistics->column_count;
 	const struct gpumon_gauge *gauges = statistics->gauges + first;
-	const s64 *end = statistics->closed_gauges + first;
-	const s64 *begin = closed ? statistics->opened_gauges + first : end;
+	const struct gpumon_bounds *bounds = statistics->bounds + first;
 	u32 i, max;
 
 	/* Pairs with row_learn(): the labels are there. */
@@ -325,12 +315,13 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 	for (i = 0; i < statistics->column_count; i++) {
 		if (statistics->columns[i].kind != GPUMON_COLUMN_KIND_GAUGE)
 			continue;
-		view->level[i] = closed ? end[i] : atomic64_read(&gauges[i].now);
+		view->level[i] = closed ? bounds[i].end : atomic64_read(&gauges[i].now);
 		/*
 		 * The level at the begin of the period may be its highest: only rises are recorded.
 		 */
 		max = statistics->places[i].extreme;
-		view->words[max] = max3((s64)view->words[max], view->level[i], begin[i]);
+		view->words[max] = max3((s64)view->words[max], view->level[i],
+					closed ? bounds[i].begin : bounds[i].end);
 	}
 	return true;
 }

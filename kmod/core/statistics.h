@@ -53,6 +53,14 @@ struct gpumon_column {
 	bool (*known)(const struct gpumon_group *group, u32 row);
 };
 
+/* Columns, followed by what else there is to say. */
+#define GPUMON_COUNTER(_name, ...) \
+	{ .name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, ##__VA_ARGS__ }
+#define GPUMON_GAUGE(_name, ...) \
+	{ .name = _name, .kind = GPUMON_COLUMN_KIND_GAUGE, ##__VA_ARGS__ }
+#define GPUMON_HISTOGRAM(_name, ...) \
+	{ .name = _name, .kind = GPUMON_COLUMN_KIND_HISTOGRAM, ##__VA_ARGS__ }
+
 /**
  * struct gpumon_gauge - a level, of one row
  * @now: the level, of what was seen to begin
@@ -61,6 +69,16 @@ struct gpumon_column {
 struct gpumon_gauge {
 	atomic64_t now;
 	bool begun;
+};
+
+/**
+ * struct gpumon_bounds - levels of a gauge
+ * @begin: at the begin of the closed period
+ * @end: at its end, where the one that runs begins
+ */
+struct gpumon_bounds {
+	s64 begin;
+	s64 end;
 };
 
 /**
@@ -101,8 +119,7 @@ struct gpumon_place {
  * @counters: words: one for each column (counter, or sum of a histogram), the
  *            buckets of the histograms, then the extremes
  * @gauges: column_count for each row
- * @opened_gauges: their levels at the beginning of the closed period
- * @closed_gauges: their levels at its end, where the one that runs begins
+ * @bounds: their levels at the bounds of the closed period
  * @places: where the words of the columns lie
  * @sums: words of a row that are sums
  * @words: all words of a row
@@ -121,8 +138,7 @@ struct gpumon_statistics {
 	struct gpumon_row *rows;
 	struct gpumon_counters counters;
 	struct gpumon_gauge *gauges;
-	s64 *opened_gauges;
-	s64 *closed_gauges;
+	struct gpumon_bounds *bounds;
 	struct gpumon_place *places;
 	u32 sums;
 	u32 words;

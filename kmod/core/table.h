@@ -12,10 +12,10 @@
 #define GPUMON_TABLE_H
 
 #include <linux/atomic.h>
-#include <linux/hash.h>
 #include <linux/types.h>
 
 #include "gpumon.h"
+#include "key.h"
 
 #define GPUMON_TABLE_WAYS 8
 
@@ -44,10 +44,7 @@ size_t gpumon_table_bytes(const struct gpumon_table *table);
 
 static __always_inline u32 gpumon_table_home(const struct gpumon_table *table, u64 key)
 {
-	u64 hash = key * GOLDEN_RATIO_64;
-
-	/* Objects of one size lie at a stride, for which the bits of one place take few values. */
-	return (u32)(hash >> 32 ^ hash >> 51) & table->mask;
+	return gpumon_key_spread(key) & table->mask;
 }
 
 /**

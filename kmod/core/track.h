@@ -91,4 +91,29 @@ static __always_inline void gpumon_track_end(struct gpumon_track *track,
 	gpumon_table_release(&track->table, entry - track->entries);
 }
 
+/**
+ * gpumon_track_known - what an address was found to stand for
+ * @track: table, only for gpumon_track_remember()
+ * @key: the address, not 0
+ * @identity: what shows that it is the same object: another one may have its address by now
+ *
+ * Context: any, preemption off, takes no lock.
+ * Return: what gpumon_track_remember() was given, 0 if nothing is known.
+ */
+static __always_inline u64 gpumon_track_known(const struct gpumon_track *track, u64 key,
+					      u64 identity)
+{
+	const struct gpumon_tracked *entry = gpumon_track_find(track, key);
+
+	if (unlikely(!entry))
+		return 0;
+	/* Pairs with gpumon_track_forget(): what follows is not the previous key's. */
+	smp_rmb();
+	/* Pairs with gpumon_track_remember(). */
+	return likely(smp_load_acquire(&entry->owner) == identity) ? READ_ONCE(entry->value) : 0;
+}
+
+void gpumon_track_remember(struct gpumon_track *track, u64 key, u64 identity, u64 what);
+void gpumon_track_forget(struct gpumon_track *track);
+
 #endif /* GPUMON_TRACK_H */

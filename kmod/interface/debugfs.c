@@ -60,14 +60,15 @@ static const char *const kind_names[] = {
 
 static void show_groups(struct seq_file *m)
 {
+	const struct gpumon_group *group;
 	enum gpumon_attach_state state;
 	const char *reason;
 	unsigned int g;
 
 	seq_puts(m, "# groups\ngroup state reason\n");
-	for (g = 0; g < gpumon_group_count; g++) {
-		state = gpumon_group_state(gpumon_groups[g], &reason);
-		seq_printf(m, "%s %s %s\n", gpumon_groups[g]->name, state_names[state],
+	for_each_group(group, g) {
+		state = gpumon_group_state(group, &reason);
+		seq_printf(m, "%s %s %s\n", group->name, state_names[state],
 			   *reason ? reason : "-");
 	}
 }
@@ -92,11 +93,10 @@ static void show_probes(struct seq_file *m)
 	seq_puts(
 		m,
 		"# probes\ngroup probe module kind state seen recorded table_full recursion unreadable missed reason\n");
-	for (g = 0; g < gpumon_group_count; g++) {
-		group = gpumon_groups[g];
+	for_each_group(group, g) {
 		if (!probes_shown(group))
 			continue;
-		for (probe = group->probes; probe < group->probes + group->count; probe++) {
+		for_each_probe(group, probe) {
 			gpumon_probe_read(probe, false, &view);
 			seq_printf(m, "%s %s %s %s %s", group->name, probe->name,
 				   gpumon_probe_module_name(probe),
@@ -184,11 +184,10 @@ static void show_layouts(struct seq_file *m)
 	unsigned int g;
 
 	seq_puts(m, "# layouts\nmodule member offset size reason\n");
-	for (g = 0; g < gpumon_group_count; g++) {
-		group = gpumon_groups[g];
+	for_each_group(group, g) {
 		if (!gpumon_group_shown(group))
 			continue;
-		for (field = group->fields; field < group->fields + group->field_count; field++) {
+		for_each_field(group, field) {
 			seq_printf(m, "%s %s.%s ", field->module ?: "vmlinux", field->type,
 				   field->member);
 			if (!gpumon_field_known(field))

@@ -146,8 +146,7 @@ void gpumon_debugfs_show_statistics(struct seq_file *m, struct gpumon_row_view *
 	const struct gpumon_group *group;
 	unsigned int g, i;
 
-	for (g = 0; g < gpumon_group_count; g++) {
-		group = gpumon_groups[g];
+	for_each_group(group, g) {
 		if (!gpumon_group_shown(group))
 			continue;
 		for (i = 0; i < group->statistics_count; i++)
@@ -181,19 +180,19 @@ int gpumon_debugfs_show_histograms(struct seq_file *m)
 {
 	struct gpumon_row_view *view = gpumon_row_view_alloc();
 	const struct gpumon_statistics *statistics;
+	const struct gpumon_group *group;
 	unsigned int g, i;
 	u32 row;
 
 	if (!view)
 		return -ENOMEM;
 	mutex_lock(&gpumon_period_lock);
-	for (g = 0; g < gpumon_group_count; g++) {
-		for (i = 0; i < gpumon_groups[g]->statistics_count; i++) {
-			statistics = gpumon_groups[g]->statistics[i];
+	for_each_group(group, g) {
+		for (i = 0; i < group->statistics_count; i++) {
+			statistics = group->statistics[i];
 			for (row = 0; row < statistics->table.slots; row++)
 				if (gpumon_row_read(statistics, row, false, view))
-					show_row_histograms(m, gpumon_groups[g], statistics, row,
-							    view);
+					show_row_histograms(m, group, statistics, row, view);
 		}
 	}
 	mutex_unlock(&gpumon_period_lock);

@@ -185,7 +185,7 @@ static int fill_group(struct sk_buff *skb, void *arg)
 	    nla_put_u32(skb, GPUMON_A_GROUP_STATE, state) ||
 	    nla_put_string(skb, GPUMON_A_GROUP_REASON, reason))
 		return -EMSGSIZE;
-	for (probe = group->probes; probe < group->probes + group->count; probe++) {
+	for_each_probe(group, probe) {
 		nest = nla_nest_start(skb, GPUMON_A_GROUP_PROBE);
 		if (!nest || fill_probe(skb, probe, request->closed))
 			return -EMSGSIZE;
@@ -203,11 +203,12 @@ static size_t group_bytes(const struct gpumon_group *group)
 /* A group is sent whole, it may be larger than the usual buffer. */
 static int group_get_start(struct netlink_callback *cb)
 {
+	const struct gpumon_group *group;
 	size_t most = 0;
 	unsigned int g;
 
-	for (g = 0; g < gpumon_group_count; g++)
-		most = max(most, group_bytes(gpumon_groups[g]));
+	for_each_group(group, g)
+		most = max(most, group_bytes(group));
 	cb->min_dump_alloc = most;
 	return 0;
 }

@@ -179,8 +179,7 @@ static unsigned int statistics_generation(void)
 	const struct gpumon_group *group;
 	unsigned int g, i, sum = 1;
 
-	for (g = 0; g < gpumon_group_count; g++) {
-		group = gpumon_groups[g];
+	for_each_group(group, g) {
 		for (i = 0; i < group->statistics_count; i++)
 			sum += atomic_read(&group->statistics[i]->generation);
 	}

@@ -183,8 +183,7 @@ def check_bodies():
 
 def switch_on():
     for group in GROUPS:
-        if group["off_by_default"]:
-            lab.run(lab.BUILD + "/gpumon-user", "set", group["name"], "on")
+        lab.run(lab.BUILD + "/gpumon-user", "set", group["name"], "on")
 
 
 lab.step("every tracepoint has a prototype")

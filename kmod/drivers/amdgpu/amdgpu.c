@@ -3,27 +3,31 @@
  * Group amdgpu: tracepoints and functions of amdgpu.ko. The bodies are in memory.c, job.c, irq.c
  * and fault.c; registers.c is a group of its own.
  */
-#include "amdgpu.h"
+#include "common/call.h"
 #include "common/process.h"
+#include "drivers/groups.h"
 #include "internal.h"
 
 #define TRACEPOINT(...) GPUMON_TRACEPOINT_AT("amdgpu", __VA_ARGS__)
 #define KPROBE(...)	GPUMON_KPROBE_AT("amdgpu", __VA_ARGS__)
-#define RECOVERY(...)                              \
-	GPUMON_KRETPROBE_AT("amdgpu", __VA_ARGS__, \
-			    .data_size = sizeof(struct gpumon_amdgpu_recovery))
+#define CALL(...)	GPUMON_CALL_AT("amdgpu", __VA_ARGS__)
+
+struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELD_COUNT] = {
+#define FIELD(_name, ...) GPUMON_FIELD("amdgpu", __VA_ARGS__),
+	AMDGPU_FIELDS(FIELD)
+};
 
 static struct gpumon_probe amdgpu_probes[] = {
 	/* Beginning of a thing first: the order in which they are detached. */
 	TRACEPOINT("amdgpu_bo_create", AMDGPU_ROLE_BO_CREATE, gpumon_amdgpu_bo_create,
 		   "*amdgpu_bo", .process_words = BIT(GPUMON_PROCESS_ALLOCATED_BYTES),
-		   .process_needs = &gpumon_amdgpu_fields[AMDGPU_BO_SIZE]),
+		   .process_needs = AMDGPU_FIELD(BO_SIZE)),
 	TRACEPOINT("amdgpu_bo_move", AMDGPU_ROLE_BO_MOVE, gpumon_amdgpu_bo_move,
 		   "*amdgpu_bo u32 u32"),
 	TRACEPOINT("amdgpu_vm_bo_map", AMDGPU_ROLE_VM_MAP, gpumon_amdgpu_vm_map,
 		   "*amdgpu_bo_va *amdgpu_bo_va_mapping",
 		   .process_words = BIT(GPUMON_PROCESS_MAPPED_BYTES),
-		   .process_needs = &gpumon_amdgpu_fields[AMDGPU_MAPPING_START]),
+		   .process_needs = AMDGPU_FIELD(MAPPING_START)),
 	TRACEPOINT("amdgpu_vm_bo_unmap", AMDGPU_ROLE_VM_UNMAP, gpumon_amdgpu_vm_unmap,
 		   "*amdgpu_bo_va *amdgpu_bo_va_mapping"),
 	TRACEPOINT("amdgpu_vm_flush", AMDGPU_ROLE_VM_FLUSH, gpumon_amdgpu_vm_flush,
@@ -47,13 +51,12 @@ static struct gpumon_probe amdgpu_probes[] = {
 	KPROBE("amdgpu_vm_handle_fault", AMDGPU_ROLE_FAULT_RETRY, gpumon_amdgpu_fault_retry,
 	       "*amdgpu_device u32 u64 bool|*amdgpu_device u32 u32 u32 u64 u64 bool", "bool",
 	       .optional = true, .without = "VM faults that are retried are not counted"),
-	RECOVERY("amdgpu_device_gpu_recover", AMDGPU_ROLE_RECOVER, gpumon_amdgpu_recover_begin,
-		 gpumon_amdgpu_recover_end, "*amdgpu_device *amdgpu_job *amdgpu_reset_context",
-		 "i32", .optional = true, .without = "GPU resets are not counted"),
-	RECOVERY("amdgpu_ring_soft_recovery", AMDGPU_ROLE_SOFT_RECOVERY,
-		 gpumon_amdgpu_soft_recovery_begin, gpumon_amdgpu_soft_recovery_end,
-		 "*amdgpu_ring u32 *dma_fence", "bool", .optional = true,
-		 .without = "soft recoveries are not counted"),
+	CALL("amdgpu_device_gpu_recover", AMDGPU_ROLE_RECOVER, gpumon_amdgpu_recover_end,
+	     "*amdgpu_device *amdgpu_job *amdgpu_reset_context", "i32", .optional = true,
+	     .without = "GPU resets are not counted"),
+	CALL("amdgpu_ring_soft_recovery", AMDGPU_ROLE_SOFT_RECOVERY,
+	     gpumon_amdgpu_soft_recovery_end, "*amdgpu_ring u32 *dma_fence", "bool",
+	     .optional = true, .without = "soft recoveries are not counted"),
 };
 
 static struct gpumon_statistics *const amdgpu_statistics[] = {

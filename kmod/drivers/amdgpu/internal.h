@@ -26,29 +26,37 @@ struct amdgpu_ring;
 struct dma_fence;
 
 /* Members of the driver's types, in gpumon_amdgpu_fields[]. */
-enum gpumon_amdgpu_field {
-	AMDGPU_BO_SIZE,
-	AMDGPU_BO_DOMAINS,
-	AMDGPU_BO_FLAGS,
-	AMDGPU_BO_DRM,
-	AMDGPU_VA_BO,
-	AMDGPU_MAPPING_START,
-	AMDGPU_MAPPING_LAST,
-	AMDGPU_MAPPING_FLAGS,
-	AMDGPU_JOB_IBS,
-	AMDGPU_IB_LENGTH,
-	AMDGPU_IV_CLIENT,
-	AMDGPU_IV_SOURCE,
-	AMDGPU_IV_RING,
-	AMDGPU_IV_VMID,
-	AMDGPU_RING_NAME,
-	AMDGPU_RING_ADEV,
-	AMDGPU_RING_HUB,
-	AMDGPU_RING_FUNCS,
-	AMDGPU_FUNCS_HUB,
-	AMDGPU_ADEV_DEV,
-	AMDGPU_FIELDS
+#define AMDGPU_FIELDS(X)                                               \
+	X(BO_SIZE, "amdgpu_bo", "tbo.base.size", sizeof(size_t))       \
+	X(BO_DOMAINS, "amdgpu_bo", "preferred_domains", 4)             \
+	X(BO_FLAGS, "amdgpu_bo", "flags", 8)                           \
+	X(BO_DRM, "amdgpu_bo", "tbo.base.dev", sizeof(void *))         \
+	X(VA_BO, "amdgpu_bo_va", "base.bo", sizeof(void *))            \
+	X(MAPPING_START, "amdgpu_bo_va_mapping", "start", 8)           \
+	X(MAPPING_LAST, "amdgpu_bo_va_mapping", "last", 8)             \
+	/* 8 bytes, 4 from 7.x on. */                                  \
+	X(MAPPING_FLAGS, "amdgpu_bo_va_mapping", "flags", 0)           \
+	X(JOB_IBS, "amdgpu_job", "num_ibs", 4)                         \
+	X(IB_LENGTH, "amdgpu_ib", "length_dw", 4)                      \
+	X(IV_CLIENT, "amdgpu_iv_entry", "client_id", 4)                \
+	X(IV_SOURCE, "amdgpu_iv_entry", "src_id", 4)                   \
+	X(IV_RING, "amdgpu_iv_entry", "ring_id", 4)                    \
+	X(IV_VMID, "amdgpu_iv_entry", "vmid", 4)                       \
+	X(RING_NAME, "amdgpu_ring", "name", 16)                        \
+	X(RING_ADEV, "amdgpu_ring", "adev", sizeof(void *))            \
+	/* One or the other: it moved from the ring's functions to the ring. */ \
+	X(RING_HUB, "amdgpu_ring", "vm_hub", 4)                        \
+	X(RING_FUNCS, "amdgpu_ring", "funcs", sizeof(void *))          \
+	X(FUNCS_HUB, "amdgpu_ring_funcs", "vmhub", 4)                  \
+	X(ADEV_DEV, "amdgpu_device", "dev", sizeof(void *))
+
+enum {
+#define AMDGPU_FIELD_ENUM(_name, ...) AMDGPU_FIELD_##_name,
+	AMDGPU_FIELDS(AMDGPU_FIELD_ENUM)
+	AMDGPU_FIELD_COUNT
 };
+
+#define AMDGPU_FIELD(_name) (&gpumon_amdgpu_fields[AMDGPU_FIELD_##_name])
 
 /* What a probe is for; probes of one role are alternatives. */
 enum gpumon_amdgpu_role {
@@ -69,13 +77,10 @@ enum gpumon_amdgpu_role {
 	AMDGPU_ROLE_SOFT_RECOVERY
 };
 
-/* In the words of an event: not known. */
-#define AMDGPU_EVENT_UNKNOWN U64_MAX
-
 /* In keys, instead of the hash of a device that is unknown. No device has this hash. */
 #define AMDGPU_DEVICE_NONE 1ULL
 
-extern struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELDS];
+extern struct gpumon_field gpumon_amdgpu_fields[AMDGPU_FIELD_COUNT];
 
 extern struct gpumon_statistics gpumon_amdgpu_domains;
 extern struct gpumon_statistics gpumon_amdgpu_moves;
@@ -92,6 +97,8 @@ extern struct gpumon_track gpumon_amdgpu_jobs;
 
 /* device.c */
 u64 gpumon_amdgpu_device_learn(const struct device *dev, const char *name);
+u32 gpumon_amdgpu_device_row_learn(struct gpumon_statistics *statistics, u64 key,
+				   const struct device *dev);
 
 /* memory.c */
 void gpumon_amdgpu_bo_create(void *data, struct amdgpu_bo *bo);
@@ -118,38 +125,8 @@ void gpumon_amdgpu_irq_forget(void);
 /* fault.c */
 GPUMON_KPROBE(gpumon_amdgpu_fault_reported);
 GPUMON_KPROBE(gpumon_amdgpu_fault_retry);
-GPUMON_KRETPROBE(gpumon_amdgpu_recover_begin);
 GPUMON_KRETPROBE(gpumon_amdgpu_recover_end);
-GPUMON_KRETPROBE(gpumon_amdgpu_soft_recovery_begin);
 GPUMON_KRETPROBE(gpumon_amdgpu_soft_recovery_end);
-
-/**
- * struct gpumon_amdgpu_recovery - what a recovery carries from its begin to its end
- * @begin_ns: when it began
- * @dev: the device, never followed without care; NULL if unknown
- */
-struct gpumon_amdgpu_recovery {
-	u64 begin_ns;
-	const struct device *dev;
-};
-
-/*
- * Value of a field, 0 if it is unknown on this machine. False if it is known and cannot be read:
- * the object is none.
- */
-static __always_inline bool gpumon_amdgpu_get(enum gpumon_amdgpu_field field, const void *object,
-					      u64 *value)
-{
-	*value = 0;
-	return gpumon_field_read(&gpumon_amdgpu_fields[field], object, value) ||
-	       !gpumon_field_known(&gpumon_amdgpu_fields[field]);
-}
-
-/* Is a field known on this machine? */
-static __always_inline bool gpumon_amdgpu_known(enum gpumon_amdgpu_field field)
-{
-	return gpumon_field_known(&gpumon_amdgpu_fields[field]);
-}
 
 /*
  * Hash of a device's name, AMDGPU_DEVICE_NONE if it cannot be read. A name is hashed once; the
@@ -157,22 +134,30 @@ static __always_inline bool gpumon_amdgpu_known(enum gpumon_amdgpu_field field)
  */
 static __always_inline u64 gpumon_amdgpu_device_hash(const struct device *dev)
 {
-	const struct gpumon_tracked *known;
 	const char *name;
+	u64 hash;
 
 	if (!dev || !gpumon_read_nofault(&name, &dev->kobj.name, sizeof(name)) || !name)
 		return AMDGPU_DEVICE_NONE;
-	known = gpumon_track_find(&gpumon_amdgpu_devices, (unsigned long)dev);
-	/* Pairs with gpumon_amdgpu_device_learn(): the hash is there with the name. */
-	if (likely(known && smp_load_acquire(&known->value) == (unsigned long)name))
-		return READ_ONCE(known->owner);
-	return gpumon_amdgpu_device_learn(dev, name);
+	hash = gpumon_track_known(&gpumon_amdgpu_devices, (unsigned long)dev, (unsigned long)name);
+	return likely(hash) ? hash : gpumon_amdgpu_device_learn(dev, name);
+}
+
+/* Row of a device in a table that has one for each. */
+static __always_inline u32 gpumon_amdgpu_device_row(struct gpumon_statistics *statistics,
+						    const struct device *dev)
+{
+	u64 key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), 0);
+	u32 row = gpumon_row_find(statistics, key);
+
+	return likely(row != GPUMON_NONE) ? row :
+					    gpumon_amdgpu_device_row_learn(statistics, key, dev);
 }
 
 /* The struct device of a struct amdgpu_device, NULL if it cannot be read. */
 static __always_inline const struct device *gpumon_amdgpu_adev_device(const void *adev)
 {
-	return gpumon_field_pointer(&gpumon_amdgpu_fields[AMDGPU_ADEV_DEV], adev);
+	return gpumon_field_pointer(AMDGPU_FIELD(ADEV_DEV), adev);
 }
 
 #endif /* GPUMON_AMDGPU_PRIV_H */

@@ -14,7 +14,7 @@
 #include "internal.h"
 
 static const struct gpumon_column interrupt_columns[] = {
-	{ .name = "interrupts" },
+	GPUMON_COUNTER("interrupts"),
 };
 
 struct gpumon_statistics gpumon_amdgpu_interrupts = {
@@ -114,7 +114,8 @@ static noinline u32 interrupt_learn(u64 key, const struct device *dev, u32 clien
 	unsigned int i;
 
 	gpumon_device_name(device, dev);
-	if (!gpumon_amdgpu_known(AMDGPU_IV_CLIENT) || !gpumon_amdgpu_known(AMDGPU_IV_SOURCE)) {
+	if (!gpumon_field_known(AMDGPU_FIELD(IV_CLIENT)) ||
+	    !gpumon_field_known(AMDGPU_FIELD(IV_SOURCE))) {
 		strscpy(numbers, "-", sizeof(numbers));
 	} else {
 		snprintf(numbers, sizeof(numbers), "%u:%u", client, source);
@@ -128,37 +129,26 @@ static noinline u32 interrupt_learn(u64 key, const struct device *dev, u32 clien
 }
 
 /* Kprobe on amdgpu_irq_dispatch(adev, ih) */
-GPUMON_KPROBE(gpumon_amdgpu_dispatch)
+GPUMON_KPROBE_BODY(gpumon_amdgpu_dispatch)
 {
-	struct gpumon_event_context ctx;
-	struct note *note;
+	struct note *note = note_here();
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
-	note = note_here();
 	note->task = current;
 	note->dev = gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_probe_recorded(ctx);
 }
 
 /* Tracepoint amdgpu_iv */
-void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv)
+GPUMON_TRACEPOINT_BODY(2, gpumon_amdgpu_iv, unsigned int, ih, struct amdgpu_iv_entry *, iv)
 {
-	struct gpumon_event_context ctx;
 	const struct device *dev = NULL;
-	u64 client, source, ring, vmid, key;
+	u64 client, source, key;
 	struct note *note;
 	u32 row;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (!gpumon_probe_readable(ctx, gpumon_field_get(AMDGPU_FIELD(IV_CLIENT), iv, &client) &&
+				   gpumon_field_get(AMDGPU_FIELD(IV_SOURCE), iv, &source)))
 		return;
-	if (unlikely(!gpumon_amdgpu_get(AMDGPU_IV_CLIENT, iv, &client) ||
-		     !gpumon_amdgpu_get(AMDGPU_IV_SOURCE, iv, &source))) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
-		goto leave;
-	}
 	note = note_here();
 	if (note->task == current) {
 		dev = note->dev;
@@ -168,20 +158,12 @@ void gpumon_amdgpu_iv(void *data, unsigned int ih, struct amdgpu_iv_entry *iv)
 	row = gpumon_row_find(&gpumon_amdgpu_interrupts, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = interrupt_learn(key, dev, client, source);
-	if (gpumon_row_count(&ctx, &gpumon_amdgpu_interrupts, row, 0) && gpumon_event_ring_on()) {
-		if (!gpumon_amdgpu_known(AMDGPU_IV_CLIENT))
-			client = AMDGPU_EVENT_UNKNOWN;
-		if (!gpumon_amdgpu_known(AMDGPU_IV_SOURCE))
-			source = AMDGPU_EVENT_UNKNOWN;
-		if (!gpumon_field_read(&gpumon_amdgpu_fields[AMDGPU_IV_RING], iv, &ring))
-			ring = AMDGPU_EVENT_UNKNOWN;
-		if (!gpumon_field_read(&gpumon_amdgpu_fields[AMDGPU_IV_VMID], iv, &vmid))
-			vmid = AMDGPU_EVENT_UNKNOWN;
-		gpumon_event_ring_words(GPUMON_EVENT_IV, ktime_get_mono_fast_ns(), row, client,
-					source, ring, vmid);
-	}
-leave:
-	gpumon_probe_leave(&ctx);
+	if (gpumon_row_count(ctx, &gpumon_amdgpu_interrupts, row, 0))
+		gpumon_event_ring_now(GPUMON_EVENT_IV, row,
+				      gpumon_field_word(AMDGPU_FIELD(IV_CLIENT), client),
+				      gpumon_field_word(AMDGPU_FIELD(IV_SOURCE), source),
+				      gpumon_field_read_word(AMDGPU_FIELD(IV_RING), iv),
+				      gpumon_field_read_word(AMDGPU_FIELD(IV_VMID), iv));
 }
 
 /* Clears all notes; no probe of the group runs. */

@@ -32,20 +32,18 @@ enum {
 };
 
 static const struct gpumon_column ring_columns[] = {
-	[RING_SUBMISSIONS] = { .name = "submissions" },
-	[RING_IBS] = { .name = "ibs", .needs = &gpumon_amdgpu_fields[AMDGPU_JOB_IBS] },
-	[RING_COMMAND_BUFFERS] = { .name = "command_buffers" },
+	[RING_SUBMISSIONS] = GPUMON_COUNTER("submissions"),
+	[RING_IBS] = GPUMON_COUNTER("ibs", .needs = AMDGPU_FIELD(JOB_IBS)),
+	[RING_COMMAND_BUFFERS] = GPUMON_COUNTER("command_buffers"),
 	[RING_COMMAND_DWORDS] = { .name = "command_dwords",
-				  .needs = &gpumon_amdgpu_fields[AMDGPU_IB_LENGTH] },
-	[RING_RUNS] = { .name = "runs" },
-	[RING_SUBMISSION_NS] = { .name = "submission_ns",
-				 .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
-				 .bits = 36 },
-	[RING_UNMATCHED] = { .name = "unmatched" },
-	[RING_UNTRACKED] = { .name = "untracked" },
-	[RING_UNATTRIBUTED] = { .name = "unattributed" },
-	[RING_BACKWARDS] = { .name = "clock_backwards" },
-	[RING_PIPE_SYNCS] = { .name = "pipe_syncs" },
+				  .needs = AMDGPU_FIELD(IB_LENGTH) },
+	[RING_RUNS] = GPUMON_COUNTER("runs"),
+	[RING_SUBMISSION_NS] = GPUMON_HISTOGRAM("submission_ns", .bits = 36),
+	[RING_UNMATCHED] = GPUMON_COUNTER("unmatched"),
+	[RING_UNTRACKED] = GPUMON_COUNTER("untracked"),
+	[RING_UNATTRIBUTED] = GPUMON_COUNTER("unattributed"),
+	[RING_BACKWARDS] = GPUMON_COUNTER("clock_backwards"),
+	[RING_PIPE_SYNCS] = GPUMON_COUNTER("pipe_syncs"),
 };
 
 struct gpumon_statistics gpumon_amdgpu_rings = {
@@ -55,7 +53,7 @@ struct gpumon_statistics gpumon_amdgpu_rings = {
 	.capacity = 128,
 };
 
-/* Entries: value is the address of the name, owner that of the device, row the ring's. */
+/* The row of the ring of each and 1; the addresses of its name and device are its identity. */
 struct gpumon_track gpumon_amdgpu_schedulers = {
 	.name = "schedulers",
 	.capacity = 256,
@@ -91,17 +89,19 @@ static __always_inline bool read_job(const struct amdgpu_job *job, struct job_vi
 	return gpumon_read_nofault(view, &sched_job->sched, sizeof(*view));
 }
 
+/* Not known, and false, if there is none or it cannot be read. */
 static __always_inline bool read_fence(const struct dma_fence *fence, struct fence_view *view)
 {
-	return gpumon_read_nofault(view, &fence->context, sizeof(*view));
+	if (likely(gpumon_read_nofault(view, &fence->context, sizeof(*view))))
+		return true;
+	*view = (struct fence_view){ GPUMON_WORD_UNKNOWN, GPUMON_WORD_UNKNOWN };
+	return false;
 }
 
 static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char *name,
-			       const struct device *dev)
+			       const struct device *dev, u64 identity)
 {
 	char device[GPUMON_LABEL_LEN], ring[GPUMON_LABEL_LEN];
-	struct gpumon_tracked *entry;
-	bool known;
 	u64 key;
 	u32 row;
 
@@ -109,41 +109,27 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched, const char
 	if (!name || gpumon_read_string_nofault(ring, sizeof(ring), name) <= 0)
 		strscpy(ring, "-", sizeof(ring));
 	key = gpumon_key_mix(gpumon_amdgpu_device_hash(dev), gpumon_key_text(ring));
-	row = gpumon_row_find(&gpumon_amdgpu_rings, key);
-	if (row == GPUMON_NONE)
-		row = gpumon_row_learn(&gpumon_amdgpu_rings, key, device, ring, NULL);
-	if (row == GPUMON_NONE)
-		return row;
-	entry = gpumon_track_begin(&gpumon_amdgpu_schedulers, (unsigned long)sched, &known);
-	if (entry) {
-		/* Two CPUs that learn it at once write the same. */
-		WRITE_ONCE(entry->value, 0);
-		/* No reader takes the new row for that of the previous name. */
-		smp_wmb();
-		WRITE_ONCE(entry->owner, (unsigned long)dev);
-		WRITE_ONCE(entry->row, row);
-		/* Pairs with ring_of(). */
-		smp_store_release(&entry->value, (unsigned long)name);
-	}
+	row = gpumon_row_learn(&gpumon_amdgpu_rings, key, device, ring, NULL);
+	if (row != GPUMON_NONE && name)
+		gpumon_track_remember(&gpumon_amdgpu_schedulers, (unsigned long)sched, identity,
+				      row + 1);
 	return row;
 }
 
 /* Row of a scheduler's ring. */
 static __always_inline u32 ring_of(const struct drm_gpu_scheduler *sched)
 {
-	const struct gpumon_tracked *known;
 	const struct device *dev;
 	const char *name;
+	u64 identity;
+	u32 known;
 
 	if (unlikely(!sched || !gpumon_read_nofault(&name, &sched->name, sizeof(name)) ||
 		     !gpumon_read_nofault(&dev, &sched->dev, sizeof(dev))))
 		return GPUMON_UNREADABLE;
-	known = gpumon_track_find(&gpumon_amdgpu_schedulers, (unsigned long)sched);
-	/* Pairs with ring_learn(): the row is there with the name. */
-	if (likely(known && smp_load_acquire(&known->value) == (unsigned long)name &&
-		   READ_ONCE(known->owner) == (unsigned long)dev && name))
-		return READ_ONCE(known->row);
-	return ring_learn(sched, name, dev);
+	identity = gpumon_key_mix((unsigned long)name, (unsigned long)dev);
+	known = gpumon_track_known(&gpumon_amdgpu_schedulers, (unsigned long)sched, identity);
+	return likely(known) ? known - 1 : ring_learn(sched, name, dev, identity);
 }
 
 /* gpumon_row_begin() for the ring of a scheduler. */
@@ -155,73 +141,56 @@ static __always_inline bool ring_begin(struct gpumon_event_context *ctx,
 	return gpumon_row_begin(ctx, &gpumon_amdgpu_rings, *row, column, words);
 }
 
-static __always_inline u64 fence_word(bool known, u64 word)
-{
-	return known ? word : AMDGPU_EVENT_UNKNOWN;
-}
-
 /* Tracepoint amdgpu_cs, one for each command buffer */
-void gpumon_amdgpu_cs(void *data, struct amdgpu_cs_parser *parser, struct amdgpu_job *job,
-		      struct amdgpu_ib *ib)
+GPUMON_TRACEPOINT_BODY(3, gpumon_amdgpu_cs, struct amdgpu_cs_parser *, parser,
+		       struct amdgpu_job *, job, struct amdgpu_ib *, ib)
 {
 	const struct drm_sched_job *sched_job = (const struct drm_sched_job *)job;
 	const struct drm_gpu_scheduler *sched = NULL;
 	const struct drm_sched_entity *entity;
-	struct gpumon_event_context ctx;
 	const struct drm_sched_rq *rq;
 	local64_t *words;
 	u64 length;
 	u32 row;
 
-	if (!gpumon_probe_enter(&ctx, data))
-		return;
 	/* Until the job is armed, sched is the device's first ring and not the job's. */
-	if (unlikely(!gpumon_amdgpu_get(AMDGPU_IB_LENGTH, ib, &length) ||
-		     !gpumon_read_nofault(&entity, &sched_job->entity, sizeof(entity)) ||
-		     !gpumon_read_nofault(&rq, &entity->rq, sizeof(rq)) ||
-		     !gpumon_read_nofault(&sched, &rq->sched, sizeof(sched)))) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
-		goto leave;
-	}
-	if (!ring_begin(&ctx, sched, &row, RING_COMMAND_BUFFERS, &words))
-		goto leave;
+	if (!gpumon_probe_readable(ctx, gpumon_field_get(AMDGPU_FIELD(IB_LENGTH), ib, &length) &&
+				   gpumon_read_nofault(&entity, &sched_job->entity, sizeof(entity)) &&
+				   gpumon_read_nofault(&rq, &entity->rq, sizeof(rq)) &&
+				   gpumon_read_nofault(&sched, &rq->sched, sizeof(sched))))
+		return;
+	if (!ring_begin(ctx, sched, &row, RING_COMMAND_BUFFERS, &words))
+		return;
 	gpumon_row_add(words, RING_COMMAND_DWORDS, length);
 	gpumon_event_ring_now(GPUMON_EVENT_CS, row,
-			      fence_word(gpumon_amdgpu_known(AMDGPU_IB_LENGTH), length), 0, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
+			      gpumon_field_word(AMDGPU_FIELD(IB_LENGTH), length), 0, 0, 0);
 }
 
 /* Tracepoint amdgpu_cs_ioctl, one for each job */
-void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
+GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_cs_ioctl, struct amdgpu_job *, job)
 {
 	u64 now = gpumon_clock();
 	struct gpumon_tracked *entry = NULL;
-	struct gpumon_event_context ctx;
 	struct fence_view fence;
 	struct job_view view;
-	bool known, fenced;
 	local64_t *words;
+	bool known;
 	u32 row, process = GPUMON_NONE;
 	u64 ibs;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (!gpumon_probe_readable(ctx, read_job(job, &view) &&
+				   gpumon_field_get(AMDGPU_FIELD(JOB_IBS), job, &ibs)))
 		return;
-	if (unlikely(!read_job(job, &view) || !gpumon_amdgpu_get(AMDGPU_JOB_IBS, job, &ibs))) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
-		goto leave;
-	}
-	if (!ring_begin(&ctx, view.sched, &row, RING_SUBMISSIONS, &words))
-		goto leave;
+	if (!ring_begin(ctx, view.sched, &row, RING_SUBMISSIONS, &words))
+		return;
 	gpumon_row_add(words, RING_IBS, ibs);
 	if (likely(in_task()))
-		process = gpumon_process_slot(ctx.cpu);
-	gpumon_process_add(ctx.cpu, process, GPUMON_PROCESS_SUBMISSIONS, 1);
+		process = gpumon_process_slot(ctx->cpu);
+	gpumon_process_add(ctx->cpu, process, GPUMON_PROCESS_SUBMISSIONS, 1);
 	if (unlikely(process == GPUMON_NONE))
 		gpumon_row_add(words, RING_UNATTRIBUTED, 1);
 
-	fenced = view.s_fence && read_fence(&view.s_fence->finished, &fence);
-	if (likely(fenced))
+	if (likely(read_fence(&view.s_fence->finished, &fence)))
 		entry = gpumon_track_begin(&gpumon_amdgpu_jobs, (unsigned long)view.s_fence,
 					   &known);
 	if (likely(entry)) {
@@ -232,84 +201,58 @@ void gpumon_amdgpu_cs_ioctl(void *data, struct amdgpu_job *job)
 	} else {
 		gpumon_row_add(words, RING_UNTRACKED, 1);
 	}
-	gpumon_event_ring_now(GPUMON_EVENT_CS_IOCTL, row, fence_word(fenced, fence.context),
-			      fence_word(fenced, fence.seqno),
-			      fence_word(gpumon_amdgpu_known(AMDGPU_JOB_IBS), ibs), 0);
-leave:
-	gpumon_probe_leave(&ctx);
+	gpumon_event_ring_now(GPUMON_EVENT_CS_IOCTL, row, fence.context, fence.seqno,
+			      gpumon_field_word(AMDGPU_FIELD(JOB_IBS), ibs), 0);
 }
 
 /* Tracepoint amdgpu_sched_run_job */
-void gpumon_amdgpu_run(void *data, struct amdgpu_job *job)
+GPUMON_TRACEPOINT_BODY(1, gpumon_amdgpu_run, struct amdgpu_job *, job)
 {
-	u64 now = gpumon_clock(), elapsed = AMDGPU_EVENT_UNKNOWN, ibs;
+	u64 now = gpumon_clock(), elapsed = GPUMON_WORD_UNKNOWN;
 	struct gpumon_tracked *entry = NULL;
-	struct gpumon_event_context ctx;
 	struct fence_view fence;
 	struct job_view view;
 	local64_t *words;
-	bool fenced;
 	u32 row;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (!gpumon_probe_readable(ctx, read_job(job, &view)))
 		return;
-	if (unlikely(!read_job(job, &view))) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
-		goto leave;
-	}
-	fenced = view.s_fence && read_fence(&view.s_fence->finished, &fence);
-	if (likely(fenced))
+	if (likely(read_fence(&view.s_fence->finished, &fence)))
 		entry = gpumon_track_find(&gpumon_amdgpu_jobs, (unsigned long)view.s_fence);
 	if (likely(entry && entry->value == fence.seqno && entry->owner == fence.context)) {
 		row = entry->row;
 		words = gpumon_row_words(&gpumon_amdgpu_rings, row);
 		gpumon_row_add(words, RING_RUNS, 1);
-		gpumon_probe_recorded(&ctx);
+		gpumon_probe_recorded(ctx);
 		if (!gpumon_clock_elapsed(entry->since, now, &elapsed))
 			gpumon_row_add(words, RING_BACKWARDS, 1);
 		gpumon_row_observe(&gpumon_amdgpu_rings, words, RING_SUBMISSION_NS, elapsed);
 		gpumon_track_end(&gpumon_amdgpu_jobs, entry);
 	} else {
-		if (!ring_begin(&ctx, view.sched, &row, RING_RUNS, &words))
-			goto leave;
+		if (!ring_begin(ctx, view.sched, &row, RING_RUNS, &words))
+			return;
 		gpumon_row_add(words, RING_UNMATCHED, 1);
 	}
-	if (gpumon_event_ring_on()) {
-		if (!gpumon_field_read(&gpumon_amdgpu_fields[AMDGPU_JOB_IBS], job, &ibs))
-			ibs = AMDGPU_EVENT_UNKNOWN;
-		gpumon_event_ring_words(GPUMON_EVENT_SCHED_RUN_JOB, ktime_get_mono_fast_ns(), row,
-					fence_word(fenced, fence.context),
-					fence_word(fenced, fence.seqno), elapsed, ibs);
-	}
-leave:
-	gpumon_probe_leave(&ctx);
+	gpumon_event_ring_now(GPUMON_EVENT_SCHED_RUN_JOB, row, fence.context, fence.seqno, elapsed,
+			      gpumon_field_read_word(AMDGPU_FIELD(JOB_IBS), job));
 }
 
 /* Tracepoint amdgpu_ib_pipe_sync */
-void gpumon_amdgpu_pipe_sync(void *data, struct amdgpu_job *job, struct dma_fence *fence)
+GPUMON_TRACEPOINT_BODY(2, gpumon_amdgpu_pipe_sync, struct amdgpu_job *, job,
+		       struct dma_fence *, fence)
 {
 	struct fence_view own, dependency;
-	struct gpumon_event_context ctx;
-	bool own_known, dependency_known;
 	struct job_view view;
 	local64_t *words;
 	u32 row;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (!gpumon_probe_readable(ctx, read_job(job, &view)))
 		return;
-	if (unlikely(!read_job(job, &view))) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
-		goto leave;
-	}
-	if (ring_begin(&ctx, view.sched, &row, RING_PIPE_SYNCS, &words) && gpumon_event_ring_on()) {
-		own_known = view.s_fence && read_fence(&view.s_fence->finished, &own);
-		dependency_known = fence && read_fence(fence, &dependency);
+	if (ring_begin(ctx, view.sched, &row, RING_PIPE_SYNCS, &words) && gpumon_event_ring_on()) {
+		read_fence(&view.s_fence->finished, &own);
+		read_fence(fence, &dependency);
 		gpumon_event_ring_words(GPUMON_EVENT_PIPE_SYNC, ktime_get_mono_fast_ns(), row,
-					fence_word(own_known, own.context),
-					fence_word(own_known, own.seqno),
-					fence_word(dependency_known, dependency.context),
-					fence_word(dependency_known, dependency.seqno));
+					own.context, own.seqno, dependency.context,
+					dependency.seqno);
 	}
-leave:
-	gpumon_probe_leave(&ctx);
 }

@@ -5,8 +5,8 @@
  */
 #include <linux/ktime.h>
 
-#include "amdgpu.h"
 #include "common/event_ring.h"
+#include "drivers/groups.h"
 #include "internal.h"
 
 /* Registers that share a row. Their numbers are counted in words of 4 bytes. */
@@ -18,8 +18,8 @@ enum {
 };
 
 static const struct gpumon_column register_columns[] = {
-	[REGISTER_READS] = { .name = "reads" },
-	[REGISTER_WRITES] = { .name = "writes" },
+	[REGISTER_READS] = GPUMON_COUNTER("reads"),
+	[REGISTER_WRITES] = GPUMON_COUNTER("writes"),
 };
 
 static struct gpumon_statistics registers = {
@@ -38,33 +38,30 @@ static noinline u32 range_learn(u64 key, u32 device_id, u32 range)
 	return gpumon_row_learn(&registers, key, device, label, NULL);
 }
 
-static __always_inline void register_event(void *data, u32 device_id, u32 reg, u32 value,
-					   unsigned int column, enum gpumon_event_type event)
+static __always_inline void register_event(struct gpumon_event_context *ctx, u32 device_id, u32 reg,
+					   u32 value, unsigned int column,
+					   enum gpumon_event_type event)
 {
 	u32 range = reg >> RANGE_SHIFT;
-	struct gpumon_event_context ctx;
 	u64 key;
 	u32 row;
 
-	if (!gpumon_probe_enter(&ctx, data))
-		return;
 	key = gpumon_key_mix(device_id, range);
 	row = gpumon_row_find(&registers, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = range_learn(key, device_id, range);
-	if (gpumon_row_count(&ctx, &registers, row, column))
+	if (gpumon_row_count(ctx, &registers, row, column))
 		gpumon_event_ring_now(event, row, reg, value, 0, 0);
-	gpumon_probe_leave(&ctx);
 }
 
-static void probe_read(void *data, unsigned int device_id, u32 reg, u32 value)
+static GPUMON_TRACEPOINT_BODY(3, probe_read, unsigned int, device_id, u32, reg, u32, value)
 {
-	register_event(data, device_id, reg, value, REGISTER_READS, GPUMON_EVENT_RREG);
+	register_event(ctx, device_id, reg, value, REGISTER_READS, GPUMON_EVENT_RREG);
 }
 
-static void probe_write(void *data, unsigned int device_id, u32 reg, u32 value)
+static GPUMON_TRACEPOINT_BODY(3, probe_write, unsigned int, device_id, u32, reg, u32, value)
 {
-	register_event(data, device_id, reg, value, REGISTER_WRITES, GPUMON_EVENT_WREG);
+	register_event(ctx, device_id, reg, value, REGISTER_WRITES, GPUMON_EVENT_WREG);
 }
 
 enum {
@@ -86,5 +83,4 @@ struct gpumon_group gpumon_amdgpu_registers = {
 	.name = "amdgpu_registers",
 	GPUMON_PROBES(register_probes),
 	GPUMON_TABLES(register_statistics),
-	.off_by_default = true,
 };

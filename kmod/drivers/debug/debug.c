@@ -6,7 +6,7 @@
  * for a driver, beside one that is a module, so that a test on any kernel sees how the engine
  * attaches to both. It only counts.
  */
-#include "debug.h"
+#include "drivers/groups.h"
 
 enum {
 	DEBUG_INIT,
@@ -19,36 +19,19 @@ enum {
 	DEBUG_RUN
 };
 
-static void debug_traced(void *data, const void *fence)
+static GPUMON_TRACEPOINT_BODY(1, debug_traced, const void *, fence)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_probe_enter(&ctx, data))
-		return;
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
+	gpumon_probe_recorded(ctx);
 }
 
-static GPUMON_KPROBE(debug_called)
+static GPUMON_KPROBE_BODY(debug_called)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_probe_recorded(ctx);
 }
 
-static GPUMON_KRETPROBE(debug_returned)
+static GPUMON_KRETPROBE_BODY(debug_returned)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_probe_recorded(ctx);
 }
 
 static struct gpumon_probe debug_probes[] = {
@@ -78,5 +61,4 @@ struct gpumon_group gpumon_debug = {
 	.name = "debug",
 	GPUMON_PROBES(debug_probes),
 	GPUMON_FIELDS(debug_fields),
-	.off_by_default = true,
 };

@@ -14,13 +14,14 @@
 #include <drm/gpu_scheduler.h>
 
 #include "attach/probe.h"
+#include "common/call.h"
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "compat/drm_client.h"
 #include "core/clock.h"
 #include "core/field.h"
 #include "core/track.h"
-#include "drm_sched.h"
+#include "drivers/groups.h"
 #include "job.h"
 #include "job_event.h"
 #include "ring.h"
@@ -328,20 +329,16 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 	gpumon_leaf_leave();
 }
 
-static void probe_wait(void *data, struct drm_sched_job *sched_job, struct dma_fence *dependency)
+static GPUMON_TRACEPOINT_BODY(2, probe_wait, struct drm_sched_job *, sched_job,
+			      struct dma_fence *, dependency)
 {
-	struct gpumon_event_context ctx;
-	u32 ring;
+	u32 ring = ring_of(ctx->cpu, sched_job->sched);
 
-	if (!gpumon_probe_enter(&ctx, data))
-		return;
-	ring = ring_of(ctx.cpu, sched_job->sched);
-	local64_inc(&ring_words(ctx.cpu, ring)[GPUMON_RING_WAITS]);
-	gpumon_probe_recorded(&ctx);
+	local64_inc(&ring_words(ctx->cpu, ring)[GPUMON_RING_WAITS]);
+	gpumon_probe_recorded(ctx);
 	if (gpumon_event_ring_on())
 		gpumon_job_event_wait(ktime_get_mono_fast_ns(), ring, &sched_job->s_fence->finished,
 				      dependency);
-	gpumon_probe_leave(&ctx);
 }
 
 /* A finished fence that signals with an error, or whose job never reached the hardware. */
@@ -406,26 +403,14 @@ static void probe_signaled(void *data, struct dma_fence *fence)
 	job_failed(data, s_fence, error);
 }
 
-static GPUMON_KRETPROBE(probe_fini)
-{
-	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, 0);
-	return 0;
-}
-
 /*
  * drm_sched_fini(sched) returns: the address may be another scheduler's next. While it runs there
  * may still be events, from which the scheduler would be learned again.
  */
-static GPUMON_KRETPROBE(probe_fini_return)
+static GPUMON_KRETPROBE_BODY(probe_fini)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	gpumon_ring_scheduler_ends(*(void **)instance->data);
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_ring_scheduler_ends((void *)gpumon_call(instance)->argument[0]);
+	gpumon_probe_recorded(ctx);
 }
 
 /* Jobs that are under way are not known: depths start over. */
@@ -473,10 +458,10 @@ static struct gpumon_probe drm_sched_probes[] = {
 			 .optional = true, .without = "dependency waits are not counted"),
 	GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", ROLE_RESULT, probe_signaled, "*dma_fence",
 			     .with = "gpu_sched", .without = "errors and killed jobs are not seen"),
-	[PROBE_FINI] = GPUMON_KRETPROBE_AT(
-		"gpu_sched", "drm_sched_fini", ROLE_FINI, probe_fini, probe_fini_return,
-		"*drm_gpu_scheduler", "void", .data_size = sizeof(unsigned long), .maxactive = 64,
-		.optional = true, .without = "rings that are gone keep their place"),
+	[PROBE_FINI] = GPUMON_CALL_AT("gpu_sched", "drm_sched_fini", ROLE_FINI, probe_fini,
+				      "*drm_gpu_scheduler", "void", .maxactive = 64,
+				      .optional = true,
+				      .without = "rings that are gone keep their place"),
 };
 
 static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);

@@ -28,29 +28,25 @@ static bool rings_full;
 
 static siphash_key_t name_key;
 
-#define COUNTER(_name) { .name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER }
-#define GAUGE(_name)   { .name = _name, .kind = GPUMON_COLUMN_KIND_GAUGE }
-#define HISTOGRAM(_name, ...) { .name = _name, .kind = GPUMON_COLUMN_KIND_HISTOGRAM, ##__VA_ARGS__ }
-
 static const struct gpumon_column ring_columns[GPUMON_RING_COLUMNS] = {
-	[GPUMON_RING_QUEUED] = COUNTER("queued"),
-	[GPUMON_RING_RUN] = COUNTER("run"),
-	[GPUMON_RING_DONE] = COUNTER("done"),
-	[GPUMON_RING_ERRORS] = COUNTER("errors"),
-	[GPUMON_RING_KILLED] = COUNTER("killed"),
-	[GPUMON_RING_WAITS] = COUNTER("dependency_waits"),
-	[GPUMON_RING_UNTRACKED] = COUNTER("untracked"),
-	[GPUMON_RING_QUEUE_DEPTH] = GAUGE("queue_depth"),
-	[GPUMON_RING_QUEUE_DEPTHS] = HISTOGRAM("queue_depths", .bits = GPUMON_DEPTH_BITS,
-					       .of_gauge = true),
-	[GPUMON_RING_HW_DEPTH] = GAUGE("hw_depth"),
-	[GPUMON_RING_HW_DEPTHS] = HISTOGRAM("hw_depths", .bits = GPUMON_DEPTH_BITS,
-					    .of_gauge = true),
-	[GPUMON_RING_QUEUE_NS] = HISTOGRAM("queue_ns", .bits = GPUMON_LATENCY_BITS),
-	[GPUMON_RING_RUN_NS] = HISTOGRAM("run_ns", .bits = GPUMON_LATENCY_BITS),
-	[GPUMON_RING_JOBS_TABLE_FULL] = COUNTER("jobs_table_full"),
-	[GPUMON_RING_BACKWARDS] = COUNTER("clock_backwards"),
-	[GPUMON_RING_LIVE] = GAUGE("live"),
+	[GPUMON_RING_QUEUED] = GPUMON_COUNTER("queued"),
+	[GPUMON_RING_RUN] = GPUMON_COUNTER("run"),
+	[GPUMON_RING_DONE] = GPUMON_COUNTER("done"),
+	[GPUMON_RING_ERRORS] = GPUMON_COUNTER("errors"),
+	[GPUMON_RING_KILLED] = GPUMON_COUNTER("killed"),
+	[GPUMON_RING_WAITS] = GPUMON_COUNTER("dependency_waits"),
+	[GPUMON_RING_UNTRACKED] = GPUMON_COUNTER("untracked"),
+	[GPUMON_RING_QUEUE_DEPTH] = GPUMON_GAUGE("queue_depth"),
+	[GPUMON_RING_QUEUE_DEPTHS] = GPUMON_HISTOGRAM("queue_depths", .bits = GPUMON_DEPTH_BITS,
+						      .of_gauge = true),
+	[GPUMON_RING_HW_DEPTH] = GPUMON_GAUGE("hw_depth"),
+	[GPUMON_RING_HW_DEPTHS] = GPUMON_HISTOGRAM("hw_depths", .bits = GPUMON_DEPTH_BITS,
+						   .of_gauge = true),
+	[GPUMON_RING_QUEUE_NS] = GPUMON_HISTOGRAM("queue_ns", .bits = GPUMON_LATENCY_BITS),
+	[GPUMON_RING_RUN_NS] = GPUMON_HISTOGRAM("run_ns", .bits = GPUMON_LATENCY_BITS),
+	[GPUMON_RING_JOBS_TABLE_FULL] = GPUMON_COUNTER("jobs_table_full"),
+	[GPUMON_RING_BACKWARDS] = GPUMON_COUNTER("clock_backwards"),
+	[GPUMON_RING_LIVE] = GPUMON_GAUGE("live"),
 };
 
 struct gpumon_statistics gpumon_ring_statistics = {
@@ -227,17 +223,6 @@ static u32 ring_by_name(const struct drm_gpu_scheduler *sched)
 	return ring_of_key(gpumon_key_mix(key, 0), names.device, names.name);
 }
 
-/*
- * What a scheduler is known by. Those of a device lie at a stride, and products of such numbers
- * crowd in some places of the table: half of the bits are mixed with the others in between.
- */
-static u64 scheduler_key(const struct drm_gpu_scheduler *sched)
-{
-	u64 key = (unsigned long)sched * GOLDEN_RATIO_64;
-
-	return key ^ key >> 32;
-}
-
 /* Of a scheduler; never 0. */
 static u64 scheduler_identity(const struct drm_gpu_scheduler *sched)
 {
@@ -272,7 +257,7 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 	u32 ring = ring_by_name(sched);
 	bool begun;
 
-	known = gpumon_track_begin(&gpumon_ring_schedulers, scheduler_key(sched), &begun);
+	known = gpumon_track_begin(&gpumon_ring_schedulers, (unsigned long)sched, &begun);
 	/* Without room it is looked up by its names each time, and is not in "live". */
 	if (!known)
 		return ring;
@@ -289,7 +274,7 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 {
 	const struct gpumon_tracked *known =
-		gpumon_track_find(&gpumon_ring_schedulers, scheduler_key(sched));
+		gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched);
 	u32 ring = GPUMON_NONE;
 
 	/* Pairs with scheduler_learn(). */
@@ -330,7 +315,7 @@ void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 {
 	struct gpumon_tracked *known;
 
-	while ((known = gpumon_track_find(&gpumon_ring_schedulers, scheduler_key(sched))))
+	while ((known = gpumon_track_find(&gpumon_ring_schedulers, (unsigned long)sched)))
 		scheduler_forget(known);
 	atomic_inc(&gpumon_scheduler_generation);
 }

@@ -49,33 +49,28 @@ static bool gaps_known(const struct gpumon_group *group, u32 row)
 					      gpumon_group_can_count(group, VBLANK_ROLE_DISABLE));
 }
 
-#define COUNTER(_column, _name, ...) \
-	[_column] = { .name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, ##__VA_ARGS__ }
 /* Up to 17 seconds. */
-#define HISTOGRAM(_column, _name, ...)                                                         \
-	[_column] = {                                                                          \
-		.name = _name, .kind = GPUMON_COLUMN_KIND_HISTOGRAM, .bits = 34, ##__VA_ARGS__ \
-	}
+#define TIMES(_name, ...) GPUMON_HISTOGRAM(_name, .bits = 34, ##__VA_ARGS__)
 
 static const struct gpumon_column vblank_columns[VBLANK_COLUMNS] = {
-	COUNTER(VBLANK_VBLANKS, "vblanks", .known = vblanks_known),
-	COUNTER(VBLANK_HIGH_PRECISION, "high_precision", .known = vblanks_known),
-	COUNTER(VBLANK_MISSED, "missed", .known = gaps_known),
-	COUNTER(VBLANK_REPEATED, "repeated", .known = sequence_known),
-	COUNTER(VBLANK_LATE, "late", .known = gaps_known),
-	COUNTER(VBLANK_OFF_GAPS, "off_gaps", .known = gaps_known),
-	HISTOGRAM(VBLANK_INTERVAL_NS, "interval_ns", .known = sequence_known),
-	HISTOGRAM(VBLANK_JITTER_NS, "jitter_ns", .known = sequence_known),
-	[VBLANK_REFRESH_MHZ] = { .name = "refresh_millihertz", .kind = GPUMON_COLUMN_KIND_GAUGE },
-	COUNTER(VBLANK_QUEUED, "queued"),
-	COUNTER(VBLANK_DELIVERED, "delivered"),
-	HISTOGRAM(VBLANK_QUEUE_TO_DELIVERY_NS, "queue_to_delivery_ns"),
-	HISTOGRAM(VBLANK_VBLANK_TO_DELIVERY_NS, "vblank_to_delivery_ns"),
-	COUNTER(VBLANK_EARLY, "early"),
-	COUNTER(VBLANK_AMBIGUOUS, "ambiguous"),
-	COUNTER(VBLANK_UNTRACKED, "untracked"),
-	COUNTER(VBLANK_NULL_FILE, "null_file"),
-	COUNTER(VBLANK_TABLE_FULL, "requests_table_full"),
+	[VBLANK_VBLANKS] = GPUMON_COUNTER("vblanks", .known = vblanks_known),
+	[VBLANK_HIGH_PRECISION] = GPUMON_COUNTER("high_precision", .known = vblanks_known),
+	[VBLANK_MISSED] = GPUMON_COUNTER("missed", .known = gaps_known),
+	[VBLANK_REPEATED] = GPUMON_COUNTER("repeated", .known = sequence_known),
+	[VBLANK_LATE] = GPUMON_COUNTER("late", .known = gaps_known),
+	[VBLANK_OFF_GAPS] = GPUMON_COUNTER("off_gaps", .known = gaps_known),
+	[VBLANK_INTERVAL_NS] = TIMES("interval_ns", .known = sequence_known),
+	[VBLANK_JITTER_NS] = TIMES("jitter_ns", .known = sequence_known),
+	[VBLANK_REFRESH_MHZ] = GPUMON_GAUGE("refresh_millihertz"),
+	[VBLANK_QUEUED] = GPUMON_COUNTER("queued"),
+	[VBLANK_DELIVERED] = GPUMON_COUNTER("delivered"),
+	[VBLANK_QUEUE_TO_DELIVERY_NS] = TIMES("queue_to_delivery_ns"),
+	[VBLANK_VBLANK_TO_DELIVERY_NS] = TIMES("vblank_to_delivery_ns"),
+	[VBLANK_EARLY] = GPUMON_COUNTER("early"),
+	[VBLANK_AMBIGUOUS] = GPUMON_COUNTER("ambiguous"),
+	[VBLANK_UNTRACKED] = GPUMON_COUNTER("untracked"),
+	[VBLANK_NULL_FILE] = GPUMON_COUNTER("null_file"),
+	[VBLANK_TABLE_FULL] = GPUMON_COUNTER("requests_table_full"),
 };
 
 struct gpumon_statistics gpumon_vblank_crtcs = {

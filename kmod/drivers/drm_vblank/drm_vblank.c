@@ -16,11 +16,8 @@
 #include <linux/sched.h>
 
 #include "common/event_ring.h"
-#include "drm_vblank.h"
+#include "drivers/groups.h"
 #include "internal.h"
-
-/* An unknown number in the event ring. */
-#define UNKNOWN_WORD U64_MAX
 
 /**
  * struct vblank_handling - the vblank that a context is about to handle
@@ -106,35 +103,30 @@ static __always_inline bool slot_valid(u32 slot)
 	return slot < GPUMON_UNREADABLE;
 }
 
-static __always_inline local64_t *row_words(u32 row)
+/* gpumon_row_begin() for the row of a crtc, that of the unknown device if its slot is not known. */
+static __always_inline bool crtc_begin(struct gpumon_event_context *ctx, u32 crtc, u32 slot,
+				       u32 *row, unsigned int column, local64_t **words)
 {
-	return gpumon_row_words(&gpumon_vblank_crtcs, row);
+	if (unlikely(crtc >= VBLANK_MAX_CRTCS))
+		*row = GPUMON_UNREADABLE;
+	else if (likely(slot_valid(slot)))
+		*row = gpumon_vblank_crtc_states[slot].row;
+	else
+		*row = gpumon_vblank_unknown_row(crtc);
+	return gpumon_row_begin(ctx, &gpumon_vblank_crtcs, *row, column, words);
 }
 
-static void probe_vblank(void *data, int crtc, unsigned int seq, ktime_t time, bool high_prec)
+static GPUMON_TRACEPOINT_BODY(4, probe_vblank, int, crtc, unsigned int, seq, ktime_t, time,
+			      bool, high_prec)
 {
-	u64 now = ktime_get_mono_fast_ns();
-	u64 missed = UNKNOWN_WORD;
-	struct gpumon_event_context ctx;
-	struct vblank_handling *here;
+	u64 now = ktime_get_mono_fast_ns(), missed = GPUMON_WORD_UNKNOWN;
+	struct vblank_handling *here = handling_here();
+	u32 row, slot = vblank_slot(here, crtc);
 	local64_t *words;
-	u32 row, slot;
 
-	if (!gpumon_probe_enter(&ctx, data))
-		return;
-	if (unlikely((u32)crtc >= VBLANK_MAX_CRTCS)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
-		goto leave;
-	}
-	here = handling_here();
-	slot = vblank_slot(here, crtc);
 	here->task = NULL;
-	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
-					 gpumon_vblank_unknown_row(crtc);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	words = row_words(row);
-	gpumon_row_add(words, VBLANK_VBLANKS, 1);
+	if (!crtc_begin(ctx, crtc, slot, &row, VBLANK_VBLANKS, &words))
+		return;
 	gpumon_row_add(words, VBLANK_HIGH_PRECISION, high_prec);
 	if (likely(slot_valid(slot))) {
 		missed = gpumon_vblank_follow(&gpumon_vblank_crtc_states[slot], now, seq,
@@ -143,51 +135,41 @@ static void probe_vblank(void *data, int crtc, unsigned int seq, ktime_t time, b
 		WRITE_ONCE(gpumon_vblank_unknown[crtc], gpumon_vblank_unknown[crtc] + 1);
 		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
 	}
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_VBLANK, now, row, seq, ktime_to_ns(time),
 					high_prec, missed);
-leave:
-	gpumon_probe_leave(&ctx);
 }
 
-static void probe_queued(void *data, struct drm_file *file, int crtc, unsigned int seq)
+/* Slot of a crtc of a client's device, and what is known of the client's requests. */
+static __always_inline u32 file_slot(const struct drm_file *file, u32 crtc,
+				     struct gpumon_tracked **client)
+{
+	*client = gpumon_vblank_client(file, crtc);
+	return likely(*client && files_end_seen()) ?
+		       (*client)->process :
+		       gpumon_vblank_crtc_of_file(file, crtc, devices_end_seen());
+}
+
+static GPUMON_TRACEPOINT_BODY(3, probe_queued, struct drm_file *, file, int, crtc,
+			      unsigned int, seq)
 {
 	u64 now = ktime_get_mono_fast_ns();
-	struct gpumon_event_context ctx;
-	struct gpumon_tracked *client;
 	u32 row, slot = GPUMON_NONE;
+	struct gpumon_tracked *client;
 	local64_t *words;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (likely(file))
+		slot = file_slot(file, crtc, &client);
+	if (!crtc_begin(ctx, crtc, slot, &row, VBLANK_QUEUED, &words))
 		return;
-	if (unlikely((u32)crtc >= VBLANK_MAX_CRTCS)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
-		goto leave;
-	}
-	if (likely(file)) {
-		client = gpumon_vblank_client(file, crtc);
-		slot = likely(client && files_end_seen()) ?
-			       client->process :
-			       gpumon_vblank_crtc_of_file(file, crtc, devices_end_seen());
-	}
-	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
-					 gpumon_vblank_unknown_row(crtc);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	words = row_words(row);
-	gpumon_row_add(words, VBLANK_QUEUED, 1);
 	if (unlikely(!file))
 		gpumon_row_add(words, VBLANK_NULL_FILE, 1);
 	else if (unlikely(!slot_valid(slot)))
 		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
 	else if (unlikely(!gpumon_vblank_request(file, slot, seq, now)))
 		gpumon_row_add(words, VBLANK_TABLE_FULL, 1);
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_VBLANK_QUEUED, now, row, seq, 0, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
 }
 
 /* Time from a vblank to the delivery of its event. */
@@ -197,14 +179,14 @@ static __always_inline u64 count_since_vblank(u32 slot, local64_t *words, u32 se
 
 	if (unlikely(!slot_valid(slot))) {
 		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
-		return UNKNOWN_WORD;
+		return GPUMON_WORD_UNKNOWN;
 	}
 	/* Drivers without vblanks also send the events of page flips. */
 	if (unlikely(!gpumon_vblank_crtc_states[slot].vblank))
-		return UNKNOWN_WORD;
+		return GPUMON_WORD_UNKNOWN;
 	if (unlikely(!gpumon_vblank_time(&gpumon_vblank_crtc_states[slot], seq, &time_ns))) {
 		gpumon_row_add(words, VBLANK_AMBIGUOUS, 1);
-		return UNKNOWN_WORD;
+		return GPUMON_WORD_UNKNOWN;
 	}
 	since = now - time_ns;
 	if (unlikely((s64)since < 0)) {
@@ -226,53 +208,33 @@ static __always_inline u64 count_since_queued(struct gpumon_tracked *client, loc
 		join = gpumon_vblank_answer(client, seq, files_end_seen(), &asked_ns);
 	if (unlikely(join != VBLANK_JOINED)) {
 		gpumon_row_add(words, join == VBLANK_MANY ? VBLANK_AMBIGUOUS : VBLANK_UNTRACKED, 1);
-		return UNKNOWN_WORD;
+		return GPUMON_WORD_UNKNOWN;
 	}
 	since = max_t(s64, now - asked_ns, 0);
 	gpumon_row_observe(&gpumon_vblank_crtcs, words, VBLANK_QUEUE_TO_DELIVERY_NS, since);
 	return since;
 }
 
-static void probe_delivered(void *data, struct drm_file *file, int crtc, unsigned int seq)
+static GPUMON_TRACEPOINT_BODY(3, probe_delivered, struct drm_file *, file, int, crtc,
+			      unsigned int, seq)
 {
 	u64 now = ktime_get_mono_fast_ns();
-	u64 since_queued = UNKNOWN_WORD, since_vblank;
-	struct gpumon_tracked *client = NULL;
-	struct gpumon_event_context ctx;
+	u64 since_queued = GPUMON_WORD_UNKNOWN, since_vblank;
+	struct gpumon_tracked *client;
 	local64_t *words;
 	u32 row, slot;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	slot = likely(file) ? file_slot(file, crtc, &client) : event_slot(handling_here(), crtc);
+	if (!crtc_begin(ctx, crtc, slot, &row, VBLANK_DELIVERED, &words))
 		return;
-	if (unlikely((u32)crtc >= VBLANK_MAX_CRTCS)) {
-		gpumon_probe_dropped(&ctx, GPUMON_DROP_UNREADABLE);
-		goto leave;
-	}
-	if (likely(file)) {
-		client = gpumon_vblank_client(file, crtc);
-		slot = likely(client && files_end_seen()) ?
-			       client->process :
-			       gpumon_vblank_crtc_of_file(file, crtc, devices_end_seen());
-	} else {
-		slot = event_slot(handling_here(), crtc);
-	}
-	row = likely(slot_valid(slot)) ? gpumon_vblank_crtc_states[slot].row :
-					 gpumon_vblank_unknown_row(crtc);
-	if (!gpumon_probe_found(&ctx, row))
-		goto leave;
-	words = row_words(row);
-	gpumon_row_add(words, VBLANK_DELIVERED, 1);
 	since_vblank = count_since_vblank(slot, words, seq, now);
 	if (likely(file))
 		since_queued = count_since_queued(client, words, seq, now);
 	else
 		gpumon_row_add(words, VBLANK_NULL_FILE, 1);
-	gpumon_probe_recorded(&ctx);
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_VBLANK_DELIVERED, now, row, seq, 0,
 					since_queued, since_vblank);
-leave:
-	gpumon_probe_leave(&ctx);
 }
 
 static u32 crtc_of_arguments(struct pt_regs *regs)
@@ -314,61 +276,42 @@ leave:
  * drm_vblank_enable(dev, pipe) and drm_vblank_disable_and_save(dev, pipe), also called
  * where there is nothing to be done.
  */
-static int count_switch(struct kprobe *kprobe, struct pt_regs *regs, bool on)
+static void count_switch(struct gpumon_event_context *ctx, struct pt_regs *regs, bool on)
 {
 	struct gpumon_vblank_crtc *state;
-	struct gpumon_event_context ctx;
+	u32 slot = crtc_of_arguments(regs);
 	bool enabled;
-	u32 slot;
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
-	slot = crtc_of_arguments(regs);
-	if (!gpumon_probe_found(&ctx, slot))
-		goto leave;
+	if (!gpumon_probe_found(ctx, slot))
+		return;
 	state = &gpumon_vblank_crtc_states[slot];
 	if (gpumon_vblank_enabled(state, &enabled) && enabled != on)
 		WRITE_ONCE(state->off, 1);
-	gpumon_probe_recorded(&ctx);
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_probe_recorded(ctx);
 }
 
-static GPUMON_KPROBE(probe_enable)
+static GPUMON_KPROBE_BODY(probe_enable)
 {
-	return count_switch(kprobe, regs, true);
+	count_switch(ctx, regs, true);
 }
 
-static GPUMON_KPROBE(probe_disable)
+static GPUMON_KPROBE_BODY(probe_disable)
 {
-	return count_switch(kprobe, regs, false);
+	count_switch(ctx, regs, false);
 }
 
 /* drm_fb_release(file): by then the events that a closed file waited for are gone. */
-static GPUMON_KPROBE(probe_file_end)
+static GPUMON_KPROBE_BODY(probe_file_end)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
 	gpumon_vblank_forget_file((void *)regs_get_kernel_argument(regs, 0));
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_probe_recorded(ctx);
 }
 
 /* drm_managed_release(dev): the last that happens to a device. */
-static GPUMON_KPROBE(probe_device_end)
+static GPUMON_KPROBE_BODY(probe_device_end)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
 	gpumon_vblank_forget_device((void *)regs_get_kernel_argument(regs, 0));
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_probe_recorded(ctx);
 }
 
 #define DRM_TRACEPOINT(_role, _name, ...) \

@@ -49,7 +49,8 @@ noinline u32 gpumon_i915_device_learn(const struct drm_device *drm)
 		return 0;
 	device = device_named(name);
 	if (device != GPUMON_NONE)
-		gpumon_i915_remember(&gpumon_i915_known_devices, (unsigned long)drm, device);
+		gpumon_track_remember(&gpumon_i915_known_devices, (unsigned long)drm, I915_KNOWN,
+				      device + 1);
 	return device;
 }
 
@@ -64,16 +65,4 @@ noinline u32 gpumon_i915_row_learn(struct gpumon_statistics *statistics,
 	if (row != GPUMON_NONE)
 		WRITE_ONCE(known->row[table], row + 1);
 	return row;
-}
-
-/* Addresses may be those of other devices or engines now. */
-void gpumon_i915_forget_known(struct gpumon_track *track)
-{
-	u32 slot;
-
-	for (slot = 0; slot < track->table.slots; slot++) {
-		/* Before another key takes the place: its reader must not find the old number. */
-		WRITE_ONCE(track->entries[slot].row, 0);
-		gpumon_table_release(&track->table, slot);
-	}
 }

@@ -6,29 +6,28 @@
  */
 #include "attach/probe.h"
 #include "common/process.h"
-#include "i915.h"
+#include "drivers/groups.h"
 #include "internal.h"
+
+struct gpumon_field gpumon_i915_fields[I915_FIELD_COUNT] = {
+#define FIELD(_name, ...) GPUMON_FIELD("i915", __VA_ARGS__),
+	I915_FIELDS(FIELD)
+};
 
 static void i915_forget_known(void)
 {
-	gpumon_i915_forget_known(&gpumon_i915_known_devices);
-	gpumon_i915_forget_known(&gpumon_i915_known_engines);
+	gpumon_track_forget(&gpumon_i915_known_devices);
+	gpumon_track_forget(&gpumon_i915_known_engines);
 }
 
 /*
  * kprobe on i915_driver_probe(): a device that was taken from the driver and comes back, or another
  * one, may get the addresses of what was freed. Nothing of the new one exists yet.
  */
-static GPUMON_KPROBE(i915_new_device)
+static GPUMON_KPROBE_BODY(i915_new_device)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
 	i915_forget_known();
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_probe_recorded(ctx);
 }
 
 #define I915_TRACEPOINT(_role, _name, ...) \
@@ -41,7 +40,7 @@ static struct gpumon_probe i915_probes[] = {
 	I915_TRACEPOINT(CREATE, "i915_gem_object_create", gpumon_i915_create,
 			"*drm_i915_gem_object",
 			.process_words = BIT(GPUMON_PROCESS_ALLOCATED_BYTES),
-			.process_needs = &gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE]),
+			.process_needs = I915_FIELD(OBJECT_SIZE)),
 	I915_TRACEPOINT(BIND, "i915_vma_bind", gpumon_i915_bind, "*i915_vma u32",
 			WITHOUT("bindings are not counted")),
 	I915_TRACEPOINT(UNBIND, "i915_vma_unbind", gpumon_i915_unbind, "*i915_vma",

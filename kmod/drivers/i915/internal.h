@@ -20,28 +20,36 @@ struct i915_address_space;
 struct i915_request;
 struct i915_vma;
 
+/* Identity of what is remembered: all of it is forgotten when a device comes. */
+#define I915_KNOWN 1
+
 /* Devices by name, the one that is not known included. */
 #define GPUMON_I915_DEVICES 16
 
-/* A word of an event that is not known. */
-#define GPUMON_I915_NO_WORD (~0ULL)
+/* Members of private types, in gpumon_i915_fields[]. */
+#define I915_FIELDS(X)                                        \
+	X(OBJECT_SIZE, "drm_i915_gem_object", "base.size", 8) \
+	X(OBJECT_DEVICE, "drm_i915_gem_object", "base.dev", 8) \
+	X(VMA_OBJECT, "i915_vma", "obj", 8)                   \
+	X(VMA_SIZE, "i915_vma", "node.size", 8)               \
+	X(VM_DEVICE, "i915_address_space", "i915", 8)         \
+	/* Only its address is used. */                       \
+	X(DRM, "drm_i915_private", "drm", 0)                  \
+	X(DRM_PARENT, "drm_i915_private", "drm.dev", 8)       \
+	X(REQUEST_ENGINE, "i915_request", "engine", 8)        \
+	X(REQUEST_CONTEXT, "i915_request", "fence.context", 8) \
+	X(REQUEST_SEQNO, "i915_request", "fence.seqno", 8)    \
+	/* Eight characters, read as one word. */             \
+	X(ENGINE_NAME, "intel_engine_cs", "name", 8)          \
+	X(ENGINE_DEVICE, "intel_engine_cs", "i915", 8)
 
-/* Members of private types. */
-enum gpumon_i915_field {
-	GPUMON_I915_OBJECT_SIZE,
-	GPUMON_I915_OBJECT_DEVICE,
-	GPUMON_I915_VMA_OBJECT,
-	GPUMON_I915_VMA_SIZE,
-	GPUMON_I915_VM_DEVICE,
-	GPUMON_I915_DRM,
-	GPUMON_I915_DRM_PARENT,
-	GPUMON_I915_REQUEST_ENGINE,
-	GPUMON_I915_REQUEST_CONTEXT,
-	GPUMON_I915_REQUEST_SEQNO,
-	GPUMON_I915_ENGINE_NAME,
-	GPUMON_I915_ENGINE_DEVICE,
-	GPUMON_I915_FIELDS
+enum {
+#define I915_FIELD_ENUM(_name, ...) I915_FIELD_##_name,
+	I915_FIELDS(I915_FIELD_ENUM)
+	I915_FIELD_COUNT
 };
+
+#define I915_FIELD(_name) (&gpumon_i915_fields[I915_FIELD_##_name])
 
 /* What a probe is for; also its place in the table. */
 enum gpumon_i915_role {
@@ -81,7 +89,7 @@ struct gpumon_i915_device {
 	u32 row[GPUMON_I915_DEVICE_TABLES];
 };
 
-extern struct gpumon_field gpumon_i915_fields[GPUMON_I915_FIELDS];
+extern struct gpumon_field gpumon_i915_fields[I915_FIELD_COUNT];
 extern struct gpumon_i915_device gpumon_i915_devices[GPUMON_I915_DEVICES];
 
 extern struct gpumon_statistics gpumon_i915_memory;
@@ -97,7 +105,6 @@ extern struct gpumon_track gpumon_i915_requests;
 u32 gpumon_i915_device_learn(const struct drm_device *drm);
 u32 gpumon_i915_row_learn(struct gpumon_statistics *statistics, enum gpumon_i915_table table,
 			  u32 device);
-void gpumon_i915_forget_known(struct gpumon_track *track);
 
 void gpumon_i915_create(void *data, struct drm_i915_gem_object *object);
 void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object);
@@ -118,50 +125,6 @@ void gpumon_i915_request_add(void *data, struct i915_request *request);
 void gpumon_i915_request_retire(void *data, struct i915_request *request);
 
 /*
- * Value of a member of 8 bytes, 0 if its place is unknown on this machine. False if that is known
- * and cannot be read: the object is bad.
- */
-static __always_inline bool gpumon_i915_read(enum gpumon_i915_field field, const void *object,
-					     u64 *value)
-{
-	*value = 0;
-	return gpumon_field_read(&gpumon_i915_fields[field], object, value) ||
-	       !gpumon_field_known(&gpumon_i915_fields[field]);
-}
-
-/* A value that depends on a member, as a word of an event. */
-static inline u64 gpumon_i915_word(enum gpumon_i915_field field, u64 value)
-{
-	return gpumon_field_known(&gpumon_i915_fields[field]) ? value : GPUMON_I915_NO_WORD;
-}
-
-/* A number and 1 that an address was found to stand for, 0 if nothing is known. */
-static __always_inline u32 gpumon_i915_known(const struct gpumon_track *track, u64 key)
-{
-	const struct gpumon_tracked *entry = gpumon_track_find(track, key);
-
-	if (unlikely(!entry))
-		return 0;
-	/* Pairs with gpumon_i915_forget_known(): not the number of the previous key. */
-	smp_rmb();
-	/* Pairs with gpumon_i915_remember(): the device or row is there. */
-	return smp_load_acquire(&entry->row);
-}
-
-/* What an address was found to stand for. If there is no room it is found again the next time. */
-static inline void gpumon_i915_remember(struct gpumon_track *track, u64 key, u32 number)
-{
-	struct gpumon_tracked *entry;
-	bool known;
-
-	entry = gpumon_track_begin(track, key, &known);
-	if (!entry)
-		return;
-	/* Pairs with gpumon_i915_known(): the device or row is there. */
-	smp_store_release(&entry->row, number + 1);
-}
-
-/*
  * Index of a device in gpumon_i915_devices[], that of the unknown device if @drm, which may be any
  * value, cannot be read; GPUMON_NONE if there are too many.
  */
@@ -171,31 +134,30 @@ static __always_inline u32 gpumon_i915_device_of(const struct drm_device *drm)
 
 	if (unlikely(!drm))
 		return 0;
-	number = gpumon_i915_known(&gpumon_i915_known_devices, (unsigned long)drm);
+	number = gpumon_track_known(&gpumon_i915_known_devices, (unsigned long)drm, I915_KNOWN);
 	return likely(number) ? number - 1 : gpumon_i915_device_learn(drm);
 }
 
-/* Row of a device, which may be GPUMON_NONE; GPUMON_NONE if there is no room. */
+/* Row of a device, which may be GPUMON_NONE or GPUMON_UNREADABLE; GPUMON_NONE if there is no room. */
 static __always_inline u32 gpumon_i915_row_of(struct gpumon_statistics *statistics,
 					      enum gpumon_i915_table table, u32 device)
 {
 	u32 row;
 
-	if (unlikely(device == GPUMON_NONE))
-		return GPUMON_NONE;
+	if (unlikely(device >= GPUMON_UNREADABLE))
+		return device;
 	row = READ_ONCE(gpumon_i915_devices[device].row[table]);
 	return likely(row) ? row - 1 : gpumon_i915_row_learn(statistics, table, device);
 }
 
-/* Device of an object of which nothing was seen. False if it cannot be read. */
-static inline bool gpumon_i915_device_unseen(const void *object, u32 *device)
+/* Device of an object of which nothing was seen, GPUMON_UNREADABLE if it cannot be read. */
+static inline u32 gpumon_i915_device_unseen(const void *object)
 {
 	u64 drm;
 
-	if (!object || !gpumon_i915_read(GPUMON_I915_OBJECT_DEVICE, object, &drm))
-		return false;
-	*device = gpumon_i915_device_of((void *)(unsigned long)drm);
-	return true;
+	if (!object || !gpumon_field_get(I915_FIELD(OBJECT_DEVICE), object, &drm))
+		return GPUMON_UNREADABLE;
+	return gpumon_i915_device_of((void *)(unsigned long)drm);
 }
 
 /* What was seen of an object, which may be any value; or NULL. */
@@ -205,14 +167,13 @@ static __always_inline struct gpumon_tracked *gpumon_i915_object_find(const void
 				NULL;
 }
 
-/* gpumon_row_begin() for the row of a device, if the event's arguments could be read. */
+/* gpumon_row_begin() for the row of a device. */
 static __always_inline bool gpumon_i915_begin(struct gpumon_event_context *ctx,
 					      struct gpumon_statistics *statistics,
-					      enum gpumon_i915_table table, bool readable,
-					      u32 device, u32 *row, unsigned int column,
-					      local64_t **words)
+					      enum gpumon_i915_table table, u32 device, u32 *row,
+					      unsigned int column, local64_t **words)
 {
-	*row = likely(readable) ? gpumon_i915_row_of(statistics, table, device) : GPUMON_UNREADABLE;
+	*row = gpumon_i915_row_of(statistics, table, device);
 	return gpumon_row_begin(ctx, statistics, *row, column, words);
 }
 

@@ -33,19 +33,14 @@ static bool levels_known(const struct gpumon_group *group, u32 row)
 }
 
 static const struct gpumon_column memory_columns[] = {
-	[MEMORY_CREATED] = { .name = "created" },
-	[MEMORY_CREATED_BYTES] = { .name = "created_bytes",
-				   .needs = &gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE] },
-	[MEMORY_DESTROYED] = { .name = "destroyed" },
-	[MEMORY_LIVE] = { .name = "live_objects",
-			  .kind = GPUMON_COLUMN_KIND_GAUGE,
-			  .known = levels_known },
-	[MEMORY_LIVE_BYTES] = { .name = "live_bytes",
-				.kind = GPUMON_COLUMN_KIND_GAUGE,
-				.needs = &gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE],
-				.known = levels_known },
-	[MEMORY_UNTRACKED] = { .name = "untracked" },
-	[MEMORY_TABLE_FULL] = { .name = "objects_table_full" },
+	[MEMORY_CREATED] = GPUMON_COUNTER("created"),
+	[MEMORY_CREATED_BYTES] = GPUMON_COUNTER("created_bytes", .needs = I915_FIELD(OBJECT_SIZE)),
+	[MEMORY_DESTROYED] = GPUMON_COUNTER("destroyed"),
+	[MEMORY_LIVE] = GPUMON_GAUGE("live_objects", .known = levels_known),
+	[MEMORY_LIVE_BYTES] = GPUMON_GAUGE("live_bytes", .needs = I915_FIELD(OBJECT_SIZE),
+					   .known = levels_known),
+	[MEMORY_UNTRACKED] = GPUMON_COUNTER("untracked"),
+	[MEMORY_TABLE_FULL] = GPUMON_COUNTER("objects_table_full"),
 };
 
 struct gpumon_statistics gpumon_i915_memory = {
@@ -66,13 +61,13 @@ enum {
 };
 
 static const struct gpumon_column accesses_columns[] = {
-	[ACCESSES_READS] = { .name = "preads" },
-	[ACCESSES_READ_BYTES] = { .name = "pread_bytes" },
-	[ACCESSES_WRITES] = { .name = "pwrites" },
-	[ACCESSES_WRITTEN_BYTES] = { .name = "pwrite_bytes" },
-	[ACCESSES_READ_FAULTS] = { .name = "read_faults" },
-	[ACCESSES_WRITE_FAULTS] = { .name = "write_faults" },
-	[ACCESSES_GTT_FAULTS] = { .name = "gtt_faults" },
+	[ACCESSES_READS] = GPUMON_COUNTER("preads"),
+	[ACCESSES_READ_BYTES] = GPUMON_COUNTER("pread_bytes"),
+	[ACCESSES_WRITES] = GPUMON_COUNTER("pwrites"),
+	[ACCESSES_WRITTEN_BYTES] = GPUMON_COUNTER("pwrite_bytes"),
+	[ACCESSES_READ_FAULTS] = GPUMON_COUNTER("read_faults"),
+	[ACCESSES_WRITE_FAULTS] = GPUMON_COUNTER("write_faults"),
+	[ACCESSES_GTT_FAULTS] = GPUMON_COUNTER("gtt_faults"),
 };
 
 struct gpumon_statistics gpumon_i915_accesses = {
@@ -92,14 +87,10 @@ struct gpumon_track gpumon_i915_objects = {
 	.capacity = 16384,
 };
 
-/* Device of an object that has an entry or none. False if it cannot be read. */
-static __always_inline bool object_device(const struct gpumon_tracked *entry, const void *object,
-					  u32 *device)
+/* Device of an object that has an entry or none, GPUMON_UNREADABLE if it cannot be read. */
+static __always_inline u32 object_device(const struct gpumon_tracked *entry, const void *object)
 {
-	if (unlikely(!entry))
-		return gpumon_i915_device_unseen(object, device);
-	*device = entry->row;
-	return true;
+	return likely(entry) ? entry->row : gpumon_i915_device_unseen(object);
 }
 
 /* Takes an object out of the levels. */
@@ -114,22 +105,19 @@ static __always_inline void leave_levels(const struct gpumon_tracked *entry)
 }
 
 /* Tracepoint i915_gem_object_create */
-void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
+GPUMON_TRACEPOINT_BODY(1, gpumon_i915_create, struct drm_i915_gem_object *, object)
 {
-	struct gpumon_event_context ctx;
+	u32 device = gpumon_i915_device_unseen(object), row;
 	struct gpumon_tracked *entry;
-	u32 device = 0, row;
 	local64_t *words;
-	bool readable, known;
+	bool known;
 	u64 size;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (!gpumon_field_get(I915_FIELD(OBJECT_SIZE), object, &size))
+		device = GPUMON_UNREADABLE;
+	if (!gpumon_i915_begin(ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, device, &row,
+			       MEMORY_CREATED, &words))
 		return;
-	readable = gpumon_i915_device_unseen(object, &device) &&
-		   gpumon_i915_read(GPUMON_I915_OBJECT_SIZE, object, &size);
-	if (!gpumon_i915_begin(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device,
-			       &row, MEMORY_CREATED, &words))
-		goto leave;
 	gpumon_row_add(words, MEMORY_CREATED_BYTES, size);
 	entry = gpumon_track_begin(&gpumon_i915_objects, (unsigned long)object, &known);
 	if (likely(entry)) {
@@ -145,32 +133,21 @@ void gpumon_i915_create(void *data, struct drm_i915_gem_object *object)
 	} else {
 		gpumon_row_add(words, MEMORY_TABLE_FULL, 1);
 	}
-	if (likely(in_task()))
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
-				   GPUMON_PROCESS_ALLOCATED_BYTES, size);
+	gpumon_process_count(ctx->cpu, GPUMON_PROCESS_ALLOCATED_BYTES, size);
 	gpumon_event_ring_now(GPUMON_EVENT_GEM_CREATE, row,
-			      gpumon_i915_word(GPUMON_I915_OBJECT_SIZE, size), 0, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
+			      gpumon_field_word(I915_FIELD(OBJECT_SIZE), size), 0, 0, 0);
 }
 
 /* Tracepoint i915_gem_object_destroy */
-void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
+GPUMON_TRACEPOINT_BODY(1, gpumon_i915_destroy, struct drm_i915_gem_object *, object)
 {
-	struct gpumon_event_context ctx;
-	struct gpumon_tracked *entry;
-	u32 device = 0, row;
+	struct gpumon_tracked *entry = gpumon_i915_object_find(object);
 	local64_t *words;
-	bool readable;
-	u64 size;
+	u32 row;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (!gpumon_i915_begin(ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY,
+			       object_device(entry, object), &row, MEMORY_DESTROYED, &words))
 		return;
-	entry = gpumon_i915_object_find(object);
-	readable = object_device(entry, object, &device);
-	if (!gpumon_i915_begin(&ctx, &gpumon_i915_memory, GPUMON_I915_MEMORY, readable, device,
-			       &row, MEMORY_DESTROYED, &words))
-		goto leave;
 	if (likely(entry && entry->since))
 		leave_levels(entry);
 	else
@@ -179,56 +156,48 @@ void gpumon_i915_destroy(void *data, struct drm_i915_gem_object *object)
 		gpumon_track_end(&gpumon_i915_objects, entry);
 	/* Also the size of one whose creation was not seen. */
 	gpumon_event_ring_now(GPUMON_EVENT_GEM_DESTROY, row,
-			      gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_OBJECT_SIZE],
-						object, &size) ? size : GPUMON_I915_NO_WORD,
-			      0, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
+			      gpumon_field_read_word(I915_FIELD(OBJECT_SIZE), object), 0, 0, 0);
 }
 
 /* Counts an access, and an amount in another column. */
-static __always_inline void count_access(void *data, const struct drm_i915_gem_object *object,
+static __always_inline void count_access(struct gpumon_event_context *ctx,
+					 const struct drm_i915_gem_object *object,
 					 unsigned int column, unsigned int much_column, u64 much,
 					 bool fault, enum gpumon_event_type event, u64 word,
 					 u64 word2, u64 word3)
 {
-	struct gpumon_event_context ctx;
-	u32 device = 0, row;
+	u32 device = object_device(gpumon_i915_object_find(object), object), row;
 	local64_t *words;
-	bool readable;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (!gpumon_i915_begin(ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, device, &row,
+			       column, &words))
 		return;
-	readable = object_device(gpumon_i915_object_find(object), object, &device);
-	if (!gpumon_i915_begin(&ctx, &gpumon_i915_accesses, GPUMON_I915_ACCESSES, readable, device,
-			       &row, column, &words))
-		goto leave;
 	gpumon_row_add(words, much_column, much);
-	if (fault && likely(in_task()))
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
+	if (fault)
+		gpumon_process_count(ctx->cpu, GPUMON_PROCESS_FAULTS, 1);
 	gpumon_event_ring_now(event, row, word, word2, word3, 0);
-leave:
-	gpumon_probe_leave(&ctx);
 }
 
 /* Tracepoint i915_gem_object_pread: a copy out of an object */
-void gpumon_i915_pread(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length)
+GPUMON_TRACEPOINT_BODY(3, gpumon_i915_pread, struct drm_i915_gem_object *, object, u64, offset,
+		       u64, length)
 {
-	count_access(data, object, ACCESSES_READS, ACCESSES_READ_BYTES, length, false,
+	count_access(ctx, object, ACCESSES_READS, ACCESSES_READ_BYTES, length, false,
 		     GPUMON_EVENT_GEM_PREAD, offset, length, 0);
 }
 
 /* Tracepoint i915_gem_object_pwrite: a copy into an object */
-void gpumon_i915_pwrite(void *data, struct drm_i915_gem_object *object, u64 offset, u64 length)
+GPUMON_TRACEPOINT_BODY(3, gpumon_i915_pwrite, struct drm_i915_gem_object *, object, u64, offset,
+		       u64, length)
 {
-	count_access(data, object, ACCESSES_WRITES, ACCESSES_WRITTEN_BYTES, length, false,
+	count_access(ctx, object, ACCESSES_WRITES, ACCESSES_WRITTEN_BYTES, length, false,
 		     GPUMON_EVENT_GEM_PWRITE, offset, length, 0);
 }
 
 /* Tracepoint i915_gem_object_fault: the CPU touches a mapping, perhaps through the GTT */
-void gpumon_i915_fault(void *data, struct drm_i915_gem_object *object, u64 page, bool gtt,
-		       bool write)
+GPUMON_TRACEPOINT_BODY(4, gpumon_i915_fault, struct drm_i915_gem_object *, object, u64, page,
+		       bool, gtt, bool, write)
 {
-	count_access(data, object, write ? ACCESSES_WRITE_FAULTS : ACCESSES_READ_FAULTS,
+	count_access(ctx, object, write ? ACCESSES_WRITE_FAULTS : ACCESSES_READ_FAULTS,
 		     ACCESSES_GTT_FAULTS, gtt, true, GPUMON_EVENT_GEM_FAULT, page, gtt, write);
 }

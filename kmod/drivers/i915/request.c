@@ -30,17 +30,13 @@ static bool requests_known(const struct gpumon_group *group, u32 row)
 }
 
 static const struct gpumon_column columns[] = {
-	[COLUMN_ADDED] = { .name = "added" },
-	[COLUMN_RETIRED] = { .name = "retired" },
-	[COLUMN_IN_FLIGHT] = { .name = "in_flight",
-			       .kind = GPUMON_COLUMN_KIND_GAUGE,
-			       .known = requests_known },
-	[COLUMN_RETIRED_WITHIN] = { .name = "retired_within_ns",
-				    .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
-				    .known = requests_known },
-	[COLUMN_UNTRACKED] = { .name = "untracked" },
-	[COLUMN_TABLE_FULL] = { .name = "requests_table_full" },
-	[COLUMN_BACKWARDS] = { .name = "clock_backwards" },
+	[COLUMN_ADDED] = GPUMON_COUNTER("added"),
+	[COLUMN_RETIRED] = GPUMON_COUNTER("retired"),
+	[COLUMN_IN_FLIGHT] = GPUMON_GAUGE("in_flight", .known = requests_known),
+	[COLUMN_RETIRED_WITHIN] = GPUMON_HISTOGRAM("retired_within_ns", .known = requests_known),
+	[COLUMN_UNTRACKED] = GPUMON_COUNTER("untracked"),
+	[COLUMN_TABLE_FULL] = GPUMON_COUNTER("requests_table_full"),
+	[COLUMN_BACKWARDS] = GPUMON_COUNTER("clock_backwards"),
 };
 
 struct gpumon_statistics gpumon_i915_engines = {
@@ -71,9 +67,8 @@ static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
 	u64 i915, key;
 	u32 number, row;
 
-	if (gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_ENGINE_DEVICE], engine, &i915))
-		drm = gpumon_field_address(&gpumon_i915_fields[GPUMON_I915_DRM],
-					   (void *)(unsigned long)i915);
+	if (gpumon_field_read(I915_FIELD(ENGINE_DEVICE), engine, &i915))
+		drm = gpumon_field_address(I915_FIELD(DRM), (void *)(unsigned long)i915);
 	number = gpumon_i915_device_of(drm);
 	if (number == GPUMON_NONE)
 		return GPUMON_NONE;
@@ -81,13 +76,11 @@ static noinline u32 engine_learn(const void *engine, u64 name, u64 known_as)
 	memcpy(text, &name, sizeof(name));
 	text[sizeof(name)] = '\0';
 	key = gpumon_key_mix(device->key, name);
-	row = gpumon_row_find(&gpumon_i915_engines, key);
-	if (row == GPUMON_NONE)
-		row = gpumon_row_learn(&gpumon_i915_engines, key, device->name,
-				       name ? text : GPUMON_DEVICE_UNKNOWN, NULL);
+	row = gpumon_row_learn(&gpumon_i915_engines, key, device->name,
+			       name ? text : GPUMON_DEVICE_UNKNOWN, NULL);
 	/* Without a name it may be anything but an engine, and is not remembered. */
 	if (row != GPUMON_NONE && name && number)
-		gpumon_i915_remember(&gpumon_i915_known_engines, known_as, row);
+		gpumon_track_remember(&gpumon_i915_known_engines, known_as, I915_KNOWN, row + 1);
 	return row;
 }
 
@@ -97,68 +90,47 @@ static __always_inline u32 engine_of(const struct i915_request *request)
 	u64 engine, name = 0, key;
 	u32 number;
 
-	if (unlikely(!request) || !gpumon_i915_read(GPUMON_I915_REQUEST_ENGINE, request, &engine))
+	if (unlikely(!request) || !gpumon_field_get(I915_FIELD(REQUEST_ENGINE), request, &engine))
 		return GPUMON_UNREADABLE;
 	if (likely(engine))
-		gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_ENGINE_NAME],
-				  (void *)(unsigned long)engine, &name);
+		gpumon_field_read(I915_FIELD(ENGINE_NAME), (void *)(unsigned long)engine, &name);
 	/* The address alone could be that of another engine after the device was probed again. */
 	key = engine ^ (name * GOLDEN_RATIO_64);
-	number = likely(key) ? gpumon_i915_known(&gpumon_i915_known_engines, key) : 0;
+	number = likely(key) ? gpumon_track_known(&gpumon_i915_known_engines, key, I915_KNOWN) : 0;
 	return likely(number) ? number - 1 : engine_learn((void *)(unsigned long)engine, name, key);
 }
 
-static noinline void request_event(enum gpumon_event_type type, u64 now, u32 row,
-				   const struct i915_request *request, u64 within)
-{
-	u64 context = GPUMON_I915_NO_WORD, seqno = GPUMON_I915_NO_WORD;
-
-	gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_REQUEST_CONTEXT], request, &context);
-	gpumon_field_read(&gpumon_i915_fields[GPUMON_I915_REQUEST_SEQNO], request, &seqno);
-	gpumon_event_ring_words(type, now, row, context, seqno, within, 0);
-}
-
 /* Tracepoint i915_request_add: a request is submitted */
-void gpumon_i915_request_add(void *data, struct i915_request *request)
+GPUMON_TRACEPOINT_BODY(1, gpumon_i915_request_add, struct i915_request *, request)
 {
 	u64 now = gpumon_clock();
-	struct gpumon_event_context ctx;
+	u32 row = engine_of(request);
 	struct gpumon_tracked *entry;
 	local64_t *words;
-	u32 row;
 
-	if (!gpumon_probe_enter(&ctx, data))
+	if (!gpumon_row_begin(ctx, &gpumon_i915_engines, row, COLUMN_ADDED, &words))
 		return;
-	row = engine_of(request);
-	if (!gpumon_row_begin(&ctx, &gpumon_i915_engines, row, COLUMN_ADDED, &words))
-		goto leave;
 	entry = gpumon_level_begin(&gpumon_i915_requests, (unsigned long)request,
 				   &gpumon_i915_engines, row, COLUMN_IN_FLIGHT, 1);
 	if (likely(entry))
 		entry->since = now;
 	else
 		gpumon_row_add(words, COLUMN_TABLE_FULL, 1);
-	if (likely(in_task()))
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
-				   GPUMON_PROCESS_SUBMISSIONS, 1);
-	if (gpumon_event_ring_on())
-		request_event(GPUMON_EVENT_REQUEST_ADD, ktime_get_mono_fast_ns(), row, request, 0);
-leave:
-	gpumon_probe_leave(&ctx);
+	gpumon_process_count(ctx->cpu, GPUMON_PROCESS_SUBMISSIONS, 1);
+	gpumon_event_ring_now(GPUMON_EVENT_REQUEST_ADD, row,
+			      gpumon_field_read_word(I915_FIELD(REQUEST_CONTEXT), request),
+			      gpumon_field_read_word(I915_FIELD(REQUEST_SEQNO), request), 0, 0);
 }
 
 /* Tracepoint i915_request_retire: it was found to be over */
-void gpumon_i915_request_retire(void *data, struct i915_request *request)
+GPUMON_TRACEPOINT_BODY(1, gpumon_i915_request_retire, struct i915_request *, request)
 {
 	u64 now = gpumon_clock();
-	struct gpumon_event_context ctx;
 	struct gpumon_tracked *entry;
-	u64 within = GPUMON_I915_NO_WORD;
+	u64 within = GPUMON_WORD_UNKNOWN;
 	local64_t *words;
 	u32 row;
 
-	if (!gpumon_probe_enter(&ctx, data))
-		return;
 	entry = likely(request) ? gpumon_track_find(&gpumon_i915_requests, (unsigned long)request) :
 				  NULL;
 	if (likely(entry)) {
@@ -171,16 +143,14 @@ void gpumon_i915_request_retire(void *data, struct i915_request *request)
 				 COLUMN_IN_FLIGHT);
 	} else {
 		row = engine_of(request);
-		if (!gpumon_probe_found(&ctx, row))
-			goto leave;
+		if (!gpumon_probe_found(ctx, row))
+			return;
 		words = gpumon_row_words(&gpumon_i915_engines, row);
 		gpumon_row_add(words, COLUMN_UNTRACKED, 1);
 	}
 	gpumon_row_add(words, COLUMN_RETIRED, 1);
-	gpumon_probe_recorded(&ctx);
-	if (gpumon_event_ring_on())
-		request_event(GPUMON_EVENT_REQUEST_RETIRE, ktime_get_mono_fast_ns(), row, request,
-			      within);
-leave:
-	gpumon_probe_leave(&ctx);
+	gpumon_probe_recorded(ctx);
+	gpumon_event_ring_now(GPUMON_EVENT_REQUEST_RETIRE, row,
+			      gpumon_field_read_word(I915_FIELD(REQUEST_CONTEXT), request),
+			      gpumon_field_read_word(I915_FIELD(REQUEST_SEQNO), request), within, 0);
 }

@@ -32,23 +32,22 @@ enum {
 };
 
 static const struct gpumon_column device_columns[] = {
-	[DEVICE_OPENS] = NVIDIA_COUNTER("opens", BIT(NVIDIA_OPEN)),
-	[DEVICE_OPENS_FAILED] = NVIDIA_COUNTER("opens_failed", BIT(NVIDIA_OPEN)),
-	[DEVICE_OPENS_UNTRACKED] = NVIDIA_COUNTER("opens_untracked", BIT(NVIDIA_OPEN)),
-	[DEVICE_CLOSES] = NVIDIA_COUNTER("closes", BIT(NVIDIA_CLOSE)),
-	[DEVICE_OPEN_HANDLES] = { .name = "open_handles",
-				  .kind = GPUMON_COLUMN_KIND_GAUGE,
-				  /* Without the end of a handle its level only grows. */
-				  .roles = BIT(NVIDIA_OPEN) | BIT(NVIDIA_CLOSE) },
-	[DEVICE_IOCTLS] = NVIDIA_COUNTER("ioctls", BIT(NVIDIA_IOCTL)),
-	[DEVICE_IOCTLS_FAILED] = NVIDIA_COUNTER("ioctls_failed", BIT(NVIDIA_IOCTL)),
-	[DEVICE_MMAPS] = NVIDIA_COUNTER("mmaps", BIT(NVIDIA_MMAP)),
-	[DEVICE_MMAPS_FAILED] = NVIDIA_COUNTER("mmaps_failed", BIT(NVIDIA_MMAP)),
-	[DEVICE_MAPPED_BYTES] = NVIDIA_COUNTER("mapped_bytes", BIT(NVIDIA_MMAP)),
-	[DEVICE_FAULTS] = NVIDIA_COUNTER("faults", BIT(NVIDIA_FAULT)),
-	[DEVICE_VMA_OPENS] = NVIDIA_COUNTER("vma_opens", BIT(NVIDIA_VMA_OPEN)),
-	[DEVICE_VMA_RELEASES] = NVIDIA_COUNTER("vma_releases", BIT(NVIDIA_VMA_RELEASE)),
-	[DEVICE_POLLS] = NVIDIA_COUNTER("polls", BIT(NVIDIA_POLL)),
+	[DEVICE_OPENS] = GPUMON_COUNTER("opens", .roles = BIT(NVIDIA_OPEN)),
+	[DEVICE_OPENS_FAILED] = GPUMON_COUNTER("opens_failed", .roles = BIT(NVIDIA_OPEN)),
+	[DEVICE_OPENS_UNTRACKED] = GPUMON_COUNTER("opens_untracked", .roles = BIT(NVIDIA_OPEN)),
+	[DEVICE_CLOSES] = GPUMON_COUNTER("closes", .roles = BIT(NVIDIA_CLOSE)),
+	/* Without the end of a handle its level only grows. */
+	[DEVICE_OPEN_HANDLES] = GPUMON_GAUGE("open_handles",
+					     .roles = BIT(NVIDIA_OPEN) | BIT(NVIDIA_CLOSE)),
+	[DEVICE_IOCTLS] = GPUMON_COUNTER("ioctls", .roles = BIT(NVIDIA_IOCTL)),
+	[DEVICE_IOCTLS_FAILED] = GPUMON_COUNTER("ioctls_failed", .roles = BIT(NVIDIA_IOCTL)),
+	[DEVICE_MMAPS] = GPUMON_COUNTER("mmaps", .roles = BIT(NVIDIA_MMAP)),
+	[DEVICE_MMAPS_FAILED] = GPUMON_COUNTER("mmaps_failed", .roles = BIT(NVIDIA_MMAP)),
+	[DEVICE_MAPPED_BYTES] = GPUMON_COUNTER("mapped_bytes", .roles = BIT(NVIDIA_MMAP)),
+	[DEVICE_FAULTS] = GPUMON_COUNTER("faults", .roles = BIT(NVIDIA_FAULT)),
+	[DEVICE_VMA_OPENS] = GPUMON_COUNTER("vma_opens", .roles = BIT(NVIDIA_VMA_OPEN)),
+	[DEVICE_VMA_RELEASES] = GPUMON_COUNTER("vma_releases", .roles = BIT(NVIDIA_VMA_RELEASE)),
+	[DEVICE_POLLS] = GPUMON_COUNTER("polls", .roles = BIT(NVIDIA_POLL)),
 };
 
 struct gpumon_statistics gpumon_nvidia_devices = {
@@ -66,11 +65,9 @@ enum {
 };
 
 static const struct gpumon_column ioctl_columns[] = {
-	[IOCTL_COUNT] = NVIDIA_COUNTER("ioctls", BIT(NVIDIA_IOCTL)),
-	[IOCTL_FAILED] = NVIDIA_COUNTER("failed", BIT(NVIDIA_IOCTL)),
-	[IOCTL_DURATION] = { .name = "duration_ns",
-			     .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
-			     .roles = BIT(NVIDIA_IOCTL) },
+	[IOCTL_COUNT] = GPUMON_COUNTER("ioctls", .roles = BIT(NVIDIA_IOCTL)),
+	[IOCTL_FAILED] = GPUMON_COUNTER("failed", .roles = BIT(NVIDIA_IOCTL)),
+	[IOCTL_DURATION] = GPUMON_HISTOGRAM("duration_ns", .roles = BIT(NVIDIA_IOCTL)),
 };
 
 struct gpumon_statistics gpumon_nvidia_ioctls = {
@@ -161,16 +158,6 @@ static __always_inline u32 device_of_file(const struct file *file)
 	return likely(open) ? open->row : device_of_untracked(file);
 }
 
-/* kretprobe on nvidia_open(inode, file): there is a handle only if it returns 0. */
-GPUMON_KRETPROBE(gpumon_nvidia_open_entered)
-{
-	struct nvidia_open_data *open = (void *)instance->data;
-
-	open->inode = (void *)regs_get_kernel_argument(regs, 0);
-	open->file = (void *)regs_get_kernel_argument(regs, 1);
-	return 0;
-}
-
 static void handle_begins(struct gpumon_event_context *ctx, const struct file *file, u32 row)
 {
 	struct gpumon_tracked *open =
@@ -189,25 +176,19 @@ static void handle_begins(struct gpumon_event_context *ctx, const struct file *f
 	gpumon_process_add(ctx->cpu, open->process, GPUMON_PROCESS_OPENS, 1);
 }
 
-GPUMON_KRETPROBE(gpumon_nvidia_open_returned)
+/* kretprobe on nvidia_open(inode, file): there is a handle only if it returns 0. */
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_open_returned)
 {
-	const struct nvidia_open_data *open = (void *)instance->data;
+	const struct gpumon_call *call = gpumon_call(instance);
+	u32 row = device_of_inode((void *)call->argument[0]);
 	int ret = regs_return_value(regs);
-	struct gpumon_event_context ctx;
-	u32 row;
 
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	row = device_of_inode(open->inode);
-	if (!gpumon_row_count(&ctx, &gpumon_nvidia_devices, row,
+	if (!gpumon_row_count(ctx, &gpumon_nvidia_devices, row,
 			      ret ? DEVICE_OPENS_FAILED : DEVICE_OPENS))
-		goto leave;
+		return;
 	if (!ret)
-		handle_begins(&ctx, open->file, row);
+		handle_begins(ctx, (void *)call->argument[1], row);
 	gpumon_event_ring_now(GPUMON_EVENT_OPEN, row, ret, 0, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
 }
 
 static void handle_ends(struct gpumon_event_context *ctx, struct gpumon_tracked *open)
@@ -222,25 +203,20 @@ static void handle_ends(struct gpumon_event_context *ctx, struct gpumon_tracked 
 }
 
 /* kprobe on nvidia_close(inode, file): the last descriptor is closed, in any process. */
-GPUMON_KPROBE(gpumon_nvidia_close_called)
+GPUMON_KPROBE_BODY(gpumon_nvidia_close_called)
 {
 	const struct inode *inode = (void *)regs_get_kernel_argument(regs, 0);
 	const struct file *file = (void *)regs_get_kernel_argument(regs, 1);
 	struct gpumon_tracked *open = NULL;
-	struct gpumon_event_context ctx;
 	u32 row;
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
 	if (file)
 		open = gpumon_track_find(&gpumon_nvidia_open_files, (unsigned long)file);
 	row = open ? open->row : device_of_inode(inode);
 	if (open)
-		handle_ends(&ctx, open);
-	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_CLOSES))
+		handle_ends(ctx, open);
+	if (gpumon_row_count(ctx, &gpumon_nvidia_devices, row, DEVICE_CLOSES))
 		gpumon_event_ring_now(GPUMON_EVENT_CLOSE, row, 0, 0, 0, 0);
-	gpumon_probe_leave(&ctx);
-	return 0;
 }
 
 /*
@@ -283,22 +259,19 @@ GPUMON_KRETPROBE(gpumon_nvidia_ioctl_entered)
 	return 0;
 }
 
-GPUMON_KRETPROBE(gpumon_nvidia_ioctl_returned)
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_ioctl_returned)
 {
 	u64 now = gpumon_clock();
 	const struct nvidia_ioctl_data *ioctl = (void *)instance->data;
 	long ret = regs_return_value(regs);
-	struct gpumon_event_context ctx;
 	local64_t *words;
 	u32 device, row;
 	u64 key, elapsed;
 
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
 	device = device_of_file(ioctl->file);
-	if (!gpumon_probe_found(&ctx, device))
-		goto leave;
-	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_IOCTLS, 1);
+	if (!gpumon_probe_found(ctx, device))
+		return;
+	gpumon_process_add(ctx->cpu, gpumon_process_slot(ctx->cpu), GPUMON_PROCESS_IOCTLS, 1);
 	words = gpumon_row_words(&gpumon_nvidia_devices, device);
 	gpumon_row_add(words, DEVICE_IOCTLS, 1);
 	if (unlikely(ret < 0))
@@ -307,72 +280,54 @@ GPUMON_KRETPROBE(gpumon_nvidia_ioctl_returned)
 	row = gpumon_row_find(&gpumon_nvidia_ioctls, key);
 	if (unlikely(row == GPUMON_NONE))
 		row = ioctl_learn(key, ioctl->command, ret < 0);
-	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_ioctls, row, IOCTL_COUNT, &words))
-		goto leave;
+	if (!gpumon_row_begin(ctx, &gpumon_nvidia_ioctls, row, IOCTL_COUNT, &words))
+		return;
 	if (unlikely(ret < 0))
 		gpumon_row_add(words, IOCTL_FAILED, 1);
 	gpumon_clock_elapsed(ioctl->since, now, &elapsed);
 	gpumon_row_observe(&gpumon_nvidia_ioctls, words, IOCTL_DURATION, elapsed);
 	gpumon_event_ring_now(GPUMON_EVENT_IOCTL, row, ioctl->command, ret, elapsed, 0);
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
 }
 
 static_assert(offsetof(struct vm_area_struct, vm_end) ==
 	      offsetof(struct vm_area_struct, vm_start) + sizeof(unsigned long));
 
-/* kretprobe on nvidia_mmap(file, vma): what it maps counts if it returns 0. */
-GPUMON_KRETPROBE(gpumon_nvidia_mmap_entered)
+/* What a mapping, any value, maps; 0 if it cannot be read. */
+static u64 vma_bytes(const struct vm_area_struct *vma)
 {
-	const struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 1);
-	struct nvidia_mmap_data *mmap = (void *)instance->data;
+	unsigned long at[2];
 
-	mmap->file = (void *)regs_get_kernel_argument(regs, 0);
-	if (!gpumon_read_nofault(mmap->at, &vma->vm_start, sizeof(mmap->at)))
-		memset(mmap->at, 0, sizeof(mmap->at));
-	return 0;
+	return gpumon_read_nofault(at, &vma->vm_start, sizeof(at)) ? at[1] - at[0] : 0;
 }
 
-GPUMON_KRETPROBE(gpumon_nvidia_mmap_returned)
+/* kretprobe on nvidia_mmap(file, vma): what it maps counts if it returns 0. */
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_mmap_returned)
 {
-	const struct nvidia_mmap_data *mmap = (void *)instance->data;
-	u64 bytes = mmap->at[1] - mmap->at[0];
+	const struct gpumon_call *call = gpumon_call(instance);
+	u64 bytes = vma_bytes((void *)call->argument[1]);
+	u32 row = bytes ? device_of_file((void *)call->argument[0]) : GPUMON_UNREADABLE;
 	int ret = regs_return_value(regs);
-	struct gpumon_event_context ctx;
 	local64_t *words;
-	u32 row;
 
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	row = bytes ? device_of_file(mmap->file) : GPUMON_UNREADABLE;
-	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_devices, row,
+	if (!gpumon_row_begin(ctx, &gpumon_nvidia_devices, row,
 			      ret ? DEVICE_MMAPS_FAILED : DEVICE_MMAPS, &words))
-		goto leave;
+		return;
 	if (!ret) {
 		gpumon_row_add(words, DEVICE_MAPPED_BYTES, bytes);
-		gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu),
+		gpumon_process_add(ctx->cpu, gpumon_process_slot(ctx->cpu),
 				   GPUMON_PROCESS_MAPPED_BYTES, bytes);
 	}
 	gpumon_event_ring_now(GPUMON_EVENT_MMAP, row, bytes, ret, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
 }
 
 /* kprobe on nvidia_poll(file, table) */
-GPUMON_KPROBE(gpumon_nvidia_poll_called)
+GPUMON_KPROBE_BODY(gpumon_nvidia_poll_called)
 {
-	struct gpumon_event_context ctx;
 	u32 row;
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
 	row = device_of_file((void *)regs_get_kernel_argument(regs, 0));
-	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_POLLS))
+	if (gpumon_row_count(ctx, &gpumon_nvidia_devices, row, DEVICE_POLLS))
 		gpumon_event_ring_now(GPUMON_EVENT_POLL, row, 0, 0, 0, 0);
-	gpumon_probe_leave(&ctx);
-	return 0;
 }
 
 static u32 device_of_vma(const struct vm_area_struct *vma)
@@ -385,62 +340,45 @@ static u32 device_of_vma(const struct vm_area_struct *vma)
 }
 
 /* kprobe on nvidia_fault(fault) */
-GPUMON_KPROBE(gpumon_nvidia_fault_called)
+GPUMON_KPROBE_BODY(gpumon_nvidia_fault_called)
 {
 	const struct vm_fault *fault = (void *)regs_get_kernel_argument(regs, 0);
+	u64 page = GPUMON_WORD_UNKNOWN;
 	struct vm_area_struct *vma;
-	struct gpumon_event_context ctx;
 	unsigned long address;
-	u64 page = U64_MAX;
 	u32 row;
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
 	row = !gpumon_read_nofault(&vma, &fault->vma, sizeof(vma)) ? GPUMON_UNREADABLE :
 								     device_of_vma(vma);
-	if (!gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, DEVICE_FAULTS))
-		goto leave;
-	gpumon_process_add(ctx.cpu, gpumon_process_slot(ctx.cpu), GPUMON_PROCESS_FAULTS, 1);
+	if (!gpumon_row_count(ctx, &gpumon_nvidia_devices, row, DEVICE_FAULTS))
+		return;
+	gpumon_process_add(ctx->cpu, gpumon_process_slot(ctx->cpu), GPUMON_PROCESS_FAULTS, 1);
 	if (gpumon_event_ring_on()) {
-		/* All ones: not known. */
 		if (gpumon_read_nofault(&address, &fault->address, sizeof(address)))
 			page = address & PAGE_MASK;
 		gpumon_event_ring_words(GPUMON_EVENT_FAULT, ktime_get_mono_fast_ns(), row, page, 0,
 					0, 0);
 	}
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
 }
 
-static void count_vma(struct kprobe *kprobe, struct pt_regs *regs, unsigned int column,
+static void count_vma(struct gpumon_event_context *ctx, struct pt_regs *regs, unsigned int column,
 		      enum gpumon_event_type event)
 {
 	const struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 0);
-	struct gpumon_event_context ctx;
-	unsigned long at[2];
-	u32 row;
+	u32 row = device_of_vma(vma);
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return;
-	row = device_of_vma(vma);
-	if (gpumon_row_count(&ctx, &gpumon_nvidia_devices, row, column) && gpumon_event_ring_on() &&
-	    gpumon_read_nofault(at, &vma->vm_start, sizeof(at)))
-		gpumon_event_ring_words(event, ktime_get_mono_fast_ns(), row, at[1] - at[0], 0, 0,
-					0);
-	gpumon_probe_leave(&ctx);
+	if (gpumon_row_count(ctx, &gpumon_nvidia_devices, row, column))
+		gpumon_event_ring_now(event, row, vma_bytes(vma) ?: GPUMON_WORD_UNKNOWN, 0, 0, 0);
 }
 
 /* kprobe on nvidia_vma_open(vma) */
-GPUMON_KPROBE(gpumon_nvidia_vma_open_called)
+GPUMON_KPROBE_BODY(gpumon_nvidia_vma_open_called)
 {
-	count_vma(kprobe, regs, DEVICE_VMA_OPENS, GPUMON_EVENT_VMA_OPEN);
-	return 0;
+	count_vma(ctx, regs, DEVICE_VMA_OPENS, GPUMON_EVENT_VMA_OPEN);
 }
 
 /* kprobe on nvidia_vma_release(vma) */
-GPUMON_KPROBE(gpumon_nvidia_vma_release_called)
+GPUMON_KPROBE_BODY(gpumon_nvidia_vma_release_called)
 {
-	count_vma(kprobe, regs, DEVICE_VMA_RELEASES, GPUMON_EVENT_VMA_RELEASE);
-	return 0;
+	count_vma(ctx, regs, DEVICE_VMA_RELEASES, GPUMON_EVENT_VMA_RELEASE);
 }

@@ -11,16 +11,12 @@
 
 #include "common/device.h"
 #include "internal.h"
-#include "nvidia.h"
 
 #define GPUS   64
 #define MINORS 256
 
 struct gpumon_field gpumon_nvidia_fields[NVIDIA_FIELDS] = {
-	[NVIDIA_FIELD_MINOR] = { .module = "nvidia",
-				 .type = "nv_linux_state_s",
-				 .member = "minor_num",
-				 .size = 4 },
+	[NVIDIA_FIELD_MINOR] = GPUMON_FIELD("nvidia", "nv_linux_state_s", "minor_num", 4),
 };
 
 /* By drvdata. Written without a lock, also in probes. */
@@ -181,11 +177,7 @@ void gpumon_nvidia_gpus_forget(void)
 		gpu_forget(slot);
 }
 
-/**
- * gpumon_nvidia_refresh - look again if an event named a GPU that is not known
- *
- * Context: may sleep, gpumon_probe_lock not held.
- */
+/* Look again if an event named a GPU that is not known. */
 void gpumon_nvidia_refresh(void)
 {
 	if (!READ_ONCE(gpu_wanted))
@@ -196,38 +188,20 @@ void gpumon_nvidia_refresh(void)
 }
 
 /* kretprobe on nv_pci_probe(pci_dev, id): a GPU comes. */
-GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_entered)
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_gpu_probe_returned)
 {
-	*(unsigned long *)instance->data = regs_get_kernel_argument(regs, 0);
-	return 0;
-}
-
-GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_returned)
-{
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
 	if (!(int)regs_return_value(regs))
-		gpu_learn(*(const struct pci_dev **)instance->data);
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+		gpu_learn((void *)gpumon_call(instance)->argument[0]);
+	gpumon_probe_recorded(ctx);
 }
 
 /* kprobe on nv_pci_remove(pci_dev): another GPU may get its drvdata. */
-GPUMON_KPROBE(gpumon_nvidia_gpu_remove_called)
+GPUMON_KPROBE_BODY(gpumon_nvidia_gpu_remove_called)
 {
 	const struct pci_dev *pdev = (void *)regs_get_kernel_argument(regs, 0);
-	struct gpumon_event_context ctx;
-	const struct nvidia_gpu *gpu;
+	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_dev(&pdev->dev);
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
-	gpu = gpumon_nvidia_gpu_of_dev(&pdev->dev);
 	if (gpu)
 		gpu_forget(gpu - gpus);
-	gpumon_probe_recorded(&ctx);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_probe_recorded(ctx);
 }

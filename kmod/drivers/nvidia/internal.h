@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 
 #include "attach/probe.h"
+#include "common/call.h"
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "core/key.h"
@@ -88,6 +89,7 @@ const struct nvidia_gpu *gpumon_nvidia_gpu_of_dev(const void *dev);
 const struct nvidia_gpu *gpumon_nvidia_gpu_of_minor(u32 minor);
 void gpumon_nvidia_gpus_look(void);
 void gpumon_nvidia_gpus_forget(void);
+void gpumon_nvidia_refresh(void);
 void gpumon_nvidia_device_name(char name[NVIDIA_NAME_LEN], const struct device *dev);
 
 void gpumon_nvidia_file_start(void);
@@ -97,60 +99,29 @@ extern struct gpumon_statistics gpumon_nvidia_devices, gpumon_nvidia_ioctls, gpu
 	gpumon_nvidia_p2p, gpumon_nvidia_power, gpumon_nvidia_xids;
 extern struct gpumon_track gpumon_nvidia_open_files, gpumon_nvidia_page_tables;
 
-/* What a kretprobe carries from a function's entry to its end. */
-struct nvidia_open_data {
-	const struct inode *inode;
-	const struct file *file;
-};
-
+/* What a kretprobe carries to the end of a call, where that is not a struct gpumon_call. */
 struct nvidia_ioctl_data {
 	u64 since;
 	const struct file *file;
 	u32 command;
 };
 
-struct nvidia_mmap_data {
-	const struct file *file;
-	/* Where it begins and ends; both 0 if that could not be read. */
-	unsigned long at[2];
-};
-
-struct nvidia_isr_data {
-	u64 time_ns;
-	const void *arg;
-	u32 irq;
+struct nvidia_msix_call {
+	struct gpumon_call call;
 	/* The MSI-X interrupt that this one interrupted. */
 	u32 outer;
 };
 
-struct nvidia_p2p_data {
-	/* Of a get: where the page table's address goes; else the page table. */
+struct nvidia_put_data {
 	const void *table;
-	/* Of a get, or of a put of what was seen to be got. */
+	/* Of what was seen to be got. */
 	u64 bytes;
-	/* Of a mapping. */
-	const struct pci_dev *peer;
 };
 
-struct nvidia_power_data {
-	u64 time_ns;
-	const void *dev;
-	/* In a function that the compiler has changed, else any value. */
-	const void *drvdata;
-};
-
-/* A counter, and bits of enum nvidia_role without which it is unknown. */
-#define NVIDIA_COUNTER(_name, _roles)                                              \
-	{                                                                          \
-		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .roles = _roles \
-	}
-
-GPUMON_KRETPROBE(gpumon_nvidia_open_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_open_returned);
 GPUMON_KPROBE(gpumon_nvidia_close_called);
 GPUMON_KRETPROBE(gpumon_nvidia_ioctl_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_ioctl_returned);
-GPUMON_KRETPROBE(gpumon_nvidia_mmap_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_mmap_returned);
 GPUMON_KPROBE(gpumon_nvidia_poll_called);
 GPUMON_KPROBE(gpumon_nvidia_fault_called);
@@ -161,34 +132,22 @@ GPUMON_KRETPROBE(gpumon_nvidia_isr_returned);
 GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_returned);
 GPUMON_KPROBE(gpumon_nvidia_bh_called);
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_entered);
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered);
+GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_persistent_returned);
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_returned);
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_returned);
 GPUMON_KPROBE(gpumon_nvidia_p2p_free_called);
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_returned);
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_unmap_returned);
-GPUMON_KRETPROBE(gpumon_nvidia_power_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_suspend_returned);
 GPUMON_KRETPROBE(gpumon_nvidia_resume_returned);
 GPUMON_KRETPROBE(gpumon_nvidia_runtime_suspend_returned);
 GPUMON_KRETPROBE(gpumon_nvidia_runtime_resume_returned);
 GPUMON_KPROBE(gpumon_nvidia_error_reported);
-GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_entered);
 GPUMON_KRETPROBE(gpumon_nvidia_gpu_probe_returned);
 GPUMON_KPROBE(gpumon_nvidia_gpu_remove_called);
 void gpumon_nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code,
 			      const char *message);
-
-/* Nanoseconds between two times; the earlier one may look later by a little on another CPU. */
-static __always_inline u64 nvidia_since(u64 now, u64 then)
-{
-	u64 elapsed = now - then;
-
-	return likely((s64)elapsed >= 0) ? elapsed : 0;
-}
 
 #endif /* GPUMON_NVIDIA_INTERNAL_H */

@@ -27,12 +27,10 @@ enum {
 };
 
 static const struct gpumon_column irq_columns[] = {
-	[IRQ_INTERRUPTS] = NVIDIA_COUNTER("interrupts", BIT(NVIDIA_ISR)),
-	[IRQ_UNHANDLED] = NVIDIA_COUNTER("unhandled", BIT(NVIDIA_ISR)),
-	[IRQ_BOTTOM_HALVES] = NVIDIA_COUNTER("bottom_halves", BOTTOM_HALVES),
-	[IRQ_LATENCY] = { .name = "isr_to_bh_ns",
-			  .kind = GPUMON_COLUMN_KIND_HISTOGRAM,
-			  .roles = BIT(NVIDIA_ISR) | BOTTOM_HALVES },
+	[IRQ_INTERRUPTS] = GPUMON_COUNTER("interrupts", .roles = BIT(NVIDIA_ISR)),
+	[IRQ_UNHANDLED] = GPUMON_COUNTER("unhandled", .roles = BIT(NVIDIA_ISR)),
+	[IRQ_BOTTOM_HALVES] = GPUMON_COUNTER("bottom_halves", .roles = BOTTOM_HALVES),
+	[IRQ_LATENCY] = GPUMON_HISTOGRAM("isr_to_bh_ns", .roles = BIT(NVIDIA_ISR) | BOTTOM_HALVES),
 };
 
 struct gpumon_statistics gpumon_nvidia_irqs = {
@@ -72,90 +70,68 @@ static u32 irq_row(const void *arg, u32 irq)
 				       gpu ? gpu->name : GPUMON_DEVICE_UNKNOWN, irq, NULL);
 }
 
-static __always_inline void isr_begins(struct nvidia_isr_data *isr, struct pt_regs *regs)
-{
-	isr->time_ns = ktime_get_mono_fast_ns();
-	isr->irq = regs_get_kernel_argument(regs, 0);
-	isr->arg = (void *)regs_get_kernel_argument(regs, 1);
-}
-
 /* kretprobe on nvidia_isr(irq, arg); 1: the return of this call is not probed. */
 GPUMON_KRETPROBE(gpumon_nvidia_isr_entered)
 {
 	if (raw_cpu_read(in_msix) == (u32)regs_get_kernel_argument(regs, 0) + 1)
 		return 1;
-	isr_begins((void *)instance->data, regs);
+	gpumon_call_keep((void *)instance->data, regs, 2);
 	return 0;
 }
 
 /* kretprobe on nvidia_isr_msix(irq, arg) */
 GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_entered)
 {
-	struct nvidia_isr_data *isr = (void *)instance->data;
+	struct nvidia_msix_call *msix = (void *)instance->data;
 
-	isr_begins(isr, regs);
-	isr->outer = raw_cpu_read(in_msix);
-	raw_cpu_write(in_msix, isr->irq + 1);
+	gpumon_call_keep(&msix->call, regs, 2);
+	msix->outer = raw_cpu_read(in_msix);
+	raw_cpu_write(in_msix, (u32)msix->call.argument[0] + 1);
 	return 0;
 }
 
-GPUMON_KRETPROBE(gpumon_nvidia_isr_returned)
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_isr_returned)
 {
-	const struct nvidia_isr_data *isr = (void *)instance->data;
+	const struct gpumon_call *call = gpumon_call(instance);
+	u32 irq = call->argument[0], row = irq_row((void *)call->argument[1], irq);
 	irqreturn_t ret = regs_return_value(regs);
-	struct gpumon_event_context ctx;
 	local64_t *words;
-	u32 row;
 
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	row = irq_row(isr->arg, isr->irq);
-	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_irqs, row, IRQ_INTERRUPTS, &words))
-		goto leave;
+	if (!gpumon_row_begin(ctx, &gpumon_nvidia_irqs, row, IRQ_INTERRUPTS, &words))
+		return;
 	/* The thread is woken by our caller, it cannot have run yet. */
 	if (ret & IRQ_WAKE_THREAD)
-		atomic64_cmpxchg(&woken[row], 0, isr->time_ns);
+		atomic64_cmpxchg(&woken[row], 0, call->time_ns);
 	else if (ret == IRQ_NONE)
 		gpumon_row_add(words, IRQ_UNHANDLED, 1);
 	if (gpumon_event_ring_on())
-		gpumon_event_ring_words(GPUMON_EVENT_ISR, isr->time_ns, row, isr->irq, 0, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
+		gpumon_event_ring_words(GPUMON_EVENT_ISR, call->time_ns, row, irq, 0, 0, 0);
 }
 
 GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_returned)
 {
-	const struct nvidia_isr_data *isr = (void *)instance->data;
+	const struct nvidia_msix_call *msix = (void *)instance->data;
 
-	raw_cpu_write(in_msix, isr->outer);
+	raw_cpu_write(in_msix, msix->outer);
 	return gpumon_nvidia_isr_returned(instance, regs);
 }
 
 /* kprobe on nvidia_isr_kthread_bh(irq, arg), nvidia_isr_msix_kthread_bh(irq, arg) */
-GPUMON_KPROBE(gpumon_nvidia_bh_called)
+GPUMON_KPROBE_BODY(gpumon_nvidia_bh_called)
 {
-	u64 now = ktime_get_mono_fast_ns();
-	const void *arg = (void *)regs_get_kernel_argument(regs, 1);
+	u64 now = ktime_get_mono_fast_ns(), since, elapsed = 0;
 	u32 irq = regs_get_kernel_argument(regs, 0);
-	struct gpumon_event_context ctx;
-	u64 since, elapsed = 0;
+	u32 row = irq_row((void *)regs_get_kernel_argument(regs, 1), irq);
 	local64_t *words;
-	u32 row;
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
-	row = irq_row(arg, irq);
-	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_irqs, row, IRQ_BOTTOM_HALVES, &words))
-		goto leave;
+	if (!gpumon_row_begin(ctx, &gpumon_nvidia_irqs, row, IRQ_BOTTOM_HALVES, &words))
+		return;
 	since = atomic64_xchg(&woken[row], 0);
 	if (likely(since)) {
-		elapsed = nvidia_since(now, since);
+		/* Another CPU may have been ahead by a little. */
+		elapsed = max_t(s64, now - since, 0);
 		gpumon_row_observe(&gpumon_nvidia_irqs, words, IRQ_LATENCY, elapsed);
 	}
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_ISR_BH, now, row, irq, 0, elapsed, 0);
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
 }

@@ -9,18 +9,15 @@
  * group of its own, uvm.c.
  */
 #include "common/process.h"
+#include "drivers/groups.h"
 #include "internal.h"
-#include "nvidia.h"
 
 /* Commands of many threads may sleep in the driver at the same time. */
 #define IOCTLS_UNDER_WAY 512
 
 #define KPROBE(...)    GPUMON_KPROBE_AT("nvidia", __VA_ARGS__)
 #define KRETPROBE(...) GPUMON_KRETPROBE_AT("nvidia", __VA_ARGS__)
-#define P2P(_name, ...) \
-	KRETPROBE("nvidia_p2p_" _name, __VA_ARGS__, .data_size = sizeof(struct nvidia_p2p_data))
-#define POWER(_name, ...) \
-	KRETPROBE(_name, __VA_ARGS__, .data_size = sizeof(struct nvidia_power_data))
+#define CALL(...)      GPUMON_CALL_AT("nvidia", __VA_ARGS__)
 /* Up to 535 the second calls the first. */
 #define FRONTEND(_kind, _name, ...)                                 \
 	_kind("nvidia_" _name, __VA_ARGS__, .fallback = true),      \
@@ -39,9 +36,7 @@
 
 static struct gpumon_probe nvidia_probes[] = {
 	/* Beginnings first: the order in which they are detached. */
-	FRONTEND(KRETPROBE, "open", NVIDIA_OPEN, gpumon_nvidia_open_entered,
-		 gpumon_nvidia_open_returned, INODE_FILE, "i32",
-		 .data_size = sizeof(struct nvidia_open_data),
+	FRONTEND(CALL, "open", NVIDIA_OPEN, gpumon_nvidia_open_returned, INODE_FILE, "i32",
 		 .process_words = BIT(GPUMON_PROCESS_OPENS)),
 	FRONTEND(KPROBE, "close", NVIDIA_CLOSE, gpumon_nvidia_close_called, INODE_FILE, "i32",
 		 .process_words = BIT(GPUMON_PROCESS_CLOSES)),
@@ -54,9 +49,7 @@ static struct gpumon_probe nvidia_probes[] = {
 		  .without = "from 550 on 32-bit programs use nvidia_unlocked_ioctl too",
 		  .data_size = sizeof(struct nvidia_ioctl_data),
 		  .process_words = BIT(GPUMON_PROCESS_IOCTLS)),
-	FRONTEND(KRETPROBE, "mmap", NVIDIA_MMAP, gpumon_nvidia_mmap_entered,
-		 gpumon_nvidia_mmap_returned, FILE_VMA, "i32",
-		 .data_size = sizeof(struct nvidia_mmap_data),
+	FRONTEND(CALL, "mmap", NVIDIA_MMAP, gpumon_nvidia_mmap_returned, FILE_VMA, "i32",
 		 .process_words = BIT(GPUMON_PROCESS_MAPPED_BYTES)),
 	FRONTEND(KPROBE, "poll", NVIDIA_POLL, gpumon_nvidia_poll_called, FILE_POLL, "u32",
 		 .optional = true, .without = "polls are not counted"),
@@ -70,58 +63,56 @@ static struct gpumon_probe nvidia_probes[] = {
 
 	KRETPROBE("nvidia_isr", NVIDIA_ISR, gpumon_nvidia_isr_entered, gpumon_nvidia_isr_returned,
 		  IRQ, "u32", .without = "interrupts are not counted",
-		  .data_size = sizeof(struct nvidia_isr_data)),
+		  .data_size = sizeof(struct gpumon_call)),
 	KRETPROBE("nvidia_isr_msix", NVIDIA_ISR_MSIX, gpumon_nvidia_isr_msix_entered,
 		  gpumon_nvidia_isr_msix_returned, IRQ, "u32", .optional = true,
 		  .without = "MSI-X interrupts count where they call nvidia_isr",
-		  .data_size = sizeof(struct nvidia_isr_data)),
+		  .data_size = sizeof(struct nvidia_msix_call)),
 	KPROBE("nvidia_isr_kthread_bh", NVIDIA_BH, gpumon_nvidia_bh_called, IRQ, "u32",
 	       .without = "bottom halves are not counted"),
 	KPROBE("nvidia_isr_msix_kthread_bh", NVIDIA_BH_MSIX, gpumon_nvidia_bh_called, IRQ, "u32",
 	       .without = "bottom halves of MSI-X interrupts are not counted"),
 
-	P2P("get_pages", NVIDIA_P2P_GET, gpumon_nvidia_p2p_get_entered,
-	    gpumon_nvidia_p2p_get_returned, "u64 u32 u64 u64 * * *", "i32", .optional = true,
-	    .without = "not all p2p gets are counted"),
-	P2P("get_pages_persistent", NVIDIA_P2P_GET_PERSISTENT,
-	    gpumon_nvidia_p2p_get_persistent_entered, gpumon_nvidia_p2p_get_returned,
-	    "u64 u64 * u32", "i32", .optional = true, .without = "not all p2p gets are counted"),
-	P2P("dma_map_pages", NVIDIA_P2P_MAP, gpumon_nvidia_p2p_map_entered,
-	    gpumon_nvidia_p2p_map_returned, "*pci_dev " PAGES " *", "i32", .optional = true,
-	    .without = "mappings for peers are not counted"),
-	P2P("dma_unmap_pages", NVIDIA_P2P_UNMAP, gpumon_nvidia_p2p_map_entered,
-	    gpumon_nvidia_p2p_unmap_returned, "*pci_dev " PAGES " *nvidia_p2p_dma_mapping", "i32",
-	    .optional = true, .without = "ends of mappings for peers are not counted"),
-	P2P("put_pages", NVIDIA_P2P_PUT, gpumon_nvidia_p2p_put_entered,
-	    gpumon_nvidia_p2p_put_returned, "u64 u32 u64 " PAGES, "i32", .optional = true,
-	    .without = "not all p2p puts are counted"),
-	P2P("put_pages_persistent", NVIDIA_P2P_PUT_PERSISTENT,
-	    gpumon_nvidia_p2p_put_persistent_entered, gpumon_nvidia_p2p_put_returned,
-	    "u64 " PAGES " u32", "i32", .optional = true,
-	    .without = "not all p2p puts are counted"),
+	CALL("nvidia_p2p_get_pages", NVIDIA_P2P_GET, gpumon_nvidia_p2p_get_returned,
+	     "u64 u32 u64 u64 * * *", "i32", .optional = true,
+	     .without = "not all p2p gets are counted"),
+	CALL("nvidia_p2p_get_pages_persistent", NVIDIA_P2P_GET_PERSISTENT,
+	     gpumon_nvidia_p2p_get_persistent_returned, "u64 u64 * u32", "i32", .optional = true,
+	     .without = "not all p2p gets are counted"),
+	CALL("nvidia_p2p_dma_map_pages", NVIDIA_P2P_MAP, gpumon_nvidia_p2p_map_returned,
+	     "*pci_dev " PAGES " *", "i32", .optional = true,
+	     .without = "mappings for peers are not counted"),
+	CALL("nvidia_p2p_dma_unmap_pages", NVIDIA_P2P_UNMAP, gpumon_nvidia_p2p_unmap_returned,
+	     "*pci_dev " PAGES " *nvidia_p2p_dma_mapping", "i32", .optional = true,
+	     .without = "ends of mappings for peers are not counted"),
+	KRETPROBE("nvidia_p2p_put_pages", NVIDIA_P2P_PUT, gpumon_nvidia_p2p_put_entered,
+		  gpumon_nvidia_p2p_put_returned, "u64 u32 u64 " PAGES, "i32", .optional = true,
+		  .data_size = sizeof(struct nvidia_put_data),
+		  .without = "not all p2p puts are counted"),
+	KRETPROBE("nvidia_p2p_put_pages_persistent", NVIDIA_P2P_PUT_PERSISTENT,
+		  gpumon_nvidia_p2p_put_persistent_entered, gpumon_nvidia_p2p_put_returned,
+		  "u64 " PAGES " u32", "i32", .optional = true,
+		  .data_size = sizeof(struct nvidia_put_data),
+		  .without = "not all p2p puts are counted"),
 	KPROBE("nvidia_p2p_free_page_table", NVIDIA_P2P_FREE, gpumon_nvidia_p2p_free_called, PAGES,
 	       "i32", .optional = true, .without = "pages that were taken away are not seen"),
 
-	POWER("nv_pmops_suspend", NVIDIA_SUSPEND, gpumon_nvidia_power_entered,
-	      gpumon_nvidia_suspend_returned, "*device", "i32", .fallback = true, .optional = true,
-	      .without = "suspends are not counted"),
-	POWER("nvidia_suspend", NVIDIA_SUSPEND, gpumon_nvidia_power_entered,
-	      gpumon_nvidia_suspend_returned, "*device u32 u8", "u32", .optional = true,
-	      .count_if_suffixed = true,
-	      .without = "suspends by /proc/driver/nvidia/suspend are not counted"),
-	POWER("nv_pmops_resume", NVIDIA_RESUME, gpumon_nvidia_power_entered,
-	      gpumon_nvidia_resume_returned, "*device", "i32", .fallback = true, .optional = true,
-	      .without = "resumes are not counted"),
-	POWER("nvidia_resume", NVIDIA_RESUME, gpumon_nvidia_power_entered,
-	      gpumon_nvidia_resume_returned, "*device u32", "u32", .optional = true,
-	      .count_if_suffixed = true,
-	      .without = "resumes by /proc/driver/nvidia/suspend are not counted"),
-	POWER("nv_pmops_runtime_suspend", NVIDIA_RUNTIME_SUSPEND, gpumon_nvidia_power_entered,
-	      gpumon_nvidia_runtime_suspend_returned, "*device", "i32", .optional = true,
-	      .without = "runtime suspends are not counted"),
-	POWER("nv_pmops_runtime_resume", NVIDIA_RUNTIME_RESUME, gpumon_nvidia_power_entered,
-	      gpumon_nvidia_runtime_resume_returned, "*device", "i32", .optional = true,
-	      .without = "runtime resumes are not counted"),
+	CALL("nv_pmops_suspend", NVIDIA_SUSPEND, gpumon_nvidia_suspend_returned, "*device", "i32",
+	     .fallback = true, .optional = true, .without = "suspends are not counted"),
+	CALL("nvidia_suspend", NVIDIA_SUSPEND, gpumon_nvidia_suspend_returned, "*device u32 u8",
+	     "u32", .optional = true, .count_if_suffixed = true,
+	     .without = "suspends by /proc/driver/nvidia/suspend are not counted"),
+	CALL("nv_pmops_resume", NVIDIA_RESUME, gpumon_nvidia_resume_returned, "*device", "i32",
+	     .fallback = true, .optional = true, .without = "resumes are not counted"),
+	CALL("nvidia_resume", NVIDIA_RESUME, gpumon_nvidia_resume_returned, "*device u32", "u32",
+	     .optional = true, .count_if_suffixed = true,
+	     .without = "resumes by /proc/driver/nvidia/suspend are not counted"),
+	CALL("nv_pmops_runtime_suspend", NVIDIA_RUNTIME_SUSPEND,
+	     gpumon_nvidia_runtime_suspend_returned, "*device", "i32", .optional = true,
+	     .without = "runtime suspends are not counted"),
+	CALL("nv_pmops_runtime_resume", NVIDIA_RUNTIME_RESUME,
+	     gpumon_nvidia_runtime_resume_returned, "*device", "i32", .optional = true,
+	     .without = "runtime resumes are not counted"),
 
 	KPROBE("nv_report_error", NVIDIA_XID, gpumon_nvidia_error_reported, ERROR, "void",
 	       .fallback = true, .without = "Xid errors are not counted"),
@@ -129,10 +120,9 @@ static struct gpumon_probe nvidia_probes[] = {
 			     "*pci_dev u32 *char",
 			     .without = "Xid errors come from nv_report_error, without their arguments"),
 
-	KRETPROBE("nv_pci_probe", NVIDIA_GPU_COMES, gpumon_nvidia_gpu_probe_entered,
-		  gpumon_nvidia_gpu_probe_returned, "*pci_dev *pci_device_id", "i32",
-		  .optional = true, .data_size = sizeof(void *),
-		  .without = "the first events of a GPU do not tell its bus address"),
+	CALL("nv_pci_probe", NVIDIA_GPU_COMES, gpumon_nvidia_gpu_probe_returned,
+	     "*pci_dev *pci_device_id", "i32", .optional = true,
+	     .without = "the first events of a GPU do not tell its bus address"),
 	KPROBE("nv_pci_remove", NVIDIA_GPU_GOES, gpumon_nvidia_gpu_remove_called, "*pci_dev",
 	       "void", .optional = true, .without = "a GPU that was removed is remembered"),
 };
@@ -167,4 +157,5 @@ struct gpumon_group gpumon_nvidia = {
 	GPUMON_TRACKS(nvidia_tracks),
 	.start = nvidia_start,
 	.module_gone = nvidia_gone,
+	.refresh = gpumon_nvidia_refresh,
 };

@@ -31,21 +31,20 @@ enum {
 };
 
 static const struct gpumon_column p2p_columns[] = {
-	[P2P_GETS] = NVIDIA_COUNTER("gets", GETS),
-	[P2P_GETS_FAILED] = NVIDIA_COUNTER("gets_failed", GETS),
-	[P2P_GETS_UNTRACKED] = NVIDIA_COUNTER("gets_untracked", GETS),
-	[P2P_BYTES] = NVIDIA_COUNTER("bytes", GETS),
-	[P2P_PUTS] = NVIDIA_COUNTER("puts", PUTS),
-	[P2P_PUTS_FAILED] = NVIDIA_COUNTER("puts_failed", PUTS),
-	[P2P_FREES] = NVIDIA_COUNTER("frees", BIT(NVIDIA_P2P_FREE)),
-	[P2P_LIVE_BYTES] = { .name = "live_bytes",
-			     .kind = GPUMON_COLUMN_KIND_GAUGE,
-			     .roles = GETS | PUTS | BIT(NVIDIA_P2P_FREE) },
-	[P2P_DMA_MAPS] = NVIDIA_COUNTER("dma_maps", BIT(NVIDIA_P2P_MAP)),
-	[P2P_DMA_MAPS_FAILED] = NVIDIA_COUNTER("dma_maps_failed", BIT(NVIDIA_P2P_MAP)),
-	[P2P_DMA_MAPS_UNTRACKED] = NVIDIA_COUNTER("dma_maps_untracked", BIT(NVIDIA_P2P_MAP)),
-	[P2P_DMA_BYTES] = NVIDIA_COUNTER("dma_bytes", BIT(NVIDIA_P2P_MAP)),
-	[P2P_DMA_UNMAPS] = NVIDIA_COUNTER("dma_unmaps", BIT(NVIDIA_P2P_UNMAP)),
+	[P2P_GETS] = GPUMON_COUNTER("gets", .roles = GETS),
+	[P2P_GETS_FAILED] = GPUMON_COUNTER("gets_failed", .roles = GETS),
+	[P2P_GETS_UNTRACKED] = GPUMON_COUNTER("gets_untracked", .roles = GETS),
+	[P2P_BYTES] = GPUMON_COUNTER("bytes", .roles = GETS),
+	[P2P_PUTS] = GPUMON_COUNTER("puts", .roles = PUTS),
+	[P2P_PUTS_FAILED] = GPUMON_COUNTER("puts_failed", .roles = PUTS),
+	[P2P_FREES] = GPUMON_COUNTER("frees", .roles = BIT(NVIDIA_P2P_FREE)),
+	[P2P_LIVE_BYTES] = GPUMON_GAUGE("live_bytes", .roles = GETS | PUTS | BIT(NVIDIA_P2P_FREE)),
+	[P2P_DMA_MAPS] = GPUMON_COUNTER("dma_maps", .roles = BIT(NVIDIA_P2P_MAP)),
+	[P2P_DMA_MAPS_FAILED] = GPUMON_COUNTER("dma_maps_failed", .roles = BIT(NVIDIA_P2P_MAP)),
+	[P2P_DMA_MAPS_UNTRACKED] =
+		GPUMON_COUNTER("dma_maps_untracked", .roles = BIT(NVIDIA_P2P_MAP)),
+	[P2P_DMA_BYTES] = GPUMON_COUNTER("dma_bytes", .roles = BIT(NVIDIA_P2P_MAP)),
+	[P2P_DMA_UNMAPS] = GPUMON_COUNTER("dma_unmaps", .roles = BIT(NVIDIA_P2P_UNMAP)),
 };
 
 struct gpumon_statistics gpumon_nvidia_p2p = {
@@ -64,11 +63,8 @@ struct gpumon_track gpumon_nvidia_page_tables = {
 static u32 peer_row(const char *peer)
 {
 	u64 key = gpumon_key_mix(gpumon_key_text(peer), 0);
-	u32 row = gpumon_row_find(&gpumon_nvidia_p2p, key);
 
-	return likely(row != GPUMON_NONE) ?
-		       row :
-		       gpumon_row_learn(&gpumon_nvidia_p2p, key, peer, NULL, NULL);
+	return gpumon_row_learn(&gpumon_nvidia_p2p, key, peer, NULL, NULL);
 }
 
 /* Gets and puts do not name the device that will use the pages. */
@@ -77,57 +73,44 @@ static u32 unknown_peer_row(void)
 	return peer_row(GPUMON_DEVICE_UNKNOWN);
 }
 
-/* kretprobe on nvidia_p2p_get_pages(token, va_space, va, length, table, callback, data) */
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_entered)
-{
-	struct nvidia_p2p_data *p2p = (void *)instance->data;
-
-	p2p->bytes = regs_get_kernel_argument(regs, 3);
-	p2p->table = (void *)regs_get_kernel_argument(regs, 4);
-	return 0;
-}
-
-/* kretprobe on nvidia_p2p_get_pages_persistent(va, length, table, flags) */
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_persistent_entered)
-{
-	struct nvidia_p2p_data *p2p = (void *)instance->data;
-
-	p2p->bytes = regs_get_kernel_argument(regs, 1);
-	p2p->table = (void *)regs_get_kernel_argument(regs, 2);
-	return 0;
-}
-
 static bool pages_begin(const void *table, u64 bytes, u32 row)
 {
 	return gpumon_level_begin(&gpumon_nvidia_page_tables, (unsigned long)table,
 				  &gpumon_nvidia_p2p, row, P2P_LIVE_BYTES, bytes);
 }
 
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_get_returned)
+static void count_get(struct gpumon_event_context *ctx, int ret, const void *const *result,
+		      u64 bytes)
 {
-	const struct nvidia_p2p_data *p2p = (void *)instance->data;
-	int ret = regs_return_value(regs);
-	struct gpumon_event_context ctx;
+	u32 row = unknown_peer_row();
 	const void *table;
 	local64_t *words;
-	u32 row;
 
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	row = unknown_peer_row();
-	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_p2p, row, ret ? P2P_GETS_FAILED : P2P_GETS,
+	if (!gpumon_row_begin(ctx, &gpumon_nvidia_p2p, row, ret ? P2P_GETS_FAILED : P2P_GETS,
 			      &words))
-		goto leave;
+		return;
 	if (!ret) {
-		gpumon_row_add(words, P2P_BYTES, p2p->bytes);
-		if (get_kernel_nofault(table, (const void *const *)p2p->table) ||
-		    !pages_begin(table, p2p->bytes, row))
+		gpumon_row_add(words, P2P_BYTES, bytes);
+		if (get_kernel_nofault(table, result) || !pages_begin(table, bytes, row))
 			gpumon_row_add(words, P2P_GETS_UNTRACKED, 1);
 	}
-	gpumon_event_ring_now(GPUMON_EVENT_P2P_GET, row, p2p->bytes, ret, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
+	gpumon_event_ring_now(GPUMON_EVENT_P2P_GET, row, bytes, ret, 0, 0);
+}
+
+/* kretprobe on nvidia_p2p_get_pages(token, va_space, va, length, table, callback, data) */
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_get_returned)
+{
+	const struct gpumon_call *call = gpumon_call(instance);
+
+	count_get(ctx, regs_return_value(regs), (void *)call->argument[4], call->argument[3]);
+}
+
+/* kretprobe on nvidia_p2p_get_pages_persistent(va, length, table, flags) */
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_get_persistent_returned)
+{
+	const struct gpumon_call *call = gpumon_call(instance);
+
+	count_get(ctx, regs_return_value(regs), (void *)call->argument[2], call->argument[1]);
 }
 
 /*
@@ -152,10 +135,10 @@ static u64 pages_end(const void *table)
 /* Now, before the driver frees the table: a get may have its address before the put returns. */
 static void put_begins(struct kretprobe_instance *instance, const void *table)
 {
-	struct nvidia_p2p_data *p2p = (void *)instance->data;
+	struct nvidia_put_data *put = (void *)instance->data;
 
-	p2p->table = table;
-	p2p->bytes = pages_end(table);
+	put->table = table;
+	put->bytes = pages_end(table);
 }
 
 /* kretprobe on nvidia_p2p_put_pages(token, va_space, va, table) */
@@ -178,100 +161,66 @@ static void count_end(struct gpumon_event_context *ctx, u32 row, unsigned int co
 		gpumon_event_ring_now(GPUMON_EVENT_P2P_PUT, row, bytes, 0, 0, 0);
 }
 
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_returned)
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_put_returned)
 {
-	const struct nvidia_p2p_data *p2p = (void *)instance->data;
+	const struct nvidia_put_data *put = (void *)instance->data;
 	int ret = regs_return_value(regs);
-	struct gpumon_event_context ctx;
-	u32 row;
+	u32 row = unknown_peer_row();
 
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	row = unknown_peer_row();
 	/* The table is still there. */
-	if (ret && p2p->bytes && row < GPUMON_UNREADABLE)
-		pages_begin(p2p->table, p2p->bytes, row);
-	count_end(&ctx, row, ret ? P2P_PUTS_FAILED : P2P_PUTS, p2p->bytes);
-	gpumon_probe_leave(&ctx);
-	return 0;
+	if (ret && put->bytes && row < GPUMON_UNREADABLE)
+		pages_begin(put->table, put->bytes, row);
+	count_end(ctx, row, ret ? P2P_PUTS_FAILED : P2P_PUTS, put->bytes);
 }
 
 /* kprobe on nvidia_p2p_free_page_table(table): the answer when the memory is taken away */
-GPUMON_KPROBE(gpumon_nvidia_p2p_free_called)
+GPUMON_KPROBE_BODY(gpumon_nvidia_p2p_free_called)
 {
 	const void *table = (void *)regs_get_kernel_argument(regs, 0);
-	struct gpumon_event_context ctx;
 
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
-	count_end(&ctx, unknown_peer_row(), P2P_FREES, pages_end(table));
-	gpumon_probe_leave(&ctx);
-	return 0;
+	count_end(ctx, unknown_peer_row(), P2P_FREES, pages_end(table));
 }
 
-/* kretprobe on nvidia_p2p_dma_map_pages() and _unmap_pages(peer, table, mapping) */
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_entered)
+static u32 row_of_peer(const struct gpumon_call *call)
 {
-	struct nvidia_p2p_data *p2p = (void *)instance->data;
-
-	p2p->peer = (void *)regs_get_kernel_argument(regs, 0);
-	p2p->table = (void *)regs_get_kernel_argument(regs, 1);
-	return 0;
-}
-
-static u32 row_of_peer(const struct pci_dev *peer)
-{
+	const struct pci_dev *peer = (void *)call->argument[0];
 	char name[NVIDIA_NAME_LEN];
 
 	gpumon_nvidia_device_name(name, &peer->dev);
 	return peer_row(name);
 }
 
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_map_returned)
+/* kretprobe on nvidia_p2p_dma_map_pages(peer, table, mapping) */
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_map_returned)
 {
-	const struct nvidia_p2p_data *p2p = (void *)instance->data;
+	const struct gpumon_call *call = gpumon_call(instance);
 	const struct gpumon_tracked *pages = NULL;
 	int ret = regs_return_value(regs);
-	struct gpumon_event_context ctx;
+	u32 row = row_of_peer(call);
 	local64_t *words;
 	u64 bytes = 0;
-	u32 row;
 
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	row = row_of_peer(p2p->peer);
-	if (!gpumon_row_begin(&ctx, &gpumon_nvidia_p2p, row,
+	if (!gpumon_row_begin(ctx, &gpumon_nvidia_p2p, row,
 			      ret ? P2P_DMA_MAPS_FAILED : P2P_DMA_MAPS, &words))
-		goto leave;
+		return;
 	if (!ret) {
-		if (p2p->table)
-			pages = gpumon_track_find(&gpumon_nvidia_page_tables,
-						  (unsigned long)p2p->table);
+		if (call->argument[1])
+			pages = gpumon_track_find(&gpumon_nvidia_page_tables, call->argument[1]);
 		bytes = pages ? pages->value : 0;
 		gpumon_row_add(words, pages ? P2P_DMA_BYTES : P2P_DMA_MAPS_UNTRACKED,
 			       pages ? bytes : 1);
 	}
 	gpumon_event_ring_now(GPUMON_EVENT_P2P_DMA_MAP, row, bytes, ret, 0, 0);
-leave:
-	gpumon_probe_leave(&ctx);
-	return 0;
 }
 
-GPUMON_KRETPROBE(gpumon_nvidia_p2p_unmap_returned)
+/* kretprobe on nvidia_p2p_dma_unmap_pages(peer, table, mapping) */
+GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_unmap_returned)
 {
-	const struct nvidia_p2p_data *p2p = (void *)instance->data;
-	struct gpumon_event_context ctx;
-	u32 row;
+	u32 row = row_of_peer(gpumon_call(instance));
 
-	if (!gpumon_kretprobe_enter(&ctx, instance))
-		return 0;
-	row = row_of_peer(p2p->peer);
-	if (gpumon_probe_found(&ctx, row)) {
-		if (!(int)regs_return_value(regs))
-			gpumon_row_add(gpumon_row_words(&gpumon_nvidia_p2p, row), P2P_DMA_UNMAPS,
-				       1);
-		gpumon_probe_recorded(&ctx);
-	}
-	gpumon_probe_leave(&ctx);
-	return 0;
+	if (!gpumon_probe_found(ctx, row))
+		return;
+	if (!(int)regs_return_value(regs))
+		gpumon_row_add(gpumon_row_words(&gpumon_nvidia_p2p, row), P2P_DMA_UNMAPS, 1);
+	gpumon_probe_recorded(ctx);
 }

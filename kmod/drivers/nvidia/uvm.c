@@ -4,8 +4,8 @@
  * migrations and revocations; which processor and how many bytes is in a private union, whose
  * layout differs by version.
  */
+#include "drivers/groups.h"
 #include "internal.h"
-#include "nvidia.h"
 
 /* uvm_perf_event_t, the same from 535 to 580. */
 enum {
@@ -20,47 +20,35 @@ enum {
 /* Processor of an event that does not name one. */
 #define PROCESSOR_UNKNOWN (~0ULL)
 
+/* Members of uvm_perf_event_data_t. */
+#define UVM_FIELDS(X)                                   \
+	X(FAULT_PROCESSOR, "fault.proc_id.val", 4)      \
+	X(FAULT_DUPLICATE, "fault.gpu.is_duplicate", 1) \
+	X(FAULT_WRITE, "fault.cpu.is_write", 1)         \
+	X(FAULT_ADDRESS, "fault.cpu.fault_va", 8)       \
+	X(FROM, "migration.src.val", 4)                 \
+	X(TO, "migration.dst.val", 4)                   \
+	X(BYTES, "migration.bytes", 8)                  \
+	X(CAUSE, "migration.cause", 4)                  \
+	X(REVOKED_PROCESSOR, "revocation.proc_id.val", 4) \
+	X(REVOKED_BYTES, "revocation.bytes", 8)
+
 enum {
-	FIELD_FAULT_PROCESSOR,
-	FIELD_FAULT_DUPLICATE,
-	FIELD_FAULT_WRITE,
-	FIELD_FAULT_ADDRESS,
-	FIELD_FROM,
-	FIELD_TO,
-	FIELD_BYTES,
-	FIELD_CAUSE,
-	FIELD_REVOKED_PROCESSOR,
-	FIELD_REVOKED_BYTES
+#define FIELD_ENUM(_name, ...) FIELD_##_name,
+	UVM_FIELDS(FIELD_ENUM)
 };
 
-#define FIELD(_member, _size)                                                               \
-	{                                                                                   \
-		.module = "nvidia_uvm", .type = "uvm_perf_event_data_t", .member = _member, \
-		.size = _size                                                               \
-	}
-
 static struct gpumon_field uvm_fields[] = {
-	[FIELD_FAULT_PROCESSOR] = FIELD("fault.proc_id.val", 4),
-	[FIELD_FAULT_DUPLICATE] = FIELD("fault.gpu.is_duplicate", 1),
-	[FIELD_FAULT_WRITE] = FIELD("fault.cpu.is_write", 1),
-	[FIELD_FAULT_ADDRESS] = FIELD("fault.cpu.fault_va", 8),
-	[FIELD_FROM] = FIELD("migration.src.val", 4),
-	[FIELD_TO] = FIELD("migration.dst.val", 4),
-	[FIELD_BYTES] = FIELD("migration.bytes", 8),
-	[FIELD_CAUSE] = FIELD("migration.cause", 4),
-	[FIELD_REVOKED_PROCESSOR] = FIELD("revocation.proc_id.val", 4),
-	[FIELD_REVOKED_BYTES] = FIELD("revocation.bytes", 8),
+#define FIELD(_name, _member, _size) \
+	GPUMON_FIELD("nvidia_uvm", "uvm_perf_event_data_t", _member, _size),
+	UVM_FIELDS(FIELD)
 };
 
 enum {
 	ROLE_EVENT
 };
 
-#define COUNTER(_name, _needs)                                                      \
-	{                                                                           \
-		.name = _name, .kind = GPUMON_COLUMN_KIND_COUNTER, .needs = _needs, \
-		.roles = BIT(ROLE_EVENT)                                            \
-	}
+#define COUNTER(_name, _needs) GPUMON_COUNTER(_name, .needs = _needs, .roles = BIT(ROLE_EVENT))
 
 enum {
 	FAULT_COUNT,
@@ -143,10 +131,7 @@ static u32 processors_row(struct gpumon_statistics *statistics, u64 one, u64 oth
 	return gpumon_row_learn(statistics, key, from, to, NULL);
 }
 
-/*
- * Sets a value that may be unknown, and then false; where the layout is known and
- * the object is not there, the event is lost.
- */
+/* Sets @value, and leaves it if the layout is unknown. False if the object is not there. */
 static bool read_field(unsigned int field, const void *data, u64 *value)
 {
 	return !gpumon_field_known(&uvm_fields[field]) ||
@@ -155,7 +140,7 @@ static bool read_field(unsigned int field, const void *data, u64 *value)
 
 static u32 count_fault(const void *data, u64 now)
 {
-	u64 processor = PROCESSOR_UNKNOWN, duplicate = 0, write = 0, page = U64_MAX;
+	u64 processor = PROCESSOR_UNKNOWN, duplicate = 0, write = 0, page = GPUMON_WORD_UNKNOWN;
 	local64_t *words;
 	u32 row;
 
@@ -174,7 +159,6 @@ static u32 count_fault(const void *data, u64 now)
 	gpumon_row_add(words, FAULT_DUPLICATES, !!duplicate);
 	gpumon_row_add(words, FAULT_WRITES, !!write);
 	if (gpumon_event_ring_on()) {
-		/* All ones: not known. */
 		if (!processor && gpumon_field_known(&uvm_fields[FIELD_FAULT_ADDRESS]) &&
 		    read_field(FIELD_FAULT_ADDRESS, data, &page))
 			page &= PAGE_MASK;
@@ -205,8 +189,7 @@ static u32 count_migration(const void *data, u64 now)
 	if (gpumon_event_ring_on())
 		gpumon_event_ring_words(
 			cause == CAUSE_EVICTION ? GPUMON_EVENT_UVM_EVICT : GPUMON_EVENT_UVM_MIGRATE,
-			now, row, gpumon_field_known(&uvm_fields[FIELD_BYTES]) ? bytes : U64_MAX,
-			from, to, 0);
+			now, row, gpumon_field_word(&uvm_fields[FIELD_BYTES], bytes), from, to, 0);
 	return row;
 }
 

@@ -17,7 +17,7 @@ enum {
 };
 
 static const struct gpumon_column xid_columns[] = {
-	[XID_COUNT] = NVIDIA_COUNTER("xids", BIT(NVIDIA_XID)),
+	[XID_COUNT] = GPUMON_COUNTER("xids", .roles = BIT(NVIDIA_XID)),
 };
 
 struct gpumon_statistics gpumon_nvidia_xids = {
@@ -67,34 +67,21 @@ static noinline void count_xid(struct gpumon_event_context *ctx, const struct pc
 	gpumon_alert_raise(now, "nvidia", "xid", name, code, message);
 
 	key = gpumon_key_mix(gpumon_key_text(name), code + 1ULL);
-	row = gpumon_row_find(&gpumon_nvidia_xids, key);
-	if (row == GPUMON_NONE)
-		row = gpumon_row_learn_number(&gpumon_nvidia_xids, key, name, code,
-					      meaning_of(code));
+	row = gpumon_row_learn_number(&gpumon_nvidia_xids, key, name, code, meaning_of(code));
 	if (gpumon_row_count(ctx, &gpumon_nvidia_xids, row, XID_COUNT) && gpumon_event_ring_on())
 		gpumon_event_ring_words(GPUMON_EVENT_XID, now, row, code, 0, 0, 0);
 }
 
 /* Tracepoint nvidia_dev_xid */
-void gpumon_nvidia_xid_traced(void *data, const struct pci_dev *pdev, u32 code, const char *message)
+GPUMON_TRACEPOINT_BODY(3, gpumon_nvidia_xid_traced, const struct pci_dev *, pdev, u32, code,
+		       const char *, message)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_probe_enter(&ctx, data))
-		return;
-	count_xid(&ctx, pdev, code, message);
-	gpumon_probe_leave(&ctx);
+	count_xid(ctx, pdev, code, message);
 }
 
 /* kprobe on nv_report_error(pci_dev, code, format, arguments) */
-GPUMON_KPROBE(gpumon_nvidia_error_reported)
+GPUMON_KPROBE_BODY(gpumon_nvidia_error_reported)
 {
-	struct gpumon_event_context ctx;
-
-	if (!gpumon_kprobe_enter(&ctx, kprobe))
-		return 0;
-	count_xid(&ctx, (void *)regs_get_kernel_argument(regs, 0),
+	count_xid(ctx, (void *)regs_get_kernel_argument(regs, 0),
 		  regs_get_kernel_argument(regs, 1), (void *)regs_get_kernel_argument(regs, 2));
-	gpumon_probe_leave(&ctx);
-	return 0;
 }

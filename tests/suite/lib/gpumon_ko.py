@@ -110,7 +110,7 @@ class Module:
         return [(first[0], first[1] + i * (size // number)) for i in range(number)]
 
     def groups(self):
-        """[{name, off_by_default, probes, fields}], the latter lists of dictionaries."""
+        """[{name, probes, fields}], the latter lists of dictionaries."""
         of_group = _offsets("attach/probe.h", "gpumon_group", "enabled")
         of_probe = _offsets("attach/probe.h", "gpumon_probe", "without")
         of_field = _offsets("core/field.h", "gpumon_field", "size")
@@ -134,7 +134,5 @@ class Module:
                            size=self.number(f, of_field["size"], "<B"))
                       for f in self._table(place, of_group["fields"], of_group["field_count"])]
             result.append({"name": self.string(place, of_group["name"]), "probes": probes,
-                           "fields": fields,
-                           "off_by_default": bool(self.number(place, of_group["off_by_default"],
-                                                              "<B"))})
+                           "fields": fields})
         return result
