@@ -252,7 +252,6 @@ static int group_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	const struct nlattr *name = gpumon_netlink_dump_attr(cb, GPUMON_A_GROUP_NAME);
 	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
 	struct group_request request;
-	void *header;
 	int ret;
 
 	/*
@@ -271,9 +270,7 @@ static int group_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 				    &request.closed, cb->extack);
 	for (; !ret && state->index < gpumon_group_count; state->index++) {
 		request.group = gpumon_groups[state->index];
-		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_GROUP_GET);
-		ret = gpumon_netlink_dump_put(skb, header,
-					      header ? fill_group(skb, &request) : -EMSGSIZE);
+		ret = GPUMON_NETLINK_DUMP(skb, cb, GPUMON_CMD_GROUP_GET, fill_group(skb, &request));
 		if (ret)
 			break;
 	}
@@ -363,71 +360,28 @@ static int reset_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* Answers have pids and names of other users: all operations need privilege. */
+#define OPERATION(command) .cmd = GPUMON_CMD_##command, .flags = GENL_ADMIN_PERM
+#define POLICY(operation, object) \
+	.policy = operation##_policy, .maxattr = GPUMON_A_##object##_MAX
+
+/* clang-format off */
 static const struct genl_ops gpumon_ops[] = {
-	{
-		.cmd = GPUMON_CMD_INFO_GET,
-		.flags = GENL_ADMIN_PERM,
-		.doit = info_get_doit,
-	},
-	{
-		.cmd = GPUMON_CMD_GROUP_GET,
-		.flags = GENL_ADMIN_PERM,
-		.policy = group_get_policy,
-		.maxattr = GPUMON_A_GROUP_MAX,
-		.doit = group_get_doit,
-		.start = group_get_start,
-		.dumpit = group_get_dumpit,
-	},
-	{
-		.cmd = GPUMON_CMD_GROUP_SET,
-		.flags = GENL_ADMIN_PERM,
-		.policy = group_set_policy,
-		.maxattr = GPUMON_A_GROUP_MAX,
-		.doit = group_set_doit,
-	},
-	{
-		.cmd = GPUMON_CMD_PROCESS_GET,
-		.flags = GENL_ADMIN_PERM,
-		.policy = process_get_policy,
-		.maxattr = GPUMON_A_PROCESS_MAX,
-		.dumpit = gpumon_netlink_process_get,
-	},
-	{
-		.cmd = GPUMON_CMD_EVENT_RING_GET,
-		.flags = GENL_ADMIN_PERM,
-		.doit = event_ring_get_doit,
-	},
-	{
-		.cmd = GPUMON_CMD_EVENT_RING_SET,
-		.flags = GENL_ADMIN_PERM,
-		.policy = event_ring_set_policy,
-		.maxattr = GPUMON_A_EVENT_RING_MAX,
-		.doit = event_ring_set_doit,
-	},
-	{
-		.cmd = GPUMON_CMD_RESET,
-		.flags = GENL_ADMIN_PERM,
-		.doit = reset_doit,
-	},
-	{
-		.cmd = GPUMON_CMD_STATISTIC_GET,
-		.flags = GENL_ADMIN_PERM,
-		.policy = statistic_get_policy,
-		.maxattr = GPUMON_A_STATISTIC_MAX,
-		.start = gpumon_netlink_statistic_start,
-		.dumpit = gpumon_netlink_statistic_get,
-	},
-	{
-		.cmd = GPUMON_CMD_LAYOUT_GET,
-		.flags = GENL_ADMIN_PERM,
-		.dumpit = gpumon_netlink_layout_get,
-	},
-	{
-		.cmd = GPUMON_CMD_ALERT_GET,
-		.flags = GENL_ADMIN_PERM,
-		.dumpit = gpumon_netlink_alert_get,
-	},
+	{ OPERATION(INFO_GET), .doit = info_get_doit },
+	{ OPERATION(GROUP_GET), POLICY(group_get, GROUP), .doit = group_get_doit,
+	  .start = group_get_start, .dumpit = group_get_dumpit },
+	{ OPERATION(GROUP_SET), POLICY(group_set, GROUP), .doit = group_set_doit },
+	{ OPERATION(PROCESS_GET), POLICY(process_get, PROCESS),
+	  .dumpit = gpumon_netlink_process_get },
+	{ OPERATION(EVENT_RING_GET), .doit = event_ring_get_doit },
+	{ OPERATION(EVENT_RING_SET), POLICY(event_ring_set, EVENT_RING),
+	  .doit = event_ring_set_doit },
+	{ OPERATION(RESET), .doit = reset_doit },
+	{ OPERATION(STATISTIC_GET), POLICY(statistic_get, STATISTIC),
+	  .start = gpumon_netlink_statistic_start, .dumpit = gpumon_netlink_statistic_get },
+	{ OPERATION(LAYOUT_GET), .dumpit = gpumon_netlink_layout_get },
+	{ OPERATION(ALERT_GET), .dumpit = gpumon_netlink_alert_get },
 };
+/* clang-format on */
 
 /* admin-perm of the operations does not cover the groups. */
 static const struct genl_multicast_group gpumon_mcgrps[] = {

@@ -61,15 +61,18 @@ static inline int gpumon_netlink_dump_end(const struct sk_buff *skb, int ret)
 	return skb->len;
 }
 
-/* Ends the message of a dump that did not fit, or was written. */
-static inline int gpumon_netlink_dump_put(struct sk_buff *skb, void *header, int ret)
-{
-	if (ret)
-		genlmsg_cancel(skb, header);
-	else
-		genlmsg_end(skb, header);
-	return ret;
-}
+/* One message of a dump, whole or not at all; @put writes what it has. */
+#define GPUMON_NETLINK_DUMP(skb, cb, command, put)				\
+	({									\
+		void *__header = gpumon_netlink_dump_begin(skb, cb, command);	\
+		int __error = __header ? (put) : -EMSGSIZE;			\
+										\
+		if (__error)							\
+			genlmsg_cancel(skb, __header);				\
+		else								\
+			genlmsg_end(skb, __header);				\
+		__error;							\
+	})
 
 static inline int gpumon_netlink_put_u64(struct sk_buff *skb, int type, u64 value, int pad)
 {

@@ -54,15 +54,12 @@ int gpumon_netlink_alert_get(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
 	const struct gpumon_alert *alert;
-	void *header;
 	int ret = 0;
 
 	mutex_lock(&gpumon_alert_lock);
 	cb->seq = gpumon_alert_generation();
 	for (; (alert = gpumon_alert_kept(state->index)); state->index++) {
-		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_ALERT_GET);
-		ret = gpumon_netlink_dump_put(skb, header,
-					      header ? alert_fill(skb, alert) : -EMSGSIZE);
+		ret = GPUMON_NETLINK_DUMP(skb, cb, GPUMON_CMD_ALERT_GET, alert_fill(skb, alert));
 		if (ret)
 			break;
 	}

@@ -126,7 +126,6 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
-	void *header;
 	bool closed;
 	int ret;
 
@@ -138,9 +137,9 @@ int gpumon_netlink_process_get(struct sk_buff *skb, struct netlink_callback *cb)
 	for (; !ret && state->index < gpumon_process_table.slots; state->index++) {
 		if (!gpumon_process_ready(state->index))
 			continue;
-		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_PROCESS_GET);
-		ret = header ? fill_process(skb, state->index, closed) : -EMSGSIZE;
-		if (gpumon_netlink_dump_put(skb, header, ret))
+		ret = GPUMON_NETLINK_DUMP(skb, cb, GPUMON_CMD_PROCESS_GET,
+					  fill_process(skb, state->index, closed));
+		if (ret)
 			break;
 	}
 	mutex_unlock(&gpumon_period_lock);

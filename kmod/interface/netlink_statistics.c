@@ -91,26 +91,18 @@ end:
 	return ret;
 }
 
-static int put_row(struct sk_buff *skb, const struct gpumon_group *group,
-		   const struct gpumon_statistics *statistics, u32 row)
-{
-	if (nla_put_string(skb, GPUMON_A_STATISTIC_GROUP, group->name) ||
-	    nla_put_string(skb, GPUMON_A_STATISTIC_TABLE, statistics->name) ||
-	    nla_put_u32(skb, GPUMON_A_STATISTIC_ROW, row))
-		return -EMSGSIZE;
-	return 0;
-}
-
 /* Part 0 is the whole row, part i + 1 column i with its buckets. */
 static int put_part(struct sk_buff *skb, const struct gpumon_group *group,
 		    const struct gpumon_statistics *statistics, u32 row, u32 part,
 		    const struct gpumon_row_view *view)
 {
 	u32 column;
-	int ret = put_row(skb, group, statistics, row);
+	int ret;
 
-	if (ret)
-		return ret;
+	if (nla_put_string(skb, GPUMON_A_STATISTIC_GROUP, group->name) ||
+	    nla_put_string(skb, GPUMON_A_STATISTIC_TABLE, statistics->name) ||
+	    nla_put_u32(skb, GPUMON_A_STATISTIC_ROW, row))
+		return -EMSGSIZE;
 	if (part)
 		return put_column(skb, group, statistics, row, part - 1, view, true);
 	ret = put_labels(skb, statistics, row);
@@ -139,16 +131,15 @@ static int dump_row(struct sk_buff *skb, struct netlink_callback *cb,
 		    const struct gpumon_row_view *view)
 {
 	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
-	void *header;
 	int ret;
 
 	for (; state->part <= statistics->column_count; state->part++) {
 		if (!part_wanted(group, statistics, state->index, state->part, view))
 			continue;
-		header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_STATISTIC_GET);
-		ret = header ? put_part(skb, group, statistics, state->index, state->part, view) :
-			       -EMSGSIZE;
-		if (gpumon_netlink_dump_put(skb, header, ret))
+		ret = GPUMON_NETLINK_DUMP(skb, cb, GPUMON_CMD_STATISTIC_GET,
+					  put_part(skb, group, statistics, state->index,
+						   state->part, view));
+		if (ret)
 			return ret;
 	}
 	state->part = 0;
@@ -246,7 +237,6 @@ int gpumon_netlink_layout_get(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct gpumon_netlink_dump *state = gpumon_netlink_dump(cb);
 	const struct gpumon_group *group;
-	void *header;
 	int ret = 0;
 
 	mutex_lock(&gpumon_probe_lock);
@@ -255,10 +245,10 @@ int gpumon_netlink_layout_get(struct sk_buff *skb, struct netlink_callback *cb)
 	for (; state->group < gpumon_group_count; state->group++, state->index = 0) {
 		group = gpumon_groups[state->group];
 		for (; state->index < group->field_count; state->index++) {
-			header = gpumon_netlink_dump_begin(skb, cb, GPUMON_CMD_LAYOUT_GET);
-			ret = header ? put_field(skb, group, &group->fields[state->index]) :
-				       -EMSGSIZE;
-			if (gpumon_netlink_dump_put(skb, header, ret))
+			ret = GPUMON_NETLINK_DUMP(skb, cb, GPUMON_CMD_LAYOUT_GET,
+						  put_field(skb, group,
+							    &group->fields[state->index]));
+			if (ret)
 				goto unlock;
 		}
 	}

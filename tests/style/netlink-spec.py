@@ -20,6 +20,21 @@ def strip_comments(text):
     return re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
 
 
+def expand(text):
+    """The text with its own one-line macros that take arguments expanded, for the tables."""
+    define = r"^#define (\w+)\(([\w, ]+)\)[ \t]((?:[^\n]*\\\n)*[^\n]*)$"
+    for name, parameters, body in re.findall(define, text, flags=re.M):
+        parameters = parameters.split(", ")
+
+        def put(match, parameters=parameters, body=body):
+            values = dict(zip(parameters, (value.strip() for value in match[1].split(","))))
+            word = r"(?:\s*##\s*)?\b(" + "|".join(parameters) + r")\b(?:\s*##\s*)?"
+            return re.sub(word, lambda found: values.get(found[1], ""), body.replace("\\\n", " "))
+
+        text = re.sub(r"(?<!#define )\b" + name + r"\(([^()]*)\)", put, text)
+    return text
+
+
 def header_values(text):
     """Every enumerator with its value, and every #define with a plain one."""
     values = {}
@@ -248,7 +263,7 @@ def main():
     source = ""
     for path in sources:
         with open(path, encoding="utf-8") as file:
-            source += strip_comments(file.read())
+            source += expand(strip_comments(file.read()))
 
     check = Check()
     for error in jsonschema.Draft7Validator(schema).iter_errors(spec):
