@@ -78,23 +78,16 @@ struct gpumon_statistics gpumon_nvidia_ioctls = {
 	.capacity = 256,
 };
 
-static const struct {
-	u8 number;
-	const char *name;
-} commands[] = {
-#define COMMAND(number, name) { number, name },
+static const char *const command_names[] = {
+#define COMMAND(number, name) \
+	[number] = name,
 	GPUMON_NVIDIA_COMMANDS(COMMAND)
 #undef COMMAND
 };
 
-static const char *command_name(u8 number)
+static const char *command_name(unsigned int number)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (commands[i].number == number)
-			return commands[i].name;
-	return "-";
+	return (number < ARRAY_SIZE(command_names) ? command_names[number] : NULL) ?: "-";
 }
 
 /* Rows of commands whose first call failed: made-up ones do not get more of the table. */
