@@ -12,6 +12,7 @@
  */
 struct fuzz_profile {
 	struct gpumon_view view;
+	struct gpumon_sampling sampling;
 	struct gpumon_correlate_counts counts;
 	struct gpumon_capture_damage damage;
 	uint64_t losses[GPUMON_LOSS_CAUSES];

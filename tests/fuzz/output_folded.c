@@ -37,6 +37,8 @@ static void check_path(const char *line, const char *end, const struct gpumon_no
 		const char *from = memrchr(line, ';', (size_t)(end - line));
 		const char *begin = from ? from + 1 : line;
 
+		if (gpumon_tree_is_estimate(node))
+			MUST(*begin++ == '~');
 		MUST(fuzz_same_name(*node->name ? node->name : "[unknown]", begin,
 				    (size_t)(end - begin), ':'));
 		if (node == root || node->parent == root) {

@@ -42,6 +42,9 @@ static void check_nodes(struct json_object *nodes, const struct gpumon_node *roo
 		same_text(object, "line", node->line, true);
 		same_number(object, "gpu_ns", node->gpu_ns);
 		same_number(object, "count", node->count);
+		same_number(object, "scaled_gpu_ns",
+			    gpumon_tree_weight(node, GPUMON_WEIGHT_GPU_NS));
+		same_number(object, "scaled_count", gpumon_tree_weight(node, GPUMON_WEIGHT_COUNT));
 		same_number(object, "cpu_ns", node->cpu_ns);
 		if (node != root) {
 			uint64_t parent = json_object_get_uint64(fuzz_json_get(object, "parent"));

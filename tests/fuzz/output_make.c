@@ -4,6 +4,7 @@
 #include "correlate/profile/distribution.h"
 #include "output.h"
 #include "output/output_profile.h"
+#include "output/tree.h"
 
 #define NODES_MAX 400
 #define DEPTH_MAX 80
@@ -224,6 +225,42 @@ static struct gpumon_scan *make_scan(struct fuzz_input *input)
 	return scan;
 }
 
+/* What is estimated. A root has no operations of its own. */
+static void make_sampling(struct fuzz_profile *profile, struct fuzz_input *input)
+{
+	struct gpumon_view *view = &profile->view;
+	struct gpumon_kernel_row *kernels = (struct gpumon_kernel_row *)(uintptr_t)view->kernels;
+	struct gpumon_range_row *ranges = (struct gpumon_range_row *)(uintptr_t)view->ranges;
+
+	profile->sampling = (struct gpumon_sampling){
+		.windows = number(input),
+		.windows_ns = number(input),
+		.paused = fuzz_u8(input) % 2,
+		.recorded = number(input),
+		.left_out = number(input),
+		.no_sample = number(input),
+		.sampled = number(input),
+		.unsampled = number(input),
+		.no_path = number(input),
+	};
+	view->sampling = &profile->sampling;
+	for (unsigned int i = 0; i < view->kernel_count; i++) {
+		kernels[i].left_count = number(input);
+		kernels[i].left_ns = number(input);
+	}
+	for (unsigned int i = 0; i < view->range_count; i++) {
+		ranges[i].left_works = number(input);
+		ranges[i].left_ns = number(input);
+	}
+	for (const struct gpumon_node *at = view->root->child; at;
+	     at = gpumon_tree_next(at, view->root)) {
+		struct gpumon_node *node = (struct gpumon_node *)(uintptr_t)at;
+
+		node->left_count = number(input);
+		node->left_ns = number(input);
+	}
+}
+
 void fuzz_profile_make(struct fuzz_profile *profile, struct fuzz_input *input)
 {
 	struct gpumon_view *view = &profile->view;
@@ -256,6 +293,8 @@ void fuzz_profile_make(struct fuzz_profile *profile, struct fuzz_input *input)
 	if (flags & 16)
 		view->scan = make_scan(input);
 	make_tree(view, input);
+	if (flags & 32)
+		make_sampling(profile, input);
 }
 
 void fuzz_profile_free(struct fuzz_profile *profile)

@@ -90,8 +90,10 @@ static void check_sample(const struct profile *profile, const struct fuzz_field 
 		const uint8_t *in = inner.data, *in_end = in + inner.size;
 
 		if (inner.number == 2) {
-			MUST(fuzz_protobuf_varint(&in, in_end) == limited(of->gpu_ns));
-			MUST(fuzz_protobuf_varint(&in, in_end) == limited(of->count));
+			MUST(fuzz_protobuf_varint(&in, in_end) ==
+			     limited(gpumon_tree_weight(of, GPUMON_WEIGHT_GPU_NS)));
+			MUST(fuzz_protobuf_varint(&in, in_end) ==
+			     limited(gpumon_tree_weight(of, GPUMON_WEIGHT_COUNT)));
 			MUST(fuzz_protobuf_varint(&in, in_end) == limited(of->cpu_ns));
 			MUST(in == in_end);
 			continue;
@@ -137,6 +139,11 @@ static void read_tables(struct profile *profile, const uint8_t *data, const uint
 	MUST(profile->n_strings);
 }
 
+static bool has_weight(const struct gpumon_node *node)
+{
+	return node->gpu_ns || node->count || node->cpu_ns || gpumon_tree_is_estimate(node);
+}
+
 void fuzz_check_pprof(const struct gpumon_view *view)
 {
 	const struct gpumon_node *node = view->root;
@@ -158,12 +165,12 @@ void fuzz_check_pprof(const struct gpumon_view *view)
 			continue;
 		do
 			node = gpumon_tree_next(node, view->root);
-		while (node && !node->gpu_ns && !node->count && !node->cpu_ns);
+		while (node && !has_weight(node));
 		MUST(node);
 		check_sample(&profile, &field, node, view->root);
 	}
 	while (node && (node = gpumon_tree_next(node, view->root)))
-		MUST(!node->gpu_ns && !node->count && !node->cpu_ns);
+		MUST(!has_weight(node));
 	free(profile.strings);
 	free(profile.sizes);
 	free(profile.function_of);

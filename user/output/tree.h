@@ -4,6 +4,7 @@
 #define GPUMON_OUTPUT_TREE_H
 
 #include "output.h"
+#include "term/output_text.h"
 
 /* The next node, parents first. NULL after the last one below @root. */
 static inline const struct gpumon_node *gpumon_tree_next(const struct gpumon_node *node,
@@ -21,7 +22,7 @@ static inline uint64_t gpumon_tree_weight(const struct gpumon_node *node, enum g
 {
 	switch (weight) {
 	case GPUMON_WEIGHT_COUNT:
-		return node->count + node->left_count;
+		return gpumon_add_saturated(node->count, node->left_count);
 	case GPUMON_WEIGHT_CPU_NS:
 		return node->cpu_ns;
 	case GPUMON_WEIGHT_UNTIMED:
@@ -29,7 +30,7 @@ static inline uint64_t gpumon_tree_weight(const struct gpumon_node *node, enum g
 	case GPUMON_WEIGHT_GPU_NS:
 		break;
 	}
-	return node->gpu_ns + node->left_ns;
+	return gpumon_add_saturated(node->gpu_ns, node->left_ns);
 }
 
 /* Whether its weight is partly an estimate. */

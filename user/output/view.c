@@ -54,6 +54,9 @@ void gpumon_view_totals(const struct gpumon_view *view, struct gpumon_view_total
 			totals->left_ns = gpumon_add_saturated(totals->left_ns, row->left_ns);
 		}
 	}
+	/* What is estimated is a part of the sum, unless the capture is broken. */
+	if (totals->left_ns > totals->gpu_ns)
+		totals->left_ns = totals->gpu_ns;
 	/* Nodes also count launches without GPU operations. */
 	gpumon_missing_of(view, &missing);
 	if (missing.work && totals->gpu_ns)

@@ -202,8 +202,10 @@ static struct json_object *kernel_json(const struct gpumon_kernel_row *row)
 	bad |= gpumon_json_add_string(object, "kind", gpumon_work_kind_text(row->kind));
 	bad |= gpumon_json_add_u64(object, "count", row->count);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
-	bad |= gpumon_json_add_u64(object, "scaled_count", row->count + row->left_count);
-	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns", row->gpu_ns + row->left_ns);
+	bad |= gpumon_json_add_u64(object, "scaled_count",
+				   gpumon_add_saturated(row->count, row->left_count));
+	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns",
+				   gpumon_add_saturated(row->gpu_ns, row->left_ns));
 	bad |= gpumon_json_add(object, "duration", gpumon_json_distribution(row->duration));
 	bad |= gpumon_json_add(object, "latency", gpumon_json_distribution(row->latency));
 	return gpumon_json_finish(object, bad);
@@ -252,8 +254,10 @@ static struct json_object *range_json(const struct gpumon_range_row *row)
 	bad |= gpumon_json_add_u64(object, "open_ns", row->cpu_ns);
 	bad |= gpumon_json_add_u64(object, "works", row->works);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", row->gpu_ns);
-	bad |= gpumon_json_add_u64(object, "scaled_works", row->works + row->left_works);
-	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns", row->gpu_ns + row->left_ns);
+	bad |= gpumon_json_add_u64(object, "scaled_works",
+				   gpumon_add_saturated(row->works, row->left_works));
+	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns",
+				   gpumon_add_saturated(row->gpu_ns, row->left_ns));
 	return gpumon_json_finish(object, bad);
 }
 
@@ -401,8 +405,10 @@ static struct json_object *node_object(const struct gpumon_node *node, uint64_t 
 	bad |= gpumon_json_add_u64(object, "count", node->count);
 	bad |= gpumon_json_add_u64(object, "gpu_ns", node->gpu_ns);
 	bad |= gpumon_json_add_u64(object, "cpu_ns", node->cpu_ns);
-	bad |= gpumon_json_add_u64(object, "scaled_count", node->count + node->left_count);
-	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns", node->gpu_ns + node->left_ns);
+	bad |= gpumon_json_add_u64(object, "scaled_count",
+				   gpumon_tree_weight(node, GPUMON_WEIGHT_COUNT));
+	bad |= gpumon_json_add_u64(object, "scaled_gpu_ns",
+				   gpumon_tree_weight(node, GPUMON_WEIGHT_GPU_NS));
 	return gpumon_json_finish(object, bad);
 }
 
