@@ -125,9 +125,9 @@ for address in text_at, symbols["_stext"] + 0x1234, heap, 0xffffc90000123450:
                   ((OPEN, 0, 0, 0, 0), {"queued": low, "running": high}),
                   ((OPEN, 0, 0, 0, 0), {"comm": b"cat\0xxxx" + struct.pack("<Q", address)}))),
             (leaks.in_events, bytes(pid)),
-            (leaks.in_capture, chunk(record(22, struct.pack("<QQQIIII", 1, 2, address, 3, 4, 5,
+            (leaks.in_capture, chunks.plain_chunk(record(22, struct.pack("<QQQIIII", 1, 2, address, 3, 4, 5,
                                                             0)))),
-            (leaks.in_capture, chunk(record(999, struct.pack("<Q", address))))):
+            (leaks.in_capture, chunks.plain_chunk(record(999, struct.pack("<Q", address))))):
         lab.check(any(value == address for value, _, _ in form(data)),
                   "%#x is not found in %r" % (address, data))
 # Errors and "unknown" do not count, whatever is beside them.
