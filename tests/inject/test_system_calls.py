@@ -55,5 +55,7 @@ def test_system_calls_of_launches():
         few, many = by_function(what, "50"), by_function(what, "250")
         more = {call: many[call] - few[call] for call in many if many[call] > few[call]}
         wakes = more.pop(("futex", "inject_wake"), 0)
+        # Once for a thread: it reads /proc/self/maps, which is not always as long.
+        more.pop(("read", "gpumon_stack_thread_new"), 0)
         equal(more, {}, f"system calls of 200 more launches of {what}")
         check(wakes < 100, f"{wakes} wakes by 200 more launches of {what}")
