@@ -73,6 +73,14 @@ static void wait_for_buffers(struct inject_thread *thread, unsigned int settle_m
 	}
 }
 
+/* Everything that there is, within a time. */
+static void collect_records(struct inject_thread *thread, unsigned int settle_ms)
+{
+	wait_for_buffers(thread, settle_ms);
+	inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	inject_activity_drain(thread);
+}
+
 static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigned int settle_ms)
 {
 	if (!inject_subscribed())
@@ -85,11 +93,10 @@ static void end_cupti(struct inject_thread *thread, bool recorder_lives, unsigne
 		inject_subscribe_kinds(thread, false);
 		inject_subscribe_calls(thread, false);
 	}
-	if (recorder_lives) {
-		wait_for_buffers(thread, settle_ms);
-		inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	}
-	inject_activity_drain(recorder_lives ? thread : NULL);
+	if (recorder_lives)
+		collect_records(thread, settle_ms);
+	else
+		inject_activity_drain(NULL);
 	inject_unsubscribe(settle_ms);
 	/* Without records of nodes CUPTI changes nodes itself. */
 	if (recorder_lives && inject_session.settings.graphs != GPUMON_GRAPHS_WHOLE)
@@ -102,9 +109,7 @@ static void rest_cupti(struct inject_thread *thread)
 	if (!inject_subscribed())
 		return;
 	inject_cupti.cuptiActivityFlushAll(0);
-	wait_for_buffers(thread, REST_MS);
-	inject_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	inject_activity_drain(thread);
+	collect_records(thread, REST_MS);
 	inject_unsubscribe(true);
 }
 

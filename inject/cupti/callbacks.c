@@ -14,31 +14,24 @@
 #include "subscribe.h"
 #include "write/intern.h"
 
-/* String ids of functions' names; in the upper half the generation that they are of. */
+/* Of functions' names, for inject_kept_string(). */
 static _Atomic uint64_t names[2][INJECT_FUNCTIONS];
 
 static uint32_t function_name_id(struct inject_thread *thread, unsigned int domain, uint32_t id,
 				 const CUpti_CallbackData *data)
 {
-	uint64_t generation =
-		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
-	uint64_t known = atomic_load_explicit(&names[domain][id], memory_order_relaxed);
 	const char *name = NULL;
 	uint32_t string;
 
-	if (INJECT_LIKELY(known >> 32 == generation))
-		return (uint32_t)known;
+	if (inject_kept_string(&names[domain][id], &string))
+		return string;
 	if (inject_cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API + domain, id, &name) !=
 		    CUPTI_SUCCESS ||
 	    !name)
 		name = data->functionName;
 	if (inject_class[domain][id] & INJECT_CLASS_GRAPH)
 		atomic_store(&inject_cupti_state.has_graphs, true);
-	string = inject_intern_string(thread, name);
-	if (INJECT_LIKELY(inject_string_is_written(string)))
-		atomic_store_explicit(&names[domain][id], generation << 32 | string,
-				      memory_order_relaxed);
-	return string;
+	return inject_keep_string(thread, &names[domain][id], name);
 }
 
 static inline void begin_api_call(struct inject_thread *thread, unsigned int domain, uint32_t id,

@@ -9,6 +9,7 @@
 #include "convert.h"
 #include "subscribe.h"
 #include "write/intern.h"
+#include "write/totals.h"
 
 /* The layouts that CUPTI 12.0 had, which later ones only extend. */
 typedef CUpti_ActivityKernel8 kernel_record;
@@ -75,13 +76,11 @@ static uint32_t internal_ids[INTERNAL_IDS];
 /* A time that far from now is of another clock. */
 #define FAR_NS (365ull * 24 * 3600 * 1000000000)
 
-/* The program's threads write to the same cache line as the totals, so they are added in lots. */
+/* Records after which their totals are added. */
 #define LOT 32
 
-struct totals {
-	uint64_t kernels;
-	uint64_t copies;
-	uint64_t sets;
+struct lot {
+	struct inject_totals totals;
 	unsigned int records;
 };
 
@@ -130,19 +129,6 @@ static uint64_t to_monotonic(uint64_t time)
 static void count_loss(enum gpumon_loss cause)
 {
 	gpumon_channel_lose(&inject_session.map, cause, 1);
-}
-
-static void add_totals(struct totals *totals)
-{
-	struct gpumon_channel *channel = inject_session.map.channel;
-
-	if (totals->kernels)
-		__atomic_fetch_add(&channel->kernels, totals->kernels, __ATOMIC_RELAXED);
-	if (totals->copies)
-		__atomic_fetch_add(&channel->copies, totals->copies, __ATOMIC_RELAXED);
-	if (totals->sets)
-		__atomic_fetch_add(&channel->sets, totals->sets, __ATOMIC_RELAXED);
-	memset(totals, 0, sizeof(*totals));
 }
 
 /* An operation without times is not recorded; without an end it was still running. */
@@ -453,26 +439,26 @@ static void convert_unified(struct inject_thread *thread, const unified_record *
 }
 
 static void convert_one(struct inject_thread *thread, const CUpti_Activity *activity,
-			struct totals *totals)
+			struct lot *lot)
 {
 	const void *record = activity;
 
 	switch (activity->kind) {
 	case CUPTI_ACTIVITY_KIND_KERNEL:
 	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-		totals->kernels++;
+		lot->totals.kernels++;
 		convert_kernel(thread, record);
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMCPY:
-		totals->copies++;
+		lot->totals.copies++;
 		convert_copy(thread, record);
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		totals->copies++;
+		lot->totals.copies++;
 		convert_peer_copy(thread, record);
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMSET:
-		totals->sets++;
+		lot->totals.sets++;
 		convert_set(thread, record);
 		break;
 	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
@@ -502,8 +488,10 @@ static void convert_one(struct inject_thread *thread, const CUpti_Activity *acti
 		count_loss(GPUMON_LOSS_UNKNOWN_RECORD);
 		break;
 	}
-	if (++totals->records == LOT)
-		add_totals(totals);
+	if (++lot->records == LOT) {
+		inject_totals_add(&lot->totals);
+		lot->records = 0;
+	}
 }
 
 /* First, because a kernel's record may come before that of its launch. */
@@ -522,12 +510,12 @@ static void find_internal_launches(uint8_t *buffer, size_t valid)
 
 void inject_convert(struct inject_thread *thread, uint8_t *buffer, size_t valid)
 {
-	struct totals totals = { 0 };
+	struct lot lot = { 0 };
 	CUpti_Activity *activity = NULL;
 
 	too_far = inject_now() + FAR_NS;
 	find_internal_launches(buffer, valid);
 	while (inject_cupti.cuptiActivityGetNextRecord(buffer, valid, &activity) == CUPTI_SUCCESS)
-		convert_one(thread, activity, &totals);
-	add_totals(&totals);
+		convert_one(thread, activity, &lot);
+	inject_totals_add(&lot.totals);
 }

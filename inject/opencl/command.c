@@ -18,7 +18,7 @@ static const struct {
 #undef FUNCTION
 };
 
-/* String ids of their names; in the upper half the generation that they are of. */
+/* Of their names, for inject_kept_string(). */
 static _Atomic uint64_t name_ids[INJECT_OPENCL_COUNT];
 
 static _Atomic uint32_t last_correlation;
@@ -109,18 +109,11 @@ void inject_commands_forked(void)
 
 static uint32_t function_name_id(struct inject_thread *thread, enum inject_opencl_function function)
 {
-	uint64_t generation =
-		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
-	uint64_t known = atomic_load_explicit(&name_ids[function], memory_order_relaxed);
 	uint32_t string;
 
-	if (INJECT_LIKELY(known >> 32 == generation))
-		return (uint32_t)known;
-	string = inject_intern_string(thread, functions[function].name);
-	if (INJECT_LIKELY(inject_string_is_written(string)))
-		atomic_store_explicit(&name_ids[function], generation << 32 | string,
-				      memory_order_relaxed);
-	return string;
+	if (inject_kept_string(&name_ids[function], &string))
+		return string;
+	return inject_keep_string(thread, &name_ids[function], functions[function].name);
 }
 
 static bool is_asked_for(uint16_t class)
@@ -192,7 +185,6 @@ void inject_command_begin(struct inject_command *command, cl_command_queue handl
 
 static uint32_t kernel_name_id(struct inject_thread *thread, cl_kernel handle)
 {
-	uint64_t generation = atomic_load(&inject_session.generation), known;
 	struct inject_kernel *kernel = inject_kernel_find(handle);
 	uint32_t string;
 
@@ -200,13 +192,9 @@ static uint32_t kernel_name_id(struct inject_thread *thread, cl_kernel handle)
 		kernel = inject_kernel_learn(handle);
 	if (!kernel)
 		return inject_intern_string(thread, "[unknown kernel]");
-	known = atomic_load_explicit(&kernel->id, memory_order_relaxed);
-	if (INJECT_LIKELY(known >> 32 == generation))
-		return (uint32_t)known;
-	string = inject_intern_string(thread, kernel->name);
-	if (inject_string_is_written(string))
-		atomic_store_explicit(&kernel->id, generation << 32 | string, memory_order_relaxed);
-	return string;
+	if (inject_kept_string(&kernel->id, &string))
+		return string;
+	return inject_keep_string(thread, &kernel->id, kernel->name);
 }
 
 void inject_command_named(struct inject_command *command, const char *name, uint32_t graph)

@@ -10,7 +10,7 @@
 
 /**
  * struct inject_kept - a command, until its times are asked for
- * @event: a reference of ours
+ * @event: has a reference for this
  * @queue: that it is in
  * @begin_ns: begin of the call
  * @end_ns: end of the call

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "harvest.h"
+#include "write/totals.h"
 
 /* What a driver says of a time may be later than now by this, if its clock is not known well. */
 #define FUTURE_NS 1000000u
@@ -18,12 +19,6 @@ static pthread_mutex_t harvesting = PTHREAD_MUTEX_INITIALIZER;
 static struct inject_kept *waiting;
 static size_t waiting_count, waiting_room;
 static uint64_t looks;
-
-struct totals {
-	uint64_t kernels;
-	uint64_t copies;
-	uint64_t sets;
-};
 
 struct times {
 	uint64_t queued;
@@ -210,7 +205,7 @@ static void write_set(struct inject_thread *thread, const struct inject_kept *ke
 }
 
 static void write_command(struct inject_thread *thread, const struct inject_kept *kept,
-			  const struct times *times, struct totals *totals)
+			  const struct times *times, struct inject_totals *totals)
 {
 	switch (kept->record) {
 	case GPUMON_RECORD_COPY:
@@ -230,7 +225,7 @@ static void write_command(struct inject_thread *thread, const struct inject_kept
 
 /* False: it has not ended. */
 static bool harvest_command(struct inject_thread *thread, const struct inject_kept *kept,
-			    struct totals *totals)
+			    struct inject_totals *totals)
 {
 	struct times times = { 0 };
 	cl_int status = CL_COMPLETE;
@@ -257,22 +252,10 @@ static bool harvest_command(struct inject_thread *thread, const struct inject_ke
 	return true;
 }
 
-static void add_totals(const struct totals *totals)
-{
-	struct gpumon_channel *channel = inject_session.map.channel;
-
-	if (totals->kernels)
-		__atomic_fetch_add(&channel->kernels, totals->kernels, __ATOMIC_RELAXED);
-	if (totals->copies)
-		__atomic_fetch_add(&channel->copies, totals->copies, __ATOMIC_RELAXED);
-	if (totals->sets)
-		__atomic_fetch_add(&channel->sets, totals->sets, __ATOMIC_RELAXED);
-}
-
 /* Under the lock. */
 static void look_at_commands(struct inject_thread *thread)
 {
-	struct totals totals = { 0 };
+	struct inject_totals totals = { 0 };
 	size_t i, kept = 0;
 
 	looks++;
@@ -284,7 +267,7 @@ static void look_at_commands(struct inject_thread *thread)
 			waiting[kept++] = waiting[i];
 	waiting_count = kept;
 	if (thread)
-		add_totals(&totals);
+		inject_totals_add(&totals);
 }
 
 void inject_harvest(struct inject_thread *thread)
@@ -299,7 +282,7 @@ void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bo
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
 	const struct times none = { .flags = GPUMON_WORK_UNFINISHED };
-	struct totals totals = { 0 };
+	struct inject_totals totals = { 0 };
 	size_t i;
 
 	pthread_mutex_lock(&harvesting);
@@ -317,7 +300,7 @@ void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bo
 	}
 	waiting_count = 0;
 	if (thread)
-		add_totals(&totals);
+		inject_totals_add(&totals);
 	pthread_mutex_unlock(&harvesting);
 }
 

@@ -22,7 +22,7 @@ void inject_harvest(struct inject_thread *thread);
 void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bool program_goes_on);
 
 /**
- * inject_harvest_now - in the program's thread: nothing of ours is to be seen in what it does next
+ * inject_harvest_now - in the program's thread: what it does next is as without the layer
  * @is_asked: it asks for a number of references: waits a little where another thread is harvesting.
  *            Otherwise it releases something, and the library's thread can do it as well
  *
@@ -30,7 +30,7 @@ void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bo
  */
 void inject_harvest_now(bool is_asked);
 
-/* How many references to an event are ours. */
+/* How many references to an event are this library's. */
 cl_uint inject_harvest_references(cl_event event);
 
 void inject_harvest_forked(void);

@@ -147,6 +147,17 @@ bool inject_string_is_written(uint32_t id)
 	return is_written(&strings, id);
 }
 
+uint32_t inject_keep_string(struct inject_thread *thread, _Atomic uint64_t *kept, const char *text)
+{
+	uint64_t generation =
+		atomic_load_explicit(&inject_session.generation, memory_order_relaxed);
+	uint32_t id = inject_intern_string(thread, text);
+
+	if (INJECT_LIKELY(inject_string_is_written(id)))
+		atomic_store_explicit(kept, generation << 32 | id, memory_order_relaxed);
+	return id;
+}
+
 bool inject_frame_is_written(uint32_t id)
 {
 	return is_written(&frames_table, id);

@@ -34,6 +34,22 @@ uint32_t inject_intern_text(struct inject_thread *thread, const char *text, size
 bool inject_string_is_written(uint32_t id);
 bool inject_frame_is_written(uint32_t id);
 
+/*
+ * Ids of texts that are kept for calls that come again and again, with the capture that they are of in
+ * the upper half. 0: none is kept yet.
+ */
+static inline bool inject_kept_string(const _Atomic uint64_t *kept, uint32_t *id)
+{
+	uint64_t known = atomic_load_explicit(kept, memory_order_relaxed);
+
+	*id = (uint32_t)known;
+	return INJECT_LIKELY(known >> 32 == atomic_load_explicit(&inject_session.generation,
+								 memory_order_relaxed));
+}
+
+/* The id of a text, which is kept if its record is in this capture. */
+uint32_t inject_keep_string(struct inject_thread *thread, _Atomic uint64_t *kept, const char *text);
+
 /**
  * inject_intern_stack - id of a stack, its STACK record written if this is its first use
  * @thread: caller

@@ -282,7 +282,7 @@ static cl_int retain_event(cl_event event)
 	return CL_SUCCESS;
 }
 
-/* A reference too many is told, and ends the program. */
+/* One release too many is an error, and ends the program. */
 static cl_int release_event(cl_event event)
 {
 	struct object *of = (struct object *)event;

@@ -85,6 +85,15 @@ static uint32_t api_of(uint32_t id)
 	return GPUMON_API_OF(id) < GPUMON_APIS ? GPUMON_API_OF(id) : GPUMON_API_CUDA;
 }
 
+/* @context: says of which API it is. */
+static int join_work(struct gpumon_correlate *correlate, uint32_t number,
+		     enum gpumon_work_kind kind, const struct gpumon_record *work, uint32_t context)
+{
+	struct process *process = find_process(correlate, number, api_of(context));
+
+	return process ? gpumon_join_work(correlate, process, kind, work) : -1;
+}
+
 int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 			    const struct gpumon_record *record)
 {
@@ -112,34 +121,24 @@ int gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number,
 		return process ? gpumon_join_launch(correlate, process, launch) : -1;
 	}
 	case GPUMON_RECORD_KERNEL: {
-		const struct gpumon_record_kernel *kernel = WHOLE(kernel);
+		const struct gpumon_record_kernel *work = WHOLE(kernel);
 
-		process = find_process(correlate, number, api_of(kernel->context));
-		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_KERNEL,
-						  &kernel->head) :
-				 -1;
+		return join_work(correlate, number, GPUMON_WORK_KERNEL, &work->head, work->context);
 	}
 	case GPUMON_RECORD_COPY: {
-		const struct gpumon_record_copy *of = WHOLE(copy);
+		const struct gpumon_record_copy *work = WHOLE(copy);
 
-		process = find_process(correlate, number, api_of(of->context));
-		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_COPY, &of->head) :
-				 -1;
+		return join_work(correlate, number, GPUMON_WORK_COPY, &work->head, work->context);
 	}
 	case GPUMON_RECORD_SET: {
-		const struct gpumon_record_set *set = WHOLE(set);
+		const struct gpumon_record_set *work = WHOLE(set);
 
-		process = find_process(correlate, number, api_of(set->context));
-		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_SET, &set->head) :
-				 -1;
+		return join_work(correlate, number, GPUMON_WORK_SET, &work->head, work->context);
 	}
 	case GPUMON_RECORD_GRAPH: {
-		const struct gpumon_record_graph *graph = WHOLE(graph);
+		const struct gpumon_record_graph *work = WHOLE(graph);
 
-		process = find_process(correlate, number, api_of(graph->context));
-		return process ? gpumon_join_work(correlate, process, GPUMON_WORK_GRAPH,
-						  &graph->head) :
-				 -1;
+		return join_work(correlate, number, GPUMON_WORK_GRAPH, &work->head, work->context);
 	}
 	case GPUMON_RECORD_GRAPH_NODE: {
 		const struct gpumon_record_graph_node *node = WHOLE(node);
