@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What the verifier proved of each step. The translator relies on it and on nothing else. */
+#ifndef GPUMON_PROBE_FACT_H
+#define GPUMON_PROBE_FACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe/model/program.h"
+
+enum gpumon_probe_kind {
+	GPUMON_PROBE_NOTHING, /* not set, or different on different paths */
+	GPUMON_PROBE_NUMBER,
+	GPUMON_PROBE_STACK,
+	GPUMON_PROBE_VALUE, /* of a map */
+	GPUMON_PROBE_CONTEXT,
+	GPUMON_PROBE_MAP, /* the map itself */
+};
+
+/**
+ * struct gpumon_probe_operand - an address, or an argument of a helper
+ * @kind: what it is, the same on each path
+ * @depth: of STACK: whose frame
+ * @align: of STACK and VALUE: proved alignment of the address in bytes, 1, 2, 4 or 8
+ * @constant: of NUMBER: @value is its only value; of STACK, VALUE and CONTEXT: @offset is its only
+ *            offset
+ * @check: not proved to be inside: the translated code has to check it. Loads outside give 0, stores
+ *         are left out, both are counted as losses. Only STACK and VALUE.
+ * @offset: of STACK: from the frame's top, -512 to -1; of VALUE: from the value's start; of CONTEXT:
+ *          from its start; that of the instruction is included
+ * @map: of VALUE and MAP
+ * @value: of NUMBER
+ */
+struct gpumon_probe_operand {
+	uint8_t kind;
+	uint8_t depth;
+	uint8_t align;
+	bool constant;
+	bool check;
+	int32_t offset;
+	uint32_t map;
+	uint64_t value;
+};
+
+/**
+ * struct gpumon_probe_fact - what is known of a step
+ * @reached: some path leads here. If not, nothing else is set and the step may be left out.
+ * @back_edge: it is a jump to a step that may have run before: it takes fuel
+ * @address: of a load, a store or an atomic operation
+ * @arguments: of a call, R1 to R5
+ */
+struct gpumon_probe_fact {
+	bool reached;
+	bool back_edge;
+	struct gpumon_probe_operand address;
+	struct gpumon_probe_operand arguments[5];
+};
+
+#endif /* GPUMON_PROBE_FACT_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Reads the programs for the GPU out of an eBPF object file. */
+#ifndef GPUMON_PROBE_OBJECT_H
+#define GPUMON_PROBE_OBJECT_H
+
+#include "base/error.h"
+#include "base/pool.h"
+#include "probe/model/program.h"
+
+/**
+ * struct gpumon_probe_object - an object file
+ * @pool: owns everything below
+ * @maps: its maps, at most GPUMON_PROBE_MAX_MAPS
+ * @programs: its programs for the GPU
+ * @targets: for each program what its section names: kernels (globs, mangled or demangled) with
+ *           commas in between, or ""
+ * @cpu_n: programs for the CPU in it (uprobe, kprobe of the kernel, tracepoint): libbpf loads those
+ */
+struct gpumon_probe_object {
+	struct gpumon_pool pool;
+	struct gpumon_probe_map *maps;
+	uint32_t maps_n;
+	struct gpumon_probe_program *programs;
+	const char **targets;
+	uint32_t programs_n;
+	uint32_t cpu_n;
+};
+
+/**
+ * gpumon_probe_object_read - read an object file
+ * @image: the file's bytes; nothing in them is trusted
+ * @size: how many
+ * @name: for messages
+ * @object: out, to be cleared in both cases
+ * @err: what is wrong with it
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_object_read(const void *image, size_t size, const char *name,
+			     struct gpumon_probe_object *object, struct gpumon_error *err);
+void gpumon_probe_object_clear(struct gpumon_probe_object *object);
+
+#endif /* GPUMON_PROBE_OBJECT_H */
