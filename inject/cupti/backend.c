@@ -8,6 +8,7 @@
 #include "convert.h"
 #include "graphs.h"
 #include "nvtx.h"
+#include "rival.h"
 #include "session/session.h"
 #include "subscribe.h"
 
@@ -41,6 +42,7 @@ static bool start_cupti(struct inject_thread *thread, bool at_start, const char 
 		return false;
 	}
 	inject_subscribe_always(thread, at_start);
+	inject_rival_look();
 	if (inject_session.settings.graphs == GPUMON_GRAPHS_WHOLE && !at_start)
 		inject_session_note(
 			thread, GPUMON_NOTE_MISSING,
@@ -56,8 +58,10 @@ static void switch_cupti_operations(struct inject_thread *thread, bool on)
 
 static void flush_cupti(void)
 {
-	if (inject_subscribed())
-		inject_cupti.cuptiActivityFlushAll(0);
+	if (!inject_subscribed())
+		return;
+	inject_rival_look();
+	inject_cupti.cuptiActivityFlushAll(0);
 }
 
 /* Kernels that end soon after the capture does are recorded with their times. */

@@ -11,6 +11,7 @@
 #include "hooks/call.h"
 #include "nvtx.h"
 #include "session/session.h"
+#include "session/window.h"
 #include "subscribe.h"
 #include "write/intern.h"
 

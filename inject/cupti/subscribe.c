@@ -348,6 +348,11 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on)
 	enable_classes(thread, classes, on);
 }
 
+void inject_subscribe_clock_lost(void)
+{
+	has_clock = false;
+}
+
 void inject_unsubscribe(bool program_goes_on)
 {
 	if (!is_subscribed)

@@ -58,6 +58,9 @@ void inject_subscribe_calls(struct inject_thread *thread, bool on);
 /* Switches unified memory on, which needs a context: called when one was made. */
 void inject_subscribe_unified_memory(struct inject_thread *thread);
 
+/* Another subscriber had CUPTI, and may have set a clock of its own. */
+void inject_subscribe_clock_lost(void);
+
 /* @program_goes_on: from then on CUPTI costs it nothing, where that is possible (detach.h). */
 void inject_unsubscribe(bool program_goes_on);
 

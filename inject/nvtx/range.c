@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "range.h"
 #include "session/session.h"
+#include "session/window.h"
 #include "write/intern.h"
 #include "write/open_ranges.h"
 

@@ -8,6 +8,7 @@
 #include "base/wake.h"
 #include "session/backend.h"
 #include "session/session.h"
+#include "session/window.h"
 #include "stack/walk.h"
 #include "talk/recorder.h"
 #include "talk/socket.h"
@@ -67,7 +68,7 @@ static uint64_t do_regular_work(bool flush)
 	if (!thread)
 		return UINT64_MAX;
 	inject_locks_begin();
-	next_switch = inject_session_sample(thread);
+	next_switch = inject_window_sample(thread);
 	inject_locks_end();
 	if (flush)
 		flush_backends();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* A capture of this process: its begin, its window, its end. */
+/* A capture of this process: its begin and its end. */
 #ifndef GPUMON_INJECT_SESSION_H
 #define GPUMON_INJECT_SESSION_H
 
@@ -28,14 +28,6 @@ bool inject_session_begin(const struct gpumon_channel_map *map,
 void inject_session_end(bool recorder_lives, const char *reason, unsigned int settle_ms);
 
 /**
- * inject_session_sample - switch what the GPU does on or off, where it is recorded in windows
- * @thread: the library's own, within
- *
- * Return: when this should be called again, CLOCK_MONOTONIC ns.
- */
-uint64_t inject_session_sample(struct inject_thread *thread);
-
-/**
  * inject_session_join - an API comes to a process in which the library is active
  * @backend: its backend. Already there: nothing happens
  *
@@ -61,16 +53,5 @@ void inject_session_note(struct inject_thread *thread, uint16_t flags, const cha
  * @thread: caller, within; may wait for the loader
  */
 void inject_session_look_for_python(struct inject_thread *thread);
-
-/**
- * inject_window_open - record from now on, until it was closed as often as it was opened
- * @thread: caller, within
- * @reason: for the WINDOW record
- *
- * Waits a little where another thread opens or closes it just then.
- */
-void inject_window_open(struct inject_thread *thread, const char *reason);
-
-void inject_window_close(struct inject_thread *thread, const char *reason);
 
 #endif /* GPUMON_INJECT_SESSION_H */

@@ -123,6 +123,7 @@ struct gpumon_message_hello {
 #define GPUMON_RECORD_LATENCY	      (1u << 8) /* queued and submitted times */
 #define GPUMON_RECORD_PYTHON	      (1u << 9)
 #define GPUMON_RECORD_NO_TIMES	      (1u << 10) /* operations are counted, their times not asked for */
+#define GPUMON_RECORD_YIELD	      (1u << 11) /* the program's own profiler goes first */
 #define GPUMON_RECORD_BY_DEFAULT \
 	(GPUMON_RECORD_KERNELS | GPUMON_RECORD_COPIES | GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON)
 

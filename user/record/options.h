@@ -40,6 +40,7 @@
 				   gpumon_record_take_windows),                                    \
 		GPUMON_OPTION_CALL("sample", 0, &(session)->recorder.settings,                     \
 				   gpumon_record_take_sample),                                     \
+		GPUMON_RECORD_BITS(session, "yield", GPUMON_OPTION_BITS, GPUMON_RECORD_YIELD),     \
 		GPUMON_OPTION_CALL("window", 0, &(session)->recorder.settings,                     \
 				   gpumon_record_take_window),                                     \
 		GPUMON_OPTION_RANGE("buffer", 0, GPUMON_OPTION_SIZE,                               \
@@ -77,6 +78,7 @@ int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *
 	"                         (all, the default), or when the program has (first)\n"                 \
 	"      --window WHAT      record only between cudaProfilerStart and Stop (profiler), or\n"       \
 	"                         while an NVTX range is open (range:NAME)\n"                            \
+	"      --yield            let the program's own profiler (torch.profiler) have CUPTI: a gap\n"   \
 	"      --sync             also waits for the GPU\n"                                              \
 	"      --memory           also allocations\n"                                                    \
 	"      --unified-memory   also migrations and faults of unified memory\n"                        \

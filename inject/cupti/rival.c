@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rival.h"
+#include "session/session.h"
+#include "session/window.h"
+#include "subscribe.h"
+
+/* Of this library, defined by the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+typedef CUptiResult subscribe_function(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
+
+/**
+ * struct dynamic - what a library's dynamic section says about its imports
+ * @strings: their names
+ * @symbols: by number
+ * @tables: relocations of functions called through the PLT, and all others
+ * @bytes: size of each table
+ */
+struct dynamic {
+	const char *strings;
+	const ElfW(Sym) * symbols;
+	const ElfW(Rela) * tables[2];
+	size_t bytes[2];
+};
+
+/* The function that @caller would have called, and the name of its file. */
+static subscribe_function *find_original(const void *caller, const char **name)
+{
+	subscribe_function *original = NULL;
+	Dl_info info;
+	void *handle;
+
+	*name = "the program";
+	if (dladdr(caller, &info) && info.dli_fname) {
+		const char *slash = strrchr(info.dli_fname, '/');
+
+		*name = slash ? slash + 1 : info.dli_fname;
+		handle = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+		/* The program itself has no handle under its name. */
+		if (!handle)
+			handle = dlopen(NULL, RTLD_NOW);
+		if (handle) {
+			original = (subscribe_function *)dlsym(handle, "cuptiSubscribe");
+			dlclose(handle);
+		}
+	}
+	return original ? original : inject_cupti.cuptiSubscribe;
+}
+
+static void note_rival(const char *name, bool yielded, CUptiResult result)
+{
+	struct inject_thread *thread = inject_thread_enter(true);
+
+	if (!thread)
+		return;
+	if (yielded && result == CUPTI_SUCCESS)
+		inject_session_note(
+			thread, GPUMON_NOTE_MISSING,
+			"%s had CUPTI for its own profiler: of CUDA nothing was recorded until it let go of it",
+			name);
+	else if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+		inject_session_note(
+			thread, 0,
+			"%s wanted CUPTI for its own profiler and did not get it, because CUPTI serves one at a time: that profiler lacks the GPU. --yield lets it go first, and leaves a gap in this capture",
+			name);
+	inject_thread_leave(thread);
+}
+
+/* In place of cuptiSubscribe(), in the program's libraries. */
+static CUptiResult subscribe_for_program(CUpti_SubscriberHandle *subscriber,
+					 CUpti_CallbackFunc callback, void *argument)
+{
+	bool is_open = atomic_load(&inject_session.is_open), yielded = false;
+	CUptiResult result;
+	const char *name;
+	subscribe_function *original = find_original(__builtin_return_address(0), &name);
+
+	if (is_open && (inject_session.record & GPUMON_RECORD_YIELD))
+		yielded = inject_window_yield();
+	result = original(subscriber, callback, argument);
+	if (yielded)
+		inject_subscribe_clock_lost();
+	if (is_open)
+		note_rival(name, yielded, result);
+	return result;
+}
+
+static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entry,
+			 struct dynamic *dynamic)
+{
+	memset(dynamic, 0, sizeof(*dynamic));
+	for (; entry->d_tag != DT_NULL; entry++) {
+		/* The loader has relocated these, but not in the vDSO and not in musl. */
+		uintptr_t value = entry->d_un.d_ptr;
+		const void *at =
+			(const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
+
+		if (entry->d_tag == DT_STRTAB)
+			dynamic->strings = at;
+		else if (entry->d_tag == DT_SYMTAB)
+			dynamic->symbols = at;
+		else if (entry->d_tag == DT_JMPREL)
+			dynamic->tables[0] = at;
+		else if (entry->d_tag == DT_PLTRELSZ)
+			dynamic->bytes[0] = value;
+		else if (entry->d_tag == DT_RELA)
+			dynamic->tables[1] = at;
+		else if (entry->d_tag == DT_RELASZ)
+			dynamic->bytes[1] = value;
+	}
+}
+
+/* The table is read-only where all functions were looked up at the start. */
+static void replace_import(void **import, const ElfW(Phdr) * relro, uintptr_t base)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)import & -page;
+	bool is_protected = relro && (uintptr_t)import >= base + relro->p_vaddr &&
+			    (uintptr_t)import < base + relro->p_vaddr + relro->p_memsz;
+
+	if (is_protected && mprotect((void *)at, page, PROT_READ | PROT_WRITE))
+		return;
+	__atomic_store_n(import, (void *)subscribe_for_program, __ATOMIC_RELEASE);
+	if (is_protected)
+		mprotect((void *)at, page, PROT_READ);
+}
+
+static int look_at_library(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	const ElfW(Phdr) *dynamic_header = NULL, *relro = NULL;
+	struct dynamic dynamic;
+
+	(void)size;
+	(void)argument;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic_header = &info->dlpi_phdr[i];
+		else if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
+			relro = &info->dlpi_phdr[i];
+	}
+	if (!dynamic_header || info->dlpi_addr == (uintptr_t)__ehdr_start)
+		return 0;
+	read_dynamic(info, (const void *)(info->dlpi_addr + dynamic_header->p_vaddr), &dynamic);
+	if (!dynamic.strings || !dynamic.symbols)
+		return 0;
+	for (unsigned int table = 0; table < 2; table++) {
+		const ElfW(Rela) *relocation = dynamic.tables[table];
+		size_t count = relocation ? dynamic.bytes[table] / sizeof(*relocation) : 0;
+
+		for (; count; count--, relocation++) {
+			uint32_t symbol = (uint32_t)ELF64_R_SYM(relocation->r_info);
+
+			if (symbol && !strcmp(dynamic.strings + dynamic.symbols[symbol].st_name,
+					      "cuptiSubscribe"))
+				replace_import((void **)(info->dlpi_addr + relocation->r_offset),
+					       relro, info->dlpi_addr);
+		}
+	}
+	return 0;
+}
+
+static int count_libraries(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)size;
+	*(unsigned long long *)argument = info->dlpi_adds;
+	return 1;
+}
+
+void inject_rival_look(void)
+{
+	static unsigned long long seen;
+	unsigned long long loaded = 0;
+
+	dl_iterate_phdr(count_libraries, &loaded);
+	if (loaded == seen)
+		return;
+	seen = loaded;
+	dl_iterate_phdr(look_at_library, NULL);
+}

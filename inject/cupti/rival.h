@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * A profiler of the program's own, such as torch.profiler. CUPTI serves one subscriber at a time, so
+ * it fails while gpumon records, or with --yield it goes first.
+ */
+#ifndef GPUMON_INJECT_RIVAL_H
+#define GPUMON_INJECT_RIVAL_H
+
+/**
+ * inject_rival_look - see calls of cuptiSubscribe() by libraries that were loaded since the last time
+ *
+ * Puts a function of ours into their tables of imported functions. A library that finds CUPTI by
+ * dlsym() is not seen. Context: takes the loader's lock; one thread at a time.
+ */
+void inject_rival_look(void);
+
+#endif /* GPUMON_INJECT_RIVAL_H */

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * A program with a profiler of its own, which it uses in the second third of its launches.
+ * rival_program COUNT once|until LIBRARY before|after: with the library loaded before or after the first
+ * launches. Prints what cuptiSubscribe() returned, and how many launches its profiler saw. "until"
+ * tries until it can have CUPTI, and waits until gpumon has it again.
+ */
+#include <cuda_runtime_api.h>
+#include <cupti.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void launch(unsigned int count)
+{
+	const dim3 one = { 1, 1, 1 };
+
+	while (count-- > 0)
+		cudaLaunchKernel((const void *)launch, one, one, NULL, 0, NULL);
+	cudaDeviceSynchronize();
+}
+
+static void pause_ms(unsigned int ms)
+{
+	const struct timespec pause = { .tv_nsec = ms * 1000000l };
+
+	nanosleep(&pause, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int count = argc > 4 ? (unsigned int)atoi(argv[1]) : 0;
+	bool until, is_early, (*is_on)(CUpti_ActivityKind);
+	unsigned int (*end)(void);
+	int (*begin)(void), result;
+	void *rival = NULL, *cupti;
+
+	if (argc < 5)
+		return 2;
+	until = !strcmp(argv[2], "until");
+	is_early = !strcmp(argv[4], "before");
+	if (is_early)
+		rival = dlopen(argv[3], RTLD_NOW);
+	launch(count);
+	if (!is_early)
+		rival = dlopen(argv[3], RTLD_NOW);
+	if (!rival)
+		return 2;
+	begin = (int (*)(void))dlsym(rival, "rival_begin");
+	end = (unsigned int (*)(void))dlsym(rival, "rival_end");
+	/* gpumon looks at new libraries now and then. */
+	for (int i = 0; (result = begin()) && until && i < 3000; i++)
+		pause_ms(10);
+	launch(count);
+	printf("%d %u\n", result, result ? 0 : end());
+	/* Kernels are what a window switches on last. */
+	cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	is_on = cupti ? (bool (*)(CUpti_ActivityKind))dlsym(cupti, "mock_kind_enabled") : NULL;
+	for (int i = 0; until && is_on && !is_on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL); i++) {
+		if (i == 3000)
+			return 3;
+		pause_ms(10);
+	}
+	launch(count);
+	return 0;
+}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""A program with a profiler of its own: CUPTI serves one at a time."""
+import os
+
+import harness
+import recorder as rec
+from harness import Run, check, equal, notes
+
+COUNT = 40
+
+
+def run_rival(until, when, **settings):
+    run = Run(COUNT, until, os.path.join(harness.objects, "librival.so"), when,
+              command=[os.path.join(harness.objects, "rival_program")], **settings)
+    equal(run.status, 0, "exit status")
+    run.check_rules()
+    equal(len(run.account(harness.LAUNCH)), 3 * COUNT, "launches of the program")
+    target = run.only()
+    equal(target.totals()["lost"], {}, "losses")
+    result, seen = map(int, run.output.split())
+    return target, result, seen
+
+
+def test_rival_is_refused():
+    """gpumon has CUPTI: the program's profiler is refused, which a note says, and all is recorded"""
+    for when in ("before", "after"):
+        target, result, seen = run_rival("once", when)
+        equal((result, seen), (39, 0), "cuptiSubscribe of the program")
+        records = target.records()
+        equal(len(records["launch"]), 3 * COUNT, "launches")
+        equal(len(records["kernel"]), 3 * COUNT, "kernels")
+        if when == "before":
+            text, = notes(records)
+            check("librival.so wanted CUPTI" in text and "--yield" in text, text)
+
+
+def test_rival_goes_first():
+    """--yield: the program's profiler sees its launches, and there is a gap in the capture"""
+    for when in ("before", "after"):
+        target, result, seen = run_rival("until", when, record=rec.DEFAULT | rec.YIELD)
+        # The stand-in calls back at the begin and at the end of a call.
+        equal((result, seen), (0, 2 * COUNT), "what the program's profiler saw")
+        records = target.records()
+        windows = sorted(records["window"], key=lambda w: w.time_ns)
+        equal([(records["strings"][w.reason], bool(w.flags & rec.WINDOW_END)) for w in windows],
+              [("start", False), ("yield", True), ("yield", False), ("exit", True)], "windows")
+        gap = windows[1].time_ns, windows[2].time_ns
+        launches = [r.start_ns for r in records["launch"]]
+        equal(len(launches), 2 * COUNT, "launches")
+        check(not [t for t in launches if gap[0] <= t <= gap[1]], "launches in the gap")
+        equal(len(records["kernel"]), 2 * COUNT, "kernels")
+        text, = notes(records)
+        check("librival.so had CUPTI" in text, text)
