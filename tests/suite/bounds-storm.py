@@ -74,7 +74,9 @@ def check_rings(sections):
             equal(ours[name][column], counts[event], "%s of %s" % (column, name))
         equal((ours[name]["untracked"], ours[name]["jobs_table_full"]), (0, 0), "losses of " + name)
     for name, row in ours.items():
-        equal((row["queue_depth"], row["hw_depth"]), (0, 0), "depths of %s" % name)
+        # A row whose schedulers are gone stays until housekeeping runs; a reset empties it.
+        depth = 0 if row["live"] else None
+        check((row["queue_depth"], row["hw_depth"]) in ((0, 0), (depth, depth)), "depths of %s" % name)
     return ours
 
 
