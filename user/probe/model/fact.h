@@ -46,12 +46,17 @@ struct gpumon_probe_operand {
  * struct gpumon_probe_fact - what is known of a step
  * @reached: some path leads here. If not, nothing else is set and the step may be left out.
  * @back_edge: it is a jump to a step that may have run before: it takes fuel
+ * @jumps: of a conditional jump: it may be taken
+ * @runs_on: of a conditional jump: it may be left out. If only one of the two is set, the way is known
+ *           and nothing has to be compared: the numbers of addresses may say otherwise.
  * @address: of a load, a store or an atomic operation
  * @arguments: of a call, R1 to R5
  */
 struct gpumon_probe_fact {
 	bool reached;
 	bool back_edge;
+	bool jumps;
+	bool runs_on;
 	struct gpumon_probe_operand address;
 	struct gpumon_probe_operand arguments[5];
 };

@@ -19,6 +19,7 @@ enum gpumon_probe_argument {
 	GPUMON_PROBE_ARG_OUT_U64, /* points to 8 aligned writable bytes */
 	GPUMON_PROBE_ARG_TEXT,	  /* points to a text with its NUL in .rodata */
 	GPUMON_PROBE_ARG_SLOT,	  /* a constant below GPUMON_PROBE_MAX_KEPT */
+	GPUMON_PROBE_ARG_PRINTED, /* a number if the text has a conversion for it, or anything */
 };
 
 enum gpumon_probe_result {
@@ -32,7 +33,7 @@ enum gpumon_probe_result {
 	X(1, map_lookup_elem, VALUE_OR_NULL, LOOKUP, MAP, KEY, NONE, NONE, NONE)         \
 	X(2, map_update_elem, NUMBER, UPDATE, MAP, KEY, VALUE, NUMBER, NONE)             \
 	X(3, map_delete_elem, NUMBER, HASH, MAP, KEY, NONE, NONE, NONE)                  \
-	X(6, trace_printk, NUMBER, NO, TEXT, SIZE, ANY, ANY, ANY)                        \
+	X(6, trace_printk, NUMBER, NO, TEXT, SIZE, PRINTED, PRINTED, PRINTED)            \
 	X(14, get_current_pid_tgid, NUMBER, NO, NONE, NONE, NONE, NONE, NONE)            \
 	X(25, perf_event_output, NUMBER, RING, ANY, MAP, NUMBER, MEMORY, SIZE)           \
 	X(130, ringbuf_output, NUMBER, RING, MAP, MEMORY, SIZE, NUMBER, NONE)            \
