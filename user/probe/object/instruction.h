@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Which instructions a program may consist of. */
+#ifndef GPUMON_PROBE_INSTRUCTION_H
+#define GPUMON_PROBE_INSTRUCTION_H
+
+#include <linux/bpf.h>
+
+/**
+ * gpumon_probe_instruction_refusal - check one instruction by itself
+ * @insn: instruction; of LDDW the first half
+ *
+ * Fields that it does not use have to be 0, as for the kernel. The second half of LDDW, indices of
+ * maps, and targets of jumps and calls are left to the caller.
+ *
+ * Return: NULL, or why it is refused and what to do.
+ */
+const char *gpumon_probe_instruction_refusal(const struct bpf_insn *insn);
+
+#endif /* GPUMON_PROBE_INSTRUCTION_H */
