@@ -27,7 +27,8 @@ enum gpumon_probe_kind {
  * @check: not proved to be inside: the translated code has to check it. Loads outside give 0, stores
  *         are left out, both are counted as losses. Only STACK and VALUE.
  * @offset: of STACK: from the frame's top, -512 to -1; of VALUE: from the value's start; of CONTEXT:
- *          from its start; that of the instruction is included
+ *          from its start; that of the instruction is included. Not @constant: the lowest of STACK
+ * @last: of STACK, not @constant: the highest offset. 0: anywhere in the frame
  * @map: of VALUE and MAP
  * @value: of NUMBER
  */
@@ -38,6 +39,7 @@ struct gpumon_probe_operand {
 	bool constant;
 	bool check;
 	int32_t offset;
+	int32_t last;
 	uint32_t map;
 	uint64_t value;
 };
