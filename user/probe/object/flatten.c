@@ -9,7 +9,7 @@
 
 #include "probe/model/refuse.h"
 #include "probe/object/flatten.h"
-#include "probe/object/instruction.h"
+#include "probe/model/instruction.h"
 
 #define LDDW (BPF_LD | BPF_IMM | BPF_DW)
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "probe/model/opcode.h"
-#include "probe/object/instruction.h"
+#include "probe/model/instruction.h"
 
 #define REMEDY		"compile with clang -target bpf -mcpu=v1 to v4"
 #define ADDR_SPACE_CAST 1  /* "off" of a move */
