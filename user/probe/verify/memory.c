@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "probe/verify/memory.h"
+#include "probe/verify/number_alu.h"
+
+void gpumon_memory_describe(const struct gpumon_cell *cell, struct gpumon_probe_operand *operand)
+{
+	bool constant = gpumon_number_is_constant(&cell->number);
+
+	*operand = (struct gpumon_probe_operand){ .kind = cell->kind };
+	/* What may be NULL is no address. */
+	if (cell->maybe_null)
+		operand->kind = GPUMON_PROBE_NOTHING;
+	switch (operand->kind) {
+	case GPUMON_PROBE_NUMBER:
+		operand->constant = constant;
+		operand->value = constant ? cell->number.bits : 0;
+		break;
+	case GPUMON_PROBE_STACK:
+	case GPUMON_PROBE_VALUE:
+	case GPUMON_PROBE_CONTEXT:
+		operand->depth = cell->depth;
+		operand->map = cell->map;
+		operand->align = (uint8_t)gpumon_number_alignment(&cell->number);
+		operand->constant = constant && cell->number.smin >= INT32_MIN &&
+				    cell->number.smax <= INT32_MAX;
+		operand->offset = operand->constant ? (int32_t)cell->number.smin : 0;
+		break;
+	case GPUMON_PROBE_MAP:
+		operand->map = cell->map;
+		break;
+	default:
+		break;
+	}
+}
+
+static int check_kind(struct gpumon_verifier *verifier, const struct gpumon_access *access)
+{
+	const struct gpumon_cell *address = &access->address;
+
+	if (address->kind == GPUMON_PROBE_NUMBER)
+		return GPUMON_REFUSE(
+			verifier,
+			"%s is a number, not an address: only the stack, values of "
+			"maps and the context can be accessed, not memory of the kernel",
+			access->name);
+	if (address->kind == GPUMON_PROBE_MAP)
+		return GPUMON_REFUSE(verifier,
+				     "%s is map %s itself: call bpf_map_lookup_elem() and use "
+				     "what it returns",
+				     access->name,
+				     gpumon_verifier_map_name(verifier, address->map));
+	if (address->maybe_null)
+		return GPUMON_REFUSE(verifier,
+				     "%s, a value of map %s, may be NULL: return if it is",
+				     access->name,
+				     gpumon_verifier_map_name(verifier, address->map));
+	return 0;
+}
+
+static int refuse_outside(struct gpumon_verifier *verifier, const struct gpumon_access *access)
+{
+	const struct gpumon_cell *address = &access->address;
+	long long offset = access->number.smin;
+
+	if (address->kind == GPUMON_PROBE_STACK)
+		return GPUMON_REFUSE(verifier,
+				     "%u bytes at r10%+lld are outside of the stack, which has %d "
+				     "bytes below r10: correct the index",
+				     access->size, offset, GPUMON_PROBE_MAX_STACK);
+	return GPUMON_REFUSE(verifier,
+			     "%u bytes at %lld are outside of the value of map %s, which has %u "
+			     "bytes: correct the index or make the value larger",
+			     access->size, offset, gpumon_verifier_map_name(verifier, address->map),
+			     verifier->program->maps[address->map].value_size);
+}
+
+static int check_bounds(struct gpumon_verifier *verifier, struct gpumon_access *access)
+{
+	const struct gpumon_cell *address = &access->address;
+	const struct gpumon_number *number = &access->number;
+	int64_t low = 0, high;
+
+	if (address->kind == GPUMON_PROBE_STACK) {
+		low = -GPUMON_PROBE_MAX_STACK;
+		high = -(int64_t)access->size;
+	} else {
+		high = (int64_t)verifier->program->maps[address->map].value_size - access->size;
+	}
+	if (high < low || number->smin > high || number->smax < low)
+		return refuse_outside(verifier, access);
+	access->operand->check = number->smin < low || number->smax > high;
+	return 0;
+}
+
+int gpumon_memory_resolve(struct gpumon_verifier *verifier, struct gpumon_access *access)
+{
+	struct gpumon_number off = gpumon_number_constant((uint64_t)(int64_t)access->off);
+	struct gpumon_cell moved = access->address;
+
+	if (check_kind(verifier, access))
+		return -1;
+	moved.number = gpumon_number_alu(BPF_ALU64 | BPF_ADD, false, &moved.number, &off);
+	access->number = moved.number;
+	gpumon_memory_describe(&moved, access->operand);
+	if (moved.kind == GPUMON_PROBE_CONTEXT)
+		return 0;
+	if (check_bounds(verifier, access))
+		return -1;
+	if (moved.kind == GPUMON_PROBE_STACK && !access->operand->constant) {
+		struct gpumon_place place = gpumon_memory_place(access);
+
+		access->operand->offset = (int32_t)place.first - GPUMON_PROBE_MAX_STACK;
+		access->operand->last = (int32_t)place.last - GPUMON_PROBE_MAX_STACK;
+	}
+	return 0;
+}
+
+struct gpumon_place gpumon_memory_place(const struct gpumon_access *access)
+{
+	int64_t first = access->number.smin, last = access->number.smax;
+
+	if (first < -GPUMON_PROBE_MAX_STACK)
+		first = -GPUMON_PROBE_MAX_STACK;
+	if (last > -(int64_t)access->size)
+		last = -(int64_t)access->size;
+	return (struct gpumon_place){ .first = (unsigned int)(first + GPUMON_PROBE_MAX_STACK),
+				      .last = (unsigned int)(last + GPUMON_PROBE_MAX_STACK),
+				      .size = access->size };
+}
+
+int gpumon_memory_check_numbers(struct gpumon_verifier *verifier,
+				const struct gpumon_access *access)
+{
+	const struct gpumon_frame *frame = &verifier->state->frames[access->address.depth];
+	struct gpumon_place place = gpumon_memory_place(access);
+	int from = (int)place.first - GPUMON_PROBE_MAX_STACK;
+	int to = (int)(place.last + place.size) - GPUMON_PROBE_MAX_STACK - 1;
+
+	switch (gpumon_stack_content(frame, &place)) {
+	case GPUMON_STACK_UNSET:
+		return GPUMON_REFUSE(
+			verifier,
+			"bytes from r10%+d to r10%+d, read through %s, are not all set: "
+			"set the whole variable first, or bound the index",
+			from, to, access->name);
+	case GPUMON_STACK_ADDRESS:
+		return GPUMON_REFUSE(
+			verifier,
+			"bytes from r10%+d to r10%+d, read through %s, are part of an "
+			"address: addresses can only be read whole, and not be passed on",
+			from, to, access->name);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "probe/verify/stack.h"
+
+static bool is_set(const struct gpumon_frame *frame, unsigned int byte)
+{
+	return frame->set[byte / 64] >> byte % 64 & 1;
+}
+
+static bool is_tracked(const struct gpumon_frame *frame, unsigned int byte)
+{
+	return frame->tracked >> byte / 8 & 1;
+}
+
+static unsigned int place_end(const struct gpumon_place *place)
+{
+	return place->last + place->size;
+}
+
+enum gpumon_stack_content gpumon_stack_content(const struct gpumon_frame *frame,
+					       const struct gpumon_place *place)
+{
+	enum gpumon_stack_content content = GPUMON_STACK_NUMBERS;
+
+	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
+		if (is_set(frame, byte))
+			continue;
+		if (!is_tracked(frame, byte))
+			return GPUMON_STACK_UNSET;
+		content = GPUMON_STACK_ADDRESS;
+	}
+	return content;
+}
+
+struct gpumon_cell *gpumon_stack_slot(struct gpumon_frame *frame, const struct gpumon_place *place)
+{
+	if (place->first != place->last || place->size != 8 || place->first % 8 ||
+	    !is_tracked(frame, place->first))
+		return NULL;
+	return &frame->slots[place->first / 8];
+}
+
+void gpumon_stack_forget(struct gpumon_frame *frame, const struct gpumon_place *place)
+{
+	for (unsigned int byte = place->first; byte < place_end(place); byte++)
+		frame->tracked &= ~(1ull << byte / 8);
+}
+
+void gpumon_stack_write(struct gpumon_frame *frame, const struct gpumon_place *place,
+			const struct gpumon_cell *cell)
+{
+	bool address = gpumon_cell_is_address(cell);
+
+	gpumon_stack_forget(frame, place);
+	for (unsigned int byte = place->first; byte < place_end(place); byte++) {
+		if (address)
+			frame->set[byte / 64] &= ~(1ull << byte % 64);
+		else
+			frame->set[byte / 64] |= 1ull << byte % 64;
+	}
+	if (place->size == 8 && place->first % 8 == 0 && (cell->id || !gpumon_cell_is_any(cell))) {
+		frame->tracked |= 1ull << place->first / 8;
+		frame->slots[place->first / 8] = *cell;
+	}
+}
