@@ -7,10 +7,12 @@
 #include "base/pool.h"
 #include "probe/model/program.h"
 
+#define GPUMON_PROBE_MAX_PROGRAMS 32 /* for the GPU, of an object */
+
 /**
  * struct gpumon_probe_object - an object file
  * @pool: owns everything below
- * @maps: its maps, at most GPUMON_PROBE_MAX_MAPS
+ * @maps: its maps that programs for the GPU use, at most GPUMON_PROBE_MAX_MAPS
  * @programs: its programs for the GPU
  * @targets: for each program what its section names: kernels (globs, mangled or demangled) with
  *           commas in between, or ""

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <linux/bpf.h>
+#include <string.h>
+
+#include "probe/object/map.h"
+
+#define HISTOGRAM_BYTES	 (64 * sizeof(uint64_t))
+#define LEAST_RING_BYTES 4096
+#define MAX_MODIFIERS	 32 /* typedef, const and so on above a type */
+#define HARMLESS_FLAGS	 (BPF_F_NO_PREALLOC | BPF_F_MMAPABLE)
+
+/* What the object says. */
+struct definition {
+	uint32_t type;
+	uint32_t key_size;
+	uint32_t value_size;
+	uint32_t max_entries;
+	uint32_t map_flags;
+};
+
+static const struct type {
+	uint32_t type;
+	enum gpumon_probe_map_kind kind;
+} types[] = {
+	{ BPF_MAP_TYPE_HASH, GPUMON_PROBE_MAP_HASH },
+	{ BPF_MAP_TYPE_ARRAY, GPUMON_PROBE_MAP_ARRAY },
+	{ BPF_MAP_TYPE_PERCPU_ARRAY, GPUMON_PROBE_MAP_SM_ARRAY },
+	{ BPF_MAP_TYPE_RINGBUF, GPUMON_PROBE_MAP_RING },
+	{ GPUMON_PROBE_TYPE_GPU_HASH, GPUMON_PROBE_MAP_HASH },
+	{ GPUMON_PROBE_TYPE_THREAD_ARRAY, GPUMON_PROBE_MAP_THREAD_ARRAY },
+	{ GPUMON_PROBE_TYPE_GPU_ARRAY, GPUMON_PROBE_MAP_ARRAY },
+	{ GPUMON_PROBE_TYPE_SHARED_ARRAY, GPUMON_PROBE_MAP_ARRAY },
+	{ GPUMON_PROBE_TYPE_THREAD_ARRAY_HOST, GPUMON_PROBE_MAP_THREAD_ARRAY },
+	{ GPUMON_PROBE_TYPE_GPU_ARRAY_HOST, GPUMON_PROBE_MAP_ARRAY },
+	{ GPUMON_PROBE_TYPE_GPU_RING, GPUMON_PROBE_MAP_RING },
+	{ GPUMON_PROBE_TYPE_HISTOGRAM, GPUMON_PROBE_MAP_HISTOGRAM },
+};
+
+static const struct btf_type *skip_modifiers(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+
+	for (int i = 0; type && i < MAX_MODIFIERS; i++) {
+		if (!btf_is_mod(type) && !btf_is_typedef(type))
+			return type;
+		type = btf__type_by_id(btf, type->type);
+	}
+	return NULL;
+}
+
+/* The type of variable NAME in section .maps, or NULL. */
+static const struct btf_type *find_definition(const struct btf *btf, const char *name)
+{
+	int32_t id = btf__find_by_name_kind(btf, MAPS_ELF_SEC, BTF_KIND_DATASEC);
+	const struct btf_type *section = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+
+	for (int i = 0; section && i < btf_vlen(section); i++) {
+		const struct btf_type *var =
+			btf__type_by_id(btf, btf_var_secinfos(section)[i].type);
+		const char *is = var && btf_is_var(var) ? btf__name_by_offset(btf, var->name_off) :
+							  NULL;
+
+		if (is && !strcmp(is, name))
+			return skip_modifiers(btf, var->type);
+	}
+	return NULL;
+}
+
+/* __uint(NAME, N) is a pointer to an array of N. */
+static bool read_number(const struct btf *btf, const struct btf_member *member, uint32_t *number)
+{
+	const struct btf_type *pointer = skip_modifiers(btf, member->type);
+	const struct btf_type *array =
+		pointer && btf_is_ptr(pointer) ? btf__type_by_id(btf, pointer->type) : NULL;
+
+	if (!array || !btf_is_array(array))
+		return false;
+	*number = btf_array(array)->nelems;
+	return true;
+}
+
+/* __type(NAME, TYPE) is a pointer to the type. */
+static bool read_size(const struct btf *btf, const struct btf_member *member, uint32_t *size)
+{
+	const struct btf_type *pointer = skip_modifiers(btf, member->type);
+	int64_t bytes = pointer && btf_is_ptr(pointer) ? btf__resolve_size(btf, pointer->type) : -1;
+
+	if (bytes < 0 || bytes > UINT32_MAX)
+		return false;
+	*size = (uint32_t)bytes;
+	return true;
+}
+
+static int read_member(const struct gpumon_probe_image *image, const struct btf *btf,
+		       const char *map, const struct btf_member *member,
+		       struct definition *definition, struct gpumon_error *err)
+{
+	const struct {
+		const char *name;
+		uint32_t *number;
+		bool is_type;
+	} known[] = {
+		{ "type", &definition->type, false },
+		{ "key", &definition->key_size, true },
+		{ "value", &definition->value_size, true },
+		{ "key_size", &definition->key_size, false },
+		{ "value_size", &definition->value_size, false },
+		{ "max_entries", &definition->max_entries, false },
+		{ "map_flags", &definition->map_flags, false },
+	};
+	const char *name = btf__name_by_offset(btf, member->name_off);
+
+	for (size_t i = 0; name && i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(name, known[i].name) != 0)
+			continue;
+		if (known[i].is_type ? read_size(btf, member, known[i].number) :
+				       read_number(btf, member, known[i].number))
+			return 0;
+		return gpumon_probe_image_refuse(
+			image, err,
+			"map %.60s: its %s cannot be read: define it with __uint() or __type()",
+			map, name);
+	}
+	return gpumon_probe_image_refuse(
+		image, err, "map %.60s: \"%.60s\" is not possible for a map on a GPU: leave it out",
+		map, name ? name : "");
+}
+
+static int read_definition(const struct gpumon_probe_image *image, const struct btf *btf,
+			   const char *name, struct definition *definition,
+			   struct gpumon_error *err)
+{
+	const struct btf_type *type = btf ? find_definition(btf, name) : NULL;
+
+	if (!btf)
+		return gpumon_probe_image_refuse(
+			image, err, "map %.60s has no definition (BTF): compile with clang -g",
+			name);
+	if (!type || !btf_is_struct(type))
+		return gpumon_probe_image_refuse(
+			image, err,
+			"map %.60s has no definition in section .maps: define it as a struct with __uint() and __type()",
+			name);
+	for (int i = 0; i < btf_vlen(type); i++) {
+		if (read_member(image, btf, name, &btf_members(type)[i], definition, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int check_entries(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
+			 struct gpumon_error *err)
+{
+	if (!map->max_entries)
+		return gpumon_probe_image_refuse(
+			image, err, "map %s: max_entries is 0: say how many values it has",
+			map->name);
+	if (map->kind == GPUMON_PROBE_MAP_THREAD_ARRAY && map->max_entries == 1)
+		map->max_entries = GPUMON_PROBE_DEFAULT_THREADS;
+	if (map->kind != GPUMON_PROBE_MAP_RING)
+		return 0;
+	/* bpftime has a ring for each thread. */
+	if (map->type == GPUMON_PROBE_TYPE_GPU_RING)
+		map->max_entries = GPUMON_PROBE_DEFAULT_RING_BYTES;
+	if (map->max_entries < LEAST_RING_BYTES || map->max_entries & (map->max_entries - 1))
+		return gpumon_probe_image_refuse(
+			image, err,
+			"map %s: max_entries of a ring are its bytes, a power of two, %u at least; it has %u",
+			map->name, LEAST_RING_BYTES, map->max_entries);
+	return 0;
+}
+
+static int check_sizes(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
+		       struct gpumon_error *err)
+{
+	bool is_hash = map->kind == GPUMON_PROBE_MAP_HASH;
+
+	switch (map->kind) {
+	case GPUMON_PROBE_MAP_RING:
+		map->key_size = 0;
+		if (!map->value_size || map->value_size > GPUMON_PROBE_MAX_RECORD_SIZE)
+			map->value_size = GPUMON_PROBE_MAX_RECORD_SIZE;
+		return 0;
+	case GPUMON_PROBE_MAP_HISTOGRAM:
+		if (map->key_size || map->value_size)
+			return gpumon_probe_image_refuse(
+				image, err,
+				"map %s: a histogram has no key and no value: leave them out",
+				map->name);
+		map->key_size = sizeof(uint32_t);
+		map->value_size = HISTOGRAM_BYTES;
+		return 0;
+	default:
+		break;
+	}
+	if (!is_hash && map->key_size != sizeof(uint32_t))
+		return gpumon_probe_image_refuse(
+			image, err, "map %s: its key has %u bytes, an array's has 4: use a __u32",
+			map->name, map->key_size);
+	if (!map->key_size || map->key_size > GPUMON_PROBE_MAX_KEY_SIZE)
+		return gpumon_probe_image_refuse(
+			image, err,
+			"map %s: its key has %u bytes, 1 to %u are possible: use another key",
+			map->name, map->key_size, GPUMON_PROBE_MAX_KEY_SIZE);
+	if (!map->value_size || map->value_size > GPUMON_PROBE_MAX_VALUE_SIZE)
+		return gpumon_probe_image_refuse(
+			image, err,
+			"map %s: its value has %u bytes, 1 to %u are possible: use more and smaller values",
+			map->name, map->value_size, GPUMON_PROBE_MAX_VALUE_SIZE);
+	return 0;
+}
+
+static int find_kind(const struct gpumon_probe_image *image, struct gpumon_probe_map *map,
+		     struct gpumon_error *err)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (types[i].type == map->type) {
+			map->kind = types[i].kind;
+			return 0;
+		}
+	}
+	return gpumon_probe_image_refuse(
+		image, err, "map %s: type %u does not exist on a GPU: use one of gpumon_gpu.h",
+		map->name, map->type);
+}
+
+int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct btf *btf,
+			    const char *name, struct gpumon_probe_map *map,
+			    struct gpumon_error *err)
+{
+	struct definition definition = { 0 };
+
+	if (!gpumon_probe_image_identifier(name))
+		return gpumon_probe_image_refuse(
+			image, err,
+			"a map is called \"%.60s\": give it a name of letters, digits and _", name);
+	if (read_definition(image, btf, name, &definition, err))
+		return -1;
+	memset(map, 0, sizeof(*map));
+	map->name = gpumon_pool_text(image->pool, name);
+	if (!map->name)
+		return gpumon_probe_image_no_memory(image, err);
+	map->type = definition.type;
+	map->key_size = definition.key_size;
+	map->value_size = definition.value_size;
+	map->max_entries = definition.max_entries;
+	if (definition.map_flags & ~HARMLESS_FLAGS)
+		return gpumon_probe_image_refuse(
+			image, err,
+			"map %s: map_flags 0x%x are not possible on a GPU: leave them out",
+			map->name, definition.map_flags);
+	if (find_kind(image, map, err) || check_entries(image, map, err))
+		return -1;
+	return check_sizes(image, map, err);
+}
+
+static bool is_or_continues(const char *name, const char *with)
+{
+	size_t length = strlen(with);
+
+	return !strncmp(name, with, length) && (!name[length] || name[length] == '.');
+}
+
+bool gpumon_probe_map_is_data(const struct gpumon_probe_section *section)
+{
+	return is_or_continues(section->name, ".rodata") ||
+	       is_or_continues(section->name, ".data") || is_or_continues(section->name, ".bss");
+}
+
+int gpumon_probe_map_of_data(const struct gpumon_probe_image *image,
+			     const struct gpumon_probe_section *section,
+			     struct gpumon_probe_map *map, struct gpumon_error *err)
+{
+	if (!gpumon_probe_image_identifier(section->name))
+		return gpumon_probe_image_refuse(
+			image, err, "section \"%.60s\" has an odd name: use .rodata, .data or .bss",
+			section->name);
+	if (!section->size || section->size > GPUMON_PROBE_MAX_VALUE_SIZE)
+		return gpumon_probe_image_refuse(
+			image, err,
+			"section %.60s has %llu bytes, 1 to %u are possible: put large data into a map",
+			section->name, (unsigned long long)section->size,
+			GPUMON_PROBE_MAX_VALUE_SIZE);
+	if (section->relocations_n)
+		return gpumon_probe_image_refuse(
+			image, err,
+			"section %.60s has addresses of other data in it (as a table of texts has): use an index",
+			section->name);
+	*map = (struct gpumon_probe_map){ .kind = GPUMON_PROBE_MAP_DATA,
+					  .type = BPF_MAP_TYPE_ARRAY,
+					  .value_size = (uint32_t)section->size,
+					  .max_entries = 1,
+					  .read_only = is_or_continues(section->name, ".rodata") };
+	map->name = gpumon_pool_text(image->pool, section->name);
+	if (map->name && section->data) {
+		uint8_t *data = gpumon_pool_zalloc(image->pool, section->size);
+
+		if (!data)
+			return gpumon_probe_image_no_memory(image, err);
+		memcpy(data, section->data, section->size);
+		map->data = data;
+	}
+	return map->name ? 0 : gpumon_probe_image_no_memory(image, err);
+}
