@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Calls and time by kernel, block and SM. Time is that of warps: two at once count twice. */
+#include "gpumon_gpu.h"
+
+#define KERNELS 1024
+#define BLOCKS	65536
+#define SMS	1024
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KERNELS);
+	__type(key, __u32);
+	__type(value, __u64);
+} calls SEC(".maps"), warps SEC(".maps"), kernel_ns SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BLOCKS);
+	__type(key, __u32);
+	__type(value, __u64);
+} block_ns SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SMS);
+	__type(key, __u32);
+	__type(value, __u64);
+} sm_ns SEC(".maps");
+
+/* Time of blocks that block_ns has no place for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} other_block_ns SEC(".maps");
+
+SEC("gpu/entry")
+int counter_entry(void *ctx)
+{
+	gpumon_keep(0, bpf_get_globaltimer());
+	if (!gpumon_thread())
+		gpumon_count(&calls, gpumon_kernel(), 1);
+	if (gpumon_is_leader())
+		gpumon_count(&warps, gpumon_kernel(), 1);
+	return 0;
+}
+
+/* Threads that leave one after the other: the time of each group counts for its share of the warp. */
+SEC("gpu/exit")
+int counter_exit(void *ctx)
+{
+	__u64 ns = bpf_get_globaltimer() - gpumon_kept(0);
+
+	ns = ns * gpumon_active_lanes() / 32;
+	if (!gpumon_is_leader())
+		return 0;
+	gpumon_count(&kernel_ns, gpumon_kernel(), ns);
+	gpumon_count(&sm_ns, bpf_get_sm_id(), ns);
+	if (gpumon_block() < BLOCKS)
+		gpumon_count(&block_ns, gpumon_block(), ns);
+	else
+		gpumon_count(&other_block_ns, 0, ns);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

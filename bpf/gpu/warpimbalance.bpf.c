@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * How long the last warp of a block runs on after the first one has left, by kernel: the block waits
+ * for its stragglers. And the time of each warp, and which warp of its block is last how often.
+ */
+#include "gpumon_gpu.h"
+
+#define KERNELS 1024
+#define WARPS	32
+#define BLOCKS	65536 /* that run at a time: far more than a GPU holds */
+
+struct block {
+	__u64 name;  /* of the block that has this place, or 0 */
+	__u64 first; /* GPU's clock when the first threads left */
+	__u64 left;  /* threads that have left */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BLOCKS);
+	__type(key, __u32);
+	__type(value, struct block);
+} blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_GPUMON_HISTOGRAM);
+	__uint(max_entries, KERNELS);
+} straggling SEC(".maps"), warp_ns SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WARPS);
+	__type(key, __u32);
+	__type(value, __u64);
+} last_warp SEC(".maps");
+
+/* Exits of blocks whose place another block had. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} crowded SEC(".maps");
+
+static __u64 count_block_threads(void)
+{
+	__u64 x, y, z;
+
+	bpf_get_block_dim(&x, &y, &z);
+	return x * y * z;
+}
+
+/* The last threads of a block: give its place back. */
+static void end_block(struct block *block, __u64 now)
+{
+	gpumon_histogram_add(&straggling, gpumon_kernel(), now - block->first);
+	gpumon_count(&last_warp, gpumon_warp_in_block(), 1);
+	block->first = 0;
+	block->left = 0;
+	bpf_gpu_membar();
+	block->name = 0;
+}
+
+SEC("gpu/entry")
+int warpimbalance_entry(void *ctx)
+{
+	gpumon_keep(0, bpf_get_globaltimer());
+	return 0;
+}
+
+SEC("gpu/exit")
+int warpimbalance_exit(void *ctx)
+{
+	__u64 now = bpf_get_globaltimer(), lanes = gpumon_active_lanes();
+	__u64 name = (gpumon_kernel() << 48) + gpumon_block() + 1, had;
+	__u32 place = gpumon_block() % BLOCKS;
+	struct block *block;
+
+	if (!gpumon_is_leader())
+		return 0;
+	gpumon_histogram_add(&warp_ns, gpumon_kernel(), now - gpumon_kept(0));
+	block = bpf_map_lookup_elem(&blocks, &place);
+	if (!block)
+		return 0;
+	had = __sync_val_compare_and_swap(&block->name, 0, name);
+	if (had && had != name) {
+		gpumon_count(&crowded, 0, 1);
+		return 0;
+	}
+	__sync_val_compare_and_swap(&block->first, 0, now);
+	/* The last one has to see the time. */
+	bpf_gpu_membar();
+	if (__sync_fetch_and_add(&block->left, lanes) + lanes == count_block_threads())
+		end_block(block, now);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
