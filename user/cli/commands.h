@@ -21,6 +21,7 @@
 	X(report)          \
 	X(export)          \
 	X(diff)            \
+	X(probe)           \
 	X(set)             \
 	X(doctor)
 

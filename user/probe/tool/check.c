@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int cannot_read(const char *path, int error, struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO, "%s: %s", path,
+				strerror(error));
+}
+
+static int read_descriptor(int fd, const char *path, uint8_t **image, size_t *size,
+			   struct gpumon_error *err)
+{
+	struct stat status;
+	ssize_t bytes;
+
+	if (fstat(fd, &status))
+		return cannot_read(path, errno, err);
+	if (!S_ISREG(status.st_mode) || status.st_size > (off_t)GPUMON_PROBE_FILE_MAX)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
+			"%s: not a file of at most 64 MiB; name an object file made by clang -target bpf",
+			path);
+	*image = malloc((size_t)status.st_size + 1);
+	if (!*image)
+		return cannot_read(path, ENOMEM, err);
+	*size = 0;
+	while (*size < (size_t)status.st_size) {
+		bytes = read(fd, *image + *size, (size_t)status.st_size - *size);
+		if (bytes < 0 && errno == EINTR)
+			continue;
+		if (bytes < 0)
+			return cannot_read(path, errno, err);
+		if (!bytes)
+			break;
+		*size += (size_t)bytes;
+	}
+	return 0;
+}
+
+static int read_object(const char *path, struct gpumon_probe_object *object,
+		       struct gpumon_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
+	uint8_t *image = NULL;
+	size_t size = 0;
+
+	if (fd < 0)
+		return cannot_read(path, errno, err);
+	ret = read_descriptor(fd, path, &image, &size, err);
+	if (!ret)
+		ret = gpumon_probe_object_read(image, size, path, object, err);
+	free(image);
+	close(fd);
+	return ret;
+}
+
+static uint32_t count_checked(const struct gpumon_probe_fact *facts, uint32_t count)
+{
+	uint32_t checked = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		checked += facts[i].reached && facts[i].address.check;
+	return checked;
+}
+
+static int verify_program(const struct gpumon_probe_program *program,
+			  const struct gpumon_probe_rules *rules,
+			  struct gpumon_probe_verdict *verdict)
+{
+	verdict->facts = calloc(program->steps_n, sizeof(*verdict->facts));
+	if (!verdict->facts)
+		return gpumon_error_set(&verdict->refusal, GPUMON_EXIT_FAILED, -ENOMEM,
+					GPUMON_ERROR_MEMORY, "%s: no memory", program->name);
+	if (gpumon_probe_verify(program, rules, verdict->facts, &verdict->refusal)) {
+		free(verdict->facts);
+		verdict->facts = NULL;
+		return -1;
+	}
+	verdict->checked = count_checked(verdict->facts, program->steps_n);
+	return 0;
+}
+
+int gpumon_probe_check(const char *path, const struct gpumon_probe_rules *rules,
+		       struct gpumon_probe_check *check, struct gpumon_error *err)
+{
+	memset(check, 0, sizeof(*check));
+	if (read_object(path, &check->object, err))
+		return -1;
+	check->verdicts = calloc(check->object.programs_n + 1, sizeof(*check->verdicts));
+	if (!check->verdicts)
+		return cannot_read(path, ENOMEM, err);
+	for (uint32_t i = 0; i < check->object.programs_n; i++)
+		if (verify_program(&check->object.programs[i], rules, &check->verdicts[i]))
+			check->refused++;
+	return 0;
+}
+
+void gpumon_probe_check_clear(struct gpumon_probe_check *check)
+{
+	for (uint32_t i = 0; check->verdicts && i < check->object.programs_n; i++)
+		free(check->verdicts[i].facts);
+	free(check->verdicts);
+	gpumon_probe_object_clear(&check->object);
+	memset(check, 0, sizeof(*check));
+}

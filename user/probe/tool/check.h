@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Reads an object file and verifies its programs for the GPU, without a GPU. */
+#ifndef GPUMON_PROBE_CHECK_H
+#define GPUMON_PROBE_CHECK_H
+
+#include "base/error.h"
+#include "probe/model/fact.h"
+#include "probe/object/object.h"
+#include "probe/verify/verify.h"
+
+#define GPUMON_PROBE_FILE_MAX (64u << 20) /* bytes of an object file */
+
+/**
+ * struct gpumon_probe_verdict - what came of one program
+ * @facts: for the translator, as many as the program has steps; NULL if it was refused
+ * @checked: accesses that are checked while the program runs
+ * @refusal: why it was refused
+ */
+struct gpumon_probe_verdict {
+	struct gpumon_probe_fact *facts;
+	uint32_t checked;
+	struct gpumon_error refusal;
+};
+
+/**
+ * struct gpumon_probe_check - an object file and the verdicts on its programs
+ * @object: the file
+ * @verdicts: by number of the program
+ * @refused: how many programs were refused
+ */
+struct gpumon_probe_check {
+	struct gpumon_probe_object object;
+	struct gpumon_probe_verdict *verdicts;
+	uint32_t refused;
+};
+
+/**
+ * gpumon_probe_check - read a file and verify each program in it
+ * @path: object file, GPUMON_PROBE_FILE_MAX bytes at most
+ * @rules: see there
+ * @check: out, to be cleared in both cases
+ * @err: why the file cannot be read; a refused program is not an error
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_check(const char *path, const struct gpumon_probe_rules *rules,
+		       struct gpumon_probe_check *check, struct gpumon_error *err);
+void gpumon_probe_check_clear(struct gpumon_probe_check *check);
+
+#endif /* GPUMON_PROBE_CHECK_H */

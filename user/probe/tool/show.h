@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* A checked object as tables or JSON. */
+#ifndef GPUMON_PROBE_SHOW_H
+#define GPUMON_PROBE_SHOW_H
+
+#include <json.h>
+#include <stdio.h>
+
+#include "check.h"
+#include "term/format.h"
+
+/* Programs with their verdicts, then maps. 0, or -1 without memory. */
+int gpumon_probe_show(const struct gpumon_probe_check *check, const struct gpumon_term *term,
+		      FILE *out);
+/* {"programs":[…],"maps":[…],"programs_for_the_cpu":N}, NULL without memory. */
+struct json_object *gpumon_probe_json(const struct gpumon_probe_check *check);
+
+#endif /* GPUMON_PROBE_SHOW_H */
