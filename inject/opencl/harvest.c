@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "harvest.h"
-#include "write/totals.h"
+#include "write/operation.h"
 
 /* What a driver says of a time may be later than now by this, if its clock is not known well. */
 #define FUTURE_NS 1000000u
@@ -19,14 +19,6 @@ static pthread_mutex_t harvesting = PTHREAD_MUTEX_INITIALIZER;
 static struct inject_kept *waiting;
 static size_t waiting_count, waiting_room;
 static uint64_t looks;
-
-struct times {
-	uint64_t queued;
-	uint64_t submitted;
-	uint64_t start;
-	uint64_t end;
-	uint16_t flags;
-};
 
 static bool make_waiting_room(void)
 {
@@ -90,21 +82,20 @@ static uint64_t ask_time(cl_event event, cl_profiling_info what)
 
 /* An end before its start, a start before its call, an end that is still to come. */
 static bool are_possible(const struct inject_kept *kept, const struct inject_clock *clock,
-			 const struct times *device, const struct times *times)
+			 const struct inject_times *device, const struct inject_times *times)
 {
 	uint64_t error = clock->error < UINT64_MAX / 4 ? clock->error : UINT64_MAX / 4;
 
 	return device->start && device->end >= device->start &&
-	       (!device->queued || device->queued <= device->start) &&
-	       times->end >= times->start &&
+	       (!device->queued || device->queued <= device->start) && times->end >= times->start &&
 	       times->start + error + FUTURE_NS >= kept->begin_ns &&
 	       times->end <= inject_now() + error + FUTURE_NS;
 }
 
-static void ask_times(const struct inject_kept *kept, struct times *times)
+static void ask_times(const struct inject_kept *kept, struct inject_times *times)
 {
 	struct inject_clock *clock = &kept->queue->device->clock;
-	struct times device;
+	struct inject_times device;
 
 	if (!kept->queue->is_timed || inject_session.record & GPUMON_RECORD_NO_TIMES) {
 		times->flags = GPUMON_WORK_UNTIMED;
@@ -124,7 +115,7 @@ static void ask_times(const struct inject_kept *kept, struct times *times)
 	times->start = inject_clock_convert(clock, device.start);
 	times->end = inject_clock_convert(clock, device.end);
 	if (!are_possible(kept, clock, &device, times))
-		*times = (struct times){ .flags = GPUMON_WORK_BAD_TIMES };
+		*times = (struct inject_times){ .flags = GPUMON_WORK_BAD_TIMES };
 }
 
 static uint32_t count_groups(uint64_t global, uint32_t local)
@@ -134,100 +125,37 @@ static uint32_t count_groups(uint64_t global, uint32_t local)
 	return groups <= UINT32_MAX ? (uint32_t)groups : 0;
 }
 
-static void write_kernel(struct inject_thread *thread, const struct inject_kept *kept,
-			 const struct times *times)
+static void write_command(struct inject_thread *thread, const struct inject_kept *kept,
+			  const struct inject_times *times, struct inject_totals *totals)
 {
-	struct gpumon_record_kernel record = {
-		.head = { .type = GPUMON_RECORD_KERNEL,
-			  .flags = times->flags,
-			  .size = sizeof(record) },
-		.start_ns = times->start,
-		.end_ns = times->end,
-		.queued_ns = times->queued,
-		.submitted_ns = times->submitted,
+	struct inject_operation operation = {
 		.correlation = kept->correlation,
 		.name = kept->name,
 		.device = kept->queue->device->id,
 		.context = kept->queue->context,
 		.stream = kept->queue->id,
 		.graph = kept->graph,
+		.bytes = kept->bytes,
+		.record = kept->record,
+		.copy_kind = kept->copy_kind,
+		.from = kept->from,
+		.to = kept->to,
 	};
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		record.global[i] = kept->global[i];
-		record.block[i] = kept->local[i];
-		record.grid[i] = count_groups(kept->global[i], kept->local[i]);
+		operation.global[i] = kept->global[i];
+		operation.local[i] = kept->local[i];
+		operation.grid[i] = count_groups(kept->global[i], kept->local[i]);
 	}
-	inject_append(thread, &record);
-}
-
-static void write_copy(struct inject_thread *thread, const struct inject_kept *kept,
-		       const struct times *times)
-{
-	const struct gpumon_record_copy record = {
-		.head = { .type = GPUMON_RECORD_COPY,
-			  .flags = times->flags,
-			  .size = sizeof(record) },
-		.start_ns = times->start,
-		.end_ns = times->end,
-		.bytes = kept->bytes,
-		.correlation = kept->correlation,
-		.device = kept->queue->device->id,
-		.context = kept->queue->context,
-		.stream = kept->queue->id,
-		.graph = kept->graph,
-		.to_device = kept->queue->device->id,
-		.from = kept->from,
-		.to = kept->to,
-		.kind = kept->copy_kind,
-	};
-
-	inject_append(thread, &record);
-}
-
-static void write_set(struct inject_thread *thread, const struct inject_kept *kept,
-		      const struct times *times)
-{
-	const struct gpumon_record_set record = {
-		.head = { .type = GPUMON_RECORD_SET, .flags = times->flags, .size = sizeof(record) },
-		.start_ns = times->start,
-		.end_ns = times->end,
-		.bytes = kept->bytes,
-		.correlation = kept->correlation,
-		.device = kept->queue->device->id,
-		.context = kept->queue->context,
-		.stream = kept->queue->id,
-		.value = kept->name,
-	};
-
-	inject_append(thread, &record);
-}
-
-static void write_command(struct inject_thread *thread, const struct inject_kept *kept,
-			  const struct times *times, struct inject_totals *totals)
-{
-	switch (kept->record) {
-	case GPUMON_RECORD_COPY:
-		totals->copies++;
-		write_copy(thread, kept, times);
-		break;
-	case GPUMON_RECORD_SET:
-		totals->sets++;
-		write_set(thread, kept, times);
-		break;
-	default:
-		totals->kernels++;
-		write_kernel(thread, kept, times);
-		break;
-	}
+	inject_operation_write(thread, &operation, times, totals);
 }
 
 /* False: it has not ended. */
 static bool harvest_command(struct inject_thread *thread, const struct inject_kept *kept,
 			    struct inject_totals *totals)
 {
-	struct times times = { 0 };
+	struct inject_times times = { 0 };
 	cl_int status = CL_COMPLETE;
 
 	/* In order: what comes behind one that has not ended has not, either. */
@@ -281,7 +209,7 @@ void inject_harvest_end(struct inject_thread *thread, unsigned int settle_ms, bo
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	uint64_t until = inject_now() + settle_ms * 1000000ull;
-	const struct times none = { .flags = GPUMON_WORK_UNFINISHED };
+	const struct inject_times none = { .flags = GPUMON_WORK_UNFINISHED };
 	struct inject_totals totals = { 0 };
 	size_t i;
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/*
- * What is known of the program's objects, by their handles. An entry stays when the object goes: a
- * new object with the same handle takes it over. Looking one up takes no lock.
- */
+/* What is known of the program's objects, by their handles (base/handles.h). */
 #ifndef GPUMON_INJECT_OPENCL_OBJECTS_H
 #define GPUMON_INJECT_OPENCL_OBJECTS_H
 
-#include "clock.h"
+#include "write/clock.h"
 #include "opencl.h"
 
 /**

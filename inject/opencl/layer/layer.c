@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <link.h>
 #include <string.h>
 
 #include "layer.h"
+#include "write/library_code.h"
 #include "wrappers.h"
 
 struct _cl_icd_dispatch inject_opencl;
@@ -27,28 +27,6 @@ cl_int inject_layer_info(cl_layer_info what, size_t size, void *value, size_t *s
 	if (size_ret)
 		*size_ret = length;
 	return CL_SUCCESS;
-}
-
-/* From where an address is to all of the library that it is in. */
-static int find_loader(struct dl_phdr_info *info, size_t size, void *argument)
-{
-	uintptr_t start = UINTPTR_MAX, end = 0, from, to;
-	struct inject_code *code = argument;
-	int i;
-
-	(void)size;
-	for (i = 0; i < info->dlpi_phnum; i++) {
-		if (info->dlpi_phdr[i].p_type != PT_LOAD)
-			continue;
-		from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-		to = from + info->dlpi_phdr[i].p_memsz;
-		start = from < start ? from : start;
-		end = to > end ? to : end;
-	}
-	if (code->start < start || code->start >= end)
-		return 0;
-	*code = (struct inject_code){ start, end - start };
-	return 1;
 }
 
 bool inject_layer_loader(struct inject_code *code)
@@ -80,8 +58,7 @@ cl_int inject_layer_init(cl_uint count, const struct _cl_icd_dispatch *below, cl
 	inject_wrap_svm(&layer_functions);
 	inject_wrap_others(&layer_functions);
 	inject_wrap_extensions(&layer_functions);
-	loader.start = (uintptr_t)caller;
-	dl_iterate_phdr(find_loader, &loader);
+	inject_library_code(caller, &loader);
 	is_ready = true;
 	*count_ret = count;
 	*layer = &layer_functions;

@@ -4,10 +4,10 @@
  * the call that enqueued it: the offset between the clocks is between two numbers, and many commands
  * make them close. One of the system's clocks whose offset is always between them is that clock.
  */
-#ifndef GPUMON_INJECT_OPENCL_CLOCK_H
-#define GPUMON_INJECT_OPENCL_CLOCK_H
+#ifndef GPUMON_INJECT_CLOCK_H
+#define GPUMON_INJECT_CLOCK_H
 
-#include "write/thread.h"
+#include "thread.h"
 
 /**
  * struct inject_clock - of a device
@@ -63,4 +63,4 @@ static inline uint64_t inject_clock_convert(const struct inject_clock *clock, ui
 /* Writes a CLOCK record if more is known than in the last one. */
 void inject_clock_write(struct inject_thread *thread, struct inject_clock *clock, uint32_t device);
 
-#endif /* GPUMON_INJECT_OPENCL_CLOCK_H */
+#endif /* GPUMON_INJECT_CLOCK_H */
