@@ -131,6 +131,14 @@ void inject_clock_learn(struct inject_clock *clock, uint64_t begin_ns, uint64_t 
 	choose_clock(clock);
 }
 
+void inject_clock_set(struct inject_clock *clock, int64_t offset, uint64_t error)
+{
+	clock->has_bounds = true;
+	clock->source = GPUMON_CLOCK_UNKNOWN;
+	clock->offset = offset;
+	clock->error = error;
+}
+
 void inject_clock_write(struct inject_thread *thread, struct inject_clock *clock, uint32_t device)
 {
 	uint32_t generation = atomic_load(&inject_session.generation);

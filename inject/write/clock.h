@@ -52,6 +52,9 @@ void inject_clock_sample(void);
 void inject_clock_learn(struct inject_clock *clock, uint64_t begin_ns, uint64_t end_ns,
 			uint64_t queued);
 
+/* Another way to know it: @offset was measured, with @error. */
+void inject_clock_set(struct inject_clock *clock, int64_t offset, uint64_t error);
+
 /* A time of the device as CLOCK_MONOTONIC; 0 where it is none. */
 static inline uint64_t inject_clock_convert(const struct inject_clock *clock, uint64_t time)
 {

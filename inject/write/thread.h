@@ -79,6 +79,7 @@ struct inject_range {
  * @skip: so many launches are left out before --sample takes one
  * @chance: for inject_random()
  * @commands: block that the thread fills, of a backend that has to ask for each operation's end
+ * @scratch: for one call of an API: arguments that a backend changes
  */
 struct inject_thread {
 	struct inject_thread *next;
@@ -103,6 +104,7 @@ struct inject_thread {
 	uint32_t skip;
 	uint32_t chance;
 	void *commands;
+	uint64_t scratch[8];
 };
 
 /**

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * The library is preloaded, and these are in front of the functions of Level Zero's loader that every
+ * program calls first. A program that does not call them does not notice them.
+ */
+#include <pthread.h>
+#include <sys/auxv.h>
+
+#include "entry.h"
+#include "ze/tracer/backend.h"
+#include "ze/tracer/tracer.h"
+
+/* Of a version that the headers may not have yet. */
+ze_result_t zeInitDrivers(uint32_t *count, ze_driver_handle_t *drivers, void *description);
+
+static void enter_after(ze_result_t result)
+{
+	static pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
+	static _Atomic bool is_entered;
+
+	if (result != ZE_RESULT_SUCCESS || atomic_load(&is_entered) || getauxval(AT_SECURE))
+		return;
+	pthread_mutex_lock(&entering);
+	if (!atomic_load(&is_entered)) {
+		inject_ze_trace();
+		inject_enter(&inject_ze_backend);
+	}
+	atomic_store(&is_entered, true);
+	pthread_mutex_unlock(&entering);
+}
+
+INJECT_EXPORT ze_result_t zeInit(ze_init_flags_t flags)
+{
+	__typeof__(&zeInit) below = __extension__(void *) inject_ze_symbol("zeInit");
+	ze_result_t result = below ? below(flags) : ZE_RESULT_ERROR_UNINITIALIZED;
+
+	enter_after(result);
+	return result;
+}
+
+INJECT_EXPORT ze_result_t zeInitDrivers(uint32_t *count, ze_driver_handle_t *drivers,
+					void *description)
+{
+	__typeof__(&zeInitDrivers) below = __extension__(void *) inject_ze_symbol("zeInitDrivers");
+	ze_result_t result = below ? below(count, drivers, description) :
+				     ZE_RESULT_ERROR_UNINITIALIZED;
+
+	enter_after(result);
+	return result;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Calls of the program that give a device something to do: commands that are appended to a list, and
+ * lists that are executed. What runs is kept until the library's own thread has its times
+ * (harvest.h).
+ */
+#ifndef GPUMON_INJECT_ZE_COMMAND_H
+#define GPUMON_INJECT_ZE_COMMAND_H
+
+#include "events.h"
+
+/**
+ * struct inject_ze_pending - a command of an immediate list, or an execution of a list
+ * @queue: where it runs
+ * @list: that is executed; NULL: it is a command
+ * @command: otherwise
+ * @execution: number of it among those of @list
+ * @fence: of an execution; NULL: it has none
+ * @own_fence: the same if it is this library's
+ * @is_done: nothing is to be waited for
+ * @begin_ns: begin of the call
+ * @correlation: id of the call
+ */
+struct inject_ze_pending {
+	struct inject_ze_queue *queue;
+	struct inject_ze_list *list;
+	struct inject_ze_command command;
+	uint64_t execution;
+	ze_fence_handle_t fence;
+	struct inject_ze_fence *own_fence;
+	bool is_done;
+	uint64_t begin_ns;
+	uint32_t correlation;
+};
+
+/* Memory for what is pending, at most. */
+void inject_ze_pending_reserve(uint32_t mib);
+
+/**
+ * inject_ze_pending_take - all that was kept since the last time
+ * @count: of these
+ *
+ * Return: valid until the next call. One thread at a time.
+ */
+const struct inject_ze_pending *inject_ze_pending_take(size_t *count);
+
+/**
+ * inject_ze_append_begin - a command is about to be appended to a list
+ * @function: that is called
+ * @handle: list
+ * @signal: the program's event, NULL if it wants none; may be set to one of this library
+ * @mine: for inject_ze_append_end()
+ */
+void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_handle_t handle,
+			    ze_event_handle_t *signal, void **mine);
+
+/**
+ * inject_ze_append_is_wanted - whether inject_ze_append_end() has a use for a description
+ * @mine: as for it
+ */
+bool inject_ze_append_is_wanted(void *mine);
+
+/**
+ * inject_ze_append_end - the call returned
+ * @handle: list
+ * @signal: event that the driver got
+ * @result: of the call
+ * @command: what it is: name, sizes and places
+ * @mine: of inject_ze_append_begin()
+ */
+void inject_ze_append_end(ze_command_list_handle_t handle, ze_event_handle_t signal,
+			  ze_result_t result, const struct inject_ze_command *command, void *mine);
+
+/* Lists are about to be executed, and were. @fence may be set to one of this library. */
+void inject_ze_execute_begin(ze_command_queue_handle_t handle, uint32_t count,
+			     ze_command_list_handle_t *lists, ze_fence_handle_t *fence,
+			     void **mine);
+void inject_ze_execute_end(ze_command_queue_handle_t handle, uint32_t count,
+			   ze_command_list_handle_t *lists, ze_fence_handle_t fence,
+			   ze_result_t result, void *mine);
+
+/* Another call, such as one that waits. */
+void inject_ze_other_begin(enum inject_ze_function function, void **mine);
+void inject_ze_other_end(void *mine);
+
+/* The list's commands are no longer: its events can be used again. Nothing of it is pending. */
+void inject_ze_list_empty(struct inject_ze_list *list);
+
+/* In a child after fork. */
+void inject_ze_commands_forked(void);
+
+#endif /* GPUMON_INJECT_ZE_COMMAND_H */

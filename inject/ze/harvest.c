@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "command.h"
+#include "harvest.h"
+#include "session/session.h"
+#include "times.h"
+#include "write/intern.h"
+
+/* Taken by the library's thread, and by the program's where it destroys something. */
+static pthread_mutex_t harvesting = PTHREAD_MUTEX_INITIALIZER;
+static struct inject_ze_pending *waiting;
+static size_t waiting_count, waiting_room;
+
+/* Operations of lists that were executed again before their times had been read. */
+static uint64_t overtaken;
+
+static bool make_waiting_room(size_t more)
+{
+	size_t room = waiting_room ? waiting_room : 1024;
+	void *memory;
+
+	while (room < waiting_count + more)
+		room *= 2;
+	if (room == waiting_room)
+		return true;
+	memory = waiting ? mremap(waiting, waiting_room * sizeof(*waiting), room * sizeof(*waiting),
+				  MREMAP_MAYMOVE) :
+			   mmap(NULL, room * sizeof(*waiting), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	waiting = memory;
+	waiting_room = room;
+	return true;
+}
+
+static void take_all(void)
+{
+	const struct inject_ze_pending *more;
+	size_t count;
+
+	more = inject_ze_pending_take(&count);
+	if (!count)
+		return;
+	if (!make_waiting_room(count)) {
+		if (atomic_load(&inject_session.is_open))
+			gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, count);
+		return;
+	}
+	memcpy(waiting + waiting_count, more, count * sizeof(*more));
+	waiting_count += count;
+}
+
+static uint32_t name_id(struct inject_thread *thread, struct inject_ze_name *name)
+{
+	uint32_t string;
+
+	if (!name)
+		return inject_intern_string(thread, "[unknown kernel]");
+	if (inject_kept_string(&name->id, &string))
+		return string;
+	return inject_keep_string(thread, &name->id, name->text);
+}
+
+static void write_operation(struct inject_thread *thread, const struct inject_ze_pending *pending,
+			    const struct inject_ze_node *node, const struct inject_times *times,
+			    struct inject_totals *totals)
+{
+	const struct inject_ze_command *command = node ? &node->command : &pending->command;
+	struct inject_operation operation = {
+		.correlation = pending->correlation,
+		.device = pending->queue->device->id,
+		.context = pending->queue->context->id,
+		.stream = pending->queue->id,
+		.graph = node ? pending->list->id : 0,
+		.node = node ? node->id : 0,
+		.bytes = command->bytes,
+		.record = command->record,
+		.from = command->from,
+		.to = command->to,
+	};
+	unsigned int i;
+
+	if (!thread)
+		return;
+	operation.name = command->record == GPUMON_RECORD_KERNEL ? name_id(thread, command->name) :
+								   command->value;
+	for (i = 0; i < 3; i++) {
+		operation.grid[i] = command->grid[i];
+		operation.local[i] = command->local[i];
+		operation.global[i] = (uint64_t)command->grid[i] * command->local[i];
+	}
+	inject_operation_write(thread, &operation, times, totals);
+}
+
+/* False: no event, or one that the program has destroyed. */
+static bool has_signal(const struct inject_ze_command *command)
+{
+	return command->signal &&
+	       (!command->theirs || atomic_load(&command->theirs->version) == command->version);
+}
+
+static bool has_ended(const struct inject_ze_pending *pending, uint16_t *flags)
+{
+	ze_result_t result = ZE_RESULT_SUCCESS;
+
+	if (pending->is_done)
+		return true;
+	if (!pending->list) {
+		if (has_signal(&pending->command))
+			result = inject_ze.zeEventQueryStatus(pending->command.signal);
+	} else {
+		if (!pending->fence)
+			return false;
+		result = inject_ze.zeFenceQueryStatus(pending->fence);
+	}
+	if (result == ZE_RESULT_NOT_READY)
+		return false;
+	if (result != ZE_RESULT_SUCCESS)
+		*flags = GPUMON_WORK_FAILED;
+	return true;
+}
+
+static void ask_times(const struct inject_ze_pending *pending,
+		      const struct inject_ze_command *command, struct inject_times *times)
+{
+	*times = (struct inject_times){ .flags = GPUMON_WORK_UNTIMED };
+	if (has_signal(command))
+		inject_ze_times(pending->queue->device, command->signal, pending->begin_ns, times);
+}
+
+static void write_execution(struct inject_thread *thread, const struct inject_ze_pending *pending,
+			    uint16_t flags, struct inject_totals *totals)
+{
+	struct inject_ze_list *list = pending->list;
+	struct inject_times times;
+	uint32_t i;
+
+	for (i = 0; i < list->node_count; i++) {
+		times = (struct inject_times){ .flags = flags };
+		if (!flags && atomic_load(&list->executions) == pending->execution)
+			ask_times(pending, &list->nodes[i].command, &times);
+		/* Executed again: before they were read, or meanwhile. */
+		if (!flags && atomic_load(&list->executions) != pending->execution) {
+			times = (struct inject_times){ .flags = GPUMON_WORK_UNTIMED };
+			overtaken++;
+		}
+		write_operation(thread, pending, &list->nodes[i], &times, totals);
+	}
+}
+
+/* Whatever is known of it by now is written, and what it used is given back. */
+static void end_pending(struct inject_thread *thread, const struct inject_ze_pending *pending,
+			uint16_t flags, struct inject_totals *totals)
+{
+	const struct inject_ze_command *command = &pending->command;
+	struct inject_times times = { .flags = flags };
+
+	if (pending->list) {
+		write_execution(thread, pending, flags, totals);
+		if (pending->own_fence && !(flags & GPUMON_WORK_UNFINISHED))
+			inject_ze_fence_done(pending->own_fence);
+	} else {
+		if (!flags)
+			ask_times(pending, command, &times);
+		write_operation(thread, pending, NULL, &times, totals);
+		if (command->theirs)
+			atomic_fetch_sub(&command->theirs->waited, 1);
+		/* One that is still to be signalled cannot be used for another command. */
+		if (command->own && !(flags & GPUMON_WORK_UNFINISHED))
+			inject_ze_event_give_back(command->own);
+	}
+	if (thread)
+		inject_clock_write(thread, &pending->queue->device->clock,
+				   pending->queue->device->id);
+}
+
+/* Under the lock. */
+static void look_at_pending(struct inject_thread *thread)
+{
+	struct inject_totals totals = { 0 };
+	size_t i, kept = 0;
+	uint16_t flags;
+
+	take_all();
+	inject_ze_times_look();
+	for (i = 0; i < waiting_count; i++) {
+		flags = 0;
+		if (has_ended(&waiting[i], &flags))
+			end_pending(thread, &waiting[i], flags, &totals);
+		else
+			waiting[kept++] = waiting[i];
+	}
+	waiting_count = kept;
+	if (thread)
+		inject_totals_add(&totals);
+}
+
+void inject_ze_harvest(struct inject_thread *thread)
+{
+	pthread_mutex_lock(&harvesting);
+	look_at_pending(thread);
+	pthread_mutex_unlock(&harvesting);
+}
+
+/* What is still there of those that are chosen is written without times. Under the lock. */
+static void write_untimed(struct inject_thread *thread, uint16_t flags,
+			  bool (*is_chosen)(const struct inject_ze_pending *pending,
+					    const void *argument),
+			  const void *argument)
+{
+	struct inject_totals totals = { 0 };
+	size_t i, kept = 0;
+
+	for (i = 0; i < waiting_count; i++) {
+		if (is_chosen(&waiting[i], argument))
+			end_pending(thread, &waiting[i], flags, &totals);
+		else
+			waiting[kept++] = waiting[i];
+	}
+	waiting_count = kept;
+	if (thread)
+		inject_totals_add(&totals);
+}
+
+static bool is_any(const struct inject_ze_pending *pending, const void *argument)
+{
+	(void)pending;
+	(void)argument;
+	return true;
+}
+
+void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	uint64_t until = inject_now() + settle_ms * 1000000ull;
+
+	pthread_mutex_lock(&harvesting);
+	look_at_pending(thread);
+	while (thread && waiting_count && inject_now() < until) {
+		nanosleep(&pause, NULL);
+		look_at_pending(thread);
+	}
+	write_untimed(thread, GPUMON_WORK_UNFINISHED, is_any, NULL);
+	if (thread && overtaken)
+		inject_session_note(
+			thread, GPUMON_NOTE_MISSING,
+			"%llu operations of command lists have no times: their list was executed again before they could be read",
+			(unsigned long long)overtaken);
+	overtaken = 0;
+	pthread_mutex_unlock(&harvesting);
+}
+
+/* False: a signal handler that interrupts this library writes nothing. */
+static bool begin_in_program(struct inject_thread **thread)
+{
+	*thread = inject_thread_enter(true);
+	if (!*thread && (!inject_self || atomic_load(&inject_self->inside)))
+		return false;
+	pthread_mutex_lock(&harvesting);
+	return true;
+}
+
+static void end_in_program(struct inject_thread *thread)
+{
+	pthread_mutex_unlock(&harvesting);
+	if (thread)
+		inject_thread_leave(thread);
+}
+
+static bool is_of(const struct inject_ze_pending *pending, const void *gone)
+{
+	return pending->queue == gone || pending->list == gone || pending->queue->context == gone;
+}
+
+void inject_ze_harvest_before(const void *gone)
+{
+	struct inject_thread *thread;
+
+	if (!begin_in_program(&thread))
+		return;
+	look_at_pending(thread);
+	write_untimed(thread, GPUMON_WORK_UNFINISHED, is_of, gone);
+	end_in_program(thread);
+}
+
+static bool is_for(const struct inject_ze_pending *pending, const void *theirs)
+{
+	return !pending->list && pending->command.theirs == theirs;
+}
+
+void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs)
+{
+	struct inject_thread *thread;
+
+	if (!begin_in_program(&thread))
+		return;
+	look_at_pending(thread);
+	write_untimed(thread, GPUMON_WORK_UNTIMED, is_for, theirs);
+	end_in_program(thread);
+}
+
+/* Of the program, which may reset it only where it was signalled. */
+void inject_ze_harvest_fence(ze_fence_handle_t fence)
+{
+	struct inject_thread *thread;
+	size_t i;
+
+	if (!begin_in_program(&thread))
+		return;
+	take_all();
+	for (i = 0; i < waiting_count; i++) {
+		if (waiting[i].fence != fence || waiting[i].own_fence)
+			continue;
+		waiting[i].is_done = true;
+		waiting[i].fence = NULL;
+	}
+	look_at_pending(thread);
+	end_in_program(thread);
+}
+
+void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue)
+{
+	struct inject_thread *thread;
+	size_t i;
+
+	if (!begin_in_program(&thread))
+		return;
+	take_all();
+	for (i = 0; i < waiting_count; i++)
+		if (waiting[i].queue == queue && waiting[i].list && !waiting[i].fence)
+			waiting[i].is_done = true;
+	look_at_pending(thread);
+	end_in_program(thread);
+}
+
+void inject_ze_harvest_forked(void)
+{
+	pthread_mutex_init(&harvesting, NULL);
+	waiting_count = 0;
+	overtaken = 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Asks for the times of what has run, and writes its records. The library's own thread does that;
+ * the program's threads do it where the times would be lost otherwise, never in a launch that is as
+ * it should be.
+ */
+#ifndef GPUMON_INJECT_ZE_HARVEST_H
+#define GPUMON_INJECT_ZE_HARVEST_H
+
+#include "objects.h"
+
+/* Looks at all that is pending. @thread: caller, within; NULL: no capture wants it */
+void inject_ze_harvest(struct inject_thread *thread);
+
+/**
+ * inject_ze_harvest_end - the capture ends
+ * @thread: caller, within; NULL: write nothing
+ * @settle_ms: what has not ended gets this time
+ */
+void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms);
+
+/*
+ * In the program's thread. The program is about to destroy or empty a queue, a list or a context
+ * (@gone); to reset or destroy an event, or it uses one again; a wait of its has ended: what ran in
+ * @queue, if it has no fence, is done.
+ */
+void inject_ze_harvest_before(const void *gone);
+void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs);
+void inject_ze_harvest_fence(ze_fence_handle_t fence);
+void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue);
+
+/* In a child after fork. */
+void inject_ze_harvest_forked(void);
+
+#endif /* GPUMON_INJECT_ZE_HARVEST_H */

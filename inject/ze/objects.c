@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/handles.h"
+#include "objects.h"
+
+/* Handles of different kinds of objects may be equal. */
+enum kind {
+	CONTEXT,
+	DEVICE,
+	QUEUE,
+	LIST,
+	KERNEL,
+	POOL,
+	EVENT,
+};
+
+#define UNKNOWN_KERNEL "[unknown kernel]"
+
+static struct inject_handles handles = INJECT_HANDLES;
+
+/* Names by their hashes. */
+static struct inject_handles names = INJECT_HANDLES;
+static _Atomic uint32_t devices, contexts, queues, lists;
+static _Atomic uint64_t nodes;
+
+void *inject_ze_memory(size_t size)
+{
+	return inject_handle_memory(&handles, size);
+}
+
+struct inject_ze_context *inject_ze_context_find(ze_context_handle_t handle)
+{
+	return inject_handle_find(&handles, handle, CONTEXT);
+}
+
+struct inject_ze_list *inject_ze_list_find(ze_command_list_handle_t handle)
+{
+	return inject_handle_find(&handles, handle, LIST);
+}
+
+struct inject_ze_queue *inject_ze_queue_find(ze_command_queue_handle_t handle)
+{
+	return inject_handle_find(&handles, handle, QUEUE);
+}
+
+struct inject_ze_kernel *inject_ze_kernel_find(ze_kernel_handle_t handle)
+{
+	return inject_handle_find(&handles, handle, KERNEL);
+}
+
+struct inject_ze_their_event *inject_ze_their_event_find(ze_event_handle_t handle)
+{
+	return inject_handle_find(&handles, handle, EVENT);
+}
+
+void inject_ze_context_made(ze_context_handle_t handle, ze_driver_handle_t driver)
+{
+	struct inject_ze_context *context =
+		inject_handle_add(&handles, handle, CONTEXT, sizeof(*context));
+
+	if (!context)
+		return;
+	if (!context->handle)
+		pthread_mutex_init(&context->lock, NULL);
+	context->handle = handle;
+	context->driver = driver;
+	context->id = INJECT_ZE_ID(atomic_fetch_add(&contexts, 1) + 1);
+	context->refused = false;
+}
+
+static uint64_t mask_of(uint32_t bits)
+{
+	return bits && bits < 64 ? (1ull << bits) - 1 : UINT64_MAX;
+}
+
+static struct inject_ze_device *add_device(ze_device_handle_t handle, ze_driver_handle_t driver)
+{
+	struct inject_ze_device *device =
+		inject_handle_add(&handles, handle, DEVICE, sizeof(*device));
+	ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 };
+
+	if (!device || __atomic_load_n(&device->handle, __ATOMIC_ACQUIRE))
+		return device;
+	if (inject_ze.zeDeviceGetProperties(handle, &properties) != ZE_RESULT_SUCCESS)
+		properties.timerResolution = 0;
+	pthread_mutex_lock(&handles.adding);
+	if (!device->handle) {
+		device->id = INJECT_ZE_ID(devices++);
+		device->driver = driver;
+		device->hertz = properties.timerResolution;
+		device->time_mask = mask_of(properties.timestampValidBits);
+		device->kernel_mask = mask_of(properties.kernelTimestampValidBits);
+		__atomic_store_n(&device->handle, handle, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&handles.adding);
+	return device;
+}
+
+static void begin_queue(struct inject_ze_queue *queue, ze_command_queue_handle_t handle,
+			struct inject_ze_context *context, struct inject_ze_device *device)
+{
+	/* One with this handle that went before: its fences have gone with it. */
+	if (!queue->id)
+		pthread_mutex_init(&queue->lock, NULL);
+	queue->handle = handle;
+	queue->context = context;
+	queue->device = device;
+	queue->id = INJECT_ZE_ID(atomic_fetch_add(&queues, 1) + 1);
+	queue->fences = NULL;
+	atomic_store(&queue->generation, 0);
+}
+
+void inject_ze_queue_made(ze_command_queue_handle_t handle, ze_context_handle_t context_handle,
+			  ze_device_handle_t device_handle)
+{
+	struct inject_ze_context *context = inject_ze_context_find(context_handle);
+	struct inject_ze_device *device = context ? add_device(device_handle, context->driver) :
+						    NULL;
+	struct inject_ze_queue *queue =
+		device ? inject_handle_add(&handles, handle, QUEUE, sizeof(*queue)) : NULL;
+
+	if (queue)
+		begin_queue(queue, handle, context, device);
+}
+
+void inject_ze_list_made(ze_command_list_handle_t handle, ze_context_handle_t context_handle,
+			 ze_device_handle_t device_handle, bool is_immediate)
+{
+	struct inject_ze_context *context = inject_ze_context_find(context_handle);
+	struct inject_ze_device *device = context ? add_device(device_handle, context->driver) :
+						    NULL;
+	struct inject_ze_list *list =
+		device ? inject_handle_add(&handles, handle, LIST, sizeof(*list)) : NULL;
+
+	if (!list)
+		return;
+	list->context = context;
+	list->device = device;
+	list->id = INJECT_ZE_ID(atomic_fetch_add(&lists, 1) + 1);
+	list->node_count = 0;
+	atomic_store(&list->executions, 0);
+	list->queue = NULL;
+	if (!is_immediate)
+		return;
+	/* A new one each time: commands of the old one may still wait to be written. */
+	list->queue = inject_ze_memory(sizeof(*list->queue));
+	if (list->queue)
+		begin_queue(list->queue, NULL, context, device);
+}
+
+/* The one name with this text. Where there is no room in the table, a new one each time. */
+static struct inject_ze_name *find_name(const char *text)
+{
+	uint64_t hash = 14695981039346656037ull;
+	struct inject_ze_name *name;
+	size_t i, length = strlen(text);
+
+	if (length >= sizeof(name->text))
+		length = sizeof(name->text) - 1;
+	for (i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 1099511628211ull;
+	name = inject_handle_add(&names, (const void *)(uintptr_t)(hash >> 3), 0, sizeof(*name));
+	if (name && !name->text[0])
+		memcpy(name->text, text, length);
+	if (!name || strncmp(name->text, text, length) || name->text[length])
+		name = inject_ze_memory(sizeof(*name));
+	if (name && !name->text[0])
+		memcpy(name->text, text, length);
+	return name;
+}
+
+void inject_ze_kernel_made(ze_kernel_handle_t handle, const char *text)
+{
+	struct inject_ze_kernel *kernel =
+		inject_handle_add(&handles, handle, KERNEL, sizeof(*kernel));
+
+	if (!kernel)
+		return;
+	memset(kernel->local, 0, sizeof(kernel->local));
+	kernel->name = find_name(text && *text ? text : UNKNOWN_KERNEL);
+}
+
+struct inject_ze_kernel *inject_ze_kernel_learn(ze_kernel_handle_t handle)
+{
+	char text[1024] = "";
+	size_t size = sizeof(text) - 1;
+
+	if (inject_ze.zeKernelGetName(handle, &size, text) != ZE_RESULT_SUCCESS)
+		text[0] = '\0';
+	inject_ze_kernel_made(handle, text);
+	return inject_ze_kernel_find(handle);
+}
+
+void inject_ze_event_pool_made(ze_event_pool_handle_t handle, bool is_timed)
+{
+	/* Of one that is not timed only where another one had its handle. */
+	if (is_timed || inject_handle_number(&handles, handle, POOL))
+		inject_handle_set(&handles, handle, POOL, is_timed);
+}
+
+void inject_ze_their_event_made(ze_event_handle_t handle, ze_event_pool_handle_t pool)
+{
+	struct inject_ze_their_event *event =
+		inject_handle_add(&handles, handle, EVENT, sizeof(*event));
+
+	if (!event)
+		return;
+	event->is_timed = inject_handle_number(&handles, pool, POOL);
+	atomic_store(&event->is_in_list, false);
+	atomic_fetch_add(&event->version, 1);
+}
+
+struct inject_ze_node *inject_ze_node_add(struct inject_ze_list *list)
+{
+	uint32_t room = list->node_room ? 2 * list->node_room : 64;
+	struct inject_ze_node *node;
+	void *memory;
+
+	if (list->node_count == list->node_room) {
+		memory = list->nodes ? mremap(list->nodes, list->node_room * sizeof(*node),
+					      room * sizeof(*node), MREMAP_MAYMOVE) :
+				       mmap(NULL, room * sizeof(*node), PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory == MAP_FAILED)
+			return NULL;
+		list->nodes = memory;
+		list->node_room = room;
+	}
+	node = &list->nodes[list->node_count++];
+	node->id = (uint64_t)GPUMON_API_LEVEL_ZERO << 56 | (atomic_fetch_add(&nodes, 1) + 1);
+	return node;
+}
+
+void inject_ze_objects_forked(void)
+{
+	inject_handles_forked(&handles);
+	inject_handles_forked(&names);
+}

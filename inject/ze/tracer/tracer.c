@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "tracer.h"
+#include "write/library_code.h"
+
+#define LOADER "libze_loader.so.1"
+#define LAYER  "libze_tracing_layer.so"
+
+struct inject_ze inject_ze;
+
+static enum {
+	NOT_YET,
+	TRACED,
+	NO_LOADER,
+	NO_LAYER,
+} state;
+
+/* Never closed. A program that has called Level Zero has loaded it. */
+static void *find_loader(void)
+{
+	static void *loader;
+
+	if (!loader)
+		loader = dlopen(LOADER, RTLD_NOW | RTLD_NOLOAD);
+	return loader;
+}
+
+void *inject_ze_symbol(const char *name)
+{
+	void *loader = find_loader();
+
+	return loader ? dlsym(loader, name) : NULL;
+}
+
+static bool find_functions(void)
+{
+	bool all = true;
+
+#define FIND(name)                                                      \
+	inject_ze.name = __extension__(void *) inject_ze_symbol(#name); \
+	all &= inject_ze.name != NULL;
+	INJECT_ZE_CALLED(FIND)
+#undef FIND
+#define FIND(name) inject_ze.name = __extension__(void *) inject_ze_symbol(#name);
+	INJECT_ZE_OPTIONAL(FIND)
+#undef FIND
+	return all;
+}
+
+/* From 1.19 on the layer can be switched on at any time; before, by ZE_ENABLE_TRACING_LAYER. */
+static void enable_layer(void)
+{
+	ze_result_t (*enable)(void) = __extension__(void *)
+		inject_ze_symbol("zelEnableTracingLayer");
+
+	if (enable)
+		enable();
+}
+
+static bool start_tracer(void)
+{
+	static zel_core_callbacks_t before, after;
+	const zel_tracer_desc_t description = {
+		.stype = ZEL_STRUCTURE_TYPE_TRACER_DESC,
+		.pUserData = &inject_ze,
+	};
+	zel_tracer_handle_t tracer;
+
+	enable_layer();
+	if (inject_ze.zelTracerCreate(&description, &tracer) != ZE_RESULT_SUCCESS)
+		return false;
+	inject_ze_trace_appends(&before, &after);
+	inject_ze_trace_objects(&before, &after);
+	inject_ze_trace_others(&before, &after);
+	if (inject_ze.zelTracerSetPrologues(tracer, &before) != ZE_RESULT_SUCCESS ||
+	    inject_ze.zelTracerSetEpilogues(tracer, &after) != ZE_RESULT_SUCCESS)
+		return false;
+	inject_ze_trace_new_appends(tracer);
+	return inject_ze.zelTracerSetEnabled(tracer, true) == ZE_RESULT_SUCCESS;
+}
+
+void inject_ze_trace(void)
+{
+	if (state != NOT_YET)
+		return;
+	state = !find_functions() ? NO_LOADER : start_tracer() ? TRACED : NO_LAYER;
+}
+
+bool inject_ze_is_traced(const char **why)
+{
+	if (state == NO_LOADER)
+		*why = "Level Zero is not recorded: its loader has no functions for tracing (1.8 and newer have)";
+	else if (state == NO_LAYER)
+		*why = "Level Zero is not recorded: its loader has no tracing layer, or it is switched off (libze_tracing_layer.so.1, ZE_ENABLE_TRACING_LAYER=1)";
+	return state == TRACED;
+}
+
+static int find_layer(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)size;
+	if (!strstr(info->dlpi_name, LAYER) || !info->dlpi_phnum)
+		return 0;
+	*(const void **)argument = (const char *)info->dlpi_addr + info->dlpi_phdr[0].p_vaddr;
+	return 1;
+}
+
+unsigned int inject_ze_code(struct inject_code *code, unsigned int room)
+{
+	const void *layer = NULL;
+	unsigned int count = 0;
+
+	if (state != TRACED || room < 2)
+		return 0;
+	count += inject_library_code(__extension__(void *) inject_ze.zelTracerCreate, &code[count]);
+	if (dl_iterate_phdr(find_layer, &layer))
+		count += inject_library_code(layer, &code[count]);
+	return count;
+}
