@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
- * The requirements of "record": the injection library, NVIDIA's driver, CUPTI, OpenCL's loader, and
- * access to other processes.
+ * The requirements of "record": the injection library, NVIDIA's driver, CUPTI, the loaders of OpenCL and
+ * Level Zero, and access to other processes.
  */
 #include <glob.h>
 #include <limits.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "doctor.h"
+#include "process/api_loader.h"
 #include "process/launch.h"
-#include "process/opencl_loader.h"
 
 /* The first driver with CUDA 12, which the oldest supported CUPTI belongs to. */
 #define DRIVER_MIN	   525
@@ -154,6 +154,29 @@ static void check_opencl(struct gpumon_doctor *doctor)
 	}
 }
 
+static void check_level_zero(struct gpumon_doctor *doctor)
+{
+	char path[PATH_MAX];
+
+	switch (gpumon_level_zero_loader(doctor->root, path)) {
+	case GPUMON_LEVEL_ZERO_NONE:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "level-zero", NULL,
+			"no loader with a driver in the usual folders: no program uses Level Zero here");
+		break;
+	case GPUMON_LEVEL_ZERO_TRACED:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "level-zero", NULL, "%s", path);
+		break;
+	case GPUMON_LEVEL_ZERO_NO_TRACER:
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "level-zero",
+			"use its loader from version 1.8 on, with its tracing layer",
+			"%s has no tracing layer: \"record\" does not see Level Zero programs",
+			path);
+		break;
+	}
+}
+
 static bool has_capability(const struct gpumon_doctor *doctor, unsigned int bit)
 {
 	unsigned long long effective;
@@ -196,5 +219,6 @@ void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
 	if (check_driver(doctor))
 		check_cupti(doctor);
 	check_opencl(doctor);
+	check_level_zero(doctor);
 	check_ptrace(doctor);
 }

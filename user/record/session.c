@@ -17,11 +17,12 @@
 #include "base/privileges.h"
 #include "base/wait.h"
 #include "dormant.h"
+#include "process/api_loader.h"
 #include "process/launch.h"
 #include "process/left_behind.h"
-#include "process/opencl_loader.h"
 #include "losses.h"
 #include "session.h"
+#include "variables.h"
 
 /* How long live processes may take at the end to send their data. */
 #define STOP_MS 3000
@@ -178,48 +179,27 @@ static void on_trouble(void *data, const struct gpumon_error *err)
 	session->trouble = *err;
 }
 
-/* Layers that there are stay; the last one is next to the drivers. NULL without memory. */
-static char *opencl_layers(const char *library)
-{
-	const char *before = getenv("OPENCL_LAYERS");
-	char *text;
-
-	if (!before)
-		before = "";
-	return asprintf(&text, "OPENCL_LAYERS=%s%s%s", before, *before ? ":" : "", library) < 0 ?
-		       NULL :
-		       text;
-}
-
-/*
- * Sets the variables by which each API loads the library. NVTX has one of its own. OpenCL's loader
- * has no layers before ocl-icd 2.3 and Khronos's 3.0: it ignores the variable.
- */
 static int start_program(struct session *session, struct gpumon_error *err)
 {
-	char library[PATH_MAX], cuda[PATH_MAX + 32], nvtx[PATH_MAX + 32], socket[256];
 	const char *before = getenv("CUDA_INJECTION64_PATH");
-	char *layers, text[512];
+	struct gpumon_variables variables;
+	char library[PATH_MAX], text[512];
 	int ret;
 
 	if (gpumon_launch_find_library(library, err))
 		return -1;
-	snprintf(cuda, sizeof(cuda), "CUDA_INJECTION64_PATH=%s", library);
-	snprintf(nvtx, sizeof(nvtx), "NVTX_INJECTION64_PATH=%s", library);
-	snprintf(socket, sizeof(socket), "GPUMON_SOCKET=%s",
-		 gpumon_recorder_socket(session->recorder));
 	if (before && *before && strcmp(before, library) != 0) {
 		snprintf(text, sizeof(text),
 			 "CUDA_INJECTION64_PATH was %.400s, replaced by gpumon's", before);
 		gpumon_recorder_note(session->recorder, 0, text);
 	}
-	layers = opencl_layers(library);
-	if (!layers)
-		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-					"out of memory");
-	ret = gpumon_launch_start(&session->launch, session->options->argv,
-				  (const char *const[]){ cuda, nvtx, layers, socket, NULL }, err);
-	free(layers);
+	if (gpumon_variables_make(&variables, library, gpumon_recorder_socket(session->recorder)))
+		ret = gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+				       "out of memory");
+	else
+		ret = gpumon_launch_start(&session->launch, session->options->argv,
+					  (const char *const *)variables.list, err);
+	gpumon_variables_free(&variables);
 	return ret;
 }
 
@@ -413,7 +393,7 @@ static void tell_nothing(const struct session *session)
 		return;
 	if (WIFSIGNALED(status)) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA or OpenCL\n",
+			"gpumon-user: nothing was recorded: signal %d (%s) ended %s before it used CUDA, OpenCL or Level Zero\n",
 			WTERMSIG(status), strsignal(WTERMSIG(status)), program);
 		return;
 	}
@@ -425,11 +405,11 @@ static void tell_nothing(const struct session *session)
 	}
 	if (gpumon_opencl_loader("", loader) == GPUMON_OPENCL_NO_LAYERS) {
 		fprintf(err,
-			"gpumon-user: nothing was recorded: no process used CUDA, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
+			"gpumon-user: nothing was recorded: no process used CUDA or Level Zero, and what used OpenCL is not seen, because %s has no layers (ocl-icd has from 2.3 on, Khronos's loader from 3.0 on)\n",
 			loader);
 		return;
 	}
-	fputs("gpumon-user: nothing was recorded: no process used CUDA or OpenCL (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
+	fputs("gpumon-user: nothing was recorded: no process used CUDA, OpenCL or Level Zero (or it clears its environment, runs as another user, or in a container, where record -p is the way)\n",
 	      err);
 }
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api_loader.h"
+
+/* Larger files are no loader. */
+#define SIZE_MAX_LOADER (64 << 20)
+
+static bool has_word(const char *path, const char *word)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+	bool found = false;
+	void *text;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0 &&
+	    status.st_size <= SIZE_MAX_LOADER) {
+		text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (text != MAP_FAILED) {
+			found = memmem(text, (size_t)status.st_size, word, strlen(word));
+			munmap(text, (size_t)status.st_size);
+		}
+	}
+	close(fd);
+	return found;
+}
+
+/* The first file of a name in the usual folders. @path has room for PATH_MAX, and gets @root, too. */
+static bool find_library(const char *root, const char *name, char *path)
+{
+	static const char *const folders[] = {
+		"/usr/lib/*-linux-gnu",	  "/usr/lib64", "/usr/lib", "/usr/local/lib",
+		"/usr/local/cuda*/lib64",
+	};
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders) && !found; i++) {
+		char pattern[PATH_MAX];
+		glob_t files;
+
+		if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s/%s", root, folders[i], name) >=
+		    sizeof(pattern))
+			continue;
+		found = !glob(pattern, 0, NULL, &files);
+		if (found)
+			snprintf(path, PATH_MAX, "%s", files.gl_pathv[0]);
+		globfree(&files);
+	}
+	return found;
+}
+
+static void leave_out_root(char *path, const char *root)
+{
+	size_t length = strlen(root);
+
+	memmove(path, path + length, strlen(path) - length + 1);
+}
+
+enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX])
+{
+	bool has_layers;
+
+	if (!find_library(root, "libOpenCL.so.1", path))
+		return GPUMON_OPENCL_NONE;
+	has_layers = has_word(path, "OPENCL_LAYERS");
+	leave_out_root(path, root);
+	return has_layers ? GPUMON_OPENCL_LAYERS : GPUMON_OPENCL_NO_LAYERS;
+}
+
+enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char path[PATH_MAX])
+{
+	const char *named = getenv("ZE_ENABLE_ALT_DRIVERS");
+	char other[PATH_MAX];
+	bool traces;
+
+	if (!(named && *named) && !find_library(root, "libze_intel_*.so.1", other))
+		return GPUMON_LEVEL_ZERO_NONE;
+	if (!find_library(root, "libze_loader.so.1", path))
+		return GPUMON_LEVEL_ZERO_NONE;
+	traces = has_word(path, "zelTracerCreate") &&
+		 find_library(root, "libze_tracing_layer.so.1", other);
+	leave_out_root(path, root);
+	return traces ? GPUMON_LEVEL_ZERO_TRACED : GPUMON_LEVEL_ZERO_NO_TRACER;
+}

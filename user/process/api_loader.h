@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Loaders of APIs on this machine, and whether programs that use them can be recorded. */
+#ifndef GPUMON_PROCESS_API_LOADER_H
+#define GPUMON_PROCESS_API_LOADER_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+enum gpumon_opencl_loader {
+	GPUMON_OPENCL_NONE,	 /* in none of the usual folders */
+	GPUMON_OPENCL_LAYERS,	 /* "record" can see programs that use it */
+	GPUMON_OPENCL_NO_LAYERS, /* too old */
+};
+
+/**
+ * gpumon_opencl_loader - find OpenCL's loader, and whether it knows layers
+ * @root: folder of the machine's files, "" for this machine
+ * @path: out, without @root
+ *
+ * ocl-icd has layers from 2.3 on, Khronos's loader from 3.0 on: the name of their variable is in it.
+ */
+enum gpumon_opencl_loader gpumon_opencl_loader(const char *root, char path[PATH_MAX]);
+
+enum gpumon_level_zero_loader {
+	GPUMON_LEVEL_ZERO_NONE,	     /* no loader, or no driver for it */
+	GPUMON_LEVEL_ZERO_TRACED,    /* "record" can see programs that use it */
+	GPUMON_LEVEL_ZERO_NO_TRACER, /* the loader has no functions for tracing, or no tracing layer */
+};
+
+/**
+ * gpumon_level_zero_loader - find Level Zero's loader with a driver, and whether it can trace
+ * @root: folder of the machine's files, "" for this machine
+ * @path: out, without @root
+ *
+ * Many machines have the loader and no driver, because other packages need it. A driver is one of
+ * Intel's, or one that ZE_ENABLE_ALT_DRIVERS names.
+ */
+enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char path[PATH_MAX]);
+
+#endif /* GPUMON_PROCESS_API_LOADER_H */

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/api_loader.h"
+#include "variables.h"
+
+/* False without memory. */
+static bool add_variable(struct gpumon_variables *variables, const char *name, const char *before,
+			 const char *value)
+{
+	size_t at = 0;
+
+	while (variables->list[at])
+		at++;
+	if (!before)
+		before = "";
+	if (asprintf(&variables->list[at], "%s=%s%s%s", name, before, *before ? ":" : "", value) >=
+	    0)
+		return true;
+	variables->list[at] = NULL;
+	return false;
+}
+
+/*
+ * Level Zero's loader loads no library that a variable names, so that ours is preloaded: on machines
+ * with a driver for it only, because a program that cannot open it, such as one in a container, says
+ * so. Its path cannot be written with a blank or a colon in it.
+ */
+static bool add_level_zero(struct gpumon_variables *variables, const char *library)
+{
+	char loader[PATH_MAX];
+
+	if (gpumon_level_zero_loader("", loader) != GPUMON_LEVEL_ZERO_TRACED ||
+	    strpbrk(library, " :"))
+		return true;
+	return add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), library) &&
+	       (getenv("ZE_ENABLE_TRACING_LAYER") ||
+		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1"));
+}
+
+/*
+ * NVTX has one of its own. OpenCL's layers that there are stay; the last one is next to the drivers.
+ * Its loader has no layers before ocl-icd 2.3 and Khronos's 3.0: it ignores the variable.
+ */
+int gpumon_variables_make(struct gpumon_variables *variables, const char *library,
+			  const char *socket)
+{
+	memset(variables, 0, sizeof(*variables));
+	return add_variable(variables, "CUDA_INJECTION64_PATH", NULL, library) &&
+			       add_variable(variables, "NVTX_INJECTION64_PATH", NULL, library) &&
+			       add_variable(variables, "OPENCL_LAYERS", getenv("OPENCL_LAYERS"),
+					    library) &&
+			       add_variable(variables, "GPUMON_SOCKET", NULL, socket) &&
+			       add_level_zero(variables, library) ?
+		       0 :
+		       -ENOMEM;
+}
+
+void gpumon_variables_free(struct gpumon_variables *variables)
+{
+	size_t i;
+
+	for (i = 0; i < GPUMON_VARIABLES_MAX; i++)
+		free(variables->list[i]);
+}

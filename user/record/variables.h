@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The environment of a program that is recorded. */
+#ifndef GPUMON_RECORD_VARIABLES_H
+#define GPUMON_RECORD_VARIABLES_H
+
+#include <limits.h>
+
+/* More than there are APIs. */
+#define GPUMON_VARIABLES_MAX 8
+
+/**
+ * struct gpumon_variables - variables by which each API loads the injection library
+ * @list: each as NAME=VALUE, NULL behind the last
+ */
+struct gpumon_variables {
+	char *list[GPUMON_VARIABLES_MAX + 1];
+};
+
+/**
+ * gpumon_variables_make - what to set for a program
+ * @variables: out, for gpumon_variables_free(), also after an error
+ * @library: path of the injection library
+ * @socket: of the recorder
+ *
+ * Return: 0, -ENOMEM.
+ */
+int gpumon_variables_make(struct gpumon_variables *variables, const char *library,
+			  const char *socket);
+
+void gpumon_variables_free(struct gpumon_variables *variables);
+
+#endif /* GPUMON_RECORD_VARIABLES_H */
