@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Uses Level Zero and says what it did: "did FUNCTION COUNT BYTES" for each function that appends to
+ * an immediate list, and what else a test needs. "program MODE [NUMBER]".
+ */
+#include <level_zero/ze_api.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BYTES 4096
+
+static ze_driver_handle_t driver;
+static ze_device_handle_t device;
+static ze_context_handle_t context;
+static ze_command_queue_handle_t queue;
+static ze_command_list_handle_t immediate;
+static ze_module_handle_t module;
+static ze_kernel_handle_t add, scale;
+static ze_event_pool_handle_t pool;
+static void *on_device, *on_host;
+
+static void need(ze_result_t result, const char *what)
+{
+	if (result == ZE_RESULT_SUCCESS)
+		return;
+	fprintf(stderr, "%s: %#x\n", what, (unsigned int)result);
+	exit(1);
+}
+
+#define NEED(call) need(call, #call)
+
+static struct {
+	const char *name;
+	unsigned long count;
+	unsigned long bytes;
+} did_what[40];
+
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+
+/* Counted by the program itself. */
+static void did(const char *name, unsigned long bytes)
+{
+	unsigned int i = 0;
+
+	pthread_mutex_lock(&counting);
+	while (did_what[i].name && strcmp(did_what[i].name, name) != 0)
+		i++;
+	did_what[i].name = name;
+	did_what[i].count++;
+	did_what[i].bytes += bytes;
+	pthread_mutex_unlock(&counting);
+}
+
+#define DID(function, bytes, ...)            \
+	do {                                 \
+		NEED(function(__VA_ARGS__)); \
+		did(#function, bytes);       \
+	} while (0)
+
+static void say_what(void)
+{
+	for (unsigned int i = 0; did_what[i].name; i++)
+		printf("did %s %lu %lu\n", did_what[i].name, did_what[i].count, did_what[i].bytes);
+	fflush(stdout);
+}
+
+static ze_kernel_handle_t make_kernel(const char *name)
+{
+	const ze_kernel_desc_t description = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
+					       .pKernelName = name };
+	ze_kernel_handle_t kernel;
+
+	NEED(zeKernelCreate(module, &description, &kernel));
+	NEED(zeKernelSetGroupSize(kernel, 32, 2, 1));
+	return kernel;
+}
+
+static ze_command_list_handle_t make_immediate(void)
+{
+	const ze_command_queue_desc_t description = {
+		.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC
+	};
+	ze_command_list_handle_t list;
+
+	NEED(zeCommandListCreateImmediate(context, device, &description, &list));
+	return list;
+}
+
+static ze_command_list_handle_t make_list(void)
+{
+	const ze_command_list_desc_t description = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
+	ze_command_list_handle_t list;
+
+	NEED(zeCommandListCreate(context, device, &description, &list));
+	return list;
+}
+
+static ze_event_handle_t make_event(uint32_t index)
+{
+	const ze_event_desc_t description = { .stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
+					      .index = index };
+	ze_event_handle_t event;
+
+	NEED(zeEventCreate(pool, &description, &event));
+	return event;
+}
+
+static void begin(void)
+{
+	const ze_context_desc_t of_context = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	const ze_command_queue_desc_t of_queue = { .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC };
+	const ze_module_desc_t of_module = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC };
+	const ze_event_pool_desc_t of_pool = { .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
+					       .count = 1000 };
+	const ze_device_mem_alloc_desc_t of_device = {
+		.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC
+	};
+	const ze_host_mem_alloc_desc_t of_host = { .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC };
+	uint32_t count = 1;
+
+	NEED(zeInit(0));
+	NEED(zeDriverGet(&count, &driver));
+	NEED(zeDeviceGet(driver, &count, &device));
+	NEED(zeContextCreate(driver, &of_context, &context));
+	NEED(zeCommandQueueCreate(context, device, &of_queue, &queue));
+	immediate = make_immediate();
+	NEED(zeModuleCreate(context, device, &of_module, &module, NULL));
+	add = make_kernel("add");
+	scale = make_kernel("scale");
+	NEED(zeEventPoolCreate(context, &of_pool, 0, NULL, &pool));
+	NEED(zeMemAllocDevice(context, &of_device, BYTES, 0, device, &on_device));
+	NEED(zeMemAllocHost(context, &of_host, BYTES, 0, &on_host));
+}
+
+static void end(void)
+{
+	NEED(zeEventPoolDestroy(pool));
+	NEED(zeCommandListDestroy(immediate));
+	NEED(zeCommandQueueDestroy(queue));
+	NEED(zeContextDestroy(context));
+}
+
+static void __attribute__((noinline))
+launch_add(ze_command_list_handle_t list, uint32_t groups, ze_event_handle_t event)
+{
+	const ze_group_count_t count = { groups, 1, 1 };
+
+	NEED(zeCommandListAppendLaunchKernel(list, add, &count, event, 0, NULL));
+	__asm__ volatile("" ::: "memory");
+}
+
+static void __attribute__((noinline))
+launch_scale(ze_command_list_handle_t list, uint32_t groups, ze_event_handle_t event)
+{
+	const ze_group_count_t count = { groups, 1, 1 };
+
+	NEED(zeCommandListAppendLaunchKernel(list, scale, &count, event, 0, NULL));
+	__asm__ volatile("" ::: "memory");
+}
+
+#define LAUNCH(kernel, groups, event)                      \
+	do {                                               \
+		launch_##kernel(immediate, groups, event); \
+		did("zeCommandListAppendLaunchKernel", 0); \
+	} while (0)
+
+/* Every function, with an event of the program where @event is. */
+static void every_command(ze_event_handle_t *event)
+{
+	const ze_group_count_t groups = { 4, 1, 1 };
+	const ze_copy_region_t region = { 0, 0, 0, 16, 8, 0 };
+	const ze_image_handle_t image = (void *)(uintptr_t)16;
+	const uint32_t pattern = 0x01020304, one = 1;
+	char pageable[BYTES] = { 0 };
+
+#define EVENT (event ? *event++ : NULL), 0, NULL
+	LAUNCH(add, 7, event ? *event++ : NULL);
+	DID(zeCommandListAppendLaunchCooperativeKernel, 0, immediate, scale, &groups, EVENT);
+	DID(zeCommandListAppendLaunchKernelIndirect, 0, immediate, scale, &groups, EVENT);
+	DID(zeCommandListAppendLaunchMultipleKernelsIndirect, 0, immediate, 1, &scale, &one,
+	    &groups, EVENT);
+	DID(zeCommandListAppendMemoryCopy, BYTES, immediate, on_device, on_host, BYTES, EVENT);
+	DID(zeCommandListAppendMemoryCopy, 100, immediate, pageable, on_device, 100, EVENT);
+	DID(zeCommandListAppendMemoryCopyRegion, 128, immediate, on_device, &region, 16, 0, on_host,
+	    &region, 16, 0, EVENT);
+	DID(zeCommandListAppendMemoryCopyFromContext, BYTES, immediate, on_device, context, on_host,
+	    BYTES, EVENT);
+	DID(zeCommandListAppendMemoryFill, BYTES, immediate, on_device, &pattern, sizeof(pattern),
+	    BYTES, EVENT);
+	DID(zeCommandListAppendImageCopy, 0, immediate, image, image, EVENT);
+	DID(zeCommandListAppendImageCopyRegion, 0, immediate, image, image, NULL, NULL, EVENT);
+	DID(zeCommandListAppendImageCopyToMemory, 0, immediate, on_host, image, NULL, EVENT);
+	DID(zeCommandListAppendImageCopyFromMemory, 0, immediate, image, on_host, NULL, EVENT);
+	DID(zeCommandListAppendImageCopyToMemoryExt, 0, immediate, on_host, image, NULL, 0, 0,
+	    EVENT);
+	DID(zeCommandListAppendImageCopyFromMemoryExt, 0, immediate, image, on_host, NULL, 0, 0,
+	    EVENT);
+	NEED(zeCommandListAppendBarrier(immediate, EVENT));
+#undef EVENT
+}
+
+static void mode_commands(long number)
+{
+	ze_event_handle_t events[17];
+
+	for (uint32_t i = 0; i < 17; i++)
+		events[i] = make_event(i);
+	for (long i = 0; i < number; i++) {
+		every_command(NULL);
+		every_command(events);
+		NEED(zeEventHostSynchronize(events[15], UINT64_MAX));
+		for (uint32_t at = 0; at < 16; at++)
+			NEED(zeEventHostReset(events[at]));
+	}
+	for (uint32_t i = 0; i < 17; i++)
+		NEED(zeEventDestroy(events[i]));
+	end();
+	say_what();
+}
+
+static void *thread_body(void *argument)
+{
+	ze_command_list_handle_t list = make_immediate();
+
+	for (long i = 0; i < *(long *)argument; i++) {
+		launch_add(list, 1, NULL);
+		did("zeCommandListAppendLaunchKernel", 0);
+	}
+	return list;
+}
+
+static void mode_threads(long number)
+{
+	pthread_t threads[8];
+	void *list;
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, thread_body, &number);
+	for (int i = 0; i < 8; i++) {
+		pthread_join(threads[i], &list);
+		NEED(zeCommandListDestroy(list));
+	}
+	say_what();
+}
+
+/* Kernels of two functions, a copy and a fill, all in one list; some with events of the program. */
+static ze_command_list_handle_t fill_list(ze_event_handle_t event)
+{
+	ze_command_list_handle_t list = make_list();
+	const char pattern = 7;
+
+	if (event)
+		NEED(zeCommandListAppendEventReset(list, event));
+	launch_add(list, 5, NULL);
+	launch_scale(list, 10, event);
+	launch_add(list, 15, NULL);
+	NEED(zeCommandListAppendBarrier(list, NULL, 0, NULL));
+	NEED(zeCommandListAppendMemoryCopy(list, on_device, on_host, 3000, NULL, 0, NULL));
+	NEED(zeCommandListAppendMemoryFill(list, on_device, &pattern, 1, 2000, NULL, 0, NULL));
+	NEED(zeCommandListClose(list));
+	return list;
+}
+
+static void __attribute__((noinline))
+execute(ze_command_list_handle_t *lists, uint32_t count, ze_fence_handle_t fence)
+{
+	NEED(zeCommandQueueExecuteCommandLists(queue, count, lists, fence));
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Waits in turn for the queue, for a fence, for an event. */
+static void mode_lists(long number)
+{
+	const ze_fence_desc_t of_fence = { .stype = ZE_STRUCTURE_TYPE_FENCE_DESC };
+	ze_event_handle_t event = make_event(0);
+	ze_command_list_handle_t lists[2] = { fill_list(event), fill_list(NULL) };
+	ze_fence_handle_t fence;
+
+	NEED(zeFenceCreate(queue, &of_fence, &fence));
+	for (long i = 0; i < number; i++) {
+		execute(lists, 2, i % 2 ? fence : NULL);
+		if (i % 2) {
+			NEED(zeFenceHostSynchronize(fence, UINT64_MAX));
+			NEED(zeFenceReset(fence));
+		} else {
+			NEED(zeCommandQueueSynchronize(queue, UINT64_MAX));
+		}
+	}
+	NEED(zeFenceDestroy(fence));
+	NEED(zeEventDestroy(event));
+	NEED(zeCommandListReset(lists[0]));
+	launch_scale(lists[0], 3, NULL);
+	NEED(zeCommandListClose(lists[0]));
+	execute(lists, 1, NULL);
+	NEED(zeCommandQueueSynchronize(queue, UINT64_MAX));
+	for (int i = 0; i < 2; i++)
+		NEED(zeCommandListDestroy(lists[i]));
+	end();
+	printf("executed %ld\n", number);
+}
+
+/* The same list again and again, without a wait. */
+static void mode_overtaken(long number)
+{
+	ze_command_list_handle_t list = fill_list(NULL);
+
+	for (long i = 0; i < number; i++)
+		execute(&list, 1, NULL);
+	NEED(zeCommandQueueSynchronize(queue, UINT64_MAX));
+	printf("executed %ld\n", number);
+}
+
+/* What the program sees of its events and fences, and of a call that fails. */
+static void mode_answers(long number)
+{
+	const ze_group_count_t none = { 0, 1, 1 }, some = { 200000, 1, 1 };
+	ze_event_handle_t event = make_event(0);
+
+	for (long i = 0; i < number; i++) {
+		printf("refused %#x\n",
+		       zeCommandListAppendLaunchKernel(immediate, add, &none, event, 0, NULL));
+		printf("status before %#x\n", zeEventQueryStatus(event));
+		NEED(zeCommandListAppendLaunchKernel(immediate, add, &some, event, 0, NULL));
+		printf("status during %#x\n", zeEventQueryStatus(event));
+		printf("too short %#x\n", zeEventHostSynchronize(event, 1000));
+		NEED(zeEventHostSynchronize(event, UINT64_MAX));
+		printf("status after %#x\n", zeEventQueryStatus(event));
+		NEED(zeEventHostReset(event));
+		printf("status reset %#x\n", zeEventQueryStatus(event));
+	}
+	NEED(zeEventDestroy(event));
+	end();
+}
+
+/* An event that is used for the next kernel while it is that of the last. */
+static void mode_reused(long number)
+{
+	ze_event_handle_t event = make_event(0);
+
+	for (long i = 0; i < number; i++)
+		LAUNCH(add, 1000, event);
+	NEED(zeEventHostSynchronize(event, UINT64_MAX));
+	NEED(zeEventDestroy(event));
+	end();
+	say_what();
+}
+
+static void mode_exit(long number)
+{
+	for (long i = 0; i < number; i++)
+		LAUNCH(scale, 1, NULL);
+	say_what();
+	exit(3);
+}
+
+static void mode_kill(long number)
+{
+	for (long i = 0; i < number; i++)
+		LAUNCH(scale, 1, NULL);
+	say_what();
+	raise(SIGKILL);
+}
+
+static void mode_fork(long number)
+{
+	int status;
+	pid_t child;
+
+	for (long i = 0; i < number; i++) {
+		LAUNCH(add, 1, NULL);
+		if (i % 10)
+			continue;
+		child = fork();
+		if (!child) {
+			/* Its calls go through, and are not recorded. */
+			launch_add(immediate, 1, NULL);
+			_exit(7);
+		}
+		waitpid(child, &status, 0);
+		if (WEXITSTATUS(status) != 7)
+			exit(1);
+	}
+	say_what();
+}
+
+/* Processor time of the process for a launch. */
+static void mode_bench(long number)
+{
+	for (long i = 0; i < number; i++)
+		launch_add(immediate, 1, NULL);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(long number);
+} modes[] = {
+	{ "commands", mode_commands },	 { "threads", mode_threads }, { "lists", mode_lists },
+	{ "overtaken", mode_overtaken }, { "answers", mode_answers }, { "reused", mode_reused },
+	{ "exit", mode_exit },		 { "kill", mode_kill },	      { "fork", mode_fork },
+	{ "bench", mode_bench },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcmp(modes[i].name, argv[1]) != 0)
+			continue;
+		begin();
+		modes[i].run(argc > 2 ? atol(argv[2]) : 1);
+		return 0;
+	}
+	fprintf(stderr, "program MODE [NUMBER]\n");
+	return 2;
+}

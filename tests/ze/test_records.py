@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Immediate command lists: what is recorded, against what the program and the driver counted themselves."""
+import collections
+
+import capture
+from capture import LAUNCH_FAILED, UNTIMED, check, equal
+from recorded import Recorded, bare
+
+
+def test_every_command():
+    """each function that appends, with and without an event of the program: bytes, stack, times, places"""
+    run = Recorded("commands", 3)
+    run.equals_account().all_have_stacks().all_have_times().equal_times()
+    equal(run.output, bare("commands", 3).stdout, "output")
+    functions = run.function_of()
+    kernels = [kernel for kernel in run["kernel"] if run.text(kernel.name) == "add"]
+    equal([(kernel.grid, kernel.block, getattr(kernel, "global")) for kernel in kernels],
+          [((7, 1, 1), (32, 2, 1), (224, 2, 1))] * 6, "sizes")
+    kinds = collections.defaultdict(set)
+    for copy in run["copy"]:
+        kinds[functions[copy.correlation]].add((getattr(copy, "from"), copy.to))
+    # 0 unknown, 1 pageable, 2 pinned, 3 device, 4 array
+    for function, places in {"MemoryCopy": {(2, 3), (3, 1)}, "MemoryCopyRegion": {(2, 3)},
+                             "MemoryCopyFromContext": {(0, 3)}, "ImageCopy": {(4, 4)},
+                             "ImageCopyToMemory": {(4, 2)}, "ImageCopyFromMemoryExt": {(2, 4)}}.items():
+        equal(kinds[f"zeCommandListAppend{function}"], places, function)
+    equal({fill.value for fill in run["set"]}, {0x01020304}, "value of a fill")
+
+
+def test_who_and_where():
+    """API, device and queue of the operations"""
+    run = Recorded("commands", 1)
+    api, = run["api"]
+    equal((api.api, run.text(api.name), run.text(api.version), api.platform), (2, "Level Zero", "1.4", 0), "API")
+    device, = run["device"]
+    equal((device.id, device.type, device.multiprocessors, device.memory_bytes, bytes(device.uuid)),
+          (2 << 24, 0, 32, 1 << 30, b"0123456789abcdef"), "device")
+    equal((run.text(device.name), run.text(device.vendor), run.text(device.driver)), ("Test GPU", "Intel", "4711"), "texts")
+    check(all((w.device, w.context >> 24, w.stream >> 24) == (device.id, 2, 2) for w in run.works()), "ids")
+    row = run.json()["devices"][0]
+    equal((row["api"], row["type"]), ("Level Zero", "gpu"), "device in JSON")
+    check("Level Zero GPU0 Test GPU" in run.summary(), "device in the summary")
+
+
+def test_call_paths():
+    """the path of each operation is that of the call that appended it"""
+    run = Recorded("commands", 2)
+    paths = run.paths()
+    equal(paths[("main", "mode_commands", "every_command", "launch_add", "zeCommandListAppendLaunchKernel"), "add"], 4, "add")
+    equal(sum(paths.values()), len(run.works()), "operations")
+    equal({path[:3] for path, _ in paths}, {("main", "mode_commands", "every_command")}, "outer functions")
+
+
+def test_many_threads():
+    """8 threads, each with a list of its own, that goes while its kernels run"""
+    run = Recorded("threads", 300).equals_account().all_have_stacks()
+    equal(len({launch.tid for launch in run["launch"]}), 8, "threads")
+    equal(len({work.stream for work in run.works()}), 8, "lists")
+    equal(len(run.ran), 2400, "kernels that the driver ran")
+    for work in run.works():
+        check(work.flags in (0, capture.UNFINISHED), f"flags {work.flags}")
+
+
+def test_calls():
+    """barriers and waits are calls that give a device nothing to do"""
+    run = Recorded("commands", 2, options=["--api", "--sync"]).equals_account()
+    calls = collections.Counter(run.text(call.function) for call in run["call"])
+    equal(calls["zeCommandListAppendBarrier"], 4, "barriers")
+    equal(calls["zeEventHostSynchronize"], 2, "waits")
+    check(all(call.stack for call in run["call"] if "Synchronize" in run.text(call.function)), "a wait without a stack")
+
+
+def test_without_times():
+    """--no-times: the device is not asked, and each operation is counted"""
+    for words in (("commands", 2), ("threads", 20)):
+        run = Recorded(*words, options=["--no-times"]).equals_account()
+        check(all(work.flags == UNTIMED and not work.start_ns for work in run.works()), "flags")
+        equal(run.json()["missing"]["without_time"]["not_measured"], len(run.works()), "not measured")
+        equal(run["clock"], [], "clocks")
+    run = Recorded("lists", 4, options=["--no-times"])
+    equal([len(run.works()), {work.flags for work in run.works()}], [41, {UNTIMED}], "operations of lists")
+
+
+def test_exit_and_kill():
+    """exit in the middle loses nothing; after SIGKILL each launch is there"""
+    Recorded("exit", 300, status=3).equals_account()
+    run = Recorded("kill", 300, status=128 + 9)
+    equal(len(run["launch"]), 300, "launches")
+    left = run.json()["missing"]["launches"]
+    equal(left["with_work"] + left["without_work"], 300, "launches with and without work")
+
+
+def test_fork():
+    """children that use what they have inherited: the parent loses nothing, and nothing is theirs"""
+    run = Recorded("fork", 100).equals_account().all_have_times()
+    equal(len(run.ran), 110, "kernels that the driver ran")
+
+
+def test_refused():
+    """calls that fail: the program gets its errors, and the capture has them, too"""
+    run = Recorded("answers", 3)
+    equal(run.output, bare("answers", 3).stdout, "what the program sees")
+    failed = [launch for launch in run["launch"] if launch.flags & LAUNCH_FAILED]
+    equal([launch.result & 0xffffffff for launch in failed], [0x78000004] * 3, "results")
+    equal((len(run["launch"]), len(run["kernel"])), (6, 3), "launches and kernels")
+    run.equal_times()
