@@ -29,7 +29,7 @@ static const struct {
 /* Of their names, for inject_kept_string(). */
 static _Atomic uint64_t name_ids[INJECT_ZE_COUNT];
 
-static _Atomic uint32_t last_correlation;
+static _Atomic uint32_t last_correlation, executions;
 
 /* What the program's threads add, and what the harvest has taken. */
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
@@ -94,6 +94,16 @@ const struct inject_ze_pending *inject_ze_pending_take(size_t *count)
 	added_count = 0;
 	pthread_mutex_unlock(&adding);
 	return taken;
+}
+
+uint32_t inject_ze_pending_executions(void)
+{
+	return atomic_load(&executions);
+}
+
+void inject_ze_execution_ended(void)
+{
+	atomic_fetch_sub(&executions, 1);
 }
 
 static uint32_t function_name_id(struct inject_thread *thread, enum inject_ze_function function)
@@ -368,7 +378,9 @@ static void add_executions(struct inject_thread *thread, struct inject_ze_queue 
 		pending.execution = atomic_fetch_add(&pending.list->executions, 1) + 1;
 		if (own)
 			atomic_fetch_add(&own->waited, 1);
-		if (!add_pending(&pending) && own)
+		if (add_pending(&pending))
+			atomic_fetch_add(&executions, 1);
+		else if (own)
 			atomic_fetch_sub(&own->waited, 1);
 	}
 	if (own)
@@ -438,4 +450,5 @@ void inject_ze_commands_forked(void)
 {
 	pthread_mutex_init(&adding, NULL);
 	added_count = 0;
+	atomic_store(&executions, 0);
 }

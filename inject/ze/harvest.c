@@ -160,6 +160,7 @@ static void end_pending(struct inject_thread *thread, const struct inject_ze_pen
 	struct inject_times times = { .flags = flags };
 
 	if (pending->list) {
+		inject_ze_execution_ended();
 		write_execution(thread, pending, flags, totals);
 		if (pending->own_fence && !(flags & GPUMON_WORK_UNFINISHED))
 			inject_ze_fence_done(pending->own_fence);
@@ -178,7 +179,7 @@ static void end_pending(struct inject_thread *thread, const struct inject_ze_pen
 				   pending->queue->device->id);
 }
 
-/* Under the lock. */
+/* Under the lock. Those that are gone already make room. */
 static void look_at_pending(struct inject_thread *thread)
 {
 	struct inject_totals totals = { 0 };
@@ -189,6 +190,8 @@ static void look_at_pending(struct inject_thread *thread)
 	inject_ze_times_look();
 	for (i = 0; i < waiting_count; i++) {
 		flags = 0;
+		if (!waiting[i].queue)
+			continue;
 		if (has_ended(&waiting[i], &flags))
 			end_pending(thread, &waiting[i], flags, &totals);
 		else
@@ -199,31 +202,46 @@ static void look_at_pending(struct inject_thread *thread)
 		inject_totals_add(&totals);
 }
 
+/**
+ * look_at_some - what a call of the program is about; others are not asked for, as there may be many
+ * @thread: caller, or NULL
+ * @is_chosen: whether @argument is about it
+ * @flags: for those that have not ended: they are written without times. 0: they stay
+ *
+ * Under the lock.
+ */
+static void look_at_some(struct inject_thread *thread,
+			 bool (*is_chosen)(const struct inject_ze_pending *pending,
+					   const void *argument),
+			 const void *argument, uint16_t flags)
+{
+	struct inject_totals totals = { 0 };
+	uint16_t failed;
+	size_t i;
+
+	take_all();
+	inject_ze_times_look();
+	for (i = 0; i < waiting_count; i++) {
+		if (!waiting[i].queue || !is_chosen(&waiting[i], argument))
+			continue;
+		failed = 0;
+		if (has_ended(&waiting[i], &failed))
+			end_pending(thread, &waiting[i], failed, &totals);
+		else if (flags)
+			end_pending(thread, &waiting[i], flags, &totals);
+		else
+			continue;
+		waiting[i].queue = NULL;
+	}
+	if (thread)
+		inject_totals_add(&totals);
+}
+
 void inject_ze_harvest(struct inject_thread *thread)
 {
 	pthread_mutex_lock(&harvesting);
 	look_at_pending(thread);
 	pthread_mutex_unlock(&harvesting);
-}
-
-/* What is still there of those that are chosen is written without times. Under the lock. */
-static void write_untimed(struct inject_thread *thread, uint16_t flags,
-			  bool (*is_chosen)(const struct inject_ze_pending *pending,
-					    const void *argument),
-			  const void *argument)
-{
-	struct inject_totals totals = { 0 };
-	size_t i, kept = 0;
-
-	for (i = 0; i < waiting_count; i++) {
-		if (is_chosen(&waiting[i], argument))
-			end_pending(thread, &waiting[i], flags, &totals);
-		else
-			waiting[kept++] = waiting[i];
-	}
-	waiting_count = kept;
-	if (thread)
-		inject_totals_add(&totals);
 }
 
 static bool is_any(const struct inject_ze_pending *pending, const void *argument)
@@ -244,7 +262,8 @@ void inject_ze_harvest_end(struct inject_thread *thread, unsigned int settle_ms)
 		nanosleep(&pause, NULL);
 		look_at_pending(thread);
 	}
-	write_untimed(thread, GPUMON_WORK_UNFINISHED, is_any, NULL);
+	look_at_some(thread, is_any, NULL, GPUMON_WORK_UNFINISHED);
+	waiting_count = 0;
 	if (thread && overtaken)
 		inject_session_note(
 			thread, GPUMON_NOTE_MISSING,
@@ -282,14 +301,20 @@ void inject_ze_harvest_before(const void *gone)
 
 	if (!begin_in_program(&thread))
 		return;
-	look_at_pending(thread);
-	write_untimed(thread, GPUMON_WORK_UNFINISHED, is_of, gone);
+	look_at_some(thread, is_of, gone, GPUMON_WORK_UNFINISHED);
 	end_in_program(thread);
 }
 
+/* Commands that signal it are dropped. Lists that do so are asked, as far as they have ended. */
 static bool is_for(const struct inject_ze_pending *pending, const void *theirs)
 {
 	return !pending->list && pending->command.theirs == theirs;
+}
+
+static bool is_execution(const struct inject_ze_pending *pending, const void *argument)
+{
+	(void)argument;
+	return pending->list;
 }
 
 void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs)
@@ -298,9 +323,15 @@ void inject_ze_harvest_their_event(struct inject_ze_their_event *theirs)
 
 	if (!begin_in_program(&thread))
 		return;
-	look_at_pending(thread);
-	write_untimed(thread, GPUMON_WORK_UNTIMED, is_for, theirs);
+	look_at_some(thread, is_for, theirs, GPUMON_WORK_UNTIMED);
+	if (atomic_load(&theirs->is_in_list))
+		look_at_some(thread, is_execution, NULL, 0);
 	end_in_program(thread);
+}
+
+static bool is_done_by(const struct inject_ze_pending *pending, const void *fence)
+{
+	return pending->list && !pending->own_fence && pending->fence == fence;
 }
 
 /* Of the program, which may reset it only where it was signalled. */
@@ -309,16 +340,13 @@ void inject_ze_harvest_fence(ze_fence_handle_t fence)
 	struct inject_thread *thread;
 	size_t i;
 
-	if (!begin_in_program(&thread))
+	if (!inject_ze_pending_executions() || !begin_in_program(&thread))
 		return;
 	take_all();
-	for (i = 0; i < waiting_count; i++) {
-		if (waiting[i].fence != fence || waiting[i].own_fence)
-			continue;
-		waiting[i].is_done = true;
-		waiting[i].fence = NULL;
-	}
-	look_at_pending(thread);
+	for (i = 0; i < waiting_count; i++)
+		if (is_done_by(&waiting[i], fence))
+			waiting[i].is_done = true;
+	look_at_some(thread, is_done_by, fence, 0);
 	end_in_program(thread);
 }
 
@@ -327,13 +355,13 @@ void inject_ze_harvest_after_wait(const struct inject_ze_queue *queue)
 	struct inject_thread *thread;
 	size_t i;
 
-	if (!begin_in_program(&thread))
+	if (!inject_ze_pending_executions() || !begin_in_program(&thread))
 		return;
 	take_all();
-	for (i = 0; i < waiting_count; i++)
+	for (i = 0; queue && i < waiting_count; i++)
 		if (waiting[i].queue == queue && waiting[i].list && !waiting[i].fence)
 			waiting[i].is_done = true;
-	look_at_pending(thread);
+	look_at_some(thread, is_execution, NULL, 0);
 	end_in_program(thread);
 }
 

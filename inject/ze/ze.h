@@ -5,6 +5,7 @@
 
 #include <level_zero/ze_api.h>
 
+/* In need of the first one. */
 #include <level_zero/layers/zel_tracing_api.h>
 #include <level_zero/layers/zel_tracing_register_cb.h>
 
@@ -15,22 +16,35 @@
 #define INJECT_ZE_ID(number) ((uint32_t)GPUMON_API_LEVEL_ZERO << GPUMON_API_SHIFT | (number))
 
 /* Functions of the loader that are called here. */
-#define INJECT_ZE_CALLED(f)                                                                        \
-	f(zelTracerCreate) f(zelTracerSetPrologues) f(zelTracerSetEpilogues) f(                    \
-		zelTracerSetEnabled) f(zeDriverGetApiVersion) f(zeDriverGetProperties)             \
-		f(zeDeviceGetProperties) f(zeDeviceGetGlobalTimestamps) f(                         \
-			zeDeviceGetMemoryProperties) f(zeMemGetAllocProperties) f(zeKernelGetName) \
-			f(zeEventPoolCreate) f(zeEventPoolDestroy) f(zeEventCreate)                \
-				f(zeEventDestroy) f(zeEventHostReset) f(zeEventQueryStatus)        \
-					f(zeEventQueryKernelTimestamp) f(zeFenceCreate)            \
-						f(zeFenceDestroy) f(zeFenceReset)                  \
-							f(zeFenceQueryStatus)
+#define INJECT_ZE_CALLED(f)		\
+	f(zelTracerCreate)		\
+	f(zelTracerSetPrologues)	\
+	f(zelTracerSetEpilogues)	\
+	f(zelTracerSetEnabled)		\
+	f(zeDriverGetApiVersion)	\
+	f(zeDriverGetProperties)	\
+	f(zeDeviceGetProperties)	\
+	f(zeDeviceGetGlobalTimestamps)	\
+	f(zeDeviceGetMemoryProperties)	\
+	f(zeMemGetAllocProperties)	\
+	f(zeKernelGetName)		\
+	f(zeEventPoolCreate)		\
+	f(zeEventPoolDestroy)		\
+	f(zeEventCreate)		\
+	f(zeEventDestroy)		\
+	f(zeEventHostReset)		\
+	f(zeEventQueryStatus)		\
+	f(zeEventQueryKernelTimestamp)	\
+	f(zeFenceCreate)		\
+	f(zeFenceDestroy)		\
+	f(zeFenceReset)			\
+	f(zeFenceQueryStatus)
 
 /* Those that an old loader may not have: NULL then. */
-#define INJECT_ZE_OPTIONAL(f)                                                     \
-	f(zeDevicePciGetPropertiesExt)                                            \
-		f(zelTracerCommandListAppendImageCopyToMemoryExtRegisterCallback) \
-			f(zelTracerCommandListAppendImageCopyFromMemoryExtRegisterCallback)
+#define INJECT_ZE_OPTIONAL(f)							\
+	f(zeDevicePciGetPropertiesExt)						\
+	f(zelTracerCommandListAppendImageCopyToMemoryExtRegisterCallback)	\
+	f(zelTracerCommandListAppendImageCopyFromMemoryExtRegisterCallback)
 
 struct inject_ze {
 #define INJECT_ZE_FIELD(name) __typeof__(&(name)) name;
@@ -43,38 +57,31 @@ struct inject_ze {
 extern struct inject_ze inject_ze;
 
 /* Functions that are recorded, with what they do. */
-#define INJECT_ZE_FUNCTIONS(f)                                                                                  \
-	f(zeCommandListAppendLaunchKernel, INJECT_CLASS_KERNEL) f(                                              \
-		zeCommandListAppendLaunchCooperativeKernel,                                                     \
-		INJECT_CLASS_KERNEL) f(zeCommandListAppendLaunchKernelIndirect,                                 \
-				       INJECT_CLASS_KERNEL) f(zeCommandListAppendLaunchMultipleKernelsIndirect, \
-							      INJECT_CLASS_KERNEL)                              \
-		f(zeCommandListAppendMemoryCopy, INJECT_CLASS_COPY) f(                                          \
-			zeCommandListAppendMemoryCopyRegion,                                                    \
-			INJECT_CLASS_COPY) f(zeCommandListAppendMemoryCopyFromContext,                          \
-					     INJECT_CLASS_COPY) f(zeCommandListAppendImageCopy,                 \
-								  INJECT_CLASS_COPY)                            \
-			f(zeCommandListAppendImageCopyRegion, INJECT_CLASS_COPY) f(                             \
-				zeCommandListAppendImageCopyToMemory,                                           \
-				INJECT_CLASS_COPY) f(zeCommandListAppendImageCopyFromMemory,                    \
-						     INJECT_CLASS_COPY)                                         \
-				f(zeCommandListAppendImageCopyToMemoryExt, INJECT_CLASS_COPY) f(                \
-					zeCommandListAppendImageCopyFromMemoryExt,                              \
-					INJECT_CLASS_COPY) f(zeCommandListAppendMemoryFill,                     \
-							     INJECT_CLASS_SET)                                  \
-					f(zeCommandQueueExecuteCommandLists, INJECT_CLASS_GRAPH) f(             \
-						zeCommandQueueSynchronize,                                      \
-						INJECT_CLASS_BLOCKING) f(zeFenceHostSynchronize,                \
-									 INJECT_CLASS_BLOCKING)                 \
-						f(zeEventHostSynchronize, INJECT_CLASS_BLOCKING) f(             \
-							zeCommandListAppendBarrier, 0)                          \
-							f(zeCommandListAppendMemoryRangesBarrier,               \
-							  0) f(zeCommandListAppendMemoryPrefetch,               \
-							       0) f(zeCommandListAppendSignalEvent,             \
-								    0)                                          \
-								f(zeCommandListAppendWaitOnEvents,              \
-								  0) f(zeCommandListAppendEventReset,           \
-								       0)
+#define INJECT_ZE_FUNCTIONS(f)								\
+	f(zeCommandListAppendLaunchKernel, INJECT_CLASS_KERNEL)				\
+	f(zeCommandListAppendLaunchCooperativeKernel, INJECT_CLASS_KERNEL)		\
+	f(zeCommandListAppendLaunchKernelIndirect, INJECT_CLASS_KERNEL)			\
+	f(zeCommandListAppendLaunchMultipleKernelsIndirect, INJECT_CLASS_KERNEL)	\
+	f(zeCommandListAppendMemoryCopy, INJECT_CLASS_COPY)				\
+	f(zeCommandListAppendMemoryCopyRegion, INJECT_CLASS_COPY)			\
+	f(zeCommandListAppendMemoryCopyFromContext, INJECT_CLASS_COPY)			\
+	f(zeCommandListAppendImageCopy, INJECT_CLASS_COPY)				\
+	f(zeCommandListAppendImageCopyRegion, INJECT_CLASS_COPY)			\
+	f(zeCommandListAppendImageCopyToMemory, INJECT_CLASS_COPY)			\
+	f(zeCommandListAppendImageCopyFromMemory, INJECT_CLASS_COPY)			\
+	f(zeCommandListAppendImageCopyToMemoryExt, INJECT_CLASS_COPY)			\
+	f(zeCommandListAppendImageCopyFromMemoryExt, INJECT_CLASS_COPY)			\
+	f(zeCommandListAppendMemoryFill, INJECT_CLASS_SET)				\
+	f(zeCommandQueueExecuteCommandLists, INJECT_CLASS_GRAPH)			\
+	f(zeCommandQueueSynchronize, INJECT_CLASS_BLOCKING)				\
+	f(zeFenceHostSynchronize, INJECT_CLASS_BLOCKING)				\
+	f(zeEventHostSynchronize, INJECT_CLASS_BLOCKING)				\
+	f(zeCommandListAppendBarrier, 0)						\
+	f(zeCommandListAppendMemoryRangesBarrier, 0)					\
+	f(zeCommandListAppendMemoryPrefetch, 0)						\
+	f(zeCommandListAppendSignalEvent, 0)						\
+	f(zeCommandListAppendWaitOnEvents, 0)						\
+	f(zeCommandListAppendEventReset, 0)
 
 enum inject_ze_function {
 #define INJECT_ZE_NUMBER(name, class) INJECT_##name,
