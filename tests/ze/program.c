@@ -315,6 +315,30 @@ static void mode_overtaken(long number)
 	printf("executed %ld\n", number);
 }
 
+/* The program's own measurement, in milliseconds. */
+static void own_times(void)
+{
+	const ze_event_pool_desc_t of_pool = { .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
+					       .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE |
+							ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP,
+					       .count = 1 };
+	const ze_event_desc_t of_event = { .stype = ZE_STRUCTURE_TYPE_EVENT_DESC };
+	const ze_group_count_t some = { 5500, 1, 1 };
+	ze_kernel_timestamp_result_t times;
+	ze_event_pool_handle_t timed;
+	ze_event_handle_t event;
+
+	NEED(zeEventPoolCreate(context, &of_pool, 0, NULL, &timed));
+	NEED(zeEventCreate(timed, &of_event, &event));
+	printf("not yet %#x\n", zeEventQueryKernelTimestamp(event, &times));
+	NEED(zeCommandListAppendLaunchKernel(immediate, add, &some, event, 0, NULL));
+	NEED(zeEventHostSynchronize(event, UINT64_MAX));
+	NEED(zeEventQueryKernelTimestamp(event, &times));
+	printf("own time %lu\n", (times.global.kernelEnd - times.global.kernelStart) / 19200);
+	NEED(zeEventDestroy(event));
+	NEED(zeEventPoolDestroy(timed));
+}
+
 /* What the program sees of its events and fences, and of a call that fails. */
 static void mode_answers(long number)
 {
@@ -334,6 +358,7 @@ static void mode_answers(long number)
 		printf("status reset %#x\n", zeEventQueryStatus(event));
 	}
 	NEED(zeEventDestroy(event));
+	own_times();
 	end();
 }
 
