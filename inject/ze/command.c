@@ -189,11 +189,15 @@ void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_ha
 	int kept;
 
 	*mine = NULL;
-	if (!atomic_load_explicit(&inject_session.is_open, memory_order_relaxed) ||
-	    !is_asked_for(functions[function].class))
+	list = inject_ze_list_find(handle);
+	if (!atomic_load_explicit(&inject_session.is_open, memory_order_relaxed)) {
+		/* A capture that begins later sees it run. */
+		*mine = mine_of(NULL, false, list && !list->queue);
+		return;
+	}
+	if (!is_asked_for(functions[function].class))
 		return;
 	kept = errno;
-	list = inject_ze_list_find(handle);
 	is_call = begin_call(function, list ? list->context->id : INJECT_ZE_ID(0));
 	/* What is in a list may run in a window that is still to come. */
 	if (list && wants_times() && (is_call || !list->queue)) {
