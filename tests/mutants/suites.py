@@ -29,6 +29,12 @@ def opencl(top, test):
              f"{top}/tests/opencl/obj", test])
 
 
+def ze(top, test):
+    return (["sh", "-c", "make -s -C user && make -s -C tests/ze build"],
+            ["env", f"GPUMON_PROGRAM={top}/user/gpumon-user", sys.executable, "tests/ze/check",
+             f"{top}/tests/ze/obj", test])
+
+
 def record(top, test):
     return (["sh", "-c", f"make -s -C user && make -s -C tests/record all inject CUDA={headers()}"],
             [sys.executable, "tests/record/run", f"{top}/user/gpumon-user", f"{top}/tests/record/obj", test])
@@ -54,4 +60,4 @@ def headers():
 
 headers.found = None
 
-SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, record, output, capture)}
+SUITES = {suite.__name__: suite for suite in (user, stack, inject, opencl, ze, record, output, capture)}

@@ -413,6 +413,22 @@ static void mode_fork(long number)
 	say_what();
 }
 
+/* Kernels of an immediate list, and of one that was filled before. */
+static void mode_until_killed(long number)
+{
+	ze_command_list_handle_t list = fill_list(NULL);
+
+	(void)number;
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		launch_scale(immediate, 10, NULL);
+		execute(&list, 1, NULL);
+		NEED(zeCommandQueueSynchronize(queue, UINT64_MAX));
+		usleep(1000);
+	}
+}
+
 /* Processor time of the process for a launch. */
 static void mode_bench(long number)
 {
@@ -424,9 +440,11 @@ static const struct {
 	const char *name;
 	void (*run)(long number);
 } modes[] = {
-	{ "commands", mode_commands },	 { "threads", mode_threads }, { "lists", mode_lists },
-	{ "overtaken", mode_overtaken }, { "answers", mode_answers }, { "reused", mode_reused },
-	{ "exit", mode_exit },		 { "kill", mode_kill },	      { "fork", mode_fork },
+	{ "commands", mode_commands }, { "threads", mode_threads },
+	{ "lists", mode_lists },       { "overtaken", mode_overtaken },
+	{ "answers", mode_answers },   { "reused", mode_reused },
+	{ "exit", mode_exit },	       { "kill", mode_kill },
+	{ "fork", mode_fork },	       { "until-killed", mode_until_killed },
 	{ "bench", mode_bench },
 };
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """Immediate command lists: what is recorded, against what the program and the driver counted themselves."""
 import collections
+import subprocess
 
 import capture
-from capture import LAUNCH_FAILED, UNTIMED, check, equal
-from recorded import Recorded, bare
+from capture import LAUNCH_FAILED, UNFINISHED, UNTIMED, check, equal, within
+from recorded import Recorded, bare, variables
 
 
 def test_every_command():
@@ -94,6 +95,31 @@ def test_fork():
     """children that use what they have inherited: the parent loses nothing, and nothing is theirs"""
     run = Recorded("fork", 100).equals_account().all_have_times()
     equal(len(run.ran), 110, "kernels that the driver ran")
+
+
+def test_attach():
+    """a program that runs: two captures, and its lists were made before both"""
+    preloaded = capture.environment(**variables(LD_PRELOAD=f"{capture.objects}/libgpumon-inject.so",
+                                                ZE_ENABLE_TRACING_LAYER="1"))
+    with subprocess.Popen([f"{capture.objects}/program", "until-killed"], stdout=subprocess.PIPE, env=preloaded) as program:
+        try:
+            equal(program.stdout.readline(), b"ready\n", "program")
+            for _ in range(2):
+                run = Recorded(pid=program.pid, options=["--duration", "0.3"])
+                works = collections.Counter(run.text(kernel.name) for kernel in run["kernel"] if not kernel.graph)
+                launches = collections.Counter(run.text(launch.function) for launch in run["launch"])
+                check(works["scale"] > 10, f"kernels {works}")
+                # A call that was under way at the begin or the end has only one of the two.
+                within(works["scale"], launches["zeCommandListAppendLaunchKernel"] - 2,
+                       launches["zeCommandListAppendLaunchKernel"] + 2, "kernels")
+                check(all(work.start_ns for work in run["kernel"] if not work.flags and not work.graph), "times")
+                equal(len(run["device"]), 1, "devices")
+                # What was appended before has no events.
+                nodes = [work for work in run.works() if work.graph]
+                equal((len(nodes) % 5, {work.flags for work in nodes} <= {UNTIMED, UNFINISHED}), (0, True), "operations of lists")
+                check(len(nodes) > 10, f"{len(nodes)} operations of lists")
+        finally:
+            program.kill()
 
 
 def test_refused():
