@@ -61,6 +61,21 @@ INJECT_ZE_AFTER(EventSynchronize, event_host_synchronize)
 		inject_ze_harvest_after_wait(NULL);
 }
 
+/* A program may ask until it is so, instead of waiting. */
+INJECT_ZE_AFTER(EventQueryStatus, event_query_status)
+{
+	INJECT_ZE_UNUSED();
+	if (result == ZE_RESULT_SUCCESS && !inject_ze_is_ours())
+		inject_ze_harvest_after_wait(NULL);
+}
+
+INJECT_ZE_AFTER(FenceQueryStatus, fence_query_status)
+{
+	INJECT_ZE_UNUSED();
+	if (result == ZE_RESULT_SUCCESS && !inject_ze_is_ours())
+		inject_ze_harvest_after_wait(NULL);
+}
+
 #define OTHER(name, what)                                                \
 	INJECT_ZE_BEFORE(name, what)                                     \
 	{                                                                \
@@ -92,6 +107,8 @@ void inject_ze_trace_others(zel_core_callbacks_t *before, zel_core_callbacks_t *
 	SET(CommandQueue, Synchronize, QueueSynchronize);
 	SET(Fence, HostSynchronize, FenceSynchronize);
 	SET(Event, HostSynchronize, EventSynchronize);
+	after->Event.pfnQueryStatusCb = after_EventQueryStatus;
+	after->Fence.pfnQueryStatusCb = after_FenceQueryStatus;
 	SET(CommandList, AppendBarrier, AppendBarrier);
 	SET(CommandList, AppendMemoryRangesBarrier, AppendMemoryRangesBarrier);
 	SET(CommandList, AppendMemoryPrefetch, AppendMemoryPrefetch);
