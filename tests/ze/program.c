@@ -304,6 +304,26 @@ static void mode_lists(long number)
 	printf("executed %ld\n", number);
 }
 
+/* Asks the fence until it is signalled. */
+static void mode_polled(long number)
+{
+	const ze_fence_desc_t of_fence = { .stype = ZE_STRUCTURE_TYPE_FENCE_DESC };
+	ze_command_list_handle_t list = fill_list(NULL);
+	ze_fence_handle_t fence;
+
+	NEED(zeFenceCreate(queue, &of_fence, &fence));
+	for (long i = 0; i < number; i++) {
+		execute(&list, 1, fence);
+		while (zeFenceQueryStatus(fence) == ZE_RESULT_NOT_READY)
+			;
+		NEED(zeFenceReset(fence));
+	}
+	NEED(zeFenceDestroy(fence));
+	NEED(zeCommandListDestroy(list));
+	end();
+	printf("executed %ld\n", number);
+}
+
 /* The same list again and again, without a wait. */
 static void mode_overtaken(long number)
 {
@@ -440,11 +460,17 @@ static const struct {
 	const char *name;
 	void (*run)(long number);
 } modes[] = {
-	{ "commands", mode_commands }, { "threads", mode_threads },
-	{ "lists", mode_lists },       { "overtaken", mode_overtaken },
-	{ "answers", mode_answers },   { "reused", mode_reused },
-	{ "exit", mode_exit },	       { "kill", mode_kill },
-	{ "fork", mode_fork },	       { "until-killed", mode_until_killed },
+	{ "commands", mode_commands },
+	{ "threads", mode_threads },
+	{ "lists", mode_lists },
+	{ "overtaken", mode_overtaken },
+	{ "polled", mode_polled },
+	{ "answers", mode_answers },
+	{ "reused", mode_reused },
+	{ "exit", mode_exit },
+	{ "kill", mode_kill },
+	{ "fork", mode_fork },
+	{ "until-killed", mode_until_killed },
 	{ "bench", mode_bench },
 };
 

@@ -40,6 +40,12 @@ def test_paths_of_lists():
     equal(paths[outer + ("launch_scale",) + execute, "scale"], 1, "scale of the list that was filled again")
 
 
+def test_polled():
+    """a program that asks the fence until it is signalled, and executes the list again at once"""
+    run = Recorded("polled", 20).equal_times()
+    equal((len(run.works()), {work.flags for work in run.works()}), (100, {0}), "operations and flags")
+
+
 def test_overtaken():
     """a list that is executed again before its times were read: the last execution has them, all are counted"""
     run = Recorded("overtaken", 20)
