@@ -40,7 +40,8 @@ static int refuse_damaged(const struct gpumon_probe_image *image, struct gpumon_
 
 bool gpumon_probe_image_identifier(const char *name)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
 
 	size_t length = strnlen(name, MAX_NAME + 1);
 
@@ -119,6 +120,9 @@ static int check_kind(const struct gpumon_probe_image *image, struct gpumon_erro
 	if (header.e_type != ET_REL)
 		return gpumon_probe_image_refuse(
 			image, err, "it is linked: give the object file itself (clang -c)");
+	if (!header.e_shoff || header.e_shoff > image->size ||
+	    (image->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
+		return refuse_damaged(image, err, "the table of sections is not in the file");
 	return 0;
 }
 
