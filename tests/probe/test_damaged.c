@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* An object of clang's with something changed in it: each is refused, with its reason. */
+#include "common.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insn.h"
+#include "load.h"
+#include "probe/object/image.h"
+
+#define PROGRAM "kretprobe/_Z9vectorAddPKfS0_Pf"
+
+struct object {
+	uint8_t *bytes;
+	size_t size;
+};
+
+static Elf64_Ehdr *header_of(const struct object *object)
+{
+	return (Elf64_Ehdr *)object->bytes;
+}
+
+static Elf64_Shdr *section_at(const struct object *object, size_t index)
+{
+	return (Elf64_Shdr *)(object->bytes + header_of(object)->e_shoff) + index;
+}
+
+static Elf64_Shdr *section_of(const struct object *object, const char *name)
+{
+	const Elf64_Shdr *names = section_at(object, header_of(object)->e_shstrndx);
+
+	for (size_t i = 0; i < header_of(object)->e_shnum; i++) {
+		Elf64_Shdr *section = section_at(object, i);
+
+		if (!strcmp((char *)object->bytes + names->sh_offset + section->sh_name, name))
+			return section;
+	}
+	fail_msg("there is no section %s", name);
+	return NULL;
+}
+
+static void *data_of(const struct object *object, const char *name)
+{
+	return object->bytes + section_of(object, name)->sh_offset;
+}
+
+static Elf64_Sym *symbol_of(const struct object *object, const char *name)
+{
+	const Elf64_Shdr *table = section_of(object, ".symtab");
+	const char *names = data_of(object, ".strtab");
+	Elf64_Sym *symbols = data_of(object, ".symtab");
+
+	for (size_t i = 0; i < table->sh_size / sizeof(*symbols); i++) {
+		if (!strcmp(names + symbols[i].st_name, name))
+			return &symbols[i];
+	}
+	fail_msg("there is no symbol %s", name);
+	return NULL;
+}
+
+static Elf64_Rel *relocation_of(const struct object *object, const char *symbol)
+{
+	const Elf64_Shdr *table = section_of(object, ".rel" PROGRAM);
+	Elf64_Rel *relocations = data_of(object, ".rel" PROGRAM);
+	size_t index =
+		(size_t)(symbol_of(object, symbol) - (Elf64_Sym *)data_of(object, ".symtab"));
+
+	for (size_t i = 0; i < table->sh_size / sizeof(*relocations); i++) {
+		if (ELF64_R_SYM(relocations[i].r_info) == index)
+			return &relocations[i];
+	}
+	fail_msg("there is no relocation of %s", symbol);
+	return NULL;
+}
+
+/* The instruction that a relocation of this symbol is about. */
+static struct bpf_insn *insn_of(const struct object *object, const char *symbol)
+{
+	return (struct bpf_insn *)((uint8_t *)data_of(object, PROGRAM) +
+				   relocation_of(object, symbol)->r_offset);
+}
+
+/* --- files that are something else */
+
+static void make_empty(struct object *object)
+{
+	object->size = 0;
+}
+
+static void make_text(struct object *object)
+{
+	memset(object->bytes, 'x', object->size);
+}
+
+static void make_header_only(struct object *object)
+{
+	object->size = sizeof(Elf64_Ehdr) - 1;
+}
+
+static void make_archive(struct object *object)
+{
+	memcpy(object->bytes, "!<arch>\n", 8);
+}
+
+static void make_x86(struct object *object)
+{
+	header_of(object)->e_machine = EM_X86_64;
+}
+
+static void make_linked(struct object *object)
+{
+	header_of(object)->e_type = ET_DYN;
+}
+
+static void make_large(struct object *object)
+{
+	object->size = GPUMON_PROBE_MAX_OBJECT + 1;
+	object->bytes = realloc(object->bytes, object->size);
+	assert_non_null(object->bytes);
+}
+
+/* --- tables */
+
+static void cut_at_half(struct object *object)
+{
+	object->size /= 2;
+}
+
+static void cut_code(struct object *object)
+{
+	section_of(object, PROGRAM)->sh_offset = object->size - 8;
+}
+
+static void lose_names(struct object *object)
+{
+	header_of(object)->e_shstrndx = 0xff00 - 1;
+}
+
+static void lose_name(struct object *object)
+{
+	section_of(object, PROGRAM)->sh_name = 0x7fffffff;
+}
+
+static void lose_symbol_name(struct object *object)
+{
+	symbol_of(object, "cuda__exit")->st_name = 0x7fffffff;
+}
+
+static void change_symbol_size(struct object *object)
+{
+	section_of(object, ".symtab")->sh_entsize = 16;
+}
+
+static void double_symbols(struct object *object)
+{
+	*section_of(object, "license") = *section_of(object, ".symtab");
+}
+
+static void double_relocations(struct object *object)
+{
+	/* That of another section, for this one. */
+	section_of(object, ".relkprobe/__memcapture")->sh_info =
+		section_of(object, ".rel" PROGRAM)->sh_info;
+}
+
+static void lose_relocated(struct object *object)
+{
+	section_of(object, ".rel" PROGRAM)->sh_info = 0x7fffffff;
+}
+
+static void make_tables_large(struct object *object)
+{
+	section_of(object, ".rel" PROGRAM)->sh_size = 1ull << 60;
+}
+
+/* --- functions */
+
+static void make_function_empty(struct object *object)
+{
+	symbol_of(object, "cuda__exit")->st_size = 0;
+}
+
+static void make_function_long(struct object *object)
+{
+	symbol_of(object, "cuda__exit")->st_size = 1ull << 40;
+}
+
+static void make_function_odd(struct object *object)
+{
+	symbol_of(object, "cuda__exit")->st_value += 4;
+}
+
+static void move_function(struct object *object)
+{
+	symbol_of(object, "cuda__exit")->st_value = ~0ull - 7;
+}
+
+static void name_function_oddly(struct object *object)
+{
+	char *names = data_of(object, ".strtab");
+
+	names[symbol_of(object, "cuda__exit")->st_name + 4] = '\n';
+}
+
+static void name_section_oddly(struct object *object)
+{
+	const Elf64_Shdr *names = section_at(object, header_of(object)->e_shstrndx);
+	char *name =
+		(char *)object->bytes + names->sh_offset + section_of(object, PROGRAM)->sh_name;
+
+	/* Its relocations' name may be the same text. */
+	name[strlen(name) - 1] = '\x1b';
+}
+
+/* --- relocations */
+
+static void relocate_no_symbol(struct object *object)
+{
+	relocation_of(object, "spent")->r_info = ELF64_R_INFO(0xffffffff, 1);
+}
+
+static void relocate_in_another_way(struct object *object)
+{
+	Elf64_Rel *relocation = relocation_of(object, "spent");
+
+	relocation->r_info = ELF64_R_INFO(ELF64_R_SYM(relocation->r_info), 3);
+}
+
+static void relocate_address_as_call(struct object *object)
+{
+	Elf64_Rel *relocation = relocation_of(object, "spent");
+
+	relocation->r_info = ELF64_R_INFO(ELF64_R_SYM(relocation->r_info), 10);
+}
+
+static void relocate_second_half(struct object *object)
+{
+	relocation_of(object, "spent")->r_offset += sizeof(struct bpf_insn);
+}
+
+static void relocate_middle(struct object *object)
+{
+	relocation_of(object, "spent")->r_offset += 4;
+}
+
+static void relocate_twice(struct object *object)
+{
+	*relocation_of(object, "limit") = *relocation_of(object, "spent");
+}
+
+static void relocate_addition(struct object *object)
+{
+	insn_of(object, "spent")[0] = MOV_K(1, 0);
+	insn_of(object, "spent")[1] = MOV_K(1, 0);
+}
+
+static void point_into_map(struct object *object)
+{
+	insn_of(object, "spent")->imm = 8;
+}
+
+static void point_behind_data(struct object *object)
+{
+	insn_of(object, "limit")->imm = 4096;
+}
+
+static void point_before_data(struct object *object)
+{
+	insn_of(object, "limit")->imm = -1;
+}
+
+static void point_to_license(struct object *object)
+{
+	symbol_of(object, "limit")->st_shndx = symbol_of(object, "LICENSE")->st_shndx;
+}
+
+static void name_map_by_number(struct object *object)
+{
+	insn_of(object, "spent")->src_reg = BPF_PSEUDO_MAP_IDX;
+	*relocation_of(object, "spent") = *relocation_of(object, "limit");
+	/* Two of one instruction would be the reason. */
+	relocation_of(object, "limit")->r_offset = 1ull << 40;
+}
+
+static void call_middle(struct object *object)
+{
+	struct bpf_insn *insn = data_of(object, PROGRAM);
+
+	while (insn->code != (BPF_JMP | BPF_CALL) || insn->src_reg != BPF_PSEUDO_CALL)
+		insn++;
+	insn->imm++;
+}
+
+/* --- types */
+
+static void hide_types(struct object *object)
+{
+	section_of(object, ".BTF")->sh_type = SHT_NOTE;
+	section_of(object, ".BTF.ext")->sh_type = SHT_NOTE;
+}
+
+static void damage_types(struct object *object)
+{
+	memset(data_of(object, ".BTF"), 0, 2);
+}
+
+static void cut_types(struct object *object)
+{
+	section_of(object, ".BTF")->sh_size /= 2;
+}
+
+static void damage_extra(struct object *object)
+{
+	memset(data_of(object, ".BTF.ext"), 0, 2);
+}
+
+static void cut_extra(struct object *object)
+{
+	section_of(object, ".BTF.ext")->sh_size = 20;
+}
+
+static void cut_lines(struct object *object)
+{
+	section_of(object, ".BTF.ext")->sh_size -= section_of(object, ".BTF.ext")->sh_size / 4;
+}
+
+/* The header's words 4 and 5 are offset and length of the lines. */
+static uint32_t *lines_of(const struct object *object)
+{
+	uint8_t *extra = data_of(object, ".BTF.ext");
+	uint32_t *words = (uint32_t *)extra;
+
+	return (uint32_t *)(extra + words[1] + words[4]);
+}
+
+static void shrink_lines(struct object *object)
+{
+	lines_of(object)[0] = 4;
+}
+
+static void multiply_lines(struct object *object)
+{
+	lines_of(object)[2] = 0xffffffff;
+}
+
+static void lose_name_of_lines(struct object *object)
+{
+	lines_of(object)[1] = 0x7fffffff;
+}
+
+#define DAMAGED ": the file is damaged, compile it again"
+
+static const struct damage {
+	const char *name;
+	void (*change)(struct object *object);
+	const char *reason;
+} damages[] = {
+	{ "empty", make_empty, "it is no object file (ELF)" },
+	{ "text", make_text, "it is no object file (ELF)" },
+	{ "header only", make_header_only, "it is no object file (ELF)" },
+	{ "archive", make_archive, "it is no object file (ELF)" },
+	{ "for x86", make_x86, "it is for machine 62, not for eBPF" },
+	{ "linked", make_linked, "it is linked: give the object file itself" },
+	{ "large", make_large, "it has 4194305 bytes, 4194304 are possible" },
+	{ "cut at half", cut_at_half, "the table of sections is not in the file" DAMAGED },
+	{ "cut code", cut_code, "is not in the file: the file is cut off" },
+	{ "no names", lose_names, "a section has no name" DAMAGED },
+	{ "no name", lose_name, "a section has no name" DAMAGED },
+	{ "no symbol's name", lose_symbol_name, "a symbol has no name" DAMAGED },
+	{ "symbol size", change_symbol_size, "the table of symbols cannot be read" DAMAGED },
+	{ "two symbol tables", double_symbols, "there are two tables of symbols" DAMAGED },
+	{ "two relocation tables", double_relocations,
+	  "a section has two tables of relocations" DAMAGED },
+	{ "no section relocated", lose_relocated, "a table of relocations cannot be read" DAMAGED },
+	{ "large table", make_tables_large, "tables are larger than the file" DAMAGED },
+	{ "empty function", make_function_empty, "function cuda__exit is not within its section" },
+	{ "long function", make_function_long, "function cuda__exit is not within its section" },
+	{ "odd function", make_function_odd, "function cuda__exit is not within its section" },
+	{ "moved function", move_function, "function cuda__exit is not within its section" },
+	{ "odd name", name_function_oddly, "give it a name of letters, digits and _" },
+	{ "odd section", name_section_oddly, "printable names with one comma in between" },
+	{ "no symbol", relocate_no_symbol, "a relocation names no symbol" DAMAGED },
+	{ "other relocation", relocate_in_another_way, "relocation 3 does not fit opcode 0x18" },
+	{ "address as call", relocate_address_as_call, "relocation 10 does not fit opcode 0x18" },
+	{ "second half", relocate_second_half, "a relocation lies within it" },
+	{ "middle", relocate_middle, "a relocation lies within it" },
+	{ "twice", relocate_twice, "a relocation lies within it" },
+	{ "no address", relocate_addition, "relocation 1 does not fit opcode 0xb7" },
+	{ "into map", point_into_map, "no map begins at byte" },
+	{ "behind data", point_behind_data, "it takes the address of byte 4096 of .rodata" },
+	{ "before data", point_before_data, "it takes the address of byte -1 of .rodata" },
+	{ "license", point_to_license, "it takes an address in section license" },
+	{ "map by number", name_map_by_number, "it names a map by its number" },
+	{ "call of the middle", call_middle, "it calls what is no beginning of a function" },
+	{ "no types", hide_types, "has no definition (BTF): compile with clang -g" },
+	{ "damaged types", damage_types, "section .BTF is damaged: compile it again" },
+	{ "cut types", cut_types, "section .BTF is damaged: compile it again" },
+	{ "damaged lines", damage_extra, "section .BTF.ext is damaged: compile it again" },
+	{ "header of lines cut", cut_extra, "section .BTF.ext is damaged: compile it again" },
+	{ "lines cut", cut_lines, "section .BTF.ext is damaged: compile it again" },
+	{ "short lines", shrink_lines, "section .BTF.ext is damaged: compile it again" },
+	{ "too many lines", multiply_lines, "section .BTF.ext is damaged: compile it again" },
+	{ "lines of no section", lose_name_of_lines,
+	  "section .BTF.ext is damaged: compile it again" },
+};
+
+/* In a block of its exact size, for ASan. */
+static int read_exactly(const struct object *object, struct gpumon_error *err)
+{
+	struct gpumon_probe_object read;
+	void *copy = malloc(object->size);
+	int failed;
+
+	memcpy(copy, object->bytes, object->size);
+	failed = gpumon_probe_object_read(copy, object->size, "x.bpf.o", &read, err);
+	gpumon_probe_object_clear(&read);
+	free(copy);
+	return failed;
+}
+
+static void damaged_objects_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(damages); i++) {
+		struct gpumon_error err = { 0 };
+		struct object object;
+
+		object.bytes = load_bytes("v3", "style", &object.size);
+		damages[i].change(&object);
+		if (!read_exactly(&object, &err))
+			fail_msg("%s: it is accepted", damages[i].name);
+		if (!strstr(err.message, damages[i].reason))
+			fail_msg("%s: \"%s\" does not say \"%s\"", damages[i].name, err.message,
+				 damages[i].reason);
+		free(object.bytes);
+	}
+}
+
+/* Cut anywhere: refused or, behind all that matters, read. */
+static void cuts_do_no_harm(void **state)
+{
+	struct object object;
+	size_t whole;
+
+	(void)state;
+	object.bytes = load_bytes("v4", "points", &whole);
+	for (object.size = 0; object.size < whole; object.size += 7) {
+		struct gpumon_error err = { 0 };
+
+		if (read_exactly(&object, &err))
+			assert_true(*err.message);
+	}
+	free(object.bytes);
+}
+
+/* Each byte, changed to three others. */
+static void single_bytes_do_no_harm(void **state)
+{
+	static const uint8_t others[] = { 0x00, 0x80, 0xff };
+	struct object object;
+	unsigned int accepted = 0, refused = 0;
+
+	(void)state;
+	object.bytes = load_bytes("v3", "threadhist", &object.size);
+	for (size_t at = 0; at < object.size; at++) {
+		uint8_t before = object.bytes[at];
+
+		for (size_t i = 0; i < COUNT(others); i++) {
+			struct gpumon_error err = { 0 };
+
+			object.bytes[at] = others[i];
+			if (read_exactly(&object, &err))
+				refused++;
+			else
+				accepted++;
+		}
+		object.bytes[at] = before;
+	}
+	assert_true(refused > 100 && accepted > 100);
+	free(object.bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(damaged_objects_are_refused),
+		cmocka_unit_test(cuts_do_no_harm),
+		cmocka_unit_test(single_bytes_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
