@@ -8,6 +8,8 @@
 
 #define ARGUMENTS 5
 #define CUDA_EXIT 507
+/* Of gpumon's own, the name is all. */
+#define NAME(helper) strncmp((helper)->name, "gpumon_", 7) ? "bpf_" : "", (helper)->name
 
 /**
  * struct call - a call while its arguments are looked at
@@ -81,9 +83,9 @@ static int refuse_unknown(struct gpumon_verifier *verifier, uint32_t id)
 	near = nearest(id);
 	if (near)
 		return GPUMON_REFUSE(verifier,
-				     "helper %u does not exist: the nearest is %u, bpf_%s(); "
+				     "helper %u does not exist: the nearest is %u, %s%s(); "
 				     "gpumon_gpu.h has all",
-				     id, near->id, near->name);
+				     id, near->id, NAME(near));
 	return GPUMON_REFUSE(verifier, "helper %u does not exist: gpumon_gpu.h has all that do",
 			     id);
 }
@@ -91,8 +93,8 @@ static int refuse_unknown(struct gpumon_verifier *verifier, uint32_t id)
 static int refuse_kind(struct gpumon_verifier *verifier, const struct call *call,
 		       unsigned int number, const struct gpumon_cell *cell, const char *wanted)
 {
-	return GPUMON_REFUSE(verifier, "argument %u of bpf_%s(), r%u, is %s: it must be %s", number,
-			     call->helper->name, number, gpumon_verifier_kind_text(cell), wanted);
+	return GPUMON_REFUSE(verifier, "argument %u of %s%s(), r%u, is %s: it must be %s", number,
+			     NAME(call->helper), number, gpumon_verifier_kind_text(cell), wanted);
 }
 
 static int check_map(struct gpumon_verifier *verifier, struct call *call, unsigned int number,
@@ -105,10 +107,10 @@ static int check_map(struct gpumon_verifier *verifier, struct call *call, unsign
 	if (!(call->helper->maps & 1u << call->map->kind))
 		return GPUMON_REFUSE(
 			verifier,
-			"map %s has type %u, which bpf_%s() cannot use: see the table of "
+			"map %s has type %u, which %s%s() cannot use: see the table of "
 			"maps in gpumon_gpu.h",
 			gpumon_verifier_map_name(verifier, cell->map), call->map->type,
-			call->helper->name);
+			NAME(call->helper));
 	return 0;
 }
 
@@ -132,9 +134,9 @@ static int check_memory(struct gpumon_verifier *verifier, const struct call *cal
 		return -1;
 	if (operand->check)
 		return GPUMON_REFUSE(verifier,
-				     "argument %u of bpf_%s(), r%u, may lead to a place outside of "
+				     "argument %u of %s%s(), r%u, may lead to a place outside of "
 				     "its object: bound the index with if or &",
-				     number, call->helper->name, number);
+				     number, NAME(call->helper), number);
 	if (!out && cell->kind == GPUMON_PROBE_STACK)
 		return gpumon_memory_check_numbers(verifier, &access);
 	return 0;
@@ -151,15 +153,15 @@ static int check_out(struct gpumon_verifier *verifier, const struct call *call, 
 		return -1;
 	if (cell->kind == GPUMON_PROBE_VALUE && verifier->program->maps[cell->map].read_only)
 		return GPUMON_REFUSE(verifier,
-				     "bpf_%s() would write to %s, which can only be read: use a "
+				     "%s%s() would write to %s, which can only be read: use a "
 				     "variable on the stack",
-				     call->helper->name,
+				     NAME(call->helper),
 				     gpumon_verifier_map_name(verifier, cell->map));
 	if (operand->align < 8 || (cell->kind == GPUMON_PROBE_STACK && !operand->constant))
 		return GPUMON_REFUSE(verifier,
-				     "argument %u of bpf_%s(), r%u, must lead to one variable of 8 "
+				     "argument %u of %s%s(), r%u, must lead to one variable of 8 "
 				     "bytes, aligned: use a u64",
-				     number, call->helper->name, number);
+				     number, NAME(call->helper), number);
 	return 0;
 }
 
@@ -170,15 +172,14 @@ static int check_constant(struct gpumon_verifier *verifier, const struct call *c
 	if (cell->kind != GPUMON_PROBE_NUMBER)
 		return refuse_kind(verifier, call, number, cell, "a number");
 	if (!gpumon_number_is_constant(&cell->number))
-		return GPUMON_REFUSE(
-			verifier,
-			"argument %u of bpf_%s(), r%u, varies: it must be a constant of "
-			"%u to %u",
-			number, call->helper->name, number, min, max);
+		return GPUMON_REFUSE(verifier,
+				     "argument %u of %s%s(), r%u, varies: it must be a constant of "
+				     "%u to %u",
+				     number, NAME(call->helper), number, min, max);
 	if (cell->number.umin < min || cell->number.umax > max)
 		return GPUMON_REFUSE(verifier,
-				     "argument %u of bpf_%s(), r%u, is %lld: it must be %u to %u",
-				     number, call->helper->name, number,
+				     "argument %u of %s%s(), r%u, is %lld: it must be %u to %u",
+				     number, NAME(call->helper), number,
 				     (long long)cell->number.smin, min, max);
 	return 0;
 }
@@ -211,23 +212,21 @@ static int check_text(struct gpumon_verifier *verifier, struct call *call, unsig
 		return refuse_kind(verifier, call, number, cell, "a text in .rodata");
 	map = &verifier->program->maps[cell->map];
 	if (map->kind != GPUMON_PROBE_MAP_DATA || !map->read_only || !map->data)
-		return GPUMON_REFUSE(
-			verifier,
-			"argument %u of bpf_%s(), r%u, leads into %s: it must be a text "
-			"in .rodata, make it static const",
-			number, call->helper->name, number,
-			gpumon_verifier_map_name(verifier, cell->map));
+		return GPUMON_REFUSE(verifier,
+				     "argument %u of %s%s(), r%u, leads into %s: it must be a text "
+				     "in .rodata, make it static const",
+				     number, NAME(call->helper), number,
+				     gpumon_verifier_map_name(verifier, cell->map));
 	if (!gpumon_number_is_constant(&cell->number))
 		return GPUMON_REFUSE(verifier,
-				     "argument %u of bpf_%s(), r%u, varies: it must be one text",
-				     number, call->helper->name, number);
+				     "argument %u of %s%s(), r%u, varies: it must be one text",
+				     number, NAME(call->helper), number);
 	if (offset >= map->value_size ||
 	    !memchr(map->data + offset, '\0', map->value_size - (size_t)offset))
-		return GPUMON_REFUSE(
-			verifier,
-			"the text in argument %u of bpf_%s(), r%u, has no end: it needs "
-			"its NUL",
-			number, call->helper->name, number);
+		return GPUMON_REFUSE(verifier,
+				     "the text in argument %u of %s%s(), r%u, has no end: it needs "
+				     "its NUL",
+				     number, NAME(call->helper), number);
 	call->text = (const char *)map->data + offset;
 	return 0;
 }

@@ -111,11 +111,10 @@ static int check_context(struct gpumon_verifier *verifier, const struct gpumon_a
 		    offset + access->size <= fields[i].offset + fields[i].size &&
 		    offset % access->size == 0)
 			return 0;
-	return GPUMON_REFUSE(
-		verifier,
-		"%u bytes at %lld are no field of the context: its fields are address, "
-		"line, size and flags of struct gpumon_context",
-		access->size, (long long)offset);
+	return GPUMON_REFUSE(verifier,
+			     "%u byte%s at %lld: no field of the context, which has address, line, "
+			     "size and flags: name one of them",
+			     access->size, access->size == 1 ? "" : "s", (long long)offset);
 }
 
 int gpumon_verifier_load(struct gpumon_verifier *verifier)

@@ -37,6 +37,11 @@ static int check_kind(struct gpumon_verifier *verifier, const struct gpumon_acce
 {
 	const struct gpumon_cell *address = &access->address;
 
+	if (gpumon_cell_is_constant(address, 0))
+		return GPUMON_REFUSE(verifier,
+				     "%s is NULL here: use a value only where it was found; only "
+				     "programs for memory, atomics and barriers have a context",
+				     access->name);
 	if (address->kind == GPUMON_PROBE_NUMBER)
 		return GPUMON_REFUSE(
 			verifier,
@@ -60,17 +65,20 @@ static int check_kind(struct gpumon_verifier *verifier, const struct gpumon_acce
 static int refuse_outside(struct gpumon_verifier *verifier, const struct gpumon_access *access)
 {
 	const struct gpumon_cell *address = &access->address;
+	const char *plural = access->size == 1 ? "" : "s";
 	long long offset = access->number.smin;
 
 	if (address->kind == GPUMON_PROBE_STACK)
-		return GPUMON_REFUSE(verifier,
-				     "%u bytes at r10%+lld are outside of the stack, which has %d "
-				     "bytes below r10: correct the index",
-				     access->size, offset, GPUMON_PROBE_MAX_STACK);
+		return GPUMON_REFUSE(
+			verifier,
+			"%u byte%s at r10%+lld: outside of the stack, which has %d bytes "
+			"below r10: correct the index",
+			access->size, plural, offset, GPUMON_PROBE_MAX_STACK);
 	return GPUMON_REFUSE(verifier,
-			     "%u bytes at %lld are outside of the value of map %s, which has %u "
+			     "%u byte%s at %lld: outside of the value of map %s, which has %u "
 			     "bytes: correct the index or make the value larger",
-			     access->size, offset, gpumon_verifier_map_name(verifier, address->map),
+			     access->size, plural, offset,
+			     gpumon_verifier_map_name(verifier, address->map),
 			     verifier->program->maps[address->map].value_size);
 }
 
