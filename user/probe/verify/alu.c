@@ -102,8 +102,8 @@ static int alu_address(struct gpumon_verifier *verifier, const struct gpumon_cel
 			gpumon_verifier_map_name(verifier, address->map));
 	if (BPF_CLASS(step->code) == BPF_ALU64 && op == BPF_SUB && both &&
 	    same_object(left, right)) {
-		set_number(verifier,
-			   gpumon_number_alu(step->code, false, &left->number, &right->number));
+		/* They may be different values of one map. */
+		set_number(verifier, gpumon_number_any());
 		return 0;
 	}
 	if (BPF_CLASS(step->code) != BPF_ALU64 || both ||
