@@ -17,6 +17,7 @@
  * @map: its map argument, or NULL
  * @map_number: number of that
  * @text: its text argument, or NULL
+ * @text_room: bytes of .rodata from there on
  * @printed: PRINTED arguments so far
  */
 struct call {
@@ -24,6 +25,7 @@ struct call {
 	const struct gpumon_probe_map *map;
 	uint32_t map_number;
 	const char *text;
+	uint32_t text_room;
 	int printed;
 };
 
@@ -199,6 +201,13 @@ static int check_size(struct gpumon_verifier *verifier, const struct call *call,
 			(unsigned long long)cell->number.umax,
 			gpumon_verifier_map_name(verifier, call->map_number),
 			call->map->value_size);
+	if (call->text && cell->number.umax > call->text_room)
+		return GPUMON_REFUSE(
+			verifier,
+			"argument %u of %s%s(), r%u, is %llu, but the text has %u bytes at "
+			"most: use sizeof",
+			number, NAME(call->helper), number, (unsigned long long)cell->number.umax,
+			call->text_room);
 	return 0;
 }
 
@@ -228,6 +237,7 @@ static int check_text(struct gpumon_verifier *verifier, struct call *call, unsig
 				     "its NUL",
 				     number, NAME(call->helper), number);
 	call->text = (const char *)map->data + offset;
+	call->text_room = map->value_size - (uint32_t)offset;
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 /* Steps that are gone through at most: so many for each, and some more. */
 #define GPUMON_WALK_VISITS     64
 #define GPUMON_WALK_MORE       65536
-#define GPUMON_WALK_MAX_MEMORY (256ul << 20) /* bytes of states at most */
+#define GPUMON_WALK_MAX_MEMORY (128ul << 20) /* bytes of states at most */
 
 /**
  * gpumon_walk - verify a well-formed program
