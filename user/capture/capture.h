@@ -27,7 +27,11 @@
 /* Only exists while a capture is written, or after its writer was killed. */
 #define GPUMON_CAPTURE_INFO_NEW ".capture.json.new"
 #define GPUMON_CAPTURE_RESERVE	".reserve"
-#define GPUMON_CAPTURE_DRIVER	"driver"
+/*
+ * The folder of a ring's segments. It stays, as a mark that the captures beside it are of a ring.
+ */
+#define GPUMON_CAPTURE_RING   ".ring"
+#define GPUMON_CAPTURE_DRIVER "driver"
 
 /* The process of a cursor for records that belong to no process. */
 #define GPUMON_PROCESS_DRIVER (~0u)
@@ -78,6 +82,54 @@ struct gpumon_capture_info {
  */
 int gpumon_capture_create(const char *path, const char *command,
 			  struct gpumon_capture_writer **writer);
+
+/* The smallest ring, which has room for the longest chunk. */
+#define GPUMON_RING_BYTES_MIN (4ull << 20)
+
+/**
+ * struct gpumon_ring_limits - how much a ring keeps
+ * @bytes: size on disk with the definitions, at least GPUMON_RING_BYTES_MIN; so much has a capture of
+ *         it at most, without names of functions and perf maps
+ * @age_ns: what is older than the youngest record by more than this is dropped; 0: no limit. A
+ *          sixteenth of it more may be kept
+ */
+struct gpumon_ring_limits {
+	uint64_t bytes;
+	uint64_t age_ns;
+};
+
+/**
+ * gpumon_capture_create_ring - create a ring, which keeps only what was recorded last
+ * @path: directory for captures, created with mode 0700; must not exist, be empty, or have been one
+ *        of a ring before
+ * @limits: limits
+ * @writer: out
+ *
+ * All functions for writing work with it, but the directory is no capture until
+ * gpumon_capture_write_ring() has made some below it. gpumon_capture_limit() has no effect.
+ *
+ * Return: 0, or -1 with the reason in gpumon_capture_error().
+ */
+int gpumon_capture_create_ring(const char *path, const struct gpumon_ring_limits *limits,
+			       struct gpumon_capture_writer **writer);
+
+/**
+ * gpumon_capture_write_ring - write a capture of what a ring keeps
+ * @writer: ring, which stays as it is
+ * @path: directory of the capture, as for gpumon_capture_create()
+ * @command: recorded command
+ * @note: why it is written, a note in the capture; may be NULL
+ * @since_ns: only segments that were written later, CLOCK_MONOTONIC; 0: all
+ *
+ * May be called in a child of the process that records.
+ *
+ * Return: 0, or -1 with the reason in gpumon_capture_error(). An incomplete capture may be left.
+ */
+int gpumon_capture_write_ring(struct gpumon_capture_writer *writer, const char *path,
+			      const char *command, const char *note, uint64_t since_ns);
+
+/* CLOCK_MONOTONIC since which nothing that was recorded has been dropped, 0: nothing ever. */
+uint64_t gpumon_capture_ring_since(const struct gpumon_capture_writer *writer);
 
 /**
  * gpumon_capture_add_file - add the file of a process, or of the driver

@@ -87,6 +87,7 @@ enum gpumon_record_type {
 	GPUMON_RECORD_WINDOW = 81,
 	GPUMON_RECORD_NOTE = 82,
 	GPUMON_RECORD_TOTALS = 83,
+	GPUMON_RECORD_DROPPED = 84,
 };
 
 /**
@@ -700,6 +701,27 @@ struct gpumon_record_totals {
 	uint64_t copies;
 	uint64_t sets;
 	uint64_t device_bytes;
+};
+
+/**
+ * struct gpumon_record_dropped - what a ring did not keep of the process; this is no loss
+ * @time_ns: everything that was dropped had been recorded by then
+ * @records: records of all types, without definitions
+ * @launches: of these, as in the totals, as are the next four
+ * @captured: launches captured into graphs
+ * @kernels: kernels
+ * @copies: copies
+ * @sets: memsets
+ */
+struct gpumon_record_dropped {
+	struct gpumon_record head;
+	uint64_t time_ns;
+	uint64_t records;
+	uint64_t launches;
+	uint64_t captured;
+	uint64_t kernels;
+	uint64_t copies;
+	uint64_t sets;
 };
 
 #endif /* GPUMON_CAPTURE_FORMAT_H */

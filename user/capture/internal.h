@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "capture.h"
 
@@ -23,6 +24,36 @@ bool gpumon_capture_name_good(const char *name);
 
 /* CRC-32 of a chunk's head, with its own crc as 0, and of the records. */
 uint32_t gpumon_chunk_crc(const struct gpumon_chunk *chunk, const void *records);
+
+/**
+ * gpumon_chunk_fill - make a chunk
+ * @chunk: with tid and sequence; the rest is set
+ * @part: out, two of them: the head and what follows it
+ * @records: whole records
+ * @size: bytes of them
+ * @room: NULL, or GPUMON_PACK_GROWTH * @size bytes for the records packed, which are used if they
+ *        are shorter
+ */
+void gpumon_chunk_fill(struct gpumon_chunk *chunk, struct iovec *part, const void *records,
+		       size_t size, void *room);
+
+/**
+ * gpumon_capture_append_chunk - write a chunk that was made for another file
+ * @file: file
+ * @chunk: head; its sequence and crc are set
+ * @data: what follows it
+ *
+ * Return: 0, or a negative errno: then it is not written.
+ */
+int gpumon_capture_append_chunk(struct gpumon_capture_file *file, struct gpumon_chunk *chunk,
+				const void *data);
+
+/* Set both times of the beginning, for the capture.json that gpumon_capture_close() writes. */
+void gpumon_capture_set_created(struct gpumon_capture_writer *writer, uint64_t created_ns,
+				uint64_t created_monotonic_ns);
+
+/* The name of the perf map beside a process's file. */
+void gpumon_capture_map_name(const char *file, char *name, size_t room);
 
 /* A file's entry in the capture.json of a closed capture. */
 struct gpumon_capture_file_info {

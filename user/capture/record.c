@@ -37,6 +37,7 @@ static const char *const record_names[] = {
 	[GPUMON_RECORD_WINDOW] = "window",
 	[GPUMON_RECORD_NOTE] = "note",
 	[GPUMON_RECORD_TOTALS] = "totals",
+	[GPUMON_RECORD_DROPPED] = "dropped",
 };
 
 static const char *const loss_names[GPUMON_LOSS_CAUSES] = {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -17,6 +18,7 @@
 #include "base/folder.h"
 #include "internal.h"
 #include "pack.h"
+#include "ring.h"
 
 /*
  * Reserved from the beginning and released at the end, so that on a full disk the last loss records
@@ -31,7 +33,8 @@ struct gpumon_capture_file {
 	int fd;
 	uint64_t size; /* of whole chunks */
 	uint64_t sequence;
-	uint64_t lost; /* records lost since the last loss record */
+	uint64_t lost;		       /* records lost since the last loss record */
+	struct gpumon_ring_file *kept; /* its part of the ring, instead of @fd */
 };
 
 struct gpumon_capture_writer {
@@ -47,6 +50,7 @@ struct gpumon_capture_writer {
 	uint64_t bytes; /* of whole chunks in all files */
 	uint64_t limit; /* for @bytes, 0: none */
 	bool full;
+	struct gpumon_ring *ring; /* NULL: all is written */
 	uint8_t packed[GPUMON_PACK_GROWTH * GPUMON_CHUNK_SIZE_MAX];
 };
 
@@ -72,8 +76,8 @@ static void read_boot_id(char *text, size_t size)
 	text[strcspn(text, "\n")] = '\0';
 }
 
-/* 1 if it is not empty, 0 if it is, -1 with errno. */
-static int directory_occupied(int directory)
+/* 1 if it is not empty, 0 if it is or has @mark, -1 with errno. */
+static int directory_occupied(int directory, const char *mark)
 {
 	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -86,6 +90,10 @@ static int directory_occupied(int directory)
 		return -1;
 	}
 	while ((entry = readdir(dir))) {
+		if (mark && !strcmp(entry->d_name, mark)) {
+			occupied = 0;
+			break;
+		}
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			occupied = 1;
 	}
@@ -100,8 +108,8 @@ static int cannot_make(const char *path, int error)
 				   error == ENOENT ? "; make the directory above it first" : "");
 }
 
-/* Use an existing directory, if nobody else can write to it and it is empty. */
-static int take_over(int directory, const char *path)
+/* Use an existing directory, if nobody else can write to it and it is empty or has @mark. */
+static int take_over(int directory, const char *path, const char *mark)
 {
 	struct stat status;
 	int occupied;
@@ -113,7 +121,7 @@ static int take_over(int directory, const char *path)
 	if ((status.st_mode & 07777) != 0700 && fchmod(directory, 0700))
 		return gpumon_capture_fail(-errno, GPUMON_ERROR_IO, "cannot make %s private: %s",
 					   path, strerror(errno));
-	occupied = directory_occupied(directory);
+	occupied = directory_occupied(directory, mark);
 	if (occupied < 0)
 		return gpumon_capture_fail(-errno, GPUMON_ERROR_IO, "cannot read %s: %s", path,
 					   strerror(errno));
@@ -124,7 +132,7 @@ static int take_over(int directory, const char *path)
 	return 0;
 }
 
-static int open_directory(const char *path)
+static int open_directory(const char *path, const char *mark)
 {
 	const char *name, *problem;
 	int parent = gpumon_folder_of(path, &name), directory, error;
@@ -154,7 +162,7 @@ static int open_directory(const char *path)
 	if (directory < 0)
 		return gpumon_capture_fail(-error, GPUMON_ERROR_IO, "cannot open %s: %s", path,
 					   strerror(error));
-	if (!take_over(directory, path))
+	if (!take_over(directory, path, mark))
 		return directory;
 	close(directory);
 	return -1;
@@ -186,6 +194,7 @@ static void writer_free(struct gpumon_capture_writer *writer)
 		free(file);
 		file = next;
 	}
+	gpumon_ring_free(writer->ring);
 	gpumon_capture_info_free(&writer->contents);
 	if (writer->directory >= 0)
 		close(writer->directory);
@@ -203,29 +212,45 @@ static char *plain_path(const char *path)
 	return strndup(path, n);
 }
 
-int gpumon_capture_create(const char *path, const char *command,
-			  struct gpumon_capture_writer **writer)
+/* A writer with a directory. NULL with the reason in gpumon_capture_error(). */
+static struct gpumon_capture_writer *new_writer(const char *path, const char *command,
+						const char *mark)
 {
 	struct gpumon_capture_writer *made = calloc(1, sizeof(*made));
 	struct gpumon_capture_info *info;
-	int ret;
 
-	*writer = NULL;
-	if (!made)
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
+	if (!made) {
+		gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
+		return NULL;
+	}
 	made->directory = -1;
 	info = &made->contents.info;
 	made->path = plain_path(path);
 	info->command = strdup(command);
 	if (!made->path || !info->command) {
 		writer_free(made);
-		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
+		gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
+		return NULL;
 	}
-	made->directory = open_directory(made->path);
+	made->directory = open_directory(made->path, mark);
 	if (made->directory < 0) {
 		writer_free(made);
-		return -1;
+		return NULL;
 	}
+	return made;
+}
+
+int gpumon_capture_create(const char *path, const char *command,
+			  struct gpumon_capture_writer **writer)
+{
+	struct gpumon_capture_writer *made = new_writer(path, command, NULL);
+	struct gpumon_capture_info *info;
+	int ret;
+
+	*writer = NULL;
+	if (!made)
+		return -1;
+	info = &made->contents.info;
 	make_reserve(made->directory);
 	info->version = GPUMON_CAPTURE_VERSION;
 	snprintf(info->gpumon_version, sizeof(info->gpumon_version), "%s", GPUMON_VERSION);
@@ -245,6 +270,72 @@ int gpumon_capture_create(const char *path, const char *command,
 	return 0;
 }
 
+/* The locked folder of the segments, or -1 with the reason in gpumon_capture_error(). */
+static int open_ring_folder(const struct gpumon_capture_writer *writer)
+{
+	int folder;
+
+	if (mkdirat(writer->directory, GPUMON_CAPTURE_RING, 0700) && errno != EEXIST) {
+		cannot_make(writer->path, errno);
+		return -1;
+	}
+	folder = openat(writer->directory, GPUMON_CAPTURE_RING,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0) {
+		gpumon_capture_fail(-errno, GPUMON_ERROR_IO,
+				    "cannot open %s/" GPUMON_CAPTURE_RING ": %s", writer->path,
+				    strerror(errno));
+		return -1;
+	}
+	if (!flock(folder, LOCK_EX | LOCK_NB))
+		return folder;
+	close(folder);
+	return gpumon_capture_fail(-EBUSY, GPUMON_ERROR_IO,
+				   "another recorder writes to %s; choose another name",
+				   writer->path);
+}
+
+int gpumon_capture_create_ring(const char *path, const struct gpumon_ring_limits *limits,
+			       struct gpumon_capture_writer **writer)
+{
+	struct gpumon_capture_writer *made = new_writer(path, "", GPUMON_CAPTURE_RING);
+	int folder;
+
+	*writer = NULL;
+	if (!made)
+		return -1;
+	folder = open_ring_folder(made);
+	if (folder < 0) {
+		writer_free(made);
+		return -1;
+	}
+	made->ring = gpumon_ring_new(folder, limits);
+	if (!made->ring) {
+		writer_free(made);
+		return gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
+	}
+	*writer = made;
+	return 0;
+}
+
+int gpumon_capture_write_ring(struct gpumon_capture_writer *writer, const char *path,
+			      const char *command, const char *note, uint64_t since_ns)
+{
+	return gpumon_ring_write(writer->ring, path, command, note, since_ns);
+}
+
+uint64_t gpumon_capture_ring_since(const struct gpumon_capture_writer *writer)
+{
+	return gpumon_ring_since(writer->ring);
+}
+
+void gpumon_capture_set_created(struct gpumon_capture_writer *writer, uint64_t created_ns,
+				uint64_t created_monotonic_ns)
+{
+	writer->contents.info.created_ns = created_ns;
+	writer->contents.info.created_monotonic_ns = created_monotonic_ns;
+}
+
 void gpumon_capture_on_trouble(struct gpumon_capture_writer *writer,
 			       void (*tell)(void *data, const struct gpumon_error *err), void *data)
 {
@@ -260,6 +351,14 @@ int gpumon_capture_directory(const struct gpumon_capture_writer *writer)
 uint64_t gpumon_capture_lost(const struct gpumon_capture_writer *writer)
 {
 	return writer->lost;
+}
+
+/* 0 or an errno. */
+static int open_file(struct gpumon_capture_file *file, const char *name)
+{
+	file->fd = openat(file->writer->directory, name,
+			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return file->fd < 0 ? errno : 0;
 }
 
 int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *name,
@@ -282,10 +381,10 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 	}
 	snprintf(path, sizeof(path), "%s%s", name, GPUMON_CAPTURE_SUFFIX);
 	added->writer = writer;
-	added->fd = openat(writer->directory, path,
-			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (added->fd < 0) {
-		error = errno;
+	added->fd = -1;
+	error = writer->ring ? -gpumon_ring_add_file(writer->ring, name, &added->kept) :
+			       open_file(added, path);
+	if (error) {
 		free(added->name);
 		free(added);
 		return gpumon_capture_fail(-error, GPUMON_ERROR_IO, "cannot make %s/%s: %s",
@@ -313,12 +412,8 @@ static uint64_t count_records(const void *records, size_t size)
 	return count;
 }
 
-/*
- * Add a chunk to what is written. @room: NULL, or for the records packed, which are written if they
- * are shorter.
- */
-static void add_chunk(struct gpumon_chunk *chunk, struct iovec *part, const void *records,
-		      size_t size, void *room)
+void gpumon_chunk_fill(struct gpumon_chunk *chunk, struct iovec *part, const void *records,
+		       size_t size, void *room)
 {
 	size_t packed = room ? gpumon_pack(records, size, room) : 0;
 
@@ -392,11 +487,11 @@ static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const vo
 	int ret;
 
 	if (file->lost) {
-		add_chunk(&loss_chunk, part, &loss, sizeof(loss), NULL);
+		gpumon_chunk_fill(&loss_chunk, part, &loss, sizeof(loss), NULL);
 		parts += 2;
 	}
 	if (size) {
-		add_chunk(&chunk, part + parts, records, size, file->writer->packed);
+		gpumon_chunk_fill(&chunk, part + parts, records, size, file->writer->packed);
 		parts += 2;
 	}
 	if (file->writer->bytes + sizeof(chunk) + chunk.size > limit)
@@ -407,6 +502,44 @@ static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const vo
 	file->sequence += (uint64_t)parts / 2;
 	file->lost = 0;
 	return 0;
+}
+
+int gpumon_capture_append_chunk(struct gpumon_capture_file *file, struct gpumon_chunk *chunk,
+				const void *data)
+{
+	struct iovec part[] = { { chunk, sizeof(*chunk) },
+				{ (void *)(uintptr_t)data, chunk->size } };
+	int ret;
+
+	chunk->sequence = file->sequence;
+	chunk->crc = gpumon_chunk_crc(chunk, data);
+	ret = write_whole(file, part, 2);
+	if (!ret)
+		file->sequence++;
+	return ret;
+}
+
+/* The same as write_chunks() for a ring, which counts bytes that it drops later, too. */
+static int keep_records(struct gpumon_capture_file *file, uint32_t tid, const void *records,
+			size_t size)
+{
+	struct gpumon_record_loss loss = {
+		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(loss) },
+		.time_ns = now_ns(CLOCK_MONOTONIC),
+		.count = file->lost,
+		.cause = GPUMON_LOSS_RECORDER,
+	};
+	int ret = 0;
+
+	if (file->lost)
+		ret = gpumon_ring_append(file->kept, 0, &loss, sizeof(loss));
+	if (!ret) {
+		file->lost = 0;
+		ret = gpumon_ring_append(file->kept, tid, records, size);
+	}
+	if (!ret)
+		file->size += size;
+	return ret;
 }
 
 static void tell_once(struct gpumon_capture_writer *writer)
@@ -431,6 +564,8 @@ static int append_chunk(struct gpumon_capture_file *file, uint32_t tid, const vo
 		return 0;
 	if (size > GPUMON_CHUNK_SIZE_MAX || size % 8)
 		ret = -EINVAL;
+	else if (file->kept)
+		ret = keep_records(file, tid, records, size);
 	else
 		ret = write_chunks(file, tid, records, size, limit);
 	if (!ret)
@@ -480,15 +615,20 @@ uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file)
 	return file->size;
 }
 
+void gpumon_capture_map_name(const char *file, char *name, size_t room)
+{
+	if (!strncmp(file, GPUMON_CAPTURE_PROCESS, strlen(GPUMON_CAPTURE_PROCESS)))
+		file += strlen(GPUMON_CAPTURE_PROCESS);
+	snprintf(name, room, GPUMON_CAPTURE_MAP, file);
+}
+
 int gpumon_capture_make_map(struct gpumon_capture_file *file)
 {
-	const char *name = file->name;
+	struct gpumon_ring *ring = file->writer->ring;
 	char map[GPUMON_CAPTURE_NAME_MAX + sizeof(GPUMON_CAPTURE_MAP)];
 
-	if (!strncmp(name, GPUMON_CAPTURE_PROCESS, strlen(GPUMON_CAPTURE_PROCESS)))
-		name += strlen(GPUMON_CAPTURE_PROCESS);
-	snprintf(map, sizeof(map), GPUMON_CAPTURE_MAP, name);
-	return openat(file->writer->directory, map,
+	gpumon_capture_map_name(file->name, map, sizeof(map));
+	return openat(ring ? gpumon_ring_directory(ring) : file->writer->directory, map,
 		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
@@ -507,8 +647,26 @@ static int end_file(struct gpumon_capture_file *file)
 	return ret;
 }
 
+/* A ring outlives its files: forget this one. */
+static void forget_file(struct gpumon_capture_file *file)
+{
+	struct gpumon_capture_file **at = &file->writer->files;
+
+	while (*at != file)
+		at = &(*at)->next;
+	*at = file->next;
+	file->writer->n_files--;
+	gpumon_ring_end_file(file->kept);
+	free(file->name);
+	free(file);
+}
+
 void gpumon_capture_end_file(struct gpumon_capture_file *file)
 {
+	if (file->kept) {
+		forget_file(file);
+		return;
+	}
 	/* Losses that cannot be reported now are reported at the end of the capture. */
 	if (!file->lost)
 		end_file(file);
@@ -542,6 +700,10 @@ int gpumon_capture_close(struct gpumon_capture_writer *writer)
 
 	if (!writer)
 		return 0;
+	if (writer->ring) {
+		writer_free(writer);
+		return 0;
+	}
 	unlinkat(writer->directory, GPUMON_CAPTURE_RESERVE, 0);
 	for (struct gpumon_capture_file *file = writer->files; file; file = file->next) {
 		ret = end_file(file);

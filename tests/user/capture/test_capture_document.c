@@ -284,6 +284,14 @@ static const struct field fields[] = {
 	FIELD(gpumon_record_totals, copies),
 	FIELD(gpumon_record_totals, sets),
 	FIELD(gpumon_record_totals, device_bytes),
+	STRUCT(gpumon_record_dropped, "### dropped ("),
+	FIELD(gpumon_record_dropped, time_ns),
+	FIELD(gpumon_record_dropped, records),
+	FIELD(gpumon_record_dropped, launches),
+	FIELD(gpumon_record_dropped, captured),
+	FIELD(gpumon_record_dropped, kernels),
+	FIELD(gpumon_record_dropped, copies),
+	FIELD(gpumon_record_dropped, sets),
 };
 
 static char *document;

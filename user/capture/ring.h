@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * A ring of what was recorded last, of bounded size and age, in segments on disk. The oldest segment
+ * is dropped when there is no more room. Definitions are kept, in memory, as long as their process
+ * has a segment or lives. ring_write.c writes a capture of all that is kept.
+ *
+ * Not thread-safe. After fork() the child may write a capture while the parent goes on.
+ */
+#ifndef GPUMON_CAPTURE_RING_H
+#define GPUMON_CAPTURE_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture.h"
+
+struct gpumon_ring;
+struct gpumon_ring_file;
+
+/**
+ * gpumon_ring_new - make an empty ring
+ * @directory: descriptor of the folder for segments, which belongs to the ring from now on
+ * @limits: limits
+ *
+ * Files in the folder are removed: they are of a recorder that was killed.
+ *
+ * Return: NULL without memory; @directory is closed then, too.
+ */
+struct gpumon_ring *gpumon_ring_new(int directory, const struct gpumon_ring_limits *limits);
+
+/**
+ * gpumon_ring_add_file - add a process, or the driver
+ * @ring: ring
+ * @name: name of its file in a capture
+ * @file: out; belongs to @ring
+ *
+ * Return: 0, -EEXIST, or -ENOMEM.
+ */
+int gpumon_ring_add_file(struct gpumon_ring *ring, const char *name,
+			 struct gpumon_ring_file **file);
+
+/**
+ * gpumon_ring_append - keep records of one thread, and drop the oldest for them
+ * @file: file
+ * @tid: thread that wrote the records
+ * @records: whole records
+ * @size: bytes, at most GPUMON_CHUNK_SIZE_MAX
+ *
+ * Definitions that have no room are lost, which a GPUMON_RECORD_LOSS says.
+ *
+ * Return: 0, or a negative errno: the records are lost.
+ */
+int gpumon_ring_append(struct gpumon_ring_file *file, uint32_t tid, const void *records,
+		       size_t size);
+
+/* The process ended. @file is freed as soon as nothing of it is kept. */
+void gpumon_ring_end_file(struct gpumon_ring_file *file);
+
+/* The folder of the segments, for other files that belong to the ring. */
+int gpumon_ring_directory(const struct gpumon_ring *ring);
+
+/* See gpumon_capture_ring_since(). */
+uint64_t gpumon_ring_since(const struct gpumon_ring *ring);
+
+/* See gpumon_capture_write_ring(). */
+int gpumon_ring_write(struct gpumon_ring *ring, const char *path, const char *command,
+		      const char *note, uint64_t since_ns);
+
+/* Removes the segments. NULL is ignored. */
+void gpumon_ring_free(struct gpumon_ring *ring);
+
+#endif /* GPUMON_CAPTURE_RING_H */

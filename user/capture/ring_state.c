@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "ring_state.h"
+
+static void open_range(struct gpumon_ring_state *state, const struct gpumon_record_range *range)
+{
+	struct gpumon_record_range *ranges = state->ranges;
+
+	if (state->count == GPUMON_RING_RANGES_MAX)
+		return;
+	if (state->count == state->room) {
+		uint32_t room = state->room ? 2 * state->room : 16;
+
+		ranges = reallocarray(ranges, room, sizeof(*ranges));
+		if (!ranges)
+			return;
+		state->ranges = ranges;
+		state->room = room;
+	}
+	ranges[state->count] = *range;
+	ranges[state->count].head.size = sizeof(*range);
+	state->count++;
+}
+
+static bool is_closed_by(const struct gpumon_record_range *open,
+			 const struct gpumon_record_range *range)
+{
+	if (open->domain != range->domain)
+		return false;
+	return range->kind == GPUMON_RANGE_END ?
+		       open->kind == GPUMON_RANGE_START && open->id == range->id :
+		       open->kind == GPUMON_RANGE_PUSH && open->tid == range->tid;
+}
+
+static void close_range_of(struct gpumon_ring_state *state, const struct gpumon_record_range *range)
+{
+	for (uint32_t i = state->count; i-- > 0;) {
+		if (!is_closed_by(&state->ranges[i], range))
+			continue;
+		memmove(state->ranges + i, state->ranges + i + 1,
+			(state->count - i - 1) * sizeof(*range));
+		state->count--;
+		return;
+	}
+}
+
+/* A range that is stated again begins after what its thread did before. */
+static void see_thread(struct gpumon_ring_state *state, uint32_t tid, uint64_t time_ns)
+{
+	for (uint32_t i = 0; i < state->count; i++)
+		if (state->ranges[i].tid == tid && state->ranges[i].time_ns < time_ns)
+			state->ranges[i].time_ns = time_ns;
+}
+
+static void see_range(struct gpumon_ring_state *state, const struct gpumon_record *record)
+{
+	struct gpumon_record_range range;
+
+	gpumon_record_copy(&range, sizeof(range), record);
+	see_thread(state, range.tid, range.time_ns);
+	if (range.kind == GPUMON_RANGE_PUSH || range.kind == GPUMON_RANGE_START)
+		open_range(state, &range);
+	else if (range.kind == GPUMON_RANGE_POP || range.kind == GPUMON_RANGE_END)
+		close_range_of(state, &range);
+}
+
+void gpumon_ring_state_see(struct gpumon_ring_state *state, const struct gpumon_record *record)
+{
+	struct gpumon_record_launch launch;
+	struct gpumon_record_window window;
+
+	switch (record->type) {
+	case GPUMON_RECORD_RANGE:
+		see_range(state, record);
+		break;
+	case GPUMON_RECORD_LAUNCH:
+		if (!state->count)
+			break;
+		gpumon_record_copy(&launch, sizeof(launch), record);
+		see_thread(state, launch.tid, launch.start_ns);
+		break;
+	case GPUMON_RECORD_WINDOW:
+		gpumon_record_copy(&window, sizeof(window), record);
+		window.head.size = sizeof(window);
+		state->windows[!!(window.head.flags & GPUMON_WINDOW_OPERATIONS)] = window;
+		break;
+	default:
+		break;
+	}
+}
+
+size_t gpumon_ring_state_write(const struct gpumon_ring_state *state, void *records)
+{
+	uint8_t *at = records;
+
+	for (int i = 0; i < 2; i++) {
+		if (state->windows[i].head.type != GPUMON_RECORD_WINDOW)
+			continue;
+		memcpy(at, &state->windows[i], sizeof(state->windows[i]));
+		at += sizeof(state->windows[i]);
+	}
+	if (state->count)
+		memcpy(at, state->ranges, state->count * sizeof(*state->ranges));
+	at += state->count * sizeof(*state->ranges);
+	return (size_t)(at - (uint8_t *)records);
+}
+
+void gpumon_ring_state_clear(struct gpumon_ring_state *state)
+{
+	free(state->ranges);
+	memset(state, 0, sizeof(*state));
+}
