@@ -263,6 +263,25 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view);
 /* profile.proto, gzipped, for pprof and other programs. */
 int gpumon_output_pprof(FILE *out, const struct gpumon_view *view);
 
+/**
+ * struct gpumon_period - a part of a long time
+ * @time_ns: its beginning, CLOCK_REALTIME
+ * @duration_ns: its length
+ * @comment: what else is to be known, or NULL
+ */
+struct gpumon_period {
+	uint64_t time_ns;
+	uint64_t duration_ns;
+	const char *comment;
+};
+
+/*
+ * The same for a period, for programs that collect profiles: samples have the labels host, pid and
+ * rank instead of a level for processes, which the tree of @view must have.
+ */
+int gpumon_output_pprof_period(FILE *out, const struct gpumon_view *view,
+			       const struct gpumon_period *period);
+
 /* A page that needs no network. */
 int gpumon_output_report(FILE *out, const struct gpumon_view *view);
 

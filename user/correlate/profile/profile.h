@@ -41,6 +41,7 @@ enum gpumon_node_kind {
  * @count: GPU operations at this node, not below it
  * @gpu_ns: GPU time of these
  * @cpu_ns: duration of their launch calls
+ * @process: of a process: its number; otherwise 0
  * @left_count: estimate of those that were left out: not recorded, or recorded without a path
  * @left_ns: GPU time of these
  * @parent: NULL for the root
@@ -55,6 +56,7 @@ struct gpumon_node {
 	uint64_t count;
 	uint64_t gpu_ns;
 	uint64_t cpu_ns;
+	uint32_t process;
 	uint64_t left_count;
 	uint64_t left_ns;
 	struct gpumon_node *parent;
@@ -197,6 +199,8 @@ struct gpumon_profile_options {
 	bool no_inline;
 	bool interpreter;	 /* show the interpreter's own functions besides those of Python */
 	const char *symbol_root; /* prefix of code paths, see gpumon_symbols_new(); may be NULL */
+	uint64_t from_ns;	 /* only operations that ended, and launches without, since then */
+	uint64_t until_ns;	 /* and before then; 0: no limit */
 };
 
 struct gpumon_profile;

@@ -110,6 +110,7 @@ struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t numbe
 	const struct gpumon_tables_process *process = &tree->tables->processes[number];
 	const char *executable = gpumon_tables_string(process, process->record.executable);
 	const char *host = gpumon_tables_string(process, process->record.host);
+	struct gpumon_node *node;
 	char name[512];
 	int length;
 
@@ -126,7 +127,10 @@ struct gpumon_node *gpumon_tree_process(struct gpumon_tree *tree, uint32_t numbe
 			snprintf(name + length, sizeof(name) - (size_t)length, " on %.200s", host);
 	if (!process->has_record)
 		snprintf(name + length, sizeof(name) - (size_t)length, " #%" PRIu32, number);
-	return gpumon_tree_named(tree, tree->root, GPUMON_NODE_PROCESS, name);
+	node = gpumon_tree_named(tree, tree->root, GPUMON_NODE_PROCESS, name);
+	if (node)
+		node->process = number;
+	return node;
 }
 
 static struct gpumon_node *thread_node(struct gpumon_tree *tree, struct gpumon_node *parent,

@@ -191,6 +191,12 @@ static int add_to_tree(struct gpumon_profile *profile, const struct gpumon_work 
 	return 0;
 }
 
+static bool is_outside(const struct gpumon_profile *profile, uint64_t time_ns)
+{
+	return time_ns < profile->options.from_ns ||
+	       (profile->options.until_ns && time_ns >= profile->options.until_ns);
+}
+
 static int add_work(struct gpumon_profile *profile, const struct gpumon_work *work)
 {
 	const struct gpumon_record *record = work->kernel ? &work->kernel->head :
@@ -204,6 +210,9 @@ static int add_work(struct gpumon_profile *profile, const struct gpumon_work *wo
 	uint64_t gpu_ns;
 
 	gpumon_work_fields(record, &fields);
+	/* Each operation has one end, so that it is in one of several periods. */
+	if (is_outside(profile, fields.valid ? fields.end_ns : work->launch_ns))
+		return 0;
 	gpu_ns = fields.valid ? fields.end_ns - fields.start_ns : 0;
 	row = work_row(profile, work);
 	if (!row)
@@ -303,7 +312,7 @@ void gpumon_profile_on_launch(void *data, const struct gpumon_unmatched_launch *
 	};
 	struct gpumon_profile *profile = data;
 
-	if (profile->failed)
+	if (profile->failed || is_outside(profile, launch->start_ns))
 		return;
 	if (unmatched->end == GPUMON_LAUNCH_LEFT_OUT)
 		profile->failed = add_left_out(profile, &where, launch) != 0;
@@ -339,7 +348,7 @@ void gpumon_profile_on_hit(void *data, const struct gpumon_unmatched_hit *unmatc
 	};
 	struct gpumon_profile *profile = data;
 
-	if (profile->failed || profile->options.gpu_only ||
+	if (profile->failed || profile->options.gpu_only || is_outside(profile, hit->time_ns) ||
 	    profile->tables.processes[unmatched->process].has_launches)
 		return;
 	profile->failed = add_call(profile, &where, hit->duration_ns, NULL) != 0;

@@ -21,6 +21,8 @@ enum profile_field {
 	PROFILE_STRING = 6,
 	PROFILE_TIME_NANOS = 9,
 	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
 	PROFILE_COMMENT = 13,
 	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 };
@@ -30,6 +32,7 @@ enum profile_field {
 struct writer {
 	FILE *out;
 	const struct gpumon_view *view;
+	const struct gpumon_period *period; /* NULL: all of the captures */
 	struct gpumon_protobuf message;
 	struct gpumon_intern kernels; /* names of the view's kernels, in the order of their rows */
 	const char **mangled;	      /* of these kernels */
@@ -78,9 +81,10 @@ static void compress_piece(struct writer *writer, bool end)
 	gpumon_protobuf_clear(&writer->message);
 }
 
-static void value_type(struct writer *writer, const char *type, const char *unit)
+static void value_type(struct writer *writer, enum profile_field field, const char *type,
+		       const char *unit)
 {
-	size_t begin = gpumon_protobuf_begin(&writer->message, PROFILE_SAMPLE_TYPE);
+	size_t begin = gpumon_protobuf_begin(&writer->message, field);
 
 	gpumon_protobuf_uint(&writer->message, 1, pprof_string(writer, type));
 	gpumon_protobuf_uint(&writer->message, 2, pprof_string(writer, unit));
@@ -237,12 +241,57 @@ static uint64_t pprof_limited(uint64_t value)
 	return value > INT64_MAX ? INT64_MAX : value;
 }
 
+static void label_text(struct writer *writer, const char *key, const char *text)
+{
+	size_t begin = gpumon_protobuf_begin(&writer->message, 3);
+
+	gpumon_protobuf_uint(&writer->message, 1, pprof_string(writer, key));
+	gpumon_protobuf_uint(&writer->message, 2, pprof_string(writer, text));
+	gpumon_protobuf_end(&writer->message, begin);
+}
+
+static void label_number(struct writer *writer, const char *key, uint64_t number)
+{
+	char text[32];
+
+	/* As text: collectors index only that. */
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	label_text(writer, key, text);
+}
+
+/* Those of the process that a path begins with. */
+static void sample_labels(struct writer *writer, const struct gpumon_node *top)
+{
+	const struct gpumon_scan *scan = writer->view->scan;
+
+	if (!writer->period || !scan || top->kind != GPUMON_NODE_PROCESS)
+		return;
+	for (unsigned int i = 0; i < scan->process_count; i++) {
+		const struct gpumon_scan_process *process = &scan->processes[i];
+
+		if (process->number != top->process)
+			continue;
+		if (process->host && *process->host)
+			label_text(writer, "host", process->host);
+		label_number(writer, "pid", process->host_pid ? process->host_pid : process->pid);
+		if (process->rank != UINT32_MAX)
+			label_number(writer, "rank", process->rank);
+		return;
+	}
+}
+
 static void pprof_sample(struct writer *writer, const struct gpumon_node *of,
 			 const struct gpumon_node *root)
 {
 	struct gpumon_protobuf *message = &writer->message;
+	const struct gpumon_node *top = of;
 	size_t n = 0, begin, packed;
 
+	while (top->parent != root)
+		top = top->parent;
+	/* Labels say which process it is. */
+	if (writer->period && top->kind == GPUMON_NODE_PROCESS)
+		root = top;
 	for (const struct gpumon_node *node = of; node != root; node = node->parent) {
 		if (n == writer->path_room) {
 			uint64_t *path = reallocarray(writer->path, 2 * n + 64, sizeof(*path));
@@ -267,15 +316,53 @@ static void pprof_sample(struct writer *writer, const struct gpumon_node *of,
 	gpumon_protobuf_varint(message, pprof_limited(gpumon_tree_weight(of, GPUMON_WEIGHT_COUNT)));
 	gpumon_protobuf_varint(message, pprof_limited(of->cpu_ns));
 	gpumon_protobuf_end(message, packed);
+	sample_labels(writer, top);
 	gpumon_protobuf_end(message, begin);
+}
+
+/* When it was, and what it is about. */
+static void pprof_about(struct writer *writer, const struct gpumon_view_totals *totals)
+{
+	const struct gpumon_period *period = writer->period;
+	const struct gpumon_view *view = writer->view;
+	struct gpumon_protobuf *message = &writer->message;
+	const char *comment = period ? period->comment : NULL;
+	char sampling[512];
+
+	if (period)
+		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS, period->time_ns);
+	else if (view->scan && view->scan->created_ns)
+		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS, view->scan->created_ns);
+	gpumon_protobuf_uint(message, PROFILE_DURATION_NANOS,
+			     period ? period->duration_ns : totals->wall_ns);
+	if (period) {
+		value_type(writer, PROFILE_PERIOD_TYPE, "gpu", "nanoseconds");
+		gpumon_protobuf_uint(message, PROFILE_PERIOD, 1);
+	}
+	if (*gpumon_view_command(view))
+		gpumon_protobuf_uint(message, PROFILE_COMMENT,
+				     pprof_string(writer, gpumon_view_command(view)));
+	if (*gpumon_view_sampling(sampling, sizeof(sampling), view))
+		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(writer, sampling));
+	if (comment)
+		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(writer, comment));
+	gpumon_protobuf_uint(message, PROFILE_DEFAULT_SAMPLE_TYPE,
+			     pprof_string(writer, totals->gpu_ns || !totals->cpu_ns ?
+							  "gpu_nanoseconds" :
+							  "cpu_nanoseconds"));
 }
 
 int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 {
-	struct writer writer = { .out = out, .view = view };
+	return gpumon_output_pprof_period(out, view, NULL);
+}
+
+int gpumon_output_pprof_period(FILE *out, const struct gpumon_view *view,
+			       const struct gpumon_period *period)
+{
+	struct writer writer = { .out = out, .view = view, .period = period };
 	struct gpumon_protobuf *message = &writer.message;
 	struct gpumon_view_totals totals;
-	char sampling[512];
 
 	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -285,9 +372,9 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 	gpumon_view_totals(view, &totals);
 	if (index_kernels(&writer))
 		writer.failed = true;
-	value_type(&writer, "gpu_nanoseconds", "nanoseconds");
-	value_type(&writer, "count", "count");
-	value_type(&writer, "cpu_nanoseconds", "nanoseconds");
+	value_type(&writer, PROFILE_SAMPLE_TYPE, "gpu_nanoseconds", "nanoseconds");
+	value_type(&writer, PROFILE_SAMPLE_TYPE, "count", "count");
+	value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu_nanoseconds", "nanoseconds");
 	first_mapping(&writer);
 	for (const struct gpumon_node *node = view->root; node && !writer.failed;
 	     node = gpumon_tree_next(node, view->root)) {
@@ -297,18 +384,7 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 		if (message->size > PIECE)
 			compress_piece(&writer, false);
 	}
-	if (view->scan && view->scan->created_ns)
-		gpumon_protobuf_uint(message, PROFILE_TIME_NANOS, view->scan->created_ns);
-	gpumon_protobuf_uint(message, PROFILE_DURATION_NANOS, totals.wall_ns);
-	if (*gpumon_view_command(view))
-		gpumon_protobuf_uint(message, PROFILE_COMMENT,
-				     pprof_string(&writer, gpumon_view_command(view)));
-	if (*gpumon_view_sampling(sampling, sizeof(sampling), view))
-		gpumon_protobuf_uint(message, PROFILE_COMMENT, pprof_string(&writer, sampling));
-	gpumon_protobuf_uint(message, PROFILE_DEFAULT_SAMPLE_TYPE,
-			     pprof_string(&writer, totals.gpu_ns || !totals.cpu_ns ?
-							   "gpu_nanoseconds" :
-							   "cpu_nanoseconds"));
+	pprof_about(&writer, &totals);
 	/* Only now are all strings known. By the format, the first one is "". */
 	gpumon_protobuf_string(message, PROFILE_STRING, "");
 	for (uint32_t i = 0; i < writer.strings.n; i++)
