@@ -21,6 +21,8 @@ struct process {
 	uint64_t descriptions;
 	uint64_t first_type;
 	uint64_t launches;
+	uint32_t first_launch; /* correlation ids */
+	uint32_t last_launch;
 	uint64_t kernels;
 	uint64_t kernel_ns;
 	uint64_t lost;
@@ -37,6 +39,7 @@ static void take(struct process *process, const struct gpumon_record *record)
 {
 	union {
 		struct gpumon_record_process process;
+		struct gpumon_record_launch launch;
 		struct gpumon_record_kernel kernel;
 		struct gpumon_record_loss loss;
 		struct gpumon_record_totals totals;
@@ -59,7 +62,11 @@ static void take(struct process *process, const struct gpumon_record *record)
 			process->cgroup_known = 1;
 		break;
 	case GPUMON_RECORD_LAUNCH:
-		process->launches++;
+		gpumon_record_copy(&copy.launch, sizeof(copy.launch), record);
+		if (!process->launches++ || copy.launch.correlation < process->first_launch)
+			process->first_launch = copy.launch.correlation;
+		if (copy.launch.correlation > process->last_launch)
+			process->last_launch = copy.launch.correlation;
 		break;
 	case GPUMON_RECORD_KERNEL:
 		gpumon_record_copy(&copy.kernel, sizeof(copy.kernel), record);
@@ -88,13 +95,14 @@ static void print(const struct process *process, const char *kind)
 {
 	printf("{\"kind\":\"%s\",\"pid\":%u,\"host_pid\":%u,\"rank\":%d,\"cgroup\":%d,\"records\":%" PRIu64
 	       ",\"descriptions\":%" PRIu64 ",\"first_type\":%" PRIu64 ",\"launches\":%" PRIu64
-	       ",\"kernels\":%" PRIu64 ",\"kernel_ns\":%" PRIu64 ",\"lost\":%" PRIu64
-	       ",\"totals\":%" PRIu64 ",\"total_launches\":%" PRIu64 ",\"notes\":%" PRIu64
-	       ",\"hits\":%" PRIu64 "}\n",
+	       ",\"first_launch\":%u,\"last_launch\":%u,\"kernels\":%" PRIu64
+	       ",\"kernel_ns\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"totals\":%" PRIu64
+	       ",\"total_launches\":%" PRIu64 ",\"notes\":%" PRIu64 ",\"hits\":%" PRIu64 "}\n",
 	       kind, process->pid, process->host_pid, (int)process->rank, process->cgroup_known,
 	       process->records, process->descriptions, process->first_type, process->launches,
-	       process->kernels, process->kernel_ns, process->lost, process->totals,
-	       process->total_launches, process->notes, process->hits);
+	       process->first_launch, process->last_launch, process->kernels, process->kernel_ns,
+	       process->lost, process->totals, process->total_launches, process->notes,
+	       process->hits);
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,8 @@
  *   threads=N    (1)
  *   name=TEXT    of the kernel
  *   pause=US     after each launch
+ *   gap=MS       before the last launch of each thread
+ *   range=TEXT   around the launches of each thread, from now on
  *   record       connect, and write all that
  *   connect      connect, and write nothing
  *   mute         connect, and do not send a hello
@@ -58,12 +60,14 @@ enum string {
 	STRING_FUNCTION = 1,
 	STRING_KERNEL,
 	STRING_DEVICE,
-	STRING_COMMAND
+	STRING_COMMAND,
+	STRING_RANGE
 };
 
 static struct gpumon_channel_map map;
 static int recorder = -1;
-static unsigned long launches = 100, threads = 1, pause_us;
+static unsigned long launches = 100, threads = 1, pause_us, gap_ms;
+static const char *range_text;
 static const char *kernel_name = "player_kernel";
 static uint32_t correlation;
 static uint32_t hello_version = GPUMON_CHANNEL_VERSION;
@@ -181,6 +185,8 @@ static void write_process(struct gpumon_channel_writer *writer)
 	write_string(writer, STRING_KERNEL, kernel_name);
 	write_string(writer, STRING_DEVICE, "Player GPU");
 	write_string(writer, STRING_COMMAND, "player");
+	if (range_text)
+		write_string(writer, STRING_RANGE, range_text);
 	gpumon_channel_write(writer, &device);
 	gpumon_channel_write(writer, &context);
 }
@@ -233,6 +239,20 @@ static void write_launch(struct gpumon_channel_writer *writer, uint32_t stack)
 		usleep((useconds_t)pause_us);
 }
 
+static void write_range(struct gpumon_channel_writer *writer, enum gpumon_range_kind kind)
+{
+	struct gpumon_record_range range = {
+		.head = { .type = GPUMON_RECORD_RANGE, .size = sizeof(range) },
+		.time_ns = now_ns(),
+		.tid = (uint32_t)syscall(SYS_gettid),
+		.text = kind == GPUMON_RANGE_PUSH ? STRING_RANGE : 0,
+		.kind = (uint16_t)kind,
+	};
+
+	if (range_text)
+		gpumon_channel_write(writer, &range);
+}
+
 static void *run_thread(void *data)
 {
 	uint32_t stack = 1 + (uint32_t)(uintptr_t)data;
@@ -240,8 +260,13 @@ static void *run_thread(void *data)
 
 	gpumon_channel_writer_begin(&writer, &map, (uint32_t)syscall(SYS_gettid));
 	write_stack(&writer, stack);
-	for (unsigned long i = 0; i < launches; i++)
+	write_range(&writer, GPUMON_RANGE_PUSH);
+	for (unsigned long i = 0; i < launches; i++) {
+		if (i + 1 == launches)
+			sleep_ms(gap_ms);
 		write_launch(&writer, stack);
+	}
+	write_range(&writer, GPUMON_RANGE_POP);
 	gpumon_channel_writer_end(&writer);
 	return NULL;
 }
@@ -398,6 +423,8 @@ static bool do_number(const char *word)
 		threads = strtoul(value, NULL, 10);
 	else if (is(word, "pause", &value))
 		pause_us = strtoul(value, NULL, 10);
+	else if (is(word, "gap", &value))
+		gap_ms = strtoul(value, NULL, 10);
 	else if (is(word, "version", &value))
 		hello_version = (uint32_t)strtoul(value, NULL, 10);
 	else if (is(word, "host-pid", &value))
@@ -422,6 +449,8 @@ static bool do_text(const char *word)
 
 	if (is(word, "name", &value)) {
 		kernel_name = value;
+	} else if (is(word, "range", &value)) {
+		range_text = value;
 	} else if (is(word, "out", &value)) {
 		printf("%s\n", value);
 		fflush(stdout);

@@ -2,6 +2,7 @@
 /* gpumon-user record: record a program's GPU use into a capture. */
 #include "commands.h"
 #include "base/privileges.h"
+#include "record/continuous_options.h"
 #include "record/options.h"
 
 static int record_run(struct gpumon_context *context, struct gpumon_session_options *options)
@@ -19,9 +20,11 @@ static int record_run(struct gpumon_context *context, struct gpumon_session_opti
 
 static int command_record(struct gpumon_context *context, int argc, char **argv)
 {
+	struct gpumon_continuous_choice choice = { 0 };
 	struct gpumon_session_options session;
 	const struct gpumon_option options[] = {
 		GPUMON_RECORD_OPTIONS(&session),
+		GPUMON_CONTINUOUS_OPTIONS(&choice),
 		GPUMON_OPTION("quiet", 'q', GPUMON_OPTION_FLAG, &session.quiet),
 		{ 0 },
 	};
@@ -38,7 +41,8 @@ static int command_record(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "either a program or --pid, not both");
 	if (!session.argv && !session.pid_count)
 		return gpumon_usage(context, "no program to run, and no --pid");
-	return record_run(context, &session);
+	status = gpumon_continuous_options_check(context, &choice, &session);
+	return status ? status : record_run(context, &session);
 }
 
 const struct gpumon_command gpumon_command_record = {
@@ -52,13 +56,14 @@ const struct gpumon_command gpumon_command_record = {
 		"With -p, a process in which libgpumon-inject.so sleeps is recorded until it ends, the time\n"
 		"is over, or Ctrl-C.\n"
 		"\n"
-		"Options:\n" GPUMON_RECORD_HELP
+		"Options:\n" GPUMON_RECORD_HELP GPUMON_CONTINUOUS_HELP
 		"  -q, --quiet            print nothing at the end either\n"
 		"\n"
 		"Examples:\n"
 		"  gpumon-user record -o run1 -- python3 train.py\n"
 		"  gpumon-user correlate run1\n"
-		"  gpumon-user record -p 4242 --duration 10\n",
+		"  gpumon-user record -p 4242 --duration 10\n"
+		"  gpumon-user record --continuous --low-overhead -o last -- ./server\n",
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_DEBUGFS | GPUMON_PRIVILEGE_BPF |
 		      GPUMON_PRIVILEGE_FILES | GPUMON_PRIVILEGE_PROCESSES |
 		      GPUMON_PRIVILEGE_PROGRAM,

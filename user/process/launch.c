@@ -214,6 +214,10 @@ void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended)
 		int number = (int)info.ssi_signo;
 		bool by_terminal = info.ssi_code == SI_KERNEL;
 
+		if (number == SIGUSR1 && launch->take_usr1) {
+			launch->usr1 = true;
+			continue;
+		}
 		if (launch->pid && !by_terminal && info.ssi_pid != (uint32_t)launch->pid)
 			kill(launch->pid, number);
 		if (!launch->pid && (number == SIGINT || number == SIGTERM || number == SIGHUP ||

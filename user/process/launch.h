@@ -34,6 +34,8 @@ int gpumon_launch_find_library(char path[PATH_MAX], struct gpumon_error *err);
  * @pidfd: readable when the program has ended, closed by gpumon_launch_wait()
  * @signals: a signalfd for the signals that a user may send us, closed by gpumon_launch_end()
  * @status: status as from wait(), once the program has ended
+ * @take_usr1: SIGUSR1 is for us, and not passed on
+ * @usr1: set when it came
  * @original: original signal mask
  * @files: original limit of descriptors
  * @actions: original actions of the signals that we handle differently
@@ -43,6 +45,8 @@ struct gpumon_launch {
 	int pidfd;
 	int signals;
 	int status;
+	bool take_usr1;
+	bool usr1;
 	sigset_t original;
 	struct rlimit files;
 	struct sigaction actions[GPUMON_LAUNCH_ACTIONS];
@@ -74,7 +78,8 @@ int gpumon_launch_start(struct gpumon_launch *launch, char *const *argv,
  * @launch: with a program or (pid 0) without
  * @ended: set if no program runs and the signal ends us
  *
- * The program gets the terminal's signals itself. All others are passed on to it.
+ * The program gets the terminal's signals itself. All others are passed on to it, except SIGUSR1
+ * with @take_usr1.
  */
 void gpumon_launch_signal(struct gpumon_launch *launch, bool *ended);
 

@@ -40,6 +40,7 @@ struct gpumon_driver {
 	struct gpumon_driver_records records;
 	char reason[256];
 	uint64_t events;
+	uint64_t alarms;
 	uint64_t bytes;
 	bool switched_on;
 };
@@ -102,6 +103,7 @@ static void drain_events(struct gpumon_driver *driver)
 							&driver->names))
 				return;
 			driver->events++;
+			driver->alarms += events[k].event == GPUMON_EVENT_XID;
 		}
 		write_records(driver);
 	}
@@ -119,6 +121,7 @@ static void drain_alerts(struct gpumon_driver *driver)
 	}
 	for (size_t i = 0; i < model.n_alerts; i++)
 		(void)gpumon_driver_records_alert(&driver->records, &model.alerts[i]);
+	driver->alarms += model.n_alerts;
 	gpumon_model_free(&model);
 }
 
@@ -235,6 +238,11 @@ const char *gpumon_driver_reason(const struct gpumon_driver *driver)
 uint64_t gpumon_driver_events(const struct gpumon_driver *driver)
 {
 	return driver->events;
+}
+
+uint64_t gpumon_driver_alarms(const struct gpumon_driver *driver)
+{
+	return driver->alarms;
 }
 
 uint64_t gpumon_driver_bytes(const struct gpumon_driver *driver)

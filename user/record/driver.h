@@ -40,6 +40,8 @@ bool gpumon_driver_recording(const struct gpumon_driver *driver);
 /* The reason why there is nothing to drain, or "". */
 const char *gpumon_driver_reason(const struct gpumon_driver *driver);
 uint64_t gpumon_driver_events(const struct gpumon_driver *driver);
+/* Alerts and Xids of the module. */
+uint64_t gpumon_driver_alarms(const struct gpumon_driver *driver);
 /* Bytes of records written. */
 uint64_t gpumon_driver_bytes(const struct gpumon_driver *driver);
 

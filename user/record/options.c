@@ -143,11 +143,12 @@ int gpumon_record_take_graphs(struct gpumon_context *context, const char *text, 
 		[GPUMON_GRAPHS_WINDOWS] = "windows",
 		[GPUMON_GRAPHS_WHOLE] = "whole",
 	};
-	struct gpumon_message_settings *settings = value;
+	struct gpumon_session_options *options = value;
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(text, names[i])) {
-			settings->graphs = i;
+			options->recorder.settings.graphs = i;
+			options->graphs_said = true;
 			return 0;
 		}
 	}
@@ -157,8 +158,10 @@ int gpumon_record_take_graphs(struct gpumon_context *context, const char *text, 
 
 int gpumon_record_take_records(struct gpumon_context *context, const char *text, void *value)
 {
-	struct gpumon_message_settings *settings = value;
+	struct gpumon_session_options *options = value;
+	struct gpumon_message_settings *settings = &options->recorder.settings;
 
+	options->records_said = true;
 	settings->operations_sampled = !strcmp(text, "sampled");
 	if (settings->operations_sampled || !strcmp(text, "all"))
 		return 0;

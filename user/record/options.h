@@ -32,10 +32,8 @@
 				   GPUMON_RECORD_PYTHON),                                          \
 		GPUMON_OPTION("no-driver", 0, GPUMON_OPTION_NO_FLAG, &(session)->recorder.driver), \
 		GPUMON_OPTION("no-names", 0, GPUMON_OPTION_FLAG, &(session)->no_names),            \
-		GPUMON_OPTION_CALL("graphs", 0, &(session)->recorder.settings,                     \
-				   gpumon_record_take_graphs),                                     \
-		GPUMON_OPTION_CALL("records", 0, &(session)->recorder.settings,                    \
-				   gpumon_record_take_records),                                    \
+		GPUMON_OPTION_CALL("graphs", 0, session, gpumon_record_take_graphs),               \
+		GPUMON_OPTION_CALL("records", 0, session, gpumon_record_take_records),             \
 		GPUMON_OPTION_CALL("windows", 0, &(session)->recorder.settings,                    \
 				   gpumon_record_take_windows),                                    \
 		GPUMON_OPTION_CALL("sample", 0, &(session)->recorder.settings,                     \
@@ -59,8 +57,8 @@
 int gpumon_record_take_pid(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_wait(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_window(struct gpumon_context *context, const char *text, void *settings);
-int gpumon_record_take_graphs(struct gpumon_context *context, const char *text, void *settings);
-int gpumon_record_take_records(struct gpumon_context *context, const char *text, void *settings);
+int gpumon_record_take_graphs(struct gpumon_context *context, const char *text, void *session);
+int gpumon_record_take_records(struct gpumon_context *context, const char *text, void *session);
 int gpumon_record_take_windows(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_sample(struct gpumon_context *context, const char *text, void *settings);
 int gpumon_record_take_cupti_buffer(struct gpumon_context *context, const char *text,

@@ -136,6 +136,13 @@ static void tell_refused(struct gpumon_recorder *recorder, const struct gpumon_e
 	gpumon_driver_note(recorder->driver, GPUMON_NOTE_MISSING, err->message);
 }
 
+/* A child that writes a capture has copies of the descriptors, so closing them is not enough. */
+static void unwatch_target(struct gpumon_recorder *recorder, const struct gpumon_target *target)
+{
+	(void)epoll_ctl(recorder->epoll, EPOLL_CTL_DEL, gpumon_target_socket(target), NULL);
+	(void)epoll_ctl(recorder->epoll, EPOLL_CTL_DEL, gpumon_target_pidfd(target), NULL);
+}
+
 int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpumon_error *err)
 {
 	struct gpumon_target *target;
@@ -171,6 +178,7 @@ int gpumon_recorder_add(struct gpumon_recorder *recorder, int socket, struct gpu
 	    watch_descriptor(recorder, gpumon_target_pidfd(target), target)) {
 		gpumon_error_set(err, GPUMON_EXIT_FAILED, -errno, GPUMON_ERROR_IO, "epoll: %s",
 				 strerror(errno));
+		unwatch_target(recorder, target);
 		gpumon_target_free(target);
 		return -1;
 	}
@@ -276,7 +284,6 @@ static void keep_map(struct gpumon_recorder *recorder, struct gpumon_target *tar
 		gpumon_driver_note(recorder->driver, 0, err.message);
 }
 
-/* Closing its descriptors removes them from the epoll set. */
 static void free_ended_targets(struct gpumon_recorder *recorder)
 {
 	unsigned int kept = 0;
@@ -291,6 +298,7 @@ static void free_ended_targets(struct gpumon_recorder *recorder)
 		add_counts(&recorder->counts.targets, target);
 		recorder->counts.without_gpu += gpumon_target_without_gpu(target);
 		keep_map(recorder, target);
+		unwatch_target(recorder, target);
 		gpumon_target_free(target);
 	}
 	recorder->count = kept;
@@ -449,6 +457,11 @@ void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 	counts->driver_events = gpumon_driver_events(recorder->driver);
 	snprintf(counts->driver, sizeof(counts->driver), "%s",
 		 gpumon_driver_reason(recorder->driver));
+}
+
+uint64_t gpumon_recorder_alarms(const struct gpumon_recorder *recorder)
+{
+	return gpumon_driver_alarms(recorder->driver);
 }
 
 const struct gpumon_library_notes *gpumon_recorder_notes(const struct gpumon_recorder *recorder)

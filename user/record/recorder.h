@@ -121,6 +121,9 @@ void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms
 void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 				struct gpumon_recorder_counts *counts);
 
+/* Alerts and Xids of the module until now. */
+uint64_t gpumon_recorder_alarms(const struct gpumon_recorder *recorder);
+
 /* Notes of libraries, valid as long as the recorder. */
 const struct gpumon_library_notes *gpumon_recorder_notes(const struct gpumon_recorder *recorder);
 

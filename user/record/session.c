@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,6 +20,7 @@
 #include "process/launch.h"
 #include "process/left_behind.h"
 #include "losses.h"
+#include "remove.h"
 #include "session.h"
 #include "variables.h"
 
@@ -37,6 +37,8 @@
 
 /**
  * struct session - a running recording
+ * @continuous: NULL without a ring
+ * @alarms: of the module, when last looked at
  * @notes: notes of libraries, reported at the end
  * @trouble: the first failed write, reported at the end
  * @made: we created the directory
@@ -54,6 +56,8 @@ struct session {
 	struct gpumon_session_result *result;
 	struct gpumon_capture_writer *writer;
 	struct gpumon_recorder *recorder;
+	struct gpumon_continuous *continuous;
+	uint64_t alarms;
 	struct gpumon_launch launch;
 	struct gpumon_library_notes notes;
 	struct gpumon_error trouble;
@@ -66,47 +70,6 @@ struct session {
 	uint64_t look_ns;
 	bool told;
 };
-
-static bool has_suffix(const char *name, const char *with)
-{
-	size_t length = strlen(name), suffix = strlen(with);
-
-	return length > suffix && !strcmp(name + length - suffix, with);
-}
-
-/* True for the name of a file of a capture. */
-static bool is_ours(const char *name)
-{
-	if (!strcmp(name, GPUMON_CAPTURE_INFO) || !strcmp(name, GPUMON_CAPTURE_INFO_NEW) ||
-	    !strcmp(name, GPUMON_CAPTURE_RESERVE))
-		return true;
-	if (!strncmp(name, "perf-", 5) && has_suffix(name, ".map"))
-		return true;
-	return has_suffix(name, GPUMON_CAPTURE_SUFFIX) || has_suffix(name, GPUMON_KEPT_SUFFIX);
-}
-
-static void remove_files(const char *directory)
-{
-	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-
-	if (!entries) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((entry = readdir(entries)))
-		if (is_ours(entry->d_name))
-			(void)unlinkat(fd, entry->d_name, 0);
-	closedir(entries);
-}
-
-void gpumon_session_remove(const char *directory)
-{
-	remove_files(directory);
-	(void)rmdir(directory);
-}
 
 /* "python3 train.py", cut to the room there is. */
 static char *command_text(char *const *argv)
@@ -123,6 +86,16 @@ static char *command_text(char *const *argv)
 	for (char *const *word = argv; word && *word; word++)
 		at += sprintf(at, "%s%s", word == argv ? "" : " ", *word);
 	return text;
+}
+
+static int make_directory(struct session *session, const char *command)
+{
+	const struct gpumon_continuous_options *continuous = &session->options->continuous;
+	const char *directory = session->result->directory;
+
+	if (continuous->on)
+		return gpumon_capture_create_ring(directory, &continuous->keep, &session->writer);
+	return gpumon_capture_create(directory, command, &session->writer);
 }
 
 static int session_make_capture(struct session *session, struct gpumon_error *err)
@@ -142,7 +115,7 @@ static int session_make_capture(struct session *session, struct gpumon_error *er
 	if (session->options->directory[0]) {
 		snprintf(directory, room, "%s", session->options->directory);
 		session->made = lstat(directory, &status) != 0;
-		ret = gpumon_capture_create(directory, command, &session->writer);
+		ret = make_directory(session, command);
 	} else {
 		localtime_r(&now, &local);
 		strftime(name, sizeof(name), "gpumon-%Y%m%d-%H%M%S", &local);
@@ -155,12 +128,18 @@ static int session_make_capture(struct session *session, struct gpumon_error *er
 				snprintf(directory, room, "%s-%d", name, i);
 			if (!lstat(directory, &status) && i < NAMES_MAX)
 				continue;
-			ret = gpumon_capture_create(directory, command, &session->writer);
+			ret = make_directory(session, command);
 			if (ret && gpumon_capture_error()->sys != -EEXIST)
 				break;
 		}
 	}
+	if (!ret && session->options->continuous.on)
+		session->continuous = gpumon_continuous_new(&session->options->continuous,
+							    session->writer, directory, command);
 	free(command);
+	if (!ret && session->options->continuous.on && !session->continuous)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory");
 	if (ret) {
 		*err = *gpumon_capture_error();
 		/* A full disk may have room for a directory, but not for its contents. */
@@ -337,6 +316,8 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 		until = next_tick_ns;
 	if (session->ended_ns && session->look_ns < until)
 		until = session->look_ns;
+	if (session->continuous && gpumon_continuous_next_ns(session->continuous) < until)
+		until = gpumon_continuous_next_ns(session->continuous);
 	if (session->options->duration_ns && !session->stopped &&
 	    session->began_ns + session->options->duration_ns < until)
 		until = session->began_ns + session->options->duration_ns;
@@ -346,6 +327,21 @@ static int wait_ms(const struct session *session, uint64_t next_tick_ns, uint64_
 	if (timeout < 0 || until < (uint64_t)timeout)
 		timeout = until > INT_MAX ? INT_MAX : (int)until;
 	return timeout;
+}
+
+/* Captures that something asks for, while the recording goes on. */
+static void write_captures(struct session *session)
+{
+	uint64_t alarms = gpumon_recorder_alarms(session->recorder);
+
+	if (session->launch.usr1)
+		gpumon_continuous_trigger(session->continuous, "SIGUSR1", true);
+	session->launch.usr1 = false;
+	if (alarms != session->alarms)
+		gpumon_continuous_trigger(session->continuous, "an alert of the gpumon module",
+					  false);
+	session->alarms = alarms;
+	gpumon_continuous_step(session->continuous);
 }
 
 static void session_wait(struct session *session)
@@ -367,6 +363,8 @@ static void session_wait(struct session *session)
 		gpumon_recorder_step(session->recorder);
 		if (fds[1].revents)
 			gpumon_launch_signal(&session->launch, &interrupted);
+		if (session->continuous)
+			write_captures(session);
 		now = gpumon_monotonic_ns();
 		if (session->options->duration_ns && !session->stopped &&
 		    now >= session->began_ns + session->options->duration_ns) {
@@ -499,13 +497,34 @@ static void keep_names(const struct session *session, int directory)
 	gpumon_symbols_use_debuginfod(true);
 }
 
+/* The last capture of a ring, and what became of all. */
+static void end_continuous(struct session *session)
+{
+	struct gpumon_continuous_result written;
+	FILE *err = session->context->err;
+
+	gpumon_continuous_end(session->continuous, &written);
+	if (written.failed.code)
+		fprintf(err, "gpumon-user: %s\n", written.failed.message);
+	if (!session->options->quiet && written.profiles)
+		fprintf(err, "gpumon-user: %u profile%s written into %s\n", written.profiles,
+			written.profiles == 1 ? "" : "s", session->result->directory);
+	if (!session->options->quiet && written.last[0])
+		fprintf(err, "gpumon-user: %u capture%s written, the last is %s\n",
+			written.captures, written.captures == 1 ? "" : "s", written.last);
+}
+
 static int session_begin(struct session *session, struct gpumon_error *err)
 {
+	struct gpumon_recorder_options options = session->options->recorder;
+
 	if (session_make_capture(session, err))
 		return -1;
+	session->launch.take_usr1 = session->options->continuous.on;
 	gpumon_capture_on_trouble(session->writer, on_trouble, session);
-	if (gpumon_recorder_new(&session->options->recorder, session->writer, &session->recorder,
-				err))
+	if (session->continuous)
+		options.tap = gpumon_continuous_tap(session->continuous);
+	if (gpumon_recorder_new(&options, session->writer, &session->recorder, err))
 		return -1;
 	gpumon_privileges_forget(GPUMON_PRIVILEGE_DEBUGFS);
 	if (session->options->argv)
@@ -544,17 +563,22 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 	gpumon_recorder_free(session.recorder);
 	if (!ret) {
 		session_tell_result(&session);
+		if (session.continuous)
+			end_continuous(&session);
 		/* The descriptor is still needed after the writer is closed. */
 		directory = fcntl(gpumon_capture_directory(session.writer), F_DUPFD_CLOEXEC, 3);
 	}
+	gpumon_continuous_free(session.continuous);
 	if (gpumon_capture_close(session.writer) && !ret && !session.trouble.code)
 		fprintf(context->err, "gpumon-user: %s\n", gpumon_capture_error()->message);
-	else if (!ret && !options->no_names)
+	else if (!ret && !options->no_names && !options->continuous.on)
 		keep_names(&session, directory);
 	if (directory >= 0)
 		close(directory);
 	if (ret && result->directory[0]) {
-		remove_files(result->directory);
+		/* That of an earlier ring keeps its mark. */
+		if (session.made || !options->continuous.on)
+			gpumon_remove_files(result->directory);
 		if (session.made)
 			(void)rmdir(result->directory);
 		result->directory[0] = '\0';

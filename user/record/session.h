@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/command.h"
+#include "continuous.h"
 #include "recorder.h"
 
 #define GPUMON_SESSION_PIDS_MAX 64
@@ -38,11 +39,14 @@ struct gpumon_session_live {
  * @pids: live processes
  * @pid_count: number of @pids
  * @recorder: what to record of each
+ * @continuous: keep only what was recorded last, and write captures of it
  * @duration_ns: recording ends after this time, but the program does not; 0: no end
  * @wait_first: recording ends with the program, even if processes that it started still run
  * @quiet: print nothing at the end
  * @brief: print only failures at the end
  * @no_names: do not store function names in the capture
+ * @graphs_said: the user chose how graphs are recorded
+ * @records_said: the user chose whether operations come in windows
  * @live: may be empty
  */
 struct gpumon_session_options {
@@ -52,11 +56,14 @@ struct gpumon_session_options {
 	pid_t pids[GPUMON_SESSION_PIDS_MAX];
 	unsigned int pid_count;
 	struct gpumon_recorder_options recorder;
+	struct gpumon_continuous_options continuous;
 	uint64_t duration_ns;
 	bool wait_first;
 	bool quiet;
 	bool brief;
 	bool no_names;
+	bool graphs_said;
+	bool records_said;
 	struct gpumon_session_live live;
 };
 
@@ -86,8 +93,5 @@ struct gpumon_session_result {
  */
 int gpumon_session_run(struct gpumon_context *context, const struct gpumon_session_options *options,
 		       struct gpumon_session_result *result, struct gpumon_error *err);
-
-/* Remove a capture that we created, and no other files. */
-void gpumon_session_remove(const char *directory);
 
 #endif /* GPUMON_RECORD_SESSION_H */

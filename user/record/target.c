@@ -387,7 +387,8 @@ void gpumon_target_end(struct gpumon_target *target)
 			append_strings(target);
 	}
 	target->state = GPUMON_TARGET_ENDED;
-	close_socket(target);
+	/* A child that writes a capture may have a copy. Ours stays for the epoll set. */
+	(void)shutdown(target->socket, SHUT_RDWR);
 }
 
 void gpumon_target_stop(struct gpumon_target *target)

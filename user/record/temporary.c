@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/folder.h"
-#include "session.h"
+#include "remove.h"
 #include "temporary.h"
 
 /*
@@ -31,7 +31,7 @@ static _Noreturn void run_keeper(const char *path, int end)
 	close_range(4, ~0U, 0);
 	while (read(3, &byte, 1) < 0 && errno == EINTR)
 		;
-	gpumon_session_remove(path);
+	gpumon_remove_capture(path);
 	_exit(0);
 }
 
@@ -101,6 +101,6 @@ void gpumon_temporary_remove(struct gpumon_temporary *temporary)
 	while (temporary->keeper && waitpid(temporary->keeper, NULL, 0) < 0 && errno == EINTR)
 		;
 	/* The keeper could not be started, or was killed. */
-	gpumon_session_remove(temporary->path);
+	gpumon_remove_capture(temporary->path);
 	temporary->path[0] = '\0';
 }

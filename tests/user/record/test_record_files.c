@@ -14,7 +14,7 @@
 #include "record/losses.h"
 #include "base/output_file.h"
 #include "process/process_info.h"
-#include "record/session.h"
+#include "record/remove.h"
 
 static char folder[64];
 
@@ -230,16 +230,16 @@ static void remove_capture(void **state)
 	PUT("capture/capture.json", "{}");
 	PUT("capture/process-1-2.records", "x");
 	PUT("capture/mine.txt", "mine");
-	gpumon_session_remove(path("capture"));
+	gpumon_remove_capture(path("capture"));
 	assert_int_equal(access(path("capture/capture.json"), F_OK), -1);
 	assert_int_equal(access(path("capture/process-1-2.records"), F_OK), -1);
 	assert_true(holds(path("capture/mine.txt"), "mine"));
 	unlink(path("capture/mine.txt"));
-	gpumon_session_remove(path("capture"));
+	gpumon_remove_capture(path("capture"));
 	assert_int_equal(access(path("capture"), F_OK), -1);
 	PUT("other/capture.json", "{}");
 	assert_int_equal(symlink(path("other"), path("other-link")), 0);
-	gpumon_session_remove(path("other-link"));
+	gpumon_remove_capture(path("other-link"));
 	assert_int_equal(access(path("other/capture.json"), F_OK), 0);
 }
 

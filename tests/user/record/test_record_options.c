@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/continuous_options.h"
 #include "record/options.h"
 
 #define CHECK_USAGE(want, ...)                                      \
@@ -199,9 +200,81 @@ static void directories(void **state)
 	assert_string_equal(name, wanted);
 }
 
+/* Parse the options of record, and complete them. */
+static void complete_words(struct gpumon_session_options *session, ...)
+{
+	struct gpumon_context context = { .err = stderr, .out = stdout };
+	struct gpumon_continuous_choice choice = { 0 };
+	const struct gpumon_option options[] = {
+		GPUMON_RECORD_OPTIONS(session),
+		GPUMON_CONTINUOUS_OPTIONS(&choice),
+		{ 0 },
+	};
+	char *words[10] = { (char *)"record" }, **argv = words;
+	int argc = 1;
+	va_list list;
+
+	va_start(list, session);
+	while ((words[argc] = va_arg(list, char *)))
+		argc++;
+	va_end(list);
+	gpumon_record_options_default(session);
+	assert_int_equal(gpumon_options_parse(&context, &argc, &argv, options,
+					      GPUMON_OPERANDS_PROGRAM),
+			 GPUMON_OPTIONS_GO_ON);
+	assert_int_equal(gpumon_continuous_options_check(&context, &choice, session), 0);
+}
+
+/* What is given stays, in any order. */
+static void what_low_overhead_sets(void **state)
+{
+	struct gpumon_session_options session;
+	const struct gpumon_message_settings *settings = &session.recorder.settings;
+	const struct gpumon_continuous_options *continuous = &session.continuous;
+
+	(void)state;
+	complete_words(&session, "./a", NULL);
+	assert_false(continuous->on);
+	assert_int_equal(settings->graphs, GPUMON_GRAPHS_NODES);
+	complete_words(&session, "--low-overhead", "./a", NULL);
+	assert_int_equal(settings->graphs, GPUMON_GRAPHS_WINDOWS);
+	assert_int_equal(settings->operations_sampled, 1);
+	assert_int_equal(settings->sample, 100);
+	complete_words(&session, "--low-overhead", "--graphs=nodes", "--records=all",
+		       "--sample=1/1", "./a", NULL);
+	assert_int_equal(settings->graphs, GPUMON_GRAPHS_NODES);
+	assert_int_equal(settings->operations_sampled, 0);
+	assert_int_equal(settings->sample, 1);
+	complete_words(&session, "--records=all", "--sample=1/7", "--low-overhead", "./a", NULL);
+	assert_int_equal(settings->graphs, GPUMON_GRAPHS_WINDOWS);
+	assert_int_equal(settings->operations_sampled, 0);
+	assert_int_equal(settings->sample, 7);
+
+	complete_words(&session, "--continuous", "./a", NULL);
+	assert_int_equal(settings->graphs, GPUMON_GRAPHS_WINDOWS);
+	assert_int_equal(settings->operations_sampled, 0);
+	assert_int_equal(settings->sample, 0);
+	assert_int_equal(settings->record, GPUMON_RECORD_BY_DEFAULT);
+	assert_int_equal(continuous->keep.bytes, 1 << 30);
+	assert_int_equal(continuous->keep.age_ns, 600000000000);
+	assert_int_equal(continuous->captures, 8);
+	complete_words(&session, "--continuous", "--graphs=whole", "--keep=64M", "--on-slow=5ms",
+		       "--captures=3", "./a", NULL);
+	assert_int_equal(settings->graphs, GPUMON_GRAPHS_WHOLE);
+	assert_int_equal(settings->record, GPUMON_RECORD_BY_DEFAULT | GPUMON_RECORD_RANGES);
+	assert_int_equal(continuous->keep.bytes, 64 << 20);
+	assert_int_equal(continuous->keep.age_ns, 0);
+	assert_int_equal(continuous->slow_ns, 5000000);
+	assert_int_equal(continuous->captures, 3);
+	complete_words(&session, "--continuous", "--keep", "5m,4M", "./a", NULL);
+	assert_int_equal(continuous->keep.bytes, 4 << 20);
+	assert_int_equal(continuous->keep.age_ns, 300000000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_low_overhead_sets),
 		cmocka_unit_test(operands_of_a_program),
 		cmocka_unit_test(wrong_usage),
 		cmocka_unit_test(what_is_recorded),

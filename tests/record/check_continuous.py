@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+"""Recordings that go on: what they keep, when they write it, and how much of anything they take."""
+import json
+import os
+import re
+import signal
+import struct
+
+from kit import contains, equal, test, until
+from maker import Maker
+
+LAUNCH = 20
+MIB = 1 << 20
+
+
+def captures(kit, directory="out"):
+    """Names of the complete captures, by number."""
+    folder = kit.path(directory)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return [os.path.join(directory, name) for name in sorted(names) if name.startswith("capture-")]
+
+
+def wait_captures(kit, number, directory="out"):
+    return until(lambda: len(captures(kit, directory)) >= number and captures(kit, directory),
+                 f"{number} captures are written")
+
+
+def folder_bytes(path):
+    """Bytes of files in a folder, and below."""
+    total = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(folder, name)).st_size
+            except FileNotFoundError:
+                pass
+    return total
+
+
+def notes(kit, capture):
+    return json.loads(kit.run("correlate", "--json", capture).stdout)["recording"]["notes"]
+
+
+def continuous(*options):
+    return ("record", "--continuous", *options, "-o", "out", "--")
+
+
+@test
+def what_fits_is_all(kit):
+    done = kit.run(*continuous(), kit.player, "launches=500", "threads=3", "record", "exit=5")
+    equal(done.returncode, 5, "the program's status")
+    found, = captures(kit)
+    contains(done.stderr.decode(), f"1 capture written, the last is {found}", "message")
+    kit.capture(found).check(1, 1500)
+    equal(kit.capture(found).processes[0]["total_launches"], 1500, "totals")
+    equal([note for note in notes(kit, found) if "dropped" in note], [], "notes of drops")
+    equal(re.fullmatch(r"out/capture-0001-\d{8}-\d{6}", found) is not None, True, "name")
+    equal(os.listdir(kit.path("out/.ring")), [], "segments that are left")
+
+
+@test
+def the_end_of_much_is_kept(kit):
+    """The last launches without a gap, each with its kernel, stack and names; disk and memory bounded."""
+    process = kit.start(*continuous("--keep", "4M"), kit.player, "threads=2", "launches=100000",
+                        "record", "touch=half", "await=go", "launches=150000", "record",
+                        "touch=done", "await=end")
+    most = 0
+
+    def there(name):
+        nonlocal most
+        most = max(most, folder_bytes(kit.path("out")))
+        return os.path.exists(kit.path(name))
+
+    def memory():
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+            return int(re.search(r"RssAnon:\s+(\d+)", file.read())[1])
+    until(lambda: there("half"), "it has launched", pause=0.02)
+    before = memory()
+    kit.touch("go")
+    until(lambda: there("done"), "it has launched more", pause=0.02)
+    equal(memory() - before < 3000, True, f"memory of the recorder: {before}, {memory()} KiB")
+    kit.touch("end")
+    equal(kit.end(process).returncode, 0, "status")
+    equal(2 * MIB < most <= 4 * MIB, True, f"bytes on disk: {most}")
+
+    found, = captures(kit)
+    equal(folder_bytes(kit.path(found)) <= 4 * MIB, True, "size of the capture")
+    rows = kit.capture(found)
+    # Nothing is kept of what its first connection launched.
+    first, last = rows.processes
+    equal(first["launches"], 0, "launches of the first connection")
+    number = last["launches"]
+    equal(number > 10000, True, f"launches: {number}")
+    equal(last["kernels"], number, "each launch has its kernel")
+    equal(last["last_launch"], 500000, "the last launch")
+    # Chunks of two threads are dropped in the order in which they came, nearly that of time.
+    equal(number >= 0.9 * (500001 - last["first_launch"]), True, "no gap")
+    equal([row["total_launches"] for row in rows.processes], [0, number], "totals")
+    equal(rows.sum("lost"), 0, "losses")
+    dropped = [note for note in notes(kit, found) if "dropped" in note]
+    contains(" ".join(dropped), f"{500000 - number} launches", "notes")
+    text = kit.run("correlate", found).stdout.decode()
+    contains(text, "player_kernel", "names")
+    contains(text, "Nothing is missing", "losses")
+
+
+@test
+def no_older_than(kit):
+    done = kit.run(*continuous("--keep", "1s"), kit.player, "launches=2500", "pause=900", "record")
+    equal(done.returncode, 0, "status")
+    found, = captures(kit)
+    times = [struct.unpack_from("<Q", record, 8)[0]
+             for kind, _, record, _ in kit.records(found) if kind == LAUNCH]
+    equal(0.8e9 < max(times) - min(times) < 1.2e9, True, f"{(max(times) - min(times)) / 1e9} s kept")
+    equal(len(times) < 2500, True, "launches")
+
+
+@test
+def on_a_signal(kit):
+    """While the program runs; signals that come while a capture is asked for make no other one."""
+    process = kit.start(*continuous("--captures", "3"), kit.player, "catch", "launches=200", "record",
+                        "touch=ready", "await=go", "launches=300", "record", "touch=again",
+                        "await=end")
+    kit.wait_for("ready")
+    for _ in range(3):
+        process.send_signal(signal.SIGUSR1)
+    first, = wait_captures(kit, 1)
+    kit.capture(first).check(1, 200)
+    contains(" ".join(notes(kit, first)), "written because of SIGUSR1", "notes")
+    kit.touch("go")
+    kit.wait_for("again")
+    process.send_signal(signal.SIGUSR1)
+    second = wait_captures(kit, 2)[-1]
+    kit.capture(second).check(2, 500)
+    process.send_signal(signal.SIGUSR1)
+    wait_captures(kit, 3)
+    kit.touch("end")
+    equal(kit.end(process).returncode, 0, "the program did not get the signal")
+    names = [name.split("-")[1] for name in captures(kit)]
+    equal(names, ["0002", "0003", "0004"], "the newest captures")
+
+
+@test
+def on_a_slow_step(kit):
+    """A pause between launches, and an NVTX range; what is fast is none."""
+    for number, (words, part) in enumerate(((("launches=3", "gap=300"), "no launch for 3"),
+                                            (("launches=1", "gap=300", "range=step"), "an NVTX range of 3"))):
+        process = kit.start("record", "--continuous", "--on-slow", "200ms", "-o", f"out{number}", "--",
+                            kit.player, "launches=50", "range=fast", "record", *words, "record",
+                            "touch=ready", "await=end")
+        first, = wait_captures(kit, 1, f"out{number}")
+        kit.touch("end")
+        equal(kit.end(process).returncode, 0, "status")
+        text = " ".join(notes(kit, first))
+        contains(text, f"written because of {part}", "notes")
+        equal(" ms (thread " in text, True, text)
+        equal(len(captures(kit, f"out{number}")), 2, "captures")
+        os.unlink(kit.path("end"))
+    done = kit.run("record", "--continuous", "--on-slow", "30s", "-o", "out2", "--", kit.player,
+                   "gap=300", "range=step", "record", "sleep=1500")
+    equal((done.returncode, len(captures(kit, "out2"))), (0, 1), "nothing was slow")
+
+
+@test
+def many_slow_steps(kit):
+    """One capture for those that come soon after another, which is at least 10 s before the next."""
+    done = kit.run("record", "--continuous", "--on-slow", "20ms", "-o", "out", "--", kit.player,
+                   "launches=120", "pause=30000", "record")
+    equal(done.returncode, 0, "status")
+    equal(len(captures(kit)), 2, "captures")
+    text = " ".join(notes(kit, captures(kit)[1]))
+    equal(re.search(r"written because of no launch for \d+ ms .*, and \d+ more", text) is not None, True,
+          text)
+
+
+@test
+def recorder_killed(kit):
+    """Its captures stay good, and the next one goes on in the same directory."""
+    process = kit.start(*continuous(), kit.player, "record", "touch=ready", "await=go")
+    kit.wait_for("ready")
+    second = kit.run(*continuous(), kit.player, "record")
+    equal(second.returncode, 1, "status of another one for the same directory")
+    contains(second.stderr.decode(), "another recorder writes to out", "message")
+    process.send_signal(signal.SIGUSR1)
+    found, = wait_captures(kit, 1)
+    process.send_signal(signal.SIGKILL)
+    kit.touch("go")
+    equal(kit.end(process).returncode, -signal.SIGKILL, "killed")
+    kit.capture(found).check(1, 100)
+    until(lambda: kit.run(*continuous(), kit.player, "record").returncode == 0,
+          "the directory can be used again")
+    equal([name.split("-")[1] for name in captures(kit)], ["0001", "0002"], "captures")
+    kit.capture(captures(kit)[1]).check(1, 100)
+
+
+@test
+def program_killed(kit):
+    done = kit.run(*continuous(), kit.player, "record", "signal=9")
+    equal(done.returncode, 137, "status")
+    kit.capture(captures(kit)[0]).check(1, 100)
+
+
+@test
+def live_process(kit):
+    """Of a process that was not started by us, until Ctrl-C."""
+    from kit import wait_listening  # pylint: disable=import-outside-toplevel
+    player = kit.start("listen", "touch=recorded", "await=go", program=kit.player)
+    wait_listening(player.pid)
+    process = kit.start("record", "--continuous", "-o", "out", "-p", str(player.pid))
+    kit.wait_for("recorded")
+    process.send_signal(signal.SIGUSR1)
+    wait_captures(kit, 1)
+    equal(kit.end(process, signal.SIGINT).returncode, 0, "status")
+    kit.touch("go")
+    equal(kit.end(player).returncode, 0, "the process")
+    for name in captures(kit):
+        kit.capture(name).check(1, 100)
+
+
+@test
+def bad_words(kit):
+    for words, part in ((("--continuous", "--keep", "x"), "is not a time"),
+                        (("--continuous", "--keep", ""), "--keep"),
+                        (("--continuous", "--keep", "10m,"), "--keep"),
+                        (("--continuous", "--keep", "10m,5m"), "two times"),
+                        (("--continuous", "--keep", "1G,2G"), "two sizes"),
+                        (("--continuous", "--keep", "1M"), "is not a size from 4M"),
+                        (("--continuous", "--keep", "5000000G"), "is not a size"),
+                        (("--continuous", "--keep", "10ms"), "less than a second"),
+                        (("--continuous", "--keep", "9" * 200), "--keep"),
+                        (("--keep", "10m"), "--continuous"),
+                        (("--captures", "3"), "--continuous"),
+                        (("--on-slow", "1s"), "--continuous"),
+                        (("--continuous", "--on-slow", "fast"), "--on-slow"),
+                        (("--continuous", "--on-slow", "0"), "--on-slow"),
+                        (("--continuous", "--captures", "0"), "--captures"),
+                        (("--continuous", "--max-size", "4M"), "--keep SIZE")):
+        done = kit.run("record", *words, "--", "true")
+        equal(done.returncode, 2, f"status of {words}")
+        contains(done.stderr.decode(), part, f"message of {words}")
+        equal(done.stderr.count(b"\n"), 1, f"lines for {words}: {done.stderr!r}")
+    equal(kit.left_behind(), [], "nothing is made")
+    Maker().save(kit.path("made"))
+    done = kit.run("record", "--continuous", "-o", "made", "--", "true")
+    equal(done.returncode, 1, "a capture is no directory for it")
+    contains(done.stderr.decode(), "made is not empty", "message")

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/wait.h"
+#include "continuous.h"
+#include "correlate/profile/kept.h"
+#include "numbered.h"
+#include "period.h"
+#include "remove.h"
+#include "slow.h"
+
+/* Libraries pass on what the GPU did about twice a second. */
+#define SETTLE_NS 1000000000ULL
+/* How often a child is looked at. */
+#define LOOK_NS 50000000ULL
+/* The program must not wait for the captures of it. */
+#define CHILD_NICE 10
+/* A capture has another name until it is complete. */
+#define UNFINISHED ".unfinished"
+/* Names of captures and profiles, and how many profiles stay: those of a day, if one is of a minute. */
+#define CAPTURES     "capture-"
+#define PROFILES     "profile-"
+#define PROFILES_MAX 1440
+
+/* What a child writes. */
+enum job {
+	JOB_CAPTURE,
+	JOB_PROFILE,
+};
+
+/**
+ * struct report - what a child says of its job
+ * @job: the job
+ * @name: its name in the directory, "" if it failed
+ * @err: why it failed
+ */
+struct report {
+	enum job job;
+	char name[64];
+	struct gpumon_error err;
+};
+
+/**
+ * struct gpumon_continuous - state
+ * @slow: finds slow steps, NULL: nothing does
+ * @child: process that writes a capture, 0 for none
+ * @pipe: where its report comes from
+ * @due_ns: when to begin the next capture, UINT64_MAX: none is asked for
+ * @begun_ns: when the last was begun, 0: none was
+ * @from_ns: beginning of the next profile
+ * @profiles: number of profiles until now
+ * @why: what asked for the next one first
+ * @more: what asked for it afterwards
+ */
+struct gpumon_continuous {
+	struct gpumon_continuous_options options;
+	struct gpumon_capture_writer *writer;
+	char directory[PATH_MAX];
+	char *command;
+	struct gpumon_slow *slow;
+	pid_t child;
+	int pipe;
+	uint64_t due_ns;
+	uint64_t begun_ns;
+	uint64_t from_ns;
+	unsigned int profiles;
+	char why[200];
+	unsigned int more;
+	struct gpumon_continuous_result result;
+};
+
+struct gpumon_continuous *gpumon_continuous_new(const struct gpumon_continuous_options *options,
+						struct gpumon_capture_writer *writer,
+						const char *directory, const char *command)
+{
+	struct gpumon_continuous *new = calloc(1, sizeof(*new));
+
+	if (!new)
+		return NULL;
+	new->options = *options;
+	new->writer = writer;
+	snprintf(new->directory, sizeof(new->directory), "%s", directory);
+	new->command = strdup(command);
+	new->pipe = -1;
+	new->due_ns = UINT64_MAX;
+	new->from_ns = gpumon_monotonic_ns();
+	if (options->slow_ns)
+		new->slow = gpumon_slow_new(options->slow_ns);
+	if (new->command && (new->slow || !options->slow_ns))
+		return new;
+	gpumon_continuous_free(new);
+	return NULL;
+}
+
+static void see_records(void *data, const struct gpumon_target *target, const void *records,
+			size_t size)
+{
+	const struct gpumon_process_info *info = gpumon_target_info(target);
+
+	gpumon_slow_records(data, (uint64_t)info->pid << 40 ^ info->start_ticks, (int)info->pid,
+			    records, size);
+}
+
+struct gpumon_target_tap gpumon_continuous_tap(struct gpumon_continuous *continuous)
+{
+	if (!continuous->slow)
+		return (struct gpumon_target_tap){ 0 };
+	return (struct gpumon_target_tap){ .records = see_records, .data = continuous->slow };
+}
+
+void gpumon_continuous_trigger(struct gpumon_continuous *continuous, const char *why, bool by_hand)
+{
+	uint64_t due = gpumon_monotonic_ns() + SETTLE_NS;
+
+	if (!by_hand && continuous->begun_ns &&
+	    due < continuous->begun_ns + GPUMON_CONTINUOUS_QUIET_NS)
+		due = continuous->begun_ns + GPUMON_CONTINUOUS_QUIET_NS;
+	if (continuous->due_ns == UINT64_MAX)
+		snprintf(continuous->why, sizeof(continuous->why), "%s", why);
+	else
+		continuous->more++;
+	if (due < continuous->due_ns)
+		continuous->due_ns = due;
+}
+
+/* --- in a child, or at the end */
+
+static int fail(struct report *report, const char *what, const char *path, int error)
+{
+	return gpumon_error_set(&report->err, GPUMON_EXIT_FAILED, -error, GPUMON_ERROR_IO,
+				"%s %s: %s", what, path, strerror(error));
+}
+
+static int keep_names(const char *path, struct report *report)
+{
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int ret;
+
+	if (directory < 0)
+		return fail(report, "cannot open", path, errno);
+	/* A later report may ask a server. */
+	gpumon_symbols_use_debuginfod(false);
+	ret = gpumon_keep_names(directory, path, &report->err);
+	close(directory);
+	return ret;
+}
+
+static int write_capture(struct gpumon_continuous *continuous, struct report *report)
+{
+	int directory = gpumon_capture_directory(continuous->writer);
+	char path[PATH_MAX + sizeof(UNFINISHED) + 1], note[300];
+
+	if (continuous->more)
+		snprintf(note, sizeof(note), "written because of %s, and %u more", continuous->why,
+			 continuous->more);
+	else
+		snprintf(note, sizeof(note), "written because of %s", continuous->why);
+	snprintf(path, sizeof(path), "%s/" UNFINISHED, continuous->directory);
+	/* A child that was killed may have left it. */
+	gpumon_remove_capture(path);
+	if (gpumon_capture_write_ring(continuous->writer, path, continuous->command, note, 0)) {
+		report->err = *gpumon_capture_error();
+		gpumon_remove_capture(path);
+		return -1;
+	}
+	/* Without names the capture is still good. */
+	if (!continuous->options.no_names)
+		(void)keep_names(path, report);
+	gpumon_numbered_name(directory, CAPTURES, "", report->name, sizeof(report->name));
+	if (renameat(directory, UNFINISHED, directory, report->name)) {
+		report->name[0] = '\0';
+		return fail(report, "cannot rename", path, errno);
+	}
+	gpumon_numbered_limit(directory, continuous->directory, CAPTURES,
+			      continuous->options.captures);
+	return 0;
+}
+
+static int write_profile(struct gpumon_continuous *continuous, struct report *report,
+			 uint64_t until_ns, bool last)
+{
+	int directory = gpumon_capture_directory(continuous->writer);
+	char temporary[PATH_MAX + sizeof(UNFINISHED) + 1], path[PATH_MAX + sizeof(report->name)];
+	const struct gpumon_period_profile profile = {
+		.writer = continuous->writer,
+		.command = continuous->command,
+		.temporary = temporary,
+		.path = path,
+		.from_ns = continuous->from_ns,
+		.until_ns = until_ns,
+		.first = !continuous->profiles,
+		.last = last,
+	};
+	char name[sizeof(report->name)];
+
+	gpumon_numbered_name(directory, PROFILES, ".pb.gz", name, sizeof(name));
+	snprintf(temporary, sizeof(temporary), "%s/" UNFINISHED, continuous->directory);
+	snprintf(path, sizeof(path), "%s/%s", continuous->directory, name);
+	if (gpumon_period_write(&profile, &report->err))
+		return -1;
+	memcpy(report->name, name, sizeof(report->name));
+	gpumon_numbered_limit(directory, continuous->directory, PROFILES, PROFILES_MAX);
+	return 0;
+}
+
+static void take_report(struct gpumon_continuous *continuous, const struct report *report)
+{
+	struct gpumon_continuous_result *result = &continuous->result;
+
+	if (report->err.code)
+		result->failed = report->err;
+	if (!report->name[0])
+		return;
+	if (report->job == JOB_PROFILE) {
+		result->profiles++;
+		return;
+	}
+	result->captures++;
+	snprintf(result->last, sizeof(result->last), "%.*s/%s",
+		 (int)(sizeof(result->last) - sizeof(report->name) - 1), continuous->directory,
+		 report->name);
+}
+
+/* --- children */
+
+/* It may not draw on the terminal, where reading a large capture shows progress. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd <= 2 && null >= 0; fd++)
+		(void)dup2(null, fd);
+}
+
+static _Noreturn void run_child(struct gpumon_continuous *continuous, enum job job, int pipe)
+{
+	struct report report = { .job = job };
+
+	(void)setpriority(PRIO_PROCESS, 0, CHILD_NICE);
+	leave_terminal();
+	if (job == JOB_PROFILE)
+		(void)write_profile(continuous, &report,
+				    continuous->from_ns + continuous->options.every_ns, false);
+	else
+		(void)write_capture(continuous, &report);
+	(void)!write(pipe, &report, sizeof(report));
+	_exit(0);
+}
+
+/* Start a child. */
+static void begin_job(struct gpumon_continuous *continuous, enum job job)
+{
+	struct report report = { .job = job };
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC)) {
+		fail(&report, "cannot write into", continuous->directory, errno);
+		take_report(continuous, &report);
+		return;
+	}
+	/* Or the child could write the same buffered text again. */
+	fflush(NULL);
+	continuous->child = fork();
+	if (!continuous->child)
+		run_child(continuous, job, ends[1]);
+	close(ends[1]);
+	continuous->pipe = ends[0];
+	if (continuous->child > 0)
+		return;
+	continuous->child = 0;
+	close(ends[0]);
+	fail(&report, "cannot write into", continuous->directory, errno);
+	take_report(continuous, &report);
+}
+
+static void begin_capture(struct gpumon_continuous *continuous)
+{
+	begin_job(continuous, JOB_CAPTURE);
+	continuous->begun_ns = gpumon_monotonic_ns();
+	continuous->due_ns = UINT64_MAX;
+	continuous->more = 0;
+}
+
+/* When to begin the profile of this period. */
+static uint64_t profile_due_ns(const struct gpumon_continuous *continuous)
+{
+	uint64_t every = continuous->options.every_ns;
+
+	return every ? continuous->from_ns + every + GPUMON_PERIOD_AFTER_NS : UINT64_MAX;
+}
+
+static void end_period(struct gpumon_continuous *continuous)
+{
+	continuous->from_ns += continuous->options.every_ns;
+	continuous->profiles++;
+}
+
+/* Returns whether it still runs. */
+static bool look_at_child(struct gpumon_continuous *continuous, bool wait)
+{
+	struct report report = { 0 };
+	pid_t ended;
+
+	if (!continuous->child)
+		return false;
+	do
+		ended = waitpid(continuous->child, NULL, wait ? 0 : WNOHANG);
+	while (ended < 0 && errno == EINTR);
+	if (!ended)
+		return true;
+	if (read(continuous->pipe, &report, sizeof(report)) != (ssize_t)sizeof(report)) {
+		report = (struct report){ 0 };
+		gpumon_error_set(
+			&report.err, GPUMON_EXIT_FAILED, -ECHILD, GPUMON_ERROR_IO,
+			"something in %s was not completed: the process that wrote it was killed",
+			continuous->directory);
+	}
+	close(continuous->pipe);
+	continuous->child = 0;
+	take_report(continuous, &report);
+	return false;
+}
+
+void gpumon_continuous_step(struct gpumon_continuous *continuous)
+{
+	char why[160];
+
+	if (continuous->slow && gpumon_slow_take(continuous->slow, why, sizeof(why)))
+		gpumon_continuous_trigger(continuous, why, false);
+	if (look_at_child(continuous, false))
+		return;
+	if (gpumon_monotonic_ns() >= continuous->due_ns) {
+		begin_capture(continuous);
+	} else if (gpumon_monotonic_ns() >= profile_due_ns(continuous)) {
+		begin_job(continuous, JOB_PROFILE);
+		end_period(continuous);
+	}
+}
+
+uint64_t gpumon_continuous_next_ns(const struct gpumon_continuous *continuous)
+{
+	uint64_t profile = profile_due_ns(continuous);
+
+	if (continuous->child)
+		return gpumon_monotonic_ns() + LOOK_NS;
+	return profile < continuous->due_ns ? profile : continuous->due_ns;
+}
+
+/* Those of whole periods, and of the rest. */
+static void write_last_profiles(struct gpumon_continuous *continuous)
+{
+	uint64_t now = gpumon_monotonic_ns();
+	bool last = false;
+
+	while (continuous->options.every_ns && !last) {
+		uint64_t until = continuous->from_ns + continuous->options.every_ns;
+		struct report report = { .job = JOB_PROFILE };
+
+		last = until >= now;
+		(void)write_profile(continuous, &report, last ? now : until, last);
+		take_report(continuous, &report);
+		end_period(continuous);
+	}
+}
+
+void gpumon_continuous_end(struct gpumon_continuous *continuous,
+			   struct gpumon_continuous_result *result)
+{
+	struct report report = { .job = JOB_CAPTURE };
+
+	(void)look_at_child(continuous, true);
+	write_last_profiles(continuous);
+	gpumon_continuous_trigger(continuous, "the end", true);
+	(void)write_capture(continuous, &report);
+	take_report(continuous, &report);
+	*result = continuous->result;
+}
+
+void gpumon_continuous_free(struct gpumon_continuous *continuous)
+{
+	if (!continuous)
+		return;
+	(void)look_at_child(continuous, true);
+	gpumon_slow_free(continuous->slow);
+	free(continuous->command);
+	free(continuous);
+}

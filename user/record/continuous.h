@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * A recording that goes on and on: captures of what a ring keeps are written when something asks for
+ * them, and profiles once in a while, by a child of the recorder, so that channels are drained
+ * meanwhile.
+ */
+#ifndef GPUMON_RECORD_CONTINUOUS_H
+#define GPUMON_RECORD_CONTINUOUS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "capture/capture.h"
+#include "target.h"
+
+/**
+ * struct gpumon_continuous_options - how it goes on
+ * @on: it does
+ * @keep: limits of the ring
+ * @captures: number of captures in the directory, older ones are removed
+ * @slow_ns: write one for an NVTX range or a pause between launches of this length; 0: never
+ * @every_ns: write a profile of each such period; 0: none
+ * @no_names: do not store function names in the captures
+ */
+struct gpumon_continuous_options {
+	bool on;
+	struct gpumon_ring_limits keep;
+	uint32_t captures;
+	uint64_t slow_ns;
+	uint64_t every_ns;
+	bool no_names;
+};
+
+/**
+ * struct gpumon_continuous_result - what was written
+ * @captures: number of captures
+ * @profiles: number of profiles
+ * @last: path of the last capture, "" if there is none
+ * @failed: why the last one that failed did; its code is NULL if none did
+ */
+struct gpumon_continuous_result {
+	unsigned int captures;
+	unsigned int profiles;
+	char last[PATH_MAX];
+	struct gpumon_error failed;
+};
+
+struct gpumon_continuous;
+
+/**
+ * gpumon_continuous_new - prepare for captures
+ * @options: copied
+ * @writer: a ring; outlives the result
+ * @directory: path of its directory
+ * @command: recorded command
+ *
+ * Return: NULL without memory.
+ */
+struct gpumon_continuous *gpumon_continuous_new(const struct gpumon_continuous_options *options,
+						struct gpumon_capture_writer *writer,
+						const char *directory, const char *command);
+
+/* What looks at the records for slow steps; it is empty without @slow_ns. */
+struct gpumon_target_tap gpumon_continuous_tap(struct gpumon_continuous *continuous);
+
+/**
+ * gpumon_continuous_trigger - ask for a capture
+ * @continuous: state
+ * @why: for a note in the capture
+ * @by_hand: somebody waits for it
+ *
+ * It is begun a second later, when what the GPU did until now has arrived, but, unless @by_hand,
+ * not within GPUMON_CONTINUOUS_QUIET_NS of the last. Until it is begun, more of these ask for the
+ * same one.
+ */
+void gpumon_continuous_trigger(struct gpumon_continuous *continuous, const char *why, bool by_hand);
+
+#define GPUMON_CONTINUOUS_QUIET_NS 10000000000ULL
+
+/* Begin and end what is due. Never waits. */
+void gpumon_continuous_step(struct gpumon_continuous *continuous);
+
+/* When to call that again at the latest, CLOCK_MONOTONIC; UINT64_MAX: no need. */
+uint64_t gpumon_continuous_next_ns(const struct gpumon_continuous *continuous);
+
+/* Write the last profile and capture, after all records, and wait for them. */
+void gpumon_continuous_end(struct gpumon_continuous *continuous,
+			   struct gpumon_continuous_result *result);
+
+/* NULL is ignored. */
+void gpumon_continuous_free(struct gpumon_continuous *continuous);
+
+#endif /* GPUMON_RECORD_CONTINUOUS_H */
