@@ -65,6 +65,8 @@ class Capture:
         if status is not None:
             check(self.done.returncode == status,
                   f"exit status {self.done.returncode}, not {status}: {self.done.stderr[-500:]}")
+        if "--continuous" in options:
+            self.path, = map(str, pathlib.Path(self.path).glob("capture-*"))
         files = sorted(pathlib.Path(self.path).glob("process-*.records"))
         check("runtime error" not in self.done.stderr, f"a sanitizer says {self.done.stderr[-2000:]}")
         if expect is not None:

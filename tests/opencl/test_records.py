@@ -50,6 +50,14 @@ def test_who_and_where():
     check("OpenCL CPU0" in run.summary(), "device in the summary")
 
 
+def test_continuous():
+    """what a ring has kept of a short program is all of it"""
+    run = Capture("commands", options=("--continuous", "--low-overhead", "--sample=1/1"))
+    run.equals_account().all_have_stacks().all_have_times()
+    totals, = run["totals"]
+    equal(totals.launches, len(run["launch"]), "totals")
+
+
 def test_many_threads():
     """8 threads on one queue: every kernel has a launch of its thread"""
     run = Capture("threads", 500).equals_account().all_have_stacks()

@@ -185,6 +185,9 @@ uint64_t gpumon_capture_file_bytes(const struct gpumon_capture_file *file);
  */
 int gpumon_capture_make_map(struct gpumon_capture_file *file);
 
+/* The same in another directory: beside the process's file in a capture that a ring was written to. */
+int gpumon_capture_make_map_at(const struct gpumon_capture_file *file, int directory);
+
 /* The process ended: close its descriptor. @file must not be used afterwards. */
 void gpumon_capture_end_file(struct gpumon_capture_file *file);
 

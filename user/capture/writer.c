@@ -2,20 +2,18 @@
 /*
  * Writes captures. Everything goes to the kernel at once, so that a killed recorder loses nothing.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/version.h"
-#include "base/folder.h"
+#include "directory.h"
 #include "internal.h"
 #include "pack.h"
 #include "ring.h"
@@ -74,98 +72,6 @@ static void read_boot_id(char *text, size_t size)
 	}
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-}
-
-/* 1 if it is not empty, 0 if it is or has @mark, -1 with errno. */
-static int directory_occupied(int directory, const char *mark)
-{
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *entry;
-	int occupied = 0;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	while ((entry = readdir(dir))) {
-		if (mark && !strcmp(entry->d_name, mark)) {
-			occupied = 0;
-			break;
-		}
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			occupied = 1;
-	}
-	closedir(dir);
-	return occupied;
-}
-
-static int cannot_make(const char *path, int error)
-{
-	return gpumon_capture_fail(-error, GPUMON_ERROR_IO, "cannot make %s: %s%s", path,
-				   strerror(error),
-				   error == ENOENT ? "; make the directory above it first" : "");
-}
-
-/* Use an existing directory, if nobody else can write to it and it is empty or has @mark. */
-static int take_over(int directory, const char *path, const char *mark)
-{
-	struct stat status;
-	int occupied;
-
-	if (fstat(directory, &status) || status.st_uid != geteuid())
-		return gpumon_capture_fail(-EPERM, GPUMON_ERROR_IO,
-					   "%s belongs to another user; choose another name", path);
-	/* Do this before checking the contents. It also corrects an unusual umask. */
-	if ((status.st_mode & 07777) != 0700 && fchmod(directory, 0700))
-		return gpumon_capture_fail(-errno, GPUMON_ERROR_IO, "cannot make %s private: %s",
-					   path, strerror(errno));
-	occupied = directory_occupied(directory, mark);
-	if (occupied < 0)
-		return gpumon_capture_fail(-errno, GPUMON_ERROR_IO, "cannot read %s: %s", path,
-					   strerror(errno));
-	if (occupied)
-		return gpumon_capture_fail(-ENOTEMPTY, GPUMON_ERROR_IO,
-					   "%s is not empty; choose another name, or remove it",
-					   path);
-	return 0;
-}
-
-static int open_directory(const char *path, const char *mark)
-{
-	const char *name, *problem;
-	int parent = gpumon_folder_of(path, &name), directory, error;
-
-	if (parent < 0) {
-		cannot_make(path, -parent);
-		return -1;
-	}
-	problem = gpumon_folder_problem(parent);
-	if (problem) {
-		close(parent);
-		return gpumon_capture_fail(-EPERM, GPUMON_ERROR_IO, "cannot make %s: %s", path,
-					   problem);
-	}
-	if (mkdirat(parent, name, 0700) && errno != EEXIST) {
-		error = errno;
-		close(parent);
-		return cannot_make(path, error);
-	}
-	/* With a slash at the end, O_NOFOLLOW would follow a link all the same. */
-	directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	error = errno;
-	close(parent);
-	if (directory < 0 && (error == ELOOP || error == ENOTDIR))
-		return gpumon_capture_fail(-error, GPUMON_ERROR_IO,
-					   "%s is a link or a file; choose another name", path);
-	if (directory < 0)
-		return gpumon_capture_fail(-error, GPUMON_ERROR_IO, "cannot open %s: %s", path,
-					   strerror(error));
-	if (!take_over(directory, path, mark))
-		return directory;
-	close(directory);
-	return -1;
 }
 
 static void make_reserve(int directory)
@@ -232,7 +138,7 @@ static struct gpumon_capture_writer *new_writer(const char *path, const char *co
 		gpumon_capture_fail(-ENOMEM, GPUMON_ERROR_MEMORY, "out of memory");
 		return NULL;
 	}
-	made->directory = open_directory(made->path, mark);
+	made->directory = gpumon_capture_open_directory(made->path, mark);
 	if (made->directory < 0) {
 		writer_free(made);
 		return NULL;
@@ -270,31 +176,6 @@ int gpumon_capture_create(const char *path, const char *command,
 	return 0;
 }
 
-/* The locked folder of the segments, or -1 with the reason in gpumon_capture_error(). */
-static int open_ring_folder(const struct gpumon_capture_writer *writer)
-{
-	int folder;
-
-	if (mkdirat(writer->directory, GPUMON_CAPTURE_RING, 0700) && errno != EEXIST) {
-		cannot_make(writer->path, errno);
-		return -1;
-	}
-	folder = openat(writer->directory, GPUMON_CAPTURE_RING,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (folder < 0) {
-		gpumon_capture_fail(-errno, GPUMON_ERROR_IO,
-				    "cannot open %s/" GPUMON_CAPTURE_RING ": %s", writer->path,
-				    strerror(errno));
-		return -1;
-	}
-	if (!flock(folder, LOCK_EX | LOCK_NB))
-		return folder;
-	close(folder);
-	return gpumon_capture_fail(-EBUSY, GPUMON_ERROR_IO,
-				   "another recorder writes to %s; choose another name",
-				   writer->path);
-}
-
 int gpumon_capture_create_ring(const char *path, const struct gpumon_ring_limits *limits,
 			       struct gpumon_capture_writer **writer)
 {
@@ -304,7 +185,7 @@ int gpumon_capture_create_ring(const char *path, const struct gpumon_ring_limits
 	*writer = NULL;
 	if (!made)
 		return -1;
-	folder = open_ring_folder(made);
+	folder = gpumon_capture_open_ring(made->directory, made->path);
 	if (folder < 0) {
 		writer_free(made);
 		return -1;
@@ -622,14 +503,20 @@ void gpumon_capture_map_name(const char *file, char *name, size_t room)
 	snprintf(name, room, GPUMON_CAPTURE_MAP, file);
 }
 
-int gpumon_capture_make_map(struct gpumon_capture_file *file)
+int gpumon_capture_make_map_at(const struct gpumon_capture_file *file, int directory)
 {
-	struct gpumon_ring *ring = file->writer->ring;
 	char map[GPUMON_CAPTURE_NAME_MAX + sizeof(GPUMON_CAPTURE_MAP)];
 
 	gpumon_capture_map_name(file->name, map, sizeof(map));
-	return openat(ring ? gpumon_ring_directory(ring) : file->writer->directory, map,
-		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return openat(directory, map, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+int gpumon_capture_make_map(struct gpumon_capture_file *file)
+{
+	struct gpumon_ring *ring = file->writer->ring;
+
+	return gpumon_capture_make_map_at(file, ring ? gpumon_ring_directory(ring) :
+						       file->writer->directory);
 }
 
 /* 0, or a negative errno. */

@@ -49,6 +49,7 @@ struct report {
 
 /**
  * struct gpumon_continuous - state
+ * @recorder: has live processes, may be NULL
  * @slow: finds slow steps, NULL: nothing does
  * @child: process that writes a capture, 0 for none
  * @pipe: where its report comes from
@@ -64,6 +65,7 @@ struct gpumon_continuous {
 	struct gpumon_capture_writer *writer;
 	char directory[PATH_MAX];
 	char *command;
+	const struct gpumon_recorder *recorder;
 	struct gpumon_slow *slow;
 	pid_t child;
 	int pipe;
@@ -115,6 +117,12 @@ struct gpumon_target_tap gpumon_continuous_tap(struct gpumon_continuous *continu
 	return (struct gpumon_target_tap){ .records = see_records, .data = continuous->slow };
 }
 
+void gpumon_continuous_of(struct gpumon_continuous *continuous,
+			  const struct gpumon_recorder *recorder)
+{
+	continuous->recorder = recorder;
+}
+
 void gpumon_continuous_trigger(struct gpumon_continuous *continuous, const char *why, bool by_hand)
 {
 	uint64_t due = gpumon_monotonic_ns() + SETTLE_NS;
@@ -138,18 +146,23 @@ static int fail(struct report *report, const char *what, const char *path, int e
 				"%s %s: %s", what, path, strerror(error));
 }
 
-static int keep_names(const char *path, struct report *report)
+/* Names of functions, without which the capture is still good. */
+static void keep_names(const struct gpumon_continuous *continuous, const char *path,
+		       struct report *report)
 {
 	int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int ret;
 
-	if (directory < 0)
-		return fail(report, "cannot open", path, errno);
+	if (directory < 0) {
+		fail(report, "cannot open", path, errno);
+		return;
+	}
+	if (continuous->recorder)
+		gpumon_recorder_copy_maps(continuous->recorder, directory);
 	/* A later report may ask a server. */
 	gpumon_symbols_use_debuginfod(false);
-	ret = gpumon_keep_names(directory, path, &report->err);
+	if (!continuous->options.no_names)
+		(void)gpumon_keep_names(directory, path, &report->err);
 	close(directory);
-	return ret;
 }
 
 static int write_capture(struct gpumon_continuous *continuous, struct report *report)
@@ -170,9 +183,7 @@ static int write_capture(struct gpumon_continuous *continuous, struct report *re
 		gpumon_remove_capture(path);
 		return -1;
 	}
-	/* Without names the capture is still good. */
-	if (!continuous->options.no_names)
-		(void)keep_names(path, report);
+	keep_names(continuous, path, report);
 	gpumon_numbered_name(directory, CAPTURES, "", report->name, sizeof(report->name));
 	if (renameat(directory, UNFINISHED, directory, report->name)) {
 		report->name[0] = '\0';

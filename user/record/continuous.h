@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "capture/capture.h"
-#include "target.h"
+#include "recorder.h"
 
 /**
  * struct gpumon_continuous_options - how it goes on
@@ -64,6 +64,10 @@ struct gpumon_continuous *gpumon_continuous_new(const struct gpumon_continuous_o
 
 /* What looks at the records for slow steps; it is empty without @slow_ns. */
 struct gpumon_target_tap gpumon_continuous_tap(struct gpumon_continuous *continuous);
+
+/* What live processes have to be asked for, while there is a recorder; NULL: there is none. */
+void gpumon_continuous_of(struct gpumon_continuous *continuous,
+			  const struct gpumon_recorder *recorder);
 
 /**
  * gpumon_continuous_trigger - ask for a capture

@@ -459,6 +459,12 @@ void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 		 gpumon_driver_reason(recorder->driver));
 }
 
+void gpumon_recorder_copy_maps(const struct gpumon_recorder *recorder, int directory)
+{
+	for (unsigned int i = 0; i < recorder->count; i++)
+		gpumon_target_copy_map(recorder->targets[i], directory);
+}
+
 uint64_t gpumon_recorder_alarms(const struct gpumon_recorder *recorder)
 {
 	return gpumon_driver_alarms(recorder->driver);

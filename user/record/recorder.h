@@ -121,6 +121,9 @@ void gpumon_recorder_stop(struct gpumon_recorder *recorder, unsigned int wait_ms
 void gpumon_recorder_get_counts(const struct gpumon_recorder *recorder,
 				struct gpumon_recorder_counts *counts);
 
+/* Copy the perf maps of live processes into a capture of a ring: @directory is a descriptor. */
+void gpumon_recorder_copy_maps(const struct gpumon_recorder *recorder, int directory);
+
 /* Alerts and Xids of the module until now. */
 uint64_t gpumon_recorder_alarms(const struct gpumon_recorder *recorder);
 

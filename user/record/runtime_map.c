@@ -71,6 +71,31 @@ static const char *copy_error_text(int error)
 	}
 }
 
+struct copy_place {
+	const struct gpumon_capture_file *file;
+	int directory;
+};
+
+static int make_map_at(void *data)
+{
+	const struct copy_place *place = data;
+
+	return gpumon_capture_make_map_at(place->file, place->directory);
+}
+
+void gpumon_runtime_map_copy(const struct gpumon_runtime_map *map,
+			     const struct gpumon_capture_file *file, int directory)
+{
+	struct copy_place place = { file, directory };
+	int now = map->root >= 0 ? open_now(map) : -1;
+
+	/* Without it, generated code has no names: the process may end meanwhile. */
+	if (now >= 0 || map->file >= 0)
+		(void)gpumon_perf_map_write(now >= 0 ? now : map->file, make_map_at, &place);
+	if (now >= 0)
+		close(now);
+}
+
 int gpumon_runtime_map_end(struct gpumon_runtime_map *map, struct gpumon_capture_file *file,
 			   pid_t pid, struct gpumon_error *err)
 {

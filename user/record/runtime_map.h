@@ -34,6 +34,10 @@ void gpumon_runtime_map_begin(struct gpumon_runtime_map *map, const char *root, 
 /* Look for the map, at most once a second: a container's /tmp goes with its last process. */
 void gpumon_runtime_map_look(struct gpumon_runtime_map *map);
 
+/* Copy the map of a live process, as it is now, into a capture in @directory. */
+void gpumon_runtime_map_copy(const struct gpumon_runtime_map *map,
+			     const struct gpumon_capture_file *file, int directory);
+
 /**
  * gpumon_runtime_map_end - copy the map into the capture, if there is one
  * @map: map

@@ -526,6 +526,8 @@ static int session_begin(struct session *session, struct gpumon_error *err)
 		options.tap = gpumon_continuous_tap(session->continuous);
 	if (gpumon_recorder_new(&options, session->writer, &session->recorder, err))
 		return -1;
+	if (session->continuous)
+		gpumon_continuous_of(session->continuous, session->recorder);
 	gpumon_privileges_forget(GPUMON_PRIVILEGE_DEBUGFS);
 	if (session->options->argv)
 		return start_program(session, err);
@@ -561,6 +563,8 @@ int gpumon_session_run(struct gpumon_context *context, const struct gpumon_sessi
 		session.notes = *gpumon_recorder_notes(session.recorder);
 	}
 	gpumon_recorder_free(session.recorder);
+	if (session.continuous)
+		gpumon_continuous_of(session.continuous, NULL);
 	if (!ret) {
 		session_tell_result(&session);
 		if (session.continuous)

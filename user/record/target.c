@@ -413,6 +413,12 @@ int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *er
 	return gpumon_runtime_map_end(&target->map, target->file, target->info.pid, err);
 }
 
+void gpumon_target_copy_map(const struct gpumon_target *target, int directory)
+{
+	if (target->file)
+		gpumon_runtime_map_copy(&target->map, target->file, directory);
+}
+
 void gpumon_target_free(struct gpumon_target *target)
 {
 	struct gpumon_error err;

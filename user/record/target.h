@@ -106,6 +106,9 @@ bool gpumon_target_stopped(const struct gpumon_target *target);
 /* Copy its perf map into the capture after it has ended. -1 with @err. */
 int gpumon_target_keep_map(struct gpumon_target *target, struct gpumon_error *err);
 
+/* Copy the perf map of a live process into a capture of a ring. */
+void gpumon_target_copy_map(const struct gpumon_target *target, int directory);
+
 /* Also closes its file. */
 void gpumon_target_free(struct gpumon_target *target);
 
