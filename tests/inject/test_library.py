@@ -25,7 +25,8 @@ def test_symbols():
     symbols = [line.split() for line in read("--dyn-syms").splitlines()]
     exported = {s[7].split("@")[0] for s in symbols
                 if len(s) > 7 and s[4] in ("GLOBAL", "WEAK") and s[6] not in ("UND", "ABS")}
-    equal(exported, {"InitializeInjection", "InitializeInjectionNvtx2", "clGetLayerInfo", "clInitLayer"}, "exported symbols")
+    equal(exported, {"InitializeInjection", "InitializeInjectionNvtx2", "clGetLayerInfo", "clInitLayer",
+                     "zeInit", "zeInitDrivers"}, "exported symbols")
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", read("-d")))
     check(needed <= {"libc.so.6", "libpthread.so.0", "libdl.so.2",
                       "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, f"needs {needed}")

@@ -106,10 +106,10 @@ static int64_t number(struct assembler *assembler)
 static bool try_register(struct assembler *assembler, uint8_t *out, bool *wide)
 {
 	int n, length = 0;
-	char kind;
+	char letter[2], kind;
 
 	blanks(assembler);
-	if (sscanf(assembler->at, "%1[rw]%d%n", &(char[2]){ 0 }[0], &n, &length) < 2 || !length)
+	if (sscanf(assembler->at, "%1[rw]%d%n", letter, &n, &length) < 2 || !length)
 		return false;
 	kind = *assembler->at;
 	assembler->at += length;
@@ -360,8 +360,7 @@ static bool label(struct assembler *assembler)
 	char *name = assembler->labels[assembler->labels_n].name;
 	int length = 0;
 
-	sscanf(assembler->at, "%31[A-Za-z0-9_] :%n", name, &length);
-	if (!length)
+	if (sscanf(assembler->at, "%31[A-Za-z0-9_] :%n", name, &length) < 1 || !length)
 		return false;
 	if (assembler->labels_n + 1 == MAX_LABELS)
 		fail(assembler);

@@ -264,12 +264,12 @@ int gpumon_output_json(FILE *out, const struct gpumon_view *view);
 int gpumon_output_pprof(FILE *out, const struct gpumon_view *view);
 
 /**
- * struct gpumon_period - a part of a long time
+ * struct gpumon_profile_period - a part of a long time
  * @time_ns: its beginning, CLOCK_REALTIME
  * @duration_ns: its length
  * @comment: what else is to be known, or NULL
  */
-struct gpumon_period {
+struct gpumon_profile_period {
 	uint64_t time_ns;
 	uint64_t duration_ns;
 	const char *comment;
@@ -280,7 +280,7 @@ struct gpumon_period {
  * rank instead of a level for processes, which the tree of @view must have.
  */
 int gpumon_output_pprof_period(FILE *out, const struct gpumon_view *view,
-			       const struct gpumon_period *period);
+			       const struct gpumon_profile_period *period);
 
 /* A page that needs no network. */
 int gpumon_output_report(FILE *out, const struct gpumon_view *view);

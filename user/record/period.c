@@ -24,7 +24,7 @@ static int write_view(const struct gpumon_period_profile *profile, const struct 
 		      struct gpumon_error *err)
 {
 	uint64_t kept_ns = gpumon_capture_ring_since(profile->writer);
-	struct gpumon_period period = {
+	struct gpumon_profile_period period = {
 		.time_ns = real_ns(profile->from_ns),
 		.duration_ns = profile->until_ns - profile->from_ns,
 	};

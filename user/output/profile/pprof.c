@@ -32,7 +32,7 @@ enum profile_field {
 struct writer {
 	FILE *out;
 	const struct gpumon_view *view;
-	const struct gpumon_period *period; /* NULL: all of the captures */
+	const struct gpumon_profile_period *period; /* NULL: all of the captures */
 	struct gpumon_protobuf message;
 	struct gpumon_intern kernels; /* names of the view's kernels, in the order of their rows */
 	const char **mangled;	      /* of these kernels */
@@ -323,7 +323,7 @@ static void pprof_sample(struct writer *writer, const struct gpumon_node *of,
 /* When it was, and what it is about. */
 static void pprof_about(struct writer *writer, const struct gpumon_view_totals *totals)
 {
-	const struct gpumon_period *period = writer->period;
+	const struct gpumon_profile_period *period = writer->period;
 	const struct gpumon_view *view = writer->view;
 	struct gpumon_protobuf *message = &writer->message;
 	const char *comment = period ? period->comment : NULL;
@@ -358,7 +358,7 @@ int gpumon_output_pprof(FILE *out, const struct gpumon_view *view)
 }
 
 int gpumon_output_pprof_period(FILE *out, const struct gpumon_view *view,
-			       const struct gpumon_period *period)
+			       const struct gpumon_profile_period *period)
 {
 	struct writer writer = { .out = out, .view = view, .period = period };
 	struct gpumon_protobuf *message = &writer.message;
