@@ -320,10 +320,10 @@ __attribute__((naked)) int entry(void *ctx)
 	{                                    \
 		return 0;                    \
 	}
-#define EIGHT(x)                                                                            \
-	PROGRAM(x##0)                                                                       \
-	PROGRAM(x##1) PROGRAM(x##2) PROGRAM(x##3) PROGRAM(x##4) PROGRAM(x##5) PROGRAM(x##6) \
-		PROGRAM(x##7)
+#define EIGHT(x)      \
+	PROGRAM(x##0) \
+	PROGRAM(x##1) \
+	PROGRAM(x##2) PROGRAM(x##3) PROGRAM(x##4) PROGRAM(x##5) PROGRAM(x##6) PROGRAM(x##7)
 EIGHT(a)
 EIGHT(b)
 EIGHT(c)

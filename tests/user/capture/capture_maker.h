@@ -86,11 +86,12 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 #define make_memory(maker, ...)	     MAKE_RECORD(maker, GPUMON_RECORD_MEMORY, memory, __VA_ARGS__)
 #define make_unified_memory(maker, ...) \
 	MAKE_RECORD(maker, GPUMON_RECORD_UNIFIED_MEMORY, unified_memory, __VA_ARGS__)
-#define make_alert(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_ALERT, alert, __VA_ARGS__)
-#define make_loss(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_LOSS, loss, __VA_ARGS__)
-#define make_window(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_WINDOW, window, __VA_ARGS__)
-#define make_note(maker, ...)	MAKE_RECORD(maker, GPUMON_RECORD_NOTE, note, __VA_ARGS__)
-#define make_totals(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_TOTALS, totals, __VA_ARGS__)
+#define make_alert(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_ALERT, alert, __VA_ARGS__)
+#define make_loss(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_LOSS, loss, __VA_ARGS__)
+#define make_window(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_WINDOW, window, __VA_ARGS__)
+#define make_note(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_NOTE, note, __VA_ARGS__)
+#define make_dropped(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_DROPPED, dropped, __VA_ARGS__)
+#define make_totals(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_TOTALS, totals, __VA_ARGS__)
 void make_driver_event(struct capture_maker *maker, const char *row, const void *event,
 		       uint32_t size);
 

@@ -86,6 +86,7 @@ static void the_example_has_every_type(void **state)
 	make_alert(maker, .code = 79);
 	make_hit(maker, .number = 1);
 	make_whole_graph(maker, .graph = 1);
+	make_dropped(maker, .records = 1);
 	make_driver_event(maker, "row", "12345678", 8);
 	for (const struct gpumon_record *record = NULL;
 	     (record = capture_maker_next(maker, record));) {

@@ -172,7 +172,7 @@ static struct gpumon_number divide_numbers(uint8_t op, const struct gpumon_numbe
 {
 	uint64_t most;
 
-	if (!b->umin && !b->umax)
+	if (!b->umax || (gpumon_number_is_constant(b) && !b->bits))
 		return op == BPF_DIV ? gpumon_number_constant(0) : *a;
 	if (op == BPF_DIV)
 		return b->umin ? gpumon_number_range(a->umin / b->umax, a->umax / b->umin) :
