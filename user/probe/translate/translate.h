@@ -58,7 +58,5 @@ int gpumon_probe_translate(const struct gpumon_probe_program *program,
 
 /* Whether the program uses gpumon_keep() or gpumon_kept(). */
 bool gpumon_probe_keeps(const struct gpumon_probe_program *program);
-/* Whether it prints: then the print ring has to be there, see struct gpumon_probe_control. */
-bool gpumon_probe_prints(const struct gpumon_probe_program *program);
 
 #endif /* GPUMON_PROBE_TRANSLATE_H */
