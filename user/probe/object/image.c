@@ -71,7 +71,7 @@ gpumon_probe_relocation_find(const struct gpumon_probe_section *section, uint64_
 		else
 			high = middle;
 	}
-	return section->relocations + low;
+	return low ? section->relocations + low : section->relocations;
 }
 
 int64_t gpumon_probe_image_function(const struct gpumon_probe_image *image, uint32_t section,
