@@ -7,8 +7,8 @@
 #include "concrete.h"
 #include "dice.h"
 #include "probe/model/opcode.h"
-#include "probe/verify/number_alu.h"
-#include "probe/verify/number_test.h"
+#include "probe/number/number_alu.h"
+#include "probe/number/number_test.h"
 
 #define ROUNDS 400000
 

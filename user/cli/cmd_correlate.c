@@ -12,7 +12,7 @@
 #include "record/options.h"
 #include "base/output_file.h"
 #include "show.h"
-#include "record/temporary.h"
+#include "record/files/temporary.h"
 
 /**
  * struct correlate_run - state of the command

@@ -11,9 +11,9 @@
 #include "base/wait.h"
 #include "continuous.h"
 #include "correlate/profile/kept.h"
-#include "numbered.h"
-#include "period.h"
-#include "remove.h"
+#include "files/numbered.h"
+#include "files/period.h"
+#include "files/remove.h"
 #include "slow.h"
 
 /* Libraries pass on what the GPU did about twice a second. */

@@ -20,7 +20,7 @@
 #include "process/launch.h"
 #include "process/left_behind.h"
 #include "losses.h"
-#include "remove.h"
+#include "files/remove.h"
 #include "session.h"
 #include "variables.h"
 

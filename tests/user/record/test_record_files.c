@@ -14,7 +14,7 @@
 #include "record/losses.h"
 #include "base/output_file.h"
 #include "process/process_info.h"
-#include "record/remove.h"
+#include "record/files/remove.h"
 
 static char folder[64];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include "probe/verify/number_alu.h"
+#include "probe/number/number_alu.h"
 #include "probe/verify/verifier.h"
 
 /* The right operand: a register or the constant. */

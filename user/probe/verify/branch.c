@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include "probe/verify/number_test.h"
+#include "probe/number/number_test.h"
 #include "probe/verify/verifier.h"
 
 /* Write what is known now to a register and to all that are equal to it. */

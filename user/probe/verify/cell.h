@@ -4,7 +4,7 @@
 #define GPUMON_PROBE_CELL_H
 
 #include "probe/model/fact.h"
-#include "probe/verify/number.h"
+#include "probe/number/number.h"
 
 /* Why a register cannot be read. */
 enum gpumon_cell_why {

@@ -4,7 +4,7 @@
 
 #include "probe/model/opcode.h"
 #include "probe/verify/memory.h"
-#include "probe/verify/number_alu.h"
+#include "probe/number/number_alu.h"
 
 static unsigned int size_of(uint8_t code)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "probe/verify/memory.h"
-#include "probe/verify/number_alu.h"
+#include "probe/number/number_alu.h"
 
 void gpumon_memory_describe(const struct gpumon_cell *cell, struct gpumon_probe_operand *operand)
 {

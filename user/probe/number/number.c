@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <string.h>
 
-#include "probe/verify/number.h"
+#include "probe/number/number.h"
 
 #define SIGN   (1ull << 63)
 #define SIGN32 (1u << 31)

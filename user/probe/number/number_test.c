@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <linux/bpf.h>
 
-#include "probe/verify/number_test.h"
+#include "probe/number/number_test.h"
 
 #define LOWER 0xffffffffull
 

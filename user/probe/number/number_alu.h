@@ -3,7 +3,7 @@
 #ifndef GPUMON_PROBE_NUMBER_ALU_H
 #define GPUMON_PROBE_NUMBER_ALU_H
 
-#include "probe/verify/number.h"
+#include "probe/number/number.h"
 
 /**
  * gpumon_number_alu - the results of an operation

@@ -5,7 +5,7 @@
  */
 #include <linux/bpf.h>
 
-#include "probe/verify/number_alu.h"
+#include "probe/number/number_alu.h"
 
 static struct gpumon_number add_numbers(const struct gpumon_number *a,
 					const struct gpumon_number *b)

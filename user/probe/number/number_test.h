@@ -3,7 +3,7 @@
 #ifndef GPUMON_PROBE_NUMBER_TEST_H
 #define GPUMON_PROBE_NUMBER_TEST_H
 
-#include "probe/verify/number.h"
+#include "probe/number/number.h"
 
 /**
  * gpumon_number_assume - keep the numbers for which a jump goes one way
