@@ -45,6 +45,26 @@ static inline bool inject_call_is_wanted(uint16_t class)
 		  inject_session.record & GPUMON_RECORD_SYNCHRONISATION)));
 }
 
+/* Whether the operations that a call launches are recorded. */
+static inline bool inject_call_is_asked_for(uint16_t class)
+{
+	uint32_t kind = class & (INJECT_CLASS_COPY | INJECT_CLASS_SET) ? GPUMON_RECORD_COPIES :
+									 GPUMON_RECORD_KERNELS;
+
+	return inject_session.record & kind;
+}
+
+/* The next id of a call, where the API has none of its own. 0 is no id. */
+static inline uint32_t inject_next_correlation(_Atomic uint32_t *last)
+{
+	uint32_t id;
+
+	do {
+		id = atomic_fetch_add_explicit(last, 1, memory_order_relaxed) + 1;
+	} while (!id);
+	return id;
+}
+
 /**
  * inject_call_is_nested - count a call within one that is recorded already: half of all hooks
  * @correlation: the API's id of both

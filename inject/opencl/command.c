@@ -116,25 +116,6 @@ static uint32_t function_name_id(struct inject_thread *thread, enum inject_openc
 	return inject_keep_string(thread, &name_ids[function], functions[function].name);
 }
 
-static bool is_asked_for(uint16_t class)
-{
-	uint32_t kind = class & (INJECT_CLASS_COPY | INJECT_CLASS_SET) ? GPUMON_RECORD_COPIES :
-									 GPUMON_RECORD_KERNELS;
-
-	return inject_session.record & kind;
-}
-
-/* 0 is no id. */
-static uint32_t next_correlation(void)
-{
-	uint32_t id;
-
-	do {
-		id = atomic_fetch_add_explicit(&last_correlation, 1, memory_order_relaxed) + 1;
-	} while (!id);
-	return id;
-}
-
 static struct inject_thread *begin_call(enum inject_opencl_function function, uint32_t context,
 					uint32_t correlation)
 {
@@ -162,13 +143,13 @@ void inject_command_begin(struct inject_command *command, cl_command_queue handl
 	command->event = event;
 	command->is_recorded = false;
 	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
-	    !is_asked_for(functions[function].class))
+	    !inject_call_is_asked_for(functions[function].class))
 		return;
 	kept = errno;
 	queue = inject_queue_find(handle);
 	memset(&command->kept, 0, sizeof(command->kept));
 	command->kept.queue = queue;
-	command->kept.correlation = next_correlation();
+	command->kept.correlation = inject_next_correlation(&last_correlation);
 	thread = begin_call(function, queue ? queue->context : INJECT_OPENCL_ID(0),
 			    command->kept.correlation);
 	if (thread) {
@@ -328,7 +309,7 @@ bool inject_other_begin(enum inject_opencl_function function)
 	if (!atomic_load_explicit(&inject_session.recording, memory_order_relaxed) ||
 	    !inject_call_is_wanted(functions[function].class))
 		return false;
-	thread = begin_call(function, INJECT_OPENCL_ID(0), next_correlation());
+	thread = begin_call(function, INJECT_OPENCL_ID(0), inject_next_correlation(&last_correlation));
 	if (thread)
 		inject_thread_leave(thread);
 	errno = kept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <pthread.h>
-#include <sys/mman.h>
 
+#include "base/grow.h"
 #include "harvest.h"
 #include "write/operation.h"
 
@@ -20,31 +20,14 @@ static struct inject_kept *waiting;
 static size_t waiting_count, waiting_room;
 static uint64_t looks;
 
-static bool make_waiting_room(void)
-{
-	size_t room = waiting_room ? 2 * waiting_room : 4096;
-	void *memory;
-
-	if (waiting_count < waiting_room)
-		return true;
-	memory = waiting ? mremap(waiting, waiting_room * sizeof(*waiting), room * sizeof(*waiting),
-				  MREMAP_MAYMOVE) :
-			   mmap(NULL, room * sizeof(*waiting), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return false;
-	waiting = memory;
-	waiting_room = room;
-	return true;
-}
-
 /* Without memory the rest stays in its block. */
 static bool take_commands(struct inject_block *block)
 {
 	uint32_t used = atomic_load_explicit(&block->used, memory_order_acquire);
 
 	for (; block->read < used; block->read++) {
-		if (!make_waiting_room())
+		if (!inject_grow((void **)&waiting, &waiting_room, waiting_count + 1,
+				 sizeof(*waiting)))
 			return false;
 		waiting[waiting_count++] = block->commands[block->read];
 	}

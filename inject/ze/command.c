@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/grow.h"
 #include "base/wake.h"
 #include "command.h"
 #include "harvest.h"
@@ -51,33 +51,13 @@ void inject_ze_pending_reserve(uint32_t mib)
 	pthread_mutex_unlock(&adding);
 }
 
-/* Under the lock. */
-static bool make_room(void)
-{
-	size_t room = added_room ? 2 * added_room : 1024;
-	void *memory;
-
-	if (added_count < added_room)
-		return true;
-	if (added_count >= most)
-		return false;
-	memory = added ? mremap(added, added_room * sizeof(*added), room * sizeof(*added),
-				MREMAP_MAYMOVE) :
-			 mmap(NULL, room * sizeof(*added), PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return false;
-	added = memory;
-	added_room = room;
-	return true;
-}
-
 static bool add_pending(const struct inject_ze_pending *pending)
 {
 	bool is_added;
 
 	pthread_mutex_lock(&adding);
-	is_added = make_room();
+	is_added = (added_count < added_room || added_count < most) &&
+		   inject_grow((void **)&added, &added_room, added_count + 1, sizeof(*added));
 	if (is_added)
 		added[added_count++] = *pending;
 	if (added_count == MANY)
@@ -123,25 +103,6 @@ static uint32_t function_name_id(struct inject_thread *thread, enum inject_ze_fu
 	return inject_keep_string(thread, &name_ids[function], functions[function].name);
 }
 
-static bool is_asked_for(uint16_t class)
-{
-	uint32_t kind = class & (INJECT_CLASS_COPY | INJECT_CLASS_SET) ? GPUMON_RECORD_COPIES :
-									 GPUMON_RECORD_KERNELS;
-
-	return inject_session.record & kind;
-}
-
-/* 0 is no id. */
-static uint32_t next_correlation(void)
-{
-	uint32_t id;
-
-	do {
-		id = atomic_fetch_add_explicit(&last_correlation, 1, memory_order_relaxed) + 1;
-	} while (!id);
-	return id;
-}
-
 /* False: not recorded. */
 static bool begin_call(enum inject_ze_function function, uint32_t context)
 {
@@ -153,7 +114,7 @@ static bool begin_call(enum inject_ze_function function, uint32_t context)
 	thread = inject_thread_enter(false);
 	if (!thread)
 		return false;
-	inject_call_begin(thread, next_correlation(), functions[function].class,
+	inject_call_begin(thread, inject_next_correlation(&last_correlation), functions[function].class,
 			  function_name_id(thread, function));
 	thread->call.context = context;
 	inject_thread_leave(thread);
@@ -204,7 +165,7 @@ void inject_ze_append_begin(enum inject_ze_function function, ze_command_list_ha
 		*mine = mine_of(NULL, false, list && !list->queue);
 		return;
 	}
-	if (!is_asked_for(functions[function].class))
+	if (!inject_call_is_asked_for(functions[function].class))
 		return;
 	kept = errno;
 	is_call = begin_call(function, list ? list->context->id : INJECT_ZE_ID(0));

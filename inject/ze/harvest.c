@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/grow.h"
 #include "command.h"
 #include "harvest.h"
 #include "session/session.h"
@@ -17,26 +17,6 @@ static size_t waiting_count, waiting_room;
 /* Operations of lists that were executed again before their times had been read. */
 static uint64_t overtaken;
 
-static bool make_waiting_room(size_t more)
-{
-	size_t room = waiting_room ? waiting_room : 1024;
-	void *memory;
-
-	while (room < waiting_count + more)
-		room *= 2;
-	if (room == waiting_room)
-		return true;
-	memory = waiting ? mremap(waiting, waiting_room * sizeof(*waiting), room * sizeof(*waiting),
-				  MREMAP_MAYMOVE) :
-			   mmap(NULL, room * sizeof(*waiting), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return false;
-	waiting = memory;
-	waiting_room = room;
-	return true;
-}
-
 static void take_all(void)
 {
 	const struct inject_ze_pending *more;
@@ -45,7 +25,8 @@ static void take_all(void)
 	more = inject_ze_pending_take(&count);
 	if (!count)
 		return;
-	if (!make_waiting_room(count)) {
+	if (!inject_grow((void **)&waiting, &waiting_room, waiting_count + count,
+			 sizeof(*waiting))) {
 		if (atomic_load(&inject_session.is_open))
 			gpumon_channel_lose(&inject_session.map, GPUMON_LOSS_API_DROPPED, count);
 		return;
