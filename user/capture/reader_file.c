@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/read_at.h"
 #include "internal.h"
 #include "pack.h"
 #include "reader_file.h"
@@ -21,25 +22,6 @@
 #define DEBT_FREE (64ull << 20)
 #define DEBT_RATE 8
 
-/* Read as much as there is. -1 with errno. */
-static ssize_t read_at(int fd, void *to, size_t size, uint64_t at)
-{
-	size_t have = 0;
-
-	while (have < size) {
-		ssize_t n = pread(fd, (char *)to + have, size - have, (off_t)(at + have));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
-}
-
 static bool is_plausible(const struct gpumon_chunk *chunk)
 {
 	return chunk->magic == GPUMON_CHUNK_MAGIC && chunk->version >= GPUMON_CHUNK_PLAIN &&
@@ -52,14 +34,14 @@ uint32_t gpumon_reader_file_version(const struct gpumon_reader_file *file,
 {
 	struct gpumon_chunk *chunk = &buffer->chunk;
 
-	if (read_at(file->fd, chunk, sizeof(*chunk), 0) != (ssize_t)sizeof(*chunk) ||
+	if (gpumon_read_at(file->fd, chunk, sizeof(*chunk), 0) != (ssize_t)sizeof(*chunk) ||
 	    chunk->magic != GPUMON_CHUNK_MAGIC)
 		return 0;
 	if (chunk->version <= GPUMON_CAPTURE_VERSION)
 		return chunk->version;
 	/* A flipped bit can have that effect, too. */
 	if (chunk->size > GPUMON_CHUNK_SIZE_MAX ||
-	    read_at(file->fd, buffer->records, chunk->size, HEAD) != (ssize_t)chunk->size ||
+	    gpumon_read_at(file->fd, buffer->records, chunk->size, HEAD) != (ssize_t)chunk->size ||
 	    gpumon_chunk_crc(chunk, buffer->records) != chunk->crc)
 		return 0;
 	return chunk->version;
@@ -78,7 +60,7 @@ enum what {
 static enum what look_at_chunk(struct gpumon_reader_file *file, struct gpumon_reader_buffer *buffer,
 			       uint64_t at, uint64_t end)
 {
-	ssize_t n = read_at(file->fd, &buffer->chunk, sizeof(buffer->chunk), at);
+	ssize_t n = gpumon_read_at(file->fd, &buffer->chunk, sizeof(buffer->chunk), at);
 	unsigned char *data;
 	bool is_packed;
 
@@ -92,7 +74,7 @@ static enum what look_at_chunk(struct gpumon_reader_file *file, struct gpumon_re
 		return WHAT_CUT;
 	is_packed = buffer->chunk.version == GPUMON_CHUNK_PACKED;
 	data = is_packed ? buffer->packed : buffer->records;
-	n = read_at(file->fd, data, buffer->chunk.size, at + HEAD);
+	n = gpumon_read_at(file->fd, data, buffer->chunk.size, at + HEAD);
 	if (n < 0)
 		return WHAT_UNREADABLE;
 	if ((size_t)n < buffer->chunk.size)
@@ -117,7 +99,7 @@ static uint64_t search_chunk(struct gpumon_reader_file *file, struct gpumon_read
 	uint64_t at = from;
 
 	while (at + HEAD <= size) {
-		ssize_t n = read_at(file->fd, buffer->window, sizeof(buffer->window), at);
+		ssize_t n = gpumon_read_at(file->fd, buffer->window, sizeof(buffer->window), at);
 		uint64_t window = at;
 		uint64_t end;
 
@@ -180,9 +162,9 @@ static bool go_past(struct gpumon_reader_file *file, struct gpumon_reader_buffer
 		uint32_t magic = 0;
 
 		/* The size is right if another chunk follows, or nothing. */
-		if (next == end ||
-		    (read_at(file->fd, &magic, sizeof(magic), next) == (ssize_t)sizeof(magic) &&
-		     magic == GPUMON_CHUNK_MAGIC)) {
+		if (next == end || (gpumon_read_at(file->fd, &magic, sizeof(magic), next) ==
+					    (ssize_t)sizeof(magic) &&
+				    magic == GPUMON_CHUNK_MAGIC)) {
 			file->offset = next;
 			return true;
 		}

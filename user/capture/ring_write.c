@@ -11,6 +11,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "base/read_at.h"
 #include "internal.h"
 #include "ring_internal.h"
 #include "ring_trim.h"
@@ -124,20 +125,14 @@ static int add_files(struct writing *writing)
 	return ret;
 }
 
-static ssize_t read_all(int fd, void *to, size_t size, uint64_t at)
+/* 0, or a negative errno; -EIO for a file that is too short. */
+static int read_all(int fd, void *to, size_t size, uint64_t at)
 {
-	size_t have = 0;
+	ssize_t n = gpumon_read_at(fd, to, size, at);
 
-	while (have < size) {
-		ssize_t n = pread(fd, (char *)to + have, size - have, (off_t)(at + have));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		have += (size_t)n;
-	}
-	return 0;
+	if (n < 0)
+		return -errno;
+	return (size_t)n < size ? -EIO : 0;
 }
 
 static int segment_failed(ssize_t error)

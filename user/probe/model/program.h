@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * An eBPF program for the GPU, between its object file and PTX: maps, and instructions without
- * calls of functions. probe/object makes it, probe/verify checks it, probe/translate writes PTX.
+ * calls of functions. probe/object makes it, probe/verify checks it.
+ * Writing it as PTX is the next step and is not there yet.
  */
 #ifndef GPUMON_PROBE_PROGRAM_H
 #define GPUMON_PROBE_PROGRAM_H
@@ -11,16 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GPUMON_PROBE_MAX_STACK	     512   /* bytes of one frame */
-#define GPUMON_PROBE_MAX_DEPTH	     8	   /* frames, the program's own included */
-#define GPUMON_PROBE_MAX_STEPS	     65536 /* of a program, after inlining */
-#define GPUMON_PROBE_MAX_MAPS	     64	   /* of an object, .rodata, .data and .bss included */
-#define GPUMON_PROBE_MAX_KEY_SIZE    64	   /* bytes at most */
-#define GPUMON_PROBE_MAX_VALUE_SIZE  65536 /* bytes at most */
-#define GPUMON_PROBE_MAX_RECORD_SIZE 512   /* bytes of one record of a ring at most */
-#define GPUMON_PROBE_MAX_KEPT	     4	   /* slots of gpumon_keep() */
+#define GPUMON_PROBE_MAX_OBJECT	     (4u << 20) /* bytes of an object file */
+#define GPUMON_PROBE_MAX_STACK	     512	/* bytes of one frame */
+#define GPUMON_PROBE_MAX_DEPTH	     8		/* frames, the program's own included */
+#define GPUMON_PROBE_MAX_STEPS	     65536	/* of a program, after inlining */
+#define GPUMON_PROBE_MAX_MAPS	     64		/* of an object, .rodata, .data and .bss included */
+#define GPUMON_PROBE_MAX_KEY_SIZE    64		/* bytes at most */
+#define GPUMON_PROBE_MAX_VALUE_SIZE  65536	/* bytes at most */
+#define GPUMON_PROBE_MAX_RECORD_SIZE 512	/* bytes of one record of a ring at most */
+#define GPUMON_PROBE_MAX_KEPT	     4		/* slots of gpumon_keep() */
 
-/* How the memory of a map is laid out on the device: probe/model/layout.h. */
 enum gpumon_probe_map_kind {
 	GPUMON_PROBE_MAP_ARRAY,	       /* types 2, 1503, 1504, 1513 */
 	GPUMON_PROBE_MAP_SM_ARRAY,     /* 6 (per-CPU array): a copy for each SM, summed when read */
@@ -68,11 +69,11 @@ enum gpumon_probe_point {
 
 /*
  * What R1 points to at MEMORY, ATOMIC and BARRIER; elsewhere R1 is the number 0. It is no memory:
- * each field is a register, see translate.h.
+ * each field will be a register.
  */
 struct gpumon_probe_context {
 	uint64_t address; /* as the kernel has it: generic or in its state space */
-	uint64_t line;	  /* number of the source line, or 0; with the kernel's number: layout.h */
+	uint64_t line;	  /* number of the source line, or 0 */
 	uint32_t size;	  /* bytes of one thread's access */
 	uint32_t flags;	  /* GPUMON_PROBE_READ and so on */
 };

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/pool.h"
+#include "probe/model/program.h"
 
-#define GPUMON_PROBE_MAX_OBJECT	  (4u << 20) /* bytes of a file */
 #define GPUMON_PROBE_MAX_SECTIONS 1024
 
 /**

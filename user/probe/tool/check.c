@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/read_at.h"
 #include "check.h"
 
 static int cannot_read(const char *path, int error, struct gpumon_error *err)
@@ -22,25 +23,18 @@ static int read_descriptor(int fd, const char *path, uint8_t **image, size_t *si
 
 	if (fstat(fd, &status))
 		return cannot_read(path, errno, err);
-	if (!S_ISREG(status.st_mode) || status.st_size > (off_t)GPUMON_PROBE_FILE_MAX)
+	if (!S_ISREG(status.st_mode) || status.st_size > (off_t)GPUMON_PROBE_MAX_OBJECT)
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
-			"%s: not a file of at most 64 MiB; name an object file made by clang -target bpf",
+			"%s: not a file of at most 4 MiB; name an object file made by clang -target bpf",
 			path);
 	*image = malloc((size_t)status.st_size + 1);
 	if (!*image)
 		return cannot_read(path, ENOMEM, err);
-	*size = 0;
-	while (*size < (size_t)status.st_size) {
-		bytes = read(fd, *image + *size, (size_t)status.st_size - *size);
-		if (bytes < 0 && errno == EINTR)
-			continue;
-		if (bytes < 0)
-			return cannot_read(path, errno, err);
-		if (!bytes)
-			break;
-		*size += (size_t)bytes;
-	}
+	bytes = gpumon_read_at(fd, *image, (size_t)status.st_size, 0);
+	if (bytes < 0)
+		return cannot_read(path, errno, err);
+	*size = (size_t)bytes;
 	return 0;
 }
 

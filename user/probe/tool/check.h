@@ -8,8 +8,6 @@
 #include "probe/object/object.h"
 #include "probe/verify/verify.h"
 
-#define GPUMON_PROBE_FILE_MAX (64u << 20) /* bytes of an object file */
-
 /**
  * struct gpumon_probe_verdict - what came of one program
  * @facts: for the translator, as many as the program has steps; NULL if it was refused
@@ -36,7 +34,7 @@ struct gpumon_probe_check {
 
 /**
  * gpumon_probe_check - read a file and verify each program in it
- * @path: object file, GPUMON_PROBE_FILE_MAX bytes at most
+ * @path: object file, GPUMON_PROBE_MAX_OBJECT bytes at most
  * @rules: see there
  * @check: out, to be cleared in both cases
  * @err: why the file cannot be read; a refused program is not an error
