@@ -27,7 +27,7 @@ struct {
 	__type(value, __u64);
 } sm_ns SEC(".maps");
 
-/* Time of blocks that block_ns has no place for. */
+/* Time of blocks whose number is beyond block_ns. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

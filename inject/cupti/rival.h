@@ -9,7 +9,7 @@
 /**
  * inject_rival_look - see calls of cuptiSubscribe() by libraries that were loaded since the last time
  *
- * Puts a function of ours into their tables of imported functions. A library that finds CUPTI by
+ * Replaces cuptiSubscribe() in their tables of imported functions. A library that looks it up with
  * dlsym() is not seen. Context: takes the loader's lock; one thread at a time.
  */
 void inject_rival_look(void);
