@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "folder.h"
 
@@ -37,4 +38,20 @@ const char *gpumon_folder_problem(int fd)
 	if ((status.st_mode & 0002) && !(status.st_mode & S_ISVTX))
 		return "everybody can replace files in that folder, it has no sticky bit (chmod o-w, or +t)";
 	return NULL;
+}
+
+DIR *gpumon_folder_entries(int folder, const char *name, int flags)
+{
+	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags), error;
+	DIR *entries;
+
+	if (fd < 0)
+		return NULL;
+	entries = fdopendir(fd);
+	if (!entries) {
+		error = errno;
+		close(fd);
+		errno = error;
+	}
+	return entries;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Checks that other users cannot replace the files that we make in a folder. */
+/* Folders: what is in them, and whether other users can replace the files that we make there. */
 #ifndef GPUMON_CAPTURE_FOLDER_H
 #define GPUMON_CAPTURE_FOLDER_H
+
+#include <dirent.h>
 
 /**
  * gpumon_folder_of - open the folder that contains a path
@@ -22,5 +24,15 @@ int gpumon_folder_of(const char *path, const char **name);
  * Return: the reason, for a message "PATH: reason"; NULL if our files are safe.
  */
 const char *gpumon_folder_problem(int fd);
+
+/**
+ * gpumon_folder_entries - open a folder to read its entries
+ * @folder: descriptor that @name is relative to, or AT_FDCWD
+ * @name: path; "." is @folder itself
+ * @flags: more flags of open(), such as O_NOFOLLOW
+ *
+ * Return: for readdir(), closed by closedir(), with a descriptor of its own (dirfd()); NULL with errno.
+ */
+DIR *gpumon_folder_entries(int folder, const char *name, int flags);
 
 #endif /* GPUMON_CAPTURE_FOLDER_H */

@@ -14,16 +14,12 @@
 /* 1 if it is not empty, 0 if it is or has @mark, -1 with errno. */
 static int directory_occupied(int directory, const char *mark)
 {
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = gpumon_folder_entries(directory, ".", 0);
 	const struct dirent *entry;
 	int occupied = 0;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return -1;
-	}
 	while ((entry = readdir(dir))) {
 		if (mark && !strcmp(entry->d_name, mark)) {
 			occupied = 0;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "internal.h"
 #include "reader_file.h"
 
@@ -106,19 +107,14 @@ static int add_file(struct gpumon_capture *capture, const char *entry, size_t le
 /* Add files that are not known yet. 0, or a negative errno. */
 static int scan_chunks(struct gpumon_capture *capture)
 {
-	int fd = openat(capture->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = gpumon_folder_entries(capture->directory, ".", 0);
 	const struct dirent *entry;
 	uint32_t known = capture->n_files;
 	uint32_t room = known;
 	int ret = 0;
 
-	if (!dir) {
-		ret = -errno;
-		if (fd >= 0)
-			close(fd);
-		return ret;
-	}
+	if (!dir)
+		return -errno;
 	while (!ret && (entry = readdir(dir))) {
 		size_t n = strlen(entry->d_name);
 		size_t suffix = strlen(GPUMON_CAPTURE_SUFFIX);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "internal.h"
 #include "ring_internal.h"
 
@@ -27,15 +28,11 @@ static uint64_t clock_ns(clockid_t clock)
 
 static void remove_files(int directory)
 {
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = gpumon_folder_entries(directory, ".", 0);
 	const struct dirent *entry;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return;
-	}
 	while ((entry = readdir(dir)))
 		(void)unlinkat(directory, entry->d_name, 0);
 	closedir(dir);

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "capture/channel.h"
 #include "dormant.h"
 #include "process/identity.h"
@@ -189,24 +190,20 @@ static int search_folder(struct search *search)
 	char *folder = listen_folder(search);
 	char path[PATH_MAX];
 	struct dirent *entry;
-	int fd = -1, at;
 	DIR *entries;
+	int fd = -1;
 
 	if (!folder)
 		return -1;
 	/* The path as the process sees it, which may have another root. */
 	snprintf(path, sizeof(path), "%s/proc/%d/root%s", search->root, (int)search->pid, folder);
 	free(folder);
-	at = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	entries = at < 0 ? NULL : fdopendir(at);
-	if (!entries) {
-		if (at >= 0)
-			close(at);
+	entries = gpumon_folder_entries(AT_FDCWD, path, 0);
+	if (!entries)
 		return -1;
-	}
 	while (fd < 0 && (entry = readdir(entries)))
 		if (name_fits(search, entry->d_name, ".sock"))
-			fd = connect_file(search, at, entry->d_name);
+			fd = connect_file(search, dirfd(entries), entry->d_name);
 	closedir(entries);
 	return fd;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "numbered.h"
 #include "remove.h"
 
@@ -46,17 +47,13 @@ static int by_number(const void *a, const void *b)
 /* By number. Without memory there are fewer. */
 static void list_numbered(int directory, const char *prefix, struct names *names)
 {
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = gpumon_folder_entries(directory, ".", 0);
 	const struct dirent *entry;
 	void *more;
 
 	*names = (struct names){ 0 };
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return;
-	}
 	while ((entry = readdir(dir))) {
 		if (!number_of(entry->d_name, prefix))
 			continue;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "capture/capture.h"
 #include "correlate/profile/kept.h"
 #include "remove.h"
@@ -29,20 +30,16 @@ static bool is_ours(const char *name)
 
 void gpumon_remove_files(const char *directory)
 {
-	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	DIR *entries = gpumon_folder_entries(AT_FDCWD, directory, O_NOFOLLOW);
 	struct dirent *entry;
 
-	if (!entries) {
-		if (fd >= 0)
-			close(fd);
+	if (!entries)
 		return;
-	}
 	while ((entry = readdir(entries))) {
 		if (is_ours(entry->d_name))
-			(void)unlinkat(fd, entry->d_name, 0);
+			(void)unlinkat(dirfd(entries), entry->d_name, 0);
 		else if (!strcmp(entry->d_name, GPUMON_CAPTURE_RING))
-			(void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+			(void)unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
 	}
 	closedir(entries);
 }
