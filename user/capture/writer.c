@@ -348,6 +348,17 @@ static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int
 	return 0;
 }
 
+/* What the file lacks by now. */
+static struct gpumon_record_loss make_loss(const struct gpumon_capture_file *file)
+{
+	return (struct gpumon_record_loss){
+		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(struct gpumon_record_loss) },
+		.time_ns = now_ns(CLOCK_MONOTONIC),
+		.count = file->lost,
+		.cause = GPUMON_LOSS_RECORDER,
+	};
+}
+
 /*
  * Write a record of the losses until now, then the records, of which there may be none. -E2BIG: the
  * capture would become larger than @limit.
@@ -355,12 +366,7 @@ static int write_whole(struct gpumon_capture_file *file, struct iovec *part, int
 static int write_chunks(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			size_t size, uint64_t limit)
 {
-	struct gpumon_record_loss loss = {
-		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(loss) },
-		.time_ns = now_ns(CLOCK_MONOTONIC),
-		.count = file->lost,
-		.cause = GPUMON_LOSS_RECORDER,
-	};
+	struct gpumon_record_loss loss = make_loss(file);
 	struct gpumon_chunk loss_chunk = { .sequence = file->sequence };
 	struct gpumon_chunk chunk = { .sequence = file->sequence + (file->lost > 0), .tid = tid };
 	struct iovec part[4];
@@ -404,12 +410,7 @@ int gpumon_capture_append_chunk(struct gpumon_capture_file *file, struct gpumon_
 static int keep_records(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			size_t size)
 {
-	struct gpumon_record_loss loss = {
-		.head = { .type = GPUMON_RECORD_LOSS, .size = sizeof(loss) },
-		.time_ns = now_ns(CLOCK_MONOTONIC),
-		.count = file->lost,
-		.cause = GPUMON_LOSS_RECORDER,
-	};
+	struct gpumon_record_loss loss = make_loss(file);
 	int ret = 0;
 
 	if (file->lost)
