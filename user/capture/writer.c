@@ -235,7 +235,7 @@ uint64_t gpumon_capture_lost(const struct gpumon_capture_writer *writer)
 }
 
 /* 0 or an errno. */
-static int open_file(struct gpumon_capture_file *file, const char *name)
+static int create_chunk_file(struct gpumon_capture_file *file, const char *name)
 {
 	file->fd = openat(file->writer->directory, name,
 			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -264,7 +264,7 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 	added->writer = writer;
 	added->fd = -1;
 	error = writer->ring ? -gpumon_ring_add_file(writer->ring, name, &added->kept) :
-			       open_file(added, path);
+			       create_chunk_file(added, path);
 	if (error) {
 		free(added->name);
 		free(added);
