@@ -14,8 +14,8 @@
 /* Of this library, defined by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
-typedef ElfW(Phdr) program_header;
-typedef ElfW(Rela) relocation_entry;
+typedef ElfW(Phdr) program_header_t;
+typedef ElfW(Rela) relocation_t;
 typedef CUptiResult subscribe_function(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
 
 /**
@@ -28,7 +28,7 @@ typedef CUptiResult subscribe_function(CUpti_SubscriberHandle *, CUpti_CallbackF
 struct dynamic {
 	const char *strings;
 	const ElfW(Sym) * symbols;
-	const relocation_entry *tables[2];
+	const relocation_t *tables[2];
 	size_t bytes[2];
 };
 
@@ -120,7 +120,7 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entr
 }
 
 /* The table is read-only where all functions were looked up at the start. */
-static void replace_import(void **import, const program_header *relro, uintptr_t base)
+static void replace_import(void **import, const program_header_t *relro, uintptr_t base)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)import & -page;
 	bool is_protected = relro && (uintptr_t)import >= base + relro->p_vaddr &&
@@ -135,7 +135,7 @@ static void replace_import(void **import, const program_header *relro, uintptr_t
 
 static int look_at_library(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	const program_header *dynamic_header = NULL, *relro = NULL;
+	const program_header_t *dynamic_header = NULL, *relro = NULL;
 	struct dynamic dynamic;
 
 	(void)size;
@@ -152,7 +152,7 @@ static int look_at_library(struct dl_phdr_info *info, size_t size, void *argumen
 	if (!dynamic.strings || !dynamic.symbols)
 		return 0;
 	for (unsigned int table = 0; table < 2; table++) {
-		const relocation_entry *relocation = dynamic.tables[table];
+		const relocation_t *relocation = dynamic.tables[table];
 		size_t count = relocation ? dynamic.bytes[table] / sizeof(*relocation) : 0;
 
 		for (; count; count--, relocation++) {

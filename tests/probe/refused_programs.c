@@ -349,8 +349,8 @@ const struct refused_program refused_programs[] = {
 	{ GPUMON_PROBE_ENTRY,
 	  "r1 = map ring; r2 = r10; r2 += -64; r3 = 56; r4 = 0\n"
 	  "call ringbuf_output; exit",
-	  "instruction 5: a record of 56 bytes does not fit into ring ring, whose "
-	  "records have at most 48: make it shorter" },
+	  "instruction 5: a record of 56 bytes does not fit into ring "
+	  "ring, whose records have at most 48: make it shorter" },
 	{ GPUMON_PROBE_ENTRY,
 	  "call get_sm_id; *(u64 *)(r10 - 8) = 0; r3 = r0; r1 = map ring\n"
 	  "r2 = r10; r2 += -8; r4 = 0; call ringbuf_output; exit",

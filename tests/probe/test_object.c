@@ -309,10 +309,12 @@ static void header_has_the_same_helpers(void **state)
 		const char *star = strstr(line, "(*const "), *equals = strstr(line, "= (void *)");
 		const struct gpumon_probe_helper *helper;
 		char name[64], full[80];
+		int names;
 
 		if (!star || !equals)
 			continue;
-		assert_int_equal(sscanf(star, "(*const %63[a-z_0-9]", name), 1);
+		names = sscanf(star, "(*const %63[a-z_0-9]", name);
+		assert_int_equal(names, 1);
 		helper = gpumon_probe_helper_find((uint32_t)strtoul(equals + 10, NULL, 10));
 		if (!helper)
 			fail_msg("%s has a number without a helper", name);

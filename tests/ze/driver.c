@@ -630,7 +630,7 @@ HERE ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_desc_
 	struct kernel *made = MAKE(kernel, { 0 });
 
 	(void)module;
-	strncpy(made->name, description->pKernelName, sizeof(made->name) - 1);
+	snprintf(made->name, sizeof(made->name), "%s", description->pKernelName);
 	*kernel = (ze_kernel_handle_t)made;
 	return ZE_RESULT_SUCCESS;
 }

@@ -177,11 +177,10 @@ int gpumon_verifier_store(struct gpumon_verifier *verifier)
 
 	if (resolve(verifier, step->dst, &access) || check_writable(verifier, &access))
 		return -1;
-	if (BPF_CLASS(step->code) == BPF_ST) {
+	if (BPF_CLASS(step->code) == BPF_ST)
 		cell = gpumon_cell_number(gpumon_number_constant((uint64_t)(int64_t)step->imm));
-	} else if (gpumon_verifier_read(verifier, step->src, &cell)) {
+	else if (gpumon_verifier_read(verifier, step->src, &cell))
 		return -1;
-	}
 	if (access.address.kind == GPUMON_PROBE_STACK) {
 		if (step->src != 10 && BPF_CLASS(step->code) == BPF_STX && access.size == 8)
 			cell = gpumon_state_share(verifier->state,
