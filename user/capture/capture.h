@@ -158,6 +158,9 @@ int gpumon_capture_add_file(struct gpumon_capture_writer *writer, const char *na
 int gpumon_capture_append(struct gpumon_capture_file *file, uint32_t tid, const void *records,
 			  size_t size);
 
+/* Likewise one string, of which 4096 bytes are kept. @id: its number among the file's strings */
+int gpumon_capture_append_string(struct gpumon_capture_file *file, uint32_t id, const char *text);
+
 /**
  * gpumon_capture_limit - limit the size of a capture
  * @writer: capture

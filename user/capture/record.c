@@ -5,6 +5,9 @@
 
 #include "capture.h"
 
+/* Longer strings of the recorder are cut. */
+#define STRING_MAX 4096
+
 static const char *const record_names[] = {
 	[GPUMON_RECORD_PAD] = "pad",
 	[GPUMON_RECORD_PROCESS] = "process",
@@ -67,6 +70,21 @@ const char *gpumon_record_name(unsigned int type)
 const char *gpumon_loss_name(unsigned int cause)
 {
 	return cause < GPUMON_LOSS_CAUSES ? loss_names[cause] : NULL;
+}
+
+int gpumon_capture_append_string(struct gpumon_capture_file *file, uint32_t id, const char *text)
+{
+	_Alignas(uint64_t) char room[sizeof(struct gpumon_record_string) + STRING_MAX + 8] = { 0 };
+	struct gpumon_record_string *record = (void *)room;
+	size_t length = strnlen(text, STRING_MAX), size;
+
+	size = (sizeof(*record) + length + 7) & ~(size_t)7;
+	record->head.type = GPUMON_RECORD_STRING;
+	record->head.size = (uint32_t)size;
+	record->id = id;
+	record->length = (uint32_t)length;
+	memcpy(record->text, text, length);
+	return gpumon_capture_append(file, 0, record, size);
 }
 
 void gpumon_record_copy(void *to, size_t size, const struct gpumon_record *record)

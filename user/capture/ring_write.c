@@ -257,23 +257,13 @@ static int write_ends(const struct writing *writing, const struct written *writt
 static int write_note(struct gpumon_capture_file *file, uint32_t id, uint64_t time_ns,
 		      const char *text)
 {
-	_Alignas(8) struct {
-		struct gpumon_record_string string;
-		char text[512];
-	} string = { 0 };
 	struct gpumon_record_note note = {
 		.head = { GPUMON_RECORD_NOTE, 0, sizeof(note) },
 		.time_ns = time_ns,
 		.text = id,
 	};
-	size_t length = strnlen(text, sizeof(string.text));
 
-	string.string.head.type = GPUMON_RECORD_STRING;
-	string.string.head.size = (uint32_t)((sizeof(string.string) + length + 7) & ~(size_t)7);
-	string.string.id = id;
-	string.string.length = (uint32_t)length;
-	memcpy(string.text, text, length);
-	if (gpumon_capture_append(file, 0, &string, string.string.head.size))
+	if (gpumon_capture_append_string(file, id, text))
 		return -1;
 	return gpumon_capture_append(file, 0, &note, sizeof(note));
 }

@@ -113,21 +113,6 @@ static int append_record(struct gpumon_target *target, const void *record, size_
 	return gpumon_capture_append(target->file, 0, record, size);
 }
 
-static void append_string(struct gpumon_target *target, uint32_t id, const char *text)
-{
-	_Alignas(uint64_t) char room[sizeof(struct gpumon_record_string) + 4096 + 8] = { 0 };
-	struct gpumon_record_string *record = (void *)room;
-	size_t length = strnlen(text, 4096), size;
-
-	size = (sizeof(*record) + length + 7) & ~(size_t)7;
-	record->head.type = GPUMON_RECORD_STRING;
-	record->head.size = (uint32_t)size;
-	record->id = id;
-	record->length = (uint32_t)length;
-	memcpy(record->text, text, length);
-	(void)append_record(target, record, size);
-}
-
 static const char *host_name(char *buffer, size_t room)
 {
 	if (gethostname(buffer, room))
@@ -142,10 +127,10 @@ static void append_strings(struct gpumon_target *target)
 	char host[72];
 
 	target->strings = false;
-	append_string(target, STRING_CGROUP, target->info.cgroup);
-	append_string(target, STRING_EXECUTABLE, target->info.executable);
-	append_string(target, STRING_COMMAND, target->info.command);
-	append_string(target, STRING_HOST, host_name(host, sizeof(host)));
+	gpumon_capture_append_string(target->file, STRING_CGROUP, target->info.cgroup);
+	gpumon_capture_append_string(target->file, STRING_EXECUTABLE, target->info.executable);
+	gpumon_capture_append_string(target->file, STRING_COMMAND, target->info.command);
+	gpumon_capture_append_string(target->file, STRING_HOST, host_name(host, sizeof(host)));
 }
 
 static uint32_t fill_id(uint32_t id, uint32_t ours, const char *text)
