@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "probe/model/helper.h"
+#include "probe/model/opcode.h"
+#include "probe/translate/alu.h"
+#include "probe/translate/call.h"
+#include "probe/translate/memory.h"
+#include "probe/translate/stack.h"
+
+#define MIN_ISA 40
+#define MIN_SM	35 /* atomic operations of 64 bits */
+
+/* The context is a pointer, so no null pointer; nothing lies behind it. */
+#define CONTEXT_ADDRESS 4096
+
+static bool calls(const struct gpumon_probe_step *step, int32_t id)
+{
+	return BPF_CLASS(step->code) == BPF_JMP && BPF_OP(step->code) == BPF_CALL &&
+	       step->imm == id;
+}
+
+bool gpumon_probe_keeps(const struct gpumon_probe_program *program)
+{
+	uint32_t i;
+
+	for (i = 0; i < program->steps_n; i++)
+		if (calls(&program->steps[i], 605) || calls(&program->steps[i], 606))
+			return true;
+	return false;
+}
+
+bool gpumon_probe_prints(const struct gpumon_probe_program *program)
+{
+	uint32_t i;
+
+	for (i = 0; i < program->steps_n; i++)
+		if (calls(&program->steps[i], BPF_FUNC_trace_printk) ||
+		    calls(&program->steps[i], 501))
+			return true;
+	return false;
+}
+
+static bool is_jump(const struct gpumon_probe_step *step)
+{
+	unsigned int class = BPF_CLASS(step->code);
+
+	return (class == BPF_JMP || class == BPF_JMP32) && BPF_OP(step->code) != BPF_CALL &&
+	       BPF_OP(step->code) != BPF_EXIT;
+}
+
+/* The step that is written after this one, or steps_n. */
+static uint32_t next_step(const struct text *text, uint32_t step)
+{
+	do
+		step++;
+	while (step < text->program->steps_n && !text->facts[step].reached);
+	return step;
+}
+
+/* Jump, with fuel if it goes back. @condition: a predicate, or -1. */
+static void jump(struct text *text, uint32_t target, int condition)
+{
+	uint32_t empty, stay;
+
+	if (!text->facts[text->step].back_edge) {
+		if (condition >= 0)
+			text_emit(text, "@$p bra $l", condition, target);
+		else if (target != next_step(text, text->step))
+			text_emit(text, "bra $l", target);
+		return;
+	}
+	empty = text_predicate(text);
+	stay = text_new_label(text);
+	if (condition >= 0)
+		text_emit(text, "@!$p bra $l", condition, stay);
+	text_emit(text, "setp.eq.u32 $p, $w, 0", empty, TEXT_FUEL_WORD);
+	text_emit(text, "@$p bra $l", empty, TEXT_LABEL_FUEL);
+	text_emit(text, "sub.u32 $w, $w, 1", TEXT_FUEL_WORD, TEXT_FUEL_WORD);
+	text_emit(text, "bra $l", target);
+	if (condition >= 0)
+		text_label(text, stay);
+	text->fuel_used = true;
+}
+
+static void write_jump(struct text *text, const struct gpumon_probe_step *step)
+{
+	const struct gpumon_probe_fact *fact = &text->facts[text->step];
+
+	if (BPF_OP(step->code) == BPF_JCOND)
+		text_refuse(text, "may_goto is not supported: write a loop");
+	else if (BPF_OP(step->code) == BPF_JA || !fact->runs_on)
+		jump(text, step->target, -1);
+	else if (fact->jumps)
+		jump(text, step->target, (int)text_condition(text, step));
+}
+
+static void write_wide_constant(struct text *text, const struct gpumon_probe_step *step)
+{
+	uint32_t dst = text_register(step, step->dst);
+
+	if (step->code != (BPF_LD | BPF_IMM | BPF_DW)) {
+		text_refuse(text, "instruction 0x%x is not known", step->code);
+		return;
+	}
+	if (step->src == 0) {
+		text_emit(text, "mov.b64 $d, $x", dst, step->value);
+		return;
+	}
+	text_emit(text, "mov.b64 $d, $d", dst, text_map_address(text, step->map));
+	if (step->src == BPF_PSEUDO_MAP_IDX_VALUE && step->value)
+		text_emit(text, "add.s64 $d, $d, $x", dst, dst, step->value);
+}
+
+static void write_step(struct text *text, const struct gpumon_probe_step *step)
+{
+	switch (BPF_CLASS(step->code)) {
+	case BPF_ALU:
+	case BPF_ALU64:
+		text_alu(text, step);
+		break;
+	case BPF_LD:
+		write_wide_constant(text, step);
+		break;
+	case BPF_LDX:
+	case BPF_ST:
+	case BPF_STX:
+		text_memory(text, step);
+		break;
+	default:
+		if (BPF_OP(step->code) == BPF_CALL)
+			text_call(text, step);
+		else if (BPF_OP(step->code) != BPF_EXIT)
+			write_jump(text, step);
+		else if (next_step(text, text->step) < text->program->steps_n) {
+			text_emit(text, "bra $l", TEXT_LABEL_END);
+			text->end_used = true;
+		}
+	}
+}
+
+/* Which steps need a label. NULL without memory. */
+static bool *find_targets(const struct text *text)
+{
+	bool *targets = calloc(text->program->steps_n, sizeof(*targets));
+	uint32_t i;
+
+	for (i = 0; targets && i < text->program->steps_n; i++)
+		if (text->facts[i].reached && is_jump(&text->program->steps[i]))
+			targets[text->program->steps[i].target] = true;
+	return targets;
+}
+
+static bool has_loops(const struct text *text)
+{
+	uint32_t i;
+
+	for (i = 0; i < text->program->steps_n; i++)
+		if (text->facts[i].reached && text->facts[i].back_edge)
+			return true;
+	return false;
+}
+
+static void write_steps(struct text *text, const bool *targets)
+{
+	uint32_t i;
+
+	for (i = 0; i < text->program->steps_n && !text->failed; i++) {
+		if (!text->facts[i].reached)
+			continue;
+		text->step = i;
+		if (targets[i])
+			text_label(text, i);
+		write_step(text, &text->program->steps[i]);
+	}
+	if (text->fuel_used) {
+		text_emit(text, "bra $l", TEXT_LABEL_END);
+		text->end_used = true;
+		text_label(text, TEXT_LABEL_FUEL);
+		text_lose(text, GPUMON_PROBE_LOST_FUEL, -1);
+	}
+	if (text->end_used)
+		text_label(text, TEXT_LABEL_END);
+}
+
+static void declare(FILE *out, const char *type, char kind, uint32_t count)
+{
+	if (count)
+		fprintf(out, "\t.reg .%s %%g%c<%" PRIu32 ">;\n", type, kind, count);
+}
+
+static void write_block(struct text *text, const char *body, FILE *out)
+{
+	bool context = text->program->point == GPUMON_PROBE_MEMORY ||
+		       text->program->point == GPUMON_PROBE_ATOMIC ||
+		       text->program->point == GPUMON_PROBE_BARRIER;
+
+	fputs("{\n", out);
+	declare(out, "b64", 'd', text->wide);
+	declare(out, "b32", 'w', text->word);
+	declare(out, "pred", 'p', text->predicate);
+	text_stack_begin(text, out);
+	fprintf(out, "\tmov.b64 %%gd1, %d;\n", context ? CONTEXT_ADDRESS : 0);
+	if (text->fuel_used)
+		fprintf(out, "\tmov.b32 %%gw%d, %" PRIu32 ";\n", TEXT_FUEL_WORD,
+			text->target->fuel);
+	fputs(body, out);
+	fputs("}\n", out);
+}
+
+/* Write the block, with all of @text but its stream. */
+static int translate(struct text *text, FILE *out)
+{
+	bool *targets = find_targets(text);
+	char *body = NULL;
+	size_t size;
+
+	text->out = open_memstream(&body, &size);
+	if (!targets || !text->out || text_stack_plan(text)) {
+		if (text->out)
+			fclose(text->out);
+		free(body);
+		free(targets);
+		return gpumon_error_set(text->err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
+					"no memory to translate program %s", text->program->name);
+	}
+	write_steps(text, targets);
+	fclose(text->out);
+	if (!text->failed)
+		write_block(text, body, out);
+	free(body);
+	free(targets);
+	return text->failed ? -1 : 0;
+}
+
+int gpumon_probe_translate(const struct gpumon_probe_program *program,
+			   const struct gpumon_probe_fact *facts,
+			   const struct gpumon_probe_target *target, FILE *out,
+			   struct gpumon_error *err)
+{
+	struct text text = {
+		.program = program,
+		.facts = facts,
+		.target = target,
+		.err = err,
+		.wide = TEXT_FIRST_WIDE,
+		.label = TEXT_FIRST_LABEL,
+	};
+	int result;
+
+	if (target->isa < MIN_ISA || target->sm < MIN_SM)
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_UNSUPPORTED,
+					"program %s needs PTX %d.%d for sm_%d or later, and the "
+					"kernel's PTX is %u.%u for sm_%u: leave this kernel out",
+					program->name, MIN_ISA / 10, MIN_ISA % 10, MIN_SM,
+					target->isa / 10, target->isa % 10, target->sm);
+	if (has_loops(&text))
+		text.word = TEXT_FUEL_WORD + 1;
+	result = translate(&text, out);
+	text_stack_clear(&text);
+	return result;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "probe/translate/warp.h"
+
+uint32_t text_special(struct text *text, const char *name)
+{
+	uint32_t word = text_word(text);
+
+	text_emit(text, "mov.u32 $w, $s", word, name);
+	return word;
+}
+
+uint32_t text_active_mask(struct text *text)
+{
+	uint32_t mask = text_word(text), zero, always;
+
+	if (text->target->isa >= 62) {
+		text_emit(text, "activemask.b32 $w", mask);
+		return mask;
+	}
+	zero = text_word(text);
+	always = text_predicate(text);
+	text_emit(text, "mov.b32 $w, 0", zero);
+	text_emit(text, "setp.eq.u32 $p, $w, 0", always, zero);
+	text_emit(text, "vote.ballot.b32 $w, $p", mask, always);
+	return mask;
+}
+
+uint32_t text_lanes_before(struct text *text, uint32_t mask)
+{
+	uint32_t lower = text_special(text, "%lanemask_lt");
+
+	text_emit(text, "and.b32 $w, $w, $w", lower, lower, mask);
+	text_emit(text, "popc.b32 $w, $w", lower, lower);
+	return lower;
+}
+
+uint32_t text_shuffle(struct text *text, uint32_t mask, uint32_t value, uint32_t lane)
+{
+	uint32_t result = text_word(text);
+
+	text_emit(text, "shfl.sync.idx.b32 $w, $w, $w, 31, $w", result, value, lane, mask);
+	return result;
+}
+
+uint32_t text_ballot(struct text *text, uint32_t mask, uint32_t predicate)
+{
+	uint32_t result = text_word(text);
+
+	text_emit(text, "vote.sync.ballot.b32 $w, $p, $w", result, predicate, mask);
+	return result;
+}
+
+/* x of the whole grid, for one of the dimensions. */
+static uint32_t grid_place(struct text *text, const char *block, const char *size,
+			   const char *thread)
+{
+	uint32_t place = text_wide(text), a = text_special(text, block);
+	uint32_t b = text_special(text, size), c = text_special(text, thread);
+
+	text_emit(text, "cvt.u64.u32 $d, $w", place, c);
+	text_emit(text, "mad.wide.u32 $d, $w, $w, $d", place, a, b, place);
+	return place;
+}
+
+static uint32_t product(struct text *text, const char *left, const char *right)
+{
+	uint32_t result = text_wide(text), a = text_special(text, left);
+	uint32_t b = text_special(text, right);
+
+	text_emit(text, "mul.wide.u32 $d, $w, $w", result, a, b);
+	return result;
+}
+
+/* Most grids are a row of rows: then the rest need not be computed, which is worth a jump. */
+static uint32_t one_dimension(struct text *text)
+{
+	uint32_t a = text_special(text, "%ntid.y"), b = text_special(text, "%ntid.z");
+	uint32_t c = text_special(text, "%nctaid.y"), d = text_special(text, "%nctaid.z");
+	uint32_t one = text_predicate(text);
+
+	text_emit(text, "or.b32 $w, $w, $w", a, a, b);
+	text_emit(text, "or.b32 $w, $w, $w", c, c, d);
+	text_emit(text, "or.b32 $w, $w, $w", a, a, c);
+	text_emit(text, "setp.eq.u32 $p, $w, 1", one, a);
+	return one;
+}
+
+uint32_t text_thread(struct text *text)
+{
+	uint32_t x = grid_place(text, "%ctaid.x", "%ntid.x", "%tid.x"), y, z, rows, columns;
+	uint32_t one = one_dimension(text), end = text_new_label(text);
+
+	text_emit(text, "@$p bra $l", one, end);
+	y = grid_place(text, "%ctaid.y", "%ntid.y", "%tid.y");
+	z = grid_place(text, "%ctaid.z", "%ntid.z", "%tid.z");
+	rows = product(text, "%nctaid.y", "%ntid.y");
+	columns = product(text, "%nctaid.x", "%ntid.x");
+	text_emit(text, "mad.lo.s64 $d, $d, $d, $d", y, z, rows, y);
+	text_emit(text, "mad.lo.s64 $d, $d, $d, $d", x, y, columns, x);
+	text_label(text, end);
+	return x;
+}
+
+uint32_t text_block(struct text *text)
+{
+	/* At most 2^16 by 2^16 rows. */
+	uint32_t row = text_special(text, "%ctaid.y"), plane = text_special(text, "%ctaid.z");
+	uint32_t rows = text_special(text, "%nctaid.y"), column = text_special(text, "%ctaid.x");
+	uint32_t columns = text_special(text, "%nctaid.x"), result = text_wide(text);
+
+	text_emit(text, "mad.lo.u32 $w, $w, $w, $w", row, plane, rows, row);
+	text_emit(text, "cvt.u64.u32 $d, $w", result, column);
+	text_emit(text, "mad.wide.u32 $d, $w, $w, $d", result, row, columns, result);
+	return result;
+}
+
+uint32_t text_warp_in_block(struct text *text)
+{
+	uint32_t x = text_special(text, "%tid.x"), y = text_special(text, "%tid.y");
+	uint32_t z = text_special(text, "%tid.z"), columns = text_special(text, "%ntid.x");
+	uint32_t rows = text_special(text, "%ntid.y"), result = text_wide(text);
+
+	text_emit(text, "mad.lo.u32 $w, $w, $w, $w", y, z, rows, y);
+	text_emit(text, "mad.lo.u32 $w, $w, $w, $w", y, y, columns, x);
+	text_emit(text, "shr.u32 $w, $w, 5", y, y);
+	text_emit(text, "cvt.u64.u32 $d, $w", result, y);
+	return result;
+}
+
+/*
+ * The lanes of @singles whose sector no earlier one of them has: their count, as a new %gw.
+ */
+static uint32_t distinct_by_match(struct text *text, uint32_t mask, uint32_t sector,
+				  uint32_t single, uint32_t singles)
+{
+	uint32_t same = text_word(text), first = text_predicate(text);
+
+	text_emit(text, "match.any.sync.b64 $w, $d, $w", same, sector, mask);
+	text_emit(text, "and.b32 $w, $w, $w", same, same, singles);
+	text_emit(text, "setp.eq.and.u32 $p, $w, 0, $p", first, text_lanes_before(text, same),
+		  single);
+	same = text_ballot(text, mask, first);
+	text_emit(text, "popc.b32 $w, $w", same, same);
+	return same;
+}
+
+/* The same with a turn for each distinct sector. */
+static uint32_t distinct_by_loop(struct text *text, uint32_t mask, uint32_t sector, uint32_t single,
+				 uint32_t singles)
+{
+	uint32_t left = text_word(text), low = text_word(text), high = text_word(text);
+	uint32_t lane = text_word(text), count = text_word(text), other = text_wide(text);
+	uint32_t same = text_predicate(text), none = text_predicate(text), found;
+	uint32_t low_there, high_there;
+	uint32_t begin = text_new_label(text), end = text_new_label(text);
+
+	text_emit(text, "mov.b32 $w, $w", left, singles);
+	text_emit(text, "mov.b32 $w, 0", count);
+	text_emit(text, "mov.b64 {$w, $w}, $d", low, high, sector);
+	text_label(text, begin);
+	text_emit(text, "setp.eq.u32 $p, $w, 0", none, left);
+	text_emit(text, "@$p bra $l", none, end);
+	text_emit(text, "bfind.u32 $w, $w", lane, left);
+	low_there = text_shuffle(text, mask, low, lane);
+	high_there = text_shuffle(text, mask, high, lane);
+	text_emit(text, "mov.b64 $d, {$w, $w}", other, low_there, high_there);
+	text_emit(text, "setp.eq.and.u64 $p, $d, $d, $p", same, other, sector, single);
+	found = text_ballot(text, mask, same);
+	text_emit(text, "xor.b32 $w, $w, $w", left, left, found);
+	text_emit(text, "add.u32 $w, $w, 1", count, count);
+	text_emit(text, "bra $l", begin);
+	text_label(text, end);
+	return count;
+}
+
+/* Add the counts of the lanes of @others to @total. */
+static void add_others(struct text *text, uint32_t mask, uint32_t others, uint32_t count,
+		       uint32_t total)
+{
+	uint32_t lane = text_word(text), bit = text_word(text), none = text_predicate(text);
+	uint32_t begin = text_new_label(text), end = text_new_label(text);
+
+	text_label(text, begin);
+	text_emit(text, "setp.eq.u32 $p, $w, 0", none, others);
+	text_emit(text, "@$p bra $l", none, end);
+	text_emit(text, "bfind.u32 $w, $w", lane, others);
+	text_emit(text, "add.u32 $w, $w, $w", total, total, text_shuffle(text, mask, count, lane));
+	text_emit(text, "mov.b32 $w, 1", bit);
+	text_emit(text, "shl.b32 $w, $w, $w", bit, bit, lane);
+	text_emit(text, "xor.b32 $w, $w, $w", others, others, bit);
+	text_emit(text, "bra $l", begin);
+	text_label(text, end);
+}
+
+uint32_t text_sectors(struct text *text, uint32_t address, uint32_t size)
+{
+	uint32_t first = text_wide(text), last = text_wide(text), result = text_wide(text);
+	uint32_t single = text_predicate(text), count = text_word(text), others = text_word(text);
+	uint32_t mask, singles, total;
+
+	if (!text_has_sync(text)) {
+		text_refuse(text,
+			    "gpumon_sectors needs PTX 6.0, and the kernel is in PTX %u.%u: "
+			    "leave this kernel out",
+			    text->target->isa / 10, text->target->isa % 10);
+		return result;
+	}
+	mask = text_active_mask(text);
+	text_emit(text, "shr.u64 $d, $d, 5", first, address);
+	text_emit(text, "max.u64 $d, $d, 1", last, size);
+	text_emit(text, "add.s64 $d, $d, $d", last, last, address);
+	text_emit(text, "sub.s64 $d, $d, 1", last, last);
+	text_emit(text, "shr.u64 $d, $d, 5", last, last);
+	text_emit(text, "setp.eq.u64 $p, $d, $d", single, first, last);
+	text_emit(text, "sub.s64 $d, $d, $d", last, last, first);
+	text_emit(text, "cvt.u32.u64 $w, $d", count, last);
+	text_emit(text, "add.u32 $w, $w, 1", count, count);
+	singles = text_ballot(text, mask, single);
+	text_emit(text, "xor.b32 $w, $w, $w", others, singles, mask);
+	total = text_has_match(text) ? distinct_by_match(text, mask, first, single, singles) :
+				       distinct_by_loop(text, mask, first, single, singles);
+	add_others(text, mask, others, count, total);
+	text_emit(text, "cvt.u64.u32 $d, $w", result, total);
+	return result;
+}
