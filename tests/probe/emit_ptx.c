@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * emit_ptx ISA SM corpus|random SEED N: a module with a kernel for each program: the corpus, or N random
+ * programs from a seed on. For ptxas.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus.h"
+#include "random_code.h"
+#include "sample.h"
+
+static void write_kernel(const char *name, const struct sample *sample)
+{
+	printf(".visible .entry %s(.param .u64 to)\n{\n"
+	       "\t.reg .b64 %%rd<3>;\n\t.reg .b64 %%gpumon_kept<4>;\n"
+	       "\t.reg .b64 %%gpumon_address, %%gpumon_line;\n"
+	       "\t.reg .b32 %%gpumon_size, %%gpumon_flags, %%gpumon_kernel;\n"
+	       "\tld.param.u64 %%rd1, [to];\n\tld.global.u64 %%rd2, [%%rd1];\n"
+	       "\tmov.b64 %%gpumon_kept0, %%rd2;\n\tmov.b64 %%gpumon_kept1, 0;\n"
+	       "\tmov.b64 %%gpumon_kept2, 0;\n\tmov.b64 %%gpumon_kept3, 0;\n"
+	       "\tmov.b64 %%gpumon_address, %%rd2;\n\tmov.b64 %%gpumon_line, 5;\n"
+	       "\tmov.b32 %%gpumon_size, 8;\n\tmov.b32 %%gpumon_flags, 1;\n"
+	       "\tmov.b32 %%gpumon_kernel, 3;\n",
+	       name);
+	if (sample)
+		fputs(sample->text, stdout);
+	/* A kernel that needs what was kept, and its own registers. */
+	printf("\tadd.s64 %%rd2, %%rd2, %%gpumon_kept0;\n\tst.global.u64 [%%rd1+8], %%rd2;\n"
+	       "\tret;\n}\n\n");
+}
+
+static int write_program(const char *name, const struct bpf_insn *code, uint32_t code_n,
+			 const struct gpumon_probe_map *maps, uint32_t maps_n,
+			 enum gpumon_probe_point point, const struct gpumon_probe_target *target)
+{
+	struct sample sample;
+	int result = sample_make(&sample, code, code_n, maps, maps_n, point, target);
+
+	if (result && sample.err.code == GPUMON_ERROR_REFUSED)
+		printf("// %s is refused: %s\n", name, sample.error);
+	else if (result)
+		fprintf(stderr, "%s: %s\n", name, sample.error);
+	else
+		write_kernel(name, &sample);
+	if (result && sample.err.code == GPUMON_ERROR_REFUSED)
+		result = 0;
+	sample_clear(&sample);
+	return result;
+}
+
+static int write_random(uint64_t seed, uint32_t n, const struct gpumon_probe_target *target)
+{
+	struct random_code *program = calloc(1, sizeof(*program));
+	char name[32];
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < n && !result; i++) {
+		random_code_make(program, seed + i);
+		snprintf(name, sizeof(name), "random%u", i);
+		result = write_program(name, program->code, program->code_n, random_maps, 2,
+				       GPUMON_PROBE_ENTRY, target);
+	}
+	free(program);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	struct gpumon_probe_target target = { .shards = 256, .fuel = 1 << 16 };
+	uint32_t i;
+	int result = 0;
+
+	if (argc < 4)
+		return 2;
+	target.isa = strtoul(argv[1], NULL, 10);
+	target.sm = strtoul(argv[2], NULL, 10);
+	printf("// sizes:");
+	for (i = 0; i < corpus_programs_n; i++)
+		if (corpus_programs[i].most || i == 0)
+			printf(" %s=%u", corpus_programs[i].name, corpus_programs[i].most);
+	printf("\n.version %u.%u\n.target sm_%s\n.address_size 64\n\n"
+	       ".const .align 8 .b64 gpumon_probe_table[%u];\n\n",
+	       target.isa / 10, target.isa % 10, argv[2], 1 + CORPUS_MAPS);
+	if (strcmp(argv[3], "random") == 0)
+		return argc < 6 || write_random(strtoull(argv[4], NULL, 10),
+						strtoul(argv[5], NULL, 10), &target);
+	write_kernel("bare", NULL);
+	for (i = 0; i < corpus_programs_n && !result; i++)
+		result = write_program(corpus_programs[i].name, corpus_programs[i].code,
+				       corpus_programs[i].code_n, corpus_maps, CORPUS_MAPS,
+				       corpus_programs[i].point, &target);
+	return result;
+}

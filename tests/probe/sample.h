@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* A program for tests: instructions, its steps, facts, text, and memory to run it in. */
+#ifndef PROBE_SAMPLE_H
+#define PROBE_SAMPLE_H
+
+#include "base/pool.h"
+#include "probe/model/layout.h"
+#include "probe/translate/translate.h"
+#include "ptx.h"
+
+struct sample {
+	struct gpumon_probe_program program;
+	struct gpumon_pool pool;
+	struct gpumon_probe_fact *facts;
+	struct gpumon_probe_target target;
+	struct gpumon_error err;
+	char *text;
+	struct ptx_block *block;
+	struct ptx_machine machine;
+	struct gpumon_probe_control control;
+	uint8_t **images; /* memory of the maps */
+	uint8_t *print;
+	char error[256];
+};
+
+/* Newest of all; 4 shards. */
+extern const struct gpumon_probe_target sample_target;
+
+/*
+ * Make the steps, the facts and the text, and read the text. Return: 0, or -1 with @error.
+ * Always to be cleared.
+ */
+int sample_make(struct sample *sample, const struct bpf_insn *code, uint32_t code_n,
+		const struct gpumon_probe_map *maps, uint32_t maps_n, enum gpumon_probe_point point,
+		const struct gpumon_probe_target *target);
+void sample_clear(struct sample *sample);
+
+/*
+ * Run it in @threads threads of blocks of 128, @random: seed of the scheduler, or 0 for lock-step.
+ * The memory stays from one run to the next. Return: 0, or -1 with @error.
+ */
+int sample_run(struct sample *sample, uint32_t threads, uint64_t random);
+/* The same with what surrounds the block: @special by enum ptx_special is added for each lane. */
+int sample_run_with(struct sample *sample, uint32_t threads, uint64_t random,
+		    void (*prepare)(struct ptx_lane *lane, uint32_t thread));
+
+#endif /* PROBE_SAMPLE_H */

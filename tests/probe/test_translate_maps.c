@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/*
+ * Maps and helpers, by many threads: in lock-step, and in any order. Nothing is lost but what is counted,
+ * nothing is there twice, nothing is half written.
+ */
+#include "common.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "corpus.h"
+#include "probe/model/read.h"
+#include "sample.h"
+
+/* The newest of all; without match, activemask and acquire; without shfl.sync. */
+static const struct gpumon_probe_target targets[] = {
+	{ .isa = 90, .sm = 90, .shards = 4, .fuel = 1000 },
+	{ .isa = 61, .sm = 60, .shards = 2, .fuel = 1000 },
+	{ .isa = 50, .sm = 52, .shards = 1, .fuel = 1000 },
+};
+
+#define ORDERS 12 /* of threads: the first one is lock-step */
+
+static uint64_t seed;
+
+static void make(struct sample *sample, const char *name, const struct gpumon_probe_target *target)
+{
+	const struct corpus_program *program = corpus_find(name);
+
+	assert_non_null(program);
+	if (sample_make(sample, program->code, program->code_n, corpus_maps, CORPUS_MAPS,
+			program->point, target))
+		fail_msg("%s: %s", name, sample->error);
+}
+
+static void run(struct sample *sample, uint32_t threads, uint32_t order,
+		void (*prepare)(struct ptx_lane *lane, uint32_t thread))
+{
+	uint64_t random = order ? seed + order : 0;
+
+	if (sample_run_with(sample, threads, random, prepare))
+		fail_msg("seed %llu, order %u: %s\n%s", (unsigned long long)seed, order,
+			 sample->error, sample->text);
+}
+
+static uint64_t number(const struct sample *sample, enum corpus_map map, uint64_t index)
+{
+	uint64_t value = 0;
+
+	gpumon_probe_read_value(&corpus_maps[map], sample->target.shards, sample->images[map],
+				index, &value);
+	return value;
+}
+
+static uint64_t shown(const struct sample *sample, uint32_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, sample->images[CORPUS_BSS] + offset, sizeof(value));
+	return value;
+}
+
+/* All losses but one cause are 0. */
+static void lost(const struct sample *sample, enum gpumon_probe_loss cause, uint64_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++)
+		assert_int_equal(sample->control.lost[i], i == cause ? count : 0);
+}
+
+/* A program in each order on each target. */
+#define EACH_RUN(sample, name, threads, prepare)                                        \
+	for (uint32_t target = 0; target < COUNT(targets); target++)                    \
+		for (uint32_t order = 0;                                                \
+		     order < ORDERS && (make(&(sample), name, &targets[target]),        \
+					run(&(sample), threads, order, prepare), true); \
+		     order++, sample_clear(&(sample)))
+
+static void test_counters(void **state)
+{
+	struct sample sample;
+	uint32_t i;
+
+	(void)state;
+	EACH_RUN(sample, "counter", 300, NULL)
+	{
+		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 3), 300);
+		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	}
+	EACH_RUN(sample, "lookup", 300, NULL)
+	assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 3), 300);
+	EACH_RUN(sample, "thread_counter", 300, NULL)
+	{
+		for (i = 0; i < 256; i++)
+			assert_int_equal(number(&sample, CORPUS_THREADS, i), 1);
+		lost(&sample, GPUMON_PROBE_LOST_THREADS, 44);
+	}
+	EACH_RUN(sample, "word_counter", 96, NULL)
+	{
+		uint32_t value;
+
+		for (i = 0; i < 16; i++) {
+			gpumon_probe_read_value(&corpus_maps[CORPUS_WORDS], 1,
+						sample.images[CORPUS_WORDS], i, &value);
+			assert_int_equal(value, 3);
+		}
+		lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 48);
+	}
+	EACH_RUN(sample, "leaves", 64, NULL)
+	assert_int_equal(number(&sample, CORPUS_ARRAY, 0), 2);
+}
+
+/* Thread n ends after 2^n - 1 ns, and one of the last after none. */
+static void set_times(struct ptx_lane *lane, uint32_t thread)
+{
+	lane->special[PTX_GLOBALTIMER] = 1ULL << 63;
+	lane->special[PTX_KEPT] = (1ULL << 63) - ((1ULL << thread % 64) - 1);
+	lane->special[PTX_KERNEL] = 7 + 64 * (thread >= 64);
+}
+
+static void test_histogram(void **state)
+{
+	uint64_t buckets[GPUMON_PROBE_BUCKETS];
+	struct sample sample;
+	uint32_t i;
+
+	(void)state;
+	EACH_RUN(sample, "exit_histogram", 70, set_times)
+	{
+		gpumon_probe_read_value(&corpus_maps[CORPUS_HISTOGRAM], sample.target.shards,
+					sample.images[CORPUS_HISTOGRAM], 7, buckets);
+		/* 0 and 1 are both in the first one. */
+		assert_int_equal(buckets[0], 2);
+		for (i = 1; i < 63; i++)
+			assert_int_equal(buckets[i], 1);
+		assert_int_equal(buckets[63], 0);
+		lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 6);
+	}
+}
+
+/* The keys of a hash of numbers, each once: @counts is set to its value. */
+static uint32_t read_hash(const struct sample *sample, uint64_t *counts, uint32_t keys)
+{
+	const void *key, *value;
+	uint64_t place = 0, k;
+	uint32_t n = 0;
+	bool *seen = calloc(keys, sizeof(*seen));
+
+	while (gpumon_probe_hash_next(&corpus_maps[CORPUS_HASH], sample->images[CORPUS_HASH],
+				      &place, &key, &value)) {
+		memcpy(&k, key, sizeof(k));
+		assert_true(k < keys);
+		assert_false(seen[k]);
+		seen[k] = true;
+		memcpy(&counts[k], value, sizeof(*counts));
+		n++;
+	}
+	free(seen);
+	return n;
+}
+
+static void test_hash(void **state)
+{
+	uint64_t counts[512];
+	struct sample sample;
+	uint32_t i, n;
+
+	(void)state;
+	EACH_RUN(sample, "hash_count", 400, NULL)
+	{
+		assert_int_equal(read_hash(&sample, counts, 40), 40);
+		for (i = 0; i < 40; i++)
+			assert_int_equal(counts[i], 10);
+		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	}
+	EACH_RUN(sample, "hash_delete", 400, NULL)
+	{
+		memset(counts, 0xff, sizeof(counts));
+		read_hash(&sample, counts, 40);
+		for (i = 0; i < 40; i++)
+			assert_true(counts[i] == UINT64_MAX || counts[i] % 40 == i);
+		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+		/* Each slot is one of 40 keys'. */
+		run(&sample, 40, 0, NULL);
+		assert_int_equal(read_hash(&sample, counts, 40), 0);
+	}
+	EACH_RUN(sample, "hash_fill", 512, NULL)
+	{
+		n = read_hash(&sample, counts, 512);
+		assert_in_range(n, 64, 128);
+		lost(&sample, GPUMON_PROBE_LOST_HASH_FULL, 512 - n);
+	}
+}
+
+static void test_long_keys(void **state)
+{
+	const void *key, *value;
+	uint32_t words[5], n, i;
+	struct sample sample;
+	uint64_t place;
+	bool seen[50];
+
+	(void)state;
+	EACH_RUN(sample, "long_hash", 200, NULL)
+	{
+		memset(seen, 0, sizeof(seen));
+		for (n = 0, place = 0;
+		     gpumon_probe_hash_next(&corpus_maps[CORPUS_LONG_HASH],
+					    sample.images[CORPUS_LONG_HASH], &place, &key, &value);
+		     n++) {
+			assert_memory_equal(key, value, 20);
+			memcpy(words, key, sizeof(words));
+			for (i = 0; i < 5; i++)
+				assert_int_equal(words[i], words[0]);
+			assert_false(seen[words[0]]);
+			seen[words[0]] = true;
+		}
+		assert_int_equal(n, 50);
+	}
+}
+
+/* What was drained of the ring, and how it is given back. */
+struct drained {
+	struct sample *sample;
+	uint32_t n;
+	bool seen[4096];
+};
+
+static void take_record(void *arg, const void *data, uint32_t size)
+{
+	struct drained *drained = arg;
+	uint64_t record[2];
+
+	assert_int_equal(size, sizeof(record));
+	memcpy(record, data, sizeof(record));
+	assert_true(record[0] < COUNT(drained->seen));
+	assert_int_equal(record[1], 1000000000 + record[0]);
+	assert_false(drained->seen[record[0]]);
+	drained->seen[record[0]] = true;
+	drained->n++;
+}
+
+static void clear_memory(void *arg, uint64_t offset, uint64_t size)
+{
+	struct drained *drained = arg;
+
+	memset(drained->sample->images[CORPUS_RING] + offset, 0, size);
+}
+
+static void test_ring(void **state)
+{
+	const struct gpumon_probe_map *ring = &corpus_maps[CORPUS_RING];
+	struct gpumon_probe_drain drain = { .record = take_record, .clear = clear_memory };
+	struct drained *drained = calloc(1, sizeof(*drained));
+	struct sample sample;
+	uint32_t round;
+
+	(void)state;
+	drained->sample = &sample;
+	drain.arg = drained;
+	EACH_RUN(sample, "record", 1024, NULL)
+	{
+		/* 512 slots: all of them are taken, and the others are counted. */
+		assert_int_equal(gpumon_probe_drain_init(&drain, ring, sample.target.shards), 0);
+		drained->n = 0;
+		memset(drained->seen, 0, sizeof(drained->seen));
+		gpumon_probe_ring_drain(&drain, ring, sample.target.shards,
+					sample.images[CORPUS_RING], false);
+		assert_int_equal(drained->n, 0);
+		gpumon_probe_ring_drain(&drain, ring, sample.target.shards,
+					sample.images[CORPUS_RING], false);
+		assert_int_equal(drained->n, 512);
+		lost(&sample, GPUMON_PROBE_LOST_RING_FULL, 512);
+		/* Each round fits. */
+		sample.control.lost[GPUMON_PROBE_LOST_RING_FULL] = 0;
+		for (round = 0; round < 6; round++) {
+			uint32_t threads = 1 + (uint32_t)(seed + 37 * order + 11 * round) % 90;
+
+			memset(drained->seen, 0, sizeof(drained->seen));
+			drained->n = 0;
+			run(&sample, threads, order, NULL);
+			gpumon_probe_ring_drain(&drain, ring, sample.target.shards,
+						sample.images[CORPUS_RING], true);
+			assert_int_equal(drained->n +
+						 sample.control.lost[GPUMON_PROBE_LOST_RING_FULL],
+					 threads);
+			/* A group that is not full is kept: the next turn of the ring meets it. */
+			if (round < 1)
+				lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+			sample.control.lost[GPUMON_PROBE_LOST_RING_FULL] = 0;
+		}
+		gpumon_probe_drain_clear(&drain);
+	}
+	free(drained);
+}
+
+static void count_record(void *arg, const void *data, uint32_t size)
+{
+	const uint8_t *bytes = data;
+
+	assert_int_equal(size, 12);
+	assert_int_equal(bytes[4], 7);
+	++*(uint32_t *)arg;
+}
+
+static void no_clear(void *arg, uint64_t offset, uint64_t size)
+{
+	(void)arg;
+	(void)offset;
+	(void)size;
+}
+
+static void test_events(void **state)
+{
+	struct sample sample;
+	uint32_t n;
+
+	(void)state;
+	EACH_RUN(sample, "event", 100, NULL)
+	{
+		struct gpumon_probe_drain drain = { .record = count_record,
+						    .clear = no_clear,
+						    .arg = &n };
+
+		n = 0;
+		assert_int_equal(gpumon_probe_drain_init(&drain, &corpus_maps[CORPUS_RING],
+							 sample.target.shards),
+				 0);
+		gpumon_probe_ring_drain(&drain, &corpus_maps[CORPUS_RING], sample.target.shards,
+					sample.images[CORPUS_RING], true);
+		assert_int_equal(n, 100);
+		gpumon_probe_drain_clear(&drain);
+	}
+}
+
+static void check_print(void *arg, const void *data, uint32_t size)
+{
+	uint32_t *n = arg;
+	struct gpumon_probe_print print;
+
+	assert_int_equal(size, sizeof(print));
+	memcpy(&print, data, sizeof(print));
+	assert_int_equal(print.map, CORPUS_RODATA);
+	assert_true(print.offset == 0 || print.offset == 17);
+	if (print.offset == 0) {
+		assert_true(print.arguments[0] < 32);
+		assert_int_equal(print.arguments[1], 9);
+	} else {
+		assert_int_equal(print.arguments[0], 0);
+	}
+	n[print.offset == 0]++;
+}
+
+static void test_print(void **state)
+{
+	struct sample sample;
+	uint32_t n[2];
+
+	(void)state;
+	EACH_RUN(sample, "print", 40, NULL)
+	{
+		struct gpumon_probe_drain drain = { .record = check_print,
+						    .clear = no_clear,
+						    .arg = n };
+
+		n[0] = n[1] = 0;
+		assert_true(gpumon_probe_prints(&sample.program));
+		assert_int_equal(gpumon_probe_drain_init(&drain, &gpumon_probe_print_map,
+							 sample.target.shards),
+				 0);
+		gpumon_probe_ring_drain(&drain, &gpumon_probe_print_map, sample.target.shards,
+					sample.print, true);
+		assert_int_equal(n[0], 40);
+		assert_int_equal(n[1], 40);
+		gpumon_probe_drain_clear(&drain);
+	}
+}
+
+static void at_lane_20(struct ptx_lane *lane, uint32_t thread)
+{
+	(void)thread;
+	lane->special[PTX_LANEID] = 20;
+}
+
+static void test_array_update(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	EACH_RUN(sample, "array_update", 1, NULL)
+	{
+		assert_int_equal(number(&sample, CORPUS_ARRAY, 0), 77);
+		assert_int_equal(shown(&sample, 0), 0);
+		run(&sample, 1, order, at_lane_20);
+		assert_int_equal(shown(&sample, 0), -7);
+	}
+}
+
+/* A block of 4 x 3 x 2 threads, in a grid of 5 x 7 x 6. */
+static void set_place(struct ptx_lane *lane, uint32_t thread)
+{
+	static const uint64_t place[] = { 3, 2, 1, 4, 3, 2, 4, 6, 5, 5, 7, 6, 11, 13 };
+
+	(void)thread;
+	memcpy(lane->special, place, sizeof(place));
+	lane->special[PTX_KERNEL] = 99;
+}
+
+static void test_places(void **state)
+{
+	static const uint64_t should[] = {
+		4,
+		6,
+		5,
+		4,
+		3,
+		2,
+		3,
+		2,
+		1,
+		5,
+		7,
+		6,
+		11,
+		13,
+		0,
+		/* z * (rows * columns) + y * columns + x */
+		(5 * 2 + 1) * (7 * 3 * 5 * 4) + (6 * 3 + 2) * (5 * 4) + 4 * 4 + 3,
+		(5 * 7 + 6) * 5 + 4,
+		0,
+		99,
+		5000,
+		1000000000,
+		0x1234000056780000,
+		1,
+		1,
+	};
+	struct sample sample;
+	uint32_t i;
+
+	(void)state;
+	EACH_RUN(sample, "places", 1, set_place)
+	for (i = 0; i < COUNT(should); i++)
+		assert_int_equal(shown(&sample, 8 * i), should[i]);
+}
+
+/* The addresses of a warp, by pattern. */
+static uint64_t pattern_address(uint32_t pattern, uint32_t lane)
+{
+	switch (pattern) {
+	case 0:
+		return 0x1000 + 4 * lane;
+	case 1:
+		return 0x1000 + 64 * lane;
+	case 2:
+		return 0xffffffff00001000 + 8 * (lane / 3);
+	case 3:
+		return 0x1000;
+	case 4:
+		return 0x1000 + ((uint64_t)lane << 40);
+	default:
+		return 0x1010 + 32 * (lane * 7 % 5);
+	}
+}
+
+static uint32_t pattern;
+
+static void set_access(struct ptx_lane *lane, uint32_t thread)
+{
+	lane->special[PTX_ADDRESS] = pattern_address(pattern, thread);
+	lane->special[PTX_SIZE] = pattern == 5 && thread == 3 ? 100 : 4;
+	lane->special[PTX_FLAGS] = GPUMON_PROBE_READ;
+}
+
+static uint32_t count_sectors(uint32_t threads)
+{
+	uint64_t sectors[PTX_LANES];
+	uint32_t n = 0, i, j, extra = 0;
+
+	for (i = 0; i < threads; i++) {
+		/* Lane 3 accesses 100 bytes from the middle of a sector on. */
+		if (pattern == 5 && i == 3) {
+			extra = 4;
+			continue;
+		}
+		for (j = 0; j < n; j++)
+			if (sectors[j] == pattern_address(pattern, i) / 32)
+				break;
+		if (j == n)
+			sectors[n++] = pattern_address(pattern, i) / 32;
+	}
+	return n + extra;
+}
+
+static void test_sectors(void **state)
+{
+	struct sample sample;
+	uint32_t target, threads;
+
+	(void)state;
+	/* Not on the last target. */
+	for (target = 0; target + 1 < COUNT(targets); target++)
+		for (pattern = 0; pattern < 6; pattern++)
+			for (threads = 5; threads <= 32; threads += 9) {
+				make(&sample, "memory", &targets[target]);
+				run(&sample, threads, 0, set_access);
+				assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 8),
+						 count_sectors(threads));
+				assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 1), 4 * threads);
+				sample_clear(&sample);
+			}
+	assert_int_equal(sample_make(&sample, corpus_find("memory")->code,
+				     corpus_find("memory")->code_n, corpus_maps, CORPUS_MAPS,
+				     GPUMON_PROBE_MEMORY, &targets[target]),
+			 -1);
+	assert_non_null(strstr(sample.error, "gpumon_sectors needs PTX 6.0"));
+	sample_clear(&sample);
+}
+
+static void test_fuel(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	make(&sample, "counting_loop", &targets[0]);
+	sample.images[CORPUS_BSS][0] = 200;
+	run(&sample, 32, 0, NULL);
+	assert_int_equal(shown(&sample, 8), 200);
+	lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	/* 1000 jumps back are the turns 2 to 1001. */
+	memcpy(sample.images[CORPUS_BSS], &(uint64_t){ 1001 }, 8);
+	run(&sample, 32, 0, NULL);
+	assert_int_equal(shown(&sample, 8), 1001);
+	lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	memcpy(sample.images[CORPUS_BSS], &(uint64_t){ 1002 }, 8);
+	run(&sample, 32, 5, NULL);
+	assert_int_equal(shown(&sample, 8), 1001);
+	lost(&sample, GPUMON_PROBE_LOST_FUEL, 32);
+	sample_clear(&sample);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counters), cmocka_unit_test(test_histogram),
+		cmocka_unit_test(test_hash),	 cmocka_unit_test(test_long_keys),
+		cmocka_unit_test(test_ring),	 cmocka_unit_test(test_events),
+		cmocka_unit_test(test_print),	 cmocka_unit_test(test_array_update),
+		cmocka_unit_test(test_places),	 cmocka_unit_test(test_sectors),
+		cmocka_unit_test(test_fuel),
+	};
+	const char *given = getenv("GPUMON_SEED");
+
+	seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+	print_message("GPUMON_SEED=%llu\n", (unsigned long long)seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
