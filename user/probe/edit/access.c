@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+
+#include "access.h"
+
+/* The bytes of a type; 0 if it is none. */
+static uint32_t type_size(struct gpumon_ptx_slice type)
+{
+	static const struct {
+		const char *name;
+		uint32_t size;
+	} odd[] = { { "b128", 16 },  { "f16x2", 4 },  { "bf16x2", 4 }, { "bf16", 2 },
+		    { "tf32", 4 },   { "e4m3", 1 },   { "e5m2", 1 },   { "e4m3x2", 2 },
+		    { "e5m2x2", 2 }, { "e4m3x4", 4 }, { "e5m2x4", 4 }, { "s32x2", 8 },
+		    { "u16x2", 4 },  { "s16x2", 4 },  { "f32x2", 8 } };
+	static const struct {
+		const char *digits;
+		uint32_t size;
+	} plain[] = { { "8", 1 }, { "16", 2 }, { "32", 4 }, { "64", 8 } };
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		if (gpumon_ptx_same(type, odd[i].name))
+			return odd[i].size;
+	if (type.size < 2 || !strchr("busf", *type.at))
+		return 0;
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (gpumon_ptx_same((struct gpumon_ptx_slice){ type.at + 1, type.size - 1 },
+				    plain[i].digits))
+			return plain[i].size;
+	return 0;
+}
+
+/* The last type says what is in memory: ".acc::f32.bf16x2", ".add.noftz.f16". */
+static uint32_t bytes_of(const struct gpumon_ptx_statement *statement)
+{
+	uint32_t size = 0, vector = 1;
+
+	for (uint32_t i = 0; i < statement->modifiers_n; i++) {
+		struct gpumon_ptx_slice modifier = statement->modifiers[i];
+		uint32_t is = type_size(modifier);
+
+		if (is)
+			size = is;
+		else if (gpumon_ptx_same(modifier, "v2"))
+			vector = 2;
+		else if (gpumon_ptx_same(modifier, "v4"))
+			vector = 4;
+		else if (gpumon_ptx_same(modifier, "v8"))
+			vector = 8;
+	}
+	return size * vector;
+}
+
+/* The state space of a load, store or atomic operation; false: no memory of interest. */
+static bool find_space(const struct gpumon_ptx_statement *statement, uint32_t *flags)
+{
+	for (uint32_t i = 0; i < statement->modifiers_n; i++) {
+		struct gpumon_ptx_slice modifier = statement->modifiers[i];
+
+		if (gpumon_ptx_begins(modifier, "param") || gpumon_ptx_same(modifier, "const"))
+			return false;
+		if (gpumon_ptx_begins(modifier, "shared"))
+			*flags |= GPUMON_PROBE_SHARED;
+		else if (gpumon_ptx_same(modifier, "local"))
+			*flags |= GPUMON_PROBE_LOCAL;
+		else if (!gpumon_ptx_same(modifier, "global"))
+			continue;
+		break;
+	}
+	return true;
+}
+
+/* The first operand in brackets; "g[4]" of a variable only begins with its name. */
+static struct gpumon_ptx_slice find_address(const struct gpumon_ptx_statement *statement)
+{
+	for (uint32_t i = 0; i < statement->operands_n; i++)
+		if (*statement->operands[i].at == '[')
+			return statement->operands[i];
+	for (uint32_t i = 0; i < statement->operands_n; i++)
+		if (*statement->operands[i].at != '{' &&
+		    statement->operands[i].at[statement->operands[i].size - 1] == ']')
+			return statement->operands[i];
+	return (struct gpumon_ptx_slice){ NULL, 0 };
+}
+
+static void leave(struct gpumon_ptx_access *access, enum gpumon_edit_cause cause)
+{
+	access->effect = GPUMON_PTX_LEFT;
+	access->cause = cause;
+}
+
+static void set_access(struct gpumon_ptx_access *access, uint32_t flags,
+		       struct gpumon_ptx_slice address, uint32_t size)
+{
+	access->effect = GPUMON_PTX_ACCESS;
+	access->flags |= flags;
+	access->address = address;
+	access->size = size;
+	if (!address.size || (!size && !access->size_operand.size))
+		leave(access, GPUMON_EDIT_FORM);
+}
+
+static void ordinary_access(const struct gpumon_ptx_statement *statement, uint32_t flags,
+			    struct gpumon_ptx_access *access)
+{
+	if (!find_space(statement, &flags))
+		return;
+	if (gpumon_ptx_has_modifier(statement, "async")) {
+		flags |= GPUMON_PROBE_ASYNC;
+		if (!gpumon_ptx_has_modifier(statement, "global"))
+			flags |= GPUMON_PROBE_SHARED;
+	}
+	/* st.bulk [address], bytes, 0 */
+	if (gpumon_ptx_has_modifier(statement, "bulk") && statement->operands_n > 1) {
+		access->size_operand = statement->operands[1];
+		access->size_wide = true;
+	}
+	set_access(access, flags, find_address(statement), bytes_of(statement));
+}
+
+/* cp.async.ca.shared.global [to], [from], BYTES[, bytes or predicate][, cache policy] */
+static void copy_async(const struct gpumon_ptx_statement *statement,
+		       struct gpumon_ptx_access *access)
+{
+	uint32_t policy = gpumon_ptx_has_modifier(statement, "L2::cache_hint"), size = 0;
+
+	if (gpumon_ptx_has_modifier(statement, "commit_group") ||
+	    gpumon_ptx_has_modifier(statement, "wait_group") ||
+	    gpumon_ptx_has_modifier(statement, "wait_all") ||
+	    gpumon_ptx_has_modifier(statement, "mbarrier"))
+		return;
+	if (statement->operands_n < 3 || !gpumon_ptx_number(statement->operands[2], &size)) {
+		leave(access, GPUMON_EDIT_FORM);
+		return;
+	}
+	if (statement->operands_n == 4 + policy)
+		access->ignores = statement->operands[3];
+	set_access(access, GPUMON_PROBE_READ | GPUMON_PROBE_ASYNC, statement->operands[1], size);
+}
+
+/*
+ * cp.async.bulk.TO.FROM [to], [from], bytes, ... and cp.reduce.async.bulk. The side in global memory
+ * is what counts.
+ */
+static void copy_bulk(const struct gpumon_ptx_statement *statement,
+		      struct gpumon_ptx_access *access)
+{
+	bool reduce = gpumon_ptx_has_modifier(statement, "reduce");
+	uint32_t global = 0, spaces = 0;
+
+	if (gpumon_ptx_has_modifier(statement, "commit_group") ||
+	    gpumon_ptx_has_modifier(statement, "wait_group") ||
+	    gpumon_ptx_has_modifier(statement, "prefetch"))
+		return;
+	if (gpumon_ptx_has_modifier(statement, "tensor")) {
+		leave(access, GPUMON_EDIT_TENSOR);
+		return;
+	}
+	for (uint32_t i = 0; i < statement->modifiers_n && spaces < 2; i++) {
+		if (gpumon_ptx_same(statement->modifiers[i], "global"))
+			global = ++spaces;
+		else if (gpumon_ptx_begins(statement->modifiers[i], "shared"))
+			spaces++;
+	}
+	if (statement->operands_n < 3 || spaces < 2) {
+		leave(access, GPUMON_EDIT_FORM);
+		return;
+	}
+	access->size_operand = statement->operands[2];
+	set_access(access,
+		   GPUMON_PROBE_ASYNC | (global ? 0u : GPUMON_PROBE_SHARED) |
+			   (reduce	? GPUMON_PROBE_READ | GPUMON_PROBE_WRITE :
+			    global == 2 ? GPUMON_PROBE_READ :
+					  GPUMON_PROBE_WRITE),
+		   statement->operands[global == 2], 0);
+}
+
+static void barrier(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	/* bar.red has a result and a predicate, too. */
+	uint32_t first = gpumon_ptx_has_modifier(statement, "red"),
+		 operands = statement->operands_n - first;
+
+	if (gpumon_ptx_has_modifier(statement, "warp") ||
+	    gpumon_ptx_has_modifier(statement, "cluster"))
+		return;
+	access->effect = GPUMON_PTX_BARRIER;
+	if (statement->operands_n <= first)
+		return;
+	access->address = statement->operands[first];
+	if (operands > (first ? 2 : 1))
+		access->size_operand = statement->operands[first + 1];
+}
+
+static void multimem(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	if (gpumon_ptx_has_modifier(statement, "cp"))
+		leave(access, GPUMON_EDIT_FORM);
+	else
+		ordinary_access(statement,
+				gpumon_ptx_has_modifier(statement, "ld_reduce") ?
+					GPUMON_PROBE_READ :
+				gpumon_ptx_has_modifier(statement, "st") ?
+					GPUMON_PROBE_WRITE :
+					GPUMON_PROBE_READ | GPUMON_PROBE_WRITE,
+				access);
+}
+
+static void copy(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	if (gpumon_ptx_has_modifier(statement, "bulk"))
+		copy_bulk(statement, access);
+	else
+		copy_async(statement, access);
+}
+
+static void load(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	ordinary_access(statement, GPUMON_PROBE_READ, access);
+}
+
+static void store(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	ordinary_access(statement, GPUMON_PROBE_WRITE, access);
+}
+
+static void atomic(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	ordinary_access(statement, GPUMON_PROBE_READ | GPUMON_PROBE_WRITE, access);
+}
+
+static void texture(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	(void)statement;
+	leave(access, GPUMON_EDIT_TEXTURE);
+}
+
+static void matrix(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	if (!gpumon_ptx_same(statement->name, "wmma") ||
+	    gpumon_ptx_has_modifier(statement, "load") ||
+	    gpumon_ptx_has_modifier(statement, "store"))
+		leave(access, GPUMON_EDIT_MATRIX);
+}
+
+static void descriptor(const struct gpumon_ptx_statement *statement,
+		       struct gpumon_ptx_access *access)
+{
+	if (gpumon_ptx_has_modifier(statement, "mma_async") ||
+	    gpumon_ptx_has_modifier(statement, "mma") || gpumon_ptx_has_modifier(statement, "cp"))
+		leave(access, GPUMON_EDIT_DESCRIPTOR);
+}
+
+static void flow(const struct gpumon_ptx_statement *statement, struct gpumon_ptx_access *access)
+{
+	access->effect = gpumon_ptx_same(statement->name, "ret")  ? GPUMON_PTX_RET :
+			 gpumon_ptx_same(statement->name, "exit") ? GPUMON_PTX_EXIT :
+			 gpumon_ptx_same(statement->name, "call") ? GPUMON_PTX_CALL :
+								    GPUMON_PTX_GOES;
+}
+
+void gpumon_ptx_access_of(const struct gpumon_ptx_statement *statement,
+			  struct gpumon_ptx_access *access)
+{
+	static const struct {
+		const char *name;
+		void (*of)(const struct gpumon_ptx_statement *, struct gpumon_ptx_access *);
+	} instructions[] = {
+		{ "ld", load },
+		{ "ldu", load },
+		{ "st", store },
+		{ "atom", atomic },
+		{ "red", atomic },
+		{ "cp", copy },
+		{ "multimem", multimem },
+		{ "bar", barrier },
+		{ "barrier", barrier },
+		{ "tex", texture },
+		{ "tld4", texture },
+		{ "suld", texture },
+		{ "sust", texture },
+		{ "sured", texture },
+		{ "ldmatrix", matrix },
+		{ "stmatrix", matrix },
+		{ "wmma", matrix },
+		{ "wgmma", descriptor },
+		{ "tcgen05", descriptor },
+		{ "ret", flow },
+		{ "exit", flow },
+		{ "call", flow },
+		{ "bra", flow },
+		{ "brx", flow },
+		{ "trap", flow },
+	};
+
+	memset(access, 0, sizeof(*access));
+	for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]); i++) {
+		if (gpumon_ptx_same(statement->name, instructions[i].name)) {
+			instructions[i].of(statement, access);
+			return;
+		}
+	}
+}

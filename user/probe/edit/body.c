@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <inttypes.h>
+
+#include "base/array.h"
+#include "body.h"
+#include "point.h"
+
+/**
+ * struct body - place in a body
+ * @writer: writer
+ * @kernel_plan: plan for the kernel's points, or NULL
+ * @own: plan for those of the device function itself, or NULL
+ * @in_function: it is a device function
+ * @registers: those that are declared
+ * @statement: current statement
+ * @copied: offset of what is not written yet
+ * @pragma: offset of a .pragma just before the statement, or 0
+ * @source: file << 32 | line of the last .loc, or 0
+ * @depth: open braces
+ * @reachable: the end of the last statement can be reached
+ */
+struct body {
+	struct gpumon_ptx_writer *writer;
+	const struct gpumon_edit_plan *kernel_plan;
+	const struct gpumon_edit_plan *own;
+	bool in_function;
+	struct gpumon_ptx_registers registers;
+	struct gpumon_ptx_statement statement;
+	size_t copied;
+	size_t pragma;
+	uint64_t source;
+	size_t depth;
+	bool reachable;
+};
+
+void gpumon_ptx_write_text(struct gpumon_ptx_writer *writer, size_t from, size_t to)
+{
+	fwrite(writer->inner->text.at + from, 1, to - from, writer->out);
+}
+
+void gpumon_ptx_write_name(struct gpumon_ptx_writer *writer, size_t function)
+{
+	const struct gpumon_edit_function *is = &writer->inner->functions[function];
+
+	fprintf(writer->out, "%.*s__gpumon_%zu", (int)is->size, is->name, writer->kernel);
+}
+
+static size_t begin_of(const struct body *body)
+{
+	return (size_t)(body->statement.whole.at - body->writer->inner->text.at);
+}
+
+static void copy_to(struct body *body, size_t offset)
+{
+	gpumon_ptx_write_text(body->writer, body->copied, offset);
+	body->copied = offset;
+}
+
+static const char *block_of(const struct gpumon_edit_plan *plan, enum gpumon_probe_point point)
+{
+	return plan ? plan->blocks[point] : NULL;
+}
+
+/* The number of the current source line, or 0; -1 without memory. */
+static int64_t line_number(struct body *body)
+{
+	struct gpumon_ptx_writer *writer = body->writer;
+	const struct gpumon_edit_inner *inner = writer->inner;
+	struct gpumon_edit_line *line;
+	uint64_t number, file;
+
+	if (!body->source)
+		return 0;
+	number = gpumon_map_get(&writer->line_numbers, body->source);
+	if (number)
+		return (int64_t)number;
+	line = GPUMON_GROW(writer->report->lines, writer->report->lines_n);
+	number = (uint64_t)writer->request->first_line + writer->report->lines_n - 1;
+	if (!line || gpumon_map_set(&writer->line_numbers, body->source, number))
+		return -1;
+	line->kernel = body->kernel_plan->number;
+	line->line = (uint32_t)body->source;
+	file = gpumon_map_get(&inner->files, body->source >> 32);
+	line->file = file ? inner->file_names[file - 1].at : "";
+	line->file_size = file ? inner->file_names[file - 1].size : 0;
+	return (int64_t)number;
+}
+
+/* A block without a context: at an entry or an exit. */
+static void write_plain(struct body *body, const struct gpumon_edit_plan *plan,
+			enum gpumon_probe_point kind, const struct gpumon_ptx_statement *statement)
+{
+	struct gpumon_ptx_point point = {
+		.out = body->writer->out,
+		.blocks = { block_of(plan, kind) },
+		.blocks_n = 1,
+		.statement = statement,
+	};
+
+	if (!point.blocks[0])
+		return;
+	if (kind == GPUMON_PROBE_EXIT && body->in_function && plan->keeps) {
+		body->writer->report->left[GPUMON_EDIT_KEPT]++;
+		return;
+	}
+	point.kernel = plan->number;
+	gpumon_ptx_write_point(&point, &body->registers);
+	body->writer->report->points[kind]++;
+}
+
+/* Before an access or a barrier. */
+static int write_access(struct body *body, const struct gpumon_ptx_access *access, uint32_t points)
+{
+	struct gpumon_edit_report *report = body->writer->report;
+	struct gpumon_ptx_point point = {
+		.out = body->writer->out,
+		.statement = &body->statement,
+		.access = access,
+	};
+	enum gpumon_probe_point kinds[2];
+	int64_t line;
+
+	for (int kind = GPUMON_PROBE_MEMORY; kind <= GPUMON_PROBE_BARRIER; kind++) {
+		const char *block = block_of(body->kernel_plan, (enum gpumon_probe_point)kind);
+
+		if (!(points & 1u << kind) || !block)
+			continue;
+		kinds[point.blocks_n] = (enum gpumon_probe_point)kind;
+		point.blocks[point.blocks_n++] = block;
+	}
+	if (!point.blocks_n)
+		return 0;
+	if (body->in_function && body->kernel_plan->keeps) {
+		report->left[GPUMON_EDIT_KEPT]++;
+		return 0;
+	}
+	point.kernel = body->kernel_plan->number;
+	line = line_number(body);
+	if (line < 0)
+		return gpumon_ptx_no_memory(body->writer->err);
+	point.line = (uint64_t)line;
+	copy_to(body, body->pragma ? body->pragma : begin_of(body));
+	if (!gpumon_ptx_write_point(&point, &body->registers)) {
+		report->left[GPUMON_EDIT_FORM]++;
+		return 0;
+	}
+	for (uint32_t i = 0; i < point.blocks_n; i++)
+		report->points[kinds[i]]++;
+	return 0;
+}
+
+static void write_exit(struct body *body, bool of_thread,
+		       const struct gpumon_ptx_statement *statement)
+{
+	copy_to(body, begin_of(body));
+	if (body->in_function)
+		write_plain(body, body->own, GPUMON_PROBE_FUNCTION_EXIT, statement);
+	if (of_thread || !body->in_function)
+		write_plain(body, body->kernel_plan, GPUMON_PROBE_EXIT, statement);
+}
+
+static void write_call(struct body *body)
+{
+	struct gpumon_ptx_writer *writer = body->writer;
+	struct gpumon_ptx_slice name = gpumon_ptx_called(&body->statement);
+	ssize_t to = gpumon_ptx_find_function(writer->inner, name);
+	size_t at = (size_t)(name.at - writer->inner->text.at);
+
+	if (!body->kernel_plan || !name.size)
+		return;
+	if (to < 0 && gpumon_ptx_register_width(&body->registers, name)) {
+		writer->report->left[GPUMON_EDIT_INDIRECT]++;
+	} else if (to < 0) {
+		writer->report->left[GPUMON_EDIT_EXTERNAL]++;
+	} else if (writer->calls->reached[to] == writer->kernel + 1) {
+		copy_to(body, at);
+		gpumon_ptx_write_name(writer, (size_t)to);
+		body->copied = at + name.size;
+	}
+}
+
+static int write_instruction(struct body *body)
+{
+	struct gpumon_ptx_access access;
+
+	gpumon_ptx_access_of(&body->statement, &access);
+	switch (access.effect) {
+	case GPUMON_PTX_ACCESS:
+	case GPUMON_PTX_BARRIER:
+		if (write_access(body, &access, gpumon_ptx_points_of(&access)))
+			return -1;
+		break;
+	case GPUMON_PTX_LEFT:
+		if (block_of(body->kernel_plan, GPUMON_PROBE_MEMORY))
+			body->writer->report->left[access.cause]++;
+		break;
+	case GPUMON_PTX_RET:
+	case GPUMON_PTX_EXIT:
+		write_exit(body, access.effect == GPUMON_PTX_EXIT, &body->statement);
+		break;
+	case GPUMON_PTX_CALL:
+		write_call(body);
+		break;
+	default:
+		break;
+	}
+	if ((access.effect == GPUMON_PTX_RET || access.effect == GPUMON_PTX_EXIT ||
+	     access.effect == GPUMON_PTX_GOES) &&
+	    !body->statement.predicate.size)
+		body->reachable = false;
+	return 0;
+}
+
+static void write_entry(struct body *body)
+{
+	body->reachable = true;
+	copy_to(body, begin_of(body) + 1);
+	if ((body->kernel_plan && !body->in_function && body->kernel_plan->keeps) ||
+	    (body->own && body->own->keeps))
+		gpumon_ptx_write_kept(body->writer->out);
+	if (body->in_function)
+		write_plain(body, body->own, GPUMON_PROBE_FUNCTION_ENTRY, NULL);
+	else
+		write_plain(body, body->kernel_plan, GPUMON_PROBE_ENTRY, NULL);
+}
+
+static int write_statement(struct body *body)
+{
+	struct gpumon_ptx_statement *statement = &body->statement;
+
+	switch (statement->kind) {
+	case GPUMON_PTX_OPEN:
+		if (!body->depth++)
+			write_entry(body);
+		break;
+	case GPUMON_PTX_CLOSE:
+		if (!--body->depth && body->reachable)
+			write_exit(body, false, NULL);
+		break;
+	case GPUMON_PTX_LABEL:
+		body->reachable = true;
+		break;
+	case GPUMON_PTX_LOC:
+		body->source = statement->source_line ?
+				       (uint64_t)statement->file << 32 | statement->source_line :
+				       0;
+		break;
+	case GPUMON_PTX_INSTRUCTION:
+		if (write_instruction(body))
+			return -1;
+		break;
+	case GPUMON_PTX_DIRECTIVE:
+		break;
+	}
+	/* Some are about the very next instruction: blocks come before them. */
+	body->pragma = statement->kind == GPUMON_PTX_DIRECTIVE &&
+				       gpumon_ptx_same(statement->name, ".pragma") ?
+			       begin_of(body) :
+			       0;
+	return gpumon_ptx_registers_see(&body->registers, statement, body->writer->err);
+}
+
+static int write_statements(struct body *body, size_t function)
+{
+	struct gpumon_ptx_lexer lexer;
+
+	if (gpumon_ptx_enter(body->writer->inner, function, &lexer, body->writer->err))
+		return -1;
+	while (lexer.kind != GPUMON_PTX_END) {
+		if (gpumon_ptx_read_statement(&lexer, &body->statement, body->writer->err) ||
+		    write_statement(body))
+			return -1;
+	}
+	copy_to(body, body->writer->inner->places[function].end);
+	return 0;
+}
+
+int gpumon_ptx_write_body(struct gpumon_ptx_writer *writer, size_t function,
+			  const struct gpumon_edit_plan *own)
+{
+	struct body body = {
+		.writer = writer,
+		.kernel_plan = writer->kernel_plan,
+		.own = own,
+		.in_function = !writer->inner->functions[function].kernel,
+		.copied = writer->inner->places[function].body,
+	};
+	int result = write_statements(&body, function);
+
+	gpumon_ptx_registers_clear(&body.registers);
+	return result;
+}

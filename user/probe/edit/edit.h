@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Puts blocks of PTX into the kernels of a PTX text: at their entry, before their exits, and before
+ * accesses of memory, atomic operations and barriers. What is not asked for stays byte for byte. A
+ * block is what gpumon_probe_translate() writes; an empty text is a block, too.
+ *
+ * The text is not trusted: whatever it is, the result is an error with a line, or a text that has
+ * the instructions of the original in their order.
+ */
+#ifndef GPUMON_PROBE_EDIT_H
+#define GPUMON_PROBE_EDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "probe/model/program.h"
+
+/* Why an access, a call or an exit has no block before it. */
+#define GPUMON_EDIT_CAUSES(X)                                              \
+	X(TEXTURE, "texture or surface")                                   \
+	X(TENSOR, "bulk copy of a tensor")                                 \
+	X(DESCRIPTOR, "matrix product through descriptors")                \
+	X(MATRIX, "matrix load or store of a warp")                        \
+	X(INDIRECT, "call through a pointer")                              \
+	X(EXTERNAL, "call of a function outside of this text")             \
+	X(KEPT, "point within a function, of a program that keeps values") \
+	X(FORM, "unknown form of an address")
+
+enum gpumon_edit_cause {
+#define GPUMON_EDIT_CAUSE(name, text) GPUMON_EDIT_##name,
+	GPUMON_EDIT_CAUSES(GPUMON_EDIT_CAUSE)
+#undef GPUMON_EDIT_CAUSE
+	GPUMON_EDIT_CAUSES_N
+};
+
+/* For people: "texture or surface". */
+const char *gpumon_edit_cause_text(enum gpumon_edit_cause cause);
+
+/**
+ * struct gpumon_edit_function - a kernel or device function that has a body
+ * @name: as in the text, not NUL-terminated
+ * @size: bytes of @name
+ * @line: where it is
+ * @kernel: it is a kernel
+ */
+struct gpumon_edit_function {
+	const char *name;
+	size_t size;
+	uint32_t line;
+	bool kernel;
+};
+
+/**
+ * struct gpumon_edit_module - what is in a text
+ * @isa: version of PTX, major * 10 + minor
+ * @sm: its target: 90
+ * @specific: 'a' or 'f' for a target like sm_90a, else 0
+ * @probed: it has blocks already: gpumon_edit_write() refuses it
+ * @functions: by their place
+ * @functions_n: how many
+ * @inner: the editor's own
+ */
+struct gpumon_edit_module {
+	uint32_t isa;
+	uint32_t sm;
+	char specific;
+	bool probed;
+	const struct gpumon_edit_function *functions;
+	size_t functions_n;
+	struct gpumon_edit_inner *inner;
+};
+
+/**
+ * struct gpumon_edit_plan - what is to be put into a kernel or a device function
+ * @number: number of the kernel (of the function, at its own points), which the blocks see
+ * @keeps: a block uses kept values: they begin with 0
+ * @blocks: text for each point, or NULL. FUNCTION_ENTRY and FUNCTION_EXIT only count for a device
+ *          function, all others only for a kernel.
+ *
+ * The points of a kernel include those in device functions that it calls, as far as they are in
+ * the text: it then calls copies of them, so that other kernels stay as they are.
+ */
+struct gpumon_edit_plan {
+	uint32_t number;
+	bool keeps;
+	const char *blocks[GPUMON_PROBE_POINTS];
+};
+
+/**
+ * struct gpumon_edit_request - what to change
+ * @table: declaration of GPUMON_PROBE_TABLE for the module, or NULL
+ * @first_line: number of the first source line, at least 1
+ * @plan: called once for each function of the module; NULL leaves it alone. The plan stays until
+ *        gpumon_edit_write() returns.
+ * @data: for @plan
+ */
+struct gpumon_edit_request {
+	const char *table;
+	uint32_t first_line;
+	const struct gpumon_edit_plan *(*plan)(void *data,
+					       const struct gpumon_edit_function *function);
+	void *data;
+};
+
+/**
+ * struct gpumon_edit_line - a source line with a point
+ * @kernel: number of its kernel
+ * @line: number, from 1
+ * @file: as in the text, without quotes and not NUL-terminated
+ * @file_size: bytes of @file
+ */
+struct gpumon_edit_line {
+	uint32_t kernel;
+	uint32_t line;
+	const char *file;
+	size_t file_size;
+};
+
+/**
+ * struct gpumon_edit_report - what was changed
+ * @functions: kernels and device functions that had a plan
+ * @copies: device functions that were copied for a kernel
+ * @points: places that got a block, by kind; in a copy they count again
+ * @left: what got none, by cause
+ * @lines: source lines of the points MEMORY, ATOMIC and BARRIER: a block sees @first_line plus the
+ *         index, or 0 for a point without a source line
+ * @lines_n: how many
+ */
+struct gpumon_edit_report {
+	uint64_t functions;
+	uint64_t copies;
+	uint64_t points[GPUMON_PROBE_POINTS];
+	uint64_t left[GPUMON_EDIT_CAUSES_N];
+	struct gpumon_edit_line *lines;
+	size_t lines_n;
+};
+
+/**
+ * gpumon_edit_open - find out what is in a text
+ * @text: PTX; it stays until gpumon_edit_close()
+ * @size: bytes at most: a NUL ends the text, too
+ * @module: out, to be closed if it is returned
+ * @err: what is wrong with it, with its line
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_edit_open(const char *text, size_t size, struct gpumon_edit_module *module,
+		     struct gpumon_error *err);
+void gpumon_edit_close(struct gpumon_edit_module *module);
+
+/**
+ * gpumon_edit_write - write the text with its changes
+ * @module: an open text
+ * @request: what to change
+ * @out: stream for the new text
+ * @report: out, to be released if it is returned; @lines points into the text
+ * @err: why it cannot be changed
+ *
+ * Return: 0, or -1 with @err: then what was written is to be thrown away.
+ */
+int gpumon_edit_write(const struct gpumon_edit_module *module,
+		      const struct gpumon_edit_request *request, FILE *out,
+		      struct gpumon_edit_report *report, struct gpumon_error *err);
+void gpumon_edit_report_release(struct gpumon_edit_report *report);
+
+#endif /* GPUMON_PROBE_EDIT_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* The text around a block. */
+#ifndef GPUMON_PROBE_EDIT_POINT_H
+#define GPUMON_PROBE_EDIT_POINT_H
+
+#include <stdio.h>
+
+#include "access.h"
+#include "registers.h"
+
+/**
+ * struct gpumon_ptx_point - what comes before an instruction
+ * @out: stream
+ * @kernel: number of the kernel
+ * @blocks: texts
+ * @blocks_n: 1 or 2
+ * @statement: instruction that the blocks stand before: they run if it does. NULL: always
+ * @access: what it does, for points with a context. NULL: no context
+ * @line: number of the source line for the context
+ */
+struct gpumon_ptx_point {
+	FILE *out;
+	uint32_t kernel;
+	const char *blocks[2];
+	uint32_t blocks_n;
+	const struct gpumon_ptx_statement *statement;
+	const struct gpumon_ptx_access *access;
+	uint64_t line;
+};
+
+/**
+ * gpumon_ptx_write_point - write blocks with what they need
+ * @point: what to write
+ * @registers: registers that are declared there
+ *
+ * Return: false if nothing was written, as the address has an unknown form.
+ */
+bool gpumon_ptx_write_point(const struct gpumon_ptx_point *point,
+			    const struct gpumon_ptx_registers *registers);
+
+/* Registers for values that the blocks of a body keep. */
+void gpumon_ptx_write_kept(FILE *out);
+
+#endif /* GPUMON_PROBE_EDIT_POINT_H */
