@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Unpacks a block of LZ4, without the frame that files have around blocks. */
+#ifndef GPUMON_PROBE_FATBIN_LZ4_H
+#define GPUMON_PROBE_FATBIN_LZ4_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * gpumon_lz4_unpack - unpack a block
+ * @from: block
+ * @from_size: its bytes
+ * @to: out
+ * @to_size: bytes that it has to give
+ *
+ * Return: whether it is a whole block of exactly @to_size bytes.
+ */
+bool gpumon_lz4_unpack(const uint8_t *from, size_t from_size, uint8_t *to, size_t to_size);
+
+#endif /* GPUMON_PROBE_FATBIN_LZ4_H */

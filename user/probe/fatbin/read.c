@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "fatbin.h"
+#include "layout.h"
+
+int gpumon_fatbin_refuse(struct gpumon_error *err, const char *format, ...)
+{
+	char what[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED, "fat binary: %s",
+				what);
+}
+
+int gpumon_fatbin_no_memory(struct gpumon_error *err)
+{
+	return gpumon_error_set(err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_MEMORY,
+				"no memory for a fat binary: free some");
+}
+
+enum gpumon_fatbin_form gpumon_fatbin_form(const void *data)
+{
+	const uint8_t *at = data;
+
+	if (!memcmp(at, "\177ELF", 4))
+		return GPUMON_FATBIN_ELF_FILE;
+	if (gpumon_fatbin_u32(at) == GPUMON_FATBIN_WRAPPER_MAGIC)
+		return GPUMON_FATBIN_WRAPPER;
+	if (gpumon_fatbin_u32(at) == GPUMON_FATBIN_MAGIC)
+		return GPUMON_FATBIN_CONTAINER;
+	for (int i = 0; i < 4; i++)
+		if ((at[i] < ' ' && !strchr("\t\n\r", at[i])) || at[i] > '~')
+			return GPUMON_FATBIN_UNKNOWN;
+	return GPUMON_FATBIN_TEXT;
+}
+
+uint64_t gpumon_fatbin_container_size(const void *data)
+{
+	const uint8_t *at = data;
+	uint64_t bytes = gpumon_fatbin_u64(at + GPUMON_FATBIN_HEAD_BYTES);
+
+	if (gpumon_fatbin_u32(at) != GPUMON_FATBIN_MAGIC || gpumon_fatbin_u16(at + 4) != 1 ||
+	    gpumon_fatbin_u16(at + 6) != GPUMON_FATBIN_HEAD ||
+	    bytes > UINT64_MAX - GPUMON_FATBIN_HEAD)
+		return 0;
+	return GPUMON_FATBIN_HEAD + bytes;
+}
+
+/* A text in the head of an entry. Returns "" if it is not all there. */
+static const char *head_text(const struct gpumon_fatbin_image *image, uint32_t offset,
+			     uint32_t size, size_t *text_size)
+{
+	const char *text = (const char *)image->entry + offset;
+
+	*text_size = 0;
+	if (offset < GPUMON_FATBIN_ENTRY_LEAST || offset > image->head_size ||
+	    size > image->head_size - offset)
+		return "";
+	*text_size = strnlen(text, size);
+	return text;
+}
+
+static void read_texts(struct gpumon_fatbin_image *image)
+{
+	const uint8_t *head = image->entry;
+	uint32_t at = gpumon_fatbin_u32(head + GPUMON_FATBIN_OPTIONS);
+
+	image->name = head_text(image, gpumon_fatbin_u32(head + GPUMON_FATBIN_NAME),
+				gpumon_fatbin_u32(head + GPUMON_FATBIN_NAME_SIZE),
+				&image->name_size);
+	image->options = "";
+	/* That of a cubin has other contents. */
+	if (image->kind == GPUMON_FATBIN_PTX && at >= GPUMON_FATBIN_ENTRY_LEAST &&
+	    at <= image->head_size - 8)
+		image->options = head_text(image, gpumon_fatbin_u32(head + at),
+					   gpumon_fatbin_u32(head + at + 4), &image->options_size);
+}
+
+/* Sizes of the payload, packed and unpacked. */
+static int read_payload(struct gpumon_fatbin_image *image, uint64_t stored,
+			struct gpumon_error *err)
+{
+	const uint8_t *head = image->entry;
+	uint64_t flags = gpumon_fatbin_u64(head + GPUMON_FATBIN_FLAGS);
+	uint32_t packed = gpumon_fatbin_u32(head + GPUMON_FATBIN_PACKED);
+	uint64_t unpacked = gpumon_fatbin_u64(head + GPUMON_FATBIN_UNPACKED);
+
+	image->specific = flags & GPUMON_FATBIN_FLAG_SPECIFIC;
+	image->payload = head + image->head_size;
+	image->payload_size = (size_t)stored;
+	image->unpacked_size = (size_t)stored;
+	if (!packed)
+		return 0;
+	image->packing = (flags & GPUMON_FATBIN_FLAG_PACKED) == GPUMON_FATBIN_FLAG_LZ4 ?
+				 GPUMON_FATBIN_LZ4 :
+			 (flags & GPUMON_FATBIN_FLAG_PACKED) == GPUMON_FATBIN_FLAG_ZSTD ?
+				 GPUMON_FATBIN_ZSTD :
+				 GPUMON_FATBIN_OTHER;
+	if (packed > stored)
+		return gpumon_fatbin_refuse(err, "an image of %u packed bytes in %llu", packed,
+					    (unsigned long long)stored);
+	image->payload_size = packed;
+	image->unpacked_size = unpacked < SIZE_MAX ? (size_t)unpacked : SIZE_MAX;
+	return 0;
+}
+
+static int read_image(struct gpumon_fatbin *fatbin, size_t offset, struct gpumon_error *err)
+{
+	const uint8_t *head = fatbin->data + offset;
+	size_t left = fatbin->size - offset;
+	struct gpumon_fatbin_image *image;
+	uint64_t stored;
+
+	if (left < GPUMON_FATBIN_ENTRY_LEAST)
+		return gpumon_fatbin_refuse(err, "%zu bytes at %zu are no image", left, offset);
+	image = GPUMON_GROW(fatbin->images, fatbin->images_n);
+	if (!image)
+		return gpumon_fatbin_no_memory(err);
+	image->entry = head;
+	image->kind = gpumon_fatbin_u16(head + GPUMON_FATBIN_KIND);
+	image->head_size = gpumon_fatbin_u32(head + GPUMON_FATBIN_ENTRY_HEAD);
+	image->major = gpumon_fatbin_u16(head + GPUMON_FATBIN_MAJOR);
+	image->minor = gpumon_fatbin_u16(head + GPUMON_FATBIN_MINOR);
+	image->sm = gpumon_fatbin_u32(head + GPUMON_FATBIN_SM);
+	stored = gpumon_fatbin_u64(head + GPUMON_FATBIN_PAYLOAD);
+	if (image->head_size < GPUMON_FATBIN_ENTRY_LEAST || image->head_size > left ||
+	    stored > left - image->head_size)
+		return gpumon_fatbin_refuse(err, "the image at %zu needs %zu + %llu bytes of %zu",
+					    offset, image->head_size, (unsigned long long)stored,
+					    left);
+	image->size = image->head_size + (size_t)stored;
+	read_texts(image);
+	return read_payload(image, stored, err);
+}
+
+int gpumon_fatbin_open(const void *data, size_t size, struct gpumon_fatbin *fatbin,
+		       struct gpumon_error *err)
+{
+	uint64_t bytes = size < GPUMON_FATBIN_HEAD ? 0 : gpumon_fatbin_container_size(data);
+
+	memset(fatbin, 0, sizeof(*fatbin));
+	if (!bytes)
+		return gpumon_fatbin_refuse(err, "this is none, or one of an unknown version");
+	if (bytes > size)
+		return gpumon_fatbin_refuse(err, "it is cut off: %zu of %llu bytes are there", size,
+					    (unsigned long long)bytes);
+	fatbin->data = data;
+	fatbin->size = (size_t)bytes;
+	for (size_t at = GPUMON_FATBIN_HEAD; at < fatbin->size;
+	     at += fatbin->images[fatbin->images_n - 1].size) {
+		if (read_image(fatbin, at, err)) {
+			gpumon_fatbin_close(fatbin);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+void gpumon_fatbin_close(struct gpumon_fatbin *fatbin)
+{
+	free(fatbin->images);
+	memset(fatbin, 0, sizeof(*fatbin));
+}
