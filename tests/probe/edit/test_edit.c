@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Damaged texts and LZ4 blocks: each is an error, or it is read. The sanitizers check the rest. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "probe/edit/edit.h"
+#include "probe/fatbin/lz4.h"
+
+static char text[1 << 16];
+static size_t text_size;
+
+static const struct gpumon_edit_plan *plan_all(void *data,
+					       const struct gpumon_edit_function *function)
+{
+	static const struct gpumon_edit_plan plan = { .blocks = { "{}", "{}", "{}", "{}", "{}",
+								  "{}", "{}" } };
+
+	(void)data;
+	(void)function;
+	return &plan;
+}
+
+/* Edit a text in a block of its exact size. Returns whether it was accepted. */
+static bool edit(const char *from, size_t size, struct gpumon_error *err)
+{
+	struct gpumon_edit_request request = { .first_line = 1, .plan = plan_all };
+	struct gpumon_edit_report report;
+	struct gpumon_edit_module module;
+	char *copy = malloc(size ? size : 1), *changed = NULL;
+	size_t changed_size;
+	FILE *out = open_memstream(&changed, &changed_size);
+	bool done = false;
+
+	assert_true(copy && out);
+	memcpy(copy, from, size);
+	if (!gpumon_edit_open(copy, size, &module, err)) {
+		done = !gpumon_edit_write(&module, &request, out, &report, err);
+		if (done)
+			gpumon_edit_report_release(&report);
+		gpumon_edit_close(&module);
+	}
+	fclose(out);
+	free(changed);
+	free(copy);
+	return done;
+}
+
+static void test_a_text_cut_off_at_each_byte(void **state)
+{
+	struct gpumon_error err;
+
+	(void)state;
+	assert_true(edit(text, text_size, &err));
+	for (size_t size = 0; size < text_size; size += 3) {
+		if (!edit(text, size, &err))
+			assert_non_null(strstr(err.message, "PTX, line "));
+	}
+}
+
+static void test_damaged_bytes(void **state)
+{
+	static const char signs[] = "{}[]();,:@\"/*%.x0\n";
+	struct gpumon_error err;
+
+	(void)state;
+	for (size_t at = 0; at < text_size; at += 5) {
+		char was = text[at];
+
+		text[at] = signs[at % (sizeof(signs) - 1)];
+		if (!edit(text, text_size, &err))
+			assert_non_null(strstr(err.message, "PTX, line "));
+		text[at] = was;
+	}
+}
+
+static void test_errors_have_their_line(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} bad[] = {
+		{ "", "line 1: there is no .version" },
+		{ ".version 7.0\n.target sm_75\n}", "line 3: a \"}\" without" },
+		{ ".version 7.0\n.target sm_75\n.entry k {\nret",
+		  "line 3: this \"{\" is never closed" },
+		{ ".version 7.0\n.target sm_75\n.entry k {\nret\n}",
+		  "line 5: \"}\" instead of a semicolon" },
+		{ ".version 7.0\n.target sm_75\n/* x", "line 3: this comment has no end" },
+		{ ".version 7.0\n.target sm_75\n.address_size 32", "line 3: only addresses of 64" },
+		{ ".version 7.0\n.target sm_75\n#define x", "line 3: \"#\" is not expected" },
+	};
+	struct gpumon_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_false(edit(bad[i].text, strlen(bad[i].text), &err));
+		if (!strstr(err.message, bad[i].message))
+			fail_msg("%s instead of %s", err.message, bad[i].message);
+	}
+}
+
+static void test_lz4(void **state)
+{
+	/* "abcd", then 12 bytes from 4 before, then "xyzzy". */
+	static const uint8_t block[] = { 0x48, 'a', 'b', 'c', 'd', 4,  0,
+					 0x50, 'x', 'y', 'z', 'z', 'y' };
+	uint8_t out[64], *cut;
+
+	(void)state;
+	assert_true(gpumon_lz4_unpack(block, sizeof(block), out, 21));
+	assert_memory_equal(out, "abcdabcdabcdabcdxyzzy", 21);
+	assert_false(gpumon_lz4_unpack(block, sizeof(block), out, 20));
+	assert_false(gpumon_lz4_unpack(block, sizeof(block), out, 22));
+	for (size_t size = 0; size < sizeof(block); size++) {
+		cut = malloc(size + 1);
+		memcpy(cut, block, size);
+		assert_false(gpumon_lz4_unpack(cut, size, out, 21));
+		free(cut);
+	}
+	for (size_t i = 0; i < sizeof(block); i++) {
+		uint8_t damaged[sizeof(block)];
+
+		memcpy(damaged, block, sizeof(block));
+		damaged[i] ^= 0xf7;
+		gpumon_lz4_unpack(damaged, sizeof(damaged), out, 21);
+	}
+}
+
+static int read_text(void **state)
+{
+	FILE *file = fopen("basic.ptx", "r");
+
+	(void)state;
+	if (!file)
+		return -1;
+	text_size = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_text_cut_off_at_each_byte),
+		cmocka_unit_test(test_damaged_bytes),
+		cmocka_unit_test(test_errors_have_their_line),
+		cmocka_unit_test(test_lz4),
+	};
+
+	return cmocka_run_group_tests(tests, read_text, NULL);
+}
