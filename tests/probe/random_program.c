@@ -189,8 +189,9 @@ static void write_call(struct writer *writer)
 	after_call(writer);
 }
 
-static const uint8_t alu_ops[] = { BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_MOD, BPF_OR,
-				   BPF_AND, BPF_XOR, BPF_LSH, BPF_RSH, BPF_ARSH };
+static const uint8_t alu_ops[] = { BPF_ADD, BPF_SUB, BPF_MUL,  BPF_OR,	BPF_AND, BPF_XOR,
+				   BPF_LSH, BPF_RSH, BPF_ARSH, BPF_DIV, BPF_MOD };
+#define DIVIDES 2 /* at its end */
 static const uint8_t jump_ops[] = { BPF_JEQ,  BPF_JNE,	BPF_JGT,  BPF_JGE,  BPF_JLT, BPF_JLE,
 				    BPF_JSET, BPF_JSGT, BPF_JSGE, BPF_JSLT, BPF_JSLE };
 
@@ -201,7 +202,8 @@ static uint8_t alu_class(struct writer *writer)
 
 static void write_alu(struct writer *writer)
 {
-	uint8_t op = alu_ops[roll(writer, sizeof(alu_ops))], class = alu_class(writer);
+	uint32_t ops = sizeof(alu_ops) - (writer->kind->kernel ? DIVIDES : 0);
+	uint8_t op = alu_ops[roll(writer, ops)], class = alu_class(writer);
 	unsigned int dst = number_register(writer);
 	int32_t imm = (int32_t)dice_number(writer->dice);
 	int off = (op == BPF_DIV || op == BPF_MOD) && dice_once_in(writer->dice, 4);
@@ -210,7 +212,9 @@ static void write_alu(struct writer *writer)
 		imm = (int32_t)roll(writer, class == BPF_ALU ? 32 : 64);
 	if ((op == BPF_DIV || op == BPF_MOD) && !imm)
 		imm = 7;
-	if (dice_once_in(writer->dice, 3))
+	/* The kernel knows nothing of a number that is shifted by 64 or more. */
+	if (dice_once_in(writer->dice, 3) &&
+	    !(writer->kind->kernel && (op == BPF_LSH || op == BPF_RSH || op == BPF_ARSH)))
 		emit(writer, class | op | BPF_X, dst, number_register(writer), off, 0);
 	else
 		emit(writer, class | op | BPF_K, dst, 0, off, imm);
@@ -246,6 +250,8 @@ static void write_unary(struct writer *writer)
 		emit(writer, class | BPF_END, reg, 0, 0, 16 << roll(writer, 3));
 		break;
 	case 2:
+		if (writer->kind->kernel)
+			break;
 		emit(writer, class | BPF_MOV | BPF_X, to, reg,
 		     bits[roll(writer, class == BPF_ALU ? 2 : 3)], 0);
 		writer->guesses[to] = NUMBER;
@@ -268,7 +274,8 @@ static void write_bound(struct writer *writer, unsigned int reg, uint32_t most)
 		emit(writer, alu_class(writer) | BPF_AND | BPF_K, reg, 0, 0, limit);
 		break;
 	case 1:
-		emit(writer, alu_class(writer) | BPF_MOD | BPF_K, reg, 0, 0, limit + 1);
+		if (!writer->kind->kernel)
+			emit(writer, alu_class(writer) | BPF_MOD | BPF_K, reg, 0, 0, limit + 1);
 		break;
 	case 2:
 		emit(writer, BPF_ALU64 | BPF_RSH | BPF_K, reg, 0, 0, 56 + roll(writer, 8));
@@ -355,8 +362,11 @@ static void write_value_access(struct writer *writer)
 	if (moved == index)
 		return;
 	move(writer, moved, from);
-	emit(writer, BPF_ALU64 | (dice_once_in(writer->dice, 5) ? BPF_SUB : BPF_ADD) | BPF_X, moved,
-	     index, 0, 0);
+	emit(writer,
+	     BPF_ALU64 |
+		     (!writer->kind->kernel && dice_once_in(writer->dice, 5) ? BPF_SUB : BPF_ADD) |
+		     BPF_X,
+	     moved, index, 0, 0);
 	write_access(writer, moved, VALUE, offset_within(writer, 8) % 24);
 	if (dice_once_in(writer->dice, 3) && writer->guesses[from] == VALUE &&
 	    writer->guesses[moved] == VALUE) {
@@ -414,19 +424,17 @@ static void write_block(struct writer *writer, unsigned int nested)
 {
 	enum guess before[10];
 	uint32_t jump;
-	unsigned int reg = number_register(writer);
+	unsigned int reg = number_register(writer), other;
 	uint8_t code = (dice_once_in(writer->dice, 3) ? BPF_JMP32 : BPF_JMP) |
 		       jump_ops[roll(writer, sizeof(jump_ops))];
 
+	/* The kernel takes a number that is compared with itself for two numbers. */
+	other = number_register(writer);
 	jump = writer->out->program.steps_n;
-	if (dice_once_in(writer->dice, 3))
-		emit(writer, code | BPF_X, reg, number_register(writer), 0, 0);
+	if (dice_once_in(writer->dice, 3) && !(writer->kind->kernel && other == reg))
+		emit(writer, code | BPF_X, reg, other, 0, 0);
 	else
 		emit(writer, code | BPF_K, reg, 0, 0, (int32_t)dice_number(writer->dice));
-	/* The number that number_register() may have written comes first. */
-	if (writer->out->steps[jump].code != code &&
-	    writer->out->steps[jump].code != (code | BPF_X))
-		jump++;
 	memcpy(before, writer->guesses, sizeof(before));
 	write_some(writer, 1 + roll(writer, 4), nested + 1);
 	meet(writer, before);
@@ -564,7 +572,8 @@ static void change_field(struct writer *writer)
 		step->dst = (uint8_t)roll(writer, 10);
 		break;
 	default:
-		if (class == BPF_JMP || class == BPF_JMP32)
+		if ((class == BPF_JMP || class == BPF_JMP32) &&
+		    (BPF_OP(step->code) == BPF_JEQ || BPF_OP(step->code) == BPF_JNE))
 			step->code ^= BPF_JEQ ^ BPF_JNE;
 		else if (BPF_SRC(step->code) == BPF_X && (class == BPF_ALU || class == BPF_ALU64))
 			step->src = (uint8_t)roll(writer, 10);

@@ -10,11 +10,14 @@
  * struct random_kind - what the programs may have
  * @loops: jumps backwards
  * @functions: more than one frame
+ * @kernel: without what the kernel's verifier follows less closely: quotients, sign extension,
+ *          addresses minus numbers
  * @changes: fields of single steps changed at random
  */
 struct random_kind {
 	bool loops;
 	bool functions;
+	bool kernel;
 	bool changes;
 };
 

@@ -1,0 +1,20 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+# vm: class=newest kernels=6.12,7 timeout=120
+"""Programs for the GPU that gpumon's verifier accepts, the kernel's accepts, too."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import lab
+from lab import equal, step
+
+# The same programs each time: which the kernel follows less closely depends on them.
+PROGRAMS = 1500
+SEED = 26
+
+step("written and random programs, by both verifiers")
+done = lab.run(os.path.join(lab.BUILD, "tests/probe/kernel_check"), str(PROGRAMS), str(SEED),
+               check_=False)
+print(done.stdout)
+equal(done.returncode, 0, "exit status")
