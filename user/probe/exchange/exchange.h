@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Exchanges the image of a module: takes what a program hands to one of CUDA's loaders, and writes what
+ * the loader gets instead. Pure: no CUDA, no files.
+ */
+#ifndef GPUMON_PROBE_EXCHANGE_H
+#define GPUMON_PROBE_EXCHANGE_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "probe/model/fact.h"
+#include "probe/object/object.h"
+#include "run.h"
+
+/**
+ * struct gpumon_probe_order - what to put into which kernels
+ * @object: programs and maps; maps are in the table of addresses in this order
+ * @facts: for each program what was proved, or NULL: it is left out
+ * @kernels: patterns (* and ?) of mangled or demangled names; together with those that a program's section
+ *           names: a kernel has to match both
+ * @kernels_n: how many; 0: all kernels
+ * @shards: copies of what aggregates by SM, a power of two
+ * @fuel: backward jumps that one run of a program may take
+ */
+struct gpumon_probe_order {
+	const struct gpumon_probe_object *object;
+	const struct gpumon_probe_fact *const *facts;
+	const char *const *kernels;
+	uint32_t kernels_n;
+	uint32_t shards;
+	uint32_t fuel;
+};
+
+enum gpumon_probe_outcome {
+	GPUMON_PROBE_EXCHANGED, /* the new image is to be loaded */
+	GPUMON_PROBE_UNTOUCHED, /* no kernel that was asked for, or none that can be edited */
+};
+
+/**
+ * gpumon_probe_exchange - write the image that replaces another
+ * @order: what to do
+ * @image: PTX, cubin, or the container of a fat binary (not its wrapper); not trusted
+ * @size: bytes
+ * @run: kernels and lines are added to it
+ * @out: stream for the new image, of the same form; of a container the SASS of kernels that were edited is
+ *       left out, and other images stay byte for byte
+ * @outcome: out
+ * @err: why not: no memory. What is wrong with an image is said in @run, for its kernels
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *image, size_t size,
+			  struct gpumon_probe_run *run, FILE *out,
+			  enum gpumon_probe_outcome *outcome, struct gpumon_error *err);
+
+void gpumon_probe_run_clear(struct gpumon_probe_run *run);
+
+#endif /* GPUMON_PROBE_EXCHANGE_H */
