@@ -18,7 +18,8 @@
 	X(PTX, "programs put into its PTX")                                      \
 	X(NO_PTX, "only machine code (SASS) of it: no PTX to put programs into") \
 	X(REFUSED, "its PTX cannot be edited")                                   \
-	X(TOO_LARGE, "with the programs it would need too many registers to launch")
+	X(TOO_LARGE, "with the programs it would need too many registers to launch") \
+	X(NOT_LOADED, "CUDA did not load it with the programs in it")
 
 enum gpumon_probe_way {
 #define GPUMON_PROBE_WAY(name, text) GPUMON_PROBE_WAY_##name,
