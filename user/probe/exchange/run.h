@@ -31,7 +31,7 @@ enum gpumon_probe_way {
 /**
  * struct gpumon_probe_kernel - a kernel that was asked for, or a device function with a program
  * @name: mangled
- * @way: what became of it; of several images with it the first
+ * @way: what became of it: the best of all images with it; GPUMON_PROBE_WAYS_N: not seen in an image
  * @why: of REFUSED: the editor's message, else ""
  * @points: places that got a program, by kind, in all images
  * @left: places that got none, by cause
@@ -61,15 +61,19 @@ struct gpumon_probe_line_of {
  * @pool: owns the texts
  * @kernels: by number: what gpumon_kernel() gives to a program
  * @kernels_n: how many
+ * @kernels_room: memory for so many
  * @lines: what struct gpumon_context's line means: number 1 is lines[0]; 0 is a point without a line
  * @lines_n: how many
+ * @lines_room: memory for so many
  */
 struct gpumon_probe_run {
 	struct gpumon_pool pool;
 	struct gpumon_probe_kernel *kernels;
 	uint32_t kernels_n;
+	uint32_t kernels_room;
 	struct gpumon_probe_line_of *lines;
 	uint32_t lines_n;
+	uint32_t lines_room;
 };
 
 #endif /* GPUMON_PROBE_RUN_H */
