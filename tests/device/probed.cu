@@ -110,7 +110,7 @@ extern "C" __global__ void uneven(unsigned int *out, unsigned int turns)
 	out[blockIdx.x * blockDim.x + threadIdx.x] = x;
 }
 
-extern "C" __global__ void together(unsigned int *out, unsigned int n)
+extern "C" __global__ void together(const unsigned int *in, unsigned int *out, unsigned int n)
 {
 	cooperative_groups::grid_group grid = cooperative_groups::this_grid();
 	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -118,7 +118,7 @@ extern "C" __global__ void together(unsigned int *out, unsigned int n)
 	out[i] = i;
 	grid.sync();
 	if (i < n)
-		out[i] += out[n - 1 - i];
+		out[n + i] = out[n - 1 - i] + in[i];
 }
 
 extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster(unsigned int *out)
@@ -135,7 +135,7 @@ static std::map<std::string, long> threads, launches;
 #define BLOCK 256u
 
 static float *a, *b, *c;
-static unsigned int *numbers;
+static unsigned int *numbers, *others;
 static double *total;
 
 static void ran(const char *kernel, long count)
@@ -170,7 +170,7 @@ static void launch_all(cudaStream_t stream)
 static void launch_together(void)
 {
 	unsigned int n = 4096;
-	void *arguments[] = { &numbers, &n };
+	void *arguments[] = { &numbers, &others, &n };
 
 	MUST(cudaLaunchCooperativeKernel((void *)together, dim3(n / BLOCK), dim3(BLOCK), arguments,
 					 0, NULL));
@@ -204,15 +204,18 @@ static void launch_graph(int times)
 static double add_up(void)
 {
 	std::vector<float> results(COUNT);
-	std::vector<unsigned int> integers(COUNT);
+	std::vector<unsigned int> integers(COUNT), more(2 * 4096);
 	double sum = 0, host;
 
 	MUST(cudaDeviceSynchronize());
 	MUST(cudaMemcpy(results.data(), c, COUNT * sizeof(float), cudaMemcpyDeviceToHost));
 	MUST(cudaMemcpy(integers.data(), numbers, COUNT * sizeof(int), cudaMemcpyDeviceToHost));
+	MUST(cudaMemcpy(more.data(), others, more.size() * sizeof(int), cudaMemcpyDeviceToHost));
 	MUST(cudaMemcpy(&host, total, sizeof(host), cudaMemcpyDeviceToHost));
 	for (unsigned int i = 0; i < COUNT; i++)
 		sum += results[i] * (i % 17 + 1) + integers[i] % 1000003;
+	for (unsigned int number : more)
+		sum += number % 1009;
 	return sum + host;
 }
 
@@ -275,11 +278,13 @@ int main(int argc, char **argv)
 	MUST(cudaMalloc(&b, COUNT * sizeof(float)));
 	MUST(cudaMalloc(&c, COUNT * sizeof(float)));
 	MUST(cudaMalloc(&numbers, COUNT * sizeof(int)));
+	MUST(cudaMalloc(&others, 2 * 4096 * sizeof(int)));
 	MUST(cudaMalloc(&total, sizeof(double)));
 	MUST(cudaMemcpy(a, first.data(), COUNT * sizeof(float), cudaMemcpyHostToDevice));
 	MUST(cudaMemcpy(b, first.data(), COUNT * sizeof(float), cudaMemcpyHostToDevice));
 	MUST(cudaMemset(c, 0, COUNT * sizeof(float)));
 	MUST(cudaMemset(numbers, 0, COUNT * sizeof(int)));
+	MUST(cudaMemset(others, 0, 2 * 4096 * sizeof(int)));
 	MUST(cudaMemset(total, 0, sizeof(double)));
 
 	printf("{");

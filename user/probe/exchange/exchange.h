@@ -54,6 +54,5 @@ int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *im
 			  struct gpumon_probe_run *run, FILE *out,
 			  enum gpumon_probe_outcome *outcome, struct gpumon_error *err);
 
-void gpumon_probe_run_clear(struct gpumon_probe_run *run);
 
 #endif /* GPUMON_PROBE_EXCHANGE_H */

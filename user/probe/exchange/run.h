@@ -76,4 +76,6 @@ struct gpumon_probe_run {
 	uint32_t lines_room;
 };
 
+void gpumon_probe_run_clear(struct gpumon_probe_run *run);
+
 #endif /* GPUMON_PROBE_RUN_H */
