@@ -33,6 +33,30 @@ enum gpumon_probe_map_kind {
 };
 
 /**
+ * struct gpumon_probe_field - a number within a key, a value or a record
+ * @name: "ns"; within others "inner.ns", of arrays "ns[3]"; "" if the number is all there is
+ * @offset: bytes
+ * @size: 1, 2, 4 or 8 bytes
+ * @is_signed: it may be negative
+ */
+struct gpumon_probe_field {
+	const char *name;
+	uint32_t offset;
+	uint8_t size;
+	bool is_signed;
+};
+
+/**
+ * struct gpumon_probe_fields - all numbers of a type
+ * @fields: by rising offset
+ * @n: how many; 0: the type is not known, or has other things than whole numbers, or too many
+ */
+struct gpumon_probe_fields {
+	const struct gpumon_probe_field *fields;
+	uint32_t n;
+};
+
+/**
  * struct gpumon_probe_map - a map of an object
  * @name: name in the object
  * @kind: what it is here
@@ -42,6 +66,8 @@ enum gpumon_probe_map_kind {
  * @max_entries: values; threads for a thread array, bytes for a ring
  * @read_only: .rodata: stores are refused
  * @data: first content of a data map, @value_size bytes; NULL: zeroes
+ * @key_fields: what a key is, within @key_size
+ * @value_fields: what a value or a record is, within @value_size
  */
 struct gpumon_probe_map {
 	const char *name;
@@ -52,6 +78,8 @@ struct gpumon_probe_map {
 	uint32_t max_entries;
 	bool read_only;
 	const uint8_t *data;
+	struct gpumon_probe_fields key_fields;
+	struct gpumon_probe_fields value_fields;
 };
 
 /* Where a program runs. */

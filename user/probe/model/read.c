@@ -17,7 +17,7 @@ static uint32_t number_bytes(uint32_t left)
 	return left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-static void add_value(uint8_t *sum, const uint8_t *value, uint32_t size)
+void gpumon_probe_add_value(void *sum, const void *value, uint32_t size)
 {
 	uint32_t place = 0, bytes;
 	uint64_t a, b;
@@ -25,10 +25,10 @@ static void add_value(uint8_t *sum, const uint8_t *value, uint32_t size)
 	while (place < size) {
 		bytes = number_bytes(size - place);
 		a = b = 0;
-		memcpy(&a, sum + place, bytes);
-		memcpy(&b, value + place, bytes);
+		memcpy(&a, (uint8_t *)sum + place, bytes);
+		memcpy(&b, (const uint8_t *)value + place, bytes);
 		a += b;
-		memcpy(sum + place, &a, bytes);
+		memcpy((uint8_t *)sum + place, &a, bytes);
 		place += bytes;
 	}
 }
@@ -43,7 +43,7 @@ void gpumon_probe_read_value(const struct gpumon_probe_map *map, uint32_t shards
 
 	memset(value, 0, size);
 	for (i = 0; i < (sharded ? shards : 1); i++)
-		add_value(value, from + i * gpumon_probe_shard_bytes(map), size);
+		gpumon_probe_add_value(value, from + i * gpumon_probe_shard_bytes(map), size);
 }
 
 bool gpumon_probe_hash_next(const struct gpumon_probe_map *map, const void *image, uint64_t *place,

@@ -2,6 +2,7 @@
 #include <linux/bpf.h>
 #include <string.h>
 
+#include "probe/object/field.h"
 #include "probe/object/map.h"
 
 #define HISTOGRAM_BYTES	 (64 * sizeof(uint64_t))
@@ -16,6 +17,8 @@ struct definition {
 	uint32_t value_size;
 	uint32_t max_entries;
 	uint32_t map_flags;
+	uint32_t key_type; /* 0: only its size is given */
+	uint32_t value_type;
 };
 
 static const struct type {
@@ -80,7 +83,8 @@ static bool read_number(const struct btf *btf, const struct btf_member *member, 
 }
 
 /* __type(NAME, TYPE) is a pointer to the type. */
-static bool read_size(const struct btf *btf, const struct btf_member *member, uint32_t *size)
+static bool read_size(const struct btf *btf, const struct btf_member *member, uint32_t *size,
+		      uint32_t *type)
 {
 	const struct btf_type *pointer = skip_modifiers(btf, member->type);
 	int64_t bytes = pointer && btf_is_ptr(pointer) ? btf__resolve_size(btf, pointer->type) : -1;
@@ -88,6 +92,7 @@ static bool read_size(const struct btf *btf, const struct btf_member *member, ui
 	if (bytes < 0 || bytes > UINT32_MAX)
 		return false;
 	*size = (uint32_t)bytes;
+	*type = pointer->type;
 	return true;
 }
 
@@ -98,23 +103,23 @@ static int read_member(const struct gpumon_probe_image *image, const struct btf 
 	const struct {
 		const char *name;
 		uint32_t *number;
-		bool is_type;
+		uint32_t *type;
 	} known[] = {
-		{ "type", &definition->type, false },
-		{ "key", &definition->key_size, true },
-		{ "value", &definition->value_size, true },
-		{ "key_size", &definition->key_size, false },
-		{ "value_size", &definition->value_size, false },
-		{ "max_entries", &definition->max_entries, false },
-		{ "map_flags", &definition->map_flags, false },
+		{ "type", &definition->type, NULL },
+		{ "key", &definition->key_size, &definition->key_type },
+		{ "value", &definition->value_size, &definition->value_type },
+		{ "key_size", &definition->key_size, NULL },
+		{ "value_size", &definition->value_size, NULL },
+		{ "max_entries", &definition->max_entries, NULL },
+		{ "map_flags", &definition->map_flags, NULL },
 	};
 	const char *name = btf__name_by_offset(btf, member->name_off);
 
 	for (size_t i = 0; name && i < sizeof(known) / sizeof(known[0]); i++) {
 		if (strcmp(name, known[i].name) != 0)
 			continue;
-		if (known[i].is_type ? read_size(btf, member, known[i].number) :
-				       read_number(btf, member, known[i].number))
+		if (known[i].type ? read_size(btf, member, known[i].number, known[i].type) :
+				    read_number(btf, member, known[i].number))
 			return 0;
 		return gpumon_probe_image_refuse(
 			image, err,
@@ -224,6 +229,22 @@ static int find_kind(const struct gpumon_probe_image *image, struct gpumon_probe
 		map->name, map->type);
 }
 
+/* The sizes have been checked. */
+static int read_fields(const struct gpumon_probe_image *image, const struct btf *btf,
+		       const struct definition *definition, struct gpumon_probe_map *map,
+		       struct gpumon_error *err)
+{
+	if (definition->key_type &&
+	    gpumon_probe_fields_read(btf, definition->key_type, map->key_size, image->pool,
+				     &map->key_fields))
+		return gpumon_probe_image_no_memory(image, err);
+	if (definition->value_type &&
+	    gpumon_probe_fields_read(btf, definition->value_type, map->value_size, image->pool,
+				     &map->value_fields))
+		return gpumon_probe_image_no_memory(image, err);
+	return 0;
+}
+
 int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct btf *btf,
 			    const char *name, struct gpumon_probe_map *map,
 			    struct gpumon_error *err)
@@ -249,9 +270,10 @@ int gpumon_probe_map_define(const struct gpumon_probe_image *image, const struct
 			image, err,
 			"map %s: map_flags 0x%x are not possible on a GPU: leave them out",
 			map->name, definition.map_flags);
-	if (find_kind(image, map, err) || check_entries(image, map, err))
+	if (find_kind(image, map, err) || check_entries(image, map, err) ||
+	    check_sizes(image, map, err))
 		return -1;
-	return check_sizes(image, map, err);
+	return read_fields(image, btf, &definition, map, err);
 }
 
 static bool is_or_continues(const char *name, const char *with)

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "coverage.h"
+#include "generic.h"
+#include "sum.h"
+
+#define WORD_BYTES 32
+
+static const char *const way_texts[] = {
+#define WAY_TEXT(name, text) [GPUMON_PROBE_WAY_##name] = text,
+	GPUMON_PROBE_WAYS(WAY_TEXT)
+#undef WAY_TEXT
+};
+
+static const char *const way_words[] = {
+#define WAY_WORD(name, text) [GPUMON_PROBE_WAY_##name] = #name,
+	GPUMON_PROBE_WAYS(WAY_WORD)
+#undef WAY_WORD
+};
+
+static const char *const loss_words[] = {
+#define LOSS_WORD(name, text) [GPUMON_PROBE_LOST_##name] = #name,
+	GPUMON_PROBE_LOSSES(LOSS_WORD)
+#undef LOSS_WORD
+};
+
+/* What to do about each. */
+static const char *const remedies[GPUMON_PROBE_LOSS_CAUSES] = {
+	[GPUMON_PROBE_LOST_FUEL] = "these runs did part of their work: shorten the loop",
+	[GPUMON_PROBE_LOST_OUTSIDE] =
+		"these accesses read 0 and wrote nothing: compare the index with the size first",
+	[GPUMON_PROBE_LOST_HASH_FULL] =
+		"raise max_entries of the hash, or name fewer kernels (--kernel)",
+	[GPUMON_PROBE_LOST_HASH_BUSY] =
+		"these updates are missing: make the keys differ by SM, or update less often",
+	[GPUMON_PROBE_LOST_RING_FULL] =
+		"raise max_entries of the ring, or write fewer records; what is added up on the GPU is not affected",
+	[GPUMON_PROBE_LOST_THREADS] =
+		"raise max_entries of the array, in threads, or name fewer kernels (--kernel)",
+};
+
+/* FUEL: "fuel" */
+static const char *lower(char *word, const char *name)
+{
+	size_t i;
+
+	for (i = 0; name[i] && i + 1 < WORD_BYTES; i++)
+		word[i] = (char)tolower((unsigned char)name[i]);
+	word[i] = '\0';
+	return word;
+}
+
+static uint64_t sum_of(const uint64_t *numbers, uint32_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += numbers[i];
+	return sum;
+}
+
+/* In JSON all kernels. */
+static void list_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+{
+	const struct gpumon_probe_run *run = names->result->run;
+	char word[WORD_BYTES];
+
+	gpumon_sheet_table(sheet, "kernels", NULL);
+	gpumon_sheet_column(sheet, NULL, "kernel", GPUMON_SHEET_NUMBER);
+	gpumon_sheet_column(sheet, NULL, "kernel_name", GPUMON_SHEET_TEXT);
+	gpumon_sheet_column(sheet, NULL, "mangled", GPUMON_SHEET_TEXT);
+	gpumon_sheet_column(sheet, NULL, "way", GPUMON_SHEET_TEXT);
+	gpumon_sheet_column(sheet, NULL, "why", GPUMON_SHEET_TEXT);
+	gpumon_sheet_column(sheet, NULL, "places", GPUMON_SHEET_COUNT);
+	gpumon_sheet_column(sheet, NULL, "places_left_out", GPUMON_SHEET_COUNT);
+	for (uint32_t i = 0; run && i < run->kernels_n; i++) {
+		const struct gpumon_probe_kernel *kernel = &run->kernels[i];
+
+		gpumon_sheet_number(sheet, i);
+		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, i));
+		gpumon_sheet_text(sheet, kernel->name);
+		gpumon_sheet_text(sheet, lower(word, way_words[kernel->way]));
+		gpumon_sheet_text(sheet, *kernel->why ? kernel->why : way_texts[kernel->way]);
+		gpumon_sheet_number(sheet, sum_of(kernel->points, GPUMON_PROBE_POINTS));
+		gpumon_sheet_number(sheet, sum_of(kernel->left, GPUMON_EDIT_CAUSES_N));
+	}
+}
+
+static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+{
+	const struct gpumon_probe_run *run = names->result->run;
+
+	gpumon_sheet_table(sheet, NULL, "Kernels without programs");
+	gpumon_sheet_limit(sheet, GPUMON_PROBE_SHOWN_ROWS);
+	gpumon_sheet_column(sheet, "WHY", NULL, GPUMON_SHEET_TEXT);
+	gpumon_sheet_column(sheet, "KERNEL", NULL, GPUMON_SHEET_NAME);
+	for (uint32_t i = 0; run && i < run->kernels_n; i++) {
+		const struct gpumon_probe_kernel *kernel = &run->kernels[i];
+
+		if (kernel->way == GPUMON_PROBE_WAY_PTX)
+			continue;
+		gpumon_sheet_text(sheet, *kernel->why ? kernel->why : way_texts[kernel->way]);
+		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, i));
+	}
+}
+
+/* "12 places of 3 kernels have no program: texture or surface" */
+static void note_places(struct gpumon_sheet *sheet, const struct gpumon_probe_run *run)
+{
+	for (uint32_t cause = 0; run && cause < GPUMON_EDIT_CAUSES_N; cause++) {
+		uint64_t places = 0, kernels = 0;
+
+		for (uint32_t i = 0; i < run->kernels_n; i++) {
+			places += run->kernels[i].left[cause];
+			kernels += run->kernels[i].left[cause] > 0;
+		}
+		if (places)
+			gpumon_sheet_note(sheet,
+					  "%" PRIu64 " place%s of %" PRIu64
+					  " kernel%s %s no program: %s",
+					  places, places == 1 ? "" : "s", kernels,
+					  kernels == 1 ? "" : "s", places == 1 ? "has" : "have",
+					  gpumon_edit_cause_text(cause));
+	}
+}
+
+static void show_losses(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
+{
+	uint64_t lost[GPUMON_PROBE_LOSS_CAUSES];
+	char word[WORD_BYTES];
+
+	gpumon_probe_losses(result, lost);
+	gpumon_sheet_table(sheet, "lost", NULL);
+	gpumon_sheet_column(sheet, NULL, "cause", GPUMON_SHEET_TEXT);
+	gpumon_sheet_column(sheet, NULL, "count", GPUMON_SHEET_COUNT);
+	for (uint32_t i = 0; i < GPUMON_PROBE_LOSS_CAUSES; i++) {
+		gpumon_sheet_text(sheet, lower(word, loss_words[i]));
+		gpumon_sheet_number(sheet, lost[i]);
+		if (lost[i])
+			gpumon_sheet_note(sheet, "Lost: %" PRIu64 " %s: %s", lost[i],
+					  gpumon_probe_loss_text(i), remedies[i]);
+	}
+	if (!sum_of(lost, GPUMON_PROBE_LOSS_CAUSES))
+		gpumon_sheet_note(sheet, "Nothing was lost");
+}
+
+void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
+{
+	const struct gpumon_probe_result *result = names->result;
+
+	list_kernels(sheet, names);
+	show_kernels(sheet, names);
+	note_places(sheet, result->run);
+	if (!result->devices_n)
+		gpumon_sheet_note(sheet, "No kernel with a program has run");
+	else
+		show_losses(sheet, result);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What is not in the numbers: kernels and places without a program, and losses. */
+#ifndef GPUMON_PROBE_COVERAGE_H
+#define GPUMON_PROBE_COVERAGE_H
+
+#include "names.h"
+#include "sheet.h"
+
+/*
+ * Add tables "kernels" and "lost", and notes. People get a table of kernels only if there is one that
+ * has no programs.
+ */
+void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names *names);
+
+#endif /* GPUMON_PROBE_COVERAGE_H */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Kinds of maps that have files of their own. */
+#ifndef GPUMON_PROBE_GENERIC_INNER_H
+#define GPUMON_PROBE_GENERIC_INNER_H
+
+#include "names.h"
+#include "sheet.h"
+
+void gpumon_probe_generic_histogram(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+				    const struct gpumon_probe_map *map);
+/* What the values of all threads come to, for each number. */
+void gpumon_probe_generic_threads(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
+				  const struct gpumon_probe_map *map);
+
+#endif /* GPUMON_PROBE_GENERIC_INNER_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* How a sheet is kept. */
+#ifndef GPUMON_PROBE_SHEET_INNER_H
+#define GPUMON_PROBE_SHEET_INNER_H
+
+#include "base/pool.h"
+#include "sheet.h"
+
+struct gpumon_sheet_column {
+	const char *title;
+	const char *key;
+	enum gpumon_sheet_kind kind;
+};
+
+struct gpumon_sheet_cell {
+	bool known;
+	uint64_t number;
+	double ratio;
+	const char *text;
+};
+
+struct gpumon_sheet_table {
+	const char *key;
+	const char *title;
+	uint64_t left_out;
+	uint32_t limit; /* 0: none */
+	struct gpumon_sheet_column *columns;
+	uint32_t columns_n;
+	uint32_t columns_room;
+	struct gpumon_sheet_cell *cells;
+	uint32_t cells_n;
+	uint32_t cells_room;
+};
+
+struct gpumon_sheet_line {
+	bool note;
+	const char *text;
+};
+
+struct gpumon_sheet {
+	struct gpumon_pool pool;
+	struct gpumon_sheet_table *tables;
+	uint32_t tables_n;
+	uint32_t tables_room;
+	struct gpumon_sheet_line *lines;
+	uint32_t lines_n;
+	uint32_t lines_room;
+	bool failed;
+};
+
+static inline uint32_t gpumon_sheet_rows(const struct gpumon_sheet_table *table)
+{
+	return table->columns_n ? table->cells_n / table->columns_n : 0;
+}
+
+#endif /* GPUMON_PROBE_SHEET_INNER_H */
