@@ -1,133 +1,98 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "blocks.h"
-#include "probe/translate/translate.h"
-#include "wanted.h"
 
-static char *translate(const struct gpumon_probe_order *order, uint32_t i,
-		       const struct gpumon_probe_target *target, struct gpumon_error *err)
+static int translate(struct gpumon_exchange *exchange, struct gpumon_exchange_blocks *blocks,
+		     uint32_t program)
 {
+	const struct gpumon_probe_order *order = exchange->order;
+	struct gpumon_error err;
 	char *text = NULL;
-	size_t size = 0;
+	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int ret = -1;
+	int result;
 
-	if (out) {
-		ret = gpumon_probe_translate(&order->object->programs[i], order->facts[i], target,
-					     out, err);
-		if (fclose(out))
-			ret = -1;
-	} else {
-		gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
-				 "no memory to translate a program");
+	if (!out)
+		return gpumon_exchange_no_memory(exchange);
+	result = gpumon_probe_translate(&order->object->programs[program], order->facts[program],
+					&blocks->target, out, &err);
+	if (fclose(out) || (result && err.code == GPUMON_ERROR_MEMORY)) {
+		free(text);
+		return gpumon_exchange_no_memory(exchange);
 	}
-	if (!ret)
-		return text;
+	blocks->tried |= 1u << program;
+	if (!result) {
+		blocks->texts[program] = text;
+		return 0;
+	}
 	free(text);
-	return NULL;
-}
-
-int gpumon_probe_blocks_make(struct gpumon_probe_blocks *blocks,
-			     const struct gpumon_probe_order *order, uint32_t isa, uint32_t sm)
-{
-	const struct gpumon_probe_target target = {
-		.isa = isa, .sm = sm, .shards = order->shards, .fuel = order->fuel
-	};
-
-	memset(blocks, 0, sizeof(*blocks));
-	blocks->order = order;
-	for (uint32_t i = 0; i < order->object->programs_n; i++) {
-		if (!order->facts[i] || order->object->programs[i].point == GPUMON_PROBE_RUN)
-			continue;
-		blocks->keeps[i] = gpumon_probe_keeps(&order->object->programs[i]);
-		blocks->texts[i] = translate(order, i, &target, &blocks->why);
-		if (!blocks->texts[i])
-			return -1;
-	}
+	if (!blocks->failed)
+		memcpy(blocks->why, err.message, sizeof(blocks->why));
+	blocks->failed |= 1u << program;
 	return 0;
 }
 
-void gpumon_probe_blocks_clear(struct gpumon_probe_blocks *blocks)
+int gpumon_exchange_blocks_add(struct gpumon_exchange *exchange,
+			       struct gpumon_exchange_blocks *blocks, uint32_t programs)
 {
-	for (uint32_t i = 0; i < GPUMON_PROBE_MAX_PROGRAMS; i++)
-		free(blocks->texts[i]);
-	gpumon_pool_clear(&blocks->pool);
+	for (uint32_t i = 0; i < exchange->order->object->programs_n; i++)
+		if ((programs & ~blocks->tried) & 1u << i && translate(exchange, blocks, i))
+			return -1;
+	return 0;
 }
 
-static bool is_for_functions(enum gpumon_probe_point point)
+/* Programs at the same point stand one behind the other, in the order of the object. */
+static int join(const struct gpumon_exchange_blocks *blocks,
+		const struct gpumon_probe_object *object, enum gpumon_probe_point point,
+		uint32_t programs, char **joined)
 {
-	return point == GPUMON_PROBE_FUNCTION_ENTRY || point == GPUMON_PROBE_FUNCTION_EXIT;
-}
+	FILE *out = NULL;
+	size_t size;
 
-static bool is_ordered(const struct gpumon_probe_order *order, const struct gpumon_probe_name *name)
-{
-	for (uint32_t i = 0; i < order->kernels_n; i++)
-		if (gpumon_probe_name_is(name, order->kernels[i]))
-			return true;
-	return !order->kernels_n;
-}
-
-/* Whether a program is for this function. */
-static bool program_is_for(const struct gpumon_probe_order *order, uint32_t i,
-			   const struct gpumon_probe_name *name, bool is_kernel)
-{
-	enum gpumon_probe_point point = order->object->programs[i].point;
-
-	return order->facts[i] && point != GPUMON_PROBE_RUN &&
-	       is_for_functions(point) != is_kernel &&
-	       gpumon_probe_name_is_listed(name, order->object->targets[i]);
-}
-
-bool gpumon_probe_is_wanted(const struct gpumon_probe_order *order, const char *name,
-			    bool is_kernel)
-{
-	struct gpumon_probe_name names;
-	bool wanted = false;
-
-	if (!gpumon_probe_name_init(&names, name) && (!is_kernel || is_ordered(order, &names)))
-		for (uint32_t i = 0; !wanted && i < order->object->programs_n; i++)
-			wanted = program_is_for(order, i, &names, is_kernel);
-	gpumon_probe_name_clear(&names);
-	return wanted;
-}
-
-/* Programs at the same place run one after the other. */
-static const char *append(struct gpumon_pool *pool, const char *before, const char *text)
-{
-	size_t length = before ? strlen(before) : 0, more = strlen(text);
-	char *both = gpumon_pool_zalloc(pool, length + more + 1);
-
-	if (!both)
-		return NULL;
-	if (before)
-		memcpy(both, before, length);
-	memcpy(both + length, text, more);
-	return both;
-}
-
-const struct gpumon_edit_plan *gpumon_probe_blocks_plan(struct gpumon_probe_blocks *blocks,
-							const char *name, bool is_kernel,
-							uint32_t number)
-{
-	const struct gpumon_probe_order *order = blocks->order;
-	struct gpumon_edit_plan *plan = gpumon_pool_zalloc(&blocks->pool, sizeof(*plan));
-	struct gpumon_probe_name names;
-
-	if (!plan || gpumon_probe_name_init(&names, name))
-		return NULL;
-	plan->number = number;
-	for (uint32_t i = 0; i < order->object->programs_n; i++) {
-		enum gpumon_probe_point point = order->object->programs[i].point;
-
-		if (!blocks->texts[i] || !program_is_for(order, i, &names, is_kernel))
+	for (uint32_t i = 0; i < object->programs_n; i++) {
+		if (!(programs & 1u << i) || object->programs[i].point != point)
 			continue;
-		plan->blocks[point] =
-			append(&blocks->pool, plan->blocks[point], blocks->texts[i]);
-		plan->keeps |= blocks->keeps[i];
+		if (!out)
+			out = open_memstream(joined, &size);
+		if (!out)
+			return -1;
+		fputs(blocks->texts[i], out);
 	}
-	gpumon_probe_name_clear(&names);
-	return plan;
+	return out ? fclose(out) : 0;
+}
+
+ssize_t gpumon_exchange_blocks_set(struct gpumon_exchange *exchange,
+				   struct gpumon_exchange_blocks *blocks, uint32_t programs)
+{
+	const struct gpumon_probe_object *object = exchange->order->object;
+	struct gpumon_exchange_set *set;
+
+	for (size_t i = 0; i < blocks->sets_n; i++)
+		if (blocks->sets[i].programs == programs)
+			return (ssize_t)i;
+	set = GPUMON_GROW(blocks->sets, blocks->sets_n);
+	if (!set)
+		return gpumon_exchange_no_memory(exchange);
+	set->programs = programs;
+	for (uint32_t i = 0; i < object->programs_n; i++)
+		if (programs & 1u << i && gpumon_probe_keeps(&object->programs[i]))
+			set->keeps = true;
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		if (join(blocks, object, (enum gpumon_probe_point)i, programs, &set->blocks[i]))
+			return gpumon_exchange_no_memory(exchange);
+	return (ssize_t)blocks->sets_n - 1;
+}
+
+void gpumon_exchange_blocks_clear(struct gpumon_exchange_blocks *blocks)
+{
+	for (int i = 0; i < GPUMON_PROBE_MAX_PROGRAMS; i++)
+		free(blocks->texts[i]);
+	for (size_t i = 0; i < blocks->sets_n; i++)
+		for (int j = 0; j < GPUMON_PROBE_POINTS; j++)
+			free(blocks->sets[i].blocks[j]);
+	free(blocks->sets);
+	memset(blocks, 0, sizeof(*blocks));
 }

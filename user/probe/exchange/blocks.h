@@ -1,55 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
-/* Programs as PTX for one target, and what each kernel gets of them. */
-#ifndef GPUMON_PROBE_BLOCKS_H
-#define GPUMON_PROBE_BLOCKS_H
+/* The programs as PTX, for the target of one text. */
+#ifndef GPUMON_PROBE_EXCHANGE_BLOCKS_H
+#define GPUMON_PROBE_EXCHANGE_BLOCKS_H
 
-#include "exchange.h"
-#include "probe/edit/edit.h"
+#include "names.h"
+#include "probe/translate/translate.h"
 
-/**
- * struct gpumon_probe_blocks - programs for one target
- * @order: programs
- * @texts: by number of the program: its block; NULL: not translated
- * @keeps: by number of the program: it keeps values
- * @why: why the first one that cannot be translated is not
- * @pool: owns plans and their texts
- */
-struct gpumon_probe_blocks {
-	const struct gpumon_probe_order *order;
-	char *texts[GPUMON_PROBE_MAX_PROGRAMS];
-	bool keeps[GPUMON_PROBE_MAX_PROGRAMS];
-	struct gpumon_error why;
-	struct gpumon_pool pool;
+/* The blocks of functions with the same programs. */
+struct gpumon_exchange_set {
+	uint32_t programs;
+	bool keeps;
+	char *blocks[GPUMON_PROBE_POINTS];
 };
 
 /**
- * gpumon_probe_blocks_make - translate an order's programs
- * @blocks: out, to be cleared in both cases
- * @order: programs
- * @isa: of the module, major * 10 + minor
- * @sm: of the module
- *
- * Return: 0, or -1 with @blocks' @why: none of the target's instructions do what a program needs.
+ * struct gpumon_exchange_blocks - programs for a target
+ * @target: target
+ * @tried: programs that were translated, or that cannot be
+ * @failed: programs that cannot be translated
+ * @why: the message of the first of them
+ * @texts: of each program
+ * @sets: blocks
+ * @sets_n: how many
  */
-int gpumon_probe_blocks_make(struct gpumon_probe_blocks *blocks,
-			     const struct gpumon_probe_order *order, uint32_t isa, uint32_t sm);
-void gpumon_probe_blocks_clear(struct gpumon_probe_blocks *blocks);
-
-/* Whether the order has a program for this kernel, or (@is_kernel false) device function. */
-bool gpumon_probe_is_wanted(const struct gpumon_probe_order *order, const char *name,
-			    bool is_kernel);
+struct gpumon_exchange_blocks {
+	struct gpumon_probe_target target;
+	uint32_t tried;
+	uint32_t failed;
+	char why[sizeof(((struct gpumon_error *)0)->message)];
+	char *texts[GPUMON_PROBE_MAX_PROGRAMS];
+	struct gpumon_exchange_set *sets;
+	size_t sets_n;
+};
 
 /**
- * gpumon_probe_blocks_plan - what a kernel or device function gets
- * @blocks: translated programs
- * @name: of the function
- * @is_kernel: it is a kernel
- * @number: its number
+ * gpumon_exchange_blocks_add - translate programs, unless they are already
+ * @exchange: exchange
+ * @blocks: programs
+ * @programs: which
  *
- * Return: a plan that lives as long as @blocks; NULL: nothing, or no memory.
+ * Return: 0, or -1 without memory. A program that the target cannot do is then in @failed.
  */
-const struct gpumon_edit_plan *gpumon_probe_blocks_plan(struct gpumon_probe_blocks *blocks,
-							const char *name, bool is_kernel,
-							uint32_t number);
+int gpumon_exchange_blocks_add(struct gpumon_exchange *exchange,
+			       struct gpumon_exchange_blocks *blocks, uint32_t programs);
 
-#endif /* GPUMON_PROBE_BLOCKS_H */
+/**
+ * gpumon_exchange_blocks_set - find or make the blocks of some programs
+ * @exchange: exchange
+ * @blocks: programs, translated
+ * @programs: which
+ *
+ * Return: an index of @sets, or -1 without memory.
+ */
+ssize_t gpumon_exchange_blocks_set(struct gpumon_exchange *exchange,
+				   struct gpumon_exchange_blocks *blocks, uint32_t programs);
+void gpumon_exchange_blocks_clear(struct gpumon_exchange_blocks *blocks);
+
+#endif /* GPUMON_PROBE_EXCHANGE_BLOCKS_H */
