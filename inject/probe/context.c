@@ -14,6 +14,8 @@
 #define END_WAIT_NS 2000000000ull
 /* What is left to the program of the GPU's free memory. */
 #define SHARE	    2
+/* Copies take one part of so many of the time at most. */
+#define COPY_SHARE  20
 
 /**
  * struct context - a context of the program that has loaded a module with programs
@@ -335,6 +337,19 @@ void inject_probe_copy(CUcontext handle, int device, bool wait)
 			copy_context(&contexts[i], wait);
 	pthread_mutex_unlock(&lock);
 	inject_probe_inside_end(&inside);
+}
+
+void inject_probe_copy_sometimes(void)
+{
+	static _Atomic uint64_t next;
+	uint64_t begin = inject_now(), due = atomic_load(&next), end;
+
+	/* One thread at a time. */
+	if (begin < due || !atomic_compare_exchange_strong(&next, &due, UINT64_MAX))
+		return;
+	inject_probe_copy(NULL, -1, false);
+	end = inject_now();
+	atomic_store(&next, end + COPY_SHARE * (end - begin));
 }
 
 void inject_probe_forget(CUcontext handle, int device)

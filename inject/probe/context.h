@@ -37,6 +37,9 @@ void inject_probe_fill(void);
  */
 void inject_probe_copy(CUcontext context, int device, bool wait);
 
+/* The same for all contexts, without a wait, unless copies would take more than 5 % of the time. */
+void inject_probe_copy_sometimes(void);
+
 /* These contexts have ended, with their memory. Arguments as above. */
 void inject_probe_forget(CUcontext context, int device);
 

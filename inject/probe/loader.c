@@ -86,6 +86,8 @@ enum inject_probe_call inject_probe_classify(const char *name)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (strcmp(name, calls[i].name) == 0)
 			return calls[i].call;
+	if (strstr(name, "Synchronize") || strncmp(name, "cuMemcpyDtoH", 12) == 0)
+		return INJECT_PROBE_SYNCHRONISE;
 	if ((strncmp(name, "cuLaunch", 8) == 0 && !strstr(name, "HostFunc")) ||
 	    strncmp(name, "cuGraphLaunch", 13) == 0)
 		return INJECT_PROBE_LAUNCH;
@@ -257,6 +259,7 @@ void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
 		inject_probe_copy(NULL, ((struct one_device *)parameters)->device, true);
 		break;
 	case INJECT_PROBE_NONE:
+	case INJECT_PROBE_SYNCHRONISE:
 	case INJECT_PROBE_UNLOAD_MODULE:
 	case INJECT_PROBE_UNLOAD_LIBRARY:
 		break;
@@ -271,6 +274,10 @@ void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool 
 	switch (call) {
 	case INJECT_PROBE_NONE:
 	case INJECT_PROBE_LAUNCH:
+		break;
+	/* The program may end at once, without a word: by _exit() or a signal. */
+	case INJECT_PROBE_SYNCHRONISE:
+		inject_probe_copy_sometimes();
 		break;
 	case INJECT_PROBE_CONTEXT_DESTROY: {
 		CUcontext context = ((struct one_handle *)parameters)->handle;

@@ -91,7 +91,7 @@ static void *copy_now_and_then(void *argument)
 	while (!atomic_load(&stop)) {
 		inject_futex_wait_while(&stop, 0, inject_now() + period);
 		if (!atomic_load(&stop))
-			inject_probe_copy(NULL, -1, false);
+			inject_probe_copy_sometimes();
 	}
 	return NULL;
 }
