@@ -16,19 +16,6 @@
 #define REST_MS 200
 
 struct inject_cupti_state inject_cupti_state;
-struct inject_cupti_environment inject_cupti_environment;
-
-static void read_cupti_environment(void)
-{
-	const char *path = getenv("GPUMON_CUPTI"), *launches = getenv("GPUMON_LAUNCHES");
-	struct inject_cupti_environment *environment = &inject_cupti_environment;
-
-	memset(environment, 0, sizeof(*environment));
-	if (path && strlen(path) < sizeof(environment->path))
-		strcpy(environment->path, path);
-	environment->runtime_too = launches && strcmp(launches, "all") == 0;
-	environment->no_internal = getenv("GPUMON_NO_INTERNAL");
-}
 
 static bool start_cupti(struct inject_thread *thread, bool at_start, const char **why)
 {
@@ -137,7 +124,7 @@ static void forget_cupti(void)
 
 const struct inject_backend inject_cupti_backend = {
 	.api = "CUDA",
-	.read_environment = read_cupti_environment,
+	.read_environment = inject_cupti_read_environment,
 	.reserve = inject_activity_setup,
 	.load = inject_subscribe,
 	.versions = inject_cupti_versions,

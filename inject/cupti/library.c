@@ -10,6 +10,7 @@
 #include "library.h"
 
 struct inject_cupti inject_cupti;
+struct inject_cupti_environment inject_cupti_environment;
 
 /**
  * struct search - a loaded library, looked for by the begin of its file's name
@@ -280,4 +281,16 @@ const char *inject_cupti_result(CUptiResult result)
 	    inject_cupti.cuptiGetResultString(result, &text) != CUPTI_SUCCESS || !text)
 		return "unknown";
 	return text;
+}
+
+void inject_cupti_read_environment(void)
+{
+	const char *path = getenv("GPUMON_CUPTI"), *launches = getenv("GPUMON_LAUNCHES");
+	struct inject_cupti_environment *environment = &inject_cupti_environment;
+
+	memset(environment, 0, sizeof(*environment));
+	if (path && strlen(path) < sizeof(environment->path))
+		strcpy(environment->path, path);
+	environment->runtime_too = launches && strcmp(launches, "all") == 0;
+	environment->no_internal = getenv("GPUMON_NO_INTERNAL");
 }

@@ -85,6 +85,9 @@ struct inject_cupti_environment {
 
 extern struct inject_cupti_environment inject_cupti_environment;
 
+/* Once, in the program's own thread. */
+void inject_cupti_read_environment(void);
+
 /**
  * inject_cupti_load - find CUPTI; one that is already loaded goes first
  * @why: set to a text where there is none; valid until the next call

@@ -187,8 +187,7 @@ void inject_socket_refuse(int socket, enum inject_refusal why)
 	send(socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* One message and the descriptor that came with it, or -1. */
-static ssize_t receive_message(int socket, void *message, size_t size, int *descriptor)
+ssize_t inject_socket_receive(int socket, void *message, size_t size, int *descriptor)
 {
 	union {
 		char room[CMSG_SPACE(sizeof(int) * 4)];
@@ -222,6 +221,37 @@ static ssize_t receive_message(int socket, void *message, size_t size, int *desc
 		}
 	}
 	return length;
+}
+
+bool inject_socket_send(int socket, const void *message, size_t size, int descriptor,
+			unsigned int wait_ms)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec vector = { .iov_base = (void *)message, .iov_len = size };
+	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
+	uint64_t until = inject_now() + wait_ms * 1000000ull;
+	struct pollfd wait = { .fd = socket, .events = POLLOUT };
+	ssize_t sent;
+
+	if (descriptor >= 0) {
+		header.msg_control = control.room;
+		header.msg_controllen = sizeof(control.room);
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		memcpy(CMSG_DATA(&control.align), &descriptor, sizeof(descriptor));
+	}
+	for (;;) {
+		sent = sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent >= 0)
+			return sent == (ssize_t)size;
+		if ((errno != EAGAIN && errno != EINTR) || inject_now() >= until)
+			return false;
+		poll(&wait, 1, (int)wait_ms);
+	}
 }
 
 static enum inject_refusal map_channel(struct gpumon_channel_map *map, int fd)
@@ -261,7 +291,7 @@ bool inject_socket_handshake(int socket, unsigned int wait_ms,
 		if (now >= until || poll(&wait, 1, (int)((until - now) / 1000000) + 1) == 0)
 			return false;
 		memset(&message, 0, sizeof(message));
-		length = receive_message(socket, &message, sizeof(message), &fd);
+		length = inject_socket_receive(socket, &message, sizeof(message), &fd);
 	} while (length < 0 && (errno == EAGAIN || errno == EINTR));
 	if (length >= (ssize_t)offsetof(struct gpumon_message_settings, range) &&
 	    message.type == GPUMON_SETTINGS && fd >= 0) {

@@ -65,6 +65,30 @@ void inject_socket_unlisten(void);
 int inject_socket_accept(int listener);
 
 /**
+ * inject_socket_send - send one message
+ * @socket: connected
+ * @message: message
+ * @size: bytes
+ * @descriptor: to send with it, -1 for none
+ * @wait_ms: at most, for room
+ *
+ * Return: false where it is not sent.
+ */
+bool inject_socket_send(int socket, const void *message, size_t size, int descriptor,
+			unsigned int wait_ms);
+
+/**
+ * inject_socket_receive - receive one message, without waiting
+ * @socket: connected
+ * @message: filled in
+ * @size: room
+ * @descriptor: set to the one that came with it, or -1
+ *
+ * Return: bytes, or -1 with errno.
+ */
+ssize_t inject_socket_receive(int socket, void *message, size_t size, int *descriptor);
+
+/**
  * inject_socket_handshake - send a hello, receive the settings and the channel
  * @socket: connected
  * @wait_ms: at most

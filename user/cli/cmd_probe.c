@@ -4,13 +4,26 @@
 #include "base/options.h"
 #include "base/privileges.h"
 #include "commands.h"
+#include "probe/serve/probe.h"
 #include "probe/tool/check.h"
 #include "probe/tool/show.h"
 
 struct probe_options {
 	bool check;
 	struct gpumon_probe_rules rules;
+	struct gpumon_probe_options run;
 };
+
+static int take_kernel(struct gpumon_context *context, const char *text, void *value)
+{
+	struct gpumon_probe_options *options = value;
+
+	if (options->kernels_n == GPUMON_PROBE_MAX_PATTERNS)
+		return gpumon_usage(context, "more than %d patterns of kernels",
+				    GPUMON_PROBE_MAX_PATTERNS);
+	options->kernels[options->kernels_n++] = text;
+	return 0;
+}
 
 static void report_refusals(struct gpumon_context *context, const struct gpumon_probe_check *check)
 {
@@ -55,12 +68,33 @@ static int check_file(struct gpumon_context *context, const char *path,
 	return ret;
 }
 
+/* A program that lacks a part of what was asked for would count wrong. */
+static int run_program(struct gpumon_context *context, const char *path, char *const *argv,
+		       const struct probe_options *options)
+{
+	struct gpumon_probe_check check;
+	struct gpumon_error err;
+	int ret;
+
+	if (gpumon_probe_check(path, &options->rules, &check, &err)) {
+		ret = gpumon_report(context, &err);
+	} else {
+		report_refusals(context, &check);
+		ret = check.refused ? GPUMON_EXIT_FAILED :
+				      gpumon_probe_program(context, &check, &options->run, argv);
+	}
+	gpumon_probe_check_clear(&check);
+	return ret;
+}
+
 static int probe_run(struct gpumon_context *context, int argc, char **argv)
 {
 	struct probe_options given = { 0 };
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION("check", 0, GPUMON_OPTION_FLAG, &given.check),
 		GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &given.rules.allow_exit),
+		GPUMON_OPTION_CALL("kernel", 'k', &given.run, take_kernel),
+		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
 		GPUMON_OPTION_JSON(context),
 		{ 0 },
 	};
@@ -68,9 +102,11 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 
 	if (ret != GPUMON_OPTIONS_GO_ON)
 		return ret;
-	if (!given.check)
+	if (!given.check && argc < 2)
 		return gpumon_usage(context,
-				    "--check is missing: programs can be verified, not yet be run");
+				    "name a tool or an object file, and after -- a program to run");
+	if (!given.check)
+		return run_program(context, argv[0], argv + 1, &given);
 	if (argc != 1)
 		return gpumon_usage(context, "name one object file");
 	return check_file(context, argv[0], &given);

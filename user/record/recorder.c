@@ -10,7 +10,7 @@
 
 #include "base/wait.h"
 #include "driver.h"
-#include "listener.h"
+#include "process/listener.h"
 #include "probed.h"
 #include "recorder.h"
 

@@ -24,6 +24,9 @@ struct edit_text {
 	int names_n;
 	struct gpumon_edit_plan **plans;
 	size_t plans_n;
+	struct gpumon_edit_counts counts;
+	struct gpumon_edit_line *lines;
+	size_t lines_n;
 };
 
 static void fail(const char *what)
@@ -124,6 +127,7 @@ static const struct gpumon_edit_plan *plan_for(void *data,
 		fail("no memory");
 	*to = plan;
 	plan->number = (uint32_t)text->plans_n;
+	plan->counts = &text->counts;
 	plan->keeps = strchr(text->points, 'k');
 	for (int i = 0; i < GPUMON_PROBE_POINTS; i++) {
 		bool of_function = i >= GPUMON_PROBE_FUNCTION_ENTRY;
@@ -137,7 +141,17 @@ static const struct gpumon_edit_plan *plan_for(void *data,
 	return wanted ? plan : NULL;
 }
 
-static void print_report(const struct gpumon_edit_module *module,
+static uint64_t number_line(void *data, const struct gpumon_edit_line *line)
+{
+	struct edit_text *text = data;
+	struct gpumon_edit_line *to = GPUMON_GROW(text->lines, text->lines_n);
+
+	if (to)
+		*to = *line;
+	return to ? text->lines_n : 0;
+}
+
+static void print_report(const struct gpumon_edit_module *module, const struct edit_text *text,
 			 const struct gpumon_edit_report *report)
 {
 	printf("{\"isa\": %u, \"sm\": %u, \"functions\": %llu, \"copies\": %llu, \"points\": {",
@@ -145,17 +159,16 @@ static void print_report(const struct gpumon_edit_module *module,
 	       (unsigned long long)report->copies);
 	for (int i = 0; kinds[i]; i++)
 		printf("%s\"%c\": %llu", i ? ", " : "", kinds[i],
-		       (unsigned long long)report->points[i]);
+		       (unsigned long long)text->counts.points[i]);
 	printf("}, \"left\": {");
 	for (int i = 0; i < GPUMON_EDIT_CAUSES_N; i++)
 		printf("%s\"%s\": %llu", i ? ", " : "",
 		       gpumon_edit_cause_text((enum gpumon_edit_cause)i),
-		       (unsigned long long)report->left[i]);
+		       (unsigned long long)text->counts.left[i]);
 	printf("}, \"lines\": [");
-	for (size_t i = 0; i < report->lines_n; i++)
-		printf("%s[%u, \"%.*s\", %u]", i ? ", " : "", report->lines[i].kernel,
-		       (int)report->lines[i].file_size, report->lines[i].file,
-		       report->lines[i].line);
+	for (size_t i = 0; i < text->lines_n; i++)
+		printf("%s[%u, \"%.*s\", %u]", i ? ", " : "", text->lines[i].kernel,
+		       (int)text->lines[i].file_size, text->lines[i].file, text->lines[i].line);
 	printf("], \"names\": [");
 	for (size_t i = 0; i < module->functions_n; i++)
 		printf("%s\"%.*s\"", i ? ", " : "", (int)module->functions[i].size,
@@ -166,7 +179,9 @@ static void print_report(const struct gpumon_edit_module *module,
 int main(int argc, char **argv)
 {
 	struct edit_text text = { .points = argc > 3 ? argv[3] : "" };
-	struct gpumon_edit_request request = { .first_line = 1, .plan = plan_for, .data = &text };
+	struct gpumon_edit_request request = { .plan = plan_for,
+					       .line = number_line,
+					       .data = &text };
 	struct gpumon_edit_module module;
 	struct gpumon_edit_report report;
 	struct gpumon_error err;
@@ -188,8 +203,7 @@ int main(int argc, char **argv)
 		fail(err.message);
 	if (gpumon_edit_write(&module, &request, out, &report, &err))
 		fail(err.message);
-	print_report(&module, &report);
-	gpumon_edit_report_release(&report);
+	print_report(&module, &text, &report);
 	gpumon_edit_close(&module);
 	for (size_t i = 0; i < text.plans_n; i++) {
 		for (int j = 0; j < GPUMON_PROBE_POINTS; j++)
@@ -197,6 +211,7 @@ int main(int argc, char **argv)
 		free(text.plans[i]);
 	}
 	free(text.plans);
+	free(text.lines);
 	free(data);
 	return fclose(out) ? 1 : 0;
 }

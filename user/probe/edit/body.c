@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <inttypes.h>
 
-#include "base/array.h"
 #include "body.h"
 #include "point.h"
 
@@ -66,7 +65,7 @@ static int64_t line_number(struct body *body)
 {
 	struct gpumon_ptx_writer *writer = body->writer;
 	const struct gpumon_edit_inner *inner = writer->inner;
-	struct gpumon_edit_line *line;
+	struct gpumon_edit_line line = { .kernel = body->kernel_plan->number };
 	uint64_t number, file;
 
 	if (!body->source)
@@ -74,15 +73,13 @@ static int64_t line_number(struct body *body)
 	number = gpumon_map_get(&writer->line_numbers, body->source);
 	if (number)
 		return (int64_t)number;
-	line = GPUMON_GROW(writer->report->lines, writer->report->lines_n);
-	number = (uint64_t)writer->request->first_line + writer->report->lines_n - 1;
-	if (!line || gpumon_map_set(&writer->line_numbers, body->source, number))
-		return -1;
-	line->kernel = body->kernel_plan->number;
-	line->line = (uint32_t)body->source;
+	line.line = (uint32_t)body->source;
 	file = gpumon_map_get(&inner->files, body->source >> 32);
-	line->file = file ? inner->file_names[file - 1].at : "";
-	line->file_size = file ? inner->file_names[file - 1].size : 0;
+	line.file = file ? inner->file_names[file - 1].at : "";
+	line.file_size = file ? inner->file_names[file - 1].size : 0;
+	number = writer->request->line(writer->request->data, &line);
+	if (!number || gpumon_map_set(&writer->line_numbers, body->source, number))
+		return -1;
 	return (int64_t)number;
 }
 
@@ -100,18 +97,17 @@ static void write_plain(struct body *body, const struct gpumon_edit_plan *plan,
 	if (!point.blocks[0])
 		return;
 	if (kind == GPUMON_PROBE_EXIT && body->in_function && plan->keeps) {
-		body->writer->report->left[GPUMON_EDIT_KEPT]++;
+		plan->counts->left[GPUMON_EDIT_KEPT]++;
 		return;
 	}
 	point.kernel = plan->number;
 	gpumon_ptx_write_point(&point, &body->registers);
-	body->writer->report->points[kind]++;
+	plan->counts->points[kind]++;
 }
 
 /* Before an access or a barrier. */
 static int write_access(struct body *body, const struct gpumon_ptx_access *access, uint32_t points)
 {
-	struct gpumon_edit_report *report = body->writer->report;
 	struct gpumon_ptx_point point = {
 		.out = body->writer->out,
 		.statement = &body->statement,
@@ -131,7 +127,7 @@ static int write_access(struct body *body, const struct gpumon_ptx_access *acces
 	if (!point.blocks_n)
 		return 0;
 	if (body->in_function && body->kernel_plan->keeps) {
-		report->left[GPUMON_EDIT_KEPT]++;
+		body->kernel_plan->counts->left[GPUMON_EDIT_KEPT]++;
 		return 0;
 	}
 	point.kernel = body->kernel_plan->number;
@@ -141,11 +137,11 @@ static int write_access(struct body *body, const struct gpumon_ptx_access *acces
 	point.line = (uint64_t)line;
 	copy_to(body, body->pragma ? body->pragma : begin_of(body));
 	if (!gpumon_ptx_write_point(&point, &body->registers)) {
-		report->left[GPUMON_EDIT_FORM]++;
+		body->kernel_plan->counts->left[GPUMON_EDIT_FORM]++;
 		return 0;
 	}
 	for (uint32_t i = 0; i < point.blocks_n; i++)
-		report->points[kinds[i]]++;
+		body->kernel_plan->counts->points[kinds[i]]++;
 	return 0;
 }
 
@@ -169,9 +165,9 @@ static void write_call(struct body *body)
 	if (!body->kernel_plan || !name.size)
 		return;
 	if (to < 0 && gpumon_ptx_register_width(&body->registers, name)) {
-		writer->report->left[GPUMON_EDIT_INDIRECT]++;
+		body->kernel_plan->counts->left[GPUMON_EDIT_INDIRECT]++;
 	} else if (to < 0) {
-		writer->report->left[GPUMON_EDIT_EXTERNAL]++;
+		body->kernel_plan->counts->left[GPUMON_EDIT_EXTERNAL]++;
 	} else if (writer->calls->reached[to] == writer->kernel + 1) {
 		copy_to(body, at);
 		gpumon_ptx_write_name(writer, (size_t)to);
@@ -192,7 +188,7 @@ static int write_instruction(struct body *body)
 		break;
 	case GPUMON_PTX_LEFT:
 		if (block_of(body->kernel_plan, GPUMON_PROBE_MEMORY))
-			body->writer->report->left[access.cause]++;
+			body->kernel_plan->counts->left[access.cause]++;
 		break;
 	case GPUMON_PTX_RET:
 	case GPUMON_PTX_EXIT:

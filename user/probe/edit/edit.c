@@ -173,13 +173,5 @@ int gpumon_edit_write(const struct gpumon_edit_module *module,
 	gpumon_ptx_calls_close(&calls);
 	free(edit.plans);
 	free(edit.wanted);
-	if (result)
-		gpumon_edit_report_release(report);
 	return result;
-}
-
-void gpumon_edit_report_release(struct gpumon_edit_report *report)
-{
-	free(report->lines);
-	memset(report, 0, sizeof(*report));
 }

@@ -74,9 +74,20 @@ struct gpumon_edit_module {
 };
 
 /**
+ * struct gpumon_edit_counts - what was done in a function, its copies of others included
+ * @points: places that got a block, by kind; in a copy they count again
+ * @left: what got none, by cause
+ */
+struct gpumon_edit_counts {
+	uint64_t points[GPUMON_PROBE_POINTS];
+	uint64_t left[GPUMON_EDIT_CAUSES_N];
+};
+
+/**
  * struct gpumon_edit_plan - what is to be put into a kernel or a device function
  * @number: number of the kernel (of the function, at its own points), which the blocks see
  * @keeps: a block uses kept values: they begin with 0
+ * @counts: what was done is added to it
  * @blocks: text for each point, or NULL. FUNCTION_ENTRY and FUNCTION_EXIT only count for a device
  *          function, all others only for a kernel.
  *
@@ -86,27 +97,12 @@ struct gpumon_edit_module {
 struct gpumon_edit_plan {
 	uint32_t number;
 	bool keeps;
+	struct gpumon_edit_counts *counts;
 	const char *blocks[GPUMON_PROBE_POINTS];
 };
 
 /**
- * struct gpumon_edit_request - what to change
- * @table: declaration of GPUMON_PROBE_TABLE for the module, or NULL
- * @first_line: number of the first source line, at least 1
- * @plan: called once for each function of the module; NULL leaves it alone. The plan stays until
- *        gpumon_edit_write() returns.
- * @data: for @plan
- */
-struct gpumon_edit_request {
-	const char *table;
-	uint32_t first_line;
-	const struct gpumon_edit_plan *(*plan)(void *data,
-					       const struct gpumon_edit_function *function);
-	void *data;
-};
-
-/**
- * struct gpumon_edit_line - a source line with a point
+ * struct gpumon_edit_line - a source line with a point MEMORY, ATOMIC or BARRIER
  * @kernel: number of its kernel
  * @line: number, from 1
  * @file: as in the text, without quotes and not NUL-terminated
@@ -120,22 +116,30 @@ struct gpumon_edit_line {
 };
 
 /**
+ * struct gpumon_edit_request - what to change
+ * @table: declaration of GPUMON_PROBE_TABLE for the module, or NULL
+ * @plan: called once for each function of the module; NULL leaves it alone. The plan stays until
+ *        gpumon_edit_write() returns.
+ * @line: gives a source line the number that blocks see, at least 1; 0: no memory. It is asked once for
+ *        each line of a kernel. Blocks at points without a source line see 0.
+ * @data: for both
+ */
+struct gpumon_edit_request {
+	const char *table;
+	const struct gpumon_edit_plan *(*plan)(void *data,
+					       const struct gpumon_edit_function *function);
+	uint64_t (*line)(void *data, const struct gpumon_edit_line *line);
+	void *data;
+};
+
+/**
  * struct gpumon_edit_report - what was changed
  * @functions: kernels and device functions that had a plan
  * @copies: device functions that were copied for a kernel
- * @points: places that got a block, by kind; in a copy they count again
- * @left: what got none, by cause
- * @lines: source lines of the points MEMORY, ATOMIC and BARRIER: a block sees @first_line plus the
- *         index, or 0 for a point without a source line
- * @lines_n: how many
  */
 struct gpumon_edit_report {
 	uint64_t functions;
 	uint64_t copies;
-	uint64_t points[GPUMON_PROBE_POINTS];
-	uint64_t left[GPUMON_EDIT_CAUSES_N];
-	struct gpumon_edit_line *lines;
-	size_t lines_n;
 };
 
 /**
@@ -156,7 +160,7 @@ void gpumon_edit_close(struct gpumon_edit_module *module);
  * @module: an open text
  * @request: what to change
  * @out: stream for the new text
- * @report: out, to be released if it is returned; @lines points into the text
+ * @report: out
  * @err: why it cannot be changed
  *
  * Return: 0, or -1 with @err: then what was written is to be thrown away.
@@ -164,6 +168,5 @@ void gpumon_edit_close(struct gpumon_edit_module *module);
 int gpumon_edit_write(const struct gpumon_edit_module *module,
 		      const struct gpumon_edit_request *request, FILE *out,
 		      struct gpumon_edit_report *report, struct gpumon_error *err);
-void gpumon_edit_report_release(struct gpumon_edit_report *report);
 
 #endif /* GPUMON_PROBE_EDIT_H */

@@ -16,10 +16,14 @@
 /**
  * struct gpumon_probe_order - what to put into which kernels
  * @object: programs and maps; maps are in the table of addresses in this order
- * @facts: for each program what was proved, or NULL: it is left out
- * @kernels: patterns (* and ?) of mangled or demangled names; together with those that a program's section
- *           names: a kernel has to match both
+ * @facts: for each program what was proved, or NULL: it is left out. So are those of gpu/run, which are
+ *         kernels of their own.
+ * @kernels: patterns (* and ?) of kernels' names. A pattern is compared with the mangled name and with
+ *           the demangled one: all of it, without parameters, without template arguments, too. A kernel
+ *           has to match one of these, and one that the program's section names.
  * @kernels_n: how many; 0: all kernels
+ * @sm: architecture of the GPU, 90 for 9.0; 0 if images are for several. Only what this GPU would use is
+ *      then looked at.
  * @shards: copies of what aggregates by SM, a power of two
  * @fuel: backward jumps that one run of a program may take
  */
@@ -28,6 +32,7 @@ struct gpumon_probe_order {
 	const struct gpumon_probe_fact *const *facts;
 	const char *const *kernels;
 	uint32_t kernels_n;
+	uint32_t sm;
 	uint32_t shards;
 	uint32_t fuel;
 };
@@ -40,20 +45,21 @@ enum gpumon_probe_outcome {
 /**
  * gpumon_probe_exchange - write the image that replaces another
  * @order: what to do
- * @image: PTX, cubin, or the container of a fat binary (not its wrapper); not trusted
+ * @image: PTX, cubin, or the container of a fat binary (not its wrapper), or several of these one behind
+ *         the other; not trusted
  * @size: bytes
  * @run: kernels and lines are added to it
- * @out: stream for the new image, of the same form; of a container the SASS of kernels that were edited is
- *       left out, and other images stay byte for byte
+ * @out: stream for the new image, of the same form; nothing is written to it if it stays untouched. PTX
+ *       ends with a NUL if that of @image does. Of a container the SASS of kernels that were edited is
+ *       left out, and other images stay byte for byte.
  * @outcome: out
- * @err: why not: no memory. What is wrong with an image is said in @run, for its kernels
+ * @err: why not: no memory, or @out failed. What is wrong with an image is said in @run, for its
+ *       kernels.
  *
  * Return: 0, or -1 with @err.
  */
 int gpumon_probe_exchange(const struct gpumon_probe_order *order, const void *image, size_t size,
 			  struct gpumon_probe_run *run, FILE *out,
 			  enum gpumon_probe_outcome *outcome, struct gpumon_error *err);
-
-void gpumon_probe_run_clear(struct gpumon_probe_run *run);
 
 #endif /* GPUMON_PROBE_EXCHANGE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * What is known of the kernels that programs were put into, over all images of a run: programs see
- * numbers, people see names.
+ * numbers, people see names. One thread at a time uses it.
  */
 #ifndef GPUMON_PROBE_RUN_H
 #define GPUMON_PROBE_RUN_H
@@ -10,15 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/pool.h"
 #include "probe/edit/edit.h"
 
 /* What became of a kernel that was asked for. */
-#define GPUMON_PROBE_WAYS(X)                                                     \
-	X(PTX, "programs put into its PTX")                                      \
-	X(NO_PTX, "only machine code (SASS) of it: no PTX to put programs into") \
-	X(REFUSED, "its PTX cannot be edited")                                   \
-	X(TOO_LARGE, "with the programs it would need too many registers to launch")
+#define GPUMON_PROBE_WAYS(X)                                                         \
+	X(PTX, "programs put into its PTX")                                          \
+	X(NO_PTX, "only machine code (SASS) of it: no PTX to put programs into")     \
+	X(REFUSED, "its PTX cannot be edited")                                       \
+	X(TOO_LARGE, "with the programs it would need too many registers to launch") \
+	X(NOT_LOADED, "CUDA did not load it with the programs in it")
 
 enum gpumon_probe_way {
 #define GPUMON_PROBE_WAY(name, text) GPUMON_PROBE_WAY_##name,
@@ -30,10 +32,12 @@ enum gpumon_probe_way {
 /**
  * struct gpumon_probe_kernel - a kernel that was asked for, or a device function with a program
  * @name: mangled
- * @way: what became of it; of several images with it the first
- * @why: of REFUSED: the editor's message, else ""
+ * @way: what became of it: of several images with it the first, but PTX if one was edited. The run time
+ *       sets TOO_LARGE and NOT_LOADED: later images leave such a kernel alone.
+ * @why: of REFUSED: the reason, else ""
  * @points: places that got a program, by kind, in all images
  * @left: places that got none, by cause
+ * @told: @way is known; before that it is as without memory
  */
 struct gpumon_probe_kernel {
 	const char *name;
@@ -41,6 +45,7 @@ struct gpumon_probe_kernel {
 	const char *why;
 	uint64_t points[GPUMON_PROBE_POINTS];
 	uint64_t left[GPUMON_EDIT_CAUSES_N];
+	bool told;
 };
 
 /**
@@ -56,12 +61,19 @@ struct gpumon_probe_line_of {
 };
 
 /**
- * struct gpumon_probe_run - the kernels of a run
+ * struct gpumon_probe_run - the kernels of a run; a zeroed one is empty
  * @pool: owns the texts
  * @kernels: by number: what gpumon_kernel() gives to a program
  * @kernels_n: how many
  * @lines: what struct gpumon_context's line means: number 1 is lines[0]; 0 is a point without a line
  * @lines_n: how many
+ * @unread: containers and cubins without PTX that were not looked into, as all kernels are asked for
+ * @kernels_room: room in @kernels
+ * @lines_room: room in @lines
+ * @kernel_numbers: of a name in @pool
+ * @line_numbers: of a kernel, a file in @pool and a line
+ * @wanted: of a name's hash: 1 + programs that the function gets, a bit each. So all images of a run
+ *          have to be exchanged by the same order.
  */
 struct gpumon_probe_run {
 	struct gpumon_pool pool;
@@ -69,6 +81,36 @@ struct gpumon_probe_run {
 	uint32_t kernels_n;
 	struct gpumon_probe_line_of *lines;
 	uint32_t lines_n;
+	uint32_t unread;
+	uint32_t kernels_room;
+	uint32_t lines_room;
+	struct gpumon_keys kernel_numbers;
+	struct gpumon_keys line_numbers;
+	struct gpumon_map wanted;
 };
+
+#define GPUMON_PROBE_NO_NUMBER GPUMON_KEY_NONE
+
+/**
+ * gpumon_probe_run_kernel - the number of a kernel, which may be new
+ * @run: run
+ * @name: mangled
+ * @size: bytes of it
+ *
+ * Return: the number, or GPUMON_PROBE_NO_NUMBER without memory.
+ */
+uint32_t gpumon_probe_run_kernel(struct gpumon_probe_run *run, const char *name, size_t size);
+
+/* The number of a source line, from 1, or 0 without memory. */
+uint64_t gpumon_probe_run_line(struct gpumon_probe_run *run, const struct gpumon_edit_line *line);
+
+/* Whether a kernel is to stay as it is, since it did not work with programs. */
+bool gpumon_probe_run_leaves(const struct gpumon_probe_run *run, uint32_t kernel);
+
+/* Say what became of a kernel. Returns -1 without memory. */
+int gpumon_probe_run_tell(struct gpumon_probe_run *run, uint32_t kernel, enum gpumon_probe_way way,
+			  const char *why);
+
+void gpumon_probe_run_clear(struct gpumon_probe_run *run);
 
 #endif /* GPUMON_PROBE_RUN_H */

@@ -162,10 +162,52 @@ static bool has_loops(const struct text *text)
 	return false;
 }
 
+static bool is_map_address(const struct gpumon_probe_step *step)
+{
+	return step->code == (BPF_LD | BPF_IMM | BPF_DW) && step->src;
+}
+
+/* Calls of helpers without a map that read the control block. */
+static bool calls_control(const struct gpumon_probe_step *step)
+{
+	return step->code == (BPF_JMP | BPF_CALL) && (step->imm == BPF_FUNC_trace_printk ||
+						      step->imm == BPF_FUNC_get_current_pid_tgid ||
+						      step->imm == 501);
+}
+
+static bool uses_table(const struct text *text)
+{
+	for (uint32_t i = 0; i < text->program->steps_n; i++) {
+		const struct gpumon_probe_step *step = &text->program->steps[i];
+
+		if (text->facts[i].reached &&
+		    (is_map_address(step) || calls_control(step) || text->facts[i].back_edge ||
+		     text->facts[i].address.check))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A table that nobody has filled in has zeroes: the module was loaded where there is no memory for
+ * maps, or in a process that nobody watches any more.
+ */
+static void guard_table(struct text *text)
+{
+	uint32_t control = text_wide(text), empty = text_predicate(text);
+
+	text_emit(text, "ld.const.u64 $d, [$s]", control, GPUMON_PROBE_TABLE);
+	text_emit(text, "setp.eq.u64 $p, $d, 0", empty, control);
+	text_emit(text, "@$p bra $l", empty, TEXT_LABEL_END);
+	text->end_used = true;
+}
+
 static void write_steps(struct text *text, const bool *targets)
 {
 	uint32_t i;
 
+	if (uses_table(text))
+		guard_table(text);
 	for (i = 0; i < text->program->steps_n && !text->failed; i++) {
 		if (!text->facts[i].reached)
 			continue;

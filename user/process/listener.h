@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The socket that libraries connect to, in a private folder. */
-#ifndef GPUMON_RECORD_LISTENER_H
-#define GPUMON_RECORD_LISTENER_H
+#ifndef GPUMON_PROCESS_LISTENER_H
+#define GPUMON_PROCESS_LISTENER_H
 
 #include <sys/un.h>
 
@@ -32,4 +32,4 @@ int gpumon_listener_accept(struct gpumon_listener *listener);
 /* Remove the socket and its folder. */
 void gpumon_listener_close(struct gpumon_listener *listener);
 
-#endif /* GPUMON_RECORD_LISTENER_H */
+#endif /* GPUMON_PROCESS_LISTENER_H */

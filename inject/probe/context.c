@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "base/inject.h"
+#include "context.h"
+#include "talk.h"
+
+/* The same as in user/probe/translate/translate.h, which writes it into kernels. */
+#define TABLE	    "gpumon_probe_table"
+#define END_WAIT_NS 2000000000ull
+/* What is left to the program of the GPU's free memory. */
+#define SHARE	    2
+
+/**
+ * struct context - a context of the program that has loaded a module with programs
+ * @handle: NULL: it has ended
+ * @device: number of its GPU
+ * @number: as gpumon-user knows it
+ * @memory: of the maps, 0: there is none, and its programs do nothing
+ * @area: shared copy of @memory
+ * @stream: of the library
+ */
+struct context {
+	CUcontext handle;
+	CUdevice device;
+	unsigned int number;
+	CUdeviceptr memory;
+	void *area;
+	CUstream stream;
+};
+
+/**
+ * struct module - a module or library with programs
+ * @handle: NULL: unloaded
+ * @image: what CUDA was given
+ * @filled: contexts whose table is filled in, or cannot be, a bit each by their place
+ */
+struct module {
+	void *handle;
+	void *image;
+	size_t size;
+	uint64_t filled;
+	bool is_library;
+};
+
+#define CONTEXTS_MAX 64
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct context contexts[CONTEXTS_MAX];
+static unsigned int contexts_n;
+static struct module *modules;
+static size_t modules_n, modules_room;
+/* Changes whenever a table may have to be filled in. */
+static _Atomic uint32_t generation = 1;
+
+static CUcontext current_context(void)
+{
+	CUcontext current = NULL;
+
+	if (inject_probe_driver.context_current(&current) != CUDA_SUCCESS)
+		return NULL;
+	return current;
+}
+
+static CUresult clear_and_fill(const struct context *context)
+{
+	const struct gpumon_wire_settings *settings = &inject_probe_settings;
+	const char *content = inject_probe_content();
+	uint64_t print = context->memory + settings->print,
+		 pid = (uint64_t)getpid() << 32 | (uint64_t)getpid();
+	CUresult result;
+
+	result = inject_probe_driver.set(context->memory, 0, settings->bytes, context->stream);
+	for (uint32_t i = 0; result == CUDA_SUCCESS && i < settings->content_n; i++)
+		result = inject_probe_driver.copy_in(
+			context->memory + settings->content[i].offset,
+			content + settings->content[i].offset, settings->content[i].size,
+			context->stream);
+	if (result == CUDA_SUCCESS)
+		result = inject_probe_driver.copy_in(context->memory + settings->pid_place, &pid,
+						     sizeof(pid), context->stream);
+	if (result == CUDA_SUCCESS && settings->print)
+		result = inject_probe_driver.copy_in(context->memory + settings->print_place,
+						     &print, sizeof(print), context->stream);
+	if (result == CUDA_SUCCESS)
+		result = inject_probe_driver.stream_wait(context->stream);
+	return result;
+}
+
+/* Memory on the GPU and its copy. Tells the user why there is none. */
+static void make_memory(struct context *context)
+{
+	uint64_t bytes = inject_probe_settings.bytes;
+	size_t free_bytes = 0, all = 0;
+	char name[128] = "a GPU";
+	CUresult result;
+
+	inject_probe_driver.device_name(name, sizeof(name), context->device);
+	inject_probe_driver.memory_info(&free_bytes, &all);
+	if (bytes > free_bytes / SHARE) {
+		inject_probe_tell(0,
+				  "%s has %zu MiB free, and the maps would take %llu: nothing of it "
+				  "is counted. Use smaller maps",
+				  name, free_bytes >> 20, (unsigned long long)(bytes >> 20));
+		return;
+	}
+	context->area =
+		inject_probe_ask_area((unsigned int)context->device, name, &context->number);
+	if (!context->area)
+		return;
+	result = inject_probe_driver.stream_create(&context->stream, CU_STREAM_NON_BLOCKING);
+	if (result == CUDA_SUCCESS)
+		result = inject_probe_driver.alloc(&context->memory, bytes);
+	if (result == CUDA_SUCCESS) {
+		result = clear_and_fill(context);
+		if (result != CUDA_SUCCESS)
+			inject_probe_driver.free(context->memory);
+	}
+	if (result != CUDA_SUCCESS) {
+		context->memory = 0;
+		inject_probe_tell(0, "no memory for the maps on %s (CUDA error %d): nothing of it "
+				  "is counted", name, (int)result);
+	}
+}
+
+/* Locked. NULL: there are too many. */
+static struct context *find_context(CUcontext handle)
+{
+	struct context *context = NULL;
+
+	for (unsigned int i = 0; i < contexts_n; i++) {
+		if (contexts[i].handle == handle)
+			return &contexts[i];
+		if (!contexts[i].handle)
+			context = &contexts[i];
+	}
+	if (!context && contexts_n == CONTEXTS_MAX)
+		return NULL;
+	if (!context)
+		context = &contexts[contexts_n++];
+	*context = (struct context){ .handle = handle };
+	inject_probe_driver.context_device(&context->device);
+	make_memory(context);
+	return context;
+}
+
+/*
+ * Locked. Its memory goes with it. If it lives on after all, its next launch gets new memory: what is
+ * forgotten here is never wrong, and what was remembered too long would be.
+ */
+static void forget_context(struct context *context)
+{
+	uint64_t bit = 1ull << (context - contexts);
+
+	if (context->area)
+		munmap(context->area, inject_probe_settings.bytes);
+	*context = (struct context){ 0 };
+	for (size_t i = 0; i < modules_n; i++)
+		modules[i].filled &= ~bit;
+	atomic_fetch_add(&generation, 1);
+}
+
+static CUresult find_table(const struct module *module, CUdeviceptr *table, size_t *size)
+{
+	if (!module->is_library)
+		return inject_probe_driver.module_global(table, size, module->handle, TABLE);
+	return inject_probe_driver.library_global(table, size, module->handle, TABLE);
+}
+
+static void fill_table(const struct context *context, const struct module *module)
+{
+	const struct gpumon_wire_settings *settings = &inject_probe_settings;
+	uint64_t addresses[GPUMON_WIRE_PLACES];
+	size_t size = 0, wanted = settings->places_n * sizeof(*addresses);
+	CUdeviceptr table = 0;
+
+	/* A module of another context, or without an edited kernel. */
+	if (find_table(module, &table, &size) != CUDA_SUCCESS || size < wanted)
+		return;
+	for (uint32_t i = 0; i < settings->places_n; i++)
+		addresses[i] = context->memory + settings->places[i];
+	if (inject_probe_driver.copy_in(table, addresses, wanted, context->stream) == CUDA_SUCCESS)
+		inject_probe_driver.stream_wait(context->stream);
+}
+
+/* Locked, inside. */
+static void fill_current(CUcontext handle)
+{
+	struct context *context = find_context(handle);
+	uint64_t bit;
+
+	if (!context || !context->memory)
+		return;
+	bit = 1ull << (context - contexts);
+	for (size_t i = 0; i < modules_n; i++) {
+		if (!modules[i].handle || modules[i].filled & bit)
+			continue;
+		modules[i].filled |= bit;
+		fill_table(context, &modules[i]);
+	}
+}
+
+static struct module *free_module(void)
+{
+	for (size_t i = 0; i < modules_n; i++)
+		if (!modules[i].handle)
+			return &modules[i];
+	if (!inject_grow((void **)&modules, &modules_room, modules_n + 1, sizeof(*modules)))
+		return NULL;
+	return &modules[modules_n++];
+}
+
+void inject_probe_module_add(void *handle, bool is_library, void *image, size_t size)
+{
+	struct inject_probe_inside inside;
+	struct module *module;
+	CUcontext current;
+
+	inject_probe_inside_begin(&inside);
+	current = current_context();
+	pthread_mutex_lock(&lock);
+	module = free_module();
+	if (module) {
+		*module = (struct module){ .handle = handle,
+					   .image = image,
+					   .size = size,
+					   .is_library = is_library };
+		atomic_fetch_add(&generation, 1);
+		if (current)
+			fill_current(current);
+	}
+	pthread_mutex_unlock(&lock);
+	inject_probe_inside_end(&inside);
+}
+
+void inject_probe_module_remove(void *handle, bool is_library)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < modules_n; i++) {
+		if (modules[i].handle != handle || modules[i].is_library != is_library)
+			continue;
+		if (modules[i].image)
+			munmap(modules[i].image, modules[i].size);
+		modules[i] = (struct module){ 0 };
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void inject_probe_fill(void)
+{
+	static __thread CUcontext seen __attribute__((tls_model("initial-exec")));
+	static __thread uint32_t seen_in __attribute__((tls_model("initial-exec")));
+	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
+	struct inject_probe_inside inside;
+	CUcontext current;
+
+	current = current_context();
+	if (INJECT_LIKELY(current == seen && now == seen_in) || !current)
+		return;
+	inject_probe_inside_begin(&inside);
+	pthread_mutex_lock(&lock);
+	if (modules_n)
+		fill_current(current);
+	pthread_mutex_unlock(&lock);
+	inject_probe_inside_end(&inside);
+	seen = current;
+	seen_in = now;
+}
+
+static void clear_range(void *argument, const struct gpumon_wire_range *range)
+{
+	const struct context *context = argument;
+
+	inject_probe_driver.set(context->memory + range->offset, 0, range->size, context->stream);
+}
+
+/* Whether all that the program has launched is done. Streams that do not wait for others are left out. */
+static bool wait_for_program(void)
+{
+	uint64_t until = inject_now() + END_WAIT_NS;
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	CUresult result = CUDA_ERROR_UNKNOWN;
+	CUevent event;
+
+	if (inject_probe_driver.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		return false;
+	if (inject_probe_driver.event_record(event, CU_STREAM_LEGACY) == CUDA_SUCCESS)
+		while ((result = inject_probe_driver.event_query(event)) ==
+			       CUDA_ERROR_NOT_READY &&
+		       inject_now() < until)
+			nanosleep(&pause, NULL);
+	inject_probe_driver.event_destroy(event);
+	return result == CUDA_SUCCESS;
+}
+
+/* Locked, inside. */
+static void copy_context(struct context *context, bool wait)
+{
+	unsigned int flags = 0;
+	CUcontext popped;
+	CUresult result;
+
+	if (!context->handle || !context->memory)
+		return;
+	if (inject_probe_driver.context_push(context->handle) != CUDA_SUCCESS) {
+		forget_context(context);
+		return;
+	}
+	if (wait && wait_for_program())
+		flags = GPUMON_WIRE_QUIET;
+	result = inject_probe_driver.copy_out(context->area, context->memory,
+					      inject_probe_settings.bytes, context->stream);
+	if (result == CUDA_SUCCESS)
+		result = inject_probe_driver.stream_wait(context->stream);
+	if (result == CUDA_SUCCESS)
+		inject_probe_say_copied(context->number, flags, clear_range, context);
+	inject_probe_driver.context_pop(&popped);
+	if (result != CUDA_SUCCESS)
+		forget_context(context); /* destroyed, or broken by a fault */
+}
+
+void inject_probe_copy(CUcontext handle, int device, bool wait)
+{
+	struct inject_probe_inside inside;
+
+	inject_probe_inside_begin(&inside);
+	pthread_mutex_lock(&lock);
+	for (unsigned int i = 0; i < contexts_n; i++)
+		if ((!handle || contexts[i].handle == handle) &&
+		    (device < 0 || contexts[i].device == device))
+			copy_context(&contexts[i], wait);
+	pthread_mutex_unlock(&lock);
+	inject_probe_inside_end(&inside);
+}
+
+void inject_probe_forget(CUcontext handle, int device)
+{
+	pthread_mutex_lock(&lock);
+	for (unsigned int i = 0; i < contexts_n; i++)
+		if (contexts[i].handle && (!handle || contexts[i].handle == handle) &&
+		    (device < 0 || contexts[i].device == device))
+			forget_context(&contexts[i]);
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * Memory of maps in each context, and modules whose tables of addresses point to it. A table that was
+ * not filled in has zeroes, and programs then do nothing.
+ */
+#ifndef GPUMON_INJECT_PROBE_CONTEXT_H
+#define GPUMON_INJECT_PROBE_CONTEXT_H
+
+#include <stdbool.h>
+
+#include "driver.h"
+
+/**
+ * inject_probe_module_add - a module with programs was loaded
+ * @handle: CUmodule or CUlibrary
+ * @is_library: which of them
+ * @image: its memory, @size bytes, unmapped when it goes; NULL: there is none
+ * @size: bytes
+ *
+ * Its table is filled in for the current context, if there is one.
+ */
+void inject_probe_module_add(void *handle, bool is_library, void *image, size_t size);
+
+/* The program unloads it. */
+void inject_probe_module_remove(void *handle, bool is_library);
+
+/* Before a launch: fills in tables that are still empty in the current context. */
+void inject_probe_fill(void);
+
+/**
+ * inject_probe_copy - bring the shared memory of contexts up to date
+ * @context: of this one; NULL: of all
+ * @device: of this GPU only; -1: of all
+ * @wait: for what the program has launched, two seconds at most
+ *
+ * Context: not within a call of CUDA, but for its beginning.
+ */
+void inject_probe_copy(CUcontext context, int device, bool wait);
+
+/* These contexts have ended, with their memory. Arguments as above. */
+void inject_probe_forget(CUcontext context, int device);
+
+#endif /* GPUMON_INJECT_PROBE_CONTEXT_H */

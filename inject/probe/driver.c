@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include "cupti/library.h"
+#include "driver.h"
+
+struct inject_probe_driver inject_probe_driver;
+
+static __thread unsigned int depth __attribute__((tls_model("initial-exec")));
+
+const char *inject_probe_driver_load(void)
+{
+	struct inject_probe_driver *driver = &inject_probe_driver;
+
+#define FIND(member, symbol, parameters) \
+	driver->member = (__typeof__(driver->member))inject_cuda_symbol(symbol);
+#define NEED(member, symbol, parameters) \
+	FIND(member, symbol, parameters) \
+	if (!driver->member)             \
+		return symbol;
+	INJECT_PROBE_DRIVER(NEED)
+	INJECT_PROBE_DRIVER_12(FIND)
+#undef NEED
+#undef FIND
+	return NULL;
+}
+
+void inject_probe_inside_begin(struct inject_probe_inside *inside)
+{
+	depth++;
+	inside->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	inject_probe_driver.capture_mode(&inside->mode);
+}
+
+void inject_probe_inside_end(struct inject_probe_inside *inside)
+{
+	inject_probe_driver.capture_mode(&inside->mode);
+	depth--;
+}
+
+bool inject_probe_is_inside(void)
+{
+	return depth > 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Functions of CUDA's driver that the probes call.. */
+#ifndef GPUMON_INJECT_PROBE_DRIVER_H
+#define GPUMON_INJECT_PROBE_DRIVER_H
+
+#include <stdbool.h>
+
+#include <cuda.h>
+
+/* CUlibrary is newer than the headers of CUDA 11. */
+typedef struct inject_cuda_library *inject_library_t;
+
+/* X(member, symbol, parameters) */
+#define INJECT_PROBE_DRIVER(X)                                                                    \
+	X(context_current, "cuCtxGetCurrent", (CUcontext *))                                      \
+	X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                       \
+	X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                       \
+	X(context_device, "cuCtxGetDevice", (CUdevice *))                                         \
+	X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                                \
+	X(memory_info, "cuMemGetInfo_v2", (size_t *, size_t *))                                   \
+	X(alloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                        \
+	X(free, "cuMemFree_v2", (CUdeviceptr))                                                    \
+	X(set, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))                 \
+	X(copy_in, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream))         \
+	X(copy_out, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream))              \
+	X(stream_create, "cuStreamCreate", (CUstream *, unsigned int))                            \
+	X(stream_wait, "cuStreamSynchronize", (CUstream))                                         \
+	X(event_create, "cuEventCreate", (CUevent *, unsigned int))                               \
+	X(event_record, "cuEventRecord", (CUevent, CUstream))                                     \
+	X(event_query, "cuEventQuery", (CUevent))                                                 \
+	X(event_destroy, "cuEventDestroy_v2", (CUevent))                                          \
+	X(capture_mode, "cuThreadExchangeStreamCaptureMode", (CUstreamCaptureMode *))             \
+	X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                            \
+	X(module_unload, "cuModuleUnload", (CUmodule))                                            \
+	X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))         \
+	X(module_global, "cuModuleGetGlobal_v2", (CUdeviceptr *, size_t *, CUmodule, const char *)) \
+	X(function_attribute, "cuFuncGetAttribute", (int *, CUfunction_attribute, CUfunction))
+
+/* CUDA 11 has none of these. */
+#define INJECT_PROBE_DRIVER_12(X) \
+	X(library_global, "cuLibraryGetGlobal", (CUdeviceptr *, size_t *, inject_library_t, const char *))
+
+/* The functions, by what they do. */
+struct inject_probe_driver {
+#define INJECT_PROBE_MEMBER(member, symbol, parameters) CUresult(*member) parameters;
+	INJECT_PROBE_DRIVER(INJECT_PROBE_MEMBER)
+	INJECT_PROBE_DRIVER_12(INJECT_PROBE_MEMBER)
+#undef INJECT_PROBE_MEMBER
+};
+
+extern struct inject_probe_driver inject_probe_driver;
+
+/* Finds them. Return: the name of one that is missing, or NULL. */
+const char *inject_probe_driver_load(void);
+
+/*
+ * Calls of the driver that are the library's own: callbacks of them are ignored, and they may allocate
+ * and copy while the program captures a stream into a graph.
+ */
+struct inject_probe_inside {
+	CUstreamCaptureMode mode;
+};
+
+void inject_probe_inside_begin(struct inject_probe_inside *inside);
+void inject_probe_inside_end(struct inject_probe_inside *inside);
+/* Whether the calling thread is between these two. */
+bool inject_probe_is_inside(void);
+
+#endif /* GPUMON_INJECT_PROBE_DRIVER_H */

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <elf.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "image.h"
+
+#define WRAPPER	  0x466243b1u
+#define CONTAINER 0xba55ed50u
+#define KIND_PTX  1
+
+/* As user/probe/fatbin/layout.h says. */
+struct container {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t head_size;
+	uint64_t size;
+};
+
+struct entry {
+	uint16_t kind;
+	uint16_t version;
+	uint32_t head_size;
+	uint64_t payload_size;
+};
+
+struct wrapper {
+	uint32_t magic;
+	uint32_t version;
+	const void *container;
+	const void *more;
+};
+
+static bool container_has_ptx(const char *data, size_t size)
+{
+	struct entry entry;
+	size_t at = sizeof(struct container);
+
+	while (at < size && size - at >= sizeof(entry)) {
+		memcpy(&entry, data + at, sizeof(entry));
+		if (entry.kind == KIND_PTX)
+			return true;
+		if (entry.head_size < sizeof(entry) || entry.head_size > size - at ||
+		    entry.payload_size > size - at - entry.head_size)
+			return false;
+		at += entry.head_size + entry.payload_size;
+	}
+	return false;
+}
+
+static size_t elf_size(const Elf64_Ehdr *header)
+{
+	size_t end = header->e_shoff + (size_t)header->e_shnum * sizeof(Elf64_Shdr), section_end;
+	const char *base = (const char *)header;
+	Elf64_Shdr section;
+	unsigned int i;
+
+	for (i = 0; i < header->e_shnum; i++) {
+		memcpy(&section, base + header->e_shoff + i * sizeof(section), sizeof(section));
+		section_end = section.sh_offset + section.sh_size;
+		if (section.sh_type != SHT_NOBITS && section_end > end)
+			end = section_end;
+	}
+	section_end = header->e_phoff + (size_t)header->e_phnum * sizeof(Elf64_Phdr);
+	return section_end > end ? section_end : end;
+}
+
+bool inject_image_find(const void *given, struct inject_image *image)
+{
+	struct container container;
+	struct wrapper wrapper;
+	uint32_t magic;
+
+	if (!given)
+		return false;
+	memcpy(&magic, given, sizeof(magic));
+	if (magic == WRAPPER) {
+		memcpy(&wrapper, given, sizeof(wrapper));
+		given = wrapper.container;
+		if (!given)
+			return false;
+		memcpy(&magic, given, sizeof(magic));
+	}
+	image->data = given;
+	if (magic == CONTAINER) {
+		memcpy(&container, given, sizeof(container));
+		image->size = container.head_size + container.size;
+		image->has_ptx = container_has_ptx(given, image->size);
+		return true;
+	}
+	if (memcmp(given, ELFMAG, SELFMAG) == 0) {
+		image->size = elf_size(given);
+		image->has_ptx = false;
+		return true;
+	}
+	image->size = strlen(given) + 1;
+	image->has_ptx = true;
+	return image->size > 1;
+}

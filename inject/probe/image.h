@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* What a program hands to one of CUDA's loaders. */
+#ifndef GPUMON_INJECT_PROBE_IMAGE_H
+#define GPUMON_INJECT_PROBE_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * struct inject_image - an image in the program's memory
+ * @data: PTX, cubin or container of a fat binary, without its wrapper
+ * @size: bytes
+ * @has_ptx: there may be PTX in it
+ */
+struct inject_image {
+	const void *data;
+	size_t size;
+	bool has_ptx;
+};
+
+/**
+ * inject_image_find - what is at an address that a program gives to CUDA
+ * @given: as a loader without a size takes it; it is what CUDA would read
+ * @image: out
+ *
+ * Return: false where it is nothing that is known.
+ */
+bool inject_image_find(const void *given, struct inject_image *image);
+
+#endif /* GPUMON_INJECT_PROBE_IMAGE_H */

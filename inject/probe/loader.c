@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/inject.h"
+#include "context.h"
+#include "image.h"
+#include "loader.h"
+#include "trial.h"
+
+/* What is not sent to be named: a container with machine code only. */
+#define SASS_MAX (16u << 20)
+#define FILE_MAX (1u << 30)
+
+/* The first parameters of each loader, which have been the same since CUDA 11. */
+struct load {
+	void **handle;
+	const void *image; /* or a path */
+};
+
+struct link {
+	CUlinkState state;
+	CUjitInputType type;
+	void *data; /* or a path */
+	size_t size;
+};
+
+struct one_handle {
+	void *handle;
+};
+
+struct one_device {
+	CUdevice device;
+};
+
+/**
+ * struct exchange - the load that this thread is in
+ * @depth: loaders within loaders: only the outermost counts
+ * @image: the new image; NULL: it was not exchanged
+ * @size: bytes
+ * @path: of the new file, for loaders of files
+ * @fd: of that file
+ */
+struct exchange {
+	unsigned int depth;
+	void *image;
+	size_t size;
+	char path[32];
+	int fd;
+};
+
+static __thread struct exchange loading __attribute__((tls_model("initial-exec")));
+/* Something was linked with programs in it: cubins may have the table, too. */
+static _Atomic bool links;
+
+enum inject_probe_call inject_probe_classify(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum inject_probe_call call;
+	} calls[] = {
+		{ "cuModuleLoadDataEx", INJECT_PROBE_LOAD_MODULE },
+		{ "cuModuleLoadData", INJECT_PROBE_LOAD_MODULE },
+		{ "cuModuleLoadFatBinary", INJECT_PROBE_LOAD_MODULE },
+		{ "cuModuleLoad", INJECT_PROBE_LOAD_MODULE_FILE },
+		{ "cuLibraryLoadData", INJECT_PROBE_LOAD_LIBRARY },
+		{ "cuLibraryLoadFromFile", INJECT_PROBE_LOAD_LIBRARY_FILE },
+		{ "cuLinkAddData", INJECT_PROBE_LINK },
+		{ "cuLinkAddData_v2", INJECT_PROBE_LINK },
+		{ "cuLinkAddFile", INJECT_PROBE_LINK_FILE },
+		{ "cuLinkAddFile_v2", INJECT_PROBE_LINK_FILE },
+		{ "cuModuleUnload", INJECT_PROBE_UNLOAD_MODULE },
+		{ "cuLibraryUnload", INJECT_PROBE_UNLOAD_LIBRARY },
+		{ "cuCtxDestroy", INJECT_PROBE_CONTEXT_DESTROY },
+		{ "cuCtxDestroy_v2", INJECT_PROBE_CONTEXT_DESTROY },
+		{ "cuDevicePrimaryCtxRelease", INJECT_PROBE_PRIMARY_RELEASE },
+		{ "cuDevicePrimaryCtxRelease_v2", INJECT_PROBE_PRIMARY_RELEASE },
+		{ "cuDevicePrimaryCtxReset", INJECT_PROBE_PRIMARY_RESET },
+		{ "cuDevicePrimaryCtxReset_v2", INJECT_PROBE_PRIMARY_RESET },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strcmp(name, calls[i].name) == 0)
+			return calls[i].call;
+	if ((strncmp(name, "cuLaunch", 8) == 0 && !strstr(name, "HostFunc")) ||
+	    strncmp(name, "cuGraphLaunch", 13) == 0)
+		return INJECT_PROBE_LAUNCH;
+	return INJECT_PROBE_NONE;
+}
+
+static bool is_library(enum inject_probe_call call)
+{
+	return call == INJECT_PROBE_LOAD_LIBRARY || call == INJECT_PROBE_LOAD_LIBRARY_FILE;
+}
+
+/* A new image that was seen to load; NULL: the program's own is to be loaded. */
+static void *exchange_image(const struct inject_image *image, size_t *size)
+{
+	if (!image->size || (!image->has_ptx && image->size > SASS_MAX))
+		return NULL;
+	return inject_probe_trial(image, size);
+}
+
+static void exchange_data(struct load *load)
+{
+	struct inject_image image;
+
+	if (!inject_image_find(load->image, &image))
+		return;
+	loading.image = exchange_image(&image, &loading.size);
+	if (loading.image)
+		load->image = loading.image;
+}
+
+/* The file's content, with a NUL behind it: a PTX text ends with one. */
+static void *read_file(const char *path, size_t *size)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+	void *memory = MAP_FAILED;
+	off_t done = 0;
+	ssize_t length = 1;
+
+	if (end > 0 && end < FILE_MAX)
+		memory = mmap(NULL, (size_t)end + 1, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	while (memory != MAP_FAILED && done < end && length > 0) {
+		length = pread(fd, (char *)memory + done, (size_t)(end - done), done);
+		done += length > 0 ? length : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (memory == MAP_FAILED)
+		return NULL;
+	*size = (size_t)end + 1;
+	return memory;
+}
+
+/* A path from which the new image is read. */
+static const char *make_path(const void *image, size_t size)
+{
+	loading.fd = (int)syscall(SYS_memfd_create, "gpumon-module", 1u /* close-on-exec */);
+	if (loading.fd < 0)
+		return NULL;
+	if (write(loading.fd, image, size) != (ssize_t)size)
+		return NULL;
+	snprintf(loading.path, sizeof(loading.path), "/proc/self/fd/%d", loading.fd);
+	return loading.path;
+}
+
+static const char *exchange_file(const char *path)
+{
+	struct inject_image image;
+	const char *replacement = NULL;
+	size_t size;
+	void *content = read_file(path, &size);
+
+	if (!content)
+		return path;
+	if (inject_image_find(content, &image) &&
+	    (const char *)image.data + image.size <= (const char *)content + size) {
+		loading.image = exchange_image(&image, &loading.size);
+		if (loading.image)
+			replacement = make_path(loading.image, loading.size);
+	}
+	munmap(content, size);
+	return replacement ? replacement : path;
+}
+
+static void exchange_link(struct link *link, bool is_file)
+{
+	struct inject_image image = { .data = link->data, .size = link->size, .has_ptx = true };
+
+	if (link->type != CU_JIT_INPUT_PTX && link->type != CU_JIT_INPUT_FATBINARY)
+		return;
+	if (is_file) {
+		link->data = (void *)exchange_file(link->data);
+		return;
+	}
+	if (link->type == CU_JIT_INPUT_FATBINARY && !inject_image_find(link->data, &image))
+		return;
+	loading.image = inject_probe_replace(&image, &loading.size);
+	if (!loading.image)
+		return;
+	link->data = loading.image;
+	link->size = loading.size;
+}
+
+static void load_begins(enum inject_probe_call call, void *parameters)
+{
+	if (loading.depth++)
+		return;
+	loading.image = NULL;
+	loading.fd = -1;
+	switch (call) {
+	case INJECT_PROBE_LOAD_MODULE:
+	case INJECT_PROBE_LOAD_LIBRARY:
+		exchange_data(parameters);
+		break;
+	case INJECT_PROBE_LOAD_MODULE_FILE:
+	case INJECT_PROBE_LOAD_LIBRARY_FILE: {
+		struct load *load = parameters;
+
+		load->image = exchange_file(load->image);
+		break;
+	}
+	default:
+		exchange_link(parameters, call == INJECT_PROBE_LINK_FILE);
+		break;
+	}
+}
+
+static void load_ends(enum inject_probe_call call, void *parameters, bool succeeded)
+{
+	struct load *load = parameters;
+	void *image = loading.image;
+
+	if (!loading.depth || --loading.depth)
+		return;
+	if (loading.fd >= 0)
+		close(loading.fd);
+	loading.image = NULL;
+	if (call == INJECT_PROBE_LINK || call == INJECT_PROBE_LINK_FILE) {
+		/* The linker has read it. */
+		atomic_store(&links, atomic_load(&links) || image);
+		if (image)
+			munmap(image, loading.size);
+		return;
+	}
+	if (!succeeded || !load->handle || (!image && !atomic_load(&links))) {
+		if (image)
+			munmap(image, loading.size);
+		return;
+	}
+	inject_probe_module_add(*load->handle, is_library(call), image, loading.size);
+}
+
+void inject_probe_call_begins(enum inject_probe_call call, void *parameters)
+{
+	switch (call) {
+	case INJECT_PROBE_LAUNCH:
+		inject_probe_fill();
+		break;
+	case INJECT_PROBE_CONTEXT_DESTROY: {
+		CUcontext context = ((struct one_handle *)parameters)->handle;
+
+		if (context)
+			inject_probe_copy(context, -1, true);
+		break;
+	}
+	case INJECT_PROBE_PRIMARY_RELEASE:
+	case INJECT_PROBE_PRIMARY_RESET:
+		inject_probe_copy(NULL, ((struct one_device *)parameters)->device, true);
+		break;
+	case INJECT_PROBE_NONE:
+	case INJECT_PROBE_UNLOAD_MODULE:
+	case INJECT_PROBE_UNLOAD_LIBRARY:
+		break;
+	default:
+		load_begins(call, parameters);
+		break;
+	}
+}
+
+void inject_probe_call_ends(enum inject_probe_call call, void *parameters, bool succeeded)
+{
+	switch (call) {
+	case INJECT_PROBE_NONE:
+	case INJECT_PROBE_LAUNCH:
+		break;
+	case INJECT_PROBE_CONTEXT_DESTROY: {
+		CUcontext context = ((struct one_handle *)parameters)->handle;
+
+		if (succeeded && context)
+			inject_probe_forget(context, -1);
+		break;
+	}
+	/* It may have been the last user of the context. If not, its next launch gets new memory. */
+	case INJECT_PROBE_PRIMARY_RELEASE:
+	case INJECT_PROBE_PRIMARY_RESET:
+		if (succeeded)
+			inject_probe_forget(NULL, ((struct one_device *)parameters)->device);
+		break;
+	case INJECT_PROBE_UNLOAD_MODULE:
+	case INJECT_PROBE_UNLOAD_LIBRARY:
+		if (succeeded)
+			inject_probe_module_remove(((struct one_handle *)parameters)->handle,
+						   call == INJECT_PROBE_UNLOAD_LIBRARY);
+		break;
+	default:
+		load_ends(call, parameters, succeeded);
+		break;
+	}
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "base/futex.h"
+#include "base/inject.h"
+#include "base/own.h"
+#include "context.h"
+#include "cupti/library.h"
+#include "driver.h"
+#include "loader.h"
+#include "probe.h"
+#include "talk.h"
+
+/* More than there are: 807 in CUDA 13.0. */
+#define FUNCTIONS 2048
+
+static uint8_t calls[FUNCTIONS];
+static CUpti_SubscriberHandle subscriber;
+/* In a child after fork there is no thread, and CUDA does not work. */
+static _Atomic bool is_active;
+static _Atomic uint32_t stop;
+
+static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+			     const void *argument)
+{
+	const CUpti_CallbackData *data = argument;
+	int kept = errno;
+
+	(void)user;
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id >= FUNCTIONS || inject_probe_is_inside() ||
+	    !atomic_load_explicit(&is_active, memory_order_relaxed))
+		return;
+	if (data->callbackSite == CUPTI_API_ENTER)
+		inject_probe_call_begins(calls[id], (void *)data->functionParams);
+	else
+		inject_probe_call_ends(calls[id], (void *)data->functionParams,
+				       data->functionReturnValue &&
+					       *(const int *)data->functionReturnValue ==
+						       CUDA_SUCCESS);
+	errno = kept;
+}
+
+static bool subscribe(const char **why)
+{
+	const char *missing, *name;
+	unsigned int misses = 0;
+	CUptiResult result;
+
+	if (!inject_cupti_load(why))
+		return false;
+	missing = inject_probe_driver_load();
+	if (missing) {
+		*why = "the driver of CUDA is too old for programs in kernels";
+		return false;
+	}
+	result = inject_cupti.cuptiSubscribe(&subscriber, on_call, NULL);
+	if (result != CUPTI_SUCCESS) {
+		*why = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ?
+			       "another profiler holds CUPTI, which serves one at a time: run the program without it" :
+			       inject_cupti_result(result);
+		return false;
+	}
+	for (uint32_t id = 1; id < FUNCTIONS && misses < 64; id++) {
+		name = NULL;
+		if (inject_cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) !=
+			    CUPTI_SUCCESS ||
+		    !name) {
+			misses++;
+			continue;
+		}
+		misses = 0;
+		calls[id] = (uint8_t)inject_probe_classify(name);
+		if (calls[id] != INJECT_PROBE_NONE)
+			inject_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+							 id);
+	}
+	return true;
+}
+
+static void *copy_now_and_then(void *argument)
+{
+	uint64_t period = inject_probe_settings.copy_ms * 1000000ull;
+
+	(void)argument;
+	while (!atomic_load(&stop)) {
+		inject_futex_wait_while(&stop, 0, inject_now() + period);
+		if (!atomic_load(&stop))
+			inject_probe_copy(NULL, -1, false);
+	}
+	return NULL;
+}
+
+static void finish_at_exit(void)
+{
+	if (!atomic_load(&is_active) || atomic_exchange(&stop, 1))
+		return;
+	inject_futex_wake(&stop);
+	inject_probe_copy(NULL, -1, true);
+}
+
+static void forget_in_child(void)
+{
+	atomic_store(&is_active, false);
+}
+
+static void begin(const char *path)
+{
+	const char *why = "";
+	pthread_t thread;
+
+	if (!inject_probe_hello(path))
+		return;
+	if (!subscribe(&why)) {
+		inject_probe_tell(0, "nothing could be put into kernels of process %d: %s",
+				  (int)getpid(), why);
+		return;
+	}
+	atomic_store(&is_active, true);
+	pthread_atfork(NULL, NULL, forget_in_child);
+	if (inject_own_thread(&thread, copy_now_and_then, NULL))
+		pthread_detach(thread);
+	(void)atexit(finish_at_exit);
+}
+
+bool inject_probe_enter(void)
+{
+	const char *path = getenv(GPUMON_WIRE_VARIABLE);
+
+	if (!path || !*path || getauxval(AT_SECURE))
+		return false;
+	inject_cupti_read_environment();
+	begin(path);
+	return true;
+}

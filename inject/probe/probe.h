@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Programs in the kernels of this process: gpumon-user probe has started it. */
+#ifndef GPUMON_INJECT_PROBE_H
+#define GPUMON_INJECT_PROBE_H
+
+#include <stdbool.h>
+
+/**
+ * inject_probe_enter - CUDA is being initialised
+ *
+ * Return: true if gpumon-user probe has started the program: it is not recorded then.
+ */
+bool inject_probe_enter(void);
+
+#endif /* GPUMON_INJECT_PROBE_H */

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/inject.h"
+#include "talk.h"
+#include "talk/socket.h"
+
+/* gpumon-user edits and reads in one thread. */
+#define ANSWER_MS 60000
+
+struct gpumon_wire_settings inject_probe_settings;
+
+static char socket_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+static void *content;
+
+static struct gpumon_wire_request new_request(enum gpumon_wire_type type)
+{
+	return (struct gpumon_wire_request){
+		.type = type,
+		.version = GPUMON_WIRE_VERSION,
+		.pid = (uint32_t)getpid(),
+	};
+}
+
+/* A connection on which @request has been sent, with @fd unless it is negative; -1. */
+static int send_request(const struct gpumon_wire_request *request, int fd)
+{
+	int socket = inject_socket_connect(socket_path, INJECT_CONNECT_MS);
+
+	if (socket < 0)
+		return -1;
+	if (inject_socket_send(socket, request, sizeof(*request), fd, INJECT_CONNECT_MS))
+		return socket;
+	close(socket);
+	return -1;
+}
+
+/* One message of the answer, whole; false: none came. */
+static bool receive_answer(int socket, void *answer, size_t size, int *fd)
+{
+	struct pollfd wait = { .fd = socket, .events = POLLIN };
+	uint64_t until = inject_now() + ANSWER_MS * 1000000ull, now;
+	ssize_t length;
+
+	memset(answer, 0, size);
+	do {
+		now = inject_now();
+		if (now >= until || poll(&wait, 1, (int)((until - now) / 1000000) + 1) == 0)
+			return false;
+		length = inject_socket_receive(socket, answer, size, fd);
+	} while (length < 0 && (errno == EAGAIN || errno == EINTR));
+	return length == (ssize_t)size;
+}
+
+static bool ask(const struct gpumon_wire_request *request, int fd, void *answer, size_t size,
+		int *answered)
+{
+	int socket = send_request(request, fd);
+	bool done;
+
+	*answered = -1;
+	if (socket < 0)
+		return false;
+	done = receive_answer(socket, answer, size, answered);
+	close(socket);
+	if (!done && *answered >= 0) {
+		close(*answered);
+		*answered = -1;
+	}
+	return done;
+}
+
+static void *map_descriptor(int fd, size_t size, int protection, int flags)
+{
+	void *memory;
+
+	if (fd < 0 || !size || lseek(fd, 0, SEEK_END) < (off_t)size)
+		return NULL;
+	memory = mmap(NULL, size, protection, flags, fd, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void close_descriptor(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool are_valid(const struct gpumon_wire_settings *settings)
+{
+	bool valid = settings->type == GPUMON_WIRE_SETTINGS &&
+		     settings->version == GPUMON_WIRE_VERSION && settings->bytes &&
+		     settings->places_n && settings->places_n <= GPUMON_WIRE_PLACES &&
+		     settings->content_n <= GPUMON_WIRE_PLACES;
+
+	for (uint32_t i = 0; valid && i < settings->content_n; i++)
+		valid = settings->content[i].size <= settings->bytes &&
+			settings->content[i].offset <= settings->bytes - settings->content[i].size;
+	return valid;
+}
+
+bool inject_probe_hello(const char *path)
+{
+	const struct gpumon_wire_request request = new_request(GPUMON_WIRE_HELLO);
+	int fd;
+
+	if (strlen(path) >= sizeof(socket_path))
+		return false;
+	strcpy(socket_path, path);
+	if (!ask(&request, -1, &inject_probe_settings, sizeof(inject_probe_settings), &fd) ||
+	    !are_valid(&inject_probe_settings)) {
+		close_descriptor(fd);
+		return false;
+	}
+	content = map_descriptor(fd, inject_probe_settings.bytes, PROT_READ, MAP_PRIVATE);
+	close_descriptor(fd);
+	return content;
+}
+
+const void *inject_probe_content(void)
+{
+	return content;
+}
+
+static int make_image(const void *image, size_t size)
+{
+	int fd = (int)syscall(SYS_memfd_create, "gpumon-image", 1u /* close-on-exec */);
+	const char *at = image;
+	ssize_t written;
+
+	for (size_t done = 0; fd >= 0 && done < size; done += (size_t)written) {
+		written = write(fd, at + done, size - done);
+		if (written < 0 && errno == EINTR)
+			written = 0;
+		if (written < 0) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	return fd;
+}
+
+void *inject_probe_ask_image(const void *image, size_t size, struct gpumon_wire_answer *answer)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_EXCHANGE);
+	int given = make_image(image, size), fd;
+	void *memory = NULL;
+
+	if (given < 0)
+		return NULL;
+	request.size = size;
+	if (ask(&request, given, answer, sizeof(*answer), &fd) && answer->type == GPUMON_WIRE_IMAGE)
+		memory = map_descriptor(fd, answer->size, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	answer->names[sizeof(answer->names) - 1] = '\0';
+	close_descriptor(fd);
+	close(given);
+	return memory;
+}
+
+/* Nothing is answered. */
+static void say(const struct gpumon_wire_request *request)
+{
+	close_descriptor(send_request(request, -1));
+}
+
+void inject_probe_say_left(const char *kernel, enum gpumon_wire_type why)
+{
+	struct gpumon_wire_request request = new_request(why);
+
+	snprintf(request.text, sizeof(request.text), "%s", kernel);
+	say(&request);
+}
+
+void *inject_probe_ask_area(unsigned int device, const char *name, unsigned int *context)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_CONTEXT);
+	struct gpumon_wire_answer answer;
+	void *memory = NULL;
+	int fd;
+
+	request.context = device;
+	snprintf(request.text, sizeof(request.text), "%s", name);
+	if (ask(&request, -1, &answer, sizeof(answer), &fd) && answer.type == GPUMON_WIRE_AREA &&
+	    answer.size == inject_probe_settings.bytes) {
+		memory = map_descriptor(fd, answer.size, PROT_READ | PROT_WRITE, MAP_SHARED);
+		*context = answer.count;
+	}
+	close_descriptor(fd);
+	return memory;
+}
+
+void inject_probe_say_copied(unsigned int context, unsigned int flags,
+			     void (*clear)(void *argument, const struct gpumon_wire_range *range),
+			     void *argument)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_COPIED);
+	struct gpumon_wire_answer answer;
+	int socket, fd = -1;
+
+	request.context = context;
+	request.flags = flags;
+	socket = send_request(&request, -1);
+	if (socket < 0)
+		return;
+	while (receive_answer(socket, &answer, sizeof(answer), &fd) &&
+	       answer.type == GPUMON_WIRE_CLEAR && answer.count <= GPUMON_WIRE_CLEARS) {
+		for (uint32_t i = 0; i < answer.count; i++)
+			if (answer.clears[i].size <= inject_probe_settings.bytes &&
+			    answer.clears[i].offset <=
+				    inject_probe_settings.bytes - answer.clears[i].size)
+				clear(argument, &answer.clears[i]);
+		close_descriptor(fd);
+		fd = -1;
+	}
+	close_descriptor(fd);
+	close(socket);
+}
+
+void inject_probe_tell(unsigned long launches, const char *format, ...)
+{
+	struct gpumon_wire_request request = new_request(GPUMON_WIRE_TELL);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(request.text, sizeof(request.text), format, arguments);
+	va_end(arguments);
+	request.losses = launches;
+	say(&request);
+}

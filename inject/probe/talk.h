@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Requests to gpumon-user probe: user/probe/wire/wire.h. Any thread; each waits for its answer. */
+#ifndef GPUMON_INJECT_PROBE_TALK_H
+#define GPUMON_INJECT_PROBE_TALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../user/probe/wire/wire.h"
+
+extern struct gpumon_wire_settings inject_probe_settings;
+
+/**
+ * inject_probe_hello - get the settings
+ * @path: of the socket
+ *
+ * Return: false where gpumon-user cannot be reached or is of another version.
+ */
+bool inject_probe_hello(const char *path);
+
+/* What the memory of a context begins with: struct gpumon_wire_settings' @content. */
+const void *inject_probe_content(void);
+
+/**
+ * inject_probe_ask_image - the image that replaces another
+ * @image: image
+ * @size: bytes
+ * @answer: out: its names
+ *
+ * Return: the new image, @answer's size bytes, to be unmapped; NULL: use the one that there is.
+ */
+void *inject_probe_ask_image(const void *image, size_t size, struct gpumon_wire_answer *answer);
+
+/**
+ * inject_probe_say_left - a kernel that further images are to leave alone
+ * @kernel: its name
+ * @why: GPUMON_WIRE_TOO_LARGE, GPUMON_WIRE_NOT_LOADED
+ */
+void inject_probe_say_left(const char *kernel, enum gpumon_wire_type why);
+
+/**
+ * inject_probe_ask_area - the shared memory of a new context
+ * @device: number of the GPU
+ * @name: of the GPU
+ * @context: out: its number
+ *
+ * Return: shared memory of the settings' @bytes, or NULL.
+ */
+void *inject_probe_ask_area(unsigned int device, const char *name, unsigned int *context);
+
+/**
+ * inject_probe_say_copied - the shared memory is up to date
+ * @context: its number
+ * @flags: GPUMON_WIRE_QUIET, GPUMON_WIRE_LAST
+ * @clear: called for each range of the GPU's memory that is to be zeroed, in their order
+ * @argument: for it
+ */
+void inject_probe_say_copied(unsigned int context, unsigned int flags,
+			     void (*clear)(void *argument, const struct gpumon_wire_range *range),
+			     void *argument);
+
+/* For the user: a sentence, and how many launches ran without their programs for that reason. */
+void inject_probe_tell(unsigned long launches, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif /* GPUMON_INJECT_PROBE_TALK_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <string.h>
+#include <sys/mman.h>
+
+#include "driver.h"
+#include "talk.h"
+#include "trial.h"
+
+/* Threads of a block at most, on every GPU. */
+#define BLOCK_MAX 1024
+/* How often an image is edited again, without the kernels that became too large. */
+#define ROUNDS_MAX 4
+
+void *inject_probe_replace(const struct inject_image *image, size_t *size)
+{
+	struct gpumon_wire_answer answer;
+	void *memory = inject_probe_ask_image(image->data, image->size, &answer);
+
+	*size = answer.size;
+	return memory;
+}
+
+/* Threads that a block of the kernel can have; 0: it is not in the module. */
+static int block_max(CUmodule module, const char *kernel)
+{
+	CUfunction function;
+	int threads = 0;
+
+	if (inject_probe_driver.module_function(&function, module, kernel) != CUDA_SUCCESS ||
+	    inject_probe_driver.function_attribute(&threads,
+						   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+						   function) != CUDA_SUCCESS)
+		return 0;
+	return threads;
+}
+
+/**
+ * struct comparison - kernels of two modules
+ * @image: of the program
+ * @original: loaded when the first kernel has to be compared
+ * @is_loaded: @original was loaded, or cannot be
+ */
+struct comparison {
+	const struct inject_image *image;
+	CUmodule original;
+	bool is_loaded;
+};
+
+static bool became_too_large(struct comparison *comparison, CUmodule edited, const char *kernel)
+{
+	int threads = block_max(edited, kernel);
+
+	if (!threads || threads >= BLOCK_MAX)
+		return false;
+	if (!comparison->is_loaded &&
+	    inject_probe_driver.module_load(&comparison->original, comparison->image->data) !=
+		    CUDA_SUCCESS)
+		comparison->original = NULL;
+	comparison->is_loaded = true;
+	return comparison->original && block_max(comparison->original, kernel) > threads;
+}
+
+/* The next name of the answer's list; NULL: there are no more. */
+static const char *next_name(const struct gpumon_wire_answer *answer, const char *name)
+{
+	name = name ? name + strlen(name) + 1 : answer->names;
+	return name < answer->names + sizeof(answer->names) && *name ? name : NULL;
+}
+
+/* How many kernels are too large; gpumon-user is told which. */
+static unsigned int find_too_large(const struct inject_image *image, CUmodule edited,
+				   const struct gpumon_wire_answer *answer)
+{
+	struct comparison comparison = { .image = image };
+	unsigned int too_large = 0;
+	const char *name = NULL;
+
+	while ((name = next_name(answer, name))) {
+		if (!became_too_large(&comparison, edited, name))
+			continue;
+		inject_probe_say_left(name, GPUMON_WIRE_TOO_LARGE);
+		too_large++;
+	}
+	if (comparison.original)
+		inject_probe_driver.module_unload(comparison.original);
+	return too_large;
+}
+
+enum verdict { USE, AGAIN, LEAVE };
+
+static enum verdict try_image(const struct inject_image *image, const void *edited,
+			      const struct gpumon_wire_answer *answer)
+{
+	const char *name = NULL;
+	unsigned int too_large;
+	CUmodule module;
+	CUresult result = inject_probe_driver.module_load(&module, edited);
+
+	if (result == CUDA_SUCCESS) {
+		too_large = find_too_large(image, module, answer);
+		inject_probe_driver.module_unload(module);
+		return too_large ? AGAIN : USE;
+	}
+	inject_probe_tell(0, "CUDA does not load a module with programs in it: error %d",
+			  (int)result);
+	while ((name = next_name(answer, name)))
+		inject_probe_say_left(name, GPUMON_WIRE_NOT_LOADED);
+	return LEAVE;
+}
+
+void *inject_probe_trial(const struct inject_image *image, size_t *size)
+{
+	struct inject_probe_inside inside;
+	struct gpumon_wire_answer answer;
+	enum verdict verdict = AGAIN;
+	CUcontext current = NULL;
+	void *memory = NULL;
+
+	inject_probe_inside_begin(&inside);
+	inject_probe_driver.context_current(&current);
+	for (int round = 0; verdict == AGAIN && round < ROUNDS_MAX; round++) {
+		memory = inject_probe_ask_image(image->data, image->size, &answer);
+		*size = answer.size;
+		verdict = memory && current ? try_image(image, memory, &answer) : USE;
+		if (verdict == USE)
+			break;
+		munmap(memory, answer.size);
+		memory = NULL;
+	}
+	inject_probe_inside_end(&inside);
+	return memory;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Images that replace others, and whether they can be loaded. */
+#ifndef GPUMON_INJECT_PROBE_TRIAL_H
+#define GPUMON_INJECT_PROBE_TRIAL_H
+
+#include "image.h"
+
+/**
+ * inject_probe_replace - get the image that replaces another
+ * @image: of the program
+ * @size: out: bytes
+ *
+ * Return: memory to be unmapped; NULL: the program's own stays.
+ */
+void *inject_probe_replace(const struct inject_image *image, size_t *size);
+
+/**
+ * inject_probe_trial - the same, for an image that is seen to load
+ * @image: of the program
+ * @size: out: bytes
+ *
+ * Loads it into the current context and unloads it; the driver keeps what it has compiled, so the program's
+ * own load takes no longer. Kernels that would need more registers than a block of the size
+ * that was possible before has are left alone. Without a context nothing is tried.
+ */
+void *inject_probe_trial(const struct inject_image *image, size_t *size);
+
+#endif /* GPUMON_INJECT_PROBE_TRIAL_H */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+uint32_t gpumon_probe_run_kernel(struct gpumon_probe_run *run, const char *name, size_t size)
+{
+	const char *text = gpumon_pool_part(&run->pool, name, size);
+	struct gpumon_key key = { { (uintptr_t)text } };
+	struct gpumon_probe_kernel *kernel;
+	bool added;
+	uint32_t number;
+
+	if (!text)
+		return GPUMON_PROBE_NO_NUMBER;
+	number = gpumon_keys_number(&run->kernel_numbers, &key, &added);
+	if (number == GPUMON_KEY_NONE || number < run->kernels_n)
+		return number;
+	/* The key may have been there, if there was no memory for its kernel then. */
+	kernel = GPUMON_ARRAY_ADD(run->kernels, run->kernels_n, run->kernels_room);
+	if (!kernel)
+		return GPUMON_PROBE_NO_NUMBER;
+	kernel->name = text;
+	kernel->way = GPUMON_PROBE_WAY_REFUSED;
+	kernel->why = "there was no memory to edit it";
+	return number;
+}
+
+uint64_t gpumon_probe_run_line(struct gpumon_probe_run *run, const struct gpumon_edit_line *line)
+{
+	const char *file = gpumon_pool_part(&run->pool, line->file, line->file_size);
+	struct gpumon_key key = { { line->kernel, line->line, (uintptr_t)file } };
+	struct gpumon_probe_line_of *is;
+	bool added;
+	uint32_t number;
+
+	if (!file)
+		return 0;
+	number = gpumon_keys_number(&run->line_numbers, &key, &added);
+	if (number == GPUMON_KEY_NONE)
+		return 0;
+	if (number >= run->lines_n) {
+		is = GPUMON_ARRAY_ADD(run->lines, run->lines_n, run->lines_room);
+		if (!is)
+			return 0;
+		*is = (struct gpumon_probe_line_of){ line->kernel, line->line, file };
+	}
+	return (uint64_t)number + 1;
+}
+
+bool gpumon_probe_run_leaves(const struct gpumon_probe_run *run, uint32_t kernel)
+{
+	enum gpumon_probe_way way = run->kernels[kernel].way;
+
+	return way == GPUMON_PROBE_WAY_TOO_LARGE || way == GPUMON_PROBE_WAY_NOT_LOADED;
+}
+
+int gpumon_probe_run_tell(struct gpumon_probe_run *run, uint32_t kernel, enum gpumon_probe_way way,
+			  const char *why)
+{
+	struct gpumon_probe_kernel *is = &run->kernels[kernel];
+	const char *text;
+
+	if (gpumon_probe_run_leaves(run, kernel) || (is->told && way != GPUMON_PROBE_WAY_PTX))
+		return 0;
+	text = gpumon_pool_text(&run->pool, way == GPUMON_PROBE_WAY_REFUSED ? why : "");
+	if (!text)
+		return -1;
+	is->way = way;
+	is->why = text;
+	is->told = true;
+	return 0;
+}
+
+void gpumon_probe_run_clear(struct gpumon_probe_run *run)
+{
+	free(run->kernels);
+	free(run->lines);
+	gpumon_keys_clear(&run->kernel_numbers);
+	gpumon_keys_clear(&run->line_numbers);
+	gpumon_map_clear(&run->wanted);
+	gpumon_pool_clear(&run->pool);
+	memset(run, 0, sizeof(*run));
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Shared copies of the maps' memory of each context, and what came out of the rings in them. */
+#ifndef GPUMON_PROBE_AREA_H
+#define GPUMON_PROBE_AREA_H
+
+#include "plan.h"
+#include "probe/model/read.h"
+#include "probe/result/result.h"
+
+#define GPUMON_PROBE_MAX_AREAS 256
+
+/**
+ * struct gpumon_probe_area - a context
+ * @name: of its GPU and process
+ * @memory: shared copy, the plan's bytes
+ * @drains: by number of the map, of rings; behind them that of the print ring
+ * @images: by number of the map
+ * @settled: nothing ran on the GPU when it was copied last
+ */
+struct gpumon_probe_area {
+	const char *name;
+	uint8_t *memory;
+	struct gpumon_probe_drain *drains;
+	const void **images;
+	bool settled;
+};
+
+/**
+ * struct gpumon_probe_areas - all contexts of all processes
+ * @object: maps
+ * @plan: where they lie
+ * @records: by number of the map
+ * @prints: of the print ring
+ * @pool: texts
+ * @areas: contexts
+ * @areas_n: how many
+ */
+struct gpumon_probe_areas {
+	const struct gpumon_probe_object *object;
+	const struct gpumon_probe_plan *plan;
+	struct gpumon_probe_records *records;
+	struct gpumon_probe_records prints;
+	struct gpumon_pool pool;
+	struct gpumon_probe_area areas[GPUMON_PROBE_MAX_AREAS];
+	uint32_t areas_n;
+};
+
+/* Return: 0, or -1 without memory. To be cleared in both cases. */
+int gpumon_probe_areas_init(struct gpumon_probe_areas *areas,
+			    const struct gpumon_probe_object *object,
+			    const struct gpumon_probe_plan *plan);
+void gpumon_probe_areas_clear(struct gpumon_probe_areas *areas);
+
+/**
+ * gpumon_probe_areas_add - a new context
+ * @areas: areas
+ * @name: for people
+ * @fd: out: memfd of its memory, to be closed
+ *
+ * Return: its number, or -1: too many, no memory.
+ */
+int gpumon_probe_areas_add(struct gpumon_probe_areas *areas, const char *name, int *fd);
+
+/**
+ * gpumon_probe_areas_copied - read the rings of a context that was copied
+ * @areas: areas
+ * @number: of the context
+ * @quiet: nothing ran on the GPU meanwhile
+ * @clear: called for each range of its memory that is to be zeroed
+ * @argument: for it
+ */
+void gpumon_probe_areas_copied(struct gpumon_probe_areas *areas, uint32_t number, bool quiet,
+			       void (*clear)(void *argument, uint64_t offset, uint64_t size),
+			       void *argument);
+
+/* What there is, as gpumon_probe_result's @devices, to be freed; NULL without memory. */
+struct gpumon_probe_device *gpumon_probe_areas_devices(const struct gpumon_probe_areas *areas);
+
+#endif /* GPUMON_PROBE_AREA_H */

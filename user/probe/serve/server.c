@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server.h"
+
+/* A library sends its request right after it has connected. */
+#define REQUEST_MS 2000
+
+int gpumon_probe_server_open(struct gpumon_probe_server *server,
+			     const struct gpumon_probe_order *order,
+			     const struct gpumon_probe_plan *plan, struct gpumon_error *err)
+{
+	memset(server, 0, sizeof(*server));
+	server->order = order;
+	server->plan = plan;
+	server->listener.fd = -1;
+	if (gpumon_probe_areas_init(&server->areas, order->object, plan))
+		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+					"no memory");
+	return gpumon_listener_open(&server->listener, err);
+}
+
+void gpumon_probe_server_close(struct gpumon_probe_server *server)
+{
+	if (server->listener.fd >= 0)
+		gpumon_listener_close(&server->listener);
+	gpumon_probe_areas_clear(&server->areas);
+	gpumon_probe_run_clear(&server->run);
+	gpumon_pool_clear(&server->pool);
+}
+
+static bool wait_for(int socket, short events)
+{
+	struct pollfd wait = { .fd = socket, .events = events };
+
+	return poll(&wait, 1, REQUEST_MS) > 0;
+}
+
+/* A request and its memfd, or -1. */
+static bool receive_request(int socket, struct gpumon_wire_request *request, int *fd)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec vector = { .iov_base = request, .iov_len = sizeof(*request) };
+	struct msghdr header = { .msg_iov = &vector,
+				 .msg_iovlen = 1,
+				 .msg_control = control.room,
+				 .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *part;
+
+	*fd = -1;
+	if (!wait_for(socket, POLLIN) ||
+	    recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)sizeof(*request))
+		return false;
+	part = CMSG_FIRSTHDR(&header);
+	if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
+	    part->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(part), sizeof(*fd));
+	request->text[sizeof(request->text) - 1] = '\0';
+	return request->version == GPUMON_WIRE_VERSION;
+}
+
+/* The library may be gone: nothing depends on it. */
+static void send_answer(int socket, const void *answer, size_t size, int fd)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec vector = { .iov_base = (void *)answer, .iov_len = size };
+	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		header.msg_control = control.room;
+		header.msg_controllen = sizeof(control.room);
+		control.align.cmsg_len = CMSG_LEN(sizeof(int));
+		control.align.cmsg_level = SOL_SOCKET;
+		control.align.cmsg_type = SCM_RIGHTS;
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	while (sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+	       (errno == EAGAIN || errno == EINTR) && wait_for(socket, POLLOUT))
+		;
+}
+
+static void add_note(struct gpumon_probe_server *server, const char *text)
+{
+	const char *note = gpumon_pool_text(&server->pool, text);
+
+	for (uint32_t i = 0; i < server->notes_n; i++)
+		if (server->notes[i] == note)
+			return;
+	if (note && *note && server->notes_n < GPUMON_PROBE_MAX_NOTES)
+		server->notes[server->notes_n++] = note;
+}
+
+/**
+ * struct edited - an image that was written
+ * @text: new image
+ * @size: bytes
+ */
+struct edited {
+	char *text;
+	size_t size;
+};
+
+static uint64_t count_points(const struct gpumon_probe_kernel *kernel)
+{
+	uint64_t points = 0;
+
+	for (int i = 0; i < GPUMON_PROBE_POINTS; i++)
+		points += kernel->points[i];
+	return points;
+}
+
+/* Kernels that have more points than before, into the answer. */
+static void name_kernels(const struct gpumon_probe_run *run, const uint64_t *before,
+			 uint32_t before_n, struct gpumon_wire_answer *answer)
+{
+	size_t at = 0, length;
+
+	for (uint32_t i = 0; i < run->kernels_n; i++) {
+		length = strlen(run->kernels[i].name) + 1;
+		if (count_points(&run->kernels[i]) == (i < before_n ? before[i] : 0) ||
+		    length > sizeof(answer->names) - at)
+			continue;
+		memcpy(answer->names + at, run->kernels[i].name, length);
+		at += length;
+		answer->count++;
+	}
+}
+
+static uint64_t *list_points(const struct gpumon_probe_run *run)
+{
+	uint64_t *points = calloc(run->kernels_n + 1, sizeof(*points));
+
+	for (uint32_t i = 0; points && i < run->kernels_n; i++)
+		points[i] = count_points(&run->kernels[i]);
+	return points;
+}
+
+static void edit_image(struct gpumon_probe_server *server, const void *image, size_t size,
+		       struct edited *edited, struct gpumon_wire_answer *answer)
+{
+	uint32_t before_n = server->run.kernels_n;
+	uint64_t *before = list_points(&server->run);
+	enum gpumon_probe_outcome outcome = GPUMON_PROBE_UNTOUCHED;
+	FILE *out = open_memstream(&edited->text, &edited->size);
+	struct gpumon_error err;
+	int ret = -1;
+
+	if (before && out) {
+		ret = gpumon_probe_exchange(server->order, image, size, &server->run, out, &outcome,
+					    &err);
+		if (ret)
+			add_note(server, err.message);
+	}
+	if (out && fclose(out))
+		ret = -1;
+	if (!ret && outcome == GPUMON_PROBE_EXCHANGED) {
+		answer->type = GPUMON_WIRE_IMAGE;
+		answer->size = edited->size;
+		name_kernels(&server->run, before, before_n, answer);
+		server->exchanged++;
+	}
+	free(before);
+}
+
+static int make_memfd(const void *data, size_t size)
+{
+	int fd = memfd_create("gpumon-edited", MFD_CLOEXEC);
+	const char *at = data;
+	ssize_t written = 0;
+
+	for (size_t done = 0; fd >= 0 && done < size; done += (size_t)written) {
+		written = write(fd, at + done, size - done);
+		if (written < 0 && errno == EINTR)
+			written = 0;
+		if (written < 0) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	return fd;
+}
+
+static void answer_exchange(struct gpumon_probe_server *server, int socket,
+			    const struct gpumon_wire_request *request, int fd)
+{
+	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_UNTOUCHED };
+	off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+	struct edited edited = { 0 };
+	void *image = MAP_FAILED;
+	int new_fd = -1;
+
+	server->images++;
+	if (request->size && end >= 0 && (uint64_t)end >= request->size)
+		image = mmap(NULL, request->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (image != MAP_FAILED) {
+		edit_image(server, image, request->size, &edited, &answer);
+		munmap(image, request->size);
+	}
+	/* A PTX text ends with a NUL for the loaders, which open_memstream() has put behind it. */
+	if (answer.type == GPUMON_WIRE_IMAGE) {
+		answer.size = edited.size + 1;
+		new_fd = make_memfd(edited.text, edited.size + 1);
+		if (new_fd < 0)
+			answer.type = GPUMON_WIRE_UNTOUCHED;
+	}
+	send_answer(socket, &answer, sizeof(answer), new_fd);
+	if (new_fd >= 0)
+		close(new_fd);
+	free(edited.text);
+}
+
+/* Further images leave it alone. */
+static void leave_kernel(struct gpumon_probe_server *server, const char *name,
+			 enum gpumon_probe_way way)
+{
+	for (uint32_t i = 0; i < server->run.kernels_n; i++)
+		if (strcmp(server->run.kernels[i].name, name) == 0) {
+			server->run.kernels[i].way = way;
+			memset(server->run.kernels[i].points, 0,
+			       sizeof(server->run.kernels[i].points));
+		}
+}
+
+static void answer_context(struct gpumon_probe_server *server, int socket,
+			   const struct gpumon_wire_request *request)
+{
+	struct gpumon_wire_answer answer = { .type = GPUMON_WIRE_REFUSED };
+	char name[192];
+	int fd, number;
+
+	snprintf(name, sizeof(name), "GPU %u (%.100s), process %u", request->context, request->text,
+		 request->pid);
+	number = gpumon_probe_areas_add(&server->areas, name, &fd);
+	if (number < 0) {
+		snprintf(answer.why, sizeof(answer.why), "no memory, or too many contexts");
+		add_note(server,
+			 "not all contexts are counted: there were too many, or there was no memory");
+		send_answer(socket, &answer, sizeof(answer), -1);
+		return;
+	}
+	answer.type = GPUMON_WIRE_AREA;
+	answer.count = (uint32_t)number;
+	answer.size = server->plan->settings.bytes;
+	send_answer(socket, &answer, sizeof(answer), fd);
+	close(fd);
+}
+
+/**
+ * struct clears - ranges on their way to a library
+ * @socket: to it
+ * @answer: ranges that are not sent yet
+ */
+struct clears {
+	int socket;
+	struct gpumon_wire_answer answer;
+};
+
+static void send_clears(struct clears *clears)
+{
+	if (clears->answer.count)
+		send_answer(clears->socket, &clears->answer, sizeof(clears->answer), -1);
+	clears->answer.count = 0;
+}
+
+static void add_clear(void *argument, uint64_t offset, uint64_t size)
+{
+	struct clears *clears = argument;
+
+	clears->answer.clears[clears->answer.count++] =
+		(struct gpumon_wire_range){ .offset = offset, .size = size };
+	if (clears->answer.count == GPUMON_WIRE_CLEARS)
+		send_clears(clears);
+}
+
+static void answer_copied(struct gpumon_probe_server *server, int socket,
+			  const struct gpumon_wire_request *request)
+{
+	struct clears clears = { .socket = socket, .answer.type = GPUMON_WIRE_CLEAR };
+
+	gpumon_probe_areas_copied(&server->areas, request->context,
+				  request->flags & GPUMON_WIRE_QUIET, add_clear, &clears);
+	send_clears(&clears);
+	clears.answer.type = GPUMON_WIRE_DONE;
+	send_answer(socket, &clears.answer, sizeof(clears.answer), -1);
+}
+
+static void answer_request(struct gpumon_probe_server *server, int socket,
+			   const struct gpumon_wire_request *request, int fd)
+{
+	switch (request->type) {
+	case GPUMON_WIRE_HELLO:
+		server->processes++;
+		send_answer(socket, &server->plan->settings, sizeof(server->plan->settings),
+			    server->plan->content);
+		break;
+	case GPUMON_WIRE_EXCHANGE:
+		answer_exchange(server, socket, request, fd);
+		break;
+	case GPUMON_WIRE_TOO_LARGE:
+		leave_kernel(server, request->text, GPUMON_PROBE_WAY_TOO_LARGE);
+		break;
+	case GPUMON_WIRE_NOT_LOADED:
+		leave_kernel(server, request->text, GPUMON_PROBE_WAY_NOT_LOADED);
+		break;
+	case GPUMON_WIRE_CONTEXT:
+		answer_context(server, socket, request);
+		break;
+	case GPUMON_WIRE_COPIED:
+		answer_copied(server, socket, request);
+		break;
+	case GPUMON_WIRE_TELL:
+		add_note(server, request->text);
+		break;
+	default:
+		break;
+	}
+}
+
+void gpumon_probe_server_step(struct gpumon_probe_server *server)
+{
+	struct gpumon_wire_request request;
+	int socket, fd;
+
+	for (;;) {
+		socket = gpumon_listener_accept(&server->listener);
+		if (socket == -EMFILE)
+			continue;
+		if (socket < 0)
+			return;
+		if (receive_request(socket, &request, &fd))
+			answer_request(server, socket, &request, fd);
+		if (fd >= 0)
+			close(fd);
+		close(socket);
+	}
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* Answers the libraries in processes under probe: user/probe/wire/wire.h. */
+#ifndef GPUMON_PROBE_SERVER_H
+#define GPUMON_PROBE_SERVER_H
+
+#include "area.h"
+#include "process/listener.h"
+#include "probe/exchange/exchange.h"
+
+#define GPUMON_PROBE_MAX_NOTES 16
+
+/**
+ * struct gpumon_probe_server - the other side of the libraries
+ * @order: what is put into which kernels
+ * @plan: memory of a context
+ * @listener: socket
+ * @run: kernels and lines
+ * @areas: contexts
+ * @pool: owns @notes
+ * @notes: what libraries have to tell the user, each once
+ * @notes_n: how many
+ * @processes: that said hello
+ * @images: that were looked at
+ * @exchanged: that were exchanged
+ */
+struct gpumon_probe_server {
+	const struct gpumon_probe_order *order;
+	const struct gpumon_probe_plan *plan;
+	struct gpumon_listener listener;
+	struct gpumon_probe_run run;
+	struct gpumon_probe_areas areas;
+	struct gpumon_pool pool;
+	const char *notes[GPUMON_PROBE_MAX_NOTES];
+	uint32_t notes_n;
+	uint64_t processes;
+	uint64_t images;
+	uint64_t exchanged;
+};
+
+/**
+ * gpumon_probe_server_open - listen
+ * @server: out, to be closed in both cases
+ * @order: outlives it
+ * @plan: outlives it
+ * @err: why not
+ *
+ * Return: 0, or -1 with @err.
+ */
+int gpumon_probe_server_open(struct gpumon_probe_server *server,
+			     const struct gpumon_probe_order *order,
+			     const struct gpumon_probe_plan *plan, struct gpumon_error *err);
+
+/* Answer all that wait at @listener. Takes as long as editing an image does. */
+void gpumon_probe_server_step(struct gpumon_probe_server *server);
+
+void gpumon_probe_server_close(struct gpumon_probe_server *server);
+
+#endif /* GPUMON_PROBE_SERVER_H */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/*
+ * How the injection library in a program and gpumon-user probe speak. The library asks for the image that
+ * replaces another, and copies the memory of maps; gpumon-user edits, reads and shows.
+ *
+ * gpumon-user listens on the SOCK_SEQPACKET socket in GPUMON_PROBE_SOCKET. The library connects anew for
+ * each request, since the program may close descriptors that it does not know. A request is one struct,
+ * perhaps with a memfd; so is each message of the answer. Neither side trusts sizes of the other.
+ *
+ * The memory of a context on the GPU is one block: the control block, maps and the print ring at places
+ * that gpumon-user chooses (struct gpumon_wire_settings). The shared memory of a context
+ * (GPUMON_WIRE_AREA) is its copy.
+ */
+#ifndef GPUMON_PROBE_WIRE_H
+#define GPUMON_PROBE_WIRE_H
+
+#include <stdint.h>
+
+#define GPUMON_WIRE_VARIABLE "GPUMON_PROBE_SOCKET"
+#define GPUMON_WIRE_VERSION  1u
+
+/* The control block, each map and the print ring. */
+#define GPUMON_WIRE_PLACES (1 + 64 + 1)
+#define GPUMON_WIRE_NAMES  4096 /* bytes of names in a message */
+#define GPUMON_WIRE_CLEARS 256	/* ranges in a message */
+#define GPUMON_WIRE_NOTE   256
+
+enum gpumon_wire_type {
+	/* of the library */
+	GPUMON_WIRE_HELLO = 1,	/* answer: SETTINGS, with the first content of the memory */
+	GPUMON_WIRE_EXCHANGE,	/* with the image; answer: IMAGE with the new one, or UNTOUCHED */
+	GPUMON_WIRE_TOO_LARGE,	/* a kernel is to be left alone; no answer */
+	GPUMON_WIRE_NOT_LOADED, /* likewise */
+	GPUMON_WIRE_CONTEXT,	/* answer: AREA with the shared memory */
+	GPUMON_WIRE_COPIED,	/* answer: CLEAR, as many as necessary, and DONE */
+	GPUMON_WIRE_TELL,	/* for the user; no answer */
+	/* of gpumon-user */
+	GPUMON_WIRE_SETTINGS,
+	GPUMON_WIRE_IMAGE,
+	GPUMON_WIRE_UNTOUCHED,
+	GPUMON_WIRE_AREA,
+	GPUMON_WIRE_CLEAR,
+	GPUMON_WIRE_DONE,
+	GPUMON_WIRE_REFUSED,
+};
+
+/**
+ * struct gpumon_wire_request - what the library asks for
+ * @type: of the library
+ * @version: GPUMON_WIRE_VERSION
+ * @pid: of the process, as it sees itself
+ * @context: CONTEXT: number of a GPU of the driver; COPIED: what AREA said
+ * @size: EXCHANGE: bytes of the image in the memfd
+ * @flags: GPUMON_WIRE_QUIET and so on
+ * @losses: TELL: launches that ran without their programs
+ * @text: CONTEXT: name of the GPU; TOO_LARGE, NOT_LOADED: the kernel; TELL: a sentence, or ""
+ */
+struct gpumon_wire_request {
+	uint32_t type;
+	uint32_t version;
+	uint32_t pid;
+	uint32_t context;
+	uint64_t size;
+	uint32_t flags;
+	uint32_t reserved;
+	uint64_t losses;
+	char text[GPUMON_WIRE_NAMES];
+};
+
+/* COPIED: nothing ran on the GPU while it was copied; the context ends. */
+#define GPUMON_WIRE_QUIET 1u
+#define GPUMON_WIRE_LAST  2u
+
+/**
+ * struct gpumon_wire_range - a piece of a context's memory
+ * @offset: from its start
+ * @size: bytes
+ */
+struct gpumon_wire_range {
+	uint64_t offset;
+	uint64_t size;
+};
+
+/**
+ * struct gpumon_wire_settings - what the library has to know
+ * @type: SETTINGS
+ * @version: GPUMON_WIRE_VERSION
+ * @bytes: memory of a context; zeroes, but for @content
+ * @places: of the control block and of each map: the table of addresses has them, from the block's address
+ * @places_n: entries of the table
+ * @content_n: pieces of @content
+ * @content: what does not begin with zeroes: in the memfd at the same place
+ * @pid_place: where the number of the process is to be, as get_current_pid_tgid gives it
+ * @print_place: where the address of the print ring is to be
+ * @print: place of the print ring; 0: there is none
+ * @copy_ms: how often memory is copied while the program runs
+ */
+struct gpumon_wire_settings {
+	uint32_t type;
+	uint32_t version;
+	uint64_t bytes;
+	uint64_t places[GPUMON_WIRE_PLACES];
+	uint32_t places_n;
+	uint32_t content_n;
+	struct gpumon_wire_range content[GPUMON_WIRE_PLACES];
+	uint64_t pid_place;
+	uint64_t print_place;
+	uint64_t print;
+	uint32_t copy_ms;
+	uint32_t reserved;
+};
+
+/**
+ * struct gpumon_wire_answer - what gpumon-user answers otherwise
+ * @type: IMAGE, UNTOUCHED, AREA, CLEAR, DONE or REFUSED
+ * @count: IMAGE: kernels in @names; CLEAR: of @clears; AREA: number of the context
+ * @size: IMAGE, AREA: bytes of the memfd
+ * @names: IMAGE: kernels that were edited, as many as there is room for, with a NUL behind each
+ * @clears: CLEAR: what to set to zero, in this order
+ * @why: REFUSED: a sentence
+ */
+struct gpumon_wire_answer {
+	uint32_t type;
+	uint32_t count;
+	uint64_t size;
+	union {
+		char names[GPUMON_WIRE_NAMES];
+		struct gpumon_wire_range clears[GPUMON_WIRE_CLEARS];
+		char why[GPUMON_WIRE_NOTE];
+	};
+};
+
+#endif /* GPUMON_PROBE_WIRE_H */
