@@ -25,6 +25,9 @@ static int show_server(struct gpumon_context *context, const struct gpumon_probe
 		       const char *tool)
 {
 	struct gpumon_probe_device *devices = gpumon_probe_areas_devices(&server->areas);
+	uint64_t launches_n = 0;
+	struct gpumon_probe_launch *launches = gpumon_probe_launches_list(
+		&server->launchers, &server->run, server->areas.areas_n, &launches_n);
 	const struct gpumon_probe_result result = {
 		.tool = tool,
 		.object = server->order->object,
@@ -33,9 +36,12 @@ static int show_server(struct gpumon_context *context, const struct gpumon_probe
 		.devices_n = server->areas.areas_n,
 		.records = server->areas.records,
 		.prints = &server->areas.prints,
+		.launches = launches,
+		.launches_n = launches_n,
 	};
 	int ret = devices ? show(context, &result) : -1;
 
+	free(launches);
 	free(devices);
 	for (uint32_t i = 0; i < server->notes_n; i++)
 		fprintf(context->err, "gpumon-user: %s\n", server->notes[i]);
