@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user probe: eBPF programs for GPU kernels. */
+#include <string.h>
+
 #include "base/json.h"
 #include "base/options.h"
 #include "base/privileges.h"
@@ -88,20 +90,32 @@ static int check_file(struct gpumon_context *context, const char *path,
 	return ret;
 }
 
+/* The tool that a file is by its name: "launchlate" of "launchlate.bpf.o". */
+static const char *tool_of(const char *path, char *name, size_t room)
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+
+	snprintf(name, room, "%.*s", (int)strcspn(file, "."), file);
+	return name;
+}
+
 /* A program that lacks a part of what was asked for would count wrong. */
 static int run_program(struct gpumon_context *context, const char *path, char *const *argv,
 		       const struct probe_options *options)
 {
+	struct gpumon_probe_options run = options->run;
 	struct gpumon_probe_check check;
 	struct gpumon_error err;
+	char tool[64];
 	int ret;
 
+	run.tool = tool_of(path, tool, sizeof(tool));
 	if (gpumon_probe_check(path, &options->rules, &check, &err)) {
 		ret = gpumon_report(context, &err);
 	} else {
 		report_refusals(context, &check);
 		ret = check.refused ? GPUMON_EXIT_FAILED :
-				      gpumon_probe_program(context, &check, &options->run, argv);
+				      gpumon_probe_program(context, &check, &run, argv);
 	}
 	gpumon_probe_check_clear(&check);
 	return ret;
