@@ -145,8 +145,6 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context,
 				    "name a tool or an object file, and after -- a program to run");
 	if (!given.check)
-		given.run.tool = gpumon_probe_is_tool(argv[0]) ? argv[0] : NULL;
-	if (!given.check)
 		return run_program(context, argv[0], argv + 1, &given);
 	if (argc != 1)
 		return gpumon_usage(context, "name one tool or object file");

@@ -154,6 +154,12 @@ void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names
 	list_kernels(sheet, names);
 	show_kernels(sheet, names);
 	note_places(sheet, result->run);
+	if (result->run && result->run->unread)
+		gpumon_sheet_note(
+			sheet,
+			"%" PRIu32
+			" images without PTX were not looked into: name kernels (--kernel) to see which are in them",
+			result->run->unread);
 	if (!result->devices_n)
 		gpumon_sheet_note(sheet, "No kernel with a program has run");
 	else

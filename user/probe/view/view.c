@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "probe/result/coverage.h"
 #include "probe/result/generic.h"
+#include "probe/result/prints.h"
 #include "tool_views.h"
 #include "view.h"
 
@@ -51,6 +52,7 @@ static struct gpumon_sheet *fill_sheet(const struct gpumon_probe_result *result)
 		view->show(sheet, &names);
 	else
 		gpumon_probe_generic(sheet, &names);
+	gpumon_probe_show_prints(sheet, result);
 	gpumon_probe_coverage(sheet, &names);
 	if (names.failed)
 		gpumon_sheet_fail(sheet);
