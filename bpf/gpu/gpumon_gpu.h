@@ -23,6 +23,12 @@
  * as far as they came there together. What one leaves in a map is seen by the others, in no order. R1
  * is the context for gpu/memory, gpu/atomic and gpu/barrier, and 0 elsewhere. The result is ignored.
  *
+ * WHAT IS SHOWN. Maps become tables, with columns named as the fields of keys and values. The names
+ * say what numbers are: "ns" or "..._ns" is time, "bytes" or "..._bytes" bytes, "kernel" the number of
+ * a kernel, whose name is shown, "line" that of a source line. A map called VALUE_by_INDEX is about
+ * INDEX: wait_ns_by_kernel, calls_by_sm. Arrays for each SM and histograms are added up over SMs and
+ * GPUs, other maps are shown for each GPU.
+ *
  * LIMITS. 512 bytes of stack, 8 functions deep. Loops are allowed; a run that takes too many backward
  * jumps is ended and counted. Data in .rodata, .data and .bss is possible, without addresses of other
  * data in it. No tail calls, kfuncs, callbacks, spin locks, CO-RE.

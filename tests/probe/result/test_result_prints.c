@@ -25,10 +25,11 @@ static void check_text(const char *format, const uint64_t *arguments, const char
 }
 
 /* A text with two bytes before it, as in a section. */
-#define CHECK(format, expected, ...)                                                \
-	do {                                                                        \
-		static const char text[] = "xx" format;                             \
-		check_text(text + 2, (const uint64_t[3]){ __VA_ARGS__ }, expected); \
+#define CHECK(format, expected, ...)                                \
+	do {                                                        \
+		static const char text[] = "xx" format;             \
+		static const uint64_t numbers[3] = { __VA_ARGS__ }; \
+		check_text(text + 2, numbers, expected);            \
 	} while (0)
 
 static void formats_are_understood(void **state)

@@ -599,6 +599,24 @@ static void waiting_blocks_are_found(void **state)
 	sample_clear(&sample);
 }
 
+/* Few blocks, but they wait as long as a warp takes. */
+static void few_waiting_blocks_are_found(void **state)
+{
+	struct sample sample;
+	uint32_t wait;
+
+	(void)state;
+	begin(&sample, "warpimbalance");
+	wait = sample_find(&sample, "straggling_ns_by_kernel");
+	sample_add(&sample, 0, wait, 0, 0, 8, 90);
+	sample_add(&sample, 0, wait, 0, 0, 14, 10);
+	sample_add(&sample, 0, sample_find(&sample, "warp_ns_by_kernel"), 0, 0, 14, 800);
+	assert_found(
+		&sample,
+		"10 of 100 blocks of vectorAdd wait 16.4us or more for their last warp; half of its warps take 16.4us or more");
+	sample_clear(&sample);
+}
+
 static void even_blocks_are_not(void **state)
 {
 	struct sample sample;
@@ -613,7 +631,7 @@ static void even_blocks_are_not(void **state)
 	sample_add(&sample, 0, sample_find(&sample, "warp_ns_by_kernel"), 0, 1, 6, 60);
 	assert_found(
 		&sample,
-		"No kernel stands out: in none do half of the blocks wait 100 ns and a quarter of a warp's time for their last warp");
+		"No kernel stands out: in none do half of the blocks wait a quarter of a warp's time for their last warp, or a tenth of them all of it, and 100 ns");
 	sample_clear(&sample);
 }
 
@@ -639,6 +657,7 @@ int main(void)
 		cmocka_unit_test(coalesced_lines_are_not),
 		cmocka_unit_test(results_are_checked),
 		cmocka_unit_test(waiting_blocks_are_found),
+		cmocka_unit_test(few_waiting_blocks_are_found),
 		cmocka_unit_test(even_blocks_are_not),
 	};
 

@@ -23,9 +23,11 @@ struct kernel {
 	struct gpumon_probe_buckets time;
 	uint64_t blocks;
 	uint64_t warps;
-	uint64_t last[WARPS]; /* blocks whose last warp this one was */
-	uint64_t reached;     /* blocks that wait @half_wait */
+	uint64_t last[WARPS];  /* blocks whose last warp this one was */
+	uint64_t half_reached; /* blocks that wait @half_wait */
 	uint64_t half_wait;
+	uint64_t tenth_reached; /* and @tenth_wait */
+	uint64_t tenth_wait;
 	uint64_t half_time;
 };
 
@@ -40,7 +42,10 @@ static void read_kernel(const struct gpumon_probe_result *result, struct kernel 
 		result, gpumon_probe_result_map(result, "warp_ns_by_kernel"), kernel->number);
 	kernel->blocks = gpumon_probe_buckets_total(&kernel->wait);
 	kernel->warps = gpumon_probe_buckets_total(&kernel->time);
-	kernel->half_wait = gpumon_probe_buckets_reached(&kernel->wait, HALF, &kernel->reached);
+	kernel->half_wait =
+		gpumon_probe_buckets_reached(&kernel->wait, HALF, &kernel->half_reached);
+	kernel->tenth_wait =
+		gpumon_probe_buckets_reached(&kernel->wait, TENTH, &kernel->tenth_reached);
 	kernel->half_time = gpumon_probe_buckets_reached(&kernel->time, HALF, &reached);
 	for (uint32_t i = 0; i < WARPS; i++) {
 		at = (uint64_t)kernel->number * WARPS + i;
@@ -79,13 +84,6 @@ static struct kernel *read_kernels(const struct gpumon_probe_result *result, uin
 	return kernels;
 }
 
-static uint64_t reached_by(const struct gpumon_probe_buckets *buckets, uint32_t percent)
-{
-	uint64_t reached;
-
-	return gpumon_probe_buckets_reached(buckets, percent, &reached);
-}
-
 static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
 			 const struct kernel *kernels, uint32_t n)
 {
@@ -103,7 +101,7 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 		gpumon_sheet_number(sheet, kernels[i].number);
 		gpumon_sheet_number(sheet, kernels[i].blocks);
 		gpumon_sheet_number(sheet, kernels[i].half_wait);
-		gpumon_sheet_number(sheet, reached_by(&kernels[i].wait, TENTH));
+		gpumon_sheet_number(sheet, kernels[i].tenth_wait);
 		gpumon_sheet_number(sheet, kernels[i].warps);
 		gpumon_sheet_number(sheet, kernels[i].half_time);
 		gpumon_sheet_text(sheet, gpumon_probe_kernel_name(names, kernels[i].number));
@@ -133,24 +131,32 @@ static void show_kernel(struct gpumon_sheet *sheet, struct gpumon_probe_names *n
 	}
 }
 
-static bool waits_long(const struct kernel *kernel)
+/* Half of the blocks wait a good part of a warp's time, or a tenth of them as long as a warp takes. */
+static bool half_waits(const struct kernel *kernel)
 {
 	return kernel->half_wait >= LEAST_WAIT_NS && kernel->half_wait >= kernel->half_time / FAR;
+}
+
+static bool tenth_waits(const struct kernel *kernel)
+{
+	return kernel->tenth_wait >= LEAST_WAIT_NS && kernel->tenth_wait >= kernel->half_time;
 }
 
 static void say_wait(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
 		     const struct kernel *kernel)
 {
+	bool half = half_waits(kernel);
 	char wait[GPUMON_FORMAT_LEN], time[GPUMON_FORMAT_LEN];
 
-	gpumon_format_ns(wait, sizeof(wait), gpumon_value_of(kernel->half_wait));
+	gpumon_format_ns(wait, sizeof(wait),
+			 gpumon_value_of(half ? kernel->half_wait : kernel->tenth_wait));
 	gpumon_format_ns(time, sizeof(time), gpumon_value_of(kernel->half_time));
 	gpumon_sheet_found(
 		sheet,
 		"%" PRIu64 " of %" PRIu64
 		" blocks of %s wait %s or more for their last warp; half of its warps take %s or more",
-		kernel->reached, kernel->blocks, gpumon_probe_kernel_short(names, kernel->number),
-		wait, time);
+		half ? kernel->half_reached : kernel->tenth_reached, kernel->blocks,
+		gpumon_probe_kernel_short(names, kernel->number), wait, time);
 }
 
 /* A warp that is last twice as often as if all were equal. */
@@ -179,7 +185,7 @@ static void say_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *n
 	uint32_t said = 0;
 
 	for (uint32_t i = 0; i < n && said < SAID_KERNELS; i++) {
-		if (!waits_long(&kernels[i]))
+		if (!half_waits(&kernels[i]) && !tenth_waits(&kernels[i]))
 			continue;
 		say_wait(sheet, names, &kernels[i]);
 		say_last(sheet, names, &kernels[i]);
@@ -188,7 +194,7 @@ static void say_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *n
 	if (n && !said)
 		gpumon_sheet_found(
 			sheet,
-			"No kernel stands out: in none do half of the blocks wait 100 ns and a quarter of a warp's time for their last warp");
+			"No kernel stands out: in none do half of the blocks wait a quarter of a warp's time for their last warp, or a tenth of them all of it, and 100 ns");
 }
 
 static void note_crowded(struct gpumon_sheet *sheet, const struct gpumon_probe_result *result)
