@@ -3,7 +3,7 @@
 #include "gpumon_gpu.h"
 
 #define KERNELS 1024
-#define BLOCKS	65536
+#define BLOCKS	65536 /* the last one also has all blocks with higher numbers */
 #define SMS	1024
 
 struct {
@@ -11,38 +11,30 @@ struct {
 	__uint(max_entries, KERNELS);
 	__type(key, __u32);
 	__type(value, __u64);
-} calls SEC(".maps"), warps SEC(".maps"), kernel_ns SEC(".maps");
+} calls_by_kernel SEC(".maps"), warps_by_kernel SEC(".maps"), warp_ns_by_kernel SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BLOCKS);
 	__type(key, __u32);
 	__type(value, __u64);
-} block_ns SEC(".maps");
+} warp_ns_by_block SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SMS);
 	__type(key, __u32);
 	__type(value, __u64);
-} sm_ns SEC(".maps");
-
-/* Time of blocks whose number is beyond block_ns. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} other_block_ns SEC(".maps");
+} warp_ns_by_sm SEC(".maps");
 
 SEC("gpu/entry")
 int counter_entry(void *ctx)
 {
 	gpumon_keep(0, bpf_get_globaltimer());
 	if (!gpumon_thread())
-		gpumon_count(&calls, gpumon_kernel(), 1);
+		gpumon_count(&calls_by_kernel, gpumon_kernel(), 1);
 	if (gpumon_is_leader())
-		gpumon_count(&warps, gpumon_kernel(), 1);
+		gpumon_count(&warps_by_kernel, gpumon_kernel(), 1);
 	return 0;
 }
 
@@ -50,17 +42,14 @@ int counter_entry(void *ctx)
 SEC("gpu/exit")
 int counter_exit(void *ctx)
 {
-	__u64 ns = bpf_get_globaltimer() - gpumon_kept(0);
+	__u64 ns = bpf_get_globaltimer() - gpumon_kept(0), block = gpumon_block();
 
 	ns = ns * gpumon_active_lanes() / 32;
 	if (!gpumon_is_leader())
 		return 0;
-	gpumon_count(&kernel_ns, gpumon_kernel(), ns);
-	gpumon_count(&sm_ns, bpf_get_sm_id(), ns);
-	if (gpumon_block() < BLOCKS)
-		gpumon_count(&block_ns, gpumon_block(), ns);
-	else
-		gpumon_count(&other_block_ns, 0, ns);
+	gpumon_count(&warp_ns_by_kernel, gpumon_kernel(), ns);
+	gpumon_count(&warp_ns_by_sm, bpf_get_sm_id(), ns);
+	gpumon_count(&warp_ns_by_block, block < BLOCKS ? block : BLOCKS - 1, ns);
 	return 0;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* When each thread leaves a kernel: sums by lane of the warp, exact, and single records. */
+/* When each thread leaves a kernel: sums by kernel and lane of the warp, exact, and single records. */
 #include "gpumon_gpu.h"
 
-#define LANES 32
+#define LANES	32
+#define KERNELS 128 /* the last one also has all kernels with higher numbers */
 
 struct lane {
 	__u64 exits;
@@ -17,7 +18,7 @@ struct record {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, LANES);
+	__uint(max_entries, KERNELS * LANES); /* kernel by kernel */
 	__type(key, __u32);
 	__type(value, struct lane);
 } lanes SEC(".maps");
@@ -25,7 +26,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_GPUMON_HISTOGRAM);
 	__uint(max_entries, LANES);
-} times SEC(".maps");
+} times_ns_by_lane SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -47,14 +48,15 @@ int kernelretsnoop_exit(void *ctx)
 				 .ns = bpf_get_globaltimer(),
 				 .kernel = gpumon_kernel() };
 	__u64 ns = record.ns - gpumon_kept(0);
-	__u32 key = bpf_get_lane_id();
+	__u64 kernel = record.kernel < KERNELS ? record.kernel : KERNELS - 1;
+	__u32 key = kernel * LANES + bpf_get_lane_id();
 	struct lane *lane = bpf_map_lookup_elem(&lanes, &key);
 
 	if (lane) {
 		__sync_fetch_and_add(&lane->exits, 1);
 		__sync_fetch_and_add(&lane->ns, ns);
 	}
-	gpumon_histogram_add(&times, key, ns);
+	gpumon_histogram_add(&times_ns_by_lane, bpf_get_lane_id(), ns);
 	bpf_ringbuf_output(&exits, &record, sizeof(record), 0);
 	return 0;
 }

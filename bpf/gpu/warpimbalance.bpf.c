@@ -5,9 +5,10 @@
  */
 #include "gpumon_gpu.h"
 
-#define KERNELS 1024
-#define WARPS	32
-#define BLOCKS	65536 /* that run at a time: far more than a GPU holds */
+#define KERNELS	     1024
+#define LAST_KERNELS 128 /* whose last warps are counted */
+#define WARPS	     32
+#define BLOCKS	     65536 /* that run at a time: far more than a GPU holds */
 
 struct block {
 	__u64 name;  /* of the block that has this place, or 0 */
@@ -25,14 +26,14 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_GPUMON_HISTOGRAM);
 	__uint(max_entries, KERNELS);
-} straggling SEC(".maps"), warp_ns SEC(".maps");
+} straggling_ns_by_kernel SEC(".maps"), warp_ns_by_kernel SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, WARPS);
+	__uint(max_entries, LAST_KERNELS * WARPS); /* kernel by kernel */
 	__type(key, __u32);
 	__type(value, __u64);
-} last_warp SEC(".maps");
+} lasts SEC(".maps");
 
 /* Exits of blocks whose place another block had. */
 struct {
@@ -53,8 +54,9 @@ static __u64 count_block_threads(void)
 /* The last threads of a block: give its place back. */
 static void end_block(struct block *block, __u64 now)
 {
-	gpumon_histogram_add(&straggling, gpumon_kernel(), now - block->first);
-	gpumon_count(&last_warp, gpumon_warp_in_block(), 1);
+	gpumon_histogram_add(&straggling_ns_by_kernel, gpumon_kernel(), now - block->first);
+	if (gpumon_kernel() < LAST_KERNELS)
+		gpumon_count(&lasts, gpumon_kernel() * WARPS + gpumon_warp_in_block(), 1);
 	block->first = 0;
 	block->left = 0;
 	bpf_gpu_membar();
@@ -78,7 +80,7 @@ int warpimbalance_exit(void *ctx)
 
 	if (!gpumon_is_leader())
 		return 0;
-	gpumon_histogram_add(&warp_ns, gpumon_kernel(), now - gpumon_kept(0));
+	gpumon_histogram_add(&warp_ns_by_kernel, gpumon_kernel(), now - gpumon_kept(0));
 	block = bpf_map_lookup_elem(&blocks, &place);
 	if (!block)
 		return 0;

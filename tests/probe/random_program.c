@@ -562,7 +562,7 @@ static void change_field(struct writer *writer)
 
 	switch (roll(writer, 4)) {
 	case 0:
-		step->imm += (int32_t)roll(writer, 5) - 2;
+		step->imm = (int32_t)((uint32_t)step->imm + roll(writer, 5) - 2);
 		break;
 	case 1:
 		if (class == BPF_LDX || class == BPF_ST || class == BPF_STX)

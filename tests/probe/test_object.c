@@ -91,8 +91,8 @@ static void maps_of_tools_are_known(void **state)
 
 	(void)state;
 	load_object("v3", "kernelretsnoop", &object);
-	check_map(&object, "lanes", GPUMON_PROBE_MAP_SM_ARRAY, 4, 16, 32);
-	check_map(&object, "times", GPUMON_PROBE_MAP_HISTOGRAM, 4, 512, 32);
+	check_map(&object, "lanes", GPUMON_PROBE_MAP_SM_ARRAY, 4, 16, 4096);
+	check_map(&object, "times_ns_by_lane", GPUMON_PROBE_MAP_HISTOGRAM, 4, 512, 32);
 	check_map(&object, "exits", GPUMON_PROBE_MAP_RING, 0, 24, 64u << 20);
 	gpumon_probe_object_clear(&object);
 }

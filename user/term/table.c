@@ -237,6 +237,10 @@ static void print_cells(const struct gpumon_table *table, char **cells, size_t k
 
 		if ((i >= keys && i < from) || !column_shown(column))
 			continue;
+		if (!*text) {
+			blanks += column->width + (has_names(table) ? 2 : 1);
+			continue;
+		}
 		pad = column->flags & GPUMON_COLUMN_NAME ?
 			      0 :
 			      column->width - gpumon_text_columns(text);

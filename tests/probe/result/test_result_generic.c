@@ -228,9 +228,9 @@ static void histograms(void **state)
 	sample_add(&sample, 0, 0, 1, 1, 12, 10);
 	text = sample_print(&sample, true);
 	assert_string_equal(text, "wait_ns of reduce\n"
-				  "  FROM     TO COUNT SHARE \n"
+				  "  FROM     TO COUNT SHARE\n"
 				  "1.02us 2.05us    40 80.0% ################################\n"
-				  "2.05us 4.09us     0  0.0% \n"
+				  "2.05us 4.09us     0  0.0%\n"
 				  "4.10us 8.19us    10 20.0% ########\n\n"
 				  "Nothing was lost.\n");
 	free(text);

@@ -71,13 +71,13 @@ static void make_fields(struct gpumon_probe_columns *columns)
 	if (size == 1 || size == 2 || size == 4 || size == 8) {
 		columns->own[0] = (struct gpumon_probe_field){ .name = "", .size = (uint8_t)size };
 		n = 1;
-	} else if (size % 8 || n > GPUMON_PROBE_OWN_FIELDS) {
-		return;
-	} else {
+	} else if (!(size % 8) && n <= GPUMON_PROBE_OWN_FIELDS) {
 		for (uint32_t i = 0; i < n; i++)
 			columns->own[i] = (struct gpumon_probe_field){ .name = numbers[i],
 								       .offset = i * 8,
 								       .size = 8 };
+	} else {
+		return;
 	}
 	columns->fields.fields = columns->own;
 	columns->fields.n = n;

@@ -15,6 +15,7 @@ struct rows {
 	struct gpumon_probe_words words;
 	struct gpumon_probe_columns key;
 	struct gpumon_probe_columns value;
+	bool people;
 	bool by_device;
 	uint64_t n;
 };
@@ -26,7 +27,7 @@ static bool adds_up(const struct gpumon_probe_map *map)
 
 static void begin_table(struct rows *rows)
 {
-	gpumon_sheet_table(rows->sheet, rows->map->name, rows->map->name);
+	gpumon_sheet_table(rows->sheet, rows->map->name, rows->people ? rows->map->name : NULL);
 	gpumon_sheet_limit(rows->sheet, GPUMON_PROBE_SHOWN_ROWS);
 	rows->by_device = !adds_up(rows->map) && rows->names->result->devices_n > 1;
 	if (rows->by_device)
@@ -134,7 +135,7 @@ static void show_ring(struct rows *rows)
 	uint64_t kept = gpumon_probe_records_kept(records), i;
 	struct gpumon_probe_record record;
 
-	if (records->added)
+	if (records->added && rows->people)
 		gpumon_sheet_note(rows->sheet, "%s: %llu records, the newest first%s",
 				  rows->map->name, (unsigned long long)records->added,
 				  kept < records->added ? "; older ones were not kept" : "");
@@ -173,9 +174,9 @@ static void show_data(struct rows *rows)
 }
 
 void gpumon_probe_generic_map(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-			      const struct gpumon_probe_map *map)
+			      const struct gpumon_probe_map *map, bool people)
 {
-	struct rows rows = { .sheet = sheet, .names = names, .map = map };
+	struct rows rows = { .sheet = sheet, .names = names, .map = map, .people = people };
 
 	gpumon_probe_words_of(map->name, &rows.words);
 	if (map->kind != GPUMON_PROBE_MAP_DATA)
@@ -186,7 +187,7 @@ void gpumon_probe_generic_map(struct gpumon_sheet *sheet, struct gpumon_probe_na
 		show_hash(&rows);
 		break;
 	case GPUMON_PROBE_MAP_HISTOGRAM:
-		gpumon_probe_generic_histogram(sheet, names, map);
+		gpumon_probe_generic_histogram(sheet, names, map, people);
 		break;
 	case GPUMON_PROBE_MAP_RING:
 		show_ring(&rows);
@@ -208,5 +209,5 @@ void gpumon_probe_generic(struct gpumon_sheet *sheet, struct gpumon_probe_names 
 	const struct gpumon_probe_object *object = names->result->object;
 
 	for (uint32_t i = 0; i < object->maps_n; i++)
-		gpumon_probe_generic_map(sheet, names, &object->maps[i]);
+		gpumon_probe_generic_map(sheet, names, &object->maps[i], true);
 }

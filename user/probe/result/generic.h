@@ -16,9 +16,9 @@
  */
 void gpumon_probe_generic(struct gpumon_sheet *sheet, struct gpumon_probe_names *names);
 
-/* The same of one map. */
+/* The same of one map. Not for @people: it is only in JSON. */
 void gpumon_probe_generic_map(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-			      const struct gpumon_probe_map *map);
+			      const struct gpumon_probe_map *map, bool people);
 
 /*
  * Add a table of a histogram for people, with bars. @unit: a name that ends as the unit does, "wait_ns".

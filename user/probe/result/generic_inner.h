@@ -7,7 +7,7 @@
 #include "sheet.h"
 
 void gpumon_probe_generic_histogram(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-				    const struct gpumon_probe_map *map);
+				    const struct gpumon_probe_map *map, bool people);
 /* What the values of all threads come to, for each number. */
 void gpumon_probe_generic_threads(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
 				  const struct gpumon_probe_map *map);

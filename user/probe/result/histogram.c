@@ -100,7 +100,7 @@ static void add_rows(struct gpumon_sheet *sheet, struct gpumon_probe_names *name
 
 /* In JSON one table for all indexes, for people one for each that has counts. */
 void gpumon_probe_generic_histogram(struct gpumon_sheet *sheet, struct gpumon_probe_names *names,
-				    const struct gpumon_probe_map *map)
+				    const struct gpumon_probe_map *map, bool people)
 {
 	struct gpumon_probe_buckets buckets;
 	struct gpumon_probe_columns key;
@@ -117,7 +117,7 @@ void gpumon_probe_generic_histogram(struct gpumon_sheet *sheet, struct gpumon_pr
 		buckets = gpumon_probe_histogram(names->result, map, i);
 		add_rows(sheet, names, &key, i, &buckets);
 	}
-	for (uint32_t i = 0; i < map->max_entries && shown < SHOWN_HISTOGRAMS; i++) {
+	for (uint32_t i = 0; people && i < map->max_entries && shown < SHOWN_HISTOGRAMS; i++) {
 		buckets = gpumon_probe_histogram(names->result, map, i);
 		if (!gpumon_probe_buckets_total(&buckets))
 			continue;

@@ -8,7 +8,10 @@
 #include "view.h"
 
 static const struct gpumon_probe_view *const views[] = {
-	NULL,
+	&gpumon_probe_view_kernelretsnoop, &gpumon_probe_view_threadhist,
+	&gpumon_probe_view_launchlate,	   &gpumon_probe_view_cuda_counter,
+	&gpumon_probe_view_memtrace,	   &gpumon_probe_view_directly_run,
+	&gpumon_probe_view_warpimbalance,
 };
 
 static bool has_map(const struct gpumon_probe_result *result,
@@ -30,7 +33,7 @@ static bool fits(const struct gpumon_probe_result *result, const struct gpumon_p
 /* NULL: one for any object. */
 static const struct gpumon_probe_view *find_view(const struct gpumon_probe_result *result)
 {
-	for (size_t i = 0; result->tool && views[i]; i++)
+	for (size_t i = 0; result->tool && i < sizeof(views) / sizeof(views[0]); i++)
 		if (!strcmp(views[i]->tool, result->tool))
 			return fits(result, views[i]) ? views[i] : NULL;
 	return NULL;

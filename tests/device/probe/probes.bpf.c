@@ -87,14 +87,13 @@ int count_exit(void *ctx)
 SEC("gpu/memory")
 int count_memory(struct gpumon_context *ctx)
 {
-	if (ctx->flags & (GPUMON_SHARED | GPUMON_LOCAL)) {
-		gpumon_count(&shared, gpumon_kernel(), ctx->size);
-		return 0;
-	}
-	if (ctx->flags & GPUMON_READ)
-		gpumon_count(&reads, gpumon_kernel(), ctx->size);
-	if (ctx->flags & GPUMON_WRITE)
-		gpumon_count(&writes, gpumon_kernel(), ctx->size);
+	__u64 size = ctx->size, is_shared = (ctx->flags & (GPUMON_SHARED | GPUMON_LOCAL)) != 0;
+
+	gpumon_count(&shared, gpumon_kernel(), is_shared * size);
+	gpumon_count(&reads, gpumon_kernel(),
+		     !is_shared * ((ctx->flags & GPUMON_READ) != 0) * size);
+	gpumon_count(&writes, gpumon_kernel(),
+		     !is_shared * ((ctx->flags & GPUMON_WRITE) != 0) * size);
 	return 0;
 }
 

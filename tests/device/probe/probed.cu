@@ -4,7 +4,7 @@
  * they accessed, and prints it as one JSON object, with a sum over all results: the sum must
  * not depend on programs in the kernels.
  *
- *     probed [MODE]: all (default), graph, loop N, big, exit, kill
+ *     probed [MODE]: all (default), graph, big, exit, kill
  */
 #include <algorithm>
 #include <csignal>
@@ -37,6 +37,46 @@ extern "C" __global__ void vector_add(const float *a, const float *b, float *c, 
 
 	if (i < n)
 		c[i] = a[i] + b[i];
+}
+
+/* The same, for comparison: --kernel leaves those out whose name ends so. */
+extern "C" __global__ void vector_add_bare(const float *a, const float *b, float *c, unsigned int n)
+{
+	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		c[i] = a[i] + b[i];
+}
+
+#define TILE 32
+
+/* c = a * b, of n * n numbers. */
+__device__ __forceinline__ static void multiply(const float *a, const float *b, float *c,
+						unsigned int n)
+{
+	__shared__ float left[TILE][TILE], right[TILE][TILE];
+	unsigned int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+	float sum = 0;
+
+	for (unsigned int tile = 0; tile < n / TILE; tile++) {
+		left[threadIdx.y][threadIdx.x] = a[y * n + tile * TILE + threadIdx.x];
+		right[threadIdx.y][threadIdx.x] = b[(tile * TILE + threadIdx.y) * n + x];
+		__syncthreads();
+		for (unsigned int k = 0; k < TILE; k++)
+			sum += left[threadIdx.y][k] * right[k][threadIdx.x];
+		__syncthreads();
+	}
+	c[y * n + x] = sum;
+}
+
+extern "C" __global__ void product(const float *a, const float *b, float *c, unsigned int n)
+{
+	multiply(a, b, c, n);
+}
+
+extern "C" __global__ void product_bare(const float *a, const float *b, float *c, unsigned int n)
+{
+	multiply(a, b, c, n);
 }
 
 /* Called, and it ends some threads. */
@@ -110,7 +150,7 @@ extern "C" __global__ void uneven(unsigned int *out, unsigned int turns)
 	out[blockIdx.x * blockDim.x + threadIdx.x] = x;
 }
 
-extern "C" __global__ void together(unsigned int *out, unsigned int n)
+extern "C" __global__ void together(const unsigned int *in, unsigned int *out, unsigned int n)
 {
 	cooperative_groups::grid_group grid = cooperative_groups::this_grid();
 	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -118,7 +158,7 @@ extern "C" __global__ void together(unsigned int *out, unsigned int n)
 	out[i] = i;
 	grid.sync();
 	if (i < n)
-		out[i] += out[n - 1 - i];
+		out[n + i] = out[n - 1 - i] + in[i];
 }
 
 extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster(unsigned int *out)
@@ -135,7 +175,7 @@ static std::map<std::string, long> threads, launches;
 #define BLOCK 256u
 
 static float *a, *b, *c;
-static unsigned int *numbers;
+static unsigned int *numbers, *others;
 static double *total;
 
 static void ran(const char *kernel, long count)
@@ -170,7 +210,7 @@ static void launch_all(cudaStream_t stream)
 static void launch_together(void)
 {
 	unsigned int n = 4096;
-	void *arguments[] = { &numbers, &n };
+	void *arguments[] = { &numbers, &others, &n };
 
 	MUST(cudaLaunchCooperativeKernel((void *)together, dim3(n / BLOCK), dim3(BLOCK), arguments,
 					 0, NULL));
@@ -204,15 +244,18 @@ static void launch_graph(int times)
 static double add_up(void)
 {
 	std::vector<float> results(COUNT);
-	std::vector<unsigned int> integers(COUNT);
+	std::vector<unsigned int> integers(COUNT), more(2 * 4096);
 	double sum = 0, host;
 
 	MUST(cudaDeviceSynchronize());
 	MUST(cudaMemcpy(results.data(), c, COUNT * sizeof(float), cudaMemcpyDeviceToHost));
 	MUST(cudaMemcpy(integers.data(), numbers, COUNT * sizeof(int), cudaMemcpyDeviceToHost));
+	MUST(cudaMemcpy(more.data(), others, more.size() * sizeof(int), cudaMemcpyDeviceToHost));
 	MUST(cudaMemcpy(&host, total, sizeof(host), cudaMemcpyDeviceToHost));
 	for (unsigned int i = 0; i < COUNT; i++)
 		sum += results[i] * (i % 17 + 1) + integers[i] % 1000003;
+	for (unsigned int number : more)
+		sum += number % 1009;
 	return sum + host;
 }
 
@@ -236,30 +279,96 @@ static double now_ms(void)
 	return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
 }
 
-/* GPU time of a launch in microseconds: the median of 21. */
-static double time_big(unsigned int n)
+typedef void kernel_t(const float *, const float *, float *, unsigned int);
+
+/**
+ * struct timed - launches of a kernel and of the same one without programs, in turns
+ * @name: of the kernel
+ * @kernels: both
+ * @n: elements; of a product rows and columns
+ * @grid: blocks
+ * @block: threads
+ * @bytes: of each array
+ */
+struct timed {
+	const char *name;
+	kernel_t *kernels[2];
+	unsigned int n;
+	dim3 grid;
+	dim3 block;
+	size_t bytes;
+};
+
+#define ROUNDS 41
+
+/* Medians in microseconds, and quartiles of the ratios of neighbours. */
+static void time_pairs(const timed &what, const char *comma)
 {
-	std::vector<double> times;
-	float *x, *y, ms;
+	std::vector<double> times[2], ratios;
+	float *x, *y, *z, ms;
 	cudaEvent_t begin, end;
 
-	MUST(cudaMalloc(&x, n * sizeof(float)));
-	MUST(cudaMalloc(&y, n * sizeof(float)));
-	MUST(cudaMemset(x, 0, n * sizeof(float)));
+	MUST(cudaMalloc(&x, what.bytes));
+	MUST(cudaMalloc(&y, what.bytes));
+	MUST(cudaMalloc(&z, what.bytes));
+	MUST(cudaMemset(x, 0, what.bytes));
+	MUST(cudaMemset(y, 0, what.bytes));
 	MUST(cudaEventCreate(&begin));
 	MUST(cudaEventCreate(&end));
-	for (int i = 0; i < 22; i++) {
-		MUST(cudaEventRecord(begin));
-		vector_add<<<n / BLOCK, BLOCK>>>(x, x, y, n);
-		MUST(cudaEventRecord(end));
-		MUST(cudaEventSynchronize(end));
-		MUST(cudaEventElapsedTime(&ms, begin, end));
-		if (i)
-			times.push_back(ms * 1e3);
-		ran("vector_add", n);
+	for (int i = 0; i < ROUNDS + 2; i++) {
+		double pair[2];
+
+		for (int j = 0; j < 2; j++) {
+			int which = (i + j) % 2;
+
+			MUST(cudaEventRecord(begin));
+			what.kernels[which]<<<what.grid, what.block>>>(x, y, z, what.n);
+			MUST(cudaEventRecord(end));
+			MUST(cudaEventSynchronize(end));
+			MUST(cudaEventElapsedTime(&ms, begin, end));
+			pair[which] = ms * 1e3;
+		}
+		if (i < 2)
+			continue;
+		times[0].push_back(pair[0]);
+		times[1].push_back(pair[1]);
+		ratios.push_back(pair[0] / pair[1]);
 	}
-	std::sort(times.begin(), times.end());
-	return times[times.size() / 2];
+	for (auto &list : times)
+		std::sort(list.begin(), list.end());
+	std::sort(ratios.begin(), ratios.end());
+	printf("%s\"%s %u\": [%.2f, %.2f, %.3f, %.3f, %.3f]", comma, what.name, what.n,
+	       times[0][ROUNDS / 2], times[1][ROUNDS / 2], ratios[ROUNDS / 4], ratios[ROUNDS / 2],
+	       ratios[3 * ROUNDS / 4]);
+	MUST(cudaFree(x));
+	MUST(cudaFree(y));
+	MUST(cudaFree(z));
+}
+
+/* Probed and bare time of a launch in microseconds, quartiles of their ratio. */
+static void time_all(void)
+{
+	const char *comma = "";
+
+	printf("\"us\": {");
+	for (unsigned int n : { 1u << 10, 1u << 17, 1u << 20, 1u << 26 }) {
+		time_pairs({ "vector_add",
+			     { vector_add, vector_add_bare },
+			     n,
+			     dim3(n / BLOCK),
+			     dim3(BLOCK),
+			     n * sizeof(float) },
+			   comma);
+		comma = ", ";
+	}
+	time_pairs({ "product",
+		     { product, product_bare },
+		     2048,
+		     dim3(2048 / TILE, 2048 / TILE),
+		     dim3(TILE, TILE),
+		     2048 * 2048 * sizeof(float) },
+		   comma);
+	printf("}, ");
 }
 
 int main(int argc, char **argv)
@@ -275,21 +384,20 @@ int main(int argc, char **argv)
 	MUST(cudaMalloc(&b, COUNT * sizeof(float)));
 	MUST(cudaMalloc(&c, COUNT * sizeof(float)));
 	MUST(cudaMalloc(&numbers, COUNT * sizeof(int)));
+	MUST(cudaMalloc(&others, 2 * 4096 * sizeof(int)));
 	MUST(cudaMalloc(&total, sizeof(double)));
 	MUST(cudaMemcpy(a, first.data(), COUNT * sizeof(float), cudaMemcpyHostToDevice));
 	MUST(cudaMemcpy(b, first.data(), COUNT * sizeof(float), cudaMemcpyHostToDevice));
 	MUST(cudaMemset(c, 0, COUNT * sizeof(float)));
 	MUST(cudaMemset(numbers, 0, COUNT * sizeof(int)));
+	MUST(cudaMemset(others, 0, 2 * 4096 * sizeof(int)));
 	MUST(cudaMemset(total, 0, sizeof(double)));
 
 	printf("{");
 	if (strcmp(mode, "graph") == 0) {
 		launch_graph(times);
 	} else if (strcmp(mode, "big") == 0) {
-		printf("\"us\": {");
-		for (unsigned int n : { 1u << 10, 1u << 17, 1u << 20, 1u << 26 })
-			printf("%s\"%u\": %.2f", n > 1024 ? ", " : "", n, time_big(n));
-		printf("}, ");
+		time_all();
 	} else {
 		for (int i = 0; i < times; i++) {
 			launch_all(NULL);

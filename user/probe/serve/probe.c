@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "probe.h"
+#include "probe/view/view.h"
+#include "session.h"
+
+/* About half the SMs of the largest GPUs: with 64 a histogram costs 2 % of a vector addition. */
+#define SHARDS	64
+#define COPY_MS 500
+
+static int show(struct gpumon_context *context, const struct gpumon_probe_result *result)
+{
+	struct gpumon_term term;
+
+	gpumon_term_get(&term, context->out);
+	if (context->json)
+		return gpumon_json_print(gpumon_probe_view_json(result), !term.tty, context->out);
+	return gpumon_probe_view_print(result, &term, context->out);
+}
+
+static int show_server(struct gpumon_context *context, const struct gpumon_probe_server *server,
+		       const char *tool)
+{
+	struct gpumon_probe_device *devices = gpumon_probe_areas_devices(&server->areas);
+	uint64_t launches_n = 0;
+	struct gpumon_probe_launch *launches = gpumon_probe_launches_list(
+		&server->launchers, &server->run, server->areas.areas_n, &launches_n);
+	const struct gpumon_probe_result result = {
+		.tool = tool,
+		.object = server->order->object,
+		.run = &server->run,
+		.devices = devices,
+		.devices_n = server->areas.areas_n,
+		.records = server->areas.records,
+		.prints = &server->areas.prints,
+		.launches = launches,
+		.launches_n = launches_n,
+	};
+	int ret = devices ? show(context, &result) : -1;
+
+	free(launches);
+	free(devices);
+	for (uint32_t i = 0; i < server->notes_n; i++)
+		fprintf(context->err, "gpumon-user: %s\n", server->notes[i]);
+	return ret;
+}
+
+/* Why nothing was gathered, in a line. */
+static void tell_nothing(struct gpumon_context *context, const struct gpumon_probe_server *server,
+			 const char *program)
+{
+	if (!server->processes)
+		fprintf(context->err,
+			"gpumon-user: no process of %s used CUDA: nothing was put into a kernel\n",
+			program);
+	else if (!server->exchanged && !server->run.kernels_n && !server->run.unread)
+		fprintf(context->err,
+			"gpumon-user: none of the kernels that were asked for came up in %llu images: nothing was put into a kernel\n",
+			(unsigned long long)server->images);
+}
+
+/* What is missing, and why. */
+static void tell_missing(struct gpumon_context *context, const struct gpumon_probe_server *server)
+{
+	for (uint32_t i = 0; i < server->areas.areas_n; i++)
+		if (!server->areas.areas[i].settled)
+			fprintf(context->err,
+				"gpumon-user: %s: the process was killed, or did not end by exit(): what its kernels did after the last copy of the maps is missing\n",
+				server->areas.areas[i].name);
+	if (server->run.unread)
+		fprintf(context->err,
+			"gpumon-user: %u images have machine code only, which programs cannot be put into; --kernel shows the kernels in them\n",
+			server->run.unread);
+}
+
+static int finish(struct gpumon_context *context, const struct gpumon_probe_server *server,
+		  const struct gpumon_probe_options *options, char *const *argv, int status)
+{
+	struct gpumon_error err;
+
+	tell_nothing(context, server, argv[0]);
+	tell_missing(context, server);
+	if (show_server(context, server, options->tool)) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
+				 "the output could not be written");
+		return gpumon_report(context, &err);
+	}
+	return status;
+}
+
+static const struct gpumon_probe_fact **list_facts(const struct gpumon_probe_check *check)
+{
+	const struct gpumon_probe_fact **facts =
+		calloc(check->object.programs_n + 1, sizeof(*facts));
+
+	for (uint32_t i = 0; facts && i < check->object.programs_n; i++)
+		facts[i] = check->verdicts[i].facts;
+	return facts;
+}
+
+int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_probe_check *check,
+			 const struct gpumon_probe_options *options, char *const *argv)
+{
+	const struct gpumon_probe_fact **facts = list_facts(check);
+	const struct gpumon_probe_order order = {
+		.object = &check->object,
+		.facts = facts,
+		.kernels = options->kernels,
+		.kernels_n = options->kernels_n,
+		.shards = SHARDS,
+		.fuel = options->fuel ? options->fuel : GPUMON_PROBE_FUEL,
+	};
+	struct gpumon_probe_server *server = calloc(1, sizeof(*server));
+	struct gpumon_probe_plan plan = { .content = -1 };
+	struct gpumon_error err;
+	int status = 0, ret = -1;
+
+	if (!facts || !server)
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, -ENOMEM, GPUMON_ERROR_MEMORY,
+				 "no memory");
+	else if (!gpumon_probe_plan_make(&check->object, SHARDS, COPY_MS, &plan, &err)) {
+		ret = gpumon_probe_server_open(server, &order, &plan, &err);
+		if (!ret)
+			ret = gpumon_probe_session_run(server, argv, &status, &err);
+		status = ret ? gpumon_report(context, &err) :
+			       finish(context, server, options, argv, status);
+		gpumon_probe_server_close(server);
+		gpumon_probe_plan_clear(&plan);
+		ret = 0;
+	}
+	if (ret)
+		status = gpumon_report(context, &err);
+	free(server);
+	free(facts);
+	return status;
+}

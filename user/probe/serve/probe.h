@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
+/* gpumon-user probe: runs a program with programs in its kernels, and shows what they have gathered. */
+#ifndef GPUMON_PROBE_PROBE_H
+#define GPUMON_PROBE_PROBE_H
+
+#include "base/command.h"
+#include "probe/tool/check.h"
+
+#define GPUMON_PROBE_MAX_PATTERNS 64
+
+/**
+ * struct gpumon_probe_options - how programs are put into kernels
+ * @tool: name of a tool of gpumon, or NULL
+ * @kernels: patterns of kernels
+ * @kernels_n: how many; 0: all kernels
+ * @fuel: backward jumps of a run; 0: GPUMON_PROBE_FUEL
+ */
+struct gpumon_probe_options {
+	const char *tool;
+	const char *kernels[GPUMON_PROBE_MAX_PATTERNS];
+	uint32_t kernels_n;
+	uint32_t fuel;
+};
+
+#define GPUMON_PROBE_FUEL 65536
+
+/**
+ * gpumon_probe_program - run a program and show the result
+ * @context: where to print
+ * @check: verified programs; those that were refused are left out
+ * @options: see there
+ * @argv: the program, ends with NULL
+ *
+ * Return: the program's exit status; 77: nothing could be put into a kernel.
+ */
+int gpumon_probe_program(struct gpumon_context *context, const struct gpumon_probe_check *check,
+			 const struct gpumon_probe_options *options, char *const *argv);
+
+#endif /* GPUMON_PROBE_PROBE_H */
