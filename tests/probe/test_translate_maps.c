@@ -109,6 +109,22 @@ static void test_counters(void **state)
 		}
 		lost(&sample, GPUMON_PROBE_LOST_OUTSIDE, 48);
 	}
+	EACH_RUN(sample, "either_map", 96, NULL)
+	{
+		uint32_t value;
+
+		gpumon_probe_read_value(&corpus_maps[CORPUS_WORDS], 1, sample.images[CORPUS_WORDS],
+					3, &value);
+		assert_int_equal(value, 3 * 65);
+		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 1), 3);
+		assert_int_equal(number(&sample, CORPUS_ARRAY, 2), 3 * 462);
+		lost(&sample, GPUMON_PROBE_LOSS_CAUSES, 0);
+	}
+	EACH_RUN(sample, "either_value", 96, NULL)
+	{
+		assert_int_equal(number(&sample, CORPUS_SM_ARRAY, 5), 48 * 7);
+		assert_int_equal(number(&sample, CORPUS_ARRAY, 5), 48 * 7);
+	}
 	EACH_RUN(sample, "leaves", 64, NULL)
 	assert_int_equal(number(&sample, CORPUS_ARRAY, 0), 2);
 }
