@@ -82,10 +82,15 @@ static int write_object_program(const struct gpumon_probe_check *check, uint32_t
 
 	if (out)
 		fclose(out);
-	if (result)
+	if (result && verdict->facts && target->isa < 60) {
+		/* What old PTX has no instruction for. */
+		printf("// %s\n", err.message);
+		result = 0;
+	} else if (result) {
 		fprintf(stderr, "%s\n", err.message);
-	else
+	} else {
 		write_kernel(program->name, block);
+	}
 	free(block);
 	return result;
 }
