@@ -46,22 +46,26 @@ static bool narrow(CUfunction function, CUstream stream, CUdeviceptr memory, str
 	return true;
 }
 
-bool inject_probe_clock(CUstream stream, CUdeviceptr memory, int64_t *offset_ns,
+CUfunction inject_probe_clock_load(void)
+{
+	CUfunction kernel;
+	CUmodule module;
+
+	if (inject_probe_driver.module_load(&module, text) != CUDA_SUCCESS ||
+	    inject_probe_driver.module_function(&kernel, module, "gpumon_clock") != CUDA_SUCCESS)
+		return NULL;
+	return kernel;
+}
+
+bool inject_probe_clock(CUfunction kernel, CUstream stream, CUdeviceptr memory, int64_t *offset_ns,
 			uint64_t *error_ns)
 {
 	struct bounds bounds = { .low = INT64_MIN, .high = INT64_MAX };
-	CUfunction function;
-	CUmodule module;
-	bool known;
 
-	if (inject_probe_driver.module_load(&module, text) != CUDA_SUCCESS)
-		return false;
-	known = inject_probe_driver.module_function(&function, module, "gpumon_clock") ==
-		CUDA_SUCCESS;
-	for (int i = 0; known && i < ROUNDS; i++)
-		known = narrow(function, stream, memory, &bounds);
-	inject_probe_driver.module_unload(module);
-	if (!known || bounds.low > bounds.high)
+	for (int i = 0; i < ROUNDS; i++)
+		if (!narrow(kernel, stream, memory, &bounds))
+			return false;
+	if (bounds.low > bounds.high)
 		return false;
 	*error_ns = (uint64_t)(bounds.high - bounds.low + 1) / 2;
 	*offset_ns = bounds.low + (int64_t)*error_ns;

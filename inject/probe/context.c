@@ -14,9 +14,9 @@
 #define TABLE	    "gpumon_probe_table"
 #define END_WAIT_NS 2000000000ull
 /* What is left to the program of the GPU's free memory. */
-#define SHARE	    2
+#define SHARE 2
 /* Copies take one part of so many of the time at most. */
-#define COPY_SHARE  20
+#define COPY_SHARE 20
 
 /**
  * struct context - a context of the program that has loaded a module with programs
@@ -26,6 +26,7 @@
  * @memory: of the maps, 0: there is none, and its programs do nothing
  * @area: shared copy of @memory
  * @stream: of the library
+ * @clock: kernel that reads the GPU's clock, or NULL
  */
 struct context {
 	CUcontext handle;
@@ -34,6 +35,7 @@ struct context {
 	CUdeviceptr memory;
 	void *area;
 	CUstream stream;
+	CUfunction clock;
 };
 
 /**
@@ -79,10 +81,9 @@ static CUresult clear_and_fill(const struct context *context)
 
 	result = inject_probe_driver.set(context->memory, 0, settings->bytes, context->stream);
 	for (uint32_t i = 0; result == CUDA_SUCCESS && i < settings->content_n; i++)
-		result = inject_probe_driver.copy_in(
-			context->memory + settings->content[i].offset,
-			content + settings->content[i].offset, settings->content[i].size,
-			context->stream);
+		result = inject_probe_driver.copy_in(context->memory + settings->content[i].offset,
+						     content + settings->content[i].offset,
+						     settings->content[i].size, context->stream);
 	if (result == CUDA_SUCCESS)
 		result = inject_probe_driver.copy_in(context->memory + settings->pid_place, &pid,
 						     sizeof(pid), context->stream);
@@ -100,8 +101,9 @@ static void compare_clocks(const struct context *context)
 	uint64_t error_ns;
 	int64_t offset_ns;
 
-	if (inject_probe_clock(context->stream, context->memory + inject_probe_settings.bytes,
-			       &offset_ns, &error_ns))
+	if (context->clock && inject_probe_clock(context->clock, context->stream,
+						 context->memory + inject_probe_settings.bytes,
+						 &offset_ns, &error_ns))
 		inject_probe_say_clock(context->number, offset_ns, error_ns);
 }
 
@@ -116,10 +118,11 @@ static void make_memory(struct context *context)
 	inject_probe_driver.device_name(name, sizeof(name), context->device);
 	inject_probe_driver.memory_info(&free_bytes, &all);
 	if (bytes > free_bytes / SHARE) {
-		inject_probe_tell(0,
-				  "%s has %zu MiB free, and the maps would take %llu: nothing of it "
-				  "is counted. Use smaller maps",
-				  name, free_bytes >> 20, (unsigned long long)(bytes >> 20));
+		inject_probe_tell(
+			0,
+			"%s has %zu MiB free, and the maps would take %llu: nothing of it "
+			"is counted. Use smaller maps",
+			name, free_bytes >> 20, (unsigned long long)(bytes >> 20));
 		return;
 	}
 	context->area =
@@ -136,10 +139,13 @@ static void make_memory(struct context *context)
 	}
 	if (result != CUDA_SUCCESS) {
 		context->memory = 0;
-		inject_probe_tell(0, "no memory for the maps on %s (CUDA error %d): nothing of it "
-				  "is counted", name, (int)result);
+		inject_probe_tell(0,
+				  "no memory for the maps on %s (CUDA error %d): nothing of it "
+				  "is counted",
+				  name, (int)result);
 		return;
 	}
+	context->clock = inject_probe_clock_load();
 	compare_clocks(context);
 }
 
@@ -242,10 +248,9 @@ void inject_probe_module_add(void *handle, bool is_library, void *image, size_t 
 	pthread_mutex_lock(&lock);
 	module = free_module();
 	if (module) {
-		*module = (struct module){ .handle = handle,
-					   .image = image,
-					   .size = size,
-					   .is_library = is_library };
+		*module = (struct module){
+			.handle = handle, .image = image, .size = size, .is_library = is_library
+		};
 		atomic_fetch_add(&generation, 1);
 		if (current)
 			fill_current(current);
@@ -309,8 +314,7 @@ static bool wait_for_program(void)
 	if (inject_probe_driver.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
 		return false;
 	if (inject_probe_driver.event_record(event, CU_STREAM_LEGACY) == CUDA_SUCCESS)
-		while ((result = inject_probe_driver.event_query(event)) ==
-			       CUDA_ERROR_NOT_READY &&
+		while ((result = inject_probe_driver.event_query(event)) == CUDA_ERROR_NOT_READY &&
 		       inject_now() < until)
 			nanosleep(&pause, NULL);
 	inject_probe_driver.event_destroy(event);

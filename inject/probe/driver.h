@@ -11,39 +11,41 @@
 typedef struct inject_cuda_library *inject_library_t;
 
 /* X(member, symbol, parameters) */
-#define INJECT_PROBE_DRIVER(X)                                                                    \
-	X(context_current, "cuCtxGetCurrent", (CUcontext *))                                      \
-	X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                       \
-	X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                       \
-	X(context_device, "cuCtxGetDevice", (CUdevice *))                                         \
-	X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                                \
-	X(memory_info, "cuMemGetInfo_v2", (size_t *, size_t *))                                   \
-	X(alloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                        \
-	X(free, "cuMemFree_v2", (CUdeviceptr))                                                    \
-	X(set, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))                 \
-	X(copy_in, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream))         \
-	X(copy_out, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream))              \
-	X(stream_create, "cuStreamCreate", (CUstream *, unsigned int))                            \
-	X(stream_wait, "cuStreamSynchronize", (CUstream))                                         \
-	X(event_create, "cuEventCreate", (CUevent *, unsigned int))                               \
-	X(event_record, "cuEventRecord", (CUevent, CUstream))                                     \
-	X(event_query, "cuEventQuery", (CUevent))                                                 \
-	X(event_destroy, "cuEventDestroy_v2", (CUevent))                                          \
-	X(capture_mode, "cuThreadExchangeStreamCaptureMode", (CUstreamCaptureMode *))             \
-	X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                            \
-	X(module_unload, "cuModuleUnload", (CUmodule))                                            \
-	X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))         \
-	X(module_global, "cuModuleGetGlobal_v2", (CUdeviceptr *, size_t *, CUmodule, const char *)) \
-	X(launch, "cuLaunchKernel",                                                                \
-	  (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,       \
-	   unsigned int, unsigned int, CUstream, void **, void **))                                \
+#define INJECT_PROBE_DRIVER(X)                                                               \
+	X(context_current, "cuCtxGetCurrent", (CUcontext *))                                 \
+	X(context_push, "cuCtxPushCurrent_v2", (CUcontext))                                  \
+	X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *))                                  \
+	X(context_device, "cuCtxGetDevice", (CUdevice *))                                    \
+	X(device_name, "cuDeviceGetName", (char *, int, CUdevice))                           \
+	X(memory_info, "cuMemGetInfo_v2", (size_t *, size_t *))                              \
+	X(alloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                   \
+	X(free, "cuMemFree_v2", (CUdeviceptr))                                               \
+	X(set, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))            \
+	X(copy_in, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream))    \
+	X(copy_out, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream))         \
+	X(stream_create, "cuStreamCreate", (CUstream *, unsigned int))                       \
+	X(stream_wait, "cuStreamSynchronize", (CUstream))                                    \
+	X(event_create, "cuEventCreate", (CUevent *, unsigned int))                          \
+	X(event_record, "cuEventRecord", (CUevent, CUstream))                                \
+	X(event_query, "cuEventQuery", (CUevent))                                            \
+	X(event_destroy, "cuEventDestroy_v2", (CUevent))                                     \
+	X(capture_mode, "cuThreadExchangeStreamCaptureMode", (CUstreamCaptureMode *))        \
+	X(module_load, "cuModuleLoadData", (CUmodule *, const void *))                       \
+	X(module_unload, "cuModuleUnload", (CUmodule))                                       \
+	X(module_function, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))    \
+	X(module_global, "cuModuleGetGlobal_v2",                                             \
+	  (CUdeviceptr *, size_t *, CUmodule, const char *))                                 \
+	X(launch, "cuLaunchKernel",                                                          \
+	  (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, \
+	   unsigned int, unsigned int, CUstream, void **, void **))                          \
 	X(function_attribute, "cuFuncGetAttribute", (int *, CUfunction_attribute, CUfunction))
 
 /* Older drivers lack these. A kernel's handle may be a CUkernel. */
-#define INJECT_PROBE_DRIVER_12(X)                                 \
+#define INJECT_PROBE_DRIVER_12(X)                                  \
 	X(function_name, "cuFuncGetName", (const char **, void *)) \
 	X(kernel_name, "cuKernelGetName", (const char **, void *)) \
-	X(library_global, "cuLibraryGetGlobal", (CUdeviceptr *, size_t *, inject_library_t, const char *))
+	X(library_global, "cuLibraryGetGlobal",                    \
+	  (CUdeviceptr *, size_t *, inject_library_t, const char *))
 
 /* The functions, by what they do. */
 struct inject_probe_driver {

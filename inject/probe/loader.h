@@ -9,7 +9,7 @@
 /* What a function of the driver means here. */
 enum inject_probe_call {
 	INJECT_PROBE_NONE,
-	INJECT_PROBE_LOAD_MODULE, /* (CUmodule *, const void *image, ...) */
+	INJECT_PROBE_LOAD_MODULE,      /* (CUmodule *, const void *image, ...) */
 	INJECT_PROBE_LOAD_MODULE_FILE, /* (CUmodule *, const char *path) */
 	INJECT_PROBE_LOAD_LIBRARY,
 	INJECT_PROBE_LOAD_LIBRARY_FILE,
@@ -20,7 +20,7 @@ enum inject_probe_call {
 	INJECT_PROBE_LAUNCH,	   /* (CUfunction, ...) */
 	INJECT_PROBE_LAUNCH_EX,	   /* (const CUlaunchConfig *, CUfunction, ...) */
 	INJECT_PROBE_LAUNCH_OTHER, /* of several kernels, or of a graph */
-	INJECT_PROBE_SYNCHRONISE, /* the program has waited for the GPU */
+	INJECT_PROBE_SYNCHRONISE,  /* the program has waited for the GPU */
 	INJECT_PROBE_CONTEXT_DESTROY,
 	INJECT_PROBE_PRIMARY_RELEASE,
 	INJECT_PROBE_PRIMARY_RESET,

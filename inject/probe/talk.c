@@ -205,7 +205,8 @@ struct gpumon_wire_launches *inject_probe_ask_launches(void)
 	int fd;
 
 	if (ask(&request, -1, &answer, sizeof(answer), &fd) && answer.type == GPUMON_WIRE_AREA)
-		launches = map_descriptor(fd, sizeof(*launches), PROT_READ | PROT_WRITE, MAP_SHARED);
+		launches =
+			map_descriptor(fd, sizeof(*launches), PROT_READ | PROT_WRITE, MAP_SHARED);
 	close_descriptor(fd);
 	return launches;
 }

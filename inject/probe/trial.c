@@ -27,9 +27,8 @@ static int block_max(CUmodule module, const char *kernel)
 	int threads = 0;
 
 	if (inject_probe_driver.module_function(&function, module, kernel) != CUDA_SUCCESS ||
-	    inject_probe_driver.function_attribute(&threads,
-						   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-						   function) != CUDA_SUCCESS)
+	    inject_probe_driver.function_attribute(
+		    &threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) != CUDA_SUCCESS)
 		return 0;
 	return threads;
 }
@@ -86,7 +85,11 @@ static unsigned int find_too_large(const struct inject_image *image, CUmodule ed
 	return too_large;
 }
 
-enum verdict { USE, AGAIN, LEAVE };
+enum verdict {
+	USE,
+	AGAIN,
+	LEAVE
+};
 
 static enum verdict try_image(const struct inject_image *image, const void *edited,
 			      const struct gpumon_wire_answer *answer)

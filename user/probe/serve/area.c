@@ -54,8 +54,8 @@ static int make_drains(const struct gpumon_probe_areas *areas, struct gpumon_pro
 	const struct gpumon_probe_object *object = areas->object;
 
 	for (uint32_t i = 0; i <= object->maps_n; i++) {
-		const struct gpumon_probe_map *map =
-			i < object->maps_n ? &object->maps[i] : &gpumon_probe_print_map;
+		const struct gpumon_probe_map *map = i < object->maps_n ? &object->maps[i] :
+									  &gpumon_probe_print_map;
 
 		if (is_ring(map) &&
 		    gpumon_probe_drain_init(&area->drains[i], map, areas->plan->shards))
@@ -72,8 +72,8 @@ static int make_memory(struct gpumon_probe_areas *areas, struct gpumon_probe_are
 	if (*fd < 0)
 		return -1;
 	if (!ftruncate(*fd, (off_t)settings->bytes)) {
-		area->memory = mmap(NULL, settings->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd,
-				    0);
+		area->memory =
+			mmap(NULL, settings->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 		if (area->memory != MAP_FAILED)
 			return 0;
 	}

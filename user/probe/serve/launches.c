@@ -131,8 +131,7 @@ gpumon_probe_launches_list(const struct gpumon_probe_processes *processes,
 void gpumon_probe_launches_clear(struct gpumon_probe_processes *processes)
 {
 	for (uint32_t i = 0; i < processes->processes_n; i++) {
-		munmap(processes->processes[i].launches,
-		       sizeof(*processes->processes[i].launches));
+		munmap(processes->processes[i].launches, sizeof(*processes->processes[i].launches));
 		free(processes->processes[i].names);
 	}
 	gpumon_pool_clear(&processes->pool);

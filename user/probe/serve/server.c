@@ -247,8 +247,9 @@ static void answer_context(struct gpumon_probe_server *server, int socket,
 	number = gpumon_probe_areas_add(&server->areas, name, &fd);
 	if (number < 0) {
 		snprintf(answer.why, sizeof(answer.why), "no memory, or too many contexts");
-		add_note(server,
-			 "not all contexts are counted: there were too many, or there was no memory");
+		add_note(
+			server,
+			"not all contexts are counted: there were too many, or there was no memory");
 		send_answer(socket, &answer, sizeof(answer), -1);
 		return;
 	}
