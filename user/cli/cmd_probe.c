@@ -153,20 +153,26 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 
 const struct gpumon_command gpumon_command_probe = {
 	.name = "probe",
-	.summary = "Verify eBPF programs for GPU kernels",
-	.usage = "--check [--allow-exit] [--json] TOOL|FILE.bpf.o | --list [--json]",
-	.help = "Reads one of gpumon's tools, or an object file made by clang -target bpf, and verifies each\n"
-		"program in it that is for the GPU: that it cannot harm the kernel of another program that it\n"
-		"runs in. Prints a line for each program and map; refused programs with the instruction, the\n"
-		"source line and the reason. bpf/gpu/gpumon_gpu.h says how such programs are written. A file\n"
-		"with the name of a tool is ./NAME. This version cannot run programs yet.\n"
+	.summary = "Run eBPF programs inside a program's GPU kernels",
+	.usage =
+		"TOOL|FILE.bpf.o [OPTION]... -- PROGRAM [ARGUMENT]... | --check TOOL|FILE.bpf.o | --list",
+	.help = "Runs a program and puts eBPF programs into its CUDA kernels: those of a tool that comes with\n"
+		"gpumon (--list), or of an object file made by clang -target bpf. A file with the name of a tool\n"
+		"is ./NAME. When the program has ended, what was gathered is shown: a tool says what stands out;\n"
+		"of an object each map is a table. Kernels that were left alone, and losses, are named.\n"
 		"\n"
-		"Exit status 1 if a program is refused.\n"
+		"Each program is verified first: that it cannot harm the kernel that it runs in. A refused one\n"
+		"is named with the instruction, the source line and the reason. bpf/gpu/gpumon_gpu.h says how\n"
+		"such programs are written.\n"
+		"\n"
+		"Exit status: the program's; 1 if an eBPF program is refused.\n"
 		"\n"
 		"Options:\n"
-		"      --list             the tools that come with gpumon, a line each\n"
-		"      --check            verify, without a GPU\n"
+		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n"
+		"      --fuel N           backward jumps that one run of a program may take (65536)\n"
 		"      --allow-exit       accept programs that end a thread of the kernel\n"
+		"      --check            only verify, without a GPU\n"
+		"      --list             the tools that come with gpumon, a line each\n"
 		"      --json             the same as one JSON document\n",
 	.privileges = GPUMON_PRIVILEGE_FILES,
 	.run = probe_run,
