@@ -2,7 +2,7 @@
 /* Calls and time by kernel, block and SM. Time is that of warps: two at once count twice. */
 #include "gpumon_gpu.h"
 
-#define KERNELS 1024
+#define KERNELS 1024  /* the last one also has all kernels with higher numbers */
 #define BLOCKS	65536 /* the last one also has all blocks with higher numbers */
 #define SMS	1024
 
@@ -27,14 +27,19 @@ struct {
 	__type(value, __u64);
 } warp_ns_by_sm SEC(".maps");
 
+static __u64 kernel_index(void)
+{
+	return gpumon_kernel() < KERNELS ? gpumon_kernel() : KERNELS - 1;
+}
+
 SEC("gpu/entry")
 int counter_entry(void *ctx)
 {
 	gpumon_keep(0, bpf_get_globaltimer());
 	if (!gpumon_thread())
-		gpumon_count(&calls_by_kernel, gpumon_kernel(), 1);
+		gpumon_count(&calls_by_kernel, kernel_index(), 1);
 	if (gpumon_is_leader())
-		gpumon_count(&warps_by_kernel, gpumon_kernel(), 1);
+		gpumon_count(&warps_by_kernel, kernel_index(), 1);
 	return 0;
 }
 
@@ -47,7 +52,7 @@ int counter_exit(void *ctx)
 	ns = ns * gpumon_active_lanes() / 32;
 	if (!gpumon_is_leader())
 		return 0;
-	gpumon_count(&warp_ns_by_kernel, gpumon_kernel(), ns);
+	gpumon_count(&warp_ns_by_kernel, kernel_index(), ns);
 	gpumon_count(&warp_ns_by_sm, bpf_get_sm_id(), ns);
 	gpumon_count(&warp_ns_by_block, block < BLOCKS ? block : BLOCKS - 1, ns);
 	return 0;

@@ -5,7 +5,7 @@
  */
 #include "gpumon_gpu.h"
 
-#define KERNELS	     1024
+#define KERNELS	     1024 /* the last one also has all kernels with higher numbers */
 #define LAST_KERNELS 128 /* whose last warps are counted */
 #define WARPS	     32
 #define BLOCKS	     65536 /* that run at a time: far more than a GPU holds */
@@ -43,6 +43,11 @@ struct {
 	__type(value, __u64);
 } crowded SEC(".maps");
 
+static __u64 kernel_index(void)
+{
+	return gpumon_kernel() < KERNELS ? gpumon_kernel() : KERNELS - 1;
+}
+
 static __u64 count_block_threads(void)
 {
 	__u64 x, y, z;
@@ -54,7 +59,7 @@ static __u64 count_block_threads(void)
 /* The last threads of a block: give its place back. */
 static void end_block(struct block *block, __u64 now)
 {
-	gpumon_histogram_add(&straggling_ns_by_kernel, gpumon_kernel(), now - block->first);
+	gpumon_histogram_add(&straggling_ns_by_kernel, kernel_index(), now - block->first);
 	if (gpumon_kernel() < LAST_KERNELS)
 		gpumon_count(&lasts, gpumon_kernel() * WARPS + gpumon_warp_in_block(), 1);
 	block->first = 0;
@@ -80,7 +85,7 @@ int warpimbalance_exit(void *ctx)
 
 	if (!gpumon_is_leader())
 		return 0;
-	gpumon_histogram_add(&warp_ns_by_kernel, gpumon_kernel(), now - gpumon_kept(0));
+	gpumon_histogram_add(&warp_ns_by_kernel, kernel_index(), now - gpumon_kept(0));
 	block = bpf_map_lookup_elem(&blocks, &place);
 	if (!block)
 		return 0;

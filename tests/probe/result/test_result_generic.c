@@ -159,6 +159,7 @@ static void hashes_with_types(void **state)
 	assert_string_equal(text, "places\n"
 				  "LINE        KERNEL       KERNEL       BALANCE BYTES\n"
 				  "scale.cu:42 scale<float> scale<float>      -3   64B\n\n"
+				  "1 of 1 kernels have programs, at 0 places.\n"
 				  "Nothing was lost.\n");
 	free(text);
 	sample_put(&sample, 0, 0, &other);
@@ -232,6 +233,7 @@ static void histograms(void **state)
 				  "1.02us 2.05us    40 80.0% ################################\n"
 				  "2.05us 4.09us     0  0.0%\n"
 				  "4.10us 8.19us    10 20.0% ########\n\n"
+				  "2 of 2 kernels have programs, at 0 places.\n"
 				  "Nothing was lost.\n");
 	free(text);
 	text = sample_print(&sample, false);
@@ -383,6 +385,7 @@ static void kernels_left_alone(void **state)
 		"  only machine code (SASS) of it: no PTX to put programs into   gemm(float*)\n"
 		"  line 7: unknown form of an address                            odd\n"
 		"  with the programs it would need too many registers to launch  large\n\n"
+		"1 of 4 kernels have programs, at 5 places.\n"
 		"2 places of 1 kernel have no program: texture or surface.\n"
 		"Nothing was lost.\n");
 	free(text);

@@ -419,6 +419,22 @@ static void main_kernels_are_found(void **state)
 	sample_clear(&sample);
 }
 
+/* More kernels than the tool has places for. */
+static void many_kernels_are_noted(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	begin(&sample, "cuda-counter");
+	for (uint32_t i = 0; i < 2; i++)
+		sample_kernel(&sample, "other", GPUMON_PROBE_WAY_PTX);
+	sample.maps[sample_find(&sample, "calls_by_kernel")].max_entries = 2;
+	assert_noted(
+		&sample,
+		"other stands for 2 kernels, which are counted together: name kernels (--kernel) to tell them apart");
+	sample_clear(&sample);
+}
+
 static void even_kernels_are_not(void **state)
 {
 	struct sample sample;
@@ -652,6 +668,7 @@ int main(void)
 		cmocka_unit_test(late_starts_are_found),
 		cmocka_unit_test(unknown_clocks_are_said),
 		cmocka_unit_test(main_kernels_are_found),
+		cmocka_unit_test(many_kernels_are_noted),
 		cmocka_unit_test(even_kernels_are_not),
 		cmocka_unit_test(scattered_lines_are_found),
 		cmocka_unit_test(coalesced_lines_are_not),

@@ -107,6 +107,35 @@ static void show_kernels(struct gpumon_sheet *sheet, struct gpumon_probe_names *
 	}
 }
 
+static void note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_run *run)
+{
+	uint64_t places = 0, kernels = 0;
+
+	for (uint32_t i = 0; i < run->kernels_n; i++) {
+		if (run->kernels[i].way != GPUMON_PROBE_WAY_PTX)
+			continue;
+		places += sum_of(run->kernels[i].points, GPUMON_PROBE_POINTS);
+		kernels++;
+	}
+	gpumon_sheet_note(sheet,
+			  "%" PRIu64 " of %" PRIu32 " kernels have programs, at %" PRIu64 " places",
+			  kernels, run->kernels_n, places);
+}
+
+void gpumon_probe_note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_names *names,
+			       uint32_t kernels)
+{
+	const struct gpumon_probe_run *run = names->result->run;
+
+	if (run && run->kernels_n > kernels)
+		gpumon_sheet_note(
+			sheet,
+			"%s stands for %" PRIu32
+			" kernels, which are counted together: name kernels (--kernel) to tell them apart",
+			gpumon_probe_kernel_mangled(names, kernels - 1),
+			run->kernels_n - kernels + 1);
+}
+
 /* "12 places of 3 kernels have no program: texture or surface" */
 static void note_places(struct gpumon_sheet *sheet, const struct gpumon_probe_run *run)
 {
@@ -153,6 +182,8 @@ void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names
 
 	list_kernels(sheet, names);
 	show_kernels(sheet, names);
+	if (result->run && result->run->kernels_n)
+		note_kernels(sheet, result->run);
 	note_places(sheet, result->run);
 	if (result->run && result->run->unread)
 		gpumon_sheet_note(

@@ -12,4 +12,8 @@
  */
 void gpumon_probe_coverage(struct gpumon_sheet *sheet, struct gpumon_probe_names *names);
 
+/* Say so if there are more kernels than a tool counts by themselves: @kernels, the last one with others. */
+void gpumon_probe_note_kernels(struct gpumon_sheet *sheet, const struct gpumon_probe_names *names,
+			       uint32_t kernels);
+
 #endif /* GPUMON_PROBE_COVERAGE_H */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/result/coverage.h"
 #include "probe/result/generic.h"
 #include "spread.h"
 #include "standout.h"
@@ -209,6 +210,8 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "warp_ns_by_block"),
 				 false);
 	note_last(sheet, result);
+	gpumon_probe_note_kernels(sheet, names,
+				  gpumon_probe_result_map(result, "calls_by_kernel")->max_entries);
 	free(kernels);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/result/coverage.h"
 #include "probe/result/generic.h"
 #include "standout.h"
 #include "tool_views.h"
@@ -219,6 +220,8 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 		gpumon_sheet_found(
 			sheet,
 			"No thread stands out: the mean time of none is 100 ns and 1 %% of it away from the median of the threads of a warp");
+	gpumon_probe_note_kernels(
+		sheet, names, gpumon_probe_result_map(names->result, "lanes")->max_entries / LANES);
 	free(kernels);
 }
 

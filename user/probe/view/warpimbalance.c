@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/result/coverage.h"
 #include "probe/result/generic.h"
 #include "tool_views.h"
 
@@ -230,6 +231,8 @@ static void show(struct gpumon_sheet *sheet, struct gpumon_probe_names *names)
 	gpumon_probe_generic_map(sheet, names, gpumon_probe_result_map(result, "lasts"), false);
 	say_kernels(sheet, names, kernels, n);
 	note_crowded(sheet, result);
+	gpumon_probe_note_kernels(
+		sheet, names, gpumon_probe_result_map(result, "warp_ns_by_kernel")->max_entries);
 	free(kernels);
 }
 
