@@ -8,12 +8,15 @@
 #include "commands.h"
 #include "probe/serve/probe.h"
 #include "probe/tool/check.h"
+#include "probe/tool/ptx.h"
 #include "probe/tool/show.h"
 #include "probe/tool/tools.h"
 
 struct probe_options {
 	bool check;
 	bool list;
+	bool ptx;
+	uint32_t sm;
 	struct gpumon_probe_rules rules;
 	struct gpumon_probe_options run;
 };
@@ -75,6 +78,20 @@ static int show_check(struct gpumon_context *context, const struct gpumon_probe_
 	return check->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
 }
 
+static int show_ptx(struct gpumon_context *context, const struct gpumon_probe_check *check,
+		    uint32_t sm)
+{
+	int ret = check->refused ? GPUMON_EXIT_FAILED : GPUMON_EXIT_OK;
+	struct gpumon_error err;
+
+	report_refusals(context, check);
+	for (uint32_t i = 0; i < check->object.programs_n; i++)
+		if (check->verdicts[i].facts &&
+		    gpumon_probe_print_ptx(check, i, sm, context->out, &err))
+			ret = gpumon_report(context, &err);
+	return ret;
+}
+
 static int check_file(struct gpumon_context *context, const char *path,
 		      const struct probe_options *options)
 {
@@ -84,6 +101,8 @@ static int check_file(struct gpumon_context *context, const char *path,
 
 	if (gpumon_probe_check(path, &options->rules, &check, &err))
 		ret = gpumon_report(context, &err);
+	else if (options->ptx)
+		ret = show_ptx(context, &check, options->sm);
 	else
 		ret = show_check(context, &check);
 	gpumon_probe_check_clear(&check);
@@ -123,10 +142,12 @@ static int run_program(struct gpumon_context *context, const char *path, char *c
 
 static int probe_run(struct gpumon_context *context, int argc, char **argv)
 {
-	struct probe_options given = { 0 };
+	struct probe_options given = { .sm = 90 };
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION("check", 0, GPUMON_OPTION_FLAG, &given.check),
 		GPUMON_OPTION("list", 0, GPUMON_OPTION_FLAG, &given.list),
+		GPUMON_OPTION("ptx", 0, GPUMON_OPTION_FLAG, &given.ptx),
+		GPUMON_OPTION_RANGE("sm", 0, GPUMON_OPTION_U32, &given.sm, 35, 999),
 		GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &given.rules.allow_exit),
 		GPUMON_OPTION_CALL("kernel", 'k', &given.run, take_kernel),
 		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
@@ -137,14 +158,16 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 
 	if (ret != GPUMON_OPTIONS_GO_ON)
 		return ret;
-	if (given.list && (given.check || argc))
+	if (given.list && (given.check || given.ptx || argc))
 		return gpumon_usage(context, "--list stands alone, or with --json");
 	if (given.list)
 		return list_tools(context);
-	if (!given.check && argc < 2)
+	if (given.ptx && context->json)
+		return gpumon_usage(context, "--ptx prints PTX: leave out --json");
+	if (!given.check && !given.ptx && argc < 2)
 		return gpumon_usage(context,
 				    "name a tool or an object file, and after -- a program to run");
-	if (!given.check)
+	if (!given.check && !given.ptx)
 		return run_program(context, argv[0], argv + 1, &given);
 	if (argc != 1)
 		return gpumon_usage(context, "name one tool or object file");
@@ -155,7 +178,7 @@ const struct gpumon_command gpumon_command_probe = {
 	.name = "probe",
 	.summary = "Run eBPF programs inside a program's GPU kernels",
 	.usage =
-		"TOOL|FILE.bpf.o [OPTION]... -- PROGRAM [ARGUMENT]... | --check TOOL|FILE.bpf.o | --list",
+		"TOOL|FILE.bpf.o [OPTION]... -- PROGRAM [ARGUMENT]... | {--check | --ptx [--sm N]} TOOL|FILE.bpf.o | --list",
 	.help = "Runs a program and puts eBPF programs into its CUDA kernels: those of a tool that comes with\n"
 		"gpumon (--list), or of an object file made by clang -target bpf. A file with the name of a tool\n"
 		"is ./NAME. When the program has ended, what was gathered is shown: a tool says what stands out;\n"
@@ -170,6 +193,8 @@ const struct gpumon_command gpumon_command_probe = {
 		"Options:\n"
 		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? stand for anything\n"
 		"      --fuel N           backward jumps that one run of a program may take (65536)\n"
+		"      --ptx              print what each accepted program becomes in a kernel\n"
+		"      --sm N             for this architecture: 90, the default, is sm_90\n"
 		"      --allow-exit       accept programs that end a thread of the kernel\n"
 		"      --check            only verify, without a GPU\n"
 		"      --list             the tools that come with gpumon, a line each\n"
