@@ -4,16 +4,22 @@
 
 #include "base/json.h"
 #include "base/options.h"
+#include "base/output_file.h"
 #include "base/privileges.h"
 #include "commands.h"
 #include "probe/serve/probe.h"
 #include "probe/tool/check.h"
+#include "probe/tool/into.h"
 #include "probe/tool/show.h"
 #include "probe/tool/tools.h"
 
 struct probe_options {
 	bool check;
 	bool list;
+	const char *into; /* an image */
+	const char *output;
+	bool force;
+	uint32_t sm;
 	struct gpumon_probe_rules rules;
 	struct gpumon_probe_options run;
 };
@@ -90,6 +96,71 @@ static int check_file(struct gpumon_context *context, const char *path,
 	return ret;
 }
 
+static int show_into(struct gpumon_context *context, const struct gpumon_probe_into *into)
+{
+	struct gpumon_term term;
+	struct gpumon_error err;
+
+	gpumon_term_get(&term, context->out);
+	if (context->json ?
+		    gpumon_json_print(gpumon_probe_into_json(into), !term.tty, context->out) :
+		    gpumon_probe_show_into(into, &term, context->out)) {
+		gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_IO,
+				 "the output could not be written");
+		return gpumon_report(context, &err);
+	}
+	if (into->outcome == GPUMON_PROBE_EXCHANGED)
+		return GPUMON_EXIT_OK;
+	if (context->json)
+		return GPUMON_EXIT_FAILED;
+	gpumon_error_set(&err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
+			 "%s: no kernel of it got a program: nothing is written", into->image);
+	return gpumon_report(context, &err);
+}
+
+static int write_into(struct gpumon_context *context, const struct gpumon_probe_check *check,
+		      const struct probe_options *options)
+{
+	struct gpumon_probe_into into = {
+		.image = options->into,
+		.kernels = options->run.kernels,
+		.kernels_n = options->run.kernels_n,
+		.sm = options->sm,
+		.fuel = options->run.fuel ? options->run.fuel : GPUMON_PROBE_FUEL,
+	};
+	struct gpumon_output_file file;
+	struct gpumon_error err;
+	int ret;
+
+	if (gpumon_output_file_open(&file, options->output, options->force, true, context->out,
+				    &err))
+		return gpumon_report(context, &err);
+	ret = gpumon_probe_into(check, &into, file.stream, &err);
+	if (gpumon_output_file_close(&file, !ret && into.outcome == GPUMON_PROBE_EXCHANGED, &err))
+		ret = -1;
+	ret = ret ? gpumon_report(context, &err) : show_into(context, &into);
+	gpumon_probe_run_clear(&into.run);
+	return ret;
+}
+
+/* The image of a module in a file, with the programs in its kernels. */
+static int put_into(struct gpumon_context *context, const char *name,
+		    const struct probe_options *options)
+{
+	struct gpumon_probe_check check;
+	struct gpumon_error err;
+	int ret;
+
+	if (gpumon_probe_check(name, &options->rules, &check, &err)) {
+		ret = gpumon_report(context, &err);
+	} else {
+		report_refusals(context, &check);
+		ret = check.refused ? GPUMON_EXIT_FAILED : write_into(context, &check, options);
+	}
+	gpumon_probe_check_clear(&check);
+	return ret;
+}
+
 /* The tool that a file is by its name: "launchlate" of "launchlate.bpf.o". */
 static const char *tool_of(const char *path, char *name, size_t room)
 {
@@ -127,6 +198,10 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION("check", 0, GPUMON_OPTION_FLAG, &given.check),
 		GPUMON_OPTION("list", 0, GPUMON_OPTION_FLAG, &given.list),
+		GPUMON_OPTION("into", 0, GPUMON_OPTION_TEXT, &given.into),
+		GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &given.output),
+		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &given.force),
+		GPUMON_OPTION_RANGE("sm", 0, GPUMON_OPTION_U32, &given.sm, 50, 999),
 		GPUMON_OPTION("allow-exit", 0, GPUMON_OPTION_FLAG, &given.rules.allow_exit),
 		GPUMON_OPTION_CALL("kernel", 'k', &given.run, take_kernel),
 		GPUMON_OPTION_RANGE("fuel", 0, GPUMON_OPTION_U32, &given.run.fuel, 1, 1u << 30),
@@ -141,6 +216,14 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 		return gpumon_usage(context, "--list stands alone, or with --json");
 	if (given.list)
 		return list_tools(context);
+	if (!given.into != !given.output || (given.into && (given.check || argc != 1)))
+		return gpumon_usage(context,
+				    "--into IMAGE needs -o FILE, and one tool or object file");
+	if (given.into && !strcmp(given.output, "-"))
+		return gpumon_usage(context,
+				    "-o needs a file: what became of the kernels is printed");
+	if (given.into)
+		return put_into(context, argv[0], &given);
 	if (!given.check && argc < 2)
 		return gpumon_usage(context,
 				    "name a tool or an object file, and after -- a program to run");
@@ -156,18 +239,25 @@ static int probe_run(struct gpumon_context *context, int argc, char **argv)
 const struct gpumon_command gpumon_command_probe = {
 	.name = "probe",
 	.summary = "Verify eBPF programs for GPU kernels",
-	.usage = "--check [--allow-exit] [--json] TOOL|FILE.bpf.o | --list [--json]",
+	.usage = "--check|--into IMAGE -o FILE [OPTION]... TOOL|FILE.bpf.o | --list [--json]",
 	.help = "Reads one of gpumon's tools, or an object file made by clang -target bpf, and verifies each\n"
 		"program in it that is for the GPU: that it cannot harm the kernel of another program that it\n"
 		"runs in. Prints a line for each program and map; refused programs with the instruction, the\n"
 		"source line and the reason. bpf/gpu/gpumon_gpu.h says how such programs are written. A file\n"
 		"with the name of a tool is ./NAME. This version cannot run programs yet.\n"
 		"\n"
-		"Exit status 1 if a program is refused.\n"
+		"Exit status 1 if a program is refused, or if no kernel of the image got one.\n"
 		"\n"
 		"Options:\n"
 		"      --list             the tools that come with gpumon, a line each\n"
 		"      --check            verify, without a GPU\n"
+		"      --into IMAGE       put the programs into the kernels of an image, without a GPU: PTX, cubin or\n"
+		"                         fat binary. Prints what became of each kernel\n"
+		"  -o, --output FILE      write the new image to FILE\n"
+		"      --force            replace FILE\n"
+		"  -k, --kernel PATTERN   only kernels with this name, mangled or not; * and ? may stand for others\n"
+		"      --sm N             for a GPU of this architecture, such as 90; without it for any\n"
+		"      --fuel N           backward jumps that one run of a program may take\n"
 		"      --allow-exit       accept programs that end a thread of the kernel\n"
 		"      --json             the same as one JSON document\n",
 	.privileges = GPUMON_PRIVILEGE_FILES,
